@@ -1,0 +1,205 @@
+package wire
+
+import "github.com/abidehub/abide/session/event"
+
+// Observe starts following a session: after AfterSeq of Epoch, or with the
+// newest Tail events when AfterSeq is absent. Sent again for the same session
+// the follower starts over there. Answer: events_loaded, state, then events.
+type Observe struct {
+	RequestID string     `json:"request_id"`
+	SessionID string     `json:"session_id"`
+	AfterSeq  *event.Seq `json:"after_seq,omitempty"`
+	Epoch     string     `json:"epoch,omitempty"`
+	// Tail is how many of the newest events to begin with; absent means 50.
+	Tail *int `json:"tail,omitempty"`
+	// Merge asks for runs of chunks as one event while catching up.
+	Merge bool `json:"merge,omitempty"`
+}
+
+// Unobserve stops following a session.
+type Unobserve struct {
+	SessionID string `json:"session_id"`
+}
+
+// LoadEvents asks for one page and moves no cursor. Exactly one of AfterSeq
+// and BeforeSeq is set.
+type LoadEvents struct {
+	RequestID string     `json:"request_id"`
+	SessionID string     `json:"session_id"`
+	Epoch     string     `json:"epoch,omitempty"`
+	AfterSeq  *event.Seq `json:"after_seq,omitempty"`
+	BeforeSeq *event.Seq `json:"before_seq,omitempty"`
+	Limit     int        `json:"limit,omitempty"`
+	Merge     bool       `json:"merge,omitempty"`
+}
+
+// When says what to do with a prompt while the agent is busy.
+type When string
+
+const (
+	WhenAuto  When = "auto"  // at once when idle, else into the queue
+	WhenQueue When = "queue" // always into the queue
+)
+
+// Values lists the set.
+func (When) Values() []string { return []string{"auto", "queue"} }
+
+// Prompt asks the agent for something. The same PromptID again gets the latest
+// outcome and changes nothing.
+type Prompt struct {
+	RequestID   string             `json:"request_id"`
+	SessionID   string             `json:"session_id"`
+	PromptID    string             `json:"prompt_id"`
+	Text        string             `json:"text"`
+	Attachments []event.Attachment `json:"attachments,omitempty"`
+	When        When               `json:"when,omitempty"`
+}
+
+// Cancel asks the agent to end its turn.
+type Cancel struct {
+	RequestID string `json:"request_id,omitempty"`
+	SessionID string `json:"session_id"`
+}
+
+// ForceReset frees a turn whose agent does not answer: the agent is stopped.
+type ForceReset struct {
+	RequestID string `json:"request_id,omitempty"`
+	SessionID string `json:"session_id"`
+}
+
+// PermissionAnswer settles a permission request; the first answer wins.
+type PermissionAnswer struct {
+	RequestID    string `json:"request_id"`
+	SessionID    string `json:"session_id"`
+	PermissionID string `json:"permission_id"`
+	OptionID     string `json:"option_id"`
+	// SeenSeq is the last event the person had seen when answering.
+	SeenSeq event.Seq `json:"seen_seq,omitempty"`
+}
+
+// QueueEdit changes the text of a waiting prompt.
+type QueueEdit struct {
+	RequestID string `json:"request_id,omitempty"`
+	SessionID string `json:"session_id"`
+	PromptID  string `json:"prompt_id"`
+	Text      string `json:"text"`
+}
+
+// QueueMove puts a waiting prompt at Position, counted from 0.
+type QueueMove struct {
+	RequestID string `json:"request_id,omitempty"`
+	SessionID string `json:"session_id"`
+	PromptID  string `json:"prompt_id"`
+	Position  int    `json:"position"`
+}
+
+// QueueRemove takes a prompt out of the queue.
+type QueueRemove struct {
+	RequestID string `json:"request_id,omitempty"`
+	SessionID string `json:"session_id"`
+	PromptID  string `json:"prompt_id"`
+}
+
+// QueueClear empties the queue.
+type QueueClear struct {
+	RequestID string `json:"request_id,omitempty"`
+	SessionID string `json:"session_id"`
+}
+
+// SetMode changes the agent's mode.
+type SetMode struct {
+	RequestID string `json:"request_id,omitempty"`
+	SessionID string `json:"session_id"`
+	ModeID    string `json:"mode_id"`
+}
+
+// SetConfigOption changes one of the agent's options.
+type SetConfigOption struct {
+	RequestID string `json:"request_id,omitempty"`
+	SessionID string `json:"session_id"`
+	ConfigID  string `json:"config_id"`
+	// Value is a string, or a boolean for options of that type.
+	Value any `json:"value"`
+}
+
+// Ack says what the client has applied and whether a person can see it.
+// Presence rests on this, never on WebSocket pongs.
+type Ack struct {
+	SessionID string    `json:"session_id"`
+	Seq       event.Seq `json:"seq"`
+	Visible   bool      `json:"visible"`
+}
+
+// Activity is what a person does at a screen.
+type Activity string
+
+// Values lists the set.
+func (Activity) Values() []string { return []string{"viewing", "typing", "away"} }
+
+// Presence tells the others what this person does.
+type Presence struct {
+	SessionID string   `json:"session_id"`
+	Activity  Activity `json:"activity"`
+}
+
+// Ping asks for proof of life. Only a pong with this nonce is one.
+type Ping struct {
+	Nonce string `json:"nonce"`
+}
+
+// ClientMessages returns a new zero message of every kind a client sends.
+func ClientMessages() []Message {
+	return []Message{
+		&Observe{}, &Unobserve{}, &LoadEvents{}, &Prompt{}, &Cancel{}, &ForceReset{}, &PermissionAnswer{},
+		&QueueEdit{}, &QueueMove{}, &QueueRemove{}, &QueueClear{}, &SetMode{}, &SetConfigOption{},
+		&Ack{}, &Presence{}, &Ping{},
+	}
+}
+
+// MessageType implements Message.
+func (*Observe) MessageType() string { return "observe" }
+
+// MessageType implements Message.
+func (*Unobserve) MessageType() string { return "unobserve" }
+
+// MessageType implements Message.
+func (*LoadEvents) MessageType() string { return "load_events" }
+
+// MessageType implements Message.
+func (*Prompt) MessageType() string { return "prompt" }
+
+// MessageType implements Message.
+func (*Cancel) MessageType() string { return "cancel" }
+
+// MessageType implements Message.
+func (*ForceReset) MessageType() string { return "force_reset" }
+
+// MessageType implements Message.
+func (*PermissionAnswer) MessageType() string { return "permission_answer" }
+
+// MessageType implements Message.
+func (*QueueEdit) MessageType() string { return "queue_edit" }
+
+// MessageType implements Message.
+func (*QueueMove) MessageType() string { return "queue_move" }
+
+// MessageType implements Message.
+func (*QueueRemove) MessageType() string { return "queue_remove" }
+
+// MessageType implements Message.
+func (*QueueClear) MessageType() string { return "queue_clear" }
+
+// MessageType implements Message.
+func (*SetMode) MessageType() string { return "set_mode" }
+
+// MessageType implements Message.
+func (*SetConfigOption) MessageType() string { return "set_config_option" }
+
+// MessageType implements Message.
+func (*Ack) MessageType() string { return "ack" }
+
+// MessageType implements Message.
+func (*Presence) MessageType() string { return "presence" }
+
+// MessageType implements Message.
+func (*Ping) MessageType() string { return "ping" }

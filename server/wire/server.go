@@ -1,0 +1,374 @@
+package wire
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// Limits are what a client must respect.
+type Limits struct {
+	MaxFrame int `json:"max_frame"`
+	MaxPage  int `json:"max_page"`
+	MaxQueue int `json:"max_queue"`
+}
+
+// Connected is always the first frame.
+type Connected struct {
+	Protocol int    `json:"protocol"`
+	Version  string `json:"version"`
+	HubID    string `json:"hub_id"`
+	ClientID string `json:"client_id"`
+	// HeartbeatMS is the longest silence of a healthy server.
+	HeartbeatMS int64     `json:"heartbeat_ms"`
+	Limits      Limits    `json:"limits"`
+	Scope       string    `json:"scope"`
+	Time        time.Time `json:"time"`
+}
+
+// Events carries new events of a followed session: contiguous, ascending.
+type Events struct {
+	SessionID string        `json:"session_id"`
+	Epoch     string        `json:"epoch"`
+	FirstSeq  event.Seq     `json:"first_seq"`
+	LastSeq   event.Seq     `json:"last_seq"`
+	MaxSeq    event.Seq     `json:"max_seq"`
+	Events    []event.Event `json:"events"`
+}
+
+// Verdict says whether a client's cursor was good.
+type Verdict string
+
+const (
+	VerdictOK    Verdict = "ok"
+	VerdictReset Verdict = "reset"
+)
+
+// Values lists the set.
+func (Verdict) Values() []string { return []string{"ok", "reset"} }
+
+// ResetReason says why a cursor was not good.
+type ResetReason string
+
+const (
+	ResetEpoch  ResetReason = "epoch"   // another log than the client knew
+	ResetAhead  ResetReason = "ahead"   // the cursor is beyond the log
+	ResetBefore ResetReason = "min_seq" // what followed the cursor is no longer kept
+)
+
+// Values lists the set.
+func (ResetReason) Values() []string { return []string{"epoch", "ahead", "min_seq"} }
+
+// EventsLoaded answers observe and load_events, and opens a session's own
+// socket (then without a RequestID). On reset the client forgets what it holds
+// of the session and starts from these events.
+type EventsLoaded struct {
+	RequestID string      `json:"request_id,omitempty"`
+	SessionID string      `json:"session_id"`
+	Verdict   Verdict     `json:"verdict"`
+	Reason    ResetReason `json:"reason,omitempty"`
+	Epoch     string      `json:"epoch"`
+	// FirstSeq and LastSeq are of Events; where it is empty, LastSeq is the
+	// cursor and FirstSeq is LastSeq+1.
+	FirstSeq event.Seq `json:"first_seq"`
+	LastSeq  event.Seq `json:"last_seq"`
+	MinSeq   event.Seq `json:"min_seq"`
+	MaxSeq   event.Seq `json:"max_seq"`
+	// HasMore says that there is more in the direction asked for: older for
+	// tail and before_seq, newer for after_seq.
+	HasMore bool `json:"has_more"`
+	// Prepend says the events go before what the client holds.
+	Prepend bool          `json:"prepend"`
+	Events  []event.Event `json:"events"`
+}
+
+// TurnState is whether and how the agent is at work.
+type TurnState string
+
+const (
+	TurnIdle       TurnState = "idle"
+	TurnStarting   TurnState = "starting" // the agent process is being started
+	TurnPrompting  TurnState = "prompting"
+	TurnCancelling TurnState = "cancelling"
+	TurnBlocked    TurnState = "blocked" // the log cannot be written for now
+)
+
+// Values lists the set.
+func (TurnState) Values() []string {
+	return []string{"idle", "starting", "prompting", "cancelling", "blocked"}
+}
+
+// Turn is the current turn.
+type Turn struct {
+	State    TurnState  `json:"state"`
+	Number   int        `json:"number,omitempty"`
+	PromptID string     `json:"prompt_id,omitempty"`
+	Since    *time.Time `json:"since,omitempty"`
+}
+
+// QueueItem is a prompt waiting for the agent to be free.
+type QueueItem struct {
+	PromptID    string             `json:"prompt_id"`
+	Text        string             `json:"text"`
+	Title       string             `json:"title,omitempty"`
+	Attachments []event.Attachment `json:"attachments,omitempty"`
+	Actor       string             `json:"actor,omitempty"`
+	QueuedAt    time.Time          `json:"queued_at"`
+	ScheduledAt *time.Time         `json:"scheduled_at,omitempty"`
+}
+
+// AgentStatus is how the session's agent process is.
+type AgentStatus string
+
+const (
+	AgentAbsent   AgentStatus = "absent" // not running; the next prompt starts it
+	AgentStarting AgentStatus = "starting"
+	AgentReady    AgentStatus = "ready"
+	AgentStopping AgentStatus = "stopping"
+	AgentFailed   AgentStatus = "failed"
+)
+
+// Values lists the set.
+func (AgentStatus) Values() []string {
+	return []string{"absent", "starting", "ready", "stopping", "failed"}
+}
+
+// Agent is the session's agent.
+type Agent struct {
+	Name    string      `json:"name"`
+	Status  AgentStatus `json:"status"`
+	Version string      `json:"version,omitempty"`
+	// Message says what is wrong and what to do, when Status is failed.
+	Message string `json:"message,omitempty"`
+}
+
+// Observer is somebody following the session.
+type Observer struct {
+	ClientID string    `json:"client_id"`
+	Actor    string    `json:"actor"`
+	Activity Activity  `json:"activity"`
+	Seq      event.Seq `json:"seq"`
+}
+
+// State is everything about a session that is worthless once old. It is sent
+// whole and the latest wins; it has no seq of its own. A client holds it until
+// its cursor reaches AtSeq.
+type State struct {
+	SessionID          string          `json:"session_id"`
+	AtSeq              event.Seq       `json:"at_seq"`
+	Turn               Turn            `json:"turn"`
+	PendingPermissions []string        `json:"pending_permissions"`
+	Queue              []QueueItem     `json:"queue"`
+	Mode               *event.Mode     `json:"mode,omitempty"`
+	Config             *event.Config   `json:"config,omitempty"`
+	Commands           *event.Commands `json:"commands,omitempty"`
+	Usage              *event.Usage    `json:"usage,omitempty"`
+	Agent              Agent           `json:"agent"`
+	Observers          []Observer      `json:"observers"`
+}
+
+// SessionStatus is a session in one word, for lists.
+type SessionStatus string
+
+const (
+	StatusIdle     SessionStatus = "idle"
+	StatusRunning  SessionStatus = "running"
+	StatusNeedsYou SessionStatus = "needs_you" // a permission request is open
+	StatusEnded    SessionStatus = "ended"
+	StatusDamaged  SessionStatus = "damaged" // the log needs attention
+)
+
+// Values lists the set.
+func (SessionStatus) Values() []string {
+	return []string{"idle", "running", "needs_you", "ended", "damaged"}
+}
+
+// SessionInfo is one line of the session list.
+type SessionInfo struct {
+	SessionID   string        `json:"session_id"`
+	Name        string        `json:"name"`
+	Agent       string        `json:"agent"`
+	Workspace   string        `json:"workspace"`
+	ProjectRoot string        `json:"project_root,omitempty"`
+	CreatedAt   time.Time     `json:"created_at"`
+	UpdatedAt   time.Time     `json:"updated_at"`
+	Status      SessionStatus `json:"status"`
+	EventCount  int64         `json:"event_count"`
+	MinSeq      event.Seq     `json:"min_seq"`
+	MaxSeq      event.Seq     `json:"max_seq"`
+	Epoch       string        `json:"epoch"`
+	Archived    bool          `json:"archived"`
+	Pinned      bool          `json:"pinned"`
+	// LastLine is the newest thing said, cut to a line, for the list.
+	LastLine string `json:"last_line,omitempty"`
+}
+
+// Session says that one line of the session list changed.
+type Session struct {
+	Session SessionInfo `json:"session"`
+}
+
+// SessionGone says that a session is no more, or never was: stop asking.
+type SessionGone struct {
+	RequestID string `json:"request_id,omitempty"`
+	SessionID string `json:"session_id"`
+}
+
+// PromptReceived says the prompt is in the log at Seq, on the device.
+type PromptReceived struct {
+	RequestID string    `json:"request_id,omitempty"`
+	SessionID string    `json:"session_id"`
+	PromptID  string    `json:"prompt_id"`
+	Seq       event.Seq `json:"seq"`
+}
+
+// PromptQueued says the prompt waits, at Position counted from 0.
+type PromptQueued struct {
+	RequestID string `json:"request_id,omitempty"`
+	SessionID string `json:"session_id"`
+	PromptID  string `json:"prompt_id"`
+	Position  int    `json:"position"`
+}
+
+// PromptRemoved answers the resend of a prompt that somebody took out of the
+// queue: it will not run.
+type PromptRemoved struct {
+	RequestID string `json:"request_id,omitempty"`
+	SessionID string `json:"session_id"`
+	PromptID  string `json:"prompt_id"`
+}
+
+// PromptInterrupted answers the resend of a prompt whose turn a crash cut off:
+// it is in the log at Seq and is not sent to the agent again by itself.
+type PromptInterrupted struct {
+	RequestID string    `json:"request_id,omitempty"`
+	SessionID string    `json:"session_id"`
+	PromptID  string    `json:"prompt_id"`
+	Seq       event.Seq `json:"seq"`
+}
+
+// PermissionResolved tells the answerer how the request was settled.
+type PermissionResolved struct {
+	RequestID    string        `json:"request_id,omitempty"`
+	SessionID    string        `json:"session_id"`
+	PermissionID string        `json:"permission_id"`
+	Outcome      event.Outcome `json:"outcome"`
+	OptionID     string        `json:"option_id,omitempty"`
+	By           string        `json:"by"`
+}
+
+// Pong proves life and says how far each followed session is.
+type Pong struct {
+	Nonce  string               `json:"nonce"`
+	Time   time.Time            `json:"time"`
+	MaxSeq map[string]event.Seq `json:"max_seq"`
+}
+
+// Heartbeat is sent when nothing else was for a while.
+type Heartbeat struct {
+	MaxSeq map[string]event.Seq `json:"max_seq"`
+}
+
+// Error answers a message that could not be done.
+type Error struct {
+	RequestID    string `json:"request_id,omitempty"`
+	SessionID    string `json:"session_id,omitempty"`
+	Code         Code   `json:"code"`
+	Message      string `json:"message"`
+	RetryAfterMS int64  `json:"retry_after_ms,omitempty"`
+	// Winner is set with already_resolved.
+	Winner *PermissionResolved `json:"winner,omitempty"`
+}
+
+// Goodbye comes before a planned close.
+type Goodbye struct {
+	Reason       string `json:"reason"`
+	RetryAfterMS int64  `json:"retry_after_ms"`
+}
+
+// ServerMessages returns a new zero message of every kind the server sends.
+func ServerMessages() []Message {
+	return []Message{
+		&Connected{}, &Events{}, &EventsLoaded{}, &State{}, &Session{}, &SessionGone{},
+		&PromptReceived{}, &PromptQueued{}, &PromptRemoved{}, &PromptInterrupted{}, &PermissionResolved{},
+		&Pong{}, &Heartbeat{}, &Error{}, &Goodbye{},
+	}
+}
+
+// MessageType implements Message.
+func (*Connected) MessageType() string { return "connected" }
+
+// MessageType implements Message.
+func (*Events) MessageType() string { return "events" }
+
+// MessageType implements Message.
+func (*EventsLoaded) MessageType() string { return "events_loaded" }
+
+// MessageType implements Message.
+func (*State) MessageType() string { return "state" }
+
+// MessageType implements Message.
+func (*Session) MessageType() string { return "session" }
+
+// MessageType implements Message.
+func (*SessionGone) MessageType() string { return "session_gone" }
+
+// MessageType implements Message.
+func (*PromptReceived) MessageType() string { return "prompt_received" }
+
+// MessageType implements Message.
+func (*PromptQueued) MessageType() string { return "prompt_queued" }
+
+// MessageType implements Message.
+func (*PromptRemoved) MessageType() string { return "prompt_removed" }
+
+// MessageType implements Message.
+func (*PromptInterrupted) MessageType() string { return "prompt_interrupted" }
+
+// MessageType implements Message.
+func (*PermissionResolved) MessageType() string { return "permission_resolved" }
+
+// MessageType implements Message.
+func (*Pong) MessageType() string { return "pong" }
+
+// MessageType implements Message.
+func (*Heartbeat) MessageType() string { return "heartbeat" }
+
+// MessageType implements Message.
+func (*Error) MessageType() string { return "error" }
+
+// MessageType implements Message.
+func (*Goodbye) MessageType() string { return "goodbye" }
+
+// AppendEvents writes an events frame around a batch that is already in wire
+// form, without decoding it, and returns the extended buffer.
+func AppendEvents(dst []byte, sessionID, epoch string, b event.Batch, maxSeq event.Seq) []byte {
+	dst = append(dst, `{"type":"events","session_id":"`...)
+	dst = append(dst, sessionID...)
+	dst = append(dst, `","epoch":"`...)
+	dst = append(dst, epoch...)
+	dst = appendSeq(append(dst, `","first_seq":`...), b.First)
+	dst = appendSeq(append(dst, `,"last_seq":`...), b.Last)
+	dst = appendSeq(append(dst, `,"max_seq":`...), maxSeq)
+	dst = append(dst, `,"events":[`...)
+	dst = append(dst, b.JSON...)
+	return append(dst, "]}"...)
+}
+
+// EncodeLoaded writes an events_loaded frame whose events are the batch, which
+// is already in wire form. The frame's own Events must be empty.
+func EncodeLoaded(m EventsLoaded, b event.Batch) ([]byte, error) {
+	m.Events = []event.Event{}
+	head, err := Encode(&m)
+	if err != nil {
+		return nil, err
+	}
+	// events is the last key: cut its empty array open.
+	head = head[:len(head)-len("]}")]
+	return append(append(head, b.JSON...), "]}"...), nil
+}
+
+func appendSeq(dst []byte, seq event.Seq) []byte {
+	return strconv.AppendInt(dst, int64(seq), 10)
+}

@@ -1,0 +1,122 @@
+// Package wire defines the frames a client and the server exchange.
+//
+// A frame is one JSON object in one WebSocket text message, told apart by its
+// "type". A field is only ever added; unknown types and fields are ignored, so
+// an old tab survives a new server and the other way round. The TypeScript
+// types are generated from the structs here and in package event, and
+// testdata/ holds a golden frame of every kind, read by both test suites.
+package wire
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Version is the protocol's version.
+const Version = 1
+
+// Subprotocol is what both ends name at the WebSocket upgrade.
+const Subprotocol = "abide.v1"
+
+// Limits of the protocol.
+const (
+	// MaxClientFrame bounds one message from a client, in bytes.
+	MaxClientFrame = 1 << 20
+	// MaxBacklogFrame bounds the events of one frame of a backlog, in bytes; a
+	// single larger event goes alone.
+	MaxBacklogFrame = 256 << 10
+	// DefaultPage and MaxPage bound the events of one page.
+	DefaultPage = 50
+	MaxPage     = 500
+)
+
+// Close codes beside those of RFC 6455. A client retries all but Revoked,
+// ScopeLost and SessionGone.
+const (
+	CloseRevoked     = 4001
+	CloseScopeLost   = 4003
+	CloseSessionGone = 4004
+	CloseTooSlow     = 4008
+	CloseProtocol    = 4009
+)
+
+// Code is an error's name on the wire: a closed set.
+type Code string
+
+const (
+	CodeInvalid         Code = "invalid"
+	CodeNotFound        Code = "not_found"
+	CodeConflict        Code = "conflict"
+	CodeAlreadyResolved Code = "already_resolved"
+	CodeUnauthorized    Code = "unauthorized"
+	CodeForbidden       Code = "forbidden"
+	CodeTooLarge        Code = "too_large"
+	CodeBusy            Code = "busy"
+	CodeUnavailable     Code = "unavailable"
+	CodeInternal        Code = "internal"
+)
+
+// Values lists the set.
+func (Code) Values() []string {
+	return []string{"invalid", "not_found", "conflict", "already_resolved", "unauthorized", "forbidden", "too_large", "busy", "unavailable", "internal"}
+}
+
+// Message is a frame; MessageType is its discriminator.
+type Message interface {
+	MessageType() string
+}
+
+// Encode writes m as one frame, its type first.
+func Encode(m Message) ([]byte, error) {
+	body, err := json.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", m.MessageType(), err)
+	}
+	frame := make([]byte, 0, len(body)+len(m.MessageType())+12)
+	frame = append(frame, `{"type":"`...)
+	frame = append(frame, m.MessageType()...)
+	frame = append(frame, '"')
+	if len(body) > 2 {
+		frame = append(frame, ',')
+	}
+	return append(frame, body[1:]...), nil
+}
+
+// ErrUnknownType reports a frame of a type this program does not know; the
+// receiver ignores and counts it.
+var ErrUnknownType = errors.New("unknown message type")
+
+// ErrMalformed reports a frame that is not a JSON object with a string "type",
+// or whose fields do not have the types they should.
+var ErrMalformed = errors.New("malformed message")
+
+// DecodeClient reads a frame sent by a client. It returns a pointer to one of
+// the structs of ClientMessages. It checks the shape only; whoever acts on a
+// message validates its fields.
+func DecodeClient(frame []byte) (Message, error) { return decodeAs(frame, ClientMessages()) }
+
+// DecodeServer reads a frame sent by the server, for clients written in Go.
+func DecodeServer(frame []byte) (Message, error) { return decodeAs(frame, ServerMessages()) }
+
+func decodeAs(frame []byte, known []Message) (Message, error) {
+	var head struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(frame, &head); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	if head.Type == "" {
+		return nil, fmt.Errorf("%w: no type", ErrMalformed)
+	}
+	for _, m := range known {
+		if m.MessageType() != head.Type {
+			continue
+		}
+		if err := json.Unmarshal(frame, m); err != nil {
+			return nil, fmt.Errorf("%w: %s: %w", ErrMalformed, head.Type, err)
+		}
+		return m, nil
+	}
+	return nil, fmt.Errorf("%w: %q", ErrUnknownType, head.Type)
+}

@@ -1,0 +1,99 @@
+package event
+
+// The string types below are closed sets. Values lists each in the order of
+// the documentation; the TypeScript unions are generated from it. A value
+// outside its set can still arrive from a newer agent: it is kept and shown.
+
+// StopReason says why a turn ended.
+type StopReason string
+
+const (
+	StopEndTurn         StopReason = "end_turn"
+	StopMaxTokens       StopReason = "max_tokens"
+	StopMaxTurnRequests StopReason = "max_turn_requests"
+	StopRefusal         StopReason = "refusal"
+	StopCancelled       StopReason = "cancelled"
+	StopInterrupted     StopReason = "interrupted" // the turn failed or was given up
+	StopHubRestart      StopReason = "hub_restart" // the hub ended in mid-turn
+	StopAgentExit       StopReason = "agent_exit"  // the agent ended in mid-turn
+)
+
+// Values lists the set.
+func (StopReason) Values() []string {
+	return []string{"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "interrupted", "hub_restart", "agent_exit"}
+}
+
+// ToolKind is what sort of thing a tool call does.
+type ToolKind string
+
+// Values lists the set.
+func (ToolKind) Values() []string {
+	return []string{"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"}
+}
+
+// ToolStatus is how far a tool call is.
+type ToolStatus string
+
+const (
+	ToolPending    ToolStatus = "pending"
+	ToolInProgress ToolStatus = "in_progress"
+	ToolCompleted  ToolStatus = "completed"
+	ToolFailed     ToolStatus = "failed"
+)
+
+// Values lists the set.
+func (ToolStatus) Values() []string {
+	return []string{"pending", "in_progress", "completed", "failed"}
+}
+
+// Done reports whether the call has ended.
+func (s ToolStatus) Done() bool { return s == ToolCompleted || s == ToolFailed }
+
+// PlanPriority is how much a plan entry matters.
+type PlanPriority string
+
+// Values lists the set.
+func (PlanPriority) Values() []string { return []string{"high", "medium", "low"} }
+
+// PlanStatus is how far a plan entry is.
+type PlanStatus string
+
+// Values lists the set.
+func (PlanStatus) Values() []string { return []string{"pending", "in_progress", "completed"} }
+
+// PermissionKind is what an answer to a permission request means.
+type PermissionKind string
+
+const (
+	AllowOnce    PermissionKind = "allow_once"
+	AllowAlways  PermissionKind = "allow_always"
+	RejectOnce   PermissionKind = "reject_once"
+	RejectAlways PermissionKind = "reject_always"
+)
+
+// Values lists the set.
+func (PermissionKind) Values() []string {
+	return []string{"allow_once", "allow_always", "reject_once", "reject_always"}
+}
+
+// Outcome is how a permission request was settled.
+type Outcome string
+
+const (
+	OutcomeSelected  Outcome = "selected"
+	OutcomeCancelled Outcome = "cancelled"
+)
+
+// Values lists the set.
+func (Outcome) Values() []string { return []string{"selected", "cancelled"} }
+
+// Resumption is how a restarted agent got its memory of the session back.
+type Resumption string
+
+const (
+	ResumedByResume Resumption = "resume"
+	ResumedByLoad   Resumption = "load"
+)
+
+// Values lists the set.
+func (Resumption) Values() []string { return []string{"resume", "load"} }

@@ -1,0 +1,358 @@
+package event
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Text is text that may be large. On disk a value over 256 KiB is replaced by a
+// BlobRef object; decoding one gives its head, and the event's Data still has
+// the reference.
+type Text string
+
+// UnmarshalJSON reads a string or a BlobRef.
+func (t *Text) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '{' {
+		var ref BlobRef
+		if err := json.Unmarshal(data, &ref); err != nil {
+			return err
+		}
+		*t = Text(ref.Head)
+		return nil
+	}
+	return json.Unmarshal(data, (*string)(t))
+}
+
+// Git is what git says of a workspace.
+type Git struct {
+	Commit string `json:"commit,omitempty"`
+	Branch string `json:"branch,omitempty"`
+	Dirty  bool   `json:"dirty,omitempty"`
+}
+
+// SessionStart is the first line of every log.
+type SessionStart struct {
+	// Format is the version of the log's format, now 1.
+	Format    int    `json:"format"`
+	SessionID string `json:"session_id"`
+	// Epoch is the identity of the log: 16 hex digits, a string everywhere.
+	Epoch string `json:"epoch"`
+	// Agent is the configured agent's name.
+	Agent string `json:"agent"`
+	// Workspace is the absolute directory the agent works in.
+	Workspace string `json:"workspace"`
+	// ProjectRoot is the nearest directory upwards with .git or AGENTS.md.
+	ProjectRoot string `json:"project_root,omitempty"`
+	Git         *Git   `json:"git,omitempty"`
+	CreatedBy   string `json:"created_by,omitempty"`
+}
+
+// SessionEnd closes a session for good.
+type SessionEnd struct {
+	Reason string `json:"reason"`
+}
+
+// Attachment is a file that goes with a prompt; its bytes are a blob.
+type Attachment struct {
+	Name      string `json:"name"`
+	MediaType string `json:"media_type"`
+	Bytes     int64  `json:"bytes"`
+	SHA256    string `json:"sha256"`
+}
+
+// UserPrompt is what a person asks. It opens a turn.
+type UserPrompt struct {
+	// PromptID is the client's id; it makes a resend harmless.
+	PromptID    string       `json:"prompt_id"`
+	Text        Text         `json:"text"`
+	Attachments []Attachment `json:"attachments,omitempty"`
+	Actor       string       `json:"actor,omitempty"`
+	// QueuedAt is set when the prompt waited in the queue.
+	QueuedAt *time.Time `json:"queued_at,omitempty"`
+}
+
+// TurnStart says the agent was given the prompt.
+type TurnStart struct {
+	PromptID string `json:"prompt_id"`
+}
+
+// TurnEnd settles a turn. Every turn has exactly one.
+type TurnEnd struct {
+	PromptID   string     `json:"prompt_id"`
+	StopReason StopReason `json:"stop_reason"`
+	// Usage is the agent's own account of the turn.
+	Usage json.RawMessage `json:"usage,omitempty"`
+	Error *Failure        `json:"error,omitempty"`
+	Raw   json.RawMessage `json:"raw,omitempty"`
+}
+
+// Failure is why something ended badly, in words for a person.
+type Failure struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// AgentMessage is one chunk of the agent's answer. Chunks with one MessageID
+// join in seq order.
+type AgentMessage struct {
+	MessageID string `json:"message_id"`
+	Text      Text   `json:"text,omitempty"`
+	// Content is the agent's content block where it is not text.
+	Content json.RawMessage `json:"content,omitempty"`
+	Raw     json.RawMessage `json:"raw,omitempty"`
+}
+
+// AgentThought is one chunk of the agent's reasoning; it joins as AgentMessage
+// does.
+type AgentThought struct {
+	MessageID string          `json:"message_id"`
+	Text      Text            `json:"text,omitempty"`
+	Content   json.RawMessage `json:"content,omitempty"`
+	Raw       json.RawMessage `json:"raw,omitempty"`
+}
+
+// Location is a place in a file that a tool call touches.
+type Location struct {
+	Path string `json:"path"`
+	Line *int   `json:"line,omitempty"`
+}
+
+// ToolCallFields are the fields a tool call and its updates share. An absent
+// field means unchanged; content and locations replace what was there.
+type ToolCallFields struct {
+	ToolCallID string     `json:"tool_call_id"`
+	Title      string     `json:"title,omitempty"`
+	Kind       ToolKind   `json:"kind,omitempty"`
+	Status     ToolStatus `json:"status,omitempty"`
+	// Content is the agent's array of ACP tool call content: content, diff and
+	// terminal entries.
+	Content   json.RawMessage `json:"content,omitempty"`
+	Locations []Location      `json:"locations,omitempty"`
+	RawInput  json.RawMessage `json:"raw_input,omitempty"`
+	RawOutput json.RawMessage `json:"raw_output,omitempty"`
+	// Synthetic marks an entry the hub wrote on the agent's behalf, such as
+	// the failure of a call that a crash cut off.
+	Synthetic bool            `json:"synthetic,omitempty"`
+	Raw       json.RawMessage `json:"raw,omitempty"`
+}
+
+// ToolCall is something the agent does. It is an upsert by ToolCallID.
+type ToolCall struct{ ToolCallFields }
+
+// ToolCallUpdate changes a tool call. It is an upsert by ToolCallID as well:
+// agents send updates for calls they never announced.
+type ToolCallUpdate struct{ ToolCallFields }
+
+// PlanEntry is one step of a plan.
+type PlanEntry struct {
+	Content  string       `json:"content"`
+	Priority PlanPriority `json:"priority"`
+	Status   PlanStatus   `json:"status"`
+}
+
+// Plan is the agent's whole plan; it replaces the one before.
+type Plan struct {
+	Entries []PlanEntry     `json:"entries"`
+	Raw     json.RawMessage `json:"raw,omitempty"`
+}
+
+// PermissionOption is one answer the agent offers. OptionIDs are not stable
+// words and one kind may occur twice: answer by OptionID, show Name.
+type PermissionOption struct {
+	OptionID string         `json:"option_id"`
+	Name     string         `json:"name"`
+	Kind     PermissionKind `json:"kind"`
+}
+
+// PermissionRequest is the agent asking first.
+type PermissionRequest struct {
+	// PermissionID is made by the hub and unique in the session.
+	PermissionID string             `json:"permission_id"`
+	ToolCallID   string             `json:"tool_call_id,omitempty"`
+	Title        string             `json:"title"`
+	Options      []PermissionOption `json:"options"`
+	// ToolCall is what the agent wants to do, in the agent's own JSON.
+	ToolCall json.RawMessage `json:"tool_call,omitempty"`
+	Raw      json.RawMessage `json:"raw,omitempty"`
+}
+
+// PermissionOutcome settles a permission request. The first one counts; every
+// request has exactly one.
+type PermissionOutcome struct {
+	PermissionID string  `json:"permission_id"`
+	Outcome      Outcome `json:"outcome"`
+	OptionID     string  `json:"option_id,omitempty"`
+	// By names the actor who answered, or "hub".
+	By     string `json:"by"`
+	Rule   string `json:"rule,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// FileRead is a file the hub read for the agent.
+type FileRead struct {
+	Path  string `json:"path"`
+	Bytes int64  `json:"bytes"`
+	Lines int    `json:"lines,omitempty"`
+}
+
+// FileWrite is a file the hub wrote for the agent.
+type FileWrite struct {
+	Path  string `json:"path"`
+	Bytes int64  `json:"bytes"`
+	Lines int    `json:"lines,omitempty"`
+}
+
+// ModeOption is one way of working the agent offers.
+type ModeOption struct {
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+}
+
+// Mode is the agent's current mode and, when the agent said so, all modes.
+type Mode struct {
+	ModeID string          `json:"mode_id"`
+	Modes  []ModeOption    `json:"modes,omitempty"`
+	Raw    json.RawMessage `json:"raw,omitempty"`
+}
+
+// Config is the agent's current set of options, whole, in its own JSON: an
+// array of ACP session config options.
+type Config struct {
+	Options json.RawMessage `json:"options"`
+}
+
+// Command is a slash command the agent offers.
+type Command struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	// Hint says what to type after the name.
+	Hint string `json:"hint,omitempty"`
+}
+
+// Commands is the agent's whole list of slash commands.
+type Commands struct {
+	Commands []Command       `json:"commands"`
+	Raw      json.RawMessage `json:"raw,omitempty"`
+}
+
+// Cost is money, in the currency the agent names (ISO 4217).
+type Cost struct {
+	Amount   float64 `json:"amount"`
+	Currency string  `json:"currency"`
+}
+
+// Usage is how full the agent's context is, in tokens.
+type Usage struct {
+	Used int64           `json:"used"`
+	Size int64           `json:"size"`
+	Cost *Cost           `json:"cost,omitempty"`
+	Raw  json.RawMessage `json:"raw,omitempty"`
+}
+
+// Title is the session's title as the agent gave it.
+type Title struct {
+	Title string          `json:"title"`
+	Raw   json.RawMessage `json:"raw,omitempty"`
+}
+
+// AgentStarted says an agent process is ready for prompts.
+type AgentStarted struct {
+	// Agent is the configured agent's name.
+	Agent string `json:"agent"`
+	PID   int    `json:"pid"`
+	// Name and Version are what the agent calls itself.
+	Name    string `json:"name,omitempty"`
+	Version string `json:"version,omitempty"`
+	// AgentSessionID is the agent's own id of the session.
+	AgentSessionID string `json:"agent_session_id,omitempty"`
+	// Resumed says how the agent got its memory back; empty for a new one.
+	Resumed Resumption `json:"resumed,omitempty"`
+	// ContextLost is set when earlier turns exist that this agent knows
+	// nothing of.
+	ContextLost bool `json:"context_lost,omitempty"`
+	// Raw holds the answers to initialize and session/new.
+	Raw json.RawMessage `json:"raw,omitempty"`
+}
+
+// AgentExit says the agent process is gone.
+type AgentExit struct {
+	Code       *int   `json:"code,omitempty"`
+	Signal     string `json:"signal,omitempty"`
+	Reason     string `json:"reason"`
+	StderrTail string `json:"stderr_tail,omitempty"`
+}
+
+// AgentStalled says the agent has been silent in the middle of a turn.
+type AgentStalled struct {
+	SilentMS int64 `json:"silent_ms"`
+}
+
+// TerminalOutput is output of a terminal, in the order it came.
+type TerminalOutput struct {
+	TerminalID string `json:"terminal_id"`
+	Data       Text   `json:"data"`
+	// Exit is set on the last one.
+	Exit *TerminalExit `json:"exit,omitempty"`
+}
+
+// TerminalExit is how a terminal's command ended.
+type TerminalExit struct {
+	Code   *int   `json:"code,omitempty"`
+	Signal string `json:"signal,omitempty"`
+}
+
+// Error is a failure a person should see in the session.
+type Error struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Detail  string `json:"detail,omitempty"`
+}
+
+// Note is anything the hub does not understand, kept whole, and the hub's own
+// remarks (method "abide/…").
+type Note struct {
+	Method string          `json:"method"`
+	Text   Text            `json:"text,omitempty"`
+	Raw    json.RawMessage `json:"raw,omitempty"`
+}
+
+// Epoch gives the log a new identity; the last one in the log counts.
+type Epoch struct {
+	Epoch  string `json:"epoch"`
+	Reason string `json:"reason"`
+}
+
+// LogTruncated says that events From..To were acknowledged once and are lost.
+type LogTruncated struct {
+	From Seq `json:"from"`
+	To   Seq `json:"to"`
+}
+
+// SegmentStart is the first line of every segment but the first.
+type SegmentStart struct {
+	Format    int    `json:"format"`
+	SessionID string `json:"session_id"`
+	Epoch     string `json:"epoch"`
+	FirstSeq  Seq    `json:"first_seq"`
+}
+
+// Corrupt stands for an event that cannot be read; it is made while reading
+// and never written.
+type Corrupt struct {
+	Reason string `json:"reason"`
+}
+
+// BlobRef stands in a payload for a value over 256 KiB.
+type BlobRef struct {
+	Blob Blob `json:"blob"`
+	// Head is the value's first 4 KiB as text.
+	Head string `json:"head"`
+}
+
+// Blob names a file under the session's blobs folder.
+type Blob struct {
+	SHA256    string `json:"sha256"`
+	Bytes     int64  `json:"bytes"`
+	MediaType string `json:"media_type"`
+}
