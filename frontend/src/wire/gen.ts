@@ -1,0 +1,659 @@
+// Generated from the Go structs in session/event and server/wire by `make generate`. Do not edit.
+
+/** An event's number in its session: from 1, without gaps, never reused. */
+export type Seq = number
+
+export interface Git {
+  commit?: string
+  branch?: string
+  dirty?: boolean
+}
+
+export interface SessionStartData {
+  format: number
+  session_id: string
+  epoch: string
+  agent: string
+  workspace: string
+  project_root?: string
+  git?: Git
+  created_by?: string
+}
+
+export interface Blob {
+  sha256: string
+  bytes: number
+  media_type: string
+}
+
+export interface BlobRef {
+  blob: Blob
+  head: string
+}
+
+export interface Attachment {
+  name: string
+  media_type: string
+  bytes: number
+  sha256: string
+}
+
+export interface UserPromptData {
+  prompt_id: string
+  text: string | BlobRef
+  attachments?: Attachment[]
+  actor?: string
+  queued_at?: string
+}
+
+export interface TurnStartData {
+  prompt_id: string
+}
+
+export type StopReason = 'end_turn' | 'max_tokens' | 'max_turn_requests' | 'refusal' | 'cancelled' | 'interrupted' | 'hub_restart' | 'agent_exit'
+
+export interface Failure {
+  code: string
+  message: string
+}
+
+export interface TurnEndData {
+  prompt_id: string
+  stop_reason: StopReason
+  usage?: unknown
+  error?: Failure
+  raw?: unknown
+}
+
+export interface AgentMessageData {
+  message_id: string
+  text?: string | BlobRef
+  content?: unknown
+  raw?: unknown
+}
+
+export interface AgentThoughtData {
+  message_id: string
+  text?: string | BlobRef
+  content?: unknown
+  raw?: unknown
+}
+
+export type ToolKind = 'read' | 'edit' | 'delete' | 'move' | 'search' | 'execute' | 'think' | 'fetch' | 'switch_mode' | 'other'
+
+export type ToolStatus = 'pending' | 'in_progress' | 'completed' | 'failed'
+
+export interface Location {
+  path: string
+  line?: number
+}
+
+export interface ToolCallData {
+  tool_call_id: string
+  title?: string
+  kind?: ToolKind
+  status?: ToolStatus
+  content?: unknown
+  locations?: Location[]
+  raw_input?: unknown
+  raw_output?: unknown
+  synthetic?: boolean
+  raw?: unknown
+}
+
+export interface ToolCallUpdateData {
+  tool_call_id: string
+  title?: string
+  kind?: ToolKind
+  status?: ToolStatus
+  content?: unknown
+  locations?: Location[]
+  raw_input?: unknown
+  raw_output?: unknown
+  synthetic?: boolean
+  raw?: unknown
+}
+
+export type PlanPriority = 'high' | 'medium' | 'low'
+
+export type PlanStatus = 'pending' | 'in_progress' | 'completed'
+
+export interface PlanEntry {
+  content: string
+  priority: PlanPriority
+  status: PlanStatus
+}
+
+export interface PlanData {
+  entries: PlanEntry[]
+  raw?: unknown
+}
+
+export type PermissionKind = 'allow_once' | 'allow_always' | 'reject_once' | 'reject_always'
+
+export interface PermissionOption {
+  option_id: string
+  name: string
+  kind: PermissionKind
+}
+
+export interface PermissionRequestData {
+  permission_id: string
+  tool_call_id?: string
+  title: string
+  options: PermissionOption[]
+  tool_call?: unknown
+  raw?: unknown
+}
+
+export type Outcome = 'selected' | 'cancelled'
+
+export interface PermissionOutcomeData {
+  permission_id: string
+  outcome: Outcome
+  option_id?: string
+  by: string
+  rule?: string
+  reason?: string
+}
+
+export interface FileReadData {
+  path: string
+  bytes: number
+  lines?: number
+}
+
+export interface FileWriteData {
+  path: string
+  bytes: number
+  lines?: number
+}
+
+export interface ModeOption {
+  id: string
+  name: string
+  description?: string
+}
+
+export interface ModeData {
+  mode_id: string
+  modes?: ModeOption[]
+  raw?: unknown
+}
+
+export interface ConfigData {
+  options: unknown
+}
+
+export interface Command {
+  name: string
+  description?: string
+  hint?: string
+}
+
+export interface CommandsData {
+  commands: Command[]
+  raw?: unknown
+}
+
+export interface Cost {
+  amount: number
+  currency: string
+}
+
+export interface UsageData {
+  used: number
+  size: number
+  cost?: Cost
+  raw?: unknown
+}
+
+export interface TitleData {
+  title: string
+  raw?: unknown
+}
+
+export type Resumption = 'resume' | 'load'
+
+export interface AgentStartedData {
+  agent: string
+  pid: number
+  name?: string
+  version?: string
+  agent_session_id?: string
+  resumed?: Resumption
+  context_lost?: boolean
+  raw?: unknown
+}
+
+export interface AgentExitData {
+  code?: number
+  signal?: string
+  reason: string
+  stderr_tail?: string
+}
+
+export interface AgentStalledData {
+  silent_ms: number
+}
+
+export interface TerminalExit {
+  code?: number
+  signal?: string
+}
+
+export interface TerminalOutputData {
+  terminal_id: string
+  data: string | BlobRef
+  exit?: TerminalExit
+}
+
+export interface ErrorData {
+  code: string
+  message: string
+  detail?: string
+}
+
+export interface NoteData {
+  method: string
+  text?: string | BlobRef
+  raw?: unknown
+}
+
+export interface SessionEndData {
+  reason: string
+}
+
+export interface EpochData {
+  epoch: string
+  reason: string
+}
+
+export interface LogTruncatedData {
+  from: Seq
+  to: Seq
+}
+
+export interface SegmentStartData {
+  format: number
+  session_id: string
+  epoch: string
+  first_seq: Seq
+}
+
+export interface CorruptData {
+  reason: string
+}
+
+export type EventType = 'session_start' | 'user_prompt' | 'turn_start' | 'turn_end' | 'agent_message' | 'agent_thought' | 'tool_call' | 'tool_call_update' | 'plan' | 'permission_request' | 'permission_outcome' | 'file_read' | 'file_write' | 'mode' | 'config' | 'commands' | 'usage' | 'title' | 'agent_started' | 'agent_exit' | 'agent_stalled' | 'terminal_output' | 'error' | 'note' | 'session_end' | 'epoch' | 'log_truncated' | 'segment_start' | 'corrupt'
+
+export const eventTypes: readonly EventType[] = ['session_start', 'user_prompt', 'turn_start', 'turn_end', 'agent_message', 'agent_thought', 'tool_call', 'tool_call_update', 'plan', 'permission_request', 'permission_outcome', 'file_read', 'file_write', 'mode', 'config', 'commands', 'usage', 'title', 'agent_started', 'agent_exit', 'agent_stalled', 'terminal_output', 'error', 'note', 'session_end', 'epoch', 'log_truncated', 'segment_start', 'corrupt']
+
+interface EventHead {
+  seq: Seq
+  time: string
+  turn?: number
+  /** Set on a merged run of chunks, which covers first_seq..seq. */
+  first_seq?: Seq
+  /** The line on disk failed its checksum but still reads. */
+  unverified?: boolean
+}
+
+/** One durable fact of a session, told apart by its type. */
+export type AbideEvent =
+  | (EventHead & { type: 'session_start'; data: SessionStartData })
+  | (EventHead & { type: 'user_prompt'; data: UserPromptData })
+  | (EventHead & { type: 'turn_start'; data: TurnStartData })
+  | (EventHead & { type: 'turn_end'; data: TurnEndData })
+  | (EventHead & { type: 'agent_message'; data: AgentMessageData })
+  | (EventHead & { type: 'agent_thought'; data: AgentThoughtData })
+  | (EventHead & { type: 'tool_call'; data: ToolCallData })
+  | (EventHead & { type: 'tool_call_update'; data: ToolCallUpdateData })
+  | (EventHead & { type: 'plan'; data: PlanData })
+  | (EventHead & { type: 'permission_request'; data: PermissionRequestData })
+  | (EventHead & { type: 'permission_outcome'; data: PermissionOutcomeData })
+  | (EventHead & { type: 'file_read'; data: FileReadData })
+  | (EventHead & { type: 'file_write'; data: FileWriteData })
+  | (EventHead & { type: 'mode'; data: ModeData })
+  | (EventHead & { type: 'config'; data: ConfigData })
+  | (EventHead & { type: 'commands'; data: CommandsData })
+  | (EventHead & { type: 'usage'; data: UsageData })
+  | (EventHead & { type: 'title'; data: TitleData })
+  | (EventHead & { type: 'agent_started'; data: AgentStartedData })
+  | (EventHead & { type: 'agent_exit'; data: AgentExitData })
+  | (EventHead & { type: 'agent_stalled'; data: AgentStalledData })
+  | (EventHead & { type: 'terminal_output'; data: TerminalOutputData })
+  | (EventHead & { type: 'error'; data: ErrorData })
+  | (EventHead & { type: 'note'; data: NoteData })
+  | (EventHead & { type: 'session_end'; data: SessionEndData })
+  | (EventHead & { type: 'epoch'; data: EpochData })
+  | (EventHead & { type: 'log_truncated'; data: LogTruncatedData })
+  | (EventHead & { type: 'segment_start'; data: SegmentStartData })
+  | (EventHead & { type: 'corrupt'; data: CorruptData })
+
+export interface ObserveMessage {
+  type: 'observe'
+  request_id: string
+  session_id: string
+  after_seq?: Seq
+  epoch?: string
+  tail?: number
+  merge?: boolean
+}
+
+export interface UnobserveMessage {
+  type: 'unobserve'
+  session_id: string
+}
+
+export interface LoadEventsMessage {
+  type: 'load_events'
+  request_id: string
+  session_id: string
+  epoch?: string
+  after_seq?: Seq
+  before_seq?: Seq
+  limit?: number
+  merge?: boolean
+}
+
+export type When = 'auto' | 'queue'
+
+export interface PromptMessage {
+  type: 'prompt'
+  request_id: string
+  session_id: string
+  prompt_id: string
+  text: string
+  attachments?: Attachment[]
+  when?: When
+}
+
+export interface CancelMessage {
+  type: 'cancel'
+  request_id?: string
+  session_id: string
+}
+
+export interface ForceResetMessage {
+  type: 'force_reset'
+  request_id?: string
+  session_id: string
+}
+
+export interface PermissionAnswerMessage {
+  type: 'permission_answer'
+  request_id: string
+  session_id: string
+  permission_id: string
+  option_id: string
+  seen_seq?: Seq
+}
+
+export interface QueueEditMessage {
+  type: 'queue_edit'
+  request_id?: string
+  session_id: string
+  prompt_id: string
+  text: string
+}
+
+export interface QueueMoveMessage {
+  type: 'queue_move'
+  request_id?: string
+  session_id: string
+  prompt_id: string
+  position: number
+}
+
+export interface QueueRemoveMessage {
+  type: 'queue_remove'
+  request_id?: string
+  session_id: string
+  prompt_id: string
+}
+
+export interface QueueClearMessage {
+  type: 'queue_clear'
+  request_id?: string
+  session_id: string
+}
+
+export interface SetModeMessage {
+  type: 'set_mode'
+  request_id?: string
+  session_id: string
+  mode_id: string
+}
+
+export interface SetConfigOptionMessage {
+  type: 'set_config_option'
+  request_id?: string
+  session_id: string
+  config_id: string
+  value: unknown
+}
+
+export interface AckMessage {
+  type: 'ack'
+  session_id: string
+  seq: Seq
+  visible: boolean
+}
+
+export type Activity = 'viewing' | 'typing' | 'away'
+
+export interface PresenceMessage {
+  type: 'presence'
+  session_id: string
+  activity: Activity
+}
+
+export interface PingMessage {
+  type: 'ping'
+  nonce: string
+}
+
+export type ClientMessage = ObserveMessage | UnobserveMessage | LoadEventsMessage | PromptMessage | CancelMessage | ForceResetMessage | PermissionAnswerMessage | QueueEditMessage | QueueMoveMessage | QueueRemoveMessage | QueueClearMessage | SetModeMessage | SetConfigOptionMessage | AckMessage | PresenceMessage | PingMessage
+
+export interface Limits {
+  max_frame: number
+  max_page: number
+  max_queue: number
+}
+
+export interface ConnectedMessage {
+  type: 'connected'
+  protocol: number
+  version: string
+  hub_id: string
+  client_id: string
+  heartbeat_ms: number
+  limits: Limits
+  scope: string
+  time: string
+}
+
+export interface EventsMessage {
+  type: 'events'
+  session_id: string
+  epoch: string
+  first_seq: Seq
+  last_seq: Seq
+  max_seq: Seq
+  events: AbideEvent[]
+}
+
+export type Verdict = 'ok' | 'reset'
+
+export type ResetReason = 'epoch' | 'ahead' | 'min_seq'
+
+export interface EventsLoadedMessage {
+  type: 'events_loaded'
+  request_id?: string
+  session_id: string
+  verdict: Verdict
+  reason?: ResetReason
+  epoch: string
+  first_seq: Seq
+  last_seq: Seq
+  min_seq: Seq
+  max_seq: Seq
+  has_more: boolean
+  prepend: boolean
+  events: AbideEvent[]
+}
+
+export type TurnState = 'idle' | 'starting' | 'prompting' | 'cancelling' | 'blocked'
+
+export interface Turn {
+  state: TurnState
+  number?: number
+  prompt_id?: string
+  since?: string
+}
+
+export interface QueueItem {
+  prompt_id: string
+  text: string
+  title?: string
+  attachments?: Attachment[]
+  actor?: string
+  queued_at: string
+  scheduled_at?: string
+}
+
+export type AgentStatus = 'absent' | 'starting' | 'ready' | 'stopping' | 'failed'
+
+export interface Agent {
+  name: string
+  status: AgentStatus
+  version?: string
+  message?: string
+}
+
+export interface Observer {
+  client_id: string
+  actor: string
+  activity: Activity
+  seq: Seq
+}
+
+export interface StateMessage {
+  type: 'state'
+  session_id: string
+  at_seq: Seq
+  turn: Turn
+  pending_permissions: string[]
+  queue: QueueItem[]
+  mode?: ModeData
+  config?: ConfigData
+  commands?: CommandsData
+  usage?: UsageData
+  agent: Agent
+  observers: Observer[]
+}
+
+export type SessionStatus = 'idle' | 'running' | 'needs_you' | 'ended' | 'damaged'
+
+export interface SessionInfo {
+  session_id: string
+  name: string
+  agent: string
+  workspace: string
+  project_root?: string
+  created_at: string
+  updated_at: string
+  status: SessionStatus
+  event_count: number
+  min_seq: Seq
+  max_seq: Seq
+  epoch: string
+  archived: boolean
+  pinned: boolean
+  last_line?: string
+}
+
+export interface SessionMessage {
+  type: 'session'
+  session: SessionInfo
+}
+
+export interface SessionGoneMessage {
+  type: 'session_gone'
+  request_id?: string
+  session_id: string
+}
+
+export interface PromptReceivedMessage {
+  type: 'prompt_received'
+  request_id?: string
+  session_id: string
+  prompt_id: string
+  seq: Seq
+}
+
+export interface PromptQueuedMessage {
+  type: 'prompt_queued'
+  request_id?: string
+  session_id: string
+  prompt_id: string
+  position: number
+}
+
+export interface PromptRemovedMessage {
+  type: 'prompt_removed'
+  request_id?: string
+  session_id: string
+  prompt_id: string
+}
+
+export interface PromptInterruptedMessage {
+  type: 'prompt_interrupted'
+  request_id?: string
+  session_id: string
+  prompt_id: string
+  seq: Seq
+}
+
+export interface PermissionResolvedMessage {
+  type: 'permission_resolved'
+  request_id?: string
+  session_id: string
+  permission_id: string
+  outcome: Outcome
+  option_id?: string
+  by: string
+}
+
+export interface PongMessage {
+  type: 'pong'
+  nonce: string
+  time: string
+  max_seq: Record<string, Seq>
+}
+
+export interface HeartbeatMessage {
+  type: 'heartbeat'
+  max_seq: Record<string, Seq>
+}
+
+export type Code = 'invalid' | 'not_found' | 'conflict' | 'already_resolved' | 'unauthorized' | 'forbidden' | 'too_large' | 'busy' | 'unavailable' | 'internal'
+
+export interface ErrorMessage {
+  type: 'error'
+  request_id?: string
+  session_id?: string
+  code: Code
+  message: string
+  retry_after_ms?: number
+  winner?: PermissionResolvedMessage
+}
+
+export interface GoodbyeMessage {
+  type: 'goodbye'
+  reason: string
+  retry_after_ms: number
+}
+
+export type ServerMessage = ConnectedMessage | EventsMessage | EventsLoadedMessage | StateMessage | SessionMessage | SessionGoneMessage | PromptReceivedMessage | PromptQueuedMessage | PromptRemovedMessage | PromptInterruptedMessage | PermissionResolvedMessage | PongMessage | HeartbeatMessage | ErrorMessage | GoodbyeMessage
