@@ -1,0 +1,62 @@
+package event_test
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+var exampleTime = time.Date(2026, 2, 21, 14, 3, 7, 123456000, time.UTC)
+
+// examples holds one payload of every kind with every field set, so that the
+// golden lines show all there is.
+func examples() []event.Payload {
+	fields := func(status event.ToolStatus) event.ToolCallFields {
+		return event.ToolCallFields{
+			ToolCallID: "call_1", Title: "Edit greet.go", Kind: "edit", Status: status,
+			Content:   json.RawMessage(`[{"type":"diff","path":"/src/greet.go","oldText":"hi","newText":"hello"}]`),
+			Locations: []event.Location{{Path: "/src/greet.go", Line: ptr(3)}},
+			RawInput:  json.RawMessage(`{"path":"greet.go"}`), RawOutput: json.RawMessage(`{"ok":true}`),
+			Synthetic: true, Raw: json.RawMessage(`{"_meta":{"a":1}}`),
+		}
+	}
+	attachment := event.Attachment{Name: "shot.png", MediaType: "image/png", Bytes: 70, SHA256: "ab12"}
+	return []event.Payload{
+		event.SessionStart{Format: 1, SessionID: "20260221-140307-9f3a11c0", Epoch: "0123456789abcdef", Agent: "demo", Workspace: "/src",
+			ProjectRoot: "/src", Git: &event.Git{Commit: "4f1c2d", Branch: "main", Dirty: true}, CreatedBy: "owner"},
+		event.UserPrompt{PromptID: "p1", Text: "Say <b>hi</b> & wave \u2028", Attachments: []event.Attachment{attachment}, Actor: "phone", QueuedAt: ptr(exampleTime)},
+		event.TurnStart{PromptID: "p1"},
+		event.TurnEnd{PromptID: "p1", StopReason: event.StopInterrupted, Usage: json.RawMessage(`{"totalTokens":9}`),
+			Error: &event.Failure{Code: "agent_error", Message: "the model is overloaded"}, Raw: json.RawMessage(`{"stopReason":"x"}`)},
+		event.AgentMessage{MessageID: "m1", Text: "Hello **you**", Content: json.RawMessage(`{"type":"image"}`), Raw: json.RawMessage(`{"a":1}`)},
+		event.AgentThought{MessageID: "m2", Text: "Let me think", Content: json.RawMessage(`{"type":"image"}`), Raw: json.RawMessage(`{"a":1}`)},
+		event.ToolCall{ToolCallFields: fields(event.ToolPending)},
+		event.ToolCallUpdate{ToolCallFields: fields(event.ToolFailed)},
+		event.Plan{Entries: []event.PlanEntry{{Content: "Read", Priority: "high", Status: "completed"}, {Content: "Write", Priority: "low", Status: "pending"}}, Raw: json.RawMessage(`{"a":1}`)},
+		event.PermissionRequest{PermissionID: "perm1", ToolCallID: "call_1", Title: "Edit greet.go",
+			Options:  []event.PermissionOption{{OptionID: "yes", Name: "Allow", Kind: event.AllowOnce}, {OptionID: "no", Name: "Reject", Kind: event.RejectOnce}},
+			ToolCall: json.RawMessage(`{"toolCallId":"call_1"}`), Raw: json.RawMessage(`{"a":1}`)},
+		event.PermissionOutcome{PermissionID: "perm1", Outcome: event.OutcomeSelected, OptionID: "yes", By: "phone", Rule: "r1", Reason: "rule"},
+		event.FileRead{Path: "/src/a.go", Bytes: 12, Lines: 2},
+		event.FileWrite{Path: "/src/a.go", Bytes: 12, Lines: 2},
+		event.Mode{ModeID: "code", Modes: []event.ModeOption{{ID: "code", Name: "Code", Description: "writes files"}}, Raw: json.RawMessage(`{"a":1}`)},
+		event.Config{Options: json.RawMessage(`[{"id":"model","type":"select","currentValue":"big"}]`)},
+		event.Commands{Commands: []event.Command{{Name: "plan", Description: "makes a plan", Hint: "what for"}}, Raw: json.RawMessage(`{"a":1}`)},
+		event.Usage{Used: 1200, Size: 200000, Cost: &event.Cost{Amount: 0.25, Currency: "USD"}, Raw: json.RawMessage(`{"a":1}`)},
+		event.Title{Title: "Greeting in Go", Raw: json.RawMessage(`{"a":1}`)},
+		event.AgentStarted{Agent: "demo", PID: 4711, Name: "abide demo", Version: "1.0", AgentSessionID: "s1", Resumed: event.ResumedByResume, ContextLost: true, Raw: json.RawMessage(`{"a":1}`)},
+		event.AgentExit{Code: ptr(1), Signal: "killed", Reason: "crashed", StderrTail: "boom"},
+		event.AgentStalled{SilentMS: 600000},
+		event.TerminalOutput{TerminalID: "t1", Data: "ok\n", Exit: &event.TerminalExit{Code: ptr(0), Signal: "TERM"}},
+		event.Error{Code: "protocol", Message: "a line was not JSON", Detail: "hello"},
+		event.Note{Method: "_vendor/thing", Text: "context is lost", Raw: json.RawMessage(`{"any":["thing",null]}`)},
+		event.SessionEnd{Reason: "archived"},
+		event.Epoch{Epoch: "fedcba9876543210", Reason: "the machine stopped uncleanly"},
+		event.LogTruncated{From: 8, To: 11},
+		event.SegmentStart{Format: 1, SessionID: "20260221-140307-9f3a11c0", Epoch: "0123456789abcdef", FirstSeq: 1000},
+		event.Corrupt{Reason: "checksum"},
+	}
+}
