@@ -1,0 +1,204 @@
+package wire_test
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/event"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func ptr[T any](v T) *T { return &v }
+
+const session = "20260221-140307-9f3a11c0"
+
+var at = time.Date(2026, 2, 21, 14, 3, 7, 123456000, time.UTC)
+
+func clientExamples() []wire.Message {
+	image := []event.Attachment{{Name: "shot.png", MediaType: "image/png", Bytes: 70, SHA256: "ab12"}}
+	return []wire.Message{
+		&wire.Observe{RequestID: "r1", SessionID: session, AfterSeq: ptr(event.Seq(41)), Epoch: "0123456789abcdef", Tail: ptr(50), Merge: true},
+		&wire.Unobserve{SessionID: session},
+		&wire.LoadEvents{RequestID: "r2", SessionID: session, Epoch: "0123456789abcdef", AfterSeq: ptr(event.Seq(41)), BeforeSeq: ptr(event.Seq(90)), Limit: 50, Merge: true},
+		&wire.Prompt{RequestID: "r3", SessionID: session, PromptID: "p1", Text: "Say hi", Attachments: image, When: wire.WhenQueue},
+		&wire.Cancel{RequestID: "r4", SessionID: session},
+		&wire.ForceReset{RequestID: "r5", SessionID: session},
+		&wire.PermissionAnswer{RequestID: "r6", SessionID: session, PermissionID: "perm1", OptionID: "yes", SeenSeq: 44},
+		&wire.QueueEdit{RequestID: "r7", SessionID: session, PromptID: "p2", Text: "Say hello"},
+		&wire.QueueMove{RequestID: "r8", SessionID: session, PromptID: "p2", Position: 1},
+		&wire.QueueRemove{RequestID: "r9", SessionID: session, PromptID: "p2"},
+		&wire.QueueClear{RequestID: "r10", SessionID: session},
+		&wire.SetMode{RequestID: "r11", SessionID: session, ModeID: "plan"},
+		&wire.SetConfigOption{RequestID: "r12", SessionID: session, ConfigID: "model", Value: "big"},
+		&wire.Ack{SessionID: session, Seq: 44, Visible: true},
+		&wire.Presence{SessionID: session, Activity: "typing"},
+		&wire.Ping{Nonce: "n1"},
+	}
+}
+
+func serverExamples() []wire.Message {
+	events := []event.Event{
+		{Seq: 42, Time: at, Type: event.TypeAgentMessage, Turn: 2, Data: json.RawMessage(`{"message_id":"m1","text":"Hello"}`)},
+		{Seq: 43, Time: at, Type: event.TypeAgentMessage, Turn: 2, Data: json.RawMessage(`{"message_id":"m1","text":" you"}`)},
+	}
+	info := wire.SessionInfo{SessionID: session, Name: "Say hi", Agent: "demo", Workspace: "/src", ProjectRoot: "/src", CreatedAt: at, UpdatedAt: at,
+		Status: wire.StatusNeedsYou, EventCount: 44, MinSeq: 1, MaxSeq: 44, Epoch: "0123456789abcdef", Archived: true, Pinned: true, LastLine: "Hello you"}
+	resolved := wire.PermissionResolved{RequestID: "r6", SessionID: session, PermissionID: "perm1", Outcome: event.OutcomeSelected, OptionID: "yes", By: "phone"}
+	return []wire.Message{
+		&wire.Connected{Protocol: wire.Version, Version: "1.0.0", HubID: "h1", ClientID: "c1", HeartbeatMS: 10000,
+			Limits: wire.Limits{MaxFrame: wire.MaxClientFrame, MaxPage: wire.MaxPage, MaxQueue: 10}, Scope: "owner", Time: at},
+		&wire.Events{SessionID: session, Epoch: "0123456789abcdef", FirstSeq: 42, LastSeq: 43, MaxSeq: 44, Events: events},
+		&wire.EventsLoaded{RequestID: "r1", SessionID: session, Verdict: wire.VerdictReset, Reason: wire.ResetEpoch, Epoch: "0123456789abcdef",
+			FirstSeq: 42, LastSeq: 43, MinSeq: 1, MaxSeq: 44, HasMore: true, Prepend: true, Events: events},
+		&wire.State{SessionID: session, AtSeq: 44, Turn: wire.Turn{State: wire.TurnPrompting, Number: 2, PromptID: "p1", Since: &at},
+			PendingPermissions: []string{"perm1"},
+			Queue: []wire.QueueItem{{PromptID: "p2", Text: "Say hello", Title: "Say hello", Actor: "phone", QueuedAt: at, ScheduledAt: &at,
+				Attachments: []event.Attachment{{Name: "shot.png", MediaType: "image/png", Bytes: 70, SHA256: "ab12"}}}},
+			Mode: &event.Mode{ModeID: "code"}, Config: &event.Config{Options: json.RawMessage(`[]`)},
+			Commands: &event.Commands{Commands: []event.Command{{Name: "plan"}}}, Usage: &event.Usage{Used: 1200, Size: 200000},
+			Agent:     wire.Agent{Name: "demo", Status: wire.AgentFailed, Version: "1.0", Message: "not found: install it"},
+			Observers: []wire.Observer{{ClientID: "c1", Actor: "phone", Activity: "viewing", Seq: 44}}},
+		&wire.Session{Session: info},
+		&wire.SessionGone{RequestID: "r1", SessionID: session},
+		&wire.PromptReceived{RequestID: "r3", SessionID: session, PromptID: "p1", Seq: 40},
+		&wire.PromptQueued{RequestID: "r3", SessionID: session, PromptID: "p2", Position: 1},
+		&wire.PromptRemoved{RequestID: "r3", SessionID: session, PromptID: "p2"},
+		&wire.PromptInterrupted{RequestID: "r3", SessionID: session, PromptID: "p1", Seq: 40},
+		&resolved,
+		&wire.Pong{Nonce: "n1", Time: at, MaxSeq: map[string]event.Seq{session: 44}},
+		&wire.Heartbeat{MaxSeq: map[string]event.Seq{session: 44}},
+		&wire.Error{RequestID: "r6", SessionID: session, Code: wire.CodeAlreadyResolved, Message: "phone has answered", RetryAfterMS: 1000, Winner: &resolved},
+		&wire.Goodbye{Reason: "the hub is restarting", RetryAfterMS: 1000},
+	}
+}
+
+// TestEveryFrameHasAGoldenFile pins each frame's form. The web app's tests and
+// docs/protocol.md read the same files.
+func TestEveryFrameHasAGoldenFile(t *testing.T) {
+	for _, side := range []struct {
+		dir      string
+		known    []wire.Message
+		examples []wire.Message
+		decode   func([]byte) (wire.Message, error)
+	}{
+		{"client", wire.ClientMessages(), clientExamples(), wire.DecodeClient},
+		{"server", wire.ServerMessages(), serverExamples(), wire.DecodeServer},
+	} {
+		require.Len(t, side.examples, len(side.known))
+		for i, example := range side.examples {
+			t.Run(side.dir+" "+example.MessageType(), func(t *testing.T) {
+				require.Equal(t, side.known[i].MessageType(), example.MessageType(), "examples are in the order of the registry")
+				requireAllFieldsSet(t, reflect.ValueOf(example).Elem())
+				frame, err := wire.Encode(example)
+				require.NoError(t, err)
+				golden := filepath.Join("testdata", side.dir, example.MessageType()+".json")
+				if *update {
+					require.NoError(t, os.MkdirAll(filepath.Dir(golden), 0o755))
+					require.NoError(t, os.WriteFile(golden, append(frame, '\n'), 0o644))
+				}
+				want, err := os.ReadFile(golden)
+				require.NoError(t, err)
+				require.Equal(t, strings.TrimSpace(string(want)), string(frame))
+
+				back, err := side.decode(frame)
+				require.NoError(t, err)
+				require.Equal(t, example, back)
+			})
+		}
+	}
+}
+
+func TestAFrameBuiltAroundABatchEqualsTheEncodedOne(t *testing.T) {
+	for _, example := range serverExamples() {
+		want, err := wire.Encode(example)
+		require.NoError(t, err)
+		switch m := example.(type) {
+		case *wire.Events:
+			have := wire.AppendEvents(nil, m.SessionID, m.Epoch, batchOf(t, m.Events), m.MaxSeq)
+			require.JSONEq(t, string(want), string(have))
+		case *wire.EventsLoaded:
+			have, err := wire.EncodeLoaded(*m, batchOf(t, m.Events))
+			require.NoError(t, err)
+			require.JSONEq(t, string(want), string(have))
+		}
+	}
+}
+
+func TestAnEmptyPageIsAnEmptyArray(t *testing.T) {
+	frame, err := wire.EncodeLoaded(wire.EventsLoaded{SessionID: session, Verdict: wire.VerdictOK}, event.Batch{})
+	require.NoError(t, err)
+	require.True(t, json.Valid(frame))
+	require.True(t, strings.HasSuffix(string(frame), `"events":[]}`), string(frame))
+}
+
+func TestBadFramesAreToldApartFromUnknownOnes(t *testing.T) {
+	for name, frame := range map[string]string{
+		"empty":           ``,
+		"not JSON":        `hello`,
+		"an array":        `[]`,
+		"no type":         `{}`,
+		"type not string": `{"type":7}`,
+		"cut short":       `{"type":"ping","nonce":"`,
+		"two values":      `{"type":"ping","nonce":"n"} {}`,
+		"float seq":       `{"type":"load_events","after_seq":1.5}`,
+		"huge seq":        `{"type":"load_events","after_seq":99999999999999999999}`,
+		"string seq":      `{"type":"load_events","after_seq":"7"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := wire.DecodeClient([]byte(frame))
+			require.ErrorIs(t, err, wire.ErrMalformed)
+		})
+	}
+	_, err := wire.DecodeClient([]byte(`{"type":"from_the_future"}`))
+	require.ErrorIs(t, err, wire.ErrUnknownType)
+	_, err = wire.DecodeClient([]byte(`{"type":"events"}`))
+	require.ErrorIs(t, err, wire.ErrUnknownType, "a client may not send what only the server says")
+}
+
+func TestUnknownFieldsAreIgnored(t *testing.T) {
+	m, err := wire.DecodeClient([]byte(`{"type":"ping","nonce":"n","from_the_future":{}}`))
+	require.NoError(t, err)
+	require.Equal(t, &wire.Ping{Nonce: "n"}, m)
+}
+
+func FuzzDecodeClient(f *testing.F) {
+	for _, m := range clientExamples() {
+		frame, err := wire.Encode(m)
+		require.NoError(f, err)
+		f.Add(frame)
+	}
+	f.Fuzz(func(t *testing.T, frame []byte) {
+		m, err := wire.DecodeClient(frame)
+		if err != nil {
+			return
+		}
+		again, err := wire.Encode(m)
+		require.NoError(t, err)
+		back, err := wire.DecodeClient(again)
+		require.NoError(t, err)
+		require.Equal(t, m, back)
+	})
+}
+
+func batchOf(t *testing.T, events []event.Event) event.Batch {
+	t.Helper()
+	array, err := json.Marshal(events)
+	require.NoError(t, err)
+	return event.Batch{First: events[0].Seq, Last: events[len(events)-1].Seq, Count: len(events), JSON: array[1 : len(array)-1]}
+}
+
+func requireAllFieldsSet(t *testing.T, v reflect.Value) {
+	t.Helper()
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		require.False(t, v.FieldByIndex(f.Index).IsZero(), "%s.%s is not set in its example", v.Type(), f.Name)
+	}
+}
