@@ -1,0 +1,136 @@
+// Package archtest holds the import arrows of the architecture, so that an
+// unplanned import fails a test.
+package archtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+)
+
+// Module is this module's path.
+const Module = "github.com/abidehub/abide"
+
+// anything lets a package import whatever it likes.
+const anything = "*"
+
+// row is one package's arrows.
+type row struct {
+	// imports are the packages of this module it may import.
+	imports []string
+	// libraries says whether it may import other modules.
+	libraries bool
+}
+
+// arrows is the table of docs/architecture.md: what each package may import of
+// this module. A package that is not listed may import nothing.
+func arrows() map[string]row {
+	return map[string]row{
+		"cmd/abide":          {[]string{anything}, true},
+		"server":             {[]string{"session", "observer", "queue", "server/wire", "session/event", "internal/auth"}, true},
+		"server/wire":        {[]string{"session/event"}, false},
+		"session":            {[]string{"observer", "queue", "session/store", "session/event"}, true},
+		"session/event":      {nil, false},
+		"session/store":      {[]string{"session/event"}, true},
+		"session/acp":        {[]string{"session/event"}, true},
+		"session/transcript": {[]string{"session/event"}, false},
+		"observer":           {[]string{"session/event"}, false},
+		"queue":              {nil, false},
+		"frontend":           {nil, false},
+		"internal/auth":      {[]string{"session/event"}, true},
+		"internal/config":    {[]string{"session/event"}, true},
+		"internal/demoagent": {nil, true},
+		"internal/archtest":  {nil, false},
+		"internal/tsgen":     {[]string{"server/wire", "session/event"}, false},
+	}
+}
+
+// reserved are libraries that only the named packages may import.
+func reserved() map[string][]string {
+	return map[string][]string{
+		"github.com/coder/acp-go-sdk": {"session/acp", "internal/demoagent"},
+		"github.com/coder/websocket":  {"server", "internal/client"},
+		"github.com/gorilla/mux":      {"server"},
+	}
+}
+
+// Package is what the tests need to know of one package.
+type Package struct {
+	// Path is relative to the module.
+	Path string
+	// Imports are the imports of its code, without its tests.
+	Imports []string
+	// Doc is the first sentence of its package comment.
+	Doc string
+}
+
+// Load lists the packages of the module in dir.
+func Load(dir string) ([]Package, error) {
+	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Imports,Doc", "./...")
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("list packages: %w", err)
+	}
+	var packages []Package
+	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
+		var listed struct {
+			ImportPath, Doc string
+			Imports         []string
+		}
+		if err := decoder.Decode(&listed); errors.Is(err, io.EOF) {
+			return packages, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("read package list: %w", err)
+		}
+		path := strings.TrimPrefix(strings.TrimPrefix(listed.ImportPath, Module), "/")
+		packages = append(packages, Package{Path: path, Imports: listed.Imports, Doc: listed.Doc})
+	}
+}
+
+// Unplanned returns a sentence for each import that is not in the table.
+func Unplanned(packages []Package) []string {
+	var found []string
+	for _, p := range packages {
+		for _, imported := range p.Imports {
+			if !planned(p.Path, imported) {
+				found = append(found, fmt.Sprintf("%s imports %s, which docs/architecture.md does not plan", p.Path, imported))
+			}
+		}
+	}
+	return found
+}
+
+func planned(path, imported string) bool {
+	own := arrows()[path]
+	if slices.Contains(own.imports, anything) {
+		return true
+	}
+	if inner, ok := strings.CutPrefix(imported, Module+"/"); ok {
+		return slices.Contains(own.imports, inner)
+	}
+	for library, users := range reserved() {
+		if imported == library || strings.HasPrefix(imported, library+"/") {
+			return slices.Contains(users, path)
+		}
+	}
+	first, _, _ := strings.Cut(imported, "/")
+	return !strings.Contains(first, ".") || own.libraries
+}
+
+// Undocumented returns a sentence for each package without a comment that says
+// what it is.
+func Undocumented(packages []Package) []string {
+	var found []string
+	for _, p := range packages {
+		if !strings.HasPrefix(p.Doc, "Package ") && !strings.HasPrefix(p.Doc, "Command ") {
+			found = append(found, fmt.Sprintf("%s has no package comment", p.Path))
+		}
+	}
+	return found
+}
