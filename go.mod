@@ -2,6 +2,8 @@ module github.com/abidehub/abide
 
 go 1.26.0
 
+ignore ./frontend/node_modules
+
 require (
 	github.com/anishathalye/porcupine v1.3.1
 	github.com/coder/acp-go-sdk v0.13.5

@@ -1,0 +1,81 @@
+# Everything a person or CI runs. `make` lists the targets.
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+GOFLAGS_BUILD := -trimpath -ldflags "-X main.version=$(VERSION)"
+WEB_SOURCES := $(shell find frontend/src frontend/public frontend/index.html frontend/vite.config.ts -type f 2>/dev/null)
+TEST_TIMEOUT := 12m
+
+.DEFAULT_GOAL := help
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+.PHONY: run
+run: build ## build everything, start the hub and open it in the browser
+	@./bin/abide serve
+
+.PHONY: build
+build: bin/abide ## build the app and the binary, bin/abide
+
+# go build is its own judge of what is stale.
+.PHONY: bin/abide
+bin/abide: frontend/dist/index.html
+	go build $(GOFLAGS_BUILD) -o bin/abide ./cmd/abide
+
+frontend/dist/index.html: frontend/node_modules/.installed $(WEB_SOURCES)
+	cd frontend && npm run --silent build
+
+frontend/node_modules/.installed: frontend/package-lock.json
+	cd frontend && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+.PHONY: test
+test: test-go test-web test-e2e ## run every test: Go with -race, the app's, end to end in Chromium
+
+.PHONY: test-go
+test-go: ## run the Go tests with the race detector
+	go test -race -timeout $(TEST_TIMEOUT) ./...
+
+.PHONY: test-web
+test-web: frontend/node_modules/.installed ## run the app's unit tests
+	cd frontend && npm run --silent test
+
+.PHONY: test-e2e
+test-e2e: build chromium ## run the end-to-end tests in a real Chromium
+	go build -race -o bin/abide-race ./cmd/abide
+	go build -o bin/faultproxy ./internal/faultproxy
+	cd frontend && npm run --silent e2e
+
+# Tests need a real browser; where none is found and we may, Debian's is installed.
+.PHONY: chromium
+chromium:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "installing chromium from Debian's packages"; \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
+	  else echo "no Chromium found: install one (Debian: apt-get install chromium)" >&2; exit 1; fi; }
+
+.PHONY: lint
+lint: frontend/node_modules/.installed ## check formatting, vet, static analysis, types and generated files
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$unformatted" || { echo "run gofmt on:"; echo "$$unformatted"; exit 1; }
+	go vet ./...
+	go mod verify >/dev/null
+	go tool -modfile=internal/tools/go.mod staticcheck ./...
+	go test ./internal/archtest ./internal/tsgen
+	cd frontend && npm run --silent check && npm run --silent lint
+
+.PHONY: generate
+generate: ## rewrite the generated TypeScript types and the golden frames
+	go test ./session/event ./server/wire ./internal/tsgen -update
+
+.PHONY: bench
+bench: ## measure append, replay and fan-out, as ratios
+	go run ./internal/bench
+
+.PHONY: soak
+soak: ## run the slow proofs: hundreds of kills, random faults
+	ABIDE_SOAK=1 go test -race -timeout 60m -count=1 ./session/... ./queue ./server
+
+.PHONY: screenshots
+screenshots: build chromium ## take the pictures of README and docs from the demo agent
+	cd frontend && npm run --silent screenshots
