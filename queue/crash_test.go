@@ -1,0 +1,233 @@
+package queue_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/abidehub/abide/queue"
+)
+
+// steps are what a save goes through, in order.
+var steps = []string{"create", "write", "sync", "rename", "sync-dir"}
+
+// verbs change a queue that holds a, b and c with a in flight.
+var verbs = map[string]func(q *queue.Queue) error{
+	"add":    func(q *queue.Queue) error { _, err := q.Add(item("d")); return err },
+	"edit":   func(q *queue.Queue) error { return q.Edit("b", "edited", "") },
+	"move":   func(q *queue.Queue) error { return q.Move("c", 1) },
+	"remove": func(q *queue.Queue) error { return q.Remove("b", noon) },
+	"clear":  func(q *queue.Queue) error { _, err := q.Clear(noon); return err },
+	"settle": func(q *queue.Queue) error { return q.Settle(9, noon) },
+	"enter": func(q *queue.Queue) error {
+		return q.Enter(queue.Entry{PromptID: "x", Outcome: queue.Received, Seq: 9})
+	},
+	"interrupt": func(q *queue.Queue) error { return q.Interrupt("old", noon) },
+	"advance":   func(q *queue.Queue) error { return q.Advance(99) },
+}
+
+// snapshot is everything a reader can learn of a queue.
+func snapshot(t require.TestingT, q *queue.Queue) string {
+	s := fmt.Sprint(q.LogSeq(), " ")
+	for _, i := range q.Items() {
+		s += fmt.Sprint(i.PromptID, "=", i.Text, " ")
+	}
+	for _, id := range []string{"a", "b", "c", "d", "old", "x"} {
+		status, known, err := q.Lookup(id, hashOf(id))
+		require.NoError(t, err)
+		s += fmt.Sprint(id, known, status, " ")
+	}
+	return s
+}
+
+func prepare(t *testing.T, dir string, failpoint func(string) error) *queue.Queue {
+	t.Helper()
+	q, err := queue.Open(dir, queue.Options{Failpoint: failpoint})
+	require.NoError(t, err)
+	require.NoError(t, q.Enter(queue.Entry{PromptID: "old", Hash: hashOf("old"), Outcome: queue.Received, Seq: 1}))
+	add(t, q, "a", "b", "c")
+	_, ok := q.Take(noon)
+	require.True(t, ok)
+	return q
+}
+
+func TestAKillBetweenAnyTwoStepsLeavesTheOldQueueOrTheNew(t *testing.T) {
+	for name, verb := range verbs {
+		for n, step := range steps {
+			t.Run(name+"/"+step, func(t *testing.T) {
+				dir, armed := t.TempDir(), false
+				q := prepare(t, dir, func(s string) error {
+					if armed && s == step {
+						panic("killed")
+					}
+					return nil
+				})
+				before := snapshot(t, open(t, dir))
+
+				after := func() string { // the same without the kill
+					dir := t.TempDir()
+					require.NoError(t, verb(prepare(t, dir, nil)))
+					return snapshot(t, open(t, dir))
+				}()
+				require.NotEqual(t, before, after, "the verb does nothing")
+
+				armed = true
+				require.PanicsWithValue(t, "killed", func() { _ = verb(q) })
+				got := snapshot(t, open(t, dir))
+				if n <= 3 { // up to and including the moment before the rename
+					require.Equal(t, before, got)
+				} else {
+					require.Equal(t, after, got)
+				}
+			})
+		}
+	}
+}
+
+var errDisk = errors.New("the disk says no")
+
+func TestAFailedRequestDidNotHappen(t *testing.T) {
+	for _, name := range []string{"add", "edit", "move", "remove", "clear"} {
+		for _, step := range steps[:4] {
+			t.Run(name+"/"+step, func(t *testing.T) {
+				dir, armed := t.TempDir(), false
+				q := prepare(t, dir, func(s string) error {
+					if armed && s == step {
+						return errDisk
+					}
+					return nil
+				})
+				before := snapshot(t, q)
+				armed = true
+				require.ErrorIs(t, verbs[name](q), errDisk)
+				require.Equal(t, before, snapshot(t, q))
+				require.Equal(t, before, snapshot(t, open(t, dir)))
+				armed = false
+				require.NoError(t, verbs[name](q))
+				require.Equal(t, snapshot(t, q), snapshot(t, open(t, dir)))
+			})
+		}
+	}
+}
+
+func TestWhatTheLogSaysHoldsEvenWhenItCannotBeSaved(t *testing.T) {
+	for _, step := range steps {
+		t.Run(step, func(t *testing.T) {
+			dir, armed := t.TempDir(), false
+			q := prepare(t, dir, func(s string) error {
+				if armed && s == step {
+					return errDisk
+				}
+				return nil
+			})
+			armed = true
+			require.ErrorIs(t, q.Settle(9, noon), errDisk)
+			require.Equal(t, []string{"b", "c"}, ids(q), "a prompt of the log can be taken again")
+			_, _, err := q.Lookup("a", hashOf("a"))
+			require.ErrorIs(t, err, errDisk, "acknowledged what is not on the device")
+
+			armed = false
+			add(t, q, "d") // the next save carries what the failed one could not
+			status, known, err := open(t, dir).Lookup("a", hashOf("a"))
+			require.NoError(t, err)
+			require.True(t, known)
+			require.Equal(t, queue.Status{Outcome: queue.Received, Seq: 9}, status)
+		})
+	}
+}
+
+func TestAnUnsyncedRenameIsNotAcknowledgedUntilItIsSynced(t *testing.T) {
+	dir, armed := t.TempDir(), false
+	q := prepare(t, dir, func(s string) error {
+		if armed && s == "sync-dir" {
+			return errDisk
+		}
+		return nil
+	})
+	armed = true
+	_, err := q.Add(item("d"))
+	require.ErrorIs(t, err, errDisk)
+	_, err = q.Add(item("d"))
+	require.ErrorIs(t, err, errDisk, "a resend was acknowledged before its directory entry was durable")
+	armed = false
+	status, err := q.Add(item("d"))
+	require.NoError(t, err)
+	require.Equal(t, queue.Status{Outcome: queue.Queued, Position: 3}, status)
+	require.Equal(t, []string{"a", "b", "c", "d"}, ids(q))
+}
+
+// TestAnyRunOfVerbsAndFailuresKeepsEveryPromptOnce compares the queue with a
+// plain model while saves fail and the process is dropped at random.
+func TestAnyRunOfVerbsAndFailuresKeepsEveryPromptOnce(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		dir := t.TempDir()
+		failing := ""
+		reopen := func() *queue.Queue {
+			q, err := queue.Open(dir, queue.Options{Failpoint: func(step string) error {
+				if step == failing {
+					return errDisk
+				}
+				return nil
+			}})
+			require.NoError(rt, err)
+			require.Nil(rt, q.Damage())
+			return q
+		}
+		q := reopen()
+		logged := map[string]int64{} // the log: what must never be taken again
+		seq := int64(0)
+		acked := map[string]bool{}
+		for range rapid.IntRange(1, 40).Draw(rt, "verbs") {
+			failing = rapid.SampledFrom([]string{"", "", "", "write", "rename", "sync-dir"}).Draw(rt, "failing")
+			id := rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(rt, "id")
+			switch rapid.SampledFrom([]string{"add", "remove", "move", "take", "kill"}).Draw(rt, "verb") {
+			case "add":
+				status, err := q.Add(item(id))
+				if err == nil && status.Outcome == queue.Queued {
+					acked[id] = true
+				}
+			case "remove":
+				if q.Remove(id, noon) == nil {
+					delete(acked, id)
+				}
+			case "move":
+				_ = q.Move(id, rapid.IntRange(0, 3).Draw(rt, "position"))
+			case "take":
+				if got, ok := q.Take(noon); ok {
+					require.Zero(rt, logged[got.PromptID], "taken twice")
+					seq++
+					logged[got.PromptID] = seq
+					delete(acked, got.PromptID)
+					_ = q.Settle(seq, noon)
+				}
+			case "kill":
+				failing = ""
+				q = reopen()
+				known := q.LogSeq()
+				for id, s := range logged { // what the owner's catch-up does
+					if s > known {
+						require.NoError(rt, q.Enter(queue.Entry{PromptID: id, Hash: hashOf(id), Outcome: queue.Received, Seq: s}))
+					}
+				}
+			}
+			waiting := map[string]bool{}
+			for _, id := range ids(q) {
+				require.False(rt, waiting[id], "in the queue twice")
+				require.Zero(rt, logged[id], "in the queue and in the log")
+				waiting[id] = true
+			}
+			for id := range acked {
+				if !waiting[id] {
+					// A removal whose directory could not be synced was not
+					// acknowledged, and may have happened all the same.
+					s, known, err := q.Lookup(id, hashOf(id))
+					require.True(rt, known, "an acknowledged prompt was lost")
+					require.True(rt, err != nil || s.Outcome == queue.Removed)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,18 @@
+// Package queue keeps the prompts that wait for an agent to be free.
+//
+// A session's queue is one file, queue.json, written whole before a change is
+// acknowledged: a temporary file is synced, renamed over the old one, and the
+// directory is synced.
+//
+//	{"format":1,
+//	 "log_seq":41,
+//	 "items":[{"prompt_id":"…","text":"…","hash":"…","queued_at":"…"}],
+//	 "ledger":[{"prompt_id":"…","hash":"…","outcome":"received","seq":41,"at":"…"}]}
+//
+// Items are waiting prompts, in the order they will be given to the agent. The
+// ledger remembers what became of the last prompt ids, each with a hash of the
+// payload it first came with, so that a resend from somebody's outbox is
+// answered and never revives anything. The session's log is the truth about
+// prompts that were made: log_seq says how far into the log the ledger is
+// complete, and whoever opens a queue enters what came after it.
+package queue

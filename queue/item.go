@@ -1,0 +1,52 @@
+package queue
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"time"
+)
+
+// Attachment is a file that goes with a prompt; its bytes are a blob of the
+// session.
+type Attachment struct {
+	Name      string `json:"name"`
+	MediaType string `json:"media_type"`
+	Bytes     int64  `json:"bytes"`
+	SHA256    string `json:"sha256"`
+}
+
+// Item is one waiting prompt.
+type Item struct {
+	PromptID string `json:"prompt_id"`
+	Text     string `json:"text"`
+	// Title is a few words for lists.
+	Title       string       `json:"title,omitempty"`
+	Attachments []Attachment `json:"attachments,omitempty"`
+	Actor       string       `json:"actor,omitempty"`
+	// Hash is of the payload the prompt first came with: an edit changes Text
+	// and leaves it. Add fills it.
+	Hash     string    `json:"hash"`
+	QueuedAt time.Time `json:"queued_at"`
+	// ScheduledAt, when set, is the earliest time the prompt may be taken.
+	ScheduledAt *time.Time `json:"scheduled_at,omitempty"`
+}
+
+// due reports whether the item may be taken at now.
+func (i Item) due(now time.Time) bool {
+	return i.ScheduledAt == nil || !i.ScheduledAt.After(now)
+}
+
+// Hash is what the ledger keeps of a prompt's payload: 128 bits of SHA-256 over
+// the text and what names the attachments, in hex.
+func Hash(text string, attachments []Attachment) string {
+	payload, err := json.Marshal(struct {
+		Text        string       `json:"text"`
+		Attachments []Attachment `json:"attachments,omitempty"`
+	}{text, attachments})
+	if err != nil { // strings and integers always encode
+		panic(err)
+	}
+	sum := sha256.Sum256(payload)
+	return hex.EncodeToString(sum[:16])
+}

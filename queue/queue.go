@@ -1,0 +1,364 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+)
+
+var (
+	// ErrNotFound reports a prompt that does not wait in the queue.
+	ErrNotFound = errors.New("not in the queue")
+	// ErrConflict reports a prompt id that came before with another payload.
+	ErrConflict = errors.New("prompt id was used with another payload")
+	// ErrInFlight reports a change to a prompt that is being given to the agent.
+	ErrInFlight = errors.New("prompt is being sent")
+	// ErrFull reports a queue that holds as many prompts as it may.
+	ErrFull = errors.New("queue is full")
+)
+
+// Options are a queue's settings; the zero value is usable.
+type Options struct {
+	// MaxSize bounds the waiting prompts; 0 means no bound.
+	MaxSize int
+	// Failpoint, when set, is called before each step of a save with the step's
+	// name: create, write, sync, rename, sync-dir. An error makes the step fail.
+	// It is for tests of what a crash or a failure leaves behind.
+	Failpoint func(step string) error
+}
+
+// Status is what became of a prompt.
+type Status struct {
+	Outcome Outcome
+	// Seq is the prompt's event when it is in the log.
+	Seq int64
+	// Position counts from 0 while the prompt waits.
+	Position int
+}
+
+// Queue is one session's waiting prompts and the ledger of its prompt ids. One
+// goroutine owns it.
+//
+// A change somebody asked for (Add, Edit, Move, Reschedule, Remove, Clear) is on
+// the device when it returns nil and did not happen when it fails. A change that
+// follows from the log (Enter, Settle, Interrupt) has happened in any case: its
+// error only says that the file could not follow for now; the next save catches
+// up, and after a crash the log tells.
+type Queue struct {
+	file    file
+	maxSize int
+	damage  *Damage
+
+	now   contents
+	taken string // prompt id of the item in flight
+	// unsaved is true while the file may be behind now.
+	unsaved bool
+}
+
+// Damage says what was wrong with a queue's file when it was opened.
+type Damage struct {
+	// Cause is why the file could not be understood.
+	Cause error
+	// Aside is where the file was moved to.
+	Aside string
+}
+
+// Open reads the queue of a session's directory. Where there is none it begins
+// empty. A file that cannot be understood is moved into the directory's
+// quarantine, Damage reports it, and the queue begins empty as well. In both
+// cases LogSeq is 0: enter what the log holds before using the queue.
+func Open(dir string, o Options) (*Queue, error) {
+	q := &Queue{file: file{dir: dir, failpoint: o.Failpoint}, maxSize: o.MaxSize}
+	c, err := q.file.load()
+	var damaged *damagedError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case errors.As(err, &damaged):
+		aside, err := q.file.setAside(time.Now())
+		if err != nil {
+			return nil, fmt.Errorf("open queue: %w", err)
+		}
+		q.damage = &Damage{Cause: damaged.cause, Aside: aside}
+	case err != nil:
+		return nil, fmt.Errorf("open queue: %w", err)
+	}
+	q.now = c
+	return q, nil
+}
+
+// Damage reports what Open found wrong, or nil.
+func (q *Queue) Damage() *Damage { return q.damage }
+
+// LogSeq is the seq up to which every prompt of the log is in the ledger.
+func (q *Queue) LogSeq() int64 { return q.now.LogSeq }
+
+// SetMaxSize changes the bound; items beyond it stay.
+func (q *Queue) SetMaxSize(n int) { q.maxSize = n }
+
+// Len is how many prompts wait, one in flight included.
+func (q *Queue) Len() int { return len(q.now.Items) }
+
+// Items returns the waiting prompts in order, one in flight included. The slice
+// and what it points to must not be changed.
+func (q *Queue) Items() []Item { return q.now.Items }
+
+// Lookup tells what became of a prompt id, if it is known. Another payload than
+// it first came with gives ErrConflict. What it tells is on the device.
+func (q *Queue) Lookup(promptID, hash string) (Status, bool, error) {
+	status, known, err := q.lookup(promptID, hash)
+	if err != nil || !known {
+		return Status{}, known, err
+	}
+	if err := q.Flush(); err != nil {
+		return Status{}, true, err
+	}
+	return status, true, nil
+}
+
+func (q *Queue) lookup(promptID, hash string) (Status, bool, error) {
+	if i := q.index(promptID); i >= 0 {
+		if q.now.Items[i].Hash != hash {
+			return Status{}, true, fmt.Errorf("prompt %q: %w", promptID, ErrConflict)
+		}
+		return Status{Outcome: Queued, Position: i}, true, nil
+	}
+	e, ok := q.now.Ledger.find(promptID)
+	if !ok {
+		return Status{}, false, nil
+	}
+	if e.Hash != "" && e.Hash != hash {
+		return Status{}, true, fmt.Errorf("prompt %q: %w", promptID, ErrConflict)
+	}
+	return Status{Outcome: e.Outcome, Seq: e.Seq}, true, nil
+}
+
+// Add puts a prompt at the end. A prompt id that is known gets its latest
+// outcome and changes nothing.
+func (q *Queue) Add(item Item) (Status, error) {
+	item.Hash = Hash(item.Text, item.Attachments)
+	if status, known, err := q.Lookup(item.PromptID, item.Hash); known || err != nil {
+		return status, err
+	}
+	if q.maxSize > 0 && len(q.now.Items) >= q.maxSize {
+		return Status{}, fmt.Errorf("%w: %d prompts wait", ErrFull, len(q.now.Items))
+	}
+	next := q.now
+	next.Items = append(slices.Clone(q.now.Items), item)
+	if err := q.commit(next); err != nil {
+		return Status{}, err
+	}
+	return Status{Outcome: Queued, Position: len(q.now.Items) - 1}, nil
+}
+
+// Edit changes a waiting prompt's text and title. The ledger goes on comparing
+// resends with the text the prompt first came with.
+func (q *Queue) Edit(promptID, text, title string) error {
+	return q.change(promptID, func(item *Item) { item.Text, item.Title = text, title })
+}
+
+// Reschedule changes the earliest time a waiting prompt may be taken; nil means
+// at once.
+func (q *Queue) Reschedule(promptID string, at *time.Time) error {
+	return q.change(promptID, func(item *Item) { item.ScheduledAt = at })
+}
+
+func (q *Queue) change(promptID string, fn func(*Item)) error {
+	i, err := q.waiting(promptID)
+	if err != nil {
+		return err
+	}
+	next := q.now
+	next.Items = slices.Clone(q.now.Items)
+	fn(&next.Items[i])
+	return q.commit(next)
+}
+
+// Move puts a waiting prompt at position, counted from 0; a position beyond the
+// end means the end.
+func (q *Queue) Move(promptID string, position int) error {
+	i, err := q.waiting(promptID)
+	if err != nil {
+		return err
+	}
+	item := q.now.Items[i]
+	items := slices.Delete(slices.Clone(q.now.Items), i, i+1)
+	position = min(max(position, 0), len(items))
+	next := q.now
+	next.Items = slices.Insert(items, position, item)
+	return q.commit(next)
+}
+
+// Remove takes a waiting prompt out; it will not run.
+func (q *Queue) Remove(promptID string, at time.Time) error {
+	i, err := q.waiting(promptID)
+	if err != nil {
+		return err
+	}
+	next := q.now
+	next.Items = slices.Delete(slices.Clone(q.now.Items), i, i+1)
+	next.Ledger = q.now.Ledger.with(removed(q.now.Items[i], at))
+	return q.commit(next)
+}
+
+// Clear takes every waiting prompt out, except one in flight, and returns how
+// many they were.
+func (q *Queue) Clear(at time.Time) (int, error) {
+	next := q.now
+	next.Items = nil
+	count := 0
+	for _, item := range q.now.Items {
+		if item.PromptID == q.taken {
+			next.Items = append(next.Items, item)
+			continue
+		}
+		next.Ledger = next.Ledger.with(removed(item, at))
+		count++
+	}
+	if count == 0 {
+		return 0, q.Flush()
+	}
+	return count, q.commit(next)
+}
+
+func removed(item Item, at time.Time) Entry {
+	return Entry{PromptID: item.PromptID, Hash: item.Hash, Outcome: Removed, At: at.UTC()}
+}
+
+// Take is the first step of giving a prompt to the agent: it marks the first
+// item that is due as in flight and returns it. The second step is Settle, when
+// the prompt is in the log, or Return, when it is not and never will be. The
+// mark is not on disk and need not be: after a crash the log tells whether the
+// second step was reached. Only one item is in flight at a time.
+func (q *Queue) Take(now time.Time) (Item, bool) {
+	if q.taken != "" {
+		return Item{}, false
+	}
+	for _, item := range q.now.Items {
+		if item.due(now) {
+			q.taken = item.PromptID
+			return item, true
+		}
+	}
+	return Item{}, false
+}
+
+// Return puts the item in flight back where it was.
+func (q *Queue) Return() { q.taken = "" }
+
+// NextDue is the earliest time at which Take has something; false means that
+// nothing waits.
+func (q *Queue) NextDue(now time.Time) (time.Time, bool) {
+	var earliest time.Time
+	for _, item := range q.now.Items {
+		if item.due(now) {
+			return now, true
+		}
+		if earliest.IsZero() || item.ScheduledAt.Before(earliest) {
+			earliest = *item.ScheduledAt
+		}
+	}
+	return earliest, !earliest.IsZero()
+}
+
+// Settle is the second step of Take: the item in flight is in the log at seq.
+// It moves to the ledger.
+func (q *Queue) Settle(seq int64, at time.Time) error {
+	if q.taken == "" {
+		return nil
+	}
+	return q.Enter(Entry{PromptID: q.taken, Outcome: Received, Seq: seq, At: at})
+}
+
+// Enter writes a prompt of the log into the ledger, and takes it out of the
+// items if it waits there. Entries come in the order of the log.
+func (q *Queue) Enter(entries ...Entry) error {
+	next := q.now
+	for _, e := range entries {
+		if i := indexOf(next.Items, e.PromptID); i >= 0 {
+			e.Hash = next.Items[i].Hash // the log may hold an edited text
+			next.Items = slices.Delete(slices.Clone(next.Items), i, i+1)
+		} else if old, ok := next.Ledger.find(e.PromptID); ok {
+			e.Hash = old.Hash
+		}
+		if q.taken == e.PromptID {
+			q.taken = ""
+		}
+		e.At = e.At.UTC()
+		next.Ledger = next.Ledger.with(e)
+		next.LogSeq = max(next.LogSeq, e.Seq)
+	}
+	return q.adopt(next)
+}
+
+// Interrupt notes that a prompt's turn was cut off. A prompt the ledger does
+// not know is left alone.
+func (q *Queue) Interrupt(promptID string, at time.Time) error {
+	e, ok := q.now.Ledger.find(promptID)
+	if !ok || e.Outcome == Interrupted {
+		return q.Flush()
+	}
+	e.Outcome, e.At = Interrupted, at.UTC()
+	next := q.now
+	next.Ledger = q.now.Ledger.with(e)
+	return q.adopt(next)
+}
+
+// Advance notes that every prompt of the log up to seq is in the ledger.
+func (q *Queue) Advance(seq int64) error {
+	if seq <= q.now.LogSeq {
+		return q.Flush()
+	}
+	next := q.now
+	next.LogSeq = seq
+	return q.adopt(next)
+}
+
+// Flush saves what an earlier save could not.
+func (q *Queue) Flush() error {
+	if !q.unsaved {
+		return nil
+	}
+	return q.adopt(q.now)
+}
+
+// commit makes next the contents if it can be saved, and else leaves everything
+// as it was.
+func (q *Queue) commit(next contents) error {
+	landed, err := q.file.save(next)
+	if landed {
+		// A reader finds it, so memory must say the same; Lookup saves again
+		// before it acknowledges.
+		q.now, q.unsaved = next, err != nil
+	}
+	return err
+}
+
+// adopt makes next the contents whether or not it can be saved.
+func (q *Queue) adopt(next contents) error {
+	q.now, q.unsaved = next, true
+	_, err := q.file.save(next)
+	if err == nil {
+		q.unsaved = false
+	}
+	return err
+}
+
+// waiting finds an item that may be changed.
+func (q *Queue) waiting(promptID string) (int, error) {
+	i := q.index(promptID)
+	if i < 0 {
+		return 0, fmt.Errorf("prompt %q: %w", promptID, ErrNotFound)
+	}
+	if promptID == q.taken {
+		return 0, fmt.Errorf("prompt %q: %w", promptID, ErrInFlight)
+	}
+	return i, nil
+}
+
+func (q *Queue) index(promptID string) int { return indexOf(q.now.Items, promptID) }
+
+func indexOf(items []Item, promptID string) int {
+	return slices.IndexFunc(items, func(item Item) bool { return item.PromptID == promptID })
+}

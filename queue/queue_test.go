@@ -1,0 +1,317 @@
+package queue_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/abidehub/abide/queue"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var noon = time.Date(2026, 2, 21, 12, 0, 0, 0, time.UTC)
+
+func open(t *testing.T, dir string) *queue.Queue {
+	t.Helper()
+	q, err := queue.Open(dir, queue.Options{})
+	require.NoError(t, err)
+	require.Nil(t, q.Damage())
+	return q
+}
+
+func item(id string) queue.Item {
+	return queue.Item{PromptID: id, Text: "do " + id, QueuedAt: noon}
+}
+
+func add(t *testing.T, q *queue.Queue, ids ...string) {
+	t.Helper()
+	for _, id := range ids {
+		status, err := q.Add(item(id))
+		require.NoError(t, err)
+		require.Equal(t, queue.Queued, status.Outcome)
+	}
+}
+
+func ids(q *queue.Queue) []string {
+	list := []string{}
+	for _, i := range q.Items() {
+		list = append(list, i.PromptID)
+	}
+	return list
+}
+
+func hashOf(id string) string { return queue.Hash("do "+id, nil) }
+
+func TestPromptsAreTakenInTheOrderTheyCame(t *testing.T) {
+	q := open(t, t.TempDir())
+	add(t, q, "a", "b", "c")
+	for n, want := range []string{"a", "b", "c"} {
+		got, ok := q.Take(noon)
+		require.True(t, ok)
+		require.Equal(t, want, got.PromptID)
+		require.NoError(t, q.Settle(int64(10+n), noon))
+	}
+	_, ok := q.Take(noon)
+	require.False(t, ok)
+}
+
+func TestOnlyOneItemIsInFlight(t *testing.T) {
+	q := open(t, t.TempDir())
+	add(t, q, "a", "b")
+	_, ok := q.Take(noon)
+	require.True(t, ok)
+	_, ok = q.Take(noon)
+	require.False(t, ok, "a second item was taken before the first was settled")
+	q.Return()
+	got, ok := q.Take(noon)
+	require.True(t, ok)
+	require.Equal(t, "a", got.PromptID, "a returned item lost its place")
+}
+
+func TestAResendGetsTheLatestOutcomeAndChangesNothing(t *testing.T) {
+	dir := t.TempDir()
+	q := open(t, dir)
+	add(t, q, "a", "b", "c")
+	require.NoError(t, q.Remove("b", noon))
+	_, ok := q.Take(noon)
+	require.True(t, ok)
+	require.NoError(t, q.Settle(7, noon))
+
+	for _, q := range []*queue.Queue{q, open(t, dir)} {
+		for id, want := range map[string]queue.Status{
+			"a": {Outcome: queue.Received, Seq: 7},
+			"b": {Outcome: queue.Removed},
+			"c": {Outcome: queue.Queued, Position: 0},
+		} {
+			got, err := q.Add(item(id))
+			require.NoError(t, err)
+			require.Equal(t, want, got, id)
+		}
+		require.Equal(t, []string{"c"}, ids(q))
+	}
+
+	require.NoError(t, q.Interrupt("a", noon))
+	got, err := open(t, dir).Add(item("a"))
+	require.NoError(t, err)
+	require.Equal(t, queue.Status{Outcome: queue.Interrupted, Seq: 7}, got)
+}
+
+func TestTheSameIDWithAnotherPayloadIsAConflict(t *testing.T) {
+	q := open(t, t.TempDir())
+	add(t, q, "a", "b")
+	require.NoError(t, q.Remove("b", noon))
+	for _, id := range []string{"a", "b"} {
+		_, err := q.Add(queue.Item{PromptID: id, Text: "something else"})
+		require.ErrorIs(t, err, queue.ErrConflict)
+		_, err = q.Add(queue.Item{PromptID: id, Text: "do " + id, Attachments: []queue.Attachment{{SHA256: "x"}}})
+		require.ErrorIs(t, err, queue.ErrConflict)
+	}
+}
+
+func TestTheOriginalPayloadCountsAfterAnEdit(t *testing.T) {
+	dir := t.TempDir()
+	q := open(t, dir)
+	add(t, q, "a")
+	require.NoError(t, q.Edit("a", "edited", "title"))
+	check := func(q *queue.Queue, want queue.Outcome) {
+		t.Helper()
+		status, known, err := q.Lookup("a", hashOf("a"))
+		require.NoError(t, err)
+		require.True(t, known)
+		require.Equal(t, want, status.Outcome)
+		_, _, err = q.Lookup("a", queue.Hash("edited", nil))
+		require.ErrorIs(t, err, queue.ErrConflict)
+	}
+	check(open(t, dir), queue.Queued)
+	got, _ := q.Take(noon)
+	require.Equal(t, "edited", got.Text)
+	require.NoError(t, q.Settle(3, noon))
+	check(open(t, dir), queue.Received)
+}
+
+func TestAnItemInFlightCannotBeChanged(t *testing.T) {
+	q := open(t, t.TempDir())
+	add(t, q, "a", "b")
+	_, ok := q.Take(noon)
+	require.True(t, ok)
+	at := noon.Add(time.Hour)
+	require.ErrorIs(t, q.Edit("a", "x", ""), queue.ErrInFlight)
+	require.ErrorIs(t, q.Move("a", 1), queue.ErrInFlight)
+	require.ErrorIs(t, q.Remove("a", noon), queue.ErrInFlight)
+	require.ErrorIs(t, q.Reschedule("a", &at), queue.ErrInFlight)
+	n, err := q.Clear(noon)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.Equal(t, []string{"a"}, ids(q))
+}
+
+func TestItemsMoveEditAndClear(t *testing.T) {
+	dir := t.TempDir()
+	q := open(t, dir)
+	add(t, q, "a", "b", "c", "d")
+	require.NoError(t, q.Move("d", 0))
+	require.NoError(t, q.Move("a", 99))
+	require.NoError(t, q.Move("b", -1))
+	require.Equal(t, []string{"b", "d", "c", "a"}, ids(q))
+	require.Equal(t, []string{"b", "d", "c", "a"}, ids(open(t, dir)))
+	require.ErrorIs(t, q.Move("nobody", 0), queue.ErrNotFound)
+	require.ErrorIs(t, q.Edit("nobody", "x", ""), queue.ErrNotFound)
+	require.ErrorIs(t, q.Remove("nobody", noon), queue.ErrNotFound)
+	n, err := q.Clear(noon)
+	require.NoError(t, err)
+	require.Equal(t, 4, n)
+	require.Empty(t, ids(open(t, dir)))
+	status, err := q.Add(item("c"))
+	require.NoError(t, err)
+	require.Equal(t, queue.Removed, status.Outcome, "a resend revived a cleared prompt")
+}
+
+func TestAFullQueueRefusesNewPromptsButAnswersResends(t *testing.T) {
+	q, err := queue.Open(t.TempDir(), queue.Options{MaxSize: 2})
+	require.NoError(t, err)
+	add(t, q, "a", "b")
+	_, err = q.Add(item("c"))
+	require.ErrorIs(t, err, queue.ErrFull)
+	status, err := q.Add(item("b"))
+	require.NoError(t, err)
+	require.Equal(t, 1, status.Position)
+	q.SetMaxSize(3)
+	add(t, q, "c")
+}
+
+func TestAScheduledItemWaitsForItsTimeAndHoldsNobodyBack(t *testing.T) {
+	dir := t.TempDir()
+	q := open(t, dir)
+	at := noon.Add(time.Hour)
+	_, err := q.Add(queue.Item{PromptID: "later", Text: "x", ScheduledAt: &at})
+	require.NoError(t, err)
+	due, ok := q.NextDue(noon)
+	require.True(t, ok)
+	require.Equal(t, at, due)
+	_, ok = q.Take(noon)
+	require.False(t, ok)
+
+	add(t, q, "now")
+	got, ok := q.Take(noon)
+	require.True(t, ok)
+	require.Equal(t, "now", got.PromptID)
+	require.NoError(t, q.Settle(1, noon))
+
+	got, ok = open(t, dir).Take(at)
+	require.True(t, ok)
+	require.Equal(t, "later", got.PromptID)
+
+	require.NoError(t, q.Reschedule("later", nil))
+	_, ok = q.Take(noon)
+	require.True(t, ok)
+	require.NoError(t, q.Settle(2, noon))
+	_, ok = q.NextDue(noon)
+	require.False(t, ok)
+}
+
+func TestALogEntryTakesTheItemOutOfTheQueue(t *testing.T) {
+	// A crash fell between the append of the prompt and the second step.
+	dir := t.TempDir()
+	add(t, open(t, dir), "a", "b")
+	q := open(t, dir)
+	require.NoError(t, q.Enter(queue.Entry{PromptID: "a", Hash: "of an edited text", Outcome: queue.Interrupted, Seq: 5, At: noon}))
+	require.Equal(t, []string{"b"}, ids(q))
+	require.Equal(t, int64(5), q.LogSeq())
+	status, known, err := open(t, dir).Lookup("a", hashOf("a"))
+	require.NoError(t, err)
+	require.True(t, known)
+	require.Equal(t, queue.Status{Outcome: queue.Interrupted, Seq: 5}, status)
+}
+
+func TestTheLedgerRemembersAtLeastAThousandIDs(t *testing.T) {
+	dir := t.TempDir()
+	q := open(t, dir)
+	const total = 3100
+	var entries []queue.Entry
+	for n := range total {
+		id := fmt.Sprint("p", n)
+		entries = append(entries, queue.Entry{PromptID: id, Hash: hashOf(id), Outcome: queue.Received, Seq: int64(n + 1), At: noon})
+	}
+	require.NoError(t, q.Enter(entries...))
+	q = open(t, dir)
+	known := 0
+	for n := range total {
+		id := fmt.Sprint("p", n)
+		_, ok, err := q.Lookup(id, hashOf(id))
+		require.NoError(t, err)
+		if ok {
+			known++
+		} else {
+			require.Less(t, n, total-1000, "a recent id was forgotten")
+		}
+	}
+	require.LessOrEqual(t, known, 2000, "the ledger grows without bound")
+	require.Equal(t, int64(total), q.LogSeq())
+}
+
+func TestAnUnknownOriginalPayloadMatchesAny(t *testing.T) {
+	q := open(t, t.TempDir())
+	require.NoError(t, q.Enter(queue.Entry{PromptID: "a", Outcome: queue.Received, Seq: 5, At: noon}))
+	status, err := q.Add(item("a"))
+	require.NoError(t, err)
+	require.Equal(t, queue.Received, status.Outcome)
+}
+
+func TestADamagedFileIsSetAsideAndReported(t *testing.T) {
+	for name, garbage := range map[string]string{
+		"empty":          "",
+		"NULs":           "\x00\x00\x00\x00",
+		"half":           `{"format":1,"items":[{"prompt_id":"a"`,
+		"no format":      `{}`,
+		"no id":          `{"format":1,"items":[{"text":"x"}]}`,
+		"item twice":     `{"format":1,"items":[{"prompt_id":"a"},{"prompt_id":"a"}]}`,
+		"strange ledger": `{"format":1,"ledger":[{"prompt_id":"a","outcome":"exploded"}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "queue.json"), []byte(garbage), 0o600))
+			q, err := queue.Open(dir, queue.Options{})
+			require.NoError(t, err)
+			require.NotNil(t, q.Damage())
+			require.Error(t, q.Damage().Cause)
+			kept, err := os.ReadFile(q.Damage().Aside)
+			require.NoError(t, err)
+			require.Equal(t, garbage, string(kept))
+			require.Zero(t, q.LogSeq())
+			add(t, q, "a")
+			require.Equal(t, []string{"a"}, ids(open(t, dir)))
+		})
+	}
+}
+
+func TestAFileOfANewerFormatIsRefusedAndLeftAlone(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "queue.json")
+	require.NoError(t, os.WriteFile(name, []byte(`{"format":2}`), 0o600))
+	_, err := queue.Open(dir, queue.Options{})
+	require.ErrorContains(t, err, "newer")
+	require.FileExists(t, name)
+}
+
+func TestAStaleTemporaryFileIsRemoved(t *testing.T) {
+	dir := t.TempDir()
+	add(t, open(t, dir), "a")
+	temp := filepath.Join(dir, "queue.json.tmp")
+	require.NoError(t, os.WriteFile(temp, []byte("half a fi"), 0o600))
+	require.Equal(t, []string{"a"}, ids(open(t, dir)))
+	require.NoFileExists(t, temp)
+}
+
+func TestTheFileIsPrivate(t *testing.T) {
+	dir := t.TempDir()
+	add(t, open(t, dir), "a")
+	info, err := os.Stat(filepath.Join(dir, "queue.json"))
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+}
