@@ -1,0 +1,42 @@
+// Package auth decides who may come in and what they may do.
+//
+// Every request passes three gates in one order (see Door): is it addressed to
+// this hub (Host), does it come from this hub's own pages (Origin), does it
+// carry a credential. What a credential may do is its Grant, kept in a Registry,
+// the file auth.json of the data directory:
+//
+//	{"format":1,"secret":"…","pairing":[{"hash","created_at","expires_at"}],
+//	 "devices":[{"id","name","scope","hash","created_at","last_used"}],
+//	 "tokens":[{"id","name","scope","session_id","hash","created_at","expires_at"}]}
+//
+// The file is 0600 and holds no credential: a hash is the HMAC-SHA256, under
+// the file's own secret, of 256 (devices, tokens) or 80 (pairing codes) random
+// bits. It is only ever replaced whole, under a lock on auth.lock beside it, so
+// `abide token` and `abide pair` work while the hub runs.
+package auth
+
+import (
+	"errors"
+	"time"
+)
+
+// How long credentials live.
+const (
+	// PairingLife is how long a pairing code may wait for its browser.
+	PairingLife = 2 * time.Minute
+	// DeviceIdle ends a device nobody used for this long.
+	DeviceIdle = 30 * 24 * time.Hour
+	// DeviceLife ends a device whatever happens.
+	DeviceLife = 180 * 24 * time.Hour
+)
+
+// What can be wrong with a credential or a request about one.
+var (
+	// ErrUnknown reports a credential the hub does not hold: never given out,
+	// spent, expired or revoked. Nothing tells these apart for the presenter.
+	ErrUnknown = errors.New("unknown credential")
+	// ErrNotFound reports a device or token id the registry does not hold.
+	ErrNotFound = errors.New("no such device or token")
+	// ErrInvalid reports a grant that must not be made.
+	ErrInvalid = errors.New("invalid grant")
+)

@@ -1,0 +1,136 @@
+package auth
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+const (
+	// Failures that cost nothing: five a minute for one address, twenty a
+	// minute for all together. Beyond them each failure waits its turn.
+	addressBurst = 5
+	totalBurst   = 20
+
+	// maxDelay bounds a wait: the right credential is kept waiting, never
+	// locked out.
+	maxDelay = 5 * time.Second
+	// maxWaiting bounds how many requests wait at once; those beyond it are
+	// told to come back.
+	maxWaiting = 64
+	// maxAddresses bounds the addresses remembered.
+	maxAddresses = 1024
+)
+
+// limiter slows down those who present wrong credentials, by delay and in
+// bounded memory.
+type limiter struct {
+	now   func() time.Time
+	slots chan struct{} // one for each request that waits
+
+	mu        sync.Mutex
+	total     *rate.Limiter
+	addresses map[string]*rate.Limiter
+}
+
+func newLimiter(now func() time.Time) *limiter {
+	return &limiter{
+		now:       now,
+		slots:     make(chan struct{}, maxWaiting),
+		total:     rate.NewLimiter(rate.Every(time.Minute/totalBurst), totalBurst),
+		addresses: make(map[string]*rate.Limiter),
+	}
+}
+
+// count notes a failure of an address.
+func (l *limiter) count(address string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	take(l.total, now)
+	take(l.of(address, now), now)
+}
+
+// take lets a bucket go into debt, which is what wait waits for, but only so
+// far that an attack is forgotten a minute after it ended.
+func take(b *rate.Limiter, now time.Time) {
+	if b.TokensAt(now) > -float64(b.Burst()) {
+		b.ReserveN(now, 1)
+	}
+}
+
+// failed notes a failure and waits as long as the failures of before demand.
+func (l *limiter) failed(ctx context.Context, address string) error {
+	err := l.wait(ctx, address)
+	l.count(address)
+	return err
+}
+
+// wait returns when the address may try again, at most maxDelay later. The
+// error is a *Refusal when too many wait already, or ctx's.
+func (l *limiter) wait(ctx context.Context, address string) error {
+	delay := l.delay(address)
+	if delay <= 0 {
+		return nil
+	}
+	select {
+	case l.slots <- struct{}{}:
+	default:
+		return &Refusal{Status: http.StatusTooManyRequests, Message: "too many wrong credentials", RetryAfter: maxDelay}
+	}
+	defer func() { <-l.slots }()
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (l *limiter) delay(address string) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	debt := max(debtOf(l.total, now), debtOf(l.of(address, now), now))
+	return min(debt, maxDelay)
+}
+
+// debtOf is how long it takes until the bucket holds one failure again.
+func debtOf(b *rate.Limiter, now time.Time) time.Duration {
+	missing := 1 - b.TokensAt(now)
+	if missing <= 0 {
+		return 0
+	}
+	return time.Duration(missing / float64(b.Limit()) * float64(time.Second))
+}
+
+// of is called with mu held.
+func (l *limiter) of(address string, now time.Time) *rate.Limiter {
+	if b, ok := l.addresses[address]; ok {
+		return b
+	}
+	if len(l.addresses) >= maxAddresses {
+		l.forget(now)
+	}
+	b := rate.NewLimiter(rate.Every(time.Minute/addressBurst), addressBurst)
+	l.addresses[address] = b
+	return b
+}
+
+// forget drops the addresses whose failures are paid off or, when all still
+// have some, all of them: the bucket for everybody together still holds.
+func (l *limiter) forget(now time.Time) {
+	for address, b := range l.addresses {
+		if b.TokensAt(now) >= addressBurst {
+			delete(l.addresses, address)
+		}
+	}
+	if len(l.addresses) >= maxAddresses {
+		clear(l.addresses)
+	}
+}

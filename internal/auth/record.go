@@ -1,0 +1,153 @@
+package auth
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+const recordFormat = 1
+
+// record is the content of auth.json.
+type record struct {
+	Format  int             `json:"format"`
+	Secret  []byte          `json:"secret"`
+	Pairing []pairingRecord `json:"pairing"`
+	Devices []grantRecord   `json:"devices"`
+	Tokens  []grantRecord   `json:"tokens"`
+}
+
+type pairingRecord struct {
+	Hash      string    `json:"hash"`
+	CreatedAt time.Time `json:"created_at"`
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+type grantRecord struct {
+	ID        string     `json:"id"`
+	Name      string     `json:"name"`
+	Scope     Scope      `json:"scope"`
+	SessionID string     `json:"session_id,omitempty"`
+	Hash      string     `json:"hash"`
+	CreatedAt time.Time  `json:"created_at"`
+	LastUsed  time.Time  `json:"last_used,omitzero"`
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+}
+
+func (g grantRecord) grant(kind Kind) Grant {
+	out := Grant{
+		ID: g.ID, Kind: kind, Name: g.Name, Scope: g.Scope, SessionID: g.SessionID,
+		CreatedAt: g.CreatedAt, LastUsed: g.LastUsed,
+	}
+	switch {
+	case kind == KindDevice:
+		out.ExpiresAt = g.CreatedAt.Add(DeviceLife)
+	case g.ExpiresAt != nil:
+		out.ExpiresAt = *g.ExpiresAt
+	}
+	return out
+}
+
+// live reports whether the credential is still good. A clock set back makes
+// nothing immortal: the absolute end stays where it was.
+func (g grantRecord) live(kind Kind, now time.Time) bool {
+	end := g.grant(kind).ExpiresAt
+	if !end.IsZero() && !now.Before(end) {
+		return false
+	}
+	if kind == KindDevice {
+		return now.Before(g.lastSeen().Add(DeviceIdle))
+	}
+	return true
+}
+
+func (g grantRecord) lastSeen() time.Time {
+	if g.LastUsed.After(g.CreatedAt) {
+		return g.LastUsed
+	}
+	return g.CreatedAt
+}
+
+// prune drops what has ended, so the file stays as small as what is in use.
+func (r *record) prune(now time.Time) {
+	r.Pairing = slices.DeleteFunc(r.Pairing, func(p pairingRecord) bool { return !now.Before(p.ExpiresAt) })
+	r.Devices = slices.DeleteFunc(r.Devices, func(g grantRecord) bool { return !g.live(KindDevice, now) })
+	r.Tokens = slices.DeleteFunc(r.Tokens, func(g grantRecord) bool { return !g.live(KindToken, now) })
+}
+
+func (r *record) clone() *record {
+	c := *r
+	c.Pairing = slices.Clone(r.Pairing)
+	c.Devices = slices.Clone(r.Devices)
+	c.Tokens = slices.Clone(r.Tokens)
+	return &c
+}
+
+// readRecord reads the file and says which version of it that was. A file that
+// is not there is a nil record; one that cannot be understood is an error, for
+// starting afresh would log everybody out behind their backs.
+func readRecord(path string) (*record, os.FileInfo, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading credentials: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading credentials: %w", err)
+	}
+	var r record
+	if err := json.NewDecoder(f).Decode(&r); err != nil {
+		return nil, nil, fmt.Errorf("reading credentials: %s is damaged (move it away and pair every device again): %w", path, err)
+	}
+	if r.Format != recordFormat || len(r.Secret) < 32 {
+		return nil, nil, fmt.Errorf("reading credentials: %s has format %d, this program reads %d", path, r.Format, recordFormat)
+	}
+	return &r, info, nil
+}
+
+// writeRecord replaces the file whole and returns the new version. The caller
+// holds the lock.
+func writeRecord(path string, r *record) (os.FileInfo, error) {
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("writing credentials: %w", err)
+	}
+	// CreateTemp makes the file 0600 whatever the umask.
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".auth-*.tmp")
+	if err != nil {
+		return nil, fmt.Errorf("writing credentials: %w", err)
+	}
+	defer os.Remove(tmp.Name()) // gone already when the rename succeeded
+	_, err = tmp.Write(append(data, '\n'))
+	if err == nil {
+		err = tmp.Sync()
+	}
+	info, statErr := tmp.Stat()
+	if err := errors.Join(err, statErr, tmp.Close()); err != nil {
+		return nil, fmt.Errorf("writing credentials: %w", err)
+	}
+	if err := os.Rename(tmp.Name(), path); err != nil {
+		return nil, fmt.Errorf("writing credentials: %w", err)
+	}
+	return info, syncDir(filepath.Dir(path))
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("writing credentials: %w", err)
+	}
+	if err := errors.Join(d.Sync(), d.Close()); err != nil {
+		return fmt.Errorf("writing credentials: %w", err)
+	}
+	return nil
+}

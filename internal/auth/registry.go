@@ -1,0 +1,385 @@
+package auth
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/gofrs/flock"
+)
+
+const (
+	recordFile = "auth.json"
+	lockFile   = "auth.lock"
+
+	// tokenPrefix lets secret scanners, and people, recognise a token.
+	tokenPrefix = "abide_"
+
+	// maxPairing and maxGrants bound the file: the oldest pairing codes go
+	// first; a grant beyond the bound is refused.
+	maxPairing = 32
+	maxGrants  = 1000
+
+	// touchEvery is how stale last_used may be. It is what a device that is
+	// always on costs in writes.
+	touchEvery = time.Hour
+	// noticeEvery is how soon a change made by another process is seen.
+	noticeEvery = 500 * time.Millisecond
+)
+
+// Registry is the credentials of one data directory. Several processes may
+// have one open on the same directory: each change is made to the file's newest
+// content under its lock. All methods may be called at any time from any
+// goroutine.
+type Registry struct {
+	dir    string
+	now    func() time.Time
+	logger *slog.Logger
+
+	mu      sync.Mutex
+	current *record     // never changed in place
+	version os.FileInfo // of the file current was read from
+	changed chan struct{}
+}
+
+// Open reads the credentials of a data directory, which must exist, and makes
+// them on first use. A nil now is the clock.
+func Open(dir string, logger *slog.Logger, now func() time.Time) (*Registry, error) {
+	if now == nil {
+		now = time.Now
+	}
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	r := &Registry{dir: dir, now: now, logger: logger, changed: make(chan struct{})}
+	// Opening through a change makes the file where there is none, and gives
+	// it its mode back where somebody loosened it.
+	if err := r.update(func(*record) error { return nil }); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// TokenRequest says what a token is for.
+type TokenRequest struct {
+	Name  string
+	Scope Scope
+	// SessionID is the one session the token is good for. Only an owner's
+	// token may leave it empty.
+	SessionID string
+	// Life is how long it lasts; zero means until it is revoked.
+	Life time.Duration
+}
+
+// MintToken makes a Bearer token. The secret is returned once and kept nowhere.
+func (r *Registry) MintToken(req TokenRequest) (secret string, g Grant, err error) {
+	if _, ok := ParseScope(string(req.Scope)); !ok {
+		return "", Grant{}, fmt.Errorf("%w: no scope %q", ErrInvalid, req.Scope)
+	}
+	if req.Scope != Owner && req.SessionID == "" {
+		return "", Grant{}, fmt.Errorf("%w: a %s's token is for one session: name it", ErrInvalid, req.Scope)
+	}
+	if req.Life < 0 {
+		return "", Grant{}, fmt.Errorf("%w: a life of %s has already ended", ErrInvalid, req.Life)
+	}
+	now := r.now().UTC().Truncate(time.Second)
+	secret = tokenPrefix + randomText(32)
+	rec := grantRecord{
+		ID: randomID(), Name: cleanName(req.Name), Scope: req.Scope, SessionID: req.SessionID, CreatedAt: now,
+	}
+	if req.Life > 0 {
+		end := now.Add(req.Life)
+		rec.ExpiresAt = &end
+	}
+	err = r.update(func(next *record) error {
+		if len(next.Tokens) >= maxGrants {
+			return fmt.Errorf("%w: %d tokens exist already", ErrInvalid, maxGrants)
+		}
+		rec.Hash = next.hash(secret)
+		next.Tokens = append(next.Tokens, rec)
+		return nil
+	})
+	if err != nil {
+		return "", Grant{}, fmt.Errorf("making a token: %w", err)
+	}
+	return secret, rec.grant(KindToken), nil
+}
+
+// MintPairingCode makes a code that turns one browser into a device, once,
+// within PairingLife.
+func (r *Registry) MintPairingCode() (string, error) {
+	raw := make([]byte, 10)
+	rand.Read(raw)
+	code := strings.ToLower(base32.StdEncoding.EncodeToString(raw))
+	now := r.now().UTC()
+	err := r.update(func(next *record) error {
+		next.Pairing = append(next.Pairing, pairingRecord{
+			Hash: next.hash(code), CreatedAt: now, ExpiresAt: now.Add(PairingLife),
+		})
+		next.Pairing = next.Pairing[max(0, len(next.Pairing)-maxPairing):]
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("making a pairing code: %w", err)
+	}
+	return code, nil
+}
+
+// Redeem spends a pairing code and makes a device with the owner's scope. The
+// secret is the device's cookie, returned once and kept nowhere. A code that
+// is spent, expired or was never given out is ErrUnknown.
+func (r *Registry) Redeem(code, device string) (secret string, g Grant, err error) {
+	secret = randomText(32)
+	rec := grantRecord{
+		ID: randomID(), Name: cleanName(device), Scope: Owner, CreatedAt: r.now().UTC().Truncate(time.Second),
+	}
+	err = r.update(func(next *record) error {
+		hash := next.hash(code)
+		i := slices.IndexFunc(next.Pairing, func(p pairingRecord) bool { return sameHash(p.Hash, hash) })
+		if i < 0 {
+			return ErrUnknown
+		}
+		if len(next.Devices) >= maxGrants {
+			return fmt.Errorf("%w: %d devices are paired already", ErrInvalid, maxGrants)
+		}
+		next.Pairing = slices.Delete(next.Pairing, i, i+1)
+		rec.Hash = next.hash(secret)
+		next.Devices = append(next.Devices, rec)
+		return nil
+	})
+	if err != nil {
+		return "", Grant{}, fmt.Errorf("redeeming a pairing code: %w", err)
+	}
+	return secret, rec.grant(KindDevice), nil
+}
+
+// Present looks up a credential that a request carries, and notes that it was
+// used. The error is ErrUnknown for anything that is not good now.
+func (r *Registry) Present(kind Kind, secret string) (Grant, error) {
+	now := r.now()
+	current := r.newest()
+	hash := current.hash(secret)
+	for _, rec := range current.grants(kind) {
+		if !sameHash(rec.Hash, hash) || !rec.live(kind, now) {
+			continue
+		}
+		if now.Sub(rec.lastSeen()) > touchEvery {
+			r.touch(kind, rec.ID, now)
+		}
+		return rec.grant(kind), nil
+	}
+	return Grant{}, ErrUnknown
+}
+
+// Grant is what the registry holds of a grant now, for those who live longer
+// than one request. ErrUnknown means it ended or was revoked.
+func (r *Registry) Grant(kind Kind, id string) (Grant, error) {
+	r.mu.Lock()
+	current := r.current
+	r.mu.Unlock()
+	now := r.now()
+	for _, rec := range current.grants(kind) {
+		if rec.ID == id && rec.live(kind, now) {
+			return rec.grant(kind), nil
+		}
+	}
+	return Grant{}, ErrUnknown
+}
+
+// Grants lists the devices and tokens that are good now, devices first, oldest
+// first.
+func (r *Registry) Grants() []Grant {
+	now := r.now()
+	current := r.newest()
+	list := make([]Grant, 0, len(current.Devices)+len(current.Tokens))
+	for _, kind := range []Kind{KindDevice, KindToken} {
+		for _, rec := range current.grants(kind) {
+			if rec.live(kind, now) {
+				list = append(list, rec.grant(kind))
+			}
+		}
+	}
+	return list
+}
+
+// Revoke ends a device or a token for good. Those who hold a socket by it learn
+// through Changed.
+func (r *Registry) Revoke(id string) error {
+	err := r.update(func(next *record) error {
+		before := len(next.Devices) + len(next.Tokens)
+		same := func(g grantRecord) bool { return g.ID == id }
+		next.Devices = slices.DeleteFunc(next.Devices, same)
+		next.Tokens = slices.DeleteFunc(next.Tokens, same)
+		if len(next.Devices)+len(next.Tokens) == before {
+			return ErrNotFound
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("revoking %s: %w", id, err)
+	}
+	return nil
+}
+
+// Changed returns a channel that is closed when grants may have changed. Take
+// it before asking. Changes by other processes ring it while Run runs.
+func (r *Registry) Changed() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.changed
+}
+
+// Run notices what other processes do to the file, within half a second, until
+// ctx ends. It looks rather than being told: a look is one stat, and works on
+// every file system.
+func (r *Registry) Run(ctx context.Context) error {
+	tick := time.NewTicker(noticeEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+			r.newest()
+		}
+	}
+}
+
+// newest returns the record, read again if the file is not the one it came
+// from. A file that cannot be read leaves the old record in force: whoever can
+// break the file could change it as well, and nobody is let in by it.
+func (r *Registry) newest() *record {
+	path := filepath.Join(r.dir, recordFile)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	info, err := os.Stat(path)
+	if err != nil || sameVersion(info, r.version) {
+		return r.current
+	}
+	rec, version, err := readRecord(path)
+	if err != nil || rec == nil {
+		// Remembered, so that a broken file is reported once and not at every look.
+		r.version = info
+		r.logger.Error("credentials not reloaded, the old ones stay", "err", err)
+		return r.current
+	}
+	r.install(rec, version)
+	return r.current
+}
+
+// install is called with mu held.
+func (r *Registry) install(rec *record, version os.FileInfo) {
+	r.current, r.version = rec, version
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+// update changes the file's newest content under its lock.
+func (r *Registry) update(change func(next *record) error) error {
+	lock := flock.New(filepath.Join(r.dir, lockFile), flock.SetPermissions(0o600))
+	// The lock is held for one small write, so waiting for it is short.
+	if err := lock.Lock(); err != nil {
+		return fmt.Errorf("locking credentials: %w", err)
+	}
+	defer lock.Close()
+	path := filepath.Join(r.dir, recordFile)
+	rec, _, err := readRecord(path)
+	if err != nil {
+		return err
+	}
+	if rec == nil {
+		rec = &record{Format: recordFormat, Secret: make([]byte, 32)}
+		rand.Read(rec.Secret)
+	}
+	rec = rec.clone()
+	rec.prune(r.now())
+	if err := change(rec); err != nil {
+		return err
+	}
+	version, err := writeRecord(path, rec)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.install(rec, version)
+	return nil
+}
+
+// touch notes that a credential was used. Failing to must not keep anybody out.
+func (r *Registry) touch(kind Kind, id string, now time.Time) {
+	err := r.update(func(next *record) error {
+		for i, rec := range next.grants(kind) {
+			if rec.ID == id {
+				next.grants(kind)[i].LastUsed = now.UTC().Truncate(time.Second)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		r.logger.Warn("last use of a credential not noted", "credential", id, "err", err)
+	}
+}
+
+func (r *record) grants(kind Kind) []grantRecord {
+	if kind == KindDevice {
+		return r.Devices
+	}
+	return r.Tokens
+}
+
+func (r *record) hash(secret string) string {
+	mac := hmac.New(sha256.New, r.Secret)
+	mac.Write([]byte(secret))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+func sameHash(a, b string) bool { return hmac.Equal([]byte(a), []byte(b)) }
+
+// sameVersion tells whether two looks saw the same file: a replaced file has
+// another inode, an edited one another time or size.
+func sameVersion(a, b os.FileInfo) bool {
+	return a != nil && b != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}
+
+func randomText(bytes int) string {
+	raw := make([]byte, bytes)
+	rand.Read(raw)
+	return base64.RawURLEncoding.EncodeToString(raw)
+}
+
+func randomID() string {
+	raw := make([]byte, 8)
+	rand.Read(raw)
+	return hex.EncodeToString(raw)
+}
+
+// cleanName makes what a browser or a person calls a device fit for one line of
+// a list, a log and a terminal.
+func cleanName(name string) string {
+	name = strings.Map(func(c rune) rune {
+		if c == utf8.RuneError || !unicode.IsPrint(c) {
+			return -1
+		}
+		return c
+	}, name)
+	name = strings.TrimSpace(name)
+	if runes := []rune(name); len(runes) > 64 {
+		name = string(runes[:64])
+	}
+	return name
+}

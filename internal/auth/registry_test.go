@@ -1,0 +1,269 @@
+package auth_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/internal/auth"
+)
+
+// clock is a hand-moved time, safe to read while it is moved.
+type clock struct{ at atomic.Int64 }
+
+func newClock() *clock {
+	c := &clock{}
+	c.at.Store(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).UnixNano())
+	return c
+}
+
+func (c *clock) now() time.Time          { return time.Unix(0, c.at.Load()) }
+func (c *clock) advance(d time.Duration) { c.at.Add(int64(d)) }
+
+func open(t *testing.T, dir string, c *clock) *auth.Registry {
+	t.Helper()
+	r, err := auth.Open(dir, slog.New(slog.DiscardHandler), c.now)
+	require.NoError(t, err)
+	return r
+}
+
+func pair(t *testing.T, r *auth.Registry, name string) (string, auth.Grant) {
+	t.Helper()
+	code, err := r.MintPairingCode()
+	require.NoError(t, err)
+	secret, grant, err := r.Redeem(code, name)
+	require.NoError(t, err)
+	return secret, grant
+}
+
+func TestPairingCodeIsSpentOnce(t *testing.T) {
+	r := open(t, t.TempDir(), newClock())
+	code, err := r.MintPairingCode()
+	require.NoError(t, err)
+
+	var won atomic.Int32
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			if _, _, err := r.Redeem(code, "phone"); err == nil {
+				won.Add(1)
+			} else {
+				require.ErrorIs(t, err, auth.ErrUnknown)
+			}
+		})
+	}
+	wg.Wait()
+	require.EqualValues(t, 1, won.Load())
+}
+
+func TestPairingCodeEndsAfterTwoMinutes(t *testing.T) {
+	c := newClock()
+	r := open(t, t.TempDir(), c)
+	code, err := r.MintPairingCode()
+	require.NoError(t, err)
+	c.advance(auth.PairingLife)
+	_, _, err = r.Redeem(code, "phone")
+	require.ErrorIs(t, err, auth.ErrUnknown)
+}
+
+func TestEachPairingCodeIsDifferent(t *testing.T) {
+	r := open(t, t.TempDir(), newClock())
+	printed, err := r.MintPairingCode()
+	require.NoError(t, err)
+	opened, err := r.MintPairingCode()
+	require.NoError(t, err)
+	require.NotEqual(t, printed, opened)
+	for _, code := range []string{printed, opened} {
+		_, _, err := r.Redeem(code, "")
+		require.NoError(t, err)
+	}
+}
+
+func TestDeviceEndsWhenIdleOrOld(t *testing.T) {
+	c := newClock()
+	r := open(t, t.TempDir(), c)
+	secret, grant := pair(t, r, "Laptop")
+	require.Equal(t, auth.Owner, grant.Scope)
+
+	for range 5 { // used every 29 days: alive
+		c.advance(29 * 24 * time.Hour)
+		_, err := r.Present(auth.KindDevice, secret)
+		require.NoError(t, err)
+	}
+	c.advance(29 * 24 * time.Hour)
+	_, err := r.Present(auth.KindDevice, secret)
+	require.NoError(t, err, "174 days")
+	c.advance(6 * 24 * time.Hour)
+	_, err = r.Present(auth.KindDevice, secret)
+	require.ErrorIs(t, err, auth.ErrUnknown, "180 days are the end, however busy it was")
+
+	idle, _ := pair(t, r, "Phone")
+	c.advance(30 * 24 * time.Hour)
+	_, err = r.Present(auth.KindDevice, idle)
+	require.ErrorIs(t, err, auth.ErrUnknown, "30 days unused")
+}
+
+func TestTokenEndsWhenItExpires(t *testing.T) {
+	c := newClock()
+	r := open(t, t.TempDir(), c)
+	secret, _, err := r.MintToken(auth.TokenRequest{Scope: auth.Owner, Life: time.Hour})
+	require.NoError(t, err)
+	_, err = r.Present(auth.KindToken, secret)
+	require.NoError(t, err)
+	_, err = r.Present(auth.KindDevice, secret)
+	require.ErrorIs(t, err, auth.ErrUnknown, "a token is not a cookie")
+	c.advance(time.Hour)
+	_, err = r.Present(auth.KindToken, secret)
+	require.ErrorIs(t, err, auth.ErrUnknown)
+}
+
+func TestOnlyAnOwnersTokenMayCoverAllSessions(t *testing.T) {
+	r := open(t, t.TempDir(), newClock())
+	for _, scope := range []auth.Scope{auth.Viewer, auth.Collaborator, "root", ""} {
+		_, _, err := r.MintToken(auth.TokenRequest{Scope: scope})
+		require.ErrorIs(t, err, auth.ErrInvalid, "%q", scope)
+	}
+}
+
+func TestAnotherProcessMintsAndRevokesWhileTheHubRuns(t *testing.T) {
+	dir, c := t.TempDir(), newClock()
+	hub := open(t, dir, c)
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- hub.Run(ctx) }()
+	defer func() { stop(); <-done }()
+
+	command := open(t, dir, c)
+	secret, grant, err := command.MintToken(auth.TokenRequest{Scope: auth.Owner})
+	require.NoError(t, err)
+	_, err = hub.Present(auth.KindToken, secret)
+	require.NoError(t, err, "known at once, without waiting for a look")
+
+	changed := hub.Changed()
+	require.NoError(t, command.Revoke(grant.ID))
+	select {
+	case <-changed:
+	case <-time.After(5 * time.Second):
+		t.Fatal("the hub did not notice")
+	}
+	_, err = hub.Grant(auth.KindToken, grant.ID)
+	require.ErrorIs(t, err, auth.ErrUnknown)
+	_, err = hub.Present(auth.KindToken, secret)
+	require.ErrorIs(t, err, auth.ErrUnknown)
+	require.ErrorIs(t, command.Revoke(grant.ID), auth.ErrNotFound)
+}
+
+func TestParallelProcessesLoseNoToken(t *testing.T) {
+	dir, c := t.TempDir(), newClock()
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			r := open(t, dir, c)
+			for range 4 {
+				_, _, err := r.MintToken(auth.TokenRequest{Scope: auth.Owner})
+				require.NoError(t, err)
+			}
+		})
+	}
+	wg.Wait()
+	require.Len(t, open(t, dir, c).Grants(), 32)
+}
+
+// Fault 68, this package's part of it.
+func TestFilesArePrivateUnderAnyUmask(t *testing.T) {
+	old := syscall.Umask(0)
+	defer syscall.Umask(old)
+	dir := t.TempDir()
+	r := open(t, dir, newClock())
+	pair(t, r, "phone")
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.NotEmpty(t, entries)
+	for _, e := range entries {
+		info, err := e.Info()
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), e.Name())
+	}
+}
+
+func TestALooseFileIsMadePrivateAgain(t *testing.T) {
+	dir, c := t.TempDir(), newClock()
+	open(t, dir, c)
+	path := filepath.Join(dir, "auth.json")
+	require.NoError(t, os.Chmod(path, 0o644))
+	open(t, dir, c)
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+}
+
+func TestTheFileHoldsNoSecret(t *testing.T) {
+	dir := t.TempDir()
+	r := open(t, dir, newClock())
+	code, err := r.MintPairingCode()
+	require.NoError(t, err)
+	cookie, _ := pair(t, r, "phone")
+	token, _, err := r.MintToken(auth.TokenRequest{Scope: auth.Owner})
+	require.NoError(t, err)
+	data, err := os.ReadFile(filepath.Join(dir, "auth.json"))
+	require.NoError(t, err)
+	for _, secret := range []string{code, cookie, token} {
+		require.False(t, bytes.Contains(data, []byte(secret)))
+	}
+}
+
+func TestADamagedFileLetsNobodyInAndIsKept(t *testing.T) {
+	dir, c := t.TempDir(), newClock()
+	running := open(t, dir, c)
+	secret, _ := pair(t, running, "phone")
+	path := filepath.Join(dir, "auth.json")
+	require.NoError(t, os.WriteFile(path, []byte("{"), 0o600))
+
+	_, err := auth.Open(dir, nil, c.now)
+	require.ErrorContains(t, err, "damaged")
+	_, err = running.Present(auth.KindDevice, secret)
+	require.NoError(t, err, "who was in stays in")
+	_, _, err = running.MintToken(auth.TokenRequest{Scope: auth.Owner})
+	require.Error(t, err, "and nothing is written over it")
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "{", string(data))
+}
+
+func TestDeviceNamesAreFitForALine(t *testing.T) {
+	r := open(t, t.TempDir(), newClock())
+	_, grant := pair(t, r, "  Eve\x1b[2J\n\u202epohone \xff ")
+	require.Equal(t, "Eve[2Jpohone", grant.Name)
+}
+
+func TestScopes(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		grant auth.Grant
+		verb  auth.Verb
+		on    string
+		may   bool
+	}{
+		{"owner manages the hub", auth.Grant{Scope: auth.Owner}, auth.Manage, "", true},
+		{"owner of one session manages it", auth.Grant{Scope: auth.Owner, SessionID: "s1"}, auth.Manage, "s1", true},
+		{"owner of one session does not manage the hub", auth.Grant{Scope: auth.Owner, SessionID: "s1"}, auth.Manage, "", false},
+		{"collaborator acts", auth.Grant{Scope: auth.Collaborator, SessionID: "s1"}, auth.Act, "s1", true},
+		{"collaborator acts nowhere else", auth.Grant{Scope: auth.Collaborator, SessionID: "s1"}, auth.Act, "s2", false},
+		{"collaborator does not manage", auth.Grant{Scope: auth.Collaborator, SessionID: "s1"}, auth.Manage, "s1", false},
+		{"viewer reads", auth.Grant{Scope: auth.Viewer, SessionID: "s1"}, auth.Read, "s1", true},
+		{"viewer does not act", auth.Grant{Scope: auth.Viewer, SessionID: "s1"}, auth.Act, "s1", false},
+		{"viewer reads nothing else", auth.Grant{Scope: auth.Viewer, SessionID: "s1"}, auth.Read, "s12", false},
+		{"no scope may nothing", auth.Grant{}, auth.Read, "s1", false},
+	} {
+		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.may, c.grant.May(c.verb, c.on)) })
+	}
+}

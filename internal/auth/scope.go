@@ -1,0 +1,92 @@
+package auth
+
+import "time"
+
+// Scope is how much a credential may do. It is read from the hub's own record
+// of the credential, never from what a client says.
+type Scope string
+
+// The scopes, from most to least.
+const (
+	// Owner may do everything.
+	Owner Scope = "owner"
+	// Collaborator may read, prompt, cancel, queue and answer permission
+	// requests, in the session it was granted.
+	Collaborator Scope = "collaborator"
+	// Viewer may read the session it was granted.
+	Viewer Scope = "viewer"
+)
+
+// ParseScope reads a scope as a person writes it.
+func ParseScope(s string) (Scope, bool) {
+	switch scope := Scope(s); scope {
+	case Owner, Collaborator, Viewer:
+		return scope, true
+	}
+	return "", false
+}
+
+// Verb is what somebody wants to do, as coarse as scopes tell it apart.
+type Verb int
+
+// The verbs, from least to most.
+const (
+	// Read is looking at a session.
+	Read Verb = iota
+	// Act is prompting, cancelling, queueing and answering in a session.
+	Act
+	// Manage is everything else: making and deleting sessions, changing an
+	// agent's mode or options, devices.
+	Manage
+)
+
+// Kind is what sort of credential a grant belongs to.
+type Kind string
+
+// The kinds of credentials.
+const (
+	KindDevice Kind = "device" // a paired browser, by cookie
+	KindToken  Kind = "token"  // a script, by Bearer token
+)
+
+// Grant is what the hub knows of one credential: who it is and what it may do.
+// It holds no secret.
+type Grant struct {
+	ID    string
+	Kind  Kind
+	Name  string
+	Scope Scope
+	// SessionID limits the grant to one session; empty means all of them.
+	SessionID string
+	CreatedAt time.Time
+	// LastUsed is when it was last presented, to about an hour.
+	LastUsed time.Time
+	// ExpiresAt is when it ends whatever happens; zero means never.
+	ExpiresAt time.Time
+}
+
+// Actor names the grant's holder in the log of a session.
+func (g Grant) Actor() string {
+	if g.Name == "" {
+		return string(g.Kind) + ":" + g.ID
+	}
+	return g.Name
+}
+
+// May reports whether the grant covers verb on a session. An empty sessionID
+// means no session in particular: all of them, or something of the hub itself.
+// What is not known to be allowed is refused.
+func (g Grant) May(verb Verb, sessionID string) bool {
+	if g.SessionID != "" && sessionID != g.SessionID {
+		return false
+	}
+	switch g.Scope {
+	case Owner:
+		return true
+	case Collaborator:
+		return verb == Read || verb == Act
+	case Viewer:
+		return verb == Read
+	}
+	return false
+}
