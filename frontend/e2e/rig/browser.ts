@@ -1,0 +1,94 @@
+// A real Chromium, started by us: a browser that a test library launches cannot
+// be frozen, so a wake tested in one proves nothing.
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { chromium, type Browser as Remote, type BrowserContext, type Page } from 'playwright-core'
+import { Process } from './process.ts'
+import { until } from './hub.ts'
+
+const names = ['chromium', 'chromium-browser', 'google-chrome']
+
+function executable(): string {
+  for (const name of names) {
+    try {
+      return execFileSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).trim()
+    } catch {
+      continue
+    }
+  }
+  throw new Error('no Chromium found: run `make chromium`')
+}
+
+const flags = [
+  '--headless=new',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--disable-dev-shm-usage',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--remote-debugging-port=0',
+]
+
+export class Browser {
+  #process!: Process
+  #remote!: Remote
+  #profile = mkdtempSync(join(tmpdir(), 'abide-chromium-'))
+  context!: BrowserContext
+
+  static async start(size: { width: number; height: number } = { width: 1280, height: 800 }): Promise<Browser> {
+    const browser = new Browser()
+    const args = [...flags, `--user-data-dir=${browser.#profile}`, `--window-size=${size.width},${size.height}`, 'about:blank']
+    browser.#process = new Process(executable(), args)
+    const endpoint = await until('the debugging port', () => browser.#process.stderr.match(/ws:\/\/\S+/)?.[0])
+    // noDefaults: otherwise the library overrides focus and freezing is no longer real.
+    browser.#remote = await chromium.connectOverCDP(endpoint, { noDefaults: true } as object)
+    browser.context = browser.#remote.contexts()[0]!
+    return browser
+  }
+
+  async page(url: string, size?: { width: number; height: number }): Promise<Page> {
+    const page = await this.context.newPage()
+    if (size) await page.setViewportSize(size)
+    await page.goto(url)
+    return page
+  }
+
+  /** Stops every process of the browser, as a phone's system does. */
+  freeze(): void {
+    for (const pid of tree(this.#process.child.pid!)) process.kill(pid, 'SIGSTOP')
+  }
+
+  thaw(): void {
+    for (const pid of tree(this.#process.child.pid!)) process.kill(pid, 'SIGCONT')
+  }
+
+  async stop(): Promise<void> {
+    this.thaw()
+    await this.#remote.close().catch(() => {})
+    await this.#process.kill('SIGKILL')
+    rmSync(this.#profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
+  }
+}
+
+/** The process and all below it. */
+function tree(root: number): number[] {
+  const children = new Map<number, number[]>()
+  for (const entry of readdirSync('/proc')) {
+    if (!/^\d+$/.test(entry)) continue
+    try {
+      const stat = readFileSync(`/proc/${entry}/stat`, 'utf8')
+      const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
+      children.set(parent, [...(children.get(parent) ?? []), Number(entry)])
+    } catch {
+      continue // it ended while we looked
+    }
+  }
+  const all = [root]
+  for (const pid of all) all.push(...(children.get(pid) ?? []))
+  return all
+}

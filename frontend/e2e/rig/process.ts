@@ -1,0 +1,51 @@
+// Child processes whose lines the tests read.
+import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process'
+import { createInterface } from 'node:readline'
+
+/** A child process and the lines of its stdout, in order, none lost between reads. */
+export class Process {
+  readonly child: ChildProcess
+  readonly exited: Promise<number | null>
+  stderr = ''
+  #lines: string[] = []
+  #waiting: ((line: string | undefined) => void)[] = []
+  #ended = false
+
+  constructor(command: string, args: string[], options: SpawnOptions = {}) {
+    this.child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'], ...options })
+    this.exited = new Promise((resolve, reject) => {
+      this.child.once('error', reject)
+      this.child.once('exit', (code) => resolve(code))
+    })
+    this.exited.catch(() => {})
+    this.child.stderr!.on('data', (chunk) => (this.stderr += chunk))
+    const lines = createInterface({ input: this.child.stdout! })
+    lines.on('line', (line) => {
+      const waiting = this.#waiting.shift()
+      if (waiting) waiting(line)
+      else this.#lines.push(line)
+    })
+    lines.on('close', () => {
+      this.#ended = true
+      for (const waiting of this.#waiting.splice(0)) waiting(undefined)
+    })
+  }
+
+  /** The next line of stdout; fails when the process ended without one. */
+  async line(): Promise<string> {
+    const line =
+      this.#lines.shift() ??
+      (this.#ended ? undefined : await new Promise<string | undefined>((resolve) => this.#waiting.push(resolve)))
+    if (line === undefined) throw new Error(`${this.child.spawnfile} ended without a line: ${this.stderr}`)
+    return line
+  }
+
+  write(line: string): void {
+    this.child.stdin!.write(line + '\n')
+  }
+
+  async kill(signal: NodeJS.Signals): Promise<void> {
+    this.child.kill(signal)
+    await this.exited
+  }
+}

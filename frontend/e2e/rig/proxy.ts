@@ -1,0 +1,33 @@
+// The network between a browser and the hub, and what can go wrong with it.
+import { binaries } from './hub.ts'
+import { Process } from './process.ts'
+
+export class FaultProxy {
+  #process = new Process(binaries.faultproxy, [])
+  addr = ''
+
+  /** Starts listening; connections go nowhere until `to` is called. */
+  static async start(): Promise<FaultProxy> {
+    const proxy = new FaultProxy()
+    proxy.addr = await proxy.#process.line()
+    return proxy
+  }
+
+  get origin(): string {
+    return `http://${this.addr}`
+  }
+
+  to(addr: string): Promise<void> {
+    return this.tell(`upstream ${addr}`)
+  }
+
+  async tell(command: string): Promise<void> {
+    this.#process.write(command)
+    const answer = await this.#process.line()
+    if (!answer.startsWith('ok')) throw new Error(`${command}: ${answer}`)
+  }
+
+  stop(): Promise<void> {
+    return this.#process.kill('SIGKILL')
+  }
+}
