@@ -1,6 +1,6 @@
 // A hub as a person runs it: the built binary on a data directory of its own.
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { AbideEvent } from '../../src/wire/gen.ts'
@@ -29,10 +29,9 @@ export class Hub {
 
   /** Starts the hub; again after a kill it comes back at the same address. */
   async start(): Promise<void> {
-    const env = { ...process.env, ABIDE_PUBLIC_NAMES: (this.options.publicNames ?? []).join(',') }
     const args = ['serve', '--addr', this.#addr, '--data', this.data, '--open=false', '--config', join(this.home, 'config.yaml')]
     this.#writeConfig()
-    this.#process = new Process(binaries.abide, args, { cwd: this.workspace, env })
+    this.#process = new Process(binaries.abide, args, { cwd: this.workspace })
     this.origin = (await this.#process.line()).replace('listening on ', '')
     this.link = (await this.#process.line()).replace('open ', '')
     this.#addr = new URL(this.origin).host
@@ -41,9 +40,10 @@ export class Hub {
   #writeConfig(): void {
     const names = JSON.stringify(this.options.publicNames ?? [])
     const args = JSON.stringify([binaries.abide, 'demo-agent', ...(this.options.agentArgs ?? ['--speed', '0'])])
-    execFileSync('sh', ['-c', `cat > "$0"`, join(this.home, 'config.yaml')], {
-      input: `public_names: ${names}\nagents:\n  demo: {command: ${args}}\nworkspaces: [${JSON.stringify(this.workspace)}]\n`,
-    })
+    writeFileSync(
+      join(this.home, 'config.yaml'),
+      `public_names: ${names}\nagents:\n  demo: {command: ${args}}\nworkspaces: [${JSON.stringify(this.workspace)}]\n`,
+    )
   }
 
   async kill(): Promise<void> {
