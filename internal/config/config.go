@@ -1,0 +1,141 @@
+// Package config reads the hub's configuration.
+//
+// Flags beat the environment (ABIDE_…), which beats the file, which beats the
+// defaults. The file is YAML; a field it should not have, or a value that makes
+// no sense, is an error that names the file, the line and the reason. Text in
+// the file may name environment variables as ${NAME} or ${NAME:-default}; one
+// that is not set and has no default is an error, and $${ stands for ${ itself.
+package config
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+)
+
+// Config is what the hub was told to be. Paths in it are absolute.
+type Config struct {
+	// Addr is the loopback address to listen on, host:port. Port 0 picks a
+	// free one.
+	Addr string
+	// Data is the data directory.
+	Data string
+	// Durability is "balanced" or "strict".
+	Durability string
+	// Open says whether a hub that starts opens the browser.
+	Open bool
+	// PublicNames are Host values the hub answers to beside the loopback
+	// names, in lower case.
+	PublicNames []string
+	// Agents are in the order of the file; empty means the built-in one.
+	Agents []Agent
+	// Workspaces are the directories sessions may run in and below; empty
+	// means the one the hub was started in.
+	Workspaces  []string
+	Permissions Permissions
+	Queue       Queue
+	Limits      Limits
+}
+
+// Agent is how to run one agent.
+type Agent struct {
+	Name string
+	// Command is the program and its arguments; never empty.
+	Command []string
+	// Env is added to what little the agent inherits.
+	Env map[string]string
+	// PassEnv names variables of the hub's environment to hand on.
+	PassEnv []string
+	// Files and Terminals let the agent use the hub's fs and terminal methods.
+	Files, Terminals bool
+	MCPServers       []MCPServer
+}
+
+// MCPServer is a Model Context Protocol server an agent is told about.
+type MCPServer struct {
+	Name string `yaml:"name"`
+	// Type is stdio, http or sse.
+	Type    string            `yaml:"type"`
+	Command string            `yaml:"command"`
+	Args    []string          `yaml:"args"`
+	Env     map[string]string `yaml:"env"`
+	URL     string            `yaml:"url"`
+	Headers map[string]string `yaml:"headers"`
+}
+
+// Permissions is what happens to a permission request nobody watches.
+type Permissions struct {
+	// Unattended is "wait" or "deny". It is never "allow".
+	Unattended string
+	// WaitLimit ends a wait as a denial; 0 waits for ever.
+	WaitLimit time.Duration
+}
+
+// Queue is how prompts wait for a busy agent.
+type Queue struct {
+	Enabled bool
+	// Delay is the pause between a turn's end and the next prompt.
+	Delay   time.Duration
+	MaxSize int
+	// Titles gives each waiting prompt a few words for lists.
+	Titles bool
+}
+
+// Limits bound what the hub holds at once.
+type Limits struct {
+	// Sessions is how many sessions may be active, Agents how many agent
+	// processes may live, Clients how many sockets may be open.
+	Sessions, Agents, Clients int
+}
+
+// DefaultAddr is where a hub listens that was not told otherwise: ABIDE on a
+// phone's keypad.
+const DefaultAddr = "127.0.0.1:22433"
+
+// Error is what is wrong with the configuration, and where.
+type Error struct {
+	// File is the file's path, or the name of an environment variable or flag.
+	File string
+	// Line counts from 1; 0 means no line in particular.
+	Line   int
+	Reason string
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	if e.Line > 0 {
+		return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Reason)
+	}
+	return fmt.Sprintf("%s: %s", e.File, e.Reason)
+}
+
+func defaults() Config {
+	return Config{
+		Addr:        DefaultAddr,
+		Durability:  "balanced",
+		Open:        true,
+		Permissions: Permissions{Unattended: "wait"},
+		Queue:       Queue{Enabled: true, MaxSize: 10, Titles: true},
+		Limits:      Limits{Sessions: 100, Agents: 16, Clients: 2000},
+	}
+}
+
+// checkAddr refuses what is not loopback: abide runs code as its user, and has
+// no TLS of its own yet to guard an open port with.
+func checkAddr(addr string) error {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("%q is not HOST:PORT", addr)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("%q is not a port", port)
+	}
+	if host == "localhost" {
+		return nil
+	}
+	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+		return fmt.Errorf("%q is not a loopback address, and a hub open to the network is refused for now: listen on 127.0.0.1 and reach it through a tunnel (its name goes into public_names)", host)
+	}
+	return nil
+}

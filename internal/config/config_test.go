@@ -1,0 +1,282 @@
+package config_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/abidehub/abide/internal/config"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func loader(t *testing.T, yaml string, env ...string) config.Loader {
+	t.Helper()
+	home := t.TempDir()
+	path := filepath.Join(home, ".config", "abide", "config.yaml")
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.WriteFile(path, []byte(yaml), 0o600))
+	l, err := config.NewLoader("", config.Flags{}, append([]string{"HOME=" + home}, env...), home)
+	require.NoError(t, err)
+	require.Equal(t, path, l.Path)
+	return l
+}
+
+func TestNothingConfiguredIsGood(t *testing.T) {
+	home := t.TempDir()
+	l, err := config.NewLoader("", config.Flags{}, []string{"HOME=" + home}, "/")
+	require.NoError(t, err)
+	c, err := l.Load()
+	require.NoError(t, err)
+	require.Equal(t, config.Config{
+		Addr: "127.0.0.1:22433", Data: filepath.Join(home, ".local/share/abide"), Durability: "balanced", Open: true,
+		Permissions: config.Permissions{Unattended: "wait"},
+		Queue:       config.Queue{Enabled: true, MaxSize: 10, Titles: true},
+		Limits:      config.Limits{Sessions: 100, Agents: 16, Clients: 2000},
+	}, c)
+	for _, empty := range []string{"", "# nothing yet\n", "---\n"} {
+		got, err := loader(t, empty).Load()
+		require.NoError(t, err, "%q", empty)
+		require.Empty(t, got.Agents)
+	}
+}
+
+func TestTheExampleFileIsGoodAndSaysTheDefaults(t *testing.T) {
+	example, err := os.ReadFile("../../config.example.yaml")
+	require.NoError(t, err)
+	l := loader(t, string(example), "ANTHROPIC_API_KEY=k")
+	c, err := l.Load()
+	require.NoError(t, err)
+	plain, err := loader(t, "").Load()
+	require.NoError(t, err)
+	require.NotEmpty(t, c.Agents, "it shows how to configure agents")
+	require.NotEmpty(t, c.Workspaces)
+	c.Agents, c.Workspaces, c.Data, plain.Data = nil, nil, "", ""
+	require.Equal(t, plain, c)
+}
+
+func TestEverythingCanBeSaid(t *testing.T) {
+	l := loader(t, `
+addr: localhost:0
+data: ~/abide-data
+durability: strict
+open: false
+public_names: [Abide.Example.ts.net, "box.local:8443"]
+agents:
+  zed: {command: [zed, --acp], pass_env: [SSH_AUTH_SOCK]}
+  claude:
+    command: [claude-agent-acp]
+    env: {ANTHROPIC_API_KEY: "${KEY}", PLAIN: "$${KEY} ${NONE:-fallback}"}
+    fs: true
+    terminal: true
+    mcp_servers:
+      - {name: files, command: mcp-files, args: [-r], env: {A: b}}
+      - {name: web, type: http, url: "http://127.0.0.1:1/", headers: {X: y}}
+workspaces: [~/src, relative, /abs]
+permissions: {unattended: deny, wait_limit: 1h}
+queue: {enabled: false, delay: 250ms, max_size: 3, titles: false}
+limits: {sessions: 1, agents: 2, clients: 3}
+`, "KEY=k: {not: yaml}")
+	c, err := l.Load()
+	require.NoError(t, err)
+	home := filepath.Dir(filepath.Dir(filepath.Dir(l.Path)))
+	require.Equal(t, config.Config{
+		Addr: "localhost:0", Data: filepath.Join(home, "abide-data"), Durability: "strict",
+		PublicNames: []string{"abide.example.ts.net", "box.local:8443"},
+		Agents: []config.Agent{
+			{Name: "zed", Command: []string{"zed", "--acp"}, PassEnv: []string{"SSH_AUTH_SOCK"}},
+			{
+				Name: "claude", Command: []string{"claude-agent-acp"},
+				Env:   map[string]string{"ANTHROPIC_API_KEY": "k: {not: yaml}", "PLAIN": "${KEY} fallback"},
+				Files: true, Terminals: true,
+				MCPServers: []config.MCPServer{
+					{Name: "files", Type: "stdio", Command: "mcp-files", Args: []string{"-r"}, Env: map[string]string{"A": "b"}},
+					{Name: "web", Type: "http", URL: "http://127.0.0.1:1/", Headers: map[string]string{"X": "y"}},
+				},
+			},
+		},
+		Workspaces:  []string{filepath.Join(home, "src"), filepath.Join(filepath.Dir(l.Path), "relative"), "/abs"},
+		Permissions: config.Permissions{Unattended: "deny", WaitLimit: time.Hour},
+		Queue:       config.Queue{Delay: 250 * time.Millisecond, MaxSize: 3},
+		Limits:      config.Limits{Sessions: 1, Agents: 2, Clients: 3},
+	}, c)
+}
+
+func TestABadFileIsRefusedWithItsLineAndReason(t *testing.T) {
+	for _, c := range []struct {
+		name, yaml string
+		line       int
+		reason     string
+	}{
+		{"unknown field", "addr: 127.0.0.1:0\nadress: x\n", 2, "unknown field"},
+		{"unknown field below", "queue:\n  enabled: true\n  dealy: 1s\n", 3, "dealy"},
+		{"unknown field of an agent", "agents:\n  a:\n    comand: [x]\n", 3, "comand"},
+		{"wrong type", "\nqueue:\n  max_size: many\n", 3, `"many" is not a number`},
+		{"list for a word", "addr: [1]\n", 1, "not text"},
+		{"not YAML", "addr: 127.0.0.1:0\nqueue: {enabled: true\n", 2, ""},
+		{"twice", "addr: 127.0.0.1:0\naddr: 127.0.0.1:1\n", 2, "addr"},
+		{"two documents", "addr: 127.0.0.1:0\n---\naddr: 127.0.0.1:1\n", 3, "second document"},
+		{"open to the network", "\n\naddr: 0.0.0.0:22433\n", 3, "loopback"},
+		{"open to the network by saying nothing", "addr: :22433\n", 1, "loopback"},
+		{"no port", "addr: 127.0.0.1\n", 1, "HOST:PORT"},
+		{"port too high", "addr: 127.0.0.1:70000\n", 1, "not a port"},
+		{"durability", "durability: maybe\n", 1, "neither balanced nor strict"},
+		{"allow by running out of time", "permissions:\n  unattended: allow\n", 2, "not offered"},
+		{"duration", "queue:\n  delay: soon\n", 2, "not a duration"},
+		{"negative duration", "queue:\n  delay: -1s\n", 2, "not a duration"},
+		{"count", "limits:\n  agents: 0\n", 2, "not between"},
+		{"public name with a scheme", "public_names:\n  - a.example\n  - https://b.example\n", 3, "host name"},
+		{"public name with a pattern", "public_names:\n  - '*.example'\n", 2, "host name"},
+		{"agent without a command", "agents:\n  a: {command: [x]}\n  b: {env: {}}\n", 3, "needs a command"},
+		{"agent's name", "agents:\n  'a b': {command: [x]}\n", 2, "not an agent's name"},
+		{"MCP server", "agents:\n  a:\n    command: [x]\n    mcp_servers:\n      - {name: m, type: http}\n", 5, "needs a url"},
+		{"variable that is not set", "agents:\n  a:\n    command: [x]\n    env:\n      K: ${NOPE}\n", 5, "NOPE is not set"},
+		{"open brace", "data: ${HOME\n", 1, "no closing brace"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := loader(t, c.yaml)
+			_, err := l.Load()
+			var wrong *config.Error
+			require.ErrorAs(t, err, &wrong)
+			require.Equal(t, l.Path, wrong.File)
+			require.Equal(t, c.line, wrong.Line, "%v", err)
+			require.Contains(t, wrong.Reason, c.reason)
+			require.NotContains(t, err.Error(), "\n", "one line")
+		})
+	}
+}
+
+func TestFlagsBeatEnvironmentBeatsFile(t *testing.T) {
+	const file = "addr: 127.0.0.1:1\ndata: /file\nqueue: {max_size: 1}\n"
+	l := loader(t, file)
+	c, err := l.Load()
+	require.NoError(t, err)
+	require.Equal(t, []any{"127.0.0.1:1", "/file", 1}, []any{c.Addr, c.Data, c.Queue.MaxSize})
+
+	l = loader(t, file, "ABIDE_ADDR=127.0.0.1:2", "ABIDE_DATA=env", "ABIDE_QUEUE_MAX_SIZE=2", "ABIDE_OPEN=false",
+		"ABIDE_PUBLIC_NAMES=a.example, b.example", "ABIDE_WORKSPACES=/w:~/v", "ABIDE_QUEUE_DELAY=1s", "ABIDE_DURABILITY=")
+	c, err = l.Load()
+	require.NoError(t, err)
+	require.Equal(t, []any{"127.0.0.1:2", filepath.Join(l.Dir, "env"), 2, false}, []any{c.Addr, c.Data, c.Queue.MaxSize, c.Open})
+	require.Equal(t, []string{"a.example", "b.example"}, c.PublicNames)
+	require.Equal(t, []string{"/w", filepath.Join(l.Dir, "v")}, c.Workspaces)
+	require.Equal(t, "balanced", c.Durability)
+
+	addr, data, open := "127.0.0.1:3", "/flag", true
+	l.Flags = config.Flags{Addr: &addr, Data: &data, Open: &open}
+	c, err = l.Load()
+	require.NoError(t, err)
+	require.Equal(t, []any{"127.0.0.1:3", "/flag", true}, []any{c.Addr, c.Data, c.Open})
+}
+
+func TestABadVariableOrFlagIsNamed(t *testing.T) {
+	for variable, reason := range map[string]string{
+		"ABIDE_ADDR=[::]:1": "loopback", "ABIDE_QUEUE_MAX_SIZE=x": "not a number", "ABIDE_QUEUE_MAX_SIZE=0": "between",
+		"ABIDE_OPEN=perhaps": "true nor false", "ABIDE_PERMISSIONS_UNATTENDED=allow": "not offered",
+		"ABIDE_PUBLIC_NAMES=*": "host name", "ABIDE_LIMITS_CLIENTS=-1": "between",
+	} {
+		_, err := loader(t, "", variable).Load()
+		var wrong *config.Error
+		require.ErrorAs(t, err, &wrong, variable)
+		require.True(t, strings.HasPrefix(variable, wrong.File+"="))
+		require.Contains(t, wrong.Reason, reason)
+	}
+	l := loader(t, "")
+	open := "192.168.0.1:1"
+	l.Flags.Addr = &open
+	_, err := l.Load()
+	require.ErrorContains(t, err, "--addr: ")
+}
+
+func TestANamedFileMustBeThere(t *testing.T) {
+	dir := t.TempDir()
+	for _, env := range [][]string{nil, {"ABIDE_CONFIG=missing.yaml"}} {
+		flag := ""
+		if env == nil {
+			flag = "missing.yaml"
+		}
+		l, err := config.NewLoader(flag, config.Flags{}, append(env, "HOME="+dir), dir)
+		require.NoError(t, err)
+		_, err = l.Load()
+		require.ErrorIs(t, err, os.ErrNotExist)
+		require.ErrorContains(t, err, filepath.Join(dir, "missing.yaml"))
+	}
+}
+
+// watching runs Watch and returns what it reported.
+func watching(t *testing.T, l config.Loader) (applied chan config.Config, refused chan error) {
+	t.Helper()
+	applied, refused = make(chan config.Config, 10), make(chan error, 10)
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() {
+		done <- l.Watch(ctx, func(c config.Config) { applied <- c }, func(err error) { refused <- err })
+	}()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("watch: %v", err)
+		}
+	})
+	return applied, refused
+}
+
+// write replaces the file the way editors do, again and again until the watch
+// has reported something: it may not have begun at the first time.
+func write[T any](t *testing.T, path, yaml string, reported chan T) T {
+	t.Helper()
+	deadline := time.After(10 * time.Second)
+	for n := 0; ; n++ {
+		tmp := path + ".new"
+		content := yaml + strings.Repeat("#\n", n)
+		require.NoError(t, os.WriteFile(tmp, []byte(content), 0o600))
+		require.NoError(t, os.Rename(tmp, path))
+		select {
+		case v := <-reported:
+			return v
+		case <-time.After(time.Second):
+		case <-deadline:
+			t.Fatal("nothing was reported")
+		}
+	}
+}
+
+func TestAGoodEditAppliesAndABadOneIsRefused(t *testing.T) {
+	l := loader(t, "queue: {max_size: 1}\n")
+	applied, refused := watching(t, l)
+	require.Equal(t, 2, write(t, l.Path, "queue: {max_size: 2}\n", applied).Queue.MaxSize)
+
+	err := write(t, l.Path, "queue: {max_size: 3}\nbogus: 1\n", refused)
+	var wrong *config.Error
+	require.ErrorAs(t, err, &wrong)
+	require.Equal(t, 2, wrong.Line)
+	require.Empty(t, applied, "a bad edit changes nothing")
+
+	require.Equal(t, 4, write(t, l.Path, "queue: {max_size: 4}\n", applied).Queue.MaxSize)
+}
+
+func TestAFileInADirectoryMadeLaterIsFound(t *testing.T) {
+	home := t.TempDir()
+	l, err := config.NewLoader("", config.Flags{}, []string{"HOME=" + home}, home)
+	require.NoError(t, err)
+	applied, _ := watching(t, l)
+	require.NoError(t, os.MkdirAll(filepath.Dir(l.Path), 0o700))
+	require.Equal(t, 2, write(t, l.Path, "queue: {max_size: 2}\n", applied).Queue.MaxSize)
+}
+
+func TestAFileBehindALinkIsWatched(t *testing.T) {
+	l := loader(t, "")
+	elsewhere := filepath.Join(t.TempDir(), "abide.yaml")
+	require.NoError(t, os.WriteFile(elsewhere, nil, 0o600))
+	require.NoError(t, os.Remove(l.Path))
+	require.NoError(t, os.Symlink(elsewhere, l.Path))
+	applied, _ := watching(t, l)
+	require.Equal(t, 2, write(t, elsewhere, "queue: {max_size: 2}\n", applied).Queue.MaxSize)
+}

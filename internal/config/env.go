@@ -1,0 +1,96 @@
+package config
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// variable is one ABIDE_… variable and what it sets.
+type variable struct {
+	name string
+	set  func(l Loader, c *Config, value string) error
+}
+
+// variables lists what the environment may set: everything of the file that is
+// one value or a plain list.
+func variables() []variable {
+	return []variable{
+		{"ABIDE_ADDR", func(_ Loader, c *Config, v string) error { c.Addr = v; return checkAddr(v) }},
+		{"ABIDE_DATA", func(l Loader, c *Config, v string) (err error) { c.Data, err = l.absolute(v, l.Dir); return err }},
+		{"ABIDE_DURABILITY", func(_ Loader, c *Config, v string) error { c.Durability = v; return checkDurability(v) }},
+		{"ABIDE_OPEN", func(_ Loader, c *Config, v string) error { return setBool(&c.Open, v) }},
+		{"ABIDE_PUBLIC_NAMES", setPublicNames},
+		{"ABIDE_WORKSPACES", setWorkspaces},
+		{"ABIDE_PERMISSIONS_UNATTENDED", func(_ Loader, c *Config, v string) error {
+			c.Permissions.Unattended = v
+			return checkUnattended(v)
+		}},
+		{"ABIDE_PERMISSIONS_WAIT_LIMIT", func(_ Loader, c *Config, v string) error { return setDuration(&c.Permissions.WaitLimit, v) }},
+		{"ABIDE_QUEUE_ENABLED", func(_ Loader, c *Config, v string) error { return setBool(&c.Queue.Enabled, v) }},
+		{"ABIDE_QUEUE_DELAY", func(_ Loader, c *Config, v string) error { return setDuration(&c.Queue.Delay, v) }},
+		{"ABIDE_QUEUE_MAX_SIZE", func(_ Loader, c *Config, v string) error { return setInt(&c.Queue.MaxSize, v) }},
+		{"ABIDE_QUEUE_TITLES", func(_ Loader, c *Config, v string) error { return setBool(&c.Queue.Titles, v) }},
+		{"ABIDE_LIMITS_SESSIONS", func(_ Loader, c *Config, v string) error { return setInt(&c.Limits.Sessions, v) }},
+		{"ABIDE_LIMITS_AGENTS", func(_ Loader, c *Config, v string) error { return setInt(&c.Limits.Agents, v) }},
+		{"ABIDE_LIMITS_CLIENTS", func(_ Loader, c *Config, v string) error { return setInt(&c.Limits.Clients, v) }},
+	}
+}
+
+// applyEnv treats an empty variable as one that is not set, as shells make it
+// hard to tell them apart.
+func (l Loader) applyEnv(c *Config) error {
+	for _, v := range variables() {
+		value, ok := lookup(l.Env, v.name)
+		if !ok || value == "" {
+			continue
+		}
+		if err := v.set(l, c, value); err != nil {
+			return &Error{File: v.name, Reason: err.Error()}
+		}
+	}
+	return nil
+}
+
+func setPublicNames(_ Loader, c *Config, v string) error {
+	c.PublicNames = nil
+	for _, name := range strings.Split(v, ",") {
+		name, err := checkPublicName(strings.TrimSpace(name))
+		if err != nil {
+			return err
+		}
+		c.PublicNames = append(c.PublicNames, name)
+	}
+	return nil
+}
+
+func setWorkspaces(l Loader, c *Config, v string) error {
+	c.Workspaces = nil
+	for _, dir := range filepath.SplitList(v) {
+		path, err := l.absolute(dir, l.Dir)
+		if err != nil {
+			return err
+		}
+		c.Workspaces = append(c.Workspaces, path)
+	}
+	return nil
+}
+
+func setBool(to *bool, v string) error {
+	b, err := strconv.ParseBool(v)
+	if err != nil {
+		return fmt.Errorf("%q is neither true nor false", v)
+	}
+	*to = b
+	return nil
+}
+
+func setInt(to *int, v string) error {
+	n, err := strconv.Atoi(v)
+	if err != nil {
+		return fmt.Errorf("%q is not a number", v)
+	}
+	*to = n
+	return checkCount(n)
+}

@@ -1,0 +1,342 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+)
+
+// file is config.yaml. Pointers tell what was not said from what was said to be
+// nothing.
+type file struct {
+	Addr        *string              `yaml:"addr"`
+	Data        *string              `yaml:"data"`
+	Durability  *string              `yaml:"durability"`
+	Open        *bool                `yaml:"open"`
+	PublicNames []string             `yaml:"public_names"`
+	Agents      map[string]fileAgent `yaml:"agents"`
+	Workspaces  []string             `yaml:"workspaces"`
+	Permissions filePermissions      `yaml:"permissions"`
+	Queue       fileQueue            `yaml:"queue"`
+	Limits      fileLimits           `yaml:"limits"`
+}
+
+type fileAgent struct {
+	Command    []string          `yaml:"command"`
+	Env        map[string]string `yaml:"env"`
+	PassEnv    []string          `yaml:"pass_env"`
+	Files      bool              `yaml:"fs"`
+	Terminals  bool              `yaml:"terminal"`
+	MCPServers []MCPServer       `yaml:"mcp_servers"`
+}
+
+type filePermissions struct {
+	Unattended *string `yaml:"unattended"`
+	WaitLimit  *string `yaml:"wait_limit"`
+}
+
+type fileQueue struct {
+	Enabled *bool   `yaml:"enabled"`
+	Delay   *string `yaml:"delay"`
+	MaxSize *int    `yaml:"max_size"`
+	Titles  *bool   `yaml:"titles"`
+}
+
+type fileLimits struct {
+	Sessions *int `yaml:"sessions"`
+	Agents   *int `yaml:"agents"`
+	Clients  *int `yaml:"clients"`
+}
+
+var (
+	agentName  = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+	publicName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?$`)
+)
+
+func (l Loader) applyFile(c *Config, data []byte) error {
+	parsed, err := parser.ParseBytes(data, 0)
+	if err != nil {
+		return l.yamlError(err)
+	}
+	if len(parsed.Docs) > 1 {
+		return &Error{File: l.Path, Line: parsed.Docs[1].GetToken().Position.Line, Reason: "a second document; one is expected"}
+	}
+	if len(parsed.Docs) == 0 || parsed.Docs[0].Body == nil || parsed.Docs[0].Body.Type() == ast.NullType || parsed.Docs[0].Body.Type() == ast.CommentType {
+		return nil
+	}
+	body := parsed.Docs[0].Body
+	if err := l.expand(body); err != nil {
+		return err
+	}
+	var f file
+	if err := yaml.NodeToValue(body, &f, yaml.Strict()); err != nil {
+		return l.yamlError(err)
+	}
+	r := reader{loader: l, doc: parsed, base: filepath.Dir(l.Path)}
+	return r.apply(c, f)
+}
+
+func (l Loader) yamlError(err error) error {
+	var at yaml.Error
+	if errors.As(err, &at) {
+		e := &Error{File: l.Path, Reason: at.GetMessage()}
+		var mismatch *yaml.TypeError
+		if errors.As(err, &mismatch) {
+			e.Reason = fmt.Sprintf("%q is not %s", at.GetToken().Value, wanted(mismatch.DstType))
+		}
+		if token := at.GetToken(); token != nil {
+			e.Line = token.Position.Line
+		}
+		return e
+	}
+	return &Error{File: l.Path, Reason: err.Error()}
+}
+
+// wanted names a Go type for people who write YAML.
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Int:
+		return "a number"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Map, reflect.Struct:
+		return "a mapping"
+	}
+	return "text"
+}
+
+// reader turns what the file says into a Config, and knows where it says it.
+type reader struct {
+	loader Loader
+	doc    *ast.File
+	base   string
+}
+
+// wrong points at what the path names, such as $.queue.delay.
+func (r reader) wrong(path, format string, args ...any) error {
+	e := &Error{File: r.loader.Path, Reason: strings.TrimPrefix(path, "$.") + ": " + fmt.Sprintf(format, args...)}
+	if p, err := yaml.PathString(path); err == nil {
+		if node, err := p.FilterFile(r.doc); err == nil && node != nil {
+			e.Line = node.GetToken().Position.Line
+		}
+	}
+	return e
+}
+
+func (r reader) apply(c *Config, f file) error {
+	steps := []func(*Config, file) error{r.applyHub, r.applyAgents, r.applyWorkspaces, r.applyPolicy, r.applyLimits}
+	for _, step := range steps {
+		if err := step(c, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r reader) applyHub(c *Config, f file) error {
+	if f.Addr != nil {
+		if err := checkAddr(*f.Addr); err != nil {
+			return r.wrong("$.addr", "%v", err)
+		}
+		c.Addr = *f.Addr
+	}
+	if f.Data != nil {
+		path, err := r.loader.absolute(*f.Data, r.base)
+		if err != nil {
+			return r.wrong("$.data", "%v", err)
+		}
+		c.Data = path
+	}
+	if f.Durability != nil {
+		if err := checkDurability(*f.Durability); err != nil {
+			return r.wrong("$.durability", "%v", err)
+		}
+		c.Durability = *f.Durability
+	}
+	if f.Open != nil {
+		c.Open = *f.Open
+	}
+	for i, name := range f.PublicNames {
+		name, err := checkPublicName(name)
+		if err != nil {
+			return r.wrong(fmt.Sprintf("$.public_names[%d]", i), "%v", err)
+		}
+		c.PublicNames = append(c.PublicNames, name)
+	}
+	return nil
+}
+
+func (r reader) applyAgents(c *Config, f file) error {
+	for _, name := range r.keys("$.agents") {
+		a := f.Agents[name]
+		path := "$.agents." + name
+		switch {
+		case !agentName.MatchString(name):
+			return r.wrong("$.agents", "%q is not an agent's name: lower-case letters, digits, - and _", name)
+		case len(a.Command) == 0 || a.Command[0] == "":
+			return r.wrong(path, "needs a command, a list of the program and its arguments")
+		}
+		for variable := range a.Env {
+			if variable == "" || strings.ContainsAny(variable, "=\x00") {
+				return r.wrong(path+".env", "%q is not a variable's name", variable)
+			}
+		}
+		for i := range a.MCPServers {
+			if err := checkMCPServer(&a.MCPServers[i]); err != nil {
+				return r.wrong(fmt.Sprintf("%s.mcp_servers[%d]", path, i), "%v", err)
+			}
+		}
+		c.Agents = append(c.Agents, Agent{
+			Name: name, Command: a.Command, Env: a.Env, PassEnv: a.PassEnv,
+			Files: a.Files, Terminals: a.Terminals, MCPServers: a.MCPServers,
+		})
+	}
+	return nil
+}
+
+func (r reader) applyWorkspaces(c *Config, f file) error {
+	for i, dir := range f.Workspaces {
+		path, err := r.loader.absolute(dir, r.base)
+		if err != nil || dir == "" {
+			return r.wrong(fmt.Sprintf("$.workspaces[%d]", i), "%q is not a directory", dir)
+		}
+		c.Workspaces = append(c.Workspaces, path)
+	}
+	return nil
+}
+
+func (r reader) applyPolicy(c *Config, f file) error {
+	if v := f.Permissions.Unattended; v != nil {
+		if err := checkUnattended(*v); err != nil {
+			return r.wrong("$.permissions.unattended", "%v", err)
+		}
+		c.Permissions.Unattended = *v
+	}
+	if v := f.Permissions.WaitLimit; v != nil {
+		if err := setDuration(&c.Permissions.WaitLimit, *v); err != nil {
+			return r.wrong("$.permissions.wait_limit", "%v", err)
+		}
+	}
+	if f.Queue.Enabled != nil {
+		c.Queue.Enabled = *f.Queue.Enabled
+	}
+	if f.Queue.Titles != nil {
+		c.Queue.Titles = *f.Queue.Titles
+	}
+	if v := f.Queue.Delay; v != nil {
+		if err := setDuration(&c.Queue.Delay, *v); err != nil {
+			return r.wrong("$.queue.delay", "%v", err)
+		}
+	}
+	return r.setCount("$.queue.max_size", &c.Queue.MaxSize, f.Queue.MaxSize)
+}
+
+func (r reader) applyLimits(c *Config, f file) error {
+	if err := r.setCount("$.limits.sessions", &c.Limits.Sessions, f.Limits.Sessions); err != nil {
+		return err
+	}
+	if err := r.setCount("$.limits.agents", &c.Limits.Agents, f.Limits.Agents); err != nil {
+		return err
+	}
+	return r.setCount("$.limits.clients", &c.Limits.Clients, f.Limits.Clients)
+}
+
+func (r reader) setCount(path string, to *int, from *int) error {
+	if from == nil {
+		return nil
+	}
+	if err := checkCount(*from); err != nil {
+		return r.wrong(path, "%v", err)
+	}
+	*to = *from
+	return nil
+}
+
+// keys lists the keys of a mapping in the order of the file, which a decoded
+// map forgets.
+func (r reader) keys(path string) []string {
+	p, err := yaml.PathString(path)
+	if err != nil {
+		return nil
+	}
+	node, err := p.FilterFile(r.doc)
+	if err != nil {
+		return nil
+	}
+	var keys []string
+	if mapping, ok := node.(ast.MapNode); ok {
+		for it := mapping.MapRange(); it.Next(); {
+			keys = append(keys, it.Key().GetToken().Value)
+		}
+	}
+	return keys
+}
+
+func checkDurability(s string) error {
+	if s != "balanced" && s != "strict" {
+		return fmt.Errorf("%q is neither balanced nor strict", s)
+	}
+	return nil
+}
+
+func checkUnattended(s string) error {
+	if s != "wait" && s != "deny" {
+		return fmt.Errorf("%q is neither wait nor deny; allowing what nobody saw is not offered", s)
+	}
+	return nil
+}
+
+func checkCount(n int) error {
+	if n < 1 || n > 1_000_000 {
+		return fmt.Errorf("%d is not between 1 and 1000000", n)
+	}
+	return nil
+}
+
+// checkPublicName wants a Host value: no scheme, no pattern, no path.
+func checkPublicName(name string) (string, error) {
+	name = strings.ToLower(name)
+	if !publicName.MatchString(name) {
+		return "", fmt.Errorf("%q is not a host name as a browser sends it, such as abide.example.ts.net or box.local:8443", name)
+	}
+	return name, nil
+}
+
+func checkMCPServer(s *MCPServer) error {
+	switch {
+	case s.Name == "":
+		return errors.New("needs a name")
+	case s.Type == "" && s.URL == "", s.Type == "stdio":
+		s.Type = "stdio"
+		if s.Command == "" {
+			return fmt.Errorf("%s needs a command", s.Name)
+		}
+	case s.Type == "http" || s.Type == "sse":
+		if s.URL == "" {
+			return fmt.Errorf("%s needs a url", s.Name)
+		}
+	default:
+		return fmt.Errorf("%s: type %q is none of stdio, http, sse", s.Name, s.Type)
+	}
+	return nil
+}
+
+// setDuration reads 250ms, 5s, 1h30m; a bare 0 needs no unit.
+func setDuration(to *time.Duration, s string) error {
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 {
+		return fmt.Errorf("%q is not a duration such as 250ms, 5s or 1h", s)
+	}
+	*to = d
+	return nil
+}

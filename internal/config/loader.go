@@ -1,0 +1,162 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Flags are what the command line said. Nil means it said nothing.
+type Flags struct {
+	Addr *string
+	Data *string
+	Open *bool
+}
+
+// Loader knows where the configuration comes from.
+type Loader struct {
+	// Path is the file.
+	Path string
+	// Required makes it an error that there is no such file: somebody named it.
+	Required bool
+	// Env is the environment, as "NAME=value".
+	Env   []string
+	Flags Flags
+	// Dir is what relative paths of the environment and the flags start from.
+	Dir string
+}
+
+// NewLoader returns a loader of the file that the flag, else ABIDE_CONFIG, else
+// the user's configuration directory names.
+func NewLoader(configFlag string, flags Flags, env []string, dir string) (Loader, error) {
+	l := Loader{Env: env, Flags: flags, Dir: dir}
+	named := configFlag
+	if named == "" {
+		named, _ = lookup(env, "ABIDE_CONFIG")
+	}
+	if named != "" {
+		path, err := l.absolute(named, dir)
+		if err != nil {
+			return Loader{}, err
+		}
+		l.Path, l.Required = path, true
+		return l, nil
+	}
+	base, err := l.userDir("XDG_CONFIG_HOME", ".config")
+	if err != nil {
+		return Loader{}, err
+	}
+	l.Path = filepath.Join(base, "abide", "config.yaml")
+	return l, nil
+}
+
+// Load reads everything once. The error is an *Error unless the file could not
+// be read.
+func (l Loader) Load() (Config, error) {
+	data, err := l.read()
+	if err != nil {
+		return Config{}, err
+	}
+	return l.parse(data)
+}
+
+func (l Loader) read() ([]byte, error) {
+	data, err := os.ReadFile(l.Path)
+	if errors.Is(err, fs.ErrNotExist) && !l.Required {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the configuration: %w", err)
+	}
+	return data, nil
+}
+
+func (l Loader) parse(data []byte) (Config, error) {
+	c := defaults()
+	if err := l.applyFile(&c, data); err != nil {
+		return Config{}, err
+	}
+	if err := l.applyEnv(&c); err != nil {
+		return Config{}, err
+	}
+	if err := l.applyFlags(&c); err != nil {
+		return Config{}, err
+	}
+	if c.Data == "" {
+		base, err := l.userDir("XDG_DATA_HOME", filepath.Join(".local", "share"))
+		if err != nil {
+			return Config{}, err
+		}
+		c.Data = filepath.Join(base, "abide")
+	}
+	return c, nil
+}
+
+func (l Loader) applyFlags(c *Config) error {
+	if l.Flags.Addr != nil {
+		if err := checkAddr(*l.Flags.Addr); err != nil {
+			return &Error{File: "--addr", Reason: err.Error()}
+		}
+		c.Addr = *l.Flags.Addr
+	}
+	if l.Flags.Data != nil && *l.Flags.Data != "" {
+		path, err := l.absolute(*l.Flags.Data, l.Dir)
+		if err != nil {
+			return &Error{File: "--data", Reason: err.Error()}
+		}
+		c.Data = path
+	}
+	if l.Flags.Open != nil {
+		c.Open = *l.Flags.Open
+	}
+	return nil
+}
+
+// userDir is an XDG base directory. The specification has relative values
+// ignored.
+func (l Loader) userDir(variable, underHome string) (string, error) {
+	if dir, ok := lookup(l.Env, variable); ok && filepath.IsAbs(dir) {
+		return dir, nil
+	}
+	home, err := l.home()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(home, underHome), nil
+}
+
+func (l Loader) home() (string, error) {
+	if home, ok := lookup(l.Env, "HOME"); ok && filepath.IsAbs(home) {
+		return home, nil
+	}
+	return "", &Error{File: "HOME", Reason: "is not set: name the data directory with --data and the file with --config"}
+}
+
+// absolute resolves ~ and relative paths.
+func (l Loader) absolute(path, base string) (string, error) {
+	if path == "~" || strings.HasPrefix(path, "~/") {
+		home, err := l.home()
+		if err != nil {
+			return "", err
+		}
+		return filepath.Join(home, path[1:]), nil
+	}
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path), nil
+	}
+	return filepath.Join(base, path), nil
+}
+
+// lookup finds the last value of a variable, which is the one that counts.
+func lookup(env []string, name string) (string, bool) {
+	for _, entry := range slices.Backward(env) {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value, true
+		}
+	}
+	return "", false
+}

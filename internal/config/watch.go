@@ -1,0 +1,96 @@
+package config
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// settle is how long the file must be left alone before it is read: editors
+// write in several steps.
+const settle = 150 * time.Millisecond
+
+// Watch calls apply with each new content that is good, and refuse with what is
+// wrong with one that is not; then what was applied before stays in force. Both
+// are called by this goroutine. It returns when ctx ends, or with the error
+// that keeps it from watching.
+func (l Loader) Watch(ctx context.Context, apply func(Config), refuse func(error)) error {
+	watcher, err := fsnotify.NewWatcher()
+	if err != nil {
+		return fmt.Errorf("watching the configuration: %w", err)
+	}
+	defer watcher.Close()
+	if err := l.watchDirs(watcher); err != nil {
+		return err
+	}
+	last, _ := l.read()
+	timer := time.NewTimer(settle)
+	timer.Stop()
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-watcher.Events:
+			timer.Reset(settle)
+		case err := <-watcher.Errors:
+			// News may have been lost, so look.
+			refuse(fmt.Errorf("watching the configuration: %w", err))
+			timer.Reset(settle)
+		case <-timer.C:
+			// A directory that had to be watched further up may exist by now,
+			// and a link may point elsewhere.
+			if err := l.watchDirs(watcher); err != nil {
+				refuse(err)
+			}
+			if data, changed := l.reread(last, apply, refuse); changed {
+				last = data
+			}
+		}
+	}
+}
+
+func (l Loader) reread(last []byte, apply func(Config), refuse func(error)) (data []byte, changed bool) {
+	data, err := l.read()
+	if err != nil {
+		refuse(err)
+		return nil, false
+	}
+	if bytes.Equal(data, last) {
+		return nil, false
+	}
+	c, err := l.parse(data)
+	if err != nil {
+		refuse(err)
+	} else {
+		apply(c)
+	}
+	return data, true
+}
+
+// watchDirs watches the directories the file is found through, never the file
+// itself: editors replace it, and a watch would stay with the old one. Where
+// its directory does not exist yet, the nearest one above it that does.
+func (l Loader) watchDirs(watcher *fsnotify.Watcher) error {
+	dirs := []string{filepath.Dir(l.Path)}
+	if target, err := filepath.EvalSymlinks(l.Path); err == nil {
+		dirs = append(dirs, filepath.Dir(target))
+	}
+	for _, dir := range dirs {
+		for {
+			if info, err := os.Stat(dir); err == nil && info.IsDir() {
+				break
+			}
+			dir = filepath.Dir(dir)
+		}
+		if err := watcher.Add(dir); err != nil {
+			return fmt.Errorf("watching %s: %w", dir, err)
+		}
+	}
+	return nil
+}
