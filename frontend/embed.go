@@ -13,8 +13,7 @@ import (
 var dist embed.FS
 
 // FS returns the files to serve, rooted so that "index.html" is the app's page.
-// Where the app was not built, Index names the placeholder and nothing else is
-// in it. Files under assets/ carry a hash of their content in their name and
+// Where the app was not built, the placeholder is all there is. Files under assets/ carry a hash of their content in their name and
 // never change; all others must be revalidated.
 func FS() fs.FS {
 	root, err := fs.Sub(dist, "dist")

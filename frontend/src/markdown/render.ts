@@ -1,0 +1,132 @@
+import createDOMPurify, { type Config } from 'dompurify'
+import { Blocks } from './blocks'
+import { parse } from './parser'
+
+const purify = createDOMPurify(window)
+
+const config = {
+  ALLOWED_TAGS: [
+    ...['p', 'br', 'hr', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'blockquote', 'ul', 'ol', 'li', 'input'],
+    ...['pre', 'code', 'span', 'em', 'strong', 'del', 'a', 'table', 'thead', 'tbody', 'tr', 'th', 'td'],
+  ],
+  ALLOWED_ATTR: ['href', 'class', 'start', 'align', 'type', 'checked', 'disabled'],
+  ALLOWED_URI_REGEXP: /^(?:https?:|mailto:)/i,
+  ALLOW_DATA_ATTR: false,
+  ALLOW_ARIA_ATTR: false,
+  RETURN_DOM_FRAGMENT: true,
+} satisfies Config
+
+purify.addHook('afterSanitizeAttributes', (node) => {
+  const name = node.nodeName
+  if (name === 'A') {
+    node.setAttribute('rel', 'noopener noreferrer nofollow')
+    node.setAttribute('target', '_blank')
+    const href = node.getAttribute('href')
+    // A link that says one address and goes to another is shown with both.
+    if (href && href !== node.textContent) node.setAttribute('title', href)
+  }
+  if (name === 'INPUT') {
+    node.setAttribute('type', 'checkbox')
+    node.setAttribute('disabled', '')
+  }
+  const classes = node.getAttribute('class')
+  if (classes !== null) {
+    const kept = classes.split(/\s+/).filter((c) => /^(language-[\w+#-]+|hljs(-[\w-]+)?|function_|class_|inherited__)$/.test(c))
+    if (kept.length > 0) node.setAttribute('class', kept.join(' '))
+    else node.removeAttribute('class')
+  }
+})
+
+/** Returns a fragment that is safe to put into the page, whatever the HTML was. */
+export function sanitise(html: string): DocumentFragment {
+  return purify.sanitize(html, config) as unknown as DocumentFragment
+}
+
+const remembered = new Map<string, DocumentFragment>()
+const rememberedMax = 600
+
+/** Renders one settled block; scrolling back to it does not parse it again. */
+function rendered(block: string): DocumentFragment {
+  let fragment = remembered.get(block)
+  if (fragment) remembered.delete(block) // so that it is the newest again
+  else fragment = sanitise(parse(block))
+  remembered.set(block, fragment)
+  if (remembered.size > rememberedMax) remembered.delete(remembered.keys().next().value!)
+  return fragment.cloneNode(true) as DocumentFragment
+}
+
+const openFence = /^ {0,3}(`{3,}|~{3,})([^\n`]*)\n([\s\S]*)$/
+
+/** Shows one message in an element: settled blocks once, the tail as it grows. */
+export class Renderer {
+  private readonly blocks = new Blocks()
+  private shown = 0
+  private tailNodes: ChildNode[] = []
+  private fence: { code: Text; head: string } | null = null
+
+  constructor(
+    private readonly element: HTMLElement,
+    /** Called with each code block once its text is final. */
+    private readonly onCode: (code: HTMLElement) => void = () => {},
+  ) {}
+
+  update(text: string, growing: boolean): void {
+    if (!this.blocks.update(text.replaceAll('\r\n', '\n'))) {
+      this.element.replaceChildren()
+      this.shown = 0
+      this.tailNodes = []
+      this.fence = null
+    }
+    const { settled, tail } = this.blocks
+    if (settled.length > this.shown || !this.extendFence(tail)) {
+      for (const node of this.tailNodes) node.remove()
+      this.fence = null
+      for (; this.shown < settled.length; this.shown++) this.append(rendered(settled[this.shown]!), true)
+      this.tailNodes = growing && this.beginFence(tail) ? this.tailNodes : this.append(rendered(tail), !growing)
+    }
+    if (!growing && this.fence) {
+      for (const node of this.tailNodes) node.remove()
+      this.fence = null
+      this.tailNodes = this.append(rendered(tail), true)
+    }
+  }
+
+  private append(fragment: DocumentFragment, final: boolean): ChildNode[] {
+    const nodes = [...fragment.childNodes]
+    const code = final ? [...fragment.querySelectorAll<HTMLElement>('pre > code')] : []
+    this.element.append(fragment)
+    for (const block of code) this.onCode(block)
+    return nodes
+  }
+
+  /** An open fence only grows by text: no parsing, however long the code becomes. */
+  private beginFence(tail: string): boolean {
+    const match = openFence.exec(tail)
+    if (!match || closes(match[1]!, match[3]!)) return false
+    const pre = document.createElement('pre')
+    const code = document.createElement('code')
+    const text = document.createTextNode(match[3]!)
+    code.append(text)
+    pre.append(code)
+    this.element.append(pre)
+    this.fence = { code: text, head: tail.slice(0, tail.length - match[3]!.length) }
+    this.tailNodes = [pre]
+    return true
+  }
+
+  private extendFence(tail: string): boolean {
+    if (!this.fence || !tail.startsWith(this.fence.head)) return false
+    const body = tail.slice(this.fence.head.length)
+    const added = body.slice(this.fence.code.length)
+    const marker = this.fence.head.trim().match(/^(`+|~+)/)?.[0] ?? '```'
+    // Look again from the start of the line that the addition began in.
+    if (closes(marker, body.slice(body.lastIndexOf('\n', this.fence.code.length - 1) + 1))) return false
+    this.fence.code.appendData(added)
+    return true
+  }
+}
+
+function closes(marker: string, body: string): boolean {
+  const char = marker[0] === '~' ? '~' : '`'
+  return new RegExp(`(^|\\n) {0,3}${char}{${marker.length},}[ \\t]*(\\n|$)`).test(body)
+}

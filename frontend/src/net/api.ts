@@ -1,0 +1,119 @@
+import type { Code, SessionInfo } from '../wire/gen'
+import type { AgentChoice, Choices, NewSession } from '../state/intents'
+import type { Refusal } from './machine'
+
+/** A request the hub refused, or that did not reach it (status 0). */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: Code | 'unreachable',
+    message: string,
+  ) {
+    super(message)
+  }
+}
+
+/** A pooled connection that slept hangs for minutes; no request may. */
+const timeoutMs = 15_000
+
+async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
+  let response: Response
+  try {
+    response = await fetch(path, {
+      method,
+      headers: body === undefined ? {} : { 'Content-Type': 'application/json' },
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal: AbortSignal.timeout(timeoutMs),
+    })
+  } catch {
+    throw new ApiError(0, 'unreachable', 'The hub cannot be reached.')
+  }
+  const text = await response.text()
+  const value = parse(text)
+  if (!response.ok) {
+    const error = (value as { error?: { code?: Code; message?: string } } | null)?.error
+    throw new ApiError(response.status, error?.code ?? 'internal', error?.message ?? `The hub answered ${response.status}.`)
+  }
+  return value as T
+}
+
+function parse(text: string): unknown {
+  try {
+    return text === '' ? null : JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+const session = (id: string) => `/api/sessions/${encodeURIComponent(id)}`
+
+export const api = {
+  /** Every session: all pages, newest first. */
+  async sessions(): Promise<SessionInfo[]> {
+    const all: SessionInfo[] = []
+    let next = ''
+    do {
+      const page = await call<{ sessions?: SessionInfo[]; next_cursor?: string }>(
+        'GET',
+        `/api/sessions?limit=100${next && `&cursor=${encodeURIComponent(next)}`}`,
+      )
+      all.push(...(page.sessions ?? []))
+      next = page.next_cursor ?? ''
+    } while (next !== '')
+    return all
+  },
+
+  async session(id: string): Promise<SessionInfo> {
+    return call('GET', session(id))
+  },
+
+  async create(request: NewSession): Promise<SessionInfo> {
+    return call('POST', '/api/sessions', request)
+  },
+
+  async update(id: string, change: { name?: string; pinned?: boolean; archived?: boolean }): Promise<SessionInfo> {
+    return call('PATCH', session(id), change)
+  },
+
+  async remove(id: string): Promise<void> {
+    await call('DELETE', session(id))
+  },
+
+  /** One event as the hub keeps it, with everything the agent said. */
+  async event(id: string, seq: number): Promise<unknown> {
+    const page = await call<{ events?: unknown[] }>('GET', `${session(id)}/events?after_seq=${seq - 1}&limit=1`)
+    return page.events?.[0]
+  },
+
+  blobURL(id: string, sha256: string): string {
+    return `${session(id)}/blobs/${sha256}`
+  },
+
+  async choices(): Promise<Choices> {
+    const answer = await call<{ agents?: AgentChoice[]; workspaces?: string[]; default_workspace?: string }>(
+      'GET',
+      '/api/agents',
+    )
+    const workspaces = answer.workspaces ?? []
+    return {
+      agents: answer.agents ?? [],
+      workspaces,
+      defaultWorkspace: answer.default_workspace ?? workspaces[0] ?? '',
+    }
+  },
+
+  async pair(code: string, device: string): Promise<void> {
+    await call('POST', '/api/pair', { code, device })
+  },
+
+  /** Why a dial failed: a refusal, or null when trying again may help. */
+  async refusal(): Promise<Refusal | null> {
+    try {
+      await call('GET', '/api/health')
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 401) return 'unauthorized'
+      if (error instanceof ApiError && (error.status === 403 || error.status === 421)) return 'forbidden'
+    }
+    return null
+  },
+}

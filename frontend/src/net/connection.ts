@@ -1,0 +1,183 @@
+import type { LinkState } from '../state/app'
+import { parseFrame, subprotocol } from '../wire/frames'
+import type { ClientMessage, ServerMessage } from '../wire/gen'
+import { start, step, type Effect, type Input, type Machine, type Refusal, type Timer } from './machine'
+
+/** What the connection needs of the app. */
+export interface Side {
+  /** Where to dial: read at each dial, so that the cursor in it is the newest. */
+  url(): string
+  /** The socket `gen` is the connection from now on; `target` is what it was dialled to. */
+  adopted(target: string): void
+  frame(frame: ServerMessage): void
+  unknown(): void
+  link(link: LinkState): void
+  /** Asks over HTTP what a failed dial could not say. */
+  health(): Promise<Refusal | null>
+}
+
+/** The longest a tick of the clock watch may be late before the page has slept. */
+const jumpMs = 2_000
+const tickMs = 1_000
+
+/** Drives the machine: sockets, timers and the hints of the page about sleep. */
+export class Connection {
+  private machine: Machine = start
+  private readonly sockets = new Map<number, { socket: WebSocket; target: string }>()
+  private readonly timers = new Map<Timer, ReturnType<typeof setTimeout>>()
+  private readonly stops: (() => void)[] = []
+  private link: LinkState = { phase: 'off', since: 0 }
+
+  constructor(private readonly side: Side) {}
+
+  /** Begins, and keeps a connection until stop. */
+  start(): void {
+    if (this.stops.length === 0) this.watch()
+    this.input({ type: 'start' })
+  }
+
+  stop(): void {
+    for (const stop of this.stops.splice(0)) stop()
+    this.input({ type: 'stop' })
+  }
+
+  /** Sends on the connection; false when there is none. */
+  send(message: ClientMessage): boolean {
+    const { main } = this.machine
+    const socket = main?.phase === 'open' ? this.sockets.get(main.gen)?.socket : undefined
+    if (socket?.readyState !== WebSocket.OPEN) return false
+    socket.send(JSON.stringify(message))
+    return true
+  }
+
+  /** How many sockets exist; never more than two. */
+  get socketCount(): number {
+    return this.sockets.size
+  }
+
+  wake = (jumped = false): void => this.input({ type: 'wake', jumped })
+
+  private input(input: Input): void {
+    const before = this.machine.main
+    const [machine, effects] = step(this.machine, input, { now: Date.now(), random: Math.random })
+    this.machine = machine
+    for (const effect of effects) this.perform(effect)
+    const { main } = machine
+    if (main?.phase === 'open' && (before?.gen !== main.gen || before.phase !== 'open')) {
+      this.side.adopted(this.sockets.get(main.gen)?.target ?? '')
+    }
+    this.report()
+  }
+
+  private perform(effect: Effect): void {
+    switch (effect.do) {
+      case 'dial':
+        return this.dial(effect.gen)
+      case 'drop':
+        return this.drop(effect.gen)
+      case 'ping':
+        this.sockets.get(effect.gen)?.socket.send(JSON.stringify({ type: 'ping', nonce: effect.nonce }))
+        return
+      case 'ask_health':
+        void this.side.health().then((refusal) => this.input({ type: 'health', refusal }))
+        return
+      case 'timer':
+        clearTimeout(this.timers.get(effect.timer))
+        this.timers.delete(effect.timer)
+        if (effect.ms !== null) {
+          const { timer, ms } = effect
+          this.timers.set(
+            timer,
+            setTimeout(() => this.input({ type: 'timer', timer }), ms),
+          )
+        }
+    }
+  }
+
+  private dial(gen: number): void {
+    const target = this.side.url()
+    const socket = new WebSocket(target, subprotocol)
+    this.sockets.set(gen, { socket, target })
+    socket.onmessage = (message) => this.received(gen, message.data)
+    socket.onclose = (close) => {
+      this.drop(gen)
+      this.input({ type: 'closed', gen, code: close.code })
+    }
+  }
+
+  private drop(gen: number): void {
+    const entry = this.sockets.get(gen)
+    if (!entry) return
+    this.sockets.delete(gen)
+    // Late events of a dropped socket must reach nobody.
+    entry.socket.onmessage = entry.socket.onclose = null
+    entry.socket.close()
+  }
+
+  private received(gen: number, data: unknown): void {
+    const frame = typeof data === 'string' ? parseFrame(data) : null
+    if (frame === null) return this.side.unknown()
+    switch (frame.type) {
+      case 'connected':
+        this.input({ type: 'connected', gen, heartbeatMs: frame.heartbeat_ms, protocol: frame.protocol })
+        break
+      case 'pong':
+        this.input({ type: 'pong', gen, nonce: frame.nonce })
+        break
+      case 'goodbye':
+        this.side.frame(frame)
+        return this.input({ type: 'goodbye', gen, retryAfterMs: frame.retry_after_ms })
+      default:
+        this.input({ type: 'frame', gen })
+    }
+    // Only what the connection says counts; a spare has said nothing yet.
+    if (gen === this.machine.main?.gen) this.side.frame(frame)
+  }
+
+  private watch(): void {
+    const on = (target: EventTarget, name: string, run: () => void) => {
+      target.addEventListener(name, run)
+      this.stops.push(() => target.removeEventListener(name, run))
+    }
+    const seen = () => {
+      if (document.visibilityState === 'visible') this.wake()
+      else this.input({ type: 'hidden' })
+    }
+    on(document, 'visibilitychange', seen)
+    on(document, 'resume', seen)
+    on(window, 'pageshow', seen)
+    on(window, 'focus', seen)
+    on(window, 'online', () => this.wake(true))
+    on(window, 'offline', () => this.input({ type: 'offline' }))
+
+    let expected = Date.now() + tickMs
+    const tick = setInterval(() => {
+      const late = Date.now() - expected
+      expected = Date.now() + tickMs
+      // A hidden page's timers are slowed by the browser; that is no sleep.
+      if (late > jumpMs && document.visibilityState === 'visible') this.wake(true)
+    }, tickMs)
+    this.stops.push(() => clearInterval(tick))
+  }
+
+  private report(): void {
+    const { main, probe, refusal, retryAt, online, wanted } = this.machine
+    const phase: LinkState['phase'] = !wanted
+      ? 'off'
+      : refusal
+        ? 'refused'
+        : main?.phase === 'open'
+          ? probe
+            ? 'checking'
+            : 'open'
+          : !online
+            ? 'offline'
+            : main
+              ? 'dialling'
+              : 'waiting'
+    if (phase === this.link.phase && (retryAt ?? undefined) === this.link.retryAt) return
+    const since = phase === this.link.phase ? this.link.since : Date.now()
+    this.link = { phase, since, retryAt: retryAt ?? undefined, refusal: refusal ?? undefined }
+    this.side.link(this.link)
+  }
+}

@@ -1,0 +1,327 @@
+/** One socket. Its generation tells its events from those of sockets dropped before it. */
+export interface Link {
+  readonly gen: number
+  /** open from its `connected` frame on, which is proof that it lives. */
+  readonly phase: 'dialling' | 'open'
+  readonly dialledAt: number
+}
+
+/**
+ * The connection as a value. `main` is what the app talks through; `spare`
+ * exists only while main is under suspicion, and takes its place by proving
+ * first that it lives. There are never more than these two sockets.
+ */
+export interface Machine {
+  readonly wanted: boolean
+  readonly hiddenSince: number | null
+  readonly online: boolean
+  readonly main: Link | null
+  readonly spare: Link | null
+  /** A ping on main whose pong has not come; only this nonce proves life. */
+  readonly probe: { readonly nonce: string; readonly at: number } | null
+  readonly lastFrameAt: number
+  readonly heartbeatMs: number
+  /** Dials that failed in a row. */
+  readonly failures: number
+  /** When the next dial is due; null when none is. */
+  readonly retryAt: number | null
+  readonly refusal: Refusal | null
+  readonly gens: number
+}
+
+export type Refusal = 'unauthorized' | 'forbidden' | 'version'
+
+export type Input =
+  | { type: 'start' }
+  | { type: 'stop' }
+  /** Something hints that the page may have slept. `jumped`: the clock says it did. */
+  | { type: 'wake'; jumped?: boolean }
+  | { type: 'hidden' }
+  | { type: 'offline' }
+  | { type: 'connected'; gen: number; heartbeatMs: number; protocol: number }
+  | { type: 'pong'; gen: number; nonce: string }
+  | { type: 'frame'; gen: number }
+  | { type: 'goodbye'; gen: number; retryAfterMs: number }
+  | { type: 'closed'; gen: number; code: number }
+  | { type: 'health'; refusal: Refusal | null }
+  | { type: 'timer'; timer: Timer }
+
+/** What the driver does for the machine, in order. */
+export type Effect =
+  | { do: 'dial'; gen: number }
+  | { do: 'drop'; gen: number }
+  | { do: 'ping'; gen: number; nonce: string }
+  | { do: 'ask_health' }
+  | { do: 'timer'; timer: Timer; ms: number | null }
+
+/** dial: no `connected` came; probe: no pong came; retry: dial again; silence: nothing came. */
+export type Timer = 'dial' | 'probe' | 'dead' | 'retry' | 'silence'
+
+export interface Moment {
+  now: number
+  random: () => number
+}
+
+export const limits = {
+  /** Hidden for longer, a page may have been frozen: its socket is doubted. */
+  hiddenMs: 5_000,
+  dialMs: 10_000,
+  /** A pong later than this brings a spare. */
+  probeMs: 1_500,
+  /** A pong later than this ends main even without a spare. */
+  deadMs: 10_000,
+  backoffMinMs: 250,
+  backoffMaxMs: 10_000,
+  protocol: 1,
+} as const
+
+export const start: Machine = {
+  wanted: false,
+  hiddenSince: null,
+  online: true,
+  main: null,
+  spare: null,
+  probe: null,
+  lastFrameAt: 0,
+  heartbeatMs: 10_000,
+  failures: 0,
+  retryAt: null,
+  refusal: null,
+  gens: 0,
+}
+
+/** Close codes after which dialling again would not help. */
+const final: Readonly<Record<number, Refusal>> = { 4001: 'unauthorized', 4003: 'forbidden' }
+
+/** Returns the machine after one input, and what has to be done. */
+export function step(from: Machine, input: Input, at: Moment): [Machine, Effect[]] {
+  const run = new Step(from, at)
+  run.take(input)
+  return [run.m, run.effects]
+}
+
+class Step {
+  m: Machine
+  readonly effects: Effect[] = []
+
+  constructor(
+    from: Machine,
+    private readonly at: Moment,
+  ) {
+    this.m = from
+  }
+
+  take(input: Input): void {
+    switch (input.type) {
+      case 'start':
+        this.set({ wanted: true, refusal: null, failures: 0 })
+        if (this.m.main === null) this.dial('main')
+        return
+      case 'stop':
+        this.set({ wanted: false })
+        return this.dropAll()
+      case 'wake':
+        return this.wake(input.jumped ?? false)
+      case 'hidden':
+        return this.set({ hiddenSince: this.m.hiddenSince ?? this.at.now })
+      case 'offline':
+        return this.set({ online: false })
+      case 'connected':
+        return this.connected(input.gen, input.heartbeatMs, input.protocol)
+      case 'pong':
+        return this.pong(input.gen, input.nonce)
+      case 'frame':
+        return this.heard(input.gen)
+      case 'goodbye':
+        return this.goodbye(input.gen, input.retryAfterMs)
+      case 'closed':
+        return this.closed(input.gen, input.code)
+      case 'health':
+        if (input.refusal !== null && this.m.main?.phase !== 'open') this.refuse(input.refusal)
+        return
+      case 'timer':
+        return this.timer(input.timer)
+    }
+  }
+
+  private wake(jumped: boolean): void {
+    const { hiddenSince, main } = this.m
+    const slept = jumped || (hiddenSince !== null && this.at.now - hiddenSince > limits.hiddenMs)
+    this.set({ hiddenSince: null, online: true })
+    if (!this.m.wanted || this.m.refusal !== null) return
+    if (main === null) {
+      this.set({ failures: 0 })
+      return this.dial('main')
+    }
+    if (main.phase === 'open') {
+      this.ask()
+      if (slept) this.dialSpare()
+    } else if (slept) {
+      // A dial that slept may hang for minutes: begin it again.
+      this.drop(main)
+      this.set({ main: null })
+      this.dial('main')
+    }
+  }
+
+  private connected(gen: number, heartbeatMs: number, protocol: number): void {
+    const { main, spare } = this.m
+    if (gen !== main?.gen && gen !== spare?.gen) return
+    if (protocol > limits.protocol) return this.refuse('version')
+    const link: Link = { gen, phase: 'open', dialledAt: this.at.now }
+    if (gen === spare?.gen && main) this.drop(main)
+    this.set({ main: link, spare: null, probe: null, failures: 0, heartbeatMs, online: true })
+    this.set({ lastFrameAt: this.at.now, retryAt: null })
+    for (const timer of ['dial', 'probe', 'dead', 'retry'] as const) this.clock(timer, null)
+    this.clock('silence', this.patience())
+  }
+
+  private pong(gen: number, nonce: string): void {
+    this.heard(gen)
+    if (gen !== this.m.main?.gen || nonce !== this.m.probe?.nonce) return
+    this.set({ probe: null })
+    this.clock('probe', null)
+    this.clock('dead', null)
+    if (this.m.spare) this.drop(this.m.spare)
+    this.set({ spare: null })
+  }
+
+  private heard(gen: number): void {
+    // No proof of life: what was buffered before the link died arrives late too.
+    if (gen === this.m.main?.gen) this.set({ lastFrameAt: this.at.now })
+  }
+
+  private goodbye(gen: number, retryAfterMs: number): void {
+    if (gen !== this.m.main?.gen) return
+    this.drop(this.m.main)
+    this.set({ main: null, probe: null })
+    if (this.m.spare) return this.promote()
+    this.retryIn(retryAfterMs + this.at.random() * 250)
+  }
+
+  private closed(gen: number, code: number): void {
+    const { main, spare } = this.m
+    if (gen === spare?.gen) {
+      this.set({ spare: null })
+      return
+    }
+    if (main === null || gen !== main.gen) return
+    this.set({ main: null, probe: null })
+    for (const timer of ['dial', 'probe', 'dead', 'silence'] as const) this.clock(timer, null)
+    const refusal = final[code]
+    if (refusal) return this.refuse(refusal)
+    if (spare) return this.promote()
+    if (main.phase === 'open') return this.retryIn(this.at.random() * limits.backoffMinMs)
+    this.failed()
+  }
+
+  private timer(timer: Timer): void {
+    const { main } = this.m
+    switch (timer) {
+      case 'dial':
+        if (main?.phase !== 'dialling') return
+        this.drop(main)
+        this.set({ main: null })
+        return this.failed()
+      case 'probe':
+        if (this.m.probe) this.dialSpare()
+        return
+      case 'dead':
+        if (!this.m.probe || !main) return
+        this.drop(main)
+        this.set({ main: null, probe: null })
+        return this.m.spare ? this.promote() : this.failed()
+      case 'retry':
+        this.set({ retryAt: null })
+        if (this.m.hiddenSince === null) this.dial('main') // while hidden, the wake will
+        return
+      case 'silence': {
+        if (main?.phase !== 'open') return
+        const quiet = this.at.now - this.m.lastFrameAt
+        if (quiet < this.patience()) return this.clock('silence', this.patience() - quiet)
+        this.ask()
+        return this.clock('silence', this.patience())
+      }
+    }
+  }
+
+  private ask(): void {
+    if (this.m.main?.phase !== 'open') return
+    // One nonce at a time: a later trigger must not void a pong on its way.
+    if (this.m.probe && this.at.now - this.m.probe.at < limits.probeMs) return
+    const nonce = `${this.m.main.gen}.${Math.floor(this.at.random() * 1e12).toString(36)}`
+    this.set({ probe: { nonce, at: this.at.now } })
+    this.effects.push({ do: 'ping', gen: this.m.main.gen, nonce })
+    this.clock('probe', limits.probeMs)
+    this.clock('dead', limits.deadMs)
+  }
+
+  private dial(as: 'main' | 'spare'): void {
+    if (!this.m.wanted || this.m.refusal !== null || this.m[as] !== null) return
+    const link: Link = { gen: this.m.gens + 1, phase: 'dialling', dialledAt: this.at.now }
+    this.set({ gens: link.gen, [as]: link })
+    this.effects.push({ do: 'dial', gen: link.gen })
+    if (as === 'main') {
+      this.set({ retryAt: null })
+      this.clock('retry', null)
+      this.clock('dial', limits.dialMs)
+    }
+  }
+
+  private dialSpare(): void {
+    const { spare } = this.m
+    if (spare && this.at.now - spare.dialledAt > limits.dialMs) {
+      this.drop(spare)
+      this.set({ spare: null })
+    }
+    this.dial('spare')
+  }
+
+  private promote(): void {
+    const { spare } = this.m
+    this.set({ main: spare, spare: null, probe: null })
+    this.clock('dial', limits.dialMs)
+  }
+
+  private failed(): void {
+    this.effects.push({ do: 'ask_health' }) // the browser hides why a dial failed
+    this.set({ failures: this.m.failures + 1 })
+    const most = Math.min(limits.backoffMaxMs, limits.backoffMinMs * 2 ** this.m.failures)
+    this.retryIn(limits.backoffMinMs + this.at.random() * (most - limits.backoffMinMs))
+  }
+
+  private retryIn(ms: number): void {
+    if (!this.m.wanted) return
+    this.set({ retryAt: this.at.now + ms })
+    this.clock('retry', ms)
+  }
+
+  private refuse(refusal: Refusal): void {
+    this.dropAll()
+    this.set({ refusal })
+  }
+
+  private dropAll(): void {
+    if (this.m.main) this.drop(this.m.main)
+    if (this.m.spare) this.drop(this.m.spare)
+    this.set({ main: null, spare: null, probe: null, retryAt: null })
+    for (const timer of ['dial', 'probe', 'dead', 'retry', 'silence'] as const) this.clock(timer, null)
+  }
+
+  private drop(link: Link): void {
+    this.effects.push({ do: 'drop', gen: link.gen })
+  }
+
+  /** The longest silence of a healthy hub, and some. */
+  private patience(): number {
+    return this.m.heartbeatMs * 1.5 + 1_000
+  }
+
+  private clock(timer: Timer, ms: number | null): void {
+    this.effects.push({ do: 'timer', timer, ms })
+  }
+
+  private set(change: Partial<Machine>): void {
+    this.m = { ...this.m, ...change }
+  }
+}

@@ -1,0 +1,136 @@
+import type { OutboxItem } from '../state/app'
+import type { Message } from '../state/message'
+import type { ClientMessage, ServerMessage } from '../wire/gen'
+import type { Requests } from './requests'
+
+/** Where the outbox survives the tab. */
+export interface OutboxStorage {
+  all(): Promise<OutboxItem[]>
+  put(item: OutboxItem): Promise<void>
+  delete(id: string): Promise<void>
+}
+
+/** Asked before sending: nobody wants an old prompt to run unannounced. */
+const staleMs = 10 * 60_000
+
+/**
+ * Prompts and permission answers on their way. Each is stored before it is
+ * sent and leaves only on the hub's answer to its id; the id makes sending it
+ * again harmless.
+ */
+export class Outbox {
+  private readonly items = new Map<string, OutboxItem>()
+
+  constructor(
+    private readonly storage: OutboxStorage,
+    private readonly requests: Requests,
+    private readonly dispatch: (message: Message) => void,
+    private readonly send: (message: ClientMessage) => boolean,
+    private readonly now: () => number = Date.now,
+  ) {}
+
+  /** Takes up what an earlier tab left. */
+  async load(): Promise<void> {
+    for (const item of await this.storage.all()) {
+      if (this.items.has(item.id)) continue
+      const stale = this.now() - item.createdAt > staleMs
+      this.set({ ...item, stale, status: item.status === 'failed' ? 'failed' : 'queued' })
+    }
+    this.flush()
+  }
+
+  async add(item: Pick<OutboxItem, 'id' | 'sessionId' | 'kind' | 'text' | 'optionId'>): Promise<void> {
+    const full: OutboxItem = { ...item, createdAt: this.now(), status: 'queued' }
+    this.set(full)
+    await this.storage.put(full).catch(() => {}) // without storage it still leaves from memory
+    this.flush()
+  }
+
+  retry(id: string): void {
+    const item = this.items.get(id)
+    if (!item) return
+    this.set({ ...item, status: 'queued', problem: undefined, stale: false, createdAt: this.now() })
+    void this.storage.put(this.items.get(id)!).catch(() => {})
+    this.flush()
+  }
+
+  drop(id: string): void {
+    this.items.delete(id)
+    this.dispatch({ kind: 'outbox_done', id })
+    void this.storage.delete(id).catch(() => {})
+  }
+
+  /** A new socket: what was sending is sent again. */
+  resend(): void {
+    for (const item of this.items.values()) {
+      if (item.status === 'sending') this.set({ ...item, status: 'queued' })
+    }
+    this.flush()
+  }
+
+  /** Sends what waits, in order. */
+  flush(): void {
+    for (const item of this.items.values()) {
+      if (item.status !== 'queued') continue
+      const stale = item.stale || this.now() - item.createdAt > staleMs
+      if (stale) {
+        if (!item.stale) this.set({ ...item, stale: true })
+        continue
+      }
+      const request_id = this.requests.add({ kind: 'outbox', id: item.id, sessionId: item.sessionId })
+      if (!this.send(message(item, request_id))) {
+        this.requests.settle(request_id)
+        return
+      }
+      this.set({ ...item, status: 'sending' })
+    }
+  }
+
+  /** Takes the hub's answer to an item. */
+  answered(id: string, frame: ServerMessage): void {
+    const item = this.items.get(id)
+    if (!item) return
+    if (frame.type !== 'error' || frame.code === 'already_resolved') return this.drop(id)
+    if (frame.code === 'busy' || frame.code === 'unavailable') {
+      this.set({ ...item, status: 'queued' })
+      setTimeout(() => this.flush(), frame.retry_after_ms || 1_000)
+      return
+    }
+    const failed: OutboxItem = { ...item, status: 'failed', problem: frame.message }
+    this.set(failed)
+    void this.storage.put(failed).catch(() => {})
+  }
+
+  private set(item: OutboxItem): void {
+    this.items.set(item.id, item)
+    this.dispatch({ kind: 'outbox', item })
+  }
+}
+
+function message(item: OutboxItem, request_id: string): ClientMessage {
+  if (item.kind === 'prompt') {
+    return {
+      type: 'prompt',
+      request_id,
+      session_id: item.sessionId,
+      prompt_id: item.id,
+      text: item.text,
+      when: 'auto',
+    }
+  }
+  return {
+    type: 'permission_answer',
+    request_id,
+    session_id: item.sessionId,
+    permission_id: item.id,
+    option_id: item.optionId ?? '',
+  }
+}
+
+/** An outbox that lives as long as the tab. */
+export class MemoryStorage implements OutboxStorage {
+  private readonly items = new Map<string, OutboxItem>()
+  all = async (): Promise<OutboxItem[]> => [...this.items.values()]
+  put = async (item: OutboxItem): Promise<void> => void this.items.set(item.id, item)
+  delete = async (id: string): Promise<void> => void this.items.delete(id)
+}

@@ -1,0 +1,36 @@
+/** What a frame with a request_id was sent for. */
+export type Purpose =
+  | { kind: 'observe'; sessionId: string }
+  | { kind: 'gap'; sessionId: string }
+  | { kind: 'older'; sessionId: string }
+  | { kind: 'outbox'; id: string; sessionId: string }
+  | { kind: 'verb'; sessionId: string }
+
+/** Remembers what was asked on the present socket, so that nothing is asked twice at once. */
+export class Requests {
+  private readonly open = new Map<string, Purpose>()
+  private count = 0
+
+  add(purpose: Purpose): string {
+    const id = `r${++this.count}`
+    this.open.set(id, purpose)
+    return id
+  }
+
+  /** Forgets a request and returns what it was for. */
+  settle(id: string | undefined): Purpose | undefined {
+    if (id === undefined) return undefined
+    const purpose = this.open.get(id)
+    this.open.delete(id)
+    return purpose
+  }
+
+  has(kind: Purpose['kind'], sessionId: string): boolean {
+    return [...this.open.values()].some((p) => p.kind === kind && p.sessionId === sessionId)
+  }
+
+  /** A new socket: what was asked on the old one will not be answered. */
+  clear(): void {
+    this.open.clear()
+  }
+}

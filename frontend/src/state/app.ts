@@ -1,0 +1,157 @@
+import type { ConnectedMessage, ServerMessage, SessionInfo, SessionMessage } from '../wire/gen'
+import type { Message } from './message'
+import { newSession, onEvents, onEventsLoaded, onState, type SessionState } from './session'
+
+/** How the connection is, as a person should hear of it. */
+export interface LinkState {
+  /** off before the first dial; checking while a socket is doubted; refused needs the person. */
+  readonly phase: 'off' | 'dialling' | 'open' | 'checking' | 'waiting' | 'offline' | 'refused'
+  /** When the phase began, in ms of Date.now. */
+  readonly since: number
+  /** When the next attempt is made, for waiting. */
+  readonly retryAt?: number
+  /** Why it was refused. */
+  readonly refusal?: 'unauthorized' | 'forbidden' | 'version'
+}
+
+export type OutboxStatus = 'queued' | 'sending' | 'accepted' | 'failed'
+
+/** A prompt or a permission answer on its way; its id makes a resend harmless. */
+export interface OutboxItem {
+  readonly id: string
+  readonly sessionId: string
+  readonly kind: 'prompt' | 'answer'
+  /** The prompt's text. */
+  readonly text: string
+  /** The answer's option. */
+  readonly optionId?: string
+  readonly createdAt: number
+  readonly status: OutboxStatus
+  /** What went wrong, in words for a person. */
+  readonly problem?: string
+  /** Too old to be sent without asking. */
+  readonly stale?: boolean
+}
+
+export interface AppState {
+  readonly link: LinkState
+  readonly hub: ConnectedMessage | null
+  /** The session list by id; null until it was loaded once. */
+  readonly list: ReadonlyMap<string, SessionInfo> | null
+  readonly listError: string | null
+  /** The sessions held in memory, by id. */
+  readonly sessions: ReadonlyMap<string, SessionState>
+  readonly outbox: ReadonlyMap<string, OutboxItem>
+  /** Newest last; what went wrong with something the person did. */
+  readonly problems: readonly { readonly id: number; readonly sessionId?: string; readonly text: string }[]
+  /** Frames of types this app does not know; more than none hints at version skew. */
+  readonly unknownFrames: number
+}
+
+export const initial: AppState = {
+  link: { phase: 'off', since: 0 },
+  hub: null,
+  list: null,
+  listError: null,
+  sessions: new Map(),
+  outbox: new Map(),
+  problems: [],
+  unknownFrames: 0,
+}
+
+/** Returns the state after one message. It has no effect and reads no clock. */
+export function reduce(state: AppState, message: Message): AppState {
+  switch (message.kind) {
+    case 'frame':
+      return onFrame(state, message.frame)
+    case 'unknown_frame':
+      return { ...state, unknownFrames: state.unknownFrames + 1 }
+    case 'link':
+      return { ...state, link: message.link }
+    case 'listed':
+      return { ...state, listError: null, list: new Map(message.sessions.map((s) => [s.session_id, s])) }
+    case 'list_failed':
+      return { ...state, listError: message.text }
+    case 'list_changed':
+      return { ...state, list: withEntry(state.list ?? new Map(), message.session.session_id, message.session) }
+    case 'open':
+      if (state.sessions.has(message.sessionId)) return state
+      return { ...state, sessions: withEntry(state.sessions, message.sessionId, newSession(message.sessionId)) }
+    case 'close':
+      return { ...state, sessions: without(state.sessions, message.sessionId) }
+    case 'reset_seen':
+      return onSession(state, message.sessionId, (s) => ({ ...s, reset: null }))
+    case 'outbox':
+      return { ...state, outbox: withEntry(state.outbox, message.item.id, message.item) }
+    case 'outbox_done':
+      return { ...state, outbox: without(state.outbox, message.id) }
+    case 'problem': {
+      const id = (state.problems.at(-1)?.id ?? 0) + 1
+      const problem = { id, sessionId: message.sessionId, text: message.text }
+      return { ...state, problems: [...state.problems.slice(-4), problem] }
+    }
+    case 'problem_seen':
+      return { ...state, problems: state.problems.filter((p) => p.id !== message.id) }
+  }
+}
+
+function onFrame(state: AppState, frame: ServerMessage): AppState {
+  switch (frame.type) {
+    case 'connected':
+      return { ...state, hub: frame }
+    case 'events':
+      return onSession(state, frame.session_id, (s) => onEvents(s, frame))
+    case 'events_loaded':
+      return onSession(state, frame.session_id, (s) => onEventsLoaded(s, frame))
+    case 'state':
+      return onSession(state, frame.session_id, (s) => onState(s, frame))
+    case 'session':
+      return onListed(state, frame)
+    case 'session_gone': {
+      const gone = onSession(state, frame.session_id, (s) => ({ ...s, status: 'gone' }))
+      return gone.list ? { ...gone, list: without(gone.list, frame.session_id) } : gone
+    }
+    case 'pong':
+    case 'heartbeat':
+      return onMarks(state, frame.max_seq)
+    case 'prompt_received':
+    case 'prompt_queued':
+    case 'prompt_removed':
+    case 'prompt_interrupted':
+    case 'permission_resolved':
+    case 'error':
+    case 'goodbye':
+      return state // answers to what the app sent: net acts on them
+  }
+}
+
+function onListed(state: AppState, frame: SessionMessage): AppState {
+  if (state.list === null) return state // the whole list is on its way
+  return { ...state, list: withEntry(state.list, frame.session.session_id, frame.session) }
+}
+
+function onMarks(state: AppState, marks: Record<string, number>): AppState {
+  let next = state
+  for (const [id, seq] of Object.entries(marks ?? {})) {
+    next = onSession(next, id, (s) => (seq > s.maxSeq ? { ...s, maxSeq: seq } : s))
+  }
+  return next
+}
+
+function onSession(state: AppState, id: string, change: (s: SessionState) => SessionState): AppState {
+  const session = state.sessions.get(id)
+  if (session === undefined) return state
+  const next = change(session)
+  return next === session ? state : { ...state, sessions: withEntry(state.sessions, id, next) }
+}
+
+function withEntry<V>(map: ReadonlyMap<string, V>, key: string, value: V): ReadonlyMap<string, V> {
+  return new Map(map).set(key, value)
+}
+
+function without<V>(map: ReadonlyMap<string, V>, key: string): ReadonlyMap<string, V> {
+  if (!map.has(key)) return map
+  const next = new Map(map)
+  next.delete(key)
+  return next
+}

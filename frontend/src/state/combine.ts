@@ -1,0 +1,55 @@
+import type { Item } from './items'
+
+/** Bytes of one terminal's output the app keeps; older output is cut away. */
+const terminalKept = 256 * 1024
+
+/**
+ * Returns one item made of two with the same key, `later` after `earlier`. It
+ * is associative: combining in any grouping gives the same item.
+ */
+export function combine(earlier: Item, later: Item): Item {
+  const head = {
+    last: Math.max(earlier.last, later.last),
+    until: later.until,
+    ...(earlier.unverified || later.unverified ? { unverified: true } : {}),
+  }
+  switch (earlier.kind) {
+    case 'text':
+      if (later.kind !== 'text') break
+      return { ...earlier, ...head, text: earlier.text + later.text, blobs: both(earlier.blobs, later.blobs) }
+    case 'tool':
+      if (later.kind !== 'tool') break
+      return {
+        ...earlier,
+        ...head,
+        title: later.title ?? earlier.title,
+        toolKind: later.toolKind ?? earlier.toolKind,
+        status: later.status ?? earlier.status,
+        content: later.content ?? earlier.content,
+        locations: later.locations ?? earlier.locations,
+        rawInput: later.rawInput ?? earlier.rawInput,
+        rawOutput: later.rawOutput ?? earlier.rawOutput,
+        synthetic: later.synthetic ?? earlier.synthetic,
+      }
+    case 'plan':
+      if (later.kind !== 'plan') break
+      return { ...earlier, ...head, entries: later.entries }
+    case 'permission':
+      if (later.kind !== 'permission') break
+      // Every request has exactly one outcome; the first counts.
+      return { ...earlier, ...head, ask: earlier.ask ?? later.ask, outcome: earlier.outcome ?? later.outcome }
+    case 'terminal':
+      if (later.kind !== 'terminal') break
+      return {
+        ...earlier,
+        ...head,
+        output: (earlier.output + later.output).slice(-terminalKept),
+        exit: later.exit ?? earlier.exit,
+      }
+  }
+  return { ...earlier, last: head.last }
+}
+
+function both<T>(a: readonly T[], b: readonly T[]): readonly T[] {
+  return b.length === 0 ? a : [...a, ...b]
+}

@@ -1,0 +1,58 @@
+import type { SessionInfo } from '../wire/gen'
+
+/** An agent a session can be made with. */
+export interface AgentChoice {
+  name: string
+  title?: string
+  description?: string
+}
+
+export interface NewSession {
+  agent: string
+  workspace: string
+  name?: string
+  prompt?: string
+}
+
+/** What a new session may be made of. */
+export interface Choices {
+  agents: readonly AgentChoice[]
+  workspaces: readonly string[]
+  defaultWorkspace: string
+}
+
+/** Everything a person can ask for. The screens know this and no more of the network. */
+export interface Intents {
+  /** Follows a session from where the app left it, and no other. */
+  follow(sessionId: string | null): void
+  /** Asks for the page before the oldest event held; does nothing while one is on its way. */
+  older(sessionId: string): void
+  prompt(sessionId: string, text: string): void
+  answer(sessionId: string, permissionId: string, optionId: string): void
+  /** Sends an outbox item again that failed or grew old; drop gives it up. */
+  retry(id: string): void
+  drop(id: string): void
+  cancel(sessionId: string): void
+  forceReset(sessionId: string): void
+  queueEdit(sessionId: string, promptId: string, text: string): void
+  queueMove(sessionId: string, promptId: string, position: number): void
+  queueRemove(sessionId: string, promptId: string): void
+  queueClear(sessionId: string): void
+  setMode(sessionId: string, modeId: string): void
+  setConfigOption(sessionId: string, configId: string, value: unknown): void
+  /** Says what the person does at this screen. */
+  typing(sessionId: string): void
+  /** Ends a notice the person has read. */
+  dismissProblem(id: number): void
+  dismissReset(sessionId: string): void
+  /** Tries the connection now instead of when it is due. */
+  reconnect(): void
+
+  refresh(): Promise<void>
+  choices(): Promise<Choices>
+  create(request: NewSession): Promise<SessionInfo>
+  update(sessionId: string, change: { name?: string; pinned?: boolean; archived?: boolean }): Promise<void>
+  remove(sessionId: string): Promise<void>
+  /** Exchanges a pairing code for this device's cookie; the error's text is for the person. */
+  pair(code: string): Promise<void>
+}

@@ -1,0 +1,143 @@
+import type { AbideEvent, ToolCallData } from '../wire/gen'
+import { textOf, type Item, type Role } from './items'
+
+/**
+ * Returns the item that one event alone makes, or null for an event that is
+ * not shown in the feed. Feed.add combines items with one key.
+ */
+export function itemOf(event: AbideEvent): Item | null {
+  const head = {
+    seq: event.first_seq ?? event.seq,
+    last: event.seq,
+    time: event.time,
+    until: event.time,
+    turn: event.turn ?? 0,
+    ...(event.unverified ? { unverified: true } : {}),
+  }
+  switch (event.type) {
+    case 'user_prompt': {
+      const d = event.data
+      return {
+        ...head,
+        ...textOf(d.text),
+        kind: 'prompt',
+        key: `prompt:${d.prompt_id}`,
+        promptId: d.prompt_id,
+        attachments: d.attachments ?? [],
+        actor: d.actor ?? '',
+        queuedAt: d.queued_at,
+      }
+    }
+    case 'agent_message':
+      return textItem(head, 'message', event.data.message_id, event.data)
+    case 'agent_thought':
+      return textItem(head, 'thought', event.data.message_id, event.data)
+    case 'tool_call':
+    case 'tool_call_update':
+      return { ...head, ...toolFields(event.data) }
+    case 'plan':
+      return { ...head, kind: 'plan', key: `plan:${head.turn}`, entries: event.data.entries ?? [] }
+    case 'permission_request': {
+      const d = event.data
+      return {
+        ...head,
+        kind: 'permission',
+        key: `permission:${d.permission_id}`,
+        permissionId: d.permission_id,
+        ask: {
+          toolCallId: d.tool_call_id,
+          title: d.title,
+          options: d.options ?? [],
+          toolCall: d.tool_call,
+        },
+      }
+    }
+    case 'permission_outcome':
+      return {
+        ...head,
+        kind: 'permission',
+        key: `permission:${event.data.permission_id}`,
+        permissionId: event.data.permission_id,
+        outcome: event.data,
+      }
+    case 'terminal_output': {
+      const d = event.data
+      return {
+        ...head,
+        kind: 'terminal',
+        key: `terminal:${d.terminal_id}`,
+        terminalId: d.terminal_id,
+        output: textOf(d.data).text,
+        exit: d.exit,
+      }
+    }
+    case 'turn_end': {
+      const d = event.data
+      return {
+        ...head,
+        kind: 'turn_end',
+        key: `turn_end:${head.seq}`,
+        promptId: d.prompt_id,
+        stopReason: d.stop_reason,
+        usage: d.usage,
+        error: d.error,
+      }
+    }
+    case 'session_start':
+    case 'session_end':
+    case 'file_read':
+    case 'file_write':
+    case 'agent_started':
+    case 'agent_exit':
+    case 'agent_stalled':
+    case 'error':
+    case 'note':
+    case 'epoch':
+    case 'log_truncated':
+    case 'corrupt':
+      return { ...head, kind: 'event', key: `event:${head.seq}`, event }
+    case 'turn_start':
+    case 'mode':
+    case 'config':
+    case 'commands':
+    case 'usage':
+    case 'title':
+    case 'segment_start':
+      return null
+    default: {
+      // A newer hub may send types this app was not built with.
+      const unknown: { type: string; data: unknown } = event satisfies never
+      return { ...head, kind: 'unknown', key: `event:${head.seq}`, type: unknown.type, data: unknown.data }
+    }
+  }
+}
+
+type HeadOnly = Pick<Item, 'seq' | 'last' | 'time' | 'until' | 'turn'>
+
+function textItem(
+  head: HeadOnly,
+  role: Role,
+  messageId: string,
+  data: { text?: Parameters<typeof textOf>[0]; content?: unknown },
+): Item {
+  if (data.content !== undefined && data.text === undefined) {
+    return { ...head, kind: 'content', key: `content:${head.seq}`, role, content: data.content }
+  }
+  return { ...head, ...textOf(data.text), kind: 'text', key: `text:${head.seq}`, role, messageId }
+}
+
+function toolFields(d: ToolCallData): Omit<Extract<Item, { kind: 'tool' }>, keyof HeadOnly> {
+  return {
+    kind: 'tool',
+    key: `tool:${d.tool_call_id}`,
+    toolCallId: d.tool_call_id,
+    title: d.title,
+    toolKind: d.kind,
+    status: d.status,
+    content: d.content,
+    locations: d.locations,
+    rawInput: d.raw_input,
+    rawOutput: d.raw_output,
+    synthetic: d.synthetic,
+  }
+}

@@ -1,0 +1,18 @@
+import type { ServerMessage, SessionInfo } from '../wire/gen'
+import type { LinkState, OutboxItem } from './app'
+
+/** Everything that can change the state of the app. */
+export type Message =
+  | { kind: 'frame'; frame: ServerMessage }
+  | { kind: 'unknown_frame' }
+  | { kind: 'link'; link: LinkState }
+  | { kind: 'listed'; sessions: readonly SessionInfo[] }
+  | { kind: 'list_failed'; text: string }
+  | { kind: 'list_changed'; session: SessionInfo }
+  | { kind: 'open'; sessionId: string }
+  | { kind: 'close'; sessionId: string }
+  | { kind: 'reset_seen'; sessionId: string }
+  | { kind: 'outbox'; item: OutboxItem }
+  | { kind: 'outbox_done'; id: string }
+  | { kind: 'problem'; sessionId?: string; text: string }
+  | { kind: 'problem_seen'; id: number }

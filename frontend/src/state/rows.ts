@@ -1,0 +1,61 @@
+import type { Feed } from './feed'
+import type { Item, ToolItem } from './items'
+
+/** What the feed shows in one place: an item, or a run of reads and searches as one line. */
+export type Row =
+  | { readonly kind: 'item'; readonly key: string; readonly item: Item }
+  | { readonly kind: 'group'; readonly key: string; readonly tools: readonly ToolItem[] }
+
+const grouped: ReadonlySet<string | undefined> = new Set(['read', 'search'])
+const made = new WeakMap<readonly Item[], readonly Row[]>()
+
+/** Derives the rows of a feed. Chunks of items that did not change keep their rows. */
+export function rowsOf(feed: Feed): readonly Row[] {
+  const rows: Row[] = []
+  for (const chunk of feed.items.chunks) {
+    let part = made.get(chunk)
+    if (!part) made.set(chunk, (part = rowsOfChunk(chunk)))
+    const joined = join(rows.at(-1), part[0])
+    if (joined) rows[rows.length - 1] = joined
+    for (let i = joined ? 1 : 0; i < part.length; i++) rows.push(part[i]!)
+  }
+  return rows
+}
+
+/** Returns the first and last seq a row shows. */
+export function span(row: Row): { first: number; last: number } {
+  if (row.kind === 'item') return { first: row.item.seq, last: row.item.last }
+  return { first: row.tools[0]!.seq, last: Math.max(...row.tools.map((t) => t.last)) }
+}
+
+function rowsOfChunk(items: readonly Item[]): Row[] {
+  const rows: Row[] = []
+  for (const item of items) {
+    if (!shown(item)) continue
+    const row: Row = { kind: 'item', key: item.key, item }
+    const joined = join(rows.at(-1), row)
+    if (joined) rows[rows.length - 1] = joined
+    else rows.push(row)
+  }
+  return rows
+}
+
+function shown(item: Item): boolean {
+  if (item.kind === 'permission') return item.ask !== undefined
+  if (item.kind === 'text') return item.text !== '' || item.blobs.length > 0
+  return true
+}
+
+function join(a: Row | undefined, b: Row | undefined): Row | null {
+  const left = toolsOf(a)
+  const right = toolsOf(b)
+  if (left === null || right === null) return null
+  const tools = [...left, ...right]
+  return { kind: 'group', key: tools[0]!.key, tools }
+}
+
+function toolsOf(row: Row | undefined): readonly ToolItem[] | null {
+  if (row === undefined) return null
+  if (row.kind === 'group') return row.tools
+  return row.item.kind === 'tool' && grouped.has(row.item.toolKind) ? [row.item] : null
+}

@@ -1,0 +1,76 @@
+import type { PlanEntry, SessionInfo, StateMessage, TurnState } from '../wire/gen'
+import type { AppState, OutboxItem } from './app'
+import { find } from './feed'
+import type { PermissionItem } from './items'
+import { hasGap, type SessionState } from './session'
+
+/** Sessions in the order of need: waiting for a person, then running, then the rest; pinned first among equals. */
+export function byNeed(list: Iterable<SessionInfo>): SessionInfo[] {
+  const rank = (s: SessionInfo) => (s.archived ? 9 : s.status === 'needs_you' ? 0 : s.status === 'running' ? 1 : 2)
+  return [...list].sort(
+    (a, b) =>
+      rank(a) - rank(b) || Number(b.pinned) - Number(a.pinned) || b.updated_at.localeCompare(a.updated_at),
+  )
+}
+
+/** Permission requests that wait for an answer, oldest first. */
+export function openPermissions(session: SessionState): PermissionItem[] {
+  const open: PermissionItem[] = []
+  const pending = session.live?.pending_permissions
+  for (const [key] of session.feed.keyed) {
+    if (!key.startsWith('permission:')) continue
+    const item = find(session.feed, 'permission', key)
+    if (!item?.ask || item.outcome) continue
+    // State that already reflects the request and does not list it knows better.
+    if (pending && session.live!.at_seq >= item.seq && !pending.includes(item.permissionId)) continue
+    open.push(item)
+  }
+  return open.sort((a, b) => a.seq - b.seq)
+}
+
+/** Prompts on their way that neither the feed nor the queue shows yet. */
+export function ownPrompts(state: AppState, session: SessionState): OutboxItem[] {
+  const queued = new Set(session.live?.queue.map((q) => q.prompt_id))
+  return [...state.outbox.values()].filter(
+    (o) =>
+      o.kind === 'prompt' &&
+      o.sessionId === session.id &&
+      !queued.has(o.id) &&
+      !session.feed.keyed.has(`prompt:${o.id}`),
+  )
+}
+
+/** What the agent last said of itself: events where they say it, else the state. */
+export function told(session: SessionState): Pick<StateMessage, 'mode' | 'config' | 'commands' | 'usage'> & {
+  modes: readonly { id: string; name: string }[]
+} {
+  const { latest } = session.feed
+  const { live } = session
+  return {
+    mode: latest.mode?.value ?? live?.mode,
+    modes: latest.modes?.value ?? live?.mode?.modes ?? [],
+    config: latest.config?.value ?? live?.config,
+    commands: latest.commands?.value ?? live?.commands,
+    usage: latest.usage?.value ?? live?.usage,
+  }
+}
+
+/** The newest plan, unless it is of an earlier turn and done. */
+export function planOf(session: SessionState): readonly PlanEntry[] {
+  let newest: { seq: number; entries: readonly PlanEntry[] } | null = null
+  for (const key of session.feed.keyed.keys()) {
+    if (!key.startsWith('plan:')) continue
+    const item = find(session.feed, 'plan', key)
+    if (item && (newest === null || item.last > newest.seq)) newest = { seq: item.last, entries: item.entries }
+  }
+  return newest?.entries ?? []
+}
+
+export function turnState(session: SessionState): TurnState {
+  return session.live?.turn.state ?? 'idle'
+}
+
+/** How many events the hub has that are not shown yet. */
+export function behind(session: SessionState): number {
+  return hasGap(session) ? Math.max(1, session.maxSeq - session.feed.last) : Math.max(0, session.maxSeq - session.feed.last)
+}

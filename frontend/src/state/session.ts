@@ -1,0 +1,152 @@
+import type { AbideEvent, EventsLoadedMessage, EventsMessage, ResetReason, Seq, StateMessage } from '../wire/gen'
+import { after, before, emptyFeed, find, type Feed } from './feed'
+
+/** Events kept beyond a gap; what does not fit is loaded again. */
+const heldMax = 2000
+
+/** What the app holds of one session it follows. */
+export interface SessionState {
+  readonly id: string
+  /** loading until the first events_loaded; gone when the hub says so. */
+  readonly status: 'loading' | 'ready' | 'gone'
+  /** Identity of the log the events came from; null before the first answer. */
+  readonly epoch: string | null
+  /** All events held; feed.last is the cursor. */
+  readonly feed: Feed
+  /** Events after a gap, waiting for what is between; ascending. */
+  readonly held: readonly AbideEvent[]
+  /** The lowest seq the log still has, and the highest the hub spoke of. */
+  readonly minSeq: Seq
+  readonly maxSeq: Seq
+  /** State that reflects events up to the cursor. */
+  readonly live: StateMessage | null
+  /** State that is ahead of the cursor. */
+  readonly ahead: StateMessage | null
+  /** Set when the hub replaced what was held, until the person has seen it. */
+  readonly reset: { reason: ResetReason } | null
+  /** The hub answered with another epoch than the events': follow anew. */
+  readonly stale: boolean
+}
+
+export function newSession(id: string): SessionState {
+  return {
+    id,
+    status: 'loading',
+    epoch: null,
+    feed: emptyFeed(0),
+    held: [],
+    minSeq: 1,
+    maxSeq: 0,
+    live: null,
+    ahead: null,
+    reset: null,
+    stale: false,
+  }
+}
+
+/** Where to go on from: null when nothing is held and the newest page will do. */
+export function cursor(session: SessionState): { epoch: string; seq: Seq } | null {
+  if (session.epoch === null || session.status !== 'ready') return null
+  return { epoch: session.epoch, seq: session.feed.last }
+}
+
+/** Applies new events of a followed session. */
+export function onEvents(session: SessionState, frame: EventsMessage): SessionState {
+  if (session.epoch === null) return session // nothing says where the run begins
+  if (frame.epoch !== session.epoch) return { ...session, stale: true }
+  return settle(apply({ ...session, maxSeq: Math.max(session.maxSeq, frame.max_seq) }, frame.events))
+}
+
+/** Applies a page: the start of following, what a gap was missing, or older events. */
+export function onEventsLoaded(session: SessionState, frame: EventsLoadedMessage): SessionState {
+  const marks = { minSeq: frame.min_seq, maxSeq: Math.max(frame.max_seq, 0) }
+  if (frame.verdict === 'reset') {
+    return settle({
+      ...newSession(session.id),
+      ...marks,
+      status: 'ready',
+      epoch: frame.epoch,
+      feed: after(emptyFeed(frame.first_seq - 1), frame.events),
+      reset: session.epoch === null ? null : { reason: frame.reason ?? 'epoch' },
+    })
+  }
+  if (frame.prepend && session.epoch !== null) return prepend({ ...session, ...marks }, frame)
+  if (session.epoch === null) {
+    return settle({
+      ...session,
+      ...marks,
+      status: 'ready',
+      epoch: frame.epoch,
+      feed: after(emptyFeed(frame.first_seq - 1), frame.events),
+    })
+  }
+  if (frame.epoch !== session.epoch) return { ...session, stale: true }
+  return settle(apply({ ...session, ...marks, stale: false }, frame.events))
+}
+
+/** Takes the whole of the session's state, or holds it until the cursor is there. */
+export function onState(session: SessionState, frame: StateMessage): SessionState {
+  return settle({ ...session, ahead: frame })
+}
+
+/** Whether an event before the held ones is missing. */
+export function hasGap(session: SessionState): boolean {
+  return session.held.length > 0
+}
+
+/** Whether the log has events older than those held. */
+export function hasOlder(session: SessionState): boolean {
+  return session.status === 'ready' && session.feed.first > session.minSeq
+}
+
+/** Permission requests that wait for an answer but are not among the held events. */
+export function missingPermissions(session: SessionState): readonly string[] {
+  return (session.live?.pending_permissions ?? []).filter(
+    (id) => find(session.feed, 'permission', `permission:${id}`)?.ask === undefined,
+  )
+}
+
+/**
+ * The apply rule: at or below the cursor, drop; next, apply; higher, hold. A
+ * merged run that the cursor cuts in two is held as well: its text cannot be
+ * cut, so the rest is loaded from the cursor, where the hub never merges.
+ */
+function apply(session: SessionState, events: readonly AbideEvent[]): SessionState {
+  let at = session.feed.last
+  const next: AbideEvent[] = []
+  const held: AbideEvent[] = []
+  for (const event of inOrder(events, session.held)) {
+    const first = event.first_seq ?? event.seq
+    if (event.seq <= at) continue
+    if (first === at + 1) {
+      next.push(event)
+      at = event.seq
+    } else {
+      held.push(event)
+    }
+  }
+  return { ...session, feed: after(session.feed, next), held: held.filter((e) => e.seq > at).slice(0, heldMax) }
+}
+
+function inOrder(events: readonly AbideEvent[], held: readonly AbideEvent[]): readonly AbideEvent[] {
+  if (held.length === 0) return events
+  return [...events, ...held].sort((a, b) => (a.first_seq ?? a.seq) - (b.first_seq ?? b.seq) || a.seq - b.seq)
+}
+
+function prepend(session: SessionState, frame: EventsLoadedMessage): SessionState {
+  if (frame.epoch !== session.epoch) return { ...session, stale: true }
+  const events = frame.events.filter((e) => e.seq < session.feed.first)
+  const first = events[0]
+  const last = events[events.length - 1]
+  if (first === undefined || last === undefined) return session
+  if (last.seq !== session.feed.first - 1) return session // not the page that is next
+  const page = after(emptyFeed((first.first_seq ?? first.seq) - 1), events)
+  return { ...session, feed: before(page, session.feed) }
+}
+
+/** Adopts held state once the cursor has reached it. */
+function settle(session: SessionState): SessionState {
+  const { ahead } = session
+  if (ahead === null || session.status !== 'ready' || ahead.at_seq > session.feed.last) return session
+  return { ...session, live: ahead, ahead: null }
+}

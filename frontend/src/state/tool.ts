@@ -1,0 +1,139 @@
+import type { ToolKind, ToolStatus } from '../wire/gen'
+import type { PermissionAsk, ToolItem } from './items'
+
+/** A change to one file, as the agent proposes or made it. */
+export interface FileChange {
+  path: string
+  before: string
+  after: string
+}
+
+/** A tool call as a screen shows it, read from the agent's own JSON. */
+export interface ToolView {
+  title: string
+  kind: ToolKind
+  status: ToolStatus
+  /** The command line, for what runs one. */
+  command: string | null
+  directory: string | null
+  paths: readonly string[]
+  changes: readonly FileChange[]
+  /** What it said: text content, else the raw output's text. */
+  output: string
+  terminals: readonly string[]
+  images: readonly { mediaType: string; data: string }[]
+  exitCode: number | null
+  input: unknown
+  rawOutput: unknown
+}
+
+const views = new WeakMap<object, ToolView>()
+
+/** Reads a tool call. The answer is kept for as long as the item is. */
+export function toolView(item: ToolItem): ToolView {
+  let view = views.get(item)
+  if (!view) views.set(item, (view = read(item)))
+  return view
+}
+
+/** Reads what a permission request asks for: the agent's own tool call, over what is known of it. */
+export function askView(ask: PermissionAsk, known: ToolItem | undefined): ToolView {
+  const call = record(ask.toolCall)
+  return read({
+    title: text(call['title']) ?? known?.title ?? ask.title,
+    toolKind: (text(call['kind']) as ToolKind | null) ?? known?.toolKind,
+    status: 'pending',
+    content: Array.isArray(call['content']) && call['content'].length > 0 ? call['content'] : known?.content,
+    locations: (Array.isArray(call['locations']) ? call['locations'] : known?.locations) as ToolItem['locations'],
+    rawInput: call['rawInput'] ?? known?.rawInput,
+    rawOutput: undefined,
+  })
+}
+
+type Fields = Pick<ToolItem, 'title' | 'toolKind' | 'status' | 'content' | 'locations' | 'rawInput' | 'rawOutput'>
+
+function read(item: Fields): ToolView {
+  const input = record(item.rawInput)
+  const result = record(item.rawOutput)
+  const changes: FileChange[] = []
+  const outputs: string[] = []
+  const terminals: string[] = []
+  const images: { mediaType: string; data: string }[] = []
+  for (const entry of list(item.content).map(record)) {
+    switch (entry['type']) {
+      case 'diff':
+        changes.push({
+          path: text(entry['path']) ?? '',
+          before: text(entry['oldText']) ?? '',
+          after: text(entry['newText']) ?? '',
+        })
+        break
+      case 'terminal':
+        terminals.push(text(entry['terminalId']) ?? '')
+        break
+      case 'content': {
+        const block = record(entry['content'])
+        if (block['type'] === 'image') {
+          images.push({ mediaType: text(block['mimeType']) ?? '', data: text(block['data']) ?? '' })
+        } else {
+          const said = text(block['text']) ?? text(record(block['resource'])['text']) ?? text(block['uri'])
+          if (said) outputs.push(said)
+        }
+      }
+    }
+  }
+  const command = commandOf(input['command'] ?? input['cmd'])
+  return {
+    title: item.title || command || 'Tool call',
+    kind: item.toolKind ?? 'other',
+    status: item.status ?? 'pending',
+    command,
+    directory: text(input['cwd']) ?? text(input['workdir']) ?? text(input['directory']),
+    paths: [...new Set(list(item.locations).map((l) => text(record(l)['path']) ?? '').filter(Boolean))],
+    changes,
+    output: unfence(outputs.join('\n')) || saidIn(item.rawOutput, result),
+    terminals,
+    images,
+    exitCode: exitOf(result),
+    input: item.rawInput,
+    rawOutput: item.rawOutput,
+  }
+}
+
+function commandOf(value: unknown): string | null {
+  if (typeof value === 'string') return value
+  if (Array.isArray(value) && value.every((v) => typeof v === 'string')) return value.join(' ')
+  return null
+}
+
+function saidIn(raw: unknown, result: Record<string, unknown>): string {
+  if (typeof raw === 'string') return raw
+  return text(result['output']) ?? text(result['formatted_output']) ?? text(result['stdout']) ?? ''
+}
+
+function exitOf(result: Record<string, unknown>): number | null {
+  for (const from of [result, record(result['metadata'])]) {
+    for (const name of ['exit', 'exitCode', 'exit_code', 'code']) {
+      if (typeof from[name] === 'number') return from[name]
+    }
+  }
+  return null
+}
+
+/** Some agents wrap a command's output in a code fence; the output is shown as output. */
+function unfence(output: string): string {
+  const match = /^```[\w-]*\n([\s\S]*?)\n?```\s*$/.exec(output)
+  return match?.[1] ?? output
+}
+
+function record(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
+}
+
+function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+function text(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
+}

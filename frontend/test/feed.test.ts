@@ -1,0 +1,97 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { after, before, emptyFeed, find, type Feed } from '../src/state/feed'
+import type { AbideEvent } from '../src/wire/gen'
+import { Script } from './support/script'
+
+const fold = (events: AbideEvent[]) => after(emptyFeed((events[0]?.seq ?? 1) - 1), events)
+const items = (feed: Feed) => [...feed.items]
+
+describe('the feed', () => {
+  it('joins chunks of one message, across what does not interrupt it', () => {
+    const script = new Script().add('user_prompt', { prompt_id: 'p', text: 'hi' }).say('m', 'a', 'b')
+    script.add('usage', { used: 1, size: 2 }).add('note', { method: 'x/y' }).say('m', 'c')
+    const texts = items(fold(script.events)).filter((i) => i.kind === 'text')
+    expect(texts.map((t) => t.text)).toEqual(['abc'])
+    expect(texts[0]!.last).toBe(6)
+  })
+
+  it('begins a new text below a tool call', () => {
+    const script = new Script().say('m', 'before').add('tool_call', { tool_call_id: 't' }).say('m', 'after')
+    expect(items(fold(script.events)).map((i) => i.kind)).toEqual(['text', 'tool', 'text'])
+  })
+
+  it('upserts a tool call by id; absent means unchanged', () => {
+    const script = new Script()
+      .add('tool_call', { tool_call_id: 't', title: 'Read', kind: 'read', status: 'pending' })
+      .add('tool_call_update', { tool_call_id: 't', status: 'completed', content: [1] })
+    const tool = find(fold(script.events), 'tool', 'tool:t')
+    expect(tool).toMatchObject({ title: 'Read', toolKind: 'read', status: 'completed', content: [1], seq: 1, last: 2 })
+  })
+
+  it('makes a tool call of an update nobody announced', () => {
+    const script = new Script().add('tool_call_update', { tool_call_id: 't', title: 'Orphan', status: 'failed' })
+    expect(find(fold(script.events), 'tool', 'tool:t')).toMatchObject({ title: 'Orphan', status: 'failed' })
+  })
+
+  it('keeps the first outcome of a permission request', () => {
+    const script = new Script()
+      .add('permission_request', { permission_id: 'p', title: 'Run?', options: [] })
+      .add('permission_outcome', { permission_id: 'p', outcome: 'selected', option_id: 'yes', by: 'phone' })
+      .add('permission_outcome', { permission_id: 'p', outcome: 'cancelled', by: 'hub' })
+    expect(find(fold(script.events), 'permission', 'permission:p')?.outcome?.by).toBe('phone')
+  })
+
+  it('shows a type it does not know, and data that does not fit', () => {
+    const strange = { seq: 1, time: '', type: 'hologram', data: { x: 1 } } as unknown as AbideEvent
+    const broken = { seq: 2, time: '', type: 'tool_call', data: null } as unknown as AbideEvent
+    expect(items(fold([strange, broken])).map((i) => i.kind)).toEqual(['unknown', 'unknown'])
+  })
+
+  it('does not change the feed it was made from', () => {
+    const script = new Script().say('m', 'a')
+    const one = fold(script.events)
+    const snapshot = JSON.stringify(items(one))
+    after(one, new Script().say('m', 'a', 'b').events.slice(1))
+    expect(JSON.stringify(items(one))).toBe(snapshot)
+  })
+
+  it('gives the same feed however the events are split into pages', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), fc.array(fc.nat(60), { maxLength: 4 }), (steps, cuts) => {
+        const script = new Script()
+        for (const add of steps) add(script)
+        const whole = fold(script.events)
+        const at = [...new Set(cuts.map((c) => Math.min(c, script.events.length)))].sort((a, b) => b - a)
+        let end = script.events.length
+        let joined: Feed = emptyFeed(end)
+        for (const cut of [...at, 0]) {
+          const page = script.events.slice(cut, end)
+          joined = before(after(emptyFeed(cut), page), joined)
+          end = cut
+        }
+        expect(items(joined)).toEqual(items(whole))
+        expect(joined.latest).toEqual(whole.latest)
+        expect([...joined.keyed].sort()).toEqual([...whole.keyed].sort())
+        expect([joined.first, joined.last]).toEqual([whole.first, whole.last])
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
+
+const id = fc.constantFrom('a', 'b', 'c')
+const step: fc.Arbitrary<(s: Script) => void> = fc.oneof(
+  fc.tuple(id, fc.string()).map(([m, text]) => (s: Script) => void s.say(m, text)),
+  id.map((m) => (s: Script) => void s.add('agent_thought', { message_id: m, text: 'hm' })),
+  id.map((t) => (s: Script) => void s.add('tool_call', { tool_call_id: t, title: `T${t}`, status: 'pending' })),
+  id.map((t) => (s: Script) => void s.add('tool_call_update', { tool_call_id: t, status: 'completed' })),
+  fc.nat(9).map((n) => (s: Script) => void s.add('user_prompt', { prompt_id: `p${s.events.length}`, text: `${n}` })),
+  id.map((p) => (s: Script) => void s.add('permission_request', { permission_id: p, title: p, options: [] })),
+  id.map((p) => (s: Script) => void s.add('permission_outcome', { permission_id: p, outcome: 'cancelled', by: p })),
+  fc.nat(9).map((n) => (s: Script) => void s.add('usage', { used: n, size: 10 })),
+  fc.nat(3).map((n) => (s: Script) => void s.add('plan', { entries: [{ content: `${n}`, priority: 'low', status: 'pending' }] })),
+  id.map((t) => (s: Script) => void s.add('terminal_output', { terminal_id: t, data: 'x' })),
+  fc.constant((s: Script) => void s.add('turn_end', { prompt_id: 'p', stop_reason: 'end_turn' })),
+  fc.constant((s: Script) => void s.add('note', { method: 'abide/x' })),
+)

@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest'
+import { initial, reduce, type AppState } from '../src/state/app'
+import { cursor, hasGap, hasOlder, missingPermissions, type SessionState } from '../src/state/session'
+import type { ServerMessage } from '../src/wire/gen'
+import { epoch, eventsFrame, loadedFrame, Script, sessionId, stateFrame } from './support/script'
+
+const script = new Script().add('user_prompt', { prompt_id: 'p1', text: 'go' }).say('m', ...'abcdefghijklmnopqr')
+const events = script.events
+const range = (from: number, to: number) => events.slice(from - 1, to)
+
+function after(...frames: ServerMessage[]): SessionState {
+  let state: AppState = reduce(initial, { kind: 'open', sessionId })
+  for (const frame of frames) state = reduce(state, { kind: 'frame', frame })
+  return state.sessions.get(sessionId)!
+}
+
+const text = (s: SessionState) => [...s.feed.items].flatMap((i) => (i.kind === 'text' ? [i.text] : [])).join('|')
+
+describe('the apply rule', () => {
+  const start = loadedFrame(range(1, 5))
+
+  it('moves the cursor with every event applied', () => {
+    expect(cursor(after(start, eventsFrame(range(6, 9))))).toEqual({ epoch, seq: 9 })
+  })
+
+  it('drops what is at or below the cursor', () => {
+    const twice = after(start, eventsFrame(range(4, 7)), eventsFrame(range(6, 8)))
+    expect(cursor(twice)?.seq).toBe(8)
+    expect(text(twice)).toBe('abcdefg')
+  })
+
+  it('holds what is beyond a gap until what is between has come', () => {
+    const gap = after(start, eventsFrame(range(8, 10)))
+    expect([hasGap(gap), cursor(gap)?.seq]).toEqual([true, 5])
+    const filled = after(start, eventsFrame(range(8, 10)), loadedFrame(range(6, 7)))
+    expect([hasGap(filled), cursor(filled)?.seq, text(filled)]).toEqual([false, 10, 'abcdefghi'])
+  })
+
+  it('applies a merged run that begins right after the cursor', () => {
+    const merged = { ...events[8]!, first_seq: 6, data: { message_id: 'm', text: 'efgh' } } as (typeof events)[0]
+    const s = after(start, eventsFrame([merged]), eventsFrame(range(10, 10)))
+    expect([cursor(s)?.seq, text(s)]).toEqual([10, 'abcdefghi'])
+  })
+
+  it('never applies part of a merged run twice', () => {
+    const merged = { ...events[8]!, first_seq: 6, data: { message_id: 'm', text: 'efgh' } } as (typeof events)[0]
+    const cut = after(start, eventsFrame(range(6, 7)), eventsFrame([merged]))
+    expect([hasGap(cut), cursor(cut)?.seq]).toEqual([true, 7])
+    const s = after(start, eventsFrame(range(6, 7)), eventsFrame([merged]), loadedFrame(range(8, 12)))
+    expect([hasGap(s), cursor(s)?.seq, text(s)]).toEqual([false, 12, 'abcdefghijk'])
+  })
+
+  it('ignores events of another epoch and asks to follow anew', () => {
+    const s = after(start, { ...eventsFrame(range(6, 7)), epoch: 'ffffffffffffffff' })
+    expect([cursor(s)?.seq, s.stale]).toEqual([5, true])
+  })
+})
+
+describe('pages', () => {
+  it('begin where the hub says, with a cursor at their end', () => {
+    const s = after(loadedFrame(range(10, 14), { has_more: true }))
+    expect([cursor(s)?.seq, hasOlder(s), text(s)]).toEqual([14, true, 'ijklm'])
+  })
+
+  it('go before what is there and join the message they cut', () => {
+    const s = after(loadedFrame(range(10, 14)), loadedFrame(range(5, 9), { prepend: true, max_seq: 14 }))
+    expect([cursor(s)?.seq, s.feed.first, text(s)]).toEqual([14, 5, 'defghijklm'])
+  })
+
+  it('are ignored when they do not touch what is there', () => {
+    const s = after(loadedFrame(range(10, 14)), loadedFrame(range(3, 6), { prepend: true }))
+    expect([s.feed.first, text(s)]).toEqual([10, 'ijklm'])
+  })
+
+  it('of a reset replace everything, and say so', () => {
+    const s = after(
+      loadedFrame(range(1, 9)),
+      eventsFrame(range(12, 13)),
+      loadedFrame(range(2, 4), { verdict: 'reset', reason: 'ahead', epoch: 'ffffffffffffffff', prepend: true }),
+    )
+    expect(cursor(s)).toEqual({ epoch: 'ffffffffffffffff', seq: 4 })
+    expect([text(s), s.reset, hasGap(s)]).toEqual(['abc', { reason: 'ahead' }, false])
+  })
+
+  it('of an empty log put the cursor where the next event is the first', () => {
+    const s = after(loadedFrame([], { first_seq: 1, last_seq: 0 }), eventsFrame(range(1, 2)))
+    expect(cursor(s)?.seq).toBe(2)
+  })
+})
+
+describe('state', () => {
+  it('is held until the cursor reaches the events it reflects', () => {
+    const early = stateFrame({ at_seq: 7, turn: { state: 'prompting' } })
+    expect(after(loadedFrame(range(1, 5)), early).live).toBeNull()
+    expect(after(loadedFrame(range(1, 5)), early, eventsFrame(range(6, 7))).live?.turn.state).toBe('prompting')
+  })
+
+  it('is replaced by the latest, also while held', () => {
+    const s = after(
+      loadedFrame(range(1, 5)),
+      stateFrame({ at_seq: 7, turn: { state: 'prompting' } }),
+      stateFrame({ at_seq: 8, turn: { state: 'idle' } }),
+      eventsFrame(range(6, 8)),
+    )
+    expect(s.live?.turn.state).toBe('idle')
+  })
+
+  it('names pending permissions whose request is not loaded', () => {
+    const s = after(loadedFrame(range(10, 14)), stateFrame({ at_seq: 14, pending_permissions: ['perm9'] }))
+    expect(missingPermissions(s)).toEqual(['perm9'])
+  })
+})
+
+it('a session the hub does not know is gone', () => {
+  expect(after({ type: 'session_gone', session_id: sessionId }).status).toBe('gone')
+})
