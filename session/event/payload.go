@@ -173,7 +173,13 @@ type PermissionRequest struct {
 	Options      []PermissionOption `json:"options"`
 	// ToolCall is what the agent wants to do, in the agent's own JSON.
 	ToolCall json.RawMessage `json:"tool_call,omitempty"`
-	Raw      json.RawMessage `json:"raw,omitempty"`
+	// Form is set when the agent asks for values: the JSON schema of a flat
+	// object, whose values the outcome's Content holds. Its options are
+	// "accept" and "decline".
+	Form json.RawMessage `json:"form,omitempty"`
+	// URL is set when the agent asks a person to visit a page instead.
+	URL string          `json:"url,omitempty"`
+	Raw json.RawMessage `json:"raw,omitempty"`
 }
 
 // PermissionOutcome settles a permission request. The first one counts; every
@@ -182,6 +188,8 @@ type PermissionOutcome struct {
 	PermissionID string  `json:"permission_id"`
 	Outcome      Outcome `json:"outcome"`
 	OptionID     string  `json:"option_id,omitempty"`
+	// Content is what was filled in, when the request had a Form.
+	Content json.RawMessage `json:"content,omitempty"`
 	// By names the actor who answered, or "hub".
 	By     string `json:"by"`
 	Rule   string `json:"rule,omitempty"`
@@ -220,6 +228,7 @@ type Mode struct {
 // array of ACP session config options.
 type Config struct {
 	Options json.RawMessage `json:"options"`
+	Raw     json.RawMessage `json:"raw,omitempty"`
 }
 
 // Command is a slash command the agent offers.
@@ -291,6 +300,8 @@ type AgentStalled struct {
 // TerminalOutput is output of a terminal, in the order it came.
 type TerminalOutput struct {
 	TerminalID string `json:"terminal_id"`
+	// ToolCallID is the call the terminal belongs to, where the agent said so.
+	ToolCallID string `json:"tool_call_id,omitempty"`
 	Data       Text   `json:"data"`
 	// Exit is set on the last one.
 	Exit *TerminalExit `json:"exit,omitempty"`

@@ -143,6 +143,8 @@ export interface PermissionRequestData {
   title: string
   options: PermissionOption[]
   tool_call?: unknown
+  form?: unknown
+  url?: string
   raw?: unknown
 }
 
@@ -152,6 +154,7 @@ export interface PermissionOutcomeData {
   permission_id: string
   outcome: Outcome
   option_id?: string
+  content?: unknown
   by: string
   rule?: string
   reason?: string
@@ -183,6 +186,7 @@ export interface ModeData {
 
 export interface ConfigData {
   options: unknown
+  raw?: unknown
 }
 
 export interface Command {
@@ -244,6 +248,7 @@ export interface TerminalExit {
 
 export interface TerminalOutputData {
   terminal_id: string
+  tool_call_id?: string
   data: string | BlobRef
   exit?: TerminalExit
 }
