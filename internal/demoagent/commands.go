@@ -1,0 +1,177 @@
+package demoagent
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	sdk "github.com/coder/acp-go-sdk"
+)
+
+// command is one slash command.
+type command struct {
+	name, description, hint string
+	play                    func(*turn, string) error
+}
+
+// script lists the slash commands, in the order they are offered.
+func script() []command {
+	return []command{
+		{"markdown", "Answer with every kind of markdown", "", (*turn).markdown},
+		{"plan", "Work through a plan", "", (*turn).plan},
+		{"edit", "Change a file of the scratch copy, after asking", "file name", (*turn).editNamed},
+		{"ask", "Ask for permission", "", (*turn).askOnce},
+		{"slow", "Answer for n seconds", "seconds", (*turn).slow},
+		{"burst", "Send n updates at once", "updates", (*turn).burst},
+		{"big", "Send one message of n MiB", "MiB", (*turn).big},
+		{"crash", "End with exit code 3 in the middle of a tool call", "", (*turn).crash},
+		{"late", "Say something after the turn has ended", "", (*turn).late},
+	}
+}
+
+// play plays the command the prompt names, else the tour.
+func (t *turn) play() error {
+	name, argument, _ := strings.Cut(t.text, " ")
+	if name, ok := strings.CutPrefix(name, "/"); ok {
+		for _, c := range script() {
+			if c.name == name {
+				return c.play(t, strings.TrimSpace(argument))
+			}
+		}
+		return t.say("I do not know `/" + name + "`. Type `/` to see what I can show.")
+	}
+	return t.tour()
+}
+
+// commands offers the slash commands.
+func (t *turn) commands() {
+	var list []sdk.AvailableCommand
+	for _, c := range script() {
+		offered := sdk.AvailableCommand{Name: c.name, Description: c.description}
+		if c.hint != "" {
+			offered.Input = &sdk.AvailableCommandInput{Unstructured: &sdk.UnstructuredCommandInput{Hint: c.hint}}
+		}
+		list = append(list, offered)
+	}
+	_ = t.update(sdk.SessionUpdate{AvailableCommandsUpdate: &sdk.SessionAvailableCommandsUpdate{AvailableCommands: list}})
+}
+
+// number reads a command's argument, within bounds.
+func number(argument string, otherwise, most int) int {
+	n, err := strconv.Atoi(argument)
+	if err != nil || n < 1 {
+		return otherwise
+	}
+	return min(n, most)
+}
+
+func (t *turn) plan(string) error {
+	steps := []string{"Look at the question", "Find an answer", "Check the answer", "Say it"}
+	for step := range len(steps) + 1 {
+		if err := t.planAt(steps, step); err != nil {
+			return err
+		}
+	}
+	return t.say("The plan is done.")
+}
+
+func (t *turn) editNamed(name string) error {
+	if name == "" || strings.ContainsAny(name, "/\\\x00") || name == "." || name == ".." {
+		name = "NOTES.md"
+	}
+	dir, err := t.session.scratch.open(t.session.workspace)
+	if err != nil {
+		return err
+	}
+	changed, err := t.edit(dir, name, fmt.Sprintf("A line written in turn %d.\n", t.session.turns))
+	if err != nil {
+		return err
+	}
+	if !changed {
+		return t.say("Then I leave `" + name + "` as it is.")
+	}
+	return t.say("I changed `" + name + "`.")
+}
+
+func (t *turn) askOnce(string) error {
+	id := t.nextTool()
+	if err := t.update(sdk.StartToolCall(id, "echo hello", sdk.WithStartKind(sdk.ToolKindExecute),
+		sdk.WithStartStatus(sdk.ToolCallStatusPending), sdk.WithStartRawInput(map[string]any{"command": "echo hello"}))); err != nil {
+		return err
+	}
+	option, err := t.ask(sdk.ToolCallUpdate{
+		ToolCallId: id, Title: sdk.Ptr("echo hello"), Kind: sdk.Ptr(sdk.ToolKindExecute), Status: sdk.Ptr(sdk.ToolCallStatusPending),
+		RawInput: map[string]any{"command": "echo hello"},
+	}, permissionOptions())
+	if err != nil {
+		_ = t.status(id, sdk.ToolCallStatusFailed) // the turn is over anyway
+		return err
+	}
+	status := sdk.ToolCallStatusFailed
+	if allowed(option) {
+		status = sdk.ToolCallStatusCompleted
+	}
+	if err := t.status(id, status); err != nil {
+		return err
+	}
+	if option == "" {
+		return t.say("The request was cancelled.")
+	}
+	return t.say("You chose `" + string(option) + "`.")
+}
+
+func (t *turn) slow(argument string) error {
+	seconds := number(argument, 10, 3600)
+	id := t.nextMessage()
+	for i := range seconds * 10 {
+		if err := t.chunk(id, fmt.Sprintf("%d ", i+1)); err != nil {
+			return err
+		}
+		if err := t.pause(100 * time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *turn) burst(argument string) error {
+	n := number(argument, 1000, 1_000_000)
+	id := t.nextMessage()
+	for i := range n {
+		if err := t.chunk(id, fmt.Sprintf("%d\n", i+1)); err != nil {
+			return err
+		}
+		if t.ctx.Err() != nil {
+			return t.ctx.Err()
+		}
+	}
+	return nil
+}
+
+func (t *turn) big(argument string) error {
+	size := number(argument, 1, 64) << 20
+	const line = "The quick brown fox jumps over the lazy dog. 0123456789\n"
+	text := strings.Repeat(line, size/len(line)+1)[:size]
+	return t.chunk(t.nextMessage(), text)
+}
+
+func (t *turn) crash(string) error {
+	id := t.nextTool()
+	if err := t.update(sdk.StartToolCall(id, "do something dangerous", sdk.WithStartKind(sdk.ToolKindExecute),
+		sdk.WithStartStatus(sdk.ToolCallStatusInProgress))); err != nil {
+		return err
+	}
+	fmt.Fprintln(t.agent.options.Stderr, "demo agent: crashing, as asked")
+	t.agent.options.Exit(3)
+	return fmt.Errorf("crashed")
+}
+
+func (t *turn) late(string) error {
+	if err := t.say("More comes when this turn is over."); err != nil {
+		return err
+	}
+	id := t.nextMessage()
+	t.agent.wire.behindAnswer(func() { _ = t.chunk(id, "This came late.") })
+	return nil
+}

@@ -1,0 +1,57 @@
+// Package demoagent is a coding agent without a model: it speaks the Agent
+// Client Protocol over stdio and plays the same script every time.
+//
+// It is what a first run talks to when no agent is configured, what the tests
+// drive, and where the screenshots come from. A plain prompt plays the tour;
+// each slash command exercises one thing. It works on a scratch copy, so it
+// changes nothing of the workspace.
+package demoagent
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+
+	sdk "github.com/coder/acp-go-sdk"
+)
+
+// Options change how the script is played.
+type Options struct {
+	// Speed divides every pause: 1 is the natural pace, 2 twice as fast, and 0
+	// pauses nowhere.
+	Speed float64
+	// Seed makes the session ids. The same seed in the same state directory
+	// gives the same ids in the same order.
+	Seed int64
+	// StateDir is where sessions are kept for a later session/load. Empty means
+	// a folder of the user's state directory.
+	StateDir string
+	// Version is what the agent calls its version.
+	Version string
+	// Stderr takes what the agent logs; nil means os.Stderr.
+	Stderr io.Writer
+	// Exit ends the process for the commands that crash; nil means os.Exit.
+	Exit func(code int)
+}
+
+// Run serves one client until in ends or ctx does. in is read line by line; out
+// gets one whole line per write.
+func Run(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
+	if o.Stderr == nil {
+		o.Stderr = os.Stderr
+	}
+	if o.Exit == nil {
+		o.Exit = os.Exit
+	}
+	a := &agent{options: o, wire: &wire{out: out}, sessions: map[sdk.SessionId]*session{}}
+	defer a.close()
+	a.conn = sdk.NewAgentSideConnection(a, a.wire, in)
+	a.conn.SetLogger(slog.New(slog.DiscardHandler))
+	select {
+	case <-a.conn.Done():
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
