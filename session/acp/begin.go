@@ -1,0 +1,129 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// The methods the hub calls.
+const (
+	methodInitialize   = "initialize"
+	methodAuthenticate = "authenticate"
+	methodNew          = "session/new"
+	methodLoad         = "session/load"
+	methodResume       = "session/resume"
+	methodList         = "session/list"
+	methodClose        = "session/close"
+	methodDelete       = "session/delete"
+	methodPrompt       = "session/prompt"
+	methodCancel       = "session/cancel"
+	methodSetMode      = "session/set_mode"
+	methodSetOption    = "session/set_config_option"
+)
+
+func beginsSession(method string) bool {
+	return method == methodNew || method == methodLoad || method == methodResume
+}
+
+// protocolVersion is the version of the protocol spoken here.
+const protocolVersion = 1
+
+// begin introduces the hub to the agent and begins the session. The reader
+// records what comes of it.
+func (a *Agent) begin(ctx context.Context) error {
+	hello, err := a.bounded(ctx, methodInitialize, a.cfg.introduction())
+	if err != nil {
+		return err
+	}
+	offers, err := readOffers(hello)
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	a.offers = offers
+	a.mu.Unlock()
+	session, err := a.beginSession(ctx, offers)
+	if err != nil {
+		return offers.explain(err)
+	}
+	a.mu.Lock()
+	a.session = session
+	a.mu.Unlock()
+	return nil
+}
+
+// beginSession resumes, else loads, else begins anew.
+func (a *Agent) beginSession(ctx context.Context, offers offers) (string, error) {
+	servers := make([]json.RawMessage, 0, len(a.cfg.MCPServers))
+	for _, server := range a.cfg.MCPServers {
+		servers = append(servers, server.mcpServer())
+	}
+	params := map[string]any{"cwd": a.cfg.Workspace, "mcpServers": servers}
+	if a.cfg.Resume != "" {
+		params["sessionId"] = a.cfg.Resume
+		for _, method := range offers.continuing() {
+			a.tap.loading.Store(method == methodLoad)
+			_, err := a.bounded(ctx, method, params)
+			if err == nil {
+				return a.cfg.Resume, nil
+			}
+			var refused *RequestError
+			if !errors.As(err, &refused) || refused.Code == codeAuthRequired {
+				return "", err
+			}
+			a.cfg.Logger.Warn("agent cannot go on where it was", "method", method, "err", err)
+		}
+		delete(params, "sessionId")
+	}
+	result, err := a.bounded(ctx, methodNew, params)
+	if err != nil {
+		return "", err
+	}
+	var began struct {
+		SessionID string `json:"sessionId"`
+	}
+	if err := json.Unmarshal(result, &began); err != nil || began.SessionID == "" {
+		return "", fmt.Errorf("%s: the answer names no session", methodNew)
+	}
+	if a.cfg.ContextLost && a.cfg.Account != "" {
+		a.mu.Lock()
+		a.account = a.cfg.Account
+		a.mu.Unlock()
+	}
+	return began.SessionID, nil
+}
+
+// bounded is request with the bound for starting.
+func (a *Agent) bounded(ctx context.Context, method string, params any) (json.RawMessage, error) {
+	cause := fmt.Errorf("no answer in %s: %w", a.cfg.Bounds.Start, context.DeadlineExceeded)
+	ctx, cancel := context.WithTimeoutCause(ctx, a.cfg.Bounds.Start, cause)
+	defer cancel()
+	return a.request(ctx, method, params)
+}
+
+// introduction is what the hub says of itself.
+func (c Config) introduction() any {
+	version := c.Version
+	if version == "" {
+		version = "dev"
+	}
+	type object = map[string]any
+	return object{
+		"protocolVersion": protocolVersion,
+		"clientInfo":      object{"name": "abide", "title": "abide", "version": version},
+		"clientCapabilities": object{
+			"fs":       object{"readTextFile": c.Files, "writeTextFile": c.Files},
+			"terminal": c.Terminals,
+			// Logging in happens in a person's own terminal; the hub says what
+			// to run there.
+			"auth":        object{"terminal": true},
+			"elicitation": object{"form": object{}, "url": object{}},
+			"session":     object{"configOptions": object{"boolean": object{}}, "compaction": object{}, "notices": object{}},
+			// Agents that run commands themselves stream their output under
+			// this name.
+			"_meta": object{"terminal_output": true, "terminal-auth": true},
+		},
+	}
+}

@@ -1,0 +1,176 @@
+package acp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+
+	sdk "github.com/coder/acp-go-sdk"
+)
+
+// RequestError is an agent's error response.
+type RequestError struct {
+	Method  string
+	Code    int
+	Message string
+	// Data is what the agent added, or nil.
+	Data json.RawMessage
+}
+
+// Error implements error.
+func (e *RequestError) Error() string {
+	return fmt.Sprintf("%s: agent says: %s (%d)", e.Method, e.Message, e.Code)
+}
+
+// codeAuthRequired and codeCancelled are the protocol's error codes.
+const (
+	codeMethodNotFound = -32601
+	codeInternal       = -32603
+	codeInvalidParams  = -32602
+	codeCancelled      = -32800
+	codeAuthRequired   = -32000
+	codeNotFound       = -32002
+)
+
+// call is one request of the hub to the agent. Its answer is read from the
+// response line itself: the SDK only numbers it, and loses the answer when the
+// agent exits right behind it.
+type call struct {
+	method string
+	// about is the prompt_id of a session/prompt, the mode of a set_mode.
+	about  string
+	sent   chan struct{} // closed when the line is on its way
+	answer chan answer   // gets one, or none if the agent goes
+}
+
+type answer struct {
+	result json.RawMessage
+	err    error
+}
+
+// calls knows which request a response answers.
+type calls struct {
+	// turn is held from handing a request to the SDK until its line was seen,
+	// so that the line seen is that request's. Capacity 1.
+	turn chan struct{}
+
+	mu      sync.Mutex
+	sending *call            // guarded by mu: the next request line is its
+	open    map[string]*call // guarded by mu: by id, as the agent spells it back
+}
+
+func newCalls() *calls {
+	return &calls{turn: make(chan struct{}, 1), open: map[string]*call{}}
+}
+
+// sent is told of every line on its way to the agent, and gives the request
+// that is being sent its id.
+func (c *calls) sent(line []byte) {
+	var envelope struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+	}
+	c.mu.Lock()
+	sending := c.sending
+	c.mu.Unlock()
+	// Answers and notifications pass here too; only a request has both.
+	if sending == nil || !bytes.Contains(line[:min(len(line), 256)], []byte(`"method":`)) {
+		return
+	}
+	if json.Unmarshal(line, &envelope) != nil || len(envelope.ID) == 0 || envelope.Method != sending.method {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open[requestKey(envelope.ID)] = sending
+	c.sending = nil
+	close(sending.sent)
+}
+
+// take returns the request a response answers, once.
+func (c *calls) take(id json.RawMessage) *call {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := requestKey(id)
+	found := c.open[key]
+	delete(c.open, key)
+	return found
+}
+
+func (c *calls) next(call *call) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sending = call
+}
+
+// requestKey makes ids comparable that mean the same: an agent may send 1.0
+// where we sent 1.
+func requestKey(id json.RawMessage) string {
+	key := string(bytes.TrimSpace(id))
+	if whole, fraction, ok := strings.Cut(key, "."); ok && strings.Trim(fraction, "0") == "" && key[0] != '"' {
+		return whole
+	}
+	return key
+}
+
+// send hands a request to the agent and returns once its line is on its way.
+// The answer comes to the call. When ctx ends first the agent is told that
+// nobody waits any more.
+func (a *Agent) send(ctx context.Context, call *call, params any) error {
+	a.calls.turn <- struct{}{}
+	defer func() { <-a.calls.turn }()
+	call.sent, call.answer = make(chan struct{}), make(chan answer, 1)
+	a.calls.next(call)
+	failed := make(chan error, 1)
+	started := a.tasks.start(func() {
+		// The answer itself is read by the tap; this one is a stub.
+		_, err := sdk.SendRequest[json.RawMessage](a.conn, ctx, call.method, params)
+		failed <- err
+	})
+	if !started {
+		failed <- ErrGone
+	}
+	select {
+	case <-call.sent:
+		return nil
+	case err := <-failed:
+		a.calls.next(nil)
+		select {
+		case <-call.sent:
+			return nil
+		default:
+		}
+		if err == nil {
+			err = ErrGone
+		}
+		return fmt.Errorf("send %s: %w", call.method, err)
+	}
+}
+
+// request sends a request and waits for its answer, for ctx to end, or for the
+// agent to be gone.
+func (a *Agent) request(ctx context.Context, method string, params any) (json.RawMessage, error) {
+	return a.ask(ctx, &call{method: method}, params)
+}
+
+func (a *Agent) ask(ctx context.Context, c *call, params any) (json.RawMessage, error) {
+	if err := a.send(ctx, c, params); err != nil {
+		return nil, err
+	}
+	select {
+	case got := <-c.answer:
+		return got.result, got.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%s: no answer: %w", c.method, context.Cause(ctx))
+	case <-a.quiet:
+		select {
+		case got := <-c.answer: // its last line may have been the answer
+			return got.result, got.err
+		default:
+			return nil, fmt.Errorf("%s: no answer: %w", c.method, ErrGone)
+		}
+	}
+}

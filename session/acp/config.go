@@ -1,0 +1,234 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// Sink takes what an agent says. It is called by one goroutine of the Agent,
+// one call at a time, in the order of the wire.
+type Sink interface {
+	// Record returns once the payloads are kept. It may block: the agent's
+	// output is not read meanwhile. An error says that nothing more will be
+	// taken, and ends the agent.
+	Record(ctx context.Context, payloads []event.Payload) error
+}
+
+// Config says which agent to run, where, and what it may do.
+type Config struct {
+	// Name is the configured agent's name, recorded in event.AgentStarted.
+	Name string
+	// Command is the program and its arguments. A program without a slash is
+	// looked up in this process's PATH.
+	Command []string
+	// Workspace is the absolute directory the agent works in.
+	Workspace string
+	// Env is added to the agent's environment and wins over what is inherited.
+	// Values of names that sound like a secret are redacted from stderr tails.
+	Env map[string]string
+	// PassEnv names variables to inherit beyond the built-in allow-list.
+	PassEnv []string
+
+	// HubID, RunID and SessionID make the marker by which a later run of the
+	// hub finds what this one left behind. None may be empty, and neither of
+	// the first two may hold a dot.
+	HubID, RunID, SessionID string
+
+	// Resume is the agent's own id of the session to continue, if it ran
+	// before. It is tried by session/resume, then by session/load, each where
+	// the agent offers it; else a new agent session begins.
+	Resume string
+	// ContextLost says that the log holds earlier turns. An agent that begins
+	// anew then says so in its event.AgentStarted.
+	ContextLost bool
+	// Account is a short account of those earlier turns. It goes before the
+	// first prompt of an agent that lost them. Empty sends none.
+	Account string
+	// Known is what the log already holds, against which the replay of
+	// session/load is compared. The replay itself is dropped either way. Nil
+	// compares nothing.
+	Known *Known
+
+	// MCPServers are passed on to the agent.
+	MCPServers []MCPServer
+	// Files lets the agent read and write text files of the workspace through
+	// the hub; Terminals lets it run commands there. Both are off by default:
+	// agents have their own means, and some fail when they are offered these.
+	Files, Terminals bool
+
+	// OpenBlob opens an attachment's bytes by its hash. Nil means there are no
+	// attachments. If what it returns has a Name() string method, that is the
+	// path agents are pointed at when they cannot take the bytes in a prompt.
+	OpenBlob func(sha256 string) (io.ReadCloser, error)
+
+	// Version is the hub's version, which the agent is told.
+	Version string
+	Limits  Limits
+	Bounds  Bounds
+	// Logger takes what is of no interest to the session's readers. Nil
+	// discards it.
+	Logger *slog.Logger
+	// Clock is for tests. Nil means the system's.
+	Clock Clock
+}
+
+// MCPServer is a Model Context Protocol server the agent should connect to.
+type MCPServer struct {
+	Name string
+	// Type is "stdio" (also when empty), "http" or "sse".
+	Type string
+	// Command, Args and Env start a stdio server.
+	Command string
+	Args    []string
+	Env     map[string]string
+	// URL and Headers reach an http or sse server.
+	URL     string
+	Headers map[string]string
+}
+
+// Limits bound what an agent may make the hub hold. Zero fields take the
+// default.
+type Limits struct {
+	// LineBytes is the longest line read from the agent; a longer one ends it
+	// with reason "protocol". Default 32 MiB.
+	LineBytes int
+	// OpenPermissions is how many permission requests may be open; one more is
+	// answered as cancelled at once. Default 64.
+	OpenPermissions int
+	// OpenRequests is how many requests of any kind the agent may have open;
+	// one more is refused. Default 1024.
+	OpenRequests int
+	// HeldBytes is how much of what an agent says before its session is
+	// answered is held back. Default 64 MiB.
+	HeldBytes int
+	// StdinBytes is how much may wait to be written to the agent. Default 64 MiB.
+	StdinBytes int
+}
+
+// Bounds are the longest waits. Zero fields take the default.
+type Bounds struct {
+	// Start is for initialize and for beginning the session, each: 60 s.
+	Start time.Duration
+	// StdinStuck is how long a write to the agent may make no progress before
+	// the agent counts as hung: 60 s.
+	StdinStuck time.Duration
+	// Stop sequence: for the turn to end after session/cancel (2 s), for the
+	// agent to exit after stdin was closed (2 s), after SIGTERM (3 s), and for
+	// what is left after SIGKILL to be gone (5 s).
+	Cancel, StdinClosed, Terminated, Killed time.Duration
+	// Drain is how long an exited agent's output may stay silent before a
+	// stranger who holds its end of the pipe is no longer waited for: 250 ms.
+	Drain time.Duration
+	// Silence is how long an agent may say nothing in a turn before it is
+	// reported as stalled: 10 min.
+	Silence time.Duration
+}
+
+// Clock is time as stall detection and the noise limit see it.
+type Clock interface {
+	Now() time.Time
+	// After is as time.After.
+	After(d time.Duration) <-chan time.Time
+}
+
+type systemClock struct{}
+
+func (systemClock) Now() time.Time                         { return time.Now() }
+func (systemClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
+
+// ErrConfig marks a Config that cannot work.
+var ErrConfig = errors.New("invalid agent config")
+
+func (c Config) withDefaults() (Config, error) {
+	switch {
+	case len(c.Command) == 0 || c.Command[0] == "":
+		return c, fmt.Errorf("%w: no command", ErrConfig)
+	case !filepath.IsAbs(c.Workspace):
+		return c, fmt.Errorf("%w: workspace %q is not absolute", ErrConfig, c.Workspace)
+	case c.HubID == "" || c.RunID == "" || c.SessionID == "":
+		return c, fmt.Errorf("%w: the marker needs hub, run and session", ErrConfig)
+	case strings.Contains(c.HubID, ".") || strings.Contains(c.RunID, "."):
+		return c, fmt.Errorf("%w: a dot in the hub's or run's id", ErrConfig)
+	}
+	for name := range c.Env {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			return c, fmt.Errorf("%w: environment name %q", ErrConfig, name)
+		}
+	}
+	c.Limits = c.Limits.withDefaults()
+	c.Bounds = c.Bounds.withDefaults()
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	c.Logger = c.Logger.With("session", c.SessionID, "agent", c.Name)
+	if c.Clock == nil {
+		c.Clock = systemClock{}
+	}
+	return c, nil
+}
+
+func (l Limits) withDefaults() Limits {
+	set(&l.LineBytes, 32<<20)
+	set(&l.OpenPermissions, 64)
+	set(&l.OpenRequests, 1024)
+	set(&l.HeldBytes, 64<<20)
+	set(&l.StdinBytes, 64<<20)
+	return l
+}
+
+func (b Bounds) withDefaults() Bounds {
+	set(&b.Start, time.Minute)
+	set(&b.StdinStuck, time.Minute)
+	set(&b.Cancel, 2*time.Second)
+	set(&b.StdinClosed, 2*time.Second)
+	set(&b.Terminated, 3*time.Second)
+	set(&b.Killed, 5*time.Second)
+	set(&b.Drain, 250*time.Millisecond)
+	set(&b.Silence, 10*time.Minute)
+	return b
+}
+
+func set[T int | time.Duration](field *T, value T) {
+	if *field <= 0 {
+		*field = value
+	}
+}
+
+// mcpServer is an MCPServer as the protocol spells it: absent arrays are empty
+// ones there, never null.
+func (s MCPServer) mcpServer() json.RawMessage {
+	type pair struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+	}
+	pairs := func(m map[string]string) []pair {
+		out := make([]pair, 0, len(m))
+		for _, name := range sortedKeys(m) {
+			out = append(out, pair{name, m[name]})
+		}
+		return out
+	}
+	if s.Type == "http" || s.Type == "sse" {
+		return mustJSON(struct {
+			Type    string `json:"type"`
+			Name    string `json:"name"`
+			URL     string `json:"url"`
+			Headers []pair `json:"headers"`
+		}{s.Type, s.Name, s.URL, pairs(s.Headers)})
+	}
+	return mustJSON(struct {
+		Name    string   `json:"name"`
+		Command string   `json:"command"`
+		Args    []string `json:"args"`
+		Env     []pair   `json:"env"`
+	}{s.Name, s.Command, append([]string{}, s.Args...), pairs(s.Env)})
+}

@@ -1,0 +1,292 @@
+package acp
+
+import (
+	"encoding/json"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// methodUpdate is the notification nearly everything an agent says comes in.
+const methodUpdate = "session/update"
+
+// converter turns the agent's updates into payloads. Whatever it does not
+// understand whole keeps the agent's own JSON as raw; what it does not
+// understand at all becomes an event.Note. It belongs to the reader.
+type converter struct {
+	messages messageIDs
+	modes    []event.ModeOption
+}
+
+// update converts the update object of one session/update. whole is what raw
+// holds where the fields do not say all: the update, or the notification's
+// params if those say more.
+func (c *converter) update(update, whole json.RawMessage, exact bool) []event.Payload {
+	f, err := objectFields(update)
+	if err != nil {
+		return []event.Payload{event.Note{Method: methodUpdate, Raw: whole}}
+	}
+	var kind string
+	f.text("sessionUpdate", &kind)
+	f.lossy = f.lossy || !exact
+	switch kind {
+	case "agent_message_chunk":
+		return one(c.message(f, whole))
+	case "agent_thought_chunk":
+		return one(c.thought(f, whole))
+	case "tool_call":
+		c.messages.interrupt()
+		return c.tool(f, whole, func(t event.ToolCallFields) event.Payload { return event.ToolCall{ToolCallFields: t} })
+	case "tool_call_update":
+		c.messages.interrupt()
+		return c.tool(f, whole, func(t event.ToolCallFields) event.Payload { return event.ToolCallUpdate{ToolCallFields: t} })
+	case "plan":
+		return one(plan(f, whole))
+	case "available_commands_update":
+		return one(commands(f, whole))
+	case "current_mode_update":
+		return one(c.mode(f, whole))
+	case "config_option_update":
+		return one(config(f, whole))
+	case "usage_update":
+		return one(usage(f, whole))
+	case "session_info_update":
+		return one(title(f, whole))
+	default:
+		// user_message_chunk, notice and compaction_* among them: their words
+		// are taken for those who do not know the kind.
+		return one(event.Note{Method: methodUpdate, Text: event.Text(words(f)), Raw: whole})
+	}
+}
+
+func one(p event.Payload) []event.Payload { return []event.Payload{p} }
+
+// rest returns whole if the fields do not say all of it.
+func rest(f *fields, whole json.RawMessage) json.RawMessage {
+	if f.complete() {
+		return nil
+	}
+	return whole
+}
+
+func (c *converter) message(f *fields, whole json.RawMessage) event.Payload {
+	var p event.AgentMessage
+	chunk(f, &p.MessageID, &p.Text, &p.Content)
+	p.MessageID = c.messages.id(chunkMessage, p.MessageID)
+	p.Raw = rest(f, whole)
+	return p
+}
+
+func (c *converter) thought(f *fields, whole json.RawMessage) event.Payload {
+	var p event.AgentThought
+	chunk(f, &p.MessageID, &p.Text, &p.Content)
+	p.MessageID = c.messages.id(chunkThought, p.MessageID)
+	p.Raw = rest(f, whole)
+	return p
+}
+
+func chunk(f *fields, id *string, text *event.Text, content *json.RawMessage) {
+	f.opt("messageId", id)
+	block, err := objectFields(f.left["content"])
+	if err != nil {
+		f.raw("content", content)
+		return
+	}
+	var kind, said string
+	if block.text("type", &kind) && kind == "text" && block.text("text", &said) {
+		*text = event.Text(said)
+		delete(f.left, "content")
+		f.lossy = f.lossy || !block.complete()
+		return
+	}
+	f.raw("content", content)
+}
+
+func toolFields(f *fields) event.ToolCallFields {
+	var t event.ToolCallFields
+	f.text("toolCallId", &t.ToolCallID)
+	f.opt("title", &t.Title)
+	word(f, "kind", &t.Kind)
+	word(f, "status", &t.Status)
+	f.raw("content", &t.Content)
+	located := f.objects("locations", func(at *fields) {
+		var l event.Location
+		at.text("path", &l.Path)
+		var line int
+		if take(at, "line", &line) {
+			l.Line = &line
+		}
+		t.Locations = append(t.Locations, l)
+	})
+	// An empty array takes the locations away; the event leaves it out.
+	f.lossy = f.lossy || located && len(t.Locations) == 0
+	f.raw("rawInput", &t.RawInput)
+	f.raw("rawOutput", &t.RawOutput)
+	return t
+}
+
+// tool converts a tool call or its update. Output of a terminal the agent runs
+// itself travels in its _meta: it becomes events of its own.
+func (c *converter) tool(f *fields, whole json.RawMessage, as func(event.ToolCallFields) event.Payload) []event.Payload {
+	t := toolFields(f)
+	output := foreignTerminal(f, t.ToolCallID)
+	if onlyID(t) && f.complete() && len(output) > 0 {
+		return output
+	}
+	t.Raw = rest(f, whole)
+	return append(output, as(t))
+}
+
+func onlyID(t event.ToolCallFields) bool {
+	return t.Title == "" && t.Kind == "" && t.Status == "" && t.Content == nil && t.Locations == nil &&
+		t.RawInput == nil && t.RawOutput == nil
+}
+
+// foreignTerminal takes _meta.terminal_output and terminal_exit.
+func foreignTerminal(f *fields, tool string) []event.Payload {
+	var meta map[string]json.RawMessage
+	if json.Unmarshal(f.left["_meta"], &meta) != nil {
+		return nil
+	}
+	var out []event.Payload
+	if o, err := objectFields(meta["terminal_output"]); err == nil {
+		p := event.TerminalOutput{ToolCallID: tool}
+		var data string
+		if o.text("terminal_id", &p.TerminalID) && o.text("data", &data) {
+			p.Data = event.Text(data)
+			out = append(out, p)
+			if o.complete() {
+				delete(meta, "terminal_output")
+			}
+		}
+	}
+	if o, err := objectFields(meta["terminal_exit"]); err == nil {
+		p := event.TerminalOutput{ToolCallID: tool, Exit: &event.TerminalExit{}}
+		if o.text("terminal_id", &p.TerminalID) {
+			var code int
+			if take(o, "exit_code", &code) {
+				p.Exit.Code = &code
+			}
+			o.text("signal", &p.Exit.Signal)
+			// Nulls say no more than their absence.
+			dropNulls(o)
+			out = append(out, p)
+			if o.complete() {
+				delete(meta, "terminal_exit")
+			}
+		}
+	}
+	if len(out) > 0 && len(meta) == 0 {
+		delete(f.left, "_meta")
+	}
+	return out
+}
+
+func dropNulls(f *fields) {
+	for key, raw := range f.left {
+		if isNull(raw) {
+			delete(f.left, key)
+		}
+	}
+}
+
+func plan(f *fields, whole json.RawMessage) event.Payload {
+	p := event.Plan{Entries: []event.PlanEntry{}}
+	f.objects("entries", func(entry *fields) {
+		var e event.PlanEntry
+		entry.text("content", &e.Content)
+		word(entry, "priority", &e.Priority)
+		word(entry, "status", &e.Status)
+		p.Entries = append(p.Entries, e)
+	})
+	p.Raw = rest(f, whole)
+	return p
+}
+
+func commands(f *fields, whole json.RawMessage) event.Payload {
+	p := event.Commands{Commands: []event.Command{}}
+	f.objects("availableCommands", func(command *fields) {
+		var c event.Command
+		command.text("name", &c.Name)
+		command.opt("description", &c.Description)
+		command.object("input", func(input *fields) { input.opt("hint", &c.Hint) })
+		p.Commands = append(p.Commands, c)
+	})
+	p.Raw = rest(f, whole)
+	return p
+}
+
+func (c *converter) mode(f *fields, whole json.RawMessage) event.Payload {
+	p := event.Mode{Modes: c.modes}
+	f.text("currentModeId", &p.ModeID)
+	p.Raw = rest(f, whole)
+	return p
+}
+
+// modeState takes the modes of an answer to session/new, load or resume.
+func (c *converter) modeState(f *fields, key string) (event.Mode, bool) {
+	raw := f.left[key]
+	var p event.Mode
+	said := f.object(key, func(state *fields) {
+		state.text("currentModeId", &p.ModeID)
+		state.objects("availableModes", func(mode *fields) {
+			var m event.ModeOption
+			mode.text("id", &m.ID)
+			mode.text("name", &m.Name)
+			mode.opt("description", &m.Description)
+			p.Modes = append(p.Modes, m)
+		})
+		p.Raw = rest(state, raw)
+	})
+	if said {
+		c.modes = p.Modes
+	}
+	return p, said && p.ModeID != ""
+}
+
+func config(f *fields, whole json.RawMessage) event.Payload {
+	var p event.Config
+	f.raw("configOptions", &p.Options)
+	p.Raw = rest(f, whole)
+	return p
+}
+
+func usage(f *fields, whole json.RawMessage) event.Payload {
+	var p event.Usage
+	take(f, "used", &p.Used)
+	take(f, "size", &p.Size)
+	f.object("cost", func(cost *fields) {
+		var c event.Cost
+		take(cost, "amount", &c.Amount)
+		cost.text("currency", &c.Currency)
+		p.Cost = &c
+	})
+	p.Raw = rest(f, whole)
+	return p
+}
+
+// title converts session_info_update. Without a title it is a note: only a
+// title is shown to people.
+func title(f *fields, whole json.RawMessage) event.Payload {
+	var p event.Title
+	if !f.text("title", &p.Title) {
+		return event.Note{Method: methodUpdate, Raw: whole}
+	}
+	p.Raw = rest(f, whole)
+	return p
+}
+
+// words finds what an update of another kind says to a person.
+func words(f *fields) string {
+	var heading, text string
+	f.text("title", &heading)
+	f.object("content", func(block *fields) { block.text("text", &text) })
+	for _, key := range []string{"description", "message", "summary"} {
+		if text == "" {
+			f.text(key, &text)
+		}
+	}
+	if heading != "" && text != "" {
+		return heading + "\n" + text
+	}
+	return heading + text
+}

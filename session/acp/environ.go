@@ -1,0 +1,46 @@
+package acp
+
+import (
+	"slices"
+	"strings"
+)
+
+// markerName is the variable that marks every process an agent starts.
+const markerName = "ABIDE_AGENT"
+
+// inherited are the variables an agent gets from the hub's environment, beside
+// the LC_ ones: what programs need to find their files, speak the person's
+// language and reach the network. No credential is among them; those a person
+// names in the agent's config.
+func inherited() []string {
+	return []string{
+		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "COLORTERM", "TZ", "TMPDIR", "LANG", "LANGUAGE",
+		"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR",
+		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
+		"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
+	}
+}
+
+// environment returns the agent's environment: the allow-list of inherit, the
+// config's own, and the marker.
+func (c Config) environment(inherit []string) []string {
+	allowed := append(inherited(), c.PassEnv...)
+	values := map[string]string{}
+	for _, entry := range inherit {
+		name, value, ok := strings.Cut(entry, "=")
+		if ok && (slices.Contains(allowed, name) || strings.HasPrefix(name, "LC_")) {
+			values[name] = value
+		}
+	}
+	for name, value := range c.Env {
+		values[name] = value
+	}
+	values[markerName] = c.marker()
+	env := make([]string, 0, len(values))
+	for _, name := range sortedKeys(values) {
+		env = append(env, name+"="+values[name])
+	}
+	return env
+}
+
+func (c Config) marker() string { return c.HubID + "." + c.RunID + "." + c.SessionID }

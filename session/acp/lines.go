@@ -1,0 +1,76 @@
+package acp
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+)
+
+const (
+	// readAhead is the buffer on the agent's output. Lines that are complete in
+	// it are recorded together.
+	readAhead = 256 << 10
+	// batchLines bounds how many lines go into one Record.
+	batchLines = 512
+)
+
+// errLineTooLong says that the agent's line outgrew the cap.
+var errLineTooLong = errors.New("line longer than the cap")
+
+// lineReader splits an agent's output into lines.
+type lineReader struct {
+	r   *bufio.Reader
+	cap int
+}
+
+func newLineReader(r io.Reader, maxLine int) *lineReader {
+	return &lineReader{r: bufio.NewReaderSize(r, readAhead), cap: maxLine}
+}
+
+// next returns the next line without its end, in memory of its own. The last
+// line may lack its newline; it is returned with a nil error, and io.EOF comes
+// next. A line over the cap is errLineTooLong and ends the stream.
+func (l *lineReader) next() ([]byte, error) {
+	var line []byte
+	for {
+		part, err := l.r.ReadSlice('\n')
+		if len(line)+len(part) > l.cap+1 {
+			return nil, errLineTooLong
+		}
+		line = append(line, part...)
+		switch {
+		case err == nil:
+			return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), nil
+		case errors.Is(err, bufio.ErrBufferFull):
+		case len(line) > 0:
+			return line, nil
+		default:
+			return nil, err
+		}
+	}
+}
+
+// batch returns at least one line, and with it those that are already complete
+// in the buffer. It never waits for a second one. An error comes with the lines
+// before it.
+func (l *lineReader) batch() ([][]byte, error) {
+	line, err := l.next()
+	if err != nil {
+		return nil, err
+	}
+	lines := [][]byte{line}
+	for len(lines) < batchLines && l.buffered() {
+		if line, err = l.next(); err != nil {
+			return lines, err
+		}
+		lines = append(lines, line)
+	}
+	return lines, nil
+}
+
+// buffered reports whether a whole line is in the buffer.
+func (l *lineReader) buffered() bool {
+	ready, _ := l.r.Peek(l.r.Buffered())
+	return bytes.IndexByte(ready, '\n') >= 0
+}

@@ -1,0 +1,133 @@
+package acp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// offers is what an agent said it can do.
+type offers struct {
+	load, resume, list, close, delete bool
+	image, audio, embedded            bool
+	auth                              []AuthMethod
+}
+
+// AuthMethod is a way to log in to what the agent uses.
+type AuthMethod struct {
+	ID          string
+	Name        string
+	Description string
+	// Command is what a person runs in a terminal to log in, or nil if
+	// Agent.Authenticate or the description is the way.
+	Command []string
+	// Env goes with Command.
+	Env map[string]string
+}
+
+// AuthError says that the agent wants a login before it works.
+type AuthError struct {
+	Methods []AuthMethod
+	Err     error
+}
+
+// Error implements error, in words for a person.
+func (e *AuthError) Error() string {
+	var ways []string
+	for _, m := range e.Methods {
+		way := m.Name
+		if len(m.Command) > 0 {
+			way += ": run `" + strings.Join(m.Command, " ") + "`"
+		} else if m.Description != "" {
+			way += ": " + m.Description
+		}
+		ways = append(ways, way)
+	}
+	if len(ways) == 0 {
+		return "the agent wants a login, and names no way to do it"
+	}
+	return "the agent wants a login (" + strings.Join(ways, "; ") + ")"
+}
+
+// Unwrap returns the agent's own error.
+func (e *AuthError) Unwrap() error { return e.Err }
+
+func readOffers(hello json.RawMessage) (offers, error) {
+	var h struct {
+		ProtocolVersion   int `json:"protocolVersion"`
+		AgentCapabilities struct {
+			LoadSession        bool                       `json:"loadSession"`
+			PromptCapabilities map[string]json.RawMessage `json:"promptCapabilities"`
+			// An empty object says yes.
+			SessionCapabilities map[string]json.RawMessage `json:"sessionCapabilities"`
+		} `json:"agentCapabilities"`
+		AuthMethods []json.RawMessage `json:"authMethods"`
+	}
+	if err := json.Unmarshal(hello, &h); err != nil {
+		return offers{}, fmt.Errorf("%s: unreadable answer: %w", methodInitialize, err)
+	}
+	if h.ProtocolVersion != protocolVersion {
+		return offers{}, fmt.Errorf("%s: the agent speaks version %d of the protocol, not %d", methodInitialize, h.ProtocolVersion, protocolVersion)
+	}
+	can := func(m map[string]json.RawMessage, key string) bool {
+		raw, ok := m[key]
+		return ok && !isNull(raw) && string(raw) != "false"
+	}
+	sessions, prompts := h.AgentCapabilities.SessionCapabilities, h.AgentCapabilities.PromptCapabilities
+	return offers{
+		load: h.AgentCapabilities.LoadSession, resume: can(sessions, "resume"), list: can(sessions, "list"),
+		close: can(sessions, "close"), delete: can(sessions, "delete"),
+		image: can(prompts, "image"), audio: can(prompts, "audio"), embedded: can(prompts, "embeddedContext"),
+		auth: authMethods(h.AuthMethods),
+	}, nil
+}
+
+func authMethods(list []json.RawMessage) []AuthMethod {
+	var methods []AuthMethod
+	for _, raw := range list {
+		var m struct {
+			ID, Name, Description string
+			Args                  []string
+			Env                   map[string]string
+			Meta                  struct {
+				Terminal struct {
+					Command string
+					Args    []string
+				} `json:"terminal-auth"`
+			} `json:"_meta"`
+		}
+		if json.Unmarshal(raw, &m) != nil {
+			continue
+		}
+		method := AuthMethod{ID: m.ID, Name: m.Name, Description: m.Description, Env: m.Env}
+		if t := m.Meta.Terminal; t.Command != "" {
+			method.Command = append([]string{t.Command}, t.Args...)
+		} else if m.Args != nil {
+			method.Command = m.Args
+		}
+		methods = append(methods, method)
+	}
+	return methods
+}
+
+// continuing lists the ways to go on with an earlier session, best first.
+func (o offers) continuing() []string {
+	var methods []string
+	if o.resume {
+		methods = append(methods, methodResume)
+	}
+	if o.load {
+		methods = append(methods, methodLoad)
+	}
+	return methods
+}
+
+// explain says what to run where the agent wants a login.
+func (o offers) explain(err error) error {
+	var refused *RequestError
+	if errors.As(err, &refused) && refused.Code == codeAuthRequired {
+		return &AuthError{Methods: o.auth, Err: err}
+	}
+	return err
+}

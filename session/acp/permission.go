@@ -1,0 +1,95 @@
+package acp
+
+import (
+	"encoding/json"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// permission converts a session/request_permission. Some agents announce their
+// tool call only here, so its fields come as an update of the call first.
+func permission(r *request) []event.Payload {
+	p := event.PermissionRequest{PermissionID: r.question.id, Options: []event.PermissionOption{}}
+	f, err := objectFields(r.params)
+	if err != nil {
+		p.Title, p.Raw = "The agent asks for permission", r.params
+		return one(p)
+	}
+	var session string
+	f.text("sessionId", &session)
+	f.objects("options", func(option *fields) {
+		var o event.PermissionOption
+		option.text("optionId", &o.OptionID)
+		option.text("name", &o.Name)
+		word(option, "kind", &o.Kind)
+		p.Options = append(p.Options, o)
+	})
+	var payloads []event.Payload
+	if f.raw("toolCall", &p.ToolCall) {
+		if call, err := objectFields(p.ToolCall); err == nil {
+			t := toolFields(call)
+			t.Raw = rest(call, p.ToolCall)
+			p.ToolCallID, p.Title = t.ToolCallID, t.Title
+			if t.ToolCallID != "" {
+				payloads = append(payloads, event.ToolCallUpdate{ToolCallFields: t})
+			}
+		}
+	}
+	if p.Title == "" {
+		p.Title = "The agent asks for permission"
+	}
+	p.Raw = rest(f, r.params)
+	return append(payloads, p)
+}
+
+// The options of a form: the protocol's own words for the answers.
+const (
+	optionAccept  = "accept"
+	optionDecline = "decline"
+)
+
+// elicitation converts an elicitation/create: a question with a form, or with
+// a page to visit, goes the way of a permission request.
+func elicitation(r *request) event.Payload {
+	p := event.PermissionRequest{
+		PermissionID: r.question.id,
+		Options: []event.PermissionOption{
+			{OptionID: optionAccept, Name: "Send", Kind: event.AllowOnce},
+			{OptionID: optionDecline, Name: "Decline", Kind: event.RejectOnce},
+		},
+		Raw: r.params,
+	}
+	if f, err := objectFields(r.params); err == nil {
+		f.text("message", &p.Title)
+		f.text("toolCallId", &p.ToolCallID)
+		f.raw("requestedSchema", &p.Form)
+		if f.text("url", &p.URL) {
+			p.Options[0].Name = "Done"
+		}
+	}
+	if p.Title == "" {
+		p.Title = "The agent asks for input"
+	}
+	return p
+}
+
+// answerTo is the result that tells the agent how its question was settled.
+func (q *question) answerTo(o event.PermissionOutcome) json.RawMessage {
+	selected := o.Outcome == event.OutcomeSelected
+	if !q.form {
+		outcome := map[string]string{"outcome": string(event.OutcomeCancelled)}
+		if selected {
+			outcome = map[string]string{"outcome": string(event.OutcomeSelected), "optionId": o.OptionID}
+		}
+		return mustJSON(map[string]any{"outcome": outcome})
+	}
+	switch {
+	case !selected:
+		return json.RawMessage(`{"action":"cancel"}`)
+	case o.OptionID != optionAccept:
+		return json.RawMessage(`{"action":"decline"}`)
+	case len(o.Content) == 0:
+		return json.RawMessage(`{"action":"accept"}`)
+	}
+	return mustJSON(map[string]any{"action": "accept", "content": o.Content})
+}

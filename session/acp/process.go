@@ -1,0 +1,174 @@
+package acp
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// process is one child in a process group of its own. It dies with the hub
+// where the system can arrange that.
+type process struct {
+	// set at construction
+	cmd    *exec.Cmd
+	grace  time.Duration // how long the group may outlive its leader
+	exited chan struct{} // closed once the leader was reaped and its group killed
+
+	mu     sync.Mutex
+	reaped bool // guarded by mu: the group's id may belong to others now
+	state  *os.ProcessState
+}
+
+// startProcess starts cmd, whose files must all be *os.File: then nothing but
+// the process itself is waited for, whoever holds its pipes.
+func startProcess(cmd *exec.Cmd, grace time.Duration) (*process, error) {
+	ownGroup(cmd)
+	p := &process{cmd: cmd, grace: grace, exited: make(chan struct{})}
+	started := make(chan error, 1)
+	// The system ends a child with the thread that forked it, so that thread
+	// must live as long: this goroutine keeps it until the child was reaped.
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			p.wait()
+		}
+		close(p.exited)
+	}()
+	if err := <-started; err != nil {
+		<-p.exited
+		return nil, err
+	}
+	return p, nil
+}
+
+// wait reaps the leader. Its group is ended while the leader is still a
+// zombie: until then nobody else can have the group's id.
+func (p *process) wait() {
+	waitUnreaped(p.cmd.Process.Pid)
+	p.endGroup()
+	err := p.cmd.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reaped, p.state = true, p.cmd.ProcessState
+	_ = err // the state says the same
+}
+
+// endGroup asks what the leader left in its group to go, and then makes it.
+func (p *process) endGroup() {
+	if othersInGroup(p.pid()) {
+		p.signal(syscall.SIGTERM)
+		for deadline := time.Now().Add(p.grace); time.Now().Before(deadline) && othersInGroup(p.pid()); {
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+	p.signal(syscall.SIGKILL)
+}
+
+func (p *process) pid() int { return p.cmd.Process.Pid }
+
+// signal sends sig to the whole group.
+func (p *process) signal(sig syscall.Signal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.reaped {
+		signalGroup(p.pid(), sig)
+	}
+}
+
+// kill ends the group, and gives up the grace of what outlives the leader.
+func (p *process) kill() { p.signal(syscall.SIGKILL) }
+
+// exit returns how the leader ended: its code, or the signal that ended it.
+// Only valid once exited is closed.
+func (p *process) exit() (code *int, signal string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.state == nil {
+		return nil, ""
+	}
+	if status, ok := p.state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return nil, signalName(status.Signal())
+	}
+	c := p.state.ExitCode()
+	return &c, ""
+}
+
+func signalName(sig syscall.Signal) string {
+	names := map[syscall.Signal]string{
+		syscall.SIGHUP: "SIGHUP", syscall.SIGINT: "SIGINT", syscall.SIGQUIT: "SIGQUIT", syscall.SIGILL: "SIGILL",
+		syscall.SIGTRAP: "SIGTRAP", syscall.SIGABRT: "SIGABRT", syscall.SIGBUS: "SIGBUS", syscall.SIGFPE: "SIGFPE",
+		syscall.SIGKILL: "SIGKILL", syscall.SIGSEGV: "SIGSEGV", syscall.SIGPIPE: "SIGPIPE", syscall.SIGALRM: "SIGALRM",
+		syscall.SIGTERM: "SIGTERM", syscall.SIGXCPU: "SIGXCPU", syscall.SIGXFSZ: "SIGXFSZ", syscall.SIGSYS: "SIGSYS",
+	}
+	if name, ok := names[sig]; ok {
+		return name
+	}
+	return fmt.Sprintf("signal %d", int(sig))
+}
+
+// pipes are the three pipes of an agent, seen from the hub.
+type pipes struct {
+	stdin, stdout, stderr *os.File
+	child                 []*os.File
+}
+
+// attach makes the pipes and gives cmd its ends.
+func attach(cmd *exec.Cmd) (*pipes, error) {
+	p := &pipes{}
+	inRead, inWrite, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("make stdin pipe: %w", err)
+	}
+	p.stdin, p.child = inWrite, append(p.child, inRead)
+	outRead, outWrite, err := os.Pipe()
+	if err != nil {
+		p.close()
+		return nil, fmt.Errorf("make stdout pipe: %w", err)
+	}
+	p.stdout, p.child = outRead, append(p.child, outWrite)
+	errRead, errWrite, err := os.Pipe()
+	if err != nil {
+		p.close()
+		return nil, fmt.Errorf("make stderr pipe: %w", err)
+	}
+	p.stderr, p.child = errRead, append(p.child, errWrite)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = inRead, outWrite, errWrite
+	return p, nil
+}
+
+// closeChild closes the child's ends, which the child has by now.
+func (p *pipes) closeChild() {
+	for _, f := range p.child {
+		f.Close()
+	}
+	p.child = nil
+}
+
+func (p *pipes) close() {
+	p.closeChild()
+	for _, f := range []*os.File{p.stdin, p.stdout, p.stderr} {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// notRunnable puts a failed start in words for a person.
+func notRunnable(command string, err error) error {
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return fmt.Errorf("agent command %q: not found in PATH: %w", command, err)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("agent command %q or its workspace does not exist: %w", command, err)
+	}
+	return fmt.Errorf("start agent command %q: %w", command, err)
+}

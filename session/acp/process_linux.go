@@ -1,0 +1,43 @@
+package acp
+
+import (
+	"errors"
+	"os/exec"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// ownGroup gives the child a group of its own and the death of this process.
+func ownGroup(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// becomeSubreaper makes orphans of the agents children of this process, so that
+// they can be found and reaped here. It is a property of the whole process;
+// asking again changes nothing.
+func becomeSubreaper() error {
+	return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+}
+
+// waitUnreaped returns when the child has exited, and leaves it a zombie.
+func waitUnreaped(pid int) {
+	for {
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
+}
+
+func signalGroup(pgid int, sig syscall.Signal) { _ = syscall.Kill(-pgid, sig) }
+
+// othersInGroup reports whether anything but the leader lives in the group.
+func othersInGroup(pgid int) bool {
+	for _, p := range processes() {
+		if p.group == pgid && p.pid != pgid && !p.zombie {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,94 @@
+package acp
+
+import (
+	"bytes"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+const (
+	// stderrKept is how much of the agent's stderr is kept.
+	stderrKept = 64 << 10
+	// stderrTail is how much of it an event.AgentExit carries.
+	stderrTail = 8 << 10
+	redacted   = "[redacted]"
+)
+
+// stderrRing keeps the end of what an agent wrote to stderr.
+type stderrRing struct {
+	secrets []string
+
+	mu   sync.Mutex
+	kept []byte // guarded by mu
+}
+
+func newStderrRing(env map[string]string) *stderrRing {
+	return &stderrRing{secrets: secretValues(env)}
+}
+
+// Write implements io.Writer; it never fails.
+func (r *stderrRing) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.kept = append(r.kept, p...)
+	// Trimmed at twice the size, so that most writes copy nothing.
+	if len(r.kept) > 2*stderrKept {
+		r.kept = append(r.kept[:0], r.kept[len(r.kept)-stderrKept:]...)
+	}
+	return len(p), nil
+}
+
+// tail returns the end of stderr for a person: whole lines, valid UTF-8, known
+// secrets and what looks like one replaced.
+func (r *stderrRing) tail() string {
+	r.mu.Lock()
+	kept := slices.Clone(r.kept)
+	r.mu.Unlock()
+	// Redaction comes before cutting: half a secret would not be recognised.
+	text := redact(string(bytes.ToValidUTF8(kept, []byte("\uFFFD"))), r.secrets)
+	if len(text) > stderrTail {
+		text = text[len(text)-stderrTail:]
+		if _, rest, ok := strings.Cut(text, "\n"); ok {
+			text = rest
+		}
+	}
+	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "")
+}
+
+var (
+	secretName = regexp.MustCompile(`(?i)(key|token|secret|passw|credential|auth)`)
+	// Named values, well-known token shapes, and credentials within a URL.
+	namedSecret = regexp.MustCompile(`(?i)((?:[a-z0-9_.-]*(?:api[_-]?key|access[_-]?key|token|secret|passw(?:or)?d|credentials?|authorization|cookie))["']?\s*[:=]\s*["']?)(?:(?:bearer|basic)\s+)?[^\s"',;]{4,}`)
+	bearer      = regexp.MustCompile(`(?i)\b(bearer|basic)\s+[a-z0-9._~+/=-]{8,}`)
+	tokenShape  = regexp.MustCompile(`\b(?:sk|pk|rk)-[A-Za-z0-9_-]{12,}|\b(?:gh[pousr]|github_pat|glpat|xox[a-z])[_-][A-Za-z0-9_-]{10,}|\bAKIA[A-Z0-9]{12,}|\bAIza[A-Za-z0-9_-]{20,}|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`)
+	urlSecret   = regexp.MustCompile(`(://[^/\s:@]*:)[^/\s@]+@`)
+	privateKey  = regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`)
+)
+
+func secretValues(env map[string]string) []string {
+	var values []string
+	for _, name := range sortedKeys(env) {
+		if value := env[name]; len(value) >= 6 && secretName.MatchString(name) {
+			values = append(values, value)
+		}
+	}
+	// The longest first, so that one secret within another leaves no rest.
+	slices.SortStableFunc(values, func(a, b string) int { return len(b) - len(a) })
+	return values
+}
+
+func redact(text string, secrets []string) string {
+	for _, secret := range secrets {
+		text = strings.ReplaceAll(text, secret, redacted)
+	}
+	text = privateKey.ReplaceAllString(text, redacted)
+	text = namedSecret.ReplaceAllString(text, "${1}"+redacted)
+	text = bearer.ReplaceAllString(text, "${1} "+redacted)
+	text = tokenShape.ReplaceAllString(text, redacted)
+	return urlSecret.ReplaceAllString(text, "${1}"+redacted+"@")
+}
+
+var _ io.Writer = (*stderrRing)(nil)

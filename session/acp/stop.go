@@ -1,0 +1,143 @@
+package acp
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// stopping is why and how an agent ends.
+type stopping struct {
+	once  sync.Once
+	hurry chan struct{} // closed to skip what asks nicely
+	over  chan struct{} // closed when the sequence has ended
+
+	mu      sync.Mutex
+	why     string
+	hurried bool
+}
+
+func (s *stopping) reason(signal string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.why != "" && s.why != "exited":
+		return s.why
+	case signal != "":
+		return "killed"
+	}
+	return "exited"
+}
+
+// press skips what asks nicely.
+func (s *stopping) press() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.hurried {
+		s.hurried = true
+		close(s.hurry)
+	}
+}
+
+// Stop ends the agent and everything it started: session/cancel if a turn is
+// open, stdin closed, SIGTERM and then SIGKILL to its group, and a sweep for
+// what left the group; each with its bound. When ctx ends it goes to SIGKILL at
+// once. It returns when all of it is gone; the error says that something is
+// still there, which only the system's refusal to end a process can cause. The
+// last events may still be on their way then: see Done.
+func (a *Agent) Stop(ctx context.Context) error {
+	a.shutdown("stopped", false)
+	select {
+	case <-a.gone:
+		return nil
+	case <-ctx.Done():
+		a.stop.press()
+	}
+	select {
+	case <-a.gone:
+		return nil
+	case <-time.After(2 * a.cfg.Bounds.Killed):
+		return fmt.Errorf("stop agent %s, pid %d: still there: %w", a.cfg.Name, a.PID(), context.Cause(ctx))
+	}
+}
+
+// shutdown begins the stop sequence, for the first reason given. At once skips
+// what asks nicely.
+func (a *Agent) shutdown(why string, atOnce bool) {
+	if atOnce {
+		a.stop.press()
+	}
+	a.stop.once.Do(func() {
+		a.stop.mu.Lock()
+		a.stop.why = why
+		a.stop.mu.Unlock()
+		go a.stopSequence() // supervise waits for it
+	})
+}
+
+func (a *Agent) stopSequence() {
+	defer close(a.stop.over)
+	b := a.cfg.Bounds
+	if ended := a.cancelTurn(); ended != nil {
+		a.await(ended, b.Cancel)
+	}
+	a.in.close()
+	if a.await(a.proc.exited, b.StdinClosed) {
+		return
+	}
+	a.proc.signal(syscall.SIGTERM)
+	if a.await(a.proc.exited, b.Terminated) {
+		return
+	}
+	a.proc.kill()
+	<-a.proc.exited
+}
+
+// await waits for done, for the process to exit, for d, or for somebody in a
+// hurry. It reports whether the process exited.
+func (a *Agent) await(done <-chan struct{}, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-a.proc.exited:
+	case <-timer.C:
+	case <-a.stop.hurry:
+	}
+	select {
+	case <-a.proc.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+// cancelTurn ends an open turn the way the protocol asks for, and returns what
+// is closed when the agent settled it.
+func (a *Agent) cancelTurn() <-chan struct{} {
+	a.mu.Lock()
+	open := a.turn
+	a.mu.Unlock()
+	if open == nil {
+		return nil
+	}
+	a.inbound.cancelAll()
+	_ = a.Cancel() // an agent that cannot be told is killed next
+	return open.ended
+}
+
+// sweepOwn ends what carries this agent's marker after its group is gone.
+func (a *Agent) sweepOwn() {
+	reapGroup(a.proc.pid())
+	ctx, cancel := context.WithTimeout(context.Background(), a.cfg.Bounds.Killed)
+	defer cancel()
+	marker := a.cfg.marker()
+	ended, err := sweep(ctx, func(m string) bool { return m == marker })
+	if err != nil {
+		a.cfg.Logger.Error("processes outlive their agent", "err", err)
+	} else if ended > 0 {
+		a.cfg.Logger.Info("ended processes that outlived their agent", "count", ended)
+	}
+}

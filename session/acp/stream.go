@@ -1,0 +1,233 @@
+package acp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// errHeldTooMuch says that the agent kept talking before its session began.
+var errHeldTooMuch = errors.New("too much was said before the session began")
+
+// stream is what one agent says, as a session sees it: first that it started,
+// then everything else in the order of the wire. What is said before is held.
+// It belongs to the reader.
+type stream struct {
+	// set at construction
+	cfg     Config
+	pid     int
+	settled func(promptID string) // the turn is over
+
+	convert converter
+	replay  replay
+	hello   json.RawMessage // the answer to initialize
+	session string          // the agent's own id, once known
+	started bool
+	waiting []held
+	bytes   int
+}
+
+// held is something said before the session began: an update, or payloads.
+type held struct {
+	update   message
+	payloads []event.Payload
+}
+
+// say records payloads, or holds them.
+func (s *stream) say(e *effect, p ...event.Payload) {
+	if s.started {
+		e.record(p...)
+	} else if len(p) > 0 {
+		s.waiting = append(s.waiting, held{payloads: p})
+	}
+}
+
+// notification records what the agent said by itself. replaying says that
+// session/load has not been answered yet.
+func (s *stream) notification(m message, replaying bool, e *effect) {
+	s.bytes += len(m.Params)
+	if m.Method != methodUpdate {
+		s.say(e, event.Note{Method: m.Method, Raw: m.Params})
+		return
+	}
+	f, err := objectFields(m.Params)
+	if err != nil {
+		s.say(e, event.Note{Method: m.Method, Raw: m.Params})
+		return
+	}
+	var session string
+	var update json.RawMessage
+	f.text("sessionId", &session)
+	f.raw("update", &update)
+	if replaying && session == s.cfg.Resume && s.replay.take(update) {
+		return
+	}
+	if !s.started {
+		s.waiting = append(s.waiting, held{update: m})
+		return
+	}
+	if s.session != "" && session != s.session || update == nil {
+		e.record(event.Note{Method: m.Method, Raw: m.Params})
+		return
+	}
+	whole, exact := update, f.complete()
+	if !exact {
+		whole = m.Params
+	}
+	e.record(s.convert.update(update, whole, exact)...)
+}
+
+// overflow reports that more is held than may be.
+func (s *stream) overflow() error {
+	if !s.started && s.bytes > s.cfg.Limits.HeldBytes {
+		return errHeldTooMuch
+	}
+	return nil
+}
+
+// request records what the agent asks for. What the hub serves itself is
+// recorded by the one who serves it.
+func (s *stream) request(r *request, e *effect) {
+	switch {
+	case r.question != nil && r.question.form:
+		s.convert.messages.interrupt()
+		s.say(e, elicitation(r))
+	case r.question != nil:
+		s.convert.messages.interrupt()
+		s.say(e, permission(r)...)
+	case !s.cfg.serves(r.method):
+		s.say(e, event.Note{Method: r.method, Raw: r.params})
+	}
+}
+
+// response records what an answer to one of the hub's requests settles.
+func (s *stream) response(c *call, got answer, m message, e *effect) {
+	switch {
+	case c.method == methodInitialize && got.err == nil:
+		s.hello = got.result
+	case c.method == methodPrompt:
+		s.convert.messages.interrupt()
+		s.settled(c.about)
+		s.say(e, turnEnd(c.about, got, m.Error))
+	case beginsSession(c.method) && got.err == nil:
+		s.begin(c.method, got.result, e)
+	case c.method == methodSetMode && got.err == nil:
+		p := event.Mode{ModeID: c.about, Modes: s.convert.modes}
+		if f, err := objectFields(got.result); err == nil {
+			p.Raw = rest(f, got.result)
+		}
+		s.say(e, p)
+	case c.method == methodSetOption && got.err == nil:
+		f, err := objectFields(got.result)
+		if err != nil || f.left["configOptions"] == nil {
+			s.say(e, event.Note{Method: c.method, Raw: got.result})
+			return
+		}
+		s.say(e, config(f, got.result))
+	default:
+		s.say(e, event.Note{Method: c.method, Raw: firstOf(m.Error, m.Result)})
+	}
+}
+
+// begin says that the agent started, then what was held.
+func (s *stream) begin(method string, result json.RawMessage, e *effect) {
+	f, err := objectFields(result)
+	if err != nil {
+		f = &fields{}
+	}
+	p := event.AgentStarted{Agent: s.cfg.Name, PID: s.pid}
+	p.Name, p.Version = agentInfo(s.hello)
+	switch method {
+	case methodResume:
+		p.Resumed, s.session = event.ResumedByResume, s.cfg.Resume
+	case methodLoad:
+		p.Resumed, s.session = event.ResumedByLoad, s.cfg.Resume
+	default:
+		if !f.text("sessionId", &s.session) || s.session == "" {
+			s.say(e, event.Note{Method: method, Raw: result}) // Start fails
+			return
+		}
+		p.ContextLost = s.cfg.ContextLost
+	}
+	p.AgentSessionID = s.session
+	p.Raw = mustJSON(map[string]json.RawMessage{"initialize": firstOf(s.hello, json.RawMessage("null")), "session": result})
+	s.started = true
+	e.record(p)
+	if mode, ok := s.convert.modeState(f, "modes"); ok {
+		e.record(mode)
+	}
+	if options := f.left["configOptions"]; options != nil && !isNull(options) {
+		e.record(event.Config{Options: options})
+	}
+	if method == methodLoad {
+		e.record(s.replay.verdict(s.cfg.Known)...)
+	}
+	s.release(e)
+}
+
+// release records what was held: when the session begins, or never will.
+func (s *stream) release(e *effect) {
+	waiting := s.waiting
+	s.waiting, s.started = nil, true
+	for _, h := range waiting {
+		if h.payloads != nil {
+			e.record(h.payloads...)
+		} else {
+			s.notification(h.update, false, e)
+		}
+	}
+}
+
+func turnEnd(promptID string, got answer, raw json.RawMessage) event.TurnEnd {
+	p := event.TurnEnd{PromptID: promptID}
+	var failed *RequestError
+	if errors.As(got.err, &failed) {
+		p.StopReason, p.Raw = event.StopInterrupted, raw
+		p.Error = &event.Failure{Code: "agent_error", Message: failed.Message}
+		switch failed.Code {
+		case codeAuthRequired:
+			p.Error.Code = "auth_required"
+		case codeCancelled:
+			p.StopReason, p.Error = event.StopCancelled, nil
+		}
+		return p
+	}
+	f, err := objectFields(got.result)
+	if err != nil {
+		f = &fields{lossy: true}
+	}
+	word(f, "stopReason", &p.StopReason)
+	f.raw("usage", &p.Usage)
+	if p.StopReason == "" {
+		p.StopReason = event.StopInterrupted
+		p.Error = &event.Failure{Code: "agent_error", Message: "The agent ended the turn without saying why."}
+		f.lossy = true
+	}
+	p.Raw = rest(f, got.result)
+	return p
+}
+
+func agentInfo(hello json.RawMessage) (name, version string) {
+	var h struct {
+		AgentInfo struct {
+			Name    string `json:"name"`
+			Title   string `json:"title"`
+			Version string `json:"version"`
+		} `json:"agentInfo"`
+	}
+	if json.Unmarshal(hello, &h) != nil {
+		return "", ""
+	}
+	name = h.AgentInfo.Title
+	if name == "" {
+		name = h.AgentInfo.Name
+	}
+	return name, h.AgentInfo.Version
+}
+
+// startFailure puts the agent's refusal to begin in an event.
+func startFailure(err error) event.Error {
+	return event.Error{Code: "agent_start", Message: fmt.Sprintf("The agent did not start: %v.", err)}
+}

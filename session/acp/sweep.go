@@ -1,0 +1,57 @@
+package acp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Sweep ends every process an earlier run of this hub left behind: those that
+// carry its marker with another run id, whatever group or session they moved
+// to. Call it before any agent starts, so that two agents never edit one tree.
+// It returns how many it ended, and an error if some are still there after
+// 10 s or when ctx ends. The lock on the data directory is what makes every
+// other run an earlier one.
+//
+// Only Linux has the means. Elsewhere it returns 0: agents end there when their
+// stdin closes, or not.
+func Sweep(ctx context.Context, hubID, runID string) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	return sweep(ctx, func(marker string) bool { return earlierRun(marker, hubID, runID) })
+}
+
+func earlierRun(marker, hubID, runID string) bool {
+	rest, ok := strings.CutPrefix(marker, hubID+".")
+	if !ok || hubID == "" {
+		return false
+	}
+	run, _, ok := strings.Cut(rest, ".")
+	return ok && run != runID
+}
+
+// sweep kills what matches until a look finds nothing: what is killed may have
+// forked just before.
+func sweep(ctx context.Context, match func(marker string) bool) (ended int, err error) {
+	seen := map[processKey]bool{}
+	for {
+		found := marked(match)
+		for _, p := range found {
+			if !seen[p.key()] {
+				seen[p.key()] = true
+				ended++
+			}
+			p.kill()
+		}
+		reapOrphans()
+		if len(found) == 0 {
+			return ended, nil
+		}
+		select {
+		case <-ctx.Done():
+			return ended, fmt.Errorf("sweep: %d processes are still there: %w", len(found), ctx.Err())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package acp
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// proc is a line of /proc/<pid>/stat, as far as it matters here.
+type proc struct {
+	pid, parent, group, session int
+	zombie                      bool
+	born                        string // start time: with the pid, an identity
+}
+
+type processKey struct {
+	pid  int
+	born string
+}
+
+func (p proc) key() processKey { return processKey{p.pid, p.born} }
+
+// processes lists what runs. Those that end meanwhile are left out.
+func processes() []proc {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	list := make([]proc, 0, len(names))
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		if p, ok := readProc(pid); ok {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+func readProc(pid int) (proc, bool) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return proc{}, false
+	}
+	// The command's name may hold anything, spaces and brackets too.
+	end := bytes.LastIndexByte(stat, ')')
+	if end < 0 {
+		return proc{}, false
+	}
+	f := strings.Fields(string(stat[end+1:]))
+	if len(f) < 20 {
+		return proc{}, false
+	}
+	p := proc{pid: pid, zombie: f[0] == "Z" || f[0] == "X", born: f[19]}
+	p.parent, _ = strconv.Atoi(f[1])
+	p.group, _ = strconv.Atoi(f[2])
+	p.session, _ = strconv.Atoi(f[3])
+	return p, true
+}
+
+// marked lists the live processes whose marker matches.
+func marked(match func(marker string) bool) []proc {
+	var found []proc
+	for _, p := range processes() {
+		if marker, ok := markerOf(p.pid); ok && !p.zombie && p.pid != os.Getpid() && match(marker) {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// markerOf reads the marker a process was started with. It cannot be read of
+// other users' processes, which are none of ours.
+func markerOf(pid int) (string, bool) {
+	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return "", false
+	}
+	for entry := range bytes.SplitSeq(env, []byte{0}) {
+		if value, ok := bytes.CutPrefix(entry, []byte(markerName+"=")); ok {
+			return string(value), true
+		}
+	}
+	return "", false
+}
+
+// kill ends the process, and never another that got its pid since.
+func (p proc) kill() {
+	fd, err := unix.PidfdOpen(p.pid, 0)
+	if errors.Is(err, unix.ENOSYS) {
+		_ = unix.Kill(p.pid, unix.SIGKILL)
+		return
+	}
+	if err != nil {
+		return
+	}
+	defer unix.Close(fd)
+	if now, ok := readProc(p.pid); ok && now.born == p.born {
+		_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+	}
+}
+
+// reapOrphans reaps dead processes this one inherited as a subreaper. Children
+// that somebody here started, and waits for, are left alone: they share this
+// process's session, and lead or share a group that somebody here made. An
+// orphan in another session can only be an agent's.
+func reapOrphans() {
+	self := os.Getpid()
+	session, err := unix.Getsid(0)
+	if err != nil {
+		return
+	}
+	for _, p := range processes() {
+		if p.zombie && p.parent == self && p.session != session {
+			_, _ = unix.Wait4(p.pid, nil, unix.WNOHANG, nil)
+		}
+	}
+}
+
+// reapGroup reaps what died in a group whose leader was reaped before.
+func reapGroup(pgid int) {
+	for {
+		pid, err := unix.Wait4(-pgid, nil, unix.WNOHANG, nil)
+		if pid <= 0 || err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,17 @@
+//go:build unix && !linux
+
+package acp
+
+type proc struct{}
+
+type processKey struct{}
+
+func (proc) key() processKey { return processKey{} }
+
+func (proc) kill() {}
+
+func marked(func(string) bool) []proc { return nil }
+
+func reapOrphans() {}
+
+func reapGroup(int) {}

@@ -1,0 +1,198 @@
+package acp
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// tap stands between the agent's stdout and the SDK. It reads every line, in
+// the order of the wire, and gives it to the session; the SDK is only told that
+// a request or a response came, never what it says. So its notification queue,
+// its line limit, its reordering and its lossy types cannot touch what is
+// recorded. All of it belongs to the reader goroutine but what is marked.
+type tap struct {
+	// set at construction
+	lines   *lineReader
+	sdk     io.WriteCloser // the SDK's input
+	calls   *calls
+	inbound *inbound
+	stream  *stream
+	noise   *noise
+	refuse  func(line []byte) // answers a request the SDK is not told of
+
+	// loading is set by Start while session/load runs: what comes meanwhile is
+	// a replay.
+	loading atomic.Bool
+	// heard is the unix time in nanoseconds of the last line, for the watch.
+	heard atomic.Int64
+}
+
+// message is any JSON-RPC message, its values untouched.
+type message struct {
+	ID     *json.RawMessage `json:"id"`
+	Method string           `json:"method"`
+	Params json.RawMessage  `json:"params"`
+	Result json.RawMessage  `json:"result"`
+	Error  json.RawMessage  `json:"error"`
+}
+
+// effect is what follows from lines: what is recorded, and what is done after
+// that, in order.
+type effect struct {
+	payloads []event.Payload
+	then     []func()
+}
+
+func (e *effect) record(p ...event.Payload) { e.payloads = append(e.payloads, p...) }
+func (e *effect) after(do func())           { e.then = append(e.then, do) }
+
+// run reads until the agent's output ends, and returns why: io.EOF,
+// errLineTooLong, errHeldTooMuch or the sink's error.
+func (t *tap) run(record func(...event.Payload) error) error {
+	for {
+		lines, err := t.lines.batch()
+		var e effect
+		for _, line := range lines {
+			t.line(line, &e)
+		}
+		if err != nil {
+			t.stream.say(&e, t.noise.end()...)
+			t.stream.release(&e)
+		}
+		if recordErr := record(e.payloads...); recordErr != nil {
+			return recordErr
+		}
+		for _, do := range e.then {
+			do()
+		}
+		if err == nil {
+			err = t.stream.overflow()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// line sorts one line.
+func (t *tap) line(line []byte, e *effect) {
+	t.heard.Store(t.noise.clock.Now().UnixNano())
+	if len(bytes.TrimSpace(line)) == 0 {
+		return
+	}
+	var m message
+	switch {
+	case !utf8.Valid(line):
+		t.skip(line, "not valid UTF-8", e)
+	case line[0] != '{' && bytes.TrimSpace(line)[0] != '{':
+		t.skip(line, "not a JSON object", e)
+	case json.Unmarshal(line, &m) != nil:
+		t.skip(line, "not valid JSON", e)
+	case m.ID != nil && m.Method != "":
+		t.request(m, e)
+	case m.Method == "$/cancel_request":
+		t.withdrawn(m, e)
+	case m.Method != "":
+		t.stream.notification(m, t.loading.Load(), e)
+	case m.ID != nil && (m.Result != nil || m.Error != nil):
+		t.response(m, e)
+	default:
+		t.skip(line, "neither request, response nor notification", e)
+	}
+}
+
+func (t *tap) skip(line []byte, why string, e *effect) {
+	t.stream.say(e, t.noise.skipped(line, why)...)
+}
+
+// request keeps the request and tells the SDK its number.
+func (t *tap) request(m message, e *effect) {
+	r, refused := t.inbound.add(*m.ID, m.Method, m.Params)
+	t.stream.request(r, e)
+	if refused != nil {
+		t.stream.say(e, refused.payload)
+		e.after(func() { t.refuse(refused.line(*m.ID)) })
+		return
+	}
+	t.passRequest(e, *m.ID, r)
+}
+
+// withdrawn tells the SDK, which ends the request's handler, and records that
+// the question is off.
+func (t *tap) withdrawn(m message, e *effect) {
+	var p struct {
+		RequestID json.RawMessage `json:"requestId"`
+	}
+	if json.Unmarshal(m.Params, &p) != nil || len(p.RequestID) == 0 {
+		t.stream.notification(m, false, e)
+		return
+	}
+	if q := t.inbound.withdraw(p.RequestID); q != nil {
+		t.stream.say(e, event.PermissionOutcome{
+			PermissionID: q.id, Outcome: event.OutcomeCancelled, By: "agent", Reason: "withdrawn",
+		})
+	} else {
+		t.stream.notification(m, false, e)
+	}
+	line := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":%s}}`+"\n", p.RequestID)
+	e.after(func() { _, _ = t.sdk.Write(line) })
+}
+
+// response settles one of the hub's own requests.
+func (t *tap) response(m message, e *effect) {
+	c := t.calls.take(*m.ID)
+	if c == nil {
+		t.stream.say(e, event.Note{Method: "response", Raw: firstOf(m.Error, m.Result)})
+		return
+	}
+	got := answer{result: m.Result}
+	if m.Error != nil {
+		got = answer{err: requestError(c.method, m.Error)}
+	}
+	if c.method == "session/load" {
+		t.loading.Store(false)
+	}
+	t.stream.response(c, got, m, e)
+	e.after(func() { c.answer <- got })
+	t.passResponse(e, *m.ID)
+}
+
+// passRequest tells the SDK of a request by its number. The write cannot block
+// for long: the SDK's reader only sorts what it gets.
+func (t *tap) passRequest(e *effect, id json.RawMessage, r *request) {
+	stub := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":%s,"params":%d}`+"\n", id, mustJSON(r.method), r.ticket)
+	e.after(func() { _, _ = t.sdk.Write(stub) })
+}
+
+// passResponse tells the SDK that one of its requests was answered.
+func (t *tap) passResponse(e *effect, id json.RawMessage) {
+	stub := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":null}`+"\n", id)
+	e.after(func() { _, _ = t.sdk.Write(stub) })
+}
+
+func requestError(method string, raw json.RawMessage) *RequestError {
+	var e struct {
+		Code    int             `json:"code"`
+		Message string          `json:"message"`
+		Data    json.RawMessage `json:"data"`
+	}
+	if json.Unmarshal(raw, &e) != nil || e.Message == "" {
+		e.Message = "an error of unknown form"
+	}
+	return &RequestError{Method: method, Code: e.Code, Message: e.Message, Data: e.Data}
+}
+
+func firstOf(values ...json.RawMessage) json.RawMessage {
+	for _, v := range values {
+		if v != nil {
+			return v
+		}
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// Prompt hands one prompt to the agent and returns; it never waits for the
+// agent. Its end comes through the sink as an event.TurnEnd with its id, unless
+// the agent exits first. ErrBusy says that a turn is open, ErrGone that the
+// agent is ending.
+func (a *Agent) Prompt(p event.UserPrompt) error {
+	t := &turn{prompt: p.PromptID, began: a.cfg.Clock.Now(), ended: make(chan struct{})}
+	a.mu.Lock()
+	if a.turn != nil {
+		a.mu.Unlock()
+		return fmt.Errorf("prompt %s: %w", p.PromptID, ErrBusy)
+	}
+	a.turn = t
+	account := a.account
+	a.account = ""
+	a.mu.Unlock()
+	if !a.tasks.start(func() { a.sendPrompt(t, p, account) }) {
+		a.settled(p.PromptID)
+		return fmt.Errorf("prompt %s: %w", p.PromptID, ErrGone)
+	}
+	return nil
+}
+
+// sendPrompt reads what is attached, which may take a moment, and sends.
+func (a *Agent) sendPrompt(t *turn, p event.UserPrompt, account string) {
+	blocks, err := a.promptBlocks(p, account)
+	if err == nil {
+		params := map[string]any{"sessionId": a.SessionID(), "prompt": blocks}
+		// The context is the agent's own: ending it early would lose the
+		// reason why the turn stopped.
+		err = a.send(a.ctx, &call{method: methodPrompt, about: t.prompt}, params)
+	}
+	if err != nil {
+		a.settled(t.prompt)
+		if !errors.Is(err, ErrGone) {
+			_ = a.rec.put(event.TurnEnd{ // its failure ends the agent by itself
+				PromptID: t.prompt, StopReason: event.StopInterrupted,
+				Error: &event.Failure{Code: "not_sent", Message: fmt.Sprintf("The prompt could not be given to the agent: %v.", err)},
+			})
+		}
+		return
+	}
+	a.mu.Lock()
+	t.sent = true
+	cancel := t.cancel
+	a.mu.Unlock()
+	if cancel {
+		_ = a.notify(methodCancel) // an agent that is gone has ended the turn
+	}
+}
+
+// settled ends the turn of that prompt.
+func (a *Agent) settled(prompt string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.turn != nil && a.turn.prompt == prompt {
+		close(a.turn.ended)
+		a.turn = nil
+	}
+}
+
+// Cancel asks the agent to end its turn and returns. The turn still ends with
+// an event.TurnEnd. Without an open turn it does nothing.
+func (a *Agent) Cancel() error {
+	a.mu.Lock()
+	if a.turn == nil {
+		a.mu.Unlock()
+		return nil
+	}
+	if !a.turn.sent { // sendPrompt cancels behind the prompt
+		a.turn.cancel = true
+		a.mu.Unlock()
+		return nil
+	}
+	a.mu.Unlock()
+	return a.notify(methodCancel)
+}
+
+func (a *Agent) notify(method string) error {
+	if err := a.conn.SendNotification(a.ctx, method, map[string]any{"sessionId": a.SessionID()}); err != nil {
+		return fmt.Errorf("send %s: %w: %w", method, ErrGone, err)
+	}
+	return nil
+}
+
+// Answer settles a permission request the sink was given, and returns. The
+// first answer counts: ErrNotOpen says that the request was settled, withdrawn
+// or never made.
+func (a *Agent) Answer(o event.PermissionOutcome) error {
+	if !a.inbound.settle(o) {
+		return fmt.Errorf("answer %s: %w", o.PermissionID, ErrNotOpen)
+	}
+	return nil
+}
+
+// SetMode changes the agent's mode and waits for its answer. The new mode was
+// recorded as an event.Mode by then.
+func (a *Agent) SetMode(ctx context.Context, modeID string) error {
+	c := &call{method: methodSetMode, about: modeID}
+	_, err := a.ask(ctx, c, map[string]any{"sessionId": a.SessionID(), "modeId": modeID})
+	return err
+}
+
+// SetConfigOption changes one option, to a string or a boolean, and waits for
+// the agent's answer. The new set was recorded as an event.Config by then.
+func (a *Agent) SetConfigOption(ctx context.Context, id string, value any) error {
+	params := map[string]any{"sessionId": a.SessionID(), "configId": id, "value": value}
+	switch value.(type) {
+	case string:
+	case bool:
+		params["type"] = "boolean"
+	default:
+		return fmt.Errorf("set option %s: %T is neither a string nor a boolean", id, value)
+	}
+	_, err := a.ask(ctx, &call{method: methodSetOption, about: id}, params)
+	return err
+}
+
+// StoredSession is a session the agent keeps.
+type StoredSession struct {
+	ID        string `json:"sessionId"`
+	Workspace string `json:"cwd"`
+	Title     string `json:"title"`
+	UpdatedAt string `json:"updatedAt"`
+}
+
+// ErrNotOffered says that the agent cannot do what was asked.
+var ErrNotOffered = errors.New("the agent does not offer this")
+
+// List returns one page of the sessions the agent keeps for its workspace, and
+// the cursor of the next page, empty at the end.
+func (a *Agent) List(ctx context.Context, cursor string) ([]StoredSession, string, error) {
+	if !a.can(func(o offers) bool { return o.list }) {
+		return nil, "", fmt.Errorf("%s: %w", methodList, ErrNotOffered)
+	}
+	params := map[string]any{"cwd": a.cfg.Workspace}
+	if cursor != "" {
+		params["cursor"] = cursor
+	}
+	result, err := a.request(ctx, methodList, params)
+	if err != nil {
+		return nil, "", err
+	}
+	var page struct {
+		Sessions   []StoredSession `json:"sessions"`
+		NextCursor string          `json:"nextCursor"`
+	}
+	if err := json.Unmarshal(result, &page); err != nil {
+		return nil, "", fmt.Errorf("%s: unreadable answer: %w", methodList, err)
+	}
+	return page.Sessions, page.NextCursor, nil
+}
+
+// CloseSession frees what the agent holds for the session; the agent can go on
+// with it later.
+func (a *Agent) CloseSession(ctx context.Context) error {
+	if !a.can(func(o offers) bool { return o.close }) {
+		return fmt.Errorf("%s: %w", methodClose, ErrNotOffered)
+	}
+	_, err := a.request(ctx, methodClose, map[string]any{"sessionId": a.SessionID()})
+	return err
+}
+
+// DeleteSession makes the agent forget a session it keeps.
+func (a *Agent) DeleteSession(ctx context.Context, id string) error {
+	if !a.can(func(o offers) bool { return o.delete }) {
+		return fmt.Errorf("%s: %w", methodDelete, ErrNotOffered)
+	}
+	_, err := a.request(ctx, methodDelete, map[string]any{"sessionId": id})
+	return err
+}
+
+// Authenticate logs in by one of the agent's methods that need no terminal.
+func (a *Agent) Authenticate(ctx context.Context, methodID string) error {
+	_, err := a.request(ctx, methodAuthenticate, map[string]any{"methodId": methodID})
+	return err
+}
+
+// AuthMethods returns the ways to log in that the agent named.
+func (a *Agent) AuthMethods() []AuthMethod {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.offers.auth
+}
+
+func (a *Agent) can(what func(offers) bool) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return what(a.offers)
+}
