@@ -1,0 +1,109 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// PutBlob keeps data beside the log, on the device before it returns, so that an
+// event may name it. The same bytes are kept once. MediaType is not looked at.
+func (l *Log) PutBlob(ctx context.Context, mediaType string, data []byte) (event.Blob, error) {
+	if l.closed.Load() {
+		return event.Blob{}, ErrClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return event.Blob{}, err
+	}
+	sum := sha256.Sum256(data)
+	b := event.Blob{SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(data)), MediaType: mediaType}
+	if err := l.storeBlob(b, data); err != nil {
+		if isFull(err) {
+			l.health.block(err)
+			l.keeper.poke()
+			return event.Blob{}, fmt.Errorf("%w: write blob: %w", ErrBlocked, err)
+		}
+		return event.Blob{}, fmt.Errorf("write blob: %w", err)
+	}
+	return b, nil
+}
+
+// storeBlob makes the blob's file aside and renames it into place, so a name
+// that exists has all its bytes.
+func (l *Log) storeBlob(b event.Blob, data []byte) error {
+	dir := filepath.Join(l.dir, blobsDir)
+	path := filepath.Join(dir, b.SHA256)
+	if info, err := l.fs.Stat(path); err == nil && info.Size() == b.Bytes {
+		return nil
+	}
+	if err := l.fs.Mkdir(dir); err != nil {
+		return err
+	}
+	if err := l.fs.SyncDir(l.dir); err != nil {
+		return err
+	}
+	// Two callers may put the same bytes at once; each makes its own file.
+	tmp := path + "." + randomHex(4) + tempSuffix
+	f, err := l.fs.Create(tmp)
+	if err != nil {
+		return err
+	}
+	n, err := f.WriteAt(data, 0)
+	if err == nil && n < len(data) {
+		err = errShort
+	}
+	if err == nil {
+		err = f.Datasync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, l.fs.Remove(tmp))
+	}
+	if err := l.fs.Rename(tmp, path); err != nil {
+		return errors.Join(err, l.fs.Remove(tmp))
+	}
+	return l.fs.SyncDir(dir)
+}
+
+// OpenBlob opens a blob by the SHA-256 of its bytes, 64 hex digits. The caller
+// closes it. The reader is also an io.ReaderAt and an io.Seeker.
+func (l *Log) OpenBlob(sha string) (io.ReadSeekCloser, error) {
+	if raw, err := hex.DecodeString(sha); err != nil || len(raw) != sha256.Size || hex.EncodeToString(raw) != sha {
+		return nil, fmt.Errorf("%w: blob %q", ErrNotFound, sha)
+	}
+	f, err := l.fs.Open(filepath.Join(l.dir, blobsDir, sha))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: blob %s", ErrNotFound, sha)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open blob: %w", err)
+	}
+	size, err := sizeOf(f)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open blob: %w", err), f.Close())
+	}
+	return blobReader{io.NewSectionReader(f, 0, size), f}, nil
+}
+
+// blobReader is an open blob.
+type blobReader struct {
+	*io.SectionReader
+	io.Closer
+}
+
+// compact makes one line of a JSON object.
+func compact(data []byte) ([]byte, error) {
+	var buf bytes.Buffer
+	if err := json.Compact(&buf, data); err != nil {
+		return nil, err
+	}
+	return bytes.ToValidUTF8(buf.Bytes(), []byte("\uFFFD")), nil
+}

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package store
+
+import "os"
+
+// datasync is fsync where fdatasync does not exist (macOS: F_FULLFSYNC).
+func datasync(f *os.File) error { return f.Sync() }

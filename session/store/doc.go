@@ -1,0 +1,3 @@
+// Package store keeps sessions as plain files that survive whatever stops the
+// machine.
+package store

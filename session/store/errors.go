@@ -1,0 +1,60 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+)
+
+// What callers branch on. Errors are wrapped around these with words for a
+// person.
+var (
+	// ErrNotFound says there is no such session or blob.
+	ErrNotFound = errors.New("not found")
+	// ErrInvalidID says an id is not of the form ids have.
+	ErrInvalidID = errors.New("invalid session id")
+	// ErrInvalid says an argument is wrong; trying again cannot help.
+	ErrInvalid = errors.New("invalid")
+	// ErrBlocked says the device is full. Nothing was written; the same call
+	// may be made again later.
+	ErrBlocked = errors.New("no space left to write the log")
+	// ErrFrozen says the device failed to store what was written. The log takes
+	// nothing more until it is reopened; what was not acknowledged is kept.
+	ErrFrozen = errors.New("log is frozen after a device error")
+	// ErrClosed says the log or the store was closed.
+	ErrClosed = errors.New("log is closed")
+	// ErrReadOnly says another process writes this session.
+	ErrReadOnly = errors.New("session is written by another process")
+	// ErrOutOfOrder says an event offered to Record is not the next one.
+	ErrOutOfOrder = errors.New("event is not the next one")
+	// ErrRemoved says the events asked for were removed by retention.
+	ErrRemoved = errors.New("events were removed")
+	// ErrFormat says the data was written by a newer program.
+	ErrFormat = errors.New("data is of a newer format")
+)
+
+// LockedError says that another hub has the data directory.
+type LockedError struct {
+	// Dir is the data directory.
+	Dir string
+	// Holder is what the other hub wrote about itself. It is for people only.
+	Holder string
+}
+
+// Error implements error.
+func (e *LockedError) Error() string {
+	holder := e.Holder
+	if holder == "" {
+		holder = "another hub"
+	}
+	return fmt.Sprintf("data directory %s is in use by %s", e.Dir, holder)
+}
+
+// isFull reports whether an error says the device has no room: it may get some.
+func isFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, errShort)
+}
+
+// errShort reports a write that stopped early without saying why, as a device
+// that is about to be full does.
+var errShort = errors.New("short write")

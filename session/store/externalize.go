@@ -1,0 +1,209 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+const (
+	// maxValue is the largest value a line holds; a larger one becomes a blob.
+	maxValue = 256 << 10
+	// headBytes is how much of such a value stays in the line as text.
+	headBytes = 4 << 10
+	// maxData leaves room for the envelope in a line of maxLine bytes.
+	maxData = maxLine - 1<<10
+	// maxDepth is how deep a payload is looked into.
+	maxDepth = 200
+)
+
+// externalize moves the large values of a payload into blobs: every string over
+// 256 KiB, wherever it is, and then the largest members until the line fits.
+func (l *Log) externalize(ctx context.Context, data []byte) ([]byte, error) {
+	w := mover{ctx: ctx, log: l}
+	out, err := w.value(data, 0)
+	if err != nil {
+		return nil, fmt.Errorf("move large values to blobs: %w", err)
+	}
+	if len(out) > maxData {
+		if out, err = w.members(out); err != nil {
+			return nil, fmt.Errorf("move large values to blobs: %w", err)
+		}
+	}
+	return out, nil
+}
+
+// mover replaces large values of one payload.
+type mover struct {
+	ctx context.Context
+	log *Log
+}
+
+// member is one name and value of a JSON object, both as they are written.
+type member struct {
+	name, value []byte
+}
+
+// value returns v with its large strings replaced. What is small is not even
+// looked at.
+func (w *mover) value(v []byte, depth int) ([]byte, error) {
+	if len(v) <= maxValue || depth > maxDepth {
+		return v, nil
+	}
+	switch v[0] {
+	case '"':
+		return w.text(v, "")
+	case '{':
+		return w.object(v, depth)
+	case '[':
+		return w.array(v, depth)
+	}
+	return v, nil
+}
+
+func (w *mover) object(v []byte, depth int) ([]byte, error) {
+	members, err := splitObject(v)
+	if err != nil {
+		return nil, err
+	}
+	// A block of binary content names its type beside its base64 data.
+	media := ""
+	for _, m := range members {
+		if s := string(m.name); s == `"mimeType"` || s == `"media_type"` {
+			_ = json.Unmarshal(m.value, &media) // not a string: then it is no media type
+		}
+	}
+	for i, m := range members {
+		if len(m.value) > maxValue && m.value[0] == '"' && string(m.name) == `"data"` {
+			members[i].value, err = w.text(m.value, media)
+		} else {
+			members[i].value, err = w.value(m.value, depth+1)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return joinObject(members), nil
+}
+
+func (w *mover) array(v []byte, depth int) ([]byte, error) {
+	var items []json.RawMessage
+	if err := json.Unmarshal(v, &items); err != nil {
+		return nil, err
+	}
+	out := []byte{'['}
+	for i, item := range items {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		moved, err := w.value(item, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, moved...)
+	}
+	return append(out, ']'), nil
+}
+
+// text moves one string. With a media type beside it, base64 is kept as the
+// bytes it stands for.
+func (w *mover) text(v []byte, media string) ([]byte, error) {
+	var s string
+	if err := json.Unmarshal(v, &s); err != nil {
+		return nil, err
+	}
+	if media != "" {
+		if raw, err := base64.StdEncoding.Strict().DecodeString(s); err == nil && base64.StdEncoding.EncodeToString(raw) == s {
+			return w.put(media, raw, s)
+		}
+	}
+	return w.put("text/plain; charset=utf-8", []byte(s), s)
+}
+
+// put stores a value and returns the reference that takes its place.
+func (w *mover) put(media string, data []byte, text string) ([]byte, error) {
+	blob, err := w.log.PutBlob(w.ctx, media, data)
+	if err != nil {
+		return nil, err
+	}
+	head := text[:min(len(text), headBytes)]
+	for len(head) > 0 && !utf8.ValidString(head) {
+		head = head[:len(head)-1] // not in the middle of a character
+	}
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(event.BlobRef{Blob: blob, Head: head}); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte{'\n'}), nil
+}
+
+// members replaces the payload's largest members, one by one, until it fits.
+func (w *mover) members(v []byte) ([]byte, error) {
+	members, err := splitObject(v)
+	if err != nil {
+		return nil, err
+	}
+	order := make([]int, len(members))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(len(members[b].value), len(members[a].value)) })
+	size := len(v)
+	for _, i := range order {
+		if size <= maxData {
+			break
+		}
+		m := &members[i]
+		size -= len(m.value)
+		if m.value, err = w.put("application/json", m.value, string(m.value)); err != nil {
+			return nil, err
+		}
+		size += len(m.value)
+	}
+	if size > maxLine {
+		// Thousands of members, each of them small: the names alone are too much.
+		return nil, fmt.Errorf("%w: a payload of %d bytes has no large value", ErrInvalid, size)
+	}
+	return joinObject(members), nil
+}
+
+// splitObject splits an object into its members, in order, duplicates too.
+func splitObject(v []byte) ([]member, error) {
+	dec := json.NewDecoder(bytes.NewReader(v))
+	if _, err := dec.Token(); err != nil {
+		return nil, err
+	}
+	var members []member
+	for dec.More() {
+		var m member
+		for _, part := range []*[]byte{&m.name, &m.value} {
+			var raw json.RawMessage
+			if err := dec.Decode(&raw); err != nil {
+				return nil, err
+			}
+			*part = raw
+		}
+		members = append(members, m)
+	}
+	return members, nil
+}
+
+func joinObject(members []member) []byte {
+	out := []byte{'{'}
+	for i, m := range members {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, m.name...), ':'), m.value...)
+	}
+	return append(out, '}')
+}

@@ -1,0 +1,162 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// FS is the file system a store works on. Every call that can fail on a real
+// device goes through it, so a test can fail any one of them. Implementations
+// are safe for concurrent use.
+type FS interface {
+	// Open opens a file for reading.
+	Open(name string) (File, error)
+	// OpenRW opens an existing file for reading and writing.
+	OpenRW(name string) (File, error)
+	// Create makes a new file, 0600 whatever the umask; it must not exist.
+	Create(name string) (File, error)
+	// Mkdir makes a directory, 0700 whatever the umask; one that exists is fine.
+	Mkdir(name string) error
+	ReadFile(name string) ([]byte, error)
+	ReadDir(name string) ([]fs.DirEntry, error)
+	Stat(name string) (fs.FileInfo, error)
+	Rename(from, to string) error
+	Remove(name string) error
+	RemoveAll(name string) error
+	// SyncDir makes the names in a directory durable.
+	SyncDir(name string) error
+}
+
+// File is an open file of an FS. Reads and writes name their offset, so one
+// File serves many goroutines.
+type File interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+	// Truncate changes the size.
+	Truncate(size int64) error
+	// Datasync makes the contents, and the size, durable. After it failed once
+	// its later answers for the same file mean nothing.
+	Datasync() error
+	// Stat describes the file; os.SameFile compares it with what a name means.
+	Stat() (fs.FileInfo, error)
+	// TryLock takes the exclusive advisory lock on the file, or reports false
+	// if another open file holds it. The lock ends with Close.
+	TryLock() (bool, error)
+}
+
+// osFS is the real file system.
+type osFS struct{}
+
+func (osFS) Open(name string) (File, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return osFile{f}, nil
+}
+
+func (osFS) OpenRW(name string) (File, error) {
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	return osFile{f}, nil
+}
+
+func (osFS) Create(name string) (File, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Chmod(0o600); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return osFile{f}, nil
+}
+
+func (osFS) Mkdir(name string) error {
+	err := os.Mkdir(name, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return os.Chmod(name, 0o700)
+}
+
+func (osFS) ReadFile(name string) ([]byte, error)       { return os.ReadFile(name) }
+func (osFS) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) }
+func (osFS) Stat(name string) (fs.FileInfo, error)      { return os.Lstat(name) }
+func (osFS) Rename(from, to string) error               { return os.Rename(from, to) }
+func (osFS) Remove(name string) error                   { return os.Remove(name) }
+func (osFS) RemoveAll(name string) error                { return os.RemoveAll(name) }
+
+func (osFS) SyncDir(name string) error {
+	d, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// osFile is a File of the operating system.
+type osFile struct{ *os.File }
+
+func (f osFile) Datasync() error { return datasync(f.File) }
+
+func (f osFile) TryLock() (bool, error) {
+	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// sizeOf is a file's present size.
+func sizeOf(f File) (int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// writeWhole replaces a small file so that a crash at any moment leaves the old
+// bytes or the new ones: a temporary file, synced, renamed, the directory
+// synced. Only one writer of path may run at a time.
+func writeWhole(fsys FS, path string, data []byte) error {
+	tmp := path + tempSuffix
+	f, err := fsys.Create(tmp)
+	if errors.Is(err, fs.ErrExist) {
+		// A crash left it. It was never renamed, so nobody relies on it.
+		if err := fsys.Remove(tmp); err != nil {
+			return fmt.Errorf("remove stale %s: %w", filepath.Base(tmp), err)
+		}
+		f, err = fsys.Create(tmp)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(data, 0)
+	if err == nil {
+		err = f.Datasync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, fsys.Remove(tmp))
+	}
+	if err := fsys.Rename(tmp, path); err != nil {
+		return errors.Join(err, fsys.Remove(tmp))
+	}
+	return fsys.SyncDir(filepath.Dir(path))
+}
+
+// tempSuffix ends the name of a file that is not in place yet.
+const tempSuffix = ".tmp"

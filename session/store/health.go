@@ -1,0 +1,130 @@
+package store
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+)
+
+// HealthState is how a log is.
+type HealthState string
+
+const (
+	// HealthOK says that the log can be read and written.
+	HealthOK HealthState = "ok"
+	// HealthBlocked says that the device is full; the log heals by itself.
+	HealthBlocked HealthState = "blocked"
+	// HealthFrozen says that the device failed; the log takes nothing more
+	// until it is reopened.
+	HealthFrozen HealthState = "frozen"
+)
+
+// Health says whether a log can be written, and what of it is damaged.
+type Health struct {
+	State HealthState `json:"state"`
+	// Reason is why, in words for a person; empty while the state is ok.
+	Reason string `json:"reason,omitempty"`
+	Damage
+}
+
+// health keeps a log's Health.
+type health struct {
+	frozen  atomic.Bool // read on every append
+	blocked atomic.Bool // read on every append
+
+	mu     sync.Mutex
+	state  HealthState
+	reason string
+	err    error // why the log is frozen
+	damage Damage
+	bell   bell
+}
+
+func (h *health) get() Health {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	state := h.state
+	if state == "" {
+		state = HealthOK
+	}
+	return Health{State: state, Reason: h.reason, Damage: h.damage}
+}
+
+// refusal is the error for whoever wants to write to a frozen log.
+func (h *health) refusal() error {
+	if !h.frozen.Load() {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.err
+}
+
+// block notes that the device is full.
+func (h *health) block(err error) {
+	h.change(func() bool {
+		if h.state == HealthFrozen || h.state == HealthBlocked {
+			return false
+		}
+		h.state, h.reason = HealthBlocked, err.Error()
+		h.blocked.Store(true)
+		return true
+	})
+}
+
+// unblock notes that there is room again.
+func (h *health) unblock() {
+	if !h.blocked.Load() {
+		return
+	}
+	h.change(func() bool {
+		if h.state != HealthBlocked {
+			return false
+		}
+		h.state, h.reason = HealthOK, ""
+		h.blocked.Store(false)
+		return true
+	})
+}
+
+// freeze notes that the device failed.
+func (h *health) freeze(err error) {
+	h.change(func() bool {
+		if h.state == HealthFrozen {
+			return false
+		}
+		h.state, h.reason, h.err = HealthFrozen, err.Error(), fmt.Errorf("%w: %w", ErrFrozen, err)
+		h.frozen.Store(true)
+		return true
+	})
+}
+
+// sawHoles notes holes a reader met. Readers meet the same hole many times, so
+// it only says that there are some.
+func (h *health) sawHoles(n int) {
+	h.change(func() bool {
+		if h.damage.Holes > 0 {
+			return false
+		}
+		h.damage.Holes = int64(n)
+		return true
+	})
+}
+
+// setDamage takes what recovery found.
+func (h *health) setDamage(d Damage) {
+	h.change(func() bool {
+		h.damage = d
+		return d != Damage{}
+	})
+}
+
+// change runs f under the lock and rings the bell if it says so.
+func (h *health) change(f func() bool) {
+	h.mu.Lock()
+	changed := f()
+	h.mu.Unlock()
+	if changed {
+		h.bell.ring()
+	}
+}

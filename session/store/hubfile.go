@@ -1,0 +1,86 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+const (
+	hubName = "hub.json"
+	// dirFormat is the version of the data directory this program writes.
+	dirFormat = 1
+)
+
+// hubFile is hub.json: what one run tells the next.
+type hubFile struct {
+	Format int    `json:"format"`
+	HubID  string `json:"hub_id"`
+	// LastRun is the newest run, the present one while it lasts.
+	LastRun hubRun `json:"last_run"`
+}
+
+// hubRun is one run of a hub.
+type hubRun struct {
+	RunID     string    `json:"run_id"`
+	BootID    string    `json:"boot_id"`
+	StartedAt time.Time `json:"started_at"`
+	// Clean says that the run closed every log.
+	Clean bool `json:"clean"`
+}
+
+// beginRun reads hub.json, enters a new run and returns it with the run before.
+// A hub.json that cannot be read is replaced: the logs do not depend on it.
+func beginRun(fsys FS, dir, boot string, at time.Time) (now hubFile, before hubRun, err error) {
+	path := filepath.Join(dir, hubName)
+	data, err := fsys.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		before.Clean = true // the first run
+	case err != nil:
+		return hubFile{}, hubRun{}, fmt.Errorf("read %s: %w", hubName, err)
+	default:
+		if json.Unmarshal(data, &now) != nil || now.HubID == "" {
+			now = hubFile{}
+		}
+		before = now.LastRun
+	}
+	if now.Format > dirFormat {
+		return hubFile{}, hubRun{}, fmt.Errorf("%w: %s has format %d, this program knows %d", ErrFormat, hubName, now.Format, dirFormat)
+	}
+	if now.HubID == "" {
+		now.HubID = randomHex(8)
+	}
+	now.Format = dirFormat
+	now.LastRun = hubRun{RunID: nextRun(before.RunID, at), BootID: boot, StartedAt: at.UTC()}
+	if err := now.write(fsys, dir); err != nil {
+		return hubFile{}, hubRun{}, err
+	}
+	return now, before, nil
+}
+
+func (h hubFile) write(fsys FS, dir string) error {
+	data, err := json.MarshalIndent(h, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", hubName, err)
+	}
+	if err := writeWhole(fsys, filepath.Join(dir, hubName), append(data, '\n')); err != nil {
+		return fmt.Errorf("write %s: %w", hubName, err)
+	}
+	return nil
+}
+
+// nextRun makes the id of a run: microseconds of its start, and above the run
+// before even if the clock went back. All ids have one width, so they ascend as
+// text too.
+func nextRun(before string, at time.Time) string {
+	n := at.UnixMicro()
+	if last, err := strconv.ParseInt(before, 16, 64); err == nil && last >= n {
+		n = last + 1
+	}
+	return fmt.Sprintf("%016x", n)
+}

@@ -1,0 +1,158 @@
+package store
+
+import (
+	"errors"
+	"io"
+	"sort"
+	"sync"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// indexStep is how far apart the entries of an index are, in bytes of the file.
+const indexStep = 64 << 10
+
+// index finds the place of a seq in one segment. It is sparse and filled as it
+// is needed: by appends, by a scan, and by the searches that had to do without.
+// It is safe for concurrent use.
+type index struct {
+	mu      sync.Mutex
+	entries []entry // ascending in both fields
+	// irregular says that seqs do not ascend with offsets everywhere, so that
+	// only a scan from an entry finds a place. Such an index is complete.
+	irregular bool
+	// complete says that a scan has seen the whole segment.
+	complete bool
+}
+
+// entry is the start of the line of seq, which is the first with this seq.
+type entry struct {
+	seq    event.Seq
+	offset int64
+}
+
+// add remembers an entry if it lies well apart from its neighbours.
+func (x *index) add(e entry) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	n := len(x.entries)
+	i := n
+	if n > 0 && x.entries[n-1].offset >= e.offset {
+		i = sort.Search(n, func(i int) bool { return x.entries[i].offset >= e.offset })
+	}
+	if i > 0 && e.offset-x.entries[i-1].offset < indexStep || i < n && x.entries[i].offset-e.offset < indexStep {
+		return
+	}
+	if i > 0 && x.entries[i-1].seq >= e.seq || i < n && x.entries[i].seq <= e.seq {
+		return // never believe what contradicts what is known
+	}
+	x.entries = append(x.entries, entry{})
+	copy(x.entries[i+1:], x.entries[i:])
+	x.entries[i] = e
+}
+
+// replace takes the result of a whole scan.
+func (x *index) replace(entries []entry, irregular bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.entries, x.irregular, x.complete = entries, irregular, true
+}
+
+func (x *index) isComplete() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.complete
+}
+
+// drop forgets what can be found again.
+func (x *index) drop() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.irregular {
+		x.entries, x.complete = nil, false
+	}
+}
+
+// around returns the last entry at or before seq (the zero entry if none is
+// known) and the offset of the first one behind it (or end).
+func (x *index) around(seq event.Seq, end int64) (low entry, high int64, irregular bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	i := sort.Search(len(x.entries), func(i int) bool { return x.entries[i].seq > seq })
+	if i > 0 {
+		low = x.entries[i-1]
+	}
+	high = end
+	if i < len(x.entries) && !x.irregular {
+		high = min(high, x.entries[i].offset)
+	}
+	return low, high, x.irregular
+}
+
+// find returns a line start from which a short scan forward meets the line of
+// seq: a known entry, or the result of a binary search on the leading seqs of
+// file, whose size is end. The zero entry is the start of the file.
+func (x *index) find(file io.ReaderAt, seq event.Seq, end int64) (entry, error) {
+	low, high, irregular := x.around(seq, end)
+	if irregular {
+		return low, nil
+	}
+	searched := false
+	for high-low.offset > indexStep {
+		middle := low.offset + (high-low.offset)/2
+		e, found, err := firstVerified(file, middle, high)
+		if err != nil {
+			return entry{}, err
+		}
+		if !found || e.seq > seq {
+			high = middle
+			continue
+		}
+		low, searched = e, true
+	}
+	if searched {
+		x.add(low)
+	}
+	return low, nil
+}
+
+// firstVerified returns the first line with a right checksum (or a readable one
+// without) that starts behind from and before end.
+func firstVerified(file io.ReaderAt, from, end int64) (entry, bool, error) {
+	r := newProbe(file, from, end)
+	defer r.close()
+	// The first piece is the rest of a line, unless from is a line start; then
+	// that line is found by a later probe.
+	if _, err := r.next(); err != nil {
+		return entry{}, false, notEOF(err)
+	}
+	for {
+		l, err := r.next()
+		if err != nil {
+			return entry{}, false, notEOF(err)
+		}
+		if !l.terminated || l.overlong {
+			continue
+		}
+		if p := parseLine(l.text); p.quality == verified || p.loose {
+			return entry{seq: p.seq, offset: l.offset}, true, nil
+		}
+	}
+}
+
+func notEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// probeSize is how much a search reads at each step: a few lines.
+const probeSize = 4 << 10
+
+var probes = sync.Pool{New: func() any { b := make([]byte, probeSize); return &b }}
+
+// newProbe is a lineReader for a short look.
+func newProbe(file io.ReaderAt, from, end int64) *lineReader {
+	return &lineReader{file: file, end: end, base: from, window: probes.Get().(*[]byte)}
+}

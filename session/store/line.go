@@ -1,0 +1,353 @@
+package store
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// A line is a body, the checksum of the body, and a newline:
+//
+//	{"seq":5,…,"data":{…}   ,"crc":"9f3a11c0"}   \n
+//
+// The body and a closing brace are the event as it goes over the wire.
+const (
+	crcKey    = `,"crc":"`
+	crcSuffix = len(crcKey) + 8 + len(`"}`) // fixed width: cut off without parsing
+	seqKey    = `{"seq":`
+
+	// maxSeq keeps a seq exact in JavaScript.
+	maxSeq = event.Seq(1)<<53 - 1
+)
+
+// maxLine is the most bytes a line may have when it is written. Reading has no
+// such limit.
+const maxLine = 1 << 20
+
+// castagnoli is the CRC-32C table; processors compute it in hardware.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// encoder builds lines. One goroutine uses it.
+type encoder struct {
+	second int64  // the Unix second that prefix shows
+	prefix []byte // "2026-02-21T14:03:07."
+}
+
+// errTime reports a time that RFC 3339 cannot write.
+var errTime = errors.New("time is outside the years 1 to 9999")
+
+// appendBody appends a line's body: everything before the checksum.
+func (e *encoder) appendBody(dst []byte, seq event.Seq, d *event.Draft, at time.Time) ([]byte, error) {
+	dst = append(dst, seqKey...)
+	dst = strconv.AppendInt(dst, int64(seq), 10)
+	dst = append(dst, `,"time":"`...)
+	dst, err := e.appendTime(dst, at)
+	if err != nil {
+		return dst, err
+	}
+	dst = append(dst, `","type":`...)
+	dst = appendType(dst, d.Type)
+	if d.Turn != 0 {
+		dst = append(dst, `,"turn":`...)
+		dst = strconv.AppendInt(dst, int64(d.Turn), 10)
+	}
+	dst = append(dst, `,"data":`...)
+	return append(dst, d.Data...), nil
+}
+
+// appendTime writes event.TimeLayout. Formatting the date costs as much as all
+// the rest of the line together, so it is kept for the events of one second.
+func (e *encoder) appendTime(dst []byte, at time.Time) ([]byte, error) {
+	second := at.Unix()
+	if e.prefix == nil || second != e.second {
+		utc := at.UTC()
+		if y := utc.Year(); y < 1 || y > 9999 {
+			return dst, errTime
+		}
+		e.prefix = utc.AppendFormat(e.prefix[:0], "2006-01-02T15:04:05.")
+		e.second = second
+	}
+	dst = append(dst, e.prefix...)
+	micros := at.Nanosecond() / 1000
+	return append(dst,
+		byte('0'+micros/100000), byte('0'+micros/10000%10), byte('0'+micros/1000%10),
+		byte('0'+micros/100%10), byte('0'+micros/10%10), byte('0'+micros%10), 'Z'), nil
+}
+
+// appendType quotes a type. The known ones need no escaping; one from an
+// importer may.
+func appendType(dst []byte, t event.Type) []byte {
+	for i := 0; i < len(t); i++ {
+		if c := t[i]; c != '_' && (c < 'a' || c > 'z') {
+			quoted, _ := json.Marshal(string(t)) // a string always encodes
+			return append(dst, quoted...)
+		}
+	}
+	dst = append(dst, '"')
+	dst = append(dst, t...)
+	return append(dst, '"')
+}
+
+// appendCRC ends the line whose body is dst[start:], and returns the checksum.
+func appendCRC(dst []byte, start int) ([]byte, uint32) {
+	sum := crc32.Checksum(dst[start:], castagnoli)
+	dst = append(dst, crcKey...)
+	dst = appendHex(dst, sum)
+	return append(dst, "\"}\n"...), sum
+}
+
+func appendHex(dst []byte, sum uint32) []byte {
+	var b [4]byte
+	binary.BigEndian.PutUint32(b[:], sum)
+	return hex.AppendEncode(dst, b[:])
+}
+
+// encodeLine builds one whole line, for the few places that are not the hot
+// path.
+func encodeLine(dst []byte, seq event.Seq, d event.Draft) ([]byte, uint32, error) {
+	var e encoder
+	start := len(dst)
+	dst, err := e.appendBody(dst, seq, &d, d.Time)
+	if err != nil {
+		return dst[:start], 0, err
+	}
+	dst, sum := appendCRC(dst, start)
+	return dst, sum, nil
+}
+
+// checkDraft refuses what would break the framing or the wire. The rest of a
+// draft's promise (compact, valid JSON) is its maker's.
+func checkDraft(d *event.Draft) error {
+	n := len(d.Data)
+	if n < 2 || d.Data[0] != '{' || d.Data[n-1] != '}' {
+		return fmt.Errorf("%w: data of %q is not a JSON object", ErrInvalid, d.Type)
+	}
+	if bytes.IndexByte(d.Data, '\n') >= 0 {
+		return fmt.Errorf("%w: data of %q holds a line break", ErrInvalid, d.Type)
+	}
+	if d.Type == "" || d.Turn < 0 {
+		return fmt.Errorf("%w: type %q, turn %d", ErrInvalid, d.Type, d.Turn)
+	}
+	return nil
+}
+
+// quality says how far a line on disk can be trusted.
+type quality uint8
+
+const (
+	bad        quality = iota // not a line of a log
+	verified                  // its checksum is right
+	unverified                // reads as an event, but its checksum is absent or wrong
+)
+
+// parsed is what one line holds.
+type parsed struct {
+	quality quality
+	seq     event.Seq
+	// body is the event's object without its closing brace. It may point into
+	// the line that was parsed.
+	body []byte
+	// sum is the checksum of body.
+	sum uint32
+	// loose is set for an unverified line that has no checksum at all, as
+	// editing by hand or importing leaves it. Its seq needs not be the next.
+	loose bool
+}
+
+// parseLine reads a line without its newline. A line this program wrote costs
+// one checksum and no JSON decoding.
+func parseLine(line []byte) parsed {
+	if p, ok := parseVerified(line); ok {
+		return p
+	}
+	return parseDoubtful(line)
+}
+
+// parseVerified reads a line whose checksum is right and whose seq comes first.
+func parseVerified(line []byte) (parsed, bool) {
+	body, sum, ok := cutCRC(line)
+	if !ok || crc32.Checksum(body, castagnoli) != sum {
+		return parsed{}, false
+	}
+	seq, ok := leadingSeq(body)
+	if !ok {
+		return parsed{}, false
+	}
+	return parsed{quality: verified, seq: seq, body: body, sum: sum}, true
+}
+
+// cutCRC splits a line into its body and the checksum it claims.
+func cutCRC(line []byte) (body []byte, sum uint32, ok bool) {
+	at := len(line) - crcSuffix
+	if at <= 0 {
+		return nil, 0, false
+	}
+	suffix := line[at:]
+	if string(suffix[:len(crcKey)]) != crcKey || suffix[crcSuffix-2] != '"' || suffix[crcSuffix-1] != '}' {
+		return nil, 0, false
+	}
+	for _, c := range suffix[len(crcKey) : len(crcKey)+8] {
+		switch {
+		case c >= '0' && c <= '9':
+			sum = sum<<4 | uint32(c-'0')
+		case c >= 'a' && c <= 'f':
+			sum = sum<<4 | uint32(c-'a'+10)
+		default:
+			return nil, 0, false
+		}
+	}
+	return line[:at], sum, true
+}
+
+// leadingSeq reads the seq that begins a line.
+func leadingSeq(line []byte) (event.Seq, bool) {
+	if len(line) < len(seqKey)+2 || string(line[:len(seqKey)]) != seqKey {
+		return 0, false
+	}
+	var seq event.Seq
+	for i, c := range line[len(seqKey):] {
+		if c >= '0' && c <= '9' {
+			seq = seq*10 + event.Seq(c-'0')
+			if seq > maxSeq {
+				return 0, false
+			}
+			continue
+		}
+		return seq, i > 0 && seq > 0 && c == ','
+	}
+	return 0, false
+}
+
+// maxGlued bounds how many places of a damaged line are tried as the start of a
+// whole one.
+const maxGlued = 64
+
+// parseDoubtful reads a line that is not exactly as written: edited, with CRLF,
+// damaged, or glued to the remains of another.
+func parseDoubtful(line []byte) parsed {
+	trimmed := bytes.TrimRight(line, "\r \t")
+	if p, ok := parseVerified(trimmed); ok {
+		return p
+	}
+	if p := parseLoose(trimmed); p.quality != bad {
+		return p
+	}
+	// A lost page or a torn write can leave garbage right before a whole line.
+	rest := trimmed
+	for range maxGlued {
+		if len(rest) == 0 {
+			break
+		}
+		at := bytes.Index(rest[1:], []byte(seqKey))
+		if at < 0 {
+			break
+		}
+		rest = rest[1+at:]
+		if p, ok := parseVerified(rest); ok {
+			return p
+		}
+	}
+	return parsed{}
+}
+
+// parseLoose reads a line as JSON, for what it says rather than how it is
+// written.
+func parseLoose(line []byte) parsed {
+	if len(line) == 0 || line[0] != '{' {
+		return parsed{}
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, line); err != nil {
+		return parsed{}
+	}
+	text := compact.Bytes()
+	if p, ok := parseVerified(text); ok {
+		return p // only its white space was touched
+	}
+	if !utf8.Valid(text) {
+		// A flipped bit: a browser would close the socket over it.
+		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
+	}
+	var fields struct {
+		event.Event
+		CRC json.RawMessage `json:"crc"`
+	}
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return parsed{}
+	}
+	e := fields.Event
+	if e.Seq <= 0 || e.Seq > maxSeq || e.Type == "" || e.Turn < 0 || e.FirstSeq != 0 || len(e.Data) == 0 || e.Data[0] != '{' {
+		return parsed{}
+	}
+	var enc encoder
+	d := event.Draft{Type: e.Type, Turn: e.Turn, Data: e.Data}
+	body, err := enc.appendBody(nil, e.Seq, &d, e.Time)
+	if err != nil {
+		return parsed{}
+	}
+	return parsed{
+		quality: unverified,
+		seq:     e.Seq,
+		body:    append(body, `,"unverified":true`...),
+		sum:     crc32.Checksum(line, castagnoli),
+		loose:   fields.CRC == nil,
+	}
+}
+
+// bodyType returns the type in a body of canonical form, without decoding. It
+// is empty for a body that is not.
+func bodyType(body []byte) event.Type {
+	_, rest, ok := bytes.Cut(body[:min(len(body), 160)], []byte(`","type":"`))
+	if !ok {
+		return ""
+	}
+	name, _, ok := bytes.Cut(rest, []byte{'"'})
+	if !ok {
+		return ""
+	}
+	return event.Type(name)
+}
+
+// bodyTime returns the text of the time in a body of canonical form.
+func bodyTime(body []byte) (string, bool) {
+	_, rest, ok := bytes.Cut(body[:min(len(body), 64)], []byte(`,"time":"`))
+	if !ok || len(rest) < len(event.TimeLayout) {
+		return "", false
+	}
+	return string(rest[:len(event.TimeLayout)]), true
+}
+
+// bodyEvent decodes a body.
+func bodyEvent(body []byte) (event.Event, error) {
+	object := append(append(make([]byte, 0, len(body)+1), body...), '}')
+	var e event.Event
+	err := json.Unmarshal(object, &e)
+	return e, err
+}
+
+// placeholder is the body shown for an event that cannot be read. It carries
+// the time of the event before it, so every reader sees the same.
+func placeholder(dst []byte, seq event.Seq, at string, reason string) []byte {
+	if at == "" {
+		at = "0001-01-01T00:00:00.000000Z"
+	}
+	dst = append(dst, seqKey...)
+	dst = strconv.AppendInt(dst, int64(seq), 10)
+	dst = append(dst, `,"time":"`...)
+	dst = append(dst, at...)
+	dst = append(dst, `","type":"corrupt","data":{"reason":"`...)
+	dst = append(dst, reason...)
+	return append(dst, `"}`...)
+}
+
+// reasonUnreadable is why a placeholder stands where an event was.
+const reasonUnreadable = "this event cannot be read from the log"

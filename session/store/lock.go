@@ -1,0 +1,73 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const lockName = "LOCK"
+
+// lockDir takes the lock of a data directory. The lock belongs to the open
+// file, so it ends with the process however that ends; what the file says is
+// for people only and never decides anything.
+func lockDir(fsys FS, dir string, at time.Time) (File, error) {
+	path := filepath.Join(dir, lockName)
+	f, err := fsys.Create(path)
+	if errors.Is(err, fs.ErrExist) {
+		f, err = fsys.OpenRW(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open lock: %w", err)
+	}
+	ok, err := f.TryLock()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
+	}
+	if !ok {
+		holder := readHolder(f)
+		return nil, errors.Join(&LockedError{Dir: dir, Holder: holder}, f.Close())
+	}
+	if err := writeHolder(f, at); err != nil {
+		return nil, errors.Join(fmt.Errorf("write lock: %w", err), f.Close())
+	}
+	return f, nil
+}
+
+// writeHolder says who has the lock.
+func writeHolder(f File, at time.Time) error {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown host"
+	}
+	text := fmt.Sprintf("process %d on %s since %s\n", os.Getpid(), host, at.UTC().Format(time.RFC3339))
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	_, err = f.WriteAt([]byte(text), 0)
+	return err
+}
+
+func readHolder(f File) string {
+	text := make([]byte, 256)
+	n, err := f.ReadAt(text, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return ""
+	}
+	return strings.TrimSpace(strings.ToValidUTF8(string(text[:n]), "?"))
+}
+
+// bootID names this start of the machine; empty where the system has no name
+// for it, and then a machine's unclean stop looks like that of a process.
+func bootID() string {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(id))
+}

@@ -1,0 +1,110 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// Log is one session's events: what happened, in order, numbered without gaps.
+// It is safe for concurrent use. Reading never waits for writing, and one log
+// never waits for another.
+type Log struct {
+	// Set at construction.
+	id    string
+	dir   string
+	fs    FS
+	opts  Options
+	runID string
+
+	closed  atomic.Bool
+	touched atomic.Int64 // microseconds of the newest event's time
+
+	// Each of these locks itself.
+	marks  marks
+	tail   tail
+	bell   bell
+	segs   segments
+	health health
+	sheet  sheet
+	pen    pen
+	sync   syncer
+	keeper keeper
+}
+
+// newLog makes a log that knows nothing yet; recovery fills it.
+func newLog(id, dir, runID string, opts Options) *Log {
+	l := &Log{id: id, dir: dir, fs: opts.FS, opts: opts, runID: runID}
+	l.marks.strict = opts.Durability == Strict
+	l.tail.limit = opts.TailBytes
+	l.keeper.wake = make(chan struct{}, 1)
+	l.keeper.done = make(chan struct{})
+	return l
+}
+
+// ID is the session's id.
+func (l *Log) ID() string { return l.id }
+
+// Epoch is the log's identity, 16 hex digits. It changes only while the log is
+// opened or reopened, before anybody reads it.
+func (l *Log) Epoch() string {
+	l.sheet.mu.Lock()
+	defer l.sheet.mu.Unlock()
+	return l.sheet.meta.Epoch
+}
+
+// Changed returns a channel that is closed when more becomes visible, or the
+// log closes. Take it before reading, or news in between is missed.
+func (l *Log) Changed() <-chan struct{} { return l.bell.listen() }
+
+// Marks returns the watermarks, all of one moment.
+func (l *Log) Marks() Marks { return l.marks.snapshot() }
+
+// Health says whether the log can be written and what of it is damaged.
+func (l *Log) Health() Health { return l.health.get() }
+
+// HealthChanged returns a channel that is closed when Health may answer
+// otherwise. Take it before asking.
+func (l *Log) HealthChanged() <-chan struct{} { return l.health.bell.listen() }
+
+// close brings everything to the device, says so in the metadata, and lets the
+// files go. Readers and waiting appends get ErrClosed.
+func (l *Log) close() error {
+	if l.closed.Swap(true) {
+		return nil
+	}
+	var errs []error
+	errs = append(errs, l.withPen(func() error { l.pen.closed = true; return nil }))
+	l.stopKeeper()
+	if l.health.frozen.Load() {
+		errs = append(errs, fmt.Errorf("close session %s: %w", l.id, l.health.refusal()))
+	} else if !l.readOnly() {
+		errs = append(errs, l.settle())
+	}
+	errs = append(errs, l.segs.close())
+	l.tail.drop()
+	l.bell.ring()
+	l.health.bell.ring()
+	return errors.Join(errs...)
+}
+
+// settle is the last flush of a log.
+func (l *Log) settle() error {
+	written, _ := l.marks.positions()
+	if err := l.syncTo(context.Background(), written.seq); err != nil {
+		return fmt.Errorf("close session %s: %w", l.id, err)
+	}
+	l.setWriter(nil)
+	return l.saveMetadata()
+}
+
+func (l *Log) readOnly() bool { return l.pen.file == nil }
+
+// compile-time reminder of who reads logs: an observer's Source.
+var _ interface {
+	ReadAfter(ctx context.Context, after event.Seq, maxBytes int) (event.Batch, error)
+	Changed() <-chan struct{}
+} = (*Log)(nil)

@@ -1,0 +1,115 @@
+package store
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// Marks are the watermarks of a log: Min <= Visible <= Written and
+// Synced <= Written.
+type Marks struct {
+	// Min is the first seq that can still be read; it is above 1 once old
+	// segments were removed.
+	Min event.Seq
+	// Visible is the last seq readers see: max_seq. Zero while there is none.
+	Visible event.Seq
+	// Written is the last seq that was given to the operating system.
+	Written event.Seq
+	// Synced is the last seq that is on the device.
+	Synced event.Seq
+}
+
+// position is a place between two lines: the end of the line of seq.
+type position struct {
+	seq    event.Seq
+	first  event.Seq // first seq of the file that holds the line
+	offset int64     // end of the line in that file
+	sum    uint32    // checksum of the line
+}
+
+// marks keeps the watermarks. Readers take visible without a lock; the lock is
+// held for a few instructions only, never over I/O.
+type marks struct {
+	visible atomic.Int64
+	min     atomic.Int64
+
+	strict bool // set at construction: nothing is visible before it is synced
+
+	mu      sync.Mutex
+	written position
+	synced  position
+	waiting []event.Seq // durable events not yet synced, ascending
+}
+
+// reset places the marks on a log whose lines up to p are on the device.
+func (m *marks) reset(min event.Seq, p position) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.min.Store(int64(min))
+	m.written, m.synced = p, p
+	m.waiting = nil
+	m.visible.Store(int64(p.seq))
+}
+
+// wrote says that all up to p is written, of which the durable seqs wait for
+// their sync. It reports whether readers may see more than before.
+func (m *marks) wrote(p position, durable []event.Seq) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.written = p
+	m.waiting = append(m.waiting, durable...)
+	return m.advance()
+}
+
+// reached says that all up to p is on the device.
+func (m *marks) reached(p position) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if p.seq <= m.synced.seq {
+		return false
+	}
+	m.synced = p
+	done := 0
+	for done < len(m.waiting) && m.waiting[done] <= p.seq {
+		done++
+	}
+	m.waiting = append(m.waiting[:0], m.waiting[done:]...)
+	return m.advance()
+}
+
+// advance moves visible. An event that waits for its sync holds back those
+// after it, so what is visible never reorders. The caller holds mu.
+func (m *marks) advance() bool {
+	visible := m.written.seq
+	switch {
+	case m.strict:
+		visible = m.synced.seq
+	case len(m.waiting) > 0:
+		visible = m.waiting[0] - 1
+	}
+	if int64(visible) <= m.visible.Load() {
+		return false
+	}
+	m.visible.Store(int64(visible))
+	return true
+}
+
+// positions returns what is written and what is synced.
+func (m *marks) positions() (written, synced position) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.written, m.synced
+}
+
+func (m *marks) snapshot() Marks {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return Marks{
+		Min:     event.Seq(m.min.Load()),
+		Visible: event.Seq(m.visible.Load()),
+		Written: m.written.seq,
+		Synced:  m.synced.seq,
+	}
+}

@@ -1,0 +1,151 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// Metadata is what a list shows of a session, and the checkpoint from which its
+// log is opened. It may lag behind the log and can be rebuilt from it, all but
+// what a person set (Name, Archived, Pinned).
+//
+// The store owns the numbers; UpdateMetadata cannot change them. The session
+// owns the rest.
+type Metadata struct {
+	Format         int    `json:"format"`
+	SessionID      string `json:"session_id"`
+	Name           string `json:"name,omitempty"`
+	Agent          string `json:"agent,omitempty"`
+	AgentSessionID string `json:"agent_session_id,omitempty"`
+	Workspace      string `json:"workspace,omitempty"`
+	ProjectRoot    string `json:"project_root,omitempty"`
+	CreatedBy      string `json:"created_by,omitempty"`
+
+	CreatedAt time.Time `json:"created_at"`
+	// UpdatedAt is the time of the newest event; the store keeps it.
+	UpdatedAt time.Time `json:"updated_at"`
+	// Status is the session's own word for how it is.
+	Status   string `json:"status,omitempty"`
+	Archived bool   `json:"archived,omitempty"`
+	Pinned   bool   `json:"pinned,omitempty"`
+	// LastLine is a line of text for lists.
+	LastLine string          `json:"last_line,omitempty"`
+	Mode     string          `json:"mode,omitempty"`
+	Options  json.RawMessage `json:"options,omitempty"`
+	// Open is what was unfinished as of Open.AtSeq; nil says nothing was, as of
+	// no known seq.
+	Open *Unfinished `json:"open,omitempty"`
+
+	// EventCount is how many events can be read, placeholders among them.
+	EventCount int64 `json:"event_count"`
+	// MinSeq and MaxSeq are the first and last visible seq.
+	MinSeq event.Seq `json:"min_seq"`
+	MaxSeq event.Seq `json:"max_seq"`
+	// Epoch is the log's identity: 16 hex digits.
+	Epoch string `json:"epoch"`
+
+	// Checkpoint says how much of the log is known to be on the device.
+	Checkpoint
+	// Writer is who has the log open and may have shown events that are not on
+	// the device; nil once it was closed cleanly or is idle.
+	Writer *Writer `json:"writer,omitempty"`
+	// Damage is what recovery and readers found that cannot be mended.
+	Damage *Damage `json:"damage,omitempty"`
+}
+
+// Checkpoint is the end of the last line known to be on the device.
+type Checkpoint struct {
+	SyncedSeq event.Seq `json:"synced_seq"`
+	// LogFirst is the first seq of the file that holds the line of SyncedSeq.
+	LogFirst event.Seq `json:"log_first"`
+	// LogBytes is where that line ends in that file.
+	LogBytes int64 `json:"log_bytes"`
+	// TailCRC is the checksum of that line, as 8 hex digits.
+	TailCRC string `json:"tail_crc"`
+	// Irregular says that the file has repeated seqs, so that places in it are
+	// found by a scan only.
+	Irregular bool `json:"irregular,omitempty"`
+}
+
+// Writer names the program run that has a log open.
+type Writer struct {
+	BootID string `json:"boot_id"`
+	RunID  string `json:"run_id"`
+}
+
+// Unfinished is what a session has open as of AtSeq. The session writes it; who
+// opens the log next folds the events after AtSeq on top.
+type Unfinished struct {
+	AtSeq       event.Seq `json:"at_seq"`
+	Turn        int       `json:"turn,omitempty"`
+	PromptID    string    `json:"prompt_id,omitempty"`
+	Tools       []string  `json:"tools,omitempty"`
+	Permissions []string  `json:"permissions,omitempty"`
+}
+
+// Damage counts what is wrong with a log and stays so.
+type Damage struct {
+	// Holes are events that no line has.
+	Holes int64 `json:"holes,omitempty"`
+	// Conflicts are lines whose seq an earlier line has, with other bytes.
+	Conflicts int `json:"conflicts,omitempty"`
+	// Unverified are events whose checksum is absent or wrong.
+	Unverified int `json:"unverified,omitempty"`
+}
+
+// metadataFormat is the version this program writes.
+const metadataFormat = 1
+
+// readMetadata reads a session's metadata.json. Garbage is an error, which
+// leaves a caller with a log to rebuild it from.
+func readMetadata(fsys FS, dir string) (Metadata, error) {
+	var m Metadata
+	data, err := fsys.ReadFile(filepath.Join(dir, metadataName))
+	if err != nil {
+		return m, err
+	}
+	if err := json.Unmarshal(data, &m); err != nil {
+		return m, fmt.Errorf("read %s: %w", metadataName, err)
+	}
+	if id := filepath.Base(dir); m.SessionID != id {
+		return m, fmt.Errorf("read %s: it belongs to session %q, not to %q", metadataName, m.SessionID, id)
+	}
+	return m, nil
+}
+
+// writeMetadata replaces a session's metadata.json.
+func writeMetadata(fsys FS, dir string, m Metadata) error {
+	m.Format = metadataFormat
+	data, err := json.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", metadataName, err)
+	}
+	if err := writeWhole(fsys, filepath.Join(dir, metadataName), append(data, '\n')); err != nil {
+		return fmt.Errorf("write %s: %w", metadataName, err)
+	}
+	return nil
+}
+
+// clone copies what a caller could change behind the store's back.
+func (m Metadata) clone() Metadata {
+	if m.Open != nil {
+		o := *m.Open
+		o.Tools = append([]string(nil), o.Tools...)
+		o.Permissions = append([]string(nil), o.Permissions...)
+		m.Open = &o
+	}
+	if m.Damage != nil {
+		d := *m.Damage
+		m.Damage = &d
+	}
+	if m.Writer != nil {
+		w := *m.Writer
+		m.Writer = &w
+	}
+	m.Options = append(json.RawMessage(nil), m.Options...)
+	return m
+}

@@ -1,0 +1,157 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// createLog makes a new session aside, on the device, and then gives it its
+// name: a session that can be found is whole.
+func createLog(dir, runID string, opts Options, start event.SessionStart) (*Log, error) {
+	parent := filepath.Dir(dir)
+	aside := filepath.Join(parent, newPrefix+start.SessionID)
+	fsys := opts.FS
+	if err := fsys.Mkdir(aside); err != nil {
+		return nil, err
+	}
+	l, err := fillNew(aside, dir, runID, opts, start)
+	if err == nil {
+		if err = fsys.Rename(aside, dir); err == nil {
+			err = fsys.SyncDir(parent)
+		}
+	}
+	if err != nil {
+		if l != nil {
+			err = errors.Join(err, l.pen.file.Close())
+		}
+		return nil, errors.Join(err, fsys.RemoveAll(aside))
+	}
+	l.startKeeper()
+	return l, nil
+}
+
+// fillNew writes a new session's files into the directory aside. The log it
+// returns already speaks of dir.
+func fillNew(aside, dir, runID string, opts Options, start event.SessionStart) (*Log, error) {
+	now := opts.Now().UTC()
+	data, err := json.Marshal(start)
+	if err != nil {
+		return nil, err
+	}
+	line, sum, err := encodeLine(nil, 1, event.Draft{Type: event.TypeSessionStart, Time: now, Data: data})
+	if err != nil {
+		return nil, err
+	}
+	file, err := newLogFile(opts.FS, filepath.Join(aside, activeName), line)
+	if err != nil {
+		return nil, err
+	}
+	end := position{seq: 1, first: 1, offset: int64(len(line)), sum: sum}
+	l := newLog(start.SessionID, dir, runID, opts)
+	l.pen.seg = &segment{fs: opts.FS, first: 1, path: filepath.Join(dir, activeName), file: file}
+	l.pen.seg.index.add(entry{1, 0})
+	l.pen.file, l.pen.next, l.pen.offset, l.pen.marked = file, 2, end.offset, true
+	l.segs.list = []*segment{l.pen.seg}
+	l.tail.add(1, line[:len(line)-crcSuffix-1])
+	l.marks.reset(1, end)
+	l.touched.Store(now.UnixMicro())
+	l.sheet.meta = Metadata{
+		Format: metadataFormat, SessionID: start.SessionID, Agent: start.Agent,
+		Workspace: start.Workspace, ProjectRoot: start.ProjectRoot, CreatedBy: start.CreatedBy,
+		CreatedAt: now, UpdatedAt: now, Epoch: start.Epoch, MinSeq: 1, MaxSeq: 1, EventCount: 1,
+		Checkpoint: Checkpoint{SyncedSeq: 1, LogFirst: 1, LogBytes: end.offset, TailCRC: string(appendHex(nil, sum))},
+		Writer:     &Writer{BootID: opts.BootID, RunID: runID},
+	}
+	// Also syncs the names in the directory.
+	return l, writeMetadata(opts.FS, aside, l.sheet.meta)
+}
+
+// openLog opens an existing session for writing, recovering it as needed.
+func openLog(ctx context.Context, dir, runID string, opts Options, crashed bool) (*Log, []string, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	file, err := lockActive(opts.FS, dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	l := newLog(filepath.Base(dir), dir, runID, opts)
+	r := recovery{log: l, fs: opts.FS, dir: dir, crashed: crashed}
+	if err := r.run(file); err != nil {
+		return nil, r.actions, errors.Join(err, file.Close())
+	}
+	l.startKeeper()
+	return l, r.actions, nil
+}
+
+// lockActive opens and locks the active file of a session, and makes it if a
+// crash or a person took it away.
+func lockActive(fsys FS, dir string) (File, error) {
+	path := filepath.Join(dir, activeName)
+	file, err := fsys.OpenRW(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if file, err = remakeActive(fsys, dir, path); err != nil {
+			return nil, err
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open log: %w", err)
+	}
+	ok, err := file.TryLock()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("lock log: %w", err), file.Close())
+	}
+	if !ok {
+		return nil, errors.Join(ErrReadOnly, file.Close())
+	}
+	// Another process may have sealed the file between the two calls.
+	same, err := stillNamed(fsys, file, path)
+	if err != nil || !same {
+		return nil, errors.Join(err, ErrReadOnly, file.Close())
+	}
+	return file, nil
+}
+
+// stillNamed reports whether path means the open file.
+func stillNamed(fsys FS, file File, path string) (bool, error) {
+	open, err := file.Stat()
+	if err != nil {
+		return false, err
+	}
+	named, err := fsys.Stat(path)
+	if err != nil {
+		return false, err
+	}
+	return os.SameFile(open, named), nil
+}
+
+// remakeActive makes an empty active file for a session that has lost it.
+func remakeActive(fsys FS, dir, path string) (File, error) {
+	sealed, err := sealedSegments(fsys, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list segments: %w", err)
+	}
+	if len(sealed) == 0 {
+		if _, err := fsys.Stat(filepath.Join(dir, metadataName)); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%w: the directory holds no log", ErrNotFound)
+		}
+	}
+	file, err := fsys.Create(path)
+	if err != nil {
+		return nil, fmt.Errorf("make log: %w", err)
+	}
+	if err := fsys.SyncDir(dir); err != nil {
+		return nil, errors.Join(fmt.Errorf("sync session directory: %w", err), file.Close())
+	}
+	return file, nil
+}

@@ -1,0 +1,73 @@
+package store
+
+import (
+	"log/slog"
+	"time"
+)
+
+// Durability says when events become visible.
+type Durability uint8
+
+const (
+	// Balanced shows what the agent streams once it is written, and what people
+	// and the agent agreed on once it is synced. A stream is synced within
+	// 100 ms.
+	Balanced Durability = iota
+	// Strict shows nothing before it is synced.
+	Strict
+)
+
+// Options adjust a Store. The zero value is usable.
+type Options struct {
+	// Logger takes what an operator should know; nil discards it.
+	Logger *slog.Logger
+	// Durability says when events become visible.
+	Durability Durability
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+	// TailBytes is about how much of each log's end is kept in memory. Zero is
+	// 1 MiB.
+	TailBytes int
+	// SegmentBytes is the size at which the active file is sealed. Zero is
+	// 256 MiB.
+	SegmentBytes int64
+	// IdleAfter is how long a log without news keeps its caches. Zero is a
+	// minute.
+	IdleAfter time.Duration
+	// FS is the file system; nil is the real one.
+	FS FS
+	// BootID identifies this start of the machine; empty asks the system.
+	BootID string
+}
+
+const (
+	defaultTailBytes    = 1 << 20
+	defaultSegmentBytes = 256 << 20
+	defaultIdleAfter    = time.Minute
+)
+
+// withDefaults fills what was left open.
+func (o Options) withDefaults() Options {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.TailBytes <= 0 {
+		o.TailBytes = defaultTailBytes
+	}
+	if o.SegmentBytes <= 0 {
+		o.SegmentBytes = defaultSegmentBytes
+	}
+	if o.IdleAfter <= 0 {
+		o.IdleAfter = defaultIdleAfter
+	}
+	if o.FS == nil {
+		o.FS = osFS{}
+	}
+	if o.BootID == "" {
+		o.BootID = bootID()
+	}
+	return o
+}

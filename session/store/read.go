@@ -1,0 +1,279 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+const (
+	// pageBytes bounds what ReadBefore returns, whatever the limit asked for.
+	pageBytes = 256 << 10
+	// maxPage is the most events ReadBefore returns.
+	maxPage = 10_000
+)
+
+// ReadAfter returns events after the given seq, oldest first: at most maxBytes
+// of them, but at least one if there is one. An empty batch means there is
+// nothing newer yet. It sees visible events only, never blocks for news, and
+// shows a placeholder of type corrupt for an event that cannot be read, so a
+// batch has no holes. The batch shares memory with the log and other readers.
+//
+// After below Marks.Min-1 gives ErrRemoved, a negative one ErrInvalid.
+func (l *Log) ReadAfter(ctx context.Context, after event.Seq, maxBytes int) (event.Batch, error) {
+	if l.closed.Load() {
+		return event.Batch{}, ErrClosed
+	}
+	visible := event.Seq(l.marks.visible.Load())
+	if after >= visible {
+		return event.Batch{}, nil
+	}
+	if after < 0 {
+		return event.Batch{}, fmt.Errorf("%w: seq %d", ErrInvalid, after)
+	}
+	if b, ok := l.tail.read(after, visible, maxBytes); ok {
+		return b, nil
+	}
+	if minSeq := event.Seq(l.marks.min.Load()); after+1 < minSeq {
+		return event.Batch{}, fmt.Errorf("%w: first is %d", ErrRemoved, minSeq)
+	}
+	c := collector{want: after + 1, bound: visible, maxBytes: maxBytes}
+	if err := l.collect(ctx, &c); err != nil {
+		return event.Batch{}, err
+	}
+	return c.batch(), nil
+}
+
+// ReadBefore returns the newest events below the given seq, in ascending order:
+// at most limit (and 10,000) of them, at most 256 KiB but at least one. Before
+// 0, or beyond the end, means from the end. It reads as ReadAfter does.
+func (l *Log) ReadBefore(ctx context.Context, before event.Seq, limit int) (event.Batch, error) {
+	if l.closed.Load() {
+		return event.Batch{}, ErrClosed
+	}
+	if before < 0 || limit <= 0 {
+		return event.Batch{}, fmt.Errorf("%w: %d events before seq %d", ErrInvalid, limit, before)
+	}
+	bound := event.Seq(l.marks.visible.Load())
+	if before > 0 {
+		bound = min(bound, before-1)
+	}
+	first := max(bound-event.Seq(min(limit, maxPage))+1, event.Seq(l.marks.min.Load()))
+	if first > bound {
+		return event.Batch{}, nil
+	}
+	if b, ok := l.tail.read(first-1, bound, pageBytes); ok && b.Last == bound {
+		return b, nil
+	}
+	c := collector{want: first, bound: bound, page: true}
+	for c.want <= bound {
+		if err := l.collect(ctx, &c); err != nil {
+			return event.Batch{}, err
+		}
+	}
+	return c.batch(), nil
+}
+
+// collect reads events from the segment that c wants to go on in.
+func (l *Log) collect(ctx context.Context, c *collector) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	seg, next, err := l.segs.at(c.want)
+	if err != nil {
+		return err
+	}
+	if seg.first > c.want {
+		return fmt.Errorf("%w: first is %d", ErrRemoved, seg.first)
+	}
+	file, err := seg.acquire()
+	if err != nil {
+		return err
+	}
+	defer seg.release()
+	end, bound := int64(0), c.bound
+	if next > 0 {
+		bound = min(bound, next-1)
+		end, err = sizeOf(file)
+	} else {
+		end, err = l.activeEnd(seg, file)
+	}
+	if err != nil {
+		return fmt.Errorf("read segment: %w", err)
+	}
+	err = c.readSegment(seg, file, end, bound)
+	if err == errUnsure {
+		// A hole, and the place came from a search that trusts the order of
+		// the file: look at the whole segment once, and read again by that.
+		if err := seg.study(file, end); err != nil {
+			return err
+		}
+		err = c.readSegment(seg, file, end, bound)
+	}
+	if c.holes > 0 {
+		l.health.sawHoles(c.holes)
+	}
+	return err
+}
+
+// activeEnd is the end of what may be read of the active segment, so that no
+// reader meets a line that is just being written.
+func (l *Log) activeEnd(seg *segment, file File) (int64, error) {
+	written, _ := l.marks.positions()
+	if written.first == seg.first {
+		return written.offset, nil
+	}
+	return sizeOf(file) // sealed since, or nothing written yet
+}
+
+// errUnsure reports a hole in a segment whose index is not complete.
+var errUnsure = fmt.Errorf("hole beside an incomplete index")
+
+// collector gathers events in wire form.
+type collector struct {
+	want     event.Seq // the next one to take
+	bound    event.Seq // the last one that may be taken
+	maxBytes int       // most bytes, unless page is set
+	page     bool      // keep the newest pageBytes, dropping older ones
+
+	out   []byte
+	first event.Seq // of out
+	ends  []int     // ends of the objects in out, kept for pages only
+	base  int       // start of first in out
+	count int
+	holes int
+	prev  [64]byte // start of the line before, for the time of placeholders
+	known bool     // prev is set
+}
+
+func (c *collector) batch() event.Batch {
+	if c.count == 0 {
+		return event.Batch{}
+	}
+	return event.Batch{
+		First: c.first,
+		Last:  c.want - 1,
+		Count: c.count,
+		JSON:  c.out[c.base:len(c.out):len(c.out)],
+	}
+}
+
+// take adds the event of seq want; body lacks its closing brace. It reports
+// false if the batch is full without it.
+func (c *collector) take(body []byte) bool {
+	if c.count == 0 {
+		c.first, c.base = c.want, len(c.out)
+	} else {
+		if !c.page && len(c.out)+len(body)+2 > c.maxBytes {
+			return false
+		}
+		c.out = append(c.out, ',')
+	}
+	c.out = append(append(c.out, body...), '}')
+	c.count++
+	c.want++
+	if c.page {
+		c.ends = append(c.ends, len(c.out))
+		for c.count > 1 && len(c.out)-c.base > pageBytes {
+			c.base = c.ends[len(c.ends)-c.count] + 1
+			c.first++
+			c.count--
+		}
+	}
+	return true
+}
+
+// fill takes placeholders up to the given seq. It reports false if the batch is
+// full before.
+func (c *collector) fill(upTo event.Seq) bool {
+	at := ""
+	if c.known {
+		at, _ = bodyTime(c.prev[:])
+	}
+	var room [160]byte
+	for c.want <= upTo {
+		if !c.take(placeholder(room[:0], c.want, at, reasonUnreadable)) {
+			return false
+		}
+		c.holes++
+	}
+	return true
+}
+
+// readSegment takes the events of one segment up to bound. The segment's bytes
+// end at end.
+func (c *collector) readSegment(seg *segment, file File, end int64, bound event.Seq) error {
+	start, err := seg.index.find(file, c.want, end)
+	if err != nil {
+		return err
+	}
+	sure := seg.index.isComplete()
+	o := order{prev: seg.first - 1}
+	if start.seq > 0 {
+		o.prev = start.seq - 1
+	}
+	if c.out == nil {
+		c.out = make([]byte, 0, c.guess(end-start.offset))
+	}
+	c.known = false
+	r := newLineReader(file, start.offset, end)
+	defer r.close()
+	for c.want <= bound {
+		l, err := r.next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if l.overlong {
+			continue
+		}
+		p := parseLine(l.text)
+		if o.judge(p) != accepted {
+			continue
+		}
+		if p.seq > c.want {
+			if !sure {
+				return errUnsure
+			}
+			if !c.fill(min(p.seq-1, bound)) {
+				return nil
+			}
+		}
+		if p.seq == c.want && p.seq <= bound && !c.take(p.body) {
+			return nil
+		}
+		if n := copy(c.prev[:], p.body); n < len(c.prev) {
+			clear(c.prev[n:])
+		}
+		c.known = true
+	}
+	if c.want <= bound {
+		if !sure {
+			return errUnsure
+		}
+		c.fill(bound)
+	}
+	return nil
+}
+
+// guess is how much room a batch will need, so that it is made once.
+func (c *collector) guess(left int64) int64 {
+	if c.page {
+		return min(left, 32<<10)
+	}
+	return min(left, int64(max(c.maxBytes, 0)))
+}
+
+// study reads the whole segment and makes its index complete.
+func (s *segment) study(file File, end int64) error {
+	sc := newScan(s.first - 1)
+	if err := sc.run(file, 0, end); err != nil {
+		return err
+	}
+	s.index.replace(sc.entries, sc.irregular)
+	return nil
+}

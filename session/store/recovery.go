@@ -1,0 +1,541 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// recovery opens one log for writing: it decides what of the files belongs to
+// it, mends what may be mended, and gives it a new epoch if acknowledged history
+// could have been lost. Doing it twice does nothing the second time.
+//
+// The order matters. Bytes are copied to quarantine before they are cut off; the
+// log is on the device before the metadata speaks of it; the metadata is written
+// last. A crash in between leaves a log that is recovered the same way again.
+type recovery struct {
+	log     *Log
+	fs      FS
+	dir     string
+	crashed bool // the machine stopped while a hub had the data directory open
+
+	meta    Metadata
+	hasMeta bool
+	sealed  []*segment
+	active  *segment
+	scan    *scan
+	epoch   string
+	actions []string // what was done, for people
+	changed bool     // the metadata on disk is not what it should be
+}
+
+// did notes something worth telling.
+func (r *recovery) did(format string, args ...any) {
+	r.actions = append(r.actions, fmt.Sprintf(format, args...))
+	r.changed = true
+}
+
+// run recovers the log. file is the active file, locked.
+func (r *recovery) run(file File) error {
+	if err := r.readMeta(); err != nil {
+		return err
+	}
+	r.removeStale()
+	if err := r.findSegments(file); err != nil {
+		return err
+	}
+	if err := r.scanActive(file); err != nil {
+		return err
+	}
+	if err := r.mendTail(file); err != nil {
+		return fmt.Errorf("mend the end of the log: %w", err)
+	}
+	if err := r.quarantineConflicts(file); err != nil {
+		return fmt.Errorf("compare repeated events: %w", err)
+	}
+	end, err := r.settleEpoch(file)
+	if err != nil {
+		return fmt.Errorf("give the log a new epoch: %w", err)
+	}
+	return r.adopt(file, end)
+}
+
+// readMeta reads the metadata. One that cannot be read is rebuilt: rule 6.
+func (r *recovery) readMeta() error {
+	m, err := readMetadata(r.fs, r.dir)
+	if err == nil && m.Format > metadataFormat {
+		return fmt.Errorf("%w: %s has format %d", ErrFormat, metadataName, m.Format)
+	}
+	if err == nil {
+		r.meta, r.hasMeta = m, true
+		return nil
+	}
+	r.meta = Metadata{SessionID: filepath.Base(r.dir)}
+	r.did("metadata rebuilt from the log: %v", err)
+	return nil
+}
+
+// removeStale removes what a crash left half made. Nothing refers to it.
+func (r *recovery) removeStale() {
+	names, err := r.fs.ReadDir(r.dir)
+	if err != nil {
+		return // the next step says so
+	}
+	for _, n := range names {
+		if name := n.Name(); name == nextName || name == metadataName+tempSuffix || name == "room"+tempSuffix {
+			if r.fs.Remove(filepath.Join(r.dir, name)) == nil {
+				r.did("removed %s, which a crash left half made", name)
+			}
+		}
+	}
+	blobs := filepath.Join(r.dir, blobsDir)
+	if names, err = r.fs.ReadDir(blobs); err != nil {
+		return // there are none
+	}
+	for _, n := range names {
+		if strings.HasSuffix(n.Name(), tempSuffix) && r.fs.Remove(filepath.Join(blobs, n.Name())) == nil {
+			r.did("removed half a blob, %s", n.Name())
+		}
+	}
+}
+
+// findSegments lists the log's files. Sealed ones were synced and complete when
+// they were named, so only the active one is looked into.
+func (r *recovery) findSegments(file File) error {
+	sealed, err := sealedSegments(r.fs, r.dir)
+	if err != nil {
+		return fmt.Errorf("list segments: %w", err)
+	}
+	for len(sealed) > 0 && sealed[0].last < r.meta.MinSeq {
+		// Retention recorded this before it removed the file.
+		if err := r.fs.Remove(sealed[0].path); err != nil {
+			return fmt.Errorf("remove an old segment: %w", err)
+		}
+		r.did("removed events %d to %d, as retention had begun to", sealed[0].first, sealed[0].last)
+		sealed = sealed[1:]
+	}
+	r.sealed = sealed
+	first := max(r.meta.MinSeq, 1)
+	if len(sealed) > 0 {
+		first = sealed[len(sealed)-1].last + 1
+	} else if !r.hasMeta {
+		if first, err = firstOf(file); err != nil {
+			return err
+		}
+	}
+	r.active = &segment{fs: r.fs, first: first, path: filepath.Join(r.dir, activeName), file: file}
+	return nil
+}
+
+// firstOf is the first seq a file is meant to hold: what its segment_start says,
+// or 1.
+func firstOf(file File) (event.Seq, error) {
+	size, err := sizeOf(file)
+	if err != nil {
+		return 0, fmt.Errorf("read log: %w", err)
+	}
+	lines := newLineReader(file, 0, size)
+	defer lines.close()
+	l, err := lines.next()
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, err
+	}
+	if p := parseLine(l.text); p.quality == verified && bodyType(p.body) == event.TypeSegmentStart {
+		return p.seq, nil
+	}
+	return 1, nil
+}
+
+// scanActive looks at the active file: from the checkpoint if it holds, else
+// from the start.
+func (r *recovery) scanActive(file File) error {
+	size, err := sizeOf(file)
+	if err != nil {
+		return fmt.Errorf("read log: %w", err)
+	}
+	trusted, err := r.checkpointHolds(file, size)
+	if err != nil {
+		return err
+	}
+	if trusted {
+		r.scan = newScan(r.meta.SyncedSeq)
+		r.scan.good.sum = parseHex(r.meta.TailCRC)
+		if err := r.scan.run(file, r.meta.LogBytes, size); err != nil {
+			return err
+		}
+		r.epoch = r.meta.Epoch
+		if r.meta.Irregular || r.scan.irregular {
+			if err := r.active.study(file, r.scan.good.offset); err != nil {
+				return err
+			}
+		} else {
+			for _, e := range r.scan.entries {
+				r.active.index.add(e)
+			}
+		}
+	} else {
+		if r.hasMeta && r.meta.LogFirst == r.active.first {
+			r.did("read the whole log: the checkpoint at seq %d does not fit it", r.meta.SyncedSeq)
+		}
+		r.scan = newScan(r.active.first - 1)
+		if err := r.scan.run(file, 0, size); err != nil {
+			return err
+		}
+		r.active.index.replace(r.scan.entries, r.scan.irregular)
+	}
+	if r.scan.epoch != "" {
+		r.epoch = r.scan.epoch
+	}
+	r.reportScan(trusted)
+	return nil
+}
+
+// reportScan tells what the scan found and nobody can mend.
+func (r *recovery) reportScan(trusted bool) {
+	d := Damage{Unverified: r.scan.unverified, Conflicts: 0}
+	for _, h := range r.scan.holes {
+		d.Holes += int64(h.to - h.from + 1)
+	}
+	if old := r.meta.Damage; trusted && old != nil {
+		d.Holes += old.Holes
+		d.Unverified += old.Unverified
+		d.Conflicts += old.Conflicts
+	}
+	r.log.health.setDamage(d)
+}
+
+// checkpointHolds reports whether the line the metadata calls the last synced
+// one ends where it says. If so, all before it is as it was.
+func (r *recovery) checkpointHolds(file File, size int64) (bool, error) {
+	m := &r.meta
+	if !r.hasMeta || m.LogFirst != r.active.first || m.SyncedSeq < m.LogFirst || m.LogBytes > size || m.LogBytes <= 0 || m.Epoch == "" {
+		return false, nil
+	}
+	line, ok, err := lineEndingAt(file, m.LogBytes)
+	if err != nil || !ok {
+		return false, err
+	}
+	p := parseLine(line)
+	return p.quality != bad && p.seq == m.SyncedSeq && string(appendHex(nil, p.sum)) == m.TailCRC, nil
+}
+
+// lineEndingAt reads the line whose newline is the byte before end.
+func lineEndingAt(file io.ReaderAt, end int64) ([]byte, bool, error) {
+	for size := int64(probeSize); ; size *= 4 {
+		size = min(size, end)
+		buf := make([]byte, size)
+		if _, err := file.ReadAt(buf, end-size); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil, false, nil
+			}
+			return nil, false, fmt.Errorf("read log: %w", err)
+		}
+		if buf[size-1] != '\n' {
+			return nil, false, nil
+		}
+		line := buf[:size-1]
+		if at := bytes.LastIndexByte(line, '\n'); at >= 0 {
+			return line[at+1:], true, nil
+		}
+		if size == end {
+			return line, true, nil
+		}
+		if size > longestLine {
+			return nil, false, nil
+		}
+	}
+}
+
+// mendTail cuts off what lies behind the last good line, after a copy of it is
+// on the device: rule 5. What stays is brought to the device: rule 0.
+func (r *recovery) mendTail(file File) error {
+	s := r.scan
+	if torn := s.torn(); torn.size > 0 {
+		name, err := quarantine(r.fs, r.dir, fmt.Sprintf("torn-%d", s.good.seq), file, torn)
+		if err != nil {
+			return err
+		}
+		if err := file.Truncate(torn.offset); err != nil {
+			return err
+		}
+		r.did("cut off %d bytes behind seq %d; they are in %s", torn.size, s.good.seq, name)
+	}
+	if s.unended {
+		if _, err := file.WriteAt([]byte{'\n'}, s.good.offset); err != nil {
+			return err
+		}
+		s.good.offset++
+		r.did("ended the line of seq %d, which lacked its newline", s.good.seq)
+	}
+	if s.good.seq != r.meta.SyncedSeq {
+		r.changed = true // the metadata is behind
+	}
+	if r.changed || r.meta.Writer != nil {
+		return file.Datasync()
+	}
+	return nil
+}
+
+// quarantineConflicts keeps a copy of every line whose seq an earlier line has
+// with other bytes: rule 3. The log's own bytes stay as they are.
+func (r *recovery) quarantineConflicts(file File) error {
+	if len(r.scan.repeats) == 0 {
+		return nil
+	}
+	first, err := firstLines(file, r.active.first, r.scan)
+	if err != nil {
+		return err
+	}
+	conflicts := 0
+	for _, again := range r.scan.repeats {
+		text := make([]byte, again.size)
+		if _, err := file.ReadAt(text, again.offset); err != nil && !errors.Is(err, io.EOF) {
+			return fmt.Errorf("read log: %w", err)
+		}
+		if original, ok := first[again.seq]; ok && bytes.Equal(bytes.TrimRight(text, "\r\n"), original) {
+			continue
+		}
+		conflicts++
+		name, err := quarantine(r.fs, r.dir, fmt.Sprintf("conflict-%d", again.seq), file, span{again.offset, again.size})
+		if err != nil {
+			return err
+		}
+		r.did("seq %d is there twice with different bytes; the second is also in %s", again.seq, name)
+	}
+	d := r.log.health.get().Damage
+	d.Conflicts += conflicts
+	r.log.health.setDamage(d)
+	return nil
+}
+
+// firstLines returns the text of the first line of every repeated seq.
+func firstLines(file File, first event.Seq, s *scan) (map[event.Seq][]byte, error) {
+	wanted := make(map[event.Seq][]byte, len(s.repeats))
+	for _, again := range s.repeats {
+		wanted[again.seq] = nil
+	}
+	o := order{prev: first - 1}
+	lines := newLineReader(file, 0, s.good.offset)
+	defer lines.close()
+	for {
+		l, err := lines.next()
+		if errors.Is(err, io.EOF) {
+			return wanted, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if l.overlong {
+			continue
+		}
+		p := parseLine(l.text)
+		if o.judge(p) != accepted {
+			continue
+		}
+		if text, ok := wanted[p.seq]; ok && text == nil {
+			wanted[p.seq] = bytes.Clone(bytes.TrimRight(l.text, "\r"))
+		}
+	}
+}
+
+// settleEpoch gives the log a new identity if acknowledged or visible history
+// could have been lost, and returns the end of the log after that.
+func (r *recovery) settleEpoch(file File) (position, error) {
+	end := position{seq: r.scan.good.seq, first: r.active.first, offset: r.scan.good.offset, sum: r.scan.good.sum}
+	if r.epoch == "" {
+		if err := r.inheritEpoch(); err != nil {
+			return end, err
+		}
+	}
+	// Go on after whatever anybody may have seen: rule 6.
+	known := max(end.seq, r.meta.SyncedSeq, r.meta.MaxSeq)
+	var payloads []event.Payload
+	reason := r.epochReason()
+	if reason != "" {
+		r.epoch = newEpoch()
+		payloads = append(payloads, event.Epoch{Epoch: r.epoch, Reason: reason})
+		r.did("new epoch after seq %d: %s", known, reason)
+	}
+	if end.offset == 0 && len(r.sealed) > 0 {
+		// A crash between sealing a file and beginning the next.
+		payloads = append([]event.Payload{event.SegmentStart{
+			Format: logFormat, SessionID: r.log.id, Epoch: r.epoch, FirstSeq: known + 1,
+		}}, payloads...)
+		r.did("began a new file at seq %d", known+1)
+	}
+	if known > end.seq {
+		payloads = append(payloads, event.LogTruncated{From: end.seq + 1, To: known})
+		d := r.log.health.get().Damage
+		d.Holes += int64(known - end.seq)
+		r.log.health.setDamage(d)
+	}
+	if len(payloads) == 0 {
+		return end, nil
+	}
+	var lines []byte
+	for i, p := range payloads {
+		data, err := json.Marshal(p)
+		if err != nil {
+			return end, err
+		}
+		d := event.Draft{Type: p.EventType(), Time: r.log.opts.Now(), Data: data}
+		if lines, end.sum, err = encodeLine(lines, known+1+event.Seq(i), d); err != nil {
+			return end, err
+		}
+	}
+	if _, err := file.WriteAt(lines, end.offset); err != nil {
+		return end, errors.Join(err, file.Truncate(end.offset))
+	}
+	if err := file.Datasync(); err != nil {
+		return end, err
+	}
+	end.seq, end.offset = known+event.Seq(len(payloads)), end.offset+int64(len(lines))
+	copy(r.scan.head[:], lines[bytes.LastIndexByte(lines[:len(lines)-1], '\n')+1:])
+	return end, nil
+}
+
+// epochReason says why the log needs a new epoch; empty if it needs none.
+func (r *recovery) epochReason() string {
+	switch m := &r.meta; {
+	case r.hasMeta && max(m.SyncedSeq, m.MaxSeq) > r.scan.good.seq:
+		return "acknowledged events are missing"
+	case r.epoch == "":
+		return "the first line is lost"
+	case r.hasMeta && m.Writer != nil && m.Writer.BootID != r.log.opts.BootID:
+		return "the machine stopped while the session was open"
+	case !r.hasMeta && r.crashed:
+		return "the machine stopped and the metadata is lost"
+	case r.scan.lost > 0:
+		return "whole lines at the end are damaged"
+	}
+	return ""
+}
+
+// inheritEpoch looks for the epoch in the sealed segments, newest first, for an
+// active file whose own first line is lost.
+func (r *recovery) inheritEpoch() error {
+	for i := len(r.sealed) - 1; i >= 0 && r.epoch == ""; i-- {
+		s, err := scanSegment(r.sealed[i])
+		if err != nil {
+			return err
+		}
+		r.epoch = s.epoch
+	}
+	return nil
+}
+
+// scanSegment looks at a whole sealed segment.
+func scanSegment(seg *segment) (*scan, error) {
+	file, err := seg.acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer seg.release()
+	size, err := sizeOf(file)
+	if err != nil {
+		return nil, fmt.Errorf("read segment: %w", err)
+	}
+	s := newScan(seg.first - 1)
+	return s, s.run(file, 0, size)
+}
+
+// adopt hands what was found to the log and writes the metadata.
+func (r *recovery) adopt(file File, end position) error {
+	l := r.log
+	if !r.hasMeta {
+		if err := r.rebuild(); err != nil {
+			return err
+		}
+	}
+	minSeq := r.active.first
+	if len(r.sealed) > 0 {
+		minSeq = r.sealed[0].first
+	}
+	l.segs.list = append(r.sealed, r.active)
+	l.marks.reset(minSeq, end)
+	l.pen.seg, l.pen.file = r.active, file
+	l.pen.next, l.pen.offset, l.pen.indexed = end.seq+1, end.offset, end.offset
+	if at, ok := bodyTimeOf(r.scan.head[:]); ok {
+		l.touched.Store(at.UnixMicro())
+	} else {
+		l.touched.Store(r.meta.UpdatedAt.UnixMicro())
+	}
+	irregular := r.meta.Irregular && r.meta.LogFirst == r.active.first || r.scan.irregular
+	if r.meta.Epoch != r.epoch || r.meta.Irregular != irregular || r.meta.Writer != nil {
+		r.changed = true
+	}
+	r.meta.Epoch, r.meta.Irregular, r.meta.Writer = r.epoch, irregular, nil
+	l.sheet.meta = r.meta
+	if r.changed {
+		l.sheet.version++
+		if err := l.saveMetadata(); err != nil {
+			// The log itself is sound, and the metadata can wait.
+			l.opts.Logger.Warn("metadata cannot be written", "session", l.id, "err", err)
+		}
+	}
+	for _, a := range r.actions {
+		l.opts.Logger.Warn("log recovered", "session", l.id, "did", a)
+	}
+	return nil
+}
+
+// rebuild makes metadata from the log's first line.
+func (r *recovery) rebuild() error {
+	s := r.scan
+	if len(r.sealed) > 0 {
+		var err error
+		if s, err = scanSegment(r.sealed[0]); err != nil {
+			return err
+		}
+	}
+	if start := s.started; start != nil {
+		r.meta.Agent, r.meta.Workspace, r.meta.ProjectRoot = start.Agent, start.Workspace, start.ProjectRoot
+		r.meta.CreatedBy, r.meta.CreatedAt = start.CreatedBy, s.startedAt
+	}
+	return nil
+}
+
+// quarantine copies a stretch of a file into the session's quarantine, on the
+// device before it returns. The name follows from the bytes, so the same bytes
+// are kept once.
+func quarantine(fsys FS, dir, kind string, file io.ReaderAt, part span) (string, error) {
+	folder := filepath.Join(dir, quarantineDir)
+	if err := fsys.Mkdir(folder); err != nil {
+		return "", fmt.Errorf("make quarantine: %w", err)
+	}
+	sum, err := checksum(file, part)
+	if err != nil {
+		return "", err
+	}
+	name := fmt.Sprintf("%s-at-%d-%s", kind, part.offset, appendHex(nil, sum))
+	path := filepath.Join(folder, name)
+	if info, err := fsys.Stat(path); err == nil && info.Size() == part.size {
+		return filepath.Join(quarantineDir, name), nil
+	}
+	tmp := path + tempSuffix
+	if err := fsys.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("remove stale %s: %w", name, err)
+	}
+	f, err := fsys.Create(tmp)
+	if err != nil {
+		return "", fmt.Errorf("make %s: %w", name, err)
+	}
+	err = copySpan(f, file, part)
+	if err == nil {
+		err = f.Datasync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return "", fmt.Errorf("write %s: %w", name, errors.Join(err, fsys.Remove(tmp)))
+	}
+	if err := fsys.Rename(tmp, path); err != nil {
+		return "", fmt.Errorf("place %s: %w", name, err)
+	}
+	return filepath.Join(quarantineDir, name), errors.Join(fsys.SyncDir(folder), fsys.SyncDir(dir))
+}

@@ -1,0 +1,149 @@
+package store
+
+import (
+	"io"
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// scan walks over a segment line by line and notes everything recovery, Check
+// and the index need to know. It changes nothing.
+type scan struct {
+	order
+
+	good position // end of the last good line
+	end  int64    // end of what was looked at
+
+	entries   []entry // for the index
+	irregular bool    // a repeated line was met
+	unended   bool    // the last good line lacks its newline
+
+	holes      []hole
+	repeats    []repeat
+	badLines   []span // damaged lines with good ones behind them
+	unverified int
+	lost       int  // whole lines in the torn tail
+	sawFirst   bool // a good line 1 was met
+	epoch      string
+	started    *event.SessionStart // from a good line 1
+	startedAt  time.Time
+	head       [64]byte // start of the last good line, for its time
+
+	pending []span // damaged lines since the last good one
+}
+
+// hole is a run of seqs that no line of the log has.
+type hole struct{ from, to event.Seq }
+
+// repeat is a line whose seq an earlier line has.
+type repeat struct {
+	seq    event.Seq
+	offset int64
+	size   int64
+	sum    uint32
+}
+
+// span is a stretch of bytes in a file.
+type span struct{ offset, size int64 }
+
+// newScan starts behind the event of seq prev.
+func newScan(prev event.Seq) *scan {
+	s := &scan{order: order{prev: prev}}
+	s.good.seq = prev
+	return s
+}
+
+// run looks at the bytes from..end of file, which begin a line.
+func (s *scan) run(file io.ReaderAt, from, end int64) error {
+	s.good.offset, s.end = from, end
+	r := newLineReader(file, from, end)
+	defer r.close()
+	for {
+		l, err := r.next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		s.line(l)
+	}
+}
+
+// line notes one line.
+func (s *scan) line(l rawLine) {
+	var p parsed
+	if !l.overlong {
+		p = parseLine(l.text)
+	}
+	if !l.terminated && !s.complete(p) {
+		p = parsed{}
+	}
+	before := s.prev
+	switch s.judge(p) {
+	case damaged:
+		s.pending = append(s.pending, span{l.offset, l.size})
+		if l.terminated {
+			s.lost++
+		}
+		return
+	case repeated:
+		s.irregular = true
+		s.repeats = append(s.repeats, repeat{seq: p.seq, offset: l.offset, size: l.size, sum: p.sum})
+	case accepted:
+		if p.seq > before+1 {
+			s.holes = append(s.holes, hole{before + 1, p.seq - 1})
+		}
+		if p.quality == unverified {
+			s.unverified++
+		}
+		if n := len(s.entries); n == 0 || l.offset-s.entries[n-1].offset >= indexStep {
+			s.entries = append(s.entries, entry{p.seq, l.offset})
+		}
+		s.good.seq, s.good.sum = p.seq, p.sum
+		s.notice(p)
+	}
+	s.good.offset = l.offset + l.size
+	s.unended = !l.terminated
+	s.badLines = append(s.badLines, s.pending...)
+	s.pending, s.lost = s.pending[:0], 0
+}
+
+// complete reports whether a line without a newline is whole all the same: only
+// the newline was not written. A line whose checksum is wrong was torn.
+func (s *scan) complete(p parsed) bool {
+	return p.quality == verified || p.loose && p.seq == s.prev+1
+}
+
+// notice keeps what single events say about the whole log.
+func (s *scan) notice(p parsed) {
+	clear(s.head[copy(s.head[:], p.body):])
+	switch bodyType(p.body) {
+	case event.TypeSessionStart, event.TypeEpoch, event.TypeSegmentStart:
+	default:
+		return
+	}
+	e, err := bodyEvent(p.body)
+	if err != nil {
+		return
+	}
+	payload, err := e.Payload()
+	if err != nil {
+		return
+	}
+	switch d := payload.(type) {
+	case event.SessionStart:
+		if e.Seq == 1 {
+			s.sawFirst, s.epoch, s.started = true, d.Epoch, &d
+			s.startedAt = e.Time
+		}
+	case event.Epoch:
+		s.epoch = d.Epoch
+	case event.SegmentStart:
+		s.epoch = d.Epoch
+	}
+}
+
+// torn is the stretch behind the last good line.
+func (s *scan) torn() span { return span{s.good.offset, s.end - s.good.offset} }

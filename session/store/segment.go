@@ -1,0 +1,218 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+const (
+	activeName    = "events.jsonl"
+	sealedPrefix  = "events-"
+	sealedSuffix  = ".jsonl"
+	nextName      = ".events-next.jsonl" // a segment being made
+	quarantineDir = "quarantine"
+	blobsDir      = "blobs"
+	metadataName  = "metadata.json"
+)
+
+// segment is one file of a log. Its file is opened when somebody reads, and
+// closed once the segment is retired and the last reader has let go.
+type segment struct {
+	fs    FS        // set at construction
+	first event.Seq // set at construction
+	index index     // locks itself
+
+	mu      sync.Mutex
+	path    string
+	file    File      // nil until somebody needs it
+	last    event.Seq // zero while active
+	readers int
+	retired bool
+}
+
+// acquire returns the segment's file; release must follow.
+func (s *segment) acquire() (File, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.retired {
+		return nil, ErrClosed
+	}
+	if s.file == nil {
+		f, err := s.fs.Open(s.path)
+		if err != nil {
+			return nil, fmt.Errorf("open segment: %w", err)
+		}
+		s.file = f
+	}
+	s.readers++
+	return s.file, nil
+}
+
+func (s *segment) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.readers--
+	if s.retired && s.readers == 0 && s.file != nil {
+		s.file.Close() // nothing of it is waited for: it was synced, or is given up
+		s.file = nil
+	}
+}
+
+// retire closes the file as soon as nobody reads it.
+func (s *segment) retire() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.retired = true
+	if s.readers > 0 || s.file == nil {
+		return nil
+	}
+	err := s.file.Close()
+	s.file = nil
+	return err
+}
+
+// rest closes a sealed segment's file until it is needed again.
+func (s *segment) rest() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.last != 0 && s.readers == 0 && s.file != nil {
+		s.file.Close() // only read from
+		s.file = nil
+	}
+	s.index.drop()
+}
+
+// seal says that the file was renamed and is complete.
+func (s *segment) seal(path string, last event.Seq) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.path, s.last = path, last
+}
+
+func (s *segment) lastSeq() event.Seq {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
+}
+
+func (s *segment) currentPath() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.path
+}
+
+// segments are the files of one log, oldest first; the last is the active one.
+// It is safe for concurrent use.
+type segments struct {
+	mu     sync.RWMutex
+	list   []*segment
+	closed bool
+}
+
+// at returns the segment that seq would be in, and the first seq of the one
+// after it, zero for the active one.
+func (s *segments) at(seq event.Seq) (seg *segment, next event.Seq, err error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed || len(s.list) == 0 {
+		return nil, 0, ErrClosed
+	}
+	i := sort.Search(len(s.list), func(i int) bool { return s.list[i].first > seq })
+	if i < len(s.list) {
+		next = s.list[i].first
+	}
+	return s.list[max(i-1, 0)], next, nil
+}
+
+func (s *segments) active() *segment {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if len(s.list) == 0 {
+		return nil
+	}
+	return s.list[len(s.list)-1]
+}
+
+func (s *segments) all() []*segment {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return append([]*segment(nil), s.list...)
+}
+
+// push adds a new active segment.
+func (s *segments) push(seg *segment) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = append(s.list, seg)
+}
+
+// shift takes the oldest segments whose events all lie below min.
+func (s *segments) shift(min event.Seq) []*segment {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for n < len(s.list)-1 && s.list[n+1].first <= min {
+		n++
+	}
+	gone := s.list[:n:n]
+	s.list = append([]*segment(nil), s.list[n:]...)
+	return gone
+}
+
+// close retires every segment; reads that run end first.
+func (s *segments) close() error {
+	s.mu.Lock()
+	list := s.list
+	s.closed = true
+	s.mu.Unlock()
+	var errs []error
+	for _, seg := range list {
+		errs = append(errs, seg.retire())
+	}
+	return errors.Join(errs...)
+}
+
+// sealedName is the file name of a complete segment. The numbers are padded so
+// that a shell's glob lists the files in order.
+func sealedName(first, last event.Seq) string {
+	return fmt.Sprintf("%s%012d-%012d%s", sealedPrefix, first, last, sealedSuffix)
+}
+
+// parseSealedName reads what sealedName wrote.
+func parseSealedName(name string) (first, last event.Seq, ok bool) {
+	rest, ok1 := strings.CutPrefix(name, sealedPrefix)
+	rest, ok2 := strings.CutSuffix(rest, sealedSuffix)
+	a, b, ok3 := strings.Cut(rest, "-")
+	if !ok1 || !ok2 || !ok3 {
+		return 0, 0, false
+	}
+	f, err1 := strconv.ParseInt(a, 10, 64)
+	l, err2 := strconv.ParseInt(b, 10, 64)
+	if err1 != nil || err2 != nil || f < 1 || l < f || event.Seq(l) > maxSeq {
+		return 0, 0, false
+	}
+	return event.Seq(f), event.Seq(l), true
+}
+
+// sealedSegments lists the complete segments in dir, oldest first.
+func sealedSegments(fsys FS, dir string) ([]*segment, error) {
+	names, err := fsys.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var list []*segment
+	for _, n := range names {
+		if first, last, ok := parseSealedName(n.Name()); ok {
+			list = append(list, &segment{fs: fsys, first: first, last: last, path: filepath.Join(dir, n.Name())})
+		}
+	}
+	sort.Slice(list, func(i, j int) bool { return list[i].first < list[j].first })
+	return list, nil
+}

@@ -1,0 +1,101 @@
+package store
+
+import (
+	"fmt"
+	"sync"
+)
+
+// sheet is a log's metadata in memory and on its way to disk.
+type sheet struct {
+	mu      sync.Mutex
+	meta    Metadata // the numbers in it are filled in when it is asked for
+	version uint64   // grows with every change of meta
+	saved   uint64   // the version that is on disk
+
+	writing sync.Mutex // held while metadata.json is written; never by readers
+}
+
+// Metadata returns what lists show, with the numbers of this moment. The caller
+// may keep and change it.
+func (l *Log) Metadata() Metadata {
+	l.sheet.mu.Lock()
+	m := l.sheet.meta.clone()
+	l.sheet.mu.Unlock()
+	marks := l.marks.snapshot()
+	m.MinSeq, m.MaxSeq = marks.Min, marks.Visible
+	m.EventCount = int64(max(marks.Visible-marks.Min+1, 0))
+	m.SyncedSeq = marks.Synced
+	m.UpdatedAt = l.updatedAt()
+	if d := l.health.get().Damage; d != (Damage{}) {
+		m.Damage = &d
+	}
+	return m
+}
+
+// UpdateMetadata changes the fields that belong to the session; changes to the
+// numbers are ignored. It takes effect in memory before it returns, and on disk
+// soon: see FlushMetadata for now. f must not call the log.
+func (l *Log) UpdateMetadata(f func(*Metadata)) {
+	l.sheet.mu.Lock()
+	now := l.sheet.meta
+	next := now.clone()
+	f(&next)
+	next = next.clone() // f may have kept parts of it
+	next.Format, next.SessionID = now.Format, now.SessionID
+	next.EventCount, next.MinSeq, next.MaxSeq = now.EventCount, now.MinSeq, now.MaxSeq
+	next.Epoch, next.Checkpoint, next.Writer, next.Damage = now.Epoch, now.Checkpoint, now.Writer, now.Damage
+	next.UpdatedAt = now.UpdatedAt
+	l.sheet.meta = next
+	l.sheet.version++
+	l.sheet.mu.Unlock()
+	l.keeper.poke()
+}
+
+// setWriter says on the sheet whether this run has the log open.
+func (l *Log) setWriter(w *Writer) {
+	l.sheet.mu.Lock()
+	defer l.sheet.mu.Unlock()
+	l.sheet.meta.Writer = w
+	l.sheet.version++
+}
+
+// saveMetadata writes metadata.json if it would change. It speaks of synced
+// events only, so it never claims what a power cut can take back.
+func (l *Log) saveMetadata() error {
+	l.sheet.writing.Lock()
+	defer l.sheet.writing.Unlock()
+	m := l.Metadata()
+	_, synced := l.marks.positions()
+	l.sheet.mu.Lock()
+	version := l.sheet.version
+	unchanged := version == l.sheet.saved && l.sheet.meta.SyncedSeq == synced.seq && l.sheet.meta.MinSeq == m.MinSeq
+	l.sheet.mu.Unlock()
+	if unchanged {
+		return nil
+	}
+	m.MaxSeq = synced.seq
+	m.EventCount = int64(max(synced.seq-m.MinSeq+1, 0))
+	m.SyncedSeq, m.LogFirst, m.LogBytes = synced.seq, synced.first, synced.offset
+	m.TailCRC = string(appendHex(nil, synced.sum))
+	if err := writeMetadata(l.fs, l.dir, m); err != nil {
+		return fmt.Errorf("session %s: %w", l.id, err)
+	}
+	l.sheet.mu.Lock()
+	defer l.sheet.mu.Unlock()
+	l.sheet.saved = version
+	l.sheet.meta.Checkpoint, l.sheet.meta.MinSeq = m.Checkpoint, m.MinSeq
+	return nil
+}
+
+// markWriter puts on disk that this run writes the log, before its first line:
+// after an unclean stop of the machine that line may be gone although somebody
+// saw it. The caller holds the pen.
+func (l *Log) markWriter() {
+	l.setWriter(&Writer{BootID: l.opts.BootID, RunID: l.runID})
+	if err := l.saveMetadata(); err != nil {
+		// The log goes on: this matters only if the machine stops as well, and
+		// the keeper tries again.
+		l.opts.Logger.Warn("metadata cannot be written", "session", l.id, "err", err)
+	}
+	l.pen.marked = true
+}

@@ -1,0 +1,391 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+const (
+	sessionsDir   = "sessions"
+	newPrefix     = ".new-"
+	deletedPrefix = ".deleted-"
+)
+
+// Store is a data directory, held by this process alone. It is safe for
+// concurrent use.
+type Store struct {
+	// Set at construction.
+	dir     string
+	opts    Options
+	hub     hubFile
+	crashed bool // the machine stopped under the run before
+	lock    File
+
+	mu       sync.Mutex
+	sessions map[string]*entryOf
+	closed   bool
+}
+
+// entryOf is what the store knows of one session.
+type entryOf struct {
+	meta    Metadata      // as on disk, while the log is not open
+	log     *Log          // nil until somebody needs it
+	opening chan struct{} // closed when an attempt to open has ended
+}
+
+// Open takes the data directory dir, and makes it where it is missing. If
+// another hub has it, the error is a *LockedError. No log is opened: each is
+// recovered when it is first needed. The caller closes the store.
+func Open(dir string, o Options) (*Store, error) {
+	o = o.withDefaults()
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open data directory: %w", err)
+	}
+	if err := makeDirs(o.FS, dir); err != nil {
+		return nil, fmt.Errorf("open data directory: %w", err)
+	}
+	lock, err := lockDir(o.FS, dir, o.Now())
+	if err != nil {
+		return nil, fmt.Errorf("open data directory: %w", err)
+	}
+	s := &Store{dir: dir, opts: o, lock: lock, sessions: map[string]*entryOf{}}
+	if err := s.begin(); err != nil {
+		return nil, errors.Join(fmt.Errorf("open data directory: %w", err), lock.Close())
+	}
+	return s, nil
+}
+
+// makeDirs makes the data directory and what it always has.
+func makeDirs(fsys FS, dir string) error {
+	parent := filepath.Dir(dir)
+	if _, err := fsys.Stat(parent); errors.Is(err, fs.ErrNotExist) && parent != dir {
+		if err := makeParents(fsys, parent); err != nil {
+			return err
+		}
+	}
+	if err := fsys.Mkdir(dir); err != nil {
+		return err
+	}
+	return fsys.Mkdir(filepath.Join(dir, sessionsDir))
+}
+
+func makeParents(fsys FS, dir string) error {
+	parent := filepath.Dir(dir)
+	if _, err := fsys.Stat(parent); errors.Is(err, fs.ErrNotExist) && parent != dir {
+		if err := makeParents(fsys, parent); err != nil {
+			return err
+		}
+	}
+	return fsys.Mkdir(dir)
+}
+
+// begin enters this run and reads what lists show.
+func (s *Store) begin() error {
+	hub, before, err := beginRun(s.opts.FS, s.dir, s.opts.BootID, s.opts.Now())
+	if err != nil {
+		return err
+	}
+	s.hub = hub
+	s.crashed = !before.Clean && before.BootID != s.opts.BootID
+	return s.load()
+}
+
+// load reads the metadata of every session.
+func (s *Store) load() error {
+	root := s.root()
+	names, err := s.opts.FS.ReadDir(root)
+	if err != nil {
+		return fmt.Errorf("list sessions: %w", err)
+	}
+	var ids []string
+	for _, n := range names {
+		switch name := n.Name(); {
+		case ValidID(name) && n.IsDir():
+			ids = append(ids, name)
+		case strings.HasPrefix(name, newPrefix), strings.HasPrefix(name, deletedPrefix):
+			s.removeAbandoned(filepath.Join(root, name))
+		}
+	}
+	found := make([]Metadata, len(ids))
+	var group errgroup.Group
+	group.SetLimit(2 * runtime.GOMAXPROCS(0))
+	const share = 256 // sessions per goroutine: one each would cost more than the reading
+	for from := 0; from < len(ids); from += share {
+		group.Go(func() error {
+			for i := from; i < min(from+share, len(ids)); i++ {
+				found[i] = s.readListed(ids[i])
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for i, id := range ids {
+		s.sessions[id] = &entryOf{meta: found[i]}
+	}
+	return nil
+}
+
+// readListed reads one session's metadata for lists. One that cannot be read
+// leaves the session listed, so that somebody can open it and so rebuild it.
+func (s *Store) readListed(id string) Metadata {
+	dir := filepath.Join(s.root(), id)
+	m, err := readMetadata(s.opts.FS, dir)
+	if err == nil {
+		return m
+	}
+	m = Metadata{SessionID: id}
+	if info, err := s.opts.FS.Stat(dir); err == nil {
+		m.UpdatedAt = info.ModTime().UTC()
+		m.CreatedAt = m.UpdatedAt
+	}
+	return m
+}
+
+// removeAbandoned removes a session that was being made or removed when its
+// program ended. One that another process is just making is left alone.
+func (s *Store) removeAbandoned(dir string) {
+	f, err := s.opts.FS.OpenRW(filepath.Join(dir, activeName))
+	if err == nil {
+		free, err := f.TryLock()
+		f.Close() // nothing was written
+		if err != nil || !free {
+			return
+		}
+	} else if strings.HasPrefix(filepath.Base(dir), newPrefix) {
+		info, err := s.opts.FS.Stat(dir)
+		if err != nil || s.opts.Now().Sub(info.ModTime()) < defaultIdleAfter {
+			return // its log may be about to be made
+		}
+	}
+	if err := s.opts.FS.RemoveAll(dir); err != nil {
+		s.opts.Logger.Warn("abandoned session cannot be removed", "dir", dir, "err", err)
+	}
+}
+
+func (s *Store) root() string { return filepath.Join(s.dir, sessionsDir) }
+
+// Dir is the data directory, absolute.
+func (s *Store) Dir() string { return s.dir }
+
+// HubID identifies the data directory for life: 16 hex digits.
+func (s *Store) HubID() string { return s.hub.HubID }
+
+// RunID identifies this run: 16 hex digits, greater as text than any run's
+// before.
+func (s *Store) RunID() string { return s.hub.LastRun.RunID }
+
+// Create makes a new session, on the device before it returns. It fills in
+// start's Format, SessionID and Epoch; the log begins with that event.
+func (s *Store) Create(ctx context.Context, start event.SessionStart) (*Log, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	start.Format, start.Epoch = logFormat, newEpoch()
+	start.SessionID = newID(s.opts.Now())
+	l, err := createLog(filepath.Join(s.root(), start.SessionID), s.RunID(), s.opts, start)
+	if err != nil {
+		if isFull(err) {
+			return nil, fmt.Errorf("create session: %w: %w", ErrBlocked, err)
+		}
+		return nil, fmt.Errorf("create session: %w", err)
+	}
+	s.mu.Lock()
+	closed := s.closed
+	if !closed {
+		s.sessions[l.id] = &entryOf{log: l}
+	}
+	s.mu.Unlock()
+	if closed {
+		return nil, errors.Join(ErrClosed, l.close())
+	}
+	return l, nil
+}
+
+func (s *Store) open() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return ErrClosed
+	}
+	return nil
+}
+
+// Log returns a session's log. The first call opens and recovers it; others
+// wait for that, and calls for other sessions do not. ErrInvalidID, ErrNotFound,
+// or why it cannot be opened; a later call tries again.
+func (s *Store) Log(ctx context.Context, id string) (*Log, error) {
+	if !ValidID(id) {
+		return nil, fmt.Errorf("%w: %q", ErrInvalidID, id)
+	}
+	for {
+		s.mu.Lock()
+		if s.closed {
+			s.mu.Unlock()
+			return nil, ErrClosed
+		}
+		e := s.sessions[id]
+		if e == nil {
+			s.mu.Unlock()
+			return nil, fmt.Errorf("session %s: %w", id, ErrNotFound)
+		}
+		if e.log != nil {
+			s.mu.Unlock()
+			return e.log, nil
+		}
+		if opening := e.opening; opening != nil {
+			s.mu.Unlock()
+			select {
+			case <-opening:
+				continue
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+		e.opening = make(chan struct{})
+		s.mu.Unlock()
+		return s.openEntry(ctx, id, e)
+	}
+}
+
+// openEntry opens the log of an entry this goroutine has reserved.
+func (s *Store) openEntry(ctx context.Context, id string, e *entryOf) (*Log, error) {
+	l, _, err := openLog(ctx, filepath.Join(s.root(), id), s.RunID(), s.opts, s.crashed)
+	s.mu.Lock()
+	opening := e.opening
+	e.opening = nil
+	if err == nil {
+		e.log = l
+	}
+	s.mu.Unlock()
+	close(opening)
+	if err != nil {
+		return nil, fmt.Errorf("open session %s: %w", id, err)
+	}
+	return l, nil
+}
+
+// List returns the metadata of every session, those with the newest events
+// first. No log is opened for it.
+func (s *Store) List() []Metadata {
+	s.mu.Lock()
+	list := make([]Metadata, 0, len(s.sessions))
+	var logs []*Log
+	for _, e := range s.sessions {
+		if e.log != nil {
+			logs = append(logs, e.log)
+		} else {
+			list = append(list, e.meta)
+		}
+	}
+	s.mu.Unlock()
+	for _, l := range logs {
+		list = append(list, l.Metadata())
+	}
+	slices.SortFunc(list, func(a, b Metadata) int {
+		return cmp.Or(b.UpdatedAt.Compare(a.UpdatedAt), strings.Compare(b.SessionID, a.SessionID))
+	})
+	return list
+}
+
+// SessionDir is the directory of a session, where its other files lie.
+func (s *Store) SessionDir(id string) (string, error) {
+	if !ValidID(id) {
+		return "", fmt.Errorf("%w: %q", ErrInvalidID, id)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sessions[id] == nil {
+		return "", fmt.Errorf("session %s: %w", id, ErrNotFound)
+	}
+	return filepath.Join(s.root(), id), nil
+}
+
+// Delete removes a session and everything of it. Its log is closed first:
+// readers get ErrClosed.
+func (s *Store) Delete(ctx context.Context, id string) error {
+	l, err := s.Log(ctx, id) // holding the log's lock, nobody else writes it
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	if e := s.sessions[id]; e == nil || e.log != l {
+		s.mu.Unlock()
+		return fmt.Errorf("session %s: %w", id, ErrNotFound)
+	}
+	delete(s.sessions, id)
+	s.mu.Unlock()
+	if err := l.close(); err != nil {
+		s.opts.Logger.Warn("log of a deleted session cannot be closed", "session", id, "err", err)
+	}
+	gone := filepath.Join(s.root(), deletedPrefix+id)
+	if err := s.opts.FS.Rename(filepath.Join(s.root(), id), gone); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("delete session %s: %w", id, err)
+	}
+	if err := errors.Join(s.opts.FS.SyncDir(s.root()), s.opts.FS.RemoveAll(gone)); err != nil {
+		return fmt.Errorf("delete session %s: %w", id, err)
+	}
+	return nil
+}
+
+// Close brings every log to the device, marks the run as clean and gives the
+// data directory back. A log that cannot be brought to the device leaves the run
+// unclean.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	var logs []*Log
+	var opening []chan struct{}
+	for _, e := range s.sessions {
+		if e.opening != nil {
+			opening = append(opening, e.opening)
+		}
+	}
+	s.mu.Unlock()
+	for _, o := range opening {
+		<-o
+	}
+	s.mu.Lock()
+	for _, e := range s.sessions {
+		if e.log != nil {
+			logs = append(logs, e.log)
+		}
+	}
+	s.mu.Unlock()
+	var group errgroup.Group
+	group.SetLimit(8) // closing waits for the device; many at once share its flushes
+	errs := make([]error, len(logs))
+	for i, l := range logs {
+		group.Go(func() error { errs[i] = l.close(); return nil })
+	}
+	err := errors.Join(append(errs, group.Wait())...)
+	if err == nil {
+		s.hub.LastRun.Clean = true
+		err = s.hub.write(s.opts.FS, s.dir)
+	}
+	if err := errors.Join(err, s.lock.Close()); err != nil {
+		return fmt.Errorf("close data directory: %w", err)
+	}
+	return nil
+}

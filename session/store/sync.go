@@ -1,0 +1,77 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// syncer brings one log to the device. Whoever needs a sync and finds none
+// running makes it for everybody who waits; those who come while one runs share
+// the next. No lock is held meanwhile.
+type syncer struct {
+	mu      sync.Mutex
+	running chan struct{} // closed when the running sync ends; nil if none runs
+}
+
+// syncTo returns once everything up to seq is on the device. If ctx ends first
+// the outcome is open, and the event stays in the log.
+func (l *Log) syncTo(ctx context.Context, seq event.Seq) error {
+	for {
+		if _, synced := l.marks.positions(); synced.seq >= seq {
+			return nil
+		}
+		if err := l.health.refusal(); err != nil {
+			return err
+		}
+		l.sync.mu.Lock()
+		running := l.sync.running
+		if running == nil {
+			done := make(chan struct{})
+			l.sync.running = done
+			l.sync.mu.Unlock()
+			l.syncOnce()
+			l.sync.mu.Lock()
+			l.sync.running = nil
+			l.sync.mu.Unlock()
+			close(done)
+			continue
+		}
+		l.sync.mu.Unlock()
+		select {
+		case <-running:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for sync of seq %d: %w", seq, ctx.Err())
+		}
+	}
+}
+
+// syncOnce syncs what is written by now. Failure freezes the log: the kernel may
+// have dropped the bytes and would report success the next time.
+func (l *Log) syncOnce() {
+	written, _ := l.marks.positions()
+	seg, _, err := l.segs.at(written.first)
+	if err == nil {
+		err = seg.datasync()
+	}
+	if err != nil {
+		l.freeze(fmt.Errorf("sync log: %w", err))
+		return
+	}
+	// A sealed segment was synced before it was sealed, so syncing the file of
+	// the last written line is enough for all before it.
+	if l.marks.reached(written) {
+		l.bell.ring()
+	}
+}
+
+func (s *segment) datasync() error {
+	file, err := s.acquire()
+	if err != nil {
+		return err
+	}
+	defer s.release()
+	return file.Datasync()
+}

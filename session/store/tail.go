@@ -1,0 +1,140 @@
+package store
+
+import (
+	"sort"
+	"sync/atomic"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+const (
+	// smallChunk is the first chunk after a pause, so that an idle session
+	// costs little.
+	smallChunk = 4 << 10
+	// fullChunk is what a chunk grows to; one batch of the live path is at most
+	// one chunk.
+	fullChunk = 64 << 10
+	// bytesPerEvent sizes a chunk's table; a chunk of smaller events ends early.
+	bytesPerEvent = 64
+)
+
+// tail keeps the newest events in memory in the form they go over the wire:
+// objects joined by commas, without their checksums. A reader gets a slice of
+// it, so following a log live copies nothing and takes no lock.
+//
+// One goroutine adds; any number read. What a reader may look at is bounded by
+// the visible mark, which is stored after the bytes and read before them.
+type tail struct {
+	limit  int                      // set at construction: most bytes kept
+	chunks atomic.Pointer[[]*chunk] // ascending, contiguous; replaced, never changed
+
+	bytes int // owned by the adder: capacity of the chunks
+}
+
+// chunk is a run of events. Its bytes and ends are written once and never moved.
+type chunk struct {
+	first event.Seq
+	room  []byte   // as long as it will ever be; filled up to used
+	ends  []uint32 // ends[i] is where the object of first+i ends in room
+	used  int      // owned by the adder
+	count int      // owned by the adder
+}
+
+// next is the seq the chunk would take next. Only the adder may ask.
+func (c *chunk) next() event.Seq { return c.first + event.Seq(c.count) }
+
+// add appends the event with the given seq; body lacks its closing brace. A seq
+// that does not follow the last one starts the tail over.
+func (t *tail) add(seq event.Seq, body []byte) {
+	need := len(body) + 2 // comma and brace
+	c := t.last()
+	if c == nil || c.next() != seq || c.used+need > len(c.room) || c.count == len(c.ends) {
+		c = t.grow(seq, need)
+	}
+	if c.count > 0 {
+		c.room[c.used] = ','
+		c.used++
+	}
+	c.used += copy(c.room[c.used:], body)
+	c.room[c.used] = '}'
+	c.used++
+	c.ends[c.count] = uint32(c.used)
+	c.count++
+}
+
+func (t *tail) last() *chunk {
+	if p := t.chunks.Load(); p != nil {
+		return (*p)[len(*p)-1]
+	}
+	return nil
+}
+
+// grow opens a chunk for seq and drops the oldest ones beyond the limit.
+func (t *tail) grow(seq event.Seq, need int) *chunk {
+	var old []*chunk
+	size := smallChunk
+	if c := t.last(); c != nil && c.next() == seq {
+		old = *t.chunks.Load()
+		size = min(2*len(c.room), fullChunk)
+	} else {
+		t.bytes = 0
+	}
+	size = max(size, need)
+	c := &chunk{first: seq, room: make([]byte, size), ends: make([]uint32, size/bytesPerEvent+1)}
+	t.bytes += size
+	for len(old) > 0 && t.bytes > t.limit {
+		t.bytes -= len(old[0].room)
+		old = old[1:]
+	}
+	chunks := append(append(make([]*chunk, 0, len(old)+1), old...), c)
+	t.chunks.Store(&chunks)
+	return c
+}
+
+// drop forgets everything. The adder calls it.
+func (t *tail) drop() {
+	t.chunks.Store(nil)
+	t.bytes = 0
+}
+
+// read returns events after seq and up to visible, at most maxBytes of them but
+// at least one. It reports false if the tail does not reach back so far.
+func (t *tail) read(after, visible event.Seq, maxBytes int) (event.Batch, bool) {
+	p := t.chunks.Load()
+	if p == nil || after+1 < (*p)[0].first {
+		return event.Batch{}, false
+	}
+	chunks := *p
+	// The chunk of after+1 is the last one that does not begin behind it; for a
+	// reader that keeps up it is the last of all.
+	k := len(chunks) - 1
+	if chunks[k].first > after+1 {
+		k = sort.Search(k, func(i int) bool { return chunks[i].first > after+1 }) - 1
+	}
+	c := chunks[k]
+	last := visible
+	if k+1 < len(chunks) {
+		last = min(last, chunks[k+1].first-1)
+	}
+	from := int(after + 1 - c.first)
+	count := int(last-c.first) + 1 - from
+	if count <= 0 {
+		return event.Batch{}, false
+	}
+	start := 0
+	if from > 0 {
+		start = int(c.ends[from-1]) + 1
+	}
+	ends := c.ends[from : from+count]
+	if int(ends[count-1])-start > maxBytes {
+		count = max(1, sort.Search(count, func(i int) bool { return int(ends[i])-start > maxBytes }))
+	}
+	end := int(ends[count-1])
+	// The third index keeps a caller that appends off the adder's bytes.
+	return event.Batch{
+		First: after + 1,
+		Last:  after + event.Seq(count),
+		Count: count,
+		JSON:  c.room[start:end:end],
+	}, true
+}
