@@ -4,9 +4,9 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { chromium, type Browser as Remote, type BrowserContext, type Page } from 'playwright-core'
+import { chromium, type Browser as Remote, type BrowserContext, type CDPSession, type Page } from 'playwright-core'
 import { Process } from './process.ts'
-import { until } from './hub.ts'
+import { until } from './until.ts'
 
 const names = ['chromium', 'chromium-browser', 'google-chrome']
 
@@ -31,31 +31,50 @@ const flags = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
+  '--hide-scrollbars',
   '--remote-debugging-port=0',
 ]
 
+export interface Size {
+  width: number
+  height: number
+}
+
+export const phone: Size = { width: 390, height: 844 }
+export const desktop: Size = { width: 1280, height: 800 }
+
+/** One device: a Chromium with a profile, and so with cookies, of its own. */
 export class Browser {
   #process!: Process
   #remote!: Remote
+  #cdp!: CDPSession
   #profile = mkdtempSync(join(tmpdir(), 'abide-chromium-'))
   context!: BrowserContext
 
-  static async start(size: { width: number; height: number } = { width: 1280, height: 800 }): Promise<Browser> {
+  static async start(size: Size = desktop): Promise<Browser> {
     const browser = new Browser()
-    const args = [...flags, `--user-data-dir=${browser.#profile}`, `--window-size=${size.width},${size.height}`, 'about:blank']
-    browser.#process = new Process(executable(), args)
+    const args = [...flags, `--user-data-dir=${browser.#profile}`, `--window-size=${size.width},${size.height}`]
+    browser.#process = new Process(executable(), [...args, 'about:blank'])
     const endpoint = await until('the debugging port', () => browser.#process.stderr.match(/ws:\/\/\S+/)?.[0])
     // noDefaults: otherwise the library overrides focus and freezing is no longer real.
     browser.#remote = await chromium.connectOverCDP(endpoint, { noDefaults: true } as object)
+    browser.#cdp = await browser.#remote.newBrowserCDPSession()
     browser.context = browser.#remote.contexts()[0]!
     return browser
   }
 
-  async page(url: string, size?: { width: number; height: number }): Promise<Page> {
-    const page = await this.context.newPage()
+  /** A blank page in a window of its own, so that it is visible beside others. */
+  async window(size?: Size): Promise<Page> {
+    const opened = this.context.waitForEvent('page')
+    await this.#cdp.send('Target.createTarget', { url: 'about:blank', newWindow: true })
+    const page = await opened
     if (size) await page.setViewportSize(size)
-    await page.goto(url)
     return page
+  }
+
+  /** A blank tab in the window of the newest page, which it hides. */
+  tab(): Promise<Page> {
+    return this.context.newPage()
   }
 
   /** Stops every process of the browser, as a phone's system does. */
@@ -71,7 +90,7 @@ export class Browser {
     this.thaw()
     await this.#remote.close().catch(() => {})
     await this.#process.kill('SIGKILL')
-    rmSync(this.#profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
+    rmSync(this.#profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
   }
 }
 

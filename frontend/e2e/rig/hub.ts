@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { AbideEvent } from '../../src/wire/gen.ts'
 import { Process } from './process.ts'
+import { until } from './until.ts'
 
 const bin = resolve(import.meta.dirname, '../../../bin')
 
@@ -104,20 +105,5 @@ export class Hub {
   /** Waits until the log has an event of that type after seq. */
   async event(session: string, type: AbideEvent['type'], after = 0): Promise<AbideEvent> {
     return until(`${type} after ${after}`, () => this.events(session).find((e) => e.seq > after && e.type === type))
-  }
-}
-
-/** Waits until check returns something, asking often; fails after a bound, saying what it waited for. */
-export async function until<T>(
-  what: string,
-  check: () => T | undefined | null | false | Promise<T | undefined | null | false>,
-  within = 30_000,
-): Promise<T> {
-  const deadline = Date.now() + within
-  for (;;) {
-    const found = await check()
-    if (found !== undefined && found !== null && found !== false) return found
-    if (Date.now() > deadline) throw new Error(`waited ${within} ms in vain for ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 25))
   }
 }

@@ -32,6 +32,8 @@ export interface Feed {
   /** The run is empty when last is first-1. */
   readonly first: Seq
   readonly last: Seq
+  /** How many events were folded, each of a merged run: last-first+1, or one was lost or taken twice. */
+  readonly count: number
   /** In the order of their first events. */
   readonly items: Chunks<Item>
   /** Where items that later events change are: key to first seq. */
@@ -43,7 +45,15 @@ export interface Feed {
 
 /** Returns a feed without events, whose cursor is at `last`. */
 export function emptyFeed(last: Seq): Feed {
-  return { first: last + 1, last, items: Chunks.empty, keyed: new Map(), open: new Map(), latest: {} }
+  return {
+    first: last + 1,
+    last,
+    count: 0,
+    items: Chunks.empty,
+    keyed: new Map(),
+    open: new Map(),
+    latest: {},
+  }
 }
 
 /** Returns the feed with the events after it; they must follow its last seq. */
@@ -59,7 +69,12 @@ export function before(page: Feed, feed: Feed): Feed {
   const fold = new Fold(page)
   for (const item of feed.items) fold.add(item)
   const joined = fold.done()
-  return { ...joined, last: feed.last, latest: { ...page.latest, ...feed.latest } }
+  return {
+    ...joined,
+    last: feed.last,
+    count: page.count + feed.count,
+    latest: { ...page.latest, ...feed.latest },
+  }
 }
 
 /** Finds an item by its key, if that kind of item is found by key. */
@@ -94,6 +109,7 @@ const breaks: ReadonlySet<Item['kind']> = new Set(['prompt', 'tool', 'permission
 class Fold {
   private readonly first: Seq
   private last: Seq
+  private count: number
   private readonly items: ChunksBuilder<Item>
   private keyed: ReadonlyMap<string, Seq>
   private open: ReadonlyMap<string, Seq>
@@ -104,6 +120,7 @@ class Fold {
   constructor(feed: Feed) {
     this.first = feed.first
     this.last = feed.last
+    this.count = feed.count
     this.items = feed.items.builder()
     this.keyed = feed.keyed
     this.open = feed.open
@@ -112,6 +129,7 @@ class Fold {
 
   event(event: AbideEvent): void {
     this.last = event.seq
+    this.count += event.seq - (event.first_seq ?? event.seq) + 1
     try {
       this.remember(event)
       const item = itemOf(event)
@@ -153,6 +171,7 @@ class Fold {
     return {
       first: this.first,
       last: this.last,
+      count: this.count,
       items: this.items.done(),
       keyed: this.keyed,
       open: this.open,

@@ -1,0 +1,19 @@
+/** Waits until check returns something, asking often; fails after a bound, saying what it waited for. */
+export async function until<T>(
+  what: string,
+  check: () => T | undefined | null | false | Promise<T | undefined | null | false>,
+  within = 30_000,
+): Promise<T> {
+  const deadline = Date.now() + within
+  for (;;) {
+    const found = await check()
+    if (found !== undefined && found !== null && found !== false) return found
+    if (Date.now() > deadline) throw new Error(`waited ${within} ms in vain for ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, 25))
+  }
+}
+
+/** Lets time itself pass, where that is what is tested: a sleep, a silence. */
+export function elapse(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
