@@ -45,6 +45,8 @@ func arrows() map[string]row {
 		"internal/auth":      {[]string{"session/event"}, true},
 		"internal/config":    {[]string{"session/event"}, true},
 		"internal/demoagent": {nil, true},
+		"internal/client":    {[]string{"server/wire", "session/event"}, true},
+		"internal/blackbox":  {nil, false},
 		"internal/archtest":  {nil, false},
 		"internal/tsgen":     {[]string{"server/wire", "session/event"}, false},
 	}

@@ -1,0 +1,160 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/event"
+)
+
+// maxAnswer bounds the body of an HTTP answer that is read into memory. A page
+// of 500 events of the largest size is far below it.
+const maxAnswer = 256 << 20
+
+// Hub is where a hub listens and the token it is spoken to with. It is safe for
+// concurrent use.
+type Hub struct {
+	base  *url.URL
+	token string
+	http  *http.Client
+}
+
+// New returns the hub at base, such as "http://127.0.0.1:22433". It does not
+// connect. The token is what `abide token` prints; empty sends none.
+func New(base, token string) (*Hub, error) {
+	u, err := url.Parse(base)
+	if err != nil {
+		return nil, fmt.Errorf("parse hub address: %w", err)
+	}
+	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return nil, fmt.Errorf("hub address %q is not http://HOST:PORT", base)
+	}
+	// A transport of its own: closing its idle connections disturbs nobody.
+	return &Hub{base: u, token: token, http: &http.Client{Transport: &http.Transport{}}}, nil
+}
+
+// Close drops the connections kept for HTTP requests. Sockets are not touched.
+func (h *Hub) Close() { h.http.CloseIdleConnections() }
+
+// Health asks whether the hub is there and takes the token. A *RefusedError
+// says it is there and does not.
+func (h *Hub) Health(ctx context.Context) error {
+	return h.do(ctx, http.MethodGet, "/api/health", nil, nil)
+}
+
+// NewSession is what a session is made of.
+type NewSession struct {
+	// Agent is a configured agent's name; empty takes the hub's first.
+	Agent string `json:"agent,omitempty"`
+	// Workspace is the absolute directory the agent works in; empty takes the
+	// hub's default.
+	Workspace string `json:"workspace,omitempty"`
+	Name      string `json:"name,omitempty"`
+	// Prompt is asked at once when it is not empty.
+	Prompt string `json:"prompt,omitempty"`
+}
+
+// Create makes a session.
+func (h *Hub) Create(ctx context.Context, n NewSession) (wire.SessionInfo, error) {
+	var info wire.SessionInfo
+	err := h.do(ctx, http.MethodPost, "/api/sessions", n, &info)
+	return info, err
+}
+
+// Session asks for one session's line of the list.
+func (h *Hub) Session(ctx context.Context, id string) (wire.SessionInfo, error) {
+	var info wire.SessionInfo
+	err := h.do(ctx, http.MethodGet, "/api/sessions/"+url.PathEscape(id), nil, &info)
+	return info, err
+}
+
+// Page is a run of the session list.
+type Page struct {
+	Sessions []wire.SessionInfo `json:"sessions"`
+	// NextCursor asks for what follows; empty at the end.
+	NextCursor string `json:"next_cursor"`
+}
+
+// Sessions asks for up to limit sessions, newest first, after cursor. A limit
+// of 0 takes the hub's page.
+func (h *Hub) Sessions(ctx context.Context, limit int, cursor string) (Page, error) {
+	query := url.Values{}
+	if limit > 0 {
+		query.Set("limit", strconv.Itoa(limit))
+	}
+	if cursor != "" {
+		query.Set("cursor", cursor)
+	}
+	var page Page
+	err := h.do(ctx, http.MethodGet, "/api/sessions?"+query.Encode(), nil, &page)
+	return page, err
+}
+
+// Delete removes a session and all it holds.
+func (h *Hub) Delete(ctx context.Context, id string) error {
+	return h.do(ctx, http.MethodDelete, "/api/sessions/"+url.PathEscape(id), nil, nil)
+}
+
+// EventsAfter asks for a page of at most limit events after seq, oldest first.
+func (h *Hub) EventsAfter(ctx context.Context, id string, after event.Seq, limit int) (wire.EventsLoaded, error) {
+	var page wire.EventsLoaded
+	path := fmt.Sprintf("/api/sessions/%s/events?after_seq=%d&limit=%d", url.PathEscape(id), after, limit)
+	err := h.do(ctx, http.MethodGet, path, nil, &page)
+	return page, err
+}
+
+// do makes one request. A body that is not nil is sent as JSON; answer, unless
+// nil, is filled from the answer's JSON. Refusals are *RefusedError.
+func (h *Hub) do(ctx context.Context, method, path string, body, answer any) error {
+	var content io.Reader
+	if body != nil {
+		encoded, err := json.Marshal(body)
+		if err != nil {
+			return fmt.Errorf("encode request for %s: %w", path, err)
+		}
+		content = bytes.NewReader(encoded)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(h.base.String(), "/")+path, content)
+	if err != nil {
+		return fmt.Errorf("make request for %s: %w", path, err)
+	}
+	req.Header = h.header()
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	res, err := h.http.Do(req)
+	if err != nil {
+		return fmt.Errorf("ask the hub: %w", err)
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err != nil {
+		return fmt.Errorf("read the answer to %s: %w", path, err)
+	}
+	if res.StatusCode >= 300 {
+		return refusal(res.StatusCode, data)
+	}
+	if answer == nil {
+		return nil
+	}
+	if err := json.Unmarshal(data, answer); err != nil {
+		return fmt.Errorf("read the answer to %s: %w", path, err)
+	}
+	return nil
+}
+
+func (h *Hub) header() http.Header {
+	header := http.Header{}
+	if h.token != "" {
+		header.Set("Authorization", "Bearer "+h.token)
+	}
+	return header
+}

@@ -1,0 +1,91 @@
+package client
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/event"
+)
+
+// Fate is what became of a prompt.
+type Fate string
+
+// What a hub answers to a prompt.
+const (
+	Received    Fate = "received"    // in the log at Seq, on the device
+	Queued      Fate = "queued"      // waits at Position
+	Removed     Fate = "removed"     // taken out of the queue: it will not run
+	Interrupted Fate = "interrupted" // in the log at Seq; a crash cut its turn off
+)
+
+// PromptOutcome is a hub's answer to a prompt.
+type PromptOutcome struct {
+	Fate Fate
+	// Seq is set with Received and Interrupted.
+	Seq event.Seq
+	// Position counts from 0 and is set with Queued.
+	Position int
+}
+
+// Prompt asks the agent and waits until the hub has the prompt in its log or
+// its queue. The same PromptID again changes nothing, so a prompt whose answer
+// was lost is simply sent again. Its RequestID is set here.
+func (s *Socket) Prompt(ctx context.Context, p wire.Prompt) (PromptOutcome, error) {
+	answer, err := s.ask(ctx, func(id string) wire.Message { p.RequestID = id; return &p })
+	if err != nil {
+		return PromptOutcome{}, fmt.Errorf("prompt %s: %w", p.PromptID, err)
+	}
+	switch m := answer.(type) {
+	case *wire.PromptReceived:
+		return PromptOutcome{Fate: Received, Seq: m.Seq}, nil
+	case *wire.PromptQueued:
+		return PromptOutcome{Fate: Queued, Position: m.Position}, nil
+	case *wire.PromptRemoved:
+		return PromptOutcome{Fate: Removed}, nil
+	case *wire.PromptInterrupted:
+		return PromptOutcome{Fate: Interrupted, Seq: m.Seq}, nil
+	}
+	return PromptOutcome{}, unexpected("prompt", answer)
+}
+
+// Observe starts following a session on this socket; see wire.Observe. Its
+// events reach Run's handler, the answer first.
+func (s *Socket) Observe(ctx context.Context, o wire.Observe) (wire.EventsLoaded, error) {
+	return s.loaded(ctx, func(id string) wire.Message { o.RequestID = id; return &o })
+}
+
+// Load asks for one page; no cursor moves. The page reaches Run's handler too.
+func (s *Socket) Load(ctx context.Context, l wire.LoadEvents) (wire.EventsLoaded, error) {
+	return s.loaded(ctx, func(id string) wire.Message { l.RequestID = id; return &l })
+}
+
+func (s *Socket) loaded(ctx context.Context, make func(id string) wire.Message) (wire.EventsLoaded, error) {
+	answer, err := s.ask(ctx, make)
+	if err != nil {
+		return wire.EventsLoaded{}, fmt.Errorf("load events: %w", err)
+	}
+	page, ok := answer.(*wire.EventsLoaded)
+	if !ok {
+		return wire.EventsLoaded{}, unexpected("load_events", answer)
+	}
+	return *page, nil
+}
+
+// Answer settles a permission request. An *Error with code already_resolved
+// names the winner where somebody else was first.
+func (s *Socket) Answer(ctx context.Context, a wire.PermissionAnswer) (wire.PermissionResolved, error) {
+	answer, err := s.ask(ctx, func(id string) wire.Message { a.RequestID = id; return &a })
+	if err != nil {
+		return wire.PermissionResolved{}, fmt.Errorf("answer permission %s: %w", a.PermissionID, err)
+	}
+	resolved, ok := answer.(*wire.PermissionResolved)
+	if !ok {
+		return wire.PermissionResolved{}, unexpected("permission_answer", answer)
+	}
+	return *resolved, nil
+}
+
+func unexpected(request string, answer wire.Message) error {
+	return fmt.Errorf("the hub answered %s with %s", request, answer.MessageType())
+}
