@@ -25,7 +25,7 @@ var verbs = map[string]func(q *queue.Queue) error{
 	"enter": func(q *queue.Queue) error {
 		return q.Enter(queue.Entry{PromptID: "x", Outcome: queue.Received, Seq: 9})
 	},
-	"interrupt": func(q *queue.Queue) error { return q.Interrupt("old", noon) },
+	"interrupt": func(q *queue.Queue) error { return q.Interrupt("old", 8, noon) },
 	"advance":   func(q *queue.Queue) error { return q.Advance(99) },
 }
 

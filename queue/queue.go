@@ -1,9 +1,12 @@
 package queue
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 )
@@ -50,6 +53,7 @@ type Queue struct {
 	file    file
 	maxSize int
 	damage  *Damage
+	missing bool
 
 	now   contents
 	taken string // prompt id of the item in flight
@@ -75,6 +79,7 @@ func Open(dir string, o Options) (*Queue, error) {
 	var damaged *damagedError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		q.missing = true
 	case errors.As(err, &damaged):
 		aside, err := q.file.setAside(time.Now())
 		if err != nil {
@@ -88,8 +93,25 @@ func Open(dir string, o Options) (*Queue, error) {
 	return q, nil
 }
 
+// Waiting reports, without opening it, whether the queue of a session's
+// directory has something in it, or cannot be understood and so should be
+// opened.
+func Waiting(dir string) bool {
+	data, err := os.ReadFile(filepath.Join(dir, fileName))
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	var c struct {
+		Items []json.RawMessage `json:"items"`
+	}
+	return json.Unmarshal(data, &c) != nil || len(c.Items) > 0
+}
+
 // Damage reports what Open found wrong, or nil.
 func (q *Queue) Damage() *Damage { return q.damage }
+
+// Missing reports whether Open found no file.
+func (q *Queue) Missing() bool { return q.missing }
 
 // LogSeq is the seq up to which every prompt of the log is in the ledger.
 func (q *Queue) LogSeq() int64 { return q.now.LogSeq }
@@ -292,16 +314,15 @@ func (q *Queue) Enter(entries ...Entry) error {
 	return q.adopt(next)
 }
 
-// Interrupt notes that a prompt's turn was cut off. A prompt the ledger does
-// not know is left alone.
-func (q *Queue) Interrupt(promptID string, at time.Time) error {
-	e, ok := q.now.Ledger.find(promptID)
-	if !ok || e.Outcome == Interrupted {
-		return q.Flush()
-	}
-	e.Outcome, e.At = Interrupted, at.UTC()
+// Interrupt notes that a prompt's turn was cut off by the event at seq. A prompt
+// the ledger does not know stays unknown.
+func (q *Queue) Interrupt(promptID string, seq int64, at time.Time) error {
 	next := q.now
-	next.Ledger = q.now.Ledger.with(e)
+	next.LogSeq = max(next.LogSeq, seq)
+	if e, ok := q.now.Ledger.find(promptID); ok {
+		e.Outcome, e.At = Interrupted, at.UTC()
+		next.Ledger = q.now.Ledger.with(e)
+	}
 	return q.adopt(next)
 }
 
@@ -314,6 +335,10 @@ func (q *Queue) Advance(seq int64) error {
 	next.LogSeq = seq
 	return q.adopt(next)
 }
+
+// Rewind forgets how far the ledger follows the log: the log is not the one it
+// followed. Enter what it holds.
+func (q *Queue) Rewind() { q.now.LogSeq = 0 }
 
 // Flush saves what an earlier save could not.
 func (q *Queue) Flush() error {

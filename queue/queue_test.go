@@ -96,7 +96,7 @@ func TestAResendGetsTheLatestOutcomeAndChangesNothing(t *testing.T) {
 		require.Equal(t, []string{"c"}, ids(q))
 	}
 
-	require.NoError(t, q.Interrupt("a", noon))
+	require.NoError(t, q.Interrupt("a", 8, noon))
 	got, err := open(t, dir).Add(item("a"))
 	require.NoError(t, err)
 	require.Equal(t, queue.Status{Outcome: queue.Interrupted, Seq: 7}, got)

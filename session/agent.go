@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"github.com/abidehub/abide/observer"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -59,6 +60,9 @@ type AgentSpec struct {
 	ContextLost bool
 	// OpenBlob opens a blob of the session, such as an attachment's bytes.
 	OpenBlob func(sha256 string) (io.ReadCloser, error)
+	// Past is the session's log, from which an account of earlier turns can be
+	// made for an agent that does not remember them.
+	Past observer.Source
 }
 
 // StartAgent starts an agent and returns once it is ready for prompts, or

@@ -1,0 +1,498 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// Bounds of supervision.
+const (
+	crashWindow   = 10 * time.Minute
+	crashLimit    = 5 // in crashWindow; then a person decides
+	longestPause  = time.Minute
+	stopBound     = 30 * time.Second // for Agent.Stop, which has its own sequence
+	lastWordBound = 5 * time.Second  // for AgentExit to follow the end of Stop
+)
+
+// stopCause is why the hub stops an agent.
+type stopCause uint8
+
+const (
+	notStopped stopCause = iota
+	stopReset            // a person freed the turn
+	stopClose            // the hub ends
+	stopSleep            // nothing to do
+	stopBroken           // it cannot be used any more
+)
+
+// ends is how a turn ends that is open when an agent is stopped so.
+func (c stopCause) ends() event.StopReason {
+	switch c {
+	case stopReset:
+		return event.StopInterrupted
+	case stopClose:
+		return event.StopHubRestart
+	}
+	return event.StopAgentExit
+}
+
+// agentSlot is the session's place for an agent process. The engine owns it.
+type agentSlot struct {
+	status    AgentStatus
+	proc      Agent // while ready or stopping
+	sink      *sink // of the agent that is there; nil while absent or failed
+	version   string
+	message   string
+	resumable bool // it can come back with its memory
+	// exited is set when an agent ended while it was being started; what
+	// StartAgent says of it then tells more.
+	exited    *event.AgentExit
+	restSince time.Time
+	cause     stopCause
+	// lastWordBy is when an agent that was stopped must have said its last.
+	lastWordBy time.Time
+
+	// idleSince is when the last turn ended.
+	idleSince time.Time
+	wanted    bool // somebody waits for the agent without a turn
+	crashes   []time.Time
+	restartAt time.Time
+}
+
+func (a *agentSlot) up() bool { return a.status == AgentReady }
+
+// there reports whether a process is or may be there.
+func (a *agentSlot) there() bool {
+	return a.status == AgentStarting && a.sink != nil || a.status == AgentReady || a.status == AgentStopping
+}
+
+// detach takes nothing more from the agent there was.
+func (a *agentSlot) detach() {
+	if a.sink != nil {
+		a.sink.close()
+		a.sink = nil
+	}
+}
+
+// resumable reports whether an agent said that it can go on with a session it
+// left: only such a one may be put to sleep.
+func resumable(p event.AgentStarted) bool {
+	var raw struct {
+		Initialize struct {
+			Capabilities struct {
+				Load    bool `json:"loadSession"`
+				Session struct {
+					Resume json.RawMessage `json:"resume"`
+				} `json:"sessionCapabilities"`
+			} `json:"agentCapabilities"`
+		} `json:"initialize"`
+	}
+	if json.Unmarshal(p.Raw, &raw) != nil {
+		return false
+	}
+	c := raw.Initialize.Capabilities
+	resume := string(c.Session.Resume)
+	return p.AgentSessionID != "" && (c.Load || resume != "" && resume != "null" && resume != "false")
+}
+
+// startAgent starts the agent, as soon as there is a seat for it.
+func (e *engine) startAgent() {
+	a := &e.agent
+	if a.there() {
+		return
+	}
+	if a.status != AgentStarting {
+		a.status, a.message, a.restartAt = AgentStarting, "", time.Time{}
+		e.dirty = true
+	}
+	if !e.hub.pool.acquire(e.seat) {
+		if a.message == "" {
+			a.message = "waiting until another session's agent is free"
+			e.dirty = true
+		}
+		return // the seat's bell rings, and proceed comes back here
+	}
+	a.message, a.cause, a.resumable, a.exited = "", notStopped, false, nil
+	e.dirty = true
+	s := newSink(e.b)
+	a.sink = s
+	spec := AgentSpec{
+		SessionID:      e.b.id,
+		Agent:          e.agentName,
+		Workspace:      e.workspace,
+		AgentSessionID: e.fold.agentSessionID,
+		ContextLost:    e.fold.given > 0,
+		OpenBlob:       func(sha256 string) (io.ReadCloser, error) { return e.log.OpenBlob(sha256) },
+		Past:           e.log,
+	}
+	bound := e.hub.settings().Limits.AgentStart
+	e.help(func() {
+		ctx, cancel := context.WithTimeout(s.ctx, bound)
+		defer cancel()
+		proc, err := e.hub.start(ctx, spec, s)
+		if err == nil && proc == nil {
+			err = errors.New("no agent was started")
+		}
+		e.post(func(e *engine) { e.agentStarted(s, proc, err) })
+	})
+}
+
+// agentStarted takes what became of a start.
+func (e *engine) agentStarted(s *sink, proc Agent, err error) {
+	a := &e.agent
+	if a.sink != s { // it was given up
+		if proc != nil {
+			e.help(func() { e.stopProcess(proc) })
+		}
+		return
+	}
+	e.dirty = true
+	if err == nil && a.exited != nil {
+		err = errors.New(exitWords(*a.exited))
+		e.help(func() { e.stopProcess(proc) })
+	}
+	if err != nil {
+		e.startFailed(err)
+		return
+	}
+	a.proc = proc
+	if a.status == AgentStopping { // somebody could not wait for it to be ready
+		e.stopNow()
+		return
+	}
+	a.status, a.message = AgentReady, ""
+	e.logger.Info("agent is ready", "agent", e.agentName)
+}
+
+// startFailed is the end of an agent that never was ready.
+func (e *engine) startFailed(err error) {
+	a := &e.agent
+	cause, exited := a.cause, a.exited
+	e.agentGone()
+	if cause != notStopped {
+		e.endTurnOrLater(nil, cause.ends(), nil)
+		return
+	}
+	e.logger.Warn("agent did not start", "agent", e.agentName, "err", err)
+	failure := &event.Failure{
+		Code:    "agent_start",
+		Message: fmt.Sprintf("the agent %s could not be started: %v", e.agentName, err),
+	}
+	if exited != nil && e.queue.Len() > 0 {
+		e.crashed(failure.Message, true)
+	} else {
+		a.status, a.message = AgentFailed, failure.Message+". A prompt or a restart tries again."
+	}
+	var said []entry
+	if exited == nil { // no process ran that could have said so itself
+		said = e.entries(event.Error{Code: failure.Code, Message: failure.Message})
+	}
+	e.endTurnOrLater(said, event.StopAgentExit, failure)
+}
+
+// agentExited takes an agent's last word, which closes what it left open. An
+// error means that nothing happened and the word should be said again.
+func (e *engine) agentExited(exit event.AgentExit) error {
+	a := &e.agent
+	if a.proc == nil && a.exited == nil {
+		if _, err := e.write(e.entries(exit)...); err != nil {
+			return err
+		}
+		a.exited = &exit // agentStarted follows
+		return nil
+	}
+	reason, midTurn := event.StopAgentExit, e.fold.open
+	if a.cause != notStopped {
+		reason = a.cause.ends()
+	}
+	if a.cause == stopSleep {
+		exit.Reason = "asleep"
+	}
+	if err := e.recordExit(exit, reason); err != nil {
+		return err
+	}
+	cause := a.cause
+	e.agentGone()
+	if cause == notStopped || cause == stopBroken {
+		e.logger.Warn("agent ended", "agent", e.agentName, "code", exit.Code, "signal", exit.Signal, "reason", exit.Reason)
+		e.crashed(exitWords(exit), midTurn || e.queue.Len() > 0)
+	}
+	return nil
+}
+
+// recordExit writes an agent's end and closes what it left open. A turn it was
+// never given is not its own, and waits for the next agent.
+func (e *engine) recordExit(exit event.AgentExit, reason event.StopReason) error {
+	if e.fold.open && !e.turn.given {
+		_, err := e.write(append(e.entries(exit), e.closeAll(string(reason))...)...)
+		return err
+	}
+	return e.endTurn(e.entries(exit), reason, &event.Failure{Code: "agent_exit", Message: exitWords(exit)})
+}
+
+// stopAgent begins to stop the agent, if there is one.
+func (e *engine) stopAgent(cause stopCause) {
+	a := &e.agent
+	switch {
+	case a.status == AgentStopping:
+		if a.cause == stopSleep {
+			a.cause = cause
+		}
+		return
+	case a.status == AgentStarting && a.sink == nil: // it only waits for a seat
+		e.agentGone()
+		return
+	case !a.there():
+		return
+	}
+	starting := a.status == AgentStarting
+	a.status, a.cause = AgentStopping, cause
+	e.dirty = true
+	if starting {
+		a.sink.cancel() // StartAgent gives up, and reports
+		return
+	}
+	e.stopNow()
+}
+
+func (e *engine) stopNow() {
+	s, proc := e.agent.sink, e.agent.proc
+	e.help(func() {
+		e.stopProcess(proc)
+		e.post(func(e *engine) {
+			if e.agent.sink == s {
+				// Its group is gone; what it said before is still on its way.
+				e.agent.lastWordBy = time.Now().Add(lastWordBound)
+			}
+		})
+	})
+}
+
+func (e *engine) stopProcess(proc Agent) {
+	ctx, cancel := context.WithTimeout(context.Background(), stopBound)
+	defer cancel()
+	if err := proc.Stop(ctx); err != nil {
+		e.logger.Error("agent could not be stopped", "agent", e.agentName, "err", err)
+	}
+}
+
+// agentGone is the end of an agent's stay in the slot, however it came.
+func (e *engine) agentGone() {
+	a := &e.agent
+	a.detach()
+	a.proc, a.version, a.lastWordBy, a.restSince = nil, "", time.Time{}, time.Time{}
+	a.status, a.message = AgentAbsent, ""
+	e.hub.pool.release(e.seat)
+	e.dirty = true
+}
+
+// crashed decides what follows an end nobody asked for. An agent that was
+// needed is started again after a pause, so often and no more.
+func (e *engine) crashed(words string, needed bool) {
+	a := &e.agent
+	now := time.Now()
+	recent := a.crashes[:0]
+	for _, at := range a.crashes {
+		if now.Sub(at) < crashWindow {
+			recent = append(recent, at)
+		}
+	}
+	a.crashes = append(recent, now)
+	if len(a.crashes) >= crashLimit {
+		a.status = AgentFailed
+		a.message = fmt.Sprintf("%s; that was the %dth time in %d minutes. A prompt or a restart tries again.",
+			words, len(a.crashes), crashWindow/time.Minute)
+		return
+	}
+	if !needed {
+		a.message = words + "; the next prompt starts it again"
+		return
+	}
+	pause := min(time.Second<<(len(a.crashes)-1), longestPause)
+	a.restartAt = now.Add(pause)
+	a.message = fmt.Sprintf("%s; it is started again in %v", words, pause)
+}
+
+func exitWords(exit event.AgentExit) string {
+	words := "the agent ended"
+	switch {
+	case exit.Signal != "":
+		words += " by signal " + exit.Signal
+	case exit.Code != nil:
+		words += fmt.Sprintf(" with exit code %d", *exit.Code)
+	}
+	return words
+}
+
+// forgive lets a person's decision count more than past crashes.
+func (a *agentSlot) forgive() {
+	a.crashes, a.restartAt = nil, time.Time{}
+	if a.status == AgentFailed {
+		a.status, a.message = AgentAbsent, ""
+	}
+}
+
+// watchAgent does what is due for the agent: the start that waits for a seat,
+// the restart after a crash, the end of waiting for last words.
+func (e *engine) watchAgent(now time.Time) {
+	a := &e.agent
+	if !a.lastWordBy.IsZero() && a.sink != nil {
+		switch {
+		case e.health.blocked && !e.closing:
+			a.lastWordBy = now.Add(lastWordBound) // its words wait for the disk
+		case !now.Before(a.lastWordBy):
+			e.giveUpOnLastWord()
+		}
+		if !a.lastWordBy.IsZero() {
+			e.wake(a.lastWordBy)
+		}
+	}
+	if e.closing {
+		return
+	}
+	if a.status == AgentStarting && a.sink == nil {
+		e.startAgent()
+	}
+	if !a.restartAt.IsZero() {
+		if now.Before(a.restartAt) {
+			e.wake(a.restartAt)
+		} else {
+			e.startAgent()
+		}
+	}
+	if a.wanted && a.status == AgentAbsent && a.restartAt.IsZero() {
+		a.wanted = false
+		e.startAgent()
+	}
+}
+
+// giveUpOnLastWord is for an agent whose process is gone and which never said
+// so: the log must not wait for it for ever.
+func (e *engine) giveUpOnLastWord() {
+	exit := event.AgentExit{Reason: "stopped; it did not report its end"}
+	if err := e.agentExited(exit); err != nil {
+		e.logger.Error("end of the agent could not be recorded", "err", err)
+		e.agentGone()
+	}
+}
+
+// restAgent puts an idle agent to sleep when nobody needs it for long, or
+// another session needs its seat. Only one that can come back with its memory.
+func (e *engine) restAgent(now time.Time) {
+	a := &e.agent
+	idle := a.up() && a.resumable && !e.fold.open && len(e.fold.permissions.open) == 0 && !e.closing
+	if _, waiting := e.queue.NextDue(now); !idle || waiting {
+		if !a.restSince.IsZero() {
+			a.restSince = time.Time{}
+			e.hub.pool.rest(e.seat, time.Time{})
+		}
+		return
+	}
+	if a.restSince.IsZero() {
+		a.restSince = now
+		e.hub.pool.rest(e.seat, now)
+	}
+	bound := e.hub.settings().Limits.AgentIdle
+	overdue := bound > 0 && !now.Before(a.restSince.Add(bound))
+	if overdue || e.hub.pool.shouldYield(e.seat) {
+		e.stopAgent(stopSleep)
+		return
+	}
+	if bound > 0 {
+		e.wake(a.restSince.Add(bound))
+	}
+}
+
+// Restart stops the agent, if it runs, and starts it again; an open turn is
+// closed as interrupted. It is a person's decision, so earlier crashes no longer
+// count.
+func (b *BackgroundSession) Restart(ctx context.Context, actor string) error {
+	return tell(ctx, b, func(e *engine) error {
+		if err := e.refusal(); err != nil {
+			return err
+		}
+		e.logger.Info("agent is restarted", "actor", actor)
+		e.agent.forgive()
+		e.agent.wanted = true
+		if e.fold.open && e.turn.given {
+			return e.reset()
+		}
+		e.stopAgent(stopReset)
+		return nil
+	})
+}
+
+// readyAgent waits until the agent is ready, starting it if need be.
+func (b *BackgroundSession) readyAgent(ctx context.Context) (Agent, error) {
+	for asked := false; ; asked = true {
+		changed := b.StateChanged()
+		proc, err := ask(ctx, b, func(e *engine) (Agent, error) {
+			if err := e.refusal(); err != nil {
+				return nil, err
+			}
+			a := &e.agent
+			switch {
+			case a.up():
+				return a.proc, nil
+			case a.status == AgentFailed && asked:
+				return nil, fmt.Errorf("%w: %s", ErrUnavailable, a.message)
+			case !asked:
+				a.forgive()
+				a.wanted = true
+			}
+			return nil, nil
+		})
+		if err != nil || proc != nil {
+			return proc, err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// SetMode changes the agent's mode and waits for its answer, starting it if
+// need be. What it is then comes as an event.
+func (b *BackgroundSession) SetMode(ctx context.Context, modeID string) error {
+	if modeID == "" {
+		return fmt.Errorf("%w: no mode was named", ErrInvalid)
+	}
+	proc, err := b.readyAgent(ctx)
+	if err != nil {
+		return err
+	}
+	if err := proc.SetMode(ctx, modeID); err != nil {
+		return fmt.Errorf("%w: the agent did not take mode %q: %w", ErrInvalid, modeID, err)
+	}
+	return nil
+}
+
+// SetConfigOption changes one of the agent's options, to a string or a boolean,
+// and waits for its answer, starting the agent if need be. What the options are
+// then comes as an event.
+func (b *BackgroundSession) SetConfigOption(ctx context.Context, id string, value any) error {
+	switch value.(type) {
+	case string, bool:
+	default:
+		return fmt.Errorf("%w: an option's value is a string or a boolean", ErrInvalid)
+	}
+	if id == "" {
+		return fmt.Errorf("%w: no option was named", ErrInvalid)
+	}
+	proc, err := b.readyAgent(ctx)
+	if err != nil {
+		return err
+	}
+	if err := proc.SetConfigOption(ctx, id, value); err != nil {
+		return fmt.Errorf("%w: the agent did not take option %q: %w", ErrInvalid, id, err)
+	}
+	return nil
+}

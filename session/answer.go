@@ -1,0 +1,195 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// Answer is somebody's answer to a permission request.
+type Answer struct {
+	PermissionID string
+	// OptionID is one of the options the agent offered.
+	OptionID string
+	// Content is what was filled in, a JSON object, when the agent asked with a
+	// form.
+	Content json.RawMessage
+	Actor   string
+	// ClientID tells a client's resend from another client's answer. It should
+	// stay the same when the client reconnects.
+	ClientID string
+}
+
+// AnswerPermission settles a permission request. The first answer wins: it is on
+// the device when this returns, and the agent is told. The winner's own answer
+// again succeeds; any other answer gets *AlreadyResolved. A request this session
+// does not know, or no longer, is ErrNotFound; an option the agent did not offer
+// is ErrInvalid.
+func (b *BackgroundSession) AnswerPermission(ctx context.Context, a Answer) (event.PermissionOutcome, error) {
+	return ask(ctx, b, func(e *engine) (event.PermissionOutcome, error) { return e.answer(a) })
+}
+
+func (e *engine) answer(a Answer) (event.PermissionOutcome, error) {
+	var none event.PermissionOutcome
+	if winner, settled := e.fold.permissions.outcome(a.PermissionID); settled {
+		if winner.OptionID == a.OptionID && a.ClientID != "" && e.answerers.of(a.PermissionID) == a.ClientID {
+			return winner, nil
+		}
+		return none, &AlreadyResolved{Winner: winner}
+	}
+	request, open := e.fold.permissions.find(a.PermissionID)
+	if !open {
+		return none, fmt.Errorf("%w: no permission request %q is open in this session", ErrNotFound, a.PermissionID)
+	}
+	if _, offered := request.option(a.OptionID); !offered {
+		return none, fmt.Errorf("%w: the agent did not offer option %q", ErrInvalid, a.OptionID)
+	}
+	if len(a.Content) > 0 && (request.Request.Form == nil || !isObject(a.Content)) {
+		return none, fmt.Errorf("%w: content is a JSON object and answers a form", ErrInvalid)
+	}
+	if err := e.refusal(); err != nil {
+		return none, err
+	}
+	outcome := event.PermissionOutcome{
+		PermissionID: a.PermissionID,
+		Outcome:      event.OutcomeSelected,
+		OptionID:     a.OptionID,
+		Content:      a.Content,
+		By:           a.Actor,
+	}
+	if _, err := e.write(entry{request.Turn, outcome}); err != nil {
+		return none, fmt.Errorf("settle permission request: %w", logError(err))
+	}
+	e.answerers.note(a.PermissionID, a.ClientID)
+	e.tellAgent(outcome)
+	return outcome, nil
+}
+
+func isObject(data json.RawMessage) bool {
+	var object map[string]json.RawMessage
+	return json.Unmarshal(data, &object) == nil && object != nil
+}
+
+// tellAgent passes outcomes that are in the log on to the agent.
+func (e *engine) tellAgent(outcomes ...event.PermissionOutcome) {
+	for _, o := range outcomes {
+		if e.agent.proc == nil {
+			return
+		}
+		if err := e.agent.proc.Answer(o); err != nil {
+			e.logger.Warn("agent did not take the answer", "permission", o.PermissionID, "err", err)
+		}
+	}
+}
+
+// recordRequest takes the agent asking.
+func (e *engine) recordRequest(p event.PermissionRequest) error {
+	_, open := e.fold.permissions.find(p.PermissionID)
+	_, settled := e.fold.permissions.outcome(p.PermissionID)
+	if open || settled || p.PermissionID == "" {
+		e.logger.Warn("agent asked with an id that is not new", "permission", p.PermissionID)
+		return nil
+	}
+	request := openRequest{Request: p, Turn: e.fold.turnOf(p)}
+	list := []entry{{request.Turn, p}}
+	var outcomes []event.PermissionOutcome
+	if e.turn.cancelled && e.fold.open {
+		// The person was told that everything open was settled; this came after.
+		o := request.cancelled(byHub, "the turn was cancelled")
+		outcomes = append(outcomes, o)
+		list = append(list, entry{request.Turn, o})
+	}
+	if _, err := e.write(list...); err != nil {
+		return err
+	}
+	e.tellAgent(outcomes...)
+	return nil
+}
+
+// recordWithdrawal takes the agent no longer asking. Somebody's answer that was
+// quicker stays.
+func (e *engine) recordWithdrawal(p event.PermissionOutcome) error {
+	request, open := e.fold.permissions.find(p.PermissionID)
+	if !open {
+		return nil
+	}
+	_, err := e.write(entry{request.Turn, p})
+	return err
+}
+
+// watchRequests applies the policy for sessions nobody watches. It never allows
+// anything.
+func (e *engine) watchRequests(now time.Time) {
+	open := e.fold.permissions.open
+	if len(open) == 0 || e.closing || e.health.broken() {
+		return
+	}
+	if e.b.watchers.anybody() {
+		e.unwatched = time.Time{}
+		return
+	}
+	if e.unwatched.IsZero() {
+		e.unwatched = now
+	}
+	policy := e.hub.settings().Permissions
+	if !policy.DenyUnattended && policy.WaitLimit <= 0 {
+		return
+	}
+	for _, r := range open {
+		at := r.asked
+		if e.unwatched.After(at) {
+			at = e.unwatched
+		}
+		if !policy.DenyUnattended {
+			at = at.Add(policy.WaitLimit)
+		}
+		if now.Before(at) {
+			e.wake(at)
+			continue
+		}
+		o := r.denied("nobody watches this session")
+		if _, err := e.write(entry{r.Turn, o}); err != nil {
+			return
+		}
+		e.tellAgent(o)
+	}
+}
+
+// denied rejects a request once, with an option of the agent's if it has one.
+func (r openRequest) denied(reason string) event.PermissionOutcome {
+	for _, o := range r.Request.Options {
+		if o.Kind == event.RejectOnce {
+			return event.PermissionOutcome{
+				PermissionID: r.Request.PermissionID,
+				Outcome:      event.OutcomeSelected,
+				OptionID:     o.OptionID,
+				By:           byHub,
+				Reason:       reason,
+			}
+		}
+	}
+	return r.cancelled(byHub, reason)
+}
+
+// answerers remembers which client won the latest requests.
+type answerers struct {
+	clients map[string]string
+	order   []string
+}
+
+func (a *answerers) note(permissionID, clientID string) {
+	if a.clients == nil {
+		a.clients = map[string]string{}
+	}
+	a.clients[permissionID] = clientID
+	a.order = append(a.order, permissionID)
+	if len(a.order) > rememberedOutcomes {
+		delete(a.clients, a.order[0])
+		a.order = a.order[1:]
+	}
+}
+
+func (a *answerers) of(permissionID string) string { return a.clients[permissionID] }

@@ -1,0 +1,132 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/abidehub/abide/queue"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+// BackgroundSession is one session: its log, its queue, its agent. It goes on
+// whether anybody watches or not. Its methods may be called by any number of
+// goroutines.
+//
+// What happens is in the log; State and its bell are for what is worthless once
+// old. A verb returns when it took effect, not when the agent has done anything
+// about it. When a context ends first, the verb may still take effect; verbs
+// are made so that sending them again is harmless.
+type BackgroundSession struct {
+	id       string
+	log      *store.Log
+	watchers *watchers
+	state    atomic.Pointer[State]
+	bell     bell
+
+	mail chan func(*engine)
+	done chan struct{} // closed when the engine takes no more jobs
+	gone chan struct{} // closed when nothing of the session runs any more
+}
+
+// start runs a recovered session's engine until it ends.
+func start(e *engine) *BackgroundSession {
+	b := e.b
+	e.publish()
+	go e.run() // waited for through b.gone, by whoever closes the session
+	return b
+}
+
+// ID is the session's id.
+func (b *BackgroundSession) ID() string { return b.id }
+
+// Log is the session's log, for observers.
+func (b *BackgroundSession) Log() *store.Log { return b.log }
+
+// State returns the latest state. It is shared and must not be changed.
+func (b *BackgroundSession) State() State { return *b.state.Load() }
+
+// StateChanged returns a channel that is closed when there is a newer state.
+// Take it before reading State, or news in between is missed. It is closed for
+// good when the session is no longer open.
+func (b *BackgroundSession) StateChanged() <-chan struct{} {
+	select {
+	case <-b.done:
+		return b.done
+	default:
+		return b.bell.listen()
+	}
+}
+
+// Queue returns the waiting prompts, in the order they will be given to the
+// agent. The slice is shared and must not be changed.
+func (b *BackgroundSession) Queue() []queue.Item { return b.State().Queue }
+
+// SetPresence says what the observer clientID does. It never blocks.
+func (b *BackgroundSession) SetPresence(clientID string, p Presence) { b.watchers.set(clientID, p) }
+
+// RemovePresence says that the observer clientID is gone. It never blocks.
+func (b *BackgroundSession) RemovePresence(clientID string) { b.watchers.remove(clientID) }
+
+// Attach stores a file that a prompt will name, and returns what the prompt
+// should carry. The bytes are on the device when it returns.
+func (b *BackgroundSession) Attach(ctx context.Context, name, mediaType string, data []byte) (event.Attachment, error) {
+	limit, err := ask(ctx, b, func(e *engine) (int, error) {
+		return e.hub.settings().Limits.AttachmentBytes, nil
+	})
+	if err != nil {
+		return event.Attachment{}, err
+	}
+	if len(data) > limit {
+		return event.Attachment{}, fmt.Errorf("%w: attachment has %d bytes, at most %d are accepted", ErrTooLarge, len(data), limit)
+	}
+	if len(data) == 0 {
+		return event.Attachment{}, fmt.Errorf("%w: attachment is empty", ErrInvalid)
+	}
+	blob, err := b.log.PutBlob(ctx, mediaType, data)
+	if err != nil {
+		return event.Attachment{}, fmt.Errorf("store attachment: %w", logError(err))
+	}
+	return event.Attachment{
+		Name:      attachmentName(name),
+		MediaType: blob.MediaType,
+		Bytes:     blob.Bytes,
+		SHA256:    blob.SHA256,
+	}, nil
+}
+
+var errEnded = fmt.Errorf("%w: the session is being closed", ErrUnavailable)
+
+// ask runs fn in the session's goroutine and returns its answer.
+func ask[T any](ctx context.Context, b *BackgroundSession, fn func(*engine) (T, error)) (T, error) {
+	type answer struct {
+		value T
+		err   error
+	}
+	var none T
+	reply := make(chan answer, 1)
+	job := func(e *engine) {
+		value, err := fn(e)
+		reply <- answer{value, err}
+	}
+	select {
+	case b.mail <- job:
+	case <-b.done:
+		return none, errEnded
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
+	select {
+	case a := <-reply: // a job that was taken always runs to its end
+		return a.value, a.err
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
+}
+
+// tell runs fn in the session's goroutine, for verbs without an answer.
+func tell(ctx context.Context, b *BackgroundSession, fn func(*engine) error) error {
+	_, err := ask(ctx, b, func(e *engine) (struct{}, error) { return struct{}{}, fn(e) })
+	return err
+}

@@ -1,0 +1,81 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+// close ends the session: its agent is stopped, an open turn is closed. When ctx
+// ends first, the engine is made to end at once and what is open stays so in the
+// log.
+func (b *BackgroundSession) close(ctx context.Context) error {
+	b.post(func(e *engine) { e.closing = true })
+	select {
+	case <-b.gone:
+		return nil
+	case <-ctx.Done():
+	}
+	b.post(func(e *engine) { e.ended = true })
+	<-b.done
+	return fmt.Errorf("close session %s: %w", b.id, ctx.Err())
+}
+
+// post runs a job in the engine, if it has not ended.
+func (b *BackgroundSession) post(job func(*engine)) {
+	select {
+	case b.mail <- job:
+	case <-b.done:
+	}
+}
+
+// windDown goes on ending the session.
+func (e *engine) windDown() {
+	if e.agent.status != AgentAbsent && e.agent.status != AgentFailed {
+		e.stopAgent(stopClose)
+		if e.agent.status != AgentAbsent {
+			return
+		}
+	}
+	if e.fold.open {
+		if err := e.endTurn(nil, event.StopHubRestart, nil); err != nil {
+			e.logger.Warn("open turn stays open until the next start", "err", err)
+		}
+	}
+	e.list.changed, e.list.flush = true, true
+	e.ended = true
+}
+
+// restful reports whether closing the session would interrupt nothing.
+func (e *engine) restful() bool {
+	_, waiting := e.queue.NextDue(time.Now())
+	return !e.fold.open && !waiting && len(e.fold.permissions.open) == 0 && !e.agent.there() &&
+		e.agent.status != AgentStarting && !e.b.watchers.any()
+}
+
+// rename gives the session a person's name; an empty one lets it name itself
+// again.
+func (b *BackgroundSession) rename(ctx context.Context, name string) error {
+	return tell(ctx, b, func(e *engine) error {
+		e.named = name != ""
+		if e.named {
+			e.log.UpdateMetadata(func(m *store.Metadata) { m.Name = name })
+		}
+		e.list.changed = true
+		return nil
+	})
+}
+
+// givenName checks a name a person gave.
+func givenName(name string) (string, error) {
+	name = strings.TrimSpace(name)
+	if utf8.RuneCountInString(name) > 200 || name != "" && !printable(name) {
+		return "", fmt.Errorf("%w: a name has at most 200 printable characters", ErrInvalid)
+	}
+	return name, nil
+}

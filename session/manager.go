@@ -1,0 +1,310 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/abidehub/abide/queue"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+// Options make a Manager. Store, StartAgent and one agent are needed.
+type Options struct {
+	Store      *store.Store
+	StartAgent StartAgent
+	// Agents are the configured agents; the first is the default.
+	Agents []AgentInfo
+	// Workspaces are the directories sessions may run in or under. Empty allows
+	// DefaultWorkspace only.
+	Workspaces       []string
+	DefaultWorkspace string
+	Queue            QueueSettings
+	// WorkspaceQueues replaces Queue for sessions in these directories.
+	WorkspaceQueues map[string]QueueSettings
+	Permissions     PermissionSettings
+	Limits          Limits
+	Logger          *slog.Logger
+	// QueueFailpoint is called before each step of saving a queue. It is for
+	// tests of what a crash or a failure leaves behind.
+	QueueFailpoint func(step string) error
+}
+
+// Manager knows the sessions: which there are, which are open, who may have an
+// agent. It stands for the SessionManager of the first design. It is safe for
+// concurrent use.
+type Manager struct {
+	store    *store.Store
+	hub      hub
+	settings atomic.Pointer[Settings]
+	pool     *agentPool
+	news     *news
+	logger   *slog.Logger
+	failing  func(step string) error
+
+	ctx     context.Context // ends when the manager is closed
+	cancel  context.CancelFunc
+	helpers sync.WaitGroup // goroutines that open sessions; Close waits
+
+	mu     sync.Mutex
+	open   map[string]*opening
+	closed bool
+}
+
+// NewManager returns a manager that goes on where the hub ended before: sessions
+// with waiting prompts and sessions that were cut off in mid-turn are opened in
+// the background. No agent of an earlier run may be alive any more.
+func NewManager(o Options) (*Manager, error) {
+	if o.Store == nil || o.StartAgent == nil {
+		return nil, errors.New("new manager: a store and a way to start agents are needed")
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	m := &Manager{
+		store:   o.Store,
+		pool:    newAgentPool(0),
+		news:    newNews(),
+		logger:  o.Logger,
+		failing: o.QueueFailpoint,
+		ctx:     ctx,
+		cancel:  cancel,
+		open:    map[string]*opening{},
+	}
+	m.hub = hub{start: o.StartAgent, settings: m.settings.Load, pool: m.pool, touched: m.news.touch, logger: o.Logger}
+	err := m.Configure(Settings{
+		Agents: o.Agents, Workspaces: o.Workspaces, DefaultWorkspace: o.DefaultWorkspace,
+		Queue: o.Queue, WorkspaceQueues: o.WorkspaceQueues, Permissions: o.Permissions, Limits: o.Limits,
+	})
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	m.helpers.Add(1)
+	go func() {
+		defer m.helpers.Done()
+		m.wakeSessions()
+	}()
+	return m, nil
+}
+
+// Configure puts other settings in force, for open sessions too.
+func (m *Manager) Configure(s Settings) error {
+	if len(s.Agents) == 0 {
+		return errors.New("configure sessions: no agent is configured")
+	}
+	s.Limits = s.Limits.withDefaults()
+	m.settings.Store(&s)
+	m.pool.setLimit(s.Limits.Agents)
+	for _, b := range m.opened() {
+		b.watchers.ring() // the engine looks at its settings again
+	}
+	return nil
+}
+
+// Agents lists the configured agents, the default first.
+func (m *Manager) Agents() []AgentInfo { return m.settings.Load().Agents }
+
+// CreateRequest asks for a new session.
+type CreateRequest struct {
+	// Agent is a configured agent's name; empty means the default.
+	Agent string
+	// Workspace is an absolute directory; empty means the default.
+	Workspace string
+	// Name is what a person calls the session; empty lets the first prompt and
+	// the agent name it.
+	Name  string
+	Actor string
+}
+
+// Create makes a session. Its agent is started by the first prompt.
+func (m *Manager) Create(ctx context.Context, r CreateRequest) (*BackgroundSession, error) {
+	settings := m.settings.Load()
+	if r.Agent == "" {
+		r.Agent = settings.Agents[0].Name
+	}
+	if !settings.hasAgent(r.Agent) {
+		return nil, fmt.Errorf("%w: no agent %q is configured", ErrInvalid, r.Agent)
+	}
+	name, err := givenName(r.Name)
+	if err != nil {
+		return nil, err
+	}
+	workspace, err := settings.resolveWorkspace(r.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.makeRoom(ctx, settings.Limits.Sessions); err != nil {
+		return nil, err
+	}
+	log, err := m.store.Create(ctx, event.SessionStart{
+		Agent:       r.Agent,
+		Workspace:   workspace,
+		ProjectRoot: projectRoot(workspace),
+		Git:         gitState(ctx, workspace),
+		CreatedBy:   r.Actor,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create session: %w", logError(err))
+	}
+	b, err := m.Session(ctx, log.ID())
+	if err != nil {
+		return nil, err
+	}
+	if name != "" {
+		if err := b.rename(ctx, name); err != nil {
+			return nil, err
+		}
+	}
+	m.logger.Info("session created", "session", b.id, "agent", r.Agent, "workspace", workspace, "actor", r.Actor)
+	return b, nil
+}
+
+func (s *Settings) hasAgent(name string) bool {
+	for _, a := range s.Agents {
+		if a.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// wakeSessions opens the sessions that have something to do without being
+// asked: prompts wait in them, or a turn was cut off.
+func (m *Manager) wakeSessions() {
+	for _, meta := range m.store.List() {
+		if m.ctx.Err() != nil {
+			return
+		}
+		dir, err := m.store.SessionDir(meta.SessionID)
+		if err != nil {
+			continue // deleted meanwhile
+		}
+		working := meta.Status != "" && meta.Status != string(StatusIdle) && meta.Status != string(StatusEnded)
+		if !working && !queue.Waiting(dir) {
+			continue
+		}
+		if _, err := m.Session(m.ctx, meta.SessionID); err != nil && m.ctx.Err() == nil {
+			m.logger.Error("session cannot be opened", "session", meta.SessionID, "err", err)
+		}
+	}
+}
+
+// List returns a page of the sessions, newest first. No session is opened.
+func (m *Manager) List(o ListOptions) (ListPage, error) {
+	return o.page(m.store.List())
+}
+
+// Info returns one session's line of the list.
+func (m *Manager) Info(ctx context.Context, id string) (Info, error) {
+	b, err := m.Session(ctx, id)
+	if err != nil {
+		return Info{}, err
+	}
+	return b.Info(), nil
+}
+
+// Info returns the session's line of the list.
+func (b *BackgroundSession) Info() Info { return infoOf(b.log.Metadata()) }
+
+// Changed returns a channel that is closed when the session list changes. Take
+// it before ChangesSince, or news in between is missed.
+func (m *Manager) Changed() <-chan struct{} { return m.news.bell.listen() }
+
+// ChangesSince returns the sessions that changed or came, and the ids of those
+// that went, after the version v; 0 is the manager's beginning. Of many changes
+// of one session only the latest is told. now is the v of the next call.
+func (m *Manager) ChangesSince(v uint64) (changed []Info, gone []string, now uint64) {
+	ids, gone, now := m.news.since(v)
+	for _, id := range ids {
+		log, err := m.store.Log(m.ctx, id)
+		if err != nil {
+			continue // it went meanwhile, which is news of its own
+		}
+		changed = append(changed, infoOf(log.Metadata()))
+	}
+	return changed, gone, now
+}
+
+// Patch changes what a person may change of a session; nil fields stay.
+type Patch struct {
+	// Name, when empty, lets the agent and the first prompt name it again.
+	Name     *string
+	Pinned   *bool
+	Archived *bool
+}
+
+// Update changes a session's line of the list.
+func (m *Manager) Update(ctx context.Context, id string, p Patch) error {
+	b, err := m.Session(ctx, id)
+	if err != nil {
+		return err
+	}
+	if p.Name != nil {
+		name, err := givenName(*p.Name)
+		if err != nil {
+			return err
+		}
+		if err := b.rename(ctx, name); err != nil {
+			return err
+		}
+	}
+	b.log.UpdateMetadata(func(meta *store.Metadata) {
+		if p.Pinned != nil {
+			meta.Pinned = *p.Pinned
+		}
+		if p.Archived != nil {
+			meta.Archived = *p.Archived
+		}
+	})
+	if err := b.log.FlushMetadata(ctx); err != nil {
+		return fmt.Errorf("update session: %w", logError(err))
+	}
+	m.news.touch(id)
+	return nil
+}
+
+// Delete stops a session's agent and removes everything of it.
+func (m *Manager) Delete(ctx context.Context, id string) error {
+	if _, err := m.Session(ctx, id); err != nil {
+		return err
+	}
+	err := m.retire(ctx, id, func(b *BackgroundSession) (bool, error) {
+		if err := b.close(ctx); err != nil {
+			return true, err // its engine ended all the same
+		}
+		return true, m.store.Delete(ctx, id)
+	})
+	if err != nil {
+		return fmt.Errorf("delete session: %w", logError(err))
+	}
+	m.news.remove(id)
+	return nil
+}
+
+// Close ends the manager: agents are stopped, open turns are closed as
+// hub_restart, nothing runs any more when it returns. When ctx ends first, what
+// is still open stays so in the log and is closed by the next start. The store
+// is the caller's to close.
+func (m *Manager) Close(ctx context.Context) error {
+	m.mu.Lock()
+	m.closed = true
+	m.mu.Unlock()
+	m.cancel()
+	m.helpers.Wait()
+	sessions := m.opened()
+	errs := make(chan error, len(sessions))
+	for _, b := range sessions {
+		go func() { errs <- b.close(ctx) }() // collected below
+	}
+	var all []error
+	for range sessions {
+		all = append(all, <-errs)
+	}
+	return errors.Join(all...)
+}

@@ -1,0 +1,252 @@
+package session
+
+import (
+	"encoding/json"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+// fold is what a log says so far: which turn, what is open, what the agent last
+// said of itself. The same fold follows a live session and recovers one after a
+// crash, so both agree on what is open.
+type fold struct {
+	seq event.Seq // the last event folded in
+
+	turn     int // the latest turn; 0 before the first
+	promptID string
+	open     bool // the latest turn has no end
+	// given counts the turns an agent was given. An agent that begins anew
+	// after the first has lost something.
+	given int
+
+	tools       toolCalls
+	permissions permissions
+
+	mode     *event.Mode
+	config   *event.Config
+	commands *event.Commands
+	usage    *event.Usage
+
+	agentSessionID string
+	ended          bool
+	title          string // as the agent gave it
+	firstPrompt    string // a title made of the first prompt
+	line           lastLine
+
+	// changed is set when something other than seq and line changed. Whoever
+	// looks clears it.
+	changed bool
+}
+
+// turnOf is the turn an event of the agent belongs to: that of its tool call,
+// else the latest, also after that has ended.
+func (f *fold) turnOf(p event.Payload) int {
+	id := ""
+	switch p := p.(type) {
+	case event.ToolCall:
+		id = p.ToolCallID
+	case event.ToolCallUpdate:
+		id = p.ToolCallID
+	case event.PermissionRequest:
+		id = p.ToolCallID
+	}
+	if turn, known := f.tools.turn(id); known {
+		return turn
+	}
+	return f.turn
+}
+
+// applyEvent folds in one event of the log. One that cannot be decoded counts
+// as seen: a later one may still say the same.
+func (f *fold) applyEvent(e event.Event) {
+	if !folded(e.Type) {
+		f.seq = e.Seq
+		return
+	}
+	p, err := e.Payload()
+	if err != nil {
+		f.seq = e.Seq
+		return
+	}
+	f.apply(e.Seq, e.Turn, p)
+}
+
+// folded reports whether apply looks at events of a type. It spares decoding
+// the bulk of a log.
+func folded(t event.Type) bool {
+	switch t {
+	case event.TypeAgentThought, event.TypePlan, event.TypeFileRead, event.TypeFileWrite,
+		event.TypeAgentStalled, event.TypeTerminalOutput, event.TypeCorrupt:
+		return false
+	}
+	return true
+}
+
+// apply folds in the next event.
+func (f *fold) apply(seq event.Seq, turn int, p event.Payload) {
+	f.seq = seq
+	switch p := p.(type) {
+	case event.AgentMessage:
+		f.line.chunk(p.MessageID, p.Text)
+	case event.ToolCall:
+		f.tools.see(p.ToolCallID, turn, p.Status)
+	case event.ToolCallUpdate:
+		f.tools.see(p.ToolCallID, turn, p.Status)
+	case event.Error:
+		f.line.say(event.Text(p.Message))
+	default:
+		f.changed = f.applyTurn(turn, p) || f.applyAgent(p) || f.changed
+	}
+}
+
+// applyTurn folds in what moves the turn and its requests.
+func (f *fold) applyTurn(turn int, p event.Payload) bool {
+	switch p := p.(type) {
+	case event.UserPrompt:
+		f.turn, f.promptID, f.open = max(turn, f.turn), p.PromptID, true
+		if f.firstPrompt == "" {
+			f.firstPrompt = firstSentence(string(p.Text))
+		}
+		f.line.say(p.Text)
+	case event.TurnStart:
+		f.given++
+	case event.TurnEnd:
+		f.open = false
+	case event.PermissionRequest:
+		f.tools.see(p.ToolCallID, turn, "")
+		f.permissions.ask(p, turn)
+	case event.PermissionOutcome:
+		f.permissions.settle(p)
+	case event.SessionEnd:
+		f.ended = true
+	default:
+		return false
+	}
+	return true
+}
+
+// applyAgent folds in what the agent says of itself.
+func (f *fold) applyAgent(p event.Payload) bool {
+	switch p := p.(type) {
+	case event.AgentStarted:
+		f.agentSessionID = p.AgentSessionID
+	case event.Mode:
+		if p.Modes == nil && f.mode != nil { // the list of modes is said once
+			p.Modes = f.mode.Modes
+		}
+		p.Raw = nil
+		f.mode = &p
+	case event.Config:
+		f.config = &p
+	case event.Commands:
+		p.Raw = nil
+		f.commands = &p
+	case event.Usage:
+		p.Raw = nil
+		f.usage = &p
+	case event.Title:
+		f.title = cut(oneLine(p.Title), titleRunes)
+	default:
+		return false
+	}
+	return true
+}
+
+// name is what the session is called when no person named it.
+func (f *fold) name() string {
+	if f.title != "" {
+		return f.title
+	}
+	return f.firstPrompt
+}
+
+// memory is the part of a fold that metadata keeps under options, beside what
+// is open. It only ever spares folding: without it the whole log is folded.
+type memory struct {
+	// Epoch is the log's identity when this was written.
+	Epoch string `json:"epoch"`
+	// Named says that a person named the session; that is not in the log.
+	Named bool `json:"named,omitempty"`
+	Given int  `json:"given,omitempty"`
+	Ended bool `json:"ended,omitempty"`
+	// Turns holds the turns of open tool calls and requests that are not of the
+	// latest turn.
+	Turns       map[string]int            `json:"turns,omitempty"`
+	Settled     []event.PermissionOutcome `json:"settled,omitempty"`
+	Mode        *event.Mode               `json:"mode,omitempty"`
+	Config      *event.Config             `json:"config,omitempty"`
+	Commands    *event.Commands           `json:"commands,omitempty"`
+	Usage       *event.Usage              `json:"usage,omitempty"`
+	Title       string                    `json:"title,omitempty"`
+	FirstPrompt string                    `json:"first_prompt,omitempty"`
+}
+
+// summarize writes the fold down for metadata.
+func (f *fold) summarize(epoch string, named bool) (*store.Unfinished, json.RawMessage) {
+	m := memory{
+		Epoch: epoch, Named: named, Given: f.given, Ended: f.ended,
+		Settled: f.permissions.settled,
+		Mode:    f.mode, Config: f.config, Commands: f.commands, Usage: f.usage,
+		Title: f.title, FirstPrompt: f.firstPrompt,
+	}
+	open := &store.Unfinished{AtSeq: f.seq, Turn: f.turn, Permissions: f.permissions.ids()}
+	if f.open {
+		open.PromptID = f.promptID
+	}
+	turns := map[string]int{}
+	for _, call := range f.tools.unfinished() {
+		open.Tools = append(open.Tools, call.id)
+		if call.turn != f.turn {
+			turns[call.id] = call.turn
+		}
+	}
+	for _, r := range f.permissions.open {
+		if r.Turn != f.turn {
+			turns[r.Request.PermissionID] = r.Turn
+		}
+	}
+	if len(turns) > 0 {
+		m.Turns = turns
+	}
+	data, err := json.Marshal(m)
+	if err != nil { // raw JSON of an agent that is none; there is no shortcut then
+		return open, nil
+	}
+	return open, data
+}
+
+// restore begins a fold from the metadata of the log with this epoch, which
+// shows events up to visible. It returns an empty fold, so that everything is
+// folded, where the metadata knows nothing or is of another history.
+func restore(md store.Metadata, epoch string, visible event.Seq) (f fold, named bool) {
+	var m memory
+	if len(md.Options) == 0 || json.Unmarshal(md.Options, &m) != nil {
+		return fold{}, false
+	}
+	if md.Open == nil || m.Epoch != epoch || md.Open.AtSeq > visible {
+		return fold{}, m.Named
+	}
+	f = fold{
+		seq: md.Open.AtSeq, turn: md.Open.Turn, promptID: md.Open.PromptID, open: md.Open.PromptID != "",
+		given: m.Given, ended: m.Ended,
+		mode: m.Mode, config: m.Config, commands: m.Commands, usage: m.Usage,
+		agentSessionID: md.AgentSessionID,
+		title:          m.Title, firstPrompt: m.FirstPrompt,
+		line: lastLine{fixed: md.LastLine},
+	}
+	turnOf := func(id string) int {
+		if turn, other := m.Turns[id]; other {
+			return turn
+		}
+		return f.turn
+	}
+	for _, id := range md.Open.Tools {
+		f.tools.see(id, turnOf(id), "")
+	}
+	f.permissions.settled = m.Settled
+	for _, id := range md.Open.Permissions {
+		f.permissions.ask(event.PermissionRequest{PermissionID: id}, turnOf(id))
+	}
+	return f, m.Named
+}

@@ -1,0 +1,95 @@
+package session
+
+import (
+	"slices"
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// rememberedOutcomes is how many settled requests are remembered, to tell a
+// late answerer who was first.
+const rememberedOutcomes = 128
+
+// byHub is the actor of what nobody did.
+const byHub = "hub"
+
+// openRequest is a permission request nobody has settled.
+type openRequest struct {
+	Request event.PermissionRequest
+	Turn    int
+	// asked is when it came, as this run of the hub saw it.
+	asked time.Time
+}
+
+// permissions keeps the requests of one session, open and lately settled, as
+// the log tells them.
+type permissions struct {
+	open    []openRequest // oldest first
+	settled []event.PermissionOutcome
+}
+
+func (p *permissions) ask(r event.PermissionRequest, turn int) {
+	r.Raw = nil
+	p.open = append(slices.Clone(p.open), openRequest{Request: r, Turn: turn, asked: time.Now()})
+}
+
+func (p *permissions) settle(o event.PermissionOutcome) {
+	p.open = slices.DeleteFunc(slices.Clone(p.open), func(r openRequest) bool {
+		return r.Request.PermissionID == o.PermissionID
+	})
+	keep := p.settled
+	if over := len(keep) + 1 - rememberedOutcomes; over > 0 {
+		keep = keep[over:]
+	}
+	p.settled = append(slices.Clone(keep), o)
+}
+
+// find returns an open request.
+func (p *permissions) find(id string) (openRequest, bool) {
+	for _, r := range p.open {
+		if r.Request.PermissionID == id {
+			return r, true
+		}
+	}
+	return openRequest{}, false
+}
+
+// outcome returns how a request was settled, if that was lately.
+func (p *permissions) outcome(id string) (event.PermissionOutcome, bool) {
+	for _, o := range slices.Backward(p.settled) {
+		if o.PermissionID == id {
+			return o, true
+		}
+	}
+	return event.PermissionOutcome{}, false
+}
+
+// ids lists the open requests, oldest first.
+func (p *permissions) ids() []string {
+	list := make([]string, 0, len(p.open))
+	for _, r := range p.open {
+		list = append(list, r.Request.PermissionID)
+	}
+	return list
+}
+
+// option returns the option with this id.
+func (r openRequest) option(id string) (event.PermissionOption, bool) {
+	for _, o := range r.Request.Options {
+		if o.OptionID == id {
+			return o, true
+		}
+	}
+	return event.PermissionOption{}, false
+}
+
+// cancelled is the outcome that settles a request nobody answered.
+func (r openRequest) cancelled(by, reason string) event.PermissionOutcome {
+	return event.PermissionOutcome{
+		PermissionID: r.Request.PermissionID,
+		Outcome:      event.OutcomeCancelled,
+		By:           by,
+		Reason:       reason,
+	}
+}

@@ -1,0 +1,115 @@
+package session
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// presenceInterval is how often mere progress of the observers is published.
+// Coming, going and a change of activity are published at once.
+const presenceInterval = time.Second
+
+// Activity is what a person does at a screen.
+type Activity string
+
+const (
+	Viewing Activity = "viewing"
+	Typing  Activity = "typing"
+	Away    Activity = "away" // the screen is not visible
+)
+
+// Presence is what one observer last told of itself.
+type Presence struct {
+	Actor    string
+	Activity Activity
+	// Seq is the last event the client has applied.
+	Seq event.Seq
+}
+
+// watchers are the observers of a session. Clients report often and must not
+// wait for the session's goroutine, so they write here and ring.
+type watchers struct {
+	changed chan struct{} // one slot
+
+	mu       sync.Mutex
+	present  map[string]Presence
+	material bool // somebody came, went or changed activity since the last take
+}
+
+func newWatchers() *watchers {
+	return &watchers{changed: make(chan struct{}, 1), present: map[string]Presence{}}
+}
+
+func (w *watchers) set(clientID string, p Presence) {
+	w.mu.Lock()
+	old, known := w.present[clientID]
+	same := known && old == p
+	w.present[clientID] = p
+	old.Seq = p.Seq
+	w.material = w.material || !known || old != p
+	w.mu.Unlock()
+	if !same {
+		w.ring()
+	}
+}
+
+func (w *watchers) remove(clientID string) {
+	w.mu.Lock()
+	_, known := w.present[clientID]
+	delete(w.present, clientID)
+	w.material = w.material || known
+	w.mu.Unlock()
+	if known {
+		w.ring()
+	}
+}
+
+func (w *watchers) ring() {
+	select {
+	case w.changed <- struct{}{}:
+	default:
+	}
+}
+
+// isMaterial reports whether the news should be published at once.
+func (w *watchers) isMaterial() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.material
+}
+
+// take lists the observers by client id and counts the news as published.
+func (w *watchers) take() []Observer {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.material = false
+	list := make([]Observer, 0, len(w.present))
+	for id, p := range w.present {
+		list = append(list, Observer{ClientID: id, Presence: p})
+	}
+	slices.SortFunc(list, func(a, b Observer) int { return cmp.Compare(a.ClientID, b.ClientID) })
+	return list
+}
+
+// any reports whether there are observers at all.
+func (w *watchers) any() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.present) > 0
+}
+
+// anybody reports whether somebody has the session on a visible screen.
+func (w *watchers) anybody() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range w.present {
+		if p.Activity != Away {
+			return true
+		}
+	}
+	return false
+}

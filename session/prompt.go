@@ -1,0 +1,229 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/abidehub/abide/queue"
+	"github.com/abidehub/abide/session/event"
+)
+
+// Bounds of a prompt.
+const (
+	maxPromptID    = 128 // bytes
+	maxAttachments = 20
+)
+
+// When says what to do with a prompt while the agent is busy.
+type When string
+
+const (
+	WhenAuto  When = "auto"  // at once when idle, else into the queue; the default
+	WhenQueue When = "queue" // always into the queue
+)
+
+// PromptRequest is what a person asks.
+type PromptRequest struct {
+	// PromptID is the client's own id of this prompt, at most 128 bytes. Sent
+	// again it is answered with the latest outcome.
+	PromptID string
+	Text     string
+	// Attachments were stored by Attach.
+	Attachments []event.Attachment
+	When        When
+	// ScheduledAt, when set, puts the prompt into the queue until then.
+	ScheduledAt *time.Time
+	Actor       string
+}
+
+// PromptResult is the latest that became of a prompt.
+type PromptResult struct {
+	Outcome queue.Outcome
+	// Seq is the prompt's event, when it is in the log.
+	Seq event.Seq
+	// Position counts from 0, while the prompt waits.
+	Position int
+}
+
+// Prompt makes a prompt once, however often it is sent. An idle agent is given
+// it: when Prompt returns received, the prompt is in the log on the device. While
+// the agent is busy it waits in the queue: when Prompt returns queued, it is
+// there on the device. A prompt id that is known gets its latest outcome and
+// changes nothing; with another payload than it first came with it is
+// ErrConflict. A full queue is ErrConflict, too.
+func (b *BackgroundSession) Prompt(ctx context.Context, r PromptRequest) (PromptResult, error) {
+	return ask(ctx, b, func(e *engine) (PromptResult, error) { return e.prompt(r) })
+}
+
+func (e *engine) prompt(r PromptRequest) (PromptResult, error) {
+	if err := e.validate(r); err != nil {
+		return PromptResult{}, err
+	}
+	attachments := toQueue(r.Attachments)
+	hash := queue.Hash(r.Text, attachments)
+	status, known, err := e.queue.Lookup(r.PromptID, hash)
+	if known || err != nil {
+		return result(status), queueError(err)
+	}
+	if err := e.refusal(); err != nil {
+		return PromptResult{}, err
+	}
+	if err := e.checkAttachments(r.Attachments); err != nil {
+		return PromptResult{}, err
+	}
+	e.agent.forgive()
+	if e.mustWait(r) {
+		return e.enqueue(r, attachments)
+	}
+	seq, err := e.beginTurn(event.UserPrompt{
+		PromptID:    r.PromptID,
+		Text:        event.Text(r.Text),
+		Attachments: r.Attachments,
+		Actor:       r.Actor,
+	}, hash)
+	if err != nil {
+		return PromptResult{}, fmt.Errorf("make prompt: %w", logError(err))
+	}
+	return PromptResult{Outcome: queue.Received, Seq: seq}, nil
+}
+
+// mustWait reports whether a prompt goes through the queue: the agent is at
+// work, or others were here before.
+func (e *engine) mustWait(r PromptRequest) bool {
+	if r.When == WhenQueue || r.ScheduledAt != nil || e.fold.open {
+		return true
+	}
+	now := time.Now()
+	due, waiting := e.queue.NextDue(now)
+	return waiting && !due.After(now)
+}
+
+func (e *engine) enqueue(r PromptRequest, attachments []queue.Attachment) (PromptResult, error) {
+	settings := e.queueSettings()
+	if settings.Disabled {
+		return PromptResult{}, fmt.Errorf("%w: the agent is at work and the queue is switched off", ErrBusy)
+	}
+	item := queue.Item{
+		PromptID:    r.PromptID,
+		Text:        r.Text,
+		Attachments: attachments,
+		Actor:       r.Actor,
+		QueuedAt:    time.Now().UTC(),
+		ScheduledAt: r.ScheduledAt,
+	}
+	if !settings.Untitled {
+		item.Title = firstSentence(r.Text)
+	}
+	e.queue.SetMaxSize(settings.maxSize())
+	status, err := e.queue.Add(item)
+	if err != nil {
+		return PromptResult{}, queueError(err)
+	}
+	e.dirty = true
+	return result(status), nil
+}
+
+func (e *engine) queueSettings() QueueSettings {
+	return e.hub.settings().queue(e.workspace)
+}
+
+func result(s queue.Status) PromptResult {
+	return PromptResult{Outcome: s.Outcome, Seq: event.Seq(s.Seq), Position: s.Position}
+}
+
+// validate checks what can be told from the request alone.
+func (e *engine) validate(r PromptRequest) error {
+	limit := e.hub.settings().Limits.PromptBytes
+	switch {
+	case r.PromptID == "" || len(r.PromptID) > maxPromptID || !printable(r.PromptID):
+		return fmt.Errorf("%w: a prompt needs an id of 1 to %d printable bytes", ErrInvalid, maxPromptID)
+	case len(r.Text) > limit:
+		return fmt.Errorf("%w: the prompt has %d bytes, at most %d are accepted", ErrTooLarge, len(r.Text), limit)
+	case strings.TrimSpace(r.Text) == "" && len(r.Attachments) == 0:
+		return fmt.Errorf("%w: the prompt is empty", ErrInvalid)
+	case !utf8.ValidString(r.Text):
+		return fmt.Errorf("%w: the prompt is not valid UTF-8", ErrInvalid)
+	case len(r.Attachments) > maxAttachments:
+		return fmt.Errorf("%w: at most %d attachments go with a prompt", ErrTooLarge, maxAttachments)
+	case r.When != "" && r.When != WhenAuto && r.When != WhenQueue:
+		return fmt.Errorf("%w: when is %q or %q", ErrInvalid, WhenAuto, WhenQueue)
+	}
+	return nil
+}
+
+func printable(s string) bool {
+	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
+}
+
+// checkAttachments makes sure that the blobs a prompt names are there: once it
+// is in the log, it must be complete.
+func (e *engine) checkAttachments(list []event.Attachment) error {
+	for _, a := range list {
+		blob, err := e.log.OpenBlob(a.SHA256)
+		if err != nil {
+			return fmt.Errorf("%w: attachment %q was not uploaded to this session", ErrInvalid, a.Name)
+		}
+		if err := blob.Close(); err != nil {
+			return fmt.Errorf("close attachment: %w", err)
+		}
+	}
+	return nil
+}
+
+// attachmentName keeps of a client's file name what is safe to show and to
+// write: its last element, printable, at most 100 runes.
+func attachmentName(name string) string {
+	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
+	name = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) || strings.ContainsRune(`/:*?"<>|`, r) {
+			return '_'
+		}
+		return r
+	}, name)
+	if name == "." || name == ".." || name == "_" || name == "" {
+		return "attachment"
+	}
+	if runes := []rune(name); len(runes) > 100 {
+		ext := []rune(path.Ext(name))
+		if len(ext) > 10 {
+			ext = nil
+		}
+		name = string(runes[:100-len(ext)]) + string(ext)
+	}
+	return name
+}
+
+func toQueue(list []event.Attachment) []queue.Attachment {
+	var out []queue.Attachment
+	for _, a := range list {
+		out = append(out, queue.Attachment(a))
+	}
+	return out
+}
+
+func fromQueue(list []queue.Attachment) []event.Attachment {
+	var out []event.Attachment
+	for _, a := range list {
+		out = append(out, event.Attachment(a))
+	}
+	return out
+}
+
+// queueError turns an error of package queue into one of this package's.
+func queueError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, queue.ErrNotFound):
+		return fmt.Errorf("%w: %w", ErrNotFound, err)
+	case errors.Is(err, queue.ErrConflict), errors.Is(err, queue.ErrInFlight), errors.Is(err, queue.ErrFull):
+		return fmt.Errorf("%w: %w", ErrConflict, err)
+	}
+	return fmt.Errorf("%w: the queue could not be written: %w", ErrUnavailable, err)
+}

@@ -1,0 +1,202 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/abidehub/abide/queue"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+// foldBatch is how much of a log is read at once while it is folded, in bytes.
+const foldBatch = 1 << 20
+
+// recovery brings a session back from its log and its queue: what is open, what
+// became of each prompt, what a crash cut off. It runs before anybody observes
+// the session and may be interrupted and repeated at any point.
+type recovery struct {
+	log   *store.Log
+	queue *queue.Queue
+	fold  fold
+
+	// What the log says of prompts the ledger does not follow yet.
+	entries     []queue.Entry
+	byID        map[string]int
+	cut         []queue.Entry // interruptions of prompts the ledger knows
+	ledgerAfter event.Seq
+}
+
+// recoverSession reads what there is and closes what was left open.
+func recoverSession(ctx context.Context, log *store.Log, q *queue.Queue) (f fold, named bool, err error) {
+	visible := log.Marks().Visible
+	f, named = restore(log.Metadata(), log.Epoch(), visible)
+	if event.Seq(q.LogSeq()) > visible {
+		// The queue followed another history of this session, say one that a
+		// backup replaced.
+		q.Rewind()
+	}
+	r := &recovery{log: log, queue: q, fold: f, byID: map[string]int{}, ledgerAfter: event.Seq(q.LogSeq())}
+	if err := r.read(ctx, min(f.seq, r.ledgerAfter)); err != nil {
+		return fold{}, false, err
+	}
+	if err := r.closeOpen(ctx); err != nil {
+		return fold{}, false, err
+	}
+	// A queue file that cannot be written now is behind the log as before; what
+	// counts is in memory, and the next save catches up.
+	_ = r.followLog()
+	return r.fold, named, nil
+}
+
+// read folds the log from after on. The fold and the ledger may be at different
+// places; each takes what is news to it.
+func (r *recovery) read(ctx context.Context, after event.Seq) error {
+	for {
+		batch, err := r.log.ReadAfter(ctx, after, foldBatch)
+		if err != nil {
+			return fmt.Errorf("read log: %w", err)
+		}
+		if batch.Empty() {
+			return nil
+		}
+		events, err := batch.Events()
+		if err != nil {
+			return fmt.Errorf("read log: %w", err)
+		}
+		for _, e := range events {
+			r.take(e)
+		}
+		after = batch.Last
+	}
+}
+
+func (r *recovery) take(e event.Event) {
+	if e.Seq > r.fold.seq {
+		r.fold.applyEvent(e)
+	}
+	if e.Seq <= r.ledgerAfter {
+		return
+	}
+	switch e.Type {
+	case event.TypeUserPrompt:
+		if p, err := e.Payload(); err == nil {
+			r.sawPrompt(p.(event.UserPrompt), e)
+		}
+	case event.TypeTurnEnd:
+		if p, err := e.Payload(); err == nil {
+			end := p.(event.TurnEnd)
+			if interrupted(end.StopReason) {
+				r.sawInterruption(end.PromptID, e.Seq, e.Time)
+			}
+		}
+	}
+}
+
+func (r *recovery) sawPrompt(p event.UserPrompt, e event.Event) {
+	if p.PromptID == "" {
+		return
+	}
+	r.byID[p.PromptID] = len(r.entries)
+	r.entries = append(r.entries, queue.Entry{
+		PromptID: p.PromptID,
+		Hash:     originalHash(p, e),
+		Outcome:  queue.Received,
+		Seq:      int64(e.Seq),
+		At:       e.Time,
+	})
+}
+
+// originalHash is the hash of what a prompt first came with, as far as the log
+// can tell: one that waited may have been edited meanwhile, and of a very long
+// one the log holds only the beginning. An empty hash matches any resend.
+func originalHash(p event.UserPrompt, e event.Event) string {
+	if p.QueuedAt != nil || isBlob(e, "text") {
+		return ""
+	}
+	return queue.Hash(string(p.Text), toQueue(p.Attachments))
+}
+
+func (r *recovery) sawInterruption(promptID string, seq event.Seq, at time.Time) {
+	if i, known := r.byID[promptID]; known {
+		r.entries[i].Outcome = queue.Interrupted
+		return
+	}
+	r.cut = append(r.cut, queue.Entry{PromptID: promptID, Seq: int64(seq), At: at})
+}
+
+// closeOpen ends what the run before left open: its agent is gone.
+func (r *recovery) closeOpen(ctx context.Context) error {
+	f := &r.fold
+	list := closings(f, func(toolCall) bool { return true }, string(event.StopHubRestart))
+	if f.open {
+		list = append(list, entry{f.turn, event.TurnEnd{PromptID: f.promptID, StopReason: event.StopHubRestart}})
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	now := time.Now()
+	drafts := make([]event.Draft, 0, len(list))
+	for _, n := range list {
+		draft, err := event.NewDraft(n.payload, n.turn, now)
+		if err != nil {
+			return fmt.Errorf("close what a crash left open: %w", err)
+		}
+		drafts = append(drafts, draft)
+	}
+	wasOpen, promptID := f.open, f.promptID
+	first, last, err := r.log.Append(ctx, drafts...)
+	if err != nil {
+		return fmt.Errorf("close what a crash left open: %w", logError(err))
+	}
+	for i, n := range list {
+		f.apply(first+event.Seq(i), n.turn, n.payload)
+	}
+	if wasOpen {
+		r.sawInterruption(promptID, last, now)
+	}
+	return nil
+}
+
+// followLog brings the ledger to where the log is.
+func (r *recovery) followLog() error {
+	if len(r.entries) > 0 {
+		if err := r.queue.Enter(r.entries...); err != nil {
+			return err
+		}
+	}
+	for _, c := range r.cut {
+		if err := r.queue.Interrupt(c.PromptID, c.Seq, c.At); err != nil {
+			return err
+		}
+	}
+	return r.queue.Advance(int64(r.fold.seq))
+}
+
+// closings are the events that end unfinished tool calls and open requests.
+func closings(f *fold, which func(toolCall) bool, reason string) []entry {
+	var list []entry
+	for _, call := range f.tools.unfinished() {
+		if which(call) {
+			list = append(list, entry{call.turn, event.ToolCallUpdate{ToolCallFields: event.ToolCallFields{
+				ToolCallID: call.id, Status: event.ToolFailed, Synthetic: true,
+			}}})
+		}
+	}
+	for _, r := range f.permissions.open {
+		list = append(list, entry{r.Turn, r.cancelled(byHub, reason)})
+	}
+	return list
+}
+
+// isBlob reports whether a field of an event's data became a blob.
+func isBlob(e event.Event, field string) bool {
+	var data map[string]json.RawMessage
+	if json.Unmarshal(e.Data, &data) != nil {
+		return false
+	}
+	value := data[field]
+	return len(value) > 0 && value[0] == '{'
+}

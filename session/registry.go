@@ -1,0 +1,239 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/abidehub/abide/queue"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+// restBeforeEviction is how long nobody must have asked for an open session
+// before it may be closed to make room for another.
+const restBeforeEviction = time.Minute
+
+// opening is a session that is open, being opened or being closed. Its fields
+// are guarded by the manager's mu, but for b and err, which are set before done
+// is closed.
+type opening struct {
+	done chan struct{} // closed when b or err is known
+	b    *BackgroundSession
+	err  error
+
+	used time.Time
+	// retiring is set while the session is being closed, and is closed when that
+	// has ended one way or the other.
+	retiring chan struct{}
+}
+
+// Session returns a session, which is opened if it is not. Everything a crash
+// left open in it is closed before this returns.
+func (m *Manager) Session(ctx context.Context, id string) (*BackgroundSession, error) {
+	if !store.ValidID(id) {
+		return nil, fmt.Errorf("%w: %q is no session id", ErrNotFound, id)
+	}
+	for {
+		o, retiring, err := m.enter(id)
+		if err != nil {
+			return nil, err
+		}
+		wait := o.done
+		if retiring != nil {
+			wait = retiring
+		}
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if retiring == nil {
+			return o.b, o.err
+		}
+	}
+}
+
+// enter finds or begins the opening of a session.
+func (m *Manager) enter(id string) (o *opening, retiring chan struct{}, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return nil, nil, fmt.Errorf("%w: the hub is ending", ErrUnavailable)
+	}
+	o = m.open[id]
+	if o == nil {
+		o = &opening{done: make(chan struct{})}
+		m.open[id] = o
+		m.helpers.Add(1)
+		go func() {
+			defer m.helpers.Done()
+			m.openSession(id, o)
+		}()
+	}
+	o.used = time.Now()
+	return o, o.retiring, nil
+}
+
+// openSession opens a session under the manager's own context: whoever asked
+// may go away, and others may have come to wait.
+func (m *Manager) openSession(id string, o *opening) {
+	o.b, o.err = m.load(id)
+	if o.err != nil {
+		m.mu.Lock()
+		delete(m.open, id) // the next one who asks tries again
+		m.mu.Unlock()
+	}
+	close(o.done)
+}
+
+// load recovers a session and starts its engine.
+func (m *Manager) load(id string) (*BackgroundSession, error) {
+	log, err := m.store.Log(m.ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("open session: %w", logError(err))
+	}
+	dir, err := m.store.SessionDir(id)
+	if err != nil {
+		return nil, fmt.Errorf("open session: %w", logError(err))
+	}
+	q, err := queue.Open(dir, queue.Options{Failpoint: m.failing})
+	if err != nil {
+		return nil, fmt.Errorf("open session %s: %w", id, err)
+	}
+	f, named, err := recoverSession(m.ctx, log, q)
+	if err != nil {
+		return nil, fmt.Errorf("open session %s: %w", id, err)
+	}
+	meta := log.Metadata()
+	b := &BackgroundSession{
+		id: id, log: log, watchers: newWatchers(),
+		mail: make(chan func(*engine)), done: make(chan struct{}), gone: make(chan struct{}),
+	}
+	e := &engine{
+		b: b, log: log, hub: m.hub, logger: m.logger.With("session", id), seat: newSeat(),
+		workspace: meta.Workspace, agentName: meta.Agent,
+		fold: f, named: named, queue: q,
+		agent: agentSlot{status: AgentAbsent},
+		list:  listLine{changed: true},
+		dirty: true,
+	}
+	e.reportQueue()
+	return start(e), nil
+}
+
+// reportQueue tells people when prompts that waited may be lost.
+func (e *engine) reportQueue() {
+	words := ""
+	if d := e.queue.Damage(); d != nil {
+		e.logger.Error("queue was damaged and is rebuilt from the log", "err", d.Cause, "aside", d.Aside)
+		words = "The file of waiting prompts was damaged and is kept in the session's quarantine. " +
+			"Prompts that waited are lost; those in the log are safe."
+	} else if e.queue.Missing() && e.fold.turn > 0 {
+		e.logger.Error("queue was missing and is rebuilt from the log")
+		words = "The file of waiting prompts was missing. If prompts waited they are lost; those in the log are safe."
+	}
+	if words == "" {
+		return
+	}
+	if _, err := e.write(e.entries(event.Error{Code: "queue_lost", Message: words})...); err != nil {
+		e.logger.Warn("loss of the queue could not be recorded", "err", err)
+	}
+}
+
+// opened lists the sessions that are open now.
+func (m *Manager) opened() []*BackgroundSession {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var list []*BackgroundSession
+	for _, o := range m.open {
+		if o.ready() {
+			list = append(list, o.b)
+		}
+	}
+	return list
+}
+
+// ready reports whether the session is open.
+func (o *opening) ready() bool {
+	select {
+	case <-o.done:
+		return o.err == nil
+	default:
+		return false
+	}
+}
+
+// retire closes an open session by end, while nobody can get hold of it anew.
+// end reports whether the session is closed now.
+func (m *Manager) retire(ctx context.Context, id string, end func(*BackgroundSession) (bool, error)) error {
+	m.mu.Lock()
+	o := m.open[id]
+	if o == nil || !o.ready() || o.retiring != nil {
+		m.mu.Unlock()
+		return fmt.Errorf("%w: session %s is being opened or closed", ErrBusy, id)
+	}
+	retiring := make(chan struct{})
+	o.retiring = retiring
+	m.mu.Unlock()
+
+	closed, err := end(o.b)
+	if closed {
+		<-o.b.done
+	}
+	m.mu.Lock()
+	o.retiring = nil
+	if closed {
+		delete(m.open, id)
+	}
+	m.mu.Unlock()
+	close(retiring)
+	return err
+}
+
+// makeRoom keeps the number of open sessions under limit, by closing those that
+// rest longest.
+func (m *Manager) makeRoom(ctx context.Context, limit int) error {
+	for {
+		id, over := m.longestUnused(limit)
+		if !over {
+			return nil
+		}
+		if id == "" {
+			return fmt.Errorf("%w: %d sessions are open and in use, and no more are allowed", ErrBusy, limit)
+		}
+		err := m.retire(ctx, id, func(b *BackgroundSession) (bool, error) {
+			return ask(ctx, b, func(e *engine) (bool, error) {
+				e.closing = e.closing || e.restful()
+				return e.closing, nil
+			})
+		})
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// longestUnused names the session to close next; over reports whether there are
+// more than the limit leaves room for. A session that is asked is used, so that
+// another one comes next if it does not rest.
+func (m *Manager) longestUnused(limit int) (id string, over bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.open) < limit {
+		return "", false
+	}
+	var oldest *opening
+	for candidate, o := range m.open {
+		if !o.ready() || o.retiring != nil || time.Since(o.used) < restBeforeEviction {
+			continue
+		}
+		if oldest == nil || o.used.Before(oldest.used) {
+			id, oldest = candidate, o
+		}
+	}
+	if oldest != nil {
+		oldest.used = time.Now()
+	}
+	return id, true
+}

@@ -1,0 +1,107 @@
+package session
+
+import "time"
+
+// AgentInfo is one configured agent.
+type AgentInfo struct {
+	// Name is how sessions name it.
+	Name string
+	// Description is a line for people.
+	Description string
+}
+
+// QueueSettings say how prompts wait. The zero value is the default: the queue
+// is on, holds 10 prompts, delivers at once and gives them titles.
+type QueueSettings struct {
+	// Disabled refuses prompts while the agent is busy.
+	Disabled bool
+	// Delay is how long the agent stays idle before it is given the next one.
+	Delay time.Duration
+	// MaxSize bounds the waiting prompts of a session; 0 means 10.
+	MaxSize int
+	// Untitled leaves waiting prompts without a title.
+	Untitled bool
+}
+
+const defaultQueueSize = 10
+
+func (q QueueSettings) maxSize() int {
+	if q.MaxSize <= 0 {
+		return defaultQueueSize
+	}
+	return q.MaxSize
+}
+
+// PermissionSettings say what becomes of a permission request in a session
+// nobody watches. Nothing is ever allowed because time ran out.
+type PermissionSettings struct {
+	// DenyUnattended rejects at once; else the request waits.
+	DenyUnattended bool
+	// WaitLimit is how long a request waits in a session nobody watches before
+	// it is rejected; 0 means for ever.
+	WaitLimit time.Duration
+}
+
+// Limits bound what the hub takes on. Zero fields take the default.
+type Limits struct {
+	// Sessions bounds the sessions kept open in memory: 100.
+	Sessions int
+	// Agents bounds the live agents: 16. Idle ones that can be resumed are put
+	// to sleep when another session needs one.
+	Agents int
+	// AgentIdle is how long an agent that can be resumed stays up with nothing
+	// to do: 30 minutes. Negative means for ever.
+	AgentIdle time.Duration
+	// AgentStart bounds the start of an agent: 3 minutes.
+	AgentStart time.Duration
+	// PromptBytes bounds a prompt's text: 1 MiB.
+	PromptBytes int
+	// AttachmentBytes bounds one attachment: 20 MiB.
+	AttachmentBytes int
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.Sessions <= 0 {
+		l.Sessions = 100
+	}
+	if l.Agents <= 0 {
+		l.Agents = 16
+	}
+	if l.AgentIdle == 0 {
+		l.AgentIdle = 30 * time.Minute
+	}
+	if l.AgentStart <= 0 {
+		l.AgentStart = 3 * time.Minute
+	}
+	if l.PromptBytes <= 0 {
+		l.PromptBytes = 1 << 20
+	}
+	if l.AttachmentBytes <= 0 {
+		l.AttachmentBytes = 20 << 20
+	}
+	return l
+}
+
+// Settings are what the configuration says and may say anew while the hub runs.
+type Settings struct {
+	// Agents are the configured agents; the first is the default.
+	Agents []AgentInfo
+	// Workspaces are the directories sessions may run in or under. Empty
+	// allows DefaultWorkspace only.
+	Workspaces []string
+	// DefaultWorkspace is used where a session names none.
+	DefaultWorkspace string
+	Queue            QueueSettings
+	// WorkspaceQueues replaces Queue for sessions in these directories.
+	WorkspaceQueues map[string]QueueSettings
+	Permissions     PermissionSettings
+	Limits          Limits
+}
+
+// queue is what holds for a session in workspace.
+func (s *Settings) queue(workspace string) QueueSettings {
+	if q, ok := s.WorkspaceQueues[workspace]; ok {
+		return q
+	}
+	return s.Queue
+}

@@ -1,0 +1,200 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+// How long a blocked agent waits before it tries to be recorded again.
+const (
+	firstRetry = 100 * time.Millisecond
+	lastRetry  = 5 * time.Second
+)
+
+var errDetached = errors.New("the session no longer listens to this agent")
+
+// sink is one agent's way into the session: an AgentSink.
+type sink struct {
+	b *BackgroundSession
+	// ctx ends when the agent is no longer wanted while it is being started.
+	ctx    context.Context
+	cancel context.CancelFunc
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newSink(b *BackgroundSession) *sink {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &sink{b: b, ctx: ctx, cancel: cancel, closed: make(chan struct{})}
+}
+
+// close lets go of an agent that waits to be recorded.
+func (s *sink) close() {
+	s.once.Do(func() {
+		s.cancel()
+		close(s.closed)
+	})
+}
+
+// Record implements AgentSink. It encodes in the agent's goroutine, and waits
+// in it while the log is blocked: the session's goroutine never does.
+func (s *sink) Record(ctx context.Context, payloads []event.Payload) error {
+	drafts := make([]event.Draft, len(payloads))
+	payloads = append([]event.Payload(nil), payloads...)
+	now := time.Now()
+	for i, p := range payloads {
+		draft, err := event.NewDraft(p, 0, now)
+		if err != nil {
+			payloads[i] = unreadable(p, err)
+			if draft, err = event.NewDraft(payloads[i], 0, now); err != nil {
+				return err
+			}
+		}
+		drafts[i] = draft
+	}
+	retry := firstRetry
+	for len(payloads) > 0 {
+		done, err := ask(ctx, s.b, func(e *engine) (int, error) { return e.record(s, payloads, drafts) })
+		payloads, drafts = payloads[done:], drafts[done:]
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, store.ErrBlocked) {
+			return err
+		}
+		if err := s.pause(ctx, retry); err != nil {
+			return err
+		}
+		retry = min(2*retry, lastRetry)
+	}
+	return nil
+}
+
+func (s *sink) pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-s.closed:
+		return errDetached
+	case <-s.b.done:
+		return errEnded
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// unreadable stands for something the agent said that no log can hold.
+func unreadable(p event.Payload, err error) event.Payload {
+	return event.Error{
+		Code:    "unreadable",
+		Message: fmt.Sprintf("the agent sent a %s that cannot be recorded", p.EventType()),
+		Detail:  err.Error(),
+	}
+}
+
+// record takes what an agent said. It returns how many payloads are settled;
+// after an error the rest may be offered again.
+func (e *engine) record(s *sink, payloads []event.Payload, drafts []event.Draft) (done int, err error) {
+	if e.agent.sink != s {
+		return 0, errDetached
+	}
+	if e.health.frozen != nil {
+		return 0, e.recordFrozen(payloads)
+	}
+	for done < len(payloads) {
+		n := 0
+		for done+n < len(payloads) && !e.moves(payloads[done+n]) {
+			n++
+		}
+		if n > 0 {
+			err = e.recordStream(payloads[done:done+n], drafts[done:done+n])
+		} else {
+			n = 1
+			err = e.recordMove(payloads[done])
+		}
+		if err != nil {
+			return done, fmt.Errorf("record what the agent said: %w", err)
+		}
+		done += n
+	}
+	return done, nil
+}
+
+// recordFrozen is what is left to do when nothing can be written any more: the
+// agent is stopped, and its end is noticed.
+func (e *engine) recordFrozen(payloads []event.Payload) error {
+	for _, p := range payloads {
+		if _, ok := p.(event.AgentExit); ok {
+			e.agentGone()
+			e.agent.status, e.agent.message = AgentFailed, "the log is frozen after an error of the device"
+			return e.health.frozen
+		}
+	}
+	e.stopAgent(stopBroken)
+	return e.health.frozen
+}
+
+// moves reports whether a payload is more than one line of the stream: it moves
+// the turn, the agent or a permission request.
+func (e *engine) moves(p event.Payload) bool {
+	switch p.(type) {
+	case event.AgentStarted, event.AgentExit, event.TurnEnd, event.PermissionRequest, event.PermissionOutcome:
+		return true
+	}
+	return false
+}
+
+// recordStream writes what needs nothing but its turn.
+func (e *engine) recordStream(payloads []event.Payload, drafts []event.Draft) error {
+	list := make([]entry, len(payloads))
+	for i, p := range payloads {
+		list[i] = entry{e.fold.turnOf(p), p}
+		drafts[i].Turn = list[i].turn
+	}
+	_, err := e.writeDrafts(drafts, list)
+	return err
+}
+
+func (e *engine) recordMove(p event.Payload) error {
+	switch p := p.(type) {
+	case event.AgentStarted:
+		return e.recordStarted(p)
+	case event.AgentExit:
+		return e.agentExited(p)
+	case event.TurnEnd:
+		return e.recordTurnEnd(p)
+	case event.PermissionRequest:
+		return e.recordRequest(p)
+	case event.PermissionOutcome:
+		return e.recordWithdrawal(p)
+	}
+	return nil
+}
+
+// recordStarted notes who answers now, and tells people when it remembers
+// nothing of what they read above.
+func (e *engine) recordStarted(p event.AgentStarted) error {
+	lost := p.Resumed == "" && e.fold.given > 0
+	p.ContextLost = lost
+	list := e.entries(p)
+	if lost {
+		list = append(list, e.entries(event.Note{
+			Method: "abide/context_lost",
+			Text:   "The agent was started anew and does not remember the conversation above.",
+		})...)
+	}
+	if _, err := e.write(list...); err != nil {
+		return err
+	}
+	e.agent.version, e.agent.resumable = p.Version, resumable(p)
+	e.dirty = true
+	return nil
+}

@@ -1,0 +1,93 @@
+package session
+
+import (
+	"time"
+
+	"github.com/abidehub/abide/queue"
+	"github.com/abidehub/abide/session/event"
+)
+
+// TurnState is whether and how the agent is at work.
+type TurnState string
+
+const (
+	TurnIdle       TurnState = "idle"
+	TurnStarting   TurnState = "starting" // the agent process is being started
+	TurnPrompting  TurnState = "prompting"
+	TurnCancelling TurnState = "cancelling"
+	TurnBlocked    TurnState = "blocked" // the log cannot be written for now
+)
+
+// Turn is the current turn. While idle it is the zero Turn with its state.
+type Turn struct {
+	State    TurnState
+	Number   int
+	PromptID string
+	// Since is when State began.
+	Since time.Time
+	// ForceReset says that the agent was asked to cancel long ago and does not
+	// answer: a person may free the turn by ForceReset.
+	ForceReset bool
+}
+
+// AgentStatus is how a session's agent process is.
+type AgentStatus string
+
+const (
+	AgentAbsent   AgentStatus = "absent" // not running; the next prompt starts it
+	AgentStarting AgentStatus = "starting"
+	AgentReady    AgentStatus = "ready"
+	AgentStopping AgentStatus = "stopping"
+	AgentFailed   AgentStatus = "failed" // a person decides what next
+)
+
+// AgentState is a session's agent.
+type AgentState struct {
+	Name    string
+	Status  AgentStatus
+	Version string
+	// Message says what is wrong or awaited, and what to do.
+	Message string
+	// RestartAt is when the hub starts the agent again by itself; zero when it
+	// will not.
+	RestartAt time.Time
+}
+
+// Observer is somebody following the session.
+type Observer struct {
+	ClientID string
+	Presence
+}
+
+// State is everything about a session that is worthless once old. The latest
+// one wins. It is never changed after it was published, nor is anything it
+// points to: readers share it.
+type State struct {
+	SessionID string
+	// AtSeq is the last event this state reflects.
+	AtSeq event.Seq
+	Turn  Turn
+	// PendingPermissions are the ids of open requests, oldest first.
+	PendingPermissions []string
+	Queue              []queue.Item
+	// Mode, Config, Commands and Usage are as the agent last said them; nil
+	// while it has not.
+	Mode     *event.Mode
+	Config   *event.Config
+	Commands *event.Commands
+	Usage    *event.Usage
+	Agent    AgentState
+	// Observers are ordered by client id.
+	Observers []Observer
+}
+
+// Status is a session in one word, for lists.
+type Status string
+
+const (
+	StatusIdle     Status = "idle"
+	StatusRunning  Status = "running"
+	StatusNeedsYou Status = "needs_you" // a permission request is open
+	StatusEnded    Status = "ended"
+	StatusDamaged  Status = "damaged" // the log needs attention
+)

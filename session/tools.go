@@ -1,0 +1,84 @@
+package session
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// rememberedTools is how many finished tool calls are remembered, so that a
+// late update finds the turn it belongs to.
+const rememberedTools = 1024
+
+// toolCalls knows which turn each tool call belongs to and which calls have not
+// ended. It is fed by tool calls, their updates and permission requests alike,
+// because agents begin with any of the three. The zero value is empty.
+type toolCalls struct {
+	calls map[string]*toolCall
+	seen  int
+	// finished holds ids in the order they ended. One that was taken up again
+	// and ended again is there twice, and forgotten by the first.
+	finished []string
+}
+
+type toolCall struct {
+	id    string
+	turn  int
+	done  bool
+	order int
+}
+
+// turn is the turn of a known call.
+func (t *toolCalls) turn(id string) (int, bool) {
+	if call, known := t.calls[id]; known {
+		return call.turn, true
+	}
+	return 0, false
+}
+
+// see takes what was said of a call. An empty status leaves a known call as it
+// is; a new one then counts as begun.
+func (t *toolCalls) see(id string, turn int, status event.ToolStatus) {
+	if id == "" {
+		return
+	}
+	call, known := t.calls[id]
+	if !known {
+		if t.calls == nil {
+			t.calls = map[string]*toolCall{}
+		}
+		t.seen++
+		call = &toolCall{id: id, turn: turn, order: t.seen}
+		t.calls[id] = call
+	}
+	if status == "" || status.Done() == call.done {
+		return
+	}
+	call.done = status.Done()
+	if call.done {
+		t.finished = append(t.finished, id)
+		t.forget()
+	}
+}
+
+// unfinished lists the calls that have not ended, in the order they began.
+func (t *toolCalls) unfinished() []toolCall {
+	var open []toolCall
+	for _, call := range t.calls {
+		if !call.done {
+			open = append(open, *call)
+		}
+	}
+	slices.SortFunc(open, func(a, b toolCall) int { return cmp.Compare(a.order, b.order) })
+	return open
+}
+
+func (t *toolCalls) forget() {
+	for len(t.finished) > rememberedTools {
+		if call := t.calls[t.finished[0]]; call != nil && call.done {
+			delete(t.calls, call.id)
+		}
+		t.finished = t.finished[1:]
+	}
+}

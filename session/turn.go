@@ -1,0 +1,305 @@
+package session
+
+import (
+	"context"
+	"time"
+
+	"github.com/abidehub/abide/queue"
+	"github.com/abidehub/abide/session/event"
+)
+
+// resetAfter is how long a cancelled turn may go on before a person is offered
+// to free it by force.
+const resetAfter = 10 * time.Second
+
+// turnRun is the open turn, as far as it is not in the log. The engine owns it.
+type turnRun struct {
+	prompt event.UserPrompt
+	since  time.Time // when it began, was given to the agent, or was cancelled
+	given  bool
+	// cancelled says that somebody asked to end it.
+	cancelled  bool
+	offerReset bool
+	// endAs is set while the turn is over and only its end could not be
+	// written yet.
+	endAs   event.StopReason
+	failure *event.Failure
+}
+
+// state is the turn as people see it.
+func (e *engine) turnState() Turn {
+	t := Turn{State: TurnIdle}
+	if e.fold.open {
+		t = Turn{State: TurnPrompting, Number: e.fold.turn, PromptID: e.fold.promptID, Since: e.turn.since}
+		switch {
+		case e.turn.cancelled:
+			t.State, t.ForceReset = TurnCancelling, e.turn.offerReset
+		case !e.turn.given:
+			t.State = TurnStarting
+		}
+	}
+	if e.health.blocked {
+		t.State = TurnBlocked
+	}
+	return t
+}
+
+// beginTurn puts a prompt into the log and the ledger. Only after that may it
+// be given to the agent.
+func (e *engine) beginTurn(p event.UserPrompt, hash string) (event.Seq, error) {
+	now := time.Now()
+	seq, err := e.write(entry{e.fold.turn + 1, p})
+	if err != nil {
+		return 0, err
+	}
+	e.turn = turnRun{prompt: p, since: now}
+	e.saved("enter prompt", e.queue.Enter(queue.Entry{
+		PromptID: p.PromptID, Hash: hash, Outcome: queue.Received, Seq: int64(seq), At: now,
+	}))
+	e.dirty = true
+	return seq, nil
+}
+
+// saved reports a ledger that could not follow the log for now. The log is the
+// truth about prompts, and every later save catches up.
+func (e *engine) saved(doing string, err error) {
+	if err != nil {
+		e.logger.Warn("queue file could not be written", "doing", doing, "err", err)
+	}
+}
+
+// watchTurn does what is due for the open turn.
+func (e *engine) watchTurn(now time.Time) {
+	t := &e.turn
+	if t.endAs != "" {
+		e.endTurnOrLater(nil, t.endAs, t.failure)
+		return
+	}
+	if !t.given {
+		switch e.agent.status {
+		case AgentReady:
+			e.give(now)
+		case AgentStopping: // its end is on its way
+		case AgentFailed:
+			e.endTurnOrLater(nil, event.StopAgentExit, &event.Failure{Code: "agent_start", Message: e.agent.message})
+		default:
+			e.startAgent()
+		}
+		return
+	}
+	if t.cancelled && !t.offerReset {
+		at := t.since.Add(resetAfter)
+		if now.Before(at) {
+			e.wake(at)
+			return
+		}
+		t.offerReset, e.dirty = true, true
+	}
+}
+
+// give hands the prompt to the agent, once.
+func (e *engine) give(now time.Time) {
+	if _, err := e.write(e.entries(event.TurnStart{PromptID: e.fold.promptID})...); err != nil {
+		return // the log is blocked or frozen; proceed comes back here when it is not
+	}
+	e.turn.given, e.turn.since, e.dirty = true, now, true
+	if err := e.agent.proc.Prompt(e.turn.prompt); err != nil {
+		e.logger.Warn("agent did not take the prompt", "prompt", e.fold.promptID, "err", err)
+		e.stopAgent(stopBroken)
+	}
+}
+
+// takeNext begins the next waiting prompt's turn. The agent is brought up first,
+// so that one which does not start uses up no prompt.
+func (e *engine) takeNext(now time.Time) {
+	due, waiting := e.queue.NextDue(now)
+	if !waiting {
+		return
+	}
+	if idle := e.agent.idleSince.Add(e.queueSettings().Delay); idle.After(due) {
+		due = idle
+	}
+	if due.After(now) {
+		e.wake(due)
+		return
+	}
+	switch e.agent.status {
+	case AgentReady:
+	case AgentAbsent:
+		if e.agent.restartAt.IsZero() {
+			e.startAgent()
+		}
+		return
+	default: // on its way, or held until a person decides
+		return
+	}
+	item, ok := e.queue.Take(now)
+	if !ok {
+		return
+	}
+	prompt := event.UserPrompt{
+		PromptID:    item.PromptID,
+		Text:        event.Text(item.Text),
+		Attachments: fromQueue(item.Attachments),
+		Actor:       item.Actor,
+		QueuedAt:    &item.QueuedAt,
+	}
+	if _, err := e.beginTurn(prompt, item.Hash); err != nil {
+		if e.health.frozen == nil {
+			e.queue.Return()
+		} // else it may be in the log: it stays in flight until that is known
+		return
+	}
+	e.watchTurn(now)
+}
+
+// recordTurnEnd closes the turn as the agent says. A second end of a turn, or
+// one of another turn, changes nothing: every turn has exactly one.
+func (e *engine) recordTurnEnd(p event.TurnEnd) error {
+	if !e.fold.open || p.PromptID != e.fold.promptID || !e.turn.given || e.turn.endAs != "" {
+		e.logger.Warn("agent ended a turn that is not open", "prompt", p.PromptID, "stop_reason", p.StopReason)
+		return nil
+	}
+	turn := e.fold.turn
+	cancelled := p.StopReason == event.StopCancelled
+	list := closings(&e.fold, func(c toolCall) bool { return cancelled && c.turn == turn }, "the turn ended")
+	outcomes := outcomesOf(list)
+	seq, err := e.write(append(list, entry{turn, p})...)
+	if err != nil {
+		return err
+	}
+	e.tellAgent(outcomes...)
+	e.turnEnded(p, seq+event.Seq(len(list)))
+	return nil
+}
+
+// endTurn closes the open turn on the hub's account, together with what should
+// stand before that in the log. Whatever the agent left open is closed as well,
+// unless the agent goes on. Without an open turn it writes the rest.
+func (e *engine) endTurn(before []entry, reason event.StopReason, failure *event.Failure) error {
+	list := before
+	if reason != event.StopCancelled {
+		list = append(list, e.closeAll(string(reason))...)
+	}
+	if !e.fold.open {
+		if len(list) == 0 {
+			return nil
+		}
+		_, err := e.write(list...)
+		return err
+	}
+	end := event.TurnEnd{PromptID: e.fold.promptID, StopReason: reason, Error: failure}
+	list = append(list, entry{e.fold.turn, end})
+	seq, err := e.write(list...)
+	if err != nil {
+		return err
+	}
+	e.turnEnded(end, seq+event.Seq(len(list)-1))
+	return nil
+}
+
+// endTurnOrLater is endTurn for ends nobody repeats: what cannot be written now
+// is tried again.
+func (e *engine) endTurnOrLater(before []entry, reason event.StopReason, failure *event.Failure) {
+	if err := e.endTurn(before, reason, failure); err != nil && e.fold.open {
+		e.turn.endAs, e.turn.failure = reason, failure
+		e.wake(time.Now().Add(probeInterval))
+	}
+}
+
+// closeAll ends every tool call and request that is open: the agent is gone or
+// about to be.
+func (e *engine) closeAll(reason string) []entry {
+	return closings(&e.fold, func(toolCall) bool { return true }, reason)
+}
+
+func outcomesOf(list []entry) []event.PermissionOutcome {
+	var outcomes []event.PermissionOutcome
+	for _, n := range list {
+		if o, ok := n.payload.(event.PermissionOutcome); ok {
+			outcomes = append(outcomes, o)
+		}
+	}
+	return outcomes
+}
+
+// turnEnded is what follows the end of every turn.
+func (e *engine) turnEnded(end event.TurnEnd, seq event.Seq) {
+	now := time.Now()
+	if interrupted(end.StopReason) {
+		e.saved("note interruption", e.queue.Interrupt(end.PromptID, int64(seq), now))
+	} else {
+		e.saved("follow the log", e.queue.Advance(int64(seq)))
+	}
+	e.turn = turnRun{}
+	e.agent.idleSince = now
+	e.list.flush = true
+	e.dirty = true
+}
+
+// interrupted reports whether a turn that ended so was cut off.
+func interrupted(reason event.StopReason) bool {
+	switch reason {
+	case event.StopInterrupted, event.StopHubRestart, event.StopAgentExit:
+		return true
+	}
+	return false
+}
+
+// Cancel asks the agent to end its turn. Open permission requests are settled as
+// cancelled first, and everything the agent still says is recorded. A turn the
+// agent was not given yet ends at once. Without a turn nothing happens.
+func (b *BackgroundSession) Cancel(ctx context.Context, actor string) error {
+	return tell(ctx, b, func(e *engine) error { return e.cancel(actor) })
+}
+
+func (e *engine) cancel(actor string) error {
+	t := &e.turn
+	if !e.fold.open || t.cancelled || t.endAs != "" {
+		return nil
+	}
+	if !t.given {
+		return logError(e.endTurn(nil, event.StopCancelled, nil))
+	}
+	var list []entry
+	var outcomes []event.PermissionOutcome
+	for _, r := range e.fold.permissions.open {
+		o := r.cancelled(actor, "the turn was cancelled")
+		outcomes = append(outcomes, o)
+		list = append(list, entry{r.Turn, o})
+	}
+	if len(list) > 0 {
+		if _, err := e.write(list...); err != nil {
+			return logError(err)
+		}
+	}
+	t.cancelled, t.since, e.dirty = true, time.Now(), true
+	e.logger.Info("turn is cancelled", "prompt", e.fold.promptID, "actor", actor)
+	e.tellAgent(outcomes...)
+	if err := e.agent.proc.Cancel(); err != nil {
+		e.logger.Warn("agent did not take the cancel", "err", err)
+		e.stopAgent(stopReset)
+	}
+	return nil
+}
+
+// ForceReset frees a turn whose agent does not answer: the turn ends as
+// interrupted, and the agent is stopped. The next prompt starts it again.
+// Without a turn nothing happens.
+func (b *BackgroundSession) ForceReset(ctx context.Context, actor string) error {
+	return tell(ctx, b, func(e *engine) error {
+		if !e.fold.open {
+			return nil
+		}
+		e.logger.Info("turn is reset", "prompt", e.fold.promptID, "actor", actor)
+		return e.reset()
+	})
+}
+
+// reset stops the agent in any case; the turn's end follows as soon as it can
+// be written.
+func (e *engine) reset() error {
+	e.stopAgent(stopReset)
+	e.endTurnOrLater(nil, event.StopInterrupted, nil)
+	return nil
+}

@@ -1,0 +1,103 @@
+package session
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// resolveWorkspace checks that sessions may run in dir and returns it with its
+// symlinks resolved. Empty means the default.
+func (s *Settings) resolveWorkspace(dir string) (string, error) {
+	if dir == "" {
+		dir = s.DefaultWorkspace
+	}
+	if dir == "" {
+		return "", fmt.Errorf("%w: no workspace was named and there is no default", ErrInvalid)
+	}
+	if strings.ContainsRune(dir, 0) {
+		return "", fmt.Errorf("%w: the workspace's path holds a NUL", ErrInvalid)
+	}
+	if !filepath.IsAbs(dir) {
+		return "", fmt.Errorf("%w: workspace %q is not an absolute path", ErrInvalid, dir)
+	}
+	real, err := realDir(dir)
+	if err != nil {
+		// Whoever may not run there learns nothing of what is there.
+		if !s.allows(filepath.Clean(dir)) {
+			return "", s.outside(dir)
+		}
+		return "", fmt.Errorf("%w: workspace %q: %s", ErrInvalid, dir, reason(err))
+	}
+	if !s.allows(real) {
+		return "", s.outside(dir)
+	}
+	return real, nil
+}
+
+func (s *Settings) outside(dir string) error {
+	return fmt.Errorf("%w: workspace %q is not under any of the configured workspaces", ErrForbidden, dir)
+}
+
+// allows reports whether a resolved directory is one of the roots or under one.
+func (s *Settings) allows(dir string) bool {
+	for _, root := range s.roots() {
+		real, err := realDir(root)
+		if err != nil {
+			real = filepath.Clean(root)
+		}
+		if rel, err := filepath.Rel(real, dir); err == nil && filepath.IsLocal(rel) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Settings) roots() []string {
+	if len(s.Workspaces) == 0 && s.DefaultWorkspace != "" {
+		return []string{s.DefaultWorkspace}
+	}
+	return s.Workspaces
+}
+
+func realDir(dir string) (string, error) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return "", err
+	}
+	if !info.IsDir() {
+		return "", fmt.Errorf("it is not a directory")
+	}
+	return real, nil
+}
+
+// reason is an error without the path, which the sentence around it names.
+func reason(err error) string {
+	switch {
+	case os.IsNotExist(err):
+		return "it does not exist"
+	case os.IsPermission(err):
+		return "it may not be read"
+	}
+	return err.Error()
+}
+
+// projectRoot walks up from a workspace to what marks a project. It is empty
+// where nothing does.
+func projectRoot(workspace string) string {
+	for dir := workspace; ; dir = filepath.Dir(dir) {
+		for _, mark := range []string{".git", "AGENTS.md"} {
+			if _, err := os.Lstat(filepath.Join(dir, mark)); err == nil {
+				return dir
+			}
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
+		}
+	}
+}
