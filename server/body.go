@@ -1,0 +1,95 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/gorilla/mux"
+
+	"github.com/abidehub/abide/server/wire"
+)
+
+// maxBody bounds a request's body: a prompt of the largest size a socket takes,
+// and what is around it.
+const maxBody = wire.MaxClientFrame + 64<<10
+
+// read decodes a request's JSON body into to. No body leaves to as it is. A
+// form cannot be sent here: browsers do not ask before they send those.
+func (c *call) read(to any) error {
+	kind, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+	if c.r.ContentLength == 0 {
+		return nil
+	}
+	if err != nil || kind != "application/json" {
+		return &problem{code: wire.CodeInvalid, status: http.StatusUnsupportedMediaType, message: "the body is expected as application/json"}
+	}
+	// The deadline is for this body only: the connection may carry a stream.
+	control := http.NewResponseController(c.w)
+	if err := control.SetReadDeadline(time.Now().Add(c.server.timing.Request)); err != nil {
+		return fmt.Errorf("reading the request: %w", err)
+	}
+	data, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, maxBody))
+	if err != nil {
+		var tooLong *http.MaxBytesError
+		if errors.As(err, &tooLong) {
+			return err
+		}
+		return invalid("the body did not arrive whole")
+	}
+	if err := control.SetReadDeadline(time.Time{}); err != nil {
+		return fmt.Errorf("reading the request: %w", err)
+	}
+	if len(data) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(data, to); err != nil {
+		return invalid("the body cannot be read: %v", err)
+	}
+	return nil
+}
+
+// reply answers with JSON.
+func (c *call) reply(status int, value any) error {
+	body, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("encoding the answer: %w", err)
+	}
+	return c.replyRaw(status, body)
+}
+
+// replyRaw answers with JSON that is encoded already.
+func (c *call) replyRaw(status int, body []byte) error {
+	c.boundAnswer()
+	c.w.Header().Set("Content-Type", "application/json")
+	c.w.WriteHeader(status)
+	c.w.Write(append(body, '\n')) // the client may be gone; there is nobody to tell
+	return nil
+}
+
+// done answers that something was done and there is nothing to say.
+func (c *call) done() error {
+	c.w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// boundAnswer bounds how long the client may take to swallow the answer.
+func (c *call) boundAnswer() {
+	// Not every ResponseWriter of a test can; then nothing is bounded.
+	http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(c.server.timing.Request))
+}
+
+// param is a part of the path, as it was meant. The router matches paths as
+// they were sent.
+func (c *call) param(name string) (string, error) {
+	value, err := url.PathUnescape(mux.Vars(c.r)[name])
+	if err != nil {
+		return "", invalid("the path is not well encoded")
+	}
+	return value, nil
+}

@@ -1,0 +1,264 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"log/slog"
+	"maps"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+	"golang.org/x/time/rate"
+
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+)
+
+const (
+	// listPause is the least time between two looks at the session list for
+	// one client.
+	listPause = 250 * time.Millisecond
+	// A client may send messageRate messages a second, and messageBurst at
+	// once; beyond that it is read more slowly.
+	messageRate  = 200
+	messageBurst = 1000
+	// maxSlow bounds the requests of one client that wait for an agent.
+	maxSlow = 8
+)
+
+// SessionWSClient is one socket and what it follows. One goroutine reads it,
+// one sends what belongs to no session, and each followed session has one with
+// a cursor of its own. Whoever has something to send waits for the socket's
+// write turn, so a slow socket delays nobody but itself.
+type SessionWSClient struct {
+	// set at construction
+	*socket
+	server *Server
+	id     string
+	own    string // the session this socket was opened for, if it was
+	logger *slog.Logger
+	pace   *rate.Limiter
+	ctx    context.Context // ends with the socket
+	cancel context.CancelFunc
+	wait   sync.WaitGroup // every goroutine of this client but run's
+	slow   chan struct{}  // one for each request that waits for an agent
+
+	grant atomic.Pointer[auth.Grant]
+
+	mu      sync.Mutex
+	follows map[string]*following
+}
+
+func newClient(s *Server, conn *websocket.Conn, grant auth.Grant, own string) *SessionWSClient {
+	ctx, cancel := context.WithCancel(s.ctx)
+	id := make([]byte, 8)
+	rand.Read(id)
+	c := &SessionWSClient{
+		socket: newSocket(conn), server: s, id: hex.EncodeToString(id), own: own,
+		pace: rate.NewLimiter(messageRate, messageBurst), ctx: ctx, cancel: cancel,
+		slow: make(chan struct{}, maxSlow), follows: make(map[string]*following),
+	}
+	c.logger = s.logger.With("client", c.id)
+	c.grant.Store(&grant)
+	return c
+}
+
+// run serves the socket until it ends. With a session of its own, that one is
+// followed from the given place before the client has said anything.
+func (c *SessionWSClient) run(own *session.BackgroundSession, from place) {
+	if c.send(c.ctx, c.connected()) == nil {
+		if own != nil {
+			c.startFollow(own.ID(), "", from, own)
+		}
+		c.wait.Go(c.read)
+		c.news()
+	}
+	c.cancel()
+	c.close()
+	c.wait.Wait()
+}
+
+func (c *SessionWSClient) connected() *wire.Connected {
+	s := c.server
+	return &wire.Connected{
+		Protocol: wire.Version, Version: s.version, HubID: s.hubID, ClientID: c.id,
+		HeartbeatMS: s.timing.Heartbeat.Milliseconds(),
+		Limits:      wire.Limits{MaxFrame: wire.MaxClientFrame, MaxPage: wire.MaxPage, MaxQueue: queueSize(s.manager.Settings())},
+		Scope:       string(c.grant.Load().Scope), Time: time.Now().UTC(),
+	}
+}
+
+// send encodes and writes one message.
+func (c *SessionWSClient) send(ctx context.Context, m wire.Message) error {
+	frame, err := wire.Encode(m)
+	if err != nil {
+		return err
+	}
+	return c.write(ctx, frame)
+}
+
+// read handles what the client sends, one message after the other, until the
+// connection is closed.
+func (c *SessionWSClient) read() {
+	for {
+		// Ended by close: a context would cost a timer for each message.
+		kind, data, err := c.conn.Read(context.Background())
+		if err != nil {
+			// The peer closed, sent too much (the library answered 1009), or
+			// the connection broke.
+			c.end(ending{dead: true})
+			return
+		}
+		c.sign()
+		if c.pace.Wait(c.ctx) != nil || rung(c.ended) {
+			continue // only the peer's close is of interest now
+		}
+		if kind != websocket.MessageText {
+			c.end(ending{code: wire.CloseProtocol, reason: "binary frames are not part of the protocol"})
+			continue
+		}
+		c.handle(data)
+	}
+}
+
+// news sends what belongs to no followed session: the list's changes and, when
+// nothing else was sent, heartbeats. It returns when the socket ends.
+func (c *SessionWSClient) news() {
+	heartbeat := time.NewTimer(c.server.timing.Heartbeat * 9 / 10)
+	defer heartbeat.Stop()
+	pulse := time.NewTimer(c.server.timing.Ping)
+	defer pulse.Stop()
+	listChanged := c.server.manager.Changed()
+	_, _, version := c.server.manager.ChangesSince(math.MaxUint64)
+	var pause <-chan time.Time
+	for {
+		select {
+		case <-c.ended:
+			return
+		case <-heartbeat.C:
+			heartbeat.Reset(c.beat())
+		case <-pulse.C:
+			pulse.Reset(c.checkPulse())
+		case <-listChanged:
+			// Not at once: a stream changes its session's line all the time.
+			listChanged, pause = nil, time.After(listPause)
+		case <-pause:
+			pause, listChanged = nil, c.server.manager.Changed()
+			version = c.sendList(version)
+		}
+	}
+}
+
+// beat sends a heartbeat if it is time, and returns when to look again.
+func (c *SessionWSClient) beat() time.Duration {
+	// A little early, for the frame's way is part of the silence.
+	due := c.server.timing.Heartbeat * 9 / 10
+	if silent := c.wrote(); silent < due {
+		return due - silent
+	}
+	// Whoever is writing breaks the silence as well, and must not be waited
+	// for here.
+	if !c.writing() {
+		c.send(c.ctx, &wire.Heartbeat{MaxSeq: c.maxSeqs()}) // a failure ends the socket
+	}
+	return due
+}
+
+// checkPulse asks for a pong when nothing came for long, and returns when to
+// look again. A connection whose other end vanished is found out by this.
+func (c *SessionWSClient) checkPulse() time.Duration {
+	after := c.server.timing.Ping
+	if silent := c.heard(); silent < after {
+		return after - silent
+	}
+	if !c.writing() { // a frame in flight has a bound of its own
+		c.wait.Go(c.ping)
+	}
+	return after
+}
+
+func (c *SessionWSClient) ping() {
+	ctx, cancel := context.WithTimeout(c.ctx, c.server.timing.Write)
+	defer cancel()
+	if c.conn.Ping(ctx) != nil {
+		c.end(ending{dead: true})
+		return
+	}
+	c.sign()
+}
+
+// sendList sends the lines of the session list that changed since version, of
+// those this client may read, and returns the version to go on from.
+func (c *SessionWSClient) sendList(since uint64) uint64 {
+	changed, gone, now := c.server.manager.ChangesSince(since)
+	for _, info := range changed {
+		if c.may(auth.Read, info.SessionID) && c.send(c.ctx, &wire.Session{Session: infoOf(info)}) != nil {
+			return now
+		}
+	}
+	for _, id := range gone {
+		if c.may(auth.Read, id) {
+			c.gone(id)
+		}
+	}
+	return now
+}
+
+// gone stops following a session that is no more, and says so.
+func (c *SessionWSClient) gone(id string) {
+	c.stopFollow(id)
+	c.sendGone("", id)
+}
+
+func (c *SessionWSClient) sendGone(requestID, id string) {
+	if c.send(c.ctx, &wire.SessionGone{RequestID: requestID, SessionID: id}) == nil && id == c.own {
+		c.end(ending{code: wire.CloseSessionGone, reason: "the session is gone"})
+	}
+}
+
+func (c *SessionWSClient) may(verb auth.Verb, sessionID string) bool {
+	return c.grant.Load().May(verb, sessionID)
+}
+
+// maxSeqs is how far each followed session is.
+func (c *SessionWSClient) maxSeqs() map[string]event.Seq {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	seqs := make(map[string]event.Seq, len(c.follows))
+	for id, f := range c.follows {
+		if f.session != nil {
+			seqs[id] = f.session.Log().Marks().Visible
+		}
+	}
+	return seqs
+}
+
+// regrant takes what the registry says now of the credential this socket came
+// with, or ends the socket.
+func (c *SessionWSClient) regrant() {
+	held := c.grant.Load()
+	now, err := c.server.registry.Grant(held.Kind, held.ID)
+	if err != nil {
+		c.end(ending{code: wire.CloseRevoked, reason: "your access ended", goodbye: true})
+		return
+	}
+	c.grant.Store(&now)
+	if c.own != "" && !now.May(auth.Read, c.own) {
+		c.end(ending{code: wire.CloseScopeLost, reason: "your access does not cover this session any more", goodbye: true})
+		return
+	}
+	c.mu.Lock()
+	follows := maps.Clone(c.follows)
+	c.mu.Unlock()
+	for id, f := range follows {
+		if !now.May(auth.Read, id) {
+			f.cancel()
+		}
+	}
+}

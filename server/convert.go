@@ -1,0 +1,114 @@
+package server
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/abidehub/abide/queue"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+)
+
+// maxObservers bounds the observers a state names: beyond it nobody reads them,
+// and a state that names a thousand is sent to each of the thousand.
+const maxObservers = 50
+
+// stateFrame is a session's state as clients see it.
+func stateFrame(s session.State) *wire.State {
+	frame := &wire.State{
+		SessionID: s.SessionID, AtSeq: s.AtSeq,
+		Turn:               wire.Turn{State: wire.TurnState(s.Turn.State), Number: s.Turn.Number, PromptID: s.Turn.PromptID},
+		PendingPermissions: append([]string{}, s.PendingPermissions...),
+		Queue:              make([]wire.QueueItem, 0, len(s.Queue)),
+		Mode:               s.Mode, Config: s.Config, Commands: s.Commands, Usage: s.Usage,
+		Agent:     wire.Agent{Name: s.Agent.Name, Status: wire.AgentStatus(s.Agent.Status), Version: s.Agent.Version, Message: s.Agent.Message},
+		Observers: make([]wire.Observer, 0, min(len(s.Observers), maxObservers)),
+	}
+	if !s.Turn.Since.IsZero() {
+		since := s.Turn.Since.UTC()
+		frame.Turn.Since = &since
+	}
+	for _, item := range s.Queue {
+		frame.Queue = append(frame.Queue, itemOf(item))
+	}
+	for _, o := range s.Observers[:min(len(s.Observers), maxObservers)] {
+		frame.Observers = append(frame.Observers, wire.Observer{
+			ClientID: o.ClientID, Actor: o.Actor, Activity: wire.Activity(o.Activity), Seq: o.Seq,
+		})
+	}
+	return frame
+}
+
+func itemOf(i queue.Item) wire.QueueItem {
+	item := wire.QueueItem{PromptID: i.PromptID, Text: i.Text, Title: i.Title, Actor: i.Actor, QueuedAt: i.QueuedAt, ScheduledAt: i.ScheduledAt}
+	for _, a := range i.Attachments {
+		item.Attachments = append(item.Attachments, event.Attachment(a))
+	}
+	return item
+}
+
+// promptFrame says what became of a prompt.
+func promptFrame(requestID, sessionID, promptID string, r session.PromptResult) wire.Message {
+	switch r.Outcome {
+	case queue.Queued:
+		return &wire.PromptQueued{RequestID: requestID, SessionID: sessionID, PromptID: promptID, Position: r.Position}
+	case queue.Removed:
+		return &wire.PromptRemoved{RequestID: requestID, SessionID: sessionID, PromptID: promptID}
+	case queue.Interrupted:
+		return &wire.PromptInterrupted{RequestID: requestID, SessionID: sessionID, PromptID: promptID, Seq: r.Seq}
+	}
+	return &wire.PromptReceived{RequestID: requestID, SessionID: sessionID, PromptID: promptID, Seq: r.Seq}
+}
+
+func resolvedFrame(requestID, sessionID string, o event.PermissionOutcome) *wire.PermissionResolved {
+	return &wire.PermissionResolved{
+		RequestID: requestID, SessionID: sessionID, PermissionID: o.PermissionID,
+		Outcome: o.Outcome, OptionID: o.OptionID, By: o.By,
+	}
+}
+
+// infoOf is one line of the session list as clients see it.
+func infoOf(i session.Info) wire.SessionInfo {
+	return wire.SessionInfo{
+		SessionID: i.SessionID, Name: i.Name, Agent: i.Agent, Workspace: i.Workspace, ProjectRoot: i.ProjectRoot,
+		CreatedAt: i.CreatedAt.UTC().Truncate(time.Microsecond), UpdatedAt: i.UpdatedAt.UTC().Truncate(time.Microsecond),
+		Status: wire.SessionStatus(i.Status), EventCount: i.EventCount, MinSeq: i.MinSeq, MaxSeq: i.MaxSeq, Epoch: i.Epoch,
+		Archived: i.Archived, Pinned: i.Pinned, LastLine: i.LastLine,
+	}
+}
+
+// requestIDOf reads as much of a message that cannot be read as it takes to
+// answer it.
+func requestIDOf(data []byte) string {
+	var head struct {
+		RequestID any `json:"request_id"`
+	}
+	if json.Unmarshal(data, &head) != nil {
+		return ""
+	}
+	id, _ := head.RequestID.(string)
+	return id
+}
+
+// validID reports whether id has the form of a session id. Only such a string
+// is ever looked up.
+func validID(id string) bool {
+	if len(id) < 8 || len(id) > 64 {
+		return false
+	}
+	for _, c := range []byte(id) {
+		if c != '-' && (c < '0' || c > '9') && (c < 'a' || c > 'z') {
+			return false
+		}
+	}
+	return true
+}
+
+// queueSize is how many prompts may wait in a session.
+func queueSize(s *session.Settings) int {
+	if s.Queue.MaxSize > 0 {
+		return s.Queue.MaxSize
+	}
+	return 10
+}

@@ -1,0 +1,159 @@
+package server
+
+import (
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/event"
+)
+
+// doc is what openapi.json says of a route beside its path and its gate.
+type doc struct {
+	summary string
+	query   []param
+	// headers the request may carry.
+	headers []param
+	// in and out are zero values of the bodies; nil is none.
+	in, out any
+	// status is that of success.
+	status int
+	// stream is another media type the route can answer with.
+	stream string
+}
+
+// param is a parameter of a route.
+type param struct {
+	name, about string
+	// value is a zero value of its type.
+	value any
+}
+
+func docReady() doc {
+	return doc{summary: "Whether the hub is ready. Needs no credential.", out: readiness{}, status: 200}
+}
+
+func docHealth() doc {
+	return doc{summary: "How the hub is, and whether the credential is good: what a client asks after a dial that failed.", out: health{}, status: 200}
+}
+
+func docPair() doc {
+	return doc{summary: "Spend a pairing code; the answer sets the device's cookie. Needs the page's own Origin and no credential.", in: pairRequest{}, out: device{}, status: 200}
+}
+
+func docDevices() doc {
+	return doc{summary: "Who may come in: paired browsers and tokens.", out: deviceList{}, status: 200}
+}
+
+func docRevoke() doc {
+	return doc{summary: "End a device's or a token's access. Its sockets are closed within a second.", status: 204}
+}
+
+func docAgents() doc {
+	return doc{summary: "What a new session can be made of.", out: agentList{}, status: 200}
+}
+
+func docList() doc {
+	return doc{
+		summary: "The sessions, newest first.", out: sessionList{}, status: 200,
+		query: []param{
+			{"status", "idle, running, needs_you, ended, damaged; archived for those put away; all for everything", ""},
+			{"project", "a project root or workspace", ""},
+			{"q", "words that occur in the name, the last line, the agent, the workspace or the id", ""},
+			{"limit", "from 1 to 200; 30 when absent", 0},
+			{"cursor", "next_cursor of the page before", ""},
+		},
+	}
+}
+
+func docCreate() doc {
+	return doc{
+		summary: "Make a session. Its agent is started by the first prompt.", in: newSession{}, out: wire.SessionInfo{}, status: 201,
+		headers: []param{{"Idempotency-Key", "the prompt's id", ""}},
+	}
+}
+
+func docSession() doc { return doc{summary: "One session.", out: wire.SessionInfo{}, status: 200} }
+
+func docUpdate() doc {
+	return doc{summary: "Rename, pin or archive a session.", in: sessionPatch{}, out: wire.SessionInfo{}, status: 200}
+}
+
+func docDelete() doc {
+	return doc{summary: "Stop a session's agent and remove everything of it.", status: 204}
+}
+
+func docEvents() doc {
+	return doc{
+		summary: "A page of events, the newest when neither seq is given; or, for Accept: text/event-stream, a live stream: first events_loaded with the verdict, then an unnamed message for each event, its id epoch:seq.",
+		out:     wire.EventsLoaded{}, status: 200, stream: "text/event-stream",
+		query: []param{
+			{"after_seq", "events after this one, oldest first", event.Seq(0)},
+			{"before_seq", "events before this one", event.Seq(0)},
+			{"epoch", "the epoch the seq belongs to", ""},
+			{"limit", "from 1 to 500; 50 when absent", 0},
+			{"merge", "join runs of chunks of one message", false},
+		},
+		headers: []param{{"Last-Event-ID", "where a stream goes on: epoch:seq", ""}},
+	}
+}
+
+func docBlob() doc {
+	return doc{summary: "A value that was too large for the log.", status: 200, stream: "application/octet-stream"}
+}
+
+func docPrompt() doc {
+	return doc{
+		summary: "Ask the agent. The same prompt_id again gets the latest outcome and changes nothing. 202 while it waits.",
+		in:      promptRequest{}, out: promptAnswer{}, status: 200,
+		headers: []param{{"Idempotency-Key", "the prompt's id, where the body has none", ""}},
+	}
+}
+
+func docCancel() doc { return doc{summary: "Ask the agent to end its turn.", status: 204} }
+
+func docForceReset() doc {
+	return doc{summary: "Free a turn whose agent does not answer: the agent is stopped.", status: 204}
+}
+
+func docPermission() doc {
+	return doc{
+		summary: "Settle a permission request. The first answer wins; a later other one is 409 with the winner.",
+		in:      permissionAnswer{}, out: wire.PermissionResolved{}, status: 200,
+	}
+}
+
+func docQueue() doc {
+	return doc{summary: "The prompts that wait, in order.", out: queueList{}, status: 200}
+}
+
+func docQueueAdd() doc {
+	d := docPrompt()
+	d.summary, d.status = "Put a prompt into the queue. A full queue is 409. 200 when it did not have to wait.", 202
+	return d
+}
+
+func docQueueClear() doc { return doc{summary: "Empty the queue.", status: 204} }
+
+func docQueueItem() doc {
+	return doc{summary: "One waiting prompt.", out: wire.QueueItem{}, status: 200}
+}
+
+func docQueuePatch() doc {
+	return doc{summary: "Change a waiting prompt's text, place or time.", in: queuePatch{}, out: queueList{}, status: 200}
+}
+
+func docQueueRemove() doc { return doc{summary: "Take a prompt out of the queue.", status: 204} }
+
+func docSocket() doc {
+	return doc{summary: "Upgrade to a WebSocket, subprotocol " + wire.Subprotocol + "; docs/protocol.md has its frames.", status: 101}
+}
+
+func docSessionSocket() doc {
+	return doc{
+		summary: "The same socket with this session followed from the start.", status: 101,
+		query: []param{
+			{"after_seq", "follow after this event", event.Seq(0)},
+			{"epoch", "the epoch after_seq belongs to", ""},
+			{"tail", "begin with this many of the newest events; 50 when after_seq is absent", 0},
+			{"merge", "join runs of chunks of one message while catching up", false},
+		},
+	}
+}

@@ -1,0 +1,151 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
+)
+
+// problem is an error as clients see it: a code of the closed set and words for
+// a person. What else is known of the cause stays in the hub's log.
+type problem struct {
+	code       wire.Code
+	message    string
+	retryAfter time.Duration
+	winner     *wire.PermissionResolved
+	status     int // HTTP status where the code's own is not meant
+}
+
+// Error implements error.
+func (p *problem) Error() string { return string(p.code) + ": " + p.message }
+
+func invalid(format string, args ...any) *problem {
+	return &problem{code: wire.CodeInvalid, message: fmt.Sprintf(format, args...)}
+}
+
+func notFound(what string) *problem {
+	return &problem{code: wire.CodeNotFound, message: what + " does not exist"}
+}
+
+func forbidden() *problem {
+	return &problem{code: wire.CodeForbidden, message: "your access does not cover that"}
+}
+
+// retryLater is when those are asked back who met a limit or a full disk.
+const retryLater = 2 * time.Second
+
+// explain turns any error into what may be shown. It reports whether the error
+// was unexpected: then its text stays here and should be logged.
+func explain(err error, sessionID string) (p *problem, unexpected bool) {
+	if errors.As(err, &p) {
+		return p, false
+	}
+	var resolved *session.AlreadyResolved
+	var refusal *auth.Refusal
+	var tooLong *http.MaxBytesError
+	switch {
+	case errors.As(err, &resolved):
+		return &problem{
+			code: wire.CodeAlreadyResolved, message: resolved.Error(),
+			winner: resolvedFrame("", sessionID, resolved.Winner),
+		}, false
+	case errors.As(err, &refusal):
+		return refused(refusal), false
+	case errors.As(err, &tooLong):
+		return &problem{code: wire.CodeTooLarge, message: fmt.Sprintf("the request is larger than %d bytes", tooLong.Limit)}, false
+	case errors.Is(err, session.ErrInvalid), errors.Is(err, auth.ErrInvalid):
+		return &problem{code: wire.CodeInvalid, message: err.Error()}, false
+	case errors.Is(err, session.ErrNotFound), errors.Is(err, auth.ErrNotFound):
+		return &problem{code: wire.CodeNotFound, message: err.Error()}, false
+	case errors.Is(err, session.ErrConflict):
+		return &problem{code: wire.CodeConflict, message: err.Error()}, false
+	case errors.Is(err, session.ErrBusy):
+		return &problem{code: wire.CodeBusy, message: err.Error(), retryAfter: retryLater}, false
+	case errors.Is(err, session.ErrUnavailable):
+		return &problem{code: wire.CodeUnavailable, message: err.Error(), retryAfter: retryLater}, false
+	case errors.Is(err, session.ErrTooLarge):
+		return &problem{code: wire.CodeTooLarge, message: err.Error()}, false
+	case errors.Is(err, session.ErrForbidden):
+		return &problem{code: wire.CodeForbidden, message: err.Error()}, false
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return &problem{code: wire.CodeUnavailable, message: "it took too long or the hub is ending", retryAfter: retryLater}, false
+	}
+	return &problem{code: wire.CodeInternal, message: "something went wrong in the hub; its log says what"}, true
+}
+
+func refused(r *auth.Refusal) *problem {
+	p := &problem{code: wire.CodeForbidden, message: r.Message, status: r.Status, retryAfter: r.RetryAfter}
+	switch r.Status {
+	case http.StatusUnauthorized:
+		p.code = wire.CodeUnauthorized
+	case http.StatusTooManyRequests:
+		p.code = wire.CodeBusy
+	}
+	return p
+}
+
+func (p *problem) httpStatus() int {
+	if p.status != 0 {
+		return p.status
+	}
+	switch p.code {
+	case wire.CodeInvalid:
+		return http.StatusBadRequest
+	case wire.CodeUnauthorized:
+		return http.StatusUnauthorized
+	case wire.CodeForbidden:
+		return http.StatusForbidden
+	case wire.CodeNotFound:
+		return http.StatusNotFound
+	case wire.CodeConflict, wire.CodeAlreadyResolved:
+		return http.StatusConflict
+	case wire.CodeTooLarge:
+		return http.StatusRequestEntityTooLarge
+	case wire.CodeBusy, wire.CodeUnavailable:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusInternalServerError
+}
+
+// errorAnswer is the body of every HTTP error.
+type errorAnswer struct {
+	Error errorBody `json:"error"`
+}
+
+type errorBody struct {
+	Code         wire.Code                `json:"code"`
+	Message      string                   `json:"message"`
+	RetryAfterMS int64                    `json:"retry_after_ms,omitempty"`
+	Winner       *wire.PermissionResolved `json:"winner,omitempty"`
+}
+
+func (p *problem) write(w http.ResponseWriter) {
+	body, err := json.Marshal(errorAnswer{errorBody{p.code, p.message, p.retryAfter.Milliseconds(), p.winner}})
+	if err != nil { // a struct of strings and numbers
+		panic(err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if p.retryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int((p.retryAfter+time.Second-1)/time.Second)))
+	}
+	if p.httpStatus() == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	w.WriteHeader(p.httpStatus())
+	w.Write(append(body, '\n')) // the client may be gone; there is nobody to tell
+}
+
+func (p *problem) frame(requestID, sessionID string) *wire.Error {
+	return &wire.Error{
+		RequestID: requestID, SessionID: sessionID, Code: p.code, Message: p.message,
+		RetryAfterMS: p.retryAfter.Milliseconds(), Winner: p.winner,
+	}
+}

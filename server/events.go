@@ -1,0 +1,235 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/observer"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+)
+
+// eventsRoute answers with one page of events, or with a stream of them.
+func eventsRoute(s *Server, c *call) error {
+	own, err := c.session()
+	if err != nil {
+		return err
+	}
+	q := c.r.URL.Query()
+	if wantsStream(c.r) {
+		from, err := streamPlace(c.r)
+		if err != nil {
+			return err
+		}
+		return s.stream(c, own, from)
+	}
+	after, err := seqOf(q, "after_seq")
+	if err != nil {
+		return err
+	}
+	before, err := seqOf(q, "before_seq")
+	if err != nil {
+		return err
+	}
+	limit, err := numberOf(q, "limit")
+	if err != nil {
+		return err
+	}
+	most := wire.DefaultPage
+	if limit != nil {
+		if most = *limit; most == 0 {
+			return invalid("limit is not between 1 and %d", wire.MaxPage)
+		}
+	}
+	log := spanOf(own)
+	if after == nil && before == nil {
+		next := log.max + 1
+		before = &next // the newest page
+	}
+	loaded, page, err := log.load(c.r.Context(), after, before, q.Get("epoch"), most)
+	if err != nil {
+		return err
+	}
+	body, err := encodeLoaded(loaded, page, q.Get("merge") == "true")
+	if err != nil {
+		return err
+	}
+	return c.replyRaw(http.StatusOK, body)
+}
+
+func wantsStream(r *http.Request) bool {
+	return r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/event-stream")
+}
+
+// streamPlace is where a stream begins: behind the last event a browser that
+// reconnects has seen, or as the URL says, or at the beginning.
+func streamPlace(r *http.Request) (place, error) {
+	last := r.Header.Get("Last-Event-ID")
+	if last == "" {
+		q := r.URL.Query()
+		after, err := seqOf(q, "after_seq")
+		if err != nil {
+			return place{}, err
+		}
+		if after == nil {
+			after = new(event.Seq)
+		}
+		return newPlace(after, q.Get("epoch"), nil, false)
+	}
+	epoch, text, ok := strings.Cut(last, ":")
+	n, err := strconv.ParseInt(text, 10, 64)
+	if !ok || err != nil {
+		return place{}, invalid("Last-Event-ID is not epoch:seq")
+	}
+	seq := event.Seq(n)
+	return newPlace(&seq, epoch, nil, false)
+}
+
+// stream sends a session's events as Server-Sent Events until the client
+// leaves: first an events_loaded with the verdict, then an event each.
+func (s *Server) stream(c *call, own *session.BackgroundSession, from place) error {
+	if !s.clients.take() {
+		return &problem{code: wire.CodeBusy, message: "as many clients are connected as may be", retryAfter: retryLater}
+	}
+	defer s.clients.leave()
+	loaded, page, cursor, err := spanOf(own).begin(c.r.Context(), from)
+	if err != nil {
+		return err
+	}
+	verdict, err := encodeLoaded(loaded, page, false)
+	if err != nil {
+		return err
+	}
+	c.w.Header().Set("Content-Type", "text/event-stream")
+	sink := &eventStream{
+		w: c.w, control: http.NewResponseController(c.w), bound: s.timing.Write, epoch: loaded.Epoch,
+	}
+	if err := sink.message("events_loaded", cursor, verdict); err != nil {
+		return nil // the client has left already
+	}
+	ctx, cancel := c.r.Context(), context.CancelFunc(func() {})
+	if end := c.grant.ExpiresAt; !end.IsZero() {
+		ctx, cancel = context.WithDeadline(ctx, end)
+	}
+	defer cancel()
+	err = s.follow(ctx, c, own, observer.New(own.Log(), sink, cursor, liveBytes), sink)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, errGone) {
+		c.logger().Error("stream ended", "session", own.ID(), "err", err)
+	}
+	return nil // the answer has begun: an error can only end it
+}
+
+// follow steps a stream's follower until it cannot go on, keeping the
+// connection's peer sure that it lives, and looking at the grant in between.
+func (s *Server) follow(ctx context.Context, c *call, own *session.BackgroundSession, f *observer.Follower, sink *eventStream) error {
+	beat := time.NewTicker(s.timing.Heartbeat)
+	defer beat.Stop()
+	for {
+		changed, regranted := own.Log().Changed(), s.registry.Changed()
+		if err := stillMay(s.registry, c.grant, own.ID()); err != nil {
+			return err
+		}
+		for {
+			delivered, err := f.Step(ctx)
+			if err != nil {
+				return err
+			}
+			if !delivered || rung(s.clients.closed) {
+				break
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.ctx.Done():
+			return errGone
+		case <-s.clients.closed:
+			return errGone
+		case <-own.Done():
+			return errGone
+		case <-changed:
+		case <-regranted:
+		case <-beat.C:
+			if err := sink.comment(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func stillMay(registry *auth.Registry, held auth.Grant, sessionID string) error {
+	now, err := registry.Grant(held.Kind, held.ID)
+	if err != nil || !now.May(auth.Read, sessionID) {
+		return errGone
+	}
+	return nil
+}
+
+// eventStream is the sink of one stream.
+type eventStream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	bound   time.Duration
+	epoch   string
+}
+
+// Deliver implements observer.Sink.
+func (e *eventStream) Deliver(_ context.Context, b event.Batch) error {
+	if err := e.control.SetWriteDeadline(time.Now().Add(e.bound)); err != nil {
+		return fmt.Errorf("bounding a write: %w", err)
+	}
+	seq := b.First
+	for object := range objects(b) {
+		if err := e.write("", seq, object); err != nil {
+			return err
+		}
+		seq++
+	}
+	return e.flush()
+}
+
+func (e *eventStream) message(name string, seq event.Seq, data []byte) error {
+	if err := e.control.SetWriteDeadline(time.Now().Add(e.bound)); err != nil {
+		return fmt.Errorf("bounding a write: %w", err)
+	}
+	if err := e.write(name, seq, data); err != nil {
+		return err
+	}
+	return e.flush()
+}
+
+// write sends one message; events have no name, so that a browser's onmessage
+// gets them. The data is one line: JSON as the log keeps it.
+func (e *eventStream) write(name string, seq event.Seq, data []byte) error {
+	if name != "" {
+		name = "event: " + name + "\n"
+	}
+	if _, err := fmt.Fprintf(e.w, "%sid: %s:%d\ndata: %s\n\n", name, e.epoch, seq, data); err != nil {
+		return errGone
+	}
+	return nil
+}
+
+func (e *eventStream) comment() error {
+	if err := e.control.SetWriteDeadline(time.Now().Add(e.bound)); err != nil {
+		return fmt.Errorf("bounding a write: %w", err)
+	}
+	if _, err := e.w.Write([]byte(":\n\n")); err != nil {
+		return errGone
+	}
+	return e.flush()
+}
+
+func (e *eventStream) flush() error {
+	if e.control.Flush() != nil {
+		return errGone
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/abidehub/abide/observer"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+)
+
+const (
+	// statePause is the least time between two state frames of one session to
+	// one client: state is worth only its latest.
+	statePause = 50 * time.Millisecond
+	// A write that took longer than slowWrite halves the client's next frame,
+	// one faster than quickWrite doubles it again: a frame that a slow link
+	// cannot swallow within the write bound would be sent for ever.
+	slowWrite  = time.Second
+	quickWrite = 100 * time.Millisecond
+)
+
+// follow is one session followed by one client: a cursor over its log, and its
+// state. Its goroutine owns it.
+type follow struct {
+	client    *SessionWSClient
+	session   *session.BackgroundSession
+	requestID string
+	place     place
+
+	frames   *frames
+	frame    *frame // what ReadAfter made for Deliver
+	maxSize  int
+	mergeTo  event.Seq // up to here runs of chunks are joined
+	lastSent time.Time // of the state
+}
+
+// run answers the observe and then follows until ctx ends or nothing more can
+// be said.
+func (f *follow) run(ctx context.Context) error {
+	cursor, err := f.begin(ctx)
+	if err != nil {
+		return err
+	}
+	f.frames = f.client.server.frames.acquire(f.session)
+	defer f.client.server.frames.release(f.frames)
+	f.maxSize = liveBytes
+	follower := observer.New(f, f, cursor, liveBytes)
+	stateChanged := closed() // so the first state goes out at once
+	for {
+		logChanged := f.session.Log().Changed()
+		if rung(stateChanged) && time.Since(f.lastSent) >= statePause {
+			stateChanged = f.session.StateChanged()
+			if err := f.sendState(ctx); err != nil {
+				return err
+			}
+		}
+		delivered, err := follower.Step(ctx)
+		if err != nil {
+			return err
+		}
+		if delivered {
+			continue
+		}
+		var pause <-chan time.Time
+		bell := stateChanged
+		if rung(stateChanged) { // news too soon after the last
+			bell, pause = nil, time.After(statePause-time.Since(f.lastSent))
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-logChanged:
+		case <-bell:
+		case <-pause:
+		}
+	}
+}
+
+// begin sends the verdict and returns the cursor.
+func (f *follow) begin(ctx context.Context) (event.Seq, error) {
+	span := spanOf(f.session)
+	loaded, page, cursor, err := span.begin(ctx, f.place)
+	if err != nil {
+		return 0, err
+	}
+	loaded.RequestID = f.requestID
+	frame, err := encodeLoaded(loaded, page, f.place.merge)
+	if err != nil {
+		return 0, err
+	}
+	if f.place.merge {
+		f.mergeTo = span.max
+	}
+	return cursor, f.client.write(ctx, frame)
+}
+
+// ReadAfter implements observer.Source by the frames shared with others.
+func (f *follow) ReadAfter(ctx context.Context, after event.Seq, _ int) (event.Batch, error) {
+	made, err := f.frames.after(ctx, after, f.maxSize)
+	if err != nil {
+		return event.Batch{}, err
+	}
+	f.frame = made
+	return made.batch, nil
+}
+
+// Changed implements observer.Source.
+func (f *follow) Changed() <-chan struct{} { return f.session.Log().Changed() }
+
+// Deliver implements observer.Sink.
+func (f *follow) Deliver(ctx context.Context, b event.Batch) error {
+	bytes := f.frame.bytes
+	if b.Last <= f.mergeTo && b.Count > 1 {
+		joined, err := merge(b)
+		if err != nil {
+			return err
+		}
+		bytes = wire.AppendEvents(nil, f.session.ID(), f.session.Log().Epoch(), joined, f.frame.maxSeq)
+	}
+	start := time.Now()
+	if err := f.client.write(ctx, bytes); err != nil {
+		return err
+	}
+	switch took := time.Since(start); {
+	case took > slowWrite:
+		f.maxSize = max(f.maxSize/2, minBytes)
+	case took < quickWrite && f.maxSize < liveBytes:
+		f.maxSize *= 2
+	}
+	return nil
+}
+
+func (f *follow) sendState(ctx context.Context) error {
+	f.lastSent = time.Now()
+	return f.client.send(ctx, stateFrame(f.session.State()))
+}
+
+// closed returns a bell that has rung.
+func closed() <-chan struct{} {
+	ch := make(chan struct{})
+	close(ch)
+	return ch
+}
+
+func rung(bell <-chan struct{}) bool {
+	select {
+	case <-bell:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,217 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
+)
+
+// handle does what one message asks. Whatever is wrong with it, the socket
+// lives; a type this program does not know is ignored and counted.
+func (c *SessionWSClient) handle(data []byte) {
+	message, err := wire.DecodeClient(data)
+	switch {
+	case errors.Is(err, wire.ErrUnknownType):
+		c.server.ignored.Add(1)
+		return
+	case err != nil:
+		// Which request it was is told if that much can be read.
+		c.refuse(requestIDOf(data), "", invalid("the message cannot be read: %v", err))
+		return
+	}
+	switch m := message.(type) {
+	case *wire.Ping:
+		c.send(c.ctx, &wire.Pong{Nonce: m.Nonce, Time: time.Now().UTC(), MaxSeq: c.maxSeqs()})
+	case *wire.Observe:
+		c.do(m.RequestID, m.SessionID, auth.Read, func() error { return c.observe(m) })
+	case *wire.Unobserve:
+		c.stopFollow(m.SessionID)
+	case *wire.Ack:
+		c.presence(m.SessionID, func(p *session.Presence) {
+			p.Seq = m.Seq
+			if !m.Visible {
+				p.Activity = session.Away
+			} else if p.Activity == session.Away {
+				p.Activity = session.Viewing
+			}
+		})
+	case *wire.Presence:
+		c.do("", m.SessionID, auth.Read, func() error { return c.declare(m) })
+	case *wire.LoadEvents:
+		c.with(m.RequestID, m.SessionID, auth.Read, func(s *session.BackgroundSession) error { return c.loadEvents(m, s) })
+	case *wire.Prompt:
+		c.with(m.RequestID, m.SessionID, auth.Act, func(s *session.BackgroundSession) error { return c.prompt(m, s) })
+	case *wire.PermissionAnswer:
+		c.with(m.RequestID, m.SessionID, auth.Act, func(s *session.BackgroundSession) error { return c.answer(m, s) })
+	default:
+		c.handleVerb(message)
+	}
+}
+
+// handleVerb does the verbs that are answered by the state alone.
+func (c *SessionWSClient) handleVerb(message wire.Message) {
+	actor := c.grant.Load().Actor()
+	switch m := message.(type) {
+	case *wire.Cancel:
+		c.with(m.RequestID, m.SessionID, auth.Act, func(s *session.BackgroundSession) error { return s.Cancel(c.ctx, actor) })
+	case *wire.QueueEdit:
+		c.with(m.RequestID, m.SessionID, auth.Act, func(s *session.BackgroundSession) error {
+			return s.QueueEdit(c.ctx, m.PromptID, m.Text)
+		})
+	case *wire.QueueMove:
+		c.with(m.RequestID, m.SessionID, auth.Act, func(s *session.BackgroundSession) error {
+			return s.QueueMove(c.ctx, m.PromptID, m.Position)
+		})
+	case *wire.QueueRemove:
+		c.with(m.RequestID, m.SessionID, auth.Act, func(s *session.BackgroundSession) error { return s.QueueRemove(c.ctx, m.PromptID) })
+	case *wire.QueueClear:
+		c.with(m.RequestID, m.SessionID, auth.Act, func(s *session.BackgroundSession) error { return s.QueueClear(c.ctx) })
+	case *wire.ForceReset:
+		c.aside(m.RequestID, m.SessionID, auth.Act, func(ctx context.Context, s *session.BackgroundSession) error { return s.ForceReset(ctx, actor) })
+	case *wire.SetMode:
+		c.aside(m.RequestID, m.SessionID, auth.Manage, func(ctx context.Context, s *session.BackgroundSession) error {
+			return s.SetMode(ctx, m.ModeID)
+		})
+	case *wire.SetConfigOption:
+		c.aside(m.RequestID, m.SessionID, auth.Manage, func(ctx context.Context, s *session.BackgroundSession) error {
+			return s.SetConfigOption(ctx, m.ConfigID, m.Value)
+		})
+	}
+}
+
+// do checks what every message about a session needs, and answers for its
+// failure.
+func (c *SessionWSClient) do(requestID, id string, verb auth.Verb, act func() error) {
+	err := func() error {
+		switch {
+		case !validID(id):
+			return invalid("session_id is not the id of a session")
+		case !c.may(verb, id):
+			return forbidden()
+		}
+		return act()
+	}()
+	if err != nil {
+		c.refuse(requestID, id, err)
+	}
+}
+
+// with does something to a session, opening it if need be.
+func (c *SessionWSClient) with(requestID, id string, verb auth.Verb, act func(*session.BackgroundSession) error) {
+	c.do(requestID, id, verb, func() error {
+		s := c.followed(id)
+		if s == nil || rung(s.Done()) {
+			var err error
+			if s, err = c.server.manager.Session(c.ctx, id); err != nil {
+				c.refuseSession(requestID, id, err)
+				return nil
+			}
+		}
+		return act(s)
+	})
+}
+
+// aside is with, for what waits for the agent: a pong must not wait behind it.
+func (c *SessionWSClient) aside(requestID, id string, verb auth.Verb, act func(context.Context, *session.BackgroundSession) error) {
+	c.with(requestID, id, verb, func(s *session.BackgroundSession) error {
+		select {
+		case c.slow <- struct{}{}:
+		default:
+			return &problem{code: wire.CodeBusy, message: "several such requests are waiting for the agent already", retryAfter: retryLater}
+		}
+		c.wait.Go(func() {
+			defer func() { <-c.slow }()
+			if err := act(c.ctx, s); err != nil {
+				c.refuse(requestID, id, err)
+			}
+		})
+		return nil
+	})
+}
+
+// refuse answers a message that could not be done.
+func (c *SessionWSClient) refuse(requestID, sessionID string, err error) {
+	p, unexpected := explain(err, sessionID)
+	if unexpected {
+		c.logger.Error("message failed", "session", sessionID, "err", err)
+	}
+	c.send(c.ctx, p.frame(requestID, sessionID)) // a failure ends the socket
+}
+
+// refuseSession answers a message about a session that cannot be opened. One
+// that is not there is told as gone: the client should stop asking for it.
+func (c *SessionWSClient) refuseSession(requestID, id string, err error) {
+	if errors.Is(err, session.ErrNotFound) {
+		c.sendGone(requestID, id)
+		return
+	}
+	c.refuse(requestID, id, err)
+}
+
+func (c *SessionWSClient) loadEvents(m *wire.LoadEvents, s *session.BackgroundSession) error {
+	loaded, page, err := spanOf(s).load(c.ctx, m.AfterSeq, m.BeforeSeq, m.Epoch, m.Limit)
+	if err != nil {
+		return err
+	}
+	loaded.RequestID = m.RequestID
+	frame, err := encodeLoaded(loaded, page, m.Merge)
+	if err != nil {
+		return err
+	}
+	c.write(c.ctx, frame) // a failure ends the socket
+	return nil
+}
+
+func (c *SessionWSClient) prompt(m *wire.Prompt, s *session.BackgroundSession) error {
+	result, err := s.Prompt(c.ctx, session.PromptRequest{
+		PromptID: m.PromptID, Text: m.Text, Attachments: m.Attachments,
+		When: session.When(m.When), Actor: c.grant.Load().Actor(),
+	})
+	if err != nil {
+		return err
+	}
+	c.send(c.ctx, promptFrame(m.RequestID, s.ID(), m.PromptID, result))
+	return nil
+}
+
+func (c *SessionWSClient) answer(m *wire.PermissionAnswer, s *session.BackgroundSession) error {
+	grant := c.grant.Load()
+	outcome, err := s.AnswerPermission(c.ctx, session.Answer{
+		PermissionID: m.PermissionID, OptionID: m.OptionID, Actor: grant.Actor(),
+		// The device, not the socket: an answer that is sent again after the
+		// socket broke is the same client's.
+		ClientID: grant.ID,
+	})
+	if err != nil {
+		return err
+	}
+	c.send(c.ctx, resolvedFrame(m.RequestID, s.ID(), outcome))
+	return nil
+}
+
+// declare takes what a person does at this screen.
+func (c *SessionWSClient) declare(m *wire.Presence) error {
+	activity := session.Activity(m.Activity)
+	switch activity {
+	case session.Viewing, session.Typing, session.Away:
+		c.presence(m.SessionID, func(p *session.Presence) { p.Activity = activity })
+		return nil
+	}
+	return invalid("activity is none of viewing, typing, away")
+}
+
+// presence changes what others see of this client in a session it follows.
+func (c *SessionWSClient) presence(id string, change func(*session.Presence)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f := c.follows[id]
+	if f == nil || f.session == nil {
+		return // news about a session it stopped following
+	}
+	change(&f.presence)
+	f.session.SetPresence(c.id, f.presence)
+}

@@ -1,0 +1,116 @@
+package server
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/abidehub/abide/queue"
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+)
+
+// promptRequest asks the agent for something. PromptID may also come as the
+// request's Idempotency-Key.
+type promptRequest struct {
+	PromptID    string             `json:"prompt_id,omitempty"`
+	Text        string             `json:"text"`
+	Attachments []event.Attachment `json:"attachments,omitempty"`
+	// When is auto (at once when idle, else into the queue; the default) or
+	// queue.
+	When string `json:"when,omitempty"`
+	// ScheduledAt puts the prompt into the queue until then.
+	ScheduledAt *time.Time `json:"scheduled_at,omitempty"`
+}
+
+// promptAnswer is the latest that became of a prompt.
+type promptAnswer struct {
+	PromptID string `json:"prompt_id"`
+	// Outcome is received, queued, removed or interrupted.
+	Outcome string `json:"outcome"`
+	// Seq is the prompt's event, when it is in the log.
+	Seq event.Seq `json:"seq,omitempty"`
+	// Position counts from 0, while the prompt is queued.
+	Position *int `json:"position,omitempty"`
+}
+
+func promptRoute(s *Server, c *call) error { return askAgent(c, "") }
+
+// askAgent hands over the prompt in the request's body. When is used where the
+// body says nothing.
+func askAgent(c *call, when session.When) error {
+	var in promptRequest
+	if err := c.read(&in); err != nil {
+		return err
+	}
+	own, err := c.session()
+	if err != nil {
+		return err
+	}
+	if in.When != "" {
+		when = session.When(in.When)
+	}
+	id := c.promptID(in.PromptID)
+	result, err := own.Prompt(c.r.Context(), session.PromptRequest{
+		PromptID: id, Text: in.Text, Attachments: in.Attachments, When: when,
+		ScheduledAt: in.ScheduledAt, Actor: c.grant.Actor(),
+	})
+	if err != nil {
+		return err
+	}
+	answer := promptAnswer{PromptID: id, Outcome: string(result.Outcome), Seq: result.Seq}
+	if result.Outcome == queue.Queued {
+		answer.Position = &result.Position
+		return c.reply(http.StatusAccepted, answer)
+	}
+	return c.reply(http.StatusOK, answer)
+}
+
+func cancelRoute(s *Server, c *call) error {
+	own, err := c.session()
+	if err != nil {
+		return err
+	}
+	if err := own.Cancel(c.r.Context(), c.grant.Actor()); err != nil {
+		return err
+	}
+	return c.done()
+}
+
+func forceResetRoute(s *Server, c *call) error {
+	own, err := c.session()
+	if err != nil {
+		return err
+	}
+	if err := own.ForceReset(c.r.Context(), c.grant.Actor()); err != nil {
+		return err
+	}
+	return c.done()
+}
+
+// permissionAnswer settles a permission request.
+type permissionAnswer struct {
+	// OptionID is one of the options the agent offered.
+	OptionID string `json:"option_id"`
+}
+
+func permissionRoute(s *Server, c *call) error {
+	var in permissionAnswer
+	if err := c.read(&in); err != nil {
+		return err
+	}
+	permission, err := c.param("permission")
+	if err != nil {
+		return err
+	}
+	own, err := c.session()
+	if err != nil {
+		return err
+	}
+	outcome, err := own.AnswerPermission(c.r.Context(), session.Answer{
+		PermissionID: permission, OptionID: in.OptionID, Actor: c.grant.Actor(), ClientID: c.grant.ID,
+	})
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, resolvedFrame("", own.ID(), outcome))
+}

@@ -1,0 +1,143 @@
+package server
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+
+	"github.com/gorilla/mux"
+
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
+)
+
+// route is one thing that can be asked over HTTP: who may, and how it is
+// answered. The door and the documentation are made from it.
+type route struct {
+	method, path string
+	gate         auth.Gate
+	// verb is what the credential must cover, on the session in the path if
+	// there is one. Only read at gate Credential.
+	verb auth.Verb
+	// filtered routes check the grant themselves, for each thing they show.
+	filtered bool
+	handle   func(*Server, *call) error
+	doc      doc
+}
+
+func (r route) methods() []string {
+	if r.method == http.MethodGet {
+		return []string{http.MethodGet, http.MethodHead}
+	}
+	return []string{r.method}
+}
+
+// routes lists the API. What an unpaired browser may see is the app's own files
+// (gate OwnHost), whether the hub is ready (no data), and the exchange of a
+// pairing code (gate OwnPage). Everything else needs a credential.
+func routes() []route {
+	const one = "/api/sessions/{id}"
+	return []route{
+		{"GET", "/api/ready", auth.OwnHost, auth.Read, false, readyRoute, docReady()},
+		{"GET", "/api/health", auth.Credential, auth.Read, true, healthRoute, docHealth()},
+		{"POST", "/api/pair", auth.OwnPage, auth.Read, false, pairRoute, docPair()},
+		{"GET", "/api/devices", auth.Credential, auth.Manage, false, devicesRoute, docDevices()},
+		{"DELETE", "/api/devices/{device}", auth.Credential, auth.Manage, false, revokeRoute, docRevoke()},
+		{"GET", "/api/agents", auth.Credential, auth.Manage, false, agentsRoute, docAgents()},
+
+		{"GET", "/api/sessions", auth.Credential, auth.Read, true, listRoute, docList()},
+		{"POST", "/api/sessions", auth.Credential, auth.Manage, false, createRoute, docCreate()},
+		{"GET", one, auth.Credential, auth.Read, false, sessionRoute, docSession()},
+		{"PATCH", one, auth.Credential, auth.Manage, false, updateRoute, docUpdate()},
+		{"DELETE", one, auth.Credential, auth.Manage, false, deleteRoute, docDelete()},
+		{"GET", one + "/events", auth.Credential, auth.Read, false, eventsRoute, docEvents()},
+		{"GET", one + "/blobs/{sha256}", auth.Credential, auth.Read, false, blobRoute, docBlob()},
+		{"POST", one + "/prompt", auth.Credential, auth.Act, false, promptRoute, docPrompt()},
+		{"POST", one + "/cancel", auth.Credential, auth.Act, false, cancelRoute, docCancel()},
+		{"POST", one + "/force-reset", auth.Credential, auth.Act, false, forceResetRoute, docForceReset()},
+		{"POST", one + "/permissions/{permission}", auth.Credential, auth.Act, false, permissionRoute, docPermission()},
+		{"GET", one + "/queue", auth.Credential, auth.Read, false, queueRoute, docQueue()},
+		{"POST", one + "/queue", auth.Credential, auth.Act, false, queueAddRoute, docQueueAdd()},
+		{"DELETE", one + "/queue", auth.Credential, auth.Act, false, queueClearRoute, docQueueClear()},
+		{"GET", one + "/queue/{prompt}", auth.Credential, auth.Read, false, queueItemRoute, docQueueItem()},
+		{"PATCH", one + "/queue/{prompt}", auth.Credential, auth.Act, false, queuePatchRoute, docQueuePatch()},
+		{"DELETE", one + "/queue/{prompt}", auth.Credential, auth.Act, false, queueRemoveRoute, docQueueRemove()},
+
+		{"GET", "/api/ws", auth.Credential, auth.Read, true, socketRoute, docSocket()},
+		{"GET", one + "/ws", auth.Credential, auth.Read, false, sessionSocketRoute, docSessionSocket()},
+	}
+}
+
+// unknownRoute answers for what is not there, to those who may know.
+func unknownRoute() route {
+	return route{gate: auth.Credential, filtered: true, handle: func(*Server, *call) error {
+		return &problem{code: wire.CodeNotFound, message: "there is no such route; GET /api/openapi.json lists them"}
+	}}
+}
+
+func wrongMethod() route {
+	return route{gate: auth.Credential, filtered: true, handle: func(*Server, *call) error {
+		return &problem{code: wire.CodeInvalid, message: "the route does not take that method", status: http.StatusMethodNotAllowed}
+	}}
+}
+
+// call is one admitted request.
+type call struct {
+	server *Server
+	w      http.ResponseWriter
+	r      *http.Request
+	grant  auth.Grant
+}
+
+// admit puts the door and the scope in front of a route.
+func (s *Server) admit(rt route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := &call{server: s, w: w, r: r}
+		if err := s.serve(rt, c); err != nil {
+			p, unexpected := explain(err, mux.Vars(r)["id"])
+			if unexpected {
+				c.logger().Error("request failed", "err", err)
+			}
+			p.write(w)
+		}
+	})
+}
+
+func (s *Server) serve(rt route, c *call) error {
+	grant, err := s.door.Admit(c.r.Context(), c.r, rt.gate)
+	if err != nil {
+		return err
+	}
+	c.grant = grant
+	id, ofSession := mux.Vars(c.r)["id"]
+	if ofSession && !validID(id) {
+		return invalid("that is not the id of a session")
+	}
+	if rt.gate == auth.Credential && !rt.filtered && !grant.May(rt.verb, id) {
+		return forbidden()
+	}
+	return rt.handle(s, c)
+}
+
+// session is the session the path names.
+func (c *call) session() (*session.BackgroundSession, error) {
+	id := mux.Vars(c.r)["id"]
+	s, err := c.server.manager.Session(c.r.Context(), id)
+	if errors.Is(err, session.ErrNotFound) {
+		return nil, notFound("session " + id)
+	}
+	return s, err
+}
+
+func (c *call) logger() *slog.Logger {
+	return c.server.logger.With("method", c.r.Method, "path", c.r.URL.Path)
+}
+
+// headers puts the headers of every answer on it.
+func headers(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		setHeaders(w.Header())
+		next.ServeHTTP(w, r)
+	})
+}

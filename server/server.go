@@ -1,0 +1,228 @@
+// Package server is the hub's edge: the HTTP routes and the WebSocket by which
+// screens and scripts follow sessions.
+//
+// A request passes the door (package auth) before anything else looks at it.
+// What a session is asked to do goes straight to package session; what it has
+// to show is pulled from its log by a follower for each client. Nothing here
+// holds anything of a session that its log and its state do not hold.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gorilla/mux"
+
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/session"
+)
+
+// Options are what a Server is made of.
+type Options struct {
+	Manager  *session.Manager
+	Registry *auth.Registry
+	Door     *auth.Door
+	// HubID and Version are told to clients.
+	HubID, Version string
+	// App is the web app: Page is the file in it that every address of the app
+	// is answered with.
+	App  fs.FS
+	Page string
+	// Logger takes what an operator should know; nil discards it.
+	Logger *slog.Logger
+	Timing Timing
+	Limits Limits
+}
+
+// Timing bounds waits. Zero fields take the default.
+type Timing struct {
+	// Heartbeat is the longest silence on a socket: 10 s.
+	Heartbeat time.Duration
+	// Write is how long a client may take to swallow a frame, or a pong may
+	// take to come: 10 s.
+	Write time.Duration
+	// Ping is how long a client may be silent before it is asked for a pong:
+	// 30 s.
+	Ping time.Duration
+	// Request bounds reading a request's head (half of it), its body, and
+	// writing its answer: 20 s each.
+	Request time.Duration
+}
+
+// Limits bound what clients may take. Zero fields take the default.
+type Limits struct {
+	// Clients is how many sockets and event streams may be open: 2000.
+	Clients int
+	// Connections is how many connections may be open, whatever they carry:
+	// twice Clients and 512 more.
+	Connections int
+}
+
+// Server serves one hub. Make it with New, run it with Serve.
+type Server struct {
+	// set at construction
+	manager  *session.Manager
+	registry *auth.Registry
+	door     *auth.Door
+	hubID    string
+	version  string
+	logger   *slog.Logger
+	timing   Timing
+	frames   *frameCache
+	clients  *clientSet
+	handler  http.Handler
+	started  time.Time
+
+	ctx      context.Context // ends when the server closes
+	cancel   context.CancelFunc
+	draining atomic.Bool
+	ignored  atomic.Int64 // messages of unknown types
+}
+
+// New returns a server for a hub that is ready. It starts nothing.
+func New(o Options) (*Server, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	o.Timing, o.Limits = o.Timing.withDefaults(), o.Limits.withDefaults()
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &Server{
+		manager: o.Manager, registry: o.Registry, door: o.Door, hubID: o.HubID, version: o.Version,
+		logger: o.Logger, timing: o.Timing, frames: newFrameCache(), clients: newClientSet(o.Limits),
+		started: time.Now(), ctx: ctx, cancel: cancel,
+	}
+	app, err := newStatic(o.App, o.Page)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	s.handler = s.route(app)
+	return s, nil
+}
+
+func (t Timing) withDefaults() Timing {
+	for _, d := range []struct {
+		field *time.Duration
+		value time.Duration
+	}{{&t.Heartbeat, 10 * time.Second}, {&t.Write, 10 * time.Second}, {&t.Ping, 30 * time.Second}, {&t.Request, 20 * time.Second}} {
+		if *d.field <= 0 {
+			*d.field = d.value
+		}
+	}
+	return t
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.Clients <= 0 {
+		l.Clients = 2000
+	}
+	if l.Connections <= 0 {
+		l.Connections = 2*l.Clients + 512
+	}
+	return l
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// SetLimits changes the limits while the server runs. What is open stays open.
+func (s *Server) SetLimits(l Limits) { s.clients.setLimits(l.withDefaults()) }
+
+// Serve answers on the listeners until ctx ends; then it says goodbye to the
+// sockets, lets requests in flight finish, and returns nil. Serve may be called
+// once. The listeners are closed when it returns.
+func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
+	hs := &http.Server{
+		Handler:           s,
+		ReadHeaderTimeout: s.timing.Request / 2,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    32 << 10,
+		ConnState:         s.clients.connState,
+		ErrorLog:          slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),
+		BaseContext:       func(net.Listener) context.Context { return s.ctx },
+	}
+	failed := make(chan error, len(listeners))
+	var wait sync.WaitGroup
+	for _, l := range listeners {
+		wait.Go(func() {
+			if err := hs.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+				failed <- fmt.Errorf("serving on %s: %w", l.Addr(), err)
+			}
+		})
+	}
+	wait.Go(s.watchGrants)
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	}
+	s.drain(hs)
+	wait.Wait()
+	return err
+}
+
+// drainTime bounds how long requests in flight may take to finish.
+const drainTime = 3 * time.Second
+
+// drain ends what is open: nothing new is admitted, sockets are told to come
+// back, requests finish.
+func (s *Server) drain(hs *http.Server) {
+	s.draining.Store(true)
+	s.clients.endAll(ending{
+		code: goingAway, reason: "the hub is ending", goodbye: true, retryAfter: 500 * time.Millisecond,
+	})
+	bound, cancel := context.WithTimeout(context.Background(), drainTime)
+	defer cancel()
+	if err := hs.Shutdown(bound); err != nil {
+		hs.Close() // the listeners are closed; what did not finish in time is cut off
+	}
+	s.cancel()
+	s.clients.wait()
+}
+
+// watchGrants holds live sockets to what the registry says now: news of a
+// revocation within moments, an expiry within a second.
+func (s *Server) watchGrants() {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		changed := s.registry.Changed()
+		s.clients.each(func(c *SessionWSClient) { c.regrant() })
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-changed:
+		case <-tick.C:
+		}
+	}
+}
+
+// route builds the handler: the door first, then the routes.
+func (s *Server) route(app *static) http.Handler {
+	router := mux.NewRouter()
+	// Paths are matched as they were sent: cleaning would answer a traversal
+	// with a redirect to what it meant.
+	router.SkipClean(true)
+	router.UseEncodedPath()
+	for _, r := range append(routes(), openAPIRoute()) {
+		router.Handle(r.path, s.admit(r)).Methods(r.methods()...)
+	}
+	router.MatcherFunc(ofApp).Handler(s.admit(route{gate: auth.OwnHost, handle: app.serve}))
+	router.MethodNotAllowedHandler = s.admit(wrongMethod())
+	router.NotFoundHandler = s.admit(unknownRoute())
+	return headers(router)
+}
+
+// ofApp matches what is not the API: addresses of the app and its files.
+func ofApp(r *http.Request, _ *mux.RouteMatch) bool {
+	return r.URL.Path != "/api" && !strings.HasPrefix(r.URL.Path, "/api/")
+}

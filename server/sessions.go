@@ -1,0 +1,168 @@
+package server
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"net/http"
+
+	"github.com/gorilla/mux"
+
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
+)
+
+const (
+	defaultSessions = 30
+	maxSessions     = 200
+)
+
+// sessionList is a page of the session list, newest first.
+type sessionList struct {
+	Sessions []wire.SessionInfo `json:"sessions"`
+	// NextCursor asks for the next page; empty on the last.
+	NextCursor string `json:"next_cursor,omitempty"`
+}
+
+func listRoute(s *Server, c *call) error {
+	q := c.r.URL.Query()
+	limit, err := numberOf(q, "limit")
+	if err != nil {
+		return err
+	}
+	options := session.ListOptions{
+		Status: q.Get("status"), Project: q.Get("project"), Query: q.Get("q"),
+		Limit: defaultSessions, Cursor: q.Get("cursor"),
+	}
+	if limit != nil {
+		if *limit < 1 || *limit > maxSessions {
+			return invalid("limit is not between 1 and %d", maxSessions)
+		}
+		options.Limit = *limit
+	}
+	answer := sessionList{Sessions: []wire.SessionInfo{}}
+	if only := c.grant.SessionID; only != "" {
+		// A credential for one session sees a list of that one.
+		info, err := s.manager.Info(c.r.Context(), only)
+		if err == nil && c.grant.May(auth.Read, only) {
+			answer.Sessions = append(answer.Sessions, infoOf(info))
+		}
+		return c.reply(http.StatusOK, answer)
+	}
+	page, err := s.manager.List(options)
+	if err != nil {
+		return err
+	}
+	for _, info := range page.Sessions {
+		answer.Sessions = append(answer.Sessions, infoOf(info))
+	}
+	answer.NextCursor = page.NextCursor
+	return c.reply(http.StatusOK, answer)
+}
+
+// newSession is what a session is made of. An empty agent or workspace takes
+// the hub's default.
+type newSession struct {
+	Agent     string `json:"agent,omitempty"`
+	Workspace string `json:"workspace,omitempty"`
+	Name      string `json:"name,omitempty"`
+	// Prompt is asked at once. The request's Idempotency-Key is its id.
+	Prompt string `json:"prompt,omitempty"`
+}
+
+func createRoute(s *Server, c *call) error {
+	var in newSession
+	if err := c.read(&in); err != nil {
+		return err
+	}
+	actor := c.grant.Actor()
+	made, err := s.manager.Create(c.r.Context(), session.CreateRequest{
+		Agent: in.Agent, Workspace: in.Workspace, Name: in.Name, Actor: actor,
+	})
+	if err != nil {
+		return err
+	}
+	if in.Prompt != "" {
+		_, err := made.Prompt(c.r.Context(), session.PromptRequest{PromptID: c.promptID(""), Text: in.Prompt, Actor: actor})
+		if err != nil {
+			return err
+		}
+	}
+	c.w.Header().Set("Location", "/api/sessions/"+made.ID())
+	return c.reply(http.StatusCreated, infoOf(made.Info()))
+}
+
+// promptID is the id of the prompt in a request: the body's, else the
+// Idempotency-Key, else a new one, with which a resend would be another prompt.
+func (c *call) promptID(inBody string) string {
+	if inBody != "" {
+		return inBody
+	}
+	if key := c.r.Header.Get("Idempotency-Key"); key != "" {
+		return key
+	}
+	id := make([]byte, 16)
+	rand.Read(id)
+	return hex.EncodeToString(id)
+}
+
+func sessionRoute(s *Server, c *call) error {
+	own, err := c.session()
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, infoOf(own.Info()))
+}
+
+// sessionPatch changes what it names and leaves the rest.
+type sessionPatch struct {
+	Name     *string `json:"name,omitempty"`
+	Pinned   *bool   `json:"pinned,omitempty"`
+	Archived *bool   `json:"archived,omitempty"`
+}
+
+func updateRoute(s *Server, c *call) error {
+	var in sessionPatch
+	if err := c.read(&in); err != nil {
+		return err
+	}
+	id := mux.Vars(c.r)["id"]
+	if err := s.manager.Update(c.r.Context(), id, session.Patch{Name: in.Name, Pinned: in.Pinned, Archived: in.Archived}); err != nil {
+		return err
+	}
+	return sessionRoute(s, c)
+}
+
+func deleteRoute(s *Server, c *call) error {
+	if err := s.manager.Delete(c.r.Context(), mux.Vars(c.r)["id"]); err != nil {
+		return err
+	}
+	return c.done()
+}
+
+// agentList is what a new session can be made of.
+type agentList struct {
+	Agents []agentInfo `json:"agents"`
+	// Workspaces are the directories sessions may run in and below.
+	Workspaces       []string `json:"workspaces"`
+	DefaultWorkspace string   `json:"default_workspace"`
+}
+
+type agentInfo struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+}
+
+func agentsRoute(s *Server, c *call) error {
+	settings := s.manager.Settings()
+	answer := agentList{
+		Agents: []agentInfo{}, Workspaces: append([]string{}, settings.Workspaces...), DefaultWorkspace: settings.DefaultWorkspace,
+	}
+	if len(answer.Workspaces) == 0 {
+		answer.Workspaces = append(answer.Workspaces, settings.DefaultWorkspace)
+	}
+	for _, a := range settings.Agents {
+		answer.Agents = append(answer.Agents, agentInfo{Name: a.Name, Description: a.Description})
+	}
+	return c.reply(http.StatusOK, answer)
+}

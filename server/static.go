@@ -1,0 +1,166 @@
+package server
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+
+	"github.com/abidehub/abide/server/wire"
+)
+
+// smallFile is the size below which compressing is not worth it.
+const smallFile = 1 << 10
+
+// static is the web app in memory: it is small, and compressing it once beats
+// doing so for each phone on a slow link.
+type static struct {
+	files map[string]*staticFile
+	page  *staticFile
+}
+
+type staticFile struct {
+	kind   string
+	tag    string
+	plain  []byte
+	zipped []byte // nil where it would not be smaller
+	// hashed files carry a hash of their content in their name and never change.
+	hashed bool
+}
+
+func newStatic(app fs.FS, page string) (*static, error) {
+	s := &static{files: make(map[string]*staticFile)}
+	err := fs.WalkDir(app, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(app, name)
+		if err != nil {
+			return err
+		}
+		s.files[name], err = newStaticFile(name, data)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the web app: %w", err)
+	}
+	if s.page = s.files[page]; s.page == nil {
+		return nil, fmt.Errorf("reading the web app: it has no %s", page)
+	}
+	return s, nil
+}
+
+func newStaticFile(name string, data []byte) (*staticFile, error) {
+	sum := sha256.Sum256(data)
+	f := &staticFile{kind: kindOf(name), tag: hex.EncodeToString(sum[:8]), plain: data, hashed: strings.HasPrefix(name, "assets/")}
+	if len(data) < smallFile || !compressible(f.kind) {
+		return f, nil
+	}
+	var zipped bytes.Buffer
+	w, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(data); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	if zipped.Len() < len(data) {
+		f.zipped = zipped.Bytes()
+	}
+	return f, nil
+}
+
+// kindOf does not ask the system, whose table differs from one to the next.
+func kindOf(name string) string {
+	switch path.Ext(name) {
+	case ".html":
+		return "text/html; charset=utf-8"
+	case ".js", ".mjs":
+		return "text/javascript; charset=utf-8"
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".json", ".map":
+		return "application/json"
+	case ".webmanifest":
+		return "application/manifest+json"
+	case ".svg":
+		return "image/svg+xml"
+	case ".woff2":
+		return "font/woff2"
+	case ".txt":
+		return "text/plain; charset=utf-8"
+	}
+	if kind := mime.TypeByExtension(path.Ext(name)); strings.HasPrefix(kind, "image/") {
+		return kind
+	}
+	return "application/octet-stream"
+}
+
+func compressible(kind string) bool {
+	return strings.HasPrefix(kind, "text/") || strings.HasPrefix(kind, "application/json") ||
+		strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml")
+}
+
+// serve answers with a file of the app, or with its page for every address the
+// app itself makes sense of.
+func (s *static) serve(_ *Server, c *call) error {
+	if c.r.Method != http.MethodGet && c.r.Method != http.MethodHead {
+		return &problem{code: wire.CodeInvalid, message: "pages can only be read", status: http.StatusMethodNotAllowed}
+	}
+	name := strings.TrimPrefix(c.r.URL.Path, "/")
+	f := s.files[name]
+	if f == nil {
+		if path.Ext(name) != "" || strings.ContainsAny(name, "\\\x00") || name != "" && !fs.ValidPath(strings.TrimSuffix(name, "/")) {
+			return notFound("that file")
+		}
+		f = s.page
+	}
+	f.serve(c)
+	return nil
+}
+
+func (f *staticFile) serve(c *call) {
+	h := c.w.Header()
+	h.Set("Content-Type", f.kind)
+	h.Set("Vary", "Accept-Encoding")
+	h.Set("Cache-Control", "no-cache") // kept, but asked about
+	if f.hashed {
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	body, tag := f.plain, `"`+f.tag+`"`
+	if f.zipped != nil && acceptsGzip(c.r) {
+		body, tag = f.zipped, `"`+f.tag+`-gz"`
+		h.Set("Content-Encoding", "gzip")
+	}
+	h.Set("ETag", tag)
+	if c.r.Header.Get("If-None-Match") == tag {
+		h.Del("Content-Encoding")
+		c.w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	c.boundAnswer()
+	h.Set("Content-Length", fmt.Sprint(len(body)))
+	c.w.WriteHeader(http.StatusOK)
+	if c.r.Method == http.MethodGet {
+		c.w.Write(body) // the client may be gone; there is nobody to tell
+	}
+}
+
+func acceptsGzip(r *http.Request) bool {
+	for _, part := range strings.Split(r.Header.Get("Accept-Encoding"), ",") {
+		name, params, _ := strings.Cut(strings.TrimSpace(part), ";")
+		if strings.EqualFold(strings.TrimSpace(name), "gzip") {
+			return strings.ReplaceAll(params, " ", "") != "q=0"
+		}
+	}
+	return false
+}

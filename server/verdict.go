@@ -1,0 +1,174 @@
+package server
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+)
+
+// place is where a client wants to begin following: after a seq of an epoch, or
+// with the newest events.
+type place struct {
+	after *event.Seq
+	epoch string
+	tail  int
+	merge bool
+}
+
+// newPlace checks what a client asked for.
+func newPlace(after *event.Seq, epoch string, tail *int, merge bool) (place, error) {
+	p := place{after: after, epoch: epoch, tail: wire.DefaultPage, merge: merge}
+	if after != nil && *after < 0 {
+		return place{}, invalid("after_seq is below 0")
+	}
+	if after != nil && *after > 0 && epoch == "" {
+		return place{}, invalid("after_seq needs the epoch it belongs to")
+	}
+	if tail == nil {
+		return p, nil
+	}
+	if *tail < 0 || *tail > wire.MaxPage {
+		return place{}, invalid("tail is not between 0 and %d", wire.MaxPage)
+	}
+	if after != nil {
+		return place{}, invalid("both after_seq and tail; one is expected")
+	}
+	p.tail = *tail
+	return p, nil
+}
+
+// span is the pages of one log, as the protocol answers for them. Every answer
+// comes from one look at the watermarks.
+type span struct {
+	session *session.BackgroundSession
+	epoch   string
+	first   event.Seq
+	max     event.Seq
+}
+
+func spanOf(s *session.BackgroundSession) span {
+	marks := s.Log().Marks()
+	return span{session: s, epoch: s.Log().Epoch(), first: marks.Min, max: marks.Visible}
+}
+
+// begin answers observe: the verdict on the place, its page, and the cursor to
+// follow from.
+func (l span) begin(ctx context.Context, p place) (wire.EventsLoaded, event.Batch, event.Seq, error) {
+	if p.after == nil {
+		return l.newest(ctx, wire.VerdictOK, "", p.tail)
+	}
+	if reason := l.wrong(*p.after, p.epoch); reason != "" {
+		return l.newest(ctx, wire.VerdictReset, reason, p.tail)
+	}
+	loaded := l.answer(event.Batch{}, *p.after)
+	loaded.HasMore = *p.after < l.max
+	return loaded, event.Batch{}, *p.after, nil
+}
+
+// wrong says why a cursor is not good, if it is not.
+func (l span) wrong(after event.Seq, epoch string) wire.ResetReason {
+	switch {
+	case epoch != "" && epoch != l.epoch:
+		return wire.ResetEpoch
+	case after > l.max:
+		return wire.ResetAhead
+	case after < l.first-1:
+		return wire.ResetBefore
+	}
+	return ""
+}
+
+// newest answers with the end of the log, the cursor behind it.
+func (l span) newest(ctx context.Context, verdict wire.Verdict, reason wire.ResetReason, limit int) (wire.EventsLoaded, event.Batch, event.Seq, error) {
+	batch, err := l.before(ctx, l.max+1, limit)
+	if err != nil {
+		return wire.EventsLoaded{}, event.Batch{}, 0, err
+	}
+	loaded := l.answer(batch, l.max)
+	loaded.Verdict, loaded.Reason = verdict, reason
+	loaded.HasMore = loaded.FirstSeq > l.first
+	return loaded, batch, l.max, nil
+}
+
+// load answers load_events: one page, and no cursor moves.
+func (l span) load(ctx context.Context, after, before *event.Seq, epoch string, limit int) (wire.EventsLoaded, event.Batch, error) {
+	if limit == 0 {
+		limit = wire.DefaultPage
+	}
+	switch {
+	case (after == nil) == (before == nil):
+		return wire.EventsLoaded{}, event.Batch{}, invalid("exactly one of after_seq and before_seq is expected")
+	case limit < 1 || limit > wire.MaxPage:
+		return wire.EventsLoaded{}, event.Batch{}, invalid("limit is not between 1 and %d", wire.MaxPage)
+	case after != nil && *after < 0:
+		return wire.EventsLoaded{}, event.Batch{}, invalid("after_seq is below 0")
+	case before != nil && *before < 1:
+		return wire.EventsLoaded{}, event.Batch{}, invalid("before_seq is below 1")
+	}
+	// A page before seq n joins on to a client that has n: the same cursor as
+	// one that goes on after n-1.
+	var cursor event.Seq
+	if after != nil {
+		cursor = *after
+	} else {
+		cursor = *before - 1
+	}
+	if reason := l.wrong(cursor, epoch); reason != "" && (reason != wire.ResetBefore || after != nil) {
+		loaded, batch, _, err := l.newest(ctx, wire.VerdictReset, reason, limit)
+		return loaded, batch, err
+	}
+	if before != nil {
+		batch, err := l.before(ctx, *before, limit)
+		loaded := l.answer(batch, cursor)
+		loaded.Prepend = true
+		loaded.HasMore = loaded.FirstSeq > l.first && !batch.Empty()
+		return loaded, batch, err
+	}
+	batch, err := l.session.Log().ReadAfter(ctx, cursor, wire.MaxBacklogFrame)
+	if err != nil {
+		return wire.EventsLoaded{}, event.Batch{}, fmt.Errorf("reading after seq %d: %w", cursor, err)
+	}
+	batch = cut(batch, limit)
+	loaded := l.answer(batch, cursor)
+	loaded.MaxSeq = max(l.max, batch.Last)
+	loaded.HasMore = loaded.LastSeq < loaded.MaxSeq
+	return loaded, batch, nil
+}
+
+func (l span) before(ctx context.Context, before event.Seq, limit int) (event.Batch, error) {
+	if limit == 0 || before <= l.first {
+		return event.Batch{}, nil
+	}
+	batch, err := l.session.Log().ReadBefore(ctx, before, limit)
+	if err != nil {
+		return event.Batch{}, fmt.Errorf("reading before seq %d: %w", before, err)
+	}
+	return batch, nil
+}
+
+// answer fills in what every answer says. An empty one stands at the cursor.
+func (l span) answer(b event.Batch, cursor event.Seq) wire.EventsLoaded {
+	loaded := wire.EventsLoaded{
+		SessionID: l.session.ID(), Verdict: wire.VerdictOK, Epoch: l.epoch,
+		FirstSeq: cursor + 1, LastSeq: cursor, MinSeq: l.first, MaxSeq: l.max,
+	}
+	if !b.Empty() {
+		loaded.FirstSeq, loaded.LastSeq = b.First, b.Last
+	}
+	return loaded
+}
+
+// encodeLoaded writes the answer around its page, merged if asked for.
+func encodeLoaded(loaded wire.EventsLoaded, b event.Batch, merged bool) ([]byte, error) {
+	if merged && b.Count > 1 {
+		joined, err := merge(b)
+		if err != nil {
+			return nil, err
+		}
+		b = joined
+	}
+	return wire.EncodeLoaded(loaded, b)
+}
