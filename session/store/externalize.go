@@ -46,9 +46,10 @@ type mover struct {
 	log *Log
 }
 
-// member is one name and value of a JSON object, both as they are written.
+// member is one name of a JSON object, and its value as it is written.
 type member struct {
-	name, value []byte
+	name  string
+	value []byte
 }
 
 // value returns v with its large strings replaced. What is small is not even
@@ -76,12 +77,12 @@ func (w *mover) object(v []byte, depth int) ([]byte, error) {
 	// A block of binary content names its type beside its base64 data.
 	media := ""
 	for _, m := range members {
-		if s := string(m.name); s == `"mimeType"` || s == `"media_type"` {
+		if m.name == "mimeType" || m.name == "media_type" {
 			_ = json.Unmarshal(m.value, &media) // not a string: then it is no media type
 		}
 	}
 	for i, m := range members {
-		if len(m.value) > maxValue && m.value[0] == '"' && string(m.name) == `"data"` {
+		if len(m.value) > maxValue && m.value[0] == '"' && m.name == "data" {
 			members[i].value, err = w.text(m.value, media)
 		} else {
 			members[i].value, err = w.value(m.value, depth+1)
@@ -137,13 +138,19 @@ func (w *mover) put(media string, data []byte, text string) ([]byte, error) {
 	for len(head) > 0 && !utf8.ValidString(head) {
 		head = head[:len(head)-1] // not in the middle of a character
 	}
+	return quote(event.BlobRef{Blob: blob, Head: head}), nil
+}
+
+// quote encodes v, which always can be, without making HTML safe: that is done
+// where it is shown.
+func quote(v any) []byte {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(event.BlobRef{Blob: blob, Head: head}); err != nil {
-		return nil, err
+	if err := enc.Encode(v); err != nil {
+		panic(fmt.Sprintf("store: encode %T: %v", v, err))
 	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte{'\n'}), nil
+	return bytes.TrimSuffix(buf.Bytes(), []byte{'\n'})
 }
 
 // members replaces the payload's largest members, one by one, until it fits.
@@ -184,15 +191,15 @@ func splitObject(v []byte) ([]member, error) {
 	}
 	var members []member
 	for dec.More() {
-		var m member
-		for _, part := range []*[]byte{&m.name, &m.value} {
-			var raw json.RawMessage
-			if err := dec.Decode(&raw); err != nil {
-				return nil, err
-			}
-			*part = raw
+		name, err := dec.Token()
+		if err != nil {
+			return nil, err
 		}
-		members = append(members, m)
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return nil, err
+		}
+		members = append(members, member{name: name.(string), value: value})
 	}
 	return members, nil
 }
@@ -203,7 +210,7 @@ func joinObject(members []member) []byte {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(append(append(out, m.name...), ':'), m.value...)
+		out = append(append(append(out, quote(m.name)...), ':'), m.value...)
 	}
 	return append(out, '}')
 }

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"path/filepath"
 	"sync/atomic"
 	"time"
@@ -79,6 +81,10 @@ func (l *Log) keep(ctx context.Context) {
 		}
 		l.keeper.dirty.Store(false)
 		err := l.flush(ctx)
+		if errors.Is(err, fs.ErrNotExist) {
+			// Somebody removed the directory: what is written goes nowhere.
+			l.freeze(fmt.Errorf("session directory is gone: %w", err))
+		}
 		last = time.Now()
 		switch {
 		case err == nil:

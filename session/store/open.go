@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -40,7 +41,7 @@ func createLog(dir, runID string, opts Options, start event.SessionStart) (*Log,
 // fillNew writes a new session's files into the directory aside. The log it
 // returns already speaks of dir.
 func fillNew(aside, dir, runID string, opts Options, start event.SessionStart) (*Log, error) {
-	now := opts.Now().UTC()
+	now := opts.Now().UTC().Truncate(time.Microsecond) // as the line has it
 	data, err := json.Marshal(start)
 	if err != nil {
 		return nil, err

@@ -318,22 +318,26 @@ func (s *Store) SessionDir(id string) (string, error) {
 	return filepath.Join(s.root(), id), nil
 }
 
-// Delete removes a session and everything of it. Its log is closed first:
-// readers get ErrClosed.
+// Delete removes a session and everything of it, a damaged one too. Its log is
+// closed first: readers get ErrClosed. ErrReadOnly if another process writes it.
 func (s *Store) Delete(ctx context.Context, id string) error {
-	l, err := s.Log(ctx, id) // holding the log's lock, nobody else writes it
-	if err != nil {
+	// With the log open, this process holds its lock and nobody writes it.
+	l, err := s.Log(ctx, id)
+	if errors.Is(err, ErrReadOnly) || errors.Is(err, ErrInvalidID) || errors.Is(err, ErrClosed) || ctx.Err() != nil {
 		return err
 	}
 	s.mu.Lock()
-	if e := s.sessions[id]; e == nil || e.log != l {
+	e := s.sessions[id]
+	if e == nil || e.log != l || e.opening != nil {
 		s.mu.Unlock()
 		return fmt.Errorf("session %s: %w", id, ErrNotFound)
 	}
 	delete(s.sessions, id)
 	s.mu.Unlock()
-	if err := l.close(); err != nil {
-		s.opts.Logger.Warn("log of a deleted session cannot be closed", "session", id, "err", err)
+	if l != nil {
+		if err := l.close(); err != nil {
+			s.opts.Logger.Warn("log of a deleted session cannot be closed", "session", id, "err", err)
+		}
 	}
 	gone := filepath.Join(s.root(), deletedPrefix+id)
 	if err := s.opts.FS.Rename(filepath.Join(s.root(), id), gone); err != nil && !errors.Is(err, fs.ErrNotExist) {
