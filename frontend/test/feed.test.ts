@@ -26,11 +26,22 @@ describe('the feed', () => {
       .add('tool_call', { tool_call_id: 't', title: 'Read', kind: 'read', status: 'pending' })
       .add('tool_call_update', { tool_call_id: 't', status: 'completed', content: [1] })
     const tool = find(fold(script.events), 'tool', 'tool:t')
-    expect(tool).toMatchObject({ title: 'Read', toolKind: 'read', status: 'completed', content: [1], seq: 1, last: 2 })
+    expect(tool).toMatchObject({
+      title: 'Read',
+      toolKind: 'read',
+      status: 'completed',
+      content: [1],
+      seq: 1,
+      last: 2,
+    })
   })
 
   it('makes a tool call of an update nobody announced', () => {
-    const script = new Script().add('tool_call_update', { tool_call_id: 't', title: 'Orphan', status: 'failed' })
+    const script = new Script().add('tool_call_update', {
+      tool_call_id: 't',
+      title: 'Orphan',
+      status: 'failed',
+    })
     expect(find(fold(script.events), 'tool', 'tool:t')).toMatchObject({ title: 'Orphan', status: 'failed' })
   })
 
@@ -58,23 +69,27 @@ describe('the feed', () => {
 
   it('gives the same feed however the events are split into pages', () => {
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 60 }), fc.array(fc.nat(60), { maxLength: 4 }), (steps, cuts) => {
-        const script = new Script()
-        for (const add of steps) add(script)
-        const whole = fold(script.events)
-        const at = [...new Set(cuts.map((c) => Math.min(c, script.events.length)))].sort((a, b) => b - a)
-        let end = script.events.length
-        let joined: Feed = emptyFeed(end)
-        for (const cut of [...at, 0]) {
-          const page = script.events.slice(cut, end)
-          joined = before(after(emptyFeed(cut), page), joined)
-          end = cut
-        }
-        expect(items(joined)).toEqual(items(whole))
-        expect(joined.latest).toEqual(whole.latest)
-        expect([...joined.keyed].sort()).toEqual([...whole.keyed].sort())
-        expect([joined.first, joined.last]).toEqual([whole.first, whole.last])
-      }),
+      fc.property(
+        fc.array(step, { maxLength: 60 }),
+        fc.array(fc.nat(60), { maxLength: 4 }),
+        (steps, cuts) => {
+          const script = new Script()
+          for (const add of steps) add(script)
+          const whole = fold(script.events)
+          const at = [...new Set(cuts.map((c) => Math.min(c, script.events.length)))].sort((a, b) => b - a)
+          let end = script.events.length
+          let joined: Feed = emptyFeed(end)
+          for (const cut of [...at, 0]) {
+            const page = script.events.slice(cut, end)
+            joined = before(after(emptyFeed(cut), page), joined)
+            end = cut
+          }
+          expect(items(joined)).toEqual(items(whole))
+          expect(joined.latest).toEqual(whole.latest)
+          expect([...joined.keyed].sort()).toEqual([...whole.keyed].sort())
+          expect([joined.first, joined.last]).toEqual([whole.first, whole.last])
+        },
+      ),
       { numRuns: 500 },
     )
   })
@@ -82,15 +97,30 @@ describe('the feed', () => {
 
 const id = fc.constantFrom('a', 'b', 'c')
 const step: fc.Arbitrary<(s: Script) => void> = fc.oneof(
-  fc.tuple(id, fc.string()).map(([m, text]) => (s: Script) => void s.say(m, text)),
+  fc.tuple(id, fc.string()).map(
+    ([m, text]) =>
+      (s: Script) =>
+        void s.say(m, text),
+  ),
   id.map((m) => (s: Script) => void s.add('agent_thought', { message_id: m, text: 'hm' })),
-  id.map((t) => (s: Script) => void s.add('tool_call', { tool_call_id: t, title: `T${t}`, status: 'pending' })),
+  id.map(
+    (t) => (s: Script) => void s.add('tool_call', { tool_call_id: t, title: `T${t}`, status: 'pending' }),
+  ),
   id.map((t) => (s: Script) => void s.add('tool_call_update', { tool_call_id: t, status: 'completed' })),
-  fc.nat(9).map((n) => (s: Script) => void s.add('user_prompt', { prompt_id: `p${s.events.length}`, text: `${n}` })),
+  fc
+    .nat(9)
+    .map((n) => (s: Script) => void s.add('user_prompt', { prompt_id: `p${s.events.length}`, text: `${n}` })),
   id.map((p) => (s: Script) => void s.add('permission_request', { permission_id: p, title: p, options: [] })),
-  id.map((p) => (s: Script) => void s.add('permission_outcome', { permission_id: p, outcome: 'cancelled', by: p })),
+  id.map(
+    (p) => (s: Script) => void s.add('permission_outcome', { permission_id: p, outcome: 'cancelled', by: p }),
+  ),
   fc.nat(9).map((n) => (s: Script) => void s.add('usage', { used: n, size: 10 })),
-  fc.nat(3).map((n) => (s: Script) => void s.add('plan', { entries: [{ content: `${n}`, priority: 'low', status: 'pending' }] })),
+  fc
+    .nat(3)
+    .map(
+      (n) => (s: Script) =>
+        void s.add('plan', { entries: [{ content: `${n}`, priority: 'low', status: 'pending' }] }),
+    ),
   id.map((t) => (s: Script) => void s.add('terminal_output', { terminal_id: t, data: 'x' })),
   fc.constant((s: Script) => void s.add('turn_end', { prompt_id: 'p', stop_reason: 'end_turn' })),
   fc.constant((s: Script) => void s.add('note', { method: 'abide/x' })),

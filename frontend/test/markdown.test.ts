@@ -11,10 +11,58 @@ const split = (text: string, cuts: readonly number[] = []) => {
 }
 
 const line = fc.constantFrom(
-  ...['', '', '', 'Some *text* here', 'more `code` text', '# Heading', 'Setext', '===', '---', '***', '- item', '* star'],
-  ...['1. one', '2. two', '2', '-', '  indented', '    code?', '> quote', '> - nested', '```js', '```', '~~~', '    ```'],
-  ...['| a | b |', '|---|---|', '| 1 | 2 |', '<div>', '</div>', '<!-- x', '-->', '- [ ] todo', '+ plus', '\ttab', '  - sub'],
-  ...['**bold', 'over** lines', 'a  ', '\\', '[x](http://y)', '![i](http://z/i.png)', '[ref]', '[ref]: http://r', '10) ten'],
+  ...[
+    '',
+    '',
+    '',
+    'Some *text* here',
+    'more `code` text',
+    '# Heading',
+    'Setext',
+    '===',
+    '---',
+    '***',
+    '- item',
+    '* star',
+  ],
+  ...[
+    '1. one',
+    '2. two',
+    '2',
+    '-',
+    '  indented',
+    '    code?',
+    '> quote',
+    '> - nested',
+    '```js',
+    '```',
+    '~~~',
+    '    ```',
+  ],
+  ...[
+    '| a | b |',
+    '|---|---|',
+    '| 1 | 2 |',
+    '<div>',
+    '</div>',
+    '<!-- x',
+    '-->',
+    '- [ ] todo',
+    '+ plus',
+    '\ttab',
+    '  - sub',
+  ],
+  ...[
+    '**bold',
+    'over** lines',
+    'a  ',
+    '\\',
+    '[x](http://y)',
+    '![i](http://z/i.png)',
+    '[ref]',
+    '[ref]: http://r',
+    '10) ten',
+  ],
 )
 const text = fc.array(line, { maxLength: 24 }).map((lines) => lines.join('\n'))
 
@@ -63,6 +111,8 @@ describe('the parser', () => {
   })
 
   it('makes links of images', () => {
-    expect(parse('![cat](https://example.com/cat.png)')).toBe('<p><a href="https://example.com/cat.png">cat</a></p>\n')
+    expect(parse('![cat](https://example.com/cat.png)')).toBe(
+      '<p><a href="https://example.com/cat.png">cat</a></p>\n',
+    )
   })
 })

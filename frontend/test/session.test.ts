@@ -4,7 +4,9 @@ import { cursor, hasGap, hasOlder, missingPermissions, type SessionState } from 
 import type { ServerMessage } from '../src/wire/gen'
 import { epoch, eventsFrame, loadedFrame, Script, sessionId, stateFrame } from './support/script'
 
-const script = new Script().add('user_prompt', { prompt_id: 'p1', text: 'go' }).say('m', ...'abcdefghijklmnopqr')
+const script = new Script()
+  .add('user_prompt', { prompt_id: 'p1', text: 'go' })
+  .say('m', ...'abcdefghijklmnopqr')
 const events = script.events
 const range = (from: number, to: number) => events.slice(from - 1, to)
 
@@ -14,7 +16,8 @@ function after(...frames: ServerMessage[]): SessionState {
   return state.sessions.get(sessionId)!
 }
 
-const text = (s: SessionState) => [...s.feed.items].flatMap((i) => (i.kind === 'text' ? [i.text] : [])).join('|')
+const text = (s: SessionState) =>
+  [...s.feed.items].flatMap((i) => (i.kind === 'text' ? [i.text] : [])).join('|')
 
 describe('the apply rule', () => {
   const start = loadedFrame(range(1, 5))
@@ -37,13 +40,21 @@ describe('the apply rule', () => {
   })
 
   it('applies a merged run that begins right after the cursor', () => {
-    const merged = { ...events[8]!, first_seq: 6, data: { message_id: 'm', text: 'efgh' } } as (typeof events)[0]
+    const merged = {
+      ...events[8]!,
+      first_seq: 6,
+      data: { message_id: 'm', text: 'efgh' },
+    } as (typeof events)[0]
     const s = after(start, eventsFrame([merged]), eventsFrame(range(10, 10)))
     expect([cursor(s)?.seq, text(s)]).toEqual([10, 'abcdefghi'])
   })
 
   it('never applies part of a merged run twice', () => {
-    const merged = { ...events[8]!, first_seq: 6, data: { message_id: 'm', text: 'efgh' } } as (typeof events)[0]
+    const merged = {
+      ...events[8]!,
+      first_seq: 6,
+      data: { message_id: 'm', text: 'efgh' },
+    } as (typeof events)[0]
     const cut = after(start, eventsFrame(range(6, 7)), eventsFrame([merged]))
     expect([hasGap(cut), cursor(cut)?.seq]).toEqual([true, 7])
     const s = after(start, eventsFrame(range(6, 7)), eventsFrame([merged]), loadedFrame(range(8, 12)))
@@ -76,7 +87,12 @@ describe('pages', () => {
     const s = after(
       loadedFrame(range(1, 9)),
       eventsFrame(range(12, 13)),
-      loadedFrame(range(2, 4), { verdict: 'reset', reason: 'ahead', epoch: 'ffffffffffffffff', prepend: true }),
+      loadedFrame(range(2, 4), {
+        verdict: 'reset',
+        reason: 'ahead',
+        epoch: 'ffffffffffffffff',
+        prepend: true,
+      }),
     )
     expect(cursor(s)).toEqual({ epoch: 'ffffffffffffffff', seq: 4 })
     expect([text(s), s.reset, hasGap(s)]).toEqual(['abc', { reason: 'ahead' }, false])
@@ -92,7 +108,9 @@ describe('state', () => {
   it('is held until the cursor reaches the events it reflects', () => {
     const early = stateFrame({ at_seq: 7, turn: { state: 'prompting' } })
     expect(after(loadedFrame(range(1, 5)), early).live).toBeNull()
-    expect(after(loadedFrame(range(1, 5)), early, eventsFrame(range(6, 7))).live?.turn.state).toBe('prompting')
+    expect(after(loadedFrame(range(1, 5)), early, eventsFrame(range(6, 7))).live?.turn.state).toBe(
+      'prompting',
+    )
   })
 
   it('is replaced by the latest, also while held', () => {

@@ -1,6 +1,12 @@
 import { Marked, type MarkedOptions, type Tokens } from 'marked'
 
-const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+const escapes: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
 
 export function escapeHTML(text: string): string {
   return text.replace(/[&<>"']/g, (c) => escapes[c]!)

@@ -31,7 +31,9 @@ purify.addHook('afterSanitizeAttributes', (node) => {
   }
   const classes = node.getAttribute('class')
   if (classes !== null) {
-    const kept = classes.split(/\s+/).filter((c) => /^(language-[\w+#-]+|hljs(-[\w-]+)?|function_|class_|inherited__)$/.test(c))
+    const kept = classes
+      .split(/\s+/)
+      .filter((c) => /^(language-[\w+#-]+|hljs(-[\w-]+)?|function_|class_|inherited__)$/.test(c))
     if (kept.length > 0) node.setAttribute('class', kept.join(' '))
     else node.removeAttribute('class')
   }
@@ -48,7 +50,8 @@ const rememberedMax = 600
 /** Renders one settled block; scrolling back to it does not parse it again. */
 function rendered(block: string): DocumentFragment {
   let fragment = remembered.get(block)
-  if (fragment) remembered.delete(block) // so that it is the newest again
+  if (fragment)
+    remembered.delete(block) // so that it is the newest again
   else fragment = sanitise(parse(block))
   remembered.set(block, fragment)
   if (remembered.size > rememberedMax) remembered.delete(remembered.keys().next().value!)
@@ -82,7 +85,8 @@ export class Renderer {
       for (const node of this.tailNodes) node.remove()
       this.fence = null
       for (; this.shown < settled.length; this.shown++) this.append(rendered(settled[this.shown]!), true)
-      this.tailNodes = growing && this.beginFence(tail) ? this.tailNodes : this.append(rendered(tail), !growing)
+      this.tailNodes =
+        growing && this.beginFence(tail) ? this.tailNodes : this.append(rendered(tail), !growing)
     }
     if (!growing && this.fence) {
       for (const node of this.tailNodes) node.remove()

@@ -32,7 +32,11 @@ async function call<T>(method: string, path: string, body?: unknown): Promise<T>
   const value = parse(text)
   if (!response.ok) {
     const error = (value as { error?: { code?: Code; message?: string } } | null)?.error
-    throw new ApiError(response.status, error?.code ?? 'internal', error?.message ?? `The hub answered ${response.status}.`)
+    throw new ApiError(
+      response.status,
+      error?.code ?? 'internal',
+      error?.message ?? `The hub answered ${response.status}.`,
+    )
   }
   return value as T
 }
@@ -71,7 +75,10 @@ export const api = {
     return call('POST', '/api/sessions', request)
   },
 
-  async update(id: string, change: { name?: string; pinned?: boolean; archived?: boolean }): Promise<SessionInfo> {
+  async update(
+    id: string,
+    change: { name?: string; pinned?: boolean; archived?: boolean },
+  ): Promise<SessionInfo> {
     return call('PATCH', session(id), change)
   },
 
@@ -81,7 +88,10 @@ export const api = {
 
   /** One event as the hub keeps it, with everything the agent said. */
   async event(id: string, seq: number): Promise<unknown> {
-    const page = await call<{ events?: unknown[] }>('GET', `${session(id)}/events?after_seq=${seq - 1}&limit=1`)
+    const page = await call<{ events?: unknown[] }>(
+      'GET',
+      `${session(id)}/events?after_seq=${seq - 1}&limit=1`,
+    )
     return page.events?.[0]
   },
 

@@ -97,7 +97,13 @@ export class Hub implements Intents {
   }
 
   queueMove(session_id: string, prompt_id: string, position: number): void {
-    this.verb(session_id, (request_id) => ({ type: 'queue_move', request_id, session_id, prompt_id, position }))
+    this.verb(session_id, (request_id) => ({
+      type: 'queue_move',
+      request_id,
+      session_id,
+      prompt_id,
+      position,
+    }))
   }
 
   queueRemove(session_id: string, prompt_id: string): void {
@@ -155,7 +161,10 @@ export class Hub implements Intents {
     return session
   }
 
-  async update(sessionId: string, change: { name?: string; pinned?: boolean; archived?: boolean }): Promise<void> {
+  async update(
+    sessionId: string,
+    change: { name?: string; pinned?: boolean; archived?: boolean },
+  ): Promise<void> {
     this.store.dispatch({ kind: 'list_changed', session: await api.update(sessionId, change) })
   }
 

@@ -73,10 +73,16 @@ export function reduce(state: AppState, message: Message): AppState {
     case 'list_failed':
       return { ...state, listError: message.text }
     case 'list_changed':
-      return { ...state, list: withEntry(state.list ?? new Map(), message.session.session_id, message.session) }
+      return {
+        ...state,
+        list: withEntry(state.list ?? new Map(), message.session.session_id, message.session),
+      }
     case 'open':
       if (state.sessions.has(message.sessionId)) return state
-      return { ...state, sessions: withEntry(state.sessions, message.sessionId, newSession(message.sessionId)) }
+      return {
+        ...state,
+        sessions: withEntry(state.sessions, message.sessionId, newSession(message.sessionId)),
+      }
     case 'close':
       return { ...state, sessions: without(state.sessions, message.sessionId) }
     case 'reset_seen':

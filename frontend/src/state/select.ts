@@ -6,7 +6,8 @@ import { hasGap, type SessionState } from './session'
 
 /** Sessions in the order of need: waiting for a person, then running, then the rest; pinned first among equals. */
 export function byNeed(list: Iterable<SessionInfo>): SessionInfo[] {
-  const rank = (s: SessionInfo) => (s.archived ? 9 : s.status === 'needs_you' ? 0 : s.status === 'running' ? 1 : 2)
+  const rank = (s: SessionInfo) =>
+    s.archived ? 9 : s.status === 'needs_you' ? 0 : s.status === 'running' ? 1 : 2
   return [...list].sort(
     (a, b) =>
       rank(a) - rank(b) || Number(b.pinned) - Number(a.pinned) || b.updated_at.localeCompare(a.updated_at),
@@ -61,7 +62,8 @@ export function planOf(session: SessionState): readonly PlanEntry[] {
   for (const key of session.feed.keyed.keys()) {
     if (!key.startsWith('plan:')) continue
     const item = find(session.feed, 'plan', key)
-    if (item && (newest === null || item.last > newest.seq)) newest = { seq: item.last, entries: item.entries }
+    if (item && (newest === null || item.last > newest.seq))
+      newest = { seq: item.last, entries: item.entries }
   }
   return newest?.entries ?? []
 }
@@ -72,5 +74,7 @@ export function turnState(session: SessionState): TurnState {
 
 /** How many events the hub has that are not shown yet. */
 export function behind(session: SessionState): number {
-  return hasGap(session) ? Math.max(1, session.maxSeq - session.feed.last) : Math.max(0, session.maxSeq - session.feed.last)
+  return hasGap(session)
+    ? Math.max(1, session.maxSeq - session.feed.last)
+    : Math.max(0, session.maxSeq - session.feed.last)
 }

@@ -1,4 +1,11 @@
-import type { AbideEvent, EventsLoadedMessage, EventsMessage, ResetReason, Seq, StateMessage } from '../wire/gen'
+import type {
+  AbideEvent,
+  EventsLoadedMessage,
+  EventsMessage,
+  ResetReason,
+  Seq,
+  StateMessage,
+} from '../wire/gen'
 import { after, before, emptyFeed, find, type Feed } from './feed'
 
 /** Events kept beyond a gap; what does not fit is loaded again. */
@@ -125,7 +132,11 @@ function apply(session: SessionState, events: readonly AbideEvent[]): SessionSta
       held.push(event)
     }
   }
-  return { ...session, feed: after(session.feed, next), held: held.filter((e) => e.seq > at).slice(0, heldMax) }
+  return {
+    ...session,
+    feed: after(session.feed, next),
+    held: held.filter((e) => e.seq > at).slice(0, heldMax),
+  }
 }
 
 function inOrder(events: readonly AbideEvent[], held: readonly AbideEvent[]): readonly AbideEvent[] {

@@ -44,13 +44,18 @@ export function askView(ask: PermissionAsk, known: ToolItem | undefined): ToolVi
     toolKind: (text(call['kind']) as ToolKind | null) ?? known?.toolKind,
     status: 'pending',
     content: Array.isArray(call['content']) && call['content'].length > 0 ? call['content'] : known?.content,
-    locations: (Array.isArray(call['locations']) ? call['locations'] : known?.locations) as ToolItem['locations'],
+    locations: (Array.isArray(call['locations'])
+      ? call['locations']
+      : known?.locations) as ToolItem['locations'],
     rawInput: call['rawInput'] ?? known?.rawInput,
     rawOutput: undefined,
   })
 }
 
-type Fields = Pick<ToolItem, 'title' | 'toolKind' | 'status' | 'content' | 'locations' | 'rawInput' | 'rawOutput'>
+type Fields = Pick<
+  ToolItem,
+  'title' | 'toolKind' | 'status' | 'content' | 'locations' | 'rawInput' | 'rawOutput'
+>
 
 function read(item: Fields): ToolView {
   const input = record(item.rawInput)
@@ -89,7 +94,13 @@ function read(item: Fields): ToolView {
     status: item.status ?? 'pending',
     command,
     directory: text(input['cwd']) ?? text(input['workdir']) ?? text(input['directory']),
-    paths: [...new Set(list(item.locations).map((l) => text(record(l)['path']) ?? '').filter(Boolean))],
+    paths: [
+      ...new Set(
+        list(item.locations)
+          .map((l) => text(record(l)['path']) ?? '')
+          .filter(Boolean),
+      ),
+    ],
     changes,
     output: unfence(outputs.join('\n')) || saidIn(item.rawOutput, result),
     terminals,
@@ -127,7 +138,9 @@ function unfence(output: string): string {
 }
 
 function record(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : {}
 }
 
 function list(value: unknown): readonly unknown[] {

@@ -14,7 +14,14 @@ interface Style {
 }
 
 const names = ['black', 'red', 'green', 'yellow', 'blue', 'magenta', 'cyan', 'white']
-const on: Record<number, string> = { 1: 'bold', 2: 'dim', 3: 'italic', 4: 'underline', 7: 'inverse', 9: 'strike' }
+const on: Record<number, string> = {
+  1: 'bold',
+  2: 'dim',
+  3: 'italic',
+  4: 'underline',
+  7: 'inverse',
+  9: 'strike',
+}
 const off: Record<number, string[]> = {
   22: ['bold', 'dim'],
   23: ['italic'],
@@ -26,7 +33,8 @@ const off: Record<number, string[]> = {
 // CSI, OSC and the other escapes. Only SGR ("m") is obeyed; the rest vanishes:
 // output may colour itself but not move the cursor, set titles or make links.
 // eslint-disable-next-line no-control-regex
-const escape = /\x1b(?:\[([0-9;:?<=>]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\|$)|[PX^_][^\x1b]*(?:\x1b\\|$)|[ -/]*[0-~]|\[?[0-9;:?]*$)/g
+const escape =
+  /\x1b(?:\[([0-9;:?<=>]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\|$)|[PX^_][^\x1b]*(?:\x1b\\|$)|[ -/]*[0-~]|\[?[0-9;:?]*$)/g
 
 /** Splits output into styled runs. Escapes other than colours are dropped, and \r overwrites its line. */
 export function parseAnsi(output: string): Span[] {
@@ -95,14 +103,26 @@ function extended(codes: number[]): [string | number | null, number] {
     if (n < 16) return [n, 2]
     if (n >= 232) return [hex(Array(3).fill(8 + (n - 232) * 10)), 2]
     const cube = n - 16
-    return [hex([cube / 36, cube / 6, cube].map((c) => [0, 95, 135, 175, 215, 255][Math.floor(c) % 6] ?? 0)), 2]
+    return [
+      hex([cube / 36, cube / 6, cube].map((c) => [0, 95, 135, 175, 215, 255][Math.floor(c) % 6] ?? 0)),
+      2,
+    ]
   }
   if (codes[0] === 2) return [hex(codes.slice(1, 4)), 4]
   return [null, 0]
 }
 
 function hex(rgb: number[]): string {
-  return '#' + rgb.map((c) => Math.max(0, Math.min(255, c | 0)).toString(16).padStart(2, '0')).join('')
+  return (
+    '#' +
+    rgb
+      .map((c) =>
+        Math.max(0, Math.min(255, c | 0))
+          .toString(16)
+          .padStart(2, '0'),
+      )
+      .join('')
+  )
 }
 
 function span(text: string, { flags, fg, bg }: Style): Span {

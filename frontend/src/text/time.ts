@@ -14,7 +14,9 @@ export function ago(time: string, now: number): string {
 /** The time of day. */
 export function clock(time: string): string {
   const date = new Date(time)
-  return Number.isNaN(date.valueOf()) ? '' : date.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' })
+  return Number.isNaN(date.valueOf())
+    ? ''
+    : date.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' })
 }
 
 /** "0.8 s", "42 s", "3:05", "1 h 12 min". */

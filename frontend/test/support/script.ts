@@ -1,4 +1,11 @@
-import type { AbideEvent, EventsLoadedMessage, EventsMessage, EventType, Seq, StateMessage } from '../../src/wire/gen'
+import type {
+  AbideEvent,
+  EventsLoadedMessage,
+  EventsMessage,
+  EventType,
+  Seq,
+  StateMessage,
+} from '../../src/wire/gen'
 
 export const sessionId = '20260221-140307-9f3a11c0'
 export const epoch = '0123456789abcdef'
@@ -36,7 +43,10 @@ export function eventsFrame(events: AbideEvent[], max?: Seq): EventsMessage {
   }
 }
 
-export function loadedFrame(events: AbideEvent[], over: Partial<EventsLoadedMessage> = {}): EventsLoadedMessage {
+export function loadedFrame(
+  events: AbideEvent[],
+  over: Partial<EventsLoadedMessage> = {},
+): EventsLoadedMessage {
   const last = events.at(-1)?.seq ?? 0
   return {
     type: 'events_loaded',

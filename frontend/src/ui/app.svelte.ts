@@ -1,0 +1,61 @@
+import { getContext, setContext } from 'svelte'
+import type { AppState } from '../state/app'
+import type { Intents } from '../state/intents'
+import type { SessionState } from '../state/session'
+import type { Store } from '../state/store'
+import { Prefs } from './prefs.svelte'
+import { Router } from './router.svelte'
+
+/** The longest a change waits where no frame is painted, as in a hidden tab. */
+const unpaintedMs = 100
+
+/**
+ * What the screens see: the newest state, at most once per painted frame
+ * however many messages came in between.
+ */
+export class Screens {
+  state: AppState = $state.raw(undefined as unknown as AppState)
+  /** Ticks each second while something on screen shows a running time. */
+  now = $state(Date.now())
+  readonly prefs = new Prefs()
+  readonly router = new Router()
+  private due = false
+
+  constructor(
+    readonly store: Store,
+    readonly hub: Intents,
+  ) {
+    this.state = store.state
+    store.subscribe(() => this.schedule())
+    setInterval(() => {
+      if (document.visibilityState === 'visible') this.now = Date.now()
+    }, 1000)
+  }
+
+  session(id: string | null): SessionState | undefined {
+    return id === null ? undefined : this.state.sessions.get(id)
+  }
+
+  private schedule(): void {
+    if (this.due) return
+    this.due = true
+    const timer = setTimeout(() => show(), unpaintedMs)
+    const frame = requestAnimationFrame(() => show())
+    const show = () => {
+      clearTimeout(timer)
+      cancelAnimationFrame(frame)
+      this.due = false
+      this.state = this.store.state
+    }
+  }
+}
+
+const key = Symbol('abide')
+
+export function provide(screens: Screens): void {
+  setContext(key, screens)
+}
+
+export function useApp(): Screens {
+  return getContext<Screens>(key)
+}

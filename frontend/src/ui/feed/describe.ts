@@ -1,0 +1,66 @@
+import { textOf } from '../../state/items'
+import { bytes, duration } from '../../text/time'
+import type { AbideEvent } from '../../wire/gen'
+
+/** An event in words. */
+export interface Said {
+  tone: 'quiet' | 'warn' | 'bad'
+  text: string
+  detail?: string
+  raw?: unknown
+}
+
+/** Says an event that has no card of its own. */
+export function describe(event: AbideEvent): Said {
+  switch (event.type) {
+    case 'session_start': {
+      const d = event.data
+      const branch = d.git?.branch ? ` on ${d.git.branch}` : ''
+      return { tone: 'quiet', text: `Session with ${d.agent} in ${d.workspace}${branch}` }
+    }
+    case 'session_end':
+      return { tone: 'quiet', text: `Session ended: ${event.data.reason}` }
+    case 'agent_started': {
+      const d = event.data
+      const name = [d.name ?? d.agent, d.version].filter(Boolean).join(' ')
+      if (d.context_lost) {
+        return { tone: 'warn', text: `${name} started anew. It knows nothing of what came before.` }
+      }
+      return { tone: 'quiet', text: d.resumed ? `${name} is back, with its memory` : `${name} started` }
+    }
+    case 'agent_exit': {
+      const d = event.data
+      const how = d.signal ? ` (${d.signal})` : d.code !== undefined ? ` (exit ${d.code})` : ''
+      const calm = d.code === 0 || d.reason === 'stopped'
+      return {
+        tone: calm ? 'quiet' : 'bad',
+        text: `The agent ended: ${d.reason}${how}`,
+        detail: d.stderr_tail || undefined,
+      }
+    }
+    case 'agent_stalled':
+      return { tone: 'warn', text: `No sign of the agent for ${duration(event.data.silent_ms)}` }
+    case 'file_read':
+      return { tone: 'quiet', text: `Read ${event.data.path} (${bytes(event.data.bytes)})` }
+    case 'file_write':
+      return { tone: 'quiet', text: `Wrote ${event.data.path} (${bytes(event.data.bytes)})` }
+    case 'error':
+      return { tone: 'bad', text: event.data.message || event.data.code, detail: event.data.detail }
+    case 'note': {
+      const { text } = textOf(event.data.text)
+      const own = event.data.method.startsWith('abide/')
+      return { tone: 'quiet', text: text || event.data.method, raw: own ? undefined : event.data.raw }
+    }
+    case 'epoch':
+      return { tone: 'warn', text: `The log has a new identity: ${event.data.reason}` }
+    case 'log_truncated':
+      return {
+        tone: 'bad',
+        text: `Events ${event.data.from} to ${event.data.to} were lost and cannot be brought back`,
+      }
+    case 'corrupt':
+      return { tone: 'bad', text: `Event ${event.seq} cannot be read: ${event.data.reason}` }
+    default:
+      return { tone: 'quiet', text: event.type, raw: event.data }
+  }
+}

@@ -1,0 +1,30 @@
+import Arrow from '@lucide/svelte/icons/arrow-right-left'
+import FileText from '@lucide/svelte/icons/file-text'
+import Globe from '@lucide/svelte/icons/globe'
+import Lightbulb from '@lucide/svelte/icons/lightbulb'
+import Pencil from '@lucide/svelte/icons/pencil'
+import Search from '@lucide/svelte/icons/search'
+import Shuffle from '@lucide/svelte/icons/shuffle'
+import SquareTerminal from '@lucide/svelte/icons/square-terminal'
+import Trash from '@lucide/svelte/icons/trash-2'
+import Wrench from '@lucide/svelte/icons/wrench'
+import type { ToolKind } from '../../wire/gen'
+
+/** The icon of each kind of tool call, and the kind in a word. */
+export const kinds: Record<ToolKind, { icon: typeof Wrench; word: string }> = {
+  read: { icon: FileText, word: 'Read' },
+  edit: { icon: Pencil, word: 'Edit' },
+  delete: { icon: Trash, word: 'Delete' },
+  move: { icon: Arrow, word: 'Move' },
+  search: { icon: Search, word: 'Search' },
+  execute: { icon: SquareTerminal, word: 'Command' },
+  think: { icon: Lightbulb, word: 'Think' },
+  fetch: { icon: Globe, word: 'Fetch' },
+  switch_mode: { icon: Shuffle, word: 'Mode' },
+  other: { icon: Wrench, word: 'Tool' },
+}
+
+/** The icon and word of a kind, also of one that is not in the list. */
+export function kindOf(kind: ToolKind): { icon: typeof Wrench; word: string } {
+  return kinds[kind] ?? kinds.other
+}

@@ -1,0 +1,15 @@
+import type { Renderer } from '../markdown/render'
+
+type Make = (element: HTMLElement) => Renderer
+
+let loading: Promise<Make> | undefined
+
+/** Loads the parser, the sanitiser and the highlighter's front, once. */
+export function loadMarkdown(): Promise<Make> {
+  loading ??= Promise.all([import('../markdown/render'), import('../markdown/highlight')]).then(
+    ([{ Renderer }, { highlight }]) =>
+      (element) =>
+        new Renderer(element, highlight),
+  )
+  return loading
+}

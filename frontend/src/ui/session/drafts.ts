@@ -1,0 +1,28 @@
+const prefix = 'abide.draft.'
+
+/** What a person has written in a session and not sent; shared between a person's tabs. */
+export function loadDraft(sessionId: string): string {
+  try {
+    return localStorage.getItem(prefix + sessionId) ?? ''
+  } catch {
+    return ''
+  }
+}
+
+export function saveDraft(sessionId: string, text: string): void {
+  try {
+    if (text === '') localStorage.removeItem(prefix + sessionId)
+    else localStorage.setItem(prefix + sessionId, text)
+  } catch {
+    // Storage is full or forbidden: the draft lasts as long as the page.
+  }
+}
+
+/** Calls back when another tab changes the draft; returns what ends it. */
+export function watchDraft(sessionId: string, changed: (text: string) => void): () => void {
+  const listen = (event: StorageEvent) => {
+    if (event.key === prefix + sessionId) changed(event.newValue ?? '')
+  }
+  addEventListener('storage', listen)
+  return () => removeEventListener('storage', listen)
+}

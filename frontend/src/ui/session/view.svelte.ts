@@ -1,0 +1,35 @@
+import { getContext, setContext } from 'svelte'
+import { SvelteMap } from 'svelte/reactivity'
+import { emptyFeed, type Feed } from '../../state/feed'
+
+/** What all parts of one session's screen share. */
+export class SessionView {
+  feed: Feed = $state.raw(emptyFeed(0))
+  workspace = $state('')
+  /** The agent is at work: the newest text may still grow. */
+  running = $state(false)
+  /** The item the inspector shows. */
+  selected: string | null = $state(null)
+  /** What the person opened or closed, against what would be by itself. */
+  private readonly opened = new SvelteMap<string, boolean>()
+
+  constructor(readonly id: string) {}
+
+  isOpen(key: string, byItself: boolean): boolean {
+    return this.opened.get(key) ?? byItself
+  }
+
+  setOpen(key: string, open: boolean): void {
+    this.opened.set(key, open)
+  }
+}
+
+const key = Symbol('session view')
+
+export function provideView(view: SessionView): void {
+  setContext(key, view)
+}
+
+export function useView(): SessionView {
+  return getContext<SessionView>(key)
+}
