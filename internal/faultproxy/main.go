@@ -7,6 +7,8 @@
 //	upstream HOST:PORT   where new connections go
 //	stall                bytes stop, both ways, and nobody is told
 //	heal                 bytes flow again, those that waited first
+//	strand               the open connections never carry a byte again, and
+//	                     nobody is told; new ones work
 //	rst                  every connection is reset
 //	fin                  every connection is closed in order
 //	blackhole            new connections are accepted and never answered
@@ -86,6 +88,12 @@ func (p *proxy) obey(line string) (string, error) {
 		})
 	case "heal":
 		p.heal()
+	case "strand":
+		p.set(func() {
+			for pr := range p.pairs {
+				pr.strand()
+			}
+		})
 	case "rst":
 		p.end((*pair).reset)
 	case "fin":
@@ -155,7 +163,7 @@ func (p *proxy) accept(listener net.Listener) {
 }
 
 func (p *proxy) serve(client net.Conn) {
-	pr := &pair{client: client, ended: make(chan struct{})}
+	pr := &pair{client: client, stranded: make(chan struct{}), ended: make(chan struct{})}
 	p.mu.Lock()
 	p.pairs[pr] = struct{}{}
 	upstream, blackhole := p.upstream, p.blackhole
@@ -191,6 +199,12 @@ func (p *proxy) pump(pr *pair, to, from net.Conn) {
 		case <-pr.ended:
 			return
 		}
+		select {
+		case <-pr.stranded:
+			<-pr.ended
+			return
+		default:
+		}
 		if delay > 0 {
 			select {
 			case <-time.After(delay):
@@ -206,12 +220,23 @@ func (p *proxy) pump(pr *pair, to, from net.Conn) {
 
 // pair is one connection through the proxy.
 type pair struct {
-	client net.Conn
-	ended  chan struct{}
+	client   net.Conn
+	stranded chan struct{} // closed once
+	ended    chan struct{}
 
 	mu     sync.Mutex
 	server net.Conn
 	over   bool
+}
+
+// strand leaves the pair open and dead: the peers keep a connection that looks
+// alive until one of them loses patience. The proxy's lock guards it.
+func (pr *pair) strand() {
+	select {
+	case <-pr.stranded:
+	default:
+		close(pr.stranded)
+	}
 }
 
 func (pr *pair) join(server net.Conn) {

@@ -109,6 +109,18 @@ func TestABlackholeAcceptsAndNeverAnswers(t *testing.T) {
 	require.NoError(t, echoed(t, r.dial(), 5*time.Second))
 }
 
+func TestAStrandedConnectionStaysDeadWhileNewOnesWork(t *testing.T) {
+	r := newRig(t)
+	conn := r.dial()
+	require.NoError(t, echoed(t, conn, 5*time.Second))
+	r.tell("strand", "ok")
+	require.NoError(t, echoed(t, r.dial(), 5*time.Second))
+	r.tell("heal", "ok")
+	var timeout net.Error
+	require.ErrorAs(t, echoed(t, conn, 200*time.Millisecond), &timeout)
+	require.True(t, timeout.Timeout(), "the connection must look alive")
+}
+
 func TestUnknownCommandsAreRefused(t *testing.T) {
 	r := newRig(t)
 	r.tell("explode", `error: unknown command "explode"`)

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import type { AbideEvent } from '../../src/wire/gen.ts'
+import type { AbideEvent, SessionInfo } from '../../src/wire/gen.ts'
 import { Process } from './process.ts'
 import { until } from './until.ts'
 
@@ -11,10 +11,17 @@ const bin = resolve(import.meta.dirname, '../../../bin')
 
 export const binaries = { abide: join(bin, 'abide-race'), faultproxy: join(bin, 'faultproxy') }
 
+export interface HubOptions {
+  /** What browsers may call the hub by, beside its own address. */
+  publicNames?: string[]
+  /** Agents beside `demo`, which answers at once, and `paced`, which says ten numbers in 100 ms for `/slow`. */
+  agents?: Record<string, string[]>
+}
+
 export class Hub {
   readonly home = mkdtempSync(join(tmpdir(), 'abide-e2e-'))
   readonly data = join(this.home, 'data')
-  readonly workspace = mkdtempSync(join(this.home, 'workspace-'))
+  readonly workspace = join(mkdtempSync(join(this.home, 'work-')))
   #process: Process | undefined
   #addr = '127.0.0.1:0'
   #token: string | undefined
@@ -22,16 +29,27 @@ export class Hub {
   /** The link a person would open; it pairs one browser. */
   link = ''
 
-  constructor(readonly options: { publicNames?: string[]; agentArgs?: string[] } = {}) {}
+  constructor(readonly options: HubOptions = {}) {}
+
+  static async start(options: HubOptions = {}): Promise<Hub> {
+    const hub = new Hub(options)
+    await hub.start()
+    return hub
+  }
 
   get addr(): string {
     return this.#addr
   }
 
+  /** What the hub has said to its operator. */
+  get log(): string {
+    return this.#process?.stderr ?? ''
+  }
+
   /** Starts the hub; again after a kill it comes back at the same address. */
   async start(): Promise<void> {
-    const args = ['serve', '--addr', this.#addr, '--data', this.data, '--open=false', '--config', join(this.home, 'config.yaml')]
     this.#writeConfig()
+    const args = ['serve', '--addr', this.#addr, '--data', this.data, '--open=false', '--config', join(this.home, 'config.yaml')]
     this.#process = new Process(binaries.abide, args, { cwd: this.workspace })
     this.origin = (await this.#process.line()).replace('listening on ', '')
     this.link = (await this.#process.line()).replace('open ', '')
@@ -39,21 +57,26 @@ export class Hub {
   }
 
   #writeConfig(): void {
-    const names = JSON.stringify(this.options.publicNames ?? [])
-    const args = JSON.stringify([binaries.abide, 'demo-agent', ...(this.options.agentArgs ?? ['--speed', '0'])])
+    const demo = (speed: number) => [binaries.abide, 'demo-agent', '--speed', String(speed)]
+    const agents = { demo: demo(0), paced: demo(10), ...this.options.agents }
+    const lines = Object.entries(agents).map(([name, command]) => `  ${name}: {command: ${JSON.stringify(command)}}\n`)
     writeFileSync(
       join(this.home, 'config.yaml'),
-      `public_names: ${names}\nagents:\n  demo: {command: ${args}}\nworkspaces: [${JSON.stringify(this.workspace)}]\n`,
+      `public_names: ${JSON.stringify(this.options.publicNames ?? [])}\n` +
+        `agents:\n${lines.join('')}` +
+        `workspaces: [${JSON.stringify(this.workspace)}]\n`,
     )
   }
 
+  /** Ends the hub as a crash would: nothing is said, nothing is tidied. */
   async kill(): Promise<void> {
     await this.#process?.kill('SIGKILL')
   }
 
+  /** Ends the hub as its operator would, and returns its exit code. */
   async stop(): Promise<number | null> {
     await this.#process?.kill('SIGTERM')
-    const code = await this.#process!.exited
+    const code = (await this.#process?.exited) ?? null
     rmSync(this.home, { recursive: true, force: true })
     return code
   }
@@ -81,17 +104,28 @@ export class Hub {
     return (text ? JSON.parse(text) : undefined) as T
   }
 
-  async newSession(name: string): Promise<string> {
-    const created = await this.api<{ session_id: string }>('POST', '/api/sessions', {
-      agent: 'demo',
-      workspace: this.workspace,
-      name,
-    })
+  async newSession(name: string, agent = 'demo'): Promise<string> {
+    const created = await this.api<SessionInfo>('POST', '/api/sessions', { agent, workspace: this.workspace, name })
     return created.session_id
+  }
+
+  session(id: string): Promise<SessionInfo> {
+    return this.api('GET', `/api/sessions/${id}`)
+  }
+
+  async deleteSession(id: string): Promise<void> {
+    await this.api('DELETE', `/api/sessions/${id}`)
   }
 
   async prompt(session: string, text: string): Promise<void> {
     await this.api('POST', `/api/sessions/${session}/prompt`, { prompt_id: crypto.randomUUID(), text })
+  }
+
+  /** Prompts and waits until the turn is over. */
+  async turn(session: string, text: string): Promise<void> {
+    const before = this.lastSeq(session)
+    await this.prompt(session, text)
+    await this.event(session, 'turn_end', before)
   }
 
   /** The session's events as they are on disk: the truth every screen is held against. */
@@ -102,8 +136,20 @@ export class Hub {
       .map((line) => JSON.parse(line) as AbideEvent)
   }
 
+  lastSeq(session: string): number {
+    return this.events(session).at(-1)?.seq ?? 0
+  }
+
   /** Waits until the log has an event of that type after seq. */
-  async event(session: string, type: AbideEvent['type'], after = 0): Promise<AbideEvent> {
-    return until(`${type} after ${after}`, () => this.events(session).find((e) => e.seq > after && e.type === type))
+  async event<T extends AbideEvent['type']>(session: string, type: T, after = 0): Promise<Extract<AbideEvent, { type: T }>> {
+    const found = await until(`${type} after ${after}`, () =>
+      this.events(session).find((e) => e.seq > after && e.type === type),
+    )
+    return found as Extract<AbideEvent, { type: T }>
+  }
+
+  /** Waits until nothing is at work in the session any more. */
+  async idle(session: string): Promise<void> {
+    await until(`${session} idle`, async () => (await this.session(session)).status === 'idle')
   }
 }

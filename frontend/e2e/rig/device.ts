@@ -1,0 +1,37 @@
+// A person's device: a browser that this hub has paired, and its screens.
+import { Browser, type Size } from './browser.ts'
+import type { Hub } from './hub.ts'
+import { Screen } from './screen.ts'
+
+export class Device {
+  private constructor(
+    readonly browser: Browser,
+    readonly origin: string,
+  ) {}
+
+  /** Starts a browser and pairs it, through a proxy where `origin` is its address. */
+  static async pair(hub: Hub, options: { origin?: string; size?: Size } = {}): Promise<Device> {
+    const origin = options.origin ?? hub.origin
+    const device = new Device(await Browser.start(options.size), origin)
+    const screen = await Screen.open(await device.browser.window(), hub.pairLink(origin))
+    await screen.page.locator('html[data-link=open]').waitFor()
+    await screen.page.close()
+    return device
+  }
+
+  /** Opens an address of the hub in a window of its own. */
+  async open(path: string, size?: Size): Promise<Screen> {
+    return Screen.open(await this.browser.window(size), this.origin + path)
+  }
+
+  /** Opens a session and waits until its newest events are there. */
+  async watch(session: string, size?: Size): Promise<Screen> {
+    const screen = await this.open(`/s/${session}`, size)
+    await screen.reaches(session, 1)
+    return screen
+  }
+
+  stop(): Promise<void> {
+    return this.browser.stop()
+  }
+}

@@ -1,0 +1,49 @@
+// What runs inside every page before the app does. It watches from outside: the
+// app does not know it is there.
+
+/** What `watch` gathers in a page. */
+export interface Watched {
+  /** Sockets that exist now and the most that existed at once. */
+  sockets: number
+  most: number
+  /** What the content policy refused: a sign that something was injected. */
+  violations: string[]
+  /** What a hostile text managed to run. */
+  ran: string[]
+}
+
+declare global {
+  interface Window {
+    rig: { read(): Watched; ran: string[]; sockets: Set<WebSocket>; most: number; violations: string[] }
+  }
+}
+
+/** Installed with addInitScript, so it must not refer to anything outside itself. */
+export function watch(): void {
+  const rig: Window['rig'] = {
+    ran: [],
+    sockets: new Set(),
+    most: 0,
+    violations: [],
+    read: () => ({ sockets: rig.sockets.size, most: rig.most, violations: rig.violations, ran: rig.ran }),
+  }
+  window.rig = rig
+  addEventListener('securitypolicyviolation', (v) =>
+    rig.violations.push(`${v.effectiveDirective} ${v.blockedURI} ${v.sample}`),
+  )
+  const Native = WebSocket
+  window.WebSocket = class extends Native {
+    constructor(url: string | URL, protocols?: string | string[]) {
+      super(url, protocols)
+      rig.sockets.add(this)
+      rig.most = Math.max(rig.most, rig.sockets.size)
+      this.addEventListener('close', () => rig.sockets.delete(this))
+    }
+    override close(code?: number, reason?: string): void {
+      // The other side may be gone: the browser keeps a closing socket for as
+      // long as it likes, but the app has let go of it.
+      rig.sockets.delete(this)
+      super.close(code, reason)
+    }
+  }
+}

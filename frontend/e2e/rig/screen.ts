@@ -1,0 +1,123 @@
+// One page of the app: what a person does at it, and what a test reads off it.
+import type { Locator, Page } from 'playwright-core'
+import { watch, type Watched } from './inpage.ts'
+import { until } from './until.ts'
+
+/** What the app says of itself in the attributes of its root element. */
+export interface Facts {
+  link: string
+  session: string
+  epoch: string
+  /** The cursor, the oldest event held, and how many were folded. */
+  seq: number
+  first: number
+  applied: number
+  turn: string
+}
+
+/** One row of the feed. */
+export interface ShownRow {
+  key: string
+  seq: number
+  last: number
+  /** What the agent said, or what the person asked, as it is shown. */
+  text: string
+}
+
+export class Screen {
+  /** What went wrong in the page's own code. */
+  readonly errors: string[] = []
+  /** Every address the page asked for. */
+  readonly requests: string[] = []
+  readonly feed: Locator
+  readonly composer: Locator
+  readonly permission: Locator
+
+  constructor(readonly page: Page) {
+    this.feed = page.getByRole('feed')
+    this.composer = page.getByRole('textbox', { name: 'Prompt', exact: true })
+    this.permission = page.getByRole('alertdialog')
+    page.on('pageerror', (error) => this.errors.push(String(error.stack ?? error)))
+    page.on('request', (request) => this.requests.push(request.url()))
+    page.on('websocket', (socket) => this.requests.push(socket.url()))
+  }
+
+  static async open(page: Page, url: string): Promise<Screen> {
+    await page.addInitScript(watch)
+    const screen = new Screen(page)
+    await page.goto(url)
+    return screen
+  }
+
+  async facts(): Promise<Facts> {
+    const data = await this.page.evaluate(() => ({ ...document.documentElement.dataset }))
+    return {
+      link: data['link'] ?? '',
+      session: data['session'] ?? '',
+      epoch: data['epoch'] ?? '',
+      seq: Number(data['seq']),
+      first: Number(data['firstSeq']),
+      applied: Number(data['applied']),
+      turn: data['turn'] ?? '',
+    }
+  }
+
+  watched(): Promise<Watched> {
+    return this.page.evaluate(() => window.rig.read())
+  }
+
+  /** Waits until the page has applied the session up to seq, and is connected. */
+  async reaches(session: string, seq: number, within = 30_000): Promise<Facts> {
+    let facts: Facts | undefined
+    const there = async () => {
+      facts = await this.facts()
+      return facts.session === session && facts.seq >= seq && facts.link === 'open'
+    }
+    await until(`the page at seq ${seq}`, there, within).catch((error: Error) => {
+      throw new Error(`${error.message}; it is at ${JSON.stringify(facts)}`)
+    })
+    return facts!
+  }
+
+  async prompt(text: string): Promise<void> {
+    await this.composer.fill(text)
+    await this.composer.press('Control+Enter')
+  }
+
+  /** Answers the permission request on the screen by the option's name. */
+  async answer(option: string): Promise<void> {
+    await this.permission.locator('[data-option]', { hasText: option }).click()
+  }
+
+  /** Every row of the feed from the first to the last, found by scrolling as a reader would. */
+  async rows(): Promise<ShownRow[]> {
+    const rows = await this.page.evaluate(async () => {
+      const feed = document.querySelector<HTMLElement>('[role=feed]')!
+      const shown = new Map<string, { key: string; seq: number; last: number; text: string }>()
+      const painted = () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
+      const read = () => {
+        for (const row of feed.querySelectorAll<HTMLElement>('article[data-key]')) {
+          const { key, seq, last } = row.dataset
+          const body = row.querySelector('.message, .prompt > p')
+          if (body?.querySelector('.plain')) return false // shown before the parser is there
+          shown.set(key!, { key: key!, seq: Number(seq), last: Number(last), text: body?.textContent ?? '' })
+        }
+        return true
+      }
+      const deadline = Date.now() + 20_000
+      feed.scrollTop = feed.scrollHeight
+      await painted()
+      for (;;) {
+        const whole = read()
+        const { firstSeq } = document.documentElement.dataset
+        if (whole && feed.scrollTop < 1 && firstSeq === '1') break
+        if (Date.now() > deadline) throw new Error(`the feed's beginning is out of reach: first is ${firstSeq}`)
+        if (whole) feed.scrollTop -= feed.clientHeight * 0.7
+        await painted()
+      }
+      feed.scrollTop = feed.scrollHeight
+      return [...shown.values()]
+    })
+    return rows.sort((a, b) => a.seq - b.seq)
+  }
+}
