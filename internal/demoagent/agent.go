@@ -14,6 +14,7 @@ type agent struct {
 	// set at construction
 	options Options
 	wire    *wire
+	order   *order
 	conn    *sdk.AgentSideConnection
 
 	mu       sync.Mutex
@@ -51,7 +52,14 @@ func (a *agent) Prompt(ctx context.Context, p sdk.PromptRequest) (sdk.PromptResp
 	if err != nil {
 		return sdk.PromptResponse{}, err
 	}
+	s.playing.Lock() // the SDK has ended the prompt before, which may still be leaving
+	defer s.playing.Unlock()
 	s.turns++
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if a.order.isCancelled(s.id, s.turns) {
+		cancel()
+	}
 	t := &turn{ctx: ctx, agent: a, session: s, text: promptText(p.Prompt), stop: sdk.StopReasonEndTurn}
 	if s.turns == 1 {
 		t.commands()

@@ -1,14 +1,21 @@
 package demoagent
 
-import sdk "github.com/coder/acp-go-sdk"
+import (
+	"sync"
+
+	sdk "github.com/coder/acp-go-sdk"
+)
 
 // session is one conversation. One prompt at a time works on it.
 type session struct {
 	id        sdk.SessionId
 	workspace string
-	scratch   scratch
-	turns     int
-	messages  int
-	tools     int
-	used      int // pretended tokens
+
+	// playing is held by the turn at work, which owns what follows.
+	playing  sync.Mutex
+	scratch  scratch
+	turns    int
+	messages int
+	tools    int
+	used     int // pretended tokens
 }

@@ -44,6 +44,8 @@ type call struct {
 	about  string
 	sent   chan struct{} // closed when the line is on its way
 	answer chan answer   // gets one, or none if the agent goes
+	// abandon tells the agent that nobody waits for the answer any more.
+	abandon context.CancelFunc
 }
 
 type answer struct {
@@ -117,20 +119,26 @@ func requestKey(id json.RawMessage) string {
 }
 
 // send hands a request to the agent and returns once its line is on its way.
-// The answer comes to the call. When ctx ends first the agent is told that
-// nobody waits any more.
-func (a *Agent) send(ctx context.Context, call *call, params any) error {
+// The answer comes to the call.
+func (a *Agent) send(call *call, params any) error {
 	a.calls.turn <- struct{}{}
 	defer func() { <-a.calls.turn }()
 	call.sent, call.answer = make(chan struct{}), make(chan answer, 1)
+	// The SDK learns of the answer a moment later than the call does. So it has
+	// a context of its own: ended with the caller's, it would tell the agent to
+	// cancel what the agent has answered.
+	ctx, cancel := context.WithCancel(a.ctx)
+	call.abandon = cancel
 	a.calls.next(call)
 	failed := make(chan error, 1)
 	started := a.tasks.start(func() {
+		defer cancel()
 		// The answer itself is read by the tap; this one is a stub.
 		_, err := sdk.SendRequest[json.RawMessage](a.conn, ctx, call.method, params)
 		failed <- err
 	})
 	if !started {
+		cancel()
 		failed <- ErrGone
 	}
 	select {
@@ -157,13 +165,14 @@ func (a *Agent) request(ctx context.Context, method string, params any) (json.Ra
 }
 
 func (a *Agent) ask(ctx context.Context, c *call, params any) (json.RawMessage, error) {
-	if err := a.send(ctx, c, params); err != nil {
+	if err := a.send(c, params); err != nil {
 		return nil, err
 	}
 	select {
 	case got := <-c.answer:
 		return got.result, got.err
 	case <-ctx.Done():
+		c.abandon()
 		return nil, fmt.Errorf("%s: no answer: %w", c.method, context.Cause(ctx))
 	case <-a.quiet:
 		select {

@@ -125,7 +125,8 @@ func config(t *testing.T, role string) acp.Config {
 	require.NoError(t, err)
 	return acp.Config{
 		Name: "test", Command: []string{self}, Workspace: t.TempDir(),
-		Env:   map[string]string{roleName: role, "ACP_TEST_STATE": t.TempDir()},
+		// The race detector would linger a second at each exit.
+		Env:   map[string]string{roleName: role, "ACP_TEST_STATE": t.TempDir(), "GORACE": "atexit_sleep_ms=0"},
 		HubID: "testhub" + fmt.Sprint(os.Getpid()), RunID: "1", SessionID: "20260101-000000-" + t.Name(),
 		Bounds: acp.Bounds{
 			Cancel: 300 * time.Millisecond, StdinClosed: 300 * time.Millisecond, Terminated: 300 * time.Millisecond,

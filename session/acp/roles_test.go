@@ -1,6 +1,275 @@
 package acp_test
 
-// roles are the agents made of raw lines.
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/abidehub/abide/session/acp"
+	"github.com/abidehub/abide/session/event"
+)
+
+// roles are the agents made of raw lines, and other processes tests need.
 func roles() map[string]func(*fake) int {
-	return map[string]func(*fake) int{}
+	return map[string]func(*fake) int{
+		"say":       playSay,
+		"exits":     playExits,
+		"deaf":      playDeaf,
+		"stubborn":  playStubborn,
+		"parent":    playParent,
+		"holder":    playHolder,
+		"sleeper":   playSleeper,
+		"endless":   playEndless,
+		"flood":     playFlood,
+		"mute":      playMute,
+		"order":     playOrder,
+		"early":     playEarly,
+		"greedy":    playGreedy,
+		"withdraws": playWithdraws,
+		"closes":    playCloses,
+		"environ":   playEnviron,
+		"hub":       playHub,
+	}
+}
+
+// playSay writes the lines of ACP_TEST_LINES behind the prompt. A line SESSION
+// is replaced within.
+func playSay(f *fake) int {
+	f.hello()
+	p := f.prompt()
+	for _, line := range strings.Split(os.Getenv("ACP_TEST_LINES"), "\n") {
+		fmt.Fprint(f.out, line+"\n")
+	}
+	f.done(p)
+	f.next()
+	return 0
+}
+
+// playExits exits right behind its answer.
+func playExits(f *fake) int {
+	f.hello()
+	p := f.prompt()
+	f.chunk("last words")
+	f.done(p)
+	return 0
+}
+
+// playDeaf stops reading once it is at work.
+func playDeaf(f *fake) int {
+	f.hello()
+	select {}
+}
+
+// playStubborn reacts to nothing that asks nicely.
+func playStubborn(f *fake) int {
+	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
+	f.hello()
+	f.prompt()
+	f.chunk("busy")
+	select {}
+}
+
+// child runs the test binary in another role.
+func child(role string, env []string, attributes *syscall.SysProcAttr) *exec.Cmd {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(env, roleName+"="+role)
+	cmd.SysProcAttr = attributes
+	return cmd
+}
+
+// playParent starts a child in a session of its own, and says its pid.
+func playParent(f *fake) int {
+	f.hello()
+	p := f.prompt()
+	cmd := child("sleeper", os.Environ(), &syscall.SysProcAttr{Setsid: true})
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	f.chunk(fmt.Sprint(cmd.Process.Pid))
+	f.done(p)
+	f.next()
+	return 0
+}
+
+// playHolder leaves a child behind that holds its stdout and cannot be found:
+// another session, no marker.
+func playHolder(f *fake) int {
+	f.hello()
+	p := f.prompt()
+	cmd := child("sleeper", nil, &syscall.SysProcAttr{Setsid: true})
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	f.chunk(fmt.Sprint(cmd.Process.Pid))
+	f.done(p)
+	return 0
+}
+
+func playSleeper(*fake) int {
+	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP)
+	time.Sleep(time.Minute)
+	return 0
+}
+
+// playEndless writes a line that never ends.
+func playEndless(f *fake) int {
+	f.hello()
+	f.prompt()
+	f.chunk("before")
+	piece := strings.Repeat("x", 1<<20)
+	for range 1 << 10 {
+		if _, err := f.out.WriteString(piece); err != nil {
+			return 0
+		}
+	}
+	return 1
+}
+
+// playFlood writes what is no message, among it some that is.
+func playFlood(f *fake) int {
+	f.hello()
+	p := f.prompt()
+	for i := range 100_000 {
+		fmt.Fprintf(f.out, "INFO starting step %d of a very talkative library\n", i)
+	}
+	f.out.WriteString("\xff\xfe broken\n")
+	f.out.WriteString("{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\x00}\n")
+	f.out.WriteString("{\"half\": \n")
+	f.out.WriteString("[1,2,3]\n{}\n\n   \n\"text\"\n")
+	f.chunk("still here")
+	f.done(p)
+	f.next()
+	return 0
+}
+
+// playMute never answers.
+func playMute(f *fake) int {
+	f.next()
+	fmt.Fprintln(os.Stderr, "waiting for something, api_key=abcdef123456")
+	select {}
+}
+
+// playOrder asks in the middle of many updates.
+func playOrder(f *fake) int {
+	f.hello()
+	p := f.prompt()
+	for i := range 500 {
+		f.chunk(fmt.Sprintf("%d ", i))
+	}
+	f.line(`{"jsonrpc":"2.0","id":"ask-1","method":"session/request_permission","params":{"sessionId":%q,`+
+		`"toolCall":{"toolCallId":"t1","title":"rm -rf /tmp/x","kind":"execute"},`+
+		`"options":[{"optionId":"a","name":"Yes","kind":"allow_once"},{"optionId":"b","name":"Yes, here","kind":"allow_once"}]}}`, fakeSession)
+	for i := range 500 {
+		f.chunk(fmt.Sprintf("%d ", i))
+	}
+	for {
+		if m := f.next(); string(m.ID) == `"ask-1"` {
+			f.chunk(string(m.Result))
+			f.done(p)
+		}
+	}
+}
+
+// playEarly talks before its session is answered.
+func playEarly(f *fake) int {
+	m := f.expect("initialize")
+	f.line(`{"jsonrpc":"2.0","method":"_hello","params":{"first":true}}`)
+	f.result(m.ID, `{"protocolVersion":1}`)
+	m = f.expect("session/new")
+	f.chunk("early")
+	f.line(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"other","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"not ours"}}}}`)
+	fmt.Fprintln(f.out, "a banner")
+	f.result(m.ID, fmt.Sprintf(`{"sessionId":%q,"modes":{"currentModeId":"ask","availableModes":[{"id":"ask","name":"Ask"},{"id":"code","name":"Code"}]}}`, fakeSession))
+	f.chunk(" late")
+	f.next()
+	return 0
+}
+
+// playGreedy asks for more permissions than anybody may have open.
+func playGreedy(f *fake) int {
+	f.hello()
+	p := f.prompt()
+	for i := range 100 {
+		f.line(`{"jsonrpc":"2.0","id":%d,"method":"session/request_permission","params":{"sessionId":%q,"toolCall":{"toolCallId":"t%d"},"options":[]}}`, 1000+i, fakeSession, i)
+	}
+	cancelled := 0
+	for range 100 - 8 {
+		if m := f.next(); strings.Contains(string(m.Result), "cancelled") {
+			cancelled++
+		}
+	}
+	f.chunk(fmt.Sprint(cancelled))
+	f.done(p)
+	f.next()
+	return 0
+}
+
+// playWithdraws asks and takes it back.
+func playWithdraws(f *fake) int {
+	f.hello()
+	p := f.prompt()
+	f.line(`{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":%q,"toolCall":{"toolCallId":"t"},"options":[]}}`, fakeSession)
+	f.line(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":7}}`)
+	m := f.next()
+	f.chunk(string(m.ID) + string(m.Error))
+	f.done(p)
+	f.next()
+	return 0
+}
+
+// playCloses closes its stdout and lives on.
+func playCloses(f *fake) int {
+	f.hello()
+	f.prompt()
+	f.out.Close()
+	select {}
+}
+
+// playEnviron says what environment it got.
+func playEnviron(f *fake) int {
+	f.hello()
+	p := f.prompt()
+	env, _ := json.Marshal(os.Environ())
+	f.chunk(string(env))
+	f.done(p)
+	f.next()
+	return 0
+}
+
+// playHub runs an agent as a hub would, and is killed.
+func playHub(f *fake) int {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	s := newSink()
+	a, err := acp.Start(context.Background(), acp.Config{
+		Name: "test", Command: []string{self}, Workspace: os.TempDir(), HubID: os.Getenv("ACP_TEST_HUB"), RunID: "1", SessionID: "s",
+		Env: map[string]string{roleName: os.Getenv("ACP_TEST_CHILD")},
+	}, s)
+	if err != nil {
+		panic(err)
+	}
+	s.onRecord = func(payloads []event.Payload) {
+		for _, p := range payloads {
+			if p.EventType() == event.TypeAgentMessage {
+				fmt.Println("working")
+			}
+		}
+	}
+	if err := a.Prompt(event.UserPrompt{PromptID: "p", Text: "work"}); err != nil {
+		panic(err)
+	}
+	select {}
 }

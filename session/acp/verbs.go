@@ -36,9 +36,8 @@ func (a *Agent) sendPrompt(t *turn, p event.UserPrompt, account string) {
 	blocks, err := a.promptBlocks(p, account)
 	if err == nil {
 		params := map[string]any{"sessionId": a.SessionID(), "prompt": blocks}
-		// The context is the agent's own: ending it early would lose the
-		// reason why the turn stopped.
-		err = a.send(a.ctx, &call{method: methodPrompt, about: t.prompt}, params)
+		// Nobody abandons a prompt: that would lose the reason why it stopped.
+		err = a.send(&call{method: methodPrompt, about: t.prompt}, params)
 	}
 	if err != nil {
 		a.settled(t.prompt)

@@ -1,0 +1,137 @@
+package acp_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session/acp"
+	"github.com/abidehub/abide/session/event"
+)
+
+// carrying lists the live processes whose marker begins so.
+func carrying(t *testing.T, prefix string) []int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc")
+	require.NoError(t, err)
+	var pids []int
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		if err == nil && bytes.Contains(env, []byte("ABIDE_AGENT="+prefix)) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// alive reports whether the process runs; a zombie does not.
+func alive(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && !strings.HasPrefix(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " Z")
+}
+
+// zombies lists the dead children of this process.
+func zombies(t *testing.T) []string {
+	t.Helper()
+	entries, err := os.ReadDir("/proc")
+	require.NoError(t, err)
+	var found []string
+	for _, entry := range entries {
+		stat, err := os.ReadFile("/proc/" + entry.Name() + "/stat")
+		if err == nil && strings.HasPrefix(string(stat[bytes.LastIndexByte(stat, ')')+1:]), fmt.Sprintf(" Z %d ", os.Getpid())) {
+			found = append(found, string(stat))
+		}
+	}
+	return found
+}
+
+func TestGrandchildInItsOwnSessionIsSweptWithItsAgent(t *testing.T) {
+	s := newSink()
+	a := start(t, config(t, "parent"), s)
+	require.NoError(t, a.Prompt(prompt("p", "hello")))
+	ended(t, s, "p")
+	pid, err := strconv.Atoi(message(s))
+	require.NoError(t, err)
+	require.True(t, alive(pid))
+	require.NoError(t, a.Stop(context.Background()))
+	require.False(t, alive(pid), "Stop returns when all of it is gone")
+	require.Eventually(t, func() bool { return len(zombies(t)) == 0 }, waitFor, 20*time.Millisecond, "orphans are reaped")
+}
+
+func TestKilledHubLeavesNoAgentBehindOnceTheNextRunHasSwept(t *testing.T) {
+	for _, role := range []string{"parent", "stubborn"} {
+		hub := fmt.Sprintf("sweep%s%d", role, os.Getpid())
+		cmd := child("hub", append(os.Environ(), "ACP_TEST_HUB="+hub, "ACP_TEST_CHILD="+role), nil)
+		out, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		line, err := bufio.NewReader(out).ReadString('\n')
+		require.NoError(t, err)
+		require.Equal(t, "working\n", line)
+		require.NotEmpty(t, carrying(t, hub+".1."))
+
+		require.NoError(t, cmd.Process.Kill())
+		require.Error(t, cmd.Wait())
+		if role == "parent" {
+			require.NotEmpty(t, carrying(t, hub+".1."), "the grandchild outlives the hub")
+		}
+		other, err := acp.Sweep(context.Background(), hub, "1")
+		require.NoError(t, err)
+		require.Zero(t, other, "its own run is not swept")
+		ended, err := acp.Sweep(context.Background(), hub, "2")
+		require.NoError(t, err)
+		if role == "parent" {
+			require.Positive(t, ended)
+		}
+		require.Empty(t, carrying(t, hub+"."))
+	}
+}
+
+func TestSweepLeavesOtherHubsAlone(t *testing.T) {
+	s := newSink()
+	cfg := config(t, "demo")
+	a := start(t, cfg, s)
+	for _, hub := range []string{"another", cfg.HubID[:len(cfg.HubID)-1], ""} {
+		ended, err := acp.Sweep(context.Background(), hub, "2")
+		require.NoError(t, err)
+		require.Zero(t, ended)
+	}
+	require.NoError(t, a.Prompt(prompt("p", "/markdown")))
+	require.Equal(t, event.StopEndTurn, ended(t, s, "p").StopReason)
+}
+
+func TestAgentDiesWithItsHub(t *testing.T) {
+	hub := fmt.Sprintf("dies%d", os.Getpid())
+	cmd := child("hub", append(os.Environ(), "ACP_TEST_HUB="+hub, "ACP_TEST_CHILD=stubborn"), nil)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	require.Len(t, carrying(t, hub), 1)
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+	require.Eventually(t, func() bool { return len(carrying(t, hub)) == 0 }, waitFor, 10*time.Millisecond)
+}
+
+// endProcess ends a process a test left behind on purpose.
+func endProcess(t *testing.T, pid string) {
+	t.Helper()
+	n, err := strconv.Atoi(pid)
+	require.NoError(t, err)
+	process, err := os.FindProcess(n)
+	require.NoError(t, err)
+	require.NoError(t, process.Kill())
+}
