@@ -1,0 +1,247 @@
+package session_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+)
+
+// agents starts scripted agents and counts what they are given, over any number
+// of hubs.
+type agents struct {
+	// started gets every agent that was started.
+	started chan *fakeAgent
+	// resumable makes agents say that they can resume.
+	resumable bool
+	// hold, when set, keeps starts waiting until it is closed.
+	hold chan struct{}
+	// onStart, when set, decides what becomes of a start.
+	onStart func(*fakeAgent) error
+	// onPrompt, when set, is what every agent does with a prompt.
+	onPrompt func(*fakeAgent, event.UserPrompt)
+	// stopTakes is how long Stop takes.
+	stopTakes time.Duration
+
+	mu    sync.Mutex
+	given map[string]int
+	order []string
+	live  map[string]int // running agents by workspace
+	most  int            // most agents that ran at once
+	now   int
+}
+
+func newAgents() *agents {
+	return &agents{started: make(chan *fakeAgent, 1000), given: map[string]int{}, live: map[string]int{}}
+}
+
+// fakeAgent is an agent without a process. One goroutine of its own speaks into
+// the sink, as the reader of a real one does.
+type fakeAgent struct {
+	all     *agents
+	spec    session.AgentSpec
+	sink    session.AgentSink
+	prompts chan event.UserPrompt
+	answers chan event.PermissionOutcome
+	cancels chan struct{}
+	modes   chan string
+
+	words   chan func()
+	over    chan struct{} // closed when the last word was said
+	exit    sync.Once
+	stopped chan struct{}
+}
+
+var errGone = errors.New("agent is gone")
+
+func (f *agents) start(ctx context.Context, spec session.AgentSpec, sink session.AgentSink) (session.Agent, error) {
+	a := &fakeAgent{
+		all: f, spec: spec, sink: sink,
+		prompts: make(chan event.UserPrompt, 1000),
+		answers: make(chan event.PermissionOutcome, 1000),
+		cancels: make(chan struct{}, 1000),
+		modes:   make(chan string, 1000),
+		words:   make(chan func(), 100),
+		over:    make(chan struct{}),
+		stopped: make(chan struct{}),
+	}
+	f.mu.Lock()
+	f.now++
+	f.most = max(f.most, f.now)
+	f.live[spec.SessionID]++
+	if f.live[spec.SessionID] > 1 {
+		panic("two agents live in one session")
+	}
+	f.mu.Unlock()
+	go a.speak() // ends with the last word, which every test brings about
+	if f.hold != nil {
+		select {
+		case <-f.hold:
+		case <-ctx.Done():
+			a.die(event.AgentExit{Reason: "start_failed"})
+			<-a.over
+			return nil, ctx.Err()
+		}
+	}
+	if f.onStart != nil {
+		if err := f.onStart(a); err != nil {
+			a.die(event.AgentExit{Reason: "start_failed"})
+			<-a.over
+			return nil, err
+		}
+	}
+	hello := event.AgentStarted{Agent: spec.Agent, PID: 4711, Version: "1.0", AgentSessionID: "fake-" + spec.SessionID}
+	if f.resumable {
+		hello.Raw = json.RawMessage(`{"initialize":{"agentCapabilities":{"loadSession":true}},"session":{}}`)
+		if spec.AgentSessionID != "" {
+			hello.Resumed = event.ResumedByLoad
+		}
+	}
+	if err := a.say(hello); err != nil {
+		a.die(event.AgentExit{Reason: "start_failed"})
+		<-a.over
+		return nil, err
+	}
+	f.started <- a
+	return a, nil
+}
+
+func (a *fakeAgent) speak() {
+	for word := range a.words {
+		word()
+	}
+	close(a.over)
+}
+
+// say speaks and waits until it is recorded.
+func (a *fakeAgent) say(p ...event.Payload) error {
+	done := a.begin(p...)
+	return <-done
+}
+
+// begin speaks without waiting.
+func (a *fakeAgent) begin(p ...event.Payload) <-chan error {
+	done := make(chan error, 1)
+	defer func() {
+		if recover() != nil { // said after the last word
+			done <- errGone
+		}
+	}()
+	a.words <- func() { done <- a.sink.Record(context.Background(), p) }
+	return done
+}
+
+// die says the last word.
+func (a *fakeAgent) die(exit event.AgentExit) {
+	a.exit.Do(func() {
+		a.all.mu.Lock()
+		a.all.now--
+		a.all.live[a.spec.SessionID]--
+		a.all.mu.Unlock()
+		a.words <- func() { _ = a.sink.Record(context.Background(), []event.Payload{exit}) }
+		close(a.words)
+	})
+}
+
+func (a *fakeAgent) Prompt(p event.UserPrompt) error {
+	a.all.mu.Lock()
+	a.all.given[p.PromptID]++
+	a.all.order = append(a.all.order, p.PromptID)
+	a.all.mu.Unlock()
+	a.prompts <- p
+	if a.all.onPrompt != nil {
+		go a.all.onPrompt(a, p) // ends before its agent's last word
+	}
+	return nil
+}
+
+func (a *fakeAgent) Cancel() error { a.cancels <- struct{}{}; return nil }
+
+func (a *fakeAgent) Answer(o event.PermissionOutcome) error { a.answers <- o; return nil }
+
+func (a *fakeAgent) SetMode(_ context.Context, id string) error {
+	if id == "impossible" {
+		return errors.New("unknown mode")
+	}
+	a.modes <- id
+	return a.say(event.Mode{ModeID: id})
+}
+
+func (a *fakeAgent) SetConfigOption(_ context.Context, id string, value any) error {
+	options, err := json.Marshal([]map[string]any{{"id": id, "currentValue": value}})
+	if err != nil {
+		return err
+	}
+	return a.say(event.Config{Options: options})
+}
+
+func (a *fakeAgent) Stop(context.Context) error {
+	if a.all.stopTakes > 0 {
+		time.Sleep(a.all.stopTakes)
+	}
+	a.die(event.AgentExit{Reason: "stopped"})
+	return nil
+}
+
+// end settles the turn of the prompt as the agent's response does.
+func (a *fakeAgent) end(promptID string, reason event.StopReason) error {
+	return a.say(event.TurnEnd{PromptID: promptID, StopReason: reason})
+}
+
+func (f *agents) givenTimes(promptID string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.given[promptID]
+}
+
+// next waits for the next agent that is started.
+func (f *agents) next(t *testing.T) *fakeAgent {
+	t.Helper()
+	return receive(t, f.started, "no agent was started")
+}
+
+func receive[T any](t *testing.T, ch <-chan T, otherwise string) T {
+	t.Helper()
+	select {
+	case v := <-ch:
+		return v
+	case <-time.After(patience):
+		require.FailNow(t, otherwise)
+		panic("unreachable")
+	}
+}
+
+// patience is the longest a test waits for something that should come at once.
+const patience = 20 * time.Second
+
+func toolCall(id string, status event.ToolStatus) event.ToolCall {
+	return event.ToolCall{ToolCallFields: event.ToolCallFields{ToolCallID: id, Title: "Do " + id, Status: status}}
+}
+
+func toolUpdate(id string, status event.ToolStatus) event.ToolCallUpdate {
+	return event.ToolCallUpdate{ToolCallFields: event.ToolCallFields{ToolCallID: id, Status: status}}
+}
+
+func message(text string) event.AgentMessage {
+	return event.AgentMessage{MessageID: "m1", Text: event.Text(text)}
+}
+
+func question(id string) event.PermissionRequest {
+	return event.PermissionRequest{
+		PermissionID: id, ToolCallID: "call-" + id, Title: "May I " + id + "?",
+		Options: []event.PermissionOption{
+			{OptionID: "yes", Name: "Yes", Kind: event.AllowOnce},
+			{OptionID: "no", Name: "No", Kind: event.RejectOnce},
+		},
+	}
+}
+
+func promptID(n int) string { return fmt.Sprintf("prompt-%03d", n) }

@@ -1,0 +1,276 @@
+package session_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/queue"
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+// hub is a data directory in use, with scripted agents.
+type hub struct {
+	t         *testing.T
+	dir       string
+	workspace string
+	agents    *agents
+	store     *store.Store
+	manager   *session.Manager
+	closed    bool
+}
+
+type hubOption func(*session.Options, *store.Options)
+
+func newHub(t *testing.T, options ...hubOption) *hub {
+	t.Helper()
+	h := &hub{t: t, dir: t.TempDir(), workspace: t.TempDir(), agents: newAgents()}
+	h.open(options...)
+	t.Cleanup(h.close)
+	return h
+}
+
+// open starts a hub on the directory.
+func (h *hub) open(options ...hubOption) {
+	h.t.Helper()
+	so := session.Options{
+		Agents:           []session.AgentInfo{{Name: "fake"}},
+		DefaultWorkspace: h.workspace,
+		StartAgent:       h.agents.start,
+		Queue:            session.QueueSettings{MaxSize: 1000},
+	}
+	to := store.Options{}
+	for _, o := range options {
+		o(&so, &to)
+	}
+	st, err := store.Open(h.dir, to)
+	require.NoError(h.t, err)
+	so.Store = st
+	m, err := session.NewManager(so)
+	require.NoError(h.t, err)
+	h.store, h.manager, h.closed = st, m, false
+}
+
+// close ends the hub cleanly and checks what it leaves.
+func (h *hub) close() {
+	h.t.Helper()
+	if h.closed {
+		return
+	}
+	h.closed = true
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	require.NoError(h.t, h.manager.Close(ctx))
+	require.NoError(h.t, h.store.Close())
+	h.check()
+}
+
+// check verifies the logs the hub left: whole lines, no gap, no repetition.
+func (h *hub) check() {
+	h.t.Helper()
+	logs, err := filepath.Glob(filepath.Join(h.dir, "sessions", "*", "events.jsonl"))
+	require.NoError(h.t, err)
+	for _, name := range logs {
+		data, err := os.ReadFile(name)
+		require.NoError(h.t, err)
+		next := event.Seq(1)
+		for line := range bytes.Lines(data) {
+			var e event.Event
+			require.NoError(h.t, json.Unmarshal(line, &e), "%s after seq %d", name, next-1)
+			require.Equal(h.t, next, e.Seq, name)
+			next++
+		}
+	}
+}
+
+// copyOf is another hub that finds what a kill -9 at this moment would leave.
+func (h *hub) copyOf(t *testing.T, options ...hubOption) *hub {
+	t.Helper()
+	c := &hub{t: t, dir: t.TempDir(), workspace: h.workspace, agents: newAgents()}
+	copyDir(t, h.dir, c.dir)
+	c.open(options...)
+	t.Cleanup(c.close)
+	return c
+}
+
+func copyDir(t require.TestingT, from, to string) {
+	entries, err := os.ReadDir(from)
+	require.NoError(t, err)
+	for _, e := range entries {
+		src, dst := filepath.Join(from, e.Name()), filepath.Join(to, e.Name())
+		if e.IsDir() {
+			require.NoError(t, os.MkdirAll(dst, 0o700))
+			copyDir(t, src, dst)
+			continue
+		}
+		data, err := os.ReadFile(src)
+		if os.IsNotExist(err) {
+			continue // a temporary file that was renamed meanwhile
+		}
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(dst, data, 0o600))
+	}
+}
+
+func ctxOf(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func (h *hub) create() *session.BackgroundSession {
+	h.t.Helper()
+	b, err := h.manager.Create(ctxOf(h.t), session.CreateRequest{Actor: "ann"})
+	require.NoError(h.t, err)
+	return b
+}
+
+func (h *hub) session(id string) *session.BackgroundSession {
+	h.t.Helper()
+	b, err := h.manager.Session(ctxOf(h.t), id)
+	require.NoError(h.t, err)
+	return b
+}
+
+func ask(id string) session.PromptRequest {
+	return session.PromptRequest{PromptID: id, Text: "do " + id, Actor: "ann"}
+}
+
+func prompt(t *testing.T, b *session.BackgroundSession, id string) session.PromptResult {
+	t.Helper()
+	result, err := b.Prompt(ctxOf(t), ask(id))
+	require.NoError(t, err)
+	return result
+}
+
+// busy makes a session whose agent works on prompt-000.
+func (h *hub) busy() (*session.BackgroundSession, *fakeAgent) {
+	h.t.Helper()
+	b := h.create()
+	require.Equal(h.t, queue.Received, prompt(h.t, b, promptID(0)).Outcome)
+	a := h.agents.next(h.t)
+	require.Equal(h.t, promptID(0), receive(h.t, a.prompts, "the agent got no prompt").PromptID)
+	return b, a
+}
+
+// events reads the whole log.
+func events(t require.TestingT, b *session.BackgroundSession) []event.Event {
+	var all []event.Event
+	after := event.Seq(0)
+	for {
+		batch, err := b.Log().ReadAfter(context.Background(), after, 1<<20)
+		require.NoError(t, err)
+		if batch.Empty() {
+			return all
+		}
+		list, err := batch.Events()
+		require.NoError(t, err)
+		all = append(all, list...)
+		after = batch.Last
+	}
+}
+
+// payloads are the payloads of one kind in a log.
+func payloads[P event.Payload](t require.TestingT, b *session.BackgroundSession) []P {
+	var list []P
+	for _, e := range events(t, b) {
+		p, err := e.Payload()
+		require.NoError(t, err)
+		if p, ok := p.(P); ok {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// await waits until a state of the session satisfies ok.
+func await(t *testing.T, b *session.BackgroundSession, what string, ok func(session.State) bool) session.State {
+	t.Helper()
+	deadline := time.After(patience)
+	for {
+		changed := b.StateChanged()
+		if s := b.State(); ok(s) {
+			return s
+		}
+		select {
+		case <-changed:
+		case <-deadline:
+			require.FailNow(t, "state never came", "%s; it is %+v", what, b.State())
+		}
+	}
+}
+
+func idle(s session.State) bool { return s.Turn.State == session.TurnIdle }
+
+func awaitIdle(t *testing.T, b *session.BackgroundSession) session.State {
+	t.Helper()
+	return await(t, b, "idle", idle)
+}
+
+// requireLawful checks what every log must satisfy: each turn has one prompt and
+// at most one end, each request at most one outcome, no prompt is there twice.
+func requireLawful(t require.TestingT, b *session.BackgroundSession, allClosed bool) {
+	prompts, ends := map[string]int{}, map[string]int{}
+	asked, settled := map[string]int{}, map[string]int{}
+	open := ""
+	for _, e := range events(t, b) {
+		p, err := e.Payload()
+		require.NoError(t, err)
+		switch p := p.(type) {
+		case event.UserPrompt:
+			require.Empty(t, open, "seq %d: a turn began inside another", e.Seq)
+			prompts[p.PromptID]++
+			open = p.PromptID
+		case event.TurnEnd:
+			require.Equal(t, open, p.PromptID, "seq %d: an end without its turn", e.Seq)
+			ends[p.PromptID]++
+			open = ""
+		case event.PermissionRequest:
+			asked[p.PermissionID]++
+		case event.PermissionOutcome:
+			require.Equal(t, 1, asked[p.PermissionID], "seq %d: an outcome without its request", e.Seq)
+			settled[p.PermissionID]++
+		}
+	}
+	for id, n := range prompts {
+		require.Equal(t, 1, n, "prompt %s is in the log more than once", id)
+		require.LessOrEqual(t, ends[id], 1, "turn of %s ended more than once", id)
+	}
+	for id, n := range settled {
+		require.Equal(t, 1, n, "request %s has more than one outcome", id)
+	}
+	if allClosed {
+		require.Empty(t, open, "a turn is open")
+		require.Len(t, settled, len(asked), "a request is open")
+	}
+}
+
+// shape lists the types of a log's events, to compare orders.
+func shape(t require.TestingT, b *session.BackgroundSession) []string {
+	var list []string
+	for _, e := range events(t, b) {
+		name := string(e.Type)
+		if p, err := e.Payload(); err == nil {
+			switch p := p.(type) {
+			case event.TurnEnd:
+				name += ":" + string(p.StopReason)
+			case event.PermissionOutcome:
+				name += ":" + string(p.Outcome)
+			case event.ToolCallUpdate:
+				name += ":" + string(p.Status)
+			}
+		}
+		list = append(list, fmt.Sprintf("%s/%d", name, e.Turn))
+	}
+	return list
+}

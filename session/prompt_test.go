@@ -1,0 +1,287 @@
+package session_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/queue"
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+func TestAPromptIsLoggedBeforeTheAgentIsGivenIt(t *testing.T) {
+	h := newHub(t)
+	b, a := h.busy()
+	require.NoError(t, a.say(message("On it."), toolCall("t1", event.ToolPending), toolUpdate("t1", event.ToolCompleted)))
+	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
+	awaitIdle(t, b)
+	require.Equal(t, []string{
+		"session_start/0", "user_prompt/1", "agent_started/1", "turn_start/1", "agent_message/1",
+		"tool_call/1", "tool_call_update:completed/1", "turn_end:end_turn/1",
+	}, shape(t, b))
+	require.Equal(t, 1, h.agents.givenTimes(promptID(0)))
+}
+
+func TestAReceivedPromptNamesItsEvent(t *testing.T) {
+	h := newHub(t)
+	b := h.create()
+	result := prompt(t, b, "p")
+	require.Equal(t, session.PromptResult{Outcome: queue.Received, Seq: 2}, result)
+	all := events(t, b)
+	require.Equal(t, event.TypeUserPrompt, all[result.Seq-1].Type)
+	p := payloads[event.UserPrompt](t, b)[0]
+	require.Equal(t, event.UserPrompt{PromptID: "p", Text: "do p", Actor: "ann"}, p)
+}
+
+// Fault 31.
+func TestAckLostThenRetrySamePromptID(t *testing.T) {
+	h := newHub(t)
+	b, a := h.busy()
+	first := prompt(t, b, promptID(0))
+	require.Equal(t, queue.Received, first.Outcome)
+	require.Equal(t, first, prompt(t, b, promptID(0)))
+
+	require.Equal(t, session.PromptResult{Outcome: queue.Queued, Position: 0}, prompt(t, b, "waits"))
+	require.Equal(t, session.PromptResult{Outcome: queue.Queued, Position: 0}, prompt(t, b, "waits"))
+
+	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
+	require.Equal(t, "waits", receive(t, a.prompts, "the queue was not taken").PromptID)
+	require.Equal(t, queue.Received, prompt(t, b, "waits").Outcome)
+	require.NoError(t, a.end("waits", event.StopEndTurn))
+	awaitIdle(t, b)
+
+	h.close()
+	h.open()
+	b = h.session(b.ID())
+	for _, id := range []string{promptID(0), "waits"} {
+		require.Equal(t, queue.Received, prompt(t, b, id).Outcome)
+	}
+	require.Len(t, payloads[event.UserPrompt](t, b), 2)
+	require.Equal(t, 1, h.agents.givenTimes(promptID(0)))
+	require.Equal(t, 1, h.agents.givenTimes("waits"))
+}
+
+// Fault 32.
+func TestSamePromptIDOtherText(t *testing.T) {
+	h := newHub(t)
+	b, _ := h.busy()
+	prompt(t, b, "waits")
+	for _, id := range []string{promptID(0), "waits"} {
+		_, err := b.Prompt(ctxOf(t), session.PromptRequest{PromptID: id, Text: "something else"})
+		require.ErrorIs(t, err, session.ErrConflict)
+	}
+	require.NoError(t, b.QueueEdit(ctxOf(t), "waits", "something else"))
+	_, err := b.Prompt(ctxOf(t), session.PromptRequest{PromptID: "waits", Text: "something else"})
+	require.ErrorIs(t, err, session.ErrConflict, "the edited text counted, not the original")
+	require.Equal(t, queue.Queued, prompt(t, b, "waits").Outcome)
+}
+
+func TestBadPromptsAreRefusedWithAReason(t *testing.T) {
+	h := newHub(t, func(o *session.Options, _ *store.Options) { o.Limits.PromptBytes = 100 })
+	b := h.create()
+	for name, c := range map[string]struct {
+		request session.PromptRequest
+		want    error
+	}{
+		"no id":              {session.PromptRequest{Text: "x"}, session.ErrInvalid},
+		"long id":            {session.PromptRequest{PromptID: strings.Repeat("x", 200), Text: "x"}, session.ErrInvalid},
+		"id with NUL":        {session.PromptRequest{PromptID: "a\x00", Text: "x"}, session.ErrInvalid},
+		"empty":              {session.PromptRequest{PromptID: "a", Text: " \n"}, session.ErrInvalid},
+		"invalid UTF-8":      {session.PromptRequest{PromptID: "a", Text: "\xff"}, session.ErrInvalid},
+		"too large":          {session.PromptRequest{PromptID: "a", Text: strings.Repeat("x", 101)}, session.ErrTooLarge},
+		"strange when":       {session.PromptRequest{PromptID: "a", Text: "x", When: "never"}, session.ErrInvalid},
+		"unknown attachment": {session.PromptRequest{PromptID: "a", Text: "x", Attachments: []event.Attachment{{SHA256: strings.Repeat("0", 64)}}}, session.ErrInvalid},
+	} {
+		_, err := b.Prompt(ctxOf(t), c.request)
+		require.ErrorIs(t, err, c.want, name)
+	}
+	require.Len(t, events(t, b), 1)
+}
+
+func TestAWaitingPromptIsTakenWhenTheTurnEnds(t *testing.T) {
+	h := newHub(t)
+	b, a := h.busy()
+	for n := 1; n <= 3; n++ {
+		require.Equal(t, session.PromptResult{Outcome: queue.Queued, Position: n - 1}, prompt(t, b, promptID(n)))
+	}
+	require.NoError(t, b.QueueMove(ctxOf(t), promptID(3), 0))
+	require.NoError(t, b.QueueEdit(ctxOf(t), promptID(2), "edited"))
+	require.NoError(t, b.QueueRemove(ctxOf(t), promptID(1)))
+	require.Len(t, b.Queue(), 2)
+	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
+
+	got := receive(t, a.prompts, "nothing was taken")
+	require.Equal(t, promptID(3), got.PromptID)
+	require.NotNil(t, got.QueuedAt)
+	require.NoError(t, a.end(got.PromptID, event.StopEndTurn))
+	require.Equal(t, event.Text("edited"), receive(t, a.prompts, "nothing was taken").Text)
+	require.NoError(t, a.end(promptID(2), event.StopEndTurn))
+	awaitIdle(t, b)
+	require.Empty(t, b.Queue())
+	require.Equal(t, queue.Removed, prompt(t, b, promptID(1)).Outcome, "a removed prompt was revived")
+	requireLawful(t, b, true)
+}
+
+func TestTheQueueKeepsItsLimitsAndItsSwitch(t *testing.T) {
+	h := newHub(t, func(o *session.Options, _ *store.Options) { o.Queue = session.QueueSettings{MaxSize: 1} })
+	b, _ := h.busy()
+	prompt(t, b, promptID(1))
+	_, err := b.Prompt(ctxOf(t), ask(promptID(2)))
+	require.ErrorIs(t, err, session.ErrConflict)
+	require.Equal(t, "do prompt-001", b.Queue()[0].Title)
+
+	settings := *h.manager.Settings()
+	settings.Queue.Disabled = true
+	require.NoError(t, h.manager.Configure(settings))
+	_, err = b.Prompt(ctxOf(t), ask(promptID(2)))
+	require.ErrorIs(t, err, session.ErrBusy)
+
+	settings.WorkspaceQueues = map[string]session.QueueSettings{b.Info().Workspace: {MaxSize: 2, Untitled: true}}
+	require.NoError(t, h.manager.Configure(settings))
+	require.Equal(t, queue.Queued, prompt(t, b, promptID(2)).Outcome, "the workspace's own settings do not hold")
+	require.Empty(t, b.Queue()[1].Title)
+	require.NoError(t, b.QueueClear(ctxOf(t)))
+	require.Empty(t, b.Queue())
+}
+
+// Fault 36, and the twenty clients of the turn engine.
+func TestQueueAddRemoveEditRaceWithTurnEnd(t *testing.T) {
+	h := newHub(t)
+	h.agents.onPrompt = func(a *fakeAgent, p event.UserPrompt) {
+		if p.PromptID != promptID(0) {
+			_ = a.end(p.PromptID, event.StopEndTurn)
+		}
+	}
+	b, a := h.busy()
+
+	const clients, each = 20, 10
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	removed := map[string]bool{}
+	for c := range clients {
+		group.Go(func() {
+			for n := range each {
+				id := fmt.Sprintf("c%02d-%d", c, n)
+				_, err := b.Prompt(context.Background(), ask(id))
+				if err != nil {
+					t.Errorf("prompt %s: %v", id, err)
+				}
+				if c == 0 && n == 5 { // the turn ends while the others are posting
+					if err := a.end(promptID(0), event.StopEndTurn); err != nil {
+						t.Error(err)
+					}
+				}
+				switch n {
+				case 3:
+					_ = b.QueueEdit(context.Background(), id, "edited "+id)
+				case 6:
+					_ = b.QueueMove(context.Background(), id, 0)
+				case 9:
+					if b.QueueRemove(context.Background(), id) == nil {
+						mu.Lock()
+						removed[id] = true
+						mu.Unlock()
+					}
+				}
+			}
+		})
+	}
+	group.Wait()
+	await(t, b, "everything done", func(s session.State) bool { return idle(s) && len(s.Queue) == 0 })
+	requireLawful(t, b, true)
+	logged := map[string]int{}
+	for _, p := range payloads[event.UserPrompt](t, b) {
+		logged[p.PromptID]++
+	}
+	for c := range clients {
+		for n := range each {
+			id := fmt.Sprintf("c%02d-%d", c, n)
+			want := 1
+			if removed[id] {
+				want = 0
+			}
+			require.Equal(t, want, logged[id], id)
+			require.Equal(t, want, h.agents.givenTimes(id), id)
+		}
+	}
+}
+
+func TestPromptsOfManyClientsKeepTheirOrder(t *testing.T) {
+	h := newHub(t)
+	b, a := h.busy()
+	var group sync.WaitGroup
+	for c := range 20 {
+		group.Go(func() {
+			for n := range 10 {
+				if _, err := b.Prompt(context.Background(), ask(fmt.Sprintf("c%02d-%d", c, n))); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	var want []string
+	for _, item := range b.Queue() {
+		want = append(want, item.PromptID)
+	}
+	require.Len(t, want, 200)
+	h.agents.onPrompt = func(a *fakeAgent, p event.UserPrompt) { _ = a.end(p.PromptID, event.StopEndTurn) }
+	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
+	await(t, b, "everything done", func(s session.State) bool { return idle(s) && len(s.Queue) == 0 })
+	require.Equal(t, want, h.agents.order[1:])
+}
+
+func TestTheQueueIsTakenAfterAHubRestart(t *testing.T) {
+	h := newHub(t)
+	b, _ := h.busy()
+	prompt(t, b, promptID(1))
+	h.close()
+	h.agents.onPrompt = func(a *fakeAgent, p event.UserPrompt) { _ = a.end(p.PromptID, event.StopEndTurn) }
+	h.open() // nobody asks for the session
+	a := h.agents.next(t)
+	require.Equal(t, promptID(1), receive(t, a.prompts, "the queue was not taken").PromptID)
+	require.Equal(t, queue.Interrupted, prompt(t, h.session(b.ID()), promptID(0)).Outcome)
+	require.Equal(t, 1, h.agents.givenTimes(promptID(0)), "an interrupted prompt was given again")
+}
+
+func TestAttachmentsAreStoredNamedAndCapped(t *testing.T) {
+	h := newHub(t, func(o *session.Options, _ *store.Options) { o.Limits.AttachmentBytes = 100 })
+	b := h.create()
+	att, err := b.Attach(ctxOf(t), `C:\secret\..\pic<1>.png`, "image/png", []byte("pixels"))
+	require.NoError(t, err)
+	require.Equal(t, "pic_1_.png", att.Name)
+	require.Equal(t, int64(6), att.Bytes)
+	_, err = b.Attach(ctxOf(t), "big", "text/plain", make([]byte, 101))
+	require.ErrorIs(t, err, session.ErrTooLarge)
+	_, err = b.Attach(ctxOf(t), "none", "text/plain", nil)
+	require.ErrorIs(t, err, session.ErrInvalid)
+	for hostile, want := range map[string]string{"../..": "attachment", "": "attachment", "a/b/\x00": "attachment"} {
+		a, err := b.Attach(ctxOf(t), hostile, "text/plain", []byte("x"))
+		require.NoError(t, err)
+		require.Equal(t, want, a.Name)
+	}
+	_, err = b.Prompt(ctxOf(t), session.PromptRequest{PromptID: "p", Attachments: []event.Attachment{att}})
+	require.NoError(t, err)
+	a := h.agents.next(t)
+	got := receive(t, a.prompts, "no prompt")
+	require.Equal(t, []event.Attachment{att}, got.Attachments)
+	blob, err := a.spec.OpenBlob(att.SHA256)
+	require.NoError(t, err)
+	require.NoError(t, blob.Close())
+}
+
+func TestAVerbWhoseCallerLeftStillHappensOnce(t *testing.T) {
+	h := newHub(t)
+	b := h.create()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, _ = b.Prompt(ctx, ask("p")) // whether it was quicker is nobody's business
+	require.Equal(t, queue.Received, prompt(t, b, "p").Outcome)
+	require.Len(t, payloads[event.UserPrompt](t, b), 1)
+}
