@@ -418,7 +418,7 @@ func TestFault22HugeValuesBecomeBlobsAndHugeLinesAreStillRead(t *testing.T) {
 
 	// A line from elsewhere that is over every cap.
 	d := recorded(t, 3)
-	line := fmt.Sprintf(`{"seq":4,"time":"2026-02-21T14:03:07.123456Z","type":"note","data":{"method":"x","text":%q}}`+"\n", strings.Repeat("x", 11<<20))
+	line := fmt.Sprintf(`{"seq":4,"time":"2026-02-21T14:03:07.123456Z","type":"note","data":{"method":"x","text":%q}}`+"\n", strings.Repeat("x", 3<<20))
 	d.write("events.jsonl", append(d.read("events.jsonl"), line...))
 	o := d.open(store.Options{})
 	require.Len(t, readAll(t, o.log), 4)

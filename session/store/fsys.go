@@ -21,7 +21,8 @@ type FS interface {
 	OpenRW(name string) (File, error)
 	// Create makes a new file, 0600 whatever the umask; it must not exist.
 	Create(name string) (File, error)
-	// Mkdir makes a directory, 0700 whatever the umask; one that exists is fine.
+	// Mkdir makes a directory, 0700 whatever the umask; one that exists becomes
+	// 0700.
 	Mkdir(name string) error
 	ReadFile(name string) ([]byte, error)
 	ReadDir(name string) ([]fs.DirEntry, error)
@@ -82,12 +83,18 @@ func (osFS) Create(name string) (File, error) {
 }
 
 func (osFS) Mkdir(name string) error {
-	err := os.Mkdir(name, 0o700)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
+	if err := os.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
 	}
+	info, err := os.Stat(name)
 	if err != nil {
 		return err
+	}
+	if !info.IsDir() {
+		return &fs.PathError{Op: "mkdir", Path: name, Err: unix.ENOTDIR}
+	}
+	if info.Mode().Perm() == 0o700 {
+		return nil
 	}
 	return os.Chmod(name, 0o700)
 }

@@ -79,7 +79,7 @@ func openLog(ctx context.Context, dir, runID string, opts Options, crashed bool)
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	file, err := lockActive(opts.FS, dir)
+	file, err := lockActive(ctx, opts.FS, dir)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -94,7 +94,7 @@ func openLog(ctx context.Context, dir, runID string, opts Options, crashed bool)
 
 // lockActive opens and locks the active file of a session, and makes it if a
 // crash or a person took it away.
-func lockActive(fsys FS, dir string) (File, error) {
+func lockActive(ctx context.Context, fsys FS, dir string) (File, error) {
 	path := filepath.Join(dir, activeName)
 	file, err := fsys.OpenRW(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -105,7 +105,7 @@ func lockActive(fsys FS, dir string) (File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open log: %w", err)
 	}
-	ok, err := file.TryLock()
+	ok, err := lockPatiently(ctx, file)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("lock log: %w", err), file.Close())
 	}
@@ -118,6 +118,22 @@ func lockActive(fsys FS, dir string) (File, error) {
 		return nil, errors.Join(err, ErrReadOnly, file.Close())
 	}
 	return file, nil
+}
+
+// lockPatiently takes the lock of a log. A check beside it holds the lock for a
+// moment, so one refusal says nothing.
+func lockPatiently(ctx context.Context, file File) (bool, error) {
+	const attempts, between = 10, 5 * time.Millisecond
+	for i := range attempts {
+		ok, err := file.TryLock()
+		if ok || err != nil || i == attempts-1 {
+			return ok, err
+		}
+		if !pause(ctx, between) {
+			return false, ctx.Err()
+		}
+	}
+	return false, nil
 }
 
 // stillNamed reports whether path means the open file.

@@ -289,20 +289,14 @@ func (r *recovery) quarantineConflicts(file File) error {
 	if len(r.scan.repeats) == 0 {
 		return nil
 	}
-	first, err := firstLines(file, r.active.first, r.scan)
+	other, err := conflicts(file, r.active.first, r.scan)
 	if err != nil {
 		return err
 	}
-	conflicts := 0
 	for _, again := range r.scan.repeats {
-		text := make([]byte, again.size)
-		if _, err := file.ReadAt(text, again.offset); err != nil && !errors.Is(err, io.EOF) {
-			return fmt.Errorf("read log: %w", err)
-		}
-		if original, ok := first[again.seq]; ok && bytes.Equal(bytes.TrimRight(text, "\r\n"), original) {
+		if !other[again.offset] {
 			continue
 		}
-		conflicts++
 		name, err := quarantine(r.fs, r.dir, fmt.Sprintf("conflict-%d", again.seq), file, span{again.offset, again.size})
 		if err != nil {
 			return err
@@ -310,9 +304,30 @@ func (r *recovery) quarantineConflicts(file File) error {
 		r.did("seq %d is there twice with different bytes; the second is also in %s", again.seq, name)
 	}
 	d := r.log.health.get().Damage
-	d.Conflicts += conflicts
+	d.Conflicts += len(other)
 	r.log.health.setDamage(d)
 	return nil
+}
+
+// conflicts returns the offsets of the repeated lines whose bytes are not those
+// of the first line with their seq.
+func conflicts(file File, first event.Seq, s *scan) (map[int64]bool, error) {
+	originals, err := firstLines(file, first, s)
+	if err != nil {
+		return nil, err
+	}
+	other := map[int64]bool{}
+	for _, again := range s.repeats {
+		text := make([]byte, again.size)
+		if _, err := file.ReadAt(text, again.offset); err != nil && !errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("read log: %w", err)
+		}
+		original := originals[again.seq]
+		if original == nil || !bytes.Equal(bytes.TrimRight(text, "\r\n"), original) {
+			other[again.offset] = true
+		}
+	}
+	return other, nil
 }
 
 // firstLines returns the text of the first line of every repeated seq.

@@ -11,6 +11,8 @@ import (
 // and the index need to know. It changes nothing.
 type scan struct {
 	order
+	// visit, if set, is called with every accepted line.
+	visit func(p parsed, l rawLine)
 
 	good position // end of the last good line
 	end  int64    // end of what was looked at
@@ -103,6 +105,9 @@ func (s *scan) line(l rawLine) {
 		}
 		s.good.seq, s.good.sum = p.seq, p.sum
 		s.notice(p)
+		if s.visit != nil {
+			s.visit(p, l)
+		}
 	}
 	s.good.offset = l.offset + l.size
 	s.unended = !l.terminated

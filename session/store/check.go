@@ -1,0 +1,478 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// Report is what a check or a repair found.
+type Report struct {
+	// Sessions and Events are how many were looked at.
+	Sessions int   `json:"sessions"`
+	Events   int64 `json:"events"`
+	// Problems are the invariants that do not hold, in the order of the files.
+	Problems []Problem `json:"problems"`
+	// Actions are what Repair did, in words for a person.
+	Actions []Action `json:"actions,omitempty"`
+}
+
+// OK reports whether every invariant holds.
+func (r Report) OK() bool { return len(r.Problems) == 0 }
+
+// Problem is one invariant that does not hold.
+type Problem struct {
+	// Session is empty for a problem of the data directory itself.
+	Session string `json:"session,omitempty"`
+	Kind    string `json:"kind"`
+	// Seq and File say where, as far as that can be said.
+	Seq  event.Seq `json:"seq,omitempty"`
+	File string    `json:"file,omitempty"`
+	// Detail is for a person.
+	Detail string `json:"detail"`
+}
+
+// String is one line for a person.
+func (p Problem) String() string {
+	where := p.Session
+	if p.File != "" {
+		where = filepath.Join(where, p.File)
+	}
+	if p.Seq > 0 {
+		where = fmt.Sprintf("%s seq %d", where, p.Seq)
+	}
+	return fmt.Sprintf("%s: %s: %s", where, p.Kind, p.Detail)
+}
+
+// The kinds of problems.
+const (
+	ProblemUnreadable = "unreadable" // a file or directory cannot be read
+	ProblemMode       = "mode"       // others may read or write it
+	ProblemMetadata   = "metadata"   // metadata.json does not fit the log
+	ProblemHole       = "hole"       // events without a line
+	ProblemConflict   = "conflict"   // a seq twice, with different bytes
+	ProblemRepeat     = "repeat"     // a seq twice, with the same bytes
+	ProblemUnverified = "unverified" // a checksum is absent or wrong
+	ProblemDamaged    = "damaged"    // bytes that are no line, between lines
+	ProblemTorn       = "torn"       // bytes behind the last line
+	ProblemStart      = "start"      // a file does not begin as it must
+	ProblemBlob       = "blob"       // a blob is missing or has other bytes
+	ProblemLine       = "line"       // a line is longer than lines may be
+	ProblemStray      = "stray"      // something that does not belong there
+)
+
+// Action is one thing Repair did.
+type Action struct {
+	Session string `json:"session"`
+	Did     string `json:"did"`
+}
+
+// Check verifies every invariant of the data directory dir, or of the one
+// session id, and changes nothing. It takes no lock, so it may run beside a hub:
+// a log that somebody writes is checked up to its checkpoint. The error says
+// that the check itself could not run; what it found is in the report.
+func Check(ctx context.Context, dir, id string) (Report, error) {
+	return checkDir(ctx, osFS{}, dir, id)
+}
+
+// Check is the function Check for this store's directory.
+func (s *Store) Check(ctx context.Context, id string) (Report, error) {
+	return checkDir(ctx, s.opts.FS, s.dir, id)
+}
+
+func checkDir(ctx context.Context, fsys FS, dir, id string) (Report, error) {
+	report := Report{Problems: []Problem{}}
+	root := filepath.Join(dir, sessionsDir)
+	if id != "" {
+		if !ValidID(id) {
+			return report, fmt.Errorf("%w: %q", ErrInvalidID, id)
+		}
+		if _, err := fsys.Stat(filepath.Join(root, id)); errors.Is(err, fs.ErrNotExist) {
+			return report, fmt.Errorf("session %s: %w", id, ErrNotFound)
+		}
+		return report, checkSession(ctx, fsys, filepath.Join(root, id), &report)
+	}
+	names, err := fsys.ReadDir(root)
+	if err != nil {
+		return report, fmt.Errorf("check data directory: %w", err)
+	}
+	checkTop(fsys, dir, &report)
+	for _, n := range names {
+		name := n.Name()
+		if !ValidID(name) || !n.IsDir() {
+			if !strings.HasPrefix(name, newPrefix) && !strings.HasPrefix(name, deletedPrefix) {
+				report.add(Problem{Kind: ProblemStray, File: filepath.Join(sessionsDir, name), Detail: "not a session"})
+			}
+			continue
+		}
+		if err := checkSession(ctx, fsys, filepath.Join(root, name), &report); err != nil {
+			return report, err
+		}
+	}
+	return report, nil
+}
+
+func (r *Report) add(p Problem) { r.Problems = append(r.Problems, p) }
+
+// checkTop looks at what lies beside the sessions.
+func checkTop(fsys FS, dir string, r *Report) {
+	for _, name := range []string{".", sessionsDir, hubName, lockName} {
+		checkMode(fsys, filepath.Join(dir, name), Problem{File: name}, r)
+	}
+	data, err := fsys.ReadFile(filepath.Join(dir, hubName))
+	var hub hubFile
+	if err == nil {
+		err = json.Unmarshal(data, &hub)
+	}
+	if err != nil || hub.HubID == "" {
+		r.add(Problem{Kind: ProblemUnreadable, File: hubName, Detail: fmt.Sprintf("no hub id in it: %v", err)})
+	}
+}
+
+// checkMode verifies that only the owner may use a file or directory.
+func checkMode(fsys FS, path string, at Problem, r *Report) {
+	info, err := fsys.Stat(path)
+	if err != nil {
+		at.Kind, at.Detail = ProblemUnreadable, err.Error()
+		r.add(at)
+		return
+	}
+	want := fs.FileMode(0o600)
+	if info.IsDir() {
+		want = 0o700
+	}
+	if got := info.Mode().Perm(); got != want {
+		at.Kind, at.Detail = ProblemMode, fmt.Sprintf("mode is %#o, must be %#o", got, want)
+		r.add(at)
+	}
+}
+
+// checking is the check of one session.
+type checking struct {
+	ctx    context.Context
+	fs     FS
+	dir    string
+	id     string
+	report *Report
+
+	meta    Metadata
+	hasMeta bool
+	live    bool            // somebody has the log open
+	size    int64           // of the active file, while nobody had the log open
+	blobs   map[string]bool // those looked at, and whether they are sound
+}
+
+func (c *checking) add(kind, file string, seq event.Seq, format string, args ...any) {
+	c.report.add(Problem{Session: c.id, Kind: kind, File: file, Seq: seq, Detail: fmt.Sprintf(format, args...)})
+}
+
+func checkSession(ctx context.Context, fsys FS, dir string, report *Report) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	report.Sessions++
+	c := &checking{ctx: ctx, fs: fsys, dir: dir, id: filepath.Base(dir), report: report, blobs: map[string]bool{}}
+	c.files()
+	return c.log()
+}
+
+// files looks at names and modes.
+func (c *checking) files() {
+	for _, folder := range []string{".", blobsDir, quarantineDir} {
+		path := filepath.Join(c.dir, folder)
+		names, err := c.fs.ReadDir(path)
+		if errors.Is(err, fs.ErrNotExist) && folder != "." {
+			continue
+		}
+		if err != nil {
+			c.add(ProblemUnreadable, folder, 0, "%v", err)
+			continue
+		}
+		checkMode(c.fs, path, Problem{Session: c.id, File: folder}, c.report)
+		for _, n := range names {
+			name := filepath.Join(folder, n.Name())
+			// A file that is gone by now was a temporary one of the hub's.
+			if _, err := c.fs.Stat(filepath.Join(c.dir, name)); n.IsDir() || errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			checkMode(c.fs, filepath.Join(c.dir, name), Problem{Session: c.id, File: name}, c.report)
+		}
+	}
+}
+
+// log verifies the lines of all segments.
+func (c *checking) log() error {
+	list, err := c.segments()
+	if err != nil {
+		c.add(ProblemUnreadable, "", 0, "%v", err)
+		return nil
+	}
+	next := max(c.meta.MinSeq, 1)
+	if len(list) > 0 && next == 1 {
+		next = list[0].first
+	}
+	for i, seg := range list {
+		name := filepath.Base(seg.currentPath())
+		if seg.first != next && i > 0 {
+			c.add(ProblemHole, name, next, "the file begins with seq %d", seg.first)
+		}
+		last, err := c.segment(seg, i == len(list)-1)
+		if err != nil {
+			c.add(ProblemUnreadable, name, 0, "%v", err)
+			last = seg.last
+		}
+		if err := c.ctx.Err(); err != nil {
+			return err
+		}
+		next = last + 1
+		c.report.Events += int64(last - seg.first + 1)
+	}
+	if !c.live && c.hasMeta && c.meta.SyncedSeq != next-1 {
+		c.add(ProblemMetadata, metadataName, c.meta.SyncedSeq, "the log ends with seq %d", next-1)
+	}
+	return nil
+}
+
+// segments lists the files of the log.
+func (c *checking) segments() (list []*segment, err error) {
+	// A log that is just being sealed has no active file for a moment.
+	const attempts = 100
+	for range attempts {
+		var active *segment
+		if active, err = c.active(); err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			return nil, err
+		}
+		if list, err = sealedSegments(c.fs, c.dir); err != nil {
+			return nil, err
+		}
+		if active.first = max(c.meta.MinSeq, 1); len(list) > 0 {
+			active.first = list[len(list)-1].last + 1
+		} else if !c.hasMeta {
+			if active.first, err = firstOf(active.file); err != nil {
+				return nil, err
+			}
+		}
+		same, err := stillNamed(c.fs, active.file, active.path)
+		if err == nil && same {
+			return append(list, active), nil
+		}
+		if err := errors.Join(err, active.retire()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("no %s: %w", activeName, err)
+}
+
+// active opens the active file, finds out whether somebody writes it, and reads
+// the metadata that goes with it. The lock is taken for a moment only, so that
+// size and metadata are of one moment; whoever opens a log meanwhile waits.
+func (c *checking) active() (*segment, error) {
+	path := filepath.Join(c.dir, activeName)
+	probe, err := c.fs.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	free, err := probe.TryLock()
+	if err == nil {
+		c.live = !free
+		c.meta, err = readMetadata(c.fs, c.dir)
+		if c.hasMeta = err == nil; !c.hasMeta {
+			c.add(ProblemMetadata, metadataName, 0, "%v", err)
+		}
+		c.size, err = sizeOf(probe)
+	}
+	if err := errors.Join(err, probe.Close()); err != nil {
+		return nil, err
+	}
+	file, err := c.fs.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return &segment{fs: c.fs, path: path, file: file}, nil
+}
+
+// segment verifies one file and returns the seq of its last line.
+func (c *checking) segment(seg *segment, active bool) (event.Seq, error) {
+	file, err := seg.acquire()
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		seg.release()
+		seg.retire() // only read from
+	}()
+	end, err := sizeOf(file)
+	if err != nil {
+		return 0, err
+	}
+	name := filepath.Base(seg.currentPath())
+	switch {
+	case active && c.live && c.meta.LogFirst != seg.first:
+		return seg.first - 1, nil // newer than the checkpoint
+	case active && c.live:
+		end = min(end, c.meta.LogBytes)
+	case active:
+		end = min(end, c.size)
+	}
+	s := newScan(seg.first - 1)
+	s.visit = func(p parsed, l rawLine) { c.event(name, p, l) }
+	if err := s.run(file, 0, end); err != nil {
+		return 0, err
+	}
+	c.told(name, s)
+	if err := c.repeats(name, file, seg, s); err != nil {
+		return 0, err
+	}
+	c.begins(name, seg, s)
+	if c.hasMeta && c.meta.LogFirst == seg.first && seg.last == 0 {
+		c.checkpoint(name, s)
+	}
+	if seg.last != 0 && s.good.seq != seg.last {
+		c.add(ProblemHole, name, s.good.seq+1, "the file ends with seq %d", s.good.seq)
+		return seg.last, nil
+	}
+	return s.good.seq, nil
+}
+
+// told reports what the scan noted.
+func (c *checking) told(name string, s *scan) {
+	for _, h := range s.holes {
+		c.add(ProblemHole, name, h.from, "no line for seq %d to %d", h.from, h.to)
+	}
+	for _, b := range s.badLines {
+		c.add(ProblemDamaged, name, 0, "%d bytes at %d are no line", b.size, b.offset)
+	}
+	if torn := s.torn(); torn.size > 0 {
+		c.add(ProblemTorn, name, s.good.seq, "%d bytes at %d behind the last line", torn.size, torn.offset)
+	}
+	if s.unended {
+		c.add(ProblemTorn, name, s.good.seq, "the last line lacks its newline")
+	}
+}
+
+func (c *checking) repeats(name string, file File, seg *segment, s *scan) error {
+	if len(s.repeats) == 0 {
+		return nil
+	}
+	found, err := conflicts(file, seg.first, s)
+	if err != nil {
+		return err
+	}
+	for _, again := range s.repeats {
+		if found[again.offset] {
+			c.add(ProblemConflict, name, again.seq, "the bytes at %d are another event of this seq", again.offset)
+		} else {
+			c.add(ProblemRepeat, name, again.seq, "the same line again at %d", again.offset)
+		}
+	}
+	return nil
+}
+
+// begins verifies the first line of a file.
+func (c *checking) begins(name string, seg *segment, s *scan) {
+	switch {
+	case seg.first == 1 && !s.sawFirst:
+		c.add(ProblemStart, name, 1, "no session_start")
+	case seg.first == 1 && s.started.SessionID != c.id:
+		c.add(ProblemStart, name, 1, "session_start is of session %q", s.started.SessionID)
+	case s.epoch == "" && seg.first > 1:
+		c.add(ProblemStart, name, seg.first, "no segment_start")
+	case c.hasMeta && seg.last == 0 && c.meta.LogFirst == seg.first && c.meta.Epoch != s.epoch:
+		c.add(ProblemMetadata, metadataName, 0, "epoch is %q, the log's is %q", c.meta.Epoch, s.epoch)
+	}
+}
+
+// checkpoint verifies that the metadata names the line it was written after.
+func (c *checking) checkpoint(name string, s *scan) {
+	m := &c.meta
+	switch {
+	case m.SyncedSeq != s.good.seq || m.LogBytes != s.good.offset || m.TailCRC != string(appendHex(nil, s.good.sum)):
+		c.add(ProblemMetadata, metadataName, m.SyncedSeq, "its checkpoint (seq %d, byte %d, crc %s) is not the end of %s (seq %d, byte %d, crc %08x)",
+			m.SyncedSeq, m.LogBytes, m.TailCRC, name, s.good.seq, s.good.offset, s.good.sum)
+	case m.MaxSeq != m.SyncedSeq || m.EventCount != int64(m.MaxSeq-m.MinSeq+1):
+		c.add(ProblemMetadata, metadataName, m.MaxSeq, "event_count %d, min_seq %d, max_seq %d, synced_seq %d", m.EventCount, m.MinSeq, m.MaxSeq, m.SyncedSeq)
+	}
+}
+
+// event verifies one line.
+func (c *checking) event(name string, p parsed, l rawLine) {
+	if p.quality == unverified {
+		c.add(ProblemUnverified, name, p.seq, "its checksum is absent or wrong")
+	}
+	if l.size > maxLine {
+		c.add(ProblemLine, name, p.seq, "%d bytes long", l.size)
+	}
+	if !strings.Contains(string(p.body), `"sha256":"`) {
+		return
+	}
+	e, err := bodyEvent(p.body)
+	if err != nil {
+		c.add(ProblemUnreadable, name, p.seq, "%v", err)
+		return
+	}
+	var data any
+	if json.Unmarshal(e.Data, &data) == nil {
+		c.references(name, p.seq, data)
+	}
+}
+
+// references follows every blob a payload names.
+func (c *checking) references(name string, seq event.Seq, v any) {
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			c.references(name, seq, item)
+		}
+	case map[string]any:
+		if blob, ok := v["blob"].(map[string]any); ok && len(v) == 2 {
+			sha, isSHA := blob["sha256"].(string)
+			size, isSize := blob["bytes"].(float64)
+			if isSHA && isSize {
+				c.blob(name, seq, sha, int64(size))
+			}
+			return
+		}
+		for _, item := range v {
+			c.references(name, seq, item)
+		}
+	}
+}
+
+// blob verifies a blob's bytes, once.
+func (c *checking) blob(name string, seq event.Seq, sha string, size int64) {
+	key := fmt.Sprintf("%s %d", sha, size)
+	sound, known := c.blobs[key]
+	if !known {
+		sound = c.blobSound(sha, size)
+		c.blobs[key] = sound
+	}
+	if !sound {
+		c.add(ProblemBlob, name, seq, "blob %s of %d bytes is missing or damaged", sha, size)
+	}
+}
+
+func (c *checking) blobSound(sha string, size int64) bool {
+	if raw, err := hex.DecodeString(sha); err != nil || len(raw) != sha256.Size {
+		return false
+	}
+	f, err := c.fs.Open(filepath.Join(c.dir, blobsDir, sha))
+	if err != nil {
+		return false
+	}
+	defer f.Close() // only read from
+	hash := sha256.New()
+	n, err := io.Copy(hash, io.NewSectionReader(f, 0, size+1))
+	return err == nil && n == size && hex.EncodeToString(hash.Sum(nil)) == sha
+}

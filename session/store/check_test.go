@@ -1,0 +1,162 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+// requireSound checks a data directory the way abide check does.
+func requireSound(t testing.TB, root string) store.Report {
+	t.Helper()
+	r, err := store.Check(context.Background(), root, "")
+	require.NoError(t, err)
+	for _, p := range r.Problems {
+		t.Error(p)
+	}
+	return r
+}
+
+// kinds lists the kinds of problems a check finds.
+func kinds(t testing.TB, d disk) []string {
+	t.Helper()
+	r, err := store.Check(context.Background(), d.root, d.id)
+	require.NoError(t, err)
+	var all []string
+	for _, p := range r.Problems {
+		require.NotEmpty(t, p.String())
+		all = append(all, p.Kind)
+	}
+	return all
+}
+
+func TestCheckFindsNothingInASoundDirectory(t *testing.T) {
+	ctx := context.Background()
+	root := t.TempDir()
+	s := open(t, root, store.Options{SegmentBytes: 4096})
+	l := create(t, s)
+	appendN(t, l, 100)
+	_, _, err := l.Append(ctx, message(strings.Repeat("long", 100<<10)))
+	require.NoError(t, err)
+	require.NoError(t, l.FlushMetadata(ctx))
+	beside := requireSound(t, root)
+	require.NoError(t, s.Close())
+	after := requireSound(t, root)
+	require.Equal(t, beside, after, "beside a hub that has flushed, it sees as much")
+	require.EqualValues(t, l.Marks().Visible, after.Events)
+}
+
+func TestCheckWorksBesideAHubThatIsWriting(t *testing.T) {
+	root := t.TempDir()
+	s := open(t, root, store.Options{SegmentBytes: 32 << 10})
+	l := create(t, s)
+	stop := make(chan struct{})
+	done := make(chan error, 1)
+	go func() {
+		for {
+			if _, _, err := l.Append(context.Background(), message("more")); err != nil {
+				done <- err
+				return
+			}
+			select {
+			case <-stop:
+				done <- nil
+				return
+			default:
+			}
+		}
+	}()
+	for range 30 {
+		requireSound(t, root)
+	}
+	close(stop)
+	require.NoError(t, <-done)
+}
+
+func TestCheckNamesEachKindOfDamage(t *testing.T) {
+	other := recorded(t, 10).lines()[6]
+	for kind, damage := range map[string]func(d disk){
+		store.ProblemTorn:     func(d disk) { d.write("events.jsonl", append(d.read("events.jsonl"), "{"...)) },
+		store.ProblemHole:     func(d disk) { l := d.lines(); d.setLines(append(l[:3:3], l[4:]...)) },
+		store.ProblemConflict: func(d disk) { d.setLines(append(d.lines(), other)) },
+		store.ProblemRepeat:   func(d disk) { l := d.lines(); d.setLines(append(l, l[4])) },
+		store.ProblemUnverified: func(d disk) {
+			d.write("events.jsonl", bytes.Replace(d.read("events.jsonl"), []byte("text 3"), []byte("text X"), 1))
+		},
+		store.ProblemDamaged:    func(d disk) { l := d.lines(); l[3][0] = '['; d.setLines(l) },
+		store.ProblemStart:      func(d disk) { l := d.lines(); l[0][0] = '['; d.setLines(l) },
+		store.ProblemMode:       func(d disk) { require.NoError(t, os.Chmod(d.path("metadata.json"), 0o644)) },
+		store.ProblemMetadata:   func(d disk) { d.setLines(d.lines()[:8]) },
+		store.ProblemUnreadable: func(d disk) { require.NoError(t, os.Remove(d.path("events.jsonl"))) },
+		store.ProblemBlob: func(d disk) {
+			o := d.open(store.Options{})
+			_, _, err := o.log.Append(context.Background(), message(strings.Repeat("x", 300<<10)))
+			require.NoError(t, err)
+			require.NoError(t, o.store.Close())
+			blobs, err := os.ReadDir(d.path("blobs"))
+			require.NoError(t, err)
+			require.NoError(t, os.Truncate(d.path("blobs/"+blobs[0].Name()), 5))
+		},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			d := recorded(t, 10)
+			require.Empty(t, kinds(t, d))
+			damage(d)
+			before := snapshotDir(t, d.dir())
+			require.Contains(t, kinds(t, d), kind)
+			require.Equal(t, before, snapshotDir(t, d.dir()), "a check changes nothing")
+		})
+	}
+}
+
+func TestCheckRefusesIDsThatAreNone(t *testing.T) {
+	d := recorded(t, 2)
+	_, err := store.Check(context.Background(), d.root, "../../etc")
+	require.ErrorIs(t, err, store.ErrInvalidID)
+	_, err = store.Check(context.Background(), d.root, "20260101-000000-00000000")
+	require.ErrorIs(t, err, store.ErrNotFound)
+}
+
+func TestRepairMendsWhatCanBeMendedAndSaysSo(t *testing.T) {
+	ctx := context.Background()
+	d := recorded(t, 10)
+	d.write("events.jsonl", append(d.read("events.jsonl"), "torn"...))
+	d.withoutMetadata()
+	r, err := store.Repair(ctx, d.root, d.id, store.Options{})
+	require.NoError(t, err)
+	require.Len(t, r.Actions, 2)
+	require.EqualValues(t, 10, r.Events)
+	requireSound(t, d.root)
+	r, err = store.Repair(ctx, d.root, "", store.Options{})
+	require.NoError(t, err)
+	require.Empty(t, r.Actions, "the second time there is nothing to do")
+
+	s := open(t, d.root, store.Options{})
+	_, err = store.Repair(ctx, d.root, "", store.Options{})
+	var locked *store.LockedError
+	require.ErrorAs(t, err, &locked)
+	require.Len(t, s.List(), 1)
+	_, err = store.Repair(ctx, t.TempDir(), "", store.Options{})
+	require.ErrorIs(t, err, store.ErrNotFound)
+}
+
+func TestDamageOfOneSessionStopsNoOther(t *testing.T) {
+	d := recorded(t, 10)
+	require.NoError(t, os.RemoveAll(d.path("events.jsonl")))
+	require.NoError(t, os.Mkdir(d.path("events.jsonl"), 0o700))
+	s := open(t, d.root, store.Options{})
+	_, err := s.Log(context.Background(), d.id)
+	require.Error(t, err)
+	require.Len(t, s.List(), 1, "it is listed all the same")
+	other := create(t, s)
+	requireAppends(t, other)
+	require.NoError(t, s.Delete(context.Background(), d.id), "and it can be deleted")
+	require.Equal(t, []event.Type{event.TypeSessionStart, event.TypeAgentMessage}, types(readAll(t, other)))
+}

@@ -1,0 +1,52 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+)
+
+// Repair applies the rules of recovery to every session of the data directory
+// dir, or to the one session id, and says what it did. It takes the directory as
+// a hub does, so none may run: *LockedError. Opening a session does the same;
+// Repair is for those who do not want to wait for that. One session that cannot
+// be repaired is a problem in the report and stops no other.
+func Repair(ctx context.Context, dir, id string, o Options) (Report, error) {
+	report := Report{Problems: []Problem{}}
+	if _, err := o.withDefaults().FS.Stat(filepath.Join(dir, sessionsDir)); errors.Is(err, fs.ErrNotExist) {
+		return report, fmt.Errorf("repair data directory %s: %w", dir, ErrNotFound) // and do not make one
+	}
+	s, err := Open(dir, o)
+	if err != nil {
+		return report, err
+	}
+	ids := []string{id}
+	if id == "" {
+		ids = ids[:0]
+		for _, m := range s.List() {
+			ids = append(ids, m.SessionID)
+		}
+	} else if _, err := s.SessionDir(id); err != nil {
+		return report, errors.Join(err, s.Close())
+	}
+	for _, id := range ids {
+		if err := ctx.Err(); err != nil {
+			return report, errors.Join(err, s.Close())
+		}
+		report.Sessions++
+		l, did, err := openLog(ctx, filepath.Join(s.root(), id), s.RunID(), s.opts, s.crashed)
+		for _, d := range did {
+			report.Actions = append(report.Actions, Action{Session: id, Did: d})
+		}
+		if err == nil {
+			report.Events += l.Metadata().EventCount
+			err = l.close()
+		}
+		if err != nil {
+			report.add(Problem{Session: id, Kind: ProblemUnreadable, Detail: err.Error()})
+		}
+	}
+	return report, s.Close()
+}
