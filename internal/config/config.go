@@ -8,6 +8,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -100,7 +101,20 @@ type Error struct {
 	// Line counts from 1; 0 means no line in particular.
 	Line   int
 	Reason string
+	cause  error
 }
+
+// ErrRefused says that a value is understood and not allowed.
+var ErrRefused = errors.New("refused")
+
+// refusal is a reason that is ErrRefused as well.
+type refusal string
+
+func (r refusal) Error() string        { return string(r) }
+func (r refusal) Is(target error) bool { return target == ErrRefused }
+
+// Unwrap returns what found the value wrong.
+func (e *Error) Unwrap() error { return e.cause }
 
 // Error implements error.
 func (e *Error) Error() string {
@@ -135,7 +149,7 @@ func checkAddr(addr string) error {
 		return nil
 	}
 	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-		return fmt.Errorf("%q is not a loopback address, and a hub open to the network is refused for now: listen on 127.0.0.1 and reach it through a tunnel (its name goes into public_names)", host)
+		return refusal(fmt.Sprintf("%q is not a loopback address, and a hub open to the network is refused for now: listen on 127.0.0.1 and reach it through a tunnel (its name goes into public_names)", host))
 	}
 	return nil
 }

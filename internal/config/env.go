@@ -47,7 +47,7 @@ func (l Loader) applyEnv(c *Config) error {
 			continue
 		}
 		if err := v.set(l, c, value); err != nil {
-			return &Error{File: v.name, Reason: err.Error()}
+			return &Error{File: v.name, Reason: err.Error(), cause: err}
 		}
 	}
 	return nil

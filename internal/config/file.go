@@ -125,6 +125,11 @@ type reader struct {
 // wrong points at what the path names, such as $.queue.delay.
 func (r reader) wrong(path, format string, args ...any) error {
 	e := &Error{File: r.loader.Path, Reason: strings.TrimPrefix(path, "$.") + ": " + fmt.Sprintf(format, args...)}
+	for _, arg := range args {
+		if cause, ok := arg.(error); ok {
+			e.cause = cause
+		}
+	}
 	if p, err := yaml.PathString(path); err == nil {
 		if node, err := p.FilterFile(r.doc); err == nil && node != nil {
 			e.Line = node.GetToken().Position.Line

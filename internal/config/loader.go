@@ -99,7 +99,7 @@ func (l Loader) parse(data []byte) (Config, error) {
 func (l Loader) applyFlags(c *Config) error {
 	if l.Flags.Addr != nil {
 		if err := checkAddr(*l.Flags.Addr); err != nil {
-			return &Error{File: "--addr", Reason: err.Error()}
+			return &Error{File: "--addr", Reason: err.Error(), cause: err}
 		}
 		c.Addr = *l.Flags.Addr
 	}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync/atomic"
+
+	"github.com/abidehub/abide/internal/config"
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/acp"
+)
+
+// agents starts the configured agents for sessions. What is configured may
+// change while it is used: it counts for agents started from then on.
+type agents struct {
+	hubID, runID string
+	logger       *slog.Logger
+	configured   atomic.Pointer[[]config.Agent]
+}
+
+// configure takes the agents of a configuration, or the built-in one.
+func (a *agents) configure(c config.Config) error {
+	list := c.Agents
+	if len(list) == 0 {
+		self, err := os.Executable()
+		if err != nil {
+			return fmt.Errorf("finding the built-in agent: %w", err)
+		}
+		list = []config.Agent{{Name: "demo", Command: []string{self, "demo-agent"}}}
+	}
+	a.configured.Store(&list)
+	return nil
+}
+
+// infos describes the agents to sessions, in the order of the configuration.
+func (a *agents) infos() []session.AgentInfo {
+	var list []session.AgentInfo
+	for _, agent := range *a.configured.Load() {
+		list = append(list, session.AgentInfo{Name: agent.Name, Description: strings.Join(agent.Command, " ")})
+	}
+	return list
+}
+
+// start is a session.StartAgent.
+func (a *agents) start(ctx context.Context, spec session.AgentSpec, sink session.AgentSink) (session.Agent, error) {
+	for _, agent := range *a.configured.Load() {
+		if agent.Name == spec.Agent {
+			return a.run(ctx, agent, spec, sink)
+		}
+	}
+	return nil, fmt.Errorf("%w: agent %q is not configured any more", session.ErrNotFound, spec.Agent)
+}
+
+func (a *agents) run(ctx context.Context, agent config.Agent, spec session.AgentSpec, sink session.AgentSink) (session.Agent, error) {
+	past, err := pastOf(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	running, err := acp.Start(ctx, acp.Config{
+		Name: agent.Name, Command: agent.Command, Workspace: spec.Workspace, Env: agent.Env, PassEnv: agent.PassEnv,
+		HubID: a.hubID, RunID: a.runID, SessionID: spec.SessionID,
+		Resume: spec.AgentSessionID, ContextLost: spec.ContextLost, Account: past.account(), Known: past.known,
+		MCPServers: mcpServers(agent.MCPServers), Files: agent.Files, Terminals: agent.Terminals,
+		OpenBlob: spec.OpenBlob, Version: versionText(), Logger: a.logger,
+	}, sink)
+	if err != nil {
+		return nil, err // and not a nil *acp.Agent in an interface
+	}
+	return running, nil
+}
+
+func mcpServers(configured []config.MCPServer) []acp.MCPServer {
+	var list []acp.MCPServer
+	for _, s := range configured {
+		list = append(list, acp.MCPServer{
+			Name: s.Name, Type: s.Type, Command: s.Command, Args: s.Args, Env: s.Env, URL: s.URL, Headers: s.Headers,
+		})
+	}
+	return list
+}

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/abidehub/abide/frontend"
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/internal/config"
+	"github.com/abidehub/abide/server"
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/acp"
+	"github.com/abidehub/abide/session/store"
+)
+
+const (
+	// sweepTime bounds ending what an earlier run left behind.
+	sweepTime = 30 * time.Second
+	// closeTime bounds ending the agents when the hub ends.
+	closeTime = 20 * time.Second
+)
+
+// hub is a running hub: the parts, joined.
+type hub struct {
+	logger    *slog.Logger
+	dir       string
+	base      string // where people reach it
+	started   config.Config
+	store     *store.Store
+	registry  *auth.Registry
+	door      *auth.Door
+	agents    *agents
+	manager   *session.Manager
+	server    *server.Server
+	listeners []net.Listener
+
+	beside sync.WaitGroup // what runs beside the server; ends with ctx
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+// buildHub makes a hub that is ready to serve, in the order in which each part
+// needs the one before. What was made is closed again if a later part fails.
+func buildHub(ctx context.Context, c config.Config, logger *slog.Logger) (h *hub, err error) {
+	h = &hub{logger: logger, dir: c.Data, started: c}
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, h.close())
+		}
+	}()
+	durability := store.Balanced
+	if c.Durability == "strict" {
+		durability = store.Strict
+	}
+	if h.store, err = store.Open(c.Data, store.Options{Logger: logger, Durability: durability}); err != nil {
+		return h, err
+	}
+	if err := h.sweep(ctx); err != nil {
+		return h, err
+	}
+	if h.registry, err = auth.Open(c.Data, logger, nil); err != nil {
+		return h, err
+	}
+	if h.listeners, err = listen(ctx, c.Addr); err != nil {
+		return h, err
+	}
+	h.base = "http://" + h.listeners[0].Addr().String()
+	h.agents = &agents{hubID: h.store.HubID(), runID: h.store.RunID(), logger: logger}
+	if err := h.agents.configure(c); err != nil {
+		return h, err
+	}
+	settings, err := h.settings(c)
+	if err != nil {
+		return h, err
+	}
+	h.manager, err = session.NewManager(session.Options{
+		Store: h.store, StartAgent: h.agents.start, Logger: logger,
+		Agents: settings.Agents, Workspaces: settings.Workspaces, DefaultWorkspace: settings.DefaultWorkspace,
+		Queue: settings.Queue, Permissions: settings.Permissions, Limits: settings.Limits,
+	})
+	if err != nil {
+		return h, err
+	}
+	h.door = auth.NewDoor(h.registry, h.store.HubID())
+	h.door.Names(portsOf(h.listeners), c.PublicNames)
+	page, _ := frontend.Index()
+	h.server, err = server.New(server.Options{
+		Manager: h.manager, Registry: h.registry, Door: h.door, HubID: h.store.HubID(), Version: versionText(),
+		App: frontend.FS(), Page: page, Logger: logger, Limits: server.Limits{Clients: c.Limits.Clients},
+	})
+	if err != nil {
+		return h, err
+	}
+	return h, writeAddr(c.Data, h.base)
+}
+
+// sweep ends what an earlier run of this hub left behind, before any agent
+// starts: two agents must never work in one tree.
+func (h *hub) sweep(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, sweepTime)
+	defer cancel()
+	n, err := acp.Sweep(ctx, h.store.HubID(), h.store.RunID())
+	if n > 0 {
+		h.logger.Warn("ended processes an earlier run left behind", "count", n)
+	}
+	if err != nil {
+		return fmt.Errorf("ending what an earlier run left behind: %w", err)
+	}
+	return nil
+}
+
+// settings is what sessions need of a configuration.
+func (h *hub) settings(c config.Config) (session.Settings, error) {
+	workspace, err := os.Getwd()
+	if err != nil {
+		return session.Settings{}, fmt.Errorf("finding the current directory: %w", err)
+	}
+	if len(c.Workspaces) > 0 {
+		workspace = c.Workspaces[0]
+	}
+	return session.Settings{
+		Agents: h.agents.infos(), Workspaces: c.Workspaces, DefaultWorkspace: workspace,
+		Queue: session.QueueSettings{
+			Disabled: !c.Queue.Enabled, Delay: c.Queue.Delay, MaxSize: c.Queue.MaxSize, Untitled: !c.Queue.Titles,
+		},
+		Permissions: session.PermissionSettings{
+			DenyUnattended: c.Permissions.Unattended == "deny", WaitLimit: c.Permissions.WaitLimit,
+		},
+		Limits: session.Limits{Sessions: c.Limits.Sessions, Agents: c.Limits.Agents},
+	}, nil
+}
+
+// serve runs the hub until ctx ends.
+func (h *hub) serve(ctx context.Context) error {
+	h.run("credentials", h.registry.Run)
+	return h.server.Serve(ctx, h.listeners...)
+}
+
+// browse opens the person's browser. That it cannot is no reason to end.
+func (h *hub) browse(env []string, link string) {
+	h.run("browser", func(ctx context.Context) error {
+		return openBrowser(ctx, env, h.dir, link, auth.PairingLife)
+	})
+}
+
+// watch applies good edits of the configuration while the hub runs.
+func (h *hub) watch(loader config.Loader) {
+	h.run("configuration", func(ctx context.Context) error {
+		return loader.Watch(ctx, h.reconfigure, func(err error) {
+			h.logger.Error("configuration refused, the old one stays in force", "err", err)
+		})
+	})
+}
+
+func (h *hub) reconfigure(c config.Config) {
+	if err := h.agents.configure(c); err != nil {
+		h.logger.Error("configuration refused, the old one stays in force", "err", err)
+		return
+	}
+	settings, err := h.settings(c)
+	if err == nil {
+		err = h.manager.Configure(settings)
+	}
+	if err != nil {
+		h.logger.Error("configuration refused, the old one stays in force", "err", err)
+		return
+	}
+	h.door.Names(portsOf(h.listeners), c.PublicNames)
+	h.server.SetLimits(server.Limits{Clients: c.Limits.Clients})
+	if c.Addr != h.started.Addr || c.Data != h.started.Data || c.Durability != h.started.Durability {
+		h.logger.Warn("addr, data and durability take effect at the next start")
+	}
+	h.logger.Info("configuration applied")
+}
+
+// run runs something beside the server until the hub closes.
+func (h *hub) run(name string, f func(context.Context) error) {
+	h.beside.Go(func() {
+		if err := f(h.ctx); err != nil && !errors.Is(err, context.Canceled) {
+			h.logger.Error(name+" failed", "err", err)
+		}
+	})
+}
+
+// close ends what was built, in the opposite order: when it returns, the agents
+// are gone and the data directory is free.
+func (h *hub) close() error {
+	h.cancel()
+	h.beside.Wait()
+	var errs []error
+	for _, l := range h.listeners {
+		if err := l.Close(); !errors.Is(err, net.ErrClosed) { // as they are once served
+			errs = append(errs, err)
+		}
+	}
+	if h.manager != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+		defer cancel()
+		errs = append(errs, h.manager.Close(ctx))
+	}
+	if h.store == nil {
+		return errors.Join(errs...)
+	}
+	if err := removeAddr(h.dir); err != nil && !errors.Is(err, os.ErrNotExist) {
+		errs = append(errs, err)
+	}
+	return errors.Join(append(errs, h.store.Close())...)
+}

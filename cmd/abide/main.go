@@ -1,0 +1,24 @@
+// Command abide keeps coding agents at work while nobody watches, and lets any
+// screen join a session at any moment.
+//
+// This package only joins the parts: it reads flags and configuration, builds
+// what the command needs, runs it and stops it.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	// The first signal ends the program cleanly; from then on a second one ends
+	// it at once, as if nobody listened.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-ctx.Done()
+		stop()
+	}()
+	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"github.com/abidehub/abide/internal/config"
+)
+
+func (p *program) serveCommand() *cobra.Command {
+	var addr string
+	var open bool
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the hub",
+		Args:  arguments(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var flags config.Flags
+			if cmd.Flags().Changed("addr") {
+				flags.Addr = &addr
+			}
+			if cmd.Flags().Changed("open") {
+				flags.Open = &open
+			}
+			return p.serve(cmd.Context(), flags)
+		},
+	}
+	cmd.Flags().StringVar(&addr, "addr", config.DefaultAddr, "listen on `HOST:PORT`, loopback only; port 0 picks a free one")
+	cmd.Flags().BoolVar(&open, "open", true, "open the browser")
+	return cmd
+}
+
+// serve runs a hub until ctx ends.
+func (p *program) serve(ctx context.Context, flags config.Flags) (err error) {
+	loader, err := p.loader(flags)
+	if err != nil {
+		return err
+	}
+	c, err := loader.Load()
+	if err != nil {
+		return err
+	}
+	logger := slog.New(slog.NewTextHandler(p.stderr, nil))
+	h, err := buildHub(ctx, c, logger)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.close()) }()
+	printed, err := h.registry.MintPairingCode()
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(p.stdout, "listening on %s\nopen %s\n", h.base, pairLink(h.base, printed)); err != nil {
+		return fmt.Errorf("telling where the hub listens: %w", err)
+	}
+	if c.Open {
+		// Another code than the printed one: whoever sees the terminal, or a
+		// log of it, has not got the browser's.
+		opened, err := h.registry.MintPairingCode()
+		if err != nil {
+			return err
+		}
+		h.browse(p.env, pairLink(h.base, opened))
+	}
+	h.watch(loader)
+	return h.serve(ctx)
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/session/store"
+)
+
+// tokenAnswer is what `abide token --json` prints.
+type tokenAnswer struct {
+	Token     string     `json:"token"`
+	ID        string     `json:"id"`
+	Scope     string     `json:"scope"`
+	SessionID string     `json:"session_id,omitempty"`
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+}
+
+func (p *program) tokenCommand() *cobra.Command {
+	var req auth.TokenRequest
+	var scope string
+	cmd := &cobra.Command{
+		Use:   "token",
+		Short: "Print a Bearer token for this data directory; works while the hub runs",
+		Args:  arguments(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			var known bool
+			if req.Scope, known = auth.ParseScope(scope); !known {
+				return usagef("--scope is owner, collaborator or viewer")
+			}
+			if req.SessionID != "" && !store.ValidID(req.SessionID) {
+				return usagef("%q is not the id of a session", req.SessionID)
+			}
+			return p.token(req)
+		},
+	}
+	cmd.Flags().StringVar(&scope, "scope", "owner", "owner, collaborator or viewer")
+	cmd.Flags().StringVar(&req.SessionID, "session", "", "the one session it is for, by `ID`; all but an owner's need one")
+	cmd.Flags().DurationVar(&req.Life, "expires", 0, "how long it is good for, such as 12h; 0 is until it is revoked")
+	cmd.Flags().StringVar(&req.Name, "name", "", "what the list of devices calls it, and the log its actions")
+	p.jsonFlag(cmd)
+	return cmd
+}
+
+func (p *program) token(req auth.TokenRequest) error {
+	dir, err := p.existing()
+	if err != nil {
+		return err
+	}
+	registry, err := auth.Open(dir, nil, nil)
+	if err != nil {
+		return err
+	}
+	token, grant, err := registry.MintToken(req)
+	if err != nil {
+		return err
+	}
+	if !p.json {
+		_, err := fmt.Fprintln(p.stdout, token)
+		return err
+	}
+	answer := tokenAnswer{Token: token, ID: grant.ID, Scope: string(grant.Scope), SessionID: grant.SessionID}
+	if !grant.ExpiresAt.IsZero() {
+		answer.ExpiresAt = &grant.ExpiresAt
+	}
+	return p.printJSON(answer)
+}
