@@ -31,26 +31,32 @@ func earlierRun(marker, hubID, runID string) bool {
 	return ok && run != runID
 }
 
-// sweep kills what matches until a look finds nothing: what is killed may have
-// forked just before.
+// sweep kills what matches until a look finds nothing and all that was killed
+// is gone: what is killed may have forked just before, and takes a moment to
+// die in which it no longer shows its marker.
 func sweep(ctx context.Context, match func(marker string) bool) (ended int, err error) {
-	seen := map[processKey]bool{}
+	dying := map[processKey]bool{}
 	for {
 		found := marked(match)
 		for _, p := range found {
-			if !seen[p.key()] {
-				seen[p.key()] = true
+			if !dying[p.key()] {
+				dying[p.key()] = true
 				ended++
 			}
 			p.kill()
 		}
-		reapOrphans()
-		if len(found) == 0 {
+		for key := range dying {
+			if key.gone() {
+				delete(dying, key)
+			}
+		}
+		if len(found)+len(dying) == 0 {
+			reapOrphans()
 			return ended, nil
 		}
 		select {
 		case <-ctx.Done():
-			return ended, fmt.Errorf("sweep: %d processes are still there: %w", len(found), ctx.Err())
+			return ended, fmt.Errorf("sweep: %d processes are still there: %w", max(len(found), len(dying)), ctx.Err())
 		case <-time.After(10 * time.Millisecond):
 		}
 	}

@@ -108,18 +108,33 @@ func (p proc) kill() {
 	}
 }
 
-// reapOrphans reaps dead processes this one inherited as a subreaper. Children
-// that somebody here started, and waits for, are left alone: they share this
-// process's session, and lead or share a group that somebody here made. An
-// orphan in another session can only be an agent's.
+// gone reports whether the process has ended. One that this process inherited
+// is reaped.
+func (k processKey) gone() bool {
+	p, ok := readProc(k.pid)
+	if !ok || p.born != k.born {
+		return true
+	}
+	if p.zombie && p.parent == os.Getpid() {
+		_, _ = unix.Wait4(k.pid, nil, unix.WNOHANG, nil)
+	}
+	return p.zombie
+}
+
+// reapOrphans reaps dead processes this one inherited as a subreaper. What
+// somebody here started, and waits for, is left alone: it shares this process's
+// session, and either its group or leads one of its own. Whatever is in another
+// session, or in a group that a third one leads, was inherited.
 func reapOrphans() {
 	self := os.Getpid()
 	session, err := unix.Getsid(0)
 	if err != nil {
 		return
 	}
+	group := unix.Getpgrp()
 	for _, p := range processes() {
-		if p.zombie && p.parent == self && p.session != session {
+		inherited := p.session != session || p.group != group && p.group != p.pid
+		if p.zombie && p.parent == self && inherited {
 			_, _ = unix.Wait4(p.pid, nil, unix.WNOHANG, nil)
 		}
 	}
