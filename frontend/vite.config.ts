@@ -1,11 +1,13 @@
+import { rmSync } from 'node:fs'
 import { svelte } from '@sveltejs/vite-plugin-svelte'
+import type { Plugin } from 'vite'
 import { defineConfig } from 'vitest/config'
 import { mockHub } from './dev/plugin.mjs'
 
 // The hub serves the app under a policy without inline scripts, inline styles
 // or data: scripts, so nothing may be inlined into the page.
 export default defineConfig({
-  plugins: [svelte(), mockHub()],
+  plugins: [svelte(), mockHub(), freshAssets()],
   build: {
     target: 'es2022',
     assetsInlineLimit: 0,
@@ -19,3 +21,12 @@ export default defineConfig({
     environment: 'node',
   },
 })
+
+/** Empties what an earlier build left, but not the committed placeholder beside it. */
+function freshAssets(): Plugin {
+  return {
+    name: 'abide-fresh-assets',
+    apply: 'build',
+    buildStart: () => rmSync('dist/assets', { recursive: true, force: true }),
+  }
+}
