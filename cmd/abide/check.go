@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -39,18 +38,5 @@ func (p *program) check(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	if p.json {
-		err = p.printJSON(report)
-	} else {
-		for _, problem := range report.Problems {
-			if _, err := fmt.Fprintln(p.stdout, problem); err != nil {
-				return err
-			}
-		}
-		_, err = fmt.Fprintf(p.stdout, "%d sessions, %d events, %d problems\n", report.Sessions, report.Events, len(report.Problems))
-	}
-	if err == nil && !report.OK() {
-		err = errProblems
-	}
-	return err
+	return p.printReport(report)
 }

@@ -96,7 +96,7 @@ func (p *program) root() *cobra.Command {
 	})
 	root.PersistentFlags().StringVar(&p.configFile, "config", "", "configuration `FILE` (default ~/.config/abide/config.yaml)")
 	root.PersistentFlags().StringVar(&p.data, "data", "", "data `DIR`ectory (default ~/.local/share/abide)")
-	root.AddCommand(p.serveCommand(), p.tokenCommand(), p.pairCommand(), p.demoAgentCommand(), p.checkCommand(), p.versionCommand())
+	root.AddCommand(p.serveCommand(), p.tokenCommand(), p.pairCommand(), p.demoAgentCommand(), p.checkCommand(), p.repairCommand(), p.versionCommand())
 	return root
 }
 
