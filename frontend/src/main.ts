@@ -7,6 +7,7 @@ import App from './ui/App.svelte'
 import { Screens } from './ui/app.svelte'
 import './ui/theme.css'
 import './ui/prose.css'
+import { loadMarkdown, loadSession } from './ui/lazy'
 import { parseRoute } from './ui/router.svelte'
 
 const store = new Store()
@@ -27,6 +28,15 @@ for (const event of ['visibilitychange', 'pagehide']) {
     },
     { capture: true },
   )
+}
+
+// A chunk of the page's own version is gone: the hub was updated under it.
+addEventListener('vite:preloadError', () => store.dispatch({ kind: 'skew' }))
+
+// What the screen in the address needs loads beside the dial, not after it.
+if (parseRoute(location.pathname, location.search).screen === 'session') {
+  void loadSession().catch(() => {})
+  void loadMarkdown().catch(() => {})
 }
 
 const screens = new Screens(store, hub)

@@ -66,6 +66,9 @@ export class Renderer {
   private shown = 0
   private tailNodes: ChildNode[] = []
   private fence: { code: Text; head: string } | null = null
+  private costMs = 0
+  private endedAt = 0
+  private later: ReturnType<typeof setTimeout> | undefined
 
   constructor(
     private readonly element: HTMLElement,
@@ -73,7 +76,29 @@ export class Renderer {
     private readonly onCode: (code: HTMLElement) => void = () => {},
   ) {}
 
+  /**
+   * Shows the text so far. A tail that takes long to render is rendered less
+   * often, so that a long paragraph does not cost every frame.
+   */
   update(text: string, growing: boolean): void {
+    clearTimeout(this.later)
+    const rest = this.endedAt + Math.min(500, this.costMs * 4) - performance.now()
+    if (growing && this.costMs > 4 && rest > 0) {
+      this.later = setTimeout(() => this.update(text, growing), rest)
+      return
+    }
+    const began = performance.now()
+    this.show(text, growing)
+    this.endedAt = performance.now()
+    this.costMs = this.endedAt - began
+  }
+
+  /** Ends what is still to be shown. */
+  stop(): void {
+    clearTimeout(this.later)
+  }
+
+  private show(text: string, growing: boolean): void {
     if (!this.blocks.update(text.replaceAll('\r\n', '\n'))) {
       this.element.replaceChildren()
       this.shown = 0

@@ -44,8 +44,10 @@ export interface AppState {
   readonly outbox: ReadonlyMap<string, OutboxItem>
   /** Newest last; what went wrong with something the person did. */
   readonly problems: readonly { readonly id: number; readonly sessionId?: string; readonly text: string }[]
-  /** Frames of types this app does not know; more than none hints at version skew. */
+  /** Frames of types this app does not know. */
   readonly unknownFrames: number
+  /** The hub is of another version than the one this page came from. */
+  readonly skew: boolean
 }
 
 export const initial: AppState = {
@@ -57,6 +59,7 @@ export const initial: AppState = {
   outbox: new Map(),
   problems: [],
   unknownFrames: 0,
+  skew: false,
 }
 
 /** Returns the state after one message. It has no effect and reads no clock. */
@@ -66,6 +69,8 @@ export function reduce(state: AppState, message: Message): AppState {
       return onFrame(state, message.frame)
     case 'unknown_frame':
       return { ...state, unknownFrames: state.unknownFrames + 1 }
+    case 'skew':
+      return { ...state, skew: true }
     case 'link':
       return { ...state, link: message.link }
     case 'listed':
@@ -104,7 +109,11 @@ export function reduce(state: AppState, message: Message): AppState {
 function onFrame(state: AppState, frame: ServerMessage): AppState {
   switch (frame.type) {
     case 'connected':
-      return { ...state, hub: frame }
+      return {
+        ...state,
+        hub: frame,
+        skew: state.skew || (state.hub?.version ?? frame.version) !== frame.version,
+      }
     case 'events':
       return onSession(state, frame.session_id, (s) => onEvents(s, frame))
     case 'events_loaded':

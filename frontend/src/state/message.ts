@@ -5,6 +5,7 @@ import type { LinkState, OutboxItem } from './app'
 export type Message =
   | { kind: 'frame'; frame: ServerMessage }
   | { kind: 'unknown_frame' }
+  | { kind: 'skew' }
   | { kind: 'link'; link: LinkState }
   | { kind: 'listed'; sessions: readonly SessionInfo[] }
   | { kind: 'list_failed'; text: string }

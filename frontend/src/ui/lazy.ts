@@ -13,3 +13,8 @@ export function loadMarkdown(): Promise<Make> {
   )
   return loading
 }
+
+/** The screens that are not needed to show the list. */
+export const loadSession = () => import('./session/Session.svelte')
+export const loadSettings = () => import('./Settings.svelte')
+export const loadNewSession = () => import('./list/NewSession.svelte')

@@ -8,8 +8,8 @@ export class SessionView {
   workspace = $state('')
   /** The agent is at work: the newest text may still grow. */
   running = $state(false)
-  /** The item the inspector shows. */
-  selected: string | null = $state(null)
+  /** Tool calls that wait for an answer: the sheet shows what they want to do. */
+  asking: ReadonlySet<string> = $state.raw(new Set())
   /** What the person opened or closed, against what would be by itself. */
   private readonly opened = new SvelteMap<string, boolean>()
 
