@@ -52,3 +52,10 @@ func cut(b event.Batch, n int) event.Batch {
 	}
 	return event.Batch{First: b.First, Last: b.First + event.Seq(n) - 1, Count: n, JSON: b.JSON[:end:end]}
 }
+
+// join returns two batches, of which the second follows the first, as one.
+func join(a, b event.Batch) event.Batch {
+	json := make([]byte, 0, len(a.JSON)+1+len(b.JSON))
+	json = append(append(append(json, a.JSON...), ','), b.JSON...)
+	return event.Batch{First: a.First, Last: b.Last, Count: a.Count + b.Count, JSON: json}
+}

@@ -127,15 +127,34 @@ func (l span) load(ctx context.Context, after, before *event.Seq, epoch string, 
 		loaded.HasMore = loaded.FirstSeq > l.first && !batch.Empty()
 		return loaded, batch, err
 	}
-	batch, err := l.session.Log().ReadAfter(ctx, cursor, wire.MaxBacklogFrame)
-	if err != nil {
-		return wire.EventsLoaded{}, event.Batch{}, fmt.Errorf("reading after seq %d: %w", cursor, err)
-	}
-	batch = cut(batch, limit)
+	batch, err := l.after(ctx, cursor, limit)
 	loaded := l.answer(batch, cursor)
 	loaded.MaxSeq = max(l.max, batch.Last)
 	loaded.HasMore = loaded.LastSeq < loaded.MaxSeq
-	return loaded, batch, nil
+	return loaded, batch, err
+}
+
+// after reads a page. The log may hand out less than there is at a time.
+func (l span) after(ctx context.Context, cursor event.Seq, limit int) (event.Batch, error) {
+	var page event.Batch
+	for page.Count < limit && len(page.JSON) < wire.MaxBacklogFrame {
+		more, err := l.session.Log().ReadAfter(ctx, max(cursor, page.Last), wire.MaxBacklogFrame-len(page.JSON))
+		if err != nil {
+			return event.Batch{}, fmt.Errorf("reading after seq %d: %w", max(cursor, page.Last), err)
+		}
+		more = cut(more, limit-page.Count)
+		switch {
+		case more.Empty():
+			return page, nil
+		case page.Empty():
+			page = more
+		case len(page.JSON)+len(more.JSON) >= wire.MaxBacklogFrame: // one large event alone
+			return page, nil
+		default:
+			page = join(page, more)
+		}
+	}
+	return page, nil
 }
 
 func (l span) before(ctx context.Context, before event.Seq, limit int) (event.Batch, error) {

@@ -1,6 +1,10 @@
 package wire
 
-import "github.com/abidehub/abide/session/event"
+import (
+	"encoding/json"
+
+	"github.com/abidehub/abide/session/event"
+)
 
 // Observe starts following a session: after AfterSeq of Epoch, or with the
 // newest Tail events when AfterSeq is absent. Sent again for the same session
@@ -73,6 +77,8 @@ type PermissionAnswer struct {
 	SessionID    string `json:"session_id"`
 	PermissionID string `json:"permission_id"`
 	OptionID     string `json:"option_id"`
+	// Content is what was filled in, a JSON object, when the request had a form.
+	Content json.RawMessage `json:"content,omitempty"`
 	// SeenSeq is the last event the person had seen when answering.
 	SeenSeq event.Seq `json:"seen_seq,omitempty"`
 }

@@ -101,10 +101,14 @@ func (TurnState) Values() []string {
 
 // Turn is the current turn.
 type Turn struct {
-	State    TurnState  `json:"state"`
-	Number   int        `json:"number,omitempty"`
-	PromptID string     `json:"prompt_id,omitempty"`
-	Since    *time.Time `json:"since,omitempty"`
+	State    TurnState `json:"state"`
+	Number   int       `json:"number,omitempty"`
+	PromptID string    `json:"prompt_id,omitempty"`
+	// Since is when State began.
+	Since *time.Time `json:"since,omitempty"`
+	// ForceReset says that the agent does not answer a cancel: a person may
+	// free the turn with force_reset.
+	ForceReset bool `json:"force_reset,omitempty"`
 }
 
 // QueueItem is a prompt waiting for the agent to be free.
@@ -141,6 +145,8 @@ type Agent struct {
 	Version string      `json:"version,omitempty"`
 	// Message says what is wrong and what to do, when Status is failed.
 	Message string `json:"message,omitempty"`
+	// RestartAt is when the hub starts the agent again by itself.
+	RestartAt *time.Time `json:"restart_at,omitempty"`
 }
 
 // Observer is somebody following the session.

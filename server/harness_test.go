@@ -1,0 +1,407 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const patience = 20 * time.Second
+
+// hub is a whole hub on a real listener: a real store and real sessions, with
+// puppets for agents.
+type hub struct {
+	t        *testing.T
+	dir      string
+	store    *store.Store
+	registry *auth.Registry
+	manager  *session.Manager
+	server   *server.Server
+	log      *syncBuffer
+	addr     string
+	token    string
+	stop     func()
+}
+
+type hubOptions struct {
+	dir    string
+	timing server.Timing
+	limits server.Limits
+	start  session.StartAgent
+	queue  session.QueueSettings
+}
+
+func startHub(t *testing.T, o hubOptions) *hub {
+	t.Helper()
+	if o.dir == "" {
+		o.dir = t.TempDir()
+	}
+	if o.start == nil {
+		o.start = startPuppet
+	}
+	h := &hub{t: t, dir: o.dir, log: &syncBuffer{}}
+	logger := slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	var err error
+	h.store, err = store.Open(o.dir, store.Options{Logger: logger})
+	require.NoError(t, err)
+	h.registry, err = auth.Open(o.dir, logger, nil)
+	require.NoError(t, err)
+	h.manager, err = session.NewManager(session.Options{
+		Store: h.store, StartAgent: o.start, Logger: logger, Queue: o.queue,
+		Agents: []session.AgentInfo{{Name: "puppet"}}, DefaultWorkspace: t.TempDir(),
+	})
+	require.NoError(t, err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	h.addr = listener.Addr().String()
+	_, port, err := net.SplitHostPort(h.addr)
+	require.NoError(t, err)
+	door := auth.NewDoor(h.registry, h.store.HubID())
+	door.Names([]string{port}, nil)
+	h.server, err = server.New(server.Options{
+		Manager: h.manager, Registry: h.registry, Door: door, HubID: h.store.HubID(), Version: "test",
+		App: fstest.MapFS{
+			"index.html":             {Data: []byte("<!doctype html><title>app</title>")},
+			"assets/app-1a2b3c4d.js": {Data: []byte("//" + string(bytes.Repeat([]byte("app "), 1000)))},
+			"icon.svg":               {Data: []byte("<svg/>")},
+		},
+		Page: "index.html", Logger: logger, Timing: o.timing, Limits: o.limits,
+	})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 2)
+	go func() { served <- h.server.Serve(ctx, listener) }()
+	go func() { h.registry.Run(ctx); served <- nil }()
+	var once sync.Once
+	h.stop = func() {
+		once.Do(func() {
+			cancel()
+			for range 2 {
+				require.NoError(t, <-served)
+			}
+			closing, cancel := context.WithTimeout(context.Background(), patience)
+			defer cancel()
+			require.NoError(t, h.manager.Close(closing))
+			require.NoError(t, h.store.Close())
+		})
+	}
+	t.Cleanup(h.stop)
+	h.token = h.mint(auth.TokenRequest{Scope: auth.Owner, Name: "owner"})
+	return h
+}
+
+func (h *hub) mint(r auth.TokenRequest) string {
+	h.t.Helper()
+	token, _, err := h.registry.MintToken(r)
+	require.NoError(h.t, err)
+	return token
+}
+
+// pair returns the cookie of a fresh device.
+func (h *hub) pair(name string) string {
+	h.t.Helper()
+	code, err := h.registry.MintPairingCode()
+	require.NoError(h.t, err)
+	res := h.do("POST", "/api/pair", map[string]string{"code": code, "device": name}, http.Header{"Origin": {h.origin()}})
+	require.Equal(h.t, 200, res.status, res.body)
+	cookies := (&http.Response{Header: res.header}).Cookies()
+	require.Len(h.t, cookies, 1)
+	return cookies[0].Name + "=" + cookies[0].Value
+}
+
+func (h *hub) origin() string { return "http://" + h.addr }
+
+func (h *hub) session() *session.BackgroundSession {
+	h.t.Helper()
+	s, err := h.manager.Create(context.Background(), session.CreateRequest{})
+	require.NoError(h.t, err)
+	return s
+}
+
+// prompt asks an idle session and waits until the turn's end is in the log.
+func (h *hub) prompt(s *session.BackgroundSession, id, text string) {
+	h.t.Helper()
+	cursor := s.Log().Marks().Visible
+	_, err := s.Prompt(context.Background(), session.PromptRequest{PromptID: id, Text: text})
+	require.NoError(h.t, err)
+	end := h.await(s, cursor, event.TypeTurnEnd)
+	require.Eventually(h.t, func() bool { return s.State().Turn.State == session.TurnIdle && s.State().AtSeq >= end.Seq }, patience, time.Millisecond)
+}
+
+// await waits for an event of that type after a cursor.
+func (h *hub) await(s *session.BackgroundSession, cursor event.Seq, kind event.Type) event.Event {
+	h.t.Helper()
+	deadline := time.After(patience)
+	for {
+		changed := s.Log().Changed()
+		batch, err := s.Log().ReadAfter(context.Background(), cursor, 1<<20)
+		require.NoError(h.t, err)
+		events, err := batch.Events()
+		require.NoError(h.t, err)
+		for _, e := range events {
+			cursor = e.Seq
+			if e.Type == kind {
+				return e
+			}
+		}
+		if !batch.Empty() {
+			continue
+		}
+		select {
+		case <-changed:
+		case <-deadline:
+			h.t.Fatalf("no %s came", kind)
+		}
+	}
+}
+
+// events is what the log holds now.
+func (h *hub) events(s *session.BackgroundSession) []event.Event {
+	h.t.Helper()
+	var all []event.Event
+	for cursor := event.Seq(0); ; {
+		batch, err := s.Log().ReadAfter(context.Background(), cursor, 1<<20)
+		require.NoError(h.t, err)
+		if batch.Empty() {
+			return all
+		}
+		events, err := batch.Events()
+		require.NoError(h.t, err)
+		all = append(all, events...)
+		cursor = batch.Last
+	}
+}
+
+type response struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// api makes a request with the owner's token.
+func (h *hub) api(method, path string, body any) response {
+	h.t.Helper()
+	return h.do(method, path, body, http.Header{"Authorization": {"Bearer " + h.token}})
+}
+
+// do makes a request exactly as told, with no header of its own but the body's.
+func (h *hub) do(method, path string, body any, header http.Header) response {
+	h.t.Helper()
+	var content io.Reader
+	if body != nil {
+		data, err := json.Marshal(body)
+		require.NoError(h.t, err)
+		content = bytes.NewReader(data)
+	}
+	req, err := http.NewRequest(method, h.origin()+path, content)
+	require.NoError(h.t, err)
+	for name, values := range header {
+		req.Header[name] = values
+	}
+	if host := header.Get("Host"); host != "" {
+		req.Host = host
+		req.Header.Del("Host")
+	}
+	if body != nil && req.Header.Get("Content-Type") == "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	transport := &http.Transport{DisableKeepAlives: true}
+	res, err := transport.RoundTrip(req)
+	require.NoError(h.t, err)
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	require.NoError(h.t, err)
+	return response{res.StatusCode, res.Header, string(data)}
+}
+
+func (r response) decode(t *testing.T, to any) {
+	t.Helper()
+	dec := json.NewDecoder(bytes.NewReader([]byte(r.body)))
+	dec.DisallowUnknownFields()
+	require.NoError(t, dec.Decode(to), r.body)
+}
+
+func (r response) code(t *testing.T) string {
+	t.Helper()
+	var e struct {
+		Error struct {
+			Code    string
+			Message string
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(r.body), &e), r.body)
+	require.NotEmpty(t, e.Error.Message)
+	return e.Error.Code
+}
+
+// peer is the other end of a socket.
+type peer struct {
+	t    *testing.T
+	conn *websocket.Conn
+	ctx  context.Context
+}
+
+// dial opens a socket with the owner's token and takes its connected frame.
+func (h *hub) dial(path string) *peer {
+	h.t.Helper()
+	return h.dialAs(path, http.Header{"Authorization": {"Bearer " + h.token}})
+}
+
+func (h *hub) dialAs(path string, header http.Header) *peer {
+	h.t.Helper()
+	p, status, err := h.tryDial(path, header)
+	require.NoError(h.t, err)
+	require.Equal(h.t, http.StatusSwitchingProtocols, status)
+	expect[*wire.Connected](p)
+	return p
+}
+
+func (h *hub) tryDial(path string, header http.Header) (*peer, int, error) {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	h.t.Cleanup(cancel)
+	o := &websocket.DialOptions{HTTPHeader: header.Clone(), Subprotocols: []string{wire.Subprotocol}, Host: header.Get("Host"), HTTPClient: &http.Client{Transport: &http.Transport{}}}
+	o.HTTPHeader.Del("Host")
+	conn, res, err := websocket.Dial(ctx, "ws://"+h.addr+path, o)
+	status := 0
+	if res != nil {
+		status = res.StatusCode
+	}
+	if err != nil {
+		return nil, status, err
+	}
+	conn.SetReadLimit(-1)
+	h.t.Cleanup(func() { conn.CloseNow() })
+	return &peer{t: h.t, conn: conn, ctx: ctx}, status, nil
+}
+
+func (p *peer) send(m wire.Message) {
+	p.t.Helper()
+	frame, err := wire.Encode(m)
+	require.NoError(p.t, err)
+	p.sendRaw(string(frame))
+}
+
+func (p *peer) sendRaw(frame string) {
+	p.t.Helper()
+	require.NoError(p.t, p.conn.Write(p.ctx, websocket.MessageText, []byte(frame)))
+}
+
+// next returns the next frame.
+func (p *peer) next() wire.Message {
+	p.t.Helper()
+	_, data, err := p.conn.Read(p.ctx)
+	require.NoError(p.t, err)
+	m, err := wire.DecodeServer(data)
+	require.NoError(p.t, err)
+	return m
+}
+
+// expect returns the next frame, which must be of that type.
+func expect[M wire.Message](p *peer) M {
+	p.t.Helper()
+	m := p.next()
+	typed, ok := m.(M)
+	require.True(p.t, ok, "got %s %+v", m.MessageType(), m)
+	return typed
+}
+
+// find returns the next frame of that type that fits, passing over others.
+func find[M wire.Message](p *peer, fits func(M) bool) M {
+	p.t.Helper()
+	for {
+		if m, ok := p.next().(M); ok && (fits == nil || fits(m)) {
+			return m
+		}
+	}
+}
+
+// closed reads on until the socket ends, and returns its close code.
+func (p *peer) closed() websocket.StatusCode {
+	p.t.Helper()
+	for {
+		if _, _, err := p.conn.Read(p.ctx); err != nil {
+			require.NoError(p.t, p.ctx.Err(), "the socket was not closed")
+			return websocket.CloseStatus(err)
+		}
+	}
+}
+
+// collect takes events of one session until it has seq last, checking that they
+// come once, in order, without a hole.
+func (p *peer) collect(cursor, last event.Seq) []event.Event {
+	p.t.Helper()
+	var all []event.Event
+	for cursor < last {
+		m := find[*wire.Events](p, nil)
+		require.Equal(p.t, cursor+1, m.FirstSeq, "no gap, nothing twice")
+		require.Equal(p.t, m.LastSeq, m.Events[len(m.Events)-1].Seq)
+		require.GreaterOrEqual(p.t, m.MaxSeq, m.LastSeq)
+		for _, e := range m.Events {
+			first := e.Seq
+			if e.FirstSeq > 0 {
+				first = e.FirstSeq
+			}
+			require.Equal(p.t, cursor+1, first)
+			cursor = e.Seq
+		}
+		all = append(all, m.Events...)
+	}
+	return all
+}
+
+func seqs(events []event.Event) string {
+	if len(events) == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("%d..%d (%d)", events[0].Seq, events[len(events)-1].Seq, len(events))
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// syncBuffer is a log that may be read while it is written.
+type syncBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+func mustSession(t *testing.T, h *hub, id string) *session.BackgroundSession {
+	t.Helper()
+	s, err := h.manager.Session(context.Background(), id)
+	require.NoError(t, err)
+	return s
+}

@@ -1,0 +1,141 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+)
+
+// puppet is an agent without a process, whose prompts are its script:
+//
+//	say N     N chunks of one message, then the end
+//	big N     one message of N KiB, then the end
+//	ask       a permission request; ends with its answer
+//	hold      nothing until it is cancelled
+//
+// Anything else is answered with itself. One goroutine speaks into the sink, as
+// the reader of a real agent does.
+type puppet struct {
+	sink  session.AgentSink
+	words chan func()
+	done  chan struct{}
+
+	mu      sync.Mutex
+	closed  bool
+	prompt  string
+	asked   int
+	answers []event.PermissionOutcome
+}
+
+var errPuppetGone = errors.New("puppet is gone")
+
+func startPuppet(ctx context.Context, spec session.AgentSpec, sink session.AgentSink) (session.Agent, error) {
+	p := &puppet{sink: sink, words: make(chan func(), 64), done: make(chan struct{})}
+	go func() { // ends with Stop, which every session's end brings about
+		defer close(p.done)
+		for word := range p.words {
+			word()
+		}
+	}()
+	started := make(chan struct{})
+	p.do(func() {
+		p.say(event.AgentStarted{Agent: spec.Agent, PID: 1, AgentSessionID: "puppet"})
+		close(started)
+	})
+	<-started
+	return p, nil
+}
+
+func (p *puppet) do(word func()) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return errPuppetGone
+	}
+	p.words <- word
+	return nil
+}
+
+func (p *puppet) say(payloads ...event.Payload) { p.sink.Record(context.Background(), payloads) }
+
+func (p *puppet) Prompt(prompt event.UserPrompt) error {
+	p.mu.Lock()
+	p.prompt = prompt.PromptID
+	p.mu.Unlock()
+	return p.do(func() { p.play(prompt) })
+}
+
+func (p *puppet) play(prompt event.UserPrompt) {
+	verb, arg, _ := strings.Cut(string(prompt.Text), " ")
+	n, _ := strconv.Atoi(arg)
+	switch verb {
+	case "say":
+		for i := range n {
+			p.say(event.AgentMessage{MessageID: "m-" + prompt.PromptID, Text: event.Text(fmt.Sprintf("word %d ", i))})
+		}
+	case "big":
+		p.say(event.AgentMessage{MessageID: "m-" + prompt.PromptID, Text: event.Text(strings.Repeat("x", n<<10))})
+	case "ask":
+		p.asked++
+		p.say(event.PermissionRequest{
+			PermissionID: fmt.Sprintf("perm-%d", p.asked), Title: "May I?",
+			Options: []event.PermissionOption{
+				{OptionID: "yes", Name: "Yes", Kind: event.AllowOnce}, {OptionID: "no", Name: "No", Kind: event.RejectOnce},
+			},
+			ToolCall: json.RawMessage(`{"toolCallId":"c1"}`),
+		})
+		return
+	case "hold":
+		return
+	default:
+		p.say(event.AgentMessage{MessageID: "m-" + prompt.PromptID, Text: prompt.Text})
+	}
+	p.end(prompt.PromptID, event.StopEndTurn)
+}
+
+func (p *puppet) end(promptID string, reason event.StopReason) {
+	p.say(event.TurnEnd{PromptID: promptID, StopReason: reason})
+}
+
+func (p *puppet) Cancel() error {
+	p.mu.Lock()
+	id := p.prompt
+	p.mu.Unlock()
+	return p.do(func() { p.end(id, event.StopCancelled) })
+}
+
+func (p *puppet) Answer(o event.PermissionOutcome) error {
+	p.mu.Lock()
+	id := p.prompt
+	p.answers = append(p.answers, o)
+	p.mu.Unlock()
+	if o.Outcome == event.OutcomeCancelled {
+		return nil
+	}
+	return p.do(func() { p.end(id, event.StopEndTurn) })
+}
+
+func (p *puppet) SetMode(_ context.Context, modeID string) error {
+	return p.do(func() { p.say(event.Mode{ModeID: modeID}) })
+}
+
+func (p *puppet) SetConfigOption(context.Context, string, any) error { return nil }
+
+func (p *puppet) Stop(context.Context) error {
+	p.mu.Lock()
+	if !p.closed {
+		p.closed = true
+		p.words <- func() { p.say(event.AgentExit{Reason: "stopped"}) }
+		close(p.words)
+	}
+	p.mu.Unlock()
+	<-p.done
+	return nil
+}
