@@ -66,7 +66,8 @@ lint: frontend/node_modules/.installed ## check formatting, vet, static analysis
 
 .PHONY: generate
 generate: ## rewrite the generated TypeScript types and the golden frames
-	go test ./session/event ./server/wire ./internal/tsgen -update
+	go test ./session/event -update
+	go test ./server/wire ./internal/tsgen -update
 
 .PHONY: bench
 bench: ## measure append, replay and fan-out, as ratios

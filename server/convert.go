@@ -18,7 +18,7 @@ const maxObservers = 50
 func stateFrame(s session.State) *wire.State {
 	frame := &wire.State{
 		SessionID: s.SessionID, AtSeq: s.AtSeq,
-		Turn:               wire.Turn{State: wire.TurnState(s.Turn.State), Number: s.Turn.Number, PromptID: s.Turn.PromptID},
+		Turn:               wire.Turn{State: wire.TurnState(s.Turn.State), Number: s.Turn.Number, PromptID: s.Turn.PromptID, ForceReset: s.Turn.ForceReset},
 		PendingPermissions: append([]string{}, s.PendingPermissions...),
 		Queue:              make([]wire.QueueItem, 0, len(s.Queue)),
 		Mode:               s.Mode, Config: s.Config, Commands: s.Commands, Usage: s.Usage,
@@ -28,6 +28,10 @@ func stateFrame(s session.State) *wire.State {
 	if !s.Turn.Since.IsZero() {
 		since := s.Turn.Since.UTC()
 		frame.Turn.Since = &since
+	}
+	if !s.Agent.RestartAt.IsZero() {
+		at := s.Agent.RestartAt.UTC()
+		frame.Agent.RestartAt = &at
 	}
 	for _, item := range s.Queue {
 		frame.Queue = append(frame.Queue, itemOf(item))

@@ -181,7 +181,7 @@ func (c *SessionWSClient) prompt(m *wire.Prompt, s *session.BackgroundSession) e
 func (c *SessionWSClient) answer(m *wire.PermissionAnswer, s *session.BackgroundSession) error {
 	grant := c.grant.Load()
 	outcome, err := s.AnswerPermission(c.ctx, session.Answer{
-		PermissionID: m.PermissionID, OptionID: m.OptionID, Actor: grant.Actor(),
+		PermissionID: m.PermissionID, OptionID: m.OptionID, Content: m.Content, Actor: grant.Actor(),
 		// The device, not the socket: an answer that is sent again after the
 		// socket broke is the same client's.
 		ClientID: grant.ID,

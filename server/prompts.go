@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"net/http"
 	"time"
 
@@ -91,6 +92,8 @@ func forceResetRoute(s *Server, c *call) error {
 type permissionAnswer struct {
 	// OptionID is one of the options the agent offered.
 	OptionID string `json:"option_id"`
+	// Content is what was filled in, when the request had a form.
+	Content json.RawMessage `json:"content,omitempty"`
 }
 
 func permissionRoute(s *Server, c *call) error {
@@ -107,7 +110,7 @@ func permissionRoute(s *Server, c *call) error {
 		return err
 	}
 	outcome, err := own.AnswerPermission(c.r.Context(), session.Answer{
-		PermissionID: permission, OptionID: in.OptionID, Actor: c.grant.Actor(), ClientID: c.grant.ID,
+		PermissionID: permission, OptionID: in.OptionID, Content: in.Content, Actor: c.grant.Actor(), ClientID: c.grant.ID,
 	})
 	if err != nil {
 		return err

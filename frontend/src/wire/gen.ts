@@ -392,6 +392,7 @@ export interface PermissionAnswerMessage {
   session_id: string
   permission_id: string
   option_id: string
+  content?: unknown
   seen_seq?: Seq
 }
 
@@ -516,6 +517,7 @@ export interface Turn {
   number?: number
   prompt_id?: string
   since?: string
+  force_reset?: boolean
 }
 
 export interface QueueItem {
@@ -535,6 +537,7 @@ export interface Agent {
   status: AgentStatus
   version?: string
   message?: string
+  restart_at?: string
 }
 
 export interface Observer {
