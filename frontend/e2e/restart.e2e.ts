@@ -99,5 +99,7 @@ describe('a bad network', () => {
     await expectWhole(far, hub, session, 45_000)
     await far.page.close()
     await near.page.close()
+    // The browser's pooled connections are as dead as the page's socket was.
+    await proxy.tell('rst')
   })
 })

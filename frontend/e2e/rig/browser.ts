@@ -79,18 +79,26 @@ export class Browser {
 
   /** Stops every process of the browser, as a phone's system does. */
   freeze(): void {
-    for (const pid of tree(this.#process.child.pid!)) process.kill(pid, 'SIGSTOP')
+    for (const pid of tree(this.#process.child.pid!)) kill(pid, 'SIGSTOP')
   }
 
   thaw(): void {
-    for (const pid of tree(this.#process.child.pid!)) process.kill(pid, 'SIGCONT')
+    for (const pid of tree(this.#process.child.pid!)) kill(pid, 'SIGCONT')
   }
 
   async stop(): Promise<void> {
-    this.thaw()
     await this.#remote.close().catch(() => {})
-    await this.#process.kill('SIGKILL')
+    for (const pid of tree(this.#process.child.pid!)) kill(pid, 'SIGKILL')
+    await this.#process.exited
     rmSync(this.#profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
+  }
+}
+
+function kill(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch {
+    // It ended by itself meanwhile.
   }
 }
 
