@@ -1,0 +1,101 @@
+package blackbox_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/event"
+	"github.com/stretchr/testify/require"
+)
+
+// TestABurstOfTwentyThousandUpdatesReachesTenClientsWhole has ten clients on
+// one session: eight as fast as they can, one slow, one that never reads a
+// byte. The agent, the nine and another session go on as if that one were not
+// there.
+func TestABurstOfTwentyThousandUpdatesReachesTenClientsWhole(t *testing.T) {
+	const updates = 20_000
+	h := newHub(t, settings{})
+	session, other := h.create("demo"), h.create("demo")
+	var screens []*screen
+	for n := range 8 {
+		screens = append(screens, h.screen(fmt.Sprintf("screen %d", n), session, 0))
+	}
+	screens = append(screens, h.screen("slow screen", session, 2*time.Millisecond))
+	rawSocket(t, h, "/api/sessions/"+session.SessionID+"/ws?after_seq=0&epoch="+session.Epoch) // never read
+	bystander := h.screen("bystander", other, 0)
+
+	screens[0].prompt(session.SessionID, "p1", fmt.Sprintf("/burst %d", updates))
+	bystander.prompt(other.SessionID, "p1", "/plan")
+	require.Equal(t, event.StopEndTurn, bystander.untilTurnEnds("p1", 60*time.Second).StopReason)
+	for _, c := range screens {
+		require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p1", 120*time.Second).StopReason)
+	}
+	log := onDisk(t, h, session.SessionID, false)
+	n := 0
+	for _, m := range payloads[event.AgentMessage](t, log) {
+		n++
+		require.Equal(t, fmt.Sprintf("%d\n", n), string(m.Text), "the agent's updates in order")
+	}
+	require.Equal(t, updates, n)
+	for _, c := range screens {
+		requireSame(t, log, c.seen(), c.name)
+	}
+}
+
+// TestAClientThatNeverReadsIsClosedAndItsMemoryIsNotTheHubs leaves ten sockets
+// unread through a flood: the hub closes them at its write deadline, having
+// kept nothing for them.
+func TestAClientThatNeverReadsIsClosedAndItsMemoryIsNotTheHubs(t *testing.T) {
+	h := newHub(t, settings{})
+	session := h.create("demo")
+	c := h.screen("screen", session, 0)
+	c.prompt(session.SessionID, "p1", "/burst 2000")
+	c.untilTurnEnds("p1", 60*time.Second)
+	memory, open := residentKiB(t, h.cmd.Process.Pid), sockets(t, h.cmd.Process.Pid)
+	path := "/api/sessions/" + session.SessionID + "/ws?after_seq=0&epoch=" + session.Epoch
+	for range 10 {
+		rawSocket(t, h, path)
+	}
+	c.prompt(session.SessionID, "p2", "/burst 60000")
+	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p2", 120*time.Second).StopReason)
+	grown := residentKiB(t, h.cmd.Process.Pid) - memory
+	// The log is over 10 MiB by now: what the hub held for ten clients would be
+	// over 100 MiB. The race detector's own share is the rest.
+	require.Less(t, grown, 100<<10, "the hub grew by %d KiB", grown)
+	c.until("the stuck clients gone", 30*time.Second, func(_ []event.Event, s *wire.State) bool {
+		return s != nil && len(s.Observers) == 1
+	})
+	require.Eventually(t, func() bool { return sockets(t, h.cmd.Process.Pid) <= open }, 30*time.Second, 50*time.Millisecond,
+		"the hub keeps the sockets of clients that were stuck")
+}
+
+// sockets counts the sockets a process has open.
+func sockets(t *testing.T, pid int) int {
+	t.Helper()
+	dir := fmt.Sprintf("/proc/%d/fd", pid)
+	fds, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	n := 0
+	for _, fd := range fds {
+		if to, err := os.Readlink(dir + "/" + fd.Name()); err == nil && strings.HasPrefix(to, "socket:") {
+			n++
+		}
+	}
+	return n
+}
+
+func residentKiB(t *testing.T, pid int) int {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	require.NoError(t, err)
+	_, rest, ok := strings.Cut(string(status), "VmRSS:")
+	require.True(t, ok)
+	var kib int
+	_, err = fmt.Sscan(rest, &kib)
+	require.NoError(t, err)
+	return kib
+}

@@ -1,0 +1,355 @@
+package blackbox_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/stretchr/testify/require"
+)
+
+// hub is the program under test with a data directory of its own. It may be
+// started, killed and started again; every start listens where the first did.
+// When its test ends the directory is checked in every way this package knows.
+type hub struct {
+	t         *testing.T
+	data      string
+	config    string
+	workspace string
+	log       string // what all its runs wrote to stderr
+	addr      string
+	umask     string
+
+	cmd     *exec.Cmd
+	ended   chan error // gets cmd.Wait's answer once
+	secrets []string   // tokens and pairing codes it ever handed out
+	hub     *client.Hub
+}
+
+// settings are what a test may choose of a hub's configuration.
+type settings struct {
+	agents map[string]agent
+	// more are lines of YAML for the end of the file.
+	more string
+}
+
+type agent struct {
+	Command []string          `json:"command"`
+	Env     map[string]string `json:"env,omitempty"`
+}
+
+// demo is the built-in agent without pauses.
+func demo() agent { return agent{Command: []string{binary(), "demo-agent", "--speed", "0"}} }
+
+// paced is the built-in agent as people see it.
+func paced() agent { return agent{Command: []string{binary(), "demo-agent"}} }
+
+// newHub starts a hub and stops it when the test ends.
+func newHub(t *testing.T, s settings) *hub {
+	t.Helper()
+	root := t.TempDir()
+	h := &hub{
+		t: t, data: filepath.Join(root, "data"), config: filepath.Join(root, "config.yaml"),
+		workspace: filepath.Join(root, "workspace"), log: filepath.Join(root, "log"), addr: "127.0.0.1:0", umask: "000",
+	}
+	require.NoError(t, os.Mkdir(h.workspace, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(h.workspace, "README.md"), []byte("# A workspace\n"), 0o644))
+	if s.agents == nil {
+		s.agents = map[string]agent{"demo": demo()}
+	}
+	agents, err := json.Marshal(s.agents) // JSON is YAML
+	require.NoError(t, err)
+	workspaces, err := json.Marshal([]string{h.workspace})
+	require.NoError(t, err)
+	text := "agents: " + string(agents) + "\nworkspaces: " + string(workspaces) + "\n" + s.more
+	require.NoError(t, os.WriteFile(h.config, []byte(text), 0o600))
+	h.start()
+	t.Cleanup(h.finish)
+	return h
+}
+
+// in is the hub as one of its test's subtests sees it.
+func (h *hub) in(t *testing.T) *hub {
+	inner := *h
+	inner.t = t
+	return &inner
+}
+
+func (h *hub) args(command string, more ...string) []string {
+	return append([]string{command, "--data", h.data, "--config", h.config}, more...)
+}
+
+// start runs the hub until it listens. It runs under a umask that would let
+// everybody in.
+func (h *hub) start() {
+	h.t.Helper()
+	log, err := os.OpenFile(h.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	require.NoError(h.t, err)
+	defer log.Close()
+	script := "umask " + h.umask + "; exec \"$@\""
+	cmd := exec.Command("sh", append([]string{"-c", script, "sh", binary()}, h.args("serve", "--addr", h.addr, "--open=false")...)...)
+	cmd.Dir = h.workspace
+	cmd.Stderr = log
+	cmd.Env = append(os.Environ(), "GORACE=halt_on_error=0")
+	out, err := cmd.StdoutPipe()
+	require.NoError(h.t, err)
+	require.NoError(h.t, cmd.Start())
+	ended := make(chan error, 1)
+	lines := make(chan string, 16)
+	go func() {
+		defer close(lines)
+		for scanner := bufio.NewScanner(out); scanner.Scan(); {
+			select {
+			case lines <- scanner.Text():
+			default: // nobody reads beyond the first two
+			}
+		}
+		ended <- cmd.Wait()
+	}()
+	h.cmd, h.ended = cmd, ended
+	listening := h.line(lines)
+	base, ok := strings.CutPrefix(listening, "listening on ")
+	require.True(h.t, ok, "first line is %q", listening)
+	_, code, ok := strings.Cut(h.line(lines), "#pair=")
+	require.True(h.t, ok, "the second line has a pairing code")
+	h.secrets = append(h.secrets, code)
+	h.addr = strings.TrimPrefix(base, "http://")
+	if h.hub == nil {
+		token := h.token()
+		h.hub, err = client.New(base, token)
+		require.NoError(h.t, err)
+		h.t.Cleanup(h.hub.Close)
+	}
+}
+
+func (h *hub) line(lines <-chan string) string {
+	h.t.Helper()
+	select {
+	case line, ok := <-lines:
+		if !ok {
+			h.t.Fatalf("the hub ended before it listened:\n%s", h.logged())
+		}
+		return line
+	case <-time.After(60 * time.Second):
+		h.t.Fatalf("the hub does not listen:\n%s", h.logged())
+	}
+	return ""
+}
+
+func (h *hub) logged() string {
+	data, err := os.ReadFile(h.log)
+	require.NoError(h.t, err)
+	return string(data)
+}
+
+// token mints a credential by the command line, as scripts do.
+func (h *hub) token(more ...string) string {
+	h.t.Helper()
+	out, errs, code := h.run("token", more...)
+	require.Zero(h.t, code, errs)
+	token := strings.TrimSpace(out)
+	require.NotEmpty(h.t, token)
+	h.secrets = append(h.secrets, token)
+	return token
+}
+
+// run runs another command on the hub's directory.
+func (h *hub) run(command string, more ...string) (stdout, stderr string, code int) {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary(), h.args(command, more...)...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		require.NoError(h.t, err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+// kill ends the hub as a crash would and waits until it is gone.
+func (h *hub) kill() {
+	h.t.Helper()
+	require.NoError(h.t, h.cmd.Process.Kill())
+	h.wait()
+}
+
+// stop ends the hub in order and requires that it says so.
+func (h *hub) stop() {
+	h.t.Helper()
+	require.NoError(h.t, h.cmd.Process.Signal(syscall.SIGTERM))
+	require.NoError(h.t, h.wait(), "exit code after SIGTERM")
+}
+
+func (h *hub) wait() error {
+	h.t.Helper()
+	select {
+	case err := <-h.ended:
+		h.cmd = nil
+		return err
+	case <-time.After(60 * time.Second):
+		h.cmd.Process.Kill()
+		h.t.Fatalf("the hub does not end:\n%s", h.logged())
+	}
+	return nil
+}
+
+// create makes a session of the agent in the hub's workspace.
+func (h *hub) create(agent string) wire.SessionInfo {
+	h.t.Helper()
+	info, err := h.hub.Create(h.t.Context(), client.NewSession{Agent: agent, Workspace: h.workspace})
+	require.NoError(h.t, err)
+	return info
+}
+
+// finish stops the hub and checks everything it leaves behind.
+func (h *hub) finish() {
+	if h.cmd != nil {
+		h.stop()
+	}
+	if h.t.Failed() {
+		h.t.Logf("the hub's log:\n%s", tail(h.logged(), 8000))
+		h.keep()
+	}
+	h.requireNoAgents()
+	h.requireClosedModes()
+	h.requireNoSecrets()
+	require.NotContains(h.t, h.logged(), "DATA RACE")
+	require.NotContains(h.t, h.logged(), "panic:")
+	out, errs, code := h.run("check")
+	require.Zero(h.t, code, "abide check: %s%s", out, errs)
+}
+
+// keep leaves the files of a failed test behind where ABIDE_KEEP names a
+// directory.
+func (h *hub) keep() {
+	if dir := os.Getenv("ABIDE_KEEP"); dir != "" {
+		to := filepath.Join(dir, strings.ReplaceAll(h.t.Name(), "/", "_"))
+		if err := os.CopyFS(to, os.DirFS(filepath.Dir(h.data))); err != nil {
+			h.t.Logf("keep: %v", err)
+		}
+	}
+}
+
+func tail(s string, n int) string { return s[max(0, len(s)-n):] }
+
+// requireNoAgents requires that no process carries this hub's marker.
+func (h *hub) requireNoAgents() {
+	h.t.Helper()
+	id := h.id()
+	require.Eventually(h.t, func() bool { return len(marked(id+".")) == 0 }, 10*time.Second, 20*time.Millisecond,
+		"agents outlive their hub: %v", marked(id+"."))
+}
+
+func (h *hub) id() string {
+	h.t.Helper()
+	data, err := os.ReadFile(filepath.Join(h.data, "hub.json"))
+	require.NoError(h.t, err)
+	var is struct {
+		HubID string `json:"hub_id"`
+	}
+	require.NoError(h.t, json.Unmarshal(data, &is))
+	require.NotEmpty(h.t, is.HubID)
+	return is.HubID
+}
+
+// requireClosedModes requires that nobody else may read anything.
+func (h *hub) requireClosedModes() {
+	h.t.Helper()
+	require.NoError(h.t, filepath.WalkDir(h.data, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		want := fs.FileMode(0o600)
+		if d.IsDir() {
+			want = 0o700
+		}
+		require.Equal(h.t, want, info.Mode().Perm(), path)
+		return nil
+	}))
+}
+
+// requireNoSecrets requires that no token and no pairing code is in anything
+// the hub wrote.
+func (h *hub) requireNoSecrets() {
+	h.t.Helper()
+	files := []string{h.log}
+	require.NoError(h.t, filepath.WalkDir(h.data, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			files = append(files, path)
+		}
+		return err
+	}))
+	for _, path := range files {
+		data, err := os.ReadFile(path)
+		require.NoError(h.t, err)
+		for _, secret := range h.secrets {
+			require.False(h.t, bytes.Contains(data, []byte(secret)), "%s holds the secret %s…", path, secret[:4])
+		}
+	}
+}
+
+// marked lists the processes whose ABIDE_AGENT marker begins with prefix.
+func marked(prefix string) []int {
+	var pids []int
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		environ, err := os.ReadFile("/proc/" + e.Name() + "/environ")
+		if err != nil {
+			continue // gone, or not ours
+		}
+		for _, v := range bytes.Split(environ, []byte{0}) {
+			if bytes.HasPrefix(v, []byte("ABIDE_AGENT="+prefix)) && !zombie(pid) {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids
+}
+
+func zombie(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return true
+	}
+	_, rest, ok := bytes.Cut(stat, []byte(") "))
+	return !ok || rest[0] == 'Z'
+}
+
+// rawSocket is a connection on which the test decides when anything is read.
+func rawSocket(t *testing.T, h *hub, path string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", h.addr)
+	require.NoError(t, err)
+	require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(4096))
+	request := "GET " + path + " HTTP/1.1\r\nHost: " + h.addr + "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
+		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: " + wire.Subprotocol +
+		"\r\nAuthorization: Bearer " + h.token() + "\r\n\r\n"
+	_, err = conn.Write([]byte(request))
+	require.NoError(t, err)
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}

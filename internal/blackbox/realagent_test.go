@@ -1,0 +1,237 @@
+package blackbox_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/stretchr/testify/require"
+)
+
+// realAgent is an agent from npm, its model played on loopback.
+type realAgent struct {
+	name, npm, bin string
+	args           []string
+	// allow, reject are the kinds of answer it offers for one tool call.
+	allow, reject event.PermissionKind
+	env           func(home, model string) map[string]string
+}
+
+func realAgents() []realAgent {
+	return []realAgent{
+		{
+			name: "opencode", npm: "opencode-ai@1.18.33", bin: "opencode", args: []string{"acp"},
+			allow: event.AllowOnce, reject: event.RejectOnce,
+			env: func(home, model string) map[string]string {
+				return map[string]string{"HOME": home, "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_CONFIG_CONTENT": opencodeConfig(model)}
+			},
+		},
+		{
+			name: "claude", npm: "@agentclientprotocol/claude-agent-acp@0.100.0", bin: "claude-agent-acp",
+			allow: event.AllowOnce, reject: event.RejectOnce,
+			env: func(home, model string) map[string]string {
+				return map[string]string{
+					"HOME": home, "ANTHROPIC_BASE_URL": model, "ANTHROPIC_API_KEY": "x",
+					"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+				}
+			},
+		},
+	}
+}
+
+func opencodeConfig(model string) string {
+	config, _ := json.Marshal(map[string]any{
+		"autoupdate": false,
+		"share":      "disabled",
+		"model":      "fake/fake-model",
+		"permission": map[string]string{"edit": "ask", "bash": "ask"},
+		"provider": map[string]any{"fake": map[string]any{
+			"npm":     "@ai-sdk/openai-compatible",
+			"name":    "Fake",
+			"options": map[string]string{"baseURL": model + "/v1", "apiKey": "x"},
+			"models":  map[string]any{"fake-model": map[string]string{"name": "Fake model"}},
+		}},
+	})
+	return string(config)
+}
+
+// forEachRealAgent runs a test with each agent that can be had here.
+func forEachRealAgent(t *testing.T, run func(t *testing.T, r *rig)) {
+	for _, a := range realAgents() {
+		t.Run(a.name, func(t *testing.T) {
+			home := t.TempDir()
+			record := filepath.Join(t.TempDir(), "record")
+			command := append([]string{install(t, a)}, a.args...)
+			spec := agent{Command: command, Env: a.env(home, startModel(t))}
+			h := newHub(t, settings{agents: map[string]agent{a.name: tapped(t, record, spec)}})
+			run(t, &rig{hub: h, agent: a, record: record})
+		})
+	}
+}
+
+// rig is one hub with one real agent.
+type rig struct {
+	*hub
+	agent  realAgent
+	record string
+}
+
+// install returns the agent's program, from the cache where it is there.
+func install(t *testing.T, a realAgent) string {
+	t.Helper()
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		t.Skip("npm is not installed")
+	}
+	cache, err := os.UserCacheDir()
+	require.NoError(t, err)
+	name, version, _ := strings.Cut(strings.TrimPrefix(a.npm, "@agentclientprotocol/"), "@")
+	dir := filepath.Join(cache, "abide-agents", name+"@"+version)
+	program := filepath.Join(dir, "node_modules", ".bin", a.bin)
+	if _, err := os.Stat(program); err == nil {
+		return program
+	}
+	require.NoError(t, os.MkdirAll(filepath.Dir(dir), 0o755))
+	// Made aside and moved, so that an install that was cut short is not taken
+	// for a whole one.
+	aside, err := os.MkdirTemp(filepath.Dir(dir), ".new-")
+	require.NoError(t, err)
+	defer os.RemoveAll(aside)
+	allow := fmt.Sprintf(`{"private":true,"allowScripts":{%q:true}}`, strings.TrimSuffix(a.npm, "@"+version))
+	require.NoError(t, os.WriteFile(filepath.Join(aside, "package.json"), []byte(allow), 0o644))
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, npm, "install", "--no-audit", "--no-fund", "--loglevel=error", a.npm)
+	cmd.Dir = aside
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Skipf("npm cannot install %s: %v: %s", a.npm, err, tail(string(out), 300))
+	}
+	if err := os.Rename(aside, dir); err != nil {
+		require.FileExists(t, program, "%v", err) // another test was first
+	}
+	return program
+}
+
+// startModel plays the language model and returns its address.
+func startModel(t *testing.T) string {
+	t.Helper()
+	const script = "../../../shared/tools/fakellm.mjs"
+	if _, err := os.Stat(script); err != nil {
+		t.Skipf("no model to play: %v", err)
+	}
+	cmd := exec.Command("node", script, "--delay", "2")
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Skipf("node cannot be run: %v", err)
+	}
+	t.Cleanup(func() { cmd.Process.Signal(syscall.SIGTERM); cmd.Wait() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	_, address, ok := strings.Cut(strings.TrimSpace(line), "listening ")
+	require.True(t, ok, line)
+	return address
+}
+
+const (
+	agentStart = 90 * time.Second // initialize took up to 10.6 s on two busy cores
+	agentTurn  = 60 * time.Second
+)
+
+// TestARealAgentWorksWhileASecondScreenAnswers is the main job: an agent that
+// people use writes a file and runs a command, another client than the one
+// which asked answers its requests, and both saw exactly what is on disk.
+func TestARealAgentWorksWhileASecondScreenAnswers(t *testing.T) {
+	forEachRealAgent(t, func(t *testing.T, r *rig) {
+		session := r.create(r.agent.name)
+		first, second := r.screen("desk", session, 0), r.screen("phone", session, 0)
+		written, touched := filepath.Join(r.workspace, "hello.txt"), filepath.Join(r.workspace, "touched")
+		first.prompt(session.SessionID, "p1", fmt.Sprintf("Please [[think]] [[write:%s|hello from abide]] [[shell:touch %s && echo hi-from-shell]]", written, touched))
+		for n := 1; n <= 2; n++ {
+			second.answer(session.SessionID, second.untilAsked(n, agentStart), r.agent.allow)
+		}
+		require.Equal(t, event.StopEndTurn, first.untilTurnEnds("p1", agentTurn).StopReason)
+		content, err := os.ReadFile(written)
+		require.NoError(t, err)
+		require.Equal(t, "hello from abide", strings.TrimSpace(string(content)))
+		require.FileExists(t, touched)
+		requireTrueScreens(t, r.hub, session.SessionID, first, second)
+		for _, o := range payloads[event.PermissionOutcome](t, first.seen()) {
+			require.Equal(t, event.OutcomeSelected, o.Outcome)
+			require.NotEmpty(t, o.By)
+		}
+		require.Empty(t, readRecord(t, r.record).rivals)
+	})
+}
+
+func TestARealAgentThatIsRefusedLeavesNothingBehind(t *testing.T) {
+	forEachRealAgent(t, func(t *testing.T, r *rig) {
+		session := r.create(r.agent.name)
+		c := r.screen("desk", session, 0)
+		touched := filepath.Join(r.workspace, "touched")
+		c.prompt(session.SessionID, "p1", fmt.Sprintf("[[shell:touch %s]]", touched))
+		c.answer(session.SessionID, c.untilAsked(1, agentStart), r.agent.reject)
+		c.untilTurnEnds("p1", agentTurn)
+		require.NoFileExists(t, touched)
+		requireTrueScreens(t, r.hub, session.SessionID, c)
+	})
+}
+
+func TestARealAgentStopsWhenItsTurnIsCancelled(t *testing.T) {
+	forEachRealAgent(t, func(t *testing.T, r *rig) {
+		session := r.create(r.agent.name)
+		c := r.screen("desk", session, 0)
+		c.prompt(session.SessionID, "p1", "[[delay:50]] [[big:64]]")
+		c.until("some of the answer", agentStart, hasType(event.TypeAgentMessage))
+		c.cancel(session.SessionID)
+		require.Equal(t, event.StopCancelled, c.untilTurnEnds("p1", agentTurn).StopReason)
+		c.prompt(session.SessionID, "p2", "[[say:still here]]")
+		require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p2", agentTurn).StopReason)
+		requireTrueScreens(t, r.hub, session.SessionID, c)
+	})
+}
+
+func TestTheNextPromptWorksAfterARealAgentWasKilled(t *testing.T) {
+	forEachRealAgent(t, func(t *testing.T, r *rig) {
+		session := r.create(r.agent.name)
+		c := r.screen("desk", session, 0)
+		c.prompt(session.SessionID, "p1", "[[delay:50]] [[big:64]]")
+		c.until("some of the answer", agentStart, hasType(event.TypeAgentMessage))
+		children := readRecord(t, r.record).children
+		require.Len(t, children, 1)
+		require.NoError(t, syscall.Kill(children[0], syscall.SIGKILL))
+		require.Equal(t, event.StopAgentExit, c.untilTurnEnds("p1", agentTurn).StopReason)
+		c.prompt(session.SessionID, "p2", "[[say:back again]]")
+		require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p2", agentStart).StopReason)
+		require.Empty(t, readRecord(t, r.record).rivals)
+		requireTrueScreens(t, r.hub, session.SessionID, c)
+	})
+}
+
+func TestARealAgentDiesWithItsHubAndTheNextPromptWorks(t *testing.T) {
+	forEachRealAgent(t, func(t *testing.T, r *rig) {
+		session := r.create(r.agent.name)
+		c := r.screen("desk", session, 0)
+		c.prompt(session.SessionID, "p1", "[[delay:50]] [[big:64]]")
+		c.until("some of the answer", agentStart, hasType(event.TypeAgentMessage))
+		r.kill()
+		r.start()
+		require.Equal(t, event.StopHubRestart, c.untilTurnEnds("p1", agentTurn).StopReason)
+		c.prompt(session.SessionID, "p2", "[[say:back again]]")
+		require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p2", agentStart).StopReason)
+		record := readRecord(t, r.record)
+		require.Len(t, record.children, 2)
+		require.Empty(t, record.rivals, "an agent of before was alive when the next one started")
+		requireTrueScreens(t, r.hub, session.SessionID, c)
+	})
+}

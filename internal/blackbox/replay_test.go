@@ -1,0 +1,252 @@
+package blackbox_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/event"
+	"github.com/stretchr/testify/require"
+)
+
+// TestRecordedTracesReplayWithEveryLineKept plays what real agents said into
+// real sessions. Nothing may be an error, and every value the agent sent must
+// be in the log, mapped or raw, in the order it was sent.
+func TestRecordedTracesReplayWithEveryLineKept(t *testing.T) {
+	const traces = "../../../shared/acp-traces"
+	paths, err := filepath.Glob(filepath.Join(traces, "*.jsonl"))
+	require.NoError(t, err)
+	if len(paths) == 0 {
+		t.Skipf("no recorded traces in %s", traces)
+	}
+	self, err := os.Executable()
+	require.NoError(t, err)
+	agents := map[string]agent{}
+	for _, path := range paths {
+		absolute, err := filepath.Abs(path)
+		require.NoError(t, err)
+		agents[traceOf(path)] = agent{Command: []string{self}, Env: map[string]string{roleName: "replay", traceName: absolute}}
+	}
+	h := newHub(t, settings{agents: agents})
+	for _, path := range paths {
+		t.Run(traceOf(path), func(t *testing.T) { replay(t, h.in(t), path) })
+	}
+}
+
+func traceOf(path string) string { return strings.TrimSuffix(filepath.Base(path), ".jsonl") }
+
+func replay(t *testing.T, h *hub, path string) {
+	trace, err := readTrace(path)
+	require.NoError(t, err)
+	session := h.create(traceOf(path))
+	c := h.screen(traceOf(path), session, 0)
+	prompts := 0
+	for i, l := range trace {
+		m, ok := l.parsed()
+		if !ok || l.Dir != "c>a" {
+			continue
+		}
+		switch m.Method {
+		case "session/prompt":
+			prompts++
+			c.prompt(session.SessionID, fmt.Sprintf("p%d", prompts), promptText(t, m))
+			// Whoever answers the trace's permission requests does it meanwhile.
+			answerAsTraced(t, c, session.SessionID, trace[i:])
+			end := c.untilTurnEnds(fmt.Sprintf("p%d", prompts), 60*time.Second)
+			requireEndOf(t, trace, m, end)
+		}
+	}
+	if prompts == 0 {
+		// A handshake only: the agent must come up for a prompt, which this trace
+		// never answers.
+		c.prompt(session.SessionID, "p1", "hello")
+		c.until("the agent", 60*time.Second, hasType(event.TypeAgentStarted))
+	}
+	lines := agentLines(trace)
+	c.until("all lines of the agent", 30*time.Second, func(events []event.Event, _ *wire.State) bool {
+		return len(lost(lines, events)) == 0 || len(events) > 2*len(lines)+50
+	})
+	events := c.seen()
+	require.Empty(t, lost(lines, events), "lines of the agent that are not in the log")
+	require.Empty(t, payloads[event.Error](t, events))
+	requireSame(t, events, onDisk(t, h, session.SessionID, false)[:len(events)], "the screen")
+}
+
+func hasType(kind event.Type) func([]event.Event, *wire.State) bool {
+	return func(events []event.Event, _ *wire.State) bool {
+		return slices.ContainsFunc(events, func(e event.Event) bool { return e.Type == kind })
+	}
+}
+
+func promptText(t *testing.T, m message) string {
+	var p struct{ Prompt []struct{ Text string } }
+	require.NoError(t, json.Unmarshal(m.Params, &p))
+	require.Len(t, p.Prompt, 1)
+	return p.Prompt[0].Text
+}
+
+// answerAsTraced answers each permission request of the next turn as the
+// trace's client did, and cancels where it did.
+func answerAsTraced(t *testing.T, c *screen, session string, trace []traceLine) {
+	asked := 0
+	requests := map[string]bool{}
+	for i, l := range trace {
+		m, ok := l.parsed()
+		if i > 0 && m.Method == "session/prompt" {
+			return
+		}
+		switch {
+		case !ok:
+		case l.Dir == "a>c" && (m.Method == "session/request_permission" || m.Method == "elicitation/create"):
+			requests[string(m.ID)] = true
+		case l.Dir == "c>a" && m.Method == "session/cancel":
+			c.until("the tool at work", 30*time.Second, func(events []event.Event, _ *wire.State) bool {
+				return len(payloads[event.ToolCallUpdate](t, events)) >= 2
+			})
+			c.cancel(session)
+		case l.Dir == "c>a" && m.isResponse() && requests[string(m.ID)]:
+			var r struct {
+				Outcome struct{ Outcome, OptionID string }
+			}
+			require.NoError(t, json.Unmarshal(m.Result, &r))
+			asked++
+			request := c.untilAsked(asked, 30*time.Second)
+			option := r.Outcome.OptionID
+			switch r.Outcome.Outcome {
+			case "cancelled":
+				c.cancel(session)
+				continue
+			case "": // a form
+				option = request.Options[0].OptionID
+			}
+			_, err := c.socket().Answer(t.Context(), wire.PermissionAnswer{SessionID: session, PermissionID: request.PermissionID, OptionID: option})
+			require.NoError(t, err)
+		}
+	}
+}
+
+// requireEndOf requires the end the trace's agent gave the turn.
+func requireEndOf(t *testing.T, trace []traceLine, prompt message, end event.TurnEnd) {
+	for _, l := range trace {
+		m, ok := l.parsed()
+		if !ok || l.Dir != "a>c" || !m.isResponse() || string(m.ID) != string(prompt.ID) {
+			continue
+		}
+		if len(m.Error) > 0 {
+			require.NotNil(t, end.Error)
+			return
+		}
+		var r struct{ StopReason event.StopReason }
+		require.NoError(t, json.Unmarshal(m.Result, &r))
+		require.Equal(t, r.StopReason, end.StopReason)
+	}
+}
+
+// agentLine is what must be kept of one line of the agent's.
+type agentLine struct {
+	values []string
+	// settles is true of a response: it is kept in the event it settles, which
+	// may stand before what the agent said in between.
+	settles bool
+}
+
+func agentLines(trace []traceLine) []agentLine {
+	var out []agentLine
+	for _, l := range replayed(trace) {
+		m, ok := l.parsed()
+		if !ok || l.Dir != "a>c" {
+			continue
+		}
+		var whole map[string]any
+		if json.Unmarshal(l.Msg, &whole) != nil {
+			continue
+		}
+		// What every line has, and what the type of its event says.
+		delete(whole, "jsonrpc")
+		delete(whole, "id")
+		delete(whole, "method")
+		if p, ok := whole["params"].(map[string]any); ok {
+			delete(p, "sessionId")
+			if u, ok := p["update"].(map[string]any); ok {
+				delete(u, "sessionUpdate")
+				if c, ok := u["content"].(map[string]any); ok && c["type"] == "text" {
+					delete(c, "type")
+				}
+			}
+		}
+		out = append(out, agentLine{values: leaves(whole, nil), settles: m.isResponse()})
+	}
+	return out
+}
+
+// leaves are the scalars of a JSON value, sorted.
+func leaves(v any, into []string) []string {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, inner := range v {
+			into = leaves(inner, into)
+		}
+	case []any:
+		for _, inner := range v {
+			into = leaves(inner, into)
+		}
+	case nil:
+	default:
+		into = append(into, fmt.Sprintf("%T %v", v, v))
+	}
+	slices.Sort(into)
+	return into
+}
+
+// lost are the lines whose values no event holds, or only one before the event
+// of the line before it. Several lines may share an event.
+func lost(lines []agentLine, events []event.Event) []string {
+	held := make([]map[string]int, len(events))
+	for i, e := range events {
+		var data any
+		if json.Unmarshal(e.Data, &data) != nil {
+			continue
+		}
+		held[i] = map[string]int{}
+		for _, leaf := range leaves(data, nil) {
+			held[i][leaf]++
+		}
+	}
+	var missing []string
+	at := 0
+	for _, line := range lines {
+		found, from := -1, at
+		if line.settles {
+			from = 0
+		}
+		for i := from; i < len(events) && found < 0; i++ {
+			if holds(held[i], line.values) {
+				found = i
+			}
+		}
+		switch {
+		case found < 0:
+			missing = append(missing, strings.Join(line.values, " | "))
+		case !line.settles:
+			at = found
+		}
+	}
+	return missing
+}
+
+func holds(event map[string]int, line []string) bool {
+	need := map[string]int{}
+	for _, leaf := range line {
+		need[leaf]++
+		if event[leaf] < need[leaf] {
+			return false
+		}
+	}
+	return true
+}

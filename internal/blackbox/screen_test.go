@@ -1,0 +1,200 @@
+package blackbox_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/event"
+	"github.com/stretchr/testify/require"
+)
+
+// screen is a client that follows one session from its first event for the
+// whole test, over however many connections, and keeps all it saw.
+type screen struct {
+	t     *testing.T
+	name  string
+	watch *client.Watch
+
+	mu      sync.Mutex
+	events  []event.Event
+	state   *wire.State
+	online  int // connections so far
+	resets  int
+	changed chan struct{} // closed at the next news
+}
+
+// screen begins one. A pause after each frame makes it a slow one.
+func (h *hub) screen(name string, s wire.SessionInfo, pause time.Duration) *screen {
+	c := &screen{
+		t: h.t, name: name, changed: make(chan struct{}),
+		watch: client.NewWatch(h.hub, s.SessionID, client.Cursor{Epoch: s.Epoch}),
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- c.watch.Run(ctx, func(u client.Update) error {
+			c.take(u)
+			if pause > 0 {
+				time.Sleep(pause)
+			}
+			return nil
+		})
+	}()
+	h.t.Cleanup(func() {
+		cancel()
+		require.ErrorIs(h.t, <-ended, context.Canceled, name)
+		require.Zero(h.t, c.watch.History().Dropped(), "%s was sent events twice", name)
+		require.Zero(h.t, c.watch.History().Gaps(), "%s was sent a gap", name)
+		require.Zero(h.t, c.resets, "%s was reset", name)
+	})
+	return c
+}
+
+func (c *screen) take(u client.Update) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if u.Connected != nil {
+		c.online++
+	}
+	if u.Reset {
+		c.resets++
+	}
+	c.events = append(c.events, u.Events...)
+	if u.State != nil {
+		c.state = u.State
+	}
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// seen is all events so far.
+func (c *screen) seen() []event.Event {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.events)
+}
+
+// until waits until cond holds; it is asked after every piece of news with the
+// events from the one after `from` on.
+func (c *screen) until(what string, within time.Duration, cond func(events []event.Event, state *wire.State) bool) {
+	c.t.Helper()
+	deadline := time.After(within)
+	for {
+		c.mu.Lock()
+		events, state, changed := c.events, c.state, c.changed
+		c.mu.Unlock()
+		if cond(events, state) {
+			return
+		}
+		select {
+		case <-changed:
+		case <-deadline:
+			last := ""
+			for _, e := range events[max(0, len(events)-8):] {
+				last += "\n" + string(e.Type) + " " + tail(string(e.Data), 300)
+			}
+			c.t.Fatalf("%s does not see %s; %d events, state %+v, the last:%s", c.name, what, len(events), state, last)
+		}
+	}
+}
+
+// untilTurnEnds waits for the end of the prompt's turn and returns it.
+func (c *screen) untilTurnEnds(promptID string, within time.Duration) event.TurnEnd {
+	c.t.Helper()
+	var end event.TurnEnd
+	next := 0
+	c.until("the end of "+promptID, within, func(events []event.Event, _ *wire.State) bool {
+		for ; next < len(events); next++ {
+			if events[next].Type != event.TypeTurnEnd {
+				continue
+			}
+			p, err := events[next].Payload()
+			require.NoError(c.t, err)
+			if end = p.(event.TurnEnd); end.PromptID == promptID {
+				return true
+			}
+		}
+		return false
+	})
+	return end
+}
+
+// untilAsked waits for the n-th permission request, counted from 1.
+func (c *screen) untilAsked(n int, within time.Duration) event.PermissionRequest {
+	c.t.Helper()
+	var asked []event.PermissionRequest
+	next := 0
+	c.until("a permission request", within, func(events []event.Event, _ *wire.State) bool {
+		asked = append(asked, payloads[event.PermissionRequest](c.t, events[next:])...)
+		next = len(events)
+		return len(asked) >= n
+	})
+	return asked[n-1]
+}
+
+// untilIdle waits until the session has nothing to do.
+func (c *screen) untilIdle(within time.Duration) {
+	c.t.Helper()
+	c.until("an idle session", within, func(_ []event.Event, s *wire.State) bool {
+		return s != nil && s.Turn.State == wire.TurnIdle && len(s.Queue) == 0
+	})
+}
+
+// socket is the connection of the moment.
+func (c *screen) socket() *client.Socket {
+	c.t.Helper()
+	var s *client.Socket
+	require.Eventually(c.t, func() bool { s = c.watch.Socket(); return s != nil }, 30*time.Second, 5*time.Millisecond)
+	return s
+}
+
+// prompt asks and waits for the hub's word.
+func (c *screen) prompt(session, promptID, text string) client.PromptOutcome {
+	c.t.Helper()
+	outcome, err := c.socket().Prompt(c.t.Context(), wire.Prompt{SessionID: session, PromptID: promptID, Text: text})
+	require.NoError(c.t, err)
+	return outcome
+}
+
+// answer settles a request with the first option of the kind.
+func (c *screen) answer(session string, asked event.PermissionRequest, kind event.PermissionKind) {
+	c.t.Helper()
+	for _, o := range asked.Options {
+		if o.Kind == kind {
+			resolved, err := c.socket().Answer(c.t.Context(), wire.PermissionAnswer{SessionID: session, PermissionID: asked.PermissionID, OptionID: o.OptionID})
+			require.NoError(c.t, err)
+			require.Equal(c.t, event.OutcomeSelected, resolved.Outcome)
+			return
+		}
+	}
+	c.t.Fatalf("no option %s in %+v", kind, asked.Options)
+}
+
+// cancel asks for the end of the turn.
+func (c *screen) cancel(session string) {
+	c.t.Helper()
+	require.NoError(c.t, c.socket().Send(c.t.Context(), &wire.Cancel{SessionID: session}))
+}
+
+// requireTrueScreens stops the hub, so that the log stands still, starts it
+// again, so that every screen comes back by its cursor, and requires each to
+// hold exactly what is on disk.
+func requireTrueScreens(t *testing.T, h *hub, id string, screens ...*screen) {
+	t.Helper()
+	h.stop()
+	log := onDisk(t, h, id, false)
+	require.NotEmpty(t, log)
+	h.start()
+	for _, c := range screens {
+		c.until("the whole log", 60*time.Second, func(events []event.Event, _ *wire.State) bool { return len(events) >= len(log) })
+	}
+	log = onDisk(t, h, id, false)
+	for _, c := range screens {
+		requireSame(t, log, c.seen(), c.name)
+	}
+}
