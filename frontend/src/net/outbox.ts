@@ -90,7 +90,17 @@ export class Outbox {
   answered(id: string, frame: ServerMessage): void {
     const item = this.items.get(id)
     if (!item) return
-    if (frame.type !== 'error' || frame.code === 'already_resolved') return this.drop(id)
+    if (frame.type !== 'error') return this.drop(id)
+    if (frame.code === 'already_resolved') {
+      if (frame.winner?.option_id !== item.optionId) {
+        const text =
+          frame.winner?.outcome === 'selected'
+            ? `${frame.winner.by} answered first: your answer did not count.`
+            : 'The request was withdrawn before your answer came.'
+        this.dispatch({ kind: 'problem', sessionId: item.sessionId, text })
+      }
+      return this.drop(id)
+    }
     if (frame.code === 'busy' || frame.code === 'unavailable') {
       this.set({ ...item, status: 'queued' })
       setTimeout(() => this.flush(), frame.retry_after_ms || 1_000)

@@ -34,7 +34,7 @@ const off: Record<number, string[]> = {
 // output may colour itself but not move the cursor, set titles or make links.
 // eslint-disable-next-line no-control-regex
 const escape =
-  /\x1b(?:\[([0-9;:?<=>]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\|$)|[PX^_][^\x1b]*(?:\x1b\\|$)|[ -/]*[0-~]|\[?[0-9;:?]*$)/g
+  /\x1b(?:\[([0-9;:?<=>]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\|$)|[PX^_][^\x1b]*(?:\x1b\\|$)|\[?[0-9;:?]*$|[ -/]*[0-Z\\-~])/g
 
 /** Splits output into styled runs. Escapes other than colours are dropped, and \r overwrites its line. */
 export function parseAnsi(output: string): Span[] {

@@ -1,0 +1,232 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { limits, start, step, type Effect, type Input, type Machine, type Timer } from '../src/net/machine'
+
+/** A machine with a clock and the sockets and timers its effects would make. */
+class Bench {
+  m: Machine = start
+  now = 1_000_000
+  effects: Effect[] = []
+  readonly alive = new Set<number>()
+  readonly timers = new Map<Timer, number>()
+  readonly pings: string[] = []
+  most = 0
+
+  do(input: Input): this {
+    const [m, effects] = step(this.m, input, { now: this.now, random: () => 0.5 })
+    this.m = m
+    this.effects = effects
+    for (const e of effects) {
+      if (e.do === 'dial') this.alive.add(e.gen)
+      if (e.do === 'drop') this.alive.delete(e.gen)
+      if (e.do === 'ping') this.pings.push(e.nonce)
+      if (e.do === 'timer') {
+        if (e.ms === null) this.timers.delete(e.timer)
+        else this.timers.set(e.timer, this.now + e.ms)
+      }
+    }
+    if (input.type === 'closed') this.alive.delete(input.gen)
+    this.most = Math.max(this.most, this.alive.size)
+    return this
+  }
+
+  /** Lets time pass, firing what is due in order. */
+  pass(ms: number): this {
+    const end = this.now + ms
+    for (;;) {
+      const due = [...this.timers].filter(([, at]) => at <= end).sort((a, b) => a[1] - b[1])[0]
+      if (!due) break
+      this.now = Math.max(this.now, due[1])
+      this.timers.delete(due[0])
+      this.do({ type: 'timer', timer: due[0] })
+    }
+    this.now = end
+    return this
+  }
+
+  /** Time passes while nothing runs, as in a phone's pocket. */
+  sleep(ms: number): this {
+    this.do({ type: 'hidden' })
+    this.now += ms
+    return this
+  }
+
+  connected(gen = this.m.main!.gen): this {
+    return this.do({ type: 'connected', gen, heartbeatMs: 10_000, protocol: 1 })
+  }
+
+  open(): this {
+    return this.do({ type: 'start' }).connected()
+  }
+}
+
+describe('a wake', () => {
+  it('within 5 s asks for proof and dials nothing', () => {
+    const b = new Bench().open().sleep(3000).do({ type: 'wake' })
+    expect([b.pings.length, b.alive.size]).toEqual([1, 1])
+  })
+
+  it('after longer asks for proof and races a second socket at once', () => {
+    const b = new Bench().open().sleep(60_000).do({ type: 'wake' })
+    expect(b.effects.map((e) => e.do)).toEqual(['ping', 'timer', 'timer', 'dial'])
+    expect(b.alive.size).toBe(2)
+  })
+
+  it('keeps the old socket when its pong comes first', () => {
+    const b = new Bench().open().sleep(60_000).do({ type: 'wake' })
+    b.do({ type: 'pong', gen: 1, nonce: b.pings[0]! })
+    expect([b.m.main?.gen, b.m.spare, [...b.alive]]).toEqual([1, null, [1]])
+  })
+
+  it('takes the new socket when it is connected first, and drops the old one', () => {
+    const b = new Bench().open().sleep(60_000).do({ type: 'wake' }).connected(2)
+    expect([b.m.main, [...b.alive]]).toEqual([expect.objectContaining({ gen: 2, phase: 'open' }), [2]])
+    // What the dropped one still says is nobody's.
+    b.do({ type: 'pong', gen: 1, nonce: b.pings[0]! }).do({ type: 'closed', gen: 1, code: 1006 })
+    expect([b.m.main?.gen, b.m.retryAt]).toEqual([2, null])
+  })
+
+  it('takes no frame, and no pong to another nonce, for proof of life', () => {
+    const b = new Bench().open().sleep(60_000).do({ type: 'wake' })
+    b.do({ type: 'frame', gen: 1 }).do({ type: 'pong', gen: 1, nonce: 'before the sleep' })
+    expect([b.m.probe === null, b.alive.size]).toEqual([false, 2])
+  })
+
+  it('never makes a third socket, however many triggers come', () => {
+    const b = new Bench().open().sleep(60_000)
+    for (let i = 0; i < 5; i++) b.do({ type: 'wake', jumped: true }).pass(200)
+    expect([b.most, b.pings.length]).toEqual([2, 1])
+  })
+
+  it('begins a dial again that slept', () => {
+    const b = new Bench().do({ type: 'start' }).sleep(60_000).do({ type: 'wake' })
+    expect([b.m.main?.gen, [...b.alive]]).toEqual([2, [2]])
+  })
+
+  it('without a connection dials now, not when it was due', () => {
+    const b = new Bench().do({ type: 'start' })
+    for (let i = 0; i < 6; i++) b.do({ type: 'closed', gen: b.m.main!.gen, code: 1006 }).pass(10_000)
+    b.do({ type: 'closed', gen: b.m.main!.gen, code: 1006 }).do({ type: 'wake' })
+    expect(b.m.main?.phase).toBe('dialling')
+  })
+
+  it('of a silent zombie without any other hint ends with a new socket', () => {
+    const b = new Bench().open().pass(10_000 * 1.5 + 1_000 + limits.probeMs)
+    expect([b.pings.length, b.m.spare?.gen]).toEqual([1, 2])
+    expect(b.connected(2).m.main?.gen).toBe(2)
+  })
+})
+
+describe('failure', () => {
+  it('is retried with growing, bounded waits, for ever', () => {
+    const b = new Bench().do({ type: 'start' })
+    const waits: number[] = []
+    for (let i = 0; i < 12; i++) {
+      b.do({ type: 'closed', gen: b.m.main!.gen, code: 1006 })
+      waits.push(b.m.retryAt! - b.now)
+      b.pass(10_000)
+      expect(b.m.main?.phase).toBe('dialling')
+    }
+    expect(waits[0]).toBeLessThanOrEqual(500)
+    expect(Math.max(...waits)).toBeLessThanOrEqual(10_000)
+    expect(waits).toEqual([...waits].sort((x, y) => x - y))
+  })
+
+  it('while hidden is not retried until the page is seen', () => {
+    const b = new Bench()
+      .open()
+      .do({ type: 'hidden' })
+      .do({ type: 'closed', gen: 1, code: 1006 })
+      .pass(60_000)
+    expect(b.m.main).toBeNull()
+    expect(b.do({ type: 'wake' }).m.main?.phase).toBe('dialling')
+  })
+
+  it('of a dial that hangs ends after 10 s', () => {
+    const b = new Bench().do({ type: 'start' }).pass(10_000)
+    expect([b.alive.size, b.m.failures]).toEqual([0, 1])
+  })
+
+  it('asks over HTTP why a dial failed, and stops where that will not change', () => {
+    const b = new Bench().do({ type: 'start' }).do({ type: 'closed', gen: 1, code: 1006 })
+    expect(b.effects).toContainEqual({ do: 'ask_health' })
+    b.do({ type: 'health', refusal: 'unauthorized' }).pass(60_000)
+    expect([b.m.refusal, b.alive.size]).toEqual(['unauthorized', 0])
+    expect(b.do({ type: 'start' }).m.main?.phase).toBe('dialling')
+  })
+
+  it.each([
+    [4001, 'unauthorized'],
+    [4003, 'forbidden'],
+  ])('with close code %i is final', (code, refusal) => {
+    expect(new Bench().open().do({ type: 'closed', gen: 1, code }).pass(60_000).m).toMatchObject({
+      refusal,
+      main: null,
+    })
+  })
+
+  it.each([1001, 1006, 1009, 4004, 4008, 4009])('with close code %i is retried', (code) => {
+    expect(new Bench().open().do({ type: 'closed', gen: 1, code }).pass(1_000).m.main?.gen).toBe(2)
+  })
+
+  it('after a goodbye waits as long as the hub asks', () => {
+    const b = new Bench().open().do({ type: 'goodbye', gen: 1, retryAfterMs: 3000 }).pass(2_900)
+    expect(b.m.main).toBeNull()
+    expect(b.pass(400).m.main?.gen).toBe(2)
+  })
+
+  it('of both racing sockets is a failure like any other', () => {
+    const b = new Bench().open().sleep(60_000).do({ type: 'wake' })
+    b.do({ type: 'closed', gen: 2, code: 1006 }).do({ type: 'closed', gen: 1, code: 1006 })
+    expect(b.m.retryAt).not.toBeNull()
+    expect(b.pass(1_000).m.main?.gen).toBe(3)
+  })
+
+  it('of the old socket in a race makes the spare the connection', () => {
+    const b = new Bench().open().sleep(60_000).do({ type: 'wake' }).do({ type: 'closed', gen: 1, code: 1006 })
+    expect([b.m.main?.gen, b.m.spare]).toEqual([2, null])
+  })
+})
+
+it('keeps its promises whatever happens in whatever order', () => {
+  const gen = fc.nat(3)
+  const act = fc.oneof<fc.Arbitrary<(b: Bench) => void>[]>(
+    fc.nat(20_000).map((ms) => (b: Bench) => void b.pass(ms)),
+    fc.nat(100_000).map((ms) => (b: Bench) => void b.sleep(ms)),
+    fc.boolean().map((jumped) => (b: Bench) => void b.do({ type: 'wake', jumped })),
+    gen.map((back) => (b: Bench) => {
+      const g = b.m.gens - back
+      if (b.alive.has(g)) b.connected(g)
+    }),
+    gen.map((back) => (b: Bench) => void b.do({ type: 'closed', gen: b.m.gens - back, code: 1006 })),
+    fc.constant(
+      (b: Bench) =>
+        void (b.m.main && b.do({ type: 'pong', gen: b.m.main.gen, nonce: b.m.probe?.nonce ?? '' })),
+    ),
+    fc.constant((b: Bench) => void b.do({ type: 'offline' })),
+    fc.constant(
+      (b: Bench) => void (b.m.main && b.do({ type: 'goodbye', gen: b.m.main.gen, retryAfterMs: 500 })),
+    ),
+  )
+  fc.assert(
+    fc.property(fc.array(act, { maxLength: 60 }), (acts) => {
+      const b = new Bench().do({ type: 'start' })
+      for (const a of acts) {
+        a(b)
+        expect(b.alive.size).toBeLessThanOrEqual(2)
+        for (const link of [b.m.main, b.m.spare]) if (link) expect(b.alive.has(link.gen)).toBe(true)
+        expect(b.alive.size).toBe(Number(b.m.main !== null) + Number(b.m.spare !== null))
+        // There is always something that leads on: a socket, a due dial, or a wake while hidden.
+        if (!b.m.main && b.m.hiddenSince === null) expect(b.timers.has('retry')).toBe(true)
+      }
+      // And from anywhere, a wake and an answering hub lead to a connection.
+      b.do({ type: 'wake' }).pass(limits.probeMs + limits.dialMs)
+      for (let i = 0; i < 3 && b.m.main?.phase !== 'open'; i++) {
+        if (b.m.main) b.connected()
+        else b.pass(limits.backoffMaxMs)
+      }
+      expect(b.m.main?.phase).toBe('open')
+    }),
+    { numRuns: 500 },
+  )
+})

@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest'
+import { parseAnsi } from '../src/text/ansi'
+import { diffTexts } from '../src/text/diff'
+import { reveal } from '../src/text/hidden'
+import { base, relative } from '../src/text/path'
+import { ago, bytes, duration, short } from '../src/text/time'
+
+const plain = (s: string) =>
+  parseAnsi(s)
+    .map((p) => p.text)
+    .join('')
+
+describe('terminal output', () => {
+  it('keeps its colours as classes', () => {
+    expect(parseAnsi('a\x1b[1;31mb\x1b[0mc')).toEqual([
+      { text: 'a', classes: '' },
+      { text: 'b', classes: 'bold fg-red' },
+      { text: 'c', classes: '' },
+    ])
+  })
+
+  it('keeps other colours as values', () => {
+    expect(parseAnsi('\x1b[38;5;208mx\x1b[48;2;1;2;3my')).toEqual([
+      { text: 'x', classes: '', color: '#ff8700' },
+      { text: 'y', classes: '', color: '#ff8700', background: '#010203' },
+    ])
+  })
+
+  it.each([
+    ['cursor moves', 'a\x1b[2Ab\x1b[10;10Hc\x1b[2Jd', 'abcd'],
+    ['titles', 'a\x1b]0;evil title\x07b', 'ab'],
+    ['links', '\x1b]8;;javascript:alert(1)\x1b\\text\x1b]8;;\x1b\\', 'text'],
+    ['device strings', 'a\x1bPq#0;2;0\x1b\\b', 'ab'],
+    ['charsets', 'a\x1b(Bb', 'ab'],
+    ['control characters', 'a\x00\x08\x7f\x9bb', 'ab'],
+    ['a cut escape', 'a\x1b[3', 'a'],
+    ['overwritten lines', '10%\r50%\r100%\ndone', '100%\ndone'],
+    ['windows lines', 'a\r\nb\r\n', 'a\nb\n'],
+  ])('drops %s', (_, input, output) => {
+    expect(plain(input)).toBe(output)
+  })
+})
+
+describe('what deceives the eye', () => {
+  it('is shown by name, and nothing is lost', () => {
+    const text = 'rm \u202e/ fr\u2066x\u200b'
+    const pieces = reveal(text)
+    expect(pieces.filter((p) => p.hidden).map((p) => p.hidden)).toEqual(['U+202E', 'U+2066', 'U+200B'])
+    expect(pieces.map((p) => p.text).join('')).toBe(text)
+  })
+
+  it('is not what people write', () => {
+    expect(reveal('naïve 日本語 שלום 👍🏽\n\ttab')).toEqual([{ text: 'naïve 日本語 שלום 👍🏽\n\ttab' }])
+  })
+})
+
+describe('a diff', () => {
+  it('counts and numbers its lines', () => {
+    const d = diffTexts('a\nb\nc\n', 'a\nB\nc\nd\n')
+    expect([d.added, d.removed]).toEqual([2, 1])
+    expect(d.lines.map((l) => `${l.kind} ${l.old ?? ''}/${l.new ?? ''} ${l.text}`)).toEqual([
+      'same 1/1 a',
+      'remove 2/ b',
+      'add /2 B',
+      'same 3/3 c',
+      'add /4 d',
+    ])
+  })
+
+  it('of a new file is all added', () => {
+    expect(diffTexts('', 'x\ny\n')).toMatchObject({ added: 2, removed: 0 })
+  })
+
+  it('of hopeless pairs is shown whole, soon', () => {
+    const began = performance.now()
+    const many = (salt: number) =>
+      Array.from({ length: 30_000 }, (_, i) => `${(i * 7919 + salt) % 99_991}`).join('\n')
+    const d = diffTexts(many(1), many(50_000))
+    expect(performance.now() - began).toBeLessThan(2_000)
+    expect([d.coarse, d.added]).toEqual([true, 30_000])
+  })
+})
+
+it('times, sizes and paths read as people say them', () => {
+  const now = Date.parse('2026-02-21T12:00:00Z')
+  expect(ago('2026-02-21T11:59:40Z', now)).toBe('now')
+  expect(ago('2026-02-21T11:50:00Z', now)).toBe('10 min')
+  expect(ago('2026-02-21T06:00:00Z', now)).toBe('6 h')
+  expect([duration(800), duration(42_000), duration(185_000), duration(4_320_000)]).toEqual([
+    '0.8 s',
+    '42 s',
+    '3:05',
+    '1 h 12 min',
+  ])
+  expect([short(999), short(1240), short(12_400), short(1_200_000)]).toEqual(['999', '1.2k', '12k', '1.2M'])
+  expect([bytes(12), bytes(573_440)]).toEqual(['12 B', '560 KB'])
+  expect([relative('/src/a.go', '/src'), relative('/srcs/a.go', '/src'), base('/a/b/')]).toEqual([
+    'a.go',
+    '/srcs/a.go',
+    'b',
+  ])
+})
