@@ -354,9 +354,10 @@ func fail(batch []*request, err error) {
 	}
 }
 
-// freeze stops the log for good: see ErrFrozen.
+// freeze stops the log until it is reopened: see ErrFrozen.
 func (l *Log) freeze(err error) {
 	l.health.freeze(err)
+	l.setFrozen(true)
 	l.opts.Logger.Error("log is frozen", "session", l.id, "err", err)
 	l.keeper.poke()
 }

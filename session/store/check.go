@@ -264,7 +264,7 @@ func (c *checking) segments() (list []*segment, err error) {
 				return nil, err
 			}
 		}
-		same, err := stillNamed(c.fs, active.file, active.path)
+		same, err := c.fs.Means(active.path, active.file)
 		if err == nil && same {
 			return append(list, active), nil
 		}

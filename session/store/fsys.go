@@ -32,6 +32,8 @@ type FS interface {
 	RemoveAll(name string) error
 	// SyncDir makes the names in a directory durable.
 	SyncDir(name string) error
+	// Means reports whether name means the open file f.
+	Means(name string, f File) (bool, error)
 }
 
 // File is an open file of an FS. Reads and writes name their offset, so one
@@ -45,12 +47,14 @@ type File interface {
 	// Datasync makes the contents, and the size, durable. After it failed once
 	// its later answers for the same file mean nothing.
 	Datasync() error
-	// Stat describes the file; os.SameFile compares it with what a name means.
 	Stat() (fs.FileInfo, error)
 	// TryLock takes the exclusive advisory lock on the file, or reports false
 	// if another open file holds it. The lock ends with Close.
 	TryLock() (bool, error)
 }
+
+// OS returns the real file system, for those who want to stand before it.
+func OS() FS { return osFS{} }
 
 // osFS is the real file system.
 type osFS struct{}
@@ -112,6 +116,18 @@ func (osFS) SyncDir(name string) error {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
+}
+
+func (osFS) Means(name string, f File) (bool, error) {
+	open, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	named, err := os.Lstat(name)
+	if err != nil {
+		return false, err
+	}
+	return os.SameFile(open, named), nil
 }
 
 // osFile is a File of the operating system.

@@ -99,6 +99,16 @@ func (h *health) freeze(err error) {
 	})
 }
 
+// thaw notes that the log was reopened.
+func (h *health) thaw() {
+	h.change(func() bool {
+		h.state, h.reason, h.err = HealthOK, "", nil
+		h.frozen.Store(false)
+		h.blocked.Store(false)
+		return true
+	})
+}
+
 // sawHoles notes holes a reader met. Readers meet the same hole many times, so
 // it only says that there are some.
 func (h *health) sawHoles(n int) {

@@ -90,8 +90,13 @@ func (l *Log) keep(ctx context.Context) {
 		case err == nil:
 			retry = 0
 			timer.Reset(l.opts.IdleAfter)
-		case errors.Is(err, ErrFrozen) || ctx.Err() != nil:
-			retry = 0 // only reopening helps
+		case ctx.Err() != nil:
+			return
+		case errors.Is(err, ErrFrozen):
+			retry = 0 // only reopening helps; the next run must know
+			if err := l.saveMetadata(); err != nil {
+				l.opts.Logger.Warn("metadata of a frozen log cannot be written", "session", l.id, "err", err)
+			}
 		default:
 			retry = min(max(2*retry, retryFirst), retryLast)
 			timer.Reset(retry)

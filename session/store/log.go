@@ -80,7 +80,8 @@ func (l *Log) close() error {
 	errs = append(errs, l.withPen(func() error { l.pen.closed = true; return nil }))
 	l.stopKeeper()
 	if l.health.frozen.Load() {
-		errs = append(errs, fmt.Errorf("close session %s: %w", l.id, l.health.refusal()))
+		// The next run must know not to trust the page cache.
+		errs = append(errs, fmt.Errorf("close session %s: %w", l.id, l.health.refusal()), l.saveMetadata())
 	} else if !l.readOnly() {
 		errs = append(errs, l.settle())
 	}

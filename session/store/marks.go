@@ -53,6 +53,13 @@ func (m *marks) reset(min event.Seq, p position) {
 	m.visible.Store(int64(p.seq))
 }
 
+// distrust takes back what was said to be synced; what is visible stays so.
+func (m *marks) distrust(synced position) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.synced = synced
+}
+
 // wrote says that all up to p is written, of which the durable seqs wait for
 // their sync. It reports whether readers may see more than before.
 func (m *marks) wrote(p position, durable []event.Seq) bool {

@@ -53,6 +53,9 @@ type Metadata struct {
 	// Writer is who has the log open and may have shown events that are not on
 	// the device; nil once it was closed cleanly or is idle.
 	Writer *Writer `json:"writer,omitempty"`
+	// Frozen says that the device failed to store what lies behind the
+	// checkpoint.
+	Frozen bool `json:"frozen,omitempty"`
 	// Damage is what recovery and readers found that cannot be mended.
 	Damage *Damage `json:"damage,omitempty"`
 }

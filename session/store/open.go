@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -113,7 +113,7 @@ func lockActive(ctx context.Context, fsys FS, dir string) (File, error) {
 		return nil, errors.Join(ErrReadOnly, file.Close())
 	}
 	// Another process may have sealed the file between the two calls.
-	same, err := stillNamed(fsys, file, path)
+	same, err := fsys.Means(path, file)
 	if err != nil || !same {
 		return nil, errors.Join(err, ErrReadOnly, file.Close())
 	}
@@ -136,19 +136,6 @@ func lockPatiently(ctx context.Context, file File) (bool, error) {
 	return false, nil
 }
 
-// stillNamed reports whether path means the open file.
-func stillNamed(fsys FS, file File, path string) (bool, error) {
-	open, err := file.Stat()
-	if err != nil {
-		return false, err
-	}
-	named, err := fsys.Stat(path)
-	if err != nil {
-		return false, err
-	}
-	return os.SameFile(open, named), nil
-}
-
 // remakeActive makes an empty active file for a session that has lost it.
 func remakeActive(fsys FS, dir, path string) (File, error) {
 	sealed, err := sealedSegments(fsys, dir)
@@ -163,7 +150,10 @@ func remakeActive(fsys FS, dir, path string) (File, error) {
 			return nil, fmt.Errorf("%w: the directory holds no log", ErrNotFound)
 		}
 	}
-	file, err := fsys.Create(path)
+	file, err := promoteNext(fsys, dir, path, sealed)
+	if err == nil && file == nil {
+		file, err = fsys.Create(path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("make log: %w", err)
 	}
@@ -171,4 +161,36 @@ func remakeActive(fsys FS, dir, path string) (File, error) {
 		return nil, errors.Join(fmt.Errorf("sync session directory: %w", err), file.Close())
 	}
 	return file, nil
+}
+
+// promoteNext puts the file in place that was made aside to follow the last
+// sealed one. It was synced before that one was renamed, and may hold events
+// that somebody saw. It returns nil if there is none.
+func promoteNext(fsys FS, dir, path string, sealed []*segment) (File, error) {
+	aside := filepath.Join(dir, nextName)
+	f, err := fsys.OpenRW(aside)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	size, err := sizeOf(f)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	lines := newLineReader(f, 0, size)
+	defer lines.close()
+	l, err := lines.next()
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, errors.Join(err, f.Close())
+	}
+	first := parseLine(l.text)
+	if len(sealed) == 0 || first.quality != verified || first.seq != sealed[len(sealed)-1].last+1 {
+		return nil, f.Close() // left half made; recovery removes it
+	}
+	if err := fsys.Rename(aside, path); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }

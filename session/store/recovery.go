@@ -135,22 +135,20 @@ func (r *recovery) findSegments(file File) error {
 }
 
 // firstOf is the first seq a file is meant to hold: what its segment_start says,
-// or 1.
+// or 1. That is not always its first line: see Log.Reopen.
 func firstOf(file File) (event.Seq, error) {
 	size, err := sizeOf(file)
 	if err != nil {
 		return 0, fmt.Errorf("read log: %w", err)
 	}
-	lines := newLineReader(file, 0, size)
-	defer lines.close()
-	l, err := lines.next()
-	if err != nil && !errors.Is(err, io.EOF) {
+	s := newScan(0)
+	if err := s.run(file, 0, size); err != nil {
 		return 0, err
 	}
-	if p := parseLine(l.text); p.quality == verified && bodyType(p.body) == event.TypeSegmentStart {
-		return p.seq, nil
+	if s.sawFirst || s.begins <= 0 {
+		return 1, nil
 	}
-	return 1, nil
+	return s.begins, nil
 }
 
 // scanActive looks at the active file: from the checkpoint if it holds, else
@@ -276,6 +274,9 @@ func (r *recovery) mendTail(file File) error {
 	}
 	if s.good.seq != r.meta.SyncedSeq {
 		r.changed = true // the metadata is behind
+	}
+	if r.meta.Frozen {
+		return nil // a sync would report success; see reopen
 	}
 	if r.changed || r.meta.Writer != nil {
 		return file.Datasync()
@@ -495,11 +496,38 @@ func (r *recovery) adopt(file File, end position) error {
 			l.opts.Logger.Warn("metadata cannot be written", "session", l.id, "err", err)
 		}
 	}
+	if r.meta.Frozen {
+		r.reopen(file)
+	}
 	for _, a := range r.actions {
 		l.opts.Logger.Warn("log recovered", "session", l.id, "did", a)
 	}
 	return nil
 }
+
+// reopen copies what lies behind the checkpoint of a log whose device failed to
+// a fresh file: rule 8. Until that works the log can be read only.
+func (r *recovery) reopen(file File) {
+	l := r.log
+	synced := position{seq: r.meta.SyncedSeq, first: r.meta.LogFirst, offset: r.meta.LogBytes, sum: parseHex(r.meta.TailCRC)}
+	l.health.freeze(errFrozenBefore)
+	ok, err := r.checkpointHolds(file, synced.offset)
+	if err == nil && !ok {
+		err = errors.New("its checkpoint does not fit it")
+	}
+	if err == nil {
+		l.marks.distrust(synced)
+		err = l.thaw()
+	}
+	if err != nil {
+		l.opts.Logger.Error("log stays frozen", "session", l.id, "err", err)
+		return
+	}
+	r.did("copied what lies behind seq %d to a fresh file: the device failed there", synced.seq)
+}
+
+// errFrozenBefore is why a log is frozen from the start.
+var errFrozenBefore = errors.New("the device failed while an earlier run wrote the log")
 
 // rebuild makes metadata from the log's first line.
 func (r *recovery) rebuild() error {

@@ -28,6 +28,7 @@ type scan struct {
 	lost       int  // whole lines in the torn tail
 	sawFirst   bool // a good line 1 was met
 	epoch      string
+	begins     event.Seq           // the first seq of the file, as its segment_start says
 	started    *event.SessionStart // from a good line 1
 	startedAt  time.Time
 	head       [64]byte // start of the last good line, for its time
@@ -147,6 +148,9 @@ func (s *scan) notice(p parsed) {
 		s.epoch = d.Epoch
 	case event.SegmentStart:
 		s.epoch = d.Epoch
+		if s.begins == 0 {
+			s.begins = d.FirstSeq
+		}
 	}
 }
 

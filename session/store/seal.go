@@ -1,12 +1,12 @@
 package store
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"time"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -19,64 +19,54 @@ const logFormat = 1
 // log then goes on in the old file. The caller holds the pen.
 func (l *Log) seal() error {
 	p := &l.pen
-	l.syncOnce()
-	if err := l.health.refusal(); err != nil {
+	if err := l.syncTo(context.Background(), p.next-1); err != nil {
 		return err
 	}
-	file, final, err := l.makeSegment(p.next, l.opts.Now())
+	last := p.next - 1
+	file, final, err := l.makeSegment(p.next, p.next, nil)
 	if err != nil {
-		if !isFull(err) {
-			l.opts.Logger.Warn("log cannot be sealed; it goes on in the same file", "session", l.id, "err", err)
-		}
+		l.opts.Logger.Warn("log cannot be sealed; it goes on in the same file", "session", l.id, "err", err)
 		return nil
 	}
-	old := p.seg
-	sealed := filepath.Join(l.dir, sealedName(old.first, p.next-1))
-	if err := l.fs.Rename(filepath.Join(l.dir, activeName), sealed); err != nil {
-		l.opts.Logger.Warn("log cannot be sealed; it goes on in the same file", "session", l.id, "err", err)
-		return file.Close()
-	}
-	if err := l.fs.Rename(filepath.Join(l.dir, nextName), filepath.Join(l.dir, activeName)); err != nil {
-		if back := l.fs.Rename(sealed, filepath.Join(l.dir, activeName)); back != nil {
-			// What is written now would lie behind a name that says it is complete.
-			l.freeze(fmt.Errorf("seal log: %w", errors.Join(err, back)))
-			return errors.Join(l.health.refusal(), file.Close())
+	sealed := filepath.Join(l.dir, sealedName(p.seg.first, last))
+	swapped, err := l.swapFiles(sealed)
+	if swapped {
+		l.beginFile(sealed, last, file, final)
+		if err == nil {
+			return nil
 		}
+	} else if err = errors.Join(err, file.Close()); l.stillActive() {
 		l.opts.Logger.Warn("log cannot be sealed; it goes on in the same file", "session", l.id, "err", err)
-		return file.Close()
+		return nil
 	}
-	if err := l.fs.SyncDir(l.dir); err != nil {
-		l.freeze(fmt.Errorf("sync session directory: %w", err))
-		return errors.Join(l.health.refusal(), file.Close())
-	}
-	old.seal(sealed, p.next-1)
-	p.seg = &segment{fs: l.fs, first: p.next, path: filepath.Join(l.dir, activeName), file: file}
-	p.file, p.offset, p.indexed = file, final.offset, 0
-	p.seg.index.add(entry{p.next, 0})
-	l.segs.push(p.seg)
-	l.tail.add(p.next, final.body)
-	p.next++
-	l.marks.wrote(final.position, nil)
-	l.marks.reached(final.position)
-	l.bell.ring()
-	l.keeper.poke()
-	return nil
+	// What is written now could lie in a file whose name says it is complete, or
+	// in one whose name a power cut takes away.
+	l.freeze(fmt.Errorf("seal log: %w", err))
+	return l.health.refusal()
 }
 
-// firstLine is the line that begins a file.
+// stillActive reports whether the file the pen writes has the active name.
+func (l *Log) stillActive() bool {
+	ok, err := l.fs.Means(filepath.Join(l.dir, activeName), l.pen.file)
+	return err == nil && ok
+}
+
+// firstLine is the line that says which segment begins.
 type firstLine struct {
 	position
 	body []byte
 }
 
-// makeSegment makes the file of a new segment aside, locked and synced, holding
-// its segment_start with the given seq.
-func (l *Log) makeSegment(seq event.Seq, at time.Time) (File, firstLine, error) {
-	data, err := json.Marshal(event.SegmentStart{Format: logFormat, SessionID: l.id, Epoch: l.Epoch(), FirstSeq: seq})
+// makeSegment makes the file of a new segment aside, locked and synced. Its
+// events begin with seq first: the given lines, if any, and a segment_start of
+// seq start.
+func (l *Log) makeSegment(first, start event.Seq, lines []byte) (File, firstLine, error) {
+	data, err := json.Marshal(event.SegmentStart{Format: logFormat, SessionID: l.id, Epoch: l.Epoch(), FirstSeq: first})
 	if err != nil {
 		return nil, firstLine{}, err
 	}
-	line, sum, err := encodeLine(nil, seq, event.Draft{Type: event.TypeSegmentStart, Time: at, Data: data})
+	before := len(lines)
+	text, sum, err := encodeLine(lines, start, event.Draft{Type: event.TypeSegmentStart, Time: l.opts.Now(), Data: data})
 	if err != nil {
 		return nil, firstLine{}, err
 	}
@@ -84,12 +74,12 @@ func (l *Log) makeSegment(seq event.Seq, at time.Time) (File, firstLine, error) 
 	if err := l.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, firstLine{}, err
 	}
-	file, err := newLogFile(l.fs, path, line)
+	file, err := newLogFile(l.fs, path, text)
 	if err != nil {
 		return nil, firstLine{}, err
 	}
-	body := line[:len(line)-crcSuffix-1]
-	return file, firstLine{position{seq: seq, first: seq, offset: int64(len(line)), sum: sum}, body}, nil
+	body := text[before : len(text)-crcSuffix-1]
+	return file, firstLine{position{seq: start, first: first, offset: int64(len(text)), sum: sum}, body}, nil
 }
 
 // newLogFile makes a log file that is locked and holds one synced line.

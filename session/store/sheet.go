@@ -44,6 +44,7 @@ func (l *Log) UpdateMetadata(f func(*Metadata)) {
 	next.Format, next.SessionID = now.Format, now.SessionID
 	next.EventCount, next.MinSeq, next.MaxSeq = now.EventCount, now.MinSeq, now.MaxSeq
 	next.Epoch, next.Checkpoint, next.Writer, next.Damage = now.Epoch, now.Checkpoint, now.Writer, now.Damage
+	next.Frozen = now.Frozen
 	next.UpdatedAt = now.UpdatedAt
 	l.sheet.meta = next
 	l.sheet.version++
@@ -56,6 +57,15 @@ func (l *Log) setWriter(w *Writer) {
 	l.sheet.mu.Lock()
 	defer l.sheet.mu.Unlock()
 	l.sheet.meta.Writer = w
+	l.sheet.version++
+}
+
+// setFrozen says on the sheet that the device failed behind the checkpoint, so
+// that the next run does not trust what the page cache still shows.
+func (l *Log) setFrozen(frozen bool) {
+	l.sheet.mu.Lock()
+	defer l.sheet.mu.Unlock()
+	l.sheet.meta.Frozen = frozen
 	l.sheet.version++
 }
 

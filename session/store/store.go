@@ -76,10 +76,12 @@ func makeDirs(fsys FS, dir string) error {
 			return err
 		}
 	}
-	if err := fsys.Mkdir(dir); err != nil {
+	// Each name is made durable: a session is worth nothing in a directory that
+	// a power cut takes away.
+	if err := makeDir(fsys, dir); err != nil {
 		return err
 	}
-	return fsys.Mkdir(filepath.Join(dir, sessionsDir))
+	return makeDir(fsys, filepath.Join(dir, sessionsDir))
 }
 
 func makeParents(fsys FS, dir string) error {
@@ -89,7 +91,14 @@ func makeParents(fsys FS, dir string) error {
 			return err
 		}
 	}
-	return fsys.Mkdir(dir)
+	return makeDir(fsys, dir)
+}
+
+func makeDir(fsys FS, dir string) error {
+	if err := fsys.Mkdir(dir); err != nil {
+		return err
+	}
+	return fsys.SyncDir(filepath.Dir(dir))
 }
 
 // begin enters this run and reads what lists show.

@@ -51,6 +51,9 @@ func (l *Log) syncTo(ctx context.Context, seq event.Seq) error {
 // syncOnce syncs what is written by now. Failure freezes the log: the kernel may
 // have dropped the bytes and would report success the next time.
 func (l *Log) syncOnce() {
+	if l.health.frozen.Load() {
+		return // it froze since the caller looked: the descriptor lies now
+	}
 	written, _ := l.marks.positions()
 	seg, _, err := l.segs.at(written.first)
 	if err == nil {

@@ -1,0 +1,368 @@
+package store_test
+
+import (
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/abidehub/abide/session/store"
+)
+
+// memFS is a file system that knows what is on the device and what is only in
+// the page cache, so a test can cut the power: see powerCut. It implements
+// store.FS by the letter of POSIX: contents become durable by fdatasync, names by
+// fsync of their directory, nothing else does.
+type memFS struct {
+	mu    sync.Mutex
+	nodes map[string]*memNode // by clean path: what a program sees
+	// names is what is durable of each directory: its entries at the last sync.
+	names map[*memNode]map[string]*memNode
+	locks map[*memNode]*memFile
+}
+
+type memNode struct {
+	dir     bool
+	data    []byte // what a program sees
+	durable []byte // what a power cut leaves for sure
+}
+
+func newMemFS() *memFS {
+	m := &memFS{nodes: map[string]*memNode{}, names: map[*memNode]map[string]*memNode{}, locks: map[*memNode]*memFile{}}
+	m.nodes["/"] = &memNode{dir: true}
+	m.names[m.nodes["/"]] = map[string]*memNode{}
+	return m
+}
+
+// restart is what a new process finds after the old one was killed: everything,
+// but no lock.
+func (m *memFS) restart() *memFS {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	next := newMemFS()
+	for path, n := range m.nodes {
+		next.nodes[path] = n.copy()
+	}
+	for path, n := range m.nodes {
+		if !n.dir {
+			continue
+		}
+		durable := map[string]*memNode{}
+		for name, child := range m.names[n] {
+			durable[name] = next.nodes[filepath.Join(path, name)]
+			if m.nodes[filepath.Join(path, name)] != child || durable[name] == nil {
+				durable[name] = child.copy()
+			}
+		}
+		next.names[next.nodes[path]] = durable
+	}
+	return next
+}
+
+func (n *memNode) copy() *memNode {
+	c := *n
+	c.data, c.durable = slices.Clone(n.data), slices.Clone(n.durable)
+	return &c
+}
+
+// powerCut is what is found after the power failed: of what was not synced, any
+// part may be there, and where a file grew, zeros may stand for its bytes.
+func (m *memFS) powerCut(r *rand.Rand) *memFS {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	next := newMemFS()
+	root := m.nodes["/"]
+	next.nodes["/"] = &memNode{dir: true}
+	m.survive(next, r, "/", root)
+	for path, n := range next.nodes {
+		if n.dir {
+			next.names[n] = next.children(path)
+		}
+	}
+	return next
+}
+
+func (m *memFS) survive(next *memFS, r *rand.Rand, path string, n *memNode) {
+	entries := map[string]*memNode{}
+	for name, child := range m.names[n] {
+		entries[name] = child
+	}
+	// The kernel may have written any unsynced name, but a rename is one step.
+	if r.IntN(2) == 0 {
+		entries = m.children(path)
+	}
+	for name, child := range entries {
+		at := filepath.Join(path, name)
+		if child.dir {
+			next.nodes[at] = &memNode{dir: true}
+			m.survive(next, r, at, child)
+			continue
+		}
+		data := slices.Clone(child.durable)
+		if len(child.data) >= len(data) {
+			extra := child.data[len(data):]
+			switch r.IntN(4) {
+			case 0: // nothing of it
+			case 1: // all of it
+				data = slices.Clone(child.data)
+			case 2: // some of it
+				data = append(data, extra[:r.IntN(len(extra)+1)]...)
+			case 3: // its size, and only some of its bytes
+				n := r.IntN(len(extra) + 1)
+				data = append(append(data, extra[:n]...), make([]byte, len(extra)-n)...)
+			}
+		}
+		next.nodes[at] = &memNode{data: data, durable: slices.Clone(data)}
+	}
+}
+
+// children lists what is directly under path. The caller holds mu.
+func (m *memFS) children(path string) map[string]*memNode {
+	prefix := strings.TrimSuffix(path, "/") + "/"
+	all := map[string]*memNode{}
+	for p, n := range m.nodes {
+		if rest, ok := strings.CutPrefix(p, prefix); ok && rest != "" && !strings.Contains(rest, "/") {
+			all[rest] = n
+		}
+	}
+	return all
+}
+
+func pathError(op, name string, err error) error { return &fs.PathError{Op: op, Path: name, Err: err} }
+
+func (m *memFS) open(name string) (store.File, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := m.nodes[filepath.Clean(name)]
+	if n == nil {
+		return nil, pathError("open", name, fs.ErrNotExist)
+	}
+	return &memFile{fs: m, node: n, name: name}, nil
+}
+
+func (m *memFS) Open(name string) (store.File, error)   { return m.open(name) }
+func (m *memFS) OpenRW(name string) (store.File, error) { return m.open(name) }
+
+func (m *memFS) Create(name string) (store.File, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	name = filepath.Clean(name)
+	if m.nodes[name] != nil {
+		return nil, pathError("create", name, fs.ErrExist)
+	}
+	if p := m.nodes[filepath.Dir(name)]; p == nil || !p.dir {
+		return nil, pathError("create", name, fs.ErrNotExist)
+	}
+	n := &memNode{}
+	m.nodes[name] = n
+	return &memFile{fs: m, node: n, name: name}, nil
+}
+
+func (m *memFS) Mkdir(name string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	name = filepath.Clean(name)
+	if n := m.nodes[name]; n != nil {
+		if !n.dir {
+			return pathError("mkdir", name, syscall.ENOTDIR)
+		}
+		return nil
+	}
+	if p := m.nodes[filepath.Dir(name)]; p == nil || !p.dir {
+		return pathError("mkdir", name, fs.ErrNotExist)
+	}
+	n := &memNode{dir: true}
+	m.nodes[name], m.names[n] = n, map[string]*memNode{}
+	return nil
+}
+
+func (m *memFS) ReadFile(name string) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := m.nodes[filepath.Clean(name)]
+	if n == nil || n.dir {
+		return nil, pathError("read", name, fs.ErrNotExist)
+	}
+	return slices.Clone(n.data), nil
+}
+
+func (m *memFS) ReadDir(name string) ([]fs.DirEntry, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	name = filepath.Clean(name)
+	if n := m.nodes[name]; n == nil || !n.dir {
+		return nil, pathError("readdir", name, fs.ErrNotExist)
+	}
+	var list []fs.DirEntry
+	for child, n := range m.children(name) {
+		list = append(list, fs.FileInfoToDirEntry(memInfo{child, n.dir, int64(len(n.data))}))
+	}
+	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return list, nil
+}
+
+func (m *memFS) Stat(name string) (fs.FileInfo, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := m.nodes[filepath.Clean(name)]
+	if n == nil {
+		return nil, pathError("stat", name, fs.ErrNotExist)
+	}
+	return memInfo{filepath.Base(name), n.dir, int64(len(n.data))}, nil
+}
+
+func (m *memFS) Rename(from, to string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	from, to = filepath.Clean(from), filepath.Clean(to)
+	if m.nodes[from] == nil {
+		return pathError("rename", from, fs.ErrNotExist)
+	}
+	for p, n := range m.nodes {
+		if p == from || strings.HasPrefix(p, from+"/") {
+			delete(m.nodes, p)
+			m.nodes[to+strings.TrimPrefix(p, from)] = n
+		}
+	}
+	return nil
+}
+
+func (m *memFS) Remove(name string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	name = filepath.Clean(name)
+	if m.nodes[name] == nil {
+		return pathError("remove", name, fs.ErrNotExist)
+	}
+	delete(m.nodes, name)
+	return nil
+}
+
+func (m *memFS) RemoveAll(name string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	name = filepath.Clean(name)
+	for p := range m.nodes {
+		if p == name || strings.HasPrefix(p, name+"/") {
+			delete(m.nodes, p)
+		}
+	}
+	return nil
+}
+
+func (m *memFS) SyncDir(name string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	name = filepath.Clean(name)
+	n := m.nodes[name]
+	if n == nil {
+		return pathError("syncdir", name, fs.ErrNotExist)
+	}
+	m.names[n] = m.children(name)
+	return nil
+}
+
+func (m *memFS) Means(name string, f store.File) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := m.nodes[filepath.Clean(name)]
+	if n == nil {
+		return false, pathError("stat", name, fs.ErrNotExist)
+	}
+	return n == f.(*memFile).node, nil
+}
+
+// memFile is an open file of a memFS.
+type memFile struct {
+	fs   *memFS
+	node *memNode
+	name string
+}
+
+func (f *memFile) ReadAt(p []byte, off int64) (int, error) {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	if off >= int64(len(f.node.data)) {
+		return 0, io.EOF
+	}
+	n := copy(p, f.node.data[off:])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+func (f *memFile) WriteAt(p []byte, off int64) (int, error) {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	if grow := off + int64(len(p)) - int64(len(f.node.data)); grow > 0 {
+		f.node.data = append(f.node.data, make([]byte, grow)...)
+	}
+	return copy(f.node.data[off:], p), nil
+}
+
+func (f *memFile) Truncate(size int64) error {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	if size <= int64(len(f.node.data)) {
+		f.node.data = slices.Clone(f.node.data[:size])
+	} else {
+		f.node.data = append(f.node.data, make([]byte, size-int64(len(f.node.data)))...)
+	}
+	return nil
+}
+
+func (f *memFile) Datasync() error {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	f.node.durable = slices.Clone(f.node.data)
+	return nil
+}
+
+func (f *memFile) Stat() (fs.FileInfo, error) {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	return memInfo{filepath.Base(f.name), false, int64(len(f.node.data))}, nil
+}
+
+func (f *memFile) TryLock() (bool, error) {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	if holder := f.fs.locks[f.node]; holder != nil && holder != f {
+		return false, nil
+	}
+	f.fs.locks[f.node] = f
+	return true, nil
+}
+
+func (f *memFile) Close() error {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	if f.fs.locks[f.node] == f {
+		delete(f.fs.locks, f.node)
+	}
+	return nil
+}
+
+type memInfo struct {
+	name string
+	dir  bool
+	size int64
+}
+
+func (i memInfo) Name() string       { return i.name }
+func (i memInfo) Size() int64        { return i.size }
+func (i memInfo) ModTime() time.Time { return time.Time{} }
+func (i memInfo) IsDir() bool        { return i.dir }
+func (i memInfo) Sys() any           { return nil }
+func (i memInfo) Mode() fs.FileMode {
+	if i.dir {
+		return fs.ModeDir | 0o700
+	}
+	return 0o600
+}

@@ -1,0 +1,127 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// Reopen brings a frozen log back: what was not on the device when it failed is
+// copied to a fresh file, which is synced before it takes the place of the old
+// one. The old file keeps what was synced and is never synced again, because the
+// kernel reports a lost page only once. Events that were not acknowledged are
+// kept and become visible. If the device fails again the log stays frozen. A log
+// that is not frozen is left alone.
+func (l *Log) Reopen(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return l.withPen(func() error {
+		if l.pen.closed {
+			return ErrClosed
+		}
+		if !l.health.frozen.Load() {
+			return nil
+		}
+		return l.thaw()
+	})
+}
+
+// thaw does what Reopen says. The caller holds the pen.
+func (l *Log) thaw() error {
+	p := &l.pen
+	_, synced := l.marks.positions()
+	if named, err := l.fs.Means(filepath.Join(l.dir, activeName), p.file); err != nil || !named || synced.first != p.seg.first {
+		return fmt.Errorf("reopen log: %s is not the file that was written: %w", activeName, errors.Join(err, ErrFrozen))
+	}
+	lines, err := l.unsynced(synced)
+	if err != nil {
+		return fmt.Errorf("reopen log: %w", err)
+	}
+	file, final, err := l.makeSegment(synced.seq+1, p.next, lines)
+	if err != nil {
+		return fmt.Errorf("reopen log: %w", err)
+	}
+	sealed := filepath.Join(l.dir, sealedName(p.seg.first, synced.seq))
+	swapped, err := l.swapFiles(sealed)
+	if swapped {
+		l.beginFile(sealed, synced.seq, file, final)
+	}
+	if err != nil {
+		if !swapped {
+			err = errors.Join(err, file.Close())
+		}
+		return fmt.Errorf("reopen log: %w", err)
+	}
+	l.cutOff(sealed, synced)
+	l.setFrozen(false)
+	l.health.thaw()
+	l.opts.Logger.Info("log reopened", "session", l.id, "seq", final.seq)
+	return nil
+}
+
+// unsynced reads the lines behind synced, and makes sure that they are all there
+// and as they were written.
+func (l *Log) unsynced(synced position) ([]byte, error) {
+	p := &l.pen
+	text := make([]byte, p.offset-synced.offset)
+	if n, err := p.file.ReadAt(text, synced.offset); n < len(text) {
+		return nil, fmt.Errorf("read back what was not synced: %w", err)
+	}
+	s := newScan(synced.seq)
+	if err := s.run(bytesAt(text), 0, int64(len(text))); err != nil {
+		return nil, err
+	}
+	if s.good.seq != p.next-1 || s.torn().size > 0 || len(s.holes)+len(s.badLines)+s.unverified > 0 {
+		return nil, fmt.Errorf("what was not synced is damaged behind seq %d", s.good.seq)
+	}
+	return text, nil
+}
+
+// swapFiles gives the active file its final name and the one made aside its
+// place, and says whether that is so now, though it may not be durable. A crash
+// between the two leaves the file aside whole, and opening the log puts it in
+// place.
+func (l *Log) swapFiles(sealed string) (swapped bool, err error) {
+	active := filepath.Join(l.dir, activeName)
+	if err := l.fs.Rename(active, sealed); err != nil {
+		return false, err
+	}
+	if err := l.fs.Rename(filepath.Join(l.dir, nextName), active); err != nil {
+		return false, errors.Join(err, l.fs.Rename(sealed, active))
+	}
+	return true, l.fs.SyncDir(l.dir)
+}
+
+// cutOff removes from a sealed file what was copied to the next. Nobody reads it
+// there, so it only keeps the file as its name says.
+func (l *Log) cutOff(path string, end position) {
+	f, err := l.fs.OpenRW(path)
+	if err == nil {
+		err = errors.Join(f.Truncate(end.offset), f.Datasync(), f.Close())
+	}
+	if err != nil {
+		l.opts.Logger.Warn("sealed file cannot be cut", "session", l.id, "err", err)
+	}
+}
+
+// beginFile moves the log on to a file that is in place and synced: sealed is
+// the name of the one before, last its last seq. The caller holds the pen.
+func (l *Log) beginFile(sealed string, last event.Seq, file File, final firstLine) {
+	p := &l.pen
+	old := p.seg
+	old.seal(sealed, last)
+	p.seg = &segment{fs: l.fs, first: last + 1, path: filepath.Join(l.dir, activeName), file: file}
+	p.seg.index.add(entry{last + 1, 0})
+	p.file, p.offset, p.indexed, p.ragged = file, final.offset, 0, false
+	p.next = final.seq + 1
+	l.segs.push(p.seg)
+	l.tail.add(final.seq, final.body)
+	l.marks.wrote(final.position, nil)
+	l.marks.reached(final.position)
+	l.bell.ring()
+	l.keeper.poke()
+}

@@ -1,0 +1,76 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// Retain removes the oldest sealed files of the log until what is left is at
+// most maxBytes, and returns the first seq that can still be read. The active
+// file is never removed. Readers that ask for removed events get ErrRemoved;
+// those that are just reading end first. The new first seq is on the device
+// before any file goes, so a crash leaves a file too many, never a hole.
+func (l *Log) Retain(ctx context.Context, maxBytes int64) (event.Seq, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	minSeq := event.Seq(l.marks.min.Load())
+	err := l.withPen(func() error {
+		if l.pen.closed {
+			return ErrClosed
+		}
+		if l.pen.file == nil {
+			return ErrReadOnly
+		}
+		if err := l.health.refusal(); err != nil {
+			return err
+		}
+		first, err := l.firstWithin(maxBytes)
+		if err != nil || first <= minSeq {
+			return err
+		}
+		minSeq = first
+		return l.removeBelow(first)
+	})
+	if err != nil {
+		return minSeq, fmt.Errorf("remove old events: %w", err)
+	}
+	return minSeq, nil
+}
+
+// firstWithin is the first seq of the oldest file that may stay.
+func (l *Log) firstWithin(maxBytes int64) (event.Seq, error) {
+	left := maxBytes - l.pen.offset
+	list := l.segs.all()
+	first := list[len(list)-1].first
+	for i := len(list) - 2; i >= 0; i-- {
+		info, err := l.fs.Stat(list[i].currentPath())
+		if err != nil {
+			return 0, err
+		}
+		if left -= info.Size(); left < 0 {
+			break
+		}
+		first = list[i].first
+	}
+	return first, nil
+}
+
+// removeBelow forgets the events below first. The caller holds the pen.
+func (l *Log) removeBelow(first event.Seq) error {
+	l.marks.min.Store(int64(first))
+	if err := l.saveMetadata(); err != nil {
+		return err
+	}
+	for _, seg := range l.segs.shift(first) {
+		if err := seg.retire(); err != nil {
+			l.opts.Logger.Warn("removed segment cannot be closed", "session", l.id, "err", err)
+		}
+		if err := l.fs.Remove(seg.currentPath()); err != nil {
+			return err // opening the log removes it
+		}
+	}
+	return l.fs.SyncDir(l.dir)
+}
