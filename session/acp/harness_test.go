@@ -66,13 +66,14 @@ func (s *sink) all() []event.Payload {
 func (s *sink) wait(t *testing.T, what string, is func(event.Payload) bool) event.Payload {
 	t.Helper()
 	deadline := time.After(waitFor)
+	looked := 0
 	for {
 		s.mu.Lock()
 		changed, payloads := s.changed, s.payloads
 		s.mu.Unlock()
-		for _, p := range payloads {
-			if is(p) {
-				return p
+		for ; looked < len(payloads); looked++ {
+			if is(payloads[looked]) {
+				return payloads[looked]
 			}
 		}
 		select {

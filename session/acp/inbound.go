@@ -16,19 +16,29 @@ const (
 // request is one request of the agent, kept by the tap while the SDK runs its
 // handler.
 type request struct {
-	key    string
 	ticket uint64
 	method string
 	params json.RawMessage
-	// question is set when a person answers.
+	// question is set when a person answers; the SDK has no part in that.
 	question *question
 }
 
-// question is a request that a person answers.
+// question is a request that a person answers, however long that takes. The
+// answer is written as it is given, so it stays before whatever is sent next.
 type question struct {
-	id     string
-	form   bool
-	answer chan event.PermissionOutcome // capacity 1
+	id      string          // the permission_id
+	request json.RawMessage // the request's id on the wire
+	form    bool
+}
+
+// response is the line that answers the question.
+func (q *question) response(result json.RawMessage) []byte {
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", q.request, result)
+}
+
+// dropped is the line that confirms that the agent withdrew the question.
+func (q *question) dropped() []byte {
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"Request cancelled"}}`+"\n", q.request, codeCancelled)
 }
 
 // inbound knows the requests the agent has open.
@@ -43,13 +53,12 @@ type inbound struct {
 	asked     int                  // guarded by mu
 	requests  map[uint64]*request  // guarded by mu: by ticket
 	questions map[string]*question // guarded by mu: by permission id
-	byKey     map[string]*question // guarded by mu: by the request's id
 }
 
 func newInbound(prefix string, l Limits) *inbound {
 	return &inbound{
 		prefix: prefix, maxQuestions: l.OpenPermissions, maxRequests: l.OpenRequests,
-		requests: map[uint64]*request{}, questions: map[string]*question{}, byKey: map[string]*question{},
+		requests: map[uint64]*request{}, questions: map[string]*question{},
 	}
 }
 
@@ -69,17 +78,17 @@ func (r *refusal) line(id json.RawMessage) []byte {
 func (i *inbound) add(id json.RawMessage, method string, params json.RawMessage) (*request, *refusal) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	r := &request{key: requestKey(id), method: method, params: params}
+	r := &request{method: method, params: params}
 	if len(i.requests) >= i.maxRequests {
 		return r, &refusal{
 			event.Error{Code: "too_many_requests", Message: fmt.Sprintf("The agent has %d requests open; its %s was refused.", i.maxRequests, method)},
 			fmt.Sprintf(`"error":{"code":%d,"message":"too many open requests"}`, codeInternal),
 		}
 	}
-	if method == methodPermission || method == methodElicit {
+	if form := method == methodElicit; form || method == methodPermission {
 		if len(i.questions) >= i.maxQuestions {
 			body := `"result":{"outcome":{"outcome":"cancelled"}}`
-			if method == methodElicit {
+			if form {
 				body = `"result":{"action":"cancel"}`
 			}
 			return r, &refusal{event.Error{
@@ -88,12 +97,9 @@ func (i *inbound) add(id json.RawMessage, method string, params json.RawMessage)
 			}, body}
 		}
 		i.asked++
-		r.question = &question{
-			id: fmt.Sprintf("%s-%d", i.prefix, i.asked), form: method == methodElicit,
-			answer: make(chan event.PermissionOutcome, 1),
-		}
-		i.questions[r.question.id] = r.question
-		i.byKey[r.key] = r.question
+		q := &question{id: fmt.Sprintf("%s-%d", i.prefix, i.asked), request: id, form: form}
+		i.questions[q.id], r.question = q, q
+		return r, nil
 	}
 	i.tickets++
 	r.ticket = i.tickets
@@ -113,48 +119,42 @@ func (i *inbound) done(r *request) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	delete(i.requests, r.ticket)
-	if q := r.question; q != nil {
-		delete(i.questions, q.id)
-		if i.byKey[r.key] == q {
-			delete(i.byKey, r.key)
-		}
-	}
 }
 
-// settle answers a question. It reports whether that question was open.
-func (i *inbound) settle(o event.PermissionOutcome) bool {
+// settle takes an open question off the table, or returns nil: whoever takes it
+// answers it.
+func (i *inbound) settle(id string) *question {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	q := i.questions[o.PermissionID]
-	if q == nil {
-		return false
-	}
-	delete(i.questions, q.id)
-	q.answer <- o // the only send: it was in the table
-	return true
-}
-
-// withdraw takes the question with that request id off the table, if it was
-// still open.
-func (i *inbound) withdraw(id json.RawMessage) *question {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	q := i.byKey[requestKey(id)]
-	if q == nil || i.questions[q.id] == nil {
-		return nil
-	}
-	delete(i.questions, q.id)
+	q := i.questions[id]
+	delete(i.questions, id)
 	return q
 }
 
-// cancelAll answers every open question with cancelled.
-func (i *inbound) cancelAll() {
+// withdraw takes the open question with that request id off the table.
+func (i *inbound) withdraw(request json.RawMessage) *question {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	key := requestKey(request)
+	for id, q := range i.questions {
+		if requestKey(q.request) == key {
+			delete(i.questions, id)
+			return q
+		}
+	}
+	return nil
+}
+
+// takeAll takes every open question off the table.
+func (i *inbound) takeAll() []*question {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	var all []*question
 	for id, q := range i.questions {
 		delete(i.questions, id)
-		q.answer <- event.PermissionOutcome{PermissionID: id, Outcome: event.OutcomeCancelled}
+		all = append(all, q)
 	}
+	return all
 }
 
 // waiting reports whether a question is open.

@@ -34,6 +34,7 @@ func roles() map[string]func(*fake) int {
 		"withdraws": playWithdraws,
 		"closes":    playCloses,
 		"environ":   playEnviron,
+		"replay":    playReplay,
 		"hub":       playHub,
 	}
 }

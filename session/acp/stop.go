@@ -6,6 +6,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/abidehub/abide/session/event"
 )
 
 // stopping is why and how an agent ends.
@@ -123,7 +125,9 @@ func (a *Agent) cancelTurn() <-chan struct{} {
 	if open == nil {
 		return nil
 	}
-	a.inbound.cancelAll()
+	for _, q := range a.inbound.takeAll() {
+		_, _ = a.in.Write(q.response(q.answerTo(event.PermissionOutcome{Outcome: event.OutcomeCancelled})))
+	}
 	_ = a.Cancel() // an agent that cannot be told is killed next
 	return open.ended
 }

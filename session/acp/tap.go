@@ -24,7 +24,7 @@ type tap struct {
 	inbound *inbound
 	stream  *stream
 	noise   *noise
-	refuse  func(line []byte) // answers a request the SDK is not told of
+	reply   func(line []byte) // answers a request the SDK is not told of
 
 	// loading is set by Start while session/load runs: what comes meanwhile is
 	// a replay.
@@ -111,20 +111,24 @@ func (t *tap) skip(line []byte, why string, e *effect) {
 	t.stream.say(e, t.noise.skipped(line, why)...)
 }
 
-// request keeps the request and tells the SDK its number.
+// request keeps the request, and tells the SDK the number of one that the hub
+// answers by itself.
 func (t *tap) request(m message, e *effect) {
 	r, refused := t.inbound.add(*m.ID, m.Method, m.Params)
 	t.stream.request(r, e)
 	if refused != nil {
 		t.stream.say(e, refused.payload)
-		e.after(func() { t.refuse(refused.line(*m.ID)) })
+		e.after(func() { t.reply(refused.line(*m.ID)) })
 		return
+	}
+	if r.question != nil {
+		return // a person answers; see Agent.Answer
 	}
 	t.passRequest(e, *m.ID, r)
 }
 
-// withdrawn tells the SDK, which ends the request's handler, and records that
-// the question is off.
+// withdrawn records that a question is off. Of another request it tells the
+// SDK, which ends its handler.
 func (t *tap) withdrawn(m message, e *effect) {
 	var p struct {
 		RequestID json.RawMessage `json:"requestId"`
@@ -137,9 +141,10 @@ func (t *tap) withdrawn(m message, e *effect) {
 		t.stream.say(e, event.PermissionOutcome{
 			PermissionID: q.id, Outcome: event.OutcomeCancelled, By: "agent", Reason: "withdrawn",
 		})
-	} else {
-		t.stream.notification(m, false, e)
+		e.after(func() { t.reply(q.dropped()) })
+		return
 	}
+	t.stream.notification(m, false, e)
 	line := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":%s}}`+"\n", p.RequestID)
 	e.after(func() { _, _ = t.sdk.Write(line) })
 }

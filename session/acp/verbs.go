@@ -96,8 +96,12 @@ func (a *Agent) notify(method string) error {
 // first answer counts: ErrNotOpen says that the request was settled, withdrawn
 // or never made.
 func (a *Agent) Answer(o event.PermissionOutcome) error {
-	if !a.inbound.settle(o) {
+	q := a.inbound.settle(o.PermissionID)
+	if q == nil {
 		return fmt.Errorf("answer %s: %w", o.PermissionID, ErrNotOpen)
+	}
+	if _, err := a.in.Write(q.response(q.answerTo(o))); err != nil {
+		return fmt.Errorf("answer %s: %w: %w", o.PermissionID, ErrGone, err)
 	}
 	return nil
 }

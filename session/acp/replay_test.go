@@ -1,0 +1,280 @@
+package acp_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session/acp"
+	"github.com/abidehub/abide/session/event"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// replayed plays a trace through an Agent, doing what its client did.
+func replayed(t *testing.T, file string) ([]step, *sink) {
+	t.Helper()
+	absolute, err := filepath.Abs(file)
+	require.NoError(t, err)
+	steps, err := readTrace(absolute)
+	require.NoError(t, err)
+	s := newSink()
+	cfg := config(t, "replay")
+	cfg.Env["ACP_TEST_TRACE"] = absolute
+	for _, st := range steps {
+		if m := st.message(); m.Method == "session/load" {
+			var p struct{ SessionID string }
+			require.NoError(t, json.Unmarshal(m.Params, &p))
+			cfg.Resume = p.SessionID
+			cfg.Known = &acp.Known{}
+		}
+	}
+	a := start(t, cfg, s)
+	asked, prompts := 0, 0
+	for _, st := range steps {
+		m := st.message()
+		if st.Dir != "c>a" {
+			continue
+		}
+		switch {
+		case m.Method == "session/prompt":
+			if prompts > 0 {
+				ended(t, s, fmt.Sprint("p", prompts))
+			}
+			prompts++
+			require.NoError(t, a.Prompt(prompt(fmt.Sprint("p", prompts), promptText(t, m.Params))))
+		case m.Method == "session/cancel":
+			require.NoError(t, a.Cancel())
+		case m.Method == "session/list":
+			ended(t, s, fmt.Sprint("p", prompts))
+			_, _, err := a.List(context.Background(), "")
+			require.NoError(t, err)
+		case m.Method == "" && answersAPerson(m.Result):
+			asked++
+			answerLike(t, a, s, asked, m.Result)
+		}
+	}
+	for i := range prompts {
+		ended(t, s, fmt.Sprint("p", i+1))
+	}
+	// The trace may hold lines behind the last answer.
+	last := steps[len(steps)-1]
+	if want := last.message(); last.Dir == "a>c" && want.Method == "session/update" {
+		s.wait(t, "the last line", func(p event.Payload) bool {
+			for _, line := range rebuild(p) {
+				if canonical(t, line) == canonical(t, updateOf(want.Params)) {
+					return true
+				}
+			}
+			return false
+		})
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), waitFor)
+	defer cancel()
+	require.NoError(t, a.Stop(ctx))
+	<-a.Done()
+	return steps, s
+}
+
+func promptText(t *testing.T, params json.RawMessage) string {
+	var p struct{ Prompt []struct{ Text string } }
+	require.NoError(t, json.Unmarshal(params, &p))
+	return p.Prompt[0].Text
+}
+
+func answersAPerson(result json.RawMessage) bool {
+	return strings.Contains(string(result), `"outcome"`) || strings.Contains(string(result), `"action"`)
+}
+
+// answerLike answers the nth question as the trace's client did.
+func answerLike(t *testing.T, a *acp.Agent, s *sink, n int, result json.RawMessage) {
+	t.Helper()
+	require.Eventually(t, func() bool { return len(of[event.PermissionRequest](s)) >= n }, waitFor, time.Millisecond)
+	var r struct {
+		Outcome struct{ Outcome, OptionID string }
+		Action  string
+		Content json.RawMessage
+	}
+	require.NoError(t, json.Unmarshal(result, &r))
+	o := event.PermissionOutcome{
+		PermissionID: of[event.PermissionRequest](s)[n-1].PermissionID,
+		Outcome:      event.Outcome(r.Outcome.Outcome), OptionID: r.Outcome.OptionID, Content: r.Content,
+	}
+	if r.Action != "" {
+		o.Outcome, o.OptionID = event.OutcomeSelected, r.Action
+	}
+	require.NoError(t, a.Answer(o))
+}
+
+func updateOf(params json.RawMessage) json.RawMessage {
+	var p struct{ Update json.RawMessage }
+	if json.Unmarshal(params, &p) != nil {
+		return params
+	}
+	return p.Update
+}
+
+func TestEveryLineOfTheRecordedTracesIsKeptInOrder(t *testing.T) {
+	for _, file := range traces(t) {
+		t.Run(traceName(file), func(t *testing.T) {
+			steps, s := replayed(t, file)
+			require.Empty(t, of[event.Error](s))
+			exit := exitOf(t, s)
+			require.Equal(t, "stopped", exit.Reason)
+			require.Empty(t, exit.StderrTail)
+
+			// Start and requests aside, the order of the log is the order of
+			// the wire: each line is searched behind the one before.
+			var kept []string
+			for _, p := range s.all() {
+				for _, line := range rebuild(p) {
+					kept = append(kept, canonical(t, line))
+				}
+			}
+			started := 2 // the answers to initialize and session/new come first
+			at := started
+			for _, st := range steps {
+				m := st.message()
+				if st.Dir != "a>c" || droppedHistory(steps, m) {
+					continue
+				}
+				want := canonical(t, lineOf(t, m))
+				if contains(kept[:started], want) {
+					continue
+				}
+				i := index(kept[at:], want)
+				require.GreaterOrEqual(t, i, 0, "lost or out of order: %s", shorten(want))
+				at += i + 1
+			}
+		})
+	}
+}
+
+// lineOf is what of a line must be found again.
+func lineOf(t *testing.T, m incoming) json.RawMessage {
+	switch {
+	case m.Method == "session/update":
+		return updateOf(m.Params)
+	case m.Method == "session/request_permission":
+		var o object
+		require.NoError(t, json.Unmarshal(m.Params, &o))
+		delete(o, "sessionId")
+		return o.json()
+	case m.Method != "":
+		return m.Params
+	case m.Error != nil:
+		return m.Error
+	}
+	return m.Result
+}
+
+// droppedHistory reports whether the line is the replay of a loaded session.
+func droppedHistory(steps []step, m incoming) bool {
+	loading := false
+	for _, st := range steps {
+		switch other := st.message(); {
+		case st.Dir == "c>a" && other.Method == "session/load":
+			loading = true
+		case st.Dir == "a>c" && other.Method == "":
+			if loading && string(other.ID) == "2" {
+				return false
+			}
+		case loading && string(other.Params) == string(m.Params) && m.Method == "session/update":
+			return !strings.Contains(string(m.Params), "available_commands_update")
+		}
+	}
+	return false
+}
+
+func index(list []string, want string) int {
+	for i, s := range list {
+		if s == want {
+			return i
+		}
+	}
+	return -1
+}
+
+func contains(list []string, want string) bool { return index(list, want) >= 0 }
+
+func TestRecordedTracesGiveTheTranscriptsOfTheGoldenFiles(t *testing.T) {
+	for _, file := range traces(t) {
+		t.Run(traceName(file), func(t *testing.T) {
+			_, s := replayed(t, file)
+			golden := filepath.Join("testdata", "traces", traceName(file)+".jsonl")
+			got := transcript(t, s.all())
+			if *update {
+				require.NoError(t, os.WriteFile(golden, []byte(got), 0o600))
+			}
+			want, err := os.ReadFile(golden)
+			require.NoError(t, err)
+			require.Equal(t, string(want), got)
+		})
+	}
+}
+
+var madeID = regexp.MustCompile(`"([pm])-[0-9a-f]{8}-(\d+)"`)
+
+// transcript writes payloads one a line, for golden files: ids made here are
+// numbered only, long values are shown by their start and hash, and chunks of
+// one message are one line.
+func transcript(t *testing.T, payloads []event.Payload) string {
+	t.Helper()
+	var out strings.Builder
+	for i := 0; i < len(payloads); i++ {
+		p := payloads[i]
+		note := ""
+		if m, ok := p.(event.AgentMessage); ok && m.Raw == nil && m.Content == nil {
+			n := 1
+			for ; i+1 < len(payloads); i, n = i+1, n+1 {
+				next, ok := payloads[i+1].(event.AgentMessage)
+				if !ok || next.MessageID != m.MessageID || next.Raw != nil || next.Content != nil {
+					break
+				}
+				m.Text += next.Text
+			}
+			p, note = m, fmt.Sprintf(`,"chunks":%d`, n)
+		}
+		data, err := json.Marshal(p)
+		require.NoError(t, err)
+		var v any
+		require.NoError(t, json.Unmarshal(data, &v))
+		v = abridge(v)
+		if started, ok := v.(map[string]any); ok && p.EventType() == event.TypeAgentStarted {
+			started["pid"] = 0
+		}
+		data, err = json.Marshal(v)
+		require.NoError(t, err)
+		fmt.Fprintf(&out, `{"type":%q%s,"data":%s}`+"\n", p.EventType(), note, madeID.ReplaceAllString(string(data), `"$1-$2"`))
+	}
+	return out.String()
+}
+
+// abridge shortens long strings.
+func abridge(v any) any {
+	switch v := v.(type) {
+	case string:
+		if len(v) > 300 {
+			return fmt.Sprintf("%.60s… (%d bytes, sha256 %x)", v, len(v), sha256.Sum256([]byte(v)))
+		}
+	case []any:
+		for i := range v {
+			v[i] = abridge(v[i])
+		}
+	case map[string]any:
+		for key := range v {
+			v[key] = abridge(v[key])
+		}
+	}
+	return v
+}
