@@ -26,7 +26,11 @@ describe.each([
   test('opens the printed link, and the code leaves the address before anything else can read it', async () => {
     expect(hub.link).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#pair=/)
     screen = await Screen.open(await browser.window(size), hub.link)
-    await screen.page.getByText('No sessions yet. Start one').or(screen.page.getByRole('heading', { name: 'No sessions yet' })).first().waitFor()
+    await screen.page
+      .getByText('No sessions yet. Start one')
+      .or(screen.page.getByRole('heading', { name: 'No sessions yet' }))
+      .first()
+      .waitFor()
     expect(screen.page.url()).toBe(`${hub.origin}/`)
     expect(await screen.page.evaluate(() => history.length)).toBeLessThanOrEqual(2)
     expect(screen.requests.filter((url) => url.includes('pair='))).toEqual([])
@@ -65,7 +69,11 @@ describe.each([
     expect(end.data.stop_reason).toBe('end_turn')
     await screen.reaches(session, end.seq)
     await hub.idle(session)
-    for (const words of ['hello from the demo agent', 'nothing was changed|I wrote', 'Read README.md|README.md']) {
+    for (const words of [
+      'hello from the demo agent',
+      'nothing was changed|I wrote',
+      'Read README.md|README.md',
+    ]) {
       await screen.feed.getByText(new RegExp(words)).first().waitFor()
     }
     await expectWhole(screen, hub, session)
@@ -91,7 +99,9 @@ describe.each([
 
   test('meets no error on the way', async () => {
     expect(screen.errors).toEqual([])
-    const elsewhere = screen.requests.filter((url) => new URL(url).host !== hub.addr && !url.startsWith('blob:'))
+    const elsewhere = screen.requests.filter(
+      (url) => new URL(url).host !== hub.addr && !url.startsWith('blob:'),
+    )
     expect(elsewhere).toEqual([])
   })
 })

@@ -26,26 +26,31 @@ describe('prompts written while the agent is busy', () => {
     expect(await hub.stop()).toBe(0)
   })
 
-  const texts = (s: Screen) => s.page.getByRole('region', { name: 'Queue' }).locator('li .text').allTextContents()
+  const texts = (s: Screen) =>
+    s.page.getByRole('region', { name: 'Queue' }).locator('li .text').allTextContents()
   const item = (s: Screen, text: string) =>
     s.page.getByRole('region', { name: 'Queue' }).getByRole('listitem').filter({ hasText: text })
 
   async function shows(...want: string[]): Promise<void> {
     for (const s of [screen, other]) {
-      await until(`the queue to be ${want.join(', ')}`, async () => String(await texts(s)) === String(want)).catch(
-        async (error: Error) => {
-          throw new Error(`${error.message}; it is ${String(await texts(s))}`)
-        },
-      )
+      await until(
+        `the queue to be ${want.join(', ')}`,
+        async () => String(await texts(s)) === String(want),
+      ).catch(async (error: Error) => {
+        throw new Error(`${error.message}; it is ${String(await texts(s))}`)
+      })
     }
   }
 
   test('wait in order, and every screen sees them', async () => {
     for (const text of ['first thing', 'second thing', 'third thing']) {
       await screen.prompt(text)
-      await screen.page.getByRole('region', { name: 'Queue' }).getByText(text).or(
-        screen.page.getByText(/\d queued/),
-      ).first().waitFor()
+      await screen.page
+        .getByRole('region', { name: 'Queue' })
+        .getByText(text)
+        .or(screen.page.getByText(/\d queued/))
+        .first()
+        .waitFor()
     }
     for (const s of [screen, other]) {
       await s.page.getByText('3 queued').waitFor()

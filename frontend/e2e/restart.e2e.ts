@@ -22,28 +22,34 @@ describe('a hub that dies in mid-stream', () => {
     expect(await hub.stop()).toBe(0)
   })
 
-  test.each(['/slow 30', '/burst 30000'])('leaves two pages with exactly the log, after %s', async (prompt) => {
-    session = await hub.newSession('Killed', 'paced')
-    one = await laptop.watch(session)
-    two = await laptop.watch(session)
-    await one.prompt(prompt)
-    await until('some of the answer on both pages', async () => {
-      const seen = await Promise.all([one.facts(), two.facts()])
-      return seen.every((f) => f.seq > 30)
-    })
-    await hub.kill()
-    expect(hub.events(session).some((e) => e.type === 'turn_end'), 'killed before the turn was over').toBe(false)
-    await until('both pages to notice', async () => {
-      const seen = await Promise.all([one.facts(), two.facts()])
-      return seen.every((f) => f.link !== 'open')
-    })
-    await hub.start()
-    const end = await hub.event(session, 'turn_end')
-    expect(end.data.stop_reason).toBe('hub_restart')
-    expect(saidNumbers(hub.events(session)).length).toBeGreaterThan(10)
-    await expectWhole(one, hub, session)
-    await expectWhole(two, hub, session)
-  })
+  test.each(['/slow 30', '/burst 30000'])(
+    'leaves two pages with exactly the log, after %s',
+    async (prompt) => {
+      session = await hub.newSession('Killed', 'paced')
+      one = await laptop.watch(session)
+      two = await laptop.watch(session)
+      await one.prompt(prompt)
+      await until('some of the answer on both pages', async () => {
+        const seen = await Promise.all([one.facts(), two.facts()])
+        return seen.every((f) => f.seq > 30)
+      })
+      await hub.kill()
+      expect(
+        hub.events(session).some((e) => e.type === 'turn_end'),
+        'killed before the turn was over',
+      ).toBe(false)
+      await until('both pages to notice', async () => {
+        const seen = await Promise.all([one.facts(), two.facts()])
+        return seen.every((f) => f.link !== 'open')
+      })
+      await hub.start()
+      const end = await hub.event(session, 'turn_end')
+      expect(end.data.stop_reason).toBe('hub_restart')
+      expect(saidNumbers(hub.events(session)).length).toBeGreaterThan(10)
+      await expectWhole(one, hub, session)
+      await expectWhole(two, hub, session)
+    },
+  )
 
   test('serves the next prompt to both pages as if nothing had been', async () => {
     await one.prompt('/slow 2')
@@ -81,25 +87,28 @@ describe('a bad network', () => {
     { name: 'a blackhole after a reset', fault: ['blackhole', 'rst'], heals: true },
   ]
 
-  test.each(faults)('$name on one page does not touch the other, and both end with exactly the log', async (f) => {
-    const session = await hub.newSession(f.name, 'paced')
-    const near = await laptop.watch(session)
-    const far = await phone.watch(session)
-    await near.prompt('/slow 20')
-    await until('the stream at the far page', async () => (await far.facts()).seq > 30)
-    for (const command of f.fault) await proxy.tell(command)
-    await hub.event(session, 'turn_end')
-    // The near page has it all while the far one has not been told yet.
-    await expectWhole(near, hub, session)
-    if (f.heals) {
-      expect((await far.facts()).seq).toBeLessThan(hub.lastSeq(session))
-      await elapse(300)
-      await proxy.tell('heal')
-    }
-    await expectWhole(far, hub, session, 45_000)
-    await far.page.close()
-    await near.page.close()
-    // The browser's pooled connections are as dead as the page's socket was.
-    await proxy.tell('rst')
-  })
+  test.each(faults)(
+    '$name on one page does not touch the other, and both end with exactly the log',
+    async (f) => {
+      const session = await hub.newSession(f.name, 'paced')
+      const near = await laptop.watch(session)
+      const far = await phone.watch(session)
+      await near.prompt('/slow 20')
+      await until('the stream at the far page', async () => (await far.facts()).seq > 30)
+      for (const command of f.fault) await proxy.tell(command)
+      await hub.event(session, 'turn_end')
+      // The near page has it all while the far one has not been told yet.
+      await expectWhole(near, hub, session)
+      if (f.heals) {
+        expect((await far.facts()).seq).toBeLessThan(hub.lastSeq(session))
+        await elapse(300)
+        await proxy.tell('heal')
+      }
+      await expectWhole(far, hub, session, 45_000)
+      await far.page.close()
+      await near.page.close()
+      // The browser's pooled connections are as dead as the page's socket was.
+      await proxy.tell('rst')
+    },
+  )
 })

@@ -4,7 +4,13 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { chromium, type Browser as Remote, type BrowserContext, type CDPSession, type Page } from 'playwright-core'
+import {
+  chromium,
+  type Browser as Remote,
+  type BrowserContext,
+  type CDPSession,
+  type Page,
+} from 'playwright-core'
 import { Process } from './process.ts'
 import { until } from './until.ts'
 
@@ -53,7 +59,11 @@ export class Browser {
 
   static async start(size: Size = desktop): Promise<Browser> {
     const browser = new Browser()
-    const args = [...flags, `--user-data-dir=${browser.#profile}`, `--window-size=${size.width},${size.height}`]
+    const args = [
+      ...flags,
+      `--user-data-dir=${browser.#profile}`,
+      `--window-size=${size.width},${size.height}`,
+    ]
     browser.#process = new Process(executable(), [...args, 'about:blank'])
     const endpoint = await until('the debugging port', () => browser.#process.stderr.match(/ws:\/\/\S+/)?.[0])
     // noDefaults: otherwise the library overrides focus and freezing is no longer real.

@@ -49,7 +49,16 @@ export class Hub {
   /** Starts the hub; again after a kill it comes back at the same address. */
   async start(): Promise<void> {
     this.#writeConfig()
-    const args = ['serve', '--addr', this.#addr, '--data', this.data, '--open=false', '--config', join(this.home, 'config.yaml')]
+    const args = [
+      'serve',
+      '--addr',
+      this.#addr,
+      '--data',
+      this.data,
+      '--open=false',
+      '--config',
+      join(this.home, 'config.yaml'),
+    ]
     this.#process = new Process(binaries.abide, args, { cwd: this.workspace })
     this.origin = (await this.#process.line()).replace('listening on ', '')
     this.link = (await this.#process.line()).replace('open ', '')
@@ -59,7 +68,9 @@ export class Hub {
   #writeConfig(): void {
     const demo = (speed: number) => [binaries.abide, 'demo-agent', '--speed', String(speed)]
     const agents = { demo: demo(0), paced: demo(10), ...this.options.agents }
-    const lines = Object.entries(agents).map(([name, command]) => `  ${name}: {command: ${JSON.stringify(command)}}\n`)
+    const lines = Object.entries(agents).map(
+      ([name, command]) => `  ${name}: {command: ${JSON.stringify(command)}}\n`,
+    )
     writeFileSync(
       join(this.home, 'config.yaml'),
       `public_names: ${JSON.stringify(this.options.publicNames ?? [])}\n` +
@@ -105,7 +116,11 @@ export class Hub {
   }
 
   async newSession(name: string, agent = 'demo'): Promise<string> {
-    const created = await this.api<SessionInfo>('POST', '/api/sessions', { agent, workspace: this.workspace, name })
+    const created = await this.api<SessionInfo>('POST', '/api/sessions', {
+      agent,
+      workspace: this.workspace,
+      name,
+    })
     return created.session_id
   }
 
@@ -141,7 +156,11 @@ export class Hub {
   }
 
   /** Waits until the log has an event of that type after seq. */
-  async event<T extends AbideEvent['type']>(session: string, type: T, after = 0): Promise<Extract<AbideEvent, { type: T }>> {
+  async event<T extends AbideEvent['type']>(
+    session: string,
+    type: T,
+    after = 0,
+  ): Promise<Extract<AbideEvent, { type: T }>> {
     const found = await until(`${type} after ${after}`, () =>
       this.events(session).find((e) => e.seq > after && e.type === type),
     )

@@ -47,7 +47,9 @@ function asked(rows: ShownRow[]): string[] {
 
 /** `/slow` and `/burst` count: a number missing or shown twice is an event missing or applied twice. */
 export function saidNumbers(log: AbideEvent[]): number[] {
-  return numbers(log.map((e) => (e.type === 'agent_message' && typeof e.data.text === 'string' ? e.data.text : '')))
+  return numbers(
+    log.map((e) => (e.type === 'agent_message' && typeof e.data.text === 'string' ? e.data.text : '')),
+  )
 }
 
 function shownNumbers(rows: ShownRow[]): number[] {

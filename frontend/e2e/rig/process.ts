@@ -35,7 +35,9 @@ export class Process {
   async line(): Promise<string> {
     const line =
       this.#lines.shift() ??
-      (this.#ended ? undefined : await new Promise<string | undefined>((resolve) => this.#waiting.push(resolve)))
+      (this.#ended
+        ? undefined
+        : await new Promise<string | undefined>((resolve) => this.#waiting.push(resolve)))
     if (line === undefined) throw new Error(`${this.child.spawnfile} ended without a line: ${this.stderr}`)
     return line
   }

@@ -94,7 +94,8 @@ export class Screen {
     const rows = await this.page.evaluate(async () => {
       const feed = document.querySelector<HTMLElement>('[role=feed]')!
       const shown = new Map<string, { key: string; seq: number; last: number; text: string }>()
-      const painted = () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
+      const painted = () =>
+        new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
       const read = () => {
         for (const row of feed.querySelectorAll<HTMLElement>('article[data-key]')) {
           const { key, seq, last } = row.dataset
@@ -111,7 +112,8 @@ export class Screen {
         const whole = read()
         const { firstSeq } = document.documentElement.dataset
         if (whole && feed.scrollTop < 1 && firstSeq === '1') break
-        if (Date.now() > deadline) throw new Error(`the feed's beginning is out of reach: first is ${firstSeq}`)
+        if (Date.now() > deadline)
+          throw new Error(`the feed's beginning is out of reach: first is ${firstSeq}`)
         if (whole) feed.scrollTop -= feed.clientHeight * 0.7
         await painted()
       }
