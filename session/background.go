@@ -108,6 +108,7 @@ func ask[T any](ctx context.Context, b *BackgroundSession, fn func(*engine) (T, 
 	reply := make(chan answer, 1)
 	job := func(e *engine) {
 		value, err := fn(e)
+		e.publish() // whoever asked finds what it did in the state
 		reply <- answer{value, err}
 	}
 	select {

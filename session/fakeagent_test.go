@@ -54,10 +54,11 @@ type fakeAgent struct {
 	cancels chan struct{}
 	modes   chan string
 
-	words   chan func()
-	over    chan struct{} // closed when the last word was said
-	exit    sync.Once
-	stopped chan struct{}
+	words chan func()
+	over  chan struct{} // closed when the last word was said
+
+	mu   sync.Mutex
+	dead bool
 }
 
 var errGone = errors.New("agent is gone")
@@ -69,9 +70,8 @@ func (f *agents) start(ctx context.Context, spec session.AgentSpec, sink session
 		answers: make(chan event.PermissionOutcome, 1000),
 		cancels: make(chan struct{}, 1000),
 		modes:   make(chan string, 1000),
-		words:   make(chan func(), 100),
+		words:   make(chan func(), 10000),
 		over:    make(chan struct{}),
-		stopped: make(chan struct{}),
 	}
 	f.mu.Lock()
 	f.now++
@@ -122,33 +122,35 @@ func (a *fakeAgent) speak() {
 }
 
 // say speaks and waits until it is recorded.
-func (a *fakeAgent) say(p ...event.Payload) error {
-	done := a.begin(p...)
-	return <-done
-}
+func (a *fakeAgent) say(p ...event.Payload) error { return <-a.begin(p...) }
 
 // begin speaks without waiting.
 func (a *fakeAgent) begin(p ...event.Payload) <-chan error {
 	done := make(chan error, 1)
-	defer func() {
-		if recover() != nil { // said after the last word
-			done <- errGone
-		}
-	}()
-	a.words <- func() { done <- a.sink.Record(context.Background(), p) }
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.dead {
+		done <- errGone
+	} else {
+		a.words <- func() { done <- a.sink.Record(context.Background(), p) }
+	}
 	return done
 }
 
 // die says the last word.
 func (a *fakeAgent) die(exit event.AgentExit) {
-	a.exit.Do(func() {
-		a.all.mu.Lock()
-		a.all.now--
-		a.all.live[a.spec.SessionID]--
-		a.all.mu.Unlock()
-		a.words <- func() { _ = a.sink.Record(context.Background(), []event.Payload{exit}) }
-		close(a.words)
-	})
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.dead {
+		return
+	}
+	a.dead = true
+	a.all.mu.Lock()
+	a.all.now--
+	a.all.live[a.spec.SessionID]--
+	a.all.mu.Unlock()
+	a.words <- func() { _ = a.sink.Record(context.Background(), []event.Payload{exit}) }
+	close(a.words)
 }
 
 func (a *fakeAgent) Prompt(p event.UserPrompt) error {

@@ -1,0 +1,231 @@
+package session_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+func answer(b *session.BackgroundSession, request, option, client string) (event.PermissionOutcome, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return b.AnswerPermission(ctx, session.Answer{PermissionID: request, OptionID: option, Actor: "by " + client, ClientID: client})
+}
+
+func TestAPermissionRequestIsAnEventAndTheAnswerToo(t *testing.T) {
+	h := newHub(t)
+	b, a := h.busy()
+	require.NoError(t, a.say(question("q1")))
+	s := await(t, b, "a pending request", func(s session.State) bool { return len(s.PendingPermissions) == 1 })
+	require.Equal(t, []string{"q1"}, s.PendingPermissions)
+	require.Eventually(t, func() bool { return b.Info().Status == session.StatusNeedsYou }, patience, time.Millisecond)
+
+	outcome, err := answer(b, "q1", "no", "phone")
+	require.NoError(t, err)
+	want := event.PermissionOutcome{PermissionID: "q1", Outcome: event.OutcomeSelected, OptionID: "no", By: "by phone"}
+	require.Equal(t, want, outcome)
+	require.Equal(t, want, receive(t, a.answers, "the agent was not told"))
+	require.Equal(t, []event.PermissionOutcome{want}, payloads[event.PermissionOutcome](t, b))
+	require.Empty(t, b.State().PendingPermissions)
+	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
+	awaitIdle(t, b)
+	require.Eventually(t, func() bool { return b.Info().Status == session.StatusIdle }, patience, time.Millisecond)
+}
+
+// Fault 33.
+func TestTwoTabsAnswerPermission(t *testing.T) {
+	h := newHub(t)
+	b, a := h.busy()
+	require.NoError(t, a.say(question("q1")))
+	const tabs = 16
+	results := make([]error, tabs)
+	var group sync.WaitGroup
+	for tab := range tabs {
+		group.Go(func() {
+			option := "yes"
+			if tab%2 == 0 {
+				option = "no"
+			}
+			_, results[tab] = answer(b, "q1", option, string(rune('a'+tab)))
+		})
+	}
+	group.Wait()
+	winner := receive(t, a.answers, "the agent was not told")
+	won := 0
+	for tab, err := range results {
+		client := string(rune('a' + tab))
+		if err == nil {
+			won++
+			require.Equal(t, "by "+client, winner.By)
+			again, err := answer(b, "q1", winner.OptionID, client)
+			require.NoError(t, err, "the winner's own answer again failed")
+			require.Equal(t, winner, again)
+			continue
+		}
+		var lost *session.AlreadyResolved
+		require.ErrorAs(t, err, &lost)
+		require.Equal(t, winner, lost.Winner)
+		_, err = answer(b, "q1", winner.OptionID, client)
+		require.ErrorAs(t, err, &lost, "another client's same answer counted as the winner's")
+	}
+	require.Equal(t, 1, won)
+	require.Len(t, payloads[event.PermissionOutcome](t, b), 1)
+	require.Empty(t, a.answers, "the agent was told twice")
+}
+
+// Fault 34.
+func TestPermissionAnswerForUnknownExpiredOrOtherSessionsID(t *testing.T) {
+	h := newHub(t)
+	b, a := h.busy()
+	other, otherAgent := h.busy()
+	require.NoError(t, a.say(question("q1")))
+	require.NoError(t, otherAgent.say(question("q2")))
+
+	_, err := answer(b, "nobody", "yes", "tab")
+	require.ErrorIs(t, err, session.ErrNotFound)
+	_, err = answer(b, "q2", "yes", "tab")
+	require.ErrorIs(t, err, session.ErrNotFound)
+	_, err = answer(b, "q1", "maybe", "tab")
+	require.ErrorIs(t, err, session.ErrInvalid)
+	_, err = b.AnswerPermission(ctxOf(t), session.Answer{PermissionID: "q1", OptionID: "yes", Content: json.RawMessage(`{}`)})
+	require.ErrorIs(t, err, session.ErrInvalid, "content answered a request without a form")
+
+	require.NoError(t, b.Cancel(ctxOf(t), "ann"))
+	_, err = answer(b, "q1", "yes", "tab")
+	var lost *session.AlreadyResolved
+	require.ErrorAs(t, err, &lost)
+	require.Equal(t, event.OutcomeCancelled, lost.Winner.Outcome)
+	require.Equal(t, []string{"q2"}, other.State().PendingPermissions)
+}
+
+func TestAFormIsAnsweredWithItsContent(t *testing.T) {
+	h := newHub(t)
+	b, a := h.busy()
+	form := question("f")
+	form.Form = json.RawMessage(`{"type":"object"}`)
+	require.NoError(t, a.say(form))
+	_, err := b.AnswerPermission(ctxOf(t), session.Answer{PermissionID: "f", OptionID: "yes", Content: json.RawMessage(`[1]`)})
+	require.ErrorIs(t, err, session.ErrInvalid)
+	_, err = b.AnswerPermission(ctxOf(t), session.Answer{PermissionID: "f", OptionID: "yes", Content: json.RawMessage(`{"name":"x"}`)})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"name":"x"}`, string(receive(t, a.answers, "the agent was not told").Content))
+}
+
+func TestAWithdrawnRequestHasOneOutcome(t *testing.T) {
+	h := newHub(t)
+	b, a := h.busy()
+	withdrawn := event.PermissionOutcome{PermissionID: "q1", Outcome: event.OutcomeCancelled, By: "agent", Reason: "withdrawn"}
+	require.NoError(t, a.say(question("q1"), withdrawn, question("q1")))
+	require.Empty(t, b.State().PendingPermissions)
+	_, err := answer(b, "q1", "yes", "tab")
+	var lost *session.AlreadyResolved
+	require.ErrorAs(t, err, &lost)
+
+	require.NoError(t, a.say(question("q2")))
+	_, err = answer(b, "q2", "yes", "tab")
+	require.NoError(t, err)
+	withdrawn.PermissionID = "q2"
+	require.NoError(t, a.say(withdrawn)) // too late
+	requireLawful(t, b, false)
+}
+
+func TestATurnThatEndsSettlesItsOpenRequests(t *testing.T) {
+	h := newHub(t)
+	b, a := h.busy()
+	require.NoError(t, a.say(question("q1"), event.TurnEnd{PromptID: promptID(0), StopReason: event.StopEndTurn}))
+	awaitIdle(t, b)
+	requireLawful(t, b, true)
+	require.Equal(t, event.OutcomeCancelled, receive(t, a.answers, "the agent was not told").Outcome)
+}
+
+// Fault 35.
+func TestPermissionWithNoObserver(t *testing.T) {
+	h := newHub(t)
+	b, a := h.busy()
+	require.NoError(t, a.say(question("q1")))
+	// Nobody was there; somebody comes, finds it open and answers.
+	require.Equal(t, []string{"q1"}, h.session(b.ID()).State().PendingPermissions)
+	_, err := answer(b, "q1", "yes", "tab")
+	require.NoError(t, err)
+
+	// The next one is open when the hub is killed: it is settled by the next
+	// run before anybody can see the session.
+	require.NoError(t, a.say(question("q2")))
+	after := h.copyOf(t)
+	b2 := after.session(b.ID())
+	requireLawful(t, b2, true)
+	_, err = answer(b2, "q2", "yes", "tab")
+	var lost *session.AlreadyResolved
+	require.ErrorAs(t, err, &lost)
+	require.Equal(t, "hub_restart", lost.Winner.Reason)
+}
+
+func TestUnattendedRequestsAreNeverAllowedByTimeRunningOut(t *testing.T) {
+	for name, c := range map[string]struct {
+		policy session.PermissionSettings
+		denied time.Duration // after which; 0 is at once, negative is never
+	}{
+		"wait for ever": {session.PermissionSettings{}, -1},
+		"wait a while":  {session.PermissionSettings{WaitLimit: time.Minute}, time.Minute},
+		"deny":          {session.PermissionSettings{DenyUnattended: true, WaitLimit: time.Hour}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHub(t, func(o *session.Options, _ *store.Options) { o.Permissions = c.policy })
+				b, a := h.busy()
+				b.SetPresence("tab", session.Presence{Actor: "ann", Activity: session.Viewing})
+				require.NoError(t, a.say(question("q1")))
+				time.Sleep(24 * time.Hour)
+				synctest.Wait()
+				require.Empty(t, a.answers, "a watched request was answered by nobody")
+
+				b.RemovePresence("tab")
+				began := time.Now()
+				if c.denied < 0 {
+					time.Sleep(30 * 24 * time.Hour)
+					synctest.Wait()
+					require.Empty(t, a.answers)
+					return
+				}
+				o := <-a.answers
+				require.Equal(t, c.denied, time.Since(began))
+				require.Equal(t, event.PermissionOutcome{
+					PermissionID: "q1", Outcome: event.OutcomeSelected, OptionID: "no",
+					By: "hub", Reason: "nobody watches this session",
+				}, o)
+
+				no := question("q2")
+				no.Options = no.Options[:1] // only "yes" is offered
+				require.NoError(t, a.say(no))
+				require.Equal(t, event.OutcomeCancelled, (<-a.answers).Outcome)
+				requireLawful(t, b, false)
+			})
+		})
+	}
+}
+
+func TestAScreenThatIsNotVisibleDoesNotCountAsWatching(t *testing.T) {
+	h := newHub(t, func(o *session.Options, _ *store.Options) { o.Permissions.DenyUnattended = true })
+	b, a := h.busy()
+	b.SetPresence("tab", session.Presence{Activity: session.Viewing})
+	require.NoError(t, a.say(question("q1")))
+	require.Empty(t, a.answers)
+	b.SetPresence("tab", session.Presence{Activity: session.Away})
+	require.Equal(t, "no", receive(t, a.answers, "the request still waits").OptionID)
+}
+
+func TestErrorsSpeakToAPerson(t *testing.T) {
+	err := error(&session.AlreadyResolved{Winner: event.PermissionOutcome{PermissionID: "q", By: "phone"}})
+	require.Equal(t, "permission request q was already answered by phone", err.Error())
+	require.False(t, errors.Is(err, session.ErrConflict))
+}
