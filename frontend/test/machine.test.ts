@@ -227,6 +227,6 @@ it('keeps its promises whatever happens in whatever order', () => {
       }
       expect(b.m.main?.phase).toBe('open')
     }),
-    { numRuns: 500 },
+    { numRuns: 1000 },
   )
 })

@@ -169,7 +169,8 @@ class Step {
     if (gen !== main?.gen && gen !== spare?.gen) return
     if (protocol > limits.protocol) return this.refuse('version')
     const link: Link = { gen, phase: 'open', dialledAt: this.at.now }
-    if (gen === spare?.gen && main) this.drop(main)
+    const other = gen === spare?.gen ? main : spare
+    if (other) this.drop(other)
     this.set({ main: link, spare: null, probe: null, failures: 0, heartbeatMs, online: true })
     this.set({ lastFrameAt: this.at.now, retryAt: null })
     for (const timer of ['dial', 'probe', 'dead', 'retry'] as const) this.clock(timer, null)
