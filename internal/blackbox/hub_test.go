@@ -104,7 +104,6 @@ func (h *hub) start() {
 	cmd := exec.Command("sh", append([]string{"-c", script, "sh", binary()}, h.args("serve", "--addr", h.addr, "--open=false")...)...)
 	cmd.Dir = h.workspace
 	cmd.Stderr = log
-	cmd.Env = append(os.Environ(), "GORACE=halt_on_error=0")
 	out, err := cmd.StdoutPipe()
 	require.NoError(h.t, err)
 	require.NoError(h.t, cmd.Start())

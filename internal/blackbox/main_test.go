@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	os.Setenv(binaryName, filepath.Join(dir, "abide"))
+	// Of the programs started from here: report races at once, not by sleeping a
+	// second at each exit.
+	os.Setenv("GORACE", "halt_on_error=0 atexit_sleep_ms=0")
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		os.RemoveAll(dir)
 		os.Exit(code)

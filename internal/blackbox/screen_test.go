@@ -79,8 +79,14 @@ func (c *screen) seen() []event.Event {
 	return slices.Clone(c.events)
 }
 
-// until waits until cond holds; it is asked after every piece of news with the
-// events from the one after `from` on.
+// connections counts them so far.
+func (c *screen) connections() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.online
+}
+
+// until waits until cond holds; it is asked after every piece of news.
 func (c *screen) until(what string, within time.Duration, cond func(events []event.Event, state *wire.State) bool) {
 	c.t.Helper()
 	deadline := time.After(within)
@@ -135,14 +141,6 @@ func (c *screen) untilAsked(n int, within time.Duration) event.PermissionRequest
 		return len(asked) >= n
 	})
 	return asked[n-1]
-}
-
-// untilIdle waits until the session has nothing to do.
-func (c *screen) untilIdle(within time.Duration) {
-	c.t.Helper()
-	c.until("an idle session", within, func(_ []event.Event, s *wire.State) bool {
-		return s != nil && s.Turn.State == wire.TurnIdle && len(s.Queue) == 0
-	})
 }
 
 // socket is the connection of the moment.

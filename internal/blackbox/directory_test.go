@@ -1,0 +1,118 @@
+package blackbox_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/stretchr/testify/require"
+)
+
+func TestASecondHubOnADirectoryIsRefusedAndTheFirstUnharmed(t *testing.T) {
+	h := newHub(t, settings{})
+	session := h.create("demo")
+	c := h.screen("screen", session, 0)
+	_, errs, code := h.run("serve", "--addr", "127.0.0.1:0", "--open=false")
+	require.Equal(t, 4, code, errs)
+	require.Equal(t, 1, strings.Count(strings.TrimSpace(errs), "\n")+1, "one line that says what to do: %q", errs)
+	require.Contains(t, errs, h.data)
+	c.prompt(session.SessionID, "p1", "/plan")
+	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p1", 30*time.Second).StopReason)
+	requireTrueScreens(t, h, session.SessionID, c)
+}
+
+// TestAStaleLockFileStopsNobody leaves a LOCK that names a process which is
+// alive and not a hub, as a reused pid would: only the kernel's lock counts.
+func TestAStaleLockFileStopsNobody(t *testing.T) {
+	h := newHub(t, settings{})
+	h.stop()
+	lock := filepath.Join(h.data, "LOCK")
+	require.NoError(t, os.WriteFile(lock, []byte("pid 1 since yesterday\n"), 0o600))
+	h.start()
+	require.NoError(t, h.hub.Health(t.Context()))
+}
+
+func TestADirectoryThatCannotBeWrittenIsAClearError(t *testing.T) {
+	if os.Getuid() == 0 {
+		h := newHub(t, settings{})
+		h.stop()
+		requireReadOnlyRefusal(t, h)
+		return
+	}
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(dir, 0o500))
+	requireOneLine(t, exec.Command(binary(), "serve", "--addr", "127.0.0.1:0", "--open=false", "--data", filepath.Join(dir, "data")))
+}
+
+// requireReadOnlyRefusal mounts the directory read-only over itself, in a mount
+// namespace of the hub's own: root may write where modes forbid it.
+func requireReadOnlyRefusal(t *testing.T, h *hub) {
+	script := `mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" || exit 99; shift; exec "$@"`
+	args := append([]string{"-m", "sh", "-c", script, "sh", h.data, binary()}, h.args("serve", "--addr", "127.0.0.1:0", "--open=false")...)
+	cmd := exec.Command("unshare", args...)
+	if out, err := exec.Command("unshare", "-m", "true").CombinedOutput(); err != nil {
+		t.Skipf("no mount namespaces here: %v %s", err, out)
+	}
+	requireOneLine(t, cmd)
+}
+
+func requireOneLine(t *testing.T, cmd *exec.Cmd) {
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	err := cmd.Run()
+	if cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == 99 {
+		t.Skipf("mounts are not allowed here: %s", errs.String())
+	}
+	require.Error(t, err)
+	require.NotEqual(t, 2, cmd.ProcessState.ExitCode(), "a panic, or used wrongly: %s", errs.String())
+	require.NotContains(t, errs.String(), "goroutine ")
+	last := strings.TrimSpace(errs.String())
+	require.NotEmpty(t, last)
+	require.Regexp(t, `read-only|permission|written`, last)
+}
+
+func TestTheHubEndsCleanlyOnSIGTERMInTheMiddleOfATurn(t *testing.T) {
+	h := newHub(t, settings{agents: map[string]agent{"demo": paced()}})
+	session := h.create("demo")
+	c := h.screen("screen", session, 0)
+	c.prompt(session.SessionID, "p1", "/slow 600")
+	c.until("the agent at work", 30*time.Second, hasType(event.TypeAgentMessage))
+	began := time.Now()
+	h.stop() // requires exit code 0
+	require.Less(t, time.Since(began), 20*time.Second)
+	h.requireNoAgents()
+	log := onDisk(t, h, session.SessionID, false)
+	ends := payloads[event.TurnEnd](t, log)
+	require.LessOrEqual(t, len(ends), 1)
+	h.start()
+	c.untilTurnEnds("p1", 30*time.Second)
+	c.prompt(session.SessionID, "p2", "/plan")
+	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p2", 30*time.Second).StopReason)
+	requireTrueScreens(t, h, session.SessionID, c)
+	require.Len(t, payloads[event.TurnEnd](t, c.seen()), 2)
+}
+
+// TestTheLogIsPlainJSONForAnyTool reads the log as jq would.
+func TestTheLogIsPlainJSONForAnyTool(t *testing.T) {
+	h := newHub(t, settings{})
+	session := h.create("demo")
+	c := h.screen("screen", session, 0)
+	c.prompt(session.SessionID, "p1", "/markdown")
+	c.untilTurnEnds("p1", 30*time.Second)
+	data, err := os.ReadFile(filepath.Join(h.data, "sessions", session.SessionID, "events.jsonl"))
+	require.NoError(t, err)
+	for line := range bytes.Lines(data) {
+		var e map[string]json.RawMessage
+		require.NoError(t, json.Unmarshal(line, &e))
+		for _, key := range []string{"seq", "time", "type", "data", "crc"} {
+			require.Contains(t, e, key)
+		}
+		require.True(t, bytes.HasPrefix(line, []byte(`{"seq":`)), "%.40s", line)
+	}
+}
