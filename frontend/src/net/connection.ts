@@ -16,7 +16,7 @@ export interface Side {
   health(): Promise<Refusal | null>
 }
 
-/** The longest a tick of the clock watch may be late before the page has slept. */
+/** The longest time between two ticks of the clock watch; after a longer one the page has slept. */
 const jumpMs = 2_000
 const tickMs = 1_000
 
@@ -150,12 +150,12 @@ export class Connection {
     on(window, 'online', () => this.wake(true))
     on(window, 'offline', () => this.input({ type: 'offline' }))
 
-    let expected = Date.now() + tickMs
+    let ticked = Date.now()
     const tick = setInterval(() => {
-      const late = Date.now() - expected
-      expected = Date.now() + tickMs
+      const passed = Date.now() - ticked
+      ticked = Date.now()
       // A hidden page's timers are slowed by the browser; that is no sleep.
-      if (late > jumpMs && document.visibilityState === 'visible') this.wake(true)
+      if (passed > jumpMs && document.visibilityState === 'visible') this.wake(true)
     }, tickMs)
     this.stops.push(() => clearInterval(tick))
   }

@@ -1,0 +1,105 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { phone as phoneSize } from './rig/browser.ts'
+import { Device } from './rig/device.ts'
+import { Hub } from './rig/hub.ts'
+import { openNaive } from './rig/naive.ts'
+import { expectWhole } from './rig/oracle.ts'
+import { FaultProxy } from './rig/proxy.ts'
+import type { Screen } from './rig/screen.ts'
+import { fallAsleep, type Sleep } from './rig/sleep.ts'
+import { elapse } from './rig/until.ts'
+
+/** The time a page that woke behind a dead connection has to be whole again; what fails, fails by it. */
+const awake = 5_000
+
+describe('a phone that sleeps', () => {
+  let hub: Hub
+  let proxy: FaultProxy
+  let phone: Device
+  let session: string
+  let screen: Screen | undefined
+
+  beforeAll(async () => {
+    proxy = await FaultProxy.start()
+    hub = await Hub.start({ publicNames: [proxy.addr] })
+    await proxy.to(hub.addr)
+    phone = await Device.pair(hub, { origin: proxy.origin, size: phoneSize })
+  })
+  afterEach(async () => {
+    await screen?.page.close()
+    screen = undefined
+    await proxy.tell('rst')
+  })
+  afterAll(async () => {
+    await phone.stop()
+    await proxy.stop()
+    expect(await hub.stop()).toBe(0)
+  })
+
+  /**
+   * The session goes on for 500 events while the phone is stopped; its
+   * connection dies on the way. What came before lies in the phone's buffers and
+   * looks like life when it wakes.
+   */
+  async function sleepThrough(dies: () => Promise<void>): Promise<void> {
+    phone.browser.freeze()
+    await hub.turn(session, '/burst 100')
+    await elapse(2_500)
+    await dies()
+    await hub.turn(session, '/burst 400')
+    phone.browser.thaw()
+  }
+
+  async function fresh(): Promise<void> {
+    session = await hub.newSession('Sleeps')
+    await hub.turn(session, '/slow 1')
+  }
+
+  test('missing 500 events behind a dead connection, wakes to exactly the log over at most two sockets', async () => {
+    await fresh()
+    screen = await phone.watch(session, phoneSize)
+    await sleepThrough(() => proxy.tell('strand'))
+    await expectWhole(screen, hub, session, awake)
+    expect((await screen.watched()).most).toBeLessThanOrEqual(2)
+  })
+
+  test('is told from one that did not sleep: a naive client that stays on its dead socket is found out', async () => {
+    await fresh()
+    screen = await openNaive(phone, session)
+    await expectWhole(screen, hub, session, awake)
+    await sleepThrough(() => proxy.tell('strand'))
+    await expect(expectWhole(screen, hub, session, awake)).rejects.toThrow(/in vain for the page at seq/)
+  })
+
+  test('is told from one that lost its place: a naive client that reads the end again is found out', async () => {
+    await fresh()
+    screen = await openNaive(phone, session)
+    await expectWhole(screen, hub, session, awake)
+    await sleepThrough(() => proxy.tell('rst'))
+    await expect(expectWhole(screen, hub, session, awake)).rejects.toThrow(/every event of the log once/)
+  })
+
+  test.each<Sleep>(['freeze', 'stop'])('really sleeps: not one timer runs during %s', async (how) => {
+    await fresh()
+    screen = await phone.watch(session, phoneSize)
+    await screen.page.evaluate(() => {
+      const ticks: number[] = []
+      Object.assign(window, { ticks })
+      setInterval(() => ticks.push(Date.now()), 10)
+    })
+    await elapse(300)
+    const wake = await fallAsleep(how, phone, screen)
+    const from = Date.now()
+    await elapse(1_500)
+    const to = Date.now()
+    await wake()
+    await elapse(500)
+    const ticks = await screen.page.evaluate(() => (window as unknown as { ticks: number[] }).ticks)
+    const before = ticks.filter((at) => at < from).length
+    // What was under way when the stop was ordered may still end.
+    const during = ticks.filter((at) => at > from + 50 && at < to)
+    expect(before).toBeGreaterThan(5)
+    expect(during).toEqual([])
+    expect(ticks.length, 'and it woke').toBeGreaterThan(before)
+  })
+})
