@@ -366,7 +366,7 @@ func (e *engine) watchAgent(now time.Time) {
 			e.startAgent()
 		}
 	}
-	if a.wanted && a.status == AgentAbsent && a.restartAt.IsZero() {
+	if a.wanted && a.status == AgentAbsent {
 		a.wanted = false
 		e.startAgent()
 	}
@@ -443,7 +443,9 @@ func (b *BackgroundSession) readyAgent(ctx context.Context) (Agent, error) {
 			case a.status == AgentFailed && asked:
 				return nil, fmt.Errorf("%w: %s", ErrUnavailable, a.message)
 			case !asked:
-				a.forgive()
+				if a.status == AgentFailed {
+					a.forgive()
+				}
 				a.wanted = true
 			}
 			return nil, nil

@@ -77,7 +77,9 @@ func (e *engine) prompt(r PromptRequest) (PromptResult, error) {
 	if err := e.checkAttachments(r.Attachments); err != nil {
 		return PromptResult{}, err
 	}
-	e.agent.forgive()
+	if e.agent.status == AgentFailed {
+		e.agent.forgive() // a person decided
+	}
 	if e.mustWait(r) {
 		return e.enqueue(r, attachments)
 	}

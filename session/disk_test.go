@@ -1,0 +1,164 @@
+package session_test
+
+import (
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/queue"
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+// fullDisk fails writes to the log while it is full.
+func fullDisk(full *atomic.Bool) hubOption {
+	return func(_ *session.Options, o *store.Options) {
+		o.FS = steppedFS{store.OS(), func(step string) error {
+			if full.Load() && (step == "write events.jsonl" || strings.HasPrefix(step, "create")) {
+				return syscall.ENOSPC
+			}
+			return nil
+		}}
+	}
+}
+
+func TestAFullDiskHoldsTheAgentAndRefusesPromptsUntilThereIsRoom(t *testing.T) {
+	var full atomic.Bool
+	h := newHub(t, fullDisk(&full))
+	b, a := h.busy()
+	require.NoError(t, a.say(question("q1")))
+	before := len(events(t, b))
+	full.Store(true)
+	first := a.begin(message("held"), toolCall("t1", event.ToolInProgress), question("q2"), toolUpdate("t1", event.ToolCompleted))
+	await(t, b, "blocked", func(s session.State) bool { return s.Turn.State == session.TurnBlocked })
+	_, err := b.Prompt(ctxOf(t), ask("p"))
+	require.ErrorIs(t, err, session.ErrUnavailable)
+	_, err = answer(b, "q1", "yes", "tab")
+	require.ErrorIs(t, err, session.ErrUnavailable)
+	require.Equal(t, []string{"q1"}, b.State().PendingPermissions)
+	require.Empty(t, first, "what could not be written was taken")
+	require.Len(t, events(t, b), before)
+
+	full.Store(false)
+	require.NoError(t, receive(t, first, "the agent is still held"))
+	await(t, b, "healed", func(s session.State) bool { return s.Turn.State == session.TurnPrompting })
+	_, err = answer(b, "q1", "yes", "tab")
+	require.NoError(t, err)
+	require.Equal(t, queue.Queued, prompt(t, b, "p").Outcome)
+	got := shape(t, b)
+	require.Equal(t, []string{"agent_message/1", "tool_call/1", "permission_request/1", "tool_call_update:completed/1"}, got[before:before+4])
+	requireLawful(t, b, false)
+}
+
+func TestAFullDiskHealsByItselfWhileNobodyWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var full atomic.Bool
+		h := newHub(t, fullDisk(&full))
+		b := h.create()
+		full.Store(true)
+		_, err := b.Prompt(t.Context(), ask("p"))
+		require.ErrorIs(t, err, session.ErrUnavailable)
+		require.Equal(t, session.TurnBlocked, b.State().Turn.State)
+		full.Store(false)
+		await(t, b, "healed", idle)
+		require.Equal(t, queue.Received, prompt(t, b, "p").Outcome)
+	})
+}
+
+func TestAResetDuringAFullDiskClosesTheTurnLater(t *testing.T) {
+	var full atomic.Bool
+	h := newHub(t, fullDisk(&full))
+	b, a := h.busy()
+	full.Store(true)
+	held := a.begin(message("held"))
+	await(t, b, "blocked", func(s session.State) bool { return s.Turn.State == session.TurnBlocked })
+	require.NoError(t, b.ForceReset(ctxOf(t), "ann"))
+	full.Store(false)
+	receive(t, held, "the agent is still held")
+	awaitIdle(t, b)
+	<-a.over
+	requireLawful(t, b, true)
+	require.Equal(t, event.StopInterrupted, payloads[event.TurnEnd](t, b)[0].StopReason)
+	require.Eventually(t, func() bool { return len(payloads[event.AgentExit](t, b)) == 1 }, patience, tick)
+}
+
+func TestTheHubEndsDuringAFullDisk(t *testing.T) {
+	var full atomic.Bool
+	h := newHub(t, fullDisk(&full))
+	b, a := h.busy()
+	full.Store(true)
+	held := a.begin(message("held"))
+	await(t, b, "blocked", func(s session.State) bool { return s.Turn.State == session.TurnBlocked })
+	began := time.Now()
+	ctx := ctxOf(t)
+	require.NoError(t, h.manager.Close(ctx))
+	require.Less(t, time.Since(began), patience)
+	require.Error(t, receive(t, held, "the agent is still held"))
+	full.Store(false)
+	require.NoError(t, h.store.Close())
+	h.closed = true
+	h.open()
+	t.Cleanup(h.close)
+	h.closed = false
+	requireLawful(t, h.session(b.ID()), true)
+}
+
+func TestADeviceErrorFreezesTheSessionAlone(t *testing.T) {
+	var broken atomic.Bool
+	h := newHub(t, func(_ *session.Options, o *store.Options) {
+		o.FS = steppedFS{store.OS(), func(step string) error {
+			if step == "sync events.jsonl" && broken.CompareAndSwap(true, false) {
+				return syscall.EIO
+			}
+			return nil
+		}}
+	})
+	b, a := h.busy()
+	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
+	awaitIdle(t, b)
+	require.Eventually(t, func() bool { m := b.Log().Marks(); return m.Synced == m.Written }, patience, tick)
+	broken.Store(true)
+	_, err := b.Prompt(ctxOf(t), ask("lost"))
+	require.ErrorIs(t, err, session.ErrUnavailable)
+	_, err = b.Prompt(ctxOf(t), ask("lost"))
+	require.ErrorIs(t, err, session.ErrUnavailable)
+	require.Zero(t, h.agents.givenTimes("lost"), "what may not be on the device was given to the agent")
+	require.Eventually(t, func() bool { return b.Info().Status == session.StatusDamaged }, patience, tick)
+
+	other, _ := h.busy()
+	require.Equal(t, session.TurnPrompting, other.State().Turn.State)
+	h.closed = true // the run does not end clean, nor should it
+	_ = h.manager.Close(ctxOf(t))
+	_ = h.store.Close()
+}
+
+func TestALedgerThatCannotBeSavedStopsNoTurn(t *testing.T) {
+	var full atomic.Bool
+	h := newHub(t, func(o *session.Options, _ *store.Options) {
+		o.QueueFailpoint = func(step string) error {
+			if full.Load() && step == "write" {
+				return syscall.ENOSPC
+			}
+			return nil
+		}
+	})
+	b, a := h.busy()
+	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
+	awaitIdle(t, b)
+	full.Store(true)
+	require.Equal(t, queue.Received, prompt(t, b, "p").Outcome)
+	require.Equal(t, "p", receive(t, a.prompts, "no prompt").PromptID)
+	_, err := b.Prompt(ctxOf(t), ask("waits"))
+	require.ErrorIs(t, err, session.ErrUnavailable)
+	require.Empty(t, b.Queue())
+	after := h.copyOf(t)
+	require.Equal(t, queue.Interrupted, prompt(t, after.session(b.ID()), "p").Outcome)
+	full.Store(false)
+	require.Equal(t, queue.Queued, prompt(t, b, "waits").Outcome)
+}
