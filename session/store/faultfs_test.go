@@ -25,9 +25,26 @@ type faultFS struct {
 	fault func(call int, op string) error
 	dead  bool
 	log   []string
+	holds map[string]func()
+}
+
+// hold calls before ahead of every call of one kind.
+func (f *faultFS) hold(op string, before func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.holds == nil {
+		f.holds = map[string]func(){}
+	}
+	f.holds[op] = before
 }
 
 func (f *faultFS) step(op, name string) error {
+	f.mu.Lock()
+	before := f.holds[op]
+	f.mu.Unlock()
+	if before != nil {
+		before()
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.dead {

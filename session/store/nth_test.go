@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -235,14 +236,15 @@ func underFault(t *testing.T, o *oracle, fault func(int, string) error) (*memFS,
 }
 
 // everyCall runs test with a fault at the first call, the second, and so on,
-// until the workload is over before it is reached.
+// until the workload is over before it is reached. Only in a soak is it every
+// one; else every seventh, from a start that differs from run to run.
 func everyCall(t *testing.T, test func(t *testing.T, n int) (reached bool)) {
 	t.Helper()
-	step := 1
-	if testing.Short() {
-		step = 7
+	first, step := 1+rand.IntN(7), 7
+	if soak() {
+		first, step = 1, 1
 	}
-	for n := 1; ; n += step {
+	for n := first; ; n += step {
 		reached := false
 		ok := t.Run(fmt.Sprint(n), func(t *testing.T) { reached = test(t, n) })
 		if !ok || !reached {
@@ -251,6 +253,9 @@ func everyCall(t *testing.T, test func(t *testing.T, n int) (reached bool)) {
 		}
 	}
 }
+
+// soak reports whether the slow tests should take their time.
+func soak() bool { return os.Getenv("ABIDE_SOAK") != "" }
 
 func TestAKillAtTheNthCallLosesNothingThatWasShown(t *testing.T) {
 	everyCall(t, func(t *testing.T, n int) bool {

@@ -1,0 +1,20 @@
+package store
+
+import (
+	"bytes"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// VerifiedSeq is the seq of a line whose checksum is right and that a log could
+// hold.
+func VerifiedSeq(line []byte) (event.Seq, bool) {
+	p, ok := parseVerified(line)
+	return p.seq, ok
+}
+
+// ParseLine decodes one line into the object that is served.
+func ParseLine(line []byte) (object []byte, seq event.Seq, ok bool) {
+	p := parseLine(line)
+	return append(bytes.Clone(p.body), '}'), p.seq, p.quality != bad
+}

@@ -1,0 +1,197 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+// openMem opens the only session of a data directory in memory.
+func openMem(t testing.TB, fsys store.FS, id string) (*store.Store, *store.Log) {
+	t.Helper()
+	s, err := store.Open("/data", store.Options{FS: fsys, BootID: "boot"})
+	require.NoError(t, err)
+	l, err := s.Log(context.Background(), id)
+	require.NoError(t, err)
+	return s, l
+}
+
+// memSession makes a closed session of n events in memory.
+func memSession(t testing.TB, n int) (*memFS, string) {
+	t.Helper()
+	disk := newMemFS()
+	s, err := store.Open("/data", store.Options{FS: disk, BootID: "boot"})
+	require.NoError(t, err)
+	l := create(t, s)
+	appendN(t, l, n-1)
+	require.NoError(t, s.Close())
+	return disk, l.ID()
+}
+
+func (m *memFS) put(path string, data []byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.nodes[path] = &memNode{data: bytes.Clone(data), durable: bytes.Clone(data)}
+}
+
+func TestALogTornAtEveryByteKeepsEveryWholeLine(t *testing.T) {
+	disk, id := memSession(t, 6)
+	path := "/data/sessions/" + id + "/events.jsonl"
+	meta := "/data/sessions/" + id + "/metadata.json"
+	whole, err := disk.ReadFile(path)
+	require.NoError(t, err)
+	first, original := openMem(t, disk.restart(), id)
+	t.Cleanup(func() { require.NoError(t, first.Close()) })
+	shownAll := readAll(t, original)
+	for _, withMeta := range []bool{true, false} {
+		for cut := 0; cut <= len(whole); cut++ {
+			t.Run(fmt.Sprintf("metadata=%v/%d", withMeta, cut), func(t *testing.T) {
+				torn := disk.restart()
+				torn.put(path, whole[:cut])
+				if !withMeta {
+					require.NoError(t, torn.Remove(meta))
+				}
+				lines := bytes.Count(whole[:cut], []byte("\n"))
+				if rest := whole[:cut]; cut > 0 && cut < len(whole) && whole[cut] == '\n' && len(rest) > 0 {
+					lines++ // only its newline is missing
+				}
+				s, l := openMem(t, torn, id)
+				events := readAll(t, l)
+				requireGapless(t, events)
+				require.Equal(t, shownAll[:lines], events[:lines])
+				if withMeta {
+					// The six events were acknowledged: none of their numbers may
+					// be used for anything else in the same epoch.
+					require.Equal(t, lines == 6, original.Epoch() == l.Epoch())
+					require.GreaterOrEqual(t, len(events), 6)
+				} else if lines > 0 {
+					require.Equal(t, original.Epoch(), l.Epoch())
+					require.Len(t, events, lines)
+				}
+				requireAppends(t, l)
+				again := readAll(t, l)
+				require.NoError(t, s.Close())
+				s, l = openMem(t, torn, id)
+				require.Equal(t, again, readAll(t, l))
+				require.NoError(t, s.Close())
+			})
+		}
+	}
+}
+
+func TestABadByteAnywhereCostsAtMostItsOwnLine(t *testing.T) {
+	disk, id := memSession(t, 5)
+	path := "/data/sessions/" + id + "/events.jsonl"
+	whole, err := disk.ReadFile(path)
+	require.NoError(t, err)
+	first, original := openMem(t, disk.restart(), id)
+	t.Cleanup(func() { require.NoError(t, first.Close()) })
+	before := readAll(t, original)
+	for at := range whole {
+		for _, value := range []byte{0, '\n', whole[at] ^ 0x10} {
+			if whole[at] == value {
+				continue
+			}
+			damaged := disk.restart()
+			data := bytes.Clone(whole)
+			data[at] = value
+			damaged.put(path, data)
+			s, l := openMem(t, damaged, id)
+			events := readAll(t, l)
+			requireGapless(t, events)
+			hit := bytes.Count(whole[:at], []byte("\n"))
+			for i, e := range before {
+				if i == hit || whole[at] == '\n' && i == hit+1 {
+					continue // a lost newline may cost two
+				}
+				require.Equal(t, e, events[i], "byte %d became %q", at, value)
+			}
+			require.NoError(t, s.Close())
+		}
+	}
+}
+
+// FuzzRecovery opens whatever bytes may lie in a log file. It must not panic,
+// must be idempotent, and must keep every line whose checksum is right and whose
+// number is still free.
+func FuzzRecovery(f *testing.F) {
+	disk, id := memSession(f, 4)
+	path := "/data/sessions/" + id + "/events.jsonl"
+	whole, err := disk.ReadFile(path)
+	require.NoError(f, err)
+	f.Add(whole, true)
+	f.Add(whole, false)
+	f.Add(whole[:len(whole)-7], false)
+	f.Add(append(bytes.Clone(whole), whole...), true)
+	f.Add(append(make([]byte, 300), whole...), false)
+	f.Add([]byte("{}\n\n\x00{\"seq\":1}\n"), false)
+	f.Fuzz(func(t *testing.T, data []byte, withMeta bool) {
+		m := disk.restart()
+		m.put(path, data)
+		if !withMeta {
+			require.NoError(t, m.Remove("/data/sessions/"+id+"/metadata.json"))
+		}
+		s, l := openMem(t, m, id)
+		marks := l.Marks()
+		var first []event.Event
+		if marks.Visible < 1000 { // a line may claim any number
+			first = readAll(t, l)
+			requireGapless(t, first)
+		}
+		highest := event.Seq(0) // that any line before claims, be it right or not
+		for _, line := range bytes.SplitAfter(data, []byte("\n")) {
+			text, whole := bytes.CutSuffix(line, []byte("\n"))
+			before := highest
+			if _, seq, ok := store.ParseLine(text); ok {
+				highest = max(highest, seq)
+			}
+			seq, ok := store.VerifiedSeq(text)
+			if !ok || !whole || seq <= before {
+				continue
+			}
+			b, err := l.ReadAfter(context.Background(), seq-1, 1)
+			require.NoError(t, err)
+			object := text[:len(text)-len(`,"crc":"00000000"}`)]
+			require.Equal(t, string(object)+"}", string(b.JSON), "a good line was lost")
+		}
+		require.NoError(t, s.Close())
+		files := m.restart()
+		s, l = openMem(t, m, id)
+		require.Equal(t, marks, l.Marks())
+		if first != nil {
+			require.Equal(t, first, readAll(t, l))
+		}
+		require.NoError(t, s.Close())
+		before, err := files.ReadFile(path)
+		require.NoError(t, err)
+		after, err := m.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, string(before), string(after), "recovering twice changed the log")
+	})
+}
+
+// FuzzLine decodes whatever may stand in a line.
+func FuzzLine(f *testing.F) {
+	f.Add([]byte(`{"seq":2,"time":"2026-02-21T14:03:07.123456Z","type":"note","data":{"method":"x"}}`))
+	f.Add([]byte(`{"seq":2,"time":"2026-02-21T14:03:07.123456Z","type":"note","data":{"method":"x"},"crc":"00000000"}`))
+	f.Add([]byte(` { "data" : {}, "type":"x", "seq": 9, "time":"2026-02-21T14:03:07Z", "extra": [1] } ` + "\r"))
+	f.Add([]byte("{\"seq\":5,\"ti\x00{\"seq\":6,"))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		object, seq, ok := store.ParseLine(line)
+		if !ok {
+			return
+		}
+		// What is served must be an event, whatever was on disk.
+		events, err := event.Batch{Count: 1, JSON: object}.Events()
+		require.NoError(t, err, "%q", object)
+		require.Equal(t, seq, events[0].Seq)
+		require.Positive(t, seq)
+		require.NotContains(t, string(object), "\n")
+	})
+}
