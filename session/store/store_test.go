@@ -18,7 +18,13 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(childEnv); dir != "" {
+		fmt.Fprintln(os.Stderr, writerMain(dir))
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 var _ observer.Source = (*store.Log)(nil)
 
