@@ -32,6 +32,10 @@ func (c *socketConn) Write(p []byte) (int, error) {
 // small; frames larger than the buffer go to the connection directly.
 const socketBuffer = 1 << 10
 
+// sendBuffer bounds what the kernel holds for one client: without it a client
+// that reads nothing would be given megabytes before it counts as slow.
+const sendBuffer = 256 << 10
+
 // hijacker makes the WebSocket library write through a socketConn and lets go
 // of net/http's larger buffers.
 type hijacker struct {
@@ -44,6 +48,11 @@ func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, buffered, err := http.NewResponseController(h.ResponseWriter).Hijack()
 	if err != nil {
 		return nil, nil, fmt.Errorf("taking over the connection: %w", err)
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		if err := tcp.SetWriteBuffer(sendBuffer); err != nil {
+			return nil, nil, fmt.Errorf("taking over the connection: %w", err)
+		}
 	}
 	own := &socketConn{Conn: conn, bound: h.bound}
 	// The client may have sent frames right behind its request: they are in

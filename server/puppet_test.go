@@ -77,8 +77,13 @@ func (p *puppet) play(prompt event.UserPrompt) {
 	n, _ := strconv.Atoi(arg)
 	switch verb {
 	case "say":
-		for i := range n {
-			p.say(event.AgentMessage{MessageID: "m-" + prompt.PromptID, Text: event.Text(fmt.Sprintf("word %d ", i))})
+		const together = 10 // as lines that wait in a pipe are read
+		for i := 0; i < n; i += together {
+			var words []event.Payload
+			for j := i; j < min(i+together, n); j++ {
+				words = append(words, event.AgentMessage{MessageID: "m-" + prompt.PromptID, Text: event.Text(fmt.Sprintf("word %d ", j))})
+			}
+			p.say(words...)
 		}
 	case "big":
 		p.say(event.AgentMessage{MessageID: "m-" + prompt.PromptID, Text: event.Text(strings.Repeat("x", n<<10))})

@@ -1,0 +1,264 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/server"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+)
+
+// same holds what a client saw against the log, without printing both.
+func same(t *testing.T, want, got []event.Event) {
+	t.Helper()
+	require.Equal(t, seqs(want), seqs(got))
+	for i := range want {
+		require.Equal(t, want[i].Seq, got[i].Seq)
+		require.Equal(t, want[i].Type, got[i].Type)
+		require.JSONEq(t, string(want[i].Data), string(got[i].Data))
+	}
+}
+
+func TestABurstOf20000ReachesTenClientsWholeAndInOrder(t *testing.T) {
+	h := startHub(t, hubOptions{timing: server.Timing{Write: 3 * time.Second}})
+	s := h.session()
+	const burst = 20_000
+	path := "/api/sessions/" + s.ID() + "/ws?after_seq=0"
+	never := h.dial(path) // never reads again
+	var wait sync.WaitGroup
+	seen := make([][]byte, 9)
+	for i := range seen {
+		p := h.dial(path)
+		wait.Go(func() {
+			ended := false
+			for cursor := event.Seq(0); !ended; {
+				if i == 0 && cursor < burst/2 {
+					time.Sleep(time.Millisecond) // the slow one
+				}
+				head, events := p.rawEvents()
+				if head.FirstSeq != cursor+1 {
+					t.Errorf("client %d: %d after %d", i, head.FirstSeq, cursor)
+					return
+				}
+				cursor = head.LastSeq
+				ended = bytes.Contains(events, []byte(`"type":"turn_end"`))
+				seen[i] = append(append(seen[i], events...), ',')
+			}
+		})
+	}
+	start := time.Now()
+	h.prompt(s, "p1", fmt.Sprintf("say %d", burst))
+	recorded := time.Since(start)
+	wait.Wait()
+	t.Logf("recorded in %v, shown in %v", recorded, time.Since(start))
+	require.Greater(t, len(h.events(s)), burst)
+	log := wireForm(t, h, s.ID())
+	for i := range seen {
+		require.True(t, bytes.Equal(log, seen[i]), "client %d: %d bytes for %d", i, len(seen[i]), len(log))
+	}
+	// The one that never reads cost nobody anything, and is let go.
+	require.Eventually(t, func() bool { return strings.Contains(h.api("GET", "/api/health", nil).body, `"clients":9`) }, patience, 20*time.Millisecond)
+	never.conn.CloseNow()
+}
+
+// rawEvents takes the next events frame: its head, and its events as sent.
+func (p *peer) rawEvents() (head wire.Events, events []byte) {
+	p.t.Helper()
+	for {
+		_, data, err := p.conn.Read(p.ctx)
+		require.NoError(p.t, err)
+		before, after, ok := bytes.Cut(data, []byte(`,"events":[`))
+		if !ok || !bytes.HasPrefix(data, []byte(`{"type":"events",`)) {
+			continue
+		}
+		require.NoError(p.t, json.Unmarshal(append(before, '}'), &head))
+		return head, bytes.TrimSuffix(after, []byte("]}"))
+	}
+}
+
+// wireForm is the log as clients must have seen it: its lines without their
+// checksums, a comma after each.
+func wireForm(t *testing.T, h *hub, id string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(h.dir, "sessions", id, "events.jsonl"))
+	require.NoError(t, err)
+	return regexp.MustCompile(`,"crc":"[0-9a-f]{8}"}\n`).ReplaceAll(data, []byte("},"))
+}
+
+// Fault 28.
+func TestReconnectDuringAnAppendStormIsContiguous(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	const storm = 5_000
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		h.prompt(s, "p1", fmt.Sprintf("say %d", storm))
+	}()
+	var wait sync.WaitGroup
+	for client := range 4 {
+		wait.Go(func() {
+			random := rand.New(rand.NewPCG(uint64(client), 1))
+			var all []event.Event
+			rounds := 0
+			for len(all) == 0 || all[len(all)-1].Type != event.TypeTurnEnd {
+				rounds++
+				cursor := event.Seq(len(all))
+				p := h.dial(fmt.Sprintf("/api/sessions/%s/ws?after_seq=%d&epoch=%s", s.ID(), cursor, s.Log().Epoch()))
+				loaded := expect[*wire.EventsLoaded](p)
+				if loaded.Verdict != wire.VerdictOK {
+					t.Errorf("verdict %s %s at %d", loaded.Verdict, loaded.Reason, cursor)
+					return
+				}
+				for range 1 + random.IntN(20) {
+					m := find[*wire.Events](p, nil)
+					if m.FirstSeq != cursor+1 {
+						t.Errorf("client %d: %d after %d", client, m.FirstSeq, cursor)
+						return
+					}
+					all = append(all, m.Events...)
+					cursor = m.LastSeq
+					if all[len(all)-1].Type == event.TypeTurnEnd {
+						break
+					}
+				}
+				p.conn.CloseNow()
+			}
+			same(t, h.events(s), all)
+			t.Logf("client %d: %d connections", client, rounds)
+		})
+	}
+	wait.Wait()
+	<-done
+}
+
+// Fault 29: a client that stops reading is let go within the bound, and the
+// others do not notice.
+func TestAStoppedClientIsLetGoAndDelaysNobody(t *testing.T) {
+	h := startHub(t, hubOptions{timing: server.Timing{Write: 3 * time.Second}})
+	s := h.session()
+	stopped := h.dial("/api/sessions/" + s.ID() + "/ws")
+	healthy := h.dial("/api/sessions/" + s.ID() + "/ws?after_seq=0")
+	received := make(chan event.Seq, 1)
+	go func() {
+		defer close(received)
+		for {
+			m := find[*wire.Events](healthy, nil)
+			if m.Events[len(m.Events)-1].Type == event.TypeTurnEnd {
+				received <- m.LastSeq
+				return
+			}
+		}
+	}()
+	start := time.Now()
+	_, err := s.Prompt(context.Background(), session.PromptRequest{PromptID: "p1", Text: "say 60000"})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return strings.Contains(h.api("GET", "/api/health", nil).body, `"clients":1`) }, patience, 10*time.Millisecond)
+	t.Logf("let go after %v", time.Since(start))
+	require.Equal(t, h.await(s, 0, event.TypeTurnEnd).Seq, <-received)
+	require.NotEqual(t, websocket.StatusNormalClosure, stopped.closed())
+}
+
+// Fault 30: a peer that vanished without a word is found out by a ping.
+func TestAHalfOpenConnectionIsFreed(t *testing.T) {
+	h := startHub(t, hubOptions{timing: server.Timing{Ping: 200 * time.Millisecond, Write: 300 * time.Millisecond}})
+	conn, err := net.Dial("tcp", h.addr)
+	require.NoError(t, err)
+	defer conn.Close()
+	// The handshake by hand, and then not a word: no pong either.
+	fmt.Fprintf(conn, "GET /api/ws HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n", h.addr, h.token)
+	alive := h.dial("/api/ws")
+	go func() { // reading is what answers pings
+		for {
+			if _, _, err := alive.conn.Read(alive.ctx); err != nil {
+				return
+			}
+		}
+	}()
+	clients := func(n int) func() bool {
+		return func() bool {
+			return strings.Contains(h.api("GET", "/api/health", nil).body, fmt.Sprintf(`"clients":%d`, n))
+		}
+	}
+	require.Eventually(t, clients(2), patience, 5*time.Millisecond)
+	require.Eventually(t, clients(1), patience, 20*time.Millisecond)
+	require.Never(t, clients(0), time.Second, 50*time.Millisecond, "the one that answers stays")
+	alive.conn.CloseNow()
+}
+
+func TestASlowLinkGetsThroughABacklogItCouldNotSwallowInOneFrame(t *testing.T) {
+	// A write may take 2 s at most; the link takes 20 KiB/s and hardly buffers,
+	// so a full frame would never pass.
+	h := startHub(t, hubOptions{timing: server.Timing{Write: 2 * time.Second}})
+	s := h.session()
+	h.prompt(s, "p1", "say 1200")
+	slow := &slowConn{rate: 40 << 10}
+	client := &http.Client{Transport: &http.Transport{DialContext: slow.dial}}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	defer cancel()
+	var all []event.Event
+	for rounds := 0; len(all) == 0 || all[len(all)-1].Type != event.TypeTurnEnd; rounds++ {
+		require.Less(t, rounds, 10, "it must get on with each connection")
+		conn, _, err := websocket.Dial(ctx, fmt.Sprintf("ws://%s/api/sessions/%s/ws?after_seq=%d&epoch=%s", h.addr, s.ID(), len(all), s.Log().Epoch()),
+			&websocket.DialOptions{HTTPClient: client, HTTPHeader: http.Header{"Authorization": {"Bearer " + h.token}}})
+		require.NoError(t, err)
+		conn.SetReadLimit(-1)
+		for {
+			_, data, err := conn.Read(ctx)
+			if err != nil {
+				break
+			}
+			m, err := wire.DecodeServer(data)
+			require.NoError(t, err)
+			if events, ok := m.(*wire.Events); ok {
+				require.Equal(t, event.Seq(len(all)+1), events.FirstSeq)
+				all = append(all, events.Events...)
+				if all[len(all)-1].Type == event.TypeTurnEnd {
+					break
+				}
+			}
+		}
+		conn.CloseNow()
+	}
+	same(t, h.events(s), all)
+}
+
+// slowConn reads at a bounded rate from a connection with a small window.
+type slowConn struct {
+	net.Conn
+	rate int
+}
+
+func (s *slowConn) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+		return nil, err
+	}
+	return &slowConn{Conn: conn, rate: s.rate}, nil
+}
+
+func (s *slowConn) Read(p []byte) (int, error) {
+	n, err := s.Conn.Read(p[:min(len(p), 2<<10)])
+	time.Sleep(time.Duration(n) * time.Second / time.Duration(s.rate))
+	return n, err
+}
