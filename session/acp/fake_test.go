@@ -24,7 +24,10 @@ type incoming struct {
 
 const fakeSession = "fake-session"
 
-func newFake() *fake { return &fake{in: bufio.NewReaderSize(os.Stdin, 1<<20), out: os.Stdout} }
+func newFake() *fake {
+	in, _ := wired()
+	return &fake{in: bufio.NewReaderSize(in, 1<<20), out: os.Stdout}
+}
 
 // next reads a message; at the end of stdin the fake exits.
 func (f *fake) next() incoming {

@@ -3,7 +3,9 @@ package acp_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -22,10 +24,28 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// wired returns stdin and stdout, and keeps what passes in the folder
+// ACP_TEST_WIRE if that is set.
+func wired() (io.Reader, io.Writer) {
+	dir := os.Getenv("ACP_TEST_WIRE")
+	if dir == "" {
+		return os.Stdin, os.Stdout
+	}
+	keep := func(name string) io.Writer {
+		file, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			panic(err)
+		}
+		return file
+	}
+	return io.TeeReader(os.Stdin, keep("client")), io.MultiWriter(keep("agent"), os.Stdout)
+}
+
 // play is what the test binary does as that role.
 func play(role string) int {
 	if role == "demo" {
-		if err := demoagent.Run(context.Background(), os.Stdin, os.Stdout, demoagent.Options{StateDir: os.Getenv("ACP_TEST_STATE")}); err != nil {
+		in, out := wired()
+		if err := demoagent.Run(context.Background(), in, out, demoagent.Options{StateDir: os.Getenv("ACP_TEST_STATE")}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
