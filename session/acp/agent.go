@@ -55,6 +55,7 @@ type Agent struct {
 	calls   *calls
 	inbound *inbound
 	rec     *recorder
+	served  served
 
 	// tasks are all goroutines but the recorder's and the one that ends the
 	// stream after them.
@@ -132,6 +133,7 @@ func launch(ctx context.Context, cfg Config, sink Sink) (*Agent, error) {
 	a.ctx, a.end = context.WithCancel(context.WithoutCancel(ctx))
 	unique := randomHex(4)
 	a.inbound = newInbound("p-"+unique, cfg.Limits)
+	a.served = newServed(cfg, unique, a.rec.put)
 	a.in = newStdin(files.stdin, cfg.Bounds.StdinStuck, cfg.Limits.StdinBytes, a.calls.sent)
 	a.out = &outPipe{pipe: files.stdout, idle: cfg.Bounds.Drain}
 	a.errs = &outPipe{pipe: files.stderr, idle: cfg.Bounds.Drain}
@@ -188,11 +190,18 @@ func (a *Agent) supervise() {
 	a.out.exit()
 	a.errs.exit()
 	a.in.abandon()
+	commands := a.served.terminals.killAll()
+	for _, t := range commands {
+		<-t.proc.exited
+	}
 	a.sweepOwn()
 	close(a.gone)
 	<-a.quiet
 	<-a.conn.Done()
 	a.tasks.wait()
+	for _, t := range commands {
+		<-t.done
+	}
 	<-a.stop.over
 
 	code, signal := a.proc.exit()

@@ -2,7 +2,6 @@ package acp
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/abidehub/abide/session/event"
@@ -39,7 +38,7 @@ func (n *noise) skipped(line []byte, why string) []event.Payload {
 	return append(n.end(), event.Error{
 		Code:    "agent_output",
 		Message: fmt.Sprintf("The agent wrote a line that is %s; it was skipped.", why),
-		Detail:  strings.ReplaceAll(strings.ToValidUTF8(string(shown), "\uFFFD"), "\x00", "\uFFFD"),
+		Detail:  validText(shown),
 	})
 }
 

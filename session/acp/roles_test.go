@@ -35,6 +35,7 @@ func roles() map[string]func(*fake) int {
 		"closes":    playCloses,
 		"environ":   playEnviron,
 		"replay":    playReplay,
+		"asks":      playAsks,
 		"hub":       playHub,
 	}
 }

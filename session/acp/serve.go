@@ -3,10 +3,59 @@ package acp
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 
 	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/abidehub/abide/session/event"
 )
+
+// served is what the hub does for the agent, where the config turned it on.
+type served struct {
+	files     *files
+	terminals *terminals
+}
+
+type handler func(ctx context.Context, params json.RawMessage) (any, error)
+
+func newServed(cfg Config, id string, record func(...event.Payload) error) served {
+	return served{
+		files:     &files{workspace: cfg.Workspace, record: record},
+		terminals: newTerminals(cfg, id, record),
+	}
+}
+
+// serves reports whether the hub does itself what the method asks for.
+func (c Config) serves(method string) bool {
+	switch method {
+	case sdk.ClientMethodFsReadTextFile, sdk.ClientMethodFsWriteTextFile:
+		return c.Files
+	case sdk.ClientMethodTerminalCreate, sdk.ClientMethodTerminalOutput, sdk.ClientMethodTerminalWaitForExit,
+		sdk.ClientMethodTerminalKill, sdk.ClientMethodTerminalRelease:
+		return c.Terminals
+	}
+	return false
+}
+
+func (s served) handler(method string) handler {
+	switch method {
+	case sdk.ClientMethodFsReadTextFile:
+		return s.files.read
+	case sdk.ClientMethodFsWriteTextFile:
+		return s.files.write
+	case sdk.ClientMethodTerminalCreate:
+		return s.terminals.create
+	case sdk.ClientMethodTerminalOutput:
+		return s.terminals.output
+	case sdk.ClientMethodTerminalWaitForExit:
+		return s.terminals.wait
+	case sdk.ClientMethodTerminalKill:
+		return s.terminals.kill
+	default:
+		return s.terminals.release
+	}
+}
 
 // serve answers one request of the agent. The SDK runs it in a goroutine of its
 // own, with the number under which the tap kept the request.
@@ -24,11 +73,47 @@ func (a *Agent) serve(ctx context.Context, _ string, params json.RawMessage) (an
 		return nil, sdk.NewInternalError(nil)
 	}
 	defer a.inbound.done(r)
-	return nil, sdk.NewMethodNotFound(r.method)
+	if !a.cfg.serves(r.method) {
+		return nil, sdk.NewMethodNotFound(r.method)
+	}
+	result, err := a.served.handler(r.method)(ctx, r.params)
+	if err == nil {
+		return result, nil
+	}
+	refused, ok := err.(*refusedError)
+	if !ok {
+		return nil, &sdk.RequestError{Code: codeInternal, Message: err.Error()}
+	}
+	if refused.forbidden {
+		a.cfg.Logger.Warn("agent was refused", "method", r.method, "err", err)
+		_ = a.rec.put(event.Error{ // a sink that failed ends the agent by itself
+			Code: "forbidden", Message: fmt.Sprintf("The agent's %s was refused: %v.", r.method, err),
+		})
+	}
+	return nil, &sdk.RequestError{Code: refused.code, Message: err.Error()}
 }
 
-// serves reports whether the hub does itself what the method asks for.
-func (c Config) serves(string) bool { return false }
+// refusedError is a request that is the agent's fault.
+type refusedError struct {
+	code      int
+	forbidden bool // a person should know of it
+	err       error
+}
+
+func (e *refusedError) Error() string { return e.err.Error() }
+func (e *refusedError) Unwrap() error { return e.err }
+
+func invalid(format string, args ...any) error {
+	return &refusedError{code: codeInvalidParams, err: fmt.Errorf(format, args...)}
+}
+
+func forbidden(format string, args ...any) error {
+	return &refusedError{code: codeInvalidParams, forbidden: true, err: fmt.Errorf(format, args...)}
+}
+
+func notFound(format string, args ...any) error {
+	return &refusedError{code: codeNotFound, err: fmt.Errorf(format, args...)}
+}
 
 // newTap joins the tap to the rest of the agent.
 func newTap(a *Agent, toSDK io.WriteCloser, messagePrefix string) *tap {

@@ -1,7 +1,6 @@
 package acp
 
 import (
-	"bytes"
 	"io"
 	"regexp"
 	"slices"
@@ -48,14 +47,19 @@ func (r *stderrRing) tail() string {
 	kept := slices.Clone(r.kept)
 	r.mu.Unlock()
 	// Redaction comes before cutting: half a secret would not be recognised.
-	text := redact(string(bytes.ToValidUTF8(kept, []byte("\uFFFD"))), r.secrets)
+	text := redact(string(kept), r.secrets)
 	if len(text) > stderrTail {
 		text = text[len(text)-stderrTail:]
 		if _, rest, ok := strings.Cut(text, "\n"); ok {
 			text = rest
 		}
 	}
-	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "")
+	return validText([]byte(text))
+}
+
+// validText makes bytes of any kind text that can stand in an event.
+func validText(data []byte) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(string(data), "\uFFFD"), "\x00", "\uFFFD")
 }
 
 var (

@@ -1,0 +1,182 @@
+package acp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// fileLimit is the largest file read for an agent.
+const fileLimit = 16 << 20
+
+// files reads and writes text files of the workspace for the agent. Every path
+// is opened beneath the workspace, so no symbolic link leads out of it.
+type files struct {
+	workspace string
+	record    func(...event.Payload) error
+}
+
+// fileRequest is the params of both methods.
+type fileRequest struct {
+	Path    string  `json:"path"`
+	Line    *int    `json:"line"`  // from 1
+	Limit   *int    `json:"limit"` // lines
+	Content *string `json:"content"`
+}
+
+// open returns the workspace and the path within it.
+func (f *files) open(params json.RawMessage) (*os.Root, string, fileRequest, error) {
+	var r fileRequest
+	if err := json.Unmarshal(params, &r); err != nil {
+		return nil, "", r, invalid("unreadable params: %v", err)
+	}
+	rel, err := within(f.workspace, r.Path)
+	if err != nil {
+		return nil, "", r, err
+	}
+	root, err := os.OpenRoot(f.workspace)
+	if err != nil {
+		return nil, "", r, fmt.Errorf("open workspace: %w", err)
+	}
+	return root, rel, r, nil
+}
+
+// within returns the path relative to the workspace, by its words alone: what
+// links do is for os.Root to judge.
+func within(workspace, path string) (string, error) {
+	if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
+		return "", invalid("path %q is not absolute", path)
+	}
+	bases := []string{workspace}
+	// An agent may know its workspace by its real name.
+	if actual, err := filepath.EvalSymlinks(workspace); err == nil && actual != workspace {
+		bases = append(bases, actual)
+	}
+	for _, base := range bases {
+		if rel, err := filepath.Rel(base, path); err == nil && filepath.IsLocal(rel) {
+			return rel, nil
+		}
+	}
+	return "", forbidden("%s is outside the workspace", path)
+}
+
+// read implements fs/read_text_file.
+func (f *files) read(_ context.Context, params json.RawMessage) (any, error) {
+	root, rel, r, err := f.open(params)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	// Without blocking: nobody may ever write to a pipe of that name.
+	file, err := root.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fileError(r.Path, err)
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, invalid("%s is not a file", r.Path)
+	}
+	data, err := io.ReadAll(io.LimitReader(file, fileLimit+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read %s: %w", r.Path, err)
+	case len(data) > fileLimit:
+		return nil, invalid("%s is larger than %d bytes", r.Path, fileLimit)
+	case !utf8.Valid(data):
+		return nil, invalid("%s is not text", r.Path)
+	}
+	data = lineRange(data, r.Line, r.Limit)
+	if err := f.record(event.FileRead{Path: r.Path, Bytes: int64(len(data)), Lines: countLines(data)}); err != nil {
+		return nil, err
+	}
+	return map[string]string{"content": string(data)}, nil
+}
+
+// write implements fs/write_text_file. A file that exists keeps its mode.
+func (f *files) write(_ context.Context, params json.RawMessage) (any, error) {
+	root, rel, r, err := f.open(params)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	if r.Content == nil {
+		return nil, invalid("no content")
+	}
+	if dir := filepath.Dir(rel); dir != "." {
+		if err := root.MkdirAll(dir, 0o777); err != nil {
+			return nil, fileError(r.Path, err)
+		}
+	}
+	file, err := root.OpenFile(rel, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NONBLOCK, 0o666)
+	if err != nil {
+		return nil, fileError(r.Path, err)
+	}
+	_, err = file.WriteString(*r.Content)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return nil, fmt.Errorf("write %s: %w", r.Path, err)
+	}
+	written := []byte(*r.Content)
+	if err := f.record(event.FileWrite{Path: r.Path, Bytes: int64(len(written)), Lines: countLines(written)}); err != nil {
+		return nil, err
+	}
+	return struct{}{}, nil
+}
+
+// fileError says whose fault it is. os.Root has no sentinel for a path that
+// leads out: whatever is not plainly absent or locked counts as one.
+func fileError(path string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return notFound("%s does not exist", path)
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EISDIR), errors.Is(err, syscall.ENOTDIR),
+		errors.Is(err, syscall.ENXIO), errors.Is(err, syscall.ENAMETOOLONG):
+		return invalid("%s: %v", path, err)
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EIO), errors.Is(err, syscall.EROFS):
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return forbidden("%s: %v", path, err)
+}
+
+// lineRange cuts out limit lines beginning at line, which counts from 1.
+func lineRange(data []byte, line, limit *int) []byte {
+	if line != nil {
+		for range *line - 1 {
+			i := bytes.IndexByte(data, '\n')
+			if i < 0 {
+				return nil
+			}
+			data = data[i+1:]
+		}
+	}
+	if limit == nil {
+		return data
+	}
+	end := 0
+	for range max(*limit, 0) {
+		i := bytes.IndexByte(data[end:], '\n')
+		if i < 0 {
+			return data
+		}
+		end += i + 1
+	}
+	return data[:end]
+}
+
+func countLines(data []byte) int {
+	n := bytes.Count(data, []byte("\n"))
+	if len(data) > 0 && data[len(data)-1] != '\n' {
+		n++
+	}
+	return n
+}
