@@ -25,7 +25,7 @@ describe('the feed', () => {
     const script = new Script()
       .add('tool_call', { tool_call_id: 't', title: 'Read', kind: 'read', status: 'pending' })
       .add('tool_call_update', { tool_call_id: 't', status: 'completed', content: [1] })
-    const tool = find(fold(script.events), 'tool', 'tool:t')
+    const tool = find(fold(script.events), 'tool', 'tool:0:t')
     expect(tool).toMatchObject({
       title: 'Read',
       toolKind: 'read',
@@ -36,13 +36,24 @@ describe('the feed', () => {
     })
   })
 
+  it('tells tool calls of two turns apart, whatever the agent calls them', () => {
+    const script = new Script()
+      .add('user_prompt', { prompt_id: 'p1', text: 'one' })
+      .add('tool_call', { tool_call_id: 't', title: 'First', status: 'completed' })
+      .add('user_prompt', { prompt_id: 'p2', text: 'two' })
+      .add('tool_call', { tool_call_id: 't', title: 'Second', status: 'pending' })
+    const feed = fold(script.events)
+    expect(find(feed, 'tool', 'tool:1:t')).toMatchObject({ title: 'First', status: 'completed' })
+    expect(find(feed, 'tool', 'tool:2:t')).toMatchObject({ title: 'Second', status: 'pending' })
+  })
+
   it('makes a tool call of an update nobody announced', () => {
     const script = new Script().add('tool_call_update', {
       tool_call_id: 't',
       title: 'Orphan',
       status: 'failed',
     })
-    expect(find(fold(script.events), 'tool', 'tool:t')).toMatchObject({ title: 'Orphan', status: 'failed' })
+    expect(find(fold(script.events), 'tool', 'tool:0:t')).toMatchObject({ title: 'Orphan', status: 'failed' })
   })
 
   it('keeps the first outcome of a permission request', () => {

@@ -39,7 +39,9 @@ export class Outbox {
     this.flush()
   }
 
-  async add(item: Pick<OutboxItem, 'id' | 'sessionId' | 'kind' | 'text' | 'optionId'>): Promise<void> {
+  async add(
+    item: Pick<OutboxItem, 'id' | 'sessionId' | 'kind' | 'text' | 'optionId' | 'content'>,
+  ): Promise<void> {
     const full: OutboxItem = { ...item, createdAt: this.now(), status: 'queued' }
     this.set(full)
     await this.storage.put(full).catch(() => {}) // without storage it still leaves from memory
@@ -134,6 +136,7 @@ function message(item: OutboxItem, request_id: string): ClientMessage {
     session_id: item.sessionId,
     permission_id: item.id,
     option_id: item.optionId ?? '',
+    ...(item.content === undefined ? {} : { content: item.content }),
   }
 }
 

@@ -1,6 +1,6 @@
 import type { ConnectedMessage, ServerMessage, SessionInfo, SessionMessage } from '../wire/gen'
 import type { Message } from './message'
-import { newSession, onEvents, onEventsLoaded, onState, type SessionState } from './session'
+import { newSession, onCached, onEvents, onEventsLoaded, onState, type SessionState } from './session'
 
 /** How the connection is, as a person should hear of it. */
 export interface LinkState {
@@ -25,6 +25,8 @@ export interface OutboxItem {
   readonly text: string
   /** The answer's option. */
   readonly optionId?: string
+  /** What was filled in, where the request had a form. */
+  readonly content?: unknown
   readonly createdAt: number
   readonly status: OutboxStatus
   /** What went wrong, in words for a person. */
@@ -88,6 +90,8 @@ export function reduce(state: AppState, message: Message): AppState {
         ...state,
         sessions: withEntry(state.sessions, message.sessionId, newSession(message.sessionId)),
       }
+    case 'cached':
+      return onSession(state, message.sessionId, (s) => onCached(s, message.epoch, message.events))
     case 'close':
       return { ...state, sessions: without(state.sessions, message.sessionId) }
     case 'reset_seen':

@@ -1,4 +1,4 @@
-import type { SessionInfo } from '../wire/gen'
+import type { Seq, SessionInfo } from '../wire/gen'
 
 /** An agent a session can be made with. */
 export interface AgentChoice {
@@ -28,7 +28,7 @@ export interface Intents {
   /** Asks for the page before the oldest event held; does nothing while one is on its way. */
   older(sessionId: string): void
   prompt(sessionId: string, text: string): void
-  answer(sessionId: string, permissionId: string, optionId: string): void
+  answer(sessionId: string, permissionId: string, optionId: string, content?: unknown): void
   /** Sends an outbox item again that failed or grew old; drop gives it up. */
   retry(id: string): void
   drop(id: string): void
@@ -49,6 +49,10 @@ export interface Intents {
   reconnect(): void
 
   refresh(): Promise<void>
+  /** Sessions whose titles, projects or text hold the words. */
+  search(words: string): Promise<readonly SessionInfo[]>
+  /** One event with everything the agent sent. */
+  event(sessionId: string, seq: Seq): Promise<unknown>
   choices(): Promise<Choices>
   create(request: NewSession): Promise<SessionInfo>
   update(sessionId: string, change: { name?: string; pinned?: boolean; archived?: boolean }): Promise<void>

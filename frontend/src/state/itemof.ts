@@ -34,7 +34,7 @@ export function itemOf(event: AbideEvent): Item | null {
       return textItem(head, 'thought', event.data.message_id, event.data)
     case 'tool_call':
     case 'tool_call_update':
-      return { ...head, ...toolFields(event.data) }
+      return { ...head, ...toolFields(event.data), key: toolKey(head.turn, event.data.tool_call_id) }
     case 'plan':
       return { ...head, kind: 'plan', key: `plan:${head.turn}`, entries: event.data.entries ?? [] }
     case 'permission_request': {
@@ -65,7 +65,7 @@ export function itemOf(event: AbideEvent): Item | null {
       return {
         ...head,
         kind: 'terminal',
-        key: `terminal:${d.terminal_id}`,
+        key: terminalKey(head.turn, d.terminal_id),
         terminalId: d.terminal_id,
         output: textOf(d.data).text,
         exit: d.exit,
@@ -126,10 +126,9 @@ function textItem(
   return { ...head, ...textOf(data.text), kind: 'text', key: `text:${head.seq}`, role, messageId }
 }
 
-function toolFields(d: ToolCallData): Omit<Extract<Item, { kind: 'tool' }>, keyof HeadOnly> {
+function toolFields(d: ToolCallData): Omit<Extract<Item, { kind: 'tool' }>, keyof HeadOnly | 'key'> {
   return {
     kind: 'tool',
-    key: `tool:${d.tool_call_id}`,
     toolCallId: d.tool_call_id,
     title: d.title,
     toolKind: d.kind,
@@ -140,4 +139,14 @@ function toolFields(d: ToolCallData): Omit<Extract<Item, { kind: 'tool' }>, keyo
     rawOutput: d.raw_output,
     synthetic: d.synthetic,
   }
+}
+
+/** Turn and id together name a tool call: ids are the agent's, and may come again. */
+export function toolKey(turn: number, toolCallId: string): string {
+  return `tool:${turn}:${toolCallId}`
+}
+
+/** Turn and id together name a terminal, too. */
+export function terminalKey(turn: number, terminalId: string): string {
+  return `terminal:${turn}:${terminalId}`
 }

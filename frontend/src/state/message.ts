@@ -1,4 +1,4 @@
-import type { ServerMessage, SessionInfo } from '../wire/gen'
+import type { AbideEvent, ServerMessage, SessionInfo } from '../wire/gen'
 import type { LinkState, OutboxItem } from './app'
 
 /** Everything that can change the state of the app. */
@@ -11,6 +11,8 @@ export type Message =
   | { kind: 'list_failed'; text: string }
   | { kind: 'list_changed'; session: SessionInfo }
   | { kind: 'open'; sessionId: string }
+  /** Events kept from an earlier visit, a run without a hole. */
+  | { kind: 'cached'; sessionId: string; epoch: string; events: readonly AbideEvent[] }
   | { kind: 'close'; sessionId: string }
   | { kind: 'reset_seen'; sessionId: string }
   | { kind: 'outbox'; item: OutboxItem }

@@ -57,6 +57,15 @@ export function cursor(session: SessionState): { epoch: string; seq: Seq } | nul
   return { epoch: session.epoch, seq: session.feed.last }
 }
 
+/** Begins with events kept from an earlier visit; the hub may still say otherwise. */
+export function onCached(session: SessionState, epoch: string, events: readonly AbideEvent[]): SessionState {
+  const first = events[0]
+  const last = events.at(-1)
+  if (session.epoch !== null || !first || !last) return session
+  const feed = after(emptyFeed((first.first_seq ?? first.seq) - 1), events)
+  return settle({ ...session, status: 'ready', epoch, feed, maxSeq: Math.max(session.maxSeq, last.seq) })
+}
+
 /** Applies new events of a followed session. */
 export function onEvents(session: SessionState, frame: EventsMessage): SessionState {
   if (session.epoch === null) return session // nothing says where the run begins

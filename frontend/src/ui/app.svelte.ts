@@ -1,5 +1,6 @@
 import { getContext, setContext } from 'svelte'
 import type { AppState } from '../state/app'
+import type { Left } from '../state/catchup'
 import type { Intents } from '../state/intents'
 import type { SessionState } from '../state/session'
 import type { Store } from '../state/store'
@@ -24,6 +25,7 @@ export class Screens {
   constructor(
     readonly store: Store,
     readonly hub: Intents,
+    readonly marks: { left(sessionId: string): (Left & { epoch: string }) | null },
   ) {
     this.state = store.state
     store.subscribe(() => this.schedule())

@@ -1,0 +1,56 @@
+import { cursor } from '../state/session'
+import type { Store } from '../state/store'
+import type { ClientMessage, Seq } from '../wire/gen'
+
+/** Acks are at most this often: presence is for people. */
+const ackMs = 1_000
+const typingMs = 5_000
+
+/**
+ * Tells the hub what this screen has applied and whether a person can see it.
+ * Others' "who watches" rests on it.
+ */
+export class Attention {
+  private sent: { id: string; seq: Seq; visible: boolean } | null = null
+  private timer: ReturnType<typeof setTimeout> | undefined
+  private calm: ReturnType<typeof setTimeout> | undefined
+
+  constructor(
+    private readonly store: Store,
+    private readonly followed: () => string | null,
+    private readonly send: (message: ClientMessage) => boolean,
+    private readonly visible: () => boolean,
+  ) {
+    store.subscribe(() => this.soon())
+  }
+
+  /** A new socket knows nothing of this screen. */
+  renew(): void {
+    this.sent = null
+    this.soon()
+  }
+
+  /** Says so at once; called when the page is shown or hidden, too. */
+  now(): void {
+    clearTimeout(this.timer)
+    this.timer = undefined
+    const id = this.followed()
+    const session = id === null ? undefined : this.store.state.sessions.get(id)
+    const at = session && cursor(session)
+    if (id === null || !at) return
+    const ack = { id, seq: at.seq, visible: this.visible() }
+    const { sent } = this
+    if (sent?.id === id && sent.seq === ack.seq && sent.visible === ack.visible) return
+    if (this.send({ type: 'ack', session_id: id, seq: ack.seq, visible: ack.visible })) this.sent = ack
+  }
+
+  typing(session_id: string): void {
+    clearTimeout(this.calm)
+    this.send({ type: 'presence', session_id, activity: 'typing' })
+    this.calm = setTimeout(() => this.send({ type: 'presence', session_id, activity: 'viewing' }), typingMs)
+  }
+
+  private soon(): void {
+    this.timer ??= setTimeout(() => this.now(), ackMs)
+  }
+}

@@ -1,0 +1,167 @@
+import type { AbideEvent, EventsLoadedMessage, EventsMessage, Seq } from '../wire/gen'
+import type { Database, KeptRun } from './db'
+
+const key = 'abide.cache'
+/** Events kept of one session, and sessions kept. */
+const keptEvents = 3_000
+const keptSessions = 20
+/** Writing waits this long, so that a stream costs one transaction, not hundreds. */
+const writeMs = 400
+
+/** What localStorage says is in the cache: read before the database could be. */
+export type Hint = Pick<KeptRun, 'epoch' | 'first' | 'last'>
+
+/**
+ * The newest events of the sessions looked at, kept in IndexedDB so that a page
+ * shows them before the hub has answered and asks only for what came after.
+ * What the hub says always wins: a reset empties it. It keeps one run without a
+ * hole for each session, or nothing.
+ */
+export class EventCache {
+  private readonly runs = new Map<string, KeptRun>()
+  private readonly pending = new Map<string, { reset: boolean; events: AbideEvent[] }>()
+  private timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(
+    private readonly db: Database,
+    private readonly storage: Storage,
+  ) {}
+
+  /** Whether, and how far, the cache should have a session. */
+  hint(sessionId: string): Hint | null {
+    return read(this.storage)[sessionId] ?? null
+  }
+
+  /** Returns the kept run; null unless it is exactly what the hint promised, or longer. */
+  async load(sessionId: string, hint: Hint): Promise<AbideEvent[] | null> {
+    const events = await this.db.use(async (db) => {
+      const run = await db.get('runs', sessionId)
+      if (run?.epoch !== hint.epoch || run.last < hint.last) return null
+      const all = await db.getAll('events', range(sessionId, 0, hint.last))
+      this.runs.set(sessionId, run)
+      return all
+    })
+    return events && unbroken(events, hint.last) ? events : null
+  }
+
+  /** Takes a frame the app has applied. */
+  offer(frame: EventsMessage | EventsLoadedMessage): void {
+    const id = frame.session_id
+    const anew = frame.type === 'events_loaded' && (frame.verdict === 'reset' || !this.runs.has(id))
+    if (frame.type === 'events_loaded' && frame.prepend && !anew) return // older pages are read again when wanted
+    if (anew) {
+      if (frame.events.length === 0) return
+      this.runs.set(id, {
+        sessionId: id,
+        epoch: frame.epoch,
+        first: frame.first_seq,
+        last: frame.first_seq - 1,
+        at: 0,
+      })
+      this.pending.set(id, { reset: true, events: [] })
+    }
+    const run = this.runs.get(id)
+    if (!run || run.epoch !== frame.epoch) return
+    let { last } = run
+    const next: AbideEvent[] = []
+    for (const event of frame.events) {
+      if (event.seq <= last) continue
+      if ((event.first_seq ?? event.seq) !== last + 1) return this.forget(id) // a hole: begin again later
+      next.push(event)
+      last = event.seq
+    }
+    if (next.length === 0) return
+    this.runs.set(id, { ...run, last, at: Date.now() })
+    const pending = this.pending.get(id) ?? { reset: false, events: [] }
+    pending.events.push(...next)
+    this.pending.set(id, pending)
+    this.timer ??= setTimeout(() => void this.flush(), writeMs)
+  }
+
+  /** Drops what is kept of a session. */
+  forget(sessionId: string): void {
+    this.runs.delete(sessionId)
+    this.pending.delete(sessionId)
+    this.promise({ [sessionId]: null })
+    void this.db.use((db) => drop(db, sessionId)).catch(() => {})
+  }
+
+  /** Writes what waits. The hint moves only after the database has it. */
+  async flush(): Promise<void> {
+    clearTimeout(this.timer)
+    this.timer = undefined
+    const work = [...this.pending]
+    this.pending.clear()
+    const promises: Record<string, Hint | null> = {}
+    for (const [id, { reset, events }] of work) {
+      const run = this.runs.get(id)
+      if (!run) continue
+      // Cut in whole halves, so that trimming is rare.
+      const first = run.last - run.first >= 2 * keptEvents ? run.last - keptEvents + 1 : run.first
+      try {
+        await this.db.use(async (db) => {
+          if (reset) await drop(db, id)
+          const tx = db.transaction(['runs', 'events'], 'readwrite')
+          const store = tx.objectStore('events')
+          for (const event of events) void store.put({ ...event, sessionId: id })
+          if (first > run.first) void store.delete(range(id, 0, first - 1))
+          void tx.objectStore('runs').put({ ...run, first })
+          await tx.done
+        })
+        this.runs.set(id, { ...(this.runs.get(id) ?? run), first })
+        promises[id] = { epoch: run.epoch, first, last: run.last }
+      } catch {
+        // Full or severed: what is kept may have a hole now, so nothing of it counts.
+        this.runs.delete(id)
+        promises[id] = null
+      }
+    }
+    this.promise(promises)
+    await this.trim()
+  }
+
+  private promise(changes: Record<string, Hint | null>): void {
+    const hints = read(this.storage)
+    for (const [id, hint] of Object.entries(changes)) {
+      delete hints[id]
+      if (hint) hints[id] = hint
+    }
+    try {
+      this.storage.setItem(key, JSON.stringify(hints))
+    } catch {
+      // Without hints nothing is read from the cache; that is only slower.
+    }
+  }
+
+  private async trim(): Promise<void> {
+    const ids = Object.keys(read(this.storage))
+    for (const id of ids.slice(0, Math.max(0, ids.length - keptSessions))) this.forget(id)
+  }
+}
+
+function range(sessionId: string, from: Seq, to: Seq): IDBKeyRange {
+  return IDBKeyRange.bound([sessionId, from], [sessionId, to])
+}
+
+async function drop(db: Parameters<Parameters<Database['use']>[0]>[0], id: string): Promise<void> {
+  const tx = db.transaction(['runs', 'events'], 'readwrite')
+  void tx.objectStore('events').delete(range(id, 0, Number.MAX_SAFE_INTEGER))
+  void tx.objectStore('runs').delete(id)
+  await tx.done
+}
+
+function unbroken(events: readonly AbideEvent[], last: Seq): boolean {
+  for (let i = 1; i < events.length; i++) {
+    if ((events[i]!.first_seq ?? events[i]!.seq) !== events[i - 1]!.seq + 1) return false
+  }
+  return events.at(-1)?.seq === last
+}
+
+function read(storage: Storage): Record<string, Hint> {
+  try {
+    const value: unknown = JSON.parse(storage.getItem(key) ?? '{}')
+    return typeof value === 'object' && value !== null ? (value as Record<string, Hint>) : {}
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,75 @@
+import { openDB, type DBSchema, type IDBPDatabase } from 'idb'
+import type { OutboxItem } from '../state/app'
+import type { AbideEvent, Seq } from '../wire/gen'
+
+/** An item of the outbox as it is kept, with the tab that sends it while it lives. */
+export interface KeptItem {
+  item: OutboxItem
+  owner: string
+}
+
+/** A run of events kept of one session: first..last of one epoch, without a hole. */
+export interface KeptRun {
+  sessionId: string
+  epoch: string
+  first: Seq
+  last: Seq
+  /** When it was last written to, in ms. */
+  at: number
+}
+
+interface Schema extends DBSchema {
+  outbox: { key: string; value: KeptItem }
+  runs: { key: string; value: KeptRun }
+  events: { key: [string, Seq]; value: AbideEvent & { sessionId: string } }
+}
+
+export type Handle = IDBPDatabase<Schema>
+
+/** Longer than any healthy transaction; a frozen database must hold nobody up. */
+const patienceMs = 2_000
+
+/**
+ * The app's database. Systems sever its connection behind a page's back, after
+ * which every use fails: then it is opened once more, and only then given up.
+ */
+export class Database {
+  private handle: Promise<Handle> | null = null
+
+  constructor(private readonly name = 'abide') {}
+
+  /** Runs work on the database. The error is the last one met, or a timeout. */
+  async use<T>(work: (db: Handle) => Promise<T>): Promise<T> {
+    try {
+      return await within(this.open().then(work))
+    } catch {
+      this.handle = null
+      return within(this.open().then(work))
+    }
+  }
+
+  private open(): Promise<Handle> {
+    this.handle ??= openDB<Schema>(this.name, 1, {
+      upgrade(db) {
+        db.createObjectStore('outbox', { keyPath: 'item.id' })
+        db.createObjectStore('runs', { keyPath: 'sessionId' })
+        db.createObjectStore('events', { keyPath: ['sessionId', 'seq'] })
+      },
+      terminated: () => (this.handle = null),
+      // A newer page wants to change the database: let it.
+      blocking: (_old, _new, event) => {
+        this.handle = null
+        ;(event.target as IDBDatabase).close()
+      },
+    })
+    return this.handle
+  }
+}
+
+function within<T>(work: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout>
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('the database does not answer')), patienceMs)
+  })
+  return Promise.race([work, late]).finally(() => clearTimeout(timer))
+}

@@ -1,0 +1,162 @@
+import { cursor, hasGap, hasOlder, missingPermissions, type SessionState } from '../state/session'
+import type { Store } from '../state/store'
+import type { ClientMessage, ServerMessage } from '../wire/gen'
+import type { EventCache, Hint } from './cache'
+import type { Requests } from './requests'
+
+/** Events of the newest page a session begins with, and of an older page. */
+const tail = 100
+const page = 200
+/** Pages loaded by itself to find a pending request. */
+const searchPages = 20
+/** Sessions held in memory beside the one followed: going back is instant. */
+const heldSessions = 4
+
+/**
+ * Follows one session: says where to dial, asks for what is missing, and joins
+ * what the cache has with what the hub sends.
+ */
+export class Follower {
+  private id: string | null = null
+  private searched = 0
+  /** While the cache is read: its promise, and the frames that came meanwhile. */
+  private reading: { hint: Hint; frames: ServerMessage[] } | null = null
+  private readonly recent: string[] = []
+
+  constructor(
+    private readonly store: Store,
+    private readonly requests: Requests,
+    private readonly send: (message: ClientMessage) => boolean,
+    private readonly cache: EventCache | null,
+  ) {}
+
+  /** The session followed, unless it is gone. */
+  current(): SessionState | null {
+    const session = this.id === null ? undefined : this.store.state.sessions.get(this.id)
+    return session === undefined || session.status === 'gone' ? null : session
+  }
+
+  /** Follows a session from where the app left it, and no other. */
+  follow(id: string | null): void {
+    if (this.id === id) return
+    if (this.id !== null) this.send({ type: 'unobserve', session_id: this.id })
+    this.id = id
+    this.searched = 0
+    this.reading = null
+    if (id === null) return
+    this.remember(id)
+    this.store.dispatch({ kind: 'open', sessionId: id })
+    const hint = this.current()?.status === 'loading' ? this.cache?.hint(id) : null
+    if (hint) void this.readCache(id, hint)
+    this.observe()
+  }
+
+  /** Where to dial: straight into the replay of what is followed. */
+  url(origin: string): string {
+    const session = this.current()
+    if (session === null) return `${origin}/api/ws`
+    const at = this.place(session)
+    const query = at ? `after_seq=${at.seq}&epoch=${at.epoch}` : `tail=${tail}`
+    return `${origin}/api/sessions/${encodeURIComponent(session.id)}/ws?${query}&merge=true`
+  }
+
+  /** A socket dialled to `target` is the connection now. */
+  adopted(target: string): void {
+    const session = this.current()
+    // Dialled to what is followed now, the socket replays without being asked.
+    if (session && !target.includes(`/${session.id}/`)) this.observe()
+  }
+
+  /** Takes a frame into the state, now or once the cache is read. */
+  frame(frame: ServerMessage): void {
+    if (this.reading && 'session_id' in frame && frame.session_id === this.id) {
+      this.reading.frames.push(frame)
+      return
+    }
+    this.store.dispatch({ kind: 'frame', frame })
+    const isNews = frame.type === 'events' || frame.type === 'events_loaded'
+    if (isNews && frame.session_id === this.id) this.cache?.offer(frame)
+    if (frame.type === 'session_gone') this.cache?.forget(frame.session_id)
+  }
+
+  older(sessionId: string): void {
+    const session = this.store.state.sessions.get(sessionId)
+    if (!session || !hasOlder(session) || this.requests.has('older', sessionId)) return
+    const request_id = this.requests.add({ kind: 'older', sessionId })
+    const asked = this.send({
+      type: 'load_events',
+      request_id,
+      session_id: sessionId,
+      epoch: session.epoch ?? undefined,
+      before_seq: session.feed.first,
+      limit: page,
+      merge: true,
+    })
+    if (!asked) this.requests.settle(request_id)
+  }
+
+  /** Asks for what the state says is missing. */
+  ask(): void {
+    const session = this.current()
+    const at = session && cursor(session)
+    if (!session || !at) return
+    if (session.stale) {
+      if (!this.requests.has('observe', session.id)) this.observe()
+    } else if (hasGap(session)) {
+      if (this.requests.has('gap', session.id)) return
+      const request_id = this.requests.add({ kind: 'gap', sessionId: session.id })
+      const { epoch, seq: after_seq } = at
+      this.send({ type: 'load_events', request_id, session_id: session.id, epoch, after_seq, limit: 500 })
+    } else if (missingPermissions(session).length > 0 && this.searched < searchPages) {
+      if (this.requests.has('older', session.id)) return
+      this.searched++
+      this.older(session.id)
+    }
+  }
+
+  private observe(): void {
+    const session = this.current()
+    if (!session) return
+    const at = this.place(session)
+    const request_id = this.requests.add({ kind: 'observe', sessionId: session.id })
+    const from = at ? { after_seq: at.seq, epoch: at.epoch } : { tail }
+    const asked = this.send({ type: 'observe', request_id, session_id: session.id, merge: true, ...from })
+    if (!asked) this.requests.settle(request_id)
+  }
+
+  private place(session: SessionState): { epoch: string; seq: number } | null {
+    const { reading } = this
+    return reading ? { epoch: reading.hint.epoch, seq: reading.hint.last } : cursor(session)
+  }
+
+  /**
+   * Dials from where the cache's promise ends while the cache is still being
+   * read. If it cannot keep the promise, the session begins anew with a page.
+   */
+  private async readCache(id: string, hint: Hint): Promise<void> {
+    const reading = (this.reading = { hint, frames: [] as ServerMessage[] })
+    const events = (await this.cache?.load(id, hint).catch(() => null)) ?? null
+    if (this.reading !== reading) return // something else is followed now
+    this.reading = null
+    if (events === null) {
+      this.cache?.forget(id)
+      // A reset that came meanwhile is a whole beginning; anything else is not.
+      const reset = reading.frames.findIndex((f) => f.type === 'events_loaded' && f.verdict === 'reset')
+      if (reset < 0) return this.observe()
+      for (const frame of reading.frames.slice(reset)) this.frame(frame)
+      return
+    }
+    this.store.dispatch({ kind: 'cached', sessionId: id, epoch: hint.epoch, events })
+    for (const frame of reading.frames) this.frame(frame)
+    this.ask()
+  }
+
+  private remember(id: string): void {
+    const at = this.recent.indexOf(id)
+    if (at >= 0) this.recent.splice(at, 1)
+    this.recent.push(id)
+    while (this.recent.length > heldSessions) {
+      this.store.dispatch({ kind: 'close', sessionId: this.recent.shift()! })
+    }
+  }
+}

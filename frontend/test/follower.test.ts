@@ -1,0 +1,188 @@
+import 'fake-indexeddb/auto'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { EventCache } from '../src/net/cache'
+import { Database } from '../src/net/db'
+import { Follower } from '../src/net/follower'
+import { Requests } from '../src/net/requests'
+import { Store } from '../src/state/store'
+import type { ClientMessage, ServerMessage } from '../src/wire/gen'
+import { epoch, eventsFrame, loadedFrame, Script, sessionId, stateFrame } from './support/script'
+
+const events = new Script()
+  .add('user_prompt', { prompt_id: 'p1', text: 'go' })
+  .say('m', ...'abcdefghijklmnopqr').events
+const range = (from: number, to: number) => events.slice(from - 1, to)
+
+class FakeStorage {
+  readonly items = new Map<string, string>()
+  getItem = (key: string) => this.items.get(key) ?? null
+  setItem = (key: string, value: string) => void this.items.set(key, value)
+}
+
+let name = 0
+let db: Database
+let storage: Storage
+beforeEach(() => {
+  db = new Database(`follower${name++}`)
+  storage = new FakeStorage() as unknown as Storage
+})
+
+/** A page: its state, its cache and what it sent. */
+function page(connected = true) {
+  const store = new Store()
+  const sent: ClientMessage[] = []
+  const requests = new Requests()
+  const cache = new EventCache(db, storage)
+  const follower = new Follower(store, requests, (m) => connected && sent.push(m) > 0, cache)
+  const frame = (f: ServerMessage) => {
+    if (f.type === 'events_loaded') requests.settle((sent.at(-1) as { request_id?: string }).request_id)
+    follower.frame(f)
+    follower.ask()
+  }
+  const session = () => store.state.sessions.get(sessionId)!
+  const text = () => [...session().feed.items].flatMap((i) => (i.kind === 'text' ? [i.text] : [])).join('|')
+  return { store, sent, follower, cache, frame, session, text }
+}
+
+describe('following', () => {
+  it('begins with the newest page, and dials straight into it', () => {
+    const p = page()
+    p.follower.follow(sessionId)
+    expect(p.follower.url('ws://h')).toBe(`ws://h/api/sessions/${sessionId}/ws?tail=100&merge=true`)
+    expect(p.sent).toMatchObject([{ type: 'observe', tail: 100 }])
+  })
+
+  it('goes on from the cursor after any number of events', () => {
+    const p = page()
+    p.follower.follow(sessionId)
+    p.frame(loadedFrame(range(1, 5)))
+    p.frame(eventsFrame(range(6, 9)))
+    expect(p.follower.url('ws://h')).toContain(`after_seq=9&epoch=${epoch}`)
+  })
+
+  it('asks once for what a gap is missing', () => {
+    const p = page()
+    p.follower.follow(sessionId)
+    p.frame(loadedFrame(range(1, 5)))
+    p.frame(eventsFrame(range(8, 9)))
+    p.frame(eventsFrame(range(10, 10)))
+    const asked = p.sent.filter((m) => m.type === 'load_events')
+    expect(asked).toMatchObject([{ after_seq: 5, epoch }])
+    p.frame(loadedFrame(range(6, 7)))
+    expect(p.session().feed.last).toBe(10)
+  })
+
+  it('follows anew where the epoch differs, and takes the reset', () => {
+    const p = page()
+    p.follower.follow(sessionId)
+    p.frame(loadedFrame(range(1, 5)))
+    p.frame({ ...eventsFrame(range(6, 7)), epoch: 'ffffffffffffffff' })
+    expect(p.sent.at(-1)).toMatchObject({ type: 'observe', after_seq: 5, epoch })
+    p.frame(loadedFrame(range(1, 3), { verdict: 'reset', reason: 'epoch', epoch: 'ffffffffffffffff' }))
+    expect([p.session().feed.last, p.session().epoch]).toEqual([3, 'ffffffffffffffff'])
+  })
+
+  it('looks through older pages for a request that waits', () => {
+    const p = page()
+    p.follower.follow(sessionId)
+    p.frame(loadedFrame(range(10, 12), { has_more: true }))
+    p.frame(stateFrame({ at_seq: 12, pending_permissions: ['perm'] }))
+    expect(p.sent.at(-1)).toMatchObject({ type: 'load_events', before_seq: 10 })
+  })
+
+  it('of another session lets go of the first, and comes back to where it was', () => {
+    const p = page()
+    p.follower.follow(sessionId)
+    p.frame(loadedFrame(range(1, 5)))
+    p.follower.follow('20260221-140307-00000000')
+    expect(p.sent.slice(-2)).toMatchObject([
+      { type: 'unobserve', session_id: sessionId },
+      { type: 'observe', tail: 100 },
+    ])
+    p.follower.follow(sessionId)
+    expect(p.sent.at(-1)).toMatchObject({ type: 'observe', after_seq: 5 })
+  })
+
+  it('after a dial to the right place asks for nothing', () => {
+    const p = page()
+    p.follower.follow(sessionId)
+    const before = p.sent.length
+    p.follower.adopted(p.follower.url('ws://h'))
+    expect(p.sent.length).toBe(before)
+    p.follower.adopted('ws://h/api/ws')
+    expect(p.sent.at(-1)).toMatchObject({ type: 'observe' })
+  })
+})
+
+describe('the event cache', () => {
+  async function visited(): Promise<void> {
+    const p = page()
+    p.follower.follow(sessionId)
+    p.frame(loadedFrame(range(2, 5)))
+    p.frame(eventsFrame(range(6, 9)))
+    await p.cache.flush()
+  }
+
+  it('lets the next visit dial from where the last one ended, before anything was read', async () => {
+    await visited()
+    const p = page()
+    p.follower.follow(sessionId)
+    expect(p.follower.url('ws://h')).toContain(`after_seq=9&epoch=${epoch}`)
+    // What the hub sends before the database answers waits its turn.
+    p.frame(loadedFrame([], { first_seq: 10, last_seq: 9, max_seq: 12 }))
+    p.frame(eventsFrame(range(10, 12)))
+    expect(p.session().status).toBe('loading')
+    await vi.waitFor(() => expect(p.session().status).toBe('ready'))
+    expect([p.session().feed.first, p.session().feed.last, p.text()]).toEqual([2, 12, 'abcdefghijk'])
+  })
+
+  it('shows what it has with no hub at all', async () => {
+    await visited()
+    const p = page(false)
+    p.follower.follow(sessionId)
+    await vi.waitFor(() => expect(p.text()).toBe('abcdefgh'))
+  })
+
+  it('that lost its events makes the session begin anew', async () => {
+    await visited()
+    await db.use((h) => h.clear('events'))
+    const p = page()
+    p.follower.follow(sessionId)
+    p.frame(loadedFrame([], { first_seq: 10, last_seq: 9, max_seq: 12 }))
+    p.frame(eventsFrame(range(10, 12)))
+    await vi.waitFor(() => expect(p.sent.at(-1)).toMatchObject({ type: 'observe', tail: 100 }))
+    p.frame(loadedFrame(range(3, 12)))
+    expect([p.session().feed.first, p.session().feed.last]).toEqual([3, 12])
+    expect(p.cache.hint(sessionId)).toBeNull()
+  })
+
+  it('is replaced by a reset, also one that comes while it is read', async () => {
+    await visited()
+    const p = page()
+    p.follower.follow(sessionId)
+    p.frame(loadedFrame(range(1, 3), { verdict: 'reset', reason: 'epoch', epoch: 'ffffffffffffffff' }))
+    await vi.waitFor(() => expect(p.session().epoch).toBe('ffffffffffffffff'))
+    expect(p.session().feed.last).toBe(3)
+    await p.cache.flush()
+    expect(p.cache.hint(sessionId)).toEqual({ epoch: 'ffffffffffffffff', first: 1, last: 3 })
+  })
+
+  it('keeps no run with a hole in it', async () => {
+    const p = page()
+    p.follower.follow(sessionId)
+    p.frame(loadedFrame(range(1, 3)))
+    p.frame(eventsFrame(range(6, 7)))
+    await p.cache.flush()
+    expect(p.cache.hint(sessionId)).toBeNull()
+  })
+
+  it('forgets a session that is gone', async () => {
+    await visited()
+    const p = page()
+    p.follower.follow(sessionId)
+    await vi.waitFor(() => expect(p.session().status).toBe('ready'))
+    p.frame({ type: 'session_gone', session_id: sessionId })
+    expect(p.cache.hint(sessionId)).toBeNull()
+    await vi.waitFor(async () => expect(await db.use((h) => h.count('events'))).toBe(0))
+  })
+})

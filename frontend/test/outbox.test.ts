@@ -1,0 +1,164 @@
+import 'fake-indexeddb/auto'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { Database } from '../src/net/db'
+import { Outbox } from '../src/net/outbox'
+import { OutboxDB, type Locks } from '../src/net/outboxdb'
+import { Requests } from '../src/net/requests'
+import type { OutboxItem } from '../src/state/app'
+import type { Message } from '../src/state/message'
+import type { ClientMessage, ServerMessage } from '../src/wire/gen'
+
+/** The browser's locks, as far as the outbox uses them: a tab's locks end with it. */
+class FakeLocks {
+  private readonly held = new Map<string, string>()
+  private readonly waiting: { name: string; tab: string; run: () => unknown }[] = []
+
+  of(tab: string): Locks {
+    return {
+      request: ((name: string, run: () => unknown) => {
+        if (this.held.has(name)) this.waiting.push({ name, tab, run })
+        else {
+          this.held.set(name, tab)
+          run()
+        }
+        return new Promise(() => {})
+      }) as Locks['request'],
+      query: async () => ({ held: [...this.held.keys()].map((name) => ({ name })), pending: [] }),
+    }
+  }
+
+  kill(tab: string): void {
+    for (const [name, owner] of this.held) if (owner === tab) this.held.delete(name)
+    for (const next of this.waiting.splice(0)) {
+      if (next.tab !== tab) void this.of(next.tab).request(next.name, next.run as () => Promise<unknown>)
+    }
+  }
+}
+
+let name = 0
+let db: Database
+let locks: FakeLocks
+let now: number
+beforeEach(() => {
+  db = new Database(`test${name++}`)
+  locks = new FakeLocks()
+  now = 1_000_000
+})
+
+/** One tab: its outbox, and what it sent and showed. */
+function tab(id: string, connected = true) {
+  const sent: ClientMessage[] = []
+  const shown = new Map<string, OutboxItem>()
+  const requests = new Requests()
+  const storage = new OutboxDB(db, id, locks.of(id))
+  const link = { connected }
+  const outbox = new Outbox(
+    storage,
+    requests,
+    (m: Message) => {
+      if (m.kind === 'outbox') shown.set(m.item.id, m.item)
+      if (m.kind === 'outbox_done') shown.delete(m.id)
+    },
+    (m) => link.connected && sent.push(m) > 0,
+    () => now,
+  )
+  const answer = (frame: Partial<ServerMessage>) => {
+    const request = sent.at(-1) as { request_id: string }
+    const purpose = requests.settle(request.request_id)
+    if (purpose?.kind === 'outbox') outbox.answered(purpose.id, frame as ServerMessage)
+  }
+  return { outbox, sent, shown, storage, link, answer, requests }
+}
+
+const prompt = (id: string) => ({ id, sessionId: 's', kind: 'prompt' as const, text: 'go' })
+const kept = () => db.use((h) => h.getAllKeys('outbox'))
+
+describe('the outbox', () => {
+  it('stores before it sends, and forgets on the answer to the id', async () => {
+    const t = tab('a')
+    const put = vi.spyOn(t.storage, 'put').mockImplementation(async () => expect(t.sent).toEqual([]))
+    await t.outbox.add(prompt('p1'))
+    expect(put).toHaveBeenCalledOnce()
+    put.mockRestore()
+    expect(t.sent).toMatchObject([{ type: 'prompt', prompt_id: 'p1', session_id: 's', text: 'go' }])
+    expect(t.shown.get('p1')?.status).toBe('sending')
+    t.answer({ type: 'prompt_received', prompt_id: 'p1', seq: 7 })
+    expect(t.shown.size).toBe(0)
+    await vi.waitFor(async () => expect(await kept()).toEqual([]))
+  })
+
+  it('keeps what has no connection and sends it again, the same id, on a new one', async () => {
+    const t = tab('a', false)
+    await t.outbox.add(prompt('p1'))
+    expect([t.sent.length, t.shown.get('p1')?.status]).toEqual([0, 'queued'])
+    t.link.connected = true
+    t.outbox.resend()
+    t.requests.clear() // that socket died without an answer
+    t.outbox.resend()
+    expect(t.sent.map((m) => (m as { prompt_id: string }).prompt_id)).toEqual(['p1', 'p1'])
+  })
+
+  it('sends what a killed tab left, from the one tab that holds the lock', async () => {
+    const dead = tab('a', false)
+    await dead.outbox.add(prompt('p1'))
+    const b = tab('b')
+    const c = tab('c')
+    b.storage.whenSweeper(() => void b.outbox.load())
+    c.storage.whenSweeper(() => void c.outbox.load())
+    await vi.waitFor(async () => expect(await kept()).toEqual(['p1']))
+    expect(b.sent).toEqual([]) // its tab lives: it is not theirs
+    locks.kill('a')
+    await b.outbox.load()
+    expect([b.sent.length, c.sent.length]).toEqual([1, 0])
+    locks.kill('b')
+    await vi.waitFor(() => expect(c.sent).toMatchObject([{ type: 'prompt', prompt_id: 'p1' }]))
+  })
+
+  it('asks before it sends what is older than ten minutes', async () => {
+    const t = tab('a', false)
+    await t.outbox.add(prompt('p1'))
+    now += 11 * 60_000
+    t.link.connected = true
+    t.outbox.resend()
+    expect([t.sent.length, t.shown.get('p1')?.stale]).toEqual([0, true])
+    t.outbox.retry('p1')
+    expect(t.sent.length).toBe(1)
+  })
+
+  it('shows what the hub refuses, and tries again what it is too busy for', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    const t = tab('a')
+    t.storage.put = async () => {}
+    await t.outbox.add(prompt('p1'))
+    t.answer({ type: 'error', code: 'busy', message: 'busy', retry_after_ms: 500 })
+    expect(t.shown.get('p1')?.status).toBe('queued')
+    vi.advanceTimersByTime(500)
+    expect(t.sent.length).toBe(2)
+    t.answer({ type: 'error', code: 'too_large', message: 'the prompt is too large' })
+    expect(t.shown.get('p1')).toMatchObject({ status: 'failed', problem: 'the prompt is too large' })
+    vi.useRealTimers()
+  })
+
+  it('takes a permission that somebody else answered for settled', async () => {
+    const t = tab('a')
+    await t.outbox.add({ id: 'perm', sessionId: 's', kind: 'answer', text: '', optionId: 'yes' })
+    expect(t.sent).toMatchObject([{ type: 'permission_answer', permission_id: 'perm', option_id: 'yes' }])
+    t.answer({ type: 'error', code: 'already_resolved', message: 'phone has answered' })
+    expect(t.shown.size).toBe(0)
+  })
+
+  it('works without a database', async () => {
+    const t = tab('a')
+    t.storage.put = () => Promise.reject(new Error('severed'))
+    await t.outbox.add(prompt('p1'))
+    expect(t.sent.length).toBe(1)
+  })
+})
+
+it('a severed database is opened once more', async () => {
+  await db.use(async (h) =>
+    h.put('outbox', { item: { ...prompt('p1'), createdAt: 1, status: 'queued' }, owner: 'a' }),
+  )
+  await db.use(async (h) => h.close()) // what the system does behind the page's back
+  expect(await kept()).toEqual(['p1'])
+})
