@@ -1,0 +1,159 @@
+package server_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/event"
+)
+
+func bearer(token string) http.Header { return http.Header{"Authorization": {"Bearer " + token}} }
+
+// Fault 60, over the socket: refused per message, and the socket lives.
+func TestAViewerMayOnlyLook(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s, other := h.session(), h.session()
+	h.prompt(s, "p1", "say 3")
+	before := len(h.events(s))
+	viewer := bearer(h.mint(auth.TokenRequest{Scope: auth.Viewer, SessionID: s.ID()}))
+	p := h.dialAs("/api/sessions/"+s.ID()+"/ws", viewer)
+	require.Len(t, expect[*wire.EventsLoaded](p).Events, before)
+	for _, m := range []wire.Message{
+		&wire.Prompt{RequestID: "r", SessionID: s.ID(), PromptID: "p2", Text: "x"},
+		&wire.PermissionAnswer{RequestID: "r", SessionID: s.ID(), PermissionID: "perm-1", OptionID: "yes"},
+		&wire.Cancel{RequestID: "r", SessionID: s.ID()},
+		&wire.ForceReset{RequestID: "r", SessionID: s.ID()},
+		&wire.QueueEdit{RequestID: "r", SessionID: s.ID(), PromptID: "p", Text: "x"},
+		&wire.QueueMove{RequestID: "r", SessionID: s.ID(), PromptID: "p"},
+		&wire.QueueRemove{RequestID: "r", SessionID: s.ID(), PromptID: "p"},
+		&wire.QueueClear{RequestID: "r", SessionID: s.ID()},
+		&wire.SetMode{RequestID: "r", SessionID: s.ID(), ModeID: "x"},
+		&wire.SetConfigOption{RequestID: "r", SessionID: s.ID(), ConfigID: "x", Value: "y"},
+		&wire.Observe{RequestID: "r", SessionID: other.ID()},
+		&wire.LoadEvents{RequestID: "r", SessionID: other.ID(), AfterSeq: ptr(event.Seq(0))},
+		&wire.Observe{RequestID: "r", SessionID: "20260101-000000-00000000"},
+	} {
+		p.send(m)
+		refusal := find[*wire.Error](p, nil)
+		require.Equal(t, wire.CodeForbidden, refusal.Code, m.MessageType())
+		require.Equal(t, "r", refusal.RequestID)
+	}
+	p.send(&wire.LoadEvents{RequestID: "r", SessionID: s.ID(), AfterSeq: ptr(event.Seq(0))})
+	require.Len(t, find[*wire.EventsLoaded](p, nil).Events, before, "looking is still allowed")
+	require.Len(t, h.events(s), before)
+}
+
+// Fault 60, over HTTP: each route by each scope.
+func TestRoutesHoldToTheScope(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s, other := h.session(), h.session()
+	scopes := map[string]http.Header{
+		"owner":        bearer(h.token),
+		"owner of one": bearer(h.mint(auth.TokenRequest{Scope: auth.Owner, SessionID: s.ID()})),
+		"collaborator": bearer(h.mint(auth.TokenRequest{Scope: auth.Collaborator, SessionID: s.ID()})),
+		"viewer":       bearer(h.mint(auth.TokenRequest{Scope: auth.Viewer, SessionID: s.ID()})),
+	}
+	one := "/api/sessions/" + s.ID()
+	const all, notViewer, owners, owner = "owner owner of one collaborator viewer", "owner owner of one collaborator", "owner owner of one", "owner"
+	for _, c := range []struct{ method, path, who string }{
+		{"GET", "/api/health", all}, {"GET", "/api/openapi.json", all}, {"GET", "/api/sessions", all},
+		{"GET", "/api/devices", owner}, {"GET", "/api/agents", owner}, {"DELETE", "/api/devices/nope", owner}, {"POST", "/api/sessions", owner},
+		{"GET", one, all}, {"GET", one + "/events", all}, {"GET", one + "/queue", all}, {"GET", one + "/queue/nope", all},
+		{"GET", one + "/blobs/" + strings.Repeat("0", 64), all},
+		{"POST", one + "/prompt", notViewer}, {"POST", one + "/cancel", notViewer}, {"POST", one + "/force-reset", notViewer},
+		{"POST", one + "/permissions/nope", notViewer}, {"POST", one + "/queue", notViewer}, {"DELETE", one + "/queue", notViewer},
+		{"PATCH", one + "/queue/nope", notViewer}, {"DELETE", one + "/queue/nope", notViewer},
+		{"PATCH", one, owners},
+		{"GET", "/api/sessions/" + other.ID() + "/events", owner}, {"GET", "/api/sessions/20260101-000000-00000000", owner},
+		{"POST", "/api/sessions/" + other.ID() + "/prompt", owner},
+	} {
+		for who, header := range scopes {
+			var body any
+			if c.method == "POST" || c.method == "PATCH" {
+				body = map[string]any{}
+			}
+			res := h.do(c.method, c.path, body, header)
+			allowed := c.who == all || strings.HasPrefix(c.who, who) && (len(c.who) == len(who) || c.who[len(who)] == ' ') || strings.Contains(c.who, " "+who)
+			require.Equal(t, !allowed, res.status == 403, "%s %s as %s: %d %s", c.method, c.path, who, res.status, res.body)
+		}
+	}
+	var list struct {
+		Sessions []wire.SessionInfo `json:"sessions"`
+	}
+	h.do("GET", "/api/sessions", nil, scopes["viewer"]).decode(t, &list)
+	require.Len(t, list.Sessions, 1)
+	require.Equal(t, s.ID(), list.Sessions[0].SessionID)
+	p := h.dialAs("/api/ws", scopes["viewer"])
+	p.send(&wire.Ping{Nonce: "settled"})
+	find[*wire.Pong](p, nil)
+	h.prompt(other, "p1", "hi")
+	h.prompt(s, "p1", "hi")
+	require.Equal(t, s.ID(), find[*wire.Session](p, nil).Session.SessionID, "the other session is not even mentioned")
+}
+
+// Fault 61.
+func TestARevokedDeviceLosesItsSocketWithinASecond(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	phone := http.Header{"Cookie": {h.pair("phone")}, "Origin": {h.origin()}}
+	laptop := h.dialAs("/api/ws", http.Header{"Cookie": {h.pair("laptop")}, "Origin": {h.origin()}})
+	own, tab := h.dialAs("/api/sessions/"+s.ID()+"/ws", phone), h.dialAs("/api/ws", phone)
+
+	var list struct {
+		Devices []struct{ ID, Name string }
+	}
+	require.NoError(t, jsonUnmarshal(h.do("GET", "/api/devices", nil, http.Header{"Cookie": phone["Cookie"], "Sec-Fetch-Site": {"same-origin"}}).body, &list))
+	id := ""
+	for _, d := range list.Devices {
+		if d.Name == "phone" {
+			id = d.ID
+		}
+	}
+	require.NotEmpty(t, id)
+	start := time.Now()
+	require.Equal(t, 204, h.api("DELETE", "/api/devices/"+id, nil).status)
+	require.EqualValues(t, wire.CloseRevoked, own.closed())
+	require.EqualValues(t, wire.CloseRevoked, tab.closed())
+	require.Less(t, time.Since(start), time.Second)
+	require.Equal(t, 401, h.do("GET", "/api/health", nil, phone).status)
+	laptop.send(&wire.Ping{Nonce: "n"})
+	require.Equal(t, "n", find[*wire.Pong](laptop, nil).Nonce, "another device stays")
+}
+
+func TestARevocationByTheCommandLineClosesTheSocket(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	other, err := auth.Open(h.dir, nil, nil)
+	require.NoError(t, err)
+	token, grant, err := other.MintToken(auth.TokenRequest{Scope: auth.Owner})
+	require.NoError(t, err)
+	p := h.dialAs("/api/ws", bearer(token))
+	start := time.Now()
+	require.NoError(t, other.Revoke(grant.ID))
+	require.EqualValues(t, wire.CloseRevoked, p.closed())
+	require.Less(t, time.Since(start), 3*time.Second)
+}
+
+func TestATokenThatExpiresTakesItsSocketAndItsStreamAlong(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	// Ends between one and two seconds from now: stored times have seconds.
+	token := bearer(h.mint(auth.TokenRequest{Scope: auth.Owner, Life: 2 * time.Second}))
+	p := h.dialAs("/api/ws", token)
+	stream := token.Clone()
+	stream.Set("Accept", "text/event-stream")
+	ended := make(chan response, 1)
+	go func() { ended <- h.do("GET", "/api/sessions/"+s.ID()+"/events", nil, stream) }()
+	require.EqualValues(t, wire.CloseRevoked, p.closed())
+	select {
+	case res := <-ended:
+		require.Equal(t, 200, res.status)
+	case <-time.After(patience):
+		t.Fatal("the stream went on")
+	}
+}

@@ -1,0 +1,228 @@
+package server_test
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/server"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/event"
+)
+
+func TestSessionsOverHTTP(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	var made wire.SessionInfo
+	res := h.api("POST", "/api/sessions", map[string]any{"name": "First", "prompt": "say 3"})
+	require.Equal(t, 201, res.status, res.body)
+	res.decode(t, &made)
+	require.Equal(t, "/api/sessions/"+made.SessionID, res.header.Get("Location"))
+	s := mustSession(t, h, made.SessionID)
+	h.await(s, 0, event.TypeTurnEnd)
+
+	var got wire.SessionInfo
+	h.api("GET", "/api/sessions/"+made.SessionID, nil).decode(t, &got)
+	require.Equal(t, "First", got.Name)
+	require.Equal(t, "puppet", got.Agent)
+	for i := range 4 {
+		require.Equal(t, 201, h.api("POST", "/api/sessions", map[string]any{"name": fmt.Sprint(i)}).status)
+	}
+	seen, cursor := map[string]bool{}, ""
+	for {
+		var page struct {
+			Sessions   []wire.SessionInfo `json:"sessions"`
+			NextCursor string             `json:"next_cursor"`
+		}
+		h.api("GET", "/api/sessions?limit=2&cursor="+cursor, nil).decode(t, &page)
+		require.LessOrEqual(t, len(page.Sessions), 2)
+		for _, info := range page.Sessions {
+			require.False(t, seen[info.SessionID])
+			seen[info.SessionID] = true
+		}
+		if cursor = page.NextCursor; cursor == "" {
+			break
+		}
+	}
+	require.Len(t, seen, 5)
+	require.Contains(t, h.api("GET", "/api/sessions?q=first", nil).body, made.SessionID)
+	require.Equal(t, 204, h.api("DELETE", "/api/sessions/"+made.SessionID, nil).status)
+	require.Equal(t, 404, h.api("GET", "/api/sessions/"+made.SessionID, nil).status)
+	for path, want := range map[string]int{
+		"/api/sessions?limit=0": 400, "/api/sessions?limit=x": 400, "/api/sessions?limit=9999": 400, "/api/sessions?cursor=bogus": 400,
+	} {
+		require.Equal(t, want, h.api("GET", path, nil).status, path)
+	}
+	for _, body := range []any{map[string]any{"agent": "nope"}, map[string]any{"workspace": "/etc"}, map[string]any{"workspace": "relative"}, []int{1}, "text", map[string]any{"name": 7}} {
+		require.Contains(t, []int{400, 403}, h.api("POST", "/api/sessions", body).status, "%v", body)
+	}
+}
+
+func TestEventsPageOverHTTP(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	h.prompt(s, "p1", "say 95")
+	log := h.events(s)
+	path := "/api/sessions/" + s.ID() + "/events"
+	page := func(query string) wire.EventsLoaded {
+		t.Helper()
+		var m struct {
+			Type string `json:"type"`
+			wire.EventsLoaded
+		}
+		h.api("GET", path+query, nil).decode(t, &m)
+		return m.EventsLoaded
+	}
+	require.Equal(t, seqs(log[len(log)-50:]), seqs(page("").Events))
+	require.Equal(t, log[10:15], page("?after_seq=10&limit=5").Events)
+	require.Equal(t, log[4:9], page("?before_seq=10&limit=5").Events)
+	require.Equal(t, wire.VerdictReset, page("?after_seq=10&epoch=ffffffffffffffff").Verdict)
+	require.Less(t, len(page("?after_seq=0&limit=90&merge=true").Events), 10)
+	for _, query := range []string{"?after_seq=1&before_seq=2", "?after_seq=-1", "?after_seq=1.5", "?after_seq=x", "?limit=0&after_seq=1", "?limit=501", "?before_seq=0"} {
+		require.Equal(t, 400, h.api("GET", path+query, nil).status, query)
+	}
+}
+
+func TestAStreamResumesWhereItWasCut(t *testing.T) {
+	h := startHub(t, hubOptions{timing: server.Timing{Heartbeat: 100 * time.Millisecond}})
+	s := h.session()
+	h.prompt(s, "p1", "say 20")
+	var all []event.Event
+	lastID := ""
+	for round := range 4 {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		req, err := http.NewRequestWithContext(ctx, "GET", h.origin()+"/api/sessions/"+s.ID()+"/events", nil)
+		require.NoError(t, err)
+		req.Header.Set("Accept", "text/event-stream")
+		req.Header.Set("Authorization", "Bearer "+h.token)
+		req.Header.Set("Last-Event-ID", lastID)
+		res, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+		require.NoError(t, err)
+		require.Equal(t, "text/event-stream", res.Header.Get("Content-Type"))
+		if round == 3 {
+			h.prompt(s, "p2", "live")
+		}
+		lines := bufio.NewScanner(res.Body)
+		named := ""
+		for got := 0; (round < 3 && got < 5) || (round == 3 && (len(all) < 26 || all[len(all)-1].Type != event.TypeTurnEnd)); {
+			require.True(t, lines.Scan())
+			switch key, value, _ := strings.Cut(lines.Text(), ": "); key {
+			case "event":
+				named = value
+			case "id":
+				lastID = value
+			case "data":
+				if named != "" {
+					require.Equal(t, "events_loaded", named)
+					require.Contains(t, value, `"verdict":"ok"`)
+					named = ""
+					break
+				}
+				var e event.Event
+				require.NoError(t, json.Unmarshal([]byte(value), &e))
+				require.Equal(t, fmt.Sprintf("%s:%d", s.Log().Epoch(), e.Seq), lastID)
+				all = append(all, e)
+				got++
+			}
+		}
+		cancel()
+		res.Body.Close()
+	}
+	same(t, h.events(s), all)
+	for _, id := range []string{"nonsense", ":5", s.Log().Epoch() + ":-1", s.Log().Epoch() + ":x"} {
+		res := h.do("GET", "/api/sessions/"+s.ID()+"/events", nil, http.Header{"Authorization": {"Bearer " + h.token}, "Accept": {"text/event-stream"}, "Last-Event-Id": {id}})
+		require.Equal(t, 400, res.status, id)
+	}
+}
+
+// Fault 55, and what else a pairing must not do.
+func TestPairing(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	code, err := h.registry.MintPairingCode()
+	require.NoError(t, err)
+	own := http.Header{"Origin": {h.origin()}}
+	body := map[string]string{"code": code, "device": "Phone"}
+	require.Equal(t, 415, h.do("POST", "/api/pair", body, http.Header{"Origin": {h.origin()}, "Content-Type": {"text/plain"}}).status)
+	require.Equal(t, 403, h.do("POST", "/api/pair", body, http.Header{"Origin": {"https://evil.com"}}).status)
+	res := h.do("POST", "/api/pair", body, own)
+	require.Equal(t, 200, res.status, res.body)
+	set := res.header.Get("Set-Cookie")
+	for _, part := range []string{"abide-" + h.store.HubID() + "=", "HttpOnly", "SameSite=Strict", "Path=/"} {
+		require.Contains(t, set, part)
+	}
+	require.NotContains(t, set, "Domain")
+	require.Equal(t, 401, h.do("POST", "/api/pair", body, own).status, "spent")
+	for _, wrong := range []string{"", "guess"} {
+		require.Equal(t, 401, h.do("POST", "/api/pair", map[string]string{"code": wrong}, own).status)
+	}
+	cookie := strings.SplitN(set, ";", 2)[0]
+	require.Equal(t, 200, h.do("GET", "/api/health", nil, http.Header{"Cookie": {cookie}, "Sec-Fetch-Site": {"same-origin"}}).status)
+	require.Contains(t, h.api("GET", "/api/devices", nil).body, `"name":"Phone"`)
+}
+
+func TestBodiesAreBoundedAndTyped(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	path := "/api/sessions/" + s.ID() + "/prompt"
+	res := h.api("POST", path, map[string]string{"prompt_id": "p", "text": strings.Repeat("x", 2<<20)})
+	require.Equal(t, 413, res.status, res.body)
+	require.Equal(t, "too_large", res.code(t))
+	res = h.do("POST", path, map[string]string{"prompt_id": "p", "text": "x"}, http.Header{"Authorization": {"Bearer " + h.token}, "Content-Type": {"application/x-www-form-urlencoded"}})
+	require.Equal(t, 415, res.status)
+	require.Equal(t, 405, h.api("PUT", path, nil).status)
+	require.Equal(t, 404, h.api("GET", "/api/nothing", nil).status)
+	require.Equal(t, 405, h.api("POST", "/index.html", nil).status)
+	require.Len(t, h.events(s), 1)
+}
+
+func TestABlobIsShownOnlyAsTextOrImage(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	for _, c := range []struct{ name, data, kind string }{
+		{"text", "just words", "text/plain; charset=utf-8"},
+		{"html", "<!doctype html><script>alert(1)</script>", "application/octet-stream"},
+		{"svg", `<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`, "application/octet-stream"},
+		{"png", "\x89PNG\r\n\x1a\n....", "image/png"},
+		{"pdf", "%PDF-1.4", "application/octet-stream"},
+	} {
+		blob, err := s.Log().PutBlob(context.Background(), "text/html", []byte(c.data))
+		require.NoError(t, err)
+		res := h.api("GET", "/api/sessions/"+s.ID()+"/blobs/"+blob.SHA256, nil)
+		require.Equal(t, 200, res.status, c.name)
+		require.Equal(t, c.data, res.body)
+		require.Equal(t, c.kind, res.header.Get("Content-Type"), c.name)
+		require.Contains(t, res.header.Get("Content-Security-Policy"), "sandbox")
+		require.Equal(t, c.kind == "application/octet-stream", res.header.Get("Content-Disposition") != "", c.name)
+	}
+}
+
+func TestTheAppIsServedForEveryAddressOfItsOwn(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	for _, path := range []string{"/", "/s/20260101-000000-00000000", "/settings", "/index.html"} {
+		res := h.do("GET", path, nil, nil)
+		require.Equal(t, 200, res.status, path)
+		require.Contains(t, res.body, "<title>app</title>")
+		require.Equal(t, "no-cache", res.header.Get("Cache-Control"))
+		again := h.do("GET", path, nil, http.Header{"If-None-Match": {res.header.Get("ETag")}})
+		require.Equal(t, 304, again.status)
+	}
+	require.Equal(t, 404, h.do("GET", "/missing.js", nil, nil).status)
+	res := h.do("GET", "/assets/app-1a2b3c4d.js", nil, http.Header{"Accept-Encoding": {"br, gzip;q=0.5"}})
+	require.Equal(t, "gzip", res.header.Get("Content-Encoding"))
+	require.Contains(t, res.header.Get("Cache-Control"), "immutable")
+	require.Equal(t, "text/javascript; charset=utf-8", res.header.Get("Content-Type"))
+	unzipped, err := gzip.NewReader(strings.NewReader(res.body))
+	require.NoError(t, err)
+	text, err := io.ReadAll(unzipped)
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(string(text), "//app "))
+	require.Empty(t, h.do("GET", "/assets/app-1a2b3c4d.js", nil, http.Header{"Accept-Encoding": {"gzip;q=0"}}).header.Get("Content-Encoding"))
+}
