@@ -1,0 +1,302 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+// onFaulty makes a session on a file system in memory that can be made to fail.
+func onFaulty(t testing.TB, o store.Options) (*faultFS, *store.Store, *store.Log) {
+	t.Helper()
+	f := &faultFS{FS: newMemFS()}
+	o.FS, o.BootID = f, "boot"
+	s, err := store.Open("/data", o)
+	require.NoError(t, err)
+	l := create(t, s)
+	require.NoError(t, l.FlushMetadata(context.Background()))
+	return f, s, l
+}
+
+func TestFault15AFullDeviceForMetadataDoesNotStopTheLog(t *testing.T) {
+	ctx := context.Background()
+	f, s, l := onFaulty(t, store.Options{})
+	f.set(func(_ int, op string) error {
+		if op == "create" { // the log's own file is open already
+			return syscall.ENOSPC
+		}
+		return nil
+	})
+	for i := range 20 {
+		_, _, err := l.Append(ctx, message("x"), prompt(fmt.Sprint(i)))
+		require.NoError(t, err)
+	}
+	require.Error(t, l.FlushMetadata(ctx))
+	require.Equal(t, store.HealthOK, l.Health().State)
+	f.set(nil)
+	require.NoError(t, l.FlushMetadata(ctx))
+	require.NoError(t, s.Close())
+}
+
+func TestFault16AFailedSyncIsNeverRetriedAndFreezesTheLog(t *testing.T) {
+	ctx := context.Background()
+	f, s, l := onFaulty(t, store.Options{})
+	_, _, err := l.Append(ctx, prompt("p1"))
+	require.NoError(t, err)
+	changed := l.HealthChanged()
+	f.set(nthOf(1, "datasync", syscall.EIO))
+	_, last, err := l.Append(ctx, prompt("p2"))
+	require.ErrorIs(t, err, store.ErrFrozen)
+	require.ErrorIs(t, err, syscall.EIO)
+	<-changed
+	require.Equal(t, store.HealthFrozen, l.Health().State)
+	require.Contains(t, l.Health().Reason, "input/output error")
+	require.Equal(t, last-1, l.Marks().Visible, "what is not acknowledged is not shown")
+
+	f.set(nil) // from now on the kernel would lie
+	syncs := 0
+	f.hold("datasync", func() { syncs++ })
+	_, _, err = l.Append(ctx, prompt("p3"))
+	require.ErrorIs(t, err, store.ErrFrozen)
+	_, _, err = l.Append(ctx, message("m"))
+	require.ErrorIs(t, err, store.ErrFrozen)
+	require.ErrorIs(t, l.FlushMetadata(ctx), store.ErrFrozen)
+	f.hold("datasync", nil)
+	require.Len(t, readAll(t, l), int(last)-1)
+
+	require.NoError(t, l.Reopen(ctx))
+	require.Equal(t, store.HealthOK, l.Health().State)
+	events := readAll(t, l)
+	requireGapless(t, events)
+	require.Equal(t, event.TypeUserPrompt, events[last-1].Type, "what was not acknowledged is kept")
+	requireAppends(t, l)
+	require.NoError(t, l.Reopen(ctx), "a sound log is left alone")
+	require.NoError(t, s.Close())
+}
+
+func TestFault16AFrozenLogIsCopiedToAFreshFileByTheNextRun(t *testing.T) {
+	ctx := context.Background()
+	f, s, l := onFaulty(t, store.Options{})
+	_, _, err := l.Append(ctx, prompt("p1"))
+	require.NoError(t, err)
+	f.set(nthOf(1, "datasync", syscall.EIO))
+	_, last, err := l.Append(ctx, prompt("p2"))
+	require.ErrorIs(t, err, store.ErrFrozen)
+	require.Error(t, s.Close(), "such a run is not clean")
+
+	s, err = store.Open("/data", store.Options{FS: f, BootID: "boot"})
+	require.NoError(t, err)
+	l, err = s.Log(ctx, l.ID())
+	require.NoError(t, err)
+	require.Equal(t, store.HealthOK, l.Health().State)
+	events := readAll(t, l)
+	require.Equal(t, event.TypeUserPrompt, events[last-1].Type)
+	require.Equal(t, event.TypeSegmentStart, events[last].Type, "in a file of its own")
+	requireAppends(t, l)
+	require.NoError(t, s.Close())
+	r, err := s.Check(ctx, "")
+	require.NoError(t, err)
+	require.Empty(t, r.Problems)
+}
+
+func TestFault19AKillBetweenSealAndCreateMakesTheActiveFile(t *testing.T) {
+	ctx := context.Background()
+	f, s, l := onFaulty(t, store.Options{SegmentBytes: 1000})
+	seen := 0
+	for ; l.Marks().Visible < 8; seen++ {
+		_, _, err := l.Append(ctx, message(strings.Repeat("x", 100)))
+		require.NoError(t, err)
+	}
+	require.NoError(t, l.FlushMetadata(ctx)) // which renames as well
+	f.set(nthOf(2, "rename", errCrashed))    // the new file into its place
+	for range 3 {
+		if _, _, err := l.Append(ctx, message(strings.Repeat("x", 100))); err != nil {
+			break
+		}
+	}
+	_ = s.Close()
+	disk := f.FS.(*memFS).restart()
+	s, err := store.Open("/data", store.Options{FS: disk, BootID: "boot", SegmentBytes: 1000})
+	require.NoError(t, err)
+	l, err = s.Log(ctx, l.ID())
+	require.NoError(t, err)
+	events := readAll(t, l)
+	requireGapless(t, events)
+	require.GreaterOrEqual(t, len(events), seen)
+	requireAppends(t, l)
+	require.NoError(t, s.Close())
+}
+
+func TestFault19AMissingActiveFileBehindSealedOnesIsMadeAnew(t *testing.T) {
+	dir := t.TempDir()
+	s, err := store.Open(dir, store.Options{SegmentBytes: 2000})
+	require.NoError(t, err)
+	l := create(t, s)
+	appendN(t, l, 60)
+	before := readAll(t, l)
+	require.NoError(t, s.Close())
+	d := disk{t: t, root: dir, id: l.ID()}
+	sealed, err := filepath.Glob(d.path("events-*.jsonl"))
+	require.NoError(t, err)
+	require.NotEmpty(t, sealed)
+	// As a kill right behind the first rename leaves it: the last sealed file is
+	// the newest, and the metadata does not know yet.
+	require.NoError(t, os.Remove(d.path("events.jsonl")))
+	d.withoutMetadata()
+	o := d.open(store.Options{})
+	events := readAll(t, o.log)
+	requireGapless(t, events)
+	last := events[len(events)-1]
+	require.Equal(t, event.TypeSegmentStart, last.Type)
+	require.Equal(t, before[:last.Seq-1], events[:last.Seq-1])
+	require.Equal(t, l.Epoch(), o.log.Epoch())
+	require.Equal(t, "demo", o.log.Metadata().Agent)
+	requireAppends(t, o.log)
+	o.close()
+}
+
+func TestAMachineThatStoppedGivesOpenSessionsANewEpoch(t *testing.T) {
+	ctx := context.Background()
+	root := newMemFS()
+	openAt := func(m *memFS, boot string) *store.Store {
+		s, err := store.Open("/data", store.Options{FS: m, BootID: boot})
+		require.NoError(t, err)
+		return s
+	}
+	s := openAt(root, "monday")
+	idle, busy := create(t, s), create(t, s)
+	require.NoError(t, s.Close())
+	s = openAt(root, "monday")
+	busy, err := s.Log(ctx, busy.ID())
+	require.NoError(t, err)
+	_, err = s.Log(ctx, idle.ID())
+	require.NoError(t, err)
+	_, _, err = busy.Append(ctx, message("seen, and not synced yet"))
+	require.NoError(t, err)
+
+	killed := root.restart()
+	s2 := openAt(killed, "monday")
+	l, err := s2.Log(ctx, busy.ID())
+	require.NoError(t, err)
+	require.Equal(t, busy.Epoch(), l.Epoch(), "a killed process loses nothing: the page cache is still there")
+	require.NoError(t, s2.Close())
+
+	crashed := root.restart()
+	s3 := openAt(crashed, "tuesday")
+	l, err = s3.Log(ctx, busy.ID())
+	require.NoError(t, err)
+	require.NotEqual(t, busy.Epoch(), l.Epoch())
+	epoch := l.Epoch()
+	l, err = s3.Log(ctx, idle.ID())
+	require.NoError(t, err)
+	require.Equal(t, idle.Epoch(), l.Epoch(), "nobody had written it")
+	require.NoError(t, s3.Close())
+	s4 := openAt(crashed, "wednesday")
+	l, err = s4.Log(ctx, busy.ID())
+	require.NoError(t, err)
+	require.Equal(t, epoch, l.Epoch(), "it was closed cleanly since")
+	require.NoError(t, s4.Close())
+	require.NoError(t, s.Close())
+}
+
+func TestRetentionRemovesWholeFilesAndSaysWhatIsLeft(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	s := open(t, dir, store.Options{SegmentBytes: 2000, TailBytes: 1})
+	l := create(t, s)
+	appendN(t, l, 200)
+	before := readAll(t, l)
+	minSeq, err := l.Retain(ctx, 6000)
+	require.NoError(t, err)
+	require.Greater(t, minSeq, event.Seq(100))
+	require.Equal(t, minSeq, l.Marks().Min)
+	require.Equal(t, minSeq, l.Metadata().MinSeq)
+	_, err = l.ReadAfter(ctx, 5, 1000)
+	require.ErrorIs(t, err, store.ErrRemoved)
+	b, err := l.ReadAfter(ctx, minSeq-1, 1000)
+	require.NoError(t, err)
+	require.Equal(t, minSeq, b.First)
+	b, err = l.ReadBefore(ctx, minSeq+2, 50)
+	require.NoError(t, err)
+	require.Equal(t, []event.Seq{minSeq, minSeq + 1}, []event.Seq{b.First, b.Last})
+	require.NoError(t, l.FlushMetadata(ctx))
+	requireSound(t, dir)
+	require.NoError(t, s.Close())
+	requireSound(t, dir)
+
+	d := disk{t: t, root: dir, id: l.ID()}
+	for _, meta := range []bool{true, false} {
+		if !meta {
+			d.withoutMetadata()
+		}
+		o := d.open(store.Options{})
+		require.Equal(t, minSeq, o.log.Marks().Min)
+		b, err := o.log.ReadAfter(ctx, minSeq-1, 1<<20)
+		require.NoError(t, err)
+		events, err := b.Events()
+		require.NoError(t, err)
+		require.Equal(t, before[minSeq-1:minSeq-1+event.Seq(len(events))], events)
+		require.NoError(t, o.store.Close())
+	}
+}
+
+func TestSealedFilesAreReadAsOneLog(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	s := open(t, dir, store.Options{SegmentBytes: 3000, TailBytes: 1})
+	l := create(t, s)
+	appendN(t, l, 300)
+	events := readAll(t, l)
+	requireGapless(t, events)
+	starts := 0
+	for _, e := range events {
+		if e.Type == event.TypeSegmentStart {
+			starts++
+			p, err := e.Payload()
+			require.NoError(t, err)
+			require.Equal(t, event.SegmentStart{Format: 1, SessionID: l.ID(), Epoch: l.Epoch(), FirstSeq: e.Seq}, p)
+		}
+	}
+	sealed, err := filepath.Glob(filepath.Join(dir, "sessions", l.ID(), "events-*.jsonl"))
+	require.NoError(t, err)
+	require.Len(t, sealed, starts)
+	require.Greater(t, starts, 5)
+	b, err := l.ReadBefore(ctx, 0, 250)
+	require.NoError(t, err)
+	page, err := b.Events()
+	require.NoError(t, err)
+	require.Equal(t, events[len(events)-250:], page, "a page crosses files")
+	require.NoError(t, s.Close())
+	requireSound(t, dir)
+	s = open(t, dir, store.Options{SegmentBytes: 3000})
+	l, err = s.Log(ctx, l.ID())
+	require.NoError(t, err)
+	require.Equal(t, events, readAll(t, l))
+}
+
+func TestFault68FilesBelongToTheirOwnerWhateverTheUmask(t *testing.T) {
+	old := syscall.Umask(0)
+	defer syscall.Umask(old)
+	for _, mask := range []int{0, 0o277} {
+		syscall.Umask(mask)
+		root := filepath.Join(t.TempDir(), "a", "data")
+		require.NoError(t, os.Chmod(filepath.Dir(filepath.Dir(root)), 0o700))
+		s, err := store.Open(root, store.Options{SegmentBytes: 2000})
+		require.NoError(t, err)
+		l := create(t, s)
+		appendN(t, l, 50)
+		_, _, err = l.Append(context.Background(), message(strings.Repeat("x", 300<<10)))
+		require.NoError(t, err)
+		require.NoError(t, s.Close())
+		requireSound(t, root) // looks at every mode
+	}
+}
