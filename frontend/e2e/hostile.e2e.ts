@@ -1,0 +1,209 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { phone as phoneSize } from './rig/browser.ts'
+import { Device } from './rig/device.ts'
+import { Hub } from './rig/hub.ts'
+import type { Screen } from './rig/screen.ts'
+import { until } from './rig/until.ts'
+
+const folder = join(import.meta.dirname, 'rig/hostile')
+const corpus = JSON.parse(readFileSync(join(folder, 'corpus.json'), 'utf8')) as string[]
+
+describe('hostile text', () => {
+  let hub: Hub
+  let device: Device
+  const screens: Screen[] = []
+  const kept = () => screens[screens.length - 1]!
+
+  beforeAll(async () => {
+    hub = await Hub.start({ agents: { hostile: [process.execPath, join(folder, 'agent.mjs')] } })
+    device = await Device.pair(hub)
+  })
+  afterEach(async () => {
+    // Whatever a test showed: nothing ran, nothing was refused, nothing left.
+    for (const screen of screens.splice(0)) {
+      const { ran, violations } = await screen.watched()
+      expect(ran, 'scripts that ran').toEqual([])
+      expect(violations, 'what the policy had to stop').toEqual([])
+      expect(screen.errors).toEqual([])
+      expect(await suspects(screen)).toEqual([])
+      const left = screen.requests.filter(
+        (url) => !/^(blob|data):/.test(url) && new URL(url).host !== hub.addr,
+      )
+      expect(left, 'requests that left').toEqual([])
+      expect(new URL(screen.page.url()).host).toBe(hub.addr)
+      await screen.page.close()
+    }
+    expect(device.browser.context.pages().map((p) => p.url())).toEqual(['about:blank'])
+  })
+  afterAll(async () => {
+    await device.stop()
+    expect(await hub.stop()).toBe(0)
+  })
+
+  async function watch(session: string, size?: { width: number; height: number }): Promise<Screen> {
+    screens.push(await device.watch(session, size))
+    return kept()
+  }
+
+  test('of an agent stays text in messages, thoughts, tools, files, diffs, plans and unknown things', async () => {
+    const session = await hub.newSession('Hostile', 'hostile')
+    // A tall window holds much of the feed at once.
+    const screen = await watch(session, { width: 1280, height: 2400 })
+    await screen.prompt(corpus.join('\n'))
+    // While the request waits, its card stands in the page with every field hostile.
+    await screen.permission.waitFor()
+    for (const more of await screen.permission.locator('summary').all()) await more.click()
+    await screen.permission.getByText('<script>').first().waitFor()
+    expect(await suspects(screen)).toEqual([])
+    await screen.answer('Go on')
+    await hub.event(session, 'permission_outcome')
+    await screen.permission.getByText('evil.invalid').first().waitFor()
+    await until('the next request to be answerable', () =>
+      screen.permission.locator('[data-option=yes]').isEnabled(),
+    )
+    await screen.answer('Go on')
+    const end = await hub.event(session, 'turn_end')
+    expect(end.data.stop_reason).toBe('end_turn')
+    await screen.reaches(session, end.seq)
+    await readAll(screen)
+
+    await screen.composer.fill('/')
+    await screen.page.getByRole('option').first().waitFor()
+    await screen.composer.fill('')
+    await screen.page.getByRole('button', { name: 'More' }).click()
+    await screen.page.getByRole('menuitem', { name: 'Rename' }).waitFor()
+  })
+
+  test('stays text on a phone, and in the list', async () => {
+    const session = await hub.newSession('Hostile', 'hostile')
+    await hub.prompt(session, corpus.join('\n'))
+    await hub.event(session, 'permission_request')
+    const screen = await watch(session, phoneSize)
+    await screen.permission.waitFor()
+    expect(await suspects(screen)).toEqual([])
+    const list = await device.open('/', phoneSize)
+    screens.push(list)
+    await list.page
+      .getByRole('link', { name: /Needs you/ })
+      .first()
+      .waitFor()
+  })
+
+  test('stays text as the name of a session, wherever the name is shown', async () => {
+    const session = await hub.newSession('Renamed')
+    const screen = await watch(session)
+    const printable = corpus.filter((words) => !/[^\x20-\x7e]/.test(words))
+    expect(printable.length).toBeGreaterThan(50)
+    for (const name of packed(printable)) {
+      await hub.api('PATCH', `/api/sessions/${session}`, { name })
+      await until(name, () => screen.page.evaluate((n) => document.title.includes(n), name))
+      await screen.page.getByRole('heading', { name }).waitFor()
+      expect(await suspects(screen)).toEqual([])
+    }
+    await expect(hub.api('PATCH', `/api/sessions/${session}`, { name: 'a\u001b]0;b' })).rejects.toThrow(/400/)
+  })
+
+  test('stays text in what a person asks, in the queue and after it', async () => {
+    const session = await hub.newSession('Person')
+    const screen = await watch(session)
+    await screen.prompt('/ask')
+    await screen.permission.waitFor()
+    await screen.prompt(corpus.join('\n'))
+    await screen.page.getByText('1 queued').click()
+    await screen.page.getByRole('region', { name: 'Queue' }).getByText('<script>').first().waitFor()
+    expect(await suspects(screen)).toEqual([])
+    await screen.answer('Reject')
+    await screen.permission.getByText('GREETING.md').first().waitFor() // the tour of the hostile prompt
+    await screen.answer('Reject')
+    await hub.event(session, 'turn_end', (await hub.event(session, 'turn_end')).seq)
+    await readAll(screen)
+  })
+
+  test('stays text in markdown, where the built-in agent shows every kind', async () => {
+    const session = await hub.newSession('Markdown')
+    const screen = await watch(session)
+    await hub.turn(session, '/markdown')
+    await readAll(screen)
+    await screen.feed.getByText("<script>alert('no')</script>").waitFor()
+    const links = await screen.feed
+      .locator('a[href^="http"]')
+      .evaluateAll((all) => all.map((a) => a.getAttribute('rel')))
+    expect(links.length).toBeGreaterThan(1)
+    for (const rel of links) expect(rel).toContain('noopener')
+  })
+
+  test('in the address leads nowhere', async () => {
+    for (const path of [
+      '/s/%3Cscript%3E',
+      '/?x=<img src=x onerror="window.rig.ran.push(1)">',
+      '/#pair=<img src=x>',
+      '/s/x?seq=<script>',
+    ]) {
+      const screen = await device.open(path)
+      screens.push(screen)
+      await screen.page.locator('html[data-link=open]').waitFor()
+    }
+  })
+})
+
+/** Joins texts to as few names as they fit in; a name has at most 200 characters. */
+function packed(texts: string[]): string[] {
+  const names: string[] = []
+  for (const text of texts) {
+    const last = names.at(-1)
+    if (last !== undefined && last.length + text.length < 200) names[names.length - 1] = `${last} ${text}`
+    else names.push(text)
+  }
+  return names
+}
+
+/** Reads the whole feed, opening everything that can be opened, and checks each part while it is in the page. */
+async function readAll(screen: Screen): Promise<void> {
+  const keys = new Set<string>()
+  await screen.feed.evaluate((feed) => (feed.scrollTop = 0))
+  for (;;) {
+    const found = await screen.feed.evaluate(async (feed) => {
+      for (const closed of feed.querySelectorAll<HTMLElement>(
+        'button[aria-expanded=false], details:not([open]) > summary',
+      ))
+        closed.click()
+      await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
+      const rows = [...feed.querySelectorAll<HTMLElement>('article[data-key]')].map(
+        (row) => row.dataset['key']!,
+      )
+      const atEnd = feed.scrollTop + feed.clientHeight >= feed.scrollHeight - 2
+      feed.scrollTop += feed.clientHeight * 0.8
+      return { rows, atEnd, first: document.documentElement.dataset['firstSeq'] }
+    })
+    for (const key of found.rows) keys.add(key)
+    expect(await suspects(screen)).toEqual([])
+    if (found.first !== '1') await screen.feed.evaluate((feed) => (feed.scrollTop = 0))
+    else if (found.atEnd) break
+  }
+  expect(keys.size).toBeGreaterThan(3)
+}
+
+/** Elements and attributes that only injected markup would bring. */
+function suspects(screen: Screen): Promise<string[]> {
+  return screen.page.evaluate(() => {
+    const found: string[] = []
+    const never =
+      'script, iframe, object, embed, base, meta, link, style, video, audio, svg image, svg use, svg script, math, template, form[action]'
+    for (const element of document.body.querySelectorAll(never)) {
+      if (element.matches('script[type=module][src^="/"]')) continue // the app itself
+      found.push(element.outerHTML)
+    }
+    for (const element of document.body.querySelectorAll('*')) {
+      for (const { name, value } of element.attributes) {
+        if (/^on/i.test(name)) found.push(`${name}=${value}`)
+        if (/^(xlink:)?href$/.test(name) && !/^(https?:|mailto:|\/|#)/.test(value))
+          found.push(`${name}=${value}`)
+        if (name === 'src' && !/^(data:image\/(png|jpeg|gif|webp);|blob:|\/)/.test(value))
+          found.push(`${name}=${value}`)
+      }
+    }
+    return found
+  })
+}
