@@ -22,6 +22,7 @@ type fold struct {
 
 	tools       toolCalls
 	permissions permissions
+	rules       []Rule // of this session, oldest first
 
 	mode     *event.Mode
 	config   *event.Config
@@ -40,21 +41,32 @@ type fold struct {
 }
 
 // turnOf is the turn an event of the agent belongs to: that of its tool call,
-// else the latest, also after that has ended.
+// else the latest, also after that has ended. Turn and id together name a tool
+// call: ids are the agent's, and may come again.
 func (f *fold) turnOf(p event.Payload) int {
-	id := ""
-	switch p := p.(type) {
-	case event.ToolCall:
-		id = p.ToolCallID
-	case event.ToolCallUpdate:
-		id = p.ToolCallID
-	case event.PermissionRequest:
-		id = p.ToolCallID
+	id := toolCallID(p)
+	if _, announced := p.(event.ToolCall); announced && f.open && f.tools.again(id, f.turn) {
+		return f.turn
 	}
 	if turn, known := f.tools.turn(id); known {
 		return turn
 	}
 	return f.turn
+}
+
+// toolCallID is the tool call a payload is about, if it is about one.
+func toolCallID(p event.Payload) string {
+	switch p := p.(type) {
+	case event.ToolCall:
+		return p.ToolCallID
+	case event.ToolCallUpdate:
+		return p.ToolCallID
+	case event.TerminalOutput:
+		return p.ToolCallID
+	case event.PermissionRequest:
+		return p.ToolCallID
+	}
+	return ""
 }
 
 // applyEvent folds in one event of the log. One that cannot be decoded counts
@@ -118,6 +130,8 @@ func (f *fold) applyTurn(turn int, p event.Payload) bool {
 		f.permissions.ask(p, turn)
 	case event.PermissionOutcome:
 		f.permissions.settle(p)
+	case event.Note:
+		return f.foldRule(p)
 	case event.SessionEnd:
 		f.ended = true
 	default:
@@ -131,6 +145,9 @@ func (f *fold) applyAgent(p event.Payload) bool {
 	switch p := p.(type) {
 	case event.AgentStarted:
 		f.agentSessionID = p.AgentSessionID
+		if p.Resumed == "" {
+			f.tools = toolCalls{} // an agent that begins anew counts anew
+		}
 	case event.Mode:
 		if p.Modes == nil && f.mode != nil { // the list of modes is said once
 			p.Modes = f.mode.Modes
@@ -174,6 +191,7 @@ type memory struct {
 	// latest turn.
 	Turns       map[string]int            `json:"turns,omitempty"`
 	Settled     []event.PermissionOutcome `json:"settled,omitempty"`
+	Rules       []Rule                    `json:"rules,omitempty"`
 	Mode        *event.Mode               `json:"mode,omitempty"`
 	Config      *event.Config             `json:"config,omitempty"`
 	Commands    *event.Commands           `json:"commands,omitempty"`
@@ -186,8 +204,8 @@ type memory struct {
 func (f *fold) summarize(epoch string, named bool) (*store.Unfinished, json.RawMessage) {
 	m := memory{
 		Epoch: epoch, Named: named, Given: f.given, Ended: f.ended,
-		Settled: f.permissions.settled,
-		Mode:    f.mode, Config: f.config, Commands: f.commands, Usage: f.usage,
+		Settled: f.permissions.settled, Rules: f.rules,
+		Mode: f.mode, Config: f.config, Commands: f.commands, Usage: f.usage,
 		Title: f.title, FirstPrompt: f.firstPrompt,
 	}
 	open := &store.Unfinished{AtSeq: f.seq, Turn: f.turn, Permissions: f.permissions.ids()}
@@ -229,7 +247,7 @@ func restore(md store.Metadata, epoch string, visible event.Seq) (f fold, named 
 	}
 	f = fold{
 		seq: md.Open.AtSeq, turn: md.Open.Turn, promptID: md.Open.PromptID, open: md.Open.PromptID != "",
-		given: m.Given, ended: m.Ended,
+		given: m.Given, ended: m.Ended, rules: m.Rules,
 		mode: m.Mode, config: m.Config, commands: m.Commands, usage: m.Usage,
 		agentSessionID: md.AgentSessionID,
 		title:          m.Title, firstPrompt: m.FirstPrompt,

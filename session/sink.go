@@ -155,9 +155,18 @@ func (e *engine) moves(p event.Payload) bool {
 // recordStream writes what needs nothing but its turn.
 func (e *engine) recordStream(payloads []event.Payload, drafts []event.Draft) error {
 	list := make([]entry, len(payloads))
+	announced := map[string]int{} // calls of this batch, which the fold has not seen yet
 	for i, p := range payloads {
-		list[i] = entry{e.fold.turnOf(p), p}
-		drafts[i].Turn = list[i].turn
+		id := toolCallID(p)
+		turn, here := announced[id]
+		if !here {
+			turn = e.fold.turnOf(p)
+		}
+		if _, ok := p.(event.ToolCall); ok {
+			announced[id] = turn
+		}
+		list[i] = entry{turn, p}
+		drafts[i].Turn = turn
 	}
 	_, err := e.writeDrafts(drafts, list)
 	return err

@@ -37,6 +37,13 @@ func (t *toolCalls) turn(id string) (int, bool) {
 	return 0, false
 }
 
+// again reports whether a call that is announced is a new one with the id of
+// one that ended in an earlier turn: some agents count anew for each prompt.
+func (t *toolCalls) again(id string, turn int) bool {
+	call, known := t.calls[id]
+	return known && call.done && call.turn < turn
+}
+
 // see takes what was said of a call. An empty status leaves a known call as it
 // is; a new one then counts as begun.
 func (t *toolCalls) see(id string, turn int, status event.ToolStatus) {
@@ -44,7 +51,7 @@ func (t *toolCalls) see(id string, turn int, status event.ToolStatus) {
 		return
 	}
 	call, known := t.calls[id]
-	if !known {
+	if !known || t.again(id, turn) {
 		if t.calls == nil {
 			t.calls = map[string]*toolCall{}
 		}

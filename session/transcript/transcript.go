@@ -172,13 +172,15 @@ func (t *Transcript) chunk(e event.Event, kind Kind, id string, text event.Text,
 	}
 }
 
-// tool is an upsert: agents send updates for calls they never announced.
+// tool is an upsert: agents send updates for calls they never announced. Turn
+// and id together name a call: an agent's ids may come again in a later turn.
 func (t *Transcript) tool(e event.Event, update event.ToolCallFields) {
-	entry := t.tools[update.ToolCallID]
+	key := fmt.Sprintf("%d %s", e.Turn, update.ToolCallID)
+	entry := t.tools[key]
 	if entry == nil {
 		entry = &Entry{Kind: Tool, Tool: &event.ToolCallFields{ToolCallID: update.ToolCallID}}
 		t.add(e, entry)
-		keep(&t.tools, update.ToolCallID, entry)
+		keep(&t.tools, key, entry)
 	}
 	merge(entry.Tool, update)
 }
