@@ -71,11 +71,11 @@ generate: ## rewrite the generated TypeScript types and the golden frames
 
 .PHONY: bench
 bench: ## measure append, replay and fan-out, as ratios
-	go run ./internal/bench
+	cd internal/bench && go run .
 
 .PHONY: soak
 soak: ## run the slow proofs: hundreds of kills, random faults
-	ABIDE_SOAK=1 go test -race -timeout 60m -count=1 ./session/... ./queue ./server
+	ABIDE_SOAK=1 go test -race -timeout 60m -count=1 ./session/... ./queue ./server ./internal/blackbox
 
 .PHONY: screenshots
 screenshots: build chromium ## take the pictures of README and docs from the demo agent

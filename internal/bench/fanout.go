@@ -1,0 +1,276 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// sample is one saturated run.
+type sample struct {
+	rate    float64       // deliveries a second
+	cpu     time.Duration // of the server, per delivery
+	mallocs float64       // of the server, per delivery
+}
+
+// saturate publishes m events as fast as they go to n clients.
+func (b *bench) saturate(ctx context.Context, role string, n, m int) (s sample, err error) {
+	server, err := b.serve(ctx, role)
+	if err != nil {
+		return s, err
+	}
+	defer func() { err = errors.Join(err, server.close()) }()
+	last := server.Last + int64(m)
+	c, err := gather(server, n, last, false)
+	if err != nil {
+		return s, err
+	}
+	defer c.leave()
+	settle()
+	before, err := server.tell(order{Usage: true})
+	if err != nil {
+		return s, err
+	}
+	began := time.Now()
+	if _, err := server.tell(order{Publish: m}); err != nil {
+		return s, err
+	}
+	if err := c.done(); err != nil {
+		return s, err
+	}
+	took := time.Since(began)
+	after, err := server.tell(order{Usage: true})
+	if err != nil {
+		return s, err
+	}
+	deliveries := float64(n) * float64(m)
+	return sample{
+		rate:    deliveries / took.Seconds(),
+		cpu:     time.Duration(float64(after.CPU-before.CPU) / deliveries),
+		mallocs: float64(after.Mallocs-before.Mallocs) / deliveries,
+	}, nil
+}
+
+// measureFanOut holds fan-out, with every event written to disk, against a
+// library that writes nothing and against the least a server can do.
+func measureFanOut(ctx context.Context, b *bench) error {
+	for _, size := range []struct {
+		clients, events int
+		against         float64 // centrifuge
+		cpu             float64
+		floor           float64 // 0: no goal
+	}{
+		{1, b.scaled(200_000, 4), 1.5, 0, 0},
+		{10, b.scaled(100_000, 5), 2.3, 0.5, 0},
+		{100, b.scaled(30_000, 6), 3, 0.25, 0.8},
+		{1000, b.scaled(5_000, 5), 4, 0.25, 0.8},
+	} {
+		roles := []string{"abide", "centrifuge", "floor"}
+		rates, cpus := map[string][]float64{}, map[string][]time.Duration{}
+		var mallocs []float64
+		for round := range b.scaled(5, 2) {
+			for i := range roles {
+				role := roles[(round+i)%len(roles)]
+				s, err := b.saturate(ctx, role, size.clients, size.events)
+				if err != nil {
+					return fmt.Errorf("%s, %d clients: %w", role, size.clients, err)
+				}
+				rates[role] = append(rates[role], s.rate)
+				cpus[role] = append(cpus[role], s.cpu)
+				if role == "abide" {
+					mallocs = append(mallocs, s.mallocs)
+				}
+			}
+		}
+		clients := fmt.Sprintf("%s clients", count(size.clients))
+		if size.clients == 1 {
+			clients = "1 client"
+		}
+		b.atLeast("delivered to "+clients+" incl. the disk write, against centrifuge", size.against, ratio(rates["abide"], rates["centrifuge"]))
+		if size.cpu > 0 {
+			b.atMost("server CPU per delivery, "+clients+", against centrifuge", size.cpu, ratio(cpus["abide"], cpus["centrifuge"]))
+		}
+		if size.floor > 0 {
+			b.atLeast("delivered to "+clients+", against the coalescing floor", size.floor, ratio(rates["abide"], rates["floor"]))
+		} else {
+			b.told("delivered to "+clients+", against the coalescing floor", ratio(rates["abide"], rates["floor"]))
+		}
+		for _, role := range roles {
+			b.detail("%s to %s: %.3g M deliveries/s, %s of the server each", role, clients, median(rates[role])/1e6, median(cpus[role]))
+		}
+		b.detail("abide to %s: %.3g allocations per delivery", clients, median(mallocs))
+	}
+	return nil
+}
+
+// paced is one run at a steady rate.
+type paced struct {
+	p50, p99 time.Duration
+	longest  time.Duration // of any publish
+	grown    int64         // memory, in bytes
+}
+
+// pace publishes at a rate to clients, some of which never read.
+func (b *bench) pace(ctx context.Context, role string, clients, stalled, rate, events int) (p paced, err error) {
+	server, err := b.serve(ctx, role)
+	if err != nil {
+		return p, err
+	}
+	defer func() { err = errors.Join(err, server.close()) }()
+	var stuck []*reader
+	defer func() {
+		for _, r := range stuck {
+			r.conn.Close()
+		}
+	}()
+	for range stalled {
+		r, err := connect(server.greeting, server.Last, false)
+		if err != nil {
+			return p, err
+		}
+		stuck = append(stuck, r)
+	}
+	c, err := gather(server, clients-stalled, server.Last+int64(events), true)
+	if err != nil {
+		return p, err
+	}
+	defer c.leave()
+	settle()
+	before, err := server.tell(order{Usage: true, Collect: true})
+	if err != nil {
+		return p, err
+	}
+	after, err := server.tell(order{Publish: events, Rate: rate})
+	if err != nil {
+		return p, err
+	}
+	if err := c.done(); err != nil {
+		return p, err
+	}
+	var delays []time.Duration
+	for _, r := range c.readers {
+		delays = append(delays, r.delays...)
+	}
+	slices.Sort(delays)
+	return paced{
+		p50: percentile(delays, 50), p99: percentile(delays, 99),
+		longest: after.LongestPublish, grown: after.Resident - before.Resident,
+	}, nil
+}
+
+// measureLatency holds the way from publish to receive against centrifuge's,
+// and against itself with a tenth of the clients stalled.
+func measureLatency(ctx context.Context, b *bench) error {
+	const clients, rate = 50, 400 // 20,000 deliveries a second
+	events := b.scaled(2400, 3)
+	var ours, theirs, beside []paced
+	for range b.scaled(5, 2) {
+		for _, run := range []struct {
+			role    string
+			stalled int
+			into    *[]paced
+		}{{"abide", 0, &ours}, {"centrifuge", 0, &theirs}, {"abide", clients / 10, &beside}} {
+			p, err := b.pace(ctx, run.role, clients, run.stalled, rate, events)
+			if err != nil {
+				return fmt.Errorf("%s, %d of %d stalled: %w", run.role, run.stalled, clients, err)
+			}
+			*run.into = append(*run.into, p)
+		}
+	}
+	p50 := func(p paced) time.Duration { return p.p50 }
+	p99 := func(p paced) time.Duration { return p.p99 }
+	b.atMost("publish to receive at 20,000 deliveries/s, p50, against centrifuge", 1, ratio(each(ours, p50), each(theirs, p50)))
+	b.atMost("publish to receive at 20,000 deliveries/s, p99, against centrifuge", 1, ratio(each(ours, p99), each(theirs, p99)))
+	b.atMost("p99 of the others with 10 % of clients stalled, against none stalled", 1.5, ratio(each(beside, p99), each(ours, p99)))
+	longest := func(p paced) time.Duration { return p.longest }
+	b.detail("publish to receive, 50 clients: abide p50 %s p99 %s, centrifuge p50 %s p99 %s, abide with 5 stalled p50 %s p99 %s",
+		median(each(ours, p50)), median(each(ours, p99)), median(each(theirs, p50)), median(each(theirs, p99)), median(each(beside, p50)), median(each(beside, p99)))
+	b.detail("longest append: %s with none stalled, %s with 5", median(each(ours, longest)), median(each(beside, longest)))
+	grown := func(p paced) int64 { return p.grown >> 10 }
+	b.detail("memory grown in the run: %d KiB with none stalled, %d KiB with 5", median(each(ours, grown)), median(each(beside, grown)))
+	return nil
+}
+
+func each[T any, V any](list []T, get func(T) V) []V {
+	out := make([]V, 0, len(list))
+	for _, v := range list {
+		out = append(out, get(v))
+	}
+	return out
+}
+
+// measureIdle weighs clients that do nothing but watch.
+func measureIdle(ctx context.Context, b *bench) error {
+	const goal = 16 << 10
+	clients := b.scaled(1000, 2)
+	var weights []int64
+	for range min(3, b.rounds()) {
+		weight, err := b.weigh(ctx, clients)
+		if err != nil {
+			return err
+		}
+		weights = append(weights, weight)
+	}
+	b.atMost("memory of an idle client, of 16 KiB", 1, float64(median(weights))/goal)
+	b.detail("an idle client: %.1f KiB resident, of %d", float64(median(weights))/1024, clients)
+	return nil
+}
+
+func (b *bench) weigh(ctx context.Context, clients int) (weight int64, err error) {
+	server, err := b.serve(ctx, "abide")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, server.close()) }()
+	// What the first clients make the server allocate for good is not theirs.
+	warm, err := gather(server, 20, server.Last+1, false)
+	if err != nil {
+		return 0, err
+	}
+	defer warm.leave()
+	settle()
+	before, err := server.tell(order{Usage: true, Collect: true})
+	if err != nil {
+		return 0, err
+	}
+	c, err := gather(server, clients, server.Last+1, false)
+	if err != nil {
+		return 0, err
+	}
+	defer c.leave()
+	settle()
+	after, err := server.tell(order{Usage: true, Collect: true})
+	if err != nil {
+		return 0, err
+	}
+	return (after.Resident - before.Resident) / int64(clients), nil
+}
+
+// measureWake takes the time from the upgrade's request to the last byte of 500
+// events that a client missed.
+func measureWake(ctx context.Context, b *bench) (err error) {
+	server, err := b.serve(ctx, "abide")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.close()) }()
+	var took []time.Duration
+	for range 20 * b.rounds() {
+		began := time.Now()
+		r, err := connect(server.greeting, server.Last-500, false)
+		if err != nil {
+			return err
+		}
+		err = r.read(server.Last)
+		took = append(took, time.Since(began))
+		r.conn.Close()
+		if err != nil {
+			return err
+		}
+	}
+	b.within("wake with 500 missed events, upgrade to last byte", 5*time.Millisecond, median(took))
+	b.detail("the same, p99: %s", percentile(took, 99))
+	return nil
+}

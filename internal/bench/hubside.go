@@ -1,0 +1,247 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"testing/fstest"
+	"time"
+
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server"
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+// roleName is the variable that makes this program one of the servers that are
+// measured, in a process of its own so that its share of the processor can be
+// told from the clients'.
+const roleName = "ABIDE_BENCH_ROLE"
+
+// publisher is a server as a measurement drives it.
+type publisher interface {
+	// hello says how clients reach it.
+	hello() greeting
+	// publish sends one event with this data to every client, in order.
+	publish(ctx context.Context, data []byte) error
+	// last is the number of the event published last.
+	last() int64
+}
+
+// greeting is the first line a server prints.
+type greeting struct {
+	Addr string `json:"addr"`
+	// Request is the upgrade, whole; AFTER in it stands for the cursor.
+	Request string `json:"request"`
+	// Subscribe is sent in frames behind the upgrade.
+	Subscribe []string `json:"subscribe"`
+	Last      int64    `json:"last"`
+}
+
+// order is one line a server obeys.
+type order struct {
+	// Publish is how many events to publish; Rate how many a second, 0 as many
+	// as go.
+	Publish int `json:"publish,omitempty"`
+	Rate    int `json:"rate,omitempty"`
+	// Usage asks for what the process has used, after a collection if Collect.
+	Usage   bool `json:"usage,omitempty"`
+	Collect bool `json:"collect,omitempty"`
+}
+
+// usage is what a process has used until now.
+type usage struct {
+	CPU      time.Duration `json:"cpu"`
+	Mallocs  uint64        `json:"mallocs"`
+	Resident int64         `json:"resident"` // bytes
+	Last     int64         `json:"last"`
+	// LongestPublish is the longest any publish took since the last asking.
+	LongestPublish time.Duration `json:"longest_publish"`
+	Failed         string        `json:"failed,omitempty"`
+}
+
+func serveRole(role string) error {
+	ctx := context.Background()
+	makers := map[string]func(context.Context, string) (publisher, error){
+		"abide": newHub, "centrifuge": newCentrifuge, "floor": newFloor,
+	}
+	p, err := makers[role](ctx, os.Getenv("ABIDE_BENCH_DIR"))
+	if err != nil {
+		return err
+	}
+	out := json.NewEncoder(os.Stdout)
+	hello := p.hello()
+	hello.Last = p.last()
+	if err := out.Encode(hello); err != nil {
+		return err
+	}
+	in := bufio.NewScanner(os.Stdin)
+	var longest time.Duration
+	for in.Scan() {
+		var o order
+		if err := json.Unmarshal(in.Bytes(), &o); err != nil {
+			return err
+		}
+		var failed error
+		if o.Publish > 0 {
+			longest, failed = publishAll(ctx, p, o)
+		}
+		u := used(o.Collect)
+		u.Last, u.LongestPublish = p.last(), longest
+		if failed != nil {
+			u.Failed = failed.Error()
+		}
+		if err := out.Encode(u); err != nil {
+			return err
+		}
+	}
+	return in.Err()
+}
+
+// publishAll publishes and returns how long the slowest took.
+func publishAll(ctx context.Context, p publisher, o order) (longest time.Duration, err error) {
+	draft := chunk()
+	at := strings.Index(string(draft.Data), stamp(0))
+	began := time.Now()
+	for i := range o.Publish {
+		if o.Rate > 0 {
+			due := began.Add(time.Duration(i) * time.Second / time.Duration(o.Rate))
+			time.Sleep(time.Until(due))
+		}
+		sent := time.Now()
+		// Each event has bytes of its own: whoever keeps them is not billed for a
+		// copy the others do not need.
+		data := append([]byte(nil), draft.Data...)
+		copy(data[at:], stamp(sent.UnixNano()))
+		if err := p.publish(ctx, data); err != nil {
+			return longest, err
+		}
+		longest = max(longest, time.Since(sent))
+	}
+	return longest, nil
+}
+
+func used(collect bool) usage {
+	if collect {
+		debug.FreeOSMemory()
+	}
+	var r syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &r) // it cannot fail on oneself
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return usage{
+		CPU:     time.Duration(r.Utime.Nano() + r.Stime.Nano()),
+		Mallocs: m.Mallocs, Resident: resident(),
+	}
+}
+
+func resident() int64 {
+	data, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	var size, pages int64
+	if _, err := fmt.Sscan(string(data), &size, &pages); err != nil {
+		return 0
+	}
+	return pages * int64(os.Getpagesize())
+}
+
+// newManager returns a manager whose sessions never need an agent.
+func newManager(s *store.Store) (*session.Manager, error) {
+	return session.NewManager(session.Options{
+		Store: s, Agents: []session.AgentInfo{{Name: "bench"}}, DefaultWorkspace: s.Dir(),
+		StartAgent: func(context.Context, session.AgentSpec, session.AgentSink) (session.Agent, error) {
+			return nil, errors.New("there are no agents here")
+		},
+	})
+}
+
+// hub is abide itself: store, session, server, with one session on whose log
+// events are appended one by one, each written to its file.
+type hub struct {
+	log   *store.Log
+	addr  string
+	id    string
+	token string
+	base  event.Seq // before the first published event
+}
+
+// missed is how many events are in the log before anything is measured.
+const missed = 10_500
+
+func newHub(ctx context.Context, dir string) (publisher, error) {
+	s, err := openStore(dir)
+	if err != nil {
+		return nil, err
+	}
+	m, err := newManager(s)
+	if err != nil {
+		return nil, err
+	}
+	one, err := m.Create(ctx, session.CreateRequest{Actor: "bench"})
+	if err != nil {
+		return nil, err
+	}
+	if err := fill(ctx, one.Log(), missed); err != nil {
+		return nil, err
+	}
+	registry, err := auth.Open(dir, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	token, _, err := registry.MintToken(auth.TokenRequest{Name: "bench", Scope: auth.Owner})
+	if err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	addr := listener.Addr().String()
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, err
+	}
+	door := auth.NewDoor(registry, s.HubID())
+	door.Names([]string{port}, nil)
+	srv, err := server.New(server.Options{
+		Manager: m, Registry: registry, Door: door, HubID: s.HubID(), Version: "bench",
+		App: fstest.MapFS{"index.html": {Data: []byte("bench")}}, Page: "index.html",
+	})
+	if err != nil {
+		return nil, err
+	}
+	go func() { // for the life of the process, which the measurement ends
+		if err := srv.Serve(ctx, listener); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}()
+	return &hub{log: one.Log(), addr: addr, id: one.ID(), token: token, base: one.Log().Marks().Visible}, nil
+}
+
+func (h *hub) hello() greeting {
+	return greeting{Addr: h.addr, Request: "GET /api/sessions/" + h.id + "/ws?after_seq=AFTER&epoch=" + h.log.Epoch() +
+		upgrade(h.addr) + "Sec-WebSocket-Protocol: abide.v1\r\nAuthorization: Bearer " + h.token + "\r\n\r\n"}
+}
+
+func upgrade(host string) string {
+	return " HTTP/1.1\r\nHost: " + host + "\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
+		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+}
+
+func (h *hub) publish(ctx context.Context, data []byte) error {
+	_, _, err := h.log.Append(ctx, event.Draft{Type: event.TypeAgentMessage, Turn: 1, Data: data})
+	return err
+}
+
+func (h *hub) last() int64 { return int64(h.log.Marks().Written) }

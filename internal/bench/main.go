@@ -1,0 +1,82 @@
+// Command bench measures what abide promises of speed, as ratios.
+//
+// It prints one table: figure, goal, measured, and ok or SHORT. A figure is
+// measured side by side with what it is compared to, in interleaved rounds of
+// one run, and the median counts: on a noisy machine nothing else means
+// anything. What has a goal in absolute terms is shown as the share of that
+// goal which was used. The numbers behind the ratios follow in a section of
+// their own.
+//
+// It is a module of its own, so that what abide is only compared with does not
+// become one of its dependencies.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+)
+
+func main() {
+	if role := os.Getenv(roleName); role != "" {
+		if err := serveRole(role); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", role+":", err)
+			os.Exit(1)
+		}
+		return
+	}
+	quick := flag.Bool("quick", false, "measure less, in under a minute")
+	only := flag.String("only", "", "measure only the groups whose name contains `TEXT`")
+	dir := flag.String("dir", "", "directory for the files measured on (default: a new one under the system's)")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *dir, *quick, *only); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// group is a set of figures that are measured together.
+type group struct {
+	name    string
+	measure func(context.Context, *bench) error
+}
+
+func groups() []group {
+	return []group{
+		{"append", measureAppend},
+		{"replay", measureReplay},
+		{"cold", measureCold},
+		{"start", measureStart},
+		{"fan-out", measureFanOut},
+		{"latency", measureLatency},
+		{"idle", measureIdle},
+		{"wake", measureWake},
+	}
+}
+
+func run(ctx context.Context, parent string, quick bool, only string) error {
+	dir, err := os.MkdirTemp(parent, "abide-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	b := &bench{dir: dir, quick: quick}
+	for _, g := range groups() {
+		if !strings.Contains(g.name, only) {
+			continue
+		}
+		fmt.Fprintf(os.Stderr, "measuring %s …\n", g.name)
+		if err := g.measure(ctx, b); err != nil {
+			return fmt.Errorf("%s: %w", g.name, err)
+		}
+	}
+	b.print(os.Stdout)
+	fmt.Printf("\n%s, %d processors; %s\n", runtime.Version(), runtime.NumCPU(), map[bool]string{true: "quick: fewer and shorter rounds", false: "full rounds"}[quick])
+	return nil
+}
