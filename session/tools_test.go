@@ -5,7 +5,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 )
 
