@@ -15,14 +15,19 @@ type agent struct {
 	options Options
 	wire    *wire
 	order   *order
+	archive archive
 	conn    *sdk.AgentSideConnection
 
 	mu       sync.Mutex
 	sessions map[sdk.SessionId]*session // guarded by mu
+	files    sdk.FileSystemCapabilities // guarded by mu: what the client serves
 }
 
 // Initialize implements sdk.Agent.
-func (a *agent) Initialize(context.Context, sdk.InitializeRequest) (sdk.InitializeResponse, error) {
+func (a *agent) Initialize(_ context.Context, p sdk.InitializeRequest) (sdk.InitializeResponse, error) {
+	a.mu.Lock()
+	a.files = p.ClientCapabilities.Fs
+	a.mu.Unlock()
 	version := a.options.Version
 	if version == "" {
 		version = "dev"
@@ -31,19 +36,15 @@ func (a *agent) Initialize(context.Context, sdk.InitializeRequest) (sdk.Initiali
 		ProtocolVersion: 1,
 		AgentInfo:       &sdk.Implementation{Name: "abide-demo-agent", Title: sdk.Ptr("Demo agent"), Version: version},
 		AgentCapabilities: sdk.AgentCapabilities{
+			LoadSession:        true,
 			PromptCapabilities: sdk.PromptCapabilities{Image: true, EmbeddedContext: true},
+			SessionCapabilities: sdk.SessionCapabilities{
+				Close: &sdk.SessionCloseCapabilities{}, Delete: &sdk.SessionDeleteCapabilities{},
+				List: &sdk.SessionListCapabilities{}, Resume: &sdk.SessionResumeCapabilities{},
+			},
 		},
 		AuthMethods: []sdk.AuthMethod{},
 	}, nil
-}
-
-// NewSession implements sdk.Agent.
-func (a *agent) NewSession(_ context.Context, p sdk.NewSessionRequest) (sdk.NewSessionResponse, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	id := sdk.SessionId(fmt.Sprintf("demo-%d-%d", a.options.Seed, len(a.sessions)+1))
-	a.sessions[id] = &session{id: id, workspace: p.Cwd}
-	return sdk.NewSessionResponse{SessionId: id}, nil
 }
 
 // Prompt implements sdk.Agent: it plays what the prompt names.
@@ -61,10 +62,11 @@ func (a *agent) Prompt(ctx context.Context, p sdk.PromptRequest) (sdk.PromptResp
 		cancel()
 	}
 	t := &turn{ctx: ctx, agent: a, session: s, text: promptText(p.Prompt), stop: sdk.StopReasonEndTurn}
-	if s.turns == 1 {
-		t.commands()
-	}
+	t.remember(sdk.UpdateUserMessageText(t.text))
 	err = t.play()
+	if err := a.archive.append(s.id, s.turnOver()); err != nil {
+		fmt.Fprintln(a.options.Stderr, "demo agent:", err)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return sdk.PromptResponse{StopReason: sdk.StopReasonCancelled}, nil
@@ -95,31 +97,6 @@ func (a *agent) Authenticate(context.Context, sdk.AuthenticateRequest) (sdk.Auth
 // Logout implements sdk.Agent.
 func (a *agent) Logout(context.Context, sdk.LogoutRequest) (sdk.LogoutResponse, error) {
 	return sdk.LogoutResponse{}, nil
-}
-
-// CloseSession implements sdk.Agent.
-func (a *agent) CloseSession(_ context.Context, p sdk.CloseSessionRequest) (sdk.CloseSessionResponse, error) {
-	return sdk.CloseSessionResponse{}, sdk.NewMethodNotFound(sdk.AgentMethodSessionClose)
-}
-
-// ListSessions implements sdk.Agent.
-func (a *agent) ListSessions(context.Context, sdk.ListSessionsRequest) (sdk.ListSessionsResponse, error) {
-	return sdk.ListSessionsResponse{}, sdk.NewMethodNotFound(sdk.AgentMethodSessionList)
-}
-
-// ResumeSession implements sdk.Agent.
-func (a *agent) ResumeSession(context.Context, sdk.ResumeSessionRequest) (sdk.ResumeSessionResponse, error) {
-	return sdk.ResumeSessionResponse{}, sdk.NewMethodNotFound(sdk.AgentMethodSessionResume)
-}
-
-// SetSessionConfigOption implements sdk.Agent.
-func (a *agent) SetSessionConfigOption(context.Context, sdk.SetSessionConfigOptionRequest) (sdk.SetSessionConfigOptionResponse, error) {
-	return sdk.SetSessionConfigOptionResponse{}, sdk.NewMethodNotFound(sdk.AgentMethodSessionSetConfigOption)
-}
-
-// SetSessionMode implements sdk.Agent.
-func (a *agent) SetSessionMode(context.Context, sdk.SetSessionModeRequest) (sdk.SetSessionModeResponse, error) {
-	return sdk.SetSessionModeResponse{}, sdk.NewMethodNotFound(sdk.AgentMethodSessionSetMode)
 }
 
 func (a *agent) session(id sdk.SessionId) (*session, error) {

@@ -25,6 +25,20 @@ func script() []command {
 		{"slow", "Answer for n seconds", "seconds", (*turn).slow},
 		{"burst", "Send n updates at once", "updates", (*turn).burst},
 		{"big", "Send one message of n MiB", "MiB", (*turn).big},
+		{"ask2", "Ask for two permissions at once, and take one back", "", (*turn).askTwice},
+		{"form", "Ask for values in a form", "", (*turn).form},
+		{"term", "Run a command in a terminal of the agent's own", "", (*turn).terminal},
+		{"fs", "Read and write a file through the client", "", (*turn).clientFiles},
+		{"early", "Update a tool call before announcing it", "", (*turn).early},
+		{"unknown", "Send what no client knows yet", "", (*turn).unknown},
+		{"noise", "Write to stdout what is no message", "", (*turn).noise},
+		{"error", "Fail with an error", "", (*turn).fail},
+		{"refuse", "Refuse to go on", "", (*turn).refuse},
+		{"maxtokens", "Run out of tokens", "", (*turn).maxTokens},
+		{"stubborn", "Go on for n seconds whatever is asked", "seconds", (*turn).stubborn},
+		{"hang", "Say nothing any more", "", (*turn).hang},
+		{"exit-after", "Exit right after the answer", "", (*turn).exitAfter},
+		{"kill", "Die by SIGKILL", "", (*turn).kill},
 		{"crash", "End with exit code 3 in the middle of a tool call", "", (*turn).crash},
 		{"late", "Say something after the turn has ended", "", (*turn).late},
 	}
@@ -44,17 +58,17 @@ func (t *turn) play() error {
 	return t.tour()
 }
 
-// commands offers the slash commands.
-func (t *turn) commands() {
+// offered are the slash commands as the protocol has them.
+func offered() []sdk.AvailableCommand {
 	var list []sdk.AvailableCommand
 	for _, c := range script() {
-		offered := sdk.AvailableCommand{Name: c.name, Description: c.description}
+		command := sdk.AvailableCommand{Name: c.name, Description: c.description}
 		if c.hint != "" {
-			offered.Input = &sdk.AvailableCommandInput{Unstructured: &sdk.UnstructuredCommandInput{Hint: c.hint}}
+			command.Input = &sdk.AvailableCommandInput{Unstructured: &sdk.UnstructuredCommandInput{Hint: c.hint}}
 		}
-		list = append(list, offered)
+		list = append(list, command)
 	}
-	_ = t.update(sdk.SessionUpdate{AvailableCommandsUpdate: &sdk.SessionAvailableCommandsUpdate{AvailableCommands: list}})
+	return list
 }
 
 // number reads a command's argument, within bounds.
@@ -172,6 +186,6 @@ func (t *turn) late(string) error {
 		return err
 	}
 	id := t.nextMessage()
-	t.agent.wire.behindAnswer(func() { _ = t.chunk(id, "This came late.") })
+	t.agent.wire.behind(promptAnswer, func() { _ = t.chunk(id, "This came late.") })
 	return nil
 }

@@ -2,6 +2,7 @@ package demoagent
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"sync"
@@ -19,10 +20,15 @@ type order struct {
 	partial   []byte                // of a line
 	prompts   map[sdk.SessionId]int // guarded by mu: how many came
 	cancelled map[sdk.SessionId]int // guarded by mu: up to which one
+	answers   map[string][]byte     // guarded by mu: to requests the SDK did not send
+	answered  chan struct{}         // guarded by mu: closed and replaced at each answer
 }
 
 func newOrder(in io.Reader) *order {
-	return &order{in: in, prompts: map[sdk.SessionId]int{}, cancelled: map[sdk.SessionId]int{}}
+	return &order{
+		in: in, prompts: map[sdk.SessionId]int{}, cancelled: map[sdk.SessionId]int{},
+		answers: map[string][]byte{}, answered: make(chan struct{}),
+	}
 }
 
 // Read implements io.Reader.
@@ -44,7 +50,9 @@ func (o *order) Read(p []byte) (int, error) {
 
 func (o *order) line(line []byte) {
 	var m struct {
-		Method string `json:"method"`
+		ID     json.RawMessage `json:"id"`
+		Result json.RawMessage `json:"result"`
+		Method string          `json:"method"`
 		Params struct {
 			SessionID sdk.SessionId `json:"sessionId"`
 		} `json:"params"`
@@ -52,11 +60,37 @@ func (o *order) line(line []byte) {
 	if json.Unmarshal(line, &m) != nil {
 		return
 	}
+	var id string
+	if m.Method == "" && json.Unmarshal(m.ID, &id) == nil {
+		o.answers[id] = m.Result
+		close(o.answered)
+		o.answered = make(chan struct{})
+	}
 	switch m.Method {
 	case sdk.AgentMethodSessionPrompt:
 		o.prompts[m.Params.SessionID]++
 	case sdk.AgentMethodSessionCancel:
 		o.cancelled[m.Params.SessionID] = o.prompts[m.Params.SessionID]
+	}
+}
+
+// await waits for the answer to a request the SDK did not send: its result, or
+// nil if it was an error.
+func (o *order) await(ctx context.Context, id string) (json.RawMessage, error) {
+	for {
+		o.mu.Lock()
+		result, ok := o.answers[id]
+		delete(o.answers, id)
+		answered := o.answered
+		o.mu.Unlock()
+		if ok {
+			return result, nil
+		}
+		select {
+		case <-answered:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 }
 

@@ -44,7 +44,10 @@ func Run(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	if o.Exit == nil {
 		o.Exit = os.Exit
 	}
-	a := &agent{options: o, wire: &wire{out: out}, order: newOrder(in), sessions: map[sdk.SessionId]*session{}}
+	if o.StateDir == "" {
+		o.StateDir = stateDir()
+	}
+	a := &agent{archive: archive{dir: o.StateDir}, options: o, wire: &wire{out: out}, order: newOrder(in), sessions: map[sdk.SessionId]*session{}}
 	defer a.close()
 	a.conn = sdk.NewAgentSideConnection(a, a.wire, a.order)
 	a.conn.SetLogger(slog.New(slog.DiscardHandler))

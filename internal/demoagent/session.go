@@ -1,6 +1,7 @@
 package demoagent
 
 import (
+	"encoding/json"
 	"sync"
 
 	sdk "github.com/coder/acp-go-sdk"
@@ -14,8 +15,95 @@ type session struct {
 	// playing is held by the turn at work, which owns what follows.
 	playing  sync.Mutex
 	scratch  scratch
-	turns    int
+	turns    int // of this run of the agent
 	messages int
 	tools    int
 	used     int // pretended tokens
+	kept     int // bytes of it in the archive
+
+	// settings may change during a turn.
+	mu      sync.Mutex
+	mode    sdk.SessionModeId        // guarded by mu
+	model   sdk.SessionConfigValueId // guarded by mu
+	verbose bool                     // guarded by mu
+	updates []json.RawMessage        // guarded by mu: of this turn, for the archive
+}
+
+func newSession(id sdk.SessionId, workspace string) *session {
+	return &session{id: id, workspace: workspace, mode: "ask", model: "steady"}
+}
+
+// modes are the ways of working: in auto nothing is asked.
+func (s *session) modes() *sdk.SessionModeState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &sdk.SessionModeState{CurrentModeId: s.mode, AvailableModes: []sdk.SessionMode{
+		{Id: "ask", Name: "Ask", Description: sdk.Ptr("Ask before every change")},
+		{Id: "auto", Name: "Auto", Description: sdk.Ptr("Change the scratch copy without asking")},
+	}}
+}
+
+// options are the session's settings.
+func (s *session) options() []sdk.SessionConfigOption {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	model := sdk.SessionConfigOptionCategoryModel
+	values := sdk.SessionConfigSelectOptionsUngrouped{
+		{Value: "steady", Name: "Steady", Description: sdk.Ptr("Takes its time")},
+		{Value: "hasty", Name: "Hasty", Description: sdk.Ptr("Four times as fast")},
+	}
+	return []sdk.SessionConfigOption{
+		{Select: &sdk.SessionConfigOptionSelect{
+			Id: "model", Name: "Model", Category: &model, Type: "select", CurrentValue: s.model,
+			Options: sdk.SessionConfigSelectOptions{Ungrouped: &values},
+		}},
+		{Boolean: &sdk.SessionConfigOptionBoolean{
+			Id: "verbose", Name: "Verbose", Description: sdk.Ptr("Say what is done"), Type: "boolean", CurrentValue: s.verbose,
+		}},
+	}
+}
+
+func (s *session) asks() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mode != "auto"
+}
+
+// haste is how much faster than its options the session plays.
+func (s *session) haste() float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.model == "hasty" {
+		return 4
+	}
+	return 1
+}
+
+// keep remembers an update until the turn is over.
+func (s *session) keep(update json.RawMessage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.kept += len(update); s.kept <= archiveBytes {
+		s.updates = append(s.updates, update)
+	}
+}
+
+// turnOver returns what the turn is to be remembered by.
+func (s *session) turnOver() []json.RawMessage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	updates := s.updates
+	s.updates = nil
+	return updates
+}
+
+// continueAfter goes on counting behind what was kept, so that no id occurs
+// twice.
+func (s *session) continueAfter(updates []json.RawMessage) {
+	s.playing.Lock()
+	defer s.playing.Unlock()
+	s.messages, s.tools = len(updates), len(updates)
+	for _, update := range updates {
+		s.kept += len(update)
+	}
 }

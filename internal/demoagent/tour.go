@@ -125,7 +125,7 @@ func (t *turn) edit(dir, name, text string) (bool, error) {
 	if err := t.update(sdk.StartEditToolCall(id, "Write "+name, path, text, sdk.WithStartContent(diff))); err != nil {
 		return false, err
 	}
-	option, err := t.ask(sdk.ToolCallUpdate{
+	option, err := t.askUnlessAuto(sdk.ToolCallUpdate{
 		ToolCallId: id, Title: sdk.Ptr("Write " + name), Kind: sdk.Ptr(sdk.ToolKindEdit), Status: sdk.Ptr(sdk.ToolCallStatusPending),
 		Locations: []sdk.ToolCallLocation{{Path: path}}, Content: diff,
 	}, permissionOptions())
@@ -144,6 +144,14 @@ func (t *turn) edit(dir, name, text string) (bool, error) {
 		return false, err
 	}
 	return true, t.status(id, sdk.ToolCallStatusCompleted)
+}
+
+// askUnlessAuto asks, except in the mode that asks for nothing.
+func (t *turn) askUnlessAuto(call sdk.ToolCallUpdate, options []sdk.PermissionOption) (sdk.PermissionOptionId, error) {
+	if !t.session.asks() {
+		return "yes", nil
+	}
+	return t.ask(call, options)
 }
 
 // run shows a command whose output comes bit by bit.

@@ -2,6 +2,7 @@ package demoagent
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -24,7 +25,7 @@ func (t *turn) pause(d time.Duration) error {
 	if t.agent.options.Speed <= 0 {
 		return t.ctx.Err()
 	}
-	timer := time.NewTimer(time.Duration(float64(d) / t.agent.options.Speed))
+	timer := time.NewTimer(time.Duration(float64(d) / (t.agent.options.Speed * t.session.haste())))
 	defer timer.Stop()
 	select {
 	case <-t.ctx.Done():
@@ -36,7 +37,18 @@ func (t *turn) pause(d time.Duration) error {
 
 // update sends one update. Updates go out whatever became of the turn.
 func (t *turn) update(u sdk.SessionUpdate) error {
+	t.remember(u)
 	return t.agent.conn.SessionUpdate(context.WithoutCancel(t.ctx), sdk.SessionNotification{SessionId: t.session.id, Update: u})
+}
+
+// remember keeps an update that is history for the archive.
+func (t *turn) remember(u sdk.SessionUpdate) {
+	if u.AvailableCommandsUpdate != nil || u.UsageUpdate != nil || u.SessionInfoUpdate != nil || u.CurrentModeUpdate != nil {
+		return
+	}
+	if data, err := json.Marshal(u); err == nil {
+		t.session.keep(data)
+	}
 }
 
 // raw sends an update the SDK has no type for.
@@ -110,14 +122,19 @@ func (t *turn) status(id sdk.ToolCallId, s sdk.ToolCallStatus, opts ...sdk.ToolC
 // ask asks for permission, and returns the option that was selected, or "" if
 // the request was cancelled.
 func (t *turn) ask(call sdk.ToolCallUpdate, options []sdk.PermissionOption) (sdk.PermissionOptionId, error) {
-	answer, err := t.agent.conn.RequestPermission(t.ctx, sdk.RequestPermissionRequest{
+	return t.askIn(t.ctx, call, options)
+}
+
+// askIn withdraws the request when ctx ends.
+func (t *turn) askIn(ctx context.Context, call sdk.ToolCallUpdate, options []sdk.PermissionOption) (sdk.PermissionOptionId, error) {
+	answer, err := t.agent.conn.RequestPermission(ctx, sdk.RequestPermissionRequest{
 		SessionId: t.session.id, ToolCall: call, Options: options,
 	})
 	if err != nil {
 		return "", err
 	}
 	if answer.Outcome.Selected == nil {
-		return "", t.ctx.Err()
+		return "", ctx.Err()
 	}
 	return answer.Outcome.Selected.OptionId, nil
 }
