@@ -211,6 +211,12 @@ func (l *Log) withPen(f func() error) error {
 	return err
 }
 
+// adopt takes over the place another pen of the same log is at.
+func (p *pen) adopt(other *pen) {
+	p.seg, p.file, p.next, p.offset, p.indexed = other.seg, other.file, other.next, other.offset, other.indexed
+	p.marked = other.marked
+}
+
 // commit writes the requests of one batch. The caller holds the pen.
 func (l *Log) commit(batch []*request) {
 	if err := l.ready(); err != nil {

@@ -141,6 +141,10 @@ func checkTop(fsys FS, dir string, r *Report) {
 // checkMode verifies that only the owner may use a file or directory.
 func checkMode(fsys FS, path string, at Problem, r *Report) {
 	info, err := fsys.Stat(path)
+	modeOf(info, err, at, r)
+}
+
+func modeOf(info fs.FileInfo, err error, at Problem, r *Report) {
 	if err != nil {
 		at.Kind, at.Detail = ProblemUnreadable, err.Error()
 		r.add(at)
@@ -200,11 +204,11 @@ func (c *checking) files() {
 		checkMode(c.fs, path, Problem{Session: c.id, File: folder}, c.report)
 		for _, n := range names {
 			name := filepath.Join(folder, n.Name())
-			// A file that is gone by now was a temporary one of the hub's.
-			if _, err := c.fs.Stat(filepath.Join(c.dir, name)); n.IsDir() || errors.Is(err, fs.ErrNotExist) {
-				continue
+			info, err := c.fs.Stat(filepath.Join(c.dir, name))
+			if n.IsDir() || errors.Is(err, fs.ErrNotExist) {
+				continue // a file that is gone by now was a temporary one, or is sealed
 			}
-			checkMode(c.fs, filepath.Join(c.dir, name), Problem{Session: c.id, File: name}, c.report)
+			modeOf(info, err, Problem{Session: c.id, File: name}, c.report)
 		}
 	}
 }

@@ -168,7 +168,7 @@ func TestStrictShowsNothingBeforeItIsSynced(t *testing.T) {
 		m := l.Marks()
 		require.Equal(t, store.Marks{Min: 1, Visible: last, Written: last, Synced: last}, m)
 	}
-	f.set(nthOf(1, "datasync", syscall.EIO))
+	f.set(nthOf(1, "datasync", "events", syscall.EIO))
 	_, _, err = l.Append(ctx, message("never shown"))
 	require.ErrorIs(t, err, store.ErrFrozen)
 	require.EqualValues(t, 21, l.Marks().Visible)

@@ -30,7 +30,7 @@ func onFaulty(t testing.TB, o store.Options) (*faultFS, *store.Store, *store.Log
 func TestFault15AFullDeviceForMetadataDoesNotStopTheLog(t *testing.T) {
 	ctx := context.Background()
 	f, s, l := onFaulty(t, store.Options{})
-	f.set(func(_ int, op string) error {
+	f.set(func(_ int, op, _ string) error {
 		if op == "create" { // the log's own file is open already
 			return syscall.ENOSPC
 		}
@@ -53,7 +53,7 @@ func TestFault16AFailedSyncIsNeverRetriedAndFreezesTheLog(t *testing.T) {
 	_, _, err := l.Append(ctx, prompt("p1"))
 	require.NoError(t, err)
 	changed := l.HealthChanged()
-	f.set(nthOf(1, "datasync", syscall.EIO))
+	f.set(nthOf(1, "datasync", "events", syscall.EIO))
 	_, last, err := l.Append(ctx, prompt("p2"))
 	require.ErrorIs(t, err, store.ErrFrozen)
 	require.ErrorIs(t, err, syscall.EIO)
@@ -88,7 +88,7 @@ func TestFault16AFrozenLogIsCopiedToAFreshFileByTheNextRun(t *testing.T) {
 	f, s, l := onFaulty(t, store.Options{})
 	_, _, err := l.Append(ctx, prompt("p1"))
 	require.NoError(t, err)
-	f.set(nthOf(1, "datasync", syscall.EIO))
+	f.set(nthOf(1, "datasync", "events", syscall.EIO))
 	_, last, err := l.Append(ctx, prompt("p2"))
 	require.ErrorIs(t, err, store.ErrFrozen)
 	require.Error(t, s.Close(), "such a run is not clean")
@@ -116,8 +116,8 @@ func TestFault19AKillBetweenSealAndCreateMakesTheActiveFile(t *testing.T) {
 		_, _, err := l.Append(ctx, message(strings.Repeat("x", 100)))
 		require.NoError(t, err)
 	}
-	require.NoError(t, l.FlushMetadata(ctx)) // which renames as well
-	f.set(nthOf(2, "rename", errCrashed))    // the new file into its place
+	require.NoError(t, l.FlushMetadata(ctx))        // which renames as well
+	f.set(nthOf(2, "rename", "events", errCrashed)) // the new file into its place
 	for range 3 {
 		if _, _, err := l.Append(ctx, message(strings.Repeat("x", 100))); err != nil {
 			break

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -22,7 +24,7 @@ type faultFS struct {
 	calls int
 	// fault decides about each call; nil lets it pass. A write that fails has
 	// written half of its bytes.
-	fault func(call int, op string) error
+	fault func(call int, op, name string) error
 	dead  bool
 	log   []string
 	holds map[string]func()
@@ -55,7 +57,7 @@ func (f *faultFS) step(op, name string) error {
 	if f.fault == nil {
 		return nil
 	}
-	err := f.fault(f.calls, op)
+	err := f.fault(f.calls, op, name)
 	if errors.Is(err, errCrashed) {
 		f.dead = true
 	}
@@ -67,7 +69,7 @@ func (f *faultFS) step(op, name string) error {
 }
 
 // set changes what fails from now on.
-func (f *faultFS) set(fault func(call int, op string) error) {
+func (f *faultFS) set(fault func(call int, op, name string) error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.fault = fault
@@ -86,8 +88,8 @@ func (f *faultFS) count() int {
 }
 
 // nth fails the n-th call, once.
-func nth(n int, err error) func(int, string) error {
-	return func(call int, _ string) error {
+func nth(n int, err error) func(int, string, string) error {
+	return func(call int, _, _ string) error {
 		if call == n {
 			return err
 		}
@@ -95,11 +97,11 @@ func nth(n int, err error) func(int, string) error {
 	}
 }
 
-// nthOf fails the n-th call of one kind, once.
-func nthOf(n int, kind string, err error) func(int, string) error {
+// nthOf fails the n-th call of one kind for a file whose name has a part, once.
+func nthOf(n int, kind, part string, err error) func(int, string, string) error {
 	seen := 0
-	return func(_ int, op string) error {
-		if op != kind {
+	return func(_ int, op, name string) error {
+		if op != kind || !strings.Contains(filepath.Base(name), part) {
 			return nil
 		}
 		if seen++; seen == n {
@@ -110,8 +112,8 @@ func nthOf(n int, kind string, err error) func(int, string) error {
 }
 
 // fullFrom is a device that is full from the n-th call on, for a while.
-func fullFrom(n, calls int) func(int, string) error {
-	return func(call int, op string) error {
+func fullFrom(n, calls int) func(int, string, string) error {
+	return func(call int, op, name string) error {
 		if call >= n && call < n+calls && (op == "create" || op == "write" || op == "mkdir") {
 			return syscall.ENOSPC
 		}

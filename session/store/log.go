@@ -21,6 +21,7 @@ type Log struct {
 	runID string
 
 	closed  atomic.Bool
+	foreign atomic.Bool  // another process writes the log
 	touched atomic.Int64 // microseconds of the newest event's time
 
 	// Each of these locks itself.
@@ -82,7 +83,7 @@ func (l *Log) close() error {
 	if l.health.frozen.Load() {
 		// The next run must know not to trust the page cache.
 		errs = append(errs, fmt.Errorf("close session %s: %w", l.id, l.health.refusal()), l.saveMetadata())
-	} else if !l.readOnly() {
+	} else if !l.foreign.Load() {
 		errs = append(errs, l.settle())
 	}
 	errs = append(errs, l.segs.close())
@@ -102,7 +103,9 @@ func (l *Log) settle() error {
 	return l.saveMetadata()
 }
 
-func (l *Log) readOnly() bool { return l.pen.file == nil }
+// ReadOnly reports whether another process writes the session. Appending gives
+// ErrReadOnly until that process has ended; Health's bell rings then.
+func (l *Log) ReadOnly() bool { return l.foreign.Load() }
 
 // compile-time reminder of who reads logs: an observer's Source.
 var _ interface {

@@ -60,6 +60,16 @@ func (m *marks) distrust(synced position) {
 	m.synced = synced
 }
 
+// raise takes over the marks of the same log as another found it.
+func (m *marks) raise(other *marks) {
+	written, synced := other.positions()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.min.Store(other.min.Load())
+	m.written, m.synced, m.waiting = written, synced, nil
+	m.advance()
+}
+
 // wrote says that all up to p is written, of which the durable seqs wait for
 // their sync. It reports whether readers may see more than before.
 func (m *marks) wrote(p position, durable []event.Seq) bool {

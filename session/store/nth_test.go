@@ -222,7 +222,7 @@ func sameData(draft string, data json.RawMessage) bool {
 
 // run opens a store on a fresh file system, does the workload under a fault, and
 // returns what is left.
-func underFault(t *testing.T, o *oracle, fault func(int, string) error) (*memFS, *faultFS) {
+func underFault(t *testing.T, o *oracle, fault func(int, string, string) error) (*memFS, *faultFS) {
 	t.Helper()
 	disk := newMemFS()
 	f := &faultFS{FS: disk, fault: fault}

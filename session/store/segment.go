@@ -153,6 +153,14 @@ func (s *segments) push(seg *segment) {
 	s.list = append(s.list, seg)
 }
 
+// replace puts other segments in place of those there are, which it returns.
+func (s *segments) replace(list []*segment) (old []*segment) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, s.list = s.list, list
+	return old
+}
+
 // shift takes the oldest segments whose events all lie below min.
 func (s *segments) shift(min event.Seq) []*segment {
 	s.mu.Lock()

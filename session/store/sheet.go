@@ -60,6 +60,13 @@ func (l *Log) setWriter(w *Writer) {
 	l.sheet.version++
 }
 
+// adopt takes over another sheet of the same log.
+func (s *sheet) adopt(other *sheet) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.meta, s.version, s.saved = other.meta, other.version, other.saved
+}
+
 // setFrozen says on the sheet that the device failed behind the checkpoint, so
 // that the next run does not trust what the page cache still shows.
 func (l *Log) setFrozen(frozen bool) {

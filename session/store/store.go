@@ -32,6 +32,8 @@ type Store struct {
 	hub     hubFile
 	crashed bool // the machine stopped under the run before
 	lock    File
+	watch   watch
+	bell    bell
 
 	mu       sync.Mutex
 	sessions map[string]*entryOf
@@ -43,6 +45,7 @@ type entryOf struct {
 	meta    Metadata      // as on disk, while the log is not open
 	log     *Log          // nil until somebody needs it
 	opening chan struct{} // closed when an attempt to open has ended
+	hidden  bool          // being made; not listed yet
 }
 
 // Open takes the data directory dir, and makes it where it is missing. If
@@ -109,7 +112,13 @@ func (s *Store) begin() error {
 	}
 	s.hub = hub
 	s.crashed = !before.Clean && before.BootID != s.opts.BootID
-	return s.load()
+	// Watch first, then look: what is made in between is seen by one of them.
+	s.startWatch()
+	if err := s.load(); err != nil {
+		s.stopWatch()
+		return err
+	}
+	return nil
 }
 
 // load reads the metadata of every session.
@@ -143,6 +152,8 @@ func (s *Store) load() error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for i, id := range ids {
 		s.sessions[id] = &entryOf{meta: found[i]}
 	}
@@ -204,42 +215,39 @@ func (s *Store) Create(ctx context.Context, start event.SessionStart) (*Log, err
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := s.open(); err != nil {
-		return nil, err
-	}
 	start.Format, start.Epoch = logFormat, newEpoch()
 	start.SessionID = newID(s.opts.Now())
-	l, err := createLog(filepath.Join(s.root(), start.SessionID), s.RunID(), s.opts, start)
-	if err != nil {
-		if isFull(err) {
-			return nil, fmt.Errorf("create session: %w: %w", ErrBlocked, err)
-		}
-		return nil, fmt.Errorf("create session: %w", err)
-	}
+	id := start.SessionID
+	// Known before it can be found, or it would look like another process's.
+	e := &entryOf{opening: make(chan struct{}), hidden: true}
 	s.mu.Lock()
-	closed := s.closed
-	if !closed {
-		s.sessions[l.id] = &entryOf{log: l}
+	if s.closed {
+		s.mu.Unlock()
+		return nil, ErrClosed
+	}
+	s.sessions[id] = e
+	s.mu.Unlock()
+	l, err := createLog(filepath.Join(s.root(), id), s.RunID(), s.opts, start)
+	s.mu.Lock()
+	opening := e.opening
+	e.opening, e.hidden = nil, false
+	if err == nil {
+		e.log = l
+	} else {
+		delete(s.sessions, id)
 	}
 	s.mu.Unlock()
-	if closed {
-		return nil, errors.Join(ErrClosed, l.close())
+	close(opening)
+	if err != nil {
+		return nil, createError(err)
 	}
 	return l, nil
 }
 
-func (s *Store) open() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return ErrClosed
-	}
-	return nil
-}
-
 // Log returns a session's log. The first call opens and recovers it; others
-// wait for that, and calls for other sessions do not. ErrInvalidID, ErrNotFound,
-// or why it cannot be opened; a later call tries again.
+// wait for that, and calls for other sessions do not. A session that another
+// process writes is followed: see Log.ReadOnly. ErrInvalidID, ErrNotFound, or
+// why it cannot be opened; a later call tries again.
 func (s *Store) Log(ctx context.Context, id string) (*Log, error) {
 	if !ValidID(id) {
 		return nil, fmt.Errorf("%w: %q", ErrInvalidID, id)
@@ -276,7 +284,11 @@ func (s *Store) Log(ctx context.Context, id string) (*Log, error) {
 
 // openEntry opens the log of an entry this goroutine has reserved.
 func (s *Store) openEntry(ctx context.Context, id string, e *entryOf) (*Log, error) {
-	l, _, err := openLog(ctx, filepath.Join(s.root(), id), s.RunID(), s.opts, s.crashed)
+	dir := filepath.Join(s.root(), id)
+	l, _, err := openLog(ctx, dir, s.RunID(), s.opts, s.crashed)
+	if errors.Is(err, ErrReadOnly) {
+		l, err = openFollower(dir, s.RunID(), s.opts, s.crashed)
+	}
 	s.mu.Lock()
 	opening := e.opening
 	e.opening = nil
@@ -300,7 +312,7 @@ func (s *Store) List() []Metadata {
 	for _, e := range s.sessions {
 		if e.log != nil {
 			logs = append(logs, e.log)
-		} else {
+		} else if !e.hidden {
 			list = append(list, e.meta)
 		}
 	}
@@ -334,6 +346,9 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	l, err := s.Log(ctx, id)
 	if errors.Is(err, ErrReadOnly) || errors.Is(err, ErrInvalidID) || errors.Is(err, ErrClosed) || ctx.Err() != nil {
 		return err
+	}
+	if l != nil && l.ReadOnly() {
+		return fmt.Errorf("delete session %s: %w", id, ErrReadOnly)
 	}
 	s.mu.Lock()
 	e := s.sessions[id]
@@ -376,6 +391,7 @@ func (s *Store) Close() error {
 		}
 	}
 	s.mu.Unlock()
+	s.stopWatch()
 	for _, o := range opening {
 		<-o
 	}

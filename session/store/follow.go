@@ -1,0 +1,332 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// followEvery is how often a log of another process is looked at when nothing
+// announces news, which not every file system does.
+const followEvery = 500 * time.Millisecond
+
+// follower reads a log that another process writes, as it grows. Once that
+// process is gone the log becomes an ordinary one, with the follower's readers
+// still on it. One goroutine owns it.
+type follower struct {
+	log     *Log
+	crashed bool
+	active  *segment
+	file    File // the active file, opened a second time, for its lock
+	end     position
+	order   order
+}
+
+// openFollower opens a session that another process writes, for reading.
+func openFollower(dir, runID string, opts Options, crashed bool) (*Log, error) {
+	l := newLog(filepath.Base(dir), dir, runID, opts)
+	f := &follower{log: l, crashed: crashed}
+	if err := f.begin(); err != nil {
+		return nil, errors.Join(err, f.letGo(), l.segs.close())
+	}
+	l.foreign.Store(true)
+	ctx, cancel := context.WithCancel(context.Background())
+	l.keeper.cancel = cancel
+	go func() {
+		defer close(l.keeper.done)
+		f.run(ctx)
+	}()
+	return l, nil
+}
+
+// begin reads what is there.
+func (f *follower) begin() error {
+	l := f.log
+	if err := f.readMeta(); err != nil {
+		return err
+	}
+	sealed, err := sealedSegments(l.fs, l.dir)
+	if err != nil {
+		return fmt.Errorf("list segments: %w", err)
+	}
+	first := max(l.sheet.meta.MinSeq, 1)
+	if len(sealed) > 0 {
+		first = sealed[len(sealed)-1].last + 1
+	}
+	l.segs.list = sealed
+	minSeq := first
+	if len(sealed) > 0 {
+		minSeq = sealed[0].first
+	}
+	l.marks.reset(minSeq, position{seq: first - 1, first: first})
+	if err := f.openAt(first); err != nil {
+		return err
+	}
+	l.touched.Store(l.sheet.meta.UpdatedAt.UnixMicro())
+	return f.catchUp()
+}
+
+// readMeta takes over what the writing process says of the session.
+func (f *follower) readMeta() error {
+	m, err := readMetadata(f.log.fs, f.log.dir)
+	if err != nil {
+		return err
+	}
+	f.log.sheet.mu.Lock()
+	defer f.log.sheet.mu.Unlock()
+	f.log.sheet.meta = m
+	return nil
+}
+
+// openAt opens the file that begins with seq first: the active one, unless that
+// was sealed meanwhile.
+func (f *follower) openAt(first event.Seq) error {
+	active := filepath.Join(f.log.dir, activeName)
+	file, err := f.log.fs.OpenRW(active)
+	if err != nil {
+		return fmt.Errorf("open log: %w", err)
+	}
+	next := &segment{fs: f.log.fs, first: first, path: active}
+	// Listed after it was opened: a file that is not sealed by now was the
+	// active one then.
+	sealed, err := sealedSegments(f.log.fs, f.log.dir)
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	for _, s := range sealed {
+		if s.first != first {
+			continue
+		}
+		if err := file.Close(); err != nil {
+			return err
+		}
+		if file, err = f.log.fs.OpenRW(s.path); err != nil {
+			return fmt.Errorf("open log: %w", err)
+		}
+		next = s
+	}
+	if err := f.letGo(); err != nil {
+		return errors.Join(err, file.Close())
+	}
+	f.file, f.active = file, next
+	f.end = position{seq: first - 1, first: first}
+	f.order = order{prev: first - 1}
+	f.log.segs.push(next)
+	return nil
+}
+
+// letGo closes the second handle.
+func (f *follower) letGo() error {
+	if f.file == nil {
+		return nil
+	}
+	err := f.file.Close()
+	f.file = nil
+	return err
+}
+
+// run follows until ctx ends or the log is this process's own.
+func (f *follower) run(ctx context.Context) {
+	news := f.news()
+	defer news.close()
+	tick := time.NewTicker(followEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			if err := f.letGo(); err != nil {
+				f.warn(err)
+			}
+			return
+		case <-tick.C:
+		case <-news.events():
+			news.drain()
+		}
+		mine, err := f.look()
+		if err != nil {
+			f.warn(err)
+		}
+		if mine {
+			news.close()
+			f.log.keep(ctx)
+			return
+		}
+	}
+}
+
+func (f *follower) warn(err error) {
+	f.log.opts.Logger.Warn("session of another process cannot be followed", "session", f.log.id, "err", err)
+}
+
+// look reads what is new, and takes the log over if its writer is gone.
+func (f *follower) look() (mine bool, err error) {
+	free, err := f.file.TryLock()
+	if err != nil {
+		return false, err
+	}
+	named, err := f.log.fs.Means(filepath.Join(f.log.dir, activeName), f.file)
+	if err != nil {
+		return false, err
+	}
+	if free && named {
+		return true, f.takeOver()
+	}
+	if err := f.catchUp(); err != nil {
+		return false, err
+	}
+	if err := f.readMeta(); err != nil {
+		return false, err
+	}
+	if !named {
+		return false, f.nextFile()
+	}
+	return false, nil
+}
+
+// catchUp reads whole lines behind what is known.
+func (f *follower) catchUp() error {
+	size, err := sizeOf(f.file)
+	if err != nil {
+		return err
+	}
+	r := newLineReader(f.file, f.end.offset, size)
+	defer r.close()
+	l := f.log
+	before := f.end.seq
+	for {
+		line, err := r.next()
+		if errors.Is(err, io.EOF) || err == nil && !line.terminated {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		f.end.offset = line.offset + line.size
+		if line.overlong {
+			continue
+		}
+		p := parseLine(line.text)
+		if f.order.judge(p) != accepted {
+			continue
+		}
+		l.tail.add(p.seq, p.body)
+		f.active.index.add(entry{p.seq, line.offset})
+		f.end.seq, f.end.sum = p.seq, p.sum
+		if at, ok := bodyTimeOf(p.body); ok {
+			l.touched.Store(at.UnixMicro())
+		}
+	}
+	if f.end.seq > before {
+		// Only the writer knows what is synced; here it is enough that it is
+		// written, because a killed writer loses nothing of that.
+		l.marks.wrote(f.end, nil)
+		l.marks.reached(f.end)
+		l.bell.ring()
+	}
+	return nil
+}
+
+// nextFile goes on in the file that follows the one that was sealed.
+func (f *follower) nextFile() error {
+	sealed, err := sealedSegments(f.log.fs, f.log.dir)
+	if err != nil {
+		return err
+	}
+	for _, s := range sealed {
+		if s.first == f.active.first {
+			f.active.seal(s.path, s.last)
+			if err := f.openAt(s.last + 1); err != nil {
+				return err
+			}
+			return f.catchUp()
+		}
+	}
+	return nil // it is just being renamed
+}
+
+// takeOver makes the log this process's own. The lock is held.
+func (f *follower) takeOver() error {
+	l := f.log
+	own := newLog(l.id, l.dir, l.runID, l.opts)
+	r := recovery{log: own, fs: l.fs, dir: l.dir, crashed: f.crashed}
+	file := f.file
+	f.file = nil
+	if err := r.run(file); err != nil {
+		l.health.freeze(err)
+		return errors.Join(fmt.Errorf("take over: %w", err), file.Close())
+	}
+	return l.withPen(func() error {
+		if l.pen.closed {
+			return own.segs.close()
+		}
+		l.pen.adopt(&own.pen)
+		old := l.segs.replace(own.segs.all())
+		l.sheet.adopt(&own.sheet)
+		l.health.setDamage(own.health.get().Damage)
+		l.touched.Store(own.touched.Load())
+		l.marks.raise(&own.marks)
+		l.foreign.Store(false)
+		l.bell.ring()
+		l.health.bell.ring()
+		var errs []error
+		for _, s := range old {
+			errs = append(errs, s.retire())
+		}
+		return errors.Join(errs...)
+	})
+}
+
+// announcer says when a directory changes, where the system can tell.
+type announcer struct{ watcher *fsnotify.Watcher }
+
+// news begins to listen to the session's directory.
+func (f *follower) news() announcer {
+	if _, real := f.log.fs.(osFS); !real {
+		return announcer{}
+	}
+	w, err := fsnotify.NewWatcher()
+	if err == nil {
+		if err = w.Add(f.log.dir); err != nil {
+			err = errors.Join(err, w.Close())
+			w = nil
+		}
+	}
+	if err != nil {
+		f.warn(fmt.Errorf("watch its directory: %w", err)) // the ticker remains
+	}
+	return announcer{w}
+}
+
+func (a announcer) events() <-chan fsnotify.Event {
+	if a.watcher == nil {
+		return nil
+	}
+	return a.watcher.Events
+}
+
+// drain takes what came meanwhile: one look serves all of it.
+func (a announcer) drain() {
+	for {
+		select {
+		case _, ok := <-a.watcher.Events:
+			if !ok {
+				return
+			}
+		default:
+			return
+		}
+	}
+}
+
+func (a announcer) close() {
+	if a.watcher != nil {
+		a.watcher.Close() // fails only if closed already
+	}
+}

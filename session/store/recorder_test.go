@@ -1,0 +1,100 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/observer"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+func TestAHubFollowsWhatAnotherProcessRecordsAndTakesItOver(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	hub := open(t, dir, store.Options{})
+	r, err := store.OpenRecorder(dir, store.Options{SegmentBytes: 4 << 10})
+	require.NoError(t, err)
+	changed := hub.Changed()
+	recorded, err := r.Create(ctx, event.SessionStart{Agent: "demo", Workspace: "/w"})
+	require.NoError(t, err)
+	<-changed // by fsnotify
+	require.Len(t, hub.List(), 1)
+
+	l, err := hub.Log(ctx, recorded.ID())
+	require.NoError(t, err)
+	require.True(t, l.ReadOnly())
+	_, _, err = l.Append(ctx, message("no"))
+	require.ErrorIs(t, err, store.ErrReadOnly)
+	require.ErrorIs(t, hub.Delete(ctx, l.ID()), store.ErrReadOnly)
+
+	const n = 300 // over several files
+	sink := &collector{until: n}
+	followed := make(chan error, 1)
+	go func() { followed <- observer.New(l, sink, 0, 2<<10).Follow(ctx) }()
+	for i := range n {
+		_, _, err := recorded.Append(ctx, message("live"))
+		require.NoError(t, err)
+		if i%50 == 0 {
+			recorded.UpdateMetadata(func(m *store.Metadata) { m.Name = "recorded" })
+			require.NoError(t, recorded.FlushMetadata(ctx))
+		}
+	}
+	require.ErrorIs(t, <-followed, errDone)
+	require.Eventually(t, func() bool { return l.Metadata().Name == "recorded" }, 5*time.Second, 5*time.Millisecond)
+
+	health := l.HealthChanged()
+	require.NoError(t, r.Close())
+	<-health
+	require.False(t, l.ReadOnly())
+	require.Equal(t, recorded.Epoch(), l.Epoch())
+	requireAppends(t, l)
+	require.NoError(t, hub.Close())
+	requireSound(t, dir)
+}
+
+func TestTwoRecordersAndAHubNeverWriteOneSession(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	r, err := store.OpenRecorder(dir, store.Options{})
+	require.NoError(t, err)
+	l, err := r.Create(ctx, event.SessionStart{Agent: "demo", Workspace: "/w"})
+	require.NoError(t, err)
+	appendN(t, l, 5)
+	hub := open(t, dir, store.Options{}) // finds it at its start
+	again, err := hub.Log(ctx, l.ID())
+	require.NoError(t, err)
+	require.True(t, again.ReadOnly())
+	require.Len(t, readAll(t, again), 6)
+	require.NoError(t, hub.Close())
+	requireAppends(t, l)
+	require.NoError(t, r.Close())
+	requireSound(t, dir)
+}
+
+func TestAHubHearsOfSessionsThatGo(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	hub := open(t, dir, store.Options{})
+	r, err := store.OpenRecorder(dir, store.Options{})
+	require.NoError(t, err)
+	changed := hub.Changed()
+	l, err := r.Create(ctx, event.SessionStart{Agent: "demo", Workspace: "/w"})
+	require.NoError(t, err)
+	<-changed
+	require.NoError(t, r.Close())
+	require.Eventually(t, func() bool { return len(hub.List()) == 1 && hub.List()[0].Writer == nil }, 5*time.Second, 5*time.Millisecond)
+	path, err := hub.SessionDir(l.ID())
+	require.NoError(t, err)
+	require.NoError(t, os.RemoveAll(path))
+	require.Eventually(t, func() bool { return len(hub.List()) == 0 }, 5*time.Second, 5*time.Millisecond)
+	_, err = hub.Log(ctx, l.ID())
+	require.True(t, errors.Is(err, store.ErrNotFound))
+	_, err = r.Create(ctx, event.SessionStart{})
+	require.ErrorIs(t, err, store.ErrClosed)
+}
