@@ -28,7 +28,10 @@ purify.addHook('afterSanitizeAttributes', (node) => {
   if (name === 'INPUT') {
     node.setAttribute('type', 'checkbox')
     node.setAttribute('disabled', '')
+    node.setAttribute('aria-label', node.hasAttribute('checked') ? 'Done' : 'To do')
   }
+  // What is too wide scrolls, and so must be within reach of the keyboard.
+  if (name === 'PRE') node.setAttribute('tabindex', '0')
   const classes = node.getAttribute('class')
   if (classes !== null) {
     const kept = classes
@@ -133,6 +136,7 @@ export class Renderer {
     const match = openFence.exec(tail)
     if (!match || closes(match[1]!, match[3]!)) return false
     const pre = document.createElement('pre')
+    pre.tabIndex = 0
     const code = document.createElement('code')
     const text = document.createTextNode(match[3]!)
     code.append(text)

@@ -79,7 +79,7 @@ export class Follower {
     if (frame.type === 'session_gone') this.cache?.forget(frame.session_id)
   }
 
-  older(sessionId: string): void {
+  older(sessionId: string, limit = page): void {
     const session = this.store.state.sessions.get(sessionId)
     if (!session || !hasOlder(session) || this.requests.has('older', sessionId)) return
     const request_id = this.requests.add({ kind: 'older', sessionId })
@@ -89,7 +89,7 @@ export class Follower {
       session_id: sessionId,
       epoch: session.epoch ?? undefined,
       before_seq: session.feed.first,
-      limit: page,
+      limit,
       merge: true,
     })
     if (!asked) this.requests.settle(request_id)

@@ -51,8 +51,8 @@ export class Hub implements Intents {
     this.follower.follow(sessionId)
   }
 
-  older(sessionId: string): void {
-    this.follower.older(sessionId)
+  older(sessionId: string, limit?: number): void {
+    this.follower.older(sessionId, limit)
   }
 
   prompt(sessionId: string, text: string): void {

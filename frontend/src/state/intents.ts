@@ -26,7 +26,7 @@ export interface Intents {
   /** Follows a session from where the app left it, and no other. */
   follow(sessionId: string | null): void
   /** Asks for the page before the oldest event held; does nothing while one is on its way. */
-  older(sessionId: string): void
+  older(sessionId: string, limit?: number): void
   prompt(sessionId: string, text: string): void
   answer(sessionId: string, permissionId: string, optionId: string, content?: unknown): void
   /** Sends an outbox item again that failed or grew old; drop gives it up. */
