@@ -1,6 +1,7 @@
 package acp_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -41,10 +42,23 @@ func wired() (io.Reader, io.Writer) {
 	return io.TeeReader(os.Stdin, keep("client")), io.MultiWriter(keep("agent"), os.Stdout)
 }
 
+// withoutResume hides that the agent can resume.
+type withoutResume struct{ io.Writer }
+
+func (w withoutResume) Write(p []byte) (int, error) {
+	if _, err := w.Writer.Write(bytes.Replace(p, []byte(`,"resume":{}`), nil, 1)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
 // play is what the test binary does as that role.
 func play(role string) int {
 	if role == "demo" {
 		in, out := wired()
+		if os.Getenv("ACP_TEST_NO_RESUME") != "" {
+			out = withoutResume{out}
+		}
 		if err := demoagent.Run(context.Background(), in, out, demoagent.Options{StateDir: os.Getenv("ACP_TEST_STATE")}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1

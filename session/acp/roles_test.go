@@ -36,6 +36,8 @@ func roles() map[string]func(*fake) int {
 		"environ":   playEnviron,
 		"replay":    playReplay,
 		"asks":      playAsks,
+		"echo":      playEcho,
+		"login":     playLogin,
 		"hub":       playHub,
 	}
 }
@@ -274,4 +276,48 @@ func playHub(f *fake) int {
 		panic(err)
 	}
 	select {}
+}
+
+// playEcho says what it was asked: the prompt's blocks, or its MCP servers. It
+// knows no session of before.
+func playEcho(f *fake) int {
+	version, capabilities := os.Getenv("ACP_TEST_VERSION"), os.Getenv("ACP_TEST_CAPABILITIES")
+	if version == "" {
+		version = "1"
+	}
+	if capabilities == "" {
+		capabilities = `{"loadSession":true,"sessionCapabilities":{"resume":{}}}`
+	}
+	f.result(f.expect("initialize").ID, fmt.Sprintf(`{"protocolVersion":%s,"agentCapabilities":%s}`, version, capabilities))
+	var servers json.RawMessage
+	for {
+		m := f.next()
+		var p struct {
+			Prompt     json.RawMessage
+			MCPServers json.RawMessage `json:"mcpServers"`
+		}
+		_ = json.Unmarshal(m.Params, &p)
+		switch m.Method {
+		case "session/resume", "session/load":
+			f.line(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32002,"message":"no such session"}}`, m.ID)
+		case "session/new":
+			servers = p.MCPServers
+			f.result(m.ID, fmt.Sprintf(`{"sessionId":%q}`, fakeSession))
+		case "session/prompt":
+			if strings.Contains(string(p.Prompt), `"servers"`) {
+				f.chunk(string(servers))
+			} else {
+				f.chunk(string(p.Prompt))
+			}
+			f.done(m)
+		}
+	}
+}
+
+// playLogin works only for those who logged in.
+func playLogin(f *fake) int {
+	f.result(f.expect("initialize").ID, `{"protocolVersion":1,"authMethods":[{"id":"l","name":"Log in","_meta":{"terminal-auth":{"command":"agent","args":["login"]}}}]}`)
+	f.line(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"Authentication required"}}`, f.expect("session/new").ID)
+	f.next()
+	return 0
 }

@@ -2,6 +2,7 @@ package acp_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -109,30 +110,56 @@ func TestBothDirectionsFollowTheProtocolsSchema(t *testing.T) {
 	cfg := config(t, "demo")
 	wire := t.TempDir()
 	cfg.Env["ACP_TEST_WIRE"] = wire
+	cfg.Files = true
 	a := start(t, cfg, s)
-	for _, text := range []string{"a tour", "/markdown", "/plan", "/edit notes.txt", "/ask", "/slow 1", "/burst 3", "/late"} {
-		asked := len(of[event.PermissionRequest](s))
-		require.NoError(t, a.Prompt(prompt(text, text)))
-		if text == "a tour" || text == "/ask" || strings.HasPrefix(text, "/edit") {
-			s.wait(t, "a question", func(event.Payload) bool { return len(of[event.PermissionRequest](s)) > asked })
-			q := of[event.PermissionRequest](s)[asked]
-			require.NoError(t, a.Answer(event.PermissionOutcome{
-				PermissionID: q.PermissionID, Outcome: event.OutcomeSelected, OptionID: q.Options[0].OptionID,
-			}))
+	answer := func(q event.PermissionRequest) {
+		o := event.PermissionOutcome{PermissionID: q.PermissionID, Outcome: event.OutcomeSelected, OptionID: q.Options[0].OptionID}
+		if q.Form != nil {
+			o.Content = json.RawMessage(`{"name":"Ada","loud":true,"times":3}`)
 		}
-		ended(t, s, text)
+		_ = a.Answer(o) // one may have been withdrawn
 	}
+	s.mu.Lock()
+	s.onRecord = func(payloads []event.Payload) {
+		for _, p := range payloads {
+			if q, ok := p.(event.PermissionRequest); ok {
+				go answer(q) // the reader that records may not wait for itself
+			}
+		}
+	}
+	s.mu.Unlock()
+	texts := []string{
+		"a tour", "/markdown", "/plan", "/edit notes.txt", "/ask", "/ask2", "/form", "/term", "/fs", "/slow 1", "/burst 3", "/big 1", "/late",
+		"/early", "/error", "/refuse", "/maxtokens",
+	}
+	for _, text := range texts {
+		turnOf(t, a, s, text)
+	}
+	ctx := context.Background()
+	require.NoError(t, a.SetMode(ctx, "auto"))
+	require.NoError(t, a.SetConfigOption(ctx, "model", "hasty"))
+	require.NoError(t, a.SetConfigOption(ctx, "verbose", true))
+	_, _, err := a.List(ctx, "")
+	require.NoError(t, err)
+	require.NoError(t, a.CloseSession(ctx))
+	require.NoError(t, a.DeleteSession(ctx, a.SessionID()))
+	require.NoError(t, a.Authenticate(ctx, "none"))
 	finish(t, a, s)
 
 	schema := openSchema(t)
 	client, agent := wireOf(t, wire, "client"), wireOf(t, wire, "agent")
 	checked, unknown := schema.conversation(t, client, agent)
 	require.Empty(t, unknown)
-	require.Equal(t, 8, checked["session/prompt Request"])
-	require.Equal(t, 3, checked["session/request_permission Response"])
+	require.Equal(t, len(texts), checked["session/prompt Request"])
+	require.GreaterOrEqual(t, checked["session/request_permission Response"], 4)
+	for _, what := range []string{"elicitation/create Response", "fs/read_text_file Response", "fs/write_text_file Response", "session/list Request"} {
+		require.Equal(t, 1, checked[what], what)
+	}
+	require.Equal(t, 2, checked["session/set_config_option Request"])
 	checked, unknown = schema.conversation(t, agent, client)
 	require.Empty(t, unknown)
-	require.Equal(t, 8, checked["session/prompt Response"])
+	require.Equal(t, len(texts)-1, checked["session/prompt Response"], "one ends in an error")
+	require.Equal(t, 1, checked["elicitation/create Request"])
 	require.Positive(t, checked["session/update Notification"])
 }
 

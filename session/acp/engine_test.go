@@ -1,0 +1,400 @@
+package acp_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session/acp"
+	"github.com/abidehub/abide/session/event"
+)
+
+// select answers the nth question, from 0, with an option.
+func choose(t *testing.T, a *acp.Agent, s *sink, n int, option string) event.PermissionRequest {
+	t.Helper()
+	require.Eventually(t, func() bool { return len(of[event.PermissionRequest](s)) > n }, waitFor, time.Millisecond)
+	q := of[event.PermissionRequest](s)[n]
+	require.NoError(t, a.Answer(event.PermissionOutcome{PermissionID: q.PermissionID, Outcome: event.OutcomeSelected, OptionID: option}))
+	return q
+}
+
+// turnOf plays one prompt to its end.
+func turnOf(t *testing.T, a *acp.Agent, s *sink, text string) event.TurnEnd {
+	t.Helper()
+	require.NoError(t, a.Prompt(prompt(text, text)))
+	return ended(t, s, text)
+}
+
+func TestModesAndOptionsAreRecordedWhenTheyChange(t *testing.T) {
+	s := newSink()
+	a := start(t, config(t, "demo"), s)
+	ctx := context.Background()
+	require.Equal(t, "ask", of[event.Mode](s)[0].ModeID)
+	require.NoError(t, a.SetMode(ctx, "auto"))
+	require.Equal(t, "auto", of[event.Mode](s)[1].ModeID)
+	require.Len(t, of[event.Mode](s)[1].Modes, 2, "a mode event is whole")
+	require.NoError(t, a.SetConfigOption(ctx, "model", "hasty"))
+	require.NoError(t, a.SetConfigOption(ctx, "verbose", true))
+	options := of[event.Config](s)
+	require.Len(t, options, 3)
+	require.Contains(t, string(options[1].Options), `"currentValue":"hasty"`)
+	require.Contains(t, string(options[2].Options), `"currentValue":true`)
+	var refused *acp.RequestError
+	require.ErrorAs(t, a.SetMode(ctx, "no such mode"), &refused)
+	require.Equal(t, -32602, refused.Code)
+	require.Error(t, a.SetConfigOption(ctx, "model", 7))
+	require.Len(t, of[event.Mode](s), 2)
+	// In auto nothing is asked.
+	require.Equal(t, event.StopEndTurn, turnOf(t, a, s, "/edit x").StopReason)
+	require.Empty(t, of[event.PermissionRequest](s))
+}
+
+func TestSessionIsResumedWhereTheAgentOffersIt(t *testing.T) {
+	s := newSink()
+	cfg := config(t, "demo")
+	a := start(t, cfg, s)
+	turnOf(t, a, s, "/plan")
+	finish(t, a, s)
+
+	cfg.Resume, cfg.ContextLost, cfg.Account = a.SessionID(), true, "not needed"
+	s = newSink()
+	b := start(t, cfg, s)
+	began := of[event.AgentStarted](s)[0]
+	require.Equal(t, event.ResumedByResume, began.Resumed)
+	require.False(t, began.ContextLost)
+	require.Equal(t, a.SessionID(), b.SessionID())
+	require.Equal(t, event.StopEndTurn, turnOf(t, b, s, "/markdown").StopReason)
+	stored, next, err := b.List(context.Background(), "")
+	require.NoError(t, err)
+	require.Empty(t, next)
+	require.Len(t, stored, 1)
+	require.Equal(t, "/plan", stored[0].Title)
+	require.NoError(t, b.CloseSession(context.Background()))
+	require.NoError(t, b.DeleteSession(context.Background(), a.SessionID()))
+	stored, _, err = b.List(context.Background(), "")
+	require.NoError(t, err)
+	require.Empty(t, stored)
+}
+
+func TestLoadedSessionIsComparedAndNotRecordedAgain(t *testing.T) {
+	s := newSink()
+	cfg := config(t, "demo")
+	a := start(t, cfg, s)
+	require.NoError(t, a.Prompt(prompt("p1", "/ask")))
+	choose(t, a, s, 0, "yes")
+	ended(t, s, "p1")
+	tool := of[event.ToolCall](s)[0].ToolCallID
+	finish(t, a, s)
+
+	cfg.Resume, cfg.ContextLost = a.SessionID(), true
+	cfg.Env["ACP_TEST_NO_RESUME"] = "1"
+	for _, c := range []struct {
+		known *acp.Known
+		notes int
+		says  string
+	}{
+		{&acp.Known{Prompts: []string{"/ask"}, ToolCalls: []string{tool}}, 0, ""},
+		{&acp.Known{Prompts: []string{"/ask", "lost"}}, 1, "remembers 0 prompts and 1 tool calls that are not in this session. It does not remember 1 of"},
+		{nil, 0, ""},
+	} {
+		cfg.Known = c.known
+		s := newSink()
+		b := start(t, cfg, s)
+		began := of[event.AgentStarted](s)[0]
+		require.Equal(t, event.ResumedByLoad, began.Resumed)
+		require.Equal(t, a.SessionID(), began.AgentSessionID)
+		first[event.Commands](t, s)
+		require.Empty(t, of[event.AgentMessage](s), "history is not appended twice")
+		require.Empty(t, of[event.ToolCall](s))
+		require.Len(t, of[event.Note](s), c.notes)
+		if c.notes > 0 {
+			require.Contains(t, string(of[event.Note](s)[0].Text), c.says)
+		}
+		finish(t, b, s)
+	}
+}
+
+func TestAgentThatForgotTheSessionBeginsAnewWithAnAccount(t *testing.T) {
+	s := newSink()
+	cfg := config(t, "echo")
+	cfg.Resume, cfg.ContextLost, cfg.Account = "gone", true, "Earlier: the sky was painted."
+	a := start(t, cfg, s)
+	began := of[event.AgentStarted](s)[0]
+	require.Empty(t, began.Resumed)
+	require.True(t, began.ContextLost)
+	turnOf(t, a, s, "and now?")
+	require.JSONEq(t, `[{"type":"text","text":"Earlier: the sky was painted."},{"type":"text","text":"and now?"}]`, message(s))
+	turnOf(t, a, s, "again")
+	require.Equal(t, 1, strings.Count(message(s), "the sky was painted"), "once is enough")
+}
+
+func TestSecondOfTwoQuestionsIsWithdrawnWhenTheFirstIsAnswered(t *testing.T) {
+	s := newSink()
+	a := start(t, config(t, "demo"), s)
+	require.NoError(t, a.Prompt(prompt("p", "/ask2")))
+	require.Eventually(t, func() bool { return len(of[event.PermissionRequest](s)) == 2 }, waitFor, time.Millisecond)
+	choose(t, a, s, 1, "everywhere")
+	ended(t, s, "p")
+	outcome := first[event.PermissionOutcome](t, s)
+	require.Equal(t, of[event.PermissionRequest](s)[0].PermissionID, outcome.PermissionID)
+	require.Equal(t, "agent", outcome.By)
+	require.Contains(t, message(s), "`everywhere`")
+}
+
+func TestFormIsAskedAndAnswered(t *testing.T) {
+	for name, c := range map[string]struct {
+		outcome event.PermissionOutcome
+		says    string
+	}{
+		"accepted":  {event.PermissionOutcome{Outcome: event.OutcomeSelected, OptionID: "accept", Content: []byte(`{"name":"Ada","times":2}`)}, `{"name":"Ada","times":2}`},
+		"declined":  {event.PermissionOutcome{Outcome: event.OutcomeSelected, OptionID: "decline"}, "no greeting"},
+		"cancelled": {event.PermissionOutcome{Outcome: event.OutcomeCancelled}, "no greeting"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSink()
+			a := start(t, config(t, "demo"), s)
+			require.NoError(t, a.Prompt(prompt("p", "/form")))
+			q := first[event.PermissionRequest](t, s)
+			require.Equal(t, "What should the greeting say?", q.Title)
+			require.Contains(t, string(q.Form), `"Dry"`)
+			c.outcome.PermissionID = q.PermissionID
+			require.NoError(t, a.Answer(c.outcome))
+			ended(t, s, "p")
+			require.Contains(t, message(s), c.says)
+		})
+	}
+}
+
+func TestTerminalOfTheAgentsOwnIsRecordedAsOutput(t *testing.T) {
+	s := newSink()
+	a := start(t, config(t, "demo"), s)
+	turnOf(t, a, s, "/term")
+	outputs := of[event.TerminalOutput](s)
+	require.Len(t, outputs, 6)
+	require.Equal(t, of[event.ToolCall](s)[0].ToolCallID, outputs[0].ToolCallID)
+	require.Contains(t, string(outputs[0].Data), "package 1")
+	require.Equal(t, 0, *outputs[5].Exit.Code)
+	updates := of[event.ToolCallUpdate](s)
+	require.Len(t, updates, 1, "updates that hold nothing but output are not told twice")
+	require.Equal(t, event.ToolCompleted, updates[0].Status)
+}
+
+func TestTurnsEndWithTheAgentsOwnReason(t *testing.T) {
+	s := newSink()
+	a := start(t, config(t, "demo"), s)
+	require.Equal(t, event.StopRefusal, turnOf(t, a, s, "/refuse").StopReason)
+	require.Equal(t, event.StopMaxTokens, turnOf(t, a, s, "/maxtokens").StopReason)
+	failed := turnOf(t, a, s, "/error")
+	require.Equal(t, event.StopInterrupted, failed.StopReason)
+	require.Equal(t, event.Failure{Code: "agent_error", Message: "The demo agent failed, as asked"}, *failed.Error)
+	require.Contains(t, string(failed.Raw), "scripted")
+	require.Equal(t, event.StopEndTurn, turnOf(t, a, s, "/early").StopReason, "an error ends a turn, not the agent")
+}
+
+func TestWhatIsUnknownIsKeptRaw(t *testing.T) {
+	s := newSink()
+	a := start(t, config(t, "demo"), s)
+	turnOf(t, a, s, "/unknown")
+	notes := of[event.Note](s)
+	require.Len(t, notes, 6)
+	require.Equal(t, "A notice\nSomething to know.", string(notes[0].Text))
+	require.Equal(t, "an echo of the prompt", string(notes[2].Text))
+	require.JSONEq(t, `{"sessionUpdate":"hologram","beams":[1,null,{}]}`, string(notes[3].Raw))
+	require.Equal(t, "vendor/status", notes[4].Method)
+	require.JSONEq(t, `{"answer":42}`, string(notes[5].Raw))
+	require.Contains(t, string(of[event.AgentMessage](s)[0].Content), "image/png")
+}
+
+func TestNoiseBetweenMessagesLosesNone(t *testing.T) {
+	s := newSink()
+	a := start(t, config(t, "demo"), s)
+	turnOf(t, a, s, "/noise")
+	require.Equal(t, "Before the noise. After the noise.", message(s))
+	require.NotEmpty(t, of[event.Error](s))
+}
+
+func TestAgentKilledInMidTurnIsReportedWithItsSignal(t *testing.T) {
+	s := newSink()
+	a := start(t, config(t, "demo"), s)
+	require.NoError(t, a.Prompt(prompt("p", "/kill")))
+	exit := exitOf(t, s)
+	require.Equal(t, "killed", exit.Reason)
+	require.Equal(t, "SIGKILL", exit.Signal)
+	<-a.Done()
+}
+
+func TestAgentThatIgnoresCancelIsStillStopped(t *testing.T) {
+	for _, command := range []string{"/hang", "/stubborn 3600"} {
+		s := newSink()
+		a := start(t, config(t, "demo"), s)
+		require.NoError(t, a.Prompt(prompt("p", command)))
+		require.NoError(t, a.Cancel())
+		require.NoError(t, a.Stop(context.Background()))
+		require.Equal(t, "stopped", exitOf(t, s).Reason)
+	}
+}
+
+func TestLastWordsAreKept(t *testing.T) {
+	s := newSink()
+	a := start(t, config(t, "demo"), s)
+	require.Equal(t, event.StopEndTurn, turnOf(t, a, s, "/exit-after").StopReason)
+	require.Equal(t, 0, *exitOf(t, s).Code)
+	require.Contains(t, message(s), "last words")
+	<-a.Done()
+}
+
+func TestFilesOfTheWorkspaceAreServedToTheDemoAgent(t *testing.T) {
+	s := newSink()
+	cfg := config(t, "demo")
+	cfg.Files = true
+	a := start(t, cfg, s)
+	turnOf(t, a, s, "/fs")
+	require.Contains(t, message(s), `read the second: "two\n". What is outside the workspace was refused.`)
+	require.FileExists(t, filepath.Join(cfg.Workspace, "demo-agent.txt"))
+	require.Len(t, of[event.FileWrite](s), 1)
+	require.Equal(t, "forbidden", of[event.Error](s)[0].Code)
+}
+
+// blob is an attachment's bytes, with or without a file that has them.
+type blob struct{ *bytes.Reader }
+
+func (blob) Close() error { return nil }
+
+func TestAttachmentsReachTheAgentInTheFormItTakes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "abc")
+	require.NoError(t, os.WriteFile(path, []byte("on disk"), 0o600))
+	p := prompt("p", "look")
+	p.Attachments = []event.Attachment{
+		{Name: "a.png", MediaType: "image/png", Bytes: 3, SHA256: "png"},
+		{Name: "b c.txt", MediaType: "text/plain", Bytes: 2, SHA256: "txt"},
+	}
+	open := func(sha string) (io.ReadCloser, error) {
+		if sha == "png" {
+			return blob{bytes.NewReader([]byte{1, 2, 3})}, nil
+		}
+		return os.Open(path)
+	}
+	s := newSink()
+	cfg := config(t, "echo")
+	cfg.OpenBlob = open
+	cfg.Env["ACP_TEST_CAPABILITIES"] = `{"promptCapabilities":{"image":true,"embeddedContext":true}}`
+	a := start(t, cfg, s)
+	require.NoError(t, a.Prompt(p))
+	ended(t, s, "p")
+	require.JSONEq(t, `[{"type":"text","text":"look"},{"type":"image","mimeType":"image/png","data":"AQID"},
+		{"type":"resource","resource":{"uri":"attachment:b%20c.txt","mimeType":"text/plain","text":"on disk"}}]`, message(s))
+
+	// An agent that takes neither is pointed at the file, or the turn fails.
+	s = newSink()
+	cfg = config(t, "echo")
+	cfg.OpenBlob = open
+	a = start(t, cfg, s)
+	p.Attachments = p.Attachments[1:]
+	require.NoError(t, a.Prompt(p))
+	ended(t, s, "p")
+	require.JSONEq(t, `[{"type":"text","text":"look"},{"type":"resource_link","name":"b c.txt","mimeType":"text/plain","uri":"file://`+path+`"}]`, message(s))
+	p.PromptID, p.Attachments[0].SHA256 = "q", "png"
+	require.NoError(t, a.Prompt(p))
+	require.Equal(t, "not_sent", ended(t, s, "q").Error.Code)
+	require.Equal(t, event.StopEndTurn, turnOf(t, a, s, "r").StopReason)
+}
+
+func TestMCPServersArePassedOn(t *testing.T) {
+	s := newSink()
+	cfg := config(t, "echo")
+	cfg.MCPServers = []acp.MCPServer{
+		{Name: "files", Command: "mcp-files", Args: []string{"--all"}, Env: map[string]string{"B": "2", "A": "1"}},
+		{Name: "bare", Command: "x"},
+		{Name: "web", Type: "http", URL: "http://localhost/", Headers: map[string]string{"X": "y"}},
+	}
+	a := start(t, cfg, s)
+	turnOf(t, a, s, "servers")
+	require.JSONEq(t, `[
+		{"name":"files","command":"mcp-files","args":["--all"],"env":[{"name":"A","value":"1"},{"name":"B","value":"2"}]},
+		{"name":"bare","command":"x","args":[],"env":[]},
+		{"type":"http","name":"web","url":"http://localhost/","headers":[{"name":"X","value":"y"}]}]`, message(s))
+}
+
+func TestAgentThatWantsALoginSaysWhatToRun(t *testing.T) {
+	s := newSink()
+	_, err := acp.Start(context.Background(), config(t, "login"), s)
+	var auth *acp.AuthError
+	require.ErrorAs(t, err, &auth)
+	require.Equal(t, []string{"agent", "login"}, auth.Methods[0].Command)
+	require.ErrorContains(t, err, "run `agent login`")
+	require.Contains(t, first[event.Error](t, s).Message, "run `agent login`")
+}
+
+func TestOtherVersionOfTheProtocolIsRefused(t *testing.T) {
+	cfg := config(t, "echo")
+	cfg.Env["ACP_TEST_VERSION"] = "2"
+	_, err := acp.Start(context.Background(), cfg, newSink())
+	require.ErrorContains(t, err, "version 2")
+}
+
+// clock is moved by hand.
+type clock struct {
+	mu     sync.Mutex
+	now    time.Time
+	timers map[chan time.Time]time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) After(d time.Duration) <-chan time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	timer := make(chan time.Time, 1)
+	c.timers[timer] = c.now.Add(d)
+	return timer
+}
+
+// forward moves the clock step by step, so that timers made meanwhile fire too.
+func (c *clock) forward(d time.Duration) {
+	const step = 30 * time.Second
+	for ; d > 0; d -= step {
+		c.mu.Lock()
+		c.now = c.now.Add(step)
+		for timer, at := range c.timers {
+			if !at.After(c.now) {
+				delete(c.timers, timer)
+				timer <- c.now
+			}
+		}
+		c.mu.Unlock()
+		time.Sleep(time.Millisecond) // lets who waited wait again; more steps follow if it did not
+	}
+}
+
+func TestSilenceInATurnIsReportedOnceAndNotWhileAPersonIsAwaited(t *testing.T) {
+	c := &clock{now: time.Unix(1_700_000_000, 0), timers: map[chan time.Time]time.Time{}}
+	s := newSink()
+	cfg := config(t, "demo")
+	cfg.Clock = c
+	a := start(t, cfg, s)
+	c.forward(30 * time.Minute)
+	require.Empty(t, of[event.AgentStalled](s), "between turns silence is normal")
+	require.NoError(t, a.Prompt(prompt("p", "/ask")))
+	first[event.PermissionRequest](t, s)
+	c.forward(30 * time.Minute)
+	require.Empty(t, of[event.AgentStalled](s), "the agent waits for a person")
+	choose(t, a, s, 0, "no")
+	ended(t, s, "p")
+	require.NoError(t, a.Prompt(prompt("q", "/hang")))
+	require.Eventually(t, func() bool { c.forward(time.Minute); return len(of[event.AgentStalled](s)) > 0 }, waitFor, time.Millisecond)
+	require.GreaterOrEqual(t, of[event.AgentStalled](s)[0].SilentMS, int64(600_000))
+	c.forward(30 * time.Minute)
+	require.Len(t, of[event.AgentStalled](s), 1)
+}
