@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { barriers } from './rig/axe.ts'
+import { Browser, desktop, phone } from './rig/browser.ts'
+import { Device } from './rig/device.ts'
+import { Hub } from './rig/hub.ts'
+import { Screen } from './rig/screen.ts'
+
+const sizes = [
+  { name: 'at a desktop', size: desktop },
+  { name: 'on a phone', size: phone },
+]
+
+/** Fails if something on the screen keeps somebody from using it, in either theme. */
+async function expectOpenToAll(page: Page): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    expect(await barriers(page), colorScheme).toEqual([])
+  }
+}
+
+describe('every screen is free of serious barriers', () => {
+  let hub: Hub
+  let device: Device
+  let stranger: Browser
+  let tour: string
+  let waiting: string
+  let markdown: string
+  let failed: string
+
+  beforeAll(async () => {
+    hub = await Hub.start()
+    device = await Device.pair(hub)
+    stranger = await Browser.start()
+    tour = await hub.newSession('Tour')
+    await hub.prompt(tour, 'Show me around')
+    const asked = await hub.event(tour, 'permission_request')
+    await hub.api('POST', `/api/sessions/${tour}/permissions/${asked.data.permission_id}`, {
+      option_id: 'yes',
+    })
+    await hub.event(tour, 'turn_end')
+    waiting = await hub.newSession('Waits')
+    await hub.prompt(waiting, 'Show me around')
+    await hub.event(waiting, 'permission_request')
+    await hub.prompt(waiting, 'And then the second thing')
+    await hub.prompt(waiting, 'And the third')
+    markdown = await hub.newSession('Markdown')
+    await hub.turn(markdown, '/markdown')
+    failed = await hub.newSession('Crashes')
+    await hub.turn(failed, '/crash')
+  })
+  afterAll(async () => {
+    await stranger.stop()
+    await device.stop()
+    expect(await hub.stop()).toBe(0)
+  })
+
+  describe.each(sizes)('$name', ({ size }) => {
+    async function look(path: string, ready: (s: Screen) => Promise<unknown>): Promise<void> {
+      const page = await device.browser.window(size)
+      const screen = await Screen.open(page, device.origin + path)
+      await ready(screen)
+      await expectOpenToAll(page)
+      await page.close()
+    }
+    const atEnd = (session: string) => async (s: Screen) => s.reaches(session, hub.lastSeq(session))
+
+    test('the list', () =>
+      look('/', (s) =>
+        s.page
+          .getByRole('link', { name: /Tour|Waits/ })
+          .first()
+          .waitFor(),
+      ))
+
+    test('a new session', () =>
+      look('/', async (s) => {
+        await s.page.getByRole('button', { name: 'New session' }).first().click()
+        await s.page.getByRole('dialog').getByLabel('First prompt').waitFor()
+      }))
+
+    test('a session that has ended its turn, with everything opened', () =>
+      look(`/s/${tour}`, async (s) => {
+        await atEnd(tour)(s)
+        await s.feed.evaluate((feed) => {
+          for (const b of feed.querySelectorAll<HTMLElement>('button[aria-expanded=false]')) b.click()
+        })
+        await s.feed.getByText('hello from the demo agent').waitFor()
+      }))
+
+    test('every kind of markdown', () =>
+      look(`/s/${markdown}`, async (s) => {
+        await atEnd(markdown)(s)
+        await s.feed.getByRole('table').first().waitFor()
+      }))
+
+    test('a permission request above a queue', () =>
+      look(`/s/${waiting}`, async (s) => {
+        await s.permission.waitFor()
+        await s.permission.locator('[data-option]:enabled').first().waitFor()
+        await s.page.getByText('2 queued').click()
+        await s.page.getByRole('button', { name: 'Remove', exact: true }).first().waitFor()
+      }))
+
+    test('the menu of a session', () =>
+      look(`/s/${tour}`, async (s) => {
+        await atEnd(tour)(s)
+        await s.page.getByRole('button', { name: 'More' }).click()
+        await s.page.getByRole('menuitem', { name: 'Rename' }).waitFor()
+      }))
+
+    test('the commands of the agent', () =>
+      look(`/s/${tour}`, async (s) => {
+        await atEnd(tour)(s)
+        await s.composer.fill('/')
+        await s.page.getByRole('option').first().waitFor()
+      }))
+
+    test('an agent that crashed', () => look(`/s/${failed}`, atEnd(failed)))
+
+    test('the settings', () => look('/settings', (s) => s.page.getByText('This device may').waitFor()))
+
+    test('a session that is no more', () => look('/s/gone', (s) => s.page.getByText('no more').waitFor()))
+
+    test('an address that leads nowhere', () =>
+      look('/nowhere', (s) => s.page.getByRole('main').first().waitFor()))
+
+    test('the door', async () => {
+      const page = await stranger.window(size)
+      const screen = await Screen.open(page, hub.origin)
+      await screen.page.getByText('Pair this device').waitFor()
+      await expectOpenToAll(page)
+      await page.close()
+    })
+  })
+
+  test('a hub that is gone, with a prompt that waits', async () => {
+    const screens = []
+    for (const { size } of sizes) screens.push(await device.watch(tour, size))
+    await hub.kill()
+    for (const screen of screens) await screen.prompt('Sent into the dark')
+    for (const screen of screens) {
+      await screen.page.getByText('No connection to the hub').waitFor()
+      await expectOpenToAll(screen.page)
+      await screen.page.close()
+    }
+    await hub.start()
+  })
+})
