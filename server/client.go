@@ -55,12 +55,12 @@ type SessionWSClient struct {
 	follows map[string]*following
 }
 
-func newClient(s *Server, conn *websocket.Conn, grant auth.Grant, own string) *SessionWSClient {
+func newClient(s *Server, on *socket, grant auth.Grant, own string) *SessionWSClient {
 	ctx, cancel := context.WithCancel(s.ctx)
 	id := make([]byte, 8)
 	rand.Read(id)
 	c := &SessionWSClient{
-		socket: newSocket(conn), server: s, id: hex.EncodeToString(id), own: own,
+		socket: on, server: s, id: hex.EncodeToString(id), own: own,
 		pace: rate.NewLimiter(messageRate, messageBurst), ctx: ctx, cancel: cancel,
 		slow: make(chan struct{}, maxSlow), follows: make(map[string]*following),
 	}

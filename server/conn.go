@@ -41,10 +41,11 @@ const sendBuffer = 256 << 10
 type hijacker struct {
 	http.ResponseWriter
 	bound time.Duration
+	taken net.Conn // set by Hijack
 }
 
 // Hijack implements http.Hijacker.
-func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, buffered, err := http.NewResponseController(h.ResponseWriter).Hijack()
 	if err != nil {
 		return nil, nil, fmt.Errorf("taking over the connection: %w", err)
@@ -55,6 +56,7 @@ func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		}
 	}
 	own := &socketConn{Conn: conn, bound: h.bound}
+	h.taken = own
 	// The client may have sent frames right behind its request: they are in
 	// net/http's buffer already and must not be lost.
 	early, err := buffered.Reader.Peek(buffered.Reader.Buffered())

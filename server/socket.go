@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -34,6 +35,7 @@ type ending struct {
 // for the turn; nothing is queued.
 type socket struct {
 	conn  *websocket.Conn
+	under net.Conn      // what conn speaks over
 	turn  chan struct{} // held while a frame is in flight
 	ended chan struct{} // closed by end
 
@@ -45,8 +47,8 @@ type socket struct {
 	epoch     time.Time
 }
 
-func newSocket(conn *websocket.Conn) *socket {
-	return &socket{conn: conn, turn: make(chan struct{}, 1), ended: make(chan struct{}), epoch: time.Now()}
+func newSocket(conn *websocket.Conn, under net.Conn) *socket {
+	return &socket{conn: conn, under: under, turn: make(chan struct{}, 1), ended: make(chan struct{}), epoch: time.Now()}
 }
 
 // end asks the socket to end; the first reason counts. It does not wait.
@@ -114,7 +116,8 @@ func (s *socket) close() {
 	if s.why.dead {
 		return
 	}
-	bound := time.AfterFunc(farewell, func() { s.conn.CloseNow() })
+	// Not CloseNow: while a Close is under way that waits for it.
+	bound := time.AfterFunc(farewell, func() { s.under.Close() })
 	defer bound.Stop()
 	if s.why.goodbye && !s.sayGoodbye() {
 		return

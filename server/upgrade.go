@@ -40,7 +40,8 @@ func (s *Server) upgrade(c *call, own *session.BackgroundSession, from place) er
 	if !s.clients.take() {
 		return &problem{code: wire.CodeBusy, message: "as many clients are connected as may be", retryAfter: retryLater}
 	}
-	conn, err := websocket.Accept(hijacker{c.w, s.timing.Write}, c.r, &websocket.AcceptOptions{
+	hijacked := &hijacker{ResponseWriter: c.w, bound: s.timing.Write}
+	conn, err := websocket.Accept(hijacked, c.r, &websocket.AcceptOptions{
 		Subprotocols: []string{wire.Subprotocol},
 		// The library compares Origin with Host, which a rebound name passes.
 		// The door has compared both with the hub's own names already, exactly.
@@ -58,7 +59,7 @@ func (s *Server) upgrade(c *call, own *session.BackgroundSession, from place) er
 	if own != nil {
 		id = own.ID()
 	}
-	client := newClient(s, conn, c.grant, id)
+	client := newClient(s, newSocket(conn, hijacked.taken), c.grant, id)
 	// Not in this goroutine: net/http keeps a stack and buffers for it.
 	s.clients.run(client, func() { client.run(own, from) })
 	return nil

@@ -1,0 +1,277 @@
+package server_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/server"
+	"github.com/abidehub/abide/server/wire"
+)
+
+// alive is a session somebody works in while others misbehave.
+func alive(t *testing.T, h *hub) func() {
+	t.Helper()
+	p := h.dial("/api/ws")
+	n := 0
+	return func() {
+		t.Helper()
+		n++
+		start := time.Now()
+		p.send(&wire.Ping{Nonce: fmt.Sprint(n)})
+		require.Equal(t, fmt.Sprint(n), find[*wire.Pong](p, nil).Nonce)
+		require.Less(t, time.Since(start), 5*time.Second)
+	}
+}
+
+// Fault 64, slowloris: a head or a body that trickles in is not waited for.
+func TestATricklingRequestIsCutOff(t *testing.T) {
+	h := startHub(t, hubOptions{timing: server.Timing{Request: 600 * time.Millisecond}})
+	check := alive(t, h)
+	for name, opening := range map[string]string{
+		"head": "GET /api/health HTTP/1.1\r\nHost: " + h.addr + "\r\nX-Slow: ",
+		"body": "POST /api/sessions HTTP/1.1\r\nHost: " + h.addr + "\r\nAuthorization: Bearer " + h.token +
+			"\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{",
+	} {
+		conn, err := net.Dial("tcp", h.addr)
+		require.NoError(t, err)
+		_, err = io.WriteString(conn, opening)
+		require.NoError(t, err)
+		stop := make(chan struct{})
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				case <-time.After(50 * time.Millisecond):
+					io.WriteString(conn, " ")
+				}
+			}
+		})
+		start := time.Now()
+		require.NoError(t, conn.SetReadDeadline(start.Add(patience)))
+		_, err = io.ReadAll(conn)
+		if err != nil { // reset, as bytes were on their way
+			require.NotErrorIs(t, err, context.DeadlineExceeded)
+			var timeout net.Error
+			require.False(t, asTimeout(err, &timeout), "%s was waited for", name)
+		}
+		require.Less(t, time.Since(start), 10*time.Second, name)
+		close(stop)
+		wait.Wait()
+		conn.Close()
+		check()
+	}
+}
+
+func asTimeout(err error, to *net.Error) bool {
+	ne, ok := err.(net.Error)
+	*to = ne
+	return ok && ne.Timeout()
+}
+
+// Fault 64: more connections and more sockets than there may be.
+func TestMoreConnectionsThanAllowedAreClosedAndOthersLive(t *testing.T) {
+	h := startHub(t, hubOptions{limits: server.Limits{Clients: 5, Connections: 20}, timing: server.Timing{Request: time.Second}})
+	check := alive(t, h)
+	var silent []net.Conn
+	for range 200 {
+		conn, err := net.Dial("tcp", h.addr)
+		require.NoError(t, err)
+		silent = append(silent, conn)
+	}
+	check()
+	// Those that say nothing make room again.
+	require.Eventually(t, func() bool {
+		req, err := http.NewRequest("GET", h.origin()+"/api/ready", nil)
+		require.NoError(t, err)
+		res, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+		if err != nil {
+			return false
+		}
+		res.Body.Close()
+		return res.StatusCode == 200
+	}, patience, 50*time.Millisecond)
+	for _, conn := range silent {
+		conn.Close()
+	}
+	for range 4 {
+		h.dial("/api/ws")
+	}
+	_, status, err := h.tryDial("/api/ws", bearer(h.token))
+	require.Error(t, err)
+	require.Equal(t, 503, status)
+	require.Equal(t, 503, h.do("GET", "/api/sessions/"+h.session().ID()+"/events", nil, http.Header{"Authorization": {"Bearer " + h.token}, "Accept": {"text/event-stream"}}).status)
+	check()
+	h.server.SetLimits(server.Limits{Clients: 6})
+	h.dial("/api/ws")
+}
+
+// rawSocket is a socket whose frames a test writes byte by byte.
+func rawSocket(t *testing.T, h *hub, extra string) (net.Conn, *bufio.Reader, string) {
+	t.Helper()
+	conn, err := net.Dial("tcp", h.addr)
+	require.NoError(t, err)
+	t.Cleanup(func() { conn.Close() })
+	fmt.Fprintf(conn, "GET /api/ws HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n%s\r\n", h.addr, h.token, extra)
+	require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
+	r := bufio.NewReader(conn)
+	head := ""
+	for {
+		line, err := r.ReadString('\n')
+		require.NoError(t, err)
+		if line == "\r\n" {
+			return conn, r, head
+		}
+		head += line
+	}
+}
+
+// frameHead is the head of a masked frame with a zero mask.
+func frameHead(first byte, length uint64) []byte {
+	head := binary.BigEndian.AppendUint64([]byte{first, 0x80 | 127}, length)
+	return append(head, 0, 0, 0, 0)
+}
+
+// Fault 64: a frame that says it is a gigabyte, and a message of endless
+// fragments: both end with 1009 after a mebibyte.
+func TestAHugeFrameAndAFragmentFloodEndAtTheLimit(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	check := alive(t, h)
+	for name, flood := range map[string]func(io.Writer) error{
+		"huge frame": func(w io.Writer) error {
+			if _, err := w.Write(frameHead(0x81, 1<<30)); err != nil {
+				return err
+			}
+			_, err := io.CopyN(w, endless{}, 1<<30)
+			return err
+		},
+		"fragments": func(w io.Writer) error {
+			first := byte(0x01)
+			for {
+				if _, err := w.Write(append(frameHead(first, 16), make([]byte, 16)...)); err != nil {
+					return err
+				}
+				first = 0x00
+			}
+		},
+	} {
+		conn, r, _ := rawSocket(t, h, "")
+		var wait sync.WaitGroup
+		wait.Go(func() { require.Error(t, flood(conn)) }) // ends when the connection does
+		code := closeCode(t, r)
+		require.Equal(t, websocket.StatusMessageTooBig, code, name)
+		check()
+		conn.Close()
+		wait.Wait()
+	}
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }
+
+// closeCode reads frames until the close frame.
+func closeCode(t *testing.T, r *bufio.Reader) websocket.StatusCode {
+	t.Helper()
+	for {
+		head := make([]byte, 2)
+		_, err := io.ReadFull(r, head)
+		require.NoError(t, err)
+		length := int(head[1] & 0x7f)
+		switch length {
+		case 126:
+			var n [2]byte
+			_, err = io.ReadFull(r, n[:])
+			length = int(binary.BigEndian.Uint16(n[:]))
+		case 127:
+			var n [8]byte
+			_, err = io.ReadFull(r, n[:])
+			length = int(binary.BigEndian.Uint64(n[:]))
+		}
+		require.NoError(t, err)
+		payload := make([]byte, length)
+		_, err = io.ReadFull(r, payload)
+		require.NoError(t, err)
+		if head[0]&0x0f == 8 {
+			return websocket.StatusCode(binary.BigEndian.Uint16(payload))
+		}
+	}
+}
+
+// Fault 64: nobody is offered compression, so nothing can be a bomb.
+func TestDeflateIsNotOffered(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	_, _, head := rawSocket(t, h, "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n")
+	require.NotContains(t, head, "Sec-WebSocket-Extensions")
+	conn, r, _ := rawSocket(t, h, "")
+	_, err := conn.Write(append(frameHead(0xc1, 1), 'x')) // RSV1: compressed
+	require.NoError(t, err)
+	require.Equal(t, websocket.StatusProtocolError, closeCode(t, r))
+}
+
+// Fault 64: floods of pings, of both kinds. The flooder is slowed down, and
+// nobody else is.
+func TestAPingFloodSlowsDownNobodyElse(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	check := alive(t, h)
+	conn, r, _ := rawSocket(t, h, "")
+	messages := h.dial("/api/ws")
+	stop := time.Now().Add(time.Second)
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		for time.Now().Before(stop) {
+			if _, err := conn.Write([]byte{0x89, 0x80, 0, 0, 0, 0}); err != nil {
+				return
+			}
+		}
+	})
+	wait.Go(func() { io.Copy(io.Discard, r) })
+	sent := 0
+	wait.Go(func() {
+		ctx, cancel := context.WithDeadline(messages.ctx, stop)
+		defer cancel()
+		for messages.conn.Write(ctx, websocket.MessageText, []byte(`{"type":"ping","nonce":"flood"}`)) == nil {
+			sent++
+		}
+	})
+	received := 0
+	wait.Go(func() {
+		for {
+			_, data, err := messages.conn.Read(messages.ctx)
+			if err != nil {
+				return
+			}
+			if strings.Contains(string(data), "flood") {
+				received++
+			}
+		}
+	})
+	for time.Now().Before(stop) {
+		check()
+		time.Sleep(20 * time.Millisecond) // as a person would
+	}
+	conn.Close()
+	messages.conn.CloseNow()
+	wait.Wait()
+	require.LessOrEqual(t, received, 1000+200*3, "of %d sent", sent)
+	check()
+}
+
+func TestAHeadThatIsTooLargeIsRefused(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	res := h.do("GET", "/api/health", nil, http.Header{"X-Large": {strings.Repeat("x", 64<<10)}})
+	require.Equal(t, 431, res.status)
+}

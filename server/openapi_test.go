@@ -1,0 +1,231 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session"
+)
+
+type apiDoc struct {
+	OpenAPI    string `json:"openapi"`
+	Paths      map[string]map[string]apiOperation
+	Components struct{ Schemas map[string]apiSchema }
+}
+
+type apiOperation struct {
+	Summary    string
+	Parameters []struct {
+		Name, In string
+		Schema   apiSchema
+	}
+	RequestBody *struct {
+		Content map[string]struct{ Schema apiSchema }
+	}
+	Responses map[string]struct {
+		Content map[string]struct{ Schema apiSchema }
+	}
+	Security []map[string][]string
+}
+
+type apiSchema struct {
+	Ref        string `json:"$ref"`
+	Type       any
+	Properties map[string]apiSchema
+	Required   []string
+	Items      *apiSchema
+	Enum       []string
+}
+
+func readDoc(t *testing.T, h *hub) apiDoc {
+	t.Helper()
+	res := h.api("GET", "/api/openapi.json", nil)
+	require.Equal(t, 200, res.status)
+	var doc apiDoc
+	require.NoError(t, json.Unmarshal([]byte(res.body), &doc))
+	require.Equal(t, "3.1.0", doc.OpenAPI)
+	return doc
+}
+
+// fits holds a decoded answer against a schema, and refuses what the schema
+// does not mention.
+func (d apiDoc) fits(s apiSchema, value any, at string) error {
+	if s.Ref != "" {
+		named, ok := d.Components.Schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")]
+		if !ok {
+			return fmt.Errorf("%s: %s is not there", at, s.Ref)
+		}
+		return d.fits(named, value, at)
+	}
+	ok := true
+	switch s.Type {
+	case "object":
+		object, isObject := value.(map[string]any)
+		if !isObject {
+			return fmt.Errorf("%s: %T is no object", at, value)
+		}
+		for _, name := range s.Required {
+			if _, there := object[name]; !there {
+				return fmt.Errorf("%s: %s is missing", at, name)
+			}
+		}
+		for name, field := range object {
+			schema, known := s.Properties[name]
+			if !known {
+				return fmt.Errorf("%s: %s is not documented", at, name)
+			}
+			if err := d.fits(schema, field, at+"."+name); err != nil {
+				return err
+			}
+		}
+	case "array":
+		list, isList := value.([]any)
+		if !isList {
+			return fmt.Errorf("%s: %T is no array", at, value)
+		}
+		for i, item := range list {
+			if err := d.fits(*s.Items, item, fmt.Sprintf("%s[%d]", at, i)); err != nil {
+				return err
+			}
+		}
+	case "string":
+		var text string
+		if text, ok = value.(string); ok && s.Enum != nil {
+			ok = slices.Contains(s.Enum, text)
+		}
+	case "integer", "number":
+		_, ok = value.(float64)
+	case "boolean":
+		_, ok = value.(bool)
+	}
+	if !ok {
+		return fmt.Errorf("%s: %v is no %v", at, value, s.Type)
+	}
+	return nil
+}
+
+// Every documented operation is asked for, and its answer held against the
+// document: the status, the media type, and every field.
+func TestEveryAnswerIsAsDocumented(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	doc := readDoc(t, h)
+	s := h.session()
+	one := "/api/sessions/" + s.ID()
+	h.prompt(s, "p0", "say 3")
+	h.pair("phone")
+	blob, err := s.Log().PutBlob(context.Background(), "text/plain", []byte("hello"))
+	require.NoError(t, err)
+	_, err = s.Prompt(context.Background(), session.PromptRequest{PromptID: "asking", Text: "ask"})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return len(s.State().PendingPermissions) == 1 }, patience, 1e6)
+	_, err = s.Prompt(context.Background(), session.PromptRequest{PromptID: "waiting", Text: "hold"})
+	require.NoError(t, err)
+	doomed := h.session().ID()
+	device := ""
+	for _, g := range h.registry.Grants() {
+		if g.Name == "phone" {
+			device = g.ID
+		}
+	}
+	code, err := h.registry.MintPairingCode()
+	require.NoError(t, err)
+
+	asked := map[string]bool{}
+	for _, r := range []struct {
+		method, route, path string
+		body                any
+	}{
+		{"GET", "/api/ready", "", nil},
+		{"GET", "/api/health", "", nil},
+		{"GET", "/api/devices", "", nil},
+		{"GET", "/api/agents", "", nil},
+		{"GET", "/api/openapi.json", "", nil},
+		{"GET", "/api/sessions", "", nil},
+		{"POST", "/api/pair", "", map[string]string{"code": code}},
+		{"DELETE", "/api/devices/{device}", "/api/devices/" + device, nil},
+		{"POST", "/api/sessions", "", map[string]string{"name": "x"}},
+		{"GET", "/api/sessions/{id}", one, nil},
+		{"PATCH", "/api/sessions/{id}", one, map[string]bool{"pinned": true}},
+		{"DELETE", "/api/sessions/{id}", "/api/sessions/" + doomed, nil},
+		{"GET", "/api/sessions/{id}/events", one + "/events", nil},
+		{"GET", "/api/sessions/{id}/blobs/{sha256}", one + "/blobs/" + blob.SHA256, nil},
+		{"POST", "/api/sessions/{id}/prompt", one + "/prompt", map[string]string{"prompt_id": "p0", "text": "say 3"}},
+		{"GET", "/api/sessions/{id}/queue", one + "/queue", nil},
+		{"POST", "/api/sessions/{id}/queue", one + "/queue", map[string]string{"text": "later"}},
+		{"GET", "/api/sessions/{id}/queue/{prompt}", one + "/queue/waiting", nil},
+		{"PATCH", "/api/sessions/{id}/queue/{prompt}", one + "/queue/waiting", map[string]string{"text": "changed"}},
+		{"DELETE", "/api/sessions/{id}/queue/{prompt}", one + "/queue/waiting", nil},
+		{"DELETE", "/api/sessions/{id}/queue", one + "/queue", nil},
+		{"POST", "/api/sessions/{id}/permissions/{permission}", one + "/permissions/perm-1", map[string]string{"option_id": "yes"}},
+		{"POST", "/api/sessions/{id}/cancel", one + "/cancel", nil},
+		{"POST", "/api/sessions/{id}/force-reset", one + "/force-reset", nil},
+	} {
+		name := r.method + " " + r.route
+		asked[name] = true
+		op, ok := doc.Paths[r.route][strings.ToLower(r.method)]
+		require.True(t, ok, "%s is not documented", name)
+		require.NotEmpty(t, op.Summary, name)
+		if r.path == "" {
+			r.path = r.route
+		}
+		header := bearer(h.token)
+		switch {
+		case r.route == "/api/pair":
+			header = map[string][]string{"Origin": {h.origin()}}
+		case len(op.Security) == 0:
+			header = nil
+		}
+		res := h.do(r.method, r.path, r.body, header)
+		documented, ok := op.Responses[fmt.Sprint(res.status)]
+		require.True(t, ok, "%s answered %d: %s", name, res.status, res.body)
+		if len(documented.Content) == 0 {
+			require.Empty(t, res.body, name)
+			continue
+		}
+		schema, ok := documented.Content["application/json"]
+		if !ok {
+			continue // bytes
+		}
+		require.Equal(t, "application/json", res.header.Get("Content-Type"), name)
+		var value any
+		require.NoError(t, json.Unmarshal([]byte(res.body), &value))
+		if page, ok := value.(map[string]any); ok && strings.HasSuffix(r.route, "/events") {
+			require.Equal(t, "events_loaded", page["type"]) // it is the socket's frame
+			delete(page, "type")
+		}
+		require.NoError(t, doc.fits(schema.Schema, value, name))
+	}
+	for path, operations := range doc.Paths {
+		for method := range operations {
+			if name := strings.ToUpper(method) + " " + path; !strings.HasSuffix(path, "/ws") {
+				require.True(t, asked[name], "%s is documented and not asked for here", name)
+			}
+		}
+	}
+}
+
+func TestEveryDocumentedParameterIsInItsPath(t *testing.T) {
+	doc := readDoc(t, startHub(t, hubOptions{}))
+	for path, operations := range doc.Paths {
+		for method, op := range operations {
+			var want, got []string
+			for _, m := range regexp.MustCompile(`\{(\w+)\}`).FindAllStringSubmatch(path, -1) {
+				want = append(want, m[1])
+			}
+			for _, p := range op.Parameters {
+				if p.In == "path" {
+					got = append(got, p.Name)
+				}
+			}
+			require.Equal(t, want, got, "%s %s", method, path)
+			require.Contains(t, op.Responses, "default")
+		}
+	}
+}
