@@ -3,11 +3,12 @@ import { svelte } from '@sveltejs/vite-plugin-svelte'
 import type { Plugin } from 'vite'
 import { defineConfig } from 'vitest/config'
 import { mockHub } from './dev/plugin.mjs'
+import { serviceWorker } from './dev/shell.mjs'
 
 // The hub serves the app under a policy without inline scripts, inline styles
 // or data: scripts, so nothing may be inlined into the page.
 export default defineConfig({
-  plugins: [svelte(), mockHub(), freshAssets()],
+  plugins: [svelte(), mockHub(), freshAssets(), serviceWorker()],
   build: {
     target: 'es2022',
     assetsInlineLimit: 0,

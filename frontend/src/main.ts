@@ -4,6 +4,7 @@ import { Database } from './net/db'
 import { Hub } from './net/hub'
 import { Marks } from './net/marks'
 import { OutboxDB } from './net/outboxdb'
+import { Shell } from './net/shell'
 import { Store } from './state/store'
 import App from './ui/App.svelte'
 import { Screens } from './ui/app.svelte'
@@ -44,7 +45,10 @@ if (route.screen === 'session') {
   void loadMarkdown().catch(() => {})
 }
 
-const screens = new Screens(store, hub, marks)
+const shell = new Shell()
+if (import.meta.env.PROD) void shell.register(() => store.dispatch({ kind: 'skew' }))
+
+const screens = new Screens(store, hub, marks, () => void shell.update())
 mount(App, { target: document.getElementById('app')!, props: { screens } })
 
 const code = /^#pair=([\w-]+)$/.exec(location.hash)?.[1]

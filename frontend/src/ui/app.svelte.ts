@@ -26,6 +26,8 @@ export class Screens {
     readonly store: Store,
     readonly hub: Intents,
     readonly marks: { left(sessionId: string): (Left & { epoch: string }) | null },
+    /** Loads the newest version of the page. */
+    readonly reload: () => void = () => location.reload(),
   ) {
     this.state = store.state
     store.subscribe(() => this.schedule())

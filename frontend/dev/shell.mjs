@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+
+/**
+ * Writes sw.js: the service worker with the list of files it keeps and a
+ * version made of their contents, so that any change is a new version.
+ * @returns {import('vite').Plugin}
+ */
+export function serviceWorker() {
+  return {
+    name: 'abide-service-worker',
+    enforce: 'post',
+    apply: 'build',
+    generateBundle(_, bundle) {
+      const kept = {
+        'theme.js': readFileSync('public/theme.js'),
+        'manifest.webmanifest': readFileSync('public/manifest.webmanifest'),
+      }
+      for (const icon of readdirSync('public/icons'))
+        kept[`icons/${icon}`] = readFileSync(`public/icons/${icon}`)
+      for (const [file, made] of Object.entries(bundle)) kept[file] = 'code' in made ? made.code : made.source
+      const page = kept['index.html'] ?? ''
+      delete kept['index.html']
+      const hash = createHash('sha256').update(page)
+      for (const file of Object.keys(kept).sort()) hash.update(file).update(kept[file])
+      const files = [
+        '/',
+        ...Object.keys(kept)
+          .sort()
+          .map((file) => `/${file}`),
+      ]
+      const source = readFileSync('dev/sw.js', 'utf8').replace(
+        '/* global FILES, VERSION */',
+        `const FILES = ${JSON.stringify(files)}\nconst VERSION = '${hash.digest('hex').slice(0, 16)}'`,
+      )
+      this.emitFile({ type: 'asset', fileName: 'sw.js', source })
+    },
+  }
+}
