@@ -149,18 +149,31 @@ func (t *turn) slow(argument string) error {
 	return nil
 }
 
+// burst writes many lines at a time: it is there to outrun the client, and the
+// SDK's one message a write would not.
 func (t *turn) burst(argument string) error {
 	n := number(argument, 1000, 1_000_000)
 	id := t.nextMessage()
+	var lines []byte
+	var all strings.Builder
 	for i := range n {
-		if err := t.chunk(id, fmt.Sprintf("%d\n", i+1)); err != nil {
+		lines = fmt.Appendf(lines, `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":%q,"update":{`+
+			`"sessionUpdate":"agent_message_chunk","messageId":%q,"content":{"type":"text","text":"%d\n"}}}}`+"\n", t.session.id, id, i+1)
+		fmt.Fprintf(&all, "%d\n", i+1)
+		if len(lines) < 32<<10 && i+1 < n {
+			continue
+		}
+		if _, err := t.agent.wire.Write(lines); err != nil {
 			return err
 		}
+		lines = lines[:0]
 		if t.ctx.Err() != nil {
-			return t.ctx.Err()
+			break
 		}
 	}
-	return nil
+	t.said += all.Len()
+	t.remember(sdk.UpdateAgentMessageText(all.String()))
+	return t.ctx.Err()
 }
 
 func (t *turn) big(argument string) error {

@@ -35,8 +35,7 @@ type Options struct {
 	Exit func(code int)
 }
 
-// Run serves one client until in ends or ctx does. in is read line by line; out
-// gets one whole line per write.
+// Run serves one client until in ends or ctx does. out gets whole lines.
 func Run(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	if o.Stderr == nil {
 		o.Stderr = os.Stderr

@@ -23,7 +23,7 @@ const (
 	sessionAnswer = `"modes":{"availableModes"`
 )
 
-// Write implements io.Writer for whole lines.
+// Write implements io.Writer for whole lines, one or many.
 func (w *wire) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -103,8 +103,10 @@ func chunk(f *fields, id *string, text *event.Text, content *json.RawMessage) {
 
 func toolFields(f *fields) event.ToolCallFields {
 	var t event.ToolCallFields
-	f.text("toolCallId", &t.ToolCallID)
-	f.opt("title", &t.Title)
+	f.identifier("toolCallId", &t.ToolCallID)
+	if f.label("title", &t.Title) && t.Title == "" {
+		f.lossy = true // an empty one said something that the event does not
+	}
 	word(f, "kind", &t.Kind)
 	word(f, "status", &t.Status)
 	f.raw("content", &t.Content)
@@ -151,7 +153,7 @@ func foreignTerminal(f *fields, tool string) []event.Payload {
 	if o, err := objectFields(meta["terminal_output"]); err == nil {
 		p := event.TerminalOutput{ToolCallID: tool}
 		var data string
-		if o.text("terminal_id", &p.TerminalID) && o.text("data", &data) {
+		if o.identifier("terminal_id", &p.TerminalID) && o.text("data", &data) {
 			p.Data = event.Text(data)
 			out = append(out, p)
 			if o.complete() {
@@ -161,7 +163,7 @@ func foreignTerminal(f *fields, tool string) []event.Payload {
 	}
 	if o, err := objectFields(meta["terminal_exit"]); err == nil {
 		p := event.TerminalOutput{ToolCallID: tool, Exit: &event.TerminalExit{}}
-		if o.text("terminal_id", &p.TerminalID) {
+		if o.identifier("terminal_id", &p.TerminalID) {
 			var code int
 			if take(o, "exit_code", &code) {
 				p.Exit.Code = &code
@@ -193,7 +195,7 @@ func plan(f *fields, whole json.RawMessage) event.Payload {
 	p := event.Plan{Entries: []event.PlanEntry{}}
 	f.objects("entries", func(entry *fields) {
 		var e event.PlanEntry
-		entry.text("content", &e.Content)
+		entry.label("content", &e.Content)
 		word(entry, "priority", &e.Priority)
 		word(entry, "status", &e.Status)
 		p.Entries = append(p.Entries, e)
@@ -206,7 +208,7 @@ func commands(f *fields, whole json.RawMessage) event.Payload {
 	p := event.Commands{Commands: []event.Command{}}
 	f.objects("availableCommands", func(command *fields) {
 		var c event.Command
-		command.text("name", &c.Name)
+		command.label("name", &c.Name)
 		command.opt("description", &c.Description)
 		command.object("input", func(input *fields) { input.opt("hint", &c.Hint) })
 		p.Commands = append(p.Commands, c)
@@ -231,7 +233,7 @@ func (c *converter) modeState(f *fields, key string) (event.Mode, bool) {
 		state.objects("availableModes", func(mode *fields) {
 			var m event.ModeOption
 			mode.text("id", &m.ID)
-			mode.text("name", &m.Name)
+			mode.label("name", &m.Name)
 			mode.opt("description", &m.Description)
 			p.Modes = append(p.Modes, m)
 		})
@@ -268,7 +270,7 @@ func usage(f *fields, whole json.RawMessage) event.Payload {
 // title is shown to people.
 func title(f *fields, whole json.RawMessage) event.Payload {
 	var p event.Title
-	if !f.text("title", &p.Title) {
+	if !f.label("title", &p.Title) {
 		return event.Note{Method: methodUpdate, Raw: whole}
 	}
 	p.Raw = rest(f, whole)

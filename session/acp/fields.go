@@ -2,6 +2,7 @@ package acp
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -71,9 +72,46 @@ func (f *fields) opt(key string, v *string) {
 
 // word takes a string into one of the event package's string types.
 func word[T ~string](f *fields, key string, v *T) {
+	if len(f.left[key]) > wordBytes {
+		return // no word of any protocol: it stays in raw
+	}
 	var s string
 	f.opt(key, &s)
 	*v = T(s)
+}
+
+// Bounds of what is one line of a screen, or a key of a map: what an agent says
+// beyond them stays in raw, whole.
+const (
+	labelBytes      = 4 << 10
+	identifierBytes = 256
+	wordBytes       = 64
+	listEntries     = 1000
+)
+
+// label takes a string that people read in one glance. A longer one is cut.
+func (f *fields) label(key string, v *string) bool {
+	if !f.text(key, v) {
+		return false
+	}
+	if len(*v) > labelBytes {
+		*v = strings.ToValidUTF8((*v)[:labelBytes], "") + "…"
+		f.lossy = true
+	}
+	return true
+}
+
+// identifier takes a string that names something of the agent. A longer one is
+// replaced by its hash, which names the same thing every time.
+func (f *fields) identifier(key string, v *string) bool {
+	if !f.text(key, v) {
+		return false
+	}
+	if len(*v) > identifierBytes {
+		*v = fmt.Sprintf("sha256-%x", sha256.Sum256([]byte(*v)))
+		f.lossy = true
+	}
+	return true
 }
 
 // raw takes a value as it is.
@@ -103,13 +141,18 @@ func (f *fields) object(key string, read func(*fields)) bool {
 	return true
 }
 
-// objects takes an array of objects apart, and reports whether it was there.
+// objects takes an array of objects apart, the first listEntries of them, and
+// reports whether it was there.
 func (f *fields) objects(key string, read func(*fields)) bool {
 	var list []json.RawMessage
 	if !take(f, key, &list) {
 		return false
 	}
-	for _, raw := range list {
+	for n, raw := range list {
+		if n == listEntries {
+			f.lossy = true
+			break
+		}
 		inner, err := objectFields(raw)
 		if err != nil {
 			f.lossy = true

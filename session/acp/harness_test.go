@@ -63,7 +63,7 @@ func (s *sink) all() []event.Payload {
 }
 
 // wait waits until a payload is there for which is says yes, and returns it.
-func (s *sink) wait(t *testing.T, what string, is func(event.Payload) bool) event.Payload {
+func (s *sink) wait(t testing.TB, what string, is func(event.Payload) bool) event.Payload {
 	t.Helper()
 	deadline := time.After(waitFor)
 	looked := 0
@@ -120,7 +120,7 @@ func describe(payloads []event.Payload) string {
 }
 
 // config runs the test binary in that role.
-func config(t *testing.T, role string) acp.Config {
+func config(t testing.TB, role string) acp.Config {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -169,7 +169,7 @@ func prompt(id, text string) event.UserPrompt {
 }
 
 // ended waits for the end of that prompt's turn.
-func ended(t *testing.T, s *sink, promptID string) event.TurnEnd {
+func ended(t testing.TB, s *sink, promptID string) event.TurnEnd {
 	t.Helper()
 	return s.wait(t, "the end of turn "+promptID, func(p event.Payload) bool {
 		end, ok := p.(event.TurnEnd)

@@ -86,15 +86,12 @@ func (i *inbound) add(id json.RawMessage, method string, params json.RawMessage)
 		}
 	}
 	if form := method == methodElicit; form || method == methodPermission {
-		if len(i.questions) >= i.maxQuestions {
+		if why := i.unaskable(form, params); why != nil {
 			body := `"result":{"outcome":{"outcome":"cancelled"}}`
 			if form {
 				body = `"result":{"action":"cancel"}`
 			}
-			return r, &refusal{event.Error{
-				Code:    "too_many_permissions",
-				Message: fmt.Sprintf("The agent has %d permission requests open; one more was cancelled.", i.maxQuestions),
-			}, body}
+			return r, &refusal{why, body}
 		}
 		i.asked++
 		q := &question{id: fmt.Sprintf("%s-%d", i.prefix, i.asked), request: id, form: form}
@@ -105,6 +102,24 @@ func (i *inbound) add(id json.RawMessage, method string, params json.RawMessage)
 	r.ticket = i.tickets
 	i.requests[r.ticket] = r
 	return r, nil
+}
+
+// unaskable says why a question cannot be put to a person, or nil. The caller
+// holds mu.
+func (i *inbound) unaskable(form bool, params json.RawMessage) event.Payload {
+	switch {
+	case len(i.questions) >= i.maxQuestions:
+		return event.Error{
+			Code:    "too_many_permissions",
+			Message: fmt.Sprintf("The agent has %d permission requests open; one more was cancelled.", i.maxQuestions),
+		}
+	case !form && !answerable(params):
+		return event.Error{
+			Code:    "permission_without_options",
+			Message: "The agent asked for permission without offering an answer; its request was cancelled.",
+		}
+	}
+	return nil
 }
 
 // get returns the request behind a ticket.

@@ -2,6 +2,7 @@ package acp
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -19,10 +20,14 @@ func permission(r *request) []event.Payload {
 	f.text("sessionId", &session)
 	f.objects("options", func(option *fields) {
 		var o event.PermissionOption
-		option.text("optionId", &o.OptionID)
-		option.text("name", &o.Name)
+		option.text("optionId", &o.OptionID) // whole: it is what the agent is answered with
+		option.label("name", &o.Name)
 		word(option, "kind", &o.Kind)
-		p.Options = append(p.Options, o)
+		if usable(o.OptionID) {
+			p.Options = append(p.Options, o)
+		} else {
+			option.lossy = true
+		}
 	})
 	var payloads []event.Payload
 	if f.raw("toolCall", &p.ToolCall) {
@@ -40,6 +45,27 @@ func permission(r *request) []event.Payload {
 	}
 	p.Raw = rest(f, r.params)
 	return append(payloads, p)
+}
+
+// usable reports whether an option can be offered to a person.
+func usable(optionID string) bool { return optionID != "" && len(optionID) <= labelBytes }
+
+// answerable reports whether a person could answer a session/request_permission
+// at all.
+func answerable(params json.RawMessage) bool {
+	var p struct {
+		Options []struct {
+			OptionID string `json:"optionId"`
+		} `json:"options"`
+	}
+	if json.Unmarshal(params, &p) != nil {
+		return false
+	}
+	return slices.ContainsFunc(p.Options, func(o struct {
+		OptionID string `json:"optionId"`
+	}) bool {
+		return usable(o.OptionID)
+	})
 }
 
 // The options of a form: the protocol's own words for the answers.
@@ -60,8 +86,8 @@ func elicitation(r *request) event.Payload {
 		Raw: r.params,
 	}
 	if f, err := objectFields(r.params); err == nil {
-		f.text("message", &p.Title)
-		f.text("toolCallId", &p.ToolCallID)
+		f.label("message", &p.Title)
+		f.identifier("toolCallId", &p.ToolCallID)
 		f.raw("requestedSchema", &p.Form)
 		if f.text("url", &p.URL) {
 			p.Options[0].Name = "Done"

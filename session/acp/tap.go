@@ -86,10 +86,12 @@ func (t *tap) line(line []byte, e *effect) {
 	if len(bytes.TrimSpace(line)) == 0 {
 		return
 	}
+	if !utf8.Valid(line) {
+		// A stray byte must not cost the line: what it stood for is lost either way.
+		line = bytes.ToValidUTF8(line, []byte("\uFFFD"))
+	}
 	var m message
 	switch {
-	case !utf8.Valid(line):
-		t.skip(line, "not valid UTF-8", e)
 	case line[0] != '{' && bytes.TrimSpace(line)[0] != '{':
 		t.skip(line, "not a JSON object", e)
 	case json.Unmarshal(line, &m) != nil:
