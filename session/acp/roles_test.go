@@ -18,6 +18,7 @@ import (
 // roles are the agents made of raw lines, and other processes tests need.
 func roles() map[string]func(*fake) int {
 	return map[string]func(*fake) int{
+		"hostile":   playHostile,
 		"say":       playSay,
 		"exits":     playExits,
 		"deaf":      playDeaf,
@@ -205,7 +206,7 @@ func playGreedy(f *fake) int {
 	f.hello()
 	p := f.prompt()
 	for i := range 100 {
-		f.line(`{"jsonrpc":"2.0","id":%d,"method":"session/request_permission","params":{"sessionId":%q,"toolCall":{"toolCallId":"t%d"},"options":[]}}`, 1000+i, fakeSession, i)
+		f.line(`{"jsonrpc":"2.0","id":%d,"method":"session/request_permission","params":{"sessionId":%q,"toolCall":{"toolCallId":"t%d"},"options":[{"optionId":"a","name":"Yes","kind":"allow_once"}]}}`, 1000+i, fakeSession, i)
 	}
 	cancelled := 0
 	for range 100 - 8 {
@@ -223,7 +224,7 @@ func playGreedy(f *fake) int {
 func playWithdraws(f *fake) int {
 	f.hello()
 	p := f.prompt()
-	f.line(`{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":%q,"toolCall":{"toolCallId":"t"},"options":[]}}`, fakeSession)
+	f.line(`{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":%q,"toolCall":{"toolCallId":"t"},"options":[{"optionId":"a","name":"Yes","kind":"allow_once"}]}}`, fakeSession)
 	f.line(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":7}}`)
 	m := f.next()
 	f.chunk(string(m.ID) + string(m.Error))

@@ -1,0 +1,67 @@
+package acp_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// playHostile says what is well formed and far too long, asks what nobody can
+// answer, and slips in a byte that is no UTF-8.
+func playHostile(f *fake) int {
+	f.hello()
+	p := f.prompt()
+	long := strings.Repeat("x", 300<<10)
+	update := func(body string) {
+		f.line(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":%q,"update":{%s}}}`, fakeSession, body)
+	}
+	update(fmt.Sprintf(`"sessionUpdate":"tool_call","toolCallId":%q,"title":%q,"kind":%q,"status":"pending"`, long, long, long))
+	update(fmt.Sprintf(`"sessionUpdate":"tool_call_update","toolCallId":%q,"status":"completed"`, long))
+	update(`"sessionUpdate":"plan","entries":[` + strings.TrimSuffix(strings.Repeat(`{"content":"a","priority":"low","status":"pending"},`, 50_000), ",") + `]`)
+	update("\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\":\"text\",\"text\":\"caf\xe9\"}")
+	f.line(`{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":%q,"toolCall":{"toolCallId":"t"},"options":[]}}`, fakeSession)
+	f.next()
+	f.done(p)
+	f.next()
+	return 0
+}
+
+func TestWhatAScreenShowsIsShortWhateverTheAgentSaidAndTheRestIsKept(t *testing.T) {
+	s := newSink()
+	a := start(t, config(t, "hostile"), s)
+	require.NoError(t, a.Prompt(prompt("p", "hello")))
+	ended(t, s, "p")
+
+	call, update := of[event.ToolCall](s)[0], of[event.ToolCallUpdate](s)[0]
+	require.LessOrEqual(t, len(call.ToolCallID), 256)
+	require.Equal(t, call.ToolCallID, update.ToolCallID, "a long id names the same call every time")
+	require.LessOrEqual(t, len(call.Title), 5<<10)
+	require.True(t, strings.HasSuffix(call.Title, "…"))
+	require.Empty(t, call.Kind)
+	require.Greater(t, len(call.Raw), 900<<10, "what was cut is kept")
+
+	plan := of[event.Plan](s)[0]
+	require.Len(t, plan.Entries, 1000)
+	require.NotEmpty(t, plan.Raw)
+}
+
+func TestAStrayByteDoesNotCostTheLine(t *testing.T) {
+	s := newSink()
+	a := start(t, config(t, "hostile"), s)
+	require.NoError(t, a.Prompt(prompt("p", "hello")))
+	ended(t, s, "p")
+	require.Equal(t, "caf\uFFFD", message(s))
+}
+
+func TestAQuestionWithoutAnAnswerIsCancelledAndSaid(t *testing.T) {
+	s := newSink()
+	a := start(t, config(t, "hostile"), s)
+	require.NoError(t, a.Prompt(prompt("p", "hello")))
+	ended(t, s, "p")
+	require.Empty(t, of[event.PermissionRequest](s))
+	require.Equal(t, "permission_without_options", of[event.Error](s)[0].Code)
+}
