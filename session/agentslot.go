@@ -346,7 +346,7 @@ func (e *engine) watchAgent(now time.Time) {
 		switch {
 		case e.health.blocked && !e.closing:
 			a.lastWordBy = now.Add(lastWordBound) // its words wait for the disk
-		case !now.Before(a.lastWordBy):
+		case !now.Before(a.lastWordBy), e.closing && e.health.broken():
 			e.giveUpOnLastWord()
 		}
 		if !a.lastWordBy.IsZero() {

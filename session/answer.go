@@ -18,6 +18,10 @@ type Answer struct {
 	// form.
 	Content json.RawMessage
 	Actor   string
+	// Remember, when set, makes a rule of the answer: the same again is answered
+	// the same, in this session or in every session with this agent. Without it
+	// an option that says "always" is remembered for the session.
+	Remember RuleScope
 	// ClientID tells a client's resend from another client's answer. It should
 	// stay the same when the client reconnects.
 	ClientID string
@@ -44,11 +48,15 @@ func (e *engine) answer(a Answer) (event.PermissionOutcome, error) {
 	if !open {
 		return none, fmt.Errorf("%w: no permission request %q is open in this session", ErrNotFound, a.PermissionID)
 	}
-	if _, offered := request.option(a.OptionID); !offered {
+	chosen, offered := request.option(a.OptionID)
+	if !offered {
 		return none, fmt.Errorf("%w: the agent did not offer option %q", ErrInvalid, a.OptionID)
 	}
 	if len(a.Content) > 0 && (request.Request.Form == nil || !isObject(a.Content)) {
 		return none, fmt.Errorf("%w: content is a JSON object and answers a form", ErrInvalid)
+	}
+	if a.Remember != "" && a.Remember != RuleSession && a.Remember != RuleAgent {
+		return none, fmt.Errorf("%w: an answer is remembered for the %s or the %s", ErrInvalid, RuleSession, RuleAgent)
 	}
 	if err := e.refusal(); err != nil {
 		return none, err
@@ -60,8 +68,21 @@ func (e *engine) answer(a Answer) (event.PermissionOutcome, error) {
 		Content:      a.Content,
 		By:           a.Actor,
 	}
-	if _, err := e.write(entry{request.Turn, outcome}); err != nil {
+	list := []entry{{request.Turn, outcome}}
+	var remembered Rule
+	if rule, remember := e.ruleFrom(request, chosen, a); remember {
+		remembered = complete(rule, e.agentName)
+		note, err := ruleNote(noteRuleAdded, remembered, a.Actor)
+		if err != nil {
+			return none, err
+		}
+		list = append(list, entry{request.Turn, note})
+	}
+	if _, err := e.write(list...); err != nil {
 		return none, fmt.Errorf("settle permission request: %w", logError(err))
+	}
+	if remembered.Scope == RuleAgent {
+		e.keepRule(remembered)
 	}
 	e.answerers.note(a.PermissionID, a.ClientID)
 	e.tellAgent(outcome)
@@ -99,6 +120,9 @@ func (e *engine) recordRequest(p event.PermissionRequest) error {
 	if e.turn.cancelled && e.fold.open {
 		// The person was told that everything open was settled; this came after.
 		o := request.cancelled(byHub, "the turn was cancelled")
+		outcomes = append(outcomes, o)
+		list = append(list, entry{request.Turn, o})
+	} else if o, decided := decide(e.rules(), e.agentName, p); decided {
 		outcomes = append(outcomes, o)
 		list = append(list, entry{request.Turn, o})
 	}

@@ -24,6 +24,7 @@ type hub struct {
 	start    StartAgent
 	settings func() *Settings
 	pool     *agentPool
+	rules    *ruleBook
 	// touched says that a session's line in the list changed.
 	touched func(id string)
 	logger  *slog.Logger
@@ -53,6 +54,7 @@ type engine struct {
 	turn      turnRun
 	agent     agentSlot
 	health    logHealth
+	foreign   bool // another process writes the log; it is only followed
 	list      listLine
 	answerers answerers
 	unwatched time.Time // since when nobody watches while requests are open
@@ -74,9 +76,14 @@ func (e *engine) run() {
 	e.alarm = time.NewTimer(0)
 	defer e.alarm.Stop()
 	for !e.ended {
+		changed, freed := e.foreignNews()
 		select {
 		case job := <-e.b.mail:
 			job(e)
+		case <-changed:
+			e.followForeign()
+		case <-freed:
+			e.followForeign()
 		case <-e.b.watchers.changed:
 			e.present.stale = true
 		case <-e.seat.bell:
@@ -98,6 +105,10 @@ func (e *engine) proceed() {
 	e.wakeAt = time.Time{}
 	e.probeLog(now)
 	e.watchPresence(now)
+	if e.foreign {
+		e.ended = e.ended || e.closing // nothing of it is this hub's to wind down
+		return
+	}
 	e.watchAgent(now)
 	e.watchRequests(now)
 	switch {
@@ -247,6 +258,8 @@ func (e *engine) refusal() error {
 	switch {
 	case e.closing:
 		return errEnded
+	case e.foreign:
+		return fmt.Errorf("%w: another abide records this session; it can be watched here", ErrConflict)
 	case e.health.frozen != nil:
 		return fmt.Errorf("%w: the log is frozen after an error of the device", ErrUnavailable)
 	case e.health.blocked:

@@ -46,7 +46,9 @@ func (h *hub) open(options ...hubOption) {
 		StartAgent:       h.agents.start,
 		Queue:            session.QueueSettings{MaxSize: 1000},
 	}
-	to := store.Options{}
+	// Behind a name of its own the store does not watch the directory for other
+	// processes, and time in a synctest bubble can go on.
+	to := store.Options{FS: struct{ store.FS }{store.OS()}}
 	for _, o := range options {
 		o(&so, &to)
 	}
@@ -261,4 +263,21 @@ func shape(t require.TestingT, b *session.BackgroundSession) []string {
 		list = append(list, fmt.Sprintf("%s/%d", name, e.Turn))
 	}
 	return list
+}
+
+// spoil puts garbage into a file.
+func spoil(t *testing.T, dir, name string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("{"), 0o600))
+}
+
+// openManager opens a hub's directory by hand, to see it fail.
+func openManager(t *testing.T, h *hub) (*session.Manager, error) {
+	t.Helper()
+	st, err := store.Open(h.dir, store.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, st.Close()) })
+	return session.NewManager(session.Options{
+		Store: st, StartAgent: h.agents.start, Agents: []session.AgentInfo{{Name: "fake"}}, DefaultWorkspace: h.workspace,
+	})
 }

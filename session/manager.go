@@ -65,6 +65,10 @@ func NewManager(o Options) (*Manager, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	rules, err := openRuleBook(o.Store.Dir())
+	if err != nil {
+		return nil, fmt.Errorf("new manager: %w", err)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	m := &Manager{
 		store:   o.Store,
@@ -76,8 +80,11 @@ func NewManager(o Options) (*Manager, error) {
 		cancel:  cancel,
 		open:    map[string]*opening{},
 	}
-	m.hub = hub{start: o.StartAgent, settings: m.settings.Load, pool: m.pool, touched: m.news.touch, logger: o.Logger}
-	err := m.Configure(Settings{
+	m.hub = hub{
+		start: o.StartAgent, settings: m.settings.Load, pool: m.pool, rules: rules,
+		touched: m.news.touch, logger: o.Logger,
+	}
+	err = m.Configure(Settings{
 		Agents: o.Agents, Workspaces: o.Workspaces, DefaultWorkspace: o.DefaultWorkspace,
 		Queue: o.Queue, WorkspaceQueues: o.WorkspaceQueues, Permissions: o.Permissions, Limits: o.Limits,
 	})

@@ -29,10 +29,17 @@ type recovery struct {
 	ledgerAfter event.Seq
 }
 
-// recoverSession reads what there is and closes what was left open.
+// recoverSession reads what there is and closes what was left open. A session
+// that another process writes is only read: nothing of it is this hub's to close.
 func recoverSession(ctx context.Context, log *store.Log, q *queue.Queue) (f fold, named bool, err error) {
-	visible := log.Marks().Visible
-	f, named = restore(log.Metadata(), log.Epoch(), visible)
+	f, named = restore(log.Metadata(), log.Epoch(), log.Marks().Visible)
+	f, err = catchUp(ctx, log, q, f)
+	return f, named, err
+}
+
+// catchUp goes on from a fold of the log's beginning.
+func catchUp(ctx context.Context, log *store.Log, q *queue.Queue, f fold) (fold, error) {
+	foreign, visible := log.ReadOnly(), log.Marks().Visible
 	if event.Seq(q.LogSeq()) > visible {
 		// The queue followed another history of this session, say one that a
 		// backup replaced.
@@ -40,15 +47,18 @@ func recoverSession(ctx context.Context, log *store.Log, q *queue.Queue) (f fold
 	}
 	r := &recovery{log: log, queue: q, fold: f, byID: map[string]int{}, ledgerAfter: event.Seq(q.LogSeq())}
 	if err := r.read(ctx, min(f.seq, r.ledgerAfter)); err != nil {
-		return fold{}, false, err
+		return fold{}, err
+	}
+	if foreign {
+		return r.fold, nil
 	}
 	if err := r.closeOpen(ctx); err != nil {
-		return fold{}, false, err
+		return fold{}, err
 	}
 	// A queue file that cannot be written now is behind the log as before; what
 	// counts is in memory, and the next save catches up.
 	_ = r.followLog()
-	return r.fold, named, nil
+	return r.fold, nil
 }
 
 // read folds the log from after on. The fold and the ledger may be at different

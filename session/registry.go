@@ -113,12 +113,14 @@ func (m *Manager) load(id string) (*BackgroundSession, error) {
 	e := &engine{
 		b: b, log: log, hub: m.hub, logger: m.logger.With("session", id), seat: newSeat(),
 		workspace: meta.Workspace, agentName: meta.Agent,
-		fold: f, named: named, queue: q,
+		fold: f, named: named, queue: q, foreign: log.ReadOnly(),
 		agent: agentSlot{status: AgentAbsent},
 		list:  listLine{changed: true},
 		dirty: true,
 	}
-	e.reportQueue()
+	if !e.foreign {
+		e.reportQueue()
+	}
 	return start(e), nil
 }
 

@@ -34,7 +34,7 @@ func (e *engine) turnState() Turn {
 		switch {
 		case e.turn.cancelled:
 			t.State, t.ForceReset = TurnCancelling, e.turn.offerReset
-		case !e.turn.given:
+		case !e.turn.given && !e.foreign:
 			t.State = TurnStarting
 		}
 	}

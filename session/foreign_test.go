@@ -1,0 +1,51 @@
+package session_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/queue"
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+func TestASessionOfAnotherProcessIsFollowedThenTakenOver(t *testing.T) {
+	h := newHub(t, func(_ *session.Options, o *store.Options) { o.FS = nil })
+	recorder, err := store.OpenRecorder(h.dir, store.Options{})
+	require.NoError(t, err)
+	r, err := recorder.Create(ctxOf(t), event.SessionStart{Agent: "fake", Workspace: h.workspace})
+	require.NoError(t, err)
+	record := func(turn int, payloads ...event.Payload) {
+		t.Helper()
+		for _, p := range payloads {
+			d, err := event.NewDraft(p, turn, time.Now())
+			require.NoError(t, err)
+			_, _, err = r.Append(ctxOf(t), d)
+			require.NoError(t, err)
+		}
+	}
+	record(1, event.UserPrompt{PromptID: "theirs", Text: "do it"}, event.TurnStart{PromptID: "theirs"}, question("q1"))
+	require.Eventually(t, func() bool {
+		page, err := h.manager.List(session.ListOptions{})
+		return err == nil && len(page.Sessions) == 1
+	}, patience, tick, "the hub does not notice the session")
+	b := h.session(r.ID())
+	s := await(t, b, "the request", func(s session.State) bool { return len(s.PendingPermissions) == 1 })
+	require.Equal(t, session.TurnPrompting, s.Turn.State)
+	_, err = b.Prompt(ctxOf(t), ask("mine"))
+	require.ErrorIs(t, err, session.ErrConflict)
+	_, err = answer(b, "q1", "yes", "tab")
+	require.ErrorIs(t, err, session.ErrConflict)
+	record(1, event.PermissionOutcome{PermissionID: "q1", Outcome: event.OutcomeCancelled, By: "them"}, event.Mode{ModeID: "plan"})
+	await(t, b, "the mode", func(s session.State) bool { return s.Mode != nil && len(s.PendingPermissions) == 0 })
+
+	require.NoError(t, recorder.Close()) // in mid-turn
+	awaitIdle(t, b)
+	requireLawful(t, b, true)
+	require.Equal(t, event.StopHubRestart, payloads[event.TurnEnd](t, b)[0].StopReason)
+	require.Equal(t, queue.Received, prompt(t, b, "mine").Outcome)
+	require.Equal(t, "mine", receive(t, h.agents.next(t).prompts, "no prompt").PromptID)
+}

@@ -1,0 +1,294 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// RuleScope is how far a rule reaches.
+type RuleScope string
+
+const (
+	RuleSession RuleScope = "session" // this session
+	RuleAgent   RuleScope = "agent"   // every session with this agent
+)
+
+// RuleEffect is what a rule answers.
+type RuleEffect string
+
+const (
+	RuleAllow  RuleEffect = "allow"
+	RuleReject RuleEffect = "reject"
+)
+
+// Rule answers permission requests in a person's place. It only ever picks one
+// of the agent's own options that counts once (allow_once, reject_once), so that
+// it can be revoked at any time; where the agent offers none, a person is asked.
+type Rule struct {
+	ID     string     `json:"id"`
+	Scope  RuleScope  `json:"scope"`
+	Effect RuleEffect `json:"effect"`
+	// Agent is whose requests it answers.
+	Agent string `json:"agent,omitempty"`
+	// Kind, when set, keeps to tool calls of this kind.
+	Kind event.ToolKind `json:"kind,omitempty"`
+	// Subject, when set, keeps to one thing: the fingerprint of a tool call's
+	// kind, title and input. An agent cannot get another command under it by
+	// calling it the same.
+	Subject string `json:"subject,omitempty"`
+	// Title says what Subject is, for people.
+	Title     string    `json:"title,omitempty"`
+	CreatedBy string    `json:"created_by"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// Methods of the notes that keep a session's rules in its log.
+const (
+	noteRuleAdded   = "abide/rule_added"
+	noteRuleRevoked = "abide/rule_revoked"
+)
+
+// subject is what rules compare of a request.
+type subject struct {
+	kind        event.ToolKind
+	title       string
+	fingerprint string
+}
+
+func subjectOf(p event.PermissionRequest) subject {
+	var call struct {
+		Kind     event.ToolKind  `json:"kind"`
+		RawInput json.RawMessage `json:"rawInput"`
+	}
+	_ = json.Unmarshal(p.ToolCall, &call) // a call that is none has no kind and no input
+	var input bytes.Buffer
+	if json.Compact(&input, call.RawInput) != nil {
+		input.Reset()
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s", call.Kind, p.Title, input.Bytes()))
+	return subject{kind: call.Kind, title: p.Title, fingerprint: hex.EncodeToString(sum[:])}
+}
+
+// covers reports whether a rule speaks about a subject of an agent.
+func (r Rule) covers(agent string, s subject) bool {
+	return r.Agent == agent && (r.Kind == "" || r.Kind == s.kind) && (r.Subject == "" || r.Subject == s.fingerprint)
+}
+
+// option is the agent's option a rule picks, if it offers one.
+func (r Rule) option(p event.PermissionRequest) (string, bool) {
+	want := event.AllowOnce
+	if r.Effect == RuleReject {
+		want = event.RejectOnce
+	}
+	for _, o := range p.Options {
+		if o.Kind == want {
+			return o.OptionID, true
+		}
+	}
+	return "", false
+}
+
+// decide finds the rule that answers a request. One that rejects comes before
+// those that allow. What a person has to fill in or look at is never answered.
+func decide(rules []Rule, agent string, p event.PermissionRequest) (event.PermissionOutcome, bool) {
+	var found *Rule
+	s := subjectOf(p)
+	for i, r := range rules {
+		if r.covers(agent, s) && (found == nil || r.Effect == RuleReject) {
+			found = &rules[i]
+		}
+	}
+	if found == nil || p.Form != nil || p.URL != "" {
+		return event.PermissionOutcome{}, false
+	}
+	option, offered := found.option(p)
+	if !offered {
+		return event.PermissionOutcome{}, false
+	}
+	return event.PermissionOutcome{
+		PermissionID: p.PermissionID, Outcome: event.OutcomeSelected, OptionID: option,
+		By: found.CreatedBy, Rule: found.ID,
+	}, true
+}
+
+// ruleFrom makes the rule that an answer asks to be remembered: the same again
+// is answered the same. An option that says "always" is remembered for the
+// session without asking.
+func (e *engine) ruleFrom(request openRequest, chosen event.PermissionOption, a Answer) (Rule, bool) {
+	scope := a.Remember
+	always := chosen.Kind == event.AllowAlways || chosen.Kind == event.RejectAlways
+	if scope == "" && always {
+		scope = RuleSession
+	}
+	if scope == "" || request.Request.Form != nil || request.Request.URL != "" {
+		return Rule{}, false
+	}
+	effect := RuleAllow
+	if chosen.Kind == event.RejectOnce || chosen.Kind == event.RejectAlways {
+		effect = RuleReject
+	}
+	s := subjectOf(request.Request)
+	return Rule{
+		Scope: scope, Effect: effect, Agent: e.agentName,
+		Kind: s.kind, Subject: s.fingerprint, Title: cut(oneLine(s.title), lastLineRunes),
+		CreatedBy: a.Actor,
+	}, true
+}
+
+// rules are those in force, the session's own first.
+func (e *engine) rules() []Rule {
+	return slices.Concat(e.fold.rules, e.hub.rules.all())
+}
+
+// Rules lists the rules that answer in this session: its own, then those of its
+// agent, each oldest first.
+func (b *BackgroundSession) Rules(ctx context.Context) ([]Rule, error) {
+	return ask(ctx, b, func(e *engine) ([]Rule, error) {
+		return slices.DeleteFunc(e.rules(), func(r Rule) bool { return r.Agent != e.agentName }), nil
+	})
+}
+
+// AddRule puts a rule in force, such as "always allow reads", and records it in
+// the log with its maker. Its Kind or its Subject says what it is about; its ID,
+// Agent and CreatedAt are filled in.
+func (b *BackgroundSession) AddRule(ctx context.Context, r Rule) (Rule, error) {
+	if r.Effect != RuleAllow && r.Effect != RuleReject || r.Scope != RuleSession && r.Scope != RuleAgent {
+		return Rule{}, fmt.Errorf("%w: a rule allows or rejects, in a session or for an agent", ErrInvalid)
+	}
+	if r.Kind == "" && r.Subject == "" {
+		return Rule{}, fmt.Errorf("%w: a rule says what it is about; one about everything is not accepted", ErrInvalid)
+	}
+	if r.CreatedBy == "" || len(r.Title) > 1000 || len(r.Kind) > 100 || len(r.Subject) > 100 {
+		return Rule{}, fmt.Errorf("%w: a rule has a maker and short fields", ErrInvalid)
+	}
+	maker, err := b.ruleMaker(ctx)
+	if err != nil {
+		return Rule{}, err
+	}
+	r = complete(r, maker.agent)
+	if r.Scope == RuleAgent {
+		if err := maker.book.add(r); err != nil {
+			return Rule{}, err
+		}
+	}
+	return r, tell(ctx, b, func(e *engine) error { return e.noteRule(noteRuleAdded, r, r.CreatedBy) })
+}
+
+// RevokeRule takes a rule back, whether of the session or of its agent.
+func (b *BackgroundSession) RevokeRule(ctx context.Context, id, actor string) error {
+	maker, err := b.ruleMaker(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := b.Rules(ctx)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(all, func(r Rule) bool { return r.ID == id })
+	if i < 0 {
+		return fmt.Errorf("%w: there is no rule %q", ErrNotFound, id)
+	}
+	if all[i].Scope == RuleAgent {
+		if err := maker.book.remove(id); err != nil {
+			return err
+		}
+	}
+	return tell(ctx, b, func(e *engine) error { return e.noteRule(noteRuleRevoked, all[i], actor) })
+}
+
+// ruleMaker is what changes of rules need of the engine; their files are
+// written outside of it.
+type ruleMaker struct {
+	book  *ruleBook
+	agent string
+}
+
+func (b *BackgroundSession) ruleMaker(ctx context.Context) (ruleMaker, error) {
+	return ask(ctx, b, func(e *engine) (ruleMaker, error) {
+		return ruleMaker{e.hub.rules, e.agentName}, e.refusal()
+	})
+}
+
+// keepRule puts a rule for the agent in force that an answer asked for. The
+// answer counts in any case; people see when the rule does not.
+func (e *engine) keepRule(r Rule) {
+	err := e.hub.rules.add(r)
+	if err == nil {
+		return
+	}
+	e.logger.Error("permission rule could not be saved", "err", err)
+	failure := event.Error{Code: "rule_not_saved", Message: "The answer counts, but could not be remembered for later sessions."}
+	if _, err := e.write(e.entries(failure)...); err != nil {
+		e.logger.Error("failure could not be recorded", "err", err)
+	}
+}
+
+func complete(r Rule, agent string) Rule {
+	r.ID, r.Agent, r.CreatedAt = newRuleID(), agent, time.Now().UTC()
+	return r
+}
+
+// noteRule records a change of the rules.
+func (e *engine) noteRule(method string, r Rule, actor string) error {
+	if err := e.refusal(); err != nil {
+		return err
+	}
+	note, err := ruleNote(method, r, actor)
+	if err != nil {
+		return err
+	}
+	_, err = e.write(e.entries(note)...)
+	return logError(err)
+}
+
+func ruleNote(method string, r Rule, actor string) (event.Note, error) {
+	raw, err := json.Marshal(struct {
+		Rule  Rule   `json:"rule"`
+		Actor string `json:"actor"`
+	}{r, actor})
+	if err != nil {
+		return event.Note{}, fmt.Errorf("encode rule: %w", err)
+	}
+	words := fmt.Sprintf("From now on abide answers for %s: %s %s.", actor, r.Effect, r.about())
+	if method == noteRuleRevoked {
+		words = fmt.Sprintf("%s took back the rule: %s %s.", actor, r.Effect, r.about())
+	}
+	return event.Note{Method: method, Text: event.Text(words), Raw: raw}, nil
+}
+
+func (r Rule) about() string {
+	about := "every " + string(r.Kind)
+	if r.Subject != "" {
+		about = "“" + r.Title + "”"
+	}
+	if r.Scope == RuleAgent {
+		return about + " in every session with " + r.Agent
+	}
+	return about + " in this session"
+}
+
+// foldRule follows the session's own rules.
+func (f *fold) foldRule(n event.Note) bool {
+	if n.Method != noteRuleAdded && n.Method != noteRuleRevoked {
+		return false
+	}
+	var raw struct {
+		Rule Rule `json:"rule"`
+	}
+	if json.Unmarshal(n.Raw, &raw) != nil || raw.Rule.Scope != RuleSession {
+		return true
+	}
+	f.rules = slices.DeleteFunc(slices.Clone(f.rules), func(r Rule) bool { return r.ID == raw.Rule.ID })
+	if n.Method == noteRuleAdded {
+		f.rules = append(f.rules, raw.Rule)
+	}
+	return true
+}

@@ -1,0 +1,107 @@
+package session
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// rulesFile keeps the rules that reach beyond one session, in the data
+// directory: {"format":1,"rules":[…]}.
+const rulesFile = "rules.json"
+
+// ruleBook holds the rules of agents. A session's own rules are in its log.
+type ruleBook struct {
+	path    string
+	current atomic.Pointer[[]Rule]
+	saving  sync.Mutex // one save at a time; readers never wait for it
+}
+
+type ruleBookFile struct {
+	Format int    `json:"format"`
+	Rules  []Rule `json:"rules"`
+}
+
+// openRuleBook reads the rules of a data directory. A file that cannot be
+// understood is an error: rules that reject must not be forgotten silently.
+func openRuleBook(dir string) (*ruleBook, error) {
+	b := &ruleBook{path: filepath.Join(dir, rulesFile)}
+	b.current.Store(&[]Rule{})
+	data, err := os.ReadFile(b.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return b, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read permission rules: %w", err)
+	}
+	var f ruleBookFile
+	if err := json.Unmarshal(data, &f); err != nil || f.Format != 1 {
+		return nil, fmt.Errorf("read permission rules: %s is damaged or of another version; repair it or remove it", b.path)
+	}
+	b.current.Store(&f.Rules)
+	return b, nil
+}
+
+// all lists the rules. The slice is shared and must not be changed.
+func (b *ruleBook) all() []Rule { return *b.current.Load() }
+
+// add puts a rule in force once it is on the device.
+func (b *ruleBook) add(r Rule) error {
+	return b.change(func(rules []Rule) []Rule { return append(rules, r) })
+}
+
+func (b *ruleBook) remove(id string) error {
+	return b.change(func(rules []Rule) []Rule {
+		return slices.DeleteFunc(rules, func(r Rule) bool { return r.ID == id })
+	})
+}
+
+func (b *ruleBook) change(fn func([]Rule) []Rule) error {
+	b.saving.Lock()
+	defer b.saving.Unlock()
+	next := fn(slices.Clone(b.all()))
+	if err := b.save(next); err != nil {
+		return fmt.Errorf("%w: permission rules could not be saved: %w", ErrUnavailable, err)
+	}
+	b.current.Store(&next)
+	return nil
+}
+
+func (b *ruleBook) save(rules []Rule) (err error) {
+	data, err := json.MarshalIndent(ruleBookFile{Format: 1, Rules: rules}, "", "  ")
+	if err != nil {
+		return err
+	}
+	temp := b.path + ".tmp"
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(data, '\n'))
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
+	if err := os.Rename(temp, b.path); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(b.path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// newRuleID is 64 random bits in hex.
+func newRuleID() string {
+	var id [8]byte
+	_, _ = rand.Read(id[:]) // never fails
+	return hex.EncodeToString(id[:])
+}
