@@ -1,6 +1,6 @@
 // A hub as a person runs it: the built binary on a data directory of its own.
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { AbideEvent, SessionInfo } from '../../src/wire/gen.ts'
@@ -16,12 +16,16 @@ export interface HubOptions {
   publicNames?: string[]
   /** Agents beside `demo`, which answers at once, and `paced`, which says ten numbers in 100 ms for `/slow`. */
   agents?: Record<string, string[]>
+  /** The name of the folder sessions run in. */
+  folder?: string
+  /** How fast `demo` is against its natural pace; 0 does not wait at all. */
+  speed?: number
 }
 
 export class Hub {
   readonly home = mkdtempSync(join(tmpdir(), 'abide-e2e-'))
   readonly data = join(this.home, 'data')
-  readonly workspace = join(mkdtempSync(join(this.home, 'work-')))
+  readonly workspace: string
   #process: Process | undefined
   #addr = '127.0.0.1:0'
   #token: string | undefined
@@ -29,7 +33,10 @@ export class Hub {
   /** The link a person would open; it pairs one browser. */
   link = ''
 
-  constructor(readonly options: HubOptions = {}) {}
+  constructor(readonly options: HubOptions = {}) {
+    this.workspace = join(this.home, options.folder ?? 'work')
+    mkdirSync(this.workspace)
+  }
 
   static async start(options: HubOptions = {}): Promise<Hub> {
     const hub = new Hub(options)
@@ -67,7 +74,7 @@ export class Hub {
 
   #writeConfig(): void {
     const demo = (speed: number) => [binaries.abide, 'demo-agent', '--speed', String(speed)]
-    const agents = { demo: demo(0), paced: demo(10), ...this.options.agents }
+    const agents = { demo: demo(this.options.speed ?? 0), paced: demo(10), ...this.options.agents }
     const lines = Object.entries(agents).map(
       ([name, command]) => `  ${name}: {command: ${JSON.stringify(command)}}\n`,
     )

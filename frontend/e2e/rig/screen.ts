@@ -100,7 +100,7 @@ export class Screen {
         for (const row of feed.querySelectorAll<HTMLElement>('article[data-key]')) {
           const { key, seq, last } = row.dataset
           const body = row.querySelector('.message, .prompt > p')
-          if (body?.querySelector('.plain')) return false // shown before the parser is there
+          if (body?.querySelector('.prose.plain')) return false // shown before the parser is there
           shown.set(key!, { key: key!, seq: Number(seq), last: Number(last), text: body?.textContent ?? '' })
         }
         return true
