@@ -28,6 +28,6 @@ function freshAssets(): Plugin {
   return {
     name: 'abide-fresh-assets',
     apply: 'build',
-    buildStart: () => rmSync('dist/assets', { recursive: true, force: true }),
+    configResolved: ({ build }) => rmSync(`${build.outDir}/assets`, { recursive: true, force: true }),
   }
 }

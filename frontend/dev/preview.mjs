@@ -6,7 +6,7 @@ import { extname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { MockHub } from './mockhub.mjs'
 
-const root = fileURLToPath(new URL('../dist/', import.meta.url))
+const root = process.env['ABIDE_DIST'] ?? fileURLToPath(new URL('../dist/', import.meta.url))
 const kinds = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript',

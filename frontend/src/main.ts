@@ -2,6 +2,7 @@ import { mount } from 'svelte'
 import { EventCache } from './net/cache'
 import { Database } from './net/db'
 import { Hub } from './net/hub'
+import { KeptList } from './net/keptlist'
 import { Marks } from './net/marks'
 import { OutboxDB } from './net/outboxdb'
 import { Shell } from './net/shell'
@@ -19,11 +20,13 @@ const cache = new EventCache(db, localStorage)
 const kept = new OutboxDB(db, crypto.randomUUID(), navigator.locks)
 const hub = new Hub(store, kept, cache)
 const marks = new Marks(localStorage)
+const keptList = new KeptList(localStorage)
 
 /** What must be where a killed tab leaves it. */
 function keep(leaving: boolean, visible = document.visibilityState === 'visible'): void {
   marks.note(store.state, Date.now(), visible ? hub.followed : null)
   marks.flush(leaving)
+  if (store.state.link.phase === 'open') keptList.write(store.state.list)
 }
 
 setInterval(() => keep(false), 1000)
@@ -63,6 +66,8 @@ if (code) {
 }
 
 function begin(): void {
+  const last = keptList.read()
+  if (last) store.dispatch({ kind: 'listed', sessions: last })
   // The session in the address is followed by the first dial, with no other trip before it.
   if (route.screen === 'session') hub.follow(route.id)
   hub.connection.start()

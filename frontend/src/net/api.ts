@@ -67,14 +67,6 @@ export const api = {
     return all
   },
 
-  async search(words: string): Promise<SessionInfo[]> {
-    const page = await call<{ sessions?: SessionInfo[] }>(
-      'GET',
-      `/api/sessions?limit=50&q=${encodeURIComponent(words)}`,
-    )
-    return page.sessions ?? []
-  },
-
   async session(id: string): Promise<SessionInfo> {
     return call('GET', session(id))
   },

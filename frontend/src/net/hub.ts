@@ -137,7 +137,6 @@ export class Hub implements Intents {
 
   choices = api.choices
   event = api.event
-  search = api.search
 
   async create(request: NewSession) {
     const session = await api.create(request)

@@ -49,8 +49,6 @@ export interface Intents {
   reconnect(): void
 
   refresh(): Promise<void>
-  /** Sessions whose titles, projects or text hold the words. */
-  search(words: string): Promise<readonly SessionInfo[]>
   /** One event with everything the agent sent. */
   event(sessionId: string, seq: Seq): Promise<unknown>
   choices(): Promise<Choices>

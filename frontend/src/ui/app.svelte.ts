@@ -4,6 +4,7 @@ import type { Left } from '../state/catchup'
 import type { Intents } from '../state/intents'
 import type { SessionState } from '../state/session'
 import type { Store } from '../state/store'
+import type { Action } from './keys'
 import { Prefs } from './prefs.svelte'
 import { Router } from './router.svelte'
 
@@ -20,6 +21,10 @@ export class Screens {
   now = $state(Date.now())
   readonly prefs = new Prefs()
   readonly router = new Router()
+  /** The dialog that is open over the screen. */
+  overlay: 'palette' | 'help' | 'new_session' | null = $state(null)
+  /** Does what a key asks of the feed on screen. */
+  feed: ((action: Action) => void) | null = null
   private due = false
 
   constructor(

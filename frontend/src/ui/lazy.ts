@@ -17,4 +17,6 @@ export function loadMarkdown(): Promise<Make> {
 /** The screens that are not needed to show the list. */
 export const loadSession = () => import('./session/Session.svelte')
 export const loadSettings = () => import('./Settings.svelte')
+export const loadPalette = () => import('./Palette.svelte')
+export const loadHelp = () => import('./Help.svelte')
 export const loadNewSession = () => import('./list/NewSession.svelte')

@@ -1,0 +1,139 @@
+import type { Row } from '../../state/rows'
+import { RowWindow, type Anchor, type Range } from '../../virtual/window'
+import { estimate } from './estimate'
+
+/** Rows kept in the page above and below the view, in px. */
+const margin = 700
+/** Nearer to the end than this counts as at the end. */
+const near = 24
+
+/**
+ * Where a person is in a feed. At the end they follow it: new rows keep the end
+ * in view. Anywhere else nothing that changes around them moves what they read.
+ */
+export class Reader {
+  following = $state(true)
+  /** The height of what comes before the rows, in px. */
+  readonly lead = 44
+  readonly heights = new RowWindow<Row>(estimate)
+  private top = $state(0)
+  private view = $state(0)
+  private version = $state(0)
+  private scroller: HTMLElement | null = null
+  private anchor: Anchor | null = null
+  private placed = 0
+  private touched = 0
+  private up = false
+  /** They are being put somewhere: scroll events on the way are not theirs. */
+  private placing = false
+
+  private readonly rowsSeen = new ResizeObserver((entries) => {
+    let changed = false
+    for (const { target, borderBoxSize } of entries) {
+      const { key } = (target as HTMLElement).dataset
+      if (key && this.heights.measure(key, borderBoxSize[0]!.blockSize)) changed = true
+    }
+    if (changed) this.settle()
+  })
+
+  /** Whether the rows are too few to scroll. */
+  get short(): boolean {
+    return this.heights.total < this.view
+  }
+
+  /** The row at the top of the view. */
+  get key(): string | undefined {
+    return this.anchor?.key
+  }
+
+  /** The rows to have in the page; reactive. */
+  range(rows: readonly Row[]): Range {
+    void this.version
+    this.heights.sync(rows)
+    return this.heights.range(this.top - this.lead, this.view, margin)
+  }
+
+  /** Takes the element that scrolls; an action. */
+  attach = (scroller: HTMLElement) => {
+    this.scroller = scroller
+    const resized = new ResizeObserver(() => {
+      this.view = scroller.clientHeight
+      this.settle()
+    })
+    resized.observe(scroller)
+    return {
+      destroy: () => {
+        resized.disconnect()
+        this.rowsSeen.disconnect()
+        this.scroller = null
+      },
+    }
+  }
+
+  /** Measures the row in a slot for as long as it is in the page; an action. */
+  measure = (slot: HTMLElement) => {
+    const row = slot.firstElementChild as HTMLElement
+    this.rowsSeen.observe(row)
+    return { destroy: () => this.rowsSeen.unobserve(row) }
+  }
+
+  /** Puts the reader back where they were, after something around them changed. */
+  place = () => {
+    const { scroller } = this
+    this.placing = false
+    if (!scroller) return
+    const wanted = this.following ? end(scroller) : this.anchor && this.heights.topOf(this.anchor)
+    if (wanted === null) return
+    const at = this.following ? wanted : wanted + this.lead
+    if (Math.abs(scroller.scrollTop - at) > 0.5) scroller.scrollTop = at
+    this.top = this.placed = scroller.scrollTop
+  }
+
+  toEnd = () => {
+    this.up = false
+    this.following = true
+    this.place()
+  }
+
+  /** Puts a row near the top of the view. */
+  toRow(key: string): void {
+    this.following = false
+    this.up = this.placing = true
+    this.anchor = { key, offset: 60 }
+    this.settle()
+  }
+
+  /** The reader's hand beats following at once, also while the feed grows under it. */
+  hand = (event: WheelEvent | TouchEvent | KeyboardEvent) => {
+    if (event instanceof WheelEvent) this.up = event.deltaY < 0
+    else if (event instanceof KeyboardEvent) this.up = ['ArrowUp', 'PageUp', 'Home'].includes(event.key)
+    else {
+      const y = event.touches[0]?.clientY ?? 0
+      this.up = event.type === 'touchmove' && y > this.touched + 4
+      if (event.type === 'touchstart') this.touched = y
+    }
+    const { scroller } = this
+    if (this.up && scroller && scroller.scrollTop > 0 && end(scroller) > 0) this.following = false
+  }
+
+  scrolled = () => {
+    const { scroller } = this
+    if (!scroller) return
+    this.top = scroller.scrollTop
+    if (this.placing) return
+    const rest = end(scroller) - this.top
+    // Being off the end because the feed grew, or settled by a pixel, is no wish to stay.
+    const settled = this.following && this.top > this.placed - near
+    this.following = settled || (rest < near && !(this.up && rest > 1))
+    this.anchor = this.heights.anchorAt(this.top - this.lead)
+  }
+
+  private settle(): void {
+    this.version++
+    requestAnimationFrame(this.place)
+  }
+}
+
+function end(scroller: HTMLElement): number {
+  return scroller.scrollHeight - scroller.clientHeight
+}

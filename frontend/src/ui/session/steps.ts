@@ -1,0 +1,38 @@
+import type { Row } from '../../state/rows'
+import { toolView } from '../../state/tool'
+import { describe } from '../feed/describe'
+import type { Action } from '../keys'
+
+/** A way through the feed: which way, and which rows it stops at. */
+export interface Step {
+  by: 1 | -1
+  fits: (row: Row) => boolean
+}
+
+const any = () => true
+const tool = (row: Row) => row.kind === 'group' || row.item.kind === 'tool'
+const diff = (row: Row) =>
+  row.kind === 'item' && row.item.kind === 'tool' && toolView(row.item).changes.length > 0
+const error = (row: Row) =>
+  row.kind === 'item' &&
+  ((row.item.kind === 'tool' && row.item.status === 'failed') ||
+    (row.item.kind === 'turn_end' && row.item.stopReason !== 'end_turn') ||
+    (row.item.kind === 'event' && describe(row.item.event).tone === 'bad'))
+
+/** The keys that step through the feed. */
+export const steps: Partial<Record<Action, Step>> = {
+  next: { by: 1, fits: any },
+  previous: { by: -1, fits: any },
+  next_tool: { by: 1, fits: tool },
+  previous_tool: { by: -1, fits: tool },
+  next_error: { by: 1, fits: error },
+  next_diff: { by: 1, fits: diff },
+}
+
+/** Returns the index of the row a step leads to; -1 if there is none. */
+export function stepFrom(rows: readonly Row[], at: number, { by, fits }: Step): number {
+  let to = at
+  do to += by
+  while (to >= 0 && to < rows.length && !fits(rows[to]!))
+  return to < rows.length ? to : -1
+}
