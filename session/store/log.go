@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -36,11 +37,16 @@ type Log struct {
 	keeper keeper
 }
 
+// bellGap is how long news may wait in a burst. A screen cannot tell, and a
+// follower that is woken 10,000 times a second has enough to do.
+const bellGap = 100 * time.Microsecond
+
 // newLog makes a log that knows nothing yet; recovery fills it.
 func newLog(id, dir, runID string, opts Options) *Log {
 	l := &Log{id: id, dir: dir, fs: opts.FS, opts: opts, runID: runID}
 	l.marks.strict = opts.Durability == Strict
 	l.tail.limit = opts.TailBytes
+	l.bell.gap, l.bell.started = bellGap, time.Now()
 	l.keeper.wake = make(chan struct{}, 1)
 	l.keeper.done = make(chan struct{})
 	return l
@@ -88,7 +94,8 @@ func (l *Log) close() error {
 	}
 	errs = append(errs, l.segs.close())
 	l.tail.drop()
-	l.bell.ring()
+	l.bell.wait()
+	l.bell.ringNow()
 	l.health.bell.ring()
 	return errors.Join(errs...)
 }
