@@ -48,12 +48,28 @@ func Run(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	}
 	a := &agent{archive: archive{dir: o.StateDir}, options: o, wire: &wire{out: out}, order: newOrder(in), sessions: map[sdk.SessionId]*session{}}
 	defer a.close()
-	a.conn = sdk.NewAgentSideConnection(a, a.wire, a.order)
+	// The SDK reads as soon as it is made, before anybody could know what was
+	// made: its input opens when a.conn is there.
+	input := &gate{in: a.order, open: make(chan struct{})}
+	a.conn = sdk.NewAgentSideConnection(a, a.wire, input)
 	a.conn.SetLogger(slog.New(slog.DiscardHandler))
+	close(input.open)
 	select {
 	case <-a.conn.Done():
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// gate is a reader that waits until it is opened.
+type gate struct {
+	in   io.Reader
+	open chan struct{}
+}
+
+// Read implements io.Reader.
+func (g *gate) Read(p []byte) (int, error) {
+	<-g.open
+	return g.in.Read(p)
 }

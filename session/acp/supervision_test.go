@@ -76,7 +76,7 @@ func TestPoliteAgentEndsWhenItsStdinCloses(t *testing.T) {
 	exit := exitOf(t, s)
 	require.Equal(t, "stopped", exit.Reason)
 	require.Empty(t, exit.Signal)
-	require.Equal(t, 0, *exit.Code)
+	require.Equal(t, 0, *exit.Code, exit.StderrTail)
 }
 
 func TestCrashIsReportedWithItsCodeAndTheTailOfStderr(t *testing.T) {
