@@ -1,0 +1,225 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"abide": main})
+}
+
+// The scripts run this very program, as a person would.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "script"),
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
+			e.Setenv("DATA", filepath.Join(e.WorkDir, "data"))
+			return os.MkdirAll(filepath.Join(e.WorkDir, "home"), 0o700)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":    cmdExits,
+			"up":       cmdUp,
+			"http":     cmdHTTP,
+			"field":    cmdField,
+			"eventual": cmdEventual,
+			"agents":   cmdAgents,
+			"private":  cmdPrivate,
+			"umask":    cmdUmask,
+			"oneline":  cmdOneLine,
+			"term":     cmdTerm,
+			"down":     cmdDown,
+		},
+		RequireExplicitExec: true,
+		Deadline:            time.Now().Add(2 * time.Minute),
+	})
+}
+
+const patience = 20 * time.Second
+
+// exits CODE PROGRAM ARGS…: the program ends with that code.
+func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits code program [args...]")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	code := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("exit code %d, not %s", code, args[0])
+	}
+}
+
+// up: waits until the hub of $DATA answers, and sets $URL and $TOKEN.
+func cmdUp(ts *testscript.TestScript, neg bool, args []string) {
+	wait(ts, "the hub", func() bool {
+		base, err := runningHub(ts.Getenv("DATA"))
+		ts.Setenv("URL", base)
+		ts.Setenv("ADDR", strings.TrimPrefix(base, "http://"))
+		return err == nil
+	})
+	ts.Check(ts.Exec("abide", "token", "--data", ts.Getenv("DATA")))
+	ts.Setenv("TOKEN", strings.TrimSpace(ts.ReadFile("stdout")))
+}
+
+func wait(ts *testscript.TestScript, what string, done func() bool) {
+	for deadline := time.Now().Add(patience); !done(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			ts.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+// http STATUS METHOD PATH [BODY]: asks the hub with $TOKEN; the answer is stdout.
+func cmdHTTP(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: http status method path [body]")
+	}
+	status, body := ask(ts, args[1], args[2], strings.Join(args[3:], " "))
+	_, err := ts.Stdout().Write(body)
+	ts.Check(err)
+	if strconv.Itoa(status) != args[0] {
+		ts.Fatalf("answered %d: %s", status, body)
+	}
+}
+
+func ask(ts *testscript.TestScript, method, path, body string) (int, []byte) {
+	req, err := http.NewRequest(method, ts.Getenv("URL")+path, strings.NewReader(body))
+	ts.Check(err)
+	req.Header.Set("Authorization", "Bearer "+ts.Getenv("TOKEN"))
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	res, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	ts.Check(err)
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	ts.Check(err)
+	return res.StatusCode, data
+}
+
+// field NAME VARIABLE: puts a field of the JSON on stdout into a variable.
+func cmdField(ts *testscript.TestScript, neg bool, args []string) {
+	var object map[string]any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &object))
+	value, ok := object[args[0]].(string)
+	if !ok {
+		ts.Fatalf("no text in field %s", args[0])
+	}
+	ts.Setenv(args[1], value)
+}
+
+// eventual PATH TEXT: asks for path until the answer holds the text.
+func cmdEventual(ts *testscript.TestScript, neg bool, args []string) {
+	wait(ts, args[1], func() bool {
+		_, body := ask(ts, "GET", args[0], "")
+		return bytes.Contains(body, []byte(args[1])) != neg
+	})
+}
+
+// agents N: waits until that many processes carry the marker of the hub of
+// $DATA. Only Linux can tell.
+func cmdAgents(ts *testscript.TestScript, neg bool, args []string) {
+	if runtime.GOOS != "linux" {
+		return
+	}
+	data, err := os.ReadFile(filepath.Join(ts.Getenv("DATA"), "hub.json"))
+	ts.Check(err)
+	var hub struct {
+		HubID string `json:"hub_id"`
+	}
+	ts.Check(json.Unmarshal(data, &hub))
+	marker := []byte("ABIDE_AGENT=" + hub.HubID + ".")
+	wait(ts, args[0]+" agents", func() bool {
+		n := 0
+		paths, err := filepath.Glob("/proc/[0-9]*/environ")
+		ts.Check(err)
+		for _, path := range paths {
+			if env, err := os.ReadFile(path); err == nil && bytes.Contains(env, marker) {
+				n++
+			}
+		}
+		return strconv.Itoa(n) == args[0]
+	})
+}
+
+// private DIR: nothing in it is open to others.
+func cmdPrivate(ts *testscript.TestScript, neg bool, args []string) {
+	seen := 0
+	ts.Check(filepath.WalkDir(ts.MkAbs(args[0]), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		want := os.FileMode(0o600)
+		if entry.IsDir() {
+			want = 0o700
+		}
+		if info.Mode().Perm() != want {
+			ts.Fatalf("%s has mode %v", path, info.Mode().Perm())
+		}
+		seen++
+		return nil
+	}))
+	if seen < 5 {
+		ts.Fatalf("only %d files", seen)
+	}
+}
+
+// umask MODE: of the programs started from here on. The scripts of one run
+// share it, and any of them must work under any.
+func cmdUmask(ts *testscript.TestScript, neg bool, args []string) {
+	mode, err := strconv.ParseInt(args[0], 8, 32)
+	ts.Check(err)
+	old := syscall.Umask(int(mode))
+	ts.Defer(func() { syscall.Umask(old) })
+}
+
+// oneline: what is on stderr is one line, and says who speaks.
+func cmdOneLine(ts *testscript.TestScript, neg bool, args []string) {
+	text := ts.ReadFile("stderr")
+	if strings.Count(text, "\n") != 1 || !strings.HasPrefix(text, "abide: ") {
+		ts.Fatalf("not one line: %q", text)
+	}
+}
+
+// term: SIGTERM to what runs in the background.
+func cmdTerm(ts *testscript.TestScript, neg bool, args []string) {
+	for _, cmd := range ts.BackgroundCmds() {
+		if err := cmd.Process.Signal(syscall.SIGTERM); !errors.Is(err, os.ErrProcessDone) {
+			ts.Check(err)
+		}
+	}
+}
+
+// down: waits until nobody answers for $DATA any more.
+func cmdDown(ts *testscript.TestScript, neg bool, args []string) {
+	wait(ts, "the hub's end", func() bool {
+		_, err := runningHub(ts.Getenv("DATA"))
+		return errors.Is(err, errNoHub)
+	})
+}
