@@ -1,0 +1,122 @@
+// One phone behind its own proxy, with its own hub, going through sleeps: lanes
+// run beside each other and share nothing.
+import { expect } from 'vitest'
+import { phone as phoneSize } from './browser.ts'
+import { Device } from './device.ts'
+import { Hub } from './hub.ts'
+import { expectWhole } from './oracle.ts'
+import { FaultProxy } from './proxy.ts'
+import type { Screen } from './screen.ts'
+import { fallAsleep, type Sleep } from './sleep.ts'
+import { elapse, until } from './until.ts'
+
+/** What happens to the connection while the page sleeps. */
+export const faults = ['none', 'stall', 'rst', 'fin', 'restart', 'blackhole'] as const
+/** What the session is at when the page falls asleep. */
+export const moments = ['idle', 'mid-stream', 'a prompt in the outbox', 'a permission open'] as const
+
+export type Fault = (typeof faults)[number]
+export type Moment = (typeof moments)[number]
+
+/** Long enough for a page that is not hidden to notice that its clock jumped. */
+const naps: Record<Sleep, number> = { hidden: 600, freeze: 600, stop: 2_300 }
+
+export class Lane {
+  #session = ''
+  #cycles = 0
+
+  private constructor(
+    readonly sleep: Sleep,
+    readonly hub: Hub,
+    readonly proxy: FaultProxy,
+    readonly phone: Device,
+    readonly screen: Screen,
+  ) {}
+
+  static async start(sleep: Sleep): Promise<Lane> {
+    const proxy = await FaultProxy.start()
+    const hub = await Hub.start({ publicNames: [proxy.addr] })
+    await proxy.to(hub.addr)
+    const phone = await Device.pair(hub, { origin: proxy.origin, size: phoneSize })
+    return new Lane(sleep, hub, proxy, phone, await phone.open('/', phoneSize))
+  }
+
+  async stop(): Promise<void> {
+    await this.phone.stop()
+    await this.proxy.stop()
+    expect(await this.hub.stop()).toBe(0)
+  }
+
+  /** Sleeps once; fails unless the page wakes to exactly the log. `late` keeps the network away a while longer. */
+  async cycle(fault: Fault, moment: Moment, late = false): Promise<void> {
+    await this.#begin(moment)
+    const cut = moment === 'a prompt in the outbox'
+    if (cut) {
+      await this.#break(fault)
+      await this.screen.prompt('/burst 50')
+    }
+    const wake = await fallAsleep(this.sleep, this.phone, this.screen)
+    await elapse(naps[this.sleep] / 2)
+    if (!cut) await this.#break(fault)
+    if (fault === 'restart') await this.hub.start()
+    if (moment === 'idle') await this.hub.turn(this.#session, '/burst 100')
+    await elapse(naps[this.sleep] / 2)
+    if (late) {
+      await wake()
+      await elapse(300)
+      await this.proxy.tell('heal')
+    } else {
+      await this.proxy.tell('heal')
+      await wake()
+    }
+    await this.#end(fault, moment)
+    await expectWhole(this.screen, this.hub, this.#session)
+    expect(await this.screen.page.locator('[data-outbox]').count(), 'prompts still in the outbox').toBe(0)
+    await this.hub.deleteSession(this.#session)
+    // What the browser keeps pooled is as dead as the socket was.
+    await this.proxy.tell('rst')
+  }
+
+  async #begin(moment: Moment): Promise<void> {
+    const agent = moment === 'mid-stream' ? 'paced' : 'demo'
+    this.#session = await this.hub.newSession(`Cycle ${++this.#cycles}`, agent)
+    await this.screen.page.goto(`${this.phone.origin}/s/${this.#session}`)
+    await this.screen.reaches(this.#session, 1)
+    if (moment === 'mid-stream') {
+      await this.screen.prompt('/slow 30')
+      await until('the stream', async () => (await this.screen.facts()).seq > 20)
+    } else if (moment === 'a permission open') {
+      await this.screen.prompt('/ask')
+      await this.screen.permission.waitFor()
+    } else {
+      await this.hub.turn(this.#session, '/slow 1')
+      await this.screen.reaches(this.#session, this.hub.lastSeq(this.#session))
+    }
+  }
+
+  async #break(fault: Fault): Promise<void> {
+    if (fault === 'restart') await this.hub.kill()
+    else if (fault === 'blackhole') {
+      await this.proxy.tell('blackhole')
+      await this.proxy.tell('rst')
+    } else if (fault === 'stall') await this.proxy.tell('strand')
+    else if (fault !== 'none') await this.proxy.tell(fault)
+  }
+
+  async #end(fault: Fault, moment: Moment): Promise<void> {
+    const session = this.#session
+    if (moment === 'a permission open' && fault !== 'restart') await this.screen.answer('Allow once')
+    if (moment === 'a prompt in the outbox') {
+      const prompts = () => this.hub.events(session).filter((e) => e.type === 'user_prompt')
+      await until('the prompt from the outbox', () => prompts().length === 2)
+      await this.hub.event(session, 'turn_end', prompts()[1]!.seq)
+      expect(prompts().map((e) => e.data.text)).toEqual(['/slow 1', '/burst 50'])
+    }
+    const end = await this.hub.event(session, 'turn_end')
+    if (fault === 'restart' && moment !== 'idle' && moment !== 'a prompt in the outbox') {
+      expect(end.data.stop_reason).toBe('hub_restart')
+    }
+    await this.hub.idle(session)
+    await this.screen.permission.waitFor({ state: 'detached' })
+  }
+}
