@@ -22,6 +22,8 @@ import (
 const (
 	// sweepTime bounds ending what an earlier run left behind.
 	sweepTime = 30 * time.Second
+	// lockPatience is how long a killed hub may take to be gone.
+	lockPatience = time.Second
 	// closeTime bounds ending the agents when the hub ends.
 	closeTime = 20 * time.Second
 )
@@ -59,7 +61,7 @@ func buildHub(ctx context.Context, c config.Config, logger *slog.Logger) (h *hub
 	if c.Durability == "strict" {
 		durability = store.Strict
 	}
-	if h.store, err = store.Open(c.Data, store.Options{Logger: logger, Durability: durability}); err != nil {
+	if h.store, err = openStore(ctx, c.Data, store.Options{Logger: logger, Durability: durability}); err != nil {
 		return h, err
 	}
 	if err := h.sweep(ctx); err != nil {
@@ -99,6 +101,24 @@ func buildHub(ctx context.Context, c config.Config, logger *slog.Logger) (h *hub
 		return h, err
 	}
 	return h, writeAddr(c.Data, h.base)
+}
+
+// openStore opens the data directory. A hub that was killed a moment ago may
+// still be holding the lock while the system clears up after it: that is waited
+// for, another hub is not.
+func openStore(ctx context.Context, dir string, o store.Options) (*store.Store, error) {
+	for deadline := time.Now().Add(lockPatience); ; {
+		s, err := store.Open(dir, o)
+		var locked *store.LockedError
+		if err == nil || !errors.As(err, &locked) || time.Now().After(deadline) {
+			return s, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(lockPatience / 20):
+		}
+	}
 }
 
 // sweep ends what an earlier run of this hub left behind, before any agent
