@@ -80,6 +80,7 @@ func (w *wireTap) closed() websocket.StatusCode {
 }
 
 func TestEveryBadMessageGetsItsErrorAndTheSocketLives(t *testing.T) {
+	t.Parallel()
 	h := newHub(t, settings{})
 	session := h.create("demo")
 	w := h.raw("/api/ws")
@@ -120,6 +121,7 @@ func TestEveryBadMessageGetsItsErrorAndTheSocketLives(t *testing.T) {
 }
 
 func TestABadCursorGetsAResetWithTheNewestPage(t *testing.T) {
+	t.Parallel()
 	h := newHub(t, settings{})
 	session := h.create("demo")
 	c := h.screen("screen", session, 0)
@@ -148,6 +150,7 @@ func TestABadCursorGetsAResetWithTheNewestPage(t *testing.T) {
 }
 
 func TestWhatThePathOfASocketSaysWrongIsRefusedBeforeTheUpgrade(t *testing.T) {
+	t.Parallel()
 	h := newHub(t, settings{})
 	session := h.create("demo")
 	base := "/api/sessions/" + session.SessionID + "/ws"
@@ -168,6 +171,7 @@ func TestWhatThePathOfASocketSaysWrongIsRefusedBeforeTheUpgrade(t *testing.T) {
 }
 
 func TestAFrameOverTheLimitClosesOnlyItsSocket(t *testing.T) {
+	t.Parallel()
 	h := newHub(t, settings{})
 	session := h.create("demo")
 	c := h.screen("screen", session, 0)
@@ -186,6 +190,7 @@ func TestAFrameOverTheLimitClosesOnlyItsSocket(t *testing.T) {
 // TestAnAgentThatCannotBeStartedSaysSoAndAPromptEndsItsTurn asks an agent that
 // is missing and one that exits at once.
 func TestAnAgentThatCannotBeStartedSaysSoAndAPromptEndsItsTurn(t *testing.T) {
+	t.Parallel()
 	h := newHub(t, settings{agents: map[string]agent{
 		"missing": {Command: []string{"/nonexistent/agent"}},
 		"quits":   {Command: []string{"sh", "-c", "echo broken >&2; exit 7"}},

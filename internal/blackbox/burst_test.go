@@ -17,6 +17,7 @@ import (
 // byte. The agent, the nine and another session go on as if that one were not
 // there.
 func TestABurstOfTwentyThousandUpdatesReachesTenClientsWhole(t *testing.T) {
+	t.Parallel()
 	const updates = 20_000
 	h := newHub(t, settings{})
 	session, other := h.create("demo"), h.create("demo")
@@ -50,6 +51,7 @@ func TestABurstOfTwentyThousandUpdatesReachesTenClientsWhole(t *testing.T) {
 // unread through a flood: the hub closes them at its write deadline, having
 // kept nothing for them.
 func TestAClientThatNeverReadsIsClosedAndItsMemoryIsNotTheHubs(t *testing.T) {
+	t.Parallel()
 	h := newHub(t, settings{})
 	session := h.create("demo")
 	c := h.screen("screen", session, 0)

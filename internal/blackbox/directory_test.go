@@ -15,6 +15,7 @@ import (
 )
 
 func TestASecondHubOnADirectoryIsRefusedAndTheFirstUnharmed(t *testing.T) {
+	t.Parallel()
 	h := newHub(t, settings{})
 	session := h.create("demo")
 	c := h.screen("screen", session, 0)
@@ -30,6 +31,7 @@ func TestASecondHubOnADirectoryIsRefusedAndTheFirstUnharmed(t *testing.T) {
 // TestAStaleLockFileStopsNobody leaves a LOCK that names a process which is
 // alive and not a hub, as a reused pid would: only the kernel's lock counts.
 func TestAStaleLockFileStopsNobody(t *testing.T) {
+	t.Parallel()
 	h := newHub(t, settings{})
 	h.stop()
 	lock := filepath.Join(h.data, "LOCK")
@@ -39,6 +41,7 @@ func TestAStaleLockFileStopsNobody(t *testing.T) {
 }
 
 func TestADirectoryThatCannotBeWrittenIsAClearError(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() == 0 {
 		h := newHub(t, settings{})
 		h.stop()
@@ -78,6 +81,7 @@ func requireOneLine(t *testing.T, cmd *exec.Cmd) {
 }
 
 func TestTheHubEndsCleanlyOnSIGTERMInTheMiddleOfATurn(t *testing.T) {
+	t.Parallel()
 	h := newHub(t, settings{agents: map[string]agent{"demo": paced()}})
 	session := h.create("demo")
 	c := h.screen("screen", session, 0)
@@ -100,6 +104,7 @@ func TestTheHubEndsCleanlyOnSIGTERMInTheMiddleOfATurn(t *testing.T) {
 
 // TestTheLogIsPlainJSONForAnyTool reads the log as jq would.
 func TestTheLogIsPlainJSONForAnyTool(t *testing.T) {
+	t.Parallel()
 	h := newHub(t, settings{})
 	session := h.create("demo")
 	c := h.screen("screen", session, 0)

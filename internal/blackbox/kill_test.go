@@ -33,6 +33,7 @@ func rounds() int {
 // while people prompt, answer and watch, and holds the log against an account
 // kept outside it.
 func TestNothingAnybodySawIsLostWhenTheHubIsKilled(t *testing.T) {
+	t.Parallel()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -107,7 +108,7 @@ func newPerson(h *hub, n int, seed uint64) *person {
 // ask prompts until ctx ends.
 func (p *person) ask(ctx context.Context, n int) {
 	for i := 0; ctx.Err() == nil; i++ {
-		kinds := []string{"/burst 400", "/burst 4000", "/ask", "/plan", "/edit", "/markdown", "/big 1"}
+		kinds := []string{"/burst 400", "/burst 3000", "/ask", "/plan", "/edit", "/markdown", "/big 1"}
 		// The number at the end is ignored by the agent and tells prompts apart.
 		text := fmt.Sprintf("%s (%d.%d)", kinds[p.random.IntN(len(kinds))], n, i)
 		p.send(ctx, fmt.Sprintf("prompt-%d-%d", n, i), text)

@@ -152,6 +152,7 @@ const (
 // people use writes a file and runs a command, another client than the one
 // which asked answers its requests, and both saw exactly what is on disk.
 func TestARealAgentWorksWhileASecondScreenAnswers(t *testing.T) {
+	t.Parallel()
 	forEachRealAgent(t, func(t *testing.T, r *rig) {
 		session := r.create(r.agent.name)
 		first, second := r.screen("desk", session, 0), r.screen("phone", session, 0)
@@ -175,6 +176,7 @@ func TestARealAgentWorksWhileASecondScreenAnswers(t *testing.T) {
 }
 
 func TestARealAgentThatIsRefusedLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
 	forEachRealAgent(t, func(t *testing.T, r *rig) {
 		session := r.create(r.agent.name)
 		c := r.screen("desk", session, 0)
@@ -188,6 +190,7 @@ func TestARealAgentThatIsRefusedLeavesNothingBehind(t *testing.T) {
 }
 
 func TestARealAgentStopsWhenItsTurnIsCancelled(t *testing.T) {
+	t.Parallel()
 	forEachRealAgent(t, func(t *testing.T, r *rig) {
 		session := r.create(r.agent.name)
 		c := r.screen("desk", session, 0)
@@ -202,6 +205,7 @@ func TestARealAgentStopsWhenItsTurnIsCancelled(t *testing.T) {
 }
 
 func TestTheNextPromptWorksAfterARealAgentWasKilled(t *testing.T) {
+	t.Parallel()
 	forEachRealAgent(t, func(t *testing.T, r *rig) {
 		session := r.create(r.agent.name)
 		c := r.screen("desk", session, 0)
@@ -219,6 +223,7 @@ func TestTheNextPromptWorksAfterARealAgentWasKilled(t *testing.T) {
 }
 
 func TestARealAgentDiesWithItsHubAndTheNextPromptWorks(t *testing.T) {
+	t.Parallel()
 	forEachRealAgent(t, func(t *testing.T, r *rig) {
 		session := r.create(r.agent.name)
 		c := r.screen("desk", session, 0)

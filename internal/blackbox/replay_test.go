@@ -19,6 +19,7 @@ import (
 // real sessions. Nothing may be an error, and every value the agent sent must
 // be in the log, mapped or raw, in the order it was sent.
 func TestRecordedTracesReplayWithEveryLineKept(t *testing.T) {
+	t.Parallel()
 	const traces = "../../../shared/acp-traces"
 	paths, err := filepath.Glob(filepath.Join(traces, "*.jsonl"))
 	require.NoError(t, err)
