@@ -49,6 +49,8 @@ export function itemOf(event: AbideEvent): Item | null {
           title: d.title,
           options: d.options ?? [],
           toolCall: d.tool_call,
+          ...(d.form === undefined ? {} : { form: d.form }),
+          ...(d.url === undefined ? {} : { url: d.url }),
         },
       }
     }

@@ -83,6 +83,10 @@ export interface PermissionAsk {
   title: string
   options: readonly PermissionOption[]
   toolCall: unknown
+  /** The JSON schema of the values the agent asks for. */
+  form?: unknown
+  /** A page the agent asks a person to visit. */
+  url?: string
 }
 
 /** A permission request and, once it is settled, its outcome. */
