@@ -32,7 +32,6 @@ type hub struct {
 	workspace string
 	log       string // what all its runs wrote to stderr
 	addr      string
-	umask     string
 
 	cmd     *exec.Cmd
 	ended   chan error // gets cmd.Wait's answer once
@@ -64,7 +63,7 @@ func newHub(t *testing.T, s settings) *hub {
 	root := t.TempDir()
 	h := &hub{
 		t: t, data: filepath.Join(root, "data"), config: filepath.Join(root, "config.yaml"),
-		workspace: filepath.Join(root, "workspace"), log: filepath.Join(root, "log"), addr: "127.0.0.1:0", umask: "000",
+		workspace: filepath.Join(root, "workspace"), log: filepath.Join(root, "log"), addr: "127.0.0.1:0",
 	}
 	require.NoError(t, os.Mkdir(h.workspace, 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(h.workspace, "README.md"), []byte("# A workspace\n"), 0o644))
@@ -93,14 +92,40 @@ func (h *hub) args(command string, more ...string) []string {
 	return append([]string{command, "--data", h.data, "--config", h.config}, more...)
 }
 
-// start runs the hub until it listens. It runs under a umask that would let
-// everybody in.
+// start runs the hub until it listens.
 func (h *hub) start() {
+	h.t.Helper()
+	lines := h.spawn()
+	base, ok := strings.CutPrefix(h.line(lines), "listening on ")
+	require.True(h.t, ok, "the first line says where it listens")
+	_, code, ok := strings.Cut(h.line(lines), "#pair=")
+	require.True(h.t, ok, "the second line has a pairing code")
+	h.secrets = append(h.secrets, code)
+	h.addr = strings.TrimPrefix(base, "http://")
+	if h.hub == nil {
+		var err error
+		h.hub, err = client.New(base, h.token())
+		require.NoError(h.t, err)
+		h.t.Cleanup(h.hub.Close)
+	}
+}
+
+// stumble starts the hub and kills it that soon, whether it listens or not.
+func (h *hub) stumble(after time.Duration) {
+	h.t.Helper()
+	h.spawn()
+	time.Sleep(after) // the moment that is tried
+	h.kill()
+}
+
+// spawn starts the hub under a umask that would let everybody in, and returns
+// the first lines it prints.
+func (h *hub) spawn() <-chan string {
 	h.t.Helper()
 	log, err := os.OpenFile(h.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	require.NoError(h.t, err)
 	defer log.Close()
-	script := "umask " + h.umask + "; exec \"$@\""
+	script := `umask 000; exec "$@"`
 	cmd := exec.Command("sh", append([]string{"-c", script, "sh", binary()}, h.args("serve", "--addr", h.addr, "--open=false")...)...)
 	cmd.Dir = h.workspace
 	cmd.Stderr = log
@@ -120,19 +145,7 @@ func (h *hub) start() {
 		ended <- cmd.Wait()
 	}()
 	h.cmd, h.ended = cmd, ended
-	listening := h.line(lines)
-	base, ok := strings.CutPrefix(listening, "listening on ")
-	require.True(h.t, ok, "first line is %q", listening)
-	_, code, ok := strings.Cut(h.line(lines), "#pair=")
-	require.True(h.t, ok, "the second line has a pairing code")
-	h.secrets = append(h.secrets, code)
-	h.addr = strings.TrimPrefix(base, "http://")
-	if h.hub == nil {
-		token := h.token()
-		h.hub, err = client.New(base, token)
-		require.NoError(h.t, err)
-		h.t.Cleanup(h.hub.Close)
-	}
+	return lines
 }
 
 func (h *hub) line(lines <-chan string) string {

@@ -30,8 +30,8 @@ func rounds() int {
 }
 
 // TestNothingAnybodySawIsLostWhenTheHubIsKilled kills the hub at random moments
-// while people prompt, answer and watch, and holds the log against an account
-// kept outside it.
+// while people prompt, answer and watch, some of the time while it is only just
+// starting, and holds the log against an account kept outside it.
 func TestNothingAnybodySawIsLostWhenTheHubIsKilled(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
@@ -48,6 +48,9 @@ func TestNothingAnybodySawIsLostWhenTheHubIsKilled(t *testing.T) {
 		h.kill()
 		for _, p := range people {
 			p.requireKept(true)
+		}
+		for random.IntN(3) == 0 {
+			h.stumble(time.Duration(random.Int64N(int64(400 * time.Millisecond)))) // in the middle of its repairs
 		}
 		h.start()
 	}
