@@ -382,11 +382,21 @@ func (e *engine) giveUpOnLastWord() {
 	}
 }
 
-// restAgent puts an idle agent to sleep when nobody needs it for long, or
-// another session needs its seat. Only one that can come back with its memory.
+// forgetAfter is how long an agent that cannot come back with its memory must
+// have been idle before it gives its seat to a session that waits for one:
+// losing what it remembers is bad, never running at all is worse.
+const forgetAfter = 10 * time.Minute
+
+// restAgent puts an idle agent to sleep when another session needs its seat, or
+// nobody needs it for long. The latter only where it can come back with its
+// memory.
 func (e *engine) restAgent(now time.Time) {
 	a := &e.agent
-	idle := a.up() && a.resumable && !e.fold.open && len(e.fold.permissions.open) == 0 && !e.closing
+	idle := a.up() && !e.fold.open && len(e.fold.permissions.open) == 0 && !e.closing
+	if at := a.idleSince.Add(forgetAfter); idle && !a.resumable && now.Before(at) {
+		e.wake(at)
+		idle = false
+	}
 	if _, waiting := e.queue.NextDue(now); !idle || waiting {
 		if !a.restSince.IsZero() {
 			a.restSince = time.Time{}
@@ -399,12 +409,12 @@ func (e *engine) restAgent(now time.Time) {
 		e.hub.pool.rest(e.seat, now)
 	}
 	bound := e.hub.settings().Limits.AgentIdle
-	overdue := bound > 0 && !now.Before(a.restSince.Add(bound))
+	overdue := a.resumable && bound > 0 && !now.Before(a.restSince.Add(bound))
 	if overdue || e.hub.pool.shouldYield(e.seat) {
 		e.stopAgent(stopSleep)
 		return
 	}
-	if bound > 0 {
+	if a.resumable && bound > 0 {
 		e.wake(a.restSince.Add(bound))
 	}
 }

@@ -207,18 +207,47 @@ func TestABusyAgentIsNotPutToSleep(t *testing.T) {
 	<-a.over
 }
 
-func TestAnAgentThatCannotComeBackKeepsItsSeat(t *testing.T) {
+func TestTheSeatOfAnIdleAgentIsFoundBesideABusyOne(t *testing.T) {
+	h := newHub(t, func(o *session.Options, _ *store.Options) { o.Limits.Agents = 3 })
+	h.agents.resumable = true
+	_, first := h.busy()
+	_, second := h.busy()
+	_, third := h.busy()
+	require.NoError(t, second.end(promptID(0), event.StopEndTurn))
+	h.busy()
+	<-second.over
+	require.NoError(t, first.say(message("still here")))
+	require.NoError(t, third.say(message("still here")))
+}
+
+func TestAnAgentThatCannotComeBackKeepsItsSeatForAWhileEvenIfAnotherWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub(t, func(o *session.Options, _ *store.Options) { o.Limits.Agents = 1 })
 		b, a := h.busy()
 		require.NoError(t, a.end(promptID(0), event.StopEndTurn))
+		ended := time.Now()
 		waiting := h.create()
 		prompt(t, waiting, "w")
+		time.Sleep(9 * time.Minute)
+		synctest.Wait()
+		require.Equal(t, session.AgentReady, b.State().Agent.Status)
+		second := <-h.agents.started
+		require.Equal(t, 10*time.Minute, time.Since(ended))
+		require.Equal(t, "w", (<-second.prompts).PromptID)
+		<-a.over
+		require.NoError(t, second.end("w", event.StopEndTurn))
+		requireLawful(t, b, true)
+	})
+}
+
+func TestAnAgentThatCannotComeBackStaysUpWhileNobodyNeedsItsSeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub(t)
+		b, a := h.busy()
+		require.NoError(t, a.end(promptID(0), event.StopEndTurn))
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()
 		require.Equal(t, session.AgentReady, b.State().Agent.Status)
-		require.NoError(t, waiting.Cancel(t.Context(), "ann"))
-		require.Equal(t, session.TurnIdle, waiting.State().Turn.State)
 	})
 }
 
