@@ -82,6 +82,32 @@ func asTimeout(err error, to *net.Error) bool {
 	return ok && ne.Timeout()
 }
 
+// Fault 64, slowloris: the body of a request that is refused unread is not
+// waited for either, and needs no credential to be sent.
+func TestTheBodyOfARefusedRequestIsNotWaitedFor(t *testing.T) {
+	h := startHub(t, hubOptions{timing: server.Timing{Request: 300 * time.Millisecond}})
+	for name, opening := range map[string]string{
+		"another host":  "POST /api/sessions HTTP/1.1\r\nHost: evil.example\r\n",
+		"no credential": "POST /api/sessions HTTP/1.1\r\nHost: " + h.addr + "\r\n",
+		"wrong method":  "POST / HTTP/1.1\r\nHost: " + h.addr + "\r\n",
+	} {
+		for form, body := range map[string]string{
+			"announced": "Content-Length: 100000\r\n\r\n{",
+			"chunked":   "Transfer-Encoding: chunked\r\n\r\n5\r\n{",
+		} {
+			conn, err := net.Dial("tcp", h.addr)
+			require.NoError(t, err)
+			_, err = io.WriteString(conn, opening+body)
+			require.NoError(t, err)
+			require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
+			_, err = io.ReadAll(conn)
+			var timeout net.Error
+			require.False(t, asTimeout(err, &timeout), "%s, %s: the connection was kept", name, form)
+			conn.Close()
+		}
+	}
+}
+
 // Fault 64: more connections and more sockets than there may be.
 func TestMoreConnectionsThanAllowedAreClosedAndOthersLive(t *testing.T) {
 	h := startHub(t, hubOptions{limits: server.Limits{Clients: 5, Connections: 20}, timing: server.Timing{Request: time.Second}})

@@ -132,7 +132,15 @@ func (l Limits) withDefaults() Limits {
 }
 
 // ServeHTTP implements http.Handler.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		// net/http reads the rest of a body nobody asked for before it sends a
+		// refusal, and waits for it without end unless the connection has a bound.
+		// Not every ResponseWriter of a test can; then nothing is bounded.
+		http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.timing.Request))
+	}
+	s.handler.ServeHTTP(w, r)
+}
 
 // SetLimits changes the limits while the server runs. What is open stays open.
 func (s *Server) SetLimits(l Limits) { s.clients.setLimits(l.withDefaults()) }
