@@ -15,9 +15,6 @@ import (
 // it is plain which prompt a cancel is for.
 type order struct {
 	in io.Reader
-	// ready is closed once the agent is whole. The SDK reads from the moment it
-	// is made, before its maker could keep it.
-	ready chan struct{}
 
 	mu        sync.Mutex
 	partial   []byte                // of a line
@@ -29,14 +26,13 @@ type order struct {
 
 func newOrder(in io.Reader) *order {
 	return &order{
-		in: in, ready: make(chan struct{}), prompts: map[sdk.SessionId]int{}, cancelled: map[sdk.SessionId]int{},
+		in: in, prompts: map[sdk.SessionId]int{}, cancelled: map[sdk.SessionId]int{},
 		answers: map[string][]byte{}, answered: make(chan struct{}),
 	}
 }
 
 // Read implements io.Reader.
 func (o *order) Read(p []byte) (int, error) {
-	<-o.ready
 	n, err := o.in.Read(p)
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -53,7 +53,6 @@ func Run(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	input := &gate{in: a.order, open: make(chan struct{})}
 	a.conn = sdk.NewAgentSideConnection(a, a.wire, input)
 	a.conn.SetLogger(slog.New(slog.DiscardHandler))
-	close(a.order.ready)
 	close(input.open)
 	select {
 	case <-a.conn.Done():
