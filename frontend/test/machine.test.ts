@@ -44,6 +44,11 @@ class Bench {
     return this
   }
 
+  /** Lets time pass until the next dial is due. */
+  retried(): this {
+    return this.pass(this.m.retryAt! - this.now)
+  }
+
   /** Time passes while nothing runs, as in a phone's pocket. */
   sleep(ms: number): this {
     this.do({ type: 'hidden' })
@@ -105,7 +110,7 @@ describe('a wake', () => {
 
   it('without a connection dials now, not when it was due', () => {
     const b = new Bench().do({ type: 'start' })
-    for (let i = 0; i < 6; i++) b.do({ type: 'closed', gen: b.m.main!.gen, code: 1006 }).pass(10_000)
+    for (let i = 0; i < 6; i++) b.do({ type: 'closed', gen: b.m.main!.gen, code: 1006 }).retried()
     b.do({ type: 'closed', gen: b.m.main!.gen, code: 1006 }).do({ type: 'wake' })
     expect(b.m.main?.phase).toBe('dialling')
   })
@@ -124,7 +129,7 @@ describe('failure', () => {
     for (let i = 0; i < 12; i++) {
       b.do({ type: 'closed', gen: b.m.main!.gen, code: 1006 })
       waits.push(b.m.retryAt! - b.now)
-      b.pass(10_000)
+      b.retried()
       expect(b.m.main?.phase).toBe('dialling')
     }
     expect(waits[0]).toBeLessThanOrEqual(500)
@@ -145,6 +150,18 @@ describe('failure', () => {
   it('of a dial that hangs ends after 10 s', () => {
     const b = new Bench().do({ type: 'start' }).pass(10_000)
     expect([b.alive.size, b.m.failures]).toEqual([0, 1])
+  })
+
+  it('of a dial that hangs is raced by a second dial, and the first that lives is kept', () => {
+    const b = new Bench().do({ type: 'start' }).pass(limits.slowMs)
+    expect([...b.alive]).toEqual([1, 2])
+    b.connected(2).pass(limits.dialMs)
+    expect([b.m.main?.gen, b.m.main?.phase, [...b.alive]]).toEqual([2, 'open', [2]])
+  })
+
+  it('of a dial that hung before the page woke is raced at once', () => {
+    const b = new Bench().do({ type: 'start' }).pass(limits.probeMs + 1).do({ type: 'wake' })
+    expect([...b.alive]).toEqual([1, 2])
   })
 
   it('asks over HTTP why a dial failed, and stops where that will not change', () => {

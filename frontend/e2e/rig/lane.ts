@@ -24,6 +24,7 @@ const naps: Record<Sleep, number> = { hidden: 600, freeze: 600, stop: 2_300 }
 export class Lane {
   #session = ''
   #cycles = 0
+  readonly #forgetting: Promise<void>[] = []
 
   private constructor(
     readonly sleep: Sleep,
@@ -42,6 +43,7 @@ export class Lane {
   }
 
   async stop(): Promise<void> {
+    await Promise.all(this.#forgetting)
     await this.phone.stop()
     await this.proxy.stop()
     expect(await this.hub.stop()).toBe(0)
@@ -72,9 +74,14 @@ export class Lane {
     await this.#end(fault, moment)
     await expectWhole(this.screen, this.hub, this.#session)
     expect(await this.screen.page.locator('[data-outbox]').count(), 'prompts still in the outbox').toBe(0)
-    await this.hub.deleteSession(this.#session)
+    this.#forget(this.#session)
     // What the browser keeps pooled is as dead as the socket was.
     await this.proxy.tell('rst')
+  }
+
+  /** Ends the session's agent, and does not wait for it: agents take their time. */
+  #forget(session: string): void {
+    this.#forgetting.push(this.hub.deleteSession(session).catch(() => {}))
   }
 
   async #begin(moment: Moment): Promise<void> {
@@ -83,7 +90,7 @@ export class Lane {
     await this.screen.page.goto(`${this.phone.origin}/s/${this.#session}`)
     await this.screen.reaches(this.#session, 1)
     if (moment === 'mid-stream') {
-      await this.screen.prompt('/slow 30')
+      await this.screen.prompt('/slow 15')
       await until('the stream', async () => (await this.screen.facts()).seq > 20)
     } else if (moment === 'a permission open') {
       await this.screen.prompt('/ask')

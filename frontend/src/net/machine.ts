@@ -54,8 +54,8 @@ export type Effect =
   | { do: 'ask_health' }
   | { do: 'timer'; timer: Timer; ms: number | null }
 
-/** dial: no `connected` came; probe: no pong came; retry: dial again; silence: nothing came. */
-export type Timer = 'dial' | 'probe' | 'dead' | 'retry' | 'silence'
+/** slow, dial: no `connected` came; probe: no pong came; retry: dial again; silence: nothing came. */
+export type Timer = 'slow' | 'dial' | 'probe' | 'dead' | 'retry' | 'silence'
 
 export interface Moment {
   now: number
@@ -66,6 +66,8 @@ export const limits = {
   /** Hidden for longer, a page may have been frozen: its socket is doubted. */
   hiddenMs: 5_000,
   dialMs: 10_000,
+  /** A dial that takes longer may hang where a new one would not: it brings a spare. */
+  slowMs: 3_000,
   /** A pong later than this brings a spare. */
   probeMs: 1_500,
   /** A pong later than this ends main even without a spare. */
@@ -161,7 +163,7 @@ class Step {
       this.drop(main)
       this.set({ main: null })
       this.dial('main')
-    }
+    } else if (this.at.now - main.dialledAt > limits.probeMs) this.dialSpare()
   }
 
   private connected(gen: number, heartbeatMs: number, protocol: number): void {
@@ -173,7 +175,7 @@ class Step {
     if (other) this.drop(other)
     this.set({ main: link, spare: null, probe: null, failures: 0, heartbeatMs, online: true })
     this.set({ lastFrameAt: this.at.now, retryAt: null })
-    for (const timer of ['dial', 'probe', 'dead', 'retry'] as const) this.clock(timer, null)
+    for (const timer of ['slow', 'dial', 'probe', 'dead', 'retry'] as const) this.clock(timer, null)
     this.clock('silence', this.patience())
   }
 
@@ -208,7 +210,7 @@ class Step {
     }
     if (main === null || gen !== main.gen) return
     this.set({ main: null, probe: null })
-    for (const timer of ['dial', 'probe', 'dead', 'silence'] as const) this.clock(timer, null)
+    for (const timer of ['slow', 'dial', 'probe', 'dead', 'silence'] as const) this.clock(timer, null)
     const refusal = final[code]
     if (refusal) return this.refuse(refusal)
     if (spare) return this.promote()
@@ -219,10 +221,14 @@ class Step {
   private timer(timer: Timer): void {
     const { main } = this.m
     switch (timer) {
+      case 'slow':
+        if (main?.phase === 'dialling') this.dialSpare()
+        return
       case 'dial':
         if (main?.phase !== 'dialling') return
         this.drop(main)
-        this.set({ main: null })
+        if (this.m.spare) this.drop(this.m.spare)
+        this.set({ main: null, spare: null })
         return this.failed()
       case 'probe':
         if (this.m.probe) this.dialSpare()
@@ -265,6 +271,7 @@ class Step {
     if (as === 'main') {
       this.set({ retryAt: null })
       this.clock('retry', null)
+      this.clock('slow', limits.slowMs)
       this.clock('dial', limits.dialMs)
     }
   }
@@ -306,7 +313,8 @@ class Step {
     if (this.m.main) this.drop(this.m.main)
     if (this.m.spare) this.drop(this.m.spare)
     this.set({ main: null, spare: null, probe: null, retryAt: null })
-    for (const timer of ['dial', 'probe', 'dead', 'retry', 'silence'] as const) this.clock(timer, null)
+    for (const timer of ['slow', 'dial', 'probe', 'dead', 'retry', 'silence'] as const)
+      this.clock(timer, null)
   }
 
   private drop(link: Link): void {
