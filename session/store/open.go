@@ -50,7 +50,7 @@ func fillNew(aside, dir, runID string, opts Options, start event.SessionStart) (
 	if err != nil {
 		return nil, err
 	}
-	file, err := newLogFile(opts.FS, filepath.Join(aside, activeName), line)
+	file, err := newLogFile(opts.FS, filepath.Join(aside, activeName), writing(line))
 	if err != nil {
 		return nil, err
 	}

@@ -294,20 +294,34 @@ func (r *recovery) quarantineConflicts(file File) error {
 	if err != nil {
 		return err
 	}
-	for _, again := range r.scan.repeats {
-		if !other[again.offset] {
-			continue
-		}
-		name, err := quarantine(r.fs, r.dir, fmt.Sprintf("conflict-%d", again.seq), file, span{again.offset, again.size})
+	for _, part := range adjoining(r.scan.repeats, other) {
+		name, err := quarantine(r.fs, r.dir, "conflict", file, part)
 		if err != nil {
 			return err
 		}
-		r.did("seq %d is there twice with different bytes; the second is also in %s", again.seq, name)
+		r.did("%d bytes at %d are of events that are there already, with different bytes; they are also in %s", part.size, part.offset, name)
 	}
 	d := r.log.health.get().Damage
 	d.Conflicts += len(other)
 	r.log.health.setDamage(d)
 	return nil
+}
+
+// adjoining joins the repeated lines at the chosen offsets into stretches, so
+// that a large one is quarantined as one file.
+func adjoining(repeats []repeat, chosen map[int64]bool) []span {
+	var parts []span
+	for _, again := range repeats {
+		if !chosen[again.offset] {
+			continue
+		}
+		if n := len(parts); n > 0 && parts[n-1].offset+parts[n-1].size == again.offset {
+			parts[n-1].size += again.size
+			continue
+		}
+		parts = append(parts, span{again.offset, again.size})
+	}
+	return parts
 }
 
 // conflicts returns the offsets of the repeated lines whose bytes are not those
@@ -505,19 +519,22 @@ func (r *recovery) adopt(file File, end position) error {
 	return nil
 }
 
-// reopen copies what lies behind the checkpoint of a log whose device failed to
-// a fresh file: rule 8. Until that works the log can be read only.
+// reopen copies what cannot be trusted of a log whose device failed to a fresh
+// file: rule 8. Until that works the log can be read only.
 func (r *recovery) reopen(file File) {
 	l := r.log
 	synced := position{seq: r.meta.SyncedSeq, first: r.meta.LogFirst, offset: r.meta.LogBytes, sum: parseHex(r.meta.TailCRC)}
 	l.health.freeze(errFrozenBefore)
-	ok, err := r.checkpointHolds(file, synced.offset)
-	if err == nil && !ok {
-		err = errors.New("its checkpoint does not fit it")
-	}
-	if err == nil {
+	holds, err := r.checkpointHolds(file, synced.offset)
+	switch {
+	case err != nil:
+	case holds:
 		l.marks.distrust(synced)
 		err = l.thaw()
+	default:
+		// The checkpoint is of an older file: a crash came while the log was
+		// reopened before. Nothing of this one is known to be on the device.
+		err = l.copyActive()
 	}
 	if err != nil {
 		l.opts.Logger.Error("log stays frozen", "session", l.id, "err", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 
 	"github.com/abidehub/abide/session/event"
@@ -60,6 +61,33 @@ func (l *Log) thaw() error {
 	l.setFrozen(false)
 	l.health.thaw()
 	l.opts.Logger.Info("log reopened", "session", l.id, "seq", final.seq)
+	return nil
+}
+
+// copyActive puts a synced copy of the active file in its place. Nobody reads
+// the log yet; the caller holds the pen.
+func (l *Log) copyActive() error {
+	p := &l.pen
+	aside := filepath.Join(l.dir, nextName)
+	if err := l.fs.Remove(aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	fresh, err := newLogFile(l.fs, aside, func(f File) error {
+		return copySpan(f, p.file, span{0, p.offset})
+	})
+	if err != nil {
+		return err
+	}
+	if err := l.fs.Rename(aside, filepath.Join(l.dir, activeName)); err != nil {
+		return errors.Join(err, fresh.Close())
+	}
+	old := p.file
+	p.file, p.seg.file = fresh, fresh
+	if err := errors.Join(old.Close(), l.fs.SyncDir(l.dir)); err != nil {
+		return err
+	}
+	l.setFrozen(false)
+	l.health.thaw()
 	return nil
 }
 

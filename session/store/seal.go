@@ -74,7 +74,7 @@ func (l *Log) makeSegment(first, start event.Seq, lines []byte) (File, firstLine
 	if err := l.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, firstLine{}, err
 	}
-	file, err := newLogFile(l.fs, path, text)
+	file, err := newLogFile(l.fs, path, writing(text))
 	if err != nil {
 		return nil, firstLine{}, err
 	}
@@ -82,8 +82,9 @@ func (l *Log) makeSegment(first, start event.Seq, lines []byte) (File, firstLine
 	return file, firstLine{position{seq: start, first: first, offset: int64(len(text)), sum: sum}, body}, nil
 }
 
-// newLogFile makes a log file that is locked and holds one synced line.
-func newLogFile(fsys FS, path string, line []byte) (File, error) {
+// newLogFile makes a log file that is locked, and synced once fill has written
+// it.
+func newLogFile(fsys FS, path string, fill func(File) error) (File, error) {
 	f, err := fsys.Create(path)
 	if err != nil {
 		return nil, err
@@ -93,10 +94,7 @@ func newLogFile(fsys FS, path string, line []byte) (File, error) {
 		err = ErrReadOnly // somebody locked what was just made
 	}
 	if err == nil {
-		var n int
-		if n, err = f.WriteAt(line, 0); err == nil && n < len(line) {
-			err = errShort
-		}
+		err = fill(f)
 	}
 	if err == nil {
 		err = f.Datasync()
@@ -105,4 +103,15 @@ func newLogFile(fsys FS, path string, line []byte) (File, error) {
 		return nil, errors.Join(err, f.Close(), fsys.Remove(path))
 	}
 	return f, nil
+}
+
+// writing fills a file with the given bytes.
+func writing(text []byte) func(File) error {
+	return func(f File) error {
+		n, err := f.WriteAt(text, 0)
+		if err == nil && n < len(text) {
+			err = errShort
+		}
+		return err
+	}
 }
