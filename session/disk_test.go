@@ -109,6 +109,29 @@ func TestTheHubEndsDuringAFullDisk(t *testing.T) {
 	requireLawful(t, h.session(b.ID()), true)
 }
 
+func TestAPromptThatCannotBeTakenYetIsTakenOnceThereIsRoom(t *testing.T) {
+	var writesLeft atomic.Int64 // until the disk is full
+	writesLeft.Store(1 << 30)
+	h := newHub(t, func(_ *session.Options, o *store.Options) {
+		o.FS = steppedFS{store.OS(), func(step string) error {
+			if step == "write events.jsonl" && writesLeft.Add(-1) < 0 || strings.HasPrefix(step, "create") && writesLeft.Load() < 0 {
+				return syscall.ENOSPC
+			}
+			return nil
+		}}
+	})
+	b, a := h.busy()
+	prompt(t, b, promptID(1))
+	writesLeft.Store(1) // for the end of the turn
+	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
+	await(t, b, "blocked", func(s session.State) bool { return s.Turn.State == session.TurnBlocked })
+	require.Len(t, b.Queue(), 1)
+	writesLeft.Store(1 << 30)
+	require.Equal(t, promptID(1), receive(t, a.prompts, "the prompt was lost").PromptID)
+	require.Equal(t, 1, h.agents.givenTimes(promptID(1)))
+	require.Len(t, payloads[event.UserPrompt](t, b), 2)
+}
+
 func TestADeviceErrorFreezesTheSessionAlone(t *testing.T) {
 	var broken atomic.Bool
 	h := newHub(t, func(_ *session.Options, o *store.Options) {

@@ -99,16 +99,40 @@ func (e *engine) run() {
 }
 
 // proceed does everything that is due. It may be called at any time: it looks
-// at how things are, not at what just happened.
+// at how things are, not at what just happened. What one thing it does makes due
+// is done as well, such as the next prompt after the end of a turn.
 func (e *engine) proceed() {
 	now := time.Now()
 	e.wakeAt = time.Time{}
-	e.probeLog(now)
 	e.watchPresence(now)
 	if e.foreign {
 		e.ended = e.ended || e.closing // nothing of it is this hub's to wind down
 		return
 	}
+	dirty := e.dirty
+	for passes := 0; ; passes++ {
+		e.dirty = false
+		e.pass(now)
+		if !e.dirty {
+			break
+		}
+		dirty = true
+		if passes == maxPasses {
+			e.wake(now) // others in the mailbox come first
+			break
+		}
+	}
+	e.dirty = dirty
+	e.keepListLine(now)
+}
+
+// maxPasses bounds how long proceed keeps the mailbox waiting.
+const maxPasses = 10
+
+// pass does what is due as things stand, and marks the state as dirty if that
+// changed anything.
+func (e *engine) pass(now time.Time) {
+	e.probeLog(now)
 	e.watchAgent(now)
 	e.watchRequests(now)
 	switch {
@@ -121,7 +145,6 @@ func (e *engine) proceed() {
 		e.takeNext(now)
 	}
 	e.restAgent(now)
-	e.keepListLine(now)
 }
 
 // wake asks for proceed to be called at t, at the latest.

@@ -90,6 +90,21 @@ func TestCancelVsCompleteRace(t *testing.T) {
 	require.Len(t, payloads[event.TurnEnd](t, b), 60)
 }
 
+func TestAnEndOfAnotherTurnEndsNothing(t *testing.T) {
+	h := newHub(t)
+	b, a := h.busy()
+	require.NoError(t, a.end("somebody else's", event.StopEndTurn))
+	require.Equal(t, session.TurnPrompting, b.State().Turn.State)
+	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
+	prompt(t, b, promptID(1))
+	receive(t, a.prompts, "no prompt")
+	require.NoError(t, a.end(promptID(0), event.StopEndTurn)) // once more
+	require.Equal(t, session.TurnPrompting, b.State().Turn.State)
+	require.NoError(t, a.end(promptID(1), event.StopEndTurn))
+	awaitIdle(t, b)
+	requireLawful(t, b, true)
+}
+
 func TestForceResetIsOfferedAfterTenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub(t)
