@@ -205,47 +205,53 @@ func each[T any, V any](list []T, get func(T) V) []V {
 func measureIdle(ctx context.Context, b *bench) error {
 	const goal = 16 << 10
 	clients := b.scaled(1000, 2)
-	var weights []int64
+	var weights []weight
 	for range min(3, b.rounds()) {
-		weight, err := b.weigh(ctx, clients)
+		w, err := b.weigh(ctx, clients)
 		if err != nil {
 			return err
 		}
-		weights = append(weights, weight)
+		weights = append(weights, w)
 	}
-	b.atMost("memory of an idle client, of 16 KiB", 1, float64(median(weights))/goal)
-	b.detail("an idle client: %.1f KiB resident, of %d", float64(median(weights))/1024, clients)
+	all := median(each(weights, func(w weight) int64 { return w.resident }))
+	b.atMost("memory of an idle client, of 16 KiB", 1, float64(all)/goal)
+	b.detail("an idle client, of %d: %d bytes resident, of which objects %d, stacks %d", clients, all,
+		median(each(weights, func(w weight) int64 { return w.heap })), median(each(weights, func(w weight) int64 { return w.stacks })))
 	return nil
 }
 
-func (b *bench) weigh(ctx context.Context, clients int) (weight int64, err error) {
+// weight is what one client costs, in bytes.
+type weight struct{ resident, heap, stacks int64 }
+
+func (b *bench) weigh(ctx context.Context, clients int) (w weight, err error) {
 	server, err := b.serve(ctx, "abide")
 	if err != nil {
-		return 0, err
+		return w, err
 	}
 	defer func() { err = errors.Join(err, server.close()) }()
 	// What the first clients make the server allocate for good is not theirs.
 	warm, err := gather(server, 20, server.Last+1, false)
 	if err != nil {
-		return 0, err
+		return w, err
 	}
 	defer warm.leave()
 	settle()
 	before, err := server.tell(order{Usage: true, Collect: true})
 	if err != nil {
-		return 0, err
+		return w, err
 	}
 	c, err := gather(server, clients, server.Last+1, false)
 	if err != nil {
-		return 0, err
+		return w, err
 	}
 	defer c.leave()
 	settle()
 	after, err := server.tell(order{Usage: true, Collect: true})
 	if err != nil {
-		return 0, err
+		return w, err
 	}
-	return (after.Resident - before.Resident) / int64(clients), nil
+	n := int64(clients)
+	return weight{(after.Resident - before.Resident) / n, (after.Heap - before.Heap) / n, (after.Stacks - before.Stacks) / n}, nil
 }
 
 // measureWake takes the time from the upgrade's request to the last byte of 500

@@ -63,6 +63,8 @@ type usage struct {
 	CPU      time.Duration `json:"cpu"`
 	Mallocs  uint64        `json:"mallocs"`
 	Resident int64         `json:"resident"` // bytes
+	Heap     int64         `json:"heap"`     // of it, in use by objects
+	Stacks   int64         `json:"stacks"`   // of it, by goroutines
 	Last     int64         `json:"last"`
 	// LongestPublish is the longest any publish took since the last asking.
 	LongestPublish time.Duration `json:"longest_publish"`
@@ -140,7 +142,7 @@ func used(collect bool) usage {
 	runtime.ReadMemStats(&m)
 	return usage{
 		CPU:     time.Duration(r.Utime.Nano() + r.Stime.Nano()),
-		Mallocs: m.Mallocs, Resident: resident(),
+		Mallocs: m.Mallocs, Resident: resident(), Heap: int64(m.HeapAlloc), Stacks: int64(m.StackInuse),
 	}
 }
 
