@@ -156,9 +156,14 @@ func TestADeviceErrorFreezesTheSessionAlone(t *testing.T) {
 
 	other, _ := h.busy()
 	require.Equal(t, session.TurnPrompting, other.State().Turn.State)
-	h.closed = true // the run does not end clean, nor should it
-	_ = h.manager.Close(ctxOf(t))
-	_ = h.store.Close()
+
+	require.NoError(t, h.manager.Reopen(ctxOf(t), b.ID()))
+	b = h.session(b.ID())
+	requireLawful(t, b, true)
+	require.Equal(t, queue.Interrupted, prompt(t, b, "lost").Outcome, "it is in the log, and was not given to anybody")
+	require.Zero(t, h.agents.givenTimes("lost"))
+	prompt(t, b, "next")
+	require.Equal(t, "next", receive(t, h.agents.next(t).prompts, "no prompt").PromptID)
 }
 
 func TestALedgerThatCannotBeSavedStopsNoTurn(t *testing.T) {

@@ -50,6 +50,8 @@ type Manager struct {
 	cancel  context.CancelFunc
 	helpers sync.WaitGroup // goroutines that open sessions; Close waits
 
+	creating chan struct{} // held by the one creation with a key that is under way
+
 	mu     sync.Mutex
 	open   map[string]*opening
 	closed bool
@@ -79,6 +81,8 @@ func NewManager(o Options) (*Manager, error) {
 		ctx:     ctx,
 		cancel:  cancel,
 		open:    map[string]*opening{},
+
+		creating: make(chan struct{}, 1),
 	}
 	m.hub = hub{
 		start: o.StartAgent, settings: m.settings.Load, pool: m.pool, rules: rules,
@@ -127,10 +131,36 @@ type CreateRequest struct {
 	// the agent name it.
 	Name  string
 	Actor string
+	// Key is the client's own name for this request, at most 128 bytes. Sent
+	// again by the same actor it is answered with the session it made. Empty
+	// makes a session each time.
+	Key string
 }
 
 // Create makes a session. Its agent is started by the first prompt.
 func (m *Manager) Create(ctx context.Context, r CreateRequest) (*BackgroundSession, error) {
+	if r.Key == "" {
+		return m.create(ctx, r)
+	}
+	if len(r.Key) > maxPromptID || !printable(r.Key) {
+		return nil, fmt.Errorf("%w: a key has at most %d printable bytes", ErrInvalid, maxPromptID)
+	}
+	// One at a time, so that the same request twice at once makes one session.
+	select {
+	case m.creating <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { <-m.creating }()
+	for _, md := range m.store.List() {
+		if md.RequestKey == r.Key && md.CreatedBy == r.Actor {
+			return m.Session(ctx, md.SessionID)
+		}
+	}
+	return m.create(ctx, r)
+}
+
+func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSession, error) {
 	settings := m.settings.Load()
 	if r.Agent == "" {
 		r.Agent = settings.Agents[0].Name
@@ -155,6 +185,7 @@ func (m *Manager) Create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 		ProjectRoot: projectRoot(workspace),
 		Git:         gitState(ctx, workspace),
 		CreatedBy:   r.Actor,
+		RequestKey:  r.Key,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("create session: %w", logError(err))

@@ -193,6 +193,29 @@ func (m *Manager) retire(ctx context.Context, id string, end func(*BackgroundSes
 	return err
 }
 
+// Reopen brings back a session whose log is frozen after an error of the device:
+// what was not on the device is copied to a fresh file, and what was open is
+// closed. A prompt that was refused when the device failed may turn out to be in
+// the log; it is not given to the agent by itself. If the device fails again the
+// session stays frozen. One that is not frozen is left alone.
+func (m *Manager) Reopen(ctx context.Context, id string) error {
+	b, err := m.Session(ctx, id)
+	if err != nil || b.log.Health().State != store.HealthFrozen {
+		return err
+	}
+	err = m.retire(ctx, id, func(b *BackgroundSession) (bool, error) {
+		if err := b.close(ctx); err != nil {
+			return true, err
+		}
+		return true, b.log.Reopen(ctx)
+	})
+	if err != nil {
+		return fmt.Errorf("reopen session: %w", logError(err))
+	}
+	_, err = m.Session(ctx, id)
+	return err
+}
+
 // makeRoom keeps the number of open sessions under limit, by closing those that
 // rest longest.
 func (m *Manager) makeRoom(ctx context.Context, limit int) error {
