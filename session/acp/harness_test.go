@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -184,4 +185,14 @@ func message(s *sink) string {
 		text += string(m.Text)
 	}
 	return text
+}
+
+// endProcess ends a process a test left behind on purpose.
+func endProcess(t *testing.T, pid string) {
+	t.Helper()
+	n, err := strconv.Atoi(pid)
+	require.NoError(t, err)
+	process, err := os.FindProcess(n)
+	require.NoError(t, err)
+	require.NoError(t, process.Kill())
 }

@@ -109,13 +109,3 @@ func TestAgentDiesWithItsHub(t *testing.T) {
 	require.Error(t, cmd.Wait())
 	require.Eventually(t, func() bool { return len(carrying(t, hub)) == 0 }, waitFor, 10*time.Millisecond)
 }
-
-// endProcess ends a process a test left behind on purpose.
-func endProcess(t *testing.T, pid string) {
-	t.Helper()
-	n, err := strconv.Atoi(pid)
-	require.NoError(t, err)
-	process, err := os.FindProcess(n)
-	require.NoError(t, err)
-	require.NoError(t, process.Kill())
-}
