@@ -1,0 +1,96 @@
+package session
+
+import (
+	"context"
+	"fmt"
+)
+
+// Restart stops the agent, if it runs, and starts it again; an open turn is
+// closed as interrupted. It is a person's decision, so earlier crashes no longer
+// count.
+func (b *BackgroundSession) Restart(ctx context.Context, actor string) error {
+	return tell(ctx, b, func(e *engine) error {
+		if err := e.refusal(); err != nil {
+			return err
+		}
+		e.logger.Info("agent is restarted", "actor", actor)
+		e.agent.forgive()
+		e.agent.wanted = true
+		if e.fold.open && e.turn.given {
+			return e.reset()
+		}
+		e.stopAgent(stopReset)
+		return nil
+	})
+}
+
+// readyAgent waits until the agent is ready, starting it if need be.
+func (b *BackgroundSession) readyAgent(ctx context.Context) (Agent, error) {
+	for asked := false; ; asked = true {
+		changed := b.StateChanged()
+		proc, err := ask(ctx, b, func(e *engine) (Agent, error) {
+			if err := e.refusal(); err != nil {
+				return nil, err
+			}
+			a := &e.agent
+			switch {
+			case a.up():
+				return a.proc, nil
+			case a.status == AgentFailed && asked:
+				return nil, fmt.Errorf("%w: %s", ErrUnavailable, a.message)
+			case !asked:
+				if a.status == AgentFailed {
+					a.forgive()
+				}
+				a.wanted = true
+			}
+			return nil, nil
+		})
+		if err != nil || proc != nil {
+			return proc, err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// SetMode changes the agent's mode and waits for its answer, starting it if
+// need be. What it is then comes as an event.
+func (b *BackgroundSession) SetMode(ctx context.Context, modeID string) error {
+	if modeID == "" {
+		return fmt.Errorf("%w: no mode was named", ErrInvalid)
+	}
+	proc, err := b.readyAgent(ctx)
+	if err != nil {
+		return err
+	}
+	if err := proc.SetMode(ctx, modeID); err != nil {
+		return fmt.Errorf("%w: the agent did not take mode %q: %w", ErrInvalid, modeID, err)
+	}
+	return nil
+}
+
+// SetConfigOption changes one of the agent's options, to a string or a boolean,
+// and waits for its answer, starting the agent if need be. What the options are
+// then comes as an event.
+func (b *BackgroundSession) SetConfigOption(ctx context.Context, id string, value any) error {
+	switch value.(type) {
+	case string, bool:
+	default:
+		return fmt.Errorf("%w: an option's value is a string or a boolean", ErrInvalid)
+	}
+	if id == "" {
+		return fmt.Errorf("%w: no option was named", ErrInvalid)
+	}
+	proc, err := b.readyAgent(ctx)
+	if err != nil {
+		return err
+	}
+	if err := proc.SetConfigOption(ctx, id, value); err != nil {
+		return fmt.Errorf("%w: the agent did not take option %q: %w", ErrInvalid, id, err)
+	}
+	return nil
+}
