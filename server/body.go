@@ -49,7 +49,7 @@ func (c *call) read(to any) error {
 		return nil
 	}
 	if err := json.Unmarshal(data, to); err != nil {
-		return invalid("the body cannot be read: %v", err)
+		return invalid("the body cannot be read: %s", wire.Fault(err))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/abidehub/abide/internal/auth"
@@ -62,23 +63,37 @@ func explain(err error, sessionID string) (p *problem, unexpected bool) {
 	case errors.As(err, &tooLong):
 		return &problem{code: wire.CodeTooLarge, message: fmt.Sprintf("the request is larger than %d bytes", tooLong.Limit)}, false
 	case errors.Is(err, session.ErrInvalid), errors.Is(err, auth.ErrInvalid):
-		return &problem{code: wire.CodeInvalid, message: err.Error()}, false
+		return &problem{code: wire.CodeInvalid, message: words(err)}, false
 	case errors.Is(err, session.ErrNotFound), errors.Is(err, auth.ErrNotFound):
-		return &problem{code: wire.CodeNotFound, message: err.Error()}, false
+		return &problem{code: wire.CodeNotFound, message: words(err)}, false
 	case errors.Is(err, session.ErrConflict):
-		return &problem{code: wire.CodeConflict, message: err.Error()}, false
+		return &problem{code: wire.CodeConflict, message: words(err)}, false
 	case errors.Is(err, session.ErrBusy):
-		return &problem{code: wire.CodeBusy, message: err.Error(), retryAfter: retryLater}, false
+		return &problem{code: wire.CodeBusy, message: words(err), retryAfter: retryLater}, false
 	case errors.Is(err, session.ErrUnavailable):
-		return &problem{code: wire.CodeUnavailable, message: err.Error(), retryAfter: retryLater}, false
+		return &problem{code: wire.CodeUnavailable, message: words(err), retryAfter: retryLater}, false
 	case errors.Is(err, session.ErrTooLarge):
-		return &problem{code: wire.CodeTooLarge, message: err.Error()}, false
+		return &problem{code: wire.CodeTooLarge, message: words(err)}, false
 	case errors.Is(err, session.ErrForbidden):
-		return &problem{code: wire.CodeForbidden, message: err.Error()}, false
+		return &problem{code: wire.CodeForbidden, message: words(err)}, false
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return &problem{code: wire.CodeUnavailable, message: "it took too long or the hub is ending", retryAfter: retryLater}, false
 	}
 	return &problem{code: wire.CodeInternal, message: "something went wrong in the hub; its log says what"}, true
+}
+
+// words is an error's text without the sentinel in front: the code says that.
+func words(err error) string {
+	text := err.Error()
+	for _, sentinel := range []error{
+		session.ErrInvalid, session.ErrNotFound, session.ErrConflict, session.ErrBusy,
+		session.ErrUnavailable, session.ErrTooLarge, session.ErrForbidden,
+	} {
+		if rest, found := strings.CutPrefix(text, sentinel.Error()+": "); found {
+			return rest
+		}
+	}
+	return text
 }
 
 func refused(r *auth.Refusal) *problem {

@@ -76,10 +76,8 @@ func startHub(t *testing.T, o hubOptions) *hub {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	h.addr = listener.Addr().String()
-	_, port, err := net.SplitHostPort(h.addr)
-	require.NoError(t, err)
 	door := auth.NewDoor(h.registry, h.store.HubID())
-	door.Names([]string{port}, nil)
+	door.Names([]string{h.addr}, nil)
 	h.server, err = server.New(server.Options{
 		Manager: h.manager, Registry: h.registry, Door: door, HubID: h.store.HubID(), Version: "test",
 		App: fstest.MapFS{

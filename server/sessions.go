@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"net/http"
+	"strings"
 
 	"github.com/gorilla/mux"
 
@@ -66,7 +67,8 @@ type newSession struct {
 	Agent     string `json:"agent,omitempty"`
 	Workspace string `json:"workspace,omitempty"`
 	Name      string `json:"name,omitempty"`
-	// Prompt is asked at once. The request's Idempotency-Key is its id.
+	// Prompt is asked at once. The request's Idempotency-Key is its id, and makes
+	// a resend of the whole request harmless.
 	Prompt string `json:"prompt,omitempty"`
 }
 
@@ -75,9 +77,13 @@ func createRoute(s *Server, c *call) error {
 	if err := c.read(&in); err != nil {
 		return err
 	}
+	if in.Prompt != "" && strings.TrimSpace(in.Prompt) == "" {
+		return invalid("the prompt is empty: leave it out, or say something")
+	}
 	actor := c.grant.Actor()
 	made, err := s.manager.Create(c.r.Context(), session.CreateRequest{
 		Agent: in.Agent, Workspace: in.Workspace, Name: in.Name, Actor: actor,
+		Key: c.r.Header.Get("Idempotency-Key"),
 	})
 	if err != nil {
 		return err

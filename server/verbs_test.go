@@ -3,6 +3,7 @@ package server_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -205,4 +206,22 @@ func TestModesAreForOwners(t *testing.T) {
 	require.Equal(t, wire.CodeForbidden, find[*wire.Error](c, nil).Code)
 	c.send(&wire.Prompt{RequestID: "r", SessionID: s.ID(), PromptID: "p", Text: "hi"})
 	find[*wire.PromptReceived](c, nil)
+}
+
+func TestACreationThatIsSentAgainMakesOneSessionAndOnePrompt(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	header := http.Header{"Authorization": {"Bearer " + h.token}, "Idempotency-Key": {"make-1"}}
+	var first, second wire.SessionInfo
+	body := map[string]string{"prompt": "Say hi"}
+	h.do("POST", "/api/sessions", body, header).decode(t, &first)
+	h.do("POST", "/api/sessions", body, header).decode(t, &second)
+	require.Equal(t, first.SessionID, second.SessionID)
+
+	refused := h.api("POST", "/api/sessions", map[string]string{"prompt": "  "})
+	require.Equal(t, 400, refused.status, refused.body)
+	var list struct {
+		Sessions []wire.SessionInfo `json:"sessions"`
+	}
+	h.api("GET", "/api/sessions", nil).decode(t, &list)
+	require.Len(t, list.Sessions, 1, "a refused creation left a session behind")
 }

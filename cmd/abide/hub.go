@@ -91,7 +91,7 @@ func buildHub(ctx context.Context, c config.Config, logger *slog.Logger) (h *hub
 		return h, err
 	}
 	h.door = auth.NewDoor(h.registry, h.store.HubID())
-	h.door.Names(portsOf(h.listeners), c.PublicNames)
+	h.door.Names(addressesOf(h.listeners), c.PublicNames)
 	page, _ := frontend.Index()
 	h.server, err = server.New(server.Options{
 		Manager: h.manager, Registry: h.registry, Door: h.door, HubID: h.store.HubID(), Version: versionText(),
@@ -192,7 +192,7 @@ func (h *hub) reconfigure(c config.Config) {
 		h.logger.Error("configuration refused, the old one stays in force", "err", err)
 		return
 	}
-	h.door.Names(portsOf(h.listeners), c.PublicNames)
+	h.door.Names(addressesOf(h.listeners), c.PublicNames)
 	h.server.SetLimits(server.Limits{Clients: c.Limits.Clients})
 	if c.Addr != h.started.Addr || c.Data != h.started.Data || c.Durability != h.started.Durability {
 		h.logger.Warn("addr, data and durability take effect at the next start")

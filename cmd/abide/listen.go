@@ -67,13 +67,11 @@ func listenOn(ctx context.Context, addr string) (net.Listener, error) {
 	return l, nil
 }
 
-// portsOf lists the ports of listeners.
-func portsOf(listeners []net.Listener) []string {
-	var ports []string
+// addressesOf lists where listeners listen, as host:port.
+func addressesOf(listeners []net.Listener) []string {
+	var addresses []string
 	for _, l := range listeners {
-		if tcp, ok := l.Addr().(*net.TCPAddr); ok {
-			ports = append(ports, fmt.Sprint(tcp.Port))
-		}
+		addresses = append(addresses, l.Addr().String())
 	}
-	return ports
+	return addresses
 }

@@ -67,12 +67,18 @@ func exitCode(err error) int {
 	switch {
 	case errors.As(err, &locked), errors.Is(err, config.ErrRefused), errors.Is(err, session.ErrForbidden):
 		return exitRefused
-	case errors.As(err, &usage), errors.Is(err, auth.ErrInvalid):
+	case errors.As(err, &usage), errors.Is(err, auth.ErrInvalid), badFlag(err):
 		return exitUsage
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrInvalidID), errors.Is(err, session.ErrNotFound), errors.Is(err, errNoData):
 		return exitNotFound
 	}
 	return exitFailed
+}
+
+// badFlag reports a value on the command line that cannot be.
+func badFlag(err error) bool {
+	var wrong *config.Error
+	return errors.As(err, &wrong) && strings.HasPrefix(wrong.File, "--")
 }
 
 func (p *program) root() *cobra.Command {

@@ -54,12 +54,15 @@ func NewDoor(registry *Registry, hubID string) *Door {
 }
 
 // Names sets the Host values the hub answers to: the loopback names with each
-// of the ports it listens on, and the public names as a browser sends them (with
-// a port unless it is the scheme's own). It may be called again at any time.
-func (d *Door) Names(ports []string, public []string) {
-	var names []string
-	for _, port := range ports {
-		names = append(names, "127.0.0.1:"+port, "localhost:"+port, "[::1]:"+port)
+// of the ports it listens on, those addresses themselves (host:port), and the
+// public names as a browser sends them (with a port unless it is the scheme's
+// own). It may be called again at any time.
+func (d *Door) Names(listening []string, public []string) {
+	names := slices.Clone(listening)
+	for _, addr := range listening {
+		if _, port, err := net.SplitHostPort(addr); err == nil {
+			names = append(names, "127.0.0.1:"+port, "localhost:"+port, "[::1]:"+port)
+		}
 	}
 	for _, name := range public {
 		names = append(names, strings.ToLower(name))

@@ -26,7 +26,7 @@ func newDoor(t *testing.T) doorFixture {
 	c := newClock()
 	reg := open(t, t.TempDir(), c)
 	door := auth.NewDoor(reg, "hub1")
-	door.Names([]string{"22433"}, []string{"abide.example.ts.net"})
+	door.Names([]string{"127.0.0.1:22433"}, []string{"abide.example.ts.net"})
 	code, err := reg.MintPairingCode()
 	require.NoError(t, err)
 	cookie, _, err := door.Pair(t.Context(), request("POST", "127.0.0.1:22433", nil), code, "phone")

@@ -210,12 +210,8 @@ func newHub(ctx context.Context, dir string) (publisher, error) {
 		return nil, err
 	}
 	addr := listener.Addr().String()
-	_, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return nil, err
-	}
 	door := auth.NewDoor(registry, s.HubID())
-	door.Names([]string{port}, nil)
+	door.Names([]string{addr}, nil)
 	srv, err := server.New(server.Options{
 		Manager: m, Registry: registry, Door: door, HubID: s.HubID(), Version: "bench",
 		App: fstest.MapFS{"index.html": {Data: []byte("bench")}}, Page: "index.html",

@@ -104,7 +104,7 @@ func decodeAs(frame []byte, known []Message) (Message, error) {
 		Type string `json:"type"`
 	}
 	if err := json.Unmarshal(frame, &head); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
+		return nil, fmt.Errorf("%w: %s", ErrMalformed, Fault(err))
 	}
 	if head.Type == "" {
 		return nil, fmt.Errorf("%w: no type", ErrMalformed)
@@ -114,9 +114,25 @@ func decodeAs(frame []byte, known []Message) (Message, error) {
 			continue
 		}
 		if err := json.Unmarshal(frame, m); err != nil {
-			return nil, fmt.Errorf("%w: %s: %w", ErrMalformed, head.Type, err)
+			return nil, fmt.Errorf("%w: %s: %s", ErrMalformed, head.Type, Fault(err))
 		}
 		return m, nil
 	}
 	return nil, fmt.Errorf("%w: %q", ErrUnknownType, head.Type)
+}
+
+// Fault says what is wrong with JSON, in words for whoever sent it: nothing of
+// this program's own types.
+func Fault(err error) string {
+	var kind *json.UnmarshalTypeError
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &kind) && kind.Field != "":
+		return fmt.Sprintf("%s cannot be a %s", kind.Field, kind.Value)
+	case errors.As(err, &kind):
+		return fmt.Sprintf("expected an object, not a %s", kind.Value)
+	case errors.As(err, &syntax):
+		return fmt.Sprintf("not valid JSON at byte %d", syntax.Offset)
+	}
+	return "not valid JSON"
 }

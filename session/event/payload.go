@@ -45,6 +45,9 @@ type SessionStart struct {
 	ProjectRoot string `json:"project_root,omitempty"`
 	Git         *Git   `json:"git,omitempty"`
 	CreatedBy   string `json:"created_by,omitempty"`
+	// RequestKey is what the client called its request to make the session: sent
+	// again, it makes no second one.
+	RequestKey string `json:"request_key,omitempty"`
 }
 
 // SessionEnd closes a session for good.

@@ -65,7 +65,7 @@ func fillNew(aside, dir, runID string, opts Options, start event.SessionStart) (
 	l.touched.Store(now.UnixMicro())
 	l.sheet.meta = Metadata{
 		Format: metadataFormat, SessionID: start.SessionID, Agent: start.Agent,
-		Workspace: start.Workspace, ProjectRoot: start.ProjectRoot, CreatedBy: start.CreatedBy,
+		Workspace: start.Workspace, ProjectRoot: start.ProjectRoot, CreatedBy: start.CreatedBy, RequestKey: start.RequestKey,
 		CreatedAt: now, UpdatedAt: now, Epoch: start.Epoch, MinSeq: 1, MaxSeq: 1, EventCount: 1,
 		Checkpoint: Checkpoint{SyncedSeq: 1, LogFirst: 1, LogBytes: end.offset, TailCRC: string(appendHex(nil, sum))},
 		Writer:     &Writer{BootID: opts.BootID, RunID: runID},

@@ -18,6 +18,7 @@ export interface SessionStartData {
   project_root?: string
   git?: Git
   created_by?: string
+  request_key?: string
 }
 
 export interface Blob {
