@@ -51,7 +51,7 @@ func TestFault28EveryFollowerSeesAnAppendStormWholeAndInOrder(t *testing.T) {
 	// memory, file and the next file.
 	s := open(t, t.TempDir(), store.Options{TailBytes: 16 << 10, SegmentBytes: 64 << 10})
 	l := create(t, s)
-	const writers, each = 4, 1500
+	const writers, each = 4, 600
 	var total atomic.Int64
 	total.Store(1)
 	var group errgroup.Group

@@ -418,7 +418,7 @@ func TestFault22HugeValuesBecomeBlobsAndHugeLinesAreStillRead(t *testing.T) {
 
 	// A line from elsewhere that is over every cap.
 	d := recorded(t, 3)
-	line := fmt.Sprintf(`{"seq":4,"time":"2026-02-21T14:03:07.123456Z","type":"note","data":{"method":"x","text":%q}}`+"\n", strings.Repeat("x", 3<<20))
+	line := fmt.Sprintf(`{"seq":4,"time":"2026-02-21T14:03:07.123456Z","type":"note","data":{"method":"x","text":%q}}`+"\n", strings.Repeat("x", 3<<19))
 	d.write("events.jsonl", append(d.read("events.jsonl"), line...))
 	o := d.open(store.Options{})
 	require.Len(t, readAll(t, o.log), 4)
@@ -462,6 +462,32 @@ func TestFault24ASessionRemovedWhileOpenFailsAlone(t *testing.T) {
 	require.NoError(t, s.Delete(ctx, gone.ID()))
 	require.Len(t, s.List(), 1)
 	require.NoError(t, s.Close())
+}
+
+// A file that was removed or replaced takes nothing that is acknowledged.
+func TestFault24NothingIsAcknowledgedInALogWhoseFileWasRemoved(t *testing.T) {
+	for name, remove := range map[string]func(path string) error{
+		"removed": os.Remove,
+		"replaced": func(path string) error {
+			if err := os.WriteFile(path+".other", []byte("{}\n"), 0o600); err != nil {
+				return err
+			}
+			return os.Rename(path+".other", path)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := store.Open(t.TempDir(), store.Options{})
+			require.NoError(t, err)
+			l := create(t, s)
+			_, _, err = l.Append(t.Context(), prompt("p1"))
+			require.NoError(t, err)
+			require.NoError(t, remove(filepath.Join(s.Dir(), "sessions", l.ID(), "events.jsonl")))
+			_, _, err = l.Append(t.Context(), prompt("p2"))
+			require.ErrorIs(t, err, store.ErrFrozen)
+			require.Contains(t, l.Health().Reason, "removed")
+			require.Error(t, s.Close())
+		})
+	}
 }
 
 func TestFault25ALogEditedByHandIsReadable(t *testing.T) {

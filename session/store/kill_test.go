@@ -273,8 +273,9 @@ func TestFault14AFullTmpfsBlocksTheSessionAndItHealsByItself(t *testing.T) {
 	<-changed // nobody appends: it finds out by itself
 	require.Equal(t, store.HealthOK, l.Health().State)
 	require.NoError(t, add())
+	events := readAll(t, l)
 	for seq, data := range acked {
-		require.Equal(t, data, string(readAll(t, l)[seq-1].Data))
+		require.Equal(t, data, string(events[seq-1].Data))
 	}
 	require.NoError(t, s.Close())
 	requireSound(t, dir)

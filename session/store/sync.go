@@ -2,8 +2,10 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
+	"syscall"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -76,5 +78,25 @@ func (s *segment) datasync() error {
 		return err
 	}
 	defer s.release()
-	return file.Datasync()
+	if err := file.Datasync(); err != nil {
+		return err
+	}
+	return stillNamed(file)
+}
+
+// errRemoved says that the log's file was taken away under the hub: what is
+// written to it now is gone with the process, so it must not be acknowledged.
+var errRemoved = errors.New("the log's file was removed")
+
+// stillNamed reports whether some name still leads to an open file. A rename,
+// as sealing makes one, keeps it so.
+func stillNamed(file File) error {
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Nlink == 0 {
+		return errRemoved
+	}
+	return nil
 }
