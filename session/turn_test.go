@@ -254,9 +254,12 @@ func TestQueueDelayAndScheduleAreKept(t *testing.T) {
 		prompt(t, b, "next")
 		require.NoError(t, a.end(promptID(0), event.StopEndTurn))
 		ended := time.Now()
+		require.Equal(t, queue.Queued, prompt(t, b, "third").Outcome, "who came later overtook who waited")
 		require.Equal(t, "next", (<-a.prompts).PromptID)
 		require.Equal(t, 30*time.Second, time.Since(ended))
 		require.NoError(t, a.end("next", event.StopEndTurn))
+		require.Equal(t, "third", (<-a.prompts).PromptID)
+		require.NoError(t, a.end("third", event.StopEndTurn))
 
 		// A scheduled prompt holds nobody back who asks meanwhile.
 		require.Equal(t, queue.Received, prompt(t, b, "now").Outcome)
