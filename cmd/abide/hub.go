@@ -231,5 +231,12 @@ func (h *hub) close() error {
 	if err := removeAddr(h.dir); err != nil && !errors.Is(err, os.ErrNotExist) {
 		errs = append(errs, err)
 	}
-	return errors.Join(append(errs, h.store.Close())...)
+	err := h.store.Close()
+	if errors.Is(err, store.ErrFrozen) {
+		// It was reported when it froze, and the next start mends it: the hub
+		// itself ended as it was told to.
+		h.logger.Warn("a session could not be closed", "err", err)
+		err = nil
+	}
+	return errors.Join(append(errs, err)...)
 }
