@@ -32,9 +32,10 @@ func (c *socketConn) Write(p []byte) (int, error) {
 // small; frames larger than the buffer go to the connection directly.
 const socketBuffer = 1 << 10
 
-// sendBuffer bounds what the kernel holds for one client: without it a client
-// that reads nothing would be given megabytes before it counts as slow.
-const sendBuffer = 256 << 10
+// unsentBytes bounds what the kernel holds for one client beyond what is on its
+// way: without it a client that reads nothing would be given megabytes before
+// it counts as slow. What is on its way is not bounded, so long links are fast.
+const unsentBytes = 64 << 10
 
 // hijacker makes the WebSocket library write through a socketConn and lets go
 // of net/http's larger buffers.
@@ -51,7 +52,7 @@ func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		return nil, nil, fmt.Errorf("taking over the connection: %w", err)
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		if err := tcp.SetWriteBuffer(sendBuffer); err != nil {
+		if err := boundUnsent(tcp, unsentBytes); err != nil {
 			return nil, nil, fmt.Errorf("taking over the connection: %w", err)
 		}
 	}

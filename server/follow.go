@@ -10,16 +10,9 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-const (
-	// statePause is the least time between two state frames of one session to
-	// one client: state is worth only its latest.
-	statePause = 50 * time.Millisecond
-	// A write that took longer than slowWrite halves the client's next frame,
-	// one faster than quickWrite doubles it again: a frame that a slow link
-	// cannot swallow within the write bound would be sent for ever.
-	slowWrite  = time.Second
-	quickWrite = 100 * time.Millisecond
-)
+// statePause is the least time between two state frames of one session to one
+// client: state is worth only its latest.
+const statePause = 50 * time.Millisecond
 
 // follow is one session followed by one client: a cursor over its log, and its
 // state. Its goroutine owns it.
@@ -30,8 +23,7 @@ type follow struct {
 	place     place
 
 	frames   *frames
-	frame    *frame // what ReadAfter made for Deliver
-	maxSize  int
+	frame    *frame    // what ReadAfter made for Deliver
 	mergeTo  event.Seq // up to here runs of chunks are joined
 	lastSent time.Time // of the state
 }
@@ -45,7 +37,6 @@ func (f *follow) run(ctx context.Context) error {
 	}
 	f.frames = f.client.server.frames.acquire(f.session)
 	defer f.client.server.frames.release(f.frames)
-	f.maxSize = liveBytes
 	follower := observer.New(f, f, cursor, liveBytes)
 	stateChanged := closed() // so the first state goes out at once
 	for {
@@ -97,8 +88,8 @@ func (f *follow) begin(ctx context.Context) (event.Seq, error) {
 }
 
 // ReadAfter implements observer.Source by the frames shared with others.
-func (f *follow) ReadAfter(ctx context.Context, after event.Seq, _ int) (event.Batch, error) {
-	made, err := f.frames.after(ctx, after, f.maxSize)
+func (f *follow) ReadAfter(ctx context.Context, after event.Seq, maxBytes int) (event.Batch, error) {
+	made, err := f.frames.after(ctx, after, maxBytes)
 	if err != nil {
 		return event.Batch{}, err
 	}
@@ -119,17 +110,7 @@ func (f *follow) Deliver(ctx context.Context, b event.Batch) error {
 		}
 		bytes = wire.AppendEvents(nil, f.session.ID(), f.session.Log().Epoch(), joined, f.frame.maxSeq)
 	}
-	start := time.Now()
-	if err := f.client.write(ctx, bytes); err != nil {
-		return err
-	}
-	switch took := time.Since(start); {
-	case took > slowWrite:
-		f.maxSize = max(f.maxSize/2, minBytes)
-	case took < quickWrite && f.maxSize < liveBytes:
-		f.maxSize *= 2
-	}
-	return nil
+	return f.client.write(ctx, bytes)
 }
 
 func (f *follow) sendState(ctx context.Context) error {

@@ -13,8 +13,6 @@ const (
 	// liveBytes is how much of a log goes into one events frame. Larger frames
 	// were not faster, and a slow link has to swallow each whole.
 	liveBytes = 64 << 10
-	// minBytes is the least a slow client's frames shrink to.
-	minBytes = 8 << 10
 	// sharedFrames is how many frames are kept for other clients at the same
 	// cursor. Those who follow live are within a frame or two of each other.
 	sharedFrames = 4
@@ -23,9 +21,9 @@ const (
 // frame is one events frame, shared by every client that needs it.
 type frame struct {
 	// key
-	after   event.Seq
-	maxSeq  event.Seq
-	maxSize int
+	after    event.Seq
+	maxSeq   event.Seq // the end of the log then: a frame must not say less later
+	maxBytes int
 
 	batch event.Batch
 	bytes []byte
@@ -44,35 +42,35 @@ type frames struct {
 
 // after returns the frame that follows a cursor, with an empty batch when there
 // is none.
-func (f *frames) after(ctx context.Context, after event.Seq, maxSize int) (*frame, error) {
+func (f *frames) after(ctx context.Context, after event.Seq, maxBytes int) (*frame, error) {
 	log := f.session.Log()
 	maxSeq := log.Marks().Visible
 	if after >= maxSeq {
 		return &frame{}, nil
 	}
-	if made := f.find(after, maxSeq, maxSize); made != nil {
+	if made := f.find(after, maxSeq, maxBytes); made != nil {
 		return made, nil
 	}
 	// Made without the lock: reading may go to the disk. Two clients may make
 	// the same frame at once, which costs little and blocks nobody.
-	batch, err := log.ReadAfter(ctx, after, maxSize)
+	batch, err := log.ReadAfter(ctx, after, maxBytes)
 	if err != nil {
 		return nil, err
 	}
 	if batch.Empty() {
 		return &frame{}, nil
 	}
-	made := &frame{after: after, maxSeq: max(maxSeq, batch.Last), maxSize: maxSize, batch: batch}
+	made := &frame{after: after, maxSeq: max(maxSeq, batch.Last), maxBytes: maxBytes, batch: batch}
 	made.bytes = wire.AppendEvents(make([]byte, 0, len(batch.JSON)+256), f.session.ID(), log.Epoch(), batch, made.maxSeq)
 	f.keep(made)
 	return made, nil
 }
 
-func (f *frames) find(after, maxSeq event.Seq, maxSize int) *frame {
+func (f *frames) find(after, maxSeq event.Seq, maxBytes int) *frame {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, made := range f.recent {
-		if made != nil && made.after == after && made.maxSeq == maxSeq && made.maxSize == maxSize {
+		if made != nil && made.after == after && made.maxSeq == maxSeq && made.maxBytes == maxBytes {
 			return made
 		}
 	}

@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -63,11 +65,8 @@ func TestATricklingRequestIsCutOff(t *testing.T) {
 		start := time.Now()
 		require.NoError(t, conn.SetReadDeadline(start.Add(patience)))
 		_, err = io.ReadAll(conn)
-		if err != nil { // reset, as bytes were on their way
-			require.NotErrorIs(t, err, context.DeadlineExceeded)
-			var timeout net.Error
-			require.False(t, asTimeout(err, &timeout), "%s was waited for", name)
-		}
+		// A reset will do, as bytes were on their way.
+		require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "%s was waited for", name)
 		require.Less(t, time.Since(start), 10*time.Second, name)
 		close(stop)
 		wait.Wait()
@@ -76,41 +75,9 @@ func TestATricklingRequestIsCutOff(t *testing.T) {
 	}
 }
 
-func asTimeout(err error, to *net.Error) bool {
-	ne, ok := err.(net.Error)
-	*to = ne
-	return ok && ne.Timeout()
-}
-
-// Fault 64, slowloris: the body of a request that is refused unread is not
-// waited for either, and needs no credential to be sent.
-func TestTheBodyOfARefusedRequestIsNotWaitedFor(t *testing.T) {
-	h := startHub(t, hubOptions{timing: server.Timing{Request: 300 * time.Millisecond}})
-	for name, opening := range map[string]string{
-		"another host":  "POST /api/sessions HTTP/1.1\r\nHost: evil.example\r\n",
-		"no credential": "POST /api/sessions HTTP/1.1\r\nHost: " + h.addr + "\r\n",
-		"wrong method":  "POST / HTTP/1.1\r\nHost: " + h.addr + "\r\n",
-	} {
-		for form, body := range map[string]string{
-			"announced": "Content-Length: 100000\r\n\r\n{",
-			"chunked":   "Transfer-Encoding: chunked\r\n\r\n5\r\n{",
-		} {
-			conn, err := net.Dial("tcp", h.addr)
-			require.NoError(t, err)
-			_, err = io.WriteString(conn, opening+body)
-			require.NoError(t, err)
-			require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
-			_, err = io.ReadAll(conn)
-			var timeout net.Error
-			require.False(t, asTimeout(err, &timeout), "%s, %s: the connection was kept", name, form)
-			conn.Close()
-		}
-	}
-}
-
 // Fault 64: more connections and more sockets than there may be.
 func TestMoreConnectionsThanAllowedAreClosedAndOthersLive(t *testing.T) {
-	h := startHub(t, hubOptions{limits: server.Limits{Clients: 5, Connections: 20}, timing: server.Timing{Request: time.Second}})
+	h := startHub(t, hubOptions{limits: server.Limits{Clients: 5, Connections: 20}, timing: server.Timing{Request: 4 * time.Second}})
 	check := alive(t, h)
 	var silent []net.Conn
 	for range 200 {
@@ -119,7 +86,17 @@ func TestMoreConnectionsThanAllowedAreClosedAndOthersLive(t *testing.T) {
 		silent = append(silent, conn)
 	}
 	check()
-	// Those that say nothing make room again.
+	// Most are closed long before their silence would have them closed.
+	closed, began := 0, time.Now()
+	for _, conn := range silent {
+		require.NoError(t, conn.SetReadDeadline(time.Now().Add(20*time.Millisecond)))
+		if _, err := conn.Read(make([]byte, 1)); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			closed++
+		}
+	}
+	require.GreaterOrEqual(t, closed, 180)
+	require.Less(t, time.Since(began), 2*time.Second)
+	// The others make room by saying nothing.
 	require.Eventually(t, func() bool {
 		req, err := http.NewRequest("GET", h.origin()+"/api/ready", nil)
 		require.NoError(t, err)

@@ -16,6 +16,7 @@ import (
 // puppet is an agent without a process, whose prompts are its script:
 //
 //	say N     N chunks of one message, then the end
+//	alternate N  as say, but of two messages, two chunks of each at a time
 //	big N     one message of N KiB, then the end
 //	ask       a permission request; ends with its answer
 //	hold      nothing until it is cancelled
@@ -84,6 +85,10 @@ func (p *puppet) play(prompt event.UserPrompt) {
 				words = append(words, event.AgentMessage{MessageID: "m-" + prompt.PromptID, Text: event.Text(fmt.Sprintf("word %d ", j))})
 			}
 			p.say(words...)
+		}
+	case "alternate": // word by word between two messages, in pairs
+		for i := range n {
+			p.say(event.AgentMessage{MessageID: fmt.Sprint("m", i/2%2), Text: event.Text(fmt.Sprintf("word %d ", i))})
 		}
 	case "big":
 		p.say(event.AgentMessage{MessageID: "m-" + prompt.PromptID, Text: event.Text(strings.Repeat("x", n<<10))})

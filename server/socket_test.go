@@ -363,7 +363,13 @@ func TestMergedBacklogCoversEverySeqAndLosesNoText(t *testing.T) {
 	require.Equal(t, event.Seq(cursor), page.Events[0].Seq)
 	require.Equal(t, texts(log[cursor-100:cursor]), texts(page.Events))
 
-	h.prompt(s, "p3", "say 5")
+	h.prompt(s, "p3", "alternate 40")
+	mixed := h.events(s)[last:]
+	other := h.dial(fmt.Sprintf("/api/sessions/%s/ws?after_seq=%d&epoch=%s&merge=true", s.ID(), last, s.Log().Epoch()))
+	runs := other.collect(last, mixed[len(mixed)-1].Seq)
+	require.Equal(t, texts(mixed), texts(runs))
+	require.Len(t, runs, len(mixed)-20)
+
 	for _, e := range p.collect(last, last+1) {
 		require.Zero(t, e.FirstSeq, "what is live is not merged")
 	}

@@ -1,0 +1,17 @@
+//go:build !linux
+
+package server
+
+import (
+	"fmt"
+	"net"
+)
+
+// boundUnsent bounds the send buffer, the nearest thing every system has. What
+// is on its way is in there too.
+func boundUnsent(conn *net.TCPConn, bytes int) error {
+	if err := conn.SetWriteBuffer(4 * bytes); err != nil {
+		return fmt.Errorf("bounding unsent data: %w", err)
+	}
+	return nil
+}
