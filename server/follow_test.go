@@ -209,7 +209,10 @@ func TestAFrameSaysHowFarTheLogIsNow(t *testing.T) {
 	h.prompt(s, "p1", "hi")
 	path := "/api/sessions/" + s.ID() + "/ws?after_seq=0"
 	first := find[*wire.Events](h.dial(path), nil)
-	h.prompt(s, "p2", "hi") // fewer frames than are kept for others
+	// Fewer frames than are kept for others, so the first one still is.
+	_, err := s.Prompt(context.Background(), session.PromptRequest{PromptID: "p2", Text: "hold"})
+	require.NoError(t, err)
+	h.await(s, first.LastSeq, event.TypeTurnStart)
 	now := s.Log().Marks().Visible
 	require.Greater(t, now, first.MaxSeq)
 	require.Equal(t, now, find[*wire.Events](h.dial(path), nil).MaxSeq)
