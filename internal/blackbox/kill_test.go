@@ -88,7 +88,6 @@ type person struct {
 
 func newPerson(h *hub, n int, seed uint64) *person {
 	asking, quiet := context.WithCancel(context.Background())
-	answering, leave := context.WithCancel(context.Background())
 	p := &person{
 		hub: h, session: h.create("demo"), random: rand.New(rand.NewPCG(seed, uint64(n))),
 		quiet: quiet, asked: make(chan struct{}),
@@ -96,14 +95,12 @@ func newPerson(h *hub, n int, seed uint64) *person {
 	}
 	p.desk = h.screen(fmt.Sprintf("desk %d", n), p.session, 0)
 	p.phone = h.screen(fmt.Sprintf("phone %d", n), p.session, time.Millisecond)
-	answered := make(chan struct{})
 	go func() { defer close(p.asked); p.ask(asking, n) }()
-	go func() { defer close(answered); p.answer(answering) }()
+	leave := answerAll(p.phone, p.session.SessionID) // from the other screen
 	h.t.Cleanup(func() {
 		quiet()
 		leave()
 		<-p.asked
-		<-answered
 	})
 	return p
 }
@@ -141,36 +138,6 @@ func (p *person) send(ctx context.Context, id, text string) {
 		default:
 			rest(ctx, 5*time.Millisecond) // the connection is gone: send it again
 		}
-	}
-}
-
-// answer allows whatever is asked, from the other screen.
-func (p *person) answer(ctx context.Context) {
-	next := 0
-	for ctx.Err() == nil {
-		for _, e := range p.phone.seen()[next:] {
-			next++
-			if e.Type != event.TypePermissionRequest {
-				continue
-			}
-			var asked event.PermissionRequest
-			socket := p.phone.watch.Socket()
-			if json.Unmarshal(e.Data, &asked) != nil || socket == nil {
-				continue
-			}
-			limited, cancel := context.WithTimeout(ctx, 5*time.Second)
-			// It fails where a crash has settled the request already.
-			_, _ = socket.Answer(limited, wire.PermissionAnswer{SessionID: p.session.SessionID, PermissionID: asked.PermissionID, OptionID: asked.Options[0].OptionID})
-			cancel()
-		}
-		rest(ctx, 10*time.Millisecond)
-	}
-}
-
-func rest(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
 	}
 }
 

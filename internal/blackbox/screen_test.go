@@ -2,6 +2,7 @@ package blackbox_test
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"sync"
 	"testing"
@@ -171,6 +172,31 @@ func (c *screen) answer(session string, asked event.PermissionRequest, kind even
 		}
 	}
 	c.t.Fatalf("no option %s in %+v", kind, asked.Options)
+}
+
+// allow answers every request with its first option until ctx ends.
+func (c *screen) allow(ctx context.Context, session string) {
+	for next := 0; ctx.Err() == nil; rest(ctx, 10*time.Millisecond) {
+		for _, e := range c.seen()[next:] {
+			next++
+			var asked event.PermissionRequest
+			socket := c.watch.Socket()
+			if e.Type != event.TypePermissionRequest || socket == nil || json.Unmarshal(e.Data, &asked) != nil || len(asked.Options) == 0 {
+				continue
+			}
+			limited, cancel := context.WithTimeout(ctx, 5*time.Second)
+			// It fails where the request was withdrawn, or settled by a crash.
+			_, _ = socket.Answer(limited, wire.PermissionAnswer{SessionID: session, PermissionID: asked.PermissionID, OptionID: asked.Options[0].OptionID})
+			cancel()
+		}
+	}
+}
+
+func rest(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
 }
 
 // cancel asks for the end of the turn.
