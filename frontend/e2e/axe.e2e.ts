@@ -13,10 +13,11 @@ const sizes = [
 
 /** Fails if something on the screen keeps somebody from using it, in either theme. */
 async function expectOpenToAll(page: Page): Promise<void> {
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    expect(await barriers(page), colorScheme).toEqual([])
-  }
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
+  expect(await barriers(page), 'light').toEqual([])
+  await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' })
+  // The themes differ by their colours alone.
+  expect(await barriers(page, ['color-contrast', 'link-in-text-block']), 'dark').toEqual([])
 }
 
 describe('every screen is free of serious barriers', () => {

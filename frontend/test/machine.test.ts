@@ -160,7 +160,10 @@ describe('failure', () => {
   })
 
   it('of a dial that hung before the page woke is raced at once', () => {
-    const b = new Bench().do({ type: 'start' }).pass(limits.probeMs + 1).do({ type: 'wake' })
+    const b = new Bench()
+      .do({ type: 'start' })
+      .pass(limits.probeMs + 1)
+      .do({ type: 'wake' })
     expect([...b.alive]).toEqual([1, 2])
   })
 

@@ -1,17 +1,20 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import type { AxeResults } from 'axe-core'
+import type { AxeResults, RunOptions } from 'axe-core'
 import type { Page } from 'playwright-core'
 
 const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** What keeps somebody from using the page, worst kinds only: rule, and where. */
-export async function barriers(page: Page): Promise<string[]> {
+/** What keeps somebody from using the page, worst kinds only, by all rules or those given: rule, and where. */
+export async function barriers(page: Page, rules?: string[]): Promise<string[]> {
   await page.evaluate(source)
-  const results = await page.evaluate(() =>
-    (window as unknown as { axe: { run(o: object): Promise<AxeResults> } }).axe.run({
-      resultTypes: ['violations'],
-    }),
+  const options: RunOptions = {
+    resultTypes: ['violations'],
+    ...(rules && { runOnly: { type: 'rule', values: rules } }),
+  }
+  const results = await page.evaluate(
+    (o) => (window as unknown as { axe: { run(o: RunOptions): Promise<AxeResults> } }).axe.run(o),
+    options,
   )
   return results.violations
     .filter((v) => v.impact === 'serious' || v.impact === 'critical')

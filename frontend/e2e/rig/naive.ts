@@ -9,8 +9,8 @@ export async function openNaive(device: Device, session: string): Promise<Screen
   const page = await device.browser.window()
   await page.addInitScript(watch)
   const screen = new Screen(page)
-  // Any plain document of the hub's own origin will do.
-  await page.goto(`${device.origin}/theme.js`)
+  // Any document of the hub's own origin will do, if it is not the app.
+  await page.goto(`${device.origin}/api/health`)
   await page.evaluate(run, session)
   await screen.reaches(session, 1)
   return screen
