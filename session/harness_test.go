@@ -150,6 +150,7 @@ func (h *hub) busy() (*session.BackgroundSession, *fakeAgent) {
 	require.Equal(h.t, queue.Received, prompt(h.t, b, promptID(0)).Outcome)
 	a := h.agents.next(h.t)
 	require.Equal(h.t, promptID(0), receive(h.t, a.prompts, "the agent got no prompt").PromptID)
+	await(h.t, b, "prompting", func(s session.State) bool { return s.Turn.State == session.TurnPrompting })
 	return b, a
 }
 

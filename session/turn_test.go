@@ -98,6 +98,7 @@ func TestAnEndOfAnotherTurnEndsNothing(t *testing.T) {
 	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
 	prompt(t, b, promptID(1))
 	receive(t, a.prompts, "no prompt")
+	await(t, b, "prompting", func(s session.State) bool { return s.Turn.State == session.TurnPrompting })
 	require.NoError(t, a.end(promptID(0), event.StopEndTurn)) // once more
 	require.Equal(t, session.TurnPrompting, b.State().Turn.State)
 	require.NoError(t, a.end(promptID(1), event.StopEndTurn))
