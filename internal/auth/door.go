@@ -121,15 +121,15 @@ func (d *Door) identify(ctx context.Context, r *http.Request, token string, hasT
 }
 
 // Pair spends a pairing code that came with a request and returns the cookie to
-// set. An address that guessed wrong too often waits before its code is looked
-// at. The error is a *Refusal, ctx's, or one of the registry's file.
+// set. An address that guessed wrong too often waits for its refusal; a right
+// code never waits, so that nobody is locked out by somebody else's guesses. A
+// code has 80 random bits and two minutes. The error is a *Refusal, ctx's, or one of the registry's file.
 func (d *Door) Pair(ctx context.Context, r *http.Request, code, device string) (*http.Cookie, Grant, error) {
-	if err := d.limiter.wait(ctx, peer(r)); err != nil {
-		return nil, Grant{}, err
-	}
 	secret, grant, err := d.registry.Redeem(code, device)
 	if errors.Is(err, ErrUnknown) {
-		d.limiter.count(peer(r))
+		if err := d.limiter.failed(ctx, peer(r)); err != nil {
+			return nil, Grant{}, err
+		}
 		return nil, Grant{}, &Refusal{Status: http.StatusUnauthorized, Message: "the pairing link was used already or is older than two minutes: `abide pair` prints a fresh one"}
 	}
 	if err != nil {

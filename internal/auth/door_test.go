@@ -189,6 +189,11 @@ func TestWrongCodesAreDelayedNotLockedOut(t *testing.T) {
 	_, _, err = f.door.Pair(ctx, other, code, "phone")
 	require.NoError(t, err, "another address does not wait")
 
+	code, err = f.reg.MintPairingCode()
+	require.NoError(t, err)
+	_, _, err = f.door.Pair(ctx, r, code, "phone")
+	require.NoError(t, err, "a right code does not wait, whoever guessed before")
+
 	f.clock.advance(30 * time.Second)
 	_, _, err = f.door.Pair(t.Context(), r, "guess", "eve")
 	require.Equal(t, 401, status(err), "and no address waits for ever")

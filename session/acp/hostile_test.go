@@ -25,6 +25,7 @@ func playHostile(f *fake) int {
 	update("\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\":\"text\",\"text\":\"caf\xe9\"}")
 	f.line(`{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":%q,"toolCall":{"toolCallId":"t"},"options":[]}}`, fakeSession)
 	f.next()
+	f.line(`{"jsonrpc":"2.0","id":8,"method":"session/request_permission","params":{"sessionId":%q,"toolCall":{"toolCallId":"t"},"options":[{"optionId":"a","name":"Yes","kind":"allow_once"},{"optionId":"a","name":"No","kind":"reject_once"}]}}`, fakeSession)
 	f.done(p)
 	f.next()
 	return 0
@@ -62,6 +63,7 @@ func TestAQuestionWithoutAnAnswerIsCancelledAndSaid(t *testing.T) {
 	a := start(t, config(t, "hostile"), s)
 	require.NoError(t, a.Prompt(prompt("p", "hello")))
 	ended(t, s, "p")
-	require.Empty(t, of[event.PermissionRequest](s))
+	require.Len(t, of[event.PermissionRequest](s), 1)
+	require.Len(t, of[event.PermissionRequest](s)[0].Options, 1, "two options cannot be told apart by their one id")
 	require.Equal(t, "permission_without_options", of[event.Error](s)[0].Code)
 }

@@ -23,7 +23,7 @@ func permission(r *request) []event.Payload {
 		option.text("optionId", &o.OptionID) // whole: it is what the agent is answered with
 		option.label("name", &o.Name)
 		word(option, "kind", &o.Kind)
-		if usable(o.OptionID) {
+		if usable(o.OptionID) && !offered(p.Options, o.OptionID) {
 			p.Options = append(p.Options, o)
 		} else {
 			option.lossy = true
@@ -49,6 +49,12 @@ func permission(r *request) []event.Payload {
 
 // usable reports whether an option can be offered to a person.
 func usable(optionID string) bool { return optionID != "" && len(optionID) <= labelBytes }
+
+// offered reports whether an option of that id is there: the answer names only
+// the id, so a second one could not be told from the first.
+func offered(options []event.PermissionOption, id string) bool {
+	return slices.ContainsFunc(options, func(o event.PermissionOption) bool { return o.OptionID == id })
+}
 
 // answerable reports whether a person could answer a session/request_permission
 // at all.

@@ -23,7 +23,7 @@ export function itemOf(event: AbideEvent): Item | null {
         kind: 'prompt',
         key: `prompt:${d.prompt_id}`,
         promptId: d.prompt_id,
-        attachments: d.attachments ?? [],
+        attachments: list(d.attachments),
         actor: d.actor ?? '',
         queuedAt: d.queued_at,
       }
@@ -36,7 +36,7 @@ export function itemOf(event: AbideEvent): Item | null {
     case 'tool_call_update':
       return { ...head, ...toolFields(event.data), key: toolKey(head.turn, event.data.tool_call_id) }
     case 'plan':
-      return { ...head, kind: 'plan', key: `plan:${head.turn}`, entries: event.data.entries ?? [] }
+      return { ...head, kind: 'plan', key: `plan:${head.turn}`, entries: list(event.data.entries) }
     case 'permission_request': {
       const d = event.data
       return {
@@ -47,7 +47,7 @@ export function itemOf(event: AbideEvent): Item | null {
         ask: {
           toolCallId: d.tool_call_id,
           title: d.title,
-          options: d.options ?? [],
+          options: list(d.options),
           toolCall: d.tool_call,
           ...(d.form === undefined ? {} : { form: d.form }),
           ...(d.url === undefined ? {} : { url: d.url }),
@@ -141,6 +141,11 @@ function toolFields(d: ToolCallData): Omit<Extract<Item, { kind: 'tool' }>, keyo
     rawOutput: d.raw_output,
     synthetic: d.synthetic,
   }
+}
+
+/** A list as it should be; a value that was too large for the log is a reference in its place. */
+function list<T>(value: readonly T[] | null | undefined): readonly T[] {
+  return Array.isArray(value) ? value : []
 }
 
 /** Turn and id together name a tool call: ids are the agent's, and may come again. */
