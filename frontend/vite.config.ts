@@ -9,6 +9,8 @@ import { serviceWorker } from './dev/shell.mjs'
 // or data: scripts, so nothing may be inlined into the page.
 export default defineConfig({
   plugins: [svelte(), mockHub(), freshAssets(), serviceWorker()],
+  // The catalogue reads the golden frames of the hub's own tests.
+  server: { fs: { allow: ['..'] } },
   build: {
     target: 'es2022',
     assetsInlineLimit: 0,

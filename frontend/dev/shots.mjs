@@ -39,6 +39,12 @@ const screens = {
       await page.waitForSelector('section[aria-label=Queue]')
     },
   },
+  details: {
+    path: `/s/${first}`,
+    ready: '[data-key]',
+    act: (page) => page.getByLabel('Details').first().click(),
+  },
+  palette: { path: `/s/${first}`, ready: '[data-key]', act: (page) => page.keyboard.press('Control+k') },
   create: { path: '/', act: (page) => page.getByText('New session').click() },
   settings: { path: '/settings' },
   pair: { path: '/', before: (hub) => (hub.paired = false), ready: 'form' },

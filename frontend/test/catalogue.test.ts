@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest'
+import { stateOf, states } from '../dev/catalogue/states'
+import { rowsOf } from '../src/state/rows'
+import { openPermissions } from '../src/state/select'
+import { sessionId } from './support/script'
+
+const held = (name: string) => stateOf(states.find((s) => s.name === name)!).sessions.get(sessionId)!
+
+describe('the catalogue', () => {
+  it('names each state once', () => {
+    expect(new Set(states.map((s) => s.name)).size).toBe(states.length)
+  })
+
+  it.each(states.map((s) => [s.name, s] as const))('%s is reached by its messages', (_, state) => {
+    expect(() => stateOf(state)).not.toThrow()
+  })
+
+  it('shows each kind of row', () => {
+    const kinds = states.flatMap((state) => {
+      const session = stateOf(state).sessions.get(sessionId)
+      return session ? rowsOf(session.feed).map((r) => (r.kind === 'item' ? r.item.kind : r.kind)) : []
+    })
+    expect([...new Set(kinds)].sort()).toEqual(
+      [
+        'content',
+        'event',
+        'group',
+        'permission',
+        'plan',
+        'prompt',
+        'terminal',
+        'text',
+        'tool',
+        'turn_end',
+        'unknown',
+      ].filter((k) => k !== 'content'), // content with text is a text; content alone has no golden event
+    )
+  })
+
+  it('is in the states it says', () => {
+    expect(held('question').status).toBe('ready')
+    expect(openPermissions(held('question')).map((p) => p.permissionId)).toEqual(['perm-edit-1'])
+    expect(openPermissions(held('question with a form'))[0]?.ask?.form).toBeDefined()
+    expect(held('session, replaced').reset).toEqual({ reason: 'epoch' })
+    expect(held('session, behind').held.length).toBe(1)
+    expect(held('session, gone').status).toBe('gone')
+    expect(held('queue').live?.queue.length).toBe(2)
+  })
+})
