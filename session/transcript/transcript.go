@@ -159,7 +159,7 @@ func (t *Transcript) add(e event.Event, entry *Entry) {
 }
 
 func (t *Transcript) chunk(e event.Event, kind Kind, id string, text event.Text, block json.RawMessage) {
-	key := string(kind) + " " + id
+	key := fmt.Sprintf("%s %d %s", kind, e.Turn, id) // ids are the agent's, and may come again
 	entry := t.messages[key]
 	if entry == nil {
 		entry = &Entry{Kind: kind}
