@@ -127,7 +127,7 @@ func TestABadCursorGetsAResetWithTheNewestPage(t *testing.T) {
 	c := h.screen("screen", session, 0)
 	c.prompt(session.SessionID, "p1", "/burst 100")
 	c.untilTurnEnds("p1", 30*time.Second)
-	newest := event.Seq(len(onDisk(t, h, session.SessionID, false)))
+	newest := event.Seq(len(onDisk(t, h, session.SessionID)))
 	for name, place := range map[string]struct {
 		query  string
 		reason wire.ResetReason

@@ -35,7 +35,7 @@ func TestABurstOfTwentyThousandUpdatesReachesTenClientsWhole(t *testing.T) {
 	for _, c := range screens {
 		require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p1", 120*time.Second).StopReason)
 	}
-	log := onDisk(t, h, session.SessionID, false)
+	log := onDisk(t, h, session.SessionID)
 	n := 0
 	for _, m := range payloads[event.AgentMessage](t, log) {
 		n++

@@ -91,7 +91,7 @@ func TestTheHubEndsCleanlyOnSIGTERMInTheMiddleOfATurn(t *testing.T) {
 	h.stop() // requires exit code 0
 	require.Less(t, time.Since(began), 20*time.Second)
 	h.requireNoAgents()
-	log := onDisk(t, h, session.SessionID, false)
+	log := onDisk(t, h, session.SessionID)
 	ends := payloads[event.TurnEnd](t, log)
 	require.LessOrEqual(t, len(ends), 1)
 	h.start()

@@ -15,10 +15,8 @@ import (
 )
 
 // onDisk reads a session's log as anybody could who knows docs/storage.md, and
-// requires every line whole, its checksum right and the seqs without a gap. A
-// torn tail is allowed where torn is set: a hub that was killed has not
-// repaired it yet.
-func onDisk(t *testing.T, h *hub, id string, torn bool) []event.Event {
+// requires every line whole, its checksum right and the seqs without a gap.
+func onDisk(t *testing.T, h *hub, id string) []event.Event {
 	t.Helper()
 	dir := filepath.Join(h.data, "sessions", id)
 	sealed, err := filepath.Glob(filepath.Join(dir, "events-*.jsonl"))
@@ -31,9 +29,6 @@ func onDisk(t *testing.T, h *hub, id string, torn bool) []event.Event {
 		for len(data) > 0 {
 			line, rest, whole := bytes.Cut(data, []byte("\n"))
 			e, err := parseLine(line)
-			if torn && (!whole || err != nil) {
-				return events
-			}
 			require.True(t, whole, "%s ends in %q", path, line)
 			require.NoError(t, err, path)
 			require.Equal(t, event.Seq(len(events)+1), e.Seq, "gap in %s", path)

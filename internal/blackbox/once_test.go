@@ -66,7 +66,7 @@ func TestAPromptSentByManyAtOnceRunsOnce(t *testing.T) {
 		screens[0].untilTurnEnds(fmt.Sprintf("p%d", n), 60*time.Second)
 	}
 	requireTrueScreens(t, h, session.SessionID, screens...)
-	log := onDisk(t, h, session.SessionID, false)
+	log := onDisk(t, h, session.SessionID)
 	require.Len(t, payloads[event.UserPrompt](t, log), 5)
 	require.Len(t, payloads[event.TurnStart](t, log), 5)
 	for text, times := range readRecord(t, record).prompts {
@@ -218,7 +218,7 @@ func TestAClientThatComesAndGoesDuringAStormMissesNothing(t *testing.T) {
 	require.Zero(t, history.Gaps())
 	require.Greater(t, connections, 3)
 	t.Logf("%d connections", connections)
-	log := onDisk(t, h, session.SessionID, false)
+	log := onDisk(t, h, session.SessionID)
 	requirePrefix(t, log, seen, "the restless client")
 	require.GreaterOrEqual(t, len(seen), 12000)
 }
@@ -251,7 +251,7 @@ func TestPagesAndTheFileAgreeWhileTheSessionGrows(t *testing.T) {
 		backwards = append(append([]event.Event{}, page.Events...), backwards...)
 		before = page.FirstSeq
 	}
-	log := onDisk(t, h, session.SessionID, false)
+	log := onDisk(t, h, session.SessionID)
 	requireSame(t, log, paged, "pages forwards")
 	requireSame(t, log, backwards, "pages backwards")
 }

@@ -76,7 +76,7 @@ func replay(t *testing.T, h *hub, path string) {
 	events := c.seen()
 	require.Empty(t, lost(lines, events), "lines of the agent that are not in the log")
 	require.Empty(t, payloads[event.Error](t, events))
-	requireSame(t, events, onDisk(t, h, session.SessionID, false)[:len(events)], "the screen")
+	requireSame(t, events, onDisk(t, h, session.SessionID)[:len(events)], "the screen")
 }
 
 func hasType(kind event.Type) func([]event.Event, *wire.State) bool {

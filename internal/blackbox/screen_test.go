@@ -211,13 +211,13 @@ func (c *screen) cancel(session string) {
 func requireTrueScreens(t *testing.T, h *hub, id string, screens ...*screen) {
 	t.Helper()
 	h.stop()
-	log := onDisk(t, h, id, false)
+	log := onDisk(t, h, id)
 	require.NotEmpty(t, log)
 	h.start()
 	for _, c := range screens {
 		c.until("the whole log", 60*time.Second, func(events []event.Event, _ *wire.State) bool { return len(events) >= len(log) })
 	}
-	log = onDisk(t, h, id, false)
+	log = onDisk(t, h, id)
 	for _, c := range screens {
 		requireSame(t, log, c.seen(), c.name)
 	}

@@ -34,7 +34,7 @@ func TestWhateverAnAgentDoesItsTurnEndsOnceAndTheNextPromptWorks(t *testing.T) {
 			c.prompt(session.SessionID, "p2", "/plan")
 			require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p2", 60*time.Second).StopReason)
 			stop()
-			log := onDisk(t, h, session.SessionID, false)
+			log := onDisk(t, h, session.SessionID)
 			require.Len(t, payloads[event.TurnEnd](t, log), 2)
 			requirePrefix(t, log, c.seen(), c.name)
 		})
