@@ -88,7 +88,7 @@ func measureCold(ctx context.Context, b *bench) error {
 
 // measureStart starts on a directory of many sessions and lists the newest.
 func measureStart(ctx context.Context, b *bench) error {
-	sessions := b.scaled(10_000, 4)
+	sessions := b.scaled(10_000, 10)
 	dir := filepath.Join(b.dir, "start")
 	if err := makeSessions(ctx, dir, sessions); err != nil {
 		return err

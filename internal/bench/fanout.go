@@ -164,7 +164,7 @@ func (b *bench) pace(ctx context.Context, role string, clients, stalled, rate, e
 // and against itself with a tenth of the clients stalled.
 func measureLatency(ctx context.Context, b *bench) error {
 	const clients, rate = 50, 400 // 20,000 deliveries a second
-	events := b.scaled(2400, 3)
+	events := b.scaled(2400, 5)
 	var ours, theirs, beside []paced
 	for range b.scaled(5, 2) {
 		for _, run := range []struct {

@@ -28,7 +28,6 @@ type message struct {
 	Error  json.RawMessage `json:"error"`
 }
 
-func (m message) isRequest() bool  { return m.Method != "" && len(m.ID) > 0 }
 func (m message) isResponse() bool { return m.Method == "" && len(m.ID) > 0 }
 
 func readTrace(path string) ([]traceLine, error) {
