@@ -96,12 +96,6 @@ func (s *segment) seal(path string, last event.Seq) {
 	s.path, s.last = path, last
 }
 
-func (s *segment) lastSeq() event.Seq {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.last
-}
-
 func (s *segment) currentPath() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,15 +123,6 @@ func (s *segments) at(seq event.Seq) (seg *segment, next event.Seq, err error) {
 		next = s.list[i].first
 	}
 	return s.list[max(i-1, 0)], next, nil
-}
-
-func (s *segments) active() *segment {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if len(s.list) == 0 {
-		return nil
-	}
-	return s.list[len(s.list)-1]
 }
 
 func (s *segments) all() []*segment {
