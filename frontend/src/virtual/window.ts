@@ -27,7 +27,7 @@ export class RowWindow<R extends Keyed> {
   private rows: readonly R[] = []
   private heights = new Fenwick()
   private readonly measured = new Map<string, number>()
-  private indices: Map<string, number> | null = null
+  private indices = new Map<string, number>()
 
   constructor(private readonly estimate: (row: R) => number) {}
 
@@ -41,13 +41,17 @@ export class RowWindow<R extends Keyed> {
     this.rows = rows
     const kept = this.keptPrefix(old, rows)
     if (kept === old.length && old.length === rows.length) return
-    this.indices = null
     if (kept < old.length - 8) {
       this.heights = Fenwick.of(rows.map((r) => this.heightOf(r)))
+      this.indices = new Map(rows.map((r, i) => [r.key, i]))
       return
     }
     this.heights.truncate(kept)
-    for (let i = kept; i < rows.length; i++) this.heights.push(this.heightOf(rows[i]!))
+    for (let i = kept; i < old.length; i++) this.indices.delete(old[i]!.key)
+    for (let i = kept; i < rows.length; i++) {
+      this.heights.push(this.heightOf(rows[i]!))
+      this.indices.set(rows[i]!.key, i)
+    }
   }
 
   /** Notes a row's height as the page has it; true when it differs from what was assumed. */
@@ -86,7 +90,6 @@ export class RowWindow<R extends Keyed> {
   }
 
   indexOf(key: string): number {
-    this.indices ??= new Map(this.rows.map((r, i) => [r.key, i]))
     return this.indices.get(key) ?? -1
   }
 

@@ -1,0 +1,48 @@
+// Measures the built app against its budgets; exits 1 where one is exceeded.
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+
+const dist = process.env['ABIDE_DIST'] ?? fileURLToPath(new URL('../dist', import.meta.url))
+const files = (folder) =>
+  readdirSync(folder, { withFileTypes: true }).flatMap((f) =>
+    f.isDirectory() ? files(join(folder, f.name)) : [join(folder, f.name)],
+  )
+const all = files(dist)
+const zipped = (names) =>
+  names.reduce((sum, name) => sum + gzipSync(readFileSync(name), { level: 9 }).length, 0)
+const assets = (...names) =>
+  all.filter((file) => names.some((name) => new RegExp(`assets/${name}-[\\w-]+\\.js$`).test(file)))
+
+// The page names what it needs at the start; the session's screen and the
+// parser, with what they import themselves, come beside the first dial.
+const page = readFileSync(join(dist, 'index.html'), 'utf8')
+const initial = new Set(
+  all.filter((file) => page.includes(file.slice(dist.length + 1)) && file.endsWith('.js')),
+)
+const imports = (file) =>
+  [...readFileSync(file, 'utf8').matchAll(/(?:from|import)\s*["']\.\/([\w.-]+\.js)["']/g)].map((m) =>
+    join(dist, 'assets', m[1]),
+  )
+const closure = (start) => {
+  const seen = new Set(start)
+  for (const file of seen) for (const next of imports(file)) seen.add(next)
+  return [...seen]
+}
+const rows = [
+  ['JavaScript at the start, gzip', zipped(closure(initial)), 60 * 1024],
+  [
+    'JavaScript to a rendered session, gzip',
+    zipped(closure([...initial, ...assets('Session', 'render', 'highlight')])),
+    110 * 1024,
+  ],
+  ['Styles, gzip', zipped(all.filter((file) => file.endsWith('.css'))), 15 * 1024],
+  ['Everything', all.reduce((sum, file) => sum + statSync(file).size, 0), 2 * 1024 * 1024],
+]
+for (const [what, bytes, most] of rows) {
+  console.log(
+    `${what.padEnd(42)} ${(bytes / 1024).toFixed(1).padStart(7)} KB of ${(most / 1024).toFixed(0).padStart(4)}  ${bytes <= most ? 'ok' : 'SHORT'}`,
+  )
+}
+process.exit(rows.some(([, bytes, most]) => bytes > most) ? 1 : 0)
