@@ -7,7 +7,7 @@ import { expectWhole } from './rig/oracle.ts'
 import { FaultProxy } from './rig/proxy.ts'
 import type { Screen } from './rig/screen.ts'
 import { fallAsleep, type Sleep } from './rig/sleep.ts'
-import { elapse } from './rig/until.ts'
+import { elapse, until } from './rig/until.ts'
 
 /** The time a page that woke behind a dead connection has to be whole again; what fails, fails by it. */
 const awake = 5_000
@@ -61,6 +61,25 @@ describe('a phone that sleeps', () => {
     await sleepThrough(() => proxy.tell('strand'))
     await expectWhole(screen, hub, session, awake)
     expect((await screen.watched()).most).toBeLessThanOrEqual(2)
+  })
+
+  test('with a prompt that the hub took and whose receipt was lost, asks again and runs it once', async () => {
+    await fresh()
+    screen = await phone.watch(session, phoneSize)
+    await proxy.tell('mute')
+    await screen.prompt('/burst 50')
+    await hub.event(session, 'turn_end', hub.lastSeq(session))
+    expect(await screen.page.locator('[data-outbox]').count(), 'prompts still in the outbox').toBe(1)
+    phone.browser.freeze()
+    await elapse(2_500)
+    phone.browser.thaw()
+    await until(
+      'the outbox to be empty',
+      async () => (await screen!.page.locator('[data-outbox]').count()) === 0,
+    )
+    await hub.idle(session)
+    await expectWhole(screen, hub, session, awake)
+    expect(hub.events(session).filter((e) => e.type === 'user_prompt')).toHaveLength(2)
   })
 
   test('is told from one that did not sleep: a naive client that stays on its dead socket is found out', async () => {

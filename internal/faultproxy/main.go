@@ -9,6 +9,8 @@
 //	heal                 bytes flow again, those that waited first
 //	strand               the open connections never carry a byte again, and
 //	                     nobody is told; new ones work
+//	mute                 on the open connections what the server says gets
+//	                     lost, and nobody is told; what clients say arrives
 //	rst                  every connection is reset
 //	fin                  every connection is closed in order
 //	blackhole            new connections are accepted and never answered
@@ -27,6 +29,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -92,6 +95,12 @@ func (p *proxy) obey(line string) (string, error) {
 		p.set(func() {
 			for pr := range p.pairs {
 				pr.strand()
+			}
+		})
+	case "mute":
+		p.set(func() {
+			for pr := range p.pairs {
+				pr.muted.Store(true)
 			}
 		})
 	case "rst":
@@ -205,6 +214,12 @@ func (p *proxy) pump(pr *pair, to, from net.Conn) {
 			return
 		default:
 		}
+		if to == pr.client && pr.muted.Load() {
+			if err != nil {
+				return
+			}
+			continue
+		}
 		if delay > 0 {
 			select {
 			case <-time.After(delay):
@@ -222,6 +237,7 @@ func (p *proxy) pump(pr *pair, to, from net.Conn) {
 type pair struct {
 	client   net.Conn
 	stranded chan struct{} // closed once
+	muted    atomic.Bool
 	ended    chan struct{}
 
 	mu     sync.Mutex

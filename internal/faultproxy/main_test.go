@@ -121,6 +121,31 @@ func TestAStrandedConnectionStaysDeadWhileNewOnesWork(t *testing.T) {
 	require.True(t, timeout.Timeout(), "the connection must look alive")
 }
 
+func TestAMutedConnectionCarriesOnlyWhatTheClientSays(t *testing.T) {
+	upstream, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer upstream.Close()
+	r := newRig(t)
+	r.tell("upstream "+upstream.Addr().String(), "ok")
+	client := r.dial()
+	server, err := upstream.Accept()
+	require.NoError(t, err)
+	defer server.Close()
+	r.tell("mute", "ok")
+	_, err = server.Write([]byte("lost"))
+	require.NoError(t, err)
+	_, err = client.Write([]byte("heard"))
+	require.NoError(t, err)
+	require.NoError(t, server.SetReadDeadline(time.Now().Add(5*time.Second)))
+	_, err = io.ReadFull(server, make([]byte, len("heard")))
+	require.NoError(t, err)
+	require.NoError(t, client.SetReadDeadline(time.Now().Add(200*time.Millisecond)))
+	_, err = client.Read(make([]byte, 1))
+	var timeout net.Error
+	require.ErrorAs(t, err, &timeout)
+	require.True(t, timeout.Timeout(), "the connection must look alive")
+}
+
 func TestUnknownCommandsAreRefused(t *testing.T) {
 	r := newRig(t)
 	r.tell("explode", `error: unknown command "explode"`)
