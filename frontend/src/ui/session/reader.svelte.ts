@@ -1,3 +1,4 @@
+import { tick } from 'svelte'
 import type { Row } from '../../state/rows'
 import { RowWindow, type Anchor, type Range } from '../../virtual/window'
 import { estimate } from './estimate'
@@ -22,6 +23,7 @@ export class Reader {
   private scroller: HTMLElement | null = null
   private anchor: Anchor | null = null
   private placed = 0
+  private height = 0
   private touched = 0
   private up = false
   /** They are being put somewhere: scroll events on the way are not theirs. */
@@ -80,13 +82,27 @@ export class Reader {
   /** Puts the reader back where they were, after something around them changed. */
   place = () => {
     const { scroller } = this
-    this.placing = false
     if (!scroller) return
+    this.notice(scroller)
+    this.placing = false
     const wanted = this.following ? end(scroller) : this.anchor && this.heights.topOf(this.anchor)
     if (wanted === null) return
     const at = this.following ? wanted : wanted + this.lead
     if (Math.abs(scroller.scrollTop - at) > 0.5) scroller.scrollTop = at
     this.top = this.placed = scroller.scrollTop
+    this.height = scroller.scrollHeight
+  }
+
+  /** Takes a move whose scroll event has not come yet for what it is, so that it is not undone. */
+  private notice(scroller: HTMLElement): void {
+    const moved = scroller.scrollTop - this.top
+    if (this.placing || Math.abs(moved) < 1) return
+    if (this.following) {
+      // A feed that shrank moves its end, and not the reader.
+      if (moved > -near || scroller.scrollHeight < this.height) return
+      this.following = false
+      this.anchor = this.heights.anchorAt(scroller.scrollTop - this.lead)
+    } else if (this.anchor) this.anchor = { ...this.anchor, offset: this.anchor.offset - moved }
   }
 
   toEnd = () => {
@@ -130,7 +146,9 @@ export class Reader {
 
   private settle(): void {
     this.version++
-    requestAnimationFrame(this.place)
+    // As soon as the page has changed, before its scroll event: a browser that cuts
+    // the position because the feed shrank must not be taken for the reader.
+    void tick().then(this.place)
   }
 }
 
