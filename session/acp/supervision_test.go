@@ -156,7 +156,7 @@ func TestNoiseOnStdoutIsSkippedAndReportedAtABoundedRate(t *testing.T) {
 func TestAgentThatNeverAnswersInitializeFailsToStartInTime(t *testing.T) {
 	s := newSink()
 	cfg := config(t, "mute")
-	cfg.Bounds.Start = 300 * time.Millisecond
+	cfg.Bounds.Start = 3 * time.Second // long enough to say what it waits for
 	_, err := acp.Start(context.Background(), cfg, s)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	payloads := s.all()
