@@ -156,6 +156,17 @@ describe('the event cache', () => {
     expect(p.cache.hint(sessionId)).toBeNull()
   })
 
+  it('of another epoch than promised is not shown', async () => {
+    await visited()
+    await db.use(async (h) =>
+      h.put('runs', { ...(await h.get('runs', sessionId))!, epoch: 'ffffffffffffffff' }),
+    )
+    const p = page()
+    p.follower.follow(sessionId)
+    await vi.waitFor(() => expect(p.sent.at(-1)).toMatchObject({ type: 'observe', tail: 100 }))
+    expect(p.session().status).toBe('loading')
+  })
+
   it('is replaced by a reset, also one that comes while it is read', async () => {
     await visited()
     const p = page()
