@@ -24,6 +24,7 @@ type follow struct {
 
 	frames   *frames
 	frame    *frame    // what ReadAfter made for Deliver
+	said     event.Seq // how far the client was told the log reaches
 	mergeTo  event.Seq // up to here runs of chunks are joined
 	lastSent time.Time // of the state
 }
@@ -81,6 +82,7 @@ func (f *follow) begin(ctx context.Context) (event.Seq, error) {
 	if err != nil {
 		return 0, err
 	}
+	f.said = loaded.MaxSeq
 	if f.place.merge {
 		f.mergeTo = span.max
 	}
@@ -89,7 +91,7 @@ func (f *follow) begin(ctx context.Context) (event.Seq, error) {
 
 // ReadAfter implements observer.Source by the frames shared with others.
 func (f *follow) ReadAfter(ctx context.Context, after event.Seq, maxBytes int) (event.Batch, error) {
-	made, err := f.frames.after(ctx, after, maxBytes)
+	made, err := f.frames.after(ctx, after, f.said, maxBytes)
 	if err != nil {
 		return event.Batch{}, err
 	}
@@ -103,6 +105,7 @@ func (f *follow) Changed() <-chan struct{} { return f.session.Log().Changed() }
 // Deliver implements observer.Sink.
 func (f *follow) Deliver(ctx context.Context, b event.Batch) error {
 	bytes := f.frame.bytes
+	f.said = max(f.said, f.frame.maxSeq)
 	if b.Last <= f.mergeTo && b.Count > 1 {
 		joined, err := merge(b)
 		if err != nil {

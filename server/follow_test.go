@@ -218,6 +218,26 @@ func TestAFrameSaysHowFarTheLogIsNow(t *testing.T) {
 	require.Equal(t, now, find[*wire.Events](h.dial(path), nil).MaxSeq)
 }
 
+func TestASharedFrameNeverTellsAClientLessThanItHasHeard(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	path := "/api/sessions/" + s.ID() + "/ws?after_seq=0&epoch=" + s.Log().Epoch()
+	// Long enough for full frames, then short enough not to drive them out of
+	// what is kept for the next client.
+	for n, text := range []string{"say 1500", "hi"} {
+		h.prompt(s, fmt.Sprintf("p%d", n), text)
+		client := h.dial(path)
+		heard := find[*wire.EventsLoaded](client, nil).MaxSeq
+		require.Equal(t, s.Log().Marks().Visible, heard)
+		for last := event.Seq(0); last < heard; {
+			frame := find[*wire.Events](client, nil)
+			require.Equal(t, last+1, frame.FirstSeq)
+			require.GreaterOrEqual(t, frame.MaxSeq, heard)
+			heard, last = frame.MaxSeq, frame.LastSeq
+		}
+	}
+}
+
 func TestASlowLinkGetsThroughABacklog(t *testing.T) {
 	// A frame of full size takes this link most of the write's bound.
 	h := startHub(t, hubOptions{timing: server.Timing{Write: time.Second}})

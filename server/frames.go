@@ -14,15 +14,17 @@ const (
 	// were not faster, and a slow link has to swallow each whole.
 	liveBytes = 64 << 10
 	// sharedFrames is how many frames are kept for other clients at the same
-	// cursor. Those who follow live are within a frame or two of each other.
-	sharedFrames = 4
+	// cursor, at most 1 MiB of them in all. Those who follow live are within a
+	// frame or two of each other; when the agent outruns them all, each group at
+	// one cursor goes on together, and with 4 frames there were soon none.
+	sharedFrames = 16
 )
 
 // frame is one events frame, shared by every client that needs it.
 type frame struct {
 	// key
 	after    event.Seq
-	maxSeq   event.Seq // the end of the log then: a frame must not say less later
+	maxSeq   event.Seq // the end of the log then
 	maxBytes int
 
 	batch event.Batch
@@ -41,14 +43,15 @@ type frames struct {
 }
 
 // after returns the frame that follows a cursor, with an empty batch when there
-// is none.
-func (f *frames) after(ctx context.Context, after event.Seq, maxBytes int) (*frame, error) {
+// is none. The client was told already that the log reaches said: no frame says
+// less to it.
+func (f *frames) after(ctx context.Context, after, said event.Seq, maxBytes int) (*frame, error) {
 	log := f.session.Log()
 	maxSeq := log.Marks().Visible
 	if after >= maxSeq {
 		return &frame{}, nil
 	}
-	if made := f.find(after, maxSeq, maxBytes); made != nil {
+	if made := f.find(after, said, maxSeq, maxBytes); made != nil {
 		return made, nil
 	}
 	// Made without the lock: reading may go to the disk. Two clients may make
@@ -66,11 +69,19 @@ func (f *frames) after(ctx context.Context, after event.Seq, maxBytes int) (*fra
 	return made, nil
 }
 
-func (f *frames) find(after, maxSeq event.Seq, maxBytes int) *frame {
+// find returns a frame that serves. While the log grows, its end is another for
+// each client that asks; a frame that is about full would hold the same events
+// now, and its word on the end of the log is good for whoever has heard no
+// later one.
+func (f *frames) find(after, said, maxSeq event.Seq, maxBytes int) *frame {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, made := range f.recent {
-		if made != nil && made.after == after && made.maxSeq == maxSeq && made.maxBytes == maxBytes {
+		if made == nil || made.after != after || made.maxBytes != maxBytes {
+			continue
+		}
+		full := len(made.batch.JSON) >= maxBytes/2
+		if made.maxSeq == maxSeq || full && made.maxSeq >= said {
 			return made
 		}
 	}
