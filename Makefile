@@ -41,10 +41,13 @@ test-web: frontend/node_modules/.installed ## run the app's unit tests
 	cd frontend && npm run --silent test
 
 .PHONY: test-e2e
-test-e2e: build chromium ## run the end-to-end tests in a real Chromium
+test-e2e: build e2e-tools chromium ## run the end-to-end tests in a real Chromium
+	cd frontend && npm run --silent e2e
+
+.PHONY: e2e-tools
+e2e-tools: frontend/dist/index.html
 	go build -race -o bin/abide-race ./cmd/abide
 	go build -o bin/faultproxy ./internal/faultproxy
-	cd frontend && npm run --silent e2e
 
 # Tests need a real browser; where none is found and we may, Debian's is installed.
 .PHONY: chromium
@@ -73,9 +76,14 @@ generate: ## rewrite the generated TypeScript types and the golden frames
 bench: ## measure append, replay and fan-out, as ratios
 	cd internal/bench && go run .
 
+.PHONY: bench-web
+bench-web: build e2e-tools chromium ## measure the app in Chromium against its budgets
+	cd frontend && npm run --silent bench
+
 .PHONY: soak
-soak: ## run the slow proofs: hundreds of kills, random faults
+soak: build e2e-tools chromium ## run the slow proofs: hundreds of kills, a thousand wakes, random faults
 	ABIDE_SOAK=1 go test -race -timeout 60m -count=1 ./session/... ./queue ./server ./internal/blackbox
+	cd frontend && ABIDE_SOAK=1 npm run --silent e2e
 
 .PHONY: screenshots
 screenshots: build chromium ## take the pictures of README and docs from the demo agent

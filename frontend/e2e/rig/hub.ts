@@ -9,7 +9,11 @@ import { until } from './until.ts'
 
 const bin = resolve(import.meta.dirname, '../../../bin')
 
-export const binaries = { abide: join(bin, 'abide-race'), faultproxy: join(bin, 'faultproxy') }
+/** Tests run the hub under the race detector; measurements name the plain one. */
+export const binaries = {
+  abide: join(bin, process.env['ABIDE_BINARY'] ?? 'abide-race'),
+  faultproxy: join(bin, 'faultproxy'),
+}
 
 export interface HubOptions {
   /** What browsers may call the hub by, beside its own address. */

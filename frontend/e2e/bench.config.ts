@@ -1,0 +1,10 @@
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    include: ['e2e/bench.ts'],
+    environment: 'node',
+    testTimeout: 600_000,
+    hookTimeout: 60_000,
+  },
+})

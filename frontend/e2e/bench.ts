@@ -1,0 +1,397 @@
+// Measures the app against its budgets: goal, figure, ok or SHORT.
+import { readdirSync, statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { CDPSession, Page } from 'playwright-core'
+import { median, quantile, table, type Row } from './rig/budget.ts'
+import { desktop } from './rig/browser.ts'
+import { Device } from './rig/device.ts'
+import { Hub } from './rig/hub.ts'
+import { FaultProxy } from './rig/proxy.ts'
+import { Screen } from './rig/screen.ts'
+import { elapse } from './rig/until.ts'
+
+const runs = 5
+const many = 100_000
+const kb = 1024
+
+describe('budgets', () => {
+  const rows: Row[] = []
+  let hub: Hub
+  let proxy: FaultProxy
+  let device: Device
+  let far: Device
+  let session: string
+
+  const note = (what: string, goal: number, figure: number, unit: string) =>
+    rows.push({ what, goal, figure, unit })
+
+  beforeAll(async () => {
+    proxy = await FaultProxy.start()
+    hub = await Hub.start({
+      publicNames: [proxy.addr],
+      agents: { bulk: [process.execPath, join(import.meta.dirname, 'rig/bulk-agent.mjs')] },
+    })
+    await proxy.to(hub.addr)
+    device = await Device.pair(hub)
+    far = await Device.pair(hub, { origin: proxy.origin })
+    session = await hub.newSession('Measured')
+    await hub.turn(session, '/burst 300')
+  })
+  afterAll(async () => {
+    await far.stop()
+    await device.stop()
+    await proxy.stop()
+    await hub.stop()
+    const not = [
+      'Lighthouse scores (lighthouse is not among the packages)',
+      'playback seek (there is no playback yet)',
+    ]
+    console.log(`\n${table(rows, not)}\n`)
+  })
+
+  test('weight', async () => {
+    const weigh = async (path: string, kind: string) => {
+      const page = await device.browser.window(desktop)
+      const cdp = await throttled(page, { cache: false })
+      const bodies: Promise<Buffer>[] = []
+      page.on('response', (r) => {
+        if (r.request().resourceType() === kind) bodies.push(r.body())
+      })
+      const screen = await Screen.open(page, device.origin + path)
+      await page.locator('html[data-link=open]').waitFor()
+      if (path !== '/') await screen.feed.getByText('300').last().waitFor()
+      const sum = (await Promise.all(bodies)).reduce((n, body) => n + gzipSync(body).length, 0)
+      await cdp.detach()
+      await page.close()
+      return sum / kb
+    }
+    note('initial JavaScript, gz', 60, await weigh('/', 'script'), 'KB')
+    note('initial CSS, gz', 15, await weigh('/', 'stylesheet'), 'KB')
+    note('JavaScript to a rendered session, gz', 110, await weigh(`/s/${session}`, 'script'), 'KB')
+    note('embedded app', 2048, size(resolve(import.meta.dirname, '../dist')) / kb, 'KB')
+  })
+
+  test('a cold start on slow 4G and a slow phone', async () => {
+    const figures = { fcp: [] as number[], tti: [] as number[], tbt: [] as number[], cls: [] as number[] }
+    for (let i = 0; i < runs; i++) {
+      const page = await device.browser.window({ width: 390, height: 844 })
+      const cdp = await throttled(page, { cache: false, slow4G: true, cpu: 4 })
+      await page.addInitScript(() => {
+        const vitals = { fcp: 0, tbt: 0, cls: 0, ready: 0 }
+        Object.assign(window, { vitals })
+        new PerformanceObserver((l) => (vitals.fcp = l.getEntries()[0]!.startTime)).observe({
+          type: 'paint',
+          buffered: true,
+        })
+        new PerformanceObserver((l) => {
+          for (const e of l.getEntries()) vitals.tbt += Math.max(0, e.duration - 50)
+        }).observe({ type: 'longtask', buffered: true })
+        new PerformanceObserver((l) => {
+          for (const e of l.getEntries()) vitals.cls += (e as unknown as { value: number }).value
+        }).observe({ type: 'layout-shift', buffered: true })
+      })
+      const screen = await Screen.open(page, `${device.origin}/s/${session}`)
+      await screen.reaches(session, 300)
+      // Interactive: the composer takes a letter and shows it.
+      await screen.composer.press('x')
+      const tti = await page.evaluate(() => performance.now())
+      await elapse(1_000)
+      const vitals = await page.evaluate(
+        () => (window as unknown as { vitals: Record<'fcp' | 'tbt' | 'cls', number> }).vitals,
+      )
+      figures.fcp.push(vitals.fcp)
+      figures.tti.push(tti)
+      figures.tbt.push(vitals.tbt)
+      figures.cls.push(vitals.cls)
+      await screen.composer.fill('')
+      await cdp.detach()
+      await page.close()
+    }
+    note('cold, slow 4G, 4× CPU: first paint', 1500, median(figures.fcp), 'ms')
+    note('cold, slow 4G, 4× CPU: the composer takes a key', 2500, median(figures.tti), 'ms')
+    note('cold, slow 4G, 4× CPU: blocking time', 150, median(figures.tbt), 'ms')
+    note('cold, slow 4G, 4× CPU: layout shift', 0.02, median(figures.cls), '')
+  })
+
+  test('a warm load', async () => {
+    const times: number[] = []
+    const screen = await device.watch(session, desktop)
+    const last = hub.lastSeq(session)
+    await screen.page.addInitScript(paintedAt, last)
+    for (let i = 0; i < runs; i++) {
+      await screen.page.reload()
+      times.push((await painted(screen)) - (await screen.page.evaluate(() => performance.timeOrigin)))
+    }
+    await screen.page.close()
+    note('warm load to the newest events painted', 400, median(times), 'ms')
+  })
+
+  test('a wake', async () => {
+    const wake = async (delay: string, cycles: number) => {
+      await proxy.tell(`delay ${delay}`)
+      const times: number[] = []
+      const id = await hub.newSession('Woken')
+      await hub.turn(id, '/slow 1')
+      const screen = await far.watch(id, { width: 390, height: 844 })
+      for (let i = 0; i < cycles; i++) {
+        await screen.reaches(id, hub.lastSeq(id))
+        await proxy.tell('strand')
+        far.browser.freeze()
+        await hub.turn(id, '/burst 500')
+        await elapse(2_300)
+        const last = hub.lastSeq(id)
+        const from = Date.now()
+        far.browser.thaw()
+        await screen.page.evaluate(paintedAt, last)
+        times.push((await painted(screen)) - from)
+      }
+      expect((await screen.watched()).most).toBeLessThanOrEqual(2)
+      await screen.page.close()
+      await proxy.tell('rst')
+      return quantile(times, 0.95)
+    }
+    note('wake after SIGSTOP and a dead connection, 500 events painted, p95', 250, await wake('0s', 10), 'ms')
+    note('the same at 150 ms round trip, p95', 1000, await wake('75ms', 5), 'ms')
+    await proxy.tell('delay 0s')
+  })
+
+  test('sending', async () => {
+    const id = await hub.newSession('Sent')
+    const screen = await device.watch(id, desktop)
+    const own: number[] = []
+    const accepted: number[] = []
+    for (let i = 0; i < runs; i++) {
+      await screen.composer.fill(`/slow 1`)
+      await screen.page.evaluate(() => {
+        const times = { enter: 0, own: 0, accepted: 0 }
+        Object.assign(window, { times })
+        const prompts = () => document.querySelectorAll('[data-key^="prompt:"]').length
+        const before = prompts()
+        addEventListener('keydown', () => (times.enter = performance.now()), { capture: true, once: true })
+        const look = () => {
+          if (times.enter && !times.own && (document.querySelector('[data-outbox]') || prompts() > before))
+            times.own = performance.now()
+          if (prompts() > before) times.accepted = performance.now()
+          else requestAnimationFrame(look)
+        }
+        look()
+      })
+      await screen.composer.press('Control+Enter')
+      await screen.page.waitForFunction(
+        () => (window as unknown as { times: { accepted: number } }).times.accepted > 0,
+      )
+      const t = await screen.page.evaluate(
+        () => (window as unknown as { times: Record<string, number> }).times,
+      )
+      own.push(t['own']! - t['enter']!)
+      accepted.push(t['accepted']! - t['enter']!)
+      await hub.idle(id)
+    }
+    await screen.page.close()
+    note('Enter to the own words on screen', 50, median(own), 'ms')
+    note('Enter to accepted', 150, median(accepted), 'ms')
+  })
+
+  test('a permission on three screens', async () => {
+    const times: number[] = []
+    const id = await hub.newSession('Asked')
+    const screens = [
+      await device.watch(id, desktop),
+      await device.watch(id, desktop),
+      await far.watch(id, desktop),
+    ]
+    for (let i = 0; i < runs; i++) {
+      await screens[0]!.prompt('/ask')
+      for (const s of screens) {
+        await s.permission.locator('[data-option]:enabled').first().waitFor()
+        await s.page.evaluate(() => {
+          const settled = new Promise<number>((resolve) => {
+            const look = () =>
+              document.querySelector('[data-permission]') ? requestAnimationFrame(look) : resolve(Date.now())
+            look()
+          })
+          const pressed = new Promise<number>((resolve) =>
+            addEventListener('click', () => resolve(Date.now()), { capture: true, once: true }),
+          )
+          Object.assign(window, { settled, pressed })
+        })
+      }
+      await screens[0]!.answer('Allow once')
+      const pressed = await screens[0]!.page.evaluate(
+        () => (window as unknown as { pressed: Promise<number> }).pressed,
+      )
+      const settled = await Promise.all(
+        screens.map((s) =>
+          s.page.evaluate(() => (window as unknown as { settled: Promise<number> }).settled),
+        ),
+      )
+      times.push(Math.max(...settled) - pressed)
+      await hub.idle(id)
+    }
+    for (const s of screens) await s.page.close()
+    note('a permission answered: settled on three screens', 150, median(times), 'ms')
+  })
+
+  test('a long message that grows', async () => {
+    const id = await hub.newSession('Grows', 'bulk')
+    const screen = await device.watch(id, desktop)
+    const cdp = await throttled(screen.page, { cpu: 4 })
+    await hub.prompt(id, 'grow 48 5')
+    await screen.reaches(id, 50)
+    const { frames, lags } = await screen.page.evaluate(async () => {
+      const frames: number[] = []
+      const at = new Map<number, number>()
+      let before = performance.now()
+      for (let i = 0; i < 180; i++) {
+        const now = await new Promise<number>((r) => requestAnimationFrame(r))
+        frames.push(now - before)
+        before = now
+        at.set(Number(document.documentElement.dataset['seq']), Date.now())
+      }
+      return { frames, lags: [...at] }
+    })
+    await hub.event(id, 'turn_end')
+    const written = new Map(hub.events(id).map((e) => [e.seq, Date.parse(e.time)]))
+    await cdp.detach()
+    await screen.page.close()
+    note('200 deltas/s into 48 KB, 4× CPU: p95 frame', 34, quantile(frames, 0.95), 'ms')
+    note(
+      '200 deltas/s into 48 KB, 4× CPU: delta to paint, median',
+      100,
+      median(lags.map(([seq, t]) => t - written.get(seq)!)),
+      'ms',
+    )
+  })
+
+  test('a very long session', async () => {
+    const id = await hub.newSession('Long', 'bulk')
+    await hub.prompt(id, `rows ${many}`)
+    await hub.event(id, 'turn_end')
+    const screen = await device.watch(id, desktop)
+    await screen.reaches(id, hub.lastSeq(id))
+    // Reads back to the first event, as a person with much patience would.
+    await screen.page.evaluate(async () => {
+      const feed = document.querySelector('[role=feed]')!
+      while (document.documentElement.dataset['firstSeq'] !== '1') {
+        feed.scrollTop = 0
+        await new Promise((resolve) => setTimeout(resolve, 4))
+      }
+    })
+    for (const [cpu, goal] of [
+      [1, 17],
+      [4, 34],
+    ] as const) {
+      const cdp = await throttled(screen.page, { cpu })
+      const { frames, longest } = await screen.page.evaluate(async () => {
+        const feed = document.querySelector('[role=feed]')!
+        feed.scrollTop = feed.scrollHeight / 2
+        let longest = 0
+        const watch = new PerformanceObserver((l) => {
+          for (const e of l.getEntries()) longest = Math.max(longest, e.duration)
+        })
+        await new Promise((resolve) => setTimeout(resolve, 500))
+        watch.observe({ type: 'longtask' })
+        const frames: number[] = []
+        let before = await new Promise<number>((r) => requestAnimationFrame(r))
+        for (let i = 0; i < 240; i++) {
+          feed.scrollTop += 60
+          const now = await new Promise<number>((r) => requestAnimationFrame(r))
+          frames.push(now - before)
+          before = now
+        }
+        watch.disconnect()
+        return { frames, longest }
+      })
+      note(`scrolling 100,000 events, ${cpu}× CPU: p95 frame`, goal, quantile(frames, 0.95), 'ms')
+      note(`scrolling 100,000 events, ${cpu}× CPU: longest task`, 50, longest, 'ms')
+      await cdp.detach()
+    }
+    const cdp = await device.browser.context.newCDPSession(screen.page)
+    const jumps: number[] = []
+    for (let i = 1; i <= runs; i++) {
+      jumps.push(
+        await screen.page.evaluate(
+          async ({ id, seq }) => {
+            const link = document.createElement('a')
+            link.href = `/s/${id}?seq=${seq}`
+            document.body.append(link)
+            const from = performance.now()
+            link.click()
+            const there = () =>
+              [...document.querySelectorAll<HTMLElement>('article[data-seq]')].some((r) => {
+                const box = r.getBoundingClientRect()
+                return Number(r.dataset['seq']) === seq && box.top < innerHeight && box.bottom > 0
+              })
+            while (!there() && performance.now() - from < 5_000)
+              await new Promise((r) => requestAnimationFrame(r))
+            link.remove()
+            return performance.now() - from
+          },
+          { id, seq: Math.floor((many * i) / (runs + 1)) },
+        ),
+      )
+    }
+    note('jump to any seq', 150, median(jumps), 'ms')
+    await cdp.send('HeapProfiler.enable')
+    await cdp.send('HeapProfiler.collectGarbage')
+    const { usedSize } = await cdp.send('Runtime.getHeapUsage')
+    note('heap at 100,000 events', 80, usedSize / kb / kb, 'MB')
+    note(
+      'DOM nodes at 100,000 events',
+      1500,
+      await screen.page.evaluate(() => document.querySelectorAll('*').length),
+      '',
+    )
+    await screen.page.close()
+  })
+
+  /** Limits what a page may do, until the answer is detached. */
+  async function throttled(
+    page: Page,
+    o: { cache?: boolean; slow4G?: boolean; cpu?: number },
+  ): Promise<CDPSession> {
+    const cdp = await device.browser.context.newCDPSession(page)
+    await cdp.send('Network.enable')
+    if (o.cache === false) {
+      await cdp.send('Network.setCacheDisabled', { cacheDisabled: true })
+      await cdp.send('Network.setBypassServiceWorker', { bypass: true })
+    }
+    if (o.slow4G) {
+      const throughput = (1.6 * kb * kb) / 8
+      await cdp.send('Network.emulateNetworkConditions', {
+        offline: false,
+        latency: 150,
+        downloadThroughput: throughput,
+        uploadThroughput: throughput / 2,
+      })
+    }
+    if (o.cpu) await cdp.send('Emulation.setCPUThrottlingRate', { rate: o.cpu })
+    return cdp
+  }
+})
+
+/** Runs in the page: notes when the frame that shows seq has been painted. */
+function paintedAt(seq: number): void {
+  const painted = new Promise<number>((resolve) => {
+    const look = () => {
+      const shown =
+        Number(document.documentElement?.dataset['seq']) >= seq && document.querySelector('article[data-key]')
+      if (shown) requestAnimationFrame(() => setTimeout(() => resolve(Date.now())))
+      else requestAnimationFrame(look)
+    }
+    look()
+  })
+  Object.assign(window, { painted })
+}
+
+function painted(screen: Screen): Promise<number> {
+  return screen.page.evaluate(() => (window as unknown as { painted: Promise<number> }).painted)
+}
+
+function size(folder: string): number {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((f) => f.isFile())
+    .reduce((n, f) => n + statSync(join(f.parentPath, f.name)).size, 0)
+}

@@ -1,0 +1,32 @@
+/** One line of the table: what was measured against what it may be. */
+export interface Row {
+  what: string
+  goal: number
+  figure: number
+  unit: string
+}
+
+export function median(values: number[]): number {
+  return quantile(values, 0.5)
+}
+
+/** The value that the share q of the values does not exceed. */
+export function quantile(values: number[], q: number): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.max(0, Math.ceil(q * sorted.length) - 1)] ?? NaN
+}
+
+/** A figure that could not be taken is SHORT: nothing is ok unmeasured. */
+export function table(rows: Row[], not: string[]): string {
+  const lines = rows.map((r) => {
+    const digits = r.figure < 10 ? 2 : 0
+    const verdict = r.figure <= r.goal ? 'ok' : 'SHORT'
+    return [
+      r.what.padEnd(64),
+      `${r.goal} ${r.unit}`.padStart(10),
+      `${r.figure.toFixed(digits)} ${r.unit}`.padStart(12),
+      verdict,
+    ].join('  ')
+  })
+  return [...lines, ...not.map((n) => `not measured: ${n}`)].join('\n')
+}
