@@ -220,7 +220,7 @@ func (e *engine) agentExited(exit event.AgentExit) error {
 	cause := a.cause
 	e.agentGone()
 	if cause == notStopped || cause == stopBroken {
-		e.logger.Warn("agent ended", "agent", e.agentName, "code", exit.Code, "signal", exit.Signal, "reason", exit.Reason)
+		e.logger.Warn("agent ended", "agent", e.agentName, "how", exitWords(exit), "reason", exit.Reason)
 		e.crashed(exitWords(exit), midTurn || e.queue.Len() > 0)
 	}
 	return nil

@@ -243,6 +243,7 @@ func (h *hub) finish() {
 	h.requireNoSecrets()
 	require.NotContains(h.t, h.logged(), "DATA RACE")
 	require.NotContains(h.t, h.logged(), "panic:")
+	require.NotContains(h.t, h.logged(), "0xc0", "an address in the log, where a value should be")
 	out, errs, code := h.run("check")
 	require.Zero(h.t, code, "abide check: %s%s", out, errs)
 }
