@@ -33,8 +33,9 @@ frontend/node_modules/.installed: frontend/package-lock.json
 test: test-go test-web test-e2e ## run every test: Go with -race, the app's, end to end in Chromium
 
 .PHONY: test-go
+# -count=1: some tests build and run the program, which the test cache cannot see.
 test-go: ## run the Go tests with the race detector
-	go test -race -timeout $(TEST_TIMEOUT) ./...
+	go test -race -count=1 -timeout $(TEST_TIMEOUT) ./...
 
 .PHONY: test-web
 test-web: frontend/node_modules/.installed ## run the app's unit tests
