@@ -57,20 +57,40 @@ export class Browser {
   #profile = mkdtempSync(join(tmpdir(), 'abide-chromium-'))
   context!: BrowserContext
 
+  private constructor(private readonly size: Size) {}
+
   static async start(size: Size = desktop): Promise<Browser> {
-    const browser = new Browser()
+    const browser = new Browser(size)
+    await browser.reopen()
+    return browser
+  }
+
+  /** Starts the browser on its profile, again after it was closed or killed. */
+  async reopen(): Promise<void> {
     const args = [
       ...flags,
-      `--user-data-dir=${browser.#profile}`,
-      `--window-size=${size.width},${size.height}`,
+      `--user-data-dir=${this.#profile}`,
+      `--window-size=${this.size.width},${this.size.height}`,
     ]
-    browser.#process = new Process(executable(), [...args, 'about:blank'])
-    const endpoint = await until('the debugging port', () => browser.#process.stderr.match(/ws:\/\/\S+/)?.[0])
+    const child = (this.#process = new Process(executable(), [...args, 'about:blank']))
+    const endpoint = await until('the debugging port', () => child.stderr.match(/ws:\/\/\S+/)?.[0])
     // noDefaults: otherwise the library overrides focus and freezing is no longer real.
-    browser.#remote = await chromium.connectOverCDP(endpoint, { noDefaults: true } as object)
-    browser.#cdp = await browser.#remote.newBrowserCDPSession()
-    browser.context = browser.#remote.contexts()[0]!
-    return browser
+    this.#remote = await chromium.connectOverCDP(endpoint, { noDefaults: true } as object)
+    this.#cdp = await this.#remote.newBrowserCDPSession()
+    this.context = this.#remote.contexts()[0]!
+  }
+
+  /** Ends the browser as its user would: it writes down what it keeps, cookies too. */
+  async close(): Promise<void> {
+    await this.#cdp.send('Browser.close').catch(() => {})
+    await this.#process.exited
+  }
+
+  /** Ends every process of the browser at once; the profile stays as it was at that moment. */
+  async kill(): Promise<void> {
+    for (const pid of tree(this.#process.child.pid!)) kill(pid, 'SIGKILL')
+    await this.#process.exited
+    await this.#remote.close().catch(() => {})
   }
 
   /** A blank page in a window of its own, so that it is visible beside others. */
@@ -97,9 +117,7 @@ export class Browser {
   }
 
   async stop(): Promise<void> {
-    await this.#remote.close().catch(() => {})
-    for (const pid of tree(this.#process.child.pid!)) kill(pid, 'SIGKILL')
-    await this.#process.exited
+    await this.kill()
     rmSync(this.#profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
   }
 }

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { phone as phoneSize } from './rig/browser.ts'
+import { Device } from './rig/device.ts'
+import { Hub } from './rig/hub.ts'
+import { expectWhole } from './rig/oracle.ts'
+import { FaultProxy } from './rig/proxy.ts'
+import { until } from './rig/until.ts'
+
+describe('two phones and a desktop on one session', () => {
+  let hub: Hub
+  let proxy: FaultProxy
+  let desk: Device
+  let sleeper: Device
+  let killed: Device
+
+  beforeAll(async () => {
+    proxy = await FaultProxy.start()
+    hub = await Hub.start({ publicNames: [proxy.addr] })
+    await proxy.to(hub.addr)
+    desk = await Device.pair(hub)
+    sleeper = await Device.pair(hub, { size: phoneSize })
+    killed = await Device.pair(hub, { origin: proxy.origin, size: phoneSize })
+    // Chromium writes cookies down half a minute late, or when it closes.
+    await killed.browser.close()
+    await killed.browser.reopen()
+  })
+  afterAll(async () => {
+    await killed.stop()
+    await sleeper.stop()
+    await desk.stop()
+    await proxy.stop()
+    expect(await hub.stop()).toBe(0)
+  })
+
+  test('show the same after one slept through 500 events and one was killed with a prompt in its outbox', async () => {
+    const session = await hub.newSession('Shared')
+    await hub.turn(session, '/slow 1')
+    const [wide, asleep, dying] = await Promise.all([
+      desk.watch(session),
+      sleeper.watch(session, phoneSize),
+      killed.watch(session, phoneSize),
+    ])
+    sleeper.browser.freeze()
+    const before = hub.lastSeq(session)
+
+    // The network swallows the prompt; only the outbox has it when the phone dies.
+    await proxy.tell('blackhole')
+    await proxy.tell('rst')
+    await dying.prompt('/burst 60')
+    await dying.page.locator('[data-outbox]').waitFor()
+    await until('the prompt on the device itself', () =>
+      dying.page.evaluate(
+        () =>
+          new Promise<boolean>((resolve) => {
+            const open = indexedDB.open('abide')
+            open.onsuccess = () => {
+              const count = open.result.transaction('outbox').objectStore('outbox').count()
+              count.onsuccess = () => {
+                open.result.close()
+                resolve(count.result === 1)
+              }
+            }
+          }),
+      ),
+    )
+    await killed.browser.kill()
+    await wide.prompt('/burst 500')
+    await hub.event(session, 'turn_end', before)
+    expect(hub.lastSeq(session) - before).toBeGreaterThanOrEqual(500)
+    const prompts = () => hub.events(session).filter((e) => e.type === 'user_prompt')
+    expect(prompts(), 'the killed phone has not been heard').toHaveLength(2)
+
+    sleeper.browser.thaw()
+    await proxy.tell('heal')
+    await killed.browser.reopen()
+    const revived = await killed.watch(session, phoneSize)
+    await until('the prompt from the outbox', () => prompts().length === 3)
+    await hub.event(session, 'turn_end', prompts()[2]!.seq)
+    await hub.idle(session)
+    for (const screen of [wide, asleep, revived]) await expectWhole(screen, hub, session)
+    const shown = await wide.rows()
+    expect(await asleep.rows()).toEqual(shown)
+    expect(await revived.rows()).toEqual(shown)
+    expect(prompts().map((e) => e.data.text)).toEqual(['/slow 1', '/burst 500', '/burst 60'])
+    expect(await revived.page.locator('[data-outbox]').count()).toBe(0)
+  })
+})
