@@ -47,7 +47,15 @@ export class Attention {
   typing(session_id: string): void {
     clearTimeout(this.calm)
     this.send({ type: 'presence', session_id, activity: 'typing' })
-    this.calm = setTimeout(() => this.send({ type: 'presence', session_id, activity: 'viewing' }), typingMs)
+    this.calm = setTimeout(() => this.viewing(session_id), typingMs)
+  }
+
+  /** The text was sent or given up; says nothing when nobody was said to type. */
+  viewing(session_id: string): void {
+    if (this.calm === undefined) return
+    clearTimeout(this.calm)
+    this.calm = undefined
+    this.send({ type: 'presence', session_id, activity: 'viewing' })
   }
 
   private soon(): void {

@@ -55,7 +55,21 @@ export class Hub implements Intents {
     this.follower.older(sessionId, limit)
   }
 
+  newer(sessionId: string): void {
+    this.follower.newer(sessionId)
+  }
+
+  seek(sessionId: string, seq: number): void {
+    this.store.dispatch({ kind: 'seek', sessionId, seq })
+    this.follower.ask()
+  }
+
+  live(sessionId: string): void {
+    this.store.dispatch({ kind: 'live', sessionId })
+  }
+
   prompt(sessionId: string, text: string): void {
+    this.attention.viewing(sessionId)
     void this.outbox.add({ id: crypto.randomUUID(), sessionId, kind: 'prompt', text })
   }
 
@@ -180,10 +194,13 @@ export class Hub implements Intents {
 
   private frame(frame: ServerMessage): void {
     const purpose = 'request_id' in frame ? this.requests.settle(frame.request_id) : undefined
-    this.follower.frame(frame)
+    this.follower.frame(frame, purpose)
     if (purpose?.kind === 'outbox') this.outbox.answered(purpose.id, frame)
     else if (frame.type === 'error') {
       this.store.dispatch({ kind: 'problem', sessionId: purpose?.sessionId, text: frame.message })
+      if (purpose?.kind === 'window') {
+        this.store.dispatch({ kind: 'seek', sessionId: purpose.sessionId, seq: null })
+      }
       return // what was refused is not asked again at once
     }
     this.follower.ask()
