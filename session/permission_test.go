@@ -43,7 +43,7 @@ func TestAPermissionRequestIsAnEventAndTheAnswerToo(t *testing.T) {
 }
 
 // Fault 33.
-func TestTwoTabsAnswerPermission(t *testing.T) {
+func TestFault33TwoTabsAnswerPermission(t *testing.T) {
 	h := newHub(t)
 	b, a := h.busy()
 	require.NoError(t, a.say(question("q1")))
@@ -84,7 +84,7 @@ func TestTwoTabsAnswerPermission(t *testing.T) {
 }
 
 // Fault 34.
-func TestPermissionAnswerForUnknownExpiredOrOtherSessionsID(t *testing.T) {
+func TestFault34PermissionAnswerForUnknownExpiredOrOtherSessionsID(t *testing.T) {
 	h := newHub(t)
 	b, a := h.busy()
 	other, otherAgent := h.busy()
@@ -149,7 +149,7 @@ func TestATurnThatEndsSettlesItsOpenRequests(t *testing.T) {
 }
 
 // Fault 35.
-func TestPermissionWithNoObserver(t *testing.T) {
+func TestFault35PermissionWithNoObserver(t *testing.T) {
 	h := newHub(t)
 	b, a := h.busy()
 	require.NoError(t, a.say(question("q1")))

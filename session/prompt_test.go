@@ -40,7 +40,7 @@ func TestAReceivedPromptNamesItsEvent(t *testing.T) {
 }
 
 // Fault 31.
-func TestAckLostThenRetrySamePromptID(t *testing.T) {
+func TestFault31AckLostThenRetrySamePromptID(t *testing.T) {
 	h := newHub(t)
 	b, a := h.busy()
 	first := prompt(t, b, promptID(0))
@@ -68,7 +68,7 @@ func TestAckLostThenRetrySamePromptID(t *testing.T) {
 }
 
 // Fault 32.
-func TestSamePromptIDOtherText(t *testing.T) {
+func TestFault32SamePromptIDOtherText(t *testing.T) {
 	h := newHub(t)
 	b, _ := h.busy()
 	prompt(t, b, "waits")
@@ -151,7 +151,7 @@ func TestTheQueueKeepsItsLimitsAndItsSwitch(t *testing.T) {
 }
 
 // Fault 36, and the twenty clients of the turn engine.
-func TestQueueAddRemoveEditRaceWithTurnEnd(t *testing.T) {
+func TestFault36QueueAddRemoveEditRaceWithTurnEnd(t *testing.T) {
 	h := newHub(t)
 	h.agents.onPrompt = func(a *fakeAgent, p event.UserPrompt) {
 		if p.PromptID != promptID(0) {

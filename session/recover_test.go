@@ -18,7 +18,7 @@ import (
 
 // Fault 41, the session's half: the turn is closed, nothing is sent again, and
 // the next prompt gets a new agent which people are warned about.
-func TestHubKill9MidTurn(t *testing.T) {
+func TestFault41HubKill9MidTurn(t *testing.T) {
 	h := newHub(t)
 	b, a := h.busy()
 	require.NoError(t, a.say(toolCall("done", event.ToolCompleted), toolCall("t1", event.ToolInProgress), question("q1")))

@@ -18,7 +18,7 @@ import (
 var crash = event.AgentExit{Code: new(int), Reason: "exited"}
 
 // Fault 40, the session's half.
-func TestAgentCrashMidTool(t *testing.T) {
+func TestFault40AgentCrashMidTool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub(t)
 		h.agents.resumable = true
@@ -50,7 +50,7 @@ func TestAgentCrashMidTool(t *testing.T) {
 	})
 }
 
-func TestACrashLoopBacksOffAndStops(t *testing.T) {
+func TestFault47ACrashLoopBacksOffAndStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub(t)
 		b, a := h.busy()

@@ -61,7 +61,7 @@ func TestCancelBeforeTheAgentIsThereEndsTheTurnAtOnce(t *testing.T) {
 }
 
 // Fault 37.
-func TestCancelVsCompleteRace(t *testing.T) {
+func TestFault37CancelVsCompleteRace(t *testing.T) {
 	h := newHub(t)
 	b, a := h.busy()
 	for n := range 60 {

@@ -36,9 +36,9 @@ func codeOf(err error) wire.Code {
 	return ""
 }
 
-// TestAPromptSentByManyAtOnceRunsOnce sends each of several prompts from six
+// TestFault31APromptSentByManyAtOnceRunsOnce sends each of several prompts from six
 // sockets at the same moment, some while the agent is at work.
-func TestAPromptSentByManyAtOnceRunsOnce(t *testing.T) {
+func TestFault31APromptSentByManyAtOnceRunsOnce(t *testing.T) {
 	t.Parallel()
 	record := filepath.Join(t.TempDir(), "record")
 	h := newHub(t, settings{agents: map[string]agent{"demo": tapped(t, record, demo())}})
@@ -74,9 +74,9 @@ func TestAPromptSentByManyAtOnceRunsOnce(t *testing.T) {
 	}
 }
 
-// TestTheFirstAnswerToAPermissionRequestWins lets five screens answer at once,
+// TestFault33TheFirstAnswerToAPermissionRequestWins lets five screens answer at once,
 // differently.
-func TestTheFirstAnswerToAPermissionRequestWins(t *testing.T) {
+func TestFault33TheFirstAnswerToAPermissionRequestWins(t *testing.T) {
 	t.Parallel()
 	h := newHub(t, settings{})
 	session := h.create("demo")
@@ -163,9 +163,9 @@ func TestManyQueueAtOnceAndEachAcknowledgedPromptRunsOnce(t *testing.T) {
 	require.Len(t, payloads[event.UserPrompt](t, c.seen()), 21)
 }
 
-// TestACancelThatMeetsTheEndOfItsTurnLeavesOneEnd cancels at every moment of
+// TestFault37ACancelThatMeetsTheEndOfItsTurnLeavesOneEnd cancels at every moment of
 // short turns.
-func TestACancelThatMeetsTheEndOfItsTurnLeavesOneEnd(t *testing.T) {
+func TestFault37ACancelThatMeetsTheEndOfItsTurnLeavesOneEnd(t *testing.T) {
 	t.Parallel()
 	h := newHub(t, settings{})
 	session := h.create("demo")

@@ -131,7 +131,7 @@ func TestAgentReadsAndWritesTextFilesOfItsWorkspace(t *testing.T) {
 }
 
 // Fault 49.
-func TestFilesOutsideTheWorkspaceAreRefusedAndReported(t *testing.T) {
+func TestFault49FilesOutsideTheWorkspaceAreRefusedAndReported(t *testing.T) {
 	cfg := config(t, "asks")
 	cfg.Files = true
 	dir, outside := cfg.Workspace, t.TempDir()

@@ -91,7 +91,7 @@ func TestCrashIsReportedWithItsCodeAndTheTailOfStderr(t *testing.T) {
 	<-a.Done()
 }
 
-func TestStdoutOfAnExitedAgentIsNotWaitedForWhenAStrangerHoldsIt(t *testing.T) {
+func TestFault48StdoutOfAnExitedAgentIsNotWaitedForWhenAStrangerHoldsIt(t *testing.T) {
 	s := newSink()
 	a := start(t, config(t, "holder"), s)
 	require.NoError(t, a.Prompt(prompt("p", "hello")))
@@ -112,7 +112,7 @@ func TestAgentThatClosesItsStdoutIsEnded(t *testing.T) {
 	<-a.Done()
 }
 
-func TestLineOverTheCapEndsTheAgentInBoundedMemory(t *testing.T) {
+func TestFault45LineOverTheCapEndsTheAgentInBoundedMemory(t *testing.T) {
 	s := newSink()
 	a := start(t, config(t, "endless"), s)
 	var before, after runtime.MemStats
@@ -137,7 +137,7 @@ func TestLineJustUnderTheCapIsKept(t *testing.T) {
 	<-a.Done()
 }
 
-func TestNoiseOnStdoutIsSkippedAndReportedAtABoundedRate(t *testing.T) {
+func TestFault46NoiseOnStdoutIsSkippedAndReportedAtABoundedRate(t *testing.T) {
 	s := newSink()
 	a := start(t, config(t, "flood"), s)
 	require.NoError(t, a.Prompt(prompt("p", "hello")))
@@ -153,7 +153,7 @@ func TestNoiseOnStdoutIsSkippedAndReportedAtABoundedRate(t *testing.T) {
 	require.Contains(t, reports[len(reports)-1].Message, fmt.Sprint(100_006-5))
 }
 
-func TestAgentThatNeverAnswersInitializeFailsToStartInTime(t *testing.T) {
+func TestFault43AgentThatNeverAnswersInitializeFailsToStartInTime(t *testing.T) {
 	s := newSink()
 	cfg := config(t, "mute")
 	cfg.Bounds.Start = 3 * time.Second // long enough to say what it waits for
@@ -245,7 +245,7 @@ func TestWhatIsSaidBeforeTheSessionBeginsComesBehindItsStart(t *testing.T) {
 	require.Len(t, of[event.Mode](s)[0].Modes, 2)
 }
 
-func TestPermissionRequestsBeyondTheCapAreCancelled(t *testing.T) {
+func TestFault50PermissionRequestsBeyondTheCapAreCancelled(t *testing.T) {
 	s := newSink()
 	cfg := config(t, "greedy")
 	cfg.Limits.OpenPermissions = 8

@@ -42,7 +42,7 @@ func alive(pid int) bool {
 	return err == nil && !strings.HasPrefix(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " Z")
 }
 
-func TestGrandchildInItsOwnSessionIsSweptWithItsAgent(t *testing.T) {
+func TestFault42GrandchildInItsOwnSessionIsSweptWithItsAgent(t *testing.T) {
 	s := newSink()
 	a := start(t, config(t, "parent"), s)
 	require.NoError(t, a.Prompt(prompt("p", "hello")))
