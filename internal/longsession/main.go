@@ -1,0 +1,124 @@
+// Command longsession writes a session of many events into a data directory.
+//
+// It is for tests and measurements which need a session that nobody would wait
+// for: a million events take a minute. The log is written by the store, as a hub
+// writes it, so it is sound by every rule of docs/storage.md. No hub may be
+// running on the directory. The id of the session is printed.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "longsession:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("longsession", flag.ContinueOnError)
+	data := flags.String("data", "", "data `DIR`ectory to write into")
+	events := flags.Int("events", 1_000_000, "how many events the session has, its session_start among them")
+	workspace := flags.String("workspace", ".", "`DIR`ectory the session says it ran in")
+	agent := flags.String("agent", "demo", "`NAME` of the agent the session says it had")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *data == "" || *events < 1 {
+		return errors.New("name a directory with --data, and one event or more with --events")
+	}
+	where, err := filepath.Abs(*workspace)
+	if err != nil {
+		return err
+	}
+	id, err := write(ctx, *data, event.SessionStart{Agent: *agent, Workspace: where}, *events)
+	if err != nil {
+		return fmt.Errorf("write a session of %d events: %w", *events, err)
+	}
+	_, err = fmt.Fprintln(out, id)
+	return err
+}
+
+// write makes a session of exactly n events and returns its id.
+func write(ctx context.Context, data string, start event.SessionStart, n int) (id string, err error) {
+	s, err := store.Open(data, store.Options{})
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	l, err := s.Create(ctx, start)
+	if err != nil {
+		return "", err
+	}
+	for turn := 1; ; turn++ {
+		left := n - int(l.Marks().Written)
+		if left == 0 {
+			break
+		}
+		drafts, err := conversation(turn, min(left, turnEvents))
+		if err != nil {
+			return "", err
+		}
+		if _, _, err := l.Append(ctx, drafts...); err != nil {
+			return "", err
+		}
+	}
+	l.UpdateMetadata(func(m *store.Metadata) { m.Name = fmt.Sprintf("A session of %d events", n) })
+	return l.ID(), l.FlushMetadata(ctx)
+}
+
+const (
+	// turnEvents is how many events a turn has: few enough for many turns, many
+	// enough that the syncs at their ends cost little.
+	turnEvents = 500
+	// messageChunks is how many chunks make one message.
+	messageChunks = 40
+)
+
+// conversation is one whole turn of n events. A turn too short for its frame of
+// prompt, start and end is messages only.
+func conversation(turn, n int) ([]event.Draft, error) {
+	prompt := fmt.Sprintf("longsession-%d", turn)
+	var payloads []event.Payload
+	framed := n >= 3
+	if framed {
+		payloads = append(payloads,
+			event.UserPrompt{PromptID: prompt, Text: event.Text(fmt.Sprintf("Question %d: what comes next?", turn))},
+			event.TurnStart{PromptID: prompt})
+		n--
+	}
+	for i := len(payloads); i < n; i++ {
+		payloads = append(payloads, event.AgentMessage{
+			MessageID: fmt.Sprintf("m-%d-%d", turn, i/messageChunks),
+			Text:      event.Text(fmt.Sprintf("Word %d of turn %d. ", i, turn) + strings.Repeat("and on ", i%messageChunks)),
+		})
+	}
+	if framed {
+		payloads = append(payloads, event.TurnEnd{PromptID: prompt, StopReason: event.StopEndTurn})
+	}
+	drafts := make([]event.Draft, len(payloads))
+	for i, p := range payloads {
+		d, err := event.NewDraft(p, turn, time.Time{})
+		if err != nil {
+			return nil, err
+		}
+		drafts[i] = d
+	}
+	return drafts, nil
+}
