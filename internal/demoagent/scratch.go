@@ -1,19 +1,28 @@
 package demoagent
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 const (
+	scratchPrefix = "abide-demo-"
+
 	scratchFiles = 200
 	scratchBytes = 1 << 20
 )
 
-// scratch is a copy of the workspace that the script may change.
-type scratch struct{ dir string }
+// scratch is a copy of the workspace that the script may change. Its folder is
+// locked as long as its agent lives, so that what a killed one left behind is
+// told from what is in use.
+type scratch struct {
+	dir  string
+	lock *os.File
+}
 
 // open makes the copy once, of at most 200 files and 1 MiB: enough to show.
 // Folders that hold what tools made are left out.
@@ -21,7 +30,8 @@ func (s *scratch) open(workspace string) (string, error) {
 	if s.dir != "" {
 		return s.dir, nil
 	}
-	dir, err := os.MkdirTemp("", "abide-demo-")
+	removeStale()
+	dir, lock, err := lockedFolder()
 	if err != nil {
 		return "", fmt.Errorf("make scratch copy: %w", err)
 	}
@@ -57,15 +67,63 @@ func (s *scratch) open(workspace string) (string, error) {
 	})
 	if err != nil {
 		os.RemoveAll(dir)
+		lock.Close()
 		return "", fmt.Errorf("copy %s: %w", workspace, err)
 	}
-	s.dir = dir
+	s.dir, s.lock = dir, lock
 	return dir, nil
 }
 
 func (s *scratch) remove() {
 	if s.dir != "" {
 		os.RemoveAll(s.dir)
-		s.dir = ""
+		s.lock.Close()
+		s.dir, s.lock = "", nil
+	}
+}
+
+// lockedFolder makes a folder that removeStale leaves alone until the file is
+// closed. Another agent may have taken it for stale before it was locked: then
+// it is made again.
+func lockedFolder() (string, *os.File, error) {
+	for {
+		dir, err := os.MkdirTemp("", scratchPrefix)
+		if err != nil {
+			return "", nil, err
+		}
+		lock, err := os.Open(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return "", nil, err
+		}
+		if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+			lock.Close()
+			return "", nil, fmt.Errorf("lock %s: %w", dir, err)
+		}
+		if _, err := os.Lstat(dir); err == nil {
+			return dir, lock, nil
+		}
+		lock.Close()
+	}
+}
+
+// removeStale removes the folders of agents that were killed. What cannot be
+// removed, or is somebody else's, stays.
+func removeStale() {
+	found, _ := filepath.Glob(filepath.Join(os.TempDir(), scratchPrefix+"*"))
+	for _, dir := range found {
+		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+			continue // a link leads out of here
+		}
+		lock, err := os.Open(dir)
+		if err != nil {
+			continue
+		}
+		if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+			os.RemoveAll(dir)
+		}
+		lock.Close()
 	}
 }
