@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -65,8 +66,11 @@ func sniff(r io.ReadSeeker) (kind string, inline bool, err error) {
 		return "", false, err
 	}
 	switch kind := http.DetectContentType(head[:n]); kind {
-	case "image/png", "image/jpeg", "image/gif", "image/webp", "text/plain; charset=utf-8":
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
 		return kind, true, nil
+	case "text/plain; charset=utf-8":
+		// The detection does not know SVG; whatever begins as markup is none.
+		return kind, !bytes.HasPrefix(bytes.TrimSpace(bytes.TrimPrefix(head[:n], []byte("\xef\xbb\xbf"))), []byte("<")), nil
 	}
 	return "application/octet-stream", false, nil
 }

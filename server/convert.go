@@ -25,6 +25,15 @@ func stateFrame(s session.State) *wire.State {
 		Agent:     wire.Agent{Name: s.Agent.Name, Status: wire.AgentStatus(s.Agent.Status), Version: s.Agent.Version, Message: s.Agent.Message},
 		Observers: make([]wire.Observer, 0, min(len(s.Observers), maxObservers)),
 	}
+	for _, m := range s.Agent.AuthMethods {
+		frame.Agent.AuthMethods = append(frame.Agent.AuthMethods, wire.AuthMethod{
+			MethodID: m.ID, Name: m.Name, Description: m.Description, Command: m.Command,
+		})
+	}
+	if p := s.Agent.PromptCapabilities; p != nil {
+		prompts := wire.PromptCapabilities(*p)
+		frame.Agent.PromptCapabilities = &prompts
+	}
 	if !s.Turn.Since.IsZero() {
 		since := s.Turn.Since.UTC()
 		frame.Turn.Since = &since

@@ -2,6 +2,7 @@ package server
 
 import (
 	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -118,6 +119,37 @@ func docPermission() doc {
 		summary: "Settle a permission request. The first answer wins; a later other one is 409 with the winner.",
 		in:      permissionAnswer{}, out: wire.PermissionResolved{}, status: 200,
 	}
+}
+
+func docRestart() doc {
+	return doc{summary: "Stop the agent and start it again; an open turn is closed as interrupted. The state says what became of it.", status: 202}
+}
+
+func docAuthenticate() doc {
+	return doc{summary: "Log the agent in by one of the methods its state names. Answers when the agent is ready.", in: login{}, out: struct{}{}, status: 200}
+}
+
+func docAttach() doc {
+	return doc{
+		summary: "Store the body as a file that prompts of this session may name: at most 25 MiB, its media type as Content-Type. The name in the answer is the server's.",
+		out:     event.Attachment{}, status: 201,
+		query: []param{{"name", "the file's own name", ""}},
+	}
+}
+
+func docRules() doc {
+	return doc{summary: "The permission rules that answer in this session: its own, then those of its agent.", out: ruleList{}, status: 200}
+}
+
+func docRuleAdd() doc {
+	return doc{
+		summary: "Make a permission rule. One with scope agent answers in every session of the agent and takes access to all of them.",
+		in:      newRule{}, out: session.Rule{}, status: 201,
+	}
+}
+
+func docRuleRevoke() doc {
+	return doc{summary: "Take a permission rule back. It stops counting at once.", status: 204}
 }
 
 func docQueue() doc {

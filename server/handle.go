@@ -31,14 +31,7 @@ func (c *SessionWSClient) handle(data []byte) {
 	case *wire.Unobserve:
 		c.stopFollow(m.SessionID)
 	case *wire.Ack:
-		c.presence(m.SessionID, func(p *session.Presence) {
-			p.Seq = m.Seq
-			if !m.Visible {
-				p.Activity = session.Away
-			} else if p.Activity == session.Away {
-				p.Activity = session.Viewing
-			}
-		})
+		c.do("", m.SessionID, auth.Read, func() error { return c.ack(m) })
 	case *wire.Presence:
 		c.do("", m.SessionID, auth.Read, func() error { return c.declare(m) })
 	case *wire.LoadEvents:
@@ -72,6 +65,12 @@ func (c *SessionWSClient) handleVerb(message wire.Message) {
 		c.with(m.RequestID, m.SessionID, auth.Act, func(s *session.BackgroundSession) error { return s.QueueClear(c.ctx) })
 	case *wire.ForceReset:
 		c.aside(m.RequestID, m.SessionID, auth.Act, func(ctx context.Context, s *session.BackgroundSession) error { return s.ForceReset(ctx, actor) })
+	case *wire.RestartAgent:
+		c.aside(m.RequestID, m.SessionID, auth.Act, func(ctx context.Context, s *session.BackgroundSession) error { return s.Restart(ctx, actor) })
+	case *wire.Authenticate:
+		c.aside(m.RequestID, m.SessionID, auth.Manage, func(ctx context.Context, s *session.BackgroundSession) error {
+			return s.Authenticate(ctx, m.MethodID, actor)
+		})
 	case *wire.SetMode:
 		c.aside(m.RequestID, m.SessionID, auth.Manage, func(ctx context.Context, s *session.BackgroundSession) error {
 			return s.SetMode(ctx, m.ModeID)
@@ -169,7 +168,7 @@ func (c *SessionWSClient) loadEvents(m *wire.LoadEvents, s *session.BackgroundSe
 func (c *SessionWSClient) prompt(m *wire.Prompt, s *session.BackgroundSession) error {
 	result, err := s.Prompt(c.ctx, session.PromptRequest{
 		PromptID: m.PromptID, Text: m.Text, Attachments: m.Attachments,
-		When: session.When(m.When), Actor: c.grant.Load().Actor(),
+		When: session.When(m.When), ScheduledAt: m.ScheduledAt, Actor: c.grant.Load().Actor(),
 	})
 	if err != nil {
 		return err
@@ -180,16 +179,41 @@ func (c *SessionWSClient) prompt(m *wire.Prompt, s *session.BackgroundSession) e
 
 func (c *SessionWSClient) answer(m *wire.PermissionAnswer, s *session.BackgroundSession) error {
 	grant := c.grant.Load()
+	remember := session.RuleScope(m.Remember)
+	if err := mayRule(*grant, remember); err != nil {
+		return err
+	}
 	outcome, err := s.AnswerPermission(c.ctx, session.Answer{
 		PermissionID: m.PermissionID, OptionID: m.OptionID, Content: m.Content, Actor: grant.Actor(),
 		// The device, not the socket: an answer that is sent again after the
 		// socket broke is the same client's.
-		ClientID: grant.ID,
+		ClientID: grant.ID, Remember: remember,
 	})
 	if err != nil {
 		return err
 	}
 	c.send(c.ctx, resolvedFrame(m.RequestID, s.ID(), outcome))
+	return nil
+}
+
+// ack takes what the client has applied. Nobody can have applied what is not in
+// the log: such a client counts wrong, and is told.
+func (c *SessionWSClient) ack(m *wire.Ack) error {
+	s := c.followed(m.SessionID)
+	if s == nil {
+		return nil // news about a session it stopped following
+	}
+	if visible := s.Log().Marks().Visible; m.Seq > visible {
+		return invalid("ack of seq %d, but the session's last is %d: observe it again", m.Seq, visible)
+	}
+	c.presence(m.SessionID, func(p *session.Presence) {
+		p.Seq = m.Seq
+		if !m.Visible {
+			p.Activity = session.Away
+		} else if p.Activity == session.Away {
+			p.Activity = session.Viewing
+		}
+	})
 	return nil
 }
 

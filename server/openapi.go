@@ -149,6 +149,9 @@ func (s schemas) of(t reflect.Type) object {
 }
 
 func (s schemas) structure(t reflect.Type) object {
+	if t.Name() == "" {
+		return object{"type": "object"} // an answer with nothing in it
+	}
 	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
 	ref := object{"$ref": "#/components/schemas/" + name}
 	if _, done := s.named[name]; done {

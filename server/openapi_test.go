@@ -127,6 +127,8 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 	require.Eventually(t, func() bool { return len(s.State().PendingPermissions) == 1 }, patience, 1e6)
 	_, err = s.Prompt(context.Background(), session.PromptRequest{PromptID: "waiting", Text: "hold"})
 	require.NoError(t, err)
+	rule, err := s.AddRule(context.Background(), session.Rule{Scope: session.RuleSession, Effect: session.RuleAllow, Kind: "read", CreatedBy: "owner"})
+	require.NoError(t, err)
 	doomed := h.session().ID()
 	device := ""
 	for _, g := range h.registry.Grants() {
@@ -163,9 +165,15 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 		{"PATCH", "/api/sessions/{id}/queue/{prompt}", one + "/queue/waiting", map[string]string{"text": "changed"}},
 		{"DELETE", "/api/sessions/{id}/queue/{prompt}", one + "/queue/waiting", nil},
 		{"DELETE", "/api/sessions/{id}/queue", one + "/queue", nil},
+		{"GET", "/api/sessions/{id}/rules", one + "/rules", nil},
+		{"POST", "/api/sessions/{id}/rules", one + "/rules", map[string]string{"scope": "session", "effect": "allow", "kind": "read"}},
+		{"DELETE", "/api/sessions/{id}/rules/{rule}", one + "/rules/" + rule.ID, nil},
+		{"POST", "/api/sessions/{id}/attachments", one + "/attachments?name=a.json", map[string]string{"a": "file"}},
 		{"POST", "/api/sessions/{id}/permissions/{permission}", one + "/permissions/perm-1", map[string]string{"option_id": "yes"}},
 		{"POST", "/api/sessions/{id}/cancel", one + "/cancel", nil},
 		{"POST", "/api/sessions/{id}/force-reset", one + "/force-reset", nil},
+		{"POST", "/api/sessions/{id}/authenticate", one + "/authenticate", map[string]string{"method_id": "browser"}},
+		{"POST", "/api/sessions/{id}/restart", one + "/restart", nil},
 	} {
 		name := r.method + " " + r.route
 		asked[name] = true

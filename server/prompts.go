@@ -94,6 +94,8 @@ type permissionAnswer struct {
 	OptionID string `json:"option_id"`
 	// Content is what was filled in, when the request had a form.
 	Content json.RawMessage `json:"content,omitempty"`
+	// Remember keeps the answer as a rule.
+	Remember session.RuleScope `json:"remember,omitempty"`
 }
 
 func permissionRoute(s *Server, c *call) error {
@@ -105,12 +107,16 @@ func permissionRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
+	if err := mayRule(c.grant, in.Remember); err != nil {
+		return err
+	}
 	own, err := c.session()
 	if err != nil {
 		return err
 	}
 	outcome, err := own.AnswerPermission(c.r.Context(), session.Answer{
 		PermissionID: permission, OptionID: in.OptionID, Content: in.Content, Actor: c.grant.Actor(), ClientID: c.grant.ID,
+		Remember: in.Remember,
 	})
 	if err != nil {
 		return err

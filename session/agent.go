@@ -58,6 +58,8 @@ type AgentSpec struct {
 	// ContextLost is true when the log holds earlier turns; an agent that
 	// begins anew knows nothing of them and says so in its AgentStarted.
 	ContextLost bool
+	// AuthMethod, when set, is the way to log in before the session begins.
+	AuthMethod string
 	// OpenBlob opens a blob of the session, such as an attachment's bytes.
 	OpenBlob func(sha256 string) (io.ReadCloser, error)
 	// Past is the session's log, from which an account of earlier turns can be
@@ -66,5 +68,6 @@ type AgentSpec struct {
 }
 
 // StartAgent starts an agent and returns once it is ready for prompts, or
-// failed to be. It gives up when ctx ends.
+// failed to be; with *LoginNeeded when a person has to log in first. It gives
+// up when ctx ends.
 type StartAgent func(ctx context.Context, spec AgentSpec, sink AgentSink) (Agent, error)

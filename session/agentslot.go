@@ -49,7 +49,10 @@ type agentSlot struct {
 	sink      *sink // of the agent that is there; nil while absent or failed
 	version   string
 	message   string
-	resumable bool // it can come back with its memory
+	resumable bool                // it can come back with its memory
+	prompts   *PromptCapabilities // of the agent last started
+	login     []AuthMethod        // what it wants before it works
+	authBy    string              // how the next start logs in
 	// exited is set when an agent ended while it was being started; what
 	// StartAgent says of it then tells more.
 	exited    *event.AgentExit
@@ -130,7 +133,9 @@ func (e *engine) startAgent() {
 		ContextLost:    e.fold.given > 0,
 		OpenBlob:       func(sha256 string) (io.ReadCloser, error) { return e.log.OpenBlob(sha256) },
 		Past:           e.log,
+		AuthMethod:     a.authBy,
 	}
+	a.authBy, a.login = "", nil
 	bound := e.hub.settings().Limits.AgentStart
 	e.help(func() {
 		ctx, cancel := context.WithTimeout(s.ctx, bound)
@@ -184,7 +189,11 @@ func (e *engine) startFailed(err error) {
 		Code:    "agent_start",
 		Message: fmt.Sprintf("the agent %s could not be started: %v", e.agentName, err),
 	}
-	if exited != nil && e.queue.Len() > 0 {
+	var wanted *LoginNeeded
+	if errors.As(err, &wanted) {
+		// Trying again by itself changes nothing: a person has to log in.
+		a.status, a.message, a.login = AgentFailed, failure.Message, wanted.Methods
+	} else if exited != nil && e.queue.Len() > 0 {
 		e.crashed(failure.Message, true)
 	} else {
 		a.status, a.message = AgentFailed, failure.Message+". A prompt or a restart tries again."
@@ -334,7 +343,7 @@ func exitWords(exit event.AgentExit) string {
 func (a *agentSlot) forgive() {
 	a.crashes, a.restartAt = nil, time.Time{}
 	if a.status == AgentFailed {
-		a.status, a.message = AgentAbsent, ""
+		a.status, a.message, a.login = AgentAbsent, "", nil
 	}
 }
 

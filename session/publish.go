@@ -31,6 +31,9 @@ func (e *engine) publish() {
 			Version:   e.agent.version,
 			Message:   e.agent.message,
 			RestartAt: e.agent.restartAt,
+
+			AuthMethods:        e.agent.login,
+			PromptCapabilities: e.agent.prompts,
 		},
 		Observers: e.b.watchers.take(),
 	})

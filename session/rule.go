@@ -21,6 +21,9 @@ const (
 	RuleAgent   RuleScope = "agent"   // every session with this agent
 )
 
+// Values lists the set.
+func (RuleScope) Values() []string { return []string{"session", "agent"} }
+
 // RuleEffect is what a rule answers.
 type RuleEffect string
 
@@ -28,6 +31,9 @@ const (
 	RuleAllow  RuleEffect = "allow"
 	RuleReject RuleEffect = "reject"
 )
+
+// Values lists the set.
+func (RuleEffect) Values() []string { return []string{"allow", "reject"} }
 
 // Rule answers permission requests in a person's place. It only ever picks one
 // of the agent's own options that counts once (allow_once, reject_once), so that
@@ -180,6 +186,21 @@ func (b *BackgroundSession) AddRule(ctx context.Context, r Rule) (Rule, error) {
 		}
 	}
 	return r, tell(ctx, b, func(e *engine) error { return e.noteRule(noteRuleAdded, r, r.CreatedBy) })
+}
+
+// Like fills in what a rule is about from an open permission request: the same
+// again, and nothing else. A request that is not open is ErrNotFound.
+func (b *BackgroundSession) Like(ctx context.Context, r Rule, permissionID string) (Rule, error) {
+	return ask(ctx, b, func(e *engine) (Rule, error) {
+		for _, open := range e.fold.permissions.open {
+			if open.Request.PermissionID == permissionID {
+				s := subjectOf(open.Request)
+				r.Kind, r.Subject, r.Title = s.kind, s.fingerprint, cut(oneLine(s.title), lastLineRunes)
+				return r, nil
+			}
+		}
+		return r, fmt.Errorf("%w: permission request %q is not open", ErrNotFound, permissionID)
+	})
 }
 
 // RevokeRule takes a rule back, whether of the session or of its agent.

@@ -56,7 +56,7 @@ type Limits struct {
 	AgentStart time.Duration
 	// PromptBytes bounds a prompt's text: 1 MiB.
 	PromptBytes int
-	// AttachmentBytes bounds one attachment: 20 MiB.
+	// AttachmentBytes bounds one attachment: 25 MiB.
 	AttachmentBytes int
 }
 
@@ -77,7 +77,7 @@ func (l Limits) withDefaults() Limits {
 		l.PromptBytes = 1 << 20
 	}
 	if l.AttachmentBytes <= 0 {
-		l.AttachmentBytes = 20 << 20
+		l.AttachmentBytes = 25 << 20
 	}
 	return l
 }

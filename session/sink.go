@@ -204,6 +204,7 @@ func (e *engine) recordStarted(p event.AgentStarted) error {
 		return err
 	}
 	e.agent.version, e.agent.resumable = p.Version, resumable(p)
+	e.agent.prompts = promptCapabilities(p)
 	e.dirty = true
 	return nil
 }

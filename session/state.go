@@ -51,6 +51,17 @@ type AgentState struct {
 	// RestartAt is when the hub starts the agent again by itself; zero when it
 	// will not.
 	RestartAt time.Time
+	// AuthMethods are the ways to log in, when the agent wants a login.
+	AuthMethods []AuthMethod
+	// PromptCapabilities is what prompts may hold; nil until the agent said it.
+	PromptCapabilities *PromptCapabilities
+}
+
+// PromptCapabilities are the attachments an agent takes as they are.
+type PromptCapabilities struct {
+	Image           bool
+	Audio           bool
+	EmbeddedContext bool
 }
 
 // Observer is somebody following the session.

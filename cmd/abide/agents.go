@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -64,12 +65,24 @@ func (a *agents) run(ctx context.Context, agent config.Agent, spec session.Agent
 		HubID: a.hubID, RunID: a.runID, SessionID: spec.SessionID,
 		Resume: spec.AgentSessionID, ContextLost: spec.ContextLost, Account: past.account(), Known: past.known,
 		MCPServers: mcpServers(agent.MCPServers), Files: agent.Files, Terminals: agent.Terminals,
-		OpenBlob: spec.OpenBlob, Version: versionText(), Logger: a.logger,
+		AuthMethod: spec.AuthMethod, OpenBlob: spec.OpenBlob, Version: versionText(), Logger: a.logger,
 	}, sink)
+	var login *acp.AuthError
+	if errors.As(err, &login) {
+		return nil, loginNeeded(login.Methods, err)
+	}
 	if err != nil {
 		return nil, err // and not a nil *acp.Agent in an interface
 	}
 	return running, nil
+}
+
+func loginNeeded(methods []acp.AuthMethod, err error) error {
+	needed := &session.LoginNeeded{Err: err}
+	for _, m := range methods {
+		needed.Methods = append(needed.Methods, session.AuthMethod{ID: m.ID, Name: m.Name, Description: m.Description, Command: m.Command})
+	}
+	return needed
 }
 
 func mcpServers(configured []config.MCPServer) []acp.MCPServer {

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -57,6 +58,8 @@ type Prompt struct {
 	Text        string             `json:"text"`
 	Attachments []event.Attachment `json:"attachments,omitempty"`
 	When        When               `json:"when,omitempty"`
+	// ScheduledAt keeps the prompt in the queue until then.
+	ScheduledAt *time.Time `json:"scheduled_at,omitempty"`
 }
 
 // Cancel asks the agent to end its turn.
@@ -71,6 +74,31 @@ type ForceReset struct {
 	SessionID string `json:"session_id"`
 }
 
+// RestartAgent stops the agent and starts it again; an open turn is closed as
+// interrupted and never sent again.
+type RestartAgent struct {
+	RequestID string `json:"request_id,omitempty"`
+	SessionID string `json:"session_id"`
+}
+
+// Authenticate logs the agent in by one of the methods its state names.
+type Authenticate struct {
+	RequestID string `json:"request_id,omitempty"`
+	SessionID string `json:"session_id"`
+	MethodID  string `json:"method_id"`
+}
+
+// RuleScope is how far a permission rule reaches.
+type RuleScope string
+
+const (
+	RuleSession RuleScope = "session" // this session
+	RuleAgent   RuleScope = "agent"   // every session with this agent
+)
+
+// Values lists the set.
+func (RuleScope) Values() []string { return []string{"session", "agent"} }
+
 // PermissionAnswer settles a permission request; the first answer wins.
 type PermissionAnswer struct {
 	RequestID    string `json:"request_id"`
@@ -81,6 +109,9 @@ type PermissionAnswer struct {
 	Content json.RawMessage `json:"content,omitempty"`
 	// SeenSeq is the last event the person had seen when answering.
 	SeenSeq event.Seq `json:"seen_seq,omitempty"`
+	// Remember keeps the answer as a rule. The scope agent takes a credential
+	// that may manage every session.
+	Remember RuleScope `json:"remember,omitempty"`
 }
 
 // QueueEdit changes the text of a waiting prompt.
@@ -156,7 +187,7 @@ type Ping struct {
 // ClientMessages returns a new zero message of every kind a client sends.
 func ClientMessages() []Message {
 	return []Message{
-		&Observe{}, &Unobserve{}, &LoadEvents{}, &Prompt{}, &Cancel{}, &ForceReset{}, &PermissionAnswer{},
+		&Observe{}, &Unobserve{}, &LoadEvents{}, &Prompt{}, &Cancel{}, &ForceReset{}, &RestartAgent{}, &Authenticate{}, &PermissionAnswer{},
 		&QueueEdit{}, &QueueMove{}, &QueueRemove{}, &QueueClear{}, &SetMode{}, &SetConfigOption{},
 		&Ack{}, &Presence{}, &Ping{},
 	}
@@ -179,6 +210,12 @@ func (*Cancel) MessageType() string { return "cancel" }
 
 // MessageType implements Message.
 func (*ForceReset) MessageType() string { return "force_reset" }
+
+// MessageType implements Message.
+func (*RestartAgent) MessageType() string { return "restart_agent" }
+
+// MessageType implements Message.
+func (*Authenticate) MessageType() string { return "authenticate" }
 
 // MessageType implements Message.
 func (*PermissionAnswer) MessageType() string { return "permission_answer" }

@@ -147,6 +147,27 @@ type Agent struct {
 	Message string `json:"message,omitempty"`
 	// RestartAt is when the hub starts the agent again by itself.
 	RestartAt *time.Time `json:"restart_at,omitempty"`
+	// AuthMethods are the ways to log in, when the agent wants a login.
+	AuthMethods []AuthMethod `json:"auth_methods,omitempty"`
+	// PromptCapabilities is what prompts may hold, once the agent said it.
+	PromptCapabilities *PromptCapabilities `json:"prompt_capabilities,omitempty"`
+}
+
+// AuthMethod is a way to log in to what an agent uses.
+type AuthMethod struct {
+	MethodID    string `json:"method_id"`
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	// Command is what a person runs in a terminal; without one, authenticate or
+	// Description is the way.
+	Command []string `json:"command,omitempty"`
+}
+
+// PromptCapabilities are the attachments an agent takes as they are.
+type PromptCapabilities struct {
+	Image           bool `json:"image"`
+	Audio           bool `json:"audio"`
+	EmbeddedContext bool `json:"embedded_context"`
 }
 
 // Observer is somebody following the session.

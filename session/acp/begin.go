@@ -44,6 +44,12 @@ func (a *Agent) begin(ctx context.Context) error {
 	a.mu.Lock()
 	a.offers = offers
 	a.mu.Unlock()
+	if a.cfg.AuthMethod != "" {
+		params := map[string]any{"methodId": a.cfg.AuthMethod}
+		if _, err := a.bounded(ctx, methodAuthenticate, params); err != nil {
+			return fmt.Errorf("login by %q failed (%w): %w", a.cfg.AuthMethod, err, &AuthError{Methods: offers.auth, Err: err})
+		}
+	}
 	session, err := a.beginSession(ctx, offers)
 	if err != nil {
 		return offers.explain(err)

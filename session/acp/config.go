@@ -58,6 +58,10 @@ type Config struct {
 	// compares nothing.
 	Known *Known
 
+	// AuthMethod, when set, is the method by which the agent is asked to log in
+	// before the session begins.
+	AuthMethod string
+
 	// MCPServers are passed on to the agent.
 	MCPServers []MCPServer
 	// Files lets the agent read and write text files of the workspace through

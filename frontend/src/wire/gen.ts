@@ -373,6 +373,7 @@ export interface PromptMessage {
   text: string
   attachments?: Attachment[]
   when?: When
+  scheduled_at?: string
 }
 
 export interface CancelMessage {
@@ -387,6 +388,21 @@ export interface ForceResetMessage {
   session_id: string
 }
 
+export interface RestartAgentMessage {
+  type: 'restart_agent'
+  request_id?: string
+  session_id: string
+}
+
+export interface AuthenticateMessage {
+  type: 'authenticate'
+  request_id?: string
+  session_id: string
+  method_id: string
+}
+
+export type RuleScope = 'session' | 'agent'
+
 export interface PermissionAnswerMessage {
   type: 'permission_answer'
   request_id: string
@@ -395,6 +411,7 @@ export interface PermissionAnswerMessage {
   option_id: string
   content?: unknown
   seen_seq?: Seq
+  remember?: RuleScope
 }
 
 export interface QueueEditMessage {
@@ -461,7 +478,7 @@ export interface PingMessage {
   nonce: string
 }
 
-export type ClientMessage = ObserveMessage | UnobserveMessage | LoadEventsMessage | PromptMessage | CancelMessage | ForceResetMessage | PermissionAnswerMessage | QueueEditMessage | QueueMoveMessage | QueueRemoveMessage | QueueClearMessage | SetModeMessage | SetConfigOptionMessage | AckMessage | PresenceMessage | PingMessage
+export type ClientMessage = ObserveMessage | UnobserveMessage | LoadEventsMessage | PromptMessage | CancelMessage | ForceResetMessage | RestartAgentMessage | AuthenticateMessage | PermissionAnswerMessage | QueueEditMessage | QueueMoveMessage | QueueRemoveMessage | QueueClearMessage | SetModeMessage | SetConfigOptionMessage | AckMessage | PresenceMessage | PingMessage
 
 export interface Limits {
   max_frame: number
@@ -533,12 +550,27 @@ export interface QueueItem {
 
 export type AgentStatus = 'absent' | 'starting' | 'ready' | 'stopping' | 'failed'
 
+export interface AuthMethod {
+  method_id: string
+  name: string
+  description?: string
+  command?: string[]
+}
+
+export interface PromptCapabilities {
+  image: boolean
+  audio: boolean
+  embedded_context: boolean
+}
+
 export interface Agent {
   name: string
   status: AgentStatus
   version?: string
   message?: string
   restart_at?: string
+  auth_methods?: AuthMethod[]
+  prompt_capabilities?: PromptCapabilities
 }
 
 export interface Observer {

@@ -1,0 +1,94 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"time"
+	"unicode/utf8"
+
+	"github.com/abidehub/abide/session"
+)
+
+const (
+	// uploadBound is how long an attachment may take to arrive.
+	uploadBound = 5 * time.Minute
+	// maxFileName bounds the client's name of a file, in bytes.
+	maxFileName = 1024
+)
+
+// attachRoute stores the request's body as a file that prompts of this session
+// may name. It is on the device before the answer.
+func attachRoute(s *Server, c *call) error {
+	name := c.r.URL.Query().Get("name")
+	if len(name) > maxFileName || !utf8.ValidString(name) {
+		return invalid("the file's name is not text of at most %d bytes", maxFileName)
+	}
+	kind, err := mediaType(c.r.Header.Get("Content-Type"))
+	if err != nil {
+		return err
+	}
+	own, err := c.session()
+	if err != nil {
+		return err
+	}
+	data, err := c.upload(s.manager.Settings().Limits.AttachmentBytes)
+	if err != nil {
+		return err
+	}
+	attachment, err := own.Attach(c.r.Context(), name, kind, data)
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusCreated, attachment)
+}
+
+// upload reads a body of at most limit bytes. One that says it is larger is not
+// read at all.
+func (c *call) upload(limit int) ([]byte, error) {
+	if c.r.ContentLength > int64(limit) {
+		return nil, fmt.Errorf("%w: the attachment has %d bytes, at most %d are accepted", session.ErrTooLarge, c.r.ContentLength, limit)
+	}
+	control := http.NewResponseController(c.w)
+	if err := control.SetReadDeadline(time.Now().Add(uploadBound)); err != nil {
+		return nil, fmt.Errorf("reading the attachment: %w", err)
+	}
+	body := http.MaxBytesReader(c.w, c.r.Body, int64(limit))
+	var data []byte
+	var err error
+	if c.r.ContentLength >= 0 { // one allocation of the right size
+		data = make([]byte, c.r.ContentLength)
+		_, err = io.ReadFull(body, data)
+	} else {
+		data, err = io.ReadAll(body)
+	}
+	var tooLong *http.MaxBytesError
+	if errors.As(err, &tooLong) {
+		return nil, fmt.Errorf("%w: at most %d bytes of an attachment are accepted", session.ErrTooLarge, limit)
+	}
+	if err != nil {
+		return nil, invalid("the attachment did not arrive whole: send it again")
+	}
+	if err := control.SetReadDeadline(time.Time{}); err != nil {
+		return nil, fmt.Errorf("reading the attachment: %w", err)
+	}
+	return data, nil
+}
+
+// mediaType is what the client says the bytes are, without parameters. Nothing
+// trusts it but the agent it is passed on to: downloads are sniffed.
+func mediaType(header string) (string, error) {
+	if header == "" {
+		return "application/octet-stream", nil
+	}
+	kind, _, err := mime.ParseMediaType(header)
+	switch {
+	case err != nil || len(kind) > 100:
+		return "", invalid("the Content-Type is not a media type")
+	case kind == "multipart/form-data" || kind == "application/x-www-form-urlencoded":
+		return "", invalid("send the file's bytes as the body, with its media type as Content-Type; forms are not read")
+	}
+	return kind, nil
+}

@@ -1,0 +1,107 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+)
+
+// ruleList is the permission rules that answer in a session: its own, then those
+// of its agent, each oldest first.
+type ruleList struct {
+	Rules []session.Rule `json:"rules"`
+}
+
+// newRule is a rule about a kind of tool call, or about one thing: a subject
+// copied from another rule, or what an open permission request asks for.
+type newRule struct {
+	Scope        session.RuleScope  `json:"scope"`
+	Effect       session.RuleEffect `json:"effect"`
+	Kind         event.ToolKind     `json:"kind,omitempty"`
+	Subject      string             `json:"subject,omitempty"`
+	PermissionID string             `json:"permission_id,omitempty"`
+	// Title says for people what the rule is about.
+	Title string `json:"title,omitempty"`
+}
+
+func rulesRoute(s *Server, c *call) error {
+	own, err := c.session()
+	if err != nil {
+		return err
+	}
+	list, err := own.Rules(c.r.Context())
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, ruleList{Rules: append([]session.Rule{}, list...)})
+}
+
+func ruleAddRoute(s *Server, c *call) error {
+	var in newRule
+	if err := c.read(&in); err != nil {
+		return err
+	}
+	if err := mayRule(c.grant, in.Scope); err != nil {
+		return err
+	}
+	if in.PermissionID != "" && (in.Kind != "" || in.Subject != "") {
+		return invalid("a rule is like a permission_id, or about a kind or subject; not both")
+	}
+	own, err := c.session()
+	if err != nil {
+		return err
+	}
+	rule := session.Rule{
+		Scope: in.Scope, Effect: in.Effect, Kind: in.Kind, Subject: in.Subject, Title: in.Title, CreatedBy: c.grant.Actor(),
+	}
+	if in.PermissionID != "" {
+		if rule, err = own.Like(c.r.Context(), rule, in.PermissionID); err != nil {
+			return err
+		}
+	}
+	rule, err = own.AddRule(c.r.Context(), rule)
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusCreated, rule)
+}
+
+func ruleRevokeRoute(s *Server, c *call) error {
+	id, err := c.param("rule")
+	if err != nil {
+		return err
+	}
+	own, err := c.session()
+	if err != nil {
+		return err
+	}
+	list, err := own.Rules(c.r.Context())
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(list, func(r session.Rule) bool { return r.ID == id })
+	if i < 0 {
+		return notFound(fmt.Sprintf("rule %q", id))
+	}
+	if err := mayRule(c.grant, list[i].Scope); err != nil {
+		return err
+	}
+	if err := own.RevokeRule(c.r.Context(), id, c.grant.Actor()); err != nil {
+		return err
+	}
+	return c.done()
+}
+
+// mayRule refuses rules that reach beyond what a credential covers: one for the
+// agent answers in every session, so it takes a credential that manages them all.
+func mayRule(grant auth.Grant, scope session.RuleScope) error {
+	if scope == session.RuleAgent && !grant.May(auth.Manage, "") {
+		return &problem{code: wire.CodeForbidden, message: "a rule for every session of the agent takes access to every session; make one for this session"}
+	}
+	return nil
+}

@@ -1,0 +1,248 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+)
+
+func (h *hub) rules(s *session.BackgroundSession) []session.Rule {
+	h.t.Helper()
+	var list struct{ Rules []session.Rule }
+	res := h.api("GET", "/api/sessions/"+s.ID()+"/rules", nil)
+	require.Equal(h.t, 200, res.status, res.body)
+	res.decode(h.t, &list)
+	return list.Rules
+}
+
+func TestARememberedAnswerAnswersTheSameAgainUntilItIsRevoked(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s, other := h.session(), h.session()
+	p := h.dial("/api/sessions/" + s.ID() + "/ws")
+	ask := func(id string) {
+		p.send(&wire.Prompt{RequestID: "r", SessionID: s.ID(), PromptID: id, Text: "ask"})
+	}
+	ask("p1")
+	find(p, func(m *wire.State) bool { return len(m.PendingPermissions) == 1 })
+	p.send(&wire.PermissionAnswer{RequestID: "a", SessionID: s.ID(), PermissionID: s.State().PendingPermissions[0], OptionID: "yes", Remember: wire.RuleAgent})
+	find[*wire.PermissionResolved](p, nil)
+	made := h.rules(other)
+	require.Len(t, made, 1, "a rule of the agent is listed in its every session")
+	require.Equal(t, session.RuleAgent, made[0].Scope)
+	require.Equal(t, "owner", made[0].CreatedBy)
+
+	find(p, func(m *wire.State) bool { return m.Turn.State == wire.TurnIdle })
+	cursor := s.Log().Marks().Visible
+	ask("p2")
+	var outcome event.PermissionOutcome
+	require.NoError(t, jsonUnmarshal(string(h.await(s, cursor, event.TypePermissionOutcome).Data), &outcome))
+	require.Equal(t, made[0].ID, outcome.Rule)
+	h.await(s, cursor, event.TypeTurnEnd)
+
+	// Revoked in another session: it stops counting for the socket that is open.
+	require.Equal(t, 204, h.api("DELETE", "/api/sessions/"+other.ID()+"/rules/"+made[0].ID, nil).status)
+	require.Empty(t, h.rules(s))
+	require.Equal(t, 404, h.api("DELETE", "/api/sessions/"+other.ID()+"/rules/"+made[0].ID, nil).status)
+	ask("p3")
+	find(p, func(m *wire.State) bool { return len(m.PendingPermissions) == 1 })
+}
+
+func TestARuleReachesNoFurtherThanItsMakersAccess(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	path := "/api/sessions/" + s.ID()
+	one := bearer(h.mint(auth.TokenRequest{Scope: auth.Collaborator, SessionID: s.ID(), Name: "guest"}))
+	owns := bearer(h.mint(auth.TokenRequest{Scope: auth.Owner, SessionID: s.ID()}))
+	everywhere := map[string]string{"scope": "agent", "effect": "allow", "kind": "read"}
+	here := map[string]string{"scope": "session", "effect": "allow", "kind": "read"}
+	for _, who := range []http.Header{one, owns} {
+		require.Equal(t, 403, h.do("POST", path+"/rules", everywhere, who).status)
+		require.Equal(t, 403, h.do("POST", path+"/permissions/perm-1", map[string]string{"option_id": "yes", "remember": "agent"}, who).status)
+	}
+	c := h.dialAs("/api/ws", one)
+	c.send(&wire.PermissionAnswer{RequestID: "r", SessionID: s.ID(), PermissionID: "perm-1", OptionID: "yes", Remember: wire.RuleAgent})
+	require.Equal(t, wire.CodeForbidden, find[*wire.Error](c, nil).Code)
+	require.Empty(t, h.rules(s))
+
+	require.Equal(t, 201, h.do("POST", path+"/rules", here, one).status)
+	require.Equal(t, 201, h.api("POST", path+"/rules", everywhere).status)
+	list := h.rules(s)
+	require.Len(t, list, 2)
+	require.Equal(t, "guest", list[0].CreatedBy, "the session's own come first")
+	require.Equal(t, 403, h.do("DELETE", path+"/rules/"+list[1].ID, nil, one).status)
+	require.Equal(t, 204, h.do("DELETE", path+"/rules/"+list[0].ID, nil, one).status)
+	noted := 0
+	for _, e := range h.events(s) {
+		if e.Type == event.TypeNote && strings.Contains(string(e.Data), `"actor":"guest"`) {
+			noted++
+		}
+	}
+	require.Equal(t, 2, noted, "made and taken back, each with its actor")
+
+	for _, bad := range []map[string]string{
+		{}, {"scope": "session", "effect": "allow"}, {"scope": "hub", "effect": "allow", "kind": "read"},
+		{"scope": "session", "effect": "perhaps", "kind": "read"},
+		{"scope": "session", "effect": "allow", "kind": "read", "permission_id": "perm-1"},
+	} {
+		require.Equal(t, 400, h.api("POST", path+"/rules", bad).status, bad)
+	}
+	require.Equal(t, 404, h.api("POST", path+"/rules", map[string]string{"scope": "session", "effect": "allow", "permission_id": "perm-9"}).status)
+}
+
+func TestARuleIsMadeLikeAnOpenRequest(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	_, err := s.Prompt(context.Background(), session.PromptRequest{PromptID: "p1", Text: "ask"})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return len(s.State().PendingPermissions) == 1 }, patience, time.Millisecond)
+	res := h.api("POST", "/api/sessions/"+s.ID()+"/rules", map[string]string{
+		"scope": "session", "effect": "allow", "permission_id": s.State().PendingPermissions[0]})
+	require.Equal(t, 201, res.status, res.body)
+	require.NotEmpty(t, h.rules(s)[0].Subject)
+}
+
+func TestARestartClosesTheTurnAndNeverSendsItAgain(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	p := h.dial("/api/sessions/" + s.ID() + "/ws")
+	p.send(&wire.Prompt{RequestID: "r", SessionID: s.ID(), PromptID: "held", Text: "hold"})
+	h.await(s, 0, event.TypeTurnStart)
+	p.send(&wire.RestartAgent{RequestID: "x", SessionID: s.ID()})
+	end := h.await(s, 0, event.TypeTurnEnd)
+	require.Contains(t, string(end.Data), "interrupted")
+	h.await(s, end.Seq, event.TypeAgentStarted)
+	find(p, func(m *wire.State) bool { return m.Turn.State == wire.TurnIdle && m.Agent.Status == wire.AgentReady })
+	require.Equal(t, 202, h.api("POST", "/api/sessions/"+s.ID()+"/restart", nil).status)
+	h.prompt(s, "next", "hi")
+	turns := 0
+	for _, e := range h.events(s) {
+		if e.Type == event.TypeTurnStart {
+			turns++
+		}
+	}
+	require.Equal(t, 2, turns)
+}
+
+// demanding is an agent that works only once it was logged in by "browser".
+func demanding(ctx context.Context, spec session.AgentSpec, sink session.AgentSink) (session.Agent, error) {
+	if spec.AuthMethod != "browser" {
+		return nil, &session.LoginNeeded{
+			Methods: []session.AuthMethod{{ID: "browser", Name: "Browser", Command: []string{"puppet", "login"}}},
+			Err:     io.ErrNoProgress,
+		}
+	}
+	return startPuppet(ctx, spec, sink)
+}
+
+func TestAnAgentThatDemandsALoginSaysHowAndWorksAfterIt(t *testing.T) {
+	h := startHub(t, hubOptions{start: demanding})
+	s := h.session()
+	p := h.dial("/api/sessions/" + s.ID() + "/ws")
+	p.send(&wire.Prompt{RequestID: "r", SessionID: s.ID(), PromptID: "p1", Text: "hi"})
+	failed := find(p, func(m *wire.State) bool { return m.Agent.Status == wire.AgentFailed })
+	require.Equal(t, []wire.AuthMethod{{MethodID: "browser", Name: "Browser", Command: []string{"puppet", "login"}}}, failed.Agent.AuthMethods)
+	p.send(&wire.Authenticate{RequestID: "a1", SessionID: s.ID(), MethodID: "stars"})
+	refused := find[*wire.Error](p, nil)
+	require.Equal(t, "a1", refused.RequestID)
+	require.Equal(t, wire.CodeInvalid, refused.Code)
+	require.Equal(t, 200, h.api("POST", "/api/sessions/"+s.ID()+"/authenticate", map[string]string{"method_id": "browser"}).status)
+	find(p, func(m *wire.State) bool { return m.Agent.Status == wire.AgentReady && len(m.Agent.AuthMethods) == 0 })
+	h.prompt(s, "p2", "hi")
+}
+
+// upload posts bytes as they are.
+func (h *hub) upload(s *session.BackgroundSession, query, kind string, body io.Reader) response {
+	h.t.Helper()
+	req, err := http.NewRequest("POST", h.origin()+"/api/sessions/"+s.ID()+"/attachments?"+query, body)
+	require.NoError(h.t, err)
+	req.Header = bearer(h.token)
+	req.Header.Set("Content-Type", kind)
+	res, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	require.NoError(h.t, err)
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	require.NoError(h.t, err)
+	return response{res.StatusCode, res.Header, string(data)}
+}
+
+func TestAnAttachmentIsStoredUnderASafeNameAndGoesWithAPrompt(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s, other := h.session(), h.session()
+	svg := `<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`
+	var first, second event.Attachment
+	res := h.upload(s, "name=..%2F..%2Fetc%2Fpass%00wd%0A.svg", "image/svg+xml", strings.NewReader(svg))
+	require.Equal(t, 201, res.status, res.body)
+	res.decode(t, &first)
+	require.Equal(t, "pass_wd_.svg", first.Name)
+	require.Equal(t, int64(len(svg)), first.Bytes)
+	h.upload(s, "", "image/svg+xml", io.MultiReader(strings.NewReader(svg))).decode(t, &second)
+	require.Equal(t, first.SHA256, second.SHA256)
+	require.Equal(t, "attachment", second.Name)
+
+	got := h.api("GET", "/api/sessions/"+s.ID()+"/blobs/"+first.SHA256, nil)
+	require.Equal(t, svg, got.body)
+	require.Contains(t, got.header.Get("Content-Disposition"), "attachment")
+	require.NotContains(t, got.header.Get("Content-Type"), "svg")
+
+	ask := func(s *session.BackgroundSession, id string, a event.Attachment) response {
+		return h.api("POST", "/api/sessions/"+s.ID()+"/prompt", map[string]any{"prompt_id": id, "text": "look", "attachments": []event.Attachment{a}})
+	}
+	require.Equal(t, 200, ask(s, "p1", first).status)
+	require.Contains(t, string(h.await(s, 0, event.TypeUserPrompt).Data), first.SHA256)
+	require.Equal(t, 400, ask(other, "p1", first).status, "it is of another session")
+	require.Equal(t, 400, ask(s, "p2", event.Attachment{Name: "x", SHA256: strings.Repeat("0", 64)}).status)
+	require.Equal(t, 400, ask(s, "p3", event.Attachment{Name: "x", SHA256: "../../secret"}).status)
+}
+
+func TestAnAttachmentBeyondTheCapIsRefused(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	big := make([]byte, 25<<20+1)
+	for _, body := range []io.Reader{bytes.NewReader(big), io.MultiReader(bytes.NewReader(big))} { // said, and not said
+		res := h.upload(s, "name=big", "application/pdf", body)
+		require.Equal(t, 413, res.status)
+		require.Equal(t, "too_large", res.code(t))
+	}
+	require.Equal(t, 201, h.upload(s, "name=fits", "application/pdf", bytes.NewReader(big[1:])).status)
+	require.Equal(t, 400, h.upload(s, "name=none", "text/plain", strings.NewReader("")).status)
+	require.Equal(t, 400, h.upload(s, "name="+strings.Repeat("x", 2000), "text/plain", strings.NewReader("x")).status)
+	require.Equal(t, 400, h.upload(s, "name=form", "multipart/form-data; boundary=x", strings.NewReader("x")).status)
+}
+
+func TestAScheduledPromptWaitsForItsTimeAlsoOverARestartOfTheHub(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	p := h.dial("/api/sessions/" + s.ID() + "/ws")
+	due := time.Now().Add(1500 * time.Millisecond)
+	p.send(&wire.Prompt{RequestID: "r", SessionID: s.ID(), PromptID: "later", Text: "hi", ScheduledAt: &due})
+	find[*wire.PromptQueued](p, nil)
+	h.stop()
+	again := startHub(t, hubOptions{dir: h.dir})
+	woken, err := again.manager.Session(context.Background(), s.ID())
+	require.NoError(t, err)
+	prompt := again.await(woken, 0, event.TypeUserPrompt)
+	require.False(t, prompt.Time.Before(due.Add(-time.Millisecond)), "not before its time")
+	require.WithinDuration(t, due, prompt.Time, 5*time.Second)
+}
+
+func TestAnAckBeyondTheLogIsInvalidAndTheSocketLives(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	p := h.dial("/api/sessions/" + s.ID() + "/ws")
+	expect[*wire.EventsLoaded](p)
+	p.send(&wire.Ack{SessionID: s.ID(), Seq: 1 << 60, Visible: true})
+	require.Equal(t, wire.CodeInvalid, find[*wire.Error](p, nil).Code)
+	p.send(&wire.Ack{SessionID: s.ID(), Seq: 1, Visible: true})
+	find(p, func(m *wire.State) bool { return len(m.Observers) == 1 && m.Observers[0].Seq == 1 })
+}
