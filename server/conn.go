@@ -2,34 +2,85 @@ package server
 
 import (
 	"bufio"
+	"encoding/binary"
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 )
 
 // socketConn is the connection under a WebSocket. It bounds each write without
 // touching a timer for each: the deadline is moved only when less than the bound
 // is left of it, so a write may take between one bound and one and a half.
+//
+// It also joins what the library writes of one frame: a buffer full, which
+// begins with the header, and then the rest. That is one system call a frame
+// instead of two, and one packet where two would do harm; a buffer for whole
+// frames would be paid for by every idle client.
 type socketConn struct {
 	net.Conn
-	bound    time.Duration
-	deadline time.Time // owned by whoever writes; WebSocket writes one frame at a time
+	bound time.Duration
+
+	// Owned by whoever writes; WebSocket writes one frame at a time.
+	deadline time.Time
+	held     *[]byte // the start of a frame whose rest is to come; nil between frames
+	parts    [2][]byte
 }
 
-// Write implements net.Conn.
+// starts holds the starts of frames while their rest is on its way.
+var starts = sync.Pool{New: func() any { b := make([]byte, 0, socketBuffer); return &b }}
+
+// Write implements net.Conn. It keeps the start of a frame that is not whole
+// until the next call, and so reports it as written before it is.
 func (c *socketConn) Write(p []byte) (int, error) {
+	if c.held == nil && len(p) < frameSize(p) {
+		c.held = starts.Get().(*[]byte)
+		*c.held = append((*c.held)[:0], p...)
+		return len(p), nil
+	}
 	if now := time.Now(); c.deadline.Sub(now) < c.bound {
 		c.deadline = now.Add(c.bound + c.bound/2)
 		if err := c.Conn.SetWriteDeadline(c.deadline); err != nil {
 			return 0, err
 		}
 	}
-	return c.Conn.Write(p)
+	if c.held == nil {
+		return c.Conn.Write(p)
+	}
+	return c.writeHeld(p)
+}
+
+// writeHeld writes the start of the frame and its rest with one writev(2).
+func (c *socketConn) writeHeld(rest []byte) (int, error) {
+	start := *c.held
+	c.parts = [2][]byte{start, rest}
+	buffers := net.Buffers(c.parts[:])
+	n, err := buffers.WriteTo(c.Conn)
+	c.parts = [2][]byte{}
+	starts.Put(c.held)
+	c.held = nil
+	return max(0, int(n)-len(start)), err
+}
+
+// frameSize is how many bytes the frame has whose header p begins with. Frames
+// of a server are not masked (RFC 6455, 5.1).
+func frameSize(p []byte) int {
+	if len(p) < 2 {
+		return 0
+	}
+	switch n := int(p[1] & 0x7f); {
+	case n == 126 && len(p) >= 4:
+		return 4 + int(binary.BigEndian.Uint16(p[2:]))
+	case n == 127 && len(p) >= 10:
+		return 10 + int(binary.BigEndian.Uint64(p[2:]))
+	default:
+		return 2 + n
+	}
 }
 
 // socketBuffer is the size of a WebSocket's buffers. What clients send is
-// small; frames larger than the buffer go to the connection directly.
+// small; of a larger frame only the start passes through the buffer.
 const socketBuffer = 1 << 10
 
 // unsentBytes bounds what the kernel holds for one client beyond what is on its
