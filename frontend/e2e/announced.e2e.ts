@@ -1,0 +1,61 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Device } from './rig/device.ts'
+import { Hub } from './rig/hub.ts'
+import { until } from './rig/until.ts'
+
+let hub: Hub
+let device: Device
+
+beforeAll(async () => {
+  hub = await Hub.start()
+  device = await Device.pair(hub)
+})
+afterAll(async () => {
+  await device.stop()
+  expect(await hub.stop()).toBe(0)
+})
+
+/** Installed in the page: writes down what a screen reader is given to say, in order. */
+function listen(): void {
+  const said: string[] = []
+  const last = new WeakMap<Element, string>()
+  Object.assign(window, { said })
+  const look = () => {
+    for (const region of document.querySelectorAll('[aria-live], [role=alert]')) {
+      const text = (region.textContent ?? '').replace(/\s+/g, ' ').trim()
+      if (last.get(region) === text) continue
+      last.set(region, text)
+      const how = region.getAttribute('aria-live') ?? 'assertive'
+      if (text !== '') said.push(`${how}: ${text}`)
+    }
+  }
+  new MutationObserver(look).observe(document, { childList: true, subtree: true, characterData: true })
+}
+
+test('who cannot see the feed is told whole turns, and interrupted only by a question and a lost connection', async () => {
+  const session = await hub.newSession('Told', 'paced')
+  await hub.turn(session, '/slow 1')
+  const screen = await device.open('/')
+  await screen.page.evaluate(listen)
+  await screen.go(`/s/${session}`)
+  await screen.reaches(session, hub.lastSeq(session))
+  const said = () => screen.page.evaluate(() => (window as unknown as { said: string[] }).said)
+  const spoken = (words: string) => until(words, async () => (await said()).at(-1)?.includes(words))
+
+  await screen.prompt('/slow 5')
+  await spoken('Turn ended')
+  await screen.prompt('/ask')
+  await spoken('Waits for your answer')
+  await screen.answer('Allow once')
+  await spoken('Turn ended')
+  await hub.kill()
+  await spoken('No connection')
+  await hub.start()
+  await screen.reaches(session, hub.lastSeq(session))
+  await screen.prompt('/slow 1')
+  await spoken('Turn ended')
+  // "Catching up" is for what takes longer than 400 ms, and so for some machines only.
+  const told = (await said()).filter((line) => line !== 'polite: Catching up')
+  await expect(told.join('\n') + '\n').toMatchFileSnapshot(join(import.meta.dirname, 'rig/announced.txt'))
+})

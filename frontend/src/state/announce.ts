@@ -1,0 +1,42 @@
+import type { Seq } from '../wire/gen'
+import type { Feed } from './feed'
+import type { TurnEndItem } from './items'
+
+/** As much of an answer as is read out unasked; the feed has the rest. */
+const mostSpoken = 600
+
+/**
+ * What somebody who does not see the feed is told of the events after `since`:
+ * the newest turn that ended, as a whole, and how many ended with it; null when
+ * none did. What a turn has said so far is not told: it would be read in pieces.
+ */
+export function turnSpoken(feed: Feed, since: Seq): string | null {
+  const ends: TurnEndItem[] = []
+  for (let i = feed.items.length - 1; i >= 0; i--) {
+    const item = feed.items.get(i)
+    if (item.seq <= since) break
+    if (item.kind === 'turn_end') ends.push(item)
+  }
+  const newest = ends[0]
+  if (!newest) return null
+  const others = ends.length > 1 ? `${ends.length} turns ended. The last: ` : ''
+  const answer = answerOf(feed, newest)
+  return `${others}${ending(newest)}${answer === '' ? '' : ` ${answer}`}`
+}
+
+function ending(end: TurnEndItem): string {
+  if (end.error) return `Turn failed: ${end.error.message}.`
+  if (end.stopReason === 'end_turn') return 'Turn ended.'
+  return `Turn ended: ${end.stopReason.replaceAll('_', ' ')}.`
+}
+
+function answerOf(feed: Feed, end: TurnEndItem): string {
+  const parts: string[] = []
+  for (let i = feed.items.length - 1; i >= 0; i--) {
+    const item = feed.items.get(i)
+    if (item.kind === 'prompt' && item.turn === end.turn) break
+    if (item.kind === 'text' && item.role === 'message' && item.turn === end.turn) parts.unshift(item.text)
+  }
+  const text = parts.join(' ').replace(/\s+/g, ' ').trim()
+  return text.length > mostSpoken ? `${text.slice(0, mostSpoken)}…` : text
+}
