@@ -14,7 +14,15 @@ export interface Watched {
 
 declare global {
   interface Window {
-    rig: { read(): Watched; ran: string[]; sockets: Set<WebSocket>; most: number; violations: string[] }
+    rig: {
+      read(): Watched
+      ran: string[]
+      sockets: Set<WebSocket>
+      most: number
+      violations: string[]
+      /** Whether the document last came back from the browser's own cache of pages. */
+      persisted?: boolean
+    }
   }
 }
 

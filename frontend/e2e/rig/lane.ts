@@ -19,7 +19,7 @@ export type Fault = (typeof faults)[number]
 export type Moment = (typeof moments)[number]
 
 /** Long enough for a page that is not hidden to notice that its clock jumped. */
-const naps: Record<Sleep, number> = { hidden: 600, freeze: 600, stop: 2_300 }
+const naps: Record<Sleep, number> = { hidden: 600, freeze: 600, bfcache: 600, stop: 2_300 }
 
 export class Lane {
   #session = ''
@@ -79,6 +79,10 @@ export class Lane {
     await this.proxy.tell('rst')
   }
 
+  get cycles(): number {
+    return this.#cycles
+  }
+
   /** Ends the session's agent, and does not wait for it: agents take their time. */
   #forget(session: string): void {
     this.#forgetting.push(this.hub.deleteSession(session).catch(() => {}))
@@ -87,7 +91,8 @@ export class Lane {
   async #begin(moment: Moment): Promise<void> {
     const agent = moment === 'mid-stream' ? 'paced' : 'demo'
     this.#session = await this.hub.newSession(`Cycle ${++this.#cycles}`, agent)
-    await this.screen.page.goto(`${this.phone.origin}/s/${this.#session}`)
+    // The document stays the same, so that what it leaks and the sockets it keeps add up.
+    await this.screen.go(`/s/${this.#session}`)
     await this.screen.reaches(this.#session, 1)
     if (moment === 'mid-stream') {
       await this.screen.prompt('/slow 15')

@@ -49,6 +49,24 @@ export class Screen {
     return screen
   }
 
+  /** Goes to another address of the app within the same document, as its own links do. */
+  async go(path: string): Promise<void> {
+    await this.page.evaluate((to) => {
+      history.pushState(null, '', to)
+      dispatchEvent(new PopStateEvent('popstate'))
+    }, path)
+  }
+
+  /** What the page's own objects take, in bytes, after the garbage is gone. */
+  async heap(): Promise<number> {
+    const cdp = await this.page.context().newCDPSession(this.page)
+    await cdp.send('HeapProfiler.enable')
+    await cdp.send('HeapProfiler.collectGarbage')
+    const { usedSize } = await cdp.send('Runtime.getHeapUsage')
+    await cdp.detach()
+    return usedSize
+  }
+
   async facts(): Promise<Facts> {
     const data = await this.page.evaluate(() => ({ ...document.documentElement.dataset }))
     return {
