@@ -42,6 +42,8 @@ type hub struct {
 // settings are what a test may choose of a hub's configuration.
 type settings struct {
 	agents map[string]agent
+	// data is the data directory; empty is a new one beside the hub's files.
+	data string
 	// more are lines of YAML for the end of the file.
 	more string
 }
@@ -67,6 +69,9 @@ func newHub(t *testing.T, s settings) *hub {
 	}
 	require.NoError(t, os.Mkdir(h.workspace, 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(h.workspace, "README.md"), []byte("# A workspace\n"), 0o644))
+	if s.data != "" {
+		h.data = s.data
+	}
 	if s.agents == nil {
 		s.agents = map[string]agent{"demo": demo()}
 	}
