@@ -101,3 +101,44 @@ func residentKiB(t *testing.T, pid int) int {
 	require.NoError(t, err)
 	return kib
 }
+
+// TestABurstIsWholeWhilePermissionsAreAnsweredAndTheModeIsSwitched floods one
+// session while another client switches its mode and answers the requests of a
+// second session, and samples the hub's memory meanwhile.
+func TestABurstIsWholeWhilePermissionsAreAnsweredAndTheModeIsSwitched(t *testing.T) {
+	t.Parallel()
+	const updates = 20_000
+	h := newHub(t, settings{})
+	session, other := h.create("demo"), h.create("demo")
+	desk, phone := h.screen("desk", session, 0), h.screen("phone", session, 0)
+	asker := h.screen("asker", other, 0)
+	desk.prompt(session.SessionID, "p0", "/plan")
+	desk.untilTurnEnds("p0", 60*time.Second)
+	before := residentKiB(t, h.cmd.Process.Pid)
+
+	desk.prompt(session.SessionID, "p1", fmt.Sprintf("/burst %d", updates))
+	answered, most := 0, 0
+	ended := func() bool { return len(payloads[event.TurnEnd](t, desk.seen())) == 2 }
+	for ; !ended(); answered++ {
+		mode := []string{"auto", "ask"}[answered%2]
+		require.NoError(t, phone.socket().Send(t.Context(), &wire.SetMode{SessionID: session.SessionID, ModeID: mode}))
+		id := fmt.Sprintf("ask-%d", answered)
+		asker.prompt(other.SessionID, id, "/ask")
+		asker.answer(other.SessionID, asker.untilAsked(answered+1, 60*time.Second), event.AllowOnce)
+		require.Equal(t, event.StopEndTurn, asker.untilTurnEnds(id, 60*time.Second).StopReason)
+		most = max(most, residentKiB(t, h.cmd.Process.Pid))
+	}
+	t.Logf("%d requests answered meanwhile, the hub grew by %d KiB", answered, most-before)
+	require.Positive(t, answered)
+	require.Less(t, most-before, 150<<10, "KiB the hub grew by, the race detector's share among it")
+	requireTrueScreens(t, h, session.SessionID, desk, phone)
+	n := 0
+	for _, m := range payloads[event.AgentMessage](t, desk.seen()) {
+		if want := fmt.Sprintf("%d\n", n+1); string(m.Text) == want {
+			n++
+		}
+	}
+	require.Equal(t, updates, n, "the agent's updates in order")
+	require.Greater(t, len(payloads[event.Mode](t, desk.seen())), 1, "the mode was switched")
+	require.Len(t, payloads[event.TurnEnd](t, desk.seen()), 2)
+}

@@ -1,0 +1,111 @@
+package blackbox_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/stretchr/testify/require"
+)
+
+// TestFault40AgentCrashMidTool kills the agent's process while a tool waits for
+// a person: the tool and its request are closed, the next agent goes on where
+// the dead one was, and nothing is in the log twice.
+func TestFault40AgentCrashMidTool(t *testing.T) {
+	t.Parallel()
+	record := filepath.Join(t.TempDir(), "record")
+	h := newHub(t, settings{agents: map[string]agent{"demo": tapped(t, record, demo())}})
+	session := h.create("demo")
+	c := h.screen("screen", session, 0)
+	c.prompt(session.SessionID, "p1", "/plan")
+	c.untilTurnEnds("p1", 60*time.Second)
+	c.prompt(session.SessionID, "p2", "/edit notes.txt")
+	request := c.untilAsked(1, 30*time.Second)
+	require.NoError(t, syscall.Kill(readRecord(t, record).children[0], syscall.SIGKILL))
+	require.Equal(t, event.StopAgentExit, c.untilTurnEnds("p2", 30*time.Second).StopReason)
+	crashed := c.seen()
+	requireAborted(t, crashed, request)
+
+	c.prompt(session.SessionID, "p3", "/plan (again)")
+	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p3", 60*time.Second).StopReason)
+	given := readRecord(t, record)
+	require.Len(t, given.children, 2)
+	require.Empty(t, given.rivals)
+	require.Equal(t, 1, given.prompts["/edit notes.txt"], "a prompt in flight is never sent again")
+	started := payloads[event.AgentStarted](t, c.seen())
+	require.NotEmpty(t, started[1].Resumed, "the second agent goes on where the first was")
+	requireTrueScreens(t, h, session.SessionID, c)
+	for _, e := range c.seen()[len(crashed):] {
+		require.NotContains(t, string(e.Data), "notes.txt", "history that is in the log came again: %s", e.Type)
+	}
+}
+
+// requireAborted requires that the request and its tool were closed.
+func requireAborted(t *testing.T, log []event.Event, request event.PermissionRequest) {
+	t.Helper()
+	outcomes := payloads[event.PermissionOutcome](t, log)
+	require.Len(t, outcomes, 1)
+	require.Equal(t, request.PermissionID, outcomes[0].PermissionID)
+	require.Equal(t, event.OutcomeCancelled, outcomes[0].Outcome)
+	aborted := 0
+	for _, u := range payloads[event.ToolCallUpdate](t, log) {
+		if u.Synthetic {
+			aborted++
+			require.Equal(t, request.ToolCallID, u.ToolCallID)
+			require.Equal(t, event.ToolFailed, u.Status)
+		}
+	}
+	require.Equal(t, 1, aborted, "the unfinished tool is closed once")
+}
+
+// TestFault41HubKill9MidTurn kills the hub while a tool waits for a person. An
+// agent that outlived it is gone before the next one starts.
+func TestFault41HubKill9MidTurn(t *testing.T) {
+	t.Parallel()
+	record := filepath.Join(t.TempDir(), "record")
+	h := newHub(t, settings{agents: map[string]agent{"demo": tapped(t, record, demo())}})
+	session := h.create("demo")
+	c := h.screen("screen", session, 0)
+	c.prompt(session.SessionID, "p1", "/edit notes.txt")
+	request := c.untilAsked(1, 30*time.Second)
+	h.kill()
+	h.start()
+	require.Equal(t, event.StopHubRestart, c.untilTurnEnds("p1", 30*time.Second).StopReason)
+	requireAborted(t, c.seen(), request)
+	c.prompt(session.SessionID, "p2", "/plan")
+	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p2", 60*time.Second).StopReason)
+	given := readRecord(t, record)
+	require.Empty(t, given.rivals, "the old agent was alive when the new one started")
+	require.Len(t, given.children, 2)
+	require.Equal(t, 1, given.prompts["/edit notes.txt"])
+	requireTrueScreens(t, h, session.SessionID, c)
+}
+
+// TestFault42GrandchildSetsidIsSwept has an agent's helper leave its group and
+// session, then kills the hub: the next one ends it when it starts.
+func TestFault42GrandchildSetsidIsSwept(t *testing.T) {
+	t.Parallel()
+	pidFile := filepath.Join(t.TempDir(), "pid")
+	script := `setsid sh -c 'trap "" TERM HUP; echo $$ >"$0"; while :; do sleep 60; done' ` + pidFile + ` </dev/null >/dev/null 2>&1 & exec "$@"`
+	command := append([]string{"sh", "-c", script, "sh"}, demo().Command...)
+	h := newHub(t, settings{agents: map[string]agent{"demo": {Command: command}}})
+	session := h.create("demo")
+	c := h.screen("screen", session, 0)
+	c.prompt(session.SessionID, "p1", "/plan")
+	c.untilTurnEnds("p1", 60*time.Second)
+	var pid int
+	require.Eventually(t, func() bool {
+		data, err := os.ReadFile(pidFile)
+		return err == nil && json.Unmarshal(data, &pid) == nil && pid > 0
+	}, 10*time.Second, 10*time.Millisecond)
+	h.kill()
+	require.False(t, zombie(pid), "the helper outlives the hub that was killed")
+	h.start()
+	require.True(t, zombie(pid), "the helper is gone once the next hub listens")
+	c.prompt(session.SessionID, "p2", "/plan")
+	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p2", 60*time.Second).StopReason)
+}
