@@ -378,7 +378,7 @@ func (c *clock) forward(d time.Duration) {
 	}
 }
 
-func TestSilenceInATurnIsReportedOnceAndNotWhileAPersonIsAwaited(t *testing.T) {
+func TestFault44SilenceInATurnIsReportedOnceAndNotWhileAPersonIsAwaited(t *testing.T) {
 	c := &clock{now: time.Unix(1_700_000_000, 0), timers: map[chan time.Time]time.Time{}}
 	s := newSink()
 	cfg := config(t, "demo")
