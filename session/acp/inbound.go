@@ -51,6 +51,7 @@ type inbound struct {
 	mu        sync.Mutex
 	tickets   uint64               // guarded by mu
 	asked     int                  // guarded by mu
+	flooded   bool                 // guarded by mu: a refusal was said since the last question was kept
 	requests  map[uint64]*request  // guarded by mu: by ticket
 	questions map[string]*question // guarded by mu: by permission id
 }
@@ -64,6 +65,8 @@ func newInbound(prefix string, l Limits) *inbound {
 
 // refusal is a request the agent may not have open as well.
 type refusal struct {
+	// payload says so in the log. It is nil for all but the first refusal of a
+	// flood: an agent must not fill the disk with questions nobody sees.
 	payload event.Payload
 	answer  string // the response's body
 }
@@ -86,13 +89,13 @@ func (i *inbound) add(id json.RawMessage, method string, params json.RawMessage)
 		}
 	}
 	if form := method == methodElicit; form || method == methodPermission {
-		if why := i.unaskable(form, params); why != nil {
-			body := `"result":{"outcome":{"outcome":"cancelled"}}`
-			if form {
-				body = `"result":{"action":"cancel"}`
-			}
-			return r, &refusal{why, body}
+		if len(i.questions) >= i.maxQuestions {
+			return r, &refusal{i.flood(), body(form)}
 		}
+		if why := unaskable(form, params); why != nil {
+			return r, &refusal{why, body(form)}
+		}
+		i.flooded = false
 		i.asked++
 		q := &question{id: fmt.Sprintf("%s-%d", i.prefix, i.asked), request: id, form: form}
 		i.questions[q.id], r.question = q, q
@@ -104,16 +107,30 @@ func (i *inbound) add(id json.RawMessage, method string, params json.RawMessage)
 	return r, nil
 }
 
-// unaskable says why a question cannot be put to a person, or nil. The caller
-// holds mu.
-func (i *inbound) unaskable(form bool, params json.RawMessage) event.Payload {
-	switch {
-	case len(i.questions) >= i.maxQuestions:
-		return event.Error{
-			Code:    "too_many_permissions",
-			Message: fmt.Sprintf("The agent has %d permission requests open; one more was cancelled.", i.maxQuestions),
-		}
-	case !form && !answerable(params):
+// body answers a question as cancelled.
+func body(form bool) string {
+	if form {
+		return `"result":{"action":"cancel"}`
+	}
+	return `"result":{"outcome":{"outcome":"cancelled"}}`
+}
+
+// flood says that questions are refused, once until one is kept again. The
+// caller holds mu.
+func (i *inbound) flood() event.Payload {
+	if i.flooded {
+		return nil
+	}
+	i.flooded = true
+	return event.Error{
+		Code:    "too_many_permissions",
+		Message: fmt.Sprintf("The agent has %d permission requests open; what it asks beyond them is cancelled, and not shown.", i.maxQuestions),
+	}
+}
+
+// unaskable says why a question cannot be put to a person, or nil.
+func unaskable(form bool, params json.RawMessage) event.Payload {
+	if !form && !answerable(params) {
 		return event.Error{
 			Code:    "permission_without_options",
 			Message: "The agent asked for permission without offering an answer; its request was cancelled.",

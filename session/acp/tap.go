@@ -117,9 +117,13 @@ func (t *tap) skip(line []byte, why string, e *effect) {
 // answers by itself.
 func (t *tap) request(m message, e *effect) {
 	r, refused := t.inbound.add(*m.ID, m.Method, m.Params)
-	t.stream.request(r, e)
+	if refused == nil || refused.payload != nil {
+		t.stream.request(r, e)
+	}
 	if refused != nil {
-		t.stream.say(e, refused.payload)
+		if refused.payload != nil {
+			t.stream.say(e, refused.payload)
+		}
 		e.after(func() { t.reply(refused.line(*m.ID)) })
 		return
 	}
