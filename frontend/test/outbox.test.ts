@@ -60,6 +60,7 @@ function tab(id: string, connected = true) {
       if (m.kind === 'outbox_done') shown.delete(m.id)
     },
     (m) => link.connected && sent.push(m) > 0,
+    () => Promise.reject(new Error('no files here')),
     () => now,
   )
   const answer = (frame: Partial<ServerMessage>) => {

@@ -1,4 +1,5 @@
-import type { Code, SessionInfo } from '../wire/gen'
+import type { OutboxFile } from '../state/app'
+import type { Attachment, Code, SessionInfo } from '../wire/gen'
 import type { AgentChoice, Choices, NewSession } from '../state/intents'
 import type { Refusal } from './machine'
 
@@ -15,16 +16,22 @@ export class ApiError extends Error {
 
 /** A pooled connection that slept hangs for minutes; no request may. */
 const timeoutMs = 15_000
+/** 25 MB over a poor link take this long. */
+const uploadMs = 300_000
 
 async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
+  return answer<T>(path, {
+    method,
+    headers: body === undefined ? {} : { 'Content-Type': 'application/json' },
+    body: body === undefined ? undefined : JSON.stringify(body),
+    signal: AbortSignal.timeout(timeoutMs),
+  })
+}
+
+async function answer<T>(path: string, request: RequestInit): Promise<T> {
   let response: Response
   try {
-    response = await fetch(path, {
-      method,
-      headers: body === undefined ? {} : { 'Content-Type': 'application/json' },
-      body: body === undefined ? undefined : JSON.stringify(body),
-      signal: AbortSignal.timeout(timeoutMs),
-    })
+    response = await fetch(path, request)
   } catch {
     throw new ApiError(0, 'unreachable', 'The hub cannot be reached.')
   }
@@ -93,6 +100,16 @@ export const api = {
       `${session(id)}/events?after_seq=${seq - 1}&limit=1`,
     )
     return page.events?.[0]
+  },
+
+  /** Stores a file of a prompt; the same bytes again are the same file. */
+  async attach(id: string, file: OutboxFile): Promise<Attachment> {
+    return answer(`${session(id)}/attachments?name=${encodeURIComponent(file.name)}`, {
+      method: 'POST',
+      headers: { 'Content-Type': file.blob.type || 'application/octet-stream' },
+      body: file.blob,
+      signal: AbortSignal.timeout(uploadMs),
+    })
   },
 
   blobURL(id: string, sha256: string): string {

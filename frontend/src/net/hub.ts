@@ -1,3 +1,4 @@
+import type { OutboxFile } from '../state/app'
 import type { Intents, NewSession } from '../state/intents'
 import type { Store } from '../state/store'
 import type { ClientMessage, ServerMessage } from '../wire/gen'
@@ -33,7 +34,7 @@ export class Hub implements Intents {
       health: () => this.health(),
     })
     this.follower = new Follower(store, this.requests, this.send, cache)
-    this.outbox = new Outbox(storage, this.requests, store.dispatch, this.send)
+    this.outbox = new Outbox(storage, this.requests, store.dispatch, this.send, api.attach)
     this.attention = new Attention(
       store,
       () => this.followed,
@@ -68,9 +69,15 @@ export class Hub implements Intents {
     this.store.dispatch({ kind: 'live', sessionId })
   }
 
-  prompt(sessionId: string, text: string): void {
+  prompt(sessionId: string, text: string, files: readonly OutboxFile[] = []): void {
     this.attention.viewing(sessionId)
-    void this.outbox.add({ id: crypto.randomUUID(), sessionId, kind: 'prompt', text })
+    void this.outbox.add({
+      id: crypto.randomUUID(),
+      sessionId,
+      kind: 'prompt',
+      text,
+      ...(files.length > 0 && { files }),
+    })
   }
 
   answer(sessionId: string, permissionId: string, optionId: string, content?: unknown): void {

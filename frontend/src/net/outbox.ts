@@ -1,6 +1,7 @@
-import type { OutboxItem } from '../state/app'
+import type { OutboxFile, OutboxItem } from '../state/app'
 import type { Message } from '../state/message'
-import type { ClientMessage, ServerMessage } from '../wire/gen'
+import type { Attachment, ClientMessage, ServerMessage } from '../wire/gen'
+import { ApiError } from './api'
 import type { Requests } from './requests'
 
 /** Where the outbox survives the tab. */
@@ -12,6 +13,8 @@ export interface OutboxStorage {
 
 /** Asked before sending: nobody wants an old prompt to run unannounced. */
 const staleMs = 10 * 60_000
+/** Before a file is tried again that the hub could not be given. */
+const againMs = 5_000
 
 /**
  * Prompts and permission answers on their way. Each is stored before it is
@@ -20,12 +23,15 @@ const staleMs = 10 * 60_000
  */
 export class Outbox {
   private readonly items = new Map<string, OutboxItem>()
+  /** Prompts whose files are on their way. */
+  private readonly uploading = new Set<string>()
 
   constructor(
     private readonly storage: OutboxStorage,
     private readonly requests: Requests,
     private readonly dispatch: (message: Message) => void,
     private readonly send: (message: ClientMessage) => boolean,
+    private readonly attach: (sessionId: string, file: OutboxFile) => Promise<Attachment>,
     private readonly now: () => number = Date.now,
   ) {}
 
@@ -40,7 +46,7 @@ export class Outbox {
   }
 
   async add(
-    item: Pick<OutboxItem, 'id' | 'sessionId' | 'kind' | 'text' | 'optionId' | 'content'>,
+    item: Pick<OutboxItem, 'id' | 'sessionId' | 'kind' | 'text' | 'optionId' | 'content' | 'files'>,
   ): Promise<void> {
     const full: OutboxItem = { ...item, createdAt: this.now(), status: 'queued' }
     this.set(full)
@@ -72,11 +78,18 @@ export class Outbox {
 
   /** Sends what waits, in order. */
   flush(): void {
+    const behindFiles = new Set<string>()
     for (const item of this.items.values()) {
       if (item.status !== 'queued') continue
+      if (item.kind === 'prompt' && behindFiles.has(item.sessionId)) continue
       const stale = item.stale || this.now() - item.createdAt > staleMs
       if (stale) {
         if (!item.stale) this.set({ ...item, stale: true })
+        continue
+      }
+      if (item.files?.some((f) => !f.stored)) {
+        behindFiles.add(item.sessionId) // a person's prompts stay in their order
+        void this.upload(item.id)
         continue
       }
       const request_id = this.requests.add({ kind: 'outbox', id: item.id, sessionId: item.sessionId })
@@ -108,7 +121,42 @@ export class Outbox {
       setTimeout(() => this.flush(), frame.retry_after_ms || 1_000)
       return
     }
-    const failed: OutboxItem = { ...item, status: 'failed', problem: frame.message }
+    this.fail(item, frame.message)
+  }
+
+  /** Gives the hub the files of a prompt, one after the other, and then sends it. Never rejects. */
+  private async upload(id: string): Promise<void> {
+    if (this.uploading.has(id)) return
+    this.uploading.add(id)
+    try {
+      for (let item = this.items.get(id); item; item = this.items.get(id)) {
+        const at = item.files?.findIndex((f) => !f.stored) ?? -1
+        if (at < 0) break
+        const stored = await this.attach(item.sessionId, item.files![at]!)
+        const now = this.items.get(id)
+        if (!now) return // given up meanwhile
+        const files = now.files?.map((f, i) => (i === at ? { ...f, stored } : f))
+        this.set({ ...now, files })
+      }
+    } catch (error) {
+      return this.notUploaded(id, error as Error)
+    } finally {
+      this.uploading.delete(id)
+    }
+    this.flush()
+  }
+
+  private notUploaded(id: string, error: Error): void {
+    const item = this.items.get(id)
+    if (!item) return
+    const passing =
+      error instanceof ApiError && (error.status === 0 || error.status === 429 || error.status >= 500)
+    if (passing) setTimeout(() => this.flush(), againMs)
+    else this.fail(item, `A file could not be sent: ${error.message}`)
+  }
+
+  private fail(item: OutboxItem, problem: string): void {
+    const failed: OutboxItem = { ...item, status: 'failed', problem }
     this.set(failed)
     void this.storage.put(failed).catch(() => {})
   }
@@ -127,6 +175,7 @@ function message(item: OutboxItem, request_id: string): ClientMessage {
       session_id: item.sessionId,
       prompt_id: item.id,
       text: item.text,
+      ...(item.files && { attachments: item.files.flatMap((f) => f.stored ?? []) }),
       when: 'auto',
     }
   }

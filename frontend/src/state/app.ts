@@ -1,4 +1,4 @@
-import type { ConnectedMessage, ServerMessage, SessionInfo, SessionMessage } from '../wire/gen'
+import type { Attachment, ConnectedMessage, ServerMessage, SessionInfo, SessionMessage } from '../wire/gen'
 import type { Message } from './message'
 import { newSession, onCached, onEvents, onEventsLoaded, onState, type SessionState } from './session'
 
@@ -16,6 +16,13 @@ export interface LinkState {
 
 export type OutboxStatus = 'queued' | 'sending' | 'accepted' | 'failed'
 
+/** A file of a prompt on its way; stored is what the hub said of it once it has the bytes. */
+export interface OutboxFile {
+  readonly name: string
+  readonly blob: Blob
+  readonly stored?: Attachment
+}
+
 /** A prompt or a permission answer on its way; its id makes a resend harmless. */
 export interface OutboxItem {
   readonly id: string
@@ -23,6 +30,8 @@ export interface OutboxItem {
   readonly kind: 'prompt' | 'answer'
   /** The prompt's text. */
   readonly text: string
+  /** The prompt's files: the hub has them all before the prompt is sent. */
+  readonly files?: readonly OutboxFile[]
   /** The answer's option. */
   readonly optionId?: string
   /** What was filled in, where the request had a form. */

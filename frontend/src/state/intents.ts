@@ -1,4 +1,5 @@
 import type { Seq, SessionInfo } from '../wire/gen'
+import type { OutboxFile } from './app'
 
 /** An agent a session can be made with. */
 export interface AgentChoice {
@@ -27,7 +28,7 @@ export interface Intents {
   follow(sessionId: string | null): void
   /** Asks for the page before the oldest event held; does nothing while one is on its way. */
   older(sessionId: string, limit?: number): void
-  prompt(sessionId: string, text: string): void
+  prompt(sessionId: string, text: string, files?: readonly OutboxFile[]): void
   answer(sessionId: string, permissionId: string, optionId: string, content?: unknown): void
   /** Sends an outbox item again that failed or grew old; drop gives it up. */
   retry(id: string): void

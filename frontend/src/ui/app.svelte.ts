@@ -1,5 +1,5 @@
 import { getContext, setContext } from 'svelte'
-import type { AppState } from '../state/app'
+import type { AppState, OutboxFile } from '../state/app'
 import type { Left } from '../state/catchup'
 import type { Intents } from '../state/intents'
 import type { SessionState } from '../state/session'
@@ -25,6 +25,8 @@ export class Screens {
   overlay: 'palette' | 'help' | 'new_session' | null = $state(null)
   /** Does what a key asks of the feed on screen. */
   feed: ((action: Action) => void) | null = null
+  /** Files chosen in a session and not sent; they last as long as the page. */
+  readonly chosen = new Map<string, readonly OutboxFile[]>()
   private due = false
 
   constructor(

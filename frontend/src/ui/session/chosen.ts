@@ -1,0 +1,34 @@
+import type { OutboxFile } from '../../state/app'
+import { bytes } from '../../text/time'
+
+/** The hub takes no larger file, and no more of them with one prompt. */
+export const fileMax = 25 * 1024 * 1024
+export const filesMax = 20
+
+/** What an agent says it takes, where it says so. */
+interface Taker {
+  name?: string
+  prompt_capabilities?: { image?: boolean }
+}
+
+/** Adds files to those chosen; the problem says what was left out, and what the agent cannot see. */
+export function acceptFiles(
+  have: readonly OutboxFile[],
+  more: readonly File[],
+  agent: Taker | undefined,
+): { files: readonly OutboxFile[]; problem: string } {
+  const files = [...have]
+  const problems: string[] = []
+  for (const file of more) {
+    const name = file.name || 'pasted'
+    if (file.size === 0) problems.push(`${name} is empty.`)
+    else if (file.size > fileMax)
+      problems.push(`${name} has ${bytes(file.size)}; at most ${bytes(fileMax)} can be sent.`)
+    else if (files.length >= filesMax)
+      problems.push(`${name} is one too many: a prompt takes ${filesMax} files.`)
+    else files.push({ name, blob: file })
+  }
+  if (agent?.prompt_capabilities?.image === false && files.some((f) => f.blob.type.startsWith('image/')))
+    problems.push(`${agent.name || 'This agent'} takes no images: it will not see them.`)
+  return { files, problem: problems.join(' ') }
+}

@@ -1,0 +1,95 @@
+import { expect, test, vi } from 'vitest'
+import { ApiError } from '../src/net/api'
+import { MemoryStorage, Outbox } from '../src/net/outbox'
+import { Requests } from '../src/net/requests'
+import type { OutboxFile, OutboxItem } from '../src/state/app'
+import type { Message } from '../src/state/message'
+import type { Attachment, ClientMessage } from '../src/wire/gen'
+import { acceptFiles, fileMax, filesMax } from '../src/ui/session/chosen'
+
+const file = (name: string): OutboxFile => ({ name, blob: new Blob([name], { type: 'text/plain' }) })
+const stored = (name: string): Attachment => ({ name, media_type: 'text/plain', bytes: 1, sha256: name })
+
+function outbox(attach: (sessionId: string, file: OutboxFile) => Promise<Attachment>) {
+  const sent: ClientMessage[] = []
+  const shown: OutboxItem[] = []
+  const send = (message: ClientMessage) => (sent.push(message), true)
+  const dispatch = (message: Message) => void (message.kind === 'outbox' && shown.push(message.item))
+  const storage = new MemoryStorage()
+  const box = new Outbox(storage, new Requests(), dispatch, send, attach)
+  const prompt = (id: string, files?: OutboxFile[]) =>
+    box.add({ id, sessionId: 's1', kind: 'prompt', text: id, files })
+  const prompts = () => sent.flatMap((m) => (m.type === 'prompt' ? [m] : []))
+  return { box, storage, shown, prompt, prompts }
+}
+
+test('a prompt is sent when the hub has all its files, and those after it wait', async () => {
+  const release: (() => void)[] = []
+  const { prompt, prompts } = outbox(
+    (_, f) => new Promise((done) => release.push(() => done(stored(f.name)))),
+  )
+  await prompt('p1', [file('a'), file('b')])
+  await prompt('p2')
+  expect(prompts()).toEqual([])
+  release[0]!()
+  await vi.waitFor(() => expect(release).toHaveLength(2))
+  expect(prompts()).toEqual([])
+  release[1]!()
+  await vi.waitFor(() => expect(prompts().map((p) => p.prompt_id)).toEqual(['p1', 'p2']))
+  expect(prompts()[0]?.attachments?.map((a) => a.sha256)).toEqual(['a', 'b'])
+})
+
+test('what a dead tab left is sent with its files by the next', async () => {
+  const first = outbox(() => new Promise(() => {}))
+  await first.prompt('p1', [file('a')])
+  const { box, prompts, storage } = outbox(async (_, f) => stored(f.name))
+  for (const item of await first.storage.all()) await storage.put(item)
+  await box.load()
+  await vi.waitFor(() => expect(prompts()[0]?.attachments).toEqual([stored('a')]))
+})
+
+test('a file the hub refuses fails the prompt in words and keeps it for another try', async () => {
+  let refuse = true
+  const { box, shown, prompt, prompts } = outbox(async (_, f) => {
+    if (refuse) throw new ApiError(413, 'too_large', 'too large')
+    return stored(f.name)
+  })
+  await prompt('p1', [file('a')])
+  await vi.waitFor(() => expect(shown.at(-1)?.status).toBe('failed'))
+  expect(shown.at(-1)?.problem).toContain('too large')
+  refuse = false
+  box.retry('p1')
+  await vi.waitFor(() => expect(prompts()).toHaveLength(1))
+})
+
+test('a hub out of reach is asked again when it is there', async () => {
+  let away = true
+  const { box, shown, prompt, prompts } = outbox(async (_, f) => {
+    if (away) throw new ApiError(0, 'unreachable', 'away')
+    return stored(f.name)
+  })
+  await prompt('p1', [file('a')])
+  await new Promise((done) => setTimeout(done))
+  expect(shown.at(-1)?.status).toBe('queued')
+  away = false
+  box.resend()
+  await vi.waitFor(() => expect(prompts()).toHaveLength(1))
+})
+
+test('files too large, empty or too many are left out in words', () => {
+  const big = new File([new Uint8Array(fileMax + 1)], 'big.bin')
+  expect(acceptFiles([], [big], undefined)).toEqual({
+    files: [],
+    problem: expect.stringContaining('big.bin'),
+  })
+  expect(acceptFiles([], [new File([], 'none')], undefined).problem).toContain('empty')
+  const full = Array.from({ length: filesMax }, (_, i) => file(String(i)))
+  expect(acceptFiles(full, [new File(['x'], 'more')], undefined).files).toHaveLength(filesMax)
+})
+
+test('an agent that takes no images is said so before sending', () => {
+  const picture = new File(['x'], 'a.png', { type: 'image/png' })
+  const blind = { name: 'demo', prompt_capabilities: { image: false } }
+  expect(acceptFiles([], [picture], blind).problem).toContain('takes no images')
+  expect(acceptFiles([], [picture], { name: 'demo' }).problem).toBe('')
+})
