@@ -147,6 +147,7 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 		{"GET", "/api/ready", "", nil},
 		{"GET", "/api/health", "", nil},
 		{"GET", "/api/devices", "", nil},
+		{"GET", "/api/search", "/api/search?q=ask", nil},
 		{"GET", "/api/agents", "", nil},
 		{"GET", "/api/openapi.json", "", nil},
 		{"GET", "/api/sessions", "", nil},

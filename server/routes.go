@@ -46,6 +46,7 @@ func routes() []route {
 		{"DELETE", "/api/devices/{device}", auth.Credential, auth.Manage, false, revokeRoute, docRevoke()},
 		{"GET", "/api/agents", auth.Credential, auth.Manage, false, agentsRoute, docAgents()},
 
+		{"GET", "/api/search", auth.Credential, auth.Read, true, searchRoute, docSearch()},
 		{"GET", "/api/sessions", auth.Credential, auth.Read, true, listRoute, docList()},
 		{"POST", "/api/sessions", auth.Credential, auth.Manage, false, createRoute, docCreate()},
 		{"GET", one, auth.Credential, auth.Read, false, sessionRoute, docSession()},

@@ -50,7 +50,8 @@ type Manager struct {
 	cancel  context.CancelFunc
 	helpers sync.WaitGroup // goroutines that open sessions; Close waits
 
-	creating chan struct{} // held by the one creation with a key that is under way
+	creating  chan struct{} // held by the one creation with a key that is under way
+	searching chan struct{} // one for each search that reads
 
 	mu     sync.Mutex
 	open   map[string]*opening
@@ -82,7 +83,8 @@ func NewManager(o Options) (*Manager, error) {
 		cancel:  cancel,
 		open:    map[string]*opening{},
 
-		creating: make(chan struct{}, 1),
+		creating:  make(chan struct{}, 1),
+		searching: make(chan struct{}, maxSearches),
 	}
 	m.hub = hub{
 		start: o.StartAgent, settings: m.settings.Load, pool: m.pool, rules: rules,

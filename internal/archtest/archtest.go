@@ -32,10 +32,11 @@ type row struct {
 func arrows() map[string]row {
 	return map[string]row{
 		"cmd/abide":            {[]string{anything}, true},
-		"server":               {[]string{"session", "observer", "queue", "server/wire", "session/event", "internal/auth"}, true},
+		"server":               {[]string{"session", "observer", "queue", "server/wire", "session/event", "session/search", "internal/auth"}, true},
 		"server/wire":          {[]string{"session/event"}, false},
-		"session":              {[]string{"observer", "queue", "session/store", "session/event"}, true},
+		"session":              {[]string{"observer", "queue", "session/search", "session/store", "session/event"}, true},
 		"session/event":        {nil, false},
+		"session/search":       {[]string{"session/event"}, false},
 		"session/store":        {[]string{"session/event"}, true},
 		"session/acp":          {[]string{"session/event"}, true},
 		"session/transcript":   {[]string{"session/event"}, false},

@@ -1,0 +1,60 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/search"
+)
+
+const (
+	defaultHits = 20
+	maxHits     = 100
+)
+
+// searchAnswer is what one call of a search found.
+type searchAnswer struct {
+	Hits []search.Hit `json:"hits"`
+	// NextCursor goes on where this call's time or limit ended.
+	NextCursor string `json:"next_cursor,omitempty"`
+	// Searched is how many bytes of events this call read.
+	Searched int64 `json:"searched"`
+	// Done says that everything was searched.
+	Done bool `json:"done"`
+}
+
+func docSearch() doc {
+	return doc{
+		summary: "Where a text occurs in what sessions said, those made last first. A call ends after about half a second; while done is false, next_cursor goes on.",
+		out:     searchAnswer{}, status: 200,
+		query: []param{
+			{"q", "plain text, at most 256 bytes, whatever its case", ""},
+			{"limit", "from 1 to 100; 20 when absent", 0},
+			{"cursor", "next_cursor of the call before", ""},
+		},
+	}
+}
+
+func searchRoute(s *Server, c *call) error {
+	q := c.r.URL.Query()
+	limit, err := numberOf(q, "limit")
+	if err != nil {
+		return err
+	}
+	request := session.SearchRequest{Text: q.Get("q"), Only: c.grant.SessionID, Limit: defaultHits, Cursor: q.Get("cursor")}
+	if limit != nil {
+		if *limit < 1 || *limit > maxHits {
+			return invalid("limit is not between 1 and %d", maxHits)
+		}
+		request.Limit = *limit
+	}
+	if !c.grant.May(auth.Read, request.Only) {
+		return forbidden()
+	}
+	page, err := s.manager.Search(c.r.Context(), request)
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, searchAnswer{Hits: page.Hits, NextCursor: page.NextCursor, Searched: page.Bytes, Done: page.NextCursor == ""})
+}

@@ -1,0 +1,135 @@
+// Package search finds text in what sessions said.
+//
+// It reads the event files themselves, backwards in windows, and keeps nothing:
+// no log is opened for writing, recovered or held in memory. What is searched
+// are prompts, the agent's messages and the titles and commands of its tools;
+// chunks of one message are joined first, so that a phrase is found across
+// them. Of a value that was moved to a blob the head is searched.
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// MaxQuery is the most bytes a query may have.
+const MaxQuery = 256
+
+// ErrQuery reports a query that cannot be searched for; its text says why.
+var ErrQuery = errors.New("invalid search")
+
+// Source is one session's files, as far as they may be shown.
+type Source struct {
+	SessionID, Name, Dir string
+	// MaxSeq is the last event that readers may see.
+	MaxSeq event.Seq
+}
+
+// Hit is one place where the text occurs. A message is hit once for each window
+// of the file it reaches into, which for all but huge ones is once.
+type Hit struct {
+	SessionID string     `json:"session_id"`
+	Name      string     `json:"name"`
+	Seq       event.Seq  `json:"seq"` // of the event in which the match begins
+	Type      event.Type `json:"type"`
+	Time      time.Time  `json:"time"`
+	// Snippet is the text around the match.
+	Snippet string `json:"snippet"`
+	// Ranges are the matches in Snippet: from and to, in UTF-16 code units as
+	// JavaScript counts.
+	Ranges [][2]int `json:"ranges,omitempty"`
+}
+
+// Place is where a search goes on: below Before in SessionID, then in the
+// sessions behind it. The zero Place is the beginning.
+type Place struct {
+	SessionID string    `json:"s"`
+	Before    event.Seq `json:"b"`
+}
+
+// Result is what one call found.
+type Result struct {
+	Hits []Hit
+	// Next is where to go on; meaningless when Done.
+	Next Place
+	// Bytes is how much was read.
+	Bytes int64
+	// Done says that everything was searched.
+	Done bool
+}
+
+// Query is a search that may be run.
+type Query struct {
+	folded []byte
+	limit  int
+	budget time.Duration
+}
+
+// NewQuery checks what is searched for: plain text, no pattern; whatever its
+// case. A call to Run ends soon after limit hits or when budget is spent. The
+// error is ErrQuery.
+func NewQuery(text string, limit int, budget time.Duration) (*Query, error) {
+	text = strings.TrimSpace(text)
+	switch {
+	case text == "":
+		return nil, fmt.Errorf("%w: say what to search for", ErrQuery)
+	case len(text) > MaxQuery:
+		return nil, fmt.Errorf("%w: at most %d bytes can be searched for", ErrQuery, MaxQuery)
+	case !utf8.ValidString(text):
+		return nil, fmt.Errorf("%w: the text is not UTF-8", ErrQuery)
+	case strings.IndexFunc(text, unicode.IsControl) >= 0:
+		return nil, fmt.Errorf("%w: control characters cannot be searched for", ErrQuery)
+	}
+	return &Query{folded: appendFold(nil, text), limit: limit, budget: budget}, nil
+}
+
+// Run searches the sources in their order, each from its newest event to its
+// oldest. Sources must be ordered by SessionID, descending, which a cursor
+// relies on. A source whose files are gone is skipped. The error is ctx's, or
+// that of reading.
+func (q *Query) Run(ctx context.Context, sources []Source, from Place) (Result, error) {
+	deadline := time.Now().Add(q.budget)
+	result := Result{Hits: []Hit{}}
+	for _, source := range sources {
+		before := source.MaxSeq + 1
+		if from.SessionID != "" {
+			if source.SessionID > from.SessionID {
+				continue
+			}
+			if source.SessionID == from.SessionID {
+				before = min(before, from.Before)
+			}
+		}
+		for before > 1 {
+			if err := ctx.Err(); err != nil {
+				return result, err
+			}
+			if len(result.Hits) >= q.limit || result.Bytes > 0 && time.Now().After(deadline) {
+				result.Next = Place{source.SessionID, before}
+				return result, nil
+			}
+			w, err := readWindow(source, before)
+			if err != nil {
+				return result, fmt.Errorf("searching session %s: %w", source.SessionID, err)
+			}
+			result.Bytes += int64(len(w.text))
+			hits := q.window(source, w)
+			if room := q.limit - len(result.Hits); len(hits) > room {
+				hits = hits[:room]
+				before = hits[room-1].Seq
+			} else {
+				before = w.first
+			}
+			result.Hits = append(result.Hits, hits...)
+		}
+	}
+	result.Done = true
+	return result, nil
+}
