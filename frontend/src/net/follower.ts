@@ -2,11 +2,14 @@ import { cursor, hasGap, hasOlder, missingPermissions, type SessionState } from 
 import type { Store } from '../state/store'
 import type { ClientMessage, ServerMessage } from '../wire/gen'
 import type { EventCache, Hint } from './cache'
-import type { Requests } from './requests'
+import type { Purpose, Requests } from './requests'
 
 /** Events of the newest page a session begins with, and of an older page. */
 const tail = 100
 const page = 200
+/** A window begins with a page around its seq: how many events before it, and in all. */
+const lead = 100
+const around = 240
 /** Pages loaded by itself to find a pending request. */
 const searchPages = 20
 /** Sessions held in memory beside the one followed: going back is instant. */
@@ -68,7 +71,14 @@ export class Follower {
   }
 
   /** Takes a frame into the state, now or once the cache is read. */
-  frame(frame: ServerMessage): void {
+  frame(frame: ServerMessage, purpose?: Purpose): void {
+    if (purpose?.kind === 'window') {
+      // The cache and the cursor are of the live run: a window's page is none of theirs.
+      if (frame.type === 'events_loaded') {
+        this.store.dispatch({ kind: 'window_page', frame, target: purpose.target })
+      }
+      return
+    }
     if (this.reading && 'session_id' in frame && frame.session_id === this.id) {
       this.reading.frames.push(frame)
       return
@@ -81,7 +91,14 @@ export class Follower {
 
   older(sessionId: string, limit = page): void {
     const session = this.store.state.sessions.get(sessionId)
-    if (!session || !hasOlder(session) || this.requests.has('older', sessionId)) return
+    if (!session) return
+    if (session.window) {
+      if (session.window.first > session.minSeq) {
+        this.askWindow(session, null, { before_seq: session.window.first, limit, merge: true })
+      }
+      return
+    }
+    if (!hasOlder(session) || this.requests.has('older', sessionId)) return
     const request_id = this.requests.add({ kind: 'older', sessionId })
     const asked = this.send({
       type: 'load_events',
@@ -95,11 +112,22 @@ export class Follower {
     if (!asked) this.requests.settle(request_id)
   }
 
+  /** Asks for the page after the window, unmerged: where it meets the live run it must end exactly. */
+  newer(sessionId: string): void {
+    const session = this.store.state.sessions.get(sessionId)
+    if (session?.window) this.askWindow(session, null, { after_seq: session.window.last, limit: around })
+  }
+
   /** Asks for what the state says is missing. */
   ask(): void {
     const session = this.current()
     const at = session && cursor(session)
     if (!session || !at) return
+    const { seeking } = session
+    if (seeking !== null && !session.stale) {
+      const after_seq = Math.max(session.minSeq, seeking - lead) - 1
+      this.askWindow(session, seeking, { after_seq, limit: around })
+    }
     if (session.stale) {
       if (!this.requests.has('observe', session.id)) this.observe()
     } else if (hasGap(session)) {
@@ -108,10 +136,23 @@ export class Follower {
       const { epoch, seq: after_seq } = at
       this.send({ type: 'load_events', request_id, session_id: session.id, epoch, after_seq, limit: 500 })
     } else if (missingPermissions(session).length > 0 && this.searched < searchPages) {
-      if (this.requests.has('older', session.id)) return
+      // Found or not, it is the live run's: a window pages by what the reader does.
+      if (session.window || this.requests.has('older', session.id)) return
       this.searched++
       this.older(session.id)
     }
+  }
+
+  private askWindow(
+    session: SessionState,
+    target: number | null,
+    which: { before_seq?: number; after_seq?: number; limit: number; merge?: boolean },
+  ): void {
+    if (this.requests.has('window', session.id)) return
+    const request_id = this.requests.add({ kind: 'window', sessionId: session.id, target })
+    const epoch = session.epoch ?? undefined
+    const asked = this.send({ type: 'load_events', request_id, session_id: session.id, epoch, ...which })
+    if (!asked) this.requests.settle(request_id)
   }
 
   private observe(): void {

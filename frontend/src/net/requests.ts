@@ -3,6 +3,8 @@ export type Purpose =
   | { kind: 'observe'; sessionId: string }
   | { kind: 'gap'; sessionId: string }
   | { kind: 'older'; sessionId: string }
+  /** target: the seq a window begins around; null for a page next to it. */
+  | { kind: 'window'; sessionId: string; target: number | null }
   | { kind: 'outbox'; id: string; sessionId: string }
   | { kind: 'verb'; sessionId: string }
 

@@ -1,6 +1,7 @@
 import type { Attachment, ConnectedMessage, ServerMessage, SessionInfo, SessionMessage } from '../wire/gen'
 import type { Message } from './message'
 import { newSession, onCached, onEvents, onEventsLoaded, onState, type SessionState } from './session'
+import { onLive, onSeek, onWindowPage } from './window'
 
 /** How the connection is, as a person should hear of it. */
 export interface LinkState {
@@ -103,6 +104,12 @@ export function reduce(state: AppState, message: Message): AppState {
       return onSession(state, message.sessionId, (s) => onCached(s, message.epoch, message.events))
     case 'close':
       return { ...state, sessions: without(state.sessions, message.sessionId) }
+    case 'seek':
+      return onSession(state, message.sessionId, (s) => onSeek(s, message.seq))
+    case 'live':
+      return onSession(state, message.sessionId, onLive)
+    case 'window_page':
+      return onSession(state, message.frame.session_id, (s) => onWindowPage(s, message.frame, message.target))
     case 'reset_seen':
       return onSession(state, message.sessionId, (s) => ({ ...s, reset: null }))
     case 'outbox':

@@ -77,6 +77,19 @@ export function before(page: Feed, feed: Feed): Feed {
   }
 }
 
+/**
+ * Returns the items from..to-1 as a feed of their own. No item may have events
+ * on both sides of a cut. What the agent last said is kept whole.
+ */
+export function part(feed: Feed, from: number, to: number): Feed {
+  const { items } = feed
+  const first = from === 0 ? feed.first : items.get(from).seq
+  const last = to === items.length ? feed.last : items.get(to).seq - 1
+  const fold = new Fold(emptyFeed(first - 1))
+  for (let i = from; i < to; i++) fold.add(items.get(i))
+  return { ...fold.done(), last, count: last - first + 1, latest: feed.latest }
+}
+
 /** Finds an item by its key, if that kind of item is found by key. */
 export function find<K extends Item['kind']>(
   feed: Feed,

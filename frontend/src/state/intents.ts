@@ -26,7 +26,13 @@ export interface Choices {
 export interface Intents {
   /** Follows a session from where the app left it, and no other. */
   follow(sessionId: string | null): void
-  /** Asks for the page before the oldest event held; does nothing while one is on its way. */
+  /** Brings a seq on screen, wherever in the log; what is between need not be loaded. */
+  seek(sessionId: string, seq: Seq): void
+  /** Shows the live run again. */
+  live(sessionId: string): void
+  /** Asks for the page after a window's newest event; does nothing while one is on its way. */
+  newer(sessionId: string): void
+  /** Asks for the page before the oldest event on screen; does nothing while one is on its way. */
   older(sessionId: string, limit?: number): void
   prompt(sessionId: string, text: string, files?: readonly OutboxFile[]): void
   answer(sessionId: string, permissionId: string, optionId: string, content?: unknown): void

@@ -1,4 +1,4 @@
-import type { AbideEvent, ServerMessage, SessionInfo } from '../wire/gen'
+import type { AbideEvent, EventsLoadedMessage, Seq, ServerMessage, SessionInfo } from '../wire/gen'
 import type { LinkState, OutboxItem } from './app'
 
 /** Everything that can change the state of the app. */
@@ -14,6 +14,12 @@ export type Message =
   /** Events kept from an earlier visit, a run without a hole. */
   | { kind: 'cached'; sessionId: string; epoch: string; events: readonly AbideEvent[] }
   | { kind: 'close'; sessionId: string }
+  /** A person wants to see a seq; null: they do not after all. */
+  | { kind: 'seek'; sessionId: string; seq: Seq | null }
+  /** A person wants to see what is newest. */
+  | { kind: 'live'; sessionId: string }
+  /** A page of the window: around target, or the next on either side of it. */
+  | { kind: 'window_page'; frame: EventsLoadedMessage; target: Seq | null }
   | { kind: 'reset_seen'; sessionId: string }
   | { kind: 'outbox'; item: OutboxItem }
   | { kind: 'outbox_done'; id: string }

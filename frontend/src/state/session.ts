@@ -20,6 +20,10 @@ export interface SessionState {
   readonly epoch: string | null
   /** All events held; feed.last is the cursor. */
   readonly feed: Feed
+  /** A stretch apart from the live run, on screen while the reader is there; ends below feed.first. */
+  readonly window: Feed | null
+  /** A seq a person wants to see that is not held yet. */
+  readonly seeking: Seq | null
   /** Events after a gap, waiting for what is between; ascending. */
   readonly held: readonly AbideEvent[]
   /** The lowest seq the log still has, and the highest the hub spoke of. */
@@ -41,6 +45,8 @@ export function newSession(id: string): SessionState {
     status: 'loading',
     epoch: null,
     feed: emptyFeed(0),
+    window: null,
+    seeking: null,
     held: [],
     minSeq: 1,
     maxSeq: 0,
@@ -155,6 +161,8 @@ function inOrder(events: readonly AbideEvent[], held: readonly AbideEvent[]): re
 
 function prepend(session: SessionState, frame: EventsLoadedMessage): SessionState {
   if (frame.epoch !== session.epoch) return { ...session, stale: true }
+  // Asked for before a window opened: the live run must not grow over it.
+  if (session.window !== null) return session
   const events = frame.events.filter((e) => e.seq < session.feed.first)
   const first = events[0]
   const last = events[events.length - 1]

@@ -25,6 +25,8 @@ export class Reader {
   private placed = 0
   private height = 0
   private touched = 0
+  /** The end of the rows is not the end of the session: nothing there to follow. */
+  away = false
   private up = false
   /** They are being put somewhere: scroll events on the way are not theirs. */
   private placing = false
@@ -140,7 +142,7 @@ export class Reader {
     const rest = end(scroller) - this.top
     // Being off the end because the feed grew, or settled by a pixel, is no wish to stay.
     const settled = this.following && this.top > this.placed - near
-    this.following = settled || (rest < near && !(this.up && rest > 1))
+    this.following = !this.away && (settled || (rest < near && !(this.up && rest > 1)))
     this.anchor = this.heights.anchorAt(this.top - this.lead)
   }
 
