@@ -36,10 +36,7 @@ func newDevice(t *testing.T) *device {
 	d := &device{dir: t.TempDir()}
 	under := t.TempDir()
 	root := &fs.LoopbackRoot{Path: under}
-	root.NewNode = func(r *fs.LoopbackRoot, _ *fs.Inode, _ string, _ *syscall.Stat_t) fs.InodeEmbedder {
-		return &deviceNode{LoopbackNode: fs.LoopbackNode{RootData: r}, device: d}
-	}
-	top := &deviceNode{LoopbackNode: fs.LoopbackNode{RootData: root}, device: d}
+	top := &deviceNode{LoopbackNode: &fs.LoopbackNode{RootData: root}, device: d}
 	root.RootNode = top
 	server, err := fs.Mount(d.dir, top, &fs.Options{MountOptions: fuse.MountOptions{DirectMountStrict: true, FsName: "failing"}})
 	if err != nil {
@@ -88,8 +85,13 @@ func (d *device) call(op, path string) syscall.Errno {
 
 // deviceNode is a file or directory of a device.
 type deviceNode struct {
-	fs.LoopbackNode
+	*fs.LoopbackNode
 	device *device
+}
+
+// WrapChild implements fs.NodeWrapChilder: what is in a device is of it.
+func (n *deviceNode) WrapChild(_ context.Context, child fs.InodeEmbedder) fs.InodeEmbedder {
+	return &deviceNode{LoopbackNode: child.(*fs.LoopbackNode), device: n.device}
 }
 
 func (n *deviceNode) Open(ctx context.Context, flags uint32) (fs.FileHandle, uint32, syscall.Errno) {
