@@ -20,6 +20,10 @@ type searchAnswer struct {
 	NextCursor string `json:"next_cursor,omitempty"`
 	// Searched is how many bytes of events this call read.
 	Searched int64 `json:"searched"`
+	// Sessions is how many sessions there are to search.
+	Sessions int `json:"sessions"`
+	// SessionsLeft is how many of them are not wholly searched yet.
+	SessionsLeft int `json:"sessions_left"`
 	// Done says that everything was searched.
 	Done bool `json:"done"`
 }
@@ -56,5 +60,8 @@ func searchRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, searchAnswer{Hits: page.Hits, NextCursor: page.NextCursor, Searched: page.Bytes, Done: page.NextCursor == ""})
+	return c.reply(http.StatusOK, searchAnswer{
+		Hits: page.Hits, NextCursor: page.NextCursor, Searched: page.Bytes,
+		Sessions: page.Sessions, SessionsLeft: page.Left, Done: page.NextCursor == "",
+	})
 }

@@ -17,6 +17,8 @@ type found struct {
 	Hits       []search.Hit `json:"hits"`
 	NextCursor string       `json:"next_cursor"`
 	Searched   int64        `json:"searched"`
+	Sessions   int          `json:"sessions"`
+	Left       int          `json:"sessions_left"`
 	Done       bool         `json:"done"`
 }
 
@@ -53,10 +55,14 @@ func TestSearchGoesOnByCursorAndFindsEachOnce(t *testing.T) {
 		h.await(s, 0, event.TypeTurnEnd)
 		want[s.ID()] = true
 	}
-	got, cursor := map[string]int{}, ""
+	got, cursor, left := map[string]int{}, "", len(want)
 	for range 20 {
 		f := h.search("q=needle&limit=1&cursor=" + cursor)
 		require.LessOrEqual(t, len(f.Hits), 1)
+		require.Equal(t, len(want), f.Sessions)
+		require.LessOrEqual(t, f.Left, left, "what is left only shrinks")
+		require.Equal(t, f.Done, f.Left == 0)
+		left = f.Left
 		for _, hit := range f.Hits {
 			if hit.Type == event.TypeUserPrompt {
 				got[hit.SessionID]++

@@ -42,6 +42,9 @@ type SearchPage struct {
 	NextCursor string
 	// Bytes is how much was read.
 	Bytes int64
+	// Sessions is how many there are to search, and Left how many of them are
+	// not wholly searched yet, for a person who waits.
+	Sessions, Left int
 }
 
 // Search finds text in prompts, messages and tool titles, for about half a
@@ -65,12 +68,18 @@ func (m *Manager) Search(ctx context.Context, r SearchRequest) (SearchPage, erro
 	case <-ctx.Done():
 		return SearchPage{}, ctx.Err()
 	}
-	found, err := query.Run(ctx, m.searchable(r.Only), from)
+	sources := m.searchable(r.Only)
+	found, err := query.Run(ctx, sources, from)
 	if err != nil {
 		return SearchPage{}, fmt.Errorf("search: %w", err)
 	}
-	page := SearchPage{Hits: found.Hits, Bytes: found.Bytes}
+	page := SearchPage{Hits: found.Hits, Bytes: found.Bytes, Sessions: len(sources)}
 	if !found.Done {
+		for _, s := range sources {
+			if s.SessionID <= found.Next.SessionID {
+				page.Left++
+			}
+		}
 		data, err := json.Marshal(found.Next)
 		if err != nil {
 			return SearchPage{}, fmt.Errorf("search: %w", err)
