@@ -49,6 +49,7 @@ test-e2e: build e2e-tools chromium ## run the end-to-end tests in a real Chromiu
 e2e-tools: frontend/dist/index.html
 	go build -race -o bin/abide-race ./cmd/abide
 	go build -o bin/faultproxy ./internal/faultproxy
+	go build -o bin/longsession ./internal/longsession
 
 # Tests need a real browser; where none is found and we may, Debian's is installed.
 .PHONY: chromium
