@@ -32,7 +32,7 @@ func docReady() doc {
 }
 
 func docHealth() doc {
-	return doc{summary: "How the hub is, and whether the credential is good: what a client asks after a dial that failed.", out: health{}, status: 200}
+	return doc{summary: "How the hub is, and whether the credential is good: what a client asks after a dial that failed. Lists the sessions with which something is wrong.", out: health{}, status: 200}
 }
 
 func docPair() doc {

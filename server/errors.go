@@ -43,6 +43,10 @@ func forbidden() *problem {
 // retryLater is when those are asked back who met a limit or a full disk.
 const retryLater = 2 * time.Second
 
+// retryOpening is when those are asked back whose session could not be opened:
+// a person has to do something first.
+const retryOpening = 30 * time.Second
+
 // explain turns any error into what may be shown. It reports whether the error
 // was unexpected: then its text stays here and should be logged.
 func explain(err error, sessionID string) (p *problem, unexpected bool) {
@@ -52,7 +56,10 @@ func explain(err error, sessionID string) (p *problem, unexpected bool) {
 	var resolved *session.AlreadyResolved
 	var refusal *auth.Refusal
 	var tooLong *http.MaxBytesError
+	var closed *session.OpenError
 	switch {
+	case errors.As(err, &closed): // before the causes it wraps
+		return &problem{code: wire.CodeUnavailable, message: closed.Error(), retryAfter: retryOpening}, false
 	case errors.As(err, &resolved):
 		return &problem{
 			code: wire.CodeAlreadyResolved, message: resolved.Error(),

@@ -51,6 +51,7 @@ type hubOptions struct {
 	limits server.Limits
 	start  session.StartAgent
 	queue  session.QueueSettings
+	fs     store.FS
 }
 
 func startHub(t *testing.T, o hubOptions) *hub {
@@ -64,7 +65,7 @@ func startHub(t *testing.T, o hubOptions) *hub {
 	h := &hub{t: t, dir: o.dir, log: &syncBuffer{}}
 	logger := slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	var err error
-	h.store, err = store.Open(o.dir, store.Options{Logger: logger})
+	h.store, err = store.Open(o.dir, store.Options{Logger: logger, FS: o.fs})
 	require.NoError(t, err)
 	h.registry, err = auth.Open(o.dir, logger, nil)
 	require.NoError(t, err)

@@ -4,7 +4,9 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
 )
 
 // health is how the hub is. That it was answered says that the credential is
@@ -21,13 +23,31 @@ type health struct {
 	Clients int `json:"clients"`
 	// IgnoredMessages counts messages of types this hub does not know.
 	IgnoredMessages int64 `json:"ignored_messages"`
+	// Sessions are those with which something is wrong, of those the credential
+	// may read, the newest first.
+	Sessions []trouble `json:"sessions"`
+}
+
+// trouble is what is wrong with one session.
+type trouble struct {
+	SessionID string              `json:"session_id"`
+	Kind      session.TroubleKind `json:"kind"`
+	// What says what is wrong, Do what a person can do.
+	What string `json:"what"`
+	Do   string `json:"do"`
 }
 
 func healthRoute(s *Server, c *call) error {
+	troubles := []trouble{}
+	for _, t := range s.manager.Troubles() {
+		if c.grant.May(auth.Read, t.SessionID) {
+			troubles = append(troubles, trouble{t.SessionID, t.Kind, t.What, t.Do})
+		}
+	}
 	return c.reply(http.StatusOK, health{
 		Status: "ok", Protocol: wire.Version, Version: s.version, HubID: s.hubID,
 		Scope: string(c.grant.Scope), Time: time.Now().UTC(), UptimeMS: time.Since(s.started).Milliseconds(),
-		Clients: s.clients.count(), IgnoredMessages: s.ignored.Load(),
+		Clients: s.clients.count(), IgnoredMessages: s.ignored.Load(), Sessions: troubles,
 	})
 }
 

@@ -123,8 +123,9 @@ func (c listCursor) before(m store.Metadata) bool {
 	return m.SessionID >= c.SessionID
 }
 
-// page makes a page of metadata that is ordered newest first.
-func (o ListOptions) page(all []store.Metadata) (ListPage, error) {
+// page makes a page of metadata that is ordered newest first; line makes a line
+// of each.
+func (o ListOptions) page(all []store.Metadata, line func(store.Metadata) Info) (ListPage, error) {
 	limit := o.Limit
 	if limit <= 0 {
 		limit = defaultListPage
@@ -139,7 +140,8 @@ func (o ListOptions) page(all []store.Metadata) (ListPage, error) {
 	}
 	page := ListPage{Sessions: []Info{}}
 	for _, m := range all {
-		if !o.keeps(m) {
+		info := line(m)
+		if !o.keeps(m, info.Status) {
 			continue
 		}
 		if len(page.Sessions) == limit {
@@ -147,13 +149,12 @@ func (o ListOptions) page(all []store.Metadata) (ListPage, error) {
 			page.NextCursor = listCursor{last.UpdatedAt, last.SessionID}.encode()
 			break
 		}
-		page.Sessions = append(page.Sessions, infoOf(m))
+		page.Sessions = append(page.Sessions, info)
 	}
 	return page, nil
 }
 
-func (o ListOptions) keeps(m store.Metadata) bool {
-	info := infoOf(m)
+func (o ListOptions) keeps(m store.Metadata, status Status) bool {
 	switch o.Status {
 	case "all":
 	case "archived":
@@ -165,7 +166,7 @@ func (o ListOptions) keeps(m store.Metadata) bool {
 			return false
 		}
 	default:
-		if m.Archived || string(info.Status) != o.Status {
+		if m.Archived || string(status) != o.Status {
 			return false
 		}
 	}

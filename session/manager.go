@@ -55,6 +55,7 @@ type Manager struct {
 
 	mu     sync.Mutex
 	open   map[string]*opening
+	broken map[string]*OpenError // by session that could not be opened last time
 	closed bool
 }
 
@@ -82,6 +83,7 @@ func NewManager(o Options) (*Manager, error) {
 		ctx:     ctx,
 		cancel:  cancel,
 		open:    map[string]*opening{},
+		broken:  map[string]*OpenError{},
 
 		creating:  make(chan struct{}, 1),
 		searching: make(chan struct{}, maxSearches),
@@ -229,20 +231,26 @@ func (m *Manager) wakeSessions() {
 		if !working && !queue.Waiting(dir) {
 			continue
 		}
-		if _, err := m.Session(m.ctx, meta.SessionID); err != nil && m.ctx.Err() == nil {
-			m.logger.Error("session cannot be opened", "session", meta.SessionID, "err", err)
-		}
+		// One that cannot be opened is in Troubles, and keeps nobody else waiting.
+		_, _ = m.Session(m.ctx, meta.SessionID)
 	}
 }
 
 // List returns a page of the sessions, newest first. No session is opened.
 func (m *Manager) List(o ListOptions) (ListPage, error) {
-	return o.page(m.store.List())
+	return o.page(m.store.List(), m.listed)
 }
 
-// Info returns one session's line of the list.
+// Info returns one session's line of the list, also of one that cannot be
+// opened.
 func (m *Manager) Info(ctx context.Context, id string) (Info, error) {
 	b, err := m.Session(ctx, id)
+	var failed *OpenError
+	if errors.As(err, &failed) {
+		if meta, listed := m.store.Listed(id); listed {
+			return m.listed(meta), nil
+		}
+	}
 	if err != nil {
 		return Info{}, err
 	}
@@ -262,11 +270,11 @@ func (m *Manager) Changed() <-chan struct{} { return m.news.bell.listen() }
 func (m *Manager) ChangesSince(v uint64) (changed []Info, gone []string, now uint64) {
 	ids, gone, now := m.news.since(v)
 	for _, id := range ids {
-		log, err := m.store.Log(m.ctx, id)
-		if err != nil {
+		meta, listed := m.store.Listed(id)
+		if !listed {
 			continue // it went meanwhile, which is news of its own
 		}
-		changed = append(changed, infoOf(log.Metadata()))
+		changed = append(changed, m.listed(meta))
 	}
 	return changed, gone, now
 }
@@ -311,10 +319,15 @@ func (m *Manager) Update(ctx context.Context, id string, p Patch) error {
 
 // Delete stops a session's agent and removes everything of it.
 func (m *Manager) Delete(ctx context.Context, id string) error {
-	if _, err := m.Session(ctx, id); err != nil {
+	_, err := m.Session(ctx, id)
+	var failed *OpenError
+	if errors.As(err, &failed) {
+		return m.deleteBroken(ctx, id)
+	}
+	if err != nil {
 		return err
 	}
-	err := m.retire(ctx, id, func(b *BackgroundSession) (bool, error) {
+	err = m.retire(ctx, id, func(b *BackgroundSession) (bool, error) {
 		if err := b.close(ctx); err != nil {
 			return true, err // its engine ended all the same
 		}
@@ -323,6 +336,18 @@ func (m *Manager) Delete(ctx context.Context, id string) error {
 	if err != nil {
 		return fmt.Errorf("delete session: %w", logError(err))
 	}
+	m.news.remove(id)
+	return nil
+}
+
+// deleteBroken removes a session that cannot be opened.
+func (m *Manager) deleteBroken(ctx context.Context, id string) error {
+	if err := m.store.Delete(ctx, id); err != nil {
+		return fmt.Errorf("delete session: %w", logError(err))
+	}
+	m.mu.Lock()
+	delete(m.broken, id)
+	m.mu.Unlock()
 	m.news.remove(id)
 	return nil
 }

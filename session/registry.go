@@ -79,6 +79,7 @@ func (m *Manager) enter(id string) (o *opening, retiring chan struct{}, err erro
 // may go away, and others may have come to wait.
 func (m *Manager) openSession(id string, o *opening) {
 	o.b, o.err = m.load(id)
+	m.noteOpened(id, o.err)
 	if o.err != nil {
 		m.mu.Lock()
 		delete(m.open, id) // the next one who asks tries again
@@ -91,19 +92,19 @@ func (m *Manager) openSession(id string, o *opening) {
 func (m *Manager) load(id string) (*BackgroundSession, error) {
 	log, err := m.store.Log(m.ctx, id)
 	if err != nil {
-		return nil, fmt.Errorf("open session: %w", logError(err))
+		return nil, openError(id, err)
 	}
 	dir, err := m.store.SessionDir(id)
 	if err != nil {
-		return nil, fmt.Errorf("open session: %w", logError(err))
+		return nil, openError(id, err)
 	}
 	q, err := queue.Open(dir, queue.Options{Failpoint: m.failing})
 	if err != nil {
-		return nil, fmt.Errorf("open session %s: %w", id, err)
+		return nil, openError(id, err)
 	}
 	f, named, err := recoverSession(m.ctx, log, q)
 	if err != nil {
-		return nil, fmt.Errorf("open session %s: %w", id, err)
+		return nil, openError(id, err)
 	}
 	meta := log.Metadata()
 	b := &BackgroundSession{

@@ -326,6 +326,23 @@ func (s *Store) List() []Metadata {
 	return list
 }
 
+// Listed returns what List has of one session, and whether it has it. No log is
+// opened for it.
+func (s *Store) Listed(id string) (Metadata, bool) {
+	s.mu.Lock()
+	e := s.sessions[id]
+	if e == nil || e.hidden {
+		s.mu.Unlock()
+		return Metadata{}, false
+	}
+	l, meta := e.log, e.meta
+	s.mu.Unlock()
+	if l != nil {
+		return l.Metadata(), true
+	}
+	return meta, true
+}
+
 // SessionDir is the directory of a session, where its other files lie.
 func (s *Store) SessionDir(id string) (string, error) {
 	if !ValidID(id) {

@@ -1,0 +1,59 @@
+package server_test
+
+import (
+	"path/filepath"
+	"sync/atomic"
+
+	"github.com/abidehub/abide/session/store"
+)
+
+// sickDisk is a device that fails to write or to sync logs while it is told to.
+type sickDisk struct {
+	store.FS
+	write, sync atomic.Pointer[error]
+}
+
+func newSickDisk() *sickDisk { return &sickDisk{FS: store.OS()} }
+
+func (d *sickDisk) file(f store.File, name string, err error) (store.File, error) {
+	if err != nil || filepath.Base(name) != "events.jsonl" {
+		return f, err
+	}
+	return sickFile{f, d}, nil
+}
+
+func (d *sickDisk) OpenRW(name string) (store.File, error) {
+	f, err := d.FS.OpenRW(name)
+	return d.file(f, name, err)
+}
+
+func (d *sickDisk) Create(name string) (store.File, error) {
+	f, err := d.FS.Create(name)
+	return d.file(f, name, err)
+}
+
+func (d *sickDisk) Means(name string, f store.File) (bool, error) {
+	if s, ok := f.(sickFile); ok {
+		f = s.File
+	}
+	return d.FS.Means(name, f)
+}
+
+type sickFile struct {
+	store.File
+	disk *sickDisk
+}
+
+func (f sickFile) WriteAt(p []byte, off int64) (int, error) {
+	if err := f.disk.write.Load(); err != nil {
+		return 0, *err
+	}
+	return f.File.WriteAt(p, off)
+}
+
+func (f sickFile) Datasync() error {
+	if err := f.disk.sync.Load(); err != nil {
+		return *err
+	}
+	return f.File.Datasync()
+}

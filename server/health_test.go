@@ -1,0 +1,194 @@
+package server_test
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
+)
+
+// sick is what the health of a hub says of one session.
+type sick struct {
+	SessionID string `json:"session_id"`
+	Kind      string `json:"kind"`
+	What      string `json:"what"`
+	Do        string `json:"do"`
+}
+
+// health asks how the hub is with a token.
+func (h *hub) health(token string) []sick {
+	h.t.Helper()
+	res := h.do("GET", "/api/health", nil, http.Header{"Authorization": {"Bearer " + token}})
+	require.Equal(h.t, 200, res.status, res.body)
+	require.NotContains(h.t, res.body, h.dir, "a path is not for clients")
+	var answer struct {
+		Status          string
+		Protocol        int
+		Version         string
+		HubID           string `json:"hub_id"`
+		Scope           string
+		Time            string
+		UptimeMS        int64 `json:"uptime_ms"`
+		Clients         int
+		IgnoredMessages int64  `json:"ignored_messages"`
+		Sessions        []sick `json:"sessions"`
+	}
+	res.decode(h.t, &answer)
+	require.NotNil(h.t, answer.Sessions)
+	for _, s := range answer.Sessions {
+		require.NotEmpty(h.t, s.What)
+		require.NotEmpty(h.t, s.Do)
+	}
+	return answer.Sessions
+}
+
+func (h *hub) eventsFile(id string) string {
+	return filepath.Join(h.dir, "sessions", id, "events.jsonl")
+}
+
+func TestFault08HealthShowsAConflictToThoseWhoMayReadIt(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	hurt, well := h.session(), h.session()
+	h.prompt(hurt, "p1", "hello")
+	require.Empty(t, h.health(h.token))
+	other := h.mint(auth.TokenRequest{Scope: auth.Collaborator, SessionID: well.ID(), Name: "other"})
+	own := h.mint(auth.TokenRequest{Scope: auth.Viewer, SessionID: hurt.ID(), Name: "own"})
+	dir := h.dir
+	h.stop()
+	lines, err := os.ReadFile(h.eventsFile(well.ID()))
+	require.NoError(t, err)
+	first, _, _ := strings.Cut(string(lines), "\n")
+	log, err := os.OpenFile(h.eventsFile(hurt.ID()), os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = log.WriteString(first + "\n") // seq 1 of another session
+	require.NoError(t, err)
+	require.NoError(t, log.Close())
+
+	for range 2 { // the next start does not forget it either
+		h = startHub(t, hubOptions{dir: dir})
+		require.Equal(t, 200, h.api("GET", "/api/sessions/"+hurt.ID(), nil).status, "it is readable all the same")
+		list := h.health(h.token)
+		require.Len(t, list, 1)
+		require.Equal(t, hurt.ID(), list[0].SessionID)
+		require.Equal(t, "damaged", list[0].Kind)
+		require.Contains(t, list[0].What, "twice")
+		require.Equal(t, list, h.health(own))
+		require.Empty(t, h.health(other), "it may not read that session")
+		h.stop()
+	}
+	h = startHub(t, hubOptions{dir: dir})
+	require.Len(t, h.health(h.token), 1, "also before anybody opened the session")
+}
+
+func TestHealthShowsAFullAndAFailingDeviceForTheirSession(t *testing.T) {
+	disk := newSickDisk()
+	h := startHub(t, hubOptions{fs: disk})
+	s := h.session()
+	h.prompt(s, "p1", "hello")
+
+	full := error(syscall.ENOSPC)
+	disk.write.Store(&full)
+	_, err := s.Prompt(context.Background(), session.PromptRequest{PromptID: "p2", Text: "more"})
+	require.ErrorIs(t, err, session.ErrUnavailable)
+	list := h.health(h.token)
+	require.Len(t, list, 1)
+	require.Equal(t, "blocked", list[0].Kind)
+	disk.write.Store(nil)
+	require.Eventually(t, func() bool { return len(h.health(h.token)) == 0 }, patience, 2*time.Millisecond, "it heals by itself")
+	require.Eventually(t, func() bool { return s.State().Turn.State == session.TurnIdle }, patience, 2*time.Millisecond)
+
+	broken := error(syscall.EIO)
+	disk.sync.Store(&broken)
+	_, err = s.Prompt(context.Background(), session.PromptRequest{PromptID: "p3", Text: "more"})
+	require.Error(t, err)
+	list = h.health(h.token)
+	require.Len(t, list, 1)
+	require.Equal(t, "frozen", list[0].Kind)
+	disk.sync.Store(nil)
+	require.NoError(t, h.manager.Reopen(context.Background(), s.ID()))
+	require.Empty(t, h.health(h.token))
+}
+
+func TestASessionWhoseLogCannotBeOpenedIsUnavailableWithWordsAndOthersWork(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	hurt, well := h.session(), h.session()
+	h.prompt(hurt, "p1", "hello")
+	dir := h.dir
+	h.stop()
+	aside := filepath.Join(t.TempDir(), "log")
+	require.NoError(t, os.Rename(h.eventsFile(hurt.ID()), aside))
+	require.NoError(t, os.Mkdir(h.eventsFile(hurt.ID()), 0o700)) // a file that cannot be opened, also by root
+
+	h = startHub(t, hubOptions{dir: dir})
+	screen := h.dial("/api/ws")
+	for _, path := range []string{"", "/events", "/queue", "/rules", "/ws"} {
+		res := h.api("GET", "/api/sessions/"+hurt.ID()+path, nil)
+		require.Equal(t, 503, res.status, path)
+		require.Equal(t, "unavailable", res.code(t))
+		require.Contains(t, res.body, "abide check "+hurt.ID())
+		require.NotContains(t, res.body, dir)
+		require.NotEmpty(t, res.header.Get("Retry-After"))
+	}
+	require.Equal(t, wire.SessionStatus("damaged"), find[*wire.Session](screen, func(m *wire.Session) bool {
+		return m.Session.SessionID == hurt.ID()
+	}).Session.Status, "open lists hear of it")
+	screen.send(&wire.Observe{RequestID: "r1", SessionID: hurt.ID(), Tail: ptr(10)})
+	refused := find[*wire.Error](screen, nil)
+	require.Equal(t, "r1", refused.RequestID)
+	require.Equal(t, wire.CodeUnavailable, refused.Code)
+	require.Contains(t, refused.Message, "abide check")
+	screen.send(&wire.Prompt{RequestID: "r2", SessionID: hurt.ID(), PromptID: "p2", Text: "x"})
+	require.Equal(t, wire.CodeUnavailable, find[*wire.Error](screen, nil).Code)
+
+	require.Equal(t, map[string]string{hurt.ID(): "damaged", well.ID(): "idle"}, h.statuses(h.token))
+	own := h.mint(auth.TokenRequest{Scope: auth.Viewer, SessionID: hurt.ID(), Name: "own"})
+	require.Equal(t, map[string]string{hurt.ID(): "damaged"}, h.statuses(own))
+	require.Equal(t, "unreadable", h.health(own)[0].Kind)
+	h.prompt(mustSession(t, h, well.ID()), "p1", "still works")
+
+	require.NoError(t, os.Remove(h.eventsFile(hurt.ID())))
+	require.NoError(t, os.Rename(aside, h.eventsFile(hurt.ID())))
+	require.Equal(t, 200, h.api("GET", "/api/sessions/"+hurt.ID(), nil).status, "the next one who asks tries again")
+	require.Empty(t, h.health(h.token))
+	require.Equal(t, "idle", h.statuses(h.token)[hurt.ID()])
+}
+
+func TestASessionThatCannotBeOpenedCanBeDeleted(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	dir := h.dir
+	h.stop()
+	require.NoError(t, os.Remove(h.eventsFile(s.ID())))
+	require.NoError(t, os.Mkdir(h.eventsFile(s.ID()), 0o700))
+	h = startHub(t, hubOptions{dir: dir})
+	require.Equal(t, 204, h.api("DELETE", "/api/sessions/"+s.ID(), nil).status)
+	require.Equal(t, 404, h.api("GET", "/api/sessions/"+s.ID(), nil).status)
+	require.Empty(t, h.health(h.token))
+}
+
+// statuses are the sessions of the list a token sees.
+func (h *hub) statuses(token string) map[string]string {
+	h.t.Helper()
+	res := h.do("GET", "/api/sessions", nil, http.Header{"Authorization": {"Bearer " + token}})
+	require.Equal(h.t, 200, res.status, res.body)
+	var page struct{ Sessions []wire.SessionInfo }
+	res.decode(h.t, &struct {
+		Sessions   *[]wire.SessionInfo `json:"sessions"`
+		NextCursor string              `json:"next_cursor"`
+	}{Sessions: &page.Sessions})
+	all := map[string]string{}
+	for _, s := range page.Sessions {
+		all[s.SessionID] = string(s.Status)
+	}
+	return all
+}

@@ -1,0 +1,175 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+
+	"github.com/abidehub/abide/session/store"
+)
+
+// TroubleKind says what is wrong with a session.
+type TroubleKind string
+
+const (
+	// TroubleUnreadable: its files cannot be opened, so nothing of it is shown.
+	TroubleUnreadable TroubleKind = "unreadable"
+	// TroubleDamaged: something of its log is lost or contradicts itself; the
+	// rest is shown, and the session works.
+	TroubleDamaged TroubleKind = "damaged"
+	// TroubleFrozen: the device failed to keep what was written.
+	TroubleFrozen TroubleKind = "frozen"
+	// TroubleBlocked: the device is full. It ends by itself when there is room.
+	TroubleBlocked TroubleKind = "blocked"
+)
+
+// Values lists the kinds there are.
+func (TroubleKind) Values() []string {
+	return []string{string(TroubleUnreadable), string(TroubleDamaged), string(TroubleFrozen), string(TroubleBlocked)}
+}
+
+// Trouble is what is wrong with a session, in words for a person.
+type Trouble struct {
+	SessionID string
+	Kind      TroubleKind
+	// What says what is wrong; Do says what helps. Neither names a path.
+	What, Do string
+}
+
+// OpenError says why a session cannot be opened. It is an ErrUnavailable. The
+// next one who asks for the session tries again.
+type OpenError struct {
+	Trouble
+	// Err is the cause, which may name files: it is for the hub's log.
+	Err error
+}
+
+// Error is for a person who may read the session.
+func (e *OpenError) Error() string { return e.What + "; " + e.Do }
+
+// Unwrap returns the cause.
+func (e *OpenError) Unwrap() error { return e.Err }
+
+// Is makes it an ErrUnavailable.
+func (e *OpenError) Is(target error) bool { return target == ErrUnavailable }
+
+// openError turns what kept a session from being opened into words. What says
+// nothing of the session stays as it is.
+func openError(id string, err error) error {
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, store.ErrClosed):
+		return fmt.Errorf("%w: the hub is ending", ErrUnavailable)
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrInvalidID):
+		return fmt.Errorf("open session: %w", logError(err))
+	}
+	t := Trouble{SessionID: id, Kind: TroubleUnreadable}
+	switch {
+	case errors.Is(err, store.ErrBlocked), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		t.Kind, t.What, t.Do = TroubleBlocked, "there is no space left to open the session", makeRoomWords
+	case errors.Is(err, store.ErrFrozen), errors.Is(err, syscall.EIO):
+		t.Kind, t.What, t.Do = TroubleFrozen, "the device failed while the session was opened", deviceWords
+	case errors.Is(err, store.ErrFormat):
+		t.What, t.Do = "the session was written by a newer abide", "run that version or a later one"
+	case errors.Is(err, fs.ErrPermission):
+		t.What, t.Do = "the session's files may not be read by the hub", "give them to the user the hub runs as, with mode 0600"
+	default:
+		t.What, t.Do = "the session's files cannot be read", "run `abide check "+id+"`, which names what is wrong, or bring the files back from a backup"
+	}
+	return &OpenError{Trouble: t, Err: err}
+}
+
+const (
+	makeRoomWords = "make room on the device; it goes on by itself"
+	deviceWords   = "look at the device and the system's log, then restart the hub: what was acknowledged is kept"
+)
+
+// noteOpened remembers whether a session could be opened, for Troubles and the
+// list, and tells the log once.
+func (m *Manager) noteOpened(id string, err error) {
+	var failed *OpenError
+	if err != nil && !errors.As(err, &failed) {
+		return
+	}
+	m.mu.Lock()
+	before := m.broken[id]
+	if failed == nil {
+		delete(m.broken, id)
+	} else {
+		m.broken[id] = failed
+	}
+	m.mu.Unlock()
+	if failed != nil && (before == nil || before.Trouble != failed.Trouble) {
+		m.logger.Error("session cannot be opened", "session", id, "err", failed.Err)
+		m.news.touch(id)
+	} else if failed == nil && before != nil {
+		m.logger.Info("session can be opened again", "session", id)
+		m.news.touch(id)
+	}
+}
+
+// openFailure is why a session could not be opened when it was last tried, or nil.
+func (m *Manager) openFailure(id string) *OpenError {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.broken[id]
+}
+
+// listed is a session's line of the list. One that cannot be opened shows so.
+func (m *Manager) listed(meta store.Metadata) Info {
+	info := infoOf(meta)
+	if m.openFailure(meta.SessionID) != nil {
+		info.Status = StatusDamaged
+	}
+	return info
+}
+
+// Troubles lists what is wrong with sessions, those with the newest events
+// first. No session is opened for it: one that nobody asked for since the hub
+// started is judged by what was known of it when it was last open.
+func (m *Manager) Troubles() []Trouble {
+	open := map[string]*BackgroundSession{}
+	for _, b := range m.opened() {
+		open[b.id] = b
+	}
+	var all []Trouble
+	for _, meta := range m.store.List() {
+		if failed := m.openFailure(meta.SessionID); failed != nil {
+			all = append(all, failed.Trouble)
+			continue
+		}
+		var health store.Health
+		if b := open[meta.SessionID]; b != nil {
+			health = b.log.Health()
+		} else if meta.Damage != nil {
+			health.Damage = *meta.Damage
+		}
+		all = append(all, troublesOf(meta.SessionID, health)...)
+	}
+	return all
+}
+
+// troublesOf puts a log's health into words.
+func troublesOf(id string, h store.Health) []Trouble {
+	var all []Trouble
+	add := func(kind TroubleKind, what, do string) { all = append(all, Trouble{id, kind, what, do}) }
+	switch h.State {
+	case store.HealthBlocked:
+		add(TroubleBlocked, "there is no space left to write the log", makeRoomWords)
+	case store.HealthFrozen:
+		add(TroubleFrozen, "the log takes nothing more after an error of the device", deviceWords)
+	}
+	check := "`abide check " + id + "` names the places"
+	if h.Conflicts > 0 {
+		add(TroubleDamaged, fmt.Sprintf("%d events are in the log twice with different content; the first of each is shown", h.Conflicts),
+			check+"; the others are kept in the session's quarantine")
+	}
+	if h.Holes > 0 {
+		add(TroubleDamaged, "events are missing from the log; placeholders stand for them", check+"; bring the log back from a backup if you have one")
+	}
+	if h.Unverified > 0 {
+		add(TroubleDamaged, fmt.Sprintf("the checksums of %d events are absent or wrong; they are shown as they are", h.Unverified), check)
+	}
+	return all
+}
