@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"log/slog"
 	"maps"
-	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -134,8 +133,7 @@ func (c *SessionWSClient) news() {
 	defer heartbeat.Stop()
 	pulse := time.NewTimer(c.server.timing.Ping)
 	defer pulse.Stop()
-	listChanged := c.server.manager.Changed()
-	_, _, version := c.server.manager.ChangesSince(math.MaxUint64)
+	list := c.listNow()
 	var pause <-chan time.Time
 	for {
 		select {
@@ -145,12 +143,13 @@ func (c *SessionWSClient) news() {
 			heartbeat.Reset(c.beat())
 		case <-pulse.C:
 			pulse.Reset(c.checkPulse())
-		case <-listChanged:
+		case <-list.changed:
 			// Not at once: a stream changes its session's line all the time.
-			listChanged, pause = nil, time.After(listPause)
+			list.changed, list.read, pause = nil, nil, time.After(listPause)
+		case <-list.read:
+			list.changed, list.read, pause = nil, nil, time.After(listPause)
 		case <-pause:
-			pause, listChanged = nil, c.server.manager.Changed()
-			version = c.sendList(version)
+			pause, list = nil, c.sendList(list)
 		}
 	}
 }
@@ -191,23 +190,6 @@ func (c *SessionWSClient) ping() {
 		return
 	}
 	c.sign()
-}
-
-// sendList sends the lines of the session list that changed since version, of
-// those this client may read, and returns the version to go on from.
-func (c *SessionWSClient) sendList(since uint64) uint64 {
-	changed, gone, now := c.server.manager.ChangesSince(since)
-	for _, info := range changed {
-		if c.may(auth.Read, info.SessionID) && c.send(c.ctx, &wire.Session{Session: infoOf(info)}) != nil {
-			return now
-		}
-	}
-	for _, id := range gone {
-		if c.may(auth.Read, id) {
-			c.gone(id)
-		}
-	}
-	return now
 }
 
 // gone stops following a session that is no more, and says so.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
@@ -81,13 +82,14 @@ func resolvedFrame(requestID, sessionID string, o event.PermissionOutcome) *wire
 	}
 }
 
-// infoOf is one line of the session list as clients see it.
-func infoOf(i session.Info) wire.SessionInfo {
+// infoFor is one line of the session list as the holder of a grant sees it.
+func (s *Server) infoFor(g auth.Grant, i session.Info) wire.SessionInfo {
 	return wire.SessionInfo{
 		SessionID: i.SessionID, Name: i.Name, Agent: i.Agent, Workspace: i.Workspace, ProjectRoot: i.ProjectRoot,
 		CreatedAt: i.CreatedAt.UTC().Truncate(time.Microsecond), UpdatedAt: i.UpdatedAt.UTC().Truncate(time.Microsecond),
 		Status: wire.SessionStatus(i.Status), EventCount: i.EventCount, MinSeq: i.MinSeq, MaxSeq: i.MaxSeq, Epoch: i.Epoch,
 		Archived: i.Archived, Pinned: i.Pinned, LastLine: i.LastLine,
+		ReadSeq: s.manager.Reads().Of(g.Person(), i),
 	}
 }
 

@@ -206,6 +206,9 @@ func (c *SessionWSClient) ack(m *wire.Ack) error {
 	if visible := s.Log().Marks().Visible; m.Seq > visible {
 		return invalid("ack of seq %d, but the session's last is %d: observe it again", m.Seq, visible)
 	}
+	if m.Visible {
+		c.server.manager.Reads().Move(c.grant.Load().Person(), m.SessionID, s.Log().Epoch(), m.Seq)
+	}
 	c.presence(m.SessionID, func(p *session.Presence) {
 		p.Seq = m.Seq
 		if !m.Visible {

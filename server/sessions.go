@@ -46,7 +46,7 @@ func listRoute(s *Server, c *call) error {
 		// A credential for one session sees a list of that one.
 		info, err := s.manager.Info(c.r.Context(), only)
 		if err == nil && c.grant.May(auth.Read, only) {
-			answer.Sessions = append(answer.Sessions, infoOf(info))
+			answer.Sessions = append(answer.Sessions, s.infoFor(c.grant, info))
 		}
 		return c.reply(http.StatusOK, answer)
 	}
@@ -55,7 +55,7 @@ func listRoute(s *Server, c *call) error {
 		return err
 	}
 	for _, info := range page.Sessions {
-		answer.Sessions = append(answer.Sessions, infoOf(info))
+		answer.Sessions = append(answer.Sessions, s.infoFor(c.grant, info))
 	}
 	answer.NextCursor = page.NextCursor
 	return c.reply(http.StatusOK, answer)
@@ -95,7 +95,7 @@ func createRoute(s *Server, c *call) error {
 		}
 	}
 	c.w.Header().Set("Location", "/api/sessions/"+made.ID())
-	return c.reply(http.StatusCreated, infoOf(made.Info()))
+	return c.reply(http.StatusCreated, s.infoFor(c.grant, made.Info()))
 }
 
 // promptID is the id of the prompt in a request: the body's, else the
@@ -117,7 +117,7 @@ func sessionRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, infoOf(own.Info()))
+	return c.reply(http.StatusOK, s.infoFor(c.grant, own.Info()))
 }
 
 // sessionPatch changes what it names and leaves the rest.

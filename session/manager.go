@@ -43,6 +43,7 @@ type Manager struct {
 	settings atomic.Pointer[Settings]
 	pool     *agentPool
 	news     *news
+	reads    *ReadMarks
 	logger   *slog.Logger
 	failing  func(step string) error
 
@@ -78,6 +79,7 @@ func NewManager(o Options) (*Manager, error) {
 		store:   o.Store,
 		pool:    newAgentPool(0),
 		news:    newNews(),
+		reads:   openReadMarks(o.Store.Dir(), o.Logger),
 		logger:  o.Logger,
 		failing: o.QueueFailpoint,
 		ctx:     ctx,
@@ -100,11 +102,8 @@ func NewManager(o Options) (*Manager, error) {
 		cancel()
 		return nil, err
 	}
-	m.helpers.Add(1)
-	go func() {
-		defer m.helpers.Done()
-		m.wakeSessions()
-	}()
+	m.helpers.Go(m.wakeSessions)
+	m.helpers.Go(func() { m.reads.keep(ctx) })
 	return m, nil
 }
 
@@ -279,6 +278,9 @@ func (m *Manager) ChangesSince(v uint64) (changed []Info, gone []string, now uin
 	return changed, gone, now
 }
 
+// Reads returns what people have read.
+func (m *Manager) Reads() *ReadMarks { return m.reads }
+
 // Patch changes what a person may change of a session; nil fields stay.
 type Patch struct {
 	// Name, when empty, lets the agent and the first prompt name it again.
@@ -336,6 +338,7 @@ func (m *Manager) Delete(ctx context.Context, id string) error {
 	if err != nil {
 		return fmt.Errorf("delete session: %w", logError(err))
 	}
+	m.reads.forget(id)
 	m.news.remove(id)
 	return nil
 }

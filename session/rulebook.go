@@ -75,28 +75,12 @@ func (b *ruleBook) change(fn func([]Rule) []Rule) error {
 	return nil
 }
 
-func (b *ruleBook) save(rules []Rule) (err error) {
+func (b *ruleBook) save(rules []Rule) error {
 	data, err := json.MarshalIndent(ruleBookFile{Format: 1, Rules: rules}, "", "  ")
 	if err != nil {
 		return err
 	}
-	temp := b.path + ".tmp"
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(data, '\n'))
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(temp))
-	}
-	if err := os.Rename(temp, b.path); err != nil {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(b.path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return replaceFile(b.path, append(data, '\n'))
 }
 
 // newRuleID is 64 random bits in hex.

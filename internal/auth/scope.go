@@ -73,6 +73,15 @@ func (g Grant) Actor() string {
 	return g.Name
 }
 
+// Person names who reads with the grant. All of the owner's devices and tokens are
+// one person; whoever was let in to look, or to one session, is one of their own.
+func (g Grant) Person() string {
+	if g.Scope == Owner && g.SessionID == "" {
+		return string(Owner)
+	}
+	return string(g.Kind) + ":" + g.ID
+}
+
 // May reports whether the grant covers verb on a session. An empty sessionID
 // means no session in particular: all of them, or something of the hub itself.
 // What is not known to be allowed is refused.

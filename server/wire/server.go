@@ -229,6 +229,9 @@ type SessionInfo struct {
 	Pinned      bool          `json:"pinned"`
 	// LastLine is the newest thing said, cut to a line, for the list.
 	LastLine string `json:"last_line,omitempty"`
+	// ReadSeq is how far the person who asks has read it, on any of their
+	// screens; absent when never, or in another epoch.
+	ReadSeq event.Seq `json:"read_seq,omitempty"`
 }
 
 // Session says that one line of the session list changed.

@@ -613,6 +613,7 @@ export interface SessionInfo {
   archived: boolean
   pinned: boolean
   last_line?: string
+  read_seq?: Seq
 }
 
 export interface SessionMessage {

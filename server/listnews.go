@@ -1,0 +1,66 @@
+package server
+
+import (
+	"math"
+
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
+)
+
+// listNews is how far one client was told of the session list, and what rings
+// when there is more: of the sessions, and of what its person has read of them.
+type listNews struct {
+	changed, read        <-chan struct{}
+	version, readVersion uint64
+}
+
+// listNow is the list's news from now on.
+func (c *SessionWSClient) listNow() listNews {
+	n := c.listen()
+	_, _, n.version = c.server.manager.ChangesSince(math.MaxUint64)
+	_, n.readVersion = c.server.manager.Reads().Since("", math.MaxUint64)
+	return n
+}
+
+func (c *SessionWSClient) listen() listNews {
+	return listNews{changed: c.server.manager.Changed(), read: c.server.manager.Reads().Changed(c.grant.Load().Person())}
+}
+
+// sendList sends the lines of the session list that are other than this client
+// was told, of those it may read, and returns where to go on from.
+func (c *SessionWSClient) sendList(told listNews) listNews {
+	manager, next := c.server.manager, c.listen()
+	changed, gone, version := manager.ChangesSince(told.version)
+	read, readVersion := manager.Reads().Since(c.grant.Load().Person(), told.readVersion)
+	next.version, next.readVersion = version, readVersion
+	for _, info := range append(changed, c.lines(read, changed)...) {
+		if c.may(auth.Read, info.SessionID) && c.send(c.ctx, &wire.Session{Session: c.server.infoFor(*c.grant.Load(), info)}) != nil {
+			return next
+		}
+	}
+	for _, id := range gone {
+		if c.may(auth.Read, id) {
+			c.gone(id)
+		}
+	}
+	return next
+}
+
+// lines are the lines of those sessions that are not among the ones sent anyway.
+func (c *SessionWSClient) lines(ids []string, sent []session.Info) []session.Info {
+	already := make(map[string]bool, len(sent))
+	for _, info := range sent {
+		already[info.SessionID] = true
+	}
+	var lines []session.Info
+	for _, id := range ids {
+		if already[id] {
+			continue
+		}
+		if info, err := c.server.manager.Info(c.ctx, id); err == nil {
+			lines = append(lines, info)
+		}
+	}
+	return lines
+}

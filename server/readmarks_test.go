@@ -1,0 +1,188 @@
+package server_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+)
+
+// reads acks a session on a screen that somebody looks at, and returns when the
+// hub has taken it.
+func (p *peer) reads(s *session.BackgroundSession, seq event.Seq) {
+	p.t.Helper()
+	p.send(&wire.Ack{SessionID: s.ID(), Seq: seq, Visible: true})
+	p.settles()
+}
+
+// settles waits until everything sent before is done.
+func (p *peer) settles() {
+	p.t.Helper()
+	p.send(&wire.Ping{Nonce: "settled"})
+	find(p, func(m *wire.Pong) bool { return m.Nonce == "settled" })
+}
+
+// readSeq is how far the holder of a credential has read a session, by its line
+// and by the list alike.
+func (h *hub) readSeq(s *session.BackgroundSession, as http.Header) event.Seq {
+	h.t.Helper()
+	var line wire.SessionInfo
+	h.do("GET", "/api/sessions/"+s.ID(), nil, as).decode(h.t, &line)
+	var list struct {
+		Sessions []wire.SessionInfo `json:"sessions"`
+		Next     string             `json:"next_cursor"`
+	}
+	h.do("GET", "/api/sessions?limit=200", nil, as).decode(h.t, &list)
+	for _, of := range list.Sessions {
+		if of.SessionID == s.ID() {
+			require.Equal(h.t, line.ReadSeq, of.ReadSeq)
+			return line.ReadSeq
+		}
+	}
+	h.t.Fatal("the session is not in the list")
+	return 0
+}
+
+func (h *hub) watch(s *session.BackgroundSession, as http.Header) *peer {
+	h.t.Helper()
+	p := h.dialAs("/api/sessions/"+s.ID()+"/ws", as)
+	find[*wire.EventsLoaded](p, nil)
+	return p
+}
+
+func TestWhatIsReadOnOneDeviceIsReadOnThePersonsOthers(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	h.prompt(s, "p1", "say 3")
+	device := func(name string) http.Header { return http.Header{"Cookie": {h.pair(name)}, "Origin": {h.origin()}} }
+	phone, desk := device("phone"), device("desk")
+	require.NotContains(t, h.do("GET", "/api/sessions/"+s.ID(), nil, desk).body, "read_seq", "never read")
+	other := h.dialAs("/api/ws", desk)
+	p := h.watch(s, phone)
+	p.reads(s, 5)
+	line := find(other, func(m *wire.Session) bool { return m.Session.ReadSeq > 0 })
+	require.EqualValues(t, 5, line.Session.ReadSeq)
+	require.EqualValues(t, 5, h.readSeq(s, desk))
+	require.EqualValues(t, 5, h.readSeq(s, bearer(h.token)), "a token of the owner is the same person")
+}
+
+func TestAMarkMovesForwardOnlyAndOnlyByWhatIsSeen(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	h.prompt(s, "p1", "say 3")
+	p := h.watch(s, bearer(h.token))
+	p.reads(s, 4)
+	p.reads(s, 2)
+	require.EqualValues(t, 4, h.readSeq(s, bearer(h.token)), "never back")
+	p.send(&wire.Ack{SessionID: s.ID(), Seq: 5, Visible: false})
+	p.settles()
+	require.EqualValues(t, 4, h.readSeq(s, bearer(h.token)), "nobody saw it")
+	p.send(&wire.Ack{SessionID: s.ID(), Seq: s.Log().Marks().Visible + 1, Visible: true})
+	require.Equal(t, wire.CodeInvalid, find[*wire.Error](p, nil).Code)
+	require.EqualValues(t, 4, h.readSeq(s, bearer(h.token)), "never beyond the log")
+}
+
+func TestWhoWasLetInToLookReadsForNobodyElse(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	h.prompt(s, "p1", "say 3")
+	viewer := bearer(h.mint(auth.TokenRequest{Scope: auth.Viewer, SessionID: s.ID()}))
+	helper := bearer(h.mint(auth.TokenRequest{Scope: auth.Collaborator, SessionID: s.ID()}))
+	bound := bearer(h.mint(auth.TokenRequest{Scope: auth.Owner, SessionID: s.ID()}))
+	p := h.watch(s, bearer(h.token))
+	p.reads(s, 2)
+	for i, as := range []http.Header{viewer, helper, bound} {
+		h.watch(s, as).reads(s, event.Seq(3+i))
+	}
+	require.EqualValues(t, 2, h.readSeq(s, bearer(h.token)))
+	require.EqualValues(t, 3, h.readSeq(s, viewer))
+	require.EqualValues(t, 4, h.readSeq(s, helper))
+	require.EqualValues(t, 5, h.readSeq(s, bound))
+}
+
+func TestMarksOutliveTheHubHoweverItEnds(t *testing.T) {
+	dir := t.TempDir()
+	h := startHub(t, hubOptions{dir: dir})
+	s := h.session()
+	h.prompt(s, "p1", "say 3")
+	p := h.watch(s, bearer(h.token))
+	p.reads(s, 3)
+	file := filepath.Join(dir, "read.json")
+	saved := func() string { data, _ := os.ReadFile(file); return string(data) }
+	start := time.Now()
+	require.Eventually(t, func() bool { return saved() != "" }, patience, 5*time.Millisecond)
+	require.Less(t, time.Since(start), 3*time.Second)
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	require.EqualValues(t, 0o600, info.Mode().Perm())
+
+	killed := saved() // what a hub that is killed now leaves
+	p.reads(s, 4)
+	h.stop()
+	require.NotEqual(t, killed, saved(), "a hub that ends saves what is left")
+	h = startHub(t, hubOptions{dir: dir})
+	require.EqualValues(t, 4, h.readSeq(s, bearer(h.token)))
+	h.stop()
+	require.NoError(t, os.WriteFile(file, []byte(killed), 0o600))
+	require.NoError(t, os.WriteFile(file+".tmp", []byte(`{"form`), 0o600))
+	h = startHub(t, hubOptions{dir: dir})
+	require.EqualValues(t, 3, h.readSeq(s, bearer(h.token)))
+	p = h.watch(mustSession(t, h, s.ID()), bearer(h.token))
+	p.reads(s, 5)
+	require.EqualValues(t, 5, h.readSeq(s, bearer(h.token)))
+}
+
+func TestAMarkOfAnotherEpochIsNone(t *testing.T) {
+	dir := t.TempDir()
+	h := startHub(t, hubOptions{dir: dir})
+	s := h.session()
+	h.prompt(s, "p1", "say 3")
+	h.stop()
+	file := `{"format":1,"people":{"owner":{"` + s.ID() + `":{"epoch":"0123456789abcdef","seq":5,"at":1}}}}`
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "read.json"), []byte(file), 0o600))
+	h = startHub(t, hubOptions{dir: dir})
+	require.Zero(t, h.readSeq(s, bearer(h.token)))
+	h.watch(s, bearer(h.token)).reads(s, 2)
+	require.EqualValues(t, 2, h.readSeq(s, bearer(h.token)), "a lower seq of this epoch is newer than any of another")
+}
+
+func TestMarksThatCannotBeReadAreSetAside(t *testing.T) {
+	for name, content := range map[string]string{"damaged": `{"format":1,"peo`, "of another version": `{"format":2}`} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			file := filepath.Join(dir, "read.json")
+			require.NoError(t, os.WriteFile(file, []byte(content), 0o600))
+			h := startHub(t, hubOptions{dir: dir})
+			require.Contains(t, h.log.String(), "read marks cannot be read")
+			kept, err := os.ReadFile(file + ".damaged")
+			require.NoError(t, err)
+			require.Equal(t, content, string(kept))
+			s := h.session()
+			h.watch(s, bearer(h.token)).reads(s, 1)
+			require.EqualValues(t, 1, h.readSeq(s, bearer(h.token)))
+		})
+	}
+}
+
+func TestADeletedSessionLeavesNoMark(t *testing.T) {
+	dir := t.TempDir()
+	h := startHub(t, hubOptions{dir: dir})
+	gone, stays := h.session(), h.session()
+	for _, s := range []*session.BackgroundSession{gone, stays} {
+		h.watch(s, bearer(h.token)).reads(s, 1)
+	}
+	require.Equal(t, 204, h.api("DELETE", "/api/sessions/"+gone.ID(), nil).status)
+	h.stop()
+	data, err := os.ReadFile(filepath.Join(dir, "read.json"))
+	require.NoError(t, err)
+	require.Contains(t, string(data), stays.ID())
+	require.NotContains(t, string(data), gone.ID())
+}

@@ -1,0 +1,107 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// readFile keeps the read marks, in the data directory:
+// {"format":1,"people":{"owner":{"<session>":{"epoch":…,"seq":…,"at":…}}}}.
+const readFile = "read.json"
+
+type readMarksFile struct {
+	Format int                            `json:"format"`
+	People map[string]map[string]readMark `json:"people"`
+}
+
+// readReadFile returns what the file says; what cannot be read is set aside.
+func readReadFile(path string, logger *slog.Logger) map[string]map[string]readMark {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var f readMarksFile
+	if err == nil {
+		err = json.Unmarshal(data, &f)
+	}
+	if err == nil && f.Format != 1 {
+		err = fmt.Errorf("format %d is not known", f.Format)
+	}
+	if err != nil {
+		aside := path + ".damaged"
+		logger.Warn("read marks cannot be read and begin anew", "err", err, "aside", aside, "renamed", os.Rename(path, aside))
+		return nil
+	}
+	return f.People
+}
+
+// keep saves marks a moment after they moved, and what is left when ctx ends.
+// What could not be saved is tried again, and told once.
+func (r *ReadMarks) keep(ctx context.Context) {
+	failed := false
+	for ended := false; !ended; {
+		select {
+		case <-r.moved:
+			wait(ctx, readPause)
+		case <-ctx.Done():
+		}
+		ended = ctx.Err() != nil
+		people, unsaved := r.unsavedMarks()
+		if !unsaved {
+			continue
+		}
+		err := saveReadFile(r.path, people)
+		if err != nil && !failed {
+			r.logger.Warn("read marks could not be saved", "err", err)
+		}
+		if failed = err != nil; failed {
+			r.mu.Lock()
+			r.changed()
+			r.mu.Unlock()
+		}
+	}
+}
+
+// wait returns after d, or when ctx ends.
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+func saveReadFile(path string, people map[string]map[string]readMark) error {
+	data, err := json.Marshal(readMarksFile{Format: 1, People: people})
+	if err != nil {
+		return err
+	}
+	return replaceFile(path, append(data, '\n'))
+}
+
+// replaceFile puts a file of these bytes in place of another, whole or not at all.
+func replaceFile(path string, data []byte) error {
+	temp := path + ".tmp"
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
+	if err := os.Rename(temp, path); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}

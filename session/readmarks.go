@@ -1,0 +1,204 @@
+package session
+
+import (
+	"log/slog"
+	"maps"
+	"math"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+const (
+	// readPause is how long moves of marks are collected before they are saved.
+	readPause = 500 * time.Millisecond
+	// maxReaders and maxReadSessions bound what is kept: beyond them what did not
+	// move for longest is forgotten, which shows as never read.
+	maxReaders      = 2048
+	maxReadSessions = 2048
+	// maxReadWaiters bounds the channels of people who may be gone.
+	maxReadWaiters = 8192
+)
+
+// readMark is how far one person has read one session.
+type readMark struct {
+	// Epoch is whose seq it is: in another epoch the mark means nothing.
+	Epoch string    `json:"epoch"`
+	Seq   event.Seq `json:"seq"`
+	// At is when it moved last, in seconds since 1970.
+	At int64 `json:"at"`
+
+	version uint64 // of the move, in this run
+}
+
+// ReadMarks remembers how far each person has read each session. A person is
+// whatever the caller calls so. A mark counts at once and is in read.json within
+// about a second; a crash before that takes it back, which shows something read
+// as unread. It is safe for concurrent use, and nothing waits for the device.
+type ReadMarks struct {
+	path   string
+	logger *slog.Logger
+	moved  chan struct{} // holds one when there is something to save
+
+	mu      sync.Mutex
+	people  map[string]map[string]readMark // by person and session
+	waiting map[string]chan struct{}       // by person, closed at their next news
+	version uint64
+	unsaved bool
+}
+
+// openReadMarks reads the marks of a data directory. A file that cannot be
+// understood is set aside: marks are not worth keeping the hub from its work.
+func openReadMarks(dir string, logger *slog.Logger) *ReadMarks {
+	r := &ReadMarks{
+		path: filepath.Join(dir, readFile), logger: logger, moved: make(chan struct{}, 1),
+		people: map[string]map[string]readMark{}, waiting: map[string]chan struct{}{},
+	}
+	for person, marks := range readReadFile(r.path, logger) {
+		for id, mark := range marks {
+			if mark.Seq > 0 {
+				r.put(person, id, mark)
+			}
+		}
+	}
+	return r
+}
+
+// Of returns how far a person has read a session whose line this is; 0 is never,
+// or in another epoch. It is at most the line's MaxSeq.
+func (r *ReadMarks) Of(person string, line Info) event.Seq {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	mark, known := r.people[person][line.SessionID]
+	if !known || mark.Epoch != line.Epoch {
+		return 0
+	}
+	return min(mark.Seq, line.MaxSeq)
+}
+
+// Move says that a person has read a session of this epoch up to seq, which must
+// be in its log. Within an epoch a mark moves forward only.
+func (r *ReadMarks) Move(person, sessionID, epoch string, seq event.Seq) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	mark, known := r.people[person][sessionID]
+	if seq <= 0 || known && mark.Epoch == epoch && mark.Seq >= seq {
+		return
+	}
+	r.version++
+	r.put(person, sessionID, readMark{Epoch: epoch, Seq: seq, At: time.Now().Unix(), version: r.version})
+	r.changed()
+	if ch := r.waiting[person]; ch != nil {
+		close(ch)
+		delete(r.waiting, person)
+	}
+}
+
+// forget drops every mark of a session that is no more.
+func (r *ReadMarks) forget(sessionID string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for person, marks := range r.people {
+		if _, known := marks[sessionID]; !known {
+			continue
+		}
+		if delete(marks, sessionID); len(marks) == 0 {
+			delete(r.people, person)
+		}
+		r.changed()
+	}
+}
+
+// Changed returns a channel that is closed when a mark of the person moves, and
+// sometimes without. Take it before Since, or news in between is missed.
+func (r *ReadMarks) Changed(person string) <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if ch := r.waiting[person]; ch != nil {
+		return ch
+	}
+	if len(r.waiting) >= maxReadWaiters {
+		// Most of these people left. Those who did not listen again.
+		for _, ch := range r.waiting {
+			close(ch)
+		}
+		clear(r.waiting)
+	}
+	ch := make(chan struct{})
+	r.waiting[person] = ch
+	return ch
+}
+
+// Since returns the sessions whose mark the person moved after the version v, in
+// no order, and the v of the next call. Of many moves only the latest counts.
+func (r *ReadMarks) Since(person string, v uint64) (sessions []string, now uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, mark := range r.people[person] {
+		if mark.version > v {
+			sessions = append(sessions, id)
+		}
+	}
+	return sessions, r.version
+}
+
+// put sets a mark and forgets what is then too much. The lock is held.
+func (r *ReadMarks) put(person, sessionID string, mark readMark) {
+	marks := r.people[person]
+	if marks == nil {
+		if len(r.people) >= maxReaders {
+			delete(r.people, stalest(r.people, lastMove))
+		}
+		marks = map[string]readMark{}
+		r.people[person] = marks
+	}
+	if _, known := marks[sessionID]; !known && len(marks) >= maxReadSessions {
+		delete(marks, stalest(marks, func(m readMark) int64 { return m.At }))
+	}
+	marks[sessionID] = mark
+}
+
+// stalest returns the key whose value has the least age mark.
+func stalest[V any](all map[string]V, at func(V) int64) string {
+	key, least := "", int64(math.MaxInt64)
+	for k, v := range all {
+		if t := at(v); t < least {
+			key, least = k, t
+		}
+	}
+	return key
+}
+
+func lastMove(marks map[string]readMark) int64 {
+	last := int64(0)
+	for _, m := range marks {
+		last = max(last, m.At)
+	}
+	return last
+}
+
+// changed has what is kept saved soon. The lock is held.
+func (r *ReadMarks) changed() {
+	r.unsaved = true
+	select {
+	case r.moved <- struct{}{}:
+	default: // it is known already
+	}
+}
+
+// unsavedMarks returns a copy of everything if something of it is not saved.
+func (r *ReadMarks) unsavedMarks() (map[string]map[string]readMark, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.unsaved {
+		return nil, false
+	}
+	r.unsaved = false
+	people := make(map[string]map[string]readMark, len(r.people))
+	for person, marks := range r.people {
+		people[person] = maps.Clone(marks)
+	}
+	return people, true
+}
