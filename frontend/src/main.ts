@@ -6,6 +6,7 @@ import { KeptList } from './net/keptlist'
 import { Marks } from './net/marks'
 import { OutboxDB } from './net/outboxdb'
 import { Shell } from './net/shell'
+import { deviceStorage } from './net/storage'
 import { Store } from './state/store'
 import App from './ui/App.svelte'
 import { Screens } from './ui/app.svelte'
@@ -16,11 +17,12 @@ import { parseRoute } from './ui/router.svelte'
 
 const store = new Store()
 const db = new Database()
-const cache = new EventCache(db, localStorage)
+const storage = deviceStorage()
+const cache = new EventCache(db, storage)
 const kept = new OutboxDB(db, crypto.randomUUID(), navigator.locks)
 const hub = new Hub(store, kept, cache)
-const marks = new Marks(localStorage)
-const keptList = new KeptList(localStorage)
+const marks = new Marks(storage)
+const keptList = new KeptList(storage)
 
 /** What must be where a killed tab leaves it. */
 function keep(leaving: boolean, visible = document.visibilityState === 'visible'): void {

@@ -5,6 +5,9 @@ import type { OutboxStorage } from './outbox'
 const tabLock = (tab: string) => `abide.tab.${tab}`
 const sweepLock = 'abide.outbox'
 
+/** A lock taken by force costs nothing: two tabs may send the same then, and its id makes that harmless. */
+const stolen = () => {}
+
 /** The lock manager, as far as it is used; absent where the page is not a secure context. */
 export type Locks = Pick<LockManager, 'request' | 'query'>
 
@@ -20,16 +23,18 @@ export class OutboxDB implements OutboxStorage {
     private readonly locks: Locks | undefined,
   ) {
     // Held as long as the tab lives; the browser lets go of it however the tab ends.
-    void locks?.request(tabLock(tab), () => new Promise(() => {}))
+    locks?.request(tabLock(tab), () => new Promise(() => {})).catch(stolen)
   }
 
   /** Calls back once, when this tab is the one that looks after what others left. */
   whenSweeper(sweep: () => void): void {
     if (!this.locks) return sweep()
-    void this.locks.request(sweepLock, () => {
-      sweep()
-      return new Promise(() => {})
-    })
+    this.locks
+      .request(sweepLock, () => {
+        sweep()
+        return new Promise(() => {})
+      })
+      .catch(stolen)
   }
 
   /** Takes over the items whose tab is gone, and returns them. */
