@@ -1,0 +1,164 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { Device } from './rig/device.ts'
+import { Hub } from './rig/hub.ts'
+import { expectWhole } from './rig/oracle.ts'
+import type { Screen } from './rig/screen.ts'
+import { until } from './rig/until.ts'
+
+describe('with nothing but keys, a person', () => {
+  let hub: Hub
+  let laptop: Device
+  let screen: Screen
+  let session: string
+
+  beforeAll(async () => {
+    hub = await Hub.start()
+    laptop = await Device.pair(hub)
+    for (const name of ['Red', 'Green', 'Blue', 'Cyan', 'Olive', 'Plum']) await hub.newSession(name)
+    screen = await laptop.open('/')
+    await screen.page.locator('html[data-link=open]').waitFor()
+    await screen.page.evaluate(() => addEventListener('pointerdown', () => window.rig.ran.push('a pointer')))
+  })
+  afterEach(async () => {
+    expect((await screen.watched()).ran, 'what was done without keys').toEqual([])
+  })
+  afterAll(async () => {
+    await laptop.stop()
+    expect(await hub.stop()).toBe(0)
+  })
+
+  const press = async (...keys: string[]) => {
+    for (const key of keys) await screen.page.keyboard.press(key)
+  }
+  const type = (text: string) => screen.page.keyboard.type(text)
+
+  /** Waits until the element by that name has the focus: where the next key goes. */
+  async function focused(name: string): Promise<void> {
+    const now = () =>
+      screen.page.evaluate(() => {
+        const at = document.activeElement
+        if (!at || at === document.body) return 'nothing'
+        const label = (at as HTMLInputElement).labels?.[0]?.textContent?.trim()
+        return at.getAttribute('aria-label') ?? label ?? at.getAttribute('role') ?? at.textContent!.trim()
+      })
+    await until(`the focus on ${name}`, async () => (await now()) === name, 5_000).catch(async (e: Error) => {
+      throw new Error(`${e.message}; it is on ${await now()}`)
+    })
+  }
+
+  test('starts a session with its first prompt', async () => {
+    await press('c')
+    await focused('First prompt optional')
+    await press('Shift+Tab')
+    await focused('Name optional')
+    await type('By keys')
+    await press('Tab')
+    await type('/ask')
+    await press('Control+Enter')
+    await screen.page.getByRole('heading', { name: 'By keys' }).waitFor()
+    session = (await until('the session', async () => (await screen.facts()).session)) || ''
+    const prompt = await hub.event(session, 'user_prompt')
+    expect(prompt.data.text).toBe('/ask')
+  })
+
+  test('queues a prompt while the agent waits for an answer', async () => {
+    await screen.permission.waitFor()
+    await press('i')
+    await focused('Prompt')
+    await type('/slow 1')
+    await press('Control+Enter')
+    await screen.page.getByText('1 queued').waitFor()
+    await focused('Prompt')
+    expect(await screen.composer.inputValue(), 'the composer is ready for the next').toBe('')
+    await press('Escape')
+    await focused('nothing')
+  })
+
+  test('answers a permission request by its letter, and what was queued runs', async () => {
+    await press('q')
+    await focused('alertdialog')
+    await press('x')
+    const outcome = await hub.event(session, 'permission_outcome')
+    expect(outcome.data.outcome).toBe('selected')
+    const first = await hub.event(session, 'turn_end')
+    await hub.event(session, 'turn_end', first.seq)
+    await hub.idle(session)
+    await screen.permission.waitFor({ state: 'detached' })
+    await expectWhole(screen, hub, session)
+    const asked = hub.events(session).flatMap((e) => (e.type === 'user_prompt' ? [e.data.text] : []))
+    expect(asked).toEqual(['/ask', '/slow 1'])
+  })
+
+  test('answers a permission request by its buttons', async () => {
+    const last = hub.lastSeq(session)
+    await press('i')
+    await type('/ask')
+    await press('Control+Enter')
+    await screen.permission.waitFor()
+    await until('the options', () => screen.permission.locator('[data-option]').first().isEnabled())
+    await press('Escape', 'q')
+    await focused('alertdialog')
+    const option = screen.permission.locator('[data-option]', { hasText: 'Allow once' })
+    await until('the option in reach of the Tab key', async () => {
+      if (await option.evaluate((button) => button === document.activeElement)) return true
+      await press('Tab')
+      return false
+    })
+    await press('Enter')
+    const outcome = await hub.event(session, 'permission_outcome', last)
+    const request = hub.events(session).find((e) => e.type === 'permission_request' && e.seq > last)
+    const allow =
+      request?.type === 'permission_request' && request.data.options.find((o) => o.kind === 'allow_once')
+    expect(outcome.data.option_id).toBe(allow && allow.option_id)
+    await hub.event(session, 'turn_end', last)
+  })
+
+  test('searches the list and opens what was found', async () => {
+    await press('Escape')
+    await press('/')
+    await focused('Search sessions')
+    await type('olive')
+    const links = screen.page.getByRole('navigation', { name: 'Sessions' }).locator('a[href^="/s/"]')
+    await until('one session left', async () => (await links.count()) === 1)
+    await press('Tab')
+    expect(await links.first().evaluate((link) => link === document.activeElement)).toBe(true)
+    await press('Enter')
+    await screen.page.getByRole('heading', { name: 'Olive' }).waitFor()
+    await press('/')
+    await focused('Search sessions')
+    await press('Control+a', 'Delete', 'Escape')
+    await until('all sessions again', async () => (await links.count()) === 7)
+  })
+
+  test.each([
+    ['the palette', 'Control+k', 'Command or session'],
+    ['the keys', '?', ''],
+    ['a new session', 'c', 'First prompt optional'],
+  ])('opens and closes the dialog of %s, and is back where they were', async (_, key, field) => {
+    if (key === 'Control+k') await press('i')
+    else {
+      await press('Escape', '/', 'Escape')
+      // A letter is no key of the app in a field: the place to come back to is a link.
+      const settings = screen.page.getByRole('link', { name: 'Settings' })
+      await settings.focus()
+    }
+    const before = key === 'Control+k' ? 'Prompt' : 'Settings'
+    await focused(before)
+    await press(key)
+    await screen.page.locator('dialog[open]').waitFor()
+    if (field) await focused(field)
+    await press('Escape')
+    await screen.page.locator('dialog').waitFor({ state: 'detached' })
+    await focused(before)
+  })
+
+  test('goes to a session by the palette', async () => {
+    await press('Control+k')
+    await focused('Command or session')
+    await type('By keys')
+    await screen.page.getByRole('option', { name: 'By keys' }).first().waitFor()
+    await press('Enter')
+    await screen.page.getByRole('heading', { name: 'By keys' }).waitFor()
+    await screen.reaches(session, hub.lastSeq(session))
+  })
+})
