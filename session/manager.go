@@ -351,6 +351,7 @@ func (m *Manager) deleteBroken(ctx context.Context, id string) error {
 	m.mu.Lock()
 	delete(m.broken, id)
 	m.mu.Unlock()
+	m.reads.forget(id)
 	m.news.remove(id)
 	return nil
 }
