@@ -20,7 +20,8 @@ import (
 // frames would be paid for by every idle client.
 type socketConn struct {
 	net.Conn
-	bound time.Duration
+	bound  time.Duration
+	starts *frameStarts
 
 	// Owned by whoever writes; WebSocket writes one frame at a time.
 	deadline time.Time
@@ -28,20 +29,38 @@ type socketConn struct {
 	parts    [2][]byte
 }
 
-// starts holds the starts of frames while their rest is on its way.
-var starts = sync.Pool{New: func() any { b := make([]byte, 0, socketBuffer); return &b }}
+// frameStarts lends the connections of one server room for the start of a frame
+// while its rest is on its way, so that one that is idle holds none. It is safe
+// for concurrent use.
+type frameStarts struct{ pool sync.Pool }
+
+func newFrameStarts() *frameStarts {
+	return &frameStarts{pool: sync.Pool{New: func() any { b := make([]byte, 0, socketBuffer); return &b }}}
+}
+
+// copyOf returns room that holds p; give it back when done.
+func (s *frameStarts) copyOf(p []byte) *[]byte {
+	room := s.pool.Get().(*[]byte)
+	*room = append((*room)[:0], p...)
+	return room
+}
+
+func (s *frameStarts) giveBack(room *[]byte) { s.pool.Put(room) }
 
 // Write implements net.Conn. It keeps the start of a frame that is not whole
-// until the next call, and so reports it as written before it is.
+// until the next call, and so reports it as written before it is. The library
+// makes that call at once, before anybody else may write, whatever became of the
+// connection: so the start never outlives its frame, and a broken connection is
+// noticed with the rest.
 func (c *socketConn) Write(p []byte) (int, error) {
 	if c.held == nil && len(p) < frameSize(p) {
-		c.held = starts.Get().(*[]byte)
-		*c.held = append((*c.held)[:0], p...)
+		c.held = c.starts.copyOf(p)
 		return len(p), nil
 	}
 	if now := time.Now(); c.deadline.Sub(now) < c.bound {
 		c.deadline = now.Add(c.bound + c.bound/2)
 		if err := c.Conn.SetWriteDeadline(c.deadline); err != nil {
+			c.letGo()
 			return 0, err
 		}
 	}
@@ -53,14 +72,21 @@ func (c *socketConn) Write(p []byte) (int, error) {
 
 // writeHeld writes the start of the frame and its rest with one writev(2).
 func (c *socketConn) writeHeld(rest []byte) (int, error) {
-	start := *c.held
-	c.parts = [2][]byte{start, rest}
+	defer c.letGo()
+	start := len(*c.held)
+	c.parts = [2][]byte{*c.held, rest}
 	buffers := net.Buffers(c.parts[:])
 	n, err := buffers.WriteTo(c.Conn)
+	return max(0, int(n)-start), err
+}
+
+// letGo gives back the start of a frame that is through, or never will be.
+func (c *socketConn) letGo() {
 	c.parts = [2][]byte{}
-	starts.Put(c.held)
-	c.held = nil
-	return max(0, int(n)-len(start)), err
+	if c.held != nil {
+		c.starts.giveBack(c.held)
+		c.held = nil
+	}
 }
 
 // frameSize is how many bytes the frame has whose header p begins with. Frames
@@ -92,8 +118,9 @@ const unsentBytes = 64 << 10
 // of net/http's larger buffers.
 type hijacker struct {
 	http.ResponseWriter
-	bound time.Duration
-	taken net.Conn // set by Hijack
+	bound  time.Duration
+	starts *frameStarts
+	taken  net.Conn // set by Hijack
 }
 
 // Hijack implements http.Hijacker.
@@ -107,7 +134,7 @@ func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 			return nil, nil, fmt.Errorf("taking over the connection: %w", err)
 		}
 	}
-	own := &socketConn{Conn: conn, bound: h.bound}
+	own := &socketConn{Conn: conn, bound: h.bound, starts: h.starts}
 	h.taken = own
 	// The client may have sent frames right behind its request: they are in
 	// net/http's buffer already and must not be lost.
