@@ -92,6 +92,20 @@ describe('the outbox', () => {
     await vi.waitFor(async () => expect(await kept()).toEqual([]))
   })
 
+  it('sends how far an answer is remembered, and when a prompt is due, only where a person said so', async () => {
+    const t = tab('a')
+    const answer = { id: 'q', sessionId: 's', kind: 'answer' as const, text: '', optionId: 'once' }
+    await t.outbox.add(answer)
+    await t.outbox.add({ ...answer, id: 'r', remember: 'session' })
+    await t.outbox.add({ ...prompt('p'), scheduledAt: '2026-02-21T15:00:00Z' })
+    expect(t.sent).toMatchObject([
+      { permission_id: 'q' },
+      { permission_id: 'r', remember: 'session' },
+      { prompt_id: 'p', scheduled_at: '2026-02-21T15:00:00Z' },
+    ])
+    expect(t.sent[0]).not.toHaveProperty('remember')
+  })
+
   it('keeps what has no connection and sends it again, the same id, on a new one', async () => {
     const t = tab('a', false)
     await t.outbox.add(prompt('p1'))

@@ -1,6 +1,7 @@
 import type { OutboxFile } from '../state/app'
 import type { Attachment, Code, SessionInfo } from '../wire/gen'
 import type { AgentChoice, Choices, NewSession } from '../state/intents'
+import type { NewRule, Rule } from '../state/rules'
 import type { Refusal } from './machine'
 
 /** A request the hub refused, or that did not reach it (status 0). */
@@ -110,6 +111,18 @@ export const api = {
       body: file.blob,
       signal: AbortSignal.timeout(uploadMs),
     })
+  },
+
+  async rules(id: string): Promise<readonly Rule[]> {
+    return (await call<{ rules?: Rule[] }>('GET', `${session(id)}/rules`)).rules ?? []
+  },
+
+  async addRule(id: string, rule: NewRule): Promise<void> {
+    await call('POST', `${session(id)}/rules`, rule)
+  },
+
+  async revokeRule(id: string, rule: string): Promise<void> {
+    await call('DELETE', `${session(id)}/rules/${encodeURIComponent(rule)}`)
   },
 
   blobURL(id: string, sha256: string): string {

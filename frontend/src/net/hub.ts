@@ -1,5 +1,5 @@
 import type { OutboxFile } from '../state/app'
-import type { Intents, NewSession } from '../state/intents'
+import type { AnswerMore, Intents, NewSession } from '../state/intents'
 import type { Store } from '../state/store'
 import type { ClientMessage, ServerMessage } from '../wire/gen'
 import { api, ApiError } from './api'
@@ -69,7 +69,7 @@ export class Hub implements Intents {
     this.store.dispatch({ kind: 'live', sessionId })
   }
 
-  prompt(sessionId: string, text: string, files: readonly OutboxFile[] = []): void {
+  prompt(sessionId: string, text: string, files: readonly OutboxFile[] = [], scheduledAt?: string): void {
     this.attention.viewing(sessionId)
     void this.outbox.add({
       id: crypto.randomUUID(),
@@ -77,11 +77,12 @@ export class Hub implements Intents {
       kind: 'prompt',
       text,
       ...(files.length > 0 && { files }),
+      ...(scheduledAt && { scheduledAt }),
     })
   }
 
-  answer(sessionId: string, permissionId: string, optionId: string, content?: unknown): void {
-    void this.outbox.add({ id: permissionId, sessionId, kind: 'answer', text: '', optionId, content })
+  answer(sessionId: string, permissionId: string, optionId: string, more: AnswerMore = {}): void {
+    void this.outbox.add({ id: permissionId, sessionId, kind: 'answer', text: '', optionId, ...more })
   }
 
   retry(id: string): void {
@@ -98,6 +99,14 @@ export class Hub implements Intents {
 
   forceReset(session_id: string): void {
     this.verb(session_id, (request_id) => ({ type: 'force_reset', request_id, session_id }))
+  }
+
+  restartAgent(session_id: string): void {
+    this.verb(session_id, (request_id) => ({ type: 'restart_agent', request_id, session_id }))
+  }
+
+  authenticate(session_id: string, method_id: string): void {
+    this.verb(session_id, (request_id) => ({ type: 'authenticate', request_id, session_id, method_id }))
   }
 
   queueEdit(session_id: string, prompt_id: string, text: string): void {
@@ -158,6 +167,9 @@ export class Hub implements Intents {
 
   choices = api.choices
   event = api.event
+  rules = api.rules
+  addRule = api.addRule
+  revokeRule = api.revokeRule
 
   async create(request: NewSession) {
     const session = await api.create(request)

@@ -45,9 +45,7 @@ export class Outbox {
     this.flush()
   }
 
-  async add(
-    item: Pick<OutboxItem, 'id' | 'sessionId' | 'kind' | 'text' | 'optionId' | 'content' | 'files'>,
-  ): Promise<void> {
+  async add(item: Omit<OutboxItem, 'createdAt' | 'status' | 'problem' | 'stale'>): Promise<void> {
     const full: OutboxItem = { ...item, createdAt: this.now(), status: 'queued' }
     this.set(full)
     await this.storage.put(full).catch(() => {}) // without storage it still leaves from memory
@@ -177,6 +175,7 @@ function message(item: OutboxItem, request_id: string): ClientMessage {
       text: item.text,
       ...(item.files && { attachments: item.files.flatMap((f) => f.stored ?? []) }),
       when: 'auto',
+      ...(item.scheduledAt && { scheduled_at: item.scheduledAt }),
     }
   }
   return {
@@ -186,6 +185,7 @@ function message(item: OutboxItem, request_id: string): ClientMessage {
     permission_id: item.id,
     option_id: item.optionId ?? '',
     ...(item.content === undefined ? {} : { content: item.content }),
+    ...(item.remember && { remember: item.remember }),
   }
 }
 

@@ -1,4 +1,11 @@
-import type { Attachment, ConnectedMessage, ServerMessage, SessionInfo, SessionMessage } from '../wire/gen'
+import type {
+  Attachment,
+  ConnectedMessage,
+  RuleScope,
+  ServerMessage,
+  SessionInfo,
+  SessionMessage,
+} from '../wire/gen'
 import type { Message } from './message'
 import { newSession, onCached, onEvents, onEventsLoaded, onState, type SessionState } from './session'
 import { onLive, onSeek, onWindowPage } from './window'
@@ -37,6 +44,10 @@ export interface OutboxItem {
   readonly optionId?: string
   /** What was filled in, where the request had a form. */
   readonly content?: unknown
+  /** How far the answer is kept as a rule; absent for this once. */
+  readonly remember?: RuleScope
+  /** When the prompt is to be taken from the queue (RFC 3339); absent for as soon as can be. */
+  readonly scheduledAt?: string
   readonly createdAt: number
   readonly status: OutboxStatus
   /** What went wrong, in words for a person. */

@@ -1,5 +1,6 @@
-import type { Seq, SessionInfo } from '../wire/gen'
+import type { RuleScope, Seq, SessionInfo } from '../wire/gen'
 import type { OutboxFile } from './app'
+import type { NewRule, Rule } from './rules'
 
 /** An agent a session can be made with. */
 export interface AgentChoice {
@@ -22,6 +23,12 @@ export interface Choices {
   defaultWorkspace: string
 }
 
+/** What goes with a permission answer: a filled-in form, and how far to remember it as a rule. */
+export interface AnswerMore {
+  content?: unknown
+  remember?: RuleScope
+}
+
 /** Everything a person can ask for. The screens know this and no more of the network. */
 export interface Intents {
   /** Follows a session from where the app left it, and no other. */
@@ -34,13 +41,18 @@ export interface Intents {
   newer(sessionId: string): void
   /** Asks for the page before the oldest event on screen; does nothing while one is on its way. */
   older(sessionId: string, limit?: number): void
-  prompt(sessionId: string, text: string, files?: readonly OutboxFile[]): void
-  answer(sessionId: string, permissionId: string, optionId: string, content?: unknown): void
+  /** Asks the agent; with a time (RFC 3339) the prompt waits in the queue until then. */
+  prompt(sessionId: string, text: string, files?: readonly OutboxFile[], scheduledAt?: string): void
+  answer(sessionId: string, permissionId: string, optionId: string, more?: AnswerMore): void
   /** Sends an outbox item again that failed or grew old; drop gives it up. */
   retry(id: string): void
   drop(id: string): void
   cancel(sessionId: string): void
   forceReset(sessionId: string): void
+  /** Starts the agent anew; an open turn is closed as interrupted. */
+  restartAgent(sessionId: string): void
+  /** Logs the agent in by one of the methods it named. */
+  authenticate(sessionId: string, methodId: string): void
   queueEdit(sessionId: string, promptId: string, text: string): void
   queueMove(sessionId: string, promptId: string, position: number): void
   queueRemove(sessionId: string, promptId: string): void
@@ -58,6 +70,10 @@ export interface Intents {
   refresh(): Promise<void>
   /** One event with everything the agent sent. */
   event(sessionId: string, seq: Seq): Promise<unknown>
+  /** The rules that answer permission requests in a session: its own, then its agent's. */
+  rules(sessionId: string): Promise<readonly Rule[]>
+  addRule(sessionId: string, rule: NewRule): Promise<void>
+  revokeRule(sessionId: string, ruleId: string): Promise<void>
   choices(): Promise<Choices>
   create(request: NewSession): Promise<SessionInfo>
   update(sessionId: string, change: { name?: string; pinned?: boolean; archived?: boolean }): Promise<void>

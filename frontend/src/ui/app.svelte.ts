@@ -22,7 +22,7 @@ export class Screens {
   readonly prefs = new Prefs()
   readonly router = new Router()
   /** The dialog that is open over the screen. */
-  overlay: 'palette' | 'help' | 'new_session' | null = $state(null)
+  overlay: 'palette' | 'help' | 'new_session' | 'rules' | 'agent' | null = $state(null)
   /** Does what a key asks of the feed on screen. */
   feed: ((action: Action) => void) | null = null
   /** Files chosen in a session and not sent; they last as long as the page. */

@@ -18,5 +18,8 @@ export function loadMarkdown(): Promise<Make> {
 export const loadSession = () => import('./session/Session.svelte')
 export const loadSettings = () => import('./Settings.svelte')
 export const loadPalette = () => import('./Palette.svelte')
+export const loadRules = () => import('./session/Rules.svelte')
+export const loadAgent = () => import('./session/AgentPanel.svelte')
+export const loadSchedule = () => import('./session/Schedule.svelte')
 export const loadHelp = () => import('./Help.svelte')
 export const loadNewSession = () => import('./list/NewSession.svelte')

@@ -1,0 +1,44 @@
+import type { RuleScope, ToolKind } from '../wire/gen'
+
+/** A permission rule as the hub lists it: it answers requests in a person's place until it is revoked. */
+export interface Rule {
+  id: string
+  scope: RuleScope
+  effect: 'allow' | 'reject'
+  agent?: string
+  /** Keeps to tool calls of this kind. */
+  kind?: ToolKind
+  /** Keeps to one thing, by its fingerprint; title says which. */
+  subject?: string
+  title?: string
+  created_by: string
+  created_at: string
+}
+
+/** A rule to be made. */
+export type NewRule = Pick<Rule, 'scope' | 'effect' | 'kind' | 'title'>
+
+const kinds: Partial<Record<ToolKind, string>> = {
+  read: 'reads',
+  edit: 'edits',
+  delete: 'deletions',
+  move: 'moves',
+  search: 'searches',
+  execute: 'commands',
+  fetch: 'fetches',
+  switch_mode: 'changes of mode',
+}
+
+/** What a rule is about. */
+export function aboutOf(rule: Rule): string {
+  if (rule.subject) return rule.title || 'One request, exactly as it was'
+  return `All ${rule.kind ? (kinds[rule.kind] ?? `calls of kind ${rule.kind}`) : 'requests'}`
+}
+
+/** Whether reads are allowed by a rule as far as that scope reaches. */
+export function readsAllowed(rules: readonly Rule[], scope: RuleScope): boolean {
+  return rules.some(
+    (r) =>
+      r.kind === 'read' && !r.subject && r.effect === 'allow' && (r.scope === scope || r.scope === 'agent'),
+  )
+}
