@@ -10,6 +10,11 @@ import { until } from './rig/until.ts'
 const folder = join(import.meta.dirname, 'rig/hostile')
 const corpus = JSON.parse(readFileSync(join(folder, 'corpus.json'), 'utf8')) as string[]
 
+/** Runs wherever it is taken for a page or a picture with scripts in it. */
+const active =
+  `<svg xmlns="http://www.w3.org/2000/svg" onload="window.rig.ran.push('file')">` +
+  `<image href="https://evil.invalid/file"/><script>window.rig.ran.push('file')</script></svg>`
+
 describe('hostile text', () => {
   let hub: Hub
   let device: Device
@@ -132,6 +137,69 @@ describe('hostile text', () => {
       .evaluateAll((all) => all.map((a) => a.getAttribute('rel')))
     expect(links.length).toBeGreaterThan(1)
     for (const rel of links) expect(rel).toContain('noopener')
+  })
+
+  test('stays text as the name of a file, chosen and sent, and no file runs', async () => {
+    const session = await hub.newSession('Files')
+    const screen = await watch(session)
+    const names = corpus.filter((words) => !/[^\x20-\x7e]/.test(words)).slice(0, 20)
+    const files = names.map((name, i) => ({
+      name,
+      mimeType: ['image/svg+xml', 'text/html', 'image/png'][i % 3]!,
+      buffer: Buffer.from(`${active}<!-- ${i} -->`),
+    }))
+    await screen.page.locator('[data-picker]').setInputFiles(files)
+    await until('the chosen files', async () => (await screen.page.locator('[data-file]').count()) === 20)
+    expect(await suspects(screen)).toEqual([])
+    await screen.prompt('/slow 1')
+    const end = await hub.event(session, 'turn_end')
+    await screen.reaches(session, end.seq)
+    await readAll(screen)
+    const links = screen.feed.locator('a[download]')
+    expect(await links.count()).toBe(20)
+    const kept = (await hub.event(session, 'user_prompt')).data.attachments!
+    expect(kept.map((file) => file.name).join(' ')).toContain('script')
+    for (const { sha256 } of kept) {
+      // What opens the address itself, not the link, finds no page there.
+      const blob = await fetch(`${hub.origin}/api/sessions/${session}/blobs/${sha256}`, {
+        headers: { authorization: `Bearer ${hub.token}` },
+      })
+      expect(blob.status).toBe(200)
+      expect(blob.headers.get('content-disposition')).toMatch(/^attachment/)
+      expect(blob.headers.get('x-content-type-options')).toBe('nosniff')
+      expect(blob.headers.get('content-security-policy')).toMatch(/sandbox|default-src 'none'/)
+    }
+  })
+
+  test('stays text as the title of a rule, in what the rule answers', async () => {
+    const session = await hub.newSession('Rules')
+    const screen = await watch(session)
+    const titles = packed(corpus.filter((words) => !/[^\x20-\x7e]/.test(words)))
+    for (const title of titles) {
+      await hub.api('POST', `/api/sessions/${session}/rules`, {
+        scope: 'session',
+        effect: 'allow',
+        kind: 'execute',
+        title,
+      })
+    }
+    const { rules } = await hub.api<{ rules: { title: string }[] }>('GET', `/api/sessions/${session}/rules`)
+    expect(rules.map((rule) => rule.title)).toEqual(titles)
+    await screen.prompt('/ask')
+    const outcome = await hub.event(session, 'permission_outcome')
+    expect(JSON.stringify(outcome.data), 'the rule answered').toContain('rule')
+    await screen.reaches(session, (await hub.event(session, 'turn_end')).seq)
+    await readAll(screen)
+  })
+
+  test('is no name of an agent: the configuration takes none', async () => {
+    for (const name of ['<script>', 'a"b', "a'b", 'a b', '../a', 'a\u202eb']) {
+      const refused = await Hub.start({ agents: { [JSON.stringify(name)]: ['true'] } }).then(
+        () => null,
+        (error: Error) => error.message,
+      )
+      expect(refused, name).toContain("is not an agent's name")
+    }
   })
 
   test('in the address leads nowhere', async () => {
