@@ -3,11 +3,12 @@
 import { expect } from 'vitest'
 import { phone as phoneSize } from './browser.ts'
 import { Device } from './device.ts'
+import { usedBytes, objectBytes } from './heap.ts'
 import { Hub } from './hub.ts'
 import { expectWhole } from './oracle.ts'
 import { FaultProxy } from './proxy.ts'
 import type { Screen } from './screen.ts'
-import { fallAsleep, type Sleep } from './sleep.ts'
+import { fallAsleep, leftByRig, type Sleep } from './sleep.ts'
 import { elapse, until } from './until.ts'
 
 /** What happens to the connection while the page sleeps. */
@@ -24,6 +25,8 @@ const naps: Record<Sleep, number> = { hidden: 600, freeze: 600, bfcache: 600, st
 export class Lane {
   #session = ''
   #cycles = 0
+  /** The bytes the rig leaves in the page with every wake, once measured. */
+  #left: number | undefined
   readonly #forgetting: Promise<void>[] = []
 
   private constructor(
@@ -81,6 +84,34 @@ export class Lane {
 
   get cycles(): number {
     return this.#cycles
+  }
+
+  /** What the app keeps in its page, in bytes, without what the rig has left there. */
+  async kept(): Promise<number> {
+    if (this.sleep !== 'bfcache') return usedBytes(this.screen.page)
+    this.#left ??= await leftByRig(this.phone)
+    return (await objectBytes(this.screen.page)) - this.#left * this.#cycles
+  }
+
+  /** What there is to see of a cycle that failed: the difference, the screen, the end of the log. */
+  async evidence(error: Error & { actual?: unknown; expected?: unknown }): Promise<string> {
+    const part = async (what: () => unknown) => {
+      try {
+        return JSON.stringify(await what())
+      } catch (failed) {
+        return String(failed)
+      }
+    }
+    return [
+      error.stack,
+      `actual ${JSON.stringify(error.actual)}`,
+      `expected ${JSON.stringify(error.expected)}`,
+      `screen ${await part(() => this.screen.facts())} ${this.screen.page.url()}`,
+      `sockets ${await part(() => this.screen.watched())}`,
+      `errors ${await part(() => this.screen.errors)}`,
+      `session ${await part(() => this.hub.session(this.#session))}`,
+      `log ${await part(() => this.hub.events(this.#session).slice(-5))}`,
+    ].join('\n  ')
   }
 
   /** Ends the session's agent, and does not wait for it: agents take their time. */

@@ -57,16 +57,6 @@ export class Screen {
     }, path)
   }
 
-  /** What the page's own objects take, in bytes, after the garbage is gone. */
-  async heap(): Promise<number> {
-    const cdp = await this.page.context().newCDPSession(this.page)
-    await cdp.send('HeapProfiler.enable')
-    await cdp.send('HeapProfiler.collectGarbage')
-    const { usedSize } = await cdp.send('Runtime.getHeapUsage')
-    await cdp.detach()
-    return usedSize
-  }
-
   async facts(): Promise<Facts> {
     const data = await this.page.evaluate(() => ({ ...document.documentElement.dataset }))
     return {

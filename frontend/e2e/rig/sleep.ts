@@ -3,6 +3,7 @@ import { expect } from 'vitest'
 import type { CDPSession, Page } from 'playwright-core'
 import type { Device } from './device.ts'
 import type { Screen } from './screen.ts'
+import { objectBytes } from './heap.ts'
 import { until } from './until.ts'
 
 /**
@@ -60,4 +61,38 @@ async function hide(device: Device, page: Page): Promise<Page> {
 
 async function lifecycle(cdp: CDPSession, state: 'frozen' | 'active'): Promise<void> {
   await cdp.send('Page.setWebLifecycleState', { state })
+}
+
+/**
+ * The bytes of objects that the rig itself leaves in a page with every return from the browser's cache of
+ * pages: the library that drives the browser takes the document for a new one, puts its script of 330 KB
+ * into it again, and never takes it out. Measured at a page of the same hub that has no app in it, by what
+ * the lanes do at theirs.
+ */
+export async function leftByRig(device: Device): Promise<number> {
+  const returns = 8
+  const bare = await device.open('/theme.js')
+  await bare.page.evaluate(() => {
+    const area = document.createElement('textarea')
+    area.setAttribute('aria-label', 'Prompt')
+    document.body.append(area)
+  })
+  // The four moments of a lane: one without a prompt, one that ends with a press of a button.
+  const round = async (moment: number) => {
+    if (moment > 0) await bare.prompt('/slow')
+    await (
+      await leave(bare.page)
+    )()
+    if (moment === 3) await bare.composer.click()
+    await bare.permission.waitFor({ state: 'detached' })
+    await bare.facts()
+    await bare.watched()
+    expect(await bare.page.locator('[data-outbox]').count()).toBe(0)
+  }
+  await round(3)
+  const before = await objectBytes(bare.page)
+  for (let i = 0; i < returns; i++) await round(i % 4)
+  const after = await objectBytes(bare.page)
+  await bare.page.close()
+  return (after - before) / returns
 }
