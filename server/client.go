@@ -88,7 +88,10 @@ func (c *SessionWSClient) connected() *wire.Connected {
 	return &wire.Connected{
 		Protocol: wire.Version, Version: s.version, HubID: s.hubID, ClientID: c.id,
 		HeartbeatMS: s.timing.Heartbeat.Milliseconds(),
-		Limits:      wire.Limits{MaxFrame: wire.MaxClientFrame, MaxPage: wire.MaxPage, MaxQueue: queueSize(s.manager.Settings())},
+		Limits: wire.Limits{
+			MaxFrame: wire.MaxClientFrame, MaxPage: wire.MaxPage, MaxQueue: queueSize(s.manager.Settings()),
+			MaxAttachment: s.manager.Settings().Limits.AttachmentBytes,
+		},
 		Scope:       string(c.grant.Load().Scope), Time: time.Now().UTC(),
 	}
 }

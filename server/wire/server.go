@@ -12,6 +12,8 @@ type Limits struct {
 	MaxFrame int `json:"max_frame"`
 	MaxPage  int `json:"max_page"`
 	MaxQueue int `json:"max_queue"`
+	// MaxAttachment bounds one attachment, in bytes.
+	MaxAttachment int `json:"max_attachment"`
 }
 
 // Connected is always the first frame.

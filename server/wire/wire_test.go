@@ -57,7 +57,7 @@ func serverExamples() []wire.Message {
 	resolved := wire.PermissionResolved{RequestID: "r6", SessionID: session, PermissionID: "perm1", Outcome: event.OutcomeSelected, OptionID: "yes", By: "phone"}
 	return []wire.Message{
 		&wire.Connected{Protocol: wire.Version, Version: "1.0.0", HubID: "h1", ClientID: "c1", HeartbeatMS: 10000,
-			Limits: wire.Limits{MaxFrame: wire.MaxClientFrame, MaxPage: wire.MaxPage, MaxQueue: 10}, Scope: "owner", Time: at},
+			Limits: wire.Limits{MaxFrame: wire.MaxClientFrame, MaxPage: wire.MaxPage, MaxQueue: 10, MaxAttachment: 25 << 20}, Scope: "owner", Time: at},
 		&wire.Events{SessionID: session, Epoch: "0123456789abcdef", FirstSeq: 42, LastSeq: 43, MaxSeq: 44, Events: events},
 		&wire.EventsLoaded{RequestID: "r1", SessionID: session, Verdict: wire.VerdictReset, Reason: wire.ResetEpoch, Epoch: "0123456789abcdef",
 			FirstSeq: 42, LastSeq: 43, MinSeq: 1, MaxSeq: 44, HasMore: true, Prepend: true, Events: events},

@@ -74,7 +74,8 @@ func (l *Log) storeBlob(b event.Blob, data []byte) error {
 }
 
 // OpenBlob opens a blob by the SHA-256 of its bytes, 64 hex digits. The caller
-// closes it. The reader is also an io.ReaderAt and an io.Seeker.
+// closes it. The reader is also an io.ReaderAt and an io.Seeker, and its Name is the
+// path of the file.
 func (l *Log) OpenBlob(sha string) (io.ReadSeekCloser, error) {
 	if raw, err := hex.DecodeString(sha); err != nil || len(raw) != sha256.Size || hex.EncodeToString(raw) != sha {
 		return nil, fmt.Errorf("%w: blob %q", ErrNotFound, sha)
@@ -90,14 +91,19 @@ func (l *Log) OpenBlob(sha string) (io.ReadSeekCloser, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open blob: %w", err), f.Close())
 	}
-	return blobReader{io.NewSectionReader(f, 0, size), f}, nil
+	return blobReader{io.NewSectionReader(f, 0, size), f, filepath.Join(l.dir, blobsDir, sha)}, nil
 }
 
 // blobReader is an open blob.
 type blobReader struct {
 	*io.SectionReader
 	io.Closer
+	path string
 }
+
+// Name is the blob's file, absolute: an agent is pointed at it when it cannot
+// take the bytes.
+func (b blobReader) Name() string { return b.path }
 
 // compact makes one line of a JSON object.
 func compact(data []byte) ([]byte, error) {

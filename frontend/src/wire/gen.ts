@@ -484,6 +484,7 @@ export interface Limits {
   max_frame: number
   max_page: number
   max_queue: number
+  max_attachment: number
 }
 
 export interface ConnectedMessage {
