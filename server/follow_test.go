@@ -103,8 +103,7 @@ func wireForm(t *testing.T, h *hub, id string) []byte {
 	return regexp.MustCompile(`,"crc":"[0-9a-f]{8}"}\n`).ReplaceAll(data, []byte("},"))
 }
 
-// Fault 28.
-func TestReconnectDuringAnAppendStormIsContiguous(t *testing.T) {
+func TestFault28ReconnectDuringAnAppendStormIsContiguous(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s := h.session()
 	const storm = 5_000
@@ -150,9 +149,9 @@ func TestReconnectDuringAnAppendStormIsContiguous(t *testing.T) {
 	<-done
 }
 
-// Fault 29: a client that stops reading is let go within the bound, and the
-// others do not notice.
-func TestAStoppedClientIsLetGoAndDelaysNobody(t *testing.T) {
+// TestFault29AStoppedClientIsLetGoAndDelaysNobody has a client that stops
+// reading: it is let go within the bound, and the others do not notice.
+func TestFault29AStoppedClientIsLetGoAndDelaysNobody(t *testing.T) {
 	h := startHub(t, hubOptions{timing: server.Timing{Write: 3 * time.Second}})
 	s := h.session()
 	stopped := h.dial("/api/sessions/" + s.ID() + "/ws")
@@ -177,8 +176,9 @@ func TestAStoppedClientIsLetGoAndDelaysNobody(t *testing.T) {
 	require.NotEqual(t, websocket.StatusNormalClosure, stopped.closed())
 }
 
-// Fault 30: a peer that vanished without a word is found out by a ping.
-func TestAHalfOpenConnectionIsFreed(t *testing.T) {
+// TestFault30AHalfOpenConnectionIsFreed has a peer that vanished without a
+// word: a ping finds it out.
+func TestFault30AHalfOpenConnectionIsFreed(t *testing.T) {
 	h := startHub(t, hubOptions{timing: server.Timing{Ping: 200 * time.Millisecond, Write: 300 * time.Millisecond}})
 	alive := h.dial("/api/ws")
 	var wait sync.WaitGroup

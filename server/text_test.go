@@ -15,9 +15,9 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Fault 38: whatever a client sends as text, it is refused or the log stays
-// valid, line by line, and every client can still read it.
-func TestHostileTextNeverBreaksTheLog(t *testing.T) {
+// TestFault38HostileTextNeverBreaksTheLog sends odd text: it is refused or the
+// log stays valid, line by line, and every client can still read it.
+func TestFault38HostileTextNeverBreaksTheLog(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s := h.session()
 	head := `{"type":"prompt","request_id":"r","session_id":"` + s.ID() + `",`
