@@ -3,26 +3,43 @@ import { options } from './parser'
 
 /** A link definition anywhere can change how any block reads. */
 const definition = /^ {0,3}\[[^\]\n]+\]:/m
+/** Where a block can end: nothing is settled before such a line. */
+const emptyLine = /\n[ \t]*\n/
 
 /**
  * Splits growing markdown into blocks. Blocks that further text cannot change
  * are settled: they are given out once, in order, and never looked at again;
  * what follows them is the tail. Rendering the settled blocks and the tail one
  * by one equals rendering the whole text.
+ *
+ * What an update costs grows with the tail and what is added, not with the text.
  */
 export class Blocks {
   readonly settled: string[] = []
   tail = ''
   private text = ''
+  private defines = false
+  /** Where the last line begins; lines before it were searched for definitions. */
+  private line = 0
 
   /** Takes the text so far; false when it does not continue what was there, so that all blocks are new. */
   update(text: string): boolean {
-    const continues = text.startsWith(this.text) && !(definition.test(text) && this.settled.length > 0)
+    const grows = text.startsWith(this.text)
+    if (!grows) {
+      this.defines = false
+      this.line = 0
+    }
+    // A line once more as it grows: what looked like a definition may end as none.
+    const defines = this.defines || definition.test(text.slice(this.line))
+    const continues = grows && !(defines && this.settled.length > 0)
     if (!continues) this.settled.length = 0
     const from = continues ? this.text.length - this.tail.length : 0
+    const line = text.lastIndexOf('\n') + 1
+    this.defines = this.defines || definition.test(text.slice(this.line, line))
+    this.line = line
     this.text = text
     this.tail = text.slice(from)
-    if (!definition.test(text)) this.settle()
+    if (!defines && emptyLine.test(this.tail)) this.settle()
     return continues
   }
 

@@ -113,8 +113,10 @@ export class Renderer {
       for (const node of this.tailNodes) node.remove()
       this.fence = null
       for (; this.shown < settled.length; this.shown++) this.append(rendered(settled[this.shown]!), true)
-      this.tailNodes =
-        growing && this.beginFence(tail) ? this.tailNodes : this.append(rendered(tail), !growing)
+      if (!growing || !this.beginFence(tail)) {
+        // A tail that grows is never seen again as it is: it is not worth remembering.
+        this.tailNodes = this.append(growing ? sanitise(parse(tail)) : rendered(tail), !growing)
+      }
     }
     if (!growing && this.fence) {
       for (const node of this.tailNodes) node.remove()
