@@ -68,6 +68,12 @@ export class RowWindow<R extends Keyed> {
     this.measured.clear()
   }
 
+  /** The height of a row, measured or assumed; 0 when it is not there. */
+  height(key: string): number {
+    const index = this.indexOf(key)
+    return index < 0 ? 0 : this.heights.get(index)
+  }
+
   range(top: number, view: number, margin: number): Range {
     if (this.rows.length === 0) return { from: 0, to: 0, above: 0, below: 0 }
     const from = this.heights.find(Math.max(0, top - margin))

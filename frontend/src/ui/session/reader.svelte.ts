@@ -1,5 +1,5 @@
 import { tick } from 'svelte'
-import type { Row } from '../../state/rows'
+import { span, type Row } from '../../state/rows'
 import { RowWindow, type Anchor, type Range } from '../../virtual/window'
 import { estimate } from './estimate'
 
@@ -28,6 +28,10 @@ export class Reader {
   /** The end of the rows is not the end of the session: nothing there to follow. */
   away = false
   private up = false
+  /** The oldest row: what comes before may belong to it, and then it grows at its top. */
+  private oldest: { key: string; seq: number } | null = null
+  /** Rows that grew so and are not measured yet, with their heights before. */
+  private readonly grown = new Map<string, number>()
   /** They are being put somewhere: scroll events on the way are not theirs. */
   private placing = false
 
@@ -35,7 +39,15 @@ export class Reader {
     let changed = false
     for (const { target, borderBoxSize } of entries) {
       const { key } = (target as HTMLElement).dataset
-      if (key && this.heights.measure(key, borderBoxSize[0]!.blockSize)) changed = true
+      const height = borderBoxSize[0]!.blockSize
+      if (!key) continue
+      if (this.heights.measure(key, height)) changed = true
+      const before = this.grown.get(key)
+      if (before === undefined) continue
+      this.grown.delete(key)
+      // What they read is as far from the row's end as it was.
+      if (this.anchor?.key === key) this.anchor = { key, offset: this.anchor.offset - (height - before) }
+      changed = true
     }
     if (changed) this.settle()
   })
@@ -53,8 +65,29 @@ export class Reader {
   /** The rows to have in the page; reactive. */
   range(rows: readonly Row[]): Range {
     void this.version
-    this.heights.sync(rows)
+    this.sync(rows)
     return this.heights.range(this.top - this.lead, this.view, margin)
+  }
+
+  /**
+   * Takes the rows. An older page may begin with the start of the oldest row, a text
+   * or a group of tool calls: that row then has another key, and more above what was there.
+   */
+  private sync(rows: readonly Row[]): void {
+    const { oldest } = this
+    const height = oldest ? this.heights.height(oldest.key) : 0
+    this.heights.sync(rows)
+    const head = rows[0]
+    if (!head) return
+    if (oldest && span(head).first < oldest.seq) {
+      const row = rows.findLast((r) => span(r).first <= oldest.seq)!
+      const { first, last } = span(row)
+      if (first < oldest.seq && last >= oldest.seq) {
+        this.grown.set(row.key, height)
+        if (this.anchor?.key === oldest.key) this.anchor = { ...this.anchor, key: row.key }
+      }
+    }
+    this.oldest = { key: head.key, seq: span(head).first }
   }
 
   /** Takes the element that scrolls; an action. */
