@@ -3,7 +3,8 @@ import { desktop } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
 import { longSession } from './rig/longsession.ts'
-import type { Screen } from './rig/screen.ts'
+import { FaultProxy } from './rig/proxy.ts'
+import { Screen } from './rig/screen.ts'
 import { until } from './rig/until.ts'
 
 const many = 100_000
@@ -31,20 +32,24 @@ const window = (screen: Screen) =>
 
 describe('a session of 100,000 events', () => {
   let hub: Hub
+  let proxy: FaultProxy
   let device: Device
   let screen: Screen
   let id: string
 
   beforeAll(async () => {
-    hub = new Hub()
+    proxy = await FaultProxy.start()
+    hub = new Hub({ publicNames: [proxy.addr] })
     id = longSession(hub, many)
     await hub.start()
+    await proxy.to(hub.addr)
     device = await Device.pair(hub)
     screen = await device.watch(id, desktop)
     await screen.reaches(id, many)
   })
   afterAll(async () => {
     await device.stop()
+    await proxy.stop()
     await hub.stop()
   })
 
@@ -104,6 +109,88 @@ describe('a session of 100,000 events', () => {
     const facts = await screen.facts()
     expect(facts.first).toBeLessThan(first - 700)
     expect(facts.applied).toBe(facts.seq - facts.first + 1)
+  })
+
+  test('says what was missed in a long absence, and goes to where it began', async () => {
+    await screen.page.goto('about:blank')
+    const page = await device.browser.window(desktop)
+    // Before the page's own code, which keeps its marks in memory and writes them over these.
+    await page.addInitScript(
+      ([id, seen]) => {
+        const marks = JSON.parse(localStorage.getItem('abide.marks')!)
+        Object.assign(marks[id], { seen, at: Date.now() - 3_600_000 })
+        localStorage.setItem('abide.marks', JSON.stringify(marks))
+      },
+      [id, 60_000] as const,
+    )
+    const back = await Screen.open(page, `${device.origin}/s/${id}`)
+    await back.reaches(id, many)
+    const card = back.page.getByRole('region', { name: 'While you were away' })
+    expect(await card.innerText()).toMatch(/away 1.*h.*: 40.*k events, at least \d+ turns? ended/)
+    await card.getByRole('button', { name: 'First unread' }).click()
+    await sees(back, 60_001)
+    expect(await card.count()).toBe(0)
+    expect(back.errors).toEqual([])
+    await back.page.close()
+  })
+
+  test('keeps what is read in its place while the start of its message is loaded', async () => {
+    const far = await Device.pair(hub, { origin: proxy.origin })
+    const slow = await far.watch(id, desktop)
+    await slow.reaches(id, many)
+    await proxy.tell('delay 400ms')
+    await slow.go(`/s/${id}?seq=50000`)
+    // The window begins with the last two of forty chunks of a message.
+    const text = 'Word 399 of turn 100.'
+    const moved = await slow.page.evaluate(async (text) => {
+      const feed = document.querySelector('[role=feed]')!
+      const painted = () => new Promise((resolve) => requestAnimationFrame(resolve))
+      const head = () => Number((document.documentElement.dataset['window'] ?? '').split('-')[0])
+      const top = () => {
+        const row = [...feed.querySelectorAll('article')].find((r) => r.textContent?.includes(text))
+        const walk = document.createTreeWalker(row ?? feed, NodeFilter.SHOW_TEXT)
+        while (walk.nextNode()) {
+          const at = walk.currentNode.textContent!.indexOf(text)
+          if (at < 0) continue
+          const range = document.createRange()
+          range.setStart(walk.currentNode, at)
+          range.setEnd(walk.currentNode, at + text.length)
+          return range.getBoundingClientRect().top
+        }
+        return NaN
+      }
+      while (!head()) await painted()
+      const first = head()
+      feed.scrollTop = 0
+      for (let i = 0; i < 5; i++) await painted()
+      const tops: number[] = []
+      const deadline = performance.now() + 10_000
+      for (let after = 0; after < 20 && performance.now() < deadline;) {
+        tops.push(top())
+        if (head() < first) after++
+        await painted()
+      }
+      return { from: first, to: head(), by: tops.map((t) => Math.round(t - tops[0]!)) }
+    }, text)
+    expect(moved.to).toBeLessThan(moved.from)
+    // The text runs into a line of its paragraph: the start may move it within a line, and no further.
+    expect(moved.by.filter((by) => !(Math.abs(by) <= 30))).toEqual([])
+    await far.stop()
+  })
+
+  test('goes again to a seq whose link is followed again', async () => {
+    const again = await device.open(`/s/${id}?seq=70000`, desktop)
+    await sees(again, 70_000)
+    await again.page.evaluate(() => (document.querySelector('[role=feed]')!.scrollTop -= 5_000))
+    const inSight = async () => (await inView(again)).some((r) => r.first <= 70_000 && 70_000 <= r.last)
+    await until('the reader elsewhere', async () => !(await inSight()))
+    const sizes = await again.page.evaluate(() =>
+      [...document.querySelectorAll('article')].map((r) => r.getAttribute('aria-setsize')),
+    )
+    expect(new Set(sizes)).toEqual(new Set(['-1']))
+    await again.go(`/s/${id}?seq=70000`)
+    await sees(again, 70_000)
+    await again.page.close()
   })
 
   test('meets no error on the way', () => expect(screen.errors).toEqual([]))

@@ -1,5 +1,6 @@
 import type { Seq } from '../wire/gen'
-import { indexOf, type Feed } from './feed'
+import { indexOf } from './feed'
+import type { SessionState } from './session'
 import { toolView, type FileChange } from './tool'
 
 /** When a person last saw a session, and how far it was then. */
@@ -10,7 +11,10 @@ export interface Left {
 }
 
 export interface Summary {
+  /** All events missed, loaded or not. */
   readonly events: number
+  /** Whether all of them are loaded: if not, turns, tool calls and files are at least these. */
+  readonly whole: boolean
   readonly turns: number
   readonly toolCalls: number
   readonly files: readonly FileChange[]
@@ -20,8 +24,10 @@ export interface Summary {
   readonly first: Seq
 }
 
-/** Computes from events what happened since a person left. */
-export function catchUp(feed: Feed, left: Left): Summary {
+/** Computes from the events of the live run what happened since a person left. */
+export function catchUp(session: SessionState, left: Left): Summary {
+  const { feed } = session
+  const whole = feed.first <= left.seq + 1
   let turns = 0
   let toolCalls = 0
   let questions = 0
@@ -38,10 +44,12 @@ export function catchUp(feed: Feed, left: Left): Summary {
   }
   return {
     events: Math.max(0, feed.last - left.seq),
+    whole,
     turns,
     toolCalls,
     files,
-    questions,
+    // What waits is state: known also where its request is not loaded.
+    questions: whole ? questions : Math.max(questions, session.live?.pending_permissions?.length ?? 0),
     first: left.seq + 1,
   }
 }

@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest'
+import { initial, reduce } from '../src/state/app'
+import { catchUp } from '../src/state/catchup'
+import { epoch, loadedFrame, Script, sessionId } from './support/script'
+
+/** A session of three turns with a tool call each, loaded from `first` on; two questions wait. */
+function loaded(first: number) {
+  const script = new Script()
+  for (const n of [1, 2, 3]) {
+    script.add('user_prompt', { prompt_id: `p${n}`, text: 'go' })
+    script.add('tool_call', { tool_call_id: `t${n}`, title: 'Runs', status: 'completed' })
+    script.add('turn_end', { prompt_id: `p${n}`, stop_reason: 'end_turn' })
+  }
+  let state = reduce(initial, { kind: 'open', sessionId })
+  const page = loadedFrame(script.events.slice(first - 1), { min_seq: 1 })
+  state = reduce(state, { kind: 'frame', frame: page })
+  const live = state.sessions.get(sessionId)!
+  return {
+    ...live,
+    live: {
+      type: 'state' as const,
+      session_id: sessionId,
+      epoch,
+      at_seq: 9,
+      pending_permissions: ['a', 'b'],
+    } as unknown as NonNullable<typeof live.live>,
+  }
+}
+
+describe('what was missed', () => {
+  it('is counted from the events when all of it is loaded', () => {
+    const missed = catchUp(loaded(1), { seq: 3, at: 0 })
+    expect(missed).toMatchObject({ whole: true, events: 6, turns: 2, toolCalls: 2, questions: 0, first: 4 })
+  })
+
+  it('has every event and waiting question, and at least the work that is loaded, when it is not', () => {
+    const missed = catchUp(loaded(7), { seq: 1, at: 0 })
+    expect(missed).toMatchObject({ whole: false, events: 8, turns: 1, toolCalls: 1, questions: 2, first: 2 })
+  })
+})
