@@ -390,7 +390,7 @@ export class MockHub {
       hub_id: 'mock',
       client_id: client.id,
       heartbeat_ms: 10_000,
-      limits: { max_frame: 1048576, max_page: 500, max_queue: 10 },
+      limits: { max_frame: 1048576, max_page: 500, max_queue: 10, max_attachment: 26214400 },
       scope: 'owner',
       time: new Date().toISOString(),
     })
@@ -443,6 +443,27 @@ export class MockHub {
       case 'queue_clear':
         return session.edit(frame)
     }
+  }
+
+  /** Where a text occurs, two sessions a call. The hub joins chunks; this looks at each event alone. */
+  found(query) {
+    const text = query.get('q').trim().toLowerCase()
+    const from = Number(query.get('cursor') || 0)
+    const all = [...this.sessions.values()]
+    const hits = all.slice(from, from + 2).flatMap(({ id, info, events }) =>
+      events.toReversed().flatMap(({ seq, type, time, data }) => {
+        const said = ['user_prompt', 'agent_message', 'tool_call'].includes(type) && (data.text ?? data.title)
+        const at = said ? said.toLowerCase().indexOf(text) : -1
+        if (at < 0) return []
+        const start = Math.max(0, at - 80)
+        const snippet = said.slice(start, at + text.length + 80)
+        const ranges = [[at - start, at - start + text.length]]
+        return [{ session_id: id, name: info.name, seq, type, time, snippet, ranges }]
+      }),
+    )
+    const left = Math.max(0, all.length - from - 2)
+    const next_cursor = left > 0 ? String(from + 2) : undefined
+    return { hits, next_cursor, searched: 0, sessions: all.length, sessions_left: left, done: left === 0 }
   }
 
   /** Answers a request under /api; false for any other. */
@@ -509,6 +530,7 @@ export class MockHub {
         workspaces: ['/home/dev/src'],
         default_workspace: '/home/dev/src/ferry',
       })
+    if (url.pathname === '/api/search') return reply(200, this.found(url.searchParams))
     if (url.pathname === '/api/health') return reply(200, { status: 'ok' })
     return reply(404, { error: { code: 'not_found', message: 'the mock hub has no such route' } })
   }

@@ -4,6 +4,7 @@
 import type { AppState, LinkState, OutboxItem } from '../../src/state/app'
 import { initial, reduce } from '../../src/state/app'
 import type { Message } from '../../src/state/message'
+import type { FoundPage, Hit } from '../../src/state/search'
 import type { AbideEvent, ServerMessage, SessionInfo, SessionStatus, StateMessage } from '../../src/wire/gen'
 import { eventsFrame, loadedFrame, Script, sessionId, stateFrame } from '../../test/support/script'
 import { tour } from '../script.mjs'
@@ -21,11 +22,16 @@ const goldenEvents = Object.values(
   }),
 )[0]!
 
+/** What the hub answers to a search; none is an answer that does not come. */
+export type Answer = FoundPage | { problem: string } | null
+
 export interface State {
   name: string
   /** The screen's address. */
   path: string
   overlay?: 'palette' | 'help' | 'new_session'
+  /** What is in the list's search field, and what the hub finds, call by call. */
+  search?: { words: string; answers: readonly Answer[] }
   messages: Message[]
 }
 
@@ -144,6 +150,33 @@ const prompt = (over: Partial<OutboxItem>): Message => ({
   },
 })
 
+const hit = (seq: number, snippet: string, over: Partial<Hit> = {}): Hit => ({
+  session_id: sessionId,
+  name: 'Spread the retries',
+  seq,
+  type: 'agent_message',
+  time: '2026-02-21T14:03:07Z',
+  snippet,
+  ranges: [[snippet.indexOf('retr'), snippet.indexOf('retr') + 4]],
+  ...over,
+})
+const hits = [
+  hit(41, 'The retry loop waited longer and longer, in step with every other client.'),
+  hit(2, 'Make the retries spread out.', { type: 'user_prompt' }),
+  hit(17, '<img src=x onerror=alert(1)> retries \u202efdp.exe', {
+    session_id: '20260220-120000-00000001',
+    type: 'tool_call',
+  }),
+]
+const found = (over: Partial<FoundPage> = {}): FoundPage => ({
+  hits: [],
+  sessions: 30,
+  sessions_left: 0,
+  done: true,
+  ...over,
+})
+const on = { next_cursor: 'c', sessions_left: 18, done: false }
+
 export const states: State[] = [
   { name: 'list', path: '/', messages: base },
   { name: 'list, loading', path: '/', messages: [link({ phase: 'dialling' })] },
@@ -152,6 +185,38 @@ export const states: State[] = [
     name: 'list, failed',
     path: '/',
     messages: [link(), { kind: 'list_failed', text: 'The hub cannot be reached.' }],
+  },
+  {
+    name: 'search, found',
+    path: '/',
+    search: { words: 'retr', answers: [found({ hits })] },
+    messages: base,
+  },
+  {
+    name: 'search, under way',
+    path: '/',
+    search: { words: 'retr', answers: [found({ hits: hits.slice(0, 1), ...on }), null] },
+    messages: base,
+  },
+  {
+    name: 'search, more',
+    path: '/',
+    search: { words: 'retr', answers: [found({ hits: Array(20).fill(hits[0]) as Hit[], ...on })] },
+    messages: base,
+  },
+  { name: 'search, loading', path: '/', search: { words: 'retr', answers: [null] }, messages: base },
+  { name: 'search, nothing', path: '/', search: { words: 'zebra', answers: [found()] }, messages: base },
+  {
+    name: 'search, failed',
+    path: '/',
+    search: { words: 'retr', answers: [{ problem: 'The hub cannot be reached.' }] },
+    messages: base,
+  },
+  {
+    name: 'search, offline',
+    path: '/',
+    search: { words: 'retr', answers: [] },
+    messages: [...base, link({ phase: 'offline' })],
   },
   { name: 'new session', path: '/', overlay: 'new_session', messages: base },
   { name: 'palette', path, overlay: 'palette', messages: held(whole) },

@@ -2,6 +2,7 @@ import type { OutboxFile } from '../state/app'
 import type { Attachment, Code, SessionInfo } from '../wire/gen'
 import type { AgentChoice, Choices, NewSession } from '../state/intents'
 import type { NewRule, Rule } from '../state/rules'
+import type { FoundPage } from '../state/search'
 import type { Refusal } from './machine'
 
 /** A request the hub refused, or that did not reach it (status 0). */
@@ -20,12 +21,13 @@ const timeoutMs = 15_000
 /** 25 MB over a poor link take this long. */
 const uploadMs = 300_000
 
-async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
+async function call<T>(method: string, path: string, body?: unknown, ended?: AbortSignal): Promise<T> {
+  const timeout = AbortSignal.timeout(timeoutMs)
   return answer<T>(path, {
     method,
     headers: body === undefined ? {} : { 'Content-Type': 'application/json' },
     body: body === undefined ? undefined : JSON.stringify(body),
-    signal: AbortSignal.timeout(timeoutMs),
+    signal: ended ? AbortSignal.any([ended, timeout]) : timeout,
   })
 }
 
@@ -123,6 +125,11 @@ export const api = {
 
   async revokeRule(id: string, rule: string): Promise<void> {
     await call('DELETE', `${session(id)}/rules/${encodeURIComponent(rule)}`)
+  },
+
+  /** One page of a search in what sessions said; `ended` takes the request back. */
+  async search(text: string, cursor: string, ended: AbortSignal): Promise<FoundPage> {
+    return call('GET', `/api/search?${new URLSearchParams({ q: text, cursor })}`, undefined, ended)
   },
 
   blobURL(id: string, sha256: string): string {

@@ -167,6 +167,7 @@ export class Hub implements Intents {
 
   choices = api.choices
   event = api.event
+  search = api.search
   rules = api.rules
   addRule = api.addRule
   revokeRule = api.revokeRule

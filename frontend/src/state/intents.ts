@@ -1,5 +1,6 @@
 import type { RuleScope, Seq, SessionInfo } from '../wire/gen'
 import type { OutboxFile } from './app'
+import type { FoundPage } from './search'
 import type { NewRule, Rule } from './rules'
 
 /** An agent a session can be made with. */
@@ -74,6 +75,8 @@ export interface Intents {
   rules(sessionId: string): Promise<readonly Rule[]>
   addRule(sessionId: string, rule: NewRule): Promise<void>
   revokeRule(sessionId: string, ruleId: string): Promise<void>
+  /** One page of where a text occurs in what sessions said, from the cursor of the page before or ''. */
+  search(text: string, cursor: string, ended: AbortSignal): Promise<FoundPage>
   choices(): Promise<Choices>
   create(request: NewSession): Promise<SessionInfo>
   update(sessionId: string, change: { name?: string; pinned?: boolean; archived?: boolean }): Promise<void>

@@ -1,0 +1,55 @@
+import type { EventType, Seq } from '../wire/gen'
+
+/** One place where a text occurs in what sessions said. */
+export interface Hit {
+  session_id: string
+  name: string
+  /** Of the event in which the match begins. */
+  seq: Seq
+  type: EventType | (string & {})
+  time: string
+  snippet: string
+  /** The matches in the snippet: from and to, in UTF-16 units. */
+  ranges?: readonly (readonly [number, number])[]
+}
+
+/** What one call of a search found. */
+export interface FoundPage {
+  hits: readonly Hit[]
+  next_cursor?: string
+  sessions: number
+  sessions_left: number
+  done: boolean
+}
+
+/** Hits of one session that follow each other. */
+export interface HitGroup {
+  session: string
+  name: string
+  hits: Hit[]
+}
+
+/** Hits under their sessions, in the order they were found. */
+export function bySession(hits: readonly Hit[]): HitGroup[] {
+  const groups: HitGroup[] = []
+  for (const hit of hits) {
+    const last = groups.at(-1)
+    if (last?.session === hit.session_id) last.hits.push(hit)
+    else groups.push({ session: hit.session_id, name: hit.name, hits: [hit] })
+  }
+  return groups
+}
+
+/** A snippet cut at its matches; ranges that do not fit it mark nothing. */
+export function pieces({ snippet, ranges = [] }: Hit): { text: string; match: boolean }[] {
+  const cut: { text: string; match: boolean }[] = []
+  let at = 0
+  for (const [from, to] of ranges) {
+    if (from < at || to <= from || to > snippet.length) continue
+    if (from > at) cut.push({ text: snippet.slice(at, from), match: false })
+    cut.push({ text: snippet.slice(from, to), match: true })
+    at = to
+  }
+  if (at < snippet.length) cut.push({ text: snippet.slice(at), match: false })
+  return cut
+}

@@ -1,0 +1,87 @@
+import type { Intents } from '../../state/intents'
+import type { Hit } from '../../state/search'
+
+/** How long a person pauses before what they wrote is searched for. */
+export const debounceMs = 250
+/** How many hits are fetched before the person is asked whether there should be more. */
+export const batch = 20
+
+/** How far a search is; its hits stay whatever becomes of it. */
+export interface Finding {
+  readonly text: string
+  /** More: there is more than was asked for. Broken off: the connection went, it goes on by itself. */
+  readonly status: 'searching' | 'more' | 'stopped' | 'broken off' | 'done' | 'failed'
+  readonly hits: readonly Hit[]
+  readonly sessions: number
+  readonly left: number
+  readonly problem: string
+}
+
+export const nothing: Finding = { text: '', status: 'done', hits: [], sessions: 0, left: 0, problem: '' }
+
+/** Searches the text of sessions: one search at a time, page by page, until there is a batch of hits. */
+export class Finder {
+  private finding = nothing
+  private cursor = ''
+  private request: AbortController | undefined
+  private timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(
+    private readonly search: Intents['search'],
+    private readonly changed: (finding: Finding) => void,
+  ) {}
+
+  /** Searches for a text once no other follows it; the same text again goes on where it broke off or failed. */
+  start(text: string): void {
+    if (text === this.finding.text) {
+      if (this.finding.status === 'broken off' || this.finding.status === 'failed') this.more()
+      return
+    }
+    this.dispose()
+    this.cursor = ''
+    this.set({ ...nothing, text, status: 'searching' })
+    this.timer = setTimeout(() => void this.run(), debounceMs)
+  }
+
+  /** Goes on for another batch. */
+  more(): void {
+    this.dispose()
+    this.set({ status: 'searching', problem: '' })
+    void this.run()
+  }
+
+  /** Ends the search under way. */
+  stop(why: 'stopped' | 'broken off' = 'stopped'): void {
+    if (this.finding.status !== 'searching') return
+    this.dispose()
+    this.set({ status: why })
+  }
+
+  /** Lets go of the request and the timer. */
+  dispose(): void {
+    clearTimeout(this.timer)
+    this.request?.abort()
+  }
+
+  private async run(): Promise<void> {
+    const { signal } = (this.request = new AbortController())
+    const enough = this.finding.hits.length + batch
+    try {
+      while (this.finding.status === 'searching' && !signal.aborted) {
+        const page = await this.search(this.finding.text, this.cursor, signal)
+        if (signal.aborted) return
+        this.cursor = page.next_cursor ?? ''
+        const hits = [...this.finding.hits, ...page.hits]
+        const status = page.done ? 'done' : hits.length >= enough ? 'more' : 'searching'
+        this.set({ hits, status, sessions: page.sessions, left: page.sessions_left })
+      }
+    } catch (error) {
+      if (!signal.aborted) this.set({ status: 'failed', problem: (error as Error).message })
+    }
+  }
+
+  private set(change: Partial<Finding>): void {
+    this.finding = { ...this.finding, ...change }
+    this.changed(this.finding)
+  }
+}
