@@ -7,6 +7,7 @@ import { Marks } from './net/marks'
 import { OutboxDB } from './net/outboxdb'
 import { Shell } from './net/shell'
 import { deviceStorage } from './net/storage'
+import { newest } from './state/read'
 import { Store } from './state/store'
 import App from './ui/App.svelte'
 import { Screens } from './ui/app.svelte'
@@ -53,7 +54,10 @@ if (route.screen === 'session') {
 const shell = new Shell()
 if (import.meta.env.PROD) void shell.register(() => store.dispatch({ kind: 'skew' }))
 
-const screens = new Screens(store, hub, marks, () => void shell.update())
+const read = {
+  left: (id: string) => newest(marks.left(id), store.state.list?.get(id), Date.now()),
+}
+const screens = new Screens(store, hub, read, () => void shell.update())
 mount(App, { target: document.getElementById('app')!, props: { screens } })
 
 const code = /^#pair=([\w-]+)$/.exec(location.hash)?.[1]

@@ -8,7 +8,8 @@ const typingMs = 5_000
 
 /**
  * Tells the hub what this screen has applied and whether a person can see it.
- * Others' "who watches" rests on it.
+ * Others' "who watches" and the person's read mark rest on it: nothing is said
+ * before the hub's own mark of what was read elsewhere is here.
  */
 export class Attention {
   private sent: { id: string; seq: Seq; visible: boolean } | null = null
@@ -34,6 +35,7 @@ export class Attention {
   now(): void {
     clearTimeout(this.timer)
     this.timer = undefined
+    if (!this.store.state.listed) return
     const id = this.followed()
     const session = id === null ? undefined : this.store.state.sessions.get(id)
     const at = session && cursor(session)

@@ -62,6 +62,8 @@ export interface AppState {
   /** The session list by id; null until it was loaded once. */
   readonly list: ReadonlyMap<string, SessionInfo> | null
   readonly listError: string | null
+  /** Whether the list was asked for since the connection opened: until then it may be of an earlier visit. */
+  readonly listed: boolean
   /** The sessions held in memory, by id. */
   readonly sessions: ReadonlyMap<string, SessionState>
   readonly outbox: ReadonlyMap<string, OutboxItem>
@@ -78,6 +80,7 @@ export const initial: AppState = {
   hub: null,
   list: null,
   listError: null,
+  listed: false,
   sessions: new Map(),
   outbox: new Map(),
   problems: [],
@@ -95,11 +98,16 @@ export function reduce(state: AppState, message: Message): AppState {
     case 'skew':
       return { ...state, skew: true }
     case 'link':
-      return { ...state, link: message.link }
+      return { ...state, link: message.link, listed: state.listed && isOpen(message.link) }
     case 'listed':
-      return { ...state, listError: null, list: new Map(message.sessions.map((s) => [s.session_id, s])) }
+      return {
+        ...state,
+        listError: null,
+        listed: isOpen(state.link),
+        list: new Map(message.sessions.map((s) => [s.session_id, s])),
+      }
     case 'list_failed':
-      return { ...state, listError: message.text }
+      return { ...state, listError: message.text, listed: isOpen(state.link) }
     case 'list_changed':
       return {
         ...state,
@@ -169,6 +177,10 @@ function onFrame(state: AppState, frame: ServerMessage): AppState {
     case 'goodbye':
       return state // answers to what the app sent: net acts on them
   }
+}
+
+function isOpen(link: LinkState): boolean {
+  return link.phase === 'open' || link.phase === 'checking'
 }
 
 function onListed(state: AppState, frame: SessionMessage): AppState {

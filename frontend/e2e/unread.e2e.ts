@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { phone as phoneSize } from './rig/browser.ts'
+import { Device } from './rig/device.ts'
+import { Hub } from './rig/hub.ts'
+import type { Screen } from './rig/screen.ts'
+import { until } from './rig/until.ts'
+
+describe('a desktop and a phone of one person', () => {
+  let hub: Hub
+  let desk: Device
+  let phone: Device
+
+  beforeAll(async () => {
+    hub = await Hub.start()
+    desk = await Device.pair(hub)
+    phone = await Device.pair(hub, { size: phoneSize })
+  })
+  afterAll(async () => {
+    await phone.stop()
+    await desk.stop()
+    await hub.stop()
+  })
+
+  test('show as unread what neither read, and as read what one of them read', async () => {
+    const id = await hub.newSession('Read me')
+    await hub.turn(id, '/slow 1')
+    const wide = await desk.watch(id)
+    const small = await phone.watch(id, phoneSize)
+    const first = hub.lastSeq(id)
+    for (const screen of [wide, small]) await screen.reaches(id, first)
+    const read = async () => (await hub.session(id)).read_seq
+    await until('the hub told of what was read', async () => (await read()) === first)
+
+    for (const screen of [wide, small]) await screen.go('/')
+    await hub.turn(id, '/slow 1')
+    const unread = (screen: Screen) =>
+      screen.page.locator(`a[href="/s/${id}"]`).getByText('new events').count()
+    for (const screen of [wide, small]) {
+      await until('the session shown as unread', async () => (await unread(screen)) === 1)
+    }
+    expect(await read(), 'nobody read it').toBe(first)
+
+    await wide.go(`/s/${id}`)
+    await wide.reaches(id, hub.lastSeq(id))
+    await until('read on the phone', async () => (await unread(small)) === 0)
+    expect(await read()).toBe(hub.lastSeq(id))
+    expect(await small.page.locator('html[data-link=open]').count(), 'the phone was not loaded anew').toBe(1)
+    for (const screen of [wide, small]) expect(screen.errors).toEqual([])
+  })
+})

@@ -1,0 +1,20 @@
+import type { SessionInfo } from '../wire/gen'
+import type { Left } from './catchup'
+
+/** How far a person has read a session of this epoch. */
+export type Read = Left & { readonly epoch: string }
+
+/**
+ * The newer of the device's own mark and the hub's, which knows of the person's
+ * other screens. `at` stays when it was last seen here; now where it never was.
+ */
+export function newest(own: Read | null, line: SessionInfo | undefined, now: number): Read | null {
+  if (line?.read_seq === undefined) return own
+  if (own?.epoch === line.epoch && own.seq >= line.read_seq) return own
+  return { epoch: line.epoch, seq: line.read_seq, at: own?.at ?? now }
+}
+
+/** How many events of a session came after what was read; none where nobody ever looked. */
+export function unread(line: SessionInfo, read: Read | null): number {
+  return read?.epoch === line.epoch ? Math.max(0, line.max_seq - read.seq) : 0
+}
