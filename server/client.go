@@ -92,7 +92,7 @@ func (c *SessionWSClient) connected() *wire.Connected {
 			MaxFrame: wire.MaxClientFrame, MaxPage: wire.MaxPage, MaxQueue: queueSize(s.manager.Settings()),
 			MaxAttachment: s.manager.Settings().Limits.AttachmentBytes,
 		},
-		Scope:       string(c.grant.Load().Scope), Time: time.Now().UTC(),
+		Scope: string(c.grant.Load().Scope), Time: time.Now().UTC(),
 	}
 }
 

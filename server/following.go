@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -21,6 +22,7 @@ type following struct {
 	// presence, what the client last told of itself.
 	session  *session.BackgroundSession
 	presence session.Presence
+	typedAt  time.Time // when it last said that somebody types
 }
 
 // observe starts following a session, or starts over.

@@ -239,6 +239,14 @@ func (c *SessionWSClient) presence(id string, change func(*session.Presence)) {
 	if f == nil || f.session == nil {
 		return // news about a session it stopped following
 	}
+	now, typing := time.Now(), &f.presence
+	if typing.Activity == session.Typing && now.Sub(f.typedAt) >= session.TypingLasts {
+		typing.Activity = session.Viewing // as others see it by now
+	}
+	seq := typing.Seq
 	change(&f.presence)
+	if f.presence.Seq == seq { // not an ack, which is no word of typing
+		f.typedAt = now
+	}
 	f.session.SetPresence(c.id, f.presence)
 }

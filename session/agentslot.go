@@ -391,21 +391,16 @@ func (e *engine) giveUpOnLastWord() {
 	}
 }
 
-// forgetAfter is how long an agent that cannot come back with its memory must
-// have been idle before it gives its seat to a session that waits for one:
-// losing what it remembers is bad, never running at all is worse.
-const forgetAfter = 10 * time.Minute
-
 // restAgent puts an idle agent to sleep when another session needs its seat, or
 // nobody needs it for long. The latter only where it can come back with its
-// memory.
+// memory: one that cannot is given a short account when it is back, which is
+// worse than remembering and better than another session's prompt that waits.
 func (e *engine) restAgent(now time.Time) {
 	a := &e.agent
-	idle := a.up() && !e.fold.open && len(e.fold.permissions.open) == 0 && !e.closing
-	if at := a.idleSince.Add(forgetAfter); idle && !a.resumable && now.Before(at) {
-		e.wake(at)
-		idle = false
+	if a.status == AgentStopping {
+		return // its seat is free in a moment: nobody else need be asked for theirs
 	}
+	idle := a.up() && !e.fold.open && len(e.fold.permissions.open) == 0 && !e.closing
 	if _, waiting := e.queue.NextDue(now); !idle || waiting {
 		if !a.restSince.IsZero() {
 			a.restSince = time.Time{}

@@ -272,3 +272,26 @@ func TestAManagerNeedsWhatItNeeds(t *testing.T) {
 	_, err = h.manager.Session(ctxOf(t), "20260101-000000-abcdefgh")
 	require.ErrorIs(t, err, session.ErrUnavailable)
 }
+
+func TestTypingEndsWhenItIsNotSaidAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub(t)
+		b := h.create()
+		typing := session.Presence{Actor: "ann", Activity: session.Typing, Seq: 1}
+		activity := func() session.Activity {
+			synctest.Wait()
+			return b.State().Observers[0].Activity
+		}
+		b.SetPresence("tab", typing)
+		time.Sleep(9 * time.Second)
+		b.SetPresence("tab", typing)
+		time.Sleep(9 * time.Second)
+		require.Equal(t, session.Typing, activity(), "it was said again")
+		typing.Seq++ // an ack
+		b.SetPresence("tab", typing)
+		time.Sleep(2 * time.Second)
+		require.Equal(t, session.Viewing, activity(), "progress says nothing of typing")
+		b.SetPresence("tab", session.Presence{Actor: "ann", Activity: session.Typing, Seq: 2})
+		require.Equal(t, session.Typing, activity())
+	})
+}

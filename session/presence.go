@@ -13,6 +13,10 @@ import (
 // Coming, going and a change of activity are published at once.
 const presenceInterval = time.Second
 
+// TypingLasts is how long a person counts as typing after the client last said
+// so: the screen that said it may be gone.
+const TypingLasts = 10 * time.Second
+
 // Activity is what a person does at a screen.
 type Activity string
 
@@ -37,11 +41,12 @@ type watchers struct {
 
 	mu       sync.Mutex
 	present  map[string]Presence
-	material bool // somebody came, went or changed activity since the last take
+	typed    map[string]time.Time // when those who type last said so
+	material bool                 // somebody came, went or changed activity since the last take
 }
 
 func newWatchers() *watchers {
-	return &watchers{changed: make(chan struct{}, 1), present: map[string]Presence{}}
+	return &watchers{changed: make(chan struct{}, 1), present: map[string]Presence{}, typed: map[string]time.Time{}}
 }
 
 func (w *watchers) set(clientID string, p Presence) {
@@ -49,6 +54,13 @@ func (w *watchers) set(clientID string, p Presence) {
 	old, known := w.present[clientID]
 	same := known && old == p
 	w.present[clientID] = p
+	switch {
+	case p.Activity != Typing:
+		delete(w.typed, clientID)
+	case old.Activity != Typing || old.Seq == p.Seq: // mere progress is no word of typing
+		w.typed[clientID] = time.Now()
+		same = false // the engine's timer must move
+	}
 	old.Seq = p.Seq
 	w.material = w.material || !known || old != p
 	w.mu.Unlock()
@@ -61,6 +73,7 @@ func (w *watchers) remove(clientID string) {
 	w.mu.Lock()
 	_, known := w.present[clientID]
 	delete(w.present, clientID)
+	delete(w.typed, clientID)
 	w.material = w.material || known
 	w.mu.Unlock()
 	if known {
@@ -73,6 +86,26 @@ func (w *watchers) ring() {
 	case w.changed <- struct{}{}:
 	default:
 	}
+}
+
+// fade takes for viewing those who said too long ago that they type, and
+// returns when to look again; zero when nobody types.
+func (w *watchers) fade(now time.Time) (again time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for id, at := range w.typed {
+		ends := at.Add(TypingLasts)
+		if !now.Before(ends) {
+			p := w.present[id]
+			p.Activity = Viewing
+			w.present[id] = p
+			w.material = true
+			delete(w.typed, id)
+		} else if again.IsZero() || ends.Before(again) {
+			again = ends
+		}
+	}
+	return again
 }
 
 // isMaterial reports whether the news should be published at once.

@@ -49,6 +49,9 @@ type presenceClock struct {
 
 func (e *engine) watchPresence(now time.Time) {
 	p := &e.present
+	if again := e.b.watchers.fade(now); !again.IsZero() {
+		e.wake(again)
+	}
 	switch {
 	case e.b.watchers.isMaterial():
 		e.dirty = true

@@ -220,22 +220,25 @@ func TestTheSeatOfAnIdleAgentIsFoundBesideABusyOne(t *testing.T) {
 	require.NoError(t, third.say(message("still here")))
 }
 
-func TestAnAgentThatCannotComeBackKeepsItsSeatForAWhileEvenIfAnotherWaits(t *testing.T) {
+func TestTheAgentIdleLongestGivesItsSeatToWhoeverWaitsEvenIfItCannotComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHub(t, func(o *session.Options, _ *store.Options) { o.Limits.Agents = 1 })
-		b, a := h.busy()
-		require.NoError(t, a.end(promptID(0), event.StopEndTurn))
-		ended := time.Now()
+		h := newHub(t, func(o *session.Options, _ *store.Options) { o.Limits.Agents = 2 })
+		b, longest := h.busy()
+		require.NoError(t, longest.end(promptID(0), event.StopEndTurn))
+		time.Sleep(time.Minute)
+		kept, later := h.busy()
+		require.NoError(t, later.end(promptID(0), event.StopEndTurn))
+		time.Sleep(time.Second)
+		asked := time.Now()
 		waiting := h.create()
 		prompt(t, waiting, "w")
-		time.Sleep(9 * time.Minute)
+		next := <-h.agents.started
+		require.Less(t, time.Since(asked), time.Minute, "nobody waits for an idle agent")
+		require.Equal(t, "w", (<-next.prompts).PromptID)
+		<-longest.over
+		require.NoError(t, next.end("w", event.StopEndTurn))
 		synctest.Wait()
-		require.Equal(t, session.AgentReady, b.State().Agent.Status)
-		second := <-h.agents.started
-		require.Equal(t, 10*time.Minute, time.Since(ended))
-		require.Equal(t, "w", (<-second.prompts).PromptID)
-		<-a.over
-		require.NoError(t, second.end("w", event.StopEndTurn))
+		require.Equal(t, session.AgentReady, kept.State().Agent.Status)
 		requireLawful(t, b, true)
 	})
 }
