@@ -176,15 +176,21 @@ describe('hostile text', () => {
     const screen = await watch(session)
     const titles = packed(corpus.filter((words) => !/[^\x20-\x7e]/.test(words)))
     for (const title of titles) {
-      await hub.api('POST', `/api/sessions/${session}/rules`, {
-        scope: 'session',
-        effect: 'allow',
-        kind: 'execute',
-        title,
-      })
+      const rule = { scope: 'session', effect: 'allow', kind: 'execute', title }
+      await hub.api('POST', `/api/sessions/${session}/rules`, rule)
     }
+    // The title is what is read of a rule about one request.
+    const one = { scope: 'session', effect: 'reject', kind: 'edit', subject: 'nothing asked here' }
+    await hub.api('POST', `/api/sessions/${session}/rules`, { ...one, title: titles[0] })
     const { rules } = await hub.api<{ rules: { title: string }[] }>('GET', `/api/sessions/${session}/rules`)
-    expect(rules.map((rule) => rule.title)).toEqual(titles)
+    expect(rules.map((rule) => rule.title)).toEqual([...titles, titles[0]])
+    await screen.page.getByRole('button', { name: 'Rules' }).click()
+    const dialog = screen.page.getByRole('dialog', { name: 'Rules' })
+    await until('the rules', async () => (await dialog.locator('[data-rule]').count()) === rules.length)
+    await dialog.getByText('<script>').first().waitFor()
+    expect(await suspects(screen)).toEqual([])
+    await screen.page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
     await screen.prompt('/ask')
     const outcome = await hub.event(session, 'permission_outcome')
     expect(JSON.stringify(outcome.data), 'the rule answered').toContain('rule')
