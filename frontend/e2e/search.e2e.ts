@@ -60,25 +60,28 @@ describe.each([
     return { text, seq: chunks[at]!.seq }
   }
 
-  test('a phrase of an answer is found by the keyboard and opened at its event', async () => {
-    const { text, seq } = phrase()
-    await screen.page.keyboard.press('/')
-    await screen.page.keyboard.type(text.toUpperCase())
-    await said('1 place in 1 session')
-    expect((await hits().locator('mark').textContent())!.toLowerCase()).toBe(text.toLowerCase())
-    await screen.page.keyboard.press('ArrowDown')
-    await screen.page.keyboard.press('Enter')
-    await screen.page.waitForURL(`**/s/${id}?seq=${seq}`)
-    await until(`seq ${seq} in view`, () =>
-      screen.page.evaluate((seq) => {
-        const row = [...document.querySelectorAll<HTMLElement>('article[data-seq]')].find(
-          (r) => Number(r.dataset['seq']) <= seq && seq <= Number(r.dataset['last'] ?? r.dataset['seq']),
-        )
-        const box = row?.getBoundingClientRect()
-        return box !== undefined && box.top < innerHeight && box.bottom > 0
-      }, seq),
-    )
-  })
+  test.runIf(size === desktop)(
+    'a phrase of an answer is found by the keyboard and opened at its event',
+    async () => {
+      const { text, seq } = phrase()
+      await screen.page.keyboard.press('/')
+      await screen.page.keyboard.type(text.toUpperCase())
+      await said('1 place in 1 session')
+      expect((await hits().locator('mark').textContent())!.toLowerCase()).toBe(text.toLowerCase())
+      await screen.page.keyboard.press('ArrowDown')
+      await screen.page.keyboard.press('Enter')
+      await screen.page.waitForURL(`**/s/${id}?seq=${seq}`)
+      await until(`seq ${seq} in view`, () =>
+        screen.page.evaluate((seq) => {
+          const row = [...document.querySelectorAll<HTMLElement>('article[data-seq]')].find(
+            (r) => Number(r.dataset['seq']) <= seq && seq <= Number(r.dataset['last'] ?? r.dataset['seq']),
+          )
+          const box = row?.getBoundingClientRect()
+          return box !== undefined && box.top < innerHeight && box.bottom > 0
+        }, seq),
+      )
+    },
+  )
 
   test('hostile text is shown as text, in the query and in what is found', async () => {
     await field().fill(hostile)
@@ -106,13 +109,5 @@ describe.each([
     await screen.page.unroute('**/api/search?*')
     await screen.page.getByRole('button', { name: 'Go on' }).click()
     await said('Nothing found for anything')
-  })
-
-  test('without a connection it says so, and goes on once there is one', async () => {
-    await screen.page.context().setOffline(true)
-    await field().fill(hostile)
-    await screen.page.getByText('No connection: only titles are searched.').waitFor()
-    await screen.page.context().setOffline(false)
-    await said(/places? in 1 session/)
   })
 })
