@@ -4,8 +4,9 @@ import { join, resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { CDPSession, Page } from 'playwright-core'
+import { barriers } from './rig/axe.ts'
 import { median, quantile, table, type Row } from './rig/budget.ts'
-import { desktop } from './rig/browser.ts'
+import { desktop, phone } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
 import { longSession } from './rig/longsession.ts'
@@ -49,7 +50,9 @@ describe('budgets', () => {
     await proxy.stop()
     await hub.stop()
     const not = [
-      'Lighthouse scores (lighthouse is not among the packages)',
+      'Lighthouse scores',
+      'axe over every state of every screen: `npm run catalogue` and e2e/axe.e2e.ts hold it',
+      '1,000 wake cycles: `make soak`',
       'playback seek (there is no playback yet)',
     ]
     console.log(`\n${table(rows, not)}\n`)
@@ -236,6 +239,19 @@ describe('budgets', () => {
     }
     for (const s of screens) await s.page.close()
     note('a permission answered: settled on three screens', 150, median(times), 'ms')
+  })
+
+  test('what keeps somebody from using a screen', async () => {
+    const found: string[] = []
+    for (const size of [desktop, phone]) {
+      for (const path of ['/', `/s/${session}`, '/settings']) {
+        const { page } = await device.open(path, size)
+        await page.locator('html[data-link=open]').waitFor()
+        found.push(...(await barriers(page)))
+        await page.close()
+      }
+    }
+    note('axe: serious or critical, list, session and settings', 0, found.length, '')
   })
 
   test('a long message that grows', async () => {
