@@ -45,15 +45,15 @@ func attachRoute(s *Server, c *call) error {
 	return c.reply(http.StatusCreated, attachment)
 }
 
-// upload reads a body of at most limit bytes. One that says it is larger is not
-// read at all.
+// upload reads a body of at most limit bytes. Nothing is kept of a larger one.
 func (c *call) upload(limit int) ([]byte, error) {
-	if c.r.ContentLength > int64(limit) {
-		return nil, fmt.Errorf("%w: the attachment has %d bytes, at most %d are accepted", session.ErrTooLarge, c.r.ContentLength, limit)
-	}
 	control := http.NewResponseController(c.w)
 	if err := control.SetReadDeadline(time.Now().Add(uploadBound)); err != nil {
 		return nil, fmt.Errorf("reading the attachment: %w", err)
+	}
+	if c.r.ContentLength > int64(limit) {
+		c.skip(limit)
+		return nil, fmt.Errorf("%w: the attachment has %d bytes, at most %d are accepted", session.ErrTooLarge, c.r.ContentLength, limit)
 	}
 	body := http.MaxBytesReader(c.w, c.r.Body, int64(limit))
 	var data []byte
@@ -66,6 +66,7 @@ func (c *call) upload(limit int) ([]byte, error) {
 	}
 	var tooLong *http.MaxBytesError
 	if errors.As(err, &tooLong) {
+		c.skip(limit)
 		return nil, fmt.Errorf("%w: at most %d bytes of an attachment are accepted", session.ErrTooLarge, limit)
 	}
 	if err != nil {
@@ -75,6 +76,12 @@ func (c *call) upload(limit int) ([]byte, error) {
 		return nil, fmt.Errorf("reading the attachment: %w", err)
 	}
 	return data, nil
+}
+
+// skip reads on past what is refused, up to twice the limit: a client that is
+// still writing when the connection closes sees a reset and never the answer.
+func (c *call) skip(limit int) {
+	_, _ = io.CopyN(io.Discard, c.r.Body, 2*int64(limit)) // the answer is a refusal either way
 }
 
 // mediaType is what the client says the bytes are, without parameters. Nothing
