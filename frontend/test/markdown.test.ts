@@ -105,6 +105,16 @@ describe('blocks', () => {
     )
   })
 
+  it('know definitions in quotes and lists', () => {
+    for (const t of [
+      '> [q]: http://q\n\n> > deeper\n> [q]: http://q',
+      '[q]\n\ntext\n\n- item\n\n  [q]: http://q',
+      '[q]\n\ntext\n\n1. [q]: http://q',
+      '[a\\]b]\n\ntext\n\n[a\\]b]: http://q',
+    ])
+      expect(split(t).map(parse).join('')).toBe(parse(t))
+  })
+
   it('are the same however the text grew', () => {
     fc.assert(
       fc.property(text, fc.array(fc.nat(400), { maxLength: 12 }), (t, cuts) => {

@@ -1,8 +1,8 @@
 import { Lexer } from 'marked'
 import { options } from './parser'
 
-/** A link definition anywhere can change how any block reads. */
-const definition = /^ {0,3}\[[^\]\n]+\]:/m
+/** A link definition anywhere, in quotes and lists too, can change how any block reads. */
+const definition = /^[ \t>*+\-\d.)]*\[(?:\\.|[^\]\\\n])+\]:/m
 /** Where a block can end: nothing is settled before such a line. */
 const emptyLine = /\n[ \t]*\n/
 
