@@ -26,8 +26,10 @@ describe('prompts written while the agent is busy', () => {
     expect(await hub.stop()).toBe(0)
   })
 
-  const texts = (s: Screen) =>
-    s.page.getByRole('region', { name: 'Queue' }).locator('li .text').allTextContents()
+  const texts = async (s: Screen) =>
+    (await s.page.getByRole('region', { name: 'Queue' }).locator('li .text').allTextContents()).map((t) =>
+      t.trim(),
+    )
   const item = (s: Screen, text: string) =>
     s.page.getByRole('region', { name: 'Queue' }).getByRole('listitem').filter({ hasText: text })
 
