@@ -61,7 +61,8 @@ func buildHub(ctx context.Context, c config.Config, logger *slog.Logger) (h *hub
 	if c.Durability == "strict" {
 		durability = store.Strict
 	}
-	if h.store, err = openStore(ctx, c.Data, store.Options{Logger: logger, Durability: durability}); err != nil {
+	options := store.Options{Logger: logger, Durability: durability, SegmentBytes: int64(c.LogFileMiB) << 20}
+	if h.store, err = openStore(ctx, c.Data, options); err != nil {
 		return h, err
 	}
 	if err := h.sweep(ctx); err != nil {
@@ -194,8 +195,9 @@ func (h *hub) reconfigure(c config.Config) {
 	}
 	h.door.Names(addressesOf(h.listeners), c.PublicNames)
 	h.server.SetLimits(server.Limits{Clients: c.Limits.Clients})
-	if c.Addr != h.started.Addr || c.Data != h.started.Data || c.Durability != h.started.Durability {
-		h.logger.Warn("addr, data and durability take effect at the next start")
+	was := h.started
+	if c.Addr != was.Addr || c.Data != was.Data || c.Durability != was.Durability || c.LogFileMiB != was.LogFileMiB {
+		h.logger.Warn("addr, data, durability and log_file_mib take effect at the next start")
 	}
 	h.logger.Info("configuration applied")
 }

@@ -24,6 +24,8 @@ type Config struct {
 	Data string
 	// Durability is "balanced" or "strict".
 	Durability string
+	// LogFileMiB is the size at which a session's log goes on in a new file.
+	LogFileMiB int
 	// Open says whether a hub that starts opens the browser.
 	Open bool
 	// PublicNames are Host values the hub answers to beside the loopback
@@ -128,6 +130,7 @@ func defaults() Config {
 	return Config{
 		Addr:        DefaultAddr,
 		Durability:  "balanced",
+		LogFileMiB:  256,
 		Open:        true,
 		Permissions: Permissions{Unattended: "wait"},
 		Queue:       Queue{Enabled: true, MaxSize: 10, Titles: true},

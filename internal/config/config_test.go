@@ -36,7 +36,7 @@ func TestNothingConfiguredIsGood(t *testing.T) {
 	c, err := l.Load()
 	require.NoError(t, err)
 	require.Equal(t, config.Config{
-		Addr: "127.0.0.1:22433", Data: filepath.Join(home, ".local/share/abide"), Durability: "balanced", Open: true,
+		Addr: "127.0.0.1:22433", Data: filepath.Join(home, ".local/share/abide"), Durability: "balanced", LogFileMiB: 256, Open: true,
 		Permissions: config.Permissions{Unattended: "wait"},
 		Queue:       config.Queue{Enabled: true, MaxSize: 10, Titles: true},
 		Limits:      config.Limits{Sessions: 100, Agents: 16, Clients: 2000},
@@ -67,6 +67,7 @@ func TestEverythingCanBeSaid(t *testing.T) {
 addr: localhost:0
 data: ~/abide-data
 durability: strict
+log_file_mib: 64
 open: false
 public_names: [Abide.Example.ts.net, "box.local:8443"]
 agents:
@@ -88,7 +89,7 @@ limits: {sessions: 1, agents: 2, clients: 3}
 	require.NoError(t, err)
 	home := filepath.Dir(filepath.Dir(filepath.Dir(l.Path)))
 	require.Equal(t, config.Config{
-		Addr: "localhost:0", Data: filepath.Join(home, "abide-data"), Durability: "strict",
+		Addr: "localhost:0", Data: filepath.Join(home, "abide-data"), Durability: "strict", LogFileMiB: 64,
 		PublicNames: []string{"abide.example.ts.net", "box.local:8443"},
 		Agents: []config.Agent{
 			{Name: "zed", Command: []string{"zed", "--acp"}, PassEnv: []string{"SSH_AUTH_SOCK"}},
@@ -131,6 +132,7 @@ func TestABadFileIsRefusedWithItsLineAndReason(t *testing.T) {
 		{"allow by running out of time", "permissions:\n  unattended: allow\n", 2, "not offered"},
 		{"duration", "queue:\n  delay: soon\n", 2, "not a duration"},
 		{"negative duration", "queue:\n  delay: -1s\n", 2, "not a duration"},
+		{"size of a log file", "log_file_mib: 0\n", 1, "not between"},
 		{"count", "limits:\n  agents: 0\n", 2, "not between"},
 		{"public name with a scheme", "public_names:\n  - a.example\n  - https://b.example\n", 3, "host name"},
 		{"public name with a pattern", "public_names:\n  - '*.example'\n", 2, "host name"},

@@ -20,6 +20,7 @@ func variables() []variable {
 		{"ABIDE_ADDR", func(_ Loader, c *Config, v string) error { c.Addr = v; return checkAddr(v) }},
 		{"ABIDE_DATA", func(l Loader, c *Config, v string) (err error) { c.Data, err = l.absolute(v, l.Dir); return err }},
 		{"ABIDE_DURABILITY", func(_ Loader, c *Config, v string) error { c.Durability = v; return checkDurability(v) }},
+		{"ABIDE_LOG_FILE_MIB", func(_ Loader, c *Config, v string) error { return setInt(&c.LogFileMiB, v) }},
 		{"ABIDE_OPEN", func(_ Loader, c *Config, v string) error { return setBool(&c.Open, v) }},
 		{"ABIDE_PUBLIC_NAMES", setPublicNames},
 		{"ABIDE_WORKSPACES", setWorkspaces},

@@ -20,6 +20,7 @@ type file struct {
 	Addr        *string              `yaml:"addr"`
 	Data        *string              `yaml:"data"`
 	Durability  *string              `yaml:"durability"`
+	LogFileMiB  *int                 `yaml:"log_file_mib"`
 	Open        *bool                `yaml:"open"`
 	PublicNames []string             `yaml:"public_names"`
 	Agents      map[string]fileAgent `yaml:"agents"`
@@ -167,6 +168,9 @@ func (r reader) applyHub(c *Config, f file) error {
 			return r.wrong("$.durability", "%v", err)
 		}
 		c.Durability = *f.Durability
+	}
+	if err := r.setCount("$.log_file_mib", &c.LogFileMiB, f.LogFileMiB); err != nil {
+		return err
 	}
 	if f.Open != nil {
 		c.Open = *f.Open
