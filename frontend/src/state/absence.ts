@@ -1,0 +1,51 @@
+import type { AppState } from './app'
+import type { Left } from './catchup'
+import { newest, type Read } from './read'
+import { behind } from './select'
+
+/** Away for longer than this, a person is told what they missed. */
+const awayMs = 60_000
+
+/** Decides, each time a person comes back to a session, whether to tell them what they missed. */
+export class Absence {
+  /** What was read elsewhere counts once, as it was before this screen says that it reads. */
+  private merged = false
+
+  /** `left` is how the person left the session when this device last showed it. */
+  constructor(
+    private readonly id: string,
+    private left: Read | null,
+  ) {}
+
+  /** The person stops looking at the session as it is now. */
+  leave(state: AppState, now: number): void {
+    const session = state.sessions.get(this.id)
+    if (!session?.epoch) return
+    this.left = { epoch: session.epoch, seq: session.feed.last, at: now }
+    this.merged = false
+    this.merge(state, now)
+  }
+
+  /**
+   * Takes the newest state, and whether they look at it. Returns where they left if they are
+   * to be told, else null. Decided once, when they look and the newest of the session is
+   * here: what comes after is being watched.
+   */
+  look(state: AppState, now: number, looking: boolean): Left | null {
+    this.merge(state, now)
+    if (!looking) return null
+    const { left } = this
+    const session = state.sessions.get(this.id)
+    if (!left || !state.listed || !session?.epoch) return null
+    if (state.link.phase !== 'open' || behind(session) > 0) return null
+    this.left = null
+    const same = session.epoch === left.epoch
+    return same && session.feed.last > left.seq && now - left.at > awayMs ? left : null
+  }
+
+  private merge(state: AppState, now: number): void {
+    if (this.merged || !this.left || !state.listed) return
+    this.left = newest(this.left, state.list?.get(this.id), now)
+    this.merged = true
+  }
+}

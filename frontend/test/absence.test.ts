@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest'
+import { Absence } from '../src/state/absence'
+import { initial, reduce, type AppState } from '../src/state/app'
+import type { SessionInfo } from '../src/wire/gen'
+import { epoch, eventsFrame, loadedFrame, Script, sessionId } from './support/script'
+
+const minute = 60_000
+const script = new Script().say('m', 'one', 'two', 'three', 'four', 'five')
+const left = (seq: number, at = 0) => ({ epoch, seq, at })
+
+/** The session with its first events loaded, on an open link whose list is here. */
+function shown(events: number, line: Partial<SessionInfo> = {}): AppState {
+  let state = reduce(initial, { kind: 'open', sessionId })
+  state = reduce(state, { kind: 'link', link: { phase: 'open', since: 0 } })
+  const info = { session_id: sessionId, epoch, max_seq: events, ...line } as SessionInfo
+  state = reduce(state, { kind: 'listed', sessions: [info] })
+  return reduce(state, { kind: 'frame', frame: loadedFrame(script.events.slice(0, events)) })
+}
+
+test('a person who was away for more than a minute is told once what came since', () => {
+  const absence = new Absence(sessionId, left(2))
+  expect(absence.look(shown(5), 2 * minute, true)).toEqual(left(2))
+  expect(absence.look(shown(5), 3 * minute, true)).toBeNull()
+})
+
+test('nobody is told of what came within a minute, or of nothing', () => {
+  expect(new Absence(sessionId, left(2)).look(shown(5), minute, true)).toBeNull()
+  expect(new Absence(sessionId, left(5)).look(shown(5), 2 * minute, true)).toBeNull()
+  expect(new Absence(sessionId, null).look(shown(5), 2 * minute, true)).toBeNull()
+})
+
+test('it is decided only when the newest is here and somebody looks', () => {
+  const absence = new Absence(sessionId, left(2))
+  const gap = reduce(shown(3), { kind: 'frame', frame: eventsFrame(script.events.slice(4)) })
+  expect(absence.look(gap, 2 * minute, true)).toBeNull()
+  const asleep = reduce(shown(5), { kind: 'link', link: { phase: 'checking', since: 0 } })
+  expect(absence.look(asleep, 2 * minute, true)).toBeNull()
+  expect(absence.look(shown(5), 2 * minute, false)).toBeNull()
+  expect(absence.look(shown(5), 2 * minute, true)).toEqual(left(2))
+})
+
+test('what was read on another screen was not missed, and what this screen reads itself does not count as that', () => {
+  const elsewhere = new Absence(sessionId, left(2))
+  expect(elsewhere.look(shown(5, { read_seq: 5 }), 2 * minute, true)).toBeNull()
+
+  const here = new Absence(sessionId, left(2))
+  here.look(shown(5, { read_seq: 3 }), 2 * minute, false)
+  expect(here.look(shown(5, { read_seq: 5 }), 2 * minute, true)).toEqual(left(3))
+})
+
+test('leaving counts from what was shown then', () => {
+  const absence = new Absence(sessionId, null)
+  absence.look(shown(3), 0, true)
+  absence.leave(shown(3), minute)
+  expect(absence.look(shown(5), 3 * minute, true)).toEqual(left(3, minute))
+})
+
+test('another history of the session has nothing to compare', () => {
+  const absence = new Absence(sessionId, { ...left(2), epoch: 'fedcba9876543210' })
+  expect(absence.look(shown(5), 2 * minute, true)).toBeNull()
+})
