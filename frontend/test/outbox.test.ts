@@ -4,7 +4,7 @@ import { Database } from '../src/net/db'
 import { Outbox } from '../src/net/outbox'
 import { OutboxDB, type Locks } from '../src/net/outboxdb'
 import { Requests } from '../src/net/requests'
-import type { OutboxItem } from '../src/state/app'
+import type { OutboxItem } from '../src/state/outboxitem'
 import type { Message } from '../src/state/message'
 import type { ClientMessage, ServerMessage } from '../src/wire/gen'
 

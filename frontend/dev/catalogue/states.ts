@@ -1,8 +1,10 @@
 // Every state of every screen, made of frames: the golden ones of the hub's own
 // tests, and scripts of events where a state needs a story. The catalogue page
 // shows them; the tests reduce them.
-import type { AppState, LinkState, OutboxItem } from '../../src/state/app'
+import type { AppState } from '../../src/state/app'
 import { initial, reduce } from '../../src/state/app'
+import type { LinkState } from '../../src/state/link'
+import type { OutboxItem } from '../../src/state/outboxitem'
 import type { Message } from '../../src/state/message'
 import type { FoundPage, Hit } from '../../src/state/search'
 import type { AbideEvent, ServerMessage, SessionInfo, SessionStatus, StateMessage } from '../../src/wire/gen'

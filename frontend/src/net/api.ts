@@ -1,4 +1,4 @@
-import type { OutboxFile } from '../state/app'
+import type { OutboxFile } from '../state/outboxitem'
 import type { Attachment, Code, SessionInfo } from '../wire/gen'
 import type { AgentChoice, Choices, NewSession } from '../state/intents'
 import type { NewRule, Rule } from '../state/rules'

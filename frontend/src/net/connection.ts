@@ -1,4 +1,4 @@
-import type { LinkState } from '../state/app'
+import type { LinkState } from '../state/link'
 import { parseFrame, subprotocol } from '../wire/frames'
 import type { ClientMessage, ServerMessage } from '../wire/gen'
 import { start, step, type Effect, type Input, type Machine, type Refusal, type Timer } from './machine'

@@ -1,5 +1,5 @@
 import { openDB, type DBSchema, type IDBPDatabase } from 'idb'
-import type { OutboxItem } from '../state/app'
+import type { OutboxItem } from '../state/outboxitem'
 import type { AbideEvent, Seq } from '../wire/gen'
 
 /** An item of the outbox as it is kept, with the tab that sends it while it lives. */

@@ -1,4 +1,4 @@
-import type { OutboxFile } from '../state/app'
+import type { OutboxFile } from '../state/outboxitem'
 import type { AnswerMore, Intents, NewSession } from '../state/intents'
 import type { Store } from '../state/store'
 import type { ClientMessage, ServerMessage } from '../wire/gen'

@@ -1,4 +1,4 @@
-import type { OutboxFile, OutboxItem } from '../state/app'
+import type { OutboxFile, OutboxItem } from '../state/outboxitem'
 import type { Message } from '../state/message'
 import type { Attachment, ClientMessage, ServerMessage } from '../wire/gen'
 import { ApiError } from './api'

@@ -1,4 +1,4 @@
-import type { OutboxItem } from '../state/app'
+import type { OutboxItem } from '../state/outboxitem'
 import type { Database } from './db'
 import type { OutboxStorage } from './outbox'
 

@@ -1,5 +1,5 @@
 import type { RuleScope, Seq, SessionInfo } from '../wire/gen'
-import type { OutboxFile } from './app'
+import type { OutboxFile } from './outboxitem'
 import type { FoundPage } from './search'
 import type { NewRule, Rule } from './rules'
 

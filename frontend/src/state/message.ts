@@ -1,5 +1,6 @@
 import type { AbideEvent, EventsLoadedMessage, Seq, ServerMessage, SessionInfo } from '../wire/gen'
-import type { LinkState, OutboxItem } from './app'
+import type { LinkState } from './link'
+import type { OutboxItem } from './outboxitem'
 
 /** Everything that can change the state of the app. */
 export type Message =

@@ -1,5 +1,6 @@
 import type { PlanEntry, SessionInfo, StateMessage, TurnState } from '../wire/gen'
-import type { AppState, OutboxItem } from './app'
+import type { AppState } from './app'
+import type { OutboxItem } from './outboxitem'
 import { find } from './feed'
 import type { PermissionItem } from './items'
 import { hasGap, type SessionState } from './session'

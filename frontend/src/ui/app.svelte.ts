@@ -1,5 +1,6 @@
 import { getContext, setContext } from 'svelte'
-import type { AppState, OutboxFile } from '../state/app'
+import type { AppState } from '../state/app'
+import type { OutboxFile } from '../state/outboxitem'
 import type { Left } from '../state/catchup'
 import type { Intents } from '../state/intents'
 import type { SessionState } from '../state/session'

@@ -1,4 +1,4 @@
-import type { OutboxFile } from '../../state/app'
+import type { OutboxFile } from '../../state/outboxitem'
 import { bytes } from '../../text/time'
 
 /** The hub takes no larger file, and no more of them with one prompt. */

@@ -1,4 +1,4 @@
-import type { OutboxFile } from '../../state/app'
+import type { OutboxFile } from '../../state/outboxitem'
 import type { Agent } from '../../wire/gen'
 import { acceptFiles } from './chosen'
 import { loadDraft, saveDraft } from './drafts'
