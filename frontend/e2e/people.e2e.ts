@@ -32,8 +32,7 @@ describe('two phones and a desktop on one session', () => {
     expect(await hub.stop()).toBe(0)
   })
 
-  // Open: after such a sleep a burst's text is found twice among the rows, though each event was applied once.
-  test.skip('show the same after one slept through 500 events and one was killed with a prompt in its outbox', async () => {
+  test('show the same after one slept through 500 events and one was killed with a prompt in its outbox', async () => {
     const session = await hub.newSession('Shared')
     await hub.turn(session, '/slow 1')
     const [wide, asleep, dying] = await Promise.all([
@@ -84,5 +83,19 @@ describe('two phones and a desktop on one session', () => {
     expect(await revived.rows()).toEqual(shown)
     expect(prompts().map((e) => e.data.text)).toEqual(['/slow 1', '/burst 500', '/burst 60'])
     expect(await revived.page.locator('[data-outbox]').count()).toBe(0)
+  })
+
+  test('each see a long message whole though it came to them in parts, its end before its beginning', async () => {
+    const session = await hub.newSession('Long')
+    await hub.turn(session, '/slow 1')
+    const wide = await desk.watch(session)
+    await hub.turn(session, '/burst 500')
+    await hub.idle(session)
+    const late = await sleeper.watch(session, phoneSize)
+    expect((await late.facts()).first, 'the first page begins in the middle of the message').toBeGreaterThan(
+      21,
+    )
+    for (const screen of [late, wide]) await expectWhole(screen, hub, session)
+    expect(await late.rows()).toEqual(await wide.rows())
   })
 })

@@ -26,6 +26,10 @@ export async function expectWhole(screen: Screen, hub: Hub, session: string, wit
     applied: log.length,
   })
   expect(rows.map((r) => r.key)).toEqual([...new Set(rows.map((r) => r.key))])
+  expect(
+    rows.map((r) => r.last),
+    'no event is part of two rows',
+  ).toEqual([...new Set(rows.map((r) => r.last))])
   expect(asked(rows), 'every prompt is shown once, in order').toEqual(promptIds(log))
   expect(shownNumbers(rows), 'what the agent said is shown once, in order').toEqual(saidNumbers(log))
   expectClean(screen, await screen.watched())

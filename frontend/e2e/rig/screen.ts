@@ -98,36 +98,50 @@ export class Screen {
   }
 
   /** Every row of the feed from the first to the last, found by scrolling as a reader would. */
-  async rows(): Promise<ShownRow[]> {
-    const rows = await this.page.evaluate(async () => {
+  rows(): Promise<ShownRow[]> {
+    return this.page.evaluate(async () => {
       const feed = document.querySelector<HTMLElement>('[role=feed]')!
       const shown = new Map<string, { key: string; seq: number; last: number; text: string }>()
+      const deadline = Date.now() + 20_000
       const painted = () =>
         new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
+      const begun = () => feed.scrollTop < 1 && document.documentElement.dataset['firstSeq'] === '1'
+      const ended = () => feed.scrollTop > feed.scrollHeight - feed.clientHeight - 1
+      /** Takes the rows in the page; false while a text is there that its parser has not shown. */
       const read = () => {
+        const lasts = new Set<string>()
         for (const row of feed.querySelectorAll<HTMLElement>('article[data-key]')) {
           const { key, seq, last } = row.dataset
+          // An event is part of one row, also while pages come and rows grow.
+          if (lasts.has(last!)) throw new Error(`two rows end with event ${last} at once`)
+          lasts.add(last!)
           const body = row.querySelector('.message, .prompt > p')
-          if (body?.querySelector('.prose.plain')) return false // shown before the parser is there
+          if (body?.querySelector('.prose.plain')) return false
           shown.set(key!, { key: key!, seq: Number(seq), last: Number(last), text: body?.textContent ?? '' })
         }
         return true
       }
-      const deadline = Date.now() + 20_000
-      feed.scrollTop = feed.scrollHeight
-      await painted()
-      for (;;) {
-        const whole = read()
-        const { firstSeq } = document.documentElement.dataset
-        if (whole && feed.scrollTop < 1 && firstSeq === '1') break
-        if (Date.now() > deadline)
-          throw new Error(`the feed's beginning is out of reach: first is ${firstSeq}`)
-        if (whole) feed.scrollTop -= feed.clientHeight * 0.7
-        await painted()
+      const scroll = async (there: () => boolean, by: number) => {
+        for (;;) {
+          const whole = read()
+          if (whole && there()) return
+          if (Date.now() > deadline) {
+            const { firstSeq } = document.documentElement.dataset
+            throw new Error(
+              `out of reach: at ${feed.scrollTop} of ${feed.scrollHeight}, first is ${firstSeq}`,
+            )
+          }
+          if (whole) feed.scrollTop += by * feed.clientHeight
+          await painted()
+        }
       }
       feed.scrollTop = feed.scrollHeight
-      return [...shown.values()]
+      await painted()
+      await scroll(begun, -3)
+      // On the way a row may have become another: its beginning came with an older page.
+      shown.clear()
+      await scroll(ended, 0.7)
+      return [...shown.values()].sort((a, b) => a.seq - b.seq)
     })
-    return rows.sort((a, b) => a.seq - b.seq)
   }
 }
