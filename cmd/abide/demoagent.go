@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -12,12 +13,17 @@ import (
 func (p *program) demoAgentCommand() *cobra.Command {
 	o := demoagent.Options{Version: versionText(), Stderr: p.stderr}
 	cmd := &cobra.Command{
-		Use:   "demo-agent",
-		Short: "Be the built-in ACP agent, over stdin and stdout",
-		Args:  arguments(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Use:       "demo-agent [login|logout]",
+		Short:     "Be the built-in ACP agent, over stdin and stdout",
+		Long:      "Be the built-in ACP agent, over stdin and stdout.\n\nlogin and logout are for an agent that runs with --login.",
+		ValidArgs: []string{"login", "logout"},
+		Args:      arguments(cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs)),
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.Speed < 0 {
 				return usagef("--speed is 0 or more")
+			}
+			if len(args) > 0 {
+				return p.demoLogin(args[0], o)
 			}
 			err := demoagent.Run(cmd.Context(), p.stdin, p.stdout, o)
 			if errors.Is(err, context.Canceled) {
@@ -29,5 +35,19 @@ func (p *program) demoAgentCommand() *cobra.Command {
 	cmd.Flags().Float64Var(&o.Speed, "speed", 1, "divide every pause by `F`; 0 pauses nowhere")
 	cmd.Flags().Int64Var(&o.Seed, "seed", 1, "makes the session ids")
 	cmd.Flags().StringVar(&o.StateDir, "state", "", "keep sessions in `DIR` (default: the user's state directory)")
+	cmd.Flags().BoolVar(&o.Login, "login", false, "want a login before anything works")
 	return cmd
+}
+
+// demoLogin is what a person runs in a terminal.
+func (p *program) demoLogin(verb string, o demoagent.Options) error {
+	act, done := demoagent.LogIn, "logged in"
+	if verb == "logout" {
+		act, done = demoagent.LogOut, "logged out"
+	}
+	if err := act(o); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(p.stdout, done)
+	return err
 }

@@ -16,6 +16,7 @@ type agent struct {
 	wire    *wire
 	order   *order
 	archive archive
+	login   login
 	conn    *sdk.AgentSideConnection
 
 	mu       sync.Mutex
@@ -43,12 +44,15 @@ func (a *agent) Initialize(_ context.Context, p sdk.InitializeRequest) (sdk.Init
 				List: &sdk.SessionListCapabilities{}, Resume: &sdk.SessionResumeCapabilities{},
 			},
 		},
-		AuthMethods: []sdk.AuthMethod{},
+		AuthMethods: a.login.methods(p.ClientCapabilities.Auth),
 	}, nil
 }
 
 // Prompt implements sdk.Agent: it plays what the prompt names.
 func (a *agent) Prompt(ctx context.Context, p sdk.PromptRequest) (sdk.PromptResponse, error) {
+	if err := a.login.required(); err != nil {
+		return sdk.PromptResponse{}, err
+	}
 	s, err := a.session(p.SessionId)
 	if err != nil {
 		return sdk.PromptResponse{}, err
@@ -88,16 +92,6 @@ func promptText(blocks []sdk.ContentBlock) string {
 
 // Cancel implements sdk.Agent. The SDK has ended the prompt's context by now.
 func (a *agent) Cancel(context.Context, sdk.CancelNotification) error { return nil }
-
-// Authenticate implements sdk.Agent; there is nothing to log in to.
-func (a *agent) Authenticate(context.Context, sdk.AuthenticateRequest) (sdk.AuthenticateResponse, error) {
-	return sdk.AuthenticateResponse{}, nil
-}
-
-// Logout implements sdk.Agent.
-func (a *agent) Logout(context.Context, sdk.LogoutRequest) (sdk.LogoutResponse, error) {
-	return sdk.LogoutResponse{}, nil
-}
 
 func (a *agent) session(id sdk.SessionId) (*session, error) {
 	a.mu.Lock()

@@ -27,8 +27,11 @@ type about struct {
 	Workspace string        `json:"cwd"`
 }
 
-// stateDir is where sessions are kept if nobody says otherwise.
-func stateDir() string {
+// stateDir is where sessions are kept.
+func (o Options) stateDir() string {
+	if o.StateDir != "" {
+		return o.StateDir
+	}
 	base := os.Getenv("XDG_STATE_HOME")
 	if base == "" {
 		home, err := os.UserHomeDir()

@@ -27,6 +27,9 @@ type Options struct {
 	// StateDir is where sessions are kept for a later session/load. Empty means
 	// a folder of the user's state directory.
 	StateDir string
+	// Login makes the agent want a login before it works. Whether somebody has
+	// logged in is kept in StateDir.
+	Login bool
 	// Version is what the agent calls its version.
 	Version string
 	// Stderr takes what the agent logs; nil means os.Stderr.
@@ -43,10 +46,10 @@ func Run(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	if o.Exit == nil {
 		o.Exit = os.Exit
 	}
-	if o.StateDir == "" {
-		o.StateDir = stateDir()
+	a := &agent{
+		options: o, archive: archive{dir: o.stateDir()}, login: newLogin(o),
+		wire: &wire{out: out}, order: newOrder(in), sessions: map[sdk.SessionId]*session{},
 	}
-	a := &agent{archive: archive{dir: o.StateDir}, options: o, wire: &wire{out: out}, order: newOrder(in), sessions: map[sdk.SessionId]*session{}}
 	defer a.close()
 	// The SDK reads as soon as it is made, before anybody could know what was
 	// made: its input opens when a.conn is there.

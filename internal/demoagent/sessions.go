@@ -10,6 +10,9 @@ import (
 // NewSession implements sdk.Agent. The commands are offered behind the answer,
 // as clients know the session only then.
 func (a *agent) NewSession(_ context.Context, p sdk.NewSessionRequest) (sdk.NewSessionResponse, error) {
+	if err := a.login.required(); err != nil {
+		return sdk.NewSessionResponse{}, err
+	}
 	id, err := a.archive.create(a.options.Seed, p.Cwd)
 	if err != nil {
 		return sdk.NewSessionResponse{}, err
@@ -20,6 +23,9 @@ func (a *agent) NewSession(_ context.Context, p sdk.NewSessionRequest) (sdk.NewS
 
 // LoadSession implements sdk.AgentLoader: it repeats the session.
 func (a *agent) LoadSession(ctx context.Context, p sdk.LoadSessionRequest) (sdk.LoadSessionResponse, error) {
+	if err := a.login.required(); err != nil {
+		return sdk.LoadSessionResponse{}, err
+	}
 	is, updates, err := a.archive.open(p.SessionId)
 	if err != nil {
 		return sdk.LoadSessionResponse{}, err
@@ -37,6 +43,9 @@ func (a *agent) LoadSession(ctx context.Context, p sdk.LoadSessionRequest) (sdk.
 
 // ResumeSession implements sdk.Agent: as load, without repeating anything.
 func (a *agent) ResumeSession(_ context.Context, p sdk.ResumeSessionRequest) (sdk.ResumeSessionResponse, error) {
+	if err := a.login.required(); err != nil {
+		return sdk.ResumeSessionResponse{}, err
+	}
 	is, updates, err := a.archive.open(p.SessionId)
 	if err != nil {
 		return sdk.ResumeSessionResponse{}, err

@@ -37,18 +37,15 @@ func (a *Agent) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	offers, err := readOffers(hello)
+	offers, err := readOffers(hello, a.cfg.Command)
 	if err != nil {
 		return err
 	}
 	a.mu.Lock()
 	a.offers = offers
 	a.mu.Unlock()
-	if a.cfg.AuthMethod != "" {
-		params := map[string]any{"methodId": a.cfg.AuthMethod}
-		if _, err := a.bounded(ctx, methodAuthenticate, params); err != nil {
-			return fmt.Errorf("login by %q failed (%w): %w", a.cfg.AuthMethod, err, &AuthError{Methods: offers.auth, Err: err})
-		}
+	if err := a.logIn(ctx, offers); err != nil {
+		return err
 	}
 	session, err := a.beginSession(ctx, offers)
 	if err != nil {
@@ -57,6 +54,28 @@ func (a *Agent) begin(ctx context.Context) error {
 	a.mu.Lock()
 	a.session = session
 	a.mu.Unlock()
+	return nil
+}
+
+// logIn asks the agent to log in, where the hub was told to. A login that
+// happens in a terminal is not asked for: the session's beginning shows whether
+// somebody did it.
+func (a *Agent) logIn(ctx context.Context, offers offers) error {
+	id := a.cfg.AuthMethod
+	if id == "" {
+		return nil
+	}
+	method, offered := offers.method(id)
+	var err error
+	switch {
+	case !offered:
+		err = errors.New("it is none of the agent's ways to log in")
+	case method.Command == nil:
+		_, err = a.bounded(ctx, methodAuthenticate, map[string]any{"methodId": id})
+	}
+	if err != nil {
+		return fmt.Errorf("login by %q failed (%w): %w", id, err, &AuthError{Methods: offers.auth, Err: err})
+	}
 	return nil
 }
 

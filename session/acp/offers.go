@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -19,11 +21,10 @@ type AuthMethod struct {
 	ID          string
 	Name        string
 	Description string
-	// Command is what a person runs in a terminal to log in, or nil if
-	// Agent.Authenticate or the description is the way.
+	// Command is what a person runs in a terminal to log in, with the variables
+	// it needs; the agent is then started anew, and not asked to log in. Nil
+	// when asking the agent, or what the description says, is the way.
 	Command []string
-	// Env goes with Command.
-	Env map[string]string
 }
 
 // AuthError says that the agent wants a login before it works.
@@ -53,7 +54,9 @@ func (e *AuthError) Error() string {
 // Unwrap returns the agent's own error.
 func (e *AuthError) Unwrap() error { return e.Err }
 
-func readOffers(hello json.RawMessage) (offers, error) {
+// readOffers reads an agent's answer to initialize. command is how the agent
+// was started.
+func readOffers(hello json.RawMessage, command []string) (offers, error) {
 	var h struct {
 		ProtocolVersion   int `json:"protocolVersion"`
 		AgentCapabilities struct {
@@ -79,36 +82,49 @@ func readOffers(hello json.RawMessage) (offers, error) {
 		load: h.AgentCapabilities.LoadSession, resume: can(sessions, "resume"), list: can(sessions, "list"),
 		close: can(sessions, "close"), delete: can(sessions, "delete"),
 		image: can(prompts, "image"), audio: can(prompts, "audio"), embedded: can(prompts, "embeddedContext"),
-		auth: authMethods(h.AuthMethods),
+		auth: authMethods(h.AuthMethods, command),
 	}, nil
 }
 
-func authMethods(list []json.RawMessage) []AuthMethod {
+func authMethods(list []json.RawMessage, command []string) []AuthMethod {
 	var methods []AuthMethod
 	for _, raw := range list {
 		var m struct {
-			ID, Name, Description string
-			Args                  []string
-			Env                   map[string]string
-			Meta                  struct {
+			ID, Name, Description, Type string
+			Args                        []string
+			Env                         map[string]string
+			Meta                        struct {
 				Terminal struct {
 					Command string
 					Args    []string
+					Env     map[string]string
 				} `json:"terminal-auth"`
 			} `json:"_meta"`
 		}
 		if json.Unmarshal(raw, &m) != nil {
 			continue
 		}
-		method := AuthMethod{ID: m.ID, Name: m.Name, Description: m.Description, Env: m.Env}
-		if t := m.Meta.Terminal; t.Command != "" {
-			method.Command = append([]string{t.Command}, t.Args...)
-		} else if m.Args != nil {
-			method.Command = m.Args
+		method := AuthMethod{ID: m.ID, Name: m.Name, Description: m.Description}
+		if t := m.Meta.Terminal; t.Command != "" { // as agents said it before the protocol had a way
+			method.Command = inTerminal(t.Env, []string{t.Command}, t.Args)
+		} else if m.Type == "terminal" {
+			method.Command = inTerminal(m.Env, command, m.Args)
 		}
 		methods = append(methods, method)
 	}
 	return methods
+}
+
+// inTerminal is a command as a person can type it.
+func inTerminal(env map[string]string, command, more []string) []string {
+	var words []string
+	if len(env) > 0 {
+		words = append(words, "env")
+	}
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		words = append(words, name+"="+env[name])
+	}
+	return slices.Concat(words, command, more)
 }
 
 // continuing lists the ways to go on with an earlier session, best first.
@@ -130,4 +146,14 @@ func (o offers) explain(err error) error {
 		return &AuthError{Methods: o.auth, Err: err}
 	}
 	return err
+}
+
+// method finds a way to log in.
+func (o offers) method(id string) (AuthMethod, bool) {
+	for _, m := range o.auth {
+		if m.ID == id {
+			return m, true
+		}
+	}
+	return AuthMethod{}, false
 }
