@@ -100,10 +100,23 @@ func (h *hub) args(command string, more ...string) []string {
 // start runs the hub until it listens.
 func (h *hub) start() {
 	h.t.Helper()
+	require.True(h.t, h.tryStart(), "the hub ended before it listened:\n%s", tail(h.logged(), 8000))
+}
+
+// tryStart is start for a hub that may have a reason to end at once. It says
+// whether it listens.
+func (h *hub) tryStart() bool {
+	h.t.Helper()
 	lines := h.spawn()
-	base, ok := strings.CutPrefix(h.line(lines), "listening on ")
+	first, ok := h.line(lines)
+	if !ok {
+		require.Error(h.t, h.wait(), "a hub that ends before it listens has failed")
+		return false
+	}
+	base, ok := strings.CutPrefix(first, "listening on ")
 	require.True(h.t, ok, "the first line says where it listens")
-	_, code, ok := strings.Cut(h.line(lines), "#pair=")
+	second, _ := h.line(lines)
+	_, code, ok := strings.Cut(second, "#pair=")
 	require.True(h.t, ok, "the second line has a pairing code")
 	h.secrets = append(h.secrets, code)
 	h.addr = strings.TrimPrefix(base, "http://")
@@ -113,6 +126,7 @@ func (h *hub) start() {
 		require.NoError(h.t, err)
 		h.t.Cleanup(h.hub.Close)
 	}
+	return true
 }
 
 // stumble starts the hub and kills it that soon, whether it listens or not.
@@ -153,18 +167,16 @@ func (h *hub) spawn() <-chan string {
 	return lines
 }
 
-func (h *hub) line(lines <-chan string) string {
+// line is the next line it prints, or not ok where it has ended.
+func (h *hub) line(lines <-chan string) (line string, ok bool) {
 	h.t.Helper()
 	select {
 	case line, ok := <-lines:
-		if !ok {
-			h.t.Fatalf("the hub ended before it listened:\n%s", h.logged())
-		}
-		return line
+		return line, ok
 	case <-time.After(60 * time.Second):
 		h.t.Fatalf("the hub does not listen:\n%s", h.logged())
 	}
-	return ""
+	return "", false
 }
 
 func (h *hub) logged() string {

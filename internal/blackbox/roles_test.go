@@ -2,12 +2,15 @@ package blackbox_test
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -16,7 +19,7 @@ import (
 
 // play makes this process an agent and returns its exit code.
 func play(role string) int {
-	roles := map[string]func() error{"tap": playTap, "replay": playReplay}
+	roles := map[string]func() error{"tap": playTap, "replay": playReplay, "crowd": playCrowd}
 	run, ok := roles[role]
 	if !ok {
 		fmt.Fprintf(os.Stderr, "no role %q\n", role)
@@ -36,6 +39,9 @@ func play(role string) int {
 const (
 	recordName  = "ABIDE_BLACKBOX_RECORD"
 	commandName = "ABIDE_BLACKBOX_COMMAND"
+	// hiddenName lists the ways to come back to a session, resume and load, that
+	// the tap does not let the agent offer.
+	hiddenName = "ABIDE_BLACKBOX_HIDDEN"
 )
 
 // tapped puts a tap in front of an agent: what it is given is on record, and
@@ -60,7 +66,7 @@ func playTap() error {
 	if err != nil {
 		return err
 	}
-	if others := rivals(); len(others) > 0 {
+	if others := append(rivals(), survivors(os.Getenv(recordName))...); len(others) > 0 {
 		fmt.Fprintf(record, "rivals %v\n", others)
 	}
 	var command []string
@@ -69,6 +75,9 @@ func playTap() error {
 	}
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if hidden := os.Getenv(hiddenName); hidden != "" {
+		cmd.Stdout = &concealer{hidden: strings.Fields(hidden)}
+	}
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "ABIDE_BLACKBOX_") {
 			cmd.Env = append(cmd.Env, v)
@@ -100,6 +109,46 @@ func playTap() error {
 	return cmd.Wait()
 }
 
+// concealer writes an agent's output to stdout without some of what its first
+// line, the answer to initialize, offers.
+type concealer struct {
+	hidden []string
+	first  []byte
+	past   bool
+}
+
+func (c *concealer) Write(p []byte) (int, error) {
+	if c.past {
+		return os.Stdout.Write(p)
+	}
+	c.first = append(c.first, p...)
+	line, rest, whole := bytes.Cut(c.first, []byte("\n"))
+	if !whole {
+		return len(p), nil
+	}
+	c.past = true
+	var m map[string]any
+	if err := json.Unmarshal(line, &m); err != nil {
+		return 0, err
+	}
+	capabilities := m["result"].(map[string]any)["agentCapabilities"].(map[string]any)
+	for _, name := range c.hidden {
+		if name == "load" {
+			delete(capabilities, "loadSession")
+		} else {
+			delete(capabilities["sessionCapabilities"].(map[string]any), name)
+		}
+	}
+	line, err := json.Marshal(m)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := os.Stdout.Write(append(append(line, '\n'), rest...)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
 // rivals lists the other live processes of the session this agent is for.
 func rivals() []int {
 	hub, rest, _ := strings.Cut(os.Getenv("ABIDE_AGENT"), ".")
@@ -114,17 +163,99 @@ func rivals() []int {
 	return others
 }
 
+// family lists the process and all its descendants, each with the time it was
+// started: with the pid, that names a process for good.
+func family(pid int) map[int]string {
+	type parentage struct {
+		parent int
+		born   string
+	}
+	all := map[int]parentage{}
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		if n, err := strconv.Atoi(e.Name()); err == nil {
+			if parent, born, ok := parentOf(n); ok {
+				all[n] = parentage{parent, born}
+			}
+		}
+	}
+	found := map[int]string{}
+	for n, p := range all {
+		for at := n; at > 1; at = all[at].parent {
+			if at == pid {
+				found[n] = p.born
+				break
+			}
+		}
+	}
+	return found
+}
+
+// parentOf reads a live process's parent and when it was started.
+func parentOf(pid int) (parent int, born string, ok bool) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, "", false
+	}
+	f := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(f) < 20 || f[0] == "Z" {
+		return 0, "", false
+	}
+	parent, err = strconv.Atoi(f[1])
+	return parent, f[19], err == nil
+}
+
+// remember writes down who belongs to the agent that is recorded, for the tap of
+// the next one to look for.
+func remember(t *testing.T, record string) {
+	t.Helper()
+	children := readRecord(t, record).children
+	require.NotEmpty(t, children)
+	tap, _, ok := parentOf(children[len(children)-1])
+	require.True(t, ok)
+	data, err := json.Marshal(family(tap))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(record+".family", data, 0o600))
+}
+
+// survivors lists those of them that are alive.
+func survivors(record string) []int {
+	data, err := os.ReadFile(record + ".family")
+	if err != nil {
+		return nil // nobody was remembered
+	}
+	var members map[int]string
+	if err := json.Unmarshal(data, &members); err != nil {
+		panic(err)
+	}
+	var alive []int
+	for pid, born := range members {
+		if _, now, ok := parentOf(pid); ok && now == born {
+			alive = append(alive, pid)
+		}
+	}
+	return alive
+}
+
 // recording is what a tap wrote.
 type recording struct {
 	rivals   []string
 	children []int
 	// prompts counts how often each text was given to the agent.
 	prompts map[string]int
+	// accounts are what went before a prompt's text, by the text.
+	accounts map[string]string
+	methods  []string // of all it was asked and told, in order
+}
+
+// of are the calls of one method.
+func (r recording) of(method string) []string {
+	return slices.DeleteFunc(slices.Clone(r.methods), func(m string) bool { return m != method })
 }
 
 func readRecord(t *testing.T, path string) recording {
 	t.Helper()
-	r := recording{prompts: map[string]int{}}
+	r := recording{prompts: map[string]int{}, accounts: map[string]string{}}
 	f, err := os.Open(path)
 	require.NoError(t, err)
 	defer f.Close()
@@ -153,7 +284,11 @@ func readRecord(t *testing.T, path string) recording {
 			require.NoError(t, json.Unmarshal([]byte(rest), &m))
 			if m.Method == "session/prompt" {
 				blocks := m.Params.Prompt
-				r.prompts[blocks[len(blocks)-1].Text]++
+				text := blocks[len(blocks)-1].Text
+				r.prompts[text]++
+				for _, b := range blocks[:len(blocks)-1] {
+					r.accounts[text] += b.Text
+				}
 			}
 		}
 	}

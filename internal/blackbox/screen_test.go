@@ -31,9 +31,14 @@ type screen struct {
 
 // screen begins one. A pause after each frame makes it a slow one.
 func (h *hub) screen(name string, s wire.SessionInfo, pause time.Duration) *screen {
+	return h.screenBy(h.hub, name, s, pause)
+}
+
+// screenBy is screen by a way to the hub of its own.
+func (h *hub) screenBy(way *client.Hub, name string, s wire.SessionInfo, pause time.Duration) *screen {
 	c := &screen{
 		t: h.t, name: name, changed: make(chan struct{}),
-		watch: client.NewWatch(h.hub, s.SessionID, client.Cursor{Epoch: s.Epoch}),
+		watch: client.NewWatch(way, s.SessionID, client.Cursor{Epoch: s.Epoch}),
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

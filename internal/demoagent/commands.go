@@ -71,9 +71,10 @@ func offered() []sdk.AvailableCommand {
 	return list
 }
 
-// number reads a command's argument, within bounds.
+// number reads the first word of a command's argument, within bounds.
 func number(argument string, otherwise, most int) int {
-	n, err := strconv.Atoi(argument)
+	first, _, _ := strings.Cut(argument, " ")
+	n, err := strconv.Atoi(first)
 	if err != nil || n < 1 {
 		return otherwise
 	}

@@ -1,0 +1,238 @@
+package blackbox_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/event"
+	"github.com/stretchr/testify/require"
+)
+
+// crowdName is the variable that tells a crowd, as JSON, whom to watch.
+const crowdName = "ABIDE_BLACKBOX_CROWD"
+
+// crowdOrder is what a crowd's process is told.
+type crowdOrder struct {
+	Base, Token, Session, Epoch string
+	Clients                     int
+}
+
+// crowdAccount is what one client of a crowd saw.
+type crowdAccount struct {
+	Last    event.Seq
+	Dropped int
+	Gaps    int
+	Resets  int
+	Sum     string // of every event, as sumOf makes it
+	Error   string
+}
+
+// crowd is clients in a process of their own, which can be stopped as a whole.
+type crowd struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	out   *os.File
+	count int
+}
+
+// newCrowd starts one; each client follows the session from its first event.
+func newCrowd(h *hub, base string, s wire.SessionInfo, clients int) *crowd {
+	h.t.Helper()
+	order, err := json.Marshal(crowdOrder{base, h.token(), s.SessionID, s.Epoch, clients})
+	require.NoError(h.t, err)
+	self, err := os.Executable()
+	require.NoError(h.t, err)
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), roleName+"=crowd", crowdName+"="+string(order))
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	require.NoError(h.t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(h.t, err)
+	require.NoError(h.t, cmd.Start())
+	c := &crowd{t: h.t, cmd: cmd, in: in, out: out.(*os.File), count: clients}
+	h.t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait() // killed, unless it had ended
+	})
+	return c
+}
+
+// pause stops the process: its sockets stay open and nobody reads them.
+func (c *crowd) pause() error { return c.cmd.Process.Signal(syscall.SIGSTOP) }
+
+// resume continues it.
+func (c *crowd) resume() error { return c.cmd.Process.Signal(syscall.SIGCONT) }
+
+// ask tells all clients to go on until they have seen seq, without waiting.
+func (c *crowd) ask(until event.Seq) {
+	c.t.Helper()
+	_, err := fmt.Fprintln(c.in, until)
+	require.NoError(c.t, err)
+}
+
+// requireSaw requires of each client that asked for the end of the log that it
+// saw every event of it once, in order.
+func (c *crowd) requireSaw(log []event.Event) {
+	c.t.Helper()
+	want := sumOf(log)
+	require.NoError(c.t, c.out.SetReadDeadline(time.Now().Add(2*time.Minute)))
+	accounts := json.NewDecoder(c.out)
+	for n := range c.count {
+		var got crowdAccount
+		require.NoError(c.t, accounts.Decode(&got))
+		require.Empty(c.t, got.Error, "client %d", n)
+		require.Equal(c.t, crowdAccount{Last: event.Seq(len(log)), Sum: want}, got, "client %d", n)
+	}
+}
+
+// sumOf is a checksum of events in order.
+func sumOf(events []event.Event) string {
+	sum := sha256.New()
+	for _, e := range events {
+		fmt.Fprintf(sum, "%d %s %s\n", e.Seq, e.Type, e.Data)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// playCrowd is the process: it watches until stdin names the last seq.
+func playCrowd() error {
+	var order crowdOrder
+	if err := json.Unmarshal([]byte(os.Getenv(crowdName)), &order); err != nil {
+		return err
+	}
+	hub, err := client.New(order.Base, order.Token)
+	if err != nil {
+		return err
+	}
+	defer hub.Close()
+	accounts := make([]crowdAccount, order.Clients)
+	named := make(chan struct{}) // closed once last is known
+	var last event.Seq
+	var wait sync.WaitGroup
+	for i := range accounts {
+		wait.Go(func() { accounts[i] = follow(hub, order, named, &last) })
+	}
+	line, err := bufio.NewReader(os.Stdin).ReadString('\n')
+	if err != nil {
+		return err
+	}
+	seq, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
+	if err != nil {
+		return err
+	}
+	last = event.Seq(seq)
+	close(named)
+	wait.Wait()
+	out := json.NewEncoder(os.Stdout)
+	for _, a := range accounts {
+		if err := out.Encode(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var errSawAll = errors.New("saw all")
+
+// follow is one client of a crowd: it ends at the first news after it reached
+// what was named, or at once where it is there already.
+func follow(hub *client.Hub, order crowdOrder, named <-chan struct{}, last *event.Seq) (a crowdAccount) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	watch := client.NewWatch(hub, order.Session, client.Cursor{Epoch: order.Epoch})
+	sum := sha256.New()
+	var mu sync.Mutex
+	over := false
+	reached := func() bool {
+		select {
+		case <-named:
+			over = over || a.Last >= *last
+		default:
+		}
+		return over
+	}
+	ended := make(chan error, 1)
+	go func() {
+		ended <- watch.Run(ctx, func(u client.Update) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if u.Reset {
+				a.Resets++
+			}
+			for _, e := range u.Events {
+				fmt.Fprintf(sum, "%d %s %s\n", e.Seq, e.Type, e.Data)
+				a.Last = e.Seq
+			}
+			if reached() {
+				return errSawAll
+			}
+			return nil
+		})
+	}()
+	<-named
+	mu.Lock()
+	if reached() {
+		cancel()
+	}
+	mu.Unlock()
+	if err := <-ended; !errors.Is(err, errSawAll) && !errors.Is(err, context.Canceled) {
+		a.Error = err.Error()
+	}
+	a.Dropped, a.Gaps = watch.History().Dropped(), watch.History().Gaps()
+	a.Sum = hex.EncodeToString(sum.Sum(nil))
+	return a
+}
+
+// TestFault29TenOfAHundredStoppedClientsCostTheOthersNothing stops a process
+// with ten of a hundred clients while the agent floods the log. The others see
+// all of it meanwhile, the hub keeps nothing for the ten and closes them, and
+// when they are continued they recover everything by cursor.
+func TestFault29TenOfAHundredStoppedClientsCostTheOthersNothing(t *testing.T) {
+	t.Parallel()
+	h := newHub(t, settings{})
+	session := h.create("demo")
+	c := h.screen("screen", session, 0)
+	c.until("its first state", 30*time.Second, func(_ []event.Event, s *wire.State) bool { return s != nil })
+	pid := h.cmd.Process.Pid
+	open := sockets(t, pid)
+	others := newCrowd(h, "http://"+h.addr, session, 90)
+	ten := newCrowd(h, "http://"+h.addr, session, 10)
+	require.Eventually(t, func() bool { return sockets(t, pid) >= open+100 }, 60*time.Second, 20*time.Millisecond, "a hundred others")
+	c.prompt(session.SessionID, "p1", "/burst 500")
+	c.untilTurnEnds("p1", 60*time.Second)
+	memory := residentKiB(t, pid)
+
+	require.NoError(t, ten.pause())
+	c.prompt(session.SessionID, "p2", "/burst 4000")
+	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p2", 120*time.Second).StopReason)
+	grown := residentKiB(t, pid) - memory
+	log := onDisk(t, h, session.SessionID)
+	others.ask(event.Seq(len(log)))
+	others.requireSaw(log) // while the ten stand still
+	t.Logf("the hub grew by %d KiB", grown)
+	require.Less(t, grown, 100<<10, "KiB the hub grew by, the race detector's share among it")
+	// Those who are done have left; the ten were closed by the hub.
+	require.Eventually(t, func() bool { return sockets(t, pid) <= open }, 60*time.Second, 50*time.Millisecond, "the hub keeps the ten")
+
+	require.NoError(t, ten.resume())
+	ten.ask(event.Seq(len(log)))
+	ten.requireSaw(log)
+}

@@ -1,0 +1,324 @@
+package blackbox_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/event"
+	"github.com/stretchr/testify/require"
+)
+
+// person is one session with its screens and somebody who prompts at some of
+// them all the time, sending each prompt until the hub has said what became of
+// it, and answers at the others.
+type person struct {
+	*hub
+	session wire.SessionInfo
+	number  int
+	screens []*screen
+
+	account account
+
+	quiet context.CancelFunc // ends the prompting and meddling
+	busy  sync.WaitGroup     // who prompts and meddles
+
+	mu    sync.Mutex
+	acked map[string]client.PromptOutcome // by prompt id
+	texts map[string]string
+	order []string // the ids in the order they were acknowledged
+	// removed are prompts somebody wanted out of the queue: each may have been
+	// taken before.
+	removed map[string]bool
+}
+
+// newPerson makes a session with a screen by each of the ways to the hub. The
+// last screen is a slow one.
+func newPerson(h *hub, n int, ways ...*client.Hub) *person {
+	p := &person{
+		hub: h, session: h.create("demo"), number: n,
+		acked: map[string]client.PromptOutcome{}, texts: map[string]string{}, removed: map[string]bool{},
+	}
+	p.account = newAccount(filepath.Join(h.data, "sessions", p.session.SessionID))
+	for i, way := range ways {
+		pause := time.Duration(0)
+		if i == len(ways)-1 {
+			pause = time.Millisecond
+		}
+		p.screens = append(p.screens, h.screenBy(way, fmt.Sprintf("screen %d of %d", i, n), p.session, pause))
+	}
+	return p
+}
+
+// act has the first prompters of the screens prompt and the others answer,
+// until quiet is called. Meddlers do on the last screen what else people do.
+func (p *person) act(seed uint64, prompters, meddlers int) {
+	ctx, quiet := context.WithCancel(context.Background())
+	p.quiet = quiet
+	for i, c := range p.screens[:prompters] {
+		p.busy.Go(func() { p.ask(ctx, c, rand.New(rand.NewPCG(seed, uint64(i))), i) })
+	}
+	last := p.screens[len(p.screens)-1]
+	for i := range meddlers {
+		p.busy.Go(func() { p.meddle(ctx, last, rand.New(rand.NewPCG(seed, 100+uint64(i)))) })
+	}
+	var leave []func()
+	for _, c := range p.screens[prompters:] {
+		leave = append(leave, answerAll(c, p.session.SessionID))
+	}
+	p.t.Cleanup(func() {
+		quiet()
+		for _, stop := range leave {
+			stop()
+		}
+		p.busy.Wait()
+	})
+}
+
+// ask prompts until ctx ends.
+func (p *person) ask(ctx context.Context, c *screen, random *rand.Rand, at int) {
+	kinds := []string{"/burst 400", "/burst 3000", "/ask", "/plan", "/edit", "/markdown", "/big 1"}
+	for i := 0; ctx.Err() == nil; i++ {
+		// The numbers at the end are ignored by the agent and tell prompts apart.
+		text := fmt.Sprintf("%s (%d.%d.%d)", kinds[random.IntN(len(kinds))], p.number, at, i)
+		p.send(ctx, c, fmt.Sprintf("prompt-%d-%d-%d", p.number, at, i), text)
+	}
+}
+
+// tagOf is what tells a prompt apart from all others, however its text was
+// edited.
+func tagOf(text string) string { return tag.FindString(text) }
+
+var tag = regexp.MustCompile(`\(\d+\.\d+\.\d+\)`)
+
+// send sends one prompt until its fate is known.
+func (p *person) send(ctx context.Context, c *screen, id, text string) {
+	for ctx.Err() == nil {
+		socket := c.watch.Socket()
+		if socket == nil {
+			rest(ctx, 5*time.Millisecond)
+			continue
+		}
+		limited, cancel := context.WithTimeout(ctx, 10*time.Second)
+		outcome, err := socket.Prompt(limited, wire.Prompt{SessionID: p.session.SessionID, PromptID: id, Text: text})
+		cancel()
+		refused := (*client.Error)(nil)
+		switch {
+		case err == nil:
+			p.mu.Lock()
+			p.acked[id], p.texts[id] = outcome, text
+			p.order = append(p.order, id)
+			p.mu.Unlock()
+			return
+		case errors.As(err, &refused):
+			rest(ctx, 20*time.Millisecond) // the queue is full, or the hub is ending
+		default:
+			rest(ctx, 5*time.Millisecond) // the connection is gone: send it again
+		}
+	}
+}
+
+// meddle cancels, switches modes and works on the queue, until ctx ends. What
+// the hub refuses, because it came too late, is nobody's loss.
+func (p *person) meddle(ctx context.Context, c *screen, random *rand.Rand) {
+	for ctx.Err() == nil {
+		rest(ctx, time.Duration(random.Int64N(int64(600*time.Millisecond))))
+		c.mu.Lock()
+		state := c.state
+		c.mu.Unlock()
+		socket := c.watch.Socket()
+		if socket == nil || state == nil {
+			continue
+		}
+		limited, cancel := context.WithTimeout(ctx, 5*time.Second)
+		// It fails where the connection ends, which is what the test is about.
+		_ = socket.Send(limited, p.whim(state, random))
+		cancel()
+	}
+}
+
+// whim is something a person may do.
+func (p *person) whim(state *wire.State, random *rand.Rand) wire.Message {
+	id := p.session.SessionID
+	var item wire.QueueItem
+	if n := len(state.Queue); n > 0 {
+		item = state.Queue[random.IntN(n)]
+	}
+	switch choice := random.IntN(6); {
+	case choice == 0:
+		return &wire.Cancel{SessionID: id}
+	case choice == 1 && item.PromptID != "":
+		return &wire.QueueMove{SessionID: id, PromptID: item.PromptID}
+	case choice == 2 && item.PromptID != "":
+		return &wire.QueueEdit{SessionID: id, PromptID: item.PromptID, Text: "/plan " + tagOf(item.Text) + " in other words"}
+	case choice == 3 && item.PromptID != "":
+		p.mu.Lock()
+		p.removed[item.PromptID] = true
+		p.mu.Unlock()
+		return &wire.QueueRemove{SessionID: id, PromptID: item.PromptID}
+	}
+	return &wire.SetMode{SessionID: id, ModeID: []string{"auto", "ask"}[random.IntN(2)]}
+}
+
+// requireKept holds the log against what the screens saw and what the hub said
+// of prompts until now. No hub may be running.
+func (p *person) requireKept() {
+	p.t.Helper()
+	acked := p.outcomes()
+	p.account.update(p.t)
+	for _, c := range p.screens {
+		p.account.hold(p.t, c)
+	}
+	p.requireAcknowledged(acked, p.account.prompts)
+}
+
+func (p *person) requireAcknowledged(acked map[string]client.PromptOutcome, in prompts) {
+	p.t.Helper()
+	for id, outcome := range acked {
+		switch outcome.Fate {
+		case client.Received, client.Interrupted:
+			require.Len(p.t, in[id], 1, "%s was acknowledged at %d", id, outcome.Seq)
+			require.Equal(p.t, outcome.Seq, in[id][0], "%s", id)
+		case client.Queued:
+			require.True(p.t, len(in[id]) == 1 || p.wasRemoved(id) || p.queued(id), "%s was acknowledged as queued", id)
+		case client.Removed:
+			require.True(p.t, p.wasRemoved(id), "nobody removed %s", id)
+		}
+	}
+	for id, seqs := range in {
+		require.Len(p.t, seqs, 1, "%s is in the log more than once", id)
+	}
+}
+
+func (p *person) wasRemoved(id string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.removed[id]
+}
+
+// queued says whether the prompt waits in the queue's file.
+func (p *person) queued(id string) bool {
+	data, err := os.ReadFile(filepath.Join(p.data, "sessions", p.session.SessionID, "queue.json"))
+	require.NoError(p.t, err)
+	var file struct {
+		Items []struct {
+			PromptID string `json:"prompt_id"`
+		} `json:"items"`
+	}
+	require.NoError(p.t, json.Unmarshal(data, &file))
+	return slices.ContainsFunc(file.Items, func(i struct {
+		PromptID string `json:"prompt_id"`
+	}) bool {
+		return i.PromptID == id
+	})
+}
+
+// remembered is how many of its latest prompts a hub surely knows when they are
+// sent again: it promises a thousand.
+const remembered = 900
+
+// finish lets what is queued come to its end, then sends the prompts there were
+// once more: none may run again.
+func (p *person) finish() {
+	p.t.Helper()
+	acked := len(p.outcomes())
+	desk := p.screens[0]
+	desk.until("one more acknowledged prompt", 60*time.Second, func([]event.Event, *wire.State) bool {
+		return len(p.outcomes()) > acked
+	})
+	p.quiet()
+	p.busy.Wait()
+	in, next := prompts{}, 0
+	desk.until("the end of all prompts", 120*time.Second, func(events []event.Event, s *wire.State) bool {
+		in.add(p.t, events[next:])
+		next = len(events)
+		if s == nil || s.Turn.State != wire.TurnIdle || len(s.Queue) > 0 {
+			return false
+		}
+		for id := range p.outcomes() {
+			if len(in[id]) == 0 && !p.wasRemoved(id) {
+				return false
+			}
+		}
+		return true
+	})
+	before := len(in)
+	for _, id := range p.order[max(0, len(p.order)-remembered):] {
+		outcome := desk.prompt(p.session.SessionID, id, p.texts[id])
+		if p.wasRemoved(id) && len(in[id]) == 0 {
+			require.Equal(p.t, client.Removed, outcome.Fate, id)
+			continue
+		}
+		require.Contains(p.t, []client.Fate{client.Received, client.Interrupted}, outcome.Fate, id)
+	}
+	requireTrueScreens(p.t, p.hub, p.session.SessionID, p.screens...)
+	after := prompts{}
+	after.add(p.t, onDisk(p.t, p.hub, p.session.SessionID))
+	p.requireAcknowledged(p.outcomes(), after)
+	require.Len(p.t, after, before, "a prompt sent again ran again")
+	p.t.Logf("%s: %d prompts, %d events, %d connections", desk.name, before, len(desk.seen()), desk.connections())
+}
+
+func (p *person) outcomes() map[string]client.PromptOutcome {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.acked)
+}
+
+// requireSettled requires that every turn began at most once and ended exactly
+// once, and that every request has exactly one outcome. It returns how many
+// turns a kill cut off.
+func (p *person) requireSettled() (interrupted int) {
+	p.t.Helper()
+	log := onDisk(p.t, p.hub, p.session.SessionID)
+	began, ended := map[string]int{}, map[string]int{}
+	for _, start := range payloads[event.TurnStart](p.t, log) {
+		began[start.PromptID]++
+	}
+	for _, end := range payloads[event.TurnEnd](p.t, log) {
+		ended[end.PromptID]++
+		if end.StopReason == event.StopHubRestart {
+			interrupted++
+		}
+	}
+	in := prompts{}
+	in.add(p.t, log)
+	for id := range in {
+		require.LessOrEqual(p.t, began[id], 1, "turns of %s", id)
+		require.Equal(p.t, 1, ended[id], "ends of %s", id)
+	}
+	outcomes := map[string]int{}
+	for _, o := range payloads[event.PermissionOutcome](p.t, log) {
+		outcomes[o.PermissionID]++
+	}
+	requests := payloads[event.PermissionRequest](p.t, log)
+	for _, r := range requests {
+		require.Equal(p.t, 1, outcomes[r.PermissionID], "outcomes of %s", r.PermissionID)
+	}
+	require.Len(p.t, outcomes, len(requests))
+	return interrupted
+}
+
+// requireGivenOnce requires that no agent was given a prompt more than once, nor
+// started beside one of before.
+func requireGivenOnce(t *testing.T, given recording) {
+	t.Helper()
+	require.Empty(t, given.rivals, "an agent of before was alive when the next one started")
+	times := map[string]int{}
+	for text, n := range given.prompts {
+		times[tagOf(text)] += n
+		require.Equal(t, 1, times[tagOf(text)], "%q was given to the agent again", text)
+	}
+}

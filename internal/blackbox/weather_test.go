@@ -1,0 +1,153 @@
+package blackbox_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// weather is what goes wrong around a hub by itself: each kind of trouble has a
+// goroutine of its own, so that they meet.
+type weather struct {
+	t    *testing.T
+	seed uint64
+	ctx  context.Context
+	end  context.CancelFunc
+	wait sync.WaitGroup
+
+	mu     sync.Mutex
+	counts map[string]int
+}
+
+func newWeather(t *testing.T, seed uint64) *weather {
+	ctx, end := context.WithCancel(context.Background())
+	w := &weather{t: t, seed: seed, ctx: ctx, end: end, counts: map[string]int{}}
+	t.Cleanup(w.calm)
+	return w
+}
+
+// blow makes trouble again and again, with pauses of gap on average, until calm.
+// What it was is the trouble's answer; an error is one of the test's own.
+func (w *weather) blow(gap time.Duration, trouble func(context.Context, *rand.Rand) (kind string, err error)) {
+	w.seed++
+	random := rand.New(rand.NewPCG(w.seed, 1))
+	w.wait.Go(func() {
+		for {
+			rest(w.ctx, time.Duration(random.Int64N(int64(2*gap))))
+			if w.ctx.Err() != nil {
+				return
+			}
+			kind, err := trouble(w.ctx, random)
+			if err != nil {
+				w.t.Errorf("%s: %v", kind, err)
+				return
+			}
+			w.count(kind)
+		}
+	})
+}
+
+// count notes that something happened.
+func (w *weather) count(kind string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.counts[kind]++
+}
+
+// calm ends all trouble and waits until it has ended.
+func (w *weather) calm() {
+	w.end()
+	w.wait.Wait()
+}
+
+// String is what happened so far.
+func (w *weather) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var parts []string
+	for kind, n := range w.counts {
+		parts = append(parts, fmt.Sprintf("%s %d", kind, n))
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, ", ")
+}
+
+// cut has a network do to connections what networks do.
+func cut(n *network) func(context.Context, *rand.Rand) (string, error) {
+	return func(ctx context.Context, random *rand.Rand) (string, error) {
+		kind := []string{"delay", "stall", "rst", "fin", "strand", "mute", "blackhole"}[random.IntN(7)]
+		command := kind
+		if kind == "delay" {
+			command = fmt.Sprintf("delay %dms", 1+random.IntN(60))
+		}
+		if err := n.tell(command); err != nil {
+			return kind, err
+		}
+		rest(ctx, time.Duration(random.Int64N(int64(2*time.Second))))
+		heal := []string{"delay 0s", "heal"}
+		if kind == "strand" || kind == "mute" {
+			heal = append(heal, "rst") // half a minute of silence would tell them as well
+		}
+		return kind, n.tell(heal...)
+	}
+}
+
+// fillUp has a disk be full for a while.
+func fillUp(d *smallDisk) func(context.Context, *rand.Rand) (string, error) {
+	return func(ctx context.Context, random *rand.Rand) (string, error) {
+		if err := d.fill(random.Int64N(512 << 10)); err != nil {
+			return "full disk", err
+		}
+		rest(ctx, time.Duration(random.Int64N(int64(3*time.Second))))
+		return "full disk", d.heal()
+	}
+}
+
+// killAgents has one process of the hub's agents die.
+func killAgents(hubID string) func(context.Context, *rand.Rand) (string, error) {
+	return func(_ context.Context, random *rand.Rand) (string, error) {
+		pids := marked(hubID + ".")
+		if len(pids) == 0 {
+			return "no agent to kill", nil
+		}
+		process, err := os.FindProcess(pids[random.IntN(len(pids))])
+		if err == nil {
+			_ = process.Kill() // it may be gone already
+		}
+		return "agent killed", err
+	}
+}
+
+// freeze stops a crowd for a while, now and then beyond the hub's patience.
+func freeze(c *crowd) func(context.Context, *rand.Rand) (string, error) {
+	return func(ctx context.Context, random *rand.Rand) (string, error) {
+		if err := c.pause(); err != nil {
+			return "clients stopped", err
+		}
+		rest(ctx, time.Duration(random.Int64N(int64([]time.Duration{time.Second, 4 * time.Second, 25 * time.Second}[random.IntN(3)]))))
+		return "clients stopped", c.resume()
+	}
+}
+
+// reconfigure edits the configuration of a running hub, badly at times. It ends
+// with the good one.
+func reconfigure(path string, good []byte) func(context.Context, *rand.Rand) (string, error) {
+	return func(ctx context.Context, random *rand.Rand) (string, error) {
+		edits := []string{
+			"queue: {delay: 20ms, max_size: 10}\n", "queue: {titles: false}\n", "permissions: {wait_limit: 1h}\n", "limits: {clients: 500}\n",
+			"queue: {max_size: many}\n", "nonsense", "limits: [\n",
+		}
+		edit := edits[random.IntN(len(edits))]
+		if err := os.WriteFile(path, append(slices.Clone(good), edit...), 0o600); err != nil {
+			return "configuration", err
+		}
+		rest(ctx, time.Duration(random.Int64N(int64(time.Second))))
+		return "configuration", os.WriteFile(path, good, 0o600)
+	}
+}
