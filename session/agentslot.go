@@ -27,6 +27,7 @@ const (
 	notStopped stopCause = iota
 	stopReset            // a person freed the turn
 	stopClose            // the hub ends
+	stopDeaf             // it did not answer a cancel
 	stopSleep            // nothing to do
 	stopBroken           // it cannot be used any more
 )
@@ -36,6 +37,8 @@ func (c stopCause) ends() event.StopReason {
 	switch c {
 	case stopReset:
 		return event.StopInterrupted
+	case stopDeaf:
+		return event.StopCancelled
 	case stopClose:
 		return event.StopHubRestart
 	}
@@ -56,6 +59,7 @@ type agentSlot struct {
 	// exited is set when an agent ended while it was being started; what
 	// StartAgent says of it then tells more.
 	exited    *event.AgentExit
+	heard     time.Time // when it last spoke, recorded or not
 	restSince time.Time
 	cause     stopCause
 	// lastWordBy is when an agent that was stopped must have said its last.
@@ -242,7 +246,11 @@ func (e *engine) recordExit(exit event.AgentExit, reason event.StopReason) error
 		_, err := e.write(append(e.entries(exit), e.closeAll(string(reason))...)...)
 		return err
 	}
-	return e.endTurn(e.entries(exit), reason, &event.Failure{Code: "agent_exit", Message: exitWords(exit)})
+	failure := &event.Failure{Code: "agent_exit", Message: exitWords(exit)}
+	if e.agent.cause == stopDeaf {
+		failure = &event.Failure{Code: "cancel_unanswered", Message: "the agent did not answer the cancel and was stopped"}
+	}
+	return e.endTurn(e.entries(exit), reason, failure)
 }
 
 // stopAgent begins to stop the agent, if there is one.

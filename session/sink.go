@@ -109,6 +109,7 @@ func (e *engine) record(s *sink, payloads []event.Payload, drafts []event.Draft)
 	if e.health.frozen != nil {
 		return 0, e.recordFrozen(payloads)
 	}
+	e.noteHeard(payloads)
 	for done < len(payloads) {
 		n := 0
 		for done+n < len(payloads) && !e.moves(payloads[done+n]) {
@@ -126,6 +127,17 @@ func (e *engine) record(s *sink, payloads []event.Payload, drafts []event.Draft)
 		done += n
 	}
 	return done, nil
+}
+
+// noteHeard remembers that the agent spoke. What is said about its silence is
+// not.
+func (e *engine) noteHeard(payloads []event.Payload) {
+	for _, p := range payloads {
+		if _, silent := p.(event.AgentStalled); !silent {
+			e.agent.heard = time.Now()
+			return
+		}
+	}
 }
 
 // recordFrozen is what is left to do when nothing can be written any more: the

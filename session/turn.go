@@ -12,6 +12,10 @@ import (
 // to free it by force.
 const resetAfter = 10 * time.Second
 
+// deafAfter is how long an agent may be silent after a cancel before it is
+// stopped: one that hangs would never end its turn.
+const deafAfter = 20 * time.Second
+
 // turnRun is the open turn, as far as it is not in the log. The engine owns it.
 type turnRun struct {
 	prompt event.UserPrompt
@@ -87,13 +91,31 @@ func (e *engine) watchTurn(now time.Time) {
 		}
 		return
 	}
-	if t.cancelled && !t.offerReset {
-		at := t.since.Add(resetAfter)
-		if now.Before(at) {
-			e.wake(at)
-			return
-		}
+	if t.cancelled {
+		e.watchCancelled(now)
+	}
+}
+
+// watchCancelled does what is due for a turn that somebody asked to end. An
+// agent that goes on may be clearing up, so ending it is left to people.
+func (e *engine) watchCancelled(now time.Time) {
+	t := &e.turn
+	if at := t.since.Add(resetAfter); now.Before(at) {
+		e.wake(at)
+	} else if !t.offerReset {
 		t.offerReset, e.dirty = true, true
+	}
+	quiet := t.since
+	if e.agent.heard.After(quiet) {
+		quiet = e.agent.heard
+	}
+	switch at := quiet.Add(deafAfter); {
+	case !e.agent.up():
+	case now.Before(at):
+		e.wake(at)
+	default:
+		e.logger.Warn("agent does not answer the cancel and is stopped", "prompt", e.fold.promptID)
+		e.stopAgent(stopDeaf)
 	}
 }
 
@@ -175,10 +197,11 @@ func (e *engine) recordTurnEnd(p event.TurnEnd) error {
 
 // endTurn closes the open turn on the hub's account, together with what should
 // stand before that in the log. Whatever the agent left open is closed as well,
-// unless the agent goes on. Without an open turn it writes the rest.
+// unless the agent goes on: it was never given the turn that is cancelled.
+// Without an open turn it writes the rest.
 func (e *engine) endTurn(before []entry, reason event.StopReason, failure *event.Failure) error {
 	list := before
-	if reason != event.StopCancelled {
+	if reason != event.StopCancelled || e.turn.given {
 		list = append(list, e.closeAll(string(reason))...)
 	}
 	if !e.fold.open {

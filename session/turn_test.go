@@ -119,6 +119,38 @@ func TestForceResetIsOfferedAfterTenSeconds(t *testing.T) {
 	})
 }
 
+func TestAnAgentThatIsSilentAfterACancelIsStoppedAndOneThatTalksIsNot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub(t)
+		b, a := h.busy()
+		require.NoError(t, a.say(toolCall("t1", event.ToolInProgress), question("q1")))
+		require.NoError(t, b.Cancel(t.Context(), "ann"))
+		for range 5 {
+			time.Sleep(19 * time.Second)
+			require.NoError(t, a.say(event.AgentStalled{}, message("clearing up")))
+		}
+		began := time.Now()
+		time.Sleep(19 * time.Second)
+		require.NoError(t, a.say(event.AgentStalled{SilentMS: 19000}))
+		require.Equal(t, session.TurnCancelling, b.State().Turn.State)
+		awaitIdle(t, b)
+		require.Equal(t, 20*time.Second, time.Since(began))
+		ends := payloads[event.TurnEnd](t, b)
+		require.Len(t, ends, 1)
+		require.Equal(t, event.StopCancelled, ends[0].StopReason)
+		require.Equal(t, "cancel_unanswered", ends[0].Error.Code)
+		require.True(t, payloads[event.ToolCallUpdate](t, b)[0].Synthetic, "its tool is closed")
+		require.Equal(t, queue.Received, prompt(t, b, promptID(0)).Outcome, "a person ended it")
+		requireLawful(t, b, true)
+
+		prompt(t, b, promptID(1))
+		second := h.agents.next(t)
+		require.Equal(t, promptID(1), receive(t, second.prompts, "the next prompt").PromptID)
+		require.NoError(t, second.end(promptID(1), event.StopEndTurn))
+		awaitIdle(t, b)
+	})
+}
+
 func TestForceResetStopsTheAgentAndClosesTheTurn(t *testing.T) {
 	h := newHub(t)
 	h.agents.stopTakes = 50 * time.Millisecond

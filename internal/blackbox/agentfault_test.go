@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 	"github.com/stretchr/testify/require"
 )
@@ -108,4 +109,48 @@ func TestFault42GrandchildSetsidIsSwept(t *testing.T) {
 	require.True(t, zombie(pid), "the helper is gone once the next hub listens")
 	c.prompt(session.SessionID, "p2", "/plan")
 	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p2", 60*time.Second).StopReason)
+}
+
+// TestFault44AnAgentThatHangsMidTurnIsCancelled has one agent that stopped
+// listening and one that was stopped by the system: a cancel ends both turns,
+// what they left open is closed, their processes are gone and the next prompt
+// works.
+func TestFault44AnAgentThatHangsMidTurnIsCancelled(t *testing.T) {
+	t.Parallel()
+	for name, hang := range map[string]struct {
+		text  string
+		after func(pid int)
+	}{
+		"deaf":    {"/hang", func(int) {}},
+		"stopped": {"/ask", func(pid int) { require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP)) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			record := filepath.Join(t.TempDir(), "record")
+			h := newHub(t, settings{agents: map[string]agent{"demo": tapped(t, record, demo())}})
+			session := h.create("demo")
+			c := h.screen("screen", session, 0)
+			c.prompt(session.SessionID, "p1", hang.text)
+			c.until("a tool call that is under way", 30*time.Second, func(events []event.Event, _ *wire.State) bool {
+				return len(payloads[event.ToolCall](t, events)) == 1
+			})
+			hang.after(readRecord(t, record).children[0])
+			c.prompt(session.SessionID, "p2", "/plan")
+			c.cancel(session.SessionID)
+			require.Equal(t, event.StopCancelled, c.untilTurnEnds("p1", 60*time.Second).StopReason)
+			require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p2", 60*time.Second).StopReason, "the queue goes on with the next agent")
+			given := readRecord(t, record)
+			require.Empty(t, given.rivals, "the next agent met the one that hung")
+			require.Len(t, given.children, 2)
+			require.Equal(t, 1, given.prompts[hang.text])
+			requireTrueScreens(t, h, session.SessionID, c)
+			closed := 0
+			for _, u := range payloads[event.ToolCallUpdate](t, c.seen()) {
+				if u.Synthetic {
+					closed++
+				}
+			}
+			require.Equal(t, 1, closed, "its tool is closed once")
+		})
+	}
 }

@@ -207,8 +207,14 @@ func (t *turn) stubborn(argument string) error {
 	return t.deaf(time.Duration(number(argument, 60, 3600)) * time.Second)
 }
 
-// hang is stubborn without an end.
-func (t *turn) hang(string) error { return t.deaf(1 << 62) }
+// hang is stubborn without an end, in the middle of a tool call.
+func (t *turn) hang(string) error {
+	if err := t.update(sdk.StartToolCall(t.nextTool(), "wait for something that never comes", sdk.WithStartKind(sdk.ToolKindExecute),
+		sdk.WithStartStatus(sdk.ToolCallStatusInProgress))); err != nil {
+		return err
+	}
+	return t.deaf(1 << 62)
+}
 
 // deaf waits for d, or for the client to go.
 func (t *turn) deaf(d time.Duration) error {
