@@ -13,7 +13,7 @@ import App from './ui/App.svelte'
 import { Screens } from './ui/app.svelte'
 import './ui/theme.css'
 import './ui/prose.css'
-import { loadMarkdown, loadSession } from './ui/lazy'
+import { loadSession, markdown } from './ui/lazy'
 import { parseRoute } from './ui/router.svelte'
 
 const store = new Store()
@@ -48,7 +48,7 @@ addEventListener('vite:preloadError', () => store.dispatch({ kind: 'skew' }))
 const route = parseRoute(location.pathname, location.search)
 if (route.screen === 'session') {
   void loadSession().catch(() => {})
-  void loadMarkdown().catch(() => {})
+  void markdown.load().catch(() => {})
 }
 
 const shell = new Shell()

@@ -2,17 +2,26 @@ import type { Renderer } from '../markdown/render'
 
 type Make = (element: HTMLElement) => Renderer
 
-let loading: Promise<Make> | undefined
+/** A part of the app that is loaded once, and from then on is at hand. */
+class Part<T> {
+  here: T | null = null
+  private loading: Promise<T> | undefined
 
-/** Loads the parser, the sanitiser and the highlighter's front, once. */
-export function loadMarkdown(): Promise<Make> {
-  loading ??= Promise.all([import('../markdown/render'), import('../markdown/highlight')]).then(
-    ([{ Renderer }, { highlight }]) =>
-      (element) =>
-        new Renderer(element, highlight),
-  )
-  return loading
+  constructor(private readonly fetch: () => Promise<T>) {}
+
+  load(): Promise<T> {
+    return (this.loading ??= this.fetch().then((part) => (this.here = part)))
+  }
 }
+
+/** The parser, the sanitiser and the highlighter's front. */
+export const markdown = new Part<Make>(async () => {
+  const [{ Renderer }, { highlight }] = await Promise.all([
+    import('../markdown/render'),
+    import('../markdown/highlight'),
+  ])
+  return (element) => new Renderer(element, highlight)
+})
 
 /** The screens that are not needed to show the list. */
 export const loadSession = () => import('./session/Session.svelte')

@@ -66,7 +66,9 @@ export class Reader {
   range(rows: readonly Row[]): Range {
     void this.version
     this.sync(rows)
-    return this.heights.range(this.top - this.lead, this.view, margin)
+    // Who follows is at the end, wherever a row of another height than assumed leaves them for a moment.
+    const top = this.following ? this.heights.total - this.view : this.top - this.lead
+    return this.heights.range(top, this.view, margin)
   }
 
   /**
