@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -19,10 +20,19 @@ const (
 	accountBytes   = 4 << 10
 )
 
-// past is what an agent that comes back to a session may have to be told.
+// past is what an agent that comes back to a session may have to be told, or
+// asked.
 type past struct {
-	// known is nil when there were no turns before.
+	// known is what the agent session of the moment should remember. It is nil
+	// when there were no turns before.
 	known *acp.Known
+	// asked are all prompts an agent was given, whichever agent session it was.
+	asked []string
+
+	prompts map[string]acp.KnownPrompt // those no agent was given yet, by id
+	turns   map[string]int             // where in known.Prompts, by prompt id
+	tools   map[string]bool            // those in known.ToolCalls
+	anew    bool                       // the next prompt follows an account
 }
 
 // pastOf reads a session's log, if the session had turns before.
@@ -31,7 +41,7 @@ func pastOf(ctx context.Context, spec session.AgentSpec) (past, error) {
 	if !spec.ContextLost || spec.Past == nil {
 		return p, nil
 	}
-	p.known = &acp.Known{}
+	p.begin()
 	var cursor event.Seq
 	for {
 		batch, err := spec.Past.ReadAfter(ctx, cursor, pastBytes)
@@ -53,8 +63,10 @@ func pastOf(ctx context.Context, spec session.AgentSpec) (past, error) {
 }
 
 func (p *past) take(e event.Event) {
-	if e.Type != event.TypeUserPrompt && e.Type != event.TypeToolCall {
-		return
+	switch e.Type {
+	case event.TypeUserPrompt, event.TypeAgentStarted, event.TypeTurnStart, event.TypeTurnEnd, event.TypeToolCall, event.TypeToolCallUpdate:
+	default:
+		return // not decoded for nothing
 	}
 	payload, err := e.Payload()
 	if err != nil {
@@ -62,18 +74,70 @@ func (p *past) take(e event.Event) {
 	}
 	switch v := payload.(type) {
 	case event.UserPrompt:
-		p.known.Prompts = append(p.known.Prompts, string(v.Text))
+		p.prompts[v.PromptID] = acp.KnownPrompt{Text: string(v.Text), Wrapped: len(v.Attachments) > 0 || shortened(e)}
+	case event.AgentStarted:
+		if v.Resumed == "" { // what was before is not in its memory
+			p.begin()
+			p.anew = v.ContextLost
+		}
+	case event.TurnStart:
+		p.given(v.PromptID)
+	case event.TurnEnd:
+		if at, ok := p.turns[v.PromptID]; ok && v.StopReason != event.StopEndTurn {
+			p.known.Prompts[at].Cut = true
+		}
 	case event.ToolCall:
-		p.known.ToolCalls = append(p.known.ToolCalls, v.ToolCallID)
+		p.tool(v.ToolCallFields)
+	case event.ToolCallUpdate:
+		p.tool(v.ToolCallFields)
+	}
+}
+
+// shortened reports whether the log holds only the beginning of a prompt's text.
+func shortened(e event.Event) bool {
+	var data struct {
+		Text json.RawMessage `json:"text"`
+	}
+	return json.Unmarshal(e.Data, &data) == nil && len(data.Text) > 0 && data.Text[0] == '{'
+}
+
+// begin forgets what an agent session before this one was given.
+func (p *past) begin() {
+	p.known = &acp.Known{}
+	p.turns, p.tools = map[string]int{}, map[string]bool{}
+	if p.prompts == nil {
+		p.prompts = map[string]acp.KnownPrompt{}
+	}
+}
+
+// given says that the agent got the prompt. One that still waits for it is none
+// of the past.
+func (p *past) given(promptID string) {
+	prompt, ok := p.prompts[promptID]
+	if !ok {
+		return
+	}
+	delete(p.prompts, promptID)
+	p.turns[promptID] = len(p.known.Prompts)
+	prompt.Wrapped = prompt.Wrapped || p.anew
+	p.known.Prompts = append(p.known.Prompts, prompt)
+	p.asked = append(p.asked, prompt.Text)
+	p.anew = false
+}
+
+func (p *past) tool(t event.ToolCallFields) {
+	if !p.tools[t.ToolCallID] {
+		p.tools[t.ToolCallID] = true
+		p.known.ToolCalls = append(p.known.ToolCalls, t.ToolCallID)
 	}
 }
 
 // account says in a few lines what was asked before.
 func (p *past) account() string {
-	if p.known == nil || len(p.known.Prompts) == 0 {
+	prompts := p.asked
+	if len(prompts) == 0 {
 		return ""
 	}
-	prompts := p.known.Prompts
 	var text strings.Builder
 	text.WriteString("You are continuing a session whose earlier turns you do not remember. What was asked in them, oldest first:\n")
 	for _, prompt := range prompts[max(0, len(prompts)-accountPrompts):] {

@@ -101,8 +101,8 @@ func TestLoadedSessionIsComparedAndNotRecordedAgain(t *testing.T) {
 		notes int
 		says  string
 	}{
-		{&acp.Known{Prompts: []string{"/ask"}, ToolCalls: []string{tool}}, 0, ""},
-		{&acp.Known{Prompts: []string{"/ask", "lost"}}, 1, "remembers 0 prompts and 1 tool calls that are not in this session. It does not remember 1 of"},
+		{&acp.Known{Prompts: []acp.KnownPrompt{{Text: "/ask"}}, ToolCalls: []string{tool}}, 0, ""},
+		{&acp.Known{Prompts: []acp.KnownPrompt{{Text: "/ask"}, {Text: "lost"}}}, 1, "remembers 0 prompts and 1 tool calls that are not in this session. It does not remember 1 of"},
 		{nil, 0, ""},
 	} {
 		cfg.Known = c.known

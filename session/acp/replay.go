@@ -3,17 +3,44 @@ package acp
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/abidehub/abide/session/event"
 )
 
-// Known is what the log holds of a session that an agent is to load.
+// Known is what the log holds of the agent session that is to be loaded.
 type Known struct {
-	// Prompts are the texts of the prompts, in order.
-	Prompts []string
-	// ToolCalls are the ids of the tool calls.
+	// Prompts are the prompts this agent session was given, in order.
+	Prompts []KnownPrompt
+	// ToolCalls are the ids of its tool calls, each once.
 	ToolCalls []string
+}
+
+// KnownPrompt is a prompt the log holds.
+type KnownPrompt struct {
+	Text string
+	// Wrapped says that the agent was given more than this: an account of
+	// earlier turns, attachments, the rest of a text that is too long for the
+	// log. It may repeat all that, in words of its own.
+	Wrapped bool
+	// Cut says that its turn was cancelled or interrupted. Some agents remember
+	// that as if a person had said so.
+	Cut bool
+}
+
+// is reports whether an agent's memory of a prompt is this one. Agents trim
+// prompts: spaces around them do not count.
+func (p KnownPrompt) is(remembered string) bool {
+	text := strings.TrimSpace(p.Text)
+	remembered = strings.TrimSpace(remembered)
+	switch {
+	case p.Wrapped:
+		return strings.Contains(remembered, text)
+	case p.Cut:
+		return strings.HasPrefix(remembered, text)
+	}
+	return remembered == text
 }
 
 // replay takes the history an agent repeats while it loads a session. The log
@@ -21,7 +48,8 @@ type Known struct {
 // does not know is told.
 type replay struct {
 	prompts []string
-	open    bool // the last thing said was a user chunk
+	open    bool   // the last thing said was a user chunk
+	message string // and its message id, if it had one
 	tools   []string
 	seen    map[string]bool // tools, as a set
 	chunks  int
@@ -33,6 +61,7 @@ func (r *replay) take(update json.RawMessage) bool {
 	var u struct {
 		Kind       string          `json:"sessionUpdate"`
 		ToolCallID string          `json:"toolCallId"`
+		MessageID  string          `json:"messageId"`
 		Content    json.RawMessage `json:"content"`
 	}
 	if json.Unmarshal(update, &u) != nil {
@@ -44,12 +73,12 @@ func (r *replay) take(update json.RawMessage) bool {
 			Text string `json:"text"`
 		}
 		_ = json.Unmarshal(u.Content, &block)
-		if r.open {
+		if r.open && r.message == u.MessageID {
 			r.prompts[len(r.prompts)-1] += block.Text
 		} else {
 			r.prompts = append(r.prompts, block.Text)
 		}
-		r.open = true
+		r.open, r.message = true, u.MessageID
 		r.chunks++
 		return true
 	case "tool_call", "tool_call_update":
@@ -74,9 +103,8 @@ func (r *replay) verdict(known *Known) []event.Payload {
 	if known == nil {
 		return nil
 	}
-	extraPrompts := beyond(r.prompts, known.Prompts)
-	extraTools := beyond(r.tools, known.ToolCalls)
-	missing := beyond(known.Prompts, r.prompts)
+	extraPrompts, missing := known.compare(r.prompts)
+	extraTools := without(r.tools, known.ToolCalls)
 	if len(extraPrompts)+len(extraTools)+len(missing) == 0 {
 		return nil
 	}
@@ -96,20 +124,43 @@ func (r *replay) verdict(known *Known) []event.Payload {
 	})
 }
 
-// beyond returns what list has more than other, each as often as it has it
-// more. Agents trim prompts; spaces do not count.
-func beyond(list, other []string) []string {
-	count := map[string]int{}
-	for _, s := range other {
-		count[strings.TrimSpace(s)]++
-	}
-	out := []string{}
-	for _, s := range list {
-		if key := strings.TrimSpace(s); count[key] > 0 {
-			count[key]--
-		} else {
-			out = append(out, s)
+// compare returns the prompts that only the agent remembers, and those that only
+// the log does. One prompt stands for one, however often the same was asked.
+func (k *Known) compare(remembered []string) (extra, missing []string) {
+	extra, missing = []string{}, []string{}
+	found := make([]bool, len(k.Prompts))
+	next := 0    // all before it are found
+	cut := false // the prompt before was, so this may be the agent's word on it
+	for _, text := range remembered {
+		at := next
+		for at < len(found) && (found[at] || !k.Prompts[at].is(text)) {
+			at++
+		}
+		switch {
+		case at < len(found):
+			found[at], cut = true, k.Prompts[at].Cut
+		case cut:
+			cut = false
+		default:
+			extra = append(extra, text)
+		}
+		for next < len(found) && found[next] {
+			next++
 		}
 	}
-	return out
+	for i, p := range k.Prompts {
+		if !found[i] {
+			missing = append(missing, p.Text)
+		}
+	}
+	return extra, missing
+}
+
+// without returns what of list is not in other.
+func without(list, other []string) []string {
+	known := map[string]bool{}
+	for _, s := range other {
+		known[s] = true
+	}
+	return slices.DeleteFunc(append([]string{}, list...), func(s string) bool { return known[s] })
 }

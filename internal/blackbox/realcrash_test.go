@@ -1,0 +1,191 @@
+package blackbox_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/event"
+	"github.com/stretchr/testify/require"
+)
+
+// oldWords is what the agent said in the first turn, and in no other.
+const oldWords = "zanzibar-in-the-first-turn"
+
+// liveThrough plays a whole turn that leaves behind everything a history has: a
+// prompt, thoughts, a message, a tool call that a person allowed.
+func (r *rig) liveThrough(c *screen, session wire.SessionInfo) {
+	r.t.Helper()
+	// An account of the turn has its first line, which must not play it again.
+	c.prompt(session.SessionID, "p0", fmt.Sprintf(oldWords+"\n[[think]] [[say:%s]] [[write:%s|first]]", oldWords, filepath.Join(r.workspace, "first.txt")))
+	c.answer(session.SessionID, c.untilAsked(1, agentStart), r.agent.allow)
+	require.Equal(r.t, event.StopEndTurn, c.untilTurnEnds("p0", agentTurn).StopReason)
+	require.FileExists(r.t, filepath.Join(r.workspace, "first.txt"))
+}
+
+// killInMidTurn kills the agent's process while it talks, and returns the log as
+// of the end of that turn.
+func (r *rig) killInMidTurn(c *screen, session wire.SessionInfo, promptID string) []event.Event {
+	r.t.Helper()
+	before := len(c.seen())
+	c.prompt(session.SessionID, promptID, "a long story\n[[delay:50]] [[big:64]]")
+	c.until("some of the answer", agentTurn, func(events []event.Event, _ *wire.State) bool {
+		return hasType(event.TypeAgentMessage)(events[before:], nil)
+	})
+	children := readRecord(r.t, r.record).children
+	remember(r.t, r.record)
+	require.NoError(r.t, syscall.Kill(children[len(children)-1], syscall.SIGKILL))
+	require.Equal(r.t, event.StopAgentExit, c.untilTurnEnds(promptID, agentTurn).StopReason)
+	return c.seen()
+}
+
+// goesOn plays one more turn and requires that it is an ordinary one, of an
+// agent that came back in that way after all of its predecessor was gone.
+func (r *rig) goesOn(c *screen, session wire.SessionInfo, resumed string) {
+	r.t.Helper()
+	c.prompt(session.SessionID, "again", "[[say:back again]]")
+	require.Equal(r.t, event.StopEndTurn, c.untilTurnEnds("again", agentStart).StopReason)
+	record := readRecord(r.t, r.record)
+	require.Len(r.t, record.children, 2)
+	require.Empty(r.t, record.rivals, "something of the agent before was alive when the next one started")
+	for text, given := range record.prompts {
+		require.Equal(r.t, 1, given, text)
+	}
+	started := payloads[event.AgentStarted](r.t, c.seen())
+	require.Len(r.t, started, 2)
+	require.Equal(r.t, resumed, string(started[1].Resumed))
+	require.Equal(r.t, resumed == "", started[1].ContextLost)
+}
+
+// requireNoneTwice requires that nothing said or done before is in the log once
+// more: no words, no message, no tool call. after is what came later.
+func requireNoneTwice(t *testing.T, before, after []event.Event) {
+	t.Helper()
+	type item struct{ MessageID, ToolCallID, PermissionID, PromptID string }
+	of := func(e event.Event) item {
+		var i struct {
+			MessageID    string `json:"message_id"`
+			ToolCallID   string `json:"tool_call_id"`
+			PermissionID string `json:"permission_id"`
+			PromptID     string `json:"prompt_id"`
+		}
+		require.NoError(t, json.Unmarshal(e.Data, &i))
+		return item(i)
+	}
+	known := map[item]bool{}
+	for _, e := range before {
+		known[of(e)] = true
+	}
+	delete(known, item{})
+	require.Greater(t, len(known), 4, "there is a history that could come again")
+	require.NotEmpty(t, payloads[event.AgentMessage](t, after))
+	for _, e := range after {
+		require.False(t, known[of(e)], "%s of before came again: %s", e.Type, e.Data)
+		switch e.Type {
+		case event.TypeAgentStarted, event.TypeTitle:
+			// An agent may name its session by its first words, each time.
+		default:
+			require.NotContains(t, string(e.Data), oldWords, "%s", e.Type)
+		}
+	}
+	for _, n := range payloads[event.Note](t, after) {
+		require.NotEqual(t, "abide/replay", n.Method, "the agent's memory differs: %s %s", n.Text, n.Raw)
+	}
+}
+
+func TestTheNextPromptWorksAfterARealAgentWasKilled(t *testing.T) {
+	t.Parallel()
+	forEachRealAgent(t, func(t *testing.T, r *rig) {
+		session := r.create(r.agent.name)
+		c := r.screen("desk", session, 0)
+		r.liveThrough(c, session)
+		before := r.killInMidTurn(c, session, "p1")
+		r.goesOn(c, session, "resume")
+		requireNoneTwice(t, before, c.seen()[len(before):])
+		requireTrueScreens(t, r.hub, session.SessionID, c)
+	})
+}
+
+// TestARealAgentThatCanOnlyLoadRepeatsNothing: the history that a load repeats is
+// compared with the log, found the same, and dropped.
+func TestARealAgentThatCanOnlyLoadRepeatsNothing(t *testing.T) {
+	t.Parallel()
+	forEachRealAgent(t, func(t *testing.T, r *rig) {
+		session := r.create(r.agent.name)
+		c := r.screen("desk", session, 0)
+		r.liveThrough(c, session)
+		before := r.killInMidTurn(c, session, "p1")
+		r.goesOn(c, session, "load")
+		requireNoneTwice(t, before, c.seen()[len(before):])
+		requireTrueScreens(t, r.hub, session.SessionID, c)
+	}, "resume")
+}
+
+// TestARealAgentThatCannotComeBackIsToldWhatWas: it begins anew, and its first
+// prompt goes with a short account.
+func TestARealAgentThatCannotComeBackIsToldWhatWas(t *testing.T) {
+	t.Parallel()
+	forEachRealAgent(t, func(t *testing.T, r *rig) {
+		session := r.create(r.agent.name)
+		c := r.screen("desk", session, 0)
+		r.liveThrough(c, session)
+		r.killInMidTurn(c, session, "p1")
+		r.goesOn(c, session, "")
+		account := readRecord(t, r.record).accounts["[[say:back again]]"]
+		require.Contains(t, account, "- "+oldWords+"\n- a long story\n")
+		require.NotContains(t, account, "back again", "it is not of the past")
+		requireTrueScreens(t, r.hub, session.SessionID, c)
+	}, "resume", "load")
+}
+
+// TestARealAgentDiesWithItsHubAndTheNextPromptWorks kills the hub while a tool
+// of the agent waits for a person.
+func TestARealAgentDiesWithItsHubAndTheNextPromptWorks(t *testing.T) {
+	t.Parallel()
+	forEachRealAgent(t, func(t *testing.T, r *rig) {
+		session := r.create(r.agent.name)
+		c := r.screen("desk", session, 0)
+		r.liveThrough(c, session)
+		first := len(c.seen())
+		touched := filepath.Join(r.workspace, "touched")
+		c.prompt(session.SessionID, "p1", fmt.Sprintf("[[shell:touch %s]]", touched))
+		request := c.untilAsked(2, agentTurn)
+		remember(t, r.record)
+		r.kill()
+		r.start()
+		require.Equal(t, event.StopHubRestart, c.untilTurnEnds("p1", agentTurn).StopReason)
+		before := c.seen()
+		requireAborted(t, before[first:], request)
+		r.goesOn(c, session, "resume")
+		requireNoneTwice(t, before, c.seen()[len(before):])
+		require.NoFileExists(t, touched)
+		requireTrueScreens(t, r.hub, session.SessionID, c)
+	})
+}
+
+// TestARealAgentThatTalksDiesWithItsHub kills the hub in the middle of an
+// answer, and lets the agent that comes back load its session.
+func TestARealAgentThatTalksDiesWithItsHub(t *testing.T) {
+	t.Parallel()
+	forEachRealAgent(t, func(t *testing.T, r *rig) {
+		session := r.create(r.agent.name)
+		c := r.screen("desk", session, 0)
+		r.liveThrough(c, session)
+		first := len(c.seen())
+		c.prompt(session.SessionID, "p1", "[[delay:50]] [[big:64]]")
+		c.until("some of the answer", agentTurn, func(events []event.Event, _ *wire.State) bool {
+			return hasType(event.TypeAgentMessage)(events[first:], nil)
+		})
+		remember(t, r.record)
+		r.kill()
+		r.start()
+		require.Equal(t, event.StopHubRestart, c.untilTurnEnds("p1", agentTurn).StopReason)
+		before := c.seen()
+		r.goesOn(c, session, "load")
+		requireNoneTwice(t, before, c.seen()[len(before):])
+		requireTrueScreens(t, r.hub, session.SessionID, c)
+	}, "resume")
+}
