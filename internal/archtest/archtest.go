@@ -36,7 +36,7 @@ func arrows() map[string]row {
 		"server/wire":          {[]string{"session/event"}, false},
 		"session":              {[]string{"observer", "queue", "session/search", "session/store", "session/event"}, true},
 		"session/event":        {nil, false},
-		"session/search":       {[]string{"session/event"}, false},
+		"session/search":       {[]string{"session/store", "session/event"}, false},
 		"session/store":        {[]string{"session/event"}, true},
 		"session/acp":          {[]string{"session/event"}, true},
 		"session/transcript":   {[]string{"session/event"}, false},

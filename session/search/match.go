@@ -2,6 +2,7 @@ package search
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -9,16 +10,20 @@ import (
 	"unicode/utf8"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
 )
 
 // around is how many bytes of text a snippet shows before and after its match.
 const around = 80
 
+// messageKey begins the key of every message.
+const messageKey = "m"
+
 // passage is text that belongs together: a prompt, a tool's title, or the
 // chunks of one message.
 type passage struct {
 	head   event.Event
-	key    string // of a message, whose next chunk joins
+	key    string // of a message, whose next chunk joins; begins with messageKey
 	text   strings.Builder
 	chunks []chunk
 }
@@ -29,16 +34,56 @@ type chunk struct {
 	event event.Event
 }
 
-// window finds the hits of a window, newest first.
-func (q *Query) window(source Source, w window) []Hit {
-	var hits []Hit
-	var open *passage
-	settle := func() {
-		if open != nil {
-			hits = q.match(hits, source, open, w.end)
-			open = nil
-		}
+// suspect is a passage of which it is not known yet whether it has a match: its
+// lines, and their text with its case taken away, perhaps with more around it.
+type suspect struct {
+	open   bool
+	joined bool
+	id     []byte
+	lines  [][]byte
+	folded []byte
+}
+
+// begin makes it the passage of a line that says something.
+func (s *suspect) begin(g glance) {
+	*s = suspect{
+		open: true, joined: g.joined, id: append(s.id[:0], g.id...), lines: s.lines[:0], folded: s.folded[:0],
 	}
+}
+
+// has tells whether a line goes on in it.
+func (s *suspect) has(g glance) bool {
+	return s.open && s.joined && g.joined && bytes.Equal(s.id, g.id)
+}
+
+// add appends a line.
+func (s *suspect) add(line []byte, g glance) {
+	s.lines = append(s.lines, line)
+	for i, text := range g.texts {
+		if i > 0 && text != nil {
+			s.folded = append(s.folded, '\n')
+		}
+		if len(text) > 1 && text[0] == '"' {
+			text = text[1 : len(text)-1] // quotes would part the chunks of a message
+		}
+		s.folded = appendFoldJSON(s.folded, text)
+	}
+}
+
+// checkEvery is after how many bytes of lines a scan asks whether it is still
+// wanted.
+const checkEvery = 256 << 10
+
+// window finds the hits of a window, newest first. The error is ctx's.
+func (s *scan) window(ctx context.Context, source Source, w window) ([]Hit, error) {
+	var hits []Hit
+	settle := func() {
+		if s.suspect.open && bytes.Contains(s.suspect.folded, s.query.folded) {
+			hits = s.query.match(hits, source, s.suspect.passage(), w.end)
+		}
+		s.suspect.open = false
+	}
+	unchecked := 0
 	for text := w.text; len(text) > 0; {
 		end := bytes.IndexByte(text, '\n')
 		if end < 0 {
@@ -46,34 +91,80 @@ func (q *Query) window(source Source, w window) []Hit {
 		}
 		line := text[:end]
 		text = text[end+1:]
-		if !spoken(line) {
+		if unchecked += end; unchecked > checkEvery {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			unchecked = 0
+		}
+		h, canonical := headOf(line)
+		if canonical && h.kindOf() == "" || !canonical && !spoken(line) {
 			continue
 		}
-		seq := seqOf(line)
-		if seq > source.MaxSeq || seq >= w.end && open == nil {
-			break
+		seq := h.seq
+		if !canonical {
+			seq = seqOf(line)
 		}
-		p, piece, ok := read(line)
-		if !ok {
+		if beyond := seq > source.MaxSeq; beyond || seq >= w.end && !s.suspect.open {
+			if store.Intact(line) {
+				break
+			}
+			if beyond {
+				continue // a damaged number; what follows may be whole
+			}
+		}
+		g, ok := glanceOf(line, h)
+		if !ok || g.texts[0] == nil {
 			continue
 		}
-		if open == nil || p.key == "" || p.key != open.key {
+		if !s.suspect.has(g) {
 			settle()
 			if seq >= w.end {
 				break
 			}
-			open = p
+			s.suspect.begin(g)
 		}
-		open.chunks = append(open.chunks, chunk{open.text.Len(), p.head})
-		open.text.WriteString(piece)
+		s.suspect.add(line, g)
 	}
 	settle()
 	slices.Reverse(hits)
-	return hits
+	return hits, nil
 }
 
-// spoken tells by a line's bytes whether it can hold text, before anything is
-// decoded: the type stands behind a seq and a time of fixed form.
+// glanceOf reads a line, by decoding it where nothing less will do. It is false
+// for one that is no event or says nothing.
+func glanceOf(line []byte, h head) (glance, bool) {
+	if g, ok := glanceAt(line, h); ok {
+		return g, true
+	}
+	p, piece, ok := read(line)
+	if !ok {
+		return glance{}, false
+	}
+	text, err := json.Marshal(piece)
+	id, joined := strings.CutPrefix(p.key, messageKey)
+	return glance{joined: joined, id: []byte(id), texts: [2][]byte{text}}, err == nil
+}
+
+// passage decodes the suspect's lines.
+func (s *suspect) passage() *passage {
+	var whole *passage
+	for _, line := range s.lines {
+		p, piece, ok := read(line)
+		if !ok {
+			continue
+		}
+		if whole == nil {
+			whole = p
+		}
+		whole.chunks = append(whole.chunks, chunk{whole.text.Len(), p.head})
+		whole.text.WriteString(piece)
+	}
+	return whole
+}
+
+// spoken tells of a line of another form whether it can hold text, before
+// anything is decoded.
 func spoken(line []byte) bool {
 	head := line[:min(len(line), 128)]
 	at := bytes.Index(head, []byte(`"type":"`))
@@ -93,10 +184,10 @@ func read(line []byte) (*passage, string, bool) {
 		return nil, "", false
 	}
 	var data struct {
-		MessageID string     `json:"message_id"`
-		Text      event.Text `json:"text"`
-		Title     string     `json:"title"`
-		RawInput  any        `json:"raw_input"`
+		MessageID string          `json:"message_id"`
+		Text      event.Text      `json:"text"`
+		Title     event.Text      `json:"title"`
+		RawInput  json.RawMessage `json:"raw_input"`
 	}
 	if json.Unmarshal(e.Data, &data) != nil {
 		return nil, "", false
@@ -106,20 +197,34 @@ func read(line []byte) (*passage, string, bool) {
 	piece := string(data.Text)
 	switch e.Type {
 	case event.TypeAgentMessage:
-		p.key = "m" + data.MessageID
+		p.key = messageKey + data.MessageID
 	case event.TypeToolCall, event.TypeToolCallUpdate:
-		piece = data.Title
-		if input, ok := data.RawInput.(map[string]any); ok {
-			if command, ok := input["command"].(string); ok && command != data.Title {
-				piece += "\n" + command
-			}
+		piece = string(data.Title)
+		if command := commandIn(data.RawInput); command != "" && command != piece {
+			piece += "\n" + command
 		}
 	}
 	return p, piece, piece != ""
 }
 
+// commandIn is the command in a tool's input; empty if it has none.
+func commandIn(input []byte) string {
+	var members map[string]json.RawMessage
+	if len(input) == 0 || input[0] != '{' || json.Unmarshal(input, &members) != nil {
+		return ""
+	}
+	var command event.Text
+	if json.Unmarshal(members["command"], &command) != nil {
+		return ""
+	}
+	return string(command)
+}
+
 // match adds the passage's hit, if it has one that begins below end.
 func (q *Query) match(hits []Hit, source Source, p *passage, end event.Seq) []Hit {
+	if p == nil {
+		return hits
+	}
 	text := p.text.String()
 	at := bytes.Index(appendFold(nil, text), q.folded)
 	if at < 0 {

@@ -5,6 +5,11 @@
 // are prompts, the agent's messages and the titles and commands of its tools;
 // chunks of one message are joined first, so that a phrase is found across
 // them. Of a value that was moved to a blob the head is searched.
+//
+// A line whose checksum is right is not decoded to find that it has nothing: its
+// text is cut out and compared in place, at some 400 MB a second and core. Only
+// passages that may match are decoded, and lines that are not as a store wrote
+// them.
 package search
 
 import (
@@ -72,6 +77,14 @@ type Query struct {
 	budget time.Duration
 }
 
+// scan is one run of a query, with the memory it uses again for each window.
+type scan struct {
+	query   *Query
+	buffer  []byte // of windows
+	probe   []byte // of the search for a place
+	suspect suspect
+}
+
 // NewQuery checks what is searched for: plain text, no pattern; whatever its
 // case. A call to Run ends soon after limit hits or when budget is spent. The
 // error is ErrQuery.
@@ -96,6 +109,7 @@ func NewQuery(text string, limit int, budget time.Duration) (*Query, error) {
 // that of reading.
 func (q *Query) Run(ctx context.Context, sources []Source, from Place) (Result, error) {
 	deadline := time.Now().Add(q.budget)
+	scan := scan{query: q}
 	result := Result{Hits: []Hit{}}
 	for _, source := range sources {
 		before := source.MaxSeq + 1
@@ -115,12 +129,15 @@ func (q *Query) Run(ctx context.Context, sources []Source, from Place) (Result, 
 				result.Next = Place{source.SessionID, before}
 				return result, nil
 			}
-			w, err := readWindow(source, before)
+			w, err := scan.readWindow(source, before)
 			if err != nil {
 				return result, fmt.Errorf("searching session %s: %w", source.SessionID, err)
 			}
 			result.Bytes += int64(len(w.text))
-			hits := q.window(source, w)
+			hits, err := scan.window(ctx, source, w)
+			if err != nil {
+				return result, err
+			}
 			if room := q.limit - len(result.Hits); len(hits) > room {
 				hits = hits[:room]
 				before = hits[room-1].Seq

@@ -3,8 +3,10 @@ package search_test
 import (
 	"context"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +18,8 @@ import (
 )
 
 func line(seq int, kind, data string) string {
-	return fmt.Sprintf(`{"seq":%d,"time":"2026-02-21T14:03:07.123456Z","type":"%s","turn":1,"data":%s,"crc":"00000000"}`+"\n", seq, kind, data)
+	body := fmt.Sprintf(`{"seq":%d,"time":"2026-02-21T14:03:07.123456Z","type":"%s","turn":1,"data":%s`, seq, kind, data)
+	return fmt.Sprintf(`%s,"crc":"%08x"}`+"\n", body, crc32.Checksum([]byte(body), crc32.MakeTable(crc32.Castagnoli)))
 }
 
 func source(t testing.TB, files map[string]string, maxSeq event.Seq) []search.Source {
@@ -86,15 +89,165 @@ func TestEveryEventOfALongFileIsFoundOnce(t *testing.T) {
 	}
 }
 
-func BenchmarkSearch(b *testing.B) {
-	var log strings.Builder
-	const events = 200_000
-	for i := 1; i <= events; i++ {
-		log.WriteString(line(i, "agent_message", fmt.Sprintf(`{"message_id":"m%d","text":"some words the agent streamed"}`, i/40)))
+func BenchmarkSearchWithoutAHit(b *testing.B) {
+	output := `"` + strings.Repeat(`\u001b[32mok\u001b[0m \"internal/store\" 0.41s\n`, 60) + `"`
+	kinds := map[string]func(i int) (kind, data string){
+		"chunks": func(i int) (string, string) {
+			return "agent_message", fmt.Sprintf(`{"message_id":"m%d","text":"some words the agent streamed"}`, i/40)
+		},
+		"tools": func(i int) (string, string) {
+			return "tool_call_update", fmt.Sprintf(`{"tool_call_id":"t%d","title":"Run the tests","status":"completed","content":[{"type":"content","content":{"type":"text","text":%s}}],"raw_output":%s}`, i, output, output)
+		},
+		"prompts": func(i int) (string, string) {
+			return "user_prompt", fmt.Sprintf(`{"prompt_id":"p%d","text":%s}`, i, output)
+		},
+		"unsearched": func(i int) (string, string) {
+			return "terminal_output", fmt.Sprintf(`{"terminal_id":"t%d","data":%s}`, i, output)
+		},
 	}
-	sources := source(b, map[string]string{"events.jsonl": log.String()}, events)
-	b.SetBytes(int64(log.Len()))
-	for b.Loop() {
-		require.Empty(b, all(b, sources, "nowhere", 10))
+	for name, kind := range kinds {
+		b.Run(name, func(b *testing.B) {
+			var log strings.Builder
+			seq := 0
+			for log.Len() < 32<<20 {
+				seq++
+				k, data := kind(seq)
+				log.WriteString(line(seq, k, data))
+			}
+			sources := source(b, map[string]string{"events.jsonl": log.String()}, event.Seq(seq))
+			b.SetBytes(int64(log.Len()))
+			b.ReportAllocs()
+			for b.Loop() {
+				require.Empty(b, all(b, sources, "nowhere", 10))
+			}
+		})
+	}
+}
+
+// long is a log of several windows in which nothing is found.
+func long(t testing.TB) []search.Source {
+	var log strings.Builder
+	seq := 0
+	for log.Len() < 16<<20 {
+		seq++
+		log.WriteString(line(seq, "usage", `{"raw":"`+strings.Repeat("x", 2000)+`"}`))
+	}
+	return source(t, map[string]string{"events.jsonl": log.String()}, event.Seq(seq))
+}
+
+// canceled is a context that ends after it was asked some times.
+type canceled struct {
+	context.Context
+	asked, after int
+}
+
+func (c *canceled) Err() error {
+	if c.asked++; c.asked > c.after {
+		return context.Canceled
+	}
+	return nil
+}
+
+func TestASearchEndsInTheMiddleOfAWindowWhenItsCallerLeaves(t *testing.T) {
+	sources := long(t)
+	q, err := search.NewQuery("needle", 10, time.Minute)
+	require.NoError(t, err)
+	ctx := &canceled{Context: context.Background(), after: 5}
+	r, err := q.Run(ctx, sources, search.Place{})
+	require.ErrorIs(t, err, context.Canceled)
+	require.LessOrEqual(t, r.Bytes, int64(5<<20), "not the rest of the files")
+	require.Equal(t, 6, ctx.asked, "nor the rest of the window")
+}
+
+func TestACallEndsSoonAfterItsTimeAndTheNextGoesOn(t *testing.T) {
+	sources := long(t)
+	q, err := search.NewQuery("needle", 10, 0)
+	require.NoError(t, err)
+	var from search.Place
+	calls, bytes := 0, int64(0)
+	for {
+		r, err := q.Run(context.Background(), sources, from)
+		require.NoError(t, err)
+		require.LessOrEqual(t, r.Bytes, int64(5<<20), "one window, then the time is up")
+		calls, bytes, from = calls+1, bytes+r.Bytes, r.Next
+		if r.Done {
+			break
+		}
+		require.Equal(t, sources[0].SessionID, from.SessionID)
+	}
+	require.Greater(t, calls, 3)
+	info, err := os.Stat(filepath.Join(sources[0].Dir, "events.jsonl"))
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, bytes, info.Size(), "everything was read")
+}
+
+func TestASearchHoldsNoMoreThanAFewWindowsInMemory(t *testing.T) {
+	sources := long(t)
+	q, err := search.NewQuery("needle", 10, time.Minute)
+	require.NoError(t, err)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err = q.Run(context.Background(), sources, search.Place{})
+	require.NoError(t, err)
+	runtime.ReadMemStats(&after)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(12<<20), "whatever the size of the log")
+}
+
+func TestPagesStayWholeWhileTheSessionGrows(t *testing.T) {
+	var log strings.Builder
+	const events = 300
+	for i := 1; i <= events; i++ {
+		log.WriteString(line(i, "user_prompt", `{"text":"needle"}`))
+	}
+	sources := source(t, map[string]string{"events.jsonl": log.String()}, events)
+	q, err := search.NewQuery("needle", 7, time.Minute)
+	require.NoError(t, err)
+	active := filepath.Join(sources[0].Dir, "events.jsonl")
+	var from search.Place
+	var seqs []event.Seq
+	for n := events; ; {
+		r, err := q.Run(context.Background(), sources, from)
+		require.NoError(t, err)
+		for _, h := range r.Hits {
+			seqs = append(seqs, h.Seq)
+		}
+		if from = r.Next; r.Done {
+			break
+		}
+		file, err := os.OpenFile(active, os.O_APPEND|os.O_WRONLY, 0)
+		require.NoError(t, err)
+		for range 20 {
+			n++
+			_, err = file.WriteString(line(n, "user_prompt", `{"text":"needle"}`))
+			require.NoError(t, err)
+		}
+		require.NoError(t, file.Close())
+		sources[0].MaxSeq = event.Seq(n)
+		if n == events+100 { // the active file is complete now
+			require.NoError(t, os.Rename(active, filepath.Join(sources[0].Dir, fmt.Sprintf("events-%012d-%012d.jsonl", 1, n))))
+			require.NoError(t, os.WriteFile(active, nil, 0o600))
+		}
+	}
+	require.Len(t, seqs, events)
+	for i, seq := range seqs {
+		require.Equal(t, event.Seq(events-i), seq)
+	}
+}
+
+func TestADamagedLineCostsOnlyItself(t *testing.T) {
+	prompt := `{"text":"needle"}`
+	damage := map[string]string{
+		"garbage":           strings.Repeat("\x00", 5000) + "\n",
+		"half a line":       line(2, "user_prompt", prompt)[:40] + "\n",
+		"a number too high": strings.Replace(line(2, "user_prompt", prompt), `{"seq":2`, `{"seq":99`, 1),
+		"a very long line":  line(2, "usage", `{"raw":"`+strings.Repeat("n", 5<<20)+`"}`),
+		"no end of text":    strings.Replace(line(2, "user_prompt", prompt), `needle"}`, `needle}`, 1),
+	}
+	for name, bad := range damage {
+		t.Run(name, func(t *testing.T) {
+			log := line(1, "user_prompt", prompt) + bad + line(3, "user_prompt", prompt) + line(4, "agent_message", `{"message_id":"m","text":"need`)[:60]
+			sources := source(t, map[string]string{"events.jsonl": log}, 4)
+			require.Equal(t, []event.Seq{3, 1}, all(t, sources, "needle", 10))
+		})
 	}
 }

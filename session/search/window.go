@@ -23,13 +23,13 @@ const (
 	// maxWindow bounds what one line can make a window grow to. Lines are at
 	// most 1 MiB; what is longer is damage.
 	maxWindow = 64 << 20
-	// A place is sought with small reads, and where a line is longer than
-	// those, with one that holds any line.
-	probeBytes = 64 << 10
-	longLine   = 2 << 20
+	// near is how close halving comes to a place; then lines are looked at.
+	near = 64 << 10
+	// headBytes is where a line says its seq.
+	headBytes = 32
 )
 
-// window is a run of whole lines.
+// window is a run of whole lines. Its text is good until the next is read.
 type window struct {
 	text  []byte
 	first event.Seq // of its first event; what is below is for the next window
@@ -38,13 +38,13 @@ type window struct {
 
 // readWindow reads the lines that lie before an event. An empty one whose first
 // is 0 says there are none.
-func readWindow(source Source, before event.Seq) (window, error) {
+func (s *scan) readWindow(source Source, before event.Seq) (window, error) {
 	names, err := segments(source.Dir)
 	if err != nil || len(names) == 0 {
 		return window{}, ignoreGone(err)
 	}
 	for i := len(names) - 1; i >= 0; i-- {
-		w, err := readSegment(filepath.Join(source.Dir, names[i]), before)
+		w, err := s.readSegment(filepath.Join(source.Dir, names[i]), before)
 		if err != nil || w.first > 0 {
 			return w, ignoreGone(err)
 		}
@@ -84,7 +84,7 @@ func segments(dir string) ([]string, error) {
 	return names, nil
 }
 
-func readSegment(path string, before event.Seq) (window, error) {
+func (s *scan) readSegment(path string, before event.Seq) (window, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return window{}, err
@@ -94,13 +94,13 @@ func readSegment(path string, before event.Seq) (window, error) {
 	if err != nil {
 		return window{}, err
 	}
-	end, err := placeOf(file, info.Size(), before)
+	end, err := s.placeOf(file, info.Size(), before)
 	if err != nil || end == 0 {
 		return window{}, err
 	}
 	for size := int64(windowBytes); ; size *= 2 {
 		from := max(end-size, 0)
-		text := make([]byte, min(end+overhang, info.Size())-from)
+		text := s.room(int(min(end+overhang, info.Size()) - from))
 		n, err := file.ReadAt(text, from)
 		if err != nil && err != io.EOF {
 			return window{}, fmt.Errorf("reading %s: %w", filepath.Base(path), err)
@@ -123,13 +123,21 @@ func readSegment(path string, before event.Seq) (window, error) {
 	}
 }
 
+// room is n bytes of the buffer, which grows where a line needs it.
+func (s *scan) room(n int) []byte {
+	if cap(s.buffer) < n {
+		s.buffer = make([]byte, n)
+	}
+	return s.buffer[:n]
+}
+
 // placeOf is the offset of the first line whose seq is not below before, found
 // by halving: a log's seqs ascend.
-func placeOf(file io.ReaderAt, size int64, before event.Seq) (int64, error) {
+func (s *scan) placeOf(file io.ReaderAt, size int64, before event.Seq) (int64, error) {
 	low, high := int64(0), size
-	for high-low > probeBytes {
+	for high-low > near {
 		middle := low + (high-low)/2
-		start, seq, err := lineBehind(file, middle)
+		start, seq, err := s.lineBehind(file, middle)
 		if err != nil {
 			return 0, err
 		}
@@ -139,42 +147,76 @@ func placeOf(file io.ReaderAt, size int64, before event.Seq) (int64, error) {
 			low = start
 		}
 	}
-	// Every line that begins in low..high is looked at; the place may be the
-	// first one behind it.
-	rest := io.NewSectionReader(file, low, size-low)
-	text, err := io.ReadAll(io.LimitReader(rest, high-low+longLine))
-	if err != nil {
-		return 0, err
-	}
-	at := 0
-	for at < len(text) {
-		if seq := seqOf(text[at:]); seq >= before {
-			break
+	// The place is one of the lines that begin in low..high, or the next.
+	for {
+		text, err := s.probeAt(file, low, near)
+		if err != nil {
+			return 0, err
 		}
-		next := bytes.IndexByte(text[at:], '\n')
-		if next < 0 {
-			break
+		at := 0
+		for seqOf(text[at:]) < before {
+			next := bytes.IndexByte(text[at:], '\n')
+			if next < 0 {
+				break
+			}
+			at += next + 1
 		}
-		at += next + 1
+		if seqOf(text[at:]) >= before {
+			return low + int64(at), nil
+		}
+		if low += int64(at); at == 0 { // one line fills it
+			next, err := s.nextLine(file, low)
+			if err != nil || next == 0 {
+				return low, err
+			}
+			low = next
+		}
 	}
-	return low + int64(at), nil
 }
 
-// lineBehind is the first line that begins behind an offset. A seq of 0 says
-// there is none.
-func lineBehind(file io.ReaderAt, offset int64) (start int64, seq event.Seq, err error) {
-	for _, size := range []int{probeBytes, longLine} { // seldom is a line long
-		probe := make([]byte, size)
-		n, err := file.ReadAt(probe, offset)
-		if err != nil && err != io.EOF {
+// lineBehind is the first line with a seq that begins behind an offset. A seq of
+// 0 says there is none.
+func (s *scan) lineBehind(file io.ReaderAt, offset int64) (start int64, seq event.Seq, err error) {
+	for start = offset; ; {
+		start, err = s.nextLine(file, start)
+		if err != nil || start == 0 {
 			return 0, 0, err
 		}
-		at := bytes.IndexByte(probe[:n], '\n') + 1
-		if seq := firstSeq(probe[at:n]); at > 0 && seq > 0 {
-			return offset + int64(at), seq, nil
+		head, err := s.probeAt(file, start, headBytes)
+		if err != nil {
+			return 0, 0, err
+		}
+		if seq := seqOf(head); seq > 0 {
+			return start, seq, nil
 		}
 	}
-	return 0, 0, nil
+}
+
+// nextLine is where the line behind an offset begins, however far that is; 0 if
+// there is none.
+func (s *scan) nextLine(file io.ReaderAt, offset int64) (int64, error) {
+	for size := 4 << 10; ; size = near {
+		text, err := s.probeAt(file, offset, size)
+		if err != nil || len(text) == 0 {
+			return 0, err
+		}
+		if at := bytes.IndexByte(text, '\n'); at >= 0 {
+			return offset + int64(at) + 1, nil
+		}
+		offset += int64(len(text))
+	}
+}
+
+// probeAt reads up to n bytes at an offset, which are good until the next probe.
+func (s *scan) probeAt(file io.ReaderAt, offset int64, n int) ([]byte, error) {
+	if cap(s.probe) < n {
+		s.probe = make([]byte, n)
+	}
+	read, err := file.ReadAt(s.probe[:n], offset)
+	if err == io.EOF {
+		err = nil
+	}
+	return s.probe[:read], err
 }
 
 // firstSeq is the seq of the first line that has one.
@@ -194,7 +236,7 @@ func firstSeq(text []byte) event.Seq {
 
 // seqOf reads the seq a line begins with; 0 if it has none.
 func seqOf(line []byte) event.Seq {
-	rest, ok := bytes.CutPrefix(line[:min(len(line), 32)], []byte(`{"seq":`))
+	rest, ok := bytes.CutPrefix(line[:min(len(line), headBytes)], []byte(`{"seq":`))
 	comma := bytes.IndexByte(rest, ',')
 	if !ok || comma < 0 {
 		return 0

@@ -185,6 +185,14 @@ func parseVerified(line []byte) (parsed, bool) {
 	return parsed{quality: verified, seq: seq, body: body, sum: sum}, true
 }
 
+// Intact reports whether a line of a log, without its newline, is byte for byte
+// what a store wrote: its checksum is there and right. Such a line is valid JSON
+// of the form the package comment describes.
+func Intact(line []byte) bool {
+	_, ok := parseVerified(line)
+	return ok
+}
+
 // cutCRC splits a line into its body and the checksum it claims.
 func cutCRC(line []byte) (body []byte, sum uint32, ok bool) {
 	at := len(line) - crcSuffix
