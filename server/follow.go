@@ -60,12 +60,16 @@ func (f *follow) run(ctx context.Context) error {
 		if rung(stateChanged) { // news too soon after the last
 			bell, pause = nil, time.After(statePause-time.Since(f.lastSent))
 		}
+		f.frames.rest()
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
 		case <-logChanged:
 		case <-bell:
 		case <-pause:
+		}
+		f.frames.wake()
+		if err := ctx.Err(); err != nil {
+			return err // at once: not even a state may follow a revocation
 		}
 	}
 }
@@ -113,6 +117,7 @@ func (f *follow) Deliver(ctx context.Context, b event.Batch) error {
 		}
 		bytes = wire.AppendEvents(nil, f.session.ID(), f.session.Log().Epoch(), joined, f.frame.maxSeq)
 	}
+	f.frame = nil // one that sleeps for hours must not hold it
 	return f.client.write(ctx, bytes)
 }
 

@@ -206,8 +206,11 @@ func TestFault30AHalfOpenConnectionIsFreed(t *testing.T) {
 func TestAFrameSaysHowFarTheLogIsNow(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s := h.session()
+	h.prompt(s, "p0", "say 3000")
+	stuck(t, h, s) // so that the frames of the others are kept
+	before := s.Log().Marks().Visible
 	h.prompt(s, "p1", "hi")
-	path := "/api/sessions/" + s.ID() + "/ws?after_seq=0"
+	path := fmt.Sprintf("/api/sessions/%s/ws?after_seq=%d&epoch=%s", s.ID(), before, s.Log().Epoch())
 	first := find[*wire.Events](h.dial(path), nil)
 	// Fewer frames than are kept for others, so the first one still is.
 	_, err := s.Prompt(context.Background(), session.PromptRequest{PromptID: "p2", Text: "hold"})
@@ -224,8 +227,11 @@ func TestASharedFrameNeverTellsAClientLessThanItHasHeard(t *testing.T) {
 	path := "/api/sessions/" + s.ID() + "/ws?after_seq=0&epoch=" + s.Log().Epoch()
 	// Long enough for full frames, then short enough not to drive them out of
 	// what is kept for the next client.
-	for n, text := range []string{"say 1500", "hi"} {
+	for n, text := range []string{"say 3000", "hi"} {
 		h.prompt(s, fmt.Sprintf("p%d", n), text)
+		if n == 0 {
+			stuck(t, h, s) // so that the frames of the others are kept
+		}
 		client := h.dial(path)
 		heard := find[*wire.EventsLoaded](client, nil).MaxSeq
 		require.Equal(t, s.Log().Marks().Visible, heard)

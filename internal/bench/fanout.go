@@ -53,56 +53,54 @@ func (b *bench) saturate(ctx context.Context, role string, n, m int) (s sample, 
 	}, nil
 }
 
-// measureFanOut holds fan-out, with every event written to disk, against a
-// library that writes nothing and against the least a server can do.
-func measureFanOut(ctx context.Context, b *bench) error {
-	for _, size := range []struct {
-		clients, events int
-		against         float64 // centrifuge
-		cpu             float64
-		floor           float64 // 0: no goal
-	}{
-		{1, b.scaled(200_000, 4), 1.5, 0, 0},
-		{10, b.scaled(100_000, 5), 2.3, 0.5, 0},
-		{100, b.scaled(30_000, 6), 3, 0.25, 0.8},
-		{1000, b.scaled(5_000, 5), 4, 0.25, 0.8},
-	} {
-		roles := []string{"abide", "centrifuge", "floor"}
-		rates, cpus := map[string][]float64{}, map[string][]time.Duration{}
-		var mallocs []float64
-		for round := range b.scaled(5, 2) {
-			for i := range roles {
-				role := roles[(round+i)%len(roles)]
-				s, err := b.saturate(ctx, role, size.clients, size.events)
-				if err != nil {
-					return fmt.Errorf("%s, %d clients: %w", role, size.clients, err)
-				}
-				rates[role] = append(rates[role], s.rate)
-				cpus[role] = append(cpus[role], s.cpu)
-				if role == "abide" {
-					mallocs = append(mallocs, s.mallocs)
-				}
+// fanOut is a saturated run to so many clients, and its goals.
+type fanOut struct {
+	clients, events int
+	against         float64 // centrifuge's rate
+	cpu             float64 // of centrifuge's; 0: no goal
+	floor           float64 // of the floor's rate; 0: no goal
+}
+
+// measure holds fan-out, with every event written to disk, against a library
+// that writes nothing and against the least a server can do.
+func (f fanOut) measure(ctx context.Context, b *bench) error {
+	roles := []string{"abide", "centrifuge", "floor"}
+	samples := map[string][]sample{}
+	for round := range b.scaled(5, 2) {
+		for i := range roles {
+			role := roles[(round+i)%len(roles)]
+			s, err := b.saturate(ctx, role, f.clients, f.events)
+			if err != nil {
+				return fmt.Errorf("%s, %d clients: %w", role, f.clients, err)
 			}
+			samples[role] = append(samples[role], s)
 		}
-		clients := fmt.Sprintf("%s clients", count(size.clients))
-		if size.clients == 1 {
-			clients = "1 client"
-		}
-		b.atLeast("delivered to "+clients+" incl. the disk write, against centrifuge", size.against, ratio(rates["abide"], rates["centrifuge"]))
-		if size.cpu > 0 {
-			b.atMost("server CPU per delivery, "+clients+", against centrifuge", size.cpu, ratio(cpus["abide"], cpus["centrifuge"]))
-		}
-		if size.floor > 0 {
-			b.atLeast("delivered to "+clients+", against the coalescing floor", size.floor, ratio(rates["abide"], rates["floor"]))
-		} else {
-			b.told("delivered to "+clients+", against the coalescing floor", ratio(rates["abide"], rates["floor"]))
-		}
-		for _, role := range roles {
-			b.detail("%s to %s: %.3g M deliveries/s, %s of the server each", role, clients, median(rates[role])/1e6, median(cpus[role]))
-		}
-		// One for each event is the publisher's, for the event's own bytes.
-		b.atMost("allocations per delivery, "+clients+", beside the event's own", 0.1, max(0, median(mallocs)-1/float64(size.clients)))
 	}
+	rate := func(s sample) float64 { return s.rate }
+	cpu := func(s sample) time.Duration { return s.cpu }
+	mallocs := func(s sample) float64 { return s.mallocs }
+	ours, theirs, least := samples["abide"], samples["centrifuge"], samples["floor"]
+
+	clients := fmt.Sprintf("%s clients", count(f.clients))
+	if f.clients == 1 {
+		clients = "1 client"
+	}
+	b.atLeast("delivered to "+clients+" incl. the disk write, against centrifuge", f.against, ratio(each(ours, rate), each(theirs, rate)))
+	if f.cpu > 0 {
+		b.atMost("server CPU per delivery, "+clients+", against centrifuge", f.cpu, ratio(each(ours, cpu), each(theirs, cpu)))
+	}
+	if f.floor > 0 {
+		b.atLeast("delivered to "+clients+", against the coalescing floor", f.floor, ratio(each(ours, rate), each(least, rate)))
+	} else {
+		b.told("delivered to "+clients+", against the coalescing floor", ratio(each(ours, rate), each(least, rate)))
+	}
+	for _, role := range roles {
+		b.detail("%s to %s: %.3g M deliveries/s, %s of the server each", role, clients,
+			median(each(samples[role], rate))/1e6, median(each(samples[role], cpu)))
+	}
+	// One for each event is the publisher's, for the event's own bytes.
+	b.atMost("allocations per delivery, "+clients+", beside the event's own", 0.1,
+		max(0, median(each(ours, mallocs))-1/float64(f.clients)))
 	return nil
 }
 

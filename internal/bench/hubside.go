@@ -123,7 +123,7 @@ func publishAll(ctx context.Context, p publisher, o order) (longest time.Duratio
 		// Each event has bytes of its own: whoever keeps them is not billed for a
 		// copy the others do not need.
 		data := append([]byte(nil), draft.Data...)
-		copy(data[at:], stamp(sent.UnixNano()))
+		writeStamp(data[at:], sent.UnixNano())
 		if err := p.publish(ctx, data); err != nil {
 			return longest, err
 		}

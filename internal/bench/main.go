@@ -47,13 +47,16 @@ type group struct {
 	measure func(context.Context, *bench) error
 }
 
-func groups() []group {
+func groups(b *bench) []group {
 	return []group{
 		{"append", measureAppend},
 		{"replay", measureReplay},
 		{"cold", measureCold},
 		{"start", measureStart},
-		{"fan-out", measureFanOut},
+		{"fan-out to one", fanOut{1, b.scaled(200_000, 4), 1.5, 0, 0}.measure},
+		{"fan-out to ten", fanOut{10, b.scaled(100_000, 5), 2.3, 0.5, 0}.measure},
+		{"fan-out to a hundred", fanOut{100, b.scaled(30_000, 6), 3, 0.25, 0.8}.measure},
+		{"fan-out to a thousand", fanOut{1000, b.scaled(5_000, 5), 4, 0.25, 0.8}.measure},
 		{"latency", measureLatency},
 		{"idle", measureIdle},
 		{"wake", measureWake},
@@ -67,7 +70,7 @@ func run(ctx context.Context, parent string, quick bool, only string) error {
 	}
 	defer os.RemoveAll(dir)
 	b := &bench{dir: dir, quick: quick}
-	for _, g := range groups() {
+	for _, g := range groups(b) {
 		if !strings.Contains(g.name, only) {
 			continue
 		}
