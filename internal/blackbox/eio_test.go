@@ -2,6 +2,9 @@ package blackbox_test
 
 import (
 	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +18,7 @@ import (
 // TestFault16ADeviceErrorInTheKernelFreezesOneSession puts the whole program on
 // a device whose fsync fails once with EIO, and then lies: it says all is well.
 func TestFault16ADeviceErrorInTheKernelFreezesOneSession(t *testing.T) {
+	t.Parallel()
 	d := newDevice(t)
 	h := newHub(t, settings{data: d.dir})
 	broken, sound := h.create("demo"), h.create("demo")
@@ -55,6 +59,180 @@ func TestFault16ADeviceErrorInTheKernelFreezesOneSession(t *testing.T) {
 		ids[p.PromptID]++
 	}
 	require.Equal(t, map[string]int{"b1": 1, "b2": 1, "b4": 1}, ids)
+}
+
+// TestFault16ADeviceErrorAnywhereHarmsNoMoreThanItHits has the kernel answer EIO
+// to one kind of call after another, on one hub: what is not kept is refused,
+// what can wait goes on, and once the device is well nothing is missing.
+func TestFault16ADeviceErrorAnywhereHarmsNoMoreThanItHits(t *testing.T) {
+	t.Parallel()
+	d := newDevice(t)
+	h := newHub(t, settings{data: d.dir, more: "log_file_mib: 1\n"})
+	other := h.create("demo")
+	bystander := h.screen("bystander", other, 0)
+	asked := 0
+	// unharmed requires that another session works while the device fails.
+	unharmed := func(t *testing.T) {
+		t.Helper()
+		asked++
+		id := fmt.Sprintf("s%d", asked)
+		bystander.prompt(other.SessionID, id, "/plan")
+		require.Equal(t, event.StopEndTurn, bystander.untilTurnEnds(id, 30*time.Second).StopReason)
+	}
+	for _, trouble := range []func(*testing.T, *device, *hub, *screen, wire.SessionInfo, func(*testing.T)){
+		failLogWrite, failMetadata, failQueue, failReadMarks, failSealing, failReading,
+	} {
+		session := h.create("demo")
+		c := h.screen(fmt.Sprintf("screen %d", asked), session, 0)
+		c.prompt(session.SessionID, "first", "/burst 50")
+		c.untilTurnEnds("first", 30*time.Second)
+		trouble(t, d, h, c, session, unharmed)
+		d.fail(nil)
+	}
+}
+
+// on makes the ops fail whose path ends so.
+func on(suffix string, ops ...string) func(op, path string) bool {
+	return func(op, path string) bool { return slices.Contains(ops, op) && strings.HasSuffix(path, suffix) }
+}
+
+func failLogWrite(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInfo, unharmed func(*testing.T)) {
+	before := len(c.seen())
+	d.fail(on(s.SessionID+"/events.jsonl", "write"))
+	requireRefused(t, c, s.SessionID, "refused")
+	unharmed(t)
+	d.fail(nil)
+	requireRefused(t, c, s.SessionID, "refused") // what the device says now is not believed
+	require.Len(t, c.seen(), before, "what is not acknowledged is not shown")
+	info, err := h.hub.Session(t.Context(), s.SessionID)
+	require.NoError(t, err)
+	require.EqualValues(t, "damaged", info.Status, "nobody is told")
+	h.kill()
+	h.start()
+	c.prompt(s.SessionID, "after", "/burst 50")
+	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("after", 60*time.Second).StopReason)
+	require.Len(t, payloads[event.UserPrompt](t, onDisk(t, h, s.SessionID)), 2)
+}
+
+func failMetadata(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInfo, unharmed func(*testing.T)) {
+	for i, op := range []string{"create", "write", "fsync", "rename"} {
+		suffix := s.SessionID + "/metadata.json.tmp"
+		if op == "rename" {
+			suffix = s.SessionID + "/metadata.json"
+		}
+		d.fail(on(suffix, op))
+		id := fmt.Sprintf("p%d", i)
+		c.prompt(s.SessionID, id, "/burst 50")
+		require.Equal(t, event.StopEndTurn, c.untilTurnEnds(id, 30*time.Second).StopReason, "the log does not wait for its metadata")
+		require.Positive(t, d.times(op, suffix), "%s of metadata was never tried", op)
+		unharmed(t)
+	}
+	d.fail(nil)
+	c.prompt(s.SessionID, "after", "/plan")
+	c.untilTurnEnds("after", 30*time.Second)
+	requireTrueScreens(t, h, s.SessionID, c)
+	info, err := h.hub.Session(t.Context(), s.SessionID)
+	require.NoError(t, err)
+	require.EqualValues(t, len(c.seen()), info.MaxSeq)
+}
+
+func failQueue(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInfo, unharmed func(*testing.T)) {
+	c.prompt(s.SessionID, "busy", "/ask")
+	request := c.untilAsked(1, 30*time.Second)
+	for i, op := range []string{"create", "write", "fsync", "rename"} {
+		suffix := s.SessionID + "/queue.json.tmp"
+		if op == "rename" {
+			suffix = s.SessionID + "/queue.json"
+		}
+		d.fail(on(suffix, op))
+		id := fmt.Sprintf("q%d", i)
+		requireRefused(t, c, s.SessionID, id)
+		require.Positive(t, d.times(op, suffix), "%s of the queue was never tried", op)
+		unharmed(t)
+		d.fail(nil)
+		require.Equal(t, client.PromptOutcome{Fate: client.Queued, Position: i}, c.prompt(s.SessionID, id, "/burst 10"))
+	}
+	h.kill() // what was said to be queued is
+	h.start()
+	c.until("the end of the request", 30*time.Second, func(events []event.Event, _ *wire.State) bool {
+		return len(payloads[event.PermissionOutcome](t, events)) == 1
+	})
+	require.Equal(t, request.PermissionID, payloads[event.PermissionOutcome](t, c.seen())[0].PermissionID)
+	for i := range 4 {
+		require.Equal(t, event.StopEndTurn, c.untilTurnEnds(fmt.Sprintf("q%d", i), 60*time.Second).StopReason)
+	}
+	require.Len(t, payloads[event.UserPrompt](t, c.seen()), 6, "each ran once")
+}
+
+func failReadMarks(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInfo, unharmed func(*testing.T)) {
+	read := func() event.Seq {
+		info, err := h.hub.Session(t.Context(), s.SessionID)
+		require.NoError(t, err)
+		return info.ReadSeq
+	}
+	mark := func(seq event.Seq) {
+		require.NoError(t, c.socket().Send(t.Context(), &wire.Ack{SessionID: s.SessionID, Seq: seq, Visible: true}))
+		require.Eventually(t, func() bool { return read() == seq }, 10*time.Second, 10*time.Millisecond, "a mark counts at once")
+	}
+	tried := func() bool { return d.times("write", "read.json") > 0 }
+	d.fail(func(op, path string) bool { return op == "write" && strings.Contains(path, "read.json") })
+	mark(10)
+	require.Eventually(t, tried, 10*time.Second, 10*time.Millisecond, "the marks were never written")
+	unharmed(t)
+	d.fail(func(string, string) bool { return false })
+	mark(20)
+	require.Eventually(t, tried, 10*time.Second, 10*time.Millisecond, "the marks were never written")
+	h.stop()
+	h.start()
+	require.EqualValues(t, 20, read(), "what was written before the end")
+}
+
+func failSealing(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInfo, unharmed func(*testing.T)) {
+	dir := filepath.Join(h.data, "sessions", s.SessionID)
+	complete := func() int {
+		paths, err := filepath.Glob(filepath.Join(dir, "events-*.jsonl"))
+		require.NoError(t, err)
+		return len(paths)
+	}
+	for i, op := range []string{"create", "write", "fsync", "rename"} {
+		files := complete()
+		suffix := "/.events-next.jsonl"
+		broken := on(suffix, op)
+		if op == "rename" {
+			suffix = s.SessionID + "/events-"
+			broken = func(op, path string) bool { return op == "rename" && strings.Contains(path, suffix) }
+		}
+		d.fail(broken)
+		id := fmt.Sprintf("p%d", i)
+		c.prompt(s.SessionID, id, "/burst 6500") // over a MiB
+		require.Equal(t, event.StopEndTurn, c.untilTurnEnds(id, 60*time.Second).StopReason, "the log goes on in the same file")
+		require.Positive(t, d.times(op, suffix), "%s of the next file was never tried", op)
+		require.Equal(t, files, complete(), "%s", op)
+		unharmed(t)
+		d.fail(nil)
+		c.prompt(s.SessionID, id+" after", "/burst 50")
+		require.Equal(t, event.StopEndTurn, c.untilTurnEnds(id+" after", 30*time.Second).StopReason)
+		require.Greater(t, complete(), files, "no new file once %s works", op)
+	}
+	requireTrueScreens(t, h, s.SessionID, c)
+}
+
+func failReading(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInfo, unharmed func(*testing.T)) {
+	c.prompt(s.SessionID, "long", "/burst 8000") // in more than one file, and more than memory keeps
+	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("long", 60*time.Second).StopReason)
+	log := onDisk(t, h, s.SessionID)
+	d.fail(func(op, path string) bool { return op == "read" && strings.Contains(path, s.SessionID+"/events-") })
+	_, err := h.hub.EventsAfter(t.Context(), s.SessionID, 0, 100)
+	require.Error(t, err)
+	require.Positive(t, d.times("read", s.SessionID+"/events-"))
+	unharmed(t)
+	c.prompt(s.SessionID, "more", "/burst 50") // what is in memory or another file is not harmed either
+	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("more", 30*time.Second).StopReason)
+	d.fail(nil)
+	page, err := h.hub.EventsAfter(t.Context(), s.SessionID, 0, 100)
+	require.NoError(t, err)
+	requirePrefix(t, log, page.Events, "the page")
+	require.Len(t, page.Events, 100)
 }
 
 // requireRefused sends a prompt and requires that it is not acknowledged.

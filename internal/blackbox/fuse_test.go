@@ -3,6 +3,7 @@ package blackbox_test
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -50,7 +51,8 @@ func newDevice(t *testing.T) *device {
 }
 
 // fail makes the calls for which broken says so fail with EIO, until nil is
-// given. Ops are read, write and fsync; paths are relative to the directory.
+// given. Ops are read, write, fsync, create and rename, the last two by the new
+// name; paths are relative to the directory.
 func (d *device) fail(broken func(op, path string) bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -101,8 +103,19 @@ func (n *deviceNode) Open(ctx context.Context, flags uint32) (fs.FileHandle, uin
 }
 
 func (n *deviceNode) Create(ctx context.Context, name string, flags, mode uint32, out *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {
+	if errno := n.device.call("create", filepath.Join(n.Path(nil), name)); errno != fs.OK {
+		return nil, nil, 0, errno
+	}
 	inode, file, _, errno := n.LoopbackNode.Create(ctx, name, flags, mode, out)
 	return inode, n.wrap(file, inode, errno), fuse.FOPEN_DIRECT_IO, errno
+}
+
+// Rename implements fs.NodeRenamer.
+func (n *deviceNode) Rename(ctx context.Context, name string, to fs.InodeEmbedder, newName string, flags uint32) syscall.Errno {
+	if errno := n.device.call("rename", filepath.Join(to.EmbeddedInode().Path(nil), newName)); errno != fs.OK {
+		return errno
+	}
+	return n.LoopbackNode.Rename(ctx, name, to, newName, flags)
 }
 
 func (n *deviceNode) wrap(file fs.FileHandle, inode *fs.Inode, errno syscall.Errno) fs.FileHandle {
