@@ -2,6 +2,7 @@ import { mount } from 'svelte'
 import { EventCache } from './net/cache'
 import { Database } from './net/db'
 import { Hub } from './net/hub'
+import { Journal } from './net/journal'
 import { KeptList } from './net/keptlist'
 import { Marks } from './net/marks'
 import { OutboxDB } from './net/outboxdb'
@@ -20,7 +21,7 @@ const store = new Store()
 const db = new Database()
 const storage = deviceStorage()
 const cache = new EventCache(db, storage)
-const kept = new OutboxDB(db, crypto.randomUUID(), navigator.locks)
+const kept = new OutboxDB(db, crypto.randomUUID(), navigator.locks, new Journal(storage))
 const hub = new Hub(store, kept, cache)
 const marks = new Marks(storage)
 const keptList = new KeptList(storage)
@@ -77,9 +78,7 @@ function begin(): void {
   // The session in the address is followed by the first dial, with no other trip before it.
   if (route.screen === 'session') hub.follow(route.id)
   hub.connection.start()
-  kept.whenSweeper(() => {
-    const sweep = () => void hub.outbox.load().catch(() => {})
-    sweep()
-    setInterval(sweep, 30_000)
-  })
+  const sweep = () => void hub.outbox.load().catch(() => {})
+  sweep() // what this very tab left when it was reloaded must not wait for another's round
+  kept.whenSweeper(() => setInterval(sweep, 30_000))
 }

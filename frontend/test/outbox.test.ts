@@ -1,9 +1,11 @@
 import 'fake-indexeddb/auto'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { Database } from '../src/net/db'
+import { Journal } from '../src/net/journal'
 import { Outbox } from '../src/net/outbox'
 import { OutboxDB, type Locks } from '../src/net/outboxdb'
 import { Requests } from '../src/net/requests'
+import { deviceStorage } from '../src/net/storage'
 import type { OutboxItem } from '../src/state/outboxitem'
 import type { Message } from '../src/state/message'
 import type { ClientMessage, ServerMessage } from '../src/wire/gen'
@@ -37,10 +39,13 @@ class FakeLocks {
 
 let name = 0
 let db: Database
+let device: Storage
 let locks: FakeLocks
 let now: number
 beforeEach(() => {
   db = new Database(`test${name++}`)
+  device = deviceStorage()
+  device.clear()
   locks = new FakeLocks()
   now = 1_000_000
 })
@@ -50,7 +55,7 @@ function tab(id: string, connected = true) {
   const sent: ClientMessage[] = []
   const shown = new Map<string, OutboxItem>()
   const requests = new Requests()
-  const storage = new OutboxDB(db, id, locks.of(id))
+  const storage = new OutboxDB(db, id, locks.of(id), new Journal(device))
   const link = { connected }
   const outbox = new Outbox(
     storage,
@@ -131,6 +136,32 @@ describe('the outbox', () => {
     expect([b.sent.length, c.sent.length]).toEqual([1, 0])
     locks.kill('b')
     await vi.waitFor(() => expect(c.sent).toMatchObject([{ type: 'prompt', prompt_id: 'p1' }]))
+  })
+
+  it.each([
+    ['has not answered yet', () => new Promise<never>(() => {})],
+    ['is not there', () => Promise.reject(new Error('severed'))],
+  ])('sends what was written as its page ended, though the database %s', async (_, use) => {
+    vi.spyOn(db, 'use').mockImplementation(use)
+    const t = tab('a', false)
+    void t.outbox.add(prompt('p1'))
+    locks.kill('a') // within the same task: nothing could be waited for
+    vi.restoreAllMocks()
+    const other = tab('b')
+    await other.outbox.load()
+    expect(other.sent).toMatchObject([{ prompt_id: 'p1', text: 'go' }])
+    other.answer({ type: 'prompt_received', prompt_id: 'p1', seq: 7 })
+    const third = tab('c')
+    locks.kill('b')
+    await third.outbox.load()
+    expect(third.sent).toEqual([])
+  })
+
+  it('leaves nothing beside the database once that has it', async () => {
+    const t = tab('a', false)
+    await t.outbox.add(prompt('p1'))
+    expect(await kept()).toEqual(['p1'])
+    expect(device.length).toBe(0)
   })
 
   it('asks before it sends what is older than ten minutes', async () => {

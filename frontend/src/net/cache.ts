@@ -1,5 +1,5 @@
 import type { AbideEvent, EventsLoadedMessage, EventsMessage, Seq } from '../wire/gen'
-import type { Database, KeptRun } from './db'
+import { transact, type Database, type Handle, type KeptRun } from './db'
 
 const key = 'abide.cache'
 /** Events kept of one session, and sessions kept. */
@@ -35,11 +35,16 @@ export class EventCache {
   /** Returns the kept run; null unless it is exactly what the hint promised, or longer. */
   async load(sessionId: string, hint: Hint): Promise<AbideEvent[] | null> {
     const events = await this.db.use(async (db) => {
-      const run = await db.get('runs', sessionId)
-      if (run?.epoch !== hint.epoch || run.last < hint.last) return null
-      const all = await db.getAll('events', range(sessionId, 0, hint.last))
-      this.runs.set(sessionId, run)
-      return all
+      const tx = db.transaction(['runs', 'events'])
+      const read = async () => {
+        const run = await tx.objectStore('runs').get(sessionId)
+        if (run?.epoch !== hint.epoch || run.last < hint.last) return null
+        const all = await tx.objectStore('events').getAll(range(sessionId, 0, hint.last))
+        this.runs.set(sessionId, run)
+        return all
+      }
+      const [found] = await Promise.all([read(), tx.done])
+      return found
     })
     return events && unbroken(events, hint.last) ? events : null
   }
@@ -101,12 +106,14 @@ export class EventCache {
       try {
         await this.db.use(async (db) => {
           if (reset) await drop(db, id)
-          const tx = db.transaction(['runs', 'events'], 'readwrite')
-          const store = tx.objectStore('events')
-          for (const event of events) void store.put({ ...event, sessionId: id })
-          if (first > run.first) void store.delete(range(id, 0, first - 1))
-          void tx.objectStore('runs').put({ ...run, first })
-          await tx.done
+          await transact(db, ['runs', 'events'], async (tx) => {
+            const store = tx.objectStore('events')
+            await Promise.all([
+              ...events.map((event) => store.put({ ...event, sessionId: id })),
+              first > run.first && store.delete(range(id, 0, first - 1)),
+              tx.objectStore('runs').put({ ...run, first }),
+            ])
+          })
         })
         this.runs.set(id, { ...(this.runs.get(id) ?? run), first })
         promises[id] = { epoch: run.epoch, first, last: run.last }
@@ -143,11 +150,13 @@ function range(sessionId: string, from: Seq, to: Seq): IDBKeyRange {
   return IDBKeyRange.bound([sessionId, from], [sessionId, to])
 }
 
-async function drop(db: Parameters<Parameters<Database['use']>[0]>[0], id: string): Promise<void> {
-  const tx = db.transaction(['runs', 'events'], 'readwrite')
-  void tx.objectStore('events').delete(range(id, 0, Number.MAX_SAFE_INTEGER))
-  void tx.objectStore('runs').delete(id)
-  await tx.done
+async function drop(db: Handle, id: string): Promise<void> {
+  await transact(db, ['runs', 'events'], (tx) =>
+    Promise.all([
+      tx.objectStore('events').delete(range(id, 0, Number.MAX_SAFE_INTEGER)),
+      tx.objectStore('runs').delete(id),
+    ]),
+  )
 }
 
 function unbroken(events: readonly AbideEvent[], last: Seq): boolean {

@@ -1,4 +1,4 @@
-import { openDB, type DBSchema, type IDBPDatabase } from 'idb'
+import { openDB, type DBSchema, type IDBPDatabase, type IDBPTransaction, type StoreNames } from 'idb'
 import type { OutboxItem } from '../state/outboxitem'
 import type { AbideEvent, Seq } from '../wire/gen'
 
@@ -64,6 +64,20 @@ export class Database {
     })
     return this.handle
   }
+}
+
+/**
+ * Runs work in one transaction and waits until it is on the device. Whatever of it fails
+ * when the system severs the database fails here, and nowhere unheard.
+ */
+export async function transact<T, N extends StoreNames<Schema>[]>(
+  db: Handle,
+  stores: N,
+  work: (tx: IDBPTransaction<Schema, N, 'readwrite'>) => Promise<T>,
+): Promise<T> {
+  const tx = db.transaction(stores, 'readwrite')
+  const [result] = await Promise.all([work(tx), tx.done])
+  return result
 }
 
 function within<T>(work: Promise<T>): Promise<T> {

@@ -1,5 +1,6 @@
 import type { OutboxItem } from '../state/outboxitem'
-import type { Database } from './db'
+import { transact, type Database, type Handle, type KeptItem } from './db'
+import type { Journal } from './journal'
 import type { OutboxStorage } from './outbox'
 
 const tabLock = (tab: string) => `abide.tab.${tab}`
@@ -21,6 +22,7 @@ export class OutboxDB implements OutboxStorage {
     private readonly db: Database,
     private readonly tab: string,
     private readonly locks: Locks | undefined,
+    private readonly journal: Journal,
   ) {
     // Held as long as the tab lives; the browser lets go of it however the tab ends.
     locks?.request(tabLock(tab), () => new Promise(() => {})).catch(stolen)
@@ -37,27 +39,36 @@ export class OutboxDB implements OutboxStorage {
       .catch(stolen)
   }
 
-  /** Takes over the items whose tab is gone, and returns them. */
+  /** Takes over the items whose tab is gone, and returns them, the oldest first. */
   async all(): Promise<OutboxItem[]> {
     const held = this.locks ? ((await this.locks.query()).held ?? []).map((lock) => lock.name) : []
-    return this.db.use(async (db) => {
-      const tx = db.transaction('outbox', 'readwrite')
-      const taken: OutboxItem[] = []
-      for (const kept of await tx.store.getAll()) {
-        if (kept.owner !== this.tab && held.includes(tabLock(kept.owner))) continue
-        await tx.store.put({ ...kept, owner: this.tab })
-        taken.push(kept.item)
-      }
-      await tx.done
-      return taken.sort((a, b) => a.createdAt - b.createdAt)
-    })
+    const left = ({ owner }: KeptItem) => owner === this.tab || !held.includes(tabLock(owner))
+    const taken = new Map<string, OutboxItem>()
+    // What a page wrote down in its last moment: the database may have it too.
+    for (const { item } of this.journal.all().filter(left)) {
+      taken.set(item.id, item)
+      this.journal.put(item, this.tab)
+    }
+    const stored = (db: Handle) =>
+      transact(db, ['outbox'], async (tx) => {
+        const store = tx.objectStore('outbox')
+        const mine = (await store.getAll()).filter(left)
+        await Promise.all(mine.map((kept) => store.put({ ...kept, owner: this.tab })))
+        return mine
+      })
+    for (const { item } of await this.db.use(stored).catch(() => [])) taken.set(item.id, item)
+    return [...taken.values()].sort((a, b) => a.createdAt - b.createdAt)
   }
 
+  /** Keeps an item; one without files is kept when the call returns, before the promise settles. */
   async put(item: OutboxItem): Promise<void> {
+    this.journal.put(item, this.tab)
     await this.db.use((db) => db.put('outbox', { item, owner: this.tab }))
+    this.journal.delete(item.id)
   }
 
   async delete(id: string): Promise<void> {
+    this.journal.delete(id)
     await this.db.use((db) => db.delete('outbox', id))
   }
 }

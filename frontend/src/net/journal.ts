@@ -1,0 +1,47 @@
+import type { OutboxItem } from '../state/outboxitem'
+import type { KeptItem } from './db'
+
+const prefix = 'abide.outbox.'
+
+/**
+ * Items of the outbox that the database does not have yet. It takes its time, and a page
+ * may end meanwhile; localStorage is written before the call returns.
+ *
+ * An item with files is not taken: they do not fit. A full or forbidden storage takes none.
+ */
+export class Journal {
+  constructor(private readonly storage: Storage) {}
+
+  put(item: OutboxItem, owner: string): void {
+    if (item.files) return
+    try {
+      this.storage.setItem(prefix + item.id, JSON.stringify({ item, owner } satisfies KeptItem))
+    } catch {
+      // Then the item is as safe as the database makes it.
+    }
+  }
+
+  delete(id: string): void {
+    this.storage.removeItem(prefix + id)
+  }
+
+  /** All items, of every tab; what is not an item is left alone. */
+  all(): KeptItem[] {
+    const kept: KeptItem[] = []
+    for (let i = 0; i < this.storage.length; i++) {
+      const key = this.storage.key(i)
+      const entry = key?.startsWith(prefix) ? read(this.storage.getItem(key)) : null
+      if (entry) kept.push(entry)
+    }
+    return kept
+  }
+}
+
+function read(text: string | null): KeptItem | null {
+  try {
+    const value = JSON.parse(text ?? 'null') as KeptItem | null
+    return typeof value?.item?.id === 'string' && typeof value.owner === 'string' ? value : null
+  } catch {
+    return null
+  }
+}
