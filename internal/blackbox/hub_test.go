@@ -27,6 +27,7 @@ import (
 // When its test ends the directory is checked in every way this package knows.
 type hub struct {
 	t         *testing.T
+	program   string // the one under test
 	data      string
 	config    string
 	workspace string
@@ -44,6 +45,8 @@ type settings struct {
 	agents map[string]agent
 	// data is the data directory; empty is a new one beside the hub's files.
 	data string
+	// program is what runs; empty is the one built for these tests.
+	program string
 	// more are lines of YAML for the end of the file.
 	more string
 }
@@ -64,11 +67,14 @@ func newHub(t *testing.T, s settings) *hub {
 	t.Helper()
 	root := t.TempDir()
 	h := &hub{
-		t: t, data: filepath.Join(root, "data"), config: filepath.Join(root, "config.yaml"),
+		t: t, program: binary(), data: filepath.Join(root, "data"), config: filepath.Join(root, "config.yaml"),
 		workspace: filepath.Join(root, "workspace"), log: filepath.Join(root, "log"), addr: "127.0.0.1:0",
 	}
 	require.NoError(t, os.Mkdir(h.workspace, 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(h.workspace, "README.md"), []byte("# A workspace\n"), 0o644))
+	if s.program != "" {
+		h.program = s.program
+	}
 	if s.data != "" {
 		h.data = s.data
 	}
@@ -145,7 +151,7 @@ func (h *hub) spawn() <-chan string {
 	require.NoError(h.t, err)
 	defer log.Close()
 	script := `umask 000; exec "$@"`
-	cmd := exec.Command("sh", append([]string{"-c", script, "sh", binary()}, h.args("serve", "--addr", h.addr, "--open=false")...)...)
+	cmd := exec.Command("sh", append([]string{"-c", script, "sh", h.program}, h.args("serve", "--addr", h.addr, "--open=false")...)...)
 	cmd.Dir = h.workspace
 	cmd.Stderr = log
 	out, err := cmd.StdoutPipe()
@@ -201,7 +207,7 @@ func (h *hub) run(command string, more ...string) (stdout, stderr string, code i
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, binary(), h.args(command, more...)...)
+	cmd := exec.CommandContext(ctx, h.program, h.args(command, more...)...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()

@@ -29,8 +29,7 @@ type network struct {
 func newNetwork(t *testing.T) *network {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "faultproxy")
-	out, err := exec.Command("go", "build", "-o", program, "../faultproxy").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	buildProgram(t, program, "../faultproxy")
 	cmd := exec.Command(program)
 	cmd.Stderr = os.Stderr
 	commands, err := cmd.StdinPipe()

@@ -1,0 +1,171 @@
+package blackbox_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/event"
+	"github.com/stretchr/testify/require"
+)
+
+// TestALongSessionOpensListsAndPagesToItsFirstEvent reads a session of a million
+// events, 20,000 in the sample, as the app does: in the list, its last fifty,
+// then page by page back to the first. Somebody else asks the hub small things
+// meanwhile; in the soak, by the program as people have it, that must never take
+// over 100 ms.
+func TestALongSessionOpensListsAndPagesToItsFirstEvent(t *testing.T) {
+	soaking := os.Getenv("ABIDE_SOAK") != ""
+	events, program := 20_000, binary()
+	if soaking {
+		events, program = 1_000_000, filepath.Join(t.TempDir(), "abide") // without the race detector
+		buildProgram(t, program, "../../cmd/abide")
+	} else {
+		t.Parallel()
+	}
+	data := filepath.Join(t.TempDir(), "data")
+	id := writeLongSession(t, data, events)
+	h := newHub(t, settings{data: data, program: program, more: "log_file_mib: 64\n"})
+	p := newProber(t, h)
+	quiet := p.during(func() { time.Sleep(time.Duration(events/200) * time.Millisecond) }) // as a measure of the machine
+	busy := p.during(func() { readBackwards(t, h, id, events) })
+	t.Logf("round trips of others, the hub being idle: %s; while a session of %d events is read: %s", quiet, events, busy)
+	require.Greater(t, len(busy), 5, "nobody asked meanwhile")
+	if soaking && quiet.at(1) < 50*time.Millisecond {
+		require.LessOrEqual(t, busy.at(1), 100*time.Millisecond, "the hub paused")
+	}
+}
+
+// writeLongSession makes a data directory with one session and returns its id.
+func writeLongSession(t *testing.T, data string, events int) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "longsession")
+	buildProgram(t, program, "../longsession")
+	cmd := exec.Command(program, "--data", data, "--events", strconv.Itoa(events), "--workspace", t.TempDir())
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	return strings.TrimSpace(string(out))
+}
+
+func buildProgram(t *testing.T, path, source string) {
+	t.Helper()
+	out, err := exec.Command("go", "build", "-o", path, source).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
+// readBackwards reads the session from the list to its first event.
+func readBackwards(t *testing.T, h *hub, id string, events int) {
+	list, err := h.hub.Sessions(t.Context(), 30, "")
+	require.NoError(t, err)
+	require.Len(t, list.Sessions, 1)
+	require.EqualValues(t, events, list.Sessions[0].MaxSeq)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	socket, err := h.hub.DialSession(ctx, id, client.Cursor{})
+	require.NoError(t, err)
+	opened := make(chan *wire.EventsLoaded, 1)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- socket.Run(ctx, func(m wire.Message) error {
+			if page, ok := m.(*wire.EventsLoaded); ok && !page.Prepend {
+				opened <- page
+			}
+			return nil
+		})
+	}()
+	defer func() { cancel(); require.ErrorIs(t, <-ended, context.Canceled) }()
+	first := <-opened
+	require.GreaterOrEqual(t, int(first.LastSeq), events, "the hub says of itself what it found amiss")
+	require.GreaterOrEqual(t, len(first.Events), 50)
+	seen := len(first.Events)
+	for before := first.FirstSeq; before > 1; {
+		page, err := socket.Load(ctx, wire.LoadEvents{SessionID: id, BeforeSeq: &before, Limit: wire.MaxPage})
+		require.NoError(t, err)
+		require.NotEmpty(t, page.Events)
+		for i, e := range page.Events {
+			require.Equal(t, page.FirstSeq+event.Seq(i), e.Seq)
+		}
+		require.Equal(t, before-1, page.LastSeq)
+		before, seen = page.FirstSeq, seen+len(page.Events)
+	}
+	require.EqualValues(t, first.LastSeq, seen)
+}
+
+// prober asks a hub something small, again and again.
+type prober struct {
+	t      *testing.T
+	socket *client.Socket
+	pongs  chan struct{}
+}
+
+func newProber(t *testing.T, h *hub) *prober {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	socket, err := h.hub.Dial(ctx)
+	require.NoError(t, err)
+	p := &prober{t: t, socket: socket, pongs: make(chan struct{}, 1)}
+	ended := make(chan error, 1)
+	go func() {
+		ended <- socket.Run(ctx, func(m wire.Message) error {
+			if _, ok := m.(*wire.Pong); ok {
+				p.pongs <- struct{}{}
+			}
+			return nil
+		})
+	}()
+	t.Cleanup(func() { cancel(); require.ErrorIs(t, <-ended, context.Canceled) })
+	return p
+}
+
+// during asks every 10 ms while f runs, and returns how long each took.
+func (p *prober) during(f func()) (took roundTrips) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	ended := make(chan error, 1)
+	go func() {
+		for ctx.Err() == nil {
+			asked := time.Now()
+			if err := p.socket.Send(context.Background(), &wire.Ping{Nonce: "probe"}); err != nil {
+				ended <- err
+				return
+			}
+			select {
+			case <-p.pongs:
+			case <-time.After(30 * time.Second):
+				ended <- errors.New("the hub does not answer a ping")
+				return
+			}
+			took = append(took, time.Since(asked))
+			rest(ctx, 10*time.Millisecond)
+		}
+		ended <- nil
+	}()
+	f()
+	cancel()
+	require.NoError(p.t, <-ended)
+	slices.Sort(took)
+	return took
+}
+
+// roundTrips are durations in ascending order.
+type roundTrips []time.Duration
+
+// at is the duration that this share of them does not exceed; 1 is the longest.
+func (r roundTrips) at(share float64) time.Duration {
+	return r[int(share*float64(len(r)-1))]
+}
+
+// String is what people want to know of them.
+func (r roundTrips) String() string {
+	return "p50 " + r.at(0.5).String() + ", p99 " + r.at(0.99).String() + ", longest " + r.at(1).String()
+}
