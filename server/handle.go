@@ -203,11 +203,15 @@ func (c *SessionWSClient) ack(m *wire.Ack) error {
 	if s == nil {
 		return nil // news about a session it stopped following
 	}
+	epoch := s.Log().Epoch()
+	if m.Epoch != "" && m.Epoch != epoch {
+		return nil // it will hear of the new epoch, where that seq means nothing
+	}
 	if visible := s.Log().Marks().Visible; m.Seq > visible {
 		return invalid("ack of seq %d, but the session's last is %d: observe it again", m.Seq, visible)
 	}
 	if m.Visible {
-		c.server.manager.Reads().Move(c.grant.Load().Person(), m.SessionID, s.Log().Epoch(), m.Seq)
+		c.server.manager.Reads().Move(c.grant.Load().Person(), m.SessionID, epoch, m.Seq)
 	}
 	c.presence(m.SessionID, func(p *session.Presence) {
 		p.Seq = m.Seq

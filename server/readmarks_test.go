@@ -90,6 +90,27 @@ func TestAMarkMovesForwardOnlyAndOnlyByWhatIsSeen(t *testing.T) {
 	require.EqualValues(t, 4, h.readSeq(s, bearer(h.token)), "never beyond the log")
 }
 
+func TestAnAckOfAnotherEpochMovesNothingAndTheSocketLives(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	h.prompt(s, "p1", "say 3")
+	p := h.watch(s, bearer(h.token))
+	for _, seq := range []event.Seq{4, s.Log().Marks().Visible + 1000} {
+		p.send(&wire.Ack{SessionID: s.ID(), Epoch: "0123456789abcdef", Seq: seq, Visible: true})
+	}
+	p.send(&wire.Ping{Nonce: "told"})
+	find(p, func(m wire.Message) bool {
+		_, refused := m.(*wire.Error)
+		require.False(t, refused, "it could not know")
+		pong, ok := m.(*wire.Pong)
+		return ok && pong.Nonce == "told"
+	})
+	require.Zero(t, h.readSeq(s, bearer(h.token)))
+	p.send(&wire.Ack{SessionID: s.ID(), Epoch: s.Log().Epoch(), Seq: 4, Visible: true})
+	p.settles()
+	require.EqualValues(t, 4, h.readSeq(s, bearer(h.token)))
+}
+
 func TestWhoWasLetInToLookReadsForNobodyElse(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s := h.session()

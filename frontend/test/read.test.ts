@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Attention } from '../src/net/attention'
-import { newest, unread } from '../src/state/read'
+import { FirstUnread, newest, unread } from '../src/state/read'
 import { Store } from '../src/state/store'
 import type { ClientMessage, SessionInfo } from '../src/wire/gen'
 import { epoch, loadedFrame, Script, sessionId } from './support/script'
@@ -51,7 +51,54 @@ test('a screen says nothing before it knows what was read on others', () => {
   expect(sent).toEqual([])
   store.dispatch({ kind: 'listed', sessions: [line({ read_seq: 1 })] })
   attention.now()
-  expect(sent).toEqual([{ type: 'ack', session_id: sessionId, seq: 2, visible: true }])
+  expect(sent).toEqual([{ type: 'ack', session_id: sessionId, epoch, seq: 2, visible: true }])
   store.dispatch({ kind: 'link', link: { phase: 'waiting', since: 0 } })
   expect(store.state.listed).toBe(false)
+})
+
+test('the first unread stays until a person was there and went on', () => {
+  const place = new FirstUnread()
+  expect(place.seq).toBeNull()
+  place.begin(50)
+  place.see(80, 90) // at the end, where a session opens
+  place.see(1, 10) // and at its beginning
+  place.see(80, 90)
+  expect(place.seq).toBe(50)
+  place.begin(70) // away once more: what they have yet to read begins where it did
+  expect(place.seq).toBe(50)
+  place.see(45, 55)
+  expect(place.seq).toBe(50)
+  place.see(51, 60)
+  expect(place.seq).toBeNull()
+  place.begin(100)
+  place.see(101, 110)
+  expect(place.seq).toBe(100)
+})
+
+test('after a new epoch a screen says of which it speaks, though the seq is the same', () => {
+  const store = new Store()
+  const sent: ClientMessage[] = []
+  const attention = new Attention(
+    store,
+    () => sessionId,
+    (message) => (sent.push(message), true),
+    () => true,
+  )
+  store.dispatch({ kind: 'link', link: { phase: 'open', since: 0 } })
+  store.dispatch({ kind: 'listed', sessions: [line()] })
+  store.dispatch({ kind: 'open', sessionId })
+  const { events } = new Script().say('m', 'a', 'b')
+  store.dispatch({ kind: 'frame', frame: loadedFrame(events) })
+  attention.now()
+  const other = 'fedcba9876543210'
+  store.dispatch({
+    kind: 'frame',
+    frame: loadedFrame(events, { verdict: 'reset', reason: 'epoch', epoch: other }),
+  })
+  attention.now()
+  attention.now()
+  expect(sent.map((m) => m.type === 'ack' && [m.epoch, m.seq])).toEqual([
+    [epoch, 2],
+    [other, 2],
+  ])
 })

@@ -162,7 +162,11 @@ type SetConfigOption struct {
 // Ack says what the client has applied and whether a person can see it.
 // Presence rests on this, never on WebSocket pongs.
 type Ack struct {
-	SessionID string    `json:"session_id"`
+	SessionID string `json:"session_id"`
+	// Epoch is whose Seq it is. In another epoch than the log's nothing is
+	// taken from it: the client will be told to start over. Empty, which only
+	// clients of the beginning send, is the log's.
+	Epoch     string    `json:"epoch,omitempty"`
 	Seq       event.Seq `json:"seq"`
 	Visible   bool      `json:"visible"`
 }

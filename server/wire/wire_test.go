@@ -41,7 +41,7 @@ func clientExamples() []wire.Message {
 		&wire.QueueClear{RequestID: "r10", SessionID: session},
 		&wire.SetMode{RequestID: "r11", SessionID: session, ModeID: "plan"},
 		&wire.SetConfigOption{RequestID: "r12", SessionID: session, ConfigID: "model", Value: "big"},
-		&wire.Ack{SessionID: session, Seq: 44, Visible: true},
+		&wire.Ack{SessionID: session, Epoch: "0123456789abcdef", Seq: 44, Visible: true},
 		&wire.Presence{SessionID: session, Activity: "typing"},
 		&wire.Ping{Nonce: "n1"},
 	}

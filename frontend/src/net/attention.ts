@@ -12,7 +12,7 @@ const typingMs = 5_000
  * before the hub's own mark of what was read elsewhere is here.
  */
 export class Attention {
-  private sent: { id: string; seq: Seq; visible: boolean } | null = null
+  private sent: { id: string; epoch: string; seq: Seq; visible: boolean } | null = null
   private timer: ReturnType<typeof setTimeout> | undefined
   private calm: ReturnType<typeof setTimeout> | undefined
 
@@ -40,10 +40,12 @@ export class Attention {
     const session = id === null ? undefined : this.store.state.sessions.get(id)
     const at = session && cursor(session)
     if (id === null || !at) return
-    const ack = { id, seq: at.seq, visible: this.visible() }
+    const ack = { id, epoch: at.epoch, seq: at.seq, visible: this.visible() }
     const { sent } = this
-    if (sent?.id === id && sent.seq === ack.seq && sent.visible === ack.visible) return
-    if (this.send({ type: 'ack', session_id: id, seq: ack.seq, visible: ack.visible })) this.sent = ack
+    if (sent?.id === id && sent.epoch === ack.epoch && sent.seq === ack.seq && sent.visible === ack.visible)
+      return
+    const { epoch, seq, visible } = ack
+    if (this.send({ type: 'ack', session_id: id, epoch, seq, visible })) this.sent = ack
   }
 
   typing(session_id: string): void {

@@ -461,6 +461,7 @@ export interface SetConfigOptionMessage {
 export interface AckMessage {
   type: 'ack'
   session_id: string
+  epoch?: string
   seq: Seq
   visible: boolean
 }
