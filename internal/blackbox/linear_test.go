@@ -1,0 +1,180 @@
+package blackbox_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/event"
+	"github.com/anishathalye/porcupine"
+	"github.com/stretchr/testify/require"
+)
+
+// operation is what a client asked of a session: to take a prompt, or, with an
+// empty id, for all prompts there are.
+type operation struct{ id string }
+
+// answer is what it was told; unknown if the hub died first.
+type answer struct {
+	unknown bool
+	prompts string // the ids in order, each behind a space
+}
+
+// promptsModel says what a session's prompts are to its clients: a list that
+// only grows.
+func promptsModel() porcupine.Model {
+	return (&porcupine.NondeterministicModel{
+		Init: func() []any { return []any{""} },
+		Step: func(state, input, output any) []any {
+			now, in, out := state.(string), input.(operation), output.(answer)
+			switch {
+			case in.id != "" && out.unknown:
+				return []any{now, now + " " + in.id} // it may be there or not
+			case in.id != "":
+				return []any{now + " " + in.id}
+			case out.prompts == now:
+				return []any{now}
+			}
+			return nil
+		},
+	}).ToModel()
+}
+
+// history is what the clients of one session did, over all lives of its hub.
+type history struct {
+	mu    sync.Mutex
+	start time.Time
+	ops   []porcupine.Operation
+}
+
+func (h *history) add(by int, in operation, called time.Time, out answer) {
+	returned := int64(time.Since(h.start))
+	if out.unknown {
+		returned = math.MaxInt64 // it may come to light after any restart
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ops = append(h.ops, porcupine.Operation{
+		ClientId: by, Input: in, Call: int64(called.Sub(h.start)), Output: out, Return: returned,
+	})
+}
+
+// TestPromptsAndReadsAreLinearizableAcrossKillsOfTheHub has four clients prompt
+// one session by their sockets and read it by HTTP while the hub is killed, and
+// has porcupine look for an order of what they did that makes sense.
+func TestPromptsAndReadsAreLinearizableAcrossKillsOfTheHub(t *testing.T) {
+	t.Parallel()
+	sessions := 1
+	if os.Getenv("ABIDE_SOAK") != "" {
+		sessions = 15
+	}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	// What a busy agent cannot take is refused, so that a prompt is in the log or
+	// nowhere.
+	h := newHub(t, settings{more: "queue: {enabled: false}\n"})
+	for range sessions {
+		linearize(t, h, random)
+	}
+}
+
+func linearize(t *testing.T, h *hub, random *rand.Rand) {
+	const clients, lives = 4, 4
+	session := h.create("demo")
+	past := &history{start: time.Now()}
+	var screens []*screen
+	for n := range clients {
+		screens = append(screens, h.screen(fmt.Sprintf("client %d", n), session, 0))
+	}
+	for life := range lives {
+		ctx, cancel := context.WithCancel(t.Context())
+		var acting sync.WaitGroup
+		for n, c := range screens {
+			own := rand.New(rand.NewPCG(random.Uint64(), uint64(n)))
+			acting.Go(func() {
+				for i := 0; ctx.Err() == nil; i++ {
+					if own.IntN(3) == 0 {
+						past.read(ctx, n, h.hub, session.SessionID)
+					} else {
+						past.prompt(ctx, n, c, session.SessionID, fmt.Sprintf("%d.%d.%d", life, n, i))
+					}
+					rest(ctx, time.Duration(own.Int64N(int64(60*time.Millisecond))))
+				}
+			})
+		}
+		time.Sleep(500*time.Millisecond + time.Duration(random.Int64N(int64(time.Second)))) // the random moment
+		h.kill()
+		cancel()
+		acting.Wait()
+		h.start()
+	}
+	past.read(t.Context(), 0, h.hub, session.SessionID)
+	taken, reads, unknown := 0, 0, 0
+	for _, op := range past.ops {
+		switch {
+		case op.Output.(answer).unknown:
+			unknown++
+		case op.Input.(operation).id == "":
+			reads++
+		default:
+			taken++
+		}
+	}
+	t.Logf("%d prompts taken, %d cut off, %d reads", taken, unknown, reads)
+	require.Positive(t, taken)
+	require.Positive(t, reads)
+	require.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(promptsModel(), past.ops, 60*time.Second))
+}
+
+// prompt sends one, once.
+func (h *history) prompt(ctx context.Context, by int, c *screen, session, id string) {
+	socket := c.watch.Socket()
+	if socket == nil {
+		return
+	}
+	called := time.Now()
+	_, err := socket.Prompt(ctx, wire.Prompt{SessionID: session, PromptID: id, Text: "/plan (" + id + ")"})
+	refused := (*client.Error)(nil)
+	if errors.As(err, &refused) && (refused.Code == wire.CodeBusy || refused.Code == wire.CodeConflict) {
+		return
+	}
+	h.add(by, operation{id}, called, answer{unknown: err != nil})
+}
+
+// read asks for all prompts. The pages are read one after the other: as nothing
+// that was read can change, they are what there was when the last was read.
+func (h *history) read(ctx context.Context, by int, hub *client.Hub, session string) {
+	called := time.Now()
+	var ids strings.Builder
+	for after := event.Seq(0); ; {
+		page, err := hub.EventsAfter(ctx, session, after, wire.MaxPage)
+		if err != nil {
+			return // the hub is not there
+		}
+		for _, e := range page.Events {
+			if after = e.Seq; e.Type != event.TypeUserPrompt {
+				continue
+			}
+			var p event.UserPrompt
+			if err := json.Unmarshal(e.Data, &p); err != nil {
+				p.PromptID = err.Error() // of which no order makes sense
+			}
+			ids.WriteString(" " + p.PromptID)
+		}
+		if !page.HasMore {
+			break
+		}
+	}
+	h.add(by, operation{}, called, answer{prompts: ids.String()})
+}
