@@ -122,7 +122,7 @@ func docPermission() doc {
 }
 
 func docRestart() doc {
-	return doc{summary: "Stop the agent and start it again; an open turn is closed as interrupted. The state says what became of it.", status: 202}
+	return doc{summary: "Stop the agent and start it again; a turn it was given is closed as interrupted. The state says what became of it.", status: 202}
 }
 
 func docAuthenticate() doc {

@@ -184,8 +184,7 @@ func (e *engine) startFailed(err error) {
 	a := &e.agent
 	cause, exited := a.cause, a.exited
 	e.agentGone()
-	if cause != notStopped {
-		e.endTurnOrLater(nil, cause.ends(), nil)
+	if cause != notStopped { // whoever stopped it has settled what becomes of an open turn
 		return
 	}
 	e.logger.Warn("agent did not start", "agent", e.agentName, "err", err)

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Restart stops the agent, if it runs, and starts it again; an open turn is
-// closed as interrupted. It is a person's decision, so earlier crashes no longer
-// count.
+// Restart stops the agent, if it runs, and starts it again; a turn that it was
+// given is closed as interrupted, one that still waited for it goes to the next.
+// It is a person's decision, so earlier crashes no longer count.
 func (b *BackgroundSession) Restart(ctx context.Context, actor string) error {
 	return tell(ctx, b, func(e *engine) error {
 		if err := e.refusal(); err != nil {
