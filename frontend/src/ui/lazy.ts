@@ -23,10 +23,16 @@ export const markdown = new Part<Make>(async () => {
   return (element) => new Renderer(element, highlight)
 })
 
-/** The screens that are not needed to show the list. */
+/** What is not needed to show the list, or then to show a session. */
 export const loadSession = () => import('./session/Session.svelte')
 export const loadSettings = () => import('./Settings.svelte')
 export const loadPalette = () => import('./Palette.svelte')
+export const loadPair = () => import('./Pair.svelte')
+export const loadQueue = () => import('./session/Queue.svelte')
+export const loadPermission = () => import('./session/PermissionSheet.svelte')
+export const loadInspector = () => import('./session/Inspector.svelte')
+export const loadMenu = () => import('./session/SessionMenu.svelte')
+export const loadCatchUp = () => import('./session/CatchUp.svelte')
 export const loadRules = () => import('./session/Rules.svelte')
 export const loadAgent = () => import('./session/AgentPanel.svelte')
 export const loadSchedule = () => import('./session/Schedule.svelte')
