@@ -6,7 +6,7 @@ import { extname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { MockHub } from './mockhub.mjs'
 
-const root = process.env['ABIDE_DIST'] ?? fileURLToPath(new URL('../dist/', import.meta.url))
+const dist = process.env['ABIDE_DIST'] ?? fileURLToPath(new URL('../dist/', import.meta.url))
 const kinds = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript',
@@ -22,7 +22,7 @@ export const policy =
   "form-action 'self'; require-trusted-types-for 'script'"
 
 /** Starts the server; the answer has its address, its hub and how to stop it. */
-export async function preview({ port = 0, pace = 25 } = {}) {
+export async function preview({ port = 0, pace = 25, root = dist } = {}) {
   const hub = new MockHub({ pace })
   const server = createServer(async (request, response) => {
     try {

@@ -1,6 +1,7 @@
 // The catalogue: every state in a frame of its own, at two sizes. One state
-// alone is catalogue.html?state=NAME, which is what a test would look at.
-import { flushSync, mount } from 'svelte'
+// alone is catalogue.html?state=NAME, which is what the tests look at; the root
+// element says data-shown when all that brings the state about is done.
+import { mount } from 'svelte'
 import type { Intents } from '../../src/state/intents'
 import { Store } from '../../src/state/store'
 import App from '../../src/ui/App.svelte'
@@ -8,41 +9,38 @@ import { Screens } from '../../src/ui/app.svelte'
 import { parseRoute } from '../../src/ui/router.svelte'
 import '../../src/ui/theme.css'
 import '../../src/ui/prose.css'
+import { painted, play } from './play'
 import { stateOf, states, type State } from './states'
 
-const choices = { agents: [{ name: 'demo' }], workspaces: ['/src'], defaultWorkspace: '/src' }
+const choices = {
+  agents: [{ name: 'demo', description: 'The built-in demo agent' }, { name: 'claude' }],
+  workspaces: ['/src/ferry', '/src/lake'],
+  defaultWorkspace: '/src/ferry',
+}
 
-/** A hub that does nothing, and answers what a screen needs to be shown. */
+/** A hub that does nothing, but answers what the state says. */
 function hubOf(state: State): Intents {
-  const answers = [...(state.search?.answers ?? [])]
-  const search = async () => {
-    const answer = answers.shift() ?? null
-    if (answer === null) return new Promise(() => {})
-    if ('problem' in answer) throw new Error(answer.problem)
-    return answer
-  }
-  return new Proxy({} as Intents, {
-    get: (_, name) =>
-      name === 'choices' ? async () => choices : name === 'search' ? search : async () => {},
+  const answers: Partial<Intents> = { choices: async () => choices, ...state.hub?.() }
+  return new Proxy(answers as Intents, {
+    get: (hub, name) => Reflect.get(hub, name) ?? (async () => {}),
   })
 }
 
 const target = document.getElementById('app')!
 const wanted = states.find((s) => s.name === new URLSearchParams(location.search).get('state'))
-if (wanted) show(wanted)
+if (wanted) void show(wanted)
 else index()
 
-function show(state: State): void {
-  const screens = new Screens(new Store(stateOf(state)), hubOf(state), { left: () => null })
+async function show(state: State): Promise<void> {
+  localStorage.clear() // a state is the same whatever was done in another
+  const left = (id: string) => state.left?.[id] ?? null
+  const screens = new Screens(new Store(stateOf(state)), hubOf(state), { left })
   screens.router.route = parseRoute(state.path, '')
   screens.overlay = state.overlay ?? null
   mount(App, { target, props: { screens } })
-  if (state.search) {
-    flushSync()
-    const field = document.querySelector<HTMLInputElement>('[data-search]')!
-    field.value = state.search.words
-    field.dispatchEvent(new InputEvent('input', { bubbles: true }))
-  }
+  await play(state.does ?? [])
+  await painted()
+  document.documentElement.dataset['shown'] = state.name
 }
 
 function index(): void {

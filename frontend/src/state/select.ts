@@ -73,6 +73,14 @@ export function turnState(session: SessionState): TurnState {
   return session.live?.turn.state ?? 'idle'
 }
 
+/** Whether nobody ever asked anything in a session, nor is about to. */
+export function untouched(session: SessionState): boolean {
+  if (session.status !== 'ready' || session.feed.first > 1 || turnState(session) !== 'idle') return false
+  if (session.live === null || session.live.queue.length > 0) return false
+  for (const key of session.feed.keyed.keys()) if (key.startsWith('prompt:')) return false
+  return true
+}
+
 /** How many events the hub has that are not shown yet. */
 export function behind(session: SessionState): number {
   return hasGap(session)

@@ -38,6 +38,13 @@ export function duration(ms: number): string {
   return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`
 }
 
+/** "40 s", "42 min", "1 h 12 min": how long something was, where seconds say no more. */
+export function stretch(ms: number): string {
+  const minutes = Math.round(ms / 60_000)
+  if (!(minutes >= 1)) return duration(ms)
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}
+
 /** "12.4k": a count short enough for a chip. */
 export function short(n: number): string {
   if (n < 1000) return String(n)

@@ -1,5 +1,5 @@
 import { textOf } from '../../state/items'
-import { bytes, duration } from '../../text/time'
+import { bytes, stretch } from '../../text/time'
 import type { AbideEvent } from '../../wire/gen'
 
 /** An event in words. */
@@ -39,7 +39,7 @@ export function describe(event: AbideEvent): Said {
       }
     }
     case 'agent_stalled':
-      return { tone: 'warn', text: `No sign of the agent for ${duration(event.data.silent_ms)}` }
+      return { tone: 'warn', text: `No sign of the agent for ${stretch(event.data.silent_ms)}` }
     case 'file_read':
       return { tone: 'quiet', text: `Read ${event.data.path} (${bytes(event.data.bytes)})` }
     case 'file_write':

@@ -1,0 +1,34 @@
+/**
+ * Names in the page what a session's screen is made of, so that ahead.js asks for
+ * it before the app has been loaded and has found out that it needs it.
+ * @returns {import('vite').Plugin}
+ */
+export function sessionAhead() {
+  const wanted = ['ui/session/Session.svelte', 'markdown/render.ts', 'markdown/highlight.ts']
+  return {
+    name: 'abide-session-ahead',
+    enforce: 'post',
+    apply: 'build',
+    generateBundle(_, bundle) {
+      const page = bundle['index.html']
+      const chunks = Object.values(bundle).filter((c) => c.type === 'chunk')
+      const files = new Set()
+      const take = (chunk) => {
+        if (files.has(chunk.fileName)) return
+        files.add(chunk.fileName)
+        for (const css of chunk.viteMetadata?.importedCss ?? []) files.add(css)
+        for (const next of chunk.imports) take(bundle[next])
+      }
+      for (const part of wanted) {
+        const chunk = chunks.find((c) => c.facadeModuleId?.endsWith(part))
+        if (!chunk) throw new Error(`${part} is no part of its own any more`)
+        take(chunk)
+      }
+      const source = String(page.source)
+      const names = [...files].filter((file) => !source.includes(file)).map((file) => `/${file}`)
+      const mark = '<meta name="abide-session" content="" />'
+      if (!source.includes(mark)) throw new Error(`index.html has no ${mark}`)
+      page.source = source.replace(mark, mark.replace('""', `"${names.join(' ')}"`))
+    },
+  }
+}

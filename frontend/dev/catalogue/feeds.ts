@@ -1,0 +1,231 @@
+// A session's screen: its feed, its turn, its questions.
+import { epoch, eventsFrame, loadedFrame, Script, sessionId } from '../../test/support/script'
+import type { AbideEvent } from '../../src/wire/gen'
+import { agent, frame, goldenEvents, held, opened, path, prompting, turn, whole } from './frames'
+import type { State } from './state'
+
+const asked = turn(1 + whole.findIndex((e) => e.type === 'permission_request'))
+
+const form = new Script().add('user_prompt', { prompt_id: 'p1', text: 'Choose' }).add('permission_request', {
+  permission_id: 'perm-form',
+  title: 'Which colour?',
+  options: [
+    { option_id: 'accept', name: 'Send', kind: 'allow_once' },
+    { option_id: 'decline', name: 'Decline', kind: 'reject_once' },
+  ],
+  form: {
+    type: 'object',
+    required: ['colour'],
+    properties: {
+      colour: {
+        type: 'string',
+        title: 'Colour',
+        oneOf: [
+          { const: 'red', title: 'Red' },
+          { const: 'blue', title: 'Blue' },
+        ],
+      },
+      why: { type: 'string', title: 'Why', description: 'A word or two' },
+      sure: { type: 'boolean', title: 'I am sure' },
+    },
+  },
+})
+
+const hostile = new Script()
+  .add('user_prompt', { prompt_id: 'p1', text: '<img src=x onerror=alert(1)>' })
+  .say(
+    'm',
+    '<script>alert(1)</script> [x](javascript:alert(1)) ![i](https://example.com/i.png) \u202eevil\u202c',
+  )
+  .add('permission_request', {
+    permission_id: 'perm-bidi',
+    title: 'Run \u202efdp.exe',
+    options: [{ option_id: 'no', name: 'Reject', kind: 'reject_once' }],
+    tool_call: {
+      title: 'x',
+      kind: 'execute',
+      rawInput: { command: 'rm -rf \u2066/ tmp\u2069', cwd: '/src' },
+    },
+  })
+
+const stalled = [
+  ...turn(12),
+  {
+    seq: 13,
+    time: new Date(Date.UTC(2026, 1, 21, 14, 13)).toISOString(),
+    type: 'agent_stalled',
+    turn: 1,
+    data: { silent_ms: 600_000 },
+  } as AbideEvent,
+]
+
+const menu = { press: '[aria-label=More]' }
+const question = { ...prompting, pending_permissions: ['perm-edit-1'] }
+/** Read as far as this, a good while ago. */
+const away = (seq: number) => ({ [sessionId]: { epoch, seq, at: Date.now() - 42 * 60_000 } })
+
+export const feeds: State[] = [
+  { name: 'session, loading', path, messages: opened, does: [{ wait: 200 }] },
+  { name: 'session, empty', path, messages: held([]) },
+  { name: 'session, done', path, messages: held(whole) },
+  { name: 'session, answering', path, messages: held(turn(30), prompting) },
+  {
+    name: 'session, starting',
+    path,
+    messages: held(turn(1), { turn: { state: 'starting' }, ...agent({ status: 'starting' }) }),
+  },
+  {
+    name: 'session, stopping',
+    path,
+    messages: held(turn(30), { turn: { state: 'cancelling', force_reset: true } }),
+  },
+  { name: 'session, disk full', path, messages: held(turn(30), { turn: { state: 'blocked' } }) },
+  { name: 'session, agent stalled', path, messages: held(stalled, prompting) },
+  {
+    name: 'session, agent failed',
+    path,
+    messages: held(whole, agent({ status: 'failed', message: 'demo is not installed: npm i -g demo' })),
+  },
+  {
+    name: 'session, agent backing off',
+    path,
+    messages: held(
+      whole,
+      agent({
+        status: 'failed',
+        message: 'The agent ended with exit code 3.',
+        restart_at: new Date(Date.now() + 40_000).toISOString(),
+      }),
+    ),
+  },
+  {
+    name: 'session, login needed',
+    path,
+    messages: held(
+      whole,
+      agent({
+        status: 'failed',
+        message: 'demo wants a login.',
+        auth_methods: [{ method_id: 'browser', name: 'Browser' }],
+      }),
+    ),
+  },
+  { name: 'session, every kind of event', path, messages: held(goldenEvents) },
+  {
+    name: 'session, unknown event',
+    path,
+    messages: held([
+      ...whole,
+      { ...whole[0]!, seq: whole.length + 1, type: 'hologram', data: { depth: 3 } } as unknown as AbideEvent,
+    ]),
+  },
+  {
+    name: 'session, hostile text',
+    path,
+    messages: held(hostile.events, { ...prompting, pending_permissions: ['perm-bidi'] }),
+  },
+  {
+    name: 'session, replaced',
+    path,
+    messages: [...held(whole), frame(loadedFrame(turn(12), { verdict: 'reset', reason: 'epoch' }))],
+  },
+  {
+    name: 'session, behind',
+    path,
+    messages: [...held(turn(5)), frame({ ...eventsFrame(whole.slice(8, 9)), max_seq: 900 })],
+  },
+  {
+    name: 'session, gone',
+    path,
+    messages: [...opened, frame({ type: 'session_gone', session_id: sessionId })],
+  },
+  { name: 'session, away', path, messages: held(whole), left: away(3) },
+  { name: 'session, away, a question waits', path, messages: held(asked, question), left: away(3) },
+  { name: 'session, menu', path, messages: held(whole), does: [menu] },
+  {
+    name: 'session, menu, rename',
+    path,
+    messages: held(whole),
+    does: [menu, { press: '[role=menu] button' }],
+  },
+  {
+    name: 'session, menu, delete',
+    path,
+    messages: held(whole),
+    does: [menu, { press: '[role=menu] .danger' }],
+  },
+  { name: 'session, details', path, messages: held(whole), does: [{ press: '[aria-label=Details]' }] },
+  {
+    name: 'others here',
+    path,
+    messages: held(whole, {
+      observers: [
+        { client_id: 'x', actor: 'Phone', activity: 'typing', seq: 9 },
+        { client_id: 'y', actor: 'Laptop', activity: 'away', seq: 2 },
+      ],
+    }),
+  },
+  { name: 'question', path, messages: held(asked, question) },
+  {
+    name: 'question, remembered in this session',
+    path,
+    messages: held(asked, question),
+    does: [{ choose: '[data-remember]', value: 'session' }],
+  },
+  {
+    name: 'question, remembered for the agent',
+    path,
+    messages: held(asked, question),
+    does: [{ choose: '[data-remember]', value: 'agent' }],
+  },
+  {
+    name: 'question, answering',
+    path,
+    messages: [
+      ...held(asked, question),
+      {
+        kind: 'outbox',
+        item: {
+          id: 'perm-edit-1',
+          sessionId,
+          kind: 'answer',
+          text: '',
+          optionId: 'once',
+          createdAt: Date.now(),
+          status: 'sending',
+        },
+      },
+    ],
+  },
+  {
+    name: 'question, answer failed',
+    path,
+    messages: [
+      ...held(asked, question),
+      {
+        kind: 'outbox',
+        item: {
+          id: 'perm-edit-1',
+          sessionId,
+          kind: 'answer',
+          text: '',
+          optionId: 'once',
+          createdAt: Date.now(),
+          status: 'failed',
+          problem: 'Phone has answered already.',
+        },
+      },
+    ],
+  },
+  {
+    name: 'question with a form',
+    path,
+    messages: held(form.events, { ...prompting, pending_permissions: ['perm-form'] }),
+  },
+  {
+    name: 'question with a form, something missing',
+    path,
+    messages: held(form.events, { ...prompting, pending_permissions: ['perm-form'] }),
+    does: [{ press: '[data-option=accept]:enabled' }],
+  },
+]

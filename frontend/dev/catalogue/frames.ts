@@ -1,0 +1,133 @@
+// What the states are made of: the golden frames of the hub's own tests, and
+// scripts of events where a state needs a story.
+import type { LinkState } from '../../src/state/link'
+import type { Message } from '../../src/state/message'
+import type { OutboxItem } from '../../src/state/outboxitem'
+import type {
+  AbideEvent,
+  Agent,
+  ServerMessage,
+  SessionInfo,
+  SessionStatus,
+  StateMessage,
+} from '../../src/wire/gen'
+import { loadedFrame, Script, sessionId, stateFrame } from '../../test/support/script'
+import { tour } from '../script.mjs'
+
+const golden = import.meta.glob<string>('../../../server/wire/testdata/server/*.json', {
+  query: '?raw',
+  import: 'default',
+  eager: true,
+})
+const goldenLines = import.meta.glob<string>('../../../session/event/testdata/events.jsonl', {
+  query: '?raw',
+  import: 'default',
+  eager: true,
+})
+
+/** One event of every type, as the hub's own tests pin them. */
+export const goldenEvents = Object.values(goldenLines)[0]!
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line) as AbideEvent)
+
+export const frame = (f: ServerMessage): Message => ({ kind: 'frame', frame: f })
+
+export const goldenFrame = <T extends ServerMessage['type']>(type: T) =>
+  JSON.parse(Object.entries(golden).find(([file]) => file.endsWith(`/${type}.json`))![1]) as Extract<
+    ServerMessage,
+    { type: T }
+  >
+
+export const connected = frame(goldenFrame('connected'))
+export const link = (over: Partial<LinkState> = {}): Message => ({
+  kind: 'link',
+  link: { phase: 'open', since: 0, ...over },
+})
+export const path = `/s/${sessionId}`
+
+export const session = (status: SessionStatus, over: Partial<SessionInfo> = {}): SessionInfo => ({
+  ...goldenFrame('session').session,
+  archived: false,
+  status,
+  ...over,
+})
+
+const said: [SessionStatus, string, string][] = [
+  ['needs_you', 'Spread the retries out', 'May I change wait.go?'],
+  ['running', 'Port the importer to the new API', 'Reading importer.go'],
+  ['idle', 'Write the release notes for 2.4', 'Done. The notes are in CHANGES.md.'],
+  ['idle', 'Why is the index 3 GB?', 'Two thirds of it are tombstones.'],
+  ['ended', 'Drop the old config format', 'The folder is gone, the tests pass.'],
+  ['damaged', 'Flaky upload test', ''],
+]
+
+/** Sessions of every status; the first is the one the other states are of. */
+export const sessions = said.map(([status, name, last_line], i) =>
+  session(status, {
+    session_id: i === 0 ? sessionId : `20260220-120000-0000000${i}`,
+    name,
+    last_line,
+    pinned: i === 2,
+    project_root: ['/src/ferry', '/src/lake'][i % 2],
+  }),
+)
+export const list: Message = { kind: 'listed', sessions }
+
+/** A session on screen, nothing of it loaded. */
+export const opened = [link(), connected, list, { kind: 'open', sessionId } as Message]
+
+/** The events of a whole turn, up to the n-th. */
+export function turn(n = Infinity): AbideEvent[] {
+  const script = new Script().add('user_prompt', {
+    prompt_id: 'p1',
+    text: 'Make the retries spread out.',
+    actor: 'owner',
+  })
+  for (const [type, data] of tour(1) as Iterable<[string, never]>) {
+    if (script.events.length >= n) break
+    script.add(type === 'ask' ? 'permission_request' : (type as 'note'), data)
+    if (type === 'ask' && n === Infinity) {
+      const { permission_id } = data as { permission_id: string }
+      script.add('permission_outcome', { permission_id, outcome: 'selected', option_id: 'once', by: 'phone' })
+    }
+  }
+  if (n === Infinity)
+    script.add('turn_end', { prompt_id: 'p1', stop_reason: 'end_turn', usage: { totalTokens: 12_431 } })
+  return script.events
+}
+
+/** A turn that is over. */
+export const whole = turn()
+
+/** A session on screen with these events, and what the hub says of it beside them. */
+export function held(told: AbideEvent[], state: Partial<StateMessage> = {}): Message[] {
+  // The last of it was just now: the running times on screen are such as a person sees.
+  const later = Date.now() - 3_000 - Date.parse(told.at(-1)?.time ?? '')
+  const events = told.map((e) => ({ ...e, time: new Date(Date.parse(e.time) + later).toISOString() }))
+  return [...opened, frame(loadedFrame(events)), frame(stateFrame({ at_seq: events.length, ...state }))]
+}
+
+/** A turn the agent is at work in. */
+export const prompting = {
+  turn: { state: 'prompting', number: 1, prompt_id: 'p1', since: new Date().toISOString() },
+} as const
+
+/** An agent in some condition. */
+export const agent = (over: Partial<Agent>): { agent: Agent } => ({
+  agent: { name: 'demo', status: 'ready', version: '1.0', ...over },
+})
+
+/** A prompt of this screen on its way. */
+export const prompt = (over: Partial<OutboxItem>): Message => ({
+  kind: 'outbox',
+  item: {
+    id: 'o1',
+    sessionId,
+    kind: 'prompt',
+    text: 'And now the uploader',
+    createdAt: Date.now(),
+    status: 'sending',
+    ...over,
+  },
+})

@@ -1,0 +1,167 @@
+// The list of sessions and the search in it, and the screens beside them.
+import type { FoundPage, Hit } from '../../src/state/search'
+import { sessionId } from '../../test/support/script'
+import { connected, held, link, list, opened, path, sessions, whole } from './frames'
+import type { State } from './state'
+
+/** What the hub answers to a search; none is an answer that does not come. */
+type Answer = FoundPage | { problem: string } | null
+
+const hit = (seq: number, snippet: string, over: Partial<Hit> = {}): Hit => ({
+  session_id: sessionId,
+  name: 'Spread the retries out',
+  seq,
+  type: 'agent_message',
+  time: '2026-02-21T14:03:07Z',
+  snippet,
+  ranges: [[snippet.indexOf('retr'), snippet.indexOf('retr') + 4]],
+  ...over,
+})
+const hits = [
+  hit(41, 'The retry loop waited longer and longer, in step with every other client.'),
+  hit(2, 'Make the retries spread out.', { type: 'user_prompt' }),
+  hit(17, '<img src=x onerror=alert(1)> retries \u202efdp.exe', {
+    session_id: '20260220-120000-00000001',
+    type: 'tool_call',
+  }),
+]
+const found = (over: Partial<FoundPage> = {}): FoundPage => ({
+  hits: [],
+  sessions: 30,
+  sessions_left: 0,
+  done: true,
+  ...over,
+})
+const on = { next_cursor: 'c', sessions_left: 18, done: false }
+
+function searching(name: string, words: string, ...answers: Answer[]): State {
+  const hub = () => {
+    const left = [...answers]
+    return {
+      search: async () => {
+        const answer = left.shift() ?? null
+        if (answer === null) return new Promise<never>(() => {})
+        if ('problem' in answer) throw new Error(answer.problem)
+        return answer
+      },
+    }
+  }
+  return { name, path: '/', hub, does: [{ write: '[data-search]', words }], messages: opened }
+}
+
+export const lists: State[] = [
+  { name: 'list', path: '/', messages: opened },
+  {
+    name: 'list, unread',
+    path: '/',
+    messages: [
+      link(),
+      connected,
+      {
+        kind: 'listed',
+        sessions: sessions.map((s, i) => ({ ...s, max_seq: 90, read_seq: i < 3 ? 12 : 90 })),
+      },
+    ],
+    left: Object.fromEntries(
+      sessions.map((s, i) => [s.session_id, { epoch: s.epoch, seq: i < 3 ? 12 : 90, at: 0 }]),
+    ),
+  },
+  {
+    name: 'list, long names',
+    path: '/',
+    messages: [
+      link(),
+      connected,
+      {
+        kind: 'listed',
+        sessions: sessions.map((s) => ({
+          ...s,
+          pinned: true,
+          name: 'A name nobody would cut short by hand, \u202eas this one\u202c '.repeat(4),
+          last_line: 'Averylongwordwithoutanyplacetobreakit'.repeat(6),
+        })),
+      },
+    ],
+  },
+  {
+    name: 'list, some in the archive',
+    path: '/',
+    messages: [
+      link(),
+      connected,
+      { kind: 'listed', sessions: sessions.map((s, i) => ({ ...s, archived: i > 2 })) },
+    ],
+  },
+  {
+    name: 'list, archive',
+    path: '/',
+    messages: [
+      link(),
+      connected,
+      { kind: 'listed', sessions: sessions.map((s, i) => ({ ...s, archived: i > 2 })) },
+    ],
+    does: [{ press: '.more' }],
+  },
+  { name: 'list, loading', path: '/', messages: [link({ phase: 'dialling' })], does: [{ wait: 500 }] },
+  { name: 'list, empty', path: '/', messages: [link(), connected, { kind: 'listed', sessions: [] }] },
+  {
+    name: 'list, failed',
+    path: '/',
+    messages: [link(), { kind: 'list_failed', text: 'The hub cannot be reached.' }],
+  },
+  { name: 'list, offline', path: '/', messages: [link(), connected, list, link({ phase: 'offline' })] },
+  searching('search, found', 'retr', found({ hits })),
+  searching('search, under way', 'retr', found({ hits: hits.slice(0, 1), ...on }), null),
+  searching('search, more', 'retr', found({ hits: Array(20).fill(hits[0]) as Hit[], ...on })),
+  searching('search, loading', 'retr', null),
+  searching('search, nothing', 'zebra', found()),
+  searching('search, failed', 'retr', { problem: 'The hub cannot be reached.' }),
+  { ...searching('search, offline', 'retr'), messages: [...opened, link({ phase: 'offline' })] },
+  { name: 'new session', path: '/', overlay: 'new_session', messages: opened },
+  {
+    name: 'new session, no agents known',
+    path: '/',
+    overlay: 'new_session',
+    messages: opened,
+    hub: () => ({
+      choices: () => Promise.reject(new Error('The hub cannot be reached.')),
+    }),
+  },
+  {
+    name: 'new session, refused',
+    path: '/',
+    overlay: 'new_session',
+    messages: opened,
+    hub: () => ({
+      create: () => Promise.reject(new Error('the folder /src/none does not exist: choose another')),
+    }),
+    does: [{ press: 'dialog form [type=submit]' }],
+  },
+  { name: 'palette', path, overlay: 'palette', messages: held(whole) },
+  {
+    name: 'palette, nothing',
+    path,
+    overlay: 'palette',
+    messages: held(whole),
+    does: [{ write: 'dialog input', words: 'zebra' }],
+  },
+  { name: 'keys', path, overlay: 'help', messages: held(whole) },
+  { name: 'settings', path: '/settings', messages: opened },
+  { name: 'settings, not connected', path: '/settings', messages: [list, link({ phase: 'dialling' })] },
+  {
+    name: 'settings, unknown messages',
+    path: '/settings',
+    messages: [...opened, { kind: 'unknown_frame' }],
+  },
+  { name: 'pairing', path: '/', messages: [link({ phase: 'refused', refusal: 'unauthorized' })] },
+  {
+    name: 'pairing, refused',
+    path: '/',
+    messages: [link({ phase: 'refused', refusal: 'unauthorized' })],
+    hub: () => ({
+      pair: () => Promise.reject(new Error('that code is not valid any more; run abide pair for a new one')),
+    }),
+    does: [{ write: '#code', words: 'old' }, { press: 'form [type=submit]' }],
+  },
+  { name: 'nothing here', path: '/nowhere', messages: opened },
+]

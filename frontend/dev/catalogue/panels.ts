@@ -1,0 +1,98 @@
+// The dialogs over a session: rules, agent, and sending later.
+import type { Rule } from '../../src/state/rules'
+import type { Agent, StateMessage } from '../../src/wire/gen'
+import { agent, held, path, prompting, turn, whole } from './frames'
+import type { State } from './state'
+
+const rule = (id: string, over: Partial<Rule>): Rule => ({
+  id,
+  scope: 'session',
+  effect: 'allow',
+  created_by: 'Phone',
+  created_at: '2026-02-21T14:03:07Z',
+  ...over,
+})
+const some = [
+  rule('r1', { kind: 'execute', subject: 'f1', title: 'go test -race ./...' }),
+  rule('r2', { effect: 'reject', kind: 'fetch' }),
+  rule('r3', { scope: 'agent', agent: 'demo', kind: 'read' }),
+  rule('r4', {
+    scope: 'agent',
+    agent: 'demo',
+    kind: 'execute',
+    subject: 'f2',
+    title: `find . -name '*.go' -newer go.mod -exec gofmt -l {} + | ${'grep -v _test.go | '.repeat(8)}wc -l \u202e`,
+  }),
+]
+
+const rules = (name: string, hub: State['hub'], does: State['does'] = []): State => ({
+  name,
+  path,
+  overlay: 'rules',
+  messages: held(whole),
+  hub,
+  does,
+})
+
+const panel = (name: string, of: Partial<Agent>, state: Partial<StateMessage> = {}): State => ({
+  name: `agent, ${name}`,
+  path,
+  overlay: 'agent',
+  messages: held(state.turn ? turn(30) : whole, { ...agent(of), ...state }),
+})
+
+const later = [
+  { write: '[data-composer]', words: 'Then write the changelog' },
+  { press: '[aria-label="Send later"]' },
+]
+
+export const panels: State[] = [
+  rules('rules', () => ({ rules: async () => some })),
+  rules('rules, none', () => ({ rules: async () => [] })),
+  rules('rules, loading', () => ({ rules: () => new Promise(() => {}) })),
+  rules('rules, failed', () => ({ rules: () => Promise.reject(new Error('The hub cannot be reached.')) })),
+  rules(
+    'rules, not revoked',
+    () => ({
+      rules: async () => some,
+      revokeRule: () => Promise.reject(new Error('The hub cannot be reached.')),
+    }),
+    [{ press: '[data-rule=r1] button' }],
+  ),
+  panel('asleep', { status: 'absent' }),
+  panel('starting', { status: 'starting' }),
+  panel('ready', {}),
+  panel('at work', {}, prompting),
+  panel('stopping', { status: 'stopping' }),
+  panel('failed', { status: 'failed', message: 'demo is not installed: npm i -g demo' }),
+  panel('backing off', {
+    status: 'failed',
+    message: 'The agent ended with exit code 3.\npanic: runtime error: index out of range [5] with length 3',
+    restart_at: new Date(Date.now() + 40_000).toISOString(),
+  }),
+  panel('login needed', {
+    status: 'failed',
+    message: 'demo wants a login.',
+    auth_methods: [
+      {
+        method_id: 'terminal',
+        name: 'Log in in a terminal',
+        description: 'Opens a page and waits for its code.',
+        command: ['demo', 'login', '--profile', "the team's"],
+      },
+      {
+        method_id: 'key',
+        name: 'API key',
+        description: 'Put DEMO_API_KEY into the agent’s env in the config.',
+      },
+    ],
+  }),
+  panel('does not stop', {}, { turn: { state: 'cancelling', force_reset: true } }),
+  { name: 'send later', path, messages: held(whole), does: later },
+  {
+    name: 'send later, in the past',
+    path,
+    messages: held(whole),
+    does: [...later, { write: 'input[type=datetime-local]', words: '2020-01-01T00:00' }],
+  },
+]
