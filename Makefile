@@ -4,6 +4,8 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 GOFLAGS_BUILD := -trimpath -ldflags "-X main.version=$(VERSION)"
 WEB_SOURCES := $(shell find frontend/src frontend/public frontend/index.html frontend/vite.config.ts -type f 2>/dev/null)
 TEST_TIMEOUT := 12m
+SOAK_FAULTS := TestNothingIsLostUnderAllFaultsAtOnce
+SOAK_MEASURES := TestALongSessionOpensListsAndPagesToItsFirstEvent|TestTenStoppedClientsDoNotSlowTheOthersDown
 
 .DEFAULT_GOAL := help
 .PHONY: help
@@ -83,8 +85,11 @@ bench-web: build e2e-tools chromium ## measure the app in Chromium against its b
 	cd frontend && npm run --silent bench
 
 .PHONY: soak
-soak: build e2e-tools chromium ## run the slow proofs: hundreds of kills, a thousand wakes, random faults
-	ABIDE_SOAK=1 go test -race -timeout 60m -count=1 ./session/... ./queue ./server ./internal/blackbox
+# The measurements come last and alone: they compare rounds of one quiet machine.
+soak: build e2e-tools chromium ## run the slow proofs: ten minutes of all faults, hundreds of kills, a thousand wakes
+	ABIDE_SOAK=1 go test -race -v -timeout 40m -count=1 -run '^$(SOAK_FAULTS)$$' ./internal/blackbox
+	ABIDE_SOAK=1 go test -race -timeout 60m -count=1 -skip '^($(SOAK_FAULTS)|$(SOAK_MEASURES))$$' ./session/... ./queue ./server ./internal/blackbox
+	ABIDE_SOAK=1 go test -v -timeout 30m -count=1 -run '^($(SOAK_MEASURES))$$' ./internal/blackbox
 	cd frontend && ABIDE_SOAK=1 npm run --silent e2e
 
 .PHONY: screenshots
