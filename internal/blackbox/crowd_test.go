@@ -11,6 +11,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -50,6 +52,8 @@ type crowd struct {
 	in    io.WriteCloser
 	out   *os.File
 	count int
+
+	accounts *json.Decoder // of out
 }
 
 // newCrowd starts one; each client follows the session from its first event.
@@ -67,7 +71,7 @@ func newCrowd(h *hub, base string, s wire.SessionInfo, clients int) *crowd {
 	out, err := cmd.StdoutPipe()
 	require.NoError(h.t, err)
 	require.NoError(h.t, cmd.Start())
-	c := &crowd{t: h.t, cmd: cmd, in: in, out: out.(*os.File), count: clients}
+	c := &crowd{t: h.t, cmd: cmd, in: in, out: out.(*os.File), count: clients, accounts: json.NewDecoder(out)}
 	h.t.Cleanup(func() {
 		cmd.Process.Kill()
 		cmd.Wait() // killed, unless it had ended
@@ -88,16 +92,28 @@ func (c *crowd) ask(until event.Seq) {
 	require.NoError(c.t, err)
 }
 
+// lag is how long the agent's messages took from their line in the log to the
+// clients, since lag was asked last.
+func (c *crowd) lag() roundTrips {
+	c.t.Helper()
+	_, err := fmt.Fprintln(c.in, "lag")
+	require.NoError(c.t, err)
+	require.NoError(c.t, c.out.SetReadDeadline(time.Now().Add(time.Minute)))
+	var took roundTrips
+	require.NoError(c.t, c.accounts.Decode(&took))
+	slices.Sort(took)
+	return took
+}
+
 // requireSaw requires of each client that asked for the end of the log that it
 // saw every event of it once, in order.
 func (c *crowd) requireSaw(log []event.Event) {
 	c.t.Helper()
 	want := sumOf(log)
 	require.NoError(c.t, c.out.SetReadDeadline(time.Now().Add(2*time.Minute)))
-	accounts := json.NewDecoder(c.out)
 	for n := range c.count {
 		var got crowdAccount
-		require.NoError(c.t, accounts.Decode(&got))
+		require.NoError(c.t, c.accounts.Decode(&got))
 		require.Empty(c.t, got.Error, "client %d", n)
 		require.Equal(c.t, crowdAccount{Last: event.Seq(len(log)), Sum: want}, got, "client %d", n)
 	}
@@ -126,13 +142,24 @@ func playCrowd() error {
 	accounts := make([]crowdAccount, order.Clients)
 	named := make(chan struct{}) // closed once last is known
 	var last event.Seq
+	var late lateness
 	var wait sync.WaitGroup
 	for i := range accounts {
-		wait.Go(func() { accounts[i] = follow(hub, order, named, &last) })
+		wait.Go(func() { accounts[i] = follow(hub, order, &late, named, &last) })
 	}
-	line, err := bufio.NewReader(os.Stdin).ReadString('\n')
-	if err != nil {
-		return err
+	out := json.NewEncoder(os.Stdout)
+	orders := bufio.NewReader(os.Stdin)
+	line := ""
+	for {
+		if line, err = orders.ReadString('\n'); err != nil {
+			return err
+		}
+		if line != "lag\n" {
+			break
+		}
+		if err := out.Encode(late.take()); err != nil {
+			return err
+		}
 	}
 	seq, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
 	if err != nil {
@@ -141,7 +168,6 @@ func playCrowd() error {
 	last = event.Seq(seq)
 	close(named)
 	wait.Wait()
-	out := json.NewEncoder(os.Stdout)
 	for _, a := range accounts {
 		if err := out.Encode(a); err != nil {
 			return err
@@ -150,11 +176,36 @@ func playCrowd() error {
 	return nil
 }
 
+// lateness is how late the agent's messages came to a crowd.
+type lateness struct {
+	mu   sync.Mutex
+	took []time.Duration
+}
+
+func (l *lateness) add(e event.Event) {
+	if e.Type != event.TypeAgentMessage {
+		return
+	}
+	took := time.Since(e.Time)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.took = append(l.took, took)
+}
+
+// take returns what came since it was last asked; it never is nil.
+func (l *lateness) take() []time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	took := l.took
+	l.took = nil
+	return append([]time.Duration{}, took...)
+}
+
 var errSawAll = errors.New("saw all")
 
 // follow is one client of a crowd: it ends at the first news after it reached
 // what was named, or at once where it is there already.
-func follow(hub *client.Hub, order crowdOrder, named <-chan struct{}, last *event.Seq) (a crowdAccount) {
+func follow(hub *client.Hub, order crowdOrder, late *lateness, named <-chan struct{}, last *event.Seq) (a crowdAccount) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	watch := client.NewWatch(hub, order.Session, client.Cursor{Epoch: order.Epoch})
@@ -180,6 +231,7 @@ func follow(hub *client.Hub, order crowdOrder, named <-chan struct{}, last *even
 			for _, e := range u.Events {
 				fmt.Fprintf(sum, "%d %s %s\n", e.Seq, e.Type, e.Data)
 				a.Last = e.Seq
+				late.add(e)
 			}
 			if reached() {
 				return errSawAll
@@ -235,4 +287,63 @@ func TestFault29TenOfAHundredStoppedClientsCostTheOthersNothing(t *testing.T) {
 	require.NoError(t, ten.resume())
 	ten.ask(event.Seq(len(log)))
 	ten.requireSaw(log)
+}
+
+// TestTenStoppedClientsDoNotSlowTheOthersDown measures, round by round, how late
+// the agent's messages come to ninety clients while ten others read along and
+// while these ten stand still with their sockets full.
+func TestTenStoppedClientsDoNotSlowTheOthersDown(t *testing.T) {
+	if os.Getenv("ABIDE_SOAK") == "" {
+		t.Skip("takes two minutes of a quiet machine: set ABIDE_SOAK")
+	}
+	const rounds = 7
+	program := filepath.Join(t.TempDir(), "abide") // without the race detector
+	buildProgram(t, program, "../../cmd/abide")
+	h := newHub(t, settings{program: program, agents: map[string]agent{"demo": paced()}})
+	session := h.create("demo")
+	c := h.screen("screen", session, 0)
+	c.socket()
+	pid := h.cmd.Process.Pid
+	open := sockets(t, pid)
+	others := newCrowd(h, "http://"+h.addr, session, 90)
+	ten := newCrowd(h, "http://"+h.addr, session, 10)
+	present := func() bool { return sockets(t, pid) >= open+100 }
+	var without, with roundTrips
+	var memory []int
+	for round := range 2 * rounds {
+		require.Eventually(t, present, 60*time.Second, 20*time.Millisecond, "a hundred others")
+		stopped := round%2 == 1
+		if stopped {
+			require.NoError(t, ten.pause())
+		}
+		id := fmt.Sprintf("burst %d", round)
+		c.prompt(session.SessionID, id, "/burst 4000") // fills the sockets of whoever does not read
+		c.untilTurnEnds(id, 60*time.Second)
+		require.Eventually(t, func() bool { return len(others.lag()) == 0 }, 60*time.Second, 200*time.Millisecond, "the others read the burst")
+		id = fmt.Sprintf("slow %d", round)
+		c.prompt(session.SessionID, id, "/slow 4")
+		c.untilTurnEnds(id, 60*time.Second)
+		took := others.lag()
+		require.Greater(t, len(took), 90*30)
+		if stopped {
+			with = append(with, took.at(0.99))
+			require.NoError(t, ten.resume())
+		} else {
+			without = append(without, took.at(0.99))
+		}
+		memory = append(memory, residentKiB(t, pid))
+	}
+	slices.Sort(without)
+	slices.Sort(with)
+	t.Logf("p99 of the others: with ten stopped %s, without %s; the hub's memory in KiB round by round %v", with.at(0.5), without.at(0.5), memory)
+	require.LessOrEqual(t, float64(with.at(0.5)), 1.5*float64(without.at(0.5)))
+	require.Less(t, memory[len(memory)-1]-memory[1], 16<<10, "KiB the hub grew by")
+
+	c.prompt(session.SessionID, "last", "/plan")
+	c.untilTurnEnds("last", 30*time.Second)
+	log := onDisk(t, h, session.SessionID)
+	for _, crowd := range []*crowd{others, ten} {
+		crowd.ask(event.Seq(len(log)))
+		crowd.requireSaw(log)
+	}
 }

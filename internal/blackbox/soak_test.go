@@ -122,7 +122,10 @@ func (s *soak) beginTrouble() {
 // leaves behind with all accounts, damages its files and starts it again.
 func (s *soak) strike() {
 	s.t.Helper()
-	time.Sleep(100*time.Millisecond + time.Duration(s.random.Int64N(int64(4*time.Second)))) // the random moment
+	if s.random.IntN(3) > 0 {
+		s.progress() // on a busy machine too
+	}
+	time.Sleep(100*time.Millisecond + time.Duration(s.random.Int64N(int64(3*time.Second)))) // the random moment
 	switch s.random.IntN(8) {
 	case 0:
 		s.weather.count("hub stopped for a moment")
@@ -148,6 +151,20 @@ func (s *soak) strike() {
 		s.stumble(time.Duration(s.random.Int64N(int64(400 * time.Millisecond))))
 	}
 	s.startAnyhow()
+}
+
+// progress waits until one more prompt was acknowledged, for a while.
+func (s *soak) progress() {
+	acked := func() (n int) {
+		for _, p := range s.people {
+			n += len(p.outcomes())
+		}
+		return n
+	}
+	before := acked()
+	for deadline := time.Now().Add(15 * time.Second); acked() == before && time.Now().Before(deadline); {
+		rest(s.t.Context(), 20*time.Millisecond)
+	}
 }
 
 // end stops the hub in order. With room on its disk it must say that all went
@@ -176,7 +193,7 @@ func (s *soak) startAnyhow() {
 		s.weather.count("hub refused to start")
 		said := s.logged()[before:]
 		require.True(s.t, strings.Contains(said, "no space left") || strings.Contains(said, s.config), "the hub does not start:\n%s", said)
-		require.NoError(s.t, os.WriteFile(s.config, s.good, 0o600))
+		require.NoError(s.t, replaceFile(s.config, s.good))
 		if s.disk != nil {
 			require.NoError(s.t, s.disk.heal())
 		}
@@ -243,7 +260,7 @@ func (s *soak) settle() {
 		require.NoError(s.t, s.disk.heal())
 	}
 	require.NoError(s.t, s.network.tell("delay 0s", "heal", "rst"))
-	require.NoError(s.t, os.WriteFile(s.config, s.good, 0o600))
+	require.NoError(s.t, replaceFile(s.config, s.good))
 	for _, c := range s.crowds {
 		require.NoError(s.t, c.resume())
 	}

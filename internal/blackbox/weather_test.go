@@ -2,9 +2,11 @@ package blackbox_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -144,10 +146,23 @@ func reconfigure(path string, good []byte) func(context.Context, *rand.Rand) (st
 			"queue: {max_size: many}\n", "nonsense", "limits: [\n",
 		}
 		edit := edits[random.IntN(len(edits))]
-		if err := os.WriteFile(path, append(slices.Clone(good), edit...), 0o600); err != nil {
+		if err := replaceFile(path, append(slices.Clone(good), edit...)); err != nil {
 			return "configuration", err
 		}
 		rest(ctx, time.Duration(random.Int64N(int64(time.Second))))
-		return "configuration", os.WriteFile(path, good, 0o600)
+		return "configuration", replaceFile(path, good)
 	}
+}
+
+// replaceFile writes a file as editors do: nobody sees half of it.
+func replaceFile(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".edit-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
 }
