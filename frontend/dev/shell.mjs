@@ -13,6 +13,7 @@ export function serviceWorker() {
     apply: 'build',
     generateBundle(_, bundle) {
       const kept = {
+        'ahead.js': readFileSync('public/ahead.js'),
         'theme.js': readFileSync('public/theme.js'),
         'manifest.webmanifest': readFileSync('public/manifest.webmanifest'),
       }

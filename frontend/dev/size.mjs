@@ -18,9 +18,8 @@ const assets = (...names) =>
 // The page names what it needs at the start; the session's screen and the
 // parser, with what they import themselves, come beside the first dial.
 const page = readFileSync(join(dist, 'index.html'), 'utf8')
-const initial = new Set(
-  all.filter((file) => page.includes(file.slice(dist.length + 1)) && file.endsWith('.js')),
-)
+const named = [...page.matchAll(/ (?:src|href)="\/([^"]+\.js)"/g)].map((m) => join(dist, m[1]))
+const initial = new Set(all.filter((file) => named.includes(file)))
 const imports = (file) =>
   [...readFileSync(file, 'utf8').matchAll(/(?:from|import)\s*["']\.\/([\w.-]+\.js)["']/g)].map((m) =>
     join(dist, 'assets', m[1]),

@@ -47,10 +47,7 @@ addEventListener('vite:preloadError', () => store.dispatch({ kind: 'skew' }))
 
 // What the screen in the address needs loads beside the dial, not after it.
 const route = parseRoute(location.pathname, location.search)
-if (route.screen === 'session') {
-  void loadSession().catch(() => {})
-  void markdown.load().catch(() => {})
-}
+const needed = route.screen === 'session' ? [loadSession(), markdown.load()] : []
 
 const shell = new Shell()
 if (import.meta.env.PROD) void shell.register(() => store.dispatch({ kind: 'skew' }))
@@ -59,7 +56,14 @@ const read = {
   left: (id: string) => newest(marks.left(id), store.state.list?.get(id), Date.now()),
 }
 const screens = new Screens(store, hub, read, () => void shell.update())
-mount(App, { target: document.getElementById('app')!, props: { screens } })
+/** Longer than this a screen's parts are not waited for: the rest of the app says how it is connected. */
+const partsMs = 3_000
+// The page's first words stay until there is a screen to take their place; what failed to load says so there.
+void Promise.race([Promise.allSettled(needed), new Promise((late) => setTimeout(late, partsMs))]).then(() => {
+  const target = document.getElementById('app')!
+  target.replaceChildren()
+  mount(App, { target, props: { screens } })
+})
 
 const code = /^#pair=([\w-]+)$/.exec(location.hash)?.[1]
 if (code) {

@@ -1,0 +1,14 @@
+// A session's screen is asked for beside the app, not after the app has found out that it needs it.
+if (location.pathname.startsWith('/s/')) {
+  const parts = document.querySelector('meta[name="abide-session"]')?.content.split(' ') ?? []
+  for (const href of parts.filter(Boolean)) {
+    const link = document.createElement('link')
+    if (href.endsWith('.css')) {
+      link.rel = 'preload'
+      link.as = 'style'
+    } else link.rel = 'modulepreload'
+    link.crossOrigin = ''
+    link.href = href
+    document.head.append(link)
+  }
+}
