@@ -156,6 +156,17 @@ export class Reader {
     this.settle()
   }
 
+  /** Gives a row the focus and brings it into view; it must be in the page after the next frame. */
+  focus(key: string): void {
+    requestAnimationFrame(() =>
+      requestAnimationFrame(() => {
+        const row = this.scroller?.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`)
+        row?.focus({ preventScroll: true })
+        row?.scrollIntoView({ block: 'nearest' })
+      }),
+    )
+  }
+
   /** The reader's hand beats following at once, also while the feed grows under it. */
   hand = (event: WheelEvent | TouchEvent | KeyboardEvent) => {
     if (event instanceof WheelEvent) this.up = event.deltaY < 0
