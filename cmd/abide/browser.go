@@ -8,8 +8,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/abidehub/abide/session/acp"
 )
 
 // openName is the page that sends a browser on to the pairing link.
@@ -32,7 +35,7 @@ func openBrowser(ctx context.Context, env []string, dir, link string, life time.
 	ctx, cancel := context.WithTimeout(ctx, life)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, opener, "file://"+path)
-	cmd.Env = env
+	cmd.Env = append(slices.Clip(env), acp.NotAnAgents()) // the browser outlives every agent
 	cmd.WaitDelay = time.Second
 	if err := cmd.Run(); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("opening the browser: %w", err)

@@ -9,7 +9,8 @@
 //
 // The process runs in a group of its own and carries a marker in its
 // environment, by which everything it started is found and ended with it, by
-// Stop or by the Sweep of a later run.
+// Stop or by the Sweep of a later run. What cleared its environment is found by
+// its descent, as long as this process lives.
 package acp
 
 import (
@@ -46,6 +47,7 @@ type Agent struct {
 	ctx     context.Context // lives until the last event was recorded
 	end     context.CancelFunc
 	proc    *process
+	kin     *kin
 	in      *stdin
 	out     *outPipe
 	errs    *outPipe
@@ -126,7 +128,7 @@ func launch(ctx context.Context, cfg Config, sink Sink) (*Agent, error) {
 	files.closeChild()
 
 	a := &Agent{
-		cfg: cfg, proc: proc, calls: newCalls(), rec: newRecorder(sink), stderr: newStderrRing(cfg.Env),
+		cfg: cfg, proc: proc, kin: newKin(proc.pid()), calls: newCalls(), rec: newRecorder(sink), stderr: newStderrRing(cfg.Env),
 		quiet: make(chan struct{}), gone: make(chan struct{}), done: make(chan struct{}),
 		stop: stopping{hurry: make(chan struct{}), over: make(chan struct{})},
 	}

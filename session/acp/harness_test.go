@@ -137,6 +137,12 @@ func config(t testing.TB, role string) acp.Config {
 	}
 }
 
+// beside is the config for the agent of another session.
+func beside(cfg acp.Config) acp.Config {
+	cfg.SessionID += "-beside"
+	return cfg
+}
+
 // start runs an agent and makes sure it is gone, with its exit recorded, when
 // the test ends.
 func start(t *testing.T, cfg acp.Config, s *sink) *acp.Agent {

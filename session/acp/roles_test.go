@@ -1,6 +1,7 @@
 package acp_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -25,6 +26,8 @@ func roles() map[string]func(*fake) int {
 		"stubborn":  playStubborn,
 		"parent":    playParent,
 		"holder":    playHolder,
+		"hider":     playHider,
+		"daemon":    playDaemon,
 		"sleeper":   playSleeper,
 		"endless":   playEndless,
 		"flood":     playFlood,
@@ -104,6 +107,43 @@ func playParent(f *fake) int {
 	f.done(p)
 	f.next()
 	return 0
+}
+
+// playHider starts, as its prompt says, a child or an orphan that has no marker,
+// in a session of its own, and that child one more; it says their pids.
+func playHider(f *fake) int {
+	f.hello()
+	p := f.prompt()
+	read, write, err := os.Pipe()
+	if err != nil {
+		panic(err)
+	}
+	cmd := child("daemon", nil, &syscall.SysProcAttr{Setsid: true})
+	if strings.Contains(string(p.Params), "an orphan") {
+		cmd = exec.Command("/bin/sh", "-c", "exec env -i "+roleName+"=daemon setsid \"$0\" <&0 >&1 &", cmd.Path)
+	}
+	cmd.Stdout = write
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	pids, err := bufio.NewReader(read).ReadString('\n')
+	if err != nil {
+		panic(err)
+	}
+	f.chunk(strings.TrimSpace(pids))
+	f.done(p)
+	f.next()
+	return 0
+}
+
+// playDaemon starts a child and says both pids.
+func playDaemon(f *fake) int {
+	cmd := child("sleeper", nil, nil)
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	fmt.Println(os.Getpid(), cmd.Process.Pid)
+	return playSleeper(f)
 }
 
 // playHolder leaves a child behind that holds its stdout and cannot be found:

@@ -85,14 +85,17 @@ func (a *Agent) stopSequence() {
 	if ended := a.cancelTurn(); ended != nil {
 		a.await(ended, b.Cancel)
 	}
+	a.kin.look()
 	a.in.close()
 	if a.await(a.proc.exited, b.StdinClosed) {
 		return
 	}
+	a.kin.look()
 	a.proc.signal(syscall.SIGTERM)
 	if a.await(a.proc.exited, b.Terminated) {
 		return
 	}
+	a.kin.look()
 	a.proc.kill()
 	<-a.proc.exited
 }
@@ -132,13 +135,16 @@ func (a *Agent) cancelTurn() <-chan struct{} {
 	return open.ended
 }
 
-// sweepOwn ends what carries this agent's marker after its group is gone.
+// sweepOwn ends what carries this agent's marker, and its kin that does not,
+// after its group is gone.
 func (a *Agent) sweepOwn() {
 	reapGroup(a.proc.pid())
 	ctx, cancel := context.WithTimeout(context.Background(), a.cfg.Bounds.Killed)
 	defer cancel()
 	marker := a.cfg.marker()
-	ended, err := sweep(ctx, func(m string) bool { return m == marker })
+	ended, err := sweep(ctx, func() []proc {
+		return append(marked(func(m string) bool { return m == marker }), a.kin.living()...)
+	})
 	if err != nil {
 		a.cfg.Logger.Error("processes outlive their agent", "err", err)
 	} else if ended > 0 {

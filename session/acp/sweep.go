@@ -19,7 +19,9 @@ import (
 func Sweep(ctx context.Context, hubID, runID string) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	return sweep(ctx, func(marker string) bool { return earlierRun(marker, hubID, runID) })
+	return sweep(ctx, func() []proc {
+		return marked(func(marker string) bool { return earlierRun(marker, hubID, runID) })
+	})
 }
 
 func earlierRun(marker, hubID, runID string) bool {
@@ -31,13 +33,13 @@ func earlierRun(marker, hubID, runID string) bool {
 	return ok && run != runID
 }
 
-// sweep kills what matches until a look finds nothing and all that was killed
-// is gone: what is killed may have forked just before, and takes a moment to
-// die in which it no longer shows its marker.
-func sweep(ctx context.Context, match func(marker string) bool) (ended int, err error) {
+// sweep kills what find lists until it lists nothing and all that was killed is
+// gone: what is killed may have forked just before, and takes a moment to die in
+// which it no longer shows its marker.
+func sweep(ctx context.Context, find func() []proc) (ended int, err error) {
 	dying := map[processKey]bool{}
 	for {
-		found := marked(match)
+		found := find()
 		for _, p := range found {
 			if !dying[p.key()] {
 				dying[p.key()] = true

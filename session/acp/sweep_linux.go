@@ -14,12 +14,12 @@ import (
 type proc struct {
 	pid, parent, group, session int
 	zombie                      bool
-	born                        string // start time: with the pid, an identity
+	born                        uint64 // in ticks since the system began: with the pid, an identity
 }
 
 type processKey struct {
 	pid  int
-	born string
+	born uint64
 }
 
 func (p proc) key() processKey { return processKey{p.pid, p.born} }
@@ -59,7 +59,8 @@ func readProc(pid int) (proc, bool) {
 	if len(f) < 20 {
 		return proc{}, false
 	}
-	p := proc{pid: pid, zombie: f[0] == "Z" || f[0] == "X", born: f[19]}
+	p := proc{pid: pid, zombie: f[0] == "Z" || f[0] == "X"}
+	p.born, _ = strconv.ParseUint(f[19], 10, 64)
 	p.parent, _ = strconv.Atoi(f[1])
 	p.group, _ = strconv.Atoi(f[2])
 	p.session, _ = strconv.Atoi(f[3])

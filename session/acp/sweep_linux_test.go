@@ -6,8 +6,10 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -52,6 +54,92 @@ func TestFault42GrandchildInItsOwnSessionIsSweptWithItsAgent(t *testing.T) {
 	require.True(t, alive(pid))
 	require.NoError(t, a.Stop(context.Background()))
 	require.NoFileExists(t, fmt.Sprintf("/proc/%d/stat", pid), "Stop returns when all of it is gone, and was reaped here")
+}
+
+// hidden has an agent start what it hides, and returns the pids.
+func hidden(t *testing.T, a *acp.Agent, s *sink, how string) []int {
+	t.Helper()
+	turnOf(t, a, s, how)
+	var pids []int
+	for _, word := range strings.Fields(message(s)) {
+		pid, err := strconv.Atoi(word)
+		require.NoError(t, err)
+		require.True(t, alive(pid))
+		require.NotContains(t, carrying(t, ""), pid, "it has no marker")
+		pids = append(pids, pid)
+	}
+	require.Len(t, pids, 2)
+	return pids
+}
+
+func TestWhatHidItsMarkerAndLeftTheGroupIsEndedWithItsAgent(t *testing.T) {
+	for _, how := range []string{"a child", "an orphan"} {
+		t.Run(how, func(t *testing.T) {
+			s := newSink()
+			a := start(t, config(t, "hider"), s)
+			pids := hidden(t, a, s, how)
+			require.NoError(t, a.Stop(context.Background()))
+			for _, pid := range pids {
+				require.False(t, alive(pid))
+			}
+		})
+	}
+}
+
+func TestAnOrphanThatHidItsMarkerGoesAlsoWhenItsAgentWasKilled(t *testing.T) {
+	s := newSink()
+	a := start(t, config(t, "hider"), s)
+	pids := hidden(t, a, s, "a child")
+	endProcess(t, strconv.Itoa(a.PID()))
+	<-a.Done()
+	for _, pid := range pids {
+		require.False(t, alive(pid))
+	}
+}
+
+func TestAChildThatHidItsMarkerIsKnownByItsDescentThoughOtherAgentsLive(t *testing.T) {
+	start(t, beside(config(t, "demo")), newSink())
+	s := newSink()
+	a := start(t, config(t, "hider"), s)
+	pids := hidden(t, a, s, "a child")
+	require.NoError(t, a.Stop(context.Background()))
+	for _, pid := range pids {
+		require.False(t, alive(pid))
+	}
+}
+
+func TestWhatTheHubStartsForItselfOutlivesTheAgents(t *testing.T) {
+	a := start(t, config(t, "demo"), newSink())
+	var started []*exec.Cmd
+	for _, cmd := range []*exec.Cmd{
+		child("sleeper", nil, nil),
+		child("sleeper", []string{acp.NotAnAgents()}, &syscall.SysProcAttr{Setsid: true}),
+	} {
+		require.NoError(t, cmd.Start())
+		started = append(started, cmd)
+		t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	}
+	require.NoError(t, a.Stop(context.Background()))
+	for _, cmd := range started {
+		require.True(t, alive(cmd.Process.Pid))
+	}
+}
+
+func TestAnOrphanThatMayBeAnotherAgentsIsLeftToTheLastOfThem(t *testing.T) {
+	s, other := newSink(), newSink()
+	last := start(t, beside(config(t, "demo")), other)
+	a := start(t, config(t, "hider"), s)
+	pids := hidden(t, a, s, "an orphan")
+	late := start(t, beside(beside(config(t, "demo"))), newSink())
+	require.NoError(t, a.Stop(context.Background()))
+	require.NoError(t, late.Stop(context.Background()), "it began after the orphan did")
+	for _, pid := range pids {
+		require.True(t, alive(pid))
+	}
+	require.NoError(t, last.Stop(context.Background()))
+	for _, pid := range pids {
+		require.False(t, alive(pid))
+	}
 }
 
 func TestKilledHubLeavesNoAgentBehindOnceTheNextRunHasSwept(t *testing.T) {

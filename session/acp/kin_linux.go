@@ -1,0 +1,110 @@
+package acp
+
+import (
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// kin finds what an agent brought forth and its marker does not: programs that
+// were started with an environment of their own. While the agent lives they
+// descend from it; what is orphaned comes to this process, the subreaper.
+type kin struct {
+	leader proc // the agent
+
+	mu   sync.Mutex
+	seen map[processKey]bool // guarded by mu: who descended from it at some time
+}
+
+func newKin(pid int) *kin {
+	leader, _ := readProc(pid) // a zombie at worst: nobody reaped it yet
+	return &kin{leader: leader, seen: map[processKey]bool{}}
+}
+
+// look notes who descends from the agent now. Whoever is about to end it looks
+// first: afterwards the line is cut.
+func (k *kin) look() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, p := range descendants(processes(), k.leader.key(), k.seen) {
+		k.seen[p.key()] = true
+	}
+}
+
+// living lists those of the agent's kin that live, once the agent does not.
+func (k *kin) living() []proc {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	list := processes()
+	for _, p := range k.strays(list) {
+		k.seen[p.key()] = true
+	}
+	var found []proc
+	for _, p := range descendants(list, k.leader.key(), k.seen) {
+		if !p.zombie {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// strays lists what this process inherited and nobody but the agent can have
+// left: it has no marker, began after the agent did, and nobody else who was
+// here then lives to have begun it. With several agents at work, the last of
+// them takes the stray along.
+func (k *kin) strays(list []proc) []proc {
+	session, err := unix.Getsid(0)
+	if err != nil {
+		return nil
+	}
+	self := os.Getpid()
+	var found []proc
+	for _, p := range list {
+		if p.parent != self || p.zombie || p.session == session || p.born < k.leader.born {
+			continue
+		}
+		if _, ok := markerOf(p.pid); ok {
+			continue
+		}
+		others := false
+		for _, q := range list {
+			// What is started here leads a group of its own.
+			leads := q.parent == self && !q.zombie && q.session == session && q.group == q.pid
+			others = others || leads && q.key() != k.leader.key() && q.born <= p.born
+		}
+		if !others {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// descendants lists the others and whoever descends from them or from the root,
+// which itself is not listed.
+func descendants(list []proc, root processKey, others map[processKey]bool) []proc {
+	children := map[int][]proc{}
+	var line, found []proc
+	known := map[processKey]bool{root: true}
+	for _, p := range list {
+		children[p.parent] = append(children[p.parent], p)
+		switch key := p.key(); {
+		case key == root:
+			line = append(line, p)
+		case others[key]:
+			known[key] = true
+			line, found = append(line, p), append(found, p)
+		}
+	}
+	for len(line) > 0 {
+		parent := line[0]
+		line = line[1:]
+		for _, p := range children[parent.pid] {
+			if !known[p.key()] {
+				known[p.key()] = true
+				line, found = append(line, p), append(found, p)
+			}
+		}
+	}
+	return found
+}
