@@ -87,7 +87,6 @@ func newSoak(t *testing.T, seed uint64) *soak {
 	far, err := client.New("http://"+s.network.addr, s.token())
 	require.NoError(t, err)
 	t.Cleanup(far.Close)
-	s.weather = newWeather(t, seed)
 	for n := range 3 {
 		p := newPerson(s.hub, n, far, s.hub.hub, far)
 		s.people = append(s.people, p)
@@ -95,6 +94,7 @@ func newSoak(t *testing.T, seed uint64) *soak {
 	for range 2 {
 		s.crowds = append(s.crowds, newCrowd(s.hub, "http://"+s.addr, s.people[0].session, 5))
 	}
+	s.weather = newWeather(t, seed)
 	for n, p := range s.people {
 		p.act(seed+uint64(n), 2, 1)
 	}
@@ -148,7 +148,10 @@ func (s *soak) strike() {
 	}
 	for s.random.IntN(3) == 0 {
 		s.weather.count("hub killed while it starts")
-		s.stumble(time.Duration(s.random.Int64N(int64(400 * time.Millisecond))))
+		s.spawn()
+		time.Sleep(time.Duration(s.random.Int64N(int64(400 * time.Millisecond)))) // the moment that is tried
+		_ = s.cmd.Process.Kill()                                                  // it may have refused to start by then
+		_ = s.wait()
 	}
 	s.startAnyhow()
 }
