@@ -54,7 +54,7 @@ export class Lane {
 
   /** Sleeps once; fails unless the page wakes to exactly the log. `late` keeps the network away a while longer. */
   async cycle(fault: Fault, moment: Moment, late = false): Promise<void> {
-    await this.#begin(moment)
+    await this.#begin(fault, moment)
     const cut = moment === 'a prompt in the outbox'
     if (cut) {
       await this.#break(fault)
@@ -119,14 +119,15 @@ export class Lane {
     this.#forgetting.push(this.hub.deleteSession(session).catch(() => {}))
   }
 
-  async #begin(moment: Moment): Promise<void> {
+  async #begin(fault: Fault, moment: Moment): Promise<void> {
     const agent = moment === 'mid-stream' ? 'paced' : 'demo'
     this.#session = await this.hub.newSession(`Cycle ${++this.#cycles}`, agent)
     // The document stays the same, so that what it leaks and the sockets it keeps add up.
     await this.screen.go(`/s/${this.#session}`)
     await this.screen.reaches(this.#session, 1)
     if (moment === 'mid-stream') {
-      await this.screen.prompt('/slow 15')
+      // The kill of a hub must find the stream, however long the page takes to fall asleep.
+      await this.screen.prompt(fault === 'restart' ? '/slow 600' : '/slow 15')
       await until('the stream', async () => (await this.screen.facts()).seq > 20)
     } else if (moment === 'a permission open') {
       await this.screen.prompt('/ask')
