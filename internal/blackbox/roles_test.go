@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -245,12 +244,6 @@ type recording struct {
 	prompts map[string]int
 	// accounts are what went before a prompt's text, by the text.
 	accounts map[string]string
-	methods  []string // of all it was asked and told, in order
-}
-
-// of are the calls of one method.
-func (r recording) of(method string) []string {
-	return slices.DeleteFunc(slices.Clone(r.methods), func(m string) bool { return m != method })
 }
 
 func readRecord(t *testing.T, path string) recording {
