@@ -1,9 +1,19 @@
 // A hub in memory, so that the app runs and can be looked at with no backend.
 // It keeps the protocol's rules for one kind of client: this app.
+import { createHash } from 'node:crypto'
 import { WebSocketServer } from 'ws'
 import { sessions as fixtures, tour } from './script.mjs'
 
-const version = 'mock'
+const limits = { max_frame: 1048576, max_page: 500, max_queue: 10, max_attachment: 26214400 }
+
+/** All that was sent with a request: a file's bytes as they are, anything else is JSON. */
+async function bodyOf(request) {
+  const parts = []
+  for await (const part of request) parts.push(part)
+  return Buffer.concat(parts)
+}
+
+const isJSON = (request) => (request.headers['content-type'] ?? '').startsWith('application/json')
 
 class MockSession {
   constructor(fixture, hub) {
@@ -16,6 +26,22 @@ class MockSession {
       turn: 0,
       pending: [],
       running: false,
+      agent: 'ready',
+      options: [
+        {
+          id: 'model',
+          name: 'Model',
+          type: 'select',
+          currentValue: 'steady',
+          options: [
+            { value: 'steady', name: 'Steady' },
+            { value: 'hasty', name: 'Hasty' },
+          ],
+        },
+        { id: 'verbose', name: 'Verbose', type: 'boolean', currentValue: false },
+      ],
+      rules: [],
+      blobs: new Map(),
     })
     this.info = {
       session_id: fixture.id,
@@ -55,6 +81,7 @@ class MockSession {
         { id: 'plan', name: 'Plan' },
       ],
     })
+    this.append('config', { options: this.options })
   }
 
   append(type, data) {
@@ -151,7 +178,7 @@ class MockSession {
         : { state: 'idle' },
       pending_permissions: this.pending.map((p) => p.permission_id),
       queue: this.queue,
-      agent: { name: this.info.agent, status: 'ready', version: '1.0' },
+      agent: { name: this.info.agent, status: this.agent, version: '1.0' },
       observers,
     }
     for (const client of this.clients.keys()) client.frame(frame)
@@ -166,21 +193,58 @@ class MockSession {
     this.hub.everyone({ type: 'session', session: this.info })
   }
 
-  prompt(client, { request_id, prompt_id, text, when }) {
+  /** Keeps a file; the same bytes again are the same file. */
+  attach(name, media_type, bytes) {
+    const sha256 = createHash('sha256').update(bytes).digest('hex')
+    this.blobs.set(sha256, { media_type, bytes })
+    return { name, media_type, bytes: bytes.length, sha256 }
+  }
+
+  rule({ scope, effect, kind, title }) {
+    const created_at = new Date().toISOString()
+    const rule = { id: `r${created_at}`, scope, effect, kind, title, created_by: 'owner', created_at }
+    this.rules.push(rule)
+    return rule
+  }
+
+  restart() {
+    if (this.running) this.cancel()
+    this.agent = 'starting'
+    this.state()
+    setTimeout(() => {
+      this.agent = 'ready'
+      this.append('agent_started', {
+        agent: this.info.agent,
+        pid: 4712,
+        name: this.info.agent,
+        version: '1.0',
+      })
+      this.state()
+    }, 600)
+  }
+
+  prompt(client, { request_id, prompt_id, text, when, attachments, scheduled_at }) {
     const head = { request_id, session_id: this.id, prompt_id }
     const known = this.events.find((e) => e.type === 'user_prompt' && e.data.prompt_id === prompt_id)
     if (known) return client.frame({ type: 'prompt_received', ...head, seq: known.seq })
-    if (this.running || when === 'queue') {
+    if (this.running || when === 'queue' || scheduled_at) {
       if (!this.queue.some((q) => q.prompt_id === prompt_id))
-        this.queue.push({ prompt_id, text, actor: 'owner', queued_at: new Date().toISOString() })
+        this.queue.push({
+          prompt_id,
+          text,
+          attachments,
+          scheduled_at,
+          actor: 'owner',
+          queued_at: new Date().toISOString(),
+        })
       client.frame({ type: 'prompt_queued', ...head, position: this.queue.length - 1 })
       return this.state()
     }
-    const event = this.start(prompt_id, text)
+    const event = this.start({ prompt_id, text, attachments })
     client.frame({ type: 'prompt_received', ...head, seq: event.seq })
   }
 
-  start(prompt_id, text, queued_at) {
+  start({ prompt_id, text, attachments, queued_at }) {
     this.turn++
     Object.assign(this, {
       running: true,
@@ -189,7 +253,7 @@ class MockSession {
       since: new Date().toISOString(),
     })
     if (!this.info.name) this.info.name = text.slice(0, 60)
-    const event = this.append('user_prompt', { prompt_id, text, actor: 'owner', queued_at })
+    const event = this.append('user_prompt', { prompt_id, text, attachments, actor: 'owner', queued_at })
     this.append('turn_start', { prompt_id })
     this.state()
     void this.run(text)
@@ -258,8 +322,8 @@ class MockSession {
     const said = this.events.findLast((e) => e.type === 'agent_message')
     this.info.last_line = said ? 'The retry loop waited longer and longer in step.' : ''
     this.state()
-    const next = this.queue.shift()
-    if (next) this.start(next.prompt_id, next.text, next.queued_at)
+    const due = this.queue.findIndex((q) => !(Date.parse(q.scheduled_at) > Date.now()))
+    if (due >= 0) this.start(this.queue.splice(due, 1)[0])
   }
 
   edit(frame) {
@@ -288,6 +352,8 @@ export class MockHub {
       sessions: new Map(),
       clients: new Set(),
       paired: true,
+      version: 'mock',
+      protocol: 1,
       sockets: new WebSocketServer({ noServer: true }),
     })
     fixtures.forEach((fixture, i) => {
@@ -385,12 +451,12 @@ export class MockHub {
     this.clients.add(client)
     client.frame({
       type: 'connected',
-      protocol: 1,
-      version,
+      protocol: this.protocol,
+      version: this.version,
       hub_id: 'mock',
       client_id: client.id,
       heartbeat_ms: 10_000,
-      limits: { max_frame: 1048576, max_page: 500, max_queue: 10, max_attachment: 26214400 },
+      limits,
       scope: 'owner',
       time: new Date().toISOString(),
     })
@@ -432,8 +498,15 @@ export class MockHub {
       case 'cancel':
       case 'force_reset':
         return session.cancel()
+      case 'restart_agent':
+        return session.restart()
       case 'set_mode':
         return session.append('mode', { mode_id: frame.mode_id })
+      case 'set_config_option':
+        session.options = session.options.map((o) =>
+          o.id === frame.config_id ? { ...o, currentValue: frame.value } : o,
+        )
+        return session.append('config', { options: session.options })
       case 'presence':
         client.activity = frame.activity
         return session.state()
@@ -475,11 +548,8 @@ export class MockHub {
       response.end(value === undefined ? '' : JSON.stringify(value))
       return true
     }
-    const body = await new Promise((done) => {
-      let text = ''
-      request.on('data', (part) => (text += part))
-      request.on('end', () => done(text === '' ? {} : JSON.parse(text)))
-    })
+    const bytes = await bodyOf(request)
+    const body = isJSON(request) && bytes.length > 0 ? JSON.parse(String(bytes)) : {}
     if (url.pathname === '/api/pair') {
       if (body.code !== 'letmein')
         return reply(401, {
@@ -501,6 +571,25 @@ export class MockHub {
       return reply(200, {
         events: session.events.slice(after, after + Number(url.searchParams.get('limit') ?? 50)),
       })
+    }
+    const part = id && url.pathname.slice(`/api/sessions/${id}/`.length)
+    if (part === 'attachments' && request.method === 'POST') {
+      if (bytes.length > limits.max_attachment)
+        return reply(413, { error: { code: 'invalid', message: 'the file is larger than 25 MB' } })
+      return reply(201, session.attach(url.searchParams.get('name'), request.headers['content-type'], bytes))
+    }
+    if (part?.startsWith('blobs/')) {
+      const blob = session.blobs.get(part.slice('blobs/'.length))
+      if (!blob) return reply(404, { error: { code: 'not_found', message: 'there is no such blob' } })
+      response.writeHead(200, { 'Content-Type': blob.media_type, 'X-Content-Type-Options': 'nosniff' })
+      response.end(blob.bytes)
+      return true
+    }
+    if (part === 'rules' && request.method === 'GET') return reply(200, { rules: session.rules })
+    if (part === 'rules' && request.method === 'POST') return reply(201, session.rule(body))
+    if (part?.startsWith('rules/') && request.method === 'DELETE') {
+      session.rules = session.rules.filter((rule) => rule.id !== part.slice('rules/'.length))
+      return reply(204)
     }
     if (session && request.method === 'PATCH') Object.assign(session.info, body)
     if (session && request.method === 'DELETE') {
