@@ -12,6 +12,8 @@ import (
 type fake struct {
 	in  *bufio.Reader
 	out *os.File
+	// said is out, and what keeps its lines for the test.
+	said io.Writer
 }
 
 type incoming struct {
@@ -25,8 +27,8 @@ type incoming struct {
 const fakeSession = "fake-session"
 
 func newFake() *fake {
-	in, _ := wired()
-	return &fake{in: bufio.NewReaderSize(in, 1<<20), out: os.Stdout}
+	in, out := wired()
+	return &fake{in: bufio.NewReaderSize(in, 1<<20), out: os.Stdout, said: out}
 }
 
 // next reads a message; at the end of stdin the fake exits.
@@ -43,7 +45,7 @@ func (f *fake) next() incoming {
 	return m
 }
 
-func (f *fake) line(format string, args ...any) { fmt.Fprintf(f.out, format+"\n", args...) }
+func (f *fake) line(format string, args ...any) { fmt.Fprintf(f.said, format+"\n", args...) }
 
 func (f *fake) result(id json.RawMessage, result string) {
 	f.line(`{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result)

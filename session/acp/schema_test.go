@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/session/acp"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -49,14 +51,19 @@ func (s *schema) check(t *testing.T, method, ending string, value json.RawMessag
 	if !ok {
 		return false
 	}
+	s.validate(t, name, value)
+	return true
+}
+
+func (s *schema) validate(t *testing.T, name string, value json.RawMessage) {
+	t.Helper()
 	definition, err := s.compiler.Compile("v1.json#/$defs/" + name)
 	require.NoError(t, err)
 	instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(value))
 	require.NoError(t, err)
 	if err := definition.Validate(instance); err != nil {
-		require.NoError(t, err, "%s %s: %s", method, ending, shorten(string(value)))
+		require.NoError(t, err, "%s: %s", name, shorten(string(value)))
 	}
-	return true
 }
 
 // conversation validates one side's messages; the other's say which method a
@@ -75,6 +82,8 @@ func (s *schema) conversation(t *testing.T, side, other []incoming) (checked map
 		method, ending, value := m.Method, "Request", m.Params
 		switch {
 		case m.Method == "" && m.Error != nil:
+			s.validate(t, "Error", m.Error)
+			checked["error"]++
 			continue
 		case m.Method == "":
 			method, ending, value = asked[string(m.ID)], "Response", m.Result
@@ -161,6 +170,101 @@ func TestBothDirectionsFollowTheProtocolsSchema(t *testing.T) {
 	require.Equal(t, len(texts)-1, checked["session/prompt Response"], "one ends in an error")
 	require.Equal(t, 1, checked["elicitation/create Request"])
 	require.Positive(t, checked["session/update Notification"])
+}
+
+// requireBoth requires that both sides' messages follow the schema, none of them
+// of a method it does not have, and that these are among them.
+func requireBoth(t *testing.T, wire string, client, agent []string) {
+	t.Helper()
+	schema := openSchema(t)
+	sent, answered := wireOf(t, wire, "client"), wireOf(t, wire, "agent")
+	checked, unknown := schema.conversation(t, sent, answered)
+	require.Empty(t, unknown)
+	for _, what := range client {
+		require.Positive(t, checked[what], "of the client: %s", what)
+	}
+	checked, unknown = schema.conversation(t, answered, sent)
+	require.Empty(t, unknown)
+	for _, what := range agent {
+		require.Positive(t, checked[what], "of the agent: %s", what)
+	}
+}
+
+func TestTerminalsFollowTheProtocolsSchema(t *testing.T) {
+	cfg := config(t, "asks")
+	wire := t.TempDir()
+	cfg.Env["ACP_TEST_WIRE"] = wire
+	cfg.Terminals = true
+	on := func(verb string) ask { return ask{"terminal/" + verb, map[string]any{"terminalId": "$T"}} }
+	create := func(script string) ask {
+		return ask{"terminal/create", map[string]any{
+			"command": "sh", "args": []string{"-c", script}, "cwd": cfg.Workspace, "outputByteLimit": 5,
+			"env": []map[string]string{{"name": "A", "value": "b"}},
+		}}
+	}
+	asked(t, cfg,
+		create("echo too much; exit 3"), on("wait_for_exit"), on("output"), on("release"), on("output"),
+		create("sleep 60"), on("output"), on("kill"), on("wait_for_exit"), on("output"), on("release"),
+		ask{"fs/read_text_file", map[string]any{"path": "/etc/passwd"}},
+	)
+	var requests, responses []string
+	for _, verb := range []string{"create", "output", "wait_for_exit", "kill", "release"} {
+		requests, responses = append(requests, "terminal/"+verb+" Request"), append(responses, "terminal/"+verb+" Response")
+	}
+	requireBoth(t, wire, append(responses, "error"), append(requests, "session/new Response"))
+}
+
+func TestComingBackFollowsTheProtocolsSchema(t *testing.T) {
+	for method, without := range map[string]string{"session/resume": "", "session/load": "resume"} {
+		t.Run(method, func(t *testing.T) {
+			cfg := config(t, "demo")
+			s := newSink()
+			a := start(t, cfg, s)
+			require.NoError(t, a.Prompt(prompt("p", "/edit x")))
+			choose(t, a, s, 0, "yes")
+			ended(t, s, "p")
+			finish(t, a, s)
+
+			wire := t.TempDir()
+			cfg.Env["ACP_TEST_WIRE"], cfg.Env["ACP_TEST_NO_RESUME"] = wire, without
+			cfg.Resume = a.SessionID()
+			cfg.MCPServers = []acp.MCPServer{
+				{Name: "files", Command: "mcp-files", Args: []string{"--all"}, Env: map[string]string{"A": "1"}}, {Name: "bare", Command: "x"},
+				{Name: "web", Type: "http", URL: "http://localhost/", Headers: map[string]string{"X": "y"}},
+				{Name: "old", Type: "sse", URL: "http://localhost/"},
+			}
+			s = newSink()
+			b := start(t, cfg, s)
+			turnOf(t, b, s, "/plan")
+			finish(t, b, s)
+			replayed := []string{method + " Response", "session/update Notification"}
+			requireBoth(t, wire, []string{method + " Request", "session/prompt Request"}, replayed)
+		})
+	}
+}
+
+func TestACancelledTurnFollowsTheProtocolsSchema(t *testing.T) {
+	cfg := config(t, "demo")
+	wire := t.TempDir()
+	cfg.Env["ACP_TEST_WIRE"] = wire
+	path := filepath.Join(t.TempDir(), "attached")
+	require.NoError(t, os.WriteFile(path, []byte("text"), 0o600))
+	cfg.OpenBlob = func(string) (io.ReadCloser, error) { return os.Open(path) }
+	s := newSink()
+	a := start(t, cfg, s)
+	p := prompt("p", "/ask")
+	for _, kind := range []string{"image/png", "text/plain", "audio/wav"} {
+		p.Attachments = append(p.Attachments, event.Attachment{Name: "a", MediaType: kind, Bytes: 4, SHA256: "x"})
+	}
+	require.NoError(t, a.Prompt(p))
+	q := first[event.PermissionRequest](t, s)
+	require.NoError(t, a.Answer(event.PermissionOutcome{PermissionID: q.PermissionID, Outcome: event.OutcomeCancelled}))
+	require.NoError(t, a.Cancel())
+	require.Equal(t, event.StopCancelled, ended(t, s, "p").StopReason)
+	finish(t, a, s)
+	requireBoth(t, wire,
+		[]string{"session/prompt Request", "session/cancel Notification", "session/request_permission Response"},
+		[]string{"session/prompt Response", "session/request_permission Request"})
 }
 
 func TestWhatTheHubSendsToRealAgentsFollowsTheProtocolsSchema(t *testing.T) {
