@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
 )
 
 const (
@@ -34,48 +35,35 @@ func attachRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
-	data, err := c.upload(s.manager.Settings().Limits.AttachmentBytes)
-	if err != nil {
-		return err
-	}
-	attachment, err := own.Attach(c.r.Context(), name, kind, data)
+	attachment, err := c.upload(own, name, kind, s.manager.Settings().Limits.AttachmentBytes)
 	if err != nil {
 		return err
 	}
 	return c.reply(http.StatusCreated, attachment)
 }
 
-// upload reads a body of at most limit bytes. Nothing is kept of a larger one.
-func (c *call) upload(limit int) ([]byte, error) {
+// upload stores a body of at most limit bytes as it arrives. Nothing is kept of
+// a larger one.
+func (c *call) upload(to *session.BackgroundSession, name, kind string, limit int) (event.Attachment, error) {
 	control := http.NewResponseController(c.w)
 	if err := control.SetReadDeadline(time.Now().Add(uploadBound)); err != nil {
-		return nil, fmt.Errorf("reading the attachment: %w", err)
+		return event.Attachment{}, fmt.Errorf("reading the attachment: %w", err)
 	}
 	if c.r.ContentLength > int64(limit) {
 		c.skip(limit)
-		return nil, fmt.Errorf("%w: the attachment has %d bytes, at most %d are accepted", session.ErrTooLarge, c.r.ContentLength, limit)
+		return event.Attachment{}, fmt.Errorf("%w: the attachment has %d bytes, at most %d are accepted", session.ErrTooLarge, c.r.ContentLength, limit)
 	}
-	body := http.MaxBytesReader(c.w, c.r.Body, int64(limit))
-	var data []byte
-	var err error
-	if c.r.ContentLength >= 0 { // one allocation of the right size
-		data = make([]byte, c.r.ContentLength)
-		_, err = io.ReadFull(body, data)
-	} else {
-		data, err = io.ReadAll(body)
-	}
-	var tooLong *http.MaxBytesError
-	if errors.As(err, &tooLong) {
+	attachment, err := to.Attach(c.r.Context(), name, kind, c.r.Body)
+	if errors.Is(err, session.ErrTooLarge) {
 		c.skip(limit)
-		return nil, fmt.Errorf("%w: at most %d bytes of an attachment are accepted", session.ErrTooLarge, limit)
 	}
 	if err != nil {
-		return nil, invalid("the attachment did not arrive whole: send it again")
+		return event.Attachment{}, err
 	}
 	if err := control.SetReadDeadline(time.Time{}); err != nil {
-		return nil, fmt.Errorf("reading the attachment: %w", err)
+		return event.Attachment{}, fmt.Errorf("reading the attachment: %w", err)
 	}
-	return data, nil
+	return attachment, nil
 }
 
 // skip reads on past what is refused, up to twice the limit: a client that is

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 
 	"github.com/abidehub/abide/queue"
-	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -68,33 +67,6 @@ func (b *BackgroundSession) SetPresence(clientID string, p Presence) { b.watcher
 
 // RemovePresence says that the observer clientID is gone. It never blocks.
 func (b *BackgroundSession) RemovePresence(clientID string) { b.watchers.remove(clientID) }
-
-// Attach stores a file that a prompt will name, and returns what the prompt
-// should carry. The bytes are on the device when it returns.
-func (b *BackgroundSession) Attach(ctx context.Context, name, mediaType string, data []byte) (event.Attachment, error) {
-	limit, err := ask(ctx, b, func(e *engine) (int, error) {
-		return e.hub.settings().Limits.AttachmentBytes, nil
-	})
-	if err != nil {
-		return event.Attachment{}, err
-	}
-	if len(data) > limit {
-		return event.Attachment{}, fmt.Errorf("%w: attachment has %d bytes, at most %d are accepted", ErrTooLarge, len(data), limit)
-	}
-	if len(data) == 0 {
-		return event.Attachment{}, fmt.Errorf("%w: attachment is empty", ErrInvalid)
-	}
-	blob, err := b.log.PutBlob(ctx, mediaType, data)
-	if err != nil {
-		return event.Attachment{}, fmt.Errorf("store attachment: %w", logError(err))
-	}
-	return event.Attachment{
-		Name:      attachmentName(name),
-		MediaType: blob.MediaType,
-		Bytes:     blob.Bytes,
-		SHA256:    blob.SHA256,
-	}, nil
-}
 
 var errEnded = fmt.Errorf("%w: the session is being closed", ErrUnavailable)
 

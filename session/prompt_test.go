@@ -3,9 +3,11 @@ package session_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
 
@@ -253,16 +255,21 @@ func TestTheQueueIsTakenAfterAHubRestart(t *testing.T) {
 func TestAttachmentsAreStoredNamedAndCapped(t *testing.T) {
 	h := newHub(t, func(o *session.Options, _ *store.Options) { o.Limits.AttachmentBytes = 100 })
 	b := h.create()
-	att, err := b.Attach(ctxOf(t), `C:\secret\..\pic<1>.png`, "image/png", []byte("pixels"))
+	att, err := b.Attach(ctxOf(t), `C:\secret\..\pic<1>.png`, "image/png", strings.NewReader("pixels"))
 	require.NoError(t, err)
 	require.Equal(t, "pic_1_.png", att.Name)
 	require.Equal(t, int64(6), att.Bytes)
-	_, err = b.Attach(ctxOf(t), "big", "text/plain", make([]byte, 101))
+	_, err = b.Attach(ctxOf(t), "big", "text/plain", strings.NewReader(strings.Repeat("x", 101)))
 	require.ErrorIs(t, err, session.ErrTooLarge)
-	_, err = b.Attach(ctxOf(t), "none", "text/plain", nil)
+	_, err = b.Attach(ctxOf(t), "none", "text/plain", strings.NewReader(""))
 	require.ErrorIs(t, err, session.ErrInvalid)
+	_, err = b.Attach(ctxOf(t), "cut off", "text/plain", io.MultiReader(strings.NewReader("half"), iotest.ErrReader(io.ErrUnexpectedEOF)))
+	require.ErrorIs(t, err, session.ErrInvalid)
+	exact, err := b.Attach(ctxOf(t), "exact", "text/plain", iotest.OneByteReader(strings.NewReader(strings.Repeat("x", 100))))
+	require.NoError(t, err)
+	require.EqualValues(t, 100, exact.Bytes)
 	for hostile, want := range map[string]string{"../..": "attachment", "": "attachment", "a/b/\x00": "attachment"} {
-		a, err := b.Attach(ctxOf(t), hostile, "text/plain", []byte("x"))
+		a, err := b.Attach(ctxOf(t), hostile, "text/plain", strings.NewReader("x"))
 		require.NoError(t, err)
 		require.Equal(t, want, a.Name)
 	}

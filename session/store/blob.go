@@ -18,15 +18,25 @@ import (
 // PutBlob keeps data beside the log, on the device before it returns, so that an
 // event may name it. The same bytes are kept once. MediaType is not looked at.
 func (l *Log) PutBlob(ctx context.Context, mediaType string, data []byte) (event.Blob, error) {
+	sum := sha256.Sum256(data)
+	b := event.Blob{SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(data)), MediaType: mediaType}
+	if !l.closed.Load() && ctx.Err() == nil && l.hasBlob(b) {
+		return b, nil
+	}
+	return l.PutBlobFrom(ctx, mediaType, bytes.NewReader(data))
+}
+
+// PutBlobFrom is PutBlob for what is read until its end, and never held in
+// memory. After an error of the reader nothing is kept.
+func (l *Log) PutBlobFrom(ctx context.Context, mediaType string, from io.Reader) (event.Blob, error) {
 	if l.closed.Load() {
 		return event.Blob{}, ErrClosed
 	}
 	if err := ctx.Err(); err != nil {
 		return event.Blob{}, err
 	}
-	sum := sha256.Sum256(data)
-	b := event.Blob{SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(data)), MediaType: mediaType}
-	if err := l.storeBlob(b, data); err != nil {
+	b, err := l.storeBlob(from)
+	if err != nil {
 		if isFull(err) {
 			l.health.block(err)
 			l.keeper.poke()
@@ -34,43 +44,59 @@ func (l *Log) PutBlob(ctx context.Context, mediaType string, data []byte) (event
 		}
 		return event.Blob{}, fmt.Errorf("write blob: %w", err)
 	}
+	b.MediaType = mediaType
 	return b, nil
 }
 
+func (l *Log) hasBlob(b event.Blob) bool {
+	info, err := l.fs.Stat(filepath.Join(l.dir, blobsDir, b.SHA256))
+	return err == nil && info.Size() == b.Bytes
+}
+
 // storeBlob makes the blob's file aside and renames it into place, so a name
-// that exists has all its bytes.
-func (l *Log) storeBlob(b event.Blob, data []byte) error {
+// that exists has all its bytes. Two callers may put the same bytes at once;
+// each makes its own file.
+func (l *Log) storeBlob(from io.Reader) (event.Blob, error) {
 	dir := filepath.Join(l.dir, blobsDir)
-	path := filepath.Join(dir, b.SHA256)
-	if info, err := l.fs.Stat(path); err == nil && info.Size() == b.Bytes {
-		return nil
-	}
 	if err := l.fs.Mkdir(dir); err != nil {
-		return err
+		return event.Blob{}, err
 	}
 	if err := l.fs.SyncDir(l.dir); err != nil {
-		return err
+		return event.Blob{}, err
 	}
-	// Two callers may put the same bytes at once; each makes its own file.
-	tmp := path + "." + randomHex(4) + tempSuffix
-	f, err := l.fs.Create(tmp)
+	tmp := filepath.Join(dir, "incoming."+randomHex(8)+tempSuffix)
+	b, err := l.writeBlob(tmp, from)
 	if err != nil {
-		return err
+		return event.Blob{}, err
 	}
-	n, err := f.WriteAt(data, 0)
-	if err == nil && n < len(data) {
+	if l.hasBlob(b) {
+		return b, l.fs.Remove(tmp)
+	}
+	if err := l.fs.Rename(tmp, filepath.Join(dir, b.SHA256)); err != nil {
+		return event.Blob{}, errors.Join(err, l.fs.Remove(tmp))
+	}
+	return b, l.fs.SyncDir(dir)
+}
+
+// writeBlob writes a file and brings it to the device. After an error there is
+// no file.
+func (l *Log) writeBlob(path string, from io.Reader) (event.Blob, error) {
+	f, err := l.fs.Create(path)
+	if err != nil {
+		return event.Blob{}, err
+	}
+	hash := sha256.New()
+	n, err := io.Copy(io.MultiWriter(io.NewOffsetWriter(f, 0), hash), from)
+	if errors.Is(err, io.ErrShortWrite) {
 		err = errShort
 	}
 	if err == nil {
 		err = f.Datasync()
 	}
 	if err := errors.Join(err, f.Close()); err != nil {
-		return errors.Join(err, l.fs.Remove(tmp))
+		return event.Blob{}, errors.Join(err, l.fs.Remove(path))
 	}
-	if err := l.fs.Rename(tmp, path); err != nil {
-		return errors.Join(err, l.fs.Remove(tmp))
-	}
-	return l.fs.SyncDir(dir)
+	return event.Blob{SHA256: hex.EncodeToString(hash.Sum(nil)), Bytes: n}, nil
 }
 
 // OpenBlob opens a blob by the SHA-256 of its bytes, 64 hex digits. The caller

@@ -1,0 +1,63 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// Attach stores what content holds as a file that a prompt will name, and
+// returns what the prompt should carry. The bytes are on the device when it
+// returns. They are read as they come and never held in memory; what is larger
+// than the limit, or breaks off, leaves nothing behind.
+func (b *BackgroundSession) Attach(ctx context.Context, name, mediaType string, content io.Reader) (event.Attachment, error) {
+	limit, err := ask(ctx, b, func(e *engine) (int, error) {
+		return e.hub.settings().Limits.AttachmentBytes, nil
+	})
+	if err != nil {
+		return event.Attachment{}, err
+	}
+	in := &attached{from: content, limit: int64(limit)}
+	blob, err := b.log.PutBlobFrom(ctx, mediaType, in)
+	switch {
+	case in.err != nil:
+		return event.Attachment{}, in.err
+	case err != nil:
+		return event.Attachment{}, fmt.Errorf("store attachment: %w", logError(err))
+	}
+	return event.Attachment{
+		Name:      attachmentName(name),
+		MediaType: blob.MediaType,
+		Bytes:     blob.Bytes,
+		SHA256:    blob.SHA256,
+	}, nil
+}
+
+// attached reads a file that somebody sends, and remembers what was wrong with
+// it.
+type attached struct {
+	from  io.Reader
+	limit int64
+	read  int64
+	err   error
+}
+
+// Read implements io.Reader.
+func (a *attached) Read(p []byte) (int, error) {
+	n, err := a.from.Read(p)
+	a.read += int64(n)
+	switch {
+	case a.read > a.limit:
+		a.err = fmt.Errorf("%w: at most %d bytes of an attachment are accepted", ErrTooLarge, a.limit)
+	case errors.Is(err, io.EOF) && a.read == 0:
+		a.err = fmt.Errorf("%w: the attachment is empty", ErrInvalid)
+	case err != nil && !errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		a.err = fmt.Errorf("%w: the attachment did not arrive whole: send it again", ErrInvalid)
+	default:
+		return n, err
+	}
+	return 0, a.err
+}
