@@ -143,9 +143,51 @@ describe('the event cache', () => {
     await vi.waitFor(() => expect(p.text()).toBe('abcdefgh'))
   })
 
+  it('is written by two tabs that cut what came in other places', async () => {
+    const p = page()
+    p.follower.follow(sessionId)
+    p.frame(loadedFrame(range(2, 5)))
+    await p.cache.flush()
+    const q = page()
+    q.follower.follow(sessionId)
+    await vi.waitFor(() => expect(q.session().status).toBe('ready'))
+    q.frame(eventsFrame(range(6, 7)))
+    await q.cache.flush()
+    p.frame(eventsFrame(range(6, 9)))
+    await p.cache.flush()
+    q.frame(eventsFrame(range(8, 9)))
+    await q.cache.flush()
+    expect(await db.use((h) => h.count('pages'))).toBe(4)
+
+    const next = page(false)
+    next.follower.follow(sessionId)
+    await vi.waitFor(() => expect(next.text()).toBe('abcdefgh'))
+  })
+
+  it('of an older version of the app is forgotten, and its outbox is not', async () => {
+    const name = 'older'
+    await new Promise<void>((resolve, reject) => {
+      const asked = indexedDB.open(name, 1)
+      asked.onupgradeneeded = () => {
+        asked.result.createObjectStore('outbox', { keyPath: 'item.id' }).put({ item: { id: 'kept' } })
+        asked.result.createObjectStore('runs', { keyPath: 'sessionId' })
+        asked.result.createObjectStore('events', { keyPath: ['sessionId', 'seq'] })
+      }
+      asked.onsuccess = () => (asked.result.close(), resolve())
+      asked.onerror = () => reject(asked.error!)
+    })
+    const now = new Database(name)
+    expect(await now.use((h) => h.count('outbox'))).toBe(1)
+    expect(await now.use((h) => Promise.resolve([...h.objectStoreNames]))).toEqual([
+      'outbox',
+      'pages',
+      'runs',
+    ])
+  })
+
   it('that lost its events makes the session begin anew', async () => {
     await visited()
-    await db.use((h) => h.clear('events'))
+    await db.use((h) => h.clear('pages'))
     const p = page()
     p.follower.follow(sessionId)
     p.frame(loadedFrame([], { first_seq: 10, last_seq: 9, max_seq: 12 }))
@@ -194,6 +236,6 @@ describe('the event cache', () => {
     await vi.waitFor(() => expect(p.session().status).toBe('ready'))
     p.frame({ type: 'session_gone', session_id: sessionId })
     expect(p.cache.hint(sessionId)).toBeNull()
-    await vi.waitFor(async () => expect(await db.use((h) => h.count('events'))).toBe(0))
+    await vi.waitFor(async () => expect(await db.use((h) => h.count('pages'))).toBe(0))
   })
 })

@@ -1,5 +1,5 @@
 import type { AbideEvent, EventsLoadedMessage, EventsMessage, Seq } from '../wire/gen'
-import { transact, type Database, type Handle, type KeptRun } from './db'
+import { transact, type Database, type Handle, type KeptPage, type KeptRun } from './db'
 
 const key = 'abide.cache'
 /** Events kept of one session, and sessions kept. */
@@ -35,18 +35,18 @@ export class EventCache {
   /** Returns the kept run; null unless it is exactly what the hint promised, or longer. */
   async load(sessionId: string, hint: Hint): Promise<AbideEvent[] | null> {
     const events = await this.db.use(async (db) => {
-      const tx = db.transaction(['runs', 'events'])
+      const tx = db.transaction(['runs', 'pages'])
       const read = async () => {
         const run = await tx.objectStore('runs').get(sessionId)
         if (run?.epoch !== hint.epoch || run.last < hint.last) return null
-        const all = await tx.objectStore('events').getAll(range(sessionId, 0, hint.last))
+        const pages = await tx.objectStore('pages').getAll(range(sessionId, 0, hint.last))
         this.runs.set(sessionId, run)
-        return all
+        return joined(pages)
       }
       const [found] = await Promise.all([read(), tx.done])
       return found
     })
-    return events && unbroken(events, hint.last) ? events : null
+    return events?.at(-1)?.seq === hint.last ? events : null
   }
 
   /** Takes a frame the app has applied. */
@@ -71,7 +71,7 @@ export class EventCache {
     const next: AbideEvent[] = []
     for (const event of frame.events) {
       if (event.seq <= last) continue
-      if ((event.first_seq ?? event.seq) !== last + 1) return this.forget(id) // a hole: begin again later
+      if (firstOf(event) !== last + 1) return this.forget(id) // a hole: begin again later
       next.push(event)
       last = event.seq
     }
@@ -106,10 +106,10 @@ export class EventCache {
       try {
         await this.db.use(async (db) => {
           if (reset) await drop(db, id)
-          await transact(db, ['runs', 'events'], async (tx) => {
-            const store = tx.objectStore('events')
+          await transact(db, ['runs', 'pages'], async (tx) => {
+            const store = tx.objectStore('pages')
             await Promise.all([
-              ...events.map((event) => store.put({ ...event, sessionId: id })),
+              store.put({ sessionId: id, first: firstOf(events[0]!), last: run.last, events }),
               first > run.first && store.delete(range(id, 0, first - 1)),
               tx.objectStore('runs').put({ ...run, first }),
             ])
@@ -147,23 +147,32 @@ export class EventCache {
 }
 
 function range(sessionId: string, from: Seq, to: Seq): IDBKeyRange {
-  return IDBKeyRange.bound([sessionId, from], [sessionId, to])
+  return IDBKeyRange.bound([sessionId, from], [sessionId, to, Number.MAX_SAFE_INTEGER])
 }
 
 async function drop(db: Handle, id: string): Promise<void> {
-  await transact(db, ['runs', 'events'], (tx) =>
+  await transact(db, ['runs', 'pages'], (tx) =>
     Promise.all([
-      tx.objectStore('events').delete(range(id, 0, Number.MAX_SAFE_INTEGER)),
+      tx.objectStore('pages').delete(range(id, 0, Number.MAX_SAFE_INTEGER)),
       tx.objectStore('runs').delete(id),
     ]),
   )
 }
 
-function unbroken(events: readonly AbideEvent[], last: Seq): boolean {
-  for (let i = 1; i < events.length; i++) {
-    if ((events[i]!.first_seq ?? events[i]!.seq) !== events[i - 1]!.seq + 1) return false
+/** Joins pages, which may overlap, into one run; null where there is a hole. */
+function joined(pages: readonly KeptPage[]): AbideEvent[] | null {
+  const run: AbideEvent[] = []
+  for (const event of [...pages].sort((a, b) => a.first - b.first).flatMap((page) => page.events)) {
+    const last = run.at(-1)?.seq
+    if (last !== undefined && event.seq <= last) continue
+    if (last !== undefined && firstOf(event) !== last + 1) return null
+    run.push(event)
   }
-  return events.at(-1)?.seq === last
+  return run
+}
+
+function firstOf(event: AbideEvent): Seq {
+  return event.first_seq ?? event.seq
 }
 
 function read(storage: Storage): Record<string, Hint> {

@@ -18,10 +18,18 @@ export interface KeptRun {
   at: number
 }
 
+/** Events first..last of a run, as they were written at once: one record costs a stream far less than one each. */
+export interface KeptPage {
+  sessionId: string
+  first: Seq
+  last: Seq
+  events: readonly AbideEvent[]
+}
+
 interface Schema extends DBSchema {
   outbox: { key: string; value: KeptItem }
   runs: { key: string; value: KeptRun }
-  events: { key: [string, Seq]; value: AbideEvent & { sessionId: string } }
+  pages: { key: [string, Seq, Seq]; value: KeptPage }
 }
 
 export type Handle = IDBPDatabase<Schema>
@@ -49,11 +57,14 @@ export class Database {
   }
 
   private open(): Promise<Handle> {
-    this.handle ??= openDB<Schema>(this.name, 1, {
-      upgrade(db) {
-        db.createObjectStore('outbox', { keyPath: 'item.id' })
+    this.handle ??= openDB<Schema>(this.name, 2, {
+      upgrade(db, before) {
+        if (before < 1) db.createObjectStore('outbox', { keyPath: 'item.id' })
+        // What is kept of sessions comes anew from the hub; only the outbox goes on.
+        for (const store of [...db.objectStoreNames]) if (store !== 'outbox') db.deleteObjectStore(store)
         db.createObjectStore('runs', { keyPath: 'sessionId' })
-        db.createObjectStore('events', { keyPath: ['sessionId', 'seq'] })
+        // By first, too: two tabs may have cut the same events in other places.
+        db.createObjectStore('pages', { keyPath: ['sessionId', 'last', 'first'] })
       },
       terminated: () => (this.handle = null),
       // A newer page wants to change the database: let it.
