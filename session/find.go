@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/session/search"
+	"github.com/abidehub/abide/session/store"
 )
 
 // maxSearches bounds the searches that read files at the same time. Another one
@@ -93,7 +94,7 @@ func (m *Manager) Search(ctx context.Context, r SearchRequest) (SearchPage, erro
 // time they were made, and do not move while a search goes on.
 func (m *Manager) searchable(only string) []search.Source {
 	var sources []search.Source
-	for _, md := range m.store.List() {
+	for md := range m.store.Newest(store.Place{}) {
 		if only != "" && md.SessionID != only {
 			continue
 		}

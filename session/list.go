@@ -1,9 +1,11 @@
 package session
 
 import (
+	"container/list"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -72,8 +74,8 @@ type ListOptions struct {
 	Status string
 	// Project keeps sessions whose project root or workspace this is.
 	Project string
-	// Query keeps sessions in whose name, last line, agent, workspace or id all
-	// its words occur, whatever their case.
+	// Query keeps sessions in whose name, last line, agent, project root,
+	// workspace or id all its words occur, whatever their case.
 	Query string
 	// Limit is the page's size: 30 if 0, at most 500.
 	Limit int
@@ -115,33 +117,25 @@ func decodeCursor(text string) (listCursor, error) {
 	return c, nil
 }
 
-// before reports whether a line comes before the cursor's place or at it.
-func (c listCursor) before(m store.Metadata) bool {
-	if d := m.UpdatedAt.Compare(c.UpdatedAt); d != 0 {
-		return d > 0
-	}
-	return m.SessionID >= c.SessionID
-}
-
-// page makes a page of metadata that is ordered newest first; line makes a line
-// of each.
-func (o ListOptions) page(all []store.Metadata, line func(store.Metadata) Info) (ListPage, error) {
+// page makes a page of what newest has behind a place; line makes a line of each.
+func (o ListOptions) page(newest func(store.Place) iter.Seq[store.Metadata], line func(store.Metadata) Info) (ListPage, error) {
 	limit := o.Limit
 	if limit <= 0 {
 		limit = defaultListPage
 	}
 	limit = min(limit, maxListPage)
+	var from listCursor
 	if o.Cursor != "" {
-		c, err := decodeCursor(o.Cursor)
-		if err != nil {
+		var err error
+		if from, err = decodeCursor(o.Cursor); err != nil {
 			return ListPage{}, err
 		}
-		all = slices.DeleteFunc(all, c.before)
 	}
+	words := strings.Fields(strings.ToLower(o.Query))
 	page := ListPage{Sessions: []Info{}}
-	for _, m := range all {
+	for m := range newest(store.Place(from)) {
 		info := line(m)
-		if !o.keeps(m, info.Status) {
+		if !o.keeps(m, info.Status) || !hasWords(m, words) {
 			continue
 		}
 		if len(page.Sessions) == limit {
@@ -173,8 +167,16 @@ func (o ListOptions) keeps(m store.Metadata, status Status) bool {
 	if o.Project != "" && o.Project != m.ProjectRoot && o.Project != m.Workspace {
 		return false
 	}
-	text := strings.ToLower(strings.Join([]string{m.Name, m.LastLine, m.Agent, m.Workspace, m.SessionID}, "\n"))
-	for _, word := range strings.Fields(strings.ToLower(o.Query)) {
+	return true
+}
+
+// hasWords tells whether all words, which are of lower case, occur in a line.
+func hasWords(m store.Metadata, words []string) bool {
+	if len(words) == 0 {
+		return true
+	}
+	text := strings.ToLower(strings.Join([]string{m.Name, m.LastLine, m.Agent, m.ProjectRoot, m.Workspace, m.SessionID}, "\n"))
+	for _, word := range words {
 		if !strings.Contains(text, word) {
 			return false
 		}
@@ -185,27 +187,26 @@ func (o ListOptions) keeps(m store.Metadata, status Status) bool {
 // rememberedGone is how many sessions that are no more are told of.
 const rememberedGone = 1000
 
-// news is what changed in the session list: the latest wins, so only the number
-// of the last change of each session is kept.
+// news is what changed in the session list: the latest wins, so only the last
+// change of each session is kept.
 type news struct {
 	bell bell
 
 	mu      sync.Mutex
 	version uint64
-	changed map[string]uint64
-	gone    map[string]uint64
-	order   []string // of gone, oldest first
+	changed timeline
+	gone    timeline
 }
 
 func newNews() *news {
-	return &news{changed: map[string]uint64{}, gone: map[string]uint64{}}
+	return &news{changed: newTimeline(), gone: newTimeline()}
 }
 
 func (n *news) touch(id string) {
 	n.mu.Lock()
-	if _, gone := n.gone[id]; !gone {
+	if !n.gone.has(id) {
 		n.version++
-		n.changed[id] = n.version
+		n.changed.put(id, n.version)
 	}
 	n.mu.Unlock()
 	n.bell.ring()
@@ -214,13 +215,9 @@ func (n *news) touch(id string) {
 func (n *news) remove(id string) {
 	n.mu.Lock()
 	n.version++
-	delete(n.changed, id)
-	n.gone[id] = n.version
-	n.order = append(n.order, id)
-	if len(n.order) > rememberedGone {
-		delete(n.gone, n.order[0])
-		n.order = n.order[1:]
-	}
+	n.changed.drop(id)
+	n.gone.put(id, n.version)
+	n.gone.keep(rememberedGone)
 	n.mu.Unlock()
 	n.bell.ring()
 }
@@ -228,17 +225,50 @@ func (n *news) remove(id string) {
 func (n *news) since(v uint64) (changed, gone []string, now uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for id, at := range n.changed {
-		if at > v {
-			changed = append(changed, id)
-		}
+	return n.changed.since(v), n.gone.since(v), n.version
+}
+
+// timeline says when each session was last in the news. Asking what is new costs
+// as much as there is, however many sessions there are.
+type timeline struct {
+	order *list.List // of moments, the latest last
+	at    map[string]*list.Element
+}
+
+// moment is the version a session came into the news with.
+type moment struct {
+	id      string
+	version uint64
+}
+
+func newTimeline() timeline { return timeline{list.New(), map[string]*list.Element{}} }
+
+func (t timeline) has(id string) bool { return t.at[id] != nil }
+
+func (t timeline) put(id string, version uint64) {
+	t.drop(id)
+	t.at[id] = t.order.PushBack(moment{id, version})
+}
+
+func (t timeline) drop(id string) {
+	if e := t.at[id]; e != nil {
+		t.order.Remove(e)
+		delete(t.at, id)
 	}
-	for id, at := range n.gone {
-		if at > v {
-			gone = append(gone, id)
-		}
+}
+
+// keep forgets all but the latest.
+func (t timeline) keep(most int) {
+	for t.order.Len() > most {
+		t.drop(t.order.Front().Value.(moment).id)
 	}
-	slices.SortFunc(changed, func(a, b string) int { return int(n.changed[a]) - int(n.changed[b]) })
-	slices.Sort(gone)
-	return changed, gone, n.version
+}
+
+// since are the sessions in the news after a version, the latest last.
+func (t timeline) since(version uint64) (ids []string) {
+	for e := t.order.Back(); e != nil && e.Value.(moment).version > version; e = e.Prev() {
+		ids = append(ids, e.Value.(moment).id)
+	}
+	slices.Reverse(ids)
+	return ids
 }

@@ -24,7 +24,8 @@ type Options struct {
 	Workspaces       []string
 	DefaultWorkspace string
 	Queue            QueueSettings
-	// WorkspaceQueues replaces Queue for sessions in these directories.
+	// WorkspaceQueues replaces Queue for sessions in these directories and
+	// below; the nearest counts.
 	WorkspaceQueues map[string]QueueSettings
 	Permissions     PermissionSettings
 	Limits          Limits
@@ -113,6 +114,7 @@ func (m *Manager) Configure(s Settings) error {
 		return errors.New("configure sessions: no agent is configured")
 	}
 	s.Limits = s.Limits.withDefaults()
+	s.resolveQueues()
 	m.settings.Store(&s)
 	m.pool.setLimit(s.Limits.Agents)
 	for _, b := range m.opened() {
@@ -155,7 +157,7 @@ func (m *Manager) Create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 		return nil, ctx.Err()
 	}
 	defer func() { <-m.creating }()
-	for _, md := range m.store.List() {
+	for md := range m.store.Newest(store.Place{}) {
 		if md.RequestKey == r.Key && md.CreatedBy == r.Actor {
 			return m.Session(ctx, md.SessionID)
 		}
@@ -237,7 +239,7 @@ func (m *Manager) wakeSessions() {
 
 // List returns a page of the sessions, newest first. No session is opened.
 func (m *Manager) List(o ListOptions) (ListPage, error) {
-	return o.page(m.store.List(), m.listed)
+	return o.page(m.store.Newest, m.listed)
 }
 
 // Info returns one session's line of the list, also of one that cannot be

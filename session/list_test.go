@@ -1,0 +1,178 @@
+package session_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/store"
+)
+
+// shelf is a file system with the sessions an earlier hub left, in memory: their
+// metadata, and no logs. It counts what is opened of a session.
+type shelf struct {
+	store.FS
+	sessions string // the directory
+	files    fstest.MapFS
+	opened   *atomic.Int64
+}
+
+func shelve(t testing.TB, dir string, n int) shelf {
+	t.Helper()
+	s := shelf{store.OS(), filepath.Join(dir, "sessions"), fstest.MapFS{}, &atomic.Int64{}}
+	options, err := json.Marshal(map[string]string{"commands": strings.Repeat("x", 2<<10)})
+	require.NoError(t, err)
+	for i := range n {
+		at := time.Date(2026, 2, 21, 14, 3, 7, 0, time.UTC).Add(time.Duration(i) * time.Second)
+		m := store.Metadata{
+			Format: 1, SessionID: fmt.Sprintf("%s-%08x", at.Format("20060102-150405"), i), Name: fmt.Sprintf("Task N%d", i),
+			Agent: "fake", Workspace: "/work", ProjectRoot: fmt.Sprintf("/projects/p%d", i%100), CreatedAt: at, UpdatedAt: at,
+			Status: "idle", LastLine: "It is done.", Options: options, EventCount: 9, MinSeq: 1, MaxSeq: 9, Epoch: "0123456789abcdef",
+		}
+		data, err := json.Marshal(m)
+		require.NoError(t, err)
+		s.files[m.SessionID+"/metadata.json"] = &fstest.MapFile{Data: data}
+	}
+	return s
+}
+
+func (s shelf) ReadDir(name string) ([]fs.DirEntry, error) {
+	if name == s.sessions {
+		return s.files.ReadDir(".")
+	}
+	return s.FS.ReadDir(name)
+}
+
+func (s shelf) ReadFile(name string) ([]byte, error) {
+	if rest, within := strings.CutPrefix(name, s.sessions+"/"); within {
+		return s.files.ReadFile(rest)
+	}
+	return s.FS.ReadFile(name)
+}
+
+func (s shelf) Open(name string) (store.File, error) {
+	s.count(name)
+	return s.FS.Open(name)
+}
+
+func (s shelf) OpenRW(name string) (store.File, error) {
+	s.count(name)
+	return s.FS.OpenRW(name)
+}
+
+func (s shelf) count(name string) {
+	if strings.HasPrefix(name, s.sessions) {
+		s.opened.Add(1)
+	}
+}
+
+func TestTenThousandSessionsAreListedAndFoundWithoutTheirLogs(t *testing.T) {
+	const sessions = 10_000
+	h := &hub{t: t, dir: t.TempDir(), workspace: t.TempDir(), agents: newAgents()}
+	shelf := shelve(t, h.dir, sessions)
+	h.open(func(_ *session.Options, o *store.Options) { o.FS = shelf })
+	t.Cleanup(h.close)
+	list := func(o session.ListOptions) session.ListPage {
+		page, err := h.manager.List(o)
+		require.NoError(t, err)
+		return page
+	}
+	seen, cursor := map[string]bool{}, ""
+	last := time.Now().Add(time.Hour)
+	for {
+		page := list(session.ListOptions{Limit: 500, Cursor: cursor})
+		for _, info := range page.Sessions {
+			require.False(t, seen[info.SessionID], "twice in the list")
+			require.False(t, info.UpdatedAt.After(last), "the newest first")
+			seen[info.SessionID], last = true, info.UpdatedAt
+		}
+		if cursor = page.NextCursor; cursor == "" {
+			break
+		}
+	}
+	require.Len(t, seen, sessions)
+	require.Len(t, list(session.ListOptions{Query: "TASK n4321"}).Sessions, 1, "by its name")
+	require.Len(t, list(session.ListOptions{Query: "/p42", Limit: 500}).Sessions, sessions/100, "by its project")
+	require.Len(t, list(session.ListOptions{Project: "/projects/p7", Limit: 500}).Sessions, sessions/100)
+	require.Empty(t, list(session.ListOptions{Query: "nowhere"}).Sessions)
+	h.manager.Troubles()
+	require.Zero(t, shelf.opened.Load(), "logs that were opened")
+}
+
+// What a page costs must not grow with what each session remembers.
+func TestAPageOfTheListCopiesNoMoreThanThePage(t *testing.T) {
+	h := newHub(t)
+	const sessions = 16
+	for range sessions {
+		s := h.create()
+		s.Log().UpdateMetadata(func(m *store.Metadata) { m.Options = json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`) })
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	page, err := h.manager.List(session.ListOptions{Limit: 2})
+	require.NoError(t, err)
+	runtime.ReadMemStats(&after)
+	require.Len(t, page.Sessions, 2)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(sessions<<20)/2, "of %d MiB that all of them remember", sessions)
+}
+
+func BenchmarkListOfTenThousand(b *testing.B) {
+	const sessions = 10_000
+	dir := b.TempDir()
+	s, err := store.Open(dir, store.Options{FS: shelve(b, dir, sessions)})
+	require.NoError(b, err)
+	m, err := session.NewManager(session.Options{
+		Store: s, Agents: []session.AgentInfo{{Name: "fake"}}, DefaultWorkspace: b.TempDir(), StartAgent: newAgents().start,
+	})
+	require.NoError(b, err)
+	b.Cleanup(func() {
+		require.NoError(b, m.Close(b.Context()))
+		require.NoError(b, s.Close())
+	})
+	for name, options := range map[string]session.ListOptions{"first page": {}, "query": {Query: "nowhere"}} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_, err := m.List(options)
+				require.NoError(b, err)
+			}
+		})
+	}
+}
+
+func TestNewsOfTheListAreToldOnceAndTheLatestLast(t *testing.T) {
+	h := newHub(t)
+	a, b := h.create(), h.create()
+	_, _, v := h.manager.ChangesSince(0)
+	update := func(s *session.BackgroundSession, pinned bool) {
+		require.NoError(t, h.manager.Update(ctxOf(t), s.ID(), session.Patch{Pinned: &pinned}))
+	}
+	update(a, true)
+	update(b, true)
+	update(a, false)
+	var ids []string
+	require.Eventually(t, func() bool {
+		changed, _, _ := h.manager.ChangesSince(v)
+		ids = nil
+		for _, info := range changed {
+			ids = append(ids, info.SessionID)
+		}
+		return len(ids) == 2
+	}, patience, tick)
+	require.Equal(t, []string{b.ID(), a.ID()}, ids)
+	_, _, v = h.manager.ChangesSince(v)
+	require.NoError(t, h.manager.Delete(ctxOf(t), a.ID()))
+	changed, gone, _ := h.manager.ChangesSince(v)
+	require.Empty(t, changed)
+	require.Equal(t, []string{a.ID()}, gone)
+}
