@@ -1,21 +1,11 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { desktop, phone } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
 import type { Screen } from './rig/screen.ts'
+import { shot } from './rig/shot.ts'
 import { until } from './rig/until.ts'
-
-const shots = process.env['ABIDE_SHOTS']
-
-/** Keeps a picture where somebody wants to look at the screens. */
-async function shot(screen: Screen, name: string): Promise<void> {
-  if (!shots) return
-  mkdirSync(shots, { recursive: true })
-  await screen.page.screenshot({ path: join(shots, `${name}.png`) })
-}
 
 describe('a person decides from a phone', () => {
   let hub: Hub

@@ -1,6 +1,7 @@
 // The dialogs over a session: rules, agent, and sending later.
 import type { Rule } from '../../src/state/rules'
-import type { Agent, StateMessage } from '../../src/wire/gen'
+import type { Agent, AuthMethod, StateMessage } from '../../src/wire/gen'
+import { sessionId } from '../../test/support/script'
 import { agent, held, path, prompting, turn, whole } from './frames'
 import type { State } from './state'
 
@@ -41,6 +42,20 @@ const panel = (name: string, of: Partial<Agent>, state: Partial<StateMessage> = 
   messages: held(state.turn ? turn(30) : whole, { ...agent(of), ...state }),
 })
 
+const ways: AuthMethod[] = [
+  {
+    method_id: 'terminal',
+    name: 'Log in in a terminal',
+    description: 'Opens a page and waits for its code.',
+    command: ['demo', 'login', '--profile', "the team's"],
+  },
+  {
+    method_id: 'key',
+    name: 'API key',
+    description: 'Put DEMO_API_KEY into the agent’s env in the config.',
+  },
+]
+
 const later = [
   { write: '[data-composer]', words: 'Then write the changelog' },
   { press: '[aria-label="Send later"]' },
@@ -73,20 +88,17 @@ export const panels: State[] = [
   panel('login needed', {
     status: 'failed',
     message: 'demo wants a login.',
-    auth_methods: [
-      {
-        method_id: 'terminal',
-        name: 'Log in in a terminal',
-        description: 'Opens a page and waits for its code.',
-        command: ['demo', 'login', '--profile', "the team's"],
-      },
-      {
-        method_id: 'key',
-        name: 'API key',
-        description: 'Put DEMO_API_KEY into the agent’s env in the config.',
-      },
-    ],
+    auth_methods: ways,
   }),
+  {
+    name: 'agent, login refused',
+    path,
+    overlay: 'agent',
+    messages: [
+      ...held(whole, agent({ status: 'failed', message: 'demo wants a login.', auth_methods: ways })),
+      { kind: 'problem', sessionId, text: 'the login failed: the key is not valid any more' },
+    ],
+  },
   panel('does not stop', {}, { turn: { state: 'cancelling', force_reset: true } }),
   { name: 'send later', path, messages: held(whole), does: later },
   {

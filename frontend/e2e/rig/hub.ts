@@ -18,8 +18,11 @@ export const binaries = {
 export interface HubOptions {
   /** What browsers may call the hub by, beside its own address. */
   publicNames?: string[]
-  /** Agents beside `demo`, which answers at once, and `paced`, which says ten numbers in 100 ms for `/slow`. */
-  agents?: Record<string, string[]>
+  /**
+   * Agents beside `demo`, which answers at once, and `paced`, which says ten numbers in 100 ms for `/slow`;
+   * or what makes them of a folder of the hub's own.
+   */
+  agents?: Record<string, string[]> | ((home: string) => Record<string, string[]>)
   /** The name of the folder sessions run in. */
   folder?: string
   /** How fast `demo` is against its natural pace; 0 does not wait at all. */
@@ -78,7 +81,9 @@ export class Hub {
 
   #writeConfig(): void {
     const demo = (speed: number) => [binaries.abide, 'demo-agent', '--speed', String(speed)]
-    const agents = { demo: demo(this.options.speed ?? 0), paced: demo(10), ...this.options.agents }
+    const more = this.options.agents
+    const own = typeof more === 'function' ? more(this.home) : more
+    const agents = { demo: demo(this.options.speed ?? 0), paced: demo(10), ...own }
     const lines = Object.entries(agents).map(
       ([name, command]) => `  ${name}: {command: ${JSON.stringify(command)}}\n`,
     )

@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { join } from 'node:path'
+import { desktop, phone } from './rig/browser.ts'
+import { Device } from './rig/device.ts'
+import { binaries, Hub } from './rig/hub.ts'
+import type { Screen } from './rig/screen.ts'
+import { shot } from './rig/shot.ts'
+import { until } from './rig/until.ts'
+
+describe('an agent is steered from a phone', () => {
+  let hub: Hub
+  let mobile: Device
+  let laptop: Device
+
+  beforeAll(async () => {
+    hub = await Hub.start({
+      agents: (home) => ({
+        locked: [binaries.abide, 'demo-agent', '--speed', '0', '--login', '--state', join(home, 'locked')],
+      }),
+    })
+    mobile = await Device.pair(hub, { size: phone })
+    laptop = await Device.pair(hub)
+  })
+  afterAll(async () => {
+    await mobile.stop()
+    await laptop.stop()
+    expect(await hub.stop()).toBe(0)
+  })
+
+  const panelOf = (screen: Screen) => screen.page.getByRole('dialog', { name: 'Agent' })
+
+  test('that wants a login says so; a login that is refused says why, one that works lets it work', async () => {
+    const session = await hub.newSession('Locked', 'locked')
+    const screen = await mobile.watch(session, phone)
+    await screen.prompt('/plan')
+    await screen.page.getByRole('button', { name: 'Log in…' }).click()
+    const panel = panelOf(screen)
+    await panel.locator('[data-agent-status=failed]').waitFor()
+    const way = (name: string) => panel.getByRole('region', { name, exact: true })
+    await way('Log in with a terminal').locator('pre').getByText('demo-agent').waitFor()
+    await shot(screen, 'login-390')
+    await way('Log in and be refused').getByRole('button', { name: 'Log in', exact: true }).click()
+    await panel.locator('[data-problem]').waitFor()
+    await shot(screen, 'login-refused-390')
+    await panel.getByRole('button', { name: 'Dismiss' }).click()
+    await panel.locator('[data-agent-status=failed]').waitFor()
+    await way('Log in here').getByRole('button', { name: 'Log in', exact: true }).click()
+    await panel.locator('[data-agent-status=ready]').waitFor()
+    await shot(screen, 'logged-in-390')
+    await panel.getByRole('button', { name: 'Close' }).click()
+    const before = hub.lastSeq(session)
+    await screen.prompt('/plan')
+    expect((await hub.event(session, 'turn_end', before)).data.stop_reason).toBe('end_turn')
+    await screen.feed.getByText('The plan is done.').first().waitFor()
+    await screen.page.close()
+  })
+
+  test('takes another mode from the phone and other options from the desktop, and both show both', async () => {
+    const session = await hub.newSession('Steered')
+    const here = await mobile.watch(session, phone)
+    await here.prompt('/plan')
+    const end = await hub.event(session, 'turn_end')
+    const there = await laptop.watch(session, desktop)
+    for (const s of [here, there]) await s.reaches(session, end.seq)
+
+    await here.page.getByRole('button', { name: 'More', exact: true }).click()
+    await here.page.getByRole('menuitemradio', { name: 'Auto' }).click()
+    expect((await hub.event(session, 'mode', end.seq)).data.mode_id).toBe('auto')
+    const details = there.page.getByRole('complementary', { name: 'Details' })
+    await until('the mode on the other screen', async () => {
+      return (await details.getByRole('combobox', { name: 'Mode', exact: true }).inputValue()) === 'auto'
+    })
+
+    await details.getByRole('combobox', { name: 'Model' }).selectOption({ label: 'Hasty' })
+    const model = await hub.event(session, 'config', end.seq)
+    await details.getByLabel('Verbose').check()
+    await hub.event(session, 'config', model.seq)
+    await here.page.getByRole('button', { name: 'Details' }).click()
+    const sheet = here.page.getByRole('complementary', { name: 'Details' })
+    await until('the options on the phone', async () => {
+      return (await sheet.getByRole('combobox', { name: 'Model' }).inputValue()) === 'hasty'
+    })
+    expect(await sheet.getByLabel('Verbose').isChecked()).toBe(true)
+    await shot(here, 'options-390')
+    await shot(there, 'options-1280')
+    await here.page.close()
+    await there.page.close()
+  })
+
+  test('offers its commands while one is written, and takes the one that is completed', async () => {
+    const session = await hub.newSession('Commands')
+    const screen = await mobile.watch(session, phone)
+    await screen.prompt('/plan') // an agent says what it offers once it runs
+    await hub.event(session, 'commands')
+    const end = await hub.event(session, 'turn_end')
+    await screen.reaches(session, end.seq)
+    await screen.composer.pressSequentially('/')
+    const offered = screen.page.getByRole('listbox', { name: 'Commands' }).getByRole('option')
+    await offered.first().waitFor()
+    await shot(screen, 'commands-390')
+    await screen.composer.pressSequentially('pl')
+    await until('one command', async () => (await offered.count()) === 1)
+    await screen.composer.press('Tab')
+    expect(await screen.composer.inputValue()).toBe('/plan')
+    await until('the list gone', async () => (await offered.count()) === 0)
+    await screen.composer.press('Control+Enter')
+    const prompt = await hub.event(session, 'user_prompt', end.seq)
+    expect(prompt.data.text).toBe('/plan')
+    await hub.event(session, 'turn_end', prompt.seq)
+    await screen.page.close()
+  })
+})
