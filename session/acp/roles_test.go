@@ -20,6 +20,7 @@ import (
 func roles() map[string]func(*fake) int {
 	return map[string]func(*fake) int{
 		"hostile":   playHostile,
+		"loads":     playLoads,
 		"say":       playSay,
 		"exits":     playExits,
 		"deaf":      playDeaf,

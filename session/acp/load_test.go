@@ -1,0 +1,123 @@
+package acp_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session/acp"
+	"github.com/abidehub/abide/session/event"
+)
+
+// playLoads loads a session whose history is ACP_TEST_LINES, one update a line,
+// and then plays prompts.
+func playLoads(f *fake) int {
+	m := f.expect("initialize")
+	f.result(m.ID, `{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}`)
+	m = f.expect("session/load")
+	for _, update := range strings.Split(os.Getenv("ACP_TEST_LINES"), "\n") {
+		f.update(update)
+	}
+	f.result(m.ID, `{}`)
+	for {
+		p := f.prompt()
+		f.chunk("news")
+		f.done(p)
+	}
+}
+
+// The updates of a history.
+func wasAsked(id, text string) string {
+	return string(object{"sessionUpdate": "user_message_chunk", "messageId": id, "content": object{"type": "text", "text": text}}.json())
+}
+
+func wasSaid(text string) string {
+	return string(object{"sessionUpdate": "agent_message_chunk", "content": object{"type": "text", "text": text}}.json())
+}
+
+func wasDone(id string) string {
+	return string(object{"sessionUpdate": "tool_call", "toolCallId": id, "title": "x"}.json())
+}
+
+func TestWhatAnAgentRepeatsIsHeldAgainstWhatItWasGiven(t *testing.T) {
+	known := func(prompts ...acp.KnownPrompt) acp.Known { return acp.Known{Prompts: prompts} }
+	for name, c := range map[string]struct {
+		known          acp.Known
+		history        []string
+		extra, missing []string
+		tools          []string
+	}{
+		"the same": {known: known(acp.KnownPrompt{Text: "a"}, acp.KnownPrompt{Text: "b"}), history: []string{wasAsked("1", "a"), wasSaid("x"), wasAsked("2", "b")}},
+		"spaces around it": {
+			known: known(acp.KnownPrompt{Text: " a\n"}), history: []string{wasAsked("1", "\ta ")},
+		},
+		"in pieces": {
+			known: known(acp.KnownPrompt{Text: "a and b"}), history: []string{wasAsked("1", "a and"), wasAsked("1", " b")},
+		},
+		"another message behind it": {
+			known: known(acp.KnownPrompt{Text: "a"}, acp.KnownPrompt{Text: "b"}), history: []string{wasAsked("1", "a"), wasAsked("2", "b")},
+		},
+		"twice the same": {
+			known:   known(acp.KnownPrompt{Text: "a"}),
+			history: []string{wasAsked("1", "a"), wasSaid("x"), wasAsked("2", "a")}, extra: []string{"a"},
+		},
+		"forgotten": {
+			known:   known(acp.KnownPrompt{Text: "a"}, acp.KnownPrompt{Text: "a"}, acp.KnownPrompt{Text: "b"}),
+			history: []string{wasAsked("1", "a")}, missing: []string{"a", "b"},
+		},
+		"behind an account": {
+			known:   known(acp.KnownPrompt{Text: "a", Wrapped: true}),
+			history: []string{wasAsked("1", "You are continuing a session. "), wasAsked("1", "a")},
+		},
+		"no account": {
+			known:   known(acp.KnownPrompt{Text: "a"}),
+			history: []string{wasAsked("1", "By the way: a")}, extra: []string{"By the way: a"}, missing: []string{"a"},
+		},
+		"a word on a turn that was cut": {
+			known:   known(acp.KnownPrompt{Text: "a", Cut: true}, acp.KnownPrompt{Text: "b", Cut: true}),
+			history: []string{wasAsked("1", "a"), wasSaid("x"), wasAsked("2", "[interrupted]"), wasAsked("3", "b[interrupted]")},
+		},
+		"two words on a turn that was cut": {
+			known:   known(acp.KnownPrompt{Text: "a", Cut: true}),
+			history: []string{wasAsked("1", "a"), wasAsked("2", "[interrupted]"), wasAsked("3", "and this?")}, extra: []string{"and this?"},
+		},
+		"a tool call of nobody's": {
+			known:   acp.Known{Prompts: []acp.KnownPrompt{{Text: "a"}}, ToolCalls: []string{"t1"}},
+			history: []string{wasAsked("1", "a"), wasDone("t1"), wasDone("t2"), wasDone("t2")}, tools: []string{"t2"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSink()
+			cfg := config(t, "loads")
+			cfg.Env["ACP_TEST_LINES"] = strings.Join(c.history, "\n")
+			cfg.Resume, cfg.Known = fakeSession, &c.known
+			a := start(t, cfg, s)
+			turnOf(t, a, s, "and now?")
+			require.Equal(t, "news", message(s))
+			require.Empty(t, of[event.ToolCall](s))
+			notes := of[event.Note](s)
+			if len(c.extra)+len(c.missing)+len(c.tools) == 0 {
+				require.Empty(t, notes)
+				return
+			}
+			require.Len(t, notes, 1)
+			require.Equal(t, "abide/replay", notes[0].Method)
+			var said struct {
+				Extra   []string `json:"extra_prompts"`
+				Tools   []string `json:"extra_tool_calls"`
+				Missing []string `json:"missing_prompts"`
+				Updates int      `json:"updates"`
+			}
+			require.NoError(t, json.Unmarshal(notes[0].Raw, &said))
+			require.ElementsMatch(t, c.extra, said.Extra)
+			require.ElementsMatch(t, c.tools, said.Tools)
+			require.ElementsMatch(t, c.missing, said.Missing)
+			require.Equal(t, len(c.history), said.Updates)
+			require.Equal(t, len(c.missing) > 0, strings.Contains(string(notes[0].Text), fmt.Sprintf("It does not remember %d of", len(c.missing))))
+		})
+	}
+}
