@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -148,6 +150,16 @@ func TestTheQueueKeepsItsLimitsAndItsSwitch(t *testing.T) {
 	require.NoError(t, h.manager.Configure(settings))
 	require.Equal(t, queue.Queued, prompt(t, b, promptID(2)).Outcome, "the workspace's own settings do not hold")
 	require.Empty(t, b.Queue()[1].Title)
+
+	// Above it, by another name, with a nearer one that is somebody else's.
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(filepath.Dir(b.Info().Workspace), link))
+	settings.WorkspaceQueues = map[string]session.QueueSettings{
+		link: {MaxSize: 3}, filepath.Join(b.Info().Workspace, "below"): {Disabled: true}, b.Info().Workspace + "-not": {Disabled: true},
+	}
+	require.NoError(t, h.manager.Configure(settings))
+	require.Equal(t, queue.Queued, prompt(t, b, promptID(3)).Outcome, "what holds above a workspace holds in it")
+	require.Equal(t, "do prompt-003", b.Queue()[2].Title)
 	require.NoError(t, b.QueueClear(ctxOf(t)))
 	require.Empty(t, b.Queue())
 }

@@ -1,6 +1,9 @@
 package session
 
-import "time"
+import (
+	"path/filepath"
+	"time"
+)
 
 // AgentInfo is one configured agent.
 type AgentInfo struct {
@@ -92,16 +95,35 @@ type Settings struct {
 	// DefaultWorkspace is used where a session names none.
 	DefaultWorkspace string
 	Queue            QueueSettings
-	// WorkspaceQueues replaces Queue for sessions in these directories.
+	// WorkspaceQueues replaces Queue for sessions in these directories and
+	// below; the nearest counts.
 	WorkspaceQueues map[string]QueueSettings
 	Permissions     PermissionSettings
 	Limits          Limits
 }
 
-// queue is what holds for a session in workspace.
+// queue is what holds for a session in workspace, whose links are resolved.
 func (s *Settings) queue(workspace string) QueueSettings {
-	if q, ok := s.WorkspaceQueues[workspace]; ok {
-		return q
+	for dir := workspace; len(s.WorkspaceQueues) > 0; dir = filepath.Dir(dir) {
+		if q, ok := s.WorkspaceQueues[dir]; ok {
+			return q
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
 	}
 	return s.Queue
+}
+
+// resolveQueues names the directories of WorkspaceQueues as sessions do, with
+// their links resolved. One that is not there keeps its name.
+func (s *Settings) resolveQueues() {
+	resolved := make(map[string]QueueSettings, len(s.WorkspaceQueues))
+	for dir, q := range s.WorkspaceQueues {
+		if real, err := realDir(dir); err == nil {
+			dir = real
+		}
+		resolved[filepath.Clean(dir)] = q
+	}
+	s.WorkspaceQueues = resolved
 }

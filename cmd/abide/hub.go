@@ -86,7 +86,7 @@ func buildHub(ctx context.Context, c config.Config, logger *slog.Logger) (h *hub
 	h.manager, err = session.NewManager(session.Options{
 		Store: h.store, StartAgent: h.agents.start, Logger: logger,
 		Agents: settings.Agents, Workspaces: settings.Workspaces, DefaultWorkspace: settings.DefaultWorkspace,
-		Queue: settings.Queue, Permissions: settings.Permissions, Limits: settings.Limits,
+		Queue: settings.Queue, WorkspaceQueues: settings.WorkspaceQueues, Permissions: settings.Permissions, Limits: settings.Limits,
 	})
 	if err != nil {
 		return h, err
@@ -146,16 +146,22 @@ func (h *hub) settings(c config.Config) (session.Settings, error) {
 	if len(c.Workspaces) > 0 {
 		workspace = c.Workspaces[0]
 	}
+	queues := map[string]session.QueueSettings{}
+	for dir, q := range c.WorkspaceQueues {
+		queues[dir] = queueSettings(q)
+	}
 	return session.Settings{
 		Agents: h.agents.infos(), Workspaces: c.Workspaces, DefaultWorkspace: workspace,
-		Queue: session.QueueSettings{
-			Disabled: !c.Queue.Enabled, Delay: c.Queue.Delay, MaxSize: c.Queue.MaxSize, Untitled: !c.Queue.Titles,
-		},
+		Queue: queueSettings(c.Queue), WorkspaceQueues: queues,
 		Permissions: session.PermissionSettings{
 			DenyUnattended: c.Permissions.Unattended == "deny", WaitLimit: c.Permissions.WaitLimit,
 		},
 		Limits: session.Limits{Sessions: c.Limits.Sessions, Agents: c.Limits.Agents},
 	}, nil
+}
+
+func queueSettings(q config.Queue) session.QueueSettings {
+	return session.QueueSettings{Disabled: !q.Enabled, Delay: q.Delay, MaxSize: q.MaxSize, Untitled: !q.Titles}
 }
 
 // serve runs the hub until ctx ends.

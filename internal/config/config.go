@@ -38,7 +38,10 @@ type Config struct {
 	Workspaces  []string
 	Permissions Permissions
 	Queue       Queue
-	Limits      Limits
+	// WorkspaceQueues are queues of their own, by directory: of sessions in it
+	// and below, the nearest counts. Nil when there are none.
+	WorkspaceQueues map[string]Queue
+	Limits          Limits
 }
 
 // Agent is how to run one agent.

@@ -82,7 +82,8 @@ agents:
       - {name: web, type: http, url: "http://127.0.0.1:1/", headers: {X: y}}
 workspaces: [~/src, relative, /abs]
 permissions: {unattended: deny, wait_limit: 1h}
-queue: {enabled: false, delay: 250ms, max_size: 3, titles: false}
+queue:
+  {enabled: false, delay: 250ms, max_size: 3, titles: false, workspaces: {~/src: {enabled: true}, rel.d/it's: {delay: 1m, max_size: 7, titles: true}}}
 limits: {sessions: 1, agents: 2, clients: 3}
 `, "KEY=k: {not: yaml}")
 	c, err := l.Load()
@@ -106,7 +107,11 @@ limits: {sessions: 1, agents: 2, clients: 3}
 		Workspaces:  []string{filepath.Join(home, "src"), filepath.Join(filepath.Dir(l.Path), "relative"), "/abs"},
 		Permissions: config.Permissions{Unattended: "deny", WaitLimit: time.Hour},
 		Queue:       config.Queue{Delay: 250 * time.Millisecond, MaxSize: 3},
-		Limits:      config.Limits{Sessions: 1, Agents: 2, Clients: 3},
+		WorkspaceQueues: map[string]config.Queue{
+			filepath.Join(home, "src"):                        {Enabled: true, Delay: 250 * time.Millisecond, MaxSize: 3},
+			filepath.Join(filepath.Dir(l.Path), "rel.d/it's"): {Delay: time.Minute, MaxSize: 7, Titles: true},
+		},
+		Limits: config.Limits{Sessions: 1, Agents: 2, Clients: 3},
 	}, c)
 }
 
@@ -132,6 +137,12 @@ func TestABadFileIsRefusedWithItsLineAndReason(t *testing.T) {
 		{"allow by running out of time", "permissions:\n  unattended: allow\n", 2, "not offered"},
 		{"duration", "queue:\n  delay: soon\n", 2, "not a duration"},
 		{"negative duration", "queue:\n  delay: -1s\n", 2, "not a duration"},
+		{"size of a queue", "queue:\n  enabled: true\n  max_size: 0\n", 3, "queue.max_size: 0 is not between"},
+		{"a directory's queue", "queue:\n  workspaces:\n    ~/src: {}\n    /a.b/it's here:\n      enabled: true\n      delay: soon\n", 6, "/a.b/it's here.delay: \"soon\" is not a duration"},
+		{"size of a directory's queue", "queue:\n  workspaces:\n    ~/src:\n      max_size: -1\n", 4, "not between"},
+		{"unknown field of a directory's queue", "queue:\n  workspaces:\n    ~/src:\n      size: 1\n", 4, "size"},
+		{"a directory twice", "queue:\n  workspaces:\n    /a/b: {delay: 1s}\n    /a/b/: {delay: 2s}\n", 4, "twice"},
+		{"a directory without a name", "queue:\n  workspaces:\n    '': {delay: 1s}\n", 3, "no name"},
 		{"size of a log file", "log_file_mib: 0\n", 1, "not between"},
 		{"count", "limits:\n  agents: 0\n", 2, "not between"},
 		{"public name with a scheme", "public_names:\n  - a.example\n  - https://b.example\n", 3, "host name"},

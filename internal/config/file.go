@@ -45,6 +45,15 @@ type filePermissions struct {
 }
 
 type fileQueue struct {
+	Enabled    *bool                         `yaml:"enabled"`
+	Delay      *string                       `yaml:"delay"`
+	MaxSize    *int                          `yaml:"max_size"`
+	Titles     *bool                         `yaml:"titles"`
+	Workspaces map[string]fileWorkspaceQueue `yaml:"workspaces"`
+}
+
+// fileWorkspaceQueue is what one directory's queue has of its own.
+type fileWorkspaceQueue struct {
 	Enabled *bool   `yaml:"enabled"`
 	Delay   *string `yaml:"delay"`
 	MaxSize *int    `yaml:"max_size"`
@@ -140,7 +149,7 @@ func (r reader) wrong(path, format string, args ...any) error {
 }
 
 func (r reader) apply(c *Config, f file) error {
-	steps := []func(*Config, file) error{r.applyHub, r.applyAgents, r.applyWorkspaces, r.applyPolicy, r.applyLimits}
+	steps := []func(*Config, file) error{r.applyHub, r.applyAgents, r.applyWorkspaces, r.applyPolicy, r.applyQueues, r.applyLimits}
 	for _, step := range steps {
 		if err := step(c, f); err != nil {
 			return err
@@ -236,18 +245,7 @@ func (r reader) applyPolicy(c *Config, f file) error {
 			return r.wrong("$.permissions.wait_limit", "%v", err)
 		}
 	}
-	if f.Queue.Enabled != nil {
-		c.Queue.Enabled = *f.Queue.Enabled
-	}
-	if f.Queue.Titles != nil {
-		c.Queue.Titles = *f.Queue.Titles
-	}
-	if v := f.Queue.Delay; v != nil {
-		if err := setDuration(&c.Queue.Delay, *v); err != nil {
-			return r.wrong("$.queue.delay", "%v", err)
-		}
-	}
-	return r.setCount("$.queue.max_size", &c.Queue.MaxSize, f.Queue.MaxSize)
+	return nil
 }
 
 func (r reader) applyLimits(c *Config, f file) error {
