@@ -46,6 +46,10 @@ describe('with nothing but keys, a person', () => {
     })
   }
 
+  /** Waits until an answer counts: what was pressed for something else just before does not. */
+  const answerable = () =>
+    until('the options', () => screen.permission.locator('[data-option]').first().isEnabled())
+
   test('starts a session with its first prompt', async () => {
     await press('c')
     await focused('First prompt optional')
@@ -75,11 +79,13 @@ describe('with nothing but keys, a person', () => {
   })
 
   test('answers a permission request by its letter, and what was queued runs', async () => {
+    await answerable()
     await press('q')
     await focused('alertdialog')
     await press('x')
     const outcome = await hub.event(session, 'permission_outcome')
     expect(outcome.data.outcome).toBe('selected')
+    await focused('Session')
     const first = await hub.event(session, 'turn_end')
     await hub.event(session, 'turn_end', first.seq)
     await hub.idle(session)
@@ -95,8 +101,10 @@ describe('with nothing but keys, a person', () => {
     await type('/ask')
     await press('Control+Enter')
     await screen.permission.waitFor()
-    await until('the options', () => screen.permission.locator('[data-option]').first().isEnabled())
-    await press('Escape', 'q')
+    await answerable()
+    await press('Escape')
+    await screen.page.getByRole('link', { name: 'Settings' }).focus()
+    await press('q')
     await focused('alertdialog')
     const option = screen.permission.locator('[data-option]', { hasText: 'Allow once' })
     await until('the option in reach of the Tab key', async () => {
@@ -111,6 +119,8 @@ describe('with nothing but keys, a person', () => {
       request?.type === 'permission_request' && request.data.options.find((o) => o.kind === 'allow_once')
     expect(outcome.data.option_id).toBe(allow && allow.option_id)
     await hub.event(session, 'turn_end', last)
+    await screen.permission.waitFor({ state: 'detached' })
+    await focused('Settings')
   })
 
   test('searches the list and opens what was found', async () => {

@@ -3,7 +3,7 @@ import { phone as phoneSize } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
 import type { Screen } from './rig/screen.ts'
-import { until } from './rig/until.ts'
+import { elapse, until } from './rig/until.ts'
 
 describe('a desktop and a phone of one person', () => {
   let hub: Hub
@@ -46,5 +46,35 @@ describe('a desktop and a phone of one person', () => {
     expect(await read()).toBe(hub.lastSeq(id))
     expect(await small.page.locator('html[data-link=open]').count(), 'the phone was not loaded anew').toBe(1)
     for (const screen of [wide, small]) expect(screen.errors).toEqual([])
+  })
+
+  test('go to the first unread by u, until they were there and went on', async () => {
+    const id = await hub.newSession('Much to read')
+    await hub.turn(id, '/slow 1')
+    const screen = await desk.watch(id)
+    const first = hub.lastSeq(id) + 1
+    await screen.reaches(id, first - 1)
+    await until('the hub told of what was read', async () => (await hub.session(id)).read_seq === first - 1)
+    await screen.go('/')
+    for (let i = 0; i < 4; i++) await hub.turn(id, '/burst 500')
+    await screen.go(`/s/${id}`)
+    await screen.reaches(id, hub.lastSeq(id))
+    // Long enough that this very screen has told the hub that all is read.
+    await until('all read', async () => (await hub.session(id)).read_seq === hub.lastSeq(id))
+    const inView = () =>
+      screen.page.locator(`article[data-seq="${first}"]`).evaluateAll((rows) => {
+        const { top = -1 } = rows[0]?.getBoundingClientRect() ?? {}
+        return top >= 0 && top < innerHeight
+      })
+    await screen.feed.focus()
+    expect(await inView(), 'the session opens at its end').toBe(false)
+    await screen.page.keyboard.press('u')
+    await until('the first unread', inView)
+    await screen.page.keyboard.press('G')
+    await until('the end', async () => !(await inView()))
+    await screen.page.keyboard.press('u')
+    await elapse(500)
+    expect(await inView(), 'they were there').toBe(false)
+    expect(screen.errors).toEqual([])
   })
 })

@@ -39,6 +39,13 @@ test('it is decided only when the newest is here and somebody looks', () => {
   expect(absence.look(shown(5), 2 * minute, true)).toEqual(left(2))
 })
 
+test('it is not decided by what the app still held of an earlier visit', () => {
+  const absence = new Absence(sessionId, left(2))
+  expect(absence.look(shown(2, { max_seq: 5 }), 2 * minute, true)).toBeNull()
+  expect(absence.look(shown(5), 2 * minute, true)).toEqual(left(2))
+  expect(absence.unread.seq).toBe(3)
+})
+
 test('what was read on another screen was not missed, and what this screen reads itself does not count as that', () => {
   const elsewhere = new Absence(sessionId, left(2))
   expect(elsewhere.look(shown(5, { read_seq: 5 }), 2 * minute, true)).toBeNull()
@@ -58,4 +65,15 @@ test('leaving counts from what was shown then', () => {
 test('another history of the session has nothing to compare', () => {
   const absence = new Absence(sessionId, { ...left(2), epoch: 'fedcba9876543210' })
   expect(absence.look(shown(5), 2 * minute, true)).toBeNull()
+})
+
+test('what is unread begins where they left, however short they were away', () => {
+  const short = new Absence(sessionId, left(2))
+  expect(short.unread.seq).toBeNull()
+  short.look(shown(5), 1, true)
+  expect(short.unread.seq).toBe(3)
+
+  const nothing = new Absence(sessionId, left(5))
+  nothing.look(shown(5), 1, true)
+  expect(nothing.unread.seq).toBeNull()
 })

@@ -1,13 +1,14 @@
 import type { AppState } from './app'
 import type { Left } from './catchup'
-import { newest, type Read } from './read'
+import { FirstUnread, newest, type Read } from './read'
 import { behind } from './select'
 
 /** Away for longer than this, a person is told what they missed. */
 const awayMs = 60_000
 
-/** Decides, each time a person comes back to a session, whether to tell them what they missed. */
+/** Decides, each time a person comes back to a session, what is unread and whether to tell them what they missed. */
 export class Absence {
+  readonly unread = new FirstUnread()
   /** What was read elsewhere counts once, as it was before this screen says that it reads. */
   private merged = false
 
@@ -38,9 +39,13 @@ export class Absence {
     const session = state.sessions.get(this.id)
     if (!left || !state.listed || !session?.epoch) return null
     if (state.link.phase !== 'open' || behind(session) > 0) return null
+    // A session held from an earlier visit does not know yet what the list does.
+    const line = state.list?.get(this.id)
+    if (line?.epoch === session.epoch && line.max_seq > session.feed.last) return null
     this.left = null
-    const same = session.epoch === left.epoch
-    return same && session.feed.last > left.seq && now - left.at > awayMs ? left : null
+    if (session.epoch !== left.epoch || session.feed.last <= left.seq) return null
+    this.unread.begin(left.seq + 1)
+    return now - left.at > awayMs ? left : null
   }
 
   private merge(state: AppState, now: number): void {

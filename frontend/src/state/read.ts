@@ -1,4 +1,4 @@
-import type { SessionInfo } from '../wire/gen'
+import type { Seq, SessionInfo } from '../wire/gen'
 import type { Left } from './catchup'
 
 /** How far a person has read a session of this epoch. */
@@ -17,4 +17,29 @@ export function newest(own: Read | null, line: SessionInfo | undefined, now: num
 /** How many events of a session came after what was read; none where nobody ever looked. */
 export function unread(line: SessionInfo, read: Read | null): number {
   return read?.epoch === line.epoch ? Math.max(0, line.max_seq - read.seq) : 0
+}
+
+/** Where what a person has not read begins: from when they come to it until they were there and went on. */
+export class FirstUnread {
+  private place: Seq | null = null
+  private reached = false
+
+  /** The first seq not read; null when there is none. */
+  get seq(): Seq | null {
+    return this.place
+  }
+
+  /** They came to events they have not read; an earlier place they were not at yet stays. */
+  begin(seq: Seq): void {
+    if (this.place !== null) return
+    this.place = seq
+    this.reached = false
+  }
+
+  /** They have the events first..last before them. */
+  see(first: Seq, last: Seq): void {
+    if (this.place === null) return
+    if (first > this.place && this.reached) this.place = null
+    else if (first <= this.place && this.place <= last) this.reached = true
+  }
 }

@@ -66,9 +66,19 @@ export class Reader {
   range(rows: readonly Row[]): Range {
     void this.version
     this.sync(rows)
+    return this.heights.range(this.begin, this.view, margin)
+  }
+
+  /** The keys of the rows at the top and the bottom of the view, none where there are no rows; reactive. */
+  get inView(): string[] {
+    void this.version
+    return [this.begin, this.begin + this.view].flatMap((at) => this.heights.anchorAt(at)?.key ?? [])
+  }
+
+  /** Where the view begins among the rows, in px. */
+  private get begin(): number {
     // Who follows is at the end, wherever a row of another height than assumed leaves them for a moment.
-    const top = this.following ? this.heights.total - this.view : this.top - this.lead
-    return this.heights.range(top, this.view, margin)
+    return this.following ? this.heights.total - this.view : this.top - this.lead
   }
 
   /**

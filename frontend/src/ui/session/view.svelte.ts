@@ -1,10 +1,13 @@
 import { getContext, setContext } from 'svelte'
 import { SvelteMap } from 'svelte/reactivity'
 import { emptyFeed, type Feed } from '../../state/feed'
+import { FirstUnread } from '../../state/read'
 
 /** What all parts of one session's screen share. */
 export class SessionView {
   feed: Feed = $state.raw(emptyFeed(0))
+  /** Where the person has yet to read. */
+  unread = new FirstUnread()
   workspace = $state('')
   /** The agent is at work: the newest text may still grow. */
   running = $state(false)
