@@ -102,43 +102,61 @@ func residentKiB(t *testing.T, pid int) int {
 	return kib
 }
 
-// TestABurstIsWholeWhilePermissionsAreAnsweredAndTheModeIsSwitched floods one
-// session while another client switches its mode and answers the requests of a
-// second session, and samples the hub's memory meanwhile.
+// TestABurstIsWholeWhilePermissionsAreAnsweredAndTheModeIsSwitched floods a
+// session that asks for permissions in the middle of it, while another client
+// answers them and switches the mode, and samples the hub's memory.
 func TestABurstIsWholeWhilePermissionsAreAnsweredAndTheModeIsSwitched(t *testing.T) {
 	t.Parallel()
 	const updates = 20_000
 	h := newHub(t, settings{})
-	session, other := h.create("demo"), h.create("demo")
+	session := h.create("demo")
 	desk, phone := h.screen("desk", session, 0), h.screen("phone", session, 0)
-	asker := h.screen("asker", other, 0)
 	desk.prompt(session.SessionID, "p0", "/plan")
 	desk.untilTurnEnds("p0", 60*time.Second)
 	before := residentKiB(t, h.cmd.Process.Pid)
 
-	desk.prompt(session.SessionID, "p1", fmt.Sprintf("/burst %d", updates))
-	answered, most := 0, 0
-	ended := func() bool { return len(payloads[event.TurnEnd](t, desk.seen())) == 2 }
-	for ; !ended(); answered++ {
-		mode := []string{"auto", "ask"}[answered%2]
+	stop := answerAll(phone, session.SessionID)
+	defer stop()
+	desk.prompt(session.SessionID, "p1", fmt.Sprintf("/burst %d ask", updates))
+	most := 0
+	for n := 0; len(payloads[event.TurnEnd](t, desk.seen())) < 2; n++ {
+		mode := []string{"auto", "ask"}[n%2]
 		require.NoError(t, phone.socket().Send(t.Context(), &wire.SetMode{SessionID: session.SessionID, ModeID: mode}))
-		id := fmt.Sprintf("ask-%d", answered)
-		asker.prompt(other.SessionID, id, "/ask")
-		asker.answer(other.SessionID, asker.untilAsked(answered+1, 60*time.Second), event.AllowOnce)
-		require.Equal(t, event.StopEndTurn, asker.untilTurnEnds(id, 60*time.Second).StopReason)
 		most = max(most, residentKiB(t, h.cmd.Process.Pid))
+		rest(t.Context(), 50*time.Millisecond)
 	}
-	t.Logf("%d requests answered meanwhile, the hub grew by %d KiB", answered, most-before)
-	require.Positive(t, answered)
+	require.Equal(t, event.StopEndTurn, desk.untilTurnEnds("p1", time.Second).StopReason)
+	stop()
 	require.Less(t, most-before, 150<<10, "KiB the hub grew by, the race detector's share among it")
 	requireTrueScreens(t, h, session.SessionID, desk, phone)
-	n := 0
-	for _, m := range payloads[event.AgentMessage](t, desk.seen()) {
-		if want := fmt.Sprintf("%d\n", n+1); string(m.Text) == want {
-			n++
+	got, answered, switched := 0, 0, 0
+	for _, e := range desk.seen() {
+		inside := got > 0 && got < updates
+		switch p := payloadOf(t, e).(type) {
+		case event.AgentMessage:
+			if string(p.Text) == fmt.Sprintf("%d\n", got+1) {
+				got++
+			}
+		case event.PermissionOutcome:
+			require.Equal(t, event.OutcomeSelected, p.Outcome)
+			if inside {
+				answered++
+			}
+		case event.Mode:
+			if inside {
+				switched++
+			}
 		}
 	}
-	require.Equal(t, updates, n, "the agent's updates in order")
-	require.Greater(t, len(payloads[event.Mode](t, desk.seen())), 1, "the mode was switched")
-	require.Len(t, payloads[event.TurnEnd](t, desk.seen()), 2)
+	t.Logf("%d requests answered and %d switches in the middle of it, the hub grew by %d KiB", answered, switched, most-before)
+	require.Equal(t, updates, got, "the agent's updates in order")
+	require.Greater(t, answered, 2, "requests answered in the middle of the burst")
+	require.Greater(t, switched, 2, "switches in the middle of the burst")
+	require.Len(t, payloads[event.PermissionOutcome](t, desk.seen()), len(payloads[event.PermissionRequest](t, desk.seen())))
+}
+
+func payloadOf(t *testing.T, e event.Event) event.Payload {
+	p, err := e.Payload()
+	require.NoError(t, err)
+	return p
 }

@@ -1,6 +1,7 @@
 package demoagent
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -23,7 +24,7 @@ func script() []command {
 		{"edit", "Change a file of the scratch copy, after asking", "file name", (*turn).editNamed},
 		{"ask", "Ask for permission", "", (*turn).askOnce},
 		{"slow", "Answer for n seconds", "seconds", (*turn).slow},
-		{"burst", "Send n updates at once", "updates", (*turn).burst},
+		{"burst", "Send n updates at once, and ask meanwhile", "updates [ask]", (*turn).burst},
 		{"big", "Send one message of n MiB", "MiB", (*turn).big},
 		{"ask2", "Ask for two permissions at once, and take one back", "", (*turn).askTwice},
 		{"form", "Ask for values in a form", "", (*turn).form},
@@ -150,10 +151,40 @@ func (t *turn) slow(argument string) error {
 	return nil
 }
 
-// burst writes many lines at a time: it is there to outrun the client, and the
-// SDK's one message a write would not.
+// burst floods the client; with a second word "ask" it asks for permissions one
+// after the other while it does.
 func (t *turn) burst(argument string) error {
 	n := number(argument, 1000, 1_000_000)
+	if _, more, _ := strings.Cut(argument, " "); more != "ask" {
+		return t.flood(n)
+	}
+	over, asked := make(chan struct{}), make(chan error, 1)
+	go func() { asked <- t.askUntil(over) }() // received below
+	err := t.flood(n)
+	close(over)
+	return errors.Join(err, <-asked)
+}
+
+// askUntil asks again and again, and for the last time when over is closed.
+func (t *turn) askUntil(over <-chan struct{}) error {
+	for last := false; !last; {
+		select {
+		case <-over:
+			last = true
+		default:
+		}
+		if _, err := t.ask(sdk.ToolCallUpdate{
+			ToolCallId: t.nextTool(), Title: sdk.Ptr("Go on"), Kind: sdk.Ptr(sdk.ToolKindOther), Status: sdk.Ptr(sdk.ToolCallStatusPending),
+		}, permissionOptions()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flood writes many lines at a time: it is there to outrun the client, and the
+// SDK's one message a write would not.
+func (t *turn) flood(n int) error {
 	id := t.nextMessage()
 	var lines []byte
 	var all strings.Builder
