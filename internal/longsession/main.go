@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/store"
 )
@@ -66,6 +67,7 @@ func write(ctx context.Context, data string, start event.SessionStart, n int) (i
 	if err != nil {
 		return "", err
 	}
+	var ledger []queue.Entry
 	for turn := 1; ; turn++ {
 		left := n - int(l.Marks().Written)
 		if left == 0 {
@@ -75,13 +77,38 @@ func write(ctx context.Context, data string, start event.SessionStart, n int) (i
 		if err != nil {
 			return "", err
 		}
-		if _, _, err := l.Append(ctx, drafts...); err != nil {
+		first, _, err := l.Append(ctx, drafts...)
+		if err != nil {
 			return "", err
+		}
+		if drafts[0].Type == event.TypeUserPrompt {
+			ledger = append(ledger, queue.Entry{PromptID: promptID(turn), Outcome: queue.Received, Seq: int64(first), At: time.Now()})
 		}
 	}
 	l.UpdateMetadata(func(m *store.Metadata) { m.Name = fmt.Sprintf("A session of %d events", n) })
+	if err := writeQueue(filepath.Join(data, "sessions", l.ID()), ledger, int64(l.Marks().Written)); err != nil {
+		return "", err
+	}
 	return l.ID(), l.FlushMetadata(ctx)
 }
+
+// writeQueue leaves the queue as a hub would: empty, and it knows the prompts of
+// the log up to seq. A hub that misses it reads the whole log.
+func writeQueue(dir string, ledger []queue.Entry, seq int64) error {
+	q, err := queue.Open(dir, queue.Options{})
+	if err != nil {
+		return err
+	}
+	if err := q.Enter(ledger...); err != nil {
+		return err
+	}
+	if err := q.Advance(seq); err != nil {
+		return err
+	}
+	return q.Flush()
+}
+
+func promptID(turn int) string { return fmt.Sprintf("longsession-%d", turn) }
 
 const (
 	// turnEvents is how many events a turn has: few enough for many turns, many
@@ -94,7 +121,7 @@ const (
 // conversation is one whole turn of n events. A turn too short for its frame of
 // prompt, start and end is messages only.
 func conversation(turn, n int) ([]event.Draft, error) {
-	prompt := fmt.Sprintf("longsession-%d", turn)
+	prompt := promptID(turn)
 	var payloads []event.Payload
 	framed := n >= 3
 	if framed {
