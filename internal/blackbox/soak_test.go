@@ -15,9 +15,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// soakTime is how long the faults go on: ten minutes with ABIDE_SOAK set, else a
-// sample.
-func soakTime() time.Duration {
+// soakTime is how long the faults go on: what ABIDE_SOAK_TIME says, else ten
+// minutes with ABIDE_SOAK set, else a sample.
+func soakTime(t *testing.T) time.Duration {
+	if given := os.Getenv("ABIDE_SOAK_TIME"); given != "" {
+		wanted, err := time.ParseDuration(given)
+		require.NoError(t, err, "ABIDE_SOAK_TIME")
+		return wanted
+	}
 	if os.Getenv("ABIDE_SOAK") != "" {
 		return 10 * time.Minute
 	}
@@ -42,7 +47,7 @@ func TestNothingIsLostUnderAllFaultsAtOnce(t *testing.T) {
 	s := newSoak(t, seed)
 	s.beginTrouble()
 	told := time.Now()
-	for began := time.Now(); time.Since(began) < soakTime(); {
+	for began := time.Now(); time.Since(began) < soakTime(t); {
 		s.strike()
 		if time.Since(told) > 10*time.Second {
 			told = time.Now()
