@@ -56,6 +56,8 @@ export class Browser {
   #cdp!: CDPSession
   #profile = mkdtempSync(join(tmpdir(), 'abide-chromium-'))
   context!: BrowserContext
+  /** Where it is driven from. */
+  port = 0
 
   private constructor(private readonly size: Size) {}
 
@@ -74,6 +76,7 @@ export class Browser {
     ]
     const child = (this.#process = new Process(executable(), [...args, 'about:blank']))
     const endpoint = await until('the debugging port', () => child.stderr.match(/ws:\/\/\S+/)?.[0])
+    this.port = Number(new URL(endpoint).port)
     // noDefaults: otherwise the library overrides focus and freezing is no longer real.
     this.#remote = await chromium.connectOverCDP(endpoint, { noDefaults: true } as object)
     this.#cdp = await this.#remote.newBrowserCDPSession()

@@ -4,6 +4,8 @@ export interface Row {
   goal: number
   figure: number
   unit: string
+  /** The goal is the least it may be, not the most. */
+  least?: boolean
 }
 
 export function median(values: number[]): number {
@@ -20,7 +22,8 @@ export function quantile(values: number[], q: number): number {
 export function table(rows: Row[], not: string[]): string {
   const lines = rows.map((r) => {
     const digits = r.figure < 10 ? 2 : 0
-    const verdict = r.figure <= r.goal ? 'ok' : 'SHORT'
+    const kept = r.least ? r.figure >= r.goal : r.figure <= r.goal
+    const verdict = kept ? 'ok' : 'SHORT'
     return [
       r.what.padEnd(64),
       `${r.goal} ${r.unit}`.padStart(10),
