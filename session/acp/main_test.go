@@ -26,8 +26,11 @@ func TestMain(m *testing.M) {
 }
 
 // wired returns stdin and stdout, and keeps what passes in the folder
-// ACP_TEST_WIRE if that is set.
+// ACP_TEST_WIRE, or as a trace in the file ACP_TEST_RECORD, if that is set.
 func wired() (io.Reader, io.Writer) {
+	if file := os.Getenv("ACP_TEST_RECORD"); file != "" {
+		return recorded(file)
+	}
 	dir := os.Getenv("ACP_TEST_WIRE")
 	if dir == "" {
 		return os.Stdin, os.Stdout

@@ -2,6 +2,7 @@ package acp_test
 
 import (
 	"encoding/json"
+	"strconv"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -96,7 +97,9 @@ func chunkLine(kind, id string, text event.Text, content, raw json.RawMessage) [
 	if content != nil {
 		block = content
 	}
-	return lines(raw, object{"sessionUpdate": kind, "messageId": id, "content": block})
+	o := object{"sessionUpdate": kind, "content": block}
+	o.set("messageId", id, !madeID.MatchString(strconv.Quote(id))) // the agent named none
+	return lines(raw, o)
 }
 
 func toolLine(kind string, t event.ToolCallFields) []json.RawMessage {

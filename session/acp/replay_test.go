@@ -17,6 +17,7 @@ import (
 
 	"github.com/abidehub/abide/session/acp"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/transcript"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -137,9 +138,10 @@ func TestEveryLineOfTheRecordedTracesIsKeptInOrder(t *testing.T) {
 			// Start and requests aside, the order of the log is the order of
 			// the wire: each line is searched behind the one before.
 			var kept []string
-			for _, p := range s.all() {
+			payloads := s.all()
+			for i, p := range payloads {
 				for _, line := range rebuild(p) {
-					kept = append(kept, canonical(t, line))
+					kept = append(kept, canonical(t, withExit(line, payloads[:i])))
 				}
 			}
 			started := 2 // the answers to initialize and session/new come first
@@ -164,6 +166,25 @@ func TestEveryLineOfTheRecordedTracesIsKeptInOrder(t *testing.T) {
 			}
 		})
 	}
+}
+
+// withExit gives a tool call's update back the exit of its terminal, which is in
+// the event before it.
+func withExit(line json.RawMessage, before []event.Payload) json.RawMessage {
+	var o object
+	if len(before) == 0 || json.Unmarshal(line, &o) != nil || o["_meta"] != nil {
+		return line
+	}
+	last, ok := before[len(before)-1].(event.TerminalOutput)
+	if !ok || last.Exit == nil || last.ToolCallID != o["toolCallId"] {
+		return line
+	}
+	var signal any
+	if last.Exit.Signal != "" {
+		signal = last.Exit.Signal
+	}
+	o["_meta"] = object{"terminal_exit": object{"exit_code": last.Exit.Code, "signal": signal, "terminal_id": last.TerminalID}}
+	return o.json()
 }
 
 // lineOf is what of a line must be found again.
@@ -215,27 +236,73 @@ func index(list []string, want string) int {
 func contains(list []string, want string) bool { return index(list, want) >= 0 }
 
 func TestRecordedTracesGiveTheTranscriptsOfTheGoldenFiles(t *testing.T) {
+	if *update {
+		recordDemo(t)
+	}
 	for _, file := range traces(t) {
 		t.Run(traceName(file), func(t *testing.T) {
-			_, s := replayed(t, file)
-			golden := filepath.Join("testdata", "traces", traceName(file)+".jsonl")
-			got := transcript(t, s.all())
-			if *update {
-				require.NoError(t, os.WriteFile(golden, []byte(got), 0o600))
-			}
-			want, err := os.ReadFile(golden)
-			require.NoError(t, err)
-			require.Equal(t, string(want), got)
+			steps, s := replayed(t, file)
+			matchGolden(t, filepath.Join("testdata", "traces", traceName(file)+".jsonl"), listed(t, s.all()))
+			matchGolden(t, filepath.Join("testdata", "transcripts", traceName(file)+".json"), folded(t, steps, s.all()))
 		})
 	}
 }
 
+func matchGolden(t *testing.T, golden, got string) {
+	t.Helper()
+	if *update {
+		require.NoError(t, os.WriteFile(golden, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got)
+}
+
+// folded is what a person reads of the session: its prompts as the trace has
+// them, and what the agent made of each.
+func folded(t *testing.T, steps []step, payloads []event.Payload) string {
+	t.Helper()
+	var prompts []event.Payload
+	for _, st := range steps {
+		if m := st.message(); m.Method == "session/prompt" {
+			prompts = append(prompts, prompt(fmt.Sprint("p", len(prompts)+1), promptText(t, m.Params)))
+		}
+	}
+	var tr transcript.Transcript
+	turn := 0
+	apply := func(p event.Payload) {
+		draft, err := event.NewDraft(p, turn, time.Unix(0, 0).UTC())
+		require.NoError(t, err)
+		require.NoError(t, tr.Apply(event.Event{Seq: tr.LastSeq + 1, Time: draft.Time, Type: draft.Type, Turn: draft.Turn, Data: draft.Data}))
+	}
+	begin := func() {
+		if turn < len(prompts) {
+			turn++
+			apply(prompts[turn-1])
+		}
+	}
+	begin()
+	for _, p := range payloads {
+		apply(p)
+		if p.EventType() == event.TypeTurnEnd {
+			begin()
+		}
+	}
+	data, err := json.Marshal(&tr)
+	require.NoError(t, err)
+	var v any
+	require.NoError(t, json.Unmarshal(data, &v))
+	data, err = json.MarshalIndent(abridge(v), "", "  ")
+	require.NoError(t, err)
+	return madeID.ReplaceAllString(string(data), `"$1-$2"`) + "\n"
+}
+
 var madeID = regexp.MustCompile(`"([pm])-[0-9a-f]{8}-(\d+)"`)
 
-// transcript writes payloads one a line, for golden files: ids made here are
+// listed writes payloads one a line, for golden files: ids made here are
 // numbered only, long values are shown by their start and hash, and chunks of
 // one message are one line.
-func transcript(t *testing.T, payloads []event.Payload) string {
+func listed(t *testing.T, payloads []event.Payload) string {
 	t.Helper()
 	var out strings.Builder
 	for i := 0; i < len(payloads); i++ {

@@ -13,8 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// traceDir holds recorded conversations with real agents.
-const traceDir = "../../../shared/acp-traces"
+// traceDir holds recorded conversations with real agents, where somebody has
+// them; ownTraceDir holds those with the demo agent.
+const (
+	traceDir    = "../../../shared/acp-traces"
+	ownTraceDir = "testdata/demo"
+)
 
 // step is one line of a trace.
 type step struct {
@@ -51,15 +55,19 @@ func readTrace(file string) ([]step, error) {
 	return steps, scanner.Err()
 }
 
-// traces lists the recorded traces, or skips the test.
+// traces lists the recorded traces: the demo agent's, and those of real agents if
+// they are here.
 func traces(t *testing.T) []string {
 	t.Helper()
+	own, err := filepath.Glob(filepath.Join(ownTraceDir, "*.jsonl"))
+	require.NoError(t, err)
+	require.NotEmpty(t, own)
 	files, err := filepath.Glob(filepath.Join(traceDir, "*.jsonl"))
 	require.NoError(t, err)
 	if len(files) == 0 {
-		t.Skipf("no recorded traces in %s", traceDir)
+		t.Logf("no traces of real agents in %s: only the demo agent's are played", traceDir)
 	}
-	return files
+	return append(own, files...)
 }
 
 // playReplay plays the agent's side of the trace in ACP_TEST_TRACE. It waits
