@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/abidehub/abide/queue"
@@ -112,7 +113,7 @@ func (r *recovery) sawPrompt(p event.UserPrompt, e event.Event) {
 	r.byID[p.PromptID] = len(r.entries)
 	r.entries = append(r.entries, queue.Entry{
 		PromptID: p.PromptID,
-		Hash:     originalHash(p, e),
+		Hash:     r.originalHash(p, e),
 		Outcome:  queue.Received,
 		Seq:      int64(e.Seq),
 		At:       e.Time,
@@ -120,13 +121,35 @@ func (r *recovery) sawPrompt(p event.UserPrompt, e event.Event) {
 }
 
 // originalHash is the hash of what a prompt first came with, as far as the log
-// can tell: one that waited may have been edited meanwhile, and of a very long
-// one the log holds only the beginning. An empty hash matches any resend.
-func originalHash(p event.UserPrompt, e event.Event) string {
-	if p.QueuedAt != nil || isBlob(e, "text") {
+// can tell: one that waited may have been edited meanwhile, and the rest of a
+// very long one may be lost. An empty hash matches any resend.
+func (r *recovery) originalHash(p event.UserPrompt, e event.Event) string {
+	if p.QueuedAt != nil {
 		return ""
 	}
-	return queue.Hash(string(p.Text), toQueue(p.Attachments))
+	text := string(p.Text)
+	if isBlob(e, "text") {
+		var err error
+		if text, err = r.wholeText(e); err != nil {
+			return ""
+		}
+	}
+	return queue.Hash(text, toQueue(p.Attachments))
+}
+
+// wholeText reads a prompt's text that was too large for its line.
+func (r *recovery) wholeText(e event.Event) (string, error) {
+	var data struct{ Text event.BlobRef }
+	if err := json.Unmarshal(e.Data, &data); err != nil {
+		return "", err
+	}
+	blob, err := r.log.OpenBlob(data.Text.Blob.SHA256)
+	if err != nil {
+		return "", err
+	}
+	defer blob.Close()
+	text, err := io.ReadAll(blob)
+	return string(text), err
 }
 
 func (r *recovery) sawInterruption(promptID string, seq event.Seq, at time.Time) {

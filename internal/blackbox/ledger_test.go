@@ -1,0 +1,128 @@
+package blackbox_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/event"
+	"github.com/stretchr/testify/require"
+)
+
+// TestFault32APromptsIdBelongsToThePayloadItFirstCameWith holds for short prompts and
+// for those too large for a line of the log: while they wait, after they were
+// edited, removed and taken, after the hub ended in either way, and after its
+// ledger was lost.
+func TestFault32APromptsIdBelongsToThePayloadItFirstCameWith(t *testing.T) {
+	t.Parallel()
+	h := newHub(t, settings{more: "queue: {max_size: 20}\n"})
+	session := h.create("demo")
+	id, token := session.SessionID, h.token()
+	c := h.screen("screen", session, 0)
+	file := upload(t, h, token, id, "notes.txt", "text/plain", []byte("read me"))
+	another := upload(t, h, token, id, "notes.txt", "text/plain", []byte("read this"))
+	huge := strings.Repeat("a sentence of many. ", 20_000) // 400,000 bytes
+	payloads := map[string]wire.Prompt{
+		"short": {Text: "/plan (short)"},
+		"huge":  {Text: "/plan " + huge},
+		"file":  {Text: "/plan (file)", Attachments: []event.Attachment{file}},
+	}
+	send := func(promptID string, p wire.Prompt) (client.Fate, wire.Code) {
+		p.SessionID, p.PromptID = id, promptID
+		outcome, err := c.socket().Prompt(t.Context(), p)
+		if codeOf(err) == "" {
+			require.NoError(t, err)
+		}
+		return outcome.Fate, codeOf(err)
+	}
+	// requireFates sends each prompt again as it was, and otherwise.
+	requireFates := func(when string, fates map[string]client.Fate) {
+		t.Helper()
+		for kind, original := range payloads {
+			for what, want := range fates {
+				name := kind + "-" + what
+				fate, code := send(name, original)
+				require.Empty(t, code, "%s %s, as it was", name, when)
+				require.Equal(t, want, fate, "%s %s, as it was", name, when)
+				others := map[string]wire.Prompt{
+					"longer": {Text: original.Text + ".", Attachments: original.Attachments},
+					"edited": {Text: "/plan (edited)", Attachments: original.Attachments},
+					"filed":  {Text: original.Text, Attachments: []event.Attachment{another}},
+				}
+				for otherwise, p := range others {
+					_, code := send(name, p)
+					require.Equal(t, wire.CodeConflict, code, "%s %s, %s", name, when, otherwise)
+				}
+			}
+		}
+	}
+
+	for kind, p := range payloads {
+		fate, code := send(kind+"-ran", p)
+		require.Empty(t, code)
+		require.Contains(t, []client.Fate{client.Received, client.Queued}, fate)
+		c.untilTurnEnds(kind+"-ran", 60*time.Second)
+	}
+	c.prompt(id, "busy", "/ask")
+	c.untilAsked(1, 60*time.Second)
+	for kind, p := range payloads {
+		for _, what := range []string{"edited", "removed", "waiting"} {
+			_, code := send(kind+"-"+what, p)
+			require.Empty(t, code)
+		}
+	}
+	queued := map[string]client.Fate{"ran": client.Received, "edited": client.Queued, "removed": client.Queued, "waiting": client.Queued}
+	requireFates("while they wait", queued)
+
+	for kind := range payloads {
+		require.NoError(t, c.socket().Send(t.Context(), &wire.QueueEdit{SessionID: id, PromptID: kind + "-edited", Text: "/plan (edited)"}))
+		require.NoError(t, c.socket().Send(t.Context(), &wire.QueueRemove{SessionID: id, PromptID: kind + "-removed"}))
+	}
+	c.until("the edits", 30*time.Second, func(_ []event.Event, s *wire.State) bool {
+		edited := 0
+		for _, item := range s.Queue {
+			if item.Text == "/plan (edited)" {
+				edited++
+			}
+		}
+		return len(s.Queue) == 6 && edited == 3
+	})
+	queued["removed"] = client.Removed
+	requireFates("after the edits", queued)
+	h.stop()
+	h.start() // what waits is taken now
+	for kind := range payloads {
+		for _, what := range []string{"edited", "waiting"} {
+			require.Equal(t, event.StopEndTurn, c.untilTurnEnds(kind+"-"+what, 120*time.Second).StopReason)
+		}
+	}
+	ran := map[string]client.Fate{"ran": client.Received, "edited": client.Received, "removed": client.Removed, "waiting": client.Received}
+	requireFates("once taken", ran)
+	h.kill()
+	h.start()
+	requireFates("after a kill", ran)
+
+	// The log alone knows what was given to the agent at once; of what waited it
+	// cannot tell whether it was edited, so it takes any payload for the same.
+	h.stop()
+	require.NoError(t, os.Remove(filepath.Join(h.data, "sessions", id, "queue.json")))
+	h.start()
+	requireFates("without a ledger", map[string]client.Fate{"ran": client.Received})
+	for _, what := range []string{"edited", "waiting"} {
+		fate, code := send("huge-"+what, payloads["huge"])
+		require.Empty(t, code)
+		require.Equal(t, client.Received, fate, "it ran again")
+	}
+	requireTrueScreens(t, h, id, c)
+	given := 0
+	for _, e := range c.seen() {
+		if e.Type == event.TypeUserPrompt {
+			given++
+		}
+	}
+	require.Equal(t, 1+3+6, given, "prompts that ran: the busy one, three at once, six from the queue")
+}
