@@ -28,7 +28,7 @@ const keptList = new KeptList(storage)
 
 /** What must be where a killed tab leaves it. */
 function keep(leaving: boolean, visible = document.visibilityState === 'visible'): void {
-  marks.note(store.state, Date.now(), visible ? hub.followed : null)
+  marks.note(store.state, Date.now(), visible ? hub.shown : null)
   marks.flush(leaving)
   if (store.state.link.phase === 'open') keptList.write(store.state.list)
 }

@@ -62,7 +62,8 @@ export class Attention {
     this.send({ type: 'presence', session_id, activity: 'viewing' })
   }
 
-  private soon(): void {
+  /** Says so before long, together with what else changes until then. */
+  soon(): void {
     this.timer ??= setTimeout(() => this.now(), ackMs)
   }
 }

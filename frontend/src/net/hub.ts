@@ -18,6 +18,7 @@ export class Hub implements Intents {
   readonly outbox: Outbox
   private readonly requests = new Requests()
   private readonly follower: Follower
+  private onScreen: string | null = null
 
   constructor(
     private readonly store: Store,
@@ -39,7 +40,7 @@ export class Hub implements Intents {
       store,
       () => this.followed,
       this.send,
-      () => document.visibilityState === 'visible',
+      () => document.visibilityState === 'visible' && this.shown !== null,
     )
   }
 
@@ -48,8 +49,18 @@ export class Hub implements Intents {
     return this.follower.current()?.id ?? null
   }
 
+  /** The session whose events are on screen. Its data may be here long before the part of the app that shows it. */
+  get shown(): string | null {
+    return this.onScreen === this.followed ? this.onScreen : null
+  }
+
   follow(sessionId: string | null): void {
     this.follower.follow(sessionId)
+  }
+
+  show(sessionId: string | null): void {
+    this.onScreen = sessionId
+    this.attention.soon()
   }
 
   older(sessionId: string, limit?: number): void {

@@ -34,6 +34,8 @@ export interface AnswerMore {
 export interface Intents {
   /** Follows a session from where the app left it, and no other. */
   follow(sessionId: string | null): void
+  /** Says whose events are on screen, once they are: only from then on does a person read them. */
+  show(sessionId: string | null): void
   /** Brings a seq on screen, wherever in the log; what is between need not be loaded. */
   seek(sessionId: string, seq: Seq): void
   /** Shows the live run again. */
