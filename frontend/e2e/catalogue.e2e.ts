@@ -29,7 +29,10 @@ describe('every state of the catalogue is shown without error and free of seriou
       root,
       configFile: join(root, 'vite.config.ts'),
       logLevel: 'error',
-      build: { outDir: folder, rolldownOptions: { input: join(root, 'catalogue.html') } },
+      build: {
+        outDir: folder,
+        rolldownOptions: { input: ['index.html', 'catalogue.html'].map((p) => join(root, p)) },
+      },
     })
     site = await preview({ root: folder })
     browser = await Browser.start()
