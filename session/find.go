@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -14,10 +15,14 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// maxSearches bounds the searches that read files at the same time. Another one
-// waits for its turn, so that searching never takes more than this much of the
-// machine from those who work.
-const maxSearches = 2
+// maxSearches bounds the searches that read files at the same time: to half of
+// the processors, so that those who work keep the others. Another one waits for
+// its turn.
+func maxSearches() int { return max(1, runtime.GOMAXPROCS(0)/2) }
+
+// searchPatience is how long a search waits for its turn. Longer, and whoever
+// asked has long given up or asked again.
+const searchPatience = 10 * time.Second
 
 // searchBudget is how long one call reads before it answers with what it found
 // and where to go on.
@@ -50,7 +55,8 @@ type SearchPage struct {
 
 // Search finds text in prompts, messages and tool titles, for about half a
 // second a call. It opens no session. ErrInvalid for what cannot be searched
-// for; ctx's error when the caller goes away, also while it waits for its turn.
+// for; ctx's error when the caller goes away, also while it waits for its turn;
+// ErrBusy when that takes 10 seconds.
 func (m *Manager) Search(ctx context.Context, r SearchRequest) (SearchPage, error) {
 	query, err := search.NewQuery(r.Text, r.Limit, searchBudget)
 	if errors.Is(err, search.ErrQuery) {
@@ -63,11 +69,15 @@ func (m *Manager) Search(ctx context.Context, r SearchRequest) (SearchPage, erro
 			return SearchPage{}, fmt.Errorf("%w: the cursor is not one of a search: leave it out", ErrInvalid)
 		}
 	}
+	turn := time.NewTimer(searchPatience)
+	defer turn.Stop()
 	select {
 	case m.searching <- struct{}{}:
 		defer func() { <-m.searching }()
 	case <-ctx.Done():
 		return SearchPage{}, ctx.Err()
+	case <-turn.C:
+		return SearchPage{}, fmt.Errorf("%w: too many searches are under way, try again in a moment", ErrBusy)
 	}
 	sources := m.searchable(r.Only)
 	found, err := query.Run(ctx, sources, from)

@@ -115,7 +115,11 @@ func TestAPageOfTheListCopiesNoMoreThanThePage(t *testing.T) {
 	const sessions = 16
 	for range sessions {
 		s := h.create()
-		s.Log().UpdateMetadata(func(m *store.Metadata) { m.Options = json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`) })
+		require.Eventually(t, func() bool { // its engine writes there, too, once it starts
+			kept := len(s.Log().Metadata().Options) > 1<<20
+			s.Log().UpdateMetadata(func(m *store.Metadata) { m.Options = json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`) })
+			return kept
+		}, patience, tick)
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -89,7 +89,7 @@ func NewManager(o Options) (*Manager, error) {
 		broken:  map[string]*OpenError{},
 
 		creating:  make(chan struct{}, 1),
-		searching: make(chan struct{}, maxSearches),
+		searching: make(chan struct{}, maxSearches()),
 	}
 	m.hub = hub{
 		start: o.StartAgent, settings: m.settings.Load, pool: m.pool, rules: rules,

@@ -1,0 +1,79 @@
+package session_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/pprof"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/store"
+)
+
+// reading counts the searches that read files now.
+func reading(t *testing.T) int {
+	t.Helper()
+	var stacks strings.Builder
+	require.NoError(t, pprof.Lookup("goroutine").WriteTo(&stacks, 2))
+	return strings.Count(stacks.String(), "search.(*Query).Run(")
+}
+
+func TestManySearchesAtOnceTakeTurnsAndKeepNobodyFromWork(t *testing.T) {
+	h := &hub{t: t, dir: t.TempDir(), workspace: t.TempDir(), agents: newAgents()}
+	const id = "20260221-140307-aaaaaaaa"
+	dir := filepath.Join(h.dir, "sessions", id)
+	require.NoError(t, os.MkdirAll(dir, 0o700))
+	metadata, err := json.Marshal(store.Metadata{Format: 1, SessionID: id, Status: "idle", MinSeq: 1, MaxSeq: 9})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "metadata.json"), metadata, 0o600))
+	// A file that whoever opens it waits for: a disk that does not answer.
+	slow := filepath.Join(dir, "events.jsonl")
+	require.NoError(t, syscall.Mkfifo(slow, 0o600))
+	h.open()
+	t.Cleanup(h.close)
+	answer := sync.OnceFunc(func() {
+		file, err := os.OpenFile(slow, os.O_RDWR, 0)
+		require.NoError(t, err)
+		require.Eventually(t, func() bool { return reading(t) == 0 }, patience, tick)
+		require.NoError(t, file.Close())
+		require.NoError(t, os.RemoveAll(dir))
+	})
+	t.Cleanup(answer)
+
+	const searches = 40
+	left, leave := context.WithCancel(ctxOf(t))
+	defer leave()
+	ended := make(chan error, searches)
+	var all sync.WaitGroup
+	for range searches {
+		all.Go(func() {
+			_, err := h.manager.Search(left, session.SearchRequest{Text: "nowhere", Limit: 5})
+			ended <- err
+		})
+	}
+	most := max(1, runtime.GOMAXPROCS(0)/2)
+	require.Eventually(t, func() bool { return reading(t) == most }, patience, tick, "some begin")
+	page, err := h.manager.List(session.ListOptions{})
+	require.NoError(t, err)
+	require.Len(t, page.Sessions, 1)
+	prompt(t, h.create(), "p1")
+	require.Equal(t, most, reading(t), "the others wait")
+
+	leave() // those who wait end at once, though no turn comes
+	for range searches - most {
+		require.ErrorIs(t, receive(t, ended, "a search that waits does not end with its caller"), context.Canceled)
+	}
+	answer()
+	all.Wait()
+	found, err := h.manager.Search(ctxOf(t), session.SearchRequest{Text: "nowhere", Limit: 5})
+	require.NoError(t, err)
+	require.Empty(t, found.NextCursor)
+}
