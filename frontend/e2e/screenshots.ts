@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Browser, desktop, phone, type Size } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
-import { Hub } from './rig/hub.ts'
+import { binaries, Hub } from './rig/hub.ts'
 import { Screen } from './rig/screen.ts'
 
 /** Every screen, size and theme goes here; nothing of it is kept. */
@@ -19,6 +19,7 @@ const keep = new Set([
   'permission-phone',
   'permission-phone-dark',
   'sessions-phone',
+  'rules-phone',
 ])
 const most = 200 * 1024
 
@@ -34,7 +35,12 @@ describe('pictures', () => {
   const sessions: Record<string, string> = {}
 
   beforeAll(async () => {
-    hub = await Hub.start({ folder: 'uploader' })
+    hub = await Hub.start({
+      folder: 'uploader',
+      agents: (home) => ({
+        locked: [binaries.abide, 'demo-agent', '--speed', '0', '--login', '--state', join(home, 'locked')],
+      }),
+    })
     writeFileSync(
       join(hub.workspace, 'README.md'),
       '# uploader\n\nSends files, and tries again when the network does not.\n',
@@ -50,11 +56,31 @@ describe('pictures', () => {
     await hub.prompt(sessions['waiting'], 'Do the same for the uploader, and stop on 401')
     await hub.event(sessions['waiting'], 'permission_request')
     await hub.prompt(sessions['waiting'], 'Then write a line for the changelog')
-  })
+    sessions['locked'] = await hub.newSession('Read the tickets', 'locked')
+    await hub.prompt(sessions['locked'], 'Which tickets are about uploads?')
+    await hub.idle(sessions['locked'])
+    sessions['rules'] = await hub.newSession('Tidy the tests')
+    await hub.turn(sessions['rules'], '/plan')
+    // By a device, whose name the rules then have.
+    const maker = await device.open('/')
+    await maker.page.evaluate(async (url) => {
+      for (const rule of [
+        { scope: 'session', effect: 'allow', kind: 'edit', title: 'Edits' },
+        { scope: 'session', effect: 'reject', kind: 'fetch', title: 'Fetches' },
+        { scope: 'agent', effect: 'allow', kind: 'read', title: 'Always allow reads' },
+      ])
+        await fetch(url, {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json' },
+          body: JSON.stringify(rule),
+        })
+    }, `/api/sessions/${sessions['rules']}/rules`)
+    await maker.page.close()
+  }, 120_000)
   afterAll(async () => {
     await stranger.stop()
     await device.stop()
-    expect(await hub.stop()).toBe(0)
+    await hub.stop()
   })
 
   /** A session whose turn is over, its permission given. */
@@ -147,10 +173,78 @@ describe('pictures', () => {
       await s.page.getByRole('button', { name: 'More' }).click()
     })
   })
+  const panel = (name: string, item: string, ready: (s: Screen) => Promise<unknown>, of = 'Add a greeting') =>
+    take(name, `/s/${sessions[of]}`, async (s) => {
+      await atEnd(sessions[of]!)(s)
+      await s.page.getByRole('button', { name: 'More', exact: true }).click()
+      await s.page.getByRole('menuitem', { name: item }).click()
+      await ready(s)
+    })
+  test('of the rules', () =>
+    panel('rules', 'Rules…', (s) => s.page.locator('[data-rule]').first().waitFor(), 'rules'))
+  test('of the agent', () =>
+    panel('agent', 'Agent…', (s) => s.page.locator('[data-agent-status]').first().waitFor()))
+  test('of an agent that wants a login', () =>
+    panel('login', 'Agent…', (s) => s.page.getByRole('region', { name: 'Log in here' }).waitFor(), 'locked'))
+  test('of the details', async () => {
+    const id = sessions['Add a greeting']!
+    await take('details', `/s/${id}`, async (s) => {
+      await atEnd(id)(s)
+      const details = s.page.getByRole('complementary', { name: 'Details' })
+      if (!(await details.isVisible())) await s.page.getByRole('button', { name: 'Details' }).click()
+      await details.getByText('Files changed').waitFor()
+    })
+  })
+  test('of a queue being edited', () =>
+    take('queue', `/s/${sessions['waiting']}`, async (s) => {
+      await s.page.getByText('1 queued').click()
+      await s.page.getByRole('button', { name: 'Edit', exact: true }).click()
+      await s.page.getByLabel('Queued prompt').waitFor()
+    }))
+  test('of files and a time to be sent at', async () => {
+    const id = sessions['Explain the retry loop']!
+    await take('later', `/s/${id}`, async (s) => {
+      await atEnd(id)(s)
+      await s.page
+        .locator('[data-picker]')
+        .setInputFiles({ name: 'trace.log', mimeType: 'text/plain', buffer: Buffer.alloc(40_000, 'x') })
+      await s.composer.fill('See what went wrong here.')
+      await s.page.getByRole('button', { name: 'Send later' }).click()
+      await s.page.getByRole('dialog', { name: 'Send later' }).waitFor()
+    })
+  })
+  test('of the commands', async () => {
+    const id = sessions['Markdown']!
+    await take('commands', `/s/${id}`, async (s) => {
+      await atEnd(id)(s)
+      await s.composer.fill('/')
+      await s.page.getByRole('option').first().waitFor()
+    })
+  })
+  test('of the palette', async () => {
+    const id = sessions['Add a greeting']!
+    await take('palette', `/s/${id}`, async (s) => {
+      await atEnd(id)(s)
+      await s.page.keyboard.press('Control+k')
+      await s.page.getByRole('combobox', { name: 'Command or session' }).waitFor()
+    })
+  })
+  test('of the search', () =>
+    take('search', '/', async (s) => {
+      await s.page.getByLabel('Search sessions').fill('retry')
+      await s.page.locator('mark').first().waitFor()
+    }))
   test('of the settings', () =>
     take('settings', '/settings', (s) => s.page.getByText('This device may').waitFor()))
   test('of the door', () =>
     take('door', '/', (s) => s.page.getByText('Pair this device').waitFor(), stranger))
   test('of a session that is no more', () =>
     take('gone', '/s/gone', (s) => s.page.getByText('no more').waitFor()))
+  test('of no connection', () =>
+    // The app opens by itself; what it shows is what this device has kept.
+    take('offline', `/s/${sessions['Add a greeting']}`, async (s) => {
+      await s.feed.getByText('Done').first().waitFor()
+      await hub.kill()
+      await s.page.getByRole('button', { name: 'Try now' }).waitFor()
+    }))
 })
