@@ -258,8 +258,8 @@ func TestACancelledTurnFollowsTheProtocolsSchema(t *testing.T) {
 	}
 	require.NoError(t, a.Prompt(p))
 	q := first[event.PermissionRequest](t, s)
-	require.NoError(t, a.Answer(event.PermissionOutcome{PermissionID: q.PermissionID, Outcome: event.OutcomeCancelled}))
 	require.NoError(t, a.Cancel())
+	require.NoError(t, a.Answer(event.PermissionOutcome{PermissionID: q.PermissionID, Outcome: event.OutcomeCancelled}))
 	require.Equal(t, event.StopCancelled, ended(t, s, "p").StopReason)
 	finish(t, a, s)
 	requireBoth(t, wire,

@@ -97,3 +97,59 @@ func TestEventsApplyOnceAndInOrder(t *testing.T) {
 	require.Equal(t, "abcde", tr.Turns[0].Entries[0].Text)
 	require.Equal(t, event.Seq(5), tr.LastSeq)
 }
+
+func TestAnIdThatComesAgainInALaterTurnIsAnotherEntry(t *testing.T) {
+	var tr transcript.Transcript
+	for seq, turn := range []int{1, 1, 2, 2} {
+		var p event.Payload = event.AgentMessage{MessageID: "m", Text: "x"}
+		if seq%2 == 1 {
+			p = event.ToolCall{ToolCallFields: event.ToolCallFields{ToolCallID: "c", Title: "ls"}}
+		}
+		e := numbered(t, event.Seq(seq+1), p)
+		e.Turn = turn
+		require.NoError(t, tr.Apply(e))
+	}
+	require.Len(t, tr.Turns, 2)
+	for _, turn := range tr.Turns {
+		require.Len(t, turn.Entries, 2)
+		require.Equal(t, "x", turn.Entries[0].Text)
+	}
+}
+
+func TestAToolCallTakesOverEveryFieldOfItsUpdates(t *testing.T) {
+	line := 3
+	update := event.ToolCallFields{
+		ToolCallID: "c", Title: "ls", Kind: event.ToolKind("read"), Status: event.ToolFailed, Content: json.RawMessage(`[1]`),
+		Locations: []event.Location{{Path: "/a", Line: &line}}, RawInput: json.RawMessage(`{"a":1}`), RawOutput: json.RawMessage(`"out"`),
+		Synthetic: true,
+	}
+	tr := fold(t,
+		event.ToolCall{ToolCallFields: event.ToolCallFields{ToolCallID: "c", Title: "old", Status: event.ToolPending}},
+		event.ToolCallUpdate{ToolCallFields: update},
+	)
+	require.Equal(t, &update, tr.Turns[0].Entries[0].Tool)
+}
+
+func TestTroubleAndTheTitleAreTold(t *testing.T) {
+	tr := fold(t,
+		event.Title{Title: "A name"},
+		event.Error{Code: "x", Message: "It broke."},
+		event.AgentExit{Reason: "killed"},
+		event.Corrupt{Reason: "half a line"},
+	)
+	require.Equal(t, "A name", tr.Title)
+	var told []string
+	for _, entry := range tr.Turns[0].Entries {
+		require.Equal(t, transcript.Trouble, entry.Kind)
+		told = append(told, entry.Text)
+	}
+	require.Equal(t, []string{"It broke.", "the agent ended: killed", "an event could not be read: half a line"}, told)
+}
+
+func TestAMergedEventStandsWhereItsFirstOneStood(t *testing.T) {
+	var tr transcript.Transcript
+	merged := numbered(t, 3, event.AgentMessage{MessageID: "m", Text: "abc"})
+	merged.FirstSeq = 1
+	require.NoError(t, tr.Apply(merged))
+	require.Equal(t, event.Seq(1), tr.Turns[0].Entries[0].Seq)
+}
