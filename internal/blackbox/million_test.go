@@ -45,7 +45,10 @@ func TestALongSessionOpensListsAndPagesToItsFirstEvent(t *testing.T) {
 	busy := p.during(func() { readBackwards(t, h, id, events) })
 	t.Logf("round trips of others, the hub being idle: %s; while a session of %d events is read: %s", quiet, events, busy)
 	require.Greater(t, len(busy), 5, "nobody asked meanwhile")
-	if soaking && quiet.at(1) < 50*time.Millisecond {
+	if soaking {
+		require.LessOrEqual(t, busy.at(0.99), 100*time.Millisecond, "the hub pauses")
+	}
+	if soaking && quiet.at(1) < 10*time.Millisecond { // else the machine itself pauses, and the longest says nothing
 		require.LessOrEqual(t, busy.at(1), 100*time.Millisecond, "the hub paused")
 	}
 }
