@@ -69,7 +69,7 @@ export const api = {
     do {
       const page = await call<{ sessions?: SessionInfo[]; next_cursor?: string }>(
         'GET',
-        `/api/sessions?limit=100${next && `&cursor=${encodeURIComponent(next)}`}`,
+        `/api/sessions?limit=200${next && `&cursor=${encodeURIComponent(next)}`}`,
       )
       all.push(...(page.sessions ?? []))
       next = page.next_cursor ?? ''
