@@ -107,7 +107,7 @@ func frameSize(p []byte) int {
 
 // socketBuffer is the size of a WebSocket's buffers. What clients send is
 // small; of a larger frame only the start passes through the buffer.
-const socketBuffer = 1 << 10
+const socketBuffer = 512
 
 // unsentBytes bounds what the kernel holds for one client beyond what is on its
 // way: without it a client that reads nothing would be given megabytes before

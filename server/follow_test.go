@@ -168,7 +168,7 @@ func TestFault29AStoppedClientIsLetGoAndDelaysNobody(t *testing.T) {
 		}
 	}()
 	start := time.Now()
-	_, err := s.Prompt(context.Background(), session.PromptRequest{PromptID: "p1", Text: "say 60000"})
+	_, err := s.Prompt(context.Background(), session.PromptRequest{PromptID: "p1", Text: "say 20000"})
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return strings.Contains(h.api("GET", "/api/health", nil).body, `"clients":1`) }, patience, 10*time.Millisecond)
 	t.Logf("let go after %v", time.Since(start))

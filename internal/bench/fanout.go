@@ -239,11 +239,20 @@ func (b *bench) weigh(ctx context.Context, clients int) (w weight, err error) {
 	if err != nil {
 		return w, err
 	}
-	c, err := gather(server, clients, server.Last+1, false)
-	if err != nil {
-		return w, err
-	}
+	// One after the other, as people come: of a crowd that comes at once, the
+	// goroutines that greeted them all leave holes in memory which only the next
+	// clients fill.
+	c := &crowd{server: server}
 	defer c.leave()
+	for range clients {
+		one, err := gather(server, 1, server.Last+1, false)
+		if err != nil {
+			return w, err
+		}
+		c.readers = append(c.readers, one.readers...)
+		defer one.leave()
+		time.Sleep(5 * time.Millisecond)
+	}
 	settle()
 	after, err := server.tell(order{Usage: true, Collect: true})
 	if err != nil {
