@@ -177,6 +177,24 @@ describe('what a device keeps', () => {
     await two.page.reload()
     await two.reaches(mine, 1)
     expect(await two.composer.inputValue()).toBe('')
-    expect(hub.events(mine).filter((e) => e.type === 'user_prompt')).toHaveLength(2)
+    await until('the prompt', () => hub.events(mine).filter((e) => e.type === 'user_prompt').length === 2)
+  })
+
+  test('is sent once though its page is reloaded in the very moment it is sent', async () => {
+    const screen = await watch()
+    await watch() // a tab that lives on, and looks after what others left
+    for (let asked = 1; asked <= 3; asked++) {
+      await screen.composer.fill('/slow 1')
+      await screen.composer.evaluate((area) => {
+        area.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', ctrlKey: true, bubbles: true }))
+        location.reload()
+      })
+      const prompts = () => hub.events(session).filter((e) => e.type === 'user_prompt').length
+      await until(`prompt ${asked} of those sent`, () => prompts() > asked, 10_000)
+      await hub.idle(session)
+      expect(prompts()).toBe(asked + 1)
+      await until('the outbox to be empty', async () => (await outbox(screen)) === 0)
+      expect(await screen.composer.inputValue(), 'what is left of the draft').toBe('')
+    }
   })
 })

@@ -3,8 +3,6 @@ import { defineConfig } from 'vitest/config'
 // One browser and one hub at a time: the tests stop and freeze whole processes.
 export default defineConfig({
   test: {
-    // A busy machine can make a browser miss its moment; what fails three times is broken.
-    retry: 2,
     include: ['e2e/**/*.e2e.ts'],
     environment: 'node',
     fileParallelism: false,
