@@ -398,3 +398,25 @@ func TestFault44SilenceInATurnIsReportedOnceAndNotWhileAPersonIsAwaited(t *testi
 	c.forward(30 * time.Minute)
 	require.Len(t, of[event.AgentStalled](s), 1)
 }
+
+func TestKindsWithoutAnEventOfTheirOwnAreNotesWithTheirWords(t *testing.T) {
+	update := func(body string) string {
+		return `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"` + fakeSession + `","update":` + body + `}}`
+	}
+	s := newSink()
+	cfg := config(t, "say")
+	cfg.Env["ACP_TEST_LINES"] = strings.Join([]string{
+		update(`{"sessionUpdate":"notice","title":"Careful","message":"The disk is nearly full."}`),
+		update(`{"sessionUpdate":"compaction_summary","summary":"What was said before."}`),
+		`{"jsonrpc":"2.0","method":"elicitation/complete","params":{"elicitationId":"e"}}`,
+	}, "\n")
+	a := start(t, cfg, s)
+	turnOf(t, a, s, "go")
+	notes := of[event.Note](s)
+	require.Len(t, notes, 3)
+	require.Equal(t, event.Text("Careful\nThe disk is nearly full."), notes[0].Text)
+	require.Equal(t, event.Text("What was said before."), notes[1].Text)
+	require.JSONEq(t, `{"sessionUpdate":"compaction_summary","summary":"What was said before."}`, string(notes[1].Raw))
+	require.Equal(t, "elicitation/complete", notes[2].Method)
+	require.JSONEq(t, `{"elicitationId":"e"}`, string(notes[2].Raw))
+}
