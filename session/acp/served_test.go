@@ -260,3 +260,18 @@ func stringsOf(kinds []event.Type) []string {
 	}
 	return out
 }
+
+func TestAnAgentHasABoundedNumberOfTerminals(t *testing.T) {
+	cfg := config(t, "asks")
+	cfg.Terminals = true
+	var asks []ask
+	for range 33 {
+		asks = append(asks, ask{"terminal/create", map[string]any{"command": "sleep", "args": []string{"60"}}})
+	}
+	asks = append(asks, ask{"terminal/release", map[string]any{"terminalId": "$T"}}, asks[0])
+	replies, _, _ := asked(t, cfg, asks...)
+	for i, r := range replies {
+		require.Equal(t, i == 32, r.Error != nil, "%d", i)
+	}
+	require.Contains(t, replies[32].Error.Message, "release one first")
+}
