@@ -166,9 +166,9 @@ type Ack struct {
 	// Epoch is whose Seq it is. In another epoch than the log's nothing is
 	// taken from it: the client will be told to start over. Empty, which only
 	// clients of the beginning send, is the log's.
-	Epoch     string    `json:"epoch,omitempty"`
-	Seq       event.Seq `json:"seq"`
-	Visible   bool      `json:"visible"`
+	Epoch   string    `json:"epoch,omitempty"`
+	Seq     event.Seq `json:"seq"`
+	Visible bool      `json:"visible"`
 }
 
 // Activity is what a person does at a screen.
