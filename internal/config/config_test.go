@@ -275,6 +275,21 @@ func TestAGoodEditAppliesAndABadOneIsRefused(t *testing.T) {
 	require.Equal(t, 4, write(t, l.Path, "queue: {max_size: 4}\n", applied).Queue.MaxSize)
 }
 
+func TestAFileThatIsEmptiedWhileItIsWatchedIsNotTakenForDefaults(t *testing.T) {
+	l := loader(t, "queue: {max_size: 1}\n")
+	applied, refused := watching(t, l)
+	write(t, l.Path, "queue: {max_size: 2}\n", applied)
+
+	require.NoError(t, os.Truncate(l.Path, 0))
+	require.Eventually(t, func() bool { return len(refused)+len(applied) > 0 }, 10*time.Second, 10*time.Millisecond)
+	require.Empty(t, applied)
+	require.ErrorContains(t, <-refused, "is empty now")
+
+	require.NoError(t, os.Remove(l.Path))
+	require.NoError(t, os.WriteFile(l.Path, []byte("# all defaults\n"), 0o600))
+	require.NotEqual(t, 2, (<-applied).Queue.MaxSize)
+}
+
 func TestAFileInADirectoryMadeLaterIsFound(t *testing.T) {
 	home := t.TempDir()
 	l, err := config.NewLoader("", config.Flags{}, []string{"HOME=" + home}, home)

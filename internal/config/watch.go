@@ -64,6 +64,12 @@ func (l Loader) reread(last []byte, apply func(Config), refuse func(error)) (dat
 	if bytes.Equal(data, last) {
 		return nil, false
 	}
+	// A writer that truncates before it writes, and one that then dies or finds
+	// the disk full, would have every option forgotten.
+	if data != nil && len(bytes.TrimSpace(data)) == 0 && len(last) > 0 {
+		refuse(&Error{File: l.Path, Reason: "is empty now: remove the file, or write a comment into it, if every option is to have its default"})
+		return nil, false
+	}
 	c, err := l.parse(data)
 	if err != nil {
 		refuse(err)
