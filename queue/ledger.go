@@ -24,8 +24,7 @@ const (
 type Entry struct {
 	PromptID string `json:"prompt_id"`
 	// Hash is of the original payload. Empty means that it is not known, as
-	// after a rebuild from the log of a prompt that may have been edited; then
-	// any payload matches.
+	// after a rebuild from a log that does not say it; then any payload matches.
 	Hash    string  `json:"hash,omitempty"`
 	Outcome Outcome `json:"outcome"`
 	// Seq is the prompt's event, when it is in the log.

@@ -33,9 +33,10 @@ type recovery struct {
 // recoverSession reads what there is and closes what was left open. A session
 // that another process writes is only read: nothing of it is this hub's to close.
 func recoverSession(ctx context.Context, log *store.Log, q *queue.Queue) (f fold, named bool, err error) {
-	f, named = restore(log.Metadata(), log.Epoch(), log.Marks().Visible)
+	md := log.Metadata()
+	f, named = restore(md, log.Epoch(), log.Marks().Visible)
 	f, err = catchUp(ctx, log, q, f)
-	return f, named, err
+	return f, named || md.Named, err
 }
 
 // catchUp goes on from a fold of the log's beginning.
@@ -121,11 +122,12 @@ func (r *recovery) sawPrompt(p event.UserPrompt, e event.Event) {
 }
 
 // originalHash is the hash of what a prompt first came with, as far as the log
-// can tell: one that waited may have been edited meanwhile, and the rest of a
-// very long one may be lost. An empty hash matches any resend.
+// can tell: one that waited says it, as it may have been edited meanwhile. Where
+// the log is older than that, or the rest of a very long prompt is lost, it is
+// empty, which matches any resend.
 func (r *recovery) originalHash(p event.UserPrompt, e event.Event) string {
 	if p.QueuedAt != nil {
-		return ""
+		return p.OriginalHash
 	}
 	text := string(p.Text)
 	if isBlob(e, "text") {

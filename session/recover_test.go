@@ -100,6 +100,10 @@ func TestRecoveryNeedsNoMetadataAndNoQueueFile(t *testing.T) {
 			require.Equal(t, queue.Interrupted, prompt(t, b, promptID(1)).Outcome)
 			_, err := b.Prompt(ctxOf(t), session.PromptRequest{PromptID: promptID(0), Text: "other"})
 			require.ErrorIs(t, err, session.ErrConflict)
+			for _, text := range []string{"other", "edited"} { // it first came with neither
+				_, err = b.Prompt(ctxOf(t), session.PromptRequest{PromptID: promptID(1), Text: text})
+				require.ErrorIs(t, err, session.ErrConflict)
+			}
 			require.Empty(t, b.Queue())
 			require.Equal(t, "plan", b.State().Mode.ModeID)
 			require.Eventually(t, func() bool { return b.Info().Name == "Named by the agent" }, patience, tick)

@@ -165,6 +165,8 @@ func (e *engine) takeNext(now time.Time) {
 		Attachments: fromQueue(item.Attachments),
 		Actor:       item.Actor,
 		QueuedAt:    &item.QueuedAt,
+
+		OriginalHash: item.Hash,
 	}
 	if _, err := e.beginTurn(prompt, item.Hash); err != nil {
 		if e.health.frozen == nil {

@@ -27,7 +27,7 @@ func examples() []event.Payload {
 	return []event.Payload{
 		event.SessionStart{Format: 1, SessionID: "20260221-140307-9f3a11c0", Epoch: "0123456789abcdef", Agent: "demo", Workspace: "/src",
 			ProjectRoot: "/src", Git: &event.Git{Commit: "4f1c2d", Branch: "main", Dirty: true}, CreatedBy: "owner", RequestKey: "k1"},
-		event.UserPrompt{PromptID: "p1", Text: "Say <b>hi</b> & wave \u2028", Attachments: []event.Attachment{attachment}, Actor: "phone", QueuedAt: ptr(exampleTime)},
+		event.UserPrompt{PromptID: "p1", Text: "Say <b>hi</b> & wave \u2028", Attachments: []event.Attachment{attachment}, Actor: "phone", QueuedAt: ptr(exampleTime), OriginalHash: "9f3a11c09f3a11c09f3a11c09f3a11c0"},
 		event.TurnStart{PromptID: "p1"},
 		event.TurnEnd{PromptID: "p1", StopReason: event.StopInterrupted, Usage: json.RawMessage(`{"totalTokens":9}`),
 			Error: &event.Failure{Code: "agent_error", Message: "the model is overloaded"}, Raw: json.RawMessage(`{"stopReason":"x"}`)},

@@ -72,6 +72,10 @@ type UserPrompt struct {
 	Actor       string       `json:"actor,omitempty"`
 	// QueuedAt is set when the prompt waited in the queue.
 	QueuedAt *time.Time `json:"queued_at,omitempty"`
+	// OriginalHash is of the payload the prompt first came with, as package
+	// queue makes it. It is set when the prompt waited: it may have been edited
+	// since, and a resend compares with what it was.
+	OriginalHash string `json:"original_hash,omitempty"`
 }
 
 // TurnStart says the agent was given the prompt.

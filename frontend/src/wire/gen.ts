@@ -45,6 +45,7 @@ export interface UserPromptData {
   attachments?: Attachment[]
   actor?: string
   queued_at?: string
+  original_hash?: string
 }
 
 export interface TurnStartData {
