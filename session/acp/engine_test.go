@@ -3,6 +3,7 @@ package acp_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
@@ -305,6 +306,45 @@ func TestAttachmentsReachTheAgentInTheFormItTakes(t *testing.T) {
 	require.NoError(t, a.Prompt(p))
 	require.Equal(t, "not_sent", ended(t, s, "q").Error.Code)
 	require.Equal(t, event.StopEndTurn, turnOf(t, a, s, "r").StopReason)
+}
+
+// TestAPromptsAttachmentsHaveOneBudget attaches more than may wait for the agent
+// at once: what finds no room any more is pointed at, and the line stays within
+// the bound however much its text grows on the way.
+func TestAPromptsAttachmentsHaveOneBudget(t *testing.T) {
+	dir := t.TempDir()
+	files := map[string]string{
+		"small":  strings.Repeat("a", 300),
+		"grows":  strings.Repeat("<", 300), // six bytes each in JSON
+		"binary": strings.Repeat("\xff", 300),
+	}
+	for name, content := range files {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
+	}
+	s := newSink()
+	cfg := config(t, "echo")
+	cfg.Limits.StdinBytes = 2000
+	cfg.OpenBlob = func(sha string) (io.ReadCloser, error) { return os.Open(filepath.Join(dir, sha)) }
+	cfg.Env["ACP_TEST_CAPABILITIES"] = `{"promptCapabilities":{"image":true,"embeddedContext":true}}`
+	a := start(t, cfg, s)
+	p := prompt("p", "look")
+	for _, of := range []struct{ name, kind string }{
+		{"grows", "text/html"}, {"binary", "image/png"}, {"small", "text/plain"}, {"binary", "application/zip"}, {"small", "text/plain"},
+	} {
+		p.Attachments = append(p.Attachments, event.Attachment{Name: of.name, MediaType: of.kind, Bytes: 300, SHA256: of.name})
+	}
+	require.NoError(t, a.Prompt(p))
+	ended(t, s, "p")
+	given := message(s)
+	require.Less(t, len(given), cfg.Limits.StdinBytes)
+	var blocks []struct{ Type, URI string }
+	require.NoError(t, json.Unmarshal([]byte(given), &blocks))
+	kinds := make([]string, 0, len(blocks))
+	for _, b := range blocks {
+		kinds = append(kinds, b.Type)
+	}
+	require.Equal(t, []string{"text", "resource_link", "image", "resource", "resource_link", "resource_link"}, kinds)
+	require.Equal(t, "file://"+filepath.Join(dir, "grows"), blocks[1].URI)
 }
 
 func TestMCPServersArePassedOn(t *testing.T) {

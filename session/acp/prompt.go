@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"bytes"
 	"encoding/base64"
 	"fmt"
 	"io"
@@ -19,7 +20,9 @@ import (
 const attachmentLimit = 16 << 20
 
 // promptBlocks is the prompt as the protocol spells it. Attachments go in the
-// form the agent said it takes.
+// form the agent said it takes, while there is room: together they fill half of
+// what may wait to be written, so that a cancel or an answer fits in behind the
+// prompt. Those for which there is none are pointed at.
 func (a *Agent) promptBlocks(p event.UserPrompt, account string) ([]sdk.ContentBlock, error) {
 	var blocks []sdk.ContentBlock
 	if account != "" {
@@ -29,60 +32,98 @@ func (a *Agent) promptBlocks(p event.UserPrompt, account string) ([]sdk.ContentB
 	a.mu.Lock()
 	offers := a.offers
 	a.mu.Unlock()
+	room := a.cfg.Limits.StdinBytes / 2
 	for _, attached := range p.Attachments {
-		block, err := a.attachment(attached, offers)
+		block, size, err := a.attachment(attached, offers, room)
 		if err != nil {
 			return nil, fmt.Errorf("attach %s: %w", attached.Name, err)
 		}
 		blocks = append(blocks, block)
+		room -= size
 	}
 	return blocks, nil
 }
 
-func (a *Agent) attachment(att event.Attachment, o offers) (sdk.ContentBlock, error) {
+// attachment is one file for the agent, and how much of the room it takes.
+func (a *Agent) attachment(att event.Attachment, o offers, room int) (block sdk.ContentBlock, size int, err error) {
 	if a.cfg.OpenBlob == nil {
-		return sdk.ContentBlock{}, fmt.Errorf("no attachments here")
+		return block, 0, fmt.Errorf("no attachments here")
 	}
 	blob, err := a.cfg.OpenBlob(att.SHA256)
 	if err != nil {
-		return sdk.ContentBlock{}, err
+		return block, 0, err
 	}
 	defer blob.Close()
-	image := strings.HasPrefix(att.MediaType, "image/") && o.image
-	audio := strings.HasPrefix(att.MediaType, "audio/") && o.audio
-	if (image || audio || o.embedded) && att.Bytes <= attachmentLimit {
+	if o.takes(att.MediaType) && att.Bytes <= int64(min(attachmentLimit, room)) {
 		data, err := io.ReadAll(io.LimitReader(blob, attachmentLimit+1))
 		if err != nil {
-			return sdk.ContentBlock{}, fmt.Errorf("read: %w", err)
+			return block, 0, fmt.Errorf("read: %w", err)
 		}
-		switch {
-		case len(data) > attachmentLimit:
-		case image:
-			return sdk.ImageBlock(base64.StdEncoding.EncodeToString(data), att.MediaType), nil
-		case audio:
-			return sdk.AudioBlock(base64.StdEncoding.EncodeToString(data), att.MediaType), nil
-		default:
-			return embedded(att, data), nil
+		if block, size = o.embed(att, data); len(data) <= attachmentLimit && size <= room {
+			return block, size, nil
 		}
 	}
 	named, ok := blob.(interface{ Name() string })
 	if !ok {
-		return sdk.ContentBlock{}, fmt.Errorf("the agent takes no %s, and there is no file to point at", att.MediaType)
+		return block, 0, fmt.Errorf("the agent takes no %s or not that much, and there is no file to point at", att.MediaType)
 	}
 	link := sdk.ResourceLinkBlock(att.Name, (&url.URL{Scheme: "file", Path: filepath.ToSlash(named.Name())}).String())
 	link.ResourceLink.MimeType = &att.MediaType
-	return link, nil
+	return link, 0, nil
 }
 
-// embedded puts a file's content into the prompt: text as it is, else base64.
-func embedded(att event.Attachment, data []byte) sdk.ContentBlock {
-	uri := (&url.URL{Scheme: "attachment", Opaque: url.PathEscape(att.Name)}).String()
-	if utf8.Valid(data) && !strings.ContainsRune(string(data), 0) {
-		return sdk.ResourceBlock(sdk.EmbeddedResourceResource{TextResourceContents: &sdk.TextResourceContents{
-			MimeType: &att.MediaType, Text: string(data), Uri: uri,
+// takes reports whether the agent takes files of a kind within a prompt.
+func (o offers) takes(mediaType string) bool {
+	return o.embedded || o.image && strings.HasPrefix(mediaType, "image/") || o.audio && strings.HasPrefix(mediaType, "audio/")
+}
+
+// embed puts a file's content into a block, and says how many bytes it makes
+// of a line at most.
+func (o offers) embed(att event.Attachment, data []byte) (block sdk.ContentBlock, size int) {
+	image := strings.HasPrefix(att.MediaType, "image/") && o.image
+	audio := strings.HasPrefix(att.MediaType, "audio/") && o.audio
+	if !image && !audio && utf8.Valid(data) && bytes.IndexByte(data, 0) < 0 {
+		return textResource(att, string(data)), quotedLen(data)
+	}
+	base := base64.StdEncoding.EncodeToString(data)
+	switch {
+	case image:
+		block = sdk.ImageBlock(base, att.MediaType)
+	case audio:
+		block = sdk.AudioBlock(base, att.MediaType)
+	default:
+		block = sdk.ResourceBlock(sdk.EmbeddedResourceResource{BlobResourceContents: &sdk.BlobResourceContents{
+			MimeType: &att.MediaType, Blob: base, Uri: attachmentURI(att),
 		}})
 	}
-	return sdk.ResourceBlock(sdk.EmbeddedResourceResource{BlobResourceContents: &sdk.BlobResourceContents{
-		MimeType: &att.MediaType, Blob: base64.StdEncoding.EncodeToString(data), Uri: uri,
+	return block, len(base)
+}
+
+func textResource(att event.Attachment, text string) sdk.ContentBlock {
+	return sdk.ResourceBlock(sdk.EmbeddedResourceResource{TextResourceContents: &sdk.TextResourceContents{
+		MimeType: &att.MediaType, Text: text, Uri: attachmentURI(att),
 	}})
+}
+
+func attachmentURI(att event.Attachment) string {
+	return (&url.URL{Scheme: "attachment", Opaque: url.PathEscape(att.Name)}).String()
+}
+
+// quotedLen is how long text is at most as a JSON string: one byte may become
+// six.
+func quotedLen(text []byte) int {
+	n := 2
+	for _, c := range text {
+		switch {
+		case c < ' ', c == '<', c == '>', c == '&':
+			n += len(`\u0000`)
+		case c == '"', c == '\\':
+			n += 2
+		case c == 0xe2: // may begin U+2028, which is escaped too
+			n += 4
+		default:
+			n++
+		}
+	}
+	return n
 }

@@ -189,13 +189,6 @@ func (a *Agent) Authenticate(ctx context.Context, methodID string) error {
 	return err
 }
 
-// AuthMethods returns the ways to log in that the agent named.
-func (a *Agent) AuthMethods() []AuthMethod {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.offers.auth
-}
-
 func (a *Agent) can(what func(offers) bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -52,7 +52,7 @@ export interface Intents {
   drop(id: string): void
   cancel(sessionId: string): void
   forceReset(sessionId: string): void
-  /** Starts the agent anew; an open turn is closed as interrupted. */
+  /** Starts the agent anew; a turn it was given is closed as interrupted, one it was not waits for the next. */
   restartAgent(sessionId: string): void
   /** Logs the agent in by one of the methods it named. */
   authenticate(sessionId: string, methodId: string): void
