@@ -103,10 +103,13 @@ type promises struct {
 	durable map[string]map[event.Seq]bool
 }
 
-// read takes one child's reports.
-func (p *promises) read(r io.Reader) {
+// read takes one child's reports, and closes spoke at the first.
+func (p *promises) read(r io.Reader, spoke chan<- struct{}) {
 	scanner := bufio.NewScanner(r)
-	for scanner.Scan() {
+	for lines := 0; scanner.Scan(); lines++ {
+		if lines == 0 {
+			close(spoke)
+		}
 		word, rest, _ := strings.Cut(scanner.Text(), " ")
 		if word == "epoch" {
 			p.epoch = rest
@@ -127,7 +130,8 @@ func (p *promises) read(r io.Reader) {
 	}
 }
 
-// runAndKill runs a writer for a while and kills it.
+// runAndKill runs a writer and kills it some time after its log is open, or,
+// one time in four, after it was started.
 func (p *promises) runAndKill(t *testing.T, dir, boot string, after time.Duration, stop func(child *exec.Cmd)) {
 	t.Helper()
 	self, err := os.Executable()
@@ -138,8 +142,14 @@ func (p *promises) runAndKill(t *testing.T, dir, boot string, after time.Duratio
 	out, err := child.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, child.Start())
-	done := make(chan struct{})
-	go func() { defer close(done); p.read(out) }()
+	done, spoke := make(chan struct{}), make(chan struct{})
+	go func() { defer close(done); p.read(out, spoke) }()
+	if rand.IntN(4) > 0 {
+		select {
+		case <-spoke:
+		case <-done:
+		}
+	}
 	time.Sleep(after) // the moment is the test's parameter, not a hope
 	stop(child)
 	<-done
