@@ -63,9 +63,11 @@ func (e *engine) restful() bool {
 func (b *BackgroundSession) rename(ctx context.Context, name string) error {
 	return tell(ctx, b, func(e *engine) error {
 		e.named = name != ""
-		if e.named {
-			e.log.UpdateMetadata(func(m *store.Metadata) { m.Name = name })
-		}
+		e.log.UpdateMetadata(func(m *store.Metadata) {
+			if m.Named = e.named; e.named {
+				m.Name = name
+			}
+		})
 		e.list.changed = true
 		return nil
 	})

@@ -203,6 +203,10 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 		if err := b.rename(ctx, name); err != nil {
 			return nil, err
 		}
+		if err := b.log.FlushMetadata(ctx); err != nil {
+			// The session is there, and the log goes on trying.
+			m.logger.Warn("name of a new session is not on the device yet", "session", b.id, "err", err)
+		}
 	}
 	m.logger.Info("session created", "session", b.id, "agent", r.Agent, "workspace", workspace, "actor", r.Actor)
 	return b, nil

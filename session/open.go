@@ -183,7 +183,8 @@ func (f *fold) name() string {
 type memory struct {
 	// Epoch is the log's identity when this was written.
 	Epoch string `json:"epoch"`
-	// Named says that a person named the session; that is not in the log.
+	// Named is only read: before the metadata had a field of its own for it, it
+	// was here.
 	Named bool `json:"named,omitempty"`
 	Given int  `json:"given,omitempty"`
 	Ended bool `json:"ended,omitempty"`
@@ -201,9 +202,9 @@ type memory struct {
 }
 
 // summarize writes the fold down for metadata.
-func (f *fold) summarize(epoch string, named bool) (*store.Unfinished, json.RawMessage) {
+func (f *fold) summarize(epoch string) (*store.Unfinished, json.RawMessage) {
 	m := memory{
-		Epoch: epoch, Named: named, Given: f.given, Ended: f.ended,
+		Epoch: epoch, Given: f.given, Ended: f.ended,
 		Settled: f.permissions.settled, Rules: f.rules,
 		Mode: f.mode, Config: f.config, Commands: f.commands, Usage: f.usage,
 		Title: f.title, FirstPrompt: f.firstPrompt,

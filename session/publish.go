@@ -95,11 +95,11 @@ func (e *engine) keepListLine(now time.Time) {
 
 func (e *engine) updateMetadata() {
 	f := &e.fold
-	open, options := f.summarize(e.log.Epoch(), e.named)
+	open, options := f.summarize(e.log.Epoch())
 	status := e.status()
 	name, line := f.name(), f.line.line()
 	e.log.UpdateMetadata(func(m *store.Metadata) {
-		if !e.named {
+		if m.Named = e.named; !e.named {
 			m.Name = name
 		}
 		m.Status = string(status)

@@ -240,6 +240,7 @@ func (c *checking) log() error {
 		next = last + 1
 		c.report.Events += int64(last - seg.first + 1)
 	}
+	c.labels()
 	if !c.live && c.hasMeta && c.meta.SyncedSeq != next-1 {
 		c.add(ProblemMetadata, metadataName, c.meta.SyncedSeq, "the log ends with seq %d", next-1)
 	}
@@ -395,6 +396,19 @@ func (c *checking) begins(name string, seg *segment, s *scan) {
 		c.add(ProblemStart, name, seg.first, "no segment_start")
 	case c.hasMeta && seg.last == 0 && c.meta.LogFirst == seg.first && c.meta.Epoch != s.epoch:
 		c.add(ProblemMetadata, metadataName, 0, "epoch is %q, the log's is %q", c.meta.Epoch, s.epoch)
+	}
+}
+
+// labels verifies that what a person set is twice the same. Of metadata from
+// before there were labels there is no second copy.
+func (c *checking) labels() {
+	given, err := readLabels(c.fs, c.dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		c.add(ProblemMetadata, labelsName, 0, "%v", err)
+	case c.hasMeta && !c.live && given != c.meta.labels():
+		c.add(ProblemMetadata, labelsName, 0, "name, pin or archive flag are not those of %s", metadataName)
 	}
 }
 

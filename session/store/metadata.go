@@ -10,15 +10,17 @@ import (
 )
 
 // Metadata is what a list shows of a session, and the checkpoint from which its
-// log is opened. It may lag behind the log and can be rebuilt from it, all but
-// what a person set (Name, Archived, Pinned).
+// log is opened. It may lag behind the log and can be rebuilt from it, and from
+// labels.json what a person set (Name where Named, Archived, Pinned).
 //
 // The store owns the numbers; UpdateMetadata cannot change them. The session
 // owns the rest.
 type Metadata struct {
-	Format         int    `json:"format"`
-	SessionID      string `json:"session_id"`
-	Name           string `json:"name,omitempty"`
+	Format    int    `json:"format"`
+	SessionID string `json:"session_id"`
+	Name      string `json:"name,omitempty"`
+	// Named says that a person gave the name.
+	Named          bool   `json:"named,omitempty"`
 	Agent          string `json:"agent,omitempty"`
 	AgentSessionID string `json:"agent_session_id,omitempty"`
 	Workspace      string `json:"workspace,omitempty"`

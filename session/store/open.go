@@ -63,6 +63,7 @@ func fillNew(aside, dir, runID string, opts Options, start event.SessionStart) (
 	l.tail.add(1, line[:len(line)-crcSuffix-1])
 	l.marks.reset(1, end)
 	l.touched.Store(now.UnixMicro())
+	l.sheet.labels = labels{SessionID: start.SessionID}
 	l.sheet.meta = Metadata{
 		Format: metadataFormat, SessionID: start.SessionID, Agent: start.Agent,
 		Workspace: start.Workspace, ProjectRoot: start.ProjectRoot, CreatedBy: start.CreatedBy, RequestKey: start.RequestKey,

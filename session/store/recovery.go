@@ -74,10 +74,11 @@ func (r *recovery) readMeta() error {
 	}
 	if err == nil {
 		r.meta, r.hasMeta = m, true
-		return nil
+	} else {
+		r.meta = Metadata{SessionID: filepath.Base(r.dir)}
+		r.did("metadata rebuilt from the log: %v", err)
 	}
-	r.meta = Metadata{SessionID: filepath.Base(r.dir)}
-	r.did("metadata rebuilt from the log: %v", err)
+	r.readLabels()
 	return nil
 }
 
@@ -88,7 +89,7 @@ func (r *recovery) removeStale() {
 		return // the next step says so
 	}
 	for _, n := range names {
-		if name := n.Name(); name == nextName || name == metadataName+tempSuffix || name == "room"+tempSuffix {
+		if name := n.Name(); name == nextName || name == metadataName+tempSuffix || name == labelsName+tempSuffix || name == "room"+tempSuffix {
 			if r.fs.Remove(filepath.Join(r.dir, name)) == nil {
 				r.did("removed %s, which a crash left half made", name)
 			}

@@ -12,7 +12,8 @@ type sheet struct {
 	version uint64   // grows with every change of meta
 	saved   uint64   // the version that is on disk
 
-	writing sync.Mutex // held while metadata.json is written; never by readers
+	writing sync.Mutex // held while the files are written; never by readers
+	labels  labels     // as on disk; used by who holds writing, and before that by who opens the log
 }
 
 // Metadata returns what lists show, with the numbers of this moment. The caller
@@ -62,9 +63,11 @@ func (l *Log) setWriter(w *Writer) {
 
 // adopt takes over another sheet of the same log.
 func (s *sheet) adopt(other *sheet) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.meta, s.version, s.saved = other.meta, other.version, other.saved
+	s.meta, s.version, s.saved, s.labels = other.meta, other.version, other.saved, other.labels
 }
 
 // setFrozen says on the sheet that the device failed behind the checkpoint, so
@@ -76,15 +79,18 @@ func (l *Log) setFrozen(frozen bool) {
 	l.sheet.version++
 }
 
-// saveMetadata writes metadata.json if it would change. It speaks of synced
+// saveMetadata writes metadata.json if it would change, and before it labels.json
+// if that would. It speaks of synced
 // events only, so it never claims what a power cut can take back.
 func (l *Log) saveMetadata() error {
 	l.sheet.writing.Lock()
 	defer l.sheet.writing.Unlock()
+	l.sheet.mu.Lock()
+	version := l.sheet.version // before what it is the version of, which may be newer and is then saved again
+	l.sheet.mu.Unlock()
 	m := l.Metadata()
 	_, synced := l.marks.positions()
 	l.sheet.mu.Lock()
-	version := l.sheet.version
 	unchanged := version == l.sheet.saved && l.sheet.meta.SyncedSeq == synced.seq && l.sheet.meta.MinSeq == m.MinSeq
 	l.sheet.mu.Unlock()
 	if unchanged {
@@ -94,6 +100,12 @@ func (l *Log) saveMetadata() error {
 	m.EventCount = int64(max(synced.seq-m.MinSeq+1, 0))
 	m.SyncedSeq, m.LogFirst, m.LogBytes = synced.seq, synced.first, synced.offset
 	m.TailCRC = string(appendHex(nil, synced.sum))
+	if given := m.labels(); given != l.sheet.labels {
+		if err := writeLabels(l.fs, l.dir, given); err != nil {
+			return fmt.Errorf("session %s: %w", l.id, err)
+		}
+		l.sheet.labels = given
+	}
 	if err := writeMetadata(l.fs, l.dir, m); err != nil {
 		return fmt.Errorf("session %s: %w", l.id, err)
 	}

@@ -171,6 +171,9 @@ func (s *Store) readListed(id string) Metadata {
 		return m
 	}
 	m = Metadata{SessionID: id}
+	if given, err := readLabels(s.opts.FS, dir); err == nil {
+		m.label(given)
+	}
 	if info, err := s.opts.FS.Stat(dir); err == nil {
 		m.UpdatedAt = info.ModTime().UTC()
 		m.CreatedAt = m.UpdatedAt

@@ -1,0 +1,115 @@
+package session_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+// labelled is a hub, closed, with one session that a person named, pinned and
+// archived.
+func labelled(t *testing.T) (h *hub, id string) {
+	h = newHub(t)
+	b, err := h.manager.Create(ctxOf(t), session.CreateRequest{Workspace: h.workspace, Name: "At first"})
+	require.NoError(t, err)
+	yes, name := true, "Mine"
+	require.NoError(t, h.manager.Update(ctxOf(t), b.ID(), session.Patch{Name: &name, Pinned: &yes, Archived: &yes}))
+	h.close()
+	return h, b.ID()
+}
+
+func TestWhatAPersonSetOutlivesEitherOfItsFiles(t *testing.T) {
+	const metadata, labels = "metadata.json", "labels.json"
+	remove := func(name string) func(*testing.T, string) {
+		return func(t *testing.T, dir string) { require.NoError(t, os.Remove(filepath.Join(dir, name))) }
+	}
+	write := func(name string, data string) func(*testing.T, string) {
+		return func(t *testing.T, dir string) {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600))
+		}
+	}
+	for what, damage := range map[string]func(t *testing.T, dir string){
+		"no metadata":                 remove(metadata),
+		"empty metadata":              write(metadata, ""),
+		"garbage metadata":            write(metadata, "\x00\x00{]"),
+		"metadata of another session": write(metadata, `{"session_id":"20260101-000000-00000000","name":"Not mine"}`),
+		"no labels":                   remove(labels),
+		"garbage labels":              write(labels, "\x00\x00{]"),
+		"labels of another session":   write(labels, `{"session_id":"20260101-000000-00000000","name":"Not mine"}`),
+		"as before there were labels": func(t *testing.T, dir string) {
+			remove(labels)(t, dir)
+			path := filepath.Join(dir, metadata)
+			data, err := os.ReadFile(path)
+			require.NoError(t, err)
+			data = bytes.Replace(data, []byte(`"named":true,`), nil, 1)
+			data = bytes.Replace(data, []byte(`"options":{`), []byte(`"options":{"named":true,`), 1)
+			require.NoError(t, os.WriteFile(path, data, 0o600))
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			h, id := labelled(t)
+			dir := filepath.Join(h.dir, "sessions", id)
+			damage(t, dir)
+			h.open()
+			listed, ok := h.store.Listed(id)
+			require.True(t, ok)
+			require.Equal(t, "Mine", listed.Name, "the list had no name before the session was opened")
+			require.True(t, listed.Pinned && listed.Archived)
+			b := h.session(id)
+			prompt(t, b, promptID(0)) // which names a session that nobody named
+			h.close()
+			h.open()
+			info := h.session(id).Info()
+			require.Equal(t, "Mine", info.Name)
+			require.True(t, info.Pinned && info.Archived)
+			h.close()
+			for _, name := range []string{metadata, labels} { // both are whole again
+				data, err := os.ReadFile(filepath.Join(dir, name))
+				require.NoError(t, err)
+				var on struct {
+					Name             string
+					Pinned, Archived bool
+				}
+				require.NoError(t, json.Unmarshal(data, &on))
+				require.True(t, on.Pinned && on.Archived && on.Name == "Mine", "%s: %s", name, data)
+			}
+			report, err := store.Check(ctxOf(t), h.dir, id)
+			require.NoError(t, err)
+			require.Empty(t, report.Problems)
+		})
+	}
+}
+
+func TestANameTakenBackStaysSoWithoutMetadata(t *testing.T) {
+	h, id := labelled(t)
+	h.open()
+	no, none := false, ""
+	require.NoError(t, h.manager.Update(ctxOf(t), id, session.Patch{Name: &none, Pinned: &no, Archived: &no}))
+	prompt(t, h.session(id), promptID(0))
+	h.close()
+	require.NoError(t, os.Remove(filepath.Join(h.dir, "sessions", id, "metadata.json")))
+	h.open()
+	b := h.session(id)
+	require.Eventually(t, func() bool { return b.Info().Name == "do "+promptID(0) }, patience, tick)
+	require.False(t, b.Info().Pinned || b.Info().Archived)
+	require.Len(t, payloads[event.UserPrompt](t, b), 1)
+}
+
+func TestANameIsOnTheDeviceOnceItsSessionIsMade(t *testing.T) {
+	h := newHub(t)
+	b, err := h.manager.Create(ctxOf(t), session.CreateRequest{Workspace: h.workspace, Name: "Mine"})
+	require.NoError(t, err)
+	for _, name := range []string{"metadata.json", "labels.json"} {
+		data, err := os.ReadFile(filepath.Join(h.dir, "sessions", b.ID(), name))
+		require.NoError(t, err)
+		require.Contains(t, string(data), `"name":"Mine"`, name)
+	}
+}
