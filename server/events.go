@@ -186,8 +186,8 @@ func (e *eventStream) Deliver(_ context.Context, b event.Batch) error {
 		return fmt.Errorf("bounding a write: %w", err)
 	}
 	seq := b.First
-	for object := range objects(b) {
-		if err := e.write("", seq, object); err != nil {
+	for g := range b.Glances() {
+		if err := e.write("", seq, g.JSON); err != nil {
 			return err
 		}
 		seq++

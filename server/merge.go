@@ -44,8 +44,8 @@ func merge(b event.Batch) (event.Batch, error) {
 		open = nil
 		return err
 	}
-	for object := range objects(b) {
-		next, joinable, err := readRun(object)
+	for g := range b.Glances() {
+		next, joinable, err := readRun(g.JSON)
 		if err != nil {
 			return event.Batch{}, err
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/abidehub/abide/queue"
@@ -13,7 +14,7 @@ import (
 )
 
 // foldBatch is how much of a log is read at once while it is folded, in bytes.
-const foldBatch = 1 << 20
+const foldBatch = 4 << 20
 
 // recovery brings a session back from its log and its queue: what is open, what
 // became of each prompt, what a crash cut off. It runs before anybody observes
@@ -28,6 +29,8 @@ type recovery struct {
 	byID        map[string]int
 	cut         []queue.Entry // interruptions of prompts the ledger knows
 	ledgerAfter event.Seq
+
+	glances []event.Glance // of the batch that is read; kept for its room
 }
 
 // recoverSession reads what there is and closes what was left open. A session
@@ -74,15 +77,49 @@ func (r *recovery) read(ctx context.Context, after event.Seq) error {
 		if batch.Empty() {
 			return nil
 		}
-		events, err := batch.Events()
-		if err != nil {
+		if err := r.takeAll(batch); err != nil {
 			return fmt.Errorf("read log: %w", err)
-		}
-		for _, e := range events {
-			r.take(e)
 		}
 		after = batch.Last
 	}
+}
+
+// takeAll takes the events of a batch. A long log is mostly what the fold does
+// not look at, and chunks of messages of which only the newest count: those are
+// not decoded.
+func (r *recovery) takeAll(b event.Batch) error {
+	glances := slices.AppendSeq(r.glances[:0], b.Glances())
+	r.glances = glances
+	said := lastSaid(glances)
+	for i, g := range glances {
+		if idle := g.Type == event.TypeAgentMessage && i < said; idle || g.Type != "" && !folded(g.Type) {
+			continue
+		}
+		e, err := g.Event()
+		if err != nil {
+			return err
+		}
+		r.take(e)
+	}
+	r.fold.seq = max(r.fold.seq, b.Last)
+	return nil
+}
+
+// lastSaid is the place of the newest event that says a whole text, so that no
+// chunk before it is in the last line any more. One that may not be decoded does
+// not count; without any it is 0.
+func lastSaid(glances []event.Glance) int {
+	for i, g := range slices.Backward(glances) {
+		if g.Type != event.TypeUserPrompt && g.Type != event.TypeError {
+			continue
+		}
+		if e, err := g.Event(); err == nil {
+			if _, err := e.Payload(); err == nil {
+				return i
+			}
+		}
+	}
+	return 0
 }
 
 func (r *recovery) take(e event.Event) {

@@ -1,0 +1,78 @@
+package event_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+func TestGlancingAtABatchYieldsEveryKindAsDecodingDoes(t *testing.T) {
+	golden, err := os.ReadFile("testdata/events.jsonl")
+	require.NoError(t, err)
+	lines := bytes.Split(bytes.TrimSpace(golden), []byte("\n"))
+	b := event.Batch{First: 1, Last: event.Seq(len(lines)), Count: len(lines), JSON: bytes.Join(lines, []byte(","))}
+	want, err := b.Events()
+	require.NoError(t, err)
+	i := 0
+	for g := range b.Glances() {
+		require.Equal(t, want[i].Type, g.Type)
+		require.Equal(t, lines[i], g.JSON)
+		got, err := g.Event()
+		require.NoError(t, err)
+		require.Equal(t, want[i], got)
+		i++
+	}
+	require.Equal(t, b.Count, i)
+}
+
+// FuzzGlances holds that whatever decodes as events is yielded as those events,
+// and that nothing else makes it panic or run for ever.
+func FuzzGlances(f *testing.F) {
+	for _, seed := range []string{
+		`{"seq":1,"time":"2026-02-21T14:03:07.123456Z","type":"note","turn":2,"data":{"a":"},{\"\\"}}`,
+		`{"seq":1,"time":"2026-02-21T14:03:07.123456Z","type":"note","data":{}},{"seq":2,"time":"2026-02-21T14:03:07.123456Z","type":"title","data":{"title":"x"},"type":"note"}`,
+		`{"data":{},"seq":3,"type":"a\u0062c","time":"2026-02-21T14:03:07+01:00"}`,
+		`{"seq":1,"time":"2026-02-21T14:03:07.123456Z","type":"note","data":[}`, `{`, `"`, `]`, `,`, ``,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		b := event.Batch{First: 1, Last: 1, Count: 1, JSON: text}
+		want, wantErr := b.Events()
+		if bytes.ContainsAny(text, " \t\r\n") {
+			wantErr = errors.New("no batch of a log has blanks between its events")
+		}
+		var got []event.Event
+		for g := range b.Glances() {
+			require.NotEmpty(t, g.JSON)
+			e, err := g.Event()
+			if wantErr != nil {
+				continue
+			}
+			require.NoError(t, err, "%s", g.JSON)
+			if g.Type != "" {
+				require.Equal(t, e.Type, g.Type)
+			}
+			got = append(got, e)
+		}
+		if wantErr != nil {
+			return
+		}
+		require.Len(t, got, len(want))
+		for i := range want {
+			require.True(t, want[i].Time.Equal(got[i].Time))
+			got[i].Time = want[i].Time
+			w, err := json.Marshal(want[i])
+			require.NoError(t, err)
+			g, err := json.Marshal(got[i])
+			require.NoError(t, err)
+			require.Equal(t, string(w), string(g))
+		}
+	})
+}

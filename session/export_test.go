@@ -1,0 +1,47 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// QuickFold folds batches of a log as the opening of a session does, and returns
+// everything the fold knows, in words.
+func QuickFold(batches []event.Batch) (string, error) {
+	r := recovery{byID: map[string]int{}}
+	for _, b := range batches {
+		if err := r.takeAll(b); err != nil {
+			return "", err
+		}
+	}
+	return r.fold.words()
+}
+
+// FullFold is QuickFold by decoding every event.
+func FullFold(batches []event.Batch) (string, error) {
+	var f fold
+	for _, b := range batches {
+		events, err := b.Events()
+		if err != nil {
+			return "", err
+		}
+		for _, e := range events {
+			f.applyEvent(e)
+		}
+	}
+	return f.words()
+}
+
+// words changes the last line: what it says after one more chunk of the newest
+// message counts too.
+func (f *fold) words() (string, error) {
+	line := f.line.line()
+	f.line.chunk(f.line.messageID, " and more")
+	said, err := json.Marshal([]any{f.permissions.settled, f.rules, f.mode, f.config, f.commands, f.usage})
+	tools := fmt.Sprintf("%+v %+v %v", f.tools.unfinished(), f.tools.finished, f.tools.seen)
+	return fmt.Sprintf("seq %d turn %d %q open %v given %d ended %v changed %v agent %q title %q first %q\ntools %s\nasked %v\nsaid %s\nline %q\nthen %q",
+		f.seq, f.turn, f.promptID, f.open, f.given, f.ended, f.changed, f.agentSessionID, f.title, f.firstPrompt,
+		tools, f.permissions.ids(), said, line, f.line.line()), err
+}
