@@ -23,6 +23,8 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     environment: 'node',
+    // The property tests run hundreds of cases, also on a busy machine.
+    testTimeout: 30_000,
   },
 })
 

@@ -175,6 +175,8 @@ describe('a session of 100,000 events', () => {
       feed.scrollTop = 0
       for (let i = 0; i < 5; i++) await painted()
       while (Number.isNaN(top())) await painted() // the parser may still be on its way
+      const row = [...feed.querySelectorAll('article')].find((r) => r.textContent?.includes(text))!
+      row.focus({ preventScroll: true })
       const tops: number[] = []
       const deadline = performance.now() + 10_000
       for (let after = 0; after < 20 && performance.now() < deadline;) {
@@ -182,9 +184,11 @@ describe('a session of 100,000 events', () => {
         if (head() < first) after++
         await painted()
       }
-      return { from: first, to: head(), by: tops.map((t) => Math.round(t - tops[0]!)) }
+      const focused = document.activeElement === row
+      return { from: first, to: head(), focused, by: tops.map((t) => Math.round(t - tops[0]!)) }
     }, text)
     expect(moved.to).toBeLessThan(moved.from)
+    expect(moved.focused, 'the row is the same, and the focus in it').toBe(true)
     // The text runs into a line of its paragraph: the start may move it within a line, and no further.
     expect(moved.by.filter((by) => !(Math.abs(by) <= 30))).toEqual([])
     await far.stop()

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Browser, desktop, phone } from './rig/browser.ts'
 import { Hub } from './rig/hub.ts'
-import { expectWhole } from './rig/oracle.ts'
+import { expectWhole, shownBy } from './rig/oracle.ts'
 import { Screen } from './rig/screen.ts'
 import { until } from './rig/until.ts'
 
@@ -82,7 +82,7 @@ describe.each([
   test('opens a second tab that shows the identical feed', async () => {
     const second = await Screen.open(await browser.window(size), `${hub.origin}/s/${session}`)
     await expectWhole(second, hub, session)
-    expect(await second.rows()).toEqual(await screen.rows())
+    expect(await shownBy(second)).toEqual(await shownBy(screen))
     await until('both screens at the same facts', async () => {
       const [a, b] = [await screen.facts(), await second.facts()]
       return a.seq === b.seq && a.applied === b.applied

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { phone as phoneSize } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
-import { expectWhole } from './rig/oracle.ts'
+import { expectWhole, shownBy } from './rig/oracle.ts'
 import { FaultProxy } from './rig/proxy.ts'
 import { until } from './rig/until.ts'
 
@@ -78,9 +78,9 @@ describe('two phones and a desktop on one session', () => {
     await hub.event(session, 'turn_end', prompts()[2]!.seq)
     await hub.idle(session)
     for (const screen of [wide, asleep, revived]) await expectWhole(screen, hub, session)
-    const shown = await wide.rows()
-    expect(await asleep.rows()).toEqual(shown)
-    expect(await revived.rows()).toEqual(shown)
+    const shown = await shownBy(wide)
+    expect(await shownBy(asleep)).toEqual(shown)
+    expect(await shownBy(revived)).toEqual(shown)
     expect(prompts().map((e) => e.data.text)).toEqual(['/slow 1', '/burst 500', '/burst 60'])
     expect(await revived.page.locator('[data-outbox]').count()).toBe(0)
   })
@@ -96,6 +96,6 @@ describe('two phones and a desktop on one session', () => {
       21,
     )
     for (const screen of [late, wide]) await expectWhole(screen, hub, session)
-    expect(await late.rows()).toEqual(await wide.rows())
+    expect(await shownBy(late)).toEqual(await shownBy(wide))
   })
 })

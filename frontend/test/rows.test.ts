@@ -1,7 +1,10 @@
-import { expect, test } from 'vitest'
-import { after, emptyFeed } from '../src/state/feed'
-import { rowsOf } from '../src/state/rows'
+import { describe, expect, test } from 'vitest'
+import { after, before, emptyFeed, type Feed } from '../src/state/feed'
+import { toolKey } from '../src/state/itemof'
+import { RowKeys } from '../src/state/rowkeys'
+import { rowsOf, span } from '../src/state/rows'
 import type { AbideEvent, AgentExitData, AgentStartedData } from '../src/wire/gen'
+import { Script } from './support/script'
 
 const time = '2026-01-01T00:00:00Z'
 const exit = (seq: number, reason: string): AbideEvent => ({
@@ -39,3 +42,74 @@ test('a crash and the return after it are shown, also after an earlier sleep', (
   const slept = [exit(1, 'asleep'), started(2, { resumed: 'load' })]
   expect(shown(...slept, exit(3, 'exited'), started(4, { resumed: 'load' }))).toEqual(['event:3', 'event:4'])
 })
+
+describe('a row whose beginning is loaded later', () => {
+  const keysAfter = (older: AbideEvent[], newer: AbideEvent[], more: AbideEvent[] = []) => {
+    const keys = new RowKeys()
+    const late = after(emptyFeed(newer[0]!.seq - 1), newer)
+    const whole = before(after(emptyFeed(older[0]!.seq - 1), older), late)
+    const shown = (feed: Feed) => keys.take(rowsOf(feed))
+    return [shown(late), shown(whole), shown(after(whole, more))] as const
+  }
+  const pages = (script: Script, at: number) =>
+    [script.events.slice(0, at), script.events.slice(at, -1), script.events.slice(-1)] as const
+  const read = (script: Script, id: string) =>
+    script.add('tool_call', { tool_call_id: id, title: id, kind: 'read', status: 'completed' })
+
+  test('keeps its key when it is a text, and while the text goes on', () => {
+    const script = new Script().say('a', 'first').say('b', 'one ', 'two ', 'three')
+    const [late, whole, more] = keysAfter(...pages(script, 2))
+    expect(whole.map((r) => r.key)).toEqual(['text:1', late[0]!.key])
+    expect(span(whole[1]!)).toEqual({ first: 2, last: 3 })
+    expect(more.map((r) => r.key)).toEqual(whole.map((r) => r.key))
+    expect(more[1]).toMatchObject({ item: { text: 'one two three', key: late[0]!.key } })
+  })
+
+  test('keeps its key when another text lies between its parts', () => {
+    const script = new Script().say('a', 'one ').say('b', 'aside').say('a', 'two ', 'three ', 'four')
+    const [late, whole] = keysAfter(...pages(script, 2))
+    expect(whole.map((r) => r.key)).toEqual([late[0]!.key, 'text:2'])
+  })
+
+  test('keeps its key when it is a group, and opened groups stay open', () => {
+    const script = new Script()
+    for (const id of ['a', 'b', 'c', 'd', 'e']) read(script, id)
+    const [late, whole, more] = keysAfter(...pages(script, 2))
+    expect(late.map((r) => r.key)).toEqual([toolKey(0, 'c')])
+    expect(whole.map((r) => r.key)).toEqual(late.map((r) => r.key))
+    expect(more).toMatchObject([{ key: late[0]!.key, tools: { length: 5 } }])
+  })
+
+  test('is not taken for one that merely lies around it', () => {
+    const script = new Script()
+    script
+      .add('tool_call', { tool_call_id: 't', title: 'run', kind: 'execute', status: 'pending' })
+      .say('a', 'one ')
+    script.add('tool_call_update', { tool_call_id: 't', status: 'completed' }).say('a', 'two ', 'three')
+    const [, whole] = keysAfter(...pages(script, 2))
+    expect(new Set(whole.map((r) => r.key)).size).toBe(whole.length)
+    expect(whole[0]!.key).toBe(toolKey(0, 't'))
+  })
+
+  test('keeps its key however small the pages are that bring its beginning', () => {
+    const script = new Script().say('a', 'x').say('b', '1', '2', '3', '4', '5', '6')
+    const keys = new RowKeys()
+    let feed = after(emptyFeed(6), script.events.slice(6))
+    const first = keys.take(rowsOf(feed))[0]!.key
+    for (let at = 5; at >= 0; at--) {
+      feed = before(after(emptyFeed(at), script.events.slice(at, at + 1)), feed)
+      expect(keys.take(rowsOf(feed)).at(-1)!.key).toBe(first)
+    }
+  })
+
+  test('has again its own key once what was kept is gone', () => {
+    const script = new Script().say('b', '1', '2', '3')
+    const keys = new RowKeys()
+    const late = after(emptyFeed(2), script.events.slice(2))
+    keys.take(rowsOf(late))
+    keys.take(rowsOf(after(emptyFeed(0), new Script().say('z', 'elsewhere').events)))
+    expect(keys.take(rowsOf(fold(script))).map((r) => r.key)).toEqual(['text:1'])
+  })
+})
+
+const fold = (script: Script) => after(emptyFeed(0), script.events)

@@ -41,6 +41,11 @@ function expectClean(screen: Screen, watched: Awaited<ReturnType<Screen['watched
   expect(screen.errors).toEqual([])
 }
 
+/** What a screen shows, without the keys of its rows: a row keeps the one it came with, on each screen its own. */
+export async function shownBy(screen: Screen): Promise<Omit<ShownRow, 'key'>[]> {
+  return (await screen.rows()).map(({ seq, last, text }) => ({ seq, last, text }))
+}
+
 function promptIds(log: AbideEvent[]): string[] {
   return log.flatMap((e) => (e.type === 'user_prompt' ? [`prompt:${e.data.prompt_id}`] : []))
 }

@@ -138,8 +138,6 @@ export class Screen {
       feed.scrollTop = feed.scrollHeight
       await painted()
       await scroll(begun, -3)
-      // On the way a row may have become another: its beginning came with an older page.
-      shown.clear()
       await scroll(ended, 0.7)
       return [...shown.values()].sort((a, b) => a.seq - b.seq)
     })

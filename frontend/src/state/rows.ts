@@ -1,5 +1,6 @@
 import type { Feed } from './feed'
 import type { Item, ToolItem } from './items'
+import type { Seq } from '../wire/gen'
 
 /** What the feed shows in one place: an item, or a run of reads and searches as one line. */
 export type Row =
@@ -46,6 +47,22 @@ class Sleep {
 export function span(row: Row): { first: number; last: number } {
   if (row.kind === 'item') return { first: row.item.seq, last: row.item.last }
   return { first: row.tools[0]!.seq, last: Math.max(...row.tools.map((t) => t.last)) }
+}
+
+/** Returns the index of the last row that begins at or before seq; -1 if none does. */
+export function rowAt(rows: readonly Row[], seq: Seq): number {
+  let low = 0
+  let high = rows.length
+  while (low < high) {
+    const mid = (low + high) >> 1
+    if (firstOf(rows[mid]!) <= seq) low = mid + 1
+    else high = mid
+  }
+  return low - 1
+}
+
+function firstOf(row: Row): Seq {
+  return row.kind === 'item' ? row.item.seq : row.tools[0]!.seq
 }
 
 function rowsOfChunk(items: readonly Item[]): Row[] {

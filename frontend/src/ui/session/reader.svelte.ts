@@ -81,24 +81,15 @@ export class Reader {
     return this.following ? this.heights.total - this.view : this.top - this.lead
   }
 
-  /**
-   * Takes the rows. An older page may begin with the start of the oldest row, a text
-   * or a group of tool calls: that row then has another key, and more above what was there.
-   */
+  /** Takes the rows. An older page may begin with the start of the oldest row, which then has more above what was there. */
   private sync(rows: readonly Row[]): void {
     const { oldest } = this
     const height = oldest ? this.heights.height(oldest.key) : 0
     this.heights.sync(rows)
     const head = rows[0]
     if (!head) return
-    if (oldest && span(head).first < oldest.seq) {
-      const row = rows.findLast((r) => span(r).first <= oldest.seq)!
-      const { first, last } = span(row)
-      if (first < oldest.seq && last >= oldest.seq) {
-        this.grown.set(row.key, height)
-        if (this.anchor?.key === oldest.key) this.anchor = { ...this.anchor, key: row.key }
-      }
-    }
+    const was = oldest && rows[this.heights.indexOf(oldest.key)]
+    if (was && span(was).first < oldest.seq) this.grown.set(was.key, height)
     this.oldest = { key: head.key, seq: span(head).first }
   }
 
