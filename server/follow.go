@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/abidehub/abide/observer"
@@ -13,6 +14,13 @@ import (
 // statePause is the least time between two state frames of one session to one
 // client: state is worth only its latest.
 const statePause = 50 * time.Millisecond
+
+// errPutAside ends the following of a session that is no longer open.
+var errPutAside = errors.New("the session was put aside")
+
+// errOvertaken ends the following of events that were removed before the client
+// took them.
+var errOvertaken = errors.New("events were removed before they were sent")
 
 // follow is one session followed by one client: a cursor over its log, and its
 // state. Its goroutine owns it.
@@ -50,10 +58,13 @@ func (f *follow) run(ctx context.Context) error {
 		}
 		delivered, err := follower.Step(ctx)
 		if err != nil {
-			return err
+			return f.stopped(follower.Cursor(), err)
 		}
 		if delivered {
 			continue
+		}
+		if rung(f.session.Done()) {
+			return errPutAside // its log goes on under another
 		}
 		var pause <-chan time.Time
 		bell := stateChanged
@@ -72,6 +83,17 @@ func (f *follow) run(ctx context.Context) error {
 			return err // at once: not even a state may follow a revocation
 		}
 	}
+}
+
+// stopped says why the following ended behind cursor. Where the events after it
+// are no longer kept, it can be run again from there, to tell the client.
+func (f *follow) stopped(cursor event.Seq, err error) error {
+	span := spanOf(f.session)
+	if errors.Is(err, errGone) || span.wrong(cursor, "") != wire.ResetBefore {
+		return err
+	}
+	f.place.after, f.place.epoch = &cursor, span.epoch
+	return errOvertaken
 }
 
 // begin sends the verdict and returns the cursor.

@@ -78,6 +78,9 @@ func (c *SessionWSClient) followUntilClosed(ctx context.Context, id, requestID s
 	defer s.RemovePresence(c.id)
 	follow := &follow{client: c, session: s, requestID: requestID, place: from}
 	err := follow.run(ctx)
+	for errors.Is(err, errOvertaken) && ctx.Err() == nil {
+		err = follow.run(ctx) // the verdict says what is gone
+	}
 	switch {
 	case ctx.Err() != nil, errors.Is(err, errGone):
 	case rung(s.Done()):

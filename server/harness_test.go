@@ -52,7 +52,8 @@ type hubOptions struct {
 	start  session.StartAgent
 	queue  session.QueueSettings
 	fs     store.FS
-	tail   int // bytes of each log kept in memory; zero is the default
+	tail   int   // bytes of each log kept in memory; zero is the default
+	file   int64 // bytes at which a log goes on in a new file; zero is the default
 }
 
 func startHub(t *testing.T, o hubOptions) *hub {
@@ -66,7 +67,7 @@ func startHub(t *testing.T, o hubOptions) *hub {
 	h := &hub{t: t, dir: o.dir, log: &syncBuffer{}}
 	logger := slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	var err error
-	h.store, err = store.Open(o.dir, store.Options{Logger: logger, FS: o.fs, TailBytes: o.tail})
+	h.store, err = store.Open(o.dir, store.Options{Logger: logger, FS: o.fs, TailBytes: o.tail, SegmentBytes: o.file})
 	require.NoError(t, err)
 	h.registry, err = auth.Open(o.dir, logger, nil)
 	require.NoError(t, err)
