@@ -49,7 +49,7 @@ func arrows() map[string]row {
 		"internal/client":      {[]string{"server/wire", "session/event"}, true},
 		"internal/blackbox":    {nil, false},
 		"internal/archtest":    {nil, false},
-		"internal/longsession": {[]string{"session/store", "session/event"}, false},
+		"internal/longsession": {[]string{"queue", "session/store", "session/event"}, false},
 		"internal/tsgen":       {[]string{"server/wire", "session/event"}, false},
 	}
 }
