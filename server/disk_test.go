@@ -16,10 +16,14 @@ type sickDisk struct {
 func newSickDisk() *sickDisk { return &sickDisk{FS: store.OS()} }
 
 func (d *sickDisk) file(f store.File, name string, err error) (store.File, error) {
-	if err != nil || filepath.Base(name) != "events.jsonl" {
+	if err != nil {
 		return f, err
 	}
-	return sickFile{f, d}, nil
+	switch filepath.Base(name) {
+	case "events.jsonl", ".events-next.jsonl": // which becomes the former
+		return sickFile{f, d}, nil
+	}
+	return f, nil
 }
 
 func (d *sickDisk) OpenRW(name string) (store.File, error) {

@@ -125,6 +125,13 @@ func docRestart() doc {
 	return doc{summary: "Stop the agent and start it again; a turn it was given is closed as interrupted. The state says what became of it.", status: 202}
 }
 
+func docReopen() doc {
+	return doc{
+		summary: "Bring back a session whose log takes nothing more after an error of the device, or which could not be opened. Its agent is stopped; screens come back by themselves. 503 while it still cannot be.",
+		out:     wire.SessionInfo{}, status: 200,
+	}
+}
+
 func docAuthenticate() doc {
 	return doc{summary: "Log the agent in by one of the methods its state names. Answers when the agent is ready.", in: login{}, out: struct{}{}, status: 200}
 }

@@ -114,9 +114,20 @@ func TestHealthShowsAFullAndAFailingDeviceForTheirSession(t *testing.T) {
 	list = h.health(h.token)
 	require.Len(t, list, 1)
 	require.Equal(t, "frozen", list[0].Kind)
+	require.Contains(t, list[0].Do, "reopen")
+
+	screen := h.dial("/api/sessions/" + s.ID() + "/ws")
+	reopen := func() response { return h.api("POST", "/api/sessions/"+s.ID()+"/reopen", nil) }
+	require.Equal(t, 503, reopen().status, "the device still fails")
+	require.Equal(t, "frozen", h.health(h.token)[0].Kind)
+	require.Equal(t, 200, h.api("GET", "/api/sessions/"+s.ID()+"/events", nil).status, "what is there is still shown")
+	find[*wire.Goodbye](screen, nil) // it comes back by its cursor
 	disk.sync.Store(nil)
-	require.NoError(t, h.manager.Reopen(context.Background(), s.ID()))
+	res := reopen()
+	require.Equal(t, 200, res.status, res.body)
 	require.Empty(t, h.health(h.token))
+	h.prompt(mustSession(t, h, s.ID()), "p4", "goes on")
+	require.Equal(t, 200, reopen().status, "nothing is wrong any more")
 }
 
 func TestASessionWhoseLogCannotBeOpenedIsUnavailableWithWordsAndOthersWork(t *testing.T) {
@@ -158,7 +169,7 @@ func TestASessionWhoseLogCannotBeOpenedIsUnavailableWithWordsAndOthersWork(t *te
 
 	require.NoError(t, os.Remove(h.eventsFile(hurt.ID())))
 	require.NoError(t, os.Rename(aside, h.eventsFile(hurt.ID())))
-	require.Equal(t, 200, h.api("GET", "/api/sessions/"+hurt.ID(), nil).status, "the next one who asks tries again")
+	require.Equal(t, 200, h.api("POST", "/api/sessions/"+hurt.ID()+"/reopen", nil).status, "mended beside the running hub")
 	require.Empty(t, h.health(h.token))
 	require.Equal(t, "idle", h.statuses(h.token)[hurt.ID()])
 }

@@ -174,6 +174,7 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 		{"POST", "/api/sessions/{id}/cancel", one + "/cancel", nil},
 		{"POST", "/api/sessions/{id}/force-reset", one + "/force-reset", nil},
 		{"POST", "/api/sessions/{id}/authenticate", one + "/authenticate", map[string]string{"method_id": "browser"}},
+		{"POST", "/api/sessions/{id}/reopen", one + "/reopen", nil},
 		{"POST", "/api/sessions/{id}/restart", one + "/restart", nil},
 	} {
 		name := r.method + " " + r.route

@@ -59,6 +59,7 @@ func routes() []route {
 		{"POST", one + "/force-reset", auth.Credential, auth.Act, false, forceResetRoute, docForceReset()},
 		{"POST", one + "/permissions/{permission}", auth.Credential, auth.Act, false, permissionRoute, docPermission()},
 		{"POST", one + "/restart", auth.Credential, auth.Act, false, restartRoute, docRestart()},
+		{"POST", one + "/reopen", auth.Credential, auth.Manage, false, reopenRoute, docReopen()},
 		{"POST", one + "/authenticate", auth.Credential, auth.Manage, false, authenticateRoute, docAuthenticate()},
 		{"POST", one + "/attachments", auth.Credential, auth.Act, false, attachRoute, docAttach()},
 		{"GET", one + "/rules", auth.Credential, auth.Act, false, rulesRoute, docRules()},

@@ -3,6 +3,7 @@ package server
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"net/http"
 	"strings"
 
@@ -118,6 +119,18 @@ func sessionRoute(s *Server, c *call) error {
 		return err
 	}
 	return c.reply(http.StatusOK, s.infoFor(c.grant, own.Info()))
+}
+
+// reopenRoute answers with the session once it takes events again.
+func reopenRoute(s *Server, c *call) error {
+	id := mux.Vars(c.r)["id"]
+	if err := s.manager.Reopen(c.r.Context(), id); err != nil {
+		if errors.Is(err, session.ErrNotFound) {
+			return notFound("session " + id)
+		}
+		return err
+	}
+	return sessionRoute(s, c)
 }
 
 // sessionPatch changes what it names and leaves the rest.

@@ -94,6 +94,11 @@ func (m *Manager) load(id string) (*BackgroundSession, error) {
 	if err != nil {
 		return nil, openError(id, err)
 	}
+	if log.Health().State == store.HealthFrozen {
+		if err := log.Reopen(m.ctx); err != nil { // it can still be read
+			m.logger.Error("log stays frozen", "session", id, "err", err)
+		}
+	}
 	dir, err := m.store.SessionDir(id)
 	if err != nil {
 		return nil, openError(id, err)
@@ -195,25 +200,25 @@ func (m *Manager) retire(ctx context.Context, id string, end func(*BackgroundSes
 }
 
 // Reopen brings back a session whose log is frozen after an error of the device:
-// what was not on the device is copied to a fresh file, and what was open is
-// closed. A prompt that was refused when the device failed may turn out to be in
-// the log; it is not given to the agent by itself. If the device fails again the
-// session stays frozen. One that is not frozen is left alone.
+// its agent is stopped, what was not on the device is copied to a fresh file, and
+// what was open is closed. A prompt that was refused when the device failed may
+// turn out to be in the log; it is not given to the agent by itself. If the
+// device fails again the session stays frozen, which is an *OpenError. A session
+// that could not be opened before is opened if it can be now; one with which
+// nothing is wrong is left alone.
 func (m *Manager) Reopen(ctx context.Context, id string) error {
 	b, err := m.Session(ctx, id)
 	if err != nil || b.log.Health().State != store.HealthFrozen {
 		return err
 	}
-	err = m.retire(ctx, id, func(b *BackgroundSession) (bool, error) {
-		if err := b.close(ctx); err != nil {
-			return true, err
-		}
-		return true, b.log.Reopen(ctx)
-	})
+	err = m.retire(ctx, id, func(b *BackgroundSession) (bool, error) { return true, b.close(ctx) })
 	if err != nil {
-		return fmt.Errorf("reopen session: %w", logError(err))
+		return fmt.Errorf("reopen session: %w", err)
 	}
-	_, err = m.Session(ctx, id)
+	b, err = m.Session(ctx, id) // opening a session thaws its log
+	if err == nil && b.log.Health().State == store.HealthFrozen {
+		err = openError(id, store.ErrFrozen)
+	}
 	return err
 }
 

@@ -82,7 +82,7 @@ func openError(id string, err error) error {
 
 const (
 	makeRoomWords = "make room on the device; it goes on by itself"
-	deviceWords   = "look at the device and the system's log, then restart the hub: what was acknowledged is kept"
+	deviceWords   = "look at the device and the system's log, then reopen the session (POST /api/sessions/ID/reopen) or restart the hub: what was acknowledged is kept"
 )
 
 // noteOpened remembers whether a session could be opened, for Troubles and the
