@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { Absence } from '../src/state/absence'
 import { initial, reduce, type AppState } from '../src/state/app'
+import { catchUp } from '../src/state/catchup'
 import type { SessionInfo } from '../src/wire/gen'
 import { epoch, eventsFrame, loadedFrame, Script, sessionId } from './support/script'
 
@@ -76,4 +77,26 @@ test('what is unread begins where they left, however short they were away', () =
   const nothing = new Absence(sessionId, left(5))
   nothing.look(shown(5), 1, true)
   expect(nothing.unread.seq).toBeNull()
+})
+
+test('a person whose place the hub no longer keeps is told that events are gone, not that nothing was missed', () => {
+  const absence = new Absence(sessionId, left(1))
+  const before = shown(1, { max_seq: 5 })
+  const state = reduce(before, {
+    kind: 'frame',
+    frame: loadedFrame(script.events.slice(3), {
+      verdict: 'reset',
+      reason: 'min_seq',
+      min_seq: 4,
+      prepend: true,
+    }),
+  })
+  const session = state.sessions.get(sessionId)!
+  expect(session.reset).toEqual({ reason: 'min_seq' })
+  expect(absence.look(state, 2 * minute, true)).toEqual(left(1))
+  expect(catchUp(session, left(1))).toMatchObject({ events: 4, removed: 2, first: 4, whole: false })
+  expect(absence.unread.seq).toBe(4)
+  absence.unread.see(4, 5)
+  absence.unread.see(5, 5)
+  expect(absence.unread.seq).toBeNull()
 })

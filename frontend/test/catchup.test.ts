@@ -4,7 +4,7 @@ import { catchUp } from '../src/state/catchup'
 import { epoch, loadedFrame, Script, sessionId } from './support/script'
 
 /** A session of three turns with a tool call each, loaded from `first` on; two questions wait. */
-function loaded(first: number) {
+function loaded(first: number, min_seq = 1) {
   const script = new Script()
   for (const n of [1, 2, 3]) {
     script.add('user_prompt', { prompt_id: `p${n}`, text: 'go' })
@@ -12,7 +12,7 @@ function loaded(first: number) {
     script.add('turn_end', { prompt_id: `p${n}`, stop_reason: 'end_turn' })
   }
   let state = reduce(initial, { kind: 'open', sessionId })
-  const page = loadedFrame(script.events.slice(first - 1), { min_seq: 1 })
+  const page = loadedFrame(script.events.slice(first - 1), { min_seq })
   state = reduce(state, { kind: 'frame', frame: page })
   const live = state.sessions.get(sessionId)!
   return {
@@ -36,5 +36,11 @@ describe('what was missed', () => {
   it('has every event and waiting question, and at least the work that is loaded, when it is not', () => {
     const missed = catchUp(loaded(7), { seq: 1, at: 0 })
     expect(missed).toMatchObject({ whole: false, events: 8, turns: 1, toolCalls: 1, questions: 2, first: 2 })
+  })
+
+  it('has what the hub no longer keeps, and begins where it still can be read', () => {
+    const missed = catchUp(loaded(7, 7), { seq: 2, at: 0 })
+    expect(missed).toMatchObject({ whole: false, events: 7, removed: 4, turns: 1, first: 7 })
+    expect(catchUp(loaded(7, 7), { seq: 6, at: 0 })).toMatchObject({ whole: true, removed: 0, first: 7 })
   })
 })

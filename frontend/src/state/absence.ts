@@ -44,7 +44,7 @@ export class Absence {
     if (line?.epoch === session.epoch && line.max_seq > session.feed.last) return null
     this.left = null
     if (session.epoch !== left.epoch || session.feed.last <= left.seq) return null
-    this.unread.begin(left.seq + 1)
+    this.unread.begin(Math.max(left.seq + 1, session.minSeq)) // what the hub let go is read by nobody
     return now - left.at > awayMs ? left : null
   }
 

@@ -15,12 +15,14 @@ export interface Summary {
   readonly events: number
   /** Whether all of them are loaded: if not, turns, tool calls and files are at least these. */
   readonly whole: boolean
+  /** How many of the events the hub no longer keeps, so nobody can say what they were. */
+  readonly removed: number
   readonly turns: number
   readonly toolCalls: number
   readonly files: readonly FileChange[]
   /** Permission requests still waiting. */
   readonly questions: number
-  /** The first seq not seen. */
+  /** The first seq not seen that can still be read. */
   readonly first: Seq
 }
 
@@ -45,11 +47,12 @@ export function catchUp(session: SessionState, left: Left): Summary {
   return {
     events: Math.max(0, feed.last - left.seq),
     whole,
+    removed: Math.max(0, session.minSeq - 1 - left.seq),
     turns,
     toolCalls,
     files,
     // What waits is state: known also where its request is not loaded.
     questions: whole ? questions : Math.max(questions, session.live?.pending_permissions?.length ?? 0),
-    first: left.seq + 1,
+    first: Math.max(left.seq + 1, session.minSeq),
   }
 }
