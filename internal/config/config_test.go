@@ -166,6 +166,41 @@ func TestABadFileIsRefusedWithItsLineAndReason(t *testing.T) {
 	}
 }
 
+// TestWhatIsWrongIsSaidWithoutTheSecretsOfTheFile makes the mistakes that people
+// make where secrets stand.
+func TestWhatIsWrongIsSaidWithoutTheSecretsOfTheFile(t *testing.T) {
+	const agent = "agents:\n  a:\n    command: [x]\n"
+	for _, yaml := range []string{
+		agent + "    env: sk-hunter2\n",
+		agent + "    env: [API_KEY=sk-hunter2]\n",
+		agent + "    env: {API_KEY=sk-hunter2: }\n",
+		agent + "    env: {API_KEY: [sk-hunter2]}\n",
+		agent + "    env: {API_KEY: {a: sk-hunter2}}\n",
+		agent + "    env: {API_KEY: sk-hunter2, API_KEY: sk-hunter2}\n",
+		agent + "    env: {API_KEY: *sk-hunter2}\n",
+		agent + "    env: {API_KEY: \"sk-hunter2}\n",
+		agent + "    env: {API_KEY: \"sk-hunter2\" sk-hunter2}\n",
+		agent + "    env:\n      API_KEY: sk-hunter2: sk-hunter2\n",
+		agent + "    env:\n      API_KEY sk-hunter2\n      B: c\n",
+		agent + "    env:\n      API_KEY: ${NONE:-sk-hunter2\n",
+		agent + "    env: {API_KEY: \"${SECRET}\"}\n    fs: ${SECRET}\n",
+		agent + "    mcp_servers: [{name: n, url: x, headers: {Authorization: [sk-hunter2]}}]\n",
+		agent + "    mcp_servers: [{name: n, command: x, env: [KEY=sk-hunter2]}]\n",
+		agent + "    mcp_servers: [{name: n, type: \"${SECRET}\"}]\n",
+		"addr: ${SECRET}\n", "durability: ${SECRET}\n", "public_names: ['a b ${SECRET}']\n",
+		"queue:\n  delay: ${SECRET}\n", "queue:\n  max_size: ${SECRET}\n", "permissions: {unattended: \"${SECRET}\"}\n",
+		"addr: ${QUOTED}\n",
+	} {
+		_, err := loader(t, yaml, "SECRET=sk-hunter2", `QUOTED="sk-hunter2"`).Load()
+		var wrong *config.Error
+		require.ErrorAs(t, err, &wrong, yaml)
+		require.NotZero(t, wrong.Line, yaml)
+		require.NotContains(t, err.Error(), "hunter2", yaml)
+	}
+	_, err := loader(t, "queue:\n  delay: ${SECRET}\n", "SECRET=sk-hunter2").Load()
+	require.ErrorContains(t, err, `queue.delay: "${SECRET}" is not a duration`, "it says what stands in the file")
+}
+
 func TestFlagsBeatEnvironmentBeatsFile(t *testing.T) {
 	const file = "addr: 127.0.0.1:1\ndata: /file\nqueue: {max_size: 1}\n"
 	l := loader(t, file)

@@ -1,47 +1,80 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 )
 
+// shortestHidden is the length from which on a variable's value may be a secret;
+// hiding shorter ones would only garble what people read.
+const shortestHidden = 6
+
+// expansion puts the environment into a parsed file, and keeps what it put there
+// out of what is said about the file: it is likely to be a secret.
+type expansion struct {
+	loader Loader
+	put    map[string]string // what stood in the file, by the value
+}
+
+// hide returns err with variables' names in place of their values.
+func (x *expansion) hide(err error) error {
+	var wrong *Error
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	values := slices.Collect(maps.Keys(x.put))
+	// The longest first, so that one within another leaves no rest.
+	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) })
+	for _, value := range values {
+		quoted := strconv.Quote(value)
+		for _, shown := range []string{quoted[1 : len(quoted)-1], value} {
+			wrong.Reason = strings.ReplaceAll(wrong.Reason, shown, x.put[value])
+		}
+	}
+	return err
+}
+
 // expand replaces ${NAME} in every value of the parsed file. It works on the
 // tree, so what a variable holds is text and never becomes YAML.
-func (l Loader) expand(node ast.Node) error {
+func (x *expansion) expand(node ast.Node) error {
 	switch n := node.(type) {
 	case *ast.MappingNode:
 		for _, value := range n.Values {
-			if err := l.expand(value.Value); err != nil {
+			if err := x.expand(value.Value); err != nil {
 				return err
 			}
 		}
 	case *ast.MappingValueNode:
-		return l.expand(n.Value)
+		return x.expand(n.Value)
 	case *ast.SequenceNode:
 		for _, value := range n.Values {
-			if err := l.expand(value); err != nil {
+			if err := x.expand(value); err != nil {
 				return err
 			}
 		}
 	case *ast.AnchorNode:
-		return l.expand(n.Value)
+		return x.expand(n.Value)
 	case *ast.TagNode:
-		return l.expand(n.Value)
+		return x.expand(n.Value)
 	case *ast.LiteralNode:
-		return l.expand(n.Value)
+		return x.expand(n.Value)
 	case *ast.StringNode:
-		value, err := l.expandText(n.Value)
+		value, err := x.expandText(n.Value)
 		if err != nil {
-			return &Error{File: l.Path, Line: n.GetToken().Position.Line, Reason: err.Error()}
+			return &Error{File: x.loader.Path, Line: n.GetToken().Position.Line, Reason: err.Error()}
 		}
 		n.Value = value
 	}
 	return nil
 }
 
-func (l Loader) expandText(text string) (string, error) {
+func (x *expansion) expandText(text string) (string, error) {
 	var out strings.Builder
 	for {
 		before, rest, found := strings.Cut(text, "${")
@@ -57,12 +90,15 @@ func (l Loader) expandText(text string) (string, error) {
 		out.WriteString(before)
 		expr, after, closed := strings.Cut(rest, "}")
 		if !closed {
-			return "", fmt.Errorf("${%s has no closing brace (write $${ for the characters themselves)", expr)
+			return "", fmt.Errorf("${%s has no closing brace (write $${ for the characters themselves)", leadingName(expr))
 		}
 		name, fallback, hasFallback := strings.Cut(expr, ":-")
-		value, set := lookup(l.Env, name)
+		value, set := lookup(x.loader.Env, name)
 		switch {
 		case set && (value != "" || !hasFallback):
+			if len(value) >= shortestHidden {
+				x.put[value] = "${" + name + "}"
+			}
 			out.WriteString(value)
 		case hasFallback:
 			out.WriteString(fallback)
@@ -71,4 +107,16 @@ func (l Loader) expandText(text string) (string, error) {
 		}
 		text = after
 	}
+}
+
+// leadingName is the beginning of text that can be a variable's name: what
+// follows may be anything, also a secret.
+func leadingName(text string) string {
+	end := strings.IndexFunc(text, func(r rune) bool {
+		return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	})
+	if end < 0 {
+		return text
+	}
+	return text[:end]
 }

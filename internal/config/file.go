@@ -12,6 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 )
 
 // file is config.yaml. Pointers tell what was not said from what was said to be
@@ -83,14 +84,19 @@ func (l Loader) applyFile(c *Config, data []byte) error {
 		return nil
 	}
 	body := parsed.Docs[0].Body
-	if err := l.expand(body); err != nil {
+	x := expansion{loader: l, put: map[string]string{}}
+	if err := x.expand(body); err != nil {
 		return err
 	}
+	return x.hide(l.applyParsed(c, parsed, body))
+}
+
+func (l Loader) applyParsed(c *Config, doc *ast.File, body ast.Node) error {
 	var f file
 	if err := yaml.NodeToValue(body, &f, yaml.Strict()); err != nil {
 		return l.yamlError(err)
 	}
-	r := reader{loader: l, doc: parsed, base: filepath.Dir(l.Path)}
+	r := reader{loader: l, doc: doc, base: filepath.Dir(l.Path)}
 	return r.apply(c, f)
 }
 
@@ -102,8 +108,11 @@ func (l Loader) yamlError(err error) error {
 		if errors.As(err, &mismatch) {
 			e.Reason = fmt.Sprintf("%q is not %s", at.GetToken().Value, wanted(mismatch.DstType))
 		}
-		if token := at.GetToken(); token != nil {
-			e.Line = token.Position.Line
+		if at := at.GetToken(); at != nil {
+			e.Line = at.Position.Line
+			if at.Type == token.AliasType || at.Prev != nil && at.Prev.Type == token.AliasType {
+				e.Reason = "there is no such anchor; a value that begins with * needs quotes around it"
+			}
 		}
 		return e
 	}
@@ -206,7 +215,9 @@ func (r reader) applyAgents(c *Config, f file) error {
 		}
 		for variable := range a.Env {
 			if variable == "" || strings.ContainsAny(variable, "=\x00") {
-				return r.wrong(path+".env", "%q is not a variable's name", variable)
+				// What is behind the first = may be a secret.
+				name, _, _ := strings.Cut(variable, "=")
+				return r.wrong(path+".env", "a variable's name has no = in it and is not empty: write %q: and its value behind it", name)
 			}
 		}
 		for i := range a.MCPServers {
