@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -56,6 +55,7 @@ func (b *bench) saturate(ctx context.Context, role string, n, m int) (s sample, 
 // fanOut is a saturated run to so many clients, and its goals.
 type fanOut struct {
 	clients, events int
+	rounds          int
 	against         float64 // centrifuge's rate
 	cpu             float64 // of centrifuge's; 0: no goal
 	floor           float64 // of the floor's rate; 0: no goal
@@ -66,7 +66,7 @@ type fanOut struct {
 func (f fanOut) measure(ctx context.Context, b *bench) error {
 	roles := []string{"abide", "centrifuge", "floor"}
 	samples := map[string][]sample{}
-	for round := range b.scaled(5, 2) {
+	for round := range b.scaled(f.rounds, 2) {
 		for i := range roles {
 			role := roles[(round+i)%len(roles)]
 			s, err := b.saturate(ctx, role, f.clients, f.events)
@@ -101,94 +101,6 @@ func (f fanOut) measure(ctx context.Context, b *bench) error {
 	// One for each event is the publisher's, for the event's own bytes.
 	b.atMost("allocations per delivery, "+clients+", beside the event's own", 0.1,
 		max(0, median(each(ours, mallocs))-1/float64(f.clients)))
-	return nil
-}
-
-// paced is one run at a steady rate.
-type paced struct {
-	p50, p99 time.Duration
-	longest  time.Duration // of any publish
-	grown    int64         // memory, in bytes
-}
-
-// pace publishes at a rate to clients, some of which never read.
-func (b *bench) pace(ctx context.Context, role string, clients, stalled, rate, events int) (p paced, err error) {
-	server, err := b.serve(ctx, role)
-	if err != nil {
-		return p, err
-	}
-	defer func() { err = errors.Join(err, server.close()) }()
-	var stuck []*reader
-	defer func() {
-		for _, r := range stuck {
-			r.conn.Close()
-		}
-	}()
-	for range stalled {
-		r, err := connect(server.greeting, server.Last, false)
-		if err != nil {
-			return p, err
-		}
-		stuck = append(stuck, r)
-	}
-	c, err := gather(server, clients-stalled, server.Last+int64(events), true)
-	if err != nil {
-		return p, err
-	}
-	defer c.leave()
-	settle()
-	before, err := server.tell(order{Usage: true, Collect: true})
-	if err != nil {
-		return p, err
-	}
-	after, err := server.tell(order{Publish: events, Rate: rate})
-	if err != nil {
-		return p, err
-	}
-	if err := c.done(); err != nil {
-		return p, err
-	}
-	var delays []time.Duration
-	for _, r := range c.readers {
-		delays = append(delays, r.delays...)
-	}
-	slices.Sort(delays)
-	return paced{
-		p50: percentile(delays, 50), p99: percentile(delays, 99),
-		longest: after.LongestPublish, grown: after.Resident - before.Resident,
-	}, nil
-}
-
-// measureLatency holds the way from publish to receive against centrifuge's,
-// and against itself with a tenth of the clients stalled.
-func measureLatency(ctx context.Context, b *bench) error {
-	const clients, rate = 50, 400 // 20,000 deliveries a second
-	events := b.scaled(2400, 5)
-	var ours, theirs, beside []paced
-	for range b.scaled(5, 2) {
-		for _, run := range []struct {
-			role    string
-			stalled int
-			into    *[]paced
-		}{{"abide", 0, &ours}, {"centrifuge", 0, &theirs}, {"abide", clients / 10, &beside}} {
-			p, err := b.pace(ctx, run.role, clients, run.stalled, rate, events)
-			if err != nil {
-				return fmt.Errorf("%s, %d of %d stalled: %w", run.role, run.stalled, clients, err)
-			}
-			*run.into = append(*run.into, p)
-		}
-	}
-	p50 := func(p paced) time.Duration { return p.p50 }
-	p99 := func(p paced) time.Duration { return p.p99 }
-	b.atMost("publish to receive at 20,000 deliveries/s, p50, against centrifuge", 1, ratio(each(ours, p50), each(theirs, p50)))
-	b.atMost("publish to receive at 20,000 deliveries/s, p99, against centrifuge", 1, ratio(each(ours, p99), each(theirs, p99)))
-	b.atMost("p99 of the others with 10 % of clients stalled, against none stalled", 1.5, ratio(each(beside, p99), each(ours, p99)))
-	longest := func(p paced) time.Duration { return p.longest }
-	b.detail("publish to receive, 50 clients: abide p50 %s p99 %s, centrifuge p50 %s p99 %s, abide with 5 stalled p50 %s p99 %s",
-		median(each(ours, p50)), median(each(ours, p99)), median(each(theirs, p50)), median(each(theirs, p99)), median(each(beside, p50)), median(each(beside, p99)))
-	b.detail("longest append: %s with none stalled, %s with 5", median(each(ours, longest)), median(each(beside, longest)))
-	grown := func(p paced) int64 { return p.grown >> 10 }
-	b.detail("memory grown in the run: %d KiB with none stalled, %d KiB with 5", median(each(ours, grown)), median(each(beside, grown)))
 	return nil
 }
 
