@@ -7,7 +7,8 @@ const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe
 
 /** What keeps somebody from using the page, worst kinds only, by all rules or those given: rule, and where. */
 export async function barriers(page: Page, rules?: string[]): Promise<string[]> {
-  await page.evaluate(source)
+  // Half a megabyte: once a page.
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(source)
   const options: RunOptions = {
     resultTypes: ['violations'],
     ...(rules && { runOnly: { type: 'rule', values: rules } }),

@@ -23,7 +23,9 @@ export class Reader {
   private scroller: HTMLElement | null = null
   private anchor: Anchor | null = null
   private placed = 0
+  /** The heights of the feed and of its view when the reader was last placed. */
   private height = 0
+  private room = 0
   private touched = 0
   /** The end of the rows is not the end of the session: nothing there to follow. */
   away = false
@@ -129,6 +131,7 @@ export class Reader {
     if (Math.abs(scroller.scrollTop - at) > 0.5) scroller.scrollTop = at
     this.top = this.placed = scroller.scrollTop
     this.height = scroller.scrollHeight
+    this.room = scroller.clientHeight
   }
 
   /** Takes a move whose scroll event has not come yet for what it is, so that it is not undone. */
@@ -136,11 +139,18 @@ export class Reader {
     const moved = scroller.scrollTop - this.top
     if (this.placing || Math.abs(moved) < 1) return
     if (this.following) {
-      // A feed that shrank moves its end, and not the reader.
-      if (moved > -near || scroller.scrollHeight < this.height) return
+      if (moved > -near || this.shifted(scroller)) return
       this.following = false
       this.anchor = this.heights.anchorAt(scroller.scrollTop - this.lead)
     } else if (this.anchor) this.anchor = { ...this.anchor, offset: this.anchor.offset - moved }
+  }
+
+  /**
+   * Whether the end may have moved since the reader was put there: a feed that shrank, or a
+   * foot of another height. A browser that then cuts the position is not the reader.
+   */
+  private shifted(scroller: HTMLElement): boolean {
+    return scroller.scrollHeight < this.height || scroller.clientHeight !== this.room
   }
 
   toEnd = () => {
@@ -188,7 +198,7 @@ export class Reader {
     if (this.placing) return
     const rest = end(scroller) - this.top
     // Being off the end because the feed grew, or settled by a pixel, is no wish to stay.
-    const settled = this.following && this.top > this.placed - near
+    const settled = this.following && (this.top > this.placed - near || this.shifted(scroller))
     this.following = !this.away && (settled || (rest < near && !(this.up && rest > 1)))
     this.anchor = this.heights.anchorAt(this.top - this.lead)
   }

@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { phone } from './rig/browser.ts'
+import { Device } from './rig/device.ts'
+import { Hub } from './rig/hub.ts'
+import type { Screen } from './rig/screen.ts'
+import { until } from './rig/until.ts'
+
+/** How far the feed is from its end, once everything has had its time to move it. */
+const fromEnd = (screen: Screen) =>
+  screen.page.evaluate(async () => {
+    for (let i = 0; i < 4; i++) await new Promise((resolve) => requestAnimationFrame(resolve))
+    const feed = document.querySelector('[role=feed]')!
+    return Math.round(feed.scrollHeight - feed.clientHeight - feed.scrollTop)
+  })
+
+describe('who is at the end of a feed stays there', () => {
+  let hub: Hub
+  let device: Device
+  let screen: Screen
+  let id: string
+
+  beforeAll(async () => {
+    hub = await Hub.start()
+    device = await Device.pair(hub)
+    id = await hub.newSession('Long enough')
+    await hub.turn(id, '/burst 300')
+    await hub.turn(id, '/markdown')
+    screen = await device.watch(id, phone)
+    await screen.reaches(id, hub.lastSeq(id))
+    await screen.feed.focus()
+    await screen.page.keyboard.press('g')
+    await screen.page.keyboard.press('g')
+    await screen.page.locator('html[data-first-seq="1"]').waitFor()
+    await screen.page.keyboard.press('G')
+  })
+  afterAll(async () => {
+    await device.stop()
+    await hub.stop()
+  })
+
+  const expectEnd = async (when: string) => {
+    expect(await fromEnd(screen), when).toBeLessThanOrEqual(1)
+    expect(await screen.page.getByRole('button', { name: 'Latest' }).count(), when).toBe(0)
+  }
+
+  test('while they write a prompt of many lines, and take them back', async () => {
+    await expectEnd('before')
+    const low = await screen.composer.evaluate((area) => area.clientHeight)
+    for (let line = 1; line <= 12; line++) {
+      await screen.composer.pressSequentially(`line ${line}`)
+      await screen.composer.press('Shift+Enter')
+      await expectEnd(`line ${line}`)
+    }
+    const [height, most] = await screen.composer.evaluate((area) => [area.clientHeight, innerHeight / 3])
+    expect(height, 'the field has grown').toBeGreaterThan(low * 3)
+    expect(height, 'to a third of the screen').toBeLessThanOrEqual(most!)
+    await screen.composer.press('x')
+    const caret = await screen.composer.evaluate(
+      (area) => area.scrollTop + area.clientHeight - area.scrollHeight,
+    )
+    // But for the field's padding.
+    expect(Math.abs(caret), 'the line that is written is in view').toBeLessThan(12)
+    await screen.composer.fill('')
+    await expectEnd('none')
+    expect(await screen.composer.evaluate((area) => area.clientHeight)).toBe(low)
+  })
+
+  test('when what is below it goes and something higher comes, before anybody could see it', async () => {
+    await screen.page.evaluate(() => {
+      const foot = document.querySelector<HTMLElement>('.foot')!
+      foot.style.display = 'none'
+      void document.body.offsetHeight // the browser cuts the feed's position here
+      foot.style.display = ''
+      foot.style.paddingTop = '180px'
+    })
+    await expectEnd('a higher foot')
+    await screen.page.evaluate(() => (document.querySelector<HTMLElement>('.foot')!.style.paddingTop = ''))
+    await expectEnd('the foot as it was')
+  })
+
+  test('when they come back to a session which this page holds whole', async () => {
+    await screen.go('/')
+    await until('the feed gone', async () => (await screen.feed.count()) === 0)
+    await screen.go(`/s/${id}`)
+    await screen.feed.locator('article').last().waitFor()
+    await expectEnd('opened again')
+  })
+
+  test('when they reload it', async () => {
+    await screen.page.reload()
+    await screen.reaches(id, hub.lastSeq(id))
+    await screen.feed.getByRole('table').first().waitFor()
+    await expectEnd('reloaded')
+  })
+
+  test('while a prompt of theirs waits for a hub that is gone, also after a reload', async () => {
+    await hub.kill()
+    await screen.prompt('Sent into the dark')
+    await screen.page.locator('[data-outbox]').waitFor()
+    await expectEnd('sent')
+    await screen.page.reload()
+    await screen.page.locator('[data-outbox]').waitFor()
+    await expectEnd('reloaded, with no hub')
+    await hub.start()
+  })
+
+  test('meets no error on the way', () => expect(screen.errors).toEqual([]))
+})

@@ -1,0 +1,85 @@
+import { untrack } from 'svelte'
+import { span, type Row } from '../../state/rows'
+import type { SessionState } from '../../state/session'
+import { isShown, nearest } from '../../state/window'
+import type { Screens } from '../app.svelte'
+import type { Action } from '../keys'
+import type { Reader } from './reader.svelte'
+import { stepFrom, steps, type Step } from './steps'
+import type { SessionView } from './view.svelte'
+
+interface Feed {
+  readonly app: Screens
+  readonly view: SessionView
+  readonly reader: Reader
+  session(): SessionState
+  rows(): readonly Row[]
+  /** The rows that are in the page, `to` excluded. */
+  range(): { readonly from: number; readonly to: number }
+}
+
+/** Takes a person through a feed: to its end, to a seq, to the next row of some kind. Made while a component is. */
+export class Moves {
+  /** Where to go once it is here, and whether it was asked for. */
+  private wanted: number | null = $state(null)
+  private asked = false
+
+  constructor(private readonly feed: Feed) {
+    $effect(() => this.arrive())
+  }
+
+  /** Goes to a seq, loaded or not. */
+  jump = (to: number) => {
+    this.asked = false
+    this.wanted = to
+  }
+
+  toEnd = () => {
+    const { app, reader, session } = this.feed
+    this.wanted = null
+    app.hub.live(session().id)
+    reader.away = false
+    reader.toEnd()
+  }
+
+  act = (action: Action) => {
+    const { session, view } = this.feed
+    const step = steps[action]
+    if (step) this.go(step)
+    else if (action === 'open') document.activeElement?.querySelector<HTMLElement>('[aria-expanded]')?.click()
+    else if (action === 'end') this.toEnd()
+    else if (action === 'top') this.jump(session().minSeq)
+    else if (action === 'unread' && view.unread.seq !== null) this.jump(view.unread.seq)
+  }
+
+  private arrive(): void {
+    const { app, reader } = this.feed
+    const session = this.feed.session()
+    const rows = this.feed.rows()
+    if (this.wanted === null || rows.length === 0 || session.seeking !== null) return
+    const to = nearest(session, this.wanted)
+    if (!isShown(session, to) && !this.asked) {
+      this.asked = true
+      reader.following = false
+      return app.hub.seek(session.id, to)
+    }
+    this.wanted = null
+    const row = rows.findLast((r) => span(r).first <= to) ?? rows[0]
+    if (row) untrack(() => reader.toRow(row.key))
+  }
+
+  /** Moves the focus to another row, in the page or not. */
+  private go(step: Step): void {
+    const { reader } = this.feed
+    const rows = this.feed.rows()
+    const range = this.feed.range()
+    const focused = document.activeElement?.closest<HTMLElement>('[data-key]')?.dataset['key'] ?? reader.key
+    const from = focused === undefined ? (step.by > 0 ? -1 : rows.length) : reader.heights.indexOf(focused)
+    const at = stepFrom(rows, from, step)
+    if (at < 0) return
+    reader.following = false
+    const { key } = rows[at]!
+    if (at < range.from || at >= range.to) reader.toRow(key)
+    reader.focus(key)
+  }
+}
