@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -10,13 +11,15 @@ import (
 )
 
 // errProblems says that a check found something; it was printed.
-var errProblems = errors.New("the data directory has problems; docs/storage.md says what each means")
+var errProblems = errors.New("the data directory has problems; docs/storage.md says what each kind means")
 
 func (p *program) checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [ID]",
 		Short: "Verify the data directory, or one session of it; changes nothing",
-		Args:  arguments(cobra.MaximumNArgs(1)),
+		Long: "Prints one line for each thing that is not as it must be: where, what kind, and what it is.\n\n" +
+			"Exits with 0 when all is sound, 1 on any problem, 3 when there is no such session or directory.",
+		Args: arguments(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := ""
 			if len(args) > 0 {
@@ -38,5 +41,15 @@ func (p *program) check(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return p.printReport(report)
+	verdict := "all sound"
+	if n := len(report.Problems); n > 0 {
+		verdict = fmt.Sprintf("%s; `abide repair` mends %d, what is left is read past", counted(n, "problem"), mendable(report.Problems))
+	}
+	if err := p.printReport(report, verdict); err != nil {
+		return err
+	}
+	if !report.OK() {
+		return errProblems
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -9,12 +10,18 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
+// errNotOpened says that a repair left a session behind that nothing can open; it
+// was printed.
+var errNotOpened = errors.New("a session cannot be opened; what is said of it above is for a person to mend")
+
 func (p *program) repairCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "repair [ID]",
 		Short: "Repair the data directory, or one session of it, while no hub runs",
-		Long: "Applies the rules of recovery and prints what it did. Nothing is thrown away: bytes that\n" +
-			"are no event are moved to the session's quarantine directory.",
+		Long: "Applies the rules of recovery, prints what it did and what stays as it is. Nothing is thrown away:\n" +
+			"bytes that are no event are moved to the session's quarantine directory.\n\n" +
+			"Exits with 0 when every session can be opened, 1 when one cannot, 3 when there is no such session\n" +
+			"or directory, 4 while a hub runs.",
 		Args: arguments(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := ""
@@ -39,33 +46,42 @@ func (p *program) repair(ctx context.Context, id string) error {
 	}
 	if !p.json {
 		for _, action := range report.Actions {
-			if _, err := fmt.Fprintf(p.stdout, "%s: %s\n", action.Session, action.Did); err != nil {
+			if _, err := fmt.Fprintf(p.stdout, "%s: repair: %s\n", action.Session, action.Did); err != nil {
 				return err
 			}
 		}
 	}
-	return p.printReport(report)
+	failed := len(report.Problems)
+	if err := addStaying(ctx, dir, id, &report); err != nil {
+		return err
+	}
+	verdict := counted(len(report.Actions), "repair")
+	if n := len(report.Problems); n > 0 {
+		verdict += ", " + counted(n, "problem") + " left that no repair mends"
+	}
+	if err := p.printReport(report, verdict); err != nil {
+		return err
+	}
+	if failed > 0 {
+		return errNotOpened
+	}
+	return nil
 }
 
-// printReport says what a check or a repair left to say, and turns problems into
-// an error.
-func (p *program) printReport(report store.Report) error {
-	if p.json {
-		if err := p.printJSON(report); err != nil {
-			return err
-		}
-	} else {
-		for _, problem := range report.Problems {
-			if _, err := fmt.Fprintln(p.stdout, problem); err != nil {
-				return err
-			}
-		}
-		if _, err := fmt.Fprintf(p.stdout, "%d sessions, %d events, %d problems\n", report.Sessions, report.Events, len(report.Problems)); err != nil {
-			return err
-		}
+// addStaying adds to what could not be opened what a check still finds.
+func addStaying(ctx context.Context, dir, id string, report *store.Report) error {
+	broken := map[string]bool{}
+	for _, problem := range report.Problems {
+		broken[problem.Session] = true
 	}
-	if !report.OK() {
-		return errProblems
+	left, err := store.Check(ctx, dir, id)
+	if err != nil {
+		return err
+	}
+	for _, problem := range left.Problems {
+		if problem.Session == "" || !broken[problem.Session] {
+			report.Problems = append(report.Problems, problem)
+		}
 	}
 	return nil
 }

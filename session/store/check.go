@@ -39,6 +39,9 @@ type Problem struct {
 	File string    `json:"file,omitempty"`
 	// Detail is for a person.
 	Detail string `json:"detail"`
+	// Mendable says that Repair mends it. All else stays, and what can be read
+	// is read past it.
+	Mendable bool `json:"mendable"`
 }
 
 // String is one line for a person.
@@ -110,7 +113,11 @@ func checkDir(ctx context.Context, fsys FS, dir, id string) (Report, error) {
 		name := n.Name()
 		if !ValidID(name) || !n.IsDir() {
 			if !strings.HasPrefix(name, newPrefix) && !strings.HasPrefix(name, deletedPrefix) {
-				report.add(Problem{Kind: ProblemStray, File: filepath.Join(sessionsDir, name), Detail: "not a session"})
+				detail := "not a session; nothing here reads it"
+				if n.Type() == fs.ModeSymlink {
+					detail = "a symbolic link, which no session is; put the directory itself in its place"
+				}
+				report.add(Problem{Kind: ProblemStray, File: filepath.Join(sessionsDir, name), Detail: detail})
 			}
 			continue
 		}
@@ -119,45 +126,6 @@ func checkDir(ctx context.Context, fsys FS, dir, id string) (Report, error) {
 		}
 	}
 	return report, nil
-}
-
-func (r *Report) add(p Problem) { r.Problems = append(r.Problems, p) }
-
-// checkTop looks at what lies beside the sessions.
-func checkTop(fsys FS, dir string, r *Report) {
-	for _, name := range []string{".", sessionsDir, hubName, lockName} {
-		checkMode(fsys, filepath.Join(dir, name), Problem{File: name}, r)
-	}
-	data, err := fsys.ReadFile(filepath.Join(dir, hubName))
-	var hub hubFile
-	if err == nil {
-		err = json.Unmarshal(data, &hub)
-	}
-	if err != nil || hub.HubID == "" {
-		r.add(Problem{Kind: ProblemUnreadable, File: hubName, Detail: fmt.Sprintf("no hub id in it: %v", err)})
-	}
-}
-
-// checkMode verifies that only the owner may use a file or directory.
-func checkMode(fsys FS, path string, at Problem, r *Report) {
-	info, err := fsys.Stat(path)
-	modeOf(info, err, at, r)
-}
-
-func modeOf(info fs.FileInfo, err error, at Problem, r *Report) {
-	if err != nil {
-		at.Kind, at.Detail = ProblemUnreadable, err.Error()
-		r.add(at)
-		return
-	}
-	want := fs.FileMode(0o600)
-	if info.IsDir() {
-		want = 0o700
-	}
-	if got := info.Mode().Perm(); got != want {
-		at.Kind, at.Detail = ProblemMode, fmt.Sprintf("mode is %#o, must be %#o", got, want)
-		r.add(at)
-	}
 }
 
 // checking is the check of one session.
@@ -170,6 +138,7 @@ type checking struct {
 
 	meta    Metadata
 	hasMeta bool
+	ended   bool            // the end of the log was compared with the metadata, or cannot be
 	live    bool            // somebody has the log open
 	size    int64           // of the active file, while nobody had the log open
 	blobs   map[string]bool // those looked at, and whether they are sound
@@ -209,6 +178,9 @@ func (c *checking) files() {
 				continue // a file that is gone by now was a temporary one, or is sealed
 			}
 			modeOf(info, err, Problem{Session: c.id, File: name}, c.report)
+			if folder == "." {
+				checkJSON(c.fs, filepath.Join(c.dir, name), Problem{Session: c.id, File: name}, c.report)
+			}
 		}
 	}
 }
@@ -232,7 +204,7 @@ func (c *checking) log() error {
 		last, err := c.segment(seg, i == len(list)-1)
 		if err != nil {
 			c.add(ProblemUnreadable, name, 0, "%v", err)
-			last = seg.last
+			last, c.ended = seg.last, true
 		}
 		if err := c.ctx.Err(); err != nil {
 			return err
@@ -241,7 +213,7 @@ func (c *checking) log() error {
 		c.report.Events += int64(last - seg.first + 1)
 	}
 	c.labels()
-	if !c.live && c.hasMeta && c.meta.SyncedSeq != next-1 {
+	if !c.live && c.hasMeta && !c.ended && c.meta.SyncedSeq != next-1 {
 		c.add(ProblemMetadata, metadataName, c.meta.SyncedSeq, "the log ends with seq %d", next-1)
 	}
 	return nil
@@ -277,7 +249,13 @@ func (c *checking) segments() (list []*segment, err error) {
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("no %s: %w", activeName, err)
+	switch info, statErr := c.fs.Stat(filepath.Join(c.dir, activeName)); {
+	case errors.Is(statErr, fs.ErrNotExist):
+		return nil, fmt.Errorf("there is no %s", activeName)
+	case statErr == nil && info.Mode().Type() == fs.ModeSymlink:
+		return nil, errSymlink
+	}
+	return nil, errors.Join(fmt.Errorf("%s is replaced again and again", activeName), err)
 }
 
 // active opens the active file, finds out whether somebody writes it, and reads
@@ -294,7 +272,11 @@ func (c *checking) active() (*segment, error) {
 		c.live = !free
 		c.meta, err = readMetadata(c.fs, c.dir)
 		if c.hasMeta = err == nil; !c.hasMeta {
-			c.add(ProblemMetadata, metadataName, 0, "%v", err)
+			c.report.add(Problem{Session: c.id, Kind: ProblemMetadata, File: metadataName, Detail: whyNoMetadata(err)})
+		}
+		if c.meta.Format > metadataFormat {
+			c.hasMeta = false
+			c.add(ProblemUnreadable, metadataName, 0, "it has format %d: use the newer program that wrote it", c.meta.Format)
 		}
 		c.size, err = sizeOf(probe)
 	}
@@ -354,16 +336,20 @@ func (c *checking) segment(seg *segment, active bool) (event.Seq, error) {
 // told reports what the scan noted.
 func (c *checking) told(name string, s *scan) {
 	for _, h := range s.holes {
-		c.add(ProblemHole, name, h.from, "no line for seq %d to %d", h.from, h.to)
+		if h.from == h.to {
+			c.add(ProblemHole, name, h.from, "it has no line")
+			continue
+		}
+		c.add(ProblemHole, name, h.from, "no lines for it and all up to seq %d", h.to)
 	}
 	for _, b := range s.badLines {
-		c.add(ProblemDamaged, name, 0, "%d bytes at %d are no line", b.size, b.offset)
+		c.add(ProblemDamaged, name, 0, "%d bytes at byte %d are no line", b.size, b.offset)
 	}
 	if torn := s.torn(); torn.size > 0 {
-		c.add(ProblemTorn, name, s.good.seq, "%d bytes at %d behind the last line", torn.size, torn.offset)
+		c.add(ProblemTorn, name, s.good.seq, "%d bytes at byte %d, the end of the file, are no line", torn.size, torn.offset)
 	}
 	if s.unended {
-		c.add(ProblemTorn, name, s.good.seq, "the last line lacks its newline")
+		c.add(ProblemTorn, name, s.good.seq, "its line is the last and lacks its newline")
 	}
 }
 
@@ -377,9 +363,9 @@ func (c *checking) repeats(name string, file File, seg *segment, s *scan) error 
 	}
 	for _, again := range s.repeats {
 		if found[again.offset] {
-			c.add(ProblemConflict, name, again.seq, "the bytes at %d are another event of this seq", again.offset)
+			c.add(ProblemConflict, name, again.seq, "the line at byte %d is another event of this seq", again.offset)
 		} else {
-			c.add(ProblemRepeat, name, again.seq, "the same line again at %d", again.offset)
+			c.add(ProblemRepeat, name, again.seq, "the same line again at byte %d", again.offset)
 		}
 	}
 	return nil
@@ -415,10 +401,15 @@ func (c *checking) labels() {
 // checkpoint verifies that the metadata names the line it was written after.
 func (c *checking) checkpoint(name string, s *scan) {
 	m := &c.meta
+	c.ended = true
 	switch {
+	case m.SyncedSeq > s.good.seq:
+		c.add(ProblemMetadata, metadataName, m.SyncedSeq, "the log ends with seq %d: what came after it was stored once and is lost", s.good.seq)
+	case m.SyncedSeq < s.good.seq:
+		c.add(ProblemMetadata, metadataName, m.SyncedSeq, "it is behind the log, which ends with seq %d", s.good.seq)
 	case m.SyncedSeq != s.good.seq || m.LogBytes != s.good.offset || m.TailCRC != string(appendHex(nil, s.good.sum)):
-		c.add(ProblemMetadata, metadataName, m.SyncedSeq, "its checkpoint (seq %d, byte %d, crc %s) is not the end of %s (seq %d, byte %d, crc %08x)",
-			m.SyncedSeq, m.LogBytes, m.TailCRC, name, s.good.seq, s.good.offset, s.good.sum)
+		c.add(ProblemMetadata, metadataName, m.SyncedSeq, "it has the end of %s at byte %d with crc %s, where it is at byte %d with crc %08x",
+			name, m.LogBytes, m.TailCRC, s.good.offset, s.good.sum)
 	case m.MaxSeq != m.SyncedSeq || m.EventCount != int64(m.MaxSeq-m.MinSeq+1):
 		c.add(ProblemMetadata, metadataName, m.MaxSeq, "event_count %d, min_seq %d, max_seq %d, synced_seq %d", m.EventCount, m.MinSeq, m.MaxSeq, m.SyncedSeq)
 	}

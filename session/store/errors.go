@@ -25,6 +25,9 @@ var (
 	ErrClosed = errors.New("log is closed")
 	// ErrReadOnly says another process writes this session.
 	ErrReadOnly = errors.New("session is written by another process")
+	// errSymlink refuses a log that lies elsewhere: its lock and its renames are
+	// those of another directory.
+	errSymlink = errors.New(activeName + " is a symbolic link: put the file itself in its place")
 	// ErrOutOfOrder says an event offered to Record is not the next one.
 	ErrOutOfOrder = errors.New("event is not the next one")
 	// ErrRemoved says the events asked for were removed by retention.

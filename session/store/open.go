@@ -115,6 +115,9 @@ func lockActive(ctx context.Context, fsys FS, dir string) (File, error) {
 	}
 	// Another process may have sealed the file between the two calls.
 	same, err := fsys.Means(path, file)
+	if info, statErr := fsys.Stat(path); statErr == nil && info.Mode().Type() == fs.ModeSymlink {
+		return nil, errors.Join(errSymlink, file.Close())
+	}
 	if err != nil || !same {
 		return nil, errors.Join(err, ErrReadOnly, file.Close())
 	}

@@ -76,7 +76,7 @@ func (r *recovery) readMeta() error {
 		r.meta, r.hasMeta = m, true
 	} else {
 		r.meta = Metadata{SessionID: filepath.Base(r.dir)}
-		r.did("metadata rebuilt from the log: %v", err)
+		r.did("metadata rebuilt from the log: %s", whyNoMetadata(err))
 	}
 	r.readLabels()
 	return nil

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/abidehub/abide/session/store"
+)
+
+// alike bounds how many problems of one kind are printed of one file: damage may
+// have thousands, and the first of them say where to look.
+const alike = 10
+
+// printReport says what a check or a repair found, with what it says at the end.
+func (p *program) printReport(report store.Report, verdict string) error {
+	if p.json {
+		return p.printJSON(report)
+	}
+	type place struct{ session, file, kind string }
+	count := map[place]int{}
+	for _, problem := range report.Problems {
+		at := place{problem.Session, problem.File, problem.Kind}
+		if count[at]++; count[at] > alike {
+			continue
+		}
+		if _, err := fmt.Fprintln(p.stdout, problem); err != nil {
+			return err
+		}
+	}
+	for _, problem := range report.Problems { // in their order
+		at := place{problem.Session, problem.File, problem.Kind}
+		if more := count[at] - alike; more > 0 {
+			delete(count, at)
+			if _, err := fmt.Fprintf(p.stdout, "%s/%s: %s: and %d more; --json lists all\n", at.session, at.file, at.kind, more); err != nil {
+				return err
+			}
+		}
+	}
+	_, err := fmt.Fprintf(p.stdout, "%s, %s: %s\n", counted(report.Sessions, "session"), counted(report.Events, "event"), verdict)
+	return err
+}
+
+// counted is a number of things in words.
+func counted[N int | int64](n N, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// mendable is how many of the problems a repair mends.
+func mendable(problems []store.Problem) int {
+	n := 0
+	for _, p := range problems {
+		if p.Mendable {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,114 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+)
+
+func (r *Report) add(p Problem) {
+	switch p.Kind {
+	case ProblemMetadata:
+		p.Mendable = true
+	case ProblemTorn:
+		p.Mendable = p.File == activeName // no other file is ever written again
+	}
+	r.Problems = append(r.Problems, p)
+}
+
+// checkTop looks at what lies beside the sessions.
+func checkTop(fsys FS, dir string, r *Report) {
+	for _, name := range []string{".", sessionsDir, hubName, lockName} {
+		checkMode(fsys, filepath.Join(dir, name), Problem{File: name}, r)
+	}
+	if names, err := fsys.ReadDir(dir); err == nil { // else the mode of it said so
+		for _, n := range names {
+			checkJSON(fsys, filepath.Join(dir, n.Name()), Problem{File: n.Name()}, r)
+		}
+	}
+	checkHub(fsys, dir, r)
+}
+
+func checkHub(fsys FS, dir string, r *Report) {
+	data, err := fsys.ReadFile(filepath.Join(dir, hubName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return // its mode said so
+	}
+	var hub hubFile
+	if err == nil {
+		err = json.Unmarshal(data, &hub)
+	}
+	at := Problem{Kind: ProblemUnreadable, File: hubName}
+	switch {
+	case err != nil:
+		at.Detail, at.Mendable = fmt.Sprintf("%v; a hub makes it anew, with another hub id", err), true
+	case hub.HubID == "":
+		at.Detail, at.Mendable = "no hub id in it; a hub makes it anew", true
+	case hub.Format > dirFormat:
+		at.Detail = fmt.Sprintf("it has format %d: use the newer program that wrote it", hub.Format)
+	default:
+		return
+	}
+	r.add(at)
+}
+
+// checkJSON verifies that a file that calls itself JSON is that. What it must
+// hold is the business of who writes it.
+func checkJSON(fsys FS, path string, at Problem, r *Report) {
+	switch name := filepath.Base(path); {
+	case !strings.HasSuffix(name, ".json"), name == hubName, name == metadataName, name == labelsName:
+		return // none, or looked into more closely
+	}
+	data, err := fsys.ReadFile(path)
+	if err == nil && json.Valid(data) || errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	at.Kind, at.Detail = ProblemUnreadable, "it is not JSON; docs/storage.md and docs/operations.md say what it is for"
+	if err != nil {
+		at.Detail = err.Error()
+	}
+	r.add(at)
+}
+
+// checkMode verifies that only the owner may use a file or directory.
+func checkMode(fsys FS, path string, at Problem, r *Report) {
+	info, err := fsys.Stat(path)
+	modeOf(info, err, at, r)
+}
+
+func modeOf(info fs.FileInfo, err error, at Problem, r *Report) {
+	if errors.Is(err, fs.ErrNotExist) {
+		at.Kind, at.Detail = ProblemUnreadable, "it is missing"
+		r.add(at)
+		return
+	}
+	if err != nil {
+		at.Kind, at.Detail = ProblemUnreadable, err.Error()
+		r.add(at)
+		return
+	}
+	want := fs.FileMode(0o600)
+	switch mode := info.Mode(); {
+	case mode.Type() == fs.ModeSymlink:
+		at.Kind, at.Detail = ProblemStray, "it is a symbolic link; put the file itself in its place"
+		r.add(at)
+		return
+	case info.IsDir():
+		want = 0o700
+	}
+	if got := info.Mode().Perm(); got != want {
+		at.Kind, at.Detail = ProblemMode, fmt.Sprintf("its mode is %#o and must be %#o: chmod it", got, want)
+		r.add(at)
+	}
+}
+
+// whyNoMetadata says in words for a person what is wrong with metadata.json.
+func whyNoMetadata(err error) string {
+	if errors.Is(err, fs.ErrNotExist) {
+		return "it is missing"
+	}
+	return err.Error()
+}
