@@ -74,7 +74,7 @@ type usage struct {
 func serveRole(role string) error {
 	ctx := context.Background()
 	makers := map[string]func(context.Context, string) (publisher, error){
-		"abide": newHub, "centrifuge": newCentrifuge, "floor": newFloor,
+		"abide": newHub, "centrifuge": newCentrifuge, "floor": newFloor, "sessions": newOpener,
 	}
 	p, err := makers[role](ctx, os.Getenv("ABIDE_BENCH_DIR"))
 	if err != nil {
@@ -162,6 +162,7 @@ func resident() int64 {
 func newManager(s *store.Store) (*session.Manager, error) {
 	return session.NewManager(session.Options{
 		Store: s, Agents: []session.AgentInfo{{Name: "bench"}}, DefaultWorkspace: s.Dir(),
+		Limits: session.Limits{Sessions: 10_000}, // no more than are measured are open
 		StartAgent: func(context.Context, session.AgentSpec, session.AgentSink) (session.Agent, error) {
 			return nil, errors.New("there are no agents here")
 		},
