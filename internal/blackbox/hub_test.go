@@ -54,6 +54,9 @@ type settings struct {
 type agent struct {
 	Command []string          `json:"command"`
 	Env     map[string]string `json:"env,omitempty"`
+
+	PassEnv    []string         `json:"pass_env,omitempty"`
+	MCPServers []map[string]any `json:"mcp_servers,omitempty"`
 }
 
 // demo is the built-in agent without pauses.

@@ -18,7 +18,7 @@ import (
 
 // play makes this process an agent and returns its exit code.
 func play(role string) int {
-	roles := map[string]func() error{"tap": playTap, "replay": playReplay, "crowd": playCrowd}
+	roles := map[string]func() error{"tap": playTap, "replay": playReplay, "crowd": playCrowd, "telltale": playTelltale}
 	run, ok := roles[role]
 	if !ok {
 		fmt.Fprintf(os.Stderr, "no role %q\n", role)

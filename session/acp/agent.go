@@ -128,7 +128,7 @@ func launch(ctx context.Context, cfg Config, sink Sink) (*Agent, error) {
 	files.closeChild()
 
 	a := &Agent{
-		cfg: cfg, proc: proc, kin: newKin(proc.pid()), calls: newCalls(), rec: newRecorder(sink), stderr: newStderrRing(cfg.Env),
+		cfg: cfg, proc: proc, kin: newKin(proc.pid()), calls: newCalls(), rec: newRecorder(sink), stderr: newStderrRing(cfg.secrets(os.Environ())),
 		quiet: make(chan struct{}), gone: make(chan struct{}), done: make(chan struct{}),
 		stop: stopping{hurry: make(chan struct{}), over: make(chan struct{})},
 	}

@@ -14,15 +14,18 @@ const (
 	noiseInterval = 10 * time.Second
 	// noiseShown is how much of such a line is shown.
 	noiseShown = 200
+	// noiseRead is how much of it is looked through for secrets.
+	noiseRead = 64 << 10
 )
 
 // noise reports lines on stdout that are no messages, at a bounded rate. It
 // belongs to the reader.
 type noise struct {
-	clock  Clock
-	shown  int
-	hidden int
-	last   time.Time
+	clock   Clock
+	secrets []string
+	shown   int
+	hidden  int
+	last    time.Time
 }
 
 // skipped counts a line, and returns the report if one is due.
@@ -34,7 +37,9 @@ func (n *noise) skipped(line []byte, why string) []event.Payload {
 	}
 	n.shown++
 	n.last = now
-	shown := line[:min(len(line), noiseShown)]
+	// Redaction comes before cutting: half a secret would not be recognised.
+	shown := []byte(redact(string(line[:min(len(line), noiseRead)]), n.secrets))
+	shown = shown[:min(len(shown), noiseShown)]
 	return append(n.end(), event.Error{
 		Code:    "agent_output",
 		Message: fmt.Sprintf("The agent wrote a line that is %s; it was skipped.", why),

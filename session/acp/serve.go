@@ -119,7 +119,8 @@ func notFound(format string, args ...any) error {
 func newTap(a *Agent, toSDK io.WriteCloser, messagePrefix string) *tap {
 	return &tap{
 		lines: newLineReader(a.out, a.cfg.Limits.LineBytes), sdk: toSDK, calls: a.calls, inbound: a.inbound,
-		noise: &noise{clock: a.cfg.Clock},
+		secrets: a.stderr.secrets,
+		noise:   &noise{clock: a.cfg.Clock, secrets: a.stderr.secrets},
 		stream: &stream{
 			cfg: a.cfg, pid: a.proc.pid(), settled: a.settled,
 			convert: converter{messages: messageIDs{prefix: messagePrefix}},

@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"encoding/json"
 	"io"
 	"regexp"
 	"slices"
@@ -24,9 +25,7 @@ type stderrRing struct {
 	kept []byte // guarded by mu
 }
 
-func newStderrRing(env map[string]string) *stderrRing {
-	return &stderrRing{secrets: secretValues(env)}
-}
+func newStderrRing(secrets []string) *stderrRing { return &stderrRing{secrets: secrets} }
 
 // Write implements io.Writer; it never fails.
 func (r *stderrRing) Write(p []byte) (int, error) {
@@ -72,11 +71,36 @@ var (
 	privateKey  = regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`)
 )
 
-func secretValues(env map[string]string) []string {
+// secrets are the values of the config that nothing the hub writes down may hold:
+// variables with a telling name, of the agent and of its MCP servers, and the
+// headers of the latter. inherit is the hub's own environment.
+func (c Config) secrets(inherit []string) []string {
 	var values []string
-	for _, name := range sortedKeys(env) {
-		if value := env[name]; len(value) >= 6 && secretName.MatchString(name) {
+	keep := func(value string) {
+		if len(value) >= 6 {
 			values = append(values, value)
+		}
+	}
+	named := func(env map[string]string) {
+		for name, value := range env {
+			if secretName.MatchString(name) {
+				keep(value)
+			}
+		}
+	}
+	named(c.Env)
+	for _, entry := range inherit {
+		if name, value, ok := strings.Cut(entry, "="); ok && slices.Contains(c.PassEnv, name) {
+			named(map[string]string{name: value})
+		}
+	}
+	for _, server := range c.MCPServers {
+		named(server.Env)
+		for _, value := range server.Headers {
+			keep(value)
+			if _, credential, ok := strings.Cut(value, " "); ok { // "Bearer …"
+				keep(credential)
+			}
 		}
 	}
 	// The longest first, so that one secret within another leaves no rest.
@@ -93,6 +117,21 @@ func redact(text string, secrets []string) string {
 	text = bearer.ReplaceAllString(text, "${1} "+redacted)
 	text = tokenShape.ReplaceAllString(text, redacted)
 	return urlSecret.ReplaceAllString(text, "${1}"+redacted+"@")
+}
+
+// redactJSON replaces known secrets in JSON, and leaves it JSON: what only looks
+// like one stays.
+func redactJSON(raw json.RawMessage, secrets []string) json.RawMessage {
+	text := string(raw)
+	for _, secret := range secrets {
+		quoted := string(mustJSON(secret))
+		text = strings.ReplaceAll(text, quoted[1:len(quoted)-1], redacted)
+		text = strings.ReplaceAll(text, secret, redacted)
+	}
+	if !json.Valid([]byte(text)) { // a secret of digits, or of JSON's own signs
+		return mustJSON(redacted)
+	}
+	return json.RawMessage(text)
 }
 
 var _ io.Writer = (*stderrRing)(nil)

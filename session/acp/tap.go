@@ -24,6 +24,7 @@ type tap struct {
 	inbound *inbound
 	stream  *stream
 	noise   *noise
+	secrets []string
 	reply   func(line []byte) // answers a request the SDK is not told of
 
 	// loading is set by Start while session/load runs: what comes meanwhile is
@@ -164,7 +165,8 @@ func (t *tap) response(m message, e *effect) {
 	}
 	got := answer{result: m.Result}
 	if m.Error != nil {
-		got = answer{err: requestError(c.method, m.Error)}
+		m.Error = redactJSON(m.Error, t.secrets)
+		got = answer{err: t.requestError(c.method, m.Error)}
 	}
 	if c.method == "session/load" {
 		t.loading.Store(false)
@@ -187,7 +189,9 @@ func (t *tap) passResponse(e *effect, id json.RawMessage) {
 	e.after(func() { _, _ = t.sdk.Write(stub) })
 }
 
-func requestError(method string, raw json.RawMessage) *RequestError {
+// requestError is an agent's error, which ends up in the hub's log: agents quote
+// what they were given.
+func (t *tap) requestError(method string, raw json.RawMessage) *RequestError {
 	var e struct {
 		Code    int             `json:"code"`
 		Message string          `json:"message"`
@@ -196,7 +200,7 @@ func requestError(method string, raw json.RawMessage) *RequestError {
 	if json.Unmarshal(raw, &e) != nil || e.Message == "" {
 		e.Message = "an error of unknown form"
 	}
-	return &RequestError{Method: method, Code: e.Code, Message: e.Message, Data: e.Data}
+	return &RequestError{Method: method, Code: e.Code, Message: redact(e.Message, t.secrets), Data: e.Data}
 }
 
 func firstOf(values ...json.RawMessage) json.RawMessage {
