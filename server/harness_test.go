@@ -54,6 +54,7 @@ type hubOptions struct {
 	fs     store.FS
 	tail   int   // bytes of each log kept in memory; zero is the default
 	file   int64 // bytes at which a log goes on in a new file; zero is the default
+	listen func(net.Listener) net.Listener
 }
 
 func startHub(t *testing.T, o hubOptions) *hub {
@@ -79,6 +80,9 @@ func startHub(t *testing.T, o hubOptions) *hub {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	h.addr = listener.Addr().String()
+	if o.listen != nil {
+		listener = o.listen(listener)
+	}
 	door := auth.NewDoor(h.registry, h.store.HubID())
 	door.Names([]string{h.addr}, nil)
 	h.server, err = server.New(server.Options{

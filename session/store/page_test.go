@@ -1,0 +1,75 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+// pageBound is the most bytes a page has that has more than one event.
+const pageBound = 256 << 10
+
+func TestAPageIsTheNewestQuarterOfAMiBWhateverIsAskedFor(t *testing.T) {
+	for name, o := range map[string]store.Options{
+		"from memory":        {TailBytes: 4 << 20},
+		"from the file":      {TailBytes: 8 << 10},
+		"from several files": {TailBytes: 8 << 10, SegmentBytes: 100 << 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := context.Background()
+			l := create(t, open(t, t.TempDir(), o))
+			for i := range 800 {
+				_, _, err := l.Append(ctx, message(fmt.Sprint(i, strings.Repeat("x", i%2000))))
+				require.NoError(t, err)
+			}
+			last := l.Marks().Visible
+			for _, before := range []event.Seq{0, last, last / 2} {
+				for _, limit := range []int{300, 800, 1_000_000} {
+					bound := last
+					if before > 0 {
+						bound = before - 1
+					}
+					page, err := l.ReadBefore(ctx, before, limit)
+					require.NoError(t, err)
+					require.Equal(t, bound, page.Last, "the newest are what counts")
+					require.LessOrEqual(t, len(page.JSON), pageBound)
+					events, err := page.Events()
+					require.NoError(t, err)
+					require.Len(t, events, page.Count)
+					require.Equal(t, page.First, events[0].Seq)
+					if page.First > max(1, bound-event.Seq(limit)+1) { // cut by its bytes
+						older, err := l.ReadBefore(ctx, page.First, 1)
+						require.NoError(t, err)
+						require.Greater(t, len(page.JSON)+1+len(older.JSON), pageBound, "there was room for one more")
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestAnEventLargerThanAPageIsAPageOfItsOwn(t *testing.T) {
+	ctx := context.Background()
+	half := strings.Repeat("x", 200<<10) // small enough to stay in its line
+	large := event.Draft{Type: event.TypeNote, Data: []byte(`{"a":"` + half + `","b":"` + half + `"}`)}
+	for name, tail := range map[string]int{"from memory": 4 << 20, "from the file": 8 << 10} {
+		t.Run(name, func(t *testing.T) {
+			l := create(t, open(t, t.TempDir(), store.Options{TailBytes: tail}))
+			_, _, err := l.Append(ctx, message("before"), large, message("after"))
+			require.NoError(t, err)
+			page, err := l.ReadBefore(ctx, 4, 10)
+			require.NoError(t, err)
+			require.Equal(t, []event.Seq{3, 3}, []event.Seq{page.First, page.Last})
+			require.Greater(t, len(page.JSON), pageBound)
+			page, err = l.ReadBefore(ctx, 0, 10)
+			require.NoError(t, err)
+			require.Equal(t, []event.Seq{4, 4}, []event.Seq{page.First, page.Last}, "it does not fit beside another")
+		})
+	}
+}
