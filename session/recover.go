@@ -95,6 +95,12 @@ func (r *recovery) takeAll(b event.Batch) error {
 		if idle := g.Type == event.TypeAgentMessage && i < said; idle || g.Type != "" && !folded(g.Type) {
 			continue
 		}
+		if seq, m, ok := g.Chunk(); ok {
+			if seq > r.fold.seq {
+				r.fold.apply(seq, 0, m) // whatever its turn: a chunk moves none
+			}
+			continue
+		}
 		e, err := g.Event()
 		if err != nil {
 			return err

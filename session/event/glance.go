@@ -7,6 +7,7 @@ import (
 	"iter"
 	"strconv"
 	"time"
+	"unicode/utf8"
 )
 
 // Glance is an event of a batch as far as it can be told without decoding it.
@@ -53,6 +54,43 @@ func (g Glance) Event() (Event, error) {
 		return Event{}, fmt.Errorf("decode an event: %w", err)
 	}
 	return e, nil
+}
+
+// Chunk is the event as a chunk of the agent's message, if it is one that holds
+// text alone and says it without escapes, as the bulk of a long answer does.
+func (g Glance) Chunk() (seq Seq, m AgentMessage, ok bool) {
+	if g.Type != TypeAgentMessage {
+		return 0, m, false
+	}
+	id, rest, ok := plainString(g.data, `{"message_id":"`)
+	if !ok {
+		return 0, m, false
+	}
+	text, rest, ok := plainString(rest, `,"text":"`)
+	if !ok || len(rest) != 1 { // the closing brace
+		return 0, m, false
+	}
+	n, err := strconv.ParseInt(string(g.seq), 10, 64)
+	return Seq(n), AgentMessage{MessageID: string(id), Text: Text(text)}, err == nil
+}
+
+// plainString reads what follows the key up to the next quote, and what is
+// behind that, if every byte of it means itself.
+func plainString(text []byte, key string) (value, rest []byte, ok bool) {
+	if !bytes.HasPrefix(text, []byte(key)) {
+		return nil, nil, false
+	}
+	text = text[len(key):]
+	end := bytes.IndexByte(text, '"')
+	if end < 0 {
+		return nil, nil, false
+	}
+	for _, c := range text[:end] {
+		if c < ' ' || c == '\\' {
+			return nil, nil, false
+		}
+	}
+	return text[:end], text[end+1:], utf8.Valid(text[:end])
 }
 
 // simple is Event for the form a log writes.

@@ -37,6 +37,7 @@ func FuzzGlances(f *testing.F) {
 	for _, seed := range []string{
 		`{"seq":1,"time":"2026-02-21T14:03:07.123456Z","type":"note","turn":2,"data":{"a":"},{\"\\"}}`,
 		`{"seq":1,"time":"2026-02-21T14:03:07.123456Z","type":"note","data":{}},{"seq":2,"time":"2026-02-21T14:03:07.123456Z","type":"title","data":{"title":"x"},"type":"note"}`,
+		`{"seq":1,"time":"2026-02-21T14:03:07.123456Z","type":"agent_message","data":{"message_id":"m","text":"plain ✓"}}`,
 		`{"data":{},"seq":3,"type":"a\u0062c","time":"2026-02-21T14:03:07+01:00"}`,
 		`{"seq":1,"time":"2026-02-21T14:03:07.123456Z","type":"note","data":[}`, `{`, `"`, `]`, `,`, ``,
 	} {
@@ -58,6 +59,12 @@ func FuzzGlances(f *testing.F) {
 			require.NoError(t, err, "%s", g.JSON)
 			if g.Type != "" {
 				require.Equal(t, e.Type, g.Type)
+			}
+			if seq, m, ok := g.Chunk(); ok {
+				p, err := e.Payload()
+				require.NoError(t, err)
+				require.Equal(t, p, m)
+				require.Equal(t, e.Seq, seq)
 			}
 			got = append(got, e)
 		}
