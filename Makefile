@@ -31,6 +31,11 @@ frontend/node_modules/.installed: frontend/package-lock.json
 	cd frontend && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
+# Lighthouse is large, and only bench-web wants it.
+frontend/e2e/lighthouse/node_modules/.installed: frontend/e2e/lighthouse/package-lock.json
+	cd frontend/e2e/lighthouse && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
 .PHONY: test
 test: test-go test-web test-e2e ## run every test: Go with -race, the app's, end to end in Chromium
 
@@ -81,7 +86,7 @@ bench: ## measure append, replay and fan-out, as ratios
 	cd internal/bench && go run .
 
 .PHONY: bench-web
-bench-web: build e2e-tools chromium ## measure the app in Chromium against its budgets
+bench-web: build e2e-tools chromium frontend/e2e/lighthouse/node_modules/.installed ## measure the app in Chromium against its budgets
 	cd frontend && npm run --silent bench
 
 .PHONY: soak
