@@ -24,6 +24,8 @@ type searchAnswer struct {
 	Sessions int `json:"sessions"`
 	// SessionsLeft is how many of them are not wholly searched yet.
 	SessionsLeft int `json:"sessions_left"`
+	// Skipped are the sessions this call could not read, or only in part.
+	Skipped []string `json:"skipped,omitempty"`
 	// Done says that everything was searched.
 	Done bool `json:"done"`
 }
@@ -62,6 +64,7 @@ func searchRoute(s *Server, c *call) error {
 	}
 	return c.reply(http.StatusOK, searchAnswer{
 		Hits: page.Hits, NextCursor: page.NextCursor, Searched: page.Bytes,
+		Skipped:  page.Skipped,
 		Sessions: page.Sessions, SessionsLeft: page.Left, Done: page.NextCursor == "",
 	})
 }

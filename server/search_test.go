@@ -1,16 +1,24 @@
 package server_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/search"
+	"github.com/abidehub/abide/session/store"
 )
 
 type found struct {
@@ -20,6 +28,7 @@ type found struct {
 	Sessions   int          `json:"sessions"`
 	Left       int          `json:"sessions_left"`
 	Done       bool         `json:"done"`
+	Skipped    []string     `json:"skipped"`
 }
 
 func (h *hub) search(query string) found {
@@ -103,4 +112,68 @@ func TestSearchRefusesWhatCannotBeSearchedFor(t *testing.T) {
 		require.Equal(t, 400, res.status, query)
 		require.Equal(t, "invalid", res.code(t), query)
 	}
+}
+
+func TestASearchGoesPastASessionThatCannotBeRead(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	before, broken, after := h.session(), h.session(), h.session()
+	for _, s := range []*session.BackgroundSession{before, broken, after} {
+		h.prompt(s, "p", "say 1 needle")
+		h.await(s, 0, event.TypeTurnEnd)
+	}
+	whole := h.search("q=needle")
+	require.Empty(t, whole.Skipped)
+	log := h.eventsFile(broken.ID())
+	require.NoError(t, os.Rename(log, log+".aside"))
+	require.NoError(t, os.Mkdir(log, 0o700))
+	f := h.search("q=needle")
+	require.NoError(t, os.Remove(log))
+	require.NoError(t, os.Rename(log+".aside", log))
+	require.True(t, f.Done)
+	require.Equal(t, []string{broken.ID()}, f.Skipped)
+	found := map[string]bool{}
+	for _, hit := range f.Hits {
+		found[hit.SessionID] = true
+	}
+	require.Equal(t, map[string]bool{before.ID(): true, after.ID(): true}, found)
+}
+
+func TestASearchThatWaitedTooLongForItsTurnIsRefusedAsBusy(t *testing.T) {
+	t.Parallel() // it waits for as long as a search does
+	dir := t.TempDir()
+	const id = "20260221-140307-aaaaaaaa"
+	own := filepath.Join(dir, "sessions", id)
+	require.NoError(t, os.MkdirAll(own, 0o700))
+	metadata, err := json.Marshal(store.Metadata{Format: 1, SessionID: id, Status: "idle", MinSeq: 1, MaxSeq: 9})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(own, "metadata.json"), metadata, 0o600))
+	// A file that whoever opens it waits for: a disk that does not answer.
+	slow := filepath.Join(own, "events.jsonl")
+	require.NoError(t, syscall.Mkfifo(slow, 0o600))
+	h := startHub(t, hubOptions{dir: dir})
+
+	most := max(1, runtime.GOMAXPROCS(0)/2)
+	answers := make(chan response, most+1)
+	for range most + 1 {
+		go func() { answers <- h.api("GET", "/api/search?q=nowhere", nil) }() // waited for below
+	}
+	refused := <-answers
+	require.Equal(t, http.StatusServiceUnavailable, refused.status, refused.body)
+	require.Equal(t, "busy", refused.code(t))
+	require.Contains(t, refused.body, "try again in a moment")
+	require.Contains(t, refused.body, `"retry_after_ms":`)
+
+	file, err := os.OpenFile(slow, os.O_RDWR, 0)
+	require.NoError(t, err)
+	for range most { // a disk answers in the end, if only that it cannot
+		select {
+		case found := <-answers:
+			require.Equal(t, http.StatusOK, found.status, found.body)
+		case <-time.After(patience):
+			t.Fatal("a search that had its turn does not end")
+		}
+	}
+	require.NoError(t, file.Close())
+	require.NoError(t, os.RemoveAll(own))
+	require.True(t, h.search("q=nowhere").Done, "there are turns again")
 }

@@ -46,6 +46,8 @@ type SearchPage struct {
 	// NextCursor goes on; empty when everything was searched. A page may have
 	// no hits and still not be the last: its time was up.
 	NextCursor string
+	// Skipped are the sessions that could not be read, or only in part.
+	Skipped []string
 	// Bytes is how much was read.
 	Bytes int64
 	// Sessions is how many there are to search, and Left how many of them are
@@ -84,7 +86,7 @@ func (m *Manager) Search(ctx context.Context, r SearchRequest) (SearchPage, erro
 	if err != nil {
 		return SearchPage{}, fmt.Errorf("search: %w", err)
 	}
-	page := SearchPage{Hits: found.Hits, Bytes: found.Bytes, Sessions: len(sources)}
+	page := SearchPage{Hits: found.Hits, Skipped: found.Skipped, Bytes: found.Bytes, Sessions: len(sources)}
 	if !found.Done {
 		for _, s := range sources {
 			if s.SessionID <= found.Next.SessionID {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { desktop, phone } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
+import { FaultProxy } from './rig/proxy.ts'
 import type { Screen } from './rig/screen.ts'
 import { until } from './rig/until.ts'
 
@@ -110,4 +111,62 @@ describe.each([
     await screen.page.getByRole('button', { name: 'Go on' }).click()
     await said('Nothing found for anything')
   })
+
+  test('a search the hub refuses says why, and is tried again', async () => {
+    let refusals = 0
+    await screen.page.route('**/api/search?*', (route) => {
+      refusals++
+      return route.fulfill({
+        status: 503,
+        contentType: 'application/json',
+        body: '{"error":{"code":"busy","message":"too many searches are under way, try again in a moment"}}',
+      })
+    })
+    await field().fill('nowhere to be found')
+    const alert = screen.page.locator('.sessions [role=alert]')
+    await alert.filter({ hasText: 'too many searches are under way, try again in a moment' }).waitFor()
+    expect(refusals).toBe(1)
+    expect(await screen.page.getByText('Nothing found').count()).toBe(0)
+    await screen.page.unroute('**/api/search?*')
+    await screen.page.locator('.sessions').getByRole('button', { name: 'Try again' }).click()
+    await said('Nothing found for nowhere to be found')
+    expect(await alert.count()).toBe(0)
+    // Chromium says of each refused request that it was.
+    screen.errors.splice(0, screen.errors.length, ...screen.errors.filter((e) => !e.includes('503')))
+  })
+})
+
+test('without a connection titles are searched and the text once it is back', async () => {
+  const proxy = await FaultProxy.start()
+  const hub = await Hub.start({ publicNames: [proxy.addr] })
+  await proxy.to(hub.addr)
+  const device = await Device.pair(hub, { origin: proxy.origin })
+  try {
+    const id = await hub.newSession('Holidays')
+    await hub.turn(id, '/markdown')
+    const { page } = await device.open('/')
+    await page.locator('html[data-link=open]').waitFor()
+    const field = page.getByRole('searchbox', { name: 'Search sessions' })
+    await field.waitFor()
+    await proxy.tell('blackhole')
+    await proxy.tell('rst')
+    await page.locator('html[data-link=waiting], html[data-link=offline]').waitFor()
+    await field.fill('/markdown')
+    await page.getByText('No connection: only titles are searched.').waitFor()
+    expect(await page.locator('.hit').count()).toBe(0)
+    expect(await page.getByText('Nothing found').count()).toBe(0)
+    await field.fill('holidays')
+    await page
+      .locator('.sessions')
+      .getByRole('link', { name: /Holidays/ })
+      .waitFor()
+    await field.fill('/markdown')
+    await proxy.tell('heal')
+    await page.locator('.hit').first().waitFor({ timeout: 30_000 })
+    expect(await page.getByText('No connection: only titles are searched.').count()).toBe(0)
+  } finally {
+    await device.stop()
+    await hub.stop()
+    await proxy.stop()
+  }
 })

@@ -61,6 +61,9 @@ type Place struct {
 
 // Result is what one call found.
 type Result struct {
+	// Skipped are the sessions whose files could not be read, or not to their
+	// beginning.
+	Skipped []string
 	Hits []Hit
 	// Next is where to go on; meaningless when Done.
 	Next Place
@@ -130,8 +133,9 @@ func (q *Query) Run(ctx context.Context, sources []Source, from Place) (Result, 
 				return result, nil
 			}
 			w, err := scan.readWindow(source, before)
-			if err != nil {
-				return result, fmt.Errorf("searching session %s: %w", source.SessionID, err)
+			if err != nil { // the damage of one session keeps nobody from what the others say
+				result.Skipped = append(result.Skipped, source.SessionID)
+				break
 			}
 			result.Bytes += int64(len(w.text))
 			hits, err := scan.window(ctx, source, w)

@@ -19,6 +19,8 @@ export interface FoundPage {
   next_cursor?: string
   sessions: number
   sessions_left: number
+  /** Sessions whose files could not be read, or only in part. */
+  skipped?: readonly string[]
   done: boolean
 }
 

@@ -14,10 +14,20 @@ export interface Finding {
   readonly hits: readonly Hit[]
   readonly sessions: number
   readonly left: number
+  /** Sessions the hub could not read, or only in part. */
+  readonly skipped: readonly string[]
   readonly problem: string
 }
 
-export const nothing: Finding = { text: '', status: 'done', hits: [], sessions: 0, left: 0, problem: '' }
+export const nothing: Finding = {
+  text: '',
+  status: 'done',
+  hits: [],
+  sessions: 0,
+  left: 0,
+  skipped: [],
+  problem: '',
+}
 
 /** Searches the text of sessions: one search at a time, page by page, until there is a batch of hits. */
 export class Finder {
@@ -73,7 +83,13 @@ export class Finder {
         this.cursor = page.next_cursor ?? ''
         const hits = [...this.finding.hits, ...page.hits]
         const status = page.done ? 'done' : hits.length >= enough ? 'more' : 'searching'
-        this.set({ hits, status, sessions: page.sessions, left: page.sessions_left })
+        this.set({
+          hits,
+          status,
+          sessions: page.sessions,
+          left: page.sessions_left,
+          skipped: [...this.finding.skipped, ...(page.skipped ?? [])],
+        })
       }
     } catch (error) {
       if (!signal.aborted) this.set({ status: 'failed', problem: (error as Error).message })
