@@ -44,7 +44,7 @@ type Status struct {
 // Queue is one session's waiting prompts and the ledger of its prompt ids. One
 // goroutine owns it.
 //
-// A change somebody asked for (Add, Edit, Move, Reschedule, Remove, Clear) is on
+// A change somebody asked for (Add, Revise, Remove, Clear) is on
 // the device when it returns nil and did not happen when it fails. A change that
 // follows from the log (Enter, Settle, Interrupt) has happened in any case: its
 // error only says that the file could not follow for now; the next save catches
@@ -174,42 +174,58 @@ func (q *Queue) Add(item Item) (Status, error) {
 	return Status{Outcome: Queued, Position: len(q.now.Items) - 1}, nil
 }
 
-// Edit changes a waiting prompt's text and title. The ledger goes on comparing
-// resends with the text the prompt first came with.
-func (q *Queue) Edit(promptID, text, title string) error {
-	return q.change(promptID, func(item *Item) { item.Text, item.Title = text, title })
+// Revision is a change of a waiting prompt. What is nil stays as it is.
+type Revision struct {
+	// Text and Title are the new ones. The ledger goes on comparing resends with
+	// the text the prompt first came with.
+	Text, Title *string
+	// Reschedule makes ScheduledAt the earliest time the prompt may be taken;
+	// nil means at once.
+	Reschedule  bool
+	ScheduledAt *time.Time
+	// Position is counted from 0; one beyond the end means the end.
+	Position *int
 }
 
-// Reschedule changes the earliest time a waiting prompt may be taken; nil means
-// at once.
-func (q *Queue) Reschedule(promptID string, at *time.Time) error {
-	return q.change(promptID, func(item *Item) { item.ScheduledAt = at })
-}
-
-func (q *Queue) change(promptID string, fn func(*Item)) error {
-	i, err := q.waiting(promptID)
-	if err != nil {
-		return err
-	}
-	next := q.now
-	next.Items = slices.Clone(q.now.Items)
-	fn(&next.Items[i])
-	return q.commit(next)
-}
-
-// Move puts a waiting prompt at position, counted from 0; a position beyond the
-// end means the end.
-func (q *Queue) Move(promptID string, position int) error {
+// Revise changes a waiting prompt: all of the revision, or nothing.
+func (q *Queue) Revise(promptID string, r Revision) error {
 	i, err := q.waiting(promptID)
 	if err != nil {
 		return err
 	}
 	item := q.now.Items[i]
+	if r.Text != nil {
+		item.Text = *r.Text
+	}
+	if r.Title != nil {
+		item.Title = *r.Title
+	}
+	if r.Reschedule {
+		item.ScheduledAt = r.ScheduledAt
+	}
 	items := slices.Delete(slices.Clone(q.now.Items), i, i+1)
-	position = min(max(position, 0), len(items))
+	if r.Position != nil {
+		i = min(max(*r.Position, 0), len(items))
+	}
 	next := q.now
-	next.Items = slices.Insert(items, position, item)
+	next.Items = slices.Insert(items, i, item)
 	return q.commit(next)
+}
+
+// Edit changes a waiting prompt's text and title.
+func (q *Queue) Edit(promptID, text, title string) error {
+	return q.Revise(promptID, Revision{Text: &text, Title: &title})
+}
+
+// Reschedule changes the earliest time a waiting prompt may be taken; nil means
+// at once.
+func (q *Queue) Reschedule(promptID string, at *time.Time) error {
+	return q.Revise(promptID, Revision{Reschedule: true, ScheduledAt: at})
+}
+
+// Move puts a waiting prompt at position.
+func (q *Queue) Move(promptID string, position int) error {
+	return q.Revise(promptID, Revision{Position: &position})
 }
 
 // Remove takes a waiting prompt out; it will not run.

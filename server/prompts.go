@@ -50,7 +50,10 @@ func askAgent(c *call, when session.When) error {
 	if in.When != "" {
 		when = session.When(in.When)
 	}
-	id := c.promptID(in.PromptID)
+	id, err := c.promptID(in.PromptID)
+	if err != nil {
+		return err
+	}
 	result, err := own.Prompt(c.r.Context(), session.PromptRequest{
 		PromptID: id, Text: in.Text, Attachments: in.Attachments, When: when,
 		ScheduledAt: in.ScheduledAt, Actor: c.grant.Actor(),

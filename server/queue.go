@@ -85,20 +85,11 @@ func queuePatchRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
-	if in.Text != nil {
-		if err := own.QueueEdit(c.r.Context(), id, *in.Text); err != nil {
-			return err
-		}
-	}
-	if in.ScheduledAt.present {
-		if err := own.QueueReschedule(c.r.Context(), id, in.ScheduledAt.value); err != nil {
-			return err
-		}
-	}
-	if in.Position != nil {
-		if err := own.QueueMove(c.r.Context(), id, *in.Position); err != nil {
-			return err
-		}
+	err = own.QueueRevise(c.r.Context(), id, session.QueueRevision{
+		Text: in.Text, Position: in.Position, Reschedule: in.ScheduledAt.present, ScheduledAt: in.ScheduledAt.value,
+	})
+	if err != nil {
+		return err
 	}
 	return queueRoute(s, c)
 }

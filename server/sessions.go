@@ -90,8 +90,11 @@ func createRoute(s *Server, c *call) error {
 		return err
 	}
 	if in.Prompt != "" {
-		_, err := made.Prompt(c.r.Context(), session.PromptRequest{PromptID: c.promptID(""), Text: in.Prompt, Actor: actor})
+		id, err := c.promptID("")
 		if err != nil {
+			return err
+		}
+		if _, err := made.Prompt(c.r.Context(), session.PromptRequest{PromptID: id, Text: in.Prompt, Actor: actor}); err != nil {
 			return err
 		}
 	}
@@ -101,16 +104,20 @@ func createRoute(s *Server, c *call) error {
 
 // promptID is the id of the prompt in a request: the body's, else the
 // Idempotency-Key, else a new one, with which a resend would be another prompt.
-func (c *call) promptID(inBody string) string {
-	if inBody != "" {
-		return inBody
-	}
-	if key := c.r.Header.Get("Idempotency-Key"); key != "" {
-		return key
+// Which of two that differ a resend goes by nobody could tell.
+func (c *call) promptID(inBody string) (string, error) {
+	key := c.r.Header.Get("Idempotency-Key")
+	switch {
+	case inBody != "" && key != "" && key != inBody:
+		return "", invalid("prompt_id is %q and Idempotency-Key is %q: send one of them, or the same in both", inBody, key)
+	case inBody != "":
+		return inBody, nil
+	case key != "":
+		return key, nil
 	}
 	id := make([]byte, 16)
 	rand.Read(id)
-	return hex.EncodeToString(id)
+	return hex.EncodeToString(id), nil
 }
 
 func sessionRoute(s *Server, c *call) error {

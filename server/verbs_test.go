@@ -147,6 +147,15 @@ func TestTheQueueOverTheSocketAndOverHTTP(t *testing.T) {
 	queued("q0 text 0", "q1 text 1", "q2 text 2")
 	require.Equal(t, 200, h.api("PATCH", path+"/q2", map[string]any{"text": "changed", "position": 0}).status)
 	queued("q2 changed", "q0 text 0", "q1 text 1")
+	for _, refused := range []map[string]any{
+		{"text": "half done", "position": -3},
+		{"text": "  ", "position": 2, "scheduled_at": "2099-01-01T00:00:00Z"},
+		{"text": "half done", "scheduled_at": "tomorrow"},
+	} {
+		require.Equal(t, 400, h.api("PATCH", path+"/q2", refused).status)
+		queued("q2 changed", "q0 text 0", "q1 text 1")
+		require.NotContains(t, h.api("GET", path+"/q2", nil).body, "scheduled_at")
+	}
 	p.send(&wire.QueueMove{SessionID: s.ID(), PromptID: "q2", Position: 1})
 	p.send(&wire.QueueEdit{SessionID: s.ID(), PromptID: "q0", Text: "edited"})
 	p.send(&wire.QueueRemove{SessionID: s.ID(), PromptID: "q1"})
@@ -168,6 +177,33 @@ func TestTheQueueOverTheSocketAndOverHTTP(t *testing.T) {
 
 	require.Equal(t, 204, h.api("POST", "/api/sessions/"+s.ID()+"/cancel", nil).status)
 	find(p, func(m *wire.State) bool { return m.Turn.State == wire.TurnIdle })
+}
+
+func TestAPromptsIdIsSaidOnceOrTheSameInBothPlaces(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	ask := func(key string) response {
+		return h.do("POST", "/api/sessions/"+s.ID()+"/prompt", map[string]any{"prompt_id": "p1", "text": "hold"},
+			http.Header{"Authorization": {"Bearer " + h.token}, "Idempotency-Key": {key}})
+	}
+	refused := ask("p2")
+	require.Equal(t, 400, refused.status, refused.body)
+	require.Contains(t, refused.body, "Idempotency-Key")
+	require.Empty(t, h.events(s)[1:], "nothing was prompted")
+	require.Equal(t, 200, ask("p1").status)
+}
+
+func TestATimeThatIsNoneIsNamed(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	for _, at := range []any{"tomorrow", 12, "2026-02-30T00:00:00Z"} {
+		res := h.api("POST", "/api/sessions/"+s.ID()+"/prompt", map[string]any{"text": "x", "scheduled_at": at})
+		require.Equal(t, 400, res.status)
+		require.Contains(t, res.body, "scheduled_at is not a time")
+	}
+	p := h.dial("/api/sessions/" + s.ID() + "/ws")
+	p.sendRaw(`{"type":"prompt","request_id":"r","session_id":"` + s.ID() + `","prompt_id":"p","text":"x","scheduled_at":"tomorrow"}`)
+	require.Contains(t, find[*wire.Error](p, nil).Message, "scheduled_at is not a time")
 }
 
 func TestOthersSeeWhoWatches(t *testing.T) {

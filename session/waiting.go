@@ -6,43 +6,64 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/abidehub/abide/queue"
 )
 
-// QueueEdit changes a waiting prompt's text. A resend of the prompt still
-// compares with the text it first came with. ErrConflict says that it is being
-// given to the agent.
+// QueueRevision is a change of a waiting prompt. What is nil stays as it is.
+type QueueRevision struct {
+	// Text is the new one. A resend of the prompt still compares with the text
+	// it first came with.
+	Text *string
+	// Reschedule makes ScheduledAt the earliest time the prompt is given to the
+	// agent; nil means as soon as it is idle.
+	Reschedule  bool
+	ScheduledAt *time.Time
+	// Position is counted from 0; one beyond the end means the end.
+	Position *int
+}
+
+// QueueRevise changes a waiting prompt: all of the revision, or nothing.
+// ErrConflict says that the prompt is being given to the agent.
+func (b *BackgroundSession) QueueRevise(ctx context.Context, promptID string, r QueueRevision) error {
+	return b.changeQueue(ctx, func(e *engine) error {
+		change := queue.Revision{Text: r.Text, Reschedule: r.Reschedule, ScheduledAt: r.ScheduledAt, Position: r.Position}
+		if r.Position != nil && *r.Position < 0 {
+			return fmt.Errorf("%w: position %d is negative", ErrInvalid, *r.Position)
+		}
+		if r.Text != nil {
+			title, err := e.retitled(*r.Text)
+			if err != nil {
+				return err
+			}
+			change.Title = &title
+		}
+		return queueError(e.queue.Revise(promptID, change))
+	})
+}
+
+// retitled checks the new text of a waiting prompt and makes its title.
+func (e *engine) retitled(text string) (string, error) {
+	limit := e.hub.settings().Limits.PromptBytes
+	switch {
+	case len(text) > limit:
+		return "", fmt.Errorf("%w: the prompt has %d bytes, at most %d are accepted", ErrTooLarge, len(text), limit)
+	case strings.TrimSpace(text) == "" || !utf8.ValidString(text):
+		return "", fmt.Errorf("%w: the prompt is empty or not valid UTF-8", ErrInvalid)
+	case e.queueSettings().Untitled:
+		return "", nil
+	}
+	return firstSentence(text), nil
+}
+
+// QueueEdit is QueueRevise with a text.
 func (b *BackgroundSession) QueueEdit(ctx context.Context, promptID, text string) error {
-	return b.changeQueue(ctx, func(e *engine) error {
-		limit := e.hub.settings().Limits.PromptBytes
-		switch {
-		case len(text) > limit:
-			return fmt.Errorf("%w: the prompt has %d bytes, at most %d are accepted", ErrTooLarge, len(text), limit)
-		case strings.TrimSpace(text) == "" || !utf8.ValidString(text):
-			return fmt.Errorf("%w: the prompt is empty or not valid UTF-8", ErrInvalid)
-		}
-		title := ""
-		if !e.queueSettings().Untitled {
-			title = firstSentence(text)
-		}
-		return queueError(e.queue.Edit(promptID, text, title))
-	})
+	return b.QueueRevise(ctx, promptID, QueueRevision{Text: &text})
 }
 
-// QueueMove puts a waiting prompt at position, counted from 0; beyond the end
-// means the end.
+// QueueMove is QueueRevise with a position.
 func (b *BackgroundSession) QueueMove(ctx context.Context, promptID string, position int) error {
-	return b.changeQueue(ctx, func(e *engine) error {
-		if position < 0 {
-			return fmt.Errorf("%w: position %d is negative", ErrInvalid, position)
-		}
-		return queueError(e.queue.Move(promptID, position))
-	})
-}
-
-// QueueReschedule changes the earliest time a waiting prompt is given to the
-// agent; nil means as soon as it is idle.
-func (b *BackgroundSession) QueueReschedule(ctx context.Context, promptID string, at *time.Time) error {
-	return b.changeQueue(ctx, func(e *engine) error { return queueError(e.queue.Reschedule(promptID, at)) })
+	return b.QueueRevise(ctx, promptID, QueueRevision{Position: &position})
 }
 
 // QueueRemove takes a waiting prompt out. It will not run, also when it is sent

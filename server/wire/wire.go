@@ -134,5 +134,7 @@ func Fault(err error) string {
 	case errors.As(err, &syntax):
 		return fmt.Sprintf("not valid JSON at byte %d", syntax.Offset)
 	}
-	return "not valid JSON"
+	// Sound JSON of the right kinds is refused only where a type reads itself,
+	// and of those clients send one: a time.
+	return `scheduled_at is not a time such as "2026-02-21T14:03:07Z"`
 }
