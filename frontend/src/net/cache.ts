@@ -1,5 +1,6 @@
 import type { AbideEvent, EventsLoadedMessage, EventsMessage, Seq } from '../wire/gen'
 import { transact, type Database, type Handle, type KeptPage, type KeptRun } from './db'
+import { isRecord, isSeq, parsed } from './kept'
 
 const key = 'abide.cache'
 /** Events kept of one session, and sessions kept. */
@@ -176,10 +177,14 @@ function firstOf(event: AbideEvent): Seq {
 }
 
 function read(storage: Storage): Record<string, Hint> {
-  try {
-    const value: unknown = JSON.parse(storage.getItem(key) ?? '{}')
-    return typeof value === 'object' && value !== null ? (value as Record<string, Hint>) : {}
-  } catch {
-    return {}
-  }
+  const value = parsed(storage, key)
+  return isRecord(value)
+    ? Object.fromEntries(Object.entries(value).filter((line): line is [string, Hint] => isHint(line[1])))
+    : {}
+}
+
+function isHint(value: unknown): value is Hint {
+  return (
+    isRecord(value) && typeof value['epoch'] === 'string' && isSeq(value['first']) && isSeq(value['last'])
+  )
 }

@@ -1,5 +1,6 @@
 import type { AppState } from '../state/app'
 import type { SessionInfo } from '../wire/gen'
+import { isRecord, isSeq, parsed } from './kept'
 
 const key = 'abide.list'
 const most = 60
@@ -11,12 +12,8 @@ export class KeptList {
   constructor(private readonly storage: Storage) {}
 
   read(): readonly SessionInfo[] | null {
-    try {
-      const value: unknown = JSON.parse(this.storage.getItem(key) ?? 'null')
-      return Array.isArray(value) ? (value as SessionInfo[]) : null
-    } catch {
-      return null
-    }
+    const value = parsed(this.storage, key)
+    return Array.isArray(value) ? value.filter(isLine) : null
   }
 
   write(list: AppState['list']): void {
@@ -29,4 +26,13 @@ export class KeptList {
       // Full or forbidden: the list is loaded as usual.
     }
   }
+}
+
+/** What the list's order and lines are made of; the rest may be missing, as in an older hub's. */
+function isLine(value: unknown): value is SessionInfo {
+  return (
+    isRecord(value) &&
+    ['session_id', 'updated_at', 'status', 'workspace'].every((f) => typeof value[f] === 'string') &&
+    isSeq(value['max_seq'])
+  )
 }
