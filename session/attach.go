@@ -10,8 +10,8 @@ import (
 )
 
 // Attach stores what content holds as a file that a prompt will name, and
-// returns what the prompt should carry. The bytes are on the device when it
-// returns. They are read as they come and never held in memory; what is larger
+// returns what the prompt should carry. All of it is on the device when it
+// returns. The bytes are read as they come and never held in memory; what is larger
 // than the limit, or breaks off, leaves nothing behind.
 func (b *BackgroundSession) Attach(ctx context.Context, name, mediaType string, content io.Reader) (event.Attachment, error) {
 	limit, err := ask(ctx, b, func(e *engine) (int, error) {
@@ -28,12 +28,16 @@ func (b *BackgroundSession) Attach(ctx context.Context, name, mediaType string, 
 	case err != nil:
 		return event.Attachment{}, fmt.Errorf("store attachment: %w", logError(err))
 	}
-	return event.Attachment{
+	a := event.Attachment{
 		Name:      attachmentName(name),
 		MediaType: blob.MediaType,
 		Bytes:     blob.Bytes,
 		SHA256:    blob.SHA256,
-	}, nil
+	}
+	if err := b.log.NoteUpload(ctx, a); err != nil {
+		return event.Attachment{}, fmt.Errorf("store attachment: %w", logError(err))
+	}
+	return a, nil
 }
 
 // attached reads a file that somebody sends, and remembers what was wrong with

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
 )
 
 // Bounds of a prompt.
@@ -34,7 +36,8 @@ type PromptRequest struct {
 	// again it is answered with the latest outcome.
 	PromptID string
 	Text     string
-	// Attachments were stored by Attach.
+	// Attachments were stored by Attach. Their SHA256 counts, and Name and
+	// MediaType where the same bytes were stored under several.
 	Attachments []event.Attachment
 	When        When
 	// ScheduledAt, when set, puts the prompt into the queue until then.
@@ -65,6 +68,8 @@ func (e *engine) prompt(r PromptRequest) (PromptResult, error) {
 	if err := e.validate(r); err != nil {
 		return PromptResult{}, err
 	}
+	var missing error
+	r.Attachments, missing = e.uploaded(r.Attachments)
 	attachments := toQueue(r.Attachments)
 	hash := queue.Hash(r.Text, attachments)
 	status, known, err := e.queue.Lookup(r.PromptID, hash)
@@ -74,8 +79,8 @@ func (e *engine) prompt(r PromptRequest) (PromptResult, error) {
 	if err := e.refusal(); err != nil {
 		return PromptResult{}, err
 	}
-	if err := e.checkAttachments(r.Attachments); err != nil {
-		return PromptResult{}, err
+	if missing != nil {
+		return PromptResult{}, missing
 	}
 	if e.agent.status == AgentFailed {
 		e.agent.forgive() // a person decided
@@ -163,19 +168,23 @@ func printable(s string) bool {
 	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
 
-// checkAttachments makes sure that the blobs a prompt names are there: once it
-// is in the log, it must be complete.
-func (e *engine) checkAttachments(list []event.Attachment) error {
-	for _, a := range list {
-		blob, err := e.log.OpenBlob(a.SHA256)
-		if err != nil {
-			return fmt.Errorf("%w: attachment %q was not uploaded to this session", ErrInvalid, a.Name)
-		}
-		if err := blob.Close(); err != nil {
-			return fmt.Errorf("close attachment: %w", err)
+// uploaded replaces what a client says of its attachments by what their upload
+// recorded: name, type and size go to the agent and to every screen. With an
+// error some are not there, and are left as the client says.
+func (e *engine) uploaded(claims []event.Attachment) (list []event.Attachment, missing error) {
+	list = slices.Clone(claims)
+	for i, claim := range claims {
+		a, err := e.log.Upload(claim)
+		switch {
+		case err == nil:
+			list[i] = a
+		case errors.Is(err, store.ErrNotFound):
+			missing = fmt.Errorf("%w: attachment %q was not uploaded to this session", ErrInvalid, claim.Name)
+		default:
+			missing = fmt.Errorf("attachment %q cannot be read: %w", claim.Name, logError(err))
 		}
 	}
-	return nil
+	return list, missing
 }
 
 // attachmentName keeps of a client's file name what is safe to show and to

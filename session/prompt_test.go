@@ -295,6 +295,42 @@ func TestAttachmentsAreStoredNamedAndCapped(t *testing.T) {
 	require.NoError(t, blob.Close())
 }
 
+func TestOfAnAttachmentCountsWhatItsUploadRecorded(t *testing.T) {
+	h := newHub(t)
+	b := h.create()
+	shot, err := b.Attach(ctxOf(t), "shot.png", "image/png", strings.NewReader("pixels"))
+	require.NoError(t, err)
+	again, err := b.Attach(ctxOf(t), "again.gif", "image/gif", strings.NewReader("pixels"))
+	require.NoError(t, err)
+	require.Equal(t, shot.SHA256, again.SHA256)
+	other, err := b.Attach(ctxOf(t), "other.txt", "text/plain", strings.NewReader("other"))
+	require.NoError(t, err)
+	h.close()
+	h.open() // what was recorded outlives the hub
+	b = h.session(b.ID())
+
+	lies := session.PromptRequest{PromptID: "p", Text: "look", Attachments: []event.Attachment{
+		{Name: "../../../x\u202egnp.exe", MediaType: "text/html", Bytes: 1, SHA256: other.SHA256},
+		{Name: shot.Name, MediaType: shot.MediaType, Bytes: -5, SHA256: shot.SHA256},
+		{Name: again.Name, MediaType: again.MediaType, SHA256: again.SHA256},
+	}}
+	_, err = b.Prompt(ctxOf(t), lies)
+	require.NoError(t, err)
+	given := receive(t, h.agents.next(t).prompts, "no prompt")
+	require.Equal(t, []event.Attachment{other, shot, again}, given.Attachments)
+	require.Equal(t, given.Attachments, payloads[event.UserPrompt](t, b)[0].Attachments)
+	for what, resent := range map[string][]event.Attachment{"as it was": lies.Attachments, "as it is": given.Attachments} {
+		result, err := b.Prompt(ctxOf(t), session.PromptRequest{PromptID: "p", Text: "look", Attachments: resent})
+		require.NoError(t, err, what)
+		require.Equal(t, queue.Received, result.Outcome, what)
+	}
+
+	blob, err := b.Log().PutBlob(ctxOf(t), "text/plain", []byte("of the log"))
+	require.NoError(t, err)
+	_, err = b.Prompt(ctxOf(t), session.PromptRequest{PromptID: "q", Text: "x", Attachments: []event.Attachment{{Name: "x", SHA256: blob.SHA256}}})
+	require.ErrorIs(t, err, session.ErrInvalid, "nobody uploaded it")
+}
+
 func TestAVerbWhoseCallerLeftStillHappensOnce(t *testing.T) {
 	h := newHub(t)
 	b := h.create()

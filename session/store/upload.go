@@ -1,0 +1,121 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// uploadRecord is what is kept of an upload beside its bytes, in a file of its
+// own for each name and type they came under. So two uploads of the same bytes
+// never write the same thing.
+type uploadRecord struct {
+	Name      string `json:"name"`
+	MediaType string `json:"media_type"`
+}
+
+// NoteUpload keeps, on the device before it returns, under which name and type
+// a blob was uploaded. The blob is there already.
+func (l *Log) NoteUpload(ctx context.Context, a event.Attachment) error {
+	if l.closed.Load() {
+		return ErrClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	path := l.uploadPath(a)
+	if _, err := l.fs.Stat(path); err == nil {
+		// A crash may have come between the name and its being durable.
+		return l.fs.SyncDir(filepath.Dir(path))
+	}
+	record, err := json.Marshal(uploadRecord{a.Name, a.MediaType})
+	if err != nil {
+		return fmt.Errorf("encode upload: %w", err)
+	}
+	if err := l.placeUpload(path, record); err != nil {
+		if isFull(err) {
+			l.health.block(err)
+			l.keeper.poke()
+			return fmt.Errorf("%w: write upload: %w", ErrBlocked, err)
+		}
+		return fmt.Errorf("write upload: %w", err)
+	}
+	return nil
+}
+
+func (l *Log) placeUpload(path string, record []byte) error {
+	dir := filepath.Dir(path)
+	tmp := filepath.Join(dir, "incoming."+randomHex(8)+tempSuffix)
+	if _, err := l.writeBlob(tmp, bytes.NewReader(record)); err != nil {
+		return err
+	}
+	if err := l.fs.Rename(tmp, path); err != nil {
+		return errors.Join(err, l.fs.Remove(tmp))
+	}
+	return l.fs.SyncDir(dir)
+}
+
+// Upload is what was uploaded, by what somebody says of it: of the claim counts
+// the hash, and name and type where the bytes came under several. Bytes is the
+// blob's size. What was never uploaded is ErrNotFound, also where the log has
+// such a blob of its own.
+func (l *Log) Upload(claim event.Attachment) (event.Attachment, error) {
+	blob, err := l.OpenBlob(claim.SHA256)
+	if err != nil {
+		return event.Attachment{}, err
+	}
+	size, err := blob.Seek(0, io.SeekEnd)
+	if err := errors.Join(err, blob.Close()); err != nil {
+		return event.Attachment{}, fmt.Errorf("open blob: %w", err)
+	}
+	path := l.uploadPath(claim)
+	data, err := l.fs.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if path, err = l.firstUpload(claim.SHA256); err == nil {
+			data, err = l.fs.ReadFile(path)
+		}
+	}
+	if err != nil {
+		return event.Attachment{}, err
+	}
+	var record uploadRecord
+	if err := json.Unmarshal(data, &record); err != nil {
+		return event.Attachment{}, fmt.Errorf("read %s: %w", filepath.Base(path), err)
+	}
+	return event.Attachment{Name: record.Name, MediaType: record.MediaType, Bytes: size, SHA256: claim.SHA256}, nil
+}
+
+// firstUpload finds any record of a blob, always the same.
+func (l *Log) firstUpload(sha string) (string, error) {
+	dir := filepath.Join(l.dir, blobsDir)
+	names, err := l.fs.ReadDir(dir)
+	if err != nil {
+		return "", fmt.Errorf("find upload: %w", err)
+	}
+	first := ""
+	for _, n := range names {
+		if name := n.Name(); strings.HasPrefix(name, sha+".") && (first == "" || name < first) {
+			first = name
+		}
+	}
+	if first == "" {
+		return "", fmt.Errorf("%w: blob %s was not uploaded", ErrNotFound, sha)
+	}
+	return filepath.Join(dir, first), nil
+}
+
+// uploadPath is where the record of an upload is.
+func (l *Log) uploadPath(a event.Attachment) string {
+	sum := sha256.Sum256([]byte(a.Name + "\x00" + a.MediaType))
+	return filepath.Join(l.dir, blobsDir, a.SHA256+"."+hex.EncodeToString(sum[:8]))
+}
