@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/observer"
 	"github.com/abidehub/abide/session/acp"
 	"github.com/abidehub/abide/session/event"
 )
@@ -21,8 +21,13 @@ const (
 )
 
 // past is what an agent that comes back to a session may have to be told, or
-// asked.
+// asked. The log is read when that is so, and once: of a long session that is
+// much to read, and most agents remember by themselves.
 type past struct {
+	log  observer.Source // nil where there is none to read
+	none bool            // the session had no turns before
+	read bool
+
 	// known is what the agent session of the moment should remember. It is nil
 	// when there were no turns before.
 	known *acp.Known
@@ -35,25 +40,32 @@ type past struct {
 	anew    bool                       // the next prompt follows an account
 }
 
-// pastOf reads a session's log, if the session had turns before.
-func pastOf(ctx context.Context, spec session.AgentSpec) (past, error) {
-	var p past
-	if !spec.ContextLost || spec.Past == nil {
-		return p, nil
+// compared is what the replay of a loaded session should hold. It is nil when
+// there were no turns before.
+func (p *past) compared(ctx context.Context) (*acp.Known, error) {
+	err := p.readLog(ctx)
+	return p.known, err
+}
+
+// readLog reads the session's log, if the session had turns before.
+func (p *past) readLog(ctx context.Context) error {
+	if p.none || p.log == nil || p.read {
+		return nil
 	}
 	p.begin()
 	var cursor event.Seq
 	for {
-		batch, err := spec.Past.ReadAfter(ctx, cursor, pastBytes)
+		batch, err := p.log.ReadAfter(ctx, cursor, pastBytes)
 		if err != nil {
-			return p, fmt.Errorf("reading what the session was about: %w", err)
+			return fmt.Errorf("reading what the session was about: %w", err)
 		}
 		if batch.Empty() {
-			return p, nil
+			p.read = true
+			return nil
 		}
 		events, err := batch.Events()
 		if err != nil {
-			return p, err
+			return err
 		}
 		for _, e := range events {
 			p.take(e)
@@ -133,10 +145,11 @@ func (p *past) tool(t event.ToolCallFields) {
 }
 
 // account says in a few lines what was asked before.
-func (p *past) account() string {
+func (p *past) account(ctx context.Context) (string, error) {
+	err := p.readLog(ctx)
 	prompts := p.asked
-	if len(prompts) == 0 {
-		return ""
+	if err != nil || len(prompts) == 0 {
+		return "", err
 	}
 	var text strings.Builder
 	text.WriteString("You are continuing a session whose earlier turns you do not remember. What was asked in them, oldest first:\n")
@@ -150,5 +163,5 @@ func (p *past) account() string {
 		}
 		text.WriteString("- " + line + "\n")
 	}
-	return text.String()
+	return text.String(), nil
 }

@@ -89,7 +89,9 @@ func (a *Agent) beginSession(ctx context.Context, offers offers) (string, error)
 	if a.cfg.Resume != "" {
 		params["sessionId"] = a.cfg.Resume
 		for _, method := range offers.continuing() {
-			a.tap.loading.Store(method == methodLoad)
+			if err := a.expectReplay(ctx, method == methodLoad); err != nil {
+				return "", err
+			}
 			_, err := a.bounded(ctx, method, params)
 			if err == nil {
 				return a.cfg.Resume, nil
@@ -112,12 +114,33 @@ func (a *Agent) beginSession(ctx context.Context, offers offers) (string, error)
 	if err := json.Unmarshal(result, &began); err != nil || began.SessionID == "" {
 		return "", fmt.Errorf("%s: the answer names no session", methodNew)
 	}
-	if a.cfg.ContextLost && a.cfg.Account != "" {
-		a.mu.Lock()
-		a.account = a.cfg.Account
-		a.mu.Unlock()
+	return began.SessionID, a.giveAccount(ctx)
+}
+
+// expectReplay says whether what the agent says next is a replay, and if so what
+// it is compared with.
+func (a *Agent) expectReplay(ctx context.Context, replay bool) error {
+	if replay && a.cfg.Known != nil {
+		known, err := a.cfg.Known(ctx)
+		if err != nil {
+			return err
+		}
+		a.tap.stream.known.Store(known)
 	}
-	return began.SessionID, nil
+	a.tap.loading.Store(replay)
+	return nil
+}
+
+// giveAccount keeps for the first prompt what an agent without memory is told.
+func (a *Agent) giveAccount(ctx context.Context) error {
+	if !a.cfg.ContextLost || a.cfg.Account == nil {
+		return nil
+	}
+	account, err := a.cfg.Account(ctx)
+	a.mu.Lock()
+	a.account = account
+	a.mu.Unlock()
+	return err
 }
 
 // bounded is request with the bound for starting.

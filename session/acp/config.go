@@ -50,13 +50,16 @@ type Config struct {
 	// ContextLost says that the log holds earlier turns. An agent that begins
 	// anew then says so in its event.AgentStarted.
 	ContextLost bool
-	// Account is a short account of those earlier turns. It goes before the
-	// first prompt of an agent that lost them. Empty sends none.
-	Account string
-	// Known is what the log already holds, against which the replay of
-	// session/load is compared. The replay itself is dropped either way. Nil
-	// compares nothing.
-	Known *Known
+	// Account makes a short account of those earlier turns. It goes before the
+	// first prompt of an agent that lost them. It is called by Start, and only
+	// for such an agent; an error fails Start. Nil, or an empty account, sends
+	// none.
+	Account func(context.Context) (string, error)
+	// Known says what the log already holds, against which the replay of
+	// session/load is compared. The replay itself is dropped either way. It is
+	// called by Start before it asks for a replay, and only then; an error fails
+	// Start. Nil compares nothing, and so does a nil answer.
+	Known func(context.Context) (*Known, error)
 
 	// AuthMethod, when set, is the method by which the agent is asked to log in
 	// before the session begins.

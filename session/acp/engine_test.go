@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -65,7 +66,9 @@ func TestSessionIsResumedWhereTheAgentOffersIt(t *testing.T) {
 	turnOf(t, a, s, "/plan")
 	finish(t, a, s)
 
-	cfg.Resume, cfg.ContextLost, cfg.Account = a.SessionID(), true, "not needed"
+	cfg.Resume, cfg.ContextLost = a.SessionID(), true
+	cfg.Account = func(context.Context) (string, error) { return "", errors.New("the log was read for an account") }
+	cfg.Known = func(context.Context) (*acp.Known, error) { return nil, errors.New("the log was read for a replay") }
 	s = newSink()
 	b := start(t, cfg, s)
 	began := of[event.AgentStarted](s)[0]
@@ -106,7 +109,7 @@ func TestLoadedSessionIsComparedAndNotRecordedAgain(t *testing.T) {
 		{&acp.Known{Prompts: []acp.KnownPrompt{{Text: "/ask"}, {Text: "lost"}}}, 1, "remembers 0 prompts and 1 tool calls that are not in this session. It does not remember 1 of"},
 		{nil, 0, ""},
 	} {
-		cfg.Known = c.known
+		cfg.Known = func(context.Context) (*acp.Known, error) { return c.known, nil }
 		s := newSink()
 		b := start(t, cfg, s)
 		began := of[event.AgentStarted](s)[0]
@@ -126,7 +129,8 @@ func TestLoadedSessionIsComparedAndNotRecordedAgain(t *testing.T) {
 func TestAgentThatForgotTheSessionBeginsAnewWithAnAccount(t *testing.T) {
 	s := newSink()
 	cfg := config(t, "echo")
-	cfg.Resume, cfg.ContextLost, cfg.Account = "gone", true, "Earlier: the sky was painted."
+	cfg.Resume, cfg.ContextLost = "gone", true
+	cfg.Account = func(context.Context) (string, error) { return "Earlier: the sky was painted.", nil }
 	a := start(t, cfg, s)
 	began := of[event.AgentStarted](s)[0]
 	require.Empty(t, began.Resumed)

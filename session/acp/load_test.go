@@ -1,6 +1,7 @@
 package acp_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -94,7 +95,8 @@ func TestWhatAnAgentRepeatsIsHeldAgainstWhatItWasGiven(t *testing.T) {
 			s := newSink()
 			cfg := config(t, "loads")
 			cfg.Env["ACP_TEST_LINES"] = strings.Join(c.history, "\n")
-			cfg.Resume, cfg.Known = fakeSession, &c.known
+			cfg.Resume = fakeSession
+			cfg.Known = func(context.Context) (*acp.Known, error) { return &c.known, nil }
 			a := start(t, cfg, s)
 			turnOf(t, a, s, "and now?")
 			require.Equal(t, "news", message(s))

@@ -38,7 +38,7 @@ func replayed(t *testing.T, file string) ([]step, *sink) {
 			var p struct{ SessionID string }
 			require.NoError(t, json.Unmarshal(m.Params, &p))
 			cfg.Resume = p.SessionID
-			cfg.Known = &acp.Known{}
+			cfg.Known = func(context.Context) (*acp.Known, error) { return &acp.Known{}, nil }
 		}
 	}
 	a := start(t, cfg, s)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -27,6 +28,10 @@ type stream struct {
 	started bool
 	waiting []held
 	bytes   int
+
+	// known is what a replay is compared with; Start sets it before it asks for
+	// one.
+	known atomic.Pointer[Known]
 }
 
 // held is something said before the session began: an update, or payloads.
@@ -162,7 +167,7 @@ func (s *stream) begin(method string, result json.RawMessage, e *effect) {
 		e.record(event.Config{Options: options})
 	}
 	if method == methodLoad {
-		e.record(s.replay.verdict(s.cfg.Known)...)
+		e.record(s.replay.verdict(s.known.Load())...)
 	}
 	s.release(e)
 }
