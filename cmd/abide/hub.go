@@ -180,7 +180,7 @@ func (h *hub) browse(env []string, link string) {
 // watch applies good edits of the configuration while the hub runs.
 func (h *hub) watch(loader config.Loader) {
 	h.run("configuration", func(ctx context.Context) error {
-		return loader.Watch(ctx, h.reconfigure, func(err error) {
+		return loader.Watch(ctx, h.started, h.reconfigure, func(err error) {
 			h.logger.Error("configuration refused, the old one stays in force", "err", err)
 		})
 	})

@@ -261,11 +261,18 @@ func TestANamedFileMustBeThere(t *testing.T) {
 // watching runs Watch and returns what it reported.
 func watching(t *testing.T, l config.Loader) (applied chan config.Config, refused chan error) {
 	t.Helper()
+	loaded, err := l.Load()
+	require.NoError(t, err)
+	return watchingSince(t, l, loaded)
+}
+
+func watchingSince(t *testing.T, l config.Loader, loaded config.Config) (applied chan config.Config, refused chan error) {
+	t.Helper()
 	applied, refused = make(chan config.Config, 10), make(chan error, 10)
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {
-		done <- l.Watch(ctx, func(c config.Config) { applied <- c }, func(err error) { refused <- err })
+		done <- l.Watch(ctx, loaded, func(c config.Config) { applied <- c }, func(err error) { refused <- err })
 	}()
 	t.Cleanup(func() {
 		stop()
@@ -323,6 +330,20 @@ func TestAFileThatIsEmptiedWhileItIsWatchedIsNotTakenForDefaults(t *testing.T) {
 	require.NoError(t, os.Remove(l.Path))
 	require.NoError(t, os.WriteFile(l.Path, []byte("# all defaults\n"), 0o600))
 	require.NotEqual(t, 2, (<-applied).Queue.MaxSize)
+}
+
+func TestAnEditBetweenLoadingAndWatchingIsSeen(t *testing.T) {
+	l := loader(t, "queue: {max_size: 1}\n")
+	loaded, err := l.Load()
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(l.Path, []byte("queue: {max_size: 2}\n"), 0o600))
+	applied, _ := watchingSince(t, l, loaded)
+	select {
+	case c := <-applied:
+		require.Equal(t, 2, c.Queue.MaxSize)
+	case <-time.After(10 * time.Second):
+		t.Fatal("it was not seen")
+	}
 }
 
 func TestAFileInADirectoryMadeLaterIsFound(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -16,10 +17,10 @@ import (
 const settle = 150 * time.Millisecond
 
 // Watch calls apply with each new content that is good, and refuse with what is
-// wrong with one that is not; then what was applied before stays in force. Both
-// are called by this goroutine. It returns when ctx ends, or with the error
-// that keeps it from watching.
-func (l Loader) Watch(ctx context.Context, apply func(Config), refuse func(error)) error {
+// wrong with one that is not; then what was applied before stays in force. It
+// begins with what changed since loaded was. Both are called by this goroutine.
+// It returns when ctx ends, or with the error that keeps it from watching.
+func (l Loader) Watch(ctx context.Context, loaded Config, apply func(Config), refuse func(error)) error {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
 		return fmt.Errorf("watching the configuration: %w", err)
@@ -29,6 +30,11 @@ func (l Loader) Watch(ctx context.Context, apply func(Config), refuse func(error
 		return err
 	}
 	last, _ := l.read()
+	if c, err := l.parse(last); err != nil {
+		refuse(err)
+	} else if !reflect.DeepEqual(c, loaded) {
+		apply(c)
+	}
 	timer := time.NewTimer(settle)
 	timer.Stop()
 	defer timer.Stop()
@@ -88,15 +94,23 @@ func (l Loader) watchDirs(watcher *fsnotify.Watcher) error {
 		dirs = append(dirs, filepath.Dir(target))
 	}
 	for _, dir := range dirs {
-		for {
-			if info, err := os.Stat(dir); err == nil && info.IsDir() {
-				break
+		// Again, where one further down was made before the watch was there.
+		for watched := ""; watched != nearest(dir); {
+			watched = nearest(dir)
+			if err := watcher.Add(watched); err != nil {
+				return fmt.Errorf("watching %s: %w", watched, err)
 			}
-			dir = filepath.Dir(dir)
-		}
-		if err := watcher.Add(dir); err != nil {
-			return fmt.Errorf("watching %s: %w", dir, err)
 		}
 	}
 	return nil
+}
+
+// nearest is the directory, or the nearest one above it that exists.
+func nearest(dir string) string {
+	for {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() || dir == filepath.Dir(dir) {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
 }
