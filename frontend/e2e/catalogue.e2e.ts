@@ -1,7 +1,8 @@
 // Looks at every state of every screen under the hub's own policy, at two sizes
 // in two themes. By light every rule is asked; by dark, which differs in its colours
-// alone, those of colours, and with ABIDE_SOAK every rule again. ABIDE_SHOTS names a
-// folder for pictures.
+// alone, those of colours, and states follow each other in one page. With ABIDE_SOAK
+// every rule is asked by dark too, and each state has a page of its own. ABIDE_SHOTS
+// names a folder for pictures.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -13,18 +14,72 @@ import { preview, type Preview } from '../dev/preview.mjs'
 import { barriers } from './rig/axe.ts'
 import { Browser, desktop, phone } from './rig/browser.ts'
 
+const soak = process.env['ABIDE_SOAK'] !== undefined
 const shots = process.env['ABIDE_SHOTS']
 const only = process.env['ABIDE_STATES']
 /** The rules whose answer depends on the theme. */
 const ofColours = ['color-contrast', 'link-in-text-block']
 const wanted = only ? states.filter((s) => s.name.includes(only)) : states
 
+const picture = resolve(import.meta.dirname, '../public/icons/apple-180.png')
+const sizes = [
+  { name: 'phone', of: phone },
+  { name: 'desktop', of: desktop },
+]
+const themes = ['light', 'dark'] as const
+
+/** A page of one size and one theme: what is looked at must not be on its way from another. */
+class View {
+  readonly errors: string[] = []
+
+  private constructor(
+    readonly page: Page,
+    readonly name: string,
+    private readonly url: string,
+    private readonly rules: string[] | undefined,
+  ) {
+    page.on('console', (m) => m.type() === 'error' && this.errors.push(`${m.text()} ${m.location().url}`))
+    page.on('pageerror', (e) => this.errors.push(String(e)))
+  }
+
+  static async open(
+    browser: Browser,
+    url: string,
+    size: (typeof sizes)[number],
+    colorScheme: (typeof themes)[number],
+  ): Promise<View> {
+    const page = await browser.window(size.of)
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    // No hub keeps the pictures the states speak of.
+    await page.route('**/blobs/*', (route) => route.fulfill({ path: picture, contentType: 'image/png' }))
+    const rules = colorScheme === 'light' || soak ? undefined : ofColours
+    return new View(page, `${size.name}-${colorScheme}`, url, rules)
+  }
+
+  async show(state: string): Promise<void> {
+    this.errors.length = 0
+    if (soak || !this.page.url().startsWith(this.url)) {
+      await this.page.goto(`${this.url}/catalogue.html?state=${encodeURIComponent(state)}`)
+    } else {
+      await this.page.evaluate(
+        (name) => (window as unknown as { showState(name: string): Promise<void> }).showState(name),
+        state,
+      )
+    }
+    await this.page.waitForFunction((name) => document.documentElement.dataset['shown'] === name, state)
+    await this.page.waitForFunction(() => !document.querySelector('.prose.plain'))
+  }
+
+  barriers(): Promise<string[]> {
+    return barriers(this.page, this.rules)
+  }
+}
+
 describe('every state of the catalogue is shown without error and free of serious barriers', () => {
   const folder = mkdtempSync(join(tmpdir(), 'abide-catalogue-'))
   let site: Preview
   let browser: Browser
-  let page: Page
-  let errors: string[] = []
+  let views: View[] = []
 
   beforeAll(async () => {
     if (shots) mkdirSync(shots, { recursive: true })
@@ -40,9 +95,9 @@ describe('every state of the catalogue is shown without error and free of seriou
     })
     site = await preview({ root: folder })
     browser = await Browser.start()
-    page = await browser.window(phone)
-    page.on('console', (m) => m.type() === 'error' && errors.push(m.text()))
-    page.on('pageerror', (e) => errors.push(String(e)))
+    views = await Promise.all(
+      sizes.flatMap((size) => themes.map((theme) => View.open(browser, site.url, size, theme))),
+    )
   }, 120_000)
   afterAll(async () => {
     await browser.stop()
@@ -51,23 +106,12 @@ describe('every state of the catalogue is shown without error and free of seriou
   })
 
   test.each(wanted.map((s) => s.name))('%s', async (name) => {
-    errors = []
-    for (const [place, size] of [['phone', phone] as const, ['desktop', desktop] as const]) {
-      await page.setViewportSize(size)
-      await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
-      await page.goto(`${site.url}/catalogue.html?state=${encodeURIComponent(name)}`)
-      await page.waitForFunction((n) => document.documentElement.dataset['shown'] === n, name)
-      await page.waitForFunction(() => !document.querySelector('.prose.plain'))
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-        const rules = colorScheme === 'light' || process.env['ABIDE_SOAK'] ? undefined : ofColours
-        expect(await barriers(page, rules), `${place}, ${colorScheme}`).toEqual([])
-        if (shots)
-          await page.screenshot({
-            path: join(shots, `${name.replace(/\W+/g, '-')}-${place}-${colorScheme}.png`),
-          })
-      }
+    for (const view of views) {
+      await view.show(name)
+      expect(await view.barriers(), view.name).toEqual([])
+      if (shots)
+        await view.page.screenshot({ path: join(shots, `${name.replace(/\W+/g, '-')}-${view.name}.png`) })
+      expect(view.errors, view.name).toEqual([])
     }
-    expect(errors).toEqual([])
   })
 })

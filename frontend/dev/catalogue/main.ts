@@ -1,11 +1,13 @@
 // The catalogue: every state in a frame of its own, at two sizes. One state
 // alone is catalogue.html?state=NAME, which is what the tests look at; the root
-// element says data-shown when all that brings the state about is done.
-import { mount } from 'svelte'
+// element says data-shown when all that brings the state about is done. A test goes
+// on to another state in the same page by `showState(NAME)`.
+import { mount, unmount } from 'svelte'
 import type { Intents } from '../../src/state/intents'
 import { Store } from '../../src/state/store'
 import App from '../../src/ui/App.svelte'
 import { Screens } from '../../src/ui/app.svelte'
+import * as lazy from '../../src/ui/lazy'
 import { parseRoute } from '../../src/ui/router.svelte'
 import '../../src/ui/theme.css'
 import '../../src/ui/prose.css'
@@ -27,17 +29,29 @@ function hubOf(state: State): Intents {
 }
 
 const target = document.getElementById('app')!
-const wanted = states.find((s) => s.name === new URLSearchParams(location.search).get('state'))
-if (wanted) void show(wanted)
+const named = (name: string | null) => states.find((s) => s.name === name)
+const wanted = named(new URLSearchParams(location.search).get('state'))
+let app: Record<string, unknown> | undefined
+Object.assign(window, { showState: (name: string) => show(named(name)!) })
+if (wanted) void parts().then(() => show(wanted))
 else index()
 
+/** Loads what the app loads when first needed: how long that takes is no part of a state. */
+async function parts(): Promise<void> {
+  const { markdown, ...others } = lazy
+  const loads: (() => Promise<unknown>)[] = Object.values(others)
+  await Promise.all([markdown.load(), ...loads.map((load) => load())])
+}
+
 async function show(state: State): Promise<void> {
+  if (app) await unmount(app)
+  app = undefined
   localStorage.clear() // a state is the same whatever was done in another
   const left = (id: string) => state.left?.[id] ?? null
   const screens = new Screens(new Store(stateOf(state)), hubOf(state), { left })
   screens.router.route = parseRoute(state.path, '')
   screens.overlay = state.overlay ?? null
-  mount(App, { target, props: { screens } })
+  app = mount(App, { target, props: { screens } })
   await play(state.does ?? [])
   await painted()
   document.documentElement.dataset['shown'] = state.name
