@@ -68,6 +68,9 @@ func opencodeConfig(model string) string {
 // hidden of the ways to come back to a session, resume and load, the agent does
 // not offer.
 func forEachRealAgent(t *testing.T, run func(t *testing.T, r *rig), hidden ...string) {
+	if os.Getenv("ABIDE_SOAK") == "" {
+		t.Skip("installs agents from the network and takes minutes: set ABIDE_SOAK")
+	}
 	for _, a := range realAgents() {
 		t.Run(a.name, func(t *testing.T) {
 			home := t.TempDir()
