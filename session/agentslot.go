@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -47,15 +46,14 @@ func (c stopCause) ends() event.StopReason {
 
 // agentSlot is the session's place for an agent process. The engine owns it.
 type agentSlot struct {
-	status    AgentStatus
-	proc      Agent // while ready or stopping
-	sink      *sink // of the agent that is there; nil while absent or failed
-	version   string
-	message   string
-	resumable bool                // it can come back with its memory
-	prompts   *PromptCapabilities // of the agent last started
-	login     []AuthMethod        // what it wants before it works
-	authBy    string              // how the next start logs in
+	status  AgentStatus
+	proc    Agent // while ready or stopping
+	sink    *sink // of the agent that is there; nil while absent or failed
+	version string
+	message string
+	offers  agentOffers  // of the agent last started
+	login   []AuthMethod // what it wants before it works
+	authBy  string       // how the next start logs in
 	// exited is set when an agent ended while it was being started; what
 	// StartAgent says of it then tells more.
 	exited    *event.AgentExit
@@ -87,27 +85,6 @@ func (a *agentSlot) detach() {
 	}
 }
 
-// resumable reports whether an agent said that it can go on with a session it
-// left: only such a one may be put to sleep.
-func resumable(p event.AgentStarted) bool {
-	var raw struct {
-		Initialize struct {
-			Capabilities struct {
-				Load    bool `json:"loadSession"`
-				Session struct {
-					Resume json.RawMessage `json:"resume"`
-				} `json:"sessionCapabilities"`
-			} `json:"agentCapabilities"`
-		} `json:"initialize"`
-	}
-	if json.Unmarshal(p.Raw, &raw) != nil {
-		return false
-	}
-	c := raw.Initialize.Capabilities
-	resume := string(c.Session.Resume)
-	return p.AgentSessionID != "" && (c.Load || resume != "" && resume != "null" && resume != "false")
-}
-
 // startAgent starts the agent, as soon as there is a seat for it.
 func (e *engine) startAgent() {
 	a := &e.agent
@@ -125,7 +102,8 @@ func (e *engine) startAgent() {
 		}
 		return // the seat's bell rings, and proceed comes back here
 	}
-	a.message, a.cause, a.resumable, a.exited = "", notStopped, false, nil
+	a.message, a.cause, a.exited = "", notStopped, nil
+	a.offers.known, a.offers.resumable = false, false
 	e.dirty = true
 	s := newSink(e.b)
 	a.sink = s
@@ -420,12 +398,12 @@ func (e *engine) restAgent(now time.Time) {
 		e.hub.pool.rest(e.seat, now)
 	}
 	bound := e.hub.settings().Limits.AgentIdle
-	overdue := a.resumable && bound > 0 && !now.Before(a.restSince.Add(bound))
+	overdue := a.offers.resumable && bound > 0 && !now.Before(a.restSince.Add(bound))
 	if overdue || e.hub.pool.shouldYield(e.seat) {
 		e.stopAgent(stopSleep)
 		return
 	}
-	if a.resumable && bound > 0 {
+	if a.offers.resumable && bound > 0 {
 		e.wake(a.restSince.Add(bound))
 	}
 }

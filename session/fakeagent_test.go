@@ -22,6 +22,8 @@ type agents struct {
 	started chan *fakeAgent
 	// resumable makes agents say that they can resume.
 	resumable bool
+	// hello, when set, changes what agents say of themselves.
+	hello func(*event.AgentStarted)
 	// hold, when set, keeps starts waiting until it is closed.
 	hold chan struct{}
 	// onStart, when set, decides what becomes of a start.
@@ -104,6 +106,9 @@ func (f *agents) start(ctx context.Context, spec session.AgentSpec, sink session
 		if spec.AgentSessionID != "" {
 			hello.Resumed = event.ResumedByLoad
 		}
+	}
+	if f.hello != nil {
+		f.hello(&hello)
 	}
 	if err := a.say(hello); err != nil {
 		a.die(event.AgentExit{Reason: "start_failed"})

@@ -2,11 +2,9 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
-
-	"github.com/abidehub/abide/session/event"
 )
 
 // AuthMethod is a way to log in to what an agent uses.
@@ -33,25 +31,21 @@ func (e *LoginNeeded) Error() string { return e.Err.Error() }
 func (e *LoginNeeded) Unwrap() error { return e.Err }
 
 // Authenticate starts the agent anew, logging in by one of its methods, and
-// waits until it is ready. While a turn is open it is ErrBusy; a login that
+// waits until it is ready. While a turn is open it is ErrBusy; a method the
+// agent does not have is ErrInvalid and leaves the agent as it is; a login that
 // fails is ErrInvalid with the agent's words.
 func (b *BackgroundSession) Authenticate(ctx context.Context, methodID, actor string) error {
 	if methodID == "" || len(methodID) > 200 || strings.TrimSpace(methodID) == "" {
 		return fmt.Errorf("%w: name one of the methods in the agent's state", ErrInvalid)
 	}
-	err := tell(ctx, b, func(e *engine) error {
-		if err := e.refusal(); err != nil {
+	begun, err := ask(ctx, b, func(e *engine) (bool, error) { return e.beginLogin(methodID, actor, false) })
+	if err == nil && !begun {
+		if _, err := b.readyAgent(ctx); ctx.Err() != nil {
 			return err
 		}
-		if e.fold.open {
-			return fmt.Errorf("%w: the agent is at work; log in after the turn", ErrBusy)
-		}
-		e.logger.Info("agent is logged in", "actor", actor, "method", methodID)
-		e.agent.forgive()
-		e.agent.authBy = methodID
-		e.stopAgent(stopReset)
-		return nil
-	})
+		// One that did not start and named no ways may need just this login.
+		_, err = ask(ctx, b, func(e *engine) (bool, error) { return e.beginLogin(methodID, actor, true) })
+	}
 	if err != nil {
 		return err
 	}
@@ -62,22 +56,40 @@ func (b *BackgroundSession) Authenticate(ctx context.Context, methodID, actor st
 	return err
 }
 
-// promptCapabilities reads what an agent said of prompts when it started.
-func promptCapabilities(p event.AgentStarted) *PromptCapabilities {
-	var raw struct {
-		Initialize struct {
-			Capabilities struct {
-				Prompts struct {
-					Image           bool `json:"image"`
-					Audio           bool `json:"audio"`
-					EmbeddedContext bool `json:"embeddedContext"`
-				} `json:"promptCapabilities"`
-			} `json:"agentCapabilities"`
-		} `json:"initialize"`
+// beginLogin ends the agent, and has the next one log in. It reports false, and
+// does nothing, where nobody knows the agent's ways yet; blindly does it all the
+// same.
+func (e *engine) beginLogin(methodID, actor string, blindly bool) (bool, error) {
+	if err := e.refusal(); err != nil {
+		return false, err
 	}
-	if json.Unmarshal(p.Raw, &raw) != nil {
-		return nil
+	if e.fold.open {
+		return false, fmt.Errorf("%w: the agent is at work; log in after the turn", ErrBusy)
 	}
-	c := PromptCapabilities(raw.Initialize.Capabilities.Prompts)
-	return &c
+	ways, known := e.agent.logins()
+	if !known && !blindly {
+		return false, nil
+	}
+	switch {
+	case known && len(ways) == 0:
+		return false, fmt.Errorf("%w: the agent needs no login and offers none", ErrInvalid)
+	case known && !slices.Contains(ways, methodID):
+		return false, fmt.Errorf("%w: %q is none of the agent's ways to log in: name one of %s", ErrInvalid, methodID, strings.Join(ways, ", "))
+	}
+	e.logger.Info("agent is logged in", "actor", actor, "method", methodID)
+	e.agent.forgive()
+	e.agent.authBy = methodID
+	e.stopAgent(stopReset)
+	return true, nil
+}
+
+// logins lists the ids of the ways to log in, as far as the agent said.
+func (a *agentSlot) logins() (ids []string, known bool) {
+	if len(a.login) == 0 {
+		return a.offers.logins, a.offers.known
+	}
+	for _, m := range a.login {
+		ids = append(ids, m.ID)
+	}
+	return ids, true
 }

@@ -33,7 +33,7 @@ func (e *engine) publish() {
 			RestartAt: e.agent.restartAt,
 
 			AuthMethods:        e.agent.login,
-			PromptCapabilities: e.agent.prompts,
+			PromptCapabilities: e.agent.offers.prompts,
 		},
 		Observers: e.b.watchers.take(),
 	})

@@ -215,8 +215,7 @@ func (e *engine) recordStarted(p event.AgentStarted) error {
 	if _, err := e.write(list...); err != nil {
 		return err
 	}
-	e.agent.version, e.agent.resumable = p.Version, resumable(p)
-	e.agent.prompts = promptCapabilities(p)
+	e.agent.version, e.agent.offers = p.Version, offersOf(p)
 	e.dirty = true
 	return nil
 }

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
@@ -270,4 +271,39 @@ func TestAnIdleAgentSleepsAfterAWhile(t *testing.T) {
 		require.Equal(t, "wake", (<-second.prompts).PromptID)
 		require.Empty(t, payloads[event.Note](t, b))
 	})
+}
+
+func TestALoginTheAgentDoesNotHaveLeavesItAsItIs(t *testing.T) {
+	h := newHub(t)
+	h.agents.hello = func(p *event.AgentStarted) {
+		p.Raw = json.RawMessage(`{"initialize":{"agentCapabilities":{},"authMethods":[{"id":"browser","name":"Browser"},{"id":"key"}]},"session":{}}`)
+	}
+	b := h.create()
+	require.ErrorContains(t, b.Authenticate(ctxOf(t), "stars", "ann"), "browser, key", "of one that was not started")
+	a := h.agents.next(t)
+	prompt(t, b, "p1")
+	require.Equal(t, "p1", receive(t, a.prompts, "the agent is the same").PromptID)
+	require.ErrorIs(t, b.Authenticate(ctxOf(t), "browser", "ann"), session.ErrBusy)
+	require.NoError(t, a.end("p1", event.StopEndTurn))
+	awaitIdle(t, b)
+	before := len(events(t, b))
+	err := b.Authenticate(ctxOf(t), "stars", "ann")
+	require.ErrorIs(t, err, session.ErrInvalid)
+	require.ErrorContains(t, err, "browser, key")
+	require.Equal(t, session.AgentReady, b.State().Agent.Status)
+	require.Len(t, events(t, b), before, "nothing was stopped")
+	require.NoError(t, b.Authenticate(ctxOf(t), "browser", "ann"))
+	require.Equal(t, "browser", h.agents.next(t).spec.AuthMethod)
+}
+
+func TestAnAgentThatNeedsNoLoginIsNotStoppedForOne(t *testing.T) {
+	h := newHub(t)
+	b, a := h.busy()
+	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
+	awaitIdle(t, b)
+	err := b.Authenticate(ctxOf(t), "browser", "ann")
+	require.ErrorIs(t, err, session.ErrInvalid)
+	require.ErrorContains(t, err, "needs no login")
+	require.Equal(t, session.AgentReady, b.State().Agent.Status)
+	require.Empty(t, payloads[event.AgentExit](t, b))
 }

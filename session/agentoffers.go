@@ -1,0 +1,51 @@
+package session
+
+import (
+	"encoding/json"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// agentOffers is what an agent said when it started.
+type agentOffers struct {
+	known     bool                // it has started
+	resumable bool                // it can come back with its memory: only such a one may be put to sleep
+	prompts   *PromptCapabilities // nil where it did not say
+	logins    []string            // ids of its ways to log in
+}
+
+// offersOf reads what an agent said when it started. What cannot be read is not
+// offered.
+func offersOf(p event.AgentStarted) agentOffers {
+	var raw struct {
+		Initialize struct {
+			Capabilities struct {
+				Load    bool `json:"loadSession"`
+				Session struct {
+					Resume json.RawMessage `json:"resume"`
+				} `json:"sessionCapabilities"`
+				Prompts struct {
+					Image           bool `json:"image"`
+					Audio           bool `json:"audio"`
+					EmbeddedContext bool `json:"embeddedContext"`
+				} `json:"promptCapabilities"`
+			} `json:"agentCapabilities"`
+			AuthMethods []struct {
+				ID string `json:"id"`
+			} `json:"authMethods"`
+		} `json:"initialize"`
+	}
+	o := agentOffers{known: true}
+	if json.Unmarshal(p.Raw, &raw) != nil {
+		return o
+	}
+	c := raw.Initialize.Capabilities
+	resume := string(c.Session.Resume)
+	o.resumable = p.AgentSessionID != "" && (c.Load || resume != "" && resume != "null" && resume != "false")
+	prompts := PromptCapabilities(c.Prompts)
+	o.prompts = &prompts
+	for _, m := range raw.Initialize.AuthMethods {
+		o.logins = append(o.logins, m.ID)
+	}
+	return o
+}
