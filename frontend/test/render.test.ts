@@ -14,6 +14,7 @@ const shown = (steps: readonly string[]): string => {
 const line = fc.constantFrom(
   ...['', '', '', 'Some *text*', '# Heading', '---', '- item', '1. one', '  indented', '    code', '> quote'],
   ...['```js', '```', '~~~', '~~~~', 'let a = `b`', '| a | b |', '|---|---|', '| 1 | 2 |', '[ref]', '**bold'],
+  ...['5. five', '7) seven', '|--:|:-:|', '- [x] done'],
   ...['[ref]: http://r.example', '<b>raw</b>', '- [ ] todo', 'over** lines\r', '', '12', '13'],
 )
 const text = fc.array(line, { maxLength: 16 }).map((lines) => lines.join('\n'))

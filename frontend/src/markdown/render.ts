@@ -1,5 +1,6 @@
 import createDOMPurify, { type Config } from 'dompurify'
 import { Blocks } from './blocks'
+import { elsewhere } from './links'
 import { parse } from './parser'
 
 const purify = createDOMPurify(window)
@@ -11,6 +12,8 @@ const config = {
   ],
   ALLOWED_ATTR: ['href', 'class', 'start', 'align', 'type', 'checked', 'disabled'],
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:)/i,
+  // Else the rule for addresses is put to these, too, and a list forgets its first number.
+  ADD_URI_SAFE_ATTR: ['start', 'align', 'type', 'checked', 'disabled'],
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
   RETURN_DOM_FRAGMENT: true,
@@ -22,7 +25,7 @@ purify.addHook('afterSanitizeAttributes', (node) => {
     node.setAttribute('rel', 'noopener noreferrer nofollow')
     node.setAttribute('target', '_blank')
     const href = node.getAttribute('href')
-    // A link that says one address and goes to another is shown with both.
+    // Whoever points at a link sees the whole of where it goes.
     if (href && href !== node.textContent) node.setAttribute('title', href)
   }
   if (name === 'INPUT') {
@@ -44,7 +47,32 @@ purify.addHook('afterSanitizeAttributes', (node) => {
 
 /** Returns a fragment that is safe to put into the page, whatever the HTML was. */
 export function sanitise(html: string): DocumentFragment {
-  return purify.sanitize(html, config) as unknown as DocumentFragment
+  const fragment = purify.sanitize(html, config) as unknown as DocumentFragment
+  for (const link of fragment.querySelectorAll('a')) nameHost(link)
+  for (const table of fragment.querySelectorAll('table')) box(table)
+  return fragment
+}
+
+/** Says where a link goes that looks as if it went elsewhere. */
+function nameHost(link: HTMLAnchorElement): void {
+  const place = elsewhere(link.textContent ?? '', link.getAttribute('href') ?? '')
+  if (place === null) return
+  const note = document.createElement('span')
+  note.className = 'host'
+  note.textContent = ` (${place})`
+  link.append(note)
+}
+
+/** What is too wide for the column scrolls in a box of its own, within reach of the keyboard. */
+function box(table: HTMLTableElement): void {
+  const region = document.createElement('div')
+  region.className = 'table'
+  region.tabIndex = 0
+  region.setAttribute('role', 'region')
+  const heads = [...table.querySelectorAll('th')].map((th) => th.textContent?.trim()).filter(Boolean)
+  region.setAttribute('aria-label', `Table: ${heads.join(', ')}`.slice(0, 120))
+  table.replaceWith(region)
+  region.append(table)
 }
 
 const remembered = new Map<string, DocumentFragment>()
