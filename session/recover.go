@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -51,7 +52,11 @@ func catchUp(ctx context.Context, log *store.Log, q *queue.Queue, f fold) (fold,
 		q.Rewind()
 	}
 	r := &recovery{log: log, queue: q, fold: f, byID: map[string]int{}, ledgerAfter: event.Seq(q.LogSeq())}
-	if err := r.read(ctx, min(f.seq, r.ledgerAfter)); err != nil {
+	from := min(f.seq, r.ledgerAfter)
+	if foreign {
+		from = f.seq // the ledger is not followed
+	}
+	if err := r.read(ctx, from); err != nil {
 		return fold{}, err
 	}
 	if foreign {
@@ -67,10 +72,15 @@ func catchUp(ctx context.Context, log *store.Log, q *queue.Queue, f fold) (fold,
 }
 
 // read folds the log from after on. The fold and the ledger may be at different
-// places; each takes what is news to it.
+// places; each takes what is news to it. What was removed of the log's beginning
+// is passed over, also what is removed meanwhile.
 func (r *recovery) read(ctx context.Context, after event.Seq) error {
 	for {
 		batch, err := r.log.ReadAfter(ctx, after, foldBatch)
+		if kept := r.log.Marks().Min - 1; errors.Is(err, store.ErrRemoved) && after < kept {
+			after = kept
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("read log: %w", err)
 		}

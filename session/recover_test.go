@@ -276,3 +276,38 @@ func TestASessionThatIsNotThereIsNotFound(t *testing.T) {
 		require.ErrorIs(t, err, session.ErrNotFound, id)
 	}
 }
+
+func TestRecoveryPassesOverWhatRetentionRemoved(t *testing.T) {
+	h := newHub(t, func(_ *session.Options, o *store.Options) { o.SegmentBytes = 2000 })
+	b, a := h.busy()
+	for range 60 {
+		require.NoError(t, a.say(event.AgentMessage{Text: event.Text(strings.Repeat("x", 50))}))
+	}
+	require.NoError(t, a.say(toolCall("t1", event.ToolInProgress)))
+	first, err := b.Log().Retain(ctxOf(t), 4000)
+	require.NoError(t, err)
+	require.Greater(t, first, event.Seq(10))
+	for name, gone := range map[string][]string{
+		"all there": nil, "without a queue": {"queue.json"}, "without metadata": {"metadata.json"}, "without both": {"queue.json", "metadata.json"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &hub{t: t, dir: t.TempDir(), workspace: h.workspace, agents: newAgents()}
+			copyDir(t, h.dir, c.dir)
+			for _, file := range gone {
+				require.NoError(t, os.Remove(filepath.Join(c.dir, "sessions", b.ID(), file)))
+			}
+			c.open()
+			t.Cleanup(c.close)
+			b := c.session(b.ID())
+			require.Equal(t, first, b.Log().Marks().Min)
+			require.Equal(t, session.TurnIdle, b.State().Turn.State)
+			last, err := b.Log().ReadBefore(ctxOf(t), 0, 2)
+			require.NoError(t, err)
+			events, err := last.Events()
+			require.NoError(t, err)
+			require.NotEmpty(t, events)
+			prompt(t, b, "goes on")
+			c.agents.next(t)
+		})
+	}
+}

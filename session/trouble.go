@@ -165,7 +165,7 @@ func troublesOf(id string, h store.Health) []Trouble {
 		add(TroubleDamaged, fmt.Sprintf("%d events are in the log twice with different content; the first of each is shown", h.Conflicts),
 			check+"; the others are kept in the session's quarantine")
 	}
-	if h.Holes > 0 {
+	if h.Holes > 0 || h.Missing > 0 {
 		add(TroubleDamaged, "events are missing from the log; placeholders stand for them", check+"; bring the log back from a backup if you have one")
 	}
 	if h.Unverified > 0 {

@@ -192,14 +192,14 @@ func (c *checking) log() error {
 		c.add(ProblemUnreadable, "", 0, "%v", err)
 		return nil
 	}
-	next := max(c.meta.MinSeq, 1)
-	if len(list) > 0 && next == 1 {
-		next = list[0].first
+	next := c.meta.MinSeq
+	if !c.hasMeta || next < 1 {
+		next = list[0].first // what came before, if anything, nothing says any more
 	}
 	for i, seg := range list {
 		name := filepath.Base(seg.currentPath())
-		if seg.first != next && i > 0 {
-			c.add(ProblemHole, name, next, "the file begins with seq %d", seg.first)
+		if seg.first != next {
+			c.add(ProblemHole, name, next, "the file begins with seq %d, and no file has what comes before; retention did not remove it", seg.first)
 		}
 		last, err := c.segment(seg, i == len(list)-1)
 		if err != nil {

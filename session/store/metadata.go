@@ -102,13 +102,16 @@ type Damage struct {
 	Conflicts int `json:"conflicts,omitempty"`
 	// Unverified are events whose checksum is absent or wrong.
 	Unverified int `json:"unverified,omitempty"`
+	// Missing are events whose whole file is gone, though not by retention.
+	Missing int64 `json:"missing,omitempty"`
 }
 
 // metadataFormat is the version this program writes.
 const metadataFormat = 1
 
 // readMetadata reads a session's metadata.json. Garbage is an error, which
-// leaves a caller with a log to rebuild it from.
+// leaves a caller with a log to rebuild it from; with errDoubtful, also with the
+// words of it.
 func readMetadata(fsys FS, dir string) (Metadata, error) {
 	var m Metadata
 	data, err := fsys.ReadFile(filepath.Join(dir, metadataName))
@@ -121,6 +124,12 @@ func readMetadata(fsys FS, dir string) (Metadata, error) {
 	if id := filepath.Base(dir); m.SessionID != id {
 		return m, fmt.Errorf("read %s: it belongs to session %q, not to %q", metadataName, m.SessionID, id)
 	}
+	if m.Format > metadataFormat {
+		return m, nil // whatever its numbers mean
+	}
+	if err := m.doubt(data); err != nil {
+		return m.words(), err
+	}
 	return m, nil
 }
 
@@ -131,7 +140,8 @@ func writeMetadata(fsys FS, dir string, m Metadata) error {
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", metadataName, err)
 	}
-	if err := writeWhole(fsys, filepath.Join(dir, metadataName), append(data, '\n')); err != nil {
+	data, _ = appendCRC(data[:len(data)-1], 0)
+	if err := writeWhole(fsys, filepath.Join(dir, metadataName), data); err != nil {
 		return fmt.Errorf("write %s: %w", metadataName, err)
 	}
 	return nil

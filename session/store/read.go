@@ -2,8 +2,10 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -36,8 +38,8 @@ func (l *Log) ReadAfter(ctx context.Context, after event.Seq, maxBytes int) (eve
 	if b, ok := l.tail.read(after, visible, maxBytes); ok {
 		return b, nil
 	}
-	if minSeq := event.Seq(l.marks.min.Load()); after+1 < minSeq {
-		return event.Batch{}, fmt.Errorf("%w: first is %d", ErrRemoved, minSeq)
+	if err := l.removed(after + 1); err != nil {
+		return event.Batch{}, err
 	}
 	c := collector{want: after + 1, bound: visible, maxBytes: maxBytes}
 	if err := l.collect(ctx, &c); err != nil {
@@ -86,10 +88,21 @@ func (l *Log) collect(ctx context.Context, c *collector) error {
 		return err
 	}
 	if seg.first > c.want {
-		return fmt.Errorf("%w: first is %d", ErrRemoved, seg.first)
+		if err := l.removed(c.want); err != nil {
+			return err
+		}
+		l.fillLost(c, seg.first) // the oldest file was lost
+		return nil
 	}
 	file, err := seg.acquire()
 	if err != nil {
+		if gone := l.removed(c.want); gone != nil {
+			return gone
+		}
+		if next > 0 && !l.foreign.Load() && errors.Is(err, fs.ErrNotExist) {
+			l.fillLost(c, next)
+			return nil
+		}
 		return err
 	}
 	defer seg.release()
@@ -116,6 +129,21 @@ func (l *Log) collect(ctx context.Context, c *collector) error {
 		l.health.sawHoles(c.holes)
 	}
 	return err
+}
+
+// removed says that retention took seq, if it did.
+func (l *Log) removed(seq event.Seq) error {
+	if minSeq := event.Seq(l.marks.min.Load()); seq < minSeq {
+		return fmt.Errorf("%w: first is %d", ErrRemoved, minSeq)
+	}
+	return nil
+}
+
+// fillLost stands in for a file that is gone: the next begins with seq next.
+func (l *Log) fillLost(c *collector, next event.Seq) {
+	c.known = false
+	c.fill(min(next-1, c.bound))
+	l.health.sawHoles(c.holes)
 }
 
 // activeEnd is the end of what may be read of the active segment, so that no

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -33,6 +34,8 @@ type recovery struct {
 	epoch   string
 	actions []string // what was done, for people
 	changed bool     // the metadata on disk is not what it should be
+
+	doubtful bool // the metadata's numbers were not believed
 }
 
 // did notes something worth telling.
@@ -53,6 +56,7 @@ func (r *recovery) run(file File) error {
 	if err := r.scanActive(file); err != nil {
 		return err
 	}
+	r.weigh()
 	if err := r.mendTail(file); err != nil {
 		return fmt.Errorf("mend the end of the log: %w", err)
 	}
@@ -76,7 +80,13 @@ func (r *recovery) readMeta() error {
 		r.meta, r.hasMeta = m, true
 	} else {
 		r.meta = Metadata{SessionID: filepath.Base(r.dir)}
+		if r.doubtful = errors.Is(err, errDoubtful); r.doubtful {
+			r.meta = m
+		}
 		r.did("metadata rebuilt from the log: %s", whyNoMetadata(err))
+		if !errors.Is(err, fs.ErrNotExist) {
+			r.keepMetadata()
+		}
 	}
 	r.readLabels()
 	return nil
@@ -113,7 +123,7 @@ func (r *recovery) findSegments(file File) error {
 	if err != nil {
 		return fmt.Errorf("list segments: %w", err)
 	}
-	for len(sealed) > 0 && sealed[0].last < r.meta.MinSeq {
+	for beginsFile(sealed, r.meta.MinSeq) && sealed[0].last < r.meta.MinSeq {
 		// Retention recorded this before it removed the file.
 		if err := r.fs.Remove(sealed[0].path); err != nil {
 			return fmt.Errorf("remove an old segment: %w", err)
@@ -132,6 +142,17 @@ func (r *recovery) findSegments(file File) error {
 	}
 	r.active = &segment{fs: r.fs, first: first, path: filepath.Join(r.dir, activeName), file: file}
 	return nil
+}
+
+// beginsFile reports whether a file of the log begins with seq, as every first
+// seq that retention recorded does.
+func beginsFile(sealed []*segment, seq event.Seq) bool {
+	for i, seg := range sealed {
+		if seg.first == seq || i == len(sealed)-1 && seg.last+1 == seq {
+			return true
+		}
+	}
+	return false
 }
 
 // firstOf is the first seq a file is meant to hold: what its segment_start says,
@@ -345,6 +366,8 @@ func (r *recovery) epochReason() string {
 	switch m := &r.meta; {
 	case r.hasMeta && max(m.SyncedSeq, m.MaxSeq) > r.scan.good.seq:
 		return "acknowledged events are missing"
+	case r.doubtful:
+		return "the metadata is damaged"
 	case r.epoch == "":
 		return "the first line is lost"
 	case r.hasMeta && m.Writer != nil && m.Writer.BootID != r.log.opts.BootID:
@@ -393,11 +416,9 @@ func (r *recovery) adopt(file File, end position) error {
 			return err
 		}
 	}
-	minSeq := r.active.first
-	if len(r.sealed) > 0 {
-		minSeq = r.sealed[0].first
-	}
 	l.segs.list = append(r.sealed, r.active)
+	minSeq := r.firstSeq()
+	r.reportFiles(minSeq)
 	l.marks.reset(minSeq, end)
 	l.pen.seg, l.pen.file = r.active, file
 	l.pen.next, l.pen.offset, l.pen.indexed = end.seq+1, end.offset, end.offset
@@ -426,6 +447,33 @@ func (r *recovery) adopt(file File, end position) error {
 		l.opts.Logger.Warn("log recovered", "session", l.id, "did", a)
 	}
 	return nil
+}
+
+// firstSeq is the first seq that can be read. What the metadata has below the
+// first file was not removed by retention, which records that before: it is lost.
+func (r *recovery) firstSeq() event.Seq {
+	first := r.log.segs.list[0].first
+	if r.hasMeta && r.meta.MinSeq > 0 {
+		first = min(first, r.meta.MinSeq)
+	}
+	return first
+}
+
+// reportFiles tells how many events lay in files that are gone.
+func (r *recovery) reportFiles(next event.Seq) {
+	d := r.log.health.get().Damage
+	before := int64(0)
+	if r.meta.Damage != nil {
+		before = r.meta.Damage.Missing
+	}
+	for _, seg := range r.log.segs.list {
+		d.Missing += int64(max(seg.first-next, 0))
+		next = max(next, seg.last+1)
+	}
+	if d.Missing != before {
+		r.did("%d events are missing, with the files they were in", d.Missing)
+	}
+	r.log.health.setDamage(d)
 }
 
 // reopen copies what cannot be trusted of a log whose device failed to a fresh

@@ -1,0 +1,94 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"path/filepath"
+)
+
+// errDoubtful says that metadata can be read and its numbers cannot be right, so
+// that none of them may be acted upon: by them files are removed, and seqs are
+// given out.
+var errDoubtful = errors.New("its numbers cannot be right")
+
+// shortestLine is less than a line of a log takes, in bytes.
+const shortestLine = 64
+
+// doubt says why the numbers of the metadata, read from data, cannot be right,
+// if they cannot. A file without a checksum, say one that a person edited, is
+// held to what its numbers say of each other.
+func (m *Metadata) doubt(data []byte) error {
+	line := bytes.TrimRight(data, "\n")
+	if bytes.Contains(line, []byte(crcKey)) {
+		if body, sum, ok := cutCRC(line); !ok || crc32.Checksum(body, castagnoli) != sum {
+			return fmt.Errorf("%w: its checksum is wrong", errDoubtful)
+		}
+	}
+	first := max(m.MinSeq, 1)
+	if m.Checkpoint == (Checkpoint{}) && first == 1 {
+		return nil // of no log yet
+	}
+	if m.MinSeq < 0 || m.MaxSeq != m.SyncedSeq || m.SyncedSeq > maxSeq || m.LogFirst < first ||
+		m.SyncedSeq < m.LogFirst || m.EventCount != int64(m.SyncedSeq-first+1) {
+		return fmt.Errorf("%w: event_count %d, min_seq %d, log_first %d, max_seq %d, synced_seq %d",
+			errDoubtful, m.EventCount, m.MinSeq, m.LogFirst, m.MaxSeq, m.SyncedSeq)
+	}
+	return nil
+}
+
+// words is the metadata without what its numbers say. Who wrote it stays, and
+// that the device failed: both make recovery more careful.
+func (m Metadata) words() Metadata {
+	m.EventCount, m.MinSeq, m.MaxSeq, m.Epoch = 0, 0, 0, ""
+	m.Checkpoint, m.Open, m.Damage = Checkpoint{}, nil, nil
+	return m
+}
+
+// weigh compares what the metadata says of lines the log lacks with the bytes it
+// says they took. Lines that were lost took some: seqs that could not have had a
+// line were never given out, and no placeholder stands for them.
+func (r *recovery) weigh() {
+	m, end := &r.meta, r.scan.good
+	if !r.hasMeta || m.SyncedSeq <= end.seq && m.MaxSeq <= end.seq {
+		return
+	}
+	lost, room := m.SyncedSeq-max(end.seq, m.LogFirst-1), m.LogBytes
+	if m.LogFirst == r.active.first {
+		room -= end.offset
+	}
+	if m.LogFirst >= r.active.first && m.MaxSeq == m.SyncedSeq && int64(lost) <= room/shortestLine {
+		return
+	}
+	r.doubtful = true
+	r.did("did not believe the metadata, which names seq %d: the log ends with seq %d, and %d bytes do not hold the rest",
+		max(m.SyncedSeq, m.MaxSeq), end.seq, max(room, 0))
+	r.keepMetadata()
+	m.SyncedSeq, m.MaxSeq = 0, 0
+}
+
+// keepMetadata copies a damaged metadata.json to quarantine, as it is about to
+// be replaced. The log does not need it, so that it cannot be kept stops nothing.
+func (r *recovery) keepMetadata() {
+	name, err := r.copyMetadata()
+	switch {
+	case err != nil:
+		r.log.opts.Logger.Warn("damaged metadata cannot be kept", "session", r.log.id, "err", err)
+	case name != "":
+		r.did("the metadata as it was is in %s", name)
+	}
+}
+
+func (r *recovery) copyMetadata() (name string, err error) {
+	file, err := r.fs.Open(filepath.Join(r.dir, metadataName))
+	if err != nil {
+		return "", err
+	}
+	defer file.Close() // only read from
+	size, err := sizeOf(file)
+	if err != nil || size == 0 {
+		return "", err
+	}
+	return quarantine(r.fs, r.dir, "metadata", file, span{0, size})
+}
