@@ -55,6 +55,11 @@ func (e *engine) answer(a Answer) (event.PermissionOutcome, error) {
 	if len(a.Content) > 0 && (request.Request.Form == nil || !isObject(a.Content)) {
 		return none, fmt.Errorf("%w: content is a JSON object and answers a form", ErrInvalid)
 	}
+	if request.Request.Form != nil && (chosen.Kind == event.AllowOnce || chosen.Kind == event.AllowAlways) {
+		if err := checkForm(request.Request.Form, a.Content); err != nil {
+			return none, err
+		}
+	}
 	if a.Remember != "" && a.Remember != RuleSession && a.Remember != RuleAgent {
 		return none, fmt.Errorf("%w: an answer is remembered for the %s or the %s", ErrInvalid, RuleSession, RuleAgent)
 	}

@@ -1,0 +1,79 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+)
+
+// formURL names an agent's form to the validator; nothing is fetched by it.
+const formURL = "abide:form"
+
+// checkForm holds what was filled in against the form the agent asked with, so
+// that a mistake is told to who made it and the question stays open. The error
+// names the field. A form that makes no sense is the agent's own to judge by.
+func checkForm(form, content json.RawMessage) error {
+	schema, err := compileForm(form)
+	if err != nil {
+		return nil
+	}
+	if len(content) == 0 {
+		content = json.RawMessage("{}")
+	}
+	filled, err := jsonschema.UnmarshalJSON(bytes.NewReader(content))
+	if err != nil {
+		return fmt.Errorf("%w: content is not valid JSON", ErrInvalid)
+	}
+	var wrong *jsonschema.ValidationError
+	if err := schema.Validate(filled); errors.As(err, &wrong) {
+		return fmt.Errorf("%w: the form's answer does not fit: %s", ErrInvalid, formFault(wrong))
+	}
+	return nil
+}
+
+func compileForm(form json.RawMessage) (*jsonschema.Schema, error) {
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(form))
+	if err != nil {
+		return nil, err
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.UseLoader(nowhere{})
+	if err := compiler.AddResource(formURL, document); err != nil {
+		return nil, err
+	}
+	return compiler.Compile(formURL)
+}
+
+// nowhere loads nothing: a form may not make the hub read files.
+type nowhere struct{}
+
+// Load implements jsonschema.URLLoader.
+func (nowhere) Load(url string) (any, error) {
+	return nil, fmt.Errorf("a form refers to %q", url)
+}
+
+// formFault says the first thing that is wrong, and with which field.
+func formFault(wrong *jsonschema.ValidationError) string {
+	for len(wrong.Causes) > 0 && len(wrong.InstanceLocation) == 0 {
+		wrong = wrong.Causes[0]
+	}
+	field := strings.Join(wrong.InstanceLocation, ".")
+	if missing, ok := wrong.ErrorKind.(*kind.Required); ok {
+		return strings.TrimPrefix(field+".", ".") + strings.Join(missing.Missing, ", ") + " is missing"
+	}
+	for len(wrong.Causes) > 0 { // such as the first of a list's items
+		wrong = wrong.Causes[0]
+	}
+	fault := wrong.ErrorKind.LocalizedString(message.NewPrinter(language.English))
+	if field == "" {
+		return fault
+	}
+	return field + ": " + fault
+}
