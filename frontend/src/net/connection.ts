@@ -33,7 +33,7 @@ export class Connection {
   /** Begins, and keeps a connection until stop. */
   start(): void {
     if (this.stops.length === 0) this.watch()
-    this.input({ type: 'start' })
+    this.input({ type: 'start', online: navigator.onLine })
   }
 
   stop(): void {
@@ -55,7 +55,7 @@ export class Connection {
     return this.sockets.size
   }
 
-  wake = (jumped = false): void => this.input({ type: 'wake', jumped })
+  wake = (jumped = false): void => this.input({ type: 'wake', jumped, online: navigator.onLine })
 
   private input(input: Input): void {
     const before = this.machine.main

@@ -32,10 +32,11 @@ export interface Machine {
 export type Refusal = 'unauthorized' | 'forbidden' | 'version'
 
 export type Input =
-  | { type: 'start' }
+  /** `online`: whether the device says that it has a network. */
+  | { type: 'start'; online?: boolean }
   | { type: 'stop' }
   /** Something hints that the page may have slept. `jumped`: the clock says it did. */
-  | { type: 'wake'; jumped?: boolean }
+  | { type: 'wake'; jumped?: boolean; online?: boolean }
   | { type: 'hidden' }
   | { type: 'offline' }
   | { type: 'connected'; gen: number; heartbeatMs: number; protocol: number }
@@ -116,14 +117,14 @@ class Step {
   take(input: Input): void {
     switch (input.type) {
       case 'start':
-        this.set({ wanted: true, refusal: null, failures: 0 })
+        this.set({ wanted: true, refusal: null, failures: 0, online: input.online ?? true })
         if (this.m.main === null) this.dial('main')
         return
       case 'stop':
         this.set({ wanted: false })
         return this.dropAll()
       case 'wake':
-        return this.wake(input.jumped ?? false)
+        return this.wake(input.jumped ?? false, input.online ?? true)
       case 'hidden':
         return this.set({ hiddenSince: this.m.hiddenSince ?? this.at.now })
       case 'offline':
@@ -146,10 +147,10 @@ class Step {
     }
   }
 
-  private wake(jumped: boolean): void {
+  private wake(jumped: boolean, online: boolean): void {
     const { hiddenSince, main } = this.m
     const slept = jumped || (hiddenSince !== null && this.at.now - hiddenSince > limits.hiddenMs)
-    this.set({ hiddenSince: null, online: true })
+    this.set({ hiddenSince: null, online })
     if (!this.m.wanted || this.m.refusal !== null) return
     if (main === null) {
       this.set({ failures: 0 })

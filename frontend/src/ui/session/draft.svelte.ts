@@ -9,6 +9,8 @@ export class Draft {
   files = $state.raw<readonly OutboxFile[]>([])
   /** Why files were left out, in words for a person. */
   problem = $state('')
+  /** Whether the device has the text as it is now, also after the page. */
+  kept = $state(true)
   readonly empty = $derived(this.text.trim() === '' && this.files.length === 0)
 
   constructor(
@@ -21,7 +23,7 @@ export class Draft {
 
   write(text: string): void {
     this.text = text
-    saveDraft(this.id, text)
+    this.kept = saveDraft(this.id, text)
   }
 
   /** Takes files a person chose, pasted or dropped; false when there were none. */

@@ -9,12 +9,14 @@ export function loadDraft(sessionId: string): string {
   }
 }
 
-export function saveDraft(sessionId: string, text: string): void {
+/** Keeps a draft; false where it cannot be kept, so that it lasts only as long as the page. */
+export function saveDraft(sessionId: string, text: string): boolean {
   try {
     if (text === '') localStorage.removeItem(prefix + sessionId)
     else localStorage.setItem(prefix + sessionId, text)
+    return true
   } catch {
-    // Storage is full or forbidden: the draft lasts as long as the page.
+    return text === '' // forbidden storage keeps nothing that would have to go
   }
 }
 

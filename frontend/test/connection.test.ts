@@ -1,0 +1,74 @@
+// @vitest-environment happy-dom
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { WebSocket, WebSocketServer } from 'ws'
+import { Connection } from '../src/net/connection'
+import type { LinkState } from '../src/state/link'
+import { subprotocol } from '../src/wire/frames'
+
+/** As a page's: an error nobody listens to is nobody's, and the close follows. */
+class PageSocket extends WebSocket {
+  constructor(url: string, protocol: string) {
+    super(url, protocol)
+    this.on('error', () => {})
+  }
+}
+
+let hub: WebSocketServer
+let connection: Connection
+let phases: LinkState['phase'][]
+
+beforeEach(async () => {
+  vi.stubGlobal('WebSocket', PageSocket)
+  hub = new WebSocketServer({ port: 0, host: '127.0.0.1', handleProtocols: () => subprotocol })
+  await once(hub, 'listening')
+  phases = []
+  connection = new Connection({
+    url: () => `ws://127.0.0.1:${(hub.address() as AddressInfo).port}`,
+    adopted: () => {},
+    frame: () => {},
+    unknown: () => {},
+    link: (link) => phases.push(link.phase),
+    health: () => Promise.resolve(null),
+  })
+})
+afterEach(() => {
+  connection.stop()
+  for (const client of hub.clients) client.terminate()
+  hub.close()
+  vi.unstubAllGlobals()
+  vi.restoreAllMocks()
+})
+
+const answer = () =>
+  hub.on('connection', (socket) =>
+    socket.send(JSON.stringify({ type: 'connected', protocol: 1, heartbeat_ms: 10_000, client_id: 'c' })),
+  )
+
+test('a page opened without a network says so before any dial has failed', () => {
+  vi.spyOn(navigator, 'onLine', 'get').mockReturnValue(false)
+  connection.start()
+  expect(phases).toEqual(['offline'])
+})
+
+test('waking without a network does not look like a dial that may succeed', () => {
+  vi.spyOn(navigator, 'onLine', 'get').mockReturnValue(false)
+  connection.start()
+  connection.wake()
+  connection.wake(true)
+  expect(phases).toEqual(['offline'])
+})
+
+test('a hub that answers counts for more than what the device says of its network', async () => {
+  answer()
+  vi.spyOn(navigator, 'onLine', 'get').mockReturnValue(false)
+  connection.start()
+  await expect.poll(() => phases).toEqual(['offline', 'open'])
+})
+
+test('with a network the first dial is a dial', async () => {
+  answer()
+  connection.start()
+  await expect.poll(() => phases).toEqual(['dialling', 'open'])
+})
