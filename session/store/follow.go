@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -27,6 +29,7 @@ type follower struct {
 	file    File // the active file, opened a second time, for its lock
 	end     position
 	order   order
+	failing time.Time // since when there is no file
 }
 
 // openFollower opens a session that another process writes, for reading.
@@ -52,24 +55,31 @@ func (f *follower) begin() error {
 	if err := f.readMeta(); err != nil {
 		return err
 	}
-	sealed, err := sealedSegments(l.fs, l.dir)
+	l.touched.Store(l.sheet.meta.UpdatedAt.UnixMicro())
+	return f.beginAt(max(l.sheet.meta.MinSeq, 1))
+}
+
+// beginAt reads what is there of the log from seq minSeq on, which retention left.
+func (f *follower) beginAt(minSeq event.Seq) error {
+	l := f.log
+	all, err := sealedSegments(l.fs, l.dir)
 	if err != nil {
 		return fmt.Errorf("list segments: %w", err)
 	}
-	first := max(l.sheet.meta.MinSeq, 1)
-	if len(sealed) > 0 {
-		first = sealed[len(sealed)-1].last + 1
+	kept := slices.DeleteFunc(all, func(s *segment) bool { return s.last < minSeq })
+	first := minSeq
+	if len(kept) > 0 {
+		first = kept[len(kept)-1].last + 1
 	}
-	l.segs.list = sealed
-	minSeq := first
-	if len(sealed) > 0 {
-		minSeq = sealed[0].first
+	for _, old := range l.segs.replace(kept) {
+		if err := old.retire(); err != nil {
+			return err
+		}
 	}
 	l.marks.reset(minSeq, position{seq: first - 1, first: first})
 	if err := f.openAt(first); err != nil {
 		return err
 	}
-	l.touched.Store(l.sheet.meta.UpdatedAt.UnixMicro())
 	return f.catchUp()
 }
 
@@ -83,6 +93,31 @@ func (f *follower) readMeta() error {
 	defer f.log.sheet.mu.Unlock()
 	f.log.sheet.meta = m
 	return nil
+}
+
+// heed takes over what the writing process has removed since, as its metadata
+// says before the files go.
+func (f *follower) heed() error {
+	if err := f.readMeta(); err != nil {
+		return err
+	}
+	l := f.log
+	minSeq := l.sheet.meta.MinSeq // only this goroutine changes it while the log is another's
+	if minSeq <= l.segs.all()[0].first {
+		return nil
+	}
+	defer l.bell.ring() // for those who wait at a place that is gone
+	if minSeq > f.active.first {
+		// The file that was followed is gone, and so is what was not read of it.
+		l.tail.drop()
+		return f.beginAt(minSeq)
+	}
+	l.marks.remove(minSeq)
+	var errs []error
+	for _, seg := range l.segs.shift(minSeq) {
+		errs = append(errs, seg.retire())
+	}
+	return errors.Join(errs...)
 }
 
 // openAt opens the file that begins with seq first: the active one, unless that
@@ -150,14 +185,27 @@ func (f *follower) run(ctx context.Context) {
 			news.drain()
 		}
 		mine, err := f.look()
-		if err != nil {
-			f.warn(err)
-		}
+		f.say(err)
 		if mine {
 			news.close()
 			f.log.keep(ctx)
 			return
 		}
+	}
+}
+
+// say tells of an error that lasts: between the renames of the writing process
+// there is a moment without a file.
+func (f *follower) say(err error) {
+	switch now := f.log.opts.Now(); {
+	case err == nil:
+		f.failing = time.Time{}
+	case !errors.Is(err, fs.ErrNotExist):
+		f.warn(err)
+	case f.failing.IsZero():
+		f.failing = now
+	case now.Sub(f.failing) > followEvery:
+		f.warn(err)
 	}
 }
 
@@ -172,7 +220,7 @@ func (f *follower) look() (mine bool, err error) {
 		return false, err
 	}
 	named, err := f.log.fs.Means(filepath.Join(f.log.dir, activeName), f.file)
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a file is just being sealed
 		return false, err
 	}
 	if free && named {
@@ -181,7 +229,7 @@ func (f *follower) look() (mine bool, err error) {
 	if err := f.catchUp(); err != nil {
 		return false, err
 	}
-	if err := f.readMeta(); err != nil {
+	if err := f.heed(); err != nil {
 		return false, err
 	}
 	if !named {

@@ -53,6 +53,14 @@ func (m *marks) reset(min event.Seq, p position) {
 	m.visible.Store(int64(p.seq))
 }
 
+// remove says that all below first can no longer be read. It is never taken
+// back, whoever says it last.
+func (m *marks) remove(first event.Seq) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.min.Store(max(m.min.Load(), int64(first)))
+}
+
 // distrust takes back what was said to be synced; what is visible stays so.
 func (m *marks) distrust(synced position) {
 	m.mu.Lock()

@@ -60,7 +60,7 @@ func (l *Log) firstWithin(maxBytes int64) (event.Seq, error) {
 
 // removeBelow forgets the events below first. The caller holds the pen.
 func (l *Log) removeBelow(first event.Seq) error {
-	l.marks.min.Store(int64(first))
+	l.marks.remove(first)
 	if err := l.saveMetadata(); err != nil {
 		return err
 	}
