@@ -244,6 +244,8 @@ func (c *SessionWSClient) regrant() {
 	for id, f := range follows {
 		if !now.May(auth.Read, id) {
 			f.cancel()
+		} else {
+			c.presence(id, func(*session.Presence) {}) // whether it may answer has changed
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -47,6 +48,22 @@ func TestAViewerMayOnlyLook(t *testing.T) {
 	p.send(&wire.LoadEvents{RequestID: "r", SessionID: s.ID(), AfterSeq: ptr(event.Seq(0))})
 	require.Len(t, find[*wire.EventsLoaded](p, nil).Events, before, "looking is still allowed")
 	require.Len(t, h.events(s), before)
+}
+
+func TestAViewerDoesNotKeepARequestFromBeingDeniedUnattended(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	require.NoError(t, h.manager.Configure(session.Settings{
+		Agents: h.manager.Agents(), Permissions: session.PermissionSettings{DenyUnattended: true},
+	}))
+	viewer := h.dialAs("/api/sessions/"+s.ID()+"/ws", bearer(h.mint(auth.TokenRequest{Scope: auth.Viewer, SessionID: s.ID()})))
+	helper := h.dialAs("/api/sessions/"+s.ID()+"/ws", bearer(h.mint(auth.TokenRequest{Scope: auth.Collaborator, SessionID: s.ID()})))
+	find(viewer, func(m *wire.State) bool { return len(m.Observers) == 2 })
+	helper.send(&wire.Prompt{RequestID: "r", SessionID: s.ID(), PromptID: "p1", Text: "ask"})
+	find(helper, func(m *wire.State) bool { return len(m.PendingPermissions) == 1 })
+	helper.send(&wire.Presence{SessionID: s.ID(), Activity: "away"})
+	viewer.send(&wire.Presence{SessionID: s.ID(), Activity: "typing"})
+	require.Contains(t, string(h.await(s, 0, event.TypePermissionOutcome).Data), "nobody watches this session")
 }
 
 // Fault 60, over HTTP: each route by each scope.

@@ -249,6 +249,7 @@ func (c *SessionWSClient) presence(id string, change func(*session.Presence)) {
 	}
 	seq := typing.Seq
 	change(&f.presence)
+	f.presence.Viewer = !c.grant.Load().May(auth.Act, id)
 	if f.presence.Seq == seq { // not an ack, which is no word of typing
 		f.typedAt = now
 	}

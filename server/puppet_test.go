@@ -99,7 +99,7 @@ func (p *puppet) play(prompt event.UserPrompt) {
 			Options: []event.PermissionOption{
 				{OptionID: "yes", Name: "Yes", Kind: event.AllowOnce}, {OptionID: "no", Name: "No", Kind: event.RejectOnce},
 			},
-			ToolCall: json.RawMessage(`{"toolCallId":"c1"}`),
+			ToolCall: json.RawMessage(`{"toolCallId":"c1","rawInput":{"command":"make"}}`),
 		})
 		return
 	case "hold":

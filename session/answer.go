@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,18 +21,21 @@ type Answer struct {
 	Actor   string
 	// Remember, when set, makes a rule of the answer: the same again is answered
 	// the same, in this session or in every session with this agent. Without it
-	// an option that says "always" is remembered for the session.
+	// an option that says "always" is remembered for the session. The agent is
+	// told what counts once where it offers that: the hub remembers, and forgets
+	// when it is told to.
 	Remember RuleScope
 	// ClientID tells a client's resend from another client's answer. It should
-	// stay the same when the client reconnects.
+	// stay the same when the client reconnects. What was answered before this run
+	// of the hub goes by Actor, which is what the log knows.
 	ClientID string
 }
 
 // AnswerPermission settles a permission request. The first answer wins: it is on
 // the device when this returns, and the agent is told. The winner's own answer
 // again succeeds; any other answer gets *AlreadyResolved. A request this session
-// does not know, or no longer, is ErrNotFound; an option the agent did not offer
-// is ErrInvalid.
+// does not know, or no longer, is ErrNotFound; an option the agent did not offer,
+// or one that is to be remembered and cannot be, is ErrInvalid.
 func (b *BackgroundSession) AnswerPermission(ctx context.Context, a Answer) (event.PermissionOutcome, error) {
 	return ask(ctx, b, func(e *engine) (event.PermissionOutcome, error) { return e.answer(a) })
 }
@@ -39,7 +43,7 @@ func (b *BackgroundSession) AnswerPermission(ctx context.Context, a Answer) (eve
 func (e *engine) answer(a Answer) (event.PermissionOutcome, error) {
 	var none event.PermissionOutcome
 	if winner, settled := e.fold.permissions.outcome(a.PermissionID); settled {
-		if winner.OptionID == a.OptionID && a.ClientID != "" && e.answerers.of(a.PermissionID) == a.ClientID {
+		if e.sentAgain(winner, a) {
 			return winner, nil
 		}
 		return none, &AlreadyResolved{Winner: winner}
@@ -63,6 +67,10 @@ func (e *engine) answer(a Answer) (event.PermissionOutcome, error) {
 	if a.Remember != "" && a.Remember != RuleSession && a.Remember != RuleAgent {
 		return none, fmt.Errorf("%w: an answer is remembered for the %s or the %s", ErrInvalid, RuleSession, RuleAgent)
 	}
+	lasting, err := e.lastingOf(request, chosen, a)
+	if err != nil {
+		return none, err
+	}
 	if err := e.refusal(); err != nil {
 		return none, err
 	}
@@ -74,24 +82,32 @@ func (e *engine) answer(a Answer) (event.PermissionOutcome, error) {
 		By:           a.Actor,
 	}
 	list := []entry{{request.Turn, outcome}}
-	var remembered Rule
-	if rule, remember := e.ruleFrom(request, chosen, a); remember {
-		remembered = complete(rule, e.agentName)
-		note, err := ruleNote(noteRuleAdded, remembered, a.Actor)
-		if err != nil {
-			return none, err
-		}
+	for _, note := range lasting.notes {
 		list = append(list, entry{request.Turn, note})
 	}
 	if _, err := e.write(list...); err != nil {
 		return none, fmt.Errorf("settle permission request: %w", logError(err))
 	}
-	if remembered.Scope == RuleAgent {
-		e.keepRule(remembered)
+	if lasting.rule != nil && lasting.rule.Scope == RuleAgent {
+		e.keepRule(*lasting.rule)
 	}
 	e.answerers.note(a.PermissionID, a.ClientID)
-	e.tellAgent(outcome)
+	told := outcome
+	told.OptionID = lasting.tell
+	e.tellAgent(told)
 	return outcome, nil
+}
+
+// sentAgain reports whether an answer is the winner's own once more. Which client
+// that was is known for as long as the session is open; the log knows the actor.
+func (e *engine) sentAgain(winner event.PermissionOutcome, a Answer) bool {
+	if winner.Outcome != event.OutcomeSelected || winner.OptionID != a.OptionID {
+		return false
+	}
+	if client, known := e.answerers.of(a.PermissionID); known {
+		return a.ClientID != "" && client == a.ClientID
+	}
+	return winner.Rule == "" && winner.Reason == "" && a.Actor != "" && winner.By == a.Actor
 }
 
 func isObject(data json.RawMessage) bool {
@@ -119,6 +135,8 @@ func (e *engine) recordRequest(p event.PermissionRequest) error {
 		e.logger.Warn("agent asked with an id that is not new", "permission", p.PermissionID)
 		return nil
 	}
+	about := e.fold.subjectOf(p)
+	p.Title = cmp.Or(p.Title, about.title, "The agent asks for permission")
 	request := openRequest{Request: p, Turn: e.fold.turnOf(p)}
 	list := []entry{{request.Turn, p}}
 	var outcomes []event.PermissionOutcome
@@ -127,7 +145,7 @@ func (e *engine) recordRequest(p event.PermissionRequest) error {
 		o := request.cancelled(byHub, "the turn was cancelled")
 		outcomes = append(outcomes, o)
 		list = append(list, entry{request.Turn, o})
-	} else if o, decided := decide(e.rules(), e.agentName, p); decided {
+	} else if o, decided := decide(e.rules(), e.agentName, about, p); decided {
 		outcomes = append(outcomes, o)
 		list = append(list, entry{request.Turn, o})
 	}
@@ -221,4 +239,7 @@ func (a *answerers) note(permissionID, clientID string) {
 	}
 }
 
-func (a *answerers) of(permissionID string) string { return a.clients[permissionID] }
+func (a *answerers) of(permissionID string) (clientID string, known bool) {
+	clientID, known = a.clients[permissionID]
+	return clientID, known
+}

@@ -102,9 +102,9 @@ func (f *fold) apply(seq event.Seq, turn int, p event.Payload) {
 	case event.AgentMessage:
 		f.line.chunk(p.MessageID, p.Text)
 	case event.ToolCall:
-		f.tools.see(p.ToolCallID, turn, p.Status)
+		f.tools.see(turn, p.ToolCallFields)
 	case event.ToolCallUpdate:
-		f.tools.see(p.ToolCallID, turn, p.Status)
+		f.tools.see(turn, p.ToolCallFields)
 	case event.Error:
 		f.line.say(event.Text(p.Message))
 	default:
@@ -126,8 +126,10 @@ func (f *fold) applyTurn(turn int, p event.Payload) bool {
 	case event.TurnEnd:
 		f.open = false
 	case event.PermissionRequest:
-		f.tools.see(p.ToolCallID, turn, "")
-		f.permissions.ask(p, turn)
+		fields := fieldsAsked(p.ToolCall)
+		fields.ToolCallID = p.ToolCallID
+		f.tools.see(turn, fields)
+		f.permissions.ask(p, turn, f.subjectOf(p))
 	case event.PermissionOutcome:
 		f.permissions.settle(p)
 	case event.Note:
@@ -261,11 +263,11 @@ func restore(md store.Metadata, epoch string, visible event.Seq) (f fold, named 
 		return f.turn
 	}
 	for _, id := range md.Open.Tools {
-		f.tools.see(id, turnOf(id), "")
+		f.tools.restore(id, turnOf(id))
 	}
 	f.permissions.settled = m.Settled
 	for _, id := range md.Open.Permissions {
-		f.permissions.ask(event.PermissionRequest{PermissionID: id}, turnOf(id))
+		f.permissions.ask(event.PermissionRequest{PermissionID: id}, turnOf(id), subject{lost: true})
 	}
 	return f, m.Named
 }

@@ -18,6 +18,9 @@ const byHub = "hub"
 type openRequest struct {
 	Request event.PermissionRequest
 	Turn    int
+	// about is what it was about when it came: what is said of the call later
+	// changes neither what was asked nor what a rule may be made of.
+	about subject
 	// asked is when it came, as this run of the hub saw it.
 	asked time.Time
 }
@@ -29,9 +32,9 @@ type permissions struct {
 	settled []event.PermissionOutcome
 }
 
-func (p *permissions) ask(r event.PermissionRequest, turn int) {
+func (p *permissions) ask(r event.PermissionRequest, turn int, about subject) {
 	r.Raw = nil
-	p.open = append(slices.Clone(p.open), openRequest{Request: r, Turn: turn, asked: time.Now()})
+	p.open = append(slices.Clone(p.open), openRequest{Request: r, Turn: turn, about: about, asked: time.Now()})
 }
 
 func (p *permissions) settle(o event.PermissionOutcome) {

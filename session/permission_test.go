@@ -224,6 +224,17 @@ func TestAScreenThatIsNotVisibleDoesNotCountAsWatching(t *testing.T) {
 	require.Equal(t, "no", receive(t, a.answers, "the request still waits").OptionID)
 }
 
+func TestWhoMayOnlyLookDoesNotCountAsWatching(t *testing.T) {
+	h := newHub(t, func(o *session.Options, _ *store.Options) { o.Permissions.DenyUnattended = true })
+	b, a := h.busy()
+	b.SetPresence("tab", session.Presence{Activity: session.Viewing})
+	b.SetPresence("guest", session.Presence{Activity: session.Viewing, Viewer: true})
+	require.NoError(t, a.say(question("q1")))
+	require.Empty(t, a.answers)
+	b.RemovePresence("tab")
+	require.Equal(t, "no", receive(t, a.answers, "the request waits for who cannot answer").OptionID)
+}
+
 func TestErrorsSpeakToAPerson(t *testing.T) {
 	err := error(&session.AlreadyResolved{Winner: event.PermissionOutcome{PermissionID: "q", By: "phone"}})
 	require.Equal(t, "permission request q was already answered by phone", err.Error())

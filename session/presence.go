@@ -30,6 +30,8 @@ const (
 type Presence struct {
 	Actor    string
 	Activity Activity
+	// Viewer is set for one who may look but not answer: nobody waits for them.
+	Viewer bool
 	// Seq is the last event the client has applied.
 	Seq event.Seq
 }
@@ -135,12 +137,13 @@ func (w *watchers) any() bool {
 	return len(w.present) > 0
 }
 
-// anybody reports whether somebody has the session on a visible screen.
+// anybody reports whether somebody who may answer has the session on a visible
+// screen.
 func (w *watchers) anybody() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, p := range w.present {
-		if p.Activity != Away {
+		if p.Activity != Away && !p.Viewer {
 			return true
 		}
 	}

@@ -1,10 +1,7 @@
 package session
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -46,12 +43,16 @@ type Rule struct {
 	Agent string `json:"agent,omitempty"`
 	// Kind, when set, keeps to tool calls of this kind.
 	Kind event.ToolKind `json:"kind,omitempty"`
-	// Subject, when set, keeps to one thing: the fingerprint of a tool call's
-	// kind, title and input. An agent cannot get another command under it by
-	// calling it the same.
+	// Subject, when set, keeps to one thing: the fingerprint of all that was said
+	// of a tool call, whether by its announcement, its updates or the request: its
+	// kinds, title, input, changes and paths. An agent cannot get another command
+	// under it by calling it the same.
 	Subject string `json:"subject,omitempty"`
 	// Title says what Subject is, for people.
-	Title     string    `json:"title,omitempty"`
+	Title string `json:"title,omitempty"`
+	// AgentTold says that the agent offered nothing that counts once, so that it
+	// was told to remember, too, and may do so after the rule is revoked.
+	AgentTold bool      `json:"agent_told,omitempty"`
 	CreatedBy string    `json:"created_by"`
 	CreatedAt time.Time `json:"created_at"`
 }
@@ -62,51 +63,41 @@ const (
 	noteRuleRevoked = "abide/rule_revoked"
 )
 
-// subject is what rules compare of a request.
-type subject struct {
-	kind        event.ToolKind
-	title       string
-	fingerprint string
-}
-
-func subjectOf(p event.PermissionRequest) subject {
-	var call struct {
-		Kind     event.ToolKind  `json:"kind"`
-		RawInput json.RawMessage `json:"rawInput"`
-	}
-	_ = json.Unmarshal(p.ToolCall, &call) // a call that is none has no kind and no input
-	var input bytes.Buffer
-	if json.Compact(&input, call.RawInput) != nil {
-		input.Reset()
-	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s", call.Kind, p.Title, input.Bytes()))
-	return subject{kind: call.Kind, title: p.Title, fingerprint: hex.EncodeToString(sum[:])}
-}
-
-// covers reports whether a rule speaks about a subject of an agent.
+// covers reports whether a rule speaks about a subject of an agent. What allows
+// must fit all that was said of it; what rejects, any of it.
 func (r Rule) covers(agent string, s subject) bool {
-	return r.Agent == agent && (r.Kind == "" || r.Kind == s.kind) && (r.Subject == "" || r.Subject == s.fingerprint)
+	switch {
+	case r.Agent != agent:
+		return false
+	case r.Subject != "":
+		return (r.Kind == "" || r.Kind == s.kind) && s.identified() && r.Subject == s.fingerprint()
+	case r.Effect == RuleReject:
+		return r.Kind == "" || s.perhaps(r.Kind)
+	}
+	return s.surely(r.Kind)
 }
 
-// option is the agent's option a rule picks, if it offers one.
+// option is the agent's option a rule picks, if it offers one. Between several
+// that count once only a person can choose.
 func (r Rule) option(p event.PermissionRequest) (string, bool) {
 	want := event.AllowOnce
 	if r.Effect == RuleReject {
 		want = event.RejectOnce
 	}
+	option, count := "", 0
 	for _, o := range p.Options {
 		if o.Kind == want {
-			return o.OptionID, true
+			option = o.OptionID
+			count++
 		}
 	}
-	return "", false
+	return option, count == 1
 }
 
-// decide finds the rule that answers a request. One that rejects comes before
+// decide finds the rule that answers a request about s. One that rejects comes before
 // those that allow. What a person has to fill in or look at is never answered.
-func decide(rules []Rule, agent string, p event.PermissionRequest) (event.PermissionOutcome, bool) {
+func decide(rules []Rule, agent string, s subject, p event.PermissionRequest) (event.PermissionOutcome, bool) {
 	var found *Rule
-	s := subjectOf(p)
 	for i, r := range rules {
 		if r.covers(agent, s) && (found == nil || r.Effect == RuleReject) {
 			found = &rules[i]
@@ -122,30 +113,6 @@ func decide(rules []Rule, agent string, p event.PermissionRequest) (event.Permis
 	return event.PermissionOutcome{
 		PermissionID: p.PermissionID, Outcome: event.OutcomeSelected, OptionID: option,
 		By: found.CreatedBy, Rule: found.ID,
-	}, true
-}
-
-// ruleFrom makes the rule that an answer asks to be remembered: the same again
-// is answered the same. An option that says "always" is remembered for the
-// session without asking.
-func (e *engine) ruleFrom(request openRequest, chosen event.PermissionOption, a Answer) (Rule, bool) {
-	scope := a.Remember
-	always := chosen.Kind == event.AllowAlways || chosen.Kind == event.RejectAlways
-	if scope == "" && always {
-		scope = RuleSession
-	}
-	if scope == "" || request.Request.Form != nil || request.Request.URL != "" {
-		return Rule{}, false
-	}
-	effect := RuleAllow
-	if chosen.Kind == event.RejectOnce || chosen.Kind == event.RejectAlways {
-		effect = RuleReject
-	}
-	s := subjectOf(request.Request)
-	return Rule{
-		Scope: scope, Effect: effect, Agent: e.agentName,
-		Kind: s.kind, Subject: s.fingerprint, Title: cut(oneLine(s.title), lastLineRunes),
-		CreatedBy: a.Actor,
 	}, true
 }
 
@@ -189,13 +156,17 @@ func (b *BackgroundSession) AddRule(ctx context.Context, r Rule) (Rule, error) {
 }
 
 // Like fills in what a rule is about from an open permission request: the same
-// again, and nothing else. A request that is not open is ErrNotFound.
+// again, and nothing else. A request that is not open is ErrNotFound; one that
+// does not say exactly what it is about is ErrInvalid.
 func (b *BackgroundSession) Like(ctx context.Context, r Rule, permissionID string) (Rule, error) {
 	return ask(ctx, b, func(e *engine) (Rule, error) {
 		for _, open := range e.fold.permissions.open {
 			if open.Request.PermissionID == permissionID {
-				s := subjectOf(open.Request)
-				r.Kind, r.Subject, r.Title = s.kind, s.fingerprint, cut(oneLine(s.title), lastLineRunes)
+				if why := e.onlyOnce(open, true); why != "" {
+					return r, fmt.Errorf("%w: no rule can be made of this request: %s", ErrInvalid, why)
+				}
+				s := open.about
+				r.Kind, r.Subject, r.Title = s.kind, s.fingerprint(), cut(oneLine(s.title), lastLineRunes)
 				return r, nil
 			}
 		}
@@ -289,6 +260,9 @@ func (r Rule) about() string {
 	about := "every " + string(r.Kind)
 	if r.Subject != "" {
 		about = "“" + r.Title + "”"
+	}
+	if r.AgentTold {
+		about += " (the agent was told, too, and may remember it itself)"
 	}
 	if r.Scope == RuleAgent {
 		return about + " in every session with " + r.Agent

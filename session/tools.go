@@ -11,9 +11,10 @@ import (
 // late update finds the turn it belongs to.
 const rememberedTools = 1024
 
-// toolCalls knows which turn each tool call belongs to and which calls have not
-// ended. It is fed by tool calls, their updates and permission requests alike,
-// because agents begin with any of the three. The zero value is empty.
+// toolCalls knows which turn each tool call belongs to, what was said of it and
+// which calls have not ended. It is fed by tool calls, their updates and
+// permission requests alike, because agents begin with any of the three. The zero
+// value is empty.
 type toolCalls struct {
 	calls map[string]*toolCall
 	seen  int
@@ -27,6 +28,7 @@ type toolCall struct {
 	turn  int
 	done  bool
 	order int
+	about subject
 }
 
 // turn is the turn of a known call.
@@ -44,9 +46,26 @@ func (t *toolCalls) again(id string, turn int) bool {
 	return known && call.done && call.turn < turn
 }
 
+// said is what was said of a call so far; nothing of an unknown one.
+func (t *toolCalls) said(id string) subject {
+	if call, known := t.calls[id]; known {
+		return call.about
+	}
+	return subject{}
+}
+
+// restore takes an unfinished call of which no more is known than that.
+func (t *toolCalls) restore(id string, turn int) {
+	t.see(turn, event.ToolCallFields{ToolCallID: id})
+	if call, known := t.calls[id]; known {
+		call.about.lost = true
+	}
+}
+
 // see takes what was said of a call. An empty status leaves a known call as it
 // is; a new one then counts as begun.
-func (t *toolCalls) see(id string, turn int, status event.ToolStatus) {
+func (t *toolCalls) see(turn int, said event.ToolCallFields) {
+	id, status := said.ToolCallID, said.Status
 	if id == "" {
 		return
 	}
@@ -59,6 +78,7 @@ func (t *toolCalls) see(id string, turn int, status event.ToolStatus) {
 		call = &toolCall{id: id, turn: turn, order: t.seen}
 		t.calls[id] = call
 	}
+	call.about = call.about.upsert(said)
 	if status == "" || status.Done() == call.done {
 		return
 	}

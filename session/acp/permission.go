@@ -8,12 +8,13 @@ import (
 )
 
 // permission converts a session/request_permission. Some agents announce their
-// tool call only here, so its fields come as an update of the call first.
+// tool call only here, so its fields come as an update of the call first. Others
+// name a call they announced and say no more: the session knows its title.
 func permission(r *request) []event.Payload {
 	p := event.PermissionRequest{PermissionID: r.question.id, Options: []event.PermissionOption{}}
 	f, err := objectFields(r.params)
 	if err != nil {
-		p.Title, p.Raw = "The agent asks for permission", r.params
+		p.Raw = r.params
 		return one(p)
 	}
 	var session string
@@ -39,9 +40,6 @@ func permission(r *request) []event.Payload {
 				payloads = append(payloads, event.ToolCallUpdate{ToolCallFields: t})
 			}
 		}
-	}
-	if p.Title == "" {
-		p.Title = "The agent asks for permission"
 	}
 	p.Raw = rest(f, r.params)
 	return append(payloads, p)

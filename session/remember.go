@@ -1,0 +1,103 @@
+package session
+
+import (
+	"fmt"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// noteAnsweredOnce says that an answer meant for longer counts this once.
+const noteAnsweredOnce = "abide/answered_once"
+
+// kindSwitchMode is a tool call that asks which way of working comes next. Its
+// options are ways of working, whatever kind they are said to be of.
+const kindSwitchMode event.ToolKind = "switch_mode"
+
+// lasting is what becomes of an answer that is meant for longer than once.
+type lasting struct {
+	// rule is to be put in force; nil for none.
+	rule *Rule
+	// notes are what people are told.
+	notes []event.Note
+	// tell is the option the agent gets. It is the chosen one, or one that counts
+	// once in its place: then only the hub remembers, and can take it back.
+	tell string
+}
+
+// lastingOf finds what becomes of an answer: the same again is answered the same
+// where the answer says so. An option that says "always" is remembered for the
+// session without asking. An answer that asks for what cannot be is ErrInvalid.
+func (e *engine) lastingOf(request openRequest, chosen event.PermissionOption, a Answer) (lasting, error) {
+	l := lasting{tell: chosen.OptionID}
+	effect, always, known := effectOf(chosen.Kind)
+	if a.Remember == "" && (!always || request.about.kind == kindSwitchMode) {
+		return l, nil
+	}
+	rule := Rule{Effect: effect}
+	once, offered := rule.option(request.Request)
+	if always && offered {
+		l.tell = once
+	}
+	why := e.onlyOnce(request, known)
+	if why == "" && !always && !offered {
+		why = "the agent offers several answers of this kind, and a rule could not choose"
+	}
+	if why != "" && a.Remember != "" {
+		return l, fmt.Errorf("%w: this answer cannot be remembered: %s; answer it this once, without remember", ErrInvalid, why)
+	}
+	if why != "" {
+		l.notes = append(l.notes, event.Note{Method: noteAnsweredOnce, Text: event.Text(onceWords(chosen, why, always && !offered))})
+		return l, nil
+	}
+	scope := a.Remember
+	if scope == "" {
+		scope = RuleSession
+	}
+	rule = complete(Rule{
+		Scope: scope, Effect: effect, Kind: request.about.kind, Subject: request.about.fingerprint(),
+		Title: cut(oneLine(request.about.title), lastLineRunes), AgentTold: always && !offered, CreatedBy: a.Actor,
+	}, e.agentName)
+	note, err := ruleNote(noteRuleAdded, rule, a.Actor)
+	if err != nil {
+		return l, err
+	}
+	l.rule, l.notes = &rule, append(l.notes, note)
+	return l, nil
+}
+
+// effectOf is what an option of a kind does. Only the protocol's own kinds are
+// known; what another means is the agent's to say, and no rule's to repeat.
+func effectOf(kind event.PermissionKind) (effect RuleEffect, always, known bool) {
+	switch kind {
+	case event.AllowOnce, event.AllowAlways:
+		return RuleAllow, kind == event.AllowAlways, true
+	case event.RejectOnce, event.RejectAlways:
+		return RuleReject, kind == event.RejectAlways, true
+	}
+	return "", false, false
+}
+
+// onlyOnce says why no rule can be made of an answer to a request, or nothing.
+func (e *engine) onlyOnce(request openRequest, known bool) string {
+	switch {
+	case !known:
+		return "the chosen option says neither allow nor reject in the protocol's words"
+	case request.Request.Form != nil || request.Request.URL != "":
+		return "a person fills in a form or looks at a page each time"
+	case request.about.kind == kindSwitchMode:
+		return "which way of working comes next is chosen anew each time"
+	case !request.about.identified():
+		return "the agent does not say exactly what it would do, so a rule could cover something else"
+	case e.fold.subjectOf(request.Request).fingerprint() != request.about.fingerprint():
+		return "the agent has changed what it says since it asked"
+	}
+	return ""
+}
+
+func onceWords(chosen event.PermissionOption, why string, told bool) string {
+	words := fmt.Sprintf("“%s” counts this once: %s.", cut(oneLine(chosen.Name), lastLineRunes), why)
+	if told {
+		words += " The agent was told so and may remember it itself."
+	}
+	return words
+}
