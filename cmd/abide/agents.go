@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"strings"
 	"sync/atomic"
 
 	"github.com/abidehub/abide/internal/config"
@@ -30,7 +29,7 @@ func (a *agents) configure(c config.Config) error {
 		if err != nil {
 			return fmt.Errorf("finding the built-in agent: %w", err)
 		}
-		list = []config.Agent{{Name: "demo", Command: []string{self, "demo-agent"}}}
+		list = []config.Agent{{Name: "demo", Command: []string{self, "demo-agent"}, Shown: self + " demo-agent"}}
 	}
 	a.configured.Store(&list)
 	return nil
@@ -40,7 +39,7 @@ func (a *agents) configure(c config.Config) error {
 func (a *agents) infos() []session.AgentInfo {
 	var list []session.AgentInfo
 	for _, agent := range *a.configured.Load() {
-		list = append(list, session.AgentInfo{Name: agent.Name, Description: strings.Join(agent.Command, " ")})
+		list = append(list, session.AgentInfo{Name: agent.Name, Description: agent.Shown})
 	}
 	return list
 }

@@ -52,12 +52,13 @@ func playTelltale() error {
 // data directory are looked through when its test ends.
 func TestNoSecretOfTheConfigurationIsWrittenDown(t *testing.T) {
 	t.Setenv("PASSED_ON_TOKEN", "hunter2-passed-on")
+	t.Setenv("PASSED_ON", "hunter2-plain-name")
 	self, err := os.Executable()
 	require.NoError(t, err)
 	telltale := func(method string) agent {
 		return agent{
 			Command: []string{self, method},
-			PassEnv: []string{"PASSED_ON_TOKEN"},
+			PassEnv: []string{"PASSED_ON_TOKEN", "PASSED_ON"},
 			Env:     map[string]string{roleName: "telltale", "SOME_API_KEY": "hunter2-of-the-agent", "EXPANDED_SECRET": "${PASSED_ON_TOKEN}-expanded"},
 			MCPServers: []map[string]any{
 				{"name": "files", "command": "mcp", "env": map[string]string{"MCP_TOKEN": "hunter2-of-the-mcp-server"}},

@@ -49,6 +49,9 @@ type Agent struct {
 	Name string
 	// Command is the program and its arguments; never empty.
 	Command []string
+	// Shown is the command line for people, with variables' names where the file
+	// names variables.
+	Shown string
 	// Env is added to what little the agent inherits.
 	Env map[string]string
 	// PassEnv names variables of the hub's environment to hand on.

@@ -93,9 +93,9 @@ limits: {sessions: 1, agents: 2, clients: 3}
 		Addr: "localhost:0", Data: filepath.Join(home, "abide-data"), Durability: "strict", LogFileMiB: 64,
 		PublicNames: []string{"abide.example.ts.net", "box.local:8443"},
 		Agents: []config.Agent{
-			{Name: "zed", Command: []string{"zed", "--acp"}, PassEnv: []string{"SSH_AUTH_SOCK"}},
+			{Name: "zed", Command: []string{"zed", "--acp"}, Shown: "zed --acp", PassEnv: []string{"SSH_AUTH_SOCK"}},
 			{
-				Name: "claude", Command: []string{"claude-agent-acp"},
+				Name: "claude", Command: []string{"claude-agent-acp"}, Shown: "claude-agent-acp",
 				Env:   map[string]string{"ANTHROPIC_API_KEY": "k: {not: yaml}", "PLAIN": "${KEY} fallback"},
 				Files: true, Terminals: true,
 				MCPServers: []config.MCPServer{
@@ -189,9 +189,10 @@ func TestWhatIsWrongIsSaidWithoutTheSecretsOfTheFile(t *testing.T) {
 		agent + "    mcp_servers: [{name: n, type: \"${SECRET}\"}]\n",
 		"addr: ${SECRET}\n", "durability: ${SECRET}\n", "public_names: ['a b ${SECRET}']\n",
 		"queue:\n  delay: ${SECRET}\n", "queue:\n  max_size: ${SECRET}\n", "permissions: {unattended: \"${SECRET}\"}\n",
-		"addr: ${QUOTED}\n",
+		"addr: ${QUOTED}\n", "durability: ${SHORT_KEY}er2\n",
+		agent + "    mcp_servers: [{name: n, type: http, url: \"://u:${SECRET}@x\"}]\n",
 	} {
-		_, err := loader(t, yaml, "SECRET=sk-hunter2", `QUOTED="sk-hunter2"`).Load()
+		_, err := loader(t, yaml, "SECRET=sk-hunter2", `QUOTED="sk-hunter2"`, "SHORT_KEY=hunt").Load()
 		var wrong *config.Error
 		require.ErrorAs(t, err, &wrong, yaml)
 		require.NotZero(t, wrong.Line, yaml)
@@ -363,4 +364,36 @@ func TestAFileBehindALinkIsWatched(t *testing.T) {
 	require.NoError(t, os.Symlink(elsewhere, l.Path))
 	applied, _ := watching(t, l)
 	require.Equal(t, 2, write(t, elsewhere, "queue: {max_size: 2}\n", applied).Queue.MaxSize)
+}
+
+func TestAnAgentIsShownWithTheNamesOfVariables(t *testing.T) {
+	c, err := loader(t, "agents: {a: {command: [run, \"--token=${TOKEN}\", \"${PIN_KEY}\", -v]}}\n", "TOKEN=sk-hunter2", "PIN_KEY=1234").Load()
+	require.NoError(t, err)
+	require.Equal(t, []string{"run", "--token=sk-hunter2", "1234", "-v"}, c.Agents[0].Command)
+	require.Equal(t, "run --token=${TOKEN} ${PIN_KEY} -v", c.Agents[0].Shown)
+}
+
+func TestAValueOfTheWrongKindIsNamedByItsKey(t *testing.T) {
+	for yaml, want := range map[string]string{
+		"agents: {a: {command: x y}}\n":     `command: a list is expected, not text`,
+		"agents:\n  a:\n    command: x y\n": `command: a list is expected, not text`,
+		"queue:\n  max_size: many\n":        `max_size: "many" is not a number`,
+	} {
+		_, err := loader(t, yaml).Load()
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestAnMCPServerNeedsAURLThatCanBeReached(t *testing.T) {
+	for url, good := range map[string]bool{
+		"http://127.0.0.1:1/": true, "https://mcp.example/x?y=z": true,
+		"://x": false, "mcp.example": false, "ftp://mcp.example/": false, "http://": false, "http:///path": false,
+	} {
+		_, err := loader(t, "agents: {a: {command: [x], mcp_servers: [{name: n, type: http, url: \""+url+"\"}]}}\n").Load()
+		if good {
+			require.NoError(t, err, url)
+		} else {
+			require.ErrorContains(t, err, "agents.a.mcp_servers[0]: n: its url is none of", url)
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,9 +12,15 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// shortestHidden is the length from which on a variable's value may be a secret;
-// hiding shorter ones would only garble what people read.
-const shortestHidden = 6
+// Lengths from which on a variable's value is hidden: hiding shorter ones would
+// only garble what people read. A name that says what it holds is taken at its
+// word sooner.
+const (
+	shortestHidden = 6
+	shortestSecret = 3
+)
+
+var secretName = regexp.MustCompile(`(?i)(key|token|secret|passw|credential|auth)`)
 
 // expansion puts the environment into a parsed file, and keeps what it put there
 // out of what is said about the file: it is likely to be a secret.
@@ -28,16 +35,22 @@ func (x *expansion) hide(err error) error {
 	if !errors.As(err, &wrong) {
 		return err
 	}
+	wrong.Reason = x.unexpanded(wrong.Reason)
+	return err
+}
+
+// unexpanded puts variables' names in place of their values.
+func (x *expansion) unexpanded(text string) string {
 	values := slices.Collect(maps.Keys(x.put))
 	// The longest first, so that one within another leaves no rest.
 	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) })
 	for _, value := range values {
 		quoted := strconv.Quote(value)
 		for _, shown := range []string{quoted[1 : len(quoted)-1], value} {
-			wrong.Reason = strings.ReplaceAll(wrong.Reason, shown, x.put[value])
+			text = strings.ReplaceAll(text, shown, x.put[value])
 		}
 	}
-	return err
+	return text
 }
 
 // expand replaces ${NAME} in every value of the parsed file. It works on the
@@ -96,7 +109,7 @@ func (x *expansion) expandText(text string) (string, error) {
 		value, set := lookup(x.loader.Env, name)
 		switch {
 		case set && (value != "" || !hasFallback):
-			if len(value) >= shortestHidden {
+			if len(value) >= shortestHidden || len(value) >= shortestSecret && secretName.MatchString(name) {
 				x.put[value] = "${" + name + "}"
 			}
 			out.WriteString(value)

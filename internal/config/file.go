@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -88,7 +89,11 @@ func (l Loader) applyFile(c *Config, data []byte) error {
 	if err := x.expand(body); err != nil {
 		return err
 	}
-	return x.hide(l.applyParsed(c, parsed, body))
+	err = x.hide(l.applyParsed(c, parsed, body))
+	for i, agent := range c.Agents {
+		c.Agents[i].Shown = x.unexpanded(strings.Join(agent.Command, " "))
+	}
+	return err
 }
 
 func (l Loader) applyParsed(c *Config, doc *ast.File, body ast.Node) error {
@@ -106,7 +111,11 @@ func (l Loader) yamlError(err error) error {
 		e := &Error{File: l.Path, Reason: at.GetMessage()}
 		var mismatch *yaml.TypeError
 		if errors.As(err, &mismatch) {
-			e.Reason = fmt.Sprintf("%q is not %s", at.GetToken().Value, wanted(mismatch.DstType))
+			e.Reason = fmt.Sprintf("%s%q is not %s", keyOf(at.GetToken()), at.GetToken().Value, wanted(mismatch.DstType))
+		}
+		var other *yaml.UnexpectedNodeTypeError
+		if errors.As(err, &other) {
+			e.Reason = fmt.Sprintf("%s%s is expected, not %s", keyOf(at.GetToken()), inWords(other.Expected), inWords(other.Actual))
 		}
 		if at := at.GetToken(); at != nil {
 			e.Line = at.Position.Line
@@ -117,6 +126,28 @@ func (l Loader) yamlError(err error) error {
 		return e
 	}
 	return &Error{File: l.Path, Reason: err.Error()}
+}
+
+// inWords names a kind of YAML for people who write it.
+func inWords(t ast.NodeType) string {
+	switch t {
+	case ast.SequenceType:
+		return "a list"
+	case ast.MappingType, ast.MappingValueType:
+		return "a mapping"
+	case ast.StringType, ast.LiteralType:
+		return "text"
+	}
+	return t.YAMLName()
+}
+
+// keyOf is the key that a value stands right behind, with a colon, or nothing.
+func keyOf(value *token.Token) string {
+	colon := value.Prev
+	if colon == nil || colon.Type != token.MappingValueType || colon.Prev == nil {
+		return ""
+	}
+	return colon.Prev.Value + ": "
 }
 
 // wanted names a Go type for people who write YAML.
@@ -342,6 +373,10 @@ func checkMCPServer(s *MCPServer) error {
 	case s.Type == "http" || s.Type == "sse":
 		if s.URL == "" {
 			return fmt.Errorf("%s needs a url", s.Name)
+		}
+		// What is wrong with it is not told: it may hold a password.
+		if u, err := url.Parse(s.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return fmt.Errorf("%s: its url is none of http:// or https:// with a host", s.Name)
 		}
 	default:
 		return fmt.Errorf("%s: type %q is none of stdio, http, sse", s.Name, s.Type)

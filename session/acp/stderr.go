@@ -15,6 +15,12 @@ const (
 	// stderrTail is how much of it an event.AgentExit carries.
 	stderrTail = 8 << 10
 	redacted   = "[redacted]"
+	// shortestSecret is the length from which on a value known as a secret is
+	// redacted: shorter ones are in every other word.
+	shortestSecret = 4
+	// shortestPassed is that of a variable handed on under a name that says
+	// nothing.
+	shortestPassed = 8
 )
 
 // stderrRing keeps the end of what an agent wrote to stderr.
@@ -77,7 +83,7 @@ var (
 func (c Config) secrets(inherit []string) []string {
 	var values []string
 	keep := func(value string) {
-		if len(value) >= 6 {
+		if len(value) >= shortestSecret {
 			values = append(values, value)
 		}
 	}
@@ -90,8 +96,14 @@ func (c Config) secrets(inherit []string) []string {
 	}
 	named(c.Env)
 	for _, entry := range inherit {
-		if name, value, ok := strings.Cut(entry, "="); ok && slices.Contains(c.PassEnv, name) {
-			named(map[string]string{name: value})
+		name, value, ok := strings.Cut(entry, "=")
+		if !ok || !slices.Contains(c.PassEnv, name) {
+			continue
+		}
+		// Credentials are what a variable is handed on for, whatever its name;
+		// where it is a place of something, that is no secret.
+		if secretName.MatchString(name) || len(value) >= shortestPassed && !strings.ContainsAny(value, "/ ") {
+			keep(value)
 		}
 	}
 	for _, server := range c.MCPServers {
