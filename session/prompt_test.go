@@ -331,6 +331,23 @@ func TestOfAnAttachmentCountsWhatItsUploadRecorded(t *testing.T) {
 	require.ErrorIs(t, err, session.ErrInvalid, "nobody uploaded it")
 }
 
+func TestAWaitingPromptIsTitledByItsFirstSentence(t *testing.T) {
+	h := newHub(t)
+	b, _ := h.busy()
+	for i, c := range []struct{ text, title string }{
+		{"See e.g. foo.go. Then go on", "See e.g. foo.go"},
+		{"Move to the U.S. layout (cf. docs). Thanks", "Move to the U.S. layout (cf. docs)"},
+		{"Bump to 1.2. Then tag it", "Bump to 1.2"},
+		{"Fix it. Now", "Fix it"},
+		{"Is it so? Tell", "Is it so?"},
+		{"Do it...", "Do it.."},
+	} {
+		_, err := b.Prompt(ctxOf(t), session.PromptRequest{PromptID: fmt.Sprint("t", i), Text: c.text})
+		require.NoError(t, err)
+		require.Equal(t, c.title, b.Queue()[i].Title)
+	}
+}
+
 func TestAVerbWhoseCallerLeftStillHappensOnce(t *testing.T) {
 	h := newHub(t)
 	b := h.create()

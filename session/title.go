@@ -30,7 +30,7 @@ func firstSentence(text string) string {
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // sentence cuts after the first full stop, question or exclamation mark that a
-// blank follows: "v1.2" and "main.go" are no ends.
+// blank follows: "v1.2" and "main.go" are no ends, nor is the dot of "e.g.".
 func sentence(line string) string {
 	for i, r := range line {
 		if !strings.ContainsRune(".!?。！？", r) {
@@ -38,6 +38,9 @@ func sentence(line string) string {
 		}
 		rest := line[i+utf8.RuneLen(r):]
 		wide := r > unicode.MaxASCII
+		if r == '.' && rest != "" && abbreviated(line[:i]) {
+			continue
+		}
 		if rest == "" || wide || strings.HasPrefix(rest, " ") {
 			if r == '.' || r == '。' {
 				return line[:i]
@@ -46,6 +49,20 @@ func sentence(line string) string {
 		}
 	}
 	return line
+}
+
+// abbreviated reports whether text ends with a word that wants a dot behind it.
+func abbreviated(text string) bool {
+	word := strings.TrimLeft(text[strings.LastIndexByte(text, ' ')+1:], "([\"'")
+	if word == "vs" || word == "cf" || utf8.RuneCountInString(word) == 1 && strings.IndexFunc(word, unicode.IsLetter) == 0 {
+		return true
+	}
+	for part := range strings.SplitSeq(word, ".") { // e.g, z.B, U.S
+		if n := utf8.RuneCountInString(part); n == 0 || n > 2 {
+			return false
+		}
+	}
+	return strings.Contains(word, ".") && strings.IndexFunc(word, unicode.IsDigit) < 0
 }
 
 // oneLine makes any text one line of printable runes, single blanks between

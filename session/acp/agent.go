@@ -174,6 +174,7 @@ func (a *Agent) read() {
 		a.shutdown("exited", false)
 	case errors.Is(err, errLineTooLong), errors.Is(err, errHeldTooMuch):
 		a.cfg.Logger.Warn("agent broke the protocol", "err", err)
+		_ = a.rec.put(a.brokeProtocol(err)) // its own failure ends the agent too
 		a.shutdown("protocol", true)
 	default:
 		a.cfg.Logger.Error("agent's output cannot be recorded", "err", err)
@@ -182,6 +183,22 @@ func (a *Agent) read() {
 	close(a.quiet)
 	a.out.pipe.Close()
 	a.tap.sdk.Close() // ends the SDK, and with it the handlers
+}
+
+// brokeProtocol says in words for a person why an agent is stopped.
+func (a *Agent) brokeProtocol(err error) event.Error {
+	what := fmt.Sprintf("said more than %s before its session began", mebibytes(a.cfg.Limits.HeldBytes))
+	if errors.Is(err, errLineTooLong) {
+		what = fmt.Sprintf("sent a message of more than %s in one line", mebibytes(a.cfg.Limits.LineBytes))
+	}
+	return event.Error{Code: "protocol", Message: "The agent " + what + ", which is the most that is read, and was stopped."}
+}
+
+func mebibytes(n int) string {
+	if n < 1<<20 {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	return fmt.Sprintf("%d MiB", n>>20)
 }
 
 // supervise waits for the process, ends what it left behind, and makes the last

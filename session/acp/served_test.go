@@ -191,8 +191,9 @@ func TestAgentRunsCommandsInItsWorkspace(t *testing.T) {
 		return ask{"terminal/create", params}
 	}
 	on := func(verb string) ask { return ask{"terminal/" + verb, map[string]any{"terminalId": "$T"}} }
+	cfg.Env["GREETING"], cfg.Env["MARK"] = "overridden", "!"
 	replies, s, _ := asked(t, cfg,
-		sh(`echo "$GREETING from $(basename "$PWD")"; echo oops >&2; exit 3`, "cwd", filepath.Join(cfg.Workspace, "sub"),
+		sh(`echo "$GREETING$MARK from $(basename "$PWD")"; echo oops >&2; exit 3`, "cwd", filepath.Join(cfg.Workspace, "sub"),
 			"env", []map[string]string{{"name": "GREETING", "value": "hello"}}),
 		on("wait_for_exit"), on("output"), on("release"), on("output"),
 		sh(`echo begun; sleep 60`), on("kill"), on("wait_for_exit"), on("release"),
@@ -202,7 +203,7 @@ func TestAgentRunsCommandsInItsWorkspace(t *testing.T) {
 		ask{"terminal/create", map[string]any{"command": "no-such-command"}},
 	)
 	require.JSONEq(t, `{"exitCode":3,"signal":null}`, string(replies[1].Result))
-	require.JSONEq(t, `{"output":"hello from sub\noops\n","truncated":false,"exitStatus":{"exitCode":3,"signal":null}}`, string(replies[2].Result))
+	require.JSONEq(t, `{"output":"hello! from sub\noops\n","truncated":false,"exitStatus":{"exitCode":3,"signal":null}}`, string(replies[2].Result))
 	require.JSONEq(t, `{}`, string(replies[3].Result))
 	require.Equal(t, -32002, replies[4].Error.Code, "a released terminal is gone")
 	require.JSONEq(t, `{"exitCode":null,"signal":"SIGKILL"}`, string(replies[7].Result))
@@ -226,7 +227,7 @@ func TestAgentRunsCommandsInItsWorkspace(t *testing.T) {
 	}
 	require.Len(t, exits, 4)
 	first := of[event.TerminalOutput](s)[0].TerminalID
-	require.Equal(t, "hello from sub\noops\n", text[first])
+	require.Equal(t, "hello! from sub\noops\n", text[first])
 	require.Equal(t, 3, *exits[first].Code)
 	for id, output := range text {
 		if strings.Contains(output, "ä") {

@@ -122,6 +122,8 @@ func TestFault45LineOverTheCapEndsTheAgentInBoundedMemory(t *testing.T) {
 	require.Equal(t, "protocol", exitOf(t, s).Reason)
 	runtime.ReadMemStats(&after)
 	require.Equal(t, "before", message(s), "what came before the line is kept")
+	said := of[event.Error](s)
+	require.Contains(t, said[len(said)-1].Message, "more than 32 MiB in one line")
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(256<<20), "a gigabyte was on its way")
 }
 

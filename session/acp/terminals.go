@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,7 +64,10 @@ func (ts *terminals) create(_ context.Context, params json.RawMessage) (any, err
 	}
 	cmd.Dir = dir
 	cfg := ts.cfg
-	cfg.Env = map[string]string{}
+	cfg.Env = maps.Clone(ts.cfg.Env) // what a person configured for the agent is for its commands, too
+	if cfg.Env == nil {
+		cfg.Env = map[string]string{}
+	}
 	for _, v := range r.Env {
 		if v.Name == "" || strings.ContainsAny(v.Name, "=\x00") || strings.ContainsRune(v.Value, 0) {
 			return nil, invalid("environment name %q", v.Name)
