@@ -61,7 +61,7 @@ func buildHub(ctx context.Context, c config.Config, logger *slog.Logger) (h *hub
 	if c.Durability == "strict" {
 		durability = store.Strict
 	}
-	options := store.Options{Logger: logger, Durability: durability, SegmentBytes: int64(c.LogFileMiB) << 20}
+	options := store.Options{Logger: logger, Durability: durability, SegmentBytes: int64(c.LogFileMiB) << 20, KeepBytes: int64(c.KeepLogMiB) << 20}
 	if h.store, err = openStore(ctx, c.Data, options); err != nil {
 		return h, err
 	}
@@ -200,6 +200,7 @@ func (h *hub) reconfigure(c config.Config) {
 		return
 	}
 	h.door.Names(addressesOf(h.listeners), c.PublicNames)
+	h.store.SetKeep(int64(c.KeepLogMiB) << 20)
 	h.server.SetLimits(server.Limits{Clients: c.Limits.Clients})
 	was := h.started
 	if c.Addr != was.Addr || c.Data != was.Data || c.Durability != was.Durability || c.LogFileMiB != was.LogFileMiB {

@@ -26,6 +26,8 @@ type Config struct {
 	Durability string
 	// LogFileMiB is the size at which a session's log goes on in a new file.
 	LogFileMiB int
+	// KeepLogMiB is how much of each session's log is kept; 0 is all of it.
+	KeepLogMiB int
 	// Open says whether a hub that starts opens the browser.
 	Open bool
 	// PublicNames are Host values the hub answers to beside the loopback

@@ -68,6 +68,7 @@ addr: localhost:0
 data: ~/abide-data
 durability: strict
 log_file_mib: 64
+keep_log_mib: 4096
 open: false
 public_names: [Abide.Example.ts.net, "box.local:8443"]
 agents:
@@ -90,7 +91,7 @@ limits: {sessions: 1, agents: 2, clients: 3}
 	require.NoError(t, err)
 	home := filepath.Dir(filepath.Dir(filepath.Dir(l.Path)))
 	require.Equal(t, config.Config{
-		Addr: "localhost:0", Data: filepath.Join(home, "abide-data"), Durability: "strict", LogFileMiB: 64,
+		Addr: "localhost:0", Data: filepath.Join(home, "abide-data"), Durability: "strict", LogFileMiB: 64, KeepLogMiB: 4096,
 		PublicNames: []string{"abide.example.ts.net", "box.local:8443"},
 		Agents: []config.Agent{
 			{Name: "zed", Command: []string{"zed", "--acp"}, Shown: "zed --acp", PassEnv: []string{"SSH_AUTH_SOCK"}},
@@ -143,6 +144,7 @@ func TestABadFileIsRefusedWithItsLineAndReason(t *testing.T) {
 		{"unknown field of a directory's queue", "queue:\n  workspaces:\n    ~/src:\n      size: 1\n", 4, "size"},
 		{"a directory twice", "queue:\n  workspaces:\n    /a/b: {delay: 1s}\n    /a/b/: {delay: 2s}\n", 4, "twice"},
 		{"a directory without a name", "queue:\n  workspaces:\n    '': {delay: 1s}\n", 3, "no name"},
+		{"less than nothing of a log", "keep_log_mib: -1\n", 1, "0, which keeps everything"},
 		{"size of a log file", "log_file_mib: 0\n", 1, "not between"},
 		{"count", "limits:\n  agents: 0\n", 2, "not between"},
 		{"public name with a scheme", "public_names:\n  - a.example\n  - https://b.example\n", 3, "host name"},

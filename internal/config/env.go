@@ -21,6 +21,7 @@ func variables() []variable {
 		{"ABIDE_DATA", func(l Loader, c *Config, v string) (err error) { c.Data, err = l.absolute(v, l.Dir); return err }},
 		{"ABIDE_DURABILITY", func(_ Loader, c *Config, v string) error { c.Durability = v; return checkDurability(v) }},
 		{"ABIDE_LOG_FILE_MIB", func(_ Loader, c *Config, v string) error { return setInt(&c.LogFileMiB, v) }},
+		{"ABIDE_KEEP_LOG_MIB", func(_ Loader, c *Config, v string) error { return setSize(&c.KeepLogMiB, v) }},
 		{"ABIDE_OPEN", func(_ Loader, c *Config, v string) error { return setBool(&c.Open, v) }},
 		{"ABIDE_PUBLIC_NAMES", setPublicNames},
 		{"ABIDE_WORKSPACES", setWorkspaces},
@@ -85,6 +86,16 @@ func setBool(to *bool, v string) error {
 	}
 	*to = b
 	return nil
+}
+
+// setSize is setInt where 0 means no bound.
+func setSize(to *int, v string) error {
+	n, err := strconv.Atoi(v)
+	if err != nil {
+		return fmt.Errorf("%q is not a number", v)
+	}
+	*to = n
+	return checkSize(n)
 }
 
 func setInt(to *int, v string) error {

@@ -23,6 +23,7 @@ type file struct {
 	Data        *string              `yaml:"data"`
 	Durability  *string              `yaml:"durability"`
 	LogFileMiB  *int                 `yaml:"log_file_mib"`
+	KeepLogMiB  *int                 `yaml:"keep_log_mib"`
 	Open        *bool                `yaml:"open"`
 	PublicNames []string             `yaml:"public_names"`
 	Agents      map[string]fileAgent `yaml:"agents"`
@@ -221,6 +222,12 @@ func (r reader) applyHub(c *Config, f file) error {
 	if err := r.setCount("$.log_file_mib", &c.LogFileMiB, f.LogFileMiB); err != nil {
 		return err
 	}
+	if f.KeepLogMiB != nil {
+		if err := checkSize(*f.KeepLogMiB); err != nil {
+			return r.wrong("$.keep_log_mib", "%v", err)
+		}
+		c.KeepLogMiB = *f.KeepLogMiB
+	}
 	if f.Open != nil {
 		c.Open = *f.Open
 	}
@@ -341,6 +348,14 @@ func checkDurability(s string) error {
 func checkUnattended(s string) error {
 	if s != "wait" && s != "deny" {
 		return fmt.Errorf("%q is neither wait nor deny; allowing what nobody saw is not offered", s)
+	}
+	return nil
+}
+
+// checkSize is checkCount where 0 means no bound.
+func checkSize(n int) error {
+	if n < 0 || n > 1_000_000_000 {
+		return fmt.Errorf("%d is not between 1 and 1000000000, nor 0, which keeps everything", n)
 	}
 	return nil
 }

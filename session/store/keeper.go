@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"time"
+
+	"github.com/abidehub/abide/session/event"
 )
 
 const (
@@ -28,6 +30,18 @@ type keeper struct {
 	wake   chan struct{} // one slot
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the keeper has ended
+
+	keep   atomic.Int64 // most bytes of the log; zero is all of it
+	excess atomic.Bool  // there may be more than that
+}
+
+// setKeep says how much of the log is kept, which takes effect soon.
+func (l *Log) setKeep(bytes int64) {
+	l.keeper.keep.Store(bytes)
+	if bytes > 0 {
+		l.keeper.excess.Store(true)
+		l.keeper.poke()
+	}
 }
 
 // poke wakes the keeper. It costs one atomic load while the keeper is awake.
@@ -129,7 +143,26 @@ func (l *Log) flush(ctx context.Context) error {
 	if err := l.saveMetadata(); err != nil {
 		return err
 	}
-	return l.tryRoom()
+	return errors.Join(l.trim(ctx), l.tryRoom())
+}
+
+// trim removes what the log has too much of, if a file was completed or the limit
+// changed since it was last looked at.
+func (l *Log) trim(ctx context.Context) error {
+	keep := l.keeper.keep.Load()
+	if keep <= 0 || !l.keeper.excess.Swap(false) {
+		return nil
+	}
+	before := event.Seq(l.marks.min.Load())
+	first, err := l.Retain(ctx, keep)
+	if err != nil {
+		l.keeper.excess.Store(true)
+		return err
+	}
+	if first > before {
+		l.opts.Logger.Info("old events removed", "session", l.id, "from", before, "to", first-1)
+	}
+	return nil
 }
 
 // FlushMetadata brings the log and then its metadata to the device, and returns

@@ -31,6 +31,9 @@ type Options struct {
 	// SegmentBytes is the size at which the active file is sealed. Zero is
 	// 256 MiB.
 	SegmentBytes int64
+	// KeepBytes is how much of each log is kept: beyond that its oldest complete
+	// files are removed. Zero keeps everything. See Store.SetKeep.
+	KeepBytes int64
 	// IdleAfter is how long a log without news keeps its caches. Zero is a
 	// minute.
 	IdleAfter time.Duration

@@ -151,5 +151,6 @@ func (l *Log) beginFile(sealed string, last event.Seq, file File, final firstLin
 	l.marks.wrote(final.position, nil)
 	l.marks.reached(final.position)
 	l.bell.ring()
+	l.keeper.excess.Store(true)
 	l.keeper.poke()
 }

@@ -28,7 +28,7 @@ func (l *Log) Retain(ctx context.Context, maxBytes int64) (event.Seq, error) {
 			return err
 		}
 		first, err := l.firstWithin(maxBytes)
-		if err != nil || first <= minSeq {
+		if err != nil || first <= l.segs.all()[0].first {
 			return err
 		}
 		minSeq = first

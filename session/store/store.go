@@ -39,6 +39,7 @@ type Store struct {
 
 	mu       sync.Mutex
 	sessions map[string]*entryOf
+	keep     int64 // Options.KeepBytes, or what it became since
 	closed   bool
 }
 
@@ -66,7 +67,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open data directory: %w", err)
 	}
-	s := &Store{dir: dir, opts: o, lock: lock, sessions: map[string]*entryOf{}}
+	s := &Store{dir: dir, opts: o, lock: lock, sessions: map[string]*entryOf{}, keep: o.KeepBytes}
 	if err := s.begin(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open data directory: %w", err), lock.Close())
 	}
@@ -238,6 +239,7 @@ func (s *Store) Create(ctx context.Context, start event.SessionStart) (*Log, err
 	e.opening, e.hidden = nil, false
 	if err == nil {
 		e.log = l
+		l.setKeep(s.keep)
 	} else {
 		delete(s.sessions, id)
 	}
@@ -299,6 +301,7 @@ func (s *Store) openEntry(ctx context.Context, id string, e *entryOf) (*Log, err
 	e.opening = nil
 	if err == nil {
 		e.log = l
+		l.setKeep(s.keep)
 	}
 	s.mu.Unlock()
 	close(opening)
@@ -306,6 +309,21 @@ func (s *Store) openEntry(ctx context.Context, id string, e *entryOf) (*Log, err
 		return nil, fmt.Errorf("open session %s: %w", id, err)
 	}
 	return l, nil
+}
+
+// SetKeep changes how many bytes of each log are kept: beyond that the oldest
+// complete files of a log are removed, the active one never. Zero keeps
+// everything. It takes effect soon on the logs that are open, and on each other
+// when it is opened; what was removed is told by Marks.Min.
+func (s *Store) SetKeep(bytes int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keep = bytes
+	for _, e := range s.sessions {
+		if e.log != nil {
+			e.log.setKeep(bytes)
+		}
+	}
 }
 
 // List returns the metadata of every session, those with the newest events
