@@ -80,7 +80,10 @@ export class Reader {
   /** Where the view begins among the rows, in px. */
   private get begin(): number {
     // Who follows is at the end, wherever a row of another height than assumed leaves them for a moment.
-    return this.following ? this.heights.total - this.view : this.top - this.lead
+    if (this.following) return this.heights.total - this.view
+    // Rows that came above what is read move it before the scroll position follows: what is read must stay in the page.
+    const { top } = this
+    return (this.anchor && this.heights.topOf(this.anchor)) ?? top - this.lead
   }
 
   /** Takes the rows. An older page may begin with the start of the oldest row, which then has more above what was there. */
