@@ -319,6 +319,7 @@ func (f *follower) takeOver() error {
 		l.sheet.adopt(&own.sheet)
 		l.health.setDamage(own.health.get().Damage)
 		l.touched.Store(own.touched.Load())
+		l.tail.drop() // it lacks what only the recovery read, and would answer for it
 		l.marks.raise(&own.marks)
 		l.foreign.Store(false)
 		l.bell.ring()
