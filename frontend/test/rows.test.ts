@@ -102,6 +102,17 @@ describe('a row whose beginning is loaded later', () => {
     }
   })
 
+  test('is another while nobody is among the rows, and keeps what it has when nobody is any more', () => {
+    const script = new Script().say('b', '1', '2', '3', '4')
+    const from = (at: number) => rowsOf(after(emptyFeed(at), script.events.slice(at)))
+    const keys = new RowKeys()
+    keys.take(from(3), false)
+    const [now] = keys.take(from(2), false)
+    expect(now!.key).toBe('text:3')
+    expect(keys.take(from(1), true)[0]!.key).toBe('text:3')
+    expect(keys.take(from(1), false)[0]!.key).toBe('text:3')
+  })
+
   test('has again its own key once what was kept is gone', () => {
     const script = new Script().say('b', '1', '2', '3')
     const keys = new RowKeys()

@@ -12,9 +12,12 @@ export class RowKeys {
   private readonly kept = new Map<string, { first: Seq; key: string }>()
   private readonly made = new WeakMap<Row, Row>()
 
-  /** Returns the rows as given, but those whose beginning came late with the key they came with. */
-  take(rows: readonly Row[]): readonly Row[] {
-    this.notice(rows)
+  /**
+   * Returns the rows as given, but those whose beginning came late with the key they came with. Unless somebody is
+   * among the rows, one that begins late from now on may as well be another: made anew, it moves nothing on the screen.
+   */
+  take(rows: readonly Row[], among = true): readonly Row[] {
+    if (among) this.notice(rows)
     const out = rows.slice()
     for (const [own, { first, key }] of this.kept) {
       const at = rowAt(rows, first)
