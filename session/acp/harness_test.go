@@ -17,7 +17,7 @@ import (
 )
 
 // waitFor is the longest a test waits for what must happen.
-const waitFor = 20 * time.Second
+const waitFor = time.Minute
 
 // sink keeps what an agent says, and answers permission requests if told to.
 type sink struct {
