@@ -281,6 +281,8 @@ func (e *engine) refusal() error {
 	switch {
 	case e.closing:
 		return errEnded
+	case e.foreign && e.log.Health().State == store.HealthBlocked:
+		return fmt.Errorf("%w: there is no space left to mend the log", ErrUnavailable)
 	case e.foreign:
 		return fmt.Errorf("%w: another abide records this session; it can be watched here", ErrConflict)
 	case e.health.frozen != nil:

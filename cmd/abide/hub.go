@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/abidehub/abide/frontend"
@@ -101,7 +102,18 @@ func buildHub(ctx context.Context, c config.Config, logger *slog.Logger) (h *hub
 	if err != nil {
 		return h, err
 	}
-	return h, writeAddr(c.Data, h.base)
+	return h, h.tellAddr()
+}
+
+// tellAddr writes where the hub listens. Without room for that it is served all
+// the same; the command line then needs to be told.
+func (h *hub) tellAddr() error {
+	err := writeAddr(h.dir, h.base)
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		h.logger.Warn("there is no room to write where the hub listens; commands that ask it need ABIDE_ADDR or a restart", "err", err)
+		return nil
+	}
+	return err
 }
 
 // openStore opens the data directory. A hub that was killed a moment ago may

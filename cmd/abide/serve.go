@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/config"
 )
 
@@ -50,14 +51,22 @@ func (p *program) serve(ctx context.Context, flags config.Flags) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.close()) }()
+	link := h.base
 	printed, err := h.registry.MintPairingCode()
-	if err != nil {
+	switch {
+	case err == nil:
+		link = pairLink(h.base, printed)
+	case errors.Is(err, auth.ErrNoRoom):
+		logger.Warn("there is no room for a pairing code: browsers that are paired come in; make room and run `abide pair` for others", "err", err)
+	default:
 		return err
 	}
-	if _, err := fmt.Fprintf(p.stdout, "listening on %s\nopen %s\n", h.base, pairLink(h.base, printed)); err != nil {
+	if _, err := fmt.Fprintf(p.stdout, "listening on %s\nopen %s\n", h.base, link); err != nil {
 		return fmt.Errorf("telling where the hub listens: %w", err)
 	}
-	if c.Open {
+	if c.Open && printed == "" {
+		h.browse(p.env, link)
+	} else if c.Open {
 		// Another code than the printed one: whoever sees the terminal, or a
 		// log of it, has not got the browser's.
 		opened, err := h.registry.MintPairingCode()

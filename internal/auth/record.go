@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 )
 
@@ -124,7 +125,7 @@ func writeRecord(path string, r *record) (os.FileInfo, error) {
 	// CreateTemp makes the file 0600 whatever the umask.
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".auth-*.tmp")
 	if err != nil {
-		return nil, fmt.Errorf("writing credentials: %w", err)
+		return nil, writeError(err)
 	}
 	defer os.Remove(tmp.Name()) // gone already when the rename succeeded
 	_, err = tmp.Write(append(data, '\n'))
@@ -133,12 +134,21 @@ func writeRecord(path string, r *record) (os.FileInfo, error) {
 	}
 	info, statErr := tmp.Stat()
 	if err := errors.Join(err, statErr, tmp.Close()); err != nil {
-		return nil, fmt.Errorf("writing credentials: %w", err)
+		return nil, writeError(err)
 	}
 	if err := os.Rename(tmp.Name(), path); err != nil {
 		return nil, fmt.Errorf("writing credentials: %w", err)
 	}
 	return info, syncDir(filepath.Dir(path))
+}
+
+// writeError says that the file could not be written, and whether for lack of
+// room.
+func writeError(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return fmt.Errorf("writing credentials: %w: %w", ErrNoRoom, err)
+	}
+	return fmt.Errorf("writing credentials: %w", err)
 }
 
 func syncDir(dir string) error {

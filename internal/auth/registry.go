@@ -8,6 +8,7 @@ import (
 	"encoding/base32"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -68,10 +69,35 @@ func Open(dir string, logger *slog.Logger, now func() time.Time) (*Registry, err
 	r := &Registry{dir: dir, now: now, logger: logger, changed: make(chan struct{})}
 	// Opening through a change makes the file where there is none, and gives
 	// it its mode back where somebody loosened it.
-	if err := r.update(func(*record) error { return nil }); err != nil {
+	err := r.update(func(*record) error { return nil })
+	if errors.Is(err, ErrNoRoom) {
+		err = r.openAsItIs(err)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return r, nil
+}
+
+// openAsItIs takes the file as it is where there is no room to write it again:
+// who has a credential can come in. Without a file the error is why.
+func (r *Registry) openAsItIs(why error) error {
+	path := filepath.Join(r.dir, recordFile)
+	rec, version, err := readRecord(path)
+	if err != nil {
+		return err
+	}
+	if rec == nil {
+		return why
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return fmt.Errorf("keeping credentials from others: %w", err)
+	}
+	r.logger.Warn("there is no room to write credentials: those there are stay good, and none can be made or revoked", "err", why)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.install(rec, version)
+	return nil
 }
 
 // TokenRequest says what a token is for.

@@ -246,7 +246,7 @@ func (l *Log) ready() error {
 		return ErrClosed
 	}
 	if p.file == nil {
-		return ErrReadOnly
+		return l.whyReadOnly()
 	}
 	if err := l.health.refusal(); err != nil {
 		return err

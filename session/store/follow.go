@@ -32,14 +32,18 @@ type follower struct {
 	failing time.Time // since when there is no file
 }
 
-// openFollower opens a session that another process writes, for reading.
-func openFollower(dir, runID string, opts Options, crashed bool) (*Log, error) {
+// openFollower opens a session for reading that cannot be opened for writing
+// because of why: another process writes it, or there is no room to mend it.
+func openFollower(dir, runID string, opts Options, crashed bool, why error) (*Log, error) {
 	l := newLog(filepath.Base(dir), dir, runID, opts)
 	f := &follower{log: l, crashed: crashed}
 	if err := f.begin(); err != nil {
 		return nil, errors.Join(err, f.letGo(), l.segs.close())
 	}
 	l.foreign.Store(true)
+	if isFull(why) {
+		f.block(why)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	l.keeper.cancel = cancel
 	go func() {
@@ -224,7 +228,8 @@ func (f *follower) look() (mine bool, err error) {
 		return false, err
 	}
 	if free && named {
-		return true, f.takeOver()
+		err := f.takeOver()
+		return f.file == nil, err
 	}
 	if err := f.catchUp(); err != nil {
 		return false, err
@@ -307,8 +312,12 @@ func (f *follower) takeOver() error {
 	file := f.file
 	f.file = nil
 	if err := r.run(file); err != nil {
+		err = errors.Join(err, file.Close())
+		if isFull(err) && f.wait(err) {
+			return nil
+		}
 		l.health.freeze(err)
-		return errors.Join(fmt.Errorf("take over: %w", err), file.Close())
+		return fmt.Errorf("take over: %w", err)
 	}
 	return l.withPen(func() error {
 		if l.pen.closed {
@@ -322,6 +331,7 @@ func (f *follower) takeOver() error {
 		l.tail.drop() // it lacks what only the recovery read, and would answer for it
 		l.marks.raise(&own.marks)
 		l.foreign.Store(false)
+		l.health.unblock()
 		l.bell.ring()
 		l.health.bell.ring()
 		var errs []error
@@ -330,6 +340,34 @@ func (f *follower) takeOver() error {
 		}
 		return errors.Join(errs...)
 	})
+}
+
+// wait goes on reading a log that nobody writes and that there is no room to
+// mend: it is tried again with every look.
+func (f *follower) wait(full error) bool {
+	file, err := f.log.fs.OpenRW(filepath.Join(f.log.dir, activeName))
+	if err != nil {
+		return false
+	}
+	f.file = file
+	f.block(full)
+	return true
+}
+
+// block says that there is no room to mend the log.
+func (f *follower) block(full error) {
+	if !f.log.health.blocked.Load() {
+		f.log.opts.Logger.Warn("there is no room to mend a log; until there is it can be read only", "session", f.log.id, "err", full)
+	}
+	f.log.health.block(full)
+}
+
+// whyReadOnly says why a log cannot be written that this process only reads.
+func (l *Log) whyReadOnly() error {
+	if l.health.blocked.Load() {
+		return fmt.Errorf("%w: there is none to mend it", ErrBlocked)
+	}
+	return ErrReadOnly
 }
 
 // announcer says when a directory changes, where the system can tell.

@@ -34,7 +34,8 @@ type hubRun struct {
 }
 
 // beginRun reads hub.json, enters a new run and returns it with the run before.
-// A hub.json that cannot be read is replaced: the logs do not depend on it.
+// A hub.json that cannot be read is replaced: the logs do not depend on it. An
+// error that isFull says only that the run is not entered yet.
 func beginRun(fsys FS, dir, boot string, at time.Time) (now hubFile, before hubRun, err error) {
 	path := filepath.Join(dir, hubName)
 	data, err := fsys.ReadFile(path)
@@ -57,10 +58,7 @@ func beginRun(fsys FS, dir, boot string, at time.Time) (now hubFile, before hubR
 	}
 	now.Format = dirFormat
 	now.LastRun = hubRun{RunID: nextRun(before.RunID, at), BootID: boot, StartedAt: at.UTC()}
-	if err := now.write(fsys, dir); err != nil {
-		return hubFile{}, hubRun{}, err
-	}
-	return now, before, nil
+	return now, before, now.write(fsys, dir)
 }
 
 func (h hubFile) write(fsys FS, dir string) error {

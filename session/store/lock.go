@@ -33,7 +33,7 @@ func lockDir(fsys FS, dir string, at time.Time) (File, error) {
 		holder := readHolder(f)
 		return nil, errors.Join(&LockedError{Dir: dir, Holder: holder}, f.Close())
 	}
-	if err := writeHolder(f, at); err != nil {
+	if err := writeHolder(f, at); err != nil && !isFull(err) { // the text is for people
 		return nil, errors.Join(fmt.Errorf("write lock: %w", err), f.Close())
 	}
 	return f, nil

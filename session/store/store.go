@@ -35,6 +35,7 @@ type Store struct {
 	crashed bool // the machine stopped under the run before
 	lock    File
 	watch   watch
+	late    lateEntry
 	bell    bell
 
 	mu       sync.Mutex
@@ -110,15 +111,19 @@ func makeDir(fsys FS, dir string) error {
 // begin enters this run and reads what lists show.
 func (s *Store) begin() error {
 	hub, before, err := beginRun(s.opts.FS, s.dir, s.opts.BootID, s.opts.Now())
-	if err != nil {
+	if err != nil && !isFull(err) {
 		return err
 	}
 	s.hub = hub
+	if err != nil {
+		s.enterLater(err)
+	}
 	s.crashed = !before.Clean && before.BootID != s.opts.BootID
 	// Watch first, then look: what is made in between is seen by one of them.
 	s.startWatch()
 	if err := s.load(); err != nil {
 		s.stopWatch()
+		s.late.stop()
 		return err
 	}
 	return nil
@@ -293,8 +298,9 @@ func (s *Store) Log(ctx context.Context, id string) (*Log, error) {
 func (s *Store) openEntry(ctx context.Context, id string, e *entryOf) (*Log, error) {
 	dir := filepath.Join(s.root(), id)
 	l, _, err := openLog(ctx, dir, s.RunID(), s.opts, s.crashed)
-	if errors.Is(err, ErrReadOnly) {
-		l, err = openFollower(dir, s.RunID(), s.opts, s.crashed)
+	if errors.Is(err, ErrReadOnly) || isFull(err) {
+		// Without room to mend it, it can be read until there is some.
+		l, err = openFollower(dir, s.RunID(), s.opts, s.crashed, err)
 	}
 	s.mu.Lock()
 	opening := e.opening
@@ -467,6 +473,7 @@ func (s *Store) Close() error {
 	}
 	s.mu.Unlock()
 	s.stopWatch()
+	s.late.stop()
 	for _, o := range opening {
 		<-o
 	}

@@ -1,0 +1,66 @@
+package blackbox_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/event"
+)
+
+// TestAHubStartsOnAFullDeviceAndShowsWhatIsThere kills a hub, fills the device to
+// the last byte and tears the log of a session: the hub comes up, the history can
+// be read, prompts are refused for lack of room, and it heals by itself.
+func TestAHubStartsOnAFullDeviceAndShowsWhatIsThere(t *testing.T) {
+	disk := newSmallDisk(t)
+	if disk == nil {
+		t.Skip("no file system of its own can be mounted here")
+	}
+	h := newHub(t, settings{data: filepath.Join(disk.dir, "data")})
+	s := h.create("demo")
+	c := h.screen("screen", s, 0)
+	c.prompt(s.SessionID, "first", "/burst 50")
+	c.untilTurnEnds("first", 30*time.Second)
+	whole, torn := s.SessionID, h.create("demo")
+	other := h.screen("other", torn, 0)
+	other.prompt(torn.SessionID, "first", "/burst 50")
+	other.untilTurnEnds("first", 30*time.Second)
+	h.kill()
+	log, err := os.OpenFile(filepath.Join(h.data, "sessions", torn.SessionID, "events.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = log.WriteString(`{"seq":99,"ti`)
+	require.NoError(t, err)
+	require.NoError(t, log.Close())
+	require.NoError(t, disk.fill(0))
+
+	lines := h.spawn() // with no room for a pairing code
+	said, ok := h.line(lines)
+	require.True(t, ok, "the hub ended:\n%s", h.logged())
+	require.Equal(t, "listening on http://"+h.addr, said)
+	for _, session := range []string{whole, torn.SessionID} {
+		info, err := h.hub.Session(t.Context(), session)
+		require.NoError(t, err)
+		require.Positive(t, info.MaxSeq)
+	}
+	fresh := h.screen("fresh", torn, 0)
+	fresh.until("the history", 30*time.Second, func(events []event.Event, _ *wire.State) bool { return len(events) >= len(other.seen()) })
+	requireRefused(t, other, torn.SessionID, "no room")
+	require.Contains(t, h.logged(), "no space left")
+
+	require.NoError(t, disk.heal())
+	for session, c := range map[string]*screen{whole: c, torn.SessionID: other} {
+		healed := fmt.Sprint("healed ", session)
+		require.Eventually(t, func() bool {
+			_, err := c.socket().Prompt(t.Context(), wire.Prompt{SessionID: session, PromptID: healed, Text: "/burst 10"})
+			return err == nil
+		}, 30*time.Second, 100*time.Millisecond)
+		require.Equal(t, event.StopEndTurn, c.untilTurnEnds(healed, time.Minute).StopReason)
+	}
+	require.Eventually(t, func() bool { return strings.Contains(h.logged(), "this run is entered") }, 10*time.Second, 10*time.Millisecond)
+}
