@@ -55,7 +55,7 @@ func docList() doc {
 	return doc{
 		summary: "The sessions, newest first.", out: sessionList{}, status: 200,
 		query: []param{
-			{"status", "idle, running, needs_you, ended, damaged; archived for those put away; all for everything", ""},
+			{"status", "idle, running, needs_you, failed, ended, damaged; archived for those put away; all for everything", ""},
 			{"project", "a project root or workspace", ""},
 			{"q", "words that occur in the name, the last line, the agent, the workspace or the id", ""},
 			{"limit", "from 1 to 200; 30 when absent", 0},

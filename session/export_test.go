@@ -41,7 +41,7 @@ func (f *fold) words() (string, error) {
 	f.line.chunk(f.line.messageID, " and more")
 	said, err := json.Marshal([]any{f.permissions.settled, f.rules, f.mode, f.config, f.commands, f.usage})
 	tools := fmt.Sprintf("%+v %+v %v", f.tools.unfinished(), f.tools.finished, f.tools.seen)
-	return fmt.Sprintf("seq %d turn %d %q open %v given %d ended %v changed %v agent %q title %q first %q\ntools %s\nasked %v\nsaid %s\nline %q\nthen %q",
-		f.seq, f.turn, f.promptID, f.open, f.given, f.ended, f.changed, f.agentSessionID, f.title, f.firstPrompt,
+	return fmt.Sprintf("seq %d turn %d %q open %v failed %v given %d ended %v changed %v agent %q title %q first %q\ntools %s\nasked %v\nsaid %s\nline %q\nthen %q",
+		f.seq, f.turn, f.promptID, f.open, f.failed, f.given, f.ended, f.changed, f.agentSessionID, f.title, f.firstPrompt,
 		tools, f.permissions.ids(), said, line, f.line.line()), err
 }

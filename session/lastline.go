@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/abidehub/abide/session/event"
@@ -43,6 +44,34 @@ func (l *lastLine) line() string {
 		return line
 	}
 	return l.fixed
+}
+
+// fail replaces everything by the first words of an error: its end is a trace
+// more often than not.
+func (l *lastLine) fail(message string) {
+	l.messageID, l.tail = "", l.tail[:0]
+	l.fixed = firstLine(message)
+}
+
+// words is an open request as the list asks it, as in "Allow: rm -rf build?". It
+// is empty for one whose content is not known any more.
+func (r openRequest) words() string {
+	title := firstLine(r.Request.Title)
+	allows := func(o event.PermissionOption) bool { return o.Kind == event.AllowOnce || o.Kind == event.AllowAlways }
+	if title == "" || strings.HasSuffix(title, "?") || r.Request.Form != nil || r.Request.URL != "" || !slices.ContainsFunc(r.Request.Options, allows) {
+		return title
+	}
+	return "Allow: " + title + "?"
+}
+
+// firstLine is the first line with something in it.
+func firstLine(text string) string {
+	for line := range strings.Lines(text) {
+		if line = oneLine(line); strings.IndexFunc(line, isWord) >= 0 {
+			return cut(line, lastLineRunes)
+		}
+	}
+	return ""
 }
 
 func lineOf(text string) string {

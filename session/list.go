@@ -38,7 +38,8 @@ type Info struct {
 	Epoch      string
 	Archived   bool
 	Pinned     bool
-	// LastLine is the newest thing said, cut to a line.
+	// LastLine is what is asked where the session needs a person, what went
+	// wrong where it failed, else the newest thing said, cut to a line.
 	LastLine string
 }
 

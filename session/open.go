@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/abidehub/abide/session/event"
@@ -16,6 +17,7 @@ type fold struct {
 	turn     int // the latest turn; 0 before the first
 	promptID string
 	open     bool // the latest turn has no end
+	failed   bool // the latest turn ended with an error
 	// given counts the turns an agent was given. An agent that begins anew
 	// after the first has lost something.
 	given int
@@ -106,7 +108,7 @@ func (f *fold) apply(seq event.Seq, turn int, p event.Payload) {
 	case event.ToolCallUpdate:
 		f.tools.see(turn, p.ToolCallFields)
 	case event.Error:
-		f.line.say(event.Text(p.Message))
+		f.line.fail(p.Message)
 	default:
 		f.changed = f.applyTurn(turn, p) || f.applyAgent(p) || f.changed
 	}
@@ -117,6 +119,7 @@ func (f *fold) applyTurn(turn int, p event.Payload) bool {
 	switch p := p.(type) {
 	case event.UserPrompt:
 		f.turn, f.promptID, f.open = max(turn, f.turn), p.PromptID, true
+		f.failed = false
 		if f.firstPrompt == "" {
 			f.firstPrompt = firstSentence(string(p.Text))
 		}
@@ -125,6 +128,10 @@ func (f *fold) applyTurn(turn int, p event.Payload) bool {
 		f.given++
 	case event.TurnEnd:
 		f.open = false
+		// A cancel that took force was asked for, and the end of the hub is none of the turn's.
+		if f.failed = p.Error != nil && (p.StopReason == event.StopInterrupted || p.StopReason == event.StopAgentExit); f.failed {
+			f.line.fail(p.Error.Message)
+		}
 	case event.PermissionRequest:
 		fields := fieldsAsked(p.ToolCall)
 		fields.ToolCallID = p.ToolCallID
@@ -190,6 +197,10 @@ type memory struct {
 	Named bool `json:"named,omitempty"`
 	Given int  `json:"given,omitempty"`
 	Ended bool `json:"ended,omitempty"`
+	// Failed and Line are as the fold has them: what the list shows may be a
+	// question or what is wrong with the agent.
+	Failed bool   `json:"failed,omitempty"`
+	Line   string `json:"line,omitempty"`
 	// Turns holds the turns of open tool calls and requests that are not of the
 	// latest turn.
 	Turns       map[string]int            `json:"turns,omitempty"`
@@ -206,7 +217,7 @@ type memory struct {
 // summarize writes the fold down for metadata.
 func (f *fold) summarize(epoch string) (*store.Unfinished, json.RawMessage) {
 	m := memory{
-		Epoch: epoch, Given: f.given, Ended: f.ended,
+		Epoch: epoch, Given: f.given, Ended: f.ended, Failed: f.failed, Line: f.line.line(),
 		Settled: f.permissions.settled, Rules: f.rules,
 		Mode: f.mode, Config: f.config, Commands: f.commands, Usage: f.usage,
 		Title: f.title, FirstPrompt: f.firstPrompt,
@@ -250,11 +261,11 @@ func restore(md store.Metadata, epoch string, visible event.Seq) (f fold, named 
 	}
 	f = fold{
 		seq: md.Open.AtSeq, turn: md.Open.Turn, promptID: md.Open.PromptID, open: md.Open.PromptID != "",
-		given: m.Given, ended: m.Ended, rules: m.Rules,
+		given: m.Given, ended: m.Ended, failed: m.Failed, rules: m.Rules,
 		mode: m.Mode, config: m.Config, commands: m.Commands, usage: m.Usage,
 		agentSessionID: md.AgentSessionID,
 		title:          m.Title, firstPrompt: m.FirstPrompt,
-		line: lastLine{fixed: md.LastLine},
+		line: lastLine{fixed: cmp.Or(m.Line, md.LastLine)},
 	}
 	turnOf := func(id string) int {
 		if turn, other := m.Turns[id]; other {

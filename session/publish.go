@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -69,12 +70,19 @@ type listLine struct {
 	progressed bool
 	flush      bool // a turn ended: metadata must be on the device soon
 	at         time.Time
+	// status is what the list was told last; empty before the first time.
+	status Status
 }
 
 // keepListLine brings metadata up to date: at once when something changed, at
 // intervals while the agent streams.
 func (e *engine) keepListLine(now time.Time) {
-	l := &e.list
+	l, status := &e.list, e.status()
+	if l.status == "" {
+		l.status = Status(e.log.Metadata().Status)
+	}
+	// The agent moves the status as well, and writes nothing when it does.
+	l.changed = l.changed || status != l.status
 	switch due := l.at.Add(progressInterval); {
 	case l.changed || l.flush:
 	case !l.progressed:
@@ -83,21 +91,20 @@ func (e *engine) keepListLine(now time.Time) {
 		e.wake(due)
 		return
 	}
-	e.updateMetadata()
+	e.updateMetadata(status)
 	if l.flush {
 		if err := e.log.FlushMetadata(context.Background()); err != nil {
 			e.logger.Warn("metadata could not be written", "err", err)
 		}
 	}
-	*l = listLine{at: now}
+	*l = listLine{at: now, status: status}
 	e.hub.touched(e.b.id)
 }
 
-func (e *engine) updateMetadata() {
+func (e *engine) updateMetadata(status Status) {
 	f := &e.fold
 	open, options := f.summarize(e.log.Epoch())
-	status := e.status()
-	name, line := f.name(), f.line.line()
+	name, line := f.name(), e.lineFor(status)
 	e.log.UpdateMetadata(func(m *store.Metadata) {
 		if m.Named = e.named; !e.named {
 			m.Name = name
@@ -114,15 +121,30 @@ func (e *engine) updateMetadata() {
 
 // status is the session in one word.
 func (e *engine) status() Status {
+	failed := e.agent.status == AgentFailed
 	switch {
 	case e.health.frozen != nil:
 		return StatusDamaged
 	case e.fold.ended:
 		return StatusEnded
-	case len(e.fold.permissions.open) > 0:
+	case len(e.fold.permissions.open) > 0, failed && len(e.agent.login) > 0:
 		return StatusNeedsYou
 	case e.fold.open:
 		return StatusRunning
+	case failed, e.fold.failed:
+		return StatusFailed
 	}
 	return StatusIdle
+}
+
+// lineFor is the line of text the list shows beside a status: what is asked of
+// a person or what went wrong, else the newest thing said.
+func (e *engine) lineFor(status Status) string {
+	line := e.fold.line.line()
+	if open := e.fold.permissions.open; status == StatusNeedsYou && len(open) > 0 {
+		line = cmp.Or(open[0].words(), line)
+	} else if e.agent.status == AgentFailed && (status == StatusNeedsYou || status == StatusFailed) {
+		line = cmp.Or(firstLine(e.agent.message), line)
+	}
+	return line
 }

@@ -98,7 +98,8 @@ type Status string
 const (
 	StatusIdle     Status = "idle"
 	StatusRunning  Status = "running"
-	StatusNeedsYou Status = "needs_you" // a permission request is open
+	StatusNeedsYou Status = "needs_you" // a permission request is open, or the agent wants a login
+	StatusFailed   Status = "failed"    // the latest turn ended with an error, or the agent does not start
 	StatusEnded    Status = "ended"
 	StatusDamaged  Status = "damaged" // the log needs attention
 )

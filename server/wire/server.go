@@ -203,14 +203,15 @@ type SessionStatus string
 const (
 	StatusIdle     SessionStatus = "idle"
 	StatusRunning  SessionStatus = "running"
-	StatusNeedsYou SessionStatus = "needs_you" // a permission request is open
+	StatusNeedsYou SessionStatus = "needs_you" // a permission request is open, or the agent wants a login
+	StatusFailed   SessionStatus = "failed"    // the latest turn ended with an error, or the agent does not start
 	StatusEnded    SessionStatus = "ended"
 	StatusDamaged  SessionStatus = "damaged" // the log needs attention
 )
 
 // Values lists the set.
 func (SessionStatus) Values() []string {
-	return []string{"idle", "running", "needs_you", "ended", "damaged"}
+	return []string{"idle", "running", "needs_you", "failed", "ended", "damaged"}
 }
 
 // SessionInfo is one line of the session list.
@@ -229,7 +230,9 @@ type SessionInfo struct {
 	Epoch       string        `json:"epoch"`
 	Archived    bool          `json:"archived"`
 	Pinned      bool          `json:"pinned"`
-	// LastLine is the newest thing said, cut to a line, for the list.
+	// LastLine is, for the list and cut to a line, what is asked where the
+	// session needs a person, what went wrong where it failed, else the newest
+	// thing said.
 	LastLine string `json:"last_line,omitempty"`
 	// ReadSeq is how far the person who asks has read it, on any of their
 	// screens; absent when never, or in another epoch.

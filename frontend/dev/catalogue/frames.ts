@@ -54,10 +54,11 @@ export const session = (status: SessionStatus, over: Partial<SessionInfo> = {}):
 })
 
 const said: [SessionStatus, string, string][] = [
-  ['needs_you', 'Spread the retries out', 'May I change wait.go?'],
+  ['needs_you', 'Spread the retries out', 'Allow: Edit wait.go?'],
   ['running', 'Port the importer to the new API', 'Reading importer.go'],
-  ['idle', 'Write the release notes for 2.4', 'Done. The notes are in CHANGES.md.'],
+  ['idle', 'Write the release notes for 2.4', '**Done.** The notes are in `CHANGES.md`.'],
   ['idle', 'Why is the index 3 GB?', 'Two thirds of it are tombstones.'],
+  ['failed', 'Sort the invoices', '## the model is **overloaded**: try again later'],
   ['ended', 'Drop the old config format', 'The folder is gone, the tests pass.'],
   ['damaged', 'Flaky upload test', ''],
 ]

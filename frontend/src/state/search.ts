@@ -42,16 +42,30 @@ export function bySession(hits: readonly Hit[]): HitGroup[] {
   return groups
 }
 
-/** A snippet cut at its matches; ranges that do not fit it mark nothing. */
-export function pieces({ snippet, ranges = [] }: Hit): { text: string; match: boolean }[] {
+/** Cuts a snippet at its matches and leaves out what is dropped between them; ranges that do not fit it mark nothing. */
+export function pieces(
+  { snippet, ranges = [] }: Hit,
+  dropped: readonly (readonly [number, number])[] = [],
+): { text: string; match: boolean }[] {
   const cut: { text: string; match: boolean }[] = []
   let at = 0
+  const plain = (to: number) => {
+    let text = ''
+    for (const [from, end] of dropped) {
+      if (end <= at || from >= to) continue
+      text += snippet.slice(at, Math.max(at, from))
+      at = Math.min(to, end)
+    }
+    text += snippet.slice(at, to)
+    if (text !== '') cut.push({ text, match: false })
+    at = to
+  }
   for (const [from, to] of ranges) {
     if (from < at || to <= from || to > snippet.length) continue
-    if (from > at) cut.push({ text: snippet.slice(at, from), match: false })
+    plain(from)
     cut.push({ text: snippet.slice(from, to), match: true })
     at = to
   }
-  if (at < snippet.length) cut.push({ text: snippet.slice(at), match: false })
+  plain(snippet.length)
   return cut
 }

@@ -598,7 +598,7 @@ export interface StateMessage {
   observers: Observer[]
 }
 
-export type SessionStatus = 'idle' | 'running' | 'needs_you' | 'ended' | 'damaged'
+export type SessionStatus = 'idle' | 'running' | 'needs_you' | 'failed' | 'ended' | 'damaged'
 
 export interface SessionInfo {
   session_id: string

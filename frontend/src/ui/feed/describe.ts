@@ -49,7 +49,12 @@ export function describe(event: AbideEvent): Said {
     case 'note': {
       const { text } = textOf(event.data.text)
       const own = event.data.method.startsWith('abide/')
-      return { tone: 'quiet', text: text || event.data.method, raw: own ? undefined : event.data.raw }
+      const unknown = `The agent sent “${kindIn(event.data.raw) ?? event.data.method}”, which is new to abide. It is kept as it came.`
+      return {
+        tone: 'quiet',
+        text: text || (own ? event.data.method : unknown),
+        raw: own ? undefined : event.data.raw,
+      }
     }
     case 'epoch':
       return { tone: 'warn', text: `The log has a new identity: ${event.data.reason}` }
@@ -63,4 +68,11 @@ export function describe(event: AbideEvent): Said {
     default:
       return { tone: 'quiet', text: event.type, raw: event.data }
   }
+}
+
+/** What an update of a session calls itself, where it says so; it is kept alone or with what came with it. */
+function kindIn(raw: unknown): string | undefined {
+  const sent = raw as { sessionUpdate?: unknown; update?: { sessionUpdate?: unknown } } | null | undefined
+  const kind = sent?.sessionUpdate ?? sent?.update?.sessionUpdate
+  return typeof kind === 'string' ? kind : undefined
 }

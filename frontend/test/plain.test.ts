@@ -1,0 +1,50 @@
+import { expect, it } from 'vitest'
+import { pieces } from '../src/state/search'
+import { markup, plain } from '../src/text/plain'
+import { describe as say } from '../src/ui/feed/describe'
+import type { AbideEvent } from '../src/wire/gen'
+
+it.each([
+  ['### H3', 'H3'],
+  ['**Done.** The `notes` are in [CHANGES.md](/src/CHANGES.md).', 'Done. The notes are in CHANGES.md.'],
+  ['- *first* point', 'first point'],
+  ['> > said before', 'said before'],
+  ['| Name | Size | | --- | :-: | | a.go | 3 |', 'Name | Size |  | a.go | 3'],
+  ['```go\nfmt.Println()\n```', 'fmt.Println()'],
+])('%s is shown as what it says', (markdown, text) => expect(plain(markdown)).toBe(text))
+
+it.each([
+  'rm -rf *.o && ls *.c',
+  '__init__ of snake_case',
+  'issue # 3, 2 * 3 * 4',
+  'a | b',
+  'x[0] (first)',
+  'C#',
+])('%s has no markup and stays as it is', (text) => expect(plain(text)).toBe(text))
+
+it('a snippet keeps its match where markup around it is dropped', () => {
+  const hit = { session_id: 's', name: '', seq: 1, time: '', type: 'agent_message' as const }
+  const snippet = '## Retry **loops** wait'
+  const at = snippet.indexOf('loops')
+  expect(pieces({ ...hit, snippet, ranges: [[at, at + 5]] }, markup(snippet))).toEqual([
+    { text: 'Retry ', match: false },
+    { text: 'loops', match: true },
+    { text: ' wait', match: false },
+  ])
+  // What was looked for is shown, be it markup.
+  expect(pieces({ ...hit, snippet, ranges: [[0, 2]] }, markup(snippet))[0]).toEqual({
+    text: '##',
+    match: true,
+  })
+})
+
+it('what the hub does not know of an agent is explained, and named as the agent names it', () => {
+  const note = (data: object) =>
+    say({ seq: 1, time: '', type: 'note', data: { method: 'session/update', ...data } } as AbideEvent).text
+  expect(note({ raw: { update: { sessionUpdate: 'hologram' } } })).toContain(
+    '“hologram”, which is new to abide',
+  )
+  expect(note({ raw: { sessionUpdate: 'hologram' } })).toContain('“hologram”')
+  expect(note({ raw: 3 })).toContain('“session/update”')
+  expect(note({ text: 'said', raw: {} })).toBe('said')
+})

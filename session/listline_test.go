@@ -1,0 +1,79 @@
+package session_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+)
+
+// listed waits until the list shows a session so.
+func listed(t *testing.T, b *session.BackgroundSession, status session.Status, line string) {
+	t.Helper()
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		info := b.Info()
+		assert.Equal(c, status, info.Status)
+		assert.Equal(c, line, info.LastLine)
+	}, patience, time.Millisecond)
+}
+
+func TestTheListShowsWhatIsAskedAndThenWhatWasSaid(t *testing.T) {
+	h := newHub(t)
+	b, a := h.busy()
+	require.NoError(t, a.say(event.AgentMessage{MessageID: "m1", Text: "I shall clean up."}))
+	q := question("q1")
+	q.Title = "rm -rf build\nand more"
+	require.NoError(t, a.say(q))
+	listed(t, b, session.StatusNeedsYou, "Allow: rm -rf build?")
+	require.NoError(t, a.say(question("q2")))
+	listed(t, b, session.StatusNeedsYou, "Allow: rm -rf build?") // the oldest is answered first
+	_, err := answer(b, "q1", "no", "phone")
+	require.NoError(t, err)
+	listed(t, b, session.StatusNeedsYou, "May I q2?")
+	_, err = answer(b, "q2", "no", "phone")
+	require.NoError(t, err)
+	listed(t, b, session.StatusRunning, "I shall clean up.")
+}
+
+func TestAQuestionIsNotTheLastLineOfTheNextRun(t *testing.T) {
+	h := newHub(t)
+	b, a := h.busy()
+	require.NoError(t, a.say(event.AgentMessage{MessageID: "m1", Text: "I shall clean up."}, question("q1")))
+	listed(t, b, session.StatusNeedsYou, "May I q1?")
+	h.close()
+	h.open()
+	b = h.session(b.ID())
+	awaitIdle(t, b)
+	listed(t, b, session.StatusIdle, "I shall clean up.")
+}
+
+func TestAFailedTurnIsListedAsFailedWithTheFirstWordsOfItsError(t *testing.T) {
+	h := newHub(t)
+	b, a := h.busy()
+	failure := &event.Failure{Code: "overloaded", Message: "\nthe model is overloaded\nat line 5 of a trace"}
+	require.NoError(t, a.say(event.TurnEnd{PromptID: promptID(0), StopReason: event.StopInterrupted, Error: failure}))
+	listed(t, b, session.StatusFailed, "the model is overloaded")
+	h.close()
+	h.open()
+	b = h.session(b.ID())
+	listed(t, b, session.StatusFailed, "the model is overloaded")
+	prompt(t, b, "again")
+	listed(t, b, session.StatusRunning, "do again")
+}
+
+func TestAnAgentThatDoesNotStartIsListedAsFailedAndOneThatWantsALoginAsNeedingYou(t *testing.T) {
+	h := newHub(t)
+	wrong := errors.New("no such program")
+	h.agents.onStart = func(*fakeAgent) error { return wrong }
+	b := h.create()
+	prompt(t, b, "first")
+	listed(t, b, session.StatusFailed, "the agent fake could not be started: no such program. A prompt or a restart tries again.")
+	wrong = &session.LoginNeeded{Methods: []session.AuthMethod{{ID: "browser"}}, Err: errors.New("log in first")}
+	prompt(t, b, "second")
+	listed(t, b, session.StatusNeedsYou, "the agent fake could not be started: log in first")
+}
