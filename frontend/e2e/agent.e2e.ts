@@ -76,7 +76,7 @@ describe('an agent is steered from a phone', () => {
     await details.getByLabel('Verbose').check()
     await hub.event(session, 'config', model.seq)
     await here.page.getByRole('button', { name: 'Details' }).click()
-    const sheet = here.page.getByRole('complementary', { name: 'Details' })
+    const sheet = here.page.getByRole('dialog', { name: 'Details' })
     await until('the options on the phone', async () => {
       return (await sheet.getByRole('combobox', { name: 'Model' }).inputValue()) === 'hasty'
     })

@@ -50,7 +50,7 @@ async function show(state: State): Promise<void> {
   const left = (id: string) => state.left?.[id] ?? null
   const screens = new Screens(new Store(stateOf(state)), hubOf(state), { left })
   screens.router.route = parseRoute(state.path, '')
-  screens.overlay = state.overlay ?? null
+  screens.router.over = state.overlay ?? null
   app = mount(App, { target, props: { screens } })
   await play(state.does ?? [])
   await painted()

@@ -7,7 +7,7 @@ import type { SessionState } from '../state/session'
 import type { Store } from '../state/store'
 import type { Action } from './keys'
 import { Prefs } from './prefs.svelte'
-import { Router } from './router.svelte'
+import { Router, type Over } from './router.svelte'
 
 /** The longest a change waits where no frame is painted, as in a hidden tab. */
 const unpaintedMs = 100
@@ -22,8 +22,6 @@ export class Screens {
   now = $state(Date.now())
   readonly prefs = new Prefs()
   readonly router = new Router()
-  /** The dialog that is open over the screen. */
-  overlay: 'palette' | 'help' | 'new_session' | 'rules' | 'agent' | null = $state(null)
   /** Does what a key asks of the feed on screen. */
   feed: ((action: Action) => void) | null = null
   /** Files chosen in a session and not sent; they last as long as the page. */
@@ -42,6 +40,15 @@ export class Screens {
     setInterval(() => {
       if (document.visibilityState === 'visible') this.now = Date.now()
     }, 1000)
+  }
+
+  /** What lies over the screen; the way back takes it away. */
+  get overlay(): Over | null {
+    return this.router.over
+  }
+
+  set overlay(over: Over) {
+    this.router.open(over)
   }
 
   session(id: string | null): SessionState | undefined {

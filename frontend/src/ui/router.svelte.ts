@@ -15,33 +15,81 @@ export function parseRoute(path: string, query: string): Route {
   return { screen: 'unknown' }
 }
 
-/** The address bar: every screen has an address, and back goes back. */
+/** What can lie over a screen: dialogs, the session's menu, and its details where they have no room beside it. */
+export type Over = 'palette' | 'help' | 'new_session' | 'rules' | 'agent' | 'schedule' | 'menu' | 'details'
+
+/** What an entry of the history knows beside its address. */
+interface Entry {
+  /** How many entries before it are the app's own. */
+  depth: number
+  over: Over | null
+}
+
+/** The address bar: every screen has an address, and back goes back, from what lies over a screen first. */
 export class Router {
   route: Route = $state.raw(parseRoute(location.pathname, location.search))
-  /** Whether going back stays in the app. */
+  /** What lies over the screen: an entry of the history of its own, and never over another session. */
+  over: Over | null = $state(null)
   private depth = 0
+  /** While the entry of what was closed is still being left: what is to be done after. */
+  private waiting: (() => void)[] | null = null
 
   constructor() {
-    addEventListener('popstate', () => {
-      this.depth = Math.max(0, this.depth - 1)
+    this.take(history.state as Entry | null)
+    addEventListener('popstate', (event) => {
+      this.take(event.state as Entry | null)
       this.read()
+      const waiting = this.waiting ?? []
+      this.waiting = null
+      for (const act of waiting) act()
     })
     document.addEventListener('click', (click) => this.follow(click))
   }
 
   go(path: string, replace = false): void {
-    if (replace) history.replaceState(null, '', path)
-    else {
-      history.pushState(null, '', path)
-      this.depth++
-    }
-    this.read()
+    this.settled(() => {
+      // The entry of what lay over the screen becomes the next screen's.
+      this.put(path, null, replace || this.over !== null)
+      this.read()
+    })
   }
 
   /** One screen up; by history where the app opened the screen, so that back and up agree. */
   up(): void {
-    if (this.depth > 0) history.back()
-    else this.go('/', true)
+    this.settled(() => {
+      if (this.depth > 0) history.back()
+      else this.go('/', true)
+    })
+  }
+
+  /** Lays something over the screen, in the place of what is there. */
+  open(over: Over): void {
+    this.settled(() => this.put(location.pathname + location.search, over, this.over !== null))
+  }
+
+  /** Takes away what lies over the screen if it is this. */
+  close(over: Over): void {
+    if (this.over !== over) return
+    this.over = null
+    this.waiting = []
+    history.back()
+  }
+
+  private settled(act: () => void): void {
+    if (this.waiting) this.waiting.push(() => this.settled(act))
+    else act()
+  }
+
+  private put(path: string, over: Over | null, replace: boolean): void {
+    const entry: Entry = { depth: this.depth + (replace ? 0 : 1), over }
+    if (replace) history.replaceState(entry, '', path)
+    else history.pushState(entry, '', path)
+    this.take(entry)
+  }
+
+  private take(entry: Entry | null): void {
+    this.depth = entry?.depth ?? 0
+    this.over = entry?.over ?? null
   }
 
   private read(): void {
