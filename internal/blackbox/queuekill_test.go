@@ -26,116 +26,198 @@ func TestTwoHundredQueuedPromptsAreTakenOnceInOrderWhereverTheHubIsKilled(t *tes
 		t.Skip("takes two minutes: set ABIDE_SOAK")
 	}
 	t.Parallel()
-	const clients, each, kills = 20, 10, 6
+	const kills = 6
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	record := filepath.Join(t.TempDir(), "record")
-	h := newHub(t, settings{
-		agents: map[string]agent{"demo": tapped(t, record, demo())},
+	c := newQueuers(t, 20, 10, "")
+	for range kills {
+		time.Sleep(time.Duration(random.Int64N(int64(900 * time.Millisecond)))) // the random moment
+		c.hub.kill()
+		for random.IntN(3) == 0 {
+			c.hub.stumble(time.Duration(random.Int64N(int64(400 * time.Millisecond))))
+		}
+		c.hub.start()
+	}
+	c.requireTakenOnce()
+}
+
+// TestQueuedPromptsAreTakenOnceInOrderThroughKillsBetweenTheSteps is the short
+// form of it, with each kill at a step: as soon as a client has read that its
+// prompt is queued, as soon as the hub listens again, and in the middle of a
+// turn the queue began.
+func TestQueuedPromptsAreTakenOnceInOrderThroughKillsBetweenTheSteps(t *testing.T) {
+	t.Parallel()
+	const open = "q-0-9" // its turn goes on until the hub is killed
+	c := newQueuers(t, 4, 10, open)
+	for range 7 {
+		<-c.heard
+	}
+	c.hub.kill()
+	_, listens := c.hub.line(c.hub.spawn())
+	require.True(t, listens)
+	c.hub.kill()
+	c.hub.start()
+	c.desk.until("the turn of "+open, 60*time.Second, func(events []event.Event, _ *wire.State) bool {
+		return len(payloads[event.PermissionRequest](t, events)) == 2
+	})
+	c.hub.kill()
+	c.hub.start()
+	require.Equal(t, event.StopHubRestart, c.desk.untilTurnEnds(open, 30*time.Second).StopReason)
+	c.requireTakenOnce()
+}
+
+// queuers are clients who each queue prompts, one after the other, behind a busy
+// agent.
+type queuers struct {
+	t       *testing.T
+	hub     *hub
+	session string
+	record  string // of what the agent was given
+	each    int
+	open    string // the prompt whose turn does not end by itself, if any
+	screens []*screen
+	desk    *screen     // the first of them
+	heard   chan string // each prompt once its client has read that it is queued
+	posting sync.WaitGroup
+}
+
+// newQueuers begins with a turn that goes on until the hub is killed.
+func newQueuers(t *testing.T, clients, each int, open string) *queuers {
+	t.Helper()
+	c := &queuers{
+		t: t, record: filepath.Join(t.TempDir(), "record"), each: each, open: open,
+		heard: make(chan string, clients*each),
+	}
+	c.hub = newHub(t, settings{
+		agents: map[string]agent{"demo": tapped(t, c.record, demo())},
 		more:   fmt.Sprintf("queue: {max_size: %d}\n", clients*each),
 	})
-	session := h.create("demo")
-	var screens []*screen
+	session := c.hub.create("demo")
+	c.session = session.SessionID
 	for n := range clients {
-		screens = append(screens, h.screen(fmt.Sprintf("client %d", n), session, 0))
+		c.screens = append(c.screens, c.hub.screen(fmt.Sprintf("client %d", n), session, 0))
 	}
-	desk := screens[0]
-	desk.prompt(session.SessionID, "first", "/ask")
-	desk.untilAsked(1, 30*time.Second) // the agent is busy until the first kill
+	c.desk = c.screens[0]
+	c.desk.prompt(c.session, "first", "/ask")
+	c.desk.untilAsked(1, 30*time.Second)
 
 	ctx, cancel := context.WithCancel(t.Context())
-	var posting sync.WaitGroup
-	t.Cleanup(func() { cancel(); posting.Wait() })
-	for n, c := range screens {
-		posting.Go(func() {
+	t.Cleanup(func() { cancel(); c.posting.Wait() })
+	for n, s := range c.screens {
+		c.posting.Go(func() {
 			for i := range each {
-				queueUntilHeard(ctx, c, session.SessionID, fmt.Sprintf("q-%d-%d", n, i))
+				id := queuedID(n, i)
+				if queueUntilHeard(ctx, s, c.session, id, c.text(id)) {
+					c.heard <- id
+				}
 			}
 		})
 	}
-	for range kills {
-		time.Sleep(time.Duration(random.Int64N(int64(900 * time.Millisecond)))) // the random moment
-		h.kill()
-		for random.IntN(3) == 0 {
-			h.stumble(time.Duration(random.Int64N(int64(400 * time.Millisecond))))
-		}
-		h.start()
-	}
-	posting.Wait() // each of the two hundred was accepted
+	return c
+}
 
+func queuedID(client, n int) string { return fmt.Sprintf("q-%d-%d", client, n) }
+
+// text is unlike the text of any other prompt; the agent ignores what stands
+// behind its command.
+func (c *queuers) text(id string) string {
+	if id == c.open {
+		return "/ask (" + id + ")"
+	}
+	return "/plan (" + id + ")"
+}
+
+// requireTakenOnce waits until all is queued and taken, and requires that each
+// prompt was logged once, in its client's order, ended once, and was given to
+// the agent once, or at most once where a kill ended its turn.
+func (c *queuers) requireTakenOnce() {
+	c.t.Helper()
+	t, all := c.t, len(c.screens)*c.each+1
+	c.posting.Wait() // each of them was accepted
 	in, next := prompts{}, 0
-	desk.until("the end of the queue", 180*time.Second, func(events []event.Event, s *wire.State) bool {
+	c.desk.until("the end of the queue", 180*time.Second, func(events []event.Event, s *wire.State) bool {
 		in.add(t, events[next:])
 		next = len(events)
-		return s != nil && s.Turn.State == wire.TurnIdle && len(s.Queue) == 0 && len(in) == clients*each+1
+		return s != nil && s.Turn.State == wire.TurnIdle && len(s.Queue) == 0 && len(in) == all
 	})
-	log := onDisk(t, h, session.SessionID)
-	logged := prompts{}
-	logged.add(t, log)
-	require.Len(t, logged, clients*each+1)
-	for n := range clients {
-		before := event.Seq(0)
-		for i := range each {
-			id := fmt.Sprintf("q-%d-%d", n, i)
-			require.Len(t, logged[id], 1, "%s in the log", id)
-			require.Greater(t, logged[id][0], before, "%s was accepted after the one before it", id)
-			before = logged[id][0]
-		}
-	}
+	log := onDisk(t, c.hub, c.session)
+	c.requireInOrder(log)
 	ends := map[string]event.StopReason{}
 	for _, end := range payloads[event.TurnEnd](t, log) {
 		require.NotContains(t, ends, end.PromptID, "a turn ended twice")
 		ends[end.PromptID] = end.StopReason
 	}
-	require.Len(t, ends, clients*each+1)
+	require.Len(t, ends, all)
 	require.Equal(t, event.StopHubRestart, ends["first"])
-
-	given := readRecord(t, record)
-	require.Empty(t, given.rivals, "an agent of before was alive when the next one started")
-	interrupted := 0
-	for n := range clients {
-		for i := range each {
-			id := fmt.Sprintf("q-%d-%d", n, i)
-			outcome := desk.prompt(session.SessionID, id, textOfQueued(id))
-			if ends[id] == event.StopHubRestart {
-				interrupted++
-				require.Equal(t, client.Interrupted, outcome.Fate, id)
-				require.LessOrEqual(t, given.prompts[textOfQueued(id)], 1, id)
-				continue
-			}
-			require.Equal(t, client.Received, outcome.Fate, id)
-			require.Equal(t, event.StopEndTurn, ends[id], id)
-			require.Equal(t, 1, given.prompts[textOfQueued(id)], id)
-		}
-	}
-	t.Logf("%d prompts were interrupted", interrupted)
-	requireTrueScreens(t, h, session.SessionID, screens...)
+	c.requireGiven(ends)
+	requireTrueScreens(t, c.hub, c.session, c.screens...)
 	after := prompts{}
-	after.add(t, onDisk(t, h, session.SessionID))
-	require.Len(t, after, clients*each+1, "a prompt sent again ran again")
+	after.add(t, onDisk(t, c.hub, c.session))
+	require.Len(t, after, all, "a prompt sent again ran again")
 }
 
-// textOfQueued is unlike the text of any other prompt; the agent ignores what
-// stands behind its command.
-func textOfQueued(id string) string { return "/plan (" + id + ")" }
+// requireInOrder requires each prompt once in the log, behind those its client
+// queued before it.
+func (c *queuers) requireInOrder(log []event.Event) {
+	c.t.Helper()
+	logged := prompts{}
+	logged.add(c.t, log)
+	require.Len(c.t, logged, len(c.screens)*c.each+1)
+	for n := range c.screens {
+		before := event.Seq(0)
+		for i := range c.each {
+			id := queuedID(n, i)
+			require.Len(c.t, logged[id], 1, "%s in the log", id)
+			require.Greater(c.t, logged[id][0], before, "%s was accepted after the one before it", id)
+			before = logged[id][0]
+		}
+	}
+}
 
-// queueUntilHeard sends a prompt until the hub has said that it has it.
-func queueUntilHeard(ctx context.Context, c *screen, session, id string) {
+// requireGiven sends every prompt again and holds what the hub says of it, and
+// what the agent was given, against how its turn ended.
+func (c *queuers) requireGiven(ends map[string]event.StopReason) {
+	c.t.Helper()
+	given := readRecord(c.t, c.record)
+	require.Empty(c.t, given.rivals, "an agent of before was alive when the next one started")
+	interrupted := 0
+	for n := range c.screens {
+		for i := range c.each {
+			id := queuedID(n, i)
+			outcome := c.desk.prompt(c.session, id, c.text(id))
+			if ends[id] == event.StopHubRestart {
+				interrupted++
+				require.Equal(c.t, client.Interrupted, outcome.Fate, id)
+				require.LessOrEqual(c.t, given.prompts[c.text(id)], 1, id)
+				continue
+			}
+			require.Equal(c.t, client.Received, outcome.Fate, id)
+			require.Equal(c.t, event.StopEndTurn, ends[id], id)
+			require.Equal(c.t, 1, given.prompts[c.text(id)], id)
+		}
+	}
+	c.t.Logf("%d prompts were interrupted", interrupted)
+}
+
+// queueUntilHeard sends a prompt until the hub has said that it has it, and says
+// whether it did before ctx ended.
+func queueUntilHeard(ctx context.Context, c *screen, session, id, text string) bool {
 	for ctx.Err() == nil {
 		if socket := c.watch.Socket(); socket != nil {
 			limited, cancel := context.WithTimeout(ctx, 10*time.Second)
-			_, err := socket.Prompt(limited, wire.Prompt{SessionID: session, PromptID: id, Text: textOfQueued(id)})
+			_, err := socket.Prompt(limited, wire.Prompt{SessionID: session, PromptID: id, Text: text})
 			cancel()
 			refused := (*client.Error)(nil)
 			if err == nil {
-				return
+				return true
 			}
 			if errors.As(err, &refused) && refused.Code != wire.CodeUnavailable && refused.Code != wire.CodeBusy {
 				c.t.Errorf("%s: %v", id, err)
-				return
+				return false
 			}
 		}
 		rest(ctx, 5*time.Millisecond)
 	}
+	return false
 }
