@@ -32,8 +32,8 @@ type Entry struct {
 	At  time.Time `json:"at"`
 }
 
-// ledgerSize is how many prompt ids are remembered at least; the ledger grows
-// to twice that before the oldest half is dropped.
+// ledgerSize is how many prompt ids the ledger holds at least; it grows to twice
+// that before its oldest half goes into the archive.
 const ledgerSize = 1000
 
 // ledger is a list of entries, the latest changed last. It is a value: its
@@ -57,9 +57,16 @@ func (l ledger) with(e Entry) ledger {
 			next = append(next, old)
 		}
 	}
-	next = append(next, e)
-	if len(next) > 2*ledgerSize {
-		next = slices.Clone(next[len(next)-ledgerSize:])
+	return append(next, e)
+}
+
+// split divides a ledger that has grown out of its bounds. After a division that
+// could not be kept the next is a while later: the device is asked again, and
+// not for every prompt.
+func (l ledger) split() (old, young ledger) {
+	if len(l) <= 2*ledgerSize || len(l)%ledgerSize != 1 {
+		return nil, l
 	}
-	return next
+	at := len(l) - ledgerSize
+	return l[:at], slices.Clone(l[at:])
 }

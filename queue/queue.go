@@ -27,7 +27,8 @@ type Options struct {
 	// MaxSize bounds the waiting prompts; 0 means no bound.
 	MaxSize int
 	// Failpoint, when set, is called before each step of a save with the step's
-	// name: create, write, sync, rename, sync-dir. An error makes the step fail.
+	// name: create, write, sync, rename, sync-dir; and archive, which writes down
+	// what the ledger has grown out of. An error makes the step fail.
 	// It is for tests of what a crash or a failure leaves behind.
 	Failpoint func(step string) error
 }
@@ -56,6 +57,7 @@ type Queue struct {
 	missing bool
 
 	now   contents
+	old   archive
 	taken string // prompt id of the item in flight
 	// unsaved is true while the file may be behind now.
 	unsaved bool
@@ -90,6 +92,9 @@ func Open(dir string, o Options) (*Queue, error) {
 		return nil, fmt.Errorf("open queue: %w", err)
 	}
 	q.now = c
+	if q.old, err = q.file.loadArchive(); err != nil {
+		return nil, fmt.Errorf("open queue: %w", err)
+	}
 	return q, nil
 }
 
@@ -146,7 +151,7 @@ func (q *Queue) lookup(promptID, hash string) (Status, bool, error) {
 		}
 		return Status{Outcome: Queued, Position: i}, true, nil
 	}
-	e, ok := q.now.Ledger.find(promptID)
+	e, ok := q.find(q.now.Ledger, promptID)
 	if !ok {
 		return Status{}, false, nil
 	}
@@ -236,7 +241,7 @@ func (q *Queue) Remove(promptID string, at time.Time) error {
 	}
 	next := q.now
 	next.Items = slices.Delete(slices.Clone(q.now.Items), i, i+1)
-	next.Ledger = q.now.Ledger.with(removed(q.now.Items[i], at))
+	q.remember(&next, removed(q.now.Items[i], at))
 	return q.commit(next)
 }
 
@@ -251,7 +256,7 @@ func (q *Queue) Clear(at time.Time) (int, error) {
 			next.Items = append(next.Items, item)
 			continue
 		}
-		next.Ledger = next.Ledger.with(removed(item, at))
+		q.remember(&next, removed(item, at))
 		count++
 	}
 	if count == 0 {
@@ -317,14 +322,14 @@ func (q *Queue) Enter(entries ...Entry) error {
 		if i := indexOf(next.Items, e.PromptID); i >= 0 {
 			e.Hash = next.Items[i].Hash // the log may hold an edited text
 			next.Items = slices.Delete(slices.Clone(next.Items), i, i+1)
-		} else if old, ok := next.Ledger.find(e.PromptID); ok {
+		} else if old, ok := q.find(next.Ledger, e.PromptID); ok {
 			e.Hash = old.Hash
 		}
 		if q.taken == e.PromptID {
 			q.taken = ""
 		}
 		e.At = e.At.UTC()
-		next.Ledger = next.Ledger.with(e)
+		q.remember(&next, e)
 		next.LogSeq = max(next.LogSeq, e.Seq)
 	}
 	return q.adopt(next)
@@ -335,9 +340,9 @@ func (q *Queue) Enter(entries ...Entry) error {
 func (q *Queue) Interrupt(promptID string, seq int64, at time.Time) error {
 	next := q.now
 	next.LogSeq = max(next.LogSeq, seq)
-	if e, ok := q.now.Ledger.find(promptID); ok {
+	if e, ok := q.find(q.now.Ledger, promptID); ok {
 		e.Outcome, e.At = Interrupted, at.UTC()
-		next.Ledger = q.now.Ledger.with(e)
+		q.remember(&next, e)
 	}
 	return q.adopt(next)
 }
@@ -362,6 +367,29 @@ func (q *Queue) Flush() error {
 		return nil
 	}
 	return q.adopt(q.now)
+}
+
+// find looks for a prompt id where it is likely, and then among the old.
+func (q *Queue) find(in ledger, promptID string) (Entry, bool) {
+	if e, ok := in.find(promptID); ok {
+		return e, true
+	}
+	return q.old.find(promptID)
+}
+
+// remember adds an entry to the ledger of next. What that has grown out of goes
+// into the archive first; where it cannot, it stays in the ledger, so that no
+// prompt id is ever forgotten.
+func (q *Queue) remember(next *contents, e Entry) {
+	next.Ledger = next.Ledger.with(e)
+	old, young := next.Ledger.split()
+	if len(old) == 0 || q.file.archive(q.old.news(old)) != nil {
+		return
+	}
+	for _, e := range old {
+		q.old.add(e)
+	}
+	next.Ledger = young
 }
 
 // commit makes next the contents if it can be saved, and else leaves everything

@@ -1,6 +1,8 @@
 package queue_test
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -229,7 +231,7 @@ func TestALogEntryTakesTheItemOutOfTheQueue(t *testing.T) {
 	require.Equal(t, queue.Status{Outcome: queue.Interrupted, Seq: 5}, status)
 }
 
-func TestTheLedgerRemembersAtLeastAThousandIDs(t *testing.T) {
+func TestNoPromptIDIsEverForgotten(t *testing.T) {
 	dir := t.TempDir()
 	q := open(t, dir)
 	const total = 3100
@@ -238,21 +240,73 @@ func TestTheLedgerRemembersAtLeastAThousandIDs(t *testing.T) {
 		id := fmt.Sprint("p", n)
 		entries = append(entries, queue.Entry{PromptID: id, Hash: hashOf(id), Outcome: queue.Received, Seq: int64(n + 1), At: noon})
 	}
-	require.NoError(t, q.Enter(entries...))
-	q = open(t, dir)
-	known := 0
-	for n := range total {
-		id := fmt.Sprint("p", n)
-		_, ok, err := q.Lookup(id, hashOf(id))
-		require.NoError(t, err)
-		if ok {
-			known++
-		} else {
-			require.Less(t, n, total-1000, "a recent id was forgotten")
+	require.NoError(t, q.Enter(entries[:total-1]...))
+	require.NoError(t, q.Enter(entries[total-1]))
+	require.NoError(t, q.Interrupt("p0", total+1, noon))
+	requireKnown := func(q *queue.Queue) {
+		t.Helper()
+		for n := range total {
+			id := fmt.Sprint("p", n)
+			want := queue.Status{Outcome: queue.Received, Seq: int64(n + 1)}
+			if n == 0 {
+				want.Outcome = queue.Interrupted
+			}
+			status, known, err := q.Lookup(id, hashOf(id))
+			require.NoError(t, err)
+			require.True(t, known, id)
+			require.Equal(t, want, status, id)
+			_, _, err = q.Lookup(id, hashOf("another payload"))
+			require.ErrorIs(t, err, queue.ErrConflict, id)
 		}
 	}
-	require.LessOrEqual(t, known, 2000, "the ledger grows without bound")
-	require.Equal(t, int64(total), q.LogSeq())
+	requireKnown(q)
+	requireKnown(open(t, dir))
+	require.Equal(t, int64(total+1), q.LogSeq())
+	var saved struct{ Ledger []json.RawMessage }
+	data, err := os.ReadFile(filepath.Join(dir, "queue.json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(data, &saved))
+	require.LessOrEqual(t, len(saved.Ledger), 2000, "what is written for every change grows without bound")
+
+	// A crash in the middle of a line, and a queue that is made anew from the log.
+	old := filepath.Join(dir, "ledger.jsonl")
+	half, err := os.ReadFile(old)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(old, half[:len(half)-9], 0o600))
+	require.NoError(t, os.Remove(filepath.Join(dir, "queue.json")))
+	q = open(t, dir)
+	require.NoError(t, q.Enter(entries...))
+	require.NoError(t, q.Interrupt("p0", total+1, noon))
+	requireKnown(q)
+	requireKnown(open(t, dir))
+}
+
+func TestAPromptIDThatCannotBeArchivedStaysInTheLedger(t *testing.T) {
+	dir := t.TempDir()
+	broken := true
+	q, err := queue.Open(dir, queue.Options{Failpoint: func(step string) error {
+		if broken && step == "archive" {
+			return errors.New("no space left")
+		}
+		return nil
+	}})
+	require.NoError(t, err)
+	entries := make([]queue.Entry, 4500)
+	for n := range entries {
+		id := fmt.Sprint("p", n)
+		entries[n] = queue.Entry{PromptID: id, Hash: hashOf(id), Outcome: queue.Received, Seq: int64(n + 1), At: noon}
+	}
+	require.NoError(t, q.Enter(entries[:3500]...))
+	require.NoFileExists(t, filepath.Join(dir, "ledger.jsonl"))
+	broken = false
+	require.NoError(t, q.Enter(entries[3500:]...))
+	require.FileExists(t, filepath.Join(dir, "ledger.jsonl"))
+	q = open(t, dir)
+	for n := range 4500 {
+		_, known, err := q.Lookup(fmt.Sprint("p", n), hashOf(fmt.Sprint("p", n)))
+		require.NoError(t, err)
+		require.True(t, known, n)
+	}
 }
 
 func TestAnUnknownOriginalPayloadMatchesAny(t *testing.T) {

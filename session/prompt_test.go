@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -356,4 +357,42 @@ func TestAVerbWhoseCallerLeftStillHappensOnce(t *testing.T) {
 	_, _ = b.Prompt(ctx, ask("p")) // whether it was quicker is nobody's business
 	require.Equal(t, queue.Received, prompt(t, b, "p").Outcome)
 	require.Len(t, payloads[event.UserPrompt](t, b), 1)
+}
+
+func TestThe2500thPromptDoesNotMakeTheFirstRunAgain(t *testing.T) {
+	h := newHub(t)
+	log, err := h.store.Create(ctxOf(t), event.SessionStart{Agent: "fake", Workspace: h.workspace})
+	require.NoError(t, err)
+	const total = 2500
+	var drafts []event.Draft
+	for n := range total {
+		for _, p := range []event.Payload{
+			event.UserPrompt{PromptID: promptID(n), Text: event.Text("do " + promptID(n))},
+			event.TurnEnd{PromptID: promptID(n), StopReason: event.StopEndTurn},
+		} {
+			draft, err := event.NewDraft(p, n+1, time.Now())
+			require.NoError(t, err)
+			drafts = append(drafts, draft)
+		}
+	}
+	_, _, err = log.Append(ctxOf(t), drafts...)
+	require.NoError(t, err)
+	resent := func(when string) {
+		for _, n := range []int{0, 1, 1000, total - 1} {
+			require.Equal(t, queue.Received, prompt(t, h.session(log.ID()), promptID(n)).Outcome, when)
+			require.Zero(t, h.agents.givenTimes(promptID(n)), when)
+		}
+		other := ask(promptID(0))
+		other.Text = "something else"
+		_, err := h.session(log.ID()).Prompt(ctxOf(t), other)
+		require.ErrorIs(t, err, session.ErrConflict, when)
+	}
+	resent("in the same run")
+	h.close()
+	h.open()
+	resent("in the next")
+	h.close()
+	require.NoError(t, os.Remove(filepath.Join(h.dir, "sessions", log.ID(), "queue.json")))
+	h.open()
+	resent("after the queue's file was lost")
 }

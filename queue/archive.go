@@ -1,0 +1,136 @@
+package queue
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// archiveName is the file of what the ledger of queue.json has grown out of.
+const archiveName = "ledger.jsonl"
+
+// archive is what became of the prompts that are too old for the ledger: a file
+// of entries, one a line, that is only ever appended to, and in memory what a
+// resend is answered from, some 100 bytes for each. An entry that is there twice
+// counts as it was last; what a crash left half written is still in the ledger.
+type archive struct {
+	entries map[digest]archived
+}
+
+// digest stands for a prompt id or a payload: 128 bits.
+type digest [16]byte
+
+// archived is an Entry without what only people read.
+type archived struct {
+	hash    digest // of the payload; zero when not known
+	seq     int64
+	outcome Outcome
+}
+
+func digestOf(promptID string) digest {
+	sum := sha256.Sum256([]byte(promptID))
+	return digest(sum[:16])
+}
+
+func (a *archive) add(e Entry) {
+	if a.entries == nil {
+		a.entries = map[digest]archived{}
+	}
+	a.entries[digestOf(e.PromptID)] = compact(e)
+}
+
+func compact(e Entry) archived {
+	c := archived{seq: e.Seq, outcome: e.Outcome}
+	// One that is no hash matches any payload, as one that is not known.
+	if raw, err := hex.DecodeString(e.Hash); err == nil && len(raw) == len(c.hash) {
+		c.hash = digest(raw)
+	}
+	return c
+}
+
+// find returns what is known of a prompt id.
+func (a *archive) find(promptID string) (Entry, bool) {
+	c, ok := a.entries[digestOf(promptID)]
+	if !ok {
+		return Entry{}, false
+	}
+	e := Entry{PromptID: promptID, Outcome: c.outcome, Seq: c.seq}
+	if c.hash != (digest{}) {
+		e.Hash = hex.EncodeToString(c.hash[:])
+	}
+	return e, true
+}
+
+// news is what of the entries the archive does not say yet.
+func (a *archive) news(entries []Entry) []Entry {
+	var list []Entry
+	for _, e := range entries {
+		if c, ok := a.entries[digestOf(e.PromptID)]; !ok || c != compact(e) {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// loadArchive reads the file. A line that cannot be read is passed over: the
+// others are no worse for it.
+func (f file) loadArchive() (archive, error) {
+	var a archive
+	data, err := os.ReadFile(filepath.Join(f.dir, archiveName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return a, fmt.Errorf("read %s: %w", archiveName, err)
+	}
+	for line := range bytes.Lines(data) {
+		var e Entry
+		if json.Unmarshal(line, &e) == nil && e.PromptID != "" && e.Outcome != "" {
+			a.add(e)
+		}
+	}
+	return a, nil
+}
+
+// archive appends entries to the file. They are on the device when it returns
+// nil; else some of them may be there.
+func (f file) archive(entries []Entry) (err error) {
+	if len(entries) == 0 {
+		return nil
+	}
+	if err := f.step("archive"); err != nil {
+		return err
+	}
+	w, err := os.OpenFile(filepath.Join(f.dir, archiveName), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", archiveName, err)
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	end, err := w.Seek(0, io.SeekEnd)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", archiveName, err)
+	}
+	var lines bytes.Buffer
+	if end > 0 {
+		// A crash may have left half a line. An empty one means nothing.
+		lines.WriteByte('\n')
+	}
+	out := json.NewEncoder(&lines)
+	out.SetEscapeHTML(false)
+	for _, e := range entries {
+		if err := out.Encode(e); err != nil {
+			return fmt.Errorf("encode %s: %w", archiveName, err)
+		}
+	}
+	if _, err := w.Write(lines.Bytes()); err != nil {
+		return fmt.Errorf("write %s: %w", archiveName, err)
+	}
+	if err := w.Sync(); err != nil {
+		return fmt.Errorf("sync %s: %w", archiveName, err)
+	}
+	return f.syncDir()
+}
