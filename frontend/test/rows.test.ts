@@ -43,6 +43,13 @@ test('a crash and the return after it are shown, also after an earlier sleep', (
   expect(shown(...slept, exit(3, 'exited'), started(4, { resumed: 'load' }))).toEqual(['event:3', 'event:4'])
 })
 
+test('a question has a row once it is answered: until then the sheet shows it', () => {
+  const ask = new Script().add('permission_request', { permission_id: 'q', title: 'Edit', options: [] })
+  expect(shown(...ask.events)).toEqual([])
+  ask.add('permission_outcome', { permission_id: 'q', outcome: 'cancelled', by: 'hub' })
+  expect(shown(...ask.events)).toEqual(['permission:q'])
+})
+
 describe('a row whose beginning is loaded later', () => {
   const keysAfter = (older: AbideEvent[], newer: AbideEvent[], more: AbideEvent[] = []) => {
     const keys = new RowKeys()

@@ -1,5 +1,5 @@
 // The connection, and a hub of another version than this page.
-import { held, link, opened, path, prompt, whole } from './frames'
+import { held, link, opened, path, prompt, prompting, turn, whole } from './frames'
 import type { State } from './state'
 
 const lost = (over: Parameters<typeof link>[0]) => [...held(whole), link(over)]
@@ -11,6 +11,15 @@ export const links: State[] = [
     path,
     messages: lost({ phase: 'waiting', since: 0, retryAt: Date.now() + 9_000 }),
     does: [{ wait: 5_100 }],
+  },
+  {
+    name: 'no connection, the agent at work',
+    path,
+    messages: [
+      ...held(turn(30), prompting),
+      link({ phase: 'waiting', since: 0, retryAt: Date.now() + 9_000 }),
+    ],
+    does: [{ wait: 1_500 }],
   },
   { name: 'offline', path, messages: [...lost({ phase: 'offline' }), prompt({ status: 'queued' })] },
   { name: 'forbidden', path, messages: lost({ phase: 'refused', refusal: 'forbidden' }) },

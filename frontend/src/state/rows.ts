@@ -78,7 +78,8 @@ function rowsOfChunk(items: readonly Item[]): Row[] {
 }
 
 function shown(item: Item): boolean {
-  if (item.kind === 'permission') return item.ask !== undefined
+  // While it waits the sheet below the feed shows it, whole.
+  if (item.kind === 'permission') return item.ask !== undefined && item.outcome !== undefined
   if (item.kind === 'text') return item.text !== '' || item.blobs.length > 0
   return true
 }

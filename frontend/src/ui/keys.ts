@@ -37,7 +37,7 @@ export const bindings: readonly { keys: string; action: Action; says: string }[]
   { keys: 'e', action: 'next_error', says: 'Next error' },
   { keys: 'd', action: 'next_diff', says: 'Next change to a file' },
   { keys: 'u', action: 'unread', says: 'First unread' },
-  { keys: 'gg', action: 'top', says: 'Oldest entry loaded' },
+  { keys: 'gg', action: 'top', says: 'First event' },
   { keys: 'G', action: 'end', says: 'Latest' },
 ]
 
