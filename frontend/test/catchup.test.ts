@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { initial, reduce } from '../src/state/app'
 import { catchUp } from '../src/state/catchup'
+import { missedWords } from '../src/ui/session/missed'
 import { epoch, loadedFrame, Script, sessionId } from './support/script'
 
 /** A session of three turns with a tool call each, loaded from `first` on; two questions wait. */
@@ -42,5 +43,16 @@ describe('what was missed', () => {
     const missed = catchUp(loaded(7, 7), { seq: 2, at: 0 })
     expect(missed).toMatchObject({ whole: false, events: 7, removed: 4, turns: 1, first: 7 })
     expect(catchUp(loaded(7, 7), { seq: 6, at: 0 })).toMatchObject({ whole: true, removed: 0, first: 7 })
+  })
+
+  it('is said in words that fit one and many', () => {
+    expect(missedWords(catchUp(loaded(1), { seq: 8, at: 0 }))).toBe('1 event, 1 turn ended')
+    expect(missedWords(catchUp(loaded(1), { seq: 3, at: 0 }))).toBe('6 events, 2 turns ended, 2 tool calls')
+    expect(missedWords(catchUp(loaded(7, 7), { seq: 2, at: 0 }))).toBe(
+      '7 events, 4 of them no longer kept by the hub, at least 1 turn ended, 1 tool call, 2 questions waiting',
+    )
+    const change = { path: 'a', before: 'one\n', after: 'two\nthree\n' }
+    const missed = { ...catchUp(loaded(1), { seq: 9, at: 0 }), files: [change, { ...change, path: 'b' }] }
+    expect(missedWords(missed)).toBe('2 files (+4 −2)')
   })
 })

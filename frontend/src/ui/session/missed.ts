@@ -1,0 +1,28 @@
+import type { Summary } from '../../state/catchup'
+import { short } from '../../text/time'
+import { diffOf } from '../feed/changes'
+
+/** Says what a person missed, the events first: "512 events, 9 tool calls, 1 question waiting". */
+export function missedWords(missed: Summary): string {
+  const files = new Set(missed.files.map((f) => f.path)).size
+  const diffs = missed.files.map(diffOf)
+  const sum = (of: 'added' | 'removed') => diffs.reduce((n, diff) => n + diff[of], 0)
+  const work = [
+    count(missed.turns, 'turn ended', 'turns ended'),
+    count(missed.toolCalls, 'tool call', 'tool calls'),
+    files > 0 ? `${count(files, 'file', 'files')} (+${sum('added')} −${sum('removed')})` : '',
+  ].filter(Boolean)
+  if (!missed.whole && work[0]) work[0] = `at least ${work[0]}`
+  return [
+    count(missed.events, 'event', 'events'),
+    missed.removed > 0 ? `${short(missed.removed)} of them no longer kept by the hub` : '',
+    ...work,
+    count(missed.questions, 'question waiting', 'questions waiting'),
+  ]
+    .filter(Boolean)
+    .join(', ')
+}
+
+function count(n: number, one: string, many: string): string {
+  return n === 0 ? '' : `${short(n)} ${n === 1 ? one : many}`
+}
