@@ -14,14 +14,17 @@ import (
 // was printed.
 var errNotOpened = errors.New("a session cannot be opened; what is said of it above is for a person to mend")
 
+// errStays says that a repair left problems it cannot mend; they were printed.
+var errStays = errors.New("every session can be opened; what is left no repair mends, and docs/storage.md says what each kind means")
+
 func (p *program) repairCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "repair [ID]",
 		Short: "Repair the data directory, or one session of it, while no hub runs",
 		Long: "Applies the rules of recovery, prints what it did and what stays as it is. Nothing is thrown away:\n" +
 			"bytes that are no event are moved to the session's quarantine directory.\n\n" +
-			"Exits with 0 when every session can be opened, 1 when one cannot, 3 when there is no such session\n" +
-			"or directory, 4 while a hub runs.",
+			"Exits as a check then would: with 0 when all is sound, 1 when anything is left, such as events that\n" +
+			"are lost; 3 when there is no such session or directory, 4 while a hub runs.",
 		Args: arguments(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := ""
@@ -62,8 +65,11 @@ func (p *program) repair(ctx context.Context, id string) error {
 	if err := p.printReport(report, verdict); err != nil {
 		return err
 	}
-	if failed > 0 {
+	switch {
+	case failed > 0:
 		return errNotOpened
+	case len(report.Problems) > 0:
+		return errStays
 	}
 	return nil
 }

@@ -26,6 +26,11 @@ func (p *program) printReport(report store.Report, verdict string) error {
 			return err
 		}
 	}
+	for _, note := range report.Notes {
+		if _, err := fmt.Fprintf(p.stdout, "note: %s\n", note); err != nil {
+			return err
+		}
+	}
 	for _, problem := range report.Problems { // in their order
 		at := place{problem.Session, problem.File, problem.Kind}
 		if more := count[at] - alike; more > 0 {

@@ -124,7 +124,7 @@ func failMetadata(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInfo
 		id := fmt.Sprintf("p%d", i)
 		c.prompt(s.SessionID, id, "/burst 50")
 		require.Equal(t, event.StopEndTurn, c.untilTurnEnds(id, 30*time.Second).StopReason, "the log does not wait for its metadata")
-		require.Positive(t, d.times(op, suffix), "%s of metadata was never tried", op)
+		require.Eventually(t, func() bool { return d.times(op, suffix) > 0 }, 10*time.Second, 10*time.Millisecond, "%s of metadata was never tried", op)
 		unharmed(t)
 	}
 	d.fail(nil)

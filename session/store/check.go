@@ -22,6 +22,9 @@ type Report struct {
 	Events   int64 `json:"events"`
 	// Problems are the invariants that do not hold, in the order of the files.
 	Problems []Problem `json:"problems"`
+	// Notes are what is as a crash may leave it: no harm, and the next to open
+	// the session mends it.
+	Notes []Problem `json:"notes,omitempty"`
 	// Actions are what Repair did, in words for a person.
 	Actions []Action `json:"actions,omitempty"`
 }
@@ -138,6 +141,7 @@ type checking struct {
 
 	meta    Metadata
 	hasMeta bool
+	reached bool            // the line of the metadata's checkpoint is where it says
 	ended   bool            // the end of the log was compared with the metadata, or cannot be
 	live    bool            // somebody has the log open
 	size    int64           // of the active file, while nobody had the log open
@@ -213,7 +217,11 @@ func (c *checking) log() error {
 		c.report.Events += int64(last - seg.first + 1)
 	}
 	c.labels()
-	if !c.live && c.hasMeta && !c.ended && c.meta.SyncedSeq != next-1 {
+	switch {
+	case c.live || !c.hasMeta || c.ended:
+	case c.meta.SyncedSeq < next-1:
+		c.behind(next - 1)
+	case c.meta.SyncedSeq != next-1:
 		c.add(ProblemMetadata, metadataName, c.meta.SyncedSeq, "the log ends with seq %d", next-1)
 	}
 	return nil
@@ -405,8 +413,10 @@ func (c *checking) checkpoint(name string, s *scan) {
 	switch {
 	case m.SyncedSeq > s.good.seq:
 		c.add(ProblemMetadata, metadataName, m.SyncedSeq, "the log ends with seq %d: what came after it was stored once and is lost", s.good.seq)
+	case m.SyncedSeq < s.good.seq && c.reached:
+		c.behind(s.good.seq)
 	case m.SyncedSeq < s.good.seq:
-		c.add(ProblemMetadata, metadataName, m.SyncedSeq, "it is behind the log, which ends with seq %d", s.good.seq)
+		c.add(ProblemMetadata, metadataName, m.SyncedSeq, "it is behind the log, which ends with seq %d, and its line is not where it says", s.good.seq)
 	case m.SyncedSeq != s.good.seq || m.LogBytes != s.good.offset || m.TailCRC != string(appendHex(nil, s.good.sum)):
 		c.add(ProblemMetadata, metadataName, m.SyncedSeq, "it has the end of %s at byte %d with crc %s, where it is at byte %d with crc %08x",
 			name, m.LogBytes, m.TailCRC, s.good.offset, s.good.sum)
@@ -415,8 +425,19 @@ func (c *checking) checkpoint(name string, s *scan) {
 	}
 }
 
+// behind notes that the metadata lags, as it may after a crash.
+func (c *checking) behind(last event.Seq) {
+	c.report.Notes = append(c.report.Notes, Problem{
+		Session: c.id, Kind: ProblemMetadata, File: metadataName, Seq: c.meta.SyncedSeq, Mendable: true,
+		Detail: fmt.Sprintf("it is behind the log, which ends with seq %d, as after a crash", last),
+	})
+}
+
 // event verifies one line.
 func (c *checking) event(name string, p parsed, l rawLine) {
+	if m := &c.meta; p.seq == m.SyncedSeq && l.offset+l.size == m.LogBytes && m.TailCRC == string(appendHex(nil, p.sum)) {
+		c.reached = true
+	}
 	if p.quality == unverified {
 		c.add(ProblemUnverified, name, p.seq, "its checksum is absent or wrong")
 	}

@@ -5,7 +5,9 @@ import (
 	"context"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -159,4 +161,45 @@ func TestDamageOfOneSessionStopsNoOther(t *testing.T) {
 	requireAppends(t, other)
 	require.NoError(t, s.Delete(context.Background(), d.id), "and it can be deleted")
 	require.Equal(t, []event.Type{event.TypeSessionStart, event.TypeAgentMessage}, types(readAll(t, other)))
+}
+
+func TestCheckNotesMetadataThatOnlyLagsAfterAKill(t *testing.T) {
+	d := recorded(t, 10)
+	old := d.read("metadata.json")
+	o := d.open(store.Options{})
+	appendN(t, o.log, 5)
+	o.close()
+	d.write("metadata.json", old)
+	r, err := store.Check(context.Background(), d.root, d.id)
+	require.NoError(t, err)
+	require.Empty(t, r.Problems)
+	require.Len(t, r.Notes, 1)
+	require.True(t, r.OK())
+	d.setLines(append([][]byte{[]byte("what\n")}, d.lines()...))
+	require.Contains(t, kinds(t, d), store.ProblemMetadata, "its line is elsewhere")
+}
+
+func TestAPipeWhereAFileMustBeStopsNeitherCheckNorTheHub(t *testing.T) {
+	for _, name := range []string{"metadata.json", "labels.json", "queue.json", "events.jsonl"} {
+		t.Run(name, func(t *testing.T) {
+			d := recorded(t, 10)
+			require.NoError(t, os.RemoveAll(d.path(name)))
+			require.NoError(t, syscall.Mkfifo(d.path(name), 0o600))
+			done := make(chan []string, 1)
+			go func() { done <- kinds(t, d) }()
+			select {
+			case found := <-done:
+				require.Contains(t, found, store.ProblemStray)
+			case <-time.After(5 * time.Second):
+				t.Fatal("check waits for a pipe")
+			}
+			s := open(t, d.root, store.Options{})
+			if l, err := s.Log(context.Background(), d.id); name != "events.jsonl" {
+				require.NoError(t, err)
+				require.Len(t, readAll(t, l), 10)
+			} else {
+				require.ErrorContains(t, err, "no regular file")
+			}
+		})
+	}
 }

@@ -98,6 +98,10 @@ func modeOf(info fs.FileInfo, err error, at Problem, r *Report) {
 		return
 	case info.IsDir():
 		want = 0o700
+	case !mode.IsRegular():
+		at.Kind, at.Detail = ProblemStray, "it is neither a file nor a directory; nothing reads it"
+		r.add(at)
+		return
 	}
 	if got := info.Mode().Perm(); got != want {
 		at.Kind, at.Detail = ProblemMode, fmt.Sprintf("its mode is %#o and must be %#o: chmod it", got, want)

@@ -60,7 +60,7 @@ func OS() FS { return osFS{} }
 type osFS struct{}
 
 func (osFS) Open(name string) (File, error) {
-	f, err := os.Open(name)
+	f, err := openFile(name, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
@@ -68,12 +68,32 @@ func (osFS) Open(name string) (File, error) {
 }
 
 func (osFS) OpenRW(name string) (File, error) {
-	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	f, err := openFile(name, os.O_RDWR)
 	if err != nil {
 		return nil, err
 	}
 	return osFile{f}, nil
 }
+
+// openFile opens a regular file. Anything else is refused, and a pipe is not
+// waited for: nobody may ever write to it.
+func openFile(name string, flag int) (*os.File, error) {
+	f, err := os.OpenFile(name, flag|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: name, Err: errNoFile}
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// errNoFile refuses a directory, a pipe or a device where a file must be.
+var errNoFile = errors.New("it is no regular file")
 
 func (osFS) Create(name string) (File, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -103,12 +123,20 @@ func (osFS) Mkdir(name string) error {
 	return os.Chmod(name, 0o700)
 }
 
-func (osFS) ReadFile(name string) ([]byte, error)       { return os.ReadFile(name) }
 func (osFS) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) }
 func (osFS) Stat(name string) (fs.FileInfo, error)      { return os.Lstat(name) }
 func (osFS) Rename(from, to string) error               { return os.Rename(from, to) }
 func (osFS) Remove(name string) error                   { return os.Remove(name) }
 func (osFS) RemoveAll(name string) error                { return os.RemoveAll(name) }
+
+func (osFS) ReadFile(name string) ([]byte, error) {
+	f, err := openFile(name, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(f)
+	return data, errors.Join(err, f.Close())
+}
 
 func (osFS) SyncDir(name string) error {
 	d, err := os.Open(name)
