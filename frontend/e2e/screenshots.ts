@@ -16,7 +16,6 @@ const keep = new Set([
   'session-desktop',
   'session-desktop-dark',
   'session-phone',
-  'permission-phone',
   'permission-phone-dark',
   'sessions-phone',
   'rules-phone',
