@@ -129,9 +129,9 @@ type Bounds struct {
 	// the agent counts as hung: 60 s.
 	StdinStuck time.Duration
 	// Stop sequence: for the turn to end after session/cancel (2 s), for the
-	// agent to exit after stdin was closed (2 s), after SIGTERM (3 s), and for
+	// session to be closed (1 s), for the agent to exit after stdin was closed (2 s), after SIGTERM (3 s), and for
 	// what is left after SIGKILL to be gone (5 s).
-	Cancel, StdinClosed, Terminated, Killed time.Duration
+	Cancel, Closed, StdinClosed, Terminated, Killed time.Duration
 	// Drain is how long an exited agent's output may stay silent before a
 	// stranger who holds its end of the pipe is no longer waited for: 250 ms.
 	Drain time.Duration
@@ -196,6 +196,7 @@ func (b Bounds) withDefaults() Bounds {
 	set(&b.Start, time.Minute)
 	set(&b.StdinStuck, time.Minute)
 	set(&b.Cancel, 2*time.Second)
+	set(&b.Closed, time.Second)
 	set(&b.StdinClosed, 2*time.Second)
 	set(&b.Terminated, 3*time.Second)
 	set(&b.Killed, 5*time.Second)

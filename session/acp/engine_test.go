@@ -81,7 +81,6 @@ func TestSessionIsResumedWhereTheAgentOffersIt(t *testing.T) {
 	require.Empty(t, next)
 	require.Len(t, stored, 1)
 	require.Equal(t, "/plan", stored[0].Title)
-	require.NoError(t, b.CloseSession(context.Background()))
 	require.NoError(t, b.DeleteSession(context.Background(), a.SessionID()))
 	stored, _, err = b.List(context.Background(), "")
 	require.NoError(t, err)

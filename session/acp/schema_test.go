@@ -150,8 +150,6 @@ func TestBothDirectionsFollowTheProtocolsSchema(t *testing.T) {
 	require.NoError(t, a.SetConfigOption(ctx, "verbose", true))
 	_, _, err := a.List(ctx, "")
 	require.NoError(t, err)
-	require.NoError(t, a.CloseSession(ctx))
-	require.NoError(t, a.DeleteSession(ctx, a.SessionID()))
 	require.NoError(t, a.Authenticate(ctx, "none"))
 	finish(t, a, s)
 
@@ -161,7 +159,7 @@ func TestBothDirectionsFollowTheProtocolsSchema(t *testing.T) {
 	require.Empty(t, unknown)
 	require.Equal(t, len(texts), checked["session/prompt Request"])
 	require.GreaterOrEqual(t, checked["session/request_permission Response"], 4)
-	for _, what := range []string{"elicitation/create Response", "fs/read_text_file Response", "fs/write_text_file Response", "session/list Request"} {
+	for _, what := range []string{"elicitation/create Response", "fs/read_text_file Response", "fs/write_text_file Response", "session/list Request", "session/close Request"} {
 		require.Equal(t, 1, checked[what], what)
 	}
 	require.Equal(t, 2, checked["session/set_config_option Request"])

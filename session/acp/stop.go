@@ -44,7 +44,7 @@ func (s *stopping) press() {
 }
 
 // Stop ends the agent and everything it started: session/cancel if a turn is
-// open, stdin closed, SIGTERM and then SIGKILL to its group, and a sweep for
+// open, session/close where it is offered, stdin closed, SIGTERM and then SIGKILL to its group, and a sweep for
 // what left the group; each with its bound. When ctx ends it goes to SIGKILL at
 // once. It returns when all of it is gone; the error says that something is
 // still there, which only the system's refusal to end a process can cause. The
@@ -85,6 +85,7 @@ func (a *Agent) stopSequence() {
 	if ended := a.cancelTurn(); ended != nil {
 		a.await(ended, b.Cancel)
 	}
+	a.closeSession()
 	a.kin.look()
 	a.in.close()
 	if a.await(a.proc.exited, b.StdinClosed) {
@@ -133,6 +134,33 @@ func (a *Agent) cancelTurn() <-chan struct{} {
 	}
 	_ = a.Cancel() // an agent that cannot be told is killed next
 	return open.ended
+}
+
+// closeSession lets an agent that is stopped in order, and offers it, free what it
+// holds for the session; it can go on with it later. One that does not answer in
+// time is stopped all the same.
+func (a *Agent) closeSession() {
+	a.mu.Lock()
+	able := a.offers.close && a.session != "" && a.turn == nil
+	a.mu.Unlock()
+	if !able || a.stop.reason("") != "stopped" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(a.ctx, a.cfg.Bounds.Closed)
+	var wait sync.WaitGroup
+	defer wait.Wait()
+	defer cancel()
+	wait.Go(func() {
+		select {
+		case <-a.stop.hurry:
+		case <-a.proc.exited:
+		case <-ctx.Done():
+		}
+		cancel()
+	})
+	if _, err := a.request(ctx, methodClose, map[string]any{"sessionId": a.SessionID()}); err != nil {
+		a.cfg.Logger.Debug("agent did not close its session", "err", err)
+	}
 }
 
 // sweepOwn ends what carries this agent's marker, and its kin that does not,

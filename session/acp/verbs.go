@@ -164,16 +164,6 @@ func (a *Agent) List(ctx context.Context, cursor string) ([]StoredSession, strin
 	return page.Sessions, page.NextCursor, nil
 }
 
-// CloseSession frees what the agent holds for the session; the agent can go on
-// with it later.
-func (a *Agent) CloseSession(ctx context.Context) error {
-	if !a.can(func(o offers) bool { return o.close }) {
-		return fmt.Errorf("%s: %w", methodClose, ErrNotOffered)
-	}
-	_, err := a.request(ctx, methodClose, map[string]any{"sessionId": a.SessionID()})
-	return err
-}
-
 // DeleteSession makes the agent forget a session it keeps.
 func (a *Agent) DeleteSession(ctx context.Context, id string) error {
 	if !a.can(func(o offers) bool { return o.delete }) {
