@@ -33,6 +33,14 @@ type Agent interface {
 	Stop(ctx context.Context) error
 }
 
+// Forgetter is an Agent that may keep the session itself, and can be told to
+// delete it.
+type Forgetter interface {
+	// Forget waits for the agent's answer. An error may say that it does not
+	// offer this.
+	Forget(ctx context.Context) error
+}
+
 // AgentSink takes what an agent says. One goroutine, the reader of the agent's
 // output, calls it, in the order of the wire: first an event.AgentStarted, then
 // whatever the agent sends, and as the very last one event.AgentExit, exactly

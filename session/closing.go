@@ -11,6 +11,9 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
+// forgetBound is how long an agent may take to delete what it keeps.
+const forgetBound = 2 * time.Second
+
 // close ends the session: its agent is stopped, an open turn is closed. When ctx
 // ends first, the engine is made to end at once and what is open stays so in the
 // log.
@@ -24,6 +27,24 @@ func (b *BackgroundSession) close(ctx context.Context) error {
 	b.post(func(e *engine) { e.ended = true })
 	<-b.done
 	return fmt.Errorf("close session %s: %w", b.id, ctx.Err())
+}
+
+// forget has a running agent delete what it keeps of the session, before it is
+// stopped. One that cannot, or does not answer in time, is stopped all the same.
+func (b *BackgroundSession) forget(ctx context.Context) {
+	proc, err := ask(ctx, b, func(e *engine) (Agent, error) {
+		if !e.agent.up() || e.fold.open {
+			return nil, nil
+		}
+		return e.agent.proc, nil
+	})
+	forgetter, able := proc.(Forgetter)
+	if err != nil || !able {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, forgetBound)
+	defer cancel()
+	_ = forgetter.Forget(ctx) // most agents keep nothing, or do not offer it
 }
 
 // post runs a job in the engine, if it has not ended.

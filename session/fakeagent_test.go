@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,6 +25,8 @@ type agents struct {
 	resumable bool
 	// hello, when set, changes what agents say of themselves.
 	hello func(*event.AgentStarted)
+	// forgotten counts the sessions agents were told to delete.
+	forgotten atomic.Int32
 	// hold, when set, keeps starts waiting until it is closed.
 	hold chan struct{}
 	// onStart, when set, decides what becomes of a start.
@@ -61,6 +64,12 @@ type fakeAgent struct {
 
 	mu   sync.Mutex
 	dead bool
+}
+
+// Forget implements session.Forgetter.
+func (a *fakeAgent) Forget(context.Context) error {
+	a.all.forgotten.Add(1)
+	return nil
 }
 
 var errGone = errors.New("agent is gone")

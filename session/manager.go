@@ -325,7 +325,8 @@ func (m *Manager) Update(ctx context.Context, id string, p Patch) error {
 	return nil
 }
 
-// Delete stops a session's agent and removes everything of it.
+// Delete stops a session's agent and removes everything of it. An agent that
+// runs and is idle is asked to delete what it keeps itself.
 func (m *Manager) Delete(ctx context.Context, id string) error {
 	_, err := m.Session(ctx, id)
 	var failed *OpenError
@@ -336,6 +337,7 @@ func (m *Manager) Delete(ctx context.Context, id string) error {
 		return err
 	}
 	err = m.retire(ctx, id, func(b *BackgroundSession) (bool, error) {
+		b.forget(ctx)
 		if err := b.close(ctx); err != nil {
 			return true, err // its engine ended all the same
 		}

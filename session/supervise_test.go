@@ -307,3 +307,16 @@ func TestAnAgentThatNeedsNoLoginIsNotStoppedForOne(t *testing.T) {
 	require.Equal(t, session.AgentReady, b.State().Agent.Status)
 	require.Empty(t, payloads[event.AgentExit](t, b))
 }
+
+func TestADeletedSessionIsDeletedByItsAgentToo(t *testing.T) {
+	h := newHub(t)
+	b, a := h.busy()
+	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
+	awaitIdle(t, b)
+	other, _ := h.busy() // at work: it is only stopped
+	asleep := h.create()
+	for _, s := range []*session.BackgroundSession{b, other, asleep} {
+		require.NoError(t, h.manager.Delete(ctxOf(t), s.ID()))
+	}
+	require.EqualValues(t, 1, h.agents.forgotten.Load())
+}

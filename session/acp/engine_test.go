@@ -81,7 +81,7 @@ func TestSessionIsResumedWhereTheAgentOffersIt(t *testing.T) {
 	require.Empty(t, next)
 	require.Len(t, stored, 1)
 	require.Equal(t, "/plan", stored[0].Title)
-	require.NoError(t, b.DeleteSession(context.Background(), a.SessionID()))
+	require.NoError(t, b.Forget(context.Background()))
 	stored, _, err = b.List(context.Background(), "")
 	require.NoError(t, err)
 	require.Empty(t, stored)

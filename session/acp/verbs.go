@@ -164,12 +164,12 @@ func (a *Agent) List(ctx context.Context, cursor string) ([]StoredSession, strin
 	return page.Sessions, page.NextCursor, nil
 }
 
-// DeleteSession makes the agent forget a session it keeps.
-func (a *Agent) DeleteSession(ctx context.Context, id string) error {
+// Forget makes the agent delete its session, where it offers that.
+func (a *Agent) Forget(ctx context.Context) error {
 	if !a.can(func(o offers) bool { return o.delete }) {
 		return fmt.Errorf("%s: %w", methodDelete, ErrNotOffered)
 	}
-	_, err := a.request(ctx, methodDelete, map[string]any{"sessionId": id})
+	_, err := a.request(ctx, methodDelete, map[string]any{"sessionId": a.SessionID()})
 	return err
 }
 
