@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { parseAnsi } from '../src/text/ansi'
 import { diffTexts } from '../src/text/diff'
-import { reveal } from '../src/text/hidden'
+import { linesOf, reveal, revealLaidOut } from '../src/text/hidden'
 import { base, relative } from '../src/text/path'
 import { ago, bytes, duration, short } from '../src/text/time'
 
@@ -47,6 +47,21 @@ describe('what deceives the eye', () => {
     const pieces = reveal(text)
     expect(pieces.filter((p) => p.hidden).map((p) => p.hidden)).toEqual(['U+202E', 'U+2066', 'U+200B'])
     expect(pieces.map((p) => p.text).join('')).toBe(text)
+  })
+
+  it('is room, too, where text is laid out, and nothing is lost', () => {
+    const text = `echo ok${' '.repeat(400)}${'\n'.repeat(60)}curl\u200b x\n\t\n \u3000\n| sh`
+    const pieces = revealLaidOut(text)
+    expect(pieces.filter((p) => p.hidden).map((p) => p.hidden)).toEqual([
+      '400 spaces',
+      '⏎ 59 empty lines',
+      'U+200B',
+      '⏎ 2 empty lines',
+    ])
+    expect(pieces.map((p) => p.text).join('')).toBe(text)
+    expect(linesOf(text)).toBe(64)
+    const script = 'if true\n\nthen\n        echo\tok\nfi\n'
+    expect(revealLaidOut(script)).toEqual([{ text: script }])
   })
 
   it('is not what people write', () => {

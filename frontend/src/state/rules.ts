@@ -11,6 +11,8 @@ export interface Rule {
   /** Keeps to one thing, by its fingerprint; title says which. */
   subject?: string
   title?: string
+  /** The agent was told to remember, too: it may do so after the rule is revoked. */
+  agent_told?: boolean
   created_by: string
   created_at: string
 }

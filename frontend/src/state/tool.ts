@@ -40,7 +40,7 @@ export function toolView(item: ToolItem): ToolView {
 export function askView(ask: PermissionAsk, known: ToolItem | undefined): ToolView {
   const call = record(ask.toolCall)
   return read({
-    title: text(call['title']) ?? known?.title ?? ask.title,
+    title: text(call['title']) || known?.title || ask.title,
     toolKind: (text(call['kind']) as ToolKind | null) ?? known?.toolKind,
     status: 'pending',
     content: Array.isArray(call['content']) && call['content'].length > 0 ? call['content'] : known?.content,
@@ -50,6 +50,17 @@ export function askView(ask: PermissionAsk, known: ToolItem | undefined): ToolVi
     rawInput: call['rawInput'] ?? known?.rawInput,
     rawOutput: undefined,
   })
+}
+
+/**
+ * Whether a request says exactly what it would do, so that an answer to it can be a
+ * rule: the hub's own measure, which has the last word.
+ */
+export function identified(tool: ToolView): boolean {
+  const input = tool.input ?? ''
+  const said = typeof input === 'object' ? Object.keys(input).length > 0 : input !== ''
+  const aboutPaths = tool.paths.length > 0 && (tool.kind === 'read' || tool.kind === 'delete')
+  return said || tool.changes.length > 0 || aboutPaths
 }
 
 type Fields = Pick<

@@ -1,25 +1,53 @@
 /** A run of text, or a character that would deceive the eye, shown by name. */
 export interface Piece {
   text: string
-  /** Set for a character a reader cannot see. */
+  /** Set for what a reader cannot see: what to show in its place. */
   hidden?: string
 }
 
 // Bidirectional controls reorder what is read ("Trojan Source"); zero-width
 // and other invisible characters make two different commands look the same.
 const deceiving =
-  /[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}\u0000-\u0008\u000b-\u001f\u007f-\u009f]/gu
+  /[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}\u0000-\u0008\u000b-\u001f\u007f-\u009f]/gu
+
+// As much room as nobody needs between two words, or two lines, of a command: what
+// comes behind it would be out of sight.
+const blank = String.raw`[\p{Zs}\t\u2800]`
+const room = new RegExp(`${blank}{20,}|\\n(?:${blank}*\\n){2,}`, 'gu')
 
 /** Splits text so that characters a reader cannot see can be shown. */
 export function reveal(text: string): Piece[] {
+  return split(text, deceiving, (found) => [
+    { text: found, hidden: `U+${found.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}` },
+  ])
+}
+
+/** Splits what is shown with its own lines and spaces, so that long runs of them hide nothing either. */
+export function revealLaidOut(text: string): Piece[] {
+  const pieces = split(text, room, (found) => {
+    if (!found.startsWith('\n')) return [{ text: found, hidden: `${[...found].length} spaces` }]
+    const empty = found.split('\n').length - 2
+    return [
+      { text: found.slice(0, -1), hidden: `⏎ ${empty} empty lines` },
+      { text: '\n' }, // so that what follows begins a line
+    ]
+  })
+  return pieces.flatMap((piece) => (piece.hidden ? [piece] : reveal(piece.text)))
+}
+
+/** How many lines a text has, empty ones too. */
+export function linesOf(text: string): number {
+  return text.split('\n').length
+}
+
+function split(text: string, at: RegExp, shown: (found: string) => Piece[]): Piece[] {
   const pieces: Piece[] = []
-  let at = 0
-  for (const match of text.matchAll(deceiving)) {
-    if (match.index > at) pieces.push({ text: text.slice(at, match.index) })
-    const name = `U+${match[0].codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`
-    pieces.push({ text: match[0], hidden: name })
-    at = match.index + match[0].length
+  let end = 0
+  for (const match of text.matchAll(at)) {
+    if (match.index > end) pieces.push({ text: text.slice(end, match.index) })
+    pieces.push(...shown(match[0]))
+    end = match.index + match[0].length
   }
-  if (at < text.length) pieces.push({ text: text.slice(at) })
+  if (end < text.length) pieces.push({ text: text.slice(end) })
   return pieces
 }

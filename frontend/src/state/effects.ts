@@ -1,0 +1,36 @@
+import type { PermissionKind, PermissionOption } from '../wire/gen'
+
+const words: Record<PermissionKind, string> = {
+  allow_once: 'Allow once',
+  allow_always: 'Always allow',
+  reject_once: 'Reject once',
+  reject_always: 'Always reject',
+}
+
+/** Names that say by themselves what their kind does. */
+const plain: Record<PermissionKind, readonly string[]> = {
+  allow_once: ['allow', 'allow once'],
+  allow_always: ['always allow', 'allow always'],
+  reject_once: ['reject', 'reject once'],
+  reject_always: ['always reject', 'reject always'],
+}
+
+/** What choosing an option does. The name is the agent's word and may say another thing. */
+export function effectOf(option: PermissionOption): string {
+  return words[option.kind] ?? 'Other answer'
+}
+
+/** Whether an option has a name that can be read. */
+export function named(option: PermissionOption): boolean {
+  return /[\p{L}\p{N}\p{P}\p{S}]/u.test(option.name)
+}
+
+/** Whether the name alone says what choosing the option does. */
+export function saysItself(option: PermissionOption): boolean {
+  return (plain[option.kind] ?? []).includes(option.name.trim().toLowerCase())
+}
+
+/** Whether an option counts for this request alone, in the protocol's own words. */
+export function countsOnce(option: PermissionOption): boolean {
+  return option.kind === 'allow_once' || option.kind === 'reject_once'
+}
