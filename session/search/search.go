@@ -64,7 +64,7 @@ type Result struct {
 	// Skipped are the sessions whose files could not be read, or not to their
 	// beginning.
 	Skipped []string
-	Hits []Hit
+	Hits    []Hit
 	// Next is where to go on; meaningless when Done.
 	Next Place
 	// Bytes is how much was read.
