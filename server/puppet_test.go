@@ -47,7 +47,10 @@ func startPuppet(ctx context.Context, spec session.AgentSpec, sink session.Agent
 	}()
 	started := make(chan struct{})
 	p.do(func() {
-		p.say(event.AgentStarted{Agent: spec.Agent, PID: 1, AgentSessionID: "puppet"})
+		p.say(event.AgentStarted{
+			Agent: spec.Agent, PID: 1, AgentSessionID: "puppet",
+			Raw: json.RawMessage(`{"initialize":{"authMethods":[{"id":"browser","name":"In the browser"}]}}`),
+		})
 		close(started)
 	})
 	<-started
