@@ -204,9 +204,9 @@ func failSealing(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInfo,
 		}
 		d.fail(broken)
 		id := fmt.Sprintf("p%d", i)
-		c.prompt(s.SessionID, id, "/burst 6500") // over a MiB
+		c.prompt(s.SessionID, id, "/burst 9000") // over a MiB
 		require.Equal(t, event.StopEndTurn, c.untilTurnEnds(id, 60*time.Second).StopReason, "the log goes on in the same file")
-		require.Positive(t, d.times(op, suffix), "%s of the next file was never tried", op)
+		require.Eventually(t, func() bool { return d.times(op, suffix) > 0 }, 10*time.Second, 10*time.Millisecond, "%s of the next file was never tried", op)
 		require.Equal(t, files, complete(), "%s", op)
 		unharmed(t)
 		d.fail(nil)
@@ -218,7 +218,7 @@ func failSealing(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInfo,
 }
 
 func failReading(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInfo, unharmed func(*testing.T)) {
-	c.prompt(s.SessionID, "long", "/burst 8000") // in more than one file, and more than memory keeps
+	c.prompt(s.SessionID, "long", "/burst 9000") // in more than one file, and more than memory keeps
 	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("long", 60*time.Second).StopReason)
 	log := onDisk(t, h, s.SessionID)
 	d.fail(func(op, path string) bool { return op == "read" && strings.Contains(path, s.SessionID+"/events-") })
@@ -240,7 +240,7 @@ func requireRefused(t *testing.T, c *screen, session, prompt string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	_, err := c.watch.Socket().Prompt(ctx, wire.Prompt{SessionID: session, PromptID: prompt, Text: "/burst 10"})
+	_, err := c.socket().Prompt(ctx, wire.Prompt{SessionID: session, PromptID: prompt, Text: "/burst 10"})
 	refused := (*client.Error)(nil)
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, wire.CodeUnavailable, refused.Code)
