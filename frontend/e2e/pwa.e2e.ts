@@ -75,6 +75,11 @@ describe('the app on a phone', () => {
     const screen = await device.watch(session, phone)
     await screen.reaches(session, hub.lastSeq(session))
     await screen.page.waitForFunction(() => navigator.serviceWorker.controller !== null)
+    // What just came is kept a moment later.
+    await screen.page.waitForFunction(
+      ([id, seq]) => JSON.parse(localStorage.getItem('abide.cache') ?? '{}')[id]?.last === seq,
+      [session, hub.lastSeq(session)] as const,
+    )
     await hub.kill()
     await screen.page.reload()
     await screen.feed.getByText('The plan is done.').waitFor()
