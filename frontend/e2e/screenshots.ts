@@ -57,7 +57,7 @@ describe('pictures', () => {
     await hub.prompt(sessions['waiting'], 'Then write a line for the changelog')
     sessions['locked'] = await hub.newSession('Read the tickets', 'locked')
     await hub.prompt(sessions['locked'], 'Which tickets are about uploads?')
-    await hub.idle(sessions['locked'])
+    await hub.event(sessions['locked'], 'agent_exit')
     sessions['rules'] = await hub.newSession('Tidy the tests')
     await hub.turn(sessions['rules'], '/plan')
     // By a device, whose name the rules then have.
@@ -189,8 +189,9 @@ describe('pictures', () => {
     const id = sessions['Add a greeting']!
     await take('details', `/s/${id}`, async (s) => {
       await atEnd(id)(s)
-      const details = s.page.getByRole('complementary', { name: 'Details' })
-      if (!(await details.isVisible())) await s.page.getByRole('button', { name: 'Details' }).click()
+      const named = { name: 'Details' }
+      const details = s.page.getByRole('complementary', named).or(s.page.getByRole('dialog', named))
+      if (!(await details.isVisible())) await s.page.getByRole('button', named).click()
       await details.getByText('Files changed').waitFor()
     })
   })
