@@ -33,8 +33,8 @@ type agents struct {
 	onStart func(*fakeAgent) error
 	// onPrompt, when set, is what every agent does with a prompt.
 	onPrompt func(*fakeAgent, event.UserPrompt)
-	// stopTakes is how long Stop takes.
-	stopTakes time.Duration
+	// stopping, when set, keeps stops waiting until it is closed.
+	stopping chan struct{}
 
 	mu    sync.Mutex
 	given map[string]int
@@ -199,9 +199,12 @@ func (a *fakeAgent) SetConfigOption(_ context.Context, id string, value any) err
 	return a.say(event.Config{Options: options})
 }
 
-func (a *fakeAgent) Stop(context.Context) error {
-	if a.all.stopTakes > 0 {
-		time.Sleep(a.all.stopTakes)
+func (a *fakeAgent) Stop(ctx context.Context) error {
+	if a.all.stopping != nil {
+		select {
+		case <-a.all.stopping:
+		case <-ctx.Done():
+		}
 	}
 	a.die(event.AgentExit{Reason: "stopped"})
 	return nil
@@ -236,7 +239,7 @@ func receive[T any](t *testing.T, ch <-chan T, otherwise string) T {
 }
 
 // patience is the longest a test waits for something that should come at once.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 func toolCall(id string, status event.ToolStatus) event.ToolCall {
 	return event.ToolCall{ToolCallFields: event.ToolCallFields{ToolCallID: id, Title: "Do " + id, Status: status}}

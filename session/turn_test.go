@@ -153,13 +153,14 @@ func TestAnAgentThatIsSilentAfterACancelIsStoppedAndOneThatTalksIsNot(t *testing
 
 func TestForceResetStopsTheAgentAndClosesTheTurn(t *testing.T) {
 	h := newHub(t)
-	h.agents.stopTakes = 50 * time.Millisecond
+	h.agents.stopping = make(chan struct{})
 	b, a := h.busy()
 	require.NoError(t, a.say(toolCall("t1", event.ToolInProgress), question("q1")))
 	prompt(t, b, promptID(1))
 	require.NoError(t, b.ForceReset(ctxOf(t), "ann"))
 	require.Equal(t, queue.Interrupted, prompt(t, b, promptID(0)).Outcome)
 	require.NoError(t, a.say(message("last words"))) // it is still there for a moment
+	close(h.agents.stopping)
 
 	second := h.agents.next(t)
 	require.NotSame(t, a, second)
@@ -177,10 +178,11 @@ func TestForceResetStopsTheAgentAndClosesTheTurn(t *testing.T) {
 
 func TestAPromptMadeWhileTheOldAgentStopsWaitsForTheNewOne(t *testing.T) {
 	h := newHub(t)
-	h.agents.stopTakes = 100 * time.Millisecond
+	h.agents.stopping = make(chan struct{})
 	b, a := h.busy()
 	require.NoError(t, b.ForceReset(ctxOf(t), "ann"))
 	require.Equal(t, queue.Received, prompt(t, b, promptID(1)).Outcome)
+	close(h.agents.stopping)
 	<-a.over
 	second := h.agents.next(t)
 	require.Equal(t, promptID(1), receive(t, second.prompts, "the prompt was lost").PromptID)
