@@ -436,6 +436,10 @@ func TestFault44SilenceInATurnIsReportedOnceAndNotWhileAPersonIsAwaited(t *testi
 	choose(t, a, s, 0, "no")
 	ended(t, s, "p")
 	require.NoError(t, a.Prompt(prompt("q", "/hang")))
+	s.wait(t, "its last words", func(p event.Payload) bool {
+		call, ok := p.(event.ToolCall)
+		return ok && strings.Contains(call.Title, "never comes")
+	})
 	require.Eventually(t, func() bool { c.forward(time.Minute); return len(of[event.AgentStalled](s)) > 0 }, waitFor, time.Millisecond)
 	require.GreaterOrEqual(t, of[event.AgentStalled](s)[0].SilentMS, int64(600_000))
 	c.forward(30 * time.Minute)
