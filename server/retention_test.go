@@ -111,7 +111,7 @@ func TestAClientOvertakenWhileItReadsIsToldAndFollowsOn(t *testing.T) {
 	first := h.retain(s, 1<<20) // it reads nothing meanwhile
 	h.prompt(s, "after", "say 10")
 	end := s.Log().Marks().Visible
-	require.Equal(t, wire.VerdictOK, expect[*wire.EventsLoaded](other).Verdict)
+	require.Equal(t, wire.VerdictOK, find[*wire.EventsLoaded](other, nil).Verdict) // the list may have news first
 	other.collect(last, end)
 
 	cursor := event.Seq(0)

@@ -128,6 +128,12 @@ func (l span) load(ctx context.Context, after, before *event.Seq, epoch string, 
 		return loaded, batch, err
 	}
 	batch, err := l.after(ctx, cursor, limit)
+	if err != nil {
+		// What was there a moment ago may have been removed while it was read.
+		if now := spanOf(l.session); now.wrong(cursor, epoch) != "" {
+			return now.load(ctx, after, before, epoch, limit)
+		}
+	}
 	loaded := l.answer(batch, cursor)
 	loaded.MaxSeq = max(l.max, batch.Last)
 	loaded.HasMore = loaded.LastSeq < loaded.MaxSeq

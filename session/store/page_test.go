@@ -73,3 +73,32 @@ func TestAnEventLargerThanAPageIsAPageOfItsOwn(t *testing.T) {
 		})
 	}
 }
+
+func TestAPageThatRetentionOvertakesIsWhatIsLeft(t *testing.T) {
+	ctx := context.Background()
+	f, s, l := onFaulty(t, store.Options{SegmentBytes: 2000, TailBytes: 1})
+	appendN(t, l, 100)
+	last := l.Marks().Visible
+	var first event.Seq
+	f.hold("read", func() { // the page is read from its oldest event on
+		if first != 0 {
+			return
+		}
+		first = -1 // retention reads nothing, but let nobody depend on that
+		var err error
+		first, err = l.Retain(ctx, 6000)
+		require.NoError(t, err)
+	})
+	page, err := l.ReadBefore(ctx, 0, 1000)
+	require.NoError(t, err)
+	require.Greater(t, first, event.Seq(10), "retention came in between")
+	require.Equal(t, []event.Seq{first, last}, []event.Seq{page.First, page.Last})
+	events, err := page.Events()
+	require.NoError(t, err)
+	require.Len(t, events, int(last-first)+1)
+	f.hold("read", nil)
+	page, err = l.ReadBefore(ctx, first, 10)
+	require.NoError(t, err)
+	require.True(t, page.Empty(), "nothing is left before the first")
+	require.NoError(t, s.Close())
+}

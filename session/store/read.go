@@ -50,7 +50,8 @@ func (l *Log) ReadAfter(ctx context.Context, after event.Seq, maxBytes int) (eve
 
 // ReadBefore returns the newest events below the given seq, in ascending order:
 // at most limit (and 10,000) of them, at most 256 KiB but at least one. Before
-// 0, or beyond the end, means from the end. It reads as ReadAfter does.
+// 0, or beyond the end, means from the end. It reads as ReadAfter does, but what
+// retention removes meanwhile only makes the page shorter.
 func (l *Log) ReadBefore(ctx context.Context, before event.Seq, limit int) (event.Batch, error) {
 	if l.closed.Load() {
 		return event.Batch{}, ErrClosed
@@ -62,7 +63,18 @@ func (l *Log) ReadBefore(ctx context.Context, before event.Seq, limit int) (even
 	if before > 0 {
 		bound = min(bound, before-1)
 	}
-	first := max(bound-event.Seq(min(limit, maxPage))+1, event.Seq(l.marks.min.Load()))
+	for {
+		first := max(bound-event.Seq(min(limit, maxPage))+1, event.Seq(l.marks.min.Load()))
+		b, err := l.page(ctx, first, bound)
+		if errors.Is(err, ErrRemoved) && l.removed(first) != nil {
+			continue // from what is left; the first seq only ever rises
+		}
+		return b, err
+	}
+}
+
+// page reads the events from first to bound, or the newest 256 KiB of them.
+func (l *Log) page(ctx context.Context, first, bound event.Seq) (event.Batch, error) {
 	if first > bound {
 		return event.Batch{}, nil
 	}
