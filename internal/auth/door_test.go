@@ -171,16 +171,14 @@ func TestCookieIsNamedAfterTheHubAndLocked(t *testing.T) {
 func TestWrongCodesAreDelayedNotLockedOut(t *testing.T) {
 	f := newDoor(t)
 	r := request("POST", "127.0.0.1:22433", nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // with it whoever would have to wait is refused otherwise
 	for range 5 {
-		start := time.Now()
-		_, _, err := f.door.Pair(t.Context(), r, "guess", "eve")
+		_, _, err := f.door.Pair(ctx, r, "guess", "eve")
 		require.Equal(t, 401, status(err))
-		require.Less(t, time.Since(start), time.Second)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
 	_, _, err := f.door.Pair(ctx, r, "guess", "eve")
-	require.ErrorIs(t, err, context.DeadlineExceeded, "the sixth waits")
+	require.ErrorIs(t, err, context.Canceled, "the sixth waits")
 
 	code, err := f.reg.MintPairingCode()
 	require.NoError(t, err)
@@ -208,8 +206,6 @@ func TestARightCredentialNeverWaits(t *testing.T) {
 		_, err := f.door.Admit(ctx, wrong, auth.Credential)
 		require.Error(t, err)
 	}
-	start := time.Now()
-	_, err := f.door.Admit(t.Context(), request("GET", "127.0.0.1:22433", map[string]string{"Authorization": "Bearer " + f.token}), auth.Credential)
-	require.NoError(t, err)
-	require.Less(t, time.Since(start), time.Second)
+	_, err := f.door.Admit(ctx, request("GET", "127.0.0.1:22433", map[string]string{"Authorization": "Bearer " + f.token}), auth.Credential)
+	require.NoError(t, err, "with this context it cannot have waited")
 }

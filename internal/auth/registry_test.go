@@ -152,7 +152,7 @@ func TestAnotherProcessMintsAndRevokesWhileTheHubRuns(t *testing.T) {
 	require.NoError(t, command.Revoke(grant.ID))
 	select {
 	case <-changed:
-	case <-time.After(5 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the hub did not notice")
 	}
 	_, err = hub.Grant(auth.KindToken, grant.ID)
