@@ -190,7 +190,7 @@ func TestAPipeWhereAFileMustBeStopsNeitherCheckNorTheHub(t *testing.T) {
 			select {
 			case found := <-done:
 				require.Contains(t, found, store.ProblemStray)
-			case <-time.After(5 * time.Second):
+			case <-time.After(patience):
 				t.Fatal("check waits for a pipe")
 			}
 			s := open(t, d.root, store.Options{})

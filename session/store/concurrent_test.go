@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -139,8 +140,13 @@ func TestConcurrentDurableAppendsShareSyncs(t *testing.T) {
 	require.NoError(t, err)
 	l := create(t, s)
 	var syncs atomic.Int64
-	f.hold("datasync", func() { syncs.Add(1); time.Sleep(2 * time.Millisecond) }) // a slow device
 	const n = 100
+	f.hold("datasync", func() { // a device so slow that meanwhile all have written
+		syncs.Add(1)
+		for end := time.Now().Add(patience); l.Marks().Written < n+1 && time.Now().Before(end); {
+			time.Sleep(time.Millisecond)
+		}
+	})
 	var group errgroup.Group
 	for i := range n {
 		group.Go(func() error {
@@ -152,7 +158,7 @@ func TestConcurrentDurableAppendsShareSyncs(t *testing.T) {
 		})
 	}
 	require.NoError(t, group.Wait())
-	require.Less(t, syncs.Load(), int64(n/2), "a sync serves all who wait")
+	require.Less(t, syncs.Load(), int64(n/10), "a sync serves all who wait")
 	require.NoError(t, s.Close())
 }
 
@@ -175,17 +181,21 @@ func TestStrictShowsNothingBeforeItIsSynced(t *testing.T) {
 	require.Error(t, s.Close())
 }
 
+// The bound is the store's own: in a bubble the device and the machine take no time.
 func TestAStreamIsSyncedWithin100Milliseconds(t *testing.T) {
-	s := open(t, t.TempDir(), store.Options{})
-	l := create(t, s)
-	for range 20 {
-		_, last, err := l.Append(context.Background(), message("x"))
-		require.NoError(t, err)
-		start := time.Now()
-		require.Eventually(t, func() bool { return l.Marks().Synced >= last }, 5*time.Second, time.Millisecond)
-		// The bound is 100 ms of the store's own; a busy machine adds to it.
-		require.Less(t, time.Since(start), time.Second)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		// Behind a name of its own the store does not watch the directory, so that
+		// time can go on.
+		s := open(t, t.TempDir(), store.Options{FS: struct{ store.FS }{store.OS()}})
+		l := create(t, s)
+		for range 20 {
+			_, last, err := l.Append(context.Background(), message("x"))
+			require.NoError(t, err)
+			time.Sleep(100 * time.Millisecond)
+			synctest.Wait()
+			require.GreaterOrEqual(t, l.Marks().Synced, last)
+		}
+	})
 }
 
 func TestAClosingLogLetsItsReadersEnd(t *testing.T) {

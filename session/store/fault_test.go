@@ -456,7 +456,7 @@ func TestFault24ASessionRemovedWhileOpenFailsAlone(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, _, err := gone.Append(ctx, message("lost"))
 		return err != nil
-	}, 5*time.Second, 10*time.Millisecond, "what is written goes nowhere")
+	}, patience, 10*time.Millisecond, "what is written goes nowhere")
 	require.Equal(t, store.HealthFrozen, gone.Health().State)
 	requireAppends(t, other)
 	require.NoError(t, s.Delete(ctx, gone.ID()))

@@ -80,11 +80,11 @@ func TestAFollowerThatMeetsHalfALineShowsTheLineOnceItIsWhole(t *testing.T) {
 	}()
 	<-writing.half
 	before := looks.Load()
-	require.Eventually(t, func() bool { return looks.Load() >= before+2 }, 10*time.Second, 5*time.Millisecond, "one whole look")
+	require.Eventually(t, func() bool { return looks.Load() >= before+2 }, patience, 5*time.Millisecond, "one whole look")
 	require.EqualValues(t, 1, l.Marks().Visible)
 	close(writing.rest)
 	require.NoError(t, <-appended)
-	require.Eventually(t, func() bool { return l.Marks().Visible == 2 }, 10*time.Second, 5*time.Millisecond, "with nothing behind it")
+	require.Eventually(t, func() bool { return l.Marks().Visible == 2 }, patience, 5*time.Millisecond, "with nothing behind it")
 	events := readAll(t, l)
 	requireGapless(t, events)
 	require.Contains(t, string(events[1].Data), "in two halves")

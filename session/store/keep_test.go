@@ -37,7 +37,7 @@ func TestALogIsKeptToItsLimitAtSealingAtAChangeAndAtOpening(t *testing.T) {
 	require.NoError(t, err)
 	within := func(bytes int64) {
 		t.Helper()
-		require.Eventually(t, func() bool { return logBytes(t, dir) <= bytes }, 5*time.Second, 5*time.Millisecond)
+		require.Eventually(t, func() bool { return logBytes(t, dir) <= bytes }, patience, 5*time.Millisecond)
 	}
 	appendN(t, l, 300)
 	require.NoError(t, l.FlushMetadata(context.Background()))
@@ -68,7 +68,7 @@ func TestALogIsKeptToItsLimitAtSealingAtAChangeAndAtOpening(t *testing.T) {
 	require.Equal(t, l.Marks().Min, l.Metadata().MinSeq)
 	fresh := create(t, s)
 	appendN(t, fresh, 300)
-	require.Eventually(t, func() bool { return fresh.Marks().Min > 1 }, 5*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return fresh.Marks().Min > 1 }, patience, 5*time.Millisecond)
 	require.NoError(t, s.Close())
 	requireSound(t, root)
 }
@@ -95,7 +95,7 @@ func TestRetentionThatFailedIsTriedAgain(t *testing.T) {
 		left, err := f.ReadDir("/data/sessions/" + l.ID())
 		require.NoError(t, err)
 		return len(left) <= 5
-	}, 5*time.Second, 5*time.Millisecond)
+	}, patience, 5*time.Millisecond)
 	require.Greater(t, l.Marks().Min, event.Seq(1))
 	require.NoError(t, s.Close())
 }

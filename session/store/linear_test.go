@@ -149,7 +149,7 @@ func TestAppendsAndReadsAreLinearizableAcrossKills(t *testing.T) {
 				acked++
 			}
 		}
-		require.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(logModel, h.ops, 20*time.Second), "round %d", round)
+		require.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(logModel, h.ops, patience), "round %d", round)
 	}
 	require.Greater(t, acked, 5*rounds, "the kills came so early that nothing was shown")
 }

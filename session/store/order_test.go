@@ -57,7 +57,7 @@ func TestFault16TheMetadataOfAFrozenLogSpeaksOfSyncedEventsOnly(t *testing.T) {
 	require.Eventually(t, func() bool {
 		require.NoError(t, json.Unmarshal(files.read("metadata.json"), &m))
 		return m.Frozen
-	}, 5*time.Second, time.Millisecond, "the next run must know")
+	}, patience, time.Millisecond, "the next run must know")
 	require.Equal(t, synced, m.SyncedSeq)
 	require.Equal(t, synced, m.MaxSeq)
 	require.Less(t, m.LogBytes, int64(len(files.read("events.jsonl"))))

@@ -38,7 +38,7 @@ func TestAHubThatFollowsIsToldWhatTheRecorderRemoved(t *testing.T) {
 	recorded, followed := recordedBeside(t, nil)
 	appendN(t, recorded, 300)
 	last := recorded.Marks().Visible
-	require.Eventually(t, func() bool { return followed.Marks().Visible == last }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return followed.Marks().Visible == last }, patience, time.Millisecond)
 	news := followed.Changed()
 	first, err := recorded.Retain(ctx, 10<<10)
 	require.NoError(t, err)
@@ -59,7 +59,7 @@ func requireStillFollows(t *testing.T, recorded, followed *store.Log) {
 	after := recorded.Marks().Visible
 	appendN(t, recorded, 100) // over several files
 	sink := &collector{cursor: after, until: after + 100}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	require.ErrorIs(t, observer.New(followed, sink, after, 2<<10).Follow(ctx), errDone)
 	require.Equal(t, store.HealthOK, followed.Health().State)
@@ -77,7 +77,7 @@ func TestAHubFollowsOnWhereARecorderRemovesMoreThanItHasRead(t *testing.T) {
 		require.NoError(t, err)
 	}
 	last := recorded.Marks().Visible
-	require.Eventually(t, func() bool { return followed.Marks().Visible == last }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return followed.Marks().Visible == last }, patience, time.Millisecond)
 	requireStillFollows(t, recorded, followed)
 	said, err := os.ReadFile(words.Name())
 	require.NoError(t, err)

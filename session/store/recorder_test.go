@@ -46,7 +46,7 @@ func TestAHubFollowsWhatAnotherProcessRecordsAndTakesItOver(t *testing.T) {
 		}
 	}
 	require.ErrorIs(t, <-followed, errDone)
-	require.Eventually(t, func() bool { return l.Metadata().Name == "recorded" }, 5*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return l.Metadata().Name == "recorded" }, patience, 5*time.Millisecond)
 
 	health := l.HealthChanged()
 	require.NoError(t, r.Close())
@@ -88,11 +88,11 @@ func TestAHubHearsOfSessionsThatGo(t *testing.T) {
 	require.NoError(t, err)
 	<-changed
 	require.NoError(t, r.Close())
-	require.Eventually(t, func() bool { return len(hub.List()) == 1 && hub.List()[0].Writer == nil }, 5*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return len(hub.List()) == 1 && hub.List()[0].Writer == nil }, patience, 5*time.Millisecond)
 	path, err := hub.SessionDir(l.ID())
 	require.NoError(t, err)
 	require.NoError(t, os.RemoveAll(path))
-	require.Eventually(t, func() bool { return len(hub.List()) == 0 }, 5*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return len(hub.List()) == 0 }, patience, 5*time.Millisecond)
 	_, err = hub.Log(ctx, l.ID())
 	require.True(t, errors.Is(err, store.ErrNotFound))
 	_, err = r.Create(ctx, event.SessionStart{})

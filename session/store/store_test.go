@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 
 var _ observer.Source = (*store.Log)(nil)
 
+// patience is the longest a test waits for something that should come at once.
+const patience = time.Minute
+
 // open opens a store that is closed at the end of the test.
 func open(t testing.TB, dir string, o store.Options) *store.Store {
 	t.Helper()
