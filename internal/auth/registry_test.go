@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -160,6 +161,31 @@ func TestAnotherProcessMintsAndRevokesWhileTheHubRuns(t *testing.T) {
 	_, err = hub.Present(auth.KindToken, secret)
 	require.ErrorIs(t, err, auth.ErrUnknown)
 	require.ErrorIs(t, command.Revoke(grant.ID), auth.ErrNotFound)
+}
+
+func TestWhatAnotherProcessRevokesIsNoticedWithinHalfASecond(t *testing.T) {
+	dir, c := t.TempDir(), newClock()
+	synctest.Test(t, func(t *testing.T) {
+		hub, command := open(t, dir, c), open(t, dir, c)
+		secret, grant, err := command.MintToken(auth.TokenRequest{Scope: auth.Owner})
+		require.NoError(t, err)
+		done := make(chan error, 1)
+		ctx, stop := context.WithCancel(t.Context())
+		go func() { done <- hub.Run(ctx) }()
+		_, err = hub.Present(auth.KindToken, secret)
+		require.NoError(t, err)
+		changed := hub.Changed()
+		require.NoError(t, command.Revoke(grant.ID))
+		time.Sleep(500 * time.Millisecond)
+		synctest.Wait()
+		select {
+		case <-changed:
+		default:
+			t.Error("the hub did not notice")
+		}
+		stop()
+		require.ErrorIs(t, <-done, context.Canceled)
+	})
 }
 
 func TestParallelProcessesLoseNoToken(t *testing.T) {
