@@ -3,11 +3,16 @@ package server
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/abidehub/abide/server/wire"
 )
 
 // socketConn is the connection under a WebSocket. It bounds each write without
@@ -18,10 +23,14 @@ import (
 // begins with the header, and then the rest. That is one system call a frame
 // instead of two, and one packet where two would do harm; a buffer for whole
 // frames would be paid for by every idle client.
+//
+// When a frame is not taken within the bound, the kernel is left the rest of it and
+// a close frame, and the connection is closed: whoever reads on later sees why.
 type socketConn struct {
 	net.Conn
 	bound  time.Duration
 	starts *frameStarts
+	over   atomic.Bool // nothing more is read or written
 
 	// Owned by whoever writes; WebSocket writes one frame at a time.
 	deadline time.Time
@@ -53,6 +62,9 @@ func (s *frameStarts) giveBack(room *[]byte) { s.pool.Put(room) }
 // connection: so the start never outlives its frame, and a broken connection is
 // noticed with the rest.
 func (c *socketConn) Write(p []byte) (int, error) {
+	if c.over.Load() {
+		return 0, net.ErrClosed
+	}
 	if c.held == nil && len(p) < frameSize(p) {
 		c.held = c.starts.copyOf(p)
 		return len(p), nil
@@ -64,10 +76,23 @@ func (c *socketConn) Write(p []byte) (int, error) {
 			return 0, err
 		}
 	}
-	if c.held == nil {
-		return c.Conn.Write(p)
+	if c.held != nil {
+		return c.writeHeld(p)
 	}
-	return c.writeHeld(p)
+	n, err := c.Conn.Write(p)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		c.giveUp(p[n:])
+	}
+	return n, err
+}
+
+// Read implements net.Conn.
+func (c *socketConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if c.over.Load() { // a part of it may have been dropped
+		return 0, net.ErrClosed
+	}
+	return n, err
 }
 
 // writeHeld writes the start of the frame and its rest with one writev(2).
@@ -77,7 +102,33 @@ func (c *socketConn) writeHeld(rest []byte) (int, error) {
 	c.parts = [2][]byte{*c.held, rest}
 	buffers := net.Buffers(c.parts[:])
 	n, err := buffers.WriteTo(c.Conn)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		c.giveUp(buffers...)
+	}
 	return max(0, int(n)-start), err
+}
+
+// giveUp closes the connection on a client that did not take a frame in time, and
+// leaves the kernel the rest of the frame and word of why. Neither a goroutine nor
+// memory of this process waits for the client to take it.
+func (c *socketConn) giveUp(rest ...[]byte) {
+	tcp, ok := c.Conn.(*net.TCPConn)
+	if !ok {
+		return
+	}
+	c.over.Store(true)
+	// What the kernel does not take, nobody sees: the frame stays cut.
+	leaveBehind(tcp, append(rest, closeFrame(wire.CloseTooSlow, tooSlow)))
+	tcp.Close()
+}
+
+// tooSlow is the reason a client is told that did not take a frame in time.
+const tooSlow = "too slow"
+
+// closeFrame is a server's close frame (RFC 6455, 5.5.1); the reason is short.
+func closeFrame(code uint16, reason string) []byte {
+	frame := []byte{0x88, byte(2 + len(reason))}
+	return append(binary.BigEndian.AppendUint16(frame, code), reason...)
 }
 
 // letGo gives back the start of a frame that is through, or never will be.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"math"
 	"net"
 
 	"golang.org/x/sys/unix"
@@ -25,4 +26,35 @@ func boundUnsent(conn *net.TCPConn, bytes int) error {
 		return fmt.Errorf("bounding unsent data: %w", err)
 	}
 	return nil
+}
+
+// lastWords is how much the kernel may hold of a connection that is closed, with
+// its own overhead: what was not sent yet, the rest of the largest page, and a
+// close frame.
+const lastWords = 512 << 10
+
+// leaveBehind gives the kernel bytes to deliver once the connection is closed,
+// should the other end ever read on, without waiting: what does not fit is lost.
+// What the other end sent and nobody read is dropped, as the kernel would answer
+// a close on top of it with a reset, and lose the bytes.
+func leaveBehind(conn *net.TCPConn, bytes [][]byte) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return
+	}
+	// Failures are those of a connection that broke meanwhile.
+	_ = raw.Control(func(handle uintptr) {
+		fd := int(handle)
+		_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, math.MaxInt32)
+		if room, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF); err == nil && room < lastWords {
+			_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, lastWords/2) // the kernel doubles it
+		}
+		_, _ = unix.SendmsgBuffers(fd, bytes, nil, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+		dropped := make([]byte, 16<<10)
+		for range lastWords / len(dropped) {
+			if n, _, err := unix.Recvfrom(fd, dropped, unix.MSG_DONTWAIT); n <= 0 || err != nil {
+				return
+			}
+		}
+	})
 }

@@ -81,10 +81,11 @@ func (s *socket) write(ctx context.Context, frame []byte) error {
 		s.lastWrite.Store(int64(time.Since(s.epoch)))
 		return nil
 	}
-	// What is on the wire may end in the middle of a frame, so no close frame
-	// can follow: the client sees the connection break, and comes back.
+	// What is on the wire may end in the middle of a frame, so nothing more can
+	// follow here. Where the bound was passed, the connection has left a close
+	// frame behind; else the client sees it break. Either way it comes back.
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		s.end(ending{code: wire.CloseTooSlow, reason: "too slow", dead: true})
+		s.end(ending{code: wire.CloseTooSlow, reason: tooSlow, dead: true})
 	} else {
 		s.end(ending{dead: true})
 	}

@@ -1,0 +1,161 @@
+package server_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/server"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/event"
+)
+
+// quickToGiveUp is a hub that waits a moment for a client to take a frame.
+func quickToGiveUp(t *testing.T) *hub {
+	return startHub(t, hubOptions{timing: server.Timing{Write: 300 * time.Millisecond}})
+}
+
+// givenUp waits until the hub has nothing of its clients any more: no goroutine
+// works for one, and no more files are open than there may be.
+func (h *hub) givenUp(files int) {
+	h.t.Helper()
+	stacks := make([]byte, 4<<20)
+	require.Eventually(h.t, func() bool {
+		var health struct{ Clients int }
+		require.NoError(h.t, json.Unmarshal([]byte(h.api("GET", "/api/health", nil).body), &health))
+		goroutines := string(stacks[:runtime.Stack(stacks, true)])
+		return health.Clients == 0 && !strings.Contains(goroutines, "SessionWSClient") && !strings.Contains(goroutines, "coder/websocket") && openFiles(h.t) <= files
+	}, patience, 20*time.Millisecond, "the client is still held")
+}
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	return len(entries)
+}
+
+// lastWords reads whole frames up to a close frame, which must be the last thing
+// there is, and returns the events and how many bytes they came in.
+func lastWords(t *testing.T, r io.Reader) (events []event.Event, size int) {
+	t.Helper()
+	for {
+		opcode, payload, err := rawFrame(r)
+		require.NoError(t, err, "%d events came, and no close frame", len(events))
+		if opcode == 0x8 {
+			require.EqualValues(t, wire.CloseTooSlow, binary.BigEndian.Uint16(payload))
+			require.Equal(t, "too slow", string(payload[2:]))
+			_, err := r.Read(make([]byte, 1))
+			require.True(t, errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET), "after the close frame: %v", err)
+			return events, size
+		}
+		require.Equal(t, byte(0x1), opcode)
+		events = append(events, eventsOf(t, payload)...)
+		size += len(payload)
+	}
+}
+
+// held bounds what the kernel may have kept for a client that reads nothing: its
+// own window, what was not sent, and a frame.
+const held = 1 << 20
+
+func TestAClientThatReadsOnAfterTheDeadlineSeesWholeFramesAndThen4008(t *testing.T) {
+	h := quickToGiveUp(t)
+	s := h.session()
+	h.prompt(s, "p1", "say 20000")
+	want := h.events(s)
+	files := openFiles(t)
+	conn, r := rawFollow(t, h, s)
+	// Messages the hub cannot answer meanwhile, and does not read: these must not
+	// turn the close into a reset.
+	for range 100 {
+		_, err := conn.Write(append(frameHead(0x81, 27), `{"type":"ping","nonce":"n"}`...))
+		require.NoError(t, err)
+	}
+	h.givenUp(files + 1)
+	got, size := lastWords(t, r)
+	require.Less(t, len(got), len(want), "or it was never stuck")
+	require.Less(t, size, held)
+	same(t, want[:len(got)], got)
+}
+
+func TestAClientThatWasStoppedAndContinuesSeesWholeFramesAndThen4008(t *testing.T) {
+	h := quickToGiveUp(t)
+	s := h.session()
+	files := openFiles(t)
+	conn, r := rawFollow(t, h, s)
+	heard, reader := handToCat(t, conn, r)
+	require.Eventually(t, func() bool { return bytes.Contains(heard(), []byte(`"turn"`)) }, patience, 5*time.Millisecond, "the state never came")
+	require.NoError(t, reader.Signal(syscall.SIGSTOP))
+	h.prompt(s, "p1", "say 20000")
+	want := h.events(s)
+	h.givenUp(files + 2) // the file it is heard through, and its handle
+	require.NoError(t, reader.Signal(syscall.SIGCONT))
+	_, err := reader.Wait()
+	require.NoError(t, err)
+	got, size := lastWords(t, bytes.NewReader(heard()))
+	require.Less(t, len(got), len(want), "or it was never stuck")
+	require.Less(t, size, held)
+	same(t, want[:len(got)], got)
+}
+
+// handToCat gives a connection to another process which reads it to its end.
+// What it read, after what r has, is what heard returns.
+func handToCat(t *testing.T, conn net.Conn, r *bufio.Reader) (heard func() []byte, reader *os.Process) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "heard")
+	out, err := os.Create(path)
+	require.NoError(t, err)
+	defer out.Close()
+	_, err = io.CopyN(out, r, int64(r.Buffered()))
+	require.NoError(t, err)
+	in, err := conn.(*net.TCPConn).File()
+	require.NoError(t, err)
+	defer in.Close()
+	cat := exec.Command("cat")
+	cat.Stdin, cat.Stdout = in, out
+	require.NoError(t, cat.Start())
+	t.Cleanup(func() { cat.Process.Kill() })
+	require.NoError(t, conn.Close())
+	return func() []byte {
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		return data
+	}, cat.Process
+}
+
+// The question whether it lives was on its way already; no answer can come past
+// what it does not take.
+func TestAStuckClientThatOwesAPongIsTold4008AsWell(t *testing.T) {
+	h := startHub(t, hubOptions{timing: server.Timing{Write: time.Second, Ping: 50 * time.Millisecond}})
+	s := h.session()
+	h.prompt(s, "p1", "say 20000")
+	files := openFiles(t)
+	conn, r, _ := rawSocket(t, h, "")
+	for opcode := byte(0); opcode != 0x9; {
+		var err error
+		opcode, _, err = rawFrame(r)
+		require.NoError(t, err)
+	}
+	observe, err := wire.Encode(&wire.Observe{SessionID: s.ID(), AfterSeq: ptr(event.Seq(0)), Epoch: s.Log().Epoch()})
+	require.NoError(t, err)
+	_, err = conn.Write(append(frameHead(0x81, uint64(len(observe))), observe...))
+	require.NoError(t, err)
+	h.givenUp(files + 1)
+	got, _ := lastWords(t, r)
+	require.NotEmpty(t, got)
+}
