@@ -1,9 +1,13 @@
 // A person's device: a browser that this hub has paired, and its screens.
+import type { Page } from 'playwright-core'
 import { Browser, type Size } from './browser.ts'
 import type { Hub } from './hub.ts'
 import { Screen } from './screen.ts'
 
 export class Device {
+  /** The tabs that lay over a page and may again. */
+  readonly #covers = new Map<Page, Page>()
+
   private constructor(
     readonly browser: Browser,
     readonly origin: string,
@@ -29,6 +33,19 @@ export class Device {
     const screen = await this.open(`/s/${session}`, size)
     await screen.reaches(session, 1)
     return screen
+  }
+
+  /** Puts another tab before a page, in the window of the page. */
+  async cover(page: Page): Promise<void> {
+    const kept = this.#covers.get(page)
+    if (kept) return kept.bringToFront()
+    await page.bringToFront() // so that the tab opens in its window
+    this.#covers.set(page, await this.browser.tab())
+  }
+
+  /** Puts a page before the tab that covers it. */
+  uncover(page: Page): Promise<void> {
+    return page.bringToFront()
   }
 
   stop(): Promise<void> {

@@ -128,7 +128,7 @@ export class Lane {
     if (moment === 'mid-stream') {
       // The kill of a hub must find the stream, however long the page takes to fall asleep.
       await this.screen.prompt(fault === 'restart' ? '/slow 600' : '/slow 15')
-      await until('the stream', async () => (await this.screen.facts()).seq > 20)
+      await this.screen.reaches(this.#session, 21)
     } else if (moment === 'a permission open') {
       await this.screen.prompt('/ask')
       await this.screen.permission.waitFor()

@@ -1,7 +1,7 @@
 // One page of the app: what a person does at it, and what a test reads off it.
 import type { Locator, Page } from 'playwright-core'
 import { watch, type Watched } from './inpage.ts'
-import { until } from './until.ts'
+import { elapse } from './until.ts'
 
 /** What the app says of itself in the attributes of its root element. */
 export interface Facts {
@@ -76,15 +76,20 @@ export class Screen {
 
   /** Waits until the page has applied the session up to seq, and is connected. */
   async reaches(session: string, seq: number, within = 30_000): Promise<Facts> {
-    let facts: Facts | undefined
-    const there = async () => {
-      facts = await this.facts()
-      return facts.session === session && facts.seq >= seq && facts.link === 'open'
+    const deadline = Date.now() + within
+    for (;;) {
+      const told = await Promise.race([
+        this.page.evaluate(reached, { session, seq }).catch((error: Error) => error),
+        elapse(deadline - Date.now()),
+      ])
+      if (told === true) return this.facts()
+      if (told === undefined) {
+        const facts = JSON.stringify(await this.facts())
+        throw new Error(`waited ${within} ms in vain for the page at seq ${seq}; it is at ${facts}`)
+      }
+      // The page went to another document while it was asked: so does the question.
+      if (!/context was destroyed|navigation/i.test(told.message)) throw told
     }
-    await until(`the page at seq ${seq}`, there, within).catch((error: Error) => {
-      throw new Error(`${error.message}; it is at ${JSON.stringify(facts)}`)
-    })
-    return facts!
   }
 
   async prompt(text: string): Promise<void> {
@@ -142,4 +147,20 @@ export class Screen {
       return [...shown.values()].sort((a, b) => a.seq - b.seq)
     })
   }
+}
+
+/** Runs in the page, which says so itself: asking it again and again costs more than what is asked about. */
+function reached({ session, seq }: { session: string; seq: number }): Promise<true> {
+  const root = document.documentElement
+  return new Promise((resolve) => {
+    const look = () => {
+      const { link, session: shown, seq: applied } = root.dataset
+      if (link !== 'open' || shown !== session || !(Number(applied) >= seq)) return
+      changes.disconnect()
+      resolve(true)
+    }
+    const changes = new MutationObserver(look)
+    changes.observe(root, { attributes: true })
+    look()
+  })
 }

@@ -21,11 +21,8 @@ export async function fallAsleep(how: Sleep, device: Device, screen: Screen): Pr
     return async () => device.browser.thaw()
   }
   if (how === 'bfcache') return leave(screen.page)
-  const cover = await hide(device, screen.page)
-  const uncover = async () => {
-    await screen.page.bringToFront()
-    await cover.close()
-  }
+  await hide(device, screen.page)
+  const uncover = () => device.uncover(screen.page)
   if (how === 'hidden') return uncover
   const cdp = await device.browser.context.newCDPSession(screen.page)
   await lifecycle(cdp, 'frozen')
@@ -52,11 +49,9 @@ async function leave(page: Page): Promise<() => Promise<void>> {
   }
 }
 
-async function hide(device: Device, page: Page): Promise<Page> {
-  await page.bringToFront() // so that the tab that covers it opens in its window
-  const cover = await device.browser.tab()
+async function hide(device: Device, page: Page): Promise<void> {
+  await device.cover(page)
   await until('the page to be hidden', () => page.evaluate(() => document.visibilityState === 'hidden'))
-  return cover
 }
 
 async function lifecycle(cdp: CDPSession, state: 'frozen' | 'active'): Promise<void> {
