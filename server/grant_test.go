@@ -1,7 +1,10 @@
 package server_test
 
 import (
+	"encoding/json"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -173,4 +176,60 @@ func TestATokenThatExpiresTakesItsSocketAndItsStreamAlong(t *testing.T) {
 	case <-time.After(patience):
 		t.Fatal("the stream went on")
 	}
+}
+
+func TestAGrantThatIsNarrowedEndsWhatItDoesNotCoverAnyMore(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	kept, lost := h.session(), h.session()
+	token := bearer(h.mint(auth.TokenRequest{Scope: auth.Owner, Name: "wide"}))
+	p, own := h.dialAs("/api/ws", token), h.dialAs("/api/sessions/"+lost.ID()+"/ws", token)
+	for _, s := range []*session.BackgroundSession{kept, lost} {
+		p.send(&wire.Observe{SessionID: s.ID(), AfterSeq: ptr(event.Seq(0))})
+		find(p, func(m *wire.State) bool { return m.SessionID == s.ID() })
+	}
+	h.narrow("wide", auth.Collaborator, kept.ID())
+	require.EqualValues(t, wire.CloseScopeLost, own.closed())
+	for code := wire.Code(""); code != wire.CodeForbidden; {
+		p.send(&wire.LoadEvents{RequestID: "r", SessionID: lost.ID(), AfterSeq: ptr(event.Seq(0))})
+		switch m := p.next().(type) {
+		case *wire.Error:
+			code = m.Code
+		case *wire.State, *wire.Events, *wire.EventsLoaded, *wire.Session:
+		default:
+			t.Fatalf("got %s", m.MessageType())
+		}
+	}
+	h.prompt(lost, "p1", "say 10")
+	h.prompt(kept, "p1", "say 10")
+	for done := false; !done; {
+		switch m := p.next().(type) {
+		case *wire.Events:
+			require.Equal(t, kept.ID(), m.SessionID)
+			done = m.LastSeq == kept.Log().Marks().Visible
+		case *wire.State:
+			require.Equal(t, kept.ID(), m.SessionID)
+		case *wire.Session:
+			require.Equal(t, kept.ID(), m.Session.SessionID)
+		}
+	}
+}
+
+// narrow gives the token of that name another scope, as somebody does who edits
+// the file.
+func (h *hub) narrow(name string, scope auth.Scope, sessionID string) {
+	h.t.Helper()
+	path := filepath.Join(h.dir, "auth.json")
+	data, err := os.ReadFile(path)
+	require.NoError(h.t, err)
+	var record map[string]any
+	require.NoError(h.t, json.Unmarshal(data, &record))
+	for _, token := range record["tokens"].([]any) {
+		if token := token.(map[string]any); token["name"] == name {
+			token["scope"], token["session_id"] = scope, sessionID
+		}
+	}
+	data, err = json.Marshal(record)
+	require.NoError(h.t, err)
+	require.NoError(h.t, os.WriteFile(path+".new", data, 0o600))
+	require.NoError(h.t, os.Rename(path+".new", path))
 }

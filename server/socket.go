@@ -71,8 +71,12 @@ func (s *socket) write(ctx context.Context, frame []byte) error {
 		return errGone
 	}
 	defer func() { <-s.turn }()
+	// The turn may have come at the same moment as the end of either.
 	if rung(s.ended) {
 		return errGone
+	}
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	// Without a cancellable context the library sets no timer of its own for
 	// each write; the bound is the connection's deadline (see socketConn).
