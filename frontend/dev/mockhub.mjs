@@ -568,9 +568,11 @@ export class MockHub {
       return reply(404, { error: { code: 'not_found', message: 'there is no such session' } })
     if (url.pathname.endsWith('/events')) {
       const after = Number(url.searchParams.get('after_seq') ?? 0)
-      return reply(200, {
-        events: session.events.slice(after, after + Number(url.searchParams.get('limit') ?? 50)),
-      })
+      const { epoch, max_seq } = session.info
+      const events = session.events.slice(after, after + Number(url.searchParams.get('limit') ?? 50))
+      const last_seq = events.at(-1)?.seq ?? after
+      const has_more = last_seq < max_seq
+      return reply(200, { verdict: 'ok', epoch, min_seq: 1, max_seq, last_seq, has_more, events })
     }
     const part = id && url.pathname.slice(`/api/sessions/${id}/`.length)
     if (part === 'attachments' && request.method === 'POST') {

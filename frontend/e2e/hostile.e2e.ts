@@ -74,6 +74,10 @@ describe('hostile text', () => {
     await screen.reaches(session, end.seq)
     await readAll(screen)
 
+    const plain = await device.open(`/s/${session}/plain`, phoneSize)
+    screens.push(plain)
+    await readPlain(plain)
+
     await screen.composer.fill('/')
     await screen.page.getByRole('option').first().waitFor()
     await screen.composer.fill('')
@@ -132,6 +136,10 @@ describe('hostile text', () => {
     await hub.turn(session, '/markdown')
     await readAll(screen)
     await screen.feed.getByText("<script>alert('no')</script>").waitFor()
+    const plain = await device.open(`/s/${session}/plain`)
+    screens.push(plain)
+    await readPlain(plain)
+    await plain.page.getByText("<script>alert('no')</script>").first().waitFor()
     const links = await screen.feed
       .locator('a[href^="http"]')
       .evaluateAll((all) => all.map((a) => a.getAttribute('rel')))
@@ -257,6 +265,17 @@ async function readAll(screen: Screen): Promise<void> {
     else if (found.atEnd) break
   }
   expect(keys.size).toBeGreaterThan(3)
+}
+
+/** Waits until the plain page of a session is all there, opens all that opens, and checks it. */
+async function readPlain(screen: Screen): Promise<void> {
+  await screen.page.locator('.plain[aria-busy=false]').waitFor()
+  await screen.page.evaluate(() => {
+    for (const closed of document.querySelectorAll<HTMLElement>('details:not([open]) > summary'))
+      closed.click()
+  })
+  expect(await screen.page.locator('.entry').count()).toBeGreaterThan(3)
+  expect(await suspects(screen)).toEqual([])
 }
 
 /** Elements and attributes that only injected markup would bring. */

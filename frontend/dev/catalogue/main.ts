@@ -49,7 +49,7 @@ async function show(state: State): Promise<void> {
   localStorage.clear() // a state is the same whatever was done in another
   const left = (id: string) => state.left?.[id] ?? null
   const screens = new Screens(new Store(stateOf(state)), hubOf(state), { left })
-  screens.router.route = parseRoute(state.path, '')
+  screens.router.route = parseRoute(state.path, state.query ?? '')
   screens.router.over = state.overlay ?? null
   app = mount(App, { target, props: { screens } })
   await play(state.does ?? [])

@@ -19,6 +19,8 @@ export interface State {
   name: string
   /** The screen's address. */
   path: string
+  /** What the address asks for beside the screen, from its question mark on. */
+  query?: string
   overlay?: 'palette' | 'help' | 'new_session' | 'rules' | 'agent'
   messages: Message[]
   /** What the hub answers; whatever is not here is answered with nothing. */

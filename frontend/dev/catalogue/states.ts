@@ -6,12 +6,13 @@ import { feeds } from './feeds'
 import { links } from './links'
 import { lists } from './lists'
 import { panels } from './panels'
+import { plains } from './plain'
 import type { State } from './state'
 import { writing } from './writing'
 
 export type { State } from './state'
 
-export const states: State[] = [...lists, ...feeds, ...panels, ...writing, ...links]
+export const states: State[] = [...lists, ...feeds, ...panels, ...writing, ...links, ...plains]
 
 export function stateOf({ messages }: State): AppState {
   return messages.reduce(reduce, initial)

@@ -1,5 +1,5 @@
 import type { OutboxFile } from '../state/outboxitem'
-import type { Attachment, Code, SessionInfo } from '../wire/gen'
+import type { Attachment, Code, EventsLoadedMessage, SessionInfo } from '../wire/gen'
 import type { AgentChoice, Choices, NewSession } from '../state/intents'
 import type { NewRule, Rule } from '../state/rules'
 import type { FoundPage } from '../state/search'
@@ -103,6 +103,12 @@ export const api = {
       `${session(id)}/events?after_seq=${seq - 1}&limit=1`,
     )
     return page.events?.[0]
+  },
+
+  /** A page of events after a seq, at most 500, runs of chunks merged; `ended` takes the request back. */
+  async events(id: string, after: number, limit: number, ended: AbortSignal): Promise<EventsLoadedMessage> {
+    const query = `after_seq=${after}&limit=${limit}&merge=true`
+    return call('GET', `${session(id)}/events?${query}`, undefined, ended)
   },
 
   /** Stores a file of a prompt; the same bytes again are the same file. */

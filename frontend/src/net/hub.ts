@@ -178,6 +178,7 @@ export class Hub implements Intents {
 
   choices = api.choices
   event = api.event
+  events = api.events
   search = api.search
   rules = api.rules
   addRule = api.addRule

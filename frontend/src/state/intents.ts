@@ -1,4 +1,4 @@
-import type { RuleScope, Seq, SessionInfo } from '../wire/gen'
+import type { EventsLoadedMessage, RuleScope, Seq, SessionInfo } from '../wire/gen'
 import type { OutboxFile } from './outboxitem'
 import type { FoundPage } from './search'
 import type { NewRule, Rule } from './rules'
@@ -73,6 +73,8 @@ export interface Intents {
   refresh(): Promise<void>
   /** One event with everything the agent sent. */
   event(sessionId: string, seq: Seq): Promise<unknown>
+  /** Events after a seq, at most 500 of them, runs of chunks merged. */
+  events(sessionId: string, after: Seq, limit: number, ended: AbortSignal): Promise<EventsLoadedMessage>
   /** The rules that answer permission requests in a session: its own, then its agent's. */
   rules(sessionId: string): Promise<readonly Rule[]>
   addRule(sessionId: string, rule: NewRule): Promise<void>

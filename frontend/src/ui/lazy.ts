@@ -25,6 +25,7 @@ export const markdown = new Part<Make>(async () => {
 
 /** What is not needed to show the list, or then to show a session. */
 export const loadSession = () => import('./session/Session.svelte')
+export const loadPlain = () => import('./plain/Plain.svelte')
 export const loadSettings = () => import('./Settings.svelte')
 export const loadPalette = () => import('./Palette.svelte')
 export const loadPair = () => import('./Pair.svelte')

@@ -1,18 +1,23 @@
 export type Route =
   | { screen: 'sessions' }
   | { screen: 'session'; id: string; seq: number | null }
+  | { screen: 'plain'; id: string; page: number | null }
   | { screen: 'settings' }
   | { screen: 'unknown' }
 
 export function parseRoute(path: string, query: string): Route {
-  const session = /^\/s\/([\w-]+)\/?$/.exec(path)
-  if (session?.[1]) {
-    const seq = Number(new URLSearchParams(query).get('seq'))
-    return { screen: 'session', id: session[1], seq: Number.isSafeInteger(seq) && seq > 0 ? seq : null }
-  }
+  const [, id, plain] = /^\/s\/([\w-]+)(\/plain)?\/?$/.exec(path) ?? []
+  if (id && plain) return { screen: 'plain', id, page: whole(query, 'page') }
+  if (id) return { screen: 'session', id, seq: whole(query, 'seq') }
   if (path === '/' || path === '') return { screen: 'sessions' }
   if (path === '/settings') return { screen: 'settings' }
   return { screen: 'unknown' }
+}
+
+/** A number from 1 on that the address names. */
+function whole(query: string, name: string): number | null {
+  const number = Number(new URLSearchParams(query).get(name))
+  return Number.isSafeInteger(number) && number > 0 ? number : null
 }
 
 /** What can lie over a screen: dialogs, the session's menu, and its details where they have no room beside it. */
