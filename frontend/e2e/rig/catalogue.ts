@@ -1,0 +1,124 @@
+// The catalogue as it is built for the hub's policy, looked at in each size and theme.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import type { Page } from 'playwright-core'
+import { build } from 'vite'
+import { preview, type Preview } from '../../dev/preview.mjs'
+import { barriers } from './axe.ts'
+import { Browser, desktop, phone } from './browser.ts'
+import { elapse } from './until.ts'
+
+/** The rules whose answer depends on the theme. */
+const ofColours = ['color-contrast', 'link-in-text-block']
+const picture = resolve(import.meta.dirname, '../../public/icons/apple-180.png')
+const sizes = [
+  { name: 'phone', of: phone },
+  { name: 'desktop', of: desktop },
+]
+const themes = ['light', 'dark'] as const
+
+export interface CatalogueOptions {
+  /** Asks every rule by dark too, and shows each state in a page of its own. */
+  whole: boolean
+}
+
+/** A browser with one view of the catalogue for each size and theme. */
+export class Catalogue {
+  readonly views: View[] = []
+
+  private constructor(
+    private readonly folder: string,
+    private readonly site: Preview,
+    private readonly browser: Browser,
+  ) {}
+
+  static async start(options: CatalogueOptions): Promise<Catalogue> {
+    const folder = mkdtempSync(join(tmpdir(), 'abide-catalogue-'))
+    const root = resolve(import.meta.dirname, '../..')
+    await build({
+      root,
+      configFile: join(root, 'vite.config.ts'),
+      logLevel: 'error',
+      build: {
+        outDir: folder,
+        rolldownOptions: { input: ['index.html', 'catalogue.html'].map((p) => join(root, p)) },
+      },
+    })
+    const site = await preview({ root: folder })
+    const catalogue = new Catalogue(folder, site, await Browser.start())
+    // One after the other: two windows opened at once would be taken for one.
+    for (const size of sizes) {
+      for (const theme of themes) {
+        catalogue.views.push(await View.open(catalogue.browser, site.url, size, theme, options.whole))
+      }
+    }
+    const pages = new Set(catalogue.views.map((v) => v.page))
+    if (pages.size !== catalogue.views.length) throw new Error('two views of the catalogue share a page')
+    return catalogue
+  }
+
+  async stop(): Promise<void> {
+    await this.browser.stop()
+    await this.site.stop()
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+}
+
+/** A page of one size and one theme: what is looked at must not be on its way from another. */
+export class View {
+  readonly errors: string[] = []
+
+  private constructor(
+    readonly page: Page,
+    readonly name: string,
+    private readonly url: string,
+    private readonly whole: boolean,
+    private readonly rules: string[] | undefined,
+  ) {
+    page.on('console', (m) => m.type() === 'error' && this.errors.push(`${m.text()} ${m.location().url}`))
+    page.on('pageerror', (e) => this.errors.push(String(e)))
+  }
+
+  static async open(
+    browser: Browser,
+    url: string,
+    size: (typeof sizes)[number],
+    colorScheme: (typeof themes)[number],
+    whole: boolean,
+  ): Promise<View> {
+    const page = await browser.window(size.of)
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    // No hub keeps the pictures the states speak of.
+    await page.route('**/blobs/*', (route) => route.fulfill({ path: picture, contentType: 'image/png' }))
+    const rules = colorScheme === 'light' || whole ? undefined : ofColours
+    return new View(page, `${size.name}-${colorScheme}`, url, whole, rules)
+  }
+
+  async show(state: string): Promise<void> {
+    this.errors.length = 0
+    if (this.whole || !this.page.url().startsWith(this.url)) {
+      await this.page.goto(`${this.url}/catalogue.html?state=${encodeURIComponent(state)}`)
+    } else {
+      await this.page.evaluate(
+        (name) => (window as unknown as { showState(name: string): Promise<void> }).showState(name),
+        state,
+      )
+    }
+    await this.page.waitForFunction((name) => document.documentElement.dataset['shown'] === name, state)
+    await this.page.waitForFunction(() => !document.querySelector('.prose.plain'))
+  }
+
+  /**
+   * What keeps somebody from using the state, and lasts: what a state loads of its own accord may come a
+   * moment later, and a colour on its way is no state.
+   */
+  async barriers(): Promise<string[]> {
+    const deadline = Date.now() + 3_000
+    for (;;) {
+      const found = await barriers(this.page, this.rules)
+      if (found.length === 0 || Date.now() > deadline) return found
+      await elapse(50)
+    }
+  }
+}

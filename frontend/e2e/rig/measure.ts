@@ -1,0 +1,112 @@
+// What measurements do in a page and to it.
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { CDPSession, Page } from 'playwright-core'
+import type { Screen } from './screen.ts'
+
+/** Limits what a page may do, until the answer is detached. */
+export async function throttled(
+  page: Page,
+  o: { cache?: boolean; slow4G?: boolean; cpu?: number },
+): Promise<CDPSession> {
+  const cdp = await page.context().newCDPSession(page)
+  await cdp.send('Network.enable')
+  if (o.cache === false) {
+    await cdp.send('Network.setCacheDisabled', { cacheDisabled: true })
+    await cdp.send('Network.setBypassServiceWorker', { bypass: true })
+  }
+  if (o.slow4G) {
+    const throughput = (1.6 * 1024 * 1024) / 8
+    await cdp.send('Network.emulateNetworkConditions', {
+      offline: false,
+      latency: 150,
+      downloadThroughput: throughput,
+      uploadThroughput: throughput / 2,
+    })
+  }
+  if (o.cpu) await cdp.send('Emulation.setCPUThrottlingRate', { rate: o.cpu })
+  return cdp
+}
+
+/** Runs in the page before the app: gathers first paint, blocking time and layout shift in `vitals`. */
+export function watchVitals(): void {
+  const vitals = { fcp: 0, tbt: 0, cls: 0, ready: 0 }
+  Object.assign(window, { vitals })
+  new PerformanceObserver((l) => (vitals.fcp = l.getEntries()[0]!.startTime)).observe({
+    type: 'paint',
+    buffered: true,
+  })
+  new PerformanceObserver((l) => {
+    for (const e of l.getEntries()) vitals.tbt += Math.max(0, e.duration - 50)
+  }).observe({ type: 'longtask', buffered: true })
+  new PerformanceObserver((l) => {
+    for (const e of l.getEntries()) vitals.cls += (e as unknown as { value: number }).value
+  }).observe({ type: 'layout-shift', buffered: true })
+}
+
+/** Runs in the page: follows a link to a seq; the milliseconds until a row with it is in view. */
+export async function jump({ id, seq }: { id: string; seq: number }): Promise<number> {
+  const link = document.createElement('a')
+  link.href = `/s/${id}?seq=${seq}`
+  document.body.append(link)
+  const from = performance.now()
+  link.click()
+  const there = () =>
+    [...document.querySelectorAll<HTMLElement>('article[data-seq]')].some((r) => {
+      const box = r.getBoundingClientRect()
+      const { seq: first, last } = r.dataset
+      return Number(first) <= seq && seq <= Number(last) && box.top < innerHeight && box.bottom > 0
+    })
+  while (!there()) {
+    if (performance.now() - from > 5_000) throw new Error(`seq ${seq} did not come into view`)
+    await new Promise((r) => requestAnimationFrame(r))
+  }
+  link.remove()
+  return performance.now() - from
+}
+
+/** Runs in the page: scrolls the feed from its middle; how long each frame took and the longest task. */
+export async function scrollFrames(): Promise<{ frames: number[]; longest: number }> {
+  const feed = document.querySelector('[role=feed]')!
+  feed.scrollTop = feed.scrollHeight / 2
+  let longest = 0
+  const watch = new PerformanceObserver((l) => {
+    for (const e of l.getEntries()) longest = Math.max(longest, e.duration)
+  })
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  watch.observe({ type: 'longtask' })
+  const frames: number[] = []
+  let before = await new Promise<number>((r) => requestAnimationFrame(r))
+  for (let i = 0; i < 120; i++) {
+    feed.scrollTop += 60
+    const now = await new Promise<number>((r) => requestAnimationFrame(r))
+    frames.push(now - before)
+    before = now
+  }
+  watch.disconnect()
+  return { frames, longest }
+}
+
+/** Runs in the page: notes when the frame that shows seq has been painted. */
+export function paintedAt(seq: number): void {
+  const painted = new Promise<number>((resolve) => {
+    const look = () => {
+      const shown =
+        Number(document.documentElement?.dataset['seq']) >= seq && document.querySelector('article[data-key]')
+      if (shown) requestAnimationFrame(() => setTimeout(() => resolve(Date.now())))
+      else requestAnimationFrame(look)
+    }
+    look()
+  })
+  Object.assign(window, { painted })
+}
+
+export function painted(screen: Screen): Promise<number> {
+  return screen.page.evaluate(() => (window as unknown as { painted: Promise<number> }).painted)
+}
+
+export function size(folder: string): number {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((f) => f.isFile())
+    .reduce((n, f) => n + statSync(join(f.parentPath, f.name)).size, 0)
+}
