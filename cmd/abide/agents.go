@@ -62,6 +62,7 @@ func (a *agents) run(ctx context.Context, agent config.Agent, spec session.Agent
 		Resume: spec.AgentSessionID, ContextLost: spec.ContextLost, Account: past.account, Known: past.compared,
 		MCPServers: mcpServers(agent.MCPServers), Files: agent.Files, Terminals: agent.Terminals,
 		AuthMethod: spec.AuthMethod, OpenBlob: spec.OpenBlob, Version: versionText(), Logger: a.logger,
+		Bounds: acp.Bounds{Silence: agent.Silence},
 	}, sink)
 	var login *acp.AuthError
 	if errors.As(err, &login) {

@@ -61,6 +61,9 @@ type Agent struct {
 	// Files and Terminals let the agent use the hub's fs and terminal methods.
 	Files, Terminals bool
 	MCPServers       []MCPServer
+	// Silence is how long it may say nothing in a turn before that is reported;
+	// 0 means the default, 10 minutes. Else it is at least a second.
+	Silence time.Duration
 }
 
 // MCPServer is a Model Context Protocol server an agent is told about.

@@ -72,7 +72,7 @@ keep_log_mib: 4096
 open: false
 public_names: [Abide.Example.ts.net, "box.local:8443"]
 agents:
-  zed: {command: [zed, --acp], pass_env: [SSH_AUTH_SOCK]}
+  zed: {command: [zed, --acp], pass_env: [SSH_AUTH_SOCK], silence: 90s}
   claude:
     command: [claude-agent-acp]
     env: {ANTHROPIC_API_KEY: "${KEY}", PLAIN: "$${KEY} ${NONE:-fallback}"}
@@ -94,7 +94,7 @@ limits: {sessions: 1, agents: 2, clients: 3}
 		Addr: "localhost:0", Data: filepath.Join(home, "abide-data"), Durability: "strict", LogFileMiB: 64, KeepLogMiB: 4096,
 		PublicNames: []string{"abide.example.ts.net", "box.local:8443"},
 		Agents: []config.Agent{
-			{Name: "zed", Command: []string{"zed", "--acp"}, Shown: "zed --acp", PassEnv: []string{"SSH_AUTH_SOCK"}},
+			{Name: "zed", Command: []string{"zed", "--acp"}, Shown: "zed --acp", PassEnv: []string{"SSH_AUTH_SOCK"}, Silence: 90 * time.Second},
 			{
 				Name: "claude", Command: []string{"claude-agent-acp"}, Shown: "claude-agent-acp",
 				Env:   map[string]string{"ANTHROPIC_API_KEY": "k: {not: yaml}", "PLAIN": "${KEY} fallback"},
@@ -137,6 +137,7 @@ func TestABadFileIsRefusedWithItsLineAndReason(t *testing.T) {
 		{"durability", "durability: maybe\n", 1, "neither balanced nor strict"},
 		{"allow by running out of time", "permissions:\n  unattended: allow\n", 2, "not offered"},
 		{"duration", "queue:\n  delay: soon\n", 2, "not a duration"},
+		{"a silence nobody can keep", "agents:\n  a:\n    command: [x]\n    silence: 0s\n", 4, "at least a second"},
 		{"negative duration", "queue:\n  delay: -1s\n", 2, "not a duration"},
 		{"size of a queue", "queue:\n  enabled: true\n  max_size: 0\n", 3, "queue.max_size: 0 is not between"},
 		{"a directory's queue", "queue:\n  workspaces:\n    ~/src: {}\n    /a.b/it's here:\n      enabled: true\n      delay: soon\n", 6, "/a.b/it's here.delay: \"soon\" is not a duration"},

@@ -40,6 +40,7 @@ type fileAgent struct {
 	Files      bool              `yaml:"fs"`
 	Terminals  bool              `yaml:"terminal"`
 	MCPServers []MCPServer       `yaml:"mcp_servers"`
+	Silence    *string           `yaml:"silence"`
 }
 
 type filePermissions struct {
@@ -263,9 +264,13 @@ func (r reader) applyAgents(c *Config, f file) error {
 				return r.wrong(fmt.Sprintf("%s.mcp_servers[%d]", path, i), "%v", err)
 			}
 		}
+		var silence time.Duration
+		if err := setSilence(&silence, a.Silence); err != nil {
+			return r.wrong(path+".silence", "%v", err)
+		}
 		c.Agents = append(c.Agents, Agent{
 			Name: name, Command: a.Command, Env: a.Env, PassEnv: a.PassEnv,
-			Files: a.Files, Terminals: a.Terminals, MCPServers: a.MCPServers,
+			Files: a.Files, Terminals: a.Terminals, MCPServers: a.MCPServers, Silence: silence,
 		})
 	}
 	return nil
@@ -395,6 +400,19 @@ func checkMCPServer(s *MCPServer) error {
 		}
 	default:
 		return fmt.Errorf("%s: type %q is none of stdio, http, sse", s.Name, s.Type)
+	}
+	return nil
+}
+
+func setSilence(to *time.Duration, s *string) error {
+	if s == nil {
+		return nil
+	}
+	if err := setDuration(to, *s); err != nil {
+		return err
+	}
+	if *to < time.Second {
+		return fmt.Errorf("%q is not at least a second", *s)
 	}
 	return nil
 }

@@ -25,6 +25,8 @@ export interface HubOptions {
    * or what makes them of a folder of the hub's own.
    */
   agents?: Record<string, string[]> | ((home: string) => Record<string, string[]>)
+  /** How long an agent may say nothing in a turn before that is reported; of every agent. */
+  silence?: string
   /** The name of the folder sessions run in. */
   folder?: string
   /** How fast `demo` is against its natural pace; 0 does not wait at all. */
@@ -87,8 +89,9 @@ export class Hub {
     const more = this.options.agents
     const own = typeof more === 'function' ? more(this.home) : more
     const agents = { demo: demo(this.options.speed ?? 0), paced: demo(10), ...own }
+    const silence = this.options.silence ? `, silence: ${this.options.silence}` : ''
     const lines = Object.entries(agents).map(
-      ([name, command]) => `  ${name}: {command: ${JSON.stringify(command)}}\n`,
+      ([name, command]) => `  ${name}: {command: ${JSON.stringify(command)}${silence}}\n`,
     )
     writeFileSync(
       join(this.home, 'config.yaml'),

@@ -27,6 +27,7 @@ export function turnSpoken(feed: Feed, since: Seq): string | null {
 function ending(end: TurnEndItem): string {
   if (end.error) return `Turn failed: ${end.error.message}.`
   if (end.stopReason === 'end_turn') return 'Turn ended.'
+  if (end.stopReason === 'interrupted') return 'Turn ended: stopped by force.'
   return `Turn ended: ${end.stopReason.replaceAll('_', ' ')}.`
 }
 
