@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
@@ -101,14 +100,14 @@ func TestAttachmentsReachTheAgentAsBlocksItTakes(t *testing.T) {
 		require.True(t, bytes.Equal(large, bytesThere))
 	}
 	send("p1", "/markdown now")
-	desk.untilTurnEnds("p1", 30*time.Second)
+	desk.untilTurnEnds("p1")
 	requireBlocks("/markdown now")
 
 	desk.prompt(session.SessionID, "busy", "/ask")
-	desk.untilAsked(1, 30*time.Second)
+	desk.untilAsked(1)
 	send("p2", "/markdown later")
 	h.kill()
 	h.start()
-	desk.untilTurnEnds("p2", 60*time.Second)
+	desk.untilTurnEnds("p2")
 	requireBlocks("/markdown later")
 }

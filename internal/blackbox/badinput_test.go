@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/abidehub/abide/internal/client"
 	"github.com/abidehub/abide/server/wire"
@@ -52,7 +51,7 @@ func (w *wireTap) write(frame string) {
 // next reads until a frame of the type comes.
 func (w *wireTap) next(kind string) wire.Message {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
 	for {
 		_, frame, err := w.conn.Read(ctx)
@@ -70,7 +69,7 @@ func (w *wireTap) next(kind string) wire.Message {
 
 func (w *wireTap) closed() websocket.StatusCode {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
 	for {
 		if _, _, err := w.conn.Read(ctx); err != nil {
@@ -126,7 +125,7 @@ func TestABadCursorGetsAResetWithTheNewestPage(t *testing.T) {
 	session := h.create("demo")
 	c := h.screen("screen", session, 0)
 	c.prompt(session.SessionID, "p1", "/burst 100")
-	c.untilTurnEnds("p1", 30*time.Second)
+	c.untilTurnEnds("p1")
 	newest := event.Seq(len(onDisk(t, h, session.SessionID)))
 	for name, place := range map[string]struct {
 		query  string
@@ -183,7 +182,7 @@ func TestAFrameOverTheLimitClosesOnlyItsSocket(t *testing.T) {
 	require.NoError(t, binary.conn.Write(t.Context(), websocket.MessageBinary, []byte(`{"type":"ping","nonce":"n"}`)))
 	require.Equal(t, websocket.StatusCode(wire.CloseProtocol), binary.closed())
 	c.prompt(session.SessionID, "p1", "/plan")
-	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p1", 30*time.Second).StopReason)
+	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p1").StopReason)
 	require.Equal(t, 1, c.connections())
 }
 
@@ -201,10 +200,10 @@ func TestAnAgentThatCannotBeStartedSaysSoAndAPromptEndsItsTurn(t *testing.T) {
 		c := h.screen(name, session, 0)
 		_, err := c.socket().Prompt(t.Context(), wire.Prompt{SessionID: session.SessionID, PromptID: "p1", Text: "hi"})
 		if err == nil {
-			end := c.untilTurnEnds("p1", 60*time.Second)
+			end := c.untilTurnEnds("p1")
 			require.NotEqual(t, event.StopEndTurn, end.StopReason)
 		}
-		c.until("why the agent failed", 30*time.Second, func(events []event.Event, s *wire.State) bool {
+		c.until("why the agent failed", func(events []event.Event, s *wire.State) bool {
 			told := s != nil && s.Agent.Status == wire.AgentFailed && s.Agent.Message != ""
 			return told || len(payloads[event.Error](t, events))+len(payloads[event.AgentExit](t, events)) > 0
 		})
@@ -212,5 +211,5 @@ func TestAnAgentThatCannotBeStartedSaysSoAndAPromptEndsItsTurn(t *testing.T) {
 	session := h.create("demo")
 	c := h.screen("demo", session, 0)
 	c.prompt(session.SessionID, "p1", "/plan")
-	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p1", 30*time.Second).StopReason)
+	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p1").StopReason)
 }

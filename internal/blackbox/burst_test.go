@@ -31,9 +31,9 @@ func TestABurstOfTwentyThousandUpdatesReachesTenClientsWhole(t *testing.T) {
 
 	screens[0].prompt(session.SessionID, "p1", fmt.Sprintf("/burst %d", updates))
 	bystander.prompt(other.SessionID, "p1", "/plan")
-	require.Equal(t, event.StopEndTurn, bystander.untilTurnEnds("p1", 60*time.Second).StopReason)
+	require.Equal(t, event.StopEndTurn, bystander.untilTurnEnds("p1").StopReason)
 	for _, c := range screens {
-		require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p1", 120*time.Second).StopReason)
+		require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p1").StopReason)
 	}
 	log := onDisk(t, h, session.SessionID)
 	n := 0
@@ -56,22 +56,22 @@ func TestAClientThatNeverReadsIsClosedAndItsMemoryIsNotTheHubs(t *testing.T) {
 	session := h.create("demo")
 	c := h.screen("screen", session, 0)
 	c.prompt(session.SessionID, "p1", "/burst 2000")
-	c.untilTurnEnds("p1", 60*time.Second)
+	c.untilTurnEnds("p1")
 	memory, open := residentKiB(t, h.cmd.Process.Pid), sockets(t, h.cmd.Process.Pid)
 	path := "/api/sessions/" + session.SessionID + "/ws?after_seq=0&epoch=" + session.Epoch
 	for range 10 {
 		rawSocket(t, h, path)
 	}
 	c.prompt(session.SessionID, "p2", "/burst 60000")
-	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p2", 120*time.Second).StopReason)
+	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p2").StopReason)
 	grown := residentKiB(t, h.cmd.Process.Pid) - memory
 	// The log is over 10 MiB by now: what the hub held for ten clients would be
 	// over 100 MiB. The race detector's own share is the rest.
 	require.Less(t, grown, 100<<10, "the hub grew by %d KiB", grown)
-	c.until("the stuck clients gone", 30*time.Second, func(_ []event.Event, s *wire.State) bool {
+	c.until("the stuck clients gone", func(_ []event.Event, s *wire.State) bool {
 		return s != nil && len(s.Observers) == 1
 	})
-	require.Eventually(t, func() bool { return sockets(t, h.cmd.Process.Pid) <= open }, 30*time.Second, 50*time.Millisecond,
+	require.Eventually(t, func() bool { return sockets(t, h.cmd.Process.Pid) <= open }, patience, 50*time.Millisecond,
 		"the hub keeps the sockets of clients that were stuck")
 }
 
@@ -112,7 +112,7 @@ func TestABurstIsWholeWhilePermissionsAreAnsweredAndTheModeIsSwitched(t *testing
 	session := h.create("demo")
 	desk, phone := h.screen("desk", session, 0), h.screen("phone", session, 0)
 	desk.prompt(session.SessionID, "p0", "/plan")
-	desk.untilTurnEnds("p0", 60*time.Second)
+	desk.untilTurnEnds("p0")
 	before := residentKiB(t, h.cmd.Process.Pid)
 
 	stop := answerAll(phone, session.SessionID)
@@ -125,7 +125,7 @@ func TestABurstIsWholeWhilePermissionsAreAnsweredAndTheModeIsSwitched(t *testing
 		most = max(most, residentKiB(t, h.cmd.Process.Pid))
 		rest(t.Context(), 50*time.Millisecond)
 	}
-	require.Equal(t, event.StopEndTurn, desk.untilTurnEnds("p1", time.Second).StopReason)
+	require.Equal(t, event.StopEndTurn, desk.untilTurnEnds("p1").StopReason)
 	stop()
 	require.Less(t, most-before, 150<<10, "KiB the hub grew by, the race detector's share among it")
 	requireTrueScreens(t, h, session.SessionID, desk, phone)

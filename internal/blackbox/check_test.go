@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -84,7 +83,7 @@ func TestCheckAndRepairSayWhatIsWrongAndWhatBecomesOfIt(t *testing.T) {
 	s := h.create("demo")
 	c := h.screen("screen", s, 0)
 	c.prompt(s.SessionID, "p1", "/markdown")
-	c.untilTurnEnds("p1", time.Minute)
+	c.untilTurnEnds("p1")
 	h.stop()
 
 	log := func(change func(lines [][]byte) [][]byte) func(t *testing.T, dir string) {

@@ -4,7 +4,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/abidehub/abide/session/event"
 	"github.com/stretchr/testify/require"
@@ -24,17 +23,17 @@ func TestAnAgentComesBackByTheBestWayItOffers(t *testing.T) {
 			session := h.create("demo")
 			screen := h.screen("screen", session, 0)
 			screen.prompt(session.SessionID, "p0", "/edit first.txt")
-			screen.answer(session.SessionID, screen.untilAsked(1, 60*time.Second), event.AllowOnce)
-			screen.untilTurnEnds("p0", 60*time.Second)
+			screen.answer(session.SessionID, screen.untilAsked(1), event.AllowOnce)
+			screen.untilTurnEnds("p0")
 			screen.prompt(session.SessionID, "p1", "/edit notes.txt")
-			screen.untilAsked(2, 30*time.Second)
+			screen.untilAsked(2)
 			remember(t, record)
 			require.NoError(t, syscall.Kill(readRecord(t, record).children[0], syscall.SIGKILL))
-			require.Equal(t, event.StopAgentExit, screen.untilTurnEnds("p1", 30*time.Second).StopReason)
+			require.Equal(t, event.StopAgentExit, screen.untilTurnEnds("p1").StopReason)
 			before := len(screen.seen())
 
 			screen.prompt(session.SessionID, "again", "/plan")
-			require.Equal(t, event.StopEndTurn, screen.untilTurnEnds("again", 60*time.Second).StopReason)
+			require.Equal(t, event.StopEndTurn, screen.untilTurnEnds("again").StopReason)
 			after := screen.seen()[before:]
 			given := readRecord(t, record)
 			require.Len(t, given.children, 2)

@@ -98,7 +98,7 @@ func (c *crowd) lag() roundTrips {
 	c.t.Helper()
 	_, err := fmt.Fprintln(c.in, "lag")
 	require.NoError(c.t, err)
-	require.NoError(c.t, c.out.SetReadDeadline(time.Now().Add(time.Minute)))
+	require.NoError(c.t, c.out.SetReadDeadline(time.Now().Add(patience)))
 	var took roundTrips
 	require.NoError(c.t, c.accounts.Decode(&took))
 	slices.Sort(took)
@@ -110,7 +110,7 @@ func (c *crowd) lag() roundTrips {
 func (c *crowd) requireSaw(log []event.Event) {
 	c.t.Helper()
 	want := sumOf(log)
-	require.NoError(c.t, c.out.SetReadDeadline(time.Now().Add(2*time.Minute)))
+	require.NoError(c.t, c.out.SetReadDeadline(time.Now().Add(patience)))
 	for n := range c.count {
 		var got crowdAccount
 		require.NoError(c.t, c.accounts.Decode(&got))
@@ -262,19 +262,19 @@ func TestFault29TenOfAHundredStoppedClientsCostTheOthersNothing(t *testing.T) {
 	h := newHub(t, settings{})
 	session := h.create("demo")
 	c := h.screen("screen", session, 0)
-	c.until("its first state", 30*time.Second, func(_ []event.Event, s *wire.State) bool { return s != nil })
+	c.until("its first state", func(_ []event.Event, s *wire.State) bool { return s != nil })
 	pid := h.cmd.Process.Pid
 	open := sockets(t, pid)
 	others := newCrowd(h, "http://"+h.addr, session, 90)
 	ten := newCrowd(h, "http://"+h.addr, session, 10)
-	require.Eventually(t, func() bool { return sockets(t, pid) >= open+100 }, 60*time.Second, 20*time.Millisecond, "a hundred others")
+	require.Eventually(t, func() bool { return sockets(t, pid) >= open+100 }, patience, 20*time.Millisecond, "a hundred others")
 	c.prompt(session.SessionID, "p1", "/burst 500")
-	c.untilTurnEnds("p1", 60*time.Second)
+	c.untilTurnEnds("p1")
 	memory := residentKiB(t, pid)
 
 	require.NoError(t, ten.pause())
 	c.prompt(session.SessionID, "p2", "/burst 4000")
-	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p2", 120*time.Second).StopReason)
+	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p2").StopReason)
 	grown := residentKiB(t, pid) - memory
 	log := onDisk(t, h, session.SessionID)
 	others.ask(event.Seq(len(log)))
@@ -282,7 +282,7 @@ func TestFault29TenOfAHundredStoppedClientsCostTheOthersNothing(t *testing.T) {
 	t.Logf("the hub grew by %d KiB", grown)
 	require.Less(t, grown, 100<<10, "KiB the hub grew by, the race detector's share among it")
 	// Those who are done have left; the ten were closed by the hub.
-	require.Eventually(t, func() bool { return sockets(t, pid) <= open }, 60*time.Second, 50*time.Millisecond, "the hub keeps the ten")
+	require.Eventually(t, func() bool { return sockets(t, pid) <= open }, patience, 50*time.Millisecond, "the hub keeps the ten")
 
 	require.NoError(t, ten.resume())
 	ten.ask(event.Seq(len(log)))
@@ -311,18 +311,18 @@ func TestTenStoppedClientsDoNotSlowTheOthersDown(t *testing.T) {
 	var without, with roundTrips
 	var memory []int
 	for round := range 2 * rounds {
-		require.Eventually(t, present, 60*time.Second, 20*time.Millisecond, "a hundred others")
+		require.Eventually(t, present, patience, 20*time.Millisecond, "a hundred others")
 		stopped := round%2 == 1
 		if stopped {
 			require.NoError(t, ten.pause())
 		}
 		id := fmt.Sprintf("burst %d", round)
 		c.prompt(session.SessionID, id, "/burst 4000") // fills the sockets of whoever does not read
-		c.untilTurnEnds(id, 60*time.Second)
-		require.Eventually(t, func() bool { return len(others.lag()) == 0 }, 60*time.Second, 200*time.Millisecond, "the others read the burst")
+		c.untilTurnEnds(id)
+		require.Eventually(t, func() bool { return len(others.lag()) == 0 }, patience, 200*time.Millisecond, "the others read the burst")
 		id = fmt.Sprintf("slow %d", round)
 		c.prompt(session.SessionID, id, "/slow 4")
-		c.untilTurnEnds(id, 60*time.Second)
+		c.untilTurnEnds(id)
 		took := others.lag()
 		require.Greater(t, len(took), 90*30)
 		if stopped {
@@ -340,7 +340,7 @@ func TestTenStoppedClientsDoNotSlowTheOthersDown(t *testing.T) {
 	require.Less(t, memory[len(memory)-1]-memory[1], 16<<10, "KiB the hub grew by")
 
 	c.prompt(session.SessionID, "last", "/plan")
-	c.untilTurnEnds("last", 30*time.Second)
+	c.untilTurnEnds("last")
 	log := onDisk(t, h, session.SessionID)
 	for _, crowd := range []*crowd{others, ten} {
 		crowd.ask(event.Seq(len(log)))

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/abidehub/abide/session/event"
 	"github.com/stretchr/testify/require"
@@ -24,7 +23,7 @@ func TestASecondHubOnADirectoryIsRefusedAndTheFirstUnharmed(t *testing.T) {
 	require.Equal(t, 1, strings.Count(strings.TrimSpace(errs), "\n")+1, "one line that says what to do: %q", errs)
 	require.Contains(t, errs, h.data)
 	c.prompt(session.SessionID, "p1", "/plan")
-	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p1", 30*time.Second).StopReason)
+	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p1").StopReason)
 	requireTrueScreens(t, h, session.SessionID, c)
 }
 
@@ -85,19 +84,17 @@ func TestTheHubEndsCleanlyOnSIGTERMInTheMiddleOfATurn(t *testing.T) {
 	h := newHub(t, settings{agents: map[string]agent{"demo": paced()}})
 	session := h.create("demo")
 	c := h.screen("screen", session, 0)
-	c.prompt(session.SessionID, "p1", "/slow 600")
-	c.until("the agent at work", 30*time.Second, hasType(event.TypeAgentMessage))
-	began := time.Now()
+	c.prompt(session.SessionID, "p1", "/slow 3600") // an hour, which is not waited for
+	c.until("the agent at work", hasType(event.TypeAgentMessage))
 	h.stop() // requires exit code 0
-	require.Less(t, time.Since(began), 20*time.Second)
 	h.requireNoAgents()
 	log := onDisk(t, h, session.SessionID)
 	ends := payloads[event.TurnEnd](t, log)
 	require.LessOrEqual(t, len(ends), 1)
 	h.start()
-	c.untilTurnEnds("p1", 30*time.Second)
+	c.untilTurnEnds("p1")
 	c.prompt(session.SessionID, "p2", "/plan")
-	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p2", 30*time.Second).StopReason)
+	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p2").StopReason)
 	requireTrueScreens(t, h, session.SessionID, c)
 	require.Len(t, payloads[event.TurnEnd](t, c.seen()), 2)
 }
@@ -109,7 +106,7 @@ func TestTheLogIsPlainJSONForAnyTool(t *testing.T) {
 	session := h.create("demo")
 	c := h.screen("screen", session, 0)
 	c.prompt(session.SessionID, "p1", "/markdown")
-	c.untilTurnEnds("p1", 30*time.Second)
+	c.untilTurnEnds("p1")
 	data, err := os.ReadFile(filepath.Join(h.data, "sessions", session.SessionID, "events.jsonl"))
 	require.NoError(t, err)
 	for line := range bytes.Lines(data) {

@@ -24,7 +24,7 @@ func TestFault16ADeviceErrorInTheKernelFreezesOneSession(t *testing.T) {
 	broken, sound := h.create("demo"), h.create("demo")
 	b, s := h.screen("broken", broken, 0), h.screen("sound", sound, 0)
 	b.prompt(broken.SessionID, "b1", "/burst 50")
-	b.untilTurnEnds("b1", 30*time.Second)
+	b.untilTurnEnds("b1")
 	before := len(b.seen())
 
 	file := broken.SessionID + "/events.jsonl"
@@ -42,10 +42,10 @@ func TestFault16ADeviceErrorInTheKernelFreezesOneSession(t *testing.T) {
 	require.Eventually(t, func() bool {
 		info, err := h.hub.Session(t.Context(), broken.SessionID)
 		return err == nil && info.Status == "damaged"
-	}, 10*time.Second, 10*time.Millisecond, "nobody is told")
+	}, patience, 10*time.Millisecond, "nobody is told")
 
 	s.prompt(sound.SessionID, "s1", "/burst 200")
-	require.Equal(t, event.StopEndTurn, s.untilTurnEnds("s1", 30*time.Second).StopReason, "another session is harmed")
+	require.Equal(t, event.StopEndTurn, s.untilTurnEnds("s1").StopReason, "another session is harmed")
 
 	d.fail(nil)
 	h.kill()
@@ -53,7 +53,7 @@ func TestFault16ADeviceErrorInTheKernelFreezesOneSession(t *testing.T) {
 	// The next run keeps what was written though nobody was told so, in a file
 	// that never failed, and goes on.
 	b.prompt(broken.SessionID, "b4", "/burst 50")
-	require.Equal(t, event.StopEndTurn, b.untilTurnEnds("b4", 60*time.Second).StopReason)
+	require.Equal(t, event.StopEndTurn, b.untilTurnEnds("b4").StopReason)
 	ids := map[string]int{}
 	for _, p := range payloads[event.UserPrompt](t, onDisk(t, h, broken.SessionID)) {
 		ids[p.PromptID]++
@@ -77,7 +77,7 @@ func TestFault16ADeviceErrorAnywhereHarmsNoMoreThanItHits(t *testing.T) {
 		asked++
 		id := fmt.Sprintf("s%d", asked)
 		bystander.prompt(other.SessionID, id, "/plan")
-		require.Equal(t, event.StopEndTurn, bystander.untilTurnEnds(id, 30*time.Second).StopReason)
+		require.Equal(t, event.StopEndTurn, bystander.untilTurnEnds(id).StopReason)
 	}
 	for _, trouble := range []func(*testing.T, *device, *hub, *screen, wire.SessionInfo, func(*testing.T)){
 		failLogWrite, failMetadata, failQueue, failReadMarks, failSealing, failReading,
@@ -85,7 +85,7 @@ func TestFault16ADeviceErrorAnywhereHarmsNoMoreThanItHits(t *testing.T) {
 		session := h.create("demo")
 		c := h.screen(fmt.Sprintf("screen %d", asked), session, 0)
 		c.prompt(session.SessionID, "first", "/burst 50")
-		c.untilTurnEnds("first", 30*time.Second)
+		c.untilTurnEnds("first")
 		trouble(t, d, h, c, session, unharmed)
 		d.fail(nil)
 	}
@@ -110,7 +110,7 @@ func failLogWrite(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInfo
 	h.kill()
 	h.start()
 	c.prompt(s.SessionID, "after", "/burst 50")
-	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("after", 60*time.Second).StopReason)
+	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("after").StopReason)
 	require.Len(t, payloads[event.UserPrompt](t, onDisk(t, h, s.SessionID)), 2)
 }
 
@@ -123,13 +123,13 @@ func failMetadata(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInfo
 		d.fail(on(suffix, op))
 		id := fmt.Sprintf("p%d", i)
 		c.prompt(s.SessionID, id, "/burst 50")
-		require.Equal(t, event.StopEndTurn, c.untilTurnEnds(id, 30*time.Second).StopReason, "the log does not wait for its metadata")
-		require.Eventually(t, func() bool { return d.times(op, suffix) > 0 }, 10*time.Second, 10*time.Millisecond, "%s of metadata was never tried", op)
+		require.Equal(t, event.StopEndTurn, c.untilTurnEnds(id).StopReason, "the log does not wait for its metadata")
+		require.Eventually(t, func() bool { return d.times(op, suffix) > 0 }, patience, 10*time.Millisecond, "%s of metadata was never tried", op)
 		unharmed(t)
 	}
 	d.fail(nil)
 	c.prompt(s.SessionID, "after", "/plan")
-	c.untilTurnEnds("after", 30*time.Second)
+	c.untilTurnEnds("after")
 	requireTrueScreens(t, h, s.SessionID, c)
 	info, err := h.hub.Session(t.Context(), s.SessionID)
 	require.NoError(t, err)
@@ -138,7 +138,7 @@ func failMetadata(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInfo
 
 func failQueue(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInfo, unharmed func(*testing.T)) {
 	c.prompt(s.SessionID, "busy", "/ask")
-	request := c.untilAsked(1, 30*time.Second)
+	request := c.untilAsked(1)
 	for i, op := range []string{"create", "write", "fsync", "rename"} {
 		suffix := s.SessionID + "/queue.json.tmp"
 		if op == "rename" {
@@ -154,12 +154,12 @@ func failQueue(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInfo, u
 	}
 	h.kill() // what was said to be queued is
 	h.start()
-	c.until("the end of the request", 30*time.Second, func(events []event.Event, _ *wire.State) bool {
+	c.until("the end of the request", func(events []event.Event, _ *wire.State) bool {
 		return len(payloads[event.PermissionOutcome](t, events)) == 1
 	})
 	require.Equal(t, request.PermissionID, payloads[event.PermissionOutcome](t, c.seen())[0].PermissionID)
 	for i := range 4 {
-		require.Equal(t, event.StopEndTurn, c.untilTurnEnds(fmt.Sprintf("q%d", i), 60*time.Second).StopReason)
+		require.Equal(t, event.StopEndTurn, c.untilTurnEnds(fmt.Sprintf("q%d", i)).StopReason)
 	}
 	require.Len(t, payloads[event.UserPrompt](t, c.seen()), 6, "each ran once")
 }
@@ -172,16 +172,16 @@ func failReadMarks(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInf
 	}
 	mark := func(seq event.Seq) {
 		require.NoError(t, c.socket().Send(t.Context(), &wire.Ack{SessionID: s.SessionID, Seq: seq, Visible: true}))
-		require.Eventually(t, func() bool { return read() == seq }, 10*time.Second, 10*time.Millisecond, "a mark counts at once")
+		require.Eventually(t, func() bool { return read() == seq }, patience, 10*time.Millisecond, "a mark counts at once")
 	}
 	tried := func() bool { return d.times("write", "read.json") > 0 }
 	d.fail(func(op, path string) bool { return op == "write" && strings.Contains(path, "read.json") })
 	mark(10)
-	require.Eventually(t, tried, 10*time.Second, 10*time.Millisecond, "the marks were never written")
+	require.Eventually(t, tried, patience, 10*time.Millisecond, "the marks were never written")
 	unharmed(t)
 	d.fail(func(string, string) bool { return false })
 	mark(20)
-	require.Eventually(t, tried, 10*time.Second, 10*time.Millisecond, "the marks were never written")
+	require.Eventually(t, tried, patience, 10*time.Millisecond, "the marks were never written")
 	h.stop()
 	h.start()
 	require.EqualValues(t, 20, read(), "what was written before the end")
@@ -205,13 +205,13 @@ func failSealing(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInfo,
 		d.fail(broken)
 		id := fmt.Sprintf("p%d", i)
 		c.prompt(s.SessionID, id, "/burst 9000") // over a MiB
-		require.Equal(t, event.StopEndTurn, c.untilTurnEnds(id, 60*time.Second).StopReason, "the log goes on in the same file")
-		require.Eventually(t, func() bool { return d.times(op, suffix) > 0 }, 10*time.Second, 10*time.Millisecond, "%s of the next file was never tried", op)
+		require.Equal(t, event.StopEndTurn, c.untilTurnEnds(id).StopReason, "the log goes on in the same file")
+		require.Eventually(t, func() bool { return d.times(op, suffix) > 0 }, patience, 10*time.Millisecond, "%s of the next file was never tried", op)
 		require.Equal(t, files, complete(), "%s", op)
 		unharmed(t)
 		d.fail(nil)
 		c.prompt(s.SessionID, id+" after", "/burst 50")
-		require.Equal(t, event.StopEndTurn, c.untilTurnEnds(id+" after", 30*time.Second).StopReason)
+		require.Equal(t, event.StopEndTurn, c.untilTurnEnds(id+" after").StopReason)
 		require.Greater(t, complete(), files, "no new file once %s works", op)
 	}
 	requireTrueScreens(t, h, s.SessionID, c)
@@ -219,7 +219,7 @@ func failSealing(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInfo,
 
 func failReading(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInfo, unharmed func(*testing.T)) {
 	c.prompt(s.SessionID, "long", "/burst 9000") // in more than one file, and more than memory keeps
-	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("long", 60*time.Second).StopReason)
+	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("long").StopReason)
 	log := onDisk(t, h, s.SessionID)
 	d.fail(func(op, path string) bool { return op == "read" && strings.Contains(path, s.SessionID+"/events-") })
 	_, err := h.hub.EventsAfter(t.Context(), s.SessionID, 0, 100)
@@ -227,7 +227,7 @@ func failReading(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInfo,
 	require.Positive(t, d.times("read", s.SessionID+"/events-"))
 	unharmed(t)
 	c.prompt(s.SessionID, "more", "/burst 50") // what is in memory or another file is not harmed either
-	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("more", 30*time.Second).StopReason)
+	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("more").StopReason)
 	d.fail(nil)
 	page, err := h.hub.EventsAfter(t.Context(), s.SessionID, 0, 100)
 	require.NoError(t, err)
@@ -238,7 +238,7 @@ func failReading(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInfo,
 // requireRefused sends a prompt and requires that it is not acknowledged.
 func requireRefused(t *testing.T, c *screen, session, prompt string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	_, err := c.socket().Prompt(ctx, wire.Prompt{SessionID: session, PromptID: prompt, Text: "/burst 10"})
 	refused := (*client.Error)(nil)

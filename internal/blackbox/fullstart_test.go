@@ -26,11 +26,11 @@ func TestAHubStartsOnAFullDeviceAndShowsWhatIsThere(t *testing.T) {
 	s := h.create("demo")
 	c := h.screen("screen", s, 0)
 	c.prompt(s.SessionID, "first", "/burst 50")
-	c.untilTurnEnds("first", 30*time.Second)
+	c.untilTurnEnds("first")
 	whole, torn := s.SessionID, h.create("demo")
 	other := h.screen("other", torn, 0)
 	other.prompt(torn.SessionID, "first", "/burst 50")
-	other.untilTurnEnds("first", 30*time.Second)
+	other.untilTurnEnds("first")
 	h.kill()
 	log, err := os.OpenFile(filepath.Join(h.data, "sessions", torn.SessionID, "events.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
 	require.NoError(t, err)
@@ -49,7 +49,7 @@ func TestAHubStartsOnAFullDeviceAndShowsWhatIsThere(t *testing.T) {
 		require.Positive(t, info.MaxSeq)
 	}
 	fresh := h.screen("fresh", torn, 0)
-	fresh.until("the history", 30*time.Second, func(events []event.Event, _ *wire.State) bool { return len(events) >= len(other.seen()) })
+	fresh.until("the history", func(events []event.Event, _ *wire.State) bool { return len(events) >= len(other.seen()) })
 	requireRefused(t, other, torn.SessionID, "no room")
 	require.Contains(t, h.logged(), "no space left")
 
@@ -59,8 +59,8 @@ func TestAHubStartsOnAFullDeviceAndShowsWhatIsThere(t *testing.T) {
 		require.Eventually(t, func() bool {
 			_, err := c.socket().Prompt(t.Context(), wire.Prompt{SessionID: session, PromptID: healed, Text: "/burst 10"})
 			return err == nil
-		}, 30*time.Second, 100*time.Millisecond)
-		require.Equal(t, event.StopEndTurn, c.untilTurnEnds(healed, time.Minute).StopReason)
+		}, patience, 100*time.Millisecond)
+		require.Equal(t, event.StopEndTurn, c.untilTurnEnds(healed).StopReason)
 	}
-	require.Eventually(t, func() bool { return strings.Contains(h.logged(), "this run is entered") }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(h.logged(), "this run is entered") }, patience, 10*time.Millisecond)
 }

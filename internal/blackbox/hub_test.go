@@ -6,7 +6,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -71,7 +73,7 @@ func newHub(t *testing.T, s settings) *hub {
 	root := t.TempDir()
 	h := &hub{
 		t: t, program: binary(), data: filepath.Join(root, "data"), config: filepath.Join(root, "config.yaml"),
-		workspace: filepath.Join(root, "workspace"), log: filepath.Join(root, "log"), addr: "127.0.0.1:0",
+		workspace: filepath.Join(root, "workspace"), log: filepath.Join(root, "log"), addr: lasting(t),
 	}
 	require.NoError(t, os.Mkdir(h.workspace, 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(h.workspace, "README.md"), []byte("# A workspace\n"), 0o644))
@@ -93,6 +95,22 @@ func newHub(t *testing.T, s settings) *hub {
 	h.start()
 	t.Cleanup(h.finish)
 	return h
+}
+
+// lasting is an address the hub can have again after it was down. The system gives
+// out ports from 32768 on, also for a moment and to whoever connects somewhere.
+func lasting(t *testing.T) string {
+	t.Helper()
+	for range 1000 {
+		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000)))
+		if err != nil {
+			continue // somebody has it
+		}
+		require.NoError(t, listener.Close())
+		return listener.Addr().String()
+	}
+	t.Fatal("no port is free")
+	return ""
 }
 
 // in is the hub as one of its test's subtests sees it.
@@ -182,7 +200,7 @@ func (h *hub) line(lines <-chan string) (line string, ok bool) {
 	select {
 	case line, ok := <-lines:
 		return line, ok
-	case <-time.After(60 * time.Second):
+	case <-time.After(patience):
 		h.t.Fatalf("the hub does not listen:\n%s", h.logged())
 	}
 	return "", false
@@ -208,7 +226,7 @@ func (h *hub) token(more ...string) string {
 // run runs another command on the hub's directory.
 func (h *hub) run(command string, more ...string) (stdout, stderr string, code int) {
 	h.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, h.program, h.args(command, more...)...)
 	var out, errs bytes.Buffer
@@ -240,7 +258,7 @@ func (h *hub) wait() error {
 	case err := <-h.ended:
 		h.cmd = nil
 		return err
-	case <-time.After(60 * time.Second):
+	case <-time.After(patience):
 		h.cmd.Process.Kill()
 		h.t.Fatalf("the hub does not end:\n%s", h.logged())
 	}
@@ -291,7 +309,7 @@ func tail(s string, n int) string { return s[max(0, len(s)-n):] }
 func (h *hub) requireNoAgents() {
 	h.t.Helper()
 	id := h.id()
-	require.Eventually(h.t, func() bool { return len(marked(id+".")) == 0 }, 10*time.Second, 20*time.Millisecond,
+	require.Eventually(h.t, func() bool { return len(marked(id+".")) == 0 }, patience, 20*time.Millisecond,
 		"agents outlive their hub: %v", marked(id+"."))
 }
 

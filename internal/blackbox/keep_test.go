@@ -29,7 +29,7 @@ func TestALogIsKeptToTheLimitOfTheConfiguration(t *testing.T) {
 		for ; !until(); asked++ {
 			id := fmt.Sprintf("p%d", asked)
 			c.prompt(s.SessionID, id, "/burst 3000")
-			c.untilTurnEnds(id, time.Minute)
+			c.untilTurnEnds(id)
 		}
 	}
 	fill(func() bool { return len(files()) >= 4 })
@@ -45,7 +45,7 @@ func TestALogIsKeptToTheLimitOfTheConfiguration(t *testing.T) {
 	_, err = edit.WriteString("keep_log_mib: 2\n")
 	require.NoError(t, err)
 	require.NoError(t, edit.Close())
-	require.Eventually(t, func() bool { return minSeq() > 1 && len(files()) <= 2 }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return minSeq() > 1 && len(files()) <= 2 }, patience, 10*time.Millisecond)
 
 	first := minSeq()
 	fill(func() bool { return minSeq() > first })
@@ -56,7 +56,7 @@ func TestALogIsKeptToTheLimitOfTheConfiguration(t *testing.T) {
 	require.GreaterOrEqual(t, minSeq(), first)
 	require.LessOrEqual(t, minSeq(), first+20_000, "no more than was too much")
 	c.prompt(s.SessionID, "after", "/plan")
-	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("after", time.Minute).StopReason)
+	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("after").StopReason)
 	out, errs, code := h.run("check")
 	require.Zero(t, code, out+errs)
 }

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/abidehub/abide/internal/client"
 	"github.com/abidehub/abide/server/wire"
@@ -65,10 +64,10 @@ func TestFault32APromptsIdBelongsToThePayloadItFirstCameWith(t *testing.T) {
 		fate, code := send(kind+"-ran", p)
 		require.Empty(t, code)
 		require.Contains(t, []client.Fate{client.Received, client.Queued}, fate)
-		c.untilTurnEnds(kind+"-ran", 60*time.Second)
+		c.untilTurnEnds(kind + "-ran")
 	}
 	c.prompt(id, "busy", "/ask")
-	c.untilAsked(1, 60*time.Second)
+	c.untilAsked(1)
 	for kind, p := range payloads {
 		for _, what := range []string{"edited", "removed", "waiting"} {
 			_, code := send(kind+"-"+what, p)
@@ -82,7 +81,7 @@ func TestFault32APromptsIdBelongsToThePayloadItFirstCameWith(t *testing.T) {
 		require.NoError(t, c.socket().Send(t.Context(), &wire.QueueEdit{SessionID: id, PromptID: kind + "-edited", Text: "/plan (edited)"}))
 		require.NoError(t, c.socket().Send(t.Context(), &wire.QueueRemove{SessionID: id, PromptID: kind + "-removed"}))
 	}
-	c.until("the edits", 30*time.Second, func(_ []event.Event, s *wire.State) bool {
+	c.until("the edits", func(_ []event.Event, s *wire.State) bool {
 		edited := 0
 		for _, item := range s.Queue {
 			if item.Text == "/plan (edited)" {
@@ -97,7 +96,7 @@ func TestFault32APromptsIdBelongsToThePayloadItFirstCameWith(t *testing.T) {
 	h.start() // what waits is taken now
 	for kind := range payloads {
 		for _, what := range []string{"edited", "waiting"} {
-			require.Equal(t, event.StopEndTurn, c.untilTurnEnds(kind+"-"+what, 120*time.Second).StopReason)
+			require.Equal(t, event.StopEndTurn, c.untilTurnEnds(kind+"-"+what).StopReason)
 		}
 	}
 	ran := map[string]client.Fate{"ran": client.Received, "edited": client.Received, "removed": client.Removed, "waiting": client.Received}

@@ -134,7 +134,7 @@ func linearize(t *testing.T, h *hub, random *rand.Rand) {
 	t.Logf("%d prompts taken, %d cut off, %d reads", taken, unknown, reads)
 	require.Positive(t, taken)
 	require.Positive(t, reads)
-	require.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(promptsModel(), past.ops, 60*time.Second))
+	require.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(promptsModel(), past.ops, patience))
 }
 
 // prompt sends one, once.

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
@@ -27,9 +26,9 @@ func demanding(t *testing.T, record string) agent {
 func untilWanted(c *screen, session, promptID string) map[string]wire.AuthMethod {
 	c.t.Helper()
 	c.prompt(session, promptID, "/plan")
-	require.Equal(c.t, event.StopAgentExit, c.untilTurnEnds(promptID, 60*time.Second).StopReason)
+	require.Equal(c.t, event.StopAgentExit, c.untilTurnEnds(promptID).StopReason)
 	methods := map[string]wire.AuthMethod{}
-	c.until("the ways to log in", 30*time.Second, func(_ []event.Event, s *wire.State) bool {
+	c.until("the ways to log in", func(_ []event.Event, s *wire.State) bool {
 		if s == nil || s.Agent.Status != wire.AgentFailed {
 			return false
 		}
@@ -68,15 +67,15 @@ func TestAnAgentIsLoggedInOverTheSocket(t *testing.T) {
 	require.Len(t, untilWanted(c, session.SessionID, "p2"), 3, "a login that failed leaves the ways there are")
 
 	require.NoError(t, c.socket().Send(t.Context(), &wire.Authenticate{SessionID: session.SessionID, MethodID: "here"}))
-	c.until("an agent that is logged in", 60*time.Second, func(_ []event.Event, s *wire.State) bool {
+	c.until("an agent that is logged in", func(_ []event.Event, s *wire.State) bool {
 		return s.Agent.Status == wire.AgentReady && len(s.Agent.AuthMethods) == 0
 	})
 	c.prompt(session.SessionID, "p3", "/plan")
-	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p3", 60*time.Second).StopReason)
+	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p3").StopReason)
 	require.Equal(t, map[string]int{"/plan": 1}, readRecord(t, record).prompts, "prompts that came before the login are not sent again")
 	requireTrueScreens(t, h, session.SessionID, c)
 	c.prompt(session.SessionID, "p4", "/plan")
-	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p4", 60*time.Second).StopReason, "a login lasts")
+	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p4").StopReason, "a login lasts")
 }
 
 // TestAnAgentIsLoggedInOverHTTPAfterItsOwnCommandRanInATerminal runs what the
@@ -100,7 +99,7 @@ func TestAnAgentIsLoggedInOverHTTPAfterItsOwnCommandRanInATerminal(t *testing.T)
 	status, body = h.authenticate(session.SessionID, "terminal")
 	require.Equal(t, http.StatusOK, status, body)
 	c.prompt(session.SessionID, "p2", "/plan")
-	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p2", 60*time.Second).StopReason)
+	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p2").StopReason)
 
 	other := h.create("tapped")
 	status, _ = h.authenticate(other.SessionID, "here")

@@ -82,7 +82,7 @@ func openOnce(t *testing.T, h *hub, id string) {
 		}
 		errOpen := errors.New("it is open")
 		return errors.Is(socket.Run(t.Context(), func(wire.Message) error { return errOpen }), errOpen)
-	}, 5*time.Minute, 50*time.Millisecond, "the session cannot be opened")
+	}, patience, 50*time.Millisecond, "the session cannot be opened")
 	t.Logf("the first opening took %s", time.Since(began))
 }
 

@@ -63,7 +63,7 @@ func TestFault31APromptSentByManyAtOnceRunsOnce(t *testing.T) {
 	_, err := screens[0].socket().Prompt(t.Context(), wire.Prompt{SessionID: session.SessionID, PromptID: "p0", Text: "something else"})
 	require.Equal(t, wire.CodeConflict, codeOf(err), "the same id with another text: %v", err)
 	for n := range 5 {
-		screens[0].untilTurnEnds(fmt.Sprintf("p%d", n), 60*time.Second)
+		screens[0].untilTurnEnds(fmt.Sprintf("p%d", n))
 	}
 	requireTrueScreens(t, h, session.SessionID, screens...)
 	log := onDisk(t, h, session.SessionID)
@@ -88,9 +88,9 @@ func TestFault33TheFirstAnswerToAPermissionRequestWins(t *testing.T) {
 		id := fmt.Sprintf("p%d", round)
 		screens[0].prompt(session.SessionID, id, "/ask")
 		for _, c := range screens {
-			c.untilAsked(round, 30*time.Second)
+			c.untilAsked(round)
 		}
-		asked := screens[0].untilAsked(round, time.Second)
+		asked := screens[0].untilAsked(round)
 		options, request := onceOnly(asked), asked.PermissionID
 		resolved := make([]wire.PermissionResolved, len(screens))
 		errs := make([]error, len(screens))
@@ -98,7 +98,7 @@ func TestFault33TheFirstAnswerToAPermissionRequestWins(t *testing.T) {
 			option := options[i%len(options)].OptionID
 			resolved[i], errs[i] = screens[i].socket().Answer(t.Context(), wire.PermissionAnswer{SessionID: session.SessionID, PermissionID: request, OptionID: option})
 		})
-		screens[0].untilTurnEnds(id, 30*time.Second)
+		screens[0].untilTurnEnds(id)
 		outcome := payloads[event.PermissionOutcome](t, screens[0].seen())[round-1]
 		winners := 0
 		for i, err := range errs {
@@ -140,7 +140,7 @@ func TestManyQueueAtOnceAndEachAcknowledgedPromptRunsOnce(t *testing.T) {
 	c := h.screen("screen", session, 0)
 	other := h.screen("other", session, 0)
 	c.prompt(session.SessionID, "first", "/ask")
-	request := c.untilAsked(1, 30*time.Second) // the agent is busy now
+	request := c.untilAsked(1) // the agent is busy now
 	errs := make([]error, 48)
 	together(len(errs), func(i int) {
 		socket := []*client.Socket{c.socket(), other.socket()}[i%2]
@@ -157,7 +157,7 @@ func TestManyQueueAtOnceAndEachAcknowledgedPromptRunsOnce(t *testing.T) {
 	require.Len(t, queued, 20)
 	c.answer(session.SessionID, request, event.AllowOnce)
 	for id := range queued {
-		require.Equal(t, event.StopEndTurn, c.untilTurnEnds(id, 60*time.Second).StopReason)
+		require.Equal(t, event.StopEndTurn, c.untilTurnEnds(id).StopReason)
 	}
 	requireTrueScreens(t, h, session.SessionID, c, other)
 	require.Len(t, payloads[event.UserPrompt](t, c.seen()), 21)
@@ -175,7 +175,7 @@ func TestFault37ACancelThatMeetsTheEndOfItsTurnLeavesOneEnd(t *testing.T) {
 		c.prompt(session.SessionID, id, "/burst 40")
 		time.Sleep(time.Duration(n%20) * time.Millisecond) // the moment that is tried
 		c.cancel(session.SessionID)
-		end := c.untilTurnEnds(id, 30*time.Second)
+		end := c.untilTurnEnds(id)
 		require.Contains(t, []event.StopReason{event.StopEndTurn, event.StopCancelled}, end.StopReason)
 	}
 	requireTrueScreens(t, h, session.SessionID, c)
@@ -232,7 +232,7 @@ func TestPagesAndTheFileAgreeWhileTheSessionGrows(t *testing.T) {
 	c := h.screen("screen", session, 0)
 	c.prompt(session.SessionID, "p1", "/burst 12000")
 	var paged []event.Event
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for ctx.Err() == nil {
 		page, err := h.hub.EventsAfter(ctx, session.SessionID, event.Seq(len(paged)), wire.MaxPage)

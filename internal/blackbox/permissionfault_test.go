@@ -25,19 +25,19 @@ func TestFault34AnAnswerToNoOpenRequestIsRefused(t *testing.T) {
 	}
 	desk.prompt(session.SessionID, "p1", "/ask")
 	elsewhere.prompt(other.SessionID, "p1", "/ask")
-	asked, foreign := desk.untilAsked(1, 60*time.Second), elsewhere.untilAsked(1, 60*time.Second)
+	asked, foreign := desk.untilAsked(1), elsewhere.untilAsked(1)
 	require.Equal(t, wire.CodeNotFound, answer(session.SessionID, "never-was", "yes"))
 	require.Equal(t, wire.CodeNotFound, answer(session.SessionID, foreign.PermissionID, "yes"), "another session's request")
 	require.Equal(t, wire.CodeInvalid, answer(session.SessionID, asked.PermissionID, "maybe"), "no such option")
 	require.Empty(t, payloads[event.PermissionOutcome](t, desk.seen()), "a refused answer settled something")
 
 	desk.cancel(session.SessionID)
-	desk.untilTurnEnds("p1", 60*time.Second)
+	desk.untilTurnEnds("p1")
 	require.Equal(t, wire.CodeAlreadyResolved, answer(session.SessionID, asked.PermissionID, "yes"), "it was cancelled")
 	desk.prompt(session.SessionID, "p2", "/ask")
 	h.kill()
 	h.start()
-	desk.untilTurnEnds("p2", 60*time.Second)
+	desk.untilTurnEnds("p2")
 	for _, r := range payloads[event.PermissionRequest](t, desk.seen()) {
 		require.Equal(t, wire.CodeAlreadyResolved, answer(session.SessionID, r.PermissionID, "yes"), "what the dead agent asked")
 	}
@@ -65,20 +65,20 @@ func TestFault35ARequestNobodyWatchesWaits(t *testing.T) {
 			log, err := os.ReadFile(path)
 			require.NoError(t, err)
 			return bytes.Count(log, []byte(`"type":"permission_request"`)) == requests
-		}, 60*time.Second, 10*time.Millisecond)
+		}, patience, 10*time.Millisecond)
 	}
 	leave("p1", 1)
 	late := h.screen("late", session, 0)
-	late.until("the pending request", 30*time.Second, func(_ []event.Event, s *wire.State) bool {
+	late.until("the pending request", func(_ []event.Event, s *wire.State) bool {
 		return s != nil && len(s.PendingPermissions) == 1
 	})
-	late.answer(session.SessionID, late.untilAsked(1, 30*time.Second), event.AllowOnce)
-	require.Equal(t, event.StopEndTurn, late.untilTurnEnds("p1", 30*time.Second).StopReason)
+	late.answer(session.SessionID, late.untilAsked(1), event.AllowOnce)
+	require.Equal(t, event.StopEndTurn, late.untilTurnEnds("p1").StopReason)
 
 	leave("p2", 2)
 	h.kill()
 	h.start()
-	require.Equal(t, event.StopHubRestart, late.untilTurnEnds("p2", 30*time.Second).StopReason)
+	require.Equal(t, event.StopHubRestart, late.untilTurnEnds("p2").StopReason)
 	outcomes := payloads[event.PermissionOutcome](t, late.seen())
 	require.Len(t, outcomes, 2)
 	require.Equal(t, event.OutcomeSelected, outcomes[0].Outcome)
@@ -112,6 +112,6 @@ func TestFault47ACrashLoopBacksOffAndStops(t *testing.T) {
 		require.GreaterOrEqual(t, began[n+1].Sub(began[n]), pause*time.Second, "start %d", n+2)
 	}
 	r.restart()
-	require.Equal(t, event.StopAgentExit, r.desk.untilTurnEnds("c6", 60*time.Second).StopReason, "a person's restart goes on")
+	require.Equal(t, event.StopAgentExit, r.desk.untilTurnEnds("c6").StopReason, "a person's restart goes on")
 	r.requireSound(7)
 }

@@ -235,13 +235,13 @@ func (p *person) finish() {
 	p.t.Helper()
 	acked := len(p.outcomes())
 	desk := p.screens[0]
-	desk.until("one more acknowledged prompt", 2*time.Minute, func([]event.Event, *wire.State) bool {
+	desk.until("one more acknowledged prompt", func([]event.Event, *wire.State) bool {
 		return len(p.outcomes()) > acked
 	})
 	p.quiet()
 	p.busy.Wait()
 	in, next := prompts{}, 0
-	desk.until("the end of all prompts", 5*time.Minute, func(events []event.Event, s *wire.State) bool {
+	desk.until("the end of all prompts", func(events []event.Event, s *wire.State) bool {
 		in.add(p.t, events[next:])
 		next = len(events)
 		if s == nil || s.Turn.State != wire.TurnIdle || len(s.Queue) > 0 {

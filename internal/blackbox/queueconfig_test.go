@@ -29,7 +29,7 @@ func TestTheQueueIsConfiguredForEveryoneAndForAWorkspaceWhileTheHubRuns(t *testi
 	edit := func(queue, logged string) {
 		edits++
 		require.NoError(t, os.WriteFile(h.config, fmt.Appendf(nil, "%squeue: %s\n# edit %d\n", before, queue, edits), 0o600))
-		require.Eventually(t, func() bool { return strings.Count(h.logged(), logged) > 0 }, 20*time.Second, 10*time.Millisecond, "%s is not in the log", logged)
+		require.Eventually(t, func() bool { return strings.Count(h.logged(), logged) > 0 }, patience, 10*time.Millisecond, "%s is not in the log", logged)
 	}
 	plain := h.create("demo")
 	special, err := h.hub.Create(t.Context(), client.NewSession{Agent: "demo", Workspace: own})
@@ -39,7 +39,7 @@ func TestTheQueueIsConfiguredForEveryoneAndForAWorkspaceWhileTheHubRuns(t *testi
 		c := h.screen("screen of "+s.SessionID, s, 0)
 		screens[s.SessionID] = c
 		c.prompt(s.SessionID, "busy", "/ask")
-		c.untilAsked(1, 60*time.Second)
+		c.untilAsked(1)
 	}
 	n := 0
 	ask := func(s wire.SessionInfo) wire.Code {
@@ -52,7 +52,7 @@ func TestTheQueueIsConfiguredForEveryoneAndForAWorkspaceWhileTheHubRuns(t *testi
 	}
 	edit(fmt.Sprintf("{max_size: 2, workspaces: {%q: {max_size: 3, titles: false, delay: 300ms}}}", own), "configuration applied")
 	require.Equal(t, []wire.Code{"", wire.CodeConflict, wire.CodeConflict}, []wire.Code{ask(special), ask(special), ask(plain)})
-	screens[special.SessionID].until("a prompt without a title", 30*time.Second, func(_ []event.Event, s *wire.State) bool {
+	screens[special.SessionID].until("a prompt without a title", func(_ []event.Event, s *wire.State) bool {
 		return len(s.Queue) == 3 && s.Queue[0].Title != "" && s.Queue[2].Title == ""
 	})
 
@@ -61,11 +61,11 @@ func TestTheQueueIsConfiguredForEveryoneAndForAWorkspaceWhileTheHubRuns(t *testi
 	require.Equal(t, wire.CodeConflict, ask(plain), "a bad edit changed something")
 
 	edit("{enabled: false}", "configuration applied")
-	require.Eventually(t, func() bool { return ask(plain) == wire.CodeBusy }, 20*time.Second, 50*time.Millisecond, "the queue is off")
+	require.Eventually(t, func() bool { return ask(plain) == wire.CodeBusy }, patience, 50*time.Millisecond, "the queue is off")
 	for _, s := range []wire.SessionInfo{plain, special} {
 		c := screens[s.SessionID]
-		c.answer(s.SessionID, c.untilAsked(1, time.Second), event.AllowOnce)
-		c.until("what was queued done", 60*time.Second, func(_ []event.Event, s *wire.State) bool {
+		c.answer(s.SessionID, c.untilAsked(1), event.AllowOnce)
+		c.until("what was queued done", func(_ []event.Event, s *wire.State) bool {
 			return len(s.Queue) == 0 && s.Turn.State == wire.TurnIdle
 		})
 	}

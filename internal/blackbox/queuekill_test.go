@@ -58,12 +58,12 @@ func TestQueuedPromptsAreTakenOnceInOrderThroughKillsBetweenTheSteps(t *testing.
 	require.True(t, listens)
 	c.hub.kill()
 	c.hub.start()
-	c.desk.until("the turn of "+open, 60*time.Second, func(events []event.Event, _ *wire.State) bool {
+	c.desk.until("the turn of "+open, func(events []event.Event, _ *wire.State) bool {
 		return len(payloads[event.PermissionRequest](t, events)) == 2
 	})
 	c.hub.kill()
 	c.hub.start()
-	require.Equal(t, event.StopHubRestart, c.desk.untilTurnEnds(open, 30*time.Second).StopReason)
+	require.Equal(t, event.StopHubRestart, c.desk.untilTurnEnds(open).StopReason)
 	c.requireTakenOnce()
 }
 
@@ -100,7 +100,7 @@ func newQueuers(t *testing.T, clients, each int, open string) *queuers {
 	}
 	c.desk = c.screens[0]
 	c.desk.prompt(c.session, "first", "/ask")
-	c.desk.untilAsked(1, 30*time.Second)
+	c.desk.untilAsked(1)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(func() { cancel(); c.posting.Wait() })
@@ -136,7 +136,7 @@ func (c *queuers) requireTakenOnce() {
 	t, all := c.t, len(c.screens)*c.each+1
 	c.posting.Wait() // each of them was accepted
 	in, next := prompts{}, 0
-	c.desk.until("the end of the queue", 180*time.Second, func(events []event.Event, s *wire.State) bool {
+	c.desk.until("the end of the queue", func(events []event.Event, s *wire.State) bool {
 		in.add(t, events[next:])
 		next = len(events)
 		return s != nil && s.Turn.State == wire.TurnIdle && len(s.Queue) == 0 && len(in) == all

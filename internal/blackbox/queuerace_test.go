@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
@@ -33,7 +32,7 @@ func TestFault36QueueAddRemoveEditRaceWithTurnEnd(t *testing.T) {
 		screens[i] = h.screen(fmt.Sprint("hand ", i), session, 0)
 	}
 	screens[0].prompt(id, "first", "/ask")
-	request := screens[0].untilAsked(1, 60*time.Second)
+	request := screens[0].untilAsked(1)
 
 	token := h.token()
 	change := func(method, prompt, body string) error {
@@ -96,7 +95,7 @@ func TestFault36QueueAddRemoveEditRaceWithTurnEnd(t *testing.T) {
 			mine = append(mine, add(n))
 		}
 	})
-	screens[0].until("everything done", 120*time.Second, func(_ []event.Event, s *wire.State) bool {
+	screens[0].until("everything done", func(_ []event.Event, s *wire.State) bool {
 		return s.Turn.State == wire.TurnIdle && len(s.Queue) == 0
 	})
 	require.Equal(t, hands*each, counts["add"])

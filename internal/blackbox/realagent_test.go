@@ -149,11 +149,6 @@ func startModel(t *testing.T) string {
 	return address
 }
 
-const (
-	agentStart = 90 * time.Second // initialize took up to 10.6 s on two busy cores
-	agentTurn  = 60 * time.Second
-)
-
 // TestARealAgentWorksWhileASecondScreenAnswers is the main job: an agent that
 // people use writes a file and runs a command, another client than the one
 // which asked answers its requests, and both saw exactly what is on disk.
@@ -165,9 +160,9 @@ func TestARealAgentWorksWhileASecondScreenAnswers(t *testing.T) {
 		written, touched := filepath.Join(r.workspace, "hello.txt"), filepath.Join(r.workspace, "touched")
 		first.prompt(session.SessionID, "p1", fmt.Sprintf("Please [[think]] [[write:%s|hello from abide]] [[shell:touch %s && echo hi-from-shell]]", written, touched))
 		for n := 1; n <= 2; n++ {
-			second.answer(session.SessionID, second.untilAsked(n, agentStart), r.agent.allow)
+			second.answer(session.SessionID, second.untilAsked(n), r.agent.allow)
 		}
-		require.Equal(t, event.StopEndTurn, first.untilTurnEnds("p1", agentTurn).StopReason)
+		require.Equal(t, event.StopEndTurn, first.untilTurnEnds("p1").StopReason)
 		content, err := os.ReadFile(written)
 		require.NoError(t, err)
 		require.Equal(t, "hello from abide", strings.TrimSpace(string(content)))
@@ -188,8 +183,8 @@ func TestARealAgentThatIsRefusedLeavesNothingBehind(t *testing.T) {
 		c := r.screen("desk", session, 0)
 		touched := filepath.Join(r.workspace, "touched")
 		c.prompt(session.SessionID, "p1", fmt.Sprintf("[[shell:touch %s]]", touched))
-		c.answer(session.SessionID, c.untilAsked(1, agentStart), r.agent.reject)
-		c.untilTurnEnds("p1", agentTurn)
+		c.answer(session.SessionID, c.untilAsked(1), r.agent.reject)
+		c.untilTurnEnds("p1")
 		require.NoFileExists(t, touched)
 		requireTrueScreens(t, r.hub, session.SessionID, c)
 	})
@@ -201,11 +196,11 @@ func TestARealAgentStopsWhenItsTurnIsCancelled(t *testing.T) {
 		session := r.create(r.agent.name)
 		c := r.screen("desk", session, 0)
 		c.prompt(session.SessionID, "p1", "[[delay:50]] [[big:64]]")
-		c.until("some of the answer", agentStart, hasType(event.TypeAgentMessage))
+		c.until("some of the answer", hasType(event.TypeAgentMessage))
 		c.cancel(session.SessionID)
-		require.Equal(t, event.StopCancelled, c.untilTurnEnds("p1", agentTurn).StopReason)
+		require.Equal(t, event.StopCancelled, c.untilTurnEnds("p1").StopReason)
 		c.prompt(session.SessionID, "p2", "[[say:still here]]")
-		require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p2", agentTurn).StopReason)
+		require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p2").StopReason)
 		requireTrueScreens(t, r.hub, session.SessionID, c)
 	})
 }

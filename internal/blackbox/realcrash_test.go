@@ -21,8 +21,8 @@ func (r *rig) liveThrough(c *screen, session wire.SessionInfo) {
 	r.t.Helper()
 	// An account of the turn has its first line, which must not play it again.
 	c.prompt(session.SessionID, "p0", fmt.Sprintf(oldWords+"\n[[think]] [[say:%s]] [[write:%s|first]]", oldWords, filepath.Join(r.workspace, "first.txt")))
-	c.answer(session.SessionID, c.untilAsked(1, agentStart), r.agent.allow)
-	require.Equal(r.t, event.StopEndTurn, c.untilTurnEnds("p0", agentTurn).StopReason)
+	c.answer(session.SessionID, c.untilAsked(1), r.agent.allow)
+	require.Equal(r.t, event.StopEndTurn, c.untilTurnEnds("p0").StopReason)
 	require.FileExists(r.t, filepath.Join(r.workspace, "first.txt"))
 }
 
@@ -32,13 +32,13 @@ func (r *rig) killInMidTurn(c *screen, session wire.SessionInfo, promptID string
 	r.t.Helper()
 	before := len(c.seen())
 	c.prompt(session.SessionID, promptID, "a long story\n[[delay:50]] [[big:64]]")
-	c.until("some of the answer", agentTurn, func(events []event.Event, _ *wire.State) bool {
+	c.until("some of the answer", func(events []event.Event, _ *wire.State) bool {
 		return hasType(event.TypeAgentMessage)(events[before:], nil)
 	})
 	children := readRecord(r.t, r.record).children
 	remember(r.t, r.record)
 	require.NoError(r.t, syscall.Kill(children[len(children)-1], syscall.SIGKILL))
-	require.Equal(r.t, event.StopAgentExit, c.untilTurnEnds(promptID, agentTurn).StopReason)
+	require.Equal(r.t, event.StopAgentExit, c.untilTurnEnds(promptID).StopReason)
 	return c.seen()
 }
 
@@ -47,7 +47,7 @@ func (r *rig) killInMidTurn(c *screen, session wire.SessionInfo, promptID string
 func (r *rig) goesOn(c *screen, session wire.SessionInfo, resumed string) {
 	r.t.Helper()
 	c.prompt(session.SessionID, "again", "[[say:back again]]")
-	require.Equal(r.t, event.StopEndTurn, c.untilTurnEnds("again", agentStart).StopReason)
+	require.Equal(r.t, event.StopEndTurn, c.untilTurnEnds("again").StopReason)
 	record := readRecord(r.t, r.record)
 	require.Len(r.t, record.children, 2)
 	require.Empty(r.t, record.rivals, "something of the agent before was alive when the next one started")
@@ -152,11 +152,11 @@ func TestARealAgentDiesWithItsHubAndTheNextPromptWorks(t *testing.T) {
 		first := len(c.seen())
 		touched := filepath.Join(r.workspace, "touched")
 		c.prompt(session.SessionID, "p1", fmt.Sprintf("[[shell:touch %s]]", touched))
-		request := c.untilAsked(2, agentTurn)
+		request := c.untilAsked(2)
 		remember(t, r.record)
 		r.kill()
 		r.start()
-		require.Equal(t, event.StopHubRestart, c.untilTurnEnds("p1", agentTurn).StopReason)
+		require.Equal(t, event.StopHubRestart, c.untilTurnEnds("p1").StopReason)
 		before := c.seen()
 		requireAborted(t, before[first:], request)
 		r.goesOn(c, session, "resume")
@@ -176,13 +176,13 @@ func TestARealAgentThatTalksDiesWithItsHub(t *testing.T) {
 		r.liveThrough(c, session)
 		first := len(c.seen())
 		c.prompt(session.SessionID, "p1", "[[delay:50]] [[big:64]]")
-		c.until("some of the answer", agentTurn, func(events []event.Event, _ *wire.State) bool {
+		c.until("some of the answer", func(events []event.Event, _ *wire.State) bool {
 			return hasType(event.TypeAgentMessage)(events[first:], nil)
 		})
 		remember(t, r.record)
 		r.kill()
 		r.start()
-		require.Equal(t, event.StopHubRestart, c.untilTurnEnds("p1", agentTurn).StopReason)
+		require.Equal(t, event.StopHubRestart, c.untilTurnEnds("p1").StopReason)
 		before := c.seen()
 		r.goesOn(c, session, "load")
 		requireNoneTwice(t, before, c.seen()[len(before):])

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
@@ -59,7 +58,7 @@ func replay(t *testing.T, h *hub, path string) {
 			c.prompt(session.SessionID, fmt.Sprintf("p%d", prompts), promptText(t, m))
 			// Whoever answers the trace's permission requests does it meanwhile.
 			answerAsTraced(t, c, session.SessionID, trace[i:])
-			end := c.untilTurnEnds(fmt.Sprintf("p%d", prompts), 60*time.Second)
+			end := c.untilTurnEnds(fmt.Sprintf("p%d", prompts))
 			requireEndOf(t, trace, m, end)
 		}
 	}
@@ -67,10 +66,10 @@ func replay(t *testing.T, h *hub, path string) {
 		// A handshake only: the agent must come up for a prompt, which this trace
 		// never answers.
 		c.prompt(session.SessionID, "p1", "hello")
-		c.until("the agent", 60*time.Second, hasType(event.TypeAgentStarted))
+		c.until("the agent", hasType(event.TypeAgentStarted))
 	}
 	lines := agentLines(trace)
-	c.until("all lines of the agent", 30*time.Second, func(events []event.Event, _ *wire.State) bool {
+	c.until("all lines of the agent", func(events []event.Event, _ *wire.State) bool {
 		return len(lost(lines, events)) == 0 || len(events) > 2*len(lines)+50
 	})
 	events := c.seen()
@@ -107,7 +106,7 @@ func answerAsTraced(t *testing.T, c *screen, session string, trace []traceLine) 
 		case l.Dir == "a>c" && (m.Method == "session/request_permission" || m.Method == "elicitation/create"):
 			requests[string(m.ID)] = true
 		case l.Dir == "c>a" && m.Method == "session/cancel":
-			c.until("the tool at work", 30*time.Second, func(events []event.Event, _ *wire.State) bool {
+			c.until("the tool at work", func(events []event.Event, _ *wire.State) bool {
 				return len(payloads[event.ToolCallUpdate](t, events)) >= 2
 			})
 			c.cancel(session)
@@ -117,7 +116,7 @@ func answerAsTraced(t *testing.T, c *screen, session string, trace []traceLine) 
 			}
 			require.NoError(t, json.Unmarshal(m.Result, &r))
 			asked++
-			request := c.untilAsked(asked, 30*time.Second)
+			request := c.untilAsked(asked)
 			option := r.Outcome.OptionID
 			switch r.Outcome.Outcome {
 			case "cancelled":

@@ -14,6 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// patience is the longest a test waits for something that should come at once.
+const patience = 5 * time.Minute
+
 // screen is a client that follows one session from its first event for the
 // whole test, over however many connections, and keeps all it saw.
 type screen struct {
@@ -93,9 +96,9 @@ func (c *screen) connections() int {
 }
 
 // until waits until cond holds; it is asked after every piece of news.
-func (c *screen) until(what string, within time.Duration, cond func(events []event.Event, state *wire.State) bool) {
+func (c *screen) until(what string, cond func(events []event.Event, state *wire.State) bool) {
 	c.t.Helper()
-	deadline := time.After(within)
+	deadline := time.After(patience)
 	for {
 		c.mu.Lock()
 		events, state, changed := c.events, c.state, c.changed
@@ -116,11 +119,11 @@ func (c *screen) until(what string, within time.Duration, cond func(events []eve
 }
 
 // untilTurnEnds waits for the end of the prompt's turn and returns it.
-func (c *screen) untilTurnEnds(promptID string, within time.Duration) event.TurnEnd {
+func (c *screen) untilTurnEnds(promptID string) event.TurnEnd {
 	c.t.Helper()
 	var end event.TurnEnd
 	next := 0
-	c.until("the end of "+promptID, within, func(events []event.Event, _ *wire.State) bool {
+	c.until("the end of "+promptID, func(events []event.Event, _ *wire.State) bool {
 		for ; next < len(events); next++ {
 			if events[next].Type != event.TypeTurnEnd {
 				continue
@@ -137,11 +140,11 @@ func (c *screen) untilTurnEnds(promptID string, within time.Duration) event.Turn
 }
 
 // untilAsked waits for the n-th permission request, counted from 1.
-func (c *screen) untilAsked(n int, within time.Duration) event.PermissionRequest {
+func (c *screen) untilAsked(n int) event.PermissionRequest {
 	c.t.Helper()
 	var asked []event.PermissionRequest
 	next := 0
-	c.until("a permission request", within, func(events []event.Event, _ *wire.State) bool {
+	c.until("a permission request", func(events []event.Event, _ *wire.State) bool {
 		asked = append(asked, payloads[event.PermissionRequest](c.t, events[next:])...)
 		next = len(events)
 		return len(asked) >= n
@@ -153,7 +156,7 @@ func (c *screen) untilAsked(n int, within time.Duration) event.PermissionRequest
 func (c *screen) socket() *client.Socket {
 	c.t.Helper()
 	var s *client.Socket
-	require.Eventually(c.t, func() bool { s = c.watch.Socket(); return s != nil }, 30*time.Second, 5*time.Millisecond)
+	require.Eventually(c.t, func() bool { s = c.watch.Socket(); return s != nil }, patience, 5*time.Millisecond)
 	return s
 }
 
@@ -220,7 +223,7 @@ func requireTrueScreens(t *testing.T, h *hub, id string, screens ...*screen) {
 	require.NotEmpty(t, log)
 	h.start()
 	for _, c := range screens {
-		c.until("the whole log", 60*time.Second, func(events []event.Event, _ *wire.State) bool { return len(events) >= len(log) })
+		c.until("the whole log", func(events []event.Event, _ *wire.State) bool { return len(events) >= len(log) })
 	}
 	log = onDisk(t, h, id)
 	for _, c := range screens {

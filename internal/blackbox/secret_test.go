@@ -72,10 +72,10 @@ func TestNoSecretOfTheConfigurationIsWrittenDown(t *testing.T) {
 		session := h.create(name)
 		c := h.screen(name, session, 0)
 		c.prompt(session.SessionID, "p1", "hello")
-		end := c.untilTurnEnds("p1", 60*time.Second)
+		end := c.untilTurnEnds("p1")
 		require.Contains(t, []event.StopReason{event.StopAgentExit, event.StopInterrupted}, end.StopReason)
 		require.Contains(t, end.Error.Message, "SOME_API_KEY", "it did say what it knows")
-		c.until("the end of the agent", 60*time.Second, func(events []event.Event, _ *wire.State) bool {
+		c.until("the end of the agent", func(events []event.Event, _ *wire.State) bool {
 			return len(payloads[event.AgentExit](t, events)) > 0
 		})
 		require.Contains(t, payloads[event.AgentExit](t, c.seen())[0].StderrTail, "given: ")
@@ -88,7 +88,7 @@ func TestNoSecretOfTheConfigurationIsWrittenDown(t *testing.T) {
 	good, err := os.ReadFile(h.config)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(h.config, append(good, "queue: {delay: \"${PASSED_ON_TOKEN}\"}\n"...), 0o600))
-	require.Eventually(t, func() bool { return strings.Contains(h.logged(), "queue.delay: ") }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(h.logged(), "queue.delay: ") }, patience, 10*time.Millisecond)
 	require.Contains(t, h.logged(), "${PASSED_ON_TOKEN}")
 	require.NoError(t, os.WriteFile(h.config, good, 0o600))
 }

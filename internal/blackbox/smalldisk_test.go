@@ -37,7 +37,7 @@ func newSmallDisk(t *testing.T) *smallDisk {
 		return nil
 	}
 	t.Cleanup(func() {
-		require.Eventually(t, func() bool { return syscall.Unmount(d.dir, 0) == nil }, 10*time.Second, 50*time.Millisecond, "unmount %s", d.dir)
+		require.Eventually(t, func() bool { return syscall.Unmount(d.dir, 0) == nil }, patience, 50*time.Millisecond, "unmount %s", d.dir)
 	})
 	return d
 }

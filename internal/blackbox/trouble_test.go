@@ -19,7 +19,7 @@ func TestWhateverAnAgentDoesItsTurnEndsOnceAndTheNextPromptWorks(t *testing.T) {
 	first := h.create("demo")
 	c := h.screen("commands", first, 0)
 	c.prompt(first.SessionID, "p0", "/plan")
-	c.untilTurnEnds("p0", 30*time.Second)
+	c.untilTurnEnds("p0")
 	offered := payloads[event.Commands](t, c.seen())
 	require.NotEmpty(t, offered)
 	for _, command := range offered[0].Commands {
@@ -32,7 +32,7 @@ func TestWhateverAnAgentDoesItsTurnEndsOnceAndTheNextPromptWorks(t *testing.T) {
 			c.prompt(session.SessionID, "p1", "/"+command.Name+" 2")
 			endTurn(t, c, session.SessionID)
 			c.prompt(session.SessionID, "p2", "/plan")
-			require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p2", 60*time.Second).StopReason)
+			require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p2").StopReason)
 			stop()
 			log := onDisk(t, h, session.SessionID)
 			require.Len(t, payloads[event.TurnEnd](t, log), 2)
@@ -99,6 +99,6 @@ func TestASessionThatIsDeletedWhileOpenTakesNobodyWithIt(t *testing.T) {
 	require.EqualValues(t, wire.CloseSessionGone, watcher.closed())
 	require.NoDirExists(t, h.data+"/sessions/"+doomed.SessionID)
 	bystander.prompt(other.SessionID, "p1", "/plan")
-	require.Equal(t, event.StopEndTurn, bystander.untilTurnEnds("p1", 60*time.Second).StopReason)
-	require.Eventually(t, func() bool { return len(marked(h.id()+".")) <= 1 }, 10*time.Second, 20*time.Millisecond, "the doomed session's agent lives")
+	require.Equal(t, event.StopEndTurn, bystander.untilTurnEnds("p1").StopReason)
+	require.Eventually(t, func() bool { return len(marked(h.id()+".")) <= 1 }, patience, 20*time.Millisecond, "the doomed session's agent lives")
 }

@@ -64,7 +64,7 @@ func (s *solitude) outcome(n int) (event.PermissionOutcome, time.Time) {
 
 func (s *solitude) wait(kind event.Type, n int) event.Event {
 	s.t.Helper()
-	require.Eventually(s.t, func() bool { return len(s.recorded(kind)) > n }, 60*time.Second, 10*time.Millisecond, "%s %d", kind, n)
+	require.Eventually(s.t, func() bool { return len(s.recorded(kind)) > n }, patience, 10*time.Millisecond, "%s %d", kind, n)
 	return s.recorded(kind)[n]
 }
 
@@ -95,7 +95,7 @@ func TestTheConfigurationSaysWhatBecomesOfRequestsNobodyWatches(t *testing.T) {
 	save := func(policy, logged string, times int) {
 		require.NoError(t, os.WriteFile(h.config+"~", fmt.Appendf(nil, "%spermissions: %s\n", base, policy), 0o600))
 		require.NoError(t, os.Rename(h.config+"~", h.config))
-		require.Eventually(t, func() bool { return strings.Count(h.logged(), logged) == times }, 20*time.Second, 10*time.Millisecond, logged)
+		require.Eventually(t, func() bool { return strings.Count(h.logged(), logged) == times }, patience, 10*time.Millisecond, logged)
 	}
 	const nobody = "nobody watches this session"
 

@@ -37,7 +37,7 @@ func TestManyUploadsAtOnceAreNotHeldInMemory(t *testing.T) {
 		}
 	})
 	blobs := filepath.Join(h.data, "sessions", session.SessionID, "blobs")
-	require.Eventually(t, func() bool { return onDevice(t, blobs) >= uploads*(sent-len(chunk)) }, 60*time.Second, 20*time.Millisecond, "what arrived is written as it comes")
+	require.Eventually(t, func() bool { return onDevice(t, blobs) >= uploads*(sent-len(chunk)) }, patience, 20*time.Millisecond, "what arrived is written as it comes")
 	grown := residentKiB(t, h.cmd.Process.Pid) - before
 	t.Logf("the hub grew by %d KiB while %d MiB were on their way", grown, uploads*sent>>20)
 	require.Less(t, grown, 160<<10, "KiB the hub grew by, the race detector's share among it")
@@ -62,7 +62,7 @@ func TestManyUploadsAtOnceAreNotHeldInMemory(t *testing.T) {
 		files, err := os.ReadDir(blobs)
 		require.NoError(t, err)
 		return len(files) == 2*whole // each with what was said of it
-	}, 60*time.Second, 20*time.Millisecond, "what was cut off leaves nothing behind")
+	}, patience, 20*time.Millisecond, "what was cut off leaves nothing behind")
 }
 
 // onDevice is how much a directory's files hold; they may go meanwhile.
