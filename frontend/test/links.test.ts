@@ -19,6 +19,11 @@ test.each([
   ['https://bücher.example', 'https://bucher.example/', 'bucher.example'],
   ['help@bank.com', 'mailto:me@evil.example', 'me@evil.example'],
   ['help@bank.com', 'https://evil.example/', 'evil.example'],
+  ['docs.rs/serde', 'https://evil.example/', 'evil.example'],
+  ['https://bank.sh', 'https://evil.example/', 'evil.example'],
+  ['www.bank.rs', 'https://evil.example/', 'evil.example'],
+  ['me@bank.md', 'https://evil.example/', 'evil.example'],
+  ['README.md on bank.com', 'https://evil.example/', 'evil.example'],
 ])('%s that goes to %s is said to go to %s', (text, href, place) => {
   expect(elsewhere(text, href)).toBe(place)
 })
@@ -36,6 +41,12 @@ test.each([
   ['version v1.2.3', 'https://docs.example/'],
   ['anything.at.all', 'no address'],
   ['bank.com', ''],
+  ['Node.js', 'https://nodejs.org/en'],
+  ['README.md', 'https://github.com/a/b'],
+  ['the `vite.config.ts`', 'https://vite.dev/'],
+  ['src/main.rs', 'https://github.com/a/b'],
+  ['main.go:12', 'https://github.com/a/b'],
+  ['README.md#usage', 'https://github.com/a/b'],
 ])('%s that goes to %s says itself where it goes', (text, href) => {
   expect(elsewhere(text, href)).toBeNull()
 })

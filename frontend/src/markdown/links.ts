@@ -1,6 +1,14 @@
 /** A host with a dot and letters after it, or one written in numbers. */
 const hostLike = /^(?:[\p{L}\p{N}_-]+\.)+(?:\p{L}{2,}|xn--[\w-]+)$|^\d{1,3}(?:\.\d{1,3}){3}$/u
 
+/** What file names and names of libraries end with; some are endings of hosts, too. */
+const fileEndings = new Set(
+  (
+    'c cc cfg conf cpp cs css csv diff go h hpp htm html ini ipynb java js json jsonl jsx kt lock log lua md mdx mjs ' +
+    'mod patch php pl png py rb rs rst scss sh sql sum svelte svg swift toml ts tsx txt vue xml yaml yml zig'
+  ).split(' '),
+)
+
 /**
  * Where a link goes, for a person to see, if its text looks like an address
  * somewhere else; null if it does not. An address in the text is judged by
@@ -40,8 +48,15 @@ function authorityOf(word: string): string | null {
   const found = /^[^\p{L}\p{N}]*(https?:\/*|mailto:)?([\p{L}\p{N}_.@:-]*)/u.exec(word)!
   const authority = found[2]!.replace(/[^\p{L}\p{N}]+$/u, '')
   const hosts = authority.split('@').map((part) => part.replace(/:\d*$/, ''))
+  if (found[1] === undefined && isName(authority, word.slice(found[0].length))) return null
   const named = found[1] !== undefined ? authority !== '' : hosts.some((host) => hostLike.test(host))
   return named ? bare(ascii(authority)) : null
+}
+
+/** Whether a word is the name of a file or a library rather than a host: Node.js, README.md, main.go:12. */
+function isName(authority: string, rest: string): boolean {
+  if (authority.includes('@') || authority.startsWith('www.') || /^[/\\∕⁄]/u.test(rest)) return false
+  return fileEndings.has(authority.replace(/:\d*$/, '').split('.').at(-1)!)
 }
 
 /** As it would stand in an address: a host in other letters is written there in these. */
