@@ -32,6 +32,7 @@ type follow struct {
 
 	frames   *frames
 	frame    *frame    // what ReadAfter made for Deliver
+	room     []byte    // for frames that are nobody else's; nil while there is nothing to send
 	said     event.Seq // how far the client was told the log reaches
 	mergeTo  event.Seq // up to here runs of chunks are joined
 	lastSent time.Time // of the state
@@ -71,6 +72,7 @@ func (f *follow) run(ctx context.Context) error {
 		if rung(stateChanged) { // news too soon after the last
 			bell, pause = nil, time.After(statePause-time.Since(f.lastSent))
 		}
+		f.room = nil
 		f.frames.rest()
 		select {
 		case <-ctx.Done():
@@ -117,7 +119,7 @@ func (f *follow) begin(ctx context.Context) (event.Seq, error) {
 
 // ReadAfter implements observer.Source by the frames shared with others.
 func (f *follow) ReadAfter(ctx context.Context, after event.Seq, maxBytes int) (event.Batch, error) {
-	made, err := f.frames.after(ctx, after, f.said, maxBytes)
+	made, err := f.frames.after(ctx, after, f.said, maxBytes, &f.room)
 	if err != nil {
 		return event.Batch{}, err
 	}

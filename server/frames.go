@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/abidehub/abide/server/wire"
@@ -33,6 +34,15 @@ type frame struct {
 	bytes []byte
 }
 
+// making is a frame that one client makes and others wait for.
+type making struct {
+	after    event.Seq
+	maxBytes int
+
+	made *frame        // nil if it failed; readable once done is closed
+	done chan struct{} // nil while nobody waits
+}
+
 // frames makes the events frames of one session, each once for all the clients
 // at the same cursor, without decoding an event.
 type frames struct {
@@ -42,24 +52,47 @@ type frames struct {
 	recent  [sharedFrames]*frame
 	next    int // where in recent the next one goes, over the oldest
 	bytes   int // of recent
+	making  []*making
 	users   int
 	resting int // of the users, those who have all there is
 }
 
 // after returns the frame that follows a cursor, with an empty batch when there
 // is none. The client was told already that the log reaches said: no frame says
-// less to it.
-func (f *frames) after(ctx context.Context, after, said event.Seq, maxBytes int) (*frame, error) {
+// less to it. A frame that nobody else can want is made in room, and is good until
+// room is used again.
+func (f *frames) after(ctx context.Context, after, said event.Seq, maxBytes int, room *[]byte) (*frame, error) {
+	for {
+		maxSeq := f.session.Log().Marks().Visible
+		if after >= maxSeq {
+			return &frame{}, nil
+		}
+		made, others, mine := f.find(after, said, maxSeq, maxBytes)
+		switch {
+		case made != nil:
+			return made, nil
+		case others == nil && mine == nil:
+			return f.read(ctx, after, maxSeq, maxBytes, room)
+		case mine != nil:
+			made, err := f.read(ctx, after, maxSeq, maxBytes, nil)
+			f.finish(mine, made)
+			return made, err
+		}
+		// Whoever makes it reads a log and writes to nobody: that is never long.
+		select {
+		case <-others.done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if made := others.made; made != nil && made.maxSeq >= said {
+			return made, nil
+		}
+	}
+}
+
+// read makes a frame, without the lock: reading may go to the disk.
+func (f *frames) read(ctx context.Context, after, maxSeq event.Seq, maxBytes int, room *[]byte) (*frame, error) {
 	log := f.session.Log()
-	maxSeq := log.Marks().Visible
-	if after >= maxSeq {
-		return &frame{}, nil
-	}
-	if made := f.find(after, said, maxSeq, maxBytes); made != nil {
-		return made, nil
-	}
-	// Made without the lock: reading may go to the disk. Two clients may make
-	// the same frame at once, which costs little and blocks nobody.
 	batch, err := log.ReadAfter(ctx, after, maxBytes)
 	if err != nil {
 		return nil, err
@@ -67,44 +100,73 @@ func (f *frames) after(ctx context.Context, after, said event.Seq, maxBytes int)
 	if batch.Empty() {
 		return &frame{}, nil
 	}
-	made := newFrame(f.session.ID(), log.Epoch(), batch, max(maxSeq, batch.Last))
-	made.after, made.maxBytes = after, maxBytes
-	f.keep(made)
-	return made, nil
-}
-
-// newFrame lets what the batch was made of go: the frame has the same bytes.
-func newFrame(sessionID, epoch string, batch event.Batch, maxSeq event.Seq) *frame {
-	bytes := wire.AppendEvents(make([]byte, 0, len(batch.JSON)+256), sessionID, epoch, batch, maxSeq)
+	maxSeq = max(maxSeq, batch.Last)
+	var bytes []byte
+	if room != nil {
+		bytes = (*room)[:0]
+	}
+	bytes = wire.AppendEvents(slices.Grow(bytes, len(batch.JSON)+256), f.session.ID(), log.Epoch(), batch, maxSeq)
+	if room != nil {
+		*room = bytes
+	}
+	// What the batch was made of is let go: the frame has the same bytes.
 	end := len(bytes) - len("]}")
 	batch.JSON = bytes[end-len(batch.JSON) : end : end]
-	return &frame{maxSeq: maxSeq, batch: batch, bytes: bytes}
+	return &frame{after: after, maxBytes: maxBytes, maxSeq: maxSeq, batch: batch, bytes: bytes}, nil
 }
 
-// find returns a frame that serves. While the log grows, its end is another for
-// each client that asks; a frame that is about full would hold the same events
-// now, and its word on the end of the log is good for whoever has heard no
-// later one.
-func (f *frames) find(after, said, maxSeq event.Seq, maxBytes int) *frame {
+// find returns a frame that serves; or one that others make, to wait for; or, where
+// others may want it, one to make and to finish. While the log grows, its end is
+// another for each client that asks; a frame that is about full would hold the
+// same events now, and its word on the end of the log is good for whoever has heard
+// no later one.
+func (f *frames) find(after, said, maxSeq event.Seq, maxBytes int) (made *frame, others, mine *making) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.users == 1 {
+		return nil, nil, nil
+	}
 	for _, made := range f.recent {
 		if made == nil || made.after != after || made.maxBytes != maxBytes {
 			continue
 		}
 		full := len(made.batch.JSON) >= maxBytes/2
 		if made.maxSeq == maxSeq || full && made.maxSeq >= said {
-			return made
+			return made, nil, nil
 		}
 	}
-	return nil
+	for _, m := range f.making {
+		if m.after == after && m.maxBytes == maxBytes {
+			if m.done == nil {
+				m.done = make(chan struct{})
+			}
+			return nil, m, nil
+		}
+	}
+	mine = &making{after: after, maxBytes: maxBytes}
+	f.making = append(f.making, mine)
+	return nil, nil, mine
+}
+
+// finish gives what was made, if it was, to those who wait for it and to those who
+// come later.
+func (f *frames) finish(m *making, made *frame) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.making = slices.DeleteFunc(f.making, func(other *making) bool { return other == m })
+	if made != nil && !made.batch.Empty() {
+		m.made = made
+		f.keep(made)
+	}
+	if m.done != nil {
+		close(m.done)
+	}
 }
 
 // keep takes a frame in for the others, over the oldest. One that could be of
-// use to none, as all of them have what it says, goes with the next rest.
+// use to none, as all of them have what it says, goes with the next rest. The
+// caller holds mu.
 func (f *frames) keep(made *frame) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	f.forget(f.next)
 	f.recent[f.next] = made
 	f.bytes += len(made.bytes)
