@@ -85,7 +85,7 @@ var errEnough = errors.New("enough")
 
 // follow watches until it holds the event at last, and returns what it applied.
 func follow(t *testing.T, h *client.Hub, from client.Cursor, last event.Seq) ([]event.Event, *client.Watch) {
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	w := client.NewWatch(h, "s", from)
 	var applied []event.Event
@@ -143,7 +143,7 @@ func TestStateIsHeldUntilTheCursorReachesIt(t *testing.T) {
 		c.say(live(5, 5))
 		c.hear()
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	w := client.NewWatch(h, "s", client.Cursor{})
 	err := w.Run(ctx, func(u client.Update) error {

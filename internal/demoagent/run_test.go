@@ -81,6 +81,9 @@ func (c *client) send(format string, args ...any) {
 	require.NoError(c.t, err)
 }
 
+// patience is the longest a test waits for something that should come at once.
+const patience = time.Minute
+
 func (c *client) next() message {
 	c.t.Helper()
 	select {
@@ -90,7 +93,7 @@ func (c *client) next() message {
 		var m message
 		_ = json.Unmarshal(line, &m) // noise is on purpose
 		return m
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		require.Fail(c.t, "the agent said nothing")
 		return message{}
 	}
@@ -192,7 +195,7 @@ func TestWorkspaceIsLeftAsItWasAndTheScratchCopyIsRemoved(t *testing.T) {
 	require.Equal(t, "# A project\n", string(original))
 
 	c.in.Close()
-	require.Eventually(t, func() bool { entries, err := os.ReadDir(temporary); return err == nil && len(entries) == 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { entries, err := os.ReadDir(temporary); return err == nil && len(entries) == 0 }, patience, time.Millisecond)
 }
 
 func TestRejectedChangeIsNotMade(t *testing.T) {
@@ -287,8 +290,8 @@ func TestSpeedZeroPausesNowhere(t *testing.T) {
 	c := serve(t, demoagent.Options{})
 	session := c.begin(workspace(t))
 	began := time.Now()
-	c.prompt(session, "/slow 60", "")
-	require.Less(t, time.Since(began), 20*time.Second)
+	c.prompt(session, "/slow 600", "")
+	require.Less(t, time.Since(began), patience)
 }
 
 func TestCrashAndExitAfterEndTheProcessWithTheirCodes(t *testing.T) {

@@ -10,6 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// patience is the longest a test waits for something that should come at once.
+const patience = time.Minute
+
 // rig is a proxy in front of a server that echoes.
 type rig struct {
 	t        *testing.T
@@ -75,13 +78,13 @@ func echoed(t *testing.T, conn net.Conn, within time.Duration) error {
 func TestAStallHoldsBytesBackSilentlyUntilItHeals(t *testing.T) {
 	r := newRig(t)
 	conn := r.dial()
-	require.NoError(t, echoed(t, conn, 5*time.Second))
+	require.NoError(t, echoed(t, conn, patience))
 	r.tell("stall", "ok")
 	var timeout net.Error
 	require.ErrorAs(t, echoed(t, conn, 200*time.Millisecond), &timeout)
 	require.True(t, timeout.Timeout(), "the connection must look alive")
 	r.tell("heal", "ok")
-	require.NoError(t, conn.SetReadDeadline(time.Now().Add(5*time.Second)))
+	require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
 	_, err := io.ReadFull(conn, make([]byte, 5))
 	require.NoError(t, err, "what waited must arrive")
 }
@@ -89,13 +92,13 @@ func TestAStallHoldsBytesBackSilentlyUntilItHeals(t *testing.T) {
 func TestResetAndOrderlyEndAreToldApart(t *testing.T) {
 	r := newRig(t)
 	conn := r.dial()
-	require.NoError(t, echoed(t, conn, 5*time.Second))
+	require.NoError(t, echoed(t, conn, patience))
 	r.tell("fin", "ok")
 	_, err := conn.Read(make([]byte, 1))
 	require.ErrorIs(t, err, io.EOF)
 
 	conn = r.dial()
-	require.NoError(t, echoed(t, conn, 5*time.Second))
+	require.NoError(t, echoed(t, conn, patience))
 	r.tell("rst", "ok")
 	_, err = conn.Read(make([]byte, 1))
 	require.ErrorContains(t, err, "reset")
@@ -106,15 +109,15 @@ func TestABlackholeAcceptsAndNeverAnswers(t *testing.T) {
 	r.tell("blackhole", "ok")
 	require.Error(t, echoed(t, r.dial(), 200*time.Millisecond))
 	r.tell("heal", "ok")
-	require.NoError(t, echoed(t, r.dial(), 5*time.Second))
+	require.NoError(t, echoed(t, r.dial(), patience))
 }
 
 func TestAStrandedConnectionStaysDeadWhileNewOnesWork(t *testing.T) {
 	r := newRig(t)
 	conn := r.dial()
-	require.NoError(t, echoed(t, conn, 5*time.Second))
+	require.NoError(t, echoed(t, conn, patience))
 	r.tell("strand", "ok")
-	require.NoError(t, echoed(t, r.dial(), 5*time.Second))
+	require.NoError(t, echoed(t, r.dial(), patience))
 	r.tell("heal", "ok")
 	var timeout net.Error
 	require.ErrorAs(t, echoed(t, conn, 200*time.Millisecond), &timeout)
@@ -136,7 +139,7 @@ func TestAMutedConnectionCarriesOnlyWhatTheClientSays(t *testing.T) {
 	require.NoError(t, err)
 	_, err = client.Write([]byte("heard"))
 	require.NoError(t, err)
-	require.NoError(t, server.SetReadDeadline(time.Now().Add(5*time.Second)))
+	require.NoError(t, server.SetReadDeadline(time.Now().Add(patience)))
 	_, err = io.ReadFull(server, make([]byte, len("heard")))
 	require.NoError(t, err)
 	require.NoError(t, client.SetReadDeadline(time.Now().Add(200*time.Millisecond)))
