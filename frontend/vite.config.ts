@@ -3,6 +3,7 @@ import { svelte } from '@sveltejs/vite-plugin-svelte'
 import type { Plugin } from 'vite'
 import { defineConfig } from 'vitest/config'
 import { sessionAhead } from './dev/ahead.mjs'
+import { sessionWhole } from './dev/parts.mjs'
 import { mockHub } from './dev/plugin.mjs'
 import { serviceWorker } from './dev/shell.mjs'
 
@@ -18,6 +19,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     emptyOutDir: false,
     reportCompressedSize: false,
+    rolldownOptions: { output: { codeSplitting: sessionWhole() } },
   },
   worker: { format: 'es' },
   test: {

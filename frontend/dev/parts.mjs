@@ -1,0 +1,41 @@
+import { fileURLToPath } from 'node:url'
+
+const app = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+const session = fileURLToPath(new URL('../src/ui/session/Session.svelte', import.meta.url))
+
+/**
+ * Keeps what a session's screen is made of in one piece. Other screens share parts of it; left to itself the
+ * bundler cuts a piece for each sharing, and a session costs a dozen small requests, which compress badly.
+ * @returns {import('vite').Rolldown.CodeSplittingOptions}
+ */
+export function sessionWhole() {
+  /** @type {Set<string> | undefined} */
+  let own
+  return {
+    // What the app itself has stays there.
+    includeDependenciesRecursively: false,
+    groups: [
+      {
+        // The screen itself is what the app names when it asks for one.
+        name: (id, graph) => {
+          if (!own) {
+            const begun = reached(app, graph)
+            own = new Set([...reached(session, graph)].filter((part) => part !== session && !begun.has(part)))
+          }
+          return own.has(id) ? 'feed' : null
+        },
+      },
+    ],
+  }
+}
+
+/**
+ * The modules that one brings along without being asked again.
+ * @param {string} from
+ * @param {{ getModuleInfo(id: string): { importedIds: readonly string[] } | null }} graph
+ */
+function reached(from, graph) {
+  const seen = new Set([from])
+  for (const id of seen) for (const next of graph.getModuleInfo(id)?.importedIds ?? []) seen.add(next)
+  return seen
+}
