@@ -1,5 +1,4 @@
 import { getContext, setContext } from 'svelte'
-import { SvelteMap } from 'svelte/reactivity'
 import { emptyFeed, type Feed } from '../../state/feed'
 import { FirstUnread } from '../../state/read'
 
@@ -16,7 +15,7 @@ export class SessionView {
   /** Tool calls that wait for an answer: the sheet shows what they want to do. */
   asking: ReadonlySet<string> = $state.raw(new Set())
   /** What the person opened or closed, against what would be by itself. */
-  private readonly opened = new SvelteMap<string, boolean>()
+  private opened: ReadonlyMap<string, boolean> = $state.raw(new Map())
 
   constructor(readonly id: string) {}
 
@@ -25,7 +24,7 @@ export class SessionView {
   }
 
   setOpen(key: string, open: boolean): void {
-    this.opened.set(key, open)
+    this.opened = new Map(this.opened).set(key, open)
   }
 }
 
