@@ -1,13 +1,13 @@
 // What makes the page an app: it can be installed, opens without a network, goes
 // over to a newer version when a person says so, and its icon says who waits.
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { preview } from '../dev/preview.mjs'
 import { Browser, phone } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
+import { leavings } from './rig/leavings.ts'
 import { Screen } from './rig/screen.ts'
 import { until } from './rig/until.ts'
 
@@ -99,7 +99,7 @@ describe('the app on a phone', () => {
 
 test('a newer version of the app waits until a person takes it, and leaves the draft', async () => {
   const session = '20260221-140307-9f3a11c0'
-  const root = mkdtempSync(join(tmpdir(), 'abide-dist-'))
+  const root = leavings.folder('abide-dist-')
   cpSync(process.env['ABIDE_DIST'] ?? resolve(import.meta.dirname, '../dist'), root, { recursive: true })
   const site = await preview({ root, pace: 0 })
   const browser = await Browser.start(phone)
@@ -123,5 +123,4 @@ test('a newer version of the app waits until a person takes it, and leaves the d
   await screen.page.locator('.strip').waitFor({ state: 'detached' })
   await browser.stop()
   await site.stop()
-  rmSync(root, { recursive: true, force: true })
 })

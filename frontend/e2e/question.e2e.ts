@@ -1,18 +1,18 @@
 // What a person sees of a question before they answer it: nothing hides, and on a low
 // screen nothing is covered. ABIDE_SHOTS names a folder for pictures.
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Page } from 'playwright-core'
 import { build } from 'vite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { preview, type Preview } from '../dev/preview.mjs'
 import { Browser, desktop, phone } from './rig/browser.ts'
+import { leavings } from './rig/leavings.ts'
 
 const shots = process.env['ABIDE_SHOTS']
 
 describe('a question', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'abide-question-'))
+  const folder = leavings.folder('abide-question-')
   let site: Preview
   let browser: Browser
 
@@ -30,11 +30,10 @@ describe('a question', () => {
     })
     site = await preview({ root: folder })
     browser = await Browser.start()
-  }, 120_000)
+  })
   afterAll(async () => {
     await browser.stop()
     await site.stop()
-    rmSync(folder, { recursive: true, force: true })
   })
 
   async function show(state: string, size = desktop): Promise<Page> {

@@ -1,9 +1,7 @@
 // A real Chromium, started by us: a browser that a test library launches cannot
 // be frozen, so a wake tested in one proves nothing.
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import {
   chromium,
   type Browser as Remote,
@@ -11,6 +9,8 @@ import {
   type CDPSession,
   type Page,
 } from 'playwright-core'
+import { call, dismiss, tail, watchPage } from './evidence.ts'
+import { leavings, signalAll } from './leavings.ts'
 import { Process } from './process.ts'
 import { until } from './until.ts'
 
@@ -34,6 +34,7 @@ const flags = [
   '--disable-quic',
   '--disable-dev-shm-usage',
   '--no-first-run',
+  '--disable-extensions',
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
@@ -54,12 +55,14 @@ export class Browser {
   #process!: Process
   #remote!: Remote
   #cdp!: CDPSession
-  #profile = mkdtempSync(join(tmpdir(), 'abide-chromium-'))
+  readonly #profile = leavings.folder('abide-chromium-')
   context!: BrowserContext
   /** Where it is driven from. */
   port = 0
 
-  private constructor(private readonly size: Size) {}
+  private constructor(private readonly size: Size) {
+    call(this)
+  }
 
   static async start(size: Size = desktop): Promise<Browser> {
     const browser = new Browser(size)
@@ -74,13 +77,20 @@ export class Browser {
       `--user-data-dir=${this.#profile}`,
       `--window-size=${this.size.width},${this.size.height}`,
     ]
-    const child = (this.#process = new Process(executable(), [...args, 'about:blank']))
-    const endpoint = await until('the debugging port', () => child.stderr.match(/ws:\/\/\S+/)?.[0])
+    // What it writes beside its profile, as certificates and fonts, goes there too: any HOME will do, and nothing stays behind.
+    const env = { ...process.env, HOME: this.#profile, TMPDIR: this.#profile }
+    const child = (this.#process = new Process(executable(), [...args, 'about:blank'], { env }))
+    const endpoint = await until('the debugging port', () => {
+      if (child.ended) throw new Error(`Chromium ended before it was there: ${child.stderr}`)
+      return child.stderr.match(/ws:\/\/\S+/)?.[0]
+    })
     this.port = Number(new URL(endpoint).port)
     // noDefaults: otherwise the library overrides focus and freezing is no longer real.
     this.#remote = await chromium.connectOverCDP(endpoint, { noDefaults: true } as object)
     this.#cdp = await this.#remote.newBrowserCDPSession()
     this.context = this.#remote.contexts()[0]!
+    this.context.setDefaultTimeout(60_000)
+    this.context.on('page', watchPage)
   }
 
   /** Ends the browser as its user would: it writes down what it keeps, cookies too. */
@@ -91,7 +101,7 @@ export class Browser {
 
   /** Ends every process of the browser at once; the profile stays as it was at that moment. */
   async kill(): Promise<void> {
-    for (const pid of tree(this.#process.child.pid!)) kill(pid, 'SIGKILL')
+    signalAll(this.#process.child, 'SIGKILL')
     await this.#process.exited
     await this.#remote.close().catch(() => {})
   }
@@ -112,41 +122,22 @@ export class Browser {
 
   /** Stops every process of the browser, as a phone's system does. */
   freeze(): void {
-    for (const pid of tree(this.#process.child.pid!)) kill(pid, 'SIGSTOP')
+    signalAll(this.#process.child, 'SIGSTOP')
   }
 
   thaw(): void {
-    for (const pid of tree(this.#process.child.pid!)) kill(pid, 'SIGCONT')
+    signalAll(this.#process.child, 'SIGCONT')
   }
 
   async stop(): Promise<void> {
+    dismiss(this)
     await this.kill()
     rmSync(this.#profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
   }
-}
 
-function kill(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal)
-  } catch {
-    // It ended by itself meanwhile.
+  testify(): string {
+    // A machine of tests has no message bus, and Chromium does not get over it.
+    const said = (this.#process?.stderr ?? '').split('\n').filter((line) => !/dbus/i.test(line))
+    return `Chromium said\n${tail(said.join('\n'), 10)}`
   }
-}
-
-/** The process and all below it. */
-function tree(root: number): number[] {
-  const children = new Map<number, number[]>()
-  for (const entry of readdirSync('/proc')) {
-    if (!/^\d+$/.test(entry)) continue
-    try {
-      const stat = readFileSync(`/proc/${entry}/stat`, 'utf8')
-      const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
-      children.set(parent, [...(children.get(parent) ?? []), Number(entry)])
-    } catch {
-      continue // it ended while we looked
-    }
-  }
-  const all = [root]
-  for (const pid of all) all.push(...(children.get(pid) ?? []))
-  return all
 }

@@ -1,9 +1,10 @@
 // A hub as a person runs it: the built binary on a data directory of its own.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { AbideEvent, SessionInfo } from '../../src/wire/gen.ts'
+import { call, dismiss, tail } from './evidence.ts'
+import { leavings } from './leavings.ts'
 import { Process } from './process.ts'
 import { until } from './until.ts'
 
@@ -34,7 +35,7 @@ export interface HubOptions {
 }
 
 export class Hub {
-  readonly home = mkdtempSync(join(tmpdir(), 'abide-e2e-'))
+  readonly home = leavings.folder('abide-e2e-')
   readonly data = join(this.home, 'data')
   readonly workspace: string
   #process: Process | undefined
@@ -47,6 +48,7 @@ export class Hub {
   constructor(readonly options: HubOptions = {}) {
     this.workspace = join(this.home, options.folder ?? 'work')
     mkdirSync(this.workspace)
+    call(this)
   }
 
   static async start(options: HubOptions = {}): Promise<Hub> {
@@ -62,6 +64,10 @@ export class Hub {
   /** What the hub has said to its operator. */
   get log(): string {
     return this.#process?.stderr ?? ''
+  }
+
+  testify(): string {
+    return `hub ${this.origin} said\n${tail(this.log)}`
   }
 
   /** Starts the hub; again after a kill it comes back at the same address. */
@@ -108,6 +114,7 @@ export class Hub {
 
   /** Ends the hub as its operator would, and returns its exit code. */
   async stop(): Promise<number | null> {
+    dismiss(this)
     await this.#process?.kill('SIGTERM')
     const code = (await this.#process?.exited) ?? null
     rmSync(this.home, { recursive: true, force: true })

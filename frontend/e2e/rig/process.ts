@@ -1,6 +1,8 @@
 // Child processes whose lines the tests read.
 import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process'
+import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import { leavings } from './leavings.ts'
 
 /** A child process and the lines of its stdout, in order, none lost between reads. */
 export class Process {
@@ -9,15 +11,18 @@ export class Process {
   stderr = ''
   #lines: string[] = []
   #waiting: ((line: string | undefined) => void)[] = []
-  #ended = false
+  #silent = false
+  readonly #closed: Promise<unknown>
 
   constructor(command: string, args: string[], options: SpawnOptions = {}) {
     this.child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'], ...options })
+    leavings.add(this.child)
     this.exited = new Promise((resolve, reject) => {
       this.child.once('error', reject)
       this.child.once('exit', (code) => resolve(code))
     })
     this.exited.catch(() => {})
+    this.#closed = once(this.child, 'close').catch(() => {})
     this.child.stderr!.on('data', (chunk) => (this.stderr += chunk))
     const lines = createInterface({ input: this.child.stdout! })
     lines.on('line', (line) => {
@@ -26,20 +31,27 @@ export class Process {
       else this.#lines.push(line)
     })
     lines.on('close', () => {
-      this.#ended = true
+      this.#silent = true
       for (const waiting of this.#waiting.splice(0)) waiting(undefined)
     })
+  }
+
+  /** Whether it has, or never began. */
+  get ended(): boolean {
+    return this.child.pid === undefined || this.child.exitCode !== null || this.child.signalCode !== null
   }
 
   /** The next line of stdout; fails when the process ended without one. */
   async line(): Promise<string> {
     const line =
       this.#lines.shift() ??
-      (this.#ended
+      (this.#silent
         ? undefined
         : await new Promise<string | undefined>((resolve) => this.#waiting.push(resolve)))
-    if (line === undefined) throw new Error(`${this.child.spawnfile} ended without a line: ${this.stderr}`)
-    return line
+    if (line !== undefined) return line
+    // What it said of its end may be read after the end itself.
+    await this.#closed
+    throw new Error(`${this.child.spawnfile} ended without a line: ${this.stderr}`)
   }
 
   write(line: string): void {

@@ -75,7 +75,7 @@ export class Screen {
   }
 
   /** Waits until the page has applied the session up to seq, and is connected. */
-  async reaches(session: string, seq: number, within = 30_000): Promise<Facts> {
+  async reaches(session: string, seq: number, within = 60_000): Promise<Facts> {
     const deadline = Date.now() + within
     for (;;) {
       const told = await Promise.race([
@@ -107,7 +107,7 @@ export class Screen {
     return this.page.evaluate(async () => {
       const feed = document.querySelector<HTMLElement>('[role=feed]')!
       const shown = new Map<string, { key: string; seq: number; last: number; text: string }>()
-      const deadline = Date.now() + 20_000
+      const deadline = Date.now() + 60_000
       const painted = () =>
         new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
       const begun = () => feed.scrollTop < 1 && document.documentElement.dataset['firstSeq'] === '1'

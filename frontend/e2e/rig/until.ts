@@ -2,7 +2,7 @@
 export async function until<T>(
   what: string,
   check: () => T | undefined | null | false | Promise<T | undefined | null | false>,
-  within = 30_000,
+  within = 60_000,
 ): Promise<T> {
   const deadline = Date.now() + within
   for (;;) {
