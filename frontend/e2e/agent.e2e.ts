@@ -80,7 +80,7 @@ describe('an agent is steered from a phone', () => {
     await until('the options on the phone', async () => {
       return (await sheet.getByRole('combobox', { name: 'Model' }).inputValue()) === 'hasty'
     })
-    expect(await sheet.getByLabel('Verbose').isChecked()).toBe(true)
+    await until('verbose on the phone', () => sheet.getByLabel('Verbose').isChecked())
     await shot(here, 'options-390')
     await shot(there, 'options-1280')
     await here.page.close()

@@ -21,10 +21,8 @@ const inView = (screen: Screen) =>
   )
 
 const sees = (screen: Screen, seq: number) =>
-  until(
-    `seq ${seq} in view`,
-    async () => (await inView(screen)).some((row) => row.first <= seq && seq <= row.last),
-    10_000,
+  until(`seq ${seq} in view`, async () =>
+    (await inView(screen)).some((row) => row.first <= seq && seq <= row.last),
   )
 
 const window = (screen: Screen) =>
@@ -85,7 +83,7 @@ describe('a session of 100,000 events', () => {
     for (const [i, row] of rows.entries()) if (i > 0) expect(row.first - rows[i - 1]!.last).toBeLessThan(3)
     await screen.page.keyboard.press('G')
     await sees(screen, many)
-    expect(await window(screen)).toBe('')
+    await until('the live run', async () => (await window(screen)) === '')
   })
 
   test('joins the live run when reading on reaches it', async () => {
@@ -140,7 +138,7 @@ describe('a session of 100,000 events', () => {
     expect((await back.facts()).first, 'not all of it is loaded').toBeGreaterThan(read + 1)
     await card(back).getByRole('button', { name: 'First unread' }).click()
     await sees(back, read + 1)
-    expect(await card(back).count()).toBe(0)
+    await card(back).waitFor({ state: 'detached' })
     expect(back.errors).toEqual([])
     await back.page.close()
   })
@@ -178,7 +176,7 @@ describe('a session of 100,000 events', () => {
       const row = [...feed.querySelectorAll('article')].find((r) => r.textContent?.includes(text))!
       row.focus({ preventScroll: true })
       const tops: number[] = []
-      const deadline = performance.now() + 10_000
+      const deadline = performance.now() + 60_000
       for (let after = 0; after < 20 && performance.now() < deadline;) {
         tops.push(top())
         if (head() < first) after++

@@ -41,7 +41,7 @@ describe('with nothing but keys, a person', () => {
         const label = (at as HTMLInputElement).labels?.[0]?.textContent?.trim()
         return at.getAttribute('aria-label') ?? label ?? at.getAttribute('role') ?? at.textContent!.trim()
       })
-    await until(`the focus on ${name}`, async () => (await now()) === name, 5_000).catch(async (e: Error) => {
+    await until(`the focus on ${name}`, async () => (await now()) === name).catch(async (e: Error) => {
       throw new Error(`${e.message}; it is on ${await now()}`)
     })
   }

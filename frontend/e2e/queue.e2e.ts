@@ -89,7 +89,7 @@ describe('prompts written while the agent is busy', () => {
     expect(asked).toEqual(['/ask', '/slow 1'])
     for (const s of [screen, other]) {
       await expectWhole(s, hub, session)
-      expect(await s.page.getByRole('region', { name: 'Queue' }).count()).toBe(0)
+      await s.page.getByRole('region', { name: 'Queue' }).waitFor({ state: 'detached' })
     }
   })
 })

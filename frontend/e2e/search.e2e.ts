@@ -61,28 +61,25 @@ describe.each([
     return { text, seq: chunks[at]!.seq }
   }
 
-  test.runIf(size === desktop)(
-    'a phrase of an answer is found by the keyboard and opened at its event',
-    async () => {
-      const { text, seq } = phrase()
-      await screen.page.keyboard.press('/')
-      await screen.page.keyboard.type(text.toUpperCase())
-      await said('1 place in 1 session')
-      expect((await hits().locator('mark').textContent())!.toLowerCase()).toBe(text.toLowerCase())
-      await screen.page.keyboard.press('ArrowDown')
-      await screen.page.keyboard.press('Enter')
-      await screen.page.waitForURL(`**/s/${id}?seq=${seq}`)
-      await until(`seq ${seq} in view`, () =>
-        screen.page.evaluate((seq) => {
-          const row = [...document.querySelectorAll<HTMLElement>('article[data-seq]')].find(
-            (r) => Number(r.dataset['seq']) <= seq && seq <= Number(r.dataset['last'] ?? r.dataset['seq']),
-          )
-          const box = row?.getBoundingClientRect()
-          return box !== undefined && box.top < innerHeight && box.bottom > 0
-        }, seq),
-      )
-    },
-  )
+  test('a phrase of an answer is found by the keyboard and opened at its event', async () => {
+    const { text, seq } = phrase()
+    await screen.page.keyboard.press('/')
+    await screen.page.keyboard.type(text.toUpperCase())
+    await said('1 place in 1 session')
+    expect((await hits().locator('mark').textContent())!.toLowerCase()).toBe(text.toLowerCase())
+    await screen.page.keyboard.press('ArrowDown')
+    await screen.page.keyboard.press('Enter')
+    await screen.page.waitForURL(`**/s/${id}?seq=${seq}`)
+    await until(`seq ${seq} in view`, () =>
+      screen.page.evaluate((seq) => {
+        const row = [...document.querySelectorAll<HTMLElement>('article[data-seq]')].find(
+          (r) => Number(r.dataset['seq']) <= seq && seq <= Number(r.dataset['last'] ?? r.dataset['seq']),
+        )
+        const box = row?.getBoundingClientRect()
+        return box !== undefined && box.top < innerHeight && box.bottom > 0
+      }, seq),
+    )
+  })
 
   test('hostile text is shown as text, in the query and in what is found', async () => {
     await field().fill(hostile)
@@ -162,7 +159,7 @@ test('without a connection titles are searched and the text once it is back', as
       .waitFor()
     await field.fill('/markdown')
     await proxy.tell('heal')
-    await page.locator('.hit').first().waitFor({ timeout: 30_000 })
+    await page.locator('.hit').first().waitFor()
     expect(await page.getByText('No connection: only titles are searched.').count()).toBe(0)
   } finally {
     await device.stop()

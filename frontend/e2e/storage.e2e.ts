@@ -190,7 +190,7 @@ describe('what a device keeps', () => {
         location.reload()
       })
       const prompts = () => hub.events(session).filter((e) => e.type === 'user_prompt').length
-      await until(`prompt ${asked} of those sent`, () => prompts() > asked, 10_000)
+      await until(`prompt ${asked} of those sent`, () => prompts() > asked)
       await hub.idle(session)
       expect(prompts()).toBe(asked + 1)
       await until('the outbox to be empty', async () => (await outbox(screen)) === 0)

@@ -5,6 +5,9 @@ import type { Page } from 'playwright-core'
 
 const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
+/** The rules whose answer depends on the theme: by the second of two themes, no other can find anything new. */
+export const ofColours = ['color-contrast', 'link-in-text-block']
+
 /** What keeps somebody from using the page, worst kinds only, by all rules or those given: rule, and where. */
 export async function barriers(page: Page, rules?: string[]): Promise<string[]> {
   // Half a megabyte: once a page.

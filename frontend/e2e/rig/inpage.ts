@@ -6,6 +6,8 @@ export interface Watched {
   /** Sockets that exist now and the most that existed at once. */
   sockets: number
   most: number
+  /** The oldest event that the document held at first. */
+  begun: number | undefined
   /** What the content policy refused: a sign that something was injected. */
   violations: string[]
   /** What a hostile text managed to run. */
@@ -19,6 +21,7 @@ declare global {
       ran: string[]
       sockets: Set<WebSocket>
       most: number
+      begun: number | undefined
       violations: string[]
       /** Whether the document last came back from the browser's own cache of pages. */
       persisted?: boolean
@@ -32,13 +35,26 @@ export function watch(): void {
     ran: [],
     sockets: new Set(),
     most: 0,
+    begun: undefined,
     violations: [],
-    read: () => ({ sockets: rig.sockets.size, most: rig.most, violations: rig.violations, ran: rig.ran }),
+    read: () => ({
+      sockets: rig.sockets.size,
+      most: rig.most,
+      begun: rig.begun,
+      violations: rig.violations,
+      ran: rig.ran,
+    }),
   }
   window.rig = rig
   addEventListener('securitypolicyviolation', (v) =>
     rig.violations.push(`${v.effectiveDirective} ${v.blockedURI} ${v.sample}`),
   )
+  new MutationObserver((_, watching) => {
+    const first = Number(document.documentElement.dataset['firstSeq'])
+    if (!first) return
+    rig.begun = first
+    watching.disconnect()
+  }).observe(document, { attributes: true, attributeFilter: ['data-first-seq'], subtree: true })
   const Native = WebSocket
   window.WebSocket = class extends Native {
     constructor(url: string | URL, protocols?: string | string[]) {
