@@ -7,7 +7,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { states } from '../dev/catalogue/states.ts'
-import { Catalogue } from './rig/catalogue.ts'
+import { Catalogue, type View } from './rig/catalogue.ts'
 
 const whole = process.env['ABIDE_SOAK'] !== undefined
 const shots = process.env['ABIDE_SHOTS']
@@ -20,16 +20,19 @@ describe('every state of the catalogue is shown without error and free of seriou
   beforeAll(async () => {
     if (shots) mkdirSync(shots, { recursive: true })
     catalogue = await Catalogue.start({ whole })
-  }, 120_000)
+  })
   afterAll(() => catalogue.stop())
 
   test.each(wanted.map((s) => s.name))('%s', async (name) => {
-    for (const view of catalogue.views) {
-      await view.show(name)
-      expect(await view.barriers(), view.name).toEqual([])
-      if (shots)
-        await view.page.screenshot({ path: join(shots, `${name.replace(/\W+/g, '-')}-${view.name}.png`) })
-      expect(view.errors, view.name).toEqual([])
-    }
+    const looked = await Promise.allSettled(catalogue.views.map((view) => look(view, name)))
+    for (const each of looked) if (each.status === 'rejected') throw each.reason
   })
+
+  async function look(view: View, state: string): Promise<void> {
+    await view.show(state)
+    expect(await view.barriers(), view.name).toEqual([])
+    if (shots)
+      await view.page.screenshot({ path: join(shots, `${state.replace(/\W+/g, '-')}-${view.name}.png`) })
+    expect(view.errors, view.name).toEqual([])
+  }
 })

@@ -1,16 +1,13 @@
 // The catalogue as it is built for the hub's policy, looked at in each size and theme.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Page } from 'playwright-core'
 import { build } from 'vite'
 import { preview, type Preview } from '../../dev/preview.mjs'
-import { barriers } from './axe.ts'
+import { barriers, ofColours } from './axe.ts'
 import { Browser, desktop, phone } from './browser.ts'
+import { leavings } from './leavings.ts'
 import { elapse } from './until.ts'
 
-/** The rules whose answer depends on the theme. */
-const ofColours = ['color-contrast', 'link-in-text-block']
 const picture = resolve(import.meta.dirname, '../../public/icons/apple-180.png')
 const sizes = [
   { name: 'phone', of: phone },
@@ -28,13 +25,12 @@ export class Catalogue {
   readonly views: View[] = []
 
   private constructor(
-    private readonly folder: string,
-    private readonly site: Preview,
+    private readonly sites: Preview[],
     private readonly browser: Browser,
   ) {}
 
   static async start(options: CatalogueOptions): Promise<Catalogue> {
-    const folder = mkdtempSync(join(tmpdir(), 'abide-catalogue-'))
+    const folder = leavings.folder('abide-catalogue-')
     const root = resolve(import.meta.dirname, '../..')
     await build({
       root,
@@ -45,11 +41,13 @@ export class Catalogue {
         rolldownOptions: { input: ['index.html', 'catalogue.html'].map((p) => join(root, p)) },
       },
     })
-    const site = await preview({ root: folder })
-    const catalogue = new Catalogue(folder, site, await Browser.start())
+    const catalogue = new Catalogue([], await Browser.start())
     // One after the other: two windows opened at once would be taken for one.
     for (const size of sizes) {
       for (const theme of themes) {
+        // An origin of its own each: what one view keeps on the device is nothing to the others.
+        const site = await preview({ root: folder })
+        catalogue.sites.push(site)
         catalogue.views.push(await View.open(catalogue.browser, site.url, size, theme, options.whole))
       }
     }
@@ -60,8 +58,7 @@ export class Catalogue {
 
   async stop(): Promise<void> {
     await this.browser.stop()
-    await this.site.stop()
-    rmSync(this.folder, { recursive: true, force: true })
+    for (const site of this.sites) await site.stop()
   }
 }
 
@@ -114,7 +111,7 @@ export class View {
    * moment later, and a colour on its way is no state.
    */
   async barriers(): Promise<string[]> {
-    const deadline = Date.now() + 3_000
+    const deadline = Date.now() + 20_000
     for (;;) {
       const found = await barriers(this.page, this.rules)
       if (found.length === 0 || Date.now() > deadline) return found
