@@ -22,10 +22,12 @@ function listen(): void {
   const last = new WeakMap<Element, string>()
   Object.assign(window, { said })
   const look = () => {
+    const over = document.querySelector('dialog:modal')
     for (const region of document.querySelectorAll('[aria-live], [role=alert]')) {
       const text = (region.textContent ?? '').replace(/\s+/g, ' ').trim()
       if (last.get(region) === text) continue
       last.set(region, text)
+      if (over && !over.contains(region)) continue // behind a dialog nothing is heard
       const how = region.getAttribute('aria-live') ?? 'assertive'
       if (text !== '') said.push(`${how}: ${text}`)
     }
@@ -55,6 +57,22 @@ test('who cannot see the feed is told whole turns, and interrupted only by a que
   await screen.reaches(session, hub.lastSeq(session))
   await screen.prompt('/slow 1')
   await spoken('Turn ended')
+  // A dialog is open: what happens behind it is heard all the same, and once.
+  await screen.page.keyboard.press('Escape')
+  await screen.page.keyboard.press('?')
+  await screen.page.getByRole('dialog', { name: 'Keys' }).waitFor()
+  await hub.prompt(session, '/ask')
+  await spoken('Waits for your answer')
+  await hub.kill()
+  await spoken('No connection')
+  await hub.start()
+  await screen.page.keyboard.press('Escape')
+  await screen.reaches(session, hub.lastSeq(session))
+  await screen.page.getByRole('button', { name: 'More' }).click()
+  await screen.page.getByRole('menuitem', { name: 'Agent…' }).click()
+  await screen.page.getByRole('dialog', { name: 'Agent' }).waitFor()
+  await hub.turn(session, '/slow 2')
+  await spoken('19 20')
   // "Catching up" is for what takes longer than 400 ms, and so for some machines only.
   const told = (await said()).filter((line) => line !== 'polite: Catching up')
   await expect(told.join('\n') + '\n').toMatchFileSnapshot(join(import.meta.dirname, 'rig/announced.txt'))

@@ -1,5 +1,6 @@
 import { mount } from 'svelte'
 import { EventCache } from './net/cache'
+import { ChosenDB } from './net/chosenfiles'
 import { Database } from './net/db'
 import { Hub } from './net/hub'
 import { Journal } from './net/journal'
@@ -55,7 +56,14 @@ if (import.meta.env.PROD) void shell.register(() => store.dispatch({ kind: 'skew
 const read = {
   left: (id: string) => newest(marks.left(id), store.state.list?.get(id), Date.now()),
 }
-const screens = new Screens(store, hub, read, () => void shell.update())
+const chosen = new ChosenDB(db)
+const listed = store.subscribe(() => {
+  const { list, listed: asked, listError } = store.state
+  if (!asked || !list || listError !== null) return
+  listed()
+  void chosen.keepOnly(new Set(list.keys()))
+})
+const screens = new Screens(store, hub, read, () => void shell.update(), chosen)
 /** Longer than this a screen's parts are not waited for: the rest of the app says how it is connected. */
 const partsMs = 3_000
 // The page's first words stay until there is a screen to take their place; what failed to load says so there.

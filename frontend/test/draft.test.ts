@@ -1,11 +1,12 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { PageFiles } from '../src/ui/session/draftfiles'
 import { Draft } from '../src/ui/session/draft.svelte'
 
 beforeEach(() => localStorage.clear())
 afterEach(() => void vi.unstubAllGlobals())
 
-const draft = () => new Draft('s', new Map())
+const draft = () => new Draft('s', new PageFiles())
 
 test('a draft the device has is there in the next page, and says nothing', () => {
   const first = draft()

@@ -1,7 +1,7 @@
 // A session's screen: its feed, its turn, its questions.
 import { epoch, eventsFrame, loadedFrame, Script, sessionId } from '../../test/support/script'
 import type { AbideEvent } from '../../src/wire/gen'
-import { agent, frame, goldenEvents, held, opened, path, prompting, turn, whole } from './frames'
+import { agent, frame, goldenEvents, held, opened, path, prompting, session, turn, whole } from './frames'
 import type { State } from './state'
 
 const asked = turn(1 + whole.findIndex((e) => e.type === 'permission_request'))
@@ -101,6 +101,37 @@ const away = (seq: number) => ({ [sessionId]: { epoch, seq, at: Date.now() - 42 
 
 export const feeds: State[] = [
   { name: 'session, loading', path, messages: opened, does: [{ wait: 200 }] },
+  {
+    name: 'session, opening',
+    path,
+    messages: opened,
+    hub: () => ({ answers: async () => true }),
+    does: [{ wait: 2_300 }],
+  },
+  {
+    name: 'session, cannot be opened',
+    path,
+    messages: [
+      ...opened,
+      {
+        kind: 'shut',
+        sessionId,
+        reason:
+          'the session\u2019s files cannot be read; run `abide check 20260221-140307-9f3a11c0`, which names what is wrong, or bring the files back from a backup',
+      },
+    ],
+  },
+  {
+    name: 'session, the device failed',
+    path,
+    messages: [
+      ...held(whole),
+      {
+        kind: 'list_changed',
+        session: session('damaged', { session_id: sessionId, name: 'Spread the retries out' }),
+      },
+    ],
+  },
   { name: 'session, empty', path, messages: held([]) },
   { name: 'session, done', path, messages: held(whole) },
   { name: 'session, answering', path, messages: held(turn(30), prompting) },

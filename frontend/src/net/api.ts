@@ -18,6 +18,8 @@ export class ApiError extends Error {
 
 /** A pooled connection that slept hangs for minutes; no request may. */
 const timeoutMs = 15_000
+/** A hub that is there says so sooner, whatever else it does. */
+const readyMs = 3_000
 /** 25 MB over a poor link take this long. */
 const uploadMs = 300_000
 
@@ -94,6 +96,17 @@ export const api = {
 
   async remove(id: string): Promise<void> {
     await call('DELETE', session(id))
+  },
+
+  async reopen(id: string): Promise<SessionInfo> {
+    return call('POST', `${session(id)}/reopen`)
+  },
+
+  async answers(): Promise<boolean> {
+    return call('GET', '/api/ready', undefined, AbortSignal.timeout(readyMs)).then(
+      () => true,
+      () => false,
+    )
   },
 
   /** One event as the hub keeps it, with everything the agent said. */

@@ -1,5 +1,5 @@
 import { openDB, type DBSchema, type IDBPDatabase, type IDBPTransaction, type StoreNames } from 'idb'
-import type { OutboxItem } from '../state/outboxitem'
+import type { OutboxFile, OutboxItem } from '../state/outboxitem'
 import type { AbideEvent, Seq } from '../wire/gen'
 
 /** An item of the outbox as it is kept, with the tab that sends it while it lives. */
@@ -26,8 +26,16 @@ export interface KeptPage {
   events: readonly AbideEvent[]
 }
 
+/** Files chosen for a session's next prompt. */
+export interface KeptFiles {
+  sessionId: string
+  files: readonly OutboxFile[]
+  bytes: number
+}
+
 interface Schema extends DBSchema {
   outbox: { key: string; value: KeptItem }
+  chosen: { key: string; value: KeptFiles }
   runs: { key: string; value: KeptRun }
   pages: { key: [string, Seq, Seq]; value: KeptPage }
 }
@@ -57,11 +65,13 @@ export class Database {
   }
 
   private open(): Promise<Handle> {
-    this.handle ??= openDB<Schema>(this.name, 2, {
+    this.handle ??= openDB<Schema>(this.name, 3, {
       upgrade(db, before) {
         if (before < 1) db.createObjectStore('outbox', { keyPath: 'item.id' })
-        // What is kept of sessions comes anew from the hub; only the outbox goes on.
-        for (const store of [...db.objectStoreNames]) if (store !== 'outbox') db.deleteObjectStore(store)
+        if (before < 3) db.createObjectStore('chosen', { keyPath: 'sessionId' })
+        // What is kept of sessions comes anew from the hub; only what a person wrote goes on.
+        const theirs = ['outbox', 'chosen']
+        for (const store of [...db.objectStoreNames]) if (!theirs.includes(store)) db.deleteObjectStore(store)
         db.createObjectStore('runs', { keyPath: 'sessionId' })
         // By first, too: two tabs may have cut the same events in other places.
         db.createObjectStore('pages', { keyPath: ['sessionId', 'last', 'first'] })

@@ -57,10 +57,15 @@ export class Follower {
   /** Where to dial: straight into the replay of what is followed. */
   url(origin: string): string {
     const session = this.current()
-    if (session === null) return `${origin}/api/ws`
+    if (session === null || session.shut !== null) return `${origin}/api/ws`
     const at = this.place(session)
     const query = at ? `after_seq=${at.seq}&epoch=${at.epoch}` : `tail=${tail}`
     return `${origin}/api/sessions/${encodeURIComponent(session.id)}/ws?${query}&merge=true`
+  }
+
+  /** Follows a session anew that was shut, if it is the one followed. */
+  again(id: string): void {
+    if (this.id === id) this.observe()
   }
 
   /** A socket dialled to `target` is the connection now. */

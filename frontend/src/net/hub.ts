@@ -80,9 +80,14 @@ export class Hub implements Intents {
     this.store.dispatch({ kind: 'live', sessionId })
   }
 
-  prompt(sessionId: string, text: string, files: readonly OutboxFile[] = [], scheduledAt?: string): void {
+  prompt(
+    sessionId: string,
+    text: string,
+    files: readonly OutboxFile[] = [],
+    scheduledAt?: string,
+  ): Promise<void> {
     this.attention.viewing(sessionId)
-    void this.outbox.add({
+    return this.outbox.add({
       id: crypto.randomUUID(),
       sessionId,
       kind: 'prompt',
@@ -178,6 +183,7 @@ export class Hub implements Intents {
 
   choices = api.choices
   event = api.event
+  answers = api.answers
   events = api.events
   search = api.search
   rules = api.rules
@@ -200,6 +206,11 @@ export class Hub implements Intents {
   async remove(sessionId: string): Promise<void> {
     await api.remove(sessionId)
     this.follower.frame({ type: 'session_gone', session_id: sessionId })
+  }
+
+  async reopen(sessionId: string): Promise<void> {
+    this.store.dispatch({ kind: 'list_changed', session: await api.reopen(sessionId) })
+    this.follower.again(sessionId)
   }
 
   async pair(code: string): Promise<void> {
@@ -228,7 +239,10 @@ export class Hub implements Intents {
     const purpose = 'request_id' in frame ? this.requests.settle(frame.request_id) : undefined
     this.follower.frame(frame, purpose)
     if (purpose?.kind === 'outbox') this.outbox.answered(purpose.id, frame)
-    else if (frame.type === 'error') {
+    else if (frame.type === 'error' && purpose?.kind === 'observe' && frame.code === 'unavailable') {
+      this.store.dispatch({ kind: 'shut', sessionId: purpose.sessionId, reason: frame.message })
+      return
+    } else if (frame.type === 'error') {
       this.store.dispatch({ kind: 'problem', sessionId: purpose?.sessionId, text: frame.message })
       if (purpose?.kind === 'window') {
         this.store.dispatch({ kind: 'seek', sessionId: purpose.sessionId, seq: null })
@@ -247,6 +261,10 @@ export class Hub implements Intents {
     } catch (error) {
       if (error instanceof ApiError && (error.status === 404 || error.status === 400)) {
         this.follower.frame({ type: 'session_gone', session_id: session.id })
+        this.connection.wake(true)
+      } else if (error instanceof ApiError && error.code === 'unavailable') {
+        // The hub is well, this session is not: the next dial asks for no session.
+        this.store.dispatch({ kind: 'shut', sessionId: session.id, reason: error.message })
         this.connection.wake(true)
       }
     }

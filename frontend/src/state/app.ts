@@ -78,6 +78,8 @@ export function reduce(state: AppState, message: Message): AppState {
       return onSession(state, message.sessionId, onLive)
     case 'window_page':
       return onSession(state, message.frame.session_id, (s) => onWindowPage(s, message.frame, message.target))
+    case 'shut':
+      return onSession(state, message.sessionId, (s) => ({ ...s, shut: message.reason }))
     case 'reset_seen':
       return onSession(state, message.sessionId, (s) => ({ ...s, reset: null }))
     case 'outbox':

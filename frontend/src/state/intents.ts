@@ -44,8 +44,8 @@ export interface Intents {
   newer(sessionId: string): void
   /** Asks for the page before the oldest event on screen; does nothing while one is on its way. */
   older(sessionId: string, limit?: number): void
-  /** Asks the agent; with a time (RFC 3339) the prompt waits in the queue until then. */
-  prompt(sessionId: string, text: string, files?: readonly OutboxFile[], scheduledAt?: string): void
+  /** Asks the agent; with a time (RFC 3339) the prompt waits in the queue until then. Settles once this device keeps it. */
+  prompt(sessionId: string, text: string, files?: readonly OutboxFile[], scheduledAt?: string): Promise<void>
   answer(sessionId: string, permissionId: string, optionId: string, more?: AnswerMore): void
   /** Sends an outbox item again that failed or grew old; drop gives it up. */
   retry(id: string): void
@@ -85,6 +85,10 @@ export interface Intents {
   create(request: NewSession): Promise<SessionInfo>
   update(sessionId: string, change: { name?: string; pinned?: boolean; archived?: boolean }): Promise<void>
   remove(sessionId: string): Promise<void>
+  /** Opens a session again that the hub could not open, or whose device failed; the error's text is for the person. */
+  reopen(sessionId: string): Promise<void>
+  /** Whether the hub answers at all, also while it is slow to open a session. */
+  answers(): Promise<boolean>
   /** Exchanges a pairing code for this device's cookie; the error's text is for the person. */
   pair(code: string): Promise<void>
 }

@@ -21,6 +21,8 @@ export type Message =
   | { kind: 'live'; sessionId: string }
   /** A page of the window: around target, or the next on either side of it. */
   | { kind: 'window_page'; frame: EventsLoadedMessage; target: Seq | null }
+  /** The hub said why it cannot open a session. */
+  | { kind: 'shut'; sessionId: string; reason: string }
   | { kind: 'reset_seen'; sessionId: string }
   | { kind: 'outbox'; item: OutboxItem }
   | { kind: 'outbox_done'; id: string }

@@ -37,6 +37,8 @@ export interface SessionState {
   readonly reset: { reason: ResetReason } | null
   /** The hub answered with another epoch than the events': follow anew. */
   readonly stale: boolean
+  /** Why the hub cannot open it, in words for a person; null unless it said so last. */
+  readonly shut: string | null
 }
 
 export function newSession(id: string): SessionState {
@@ -54,6 +56,7 @@ export function newSession(id: string): SessionState {
     ahead: null,
     reset: null,
     stale: false,
+    shut: null,
   }
 }
 
@@ -80,7 +83,8 @@ export function onEvents(session: SessionState, frame: EventsMessage): SessionSt
 }
 
 /** Applies a page: the start of following, what a gap was missing, or older events. */
-export function onEventsLoaded(session: SessionState, frame: EventsLoadedMessage): SessionState {
+export function onEventsLoaded(was: SessionState, frame: EventsLoadedMessage): SessionState {
+  const session = was.shut === null ? was : { ...was, shut: null }
   const marks = { minSeq: frame.min_seq, maxSeq: Math.max(frame.max_seq, 0) }
   if (frame.verdict === 'reset') {
     return settle({

@@ -1,13 +1,14 @@
 import { getContext, setContext } from 'svelte'
 import type { AppState } from '../state/app'
-import type { OutboxFile } from '../state/outboxitem'
 import type { Left } from '../state/catchup'
 import type { Intents } from '../state/intents'
 import type { SessionState } from '../state/session'
 import type { Store } from '../state/store'
 import type { Action } from './keys'
+import { PageFiles, type ChosenFiles } from './session/draftfiles'
 import { Prefs } from './prefs.svelte'
 import { Router, type Over } from './router.svelte'
+import { Told } from './told.svelte'
 
 /** The longest a change waits where no frame is painted, as in a hidden tab. */
 const unpaintedMs = 100
@@ -20,12 +21,13 @@ export class Screens {
   state: AppState = $state.raw(undefined as unknown as AppState)
   /** Ticks each second while something on screen shows a running time. */
   now = $state(Date.now())
+  /** The hub answers, but has yet to open the session on screen. */
+  opening = $state(false)
+  readonly told = new Told()
   readonly prefs = new Prefs()
   readonly router = new Router()
   /** Does what a key asks of the feed on screen. */
   feed: ((action: Action) => void) | null = null
-  /** Files chosen in a session and not sent; they last as long as the page. */
-  readonly chosen = new Map<string, readonly OutboxFile[]>()
   private due = false
 
   constructor(
@@ -34,6 +36,7 @@ export class Screens {
     readonly marks: { left(sessionId: string): (Left & { epoch: string }) | null },
     /** Loads the newest version of the page. */
     readonly reload: () => void = () => location.reload(),
+    readonly chosen: ChosenFiles = new PageFiles(),
   ) {
     this.state = store.state
     store.subscribe(() => this.schedule())

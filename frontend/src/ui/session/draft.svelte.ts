@@ -1,9 +1,10 @@
 import type { OutboxFile } from '../../state/outboxitem'
 import type { Agent } from '../../wire/gen'
-import { acceptFiles } from './chosen'
+import { acceptFiles, filesMax } from './chosen'
+import type { ChosenFiles } from './draftfiles'
 import { loadDraft, saveDraft } from './drafts'
 
-/** A prompt being written in one session: its text, kept on this device, and its files, kept by the page. */
+/** A prompt being written in one session: its text and its files, both kept on this device. */
 export class Draft {
   text = $state('')
   files = $state.raw<readonly OutboxFile[]>([])
@@ -11,14 +12,18 @@ export class Draft {
   problem = $state('')
   /** Whether the device has the text as it is now, also after the page. */
   kept = $state(true)
+  /** Whether the device has the files, too. */
+  filesKept = $state(true)
   readonly empty = $derived(this.text.trim() === '' && this.files.length === 0)
+
+  private saving: Promise<unknown> = Promise.resolve()
 
   constructor(
     private readonly id: string,
-    private readonly chosen: Map<string, readonly OutboxFile[]>,
+    private readonly chosen: ChosenFiles,
   ) {
     this.text = loadDraft(id)
-    this.files = chosen.get(id) ?? []
+    void chosen.load(id).then((left) => this.found(left))
   }
 
   write(text: string): void {
@@ -39,14 +44,28 @@ export class Draft {
     this.keep(this.files.filter((_, i) => i !== at))
   }
 
-  clear(): void {
+  /** Empties it; the device lets go of the files once what they went into is kept. */
+  clear(kept: Promise<unknown> = Promise.resolve()): void {
     this.write('')
-    this.keep([])
     this.problem = ''
+    this.keep([], kept)
   }
 
-  private keep(files: readonly OutboxFile[]): void {
+  /** Takes the files an earlier page left, before those chosen since. */
+  private found(left: readonly OutboxFile[]): void {
+    const added = this.files
+    if (left.length === 0) return
+    this.files = [...left, ...added].slice(0, filesMax)
+    if (added.length > 0) this.keep(this.files)
+  }
+
+  private keep(files: readonly OutboxFile[], after: Promise<unknown> = Promise.resolve()): void {
+    const had = this.files.length > 0 || files.length > 0
     this.files = files
-    this.chosen.set(this.id, files)
+    if (!had) return
+    // One after the other: what is kept in the end is what was chosen last.
+    this.saving = Promise.all([this.saving, after.catch(() => {})])
+      .then(() => this.chosen.save(this.id, files))
+      .then((kept) => void (this.filesKept = kept))
   }
 }

@@ -1,8 +1,14 @@
-/** Lets a box fade out at its lower edge while there is more below: its class `fades`. */
+/**
+ * Lets a box fade out at its lower edge while there is more below: its class `fades`. How high
+ * what is in it is goes into `--content`, so that a box can be kept from being higher than that.
+ */
 export function fading(box: HTMLElement): { destroy(): void } {
   const look = () => {
     const below = box.scrollHeight - box.clientHeight - box.scrollTop
     box.classList.toggle('fades', below > 2)
+    const [first, last] = [box.firstElementChild, box.lastElementChild]
+    const height = first && last ? last.getBoundingClientRect().bottom - first.getBoundingClientRect().top : 0
+    box.style.setProperty('--content', `${Math.ceil(height)}px`)
   }
   const sizes = new ResizeObserver(look)
   sizes.observe(box)

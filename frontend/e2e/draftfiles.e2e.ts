@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Device } from './rig/device.ts'
+import { Hub } from './rig/hub.ts'
+import type { Screen } from './rig/screen.ts'
+import { until } from './rig/until.ts'
+
+const files = ['one.txt', 'two.txt'].map((name) => ({
+  name,
+  mimeType: 'text/plain',
+  buffer: Buffer.from(`what is in ${name}`),
+}))
+
+describe('files chosen for a prompt', () => {
+  let hub: Hub
+  let device: Device
+
+  beforeAll(async () => {
+    hub = await Hub.start()
+    device = await Device.pair(hub)
+  })
+  afterAll(async () => {
+    await device.stop()
+    expect(await hub.stop()).toBe(0)
+  })
+
+  const names = (screen: Screen) => screen.page.locator('[data-file]').allInnerTexts()
+  const shows = (screen: Screen, ...wanted: string[]) =>
+    until(`the files ${wanted}`, async () => {
+      const shown = await names(screen)
+      return shown.length === wanted.length && wanted.every((name, i) => shown[i]!.includes(name))
+    })
+  const choose = (screen: Screen) => screen.page.locator('[data-picker]').setInputFiles(files)
+  /** How many files the device itself keeps, of all sessions. */
+  const kept = (screen: Screen) =>
+    screen.page.evaluate(
+      () =>
+        new Promise<number>((resolve) => {
+          const open = indexedDB.open('abide')
+          open.onsuccess = () => {
+            const all = open.result.transaction('chosen').objectStore('chosen').getAll()
+            all.onsuccess = () => {
+              open.result.close()
+              resolve(
+                all.result.reduce((n: number, draft: { files: unknown[] }) => n + draft.files.length, 0),
+              )
+            }
+          }
+        }),
+    )
+
+  test('are there after a reload, are sent whole, and are let go of then', async () => {
+    const session = await hub.newSession('Reloaded')
+    const screen = await device.watch(session)
+    await choose(screen)
+    await screen.composer.fill('/slow 1')
+    await until('the files on the device', async () => (await kept(screen)) === 2)
+    await screen.page.reload()
+    await shows(screen, 'one.txt', 'two.txt')
+    expect(await screen.composer.inputValue()).toBe('/slow 1')
+    await screen.composer.press('Control+Enter')
+    const asked = await hub.event(session, 'user_prompt')
+    expect(asked.data.attachments?.map((a) => [a.name, a.bytes])).toEqual([
+      ['one.txt', 18],
+      ['two.txt', 18],
+    ])
+    await until('nothing on the device', async () => (await kept(screen)) === 0)
+    await screen.page.reload()
+    await screen.reaches(session, asked.seq)
+    await shows(screen)
+    await screen.page.close()
+  })
+
+  test('are there after the tab was killed, but those that were taken away', async () => {
+    const session = await hub.newSession('Killed')
+    const mortal = await Device.pair(hub)
+    // Chromium writes cookies down half a minute late, or when it closes.
+    await mortal.browser.close()
+    await mortal.browser.reopen()
+    const screen = await mortal.watch(session)
+    await choose(screen)
+    await shows(screen, 'one.txt', 'two.txt')
+    await screen.page.getByRole('button', { name: 'Remove one.txt' }).click()
+    await until('one file on the device', async () => (await kept(screen)) === 1)
+    await mortal.browser.kill()
+    await mortal.browser.reopen()
+    const again = await mortal.watch(session)
+    await shows(again, 'two.txt')
+    await again.page.locator('[data-file] >> text=18 B').waitFor()
+    await mortal.stop()
+  })
+
+  test('of a session that was deleted elsewhere are let go of', async () => {
+    const session = await hub.newSession('Deleted')
+    const screen = await device.watch(session)
+    const before = await kept(screen)
+    await choose(screen)
+    await until('the files on the device', async () => (await kept(screen)) === before + 2)
+    await hub.deleteSession(session)
+    await screen.page.close()
+    const other = await device.open('/')
+    await until('nothing left of it', async () => (await kept(other)) === before)
+    await other.page.close()
+  })
+})

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { desktop, phone } from './rig/browser.ts'
+import { Device } from './rig/device.ts'
+import { Hub } from './rig/hub.ts'
+import { until } from './rig/until.ts'
+
+describe('a small part of the screen', () => {
+  let hub: Hub
+  let device: Device
+  let other: Device
+
+  beforeAll(async () => {
+    hub = await Hub.start({ folder: 'a-folder-whose-name-is-longer-than-a-narrow-column' })
+    device = await Device.pair(hub)
+    other = await Device.pair(hub, { size: phone })
+  })
+  afterAll(async () => {
+    await other.stop()
+    await device.stop()
+    expect(await hub.stop()).toBe(0)
+  })
+
+  test('a path keeps its name where its folder does not fit, and its own width where even that does not', async () => {
+    const session = await hub.newSession('Paths')
+    const screen = await device.watch(session, desktop)
+    const long = `${'a-name-nobody-would-choose-'.repeat(4)}end.md`
+    for (const name of ['short.md', long]) {
+      await screen.prompt(`/edit ${name}`)
+      await screen.permission.waitFor()
+      await until('the question to be answerable', () =>
+        screen.permission.locator('[data-option]').first().isEnabled(),
+      )
+      await screen.permission.locator('[data-option]', { hasText: 'Allow' }).first().click()
+      await until('the end', async () => (await screen.facts()).turn === 'idle')
+      await screen.permission.waitFor({ state: 'detached' })
+    }
+    const paths = screen.page.locator('.inspector .path')
+    await until('both files', async () => (await paths.count()) === 2)
+    const shown = await paths.evaluateAll((all) =>
+      all.map((path) => {
+        const [folder, name] = [...path.children] as HTMLElement[]
+        const cut = (part: HTMLElement) => part.scrollWidth > part.clientWidth
+        const inside =
+          path.getBoundingClientRect().right <= path.parentElement!.getBoundingClientRect().right + 1
+        return {
+          text: path.textContent,
+          name: name!.textContent,
+          folderCut: cut(folder!),
+          nameCut: cut(name!),
+          inside,
+        }
+      }),
+    )
+    const of = (name: string) => shown.find((path) => path.name === name)
+    expect(of('short.md')).toMatchObject({ folderCut: true, nameCut: false, inside: true })
+    expect(of(long)).toMatchObject({ nameCut: true, inside: true })
+    await screen.page.close()
+  })
+
+  test('who else is here is said: how many, who types, and nobody once they have gone', async () => {
+    const session = await hub.newSession('Presence')
+    const mine = await device.watch(session)
+    const here = mine.page.getByRole('img', { name: /Also here/ })
+    expect(await here.count()).toBe(0)
+    const theirs = await other.watch(session, phone)
+    await here.waitFor()
+    await until('one other', async () => (await here.innerText()).trim() === '1')
+    await theirs.composer.pressSequentially('a')
+    await until('that they type', async () => /types…/.test(await here.innerText()))
+    expect(await here.getAttribute('aria-label')).toMatch(/: typing/)
+    await theirs.page.close()
+    await here.waitFor({ state: 'detached' })
+    await mine.page.close()
+  })
+})
