@@ -9,7 +9,7 @@ describe('whatever happens to the network while a page sleeps, and whatever it w
   const began = Date.now()
   afterAll(() => console.log(summary(outcomes, Date.now() - began)))
 
-  test.concurrent.each(tracks)(
+  test.concurrent.each(tracks(rounds > 1 ? 2 : 1))(
     'it wakes from $sleep after $faults to exactly the log, its prompt run once',
     async (track) => {
       const outcome = await run(track, rounds, rounds > 1)

@@ -2,22 +2,24 @@
 import { faults, Lane, moments, type Fault } from './lane.ts'
 import type { Sleep } from './sleep.ts'
 
-/** What one lane goes through: a browser that is stopped sleeps longer, so two share its faults. */
+const sleeps: Sleep[] = ['hidden', 'freeze', 'bfcache', 'stop']
+
+/** What one lane goes through. */
 export interface Track {
   sleep: Sleep
   faults: readonly Fault[]
 }
 
-export const tracks: Track[] = [
-  { sleep: 'hidden', faults },
-  { sleep: 'freeze', faults },
-  { sleep: 'bfcache', faults },
-  { sleep: 'stop', faults: faults.slice(0, 3) },
-  { sleep: 'stop', faults: faults.slice(3) },
-]
+/** One lane for each sleep, or two that share its faults: what sleeps leaves the machine to the others. */
+export function tracks(lanesEach: 1 | 2): Track[] {
+  const half = faults.length / lanesEach
+  return sleeps.flatMap((sleep) =>
+    Array.from({ length: lanesEach }, (_, i) => ({ sleep, faults: faults.slice(i * half, (i + 1) * half) })),
+  )
+}
 
 /** Wakes in one round over all tracks. */
-export const wakesInRound = tracks.reduce((n, t) => n + t.faults.length * moments.length, 0)
+export const wakesInRound = sleeps.length * faults.length * moments.length
 
 /** What a page may keep of all its wakes together, in bytes. */
 export const mostGrowth = 5 * 1024 * 1024
