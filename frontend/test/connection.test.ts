@@ -18,17 +18,20 @@ class PageSocket extends WebSocket {
 let hub: WebSocketServer
 let connection: Connection
 let phases: LinkState['phase'][]
+let tooLarge: number
 
 beforeEach(async () => {
   vi.stubGlobal('WebSocket', PageSocket)
   hub = new WebSocketServer({ port: 0, host: '127.0.0.1', handleProtocols: () => subprotocol })
   await once(hub, 'listening')
   phases = []
+  tooLarge = 0
   connection = new Connection({
     url: () => `ws://127.0.0.1:${(hub.address() as AddressInfo).port}`,
     adopted: () => {},
     frame: () => {},
     unknown: () => {},
+    tooLarge: () => void tooLarge++,
     link: (link) => phases.push(link.phase),
     health: () => Promise.resolve(null),
   })
@@ -71,4 +74,16 @@ test('with a network the first dial is a dial', async () => {
   answer()
   connection.start()
   await expect.poll(() => phases).toEqual(['dialling', 'open'])
+})
+
+test('a socket closed over what was sent on it says so, and is dialled again', async () => {
+  answer()
+  let dials = 0
+  hub.on('connection', (socket) => {
+    if (++dials === 1) socket.on('message', () => socket.close(1009))
+  })
+  connection.start()
+  await expect.poll(() => phases.at(-1)).toBe('open')
+  expect(connection.send({ type: 'ping', nonce: 'n' })).toBe(true)
+  await expect.poll(() => [tooLarge, dials, phases.at(-1)]).toEqual([1, 2, 'open'])
 })

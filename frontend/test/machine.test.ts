@@ -189,6 +189,30 @@ describe('failure', () => {
     expect(new Bench().open().do({ type: 'closed', gen: 1, code }).pass(1_000).m.main?.gen).toBe(2)
   })
 
+  it('of connections that close soon after they open is retried with growing waits, until one lasts', () => {
+    const b = new Bench().open()
+    const wait = () => {
+      b.do({ type: 'closed', gen: b.m.main!.gen, code: 1009 })
+      return b.m.retryAt! - b.now
+    }
+    const waits: number[] = []
+    for (let i = 0; i < 10; i++) {
+      waits.push(wait())
+      b.retried().connected().pass(100)
+    }
+    expect(waits[0]).toBeLessThanOrEqual(limits.backoffMinMs)
+    expect(waits[5]).toBeGreaterThan(3_000)
+    expect(waits).toEqual([...waits].sort((x, y) => x - y))
+    expect(Math.max(...waits)).toBeLessThanOrEqual(limits.backoffMaxMs)
+    b.pass(limits.settledMs)
+    expect(wait()).toBeLessThanOrEqual(limits.backoffMinMs)
+    // Who comes back to the page does not wait for what was before.
+    b.retried().connected().pass(100)
+    expect(wait()).toBeGreaterThan(limits.backoffMinMs)
+    b.do({ type: 'wake' }).connected().pass(100)
+    expect(wait()).toBeLessThanOrEqual(limits.backoffMinMs)
+  })
+
   it('after a goodbye waits as long as the hub asks', () => {
     const b = new Bench().open().do({ type: 'goodbye', gen: 1, retryAfterMs: 3000 }).pass(2_900)
     expect(b.m.main).toBeNull()

@@ -189,6 +189,48 @@ describe('the outbox', () => {
     vi.useRealTimers()
   })
 
+  describe('with a prompt that is more than the hub takes at once', () => {
+    const huge = (id: string) => ({ ...prompt(id), text: 'ä'.repeat(600) }) // 1,200 bytes
+
+    it('fails it before it is sent, says what to do, and sends those behind it', async () => {
+      const t = tab('a', false)
+      await t.outbox.add(huge('p1'))
+      await t.outbox.add(prompt('p2'))
+      t.link.connected = true
+      t.outbox.resend(1_000)
+      expect(t.sent).toMatchObject([{ prompt_id: 'p2' }])
+      expect(t.shown.get('p1')).toMatchObject({ status: 'failed', text: huge('').text })
+      expect(t.shown.get('p1')!.problem).toMatch(/2 KB.* at most 1 KB at once. Shorten it, or .* a file/)
+      await t.outbox.load()
+      expect(t.shown.get('p1')?.status).toBe('failed')
+    })
+
+    it('fails the largest when a socket was closed over it, and goes on with the rest', async () => {
+      const t = tab('a')
+      await t.outbox.add(prompt('p1'))
+      await t.outbox.add(huge('p2'))
+      await t.outbox.add(prompt('p3'))
+      t.outbox.tooLarge()
+      t.outbox.resend()
+      const sent = t.sent.map((m) => (m as { prompt_id: string }).prompt_id)
+      expect(sent).toEqual(['p1', 'p2', 'p3', 'p1', 'p3'])
+      expect(t.shown.get('p2')).toMatchObject({ status: 'failed' })
+      expect(t.shown.get('p2')!.problem).toContain('more than the hub takes at once')
+    })
+
+    it('sends what is just short enough', async () => {
+      const t = tab('a', false)
+      await t.outbox.add(huge('p1'))
+      t.link.connected = true
+      t.outbox.resend(1_000_000)
+      const { length } = new TextEncoder().encode(JSON.stringify(t.sent[0]))
+      t.outbox.resend(length)
+      expect(t.sent.length).toBe(2)
+      t.outbox.resend(length - 1)
+      expect([t.sent.length, t.shown.get('p1')?.status]).toEqual([2, 'failed'])
+    })
+  })
+
   it('takes a permission that somebody else answered for settled', async () => {
     const t = tab('a')
     await t.outbox.add({ id: 'perm', sessionId: 's', kind: 'answer', text: '', optionId: 'yes' })

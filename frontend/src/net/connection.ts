@@ -11,6 +11,8 @@ export interface Side {
   adopted(target: string): void
   frame(frame: ServerMessage): void
   unknown(): void
+  /** The hub closed the connection over a frame that was too large for it. */
+  tooLarge(): void
   link(link: LinkState): void
   /** Asks over HTTP what a failed dial could not say. */
   health(): Promise<Refusal | null>
@@ -19,6 +21,8 @@ export interface Side {
 /** The longest time between two ticks of the clock watch; after a longer one the page has slept. */
 const jumpMs = 2_000
 const tickMs = 1_000
+/** The close code of a frame that was too large. */
+const tooLargeCode = 1009
 
 /** Drives the machine: sockets, timers and the hints of the page about sleep. */
 export class Connection {
@@ -101,6 +105,7 @@ export class Connection {
     socket.onmessage = (message) => this.received(gen, message.data)
     socket.onclose = (close) => {
       this.drop(gen)
+      if (close.code === tooLargeCode && gen === this.machine.main?.gen) this.side.tooLarge()
       this.input({ type: 'closed', gen, code: close.code })
     }
   }

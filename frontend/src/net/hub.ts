@@ -1,5 +1,6 @@
 import type { OutboxFile } from '../state/outboxitem'
 import type { AnswerMore, Intents, NewSession } from '../state/intents'
+import { frameBytes, tooLong } from '../state/size'
 import type { Store } from '../state/store'
 import type { ClientMessage, ServerMessage } from '../wire/gen'
 import { api, ApiError } from './api'
@@ -31,6 +32,7 @@ export class Hub implements Intents {
       adopted: (target) => this.adopted(target),
       frame: (frame) => this.frame(frame),
       unknown: () => store.dispatch({ kind: 'unknown_frame' }),
+      tooLarge: () => this.outbox.tooLarge(),
       link: (link) => store.dispatch({ kind: 'link', link }),
       health: () => this.health(),
     })
@@ -222,7 +224,15 @@ export class Hub implements Intents {
 
   private verb(sessionId: string, make: (requestId: string) => ClientMessage): void {
     const requestId = this.requests.add({ kind: 'verb', sessionId })
-    if (this.send(make(requestId))) return
+    const frame = make(requestId)
+    const max = this.store.state.hub?.limits.max_frame ?? Infinity
+    const bytes = frameBytes(frame)
+    if (bytes > max) {
+      this.requests.settle(requestId)
+      this.store.dispatch({ kind: 'problem', sessionId, text: tooLong(bytes, max) })
+      return
+    }
+    if (this.send(frame)) return
     this.requests.settle(requestId)
     this.store.dispatch({ kind: 'problem', sessionId, text: 'Not connected: try again in a moment.' })
   }
@@ -230,7 +240,6 @@ export class Hub implements Intents {
   private adopted(target: string): void {
     this.requests.clear()
     this.follower.adopted(target)
-    this.outbox.resend()
     this.attention.renew()
     void this.refresh()
   }
@@ -238,6 +247,7 @@ export class Hub implements Intents {
   private frame(frame: ServerMessage): void {
     const purpose = 'request_id' in frame ? this.requests.settle(frame.request_id) : undefined
     this.follower.frame(frame, purpose)
+    if (frame.type === 'connected') this.outbox.resend(frame.limits.max_frame)
     if (purpose?.kind === 'outbox') this.outbox.answered(purpose.id, frame)
     else if (frame.type === 'error' && purpose?.kind === 'observe' && frame.code === 'unavailable') {
       this.store.dispatch({ kind: 'shut', sessionId: purpose.sessionId, reason: frame.message })

@@ -23,6 +23,8 @@ export interface Machine {
   readonly heartbeatMs: number
   /** Dials that failed in a row. */
   readonly failures: number
+  /** Connections in a row that closed soon after they opened, since the last wake. */
+  readonly brief: number
   /** When the next dial is due; null when none is. */
   readonly retryAt: number | null
   readonly refusal: Refusal | null
@@ -73,6 +75,8 @@ export const limits = {
   probeMs: 1_500,
   /** A pong later than this ends main even without a spare. */
   deadMs: 10_000,
+  /** A connection that closes sooner may have to do with what is sent on it: the next waits longer. */
+  settledMs: 5_000,
   backoffMinMs: 250,
   backoffMaxMs: 10_000,
   protocol: 1,
@@ -88,6 +92,7 @@ export const start: Machine = {
   lastFrameAt: 0,
   heartbeatMs: 10_000,
   failures: 0,
+  brief: 0,
   retryAt: null,
   refusal: null,
   gens: 0,
@@ -117,7 +122,7 @@ class Step {
   take(input: Input): void {
     switch (input.type) {
       case 'start':
-        this.set({ wanted: true, refusal: null, failures: 0, online: input.online ?? true })
+        this.set({ wanted: true, refusal: null, failures: 0, brief: 0, online: input.online ?? true })
         if (this.m.main === null) this.dial('main')
         return
       case 'stop':
@@ -150,7 +155,7 @@ class Step {
   private wake(jumped: boolean, online: boolean): void {
     const { hiddenSince, main } = this.m
     const slept = jumped || (hiddenSince !== null && this.at.now - hiddenSince > limits.hiddenMs)
-    this.set({ hiddenSince: null, online })
+    this.set({ hiddenSince: null, online, brief: 0 })
     if (!this.m.wanted || this.m.refusal !== null) return
     if (main === null) {
       this.set({ failures: 0 })
@@ -215,7 +220,7 @@ class Step {
     const refusal = final[code]
     if (refusal) return this.refuse(refusal)
     if (spare) return this.promote()
-    if (main.phase === 'open') return this.retryIn(this.at.random() * limits.backoffMinMs)
+    if (main.phase === 'open') return this.reopen(this.at.now - main.dialledAt)
     this.failed()
   }
 
@@ -295,8 +300,20 @@ class Step {
   private failed(): void {
     this.effects.push({ do: 'ask_health' }) // the browser hides why a dial failed
     this.set({ failures: this.m.failures + 1 })
-    const most = Math.min(limits.backoffMaxMs, limits.backoffMinMs * 2 ** this.m.failures)
-    this.retryIn(limits.backoffMinMs + this.at.random() * (most - limits.backoffMinMs))
+    this.retryIn(this.wait(this.m.failures))
+  }
+
+  /** Dials after a connection that closed: at once after a long one, ever later after ever more short ones. */
+  private reopen(lastedMs: number): void {
+    const before = lastedMs < limits.settledMs ? this.m.brief : 0
+    this.set({ brief: before + 1 })
+    this.retryIn(before === 0 ? this.at.random() * limits.backoffMinMs : this.wait(before + 1))
+  }
+
+  /** How long to wait after so many failures in a row, with full jitter. */
+  private wait(failures: number): number {
+    const most = Math.min(limits.backoffMaxMs, limits.backoffMinMs * 2 ** failures)
+    return limits.backoffMinMs + this.at.random() * (most - limits.backoffMinMs)
   }
 
   private retryIn(ms: number): void {

@@ -1,5 +1,6 @@
 import type { OutboxFile, OutboxItem } from '../state/outboxitem'
 import type { Message } from '../state/message'
+import { frameBytes, tooLong } from '../state/size'
 import type { Attachment, ClientMessage, ServerMessage } from '../wire/gen'
 import { ApiError } from './api'
 import type { Requests } from './requests'
@@ -25,6 +26,8 @@ export class Outbox {
   private readonly items = new Map<string, OutboxItem>()
   /** Prompts whose files are on their way. */
   private readonly uploading = new Set<string>()
+  /** The most bytes of a frame the hub takes, once it has said so. */
+  private maxFrame = Infinity
 
   constructor(
     private readonly storage: OutboxStorage,
@@ -66,12 +69,26 @@ export class Outbox {
     void this.storage.delete(id).catch(() => {})
   }
 
-  /** A new socket: what was sending is sent again. */
-  resend(): void {
+  /** A new socket, which takes frames of so many bytes: what was sending is sent again. */
+  resend(maxFrame = this.maxFrame): void {
+    this.maxFrame = maxFrame
     for (const item of this.items.values()) {
       if (item.status === 'sending') this.set({ ...item, status: 'queued' })
     }
     this.flush()
+  }
+
+  /**
+   * The hub closed a socket because of a frame that was too large for it. Sent again it would
+   * close the next one, too, and nothing behind it would ever be sent: the largest fails.
+   */
+  tooLarge(): void {
+    const sending = [...this.items.values()]
+      .filter((item) => item.status === 'sending')
+      .map((item) => ({ item, bytes: frameBytes(message(item, '')) }))
+      .sort((a, b) => b.bytes - a.bytes)
+    const largest = sending[0]
+    if (largest) this.fail(largest.item, tooLong(largest.bytes, this.maxFrame))
   }
 
   /** Sends what waits, in order. */
@@ -91,7 +108,14 @@ export class Outbox {
         continue
       }
       const request_id = this.requests.add({ kind: 'outbox', id: item.id, sessionId: item.sessionId })
-      if (!this.send(message(item, request_id))) {
+      const frame = message(item, request_id)
+      const bytes = frameBytes(frame)
+      if (bytes > this.maxFrame) {
+        this.requests.settle(request_id)
+        this.fail(item, tooLong(bytes, this.maxFrame)) // those behind it go on
+        continue
+      }
+      if (!this.send(frame)) {
         this.requests.settle(request_id)
         return
       }
