@@ -73,10 +73,11 @@ func catchUp(ctx context.Context, log *store.Log, q *queue.Queue, f fold) (fold,
 
 // read folds the log from after on. The fold and the ledger may be at different
 // places; each takes what is news to it. What was removed of the log's beginning
-// is passed over, also what is removed meanwhile.
+// is passed over, also what is removed meanwhile; so are placeholders, of which a
+// single line with a number far ahead can make more than anybody can read.
 func (r *recovery) read(ctx context.Context, after event.Seq) error {
 	for {
-		batch, err := r.log.ReadAfter(ctx, after, foldBatch)
+		batch, through, err := r.log.ReadWritten(ctx, after, foldBatch)
 		if kept := r.log.Marks().Min - 1; errors.Is(err, store.ErrRemoved) && after < kept {
 			after = kept
 			continue
@@ -84,13 +85,14 @@ func (r *recovery) read(ctx context.Context, after event.Seq) error {
 		if err != nil {
 			return fmt.Errorf("read log: %w", err)
 		}
-		if batch.Empty() {
+		if through == after {
 			return nil
 		}
 		if err := r.takeAll(batch); err != nil {
 			return fmt.Errorf("read log: %w", err)
 		}
-		after = batch.Last
+		r.fold.seq = max(r.fold.seq, through)
+		after = through
 	}
 }
 

@@ -192,6 +192,7 @@ type collector struct {
 	bound    event.Seq // the last one that may be taken
 	maxBytes int       // most bytes, unless page is set
 	page     bool      // keep the newest pageBytes, dropping older ones
+	sparse   bool      // pass over what is missing
 
 	out   []byte
 	first event.Seq // of out
@@ -240,9 +241,14 @@ func (c *collector) take(body []byte) bool {
 	return true
 }
 
-// fill takes placeholders up to the given seq. It reports false if the batch is
-// full before.
+// fill takes placeholders up to the given seq, or none if sparse. It reports
+// false if the batch is full before.
 func (c *collector) fill(upTo event.Seq) bool {
+	if c.sparse {
+		c.holes += int(max(upTo-c.want+1, 0))
+		c.want = max(c.want, upTo+1)
+		return true
+	}
 	at := ""
 	if c.known {
 		at, _ = bodyTime(c.prev[:])

@@ -1,0 +1,59 @@
+package session_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+// A line with a number far ahead counts, and a placeholder stands for each event
+// before it. The session must not pay for as many as there could be.
+func TestALineWithANumberFarAheadDoesNotMakeTheSessionUnusable(t *testing.T) {
+	h := newHub(t)
+	b, a := h.busy()
+	require.NoError(t, a.say(event.Mode{ModeID: "plan"}))
+	await(t, b, "the mode", func(s session.State) bool { return s.Mode != nil })
+	c := &hub{t: t, dir: t.TempDir(), workspace: h.workspace, agents: newAgents()}
+	copyDir(t, h.dir, c.dir)
+	path := filepath.Join(c.dir, "sessions", b.ID(), "events.jsonl")
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	whole := text[:bytes.LastIndexByte(text, '\n')+1]
+	const far = 4_000_000_000_000
+	line := `{"seq":4000000000000,"time":"2026-02-21T14:03:07.123456Z","type":"note","data":{"method":"by hand"}}` + "\n"
+	require.NoError(t, os.WriteFile(path, append(whole, line...), 0o600))
+
+	c.open()
+	defer func() {
+		require.NoError(t, c.manager.Close(ctxOf(t)))
+		require.NoError(t, c.store.Close())
+		report, err := store.Check(ctxOf(t), c.dir, "")
+		require.NoError(t, err)
+		for _, p := range report.Problems {
+			require.Contains(t, []string{"hole", "unverified"}, p.Kind)
+		}
+	}()
+	again := c.session(b.ID()) // within patience
+	require.Equal(t, "plan", again.State().Mode.ModeID, "what is before the hole counts")
+	require.Equal(t, session.TurnIdle, again.State().Turn.State)
+	log := again.Log()
+	page, err := log.ReadBefore(ctxOf(t), far+1, 10)
+	require.NoError(t, err)
+	require.EqualValues(t, far-9, page.First)
+	require.EqualValues(t, far, page.Last)
+	page, err = log.ReadBefore(ctxOf(t), far/2, 1<<30)
+	require.NoError(t, err)
+	require.EqualValues(t, far/2-1, page.Last)
+	require.LessOrEqual(t, page.Count, 10_000)
+	batch, err := log.ReadAfter(ctxOf(t), 1, 64<<10)
+	require.NoError(t, err)
+	require.LessOrEqual(t, len(batch.JSON), 64<<10)
+	require.EqualValues(t, 2, batch.First)
+}
