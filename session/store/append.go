@@ -52,11 +52,11 @@ type request struct {
 	first, last event.Seq
 	err         error
 	// turn gives the pen to a waiting request (true), or tells it that another
-	// one has written it (false).
+	// one has written it (false). Nil unless it waits.
 	turn chan bool
 }
 
-var requests = sync.Pool{New: func() any { return &request{turn: make(chan bool, 1)} }}
+var requests = sync.Pool{New: func() any { return new(request) }}
 
 // Append gives the drafts the next seqs and writes them with one write(2), in
 // order and all or none. It returns once they are written; with a draft of a
@@ -121,7 +121,7 @@ func (l *Log) submit(ctx context.Context, drafts []event.Draft, want event.Seq) 
 // recycle gives a finished request back.
 func (r *request) recycle() {
 	clear(r.drafts) // their data belongs to the caller
-	*r = request{drafts: r.drafts[:0], turn: r.turn}
+	*r = request{drafts: r.drafts[:0]}
 	requests.Put(r)
 }
 
@@ -130,9 +130,9 @@ func (l *Log) write(r *request) {
 	p := &l.pen
 	p.mu.Lock()
 	if p.held {
-		p.waiting = append(p.waiting, r)
+		turn := p.queue(r)
 		p.mu.Unlock()
-		if holds := <-r.turn; !holds {
+		if holds := <-turn; !holds {
 			return
 		}
 		p.mu.Lock()
@@ -142,6 +142,15 @@ func (l *Log) write(r *request) {
 	p.mu.Unlock()
 	l.commit(p.batch)
 	l.passPen(r)
+}
+
+// queue has r wait for the pen, or for another to write it. The channel is not
+// kept with the request for the next: a test's bubble of time owns those made in
+// it. The caller holds mu.
+func (p *pen) queue(r *request) <-chan bool {
+	r.turn = make(chan bool, 1)
+	p.waiting = append(p.waiting, r)
+	return r.turn
 }
 
 // takeAlong makes the next batch: r, which holds the pen, and those waiting
@@ -198,9 +207,9 @@ func (l *Log) withPen(f func() error) error {
 	r.alone = true
 	p.mu.Lock()
 	if p.held {
-		p.waiting = append(p.waiting, r)
+		turn := p.queue(r)
 		p.mu.Unlock()
-		<-r.turn
+		<-turn
 		p.mu.Lock()
 	}
 	p.held = true
@@ -305,10 +314,7 @@ func (l *Log) encode(r *request, next event.Seq) event.Seq {
 // put writes the buffer. A write that fails half way is undone.
 func (l *Log) put() error {
 	p := &l.pen
-	n, err := p.file.WriteAt(p.buf, p.offset)
-	if err == nil && n < len(p.buf) {
-		err = errShort
-	}
+	err := writeAt(p.file, p.buf, p.offset)
 	if err == nil {
 		l.health.unblock()
 		return nil

@@ -20,7 +20,7 @@ import (
 func (l *Log) PutBlob(ctx context.Context, mediaType string, data []byte) (event.Blob, error) {
 	sum := sha256.Sum256(data)
 	b := event.Blob{SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(data)), MediaType: mediaType}
-	if !l.closed.Load() && ctx.Err() == nil && l.hasBlob(b) {
+	if !l.closed.Load() && ctx.Err() == nil && l.keepsBlob(b) {
 		return b, nil
 	}
 	return l.PutBlobFrom(ctx, mediaType, bytes.NewReader(data))
@@ -53,6 +53,12 @@ func (l *Log) hasBlob(b event.Blob) bool {
 	return err == nil && info.Size() == b.Bytes
 }
 
+// keepsBlob reports whether the blob is there, on the device: a crash, or an
+// error, may have come between its name and that being durable.
+func (l *Log) keepsBlob(b event.Blob) bool {
+	return l.hasBlob(b) && l.fs.SyncDir(filepath.Join(l.dir, blobsDir)) == nil
+}
+
 // storeBlob makes the blob's file aside and renames it into place, so a name
 // that exists has all its bytes. Two callers may put the same bytes at once;
 // each makes its own file.
@@ -69,7 +75,7 @@ func (l *Log) storeBlob(from io.Reader) (event.Blob, error) {
 	if err != nil {
 		return event.Blob{}, err
 	}
-	if l.hasBlob(b) {
+	if l.keepsBlob(b) {
 		return b, l.fs.Remove(tmp)
 	}
 	if err := l.fs.Rename(tmp, filepath.Join(dir, b.SHA256)); err != nil {

@@ -326,7 +326,7 @@ func (c *checking) segment(seg *segment, active bool) (event.Seq, error) {
 	if err := s.run(file, 0, end); err != nil {
 		return 0, err
 	}
-	c.told(name, s)
+	c.told(name, s, seg.last != 0 && s.good.seq >= seg.last)
 	if err := c.repeats(name, file, seg, s); err != nil {
 		return 0, err
 	}
@@ -334,15 +334,24 @@ func (c *checking) segment(seg *segment, active bool) (event.Seq, error) {
 	if c.hasMeta && c.meta.LogFirst == seg.first && seg.last == 0 {
 		c.checkpoint(name, s)
 	}
-	if seg.last != 0 && s.good.seq != seg.last {
-		c.add(ProblemHole, name, s.good.seq+1, "the file ends with seq %d", s.good.seq)
-		return seg.last, nil
+	if seg.last == 0 {
+		return s.good.seq, nil
 	}
-	return s.good.seq, nil
+	if s.good.seq < seg.last {
+		c.add(ProblemHole, name, s.good.seq+1, "the file ends with seq %d", s.good.seq)
+	} else if s.good.seq > seg.last || s.torn().size > 0 {
+		// A kill came while a frozen log was reopened, before the file was cut.
+		c.report.Notes = append(c.report.Notes, Problem{
+			Session: c.id, Kind: ProblemTorn, File: name, Seq: seg.last,
+			Detail: "what is behind it in this file is nothing anybody reads; the next file goes on",
+		})
+	}
+	return seg.last, nil
 }
 
-// told reports what the scan noted.
-func (c *checking) told(name string, s *scan) {
+// told reports what the scan noted. What is behind the last line of a file that
+// has all it must have is nothing that is missed.
+func (c *checking) told(name string, s *scan, whole bool) {
 	for _, h := range s.holes {
 		if h.from == h.to {
 			c.add(ProblemHole, name, h.from, "it has no line")
@@ -353,7 +362,7 @@ func (c *checking) told(name string, s *scan) {
 	for _, b := range s.badLines {
 		c.add(ProblemDamaged, name, 0, "%d bytes at byte %d are no line", b.size, b.offset)
 	}
-	if torn := s.torn(); torn.size > 0 {
+	if torn := s.torn(); torn.size > 0 && !whole {
 		c.add(ProblemTorn, name, s.good.seq, "%d bytes at byte %d, the end of the file, are no line", torn.size, torn.offset)
 	}
 	if s.unended {

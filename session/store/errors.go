@@ -55,9 +55,9 @@ func (e *LockedError) Error() string {
 
 // isFull reports whether an error says the device has no room: it may get some.
 func isFull(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, errShort)
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 // errShort reports a write that stopped early without saying why, as a device
 // that is about to be full does.
-var errShort = errors.New("short write")
+var errShort = fmt.Errorf("short write: %w", syscall.ENOSPC)

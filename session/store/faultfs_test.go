@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 
 	"github.com/abidehub/abide/session/store"
 )
@@ -25,10 +24,33 @@ type faultFS struct {
 	// fault decides about each call; nil lets it pass. A write that fails has
 	// written half of its bytes.
 	fault func(call int, op, name string) error
+	extra func(op, name string) error // of the story, beside fault
 	dead  bool
-	log   []string
+	log   []call
 	holds map[string]func()
 }
+
+// call is one call of a faultFS.
+type call struct {
+	op, name string
+	failed   bool
+}
+
+// changes reports whether the call changes what is on the device, or what of it
+// survives.
+func (c call) changes() bool {
+	switch c.op {
+	case "open", "read", "readfile", "readdir", "stat", "lock":
+		return false
+	}
+	return true
+}
+
+// step names the call by what it does.
+func (c call) step() string { return stepOf(c.op, c.name) }
+
+// errHalf makes a write stop half way without saying why.
+var errHalf = errors.New("half of a write")
 
 // hold calls before ahead of every call of one kind.
 func (f *faultFS) hold(op string, before func()) {
@@ -53,16 +75,19 @@ func (f *faultFS) step(op, name string) error {
 		return errCrashed
 	}
 	f.calls++
-	f.log = append(f.log, fmt.Sprintf("%d %s %s", f.calls, op, name))
-	if f.fault == nil {
-		return nil
+	f.log = append(f.log, call{op: op, name: name})
+	var err error
+	if f.fault != nil {
+		err = f.fault(f.calls, op, name)
 	}
-	err := f.fault(f.calls, op, name)
+	if err == nil && f.extra != nil {
+		err = f.extra(op, name)
+	}
 	if errors.Is(err, errCrashed) {
 		f.dead = true
 	}
 	if err != nil {
-		f.log[len(f.log)-1] += " FAILS"
+		f.log[len(f.log)-1].failed = true
 		return &fs.PathError{Op: op, Path: name, Err: err}
 	}
 	return nil
@@ -75,10 +100,45 @@ func (f *faultFS) set(fault func(call int, op, name string) error) {
 	f.fault = fault
 }
 
-func (f *faultFS) trace() []string {
+// died reports whether the process is gone.
+func (f *faultFS) died() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return append([]string(nil), f.log...)
+	return f.dead
+}
+
+// also makes calls fail whatever set says.
+func (f *faultFS) also(fails func(op, name string) error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.extra = fails
+}
+
+// trace is every call so far.
+func (f *faultFS) trace() []call {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]call(nil), f.log...)
+}
+
+// lines is the trace for a person.
+func (f *faultFS) lines() string {
+	text := ""
+	for i, c := range f.trace() {
+		text += fmt.Sprintf("%d %s %s", i+1, c.op, c.name)
+		if c.failed {
+			text += " FAILS"
+		}
+		text += "\n"
+	}
+	return text
+}
+
+// forget begins to count anew.
+func (f *faultFS) forget() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls, f.log = 0, nil
 }
 
 func (f *faultFS) count() int {
@@ -106,16 +166,6 @@ func nthOf(n int, kind, part string, err error) func(int, string, string) error 
 		}
 		if seen++; seen == n {
 			return err
-		}
-		return nil
-	}
-}
-
-// fullFrom is a device that is full from the n-th call on, for a while.
-func fullFrom(n, calls int) func(int, string, string) error {
-	return func(call int, op, name string) error {
-		if call >= n && call < n+calls && (op == "create" || op == "write" || op == "mkdir") {
-			return syscall.ENOSPC
 		}
 		return nil
 	}
@@ -230,10 +280,13 @@ func (f *faultFile) ReadAt(p []byte, off int64) (int, error) {
 }
 
 func (f *faultFile) WriteAt(p []byte, off int64) (int, error) {
-	if err := f.fs.step("write", f.name); err == errCrashed {
+	if err := f.fs.step("write", f.name); errors.Is(err, errCrashed) {
 		return 0, err // died before
 	} else if err != nil {
 		n, _ := f.File.WriteAt(p[:len(p)/2], off)
+		if errors.Is(err, errHalf) {
+			err = nil
+		}
 		return n, err
 	}
 	return f.File.WriteAt(p, off)
@@ -251,4 +304,18 @@ func (f *faultFile) Datasync() error {
 		return err
 	}
 	return f.File.Datasync()
+}
+
+func (f *faultFile) Stat() (fs.FileInfo, error) {
+	if err := f.fs.step("stat", f.name); err != nil {
+		return nil, err
+	}
+	return f.File.Stat()
+}
+
+func (f *faultFile) TryLock() (bool, error) {
+	if err := f.fs.step("lock", f.name); err != nil {
+		return false, err
+	}
+	return f.File.TryLock()
 }

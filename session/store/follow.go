@@ -37,6 +37,7 @@ type follower struct {
 func openFollower(dir, runID string, opts Options, crashed bool, why error) (*Log, error) {
 	l := newLog(filepath.Base(dir), dir, runID, opts)
 	f := &follower{log: l, crashed: crashed}
+	l.follower = f
 	if err := f.begin(); err != nil {
 		return nil, errors.Join(err, f.letGo(), l.segs.close())
 	}
@@ -307,12 +308,10 @@ func (f *follower) nextFile() error {
 // takeOver makes the log this process's own. The lock is held.
 func (f *follower) takeOver() error {
 	l := f.log
-	own := newLog(l.id, l.dir, l.runID, l.opts)
-	r := recovery{log: own, fs: l.fs, dir: l.dir, crashed: f.crashed}
 	file := f.file
 	f.file = nil
-	if err := r.run(file); err != nil {
-		err = errors.Join(err, file.Close())
+	own, err := f.recover(file)
+	if err != nil {
 		if isFull(err) && f.wait(err) {
 			return nil
 		}
@@ -323,23 +322,59 @@ func (f *follower) takeOver() error {
 		if l.pen.closed {
 			return own.segs.close()
 		}
-		l.pen.adopt(&own.pen)
-		old := l.segs.replace(own.segs.all())
-		l.sheet.adopt(&own.sheet)
-		l.health.setDamage(own.health.get().Damage)
-		l.touched.Store(own.touched.Load())
-		l.tail.drop() // it lacks what only the recovery read, and would answer for it
-		l.marks.raise(&own.marks)
-		l.foreign.Store(false)
-		l.health.unblock()
-		l.bell.ring()
-		l.health.bell.ring()
-		var errs []error
-		for _, s := range old {
-			errs = append(errs, s.retire())
-		}
-		return errors.Join(errs...)
+		return l.become(own)
 	})
+}
+
+// recover recovers the log as one that only this process has. The active file
+// is locked; after an error it is closed.
+func (f *follower) recover(file File) (*Log, error) {
+	l := f.log
+	own := newLog(l.id, l.dir, l.runID, l.opts)
+	r := recovery{log: own, fs: l.fs, dir: l.dir, crashed: f.crashed}
+	if err := r.run(file); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return own, nil
+}
+
+// reclaim takes over a log once more that could not be when its writer was gone.
+// The caller holds the pen.
+func (f *follower) reclaim(ctx context.Context) error {
+	file, err := lockActive(ctx, f.log.fs, f.log.dir)
+	if err != nil {
+		return err
+	}
+	own, err := f.recover(file)
+	if err != nil {
+		return err
+	}
+	f.log.health.thaw()
+	return f.log.become(own)
+}
+
+// become takes over what was recovered of the same log, with the readers still
+// on it. The caller holds the pen.
+func (l *Log) become(own *Log) error {
+	l.pen.adopt(&own.pen)
+	old := l.segs.replace(own.segs.all())
+	l.sheet.adopt(&own.sheet)
+	l.health.setDamage(own.health.get().Damage)
+	l.touched.Store(own.touched.Load())
+	l.tail.drop() // it lacks what only the recovery read, and would answer for it
+	l.marks.raise(&own.marks)
+	l.foreign.Store(false)
+	l.health.unblock()
+	if err := own.health.refusal(); err != nil {
+		l.health.freeze(err) // the device failed its writer
+	}
+	l.bell.ring()
+	l.health.bell.ring()
+	var errs []error
+	for _, s := range old {
+		errs = append(errs, s.retire())
+	}
+	return errors.Join(errs...)
 }
 
 // wait goes on reading a log that nobody writes and that there is no room to
@@ -364,6 +399,9 @@ func (f *follower) block(full error) {
 
 // whyReadOnly says why a log cannot be written that this process only reads.
 func (l *Log) whyReadOnly() error {
+	if err := l.health.refusal(); err != nil {
+		return err
+	}
 	if l.health.blocked.Load() {
 		return fmt.Errorf("%w: there is none to mend it", ErrBlocked)
 	}

@@ -196,7 +196,7 @@ func writeWhole(fsys FS, path string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteAt(data, 0)
+	err = writeAt(f, data, 0)
 	if err == nil {
 		err = f.Datasync()
 	}
@@ -207,6 +207,16 @@ func writeWhole(fsys FS, path string, data []byte) error {
 		return errors.Join(err, fsys.Remove(tmp))
 	}
 	return fsys.SyncDir(filepath.Dir(path))
+}
+
+// writeAt writes all of data, or says why not: a write that stops early without
+// a reason is errShort.
+func writeAt(f File, data []byte, at int64) error {
+	n, err := f.WriteAt(data, at)
+	if err == nil && n < len(data) {
+		err = errShort
+	}
+	return err
 }
 
 // tempSuffix ends the name of a file that is not in place yet.

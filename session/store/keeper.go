@@ -192,7 +192,7 @@ func (l *Log) tryRoom() error {
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteAt(make([]byte, probeBytes), 0)
+	err = writeAt(f, make([]byte, probeBytes), 0)
 	if err == nil {
 		err = f.Datasync() // some file systems allocate only now
 	}

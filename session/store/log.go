@@ -20,6 +20,9 @@ type Log struct {
 	fs    FS
 	opts  Options
 	runID string
+	// follower reads the log while another process writes it; nil if none did
+	// when it was opened.
+	follower *follower
 
 	closed  atomic.Bool
 	foreign atomic.Bool  // another process writes the log

@@ -94,7 +94,7 @@ func (m *memFS) survive(next *memFS, r *rand.Rand, path string, n *memNode) {
 	}
 	// The kernel may have written any unsynced name, but a rename is one step.
 	if r.IntN(2) == 0 {
-		entries = m.children(path)
+		entries = m.children(m.nameOf(n))
 	}
 	for name, child := range entries {
 		at := filepath.Join(path, name)
@@ -121,6 +121,17 @@ func (m *memFS) survive(next *memFS, r *rand.Rand, path string, n *memNode) {
 	}
 }
 
+// nameOf is where a program finds a directory now; nowhere once it is removed.
+// The caller holds mu.
+func (m *memFS) nameOf(n *memNode) string {
+	for path, other := range m.nodes {
+		if other == n {
+			return path
+		}
+	}
+	return "nowhere"
+}
+
 // children lists what is directly under path. The caller holds mu.
 func (m *memFS) children(path string) map[string]*memNode {
 	prefix := strings.TrimSuffix(path, "/") + "/"
@@ -131,6 +142,34 @@ func (m *memFS) children(path string) map[string]*memNode {
 		}
 	}
 	return all
+}
+
+// files is every file by its path, but for what each run writes of itself.
+func (m *memFS) files() map[string]string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := map[string]string{}
+	for path, n := range m.nodes {
+		if base := filepath.Base(path); !n.dir && base != "hub.json" && base != "LOCK" {
+			all[path] = string(n.data)
+		}
+	}
+	return all
+}
+
+// change changes a file on the device.
+func (m *memFS) change(path string, change func([]byte) []byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := m.nodes[path]
+	if n == nil {
+		n = &memNode{}
+		m.nodes[path] = n
+	}
+	n.data = change(slices.Clone(n.data))
+	n.durable = slices.Clone(n.data)
+	dir := m.nodes[filepath.Dir(path)]
+	m.names[dir] = m.children(filepath.Dir(path))
 }
 
 func pathError(op, name string, err error) error { return &fs.PathError{Op: op, Path: name, Err: err} }

@@ -253,8 +253,8 @@ func TestListShowsTheNewestFirstWithoutOpeningLogs(t *testing.T) {
 	s, err = store.Open("/data", o)
 	require.NoError(t, err)
 	require.Equal(t, want, ids(s))
-	for _, line := range f.trace()[before:] {
-		require.NotContains(t, line, "events.jsonl")
+	for _, c := range f.trace()[before:] {
+		require.NotContains(t, c.name, "events.jsonl")
 	}
 	require.NoError(t, s.Close())
 }

@@ -118,7 +118,10 @@ func lockActive(ctx context.Context, fsys FS, dir string) (File, error) {
 	if info, statErr := fsys.Stat(path); statErr == nil && info.Mode().Type() == fs.ModeSymlink {
 		return nil, errors.Join(errSymlink, file.Close())
 	}
-	if err != nil || !same {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.Join(fmt.Errorf("open log: %w", err), file.Close())
+	}
+	if !same {
 		return nil, errors.Join(err, ErrReadOnly, file.Close())
 	}
 	return file, nil

@@ -136,7 +136,7 @@ func TestFault01NoByteOfATornEndIsLostWhereverThePowerFailsWhileItIsMended(t *te
 			for _, name := range names {
 				kept = append(kept, cut.read(path.Join("quarantine", name.Name()))...)
 			}
-			require.True(t, strings.Contains(string(kept), torn), "call %d, seed %d (%v): %s", n, seed, err, strings.Join(f.trace(), "\n"))
+			require.True(t, strings.Contains(string(kept), torn), "call %d, seed %d (%v): %s", n, seed, err, f.lines())
 		}
 	}
 }

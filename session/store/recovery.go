@@ -287,7 +287,7 @@ func (r *recovery) mendTail(file File) error {
 		r.did("cut off %d bytes behind seq %d; they are in %s", torn.size, s.good.seq, name)
 	}
 	if s.unended {
-		if _, err := file.WriteAt([]byte{'\n'}, s.good.offset); err != nil {
+		if err := writeAt(file, []byte{'\n'}, s.good.offset); err != nil {
 			return err
 		}
 		s.good.offset++
@@ -350,7 +350,7 @@ func (r *recovery) settleEpoch(file File) (position, error) {
 			return end, err
 		}
 	}
-	if _, err := file.WriteAt(lines, end.offset); err != nil {
+	if err := writeAt(file, lines, end.offset); err != nil {
 		return end, errors.Join(err, file.Truncate(end.offset))
 	}
 	if err := file.Datasync(); err != nil {

@@ -27,6 +27,12 @@ func (l *Log) Reopen(ctx context.Context) error {
 		if !l.health.frozen.Load() {
 			return nil
 		}
+		if l.pen.file == nil {
+			if err := l.follower.reclaim(ctx); err != nil {
+				return fmt.Errorf("reopen log: %w", errors.Join(err, ErrFrozen))
+			}
+			return nil
+		}
 		return l.thaw()
 	})
 }

@@ -107,11 +107,5 @@ func newLogFile(fsys FS, path string, fill func(File) error) (File, error) {
 
 // writing fills a file with the given bytes.
 func writing(text []byte) func(File) error {
-	return func(f File) error {
-		n, err := f.WriteAt(text, 0)
-		if err == nil && n < len(text) {
-			err = errShort
-		}
-		return err
-	}
+	return func(f File) error { return writeAt(f, text, 0) }
 }

@@ -50,11 +50,7 @@ func checksum(file io.ReaderAt, part span) (uint32, error) {
 // copySpan copies a stretch to the start of another file.
 func copySpan(to File, file io.ReaderAt, part span) error {
 	return part.each(file, func(piece []byte, at int64) error {
-		n, err := to.WriteAt(piece, at)
-		if err == nil && n < len(piece) {
-			err = errShort
-		}
-		return err
+		return writeAt(to, piece, at)
 	})
 }
 

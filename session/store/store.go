@@ -448,7 +448,12 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	if err := s.opts.FS.Rename(filepath.Join(s.root(), id), gone); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("delete session %s: %w", id, err)
 	}
-	if err := errors.Join(s.opts.FS.SyncDir(s.root()), s.opts.FS.RemoveAll(gone)); err != nil {
+	// A power cut may take the rename back, and must not leave half a session.
+	err = s.opts.FS.SyncDir(s.root())
+	if err == nil {
+		err = s.opts.FS.RemoveAll(gone)
+	}
+	if err != nil {
 		return fmt.Errorf("delete session %s: %w", id, err)
 	}
 	return nil

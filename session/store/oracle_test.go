@@ -1,0 +1,245 @@
+package store_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+// identity is what must never name two events.
+type identity struct {
+	session string
+	epoch   string
+	seq     event.Seq
+}
+
+// given is what people and the session said of a session.
+type given struct {
+	name             string
+	named            bool
+	archived, pinned bool
+	lastLine         string
+}
+
+func givenOf(m store.Metadata) given { return given{m.Name, m.Named, m.Archived, m.Pinned, m.LastLine} }
+
+// oracle remembers, outside the store, what it promised.
+type oracle struct {
+	t require.TestingT
+	// unreadable says that the device may have failed to give back metadata.
+	unreadable bool
+	// single says that there is one copy only of what people said.
+	single bool
+
+	created []string            // sessions whose creation was acknowledged
+	acked   map[identity]string // appends that returned without an error: the text
+	durable map[identity]bool   // those of them that said to be on the device
+	seen    map[identity]string // what a reader was shown
+
+	said    map[string][]given           // by session: what was last flushed, and all that was said since
+	kept    map[string]map[string]string // by session: the blobs that were kept, by their hash
+	uploads map[string][]event.Attachment
+	removes map[string]bool // sessions whose oldest events may be gone
+	deletes map[string]bool // sessions that may be gone, and whether they must be
+}
+
+func newOracle(t require.TestingT) *oracle {
+	return &oracle{
+		t: t, acked: map[identity]string{}, durable: map[identity]bool{}, seen: map[identity]string{},
+		said: map[string][]given{}, kept: map[string]map[string]string{}, uploads: map[string][]event.Attachment{},
+		removes: map[string]bool{}, deletes: map[string]bool{},
+	}
+}
+
+// look reads a log from the start, as an observer would, and remembers it. What
+// was shown once must be shown again.
+func (o *oracle) look(l *store.Log) {
+	for cursor := l.Marks().Min - 1; ; {
+		b, err := l.ReadAfter(context.Background(), cursor, 1<<10)
+		if err != nil || b.Empty() {
+			return
+		}
+		require.Equal(o.t, cursor+1, b.First)
+		events, err := b.Events()
+		require.NoError(o.t, err)
+		for _, e := range events {
+			cursor++
+			require.Equal(o.t, cursor, e.Seq, "a hole was shown")
+			id := identity{l.ID(), l.Epoch(), e.Seq}
+			text := shown(e)
+			if before, ok := o.seen[id]; ok {
+				require.Equal(o.t, before, text, "seq %d changed", e.Seq)
+			}
+			o.seen[id] = text
+		}
+	}
+}
+
+// shown is an event as text.
+func shown(e event.Event) string {
+	return fmt.Sprintf("%s %s %s", e.Type, e.Time.UTC().Format(event.TimeLayout), e.Data)
+}
+
+// verify opens what a fault left and compares. After a power cut, what was
+// streamed may be gone, but then its identity is gone with it.
+func (o *oracle) verify(fsys *memFS, boot string, powerCut bool) {
+	opts := store.Options{FS: fsys, BootID: boot, SegmentBytes: 1500}
+	s, err := store.Open("/data", opts)
+	require.NoError(o.t, err)
+	defer s.Close() // again, unless something is wrong
+	logs := o.open(s)
+	for _, l := range logs {
+		o.compare(l, powerCut)
+	}
+	require.NoError(o.t, s.Close())
+	mended := fsys.files()
+
+	s, err = store.Open("/data", opts)
+	require.NoError(o.t, err)
+	defer s.Close()
+	logs = o.open(s)
+	require.Equal(o.t, mended, fsys.files(), "opening a second time changed something")
+	for _, l := range logs {
+		first, _, err := l.Append(context.Background(), message("after"))
+		require.NoError(o.t, err)
+		require.NotContains(o.t, o.seen, identity{l.ID(), l.Epoch(), first})
+		require.Equal(o.t, store.HealthOK, l.Health().State)
+	}
+	require.NoError(o.t, s.Close())
+	o.check(fsys, boot, powerCut)
+}
+
+// open opens every session that must be there, and those that may be.
+func (o *oracle) open(s *store.Store) []*store.Log {
+	var logs []*store.Log
+	for _, id := range o.created {
+		l, err := s.Log(context.Background(), id)
+		if must, deleted := o.deletes[id]; deleted && (must || err != nil) {
+			require.ErrorIs(o.t, err, store.ErrNotFound)
+			continue
+		}
+		require.NoError(o.t, err)
+		logs = append(logs, l)
+	}
+	return logs
+}
+
+// compare holds one session against what was promised of it.
+func (o *oracle) compare(l *store.Log, powerCut bool) {
+	now, epochs := o.readBack(l)
+	minSeq := l.Marks().Min
+	require.True(o.t, minSeq == 1 || o.removes[l.ID()], "events were removed that nobody wanted removed")
+	for id, text := range o.acked {
+		if id.session != l.ID() || id.seq < minSeq {
+			continue
+		}
+		e, ok := now[id.seq]
+		same := ok && epochs[id.seq] == id.epoch && sameData(text, e.Data)
+		if !powerCut || o.durable[id] {
+			require.True(o.t, same, "seq %d was acknowledged as %.60s and is now %v %.60s", id.seq, text, e.Type, e.Data)
+		} else if !same {
+			require.NotEqual(o.t, id.epoch, l.Epoch(), "seq %d was lost and the epoch is the same", id.seq)
+		}
+	}
+	for id, text := range o.seen {
+		if id.session != l.ID() || id.seq < minSeq {
+			continue
+		}
+		e, ok := now[id.seq]
+		switch {
+		case ok && epochs[id.seq] == id.epoch && e.Type != event.TypeCorrupt:
+			require.Equal(o.t, text, shown(e), "seq %d names another event now", id.seq)
+		case powerCut:
+			require.NotEqual(o.t, id.epoch, l.Epoch(), "seq %d was seen and lost, and the epoch is the same", id.seq)
+		default:
+			require.Fail(o.t, "seen and lost", "seq %d", id.seq)
+		}
+	}
+	if said := o.said[l.ID()]; said != nil && !(o.single && o.unreadable) {
+		now := givenOf(l.Metadata())
+		if now.lastLine == "" && o.unreadable {
+			now.lastLine = said[0].lastLine // what the device gave no more was rebuilt from the log and the labels
+		}
+		require.Contains(o.t, said, now, "neither what was flushed nor what was said since")
+	}
+	o.compareBlobs(l)
+}
+
+// readBack reads the whole log: each event by its seq, and the epoch it has.
+func (o *oracle) readBack(l *store.Log) (now map[event.Seq]event.Event, epochs map[event.Seq]string) {
+	now, epochs = map[event.Seq]event.Event{}, map[event.Seq]string{}
+	epoch := ""
+	for cursor := l.Marks().Min - 1; ; {
+		b, err := l.ReadAfter(context.Background(), cursor, 1<<20)
+		require.NoError(o.t, err)
+		if b.Empty() {
+			break
+		}
+		events, err := b.Events()
+		require.NoError(o.t, err)
+		for _, e := range events {
+			cursor++
+			require.Equal(o.t, cursor, e.Seq, "a hole")
+			p, err := e.Payload()
+			require.NoError(o.t, err)
+			switch p := p.(type) {
+			case event.SessionStart:
+				epoch = p.Epoch
+			case event.SegmentStart:
+				// It may stand behind lines of its own file: see Reopen.
+				for seq := range epochs {
+					if epoch == "" {
+						epochs[seq] = p.Epoch
+					}
+				}
+				epoch = p.Epoch
+			case event.Epoch:
+				epoch = p.Epoch
+			}
+			now[e.Seq], epochs[e.Seq] = e, epoch
+		}
+	}
+	require.Equal(o.t, epoch, l.Epoch())
+	return now, epochs
+}
+
+func (o *oracle) compareBlobs(l *store.Log) {
+	for sha, want := range o.kept[l.ID()] {
+		blob, err := l.OpenBlob(sha)
+		require.NoError(o.t, err)
+		data, err := io.ReadAll(blob)
+		require.NoError(o.t, err)
+		require.NoError(o.t, blob.Close())
+		require.Equal(o.t, want, string(data))
+	}
+	for _, want := range o.uploads[l.ID()] {
+		got, err := l.Upload(want)
+		require.NoError(o.t, err)
+		require.Equal(o.t, want, got)
+	}
+}
+
+// check requires that a check finds nothing but what a power cut does.
+func (o *oracle) check(fsys *memFS, boot string, powerCut bool) {
+	s, err := store.Open("/data", store.Options{FS: fsys, BootID: boot})
+	require.NoError(o.t, err)
+	defer s.Close()
+	report, err := s.Check(context.Background(), "")
+	require.NoError(o.t, err)
+	for _, p := range report.Problems {
+		require.True(o.t, powerCut && (p.Kind == store.ProblemHole || p.Kind == store.ProblemDamaged), p)
+	}
+	require.NoError(o.t, s.Close())
+}
+
+// sameData compares a draft with an event, whose large values are blobs by now.
+func sameData(draft string, data json.RawMessage) bool {
+	return draft == string(data) || len(draft) > 256<<10 && strings.Contains(string(data), `"sha256":"`)
+}

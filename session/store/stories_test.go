@@ -1,0 +1,347 @@
+package store_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session/store"
+)
+
+// smallFiles has a log go on in a new file every few events.
+const smallFiles = 1500
+
+// stories are what a store is for, and what recovery is for. One that is added
+// is told under every fault.
+func stories() []story {
+	all := slices.Clone(plainStories)
+	for _, d := range damages {
+		all = append(all, story{
+			name:    "recovery of " + d.name,
+			options: store.Options{SegmentBytes: smallFiles},
+			before:  damaged(d),
+			tell: func(p *teller) {
+				p.open()
+				p.messages(p.log(0), 1)
+			},
+			steps: d.steps,
+		})
+	}
+	return append(all, story{
+		name:    "check and repair",
+		options: store.Options{SegmentBytes: smallFiles},
+		before:  damaged(damages[0]),
+		tell: func(p *teller) {
+			p.check()
+			p.repair()
+			p.open()
+		},
+		steps: damages[0].steps,
+	})
+}
+
+var plainStories = []story{
+	{
+		name: "create",
+		tell: func(p *teller) {
+			p.open()
+			p.create()
+		},
+		steps: []string{
+			"mkdir data", "lock LOCK", "rename hub.json.tmp",
+			"mkdir .new", "create events.jsonl", "lock events.jsonl", "write events.jsonl", "datasync events.jsonl",
+			"create metadata.json.tmp", "rename metadata.json.tmp", "syncdir .new", "rename .new", "syncdir sessions",
+		},
+	},
+	{
+		name: "append",
+		tell: func(p *teller) {
+			p.open()
+			l := p.create()
+			p.messages(l, 3)
+			p.append(l, prompt("p1"))
+			p.append(l, message("one"), prompt("p2"), message("behind it"))
+			p.messages(l, 2)
+			p.wait(time.Second) // the stream is synced
+			p.messages(l, 1)
+		},
+		steps: []string{"write events.jsonl", "datasync events.jsonl", "stat events.jsonl"},
+	},
+	{
+		name:    "append in strict mode",
+		options: store.Options{Durability: store.Strict},
+		tell: func(p *teller) {
+			p.open()
+			l := p.create()
+			p.messages(l, 3)
+			p.append(l, message("one"), prompt("p2"))
+		},
+		steps: []string{"write events.jsonl", "datasync events.jsonl"},
+	},
+	{
+		name:    "seal",
+		options: store.Options{SegmentBytes: smallFiles},
+		tell: func(p *teller) {
+			p.open()
+			l := p.create()
+			p.messages(l, 14)
+			p.append(l, prompt("p"))
+		},
+		steps: []string{
+			"datasync events.jsonl", "remove .events-next.jsonl", "create .events-next.jsonl", "lock .events-next.jsonl",
+			"write .events-next.jsonl", "datasync .events-next.jsonl", "rename events.jsonl", "rename .events-next.jsonl",
+			"syncdir session", "write .events-next.jsonl", "datasync .events-next.jsonl",
+		},
+	},
+	{
+		name:    "retention",
+		options: store.Options{SegmentBytes: smallFiles, TailBytes: 1},
+		tell: func(p *teller) {
+			p.open()
+			l := p.create()
+			p.messages(l, 16)
+			p.retain(l, 2*smallFiles)
+			p.messages(l, 2)
+		},
+		steps: []string{"stat sealed", "rename metadata.json.tmp", "remove sealed", "syncdir session"},
+	},
+	{
+		name: "metadata",
+		tell: func(p *teller) {
+			p.open()
+			l := p.create()
+			p.messages(l, 1)
+			p.say(l, func(m *store.Metadata) { m.LastLine = "first" })
+			p.flush(l)
+			p.say(l, func(m *store.Metadata) { m.LastLine = "second" })
+			p.wait(time.Second) // the keeper writes it
+			p.say(l, func(m *store.Metadata) { m.LastLine = "third" })
+			p.append(l, prompt("p"))
+			p.flush(l)
+			p.say(l, func(m *store.Metadata) { m.LastLine = "never flushed" })
+		},
+		steps: []string{
+			"create metadata.json.tmp", "write metadata.json.tmp", "datasync metadata.json.tmp", "rename metadata.json.tmp", "syncdir session",
+		},
+	},
+	{
+		name: "labels",
+		tell: func(p *teller) {
+			p.open()
+			l := p.create()
+			p.say(l, func(m *store.Metadata) { m.Name, m.Named = "Mine", true })
+			p.flush(l)
+			p.say(l, func(m *store.Metadata) { m.Pinned, m.Archived = true, true })
+			p.flush(l)
+			p.say(l, func(m *store.Metadata) { m.Name, m.Named = "", false })
+			p.flush(l)
+		},
+		steps: []string{
+			"create labels.json.tmp", "write labels.json.tmp", "datasync labels.json.tmp", "rename labels.json.tmp", "create metadata.json.tmp",
+		},
+	},
+	{
+		name: "blobs",
+		tell: func(p *teller) {
+			p.open()
+			l := p.create()
+			b := p.blob(l, "a picture")
+			p.upload(l, b, "a.txt")
+			p.upload(l, b, "b.txt")
+			p.blob(l, "a picture")
+			p.append(l, message(strings.Repeat("huge ", 60<<10)))
+			p.append(l, prompt("p"))
+		},
+		steps: []string{
+			"mkdir blobs", "create incoming", "write incoming", "datasync incoming", "rename incoming", "syncdir blobs",
+		},
+	},
+	{
+		name: "delete",
+		tell: func(p *teller) {
+			p.open()
+			gone, stays := p.create(), p.create()
+			p.messages(gone, 2)
+			p.messages(stays, 2)
+			p.remove(gone)
+			p.messages(stays, 1)
+		},
+		steps: []string{"rename session", "syncdir sessions", "removeall .deleted"},
+	},
+	{
+		name:    "reopen",
+		options: store.Options{SegmentBytes: smallFiles},
+		tell: func(p *teller) {
+			p.open()
+			p.messages(p.create(), 8)
+			p.close()
+			p.open()
+			p.messages(p.log(0), 2)
+			p.close()
+			p.open()
+			p.append(p.log(0), prompt("p"))
+		},
+		steps: []string{"readfile metadata.json", "readdir session", "read events.jsonl", "rename hub.json.tmp"},
+	},
+	{
+		name:    "idle",
+		options: store.Options{IdleAfter: time.Minute},
+		tell: func(p *teller) {
+			p.open()
+			l := p.create()
+			p.messages(l, 2)
+			p.wait(3 * time.Minute) // nothing on disk names a writer any more
+			p.messages(l, 2)
+			p.wait(3 * time.Minute)
+		},
+		steps: []string{"rename metadata.json.tmp"},
+	},
+	{
+		name: "a full device",
+		tell: func(p *teller) {
+			p.open()
+			l := p.create()
+			p.messages(l, 2)
+			p.also(func(op, _ string) bool { return writes(op) }, syscall.ENOSPC)
+			p.refused(l, store.ErrBlocked)
+			p.also(nil, nil)
+			p.wait(10 * time.Second) // it heals by itself
+			p.messages(l, 2)
+		},
+		steps: []string{"truncate events.jsonl", "create room.tmp", "write room.tmp", "remove room.tmp"},
+	},
+	{
+		name: "a device that fails",
+		tell: func(p *teller) {
+			p.open()
+			l := p.create()
+			p.append(l, prompt("p1"))
+			p.messages(l, 2)
+			p.also(func(op, name string) bool { return op == "datasync" && strings.Contains(filepath.Base(name), "events") }, syscall.EIO)
+			p.refused(l, store.ErrFrozen)
+			p.also(nil, nil)
+			p.append(l, prompt("p2"))
+			p.messages(l, 2)
+		},
+		steps: []string{
+			"read events.jsonl", "create .events-next.jsonl", "datasync .events-next.jsonl", "rename events.jsonl", "rename .events-next.jsonl",
+			"truncate sealed", "datasync sealed",
+		},
+	},
+	{
+		name:    "recorder",
+		options: store.Options{SegmentBytes: smallFiles},
+		tell: func(p *teller) {
+			l := p.record()
+			p.messages(l, 8)
+			p.closeRecorder()
+			p.open()
+			p.messages(p.log(0), 2)
+		},
+		steps: []string{"rename .new", "rename events.jsonl", "rename .events-next.jsonl"},
+	},
+	{
+		name:    "follow and take over",
+		options: store.Options{SegmentBytes: smallFiles},
+		tell: func(p *teller) {
+			recorded := p.record()
+			p.messages(recorded, 4)
+			p.open()
+			followed := p.log(0)
+			p.messages(recorded, 12) // over several files
+			p.wait(2 * time.Second)
+			p.look(followed)
+			p.retain(recorded, smallFiles)
+			p.messages(recorded, 1)
+			p.closeRecorder()
+			p.wait(2 * time.Second)
+			p.append(followed, prompt("taken over"))
+		},
+		steps: []string{"lock events.jsonl", "read events.jsonl", "readdir session"},
+	},
+	{
+		name:    "all of it",
+		options: store.Options{SegmentBytes: smallFiles},
+		tell: func(p *teller) {
+			p.open()
+			for round := range 2 {
+				l := p.create()
+				for i := range 10 {
+					d := message(fmt.Sprintf("round %d text %d %s", round, i, strings.Repeat("x", 120)))
+					if i%4 == 3 {
+						d = prompt(fmt.Sprintf("p%d-%d", round, i))
+					}
+					p.append(l, d)
+					if i%5 == 2 {
+						p.say(l, func(m *store.Metadata) { m.LastLine = fmt.Sprint("line ", i) })
+						p.flush(l)
+					}
+					if i == 8 {
+						p.retain(l, 1<<10)
+					}
+				}
+			}
+		},
+	},
+}
+
+// damages are what a crash leaves, of which nothing that was promised is lost.
+var damages = []damage{
+	{"a torn tail", func(p *teller) { p.spoil("events.jsonl", torn) }, []string{
+		"create quarantined.tmp", "write quarantined.tmp", "datasync quarantined.tmp", "rename quarantined.tmp", "syncdir quarantine",
+		"truncate events.jsonl", "datasync events.jsonl", "rename metadata.json.tmp",
+	}},
+	{"a line without its newline", func(p *teller) {
+		p.spoil("events.jsonl", func(data []byte) []byte { return data[:len(data)-1] })
+	}, []string{"write events.jsonl", "datasync events.jsonl"}},
+	{"metadata that is garbage", func(p *teller) {
+		p.spoil("metadata.json", garbage)
+		p.oracle.said[p.oracle.created[0]] = nil // the last line is nowhere else
+	}, []string{"rename quarantined.tmp", "rename metadata.json.tmp"}},
+	{"labels that are garbage, and a file half written", func(p *teller) {
+		p.spoil("labels.json", garbage)
+		p.oracle.single = true
+		p.spoil("metadata.json.tmp", garbage)
+	}, []string{"rename labels.json", "remove metadata.json.tmp", "rename labels.json.tmp"}},
+	{"a kill between the renames of a seal", func(p *teller) {
+		dir := filepath.Join("/data/sessions", p.oracle.created[0])
+		require.NoError(p.t, p.disk.Rename(filepath.Join(dir, "events.jsonl"), filepath.Join(dir, ".events-next.jsonl")))
+		require.NoError(p.t, p.disk.SyncDir(dir))
+	}, []string{"rename .events-next.jsonl", "syncdir session"}},
+	{"a session that was being made", func(p *teller) {
+		const abandoned = "/data/sessions/.new-20260221-140307-9f3a11c0"
+		require.NoError(p.t, p.disk.Mkdir(abandoned))
+		p.disk.change(abandoned+"/events.jsonl", torn)
+		require.NoError(p.t, p.disk.SyncDir("/data/sessions"))
+	}, []string{"removeall .new"}},
+}
+
+// damage is one thing a crash leaves.
+type damage struct {
+	name  string
+	do    func(*teller)
+	steps []string // of its recovery
+}
+
+func torn(data []byte) []byte { return append(data, `{"seq":99,"time":"2026-02-21T14`+"\x00\x00"...) }
+
+func garbage([]byte) []byte { return []byte("garbage") }
+
+// damaged makes a session over two files and damages it.
+func damaged(d damage) func(*teller) {
+	return func(p *teller) {
+		p.open()
+		l := p.create()
+		p.messages(l, 8)
+		p.append(l, prompt("p"))
+		p.say(l, func(m *store.Metadata) { m.Name, m.Named, m.LastLine = "Mine", true, "line" })
+		p.flush(l)
+		p.close()
+		d.do(p)
+	}
+}
