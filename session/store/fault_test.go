@@ -354,6 +354,8 @@ func TestFault13StaleTemporaryFilesAreRemoved(t *testing.T) {
 	halfMade := filepath.Join(d.root, "sessions", ".new-20260101-000000-00000000")
 	require.NoError(t, os.Mkdir(halfMade, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(halfMade, "events.jsonl"), nil, 0o600))
+	old := time.Now().Add(-time.Hour) // a new one may be about to be written
+	require.NoError(t, os.Chtimes(halfMade, old, old))
 	require.NoError(t, os.WriteFile(filepath.Join(d.root, "hub.json.tmp"), []byte("half"), 0o600))
 	o := d.open(store.Options{})
 	require.Len(t, o.store.List(), 1)

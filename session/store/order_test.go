@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"path"
+	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -40,6 +44,42 @@ func (m onMemory) overwrite(at int, with string) {
 	_, err = file.WriteAt([]byte(with), int64(at))
 	require.NoError(m.t, err)
 	require.NoError(m.t, file.Close())
+}
+
+func TestFault16NobodyWhoWaitedForAFailedSyncMakesAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		f, s, l := onFaulty(t, store.Options{})
+		failing, syncs, held := make(chan struct{}), 0, false
+		f.hold("datasync", func() {
+			if !held {
+				held = true
+				<-failing
+			}
+		})
+		f.set(func(_ int, op, name string) error {
+			if op != "datasync" || !strings.HasPrefix(filepath.Base(name), "events") {
+				return nil
+			}
+			if syncs++; syncs > 1 {
+				return nil // it would lie
+			}
+			return syscall.EIO
+		})
+		var waiting sync.WaitGroup
+		for i := range 20 {
+			waiting.Go(func() {
+				_, _, err := l.Append(ctx, prompt(fmt.Sprint("p", i)))
+				require.ErrorIs(t, err, store.ErrFrozen)
+			})
+		}
+		synctest.Wait() // one makes the sync, the others share the next
+		close(failing)
+		waiting.Wait()
+		require.Equal(t, 1, syncs)
+		require.Error(t, s.Close())
+		require.Equal(t, 1, syncs)
+	})
 }
 
 func TestFault16TheMetadataOfAFrozenLogSpeaksOfSyncedEventsOnly(t *testing.T) {

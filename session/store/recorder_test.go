@@ -98,3 +98,31 @@ func TestAHubHearsOfSessionsThatGo(t *testing.T) {
 	_, err = r.Create(ctx, event.SessionStart{})
 	require.ErrorIs(t, err, store.ErrClosed)
 }
+
+func TestAHubThatStartsLeavesASessionAloneThatIsJustBeingMade(t *testing.T) {
+	for _, step := range []string{"create", "lock", "write", "datasync", "rename", "syncdir"} {
+		t.Run(step, func(t *testing.T) {
+			dir := t.TempDir()
+			require.NoError(t, open(t, dir, store.Options{}).Close())
+			f := &faultFS{FS: store.OS()}
+			r, err := store.OpenRecorder(dir, store.Options{FS: f})
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, r.Close()) })
+			started := false
+			f.hold(step, func() { // right before each step of that kind
+				s, err := store.Open(dir, store.Options{})
+				require.NoError(t, err)
+				require.NoError(t, s.Close())
+				started = true
+			})
+			l, err := r.Create(context.Background(), event.SessionStart{Agent: "demo", Workspace: "/w"})
+			f.hold(step, nil)
+			require.NoError(t, err)
+			require.True(t, started)
+			require.Len(t, readAll(t, l), 1)
+			hub := open(t, dir, store.Options{})
+			_, err = hub.Log(context.Background(), l.ID())
+			require.NoError(t, err)
+		})
+	}
+}

@@ -190,17 +190,21 @@ func (s *Store) readListed(id string) Metadata {
 // removeAbandoned removes a session that was being made or removed when its
 // program ended. One that another process is just making is left alone.
 func (s *Store) removeAbandoned(dir string) {
+	begun := false // somebody wrote the log, which is locked before
 	f, err := s.opts.FS.OpenRW(filepath.Join(dir, activeName))
 	if err == nil {
 		free, err := f.TryLock()
+		size, sizeErr := sizeOf(f)
 		f.Close() // nothing was written
-		if err != nil || !free {
+		if err := errors.Join(err, sizeErr); err != nil || !free {
 			return
 		}
-	} else if strings.HasPrefix(filepath.Base(dir), newPrefix) {
+		begun = size > 0
+	}
+	if !begun && strings.HasPrefix(filepath.Base(dir), newPrefix) {
 		info, err := s.opts.FS.Stat(dir)
 		if err != nil || s.opts.Now().Sub(info.ModTime()) < defaultIdleAfter {
-			return // its log may be about to be made
+			return // its log may be about to be made, or to be locked
 		}
 	}
 	if err := s.opts.FS.RemoveAll(dir); err != nil {

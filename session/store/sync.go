@@ -25,10 +25,13 @@ func (l *Log) syncTo(ctx context.Context, seq event.Seq) error {
 		if _, synced := l.marks.positions(); synced.seq >= seq {
 			return nil
 		}
+		l.sync.mu.Lock()
+		// Asked under the lock, behind which the sync before has ended: after one
+		// that failed nobody makes another.
 		if err := l.health.refusal(); err != nil {
+			l.sync.mu.Unlock()
 			return err
 		}
-		l.sync.mu.Lock()
 		running := l.sync.running
 		if running == nil {
 			done := make(chan struct{})
@@ -53,9 +56,6 @@ func (l *Log) syncTo(ctx context.Context, seq event.Seq) error {
 // syncOnce syncs what is written by now. Failure freezes the log: the kernel may
 // have dropped the bytes and would report success the next time.
 func (l *Log) syncOnce() {
-	if l.health.frozen.Load() {
-		return // it froze since the caller looked: the descriptor lies now
-	}
 	written, _ := l.marks.positions()
 	seg, _, err := l.segs.at(written.first)
 	if err == nil {
