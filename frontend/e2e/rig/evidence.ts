@@ -44,7 +44,7 @@ export function watchPage(page: Page): void {
       const shown = await Promise.race([
         page.evaluate(() => ({
           ...document.documentElement.dataset,
-          text: document.body?.innerText.slice(0, 1500),
+          text: document.body?.innerText.slice(-800),
         })),
         new Promise<string>((resolve) => setTimeout(resolve, 2_000, 'it does not answer').unref()),
       ]).catch(String)
