@@ -103,6 +103,11 @@ describe('a session as one plain page', () => {
     await until('what is new', async () => (await covered(screen, 1)).last === hub.lastSeq(id))
     await screen.page.getByRole('link', { name: 'Back to the session' }).click()
     await screen.reaches(id, hub.lastSeq(id))
+    // A session is as high as the window again.
+    await screen.composer.waitFor()
+    const below = await screen.composer.evaluate((box) => innerHeight - box.getBoundingClientRect().bottom)
+    expect(below).toBeGreaterThan(0)
+    expect(below).toBeLessThan(60)
     expect(screen.errors).toEqual([])
     await screen.page.close()
   })
