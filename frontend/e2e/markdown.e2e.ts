@@ -2,14 +2,15 @@
 // parser and whose boxes nothing else has.
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import fc from 'fast-check'
 import { Marked } from 'marked'
 import type { Page } from 'playwright-core'
 import { build, type Rolldown } from 'vite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Renderer } from '../src/markdown/render.ts'
+import type { Renderer, sanitise } from '../src/markdown/render.ts'
 import { Browser, phone } from './rig/browser.ts'
 
-declare const rendering: { Renderer: typeof Renderer }
+declare const rendering: { Renderer: typeof Renderer; sanitise: typeof sanitise }
 
 const src = resolve(import.meta.dirname, '../src')
 let browser: Browser
@@ -121,4 +122,155 @@ describe('at the width of a phone', () => {
 test('a link that looks as if it went elsewhere says where it goes; no other does', async () => {
   await show('[https://bank.com](https://evil.example) and [docs](https://docs.example)')
   expect(await page.locator('main').innerText()).toBe('https://bank.com (evil.example) and docs')
+})
+
+// The parser lets no HTML through. This is what stands should it ever be talked into some.
+describe('of HTML that reaches the sanitiser', () => {
+  const corpus = JSON.parse(
+    readFileSync(join(import.meta.dirname, 'rig/hostile/corpus.json'), 'utf8'),
+  ) as string[]
+  const more = [
+    '<p>first</p><script>ran.push(1)</script>',
+    '<img src=x onerror="ran.push(2)"><svg onload="ran.push(3)"></svg>',
+    '<a href="javascript:ran.push(4)">a</a><a href="data:text/html,x">b</a><a href="/api/pair">c</a>',
+    '<form action="https://evil.invalid"><input name="q" type="text" value="x" onfocus="ran.push(5)" autofocus></form>',
+    '<math><mtext><table><mglyph><style><!--</style><img title="--><img src=1 onerror=ran.push(6)>">',
+    '<p id="app" name="app" data-outbox="x" aria-label="Allow" style="position:fixed" class="sheet hljs">over</p>',
+    '<iframe srcdoc="<script>parent.ran.push(7)</script>"></iframe><object data="https://evil.invalid"></object>',
+  ]
+  const tags =
+    'A BLOCKQUOTE BR CODE DEL DIV EM H1 H2 H3 H4 H5 H6 HR INPUT LI OL P PRE SPAN STRONG TABLE TBODY TD TH THEAD TR UL'
+  const attributes = 'align aria-label checked class disabled href rel role start tabindex target title type'
+
+  test('nothing is left but the elements, attributes and addresses that markdown has, and nothing runs', async () => {
+    const asked: string[] = []
+    const note = (request: { url(): string }) => asked.push(request.url())
+    page.on('request', note)
+    const { left, foreign, ran } = await page.evaluate(
+      async ({ htmls, tags, attributes }) => {
+        const ran: number[] = []
+        Object.assign(window, { ran })
+        const main = document.querySelector('main')!
+        const foreign: string[] = []
+        let left = 0
+        for (const html of htmls) {
+          main.replaceChildren(rendering.sanitise(html))
+          for (const element of main.querySelectorAll('*')) {
+            left++
+            if (!tags.includes(element.nodeName)) foreign.push(`${element.nodeName} of ${html}`)
+            if (element.nodeName === 'INPUT' && element.getAttribute('type') !== 'checkbox')
+              foreign.push(html)
+            for (const { name, value } of element.attributes) {
+              const known =
+                attributes.includes(name) && (name !== 'href' || /^(https?:|mailto:)/i.test(value))
+              if (!known) foreign.push(`${name}=${value} of ${html}`)
+              if (name === 'class' && !/^(host|table|language-.*|hljs.*)$/.test(value))
+                foreign.push(`class of ${html}`)
+            }
+          }
+        }
+        // What would run by a failed load runs after it.
+        await new Promise((resolve) => setTimeout(resolve, 100))
+        return { left, foreign, ran }
+      },
+      { htmls: [...corpus, ...more], tags: tags.split(' '), attributes: attributes.split(' ') },
+    )
+    page.off('request', note)
+    expect(foreign).toEqual([])
+    expect(ran).toEqual([])
+    expect(asked).toEqual([])
+    expect(left, 'and something was there to judge').toBeGreaterThan(10)
+  })
+
+  test('the first element stays, and so does every other that markdown has', async () => {
+    const html = '<h2>one</h2><p>two <strong>three</strong></p><ul><li>four</li></ul>'
+    expect(
+      await page.evaluate((given) => {
+        const box = document.createElement('div')
+        box.append(rendering.sanitise(given))
+        return box.innerHTML
+      }, html),
+    ).toBe(html)
+  })
+})
+
+describe('a message', () => {
+  const line = fc.constantFrom(
+    ...[
+      '',
+      '',
+      '',
+      'Some *text*',
+      '# Heading',
+      '---',
+      '- item',
+      '1. one',
+      '  indented',
+      '    code',
+      '> quote',
+    ],
+    ...[
+      '```js',
+      '```',
+      '~~~',
+      '~~~~',
+      'let a = `b`',
+      '| a | b |',
+      '|---|---|',
+      '| 1 | 2 |',
+      '[ref]',
+      '**bold',
+    ],
+    ...['5. five', '7) seven', '|--:|:-:|', '- [x] done'],
+    ...['[ref]: http://r.example', '<b>raw</b>', '- [ ] todo', 'over** lines\r', '', '12', '13'],
+  )
+  const text = fc.array(line, { maxLength: 16 }).map((lines) => lines.join('\n'))
+  const cuts = fc.array(fc.nat(200), { maxLength: 10 })
+  const upTo = (t: string, at: readonly number[]) =>
+    at
+      .map((c) => c % (t.length + 1))
+      .sort((a, b) => a - b)
+      .map((c) => t.slice(0, c))
+
+  // A slow machine must not make the renderer put off what the test looks at.
+  beforeAll(() => page.evaluate(() => void (performance.now = () => 0)))
+
+  /** What is shown in the end of texts that came one after the other; the last is all of it unless it `grows`. */
+  const shown = (steps: readonly string[], grows = false) =>
+    page.evaluate(
+      ({ steps, grows }) => {
+        const element = document.createElement('div')
+        const renderer = new rendering.Renderer(element)
+        for (const [i, step] of steps.entries()) renderer.update(step, grows || i < steps.length - 1)
+        if (grows) renderer.update(steps.at(-1)!, false)
+        renderer.stop()
+        return element.innerHTML
+      },
+      { steps, grows },
+    )
+
+  test('looks the same however it grew', () =>
+    fc.assert(
+      fc.asyncProperty(text, cuts, async (t, at) => {
+        expect(await shown([...upTo(t, at), t])).toBe(await shown([t]))
+      }),
+      { numRuns: 60 },
+    ))
+
+  test('looks as it is now, whatever was shown before: longer, shorter, another, with more before it', () =>
+    fc.assert(
+      fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 4 }), text, cuts, async (others, t, at) => {
+        const steps = others.flatMap((other) => [...upTo(other, at), other, t + '\n\n' + other])
+        expect(await shown([...steps, t])).toBe(await shown([t]))
+      }),
+      { numRuns: 40 },
+    ))
+
+  test('that ended and goes on after all looks like the whole', () =>
+    fc.assert(
+      fc.asyncProperty(text, cuts, async (t, at) => {
+        expect(await shown([...upTo(t, at), t], true)).toBe(await shown([t]))
+      }),
+      { numRuns: 40 },
+    ))
 })
