@@ -2,85 +2,15 @@ package store
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"strings"
 
 	"github.com/abidehub/abide/session/event"
 )
-
-// Report is what a check or a repair found.
-type Report struct {
-	// Sessions and Events are how many were looked at.
-	Sessions int   `json:"sessions"`
-	Events   int64 `json:"events"`
-	// Problems are the invariants that do not hold, in the order of the files.
-	Problems []Problem `json:"problems"`
-	// Notes are what is as a crash may leave it: no harm, and the next to open
-	// the session mends it.
-	Notes []Problem `json:"notes,omitempty"`
-	// Actions are what Repair did, in words for a person.
-	Actions []Action `json:"actions,omitempty"`
-}
-
-// OK reports whether every invariant holds.
-func (r Report) OK() bool { return len(r.Problems) == 0 }
-
-// Problem is one invariant that does not hold.
-type Problem struct {
-	// Session is empty for a problem of the data directory itself.
-	Session string `json:"session,omitempty"`
-	Kind    string `json:"kind"`
-	// Seq and File say where, as far as that can be said.
-	Seq  event.Seq `json:"seq,omitempty"`
-	File string    `json:"file,omitempty"`
-	// Detail is for a person.
-	Detail string `json:"detail"`
-	// Mendable says that Repair mends it. All else stays, and what can be read
-	// is read past it.
-	Mendable bool `json:"mendable"`
-}
-
-// String is one line for a person.
-func (p Problem) String() string {
-	where := p.Session
-	if p.File != "" {
-		where = filepath.Join(where, p.File)
-	}
-	if p.Seq > 0 {
-		where = fmt.Sprintf("%s seq %d", where, p.Seq)
-	}
-	return fmt.Sprintf("%s: %s: %s", where, p.Kind, p.Detail)
-}
-
-// The kinds of problems.
-const (
-	ProblemUnreadable = "unreadable" // a file or directory cannot be read
-	ProblemMode       = "mode"       // others may read or write it
-	ProblemMetadata   = "metadata"   // metadata.json does not fit the log
-	ProblemHole       = "hole"       // events without a line
-	ProblemConflict   = "conflict"   // a seq twice, with different bytes
-	ProblemRepeat     = "repeat"     // a seq twice, with the same bytes
-	ProblemUnverified = "unverified" // a checksum is absent or wrong
-	ProblemDamaged    = "damaged"    // bytes that are no line, between lines
-	ProblemTorn       = "torn"       // bytes behind the last line
-	ProblemStart      = "start"      // a file does not begin as it must
-	ProblemBlob       = "blob"       // a blob is missing or has other bytes
-	ProblemLine       = "line"       // a line is longer than lines may be
-	ProblemStray      = "stray"      // something that does not belong there
-)
-
-// Action is one thing Repair did.
-type Action struct {
-	Session string `json:"session"`
-	Did     string `json:"did"`
-}
 
 // Check verifies every invariant of the data directory dir, or of the one
 // session id, and changes nothing. It takes no lock, so it may run beside a hub:
@@ -141,11 +71,11 @@ type checking struct {
 
 	meta    Metadata
 	hasMeta bool
-	reached bool            // the line of the metadata's checkpoint is where it says
-	ended   bool            // the end of the log was compared with the metadata, or cannot be
-	live    bool            // somebody has the log open
-	size    int64           // of the active file, while nobody had the log open
-	blobs   map[string]bool // those looked at, and whether they are sound
+	reached bool  // the line of the metadata's checkpoint is where it says
+	ended   bool  // the end of the log was compared with the metadata, or cannot be
+	live    bool  // somebody has the log open
+	size    int64 // of the active file, while nobody had the log open
+	blobs   blobCheck
 }
 
 func (c *checking) add(kind, file string, seq event.Seq, format string, args ...any) {
@@ -157,7 +87,7 @@ func checkSession(ctx context.Context, fsys FS, dir string, report *Report) erro
 		return err
 	}
 	report.Sessions++
-	c := &checking{ctx: ctx, fs: fsys, dir: dir, id: filepath.Base(dir), report: report, blobs: map[string]bool{}}
+	c := &checking{ctx: ctx, fs: fsys, dir: dir, id: filepath.Base(dir), report: report, blobs: blobCheck{fs: fsys, dir: filepath.Join(dir, blobsDir)}}
 	c.files()
 	return c.log()
 }
@@ -462,56 +392,12 @@ func (c *checking) event(name string, p parsed, l rawLine) {
 		return
 	}
 	var data any
-	if json.Unmarshal(e.Data, &data) == nil {
-		c.references(name, p.seq, data)
+	if json.Unmarshal(e.Data, &data) != nil {
+		return
 	}
-}
-
-// references follows every blob a payload names.
-func (c *checking) references(name string, seq event.Seq, v any) {
-	switch v := v.(type) {
-	case []any:
-		for _, item := range v {
-			c.references(name, seq, item)
-		}
-	case map[string]any:
-		if blob, ok := v["blob"].(map[string]any); ok && len(v) == 2 {
-			sha, isSHA := blob["sha256"].(string)
-			size, isSize := blob["bytes"].(float64)
-			if isSHA && isSize {
-				c.blob(name, seq, sha, int64(size))
-			}
-			return
-		}
-		for _, item := range v {
-			c.references(name, seq, item)
+	for b := range references(data) {
+		if !c.blobs.sound(b) {
+			c.add(ProblemBlob, name, p.seq, "blob %s of %d bytes is missing or damaged", b.SHA256, b.Bytes)
 		}
 	}
-}
-
-// blob verifies a blob's bytes, once.
-func (c *checking) blob(name string, seq event.Seq, sha string, size int64) {
-	key := fmt.Sprintf("%s %d", sha, size)
-	sound, known := c.blobs[key]
-	if !known {
-		sound = c.blobSound(sha, size)
-		c.blobs[key] = sound
-	}
-	if !sound {
-		c.add(ProblemBlob, name, seq, "blob %s of %d bytes is missing or damaged", sha, size)
-	}
-}
-
-func (c *checking) blobSound(sha string, size int64) bool {
-	if raw, err := hex.DecodeString(sha); err != nil || len(raw) != sha256.Size {
-		return false
-	}
-	f, err := c.fs.Open(filepath.Join(c.dir, blobsDir, sha))
-	if err != nil {
-		return false
-	}
-	defer f.Close() // only read from
-	hash := sha256.New()
-	n, err := io.Copy(hash, io.NewSectionReader(f, 0, size+1))
-	return err == nil && n == size && hex.EncodeToString(hash.Sum(nil)) == sha
 }

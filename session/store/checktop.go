@@ -9,16 +9,6 @@ import (
 	"strings"
 )
 
-func (r *Report) add(p Problem) {
-	switch p.Kind {
-	case ProblemMetadata:
-		p.Mendable = true
-	case ProblemTorn:
-		p.Mendable = p.File == activeName // no other file is ever written again
-	}
-	r.Problems = append(r.Problems, p)
-}
-
 // checkTop looks at what lies beside the sessions.
 func checkTop(fsys FS, dir string, r *Report) {
 	for _, name := range []string{".", sessionsDir, hubName, lockName} {

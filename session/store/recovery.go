@@ -1,11 +1,8 @@
 package store
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -25,6 +22,7 @@ type recovery struct {
 	fs      FS
 	dir     string
 	crashed bool // the machine stopped while a hub had the data directory open
+	suspect bool // the device failed an attempt before: see reopen
 
 	meta    Metadata
 	hasMeta bool
@@ -88,6 +86,7 @@ func (r *recovery) readMeta() error {
 			r.keepMetadata()
 		}
 	}
+	r.meta.Frozen = r.meta.Frozen || r.suspect
 	r.readLabels()
 	return nil
 }
@@ -230,48 +229,6 @@ func (r *recovery) reportScan(trusted bool) {
 	r.log.health.setDamage(d)
 }
 
-// checkpointHolds reports whether the line the metadata calls the last synced
-// one ends where it says. If so, all before it is as it was.
-func (r *recovery) checkpointHolds(file File, size int64) (bool, error) {
-	m := &r.meta
-	if !r.hasMeta || m.LogFirst != r.active.first || m.SyncedSeq < m.LogFirst || m.LogBytes > size || m.LogBytes <= 0 || m.Epoch == "" {
-		return false, nil
-	}
-	line, ok, err := lineEndingAt(file, m.LogBytes)
-	if err != nil || !ok {
-		return false, err
-	}
-	p := parseLine(line)
-	return p.quality != bad && p.seq == m.SyncedSeq && string(appendHex(nil, p.sum)) == m.TailCRC, nil
-}
-
-// lineEndingAt reads the line whose newline is the byte before end.
-func lineEndingAt(file io.ReaderAt, end int64) ([]byte, bool, error) {
-	for size := int64(probeSize); ; size *= 4 {
-		size = min(size, end)
-		buf := make([]byte, size)
-		if _, err := file.ReadAt(buf, end-size); err != nil {
-			if errors.Is(err, io.EOF) {
-				return nil, false, nil
-			}
-			return nil, false, fmt.Errorf("read log: %w", err)
-		}
-		if buf[size-1] != '\n' {
-			return nil, false, nil
-		}
-		line := buf[:size-1]
-		if at := bytes.LastIndexByte(line, '\n'); at >= 0 {
-			return line[at+1:], true, nil
-		}
-		if size == end {
-			return line, true, nil
-		}
-		if size > longestLine {
-			return nil, false, nil
-		}
-	}
-}
-
 // mendTail cuts off what lies behind the last good line, after a copy of it is
 // on the device: rule 5. What stays is brought to the device: rule 0.
 func (r *recovery) mendTail(file File) error {
@@ -303,109 +260,6 @@ func (r *recovery) mendTail(file File) error {
 		return file.Datasync()
 	}
 	return nil
-}
-
-// settleEpoch gives the log a new identity if acknowledged or visible history
-// could have been lost, and returns the end of the log after that.
-func (r *recovery) settleEpoch(file File) (position, error) {
-	end := position{seq: r.scan.good.seq, first: r.active.first, offset: r.scan.good.offset, sum: r.scan.good.sum}
-	if r.epoch == "" {
-		if err := r.inheritEpoch(); err != nil {
-			return end, err
-		}
-	}
-	// Go on after whatever anybody may have seen: rule 6.
-	known := max(end.seq, r.meta.SyncedSeq, r.meta.MaxSeq)
-	var payloads []event.Payload
-	reason := r.epochReason()
-	if reason != "" {
-		r.epoch = newEpoch()
-		payloads = append(payloads, event.Epoch{Epoch: r.epoch, Reason: reason})
-		r.did("new epoch after seq %d: %s", known, reason)
-	}
-	if end.offset == 0 && len(r.sealed) > 0 {
-		// A crash between sealing a file and beginning the next.
-		payloads = append([]event.Payload{event.SegmentStart{
-			Format: logFormat, SessionID: r.log.id, Epoch: r.epoch, FirstSeq: known + 1,
-		}}, payloads...)
-		r.did("began a new file at seq %d", known+1)
-	}
-	if known > end.seq {
-		payloads = append(payloads, event.LogTruncated{From: end.seq + 1, To: known})
-		d := r.log.health.get().Damage
-		d.Holes += int64(known - end.seq)
-		r.log.health.setDamage(d)
-	}
-	if len(payloads) == 0 {
-		return end, nil
-	}
-	var lines []byte
-	for i, p := range payloads {
-		data, err := json.Marshal(p)
-		if err != nil {
-			return end, err
-		}
-		d := event.Draft{Type: p.EventType(), Time: r.log.opts.Now(), Data: data}
-		if lines, end.sum, err = encodeLine(lines, known+1+event.Seq(i), d); err != nil {
-			return end, err
-		}
-	}
-	if err := writeAt(file, lines, end.offset); err != nil {
-		return end, errors.Join(err, file.Truncate(end.offset))
-	}
-	if err := file.Datasync(); err != nil {
-		return end, err
-	}
-	end.seq, end.offset = known+event.Seq(len(payloads)), end.offset+int64(len(lines))
-	copy(r.scan.head[:], lines[bytes.LastIndexByte(lines[:len(lines)-1], '\n')+1:])
-	return end, nil
-}
-
-// epochReason says why the log needs a new epoch; empty if it needs none.
-func (r *recovery) epochReason() string {
-	switch m := &r.meta; {
-	case r.hasMeta && max(m.SyncedSeq, m.MaxSeq) > r.scan.good.seq:
-		return "acknowledged events are missing"
-	case r.doubtful:
-		return "the metadata is damaged"
-	case r.epoch == "":
-		return "the first line is lost"
-	case r.hasMeta && m.Writer != nil && m.Writer.BootID != r.log.opts.BootID:
-		return "the machine stopped while the session was open"
-	case !r.hasMeta && r.crashed:
-		return "the machine stopped and the metadata is lost"
-	case r.scan.lost > 0:
-		return "whole lines at the end are damaged"
-	}
-	return ""
-}
-
-// inheritEpoch looks for the epoch in the sealed segments, newest first, for an
-// active file whose own first line is lost.
-func (r *recovery) inheritEpoch() error {
-	for i := len(r.sealed) - 1; i >= 0 && r.epoch == ""; i-- {
-		s, err := scanSegment(r.sealed[i])
-		if err != nil {
-			return err
-		}
-		r.epoch = s.epoch
-	}
-	return nil
-}
-
-// scanSegment looks at a whole sealed segment.
-func scanSegment(seg *segment) (*scan, error) {
-	file, err := seg.acquire()
-	if err != nil {
-		return nil, err
-	}
-	defer seg.release()
-	size, err := sizeOf(file)
-	if err != nil {
-		return nil, fmt.Errorf("read segment: %w", err)
-	}
-	s := newScan(seg.first - 1)
-	return s, s.run(file, 0, size)
 }
 
 // adopt hands what was found to the log and writes the metadata.

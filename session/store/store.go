@@ -1,18 +1,14 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -334,81 +330,6 @@ func (s *Store) SetKeep(bytes int64) {
 			e.log.setKeep(bytes)
 		}
 	}
-}
-
-// List returns the metadata of every session, those with the newest events
-// first. No log is opened for it.
-func (s *Store) List() []Metadata { return slices.Collect(s.Newest(Place{})) }
-
-// Place is where a session stands in the list: it names a place in the order and
-// not a session, so it stays good when sessions come, go and move. The zero Place
-// is before all.
-type Place struct {
-	UpdatedAt time.Time
-	SessionID string
-}
-
-// compare puts the newest first.
-func (p Place) compare(other Place) int {
-	return cmp.Or(other.UpdatedAt.Compare(p.UpdatedAt), strings.Compare(other.SessionID, p.SessionID))
-}
-
-// Newest yields what List returns behind a place, each made when it is taken: a
-// page of a long list costs a page. The order is that of the moment the first was
-// taken, and so is each UpdatedAt; sessions deleted since are left out.
-func (s *Store) Newest(behind Place) iter.Seq[Metadata] {
-	return func(yield func(Metadata) bool) {
-		for _, p := range s.places(behind) {
-			m, listed := s.Listed(p.SessionID)
-			if !listed {
-				continue
-			}
-			m.UpdatedAt = p.UpdatedAt
-			if !yield(m) {
-				return
-			}
-		}
-	}
-}
-
-// places are the places of the sessions listed behind one, the newest first.
-func (s *Store) places(behind Place) []Place {
-	s.mu.Lock()
-	places := make([]Place, 0, len(s.sessions))
-	var open []*Log
-	for id, e := range s.sessions {
-		if e.log != nil {
-			open = append(open, e.log)
-		} else if !e.hidden {
-			places = append(places, Place{e.meta.UpdatedAt, id})
-		}
-	}
-	s.mu.Unlock()
-	for _, l := range open {
-		places = append(places, Place{l.updatedAt(), l.id})
-	}
-	if behind != (Place{}) {
-		places = slices.DeleteFunc(places, func(p Place) bool { return p.compare(behind) <= 0 })
-	}
-	slices.SortFunc(places, Place.compare)
-	return places
-}
-
-// Listed returns what List has of one session, and whether it has it. No log is
-// opened for it.
-func (s *Store) Listed(id string) (Metadata, bool) {
-	s.mu.Lock()
-	e := s.sessions[id]
-	if e == nil || e.hidden {
-		s.mu.Unlock()
-		return Metadata{}, false
-	}
-	l, meta := e.log, e.meta
-	s.mu.Unlock()
-	if l != nil {
-		return l.Metadata(), true
-	}
-	return meta, true
 }
 
 // SessionDir is the directory of a session, where its other files lie.

@@ -1,0 +1,77 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"iter"
+	"path/filepath"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// blobCheck verifies the blobs that a session's events name, each once. One
+// goroutine uses it.
+type blobCheck struct {
+	fs  FS
+	dir string
+
+	seen map[event.Blob]bool // those looked at, and whether they are sound
+}
+
+// references yields every blob that a decoded payload names.
+func references(v any) iter.Seq[event.Blob] {
+	return func(yield func(event.Blob) bool) { eachReference(v, yield) }
+}
+
+// eachReference reports false once yield wants no more.
+func eachReference(v any, yield func(event.Blob) bool) bool {
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			if !eachReference(item, yield) {
+				return false
+			}
+		}
+	case map[string]any:
+		if blob, ok := v["blob"].(map[string]any); ok && len(v) == 2 {
+			sha, isSHA := blob["sha256"].(string)
+			size, isSize := blob["bytes"].(float64)
+			return !isSHA || !isSize || yield(event.Blob{SHA256: sha, Bytes: int64(size)})
+		}
+		for _, item := range v {
+			if !eachReference(item, yield) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// sound reports whether a blob is there with the bytes it must have.
+func (c *blobCheck) sound(b event.Blob) bool {
+	sound, known := c.seen[b]
+	if known {
+		return sound
+	}
+	if c.seen == nil {
+		c.seen = map[event.Blob]bool{}
+	}
+	sound = c.look(b)
+	c.seen[b] = sound
+	return sound
+}
+
+func (c *blobCheck) look(b event.Blob) bool {
+	if raw, err := hex.DecodeString(b.SHA256); err != nil || len(raw) != sha256.Size {
+		return false
+	}
+	f, err := c.fs.Open(filepath.Join(c.dir, b.SHA256))
+	if err != nil {
+		return false
+	}
+	defer f.Close() // only read from
+	hash := sha256.New()
+	n, err := io.Copy(hash, io.NewSectionReader(f, 0, b.Bytes+1))
+	return err == nil && n == b.Bytes && hex.EncodeToString(hash.Sum(nil)) == b.SHA256
+}

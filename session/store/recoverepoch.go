@@ -1,0 +1,113 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// settleEpoch gives the log a new identity if acknowledged or visible history
+// could have been lost, and returns the end of the log after that.
+func (r *recovery) settleEpoch(file File) (position, error) {
+	end := position{seq: r.scan.good.seq, first: r.active.first, offset: r.scan.good.offset, sum: r.scan.good.sum}
+	if r.epoch == "" {
+		if err := r.inheritEpoch(); err != nil {
+			return end, err
+		}
+	}
+	// Go on after whatever anybody may have seen: rule 6.
+	known := max(end.seq, r.meta.SyncedSeq, r.meta.MaxSeq)
+	var payloads []event.Payload
+	reason := r.epochReason()
+	if reason != "" {
+		r.epoch = newEpoch()
+		payloads = append(payloads, event.Epoch{Epoch: r.epoch, Reason: reason})
+		r.did("new epoch after seq %d: %s", known, reason)
+	}
+	if end.offset == 0 && len(r.sealed) > 0 {
+		// A crash between sealing a file and beginning the next.
+		payloads = append([]event.Payload{event.SegmentStart{
+			Format: logFormat, SessionID: r.log.id, Epoch: r.epoch, FirstSeq: known + 1,
+		}}, payloads...)
+		r.did("began a new file at seq %d", known+1)
+	}
+	if known > end.seq {
+		payloads = append(payloads, event.LogTruncated{From: end.seq + 1, To: known})
+		d := r.log.health.get().Damage
+		d.Holes += int64(known - end.seq)
+		r.log.health.setDamage(d)
+	}
+	if len(payloads) == 0 {
+		return end, nil
+	}
+	var lines []byte
+	for i, p := range payloads {
+		data, err := json.Marshal(p)
+		if err != nil {
+			return end, err
+		}
+		d := event.Draft{Type: p.EventType(), Time: r.log.opts.Now(), Data: data}
+		if lines, end.sum, err = encodeLine(lines, known+1+event.Seq(i), d); err != nil {
+			return end, err
+		}
+	}
+	if err := writeAt(file, lines, end.offset); err != nil {
+		return end, errors.Join(err, file.Truncate(end.offset))
+	}
+	if err := file.Datasync(); err != nil {
+		return end, err
+	}
+	end.seq, end.offset = known+event.Seq(len(payloads)), end.offset+int64(len(lines))
+	copy(r.scan.head[:], lines[bytes.LastIndexByte(lines[:len(lines)-1], '\n')+1:])
+	return end, nil
+}
+
+// epochReason says why the log needs a new epoch; empty if it needs none.
+func (r *recovery) epochReason() string {
+	switch m := &r.meta; {
+	case r.hasMeta && max(m.SyncedSeq, m.MaxSeq) > r.scan.good.seq:
+		return "acknowledged events are missing"
+	case r.doubtful:
+		return "the metadata is damaged"
+	case r.epoch == "":
+		return "the first line is lost"
+	case r.hasMeta && m.Writer != nil && m.Writer.BootID != r.log.opts.BootID:
+		return "the machine stopped while the session was open"
+	case !r.hasMeta && r.crashed:
+		return "the machine stopped and the metadata is lost"
+	case r.scan.lost > 0:
+		return "whole lines at the end are damaged"
+	}
+	return ""
+}
+
+// inheritEpoch looks for the epoch in the sealed segments, newest first, for an
+// active file whose own first line is lost.
+func (r *recovery) inheritEpoch() error {
+	for i := len(r.sealed) - 1; i >= 0 && r.epoch == ""; i-- {
+		s, err := scanSegment(r.sealed[i])
+		if err != nil {
+			return err
+		}
+		r.epoch = s.epoch
+	}
+	return nil
+}
+
+// scanSegment looks at a whole sealed segment.
+func scanSegment(seg *segment) (*scan, error) {
+	file, err := seg.acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer seg.release()
+	size, err := sizeOf(file)
+	if err != nil {
+		return nil, fmt.Errorf("read segment: %w", err)
+	}
+	s := newScan(seg.first - 1)
+	return s, s.run(file, 0, size)
+}

@@ -1,0 +1,85 @@
+package store
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// Report is what a check or a repair found.
+type Report struct {
+	// Sessions and Events are how many were looked at.
+	Sessions int   `json:"sessions"`
+	Events   int64 `json:"events"`
+	// Problems are the invariants that do not hold, in the order of the files.
+	Problems []Problem `json:"problems"`
+	// Notes are what is as a crash may leave it: no harm, and the next to open
+	// the session mends it.
+	Notes []Problem `json:"notes,omitempty"`
+	// Actions are what Repair did, in words for a person.
+	Actions []Action `json:"actions,omitempty"`
+}
+
+// OK reports whether every invariant holds.
+func (r Report) OK() bool { return len(r.Problems) == 0 }
+
+// Problem is one invariant that does not hold.
+type Problem struct {
+	// Session is empty for a problem of the data directory itself.
+	Session string `json:"session,omitempty"`
+	Kind    string `json:"kind"`
+	// Seq and File say where, as far as that can be said.
+	Seq  event.Seq `json:"seq,omitempty"`
+	File string    `json:"file,omitempty"`
+	// Detail is for a person.
+	Detail string `json:"detail"`
+	// Mendable says that Repair mends it. All else stays, and what can be read
+	// is read past it.
+	Mendable bool `json:"mendable"`
+}
+
+// String is one line for a person.
+func (p Problem) String() string {
+	where := p.Session
+	if p.File != "" {
+		where = filepath.Join(where, p.File)
+	}
+	if p.Seq > 0 {
+		where = fmt.Sprintf("%s seq %d", where, p.Seq)
+	}
+	return fmt.Sprintf("%s: %s: %s", where, p.Kind, p.Detail)
+}
+
+// The kinds of problems.
+const (
+	ProblemUnreadable = "unreadable" // a file or directory cannot be read
+	ProblemMode       = "mode"       // others may read or write it
+	ProblemMetadata   = "metadata"   // metadata.json does not fit the log
+	ProblemHole       = "hole"       // events without a line
+	ProblemConflict   = "conflict"   // a seq twice, with different bytes
+	ProblemRepeat     = "repeat"     // a seq twice, with the same bytes
+	ProblemUnverified = "unverified" // a checksum is absent or wrong
+	ProblemDamaged    = "damaged"    // bytes that are no line, between lines
+	ProblemTorn       = "torn"       // bytes behind the last line
+	ProblemStart      = "start"      // a file does not begin as it must
+	ProblemBlob       = "blob"       // a blob is missing or has other bytes
+	ProblemLine       = "line"       // a line is longer than lines may be
+	ProblemStray      = "stray"      // something that does not belong there
+)
+
+// Action is one thing Repair did.
+type Action struct {
+	Session string `json:"session"`
+	Did     string `json:"did"`
+}
+
+func (r *Report) add(p Problem) {
+	switch p.Kind {
+	case ProblemMetadata:
+		p.Mendable = true
+	case ProblemTorn:
+		p.Mendable = p.File == activeName // no other file is ever written again
+	}
+	r.Problems = append(r.Problems, p)
+}
