@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -132,7 +133,14 @@ func TestAPlannedEndClosesTheTurnAndStopsTheAgent(t *testing.T) {
 	require.Equal(t, queue.Interrupted, prompt(t, b, promptID(0)).Outcome)
 }
 
-// TestAKillBetweenAnyTwoStepsOfAPrompt stops the hub before each step it takes
+// takeSteps are what a prompt that is taken goes through on the device: into the
+// log, and out of the queue into its ledger.
+var takeSteps = []string{
+	"write events.jsonl", "sync events.jsonl",
+	"queue create", "queue write", "queue sync", "queue rename", "queue sync-dir",
+}
+
+// TestAKillBetweenAnyTwoSteps stops the hub before each step it takes
 // on the device while prompts are made, queued, taken and answered, and at each
 // step looks at what a kill -9 there leaves.
 func TestAKillBetweenAnyTwoSteps(t *testing.T) {
@@ -164,7 +172,9 @@ func TestAKillBetweenAnyTwoSteps(t *testing.T) {
 	result := prompt(t, b, promptID(2)) // on an idle agent
 	k.acked(promptID(2), result.Seq)
 	k.off()
-	require.Greater(t, len(k.copies), 30, "the steps were not seen")
+	for _, step := range takeSteps {
+		require.True(t, slices.ContainsFunc(k.copies, func(c copyOf) bool { return c.at == step }), "no kill came before %q", step)
+	}
 
 	for _, c := range k.copies {
 		after := &hub{t: t, dir: c.dir, workspace: h.workspace, agents: newAgents()}
