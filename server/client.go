@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 	"log/slog"
 	"maps"
 	"sync"
@@ -21,9 +20,6 @@ import (
 )
 
 const (
-	// listPause is the least time between two looks at the session list for
-	// one client.
-	listPause = 250 * time.Millisecond
 	// A client may send messageRate messages a second, and messageBurst at
 	// once; beyond that it is read more slowly.
 	messageRate  = 200
@@ -32,10 +28,10 @@ const (
 	maxSlow = 8
 )
 
-// SessionWSClient is one socket and what it follows. One goroutine reads it,
-// one sends what belongs to no session, and each followed session has one with
-// a cursor of its own. Whoever has something to send waits for the socket's
-// write turn, so a slow socket delays nobody but itself.
+// SessionWSClient is one socket and what it follows. One goroutine reads it, and
+// each followed session has one with a cursor of its own; what belongs to no
+// session has one only while there is some (see news). Whoever has something to
+// send waits for the socket's write turn, so a slow socket delays nobody but itself.
 type SessionWSClient struct {
 	// set at construction
 	*socket
@@ -46,8 +42,9 @@ type SessionWSClient struct {
 	pace   *rate.Limiter
 	ctx    context.Context // ends with the socket
 	cancel context.CancelFunc
-	wait   sync.WaitGroup // every goroutine of this client but run's
+	wait   sync.WaitGroup // every goroutine of this client but run's and its news'
 	slow   chan struct{}  // one for each request that waits for an agent
+	news   *news
 
 	grant atomic.Pointer[auth.Grant]
 
@@ -66,6 +63,8 @@ func newClient(s *Server, on *socket, grant auth.Grant, own string) *SessionWSCl
 	}
 	c.logger = s.logger.With("client", c.id)
 	c.grant.Store(&grant)
+	c.news = newNews(c)
+	on.leave = c.leave
 	return c
 }
 
@@ -73,15 +72,21 @@ func newClient(s *Server, on *socket, grant auth.Grant, own string) *SessionWSCl
 // followed from the given place before the client has said anything.
 func (c *SessionWSClient) run(own *session.BackgroundSession, from place) {
 	if c.send(c.ctx, c.connected()) == nil {
+		c.news.begin()
 		if own != nil {
 			c.startFollow(own.ID(), "", from, own)
 		}
-		c.wait.Go(c.read)
-		c.news()
 	}
-	c.cancel()
-	c.close()
+	c.read()
 	c.wait.Wait()
+}
+
+// leave begins to end what the client does, once its socket ends; run waits.
+func (c *SessionWSClient) leave() {
+	c.wait.Go(func() {
+		c.cancel()
+		c.close()
+	})
 }
 
 func (c *SessionWSClient) connected() *wire.Connected {
@@ -127,76 +132,6 @@ func (c *SessionWSClient) read() {
 			continue
 		}
 		c.handle(data)
-	}
-}
-
-// news sends what belongs to no followed session: the list's changes and, when
-// nothing else was sent, heartbeats. It returns when the socket ends.
-func (c *SessionWSClient) news() {
-	heartbeat := time.NewTimer(c.server.timing.Heartbeat * 9 / 10)
-	defer heartbeat.Stop()
-	pulse := time.NewTimer(c.server.timing.Ping)
-	defer pulse.Stop()
-	list := c.listNow()
-	var pause <-chan time.Time
-	for {
-		select {
-		case <-c.ended:
-			return
-		case <-heartbeat.C:
-			heartbeat.Reset(c.beat())
-		case <-pulse.C:
-			pulse.Reset(c.checkPulse())
-		case <-list.changed:
-			// Not at once: a stream changes its session's line all the time.
-			list.changed, list.read, pause = nil, nil, time.After(listPause)
-		case <-list.read:
-			list.changed, list.read, pause = nil, nil, time.After(listPause)
-		case <-pause:
-			pause, list = nil, c.sendList(list)
-		}
-	}
-}
-
-// beat sends a heartbeat if it is time, and returns when to look again.
-func (c *SessionWSClient) beat() time.Duration {
-	// A little early, for the frame's way is part of the silence.
-	due := c.server.timing.Heartbeat * 9 / 10
-	if silent := c.wrote(); silent < due {
-		return due - silent
-	}
-	// Whoever is writing breaks the silence as well, and must not be waited
-	// for here.
-	if !c.writing() {
-		c.send(c.ctx, &wire.Heartbeat{MaxSeq: c.maxSeqs()}) // a failure ends the socket
-	}
-	return due
-}
-
-// checkPulse asks for a pong when nothing came for long, and returns when to
-// look again. A connection whose other end vanished is found out by this.
-func (c *SessionWSClient) checkPulse() time.Duration {
-	after := c.server.timing.Ping
-	if silent := c.heard(); silent < after {
-		return after - silent
-	}
-	if !c.writing() { // a frame in flight has a bound of its own
-		c.wait.Go(c.ping)
-	}
-	return after
-}
-
-func (c *SessionWSClient) ping() {
-	ctx, cancel := context.WithTimeout(c.ctx, c.server.timing.Write)
-	defer cancel()
-	err := c.conn.Ping(ctx)
-	switch {
-	case err == nil:
-		c.sign()
-	case errors.Is(err, context.DeadlineExceeded) && c.writing():
-		// Behind a frame that is not taken no pong can come: that has its bound.
-	default:
-		c.end(ending{dead: true})
 	}
 }
 

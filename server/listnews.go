@@ -23,6 +23,9 @@ func (c *SessionWSClient) listNow() listNews {
 	return n
 }
 
+// more reports whether there is more to tell.
+func (n listNews) more() bool { return rung(n.changed) || rung(n.read) }
+
 func (c *SessionWSClient) listen() listNews {
 	return listNews{changed: c.server.manager.Changed(), read: c.server.manager.Reads().Changed(c.grant.Load().Person())}
 }

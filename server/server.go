@@ -169,6 +169,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 		})
 	}
 	wait.Go(s.watchGrants)
+	wait.Go(s.watchClients)
 	var err error
 	select {
 	case <-ctx.Done():

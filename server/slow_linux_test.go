@@ -63,6 +63,9 @@ func lastWords(t *testing.T, r io.Reader) (events []event.Event, size int) {
 			require.True(t, errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET), "after the close frame: %v", err)
 			return events, size
 		}
+		if opcode == 0x9 { // a question whether it lives
+			continue
+		}
 		require.Equal(t, byte(0x1), opcode)
 		events = append(events, eventsOf(t, payload)...)
 		size += len(payload)

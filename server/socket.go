@@ -38,6 +38,7 @@ type socket struct {
 	under net.Conn      // what conn speaks over
 	turn  chan struct{} // held while a frame is in flight
 	ended chan struct{} // closed by end
+	leave func()        // called by end: begins to close the socket, and does not wait
 
 	once sync.Once
 	why  ending // readable once ended is closed
@@ -47,6 +48,7 @@ type socket struct {
 	epoch     time.Time
 }
 
+// newSocket returns a socket whose leave is still to be set.
 func newSocket(conn *websocket.Conn, under net.Conn) *socket {
 	return &socket{conn: conn, under: under, turn: make(chan struct{}, 1), ended: make(chan struct{}), epoch: time.Now()}
 }
@@ -56,6 +58,7 @@ func (s *socket) end(e ending) {
 	s.once.Do(func() {
 		s.why = e
 		close(s.ended)
+		s.leave()
 	})
 }
 

@@ -1,0 +1,112 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/abidehub/abide/server/wire"
+)
+
+// listPause is the least time between two tellings of the session list to one
+// client: a stream changes its session's line all the time.
+const listPause = 250 * time.Millisecond
+
+// news is what one client is told that belongs to no followed session: the list's
+// changes and, when nothing else was sent, heartbeats. Thousands of clients mostly
+// have none, and a goroutine that waits costs its stack: so one looks after all of
+// them (watchClients), and one more says what there is to one client.
+type news struct {
+	client *SessionWSClient
+	// saying is true while somebody says something, and before the client was
+	// greeted. Meanwhile that one owns the list, else watchClients.
+	saying atomic.Bool
+	list   listNews
+
+	// owned by watchClients
+	listAt  time.Time // when the list may be told of again
+	pulseAt time.Time // when a pong may be asked for again
+}
+
+// newNews is for a client that knows the list as it is now.
+func newNews(c *SessionWSClient) *news {
+	n := &news{client: c, list: c.listNow()}
+	n.saying.Store(true)
+	return n
+}
+
+// begin says that the client was greeted: news may follow.
+func (n *news) begin() { n.saying.Store(false) }
+
+// watchClients looks after the news of every client until the server closes.
+func (s *Server) watchClients() {
+	var saying sync.WaitGroup
+	defer saying.Wait()
+	tick := time.NewTicker(max(time.Millisecond, min(listPause, s.timing.Heartbeat/20, s.timing.Ping/4)))
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case now := <-tick.C:
+			s.clients.each(func(c *SessionWSClient) { c.news.look(now, &saying) })
+		}
+	}
+}
+
+// look starts saying what there is, in goroutines of the given group. It does not
+// wait.
+func (n *news) look(now time.Time, goroutines *sync.WaitGroup) {
+	c := n.client
+	if n.saying.Load() || rung(c.ended) {
+		return
+	}
+	if !c.writing() && !now.Before(n.pulseAt) && c.heard() >= c.server.timing.Ping {
+		// A connection whose other end vanished is found out by this. A frame in
+		// flight has a bound of its own.
+		n.pulseAt = now.Add(c.server.timing.Ping)
+		goroutines.Go(c.ping)
+	}
+	list := !now.Before(n.listAt) && n.list.more()
+	// A little early, for the frame's way is part of the silence. Whoever is
+	// writing breaks the silence as well.
+	beat := !c.writing() && c.wrote() >= c.server.timing.Heartbeat*9/10
+	if !list && !beat {
+		return
+	}
+	if list {
+		n.listAt = now.Add(listPause)
+	}
+	n.saying.Store(true)
+	goroutines.Go(func() {
+		defer n.saying.Store(false)
+		n.say(list)
+	})
+}
+
+// say tells of the list if it has changed, and is a sign of life if it has not. A
+// failure ends the socket.
+func (n *news) say(list bool) {
+	if list {
+		n.list = n.client.sendList(n.list)
+		return
+	}
+	n.client.send(n.client.ctx, &wire.Heartbeat{MaxSeq: n.client.maxSeqs()})
+}
+
+// ping asks the other end for a pong, and ends the socket if none comes.
+func (c *SessionWSClient) ping() {
+	ctx, cancel := context.WithTimeout(c.ctx, c.server.timing.Write)
+	defer cancel()
+	err := c.conn.Ping(ctx)
+	switch {
+	case err == nil:
+		c.sign()
+	case errors.Is(err, context.DeadlineExceeded) && c.writing():
+		// Behind a frame that is not taken no pong can come: that has its bound.
+	default:
+		c.end(ending{dead: true})
+	}
+}
