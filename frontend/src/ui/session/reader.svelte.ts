@@ -1,7 +1,8 @@
 import { tick } from 'svelte'
-import { span, type Row } from '../../state/rows'
-import { RowWindow, type Anchor, type Range } from '../../virtual/window'
-import { estimate } from './estimate'
+import type { Row } from '../../state/rows'
+import type { Anchor, Range } from '../../virtual/window'
+import { Hand } from './hand'
+import { RowHeights } from './rowheights'
 
 /** Rows kept in the page above and below the view, in px. */
 const margin = 700
@@ -16,7 +17,13 @@ export class Reader {
   following = $state(true)
   /** The height of what comes before the rows, in px. */
   readonly lead = 44
-  readonly heights = new RowWindow<Row>(estimate)
+  readonly heights = new RowHeights(
+    ({ key, by }) => {
+      // What they read is as far from the row's end as it was.
+      if (this.anchor?.key === key) this.anchor = { key, offset: this.anchor.offset - by }
+    },
+    () => this.settle(),
+  )
   private top = $state(0)
   private view = $state(0)
   private version = $state(0)
@@ -26,33 +33,11 @@ export class Reader {
   /** The heights of the feed and of its view when the reader was last placed. */
   private height = 0
   private room = 0
-  private touched = 0
+  private readonly moving = new Hand()
   /** The end of the rows is not the end of the session: nothing there to follow. */
   away = false
-  private up = false
-  /** The oldest row: what comes before may belong to it, and then it grows at its top. */
-  private oldest: { key: string; seq: number } | null = null
-  /** Rows that grew so and are not measured yet, with their heights before. */
-  private readonly grown = new Map<string, number>()
   /** They are being put somewhere: scroll events on the way are not theirs. */
   private placing = false
-
-  private readonly rowsSeen = new ResizeObserver((entries) => {
-    let changed = false
-    for (const { target, borderBoxSize } of entries) {
-      const { key } = (target as HTMLElement).dataset
-      const height = borderBoxSize[0]!.blockSize
-      if (!key) continue
-      if (this.heights.measure(key, height)) changed = true
-      const before = this.grown.get(key)
-      if (before === undefined) continue
-      this.grown.delete(key)
-      // What they read is as far from the row's end as it was.
-      if (this.anchor?.key === key) this.anchor = { key, offset: this.anchor.offset - (height - before) }
-      changed = true
-    }
-    if (changed) this.settle()
-  })
 
   /** Whether the rows are too few to scroll. */
   get short(): boolean {
@@ -67,7 +52,7 @@ export class Reader {
   /** The rows to have in the page; reactive. */
   range(rows: readonly Row[]): Range {
     void this.version
-    this.sync(rows)
+    this.heights.sync(rows)
     return this.heights.range(this.begin, this.view, margin)
   }
 
@@ -86,18 +71,6 @@ export class Reader {
     return (this.anchor && this.heights.topOf(this.anchor)) ?? top - this.lead
   }
 
-  /** Takes the rows. An older page may begin with the start of the oldest row, which then has more above what was there. */
-  private sync(rows: readonly Row[]): void {
-    const { oldest } = this
-    const height = oldest ? this.heights.height(oldest.key) : 0
-    this.heights.sync(rows)
-    const head = rows[0]
-    if (!head) return
-    const was = oldest && rows[this.heights.indexOf(oldest.key)]
-    if (was && span(was).first < oldest.seq) this.grown.set(was.key, height)
-    this.oldest = { key: head.key, seq: span(head).first }
-  }
-
   /** Takes the element that scrolls; an action. */
   attach = (scroller: HTMLElement) => {
     this.scroller = scroller
@@ -109,17 +82,10 @@ export class Reader {
     return {
       destroy: () => {
         resized.disconnect()
-        this.rowsSeen.disconnect()
+        this.heights.stop()
         this.scroller = null
       },
     }
-  }
-
-  /** Measures the row in a slot for as long as it is in the page; an action. */
-  measure = (slot: HTMLElement) => {
-    const row = slot.firstElementChild as HTMLElement
-    this.rowsSeen.observe(row)
-    return { destroy: () => this.rowsSeen.unobserve(row) }
   }
 
   /** Puts the reader back where they were, after something around them changed. */
@@ -157,7 +123,7 @@ export class Reader {
   }
 
   toEnd = () => {
-    this.up = false
+    this.moving.up = false
     this.following = true
     this.place()
   }
@@ -165,7 +131,7 @@ export class Reader {
   /** Puts a row near the top of the view. */
   toRow(key: string): void {
     this.following = false
-    this.up = this.placing = true
+    this.moving.up = this.placing = true
     this.anchor = { key, offset: 60 }
     this.settle()
   }
@@ -183,15 +149,9 @@ export class Reader {
 
   /** The reader's hand beats following at once, also while the feed grows under it. */
   hand = (event: WheelEvent | TouchEvent | KeyboardEvent) => {
-    if (event instanceof WheelEvent) this.up = event.deltaY < 0
-    else if (event instanceof KeyboardEvent) this.up = ['ArrowUp', 'PageUp', 'Home'].includes(event.key)
-    else {
-      const y = event.touches[0]?.clientY ?? 0
-      this.up = event.type === 'touchmove' && y > this.touched + 4
-      if (event.type === 'touchstart') this.touched = y
-    }
+    this.moving.take(event)
     const { scroller } = this
-    if (this.up && scroller && scroller.scrollTop > 0 && end(scroller) > 0) this.following = false
+    if (this.moving.up && scroller && scroller.scrollTop > 0 && end(scroller) > 0) this.following = false
   }
 
   scrolled = () => {
@@ -202,7 +162,7 @@ export class Reader {
     const rest = end(scroller) - this.top
     // Being off the end because the feed grew, or settled by a pixel, is no wish to stay.
     const settled = this.following && (this.top > this.placed - near || this.shifted(scroller))
-    this.following = !this.away && (settled || (rest < near && !(this.up && rest > 1)))
+    this.following = !this.away && (settled || (rest < near && !(this.moving.up && rest > 1)))
     this.anchor = this.heights.anchorAt(this.top - this.lead)
   }
 
