@@ -22,6 +22,8 @@ export default defineConfig({
     maxWorkers: Math.min(2, availableParallelism()),
     sequence: { sequencer: LongestFirst },
     runner: './e2e/rig/runner.ts',
+    // All lanes of the wake matrix go at once, of which five would.
+    maxConcurrency: 8,
     testTimeout: 300_000,
     hookTimeout: 300_000,
   },
