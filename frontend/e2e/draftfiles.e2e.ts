@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
 import type { Screen } from './rig/screen.ts'
+import { stored } from './rig/stored.ts'
 import { until } from './rig/until.ts'
 
 const files = ['one.txt', 'two.txt'].map((name) => ({
@@ -31,22 +32,10 @@ describe('files chosen for a prompt', () => {
     })
   const choose = (screen: Screen) => screen.page.locator('[data-picker]').setInputFiles(files)
   /** How many files the device itself keeps, of all sessions. */
-  const kept = (screen: Screen) =>
-    screen.page.evaluate(
-      () =>
-        new Promise<number>((resolve) => {
-          const open = indexedDB.open('abide')
-          open.onsuccess = () => {
-            const all = open.result.transaction('chosen').objectStore('chosen').getAll()
-            all.onsuccess = () => {
-              open.result.close()
-              resolve(
-                all.result.reduce((n: number, draft: { files: unknown[] }) => n + draft.files.length, 0),
-              )
-            }
-          }
-        }),
-    )
+  const kept = async (screen: Screen) => {
+    const drafts = await stored<{ files: unknown[] }>(screen.page, 'chosen')
+    return drafts.reduce((n, draft) => n + draft.files.length, 0)
+  }
 
   test('are there after a reload, are sent whole, and are let go of then', async () => {
     const session = await hub.newSession('Reloaded')

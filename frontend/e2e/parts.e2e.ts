@@ -65,9 +65,12 @@ describe('a small part of the screen', () => {
     const theirs = await other.watch(session, phone)
     await here.waitFor()
     await until('one other', async () => (await here.innerText()).trim() === '1')
-    await theirs.composer.pressSequentially('a')
-    await until('that they type', async () => /types…/.test(await here.innerText()))
-    expect(await here.getAttribute('aria-label')).toMatch(/: typing/)
+    // Who writes no more is soon not said to: they write until it is seen.
+    await until('that they type', async () => {
+      await theirs.composer.pressSequentially('a')
+      const told = await here.getAttribute('aria-label')
+      return /types…/.test(await here.innerText()) && /: typing/.test(told ?? '')
+    })
     await theirs.page.close()
     await here.waitFor({ state: 'detached' })
     await mine.page.close()

@@ -4,6 +4,7 @@ import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
 import { expectWhole, shownBy } from './rig/oracle.ts'
 import { FaultProxy } from './rig/proxy.ts'
+import { stored } from './rig/stored.ts'
 import { until } from './rig/until.ts'
 
 describe('two phones and a desktop on one session', () => {
@@ -48,21 +49,9 @@ describe('two phones and a desktop on one session', () => {
     await proxy.tell('rst')
     await dying.prompt('/burst 60')
     await dying.page.locator('[data-outbox]').waitFor()
-    await until('the prompt on the device itself', () =>
-      dying.page.evaluate(
-        () =>
-          new Promise<boolean>((resolve) => {
-            const open = indexedDB.open('abide')
-            open.onsuccess = () => {
-              const count = open.result.transaction('outbox').objectStore('outbox').count()
-              count.onsuccess = () => {
-                open.result.close()
-                resolve(count.result === 1)
-              }
-            }
-          }),
-      ),
-    )
+    await until('the prompt on the device itself', async () => {
+      return (await stored(dying.page, 'outbox')).length === 1
+    })
     await killed.browser.kill()
     await wide.prompt('/burst 500')
     await hub.event(session, 'turn_end', before)

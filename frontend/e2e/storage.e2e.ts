@@ -4,6 +4,7 @@ import { Hub } from './rig/hub.ts'
 import { expectWhole } from './rig/oracle.ts'
 import { FaultProxy } from './rig/proxy.ts'
 import { Screen } from './rig/screen.ts'
+import { stored } from './rig/stored.ts'
 import { until } from './rig/until.ts'
 
 describe('what a device keeps', () => {
@@ -103,20 +104,7 @@ describe('what a device keeps', () => {
     await cdp.detach()
     await cut()
     await screen.prompt('/burst 50')
-    await until('the prompt in the database', () =>
-      screen.page.evaluate(
-        () =>
-          new Promise<boolean>((resolve) => {
-            const asked = indexedDB.open('abide')
-            asked.onsuccess = () => {
-              const db = asked.result
-              if (!db.objectStoreNames.contains('outbox')) return (db.close(), resolve(false))
-              const count = db.transaction('outbox').objectStore('outbox').count()
-              count.onsuccess = () => (db.close(), resolve(count.result === 1))
-            }
-          }),
-      ),
-    )
+    await until('the prompt in the database', async () => (await stored(screen.page, 'outbox')).length === 1)
     expect(screen.errors).toEqual([])
     await screen.page.close()
     screens.splice(0)
