@@ -2,7 +2,7 @@ import type { OutboxFile } from '../../state/outboxitem'
 import type { Agent } from '../../wire/gen'
 import { acceptFiles, filesMax } from './chosen'
 import type { ChosenFiles } from './draftfiles'
-import { loadDraft, saveDraft } from './drafts'
+import { joined, loadDraft, saveDraft, type Given } from './drafts'
 
 /** A prompt being written in one session: its text and its files, both kept on this device. */
 export class Draft {
@@ -10,6 +10,8 @@ export class Draft {
   files = $state.raw<readonly OutboxFile[]>([])
   /** Why files were left out, in words for a person. */
   problem = $state('')
+  /** Where words came from that were not written here, until more are written. */
+  note = $state('')
   /** Whether the device has the text as it is now, also after the page. */
   kept = $state(true)
   /** Whether the device has the files, too. */
@@ -28,6 +30,7 @@ export class Draft {
 
   write(text: string): void {
     this.text = text
+    this.note = ''
     this.kept = saveDraft(this.id, text)
   }
 
@@ -38,6 +41,13 @@ export class Draft {
     this.keep(accepted.files)
     this.problem = accepted.problem
     return true
+  }
+
+  /** Adds what was written elsewhere on the screen. */
+  take(given: Given): void {
+    this.write(joined(this.text, given.text))
+    this.note = given.note ?? ''
+    if (given.files?.length) this.keep([...this.files, ...given.files].slice(0, filesMax))
   }
 
   remove(at: number): void {

@@ -1,4 +1,17 @@
+import type { OutboxFile } from '../../state/outboxitem'
+
 const prefix = 'abide.draft.'
+const giving = 'abide-draft'
+
+/** What a person wrote elsewhere on a session's screen, for its composer. */
+export interface Given {
+  text: string
+  files?: readonly OutboxFile[]
+  /** Why it is there, in words for a person. */
+  note?: string
+  /** The person was at it: the composer takes the focus. */
+  focus?: boolean
+}
 
 /** What a person has written in a session and not sent; shared between a person's tabs. */
 export function loadDraft(sessionId: string): string {
@@ -27,4 +40,27 @@ export function watchDraft(sessionId: string, changed: (text: string) => void): 
   }
   addEventListener('storage', listen)
   return () => removeEventListener('storage', listen)
+}
+
+/** Adds words to a session's draft: to its composer on this screen, else to what the device keeps. */
+export function giveDraft(sessionId: string, given: Given): void {
+  const event = new CustomEvent(giving, { detail: { sessionId, given }, cancelable: true })
+  if (dispatchEvent(event)) saveDraft(sessionId, joined(loadDraft(sessionId), given.text))
+}
+
+/** Calls back with what is given to a session's draft on this screen; returns what ends it. */
+export function takeDraft(sessionId: string, take: (given: Given) => void): () => void {
+  const listen = (event: Event) => {
+    const { detail } = event as CustomEvent<{ sessionId: string; given: Given }>
+    if (detail.sessionId !== sessionId) return
+    event.preventDefault()
+    take(detail.given)
+  }
+  addEventListener(giving, listen)
+  return () => removeEventListener(giving, listen)
+}
+
+/** Two texts as one: what was there, then what comes. */
+export function joined(there: string, more: string): string {
+  return there.trim() === '' ? more : more.trim() === '' ? there : `${there.trimEnd()}\n\n${more}`
 }

@@ -1,6 +1,7 @@
 import { getContext, setContext } from 'svelte'
 import { emptyFeed, type Feed } from '../../state/feed'
 import { FirstUnread } from '../../state/read'
+import { QueueEdit } from './queueedit.svelte'
 
 /** What all parts of one session's screen share. */
 export class SessionView {
@@ -17,7 +18,11 @@ export class SessionView {
   /** What the person opened or closed, against what would be by itself. */
   private opened: ReadonlyMap<string, boolean> = $state.raw(new Map())
 
-  constructor(readonly id: string) {}
+  readonly edit: QueueEdit
+
+  constructor(readonly id: string) {
+    this.edit = new QueueEdit(id)
+  }
 
   isOpen(key: string, byItself: boolean): boolean {
     return this.opened.get(key) ?? byItself

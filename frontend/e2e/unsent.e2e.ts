@@ -1,0 +1,144 @@
+// What a person wrote is sent, or it is theirs to go on with: nothing in between, and nothing lost.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Device } from './rig/device.ts'
+import { Hub } from './rig/hub.ts'
+import type { Screen } from './rig/screen.ts'
+import { until } from './rig/until.ts'
+
+describe('what a person wrote', () => {
+  let hub: Hub
+  let laptop: Device
+
+  beforeAll(async () => {
+    hub = await Hub.start()
+    laptop = await Device.pair(hub)
+  })
+  afterAll(async () => {
+    await laptop.stop()
+    expect(await hub.stop()).toBe(0)
+  })
+
+  const huge = `${'€'.repeat(350_000)} the end` // over a MiB as it is sent
+
+  const asked = (session: string) =>
+    hub.events(session).flatMap((e) => (e.type === 'user_prompt' ? [e.data.text] : []))
+
+  test('and is too long stays in the composer, which says what to do, until it is shorter', async () => {
+    const session = await hub.newSession('Long')
+    const screen = await laptop.watch(session)
+    await screen.composer.fill(huge)
+    await screen.page.getByRole('alert').getByText('the hub takes at most 1,024 KB at once').waitFor()
+    await screen.composer.press('Control+Enter')
+    expect((await screen.composer.inputValue()).length).toBe(huge.length)
+    expect(await screen.page.locator('[data-outbox]').count()).toBe(0)
+    await screen.prompt('/slow 1')
+    await hub.event(session, 'turn_end')
+    expect(asked(session)).toEqual(['/slow 1'])
+    await screen.page.close()
+  })
+
+  test('and was too long when it was sent fails with its words, is edited, and holds up nothing', async () => {
+    const session = await hub.newSession('Left')
+    const other = await hub.newSession('Other')
+    const before = await laptop.watch(session)
+    // As a page left them that did not know how much the hub takes.
+    await before.page.evaluate(
+      ([session, other, huge]) => {
+        const left = (id: string, sessionId: string, text: string, createdAt: number) =>
+          localStorage.setItem(
+            `abide.outbox.${id}`,
+            JSON.stringify({
+              item: { id, sessionId, kind: 'prompt', text, createdAt, status: 'queued' },
+              owner: 'gone',
+            }),
+          )
+        left('wedge', session!, huge!, Date.now() - 2)
+        left('behind', session!, '/slow 1', Date.now() - 1)
+        left('elsewhere', other!, '/slow 2', Date.now())
+      },
+      [session, other, huge],
+    )
+    await before.page.close()
+
+    const screen = await laptop.watch(session)
+    await hub.event(session, 'turn_end')
+    await hub.event(other, 'turn_end')
+    expect([asked(session), asked(other)]).toEqual([['/slow 1'], ['/slow 2']])
+    const failed = screen.page.locator('[data-outbox][data-status=failed]')
+    await failed.getByText('Shorten it, or put it into a file').waitFor()
+    const dials = screen.requests.filter((url) => url.startsWith('ws:'))
+    expect(dials.length, 'sockets that were dialled').toBeLessThan(4)
+    await screen.page.reload()
+    await failed.getByRole('button', { name: 'Edit' }).click()
+    expect((await screen.composer.inputValue()).endsWith('€ the end')).toBe(true)
+    await failed.waitFor({ state: 'detached' })
+    await screen.prompt('short enough')
+    await until('the edited prompt', () => asked(session).includes('short enough'))
+    await screen.page.close()
+  })
+
+  describe('in the queue', () => {
+    let session: string
+    let screen: Screen
+    const queue = () => screen.page.getByRole('region', { name: 'Queue' })
+    const field = () => screen.page.getByLabel('Queued prompt')
+    const focused = () =>
+      screen.page.evaluate(() => {
+        const { activeElement } = document
+        return activeElement?.getAttribute('aria-label') ?? activeElement?.tagName
+      })
+
+    async function begin(text: string): Promise<void> {
+      session = await hub.newSession('Queue')
+      screen = await laptop.watch(session)
+      await screen.prompt('/ask')
+      await screen.permission.waitFor()
+      await screen.prompt(text)
+      await queue().getByText('1 queued').click()
+      await queue().getByRole('button', { name: 'Edit' }).click()
+    }
+
+    test('is edited by keys alone, and the focus is where the edit began', async () => {
+      await begin('first words')
+      expect(await focused()).toBe('Queued prompt')
+      await screen.page.keyboard.press('Control+A')
+      await screen.page.keyboard.type('other words')
+      await screen.page.keyboard.press('Control+Enter')
+      await queue().locator('li', { hasText: 'other words' }).waitFor()
+      await expect.poll(focused).toBe('Edit')
+      await screen.page.keyboard.press('Enter')
+      await field().fill('never mind')
+      await screen.page.keyboard.press('Escape')
+      await queue().locator('li', { hasText: 'other words' }).waitFor()
+      await expect.poll(focused).toBe('Edit')
+      await screen.page.close()
+    })
+
+    test('goes on in the composer where the agent was given it before it was saved', async () => {
+      await begin('/slow 2')
+      await field().fill('what I mean')
+      await screen.answer('Reject')
+      await screen.page.getByText('already given to the agent').waitFor()
+      expect(await screen.composer.inputValue()).toBe('what I mean')
+      await screen.page.reload()
+      await expect.poll(() => screen.composer.inputValue()).toBe('what I mean')
+      expect(asked(session)).toEqual(['/ask', '/slow 2'])
+      await screen.page.close()
+    })
+
+    test('goes on after a reload, wherever the prompt is by then', async () => {
+      await begin('/slow 3')
+      await field().fill('half of a')
+      await screen.page.reload()
+      await expect.poll(() => field().inputValue()).toBe('half of a')
+      await screen.page.goto('about:blank')
+      const other = await laptop.watch(session)
+      await other.answer('Reject')
+      await hub.idle(session)
+      await other.page.close()
+      await screen.page.goBack()
+      await expect.poll(() => screen.composer.inputValue()).toBe('half of a')
+      await screen.page.close()
+    })
+  })
+})

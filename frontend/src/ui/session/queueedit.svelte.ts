@@ -1,0 +1,82 @@
+import { find } from '../../state/feed'
+import type { SessionState } from '../../state/session'
+import type { QueueItem } from '../../wire/gen'
+import { giveDraft } from './drafts'
+
+/** What is being written, as this tab keeps it through a reload. */
+interface Kept {
+  id: string
+  /** What the queue had when the edit began. */
+  from: string
+  text: string
+}
+
+/**
+ * An edit of a queued prompt. The queue does not wait for it: where the prompt leaves
+ * the queue before the hub has the new words, they go on in the composer.
+ */
+export class QueueEdit {
+  /** The prompt being edited; null when none is. */
+  id = $state<string | null>(null)
+  text = $state('')
+  private from = ''
+  private readonly key: string
+
+  constructor(private readonly sessionId: string) {
+    this.key = `abide.edit.${sessionId}`
+    const kept = this.load()
+    if (kept) [this.id, this.from, this.text] = [kept.id, kept.from, kept.text]
+  }
+
+  begin(item: QueueItem): void {
+    this.id = item.prompt_id
+    this.from = item.text
+    this.write(item.text)
+  }
+
+  write(text: string): void {
+    this.text = text
+    this.keep({ id: this.id!, from: this.from, text })
+  }
+
+  end(): void {
+    this.id = null
+    this.keep(null)
+  }
+
+  /** Looks at what became of the prompt: ends once the queue has the words, and saves them from a prompt that left. */
+  look(session: SessionState): void {
+    const { id, text } = this
+    if (id === null || session.live === null) return
+    const item = session.live.queue.find((queued) => queued.prompt_id === id)
+    if (item) {
+      if (item.text !== this.from && item.text === text) this.end()
+      return
+    }
+    const asked = find(session.feed, 'prompt', `prompt:${id}`)
+    const known = text.trim() === '' || text === this.from || text === asked?.text
+    this.end()
+    if (known) return
+    const note = asked
+      ? 'That prompt was already given to the agent, as it was: your edit is here.'
+      : 'That prompt is no longer in the queue: your edit is here.'
+    giveDraft(this.sessionId, { text, note, focus: document.activeElement?.closest('[data-edit]') != null })
+  }
+
+  private load(): Kept | null {
+    try {
+      return JSON.parse(sessionStorage.getItem(this.key) ?? 'null') as Kept | null
+    } catch {
+      return null
+    }
+  }
+
+  private keep(kept: Kept | null): void {
+    try {
+      if (kept) sessionStorage.setItem(this.key, JSON.stringify(kept))
+      else sessionStorage.removeItem(this.key)
+    } catch {
+      // Without storage an edit lasts as long as the page.
+    }
+  }
+}
