@@ -12,6 +12,7 @@ import (
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
 )
 
 // retain lets the oldest files of a session's log go and returns the first seq
@@ -96,6 +97,29 @@ func TestAClientBelowWhatIsKeptIsToldOnEveryWay(t *testing.T) {
 	t.Run("the list", func(t *testing.T) {
 		require.Contains(t, h.api("GET", one, nil).body, fmt.Sprintf(`"min_seq":%d,"max_seq":%d`, first, last))
 	})
+}
+
+func TestAPageThatRetentionOvertakesIsAnsweredAsIfItCameLater(t *testing.T) {
+	for name, query := range map[string]string{
+		"after a cursor": "after_seq=0&limit=500", "before a seq": "before_seq=10000&limit=500", "the newest": "limit=500",
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := &countedFS{FS: store.OS()}
+			h := startHub(t, hubOptions{fs: files, file: 4 << 10, tail: 1})
+			s := h.session()
+			h.prompt(s, "p1", "say 300")
+			first := event.Seq(0)
+			remove := func() { first = h.retain(s, 8<<10) }
+			files.next.Store(&remove) // in the middle of the page
+			res := h.api("GET", "/api/sessions/"+s.ID()+"/events?"+query, nil)
+			require.Equal(t, http.StatusOK, res.status, res.body)
+			require.Positive(t, first, "nothing was read from a file")
+			require.Contains(t, res.body, fmt.Sprintf(`"first_seq":%d,`, first), "it holds what is left")
+			if name == "after a cursor" {
+				require.Contains(t, res.body, `"verdict":"reset","reason":"min_seq"`)
+			}
+		})
+	}
 }
 
 func TestAClientOvertakenWhileItReadsIsToldAndFollowsOn(t *testing.T) {

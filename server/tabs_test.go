@@ -103,7 +103,8 @@ func (all peers) collect(ctx context.Context, cursor, end event.Seq) {
 type countedFS struct {
 	store.FS
 	reads atomic.Int64
-	gate  sync.RWMutex // held while reads wait
+	gate  sync.RWMutex           // held while reads wait
+	next  atomic.Pointer[func()] // called before the next read, once
 }
 
 func (f *countedFS) hold()  { f.gate.Lock() }
@@ -145,6 +146,9 @@ type countedFile struct {
 }
 
 func (f countedFile) ReadAt(p []byte, at int64) (int, error) {
+	if next := f.fs.next.Swap(nil); next != nil {
+		(*next)()
+	}
 	f.fs.gate.RLock()
 	defer f.fs.gate.RUnlock()
 	f.fs.reads.Add(1)
