@@ -143,6 +143,8 @@ export class Screen {
       feed.scrollTop = feed.scrollHeight
       await painted()
       await scroll(begun, -3)
+      // A row met at the end may have been made anew by an older page: who follows the end is in no row.
+      shown.clear()
       await scroll(ended, 0.7)
       return [...shown.values()].sort((a, b) => a.seq - b.seq)
     })
