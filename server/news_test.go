@@ -17,7 +17,7 @@ import (
 // Each goroutine that waits costs 4 KiB, times thousands of clients.
 func TestAnIdleClientHasTwoGoroutinesAndMissesNothing(t *testing.T) {
 	const clients = 20
-	h := startHub(t, hubOptions{timing: server.Timing{Heartbeat: 5 * time.Second}})
+	h := startHub(t, hubOptions{timing: server.Timing{Heartbeat: 2 * time.Second}})
 	s := h.session()
 	var peers []*peer
 	for range clients {
