@@ -57,6 +57,21 @@ describe('a small part of the screen', () => {
     await screen.page.close()
   })
 
+  test('a question that says little leaves nothing blank below what it says', async () => {
+    const session = await hub.newSession('Short')
+    const screen = await device.watch(session, phone)
+    await screen.prompt('/ask')
+    await screen.permission.waitFor()
+    const blank = () =>
+      screen.permission.locator('.what').evaluate((box) => {
+        const said = [...box.children].map((part) => part.getBoundingClientRect().bottom)
+        return Math.round(box.getBoundingClientRect().bottom - Math.max(...said))
+      })
+    await until('no blank', async () => (await blank()) <= 1)
+    await screen.page.close()
+    await hub.deleteSession(session)
+  })
+
   test('who else is here is said: how many, who types, and nobody once they have gone', async () => {
     const session = await hub.newSession('Presence')
     const mine = await device.watch(session)
