@@ -75,7 +75,7 @@ describe('budgets', () => {
       const screen = await Screen.open(page, device.origin + path)
       await page.locator('html[data-link=open]').waitFor()
       if (path !== '/') await screen.feed.getByText('300').last().waitFor()
-      const sum = (await Promise.all(bodies)).reduce((n, body) => n + gzipSync(body).length, 0)
+      const sum = (await Promise.all(bodies)).reduce((n, body) => n + gzipSync(body, { level: 9 }).length, 0)
       await cdp.detach()
       await page.close()
       return sum / kb
