@@ -215,9 +215,8 @@ func (l *Log) withPen(f func() error) error {
 	p.held = true
 	p.batch = append(p.batch[:0], r)
 	p.mu.Unlock()
-	err := f()
-	l.passPen(r)
-	return err
+	defer l.passPen(r)
+	return f()
 }
 
 // adopt takes over the place another pen of the same log is at.

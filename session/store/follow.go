@@ -10,35 +10,35 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
-
 	"github.com/abidehub/abide/session/event"
 )
 
-// followEvery is how often a log of another process is looked at when nothing
-// announces news, which not every file system does.
-const followEvery = 500 * time.Millisecond
-
-// follower reads a log that another process writes, as it grows. Once that
-// process is gone the log becomes an ordinary one, with the follower's readers
-// still on it. One goroutine owns it.
+// follower reads a log that another process writes, as far as that process says
+// that it is on the device: what lies behind may still be taken back, and its
+// seqs given to other events. Once that process is gone the log becomes an
+// ordinary one, with the follower's readers still on it. One goroutine owns it.
 type follower struct {
-	log     *Log
-	crashed bool
-	active  *segment
-	file    File // the active file, opened a second time, for its lock
-	end     position
-	order   order
-	failing time.Time // since when there is no file
+	log       *Log
+	crashed   bool
+	reclaimed chan struct{} // closed when Reopen made the log this process's own
+	told      Metadata      // what the writing process last said
+	active    *segment
+	file      File // the active file, opened a second time, for its lock; nil if taking over failed
+	alone     bool // nobody writes the log, so all that is in it counts
+	end       position
+	order     order
+	failing   time.Time // since when there is no file
+	said      string    // the last warning
+	retry     retry     // of taking the log over
 }
 
 // openFollower opens a session for reading that cannot be opened for writing
 // because of why: another process writes it, or there is no room to mend it.
 func openFollower(dir, runID string, opts Options, crashed bool, why error) (*Log, error) {
 	l := newLog(filepath.Base(dir), dir, runID, opts)
-	f := &follower{log: l, crashed: crashed}
+	f := &follower{log: l, crashed: crashed, reclaimed: make(chan struct{})}
 	l.follower = f
-	if err := f.begin(); err != nil {
+	if err := f.begin(isFull(why)); err != nil {
 		return nil, errors.Join(err, f.letGo(), l.segs.close())
 	}
 	l.foreign.Store(true)
@@ -54,17 +54,27 @@ func openFollower(dir, runID string, opts Options, crashed bool, why error) (*Lo
 	return l, nil
 }
 
-// begin reads what is there.
-func (f *follower) begin() error {
+// begin reads what is there: all of it where the log only could not be mended,
+// unless somebody has begun to write it.
+func (f *follower) begin(unmended bool) error {
 	l := f.log
 	if err := f.readMeta(); err != nil {
 		return err
 	}
-	l.touched.Store(l.sheet.meta.UpdatedAt.UnixMicro())
-	return f.beginAt(max(l.sheet.meta.MinSeq, 1))
+	l.touched.Store(f.told.UpdatedAt.UnixMicro())
+	if err := f.beginAt(max(f.told.MinSeq, 1)); err != nil || !unmended {
+		return err
+	}
+	free, err := f.file.TryLock()
+	if err != nil || !free {
+		return err
+	}
+	f.countAll()
+	return f.catchUp()
 }
 
-// beginAt reads what is there of the log from seq minSeq on, which retention left.
+// beginAt reads what is there of the log from seq minSeq on, which retention
+// left. After an error everything is as before.
 func (f *follower) beginAt(minSeq event.Seq) error {
 	l := f.log
 	all, err := sealedSegments(l.fs, l.dir)
@@ -76,16 +86,18 @@ func (f *follower) beginAt(minSeq event.Seq) error {
 	if len(kept) > 0 {
 		first = kept[len(kept)-1].last + 1
 	}
-	for _, old := range l.segs.replace(kept) {
-		if err := old.retire(); err != nil {
-			return err
-		}
-	}
-	l.marks.reset(minSeq, position{seq: first - 1, first: first})
-	if err := f.openAt(first); err != nil {
+	file, next, err := f.openAt(first)
+	if err != nil {
 		return err
 	}
-	return f.catchUp()
+	l.marks.remove(minSeq) // before the files: who does not find one asks this
+	old := l.segs.replace(append(kept, next))
+	l.marks.reset(minSeq, position{seq: first - 1, first: first})
+	errs := []error{f.moveTo(file, next)}
+	for _, s := range old {
+		errs = append(errs, s.retire())
+	}
+	return errors.Join(append(errs, f.catchUp())...)
 }
 
 // readMeta takes over what the writing process says of the session.
@@ -94,6 +106,7 @@ func (f *follower) readMeta() error {
 	if err != nil {
 		return err
 	}
+	f.told = m
 	f.log.sheet.mu.Lock()
 	defer f.log.sheet.mu.Unlock()
 	f.log.sheet.meta = m
@@ -103,11 +116,8 @@ func (f *follower) readMeta() error {
 // heed takes over what the writing process has removed since, as its metadata
 // says before the files go.
 func (f *follower) heed() error {
-	if err := f.readMeta(); err != nil {
-		return err
-	}
 	l := f.log
-	minSeq := l.sheet.meta.MinSeq // only this goroutine changes it while the log is another's
+	minSeq := f.told.MinSeq
 	if minSeq <= l.segs.all()[0].first {
 		return nil
 	}
@@ -127,39 +137,40 @@ func (f *follower) heed() error {
 
 // openAt opens the file that begins with seq first: the active one, unless that
 // was sealed meanwhile.
-func (f *follower) openAt(first event.Seq) error {
+func (f *follower) openAt(first event.Seq) (File, *segment, error) {
 	active := filepath.Join(f.log.dir, activeName)
 	file, err := f.log.fs.OpenRW(active)
 	if err != nil {
-		return fmt.Errorf("open log: %w", err)
+		return nil, nil, fmt.Errorf("open log: %w", err)
 	}
-	next := &segment{fs: f.log.fs, first: first, path: active}
 	// Listed after it was opened: a file that is not sealed by now was the
 	// active one then.
 	sealed, err := sealedSegments(f.log.fs, f.log.dir)
 	if err != nil {
-		return errors.Join(err, file.Close())
+		return nil, nil, errors.Join(err, file.Close())
 	}
 	for _, s := range sealed {
 		if s.first != first {
 			continue
 		}
 		if err := file.Close(); err != nil {
-			return err
+			return nil, nil, err
 		}
 		if file, err = f.log.fs.OpenRW(s.path); err != nil {
-			return fmt.Errorf("open log: %w", err)
+			return nil, nil, fmt.Errorf("open log: %w", err)
 		}
-		next = s
+		return file, s, nil
 	}
-	if err := f.letGo(); err != nil {
-		return errors.Join(err, file.Close())
-	}
+	return file, &segment{fs: f.log.fs, first: first, path: active}, nil
+}
+
+// moveTo goes on in a file that openAt opened.
+func (f *follower) moveTo(file File, next *segment) error {
+	err := f.letGo()
 	f.file, f.active = file, next
-	f.end = position{seq: first - 1, first: first}
-	f.order = order{prev: first - 1}
-	f.log.segs.push(next)
-	return nil
+	f.end = position{seq: next.first - 1, first: next.first}
+	f.order = order{prev: next.first - 1}
+	return err
 }
 
 // letGo closes the second handle.
@@ -176,7 +187,7 @@ func (f *follower) letGo() error {
 func (f *follower) run(ctx context.Context) {
 	news := f.news()
 	defer news.close()
-	tick := time.NewTicker(followEvery)
+	tick := time.NewTicker(f.log.opts.FollowEvery)
 	defer tick.Stop()
 	for {
 		select {
@@ -185,11 +196,13 @@ func (f *follower) run(ctx context.Context) {
 				f.warn(err)
 			}
 			return
+		case <-f.reclaimed:
 		case <-tick.C:
 		case <-news.events():
 			news.drain()
+		case <-news.errors(): // some news was lost
 		}
-		mine, err := f.look()
+		mine, err := f.look(ctx)
 		f.say(err)
 		if mine {
 			news.close()
@@ -203,23 +216,34 @@ func (f *follower) run(ctx context.Context) {
 // there is a moment without a file.
 func (f *follower) say(err error) {
 	switch now := f.log.opts.Now(); {
-	case err == nil:
-		f.failing = time.Time{}
+	case err == nil, errors.Is(err, ErrClosed):
+		f.failing, f.said = time.Time{}, ""
 	case !errors.Is(err, fs.ErrNotExist):
 		f.warn(err)
 	case f.failing.IsZero():
 		f.failing = now
-	case now.Sub(f.failing) > followEvery:
+	case now.Sub(f.failing) > f.log.opts.FollowEvery:
 		f.warn(err)
 	}
 }
 
+// warn says something once until there is something else to say.
 func (f *follower) warn(err error) {
+	if f.said == err.Error() {
+		return
+	}
+	f.said = err.Error()
 	f.log.opts.Logger.Warn("session of another process cannot be followed", "session", f.log.id, "err", err)
 }
 
 // look reads what is new, and takes the log over if its writer is gone.
-func (f *follower) look() (mine bool, err error) {
+func (f *follower) look(ctx context.Context) (mine bool, err error) {
+	if !f.log.foreign.Load() {
+		return true, nil
+	}
+	if f.file == nil {
+		return f.takeOverAgain(ctx)
+	}
 	free, err := f.file.TryLock()
 	if err != nil {
 		return false, err
@@ -228,9 +252,13 @@ func (f *follower) look() (mine bool, err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a file is just being sealed
 		return false, err
 	}
+	f.alone = f.alone && free
 	if free && named {
 		err := f.takeOver()
-		return f.file == nil, err
+		return !f.log.foreign.Load(), err
+	}
+	if err := f.readMeta(); err != nil {
+		return false, err
 	}
 	if err := f.catchUp(); err != nil {
 		return false, err
@@ -244,13 +272,25 @@ func (f *follower) look() (mine bool, err error) {
 	return false, nil
 }
 
-// catchUp reads whole lines behind what is known.
+// catchUp reads the lines of the active file that were not read yet and that are
+// acknowledged: those up to the writing process's checkpoint.
 func (f *follower) catchUp() error {
 	size, err := sizeOf(f.file)
 	if err != nil {
 		return err
 	}
-	r := newLineReader(f.file, f.end.offset, size)
+	if f.alone {
+		return f.readTo(size, maxSeq)
+	}
+	if f.told.LogFirst != f.active.first {
+		return nil // of a file that is complete by now nextFile reads the rest
+	}
+	return f.readTo(min(size, f.told.LogBytes), maxSeq)
+}
+
+// readTo reads whole lines behind what is known, up to an offset and a seq.
+func (f *follower) readTo(end int64, last event.Seq) error {
+	r := newLineReader(f.file, f.end.offset, end)
 	defer r.close()
 	l := f.log
 	before := f.end.seq
@@ -262,11 +302,14 @@ func (f *follower) catchUp() error {
 		if err != nil {
 			return err
 		}
-		f.end.offset = line.offset + line.size
-		if line.overlong {
-			continue
+		var p parsed
+		if !line.overlong {
+			p = parseLine(line.text)
 		}
-		p := parseLine(line.text)
+		if p.seq > last {
+			break
+		}
+		f.end.offset = line.offset + line.size
 		if f.order.judge(p) != accepted {
 			continue
 		}
@@ -278,8 +321,6 @@ func (f *follower) catchUp() error {
 		}
 	}
 	if f.end.seq > before {
-		// Only the writer knows what is synced; here it is enough that it is
-		// written, because a killed writer loses nothing of that.
 		l.marks.wrote(f.end, nil)
 		l.marks.reached(f.end)
 		l.bell.ring()
@@ -287,171 +328,41 @@ func (f *follower) catchUp() error {
 	return nil
 }
 
-// nextFile goes on in the file that follows the one that was sealed.
+// nextFile goes on in the files that follow the one that was sealed. A sealed
+// file is on the device as far as its name says.
 func (f *follower) nextFile() error {
-	sealed, err := sealedSegments(f.log.fs, f.log.dir)
-	if err != nil {
-		return err
-	}
-	for _, s := range sealed {
-		if s.first == f.active.first {
-			f.active.seal(s.path, s.last)
-			if err := f.openAt(s.last + 1); err != nil {
-				return err
-			}
-			return f.catchUp()
-		}
-	}
-	return nil // it is just being renamed
-}
-
-// takeOver makes the log this process's own. The lock is held.
-func (f *follower) takeOver() error {
 	l := f.log
-	file := f.file
-	f.file = nil
-	own, err := f.recover(file)
-	if err != nil {
-		if isFull(err) && f.wait(err) {
-			return nil
-		}
-		l.health.freeze(err)
-		return fmt.Errorf("take over: %w", err)
-	}
-	return l.withPen(func() error {
-		if l.pen.closed {
-			return own.segs.close()
-		}
-		return l.become(own)
-	})
-}
-
-// recover recovers the log as one that only this process has. The active file
-// is locked; after an error it is closed.
-func (f *follower) recover(file File) (*Log, error) {
-	l := f.log
-	own := newLog(l.id, l.dir, l.runID, l.opts)
-	r := recovery{log: own, fs: l.fs, dir: l.dir, crashed: f.crashed}
-	if err := r.run(file); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return own, nil
-}
-
-// reclaim takes over a log once more that could not be when its writer was gone.
-// The caller holds the pen.
-func (f *follower) reclaim(ctx context.Context) error {
-	file, err := lockActive(ctx, f.log.fs, f.log.dir)
+	sealed, err := sealedSegments(l.fs, l.dir)
 	if err != nil {
 		return err
 	}
-	own, err := f.recover(file)
+	i := slices.IndexFunc(sealed, func(s *segment) bool { return s.first == f.active.first })
+	if i < 0 {
+		return nil // it is just being renamed
+	}
+	s := sealed[i]
+	size, err := sizeOf(f.file)
 	if err != nil {
 		return err
 	}
-	f.log.health.thaw()
-	return f.log.become(own)
-}
-
-// become takes over what was recovered of the same log, with the readers still
-// on it. The caller holds the pen.
-func (l *Log) become(own *Log) error {
-	l.pen.adopt(&own.pen)
-	old := l.segs.replace(own.segs.all())
-	l.sheet.adopt(&own.sheet)
-	l.health.setDamage(own.health.get().Damage)
-	l.touched.Store(own.touched.Load())
-	l.tail.drop() // it lacks what only the recovery read, and would answer for it
-	l.marks.raise(&own.marks)
-	l.foreign.Store(false)
-	l.health.unblock()
-	if err := own.health.refusal(); err != nil {
-		l.health.freeze(err) // the device failed its writer
-	}
-	l.bell.ring()
-	l.health.bell.ring()
-	var errs []error
-	for _, s := range old {
-		errs = append(errs, s.retire())
-	}
-	return errors.Join(errs...)
-}
-
-// wait goes on reading a log that nobody writes and that there is no room to
-// mend: it is tried again with every look.
-func (f *follower) wait(full error) bool {
-	file, err := f.log.fs.OpenRW(filepath.Join(f.log.dir, activeName))
-	if err != nil {
-		return false
-	}
-	f.file = file
-	f.block(full)
-	return true
-}
-
-// block says that there is no room to mend the log.
-func (f *follower) block(full error) {
-	if !f.log.health.blocked.Load() {
-		f.log.opts.Logger.Warn("there is no room to mend a log; until there is it can be read only", "session", f.log.id, "err", full)
-	}
-	f.log.health.block(full)
-}
-
-// whyReadOnly says why a log cannot be written that this process only reads.
-func (l *Log) whyReadOnly() error {
-	if err := l.health.refusal(); err != nil {
+	if err := f.readTo(size, s.last); err != nil {
 		return err
 	}
-	if l.health.blocked.Load() {
-		return fmt.Errorf("%w: there is none to mend it", ErrBlocked)
-	}
-	return ErrReadOnly
-}
-
-// announcer says when a directory changes, where the system can tell.
-type announcer struct{ watcher *fsnotify.Watcher }
-
-// news begins to listen to the session's directory.
-func (f *follower) news() announcer {
-	if _, real := f.log.fs.(osFS); !real {
-		return announcer{}
-	}
-	w, err := fsnotify.NewWatcher()
-	if err == nil {
-		if err = w.Add(f.log.dir); err != nil {
-			err = errors.Join(err, w.Close())
-			w = nil
-		}
-	}
+	file, next, err := f.openAt(s.last + 1)
 	if err != nil {
-		f.warn(fmt.Errorf("watch its directory: %w", err)) // the ticker remains
+		return err
 	}
-	return announcer{w}
-}
-
-func (a announcer) events() <-chan fsnotify.Event {
-	if a.watcher == nil {
-		return nil
+	// A writer that cannot complete its renames takes the first one back.
+	if stands, err := l.fs.Means(s.path, f.file); err != nil || !stands {
+		return errors.Join(err, file.Close())
 	}
-	return a.watcher.Events
-}
-
-// drain takes what came meanwhile: one look serves all of it.
-func (a announcer) drain() {
-	for {
-		select {
-		case _, ok := <-a.watcher.Events:
-			if !ok {
-				return
-			}
-		default:
-			return
-		}
+	f.active.seal(s.path, s.last)
+	l.segs.push(next)
+	if err := f.moveTo(file, next); err != nil {
+		return err
 	}
-}
-
-func (a announcer) close() {
-	if a.watcher != nil {
-		a.watcher.Close() // fails only if closed already
+	if next.last != 0 {
+		return f.nextFile()
 	}
+	return f.catchUp()
 }

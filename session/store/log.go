@@ -113,8 +113,9 @@ func (l *Log) settle() error {
 	return l.saveMetadata()
 }
 
-// ReadOnly reports whether another process writes the session. Appending gives
-// ErrReadOnly until that process has ended; Health's bell rings then.
+// ReadOnly reports whether another process writes the session, or wrote it and
+// it could not be taken over since. Appending gives ErrReadOnly, or what Health
+// says is in the way; Health's bell rings when it is this process's own.
 func (l *Log) ReadOnly() bool { return l.foreign.Load() }
 
 // compile-time reminder of who reads logs: an observer's Source.
