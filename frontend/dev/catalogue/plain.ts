@@ -24,7 +24,7 @@ const plain = (name: string, hub: State['hub'], query = ''): State => ({
 })
 
 const long = new Script()
-for (let turn = 1; turn <= 420; turn++)
+for (let turn = 1; turn <= 506; turn++)
   long
     .add('user_prompt', { prompt_id: `p${turn}`, text: `Step ${turn} of the migration`, actor: 'owner' })
     .say(`m${turn}`, `Step ${turn} is **done**: `, 'the old rows are copied and counted.')
