@@ -125,7 +125,8 @@ func TestFramesLargerThanTheBufferArriveWholeAndInOrderWithPongsBetween(t *testi
 // Those who stop reading, or leave, in the middle of large frames are cut off
 // there: what they got before is whole, and those who come later get all of it.
 func TestAClientThatIsCutOffInALargeFrameLeavesNothingBehind(t *testing.T) {
-	h := startHub(t, hubOptions{timing: server.Timing{Write: 300 * time.Millisecond}})
+	t.Parallel() // it waits for the write's bound, which who reads keeps however slow the machine is
+	h := startHub(t, hubOptions{timing: server.Timing{Write: 5 * time.Second}})
 	s := h.session()
 	h.prompt(s, "p1", "say 6000")
 	var stuck []*bufio.Reader
