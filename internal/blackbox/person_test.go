@@ -256,7 +256,7 @@ func (p *person) finish() {
 	})
 	before := len(in)
 	for _, id := range p.order[max(0, len(p.order)-remembered):] {
-		outcome := desk.prompt(p.session.SessionID, id, p.texts[id])
+		outcome := desk.promptAgain(p.session.SessionID, id, p.texts[id])
 		if p.wasRemoved(id) && len(in[id]) == 0 {
 			require.Equal(p.t, client.Removed, outcome.Fate, id)
 			continue

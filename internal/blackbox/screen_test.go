@@ -3,6 +3,7 @@ package blackbox_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -165,6 +166,21 @@ func (c *screen) prompt(session, promptID, text string) client.PromptOutcome {
 	c.t.Helper()
 	outcome, err := c.socket().Prompt(c.t.Context(), wire.Prompt{SessionID: session, PromptID: promptID, Text: text})
 	require.NoError(c.t, err)
+	return outcome
+}
+
+// promptAgain is prompt for a connection that may have been cut a moment ago:
+// then it is sent again over the next one, as everybody may.
+func (c *screen) promptAgain(session, promptID, text string) client.PromptOutcome {
+	c.t.Helper()
+	var outcome client.PromptOutcome
+	require.Eventually(c.t, func() bool {
+		var err error
+		outcome, err = c.socket().Prompt(c.t.Context(), wire.Prompt{SessionID: session, PromptID: promptID, Text: text})
+		var refused *client.Error
+		require.False(c.t, errors.As(err, &refused), "prompt %s: %v", promptID, err)
+		return err == nil
+	}, patience, 5*time.Millisecond, "prompt %s", promptID)
 	return outcome
 }
 
