@@ -180,14 +180,18 @@ export class Hub {
 
   /** The session's events as they are on disk: the truth every screen is held against. */
   events(session: string): AbideEvent[] {
+    return this.#lines(session).map((line) => JSON.parse(line) as AbideEvent)
+  }
+
+  #lines(session: string): string[] {
     return readFileSync(join(this.data, 'sessions', session, 'events.jsonl'), 'utf8')
       .split('\n')
       .filter((line) => line.endsWith('}'))
-      .map((line) => JSON.parse(line) as AbideEvent)
   }
 
   lastSeq(session: string): number {
-    return this.events(session).at(-1)?.seq ?? 0
+    const last = this.#lines(session).at(-1)
+    return last === undefined ? 0 : (JSON.parse(last) as AbideEvent).seq
   }
 
   /** Waits until the log has an event of that type after seq. */
@@ -197,7 +201,11 @@ export class Hub {
     after = 0,
   ): Promise<Extract<AbideEvent, { type: T }>> {
     const found = await until(`${type} after ${after}`, () =>
-      this.events(session).find((e) => e.seq > after && e.type === type),
+      // Of a long log, asked again and again, only what may be it is parsed.
+      this.#lines(session)
+        .filter((line) => line.includes(`"${type}"`))
+        .map((line) => JSON.parse(line) as AbideEvent)
+        .find((e) => e.seq > after && e.type === type),
     )
     return found as Extract<AbideEvent, { type: T }>
   }
