@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ type halfwayFS struct {
 	armed atomic.Bool
 	half  chan struct{} // closed when half of a line is written
 	rest  chan struct{} // the other half waits until this is closed
+	full  bool          // there is no room for the other half
 }
 
 func (h *halfwayFS) Create(name string) (store.File, error) {
@@ -52,6 +54,9 @@ func (f *halfwayFile) WriteAt(p []byte, off int64) (int, error) {
 	}
 	close(f.fs.half)
 	<-f.fs.rest
+	if f.fs.full {
+		return n, syscall.ENOSPC
+	}
 	more, err := f.File.WriteAt(p[n:], off+int64(n))
 	return n + more, err
 }

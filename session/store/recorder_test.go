@@ -70,7 +70,7 @@ func TestTwoRecordersAndAHubNeverWriteOneSession(t *testing.T) {
 	again, err := hub.Log(ctx, l.ID())
 	require.NoError(t, err)
 	require.True(t, again.ReadOnly())
-	require.Len(t, readAll(t, again), 6)
+	require.Eventually(t, func() bool { return len(readAll(t, again)) == 6 }, patience, time.Millisecond)
 	require.NoError(t, hub.Close())
 	requireAppends(t, l)
 	require.NoError(t, r.Close())
