@@ -75,7 +75,11 @@ func TestFault36QueueAddRemoveEditRaceWithTurnEnd(t *testing.T) {
 			return prompt
 		}
 		mine := []string{add(0), add(1), add(2)}
-		if i == 0 { // now turn follows turn
+		if i == 0 { // these two are in time on any machine; now turn follows turn
+			text := "/plan (" + mine[2] + " edited)"
+			note(mine[2], text, "edit", change("PATCH", mine[2], fmt.Sprintf(`{"text":%q}`, text)))
+			note(mine[1], "", "remove", change("DELETE", mine[1], ""))
+			mine = []string{mine[0], mine[2]}
 			screens[0].answer(id, request, event.AllowOnce)
 		}
 		for n := 3; n < each; n++ {
