@@ -283,6 +283,8 @@ func (e *engine) refusal() error {
 		return errEnded
 	case e.foreign && e.log.Health().State == store.HealthBlocked:
 		return fmt.Errorf("%w: there is no space left to mend the log", ErrUnavailable)
+	case e.foreign && e.log.Health().State == store.HealthFrozen:
+		return fmt.Errorf("%w: the log could not be taken over from the process that recorded it; reopen the session", ErrUnavailable)
 	case e.foreign:
 		return fmt.Errorf("%w: another abide records this session; it can be watched here", ErrConflict)
 	case e.health.frozen != nil:

@@ -104,6 +104,7 @@ func TestARecordingProcessKilledInMidLineLeavesItsSessionToTheHub(t *testing.T) 
 			require.NoError(t, err)
 			_, _, err = b.Log().Append(ctxOf(t), d)
 			require.ErrorIs(t, err, store.ErrReadOnly, "one writer to a session")
+			require.Eventually(t, func() bool { return b.Log().Marks().Visible == 4 }, patience, tick)
 			advance()
 			require.EqualValues(t, 4, b.Log().Marks().Visible, "half a line is no event")
 
