@@ -4,6 +4,11 @@ import { acceptFiles, filesMax } from './chosen'
 import type { ChosenFiles } from './draftfiles'
 import { joined, loadDraft, saveDraft, type Given } from './drafts'
 
+/** To write down a text longer than this takes long enough to be felt at each key. */
+const longText = 10_000
+/** How much of the writing of a long text may be lost with the page. */
+const laterMs = 500
+
 /** A prompt being written in one session: its text and its files, both kept on this device. */
 export class Draft {
   text = $state('')
@@ -19,6 +24,8 @@ export class Draft {
   readonly empty = $derived(this.text.trim() === '' && this.files.length === 0)
 
   private saving: Promise<unknown> = Promise.resolve()
+  /** While a long text is still to be written down. */
+  private later: ReturnType<typeof setTimeout> | undefined
 
   constructor(
     private readonly id: string,
@@ -31,7 +38,20 @@ export class Draft {
   write(text: string): void {
     this.text = text
     this.note = ''
-    this.kept = saveDraft(this.id, text)
+    if (text.length > longText) this.later ??= setTimeout(this.flush, laterMs)
+    else this.save()
+  }
+
+  /** Takes what another tab wrote. */
+  follow(text: string): void {
+    clearTimeout(this.later)
+    this.later = undefined
+    this.text = text
+  }
+
+  /** Writes down what is still to be: the page or the screen may be at its end. */
+  flush = (): void => {
+    if (this.later !== undefined) this.save()
   }
 
   /** Takes files a person chose, pasted or dropped; false when there were none. */
@@ -59,6 +79,12 @@ export class Draft {
     this.write('')
     this.problem = ''
     this.keep([], kept)
+  }
+
+  private save(): void {
+    clearTimeout(this.later)
+    this.later = undefined
+    this.kept = saveDraft(this.id, this.text)
   }
 
   /** Takes the files an earlier page left, before those chosen since. */
