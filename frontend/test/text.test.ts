@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { actorName } from '../src/text/actor'
 import { parseAnsi } from '../src/text/ansi'
 import { diffTexts } from '../src/text/diff'
 import { linesOf, reveal, revealLaidOut } from '../src/text/hidden'
@@ -114,4 +115,12 @@ it('times, sizes and paths read as people say them', () => {
     '/srcs/a.go',
     'b',
   ])
+})
+
+describe('actorName', () => {
+  it('names who has no name by what they are, and keeps every name', () => {
+    expect(actorName('token:682ac8fea3d34c24')).toBe('A script (4c24)')
+    expect(actorName('device:0b6b1d87')).toBe('A device (1d87)')
+    for (const name of ['Chrome on Linux', 'token', 'token:', '']) expect(actorName(name)).toBe(name)
+  })
 })
