@@ -37,6 +37,7 @@ func orphaned(t *testing.T, f *faultFS, spoil func(dir string)) (hub *store.Stor
 	l, err = hub.Log(ctx, recorded.ID())
 	require.NoError(t, err)
 	require.True(t, l.ReadOnly())
+	require.Eventually(t, func() bool { return l.Marks().Visible == 6 }, patience, time.Millisecond)
 	dir, err = hub.SessionDir(l.ID())
 	require.NoError(t, err)
 	spoil(dir)
@@ -152,6 +153,38 @@ func TestAHubEndsBesideASessionThatCouldNotBeTakenOver(t *testing.T) {
 	sealed, err := filepath.Glob(filepath.Join(root, "sessions", l.ID(), "events-*.jsonl"))
 	require.NoError(t, err)
 	require.Len(t, sealed, 1, "what a device failed at is copied")
+}
+
+func TestALogThatAPersonReopensIsKeptFromThenOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		const root = "/data"
+		disk := newMemFS()
+		r, err := store.OpenRecorder(root, store.Options{FS: disk})
+		require.NoError(t, err)
+		recorded, err := r.Create(ctx, event.SessionStart{Agent: "demo", Workspace: "/w"})
+		require.NoError(t, err)
+		f := &faultFS{FS: disk}
+		hub := open(t, root, store.Options{FS: f, FollowEvery: time.Hour})
+		l, err := hub.Log(ctx, recorded.ID())
+		require.NoError(t, err)
+		appendN(t, recorded, 5)
+		require.NoError(t, r.Close())
+		f.set(func(_ int, op, _ string) error {
+			if op == "read" {
+				return syscall.EIO
+			}
+			return nil
+		})
+		time.Sleep(time.Hour + time.Second)
+		require.Equal(t, store.HealthFrozen, l.Health().State)
+		f.set(nil)
+		require.NoError(t, l.Reopen(ctx))
+		_, last, err := l.Append(ctx, message("streamed"))
+		require.NoError(t, err)
+		time.Sleep(100 * time.Millisecond)
+		require.Equal(t, last, l.Marks().Synced, "as everything that is streamed")
+	})
 }
 
 // TestWhateverCallOfAFollowerFailsOnceItEndsWithTheWholeLog walks through the

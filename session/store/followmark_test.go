@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -47,6 +48,8 @@ func TestNobodySeesWhatARecorderTakesBack(t *testing.T) {
 	writing := &halfwayFS{FS: store.OS(), half: make(chan struct{}), rest: make(chan struct{}), full: true}
 	recorded, followed, looked := followedAt(t, writing, store.Options{})
 	writing.armed.Store(true)
+	finish := sync.OnceFunc(func() { close(writing.rest) })
+	defer finish()
 	refused := make(chan error, 1)
 	go func() {
 		_, _, err := recorded.Append(ctx, message("taken back 1"), message("taken back 2"), message("taken back 3"))
@@ -55,7 +58,7 @@ func TestNobodySeesWhatARecorderTakesBack(t *testing.T) {
 	<-writing.half // one line is there whole
 	looked()
 	require.EqualValues(t, 1, followed.Marks().Visible)
-	close(writing.rest)
+	finish()
 	require.ErrorIs(t, <-refused, store.ErrBlocked)
 	_, last, err := recorded.Append(ctx, message("other"), message("words"))
 	require.NoError(t, err)
@@ -71,6 +74,8 @@ func TestAPromptOfARecorderIsSeenOnceItIsSynced(t *testing.T) {
 			writing := &faultFS{FS: store.OS()}
 			recorded, followed, looked := followedAt(t, writing, store.Options{Durability: durability})
 			syncing, goOn := make(chan struct{}), make(chan struct{})
+			finish := sync.OnceFunc(func() { close(goOn) })
+			defer finish()
 			var armed atomic.Bool
 			armed.Store(true)
 			writing.hold("datasync", func() {
@@ -88,7 +93,7 @@ func TestAPromptOfARecorderIsSeenOnceItIsSynced(t *testing.T) {
 			<-syncing
 			looked()
 			require.EqualValues(t, 1, followed.Marks().Visible)
-			close(goOn)
+			finish()
 			require.NoError(t, <-appended)
 			require.Eventually(t, func() bool { return followed.Marks().Visible == 2 }, patience, time.Millisecond)
 			require.EqualValues(t, 2, followed.Marks().Synced)
