@@ -154,6 +154,7 @@ export const lists: State[] = [
     messages: [...opened, { kind: 'unknown_frame' }],
   },
   { name: 'pairing', path: '/', messages: [link({ phase: 'refused', refusal: 'unauthorized' })] },
+  { name: 'signed out', path: '/', messages: [list, link({ phase: 'refused', refusal: 'unauthorized' })] },
   {
     name: 'pairing, refused',
     path: '/',
