@@ -300,7 +300,10 @@ func (s *Store) openEntry(ctx context.Context, id string, e *entryOf) (*Log, err
 	l, _, err := openLog(ctx, dir, s.RunID(), s.opts, s.crashed)
 	if errors.Is(err, ErrReadOnly) || isFull(err) {
 		// Without room to mend it, it can be read until there is some.
-		l, err = openFollower(dir, s.RunID(), s.opts, s.crashed, err)
+		why := err
+		if l, err = openFollower(dir, s.RunID(), s.opts, s.crashed, why); err != nil && isFull(why) {
+			err = fmt.Errorf("%w: %w; until there is room: %w", ErrBlocked, why, err)
+		}
 	}
 	s.mu.Lock()
 	opening := e.opening
