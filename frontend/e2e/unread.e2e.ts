@@ -34,7 +34,7 @@ describe('a desktop and a phone of one person', () => {
     for (const screen of [wide, small]) await screen.go('/')
     await hub.turn(id, '/slow 1')
     const unread = (screen: Screen) =>
-      screen.page.locator(`a[href="/s/${id}"]`).getByText('new events').count()
+      screen.page.locator(`a[href="/s/${id}"]`).getByText('new since you looked').count()
     for (const screen of [wide, small]) {
       await until('the session shown as unread', async () => (await unread(screen)) === 1)
     }
