@@ -83,6 +83,36 @@ describe('a question', () => {
     })
   }
 
+  test.each([{ width: 320, height: 568 }, phone, { width: 844, height: 390 }, { width: 640, height: 400 }])(
+    'has every answer in view, and its command once, on $width × $height',
+    async (size) => {
+      const page = await show('question, four answers', size)
+      const options = page.locator('[data-option]')
+      expect(await options.count()).toBe(4)
+      // Not scrolled to: as they are when the question comes.
+      const reached = await options.evaluateAll((all) =>
+        all.map((option) => {
+          const box = option.getBoundingClientRect()
+          const corners = [box.top + 2, box.bottom - 2].flatMap((y) => [
+            document.elementFromPoint(box.left + 12, y),
+            document.elementFromPoint(box.right - 12, y),
+          ])
+          return corners.every((at) => at !== null && option.contains(at)) && box.height >= 48
+        }),
+      )
+      expect(reached).toEqual([true, true, true, true])
+      const sheet = page.getByRole('alertdialog', { name: 'Run this command?' })
+      const what = sheet.locator('.what')
+      const [seen, all] = await what.evaluate((box) => [box.clientHeight, box.scrollHeight])
+      expect(all).toBeGreaterThan(seen!)
+      expect(seen).toBeGreaterThan(size === phone ? 160 : 30)
+      await sheet.getByText('More below').waitFor()
+      await what.evaluate((box) => (box.scrollTop = box.scrollHeight))
+      await sheet.getByText('More below').waitFor({ state: 'hidden' })
+      await page.close()
+    },
+  )
+
   test('shows the whole of a command that hides behind room', async () => {
     const page = await show('question, deceiving')
     const sheet = page.getByRole('alertdialog', { name: 'Say ok' })
@@ -97,6 +127,7 @@ describe('a question', () => {
 
   test('says what its answers do, whatever they are called', async () => {
     const page = await show('question, deceiving')
+    await page.getByText('Remember…').click()
     await page.getByText('“Allow once” or “Reject” counts').waitFor()
     for (const name of ['Allow once: “Reject”', 'Always allow', 'Reject', 'Other answer: “Deny”'])
       await page.getByRole('button', { name, exact: true }).waitFor()

@@ -71,6 +71,7 @@ describe('a person decides from a phone', () => {
     await screen.prompt('/ask')
     await screen.permission.waitFor()
     expect(await screen.permission.locator('[data-remember]').inputValue()).toBe('')
+    await screen.permission.getByText('Remember…').click()
     await screen.permission.locator('[data-remember]').selectOption('session')
     await shot(screen, 'remember-390')
     await screen.answer('Allow once')

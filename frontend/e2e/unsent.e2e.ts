@@ -77,6 +77,20 @@ describe('what a person wrote', () => {
     await screen.page.close()
   })
 
+  test('as an answer, without a connection, says that it waits for one', async () => {
+    const session = await hub.newSession('Away')
+    const screen = await laptop.watch(session)
+    await screen.prompt('/ask')
+    await screen.permission.waitFor()
+    await hub.kill()
+    await screen.page.locator('html:not([data-link=open])').waitFor()
+    await screen.answer('Allow once')
+    await screen.permission.getByText('Your answer will be sent when connected.').waitFor()
+    await hub.start()
+    await screen.feed.getByText('not answered before the hub restarted').waitFor()
+    await screen.page.close()
+  })
+
   describe('in the queue', () => {
     let session: string
     let screen: Screen

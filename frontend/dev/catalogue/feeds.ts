@@ -29,6 +29,21 @@ const deceiving = new Script()
     tool_call: { toolCallId: 'c1' },
   })
 
+const said = `docker run --rm -it -v /home/me/project:/work -e TOKEN=x ${'--label a=b '.repeat(60)}alpine sh -c 'make'`
+const four = new Script()
+  .add('user_prompt', { prompt_id: 'p1', text: 'Build it' })
+  .add('permission_request', {
+    permission_id: 'perm-edit-1',
+    title: said,
+    options: [
+      { option_id: '1', name: 'Allow once', kind: 'allow_once' },
+      { option_id: '2', name: 'Always allow', kind: 'allow_always' },
+      { option_id: '3', name: 'Reject', kind: 'reject_once' },
+      { option_id: '4', name: 'Always reject', kind: 'reject_always' },
+    ],
+    tool_call: { toolCallId: 'c1', kind: 'execute', title: `\`${said}\``, rawInput: { command: said } },
+  })
+
 const vague = new Script()
   .add('user_prompt', { prompt_id: 'p1', text: 'Edit it' })
   .add('permission_request', {
@@ -233,6 +248,7 @@ export const feeds: State[] = [
   },
   { name: 'question', path, messages: held(asked, question) },
   { name: 'question, deceiving', path, messages: held(deceiving.events, question) },
+  { name: 'question, four answers', path, messages: held(four.events, question) },
   { name: 'question, vague', path, messages: held(vague.events, question) },
   {
     name: 'question, remembered in this session',

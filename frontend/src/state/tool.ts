@@ -52,6 +52,23 @@ export function askView(ask: PermissionAsk, known: ToolItem | undefined): ToolVi
   })
 }
 
+/** Whether a title only says the command once more, as some agents quote or cut it. */
+export function saysCommand(tool: ToolView): boolean {
+  const words = (text: string) =>
+    text
+      .trim()
+      .replace(/^`+|`+$/g, '')
+      .replace(/\s+/g, ' ')
+      .trim()
+  const title = words(tool.title)
+  const command = words(tool.command ?? '')
+  if (title === '' || command === '') return false
+  return (
+    title === command ||
+    (/(…|\.\.\.)$/.test(title) && command.startsWith(title.replace(/(…|\.\.\.)$/, '').trim()))
+  )
+}
+
 /**
  * Whether a request says exactly what it would do, so that an answer to it can be a
  * rule: the hub's own measure, which has the last word.

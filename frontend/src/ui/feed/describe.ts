@@ -34,7 +34,7 @@ export function describe(event: AbideEvent): Said {
       const calm = d.code === 0 || d.reason === 'stopped'
       return {
         tone: calm ? 'quiet' : 'bad',
-        text: `The agent ended: ${d.reason}${how}`,
+        text: d.reason === 'exited' ? `The agent ended${how}` : `The agent ended: ${d.reason}${how}`,
         detail: d.stderr_tail || undefined,
       }
     }
