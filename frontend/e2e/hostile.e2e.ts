@@ -100,6 +100,45 @@ describe('hostile text', () => {
       .waitFor()
   })
 
+  test('shows what turns names round or cannot be seen, wherever a name is, and keeps it to the name', async () => {
+    const session = await hub.newSession('Turned', 'hostile')
+    const screen = await watch(session, { width: 1280, height: 1600 })
+    const name = 'a\u202egpj.exe'
+    await screen.page
+      .locator('[data-picker]')
+      .setInputFiles([{ name, mimeType: 'text/plain', buffer: Buffer.from('x') }])
+    await screen.page.locator('[data-file]').getByText('U+202E').waitFor()
+    await screen.prompt('turned')
+    await screen.permission.getByText('U+202E').first().waitFor()
+    await screen.answer('Go on')
+    const end = await hub.event(session, 'turn_end')
+    await screen.reaches(session, end.seq)
+    for (const closed of await screen.feed.locator('button[aria-expanded=false]').all()) await closed.click()
+    // In no row of the feed does a name say more to the browser than to the reader, but in what is said in prose.
+    const bare = await screen.page.evaluate(() => {
+      const found: string[] = []
+      const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+      for (let node = texts.nextNode(); node; node = texts.nextNode())
+        if (
+          /[\u202a-\u202e\u2066-\u2069\u200b]/.test(node.nodeValue!) &&
+          !node.parentElement!.closest('.prose, textarea, .visually-hidden, [aria-live]')
+        )
+          found.push(`${node.parentElement!.className}: ${node.nodeValue}`)
+      return found
+    })
+    expect(bare).toEqual([])
+    expect(await screen.page.title()).not.toMatch(/\u202e/)
+    const places = await screen.feed.evaluate((feed) =>
+      [...feed.querySelectorAll('mark')].map((m) => m.closest('.title, .file, pre, .path') !== null),
+    )
+    expect(places.filter(Boolean).length).toBeGreaterThan(3)
+    const [code, right] = await screen.feed.evaluate((feed) => [
+      getComputedStyle(feed.querySelector('.prose code')!).unicodeBidi,
+      getComputedStyle(feed.querySelector('.prose p')!).unicodeBidi,
+    ])
+    expect([code, right]).toEqual(['isolate', 'plaintext'])
+  })
+
   test('stays text as the name of a session, wherever the name is shown', async () => {
     const session = await hub.newSession('Renamed')
     const screen = await watch(session)

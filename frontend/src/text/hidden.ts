@@ -22,6 +22,13 @@ export function reveal(text: string): Piece[] {
   ])
 }
 
+/** A text in one line of plain words, for a title or a label that takes no marks. */
+export function legible(text: string): string {
+  return reveal(text)
+    .map(({ text, hidden }) => (hidden ? `[${hidden}]` : text))
+    .join('')
+}
+
 /** Splits what is shown with its own lines and spaces, so that long runs of them hide nothing either. */
 export function revealLaidOut(text: string): Piece[] {
   const pieces = split(text, room, (found) => {

@@ -83,6 +83,30 @@ async function play() {
   }
 }
 
+/** Names that say one thing and are another, wherever an agent may give one. */
+async function turned() {
+  const name = 'a\u202egpj.exe'
+  const command = `cat ${name} \u200b/`
+  update({ sessionUpdate: 'session_info_update', title: name })
+  update({ sessionUpdate: 'agent_message_chunk', messageId: 'm', content: text(`I open \`${name}\` now.`) })
+  const call = {
+    toolCallId: 'turned',
+    title: name,
+    kind: 'execute',
+    locations: [{ path: `/tmp/${name}`, line: 1 }],
+    rawInput: { command, cwd: `/tmp/${name}` },
+  }
+  update({ sessionUpdate: 'tool_call', ...call, status: 'pending' })
+  await ask({ toolCall: call, options: [{ optionId: 'yes', name: `Go on ${name}`, kind: 'allow_once' }] })
+  update({
+    sessionUpdate: 'tool_call_update',
+    toolCallId: 'turned',
+    status: 'completed',
+    content: [{ type: 'content', content: text(`read ${name}`) }],
+    rawOutput: { exit_code: 0 },
+  })
+}
+
 const answers = {
   initialize: () => ({
     protocolVersion: 1,
@@ -96,8 +120,8 @@ const answers = {
       availableModes: [4, 0].map((i) => ({ id: corpus[i], name: corpus[i] })),
     },
   }),
-  'session/prompt': async () => {
-    await play()
+  'session/prompt': async ({ prompt }) => {
+    await (prompt?.[0]?.text === 'turned' ? turned() : play())
     return { stopReason: 'end_turn' }
   },
 }
@@ -107,6 +131,6 @@ createInterface({ input: process.stdin }).on('line', async (line) => {
   if (message.method === undefined) return waiting.get(message.id)?.(message.result)
   const answer = answers[message.method]
   if (message.id === undefined) return
-  if (answer) write({ id: message.id, result: await answer() })
+  if (answer) write({ id: message.id, result: await answer(message.params) })
   else write({ id: message.id, error: { code: -32601, message: corpus[4] } })
 })
