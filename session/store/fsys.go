@@ -13,7 +13,8 @@ import (
 
 // FS is the file system a store works on. Every call that can fail on a real
 // device goes through it, so a test can fail any one of them. Implementations
-// are safe for concurrent use.
+// are safe for concurrent use. One that also has Born(name string) (string,
+// error), as OS has on Linux, lets a log tell its files from a copy of them.
 type FS interface {
 	// Open opens a file for reading.
 	Open(name string) (File, error)

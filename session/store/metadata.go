@@ -76,6 +76,9 @@ type Checkpoint struct {
 	// Irregular says that the file has repeated seqs, so that places in it are
 	// found by a scan only.
 	Irregular bool `json:"irregular,omitempty"`
+	// LogBorn is when the active file was made, as the file system has it; empty
+	// if it does not know. A copy of the file has another.
+	LogBorn string `json:"log_born,omitempty"`
 }
 
 // Writer names the program run that has a log open.

@@ -80,6 +80,8 @@ func (r *recovery) epochReason() string {
 		// Nothing else knows how far the log went: its last lines may have been
 		// seen, and be gone.
 		return "the metadata is lost"
+	case r.restored():
+		return "the files are a copy, and the log may have gone on since"
 	case r.scan.lost > 0:
 		return "whole lines at the end are damaged"
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"path/filepath"
 	"sync"
 )
 
@@ -100,6 +101,7 @@ func (l *Log) saveMetadata() error {
 	m.EventCount = int64(max(synced.seq-m.MinSeq+1, 0))
 	m.SyncedSeq, m.LogFirst, m.LogBytes = synced.seq, synced.first, synced.offset
 	m.TailCRC = string(appendHex(nil, synced.sum))
+	m.LogBorn = bornOf(l.fs, filepath.Join(l.dir, activeName))
 	if given := m.labels(); given != l.sheet.labels {
 		if err := writeLabels(l.fs, l.dir, given); err != nil {
 			return fmt.Errorf("session %s: %w", l.id, err)

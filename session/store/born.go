@@ -1,0 +1,41 @@
+package store
+
+// dater is an FS that knows when a file was made, in a form of its own: see
+// osFS.Born. One that does not know makes no claim, and is not asked.
+type dater interface {
+	Born(name string) (string, error)
+}
+
+// bornOf says when a file was made; empty if nobody knows.
+func bornOf(fsys FS, name string) string {
+	d, ok := fsys.(dater)
+	if !ok {
+		return ""
+	}
+	at, err := d.Born(name)
+	if err != nil {
+		return ""
+	}
+	return at
+}
+
+// restored reports whether the log's files are copies of those the metadata was
+// written beside. Then all of them, the metadata too, may be of an earlier time,
+// and the log may have gone on since: what was behind their end was seen, and
+// nothing here knows how far that went.
+//
+// The file the metadata names is the active one, or a complete one if a crash
+// came before the metadata of the next.
+func (r *recovery) restored() bool {
+	was := r.meta.LogBorn
+	now := bornOf(r.fs, r.active.path)
+	if was == "" || now == "" || now == was {
+		return false
+	}
+	for _, seg := range r.sealed {
+		if bornOf(r.fs, seg.path) == was {
+			return false
+		}
+	}
+	return true
+}
