@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { actorName } from '../src/text/actor'
-import { parseAnsi } from '../src/text/ansi'
+import { ending, parseAnsi } from '../src/text/ansi'
 import { diffTexts } from '../src/text/diff'
 import { linesOf, reveal, revealLaidOut } from '../src/text/hidden'
 import { base, relative } from '../src/text/path'
@@ -122,5 +122,21 @@ describe('actorName', () => {
     expect(actorName('token:682ac8fea3d34c24')).toBe('A script (4c24)')
     expect(actorName('device:0b6b1d87')).toBe('A device (1d87)')
     for (const name of ['Chrome on Linux', 'token', 'token:', '']) expect(actorName(name)).toBe(name)
+  })
+})
+
+describe('ending', () => {
+  it('is the last characters of a text, and cuts neither a colour nor a character in two', () => {
+    expect(ending('abc', 5)).toBe('abc')
+    expect(ending('abcdef', 3)).toBe('def')
+    const coloured = 'x\x1b[38;5;208mend'
+    for (let most = 3; most < coloured.length; most++) {
+      expect(
+        parseAnsi(ending(coloured, most))
+          .map((p) => p.text)
+          .join(''),
+      ).toBe('end')
+    }
+    expect(ending('a😀b', 2)).toBe('b')
   })
 })

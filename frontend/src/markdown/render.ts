@@ -63,6 +63,9 @@ function nameHost(link: HTMLAnchorElement): void {
   link.append(note)
 }
 
+/** How many cells of a table are in the page before the rest is asked for. */
+const cellsMax = 600
+
 /** What is too wide for the column scrolls in a box of its own, within reach of the keyboard. */
 function box(table: HTMLTableElement): void {
   const region = document.createElement('div')
@@ -71,8 +74,32 @@ function box(table: HTMLTableElement): void {
   region.setAttribute('role', 'region')
   const heads = [...table.querySelectorAll('th')].map((th) => th.textContent?.trim()).filter(Boolean)
   region.setAttribute('aria-label', `Table: ${heads.join(', ')}`.slice(0, 120))
+  for (const code of table.querySelectorAll('code')) {
+    // A name too long for a column breaks; short ones are no narrower for it.
+    if ((code.textContent ?? '').length > 24) code.className = 'long'
+  }
   table.replaceWith(region)
   region.append(table)
+  const rows = [...table.querySelectorAll('tbody > tr')]
+  const most = Math.max(10, Math.ceil(cellsMax / Math.max(1, table.rows[0]?.cells.length ?? 1)))
+  // Some rows more cost less than a press of a button.
+  if (rows.length <= most * 1.5) return
+  const rest = document.createElement('template')
+  rest.content.append(...rows.slice(most))
+  rows[0]!.parentElement!.append(rest)
+  const button = document.createElement('button')
+  button.className = 'rest'
+  button.textContent = `Show all ${rows.length} rows`
+  region.after(button)
+}
+
+/** Puts the rows into the page that were kept out of the table before the button. */
+function showRest(button: HTMLElement): void {
+  const region = button.previousElementSibling as HTMLElement
+  const rest = region.querySelector('template')
+  rest?.replaceWith(rest.content)
+  button.remove()
+  region.focus({ preventScroll: true })
 }
 
 const remembered = new Map<string, DocumentFragment>()
@@ -105,7 +132,15 @@ export class Renderer {
     private readonly element: HTMLElement,
     /** Called with each code block once its text is final. */
     private readonly onCode: (code: HTMLElement) => void = () => {},
-  ) {}
+    /** Nothing is kept out of the page, however large it is. */
+    private readonly whole = false,
+  ) {
+    // What is remembered is shown as a copy, which has no listeners of its own.
+    element.addEventListener('click', (event) => {
+      const button = (event.target as Element).closest<HTMLElement>('button.rest')
+      if (button) showRest(button)
+    })
+  }
 
   /**
    * Shows the text so far. A tail that takes long to render is rendered less
@@ -157,6 +192,8 @@ export class Renderer {
     const nodes = [...fragment.childNodes]
     const code = final ? [...fragment.querySelectorAll<HTMLElement>('pre > code')] : []
     this.element.append(fragment)
+    if (this.whole)
+      for (const rest of this.element.querySelectorAll<HTMLElement>('button.rest')) showRest(rest)
     for (const block of code) this.onCode(block)
     return nodes
   }

@@ -137,3 +137,11 @@ function span(text: string, { flags, fg, bg }: Style): Span {
     ...(typeof bg === 'string' ? { background: bg } : {}),
   }
 }
+
+/** The last characters of a text, without the rest of an escape sequence that begins before them. */
+export function ending(text: string, most: number): string {
+  const from = text.length - most
+  if (from <= 0) return text
+  const cut = /\x1b(\[[\d;]*)?$/.test(text.slice(Math.max(0, from - 24), from))
+  return text.slice(from).replace(cut ? /^\[?[\d;]*[A-Za-z]?/ : /^[\udc00-\udfff]/, '')
+}

@@ -1,6 +1,6 @@
 import type { Renderer } from '../markdown/render'
 
-type Make = (element: HTMLElement) => Renderer
+type Make = (element: HTMLElement, whole: boolean) => Renderer
 
 /** A part of the app that is loaded once, and from then on is at hand. */
 class Part<T> {
@@ -20,7 +20,7 @@ export const markdown = new Part<Make>(async () => {
     import('../markdown/render'),
     import('../markdown/highlight'),
   ])
-  return (element) => new Renderer(element, highlight)
+  return (element, whole) => new Renderer(element, highlight, whole)
 })
 
 /** What is not needed to show the list, or then to show a session. */
@@ -32,7 +32,11 @@ export const loadPair = () => import('./Pair.svelte')
 export const loadQueue = () => import('./session/Queue.svelte')
 export const loadPermission = () => import('./session/PermissionSheet.svelte')
 export const loadInspector = () => import('./session/Inspector.svelte')
+export const loadEntry = () => import('./session/Entry.svelte')
 export const loadDetails = () => import('./session/Details.svelte')
+export const loadGone = () => import('./session/Gone.svelte')
+export const loadShut = () => import('./session/Shut.svelte')
+export const loadReplaced = () => import('./session/Replaced.svelte')
 export const loadMenu = () => import('./session/SessionMenu.svelte')
 export const loadCatchUp = () => import('./session/CatchUp.svelte')
 export const loadRules = () => import('./session/Rules.svelte')

@@ -11,8 +11,8 @@ export class SessionView {
   workspace = $state('')
   /** The agent is at work: the newest text may still grow. */
   running = $state(false)
-  /** The entry the inspector shows: its first and last seq. */
-  selected = $state.raw<{ seq: number; last: number } | null>(null)
+  /** The entry the inspector shows: its first and last seq, and the key of the call or terminal it may be. */
+  selected = $state.raw<{ seq: number; last: number; call?: string | undefined } | null>(null)
   /** Tool calls that wait for an answer: the sheet shows what they want to do. */
   asking: ReadonlySet<string> = $state.raw(new Set())
   /** What the person opened or closed, against what would be by itself. */

@@ -1,0 +1,68 @@
+// What is too large to be read within the feed: how much of it the page holds, and where it is read whole.
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { desktop, phone } from './rig/browser.ts'
+import { Device } from './rig/device.ts'
+import { Hub } from './rig/hub.ts'
+import { until } from './rig/until.ts'
+
+describe('something large', () => {
+  let hub: Hub
+  let device: Device
+
+  beforeAll(async () => {
+    const agent = join(import.meta.dirname, 'rig/large-agent.mjs')
+    hub = await Hub.start({ agents: { large: [process.execPath, agent] } })
+    device = await Device.pair(hub)
+  })
+  afterAll(async () => {
+    await device.stop()
+    expect(await hub.stop()).toBe(0)
+  })
+
+  test('shows its end in the feed, and all of it in the details without a box that scrolls', async () => {
+    const session = await hub.newSession('Line', 'large')
+    await hub.turn(session, 'line')
+    for (const size of [phone, desktop]) {
+      const { page, errors } = await device.watch(session, size)
+      const row = page.locator('article', { hasText: 'cat long.json' })
+      const output = row.getByRole('group', { name: 'Output' })
+      await output.getByText('end').waitFor()
+      expect((await output.textContent())!.length).toBeLessThan(1_000)
+      expect((await output.boundingBox())!.height).toBeLessThan(size.height / 2)
+      await row.getByRole('button', { name: 'Show all 98 KB' }).click()
+      await row.getByRole('button', { name: 'Full size' }).click()
+      const details = page.getByRole('dialog', { name: 'Details' })
+      const whole = details.getByRole('group', { name: 'Output' })
+      await whole.waitFor()
+      expect((await whole.textContent())!.length).toBeGreaterThan(100_000)
+      expect(await whole.evaluate((box) => box.scrollHeight - box.clientHeight)).toBe(0)
+      expect(await details.getByRole('group', { name: 'Input' }).textContent()).toContain('cat long.json')
+      await page.goBack()
+      await details.waitFor({ state: 'detached' })
+      expect(
+        await row.getByRole('button', { name: 'Full size' }).evaluate((b) => b === document.activeElement),
+      ).toBe(true)
+      expect(errors).toEqual([])
+      await page.close()
+    }
+  })
+
+  test('shows the first rows of a table, all of them when asked, and all at once on the plain page', async () => {
+    const session = await hub.newSession('Table', 'large')
+    await hub.turn(session, 'table')
+    const { page, errors } = await device.watch(session)
+    const rows = page.locator('.prose tbody tr')
+    await until('the table', async () => (await rows.count()) > 0)
+    expect(await rows.count()).toBe(20)
+    expect(await page.locator('*').count(), 'nodes').toBeLessThan(1_500)
+    await page.getByRole('button', { name: 'Show all 300 rows' }).click()
+    await until('all rows', async () => (await rows.count()) === 300)
+    expect(await rows.last().textContent()).toContain('cell 300.30')
+    await page.goto(`${hub.origin}/s/${session}/plain`)
+    await until('all rows on the plain page', async () => (await rows.count()) === 300)
+    expect(await page.getByRole('button', { name: /rows/ }).count()).toBe(0)
+    expect(errors).toEqual([])
+    await page.close()
+  })
+})
