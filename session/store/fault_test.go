@@ -49,6 +49,19 @@ func TestFault02AMissingNewlineAfterAGoodLineKeepsTheLine(t *testing.T) {
 	}
 }
 
+func TestFault03AZeroInPlaceOfTheLastNewlineKeepsTheLine(t *testing.T) {
+	d := recorded(t, 10)
+	before := epochOf(t, d)
+	d.write("events.jsonl", append(bytes.TrimSuffix(d.read("events.jsonl"), []byte("\n")), 0))
+	o := d.open(store.Options{})
+	events := readAll(t, o.log)
+	require.Len(t, events, 10)
+	require.Equal(t, event.TypeAgentMessage, events[9].Type)
+	require.Equal(t, before, o.log.Epoch())
+	requireAppends(t, o.log)
+	o.close()
+}
+
 func TestFault03AZeroTailIsCutOffAndQuarantined(t *testing.T) {
 	d := recorded(t, 10)
 	zeros := make([]byte, 8192)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"io"
 	"time"
 
@@ -77,6 +78,13 @@ func (s *scan) run(file io.ReaderAt, from, end int64) error {
 // line notes one line.
 func (s *scan) line(l rawLine) {
 	var p parsed
+	if !l.terminated && !l.overlong {
+		// The newline was being written when the power failed: its place is on
+		// the device, and its byte is not.
+		whole := bytes.TrimRight(l.text, "\x00")
+		l.size -= int64(len(l.text) - len(whole))
+		l.text = whole
+	}
 	if !l.overlong {
 		p = parseLine(l.text)
 	}
