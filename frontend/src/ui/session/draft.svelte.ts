@@ -23,6 +23,9 @@ export class Draft {
   filesKept = $state(true)
   readonly empty = $derived(this.text.trim() === '' && this.files.length === 0)
 
+  /** Whether there is something to say about it. */
+  readonly noted = $derived(this.note !== '' || this.problem !== '' || !this.kept || !this.filesKept)
+
   private saving: Promise<unknown> = Promise.resolve()
   /** While a long text is still to be written down. */
   private later: ReturnType<typeof setTimeout> | undefined
