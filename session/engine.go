@@ -245,8 +245,9 @@ func (e *engine) noteLog(err error) {
 	h := &e.health
 	switch {
 	case err == nil:
-		e.dirty = e.dirty || h.blocked
-		h.blocked = false
+		if h.blocked && e.log.Health().State != store.HealthBlocked { // else something larger still waits
+			h.blocked, e.dirty = false, true
+		}
 	case errors.Is(err, store.ErrBlocked):
 		e.dirty = e.dirty || !h.blocked
 		h.blocked, h.probeAt = true, time.Now().Add(probeInterval)

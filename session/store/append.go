@@ -315,7 +315,7 @@ func (l *Log) put() error {
 	p := &l.pen
 	err := writeAt(p.file, p.buf, p.offset)
 	if err == nil {
-		l.health.unblock()
+		l.health.fits(int64(len(p.buf)))
 		return nil
 	}
 	p.ragged = true

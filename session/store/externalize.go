@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"unicode/utf8"
@@ -131,9 +132,13 @@ func (w *mover) text(v []byte, media string) ([]byte, error) {
 // put stores a value and returns the reference that takes its place.
 func (w *mover) put(media string, data []byte, text string) ([]byte, error) {
 	blob, err := w.log.PutBlob(w.ctx, media, data)
+	if errors.Is(err, ErrBlocked) {
+		w.log.health.wants.Store(int64(len(data))) // whoever appends it tries again
+	}
 	if err != nil {
 		return nil, err
 	}
+	w.log.health.fits(int64(len(data)))
 	head := text[:min(len(text), headBytes)]
 	for len(head) > 0 && !utf8.ValidString(head) {
 		head = head[:len(head)-1] // not in the middle of a character

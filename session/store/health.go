@@ -31,6 +31,9 @@ type Health struct {
 type health struct {
 	frozen  atomic.Bool // read on every append
 	blocked atomic.Bool // read on every append
+	// wants is how many bytes the largest value takes that waits for room; zero
+	// if it is lines only.
+	wants atomic.Int64
 
 	mu     sync.Mutex
 	state  HealthState
@@ -72,6 +75,15 @@ func (h *health) block(err error) {
 	})
 }
 
+// fits notes that n bytes found room. That ends the wait of what is no larger.
+func (h *health) fits(n int64) {
+	if n < h.wants.Load() {
+		return
+	}
+	h.wants.Store(0)
+	h.unblock()
+}
+
 // unblock notes that there is room again.
 func (h *health) unblock() {
 	if !h.blocked.Load() {
@@ -105,6 +117,7 @@ func (h *health) thaw() {
 		h.state, h.reason, h.err = HealthOK, "", nil
 		h.frozen.Store(false)
 		h.blocked.Store(false)
+		h.wants.Store(0)
 		return true
 	})
 }

@@ -178,7 +178,8 @@ func (l *Log) FlushMetadata(ctx context.Context) error {
 	return l.saveMetadata()
 }
 
-// probeBytes is how much room a blocked log wants to see before it goes on.
+// probeBytes is how much room a blocked log wants to see before it goes on, if
+// what waits is not larger.
 const probeBytes = 64 << 10
 
 // tryRoom finds out whether a blocked log may go on, so that it heals even if
@@ -192,14 +193,18 @@ func (l *Log) tryRoom() error {
 	if err != nil {
 		return err
 	}
-	err = writeAt(f, make([]byte, probeBytes), 0)
+	room := max(probeBytes, l.health.wants.Load())
+	zeros := make([]byte, probeBytes)
+	for at := int64(0); at < room && err == nil; at += probeBytes {
+		err = writeAt(f, zeros[:min(probeBytes, room-at)], at)
+	}
 	if err == nil {
 		err = f.Datasync() // some file systems allocate only now
 	}
 	if err := errors.Join(err, f.Close(), l.fs.Remove(path)); err != nil {
 		return err
 	}
-	l.health.unblock()
+	l.health.fits(room)
 	return nil
 }
 
