@@ -110,10 +110,20 @@ export class Screen {
       const deadline = Date.now() + 60_000
       const painted = () =>
         new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
-      const begun = () => feed.scrollTop < 1 && document.documentElement.dataset['firstSeq'] === '1'
+      const begun = () => feed.scrollTop < 1 && feed.querySelector('article[data-seq="1"]') !== null
       const ended = () => feed.scrollTop > feed.scrollHeight - feed.clientHeight - 1
-      /** Takes the rows in the page; false while a text is there that its parser has not shown. */
+      /** Whether the rows of this place are made: on a busy machine they come some frames after the scroll. */
+      const made = () => {
+        const { top, height } = feed.getBoundingClientRect()
+        const middle = Math.min(top + height / 2, top + feed.scrollHeight / 2)
+        return [...feed.querySelectorAll('article[data-key]')].some((row) => {
+          const box = row.getBoundingClientRect()
+          return box.top < middle + 60 && box.bottom > middle - 60
+        })
+      }
+      /** Takes the rows in the page; false while some are not made, or have a text that its parser has not shown. */
       const read = () => {
+        if (!made()) return false
         const lasts = new Set<string>()
         for (const row of feed.querySelectorAll<HTMLElement>('article[data-key]')) {
           const { key, seq, last } = row.dataset
