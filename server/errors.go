@@ -83,6 +83,8 @@ func explain(err error, sessionID string) (p *problem, unexpected bool) {
 		return &problem{code: wire.CodeTooLarge, message: words(err)}, false
 	case errors.Is(err, session.ErrForbidden):
 		return &problem{code: wire.CodeForbidden, message: words(err)}, false
+	case errors.Is(err, session.ErrDamaged):
+		return &problem{code: wire.CodeInternal, message: words(err) + "; put it back from a backup, or do again what made it"}, true
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return &problem{code: wire.CodeUnavailable, message: "it took too long or the hub is ending", retryAfter: retryLater}, false
 	}
@@ -94,7 +96,7 @@ func words(err error) string {
 	text := err.Error()
 	for _, sentinel := range []error{
 		session.ErrInvalid, session.ErrNotFound, session.ErrConflict, session.ErrBusy,
-		session.ErrUnavailable, session.ErrTooLarge, session.ErrForbidden,
+		session.ErrUnavailable, session.ErrTooLarge, session.ErrForbidden, session.ErrDamaged,
 	} {
 		if rest, found := strings.CutPrefix(text, sentinel.Error()+": "); found {
 			return rest

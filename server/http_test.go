@@ -2,12 +2,15 @@ package server_test
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -201,6 +204,59 @@ func TestABlobIsShownOnlyAsTextOrImage(t *testing.T) {
 		require.Equal(t, c.kind, res.header.Get("Content-Type"), c.name)
 		require.Contains(t, res.header.Get("Content-Security-Policy"), "sandbox")
 		require.Equal(t, c.kind == "application/octet-stream", res.header.Get("Content-Disposition") != "", c.name)
+	}
+}
+
+func TestADamagedBlobIsNoSuccessfulDownload(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	for _, size := range []int{1 << 10, 17 << 20} {
+		for how, damage := range map[string]func(path string) error{
+			"other bytes": func(path string) error {
+				f, err := os.OpenFile(path, os.O_WRONLY, 0)
+				require.NoError(t, err)
+				_, err = f.WriteAt([]byte("!"), 700)
+				return errors.Join(err, f.Close())
+			},
+			"cut": func(path string) error { return os.Truncate(path, int64(size-100)) },
+		} {
+			data := bytes.Repeat([]byte("abcd"), size/4)
+			ctx := context.Background()
+			blob, err := s.Log().PutBlob(ctx, "text/plain", data)
+			require.NoError(t, err)
+			kept, err := s.Log().OpenBlob(blob.SHA256)
+			require.NoError(t, err)
+			require.NoError(t, kept.Close())
+			require.NoError(t, damage(kept.(interface{ Name() string }).Name()))
+			get := func(part string) (int, []byte, error) {
+				req, err := http.NewRequest("GET", "http://"+h.addr+"/api/sessions/"+s.ID()+"/blobs/"+blob.SHA256, nil)
+				require.NoError(t, err)
+				req.Header.Set("Authorization", "Bearer "+h.token)
+				if part != "" {
+					req.Header.Set("Range", part)
+				}
+				res, err := http.DefaultClient.Do(req)
+				require.NoError(t, err)
+				defer res.Body.Close()
+				body, err := io.ReadAll(res.Body)
+				return res.StatusCode, body, err
+			}
+			for _, part := range []string{"", "bytes=500-999"} {
+				status, body, err := get(part)
+				require.True(t, status == 500 || err != nil, "%s of %d, %q: %d", how, size, part, status)
+				if size <= 16<<20 {
+					require.Equal(t, 500, status)
+					require.Contains(t, string(body), "damaged")
+				}
+			}
+			// The same bytes again do not lean on what is damaged.
+			_, err = s.Log().PutBlob(ctx, "text/plain", data)
+			require.NoError(t, err)
+			status, body, err := get("")
+			require.NoError(t, err)
+			require.Equal(t, 200, status)
+			require.True(t, bytes.Equal(data, body))
+		}
 	}
 }
 

@@ -11,7 +11,8 @@ func (b *BackgroundSession) Done() <-chan struct{} { return b.done }
 
 // OpenBlob opens a value of this session that was too large for its log, or an
 // attachment, by the SHA-256 of its bytes in hex. The caller closes it. One that
-// is not there is ErrNotFound.
+// is not there is ErrNotFound, one with other bytes ErrDamaged: of those over 16 MiB
+// the reader says so, before its last bytes.
 func (b *BackgroundSession) OpenBlob(sha256 string) (io.ReadSeekCloser, error) {
 	blob, err := b.log.OpenBlob(sha256)
 	return blob, logError(err)

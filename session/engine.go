@@ -305,6 +305,8 @@ func logError(err error) error {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrInvalidID):
 		return fmt.Errorf("%w: %w", ErrNotFound, err)
+	case errors.Is(err, store.ErrDamaged):
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	return err
 }

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"path/filepath"
 
 	"github.com/abidehub/abide/session/event"
@@ -48,15 +47,13 @@ func (l *Log) PutBlobFrom(ctx context.Context, mediaType string, from io.Reader)
 	return b, nil
 }
 
-func (l *Log) hasBlob(b event.Blob) bool {
-	info, err := l.fs.Stat(filepath.Join(l.dir, blobsDir, b.SHA256))
-	return err == nil && info.Size() == b.Bytes
-}
-
-// keepsBlob reports whether the blob is there, on the device: a crash, or an
-// error, may have come between its name and that being durable.
+// keepsBlob reports whether the blob is there with the bytes it must have, on the
+// device: a crash, or an error, may have come between its name and that being
+// durable, and a damaged file would be passed on to every later event.
 func (l *Log) keepsBlob(b event.Blob) bool {
-	return l.hasBlob(b) && l.fs.SyncDir(filepath.Join(l.dir, blobsDir)) == nil
+	dir := filepath.Join(l.dir, blobsDir)
+	check := blobCheck{fs: l.fs, dir: dir}
+	return check.sound(b) && l.fs.SyncDir(dir) == nil
 }
 
 // storeBlob makes the blob's file aside and renames it into place, so a name
@@ -104,38 +101,6 @@ func (l *Log) writeBlob(path string, from io.Reader) (event.Blob, error) {
 	}
 	return event.Blob{SHA256: hex.EncodeToString(hash.Sum(nil)), Bytes: n}, nil
 }
-
-// OpenBlob opens a blob by the SHA-256 of its bytes, 64 hex digits. The caller
-// closes it. The reader is also an io.ReaderAt and an io.Seeker, and its Name is the
-// path of the file.
-func (l *Log) OpenBlob(sha string) (io.ReadSeekCloser, error) {
-	if raw, err := hex.DecodeString(sha); err != nil || len(raw) != sha256.Size || hex.EncodeToString(raw) != sha {
-		return nil, fmt.Errorf("%w: blob %q", ErrNotFound, sha)
-	}
-	f, err := l.fs.Open(filepath.Join(l.dir, blobsDir, sha))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: blob %s", ErrNotFound, sha)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("open blob: %w", err)
-	}
-	size, err := sizeOf(f)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open blob: %w", err), f.Close())
-	}
-	return blobReader{io.NewSectionReader(f, 0, size), f, filepath.Join(l.dir, blobsDir, sha)}, nil
-}
-
-// blobReader is an open blob.
-type blobReader struct {
-	*io.SectionReader
-	io.Closer
-	path string
-}
-
-// Name is the blob's file, absolute: an agent is pointed at it when it cannot
-// take the bytes.
-func (b blobReader) Name() string { return b.path }
 
 // compact makes one line of a JSON object.
 func compact(data []byte) ([]byte, error) {

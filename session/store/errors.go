@@ -32,6 +32,8 @@ var (
 	ErrOutOfOrder = errors.New("event is not the next one")
 	// ErrRemoved says the events asked for were removed by retention.
 	ErrRemoved = errors.New("events were removed")
+	// ErrDamaged says the bytes on the device are not those that were written.
+	ErrDamaged = errors.New("damaged on the device")
 	// ErrFormat says the data was written by a newer program.
 	ErrFormat = errors.New("data is of a newer format")
 )

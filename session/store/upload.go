@@ -71,6 +71,9 @@ func (l *Log) placeUpload(path string, record []byte) error {
 // such a blob of its own.
 func (l *Log) Upload(claim event.Attachment) (event.Attachment, error) {
 	blob, err := l.OpenBlob(claim.SHA256)
+	if errors.Is(err, ErrDamaged) {
+		return event.Attachment{}, fmt.Errorf("%w: upload it again: %w", ErrNotFound, err)
+	}
 	if err != nil {
 		return event.Attachment{}, err
 	}

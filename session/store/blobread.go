@@ -1,0 +1,125 @@
+package store
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"path/filepath"
+)
+
+// verifiedAtOnce is the size up to which a blob is verified when it is opened.
+// Reading a larger one twice would cost more than finding out at its end.
+const verifiedAtOnce = 16 << 20
+
+// OpenBlob opens a blob by the SHA-256 of its bytes, 64 hex digits. The caller
+// closes it. Nobody is given other bytes for the whole: one of up to 16 MiB that
+// is damaged is ErrDamaged here, a larger one fails with it before its last bytes
+// are read. The reader's Name is the path of the file, absolute.
+func (l *Log) OpenBlob(sha string) (io.ReadSeekCloser, error) {
+	sum, err := hex.DecodeString(sha)
+	if err != nil || len(sum) != sha256.Size || hex.EncodeToString(sum) != sha {
+		return nil, fmt.Errorf("%w: blob %q", ErrNotFound, sha)
+	}
+	path := filepath.Join(l.dir, blobsDir, sha)
+	f, err := l.fs.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: blob %s", ErrNotFound, sha)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open blob: %w", err)
+	}
+	size, err := sizeOf(f)
+	b := &blobReader{file: f, part: io.NewSectionReader(f, 0, size), path: path, want: sum, hash: sha256.New()}
+	if err == nil && size <= verifiedAtOnce {
+		err = b.verify()
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open blob: %w", err), f.Close())
+	}
+	return b, nil
+}
+
+// blobReader is an open blob. One goroutine uses it.
+type blobReader struct {
+	file File
+	part *io.SectionReader
+	path string
+	want []byte // its hash
+
+	hash   hash.Hash // of the first hashed bytes
+	hashed int64
+	sound  bool // all of it was seen to be right
+}
+
+// verify reads all of the file, and leaves the place of the reader alone.
+func (b *blobReader) verify() error {
+	whole := sha256.New()
+	n, err := io.Copy(whole, io.NewSectionReader(b.file, 0, b.part.Size()))
+	if err != nil {
+		return err
+	}
+	return b.judge(whole, n)
+}
+
+// judge looks at what was read of the whole blob.
+func (b *blobReader) judge(read hash.Hash, n int64) error {
+	if n != b.part.Size() || !bytes.Equal(read.Sum(nil), b.want) {
+		return fmt.Errorf("%w: blob %x", ErrDamaged, b.want)
+	}
+	b.sound = true
+	return nil
+}
+
+// Read implements io.Reader. Until the blob is known to be sound its last bytes
+// are kept back.
+func (b *blobReader) Read(p []byte) (int, error) {
+	if !b.sound {
+		if err := b.meet(); err != nil {
+			return 0, err
+		}
+	}
+	n, err := b.part.Read(p)
+	if b.sound || n == 0 {
+		return n, err
+	}
+	b.hash.Write(p[:n])
+	if b.hashed += int64(n); b.hashed == b.part.Size() {
+		if err := b.judge(b.hash, b.hashed); err != nil {
+			return 0, err
+		}
+	}
+	return n, err
+}
+
+// meet makes the hash that of everything before the place of the reader, which
+// may have been sought. From the middle there is no hashing as it goes, so all is
+// read before.
+func (b *blobReader) meet() error {
+	at, err := b.part.Seek(0, io.SeekCurrent)
+	if err != nil || at == b.hashed {
+		return err
+	}
+	if at != 0 {
+		return b.verify()
+	}
+	b.hash.Reset()
+	b.hashed = 0
+	return nil
+}
+
+// Seek implements io.Seeker.
+func (b *blobReader) Seek(offset int64, whence int) (int64, error) {
+	return b.part.Seek(offset, whence)
+}
+
+// Close implements io.Closer.
+func (b *blobReader) Close() error { return b.file.Close() }
+
+// Name is the blob's file, absolute: an agent is pointed at it when it cannot
+// take the bytes.
+func (b *blobReader) Name() string { return b.path }
