@@ -31,6 +31,8 @@ describe('every state of the catalogue is shown without error and free of seriou
   async function look(view: View, state: string): Promise<void> {
     await view.show(state)
     expect(await view.barriers(), view.name).toEqual([])
+    const lost = await view.page.getByText('This entry cannot be shown').count()
+    expect(lost > 0, 'an entry is not shown').toBe(state.includes('cannot be shown'))
     if (shots)
       await view.page.screenshot({ path: join(shots, `${state.replace(/\W+/g, '-')}-${view.name}.png`) })
     expect(view.errors, view.name).toEqual([])

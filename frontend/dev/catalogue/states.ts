@@ -2,6 +2,7 @@
 // reduce them, and the end-to-end tests look at each for barriers.
 import type { AppState } from '../../src/state/app'
 import { initial, reduce } from '../../src/state/app'
+import { doubles } from './doubled'
 import { feeds } from './feeds'
 import { links } from './links'
 import { lists } from './lists'
@@ -12,7 +13,7 @@ import { writing } from './writing'
 
 export type { State } from './state'
 
-export const states: State[] = [...lists, ...feeds, ...panels, ...writing, ...links, ...plains]
+export const states: State[] = [...lists, ...feeds, ...panels, ...writing, ...links, ...plains, ...doubles]
 
 export function stateOf({ messages }: State): AppState {
   return messages.reduce(reduce, initial)

@@ -131,7 +131,7 @@ function read(item: Fields): ToolView {
     ],
     changes,
     output: unfence(outputs.join('\n')) || saidIn(item.rawOutput, result),
-    terminals,
+    terminals: [...new Set(terminals)],
     images,
     exitCode: exitOf(result),
     input: item.rawInput,
