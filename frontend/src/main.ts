@@ -1,6 +1,6 @@
 import { mount } from 'svelte'
 import { EventCache } from './net/cache'
-import { ChosenDB } from './net/chosenfiles'
+import { ChosenDB, chosenLayout } from './net/chosenfiles'
 import { Database } from './net/db'
 import { Hub } from './net/hub'
 import { Journal } from './net/journal'
@@ -56,7 +56,7 @@ if (import.meta.env.PROD) void shell.register(() => store.dispatch({ kind: 'skew
 const read = {
   left: (id: string) => newest(marks.left(id), store.state.list?.get(id), Date.now()),
 }
-const chosen = new ChosenDB(db)
+const chosen = new ChosenDB(new Database('abide-files', chosenLayout))
 const listed = store.subscribe(() => {
   const { list, listed: asked, listError } = store.state
   if (!asked || !list || listError !== null) return

@@ -1,11 +1,11 @@
 import 'fake-indexeddb/auto'
 import { expect, test } from 'vitest'
-import { ChosenDB } from '../src/net/chosenfiles'
+import { ChosenDB, chosenLayout } from '../src/net/chosenfiles'
 import { Database } from '../src/net/db'
 
 const file = (name: string, bytes: number) => ({ name, blob: new Blob(['x'.repeat(bytes)]) })
 let count = 0
-const database = () => new Database(`chosen-${++count}`)
+const database = () => new Database(`chosen-${++count}`, chosenLayout)
 
 test('what does not fit is refused and not kept, and what others have stays', async () => {
   const db = database()
@@ -30,7 +30,7 @@ test('only sessions that there are keep theirs', async () => {
 })
 
 test('where there is no database it says so, and forgetting works', async () => {
-  const broken = { use: () => Promise.reject(new Error('none')) } as unknown as Database
+  const broken = { use: () => Promise.reject(new Error('none')) } as never
   const chosen = new ChosenDB(broken)
   expect(await chosen.save('a', [file('1', 1)])).toBe(false)
   expect(await chosen.save('a', [])).toBe(true)

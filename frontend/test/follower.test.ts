@@ -179,7 +179,6 @@ describe('the event cache', () => {
     const now = new Database(name)
     expect(await now.use((h) => h.count('outbox'))).toBe(1)
     expect(await now.use((h) => Promise.resolve([...h.objectStoreNames]))).toEqual([
-      'chosen',
       'outbox',
       'pages',
       'runs',

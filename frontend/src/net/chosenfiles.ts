@@ -1,5 +1,23 @@
 import type { OutboxFile } from '../state/outboxitem'
-import { transact, type Database, type Handle } from './db'
+import type { DBSchema } from 'idb'
+import { transact, type Database, type Layout } from './db'
+
+/** Files chosen for a session's next prompt. */
+interface KeptFiles {
+  sessionId: string
+  files: readonly OutboxFile[]
+  bytes: number
+}
+
+interface Schema extends DBSchema {
+  chosen: { key: string; value: KeptFiles }
+}
+
+/** A database of their own: a tab that keeps it from opening holds up no prompt. */
+export const chosenLayout: Layout<Schema> = {
+  version: 1,
+  upgrade: (db) => void db.createObjectStore('chosen', { keyPath: 'sessionId' }),
+}
 
 /** What all drafts together may hold; more than one prompt takes, and little to a device. */
 const mostBytes = 600 * 1024 * 1024
@@ -7,7 +25,7 @@ const mostBytes = 600 * 1024 * 1024
 /** Files chosen for prompts that are not sent yet, in IndexedDB, so that they outlive the page. */
 export class ChosenDB {
   constructor(
-    private readonly db: Database,
+    private readonly db: Database<Schema>,
     private readonly most = mostBytes,
   ) {}
 
@@ -19,13 +37,14 @@ export class ChosenDB {
 
   /** Lets go of the files of sessions that are no more. Never rejects. */
   async keepOnly(sessions: ReadonlySet<string>): Promise<void> {
-    const sweep = (db: Handle) =>
+    const sweep = this.db.use((db) =>
       transact(db, ['chosen'], async (tx) => {
         const store = tx.objectStore('chosen')
         const gone = (await store.getAllKeys()).filter((id) => !sessions.has(id))
         await Promise.all(gone.map((id) => store.delete(id)))
-      })
-    await this.db.use(sweep).catch(() => {})
+      }),
+    )
+    await sweep.catch(() => {})
   }
 
   /** Keeps these files instead of what was kept; false, and nothing is kept, where there is no room. Never rejects. */

@@ -1,5 +1,5 @@
 import { openDB, type DBSchema, type IDBPDatabase, type IDBPTransaction, type StoreNames } from 'idb'
-import type { OutboxFile, OutboxItem } from '../state/outboxitem'
+import type { OutboxItem } from '../state/outboxitem'
 import type { AbideEvent, Seq } from '../wire/gen'
 
 /** An item of the outbox as it is kept, with the tab that sends it while it lives. */
@@ -26,63 +26,80 @@ export interface KeptPage {
   events: readonly AbideEvent[]
 }
 
-/** Files chosen for a session's next prompt. */
-export interface KeptFiles {
-  sessionId: string
-  files: readonly OutboxFile[]
-  bytes: number
-}
-
-interface Schema extends DBSchema {
+interface Sessions extends DBSchema {
   outbox: { key: string; value: KeptItem }
-  chosen: { key: string; value: KeptFiles }
   runs: { key: string; value: KeptRun }
   pages: { key: [string, Seq, Seq]; value: KeptPage }
 }
 
-export type Handle = IDBPDatabase<Schema>
+export type Handle = IDBPDatabase<Sessions>
 
 /** Longer than any healthy transaction; a frozen database must hold nobody up. */
 const patienceMs = 2_000
 
+/** The stores of a database, and how it gets them. */
+export interface Layout<S extends DBSchema> {
+  version: number
+  upgrade(db: IDBPDatabase<S>, before: number): void
+}
+
+const sessions: Layout<Sessions> = {
+  version: 2,
+  upgrade(db, before) {
+    if (before < 1) db.createObjectStore('outbox', { keyPath: 'item.id' })
+    // What is kept of sessions comes anew from the hub; only what a person wrote goes on.
+    for (const store of [...db.objectStoreNames]) if (store !== 'outbox') db.deleteObjectStore(store)
+    db.createObjectStore('runs', { keyPath: 'sessionId' })
+    // By first, too: two tabs may have cut the same events in other places.
+    db.createObjectStore('pages', { keyPath: ['sessionId', 'last', 'first'] })
+  },
+}
+
 /**
- * The app's database. Systems sever its connection behind a page's back, after
- * which every use fails: then it is opened once more, and only then given up.
+ * A database of the app; of sessions, unless it is told of others. Systems sever its connection
+ * behind a page's back, after which every use fails: then it is opened once more, and only then given up.
  */
-export class Database {
-  private handle: Promise<Handle> | null = null
+export class Database<S extends DBSchema = Sessions> {
+  private handle: Promise<IDBPDatabase<S>> | null = null
+  private opening = false
+  /** The opening takes too long: a frozen tab holds an older version open, and says nothing. */
+  private late = false
 
-  constructor(private readonly name = 'abide') {}
+  constructor(
+    private readonly name = 'abide',
+    private readonly layout = sessions as unknown as Layout<S>,
+  ) {}
 
-  /** Runs work on the database. The error is the last one met, or a timeout. */
-  async use<T>(work: (db: Handle) => Promise<T>): Promise<T> {
+  /** Runs work on the database. The error is the last one met, or a timeout; at once while an opening is late. */
+  async use<T>(work: (db: IDBPDatabase<S>) => Promise<T>): Promise<T> {
+    if (this.late) throw new Error('the database is not open yet')
     try {
       return await within(this.open().then(work))
-    } catch {
+    } catch (error) {
+      // Another opening would only stand behind it.
+      if ((this.late = this.opening)) throw error
       this.handle = null
       return within(this.open().then(work))
     }
   }
 
-  private open(): Promise<Handle> {
-    this.handle ??= openDB<Schema>(this.name, 3, {
-      upgrade(db, before) {
-        if (before < 1) db.createObjectStore('outbox', { keyPath: 'item.id' })
-        if (before < 3) db.createObjectStore('chosen', { keyPath: 'sessionId' })
-        // What is kept of sessions comes anew from the hub; only what a person wrote goes on.
-        const theirs = ['outbox', 'chosen']
-        for (const store of [...db.objectStoreNames]) if (!theirs.includes(store)) db.deleteObjectStore(store)
-        db.createObjectStore('runs', { keyPath: 'sessionId' })
-        // By first, too: two tabs may have cut the same events in other places.
-        db.createObjectStore('pages', { keyPath: ['sessionId', 'last', 'first'] })
-      },
-      terminated: () => (this.handle = null),
-      // A newer page wants to change the database: let it.
-      blocking: (_old, _new, event) => {
-        this.handle = null
-        ;(event.target as IDBDatabase).close()
-      },
-    })
+  private open(): Promise<IDBPDatabase<S>> {
+    if (this.handle) return this.handle
+    this.opening = true
+    const open = (version?: number) =>
+      openDB<S>(this.name, version, {
+        upgrade: this.layout.upgrade,
+        terminated: () => (this.handle = null),
+        // A newer page wants to change the database: let it.
+        blocking: (_old, _new, event) => {
+          this.handle = null
+          ;(event.target as IDBDatabase).close()
+        },
+      })
+    this.handle = open(this.layout.version)
+      // A newer app was here: what it left has these stores, too.
+      .catch((error: Error) => (error.name === 'VersionError' ? open() : Promise.reject(error)))
+      .finally(() => (this.opening = this.late = false))
     return this.handle
   }
 }
@@ -91,10 +108,10 @@ export class Database {
  * Runs work in one transaction and waits until it is on the device. Whatever of it fails
  * when the system severs the database fails here, and nowhere unheard.
  */
-export async function transact<T, N extends StoreNames<Schema>[]>(
-  db: Handle,
+export async function transact<S extends DBSchema, T, N extends StoreNames<S>[]>(
+  db: IDBPDatabase<S>,
   stores: N,
-  work: (tx: IDBPTransaction<Schema, N, 'readwrite'>) => Promise<T>,
+  work: (tx: IDBPTransaction<S, N, 'readwrite'>) => Promise<T>,
 ): Promise<T> {
   const tx = db.transaction(stores, 'readwrite')
   const [result] = await Promise.all([work(tx), tx.done])

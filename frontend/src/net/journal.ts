@@ -12,12 +12,14 @@ const prefix = 'abide.outbox.'
 export class Journal {
   constructor(private readonly storage: Storage) {}
 
-  put(item: OutboxItem, owner: string): void {
-    if (item.files) return
+  /** Returns whether the device has the item now. */
+  put(item: OutboxItem, owner: string): boolean {
+    if (item.files) return false
     try {
       this.storage.setItem(prefix + item.id, JSON.stringify({ item, owner } satisfies KeptItem))
+      return this.storage === localStorage // any other lasts no longer than the page
     } catch {
-      // Then the item is as safe as the database makes it.
+      return false // then the item is as safe as the database makes it
     }
   }
 

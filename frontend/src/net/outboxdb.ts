@@ -60,11 +60,14 @@ export class OutboxDB implements OutboxStorage {
     return [...taken.values()].sort((a, b) => a.createdAt - b.createdAt)
   }
 
-  /** Keeps an item; one without files is kept when the call returns, before the promise settles. */
+  /** Keeps an item. The journal has one without files when the call returns: the database holds up nobody then. */
   async put(item: OutboxItem): Promise<void> {
-    this.journal.put(item, this.tab)
-    await this.db.use((db) => db.put('outbox', { item, owner: this.tab }))
-    this.journal.delete(item.id)
+    const written = this.journal.put(item, this.tab)
+    const stored = this.db
+      .use((db) => db.put('outbox', { item, owner: this.tab }))
+      .then(() => this.journal.delete(item.id))
+    if (written) void stored.catch(() => {})
+    else await stored
   }
 
   async delete(id: string): Promise<void> {

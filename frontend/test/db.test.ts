@@ -1,0 +1,96 @@
+import 'fake-indexeddb/auto'
+import { afterEach, expect, test, vi } from 'vitest'
+import { ChosenDB, chosenLayout } from '../src/net/chosenfiles'
+import { Database } from '../src/net/db'
+import { Journal } from '../src/net/journal'
+import { Outbox } from '../src/net/outbox'
+import { OutboxDB } from '../src/net/outboxdb'
+import { Requests } from '../src/net/requests'
+import { deviceStorage } from '../src/net/storage'
+
+afterEach(() => {
+  vi.useRealTimers()
+  vi.unstubAllGlobals()
+  vi.restoreAllMocks()
+})
+
+let count = 0
+/** A tab of another version of the app: it holds the database open, and frozen it does not let go. */
+function frozen(version: number, stores: string[] = []) {
+  const name = `frozen${count++}`
+  return new Promise<{ name: string; tab: IDBDatabase }>((resolve) => {
+    const asked = indexedDB.open(name, version)
+    asked.onupgradeneeded = () => {
+      for (const store of stores) asked.result.createObjectStore(store, { keyPath: 'item.id' })
+    }
+    asked.onsuccess = () => resolve({ name, tab: asked.result })
+  })
+}
+
+const prompt = { id: 'p', sessionId: 's', kind: 'prompt' as const, text: 'go' }
+
+function outbox(db: Database, device: Storage) {
+  const sent: unknown[] = []
+  const kept = new OutboxDB(db, 'me', undefined, new Journal(device))
+  const send = (message: unknown) => sent.push(message) > 0
+  const box = new Outbox(
+    kept,
+    new Requests(),
+    () => {},
+    send,
+    () => Promise.reject(new Error('no files')),
+  )
+  return { box, sent }
+}
+
+test('a frozen tab that keeps the database from opening holds up no prompt, and the device keeps it', async () => {
+  const device = deviceStorage()
+  vi.stubGlobal('localStorage', device)
+  vi.useFakeTimers({ toFake: ['setTimeout'] }) // no patience ends
+  const { name, tab } = await frozen(1, ['outbox'])
+  const db = new Database(name)
+  const { box, sent } = outbox(db, device)
+  await box.add(prompt)
+  expect(sent).toMatchObject([{ prompt_id: 'p' }])
+  expect(new Journal(device).all()).toMatchObject([{ item: { id: 'p' } }])
+  vi.useRealTimers()
+  tab.close()
+  await vi.waitFor(() => expect(device.length).toBe(0))
+  expect(await db.use((h) => h.getAllKeys('outbox'))).toEqual(['p'])
+})
+
+test('where localStorage lasts no longer than the page, a prompt waits for the database', async () => {
+  const db = new Database(`page${count++}`)
+  const { box, sent } = outbox(db, deviceStorage())
+  const added = box.add(prompt)
+  expect(sent).toEqual([])
+  await added
+  expect(await db.use((h) => h.getAllKeys('outbox'))).toEqual(['p'])
+})
+
+test('an opening that is late is waited for once, fails at once then, and is used when it comes', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  const { name, tab } = await frozen(1)
+  const opens = vi.spyOn(indexedDB, 'open')
+  const db = new Database(name)
+  const read = () => db.use((h) => h.count('runs'))
+  const first = expect(read()).rejects.toThrow('does not answer')
+  await vi.advanceTimersByTimeAsync(2_000)
+  await first
+  await expect(read(), 'with no time passing').rejects.toThrow('not open yet')
+  expect(opens).toHaveBeenCalledTimes(1)
+  vi.useRealTimers()
+  tab.close()
+  await vi.waitFor(async () => expect(await read()).toBe(0))
+  expect(opens).toHaveBeenCalledTimes(1)
+})
+
+test('files chosen are kept in a database of their own, and one a newer app left is used as it is', async () => {
+  const { name, tab } = await frozen(3, ['outbox', 'chosen', 'runs', 'pages'])
+  tab.close()
+  expect(await new Database(name).use((h) => h.getAllKeys('outbox'))).toEqual([])
+  const before = (await indexedDB.databases()).length
+  const chosen = new ChosenDB(new Database(`files${count++}`, chosenLayout))
+  expect(await chosen.save('s', [{ name: 'a', blob: new Blob(['x']) }])).toBe(true)
+  expect((await indexedDB.databases()).length).toBe(before + 1)
+})
