@@ -4,15 +4,34 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/abidehub/abide/observer"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/store"
 )
+
+func TestWhatIsNoDirectoryIsNoSessionForARunningHubEither(t *testing.T) {
+	dir := t.TempDir()
+	hub := open(t, dir, store.Options{})
+	root := filepath.Join(dir, "sessions")
+	require.NoError(t, os.WriteFile(filepath.Join(root, "20260101-000000-0000000a"), nil, 0o600))
+	require.NoError(t, unix.Mkfifo(filepath.Join(root, "20260101-000000-0000000b"), 0o600))
+	require.NoError(t, os.Symlink(t.TempDir(), filepath.Join(root, "20260101-000000-0000000c")))
+	// News comes in order: once this one is there, those before were looked at.
+	require.NoError(t, os.Mkdir(filepath.Join(root, "20260101-000000-0000000d"), 0o700))
+	require.Eventually(t, func() bool {
+		return slices.ContainsFunc(hub.List(), func(m store.Metadata) bool { return strings.HasSuffix(m.SessionID, "d") })
+	}, patience, time.Millisecond)
+	require.Len(t, hub.List(), 1)
+}
 
 func TestAHubFollowsWhatAnotherProcessRecordsAndTakesItOver(t *testing.T) {
 	ctx := context.Background()

@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"io/fs"
 	"path/filepath"
 
 	"github.com/fsnotify/fsnotify"
@@ -97,7 +98,11 @@ func (s *Store) foreignAppeared(w *fsnotify.Watcher, id string) error {
 	if known {
 		return nil
 	}
-	err := w.Add(filepath.Join(s.root(), id))
+	info, err := s.opts.FS.Stat(filepath.Join(s.root(), id))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+		return nil // gone again, or no session: load passes over the same
+	}
+	err = w.Add(filepath.Join(s.root(), id))
 	m := s.readListed(id)
 	s.mu.Lock()
 	if s.sessions[id] == nil && !s.closed {
