@@ -1,4 +1,5 @@
 import type { Renderer } from '../markdown/render'
+import { comparer } from './feed/changes.svelte'
 
 type Make = (element: HTMLElement, whole: boolean) => Renderer
 
@@ -23,6 +24,12 @@ export const markdown = new Part<Make>(async () => {
   return (element, whole) => new Renderer(element, highlight, whole)
 })
 
+/** What shows changes as soon as it is on screen comes with what compares them. */
+async function comparing<T>(part: Promise<T>): Promise<T> {
+  await comparer.load()
+  return part
+}
+
 /** What is not needed to show the list, or then to show a session. */
 export const loadSession = () => import('./session/Session.svelte')
 export const loadPlain = () => import('./plain/Plain.svelte')
@@ -30,7 +37,7 @@ export const loadSettings = () => import('./Settings.svelte')
 export const loadPalette = () => import('./Palette.svelte')
 export const loadPair = () => import('./Pair.svelte')
 export const loadQueue = () => import('./session/Queue.svelte')
-export const loadPermission = () => import('./session/PermissionSheet.svelte')
+export const loadPermission = () => comparing(import('./session/PermissionSheet.svelte'))
 export const loadInspector = () => import('./session/Inspector.svelte')
 export const loadEntry = () => import('./session/Entry.svelte')
 export const loadDetails = () => import('./session/Details.svelte')
@@ -38,11 +45,14 @@ export const loadGone = () => import('./session/Gone.svelte')
 export const loadShut = () => import('./session/Shut.svelte')
 export const loadReplaced = () => import('./session/Replaced.svelte')
 export const loadMenu = () => import('./session/SessionMenu.svelte')
-export const loadCatchUp = () => import('./session/CatchUp.svelte')
+export const loadCatchUp = () => comparing(import('./session/CatchUp.svelte'))
 export const loadRules = () => import('./session/Rules.svelte')
 export const loadAgent = () => import('./session/AgentPanel.svelte')
 export const loadCommands = () => import('./session/Commands.svelte')
 export const loadDraftNotes = () => import('./session/DraftNotes.svelte')
+export const loadFiles = () => import('./session/Files.svelte')
+export const loadWatchers = () => import('./session/Watchers.svelte')
+export const loadFailed = () => import('./session/AgentFailed.svelte')
 export const loadSchedule = () => import('./session/Schedule.svelte')
 export const loadHelp = () => import('./Help.svelte')
 export const loadTextSearch = () => import('./list/TextSearch.svelte')

@@ -20,6 +20,8 @@ export class QueueEdit {
   id = $state<string | null>(null)
   text = $state('')
   private from = ''
+  /** What was last saved; null when nothing was. */
+  private sent: string | null = null
   private readonly key: string
 
   constructor(private readonly sessionId: string) {
@@ -31,12 +33,23 @@ export class QueueEdit {
   begin(item: QueueItem): void {
     this.id = item.prompt_id
     this.from = item.text
+    this.sent = null
     this.write(item.text)
   }
 
   write(text: string): void {
     this.text = text
     this.keep({ id: this.id!, from: this.from, text })
+  }
+
+  /** Saves the words to a prompt that reads `has`; says whether the hub must hear of it. */
+  save(has: string): boolean {
+    const { text, sent } = this
+    this.sent = text
+    if (text !== has) return true
+    this.end()
+    // What was saved before may be on its way.
+    return sent !== null
   }
 
   end(): void {
@@ -50,7 +63,8 @@ export class QueueEdit {
     if (id === null || session.live === null) return
     const item = session.live.queue.find((queued) => queued.prompt_id === id)
     if (item) {
-      if (item.text !== this.from && item.text === text) this.end()
+      // The hub keeps half a character as the sign for what cannot be read.
+      if (item.text === text.toWellFormed() && (text === this.sent || item.text !== this.from)) this.end()
       return
     }
     const asked = find(session.feed, 'prompt', `prompt:${id}`)

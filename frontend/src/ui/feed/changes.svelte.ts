@@ -1,0 +1,48 @@
+import type { FileChange, ToolView } from '../../state/tool'
+import type { Diff, diffTexts } from '../../text/diff'
+
+/** Compares the two sides of changes. What does it is loaded when the first is to be compared: many screens have none. */
+class Comparer {
+  /** It could not be loaded, the last time it was tried. */
+  failed = $state(false)
+  private compare = $state.raw<typeof diffTexts | null>(null)
+  private loading: Promise<void> | undefined
+  private readonly diffs = new WeakMap<FileChange, Diff>()
+
+  /** Loads what compares; never rejects. */
+  load(): Promise<void> {
+    return (this.loading ??= import('../../text/diff').then(
+      (part) => {
+        this.compare = part.diffTexts
+        this.failed = false
+      },
+      () => {
+        this.loading = undefined // the next change tries again
+        this.failed = true
+      },
+    ))
+  }
+
+  /** Returns how the sides differ, kept for as long as the change is; null until that can be said; reactive. */
+  of(change: FileChange): Diff | null {
+    let diff = this.diffs.get(change)
+    if (diff) return diff
+    if (!this.compare) return (void this.load(), null)
+    this.diffs.set(change, (diff = this.compare(change.before, change.after)))
+    return diff
+  }
+}
+
+export const comparer = new Comparer()
+
+/** How many lines changes add and remove in all, none while that cannot be said; reactive. */
+export function sumOf(changes: ToolView['changes']): { added: number; removed: number } {
+  let added = 0
+  let removed = 0
+  for (const change of changes) {
+    const diff = comparer.of(change)
+    added += diff?.added ?? 0
+    removed += diff?.removed ?? 0
+  }
+  return { added, removed }
+}
