@@ -3,10 +3,12 @@ package config
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,13 +19,14 @@ import (
 )
 
 // file is config.yaml. Pointers tell what was not said from what was said to be
-// nothing.
+// nothing. Numbers are what they say, until whole looks at them: the decoder would
+// cut off a fraction and tell nobody.
 type file struct {
 	Addr        *string              `yaml:"addr"`
 	Data        *string              `yaml:"data"`
 	Durability  *string              `yaml:"durability"`
-	LogFileMiB  *int                 `yaml:"log_file_mib"`
-	KeepLogMiB  *int                 `yaml:"keep_log_mib"`
+	LogFileMiB  *float64             `yaml:"log_file_mib"`
+	KeepLogMiB  *float64             `yaml:"keep_log_mib"`
 	Open        *bool                `yaml:"open"`
 	PublicNames []string             `yaml:"public_names"`
 	Agents      map[string]fileAgent `yaml:"agents"`
@@ -51,23 +54,23 @@ type filePermissions struct {
 type fileQueue struct {
 	Enabled    *bool                         `yaml:"enabled"`
 	Delay      *string                       `yaml:"delay"`
-	MaxSize    *int                          `yaml:"max_size"`
+	MaxSize    *float64                      `yaml:"max_size"`
 	Titles     *bool                         `yaml:"titles"`
 	Workspaces map[string]fileWorkspaceQueue `yaml:"workspaces"`
 }
 
 // fileWorkspaceQueue is what one directory's queue has of its own.
 type fileWorkspaceQueue struct {
-	Enabled *bool   `yaml:"enabled"`
-	Delay   *string `yaml:"delay"`
-	MaxSize *int    `yaml:"max_size"`
-	Titles  *bool   `yaml:"titles"`
+	Enabled *bool    `yaml:"enabled"`
+	Delay   *string  `yaml:"delay"`
+	MaxSize *float64 `yaml:"max_size"`
+	Titles  *bool    `yaml:"titles"`
 }
 
 type fileLimits struct {
-	Sessions *int `yaml:"sessions"`
-	Agents   *int `yaml:"agents"`
-	Clients  *int `yaml:"clients"`
+	Sessions *float64 `yaml:"sessions"`
+	Agents   *float64 `yaml:"agents"`
+	Clients  *float64 `yaml:"clients"`
 }
 
 var (
@@ -155,7 +158,7 @@ func keyOf(value *token.Token) string {
 // wanted names a Go type for people who write YAML.
 func wanted(t reflect.Type) string {
 	switch t.Kind() {
-	case reflect.Int:
+	case reflect.Float64:
 		return "a number"
 	case reflect.Bool:
 		return "true or false"
@@ -208,6 +211,9 @@ func (r reader) applyHub(c *Config, f file) error {
 		c.Addr = *f.Addr
 	}
 	if f.Data != nil {
+		if *f.Data == "" {
+			return r.wrong("$.data", "it names no directory; leave the line out for the usual one")
+		}
 		path, err := r.loader.absolute(*f.Data, r.base)
 		if err != nil {
 			return r.wrong("$.data", "%v", err)
@@ -224,10 +230,14 @@ func (r reader) applyHub(c *Config, f file) error {
 		return err
 	}
 	if f.KeepLogMiB != nil {
-		if err := checkSize(*f.KeepLogMiB); err != nil {
+		n, err := whole(*f.KeepLogMiB)
+		if err == nil {
+			err = checkSize(n)
+		}
+		if err != nil {
 			return r.wrong("$.keep_log_mib", "%v", err)
 		}
-		c.KeepLogMiB = *f.KeepLogMiB
+		c.KeepLogMiB = n
 	}
 	if f.Open != nil {
 		c.Open = *f.Open
@@ -312,15 +322,33 @@ func (r reader) applyLimits(c *Config, f file) error {
 	return r.setCount("$.limits.clients", &c.Limits.Clients, f.Limits.Clients)
 }
 
-func (r reader) setCount(path string, to *int, from *int) error {
+func (r reader) setCount(path string, to *int, from *float64) error {
 	if from == nil {
 		return nil
 	}
-	if err := checkCount(*from); err != nil {
+	n, err := wholeCount(*from)
+	if err != nil {
 		return r.wrong(path, "%v", err)
 	}
-	*to = *from
+	*to = n
 	return nil
+}
+
+// wholeCount is a number of the file that checkCount has nothing against.
+func wholeCount(v float64) (int, error) {
+	n, err := whole(v)
+	if err != nil {
+		return 0, err
+	}
+	return n, checkCount(n)
+}
+
+// whole is a number of the file without a fraction.
+func whole(v float64) (int, error) {
+	if v != math.Trunc(v) || math.Abs(v) > 1e15 {
+		return 0, fmt.Errorf("%s is not a whole number", strconv.FormatFloat(v, 'f', -1, 64))
+	}
+	return int(v), nil
 }
 
 // keys lists the keys of a mapping in the order of the file, which a decoded

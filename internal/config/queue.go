@@ -87,10 +87,11 @@ func (f fileWorkspaceQueue) apply(to *Queue) (field string, err error) {
 		}
 	}
 	if f.MaxSize != nil {
-		if err := checkCount(*f.MaxSize); err != nil {
+		n, err := wholeCount(*f.MaxSize)
+		if err != nil {
 			return "max_size", err
 		}
-		to.MaxSize = *f.MaxSize
+		to.MaxSize = n
 	}
 	return "", nil
 }
