@@ -260,6 +260,30 @@ func TestMetadataFollowsTheTurn(t *testing.T) {
 	}, patience, tick, "metadata on the device does not follow the end of the turn")
 }
 
+// TestMetadataIsOnTheDeviceWithTheEndOfATurn looks before the clock moves: what
+// the log does by itself after a while comes too late.
+func TestMetadataIsOnTheDeviceWithTheEndOfATurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub(t)
+		b, a := h.busy()
+		require.NoError(t, a.say(message("Done.")))
+		dir, err := h.store.SessionDir(b.ID())
+		require.NoError(t, err)
+		ended := time.Now()
+		require.NoError(t, a.end(promptID(0), event.StopEndTurn))
+		synctest.Wait()
+		require.Equal(t, ended, time.Now())
+		data, err := os.ReadFile(filepath.Join(dir, "metadata.json"))
+		require.NoError(t, err)
+		var onDisk store.Metadata
+		require.NoError(t, json.Unmarshal(data, &onDisk))
+		require.Equal(t, "idle", onDisk.Status)
+		require.Empty(t, onDisk.Open.PromptID)
+		require.Equal(t, b.Log().Marks().Written, onDisk.MaxSeq)
+		require.Equal(t, b.Log().Marks().Written, b.Log().Marks().Synced)
+	})
+}
+
 func TestAManagerNeedsWhatItNeeds(t *testing.T) {
 	_, err := session.NewManager(session.Options{})
 	require.Error(t, err)
