@@ -64,7 +64,8 @@ export class QueueEdit {
     const item = session.live.queue.find((queued) => queued.prompt_id === id)
     if (item) {
       // The hub keeps half a character as the sign for what cannot be read.
-      if (item.text === text.toWellFormed() && (text === this.sent || item.text !== this.from)) this.end()
+      if (item.text === text.replace(/\p{Cs}/gu, '\ufffd') && (text === this.sent || item.text !== this.from))
+        this.end()
       return
     }
     const asked = find(session.feed, 'prompt', `prompt:${id}`)
