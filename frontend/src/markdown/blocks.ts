@@ -17,6 +17,8 @@ const emptyLine = /\n[ \t]*\n/
 export class Blocks {
   readonly settled: string[] = []
   tail = ''
+  /** The last text began with the one before it. */
+  grew = false
   private text = ''
   private defines = false
   /** Where the last line begins; lines before it were searched for definitions. */
@@ -24,7 +26,7 @@ export class Blocks {
 
   /** Takes the text so far; false when it does not continue what was there, so that all blocks are new. */
   update(text: string): boolean {
-    const grows = text.startsWith(this.text)
+    const grows = (this.grew = text.startsWith(this.text))
     if (!grows) {
       this.defines = false
       this.line = 0

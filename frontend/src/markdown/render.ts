@@ -99,7 +99,6 @@ function showRest(button: HTMLElement): void {
   const rest = region.querySelector('template')
   rest?.replaceWith(rest.content)
   button.remove()
-  region.focus({ preventScroll: true })
 }
 
 const remembered = new Map<string, DocumentFragment>()
@@ -126,6 +125,8 @@ export class Renderer {
   private fence: { code: Text; head: string } | null = null
   private costMs = 0
   private endedAt = 0
+  /** The tables shown whole, by their place among all of the message's: a table that grows stays as it was left. */
+  private readonly opened = new Set<number>()
   private later: ReturnType<typeof setTimeout> | undefined
 
   constructor(
@@ -138,7 +139,11 @@ export class Renderer {
     // What is remembered is shown as a copy, which has no listeners of its own.
     element.addEventListener('click', (event) => {
       const button = (event.target as Element).closest<HTMLElement>('button.rest')
-      if (button) showRest(button)
+      if (!button) return
+      const region = button.previousElementSibling as HTMLElement
+      this.opened.add(this.tables().indexOf(region))
+      showRest(button)
+      region.focus({ preventScroll: true })
     })
   }
 
@@ -165,7 +170,20 @@ export class Renderer {
   }
 
   private show(text: string, growing: boolean): void {
-    if (!this.blocks.update(text.replaceAll('\r\n', '\n'))) {
+    const focused = this.tables().indexOf(document.activeElement!)
+    this.take(text, growing)
+    const table = this.tables()[focused] as HTMLElement | undefined
+    if (table !== document.activeElement) table?.focus({ preventScroll: true })
+  }
+
+  private tables(): Element[] {
+    return [...this.element.querySelectorAll('.table')]
+  }
+
+  private take(text: string, growing: boolean): void {
+    const continues = this.blocks.update(text.replaceAll('\r\n', '\n'))
+    if (!this.blocks.grew) this.opened.clear()
+    if (!continues) {
       this.element.replaceChildren()
       this.shown = 0
       this.tailNodes = []
@@ -192,8 +210,10 @@ export class Renderer {
     const nodes = [...fragment.childNodes]
     const code = final ? [...fragment.querySelectorAll<HTMLElement>('pre > code')] : []
     this.element.append(fragment)
-    if (this.whole)
-      for (const rest of this.element.querySelectorAll<HTMLElement>('button.rest')) showRest(rest)
+    this.tables().forEach((table, at) => {
+      const rest = table.nextElementSibling
+      if ((this.whole || this.opened.has(at)) && rest?.matches('button.rest')) showRest(rest as HTMLElement)
+    })
     for (const block of code) this.onCode(block)
     return nodes
   }
