@@ -102,11 +102,24 @@ export function turn(n = Infinity): AbideEvent[] {
 export const whole = turn()
 
 /** A session on screen with these events, and what the hub says of it beside them. */
-export function held(told: AbideEvent[], state: Partial<StateMessage> = {}): Message[] {
+export function held(known: AbideEvent[], state: Partial<StateMessage> = {}): Message[] {
   // The last of it was just now: the running times on screen are such as a person sees.
-  const later = Date.now() - 3_000 - Date.parse(told.at(-1)?.time ?? '')
-  const events = told.map((e) => ({ ...e, time: new Date(Date.parse(e.time) + later).toISOString() }))
-  return [...opened, frame(loadedFrame(events)), frame(stateFrame({ at_seq: events.length, ...state }))]
+  const later = Date.now() - 3_000 - Date.parse(known.at(-1)?.time ?? '')
+  const events = known.map((e) => ({ ...e, time: new Date(Date.parse(e.time) + later).toISOString() }))
+  // The list tells of the same session: as far as it goes, and never read here.
+  const line = session('needs_you', {
+    session_id: sessionId,
+    name: sessions[0]!.name,
+    max_seq: events.length,
+  })
+  delete line.read_seq
+  const listed: Message = { kind: 'list_changed', session: line }
+  return [
+    ...opened,
+    listed,
+    frame(loadedFrame(events)),
+    frame(stateFrame({ at_seq: events.length, ...state })),
+  ]
 }
 
 /** A turn the agent is at work in. */
