@@ -32,10 +32,7 @@ describe('files chosen for a prompt', () => {
     })
   const choose = (screen: Screen) => screen.page.locator('[data-picker]').setInputFiles(files)
   /** How many files the device itself keeps, of all sessions. */
-  const kept = async (screen: Screen) => {
-    const drafts = await stored<{ files: unknown[] }>(screen.page, 'chosen')
-    return drafts.reduce((n, draft) => n + draft.files.length, 0)
-  }
+  const kept = async (screen: Screen) => (await stored(screen.page, 'files')).length
 
   test('are there after a reload, are sent whole, and are let go of then', async () => {
     const session = await hub.newSession('Reloaded')

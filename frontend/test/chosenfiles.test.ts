@@ -1,38 +1,101 @@
 import 'fake-indexeddb/auto'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { ChosenDB, chosenLayout } from '../src/net/chosenfiles'
 import { Database } from '../src/net/db'
+import { filesMax } from '../src/ui/session/chosen'
+import { Draft } from '../src/ui/session/draft.svelte'
 
-const file = (name: string, bytes: number) => ({ name, blob: new Blob(['x'.repeat(bytes)]) })
+const file = (id: string, bytes: number) => ({ id, name: id, blob: new Blob(['x'.repeat(bytes)]) })
+const picked = (...names: string[]) => names.map((n) => new File(['x'], n)) as unknown as FileList
+const names = (files: readonly { name: string }[]) => files.map((f) => f.name)
 let count = 0
-const database = () => new Database(`chosen-${++count}`, chosenLayout)
+const name = () => `chosen-${++count}`
+const tab = (db: string, most?: number) => new ChosenDB(new Database(db, chosenLayout), most)
+const until = vi.waitFor
 
 test('what does not fit is refused and not kept, and what others have stays', async () => {
-  const db = database()
-  const chosen = new ChosenDB(db, 100)
-  expect(await chosen.save('a', [file('1', 60)])).toBe(true)
-  expect(await chosen.save('b', [file('2', 60)])).toBe(false)
+  const chosen = tab(name(), 100)
+  expect(await chosen.add('a', [file('1', 60)])).toBe(true)
+  expect(await chosen.add('b', [file('2', 60)])).toBe(false)
   expect(await chosen.load('b')).toEqual([])
-  expect((await chosen.load('a')).map((f) => f.name)).toEqual(['1'])
-  // A draft's own files make room for those that take their place.
-  expect(await chosen.save('a', [file('3', 90)])).toBe(true)
-  expect(await chosen.save('a', [])).toBe(true)
-  expect(await chosen.save('b', [file('4', 100)])).toBe(true)
+  expect(names(await chosen.load('a'))).toEqual(['1'])
+  expect(await chosen.add('a', [file('1', 60)]), 'it is there already').toBe(true)
+  await chosen.remove('a', ['1'])
+  expect(await chosen.add('b', [file('4', 100)])).toBe(true)
 })
 
 test('only sessions that there are keep theirs', async () => {
-  const chosen = new ChosenDB(database())
-  await chosen.save('a', [file('1', 1)])
-  await chosen.save('b', [file('2', 1)])
+  const chosen = tab(name())
+  await chosen.add('a', [file('1', 1)])
+  await chosen.add('b', [file('2', 1)])
   await chosen.keepOnly(new Set(['b']))
   expect(await chosen.load('a')).toEqual([])
   expect(await chosen.load('b')).toHaveLength(1)
 })
 
 test('where there is no database it says so, and forgetting works', async () => {
-  const broken = { use: () => Promise.reject(new Error('none')) } as never
-  const chosen = new ChosenDB(broken)
-  expect(await chosen.save('a', [file('1', 1)])).toBe(false)
-  expect(await chosen.save('a', [])).toBe(true)
+  const chosen = new ChosenDB({ use: () => Promise.reject(new Error('none')) } as never)
+  expect(await chosen.add('a', [file('1', 1)])).toBe(false)
+  await chosen.remove('a', ['1'])
   expect(await chosen.load('a')).toEqual([])
+})
+
+test('files that are being sent do not come back with the screen, and stay on the device until they are kept', async () => {
+  const db = name()
+  const device = tab(db)
+  const first = new Draft('s', device)
+  first.add(picked('a'), undefined)
+  await until(async () => expect(await device.load('s')).toHaveLength(1))
+  let kept = () => {}
+  first.clear(new Promise<void>((done) => (kept = done)))
+  expect(await device.load('s')).toEqual([])
+  const back = new Draft('s', device)
+  back.add(picked('b'), undefined)
+  await until(async () => expect(names(await device.load('s'))).toEqual(['b']))
+  expect(names(back.files)).toEqual(['b'])
+  expect(await tab(db).load('s'), 'a page that begins now').toHaveLength(2)
+  kept()
+  await until(async () => expect(names(await tab(db).load('s'))).toEqual(['b']))
+})
+
+test('two tabs keep the files of both, and what one sends or takes away goes from the other', async () => {
+  const db = name()
+  const device = tab(db)
+  const a = new Draft('t', device)
+  const b = new Draft('t', tab(db))
+  const ends = [a.watch(), b.watch()]
+  a.add(picked('a', 'c'), undefined)
+  b.add(picked('b'), undefined)
+  await until(() => expect([names(a.files).sort(), names(b.files).sort()]).toEqual([abc, abc]))
+  a.remove(names(a.files).indexOf('b'))
+  await until(() => expect(names(b.files)).toEqual(['a', 'c']))
+  a.clear(new Promise(() => {})) // it is on its way
+  await until(() => expect(b.files).toEqual([]))
+  b.add(picked('d'), undefined)
+  await until(() => expect(names(a.files)).toEqual(['d']))
+  expect([a.filesKept, b.filesKept]).toEqual([true, true])
+  for (const end of ends) end()
+})
+const abc = ['a', 'b', 'c']
+
+test('files there is no room for stay in the draft, say so, and are kept when there is room', async () => {
+  const device = tab(name(), 1)
+  const draft = new Draft('u', device)
+  draft.add(picked('a'), undefined)
+  await until(async () => expect(await device.load('u')).toHaveLength(1))
+  draft.add(picked('b'), undefined)
+  await until(() => expect(draft.filesKept).toBe(false))
+  expect(names(draft.files)).toEqual(['a', 'b'])
+  draft.remove(0)
+  await until(() => expect(draft.filesKept).toBe(true))
+  expect(names(await device.load('u'))).toEqual(['b'])
+})
+
+test('files given back beyond what a prompt takes are all there, and it says how many must go', () => {
+  const draft = new Draft('v', tab(name()))
+  const given = (n: number) => Array.from({ length: n }, (_, i) => ({ name: `${i}`, blob: new Blob(['x']) }))
+  draft.take({ text: '', files: given(15) })
+  expect([draft.surplus, draft.noted]).toEqual([0, false])
+  draft.take({ text: '', files: given(10) })
+  expect([draft.files.length, draft.surplus, draft.noted]).toEqual([25, 25 - filesMax, true])
 })

@@ -91,6 +91,6 @@ test('files chosen are kept in a database of their own, and one a newer app left
   expect(await new Database(name).use((h) => h.getAllKeys('outbox'))).toEqual([])
   const before = (await indexedDB.databases()).length
   const chosen = new ChosenDB(new Database(`files${count++}`, chosenLayout))
-  expect(await chosen.save('s', [{ name: 'a', blob: new Blob(['x']) }])).toBe(true)
+  expect(await chosen.add('s', [{ id: '1', name: 'a', blob: new Blob(['x']) }])).toBe(true)
   expect((await indexedDB.databases()).length).toBe(before + 1)
 })

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 
 /** The records of one store; none while the app has not made it. */
 export function stored<T>(page: Page, store: string): Promise<T[]> {
-  const name = store === 'chosen' ? 'abide-files' : 'abide'
+  const name = store === 'files' ? 'abide-files' : 'abide'
   return page.evaluate(
     async ({ name, store }) => {
       // To open what is not there would make it, empty, and in the app's way.

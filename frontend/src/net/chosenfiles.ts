@@ -1,69 +1,109 @@
-import type { OutboxFile } from '../state/outboxitem'
 import type { DBSchema } from 'idb'
+import type { OutboxFile } from '../state/outboxitem'
 import { transact, type Database, type Layout } from './db'
 
-/** Files chosen for a session's next prompt. */
-interface KeptFiles {
-  sessionId: string
-  files: readonly OutboxFile[]
-  bytes: number
+/** What all drafts together may hold; more than one prompt takes, and little to a device. */
+const mostBytes = 600 * 1024 * 1024
+
+/** A file chosen for a session's next prompt, under the id of its choosing. */
+interface Chosen extends OutboxFile {
+  readonly id: string
 }
 
 interface Schema extends DBSchema {
-  chosen: { key: string; value: KeptFiles }
+  files: { key: [string, string]; value: Chosen & { sessionId: string } }
 }
 
 /** A database of their own: a tab that keeps it from opening holds up no prompt. */
 export const chosenLayout: Layout<Schema> = {
   version: 1,
-  upgrade: (db) => void db.createObjectStore('chosen', { keyPath: 'sessionId' }),
+  upgrade: (db) => void db.createObjectStore('files', { keyPath: ['sessionId', 'id'] }),
 }
 
-/** What all drafts together may hold; more than one prompt takes, and little to a device. */
-const mostBytes = 600 * 1024 * 1024
+/** What a tab tells the others: it kept files of a session, or let go of some. */
+interface News {
+  sessionId: string
+  gone: readonly string[]
+}
 
-/** Files chosen for prompts that are not sent yet, in IndexedDB, so that they outlive the page. */
+/**
+ * Files chosen for prompts that are not sent yet, in IndexedDB, so that they outlive the
+ * page. A person's tabs share them: each adds and lets go of its own, and hears the others.
+ */
 export class ChosenDB {
+  /** Let go of by any tab; the device has them until what they went into is kept. */
+  private readonly gone = new Set<string>()
+  private readonly channel = new BroadcastChannel('abide-files')
+
   constructor(
     private readonly db: Database<Schema>,
     private readonly most = mostBytes,
-  ) {}
+  ) {
+    this.channel.addEventListener('message', ({ data }: MessageEvent<News>) => {
+      for (const id of data.gone) this.gone.add(id)
+    })
+  }
 
-  /** Returns what is kept for a session; nothing where it cannot be read. */
-  async load(sessionId: string): Promise<readonly OutboxFile[]> {
-    const kept = await this.db.use((db) => db.get('chosen', sessionId)).catch(() => undefined)
-    return kept?.files ?? []
+  /** Calls back when another tab kept files of a session or let go of some; returns what ends it. */
+  watch(sessionId: string, changed: () => void): () => void {
+    const listen = ({ data }: MessageEvent<News>) => {
+      if (data.sessionId === sessionId) changed()
+    }
+    this.channel.addEventListener('message', listen)
+    return () => this.channel.removeEventListener('message', listen)
+  }
+
+  /** Returns what is kept for a session, in the order of ids; nothing where it cannot be read. */
+  async load(sessionId: string): Promise<readonly Chosen[]> {
+    const read = this.db.use((db) => db.getAll('files', IDBKeyRange.bound([sessionId], [sessionId, []])))
+    return (await read.catch(() => [])).filter(this.there)
   }
 
   /** Lets go of the files of sessions that are no more. Never rejects. */
   async keepOnly(sessions: ReadonlySet<string>): Promise<void> {
     const sweep = this.db.use((db) =>
-      transact(db, ['chosen'], async (tx) => {
-        const store = tx.objectStore('chosen')
-        const gone = (await store.getAllKeys()).filter((id) => !sessions.has(id))
-        await Promise.all(gone.map((id) => store.delete(id)))
+      transact(db, ['files'], async (tx) => {
+        const store = tx.objectStore('files')
+        const gone = (await store.getAllKeys()).filter(([id]) => !sessions.has(id))
+        await Promise.all(gone.map((key) => store.delete(key)))
       }),
     )
     await sweep.catch(() => {})
   }
 
-  /** Keeps these files instead of what was kept; false, and nothing is kept, where there is no room. Never rejects. */
-  async save(sessionId: string, files: readonly OutboxFile[]): Promise<boolean> {
-    const bytes = files.reduce((sum, file) => sum + file.blob.size, 0)
-    try {
-      return await this.db.use((db) =>
-        transact(db, ['chosen'], async (tx) => {
-          const store = tx.objectStore('chosen')
-          await store.delete(sessionId)
-          if (files.length === 0) return true
-          const others = (await store.getAll()).reduce((sum, kept) => sum + kept.bytes, 0)
-          if (others + bytes > this.most) return false
-          await store.put({ sessionId, files, bytes })
-          return true
-        }),
-      )
-    } catch {
-      return files.length === 0 // a device that keeps nothing has nothing to forget
-    }
+  /** Keeps these beside the others; false, and none is kept, where there is no room. Never rejects. */
+  async add(sessionId: string, files: readonly Chosen[]): Promise<boolean> {
+    const put = this.db.use((db) =>
+      transact(db, ['files'], async (tx) => {
+        const store = tx.objectStore('files')
+        const added = files.filter(this.there)
+        const others = (await store.getAll()).filter(({ id }) => !added.some((file) => file.id === id))
+        if ([...others, ...added].reduce((sum, { blob }) => sum + blob.size, 0) > this.most) return false
+        await Promise.all(added.map((file) => store.put({ ...file, sessionId })))
+        return true
+      }),
+    )
+    const kept = await put.catch(() => false)
+    if (kept) this.tell({ sessionId, gone: [] })
+    return kept
+  }
+
+  /** Lets go of files at once, for every tab; the device forgets them after `after`. Never rejects. */
+  async remove(sessionId: string, ids: readonly string[], after?: Promise<unknown>): Promise<void> {
+    for (const id of ids) this.gone.add(id)
+    this.tell({ sessionId, gone: ids })
+    await after?.catch(() => {})
+    const forget = this.db.use((db) =>
+      transact(db, ['files'], (tx) =>
+        Promise.all(ids.map((id) => tx.objectStore('files').delete([sessionId, id]))),
+      ),
+    )
+    await forget.catch(() => {}) // a device that keeps nothing has nothing to forget
+  }
+
+  private readonly there = ({ id }: Chosen): boolean => !this.gone.has(id)
+
+  private tell(news: News): void {
+    this.channel.postMessage(news)
   }
 }

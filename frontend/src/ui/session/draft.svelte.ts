@@ -1,7 +1,7 @@
 import type { OutboxFile } from '../../state/outboxitem'
 import type { Agent } from '../../wire/gen'
 import { acceptFiles, filesMax } from './chosen'
-import type { ChosenFiles } from './draftfiles'
+import type { ChosenFile, ChosenFiles } from './draftfiles'
 import { joined, loadDraft, saveDraft, type Given } from './drafts'
 
 /** To write down a text longer than this takes long enough to be felt at each key. */
@@ -12,7 +12,7 @@ const laterMs = 500
 /** A prompt being written in one session: its text and its files, both kept on this device. */
 export class Draft {
   text = $state('')
-  files = $state.raw<readonly OutboxFile[]>([])
+  files = $state.raw<readonly ChosenFile[]>([])
   /** Why files were left out, in words for a person. */
   problem = $state('')
   /** Where words came from that were not written here, until more are written. */
@@ -22,11 +22,16 @@ export class Draft {
   /** Whether the device has the files, too. */
   filesKept = $state(true)
   readonly empty = $derived(this.text.trim() === '' && this.files.length === 0)
+  /** How many files there are more than a prompt takes: it is not sent before they are taken away. */
+  readonly surplus = $derived(Math.max(0, this.files.length - filesMax))
 
   /** Whether there is something to say about it. */
-  readonly noted = $derived(this.note !== '' || this.problem !== '' || !this.kept || !this.filesKept)
+  readonly noted = $derived(
+    this.note !== '' || this.problem !== '' || this.surplus > 0 || !this.kept || !this.filesKept,
+  )
 
-  private saving: Promise<unknown> = Promise.resolve()
+  /** Files chosen here that the device does not have, or not yet. */
+  private readonly unkept = new Set<string>()
   /** While a long text is still to be written down. */
   private later: ReturnType<typeof setTimeout> | undefined
 
@@ -35,7 +40,16 @@ export class Draft {
     private readonly chosen: ChosenFiles,
   ) {
     this.text = loadDraft(id)
-    void chosen.load(id).then((left) => this.found(left))
+    void this.look()
+  }
+
+  /** Hears of other tabs' files; returns what ends the draft, which writes down what is still to be. */
+  watch = (): (() => void) => {
+    const unwatch = this.chosen.watch(this.id, () => void this.look())
+    return () => {
+      unwatch()
+      this.flush()
+    }
   }
 
   write(text: string): void {
@@ -61,7 +75,7 @@ export class Draft {
   add(more: FileList | undefined | null, agent: Agent | undefined): boolean {
     if (!more || more.length === 0) return false
     const accepted = acceptFiles(this.files, [...more], agent)
-    this.keep(accepted.files)
+    this.keep(accepted.files.slice(this.files.length))
     this.problem = accepted.problem
     return true
   }
@@ -70,18 +84,26 @@ export class Draft {
   take(given: Given): void {
     this.write(joined(this.text, given.text))
     this.note = given.note ?? ''
-    if (given.files?.length) this.keep([...this.files, ...given.files].slice(0, filesMax))
+    if (given.files?.length) this.keep(given.files)
   }
 
   remove(at: number): void {
-    this.keep(this.files.filter((_, i) => i !== at))
+    const { id } = this.files[at]!
+    this.files = this.files.filter((file) => file.id !== id)
+    this.unkept.delete(id)
+    // There may be room now for those there was none for.
+    void this.chosen.remove(this.id, [id]).then(this.saveFiles)
   }
 
   /** Empties it; the device lets go of the files once what they went into is kept. */
-  clear(kept: Promise<unknown> = Promise.resolve()): void {
+  clear(kept?: Promise<unknown>): void {
     this.write('')
     this.problem = ''
-    this.keep([], kept)
+    const ids = this.files.map((file) => file.id)
+    this.files = []
+    this.unkept.clear()
+    this.filesKept = true
+    if (ids.length > 0) void this.chosen.remove(this.id, ids, kept)
   }
 
   private save(): void {
@@ -90,21 +112,26 @@ export class Draft {
     this.kept = saveDraft(this.id, this.text)
   }
 
-  /** Takes the files an earlier page left, before those chosen since. */
-  private found(left: readonly OutboxFile[]): void {
-    const added = this.files
-    if (left.length === 0) return
-    this.files = [...left, ...added].slice(0, filesMax)
-    if (added.length > 0) this.keep(this.files)
+  /** Takes the files the device has, of an earlier page and of other tabs, before those it has not. */
+  private async look(): Promise<void> {
+    const there = await this.chosen.load(this.id)
+    const had = (id: string) => there.some((file) => file.id === id)
+    this.files = [...there, ...this.files.filter(({ id }) => this.unkept.has(id) && !had(id))]
   }
 
-  private keep(files: readonly OutboxFile[], after: Promise<unknown> = Promise.resolve()): void {
-    const had = this.files.length > 0 || files.length > 0
-    this.files = files
-    if (!had) return
-    // One after the other: what is kept in the end is what was chosen last.
-    this.saving = Promise.all([this.saving, after.catch(() => {})])
-      .then(() => this.chosen.save(this.id, files))
-      .then((kept) => void (this.filesKept = kept))
+  /** Each choosing has ids of its own: a file that was sent and comes back is another. */
+  private keep(files: readonly OutboxFile[]): void {
+    const now = Date.now()
+    const chosen = files.map((file, i) => ({ ...file, id: `${now}.${100 + i}.${crypto.randomUUID()}` }))
+    for (const { id } of chosen) this.unkept.add(id)
+    this.files = [...this.files, ...chosen]
+    void this.saveFiles()
+  }
+
+  private saveFiles = async (): Promise<void> => {
+    const files = this.files.filter(({ id }) => this.unkept.has(id))
+    const kept = files.length === 0 || (await this.chosen.add(this.id, files))
+    if (kept) for (const { id } of files) this.unkept.delete(id)
+    this.filesKept = kept || !files.some(({ id }) => this.unkept.has(id))
   }
 }

@@ -1,22 +1,46 @@
 import type { OutboxFile } from '../../state/outboxitem'
 
-/** Keeps the files chosen in each session until they are sent or taken away. */
+/** A file chosen for a prompt; its id is of this choosing alone, and says which was chosen first. */
+export interface ChosenFile extends OutboxFile {
+  readonly id: string
+}
+
+/** Keeps the files chosen in each session until they are sent or taken away. Nothing of it rejects. */
 export interface ChosenFiles {
-  load(sessionId: string): Promise<readonly OutboxFile[]>
-  /** Keeps these instead of what was kept; false where the device has no room for them. Never rejects. */
-  save(sessionId: string, files: readonly OutboxFile[]): Promise<boolean>
+  /** What is kept for a session, as it was chosen, without what was let go of. */
+  load(sessionId: string): Promise<readonly ChosenFile[]>
+  /** Keeps these beside the others; false, and none is kept, where the device has no room for them. */
+  add(sessionId: string, files: readonly ChosenFile[]): Promise<boolean>
+  /** Lets go of files: no draft has them from now on; the device forgets them after what they went into is kept. */
+  remove(sessionId: string, ids: readonly string[], after?: Promise<unknown>): Promise<void>
+  /** Calls back when another tab kept files or let go of some; returns what ends it. */
+  watch(sessionId: string, changed: () => void): () => void
 }
 
 /** Keeps them as long as the page. */
 export class PageFiles implements ChosenFiles {
-  private readonly files = new Map<string, readonly OutboxFile[]>()
+  private readonly files = new Map<string, readonly ChosenFile[]>()
 
-  async load(sessionId: string): Promise<readonly OutboxFile[]> {
+  async load(sessionId: string): Promise<readonly ChosenFile[]> {
     return this.files.get(sessionId) ?? []
   }
 
-  async save(sessionId: string, files: readonly OutboxFile[]): Promise<boolean> {
-    this.files.set(sessionId, files)
+  async add(sessionId: string, files: readonly ChosenFile[]): Promise<boolean> {
+    const ids = files.map(({ id }) => id)
+    this.files.set(sessionId, [...this.without(sessionId, ids), ...files])
     return true
+  }
+
+  async remove(sessionId: string, ids: readonly string[]): Promise<void> {
+    this.files.set(sessionId, this.without(sessionId, ids))
+  }
+
+  /** No other tab has this page's. */
+  watch(): () => void {
+    return () => {}
+  }
+
+  private without(sessionId: string, ids: readonly string[]): readonly ChosenFile[] {
+    return (this.files.get(sessionId) ?? []).filter(({ id }) => !ids.includes(id))
   }
 }
