@@ -242,8 +242,13 @@ describe('the outbox', () => {
   it('works without a database', async () => {
     const t = tab('a')
     t.storage.put = () => Promise.reject(new Error('severed'))
-    await t.outbox.add(prompt('p1'))
-    expect(t.sent.length).toBe(1)
+    let settled = false
+    void t.outbox.add(prompt('p1')).then(() => (settled = true))
+    await vi.waitFor(() => expect(t.sent.length).toBe(1))
+    await new Promise((later) => setTimeout(later))
+    expect(settled, 'nothing keeps it: what it was made of must stay').toBe(false)
+    t.answer({ type: 'prompt_received', prompt_id: 'p1', seq: 7 })
+    await vi.waitFor(() => expect(settled).toBe(true))
   })
 })
 

@@ -26,6 +26,8 @@ export class Outbox {
   private readonly items = new Map<string, OutboxItem>()
   /** Prompts whose files are on their way. */
   private readonly uploading = new Set<string>()
+  /** Called when an item is done with that the device does not keep. */
+  private readonly unkept = new Map<string, () => void>()
   /** The most bytes of a frame the hub takes, once it has said so. */
   private maxFrame = Infinity
 
@@ -48,11 +50,17 @@ export class Outbox {
     this.flush()
   }
 
+  /** Takes an item. Settles once the device keeps it or, where it cannot, once it is answered or given up. */
   async add(item: Omit<OutboxItem, 'createdAt' | 'status' | 'problem' | 'stale'>): Promise<void> {
     const full: OutboxItem = { ...item, createdAt: this.now(), status: 'queued' }
     this.set(full)
-    await this.storage.put(full).catch(() => {}) // without storage it still leaves from memory
-    this.flush()
+    const kept = await this.storage.put(full).then(
+      () => true,
+      () => false,
+    )
+    this.flush() // without storage it still leaves from memory
+    if (kept || !this.items.has(full.id)) return
+    await new Promise<void>((done) => this.unkept.set(full.id, done))
   }
 
   retry(id: string): void {
@@ -65,6 +73,8 @@ export class Outbox {
 
   drop(id: string): void {
     this.items.delete(id)
+    this.unkept.get(id)?.()
+    this.unkept.delete(id)
     this.dispatch({ kind: 'outbox_done', id })
     void this.storage.delete(id).catch(() => {})
   }
