@@ -42,19 +42,12 @@ export class Moves {
     reader.toEnd()
   }
 
-  /** Goes to the end with the focus, too. */
-  private toLast(): void {
-    this.toEnd()
-    const last = this.feed.rows().at(-1)
-    if (last) this.feed.reader.focus(last.key)
-  }
-
   act = (action: Action) => {
     const { session, view } = this.feed
     const step = steps[action]
     if (step) this.go(step)
     else if (action === 'open') document.activeElement?.querySelector<HTMLElement>('[aria-expanded]')?.click()
-    else if (action === 'end') this.toLast()
+    else if (action === 'end') this.toEnd()
     else if (action === 'top') this.jump(session().minSeq)
     else if (action === 'unread' && view.unread.seq !== null) this.jump(view.unread.seq)
   }

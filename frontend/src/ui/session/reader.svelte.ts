@@ -15,8 +15,6 @@ const near = 24
  */
 export class Reader {
   following = $state(true)
-  /** The end of what is here is in view, also for who does not follow it. */
-  atEnd = $state(true)
   /** The height of what comes before the rows, in px. */
   readonly lead = 44
   readonly heights = new RowHeights(
@@ -103,7 +101,6 @@ export class Reader {
     this.top = this.placed = scroller.scrollTop
     this.height = scroller.scrollHeight
     this.room = scroller.clientHeight
-    this.atEnd = end(scroller) - this.top < near
   }
 
   /** Takes a move whose scroll event has not come yet for what it is, so that it is not undone. */
@@ -145,8 +142,7 @@ export class Reader {
       requestAnimationFrame(() => {
         const row = this.scroller?.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`)
         row?.focus({ preventScroll: true })
-        // Who follows is where they want to be.
-        if (!this.following) row?.scrollIntoView({ block: 'nearest' })
+        row?.scrollIntoView({ block: 'nearest' })
       }),
     )
   }
@@ -162,9 +158,8 @@ export class Reader {
     const { scroller } = this
     if (!scroller) return
     this.top = scroller.scrollTop
-    const rest = end(scroller) - this.top
-    this.atEnd = rest < near
     if (this.placing) return
+    const rest = end(scroller) - this.top
     // Being off the end because the feed grew, or settled by a pixel, is no wish to stay.
     const settled = this.following && (this.top > this.placed - near || this.shifted(scroller))
     this.following = !this.away && (settled || (rest < near && !(this.moving.up && rest > 1)))
