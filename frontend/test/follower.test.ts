@@ -52,6 +52,26 @@ describe('following', () => {
     expect(p.sent).toMatchObject([{ type: 'observe', tail: 100 }])
   })
 
+  it('asks again for a session the hub could not open, when the hub says, while it is shut and followed', () => {
+    vi.useFakeTimers()
+    const p = page()
+    p.follower.follow(sessionId)
+    p.follower.shut(sessionId, 'it took too long', 2_000)
+    expect(p.session().shut).toBe('it took too long')
+    vi.advanceTimersByTime(1_999)
+    expect(p.sent.length).toBe(1)
+    vi.advanceTimersByTime(1)
+    expect(p.sent).toMatchObject([{ type: 'observe' }, { type: 'observe', tail: 100 }])
+    p.follower.shut(sessionId, 'it took too long', 2_000)
+    p.frame(loadedFrame(range(1, 5)))
+    expect(p.session().shut).toBeNull()
+    vi.advanceTimersByTime(60_000)
+    p.follower.shut(sessionId, 'its log is damaged')
+    vi.advanceTimersByTime(60_000)
+    expect(p.sent.length, 'open, or never to be asked again').toBe(2)
+    vi.useRealTimers()
+  })
+
   it('goes on from the cursor after any number of events', () => {
     const p = page()
     p.follower.follow(sessionId)

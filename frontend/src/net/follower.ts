@@ -25,6 +25,7 @@ export class Follower {
   /** While the cache is read: its promise, and the frames that came meanwhile. */
   private reading: { hint: Hint; frames: ServerMessage[] } | null = null
   private readonly recent: string[] = []
+  private reopening: ReturnType<typeof setTimeout> | undefined
 
   constructor(
     private readonly store: Store,
@@ -66,6 +67,15 @@ export class Follower {
   /** Follows a session anew that was shut, if it is the one followed. */
   again(id: string): void {
     if (this.id === id) this.observe()
+  }
+
+  /** The hub cannot open a session now: it is asked again when the hub says, if it is followed still. */
+  shut(sessionId: string, reason: string, retryAfterMs = 0): void {
+    this.store.dispatch({ kind: 'shut', sessionId, reason })
+    clearTimeout(this.reopening)
+    if (retryAfterMs > 0) {
+      this.reopening = setTimeout(() => this.current()?.shut != null && this.again(sessionId), retryAfterMs)
+    }
   }
 
   /** A socket dialled to `target` is the connection now. */

@@ -250,7 +250,7 @@ export class Hub implements Intents {
     if (frame.type === 'connected') this.outbox.resend(frame.limits.max_frame)
     if (purpose?.kind === 'outbox') this.outbox.answered(purpose.id, frame)
     else if (frame.type === 'error' && purpose?.kind === 'observe' && frame.code === 'unavailable') {
-      this.store.dispatch({ kind: 'shut', sessionId: purpose.sessionId, reason: frame.message })
+      this.follower.shut(purpose.sessionId, frame.message, frame.retry_after_ms)
       return
     } else if (frame.type === 'error') {
       this.store.dispatch({ kind: 'problem', sessionId: purpose?.sessionId, text: frame.message })
