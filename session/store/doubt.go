@@ -49,35 +49,39 @@ func (m Metadata) words() Metadata {
 // weigh compares what the metadata says of lines the log lacks with the bytes it
 // says they took. Lines that were lost took some: seqs that could not have had a
 // line were never given out, and no placeholder stands for them.
-func (r *recovery) weigh() {
+func (r *recovery) weigh() error {
 	m, end := &r.meta, r.scan.good
 	if !r.hasMeta || m.SyncedSeq <= end.seq && m.MaxSeq <= end.seq {
-		return
+		return nil
 	}
 	lost, room := m.SyncedSeq-max(end.seq, m.LogFirst-1), m.LogBytes
 	if m.LogFirst == r.active.first {
 		room -= end.offset
 	}
 	if m.LogFirst >= r.active.first && m.MaxSeq == m.SyncedSeq && int64(lost) <= room/shortestLine {
-		return
+		return nil
 	}
 	r.doubtful = true
 	r.did("did not believe the metadata, which names seq %d: the log ends with seq %d, and %d bytes do not hold the rest",
 		max(m.SyncedSeq, m.MaxSeq), end.seq, max(room, 0))
-	r.keepMetadata()
 	m.SyncedSeq, m.MaxSeq = 0, 0
+	return r.keepMetadata()
 }
 
 // keepMetadata copies a damaged metadata.json to quarantine, as it is about to
-// be replaced. The log does not need it, so that it cannot be kept stops nothing.
-func (r *recovery) keepMetadata() {
+// be replaced. The log does not need it, so that there is no room for it stops
+// nothing; what may be otherwise the next time is waited for.
+func (r *recovery) keepMetadata() error {
 	name, err := r.copyMetadata()
 	switch {
+	case withheld(err) && !isFull(err):
+		return fmt.Errorf("keep the damaged metadata: %w", err)
 	case err != nil:
 		r.log.opts.Logger.Warn("damaged metadata cannot be kept", "session", r.log.id, "err", err)
 	case name != "":
 		r.did("the metadata as it was is in %s", name)
 	}
+	return nil
 }
 
 func (r *recovery) copyMetadata() (name string, err error) {

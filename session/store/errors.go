@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"syscall"
 )
 
@@ -58,6 +59,14 @@ func (e *LockedError) Error() string {
 // isFull reports whether an error says the device has no room: it may get some.
 func isFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+// withheld reports whether the system refused to give back a file that is there,
+// as it does out of descriptors or memory, or where the device fails: that says
+// nothing of what is in the file.
+func withheld(err error) bool {
+	var no syscall.Errno
+	return errors.As(err, &no) && !errors.Is(no, fs.ErrNotExist)
 }
 
 // errShort reports a write that stopped early without saying why, as a device

@@ -71,11 +71,14 @@ func writeLabels(fsys FS, dir string, given labels) error {
 
 // readLabels puts what a person set on the metadata that was read or is being
 // rebuilt. The labels are written first, so where the two differ they are newer.
-func (r *recovery) readLabels() {
+func (r *recovery) readLabels() error {
 	given, err := readLabels(r.fs, r.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		r.log.sheet.labels = labels{SessionID: r.meta.SessionID}
-		return
+		return nil
+	}
+	if withheld(err) {
+		return fmt.Errorf("read what a person set: %w", err)
 	}
 	if err != nil {
 		aside := labelsName + ".damaged"
@@ -83,7 +86,7 @@ func (r *recovery) readLabels() {
 			aside = "nowhere: " + err.Error()
 		}
 		r.did("what a person set is taken from the metadata; the file of it is now %s: %v", aside, err)
-		return
+		return nil
 	}
 	r.log.sheet.labels = given
 	before := r.meta.labels()
@@ -91,4 +94,5 @@ func (r *recovery) readLabels() {
 	if r.hasMeta && before != given {
 		r.did("took name, pin and archive flag from %s, which is newer than the metadata", labelsName)
 	}
+	return nil
 }

@@ -1,11 +1,9 @@
 package store_test
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"syscall"
 	"testing"
 	"testing/synctest"
 
@@ -121,7 +119,6 @@ func told(t *testing.T, s *story, f fault, n int) (trace []call, at int) {
 		}()
 		if n > 0 {
 			p.cause = f.cause
-			p.oracle.unreadable = errors.Is(f.cause, syscall.EIO)
 			p.fs.set(f.from(n, &at))
 		}
 		s.tell(p)

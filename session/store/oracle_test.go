@@ -33,10 +33,6 @@ func givenOf(m store.Metadata) given { return given{m.Name, m.Named, m.Archived,
 // oracle remembers, outside the store, what it promised.
 type oracle struct {
 	t require.TestingT
-	// unreadable says that the device may have failed to give back metadata.
-	unreadable bool
-	// single says that there is one copy only of what people said.
-	single bool
 
 	created []string            // sessions whose creation was acknowledged
 	acked   map[identity]string // appends that returned without an error: the text
@@ -165,12 +161,8 @@ func (o *oracle) compare(l *store.Log, powerCut bool) {
 			require.Fail(o.t, "seen and lost", "seq %d", id.seq)
 		}
 	}
-	if said := o.said[l.ID()]; said != nil && !(o.single && o.unreadable) {
-		now := givenOf(l.Metadata())
-		if now.lastLine == "" && o.unreadable {
-			now.lastLine = said[0].lastLine // what the device gave no more was rebuilt from the log and the labels
-		}
-		require.Contains(o.t, said, now, "neither what was flushed nor what was said since")
+	if said := o.said[l.ID()]; said != nil {
+		require.Contains(o.t, said, givenOf(l.Metadata()), "neither what was flushed nor what was said since")
 	}
 	o.compareBlobs(l)
 }

@@ -53,7 +53,9 @@ func (r *recovery) run(file File) error {
 	if err := r.scanActive(file); err != nil {
 		return err
 	}
-	r.weigh()
+	if err := r.weigh(); err != nil {
+		return err
+	}
 	if err := r.mendTail(file); err != nil {
 		return fmt.Errorf("mend the end of the log: %w", err)
 	}
@@ -67,27 +69,38 @@ func (r *recovery) run(file File) error {
 	return r.adopt(file, end)
 }
 
-// readMeta reads the metadata. One that cannot be read is rebuilt: rule 6.
+// readMeta reads the metadata. One that is damaged or missing is rebuilt: rule 6.
+// One that the system does not give back now is neither: the session cannot be
+// opened, and may be the next time.
 func (r *recovery) readMeta() error {
 	m, err := readMetadata(r.fs, r.dir)
-	if err == nil && m.Format > metadataFormat {
+	switch {
+	case withheld(err):
+		return fmt.Errorf("read %s, without which the session would lose its epoch: %w", metadataName, err)
+	case err == nil && m.Format > metadataFormat:
 		return fmt.Errorf("%w: %s has format %d", ErrFormat, metadataName, m.Format)
-	}
-	if err == nil {
+	case err == nil:
 		r.meta, r.hasMeta = m, true
-	} else {
-		r.meta = Metadata{SessionID: filepath.Base(r.dir)}
-		if r.doubtful = errors.Is(err, errDoubtful); r.doubtful {
-			r.meta = m
-		}
-		r.did("metadata rebuilt from the log: %s", whyNoMetadata(err))
-		if !errors.Is(err, fs.ErrNotExist) {
-			r.keepMetadata()
+	default:
+		if err := r.loseMeta(m, err); err != nil {
+			return err
 		}
 	}
 	r.meta.Frozen = r.meta.Frozen || r.suspect
-	r.readLabels()
-	return nil
+	return r.readLabels()
+}
+
+// loseMeta begins metadata anew, with the words of what is there.
+func (r *recovery) loseMeta(words Metadata, why error) error {
+	r.meta = Metadata{SessionID: filepath.Base(r.dir)}
+	if r.doubtful = errors.Is(why, errDoubtful); r.doubtful {
+		r.meta = words
+	}
+	r.did("metadata rebuilt from the log: %s", whyNoMetadata(why))
+	if errors.Is(why, fs.ErrNotExist) {
+		return nil
+	}
+	return r.keepMetadata()
 }
 
 // removeStale removes what a crash left half made. Nothing refers to it.

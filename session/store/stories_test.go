@@ -305,7 +305,6 @@ var damages = []damage{
 	}, []string{"rename quarantined.tmp", "rename metadata.json.tmp"}},
 	{"labels that are garbage, and a file half written", func(p *teller) {
 		p.spoil("labels.json", garbage)
-		p.oracle.single = true
 		p.spoil("metadata.json.tmp", garbage)
 	}, []string{"rename labels.json", "remove metadata.json.tmp", "rename labels.json.tmp"}},
 	{"a kill between the renames of a seal", func(p *teller) {
