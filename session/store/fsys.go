@@ -14,7 +14,8 @@ import (
 // FS is the file system a store works on. Every call that can fail on a real
 // device goes through it, so a test can fail any one of them. Implementations
 // are safe for concurrent use. One that also has Born(name string) (string,
-// error), as OS has on Linux, lets a log tell its files from a copy of them.
+// error), as OS has on Linux, lets a log tell its files from a copy of them; one that
+// has LockDir, as OS has, keeps a second hub out when the LOCK file is removed.
 type FS interface {
 	// Open opens a file for reading.
 	Open(name string) (File, error)
@@ -122,6 +123,19 @@ func (osFS) Mkdir(name string) error {
 		return nil
 	}
 	return os.Chmod(name, 0o700)
+}
+
+// LockDir implements dirLocker.
+func (osFS) LockDir(name string) (io.Closer, bool, error) {
+	d, err := os.Open(name)
+	if err != nil {
+		return nil, false, err
+	}
+	ok, err := osFile{d}.TryLock()
+	if err != nil || !ok {
+		return nil, false, errors.Join(err, d.Close())
+	}
+	return d, true, nil
 }
 
 func (osFS) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) }

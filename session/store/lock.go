@@ -13,10 +13,58 @@ import (
 
 const lockName = "LOCK"
 
+// dirLocker is an FS that can lock a directory itself: a LOCK file that somebody
+// removed says nothing of the hub that still holds it.
+type dirLocker interface {
+	// LockDir takes the exclusive advisory lock of a directory until it is closed,
+	// or reports false if another has it.
+	LockDir(name string) (lock io.Closer, ok bool, err error)
+}
+
+// dirLock is the lock of a data directory: its LOCK file, and the directory.
+type dirLock struct {
+	File
+	dir io.Closer
+}
+
+// Close gives both back.
+func (l dirLock) Close() error { return errors.Join(l.File.Close(), l.dir.Close()) }
+
 // lockDir takes the lock of a data directory. The lock belongs to the open
-// file, so it ends with the process however that ends; what the file says is
-// for people only and never decides anything.
+// files, so it ends with the process however that ends; what the file says is
+// for people only and never decides anything. Where directories cannot be locked
+// the file alone decides.
 func lockDir(fsys FS, dir string, at time.Time) (File, error) {
+	locker, can := fsys.(dirLocker)
+	if !can {
+		return lockFile(fsys, dir, at)
+	}
+	whole, ok, err := locker.LockDir(dir)
+	if err != nil {
+		return lockFile(fsys, dir, at)
+	}
+	if !ok {
+		return nil, &LockedError{Dir: dir, Holder: holderOf(fsys, dir)}
+	}
+	f, err := lockFile(fsys, dir, at)
+	if err != nil {
+		return nil, errors.Join(err, whole.Close())
+	}
+	return dirLock{f, whole}, nil
+}
+
+// holderOf is who says to have the data directory, empty where nobody does.
+func holderOf(fsys FS, dir string) string {
+	f, err := fsys.Open(filepath.Join(dir, lockName))
+	if err != nil {
+		return ""
+	}
+	defer f.Close() // only read from
+	return readHolder(f)
+}
+
+// lockFile takes the lock of the LOCK file.
+func lockFile(fsys FS, dir string, at time.Time) (File, error) {
 	path := filepath.Join(dir, lockName)
 	f, err := fsys.Create(path)
 	if errors.Is(err, fs.ErrExist) {

@@ -18,6 +18,18 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
+func TestARemovedLockFileLetsNoSecondHubIn(t *testing.T) {
+	dir := t.TempDir()
+	first, err := store.Open(dir, store.Options{})
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(filepath.Join(dir, "LOCK")))
+	_, err = store.Open(dir, store.Options{})
+	var locked *store.LockedError
+	require.ErrorAs(t, err, &locked)
+	require.NoError(t, first.Close())
+	require.NoError(t, open(t, dir, store.Options{}).Close())
+}
+
 func TestWhatIsNoDirectoryIsNoSessionForARunningHubEither(t *testing.T) {
 	dir := t.TempDir()
 	hub := open(t, dir, store.Options{})
