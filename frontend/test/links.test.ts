@@ -23,6 +23,9 @@ test.each([
   ['https://bank.sh', 'https://evil.example/', 'evil.example'],
   ['www.bank.rs', 'https://evil.example/', 'evil.example'],
   ['me@bank.md', 'https://evil.example/', 'evil.example'],
+  ['bun.sh', 'https://evil.example/', 'evil.example'],
+  ['crates.rs', 'https://evil.example/', 'evil.example'],
+  ['README.md', 'https://github.com/a/b', 'github.com'],
   ['README.md on bank.com', 'https://evil.example/', 'evil.example'],
 ])('%s that goes to %s is said to go to %s', (text, href, place) => {
   expect(elsewhere(text, href)).toBe(place)
@@ -42,11 +45,11 @@ test.each([
   ['anything.at.all', 'no address'],
   ['bank.com', ''],
   ['Node.js', 'https://nodejs.org/en'],
-  ['README.md', 'https://github.com/a/b'],
   ['the `vite.config.ts`', 'https://vite.dev/'],
   ['src/main.rs', 'https://github.com/a/b'],
+  ['README.md', 'docs/README.md'],
+  ['bun.sh', 'https://bun.sh/docs'],
   ['main.go:12', 'https://github.com/a/b'],
-  ['README.md#usage', 'https://github.com/a/b'],
 ])('%s that goes to %s says itself where it goes', (text, href) => {
   expect(elsewhere(text, href)).toBeNull()
 })

@@ -102,6 +102,18 @@ describe('the pages of a plain log', () => {
     expect([feed.first, feed.last]).toEqual([size + 1, 2 * size])
   })
 
+  it('say no less of the log than they hold, also while it grows', async () => {
+    const [short, long] = [logOf([5]), logOf([9])]
+    let asked = 0
+    const { maxSeq, feed } = await loadPage(
+      1,
+      (after, limit) => hubOf(asked++ === 0 ? short : long)(after, limit),
+      () => {},
+      size,
+    )
+    expect([feed.last, maxSeq]).toEqual([9, 9])
+  })
+
   it('are the nearest where there is none of that number', async () => {
     const log = logOf([90, 90], 75)
     expect((await page(log, 1)).number).toBe(2)

@@ -1,11 +1,11 @@
 /** A host with a dot and letters after it, or one written in numbers. */
 const hostLike = /^(?:[\p{L}\p{N}_-]+\.)+(?:\p{L}{2,}|xn--[\w-]+)$|^\d{1,3}(?:\.\d{1,3}){3}$/u
 
-/** What file names and names of libraries end with; some are endings of hosts, too. */
+/** What file names and names of libraries end with, and hosts do not: bun.sh is an address before it is a script. */
 const fileEndings = new Set(
   (
-    'c cc cfg conf cpp cs css csv diff go h hpp htm html ini ipynb java js json jsonl jsx kt lock log lua md mdx mjs ' +
-    'mod patch php pl png py rb rs rst scss sh sql sum svelte svg swift toml ts tsx txt vue xml yaml yml zig'
+    'c cfg conf cpp cs css csv diff go h hpp htm html ini ipynb java js json jsonl jsx kt lock log lua mdx mjs ' +
+    'mod patch php png rb rst scss sql sum svelte svg swift toml ts tsx txt vue xml yaml yml zig'
   ).split(' '),
 )
 

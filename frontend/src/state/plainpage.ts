@@ -58,7 +58,7 @@ export async function loadPage(
     lowest,
     highest,
     minSeq: ends.min_seq,
-    maxSeq: ends.max_seq,
+    maxSeq: Math.max(ends.max_seq, events.at(-1)?.seq ?? 0),
     feed: after(emptyFeed(first - 1), events),
     cutBefore: number > lowest && events[0] !== undefined && !isPrompt(events[0]),
     cutAfter: !next.prompt,
