@@ -252,6 +252,9 @@ func (f *follower) look(ctx context.Context) (mine bool, err error) {
 		return false, err
 	}
 	f.alone = f.alone && free
+	if free && named && f.waits() {
+		return false, f.catchUp() // the lock is kept, so all of it counts meanwhile
+	}
 	if free && named {
 		err := f.takeOver()
 		return !f.log.foreign.Load(), err

@@ -39,13 +39,15 @@ func (f *follower) takeOver() error {
 	})
 }
 
-// cannotTakeOver leaves the log readable. Without room it is tried again with
-// every look, and while something else is in the way with growing pauses. What a
+// cannotTakeOver leaves the log readable. It is tried again with growing pauses,
+// without room and while something else is in the way: an attempt changes files of
+// the watched directory, so that one with every look would call for the next. What a
 // device failed to sync it would say is synced the next time, so then a person
 // decides, and the end of the log is copied: see Reopen.
 func (f *follower) cannotTakeOver(err error) error {
 	l := f.log
 	if isFull(err) && f.wait(err) {
+		f.retry.failed(l.opts.FollowEvery)
 		return f.catchUp()
 	}
 	if errors.Is(err, syscall.EIO) {
@@ -67,6 +69,11 @@ func (f *follower) takeOverAgain(ctx context.Context) (mine bool, err error) {
 		f.retry.failed(f.log.opts.FollowEvery)
 	}
 	return !f.log.foreign.Load(), err
+}
+
+// waits reports whether it is too early to try once more whether there is room.
+func (f *follower) waits() bool {
+	return f.log.health.blocked.Load() && time.Now().Before(f.retry.at)
 }
 
 // recover recovers the log as one that only this process has. The active file
@@ -134,7 +141,7 @@ func (l *Log) become(own *Log) error {
 }
 
 // wait goes on reading a log that nobody writes and that there is no room to
-// mend: it is tried again with every look.
+// mend.
 func (f *follower) wait(full error) bool {
 	file, err := f.log.fs.OpenRW(filepath.Join(f.log.dir, activeName))
 	if err != nil {
