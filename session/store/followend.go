@@ -155,8 +155,12 @@ func (f *follower) wait(full error) bool {
 
 // countAll says that all that is in the log counts, since nobody writes it, once
 // it is on the device. If it cannot be brought there the end of the log is shown
-// when the log is mended.
+// when the log is mended. A device that failed the writer is not asked: it would
+// say that it has what it lost.
 func (f *follower) countAll() {
+	if f.alone = false; f.log.isSuspect() {
+		return
+	}
 	err := f.file.Datasync()
 	f.alone = err == nil
 	if errors.Is(err, syscall.EIO) {

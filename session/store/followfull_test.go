@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"bytes"
+	"context"
 	"path/filepath"
 	"sync/atomic"
 	"syscall"
@@ -37,4 +38,33 @@ func TestALogThatThereIsNoRoomToMendIsTriedAgainWithGrowingPausesAndNotForEver(t
 	f.set(nil)
 	require.Eventually(t, func() bool { return !l.ReadOnly() }, patience, time.Millisecond, "it heals by itself")
 	requireAppends(t, l)
+}
+
+func TestWhatADeviceFailedToSyncIsNotShownWhileThereIsNoRoomToCopyIt(t *testing.T) {
+	o := recorded(t, 3).open(store.Options{})
+	_, _, err := o.log.Append(context.Background(), prompt("p1"))
+	require.NoError(t, err)
+	before := o.read("metadata.json") // as of an earlier line
+	_, _, err = o.log.Append(context.Background(), prompt("p2"))
+	require.NoError(t, err)
+	d := o.close()
+	i := bytes.LastIndex(before, []byte(`,"crc"`))
+	d.write("metadata.json", append(before[:i:i], `,"frozen":true}`...))
+	d.write("events.jsonl", append(d.read("events.jsonl"), `{"seq":`...))
+	synced := onDisk(t, d).SyncedSeq
+	f := &faultFS{FS: store.OS()}
+	s := open(t, d.root, store.Options{FS: f, FollowEvery: 10 * time.Millisecond})
+	f.set(func(_ int, op, _ string) error {
+		if op == "write" {
+			return syscall.ENOSPC
+		}
+		return nil
+	})
+	l, err := s.Log(context.Background(), d.id)
+	require.NoError(t, err)
+	require.True(t, l.ReadOnly())
+	require.Equal(t, synced, l.Marks().Visible)
+	f.set(nil)
+	require.Eventually(t, func() bool { return !l.ReadOnly() }, patience, time.Millisecond)
+	require.EqualValues(t, 5, l.Marks().Visible-1, "the copy's own first line too")
 }
