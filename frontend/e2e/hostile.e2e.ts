@@ -115,18 +115,13 @@ describe('hostile text', () => {
     await screen.reaches(session, end.seq)
     for (const closed of await screen.feed.locator('button[aria-expanded=false]').all()) await closed.click()
     // In no row of the feed does a name say more to the browser than to the reader, but in what is said in prose.
-    const bare = await screen.page.evaluate(() => {
-      const found: string[] = []
-      const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
-      for (let node = texts.nextNode(); node; node = texts.nextNode())
-        if (
-          /[\u202a-\u202e\u2066-\u2069\u200b]/.test(node.nodeValue!) &&
-          !node.parentElement!.closest('.prose, textarea, .visually-hidden, [aria-live]')
-        )
-          found.push(`${node.parentElement!.className}: ${node.nodeValue}`)
-      return found
-    })
-    expect(bare).toEqual([])
+    expect(await bare(screen)).toEqual([])
+    const plain = await device.open(`/s/${session}/plain`, phoneSize)
+    screens.push(plain)
+    await readPlain(plain)
+    expect(await bare(plain)).toEqual([])
+    expect(await plain.page.locator('h3 mark').count()).toBe(2)
+    expect(await plain.page.locator('.asked mark').count()).toBe(1)
     expect(await screen.page.title()).not.toMatch(/\u202e/)
     const places = await screen.feed.evaluate((feed) =>
       [...feed.querySelectorAll('mark')].map((m) => m.closest('.title, .file, pre, .path') !== null),
@@ -268,6 +263,21 @@ describe('hostile text', () => {
     }
   })
 })
+
+/** Where a name says more to the browser than to the reader, but in prose. */
+function bare(screen: Screen): Promise<string[]> {
+  return screen.page.evaluate(() => {
+    const found: string[] = []
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+    for (let node = texts.nextNode(); node; node = texts.nextNode())
+      if (
+        /[\u202a-\u202e\u2066-\u2069\u200b]/.test(node.nodeValue!) &&
+        !node.parentElement!.closest('.prose, textarea, .visually-hidden, [aria-live]')
+      )
+        found.push(`${node.parentElement!.className}: ${node.nodeValue}`)
+    return found
+  })
+}
 
 /** Joins texts to as few names as they fit in; a name has at most 200 characters. */
 function packed(texts: string[]): string[] {
