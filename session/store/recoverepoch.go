@@ -57,7 +57,7 @@ func (r *recovery) settleEpoch(file File) (position, error) {
 	if err := writeAt(file, lines, end.offset); err != nil {
 		return end, errors.Join(err, file.Truncate(end.offset))
 	}
-	if err := file.Datasync(); err != nil {
+	if err := r.datasync(file); err != nil {
 		return end, err
 	}
 	end.seq, end.offset = known+event.Seq(len(payloads)), end.offset+int64(len(lines))

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -269,9 +270,22 @@ func (r *recovery) mendTail(file File) error {
 		return nil // a sync would report success; see reopen
 	}
 	if r.changed || r.meta.Writer != nil {
-		return file.Datasync()
+		return r.datasync(file)
 	}
 	return nil
+}
+
+// datasync brings the active file to the device. Where that fails the metadata
+// says so before anything else is tried: the next attempt, of this run or of
+// another, would be told that it is there.
+func (r *recovery) datasync(file File) error {
+	err := file.Datasync()
+	if r.hasMeta && errors.Is(err, syscall.EIO) {
+		m := r.meta
+		m.Frozen = true
+		err = errors.Join(err, writeMetadata(r.fs, r.dir, m))
+	}
+	return err
 }
 
 // adopt hands what was found to the log and writes the metadata.
