@@ -96,7 +96,9 @@ func (n *news) say(list bool) {
 	n.client.send(n.client.ctx, &wire.Heartbeat{MaxSeq: n.client.maxSeqs()})
 }
 
-// ping asks the other end for a pong, and ends the socket if none comes.
+// ping asks the other end for a pong, and ends the socket if none comes. The
+// library bounds its own write of the ping, so a client that stopped reading just
+// then may be cut without the code of one too slow: it comes back either way.
 func (c *SessionWSClient) ping() {
 	ctx, cancel := context.WithTimeout(c.ctx, c.server.timing.Write)
 	defer cancel()
