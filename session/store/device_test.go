@@ -154,11 +154,12 @@ func TestFault19AMissingActiveFileBehindSealedOnesIsMadeAnew(t *testing.T) {
 	require.NoError(t, os.Remove(d.path("events.jsonl")))
 	d.withoutMetadata()
 	o := d.open(store.Options{})
-	events := readRecorded(t, o.log, false)
+	events := readAll(t, o.log)
 	requireGapless(t, events)
 	last := events[len(events)-1]
 	require.Equal(t, event.TypeSegmentStart, last.Type)
 	require.Equal(t, before[:last.Seq-1], events[:last.Seq-1])
+	require.Equal(t, l.Epoch(), o.log.Epoch())
 	require.Equal(t, "demo", o.log.Metadata().Agent)
 	requireAppends(t, o.log)
 	o.close()

@@ -81,7 +81,7 @@ func (f *follower) waits() bool {
 func (f *follower) recover(file File) (*Log, error) {
 	l := f.log
 	own := newLog(l.id, l.dir, l.runID, l.opts)
-	r := recovery{log: own, fs: l.fs, dir: l.dir, suspect: l.isSuspect()}
+	r := recovery{log: own, fs: l.fs, dir: l.dir, crashed: f.crashed, suspect: l.isSuspect()}
 	if err := r.run(file); err != nil {
 		if errors.Is(err, syscall.EIO) {
 			l.setFrozen(true) // another attempt must not believe the device

@@ -67,18 +67,6 @@ func (d disk) withoutMetadata() {
 	require.NoError(d.t, os.Remove(d.path("metadata.json")))
 }
 
-// readRecorded reads the whole log but for the new epoch it has at its end where
-// its metadata was lost.
-func readRecorded(t testing.TB, l *store.Log, meta bool) []event.Event {
-	t.Helper()
-	events := readAll(t, l)
-	if meta {
-		return events
-	}
-	require.Equal(t, event.TypeEpoch, events[len(events)-1].Type)
-	return events[:len(events)-1]
-}
-
 // quarantined returns the contents of the quarantine.
 func (d disk) quarantined() [][]byte {
 	d.t.Helper()

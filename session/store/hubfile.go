@@ -33,30 +33,32 @@ type hubRun struct {
 	Clean bool `json:"clean"`
 }
 
-// beginRun reads hub.json, enters a new run and returns it.
+// beginRun reads hub.json, enters a new run and returns it with the run before.
 // A hub.json that cannot be read is replaced: the logs do not depend on it. An
 // error that isFull says only that the run is not entered yet.
-func beginRun(fsys FS, dir, boot string, at time.Time) (now hubFile, err error) {
+func beginRun(fsys FS, dir, boot string, at time.Time) (now hubFile, before hubRun, err error) {
 	path := filepath.Join(dir, hubName)
 	data, err := fsys.ReadFile(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist): // the first run
+	case errors.Is(err, fs.ErrNotExist):
+		before.Clean = true // the first run
 	case err != nil:
-		return hubFile{}, fmt.Errorf("read %s: %w", hubName, err)
+		return hubFile{}, hubRun{}, fmt.Errorf("read %s: %w", hubName, err)
 	default:
 		if json.Unmarshal(data, &now) != nil || now.HubID == "" {
 			now = hubFile{}
 		}
+		before = now.LastRun
 	}
 	if now.Format > dirFormat {
-		return hubFile{}, fmt.Errorf("%w: %s has format %d, this program knows %d", ErrFormat, hubName, now.Format, dirFormat)
+		return hubFile{}, hubRun{}, fmt.Errorf("%w: %s has format %d, this program knows %d", ErrFormat, hubName, now.Format, dirFormat)
 	}
 	if now.HubID == "" {
 		now.HubID = randomHex(8)
 	}
 	now.Format = dirFormat
-	now.LastRun = hubRun{RunID: nextRun(now.LastRun.RunID, at), BootID: boot, StartedAt: at.UTC()}
-	return now, now.write(fsys, dir)
+	now.LastRun = hubRun{RunID: nextRun(before.RunID, at), BootID: boot, StartedAt: at.UTC()}
+	return now, before, now.write(fsys, dir)
 }
 
 func (h hubFile) write(fsys FS, dir string) error {

@@ -76,10 +76,8 @@ func (r *recovery) epochReason() string {
 		return "the first line is lost"
 	case r.hasMeta && m.Writer != nil && m.Writer.BootID != r.log.opts.BootID:
 		return "the machine stopped while the session was open"
-	case !r.hasMeta:
-		// Nothing else knows how far the log went: its last lines may have been
-		// seen, and be gone.
-		return "the metadata is lost"
+	case !r.hasMeta && r.crashed:
+		return "the machine stopped and the metadata is lost"
 	case r.restored():
 		return "the files are a copy, and the log may have gone on since"
 	case r.scan.lost > 0:

@@ -22,6 +22,7 @@ type recovery struct {
 	log     *Log
 	fs      FS
 	dir     string
+	crashed bool // the machine stopped while a hub had the data directory open
 	suspect bool // the device failed an attempt before: see reopen
 
 	meta    Metadata

@@ -25,13 +25,14 @@ const (
 // concurrent use.
 type Store struct {
 	// Set at construction.
-	dir   string
-	opts  Options
-	hub   hubFile
-	lock  File
-	watch watch
-	late  lateEntry
-	bell  bell
+	dir     string
+	opts    Options
+	hub     hubFile
+	crashed bool // the machine stopped under the run before
+	lock    File
+	watch   watch
+	late    lateEntry
+	bell    bell
 
 	mu       sync.Mutex
 	sessions map[string]*entryOf
@@ -105,7 +106,7 @@ func makeDir(fsys FS, dir string) error {
 
 // begin enters this run and reads what lists show.
 func (s *Store) begin() error {
-	hub, err := beginRun(s.opts.FS, s.dir, s.opts.BootID, s.opts.Now())
+	hub, before, err := beginRun(s.opts.FS, s.dir, s.opts.BootID, s.opts.Now())
 	if err != nil && !isFull(err) {
 		return err
 	}
@@ -113,6 +114,7 @@ func (s *Store) begin() error {
 	if err != nil {
 		s.enterLater(err)
 	}
+	s.crashed = !before.Clean && before.BootID != s.opts.BootID
 	// Watch first, then look: what is made in between is seen by one of them.
 	s.startWatch()
 	if err := s.load(); err != nil {
@@ -295,13 +297,10 @@ func (s *Store) Log(ctx context.Context, id string) (*Log, error) {
 // openEntry opens the log of an entry this goroutine has reserved.
 func (s *Store) openEntry(ctx context.Context, id string, e *entryOf) (*Log, error) {
 	dir := filepath.Join(s.root(), id)
-	l, _, err := openLog(ctx, dir, s.RunID(), s.opts)
+	l, _, err := openLog(ctx, dir, s.RunID(), s.opts, s.crashed)
 	if errors.Is(err, ErrReadOnly) || isFull(err) {
 		// Without room to mend it, it can be read until there is some.
-		why := err
-		if l, err = openFollower(dir, s.RunID(), s.opts, why); err != nil && isFull(why) {
-			err = fmt.Errorf("%w: %w; until there is room: %w", ErrBlocked, why, err)
-		}
+		l, err = openFollower(dir, s.RunID(), s.opts, s.crashed, err)
 	}
 	s.mu.Lock()
 	opening := e.opening
