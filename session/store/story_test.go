@@ -81,7 +81,7 @@ func (p *teller) leave() {
 // gone.
 func (p *teller) try(what string, do func() error) bool {
 	p.t.Helper()
-	for range 60 {
+	for range 600 { // a full device stays so for some attempts, which come with growing pauses
 		if p.gone = p.gone || p.fs.died(); p.gone {
 			return false
 		}
