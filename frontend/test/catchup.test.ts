@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { initial, reduce } from '../src/state/app'
 import { catchUp } from '../src/state/catchup'
+import { comparer } from '../src/ui/feed/changes.svelte'
 import { missedWords } from '../src/ui/session/missed'
 import { epoch, loadedFrame, Script, sessionId } from './support/script'
 
@@ -45,7 +46,7 @@ describe('what was missed', () => {
     expect(catchUp(loaded(7, 7), { seq: 6, at: 0 })).toMatchObject({ whole: true, removed: 0, first: 7 })
   })
 
-  it('is said in words that fit one and many', () => {
+  it('is said in words that fit one and many', async () => {
     expect(missedWords(catchUp(loaded(1), { seq: 8, at: 0 }))).toBe('1 event, 1 turn ended')
     expect(missedWords(catchUp(loaded(1), { seq: 3, at: 0 }))).toBe('6 events, 2 turns ended, 2 tool calls')
     expect(missedWords(catchUp(loaded(7, 7), { seq: 2, at: 0 }))).toBe(
@@ -53,6 +54,8 @@ describe('what was missed', () => {
     )
     const change = { path: 'a', before: 'one\n', after: 'two\nthree\n' }
     const missed = { ...catchUp(loaded(1), { seq: 9, at: 0 }), files: [change, { ...change, path: 'b' }] }
+    expect(missedWords(missed), 'before what compares them is there').toBe('2 files')
+    await comparer.load()
     expect(missedWords(missed)).toBe('2 files (+4 −2)')
   })
 })

@@ -35,14 +35,14 @@ class Comparer {
 
 export const comparer = new Comparer()
 
-/** How many lines changes add and remove in all, none while that cannot be said; reactive. */
-export function sumOf(changes: ToolView['changes']): { added: number; removed: number } {
-  let added = 0
-  let removed = 0
+/** How many lines changes add and remove in all, null while that cannot be said; reactive. */
+export function sumOf(changes: ToolView['changes']): { added: number; removed: number } | null {
+  const sum = { added: 0, removed: 0 }
   for (const change of changes) {
     const diff = comparer.of(change)
-    added += diff?.added ?? 0
-    removed += diff?.removed ?? 0
+    if (!diff) return null
+    sum.added += diff.added
+    sum.removed += diff.removed
   }
-  return { added, removed }
+  return sum
 }

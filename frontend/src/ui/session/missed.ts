@@ -5,11 +5,11 @@ import { sumOf } from '../feed/changes.svelte'
 /** Says what a person missed, the events first: "512 events, 9 tool calls, 1 question waiting". */
 export function missedWords(missed: Summary): string {
   const files = new Set(missed.files.map((f) => f.path)).size
-  const { added, removed } = sumOf(missed.files)
+  const lines = sumOf(missed.files)
   const work = [
     count(missed.turns, 'turn ended', 'turns ended'),
     count(missed.toolCalls, 'tool call', 'tool calls'),
-    files > 0 ? `${count(files, 'file', 'files')} (+${added} −${removed})` : '',
+    files > 0 ? count(files, 'file', 'files') + (lines ? ` (+${lines.added} −${lines.removed})` : '') : '',
   ].filter(Boolean)
   if (!missed.whole && work[0]) work[0] = `at least ${work[0]}`
   return [
