@@ -110,7 +110,7 @@ export class Screen {
       const deadline = Date.now() + 60_000
       const painted = () =>
         new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
-      const begun = () => feed.scrollTop < 1 && feed.querySelector('article[data-seq="1"]') !== null
+      const begun = () => feed.scrollTop < 1 && document.documentElement.dataset['firstSeq'] === '1'
       const ended = () => feed.scrollTop > feed.scrollHeight - feed.clientHeight - 1
       /** Whether the rows of this place are made: on a busy machine they come some frames after the scroll. */
       const made = () => {

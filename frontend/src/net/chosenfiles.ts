@@ -55,7 +55,11 @@ export class ChosenDB {
 
   /** Returns what is kept for a session, in the order of ids; nothing where it cannot be read. */
   async load(sessionId: string): Promise<readonly Chosen[]> {
-    const read = this.db.use((db) => db.getAll('files', IDBKeyRange.bound([sessionId], [sessionId, []])))
+    const read = this.db.use((db) =>
+      transact(db, ['files'], (tx) =>
+        tx.objectStore('files').getAll(IDBKeyRange.bound([sessionId], [sessionId, []])),
+      ),
+    )
     return (await read.catch(() => [])).filter(this.there)
   }
 
