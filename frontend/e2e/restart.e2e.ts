@@ -54,8 +54,9 @@ describe('a hub that dies in mid-stream', () => {
   )
 
   test('serves the next prompt to both pages as if nothing had been', async () => {
+    const before = hub.lastSeq(session)
     await one.prompt('/slow 2')
-    await hub.event(session, 'turn_end', hub.lastSeq(session))
+    await hub.event(session, 'turn_end', before)
     await expectWhole(one, hub, session)
     await expectWhole(two, hub, session)
   })
