@@ -185,7 +185,8 @@ func (c *SessionWSClient) regrant() {
 		if !now.May(auth.Read, id) {
 			f.cancel()
 		} else {
-			c.presence(id, func(*session.Presence) {}) // whether it may answer has changed
+			// What it is called may have changed, and whether it may answer.
+			c.presence(id, func(p *session.Presence) { p.Actor = now.Actor() })
 		}
 	}
 }

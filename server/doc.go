@@ -43,6 +43,10 @@ func docDevices() doc {
 	return doc{summary: "Who may come in: paired browsers and tokens.", out: deviceList{}, status: 200}
 }
 
+func docRename() doc {
+	return doc{summary: "Give a device or a token another name, of at most 64 characters: lists show it, and what is done with it from now on.", in: deviceChange{}, out: device{}, status: 200}
+}
+
 func docRevoke() doc {
 	return doc{summary: "End a device's or a token's access. Its sockets are closed within a second.", status: 204}
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -83,7 +84,7 @@ func TestRoutesHoldToTheScope(t *testing.T) {
 	const all, notViewer, owners, owner = "owner owner of one collaborator viewer", "owner owner of one collaborator", "owner owner of one", "owner"
 	for _, c := range []struct{ method, path, who string }{
 		{"GET", "/api/health", all}, {"GET", "/api/openapi.json", all}, {"GET", "/api/sessions", all},
-		{"GET", "/api/devices", owner}, {"GET", "/api/agents", owner}, {"DELETE", "/api/devices/nope", owner}, {"POST", "/api/sessions", owner},
+		{"GET", "/api/devices", owner}, {"GET", "/api/agents", owner}, {"PATCH", "/api/devices/nope", owner}, {"DELETE", "/api/devices/nope", owner}, {"POST", "/api/sessions", owner},
 		{"GET", one, all}, {"GET", one + "/events", all}, {"GET", one + "/queue", all}, {"GET", one + "/queue/nope", all},
 		{"GET", one + "/blobs/" + strings.Repeat("0", 64), all},
 		{"POST", one + "/prompt", notViewer}, {"POST", one + "/cancel", notViewer}, {"POST", one + "/force-reset", notViewer},
@@ -145,6 +146,35 @@ func TestARevokedDeviceLosesItsSocketAtOnce(t *testing.T) {
 	require.Equal(t, 401, h.do("GET", "/api/health", nil, phone).status)
 	laptop.send(&wire.Ping{Nonce: "n"})
 	require.Equal(t, "n", find[*wire.Pong](laptop, nil).Nonce, "another device stays")
+}
+
+func TestARenamedDeviceIsCalledByItsNewNameOnItsOpenSocketToo(t *testing.T) {
+	h := startHub(t, hubOptions{alone: true})
+	s := h.session()
+	phone := http.Header{"Cookie": {h.pair("phone")}, "Origin": {h.origin()}}
+	own := h.dialAs("/api/sessions/"+s.ID()+"/ws", phone)
+	type device struct {
+		ID, Name string
+		Current  bool
+	}
+	var list struct{ Devices []device }
+	require.NoError(t, jsonUnmarshal(h.do("GET", "/api/devices", nil, phone).body, &list))
+	at := slices.IndexFunc(list.Devices, func(d device) bool { return d.Current })
+	require.GreaterOrEqual(t, at, 0)
+
+	path := "/api/devices/" + list.Devices[at].ID
+	for _, nothing := range []string{"", " \t\u200b"} {
+		res := h.do("PATCH", path, map[string]string{"name": nothing}, phone)
+		require.Equal(t, 400, res.status, res.body)
+	}
+	require.Equal(t, 404, h.do("PATCH", "/api/devices/nope", map[string]string{"name": "x"}, phone).status)
+	var renamed device
+	require.NoError(t, jsonUnmarshal(h.do("PATCH", path, map[string]string{"name": " Kitchen\u202e tablet "}, phone).body, &renamed))
+	require.Equal(t, device{ID: list.Devices[at].ID, Name: "Kitchen tablet", Current: true}, renamed)
+
+	find(own, func(m *wire.State) bool { return len(m.Observers) == 1 && m.Observers[0].Actor == "Kitchen tablet" })
+	own.send(&wire.Prompt{RequestID: "r", SessionID: s.ID(), PromptID: "p1", Text: "hi"})
+	require.Contains(t, string(h.await(s, 0, event.TypeUserPrompt).Data), `"actor":"Kitchen tablet"`)
 }
 
 func TestARevocationByTheCommandLineClosesTheSocket(t *testing.T) {

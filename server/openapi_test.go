@@ -152,6 +152,7 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 		{"GET", "/api/openapi.json", "", nil},
 		{"GET", "/api/sessions", "", nil},
 		{"POST", "/api/pair", "", map[string]string{"code": code}},
+		{"PATCH", "/api/devices/{device}", "/api/devices/" + device, map[string]string{"name": "Phone"}},
 		{"DELETE", "/api/devices/{device}", "/api/devices/" + device, nil},
 		{"POST", "/api/sessions", "", map[string]string{"name": "x"}},
 		{"GET", "/api/sessions/{id}", one, nil},

@@ -56,6 +56,28 @@ func devicesRoute(s *Server, c *call) error {
 	return c.reply(http.StatusOK, answer)
 }
 
+// deviceChange gives a device or a token another name.
+type deviceChange struct {
+	Name string `json:"name"`
+}
+
+func renameRoute(s *Server, c *call) error {
+	id, err := c.param("device")
+	if err != nil {
+		return err
+	}
+	var in deviceChange
+	if err := c.read(&in); err != nil {
+		return err
+	}
+	grant, err := s.registry.Rename(id, in.Name)
+	if err != nil {
+		return err
+	}
+	s.logger.Info("device renamed", "device", id, "name", grant.Name, "actor", c.grant.Actor())
+	return c.reply(http.StatusOK, deviceOf(grant, c.grant))
+}
+
 func revokeRoute(s *Server, c *call) error {
 	id, err := c.param("device")
 	if err != nil {

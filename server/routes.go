@@ -43,6 +43,7 @@ func routes() []route {
 		{"GET", "/api/health", auth.Credential, auth.Read, true, healthRoute, docHealth()},
 		{"POST", "/api/pair", auth.OwnPage, auth.Read, false, pairRoute, docPair()},
 		{"GET", "/api/devices", auth.Credential, auth.Manage, false, devicesRoute, docDevices()},
+		{"PATCH", "/api/devices/{device}", auth.Credential, auth.Manage, false, renameRoute, docRename()},
 		{"DELETE", "/api/devices/{device}", auth.Credential, auth.Manage, false, revokeRoute, docRevoke()},
 		{"GET", "/api/agents", auth.Credential, auth.Manage, false, agentsRoute, docAgents()},
 

@@ -261,6 +261,32 @@ func (r *Registry) Revoke(id string) error {
 	return nil
 }
 
+// Rename gives a device or a token the name that lists and logs call it by from
+// now on. A name of which nothing can be printed is ErrInvalid.
+func (r *Registry) Rename(id, name string) (Grant, error) {
+	name = cleanName(name)
+	if name == "" {
+		return Grant{}, fmt.Errorf("renaming %s: %w: a name cannot be empty", id, ErrInvalid)
+	}
+	var renamed Grant
+	err := r.update(func(next *record) error {
+		for _, kind := range []Kind{KindDevice, KindToken} {
+			for i, rec := range next.grants(kind) {
+				if rec.ID == id {
+					rec.Name = name
+					next.grants(kind)[i], renamed = rec, rec.grant(kind)
+					return nil
+				}
+			}
+		}
+		return ErrNotFound
+	})
+	if err != nil {
+		return Grant{}, fmt.Errorf("renaming %s: %w", id, err)
+	}
+	return renamed, nil
+}
+
 // Changed returns a channel that is closed when grants may have changed. Take
 // it before asking. Changes by other processes ring it while Run runs.
 func (r *Registry) Changed() <-chan struct{} {
