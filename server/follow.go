@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"runtime"
 	"time"
 
 	"github.com/abidehub/abide/observer"
@@ -33,6 +34,7 @@ type follow struct {
 	frames   *frames
 	frame    *frame    // what ReadAfter made for Deliver
 	room     []byte    // for frames that are nobody else's; nil while there is nothing to send
+	behind   bool      // the last frame was about full: more is waiting
 	said     event.Seq // how far the client was told the log reaches
 	mergeTo  event.Seq // up to here runs of chunks are joined
 	lastSent time.Time // of the state
@@ -62,6 +64,12 @@ func (f *follow) run(ctx context.Context) error {
 			return f.stopped(follower.Cursor(), err)
 		}
 		if delivered {
+			if f.behind {
+				// Those at the same cursor go on together, and share the frames
+				// that are kept. One whose socket takes all would use up its turn
+				// of the processor and be out of their reach.
+				runtime.Gosched()
+			}
 			continue
 		}
 		if rung(f.session.Done()) {
@@ -134,6 +142,7 @@ func (f *follow) Changed() <-chan struct{} { return f.session.Log().Changed() }
 func (f *follow) Deliver(ctx context.Context, b event.Batch) error {
 	bytes := f.frame.bytes
 	f.said = max(f.said, f.frame.maxSeq)
+	f.behind = f.frame.full()
 	if b.Last <= f.mergeTo && b.Count > 1 {
 		joined, err := merge(b)
 		if err != nil {

@@ -34,6 +34,9 @@ type frame struct {
 	bytes []byte
 }
 
+// full reports whether there were about as many events as a frame takes.
+func (f *frame) full() bool { return len(f.batch.JSON) >= f.maxBytes/2 }
+
 // making is a frame that one client makes and others wait for.
 type making struct {
 	after    event.Seq
@@ -130,8 +133,7 @@ func (f *frames) find(after, said, maxSeq event.Seq, maxBytes int) (made *frame,
 		if made == nil || made.after != after || made.maxBytes != maxBytes {
 			continue
 		}
-		full := len(made.batch.JSON) >= maxBytes/2
-		if made.maxSeq == maxSeq || full && made.maxSeq >= said {
+		if made.maxSeq == maxSeq || made.full() && made.maxSeq >= said {
 			return made, nil, nil
 		}
 	}
