@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -236,18 +237,55 @@ func (q *Query) match(hits []Hit, source Source, p *passage, end event.Seq) []Hi
 	if begins.Seq >= end {
 		return hits
 	}
-	left, right := max(from-around, 0), min(to+around, len(text))
-	for left > 0 && !utf8.RuneStart(text[left]) {
-		left--
-	}
-	for right < len(text) && !utf8.RuneStart(text[right]) {
-		right++
-	}
-	start := units(text[left:from])
+	snippet, start := excerpt(text, from, to)
 	return append(hits, Hit{
 		SessionID: source.SessionID, Name: source.Name, Seq: begins.Seq, Type: begins.Type, Time: begins.Time,
-		Snippet: text[left:right], Ranges: [][2]int{{start, start + units(text[from:to])}},
+		Snippet: snippet, Ranges: [][2]int{{start, start + units(text[from:to])}},
 	})
+}
+
+// excerpt is the text around a match, and how many units of it come before the
+// match. It begins and ends with whole words; where a word is longer than an
+// excerpt goes, an ellipsis says that it was cut.
+func excerpt(text string, from, to int) (snippet string, before int) {
+	left, right := max(from-around, 0), min(to+around, len(text))
+	var head, tail string
+	if left > 0 && !spaceBefore(text, left) {
+		if at := strings.IndexFunc(text[left:from], unicode.IsSpace); at >= 0 {
+			left += at
+		} else {
+			left, head = runeStart(text, left), ellipsis
+		}
+	}
+	if right < len(text) && !unicode.IsSpace(runeAt(text, right)) {
+		if at := strings.LastIndexFunc(text[to:right], unicode.IsSpace); at >= 0 {
+			right = to + at
+		} else {
+			right, tail = runeStart(text, right), ellipsis
+		}
+	}
+	lead := head + strings.TrimLeftFunc(text[left:from], unicode.IsSpace)
+	return lead + text[from:to] + strings.TrimRightFunc(text[to:right], unicode.IsSpace) + tail, units(lead)
+}
+
+const ellipsis = "…"
+
+func spaceBefore(text string, at int) bool {
+	r, _ := utf8.DecodeLastRuneInString(text[:at])
+	return unicode.IsSpace(r)
+}
+
+func runeAt(text string, at int) rune {
+	r, _ := utf8.DecodeRuneInString(text[at:])
+	return r
+}
+
+// runeStart is where the rune begins of which a byte is at.
+func runeStart(text string, at int) int {
+	for at > 0 && !utf8.RuneStart(text[at]) {
+		at--
+	}
+	return at
 }
 
 func units(text string) int {

@@ -2,6 +2,7 @@ package search_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"hash/crc32"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf16"
 
 	"github.com/stretchr/testify/require"
 
@@ -58,6 +60,33 @@ func TestAPhraseIsFoundAcrossChunks(t *testing.T) {
 	require.Equal(t, []event.Seq{1}, all(t, sources, "BROWN FOX", 10))
 	require.Equal(t, []event.Seq{3}, all(t, sources, "fox", 10))
 	require.Empty(t, all(t, sources, "fox jumps", 10), "two messages are two passages")
+}
+
+func TestASnippetBeginsAndEndsWithWholeWords(t *testing.T) {
+	words := strings.Repeat("abcdefg ", 40)
+	endless := strings.Repeat("ж", 300)
+	for _, c := range []struct{ about, text, begins, ends string }{
+		{"words around", words + "needle " + words, "abcdefg abcdefg", "abcdefg abcdefg"},
+		{"a line before", words + "\n\n" + strings.Repeat("x", 78) + " needle.", "xxx", "needle."},
+		{"all of a short text", "  a needle in hay  ", "a needle", "in hay"},
+		{"no end of a word", endless + "needle" + endless, "…жж", "жж…"},
+		{"the end of a long word", endless + " needle " + endless, "needle", "needle"},
+		{"the edge between two words", strings.Repeat("y", 100) + " " + strings.Repeat("z", 79) + " needle", "zzz", "needle"},
+	} {
+		text, err := json.Marshal(c.text)
+		require.NoError(t, err)
+		sources := source(t, map[string]string{"events.jsonl": line(1, "user_prompt", `{"text":`+string(text)+`}`)}, 1)
+		q, err := search.NewQuery("NEEDLE", 10, time.Minute)
+		require.NoError(t, err)
+		r, err := q.Run(context.Background(), sources, search.Place{})
+		require.NoError(t, err)
+		require.Len(t, r.Hits, 1, c.about)
+		hit := r.Hits[0]
+		require.True(t, strings.HasPrefix(hit.Snippet, c.begins), "%s: %q", c.about, hit.Snippet)
+		require.True(t, strings.HasSuffix(hit.Snippet, c.ends), "%s: %q", c.about, hit.Snippet)
+		units := utf16.Encode([]rune(hit.Snippet))
+		require.Equal(t, "needle", string(utf16.Decode(units[hit.Ranges[0][0]:hit.Ranges[0][1]])), c.about)
+	}
 }
 
 func TestSealedFilesAreSearchedAndWhatIsNotVisibleIsNot(t *testing.T) {
