@@ -108,7 +108,7 @@ func (c *SessionWSClient) send(ctx context.Context, m wire.Message) error {
 	if err != nil {
 		return err
 	}
-	return c.write(ctx, frame)
+	return c.write(ctx, messageOf(frame))
 }
 
 // read handles what the client sends, one message after the other, until the

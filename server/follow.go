@@ -33,7 +33,7 @@ type follow struct {
 
 	frames   *frames
 	frame    *frame    // what ReadAfter made for Deliver
-	room     []byte    // for frames that are nobody else's; nil while there is nothing to send
+	room     *room     // for frames that are nobody else's; nil while there is nothing to send
 	behind   bool      // the last frame was about full: more is waiting
 	said     event.Seq // how far the client was told the log reaches
 	mergeTo  event.Seq // up to here runs of chunks are joined
@@ -80,8 +80,7 @@ func (f *follow) run(ctx context.Context) error {
 		if rung(stateChanged) { // news too soon after the last
 			bell, pause = nil, time.After(statePause-time.Since(f.lastSent))
 		}
-		f.room = nil
-		f.frames.rest()
+		f.frames.rest(&f.room)
 		select {
 		case <-ctx.Done():
 		case <-logChanged:
@@ -122,13 +121,13 @@ func (f *follow) begin(ctx context.Context) (event.Seq, error) {
 	if f.place.merge {
 		f.mergeTo = span.max
 	}
-	return cursor, f.client.write(ctx, frame)
+	return cursor, f.client.write(ctx, messageOf(frame))
 }
 
 // ReadAfter implements observer.Source by the frames shared with others.
 func (f *follow) ReadAfter(ctx context.Context, after event.Seq, maxBytes int) (event.Batch, error) {
 	made, err := f.frames.after(ctx, after, f.said, maxBytes, &f.room)
-	if err != nil {
+	if err != nil || made == nil {
 		return event.Batch{}, err
 	}
 	f.frame = made
@@ -140,7 +139,7 @@ func (f *follow) Changed() <-chan struct{} { return f.session.Log().Changed() }
 
 // Deliver implements observer.Sink.
 func (f *follow) Deliver(ctx context.Context, b event.Batch) error {
-	bytes := f.frame.bytes
+	m := f.frame.message
 	f.said = max(f.said, f.frame.maxSeq)
 	f.behind = f.frame.full()
 	if b.Last <= f.mergeTo && b.Count > 1 {
@@ -148,10 +147,10 @@ func (f *follow) Deliver(ctx context.Context, b event.Batch) error {
 		if err != nil {
 			return err
 		}
-		bytes = wire.AppendEvents(nil, f.session.ID(), f.session.Log().Epoch(), joined, f.frame.maxSeq)
+		m = messageOf(wire.AppendEvents(nil, f.session.ID(), f.session.Log().Epoch(), joined, f.frame.maxSeq))
 	}
 	f.frame = nil // one that sleeps for hours must not hold it
-	return f.client.write(ctx, bytes)
+	return f.client.write(ctx, m)
 }
 
 func (f *follow) sendState(ctx context.Context) error {

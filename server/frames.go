@@ -30,8 +30,8 @@ type frame struct {
 	maxSeq   event.Seq // the end of the log then
 	maxBytes int
 
-	batch event.Batch // its JSON is a part of bytes
-	bytes []byte
+	batch   event.Batch // its JSON is a part of the message
+	message message
 }
 
 // full reports whether there were about as many events as a frame takes.
@@ -46,10 +46,17 @@ type making struct {
 	done chan struct{} // nil while nobody waits
 }
 
+// room is a frame that is nobody else's, and the bytes it is made in.
+type room struct {
+	frame frame
+	bytes []byte
+}
+
 // frames makes the events frames of one session, each once for all the clients
 // at the same cursor, without decoding an event.
 type frames struct {
 	session *session.BackgroundSession
+	rooms   *sync.Pool
 
 	mu      sync.Mutex
 	recent  [sharedFrames]*frame
@@ -60,24 +67,27 @@ type frames struct {
 	resting int // of the users, those who have all there is
 }
 
-// after returns the frame that follows a cursor, with an empty batch when there
-// is none. The client was told already that the log reaches said: no frame says
-// less to it. A frame that nobody else can want is made in room, and is good until
-// room is used again.
-func (f *frames) after(ctx context.Context, after, said event.Seq, maxBytes int, room *[]byte) (*frame, error) {
+// after returns the frame that follows a cursor, or nil when there is none. The
+// client was told already that the log reaches said: no frame says less to it. A
+// frame that nobody else can want is made in own, which is lent where it is nil, and
+// is good until own is used again.
+func (f *frames) after(ctx context.Context, after, said event.Seq, maxBytes int, own **room) (*frame, error) {
 	for {
 		maxSeq := f.session.Log().Marks().Visible
 		if after >= maxSeq {
-			return &frame{}, nil
+			return nil, nil
 		}
 		made, others, mine := f.find(after, said, maxSeq, maxBytes)
 		switch {
 		case made != nil:
 			return made, nil
 		case others == nil && mine == nil:
-			return f.read(ctx, after, maxSeq, maxBytes, room)
+			if *own == nil {
+				*own = f.rooms.Get().(*room)
+			}
+			return f.read(ctx, after, maxSeq, maxBytes, *own)
 		case mine != nil:
-			made, err := f.read(ctx, after, maxSeq, maxBytes, nil)
+			made, err := f.read(ctx, after, maxSeq, maxBytes, &room{})
 			f.finish(mine, made)
 			return made, err
 		}
@@ -93,29 +103,23 @@ func (f *frames) after(ctx context.Context, after, said event.Seq, maxBytes int,
 	}
 }
 
-// read makes a frame, without the lock: reading may go to the disk.
-func (f *frames) read(ctx context.Context, after, maxSeq event.Seq, maxBytes int, room *[]byte) (*frame, error) {
+// read makes a frame in the given room, or none if there is nothing. It holds no
+// lock: reading may go to the disk.
+func (f *frames) read(ctx context.Context, after, maxSeq event.Seq, maxBytes int, in *room) (*frame, error) {
 	log := f.session.Log()
 	batch, err := log.ReadAfter(ctx, after, maxBytes)
-	if err != nil {
+	if err != nil || batch.Empty() {
 		return nil, err
 	}
-	if batch.Empty() {
-		return &frame{}, nil
-	}
 	maxSeq = max(maxSeq, batch.Last)
-	var bytes []byte
-	if room != nil {
-		bytes = (*room)[:0]
-	}
-	bytes = wire.AppendEvents(slices.Grow(bytes, len(batch.JSON)+256), f.session.ID(), log.Epoch(), batch, maxSeq)
-	if room != nil {
-		*room = bytes
-	}
+	bytes := slices.Grow(in.bytes[:0], headRoom+len(batch.JSON)+256)[:headRoom]
+	bytes = wire.AppendEvents(bytes, f.session.ID(), log.Epoch(), batch, maxSeq)
+	in.bytes = bytes
 	// What the batch was made of is let go: the frame has the same bytes.
 	end := len(bytes) - len("]}")
 	batch.JSON = bytes[end-len(batch.JSON) : end : end]
-	return &frame{after: after, maxBytes: maxBytes, maxSeq: maxSeq, batch: batch, bytes: bytes}, nil
+	in.frame = frame{after: after, maxBytes: maxBytes, maxSeq: maxSeq, batch: batch, message: seal(bytes)}
+	return &in.frame, nil
 }
 
 // find returns a frame that serves; or one that others make, to wait for; or, where
@@ -156,7 +160,7 @@ func (f *frames) finish(m *making, made *frame) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.making = slices.DeleteFunc(f.making, func(other *making) bool { return other == m })
-	if made != nil && !made.batch.Empty() {
+	if made != nil {
 		m.made = made
 		f.keep(made)
 	}
@@ -171,7 +175,7 @@ func (f *frames) finish(m *making, made *frame) {
 func (f *frames) keep(made *frame) {
 	f.forget(f.next)
 	f.recent[f.next] = made
-	f.bytes += len(made.bytes)
+	f.bytes += len(made.message)
 	f.next = (f.next + 1) % sharedFrames
 	// Of events larger than a frame, fewer are kept.
 	for oldest := f.next; f.bytes > sharedBytes; oldest = (oldest + 1) % sharedFrames {
@@ -182,14 +186,22 @@ func (f *frames) keep(made *frame) {
 // forget drops what is kept at a place. The caller holds mu.
 func (f *frames) forget(at int) {
 	if old := f.recent[at]; old != nil {
-		f.bytes -= len(old.bytes)
+		f.bytes -= len(old.message)
 		f.recent[at] = nil
 	}
 }
 
-// rest says that a user has all there is and sleeps until it wakes. Once all of
-// them do, nobody needs what was kept, and an idle session holds no frames.
-func (f *frames) rest() {
+// rest says that a user has all there is and sleeps until it wakes; the room it was
+// lent, if any, it gives back. Once all of them sleep, nobody needs what was kept,
+// and an idle session holds no frames.
+func (f *frames) rest(own **room) {
+	if *own != nil {
+		if cap((*own).bytes) <= 2*liveBytes { // made for a huge event, it would stay huge
+			(*own).frame = frame{}
+			f.rooms.Put(*own)
+		}
+		*own = nil
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.resting++
@@ -229,12 +241,17 @@ func (f *frames) restIfAllDo() {
 
 // frameCache holds the frames of the sessions that are being followed.
 type frameCache struct {
+	rooms sync.Pool // of *room, for all sessions
+
 	mu       sync.Mutex
 	sessions map[*session.BackgroundSession]*frames
 }
 
 func newFrameCache() *frameCache {
-	return &frameCache{sessions: make(map[*session.BackgroundSession]*frames)}
+	return &frameCache{
+		rooms:    sync.Pool{New: func() any { return new(room) }},
+		sessions: make(map[*session.BackgroundSession]*frames),
+	}
 }
 
 // acquire returns the frames of a session; release them when done.
@@ -243,7 +260,7 @@ func (c *frameCache) acquire(s *session.BackgroundSession) *frames {
 	defer c.mu.Unlock()
 	f, ok := c.sessions[s]
 	if !ok {
-		f = &frames{session: s}
+		f = &frames{session: s, rooms: &c.rooms}
 		c.sessions[s] = f
 	}
 	f.join()

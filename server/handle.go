@@ -161,7 +161,7 @@ func (c *SessionWSClient) loadEvents(m *wire.LoadEvents, s *session.BackgroundSe
 	if err != nil {
 		return err
 	}
-	c.write(c.ctx, frame) // a failure ends the socket
+	c.write(c.ctx, messageOf(frame)) // a failure ends the socket
 	return nil
 }
 

@@ -78,7 +78,6 @@ type Server struct {
 	logger   *slog.Logger
 	timing   Timing
 	frames   *frameCache
-	starts   *frameStarts
 	clients  *clientSet
 	handler  http.Handler
 	started  time.Time
@@ -98,7 +97,7 @@ func New(o Options) (*Server, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{
 		manager: o.Manager, registry: o.Registry, door: o.Door, hubID: o.HubID, version: o.Version,
-		logger: o.Logger, timing: o.Timing, frames: newFrameCache(), starts: newFrameStarts(), clients: newClientSet(o.Limits),
+		logger: o.Logger, timing: o.Timing, frames: newFrameCache(), clients: newClientSet(o.Limits),
 		started: time.Now(), ctx: ctx, cancel: cancel,
 	}
 	app, err := newStatic(o.App, o.Page)

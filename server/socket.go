@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"net"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -34,11 +33,10 @@ type ending struct {
 // socket is one WebSocket connection with one writer at a time. Writers wait
 // for the turn; nothing is queued.
 type socket struct {
-	conn  *websocket.Conn
-	under net.Conn      // what conn speaks over
-	turn  chan struct{} // held while a frame is in flight
-	ended chan struct{} // closed by end
-	leave func()        // called by end: begins to close the socket, and does not wait
+	conn  *websocket.Conn // reads, answers and asks for signs of life, closes
+	under *socketConn     // what conn speaks over, and messages are written to
+	ended chan struct{}   // closed by end
+	leave func()          // called by end: begins to close the socket, and does not wait
 
 	once sync.Once
 	why  ending // readable once ended is closed
@@ -49,8 +47,8 @@ type socket struct {
 }
 
 // newSocket returns a socket whose leave is still to be set.
-func newSocket(conn *websocket.Conn, under net.Conn) *socket {
-	return &socket{conn: conn, under: under, turn: make(chan struct{}, 1), ended: make(chan struct{}), epoch: time.Now()}
+func newSocket(conn *websocket.Conn, under *socketConn) *socket {
+	return &socket{conn: conn, under: under, ended: make(chan struct{}), epoch: time.Now()}
 }
 
 // end asks the socket to end; the first reason counts. It does not wait.
@@ -62,18 +60,18 @@ func (s *socket) end(e ending) {
 	})
 }
 
-// write waits for the turn and writes one frame. A frame that is not taken
-// within the bound ends the socket, and so does any other failure; then the
-// error is errGone, or ctx's if the turn did not come.
-func (s *socket) write(ctx context.Context, frame []byte) error {
+// write waits for the turn and writes one message. One that is not taken within
+// the bound ends the socket, and so does any other failure; then the error is
+// errGone, or ctx's if the turn did not come.
+func (s *socket) write(ctx context.Context, m message) error {
 	select {
-	case s.turn <- struct{}{}:
+	case s.under.turn <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-s.ended:
 		return errGone
 	}
-	defer func() { <-s.turn }()
+	defer func() { <-s.under.turn }()
 	// The turn may have come at the same moment as the end of either.
 	if rung(s.ended) {
 		return errGone
@@ -81,9 +79,7 @@ func (s *socket) write(ctx context.Context, frame []byte) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	// Without a cancellable context the library sets no timer of its own for
-	// each write; the bound is the connection's deadline (see socketConn).
-	err := s.conn.Write(context.Background(), websocket.MessageText, frame)
+	err := s.under.send(m)
 	if err == nil {
 		s.lastWrite.Store(int64(time.Since(s.epoch)))
 		return nil
@@ -100,7 +96,7 @@ func (s *socket) write(ctx context.Context, frame []byte) error {
 }
 
 // writing reports whether a frame is in flight.
-func (s *socket) writing() bool { return len(s.turn) > 0 }
+func (s *socket) writing() bool { return len(s.under.turn) > 0 }
 
 // wrote is how long ago the last frame went out.
 func (s *socket) wrote() time.Duration {
@@ -140,5 +136,7 @@ func (s *socket) sayGoodbye() bool {
 	if err != nil { // a struct of a string and a number
 		panic(err)
 	}
-	return s.conn.Write(context.Background(), websocket.MessageText, frame) == nil
+	s.under.turn <- struct{}{}
+	defer func() { <-s.under.turn }()
+	return s.under.send(messageOf(frame)) == nil
 }

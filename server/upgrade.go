@@ -40,7 +40,7 @@ func (s *Server) upgrade(c *call, own *session.BackgroundSession, from place) er
 	if !s.clients.take() {
 		return &problem{code: wire.CodeBusy, message: "as many clients are connected as may be", retryAfter: retryLater}
 	}
-	hijacked := &hijacker{ResponseWriter: c.w, bound: s.timing.Write, starts: s.starts}
+	hijacked := &hijacker{ResponseWriter: c.w, bound: s.timing.Write}
 	conn, err := websocket.Accept(hijacked, c.r, &websocket.AcceptOptions{
 		Subprotocols: []string{wire.Subprotocol},
 		// The library compares Origin with Host, which a rebound name passes.

@@ -1,0 +1,37 @@
+package server
+
+import "encoding/binary"
+
+// message is a text frame as it goes over the wire, in one piece, so that it goes
+// out with one write and many clients can share it.
+type message []byte
+
+// headRoom is what the head of a frame takes at most (RFC 6455, 5.2). Frames of a
+// server are not masked.
+const headRoom = 10
+
+// seal makes a message of a payload that has headRoom bytes of room in front of it.
+func seal(b []byte) message {
+	var head [headRoom]byte
+	used := 2
+	head[0] = 0x81 // text, and all of it
+	switch n := len(b) - headRoom; {
+	case n < 126:
+		head[1] = byte(n)
+	case n < 1<<16:
+		head[1], used = 126, 4
+		binary.BigEndian.PutUint16(head[2:], uint16(n))
+	default:
+		head[1], used = 127, 10
+		binary.BigEndian.PutUint64(head[2:], uint64(n))
+	}
+	m := b[headRoom-used:]
+	copy(m, head[:used])
+	return m
+}
+
+// messageOf makes a message of a copy of payload.
+func messageOf(payload []byte) message {
+	b := make([]byte, headRoom, headRoom+len(payload))
+	return seal(append(b, payload...))
+}
