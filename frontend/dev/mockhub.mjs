@@ -352,6 +352,14 @@ export class MockHub {
       sessions: new Map(),
       clients: new Set(),
       paired: true,
+      devices: ['Chrome on Linux', 'Safari on iPhone'].map((name, i) => ({
+        id: `d${i}`,
+        kind: 'device',
+        name,
+        scope: 'owner',
+        created_at: new Date().toISOString(),
+        current: i === 0,
+      })),
       version: 'mock',
       protocol: 1,
       sockets: new WebSocketServer({ noServer: true }),
@@ -621,6 +629,15 @@ export class MockHub {
         workspaces: ['/home/dev/src'],
         default_workspace: '/home/dev/src/ferry',
       })
+    const device = /^\/api\/devices\/(\w+)$/.exec(url.pathname)?.[1]
+    if (device && request.method === 'PATCH') {
+      return reply(200, Object.assign(this.devices.find((d) => d.id === device) ?? {}, body))
+    }
+    if (device && request.method === 'DELETE') {
+      this.devices = this.devices.filter((d) => d.id !== device)
+      return reply(204)
+    }
+    if (url.pathname === '/api/devices') return reply(200, { devices: this.devices })
     if (url.pathname === '/api/search') return reply(200, this.found(url.searchParams))
     if (url.pathname === '/api/health') return reply(200, { status: 'ok' })
     return reply(404, { error: { code: 'not_found', message: 'the mock hub has no such route' } })

@@ -146,13 +146,6 @@ export const lists: State[] = [
     does: [{ write: 'dialog input', words: 'zebra' }],
   },
   { name: 'keys', path, overlay: 'help', messages: held(whole) },
-  { name: 'settings', path: '/settings', messages: opened },
-  { name: 'settings, not connected', path: '/settings', messages: [list, link({ phase: 'dialling' })] },
-  {
-    name: 'settings, unknown messages',
-    path: '/settings',
-    messages: [...opened, { kind: 'unknown_frame' }],
-  },
   { name: 'pairing', path: '/', messages: [link({ phase: 'refused', refusal: 'unauthorized' })] },
   { name: 'signed out', path: '/', messages: [list, link({ phase: 'refused', refusal: 'unauthorized' })] },
   {

@@ -22,7 +22,11 @@ const choices = {
 
 /** A hub that does nothing, but answers what the state says. */
 function hubOf(state: State): Intents {
-  const answers: Partial<Intents> = { choices: async () => choices, ...state.hub?.() }
+  const answers: Partial<Intents> = {
+    choices: async () => choices,
+    devices: async () => [],
+    ...state.hub?.(),
+  }
   return new Proxy(answers as Intents, {
     get: (hub, name) => Reflect.get(hub, name) ?? (async () => {}),
   })

@@ -8,12 +8,22 @@ import { links } from './links'
 import { lists } from './lists'
 import { panels } from './panels'
 import { plains } from './plain'
+import { settings } from './settings'
 import type { State } from './state'
 import { writing } from './writing'
 
 export type { State } from './state'
 
-export const states: State[] = [...lists, ...feeds, ...panels, ...writing, ...links, ...plains, ...doubles]
+export const states: State[] = [
+  ...lists,
+  ...feeds,
+  ...panels,
+  ...settings,
+  ...writing,
+  ...links,
+  ...plains,
+  ...doubles,
+]
 
 export function stateOf({ messages }: State): AppState {
   return messages.reduce(reduce, initial)

@@ -1,6 +1,7 @@
 import type { OutboxFile } from '../state/outboxitem'
 import type { Attachment, Code, EventsLoadedMessage, SessionInfo } from '../wire/gen'
 import type { AgentChoice, Choices, NewSession } from '../state/intents'
+import type { Device } from '../state/devices'
 import type { NewRule, Rule } from '../state/rules'
 import type { FoundPage } from '../state/search'
 import type { Refusal } from './machine'
@@ -62,6 +63,8 @@ function parse(text: string): unknown {
 }
 
 const session = (id: string) => `/api/sessions/${encodeURIComponent(id)}`
+
+const device = (id: string) => `/api/devices/${encodeURIComponent(id)}`
 
 export const api = {
   /** Every session: all pages, newest first. */
@@ -166,6 +169,18 @@ export const api = {
       workspaces,
       defaultWorkspace: answer.default_workspace ?? workspaces[0] ?? '',
     }
+  },
+
+  async devices(): Promise<readonly Device[]> {
+    return (await call<{ devices?: Device[] }>('GET', '/api/devices')).devices ?? []
+  },
+
+  async renameDevice(id: string, name: string): Promise<void> {
+    await call('PATCH', device(id), { name })
+  },
+
+  async revokeDevice(id: string): Promise<void> {
+    await call('DELETE', device(id))
   },
 
   async pair(code: string, device: string): Promise<void> {

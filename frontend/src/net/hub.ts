@@ -191,6 +191,9 @@ export class Hub implements Intents {
   rules = api.rules
   addRule = api.addRule
   revokeRule = api.revokeRule
+  devices = api.devices
+  renameDevice = api.renameDevice
+  revokeDevice = api.revokeDevice
 
   async create(request: NewSession) {
     const session = await api.create(request)

@@ -1,4 +1,5 @@
 import type { EventsLoadedMessage, RuleScope, Seq, SessionInfo } from '../wire/gen'
+import type { Device } from './devices'
 import type { OutboxFile } from './outboxitem'
 import type { FoundPage } from './search'
 import type { NewRule, Rule } from './rules'
@@ -89,6 +90,11 @@ export interface Intents {
   reopen(sessionId: string): Promise<void>
   /** Whether the hub answers at all, also while it is slow to open a session. */
   answers(): Promise<boolean>
+  /** Who may come in by this hub: browsers and tokens. */
+  devices(): Promise<readonly Device[]>
+  renameDevice(id: string, name: string): Promise<void>
+  /** Ends the access of a browser or a token; of this one, too. */
+  revokeDevice(id: string): Promise<void>
   /** Exchanges a pairing code for this device's cookie; the error's text is for the person. */
   pair(code: string): Promise<void>
 }

@@ -1,0 +1,60 @@
+// The settings: choices of this device, who may come in, and what the hub is.
+import type { Device } from '../../src/state/devices'
+import { sessionId } from '../../test/support/script'
+import { connected, frame, goldenFrame, link, list, opened } from './frames'
+import type { State } from './state'
+
+const ago = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString()
+
+const device = (id: string, name: string, over: Partial<Device> = {}): Device => ({
+  id,
+  name,
+  kind: 'device',
+  scope: 'owner',
+  created_at: ago(900),
+  expires_at: '2026-08-20T14:03:07Z',
+  ...over,
+})
+const devices = [
+  device('d1', 'Safari on iPhone', { last_used: ago(30) }),
+  device('d2', 'Chrome on Linux', { current: true, last_used: ago(0.2) }),
+  device('d3', 'The tablet in the kitchen \u202ewhich everybody uses and nobody charges'),
+  device('t1', 'nightly', { kind: 'token', last_used: ago(3) }),
+  device('t2', '', {
+    kind: 'token',
+    scope: 'viewer',
+    session_id: sessionId,
+    created_at: ago(0.5),
+    expires_at: undefined,
+  }),
+]
+
+const screen = (name: string, over: Partial<State> = {}): State => ({
+  name: `settings${name}`,
+  path: '/settings',
+  messages: opened,
+  hub: () => ({ devices: async () => devices }),
+  ...over,
+})
+const failed = () => Promise.reject(new Error('The hub cannot be reached.'))
+
+export const settings: State[] = [
+  screen(''),
+  screen(', not connected', { messages: [list, link({ phase: 'dialling' })] }),
+  screen(', connection lost', { messages: [...opened, link({ phase: 'offline' })] }),
+  screen(', unknown messages', { messages: [...opened, { kind: 'unknown_frame' }] }),
+  screen(', devices loading', { hub: () => ({ devices: () => new Promise(() => {}) }) }),
+  screen(', devices failed', { hub: () => ({ devices: failed }) }),
+  screen(', no devices', { hub: () => ({ devices: async () => [] }) }),
+  screen(', not an owner', {
+    messages: [link(), connected, frame({ ...goldenFrame('connected'), scope: 'viewer' }), list],
+  }),
+  screen(', a device renamed', { does: [{ press: '[data-device=d1] [data-does=rename]' }] }),
+  screen(', a device revoked', { does: [{ press: '[data-device=d1] [data-does=end]' }] }),
+  screen(', a token revoked', { does: [{ press: '[data-device=t1] [data-does=end]' }] }),
+  screen(', signing out', { does: [{ press: '[data-device=d2] [data-does=end]' }] }),
+  screen(', a device not revoked', {
+    hub: () => ({ devices: async () => devices, revokeDevice: failed }),
+    does: [{ press: '[data-device=d1] [data-does=end]' }, { press: '[data-device=d1] .danger' }],
+  }),
+]

@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { desktop, phone } from './rig/browser.ts'
+import { Device } from './rig/device.ts'
+import { Hub } from './rig/hub.ts'
+import type { Screen } from './rig/screen.ts'
+
+interface Listed {
+  id: string
+  name: string
+  current?: boolean
+}
+
+describe('the devices of a hub, in its settings', () => {
+  let hub: Hub
+  let laptop: Device
+  let tablet: Device
+  let screen: Screen
+
+  beforeAll(async () => {
+    hub = await Hub.start()
+    laptop = await Device.pair(hub)
+    tablet = await Device.pair(hub)
+    screen = await laptop.open('/settings', desktop)
+  })
+  afterAll(async () => {
+    await tablet.stop()
+    await laptop.stop()
+    expect(await hub.stop()).toBe(0)
+  })
+
+  const lines = () => screen.page.locator('[data-device]')
+  const other = () => lines().filter({ hasText: 'Browser' }).filter({ hasNotText: 'This device' })
+  const own = () => lines().filter({ hasText: 'This device' })
+  const listed = async () => (await hub.api<{ devices: Listed[] }>('GET', '/api/devices')).devices
+  const focused = () => screen.page.evaluate(() => document.activeElement?.getAttribute('aria-label'))
+
+  test('are renamed by keys, and hear their new name', async () => {
+    await own().waitFor()
+    await other()
+      .getByRole('button', { name: /^Rename/ })
+      .focus()
+    await screen.page.keyboard.press('Enter')
+    await screen.page.keyboard.press('Escape')
+    expect(await focused(), 'who gives up is where they began').toMatch(/^Rename/)
+    await screen.page.keyboard.press('Enter')
+    await screen.page.keyboard.type('Kitchen')
+    await screen.page.keyboard.press('Enter')
+    await other().getByText('Kitchen').waitFor()
+    expect(await focused()).toBe('Rename: Kitchen')
+    expect((await listed()).map((d) => d.name)).toContain('Kitchen')
+  })
+
+  test('are revoked only after what ends was named, and are cut off', async () => {
+    const cut = await tablet.open('/', phone)
+    await cut.page.locator('html[data-link=open]').waitFor()
+    await other().getByRole('button', { name: 'Revoke: Kitchen' }).click()
+    await other().getByText('has to be paired anew').waitFor()
+    expect((await listed()).some((d) => d.name === 'Kitchen')).toBe(true)
+    // What was not meant is the nearest key.
+    await screen.page.keyboard.press('Enter')
+    expect(await focused()).toBe('Revoke: Kitchen')
+    await screen.page.keyboard.press('Enter')
+    await screen.page.keyboard.press('Shift+Tab')
+    await screen.page.keyboard.press('Enter')
+    await other().waitFor({ state: 'detached' })
+    await cut.page.getByRole('heading', { name: 'This device is signed out' }).waitFor()
+    expect((await listed()).some((d) => d.name === 'Kitchen')).toBe(false)
+  })
+
+  test('say so where the connection is gone, and change nothing', async () => {
+    await laptop.browser.context.setOffline(true)
+    await screen.page.evaluate(() => dispatchEvent(new Event('offline')))
+    await screen.page.getByText('nothing can be changed now').waitFor()
+    expect(
+      await own()
+        .getByRole('button', { name: /^Sign out/ })
+        .isDisabled(),
+    ).toBe(true)
+    await laptop.browser.context.setOffline(false)
+    await screen.page.evaluate(() => dispatchEvent(new Event('online')))
+    await screen.page.getByText('nothing can be changed now').waitFor({ state: 'detached' })
+  })
+
+  test('sign out this one', async () => {
+    await own()
+      .getByRole('button', { name: /^Sign out/ })
+      .click()
+    await own().getByText('cut off at once').waitFor()
+    await own().getByRole('button', { name: 'Sign out', exact: true }).click()
+    await screen.page.getByRole('heading', { name: 'This device is signed out' }).waitFor()
+    expect((await listed()).filter((d) => d.name !== 'owner' && d.name !== '')).toEqual([])
+    expect(screen.errors).toEqual([])
+  })
+})

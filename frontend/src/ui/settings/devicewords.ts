@@ -1,0 +1,35 @@
+import type { Device } from '../../state/devices'
+import { whenSaid } from '../../text/time'
+
+const hourMs = 3_600_000
+
+/** When it was last used, no finer than the hub notes it. */
+export function lastUsed(device: Device, now: number): string {
+  const made = device.kind === 'device' ? 'paired' : 'made'
+  const fresh = (time: string) => now - Date.parse(time) < hourMs
+  if (device.last_used) {
+    return fresh(device.last_used) ? 'used within the hour' : `last used ${whenSaid(device.last_used, now)}`
+  }
+  return fresh(device.created_at)
+    ? `${made} within the hour`
+    : `not used since it was ${made} ${whenSaid(device.created_at, now)}`
+}
+
+/** What it may do, before the name of the session it is for. */
+export function mayDo(device: Device): string {
+  const may =
+    { owner: 'may do everything', collaborator: 'may prompt and answer', viewer: 'may look' }[device.scope] ??
+    device.scope
+  return device.session_id ? `${may} in` : may
+}
+
+/** What is over when its access is ended. */
+export function whatEnds(device: Device): string {
+  if (device.current) {
+    return 'Every page of this hub in this browser is cut off at once. To come in again it has to be paired with a new link from abide pair. Drafts and the sessions it keeps for offline stay in it until its site data is cleared.'
+  }
+  if (device.kind === 'token') {
+    return 'Whoever uses this token is cut off within a second, and is refused from then on. It cannot be brought back: a script would need a new one.'
+  }
+  return 'Its pages are cut off within a second, and it has to be paired anew to come in again. What it has not sent yet stays in it.'
+}
