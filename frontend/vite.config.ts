@@ -3,6 +3,7 @@ import { svelte } from '@sveltejs/vite-plugin-svelte'
 import type { Plugin } from 'vite'
 import { defineConfig } from 'vitest/config'
 import { sessionAhead } from './dev/ahead.mjs'
+import { plainIcons } from './dev/icons.mjs'
 import { sessionWhole } from './dev/parts.mjs'
 import { mockHub } from './dev/plugin.mjs'
 import { serviceWorker } from './dev/shell.mjs'
@@ -10,7 +11,7 @@ import { serviceWorker } from './dev/shell.mjs'
 // The hub serves the app under a policy without inline scripts, inline styles
 // or data: scripts, so nothing may be inlined into the page.
 export default defineConfig({
-  plugins: [svelte(), mockHub(), freshAssets(), sessionAhead(), serviceWorker()],
+  plugins: [plainIcons(), svelte(), mockHub(), freshAssets(), sessionAhead(), serviceWorker()],
   // The catalogue reads the golden frames of the hub's own tests.
   server: { fs: { allow: ['..'] } },
   build: {
