@@ -252,6 +252,7 @@ func (c *checking) segment(seg *segment, active bool) (event.Seq, error) {
 		end = min(end, c.size)
 	}
 	s := newScan(seg.first - 1)
+	s.last = seg.last
 	s.visit = func(p parsed, l rawLine) { c.event(name, p, l) }
 	if err := s.run(file, 0, end); err != nil {
 		return 0, err
@@ -269,7 +270,7 @@ func (c *checking) segment(seg *segment, active bool) (event.Seq, error) {
 	}
 	if s.good.seq < seg.last {
 		c.add(ProblemHole, name, s.good.seq+1, "the file ends with seq %d", s.good.seq)
-	} else if s.good.seq > seg.last || s.torn().size > 0 {
+	} else if s.torn().size > 0 {
 		// A kill came while a frozen log was reopened, before the file was cut.
 		c.report.Notes = append(c.report.Notes, Problem{
 			Session: c.id, Kind: ProblemTorn, File: name, Seq: seg.last,
@@ -290,7 +291,7 @@ func (c *checking) told(name string, s *scan, whole bool) {
 		c.add(ProblemHole, name, h.from, "no lines for it and all up to seq %d", h.to)
 	}
 	for _, b := range s.badLines {
-		c.add(ProblemDamaged, name, 0, "%d bytes at byte %d are no line", b.size, b.offset)
+		c.add(ProblemDamaged, name, 0, "%d bytes at byte %d are no line of this file", b.size, b.offset)
 	}
 	if torn := s.torn(); torn.size > 0 && !whole {
 		c.add(ProblemTorn, name, s.good.seq, "%d bytes at byte %d, the end of the file, are no line", torn.size, torn.offset)
@@ -304,14 +305,17 @@ func (c *checking) repeats(name string, file File, seg *segment, s *scan) error 
 	if len(s.repeats) == 0 {
 		return nil
 	}
-	found, err := conflicts(file, seg.first, s)
+	like, err := compareRepeats(file, seg.first, s)
 	if err != nil {
 		return err
 	}
 	for _, again := range s.repeats {
-		if found[again.offset] {
+		switch like[again.offset] {
+		case otherLine:
 			c.add(ProblemConflict, name, again.seq, "the line at byte %d is another event of this seq", again.offset)
-		} else {
+		case lateLine:
+			c.add(ProblemLate, name, again.seq, "its line, at byte %d, is behind one with a higher seq and does not count", again.offset)
+		case sameLine:
 			c.add(ProblemRepeat, name, again.seq, "the same line again at byte %d", again.offset)
 		}
 	}

@@ -88,6 +88,7 @@ func TestCheckNamesEachKindOfDamage(t *testing.T) {
 		store.ProblemTorn:     func(d disk) { d.write("events.jsonl", append(d.read("events.jsonl"), "{"...)) },
 		store.ProblemHole:     func(d disk) { l := d.lines(); d.setLines(append(l[:3:3], l[4:]...)) },
 		store.ProblemConflict: func(d disk) { d.setLines(append(d.lines(), other)) },
+		store.ProblemLate:     func(d disk) { l := d.lines(); d.setLines(append(l[:5:5], append(l[6:10:10], l[5])...)) },
 		store.ProblemRepeat:   func(d disk) { l := d.lines(); d.setLines(append(l, l[4])) },
 		store.ProblemUnverified: func(d disk) {
 			d.write("events.jsonl", bytes.Replace(d.read("events.jsonl"), []byte("text 3"), []byte("text X"), 1))
@@ -115,6 +116,56 @@ func TestCheckNamesEachKindOfDamage(t *testing.T) {
 			require.Contains(t, kinds(t, d), kind)
 			require.Equal(t, before, snapshotDir(t, d.dir()), "a check changes nothing")
 		})
+	}
+}
+
+func TestALineBehindAHigherSeqIsSaidToBeThat(t *testing.T) {
+	ctx := context.Background()
+	d := recorded(t, 10)
+	lines := d.lines()
+	d.setLines([][]byte{lines[0], lines[1], lines[2], lines[5], lines[3], lines[4], lines[6], lines[7], lines[8], lines[9]})
+	require.Equal(t, []string{store.ProblemHole, store.ProblemLate, store.ProblemLate}, kinds(t, d))
+	r, err := store.Repair(ctx, d.root, d.id, store.Options{})
+	require.NoError(t, err)
+	require.Len(t, r.Actions, 1)
+	require.Contains(t, r.Actions[0].Did, "behind others with higher seqs")
+	require.Equal(t, [][]byte{append(bytes.Clone(lines[3]), lines[4]...)}, d.quarantined())
+	o := d.open(store.Options{})
+	require.Zero(t, o.log.Health().Conflicts, "it is no other event of its seq")
+	require.EqualValues(t, 2, o.log.Health().Holes)
+	o.close()
+}
+
+// What does not count may be the last of the file, where the checkpoint is.
+func TestRepairFindsNothingToDoTheSecondTime(t *testing.T) {
+	ctx := context.Background()
+	other := recorded(t, 10).lines()
+	for name, damage := range map[string]func(d disk){
+		"a line again":            func(d disk) { l := d.lines(); d.setLines(append(l, l[4])) },
+		"another line of its seq": func(d disk) { d.setLines(append(d.lines(), other[6])) },
+		"its last line doubled":   func(d disk) { l := d.lines(); d.setLines(append(l, l[9])) },
+		"a late line":             func(d disk) { l := d.lines(); d.setLines(append(l[:5:5], append(l[6:10:10], l[5])...)) },
+		"edited to its very length": func(d disk) {
+			d.write("events.jsonl", bytes.Replace(d.read("events.jsonl"), []byte("text 3"), []byte("text X"), 1))
+		},
+		"a checkpoint elsewhere": func(d disk) { d.setLines(append([][]byte{[]byte("what\n")}, d.lines()...)) },
+	} {
+		for _, meta := range []bool{true, false} {
+			t.Run(name, func(t *testing.T) {
+				d := recorded(t, 10)
+				damage(d)
+				if !meta {
+					d.withoutMetadata()
+				}
+				_, err := store.Repair(ctx, d.root, d.id, store.Options{})
+				require.NoError(t, err)
+				mended := snapshotDir(t, d.dir())
+				r, err := store.Repair(ctx, d.root, d.id, store.Options{})
+				require.NoError(t, err)
+				require.Empty(t, r.Actions)
+				require.Equal(t, mended, snapshotDir(t, d.dir()))
+			})
+		}
 	}
 }
 

@@ -421,9 +421,7 @@ func TestASearchThatIsMisledIsNotBelieved(t *testing.T) {
 		require.NoError(t, err)
 		page, err := b.Events()
 		require.NoError(t, err)
-		if before != 1550 { // by luck it may find what the whole reading steps over
-			require.Equal(t, whole[before-31:before-1], page, "before %d", before)
-		}
+		require.Equal(t, whole[before-31:before-1], page, "before %d", before)
 		require.NoError(t, o.store.Close())
 	}
 }

@@ -16,6 +16,10 @@ var errDoubtful = errors.New("its numbers cannot be right")
 // shortestLine is less than a line of a log takes, in bytes.
 const shortestLine = 64
 
+// mostUnsynced is more lines than a log takes before it is found that none of them
+// was synced: a gigabyte of them.
+const mostUnsynced = 1 << 24
+
 // doubt says why the numbers of the metadata, read from data, cannot be right,
 // if they cannot. A file without a checksum, say one that a person edited, is
 // held to what its numbers say of each other.
@@ -35,13 +39,16 @@ func (m *Metadata) doubt(data []byte) error {
 		return fmt.Errorf("%w: event_count %d, min_seq %d, log_first %d, max_seq %d, synced_seq %d",
 			errDoubtful, m.EventCount, m.MinSeq, m.LogFirst, m.MaxSeq, m.SyncedSeq)
 	}
+	if m.FrozenSeq < 0 || m.FrozenSeq > m.SyncedSeq+mostUnsynced {
+		return fmt.Errorf("%w: frozen_seq %d, synced_seq %d", errDoubtful, m.FrozenSeq, m.SyncedSeq)
+	}
 	return nil
 }
 
 // words is the metadata without what its numbers say. Who wrote it stays, and
 // that the device failed: both make recovery more careful.
 func (m Metadata) words() Metadata {
-	m.EventCount, m.MinSeq, m.MaxSeq, m.Epoch = 0, 0, 0, ""
+	m.EventCount, m.MinSeq, m.MaxSeq, m.FrozenSeq, m.Epoch = 0, 0, 0, 0, ""
 	m.Checkpoint, m.Open, m.Damage = Checkpoint{}, nil, nil
 	return m
 }
@@ -94,5 +101,6 @@ func (r *recovery) copyMetadata() (name string, err error) {
 	if err != nil || size == 0 {
 		return "", err
 	}
-	return quarantine(r.fs, r.dir, "metadata", file, span{0, size})
+	name, _, err = quarantine(r.fs, r.dir, "metadata", file, span{0, size})
+	return name, err
 }

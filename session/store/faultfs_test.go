@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/abidehub/abide/session/store"
 )
@@ -301,6 +302,9 @@ func (f *faultFile) Truncate(size int64) error {
 
 func (f *faultFile) Datasync() error {
 	if err := f.fs.step("datasync", f.name); err != nil {
+		if lies, ok := f.File.(*memFile); ok && errors.Is(err, syscall.EIO) {
+			lies.failSync()
+		}
 		return err
 	}
 	return f.File.Datasync()

@@ -19,7 +19,7 @@ import (
 // ordinary one, with the follower's readers still on it. One goroutine owns it.
 type follower struct {
 	log       *Log
-	crashed   bool
+	prior     prior
 	reclaimed chan struct{} // closed when Reopen made the log this process's own
 	told      Metadata      // what the writing process last said
 	active    *segment
@@ -34,9 +34,9 @@ type follower struct {
 
 // openFollower opens a session for reading that cannot be opened for writing
 // because of why: another process writes it, or there is no room to mend it.
-func openFollower(dir, runID string, opts Options, crashed bool, why error) (*Log, error) {
+func openFollower(dir, runID string, opts Options, before prior, why error) (*Log, error) {
 	l := newLog(filepath.Base(dir), dir, runID, opts)
-	f := &follower{log: l, crashed: crashed, reclaimed: make(chan struct{})}
+	f := &follower{log: l, prior: before, reclaimed: make(chan struct{})}
 	l.follower = f
 	if err := f.begin(isFull(why)); err != nil {
 		return nil, errors.Join(err, f.letGo(), l.segs.close())

@@ -81,22 +81,20 @@ func (f *follower) waits() bool {
 func (f *follower) recover(file File) (*Log, error) {
 	l := f.log
 	own := newLog(l.id, l.dir, l.runID, l.opts)
-	r := recovery{log: own, fs: l.fs, dir: l.dir, crashed: f.crashed, suspect: l.isSuspect()}
+	r := recovery{log: own, fs: l.fs, dir: l.dir, prior: f.prior}
 	if err := r.run(file); err != nil {
 		if errors.Is(err, syscall.EIO) {
-			l.setFrozen(true) // another attempt must not believe the device
+			f.distrust() // another attempt must not believe the device
 		}
 		return nil, errors.Join(err, file.Close())
 	}
 	return own, nil
 }
 
-// isSuspect reports whether the device failed behind the checkpoint, as far as
-// the sheet says.
-func (l *Log) isSuspect() bool {
-	l.sheet.mu.Lock()
-	defer l.sheet.mu.Unlock()
-	return l.sheet.meta.Frozen
+// distrust notes that the device failed, for the next attempt and for the next run.
+func (f *follower) distrust() {
+	f.prior.suspect = true
+	f.log.setFrozen(true)
 }
 
 // reclaim takes over a log once more that could not be when its writer was gone.
@@ -120,6 +118,7 @@ func (f *follower) reclaim(ctx context.Context) error {
 // on it. The caller holds the pen.
 func (l *Log) become(own *Log) error {
 	l.pen.adopt(&own.pen)
+	l.copyWhole = own.copyWhole
 	old := l.segs.replace(own.segs.all())
 	l.sheet.adopt(&own.sheet)
 	l.health.setDamage(own.health.get().Damage)
@@ -158,14 +157,30 @@ func (f *follower) wait(full error) bool {
 // when the log is mended. A device that failed the writer is not asked: it would
 // say that it has what it lost.
 func (f *follower) countAll() {
-	if f.alone = false; f.log.isSuspect() {
+	if f.alone = false; f.prior.suspect || f.told.Frozen {
 		return
 	}
-	err := f.file.Datasync()
+	err := f.renew()
+	if err == nil {
+		err = f.file.Datasync()
+	}
 	f.alone = err == nil
 	if errors.Is(err, syscall.EIO) {
-		f.log.setFrozen(true)
+		f.distrust()
 	}
+}
+
+// renew writes what lies behind the checkpoint once more: see there.
+func (f *follower) renew() error {
+	size, err := sizeOf(f.file)
+	if err != nil {
+		return err
+	}
+	from := int64(0)
+	if f.told.LogFirst == f.active.first {
+		from = min(f.told.LogBytes, size)
+	}
+	return renew(f.file, span{from, size - from})
 }
 
 // block says that there is no room to mend the log.

@@ -134,6 +134,18 @@ func (h *health) sawHoles(n int) {
 	})
 }
 
+// sawConflicts notes how many lines of one complete file are another event of
+// their seq. It is read again and again, so only the most of a file counts.
+func (h *health) sawConflicts(n int) {
+	h.change(func() bool {
+		if n <= h.damage.Conflicts {
+			return false
+		}
+		h.damage.Conflicts = n
+		return true
+	})
+}
+
 // setDamage takes what recovery found.
 func (h *health) setDamage(d Damage) {
 	h.change(func() bool {

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"io"
+	"slices"
 	"sort"
 	"sync"
 
@@ -56,6 +57,13 @@ func (x *index) replace(entries []entry, irregular bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.entries, x.irregular, x.complete = entries, irregular, true
+}
+
+// copyOf takes what is known of a file, for a copy of it.
+func (x *index) copyOf(other *index) {
+	other.mu.Lock()
+	defer other.mu.Unlock()
+	x.entries, x.irregular, x.complete = slices.Clone(other.entries), other.irregular, other.complete
 }
 
 func (x *index) isComplete() bool {

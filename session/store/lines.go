@@ -155,6 +155,7 @@ const (
 // Check all use it, so they never disagree.
 type order struct {
 	prev event.Seq // seq of the last accepted line
+	last event.Seq // the last a complete file can have; zero of any other
 }
 
 // judge decides about the next line, and moves on if it is accepted.
@@ -164,6 +165,8 @@ func (o *order) judge(p parsed) verdict {
 		return damaged
 	case p.quality == unverified && !p.loose && p.seq != o.prev+1:
 		return damaged // it may be the seq that was hit
+	case o.last > 0 && p.seq > o.last:
+		return damaged // of no seq of this file: those behind it still count
 	case p.seq <= o.prev:
 		return repeated
 	}

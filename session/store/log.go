@@ -24,6 +24,9 @@ type Log struct {
 	// when it was opened.
 	follower *follower
 
+	// Owned by whoever holds the pen.
+	copyWhole bool // where the log is frozen, only a copy of the whole file will do
+
 	closed  atomic.Bool
 	foreign atomic.Bool  // another process writes the log
 	touched atomic.Int64 // microseconds of the newest event's time
@@ -94,6 +97,9 @@ func (l *Log) close() error {
 		errs = append(errs, fmt.Errorf("close session %s: %w", l.id, l.health.refusal()), l.saveMetadata())
 	} else if !l.foreign.Load() {
 		errs = append(errs, l.settle())
+		if l.health.frozen.Load() {
+			errs = append(errs, l.saveMetadata()) // it was the last sync that failed
+		}
 	}
 	errs = append(errs, l.segs.close())
 	l.tail.drop()

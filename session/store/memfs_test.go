@@ -17,7 +17,9 @@ import (
 // memFS is a file system that knows what is on the device and what is only in
 // the page cache, so a test can cut the power: see powerCut. It implements
 // store.FS by the letter of POSIX: contents become durable by fdatasync, names by
-// fsync of their directory, nothing else does.
+// fsync of their directory, nothing else does. What a sync failed to write stays
+// in the page cache and is never written again, unless somebody writes it anew:
+// the syncs behind it say that all is well.
 type memFS struct {
 	mu    sync.Mutex
 	nodes map[string]*memNode // by clean path: what a program sees
@@ -30,6 +32,7 @@ type memNode struct {
 	dir     bool
 	data    []byte // what a program sees
 	durable []byte // what a power cut leaves for sure
+	dropped []bool // by byte of data: a sync failed to write it
 }
 
 func newMemFS() *memFS {
@@ -66,7 +69,7 @@ func (m *memFS) restart() *memFS {
 
 func (n *memNode) copy() *memNode {
 	c := *n
-	c.data, c.durable = slices.Clone(n.data), slices.Clone(n.durable)
+	c.data, c.durable, c.dropped = slices.Clone(n.data), slices.Clone(n.durable), slices.Clone(n.dropped)
 	return &c
 }
 
@@ -342,6 +345,9 @@ func (f *memFile) WriteAt(p []byte, off int64) (int, error) {
 	if grow := off + int64(len(p)) - int64(len(f.node.data)); grow > 0 {
 		f.node.data = append(f.node.data, make([]byte, grow)...)
 	}
+	if int(off) < len(f.node.dropped) {
+		clear(f.node.dropped[off:min(len(f.node.dropped), int(off)+len(p))])
+	}
 	return copy(f.node.data[off:], p), nil
 }
 
@@ -350,6 +356,7 @@ func (f *memFile) Truncate(size int64) error {
 	defer f.fs.mu.Unlock()
 	if size <= int64(len(f.node.data)) {
 		f.node.data = slices.Clone(f.node.data[:size])
+		f.node.dropped = f.node.dropped[:min(len(f.node.dropped), int(size))]
 	} else {
 		f.node.data = append(f.node.data, make([]byte, size-int64(len(f.node.data)))...)
 	}
@@ -359,8 +366,28 @@ func (f *memFile) Truncate(size int64) error {
 func (f *memFile) Datasync() error {
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()
+	before := f.node.durable
 	f.node.durable = slices.Clone(f.node.data)
+	for i, dropped := range f.node.dropped {
+		if dropped {
+			f.node.durable[i] = 0
+			if i < len(before) {
+				f.node.durable[i] = before[i]
+			}
+		}
+	}
 	return nil
+}
+
+// failSync is a sync that fails: see memFS.
+func (f *memFile) failSync() {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	n := f.node
+	n.dropped = append(n.dropped, make([]bool, max(0, len(n.data)-len(n.dropped)))...)
+	for i, b := range n.data {
+		n.dropped[i] = n.dropped[i] || i >= len(n.durable) || n.durable[i] != b
+	}
 }
 
 func (f *memFile) Stat() (fs.FileInfo, error) {

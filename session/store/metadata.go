@@ -60,6 +60,9 @@ type Metadata struct {
 	// Frozen says that the device failed to store what lies behind the
 	// checkpoint.
 	Frozen bool `json:"frozen,omitempty"`
+	// FrozenSeq is the last seq that was written then, which readers may have
+	// seen; zero unless Frozen.
+	FrozenSeq event.Seq `json:"frozen_seq,omitempty"`
 	// Damage is what recovery and readers found that cannot be mended.
 	Damage *Damage `json:"damage,omitempty"`
 }

@@ -123,14 +123,17 @@ func told(t *testing.T, s *story, f fault, n int) (trace []call, at int) {
 		}
 		s.tell(p)
 		if !p.gone { // killed before anything is closed in good order
-			p.oracle.verify(p.disk.restart(), "boot-1", false)
+			p.oracle.clone().verify(p.disk.restart(), "boot-1", false)
 		}
 		p.leave()
 		trace = p.fs.trace()
 		for cut := range uint64(cuts()) {
-			p.oracle.verify(p.disk.powerCut(rand.New(rand.NewPCG(uint64(n), cut))), "boot-2", true)
+			p.oracle.clone().verify(p.disk.powerCut(rand.New(rand.NewPCG(uint64(n), cut))), "boot-2", true)
 		}
-		p.oracle.verify(p.disk.restart(), "boot-1", false)
+		// The power fails under the run behind a kill, too.
+		after, disk := p.oracle.clone(), p.disk.restart()
+		after.verify(disk, "boot-1", false)
+		after.verify(disk.powerCut(rand.New(rand.NewPCG(uint64(n), 99))), "boot-2", true)
 	})
 	return trace, at
 }

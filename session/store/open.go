@@ -76,7 +76,7 @@ func fillNew(aside, dir, runID string, opts Options, start event.SessionStart) (
 }
 
 // openLog opens an existing session for writing, recovering it as needed.
-func openLog(ctx context.Context, dir, runID string, opts Options, crashed bool) (*Log, []string, error) {
+func openLog(ctx context.Context, dir, runID string, opts Options, before prior) (*Log, []string, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
@@ -85,7 +85,7 @@ func openLog(ctx context.Context, dir, runID string, opts Options, crashed bool)
 		return nil, nil, err
 	}
 	l := newLog(filepath.Base(dir), dir, runID, opts)
-	r := recovery{log: l, fs: opts.FS, dir: dir, crashed: crashed}
+	r := recovery{log: l, fs: opts.FS, dir: dir, prior: before}
 	if err := r.run(file); err != nil {
 		return nil, r.actions, errors.Join(err, file.Close())
 	}

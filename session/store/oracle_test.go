@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 
 	"github.com/stretchr/testify/require"
@@ -38,25 +39,36 @@ type oracle struct {
 	acked   map[identity]string // appends that returned without an error: the text
 	durable map[identity]bool   // those of them that said to be on the device
 	seen    map[identity]string // what a reader was shown
+	synced  map[identity]bool   // what of it was said to be on the device
 
 	said    map[string][]given           // by session: what was last flushed, and all that was said since
 	kept    map[string]map[string]string // by session: the blobs that were kept, by their hash
 	uploads map[string][]event.Attachment
 	removes map[string]bool // sessions whose oldest events may be gone
 	deletes map[string]bool // sessions that may be gone, and whether they must be
+	spoiled bool            // the story leaves damage that stays
 }
 
 func newOracle(t require.TestingT) *oracle {
 	return &oracle{
-		t: t, acked: map[identity]string{}, durable: map[identity]bool{}, seen: map[identity]string{},
+		t: t, acked: map[identity]string{}, durable: map[identity]bool{}, seen: map[identity]string{}, synced: map[identity]bool{},
 		said: map[string][]given{}, kept: map[string]map[string]string{}, uploads: map[string][]event.Attachment{},
 		removes: map[string]bool{}, deletes: map[string]bool{},
 	}
 }
 
+// clone is an oracle that goes on from here alone, as what is made of what is left
+// goes its own way.
+func (o *oracle) clone() *oracle {
+	c := *o
+	c.seen, c.synced = maps.Clone(o.seen), maps.Clone(o.synced)
+	return &c
+}
+
 // look reads a log from the start, as an observer would, and remembers it. What
 // was shown once must be shown again.
 func (o *oracle) look(l *store.Log) {
+	synced := l.Marks().Synced
 	for cursor := l.Marks().Min - 1; ; {
 		b, err := l.ReadAfter(context.Background(), cursor, 1<<10)
 		if err != nil || b.Empty() {
@@ -74,6 +86,7 @@ func (o *oracle) look(l *store.Log) {
 				require.Equal(o.t, before, text, "seq %d changed", e.Seq)
 			}
 			o.seen[id] = text
+			o.synced[id] = o.synced[id] || e.Seq <= synced
 		}
 	}
 }
@@ -107,6 +120,7 @@ func (o *oracle) verify(fsys *memFS, boot string, powerCut bool) {
 		require.NoError(o.t, err)
 		require.NotContains(o.t, o.seen, identity{l.ID(), l.Epoch(), first})
 		require.Equal(o.t, store.HealthOK, l.Health().State)
+		o.look(l)
 	}
 	require.NoError(o.t, s.Close())
 	o.check(fsys, boot, powerCut)
@@ -152,6 +166,8 @@ func (o *oracle) compare(l *store.Log, powerCut bool) {
 		switch {
 		case ok && epochs[id.seq] == id.epoch && e.Type != event.TypeCorrupt:
 			require.Equal(o.t, text, shown(e), "seq %d names another event now", id.seq)
+		case powerCut && o.synced[id]:
+			require.Fail(o.t, "said to be on the device and lost", "seq %d", id.seq)
 		case powerCut:
 			require.NotEqual(o.t, id.epoch, l.Epoch(), "seq %d was seen and lost, and the epoch is the same", id.seq)
 		default:
@@ -226,7 +242,7 @@ func (o *oracle) check(fsys *memFS, boot string, powerCut bool) {
 	report, err := s.Check(context.Background(), "")
 	require.NoError(o.t, err)
 	for _, p := range report.Problems {
-		require.True(o.t, powerCut && (p.Kind == store.ProblemHole || p.Kind == store.ProblemDamaged), p)
+		require.True(o.t, (powerCut || o.spoiled) && (p.Kind == store.ProblemHole || p.Kind == store.ProblemDamaged), p)
 	}
 	require.NoError(o.t, s.Close())
 }

@@ -128,6 +128,9 @@ func (l *Log) collect(ctx context.Context, c *collector) error {
 	} else {
 		end, err = l.activeEnd(seg, file)
 	}
+	if err == nil && next > 0 {
+		err = l.trust(seg, file, end, next)
+	}
 	if err != nil {
 		return fmt.Errorf("read segment: %w", err)
 	}
@@ -135,7 +138,7 @@ func (l *Log) collect(ctx context.Context, c *collector) error {
 	if err == errUnsure {
 		// A hole, and the place came from a search that trusts the order of
 		// the file: look at the whole segment once, and read again by that.
-		if err := seg.study(file, end); err != nil {
+		if _, err := seg.study(file, end); err != nil {
 			return err
 		}
 		err = c.readSegment(seg, file, end, bound)
@@ -271,7 +274,7 @@ func (c *collector) readSegment(seg *segment, file File, end int64, bound event.
 		return err
 	}
 	sure := seg.index.isComplete()
-	o := order{prev: seg.first - 1}
+	o := order{prev: seg.first - 1, last: seg.lastSeq()}
 	if start.seq > 0 {
 		o.prev = start.seq - 1
 	}
@@ -327,14 +330,4 @@ func (c *collector) guess(left int64) int64 {
 		return min(left, 32<<10)
 	}
 	return min(left, int64(max(c.maxBytes, 0)))
-}
-
-// study reads the whole segment and makes its index complete.
-func (s *segment) study(file File, end int64) error {
-	sc := newScan(s.first - 1)
-	if err := sc.run(file, 0, end); err != nil {
-		return err
-	}
-	s.index.replace(sc.entries, sc.irregular)
-	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -19,7 +18,7 @@ func (r *recovery) settleEpoch(file File) (position, error) {
 		}
 	}
 	// Go on after whatever anybody may have seen: rule 6.
-	known := max(end.seq, r.meta.SyncedSeq, r.meta.MaxSeq)
+	known := max(end.seq, r.meta.SyncedSeq, r.meta.MaxSeq, r.meta.FrozenSeq)
 	var payloads []event.Payload
 	reason := r.epochReason()
 	if reason != "" {
@@ -39,6 +38,7 @@ func (r *recovery) settleEpoch(file File) (position, error) {
 		d := r.log.health.get().Damage
 		d.Holes += int64(known - end.seq)
 		r.log.health.setDamage(d)
+		r.whole = true
 	}
 	if len(payloads) == 0 {
 		return end, nil
@@ -50,6 +50,9 @@ func (r *recovery) settleEpoch(file File) (position, error) {
 			return end, err
 		}
 		d := event.Draft{Type: p.EventType(), Time: r.log.opts.Now(), Data: data}
+		if d.Type == event.TypeSegmentStart && !r.ended.IsZero() {
+			d.Time = r.ended // and not of now, by which the file before would look untouched
+		}
 		if lines, end.sum, err = encodeLine(lines, known+1+event.Seq(i), d); err != nil {
 			return end, err
 		}
@@ -57,8 +60,10 @@ func (r *recovery) settleEpoch(file File) (position, error) {
 	if err := writeAt(file, lines, end.offset); err != nil {
 		return end, errors.Join(err, file.Truncate(end.offset))
 	}
-	if err := r.datasync(file); err != nil {
-		return end, err
+	if !r.meta.Frozen { // else it is copied: see reopen
+		if err := r.datasync(file); err != nil {
+			return end, err
+		}
 	}
 	end.seq, end.offset = known+event.Seq(len(payloads)), end.offset+int64(len(lines))
 	copy(r.scan.head[:], lines[bytes.LastIndexByte(lines[:len(lines)-1], '\n')+1:])
@@ -68,7 +73,7 @@ func (r *recovery) settleEpoch(file File) (position, error) {
 // epochReason says why the log needs a new epoch; empty if it needs none.
 func (r *recovery) epochReason() string {
 	switch m := &r.meta; {
-	case r.hasMeta && max(m.SyncedSeq, m.MaxSeq) > r.scan.good.seq:
+	case r.hasMeta && max(m.SyncedSeq, m.MaxSeq, m.FrozenSeq) > r.scan.good.seq:
 		return "acknowledged events are missing"
 	case r.doubtful:
 		return "the metadata is damaged"
@@ -95,21 +100,9 @@ func (r *recovery) inheritEpoch() error {
 			return err
 		}
 		r.epoch = s.epoch
+		if i == len(r.sealed)-1 {
+			r.ended, _ = bodyTimeOf(s.head[:])
+		}
 	}
 	return nil
-}
-
-// scanSegment looks at a whole sealed segment.
-func scanSegment(seg *segment) (*scan, error) {
-	file, err := seg.acquire()
-	if err != nil {
-		return nil, err
-	}
-	defer seg.release()
-	size, err := sizeOf(file)
-	if err != nil {
-		return nil, fmt.Errorf("read segment: %w", err)
-	}
-	s := newScan(seg.first - 1)
-	return s, s.run(file, 0, size)
 }

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
-	"syscall"
+	"time"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -19,11 +19,10 @@ import (
 // log is on the device before the metadata speaks of it; the metadata is written
 // last. A crash in between leaves a log that is recovered the same way again.
 type recovery struct {
-	log     *Log
-	fs      FS
-	dir     string
-	crashed bool // the machine stopped while a hub had the data directory open
-	suspect bool // the device failed an attempt before: see reopen
+	log *Log
+	fs  FS
+	dir string
+	prior
 
 	meta    Metadata
 	hasMeta bool
@@ -34,7 +33,17 @@ type recovery struct {
 	actions []string // what was done, for people
 	changed bool     // the metadata on disk is not what it should be
 
-	doubtful bool // the metadata's numbers were not believed
+	doubtful bool      // the metadata's numbers were not believed
+	trusted  bool      // its checkpoint holds, so that only what lies behind was looked at
+	whole    bool      // if the log is frozen, nothing less than the file is copied: see reopen
+	ended    time.Time // of the last line of the complete files, if they were asked for the epoch
+}
+
+// prior is what is known of a log before it is opened.
+type prior struct {
+	crashed  bool // the machine stopped while a hub had the data directory open
+	suspect  bool // the device failed to sync it in this run: see reopen
+	thorough bool // complete files are looked into too
 }
 
 // did notes something worth telling.
@@ -61,7 +70,7 @@ func (r *recovery) run(file File) error {
 	if err := r.mendTail(file); err != nil {
 		return fmt.Errorf("mend the end of the log: %w", err)
 	}
-	if err := r.quarantineConflicts(file); err != nil {
+	if err := r.countRepeats(file); err != nil {
 		return fmt.Errorf("compare repeated events: %w", err)
 	}
 	end, err := r.settleEpoch(file)
@@ -88,8 +97,11 @@ func (r *recovery) readMeta() error {
 			return err
 		}
 	}
-	r.meta.Frozen = r.meta.Frozen || r.suspect
-	return r.readLabels()
+	if err := r.readLabels(); err != nil {
+		return err
+	}
+	r.suspectMeta()
+	return nil
 }
 
 // loseMeta begins metadata anew, with the words of what is there.
@@ -192,11 +204,10 @@ func (r *recovery) scanActive(file File) error {
 	if err != nil {
 		return fmt.Errorf("read log: %w", err)
 	}
-	trusted, err := r.checkpointHolds(file, size)
-	if err != nil {
+	if r.trusted, err = r.checkpointHolds(file, size); err != nil {
 		return err
 	}
-	if trusted {
+	if r.trusted {
 		r.scan = newScan(r.meta.SyncedSeq)
 		r.scan.good.sum = parseHex(r.meta.TailCRC)
 		if err := r.scan.run(file, r.meta.LogBytes, size); err != nil {
@@ -204,7 +215,7 @@ func (r *recovery) scanActive(file File) error {
 		}
 		r.epoch = r.meta.Epoch
 		if r.meta.Irregular || r.scan.irregular {
-			if err := r.active.study(file, r.scan.good.offset); err != nil {
+			if _, err := r.active.study(file, r.scan.good.offset); err != nil {
 				return err
 			}
 		} else {
@@ -213,29 +224,36 @@ func (r *recovery) scanActive(file File) error {
 			}
 		}
 	} else {
-		if r.hasMeta && r.meta.LogFirst == r.active.first {
-			r.did("read the whole log: the checkpoint at seq %d does not fit it", r.meta.SyncedSeq)
-		}
 		r.scan = newScan(r.active.first - 1)
 		if err := r.scan.run(file, 0, size); err != nil {
 			return err
+		}
+		if r.hasMeta && r.meta.LogFirst == r.active.first && !r.endFits() {
+			r.did("read the whole log: the checkpoint at seq %d does not fit it", r.meta.SyncedSeq)
 		}
 		r.active.index.replace(r.scan.entries, r.scan.irregular)
 	}
 	if r.scan.epoch != "" {
 		r.epoch = r.scan.epoch
 	}
-	r.reportScan(trusted)
+	r.reportScan()
 	return nil
 }
 
+// endFits reports whether the whole log ends where the metadata says, which its
+// checkpoint alone need not tell: lines that do not count may be the last.
+func (r *recovery) endFits() bool {
+	m, end := &r.meta, r.scan.good
+	return m.SyncedSeq == end.seq && m.LogBytes == end.offset && m.TailCRC == string(appendHex(nil, end.sum))
+}
+
 // reportScan tells what the scan found and nobody can mend.
-func (r *recovery) reportScan(trusted bool) {
-	d := Damage{Unverified: r.scan.unverified, Conflicts: 0}
+func (r *recovery) reportScan() {
+	d := Damage{Unverified: r.scan.unverified}
 	for _, h := range r.scan.holes {
 		d.Holes += int64(h.to - h.from + 1)
 	}
-	if old := r.meta.Damage; trusted && old != nil {
+	if old := r.meta.Damage; r.trusted && old != nil {
 		d.Holes += old.Holes
 		d.Unverified += old.Unverified
 		d.Conflicts += old.Conflicts
@@ -243,12 +261,31 @@ func (r *recovery) reportScan(trusted bool) {
 	r.log.health.setDamage(d)
 }
 
+// countRepeats keeps what is repeated, and counts the conflicts.
+func (r *recovery) countRepeats(file File) error {
+	found, err := r.keepRepeats(file, r.active.first, r.scan)
+	if err != nil {
+		return err
+	}
+	d := r.log.health.get().Damage
+	d.Conflicts += found
+	if old := r.meta.Damage; !r.trusted && old != nil && r.endFits() {
+		// Nothing is new, and they may be of complete files.
+		d.Holes, d.Conflicts = max(d.Holes, old.Holes), max(d.Conflicts, old.Conflicts)
+	}
+	r.log.health.setDamage(d)
+	if !r.thorough {
+		return nil
+	}
+	return r.examine()
+}
+
 // mendTail cuts off what lies behind the last good line, after a copy of it is
 // on the device: rule 5. What stays is brought to the device: rule 0.
 func (r *recovery) mendTail(file File) error {
 	s := r.scan
 	if torn := s.torn(); torn.size > 0 {
-		name, err := quarantine(r.fs, r.dir, fmt.Sprintf("torn-%d", s.good.seq), file, torn)
+		name, _, err := quarantine(r.fs, r.dir, fmt.Sprintf("torn-%d", s.good.seq), file, torn)
 		if err != nil {
 			return err
 		}
@@ -270,23 +307,17 @@ func (r *recovery) mendTail(file File) error {
 	if r.meta.Frozen {
 		return nil // a sync would report success; see reopen
 	}
-	if r.changed || r.meta.Writer != nil {
-		return r.datasync(file)
+	if !r.changed && r.meta.Writer == nil {
+		return nil
 	}
-	return nil
-}
-
-// datasync brings the active file to the device. Where that fails the metadata
-// says so before anything else is tried: the next attempt, of this run or of
-// another, would be told that it is there.
-func (r *recovery) datasync(file File) error {
-	err := file.Datasync()
-	if r.hasMeta && errors.Is(err, syscall.EIO) {
-		m := r.meta
-		m.Frozen = true
-		err = errors.Join(err, writeMetadata(r.fs, r.dir, m))
+	from := int64(0)
+	if r.trusted {
+		from = r.meta.LogBytes
 	}
-	return err
+	if err := renew(file, span{from, s.good.offset - from}); err != nil {
+		return err
+	}
+	return r.datasync(file)
 }
 
 // adopt hands what was found to the log and writes the metadata.
@@ -309,11 +340,16 @@ func (r *recovery) adopt(file File, end position) error {
 		l.touched.Store(r.meta.UpdatedAt.UnixMicro())
 	}
 	irregular := r.meta.Irregular && r.meta.LogFirst == r.active.first || r.scan.irregular
-	if r.meta.Epoch != r.epoch || r.meta.Irregular != irregular || r.meta.Writer != nil {
+	if r.meta.Epoch != r.epoch || r.meta.Irregular != irregular || r.meta.Writer != nil || !sameDamage(r.meta.Damage, l.health.get().Damage) {
 		r.changed = true
 	}
-	r.meta.Epoch, r.meta.Irregular, r.meta.Writer = r.epoch, irregular, nil
+	r.meta.Epoch, r.meta.Irregular = r.epoch, irregular
 	l.sheet.meta = r.meta
+	if r.meta.Frozen {
+		r.reopen()
+	} else {
+		l.sheet.meta.Writer = nil
+	}
 	if r.changed {
 		l.sheet.version++
 		if err := l.saveMetadata(); err != nil {
@@ -321,13 +357,18 @@ func (r *recovery) adopt(file File, end position) error {
 			l.opts.Logger.Warn("metadata cannot be written", "session", l.id, "err", err)
 		}
 	}
-	if r.meta.Frozen {
-		r.reopen(file)
-	}
 	for _, a := range r.actions {
 		l.opts.Logger.Warn("log recovered", "session", l.id, "did", a)
 	}
 	return nil
+}
+
+// sameDamage reports whether the metadata has the damage there is.
+func sameDamage(told *Damage, d Damage) bool {
+	if told == nil {
+		return d == Damage{}
+	}
+	return *told == d
 }
 
 // firstSeq is the first seq that can be read. What the metadata has below the
@@ -356,33 +397,6 @@ func (r *recovery) reportFiles(next event.Seq) {
 	}
 	r.log.health.setDamage(d)
 }
-
-// reopen copies what cannot be trusted of a log whose device failed to a fresh
-// file: rule 8. Until that works the log can be read only.
-func (r *recovery) reopen(file File) {
-	l := r.log
-	synced := position{seq: r.meta.SyncedSeq, first: r.meta.LogFirst, offset: r.meta.LogBytes, sum: parseHex(r.meta.TailCRC)}
-	l.health.freeze(errFrozenBefore)
-	holds, err := r.checkpointHolds(file, synced.offset)
-	switch {
-	case err != nil:
-	case holds:
-		l.marks.distrust(synced)
-		err = l.thaw()
-	default:
-		// The checkpoint is of an older file: a crash came while the log was
-		// reopened before. Nothing of this one is known to be on the device.
-		err = l.copyActive()
-	}
-	if err != nil {
-		l.opts.Logger.Error("log stays frozen", "session", l.id, "err", err)
-		return
-	}
-	r.did("copied what lies behind seq %d to a fresh file: the device failed there", synced.seq)
-}
-
-// errFrozenBefore is why a log is frozen from the start.
-var errFrozenBefore = errors.New("the device failed while an earlier run wrote the log")
 
 // rebuild makes metadata from the log's first line.
 func (r *recovery) rebuild() error {

@@ -41,8 +41,14 @@ func (l *Log) Reopen(ctx context.Context) error {
 func (l *Log) thaw() error {
 	p := &l.pen
 	_, synced := l.marks.positions()
-	if named, err := l.fs.Means(filepath.Join(l.dir, activeName), p.file); err != nil || !named || synced.first != p.seg.first {
+	if named, err := l.fs.Means(filepath.Join(l.dir, activeName), p.file); err != nil || !named {
 		return fmt.Errorf("reopen log: %s is not the file that was written: %w", activeName, errors.Join(err, ErrFrozen))
+	}
+	if l.copyWhole {
+		if err := l.copyActive(); err != nil {
+			return fmt.Errorf("reopen log: %w", err)
+		}
+		return nil
 	}
 	lines, err := l.unsynced(synced)
 	if err != nil {
@@ -55,7 +61,7 @@ func (l *Log) thaw() error {
 	sealed := filepath.Join(l.dir, sealedName(p.seg.first, synced.seq))
 	swapped, err := l.swapFiles(sealed)
 	if swapped {
-		l.beginFile(sealed, synced.seq, file, final)
+		l.beginFile(sealed, synced.seq, file, final, err == nil)
 	}
 	if err != nil {
 		if !swapped {
@@ -64,14 +70,21 @@ func (l *Log) thaw() error {
 		return fmt.Errorf("reopen log: %w", err)
 	}
 	l.cutOff(sealed, synced)
-	l.setFrozen(false)
-	l.health.thaw()
-	l.opts.Logger.Info("log reopened", "session", l.id, "seq", final.seq)
+	l.thawed(final.seq)
 	return nil
 }
 
-// copyActive puts a synced copy of the active file in its place. Nobody reads
-// the log yet; the caller holds the pen.
+// thawed says that the log can be written again.
+func (l *Log) thawed(last event.Seq) {
+	l.setFrozen(false)
+	l.health.thaw()
+	l.keeper.poke()
+	l.opts.Logger.Info("log reopened", "session", l.id, "seq", last)
+}
+
+// copyActive puts a synced copy of the active file in its place, all of it: where
+// no line of the file is known to be on the device, or its name. The caller holds
+// the pen.
 func (l *Log) copyActive() error {
 	p := &l.pen
 	aside := filepath.Join(l.dir, nextName)
@@ -87,13 +100,21 @@ func (l *Log) copyActive() error {
 	if err := l.fs.Rename(aside, filepath.Join(l.dir, activeName)); err != nil {
 		return errors.Join(err, fresh.Close())
 	}
-	old := p.file
-	p.file, p.seg.file = fresh, fresh
-	if err := errors.Join(old.Close(), l.fs.SyncDir(l.dir)); err != nil {
+	// The name means it from here on, whatever becomes of the directory.
+	old := p.seg
+	p.seg = &segment{fs: l.fs, first: old.first, path: old.path, file: fresh}
+	p.seg.index.copyOf(&old.index)
+	p.file, p.ragged = fresh, false
+	l.segs.swapLast(p.seg)
+	if err := errors.Join(old.retire(), l.fs.SyncDir(l.dir)); err != nil {
 		return err
 	}
-	l.setFrozen(false)
-	l.health.thaw()
+	l.copyWhole = false
+	written, _ := l.marks.positions()
+	if l.marks.reached(written) {
+		l.bell.ring()
+	}
+	l.thawed(written.seq)
 	return nil
 }
 
@@ -143,8 +164,9 @@ func (l *Log) cutOff(path string, end position) {
 }
 
 // beginFile moves the log on to a file that is in place and synced: sealed is
-// the name of the one before, last its last seq. The caller holds the pen.
-func (l *Log) beginFile(sealed string, last event.Seq, file File, final firstLine) {
+// the name of the one before, last its last seq. Unless the names are durable too,
+// nothing of it counts as synced. The caller holds the pen.
+func (l *Log) beginFile(sealed string, last event.Seq, file File, final firstLine, durable bool) {
 	p := &l.pen
 	old := p.seg
 	old.seal(sealed, last)
@@ -155,7 +177,9 @@ func (l *Log) beginFile(sealed string, last event.Seq, file File, final firstLin
 	l.segs.push(p.seg)
 	l.tail.add(final.seq, final.body)
 	l.marks.wrote(final.position, nil)
-	l.marks.reached(final.position)
+	if l.copyWhole = !durable; durable {
+		l.marks.reached(final.position)
+	}
 	l.bell.ring()
 	l.keeper.excess.Store(true)
 	l.keeper.poke()

@@ -36,7 +36,7 @@ func Repair(ctx context.Context, dir, id string, o Options) (Report, error) {
 			return report, errors.Join(err, s.Close())
 		}
 		report.Sessions++
-		l, did, err := openLog(ctx, filepath.Join(s.root(), id), s.RunID(), s.opts, s.crashed)
+		l, did, err := openLog(ctx, filepath.Join(s.root(), id), s.RunID(), s.opts, prior{crashed: s.crashed, thorough: true})
 		for _, d := range did {
 			report.Actions = append(report.Actions, Action{Session: id, Did: d})
 		}

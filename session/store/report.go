@@ -59,6 +59,7 @@ const (
 	ProblemHole       = "hole"       // events without a line
 	ProblemConflict   = "conflict"   // a seq twice, with different bytes
 	ProblemRepeat     = "repeat"     // a seq twice, with the same bytes
+	ProblemLate       = "late"       // a line behind one with a higher seq
 	ProblemUnverified = "unverified" // a checksum is absent or wrong
 	ProblemDamaged    = "damaged"    // bytes that are no line, between lines
 	ProblemTorn       = "torn"       // bytes behind the last line

@@ -31,7 +31,7 @@ func (l *Log) seal() error {
 	sealed := filepath.Join(l.dir, sealedName(p.seg.first, last))
 	swapped, err := l.swapFiles(sealed)
 	if swapped {
-		l.beginFile(sealed, last, file, final)
+		l.beginFile(sealed, last, file, final, err == nil)
 		if err == nil {
 			return nil
 		}

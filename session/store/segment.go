@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -28,6 +29,9 @@ type segment struct {
 	fs    FS        // set at construction
 	first event.Seq // set at construction
 	index index     // locks itself
+
+	looked  atomic.Bool // a complete file's order was made sure of: see Log.trust
+	looking sync.Mutex  // held while that is done
 
 	mu      sync.Mutex
 	path    string
@@ -85,6 +89,7 @@ func (s *segment) rest() {
 	if s.last != 0 && s.readers == 0 && s.file != nil {
 		s.file.Close() // only read from
 		s.file = nil
+		s.looked.Store(false)
 	}
 	s.index.drop()
 }
@@ -94,6 +99,13 @@ func (s *segment) seal(path string, last event.Seq) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.path, s.last = path, last
+}
+
+// lastSeq is the last seq of a complete file, by its name; zero of the active one.
+func (s *segment) lastSeq() event.Seq {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
 }
 
 func (s *segment) currentPath() string {
@@ -144,6 +156,13 @@ func (s *segments) replace(list []*segment) (old []*segment) {
 	defer s.mu.Unlock()
 	old, s.list = s.list, list
 	return old
+}
+
+// swapLast puts a copy of the active segment in its place.
+func (s *segments) swapLast(seg *segment) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = append(append([]*segment(nil), s.list[:len(s.list)-1]...), seg)
 }
 
 // shift takes the oldest segments whose events all lie below min.

@@ -46,7 +46,7 @@ func (l *Log) UpdateMetadata(f func(*Metadata)) {
 	next.Format, next.SessionID = now.Format, now.SessionID
 	next.EventCount, next.MinSeq, next.MaxSeq = now.EventCount, now.MinSeq, now.MaxSeq
 	next.Epoch, next.Checkpoint, next.Writer, next.Damage = now.Epoch, now.Checkpoint, now.Writer, now.Damage
-	next.Frozen = now.Frozen
+	next.Frozen, next.FrozenSeq = now.Frozen, now.FrozenSeq
 	next.UpdatedAt = now.UpdatedAt
 	l.sheet.meta = next
 	l.sheet.version++
@@ -90,18 +90,23 @@ func (l *Log) saveMetadata() error {
 	version := l.sheet.version // before what it is the version of, which may be newer and is then saved again
 	l.sheet.mu.Unlock()
 	m := l.Metadata()
-	_, synced := l.marks.positions()
+	written, synced := l.marks.positions()
 	l.sheet.mu.Lock()
 	unchanged := version == l.sheet.saved && l.sheet.meta.SyncedSeq == synced.seq && l.sheet.meta.MinSeq == m.MinSeq
 	l.sheet.mu.Unlock()
 	if unchanged {
 		return nil
 	}
-	m.MaxSeq = synced.seq
-	m.EventCount = int64(max(synced.seq-m.MinSeq+1, 0))
-	m.SyncedSeq, m.LogFirst, m.LogBytes = synced.seq, synced.first, synced.offset
-	m.TailCRC = string(appendHex(nil, synced.sum))
-	m.LogBorn = bornOf(l.fs, filepath.Join(l.dir, activeName))
+	if synced.offset > 0 { // else nothing is known to be on the device but what was said before
+		m.SyncedSeq, m.LogFirst, m.LogBytes = synced.seq, synced.first, synced.offset
+		m.TailCRC = string(appendHex(nil, synced.sum))
+		m.LogBorn = bornOf(l.fs, filepath.Join(l.dir, activeName))
+	}
+	m.MaxSeq = m.SyncedSeq
+	m.EventCount = int64(max(m.SyncedSeq-m.MinSeq+1, 0))
+	if m.FrozenSeq = 0; m.Frozen {
+		m.FrozenSeq = written.seq
+	}
 	if given := m.labels(); given != l.sheet.labels {
 		if err := writeLabels(l.fs, l.dir, given); err != nil {
 			return fmt.Errorf("session %s: %w", l.id, err)

@@ -45,6 +45,7 @@ type entryOf struct {
 	meta    Metadata      // as on disk, while the log is not open
 	log     *Log          // nil until somebody needs it
 	opening chan struct{} // closed when an attempt to open has ended
+	suspect bool          // the device failed that attempt; used by who opens the log
 	hidden  bool          // being made; not listed yet
 }
 
@@ -297,15 +298,19 @@ func (s *Store) Log(ctx context.Context, id string) (*Log, error) {
 // openEntry opens the log of an entry this goroutine has reserved.
 func (s *Store) openEntry(ctx context.Context, id string, e *entryOf) (*Log, error) {
 	dir := filepath.Join(s.root(), id)
-	l, _, err := openLog(ctx, dir, s.RunID(), s.opts, s.crashed)
+	before := prior{crashed: s.crashed, suspect: e.suspect}
+	l, _, err := openLog(ctx, dir, s.RunID(), s.opts, before)
+	before.suspect = before.suspect || errors.Is(err, errDistrusted)
 	if errors.Is(err, ErrReadOnly) || isFull(err) {
 		// Without room to mend it, it can be read until there is some.
-		l, err = openFollower(dir, s.RunID(), s.opts, s.crashed, err)
+		l, err = openFollower(dir, s.RunID(), s.opts, before, err)
 	}
 	s.mu.Lock()
 	opening := e.opening
 	e.opening = nil
+	e.suspect = before.suspect
 	if err == nil {
+		e.suspect = false // the log knows
 		e.log = l
 		l.setKeep(s.keep)
 	}

@@ -32,6 +32,7 @@ func stories() []story {
 			steps: d.steps,
 		})
 	}
+	all = append(all, failedStories...)
 	return append(all, story{
 		name:    "check and repair",
 		options: store.Options{SegmentBytes: smallFiles},

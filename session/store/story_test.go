@@ -171,6 +171,9 @@ func (p *teller) log(n int) (l *store.Log) {
 		l, err = p.store.Log(p.ctx, p.oracle.created[n])
 		return err
 	})
+	if l != nil {
+		p.look(l)
+	}
 	return l
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -33,4 +34,41 @@ func TestADeviceThatFailedToSyncALogThatWasOpenedIsNotBelievedTheNextTime(t *tes
 	require.NoError(t, err)
 	require.False(t, os.SameFile(before, after), "the log goes on in a fresh file")
 	requireAppends(t, l)
+}
+
+// What was shown before the device failed, and is not there any more, keeps its
+// seqs: no other event gets them under the same epoch.
+func TestLinesThatAFailedDeviceLostAreGoneOnBehind(t *testing.T) {
+	ctx := context.Background()
+	f, s, l := onFaulty(t, store.Options{})
+	_, _, err := l.Append(ctx, prompt("p1"))
+	require.NoError(t, err)
+	require.NoError(t, l.FlushMetadata(ctx))
+	f.set(nthOf(1, "datasync", "events", syscall.EIO))
+	_, _, err = l.Append(ctx, message("seen"), message("seen"))
+	require.NoError(t, err)
+	require.ErrorIs(t, l.FlushMetadata(ctx), store.ErrFrozen)
+	seen := l.Marks().Visible
+	require.EqualValues(t, 4, seen)
+	require.Error(t, s.Close())
+	// The page cache let go of what the device did not take.
+	disk := f.FS.(*memFS)
+	path := "/data/sessions/" + l.ID() + "/events.jsonl"
+	disk.change(path, func(data []byte) []byte {
+		return bytes.Join(bytes.SplitAfter(data, []byte("\n"))[:2], nil)
+	})
+	for range 2 {
+		s, err = store.Open("/data", store.Options{FS: disk, BootID: "boot"})
+		require.NoError(t, err)
+		again, err := s.Log(ctx, l.ID())
+		require.NoError(t, err)
+		require.NotEqual(t, l.Epoch(), again.Epoch())
+		require.Equal(t, store.HealthOK, again.Health().State)
+		events := readAll(t, again)
+		requireGapless(t, events)
+		require.Equal(t, event.TypeCorrupt, events[seen-1].Type)
+		require.Equal(t, event.TypeEpoch, events[seen].Type)
+		requireAppends(t, again)
+		require.NoError(t, s.Close())
+	}
 }

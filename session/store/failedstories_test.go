@@ -1,0 +1,140 @@
+package store_test
+
+import (
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session/store"
+)
+
+// failedStories are what becomes of a log whose device failed: rule 8.
+var failedStories = []story{
+	{
+		name:   "a device that failed under the run before",
+		before: failed,
+		tell:   goesOn,
+		steps: []string{
+			"create .events-next.jsonl", "datasync .events-next.jsonl", "rename events.jsonl", "rename .events-next.jsonl",
+			"syncdir session", "truncate sealed", "datasync sealed", "rename metadata.json.tmp",
+		},
+	},
+	{
+		name: "a device that failed, and a kill while the log was reopened",
+		before: func(p *teller) {
+			failed(p)
+			p.open()
+			p.fs.set(nthOf(2, "rename", "events", errCrashed)) // the fresh file into its place
+			_, err := p.store.Log(p.ctx, p.oracle.created[0])
+			require.NoError(p.t, err, "it can be read")
+			restart(p)
+		},
+		tell: goesOn,
+		steps: []string{
+			"create .events-next.jsonl", "datasync .events-next.jsonl", "rename .events-next.jsonl", "syncdir session", "rename metadata.json.tmp",
+		},
+	},
+	{
+		name: "a device that failed, and lines that are damaged since",
+		before: func(p *teller) {
+			failed(p)
+			p.oracle.spoiled = true
+			p.spoil("events.jsonl", torn)
+			p.spoil("events.jsonl", func(data []byte) []byte {
+				lines := strings.SplitAfter(string(data), "\n")
+				return []byte(strings.Join(append(lines[:len(lines)-2:len(lines)-2], "what\n", lines[len(lines)-2], lines[len(lines)-1]), ""))
+			})
+		},
+		tell: goesOn,
+		steps: []string{
+			"truncate events.jsonl", "create .events-next.jsonl", "datasync .events-next.jsonl", "rename .events-next.jsonl", "syncdir session", "rename metadata.json.tmp",
+		},
+	},
+	{
+		name:   "a device that fails while a log is opened",
+		before: killed,
+		tell: func(p *teller) {
+			p.fails(map[string]int{"datasync events.jsonl": 1})
+			goesOn(p)
+		},
+		steps: []string{"datasync events.jsonl", "rename metadata.json.tmp", "rename .events-next.jsonl"},
+	},
+	{
+		name:   "a device that fails while a log is opened, and for its metadata",
+		before: killed,
+		tell: func(p *teller) {
+			p.fails(map[string]int{"datasync events.jsonl": 1, "write metadata.json.tmp": 3})
+			goesOn(p)
+		},
+	},
+	{
+		name: "a device that fails while a log without metadata is opened",
+		before: func(p *teller) {
+			killed(p)
+			dir := filepath.Join("/data/sessions", p.oracle.created[0])
+			require.NoError(p.t, p.disk.Remove(filepath.Join(dir, "metadata.json")))
+			require.NoError(p.t, p.disk.SyncDir(dir))
+		},
+		tell: func(p *teller) {
+			p.fails(map[string]int{"datasync events.jsonl": 1})
+			goesOn(p)
+		},
+	},
+}
+
+// goesOn is the run behind it.
+func goesOn(p *teller) {
+	p.open()
+	l := p.log(0)
+	p.append(l, prompt("p2"))
+	p.messages(l, 2)
+}
+
+// streams makes a session whose newest events may not be on the device.
+func streams(p *teller) *store.Log {
+	p.open()
+	l := p.create()
+	p.append(l, prompt("p1"))
+	p.flush(l)
+	p.messages(l, 2)
+	return l
+}
+
+// failed ends a run whose device failed.
+func failed(p *teller) {
+	l := streams(p)
+	p.also(func(op, name string) bool { return op == "datasync" && strings.Contains(filepath.Base(name), "events") }, syscall.EIO)
+	p.refused(l, store.ErrFrozen)
+	p.leave()
+	p.also(nil, nil)
+}
+
+// killed ends a run that had not synced all it had shown.
+func killed(p *teller) {
+	streams(p)
+	restart(p)
+}
+
+// restart kills the process.
+func restart(p *teller) {
+	disk := p.disk.restart()
+	p.fs.set(func(int, string, string) error { return errCrashed })
+	p.leave()
+	p.disk, p.fs = disk, &faultFS{FS: disk}
+	p.options.FS = p.fs
+}
+
+// fails makes the first so many calls of some steps fail, as part of the story.
+func (p *teller) fails(steps map[string]int) {
+	left := map[string]int{}
+	for step, n := range steps {
+		left[step] = n
+	}
+	p.also(func(op, name string) bool {
+		step := stepOf(op, name)
+		left[step]--
+		return left[step] >= 0
+	}, syscall.EIO)
+}

@@ -1,0 +1,82 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+)
+
+// errDistrusted says that the device failed to sync a log: it may have dropped
+// what it did not write, and would report success the next time. Whoever opens the
+// log next must know.
+var errDistrusted = errors.New("the device failed to store the log")
+
+// errFrozenBefore is why a log is frozen from the start.
+var errFrozenBefore = errors.New("the device failed while the log was written or opened before")
+
+// renew writes bytes of a file that may not be on the device once more, as they
+// are. Where the device failed under a process that was killed before it could say
+// so, only what is written anew is what the next sync speaks of. A file
+// system that wants room even for that has the sync believed instead.
+func renew(file File, part span) error {
+	err := part.each(file, func(piece []byte, at int64) error { return writeAt(file, piece, part.offset+at) })
+	if isFull(err) {
+		return nil
+	}
+	return err
+}
+
+// datasync brings the active file to the device. Where that fails the metadata
+// says so before anything else is tried, for the next run; should that fail as
+// well, or there be no metadata, this run remembers: see Store.openEntry.
+func (r *recovery) datasync(file File) error {
+	err := file.Datasync()
+	if !errors.Is(err, syscall.EIO) {
+		return err
+	}
+	if r.hasMeta {
+		m := r.meta
+		m.Frozen, m.FrozenSeq = true, r.scan.good.seq
+		err = errors.Join(err, writeMetadata(r.fs, r.dir, m))
+	}
+	return fmt.Errorf("%w: %w", errDistrusted, err)
+}
+
+// suspectMeta has the metadata say, on the device too, what this run knows of the
+// device.
+func (r *recovery) suspectMeta() {
+	if !r.suspect || r.meta.Frozen {
+		return
+	}
+	r.meta.Frozen, r.changed = true, true
+	if !r.hasMeta {
+		return // what it is rebuilt from is not known yet
+	}
+	if err := writeMetadata(r.fs, r.dir, r.meta); err != nil {
+		r.log.opts.Logger.Warn("metadata of a frozen log cannot be written", "session", r.log.id, "err", err)
+	}
+}
+
+// reopen copies what cannot be trusted of a log whose device failed to a fresh
+// file: rule 8. Only what the checkpoint names is taken to be on the device, in
+// the metadata too, until that has worked; and until then the log can be read only.
+func (r *recovery) reopen() {
+	l, s := r.log, r.scan
+	synced := position{seq: r.active.first - 1, first: r.active.first}
+	if r.trusted {
+		synced = position{seq: r.meta.SyncedSeq, first: r.meta.LogFirst, offset: r.meta.LogBytes, sum: parseHex(r.meta.TailCRC)}
+	}
+	l.marks.distrust(synced)
+	l.health.freeze(errFrozenBefore)
+	// What is damaged behind the checkpoint stays as it is, but for its file. So
+	// does all of a file that the checkpoint does not name, as where a crash came
+	// while the log was reopened before.
+	l.copyWhole = r.whole || !r.trusted || len(s.holes)+len(s.badLines)+len(s.repeats)+s.unverified > 0
+	r.changed = true
+	if err := l.thaw(); err != nil {
+		l.opts.Logger.Error("log stays frozen", "session", l.id, "err", err)
+		return
+	}
+	l.setWriter(nil)
+	r.did("copied what lies behind seq %d to a fresh file: the device failed there", synced.seq)
+}
