@@ -5,7 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"log/slog"
-	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,30 +38,25 @@ type SessionWSClient struct {
 	server *Server
 	id     string
 	own    string // the session this socket was opened for, if it was
-	logger *slog.Logger
 	pace   *rate.Limiter
 	ctx    context.Context // ends with the socket
-	cancel context.CancelFunc
-	wait   sync.WaitGroup // every goroutine of this client but run's and its news'
-	slow   chan struct{}  // one for each request that waits for an agent
+	wait   sync.WaitGroup  // every goroutine of this client but run's and its news'
+	slow   atomic.Int32    // requests that wait for an agent
 	news   *news
 
 	grant atomic.Pointer[auth.Grant]
 
 	mu      sync.Mutex
-	follows map[string]*following
+	follows []*following // few, mostly one
 }
 
 func newClient(s *Server, on *socket, grant auth.Grant, own string) *SessionWSClient {
-	ctx, cancel := context.WithCancel(s.ctx)
 	id := make([]byte, 8)
 	rand.Read(id)
 	c := &SessionWSClient{
 		socket: on, server: s, id: hex.EncodeToString(id), own: own,
-		pace: rate.NewLimiter(messageRate, messageBurst), ctx: ctx, cancel: cancel,
-		slow: make(chan struct{}, maxSlow), follows: make(map[string]*following),
+		pace: rate.NewLimiter(messageRate, messageBurst), ctx: life(on.ended),
 	}
-	c.logger = s.logger.With("client", c.id)
 	c.grant.Store(&grant)
 	c.news = newNews(c)
 	on.leave = c.leave
@@ -84,10 +79,12 @@ func (c *SessionWSClient) run(own *session.BackgroundSession, from place) {
 // leave begins to end what the client does, once its socket ends; run waits.
 func (c *SessionWSClient) leave() {
 	c.wait.Go(func() {
-		c.cancel()
+		c.cancelFollows()
 		c.close()
 	})
 }
+
+func (c *SessionWSClient) logger() *slog.Logger { return c.server.logger.With("client", c.id) }
 
 func (c *SessionWSClient) connected() *wire.Connected {
 	s := c.server
@@ -156,9 +153,9 @@ func (c *SessionWSClient) maxSeqs() map[string]event.Seq {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	seqs := make(map[string]event.Seq, len(c.follows))
-	for id, f := range c.follows {
+	for _, f := range c.follows {
 		if f.session != nil {
-			seqs[id] = f.session.Log().Marks().Visible
+			seqs[f.id] = f.session.Log().Marks().Visible
 		}
 	}
 	return seqs
@@ -179,14 +176,14 @@ func (c *SessionWSClient) regrant() {
 		return
 	}
 	c.mu.Lock()
-	follows := maps.Clone(c.follows)
+	follows := slices.Clone(c.follows)
 	c.mu.Unlock()
-	for id, f := range follows {
-		if !now.May(auth.Read, id) {
+	for _, f := range follows {
+		if !now.May(auth.Read, f.id) {
 			f.cancel()
 		} else {
 			// What it is called may have changed, and whether it may answer.
-			c.presence(id, func(p *session.Presence) { p.Actor = now.Actor() })
+			c.presence(f.id, func(p *session.Presence) { p.Actor = now.Actor() })
 		}
 	}
 }

@@ -121,6 +121,7 @@ func (f *follow) begin(ctx context.Context) (event.Seq, error) {
 	if f.place.merge {
 		f.mergeTo = span.max
 	}
+	f.place = place{merge: f.place.merge} // the rest holds on to the request's text
 	return cursor, f.client.write(ctx, messageOf(frame))
 }
 

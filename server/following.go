@@ -3,6 +3,8 @@ package server
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/coder/websocket"
@@ -16,14 +18,35 @@ const maxFollows = 64
 
 // following is a follow's goroutine as its client sees it.
 type following struct {
-	cancel context.CancelFunc
-	done   chan struct{}
+	id       string
+	stop     chan struct{} // closed by cancel
+	stopOnce sync.Once
+	running  sync.WaitGroup
 	// session is nil until it was opened; guarded by the client's mu, as is
 	// presence, what the client last told of itself.
 	session  *session.BackgroundSession
 	presence session.Presence
 	typedAt  time.Time // when it last said that somebody types
 }
+
+// life is a context that ends when a channel is closed. What package context makes
+// for it would be half a KiB more for each client, and again for each session it
+// follows.
+type life <-chan struct{}
+
+func (l life) Deadline() (time.Time, bool) { return time.Time{}, false }
+func (l life) Done() <-chan struct{}       { return l }
+func (l life) Value(any) any               { return nil }
+
+func (l life) Err() error {
+	if rung(l) {
+		return context.Canceled
+	}
+	return nil
+}
+
+// cancel asks the following to end. It does not wait.
+func (f *following) cancel() { f.stopOnce.Do(func() { close(f.stop) }) }
 
 // observe starts following a session, or starts over.
 func (c *SessionWSClient) observe(m *wire.Observe) error {
@@ -45,17 +68,28 @@ func (c *SessionWSClient) observe(m *wire.Observe) error {
 // startFollow follows a session that is not followed, opening it if need be.
 // Opening may have to repair a log, so it happens in the new goroutine.
 func (c *SessionWSClient) startFollow(id, requestID string, from place, opened *session.BackgroundSession) {
-	ctx, cancel := context.WithCancel(c.ctx)
-	f := &following{cancel: cancel, done: make(chan struct{}), session: opened}
+	f := &following{id: id, stop: make(chan struct{}), session: opened}
+	f.running.Add(1)
 	c.mu.Lock()
-	c.follows[id] = f
+	c.follows = append(c.follows, f)
+	if rung(c.ended) { // cancelFollows may have been here
+		f.cancel()
+	}
 	c.mu.Unlock()
 	c.wait.Go(func() {
-		defer close(f.done)
-		defer cancel()
-		defer c.forget(id, f)
-		c.followUntilClosed(ctx, id, requestID, from, f)
+		defer f.running.Done()
+		defer c.forget(f)
+		c.followUntilClosed(life(f.stop), id, requestID, from, f)
 	})
+}
+
+// cancelFollows asks every following to end, once the socket ends.
+func (c *SessionWSClient) cancelFollows() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, f := range c.follows {
+		f.cancel()
+	}
 }
 
 // followUntilClosed follows a session until the client has enough of it. One
@@ -86,7 +120,7 @@ func (c *SessionWSClient) followUntilClosed(ctx context.Context, id, requestID s
 	case rung(s.Done()):
 		c.sessionClosed(ctx, id)
 	default:
-		c.logger.Error("following failed", "session", id, "err", err)
+		c.logger().Error("following failed", "session", id, "err", err)
 		c.end(ending{code: websocket.StatusInternalError, reason: "following failed"})
 	}
 }
@@ -107,28 +141,36 @@ func (c *SessionWSClient) sessionClosed(ctx context.Context, id string) {
 // nothing of it will be sent any more.
 func (c *SessionWSClient) stopFollow(id string) {
 	c.mu.Lock()
-	f := c.follows[id]
+	f := c.follow(id)
 	c.mu.Unlock()
 	if f == nil {
 		return
 	}
 	f.cancel()
-	<-f.done
+	f.running.Wait()
 }
 
-func (c *SessionWSClient) forget(id string, f *following) {
+func (c *SessionWSClient) forget(f *following) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.follows[id] == f {
-		delete(c.follows, id)
+	c.follows = slices.DeleteFunc(c.follows, func(other *following) bool { return other == f })
+}
+
+// follow returns how a session is followed, or nil. The caller holds mu.
+func (c *SessionWSClient) follow(id string) *following {
+	for _, f := range c.follows {
+		if f.id == id {
+			return f
+		}
 	}
+	return nil
 }
 
 // followed returns a session this client follows, or nil.
 func (c *SessionWSClient) followed(id string) *session.BackgroundSession {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if f := c.follows[id]; f != nil {
+	if f := c.follow(id); f != nil {
 		return f.session
 	}
 	return nil

@@ -117,13 +117,12 @@ func (c *SessionWSClient) with(requestID, id string, verb auth.Verb, act func(*s
 // aside is with, for what waits for the agent: a pong must not wait behind it.
 func (c *SessionWSClient) aside(requestID, id string, verb auth.Verb, act func(context.Context, *session.BackgroundSession) error) {
 	c.with(requestID, id, verb, func(s *session.BackgroundSession) error {
-		select {
-		case c.slow <- struct{}{}:
-		default:
+		if c.slow.Add(1) > maxSlow {
+			c.slow.Add(-1)
 			return &problem{code: wire.CodeBusy, message: "several such requests are waiting for the agent already", retryAfter: retryLater}
 		}
 		c.wait.Go(func() {
-			defer func() { <-c.slow }()
+			defer c.slow.Add(-1)
 			if err := act(c.ctx, s); err != nil {
 				c.refuse(requestID, id, err)
 			}
@@ -136,7 +135,7 @@ func (c *SessionWSClient) aside(requestID, id string, verb auth.Verb, act func(c
 func (c *SessionWSClient) refuse(requestID, sessionID string, err error) {
 	p, unexpected := explain(err, sessionID)
 	if unexpected {
-		c.logger.Error("message failed", "session", sessionID, "err", err)
+		c.logger().Error("message failed", "session", sessionID, "err", err)
 	}
 	c.send(c.ctx, p.frame(requestID, sessionID)) // a failure ends the socket
 }
@@ -239,7 +238,7 @@ func (c *SessionWSClient) declare(m *wire.Presence) error {
 func (c *SessionWSClient) presence(id string, change func(*session.Presence)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	f := c.follows[id]
+	f := c.follow(id)
 	if f == nil || f.session == nil {
 		return // news about a session it stopped following
 	}

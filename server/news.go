@@ -100,7 +100,8 @@ func (n *news) say(list bool) {
 // library bounds its own write of the ping, so a client that stopped reading just
 // then may be cut without the code of one too slow: it comes back either way.
 func (c *SessionWSClient) ping() {
-	ctx, cancel := context.WithTimeout(c.ctx, c.server.timing.Write)
+	// The end of the socket closes the connection, and that ends the ping.
+	ctx, cancel := context.WithTimeout(context.Background(), c.server.timing.Write)
 	defer cancel()
 	err := c.conn.Ping(ctx)
 	switch {
