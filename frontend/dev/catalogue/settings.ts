@@ -49,12 +49,12 @@ export const settings: State[] = [
   screen(', not an owner', {
     messages: [link(), connected, frame({ ...goldenFrame('connected'), scope: 'viewer' }), list],
   }),
-  screen(', a device renamed', { does: [{ press: '[data-device=d1] [data-does=rename]' }] }),
-  screen(', a device revoked', { does: [{ press: '[data-device=d1] [data-does=end]' }] }),
-  screen(', a token revoked', { does: [{ press: '[data-device=t1] [data-does=end]' }] }),
-  screen(', signing out', { does: [{ press: '[data-device=d2] [data-does=end]' }] }),
+  screen(', a device renamed', { does: [{ press: '[data-device=d1] [data-does=rename] button' }] }),
+  screen(', a device revoked', { does: [{ press: '[data-device=d1] [data-does=end] button' }] }),
+  screen(', a token revoked', { does: [{ press: '[data-device=t1] [data-does=end] button' }] }),
+  screen(', signing out', { does: [{ press: '[data-device=d2] [data-does=end] button' }] }),
   screen(', a device not revoked', {
     hub: () => ({ devices: async () => devices, revokeDevice: failed }),
-    does: [{ press: '[data-device=d1] [data-does=end]' }, { press: '[data-device=d1] .danger' }],
+    does: [{ press: '[data-device=d1] [data-does=end] button' }, { press: '[data-device=d1] .danger' }],
   }),
 ]
