@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -67,6 +69,21 @@ func isFull(err error) bool {
 func withheld(err error) bool {
 	var no syscall.Errno
 	return errors.As(err, &no) && !errors.Is(no, fs.ErrNotExist)
+}
+
+// whatToDo adds to an error what a person can do about it, if it says that the
+// device does not give back a file of a session.
+func whatToDo(id string, err error) error {
+	var failed *fs.PathError
+	if !errors.Is(err, syscall.EIO) || !errors.As(err, &failed) || !strings.HasPrefix(failed.Op, "read") {
+		return err
+	}
+	name := filepath.Base(failed.Path)
+	then := "put what can be read of it, or the file of a backup, in its place"
+	if name == metadataName || name == labelsName {
+		then = "take it away or put the file of a backup in its place"
+	}
+	return fmt.Errorf("%w; should that last, the device has a bad place: stop the hub, copy %s elsewhere, %s, and run: abide repair %s", err, name, then, id)
 }
 
 // errShort reports a write that stopped early without saying why, as a device

@@ -87,7 +87,7 @@ func openLog(ctx context.Context, dir, runID string, opts Options, before prior)
 	l := newLog(filepath.Base(dir), dir, runID, opts)
 	r := recovery{log: l, fs: opts.FS, dir: dir, prior: before}
 	if err := r.run(file); err != nil {
-		return nil, r.actions, errors.Join(err, file.Close())
+		return nil, r.actions, errors.Join(whatToDo(l.id, err), file.Close())
 	}
 	l.startKeeper()
 	return l, r.actions, nil

@@ -1,0 +1,55 @@
+package store_test
+
+import (
+	"context"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session/store"
+)
+
+func TestFault14AValueLargerThanTheDeviceWaitsWithoutSpinning(t *testing.T) {
+	ctx := context.Background()
+	dir := withMount(t, "tmpfs", "-o", "size=5m,mode=0700", "abide-test")
+	files := &faultFS{FS: store.OS()}
+	s, err := store.Open(dir, store.Options{FS: files})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = s.Close() }) // or it cannot be unmounted
+	l := create(t, s)
+	_, _, err = l.Append(ctx, prompt("p1"))
+	require.NoError(t, err)
+	output := message(strings.Repeat("o", 11<<20))
+	_, _, err = l.Append(ctx, output)
+	require.ErrorIs(t, err, store.ErrBlocked)
+
+	files.forget()
+	time.Sleep(2 * time.Second) // what is measured
+	tries := 0
+	for _, c := range files.trace() {
+		if c.step() == "create room.tmp" {
+			tries++
+		}
+	}
+	require.Positive(t, tries, "it tries again")
+	require.Less(t, tries, 10, "with growing pauses")
+	require.Equal(t, store.HealthBlocked, l.Health().State)
+	require.Len(t, readAll(t, l), 2, "what was there can be read")
+
+	changed := l.HealthChanged()
+	out, err := exec.Command("mount", "-o", "remount,size=64m", dir).CombinedOutput()
+	require.NoError(t, err, string(out))
+	select {
+	case <-changed:
+	case <-time.After(patience):
+		require.Fail(t, "it does not heal")
+	}
+	require.Equal(t, store.HealthOK, l.Health().State)
+	_, _, err = l.Append(ctx, output)
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	requireSound(t, dir)
+}
