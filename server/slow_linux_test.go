@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/abidehub/abide/server"
 	"github.com/abidehub/abide/server/wire"
@@ -168,4 +169,50 @@ func TestAStuckClientThatOwesAPongIsTold4008AsWell(t *testing.T) {
 	require.Eventually(t, func() bool { return h.clients() == 0 }, patience, 20*time.Millisecond)
 	got, _ := lastWords(t, r)
 	require.NotEmpty(t, got)
+}
+
+// catching keeps the connections a hub has accepted.
+type catching struct {
+	net.Listener
+	conns chan net.Conn
+}
+
+func (c *catching) Accept() (net.Conn, error) {
+	conn, err := c.Listener.Accept()
+	if err == nil {
+		c.conns <- conn
+	}
+	return conn, err
+}
+
+// unsent is what the kernel holds of a connection that is not on its way yet.
+func unsent(t *testing.T, conn net.Conn) (bytes int) {
+	t.Helper()
+	raw, err := conn.(*net.TCPConn).SyscallConn()
+	require.NoError(t, err)
+	var failed error
+	require.NoError(t, raw.Control(func(fd uintptr) { bytes, failed = unix.IoctlGetInt(int(fd), unix.SIOCOUTQNSD) }))
+	require.NoError(t, failed)
+	return bytes
+}
+
+func TestOfAClientThatReadsNothingTheKernelHoldsLittleThatIsUnsent(t *testing.T) {
+	accepted := make(chan net.Conn, 100)
+	h := startHub(t, hubOptions{
+		timing: server.Timing{Write: 2 * time.Minute},
+		listen: func(l net.Listener) net.Listener { return &catching{l, accepted} },
+	})
+	s := h.session()
+	grow(t, s, 16_000, 1_000)
+	for len(accepted) > 0 {
+		<-accepted
+	}
+	rawFollow(t, h, s) // with a window of 64 KiB
+	conn := <-accepted
+	require.Eventually(t, func() bool { return unsent(t, conn) >= 64<<10 }, patience, time.Millisecond, "it was never stuck")
+	// Of 16 MB the kernel would take megabytes at once.
+	for range 100 {
+		require.Less(t, unsent(t, conn), 256<<10)
+		time.Sleep(time.Millisecond)
+	}
 }
