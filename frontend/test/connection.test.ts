@@ -70,6 +70,17 @@ test('a hub that answers counts for more than what the device says of its networ
   await expect.poll(() => phases).toEqual(['offline', 'open'])
 })
 
+test('a network that takes the connection with it is said to be gone before the hub is given up', async () => {
+  // It answers the first dial, and to no ping.
+  hub.once('connection', (socket) =>
+    socket.send(JSON.stringify({ type: 'connected', protocol: 1, heartbeat_ms: 10_000, client_id: 'c' })),
+  )
+  connection.start()
+  await expect.poll(() => phases).toEqual(['dialling', 'open'])
+  dispatchEvent(new Event('offline'))
+  await expect.poll(() => phases, { timeout: 10_000 }).toEqual(['dialling', 'open', 'checking', 'offline'])
+})
+
 test('with a network the first dial is a dial', async () => {
   answer()
   connection.start()

@@ -65,6 +65,57 @@ class Bench {
   }
 }
 
+describe('what is sent', () => {
+  it('is looked after: with nothing heard since, the connection is asked, and doubted', () => {
+    const b = new Bench().open().pass(6_000).do({ type: 'sent' }).pass(1_499)
+    expect(b.pings).toEqual([])
+    expect([b.pass(1).pings.length, b.alive.size]).toEqual([1, 1])
+    expect([b.pass(limits.probeMs).alive.size, b.m.probe?.late]).toEqual([2, true])
+  })
+
+  it('asks nothing once something was heard', () => {
+    const b = new Bench()
+      .open()
+      .pass(6_000)
+      .do({ type: 'sent' })
+      .pass(100)
+      .do({ type: 'frame', gen: 1 })
+      .pass(5_000)
+    expect(b.pings).toEqual([])
+  })
+
+  it('counts from the first that is not heard of', () => {
+    const b = new Bench().open().pass(6_000)
+    for (let i = 0; i < 5; i++) b.do({ type: 'sent' }).pass(400)
+    expect(b.pings.length).toBe(1)
+  })
+
+  it('doubts no new connection, which repeats what waits while it catches up', () => {
+    const b = new Bench()
+      .open()
+      .pass(limits.settledMs - 1)
+      .do({ type: 'sent' })
+      .pass(4_000)
+    expect([b.pings, b.alive.size]).toEqual([[], 1])
+  })
+})
+
+describe('a network that goes', () => {
+  it('is no proof against the connection, which is asked', () => {
+    const b = new Bench().open().do({ type: 'offline' })
+    expect([b.pings.length, b.alive.size, b.m.main?.phase]).toEqual([1, 1, 'open'])
+    b.do({ type: 'pong', gen: 1, nonce: b.pings[0]! }).pass(5_000)
+    expect([b.m.probe, b.alive.size]).toEqual([null, 1])
+  })
+
+  it('has taken the connection with it when no pong comes', () => {
+    const b = new Bench().open().do({ type: 'offline' }).pass(limits.probeMs)
+    expect(b.m.probe?.late).toBe(true)
+    b.do({ type: 'closed', gen: 2, code: 1006 }).pass(limits.deadMs - limits.probeMs)
+    expect([b.m.main, b.m.online, b.alive.size]).toEqual([null, false, 0])
+  })
+})
+
 describe('a wake', () => {
   it('within 5 s asks for proof and dials nothing', () => {
     const b = new Bench().open().sleep(3000).do({ type: 'wake' })
@@ -248,6 +299,7 @@ it('keeps its promises whatever happens in whatever order', () => {
         void (b.m.main && b.do({ type: 'pong', gen: b.m.main.gen, nonce: b.m.probe?.nonce ?? '' })),
     ),
     fc.constant((b: Bench) => void b.do({ type: 'offline' })),
+    fc.constant((b: Bench) => void b.do({ type: 'sent' })),
     fc.constant(
       (b: Bench) => void (b.m.main && b.do({ type: 'goodbye', gen: b.m.main.gen, retryAfterMs: 500 })),
     ),

@@ -51,6 +51,7 @@ export class Connection {
     const socket = main?.phase === 'open' ? this.sockets.get(main.gen)?.socket : undefined
     if (socket?.readyState !== WebSocket.OPEN) return false
     socket.send(JSON.stringify(message))
+    if (message.type === 'prompt' || message.type === 'permission_answer') this.input({ type: 'sent' })
     return true
   }
 
@@ -173,7 +174,9 @@ export class Connection {
         ? 'refused'
         : main?.phase === 'open'
           ? probe
-            ? 'checking'
+            ? probe.late && !online
+              ? 'offline'
+              : 'checking'
             : 'open'
           : !online
             ? 'offline'

@@ -18,7 +18,9 @@ export interface Machine {
   readonly main: Link | null
   readonly spare: Link | null
   /** A ping on main whose pong has not come; only this nonce proves life. */
-  readonly probe: { readonly nonce: string; readonly at: number } | null
+  readonly probe: { readonly nonce: string; readonly at: number; readonly late: boolean } | null
+  /** When something went out that wants an answer, if that is to be looked after. */
+  readonly sentAt: number | null
   readonly lastFrameAt: number
   readonly heartbeatMs: number
   /** Dials that failed in a row. */
@@ -41,6 +43,8 @@ export type Input =
   | { type: 'wake'; jumped?: boolean; online?: boolean }
   | { type: 'hidden' }
   | { type: 'offline' }
+  /** Something went out on main that wants an answer soon. */
+  | { type: 'sent' }
   | { type: 'connected'; gen: number; heartbeatMs: number; protocol: number }
   | { type: 'pong'; gen: number; nonce: string }
   | { type: 'frame'; gen: number }
@@ -57,8 +61,11 @@ export type Effect =
   | { do: 'ask_health' }
   | { do: 'timer'; timer: Timer; ms: number | null }
 
-/** slow, dial: no `connected` came; probe: no pong came; retry: dial again; silence: nothing came. */
-export type Timer = 'slow' | 'dial' | 'probe' | 'dead' | 'retry' | 'silence'
+/**
+ * slow, dial: no `connected` came; probe, dead: no pong came; retry: dial again;
+ * answer: nothing came since something was sent; silence: nothing came.
+ */
+export type Timer = 'slow' | 'dial' | 'probe' | 'dead' | 'retry' | 'answer' | 'silence'
 
 export interface Moment {
   now: number
@@ -89,6 +96,7 @@ export const start: Machine = {
   main: null,
   spare: null,
   probe: null,
+  sentAt: null,
   lastFrameAt: 0,
   heartbeatMs: 10_000,
   failures: 0,
@@ -133,7 +141,11 @@ class Step {
       case 'hidden':
         return this.set({ hiddenSince: this.m.hiddenSince ?? this.at.now })
       case 'offline':
-        return this.set({ online: false })
+        // A hub on this device, or one nearer than the network that went, goes on: only a pong tells.
+        this.set({ online: false })
+        return this.ask()
+      case 'sent':
+        return this.sent()
       case 'connected':
         return this.connected(input.gen, input.heartbeatMs, input.protocol)
       case 'pong':
@@ -172,6 +184,16 @@ class Step {
     } else if (this.at.now - main.dialledAt > limits.probeMs) this.dialSpare()
   }
 
+  private sent(): void {
+    const { main, sentAt } = this.m
+    if (main?.phase !== 'open' || sentAt !== null) return
+    // A new connection repeats what waits while it is still busy with what was missed: doubted for that,
+    // one after the other would be given up on a slow link.
+    if (this.at.now - main.dialledAt < limits.settledMs) return
+    this.set({ sentAt: this.at.now })
+    this.clock('answer', limits.probeMs)
+  }
+
   private connected(gen: number, heartbeatMs: number, protocol: number): void {
     const { main, spare } = this.m
     if (gen !== main?.gen && gen !== spare?.gen) return
@@ -179,9 +201,9 @@ class Step {
     const link: Link = { gen, phase: 'open', dialledAt: this.at.now }
     const other = gen === spare?.gen ? main : spare
     if (other) this.drop(other)
-    this.set({ main: link, spare: null, probe: null, failures: 0, heartbeatMs, online: true })
+    this.set({ main: link, spare: null, probe: null, sentAt: null, failures: 0, heartbeatMs, online: true })
     this.set({ lastFrameAt: this.at.now, retryAt: null })
-    for (const timer of ['slow', 'dial', 'probe', 'dead', 'retry'] as const) this.clock(timer, null)
+    for (const timer of ['slow', 'dial', 'probe', 'dead', 'retry', 'answer'] as const) this.clock(timer, null)
     this.clock('silence', this.patience())
   }
 
@@ -215,8 +237,9 @@ class Step {
       return
     }
     if (main === null || gen !== main.gen) return
-    this.set({ main: null, probe: null })
-    for (const timer of ['slow', 'dial', 'probe', 'dead', 'silence'] as const) this.clock(timer, null)
+    this.set({ main: null, probe: null, sentAt: null })
+    for (const timer of ['slow', 'dial', 'probe', 'dead', 'answer', 'silence'] as const)
+      this.clock(timer, null)
     const refusal = final[code]
     if (refusal) return this.refuse(refusal)
     if (spare) return this.promote()
@@ -237,8 +260,15 @@ class Step {
         this.set({ main: null, spare: null })
         return this.failed()
       case 'probe':
-        if (this.m.probe) this.dialSpare()
+        if (!this.m.probe) return
+        this.set({ probe: { ...this.m.probe, late: true } })
+        return this.dialSpare()
+      case 'answer': {
+        const { sentAt, lastFrameAt } = this.m
+        this.set({ sentAt: null })
+        if (sentAt !== null && lastFrameAt < sentAt) this.ask()
         return
+      }
       case 'dead':
         if (!this.m.probe || !main) return
         this.drop(main)
@@ -263,7 +293,7 @@ class Step {
     // One nonce at a time: a later trigger must not void a pong on its way.
     if (this.m.probe && this.at.now - this.m.probe.at < limits.probeMs) return
     const nonce = `${this.m.main.gen}.${Math.floor(this.at.random() * 1e12).toString(36)}`
-    this.set({ probe: { nonce, at: this.at.now } })
+    this.set({ probe: { nonce, at: this.at.now, late: false } })
     this.effects.push({ do: 'ping', gen: this.m.main.gen, nonce })
     this.clock('probe', limits.probeMs)
     this.clock('dead', limits.deadMs)
@@ -330,8 +360,8 @@ class Step {
   private dropAll(): void {
     if (this.m.main) this.drop(this.m.main)
     if (this.m.spare) this.drop(this.m.spare)
-    this.set({ main: null, spare: null, probe: null, retryAt: null })
-    for (const timer of ['slow', 'dial', 'probe', 'dead', 'retry', 'silence'] as const)
+    this.set({ main: null, spare: null, probe: null, sentAt: null, retryAt: null })
+    for (const timer of ['slow', 'dial', 'probe', 'dead', 'retry', 'answer', 'silence'] as const)
       this.clock(timer, null)
   }
 
