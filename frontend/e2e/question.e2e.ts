@@ -113,6 +113,31 @@ describe('a question', () => {
     },
   )
 
+  test.each([{ width: 320, height: 568 }, phone, { width: 640, height: 400 }, desktop])(
+    'keeps the words of long answers apart, on $width × $height',
+    async (size) => {
+      const page = await show('question, long answers', size)
+      const options = page.locator('[data-option]')
+      const boxes = await options.evaluateAll((all) =>
+        all.map((option) => {
+          const box = option.getBoundingClientRect()
+          const words = option.querySelector('span')!.getBoundingClientRect()
+          return {
+            top: box.top,
+            bottom: box.bottom,
+            inside: words.top >= box.top && words.bottom <= box.bottom && words.right <= box.right,
+          }
+        }),
+      )
+      expect(boxes.length).toBe(15)
+      expect(boxes.every((box) => box.inside)).toBe(true)
+      // Each long one has a row of its own.
+      for (let i = 2; i < boxes.length; i++) expect(boxes[i]!.top).toBeGreaterThan(boxes[i - 1]!.bottom)
+      await options.last().click({ trial: true })
+      await page.close()
+    },
+  )
+
   test('shows the whole of a command that hides behind room', async () => {
     const page = await show('question, deceiving')
     const sheet = page.getByRole('alertdialog', { name: 'Say ok' })

@@ -44,6 +44,29 @@ const four = new Script()
     tool_call: { toolCallId: 'c1', kind: 'execute', title: `\`${said}\``, rawInput: { command: said } },
   })
 
+/** Sentences for answers, as agents write them, and more of them than there is room for. */
+const wordy = new Script()
+  .add('user_prompt', { prompt_id: 'p1', text: 'Test it' })
+  .add('permission_request', {
+    permission_id: 'perm-edit-1',
+    title: 'npm test',
+    options: [
+      { option_id: '1', name: 'Yes', kind: 'allow_once' },
+      {
+        option_id: '2',
+        name: "Yes, and don't ask again for npm test commands in /home/me/src/importer for this whole session",
+        kind: 'allow_always',
+      },
+      { option_id: '3', name: 'No, and tell the agent what to do differently (esc)', kind: 'reject_once' },
+      ...Array.from({ length: 12 }, (_, i) => ({
+        option_id: `more-${i}`,
+        name: `Only where the tests of part ${i} of the importer are kept, and with nothing written outside of it`,
+        kind: 'reject_once' as const,
+      })),
+    ],
+    tool_call: { toolCallId: 'c1', kind: 'execute', title: '`npm test`', rawInput: { command: 'npm test' } },
+  })
+
 const vague = new Script()
   .add('user_prompt', { prompt_id: 'p1', text: 'Edit it' })
   .add('permission_request', {
@@ -249,6 +272,7 @@ export const feeds: State[] = [
   { name: 'question', path, messages: held(asked, question) },
   { name: 'question, deceiving', path, messages: held(deceiving.events, question) },
   { name: 'question, four answers', path, messages: held(four.events, question) },
+  { name: 'question, long answers', path, messages: held(wordy.events, question) },
   { name: 'question, vague', path, messages: held(vague.events, question) },
   {
     name: 'question, remembered in this session',
