@@ -1,62 +1,14 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"sync"
+	"slices"
 	"time"
 
 	"github.com/abidehub/abide/session/event"
 )
-
-// mostPerWrite is how many bytes of waiting appends one write takes along.
-const mostPerWrite = 1 << 20
-
-// pen writes one log. One goroutine at a time holds it; appends that come
-// meanwhile wait and go out together in the next write.
-type pen struct {
-	mu      sync.Mutex
-	held    bool
-	waiting []*request
-	closed  bool
-
-	// Owned by whoever holds the pen.
-	seg     *segment
-	file    File      // the active segment's, locked
-	next    event.Seq // the seq of the next event
-	offset  int64     // end of the last whole line
-	ragged  bool      // bytes of a failed write may lie behind offset
-	indexed int64     // offset of the last line in the index
-	marked  bool      // the metadata on disk names this run as the writer
-	at      time.Time // of the last line
-	enc     encoder
-	buf     []byte
-	lines   []written
-	durable []event.Seq
-	batch   []*request
-}
-
-// written is one line of a write.
-type written struct {
-	seq   event.Seq
-	start int // of the body in the buffer
-	body  int // end of the body
-	sum   uint32
-}
-
-// request is one call of Append on its way.
-type request struct {
-	drafts      []event.Draft
-	want        event.Seq // the seq the only draft must get; zero for any
-	alone       bool      // wants the pen itself, not a write
-	first, last event.Seq
-	err         error
-	// turn gives the pen to a waiting request (true), or tells it that another
-	// one has written it (false). Nil unless it waits.
-	turn chan bool
-}
-
-var requests = sync.Pool{New: func() any { return new(request) }}
 
 // Append gives the drafts the next seqs and writes them with one write(2), in
 // order and all or none. It returns once they are written; with a draft of a
@@ -68,9 +20,6 @@ var requests = sync.Pool{New: func() any { return new(request) }}
 // or the end of ctx while waiting for the device, leaves the drafts' fate open:
 // they are in the log, but were not acknowledged.
 func (l *Log) Append(ctx context.Context, drafts ...event.Draft) (first, last event.Seq, err error) {
-	if len(drafts) == 0 {
-		return 0, 0, fmt.Errorf("%w: nothing to append", ErrInvalid)
-	}
 	return l.submit(ctx, drafts, 0)
 }
 
@@ -90,161 +39,93 @@ func (l *Log) Record(ctx context.Context, e event.Event) error {
 }
 
 func (l *Log) submit(ctx context.Context, drafts []event.Draft, want event.Seq) (first, last event.Seq, err error) {
-	r := requests.Get().(*request)
-	defer r.recycle()
-	r.drafts, r.want = append(r.drafts[:0], drafts...), want
+	if len(drafts) == 0 {
+		return 0, 0, fmt.Errorf("%w: nothing to append", ErrInvalid)
+	}
 	wait := l.opts.Durability == Strict
-	for i := range r.drafts {
-		d := &r.drafts[i]
+	own := false // drafts is the caller's, which may lie on its stack, and is not written to
+	for i := range drafts {
+		d := &drafts[i]
 		if err := checkDraft(d); err != nil {
 			return 0, 0, err
 		}
 		if len(d.Data) > maxValue {
-			if d.Data, err = l.externalize(ctx, d.Data); err != nil {
+			data, err := l.externalize(ctx, d.Data)
+			if err != nil {
 				return 0, 0, err
 			}
+			if !own {
+				drafts, own = slices.Clone(drafts), true
+			}
+			drafts[i].Data = data
 		}
 		wait = wait || d.Type.Durable()
 	}
-	l.write(r)
-	if r.err != nil {
-		return 0, 0, r.err
+	if p := &l.pen; p.take() {
+		first, last, err = l.commit(drafts, want)
+		p.pass()
+	} else {
+		first, last, err = l.awaitPen(drafts, want)
+	}
+	if err != nil {
+		return 0, 0, err
 	}
 	if wait {
-		if err := l.syncTo(ctx, r.last); err != nil {
-			return r.first, r.last, err
-		}
+		err = l.syncTo(ctx, last)
 	}
-	return r.first, r.last, nil
+	return first, last, err
 }
 
-// recycle gives a finished request back.
-func (r *request) recycle() {
-	clear(r.drafts) // their data belongs to the caller
-	*r = request{drafts: r.drafts[:0]}
-	requests.Put(r)
-}
-
-// write returns once r is written or refused, by this goroutine or another.
-func (l *Log) write(r *request) {
-	p := &l.pen
-	p.mu.Lock()
-	if p.held {
-		turn := p.queue(r)
-		p.mu.Unlock()
-		if holds := <-turn; !holds {
-			return
-		}
-		p.mu.Lock()
+// awaitPen returns once the drafts are written or refused, by this goroutine or
+// another. Only here are they copied: those of a call that finds the pen free
+// stay on its stack.
+func (l *Log) awaitPen(drafts []event.Draft, want event.Seq) (first, last event.Seq, err error) {
+	r := &request{drafts: slices.Clone(drafts), want: want}
+	if l.pen.await(r) {
+		r.first, r.last, r.err = l.commit(r.drafts, want)
+		l.pen.pass()
 	}
-	p.held = true
-	p.takeAlong(r)
-	p.mu.Unlock()
-	l.commit(p.batch)
-	l.passPen(r)
-}
-
-// queue has r wait for the pen, or for another to write it. The channel is not
-// kept with the request for the next: a test's bubble of time owns those made in
-// it. The caller holds mu.
-func (p *pen) queue(r *request) <-chan bool {
-	r.turn = make(chan bool, 1)
-	p.waiting = append(p.waiting, r)
-	return r.turn
-}
-
-// takeAlong makes the next batch: r, which holds the pen, and those waiting
-// behind it. The caller holds mu.
-func (p *pen) takeAlong(r *request) {
-	p.batch = append(p.batch[:0], r)
-	size, n := r.size(), 0
-	for n < len(p.waiting) && size < mostPerWrite && !p.waiting[n].alone {
-		size += p.waiting[n].size()
-		n++
-	}
-	p.batch = append(p.batch, p.waiting[:n]...)
-	rest := copy(p.waiting, p.waiting[n:])
-	clear(p.waiting[rest:])
-	p.waiting = p.waiting[:rest]
-}
-
-// passPen wakes those whose lines were written, and hands the pen on.
-func (l *Log) passPen(own *request) {
-	p := &l.pen
-	for i, r := range p.batch {
-		if r != own {
-			r.turn <- false
-		}
-		p.batch[i] = nil
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.waiting) == 0 {
-		p.held = false
-		return
-	}
-	heir := p.waiting[0]
-	rest := copy(p.waiting, p.waiting[1:])
-	p.waiting[rest] = nil
-	p.waiting = p.waiting[:rest]
-	heir.turn <- true
-}
-
-func (r *request) size() int {
-	n := 0
-	for i := range r.drafts {
-		n += len(r.drafts[i].Data)
-	}
-	return n
+	return r.first, r.last, r.err
 }
 
 // withPen runs f while this goroutine holds the pen, so that nothing is written
 // beside it. It waits its turn like an append.
 func (l *Log) withPen(f func() error) error {
 	p := &l.pen
-	r := requests.Get().(*request)
-	defer r.recycle()
-	r.alone = true
-	p.mu.Lock()
-	if p.held {
-		turn := p.queue(r)
-		p.mu.Unlock()
-		<-turn
-		p.mu.Lock()
+	if !p.take() {
+		p.await(&request{alone: true})
 	}
-	p.held = true
-	p.batch = append(p.batch[:0], r)
-	p.mu.Unlock()
-	defer l.passPen(r)
+	defer p.pass()
 	return f()
 }
 
-// adopt takes over the place another pen of the same log is at.
-func (p *pen) adopt(other *pen) {
-	p.seg, p.file, p.next, p.offset, p.indexed = other.seg, other.file, other.next, other.offset, other.indexed
-	p.marked = other.marked
-}
-
-// commit writes the requests of one batch. The caller holds the pen.
-func (l *Log) commit(batch []*request) {
-	if err := l.ready(); err != nil {
-		fail(batch, err)
-		return
-	}
+// commit writes the drafts, and what was taken along. The caller holds the pen.
+func (l *Log) commit(drafts []event.Draft, want event.Seq) (first, last event.Seq, err error) {
 	p := &l.pen
+	if err := l.ready(); err != nil {
+		p.fail(err)
+		return 0, 0, err
+	}
 	p.buf, p.lines, p.durable = p.buf[:0], p.lines[:0], p.durable[:0]
-	next := p.next
-	for _, r := range batch {
-		next = l.encode(r, next)
+	first = p.next
+	next, err := l.encode(drafts, want, first)
+	last = next - 1
+	for _, r := range p.along {
+		r.first = next
+		next, r.err = l.encode(r.drafts, r.want, next)
+		r.last = next - 1
 	}
 	if len(p.lines) == 0 {
-		return // every one was refused, and knows
+		return first, last, err // every one was refused, and knows
 	}
-	if err := l.put(); err != nil {
-		fail(batch, err)
-		return
+	if failed := writeAt(p.file, p.buf, p.offset); failed != nil {
+		failed = l.undo(failed)
+		p.fail(failed)
+		return first, last, cmp.Or(err, failed)
 	}
+	l.health.fits(int64(len(p.buf)))
 	l.publish()
+	return first, last, err
 }
 
 // ready reports whether the log can be written, and makes it so where it can.
@@ -274,18 +155,17 @@ func (l *Log) ready() error {
 	return nil
 }
 
-// encode adds a request's lines to the buffer, or refuses it whole. It returns
-// the seq after the last line.
-func (l *Log) encode(r *request, next event.Seq) event.Seq {
+// encode adds the lines of one call to the buffer, or refuses it whole. It
+// returns the seq after the last line.
+func (l *Log) encode(drafts []event.Draft, want, next event.Seq) (event.Seq, error) {
 	p := &l.pen
 	buf, lines, durable := len(p.buf), len(p.lines), len(p.durable)
 	first := next
-	if r.want != 0 && r.want != next {
-		r.err = fmt.Errorf("%w: got %d, next is %d", ErrOutOfOrder, r.want, next)
-		return next
+	if want != 0 && want != next {
+		return first, fmt.Errorf("%w: got %d, next is %d", ErrOutOfOrder, want, next)
 	}
-	for i := range r.drafts {
-		d := &r.drafts[i]
+	for i := range drafts {
+		d := &drafts[i]
 		at := d.Time
 		if at.IsZero() {
 			at = l.opts.Now()
@@ -293,9 +173,8 @@ func (l *Log) encode(r *request, next event.Seq) event.Seq {
 		start := len(p.buf)
 		var err error
 		if p.buf, err = p.enc.appendBody(p.buf, next, d, at); err != nil {
-			r.err = fmt.Errorf("%w: %w", ErrInvalid, err)
 			p.buf, p.lines, p.durable = p.buf[:buf], p.lines[:lines], p.durable[:durable]
-			return first
+			return first, fmt.Errorf("%w: %w", ErrInvalid, err)
 		}
 		p.at = at
 		w := written{seq: next, start: start, body: len(p.buf)}
@@ -306,18 +185,13 @@ func (l *Log) encode(r *request, next event.Seq) event.Seq {
 		}
 		next++
 	}
-	r.first, r.last = first, next-1
-	return next
+	return next, nil
 }
 
-// put writes the buffer. A write that fails half way is undone.
-func (l *Log) put() error {
+// undo takes back a write that failed, maybe half way, and returns what to tell
+// those who wanted it.
+func (l *Log) undo(err error) error {
 	p := &l.pen
-	err := writeAt(p.file, p.buf, p.offset)
-	if err == nil {
-		l.health.fits(int64(len(p.buf)))
-		return nil
-	}
 	p.ragged = true
 	if p.file.Truncate(p.offset) == nil {
 		p.ragged = false
@@ -356,12 +230,10 @@ func (l *Log) publish() {
 	}
 }
 
-// fail refuses what is not refused yet.
-func fail(batch []*request, err error) {
-	for _, r := range batch {
-		if r.err == nil {
-			r.err = err
-		}
+// fail refuses what was taken along and is not refused yet.
+func (p *pen) fail(err error) {
+	for _, r := range p.along {
+		r.err = cmp.Or(r.err, err)
 	}
 }
 
