@@ -36,10 +36,15 @@ const maxLine = 1 << 20
 // castagnoli is the CRC-32C table; processors compute it in hardware.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// encoder builds lines. One goroutine uses it.
+// encoder builds lines. One goroutine uses it. What lines have in common with
+// the one before is kept: making it costs more than all the rest of an envelope.
 type encoder struct {
-	second int64  // the Unix second that prefix shows
-	prefix []byte // "2026-02-21T14:03:07."
+	second int64  // the Unix second that clock shows
+	clock  []byte // ,"time":"2026-02-21T14:03:07.
+
+	kind  event.Type // the type and
+	turn  int        // the turn that label shows
+	label []byte     // Z","type":"agent_message","turn":2,"data":
 }
 
 // errTime reports a time that RFC 3339 cannot write.
@@ -47,40 +52,38 @@ var errTime = errors.New("time is outside the years 1 to 9999")
 
 // appendBody appends a line's body: everything before the checksum.
 func (e *encoder) appendBody(dst []byte, seq event.Seq, d *event.Draft, at time.Time) ([]byte, error) {
-	dst = append(dst, seqKey...)
-	dst = strconv.AppendInt(dst, int64(seq), 10)
-	dst = append(dst, `,"time":"`...)
-	dst, err := e.appendTime(dst, at)
-	if err != nil {
-		return dst, err
-	}
-	dst = append(dst, `","type":`...)
-	dst = appendType(dst, d.Type)
-	if d.Turn != 0 {
-		dst = append(dst, `,"turn":`...)
-		dst = strconv.AppendInt(dst, int64(d.Turn), 10)
-	}
-	dst = append(dst, `,"data":`...)
-	return append(dst, d.Data...), nil
-}
-
-// appendTime writes event.TimeLayout. Formatting the date costs as much as all
-// the rest of the line together, so it is kept for the events of one second.
-func (e *encoder) appendTime(dst []byte, at time.Time) ([]byte, error) {
-	second := at.Unix()
-	if e.prefix == nil || second != e.second {
+	if second := at.Unix(); e.clock == nil || second != e.second {
 		utc := at.UTC()
 		if y := utc.Year(); y < 1 || y > 9999 {
 			return dst, errTime
 		}
-		e.prefix = utc.AppendFormat(e.prefix[:0], "2006-01-02T15:04:05.")
+		e.clock = utc.AppendFormat(append(e.clock[:0], `,"time":"`...), "2006-01-02T15:04:05.")
 		e.second = second
 	}
-	dst = append(dst, e.prefix...)
+	if e.label == nil || d.Type != e.kind || d.Turn != e.turn {
+		e.label = appendLabel(e.label[:0], d.Type, d.Turn)
+		e.kind, e.turn = d.Type, d.Turn
+	}
+	dst = append(dst, seqKey...)
+	dst = strconv.AppendInt(dst, int64(seq), 10)
+	dst = append(dst, e.clock...)
 	micros := at.Nanosecond() / 1000
-	return append(dst,
+	dst = append(dst,
 		byte('0'+micros/100000), byte('0'+micros/10000%10), byte('0'+micros/1000%10),
-		byte('0'+micros/100%10), byte('0'+micros/10%10), byte('0'+micros%10), 'Z'), nil
+		byte('0'+micros/100%10), byte('0'+micros/10%10), byte('0'+micros%10))
+	dst = append(dst, e.label...)
+	return append(dst, d.Data...), nil
+}
+
+// appendLabel writes what stands between an event's time and its data.
+func appendLabel(dst []byte, t event.Type, turn int) []byte {
+	dst = append(dst, `Z","type":`...)
+	dst = appendType(dst, t)
+	if turn != 0 {
+		dst = append(dst, `,"turn":`...)
+		dst = strconv.AppendInt(dst, int64(turn), 10)
+	}
+	return append(dst, `,"data":`...)
 }
 
 // appendType quotes a type. The known ones need no escaping; one from an
