@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"sort"
 	"sync/atomic"
 
@@ -24,6 +25,13 @@ const (
 //
 // One goroutine adds; any number read. What a reader may look at is bounded by
 // the visible mark, which is stored after the bytes and read before them.
+//
+// A chunk that was dropped before anybody read from it gives its memory to the
+// next one, so that a session nobody watches makes no garbage. A reader first
+// says that it reads (lent) and then looks whether the chunk is still kept; the
+// adder first drops it and then looks whether it is lent. So one of them sees the
+// other: what was lent is never written over, and a reader who came too late
+// takes nothing.
 type tail struct {
 	limit  int                      // set at construction: most bytes kept
 	chunks atomic.Pointer[[]*chunk] // ascending, contiguous; replaced, never changed
@@ -38,6 +46,8 @@ type chunk struct {
 	ends  []uint32 // ends[i] is where the object of first+i ends in room
 	used  int      // owned by the adder
 	count int      // owned by the adder
+
+	lent atomic.Bool // a reader may hold a slice of it; never taken back
 }
 
 // next is the seq the chunk would take next. Only the adder may ask.
@@ -80,15 +90,32 @@ func (t *tail) grow(seq event.Seq, need int) *chunk {
 		t.bytes = 0
 	}
 	size = max(size, need)
-	c := &chunk{first: seq, room: make([]byte, size), ends: make([]uint32, size/bytesPerEvent+1)}
 	t.bytes += size
+	var gone *chunk
 	for len(old) > 0 && t.bytes > t.limit {
-		t.bytes -= len(old[0].room)
+		gone = old[0]
+		t.bytes -= len(gone.room)
 		old = old[1:]
+	}
+	c := &chunk{first: seq}
+	if gone != nil && len(gone.room) == size && t.takeBack(gone, old) {
+		c.room, c.ends = gone.room, gone.ends
+	} else {
+		c.room, c.ends = make([]byte, size), make([]uint32, size/bytesPerEvent+1)
 	}
 	chunks := append(append(make([]*chunk, 0, len(old)+1), old...), c)
 	t.chunks.Store(&chunks)
 	return c
+}
+
+// takeBack drops the chunks before those left, and reports whether gone, one of
+// them, was never read from and never will be.
+func (t *tail) takeBack(gone *chunk, left []*chunk) bool {
+	if len(left) == 0 {
+		return false // the last is kept until there is another: readers find one
+	}
+	t.chunks.Store(&left)
+	return !gone.lent.Load()
 }
 
 // drop forgets everything. The adder calls it.
@@ -112,6 +139,12 @@ func (t *tail) read(after, visible event.Seq, maxBytes int) (event.Batch, bool) 
 		k = sort.Search(k, func(i int) bool { return chunks[i].first > after+1 }) - 1
 	}
 	c := chunks[k]
+	if !c.lent.Load() {
+		c.lent.Store(true)
+	}
+	if kept := t.chunks.Load(); kept != p && (kept == nil || !slices.Contains(*kept, c)) {
+		return event.Batch{}, false // its memory may be another's by now
+	}
 	last := visible
 	if k+1 < len(chunks) {
 		last = min(last, chunks[k+1].first-1)

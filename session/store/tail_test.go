@@ -1,0 +1,117 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+// numbered is a streamed event of about 300 bytes that says its own seq.
+func numbered(seq event.Seq) event.Draft {
+	d := message("")
+	d.Time = time.Now()
+	d.Data = fmt.Appendf(nil, `{"message_id":"m1","text":"%0180d"}`, seq)
+	return d
+}
+
+func TestWhatAReaderHoldsOfTheTailNeverChanges(t *testing.T) {
+	const events = 20_000
+	l := create(t, open(t, t.TempDir(), store.Options{TailBytes: 256 << 10}))
+	var group errgroup.Group
+	group.Go(func() error {
+		for seq := event.Seq(2); seq <= events; seq++ {
+			if _, _, err := l.Append(context.Background(), numbered(seq)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for range 3 {
+		group.Go(func() error {
+			var held []event.Batch
+			var texts []string
+			for l.Marks().Visible < events {
+				// Anywhere in the tail, at its far end too: what is dropped next.
+				after := max(1, l.Marks().Visible-event.Seq(rand.IntN(1200)))
+				b, err := l.ReadAfter(context.Background(), after, 4<<10)
+				if err != nil {
+					return err
+				}
+				held, texts = append(held, b), append(texts, string(b.JSON))
+				if len(held) > 300 {
+					held, texts = held[1:], texts[1:]
+				}
+				runtime.Gosched()
+			}
+			for i, b := range held {
+				if string(b.JSON) != texts[i] {
+					return fmt.Errorf("events %d to %d are others now", b.First, b.Last)
+				}
+				all, err := b.Events()
+				if err != nil {
+					return err
+				}
+				for k, e := range all {
+					want := numbered(b.First + event.Seq(k))
+					if e.Seq != b.First+event.Seq(k) || string(e.Data) != string(want.Data) {
+						return fmt.Errorf("event %d reads as %d: %s", b.First+event.Seq(k), e.Seq, e.Data)
+					}
+				}
+			}
+			return nil
+		})
+	}
+	require.NoError(t, group.Wait())
+}
+
+func TestAStreamNobodyReadsMakesNoGarbage(t *testing.T) {
+	l := create(t, open(t, t.TempDir(), store.Options{}))
+	draft := line318()
+	draft.Time = time.Now()
+	grow := func(n int) {
+		for range n {
+			_, _, err := l.Append(context.Background(), draft)
+			require.NoError(t, err)
+		}
+	}
+	grow(8_000) // the tail is full, its chunks are as large as they get
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	const events = 20_000
+	grow(events)
+	runtime.ReadMemStats(&after)
+	require.Less(t, (after.TotalAlloc-before.TotalAlloc)/events, uint64(100), "bytes for each event of about 300")
+}
+
+func TestReadingAPageFromTheFileAllocatesNothingForEachEvent(t *testing.T) {
+	root := t.TempDir()
+	s, err := store.Open(root, store.Options{})
+	require.NoError(t, err)
+	l := create(t, s)
+	for seq := event.Seq(2); seq <= 600; seq++ {
+		_, _, err := l.Append(context.Background(), numbered(seq))
+		require.NoError(t, err)
+	}
+	require.NoError(t, s.Close())
+	l, err = open(t, root, store.Options{}).Log(context.Background(), l.ID())
+	require.NoError(t, err)
+	allocations := func(limit int) float64 {
+		return testing.AllocsPerRun(20, func() {
+			b, err := l.ReadBefore(context.Background(), 0, limit)
+			if err != nil || b.Count != limit {
+				panic(fmt.Sprint(b.Count, err))
+			}
+		})
+	}
+	// A decoded event is several allocations; a larger page is a larger buffer.
+	require.Less(t, allocations(500)-allocations(50), 20.0)
+}
