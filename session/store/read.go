@@ -111,10 +111,13 @@ func (l *Log) collect(ctx context.Context, c *collector) error {
 		if gone := l.removed(c.want); gone != nil {
 			return gone
 		}
+		if now, _, err := l.segs.at(c.want); err == nil && now != seg {
+			return l.collect(ctx, c) // a copy took its place: see Reopen
+		}
 		if l.foreign.Load() {
 			return l.removedElsewhere(c.want, err)
 		}
-		if next > 0 && errors.Is(err, fs.ErrNotExist) {
+		if next > 0 && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoFile)) {
 			l.fillLost(c, next)
 			return nil
 		}
