@@ -118,11 +118,19 @@ func measureAppend(ctx context.Context, b *bench) error {
 	}
 	leave := follow(ctx, watched, 100)
 	defer leave()
+	var others []*store.Log
+	for range 20 {
+		l, err := newLog(ctx, s)
+		if err != nil {
+			return err
+		}
+		others = append(others, l)
+	}
 
 	// Many short rounds: each fits between two moments at which the machine gives
 	// the processor to somebody else.
 	const lines = 4_000
-	var raw, alone, followed, late, together, validated []time.Duration
+	var raw, alone, followed, late, beside, together, validated []time.Duration
 	for range 15 * b.rounds() {
 		steps := []struct {
 			into *[]time.Duration
@@ -131,6 +139,11 @@ func measureAppend(ctx context.Context, b *bench) error {
 			{&raw, func() (time.Duration, error) { return writeEach(b.dir, lines) }},
 			{&alone, func() (time.Duration, error) { return appendEach(ctx, quiet, lines, 1) }},
 			{&late, func() (time.Duration, error) { return appendEach(ctx, long, lines, 1) }},
+			{&beside, func() (time.Duration, error) {
+				stop := busy(others)
+				defer stop()
+				return appendEach(ctx, quiet, lines, 1)
+			}},
 			{&followed, func() (time.Duration, error) { return appendEach(ctx, watched, lines, 1) }},
 			{&together, func() (time.Duration, error) { return appendEach(ctx, quiet, lines, 16) }},
 			{&validated, func() (time.Duration, error) { return validateEach(lines) }},
@@ -146,11 +159,37 @@ func measureAppend(ctx context.Context, b *bench) error {
 	b.atLeast("append, against write(2), nobody watching", 0.70, ratio(raw, alone))
 	b.atLeast("append, against write(2), 100 observers", 0.55, ratio(raw, followed))
 	b.atMost(fmt.Sprintf("append to a log of %s events, against an empty one", count(b.scaled(1_000_000, 4))), 1.10, ratio(late, alone))
+	b.atMost("append beside 20 sessions of 100 events a second, against alone", 1.10, ratio(beside, alone))
 	b.told("16 lines appended together, against write(2) of each", ratio(raw, together))
 	b.told("making a draft (validation), against write(2)", ratio(validated, raw))
-	b.detail("per line of %d bytes: write(2) %s, append %s, with 100 observers %s, to the long log %s, 16 together %s, validation %s",
-		lineBytes, median(raw), median(alone), median(followed), median(late), median(together), median(validated))
+	b.detail("per line of %d bytes: write(2) %s, append %s, with 100 observers %s, to the long log %s, beside 20 sessions %s, 16 together %s, validation %s",
+		lineBytes, median(raw), median(alone), median(followed), median(late), median(beside), median(together), median(validated))
 	return nil
+}
+
+// busy has every log take 100 events a second, as from a fast agent, until the
+// returned function is called.
+func busy(logs []*store.Log) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var wait sync.WaitGroup
+	for i, l := range logs {
+		wait.Go(func() {
+			draft := chunk()
+			// They do not all come at once, and not all after a pause.
+			next := time.NewTimer(time.Duration(i) * 10 * time.Millisecond / time.Duration(len(logs)))
+			defer next.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-next.C:
+				}
+				_, _, _ = l.Append(ctx, draft) // a device that fails fails what is measured too
+				next.Reset(10 * time.Millisecond)
+			}
+		})
+	}
+	return func() { cancel(); wait.Wait() }
 }
 
 // validateEach makes drafts of payloads, as is done with what agents send
