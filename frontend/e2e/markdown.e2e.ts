@@ -49,7 +49,8 @@ describe('harmless markdown is what the parser by itself makes of it', () => {
   const bare = (html: string | null) =>
     page.evaluate((given) => {
       const element = document.createElement('div')
-      element.innerHTML = given ?? document.querySelector('main')!.innerHTML
+      const parts = [...document.querySelectorAll('main > div')]
+      element.innerHTML = given ?? parts.map((part) => part.innerHTML).join('')
       for (const region of element.querySelectorAll('[role=region]')) region.replaceWith(...region.childNodes)
       const added = ['rel', 'target', 'title', 'tabindex', 'aria-label', 'disabled', 'type']
       for (const node of element.querySelectorAll('*')) for (const name of added) node.removeAttribute(name)
@@ -273,4 +274,128 @@ describe('a message', () => {
       }),
       { numRuns: 40 },
     ))
+
+  test('looks at every step as if it had begun there, but for spaces that nobody sees', () => {
+    const word = fc.constantFrom(
+      ...[
+        'a',
+        'word',
+        'more',
+        'two.',
+        'that:',
+        '1.',
+        '2)',
+        'www',
+        '.x.org',
+        'http',
+        '://',
+        'me',
+        '@x.org',
+        '&amp',
+        ';',
+      ],
+      ...[
+        '*',
+        '**',
+        '_',
+        '`',
+        '~~',
+        '[',
+        ']',
+        '(',
+        ')',
+        '(http://y',
+        '!',
+        '<b',
+        '>',
+        '\\',
+        '|',
+        '-',
+        '=',
+        '#',
+        '"t"',
+        ':',
+      ],
+      ...[
+        ' ',
+        ' ',
+        ' ',
+        ' ',
+        '  ',
+        '\n',
+        '\n\n',
+        '\n- ',
+        '\n    ',
+        '\n# ',
+        '\n> ',
+        '\n|---|\n',
+        '\n```js ',
+        '\n[r]: http://z',
+      ],
+    )
+    const said = fc.array(fc.oneof(word, fc.constantFrom('some words ', 'and then ', 'of it')), {
+      maxLength: 24,
+    })
+    return fc.assert(
+      fc.asyncProperty(said, async (words) => {
+        const [grown, begun] = await page.evaluate((words) => {
+          const seen = (element: Element) => element.innerHTML.replaceAll(/ +(?=<|\n|$)/g, '')
+          const element = document.createElement('div')
+          const renderer = new rendering.Renderer(element)
+          const steps = words.map((_, i) => words.slice(0, i + 1).join(''))
+          const grown = steps.map((step) => {
+            renderer.update(step, true)
+            return seen(element)
+          })
+          const begun = steps.map((step) => {
+            const element = document.createElement('div')
+            new rendering.Renderer(element).update(step, true)
+            return seen(element)
+          })
+          return [grown, begun]
+        }, words)
+        expect(grown).toEqual(begun)
+      }),
+      { numRuns: 400 },
+    )
+  })
+
+  test('keeps the nodes of what does not change', async () => {
+    const kept = await page.evaluate(() => {
+      const element = document.createElement('div')
+      const renderer = new rendering.Renderer(element)
+      let text = 'A paragraph.\n\n'.repeat(100) + '- one `a`\n- two words'
+      renderer.update(text, true)
+      const before = [...element.querySelectorAll('p, ul, li, code')]
+      const last = element.querySelector('li:last-child')!.firstChild
+      for (const more of [' and', ' more', ' **bold**', ' on', '\n- three'])
+        renderer.update((text += more), true)
+      const after = [...element.querySelectorAll('p, ul, li, code')]
+      const parts = [...element.children].map((part) => part.querySelectorAll('p').length)
+      return {
+        same: before.every((node, i) => after[i] === node),
+        last: element.querySelector('li:nth-child(2)')!.firstChild === last,
+        parts,
+        whole: element.querySelector('ul')!.outerHTML,
+      }
+    })
+    expect(kept).toEqual({
+      same: true,
+      last: true,
+      parts: [32, 32, 32, 4],
+      whole:
+        '<ul>\n<li>one <code>a</code></li>\n<li>two words and more <strong>bold</strong> on</li>\n<li>three</li>\n</ul>',
+    })
+  })
+
+  test('that ended is shown once, however often it is shown', async () => {
+    expect(await shown(['One.\n\nTwo.', 'One.\n\nTwo.'])).toBe(await shown(['One.\n\nTwo.']))
+    const twice = await page.evaluate(() => {
+      const element = document.createElement('div')
+      const renderer = new rendering.Renderer(element)
+      for (const growing of [false, false, true, false]) renderer.update('One.\n\nTwo.', growing)
+      return element.textContent
+    })
+    expect(twice?.replaceAll('\n', '')).toBe('One.Two.')
+  })
 })

@@ -2,6 +2,7 @@ import createDOMPurify, { type Config } from 'dompurify'
 import { Blocks } from './blocks'
 import { elsewhere } from './links'
 import { parse } from './parser'
+import { Tail } from './tail'
 
 const purify = createDOMPurify(window)
 
@@ -102,27 +103,35 @@ function showRest(button: HTMLElement): void {
 }
 
 const remembered = new Map<string, DocumentFragment>()
-const rememberedMax = 600
+const rememberedMax = 300
 
-/** Renders one settled block; scrolling back to it does not parse it again. */
-function rendered(block: string): DocumentFragment {
-  let fragment = remembered.get(block)
+/** Renders settled blocks; scrolling back to them does not parse them again. */
+function rendered(blocks: readonly string[]): DocumentFragment {
+  const key = blocks.join('')
+  let fragment = remembered.get(key)
   if (fragment)
-    remembered.delete(block) // so that it is the newest again
-  else fragment = sanitise(parse(block))
-  remembered.set(block, fragment)
+    remembered.delete(key) // so that it is the newest again
+  else fragment = sanitise(blocks.map(parse).join(''))
+  remembered.set(key, fragment)
   if (remembered.size > rememberedMax) remembered.delete(remembered.keys().next().value!)
   return fragment.cloneNode(true) as DocumentFragment
 }
 
-const openFence = /^ {0,3}(`{3,}|~{3,})([^\n`]*)\n([\s\S]*)$/
+/**
+ * A message's blocks are in parts of so many. A part is laid out by itself (prose.css):
+ * what grows in the last one costs the others nothing.
+ */
+const partBlocks = 32
+
+/** The longest pause between two looks at a tail, unless it takes longer than that to render. */
+const pauseMs = 60
 
 /** Shows one message in an element: settled blocks once, the tail as it grows. */
 export class Renderer {
   private readonly blocks = new Blocks()
+  private readonly tail = new Tail()
+  /** How many settled blocks are in the page. */
   private shown = 0
-  private tailNodes: ChildNode[] = []
-  private fence: { code: Text; head: string } | null = null
   private costMs = 0
   private endedAt = 0
   /** The tables shown whole, by their place among all of the message's: a table that grows stays as it was left. */
@@ -153,7 +162,8 @@ export class Renderer {
    */
   update(text: string, growing: boolean): void {
     clearTimeout(this.later)
-    const rest = this.endedAt + Math.min(500, this.costMs * 4) - performance.now()
+    const pause = Math.min(this.costMs * 4, Math.max(pauseMs, this.costMs))
+    const rest = this.endedAt + pause - performance.now()
     if (growing && this.costMs > 4 && rest > 0) {
       this.later = setTimeout(() => this.update(text, growing), rest)
       return
@@ -170,7 +180,8 @@ export class Renderer {
   }
 
   private show(text: string, growing: boolean): void {
-    const focused = this.tables().indexOf(document.activeElement!)
+    const active = document.activeElement
+    const focused = this.element.contains(active) ? this.tables().indexOf(active!) : -1
     this.take(text, growing)
     const table = this.tables()[focused] as HTMLElement | undefined
     if (table !== document.activeElement) table?.focus({ preventScroll: true })
@@ -183,70 +194,48 @@ export class Renderer {
   private take(text: string, growing: boolean): void {
     const continues = this.blocks.update(text.replaceAll('\r\n', '\n'))
     if (!this.blocks.grew) this.opened.clear()
+    const { settled, tail } = this.blocks
     if (!continues) {
       this.element.replaceChildren()
       this.shown = 0
-      this.tailNodes = []
-      this.fence = null
     }
-    const { settled, tail } = this.blocks
-    if (settled.length > this.shown || !this.extendFence(tail)) {
-      for (const node of this.tailNodes) node.remove()
-      this.fence = null
-      for (; this.shown < settled.length; this.shown++) this.append(rendered(settled[this.shown]!), true)
-      if (!growing || !this.beginFence(tail)) {
-        // A tail that grows is never seen again as it is: it is not worth remembering.
-        this.tailNodes = this.append(growing ? sanitise(parse(tail)) : rendered(tail), !growing)
-      }
+    if (!continues || settled.length > this.shown || !growing) this.tail.remove()
+    while (this.shown < settled.length) {
+      const part = this.part()
+      const from = this.shown
+      this.shown = Math.min(settled.length, from - (from % partBlocks) + partBlocks)
+      this.append(part, rendered(settled.slice(from, this.shown)))
     }
-    if (!growing && this.fence) {
-      for (const node of this.tailNodes) node.remove()
-      this.fence = null
-      this.tailNodes = this.append(rendered(tail), true)
-    }
+    if (!growing) return this.tail.hold(this.append(this.part(), rendered([tail])))
+    // A tail that grows is never seen again as it is: it is not worth remembering.
+    let fresh = false
+    this.tail.show(this.part(), tail, () => {
+      fresh = true
+      return sanitise(parse(tail))
+    })
+    if (fresh) this.reopen()
   }
 
-  private append(fragment: DocumentFragment, final: boolean): ChildNode[] {
+  /** The part that what comes next is in. */
+  private part(): Element {
+    const at = Math.floor(this.shown / partBlocks)
+    return this.element.children[at] ?? this.element.appendChild(document.createElement('div'))
+  }
+
+  private append(part: Element, fragment: DocumentFragment): ChildNode[] {
     const nodes = [...fragment.childNodes]
-    const code = final ? [...fragment.querySelectorAll<HTMLElement>('pre > code')] : []
-    this.element.append(fragment)
-    this.tables().forEach((table, at) => {
-      const rest = table.nextElementSibling
-      if ((this.whole || this.opened.has(at)) && rest?.matches('button.rest')) showRest(rest as HTMLElement)
-    })
+    const code = [...fragment.querySelectorAll<HTMLElement>('pre > code')]
+    part.append(fragment)
+    this.reopen()
     for (const block of code) this.onCode(block)
     return nodes
   }
 
-  /** An open fence only grows by text: no parsing, however long the code becomes. */
-  private beginFence(tail: string): boolean {
-    const match = openFence.exec(tail)
-    if (!match || closes(match[1]!, match[3]!)) return false
-    const pre = document.createElement('pre')
-    pre.tabIndex = 0
-    const code = document.createElement('code')
-    const text = document.createTextNode(match[3]!)
-    code.append(text)
-    pre.append(code)
-    this.element.append(pre)
-    this.fence = { code: text, head: tail.slice(0, tail.length - match[3]!.length) }
-    this.tailNodes = [pre]
-    return true
+  /** Shows those tables whole that are to be. */
+  private reopen(): void {
+    this.tables().forEach((table, at) => {
+      const rest = table.nextElementSibling
+      if ((this.whole || this.opened.has(at)) && rest?.matches('button.rest')) showRest(rest as HTMLElement)
+    })
   }
-
-  private extendFence(tail: string): boolean {
-    if (!this.fence || !tail.startsWith(this.fence.head)) return false
-    const body = tail.slice(this.fence.head.length)
-    const added = body.slice(this.fence.code.length)
-    const marker = this.fence.head.trim().match(/^(`+|~+)/)?.[0] ?? '```'
-    // Look again from the start of the line that the addition began in.
-    if (closes(marker, body.slice(body.lastIndexOf('\n', this.fence.code.length - 1) + 1))) return false
-    this.fence.code.appendData(added)
-    return true
-  }
-}
-
-function closes(marker: string, body: string): boolean {
-  const char = marker[0] === '~' ? '~' : '`'
-  return new RegExp(`(^|\\n) {0,3}${char}{${marker.length},}[ \\t]*(\\n|$)`).test(body)
 }
