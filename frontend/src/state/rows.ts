@@ -9,8 +9,9 @@ export type Row =
 
 const grouped: ReadonlySet<string | undefined> = new Set(['read', 'search'])
 const made = new WeakMap<readonly Item[], readonly Row[]>()
+const single = new WeakMap<Item, Row>()
 
-/** Derives the rows of a feed. Chunks of items that did not change keep their rows. */
+/** Derives the rows of a feed. Chunks of items, and items, that did not change keep their rows. */
 export function rowsOf(feed: Feed): readonly Row[] {
   const rows: Row[] = []
   const sleep = new Sleep()
@@ -69,7 +70,8 @@ function rowsOfChunk(items: readonly Item[]): Row[] {
   const rows: Row[] = []
   for (const item of items) {
     if (!shown(item)) continue
-    const row: Row = { kind: 'item', key: item.key, item }
+    let row = single.get(item)
+    if (!row) single.set(item, (row = { kind: 'item', key: item.key, item }))
     const joined = join(rows.at(-1), row)
     if (joined) rows[rows.length - 1] = joined
     else rows.push(row)

@@ -1,5 +1,5 @@
 import { getContext, setContext } from 'svelte'
-import type { AppState } from '../state/app'
+import { initial, type AppState } from '../state/app'
 import type { Left } from '../state/catchup'
 import type { Intents } from '../state/intents'
 import type { SessionState } from '../state/session'
@@ -13,12 +13,28 @@ import { Told } from './told.svelte'
 /** The longest a change waits where no frame is painted, as in a hidden tab. */
 const unpaintedMs = 100
 
+/** The state field by field: who reads one field is not told of the others. */
+class Shown implements AppState {
+  link = $state.raw(initial.link)
+  hub = $state.raw(initial.hub)
+  list = $state.raw(initial.list)
+  listError = $state.raw(initial.listError)
+  listed = $state.raw(initial.listed)
+  sessions = $state.raw(initial.sessions)
+  outbox = $state.raw(initial.outbox)
+  problems = $state.raw(initial.problems)
+  unknownFrames = $state.raw(initial.unknownFrames)
+  skew = $state.raw(initial.skew)
+}
+
 /**
  * What the screens see: the newest state, at most once per painted frame
  * however many messages came in between.
  */
 export class Screens {
-  state: AppState = $state.raw(undefined as unknown as AppState)
+  readonly state: AppState = new Shown()
+  /** The same as one value, for what must look at each change. */
+  whole: AppState = $state.raw(initial)
   /** Ticks each second while something on screen shows a running time. */
   now = $state(Date.now())
   /** The hub answers, but has yet to open the session on screen. */
@@ -38,7 +54,7 @@ export class Screens {
     readonly reload: () => void = () => location.reload(),
     readonly chosen: ChosenFiles = new PageFiles(),
   ) {
-    this.state = store.state
+    this.take()
     store.subscribe(() => this.schedule())
     setInterval(() => {
       if (document.visibilityState === 'visible') this.now = Date.now()
@@ -67,8 +83,13 @@ export class Screens {
       clearTimeout(timer)
       cancelAnimationFrame(frame)
       this.due = false
-      this.state = this.store.state
+      this.take()
     }
+  }
+
+  private take(): void {
+    this.whole = this.store.state
+    Object.assign(this.state, this.whole)
   }
 }
 
