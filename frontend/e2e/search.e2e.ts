@@ -109,6 +109,18 @@ describe.each([
     await said('Nothing found for anything')
   })
 
+  test('Esc empties the field and shows the list again, and then leaves the field', async () => {
+    await field().fill('nowhere to be found')
+    await said('Nothing found for nowhere to be found')
+    await field().press('Escape')
+    await screen.page.locator('.sessions .foot').waitFor({ state: 'detached' })
+    await screen.page.locator('.sessions [data-entry]').first().waitFor()
+    expect(await field().inputValue()).toBe('')
+    expect(await field().evaluate((input) => input === document.activeElement)).toBe(true)
+    await field().press('Escape')
+    expect(await field().evaluate((input) => input === document.activeElement)).toBe(false)
+  })
+
   test('a search the hub refuses says why, and is tried again', async () => {
     let refusals = 0
     await screen.page.route('**/api/search?*', (route) => {
