@@ -104,5 +104,31 @@ describe('who is at the end of a feed stays there', () => {
     await hub.start()
   })
 
+  test('also by keys: nothing lies over the last row, and G takes the focus there', async () => {
+    const pill = screen.page.getByRole('button', { name: /Latest|new$/ })
+    const focused = () =>
+      screen.page.evaluate(() => {
+        const row = document.activeElement!.closest<HTMLElement>('[data-key]')
+        return (
+          row &&
+          Number(row.ariaPosInSet) - Number([...document.querySelectorAll('[data-key]')].at(-1)!.ariaPosInSet)
+        )
+      })
+    await screen.feed.focus()
+    for (const key of ['g', 'g']) await screen.page.keyboard.press(key)
+    await pill.waitFor()
+    await screen.page.keyboard.press('j')
+    await until('a row with the focus', async () => ((await focused()) ?? 0) < 0)
+    await screen.page.keyboard.press('G')
+    await until('the last row with the focus', async () => (await focused()) === 0)
+    await expectEnd('after G')
+    // A step back and forth ends the following, and the end is in view all the same.
+    await screen.page.keyboard.press('k')
+    await until('the row before', async () => (await focused()) === -1)
+    await screen.page.keyboard.press('j')
+    await until('the last row again', async () => (await focused()) === 0)
+    await until('nothing over it', async () => (await pill.count()) === 0)
+  })
+
   test('meets no error on the way', () => expect(screen.errors).toEqual([]))
 })

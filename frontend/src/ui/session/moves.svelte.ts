@@ -1,4 +1,4 @@
-import { untrack } from 'svelte'
+import { tick, untrack } from 'svelte'
 import { span, type Row } from '../../state/rows'
 import type { SessionState } from '../../state/session'
 import { isShown, nearest } from '../../state/window'
@@ -40,6 +40,13 @@ export class Moves {
     app.hub.live(session().id)
     reader.away = false
     reader.toEnd()
+    // A row that has the focus is left behind: the next step is from the end.
+    if (document.activeElement?.closest('[data-key]')) {
+      void tick().then(() => {
+        const last = this.feed.rows().at(-1)
+        if (last) reader.focus(last.key)
+      })
+    }
   }
 
   act = (action: Action) => {

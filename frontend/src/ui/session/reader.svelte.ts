@@ -15,6 +15,8 @@ const near = 24
  */
 export class Reader {
   following = $state(true)
+  /** Whether the last row is wholly in view, also where a person stays at a row and follows nothing. */
+  atEnd = $state(true)
   /** The height of what comes before the rows, in px. */
   readonly lead = 44
   readonly heights = new RowHeights(
@@ -101,6 +103,7 @@ export class Reader {
     this.top = this.placed = scroller.scrollTop
     this.height = scroller.scrollHeight
     this.room = scroller.clientHeight
+    this.atEnd = end(scroller) - this.top < near
   }
 
   /** Takes a move whose scroll event has not come yet for what it is, so that it is not undone. */
@@ -142,7 +145,8 @@ export class Reader {
       requestAnimationFrame(() => {
         const row = this.scroller?.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`)
         row?.focus({ preventScroll: true })
-        row?.scrollIntoView({ block: 'nearest' })
+        // Who follows is at the end, and its last row may be higher than the view.
+        if (!this.following) row?.scrollIntoView({ block: 'nearest' })
       }),
     )
   }
@@ -160,6 +164,7 @@ export class Reader {
     this.top = scroller.scrollTop
     if (this.placing) return
     const rest = end(scroller) - this.top
+    this.atEnd = rest < near
     // Being off the end because the feed grew, or settled by a pixel, is no wish to stay.
     const settled = this.following && (this.top > this.placed - near || this.shifted(scroller))
     this.following = !this.away && (settled || (rest < near && !(this.moving.up && rest > 1)))
