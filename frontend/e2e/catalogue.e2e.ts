@@ -33,8 +33,26 @@ describe('every state of the catalogue is shown without error and free of seriou
     expect(await view.barriers(), view.name).toEqual([])
     const lost = await view.page.getByText('This entry cannot be shown').count()
     expect(lost > 0, 'an entry is not shown').toBe(state.includes('cannot be shown'))
+    if (state.includes('deceiving'))
+      expect(await unseen(view), 'what cannot be seen is not named').toEqual([])
     if (shots)
       await view.page.screenshot({ path: join(shots, `${state.replace(/\W+/g, '-')}-${view.name}.png`) })
     expect(view.errors, view.name).toEqual([])
   }
 })
+
+/** Texts and labels with characters that cannot be seen, or that turn text round, but for prose and fields. */
+function unseen(view: View): Promise<string[]> {
+  return view.page.evaluate(() => {
+    const deceiving = /[\u200b\u202a-\u202e\u2066-\u2069]/
+    const all = [
+      ...document.body.querySelectorAll<HTMLElement>('*:not(script, style, textarea, .prose, .prose *)'),
+    ]
+    const texts = all.flatMap((e) => [
+      e.title,
+      e.ariaLabel ?? '',
+      ...[...e.childNodes].flatMap((n) => (n.nodeType === Node.TEXT_NODE ? [n.nodeValue!] : [])),
+    ])
+    return texts.filter((text) => deceiving.test(text))
+  })
+}

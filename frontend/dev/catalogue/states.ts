@@ -2,6 +2,7 @@
 // reduce them, and the end-to-end tests look at each for barriers.
 import type { AppState } from '../../src/state/app'
 import { initial, reduce } from '../../src/state/app'
+import { deceptions } from './deceiving'
 import { doubles } from './doubled'
 import { feeds } from './feeds'
 import { links } from './links'
@@ -23,6 +24,7 @@ export const states: State[] = [
   ...links,
   ...plains,
   ...doubles,
+  ...deceptions,
 ]
 
 export function stateOf({ messages }: State): AppState {

@@ -1,0 +1,39 @@
+// Names that agents and others give, with what cannot be seen in each.
+import { Script } from '../../test/support/script'
+import { held, path, prompting } from './frames'
+import type { State } from './state'
+
+const odd = (name: string) => `\u202e${name}\u200b`
+const now = new Date().toISOString()
+const modes = ['ask', 'code'].map((id) => ({ id, name: odd(id) }))
+
+const work = new Script()
+  .add('user_prompt', { prompt_id: 'p1', text: 'Go', actor: 'owner' })
+  .add('mode', { mode_id: 'ask', available: modes } as never)
+  .add('config', {
+    options: [{ id: 'o', name: odd('Model'), currentValue: 'a', options: [{ value: 'a', name: odd('A') }] }],
+  } as never)
+  .add('plan', {
+    entries: [
+      { content: odd('Look'), status: 'completed', priority: 'high' },
+      { content: odd('Change'), status: 'in_progress', priority: 'high' },
+    ],
+  } as never)
+  .events.map((e) => ({ ...e, time: now }))
+
+const messages = held(work, {
+  ...prompting,
+  observers: [{ client_id: 'x', actor: odd('Phone'), activity: 'typing', seq: 1 }],
+  commands: { commands: [{ name: odd('plan'), description: odd('Plan it') }] },
+})
+
+export const deceptions: State[] = [
+  {
+    name: 'deceiving names, at work',
+    path,
+    messages,
+    does: [{ write: '[data-composer]', words: '/' }],
+  },
+  { name: 'deceiving names, in the details', path, messages, does: [{ press: '[aria-label=Details]' }] },
+  { name: 'deceiving names, in the menu', path, messages, does: [{ press: '[aria-label=More]' }] },
+]
