@@ -1,10 +1,10 @@
 /**
- * Names in the page what a session's screen is made of, so that ahead.js asks for
+ * Names in the page what a session's screen is made of, so that first.js asks for
  * it before the app has been loaded and has found out that it needs it.
  * @returns {import('vite').Plugin}
  */
 export function sessionAhead() {
-  const wanted = ['ui/session/Session.svelte', 'markdown/render.ts', 'markdown/highlight.ts']
+  const wanted = ['ui/session/Session.svelte', 'markdown/prose.ts']
   return {
     name: 'abide-session-ahead',
     enforce: 'post',

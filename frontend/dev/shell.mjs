@@ -13,8 +13,7 @@ export function serviceWorker() {
     apply: 'build',
     generateBundle(_, bundle) {
       const kept = {
-        'ahead.js': readFileSync('public/ahead.js'),
-        'theme.js': readFileSync('public/theme.js'),
+        'first.js': readFileSync('public/first.js'),
         'manifest.webmanifest': readFileSync('public/manifest.webmanifest'),
       }
       for (const icon of readdirSync('public/icons'))

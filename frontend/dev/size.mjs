@@ -15,8 +15,8 @@ const zipped = (names) =>
 const assets = (...names) =>
   all.filter((file) => names.some((name) => new RegExp(`assets/${name}-[\\w-]+\\.js$`).test(file)))
 
-// The page names what it needs at the start; the session's screen and the
-// parser, with what they import themselves, come beside the first dial.
+// The page names what it needs at the start; the session's screen and the parser, with what
+// they import themselves, come beside the first dial. Where there is room, details are beside them.
 const page = readFileSync(join(dist, 'index.html'), 'utf8')
 const named = [...page.matchAll(/ (?:src|href)="\/([^"]+\.js)"/g)].map((m) => join(dist, m[1]))
 const styles = [...page.matchAll(/ href="\/([^"]+\.css)"/g)].map((m) => join(dist, m[1]))
@@ -33,8 +33,8 @@ const closure = (start) => {
 const rows = [
   ['JavaScript at the start, gzip', zipped(closure(initial)), 60 * 1024],
   [
-    'JavaScript to a rendered session, gzip',
-    zipped(closure([...initial, ...assets('Session', 'render', 'highlight')])),
+    'JavaScript to a session on a desktop, gzip',
+    zipped(closure([...initial, ...assets('Session', 'prose', 'Inspector')])),
     110 * 1024,
   ],
   ['Styles at the start, gzip', zipped(styles), 15 * 1024],

@@ -7,7 +7,7 @@ import { Journal } from './net/journal'
 import { KeptList } from './net/keptlist'
 import { Marks } from './net/marks'
 import { OutboxDB } from './net/outboxdb'
-import { Shell } from './net/shell'
+import type { Shell } from './net/shell'
 import { deviceStorage } from './net/storage'
 import { newest } from './state/read'
 import { Store } from './state/store'
@@ -50,8 +50,22 @@ addEventListener('vite:preloadError', () => store.dispatch({ kind: 'skew' }))
 const route = parseRoute(location.pathname, location.search)
 const needed = route.screen === 'session' ? [loadSession(), markdown.load()] : []
 
-const shell = new Shell()
-if (import.meta.env.PROD) void shell.register(() => store.dispatch({ kind: 'skew' }))
+/**
+ * What keeps the app's own files on the device. It fetches all of them, and so comes when what is on the screen has
+ * had the network for itself.
+ */
+let shell: Promise<Shell> | undefined
+const keepShell = () =>
+  (shell ??= import('./net/shell').then(async ({ Shell }) => {
+    const made = new Shell()
+    if (import.meta.env.PROD) await made.register(() => store.dispatch({ kind: 'skew' }))
+    return made
+  }))
+const reload = () =>
+  void keepShell().then(
+    (made) => made.update(),
+    () => location.reload(),
+  )
 
 const read = {
   left: (id: string) => newest(marks.left(id), store.state.list?.get(id), Date.now()),
@@ -63,14 +77,24 @@ const listed = store.subscribe(() => {
   listed()
   void chosen.keepOnly(new Set(list.keys()))
 })
-const screens = new Screens(store, hub, read, () => void shell.update(), chosen)
+const screens = new Screens(store, hub, read, reload, chosen)
+screens.framed = false
 /** Longer than this a screen's parts are not waited for: the rest of the app says how it is connected. */
 const partsMs = 3_000
+/** How long the network is left to the first screen. */
+const shellMs = 3_000
+/** The longest the frame of the first screen is waited for, as in a hidden tab. */
+const paintMs = 100
 // The page's first words stay until there is a screen to take their place; what failed to load says so there.
 void Promise.race([Promise.allSettled(needed), new Promise((late) => setTimeout(late, partsMs))]).then(() => {
   const target = document.getElementById('app')!
   target.replaceChildren()
   mount(App, { target, props: { screens } })
+  // The rows of a session are made once the frame around them has been painted: two short tasks, not a long one.
+  const framed = () => setTimeout(() => (screens.framed = true))
+  requestAnimationFrame(framed)
+  setTimeout(framed, paintMs)
+  setTimeout(() => void keepShell().catch(() => {}), shellMs)
 })
 
 const code = /^#pair=([\w-]+)$/.exec(location.hash)?.[1]

@@ -67,7 +67,7 @@ async function lifecycle(cdp: CDPSession, state: 'frozen' | 'active'): Promise<v
 export async function leftByRig(device: Device): Promise<number> {
   // A browser keeps a page or not as it likes, and a busy one may not: there is nothing measured then.
   for (let tries = 1; ; tries++) {
-    const bare = await device.open('/theme.js')
+    const bare = await device.open('/first.js')
     try {
       return await leftIn(bare)
     } catch (error) {

@@ -39,6 +39,8 @@ export class Screens {
   now = $state(Date.now())
   /** The hub answers, but has yet to open the session on screen. */
   opening = $state(false)
+  /** The first screen's frame has been painted; what fills it may come. */
+  framed = $state(true)
   readonly told = new Told()
   readonly prefs = new Prefs()
   readonly router = new Router()

@@ -17,10 +17,7 @@ class Part<T> {
 
 /** The parser, the sanitiser and the highlighter's front. */
 export const markdown = new Part<Make>(async () => {
-  const [{ Renderer }, { highlight }] = await Promise.all([
-    import('../markdown/render'),
-    import('../markdown/highlight'),
-  ])
+  const { Renderer, highlight } = await import('../markdown/prose')
   return (element, whole) => new Renderer(element, highlight, whole)
 })
 

@@ -1,3 +1,13 @@
+// Runs before the first paint.
+
+// A chosen theme never flashes the other.
+try {
+  const theme = JSON.parse(localStorage.getItem('abide.prefs') || '{}').theme
+  if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme
+} catch {
+  // Without storage the system's theme is right.
+}
+
 // A session's screen is asked for beside the app, not after the app has found out that it needs it.
 if (location.pathname.startsWith('/s/')) {
   const parts = document.querySelector('meta[name="abide-session"]')?.content.split(' ') ?? []
