@@ -107,6 +107,7 @@ func (e *engine) proceed() {
 	e.watchPresence(now)
 	if e.foreign {
 		e.ended = e.ended || e.closing // nothing of it is this hub's to wind down
+		e.keepListLine(now)
 		return
 	}
 	dirty := e.dirty
@@ -251,7 +252,7 @@ func (e *engine) noteLog(err error) {
 	case errors.Is(err, store.ErrBlocked):
 		e.dirty = e.dirty || !h.blocked
 		h.blocked, h.probeAt = true, time.Now().Add(probeInterval)
-	case errors.Is(err, store.ErrInvalid): // says nothing of the log
+	case errors.Is(err, store.ErrInvalid), errors.Is(err, store.ErrReadOnly): // says nothing of the device
 	default:
 		if h.frozen == nil {
 			e.logger.Error("log takes nothing more", "err", err)
@@ -282,12 +283,8 @@ func (e *engine) refusal() error {
 	switch {
 	case e.closing:
 		return errEnded
-	case e.foreign && e.log.Health().State == store.HealthBlocked:
-		return fmt.Errorf("%w: there is no space left to mend the log", ErrUnavailable)
-	case e.foreign && e.log.Health().State == store.HealthFrozen:
-		return fmt.Errorf("%w: the log could not be taken over from the process that recorded it; reopen the session", ErrUnavailable)
 	case e.foreign:
-		return fmt.Errorf("%w: another abide records this session; it can be watched here", ErrConflict)
+		return e.notOurs()
 	case e.health.frozen != nil:
 		return fmt.Errorf("%w: the log is frozen after an error of the device", ErrUnavailable)
 	case e.health.blocked:
@@ -303,6 +300,8 @@ func logError(err error) error {
 	switch {
 	case errors.Is(err, store.ErrBlocked), errors.Is(err, store.ErrFrozen), errors.Is(err, store.ErrClosed):
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	case errors.Is(err, store.ErrReadOnly):
+		return errRecorded
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrInvalidID):
 		return fmt.Errorf("%w: %w", ErrNotFound, err)
 	case errors.Is(err, store.ErrDamaged):

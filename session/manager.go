@@ -104,6 +104,7 @@ func NewManager(o Options) (*Manager, error) {
 		return nil, err
 	}
 	m.helpers.Go(m.wakeSessions)
+	m.helpers.Go(m.followOthers)
 	m.helpers.Go(func() { m.reads.keep(ctx) })
 	return m, nil
 }
@@ -326,12 +327,21 @@ func (m *Manager) Update(ctx context.Context, id string, p Patch) error {
 }
 
 // Delete stops a session's agent and removes everything of it. An agent that
-// runs and is idle is asked to delete what it keeps itself.
+// runs and is idle is asked to delete what it keeps itself. One that another process
+// records is ErrConflict, and goes on.
 func (m *Manager) Delete(ctx context.Context, id string) error {
-	_, err := m.Session(ctx, id)
+	b, err := m.Session(ctx, id)
 	var failed *OpenError
 	if errors.As(err, &failed) {
 		return m.deleteBroken(ctx, id)
+	}
+	if err == nil {
+		err = tell(ctx, b, func(e *engine) error {
+			if err := e.notOurs(); errors.Is(err, errRecorded) {
+				return err
+			}
+			return nil // what only could not be taken over can go
+		})
 	}
 	if err != nil {
 		return err

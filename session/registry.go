@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -90,6 +91,7 @@ func (m *Manager) openSession(id string, o *opening) {
 
 // load recovers a session and starts its engine.
 func (m *Manager) load(id string) (*BackgroundSession, error) {
+	found, _ := m.store.Listed(id)
 	log, err := m.store.Log(m.ctx, id)
 	if err != nil {
 		return nil, openError(id, err)
@@ -125,19 +127,31 @@ func (m *Manager) load(id string) (*BackgroundSession, error) {
 		dirty: true,
 	}
 	if !e.foreign {
-		e.reportQueue()
+		e.reportQueue(keptByHub(found, meta))
 	}
 	return start(e), nil
 }
 
-// reportQueue tells people when prompts that waited may be lost.
-func (e *engine) reportQueue() {
+// keptByHub reports whether a hub has had a session, and so has made its queue
+// file at its first prompt. Metadata as it was found tells by what only hubs write
+// there. Where it was lost, what the log begins with is all there is: hubs say for
+// whom they make a session.
+func keptByHub(found, rebuilt store.Metadata) bool {
+	if found.Epoch == "" {
+		return rebuilt.CreatedBy != ""
+	}
+	return len(found.Options) > 0
+}
+
+// reportQueue tells people when prompts that waited may be lost. A session that
+// was recorded without a hub had none.
+func (e *engine) reportQueue(kept bool) {
 	words := ""
 	if d := e.queue.Damage(); d != nil {
 		e.logger.Error("queue was damaged and is rebuilt from the log", "err", d.Cause, "aside", d.Aside)
 		words = "The file of waiting prompts was damaged and is kept in the session's quarantine. " +
 			"Prompts that waited are lost; those in the log are safe."
-	} else if e.queue.Missing() && e.fold.turn > 0 {
+	} else if kept && e.queue.Missing() && e.fold.turn > 0 {
 		e.logger.Error("queue was missing and is rebuilt from the log")
 		words = "The file of waiting prompts was missing. If prompts waited they are lost; those in the log are safe."
 	}
@@ -205,10 +219,20 @@ func (m *Manager) retire(ctx context.Context, id string, end func(*BackgroundSes
 // turn out to be in the log; it is not given to the agent by itself. If the
 // device fails again the session stays frozen, which is an *OpenError. A session
 // that could not be opened before is opened if it can be now; one with which
-// nothing is wrong is left alone.
+// nothing is wrong is left alone. One that another process records is
+// ErrConflict.
 func (m *Manager) Reopen(ctx context.Context, id string) error {
 	b, err := m.Session(ctx, id)
-	if err != nil || b.log.Health().State != store.HealthFrozen {
+	if err != nil {
+		return err
+	}
+	frozen, err := ask(ctx, b, func(e *engine) (bool, error) {
+		if err := e.notOurs(); errors.Is(err, errRecorded) {
+			return false, err
+		}
+		return e.health.frozen != nil || e.log.Health().State == store.HealthFrozen, nil
+	})
+	if err != nil || !frozen {
 		return err
 	}
 	err = m.retire(ctx, id, func(b *BackgroundSession) (bool, error) { return true, b.close(ctx) })

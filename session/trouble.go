@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"syscall"
 
 	"github.com/abidehub/abide/session/store"
@@ -81,6 +82,7 @@ func openError(id string, err error) error {
 }
 
 const (
+	goneWords     = "delete the session, or put its directory back and reopen it"
 	makeRoomWords = "make room on the device; it goes on by itself"
 	deviceWords   = "look at the device and the system's log, then reopen the session (POST /api/sessions/ID/reopen) or restart the hub: what was acknowledged is kept"
 )
@@ -145,9 +147,23 @@ func (m *Manager) Troubles() []Trouble {
 		} else if meta.Damage != nil {
 			health.Damage = *meta.Damage
 		}
+		if health.State == store.HealthFrozen && m.isGone(meta.SessionID) {
+			all = append(all, Trouble{meta.SessionID, TroubleUnreadable, "the session's directory is gone", goneWords})
+			continue
+		}
 		all = append(all, troublesOf(meta.SessionID, health)...)
 	}
 	return all
+}
+
+// isGone reports whether somebody took a session's directory away.
+func (m *Manager) isGone(id string) bool {
+	dir, err := m.store.SessionDir(id)
+	if err != nil {
+		return false
+	}
+	_, err = os.Stat(dir)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // troublesOf puts a log's health into words.

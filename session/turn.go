@@ -279,6 +279,9 @@ func (b *BackgroundSession) Cancel(ctx context.Context, actor string) error {
 }
 
 func (e *engine) cancel(actor string) error {
+	if err := e.notOurs(); err != nil {
+		return err
+	}
 	t := &e.turn
 	if !e.fold.open || t.cancelled || t.endAs != "" {
 		return nil
@@ -313,8 +316,8 @@ func (e *engine) cancel(actor string) error {
 // Without a turn nothing happens.
 func (b *BackgroundSession) ForceReset(ctx context.Context, actor string) error {
 	return tell(ctx, b, func(e *engine) error {
-		if !e.fold.open {
-			return nil
+		if err := e.notOurs(); err != nil || !e.fold.open {
+			return err
 		}
 		e.logger.Info("turn is reset", "prompt", e.fold.promptID, "actor", actor)
 		return e.reset()

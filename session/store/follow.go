@@ -107,9 +107,7 @@ func (f *follower) readMeta() error {
 		return err
 	}
 	f.told = m
-	f.log.sheet.mu.Lock()
-	defer f.log.sheet.mu.Unlock()
-	f.log.sheet.meta = m
+	f.log.sheet.hear(m, func() (labels, error) { return readLabels(f.log.fs, f.log.dir) })
 	return nil
 }
 
@@ -224,6 +222,9 @@ func (f *follower) say(err error) {
 		f.failing = now
 	case now.Sub(f.failing) > f.log.opts.FollowEvery:
 		f.warn(err)
+		if _, gone := f.log.fs.Stat(f.log.dir); errors.Is(gone, fs.ErrNotExist) {
+			f.log.health.freeze(fmt.Errorf("session directory is gone: %w", err))
+		}
 	}
 }
 

@@ -12,6 +12,9 @@ type sheet struct {
 	meta    Metadata // the numbers in it are filled in when it is asked for
 	version uint64   // grows with every change of meta
 	saved   uint64   // the version that is on disk
+	// Of a log that another process writes:
+	spoken bool // the session here has said how it is
+	given  bool // what a person set here is not on disk yet
 
 	writing sync.Mutex // held while the files are written; never by readers
 	labels  labels     // as on disk; used by who holds writing, and before that by who opens the log
@@ -50,6 +53,7 @@ func (l *Log) UpdateMetadata(f func(*Metadata)) {
 	next.UpdatedAt = now.UpdatedAt
 	l.sheet.meta = next
 	l.sheet.version++
+	l.sheet.spoken, l.sheet.given = true, l.sheet.given || next.labels() != now.labels()
 	l.sheet.mu.Unlock()
 	l.keeper.poke()
 }
@@ -68,7 +72,43 @@ func (s *sheet) adopt(other *sheet) {
 	defer s.writing.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	before := s.meta
 	s.meta, s.version, s.saved, s.labels = other.meta, other.version, other.saved, other.labels
+	s.keepWords(before)
+	s.version++
+}
+
+// hear takes over what the process that writes the log says of it. The session
+// here says how it is, and a person's words are in labels.json, which either
+// process may write: the later one counts.
+func (s *sheet) hear(m Metadata, onDisk func() (labels, error)) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.labels = labels{SessionID: m.SessionID}
+	if given, err := onDisk(); err == nil {
+		s.labels = given
+		m.label(given)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.meta
+	s.meta = m
+	s.keepWords(before)
+}
+
+// keepWords goes on with what was said here before the rest of the metadata was
+// replaced. The caller holds mu.
+func (s *sheet) keepWords(before Metadata) {
+	if s.given {
+		s.meta.label(before.labels())
+	}
+	if !s.spoken {
+		return
+	}
+	s.meta.Status, s.meta.LastLine, s.meta.Mode = before.Status, before.LastLine, before.Mode
+	if !s.meta.Named {
+		s.meta.Name = before.Name
+	}
 }
 
 // setFrozen says on the sheet that the device failed behind the checkpoint, so
@@ -82,7 +122,8 @@ func (l *Log) setFrozen(frozen bool) {
 
 // saveMetadata writes metadata.json if it would change, and before it labels.json
 // if that would. It speaks of synced
-// events only, so it never claims what a power cut can take back.
+// events only, so it never claims what a power cut can take back. Of a log that
+// another process writes only labels.json is this one's to write.
 func (l *Log) saveMetadata() error {
 	l.sheet.writing.Lock()
 	defer l.sheet.writing.Unlock()
@@ -112,6 +153,12 @@ func (l *Log) saveMetadata() error {
 			return fmt.Errorf("session %s: %w", l.id, err)
 		}
 		l.sheet.labels = given
+	}
+	l.sheet.mu.Lock()
+	l.sheet.given = l.sheet.given && l.sheet.meta.labels() != l.sheet.labels
+	l.sheet.mu.Unlock()
+	if l.foreign.Load() && !l.health.frozen.Load() {
+		return nil
 	}
 	if err := writeMetadata(l.fs, l.dir, m); err != nil {
 		return fmt.Errorf("session %s: %w", l.id, err)

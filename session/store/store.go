@@ -358,7 +358,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	if errors.Is(err, ErrReadOnly) || errors.Is(err, ErrInvalidID) || errors.Is(err, ErrClosed) || ctx.Err() != nil {
 		return err
 	}
-	if l != nil && l.ReadOnly() {
+	if l != nil && l.ReadOnly() && errors.Is(l.whyReadOnly(), ErrReadOnly) {
 		return fmt.Errorf("delete session %s: %w", id, ErrReadOnly)
 	}
 	s.mu.Lock()

@@ -121,7 +121,8 @@ func (s *Store) foreignChanged(w *fsnotify.Watcher, id string) {
 	}
 	s.mu.Lock()
 	e := s.sessions[id]
-	if e != nil && e.log == nil {
+	listed := e != nil && e.log == nil // else its log tells
+	if listed {
 		e.meta = m
 	}
 	s.mu.Unlock()
@@ -129,7 +130,9 @@ func (s *Store) foreignChanged(w *fsnotify.Watcher, id string) {
 		// Its writer is done; if the watch is gone already, so is the session.
 		_ = w.Remove(filepath.Join(s.root(), id))
 	}
-	s.bell.ring()
+	if listed {
+		s.bell.ring()
+	}
 }
 
 // foreignGone forgets a session whose directory somebody took away.
