@@ -9,6 +9,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 )
@@ -100,7 +101,10 @@ func (c *SessionWSClient) followUntilClosed(ctx context.Context, id, requestID s
 	c.mu.Unlock()
 	if s == nil {
 		var err error
-		if s, err = c.server.manager.Session(ctx, id); err != nil {
+		if s, err = c.server.manager.Session(ctx, id); err != nil && ctx.Err() != nil {
+			c.refuseStopped(requestID, id)
+			return
+		} else if err != nil {
 			c.refuseSession(requestID, id, err)
 			return
 		}
@@ -116,12 +120,26 @@ func (c *SessionWSClient) followUntilClosed(ctx context.Context, id, requestID s
 		err = follow.run(ctx) // the verdict says what is gone
 	}
 	switch {
+	case ctx.Err() != nil && follow.frames == nil: // it never came to a verdict
+		c.refuseStopped(requestID, id)
 	case ctx.Err() != nil, errors.Is(err, errGone):
 	case rung(s.Done()):
 		c.sessionClosed(ctx, id)
 	default:
 		c.logger().Error("following failed", "session", id, "err", err)
 		c.end(ending{code: websocket.StatusInternalError, reason: "following failed"})
+	}
+}
+
+// refuseStopped answers an observe that was stopped before its verdict: by the
+// client itself, or because its access ended.
+func (c *SessionWSClient) refuseStopped(requestID, id string) {
+	switch {
+	case requestID == "" || rung(c.ended): // nobody waits for it
+	case !c.may(auth.Read, id):
+		c.refuse(requestID, id, forbidden())
+	default:
+		c.refuse(requestID, id, &problem{code: wire.CodeConflict, message: "another observe or an unobserve of this session came before this one was answered"})
 	}
 }
 

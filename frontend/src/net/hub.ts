@@ -255,6 +255,8 @@ export class Hub implements Intents {
     else if (frame.type === 'error' && purpose?.kind === 'observe' && frame.code === 'unavailable') {
       this.follower.shut(purpose.sessionId, frame.message, frame.retry_after_ms)
       return
+    } else if (frame.type === 'error' && purpose?.kind === 'observe' && frame.code === 'conflict') {
+      return // this screen itself asked for another place meanwhile
     } else if (frame.type === 'error') {
       this.store.dispatch({ kind: 'problem', sessionId: purpose?.sessionId, text: frame.message })
       if (purpose?.kind === 'window') {
