@@ -29,7 +29,12 @@ const childEnv = "ABIDE_STORE_TEST_WRITER"
 // reports, on stdout, every event once it was acknowledged or shown. A report is
 // one write of one line, so the oracle outlives the child.
 func writerMain(dir string) error {
-	s, err := store.Open(dir, store.Options{SegmentBytes: 64 << 10, TailBytes: 8 << 10, BootID: os.Getenv(childEnv + "_BOOT")})
+	// One that only streams has nothing synced but by the log's own keeper.
+	streams, file := os.Getenv(childEnv+"_STREAMS") != "", int64(64<<10)
+	if streams {
+		file = 16 << 20 // to complete a file is to sync it
+	}
+	s, err := store.Open(dir, store.Options{SegmentBytes: file, TailBytes: 8 << 10, BootID: os.Getenv(childEnv + "_BOOT")})
 	if err != nil {
 		return err
 	}
@@ -44,7 +49,6 @@ func writerMain(dir string) error {
 		return err
 	}
 	fmt.Printf("epoch %s\n", l.Epoch())
-	streams := os.Getenv(childEnv+"_STREAMS") != "" // nothing is synced but by the log itself
 	var group errgroup.Group
 	for w := range 3 {
 		group.Go(func() error {
