@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -45,9 +46,13 @@ func (d disk) read(name string) []byte {
 	return data
 }
 
+// write puts a file there as a person would, later than what the hub wrote: two
+// writes within one tick of the file system's clock bear the same time.
 func (d disk) write(name string, data []byte) {
 	d.t.Helper()
 	require.NoError(d.t, os.WriteFile(d.path(name), data, 0o600))
+	now := time.Now()
+	require.NoError(d.t, os.Chtimes(d.path(name), now, now))
 }
 
 // log is events.jsonl, line by line, each with its newline.
