@@ -1,5 +1,7 @@
 package store
 
+import "path/filepath"
+
 // dater is an FS that knows when a file was made, in a form of its own: see
 // osFS.Born. One that does not know makes no claim, and is not asked.
 type dater interface {
@@ -19,8 +21,24 @@ func bornOf(fsys FS, name string) string {
 	return at
 }
 
+// noFile stands for when the active file was made where that is of no use, because
+// the metadata that says so may be older than it looks.
+const noFile = "none"
+
+// noticeCopy finds out whether the metadata was written over what was in its file.
+// A store never does that; it is what cp and rsync --inplace do to a file that is
+// there, and then the log's files keep their births too. It is noted in the metadata,
+// so that an attempt to open it that fails forgets nothing. Bytes that a person
+// edited are no copy, and have no checksum.
+func (r *recovery) noticeCopy() {
+	was, now := r.meta.Born, bornOf(r.fs, filepath.Join(r.dir, metadataName))
+	if r.signed && was != "" && now != "" && was != now {
+		r.meta.LogBorn = noFile
+	}
+}
+
 // restored reports whether the log's files are copies of those the metadata was
-// written beside. Then all of them, the metadata too, may be of an earlier time,
+// written beside, or the metadata is one. Then all of them, the metadata too, may be of an earlier time,
 // and the log may have gone on since: what was behind their end was seen, and
 // nothing here knows how far that went.
 //

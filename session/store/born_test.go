@@ -74,12 +74,13 @@ func TestALogThatMovedOrBeganANewFileIsNoCopy(t *testing.T) {
 	require.NoError(t, os.Rename(d.root, elsewhere))
 	d.root = elsewhere
 	o := d.open(store.Options{SegmentBytes: 1000})
-	early := d.read("metadata.json") // as a crash behind the first seal leaves it
+	early := filepath.Join(t.TempDir(), "early") // as a crash behind the first seal leaves it
+	require.NoError(t, os.Link(d.path("metadata.json"), early))
 	appendN(t, o.log, 40)
 	d = o.close()
 	sealed, err := filepath.Glob(d.path("events-*.jsonl"))
 	require.NoError(t, err)
 	require.NotEmpty(t, sealed)
-	d.write("metadata.json", early)
+	require.NoError(t, os.Rename(early, d.path("metadata.json")))
 	require.Equal(t, epoch, d.open(store.Options{SegmentBytes: 1000}).log.Epoch())
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -126,16 +127,25 @@ func (c *checking) log() error {
 		c.add(ProblemUnreadable, "", 0, "%v", err)
 		return nil
 	}
-	next := c.meta.MinSeq
-	if !c.hasMeta || next < 1 {
+	next := c.minSeq()
+	if next == 0 && len(list) > 0 {
 		next = list[0].first // what came before, if anything, nothing says any more
 	}
 	for i, seg := range list {
-		name := filepath.Base(seg.currentPath())
+		name, end := filepath.Base(seg.currentPath()), seg.lastSeq()
+		if end != 0 && end < next {
+			continue // retention said so before it removes the file
+		}
 		if seg.first != next {
 			c.add(ProblemHole, name, next, "the file begins with seq %d, and no file has what comes before; retention did not remove it", seg.first)
 		}
-		last, err := c.segment(seg, i == len(list)-1)
+		last, err := c.segment(seg, list[:i])
+		if end != 0 && errors.Is(err, fs.ErrNotExist) {
+			if end < c.minSeq() {
+				next = end + 1
+				continue // removed since it was listed
+			}
+		}
 		if err != nil {
 			c.add(ProblemUnreadable, name, 0, "%v", err)
 			last, c.ended = seg.last, true
@@ -164,7 +174,7 @@ func (c *checking) segments() (list []*segment, err error) {
 	for range attempts {
 		var active *segment
 		if active, err = c.active(); err != nil {
-			if errors.Is(err, fs.ErrNotExist) {
+			if errors.Is(err, fs.ErrNotExist) && pause(c.ctx, time.Millisecond) {
 				continue
 			}
 			return nil, err
@@ -189,11 +199,54 @@ func (c *checking) segments() (list []*segment, err error) {
 	}
 	switch info, statErr := c.fs.Stat(filepath.Join(c.dir, activeName)); {
 	case errors.Is(statErr, fs.ErrNotExist):
-		return nil, fmt.Errorf("there is no %s", activeName)
+		return c.withoutActive()
 	case statErr == nil && info.Mode().Type() == fs.ModeSymlink:
 		return nil, errSymlink
 	}
 	return nil, errors.Join(fmt.Errorf("%s is replaced again and again", activeName), err)
+}
+
+// withoutActive lists the files of a log whose active file is gone: whoever opens
+// it makes another.
+func (c *checking) withoutActive() ([]*segment, error) {
+	c.readMeta()
+	list, err := sealedSegments(c.fs, c.dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 && !c.hasMeta {
+		return nil, fmt.Errorf("there is no %s, and no other file of the log", activeName)
+	}
+	c.report.add(Problem{
+		Session: c.id, Kind: ProblemStart, File: activeName, Mendable: true,
+		Detail: "it is missing; the log goes on in a new one",
+	})
+	return list, nil
+}
+
+// readMeta reads the metadata, and tells what is wrong with it.
+func (c *checking) readMeta() {
+	var err error
+	c.meta, err = readMetadata(c.fs, c.dir)
+	if c.hasMeta = err == nil; !c.hasMeta {
+		c.report.add(Problem{Session: c.id, Kind: ProblemMetadata, File: metadataName, Detail: whyNoMetadata(err)})
+	}
+	if c.meta.Format > metadataFormat {
+		c.hasMeta = false
+		c.add(ProblemUnreadable, metadataName, 0, "it has format %d: use the newer program that wrote it", c.meta.Format)
+	}
+}
+
+// minSeq is the first seq of the log by the metadata as it is now: retention may have
+// gone on since it was read. Zero if it does not say.
+func (c *checking) minSeq() event.Seq {
+	if !c.hasMeta {
+		return 0
+	}
+	if m, err := readMetadata(c.fs, c.dir); err == nil {
+		return max(c.meta.MinSeq, m.MinSeq)
+	}
+	return c.meta.MinSeq
 }
 
 // active opens the active file, finds out whether somebody writes it, and reads
@@ -208,14 +261,7 @@ func (c *checking) active() (*segment, error) {
 	free, err := probe.TryLock()
 	if err == nil {
 		c.live = !free
-		c.meta, err = readMetadata(c.fs, c.dir)
-		if c.hasMeta = err == nil; !c.hasMeta {
-			c.report.add(Problem{Session: c.id, Kind: ProblemMetadata, File: metadataName, Detail: whyNoMetadata(err)})
-		}
-		if c.meta.Format > metadataFormat {
-			c.hasMeta = false
-			c.add(ProblemUnreadable, metadataName, 0, "it has format %d: use the newer program that wrote it", c.meta.Format)
-		}
+		c.readMeta()
 		c.size, err = sizeOf(probe)
 	}
 	if err := errors.Join(err, probe.Close()); err != nil {
@@ -228,15 +274,19 @@ func (c *checking) active() (*segment, error) {
 	return &segment{fs: c.fs, path: path, file: file}, nil
 }
 
-// segment verifies one file and returns the seq of its last line.
-func (c *checking) segment(seg *segment, active bool) (event.Seq, error) {
+// segment verifies one file, with those before it, and returns the seq of its last
+// line.
+func (c *checking) segment(seg *segment, before []*segment) (event.Seq, error) {
+	active := seg.lastSeq() == 0
 	file, err := seg.acquire()
 	if err != nil {
 		return 0, err
 	}
 	defer func() {
 		seg.release()
-		seg.retire() // only read from
+		if seg.rest(); active {
+			seg.retire() // only read from
+		}
 	}()
 	end, err := sizeOf(file)
 	if err != nil {
@@ -258,7 +308,7 @@ func (c *checking) segment(seg *segment, active bool) (event.Seq, error) {
 		return 0, err
 	}
 	c.told(name, s, seg.last != 0 && s.good.seq >= seg.last)
-	if err := c.repeats(name, file, seg, s); err != nil {
+	if err := c.repeats(name, file, seg, s, before); err != nil {
 		return 0, err
 	}
 	c.begins(name, seg, s)
@@ -301,11 +351,11 @@ func (c *checking) told(name string, s *scan, whole bool) {
 	}
 }
 
-func (c *checking) repeats(name string, file File, seg *segment, s *scan) error {
+func (c *checking) repeats(name string, file File, seg *segment, s *scan, before []*segment) error {
 	if len(s.repeats) == 0 {
 		return nil
 	}
-	like, err := compareRepeats(file, seg.first, s)
+	like, err := compareRepeats(file, seg.first, s, before)
 	if err != nil {
 		return err
 	}

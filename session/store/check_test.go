@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -93,11 +94,14 @@ func TestCheckNamesEachKindOfDamage(t *testing.T) {
 		store.ProblemUnverified: func(d disk) {
 			d.write("events.jsonl", bytes.Replace(d.read("events.jsonl"), []byte("text 3"), []byte("text X"), 1))
 		},
-		store.ProblemDamaged:    func(d disk) { l := d.lines(); l[3][0] = '['; d.setLines(l) },
-		store.ProblemStart:      func(d disk) { l := d.lines(); l[0][0] = '['; d.setLines(l) },
-		store.ProblemMode:       func(d disk) { require.NoError(t, os.Chmod(d.path("metadata.json"), 0o644)) },
-		store.ProblemMetadata:   func(d disk) { d.setLines(d.lines()[:8]) },
-		store.ProblemUnreadable: func(d disk) { require.NoError(t, os.Remove(d.path("events.jsonl"))) },
+		store.ProblemDamaged:  func(d disk) { l := d.lines(); l[3][0] = '['; d.setLines(l) },
+		store.ProblemStart:    func(d disk) { l := d.lines(); l[0][0] = '['; d.setLines(l) },
+		store.ProblemMode:     func(d disk) { require.NoError(t, os.Chmod(d.path("metadata.json"), 0o644)) },
+		store.ProblemMetadata: func(d disk) { d.setLines(d.lines()[:8]) },
+		store.ProblemUnreadable: func(d disk) {
+			require.NoError(t, os.Remove(d.path("events.jsonl")))
+			require.NoError(t, os.Mkdir(d.path("events.jsonl"), 0o700))
+		},
 		store.ProblemBlob: func(d disk) {
 			o := d.open(store.Options{})
 			_, _, err := o.log.Append(context.Background(), message(strings.Repeat("x", 300<<10)))
@@ -251,6 +255,96 @@ func TestAPipeWhereAFileMustBeStopsNeitherCheckNorTheHub(t *testing.T) {
 			} else {
 				require.ErrorContains(t, err, "no regular file")
 			}
+		})
+	}
+}
+
+func TestSessionsMayLieElsewhere(t *testing.T) {
+	d := recorded(t, 3)
+	elsewhere := filepath.Join(t.TempDir(), "elsewhere")
+	sessions := filepath.Join(d.root, "sessions")
+	require.NoError(t, os.Rename(sessions, elsewhere))
+	require.NoError(t, os.Symlink(elsewhere, sessions))
+	requireSound(t, d.root)
+	require.NoError(t, os.Chmod(elsewhere, 0o755))
+	r, err := store.Check(context.Background(), d.root, "")
+	require.NoError(t, err)
+	require.Len(t, r.Problems, 1)
+	require.Equal(t, store.ProblemMode, r.Problems[0].Kind)
+}
+
+func TestRepairLeavesASessionAloneThatAnotherProcessWrites(t *testing.T) {
+	ctx := context.Background()
+	root := t.TempDir()
+	rec, err := store.OpenRecorder(root, store.Options{})
+	require.NoError(t, err)
+	l, err := rec.Create(ctx, event.SessionStart{Agent: "demo"})
+	require.NoError(t, err)
+	r, err := store.Repair(ctx, root, "", store.Options{})
+	require.NoError(t, err)
+	require.Empty(t, r.Problems)
+	require.Len(t, r.Notes, 1)
+	require.Equal(t, store.NoteWritten, r.Notes[0].Kind)
+	_, _, err = l.Append(ctx, message("on"))
+	require.NoError(t, err)
+	require.NoError(t, rec.Close())
+}
+
+func TestACheckOfALogWithoutItsActiveFileReadsTheOthers(t *testing.T) {
+	ctx := context.Background()
+	d, _, sealed := inFiles(t)
+	require.NoError(t, os.Remove(d.path("events.jsonl")))
+	r, err := store.Check(ctx, d.root, d.id)
+	require.NoError(t, err)
+	_, last := bounds(t, sealed[len(sealed)-1])
+	require.EqualValues(t, last, r.Events)
+	require.Equal(t, []string{store.ProblemStart, store.ProblemMetadata}, kinds(t, d))
+	for _, p := range r.Problems {
+		require.True(t, p.Mendable, p.String())
+	}
+	_, err = store.Repair(ctx, d.root, d.id, store.Options{})
+	require.NoError(t, err)
+	require.Equal(t, []string{store.ProblemHole}, kinds(t, d))
+}
+
+// gonePast has another process's retention remove a file at the worst moment: after
+// a check has listed it.
+type gonePast struct {
+	store.FS
+	name string
+	left int // so many times the file is opened before
+	gone func()
+}
+
+func (f *gonePast) Open(name string) (store.File, error) {
+	if filepath.Base(name) == f.name {
+		if f.left--; f.left < 0 && f.gone != nil {
+			f.gone()
+			f.gone = nil
+		}
+	}
+	return f.FS.Open(name)
+}
+
+func TestAFileThatRetentionRemovesUnderACheckIsNoProblem(t *testing.T) {
+	for name, early := range map[string]bool{"before it is opened": false, "before it is listed": true} {
+		t.Run(name, func(t *testing.T) {
+			ctx := context.Background()
+			d, _, sealed := inFiles(t)
+			hub := d.open(store.Options{SegmentBytes: 2000})
+			f := &gonePast{FS: store.OS(), name: filepath.Base(sealed[0])}
+			if early {
+				f.name, f.left = "events.jsonl", 1 // and the metadata was read
+			}
+			f.gone = func() {
+				_, err := hub.log.Retain(ctx, 4000)
+				require.NoError(t, err)
+				require.NoFileExists(t, sealed[0])
+			}
+			r, err := store.CheckOn(ctx, f, d.root, d.id)
+			require.NoError(t, err)
+			require.Nil(t, f.gone)
+			require.Empty(t, r.Problems)
 		})
 	}
 }

@@ -21,15 +21,21 @@ const shortestLine = 64
 const mostUnsynced = 1 << 24
 
 // doubt says why the numbers of the metadata, read from data, cannot be right,
-// if they cannot. A file without a checksum, say one that a person edited, is
-// held to what its numbers say of each other.
-func (m *Metadata) doubt(data []byte) error {
+// if they cannot, and whether data has a checksum. A file without one, say one that
+// a person edited, is held to what its numbers say of each other.
+func (m *Metadata) doubt(data []byte) (signed bool, err error) {
 	line := bytes.TrimRight(data, "\n")
-	if bytes.Contains(line, []byte(crcKey)) {
+	if signed = bytes.Contains(line, []byte(crcKey)); signed {
 		if body, sum, ok := cutCRC(line); !ok || crc32.Checksum(body, castagnoli) != sum {
-			return fmt.Errorf("%w: its checksum is wrong", errDoubtful)
+			return signed, fmt.Errorf("%w: its checksum is wrong", errDoubtful)
 		}
 	}
+	return signed, m.contradicts()
+}
+
+// contradicts says what the numbers of the metadata say against each other, if they
+// do.
+func (m *Metadata) contradicts() error {
 	first := max(m.MinSeq, 1)
 	if m.Checkpoint == (Checkpoint{}) && first == 1 {
 		return nil // of no log yet
@@ -53,16 +59,17 @@ func (m Metadata) words() Metadata {
 	return m
 }
 
-// weigh compares what the metadata says of lines the log lacks with the bytes it
-// says they took. Lines that were lost took some: seqs that could not have had a
-// line were never given out, and no placeholder stands for them.
+// weigh compares what metadata without a checksum says of lines the log lacks with
+// the bytes it says they took. Lines that were lost took some: seqs that could not
+// have had a line were never given out, and no placeholder stands for them. What
+// has its checksum was given out, whatever became of the log since.
 func (r *recovery) weigh() error {
 	m, end := &r.meta, r.scan.good
-	if !r.hasMeta || m.SyncedSeq <= end.seq && m.MaxSeq <= end.seq {
+	if !r.hasMeta || r.signed || m.SyncedSeq <= end.seq && m.MaxSeq <= end.seq {
 		return nil
 	}
 	lost, room := m.SyncedSeq-max(end.seq, m.LogFirst-1), m.LogBytes
-	if m.LogFirst == r.active.first {
+	if m.LogFirst == r.active.first && end.offset <= m.LogBytes { // else it is another file
 		room -= end.offset
 	}
 	if m.LogFirst >= r.active.first && m.MaxSeq == m.SyncedSeq && int64(lost) <= room/shortestLine {

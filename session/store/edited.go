@@ -60,7 +60,7 @@ func (l *Log) trust(seg *segment, file File, end int64, next event.Seq) error {
 		if err != nil {
 			return err
 		}
-		like, err := compareRepeats(file, seg.first, s)
+		like, err := compareRepeats(file, seg.first, s, l.segs.before(seg))
 		if err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (s *segment) study(file File, end int64) (*scan, error) {
 func (r *recovery) examine() error {
 	after := r.active
 	for i := len(r.sealed) - 1; i >= 0; i-- {
-		if err := r.examineFile(r.sealed[i], after); err != nil {
+		if err := r.examineFile(r.sealed[i], after, r.sealed[:i]); err != nil {
 			return fmt.Errorf("look into a complete file: %w", err)
 		}
 		after = r.sealed[i]
@@ -94,7 +94,7 @@ func (r *recovery) examine() error {
 	return nil
 }
 
-func (r *recovery) examineFile(seg, after *segment) error {
+func (r *recovery) examineFile(seg, after *segment, before []*segment) error {
 	file, err := seg.acquire()
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (r *recovery) examineFile(seg, after *segment) error {
 	if err != nil {
 		return err
 	}
-	found, err := r.keepRepeats(file, seg.first, s)
+	found, err := r.keepRepeats(file, seg.first, s, before)
 	if err != nil {
 		return err
 	}

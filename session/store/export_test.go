@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"context"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -11,6 +12,11 @@ import (
 func VerifiedSeq(line []byte) (event.Seq, bool) {
 	p, ok := parseVerified(line)
 	return p.seq, ok
+}
+
+// CheckOn is Check on a file system.
+func CheckOn(ctx context.Context, fsys FS, dir, id string) (Report, error) {
+	return checkDir(ctx, fsys, dir, id)
 }
 
 // ParseLine decodes one line into the object that is served.

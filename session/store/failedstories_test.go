@@ -37,7 +37,8 @@ var failedStories = []story{
 		},
 	},
 	{
-		name: "a device that failed, and lines that are damaged since",
+		name:    "a device that failed, and lines that are damaged since",
+		ageless: true,
 		before: func(p *teller) {
 			failed(p)
 			p.oracle.spoiled = true

@@ -231,6 +231,16 @@ func (f *faultFS) Stat(name string) (fs.FileInfo, error) {
 	return f.FS.Stat(name)
 }
 
+// Born says what the file system below says, and cannot fail: who asks takes no
+// answer for an answer.
+func (f *faultFS) Born(name string) (string, error) {
+	d, ok := f.FS.(interface{ Born(string) (string, error) })
+	if !ok {
+		return "", nil
+	}
+	return d.Born(name)
+}
+
 func (f *faultFS) Rename(from, to string) error {
 	if err := f.step("rename", from); err != nil {
 		return err

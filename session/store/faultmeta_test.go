@@ -15,12 +15,13 @@ import (
 
 func TestFault10MetadataThatIsBehindIsBroughtUpToDate(t *testing.T) {
 	d := recorded(t, 10)
-	old := d.read("metadata.json")
+	old := filepath.Join(t.TempDir(), "old")
+	require.NoError(t, os.Link(d.path("metadata.json"), old))
 	o := d.open(store.Options{})
 	appendN(t, o.log, 5)
 	epoch := o.log.Epoch()
 	o.close()
-	d.write("metadata.json", old)
+	require.NoError(t, os.Rename(old, d.path("metadata.json")))
 	o = d.open(store.Options{})
 	require.Equal(t, store.Marks{Min: 1, Visible: 15, Written: 15, Synced: 15}, o.log.Marks())
 	require.Equal(t, epoch, o.log.Epoch())
@@ -98,7 +99,7 @@ func TestFault12MetadataOfNoUseIsRebuilt(t *testing.T) {
 			require.Equal(t, before.Epoch, o.log.Epoch())
 			requireGapless(t, readAll(t, o.log))
 			after := onDisk(t, d)
-			before.Writer = nil
+			before.Writer, before.Born = nil, after.Born
 			require.Equal(t, before, after)
 			requireAppends(t, o.log)
 			o.close()

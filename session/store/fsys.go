@@ -199,6 +199,12 @@ func sizeOf(f File) (int64, error) {
 // bytes or the new ones: a temporary file, synced, renamed, the directory
 // synced. Only one writer of path may run at a time.
 func writeWhole(fsys FS, path string, data []byte) error {
+	return replaceWhole(fsys, path, func(string) ([]byte, error) { return data, nil })
+}
+
+// replaceWhole is writeWhole with the bytes that fill makes, which is told the name
+// of the temporary file.
+func replaceWhole(fsys FS, path string, fill func(tmp string) ([]byte, error)) error {
 	tmp := path + tempSuffix
 	f, err := fsys.Create(tmp)
 	if errors.Is(err, fs.ErrExist) {
@@ -211,7 +217,10 @@ func writeWhole(fsys FS, path string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	err = writeAt(f, data, 0)
+	data, err := fill(tmp)
+	if err == nil {
+		err = writeAt(f, data, 0)
+	}
 	if err == nil {
 		err = f.Datasync()
 	}

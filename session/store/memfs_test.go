@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -24,12 +25,15 @@ type memFS struct {
 	mu    sync.Mutex
 	nodes map[string]*memNode // by clean path: what a program sees
 	// names is what is durable of each directory: its entries at the last sync.
-	names map[*memNode]map[string]*memNode
-	locks map[*memNode]*memFile
+	names  map[*memNode]map[string]*memNode
+	locks  map[*memNode]*memFile
+	births bool // it says when a file was made
+	made   int  // how many were
 }
 
 type memNode struct {
 	dir     bool
+	born    int    // in their order
 	data    []byte // what a program sees
 	durable []byte // what a power cut leaves for sure
 	dropped []bool // by byte of data: a sync failed to write it
@@ -48,6 +52,7 @@ func (m *memFS) restart() *memFS {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	next := newMemFS()
+	next.births, next.made = m.births, m.made
 	for path, n := range m.nodes {
 		next.nodes[path] = n.copy()
 	}
@@ -79,6 +84,7 @@ func (m *memFS) powerCut(r *rand.Rand) *memFS {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	next := newMemFS()
+	next.births, next.made = m.births, m.made
 	root := m.nodes["/"]
 	next.nodes["/"] = &memNode{dir: true}
 	m.survive(next, r, "/", root)
@@ -120,7 +126,7 @@ func (m *memFS) survive(next *memFS, r *rand.Rand, path string, n *memNode) {
 				data = append(append(data, extra[:n]...), make([]byte, len(extra)-n)...)
 			}
 		}
-		next.nodes[at] = &memNode{data: data, durable: slices.Clone(data)}
+		next.nodes[at] = &memNode{born: child.born, data: data, durable: slices.Clone(data)}
 	}
 }
 
@@ -154,7 +160,7 @@ func (m *memFS) files() map[string]string {
 	all := map[string]string{}
 	for path, n := range m.nodes {
 		if base := filepath.Base(path); !n.dir && base != "hub.json" && base != "LOCK" {
-			all[path] = string(n.data)
+			all[path] = withoutBirth(string(n.data))
 		}
 	}
 	return all
@@ -200,7 +206,8 @@ func (m *memFS) Create(name string) (store.File, error) {
 	if p := m.nodes[filepath.Dir(name)]; p == nil || !p.dir {
 		return nil, pathError("create", name, fs.ErrNotExist)
 	}
-	n := &memNode{}
+	m.made++
+	n := &memNode{born: m.made}
 	m.nodes[name] = n
 	return &memFile{fs: m, node: n, name: name}, nil
 }
@@ -256,6 +263,20 @@ func (m *memFS) Stat(name string) (fs.FileInfo, error) {
 		return nil, pathError("stat", name, fs.ErrNotExist)
 	}
 	return memInfo{filepath.Base(name), n.dir, int64(len(n.data))}, nil
+}
+
+// Born implements what the store asks of a file system that knows births.
+func (m *memFS) Born(name string) (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.births {
+		return "", nil
+	}
+	n := m.nodes[filepath.Clean(name)]
+	if n == nil {
+		return "", pathError("born", name, fs.ErrNotExist)
+	}
+	return strconv.Itoa(n.born), nil
 }
 
 func (m *memFS) Rename(from, to string) error {

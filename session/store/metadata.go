@@ -65,6 +65,9 @@ type Metadata struct {
 	FrozenSeq event.Seq `json:"frozen_seq,omitempty"`
 	// Damage is what recovery and readers found that cannot be mended.
 	Damage *Damage `json:"damage,omitempty"`
+	// Born is when this very file was made, as the file system has it. A file that
+	// was written over with another's bytes is older or newer than they say.
+	Born string `json:"born,omitempty"`
 }
 
 // Checkpoint is the end of the last line known to be on the device.
@@ -119,35 +122,45 @@ const metadataFormat = 1
 // leaves a caller with a log to rebuild it from; with errDoubtful, also with the
 // words of it.
 func readMetadata(fsys FS, dir string) (Metadata, error) {
-	var m Metadata
+	m, _, err := readSigned(fsys, dir)
+	return m, err
+}
+
+// readSigned is readMetadata, and says whether it has a checksum, which is right
+// then: its numbers are what a store wrote.
+func readSigned(fsys FS, dir string) (m Metadata, signed bool, err error) {
 	data, err := fsys.ReadFile(filepath.Join(dir, metadataName))
 	if err != nil {
-		return m, err
+		return m, false, err
 	}
 	if err := json.Unmarshal(data, &m); err != nil {
-		return m, fmt.Errorf("read %s: %w", metadataName, err)
+		return m, false, fmt.Errorf("read %s: %w", metadataName, err)
 	}
 	if id := filepath.Base(dir); m.SessionID != id {
-		return m, fmt.Errorf("read %s: it belongs to session %q, not to %q", metadataName, m.SessionID, id)
+		return m, false, fmt.Errorf("read %s: it belongs to session %q, not to %q", metadataName, m.SessionID, id)
 	}
 	if m.Format > metadataFormat {
-		return m, nil // whatever its numbers mean
+		return m, false, nil // whatever its numbers mean
 	}
-	if err := m.doubt(data); err != nil {
-		return m.words(), err
+	if signed, err = m.doubt(data); err != nil {
+		return m.words(), false, err
 	}
-	return m, nil
+	return m, signed, nil
 }
 
 // writeMetadata replaces a session's metadata.json.
 func writeMetadata(fsys FS, dir string, m Metadata) error {
 	m.Format = metadataFormat
-	data, err := json.Marshal(m)
+	err := replaceWhole(fsys, filepath.Join(dir, metadataName), func(tmp string) ([]byte, error) {
+		m.Born = bornOf(fsys, tmp)
+		data, err := json.Marshal(m)
+		if err != nil {
+			return nil, err
+		}
+		data, _ = appendCRC(data[:len(data)-1], 0)
+		return data, nil
+	})
 	if err != nil {
-		return fmt.Errorf("encode %s: %w", metadataName, err)
-	}
-	data, _ = appendCRC(data[:len(data)-1], 0)
-	if err := writeWhole(fsys, filepath.Join(dir, metadataName), data); err != nil {
 		return fmt.Errorf("write %s: %w", metadataName, err)
 	}
 	return nil

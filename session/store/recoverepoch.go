@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -26,8 +27,9 @@ func (r *recovery) settleEpoch(file File) (position, error) {
 		payloads = append(payloads, event.Epoch{Epoch: r.epoch, Reason: reason})
 		r.did("new epoch after seq %d: %s", known, reason)
 	}
-	if end.offset == 0 && len(r.sealed) > 0 {
-		// A crash between sealing a file and beginning the next.
+	if end.seq < r.active.first && len(r.sealed) > 0 {
+		// A crash between sealing a file and beginning the next, or an older file in
+		// the place of the active one.
 		payloads = append([]event.Payload{event.SegmentStart{
 			Format: logFormat, SessionID: r.log.id, Epoch: r.epoch, FirstSeq: known + 1,
 		}}, payloads...)
@@ -79,6 +81,8 @@ func (r *recovery) epochReason() string {
 		return "the metadata is damaged"
 	case r.epoch == "":
 		return "the first line is lost"
+	case r.hasMeta && !r.trusted && m.Epoch != "" && len(r.scan.epochs) > 0 && !slices.Contains(r.scan.epochs, m.Epoch):
+		return "the log is not the one that the metadata was written for"
 	case r.hasMeta && m.Writer != nil && m.Writer.BootID != r.log.opts.BootID:
 		return "the machine stopped while the session was open"
 	case !r.hasMeta && r.crashed:

@@ -26,6 +26,7 @@ type recovery struct {
 
 	meta    Metadata
 	hasMeta bool
+	signed  bool // it has its checksum
 	sealed  []*segment
 	active  *segment
 	scan    *scan
@@ -84,14 +85,16 @@ func (r *recovery) run(file File) error {
 // One that the system does not give back now is neither: the session cannot be
 // opened, and may be the next time.
 func (r *recovery) readMeta() error {
-	m, err := readMetadata(r.fs, r.dir)
+	m, signed, err := readSigned(r.fs, r.dir)
 	switch {
 	case withheld(err):
 		return fmt.Errorf("read %s, without which the session would lose its epoch: %w", metadataName, err)
 	case err == nil && m.Format > metadataFormat:
 		return fmt.Errorf("%w: %s has format %d", ErrFormat, metadataName, m.Format)
 	case err == nil:
-		r.meta, r.hasMeta = m, true
+		r.meta, r.hasMeta, r.signed = m, true, signed
+		r.changed = !signed // or it would never again tell that it was copied
+		r.noticeCopy()
 	default:
 		if err := r.loseMeta(m, err); err != nil {
 			return err
@@ -263,7 +266,7 @@ func (r *recovery) reportScan() {
 
 // countRepeats keeps what is repeated, and counts the conflicts.
 func (r *recovery) countRepeats(file File) error {
-	found, err := r.keepRepeats(file, r.active.first, r.scan)
+	found, err := r.keepRepeats(file, r.active.first, r.scan, r.sealed)
 	if err != nil {
 		return err
 	}

@@ -2,9 +2,12 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"slices"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -21,11 +24,11 @@ const (
 // keepRepeats keeps a copy of every line that does not count because of where it
 // is, and of which nothing else has the bytes: rule 3. The log's own bytes stay
 // as they are. It says how many are conflicts.
-func (r *recovery) keepRepeats(file io.ReaderAt, first event.Seq, s *scan) (int, error) {
+func (r *recovery) keepRepeats(file io.ReaderAt, first event.Seq, s *scan, before []*segment) (int, error) {
 	if len(s.repeats) == 0 {
 		return 0, nil
 	}
-	like, err := compareRepeats(file, first, s)
+	like, err := compareRepeats(file, first, s, before)
 	if err != nil {
 		return 0, err
 	}
@@ -77,49 +80,67 @@ func adjoining(repeats []repeat, like map[int64]likeness, one likeness) []span {
 }
 
 // compareRepeats says of every repeated line, by its offset, what it is. first is
-// the first seq of the file.
-func compareRepeats(file io.ReaderAt, first event.Seq, s *scan) (map[int64]likeness, error) {
-	like := make(map[int64]likeness, len(s.repeats))
-	if len(s.repeats) == 0 {
-		return like, nil
+// the first seq of the file, and before are those with the seqs below.
+func compareRepeats(file io.ReaderAt, first event.Seq, s *scan, before []*segment) (map[int64]likeness, error) {
+	c := comparison{file: file, repeats: slices.Clone(s.repeats), like: make(map[int64]likeness, len(s.repeats))}
+	if len(c.repeats) == 0 {
+		return c.like, nil
 	}
-	originals, err := firstLines(file, first, s)
-	if err != nil {
+	slices.SortFunc(c.repeats, func(a, b repeat) int { return cmp.Compare(a.seq, b.seq) })
+	for _, again := range c.repeats {
+		c.like[again.offset] = lateLine
+	}
+	if err := c.with(file, order{prev: first - 1, last: s.last}, s.good.offset); err != nil {
 		return nil, err
 	}
-	for _, again := range s.repeats {
-		text := make([]byte, again.size)
-		if _, err := file.ReadAt(text, again.offset); err != nil && !errors.Is(err, io.EOF) {
-			return nil, fmt.Errorf("read log: %w", err)
+	for _, seg := range before {
+		if at := c.at(seg.first); at == len(c.repeats) || c.repeats[at].seq > seg.lastSeq() {
+			continue
 		}
-		switch original := originals[again.seq]; {
-		case original == nil:
-			like[again.offset] = lateLine
-		case bytes.Equal(bytes.TrimRight(text, "\r\n"), original):
-			like[again.offset] = sameLine
-		default:
-			like[again.offset] = otherLine
+		if err := c.withSegment(seg); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
 		}
 	}
-	return like, nil
+	return c.like, nil
 }
 
-// firstLines returns the text of the line that counts of every repeated seq.
-func firstLines(file io.ReaderAt, first event.Seq, s *scan) (map[event.Seq][]byte, error) {
-	wanted := make(map[event.Seq][]byte, len(s.repeats))
-	for _, again := range s.repeats {
-		wanted[again.seq] = nil
+// comparison compares repeated lines of a file with those that count.
+type comparison struct {
+	file    io.ReaderAt
+	repeats []repeat // by seq
+	like    map[int64]likeness
+}
+
+// at is the first of the repeats with seq or a higher one.
+func (c *comparison) at(seq event.Seq) int {
+	at, _ := slices.BinarySearchFunc(c.repeats, seq, func(r repeat, seq event.Seq) int { return cmp.Compare(r.seq, seq) })
+	return at
+}
+
+func (c *comparison) withSegment(seg *segment) error {
+	file, err := seg.acquire()
+	if err != nil {
+		return err
 	}
-	o := order{prev: first - 1, last: s.last}
-	lines := newLineReader(file, 0, s.good.offset)
+	defer seg.release()
+	size, err := sizeOf(file)
+	if err != nil {
+		return fmt.Errorf("read segment: %w", err)
+	}
+	return c.with(file, order{prev: seg.first - 1, last: seg.lastSeq()}, size)
+}
+
+// with compares them with the lines of a file that count.
+func (c *comparison) with(file io.ReaderAt, o order, end int64) error {
+	lines := newLineReader(file, 0, end)
 	defer lines.close()
 	for {
 		l, err := lines.next()
 		if errors.Is(err, io.EOF) {
-			return wanted, nil
+			return nil
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if l.overlong {
 			continue
@@ -128,8 +149,22 @@ func firstLines(file io.ReaderAt, first event.Seq, s *scan) (map[event.Seq][]byt
 		if o.judge(p) != accepted {
 			continue
 		}
-		if text, ok := wanted[p.seq]; ok && text == nil {
-			wanted[p.seq] = bytes.Clone(bytes.TrimRight(l.text, "\r"))
+		for at := c.at(p.seq); at < len(c.repeats) && c.repeats[at].seq == p.seq; at++ {
+			if err := c.compare(c.repeats[at], bytes.TrimRight(l.text, "\r")); err != nil {
+				return err
+			}
 		}
 	}
+}
+
+func (c *comparison) compare(again repeat, original []byte) error {
+	text := make([]byte, again.size)
+	if _, err := c.file.ReadAt(text, again.offset); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read log: %w", err)
+	}
+	c.like[again.offset] = otherLine
+	if bytes.Equal(bytes.TrimRight(text, "\r\n"), original) {
+		c.like[again.offset] = sameLine
+	}
+	return nil
 }

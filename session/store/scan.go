@@ -29,6 +29,7 @@ type scan struct {
 	lost       int  // whole lines in the torn tail
 	sawFirst   bool // a good line 1 was met
 	epoch      string
+	epochs     []string            // all it had
 	begins     event.Seq           // the first seq of the file, as its segment_start says
 	started    *event.SessionStart // from a good line 1
 	startedAt  time.Time
@@ -146,6 +147,11 @@ func (s *scan) notice(p parsed) {
 	if err != nil {
 		return
 	}
+	defer func() {
+		if n := len(s.epochs); s.epoch != "" && (n == 0 || s.epochs[n-1] != s.epoch) {
+			s.epochs = append(s.epochs, s.epoch)
+		}
+	}()
 	switch d := payload.(type) {
 	case event.SessionStart:
 		if e.Seq == 1 {

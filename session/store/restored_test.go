@@ -1,0 +1,261 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+// putInPlace keeps what a session's files hold, and writes it into the files that
+// have their names later, as cp -a does: they stay the same files.
+func putInPlace(t *testing.T, d disk, pattern string) (restore func()) {
+	t.Helper()
+	names, err := filepath.Glob(d.path(pattern))
+	require.NoError(t, err)
+	held, about := map[string][]byte{}, map[string]fs.FileInfo{}
+	for _, path := range names {
+		if about[path], err = os.Stat(path); err == nil && about[path].Mode().IsRegular() {
+			held[path], err = os.ReadFile(path)
+		}
+		require.NoError(t, err)
+	}
+	return func() {
+		t.Helper()
+		for path, data := range held {
+			require.NoError(t, os.WriteFile(path, data, 0o600))
+			require.NoError(t, os.Chtimes(path, about[path].ModTime(), about[path].ModTime()))
+		}
+	}
+}
+
+// goneOn opens a session and appends n events.
+func (d disk) goneOn(opts store.Options, n int) disk {
+	d.t.Helper()
+	o := d.open(opts)
+	appendN(d.t, o.log, n)
+	return o.close()
+}
+
+// TestAPairIsNeverGivenOutAgainByABackupPutBack puts back a backup of a part of
+// a session's files or of all, into the files there are.
+func TestAPairIsNeverGivenOutAgainByABackupPutBack(t *testing.T) {
+	bornFS(t)
+	for pattern, again := range map[string]bool{"*": true, "events*": true, "events.jsonl": true, "queue.json": false} {
+		for name, size := range map[string]int64{"one file": 0, "many files": 1000} {
+			t.Run(pattern+" "+name, func(t *testing.T) {
+				opts := store.Options{SegmentBytes: size}
+				d := recorded(t, 10).goneOn(opts, 20)
+				restore := putInPlace(t, d, pattern)
+				d = d.goneOn(opts, 40)
+				epoch := onDisk(t, d).Epoch
+				o := d.open(opts)
+				seen := readAll(t, o.log)
+				d = o.close()
+				restore()
+				o = d.open(opts)
+				require.Equal(t, again, o.log.Epoch() != epoch, "epoch %s", o.log.Epoch())
+				appendN(t, o.log, 50)
+				now := readAll(t, o.log)
+				requireGapless(t, now)
+				require.Equal(t, seen[:25], now[:25])
+				next := o.log.Epoch()
+				d = o.close()
+				o = d.open(opts)
+				require.Equal(t, next, o.log.Epoch(), "once")
+				o.close()
+			})
+		}
+	}
+}
+
+func TestMetadataThatStoodStillOrWasEditedIsNoCopy(t *testing.T) {
+	bornFS(t)
+	for name, change := range map[string]func(d disk, early string){
+		"as a crash leaves it": func(d disk, early string) { require.NoError(t, os.Rename(early, d.path("metadata.json"))) },
+		"edited": func(d disk, _ string) {
+			m := d.read("metadata.json")
+			i := bytes.LastIndex(m, []byte(`,"crc"`))
+			require.NoError(t, os.Remove(d.path("metadata.json")))
+			d.write("metadata.json", append(m[:i:i], "}\n"...))
+		},
+		"with half a next one beside it": func(d disk, _ string) { d.write("metadata.json.tmp", []byte(`{"format"`)) },
+		"moved": func(d disk, _ string) {
+			require.NoError(t, os.Rename(d.dir(), d.dir()+"x"))
+			require.NoError(t, os.Rename(d.dir()+"x", d.dir()))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := recorded(t, 10)
+			early := filepath.Join(t.TempDir(), "early")
+			require.NoError(t, os.Link(d.path("metadata.json"), early))
+			epoch := onDisk(t, d).Epoch
+			d = d.goneOn(store.Options{}, 20)
+			change(d, early)
+			o := d.open(store.Options{})
+			require.Equal(t, epoch, o.log.Epoch())
+			o.close()
+		})
+	}
+}
+
+// A device that fails while a copy is opened does not make it forget that it is one.
+func TestACopyStaysOneWhileItCannotBeOpened(t *testing.T) {
+	bornFS(t)
+	d := recorded(t, 10)
+	restore := putInPlace(t, d, "*")
+	d = d.goneOn(store.Options{}, 20)
+	epoch := onDisk(t, d).Epoch
+	restore()
+	f := &faultFS{FS: store.OS()}
+	d.write("events.jsonl", append(d.read("events.jsonl"), "torn"...))
+	s := open(t, d.root, store.Options{FS: f})
+	f.set(func(_ int, op, name string) error {
+		if op == "datasync" && filepath.Base(name) == "events.jsonl" {
+			return syscall.EIO
+		}
+		return nil
+	})
+	_, err := s.Log(context.Background(), d.id)
+	require.Error(t, err)
+	require.NoError(t, s.Close())
+	f.set(nil)
+	o := d.open(store.Options{})
+	require.NotEqual(t, epoch, o.log.Epoch())
+	o.close()
+}
+
+// TestAnEndThatABackupOfTheActiveFileLacksIsToldAsLost puts something else in the
+// place of the active file, with metadata that is sound.
+func TestAnEndThatABackupOfTheActiveFileLacksIsToldAsLost(t *testing.T) {
+	const size = 6000
+	for name, spoil := range map[string]func(d disk, old []byte){
+		"a backup from before the last file was begun": func(d disk, old []byte) { d.write("events.jsonl", old) },
+		"every line respaced, and five gone": func(d disk, _ []byte) {
+			l := d.lines()
+			l = l[:len(l)-5]
+			for i, line := range l {
+				l[i] = bytes.ReplaceAll(line, []byte(`,"`), []byte(`,     "`))
+			}
+			d.setLines(l)
+		},
+		"a larger file of another session": func(d disk, _ []byte) {
+			other := recorded(t, 2)
+			o := other.open(store.Options{})
+			for range 3 {
+				_, _, err := o.log.Append(context.Background(), message(string(bytes.Repeat([]byte("x"), size))))
+				require.NoError(t, err)
+			}
+			d.write("events.jsonl", o.close().read("events.jsonl"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			opts := store.Options{SegmentBytes: size}
+			d := recorded(t, 30)
+			old := d.read("events.jsonl")
+			d = d.goneOn(opts, 40)
+			sealed, err := filepath.Glob(d.path("events-*.jsonl"))
+			require.NoError(t, err)
+			require.Len(t, sealed, 1)
+			was := onDisk(t, d)
+			require.Greater(t, len(d.lines()), 10)
+			o := d.open(opts)
+			seen := readAll(t, o.log)
+			d = o.close()
+
+			spoil(d, old)
+			require.Contains(t, kinds(t, d), store.ProblemMetadata)
+			o = d.open(store.Options{})
+			require.NotEqual(t, was.Epoch, o.log.Epoch())
+			now := readAll(t, o.log)
+			requireGapless(t, now)
+			require.Equal(t, seen[:20], now[:20])
+			require.Equal(t, event.TypeCorrupt, now[was.SyncedSeq-1].Type, "it was stored once and is lost")
+			require.Positive(t, o.log.Health().Holes)
+			var news []event.Type
+			for _, e := range now[was.SyncedSeq:] {
+				news = append(news, e.Type)
+			}
+			require.Contains(t, news, event.TypeEpoch)
+			require.Contains(t, news, event.TypeLogTruncated)
+			requireAppends(t, o.log)
+			o.close()
+		})
+	}
+}
+
+// TestALogOfAnotherEpochThanItsMetadataIsNotGoneOnUnderIt puts back a log from
+// before the log got its epoch, which is longer than what it has become.
+func TestALogOfAnotherEpochThanItsMetadataIsNotGoneOnUnderIt(t *testing.T) {
+	d := recorded(t, 10)
+	short := d.read("events.jsonl")
+	d = d.goneOn(store.Options{}, 50)
+	long := d.read("events.jsonl")
+	d = d.goneOn(store.Options{}, 10) // and on from there: what long lacks was seen
+	first := epochOf(t, d)
+	d.withoutMetadata()
+	d.write("events.jsonl", append(short, []byte(`{"seq":11,"time":"2026-02-21T14:03:07.123456Z","type":"epoch","data":{"epoch":"00000000000000aa","reason":"test"}}`+"\n")...))
+	o := d.open(store.Options{})
+	require.Equal(t, "00000000000000aa", o.log.Epoch())
+	d = o.close()
+	d.write("events.jsonl", long)
+	o = d.open(store.Options{})
+	require.NotEqual(t, first, o.log.Epoch())
+	require.NotEqual(t, "00000000000000aa", o.log.Epoch())
+	o.close()
+}
+
+// TestLinesThatACompleteFileHasAreNoConflict has a file begin with what the files
+// before it hold.
+func TestLinesThatACompleteFileHasAreNoConflict(t *testing.T) {
+	for name, whole := range map[string]bool{"all files in the active one": true, "an old active file before the lines": false} {
+		t.Run(name, func(t *testing.T) {
+			opts := store.Options{SegmentBytes: 3000}
+			d := recorded(t, 15)
+			old := d.read("events.jsonl")
+			d = d.goneOn(opts, 60)
+			sealed, err := filepath.Glob(d.path("events-*.jsonl"))
+			require.NoError(t, err)
+			require.Greater(t, len(sealed), 1)
+			o := d.open(opts)
+			seen := readAll(t, o.log)
+			d = o.close()
+			was := bytes.Clone(d.read("events.jsonl"))
+			if whole {
+				old = nil
+				for _, path := range sealed {
+					data, err := os.ReadFile(path)
+					require.NoError(t, err)
+					old = append(old, data...)
+				}
+			}
+			d.write("events.jsonl", append(old, was...))
+			for _, kind := range kinds(t, d) {
+				require.Contains(t, []string{store.ProblemRepeat, store.ProblemMetadata}, kind)
+			}
+			o = d.open(opts)
+			require.Zero(t, o.log.Health().Conflicts)
+			require.Equal(t, seen, readAll(t, o.log))
+			require.Empty(t, d.quarantined())
+			appendN(t, o.log, 40) // the file is complete, and still begins so
+			d = o.close()
+			require.NotContains(t, kinds(t, d), store.ProblemConflict)
+			require.NotContains(t, kinds(t, d), store.ProblemLate)
+
+			other := recorded(t, 3).lines()[2]
+			d.write("events.jsonl", append(bytes.Clone(other), d.read("events.jsonl")...))
+			o = d.open(opts)
+			require.EqualValues(t, 1, o.log.Health().Conflicts, "other bytes than the complete file's are one")
+			require.Equal(t, [][]byte{other}, d.quarantined())
+			o.close()
+		})
+	}
+}
