@@ -77,6 +77,9 @@ describe('hostile text', () => {
     const plain = await device.open(`/s/${session}/plain`, phoneSize)
     screens.push(plain)
     await readPlain(plain)
+    const saved = plain.page.locator('[data-media]', { hasText: 'image/svg+xml' }).locator('a')
+    expect(await saved.getAttribute('download')).toBe('image.svg')
+    expect(await saved.getAttribute('href')).toMatch(/^blob:/)
 
     await screen.composer.fill('/')
     await screen.page.getByRole('option').first().waitFor()
@@ -339,7 +342,9 @@ function suspects(screen: Screen): Promise<string[]> {
     for (const element of document.body.querySelectorAll('*')) {
       for (const { name, value } of element.attributes) {
         if (/^on/i.test(name)) found.push(`${name}=${value}`)
-        if (/^(xlink:)?href$/.test(name) && !/^(https?:|mailto:|\/|#)/.test(value))
+        // What an agent sent as a file is saved, as bytes without a type that runs.
+        const saved = element.matches('a[download]') && value.startsWith(`blob:${location.origin}/`)
+        if (/^(xlink:)?href$/.test(name) && !saved && !/^(https?:|mailto:|\/|#)/.test(value))
           found.push(`${name}=${value}`)
         if (name === 'src' && !/^(data:image\/(png|jpeg|gif|webp);|blob:|\/)/.test(value))
           found.push(`${name}=${value}`)

@@ -27,7 +27,28 @@ const messages = held(work, {
   commands: { commands: [{ name: odd('plan'), description: odd('Plan it') }] },
 })
 
+const data = btoa('<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>')
+const large = { blob: { sha256: 'ab', bytes: 9_000_000, media_type: 'audio/wav' }, head: 'UklG' }
+const blocks = [
+  { type: 'image', mimeType: 'image/svg+xml', data },
+  { type: 'audio', mimeType: 'audio/wav', data: large },
+  {
+    type: 'resource',
+    resource: { uri: `file:///src/${odd('setup.exe')}`, mimeType: 'application/x-msdownload', blob: data },
+  },
+  { type: 'audio', mimeType: 'audio/ogg', data: '%' },
+]
+const sent = new Script().add('user_prompt', { prompt_id: 'p1', text: 'Go', actor: 'owner' })
+for (const content of blocks) sent.add('agent_message', { message_id: 'm', content } as never)
+sent.add('tool_call', {
+  tool_call_id: 'c1',
+  title: 'Draw',
+  status: 'failed',
+  content: blocks.map((content) => ({ type: 'content', content })),
+} as never)
+
 export const deceptions: State[] = [
+  { name: 'deceiving files', path, messages: held(sent.events) },
   {
     name: 'deceiving names, at work',
     path,

@@ -22,6 +22,8 @@ export interface ToolView {
   output: string
   terminals: readonly string[]
   images: readonly { mediaType: string; data: string }[]
+  /** Files that are not shown in place, as the agent sent them. */
+  files: readonly unknown[]
   exitCode: number | null
   input: unknown
   rawOutput: unknown
@@ -92,6 +94,7 @@ function read(item: Fields): ToolView {
   const outputs: string[] = []
   const terminals: string[] = []
   const images: { mediaType: string; data: string }[] = []
+  const files: unknown[] = []
   for (const entry of list(item.content).map(record)) {
     switch (entry['type']) {
       case 'diff':
@@ -106,7 +109,8 @@ function read(item: Fields): ToolView {
         break
       case 'content': {
         const block = record(entry['content'])
-        if (block['type'] === 'image') {
+        if (isFile(block)) files.push(block)
+        else if (block['type'] === 'image') {
           images.push({ mediaType: text(block['mimeType']) ?? '', data: text(block['data']) ?? '' })
         } else {
           const said = text(block['text']) ?? text(record(block['resource'])['text']) ?? text(block['uri'])
@@ -133,10 +137,23 @@ function read(item: Fields): ToolView {
     output: unfence(outputs.join('\n')) || saidIn(item.rawOutput, result),
     terminals: [...new Set(terminals)],
     images,
+    files,
     exitCode: exitOf(result),
     input: item.rawInput,
     rawOutput: item.rawOutput,
   }
+}
+
+/** Whether a media type is of pictures that hold nothing but a picture. */
+export function isPicture(type: string): boolean {
+  return /^image\/(png|jpeg|gif|webp)$/.test(type)
+}
+
+/** Whether a block of content is a file that no page may show in place: all but text and plain pictures. */
+export function isFile(block: Record<string, unknown>): boolean {
+  if (block['type'] === 'image')
+    return !isPicture(text(block['mimeType']) ?? '') || typeof block['data'] !== 'string'
+  return block['type'] === 'audio' || record(block['resource'])['blob'] !== undefined
 }
 
 function commandOf(value: unknown): string | null {

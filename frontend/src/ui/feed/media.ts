@@ -1,0 +1,65 @@
+import { isPicture } from '../../state/tool'
+import type { Blob } from '../../wire/gen'
+
+/** A file an agent sent that is not shown in place. */
+export interface Media {
+  name: string
+  type: string
+  /** Unknown when what was sent is damaged. */
+  bytes: number | null
+  /** Its bytes, where they came with the event. */
+  data: Uint8Array<ArrayBuffer> | null
+  /** Its blob, where it was too large for that. */
+  sha256: string | null
+  why: string
+}
+
+/** The file in a block of content; null when there is none. */
+export function mediaOf(content: unknown): Media | null {
+  const block = record(content)
+  const from = block['type'] === 'resource' ? record(block['resource']) : block
+  const held = from['data'] ?? from['blob']
+  if (held === undefined) return null
+  const type = text(from['mimeType']) || 'of an unknown type'
+  const uri = text(from['uri'])
+  const kind = /^[a-z]+/.exec(type)?.[0] ?? 'file'
+  const name = text(block['name']) || uri.split(/[/\\]/).at(-1) || `${kind}${ending(type)}`
+  const blob = (record(held)['blob'] ?? null) as Blob | null
+  const data = typeof held === 'string' ? decode(held) : null
+  return {
+    name: name.replace(/[\\/]/g, '_'),
+    type,
+    bytes: blob?.bytes ?? data?.length ?? null,
+    data,
+    sha256: blob?.sha256 ?? null,
+    why: blob || data ? reason(type, blob !== null) : 'It is damaged: what was sent is no file.',
+  }
+}
+
+function reason(type: string, large: boolean): string {
+  if (type.startsWith('image/svg')) return 'Not shown: a picture of this kind can hold scripts.'
+  if (type.startsWith('audio/') || type.startsWith('video/')) return 'Not played here.'
+  if (large && isPicture(type)) return 'Too large to be shown here.'
+  return 'Not shown: it may be more than text or a plain picture.'
+}
+
+function ending(type: string): string {
+  const of = /^[a-z]+\/(?:x-)?([a-z0-9]+)/.exec(type)?.[1]
+  return of ? `.${of}` : ''
+}
+
+function decode(base64: string): Uint8Array<ArrayBuffer> | null {
+  try {
+    return Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))
+  } catch {
+    return null
+  }
+}
+
+function record(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}

@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest'
+import { mediaOf } from '../src/ui/feed/media'
+
+const data = btoa('<svg onload="x()"/>')
+
+it('a file that came with its event says what it is, how large, and why it is not shown', () => {
+  expect(mediaOf({ type: 'image', mimeType: 'image/svg+xml', data })).toMatchObject({
+    name: 'image.svg',
+    type: 'image/svg+xml',
+    bytes: 19,
+    why: expect.stringContaining('scripts'),
+  })
+  expect(mediaOf({ type: 'audio', mimeType: 'audio/wav', data })).toMatchObject({
+    name: 'audio.wav',
+    bytes: 19,
+  })
+})
+
+it('one too large for its event is its blob', () => {
+  const blob = { sha256: 'ab', bytes: 9_000_000, media_type: 'audio/wav' }
+  expect(mediaOf({ type: 'audio', mimeType: 'audio/wav', data: { blob, head: 'UklG' } })).toMatchObject({
+    bytes: 9_000_000,
+    sha256: 'ab',
+    data: null,
+  })
+  const picture = mediaOf({ type: 'image', mimeType: 'image/png', data: { blob, head: 'iVBO' } })
+  expect(picture?.why).toContain('Too large')
+})
+
+it('a resource is called by the end of its address, which leaves its folder nowhere', () => {
+  const resource = { uri: 'file:///a/b\\..\\evil.exe', mimeType: 'application/x-msdownload', blob: data }
+  expect(mediaOf({ type: 'resource', resource })?.name).toBe('evil.exe')
+})
+
+it('what is no base64 is said to be damaged, and text is no file', () => {
+  expect(mediaOf({ type: 'audio', mimeType: 'audio/wav', data: '%%' })).toMatchObject({
+    bytes: null,
+    data: null,
+  })
+  expect(mediaOf({ type: 'resource', resource: { uri: 'a', text: 'x' } })).toBeNull()
+  expect(mediaOf(null)).toBeNull()
+})
