@@ -66,6 +66,7 @@ export const panels: State[] = [
   rules('rules, none', () => ({ rules: async () => [] })),
   rules('rules, loading', () => ({ rules: () => new Promise(() => {}) })),
   rules('rules, failed', () => ({ rules: () => Promise.reject(new Error('The hub cannot be reached.')) })),
+  rules('rules, it throws', () => ({ rules: async () => [null as unknown as Rule] })),
   rules(
     'rules, not revoked',
     () => ({

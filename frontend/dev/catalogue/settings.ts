@@ -36,6 +36,8 @@ const screen = (name: string, over: Partial<State> = {}): State => ({
   hub: () => ({ devices: async () => devices }),
   ...over,
 })
+/** A device as no hub tells of one: what shows it throws. */
+const broken = [null as unknown as Device]
 const failed = () => Promise.reject(new Error('The hub cannot be reached.'))
 
 export const settings: State[] = [
@@ -56,5 +58,13 @@ export const settings: State[] = [
   screen(', a device not revoked', {
     hub: () => ({ devices: async () => devices, revokeDevice: failed }),
     does: [{ press: '[data-device=d1] [data-does=end] button' }, { press: '[data-device=d1] .danger' }],
+  }),
+  screen(', it throws', { hub: () => ({ devices: async () => broken }) }),
+  screen(', it threw and was tried again', {
+    hub: () => {
+      let asked = 0
+      return { devices: async () => (asked++ === 0 ? broken : devices) }
+    },
+    does: [{ press: '[data-again]' }],
   }),
 ]
