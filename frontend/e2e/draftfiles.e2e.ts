@@ -75,6 +75,24 @@ describe('files chosen for a prompt', () => {
     await mortal.stop()
   })
 
+  test('are the same in two tabs, whichever they are chosen or taken away in', async () => {
+    const session = await hub.newSession('Two tabs')
+    const one = await device.watch(session)
+    const two = await device.watch(session)
+    await choose(one)
+    for (const tab of [one, two]) await shows(tab, 'one.txt', 'two.txt')
+    await two.page.getByRole('button', { name: 'Remove one.txt' }).click()
+    for (const tab of [two, one]) await shows(tab, 'two.txt')
+    const three = { ...files[0]!, name: 'three.txt' }
+    await two.page.locator('[data-picker]').setInputFiles([three])
+    for (const tab of [two, one]) await shows(tab, 'two.txt', 'three.txt')
+    await one.page.getByRole('button', { name: 'Remove two.txt' }).click()
+    for (const tab of [one, two]) await shows(tab, 'three.txt')
+    await one.page.getByRole('button', { name: 'Remove three.txt' }).click()
+    for (const tab of [one, two]) await shows(tab)
+    for (const tab of [one, two]) await tab.page.close()
+  })
+
   test('of a session that was deleted elsewhere are let go of', async () => {
     const session = await hub.newSession('Deleted')
     const screen = await device.watch(session)

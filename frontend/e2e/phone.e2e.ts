@@ -1,0 +1,182 @@
+// What a phone's small screen and poor network make of a session: nothing is cut off, and nothing cries out early.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { phone } from './rig/browser.ts'
+import { Device } from './rig/device.ts'
+import { Hub } from './rig/hub.ts'
+import { FaultProxy } from './rig/proxy.ts'
+import { Screen } from './rig/screen.ts'
+import { until } from './rig/until.ts'
+
+describe('on a small screen', () => {
+  let hub: Hub
+  let device: Device
+
+  beforeAll(async () => {
+    hub = await Hub.start()
+    device = await Device.pair(hub, { size: phone })
+  })
+  afterAll(async () => {
+    await device.stop()
+    expect(await hub.stop()).toBe(0)
+  })
+
+  test('what was missed is told with every button whole, apart from the others and in reach', async () => {
+    const session = await hub.newSession('Missed')
+    await hub.turn(session, '/slow 1')
+    const left = await device.watch(session, phone)
+    const read = hub.lastSeq(session)
+    await left.reaches(session, read)
+    await until('the hub told of what was read', async () => (await hub.session(session)).read_seq === read)
+    await left.page.close()
+    await hub.turn(session, '/burst 100')
+    await hub.prompt(session, '/ask')
+    const { seq } = await hub.event(session, 'permission_request')
+
+    const page = await device.browser.window(phone)
+    await page.addInitScript(() => {
+      const now = Date.now.bind(Date)
+      Date.now = () => now() + 3_600_000
+    })
+    const screen = await Screen.open(page, `${device.origin}/s/${session}`)
+    await screen.reaches(session, seq)
+    const card = page.getByRole('region', { name: 'While you were away' })
+    await card.waitFor()
+    for (const width of [390, 320]) {
+      await page.setViewportSize({ width, height: 700 })
+      const laid = await card.getByRole('button').evaluateAll((buttons) =>
+        buttons.map((button) => {
+          const { left, right, top, bottom } = button.getBoundingClientRect()
+          const over = document.elementFromPoint((left + right) / 2, (top + bottom) / 2)
+          const cut = left < 0 || right > innerWidth || top < 0 || bottom > innerHeight
+          const onto = buttons.filter((other) => {
+            const box = other.getBoundingClientRect()
+            const apart = box.left >= right || box.right <= left || box.top >= bottom || box.bottom <= top
+            return other !== button && !apart
+          })
+          const fine = !cut && onto.length === 0 && button.contains(over)
+          return `${button.textContent!.trim()}${fine ? '' : ' is not free'}`
+        }),
+      )
+      expect(laid, `at ${width}`).toEqual(['First unread', 'Waiting question', 'Latest work', 'Close'])
+    }
+    expect(screen.errors).toEqual([])
+    await page.close()
+  })
+
+  test('a long prompt in the queue takes three lines, and one where the queue is closed', async () => {
+    const session = await hub.newSession('Queue')
+    const screen = await device.watch(session, phone)
+    await screen.prompt('/ask')
+    await screen.permission.waitFor()
+    await hub.prompt(session, 'And then, when that is done, the next thing. '.repeat(60))
+    const queue = screen.page.getByRole('region', { name: 'Queue' })
+    await queue.waitFor()
+    const lines = (of: string) =>
+      queue.locator(of).evaluate((text) => {
+        const line = document.createElement('span')
+        line.textContent = 'x'
+        line.style.display = 'block'
+        text.append(line)
+        const { height } = line.getBoundingClientRect()
+        line.remove()
+        return Math.round(text.clientHeight / height)
+      })
+    expect(await queue.locator('.next').evaluate((e) => e.getClientRects().length)).toBe(1)
+    expect((await queue.boundingBox())!.height, 'the closed queue').toBeLessThan(60)
+    await queue.getByText('1 queued').click()
+    await queue.locator('.text').waitFor()
+    expect(await lines('.text')).toBe(3)
+    expect(screen.errors).toEqual([])
+    await screen.page.close()
+  })
+})
+
+describe('on a poor network', () => {
+  let hub: Hub
+  let proxy: FaultProxy
+  let device: Device
+  let session: string
+  let screen: Screen
+
+  beforeAll(async () => {
+    proxy = await FaultProxy.start()
+    hub = await Hub.start({ publicNames: [proxy.addr] })
+    await proxy.to(hub.addr)
+    device = await Device.pair(hub, { origin: proxy.origin, size: phone })
+    session = await hub.newSession('Far away')
+    screen = await device.watch(session, phone)
+    await screen.page.evaluate(note)
+  })
+  afterAll(async () => {
+    await device.stop()
+    await proxy.stop()
+    expect(await hub.stop()).toBe(0)
+  })
+
+  const noted = () => screen.page.evaluate(() => (window as unknown as { noted: Noted }).noted)
+  const back = async () => {
+    await screen.page.locator('html[data-link=open]').waitFor()
+    await until('nothing noted', async () => Object.keys(await noted()).length === 0)
+  }
+
+  test('nothing is said of a lost connection for 400 ms, and it is no alarm for 5 s', async () => {
+    await proxy.tell('stall')
+    await proxy.tell('rst')
+    await until('the alarm', async () => (await noted()).alarm !== undefined)
+    const { away, said, alarm } = await noted()
+    // Less a little: what notes the time is not what starts the clock.
+    expect(said! - away!, 'what is said').toBeGreaterThan(380)
+    expect(alarm! - away!, 'the alarm').toBeGreaterThan(4_900)
+    await screen.page.getByText('No connection to the hub.').first().waitFor()
+  })
+
+  test('that nothing was asked is not said above a prompt that waits', async () => {
+    const untouched = screen.page.getByText('Nothing was asked here yet')
+    expect(await untouched.count()).toBe(1)
+    await screen.prompt('/slow 1')
+    await screen.page.locator('[data-outbox]').waitFor()
+    expect(await untouched.count()).toBe(0)
+    await proxy.tell('heal')
+    await hub.event(session, 'turn_end')
+    await back()
+  })
+
+  test('where there is no network at all, that is said at once', async () => {
+    await device.browser.context.setOffline(true)
+    await screen.page.evaluate(() => dispatchEvent(new Event('offline')))
+    await screen.page.getByText('Offline. What you send waits.').first().waitFor()
+    const { away, alarm } = await noted()
+    expect(alarm! - away!).toBeLessThan(4_000)
+    await device.browser.context.setOffline(false)
+    await screen.page.evaluate(() => dispatchEvent(new Event('online')))
+    await back()
+    expect(screen.errors).toEqual([])
+  })
+})
+
+/** When the connection was lost, when that was first said, and when it was said in red. */
+interface Noted {
+  away?: number
+  said?: number
+  alarm?: number
+}
+
+/** Runs in the page: notes what is there, from when on, until the connection is back. */
+function note(): void {
+  const noted: Noted = {}
+  Object.assign(window, { noted })
+  const look = () => {
+    const now = performance.now()
+    if (document.documentElement.dataset['link'] === 'open') {
+      for (const key of ['away', 'said', 'alarm'] as const) delete noted[key]
+      return
+    }
+    noted.away ??= now
+    const pill = [...document.querySelectorAll('.pill')].some((e) => e.textContent === 'Catching up…')
+    const strip = document.querySelector('.strip.bad')
+    if (pill || strip) noted.said ??= now
+    if (strip) noted.alarm ??= now
+  }
+  const all = { attributes: true, childList: true, subtree: true }
+  new MutationObserver(look).observe(document.documentElement, all)
+}
