@@ -9,6 +9,7 @@ import { build, type Rolldown } from 'vite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Renderer, sanitise } from '../src/markdown/render.ts'
 import { Browser, phone } from './rig/browser.ts'
+import { until } from './rig/until.ts'
 
 declare const rendering: { Renderer: typeof Renderer; sanitise: typeof sanitise }
 
@@ -35,6 +36,8 @@ beforeAll(async () => {
   await page.addScriptTag({ content: built[0]!.output[0].code })
 })
 afterAll(() => browser.stop())
+
+const lines = (count: number, line: string) => Array(count).fill(line).join('\n')
 
 /** Shows a message in the page. */
 const show = (markdown: string) =>
@@ -101,8 +104,8 @@ describe('at the width of a phone', () => {
   })
 
   test.each([
-    ['quotes', `${'> '.repeat(200)}deep down`],
-    ['lists', Array.from({ length: 60 }, (_, i) => `${'  '.repeat(i)}- deep ${i}`).join('\n')],
+    ['quotes', `${'> '.repeat(30)}deep down`],
+    ['lists', Array.from({ length: 30 }, (_, i) => `${'  '.repeat(i)}- deep ${i}`).join('\n')],
   ])('%s within each other leave room to be read', async (_, markdown) => {
     await show(markdown)
     expect(await wide()).toBe(phone.width)
@@ -118,6 +121,24 @@ describe('at the width of a phone', () => {
     expect(text.left).toBeLessThan(phone.width / 2)
     expect(text.lines).toBe(1)
   })
+})
+
+test('a table of very many rows is in the page by its first, and by all of them once asked for', async () => {
+  await show('|a|b|\n|-|-|\n' + '|x|y|\n'.repeat(5_000))
+  expect(await page.locator('main tr').count()).toBe(301)
+  await page.getByRole('button', { name: 'Show all 5000 rows' }).click()
+  await until('all rows', async () => (await page.locator('main tr').count()) === 5_001)
+  expect(await page.locator('main button').count()).toBe(0)
+})
+
+test('what is nested too deep is shown as it was written, and of what is long the first part', async () => {
+  await show(`${'> '.repeat(2_000)}deep`)
+  expect(await page.locator('main').innerText()).toMatch(/^(> ){2000}deep\s*$/)
+  const items = lines(5_000, '- item')
+  await show(items)
+  expect((await page.locator('main .source').innerText()).length).toBeLessThan(21_000)
+  await page.getByRole('button', { name: 'Show all 35 KB' }).click()
+  expect((await page.locator('main .source').textContent())!).toBe(items)
 })
 
 test('a link that looks as if it went elsewhere says where it goes; no other does', async () => {

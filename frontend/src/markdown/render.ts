@@ -2,6 +2,7 @@ import createDOMPurify, { type Config } from 'dompurify'
 import { Blocks } from './blocks'
 import { elsewhere } from './links'
 import { parse } from './parser'
+import { hide, Opened } from './rest'
 import { Tail } from './tail'
 
 const purify = createDOMPurify(window)
@@ -40,7 +41,9 @@ purify.addHook('afterSanitizeAttributes', (node) => {
   if (classes !== null) {
     const kept = classes
       .split(/\s+/)
-      .filter((c) => /^(language-[\w+#-]+|hljs(-[\w-]+)?|function_|class_|inherited__)$/.test(c))
+      .filter((c) =>
+        /^(source|rows-\d+|language-[\w+#-]+|hljs(-[\w-]+)?|function_|class_|inherited__)$/.test(c),
+      )
     if (kept.length > 0) node.setAttribute('class', kept.join(' '))
     else node.removeAttribute('class')
   }
@@ -51,6 +54,7 @@ export function sanitise(html: string): DocumentFragment {
   const fragment = purify.sanitize(html, config) as unknown as DocumentFragment
   for (const link of fragment.querySelectorAll('a')) nameHost(link)
   for (const table of fragment.querySelectorAll('table')) box(table)
+  for (const source of fragment.querySelectorAll<HTMLElement>('p.source')) cut(source)
   return fragment
 }
 
@@ -63,9 +67,6 @@ function nameHost(link: HTMLAnchorElement): void {
   note.textContent = ` (${place})`
   link.append(note)
 }
-
-/** How many cells of a table are in the page before the rest is asked for. */
-const cellsMax = 600
 
 /** What is too wide for the column scrolls in a box of its own, within reach of the keyboard. */
 function box(table: HTMLTableElement): void {
@@ -81,25 +82,23 @@ function box(table: HTMLTableElement): void {
   }
   table.replaceWith(region)
   region.append(table)
-  const rows = [...table.querySelectorAll('tbody > tr')]
-  const most = Math.max(10, Math.ceil(cellsMax / Math.max(1, table.rows[0]?.cells.length ?? 1)))
-  // Some rows more cost less than a press of a button.
-  if (rows.length <= most * 1.5) return
-  const rest = document.createElement('template')
-  rest.content.append(...rows.slice(most))
-  rows[0]!.parentElement!.append(rest)
-  const button = document.createElement('button')
-  button.className = 'rest'
-  button.textContent = `Show all ${rows.length} rows`
-  region.after(button)
+  const rest = region.nextElementSibling
+  const count = /^rows-(\d+)$/.exec(rest?.className ?? '')?.[1]
+  if (!rest || count === undefined) return
+  rest.remove()
+  hide(rest.textContent ?? '', table.tBodies[0]!, region, `Show all ${count} rows`)
 }
 
-/** Puts the rows into the page that were kept out of the table before the button. */
-function showRest(button: HTMLElement): void {
-  const region = button.previousElementSibling as HTMLElement
-  const rest = region.querySelector('template')
-  rest?.replaceWith(rest.content)
-  button.remove()
+/** How much of what is shown as it was written is in the page before the rest is asked for. */
+const sourceMax = 20_000
+
+function cut(source: HTMLElement): void {
+  const text = source.textContent ?? ''
+  source.tabIndex = -1
+  if (text.length <= sourceMax * 1.5) return
+  const at = text.lastIndexOf('\n', sourceMax) + 1 || sourceMax
+  source.textContent = text.slice(0, at)
+  hide(text.slice(at), source, source, `Show all ${Math.ceil(text.length / 1000)} KB`)
 }
 
 const remembered = new Map<string, DocumentFragment>()
@@ -134,8 +133,8 @@ export class Renderer {
   private shown = 0
   private costMs = 0
   private endedAt = 0
-  /** The tables shown whole, by their place among all of the message's: a table that grows stays as it was left. */
-  private readonly opened = new Set<number>()
+  /** The blocks shown whole, by their place among all that are cut: one that grows stays as it was left. */
+  private readonly opened = new Map<number, Opened>()
   private later: ReturnType<typeof setTimeout> | undefined
 
   constructor(
@@ -150,8 +149,7 @@ export class Renderer {
       const button = (event.target as Element).closest<HTMLElement>('button.rest')
       if (!button) return
       const region = button.previousElementSibling as HTMLElement
-      this.opened.add(this.tables().indexOf(region))
-      showRest(button)
+      this.open(this.tables().indexOf(region), button)
       region.focus({ preventScroll: true })
     })
   }
@@ -187,8 +185,9 @@ export class Renderer {
     if (table !== document.activeElement) table?.focus({ preventScroll: true })
   }
 
+  /** What can be cut, in order. */
   private tables(): Element[] {
-    return [...this.element.querySelectorAll('.table')]
+    return [...this.element.querySelectorAll('.table, .source')]
   }
 
   private take(text: string, growing: boolean): void {
@@ -235,7 +234,14 @@ export class Renderer {
   private reopen(): void {
     this.tables().forEach((table, at) => {
       const rest = table.nextElementSibling
-      if ((this.whole || this.opened.has(at)) && rest?.matches('button.rest')) showRest(rest as HTMLElement)
+      const asked = this.whole || this.opened.has(at)
+      if (asked && rest?.matches('button.rest')) this.open(at, rest as HTMLElement)
     })
+  }
+
+  private open(at: number, button: HTMLElement): void {
+    const opened = this.opened.get(at) ?? new Opened((source) => sanitise(parse(source)))
+    this.opened.set(at, opened)
+    opened.show(button)
   }
 }
