@@ -48,6 +48,35 @@ describe('something large', () => {
     }
   })
 
+  test('stays open while it grows, and when it is whole', async () => {
+    const session = await hub.newSession('Growing', 'large')
+    await hub.prompt(session, 'grow')
+    const { page, errors } = await device.watch(session)
+    const rows = page.locator('.prose tbody tr')
+    const open = page.getByRole('button', { name: /^Show all/ })
+    await open.waitFor()
+    expect(await rows.count()).toBe(20)
+    // In one step within the page: the button is made anew with each row.
+    await until('a table that is open', async () => {
+      await page.evaluate(() => document.querySelector<HTMLElement>('button.rest')?.click())
+      return (await rows.count()) >= 40
+    })
+    const before = await rows.count()
+    // None of its states on the way is closed.
+    await until('more rows', async () => {
+      const now = await rows.count()
+      expect(now).toBeGreaterThanOrEqual(before)
+      return now > before + 5
+    })
+    await page.getByRole('button', { name: 'Stop', exact: true }).click()
+    await hub.event(session, 'turn_end')
+    await hub.idle(session)
+    expect(await rows.count()).toBeGreaterThan(before + 5)
+    expect(await open.count()).toBe(0)
+    expect(errors).toEqual([])
+    await page.close()
+  })
+
   test('shows the first rows of a table, all of them when asked, and all at once on the plain page', async () => {
     const session = await hub.newSession('Table', 'large')
     await hub.turn(session, 'table')

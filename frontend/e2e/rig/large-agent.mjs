@@ -1,16 +1,25 @@
-// An agent that says large things: `table` a table of 300 rows and 30 columns, `line` a command
-// whose output is one line of 100,000 characters.
+// An agent that says large things: `table` a table of 300 rows and 30 columns, `line` a command whose
+// output is one line of 100,000 characters, `grow` a table of 40 rows that gets another until it is stopped.
 import { createInterface } from 'node:readline'
 
 const write = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\n')
 const update = (update) => write({ method: 'session/update', params: { sessionId: 'large', update } })
 
+const row = (cell) => `|${Array.from({ length: 30 }, (_, column) => cell(column)).join('|')}|\n`
+const head = row((column) => `Column ${column + 1}`) + row(() => '---')
+const line = (at) => row((column) => `cell ${at}.${column + 1}`)
+const table = (rows) => head + Array.from({ length: rows }, (_, at) => line(at + 1)).join('')
+const say = (text) =>
+  update({ sessionUpdate: 'agent_message_chunk', messageId: 't', content: { type: 'text', text } })
+let stop = () => {}
+
 const play = {
-  table() {
-    const row = (cell) => `|${Array.from({ length: 30 }, (_, column) => cell(column)).join('|')}|\n`
-    const rows = Array.from({ length: 300 }, (_, at) => row((column) => `cell ${at + 1}.${column + 1}`))
-    const text = row((column) => `Column ${column + 1}`) + row(() => '---') + rows.join('')
-    update({ sessionUpdate: 'agent_message_chunk', messageId: 't', content: { type: 'text', text } })
+  table: () => say(table(300)),
+  grow() {
+    let rows = 40
+    say(table(rows))
+    const timer = setInterval(() => say(line(++rows)), 100)
+    return new Promise((resolve) => (stop = resolve)).then(() => clearInterval(timer))
   },
   line() {
     update({
@@ -25,13 +34,14 @@ const play = {
   },
 }
 
-createInterface({ input: process.stdin }).on('line', (line) => {
-  const { id, method, params } = JSON.parse(line)
+createInterface({ input: process.stdin }).on('line', async (json) => {
+  const { id, method, params } = JSON.parse(json)
+  if (method === 'session/cancel') stop()
   if (id === undefined || method === undefined) return
   if (method === 'initialize') write({ id, result: { protocolVersion: 1, agentCapabilities: {} } })
   else if (method === 'session/new') write({ id, result: { sessionId: 'large' } })
   else if (method === 'session/prompt') {
-    play[params.prompt[0].text]()
+    await play[params.prompt[0].text]()
     write({ id, result: { stopReason: 'end_turn' } })
   } else write({ id, error: { code: -32601, message: 'not offered' } })
 })
