@@ -72,12 +72,25 @@ const swapped = new Script()
     raw_input: { command: 'rm -rf /' },
   } as never)
 
+/** More steps than a screen holds, of a session whose beginning is not loaded. */
+const long = new Script()
+  .add('user_prompt', { prompt_id: 'p1', text: 'Port it', actor: 'owner' })
+  .add('plan', {
+    entries: Array.from({ length: 300 }, (_, i) => ({
+      content: `Step ${i + 1}: ${i % 2 ? 'read' : 'port the part of the importer that reads what the old format left in the folder, and its tests'}`,
+      status: i < 200 ? 'completed' : i === 200 ? 'in_progress' : 'pending',
+      priority: 'medium',
+    })),
+  } as never)
+  .events.map((e) => ({ ...e, seq: e.seq + 4_000 }))
+
 export const deceptions: State[] = [
   {
     name: 'deceiving call, changed since it asked',
     path,
     messages: held(swapped.events, { ...prompting, pending_permissions: ['perm-1'] }),
   },
+  { name: 'long plan, of the newest events', path, messages: held(long, { at_seq: 4_002 }) },
   { name: 'deceiving files', path, messages: held(sent.events) },
   {
     name: 'deceiving names, at work',

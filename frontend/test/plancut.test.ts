@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest'
+import { around, folded, most } from '../src/ui/feed/plancut'
+import type { PlanEntry } from '../src/wire/gen'
+
+const plan = (n: number, now: number) =>
+  Array.from({ length: n }, (_, i) => ({
+    content: `step ${i}`,
+    status: i < now ? 'completed' : i === now ? 'in_progress' : 'pending',
+    priority: 'low',
+  })) as PlanEntry[]
+
+it('a long plan shows what is in progress, with what is near it', () => {
+  const { entries, before, done } = around(plan(300, 200), most)
+  expect(entries).toHaveLength(12)
+  expect(entries[2]?.status).toBe('in_progress')
+  expect([before, done]).toEqual([198, 198])
+  expect(folded(before, done)).toBe('198 done')
+  expect(folded(5, 3)).toBe('5 earlier, 3 done')
+})
+
+it('its ends, and a short plan, are filled', () => {
+  expect(around(plan(300, 0), most)).toMatchObject({ before: 0, entries: { length: 12 } })
+  expect(around(plan(300, 300), most)).toMatchObject({ before: 288, entries: { length: 12 } })
+  expect(around(plan(12, 9), most)).toMatchObject({ before: 0, entries: { length: 12 } })
+  expect(around(plan(300, 200), Infinity)).toMatchObject({ before: 0, entries: { length: 300 } })
+})
