@@ -19,6 +19,8 @@ export function hide(text: string, element: Element, block: Element, label: stri
 export class Opened {
   private source = ''
   private rows: Element[] = []
+  /** How many rows were in the page: a new look at the table begins with no fewer. */
+  private most = 0
 
   /** `read` makes a table of its source: with its first rows, and a template for the source of the others. */
   constructor(private readonly read: (source: string) => DocumentFragment) {}
@@ -44,11 +46,14 @@ export class Opened {
   private add(source: string, body: Element): void {
     const head = source.slice(0, headOf(source))
     const until = performance.now() + sliceMs
+    let more: boolean
     do {
       const part = this.read(head + source.slice(this.source.length))
       const rows = [...part.querySelectorAll('tbody > tr')]
       const left = part.querySelector('template')?.content.textContent
       body.append(...rows)
+      more = body.children.length < this.most
+      if (!more) this.most = body.children.length
       if (left == null) {
         // The last row may still grow.
         this.source = source.slice(0, source.lastIndexOf('\n') + 1)
@@ -57,7 +62,7 @@ export class Opened {
       }
       this.source = source.slice(0, source.length - (left.length - head.length))
       this.rows.push(...rows)
-    } while (performance.now() < until)
+    } while (more || performance.now() < until)
     // What is no longer in the page is shown by another look.
     setTimeout(() => body.isConnected && this.add(source, body))
   }
