@@ -204,7 +204,12 @@ func (s *Store) removeAbandoned(dir string) {
 			return // its log may be about to be made, or to be locked
 		}
 	}
-	if err := s.opts.FS.RemoveAll(dir); err != nil {
+	// Its name may be known in memory only: see Delete.
+	err = s.opts.FS.SyncDir(s.root())
+	if err == nil {
+		err = s.opts.FS.RemoveAll(dir)
+	}
+	if err != nil {
 		s.opts.Logger.Warn("abandoned session cannot be removed", "dir", dir, "err", err)
 	}
 }
