@@ -169,16 +169,20 @@ func (c *checking) log() error {
 
 // segments lists the files of the log.
 func (c *checking) segments() (list []*segment, err error) {
-	// A log that is just being sealed has no active file for a moment.
-	const attempts = 100
-	for range attempts {
+	// A log that is just being sealed has no active file for a moment, and one whose
+	// files are small has another before it was looked at.
+	const mostMissing, patience = 100, 10 * time.Second
+	missing := 0
+	for began := time.Now(); missing < mostMissing && time.Since(began) < patience; {
 		var active *segment
 		if active, err = c.active(); err != nil {
 			if errors.Is(err, fs.ErrNotExist) && pause(c.ctx, time.Millisecond) {
+				missing++
 				continue
 			}
 			return nil, err
 		}
+		missing = 0
 		if list, err = sealedSegments(c.fs, c.dir); err != nil {
 			return nil, err
 		}
@@ -196,12 +200,12 @@ func (c *checking) segments() (list []*segment, err error) {
 		if err := errors.Join(err, active.retire()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
+		if info, err := c.fs.Stat(active.path); err == nil && info.Mode().Type() == fs.ModeSymlink {
+			return nil, errSymlink
+		}
 	}
-	switch info, statErr := c.fs.Stat(filepath.Join(c.dir, activeName)); {
-	case errors.Is(statErr, fs.ErrNotExist):
+	if missing == mostMissing {
 		return c.withoutActive()
-	case statErr == nil && info.Mode().Type() == fs.ModeSymlink:
-		return nil, errSymlink
 	}
 	return nil, errors.Join(fmt.Errorf("%s is replaced again and again", activeName), err)
 }
