@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest'
+import { toolView } from '../src/state/tool'
+import type { ToolItem } from '../src/state/items'
 import { mediaOf } from '../src/ui/feed/media'
 
 const data = btoa('<svg onload="x()"/>')
@@ -39,4 +41,18 @@ it('what is no base64 is said to be damaged, and text is no file', () => {
   })
   expect(mediaOf({ type: 'resource', resource: { uri: 'a', text: 'x' } })).toBeNull()
   expect(mediaOf(null)).toBeNull()
+})
+
+const large = { blob: { sha256: 'ab', bytes: 5_000_000, media_type: 'text/plain' }, head: 'how it begins' }
+
+it.each([
+  ['content', { content: [{ type: 'content', content: { type: 'text', text: large } }] }],
+  ['the raw output', { rawOutput: { output: large, exitCode: 0 } }],
+  ['nothing but the raw output', { rawOutput: large }],
+])('an output too large for its event, in %s, shows its beginning and is a file', (_, of) => {
+  const tool = toolView({ kind: 'tool', title: 'cat big', ...of } as unknown as ToolItem)
+  expect(tool.output).toBe('how it begins')
+  expect(tool.files.map(mediaOf)).toMatchObject([
+    { name: 'output.txt', sha256: 'ab', bytes: 5_000_000, why: expect.stringContaining('Too large') },
+  ])
 })

@@ -42,7 +42,10 @@ export class Lane {
     const hub = await Hub.start({ publicNames: [proxy.addr] })
     await proxy.to(hub.addr)
     const phone = await Device.pair(hub, { origin: proxy.origin, size: phoneSize })
-    return new Lane(sleep, hub, proxy, phone, await phone.open('/', phoneSize))
+    const screen = await phone.open('/', phoneSize)
+    // The worker takes over what pages it finds when it begins, and the browser lets go of those it keeps for the way back.
+    await screen.page.waitForFunction(() => navigator.serviceWorker.controller !== null)
+    return new Lane(sleep, hub, proxy, phone, screen)
   }
 
   async stop(): Promise<void> {

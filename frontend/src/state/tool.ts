@@ -29,6 +29,9 @@ export interface ToolView {
   rawOutput: unknown
 }
 
+/** Where agents put what a tool said, the first that is there. */
+const sayings = ['output', 'formatted_output', 'stdout']
+
 const views = new WeakMap<object, ToolView>()
 
 /** Reads a tool call. The answer is kept for as long as the item is. */
@@ -113,13 +116,17 @@ function read(item: Fields): ToolView {
         else if (block['type'] === 'image') {
           images.push({ mediaType: text(block['mimeType']) ?? '', data: text(block['data']) ?? '' })
         } else {
-          const said = text(block['text']) ?? text(record(block['resource'])['text']) ?? text(block['uri'])
+          const held = block['text'] ?? record(block['resource'])['text']
+          const said = text(held) ?? headOf(held) ?? text(block['uri'])
           if (said) outputs.push(said)
+          if (headOf(held) !== null) files.push(textFile(held))
         }
       }
     }
   }
   const command = commandOf(input['command'] ?? input['cmd'])
+  const large = [item.rawOutput, ...sayings.map((name) => result[name])].find((held) => headOf(held) !== null)
+  if (large !== undefined && outputs.length === 0) files.push(textFile(large))
   return {
     title: item.title || command || 'Tool call',
     kind: item.toolKind ?? 'other',
@@ -164,7 +171,21 @@ function commandOf(value: unknown): string | null {
 
 function saidIn(raw: unknown, result: Record<string, unknown>): string {
   if (typeof raw === 'string') return raw
-  return text(result['output']) ?? text(result['formatted_output']) ?? text(result['stdout']) ?? ''
+  for (const name of sayings) {
+    const said = text(result[name]) ?? headOf(result[name])
+    if (said !== null) return said
+  }
+  return headOf(raw) ?? ''
+}
+
+/** The beginning of a text that was too large for its event and lies in a blob. */
+function headOf(value: unknown): string | null {
+  return record(record(value)['blob'])['sha256'] === undefined ? null : text(record(value)['head'])
+}
+
+/** Such a text as the file it can be had as. */
+function textFile(held: unknown): unknown {
+  return { type: 'resource', resource: { uri: 'output.txt', mimeType: 'text/plain', blob: held } }
 }
 
 function exitOf(result: Record<string, unknown>): number | null {

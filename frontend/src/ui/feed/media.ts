@@ -39,6 +39,7 @@ export function mediaOf(content: unknown): Media | null {
 function reason(type: string, large: boolean): string {
   if (type.startsWith('image/svg')) return 'Not shown: a picture of this kind can hold scripts.'
   if (type.startsWith('audio/') || type.startsWith('video/')) return 'Not played here.'
+  if (large && type === 'text/plain') return 'Too large to be shown here: above is its beginning.'
   if (large && isPicture(type)) return 'Too large to be shown here.'
   return 'Not shown: it may be more than text or a plain picture.'
 }
