@@ -333,7 +333,7 @@ func TestOutputIsNotReadWhileItCannotBeRecorded(t *testing.T) {
 	s.mu.Lock()
 	s.block = gate
 	s.mu.Unlock()
-	require.NoError(t, a.Prompt(prompt("p", "/burst 50000")))
+	require.NoError(t, a.Prompt(prompt("p", "/burst 30000")))
 	var m1, m2 runtime.MemStats
 	runtime.ReadMemStats(&m1)
 	require.Never(t, func() bool { return len(of[event.AgentMessage](s)) > 0 }, 300*time.Millisecond, 50*time.Millisecond)
@@ -344,7 +344,7 @@ func TestOutputIsNotReadWhileItCannotBeRecorded(t *testing.T) {
 	s.mu.Unlock()
 	close(gate)
 	ended(t, s, "p")
-	require.Len(t, of[event.AgentMessage](s), 50_000)
+	require.Len(t, of[event.AgentMessage](s), 30_000)
 }
 
 func TestAgentIsEndedWhenNothingMoreIsTaken(t *testing.T) {
