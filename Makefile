@@ -3,7 +3,7 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 GOFLAGS_BUILD := -trimpath -ldflags "-X main.version=$(VERSION)"
 WEB_SOURCES := $(shell find frontend/src frontend/public frontend/index.html frontend/vite.config.ts frontend/dev -type f 2>/dev/null)
-TEST_TIMEOUT := 12m
+TEST_TIMEOUT := 20m
 SOAK_FAULTS := TestNothingIsLostUnderAllFaultsAtOnce
 SOAK_MEASURES := TestALongSessionOpensListsAndPagesToItsFirstEvent|TestTenStoppedClientsDoNotSlowTheOthersDown
 
