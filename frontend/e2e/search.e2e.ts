@@ -157,6 +157,8 @@ test('without a connection titles are searched and the text once it is back', as
     await page.locator('html[data-link=open]').waitFor()
     const field = page.getByRole('searchbox', { name: 'Search sessions' })
     await field.waitFor()
+    // What searches is kept with the app, by the worker that begins a while after the first screen.
+    await page.waitForFunction(() => navigator.serviceWorker.controller !== null)
     await proxy.tell('blackhole')
     await proxy.tell('rst')
     await page.locator('html[data-link=waiting], html[data-link=offline]').waitFor()
