@@ -4,6 +4,7 @@ import type { Plugin } from 'vite'
 import { defineConfig } from 'vitest/config'
 import { sessionAhead } from './dev/ahead.mjs'
 import { plainIcons } from './dev/icons.mjs'
+import { plainMarked } from './dev/marked.mjs'
 import { sessionWhole } from './dev/parts.mjs'
 import { mockHub } from './dev/plugin.mjs'
 import { serviceWorker } from './dev/shell.mjs'
@@ -11,7 +12,7 @@ import { serviceWorker } from './dev/shell.mjs'
 // The hub serves the app under a policy without inline scripts, inline styles
 // or data: scripts, so nothing may be inlined into the page.
 export default defineConfig({
-  plugins: [plainIcons(), svelte(), mockHub(), freshAssets(), sessionAhead(), serviceWorker()],
+  plugins: [plainIcons(), plainMarked(), svelte(), mockHub(), freshAssets(), sessionAhead(), serviceWorker()],
   // The catalogue reads the golden frames of the hub's own tests.
   server: { fs: { allow: ['..'] } },
   build: {
@@ -28,6 +29,8 @@ export default defineConfig({
     environment: 'node',
     // The property tests run hundreds of cases, also on a busy machine.
     testTimeout: 30_000,
+    // What the parser is built as is what is tested.
+    server: { deps: { inline: ['marked'] } },
   },
 })
 

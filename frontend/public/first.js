@@ -22,3 +22,10 @@ if (location.pathname.startsWith('/s/')) {
     document.head.append(link)
   }
 }
+
+// How this language writes numbers and times takes long to load, once: while the network brings the app, in two tasks,
+// rather than with the first row that says when it was.
+setTimeout(() => {
+  'a'.localeCompare('b')
+  setTimeout(() => new Date().toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' }))
+})
