@@ -298,8 +298,8 @@ func (c *checking) segment(seg *segment, before []*segment) (event.Seq, error) {
 	}
 	name := filepath.Base(seg.currentPath())
 	switch {
-	case active && c.live && c.meta.LogFirst != seg.first:
-		return seg.first - 1, nil // newer than the checkpoint
+	case active && c.live && (c.meta.LogFirst != seg.first || c.meta.LogBytes == 0):
+		return seg.first - 1, nil // newer than the checkpoint, which may be given up
 	case active && c.live:
 		end = min(end, c.meta.LogBytes)
 	case active:
@@ -410,7 +410,7 @@ func (c *checking) checkpoint(name string, s *scan) {
 	switch {
 	case m.SyncedSeq > s.good.seq:
 		c.add(ProblemMetadata, metadataName, m.SyncedSeq, "the log ends with seq %d: what came after it was stored once and is lost", s.good.seq)
-	case m.SyncedSeq < s.good.seq && c.reached:
+	case m.SyncedSeq < s.good.seq && c.reached, m.LogBytes == 0:
 		c.behind(s.good.seq)
 	case m.SyncedSeq < s.good.seq:
 		c.add(ProblemMetadata, metadataName, m.SyncedSeq, "it is behind the log, which ends with seq %d, and its line is not where it says", s.good.seq)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -37,11 +38,10 @@ var failedStories = []story{
 		},
 	},
 	{
-		name:    "a device that failed, and lines that are damaged since",
-		ageless: true,
+		name: "a device that failed, and lines that are damaged since",
 		before: func(p *teller) {
 			failed(p)
-			p.oracle.spoiled = true
+			p.oracle.spoiled, p.oracle.renews = true, true // the whole file is copied
 			p.spoil("events.jsonl", torn)
 			p.spoil("events.jsonl", func(data []byte) []byte {
 				lines := strings.SplitAfter(string(data), "\n")
@@ -83,6 +83,36 @@ var failedStories = []story{
 			goesOn(p)
 		},
 	},
+	{
+		name: "lines at the end that are damaged",
+		before: func(p *teller) {
+			killed(p)
+			p.oracle.spoiled = true // the seqs of what is cut off may stay without a line
+			id, ruined := p.oracle.created[0], 2
+			p.spoil("events.jsonl", func(data []byte) []byte {
+				lines := strings.SplitAfter(string(data), "\n")
+				end := len(lines) - 1 // nothing is behind the last newline
+				p.oracle.ruined[id] = event.Seq(end - ruined + 1)
+				return []byte(strings.Join(lines[:end-ruined], "") + strings.Repeat("what\n", ruined))
+			})
+		},
+		tell: goesOn,
+		steps: []string{
+			"rename metadata.json.tmp", "rename quarantined.tmp", "truncate events.jsonl", "write events.jsonl", "datasync events.jsonl",
+		},
+	},
+	{
+		name:   "a kill while a line was ended, and then a device that fails",
+		before: endedAndKilled,
+		tell: func(p *teller) {
+			p.open()
+			l := p.log(0)
+			p.deviceFails(l)
+			p.append(l, prompt("p2"))
+			p.messages(l, 2)
+		},
+		steps: []string{"write events.jsonl", "datasync events.jsonl", "rename .events-next.jsonl", "rename metadata.json.tmp"},
+	},
 }
 
 // goesOn is the run behind it.
@@ -105,11 +135,25 @@ func streams(p *teller) *store.Log {
 
 // failed ends a run whose device failed.
 func failed(p *teller) {
-	l := streams(p)
+	p.deviceFails(streams(p))
+	p.leave()
+}
+
+// deviceFails freezes a log.
+func (p *teller) deviceFails(l *store.Log) {
 	p.also(func(op, name string) bool { return op == "datasync" && strings.Contains(filepath.Base(name), "events") }, syscall.EIO)
 	p.refused(l, store.ErrFrozen)
-	p.leave()
 	p.also(nil, nil)
+}
+
+// endedAndKilled ends a run right before what it mended was synced.
+func endedAndKilled(p *teller) {
+	damaged(damages[1])(p)
+	p.open()
+	p.fs.set(nthOf(1, "datasync", "events", errCrashed))
+	_, err := p.store.Log(p.ctx, p.oracle.created[0])
+	require.ErrorIs(p.t, err, errCrashed)
+	restart(p)
 }
 
 // killed ends a run that had not synced all it had shown.

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,6 +14,12 @@ import (
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/store"
 )
+
+// sighting is what a reader was shown of an event.
+type sighting struct {
+	text  string
+	epoch string // that the event was written in; the log may have another since
+}
 
 // identity is what must never name two events.
 type identity struct {
@@ -38,22 +45,27 @@ type oracle struct {
 	created []string            // sessions whose creation was acknowledged
 	acked   map[identity]string // appends that returned without an error: the text
 	durable map[identity]bool   // those of them that said to be on the device
-	seen    map[identity]string // what a reader was shown
-	synced  map[identity]bool   // what of it was said to be on the device
+	seen    map[identity]sighting
+	synced  map[identity]bool // what of it was said to be on the device
 
 	said    map[string][]given           // by session: what was last flushed, and all that was said since
 	kept    map[string]map[string]string // by session: the blobs that were kept, by their hash
 	uploads map[string][]event.Attachment
-	removes map[string]bool // sessions whose oldest events may be gone
-	deletes map[string]bool // sessions that may be gone, and whether they must be
-	spoiled bool            // the story leaves damage that stays
+	removes map[string]bool   // sessions whose oldest events may be gone
+	deletes map[string]bool   // sessions that may be gone, and whether they must be
+	spoiled bool              // the story leaves damage that stays
+	epochs  map[string]string // by session: what it had when it was last looked at
+	renews  bool              // a kill may cost an epoch for nothing: see ADR 24
+	// ruined is the first seq of a session whose line the story destroyed: it may be
+	// gone, and its identity with it.
+	ruined map[string]event.Seq
 }
 
 func newOracle(t require.TestingT) *oracle {
 	return &oracle{
-		t: t, acked: map[identity]string{}, durable: map[identity]bool{}, seen: map[identity]string{}, synced: map[identity]bool{},
+		t: t, acked: map[identity]string{}, durable: map[identity]bool{}, seen: map[identity]sighting{}, synced: map[identity]bool{},
 		said: map[string][]given{}, kept: map[string]map[string]string{}, uploads: map[string][]event.Attachment{},
-		removes: map[string]bool{}, deletes: map[string]bool{},
+		removes: map[string]bool{}, deletes: map[string]bool{}, ruined: map[string]event.Seq{}, epochs: map[string]string{},
 	}
 }
 
@@ -61,7 +73,7 @@ func newOracle(t require.TestingT) *oracle {
 // goes its own way.
 func (o *oracle) clone() *oracle {
 	c := *o
-	c.seen, c.synced = maps.Clone(o.seen), maps.Clone(o.synced)
+	c.seen, c.synced, c.epochs = maps.Clone(o.seen), maps.Clone(o.synced), maps.Clone(o.epochs)
 	return &c
 }
 
@@ -69,10 +81,26 @@ func (o *oracle) clone() *oracle {
 // was shown once must be shown again.
 func (o *oracle) look(l *store.Log) {
 	synced := l.Marks().Synced
+	events, _ := o.read(l) // as far as it goes
+	epochs, _ := epochsOf(events)
+	o.epochs[l.ID()] = l.Epoch()
+	for _, e := range events {
+		id := identity{l.ID(), l.Epoch(), e.Seq}
+		now := sighting{shown(e), cmp.Or(epochs[e.Seq], l.Epoch())}
+		if before, ok := o.seen[id]; ok {
+			require.Equal(o.t, before.text, now.text, "seq %d changed", e.Seq)
+		}
+		o.seen[id] = now
+		o.synced[id] = o.synced[id] || e.Seq <= synced
+	}
+}
+
+// read reads a log from its first event to its last.
+func (o *oracle) read(l *store.Log) (all []event.Event, err error) {
 	for cursor := l.Marks().Min - 1; ; {
-		b, err := l.ReadAfter(context.Background(), cursor, 1<<10)
+		b, err := l.ReadAfter(context.Background(), cursor, 64<<10)
 		if err != nil || b.Empty() {
-			return
+			return all, err
 		}
 		require.Equal(o.t, cursor+1, b.First)
 		events, err := b.Events()
@@ -80,15 +108,36 @@ func (o *oracle) look(l *store.Log) {
 		for _, e := range events {
 			cursor++
 			require.Equal(o.t, cursor, e.Seq, "a hole was shown")
-			id := identity{l.ID(), l.Epoch(), e.Seq}
-			text := shown(e)
-			if before, ok := o.seen[id]; ok {
-				require.Equal(o.t, before, text, "seq %d changed", e.Seq)
-			}
-			o.seen[id] = text
-			o.synced[id] = o.synced[id] || e.Seq <= synced
 		}
+		all = append(all, events...)
 	}
+}
+
+// epochsOf says of each event which epoch it was written in, and the last of them.
+func epochsOf(events []event.Event) (of map[event.Seq]string, last string) {
+	of = map[event.Seq]string{}
+	for _, e := range events {
+		p, err := e.Payload()
+		if err != nil {
+			continue
+		}
+		switch p := p.(type) {
+		case event.SessionStart:
+			last = p.Epoch
+		case event.SegmentStart:
+			// It may stand behind lines of its own file: see Reopen.
+			for seq, epoch := range of {
+				if epoch == "" {
+					of[seq] = p.Epoch
+				}
+			}
+			last = p.Epoch
+		case event.Epoch:
+			last = p.Epoch
+		}
+		of[e.Seq] = last
+	}
+	return of, last
 }
 
 // shown is an event as text.
@@ -152,27 +201,30 @@ func (o *oracle) compare(l *store.Log, powerCut bool) {
 		}
 		e, ok := now[id.seq]
 		same := ok && epochs[id.seq] == id.epoch && sameData(text, e.Data)
-		if !powerCut || o.durable[id] {
+		if !o.mayLose(id, powerCut && !o.durable[id]) {
 			require.True(o.t, same, "seq %d was acknowledged as %.60s and is now %v %.60s", id.seq, text, e.Type, e.Data)
 		} else if !same {
 			require.NotEqual(o.t, id.epoch, l.Epoch(), "seq %d was lost and the epoch is the same", id.seq)
 		}
 	}
-	for id, text := range o.seen {
+	for id, was := range o.seen {
 		if id.session != l.ID() || id.seq < minSeq {
 			continue
 		}
 		e, ok := now[id.seq]
 		switch {
-		case ok && epochs[id.seq] == id.epoch && e.Type != event.TypeCorrupt:
-			require.Equal(o.t, text, shown(e), "seq %d names another event now", id.seq)
-		case powerCut && o.synced[id]:
-			require.Fail(o.t, "said to be on the device and lost", "seq %d", id.seq)
-		case powerCut:
+		case ok && epochs[id.seq] == was.epoch && (e.Type != event.TypeCorrupt || was.text == shown(e)):
+			require.Equal(o.t, was.text, shown(e), "seq %d names another event now", id.seq)
+		case o.mayLose(id, powerCut && !o.synced[id]):
 			require.NotEqual(o.t, id.epoch, l.Epoch(), "seq %d was seen and lost, and the epoch is the same", id.seq)
+		case powerCut:
+			require.Fail(o.t, "said to be on the device and lost", "seq %d", id.seq)
 		default:
 			require.Fail(o.t, "seen and lost", "seq %d", id.seq)
 		}
+	}
+	if _, ruined := o.ruined[l.ID()]; o.epochs[l.ID()] != "" && !powerCut && !ruined && !o.renews {
+		require.Equal(o.t, o.epochs[l.ID()], l.Epoch(), "nothing was lost, and the epoch is another")
 	}
 	if said := o.said[l.ID()]; said != nil {
 		require.Contains(o.t, said, givenOf(l.Metadata()), "neither what was flushed nor what was said since")
@@ -180,41 +232,25 @@ func (o *oracle) compare(l *store.Log, powerCut bool) {
 	o.compareBlobs(l)
 }
 
+// mayLose reports whether an event may be gone, if its epoch is: after a power cut
+// one that was not on the device, and one whose line the story destroyed.
+func (o *oracle) mayLose(id identity, unsynced bool) bool {
+	first, ruined := o.ruined[id.session]
+	return unsynced || ruined && id.seq >= first
+}
+
 // readBack reads the whole log: each event by its seq, and the epoch it has.
 func (o *oracle) readBack(l *store.Log) (now map[event.Seq]event.Event, epochs map[event.Seq]string) {
-	now, epochs = map[event.Seq]event.Event{}, map[event.Seq]string{}
-	epoch := ""
-	for cursor := l.Marks().Min - 1; ; {
-		b, err := l.ReadAfter(context.Background(), cursor, 1<<20)
+	events, err := o.read(l)
+	require.NoError(o.t, err)
+	epochs, last := epochsOf(events)
+	require.Equal(o.t, last, l.Epoch())
+	now = map[event.Seq]event.Event{}
+	for _, e := range events {
+		_, err := e.Payload()
 		require.NoError(o.t, err)
-		if b.Empty() {
-			break
-		}
-		events, err := b.Events()
-		require.NoError(o.t, err)
-		for _, e := range events {
-			cursor++
-			require.Equal(o.t, cursor, e.Seq, "a hole")
-			p, err := e.Payload()
-			require.NoError(o.t, err)
-			switch p := p.(type) {
-			case event.SessionStart:
-				epoch = p.Epoch
-			case event.SegmentStart:
-				// It may stand behind lines of its own file: see Reopen.
-				for seq := range epochs {
-					if epoch == "" {
-						epochs[seq] = p.Epoch
-					}
-				}
-				epoch = p.Epoch
-			case event.Epoch:
-				epoch = p.Epoch
-			}
-			now[e.Seq], epochs[e.Seq] = e, epoch
-		}
+		now[e.Seq] = e
 	}
-	require.Equal(o.t, epoch, l.Epoch())
 	return now, epochs
 }
 

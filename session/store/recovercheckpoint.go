@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+
+	"github.com/abidehub/abide/session/event"
 )
 
 // checkpointHolds reports whether the line the metadata calls the last synced
@@ -24,6 +26,34 @@ func (r *recovery) checkpointHolds(file File, size int64) (bool, error) {
 	}
 	p := parseLine(line)
 	return p.quality != bad && p.seq == m.SyncedSeq && string(appendHex(nil, p.sum)) == m.TailCRC, nil
+}
+
+// forewarn has the metadata say, on the device and before anything of the log is
+// mended, what the log shows no more once it is: that the checkpoint does not hold,
+// which a line that is ended may make fit although its newline is not on the device,
+// and that lines at the end are damaged, which are cut off.
+func (r *recovery) forewarn() error {
+	givesUp := !r.trusted && r.meta.LogBytes > 0 && r.meta.LogFirst == r.active.first
+	if !r.hasMeta || r.doubtful || !givesUp && r.scan.lost == 0 {
+		return nil
+	}
+	if givesUp {
+		r.meta.LogBytes = 0
+	}
+	m := r.meta
+	if r.scan.lost > 0 {
+		m.FrozenSeq = max(m.FrozenSeq, r.shown())
+	}
+	return writeMetadata(r.fs, r.dir, m)
+}
+
+// shown is the last seq that readers are known to have seen; one beyond the end of
+// the log, for which it gets a new epoch, if whole lines at the end are damaged.
+func (r *recovery) shown() event.Seq {
+	if r.scan.lost > 0 {
+		return r.scan.good.seq + 1
+	}
+	return r.scan.good.seq
 }
 
 // editedSince reports whether the active file was written after its metadata

@@ -36,7 +36,7 @@ func (r *recovery) datasync(file File) error {
 	}
 	if r.hasMeta {
 		m := r.meta
-		m.Frozen, m.FrozenSeq = true, r.scan.good.seq
+		m.Frozen, m.FrozenSeq = true, r.shown()
 		err = errors.Join(err, writeMetadata(r.fs, r.dir, m))
 	}
 	return fmt.Errorf("%w: %w", errDistrusted, err)

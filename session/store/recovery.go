@@ -34,6 +34,7 @@ type recovery struct {
 	actions []string // what was done, for people
 	changed bool     // the metadata on disk is not what it should be
 
+	claimed  int64     // where the checkpoint ended, which may be given up since
 	doubtful bool      // the metadata's numbers were not believed
 	trusted  bool      // its checkpoint holds, so that only what lies behind was looked at
 	whole    bool      // if the log is frozen, nothing less than the file is copied: see reopen
@@ -207,6 +208,7 @@ func (r *recovery) scanActive(file File) error {
 	if err != nil {
 		return fmt.Errorf("read log: %w", err)
 	}
+	r.claimed = r.meta.LogBytes
 	if r.trusted, err = r.checkpointHolds(file, size); err != nil {
 		return err
 	}
@@ -247,7 +249,7 @@ func (r *recovery) scanActive(file File) error {
 // checkpoint alone need not tell: lines that do not count may be the last.
 func (r *recovery) endFits() bool {
 	m, end := &r.meta, r.scan.good
-	return m.SyncedSeq == end.seq && m.LogBytes == end.offset && m.TailCRC == string(appendHex(nil, end.sum))
+	return m.SyncedSeq == end.seq && r.claimed == end.offset && m.TailCRC == string(appendHex(nil, end.sum))
 }
 
 // reportScan tells what the scan found and nobody can mend.
@@ -286,8 +288,17 @@ func (r *recovery) countRepeats(file File) error {
 // mendTail cuts off what lies behind the last good line, after a copy of it is
 // on the device: rule 5. What stays is brought to the device: rule 0.
 func (r *recovery) mendTail(file File) error {
-	s := r.scan
-	if torn := s.torn(); torn.size > 0 {
+	s, torn := r.scan, r.scan.torn()
+	if s.good.seq != r.meta.SyncedSeq || torn.size > 0 || s.unended {
+		r.changed = true // the metadata is behind, or will be
+	}
+	if !r.changed && r.meta.Writer == nil && !r.meta.Frozen {
+		return nil
+	}
+	if err := r.forewarn(); err != nil {
+		return err
+	}
+	if torn.size > 0 {
 		name, _, err := quarantine(r.fs, r.dir, fmt.Sprintf("torn-%d", s.good.seq), file, torn)
 		if err != nil {
 			return err
@@ -304,14 +315,8 @@ func (r *recovery) mendTail(file File) error {
 		s.good.offset++
 		r.did("ended the line of seq %d, which lacked its newline", s.good.seq)
 	}
-	if s.good.seq != r.meta.SyncedSeq {
-		r.changed = true // the metadata is behind
-	}
 	if r.meta.Frozen {
 		return nil // a sync would report success; see reopen
-	}
-	if !r.changed && r.meta.Writer == nil {
-		return nil
 	}
 	from := int64(0)
 	if r.trusted {

@@ -133,12 +133,16 @@ func (l *Log) saveMetadata() error {
 	m := l.Metadata()
 	written, synced := l.marks.positions()
 	l.sheet.mu.Lock()
+	if synced.offset == 0 { // nothing is known to be on the device but what was said before
+		synced.seq = l.sheet.meta.SyncedSeq
+		m.SyncedSeq = synced.seq
+	}
 	unchanged := version == l.sheet.saved && l.sheet.meta.SyncedSeq == synced.seq && l.sheet.meta.MinSeq == m.MinSeq
 	l.sheet.mu.Unlock()
 	if unchanged {
 		return nil
 	}
-	if synced.offset > 0 { // else nothing is known to be on the device but what was said before
+	if synced.offset > 0 {
 		m.SyncedSeq, m.LogFirst, m.LogBytes = synced.seq, synced.first, synced.offset
 		m.TailCRC = string(appendHex(nil, synced.sum))
 		m.LogBorn = bornOf(l.fs, filepath.Join(l.dir, activeName))

@@ -223,9 +223,7 @@ var plainStories = []story{
 			l := p.create()
 			p.append(l, prompt("p1"))
 			p.messages(l, 2)
-			p.also(func(op, name string) bool { return op == "datasync" && strings.Contains(filepath.Base(name), "events") }, syscall.EIO)
-			p.refused(l, store.ErrFrozen)
-			p.also(nil, nil)
+			p.deviceFails(l)
 			p.append(l, prompt("p2"))
 			p.messages(l, 2)
 		},

@@ -32,9 +32,6 @@ type story struct {
 	// steps are calls that must be among those the story makes, so that there is
 	// a kill before each of them.
 	steps []string
-	// ageless says that the device knows no births. Where the whole file is copied
-	// a kill before the metadata gives a new epoch if it does: see ADR 24.
-	ageless bool
 }
 
 // teller tells a story, and the oracle what was promised in it. Errors are
@@ -56,7 +53,7 @@ type teller struct {
 
 func newTeller(t *testing.T, s *story) *teller {
 	p := &teller{t: t, ctx: context.Background(), oracle: newOracle(t), disk: newMemFS()}
-	p.disk.births = !s.ageless
+	p.disk.births = true
 	p.fs = &faultFS{FS: p.disk}
 	p.options = s.options
 	p.options.FS, p.options.BootID = p.fs, "boot-1"

@@ -72,3 +72,40 @@ func TestLinesThatAFailedDeviceLostAreGoneOnBehind(t *testing.T) {
 		require.NoError(t, s.Close())
 	}
 }
+
+// A line that recovery ended makes the checkpoint fit, though its newline is not on
+// the device. So the checkpoint is given up before, and a check knows that.
+func TestACheckpointThatDoesNotHoldIsGivenUpBeforeALineIsEnded(t *testing.T) {
+	ctx := context.Background()
+	d := recorded(t, 10)
+	lines := d.lines()
+	lines[9] = bytes.TrimSuffix(lines[9], []byte("\n"))
+	d.setLines(lines)
+	f := &faultFS{FS: store.OS()}
+	s := open(t, d.root, store.Options{FS: f, BootID: "one"})
+	f.set(func(_ int, op, name string) error {
+		if step := stepOf(op, name); step == "datasync events.jsonl" || step == "rename .events-next.jsonl" {
+			return syscall.EIO
+		}
+		return nil
+	})
+	_, err := s.Log(ctx, d.id)
+	require.ErrorIs(t, err, syscall.EIO)
+	require.Zero(t, onDisk(t, d).LogBytes)
+	l, err := s.Log(ctx, d.id)
+	require.NoError(t, err)
+	require.Equal(t, store.HealthFrozen, l.Health().State, "it can be read")
+	report, err := store.Check(ctx, d.root, "")
+	require.NoError(t, err)
+	require.Empty(t, report.Problems, "beside a hub that has the log open")
+
+	f.set(nil)
+	require.NoError(t, l.Reopen(ctx))
+	require.NoError(t, l.FlushMetadata(ctx))
+	require.NotZero(t, onDisk(t, d).LogBytes)
+	requireAppends(t, l)
+	require.NoError(t, s.Close())
+	report, err = store.Check(ctx, d.root, "")
+	require.NoError(t, err)
+	require.Empty(t, report.Problems)
+}
