@@ -31,10 +31,16 @@ it('a call that became another since it asked says what it is now', () => {
   expect(changedSince(change, call(4, { content: writes('x') }))).toBeNull()
   const edit = item({ toolCallId: 'c1', title: 'Read', rawInput: { path: 'a' } })
   expect(changedSince(edit, call(4, { title: 'Read', rawInput: { path: '/etc' } }))).not.toBeNull()
+  expect(changedSince(edit, call(4, { title: 'Delete', rawInput: { path: 'a' } }))?.title).toBe('Delete')
+  const elsewhere = call(4, { rawInput: { command: 'ls', cwd: '/etc' } })
+  expect(changedSince(asked, elsewhere)?.directory).toBe('/etc')
 })
 
-it('news of its status, and how it was before it asked, are no change', () => {
+it('what an update leaves out, news of its status, and how it was before it asked, are no change', () => {
   expect(changedSince(asked, call(4, { status: 'in_progress' }))).toBeNull()
   expect(changedSince(asked, call(3, { rawInput: { command: 'other' } }))).toBeNull()
   expect(changedSince(asked, undefined)).toBeNull()
+  expect(changedSince(asked, call(4, { title: 'Listing', rawInput: undefined }))).toBeNull()
+  const change = item({ title: 'ls', content: [{ type: 'diff', path: 'a', oldText: '', newText: 'x' }] })
+  expect(changedSince(change, call(4, { content: undefined, rawInput: undefined }))).toBeNull()
 })

@@ -106,6 +106,30 @@ describe('past its bounds a block is shown as it was written,', () => {
   })
 })
 
+describe('where a bound is, it is:', () => {
+  const source = (text: string) => parse(text).startsWith('<p class="source">')
+  const columns = (count: number) => ['a', '-', 'x'].map((cell) => `|${`${cell}|`.repeat(count)}`).join('\n')
+
+  test.each([
+    ['quotes within quotes', 32, (n: number) => '> '.repeat(n) + 'deep'],
+    ['lists within lists', 32, (n: number) => '- '.repeat(n) + 'deep'],
+    ['items', 500, (n: number) => '- x\n'.repeat(n)],
+    ['the length of a quote', 32_000, (n: number) => '> ' + 'w'.repeat(n - 2)],
+    ['columns', 100, columns],
+    ['the head of a table', 20_000, (n: number) => `|${'a'.repeat(n - 11)}|b|\n|-|-|\n|x|y|`],
+  ])('%s', (_, most, text) => {
+    expect(source(text(most)), 'as many as may be').toBe(false)
+    expect(source(text(most + 1)), 'one more').toBe(true)
+  })
+
+  test('emphasis within emphasis, and what could begin or end something', () => {
+    const emphasis = (text: string) => parse(text).match(/<em>/g)?.length ?? 0
+    expect(emphasis('*a '.repeat(9) + 'b*'.repeat(9))).toBe(8)
+    expect(emphasis('*w* '.repeat(400))).toBe(400)
+    expect(emphasis('*w* '.repeat(401))).toBe(0)
+  })
+})
+
 it('a table is read by its first rows, and the others wait as a table', () => {
   let source = '| a | b |\n|---|---|\n' + lines(1_000, (at) => `| ${at} | *x* |`)
   const seen: number[] = []

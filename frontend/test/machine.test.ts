@@ -114,6 +114,15 @@ describe('a network that goes', () => {
     b.do({ type: 'closed', gen: 2, code: 1006 }).pass(limits.deadMs - limits.probeMs)
     expect([b.m.main, b.m.online, b.alive.size]).toEqual([null, false, 0])
   })
+
+  it('is there again where a hub answers, or the device says so', () => {
+    const b = new Bench().open().do({ type: 'offline' }).pass(limits.probeMs)
+    expect(b.m.online).toBe(false)
+    expect(b.connected(2).m.online).toBe(true)
+    b.do({ type: 'offline' })
+    expect([b.m.online, b.do({ type: 'wake', online: true }).m.online]).toEqual([false, true])
+    expect(b.do({ type: 'wake', online: false }).m.online).toBe(false)
+  })
 })
 
 describe('a wake', () => {

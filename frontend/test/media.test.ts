@@ -32,6 +32,27 @@ it('one too large for its event is its blob', () => {
 it('a resource is called by the end of its address, which leaves its folder nowhere', () => {
   const resource = { uri: 'file:///a/b\\..\\evil.exe', mimeType: 'application/x-msdownload', blob: data }
   expect(mediaOf({ type: 'resource', resource })?.name).toBe('evil.exe')
+  expect(mediaOf({ type: 'resource', name: '../../a\\b', resource })?.name).toBe('.._.._a_b')
+})
+
+it.each([
+  ['a picture that can hold scripts', { type: 'image', mimeType: 'image/svg+xml', data }],
+  ['a picture too large for its event', { type: 'image', mimeType: 'image/png', data: { blob: {} } }],
+  ['a sound', { type: 'audio', mimeType: 'audio/wav', data }],
+  ['the bytes of a resource', { type: 'resource', resource: { uri: 'a', blob: data } }],
+])('%s is a file of its call, and nothing else of it', (_, content) => {
+  const png = { type: 'image', mimeType: 'image/png', data }
+  const tool = {
+    kind: 'tool',
+    title: 't',
+    content: [content, png].map((c) => ({ type: 'content', content: c })),
+  }
+  const { files, images, output } = toolView(tool as unknown as ToolItem)
+  expect({ files, images, output }).toEqual({
+    files: [content],
+    images: [{ mediaType: 'image/png', data }],
+    output: '',
+  })
 })
 
 it('what is no base64 is said to be damaged, and text is no file', () => {

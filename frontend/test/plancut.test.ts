@@ -18,6 +18,13 @@ it('a long plan shows what is in progress, with what is near it', () => {
   expect(folded(5, 3)).toBe('5 earlier, 3 done')
 })
 
+it('with nothing in progress it shows what is next, and it calls nothing done that is not', () => {
+  const pending = (at: number) =>
+    plan(300, 200).map((e, i) => (i === at ? { ...e, status: 'pending' as const } : e))
+  expect(around(pending(200), most).entries[2]?.content).toBe('step 200')
+  expect(around(pending(5), most)).toMatchObject({ before: 198, done: 197 })
+})
+
 it('its ends, and a short plan, are filled', () => {
   expect(around(plan(300, 0), most)).toMatchObject({ before: 0, entries: { length: 12 } })
   expect(around(plan(300, 300), most)).toMatchObject({ before: 288, entries: { length: 12 } })
