@@ -101,7 +101,7 @@ func (f *follow) stopped(cursor event.Seq, err error) error {
 	if errors.Is(err, errGone) || span.wrong(cursor, "") != wire.ResetBefore {
 		return err
 	}
-	f.place.after, f.place.epoch = &cursor, span.epoch
+	f.place.after, f.place.epoch, f.place.tail = &cursor, span.epoch, wire.DefaultPage
 	return errOvertaken
 }
 
@@ -121,7 +121,7 @@ func (f *follow) begin(ctx context.Context) (event.Seq, error) {
 	if f.place.merge {
 		f.mergeTo = span.max
 	}
-	f.place = place{merge: f.place.merge} // the rest holds on to the request's text
+	f.place, f.requestID = place{merge: f.place.merge}, "" // answered; they hold on to the request's text
 	return cursor, f.client.write(ctx, messageOf(frame))
 }
 

@@ -123,22 +123,46 @@ func TestAPageThatRetentionOvertakesIsAnsweredAsIfItCameLater(t *testing.T) {
 }
 
 func TestAClientOvertakenWhileItReadsIsToldAndFollowsOn(t *testing.T) {
-	h := startHub(t, hubOptions{file: 1 << 20, tail: 1})
-	s := h.session()
+	for name, observe := range map[string]func(h *hub, id string) *peer{
+		"a session's own socket": func(h *hub, id string) *peer {
+			return h.dial("/api/sessions/" + id + "/ws?after_seq=0")
+		},
+		"observe": func(h *hub, id string) *peer {
+			p := h.dial("/api/ws")
+			p.send(&wire.Observe{RequestID: "asked", SessionID: id, AfterSeq: ptr(event.Seq(0))})
+			return p
+		},
+		"observe of no page": func(h *hub, id string) *peer {
+			p := h.dial("/api/ws")
+			p.send(&wire.Observe{RequestID: "asked", SessionID: id, Tail: ptr(0)})
+			return p
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := startHub(t, hubOptions{file: 1 << 20, tail: 1})
+			s := h.session()
+			overtake(t, h, s, func() *peer { return observe(h, s.ID()) })
+		})
+	}
+}
+
+// overtake has retention remove what a client that reads nothing has not been sent.
+func overtake(t *testing.T, h *hub, s *session.BackgroundSession, observe func() *peer) {
+	p := observe()
+	verdict := expect[*wire.EventsLoaded](p)
+	require.Equal(t, wire.VerdictOK, verdict.Verdict)
 	for i := range 40 { // more than the buffers between the two hold
 		h.prompt(s, fmt.Sprint("p", i), "big 200")
 	}
 	last := s.Log().Marks().Visible
-	p := h.dial("/api/sessions/" + s.ID() + "/ws?after_seq=0")
 	other := h.dial("/api/sessions/" + s.ID() + "/ws")
-	require.Equal(t, wire.VerdictOK, expect[*wire.EventsLoaded](p).Verdict)
-	first := h.retain(s, 1<<20) // it reads nothing meanwhile
+	first := h.retain(s, 1<<20)
 	h.prompt(s, "after", "say 10")
 	end := s.Log().Marks().Visible
 	require.Equal(t, wire.VerdictOK, find[*wire.EventsLoaded](other, nil).Verdict) // the list may have news first
 	other.collect(last, end)
 
-	cursor := event.Seq(0)
+	cursor := verdict.LastSeq
 	var reset *wire.EventsLoaded
 	for reset == nil {
 		switch m := p.next().(type) {
@@ -150,6 +174,9 @@ func TestAClientOvertakenWhileItReadsIsToldAndFollowsOn(t *testing.T) {
 		}
 	}
 	require.Equal(t, []any{wire.VerdictReset, wire.ResetBefore, first}, []any{reset.Verdict, reset.Reason, reset.MinSeq})
+	require.Empty(t, reset.RequestID, "what was asked was answered")
+	require.NotEmpty(t, reset.Events, "a session may say nothing more")
+	require.Equal(t, []event.Seq{reset.FirstSeq, reset.LastSeq}, []event.Seq{reset.Events[0].Seq, reset.Events[len(reset.Events)-1].Seq})
 	cursor = reset.LastSeq
 	if cursor < end {
 		p.collect(cursor, end)
