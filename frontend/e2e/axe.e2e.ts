@@ -16,6 +16,7 @@ const sizes = [
 
 /** Fails if something on the screen keeps somebody from using it, in either theme, and lasts. */
 async function expectOpenToAll(page: Page): Promise<void> {
+  expect(await page.locator('h1:not([aria-level]):visible').count(), 'one title').toBe(1)
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     const rules = colorScheme === 'light' || soak ? undefined : ofColours

@@ -155,3 +155,8 @@ describe('the parser', () => {
     )
   })
 })
+
+it('reads a footnote as words, not as the address of a link', () => {
+  expect(parse('As said.[^1]\n\n[^1]: there')).toBe('<p>As said.[^1]</p>\n<p>[^1]: there</p>\n')
+  expect(parse('[1]\n\n[1]: https://abide.example')).toContain('<a href="https://abide.example">')
+})

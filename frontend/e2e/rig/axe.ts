@@ -8,7 +8,10 @@ const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe
 /** The rules whose answer depends on the theme: by the second of two themes, no other can find anything new. */
 export const ofColours = ['color-contrast', 'link-in-text-block']
 
-/** What keeps somebody from using the page, worst kinds only, by all rules or those given: rule, and where. */
+/** Less than serious, and asked all the same: who goes by headings misses nothing. */
+const asked = ['heading-order']
+
+/** What keeps somebody from using the page, worst kinds and those asked, by all rules or those given: rule, and where. */
 export async function barriers(page: Page, rules?: string[]): Promise<string[]> {
   // Half a megabyte: once a page.
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(source)
@@ -21,7 +24,7 @@ export async function barriers(page: Page, rules?: string[]): Promise<string[]> 
     options,
   )
   return results.violations
-    .filter((v) => v.impact === 'serious' || v.impact === 'critical')
+    .filter((v) => v.impact === 'serious' || v.impact === 'critical' || asked.includes(v.id))
     .flatMap((v) =>
       v.nodes.map((n) => `${v.id}: ${n.html.slice(0, 160)} (${n.failureSummary?.split('\n')[1]?.trim()})`),
     )

@@ -44,6 +44,12 @@ export class BoundedTokenizer extends Tokenizer {
   private inlineDepth = 0
 
   // HTML is text: what an agent writes never becomes markup of the page.
+  /** A footnote is words at the place they stand, and no address. */
+  override def(src: string): Tokens.Def | undefined {
+    const def = super.def(src)
+    return def?.tag.startsWith('^') ? undefined : def
+  }
+
   override html(): undefined {}
   override tag(): undefined {}
 

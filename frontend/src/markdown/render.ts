@@ -1,6 +1,7 @@
 import createDOMPurify, { type Config } from 'dompurify'
 import { Blocks } from './blocks'
 import { elsewhere } from './links'
+import { Outline } from './outline'
 import { parse } from './parser'
 import { hide, Opened } from './rest'
 import { Tail } from './tail'
@@ -133,6 +134,8 @@ export class Renderer {
   private shown = 0
   private costMs = 0
   private endedAt = 0
+  /** The levels of the headings that are settled. */
+  private outline: Outline
   /** The blocks shown whole, by their place among all that are cut: one that grows stays as it was left. */
   private readonly opened = new Map<number, Opened>()
   private later: ReturnType<typeof setTimeout> | undefined
@@ -143,7 +146,10 @@ export class Renderer {
     private readonly onCode: (code: HTMLElement) => void = () => {},
     /** Nothing is kept out of the page, however large it is. */
     private readonly whole = false,
+    /** The level of its first heading: below those of the screen. */
+    private readonly level = 2,
   ) {
+    this.outline = new Outline(level)
     // What is remembered is shown as a copy, which has no listeners of its own.
     element.addEventListener('click', (event) => {
       const button = (event.target as Element).closest<HTMLElement>('button.rest')
@@ -181,6 +187,7 @@ export class Renderer {
     const active = document.activeElement
     const focused = this.element.contains(active) ? this.tables().indexOf(active!) : -1
     this.take(text, growing)
+    if (focused < 0) return
     const table = this.tables()[focused] as HTMLElement | undefined
     if (table !== document.activeElement) table?.focus({ preventScroll: true })
   }
@@ -197,20 +204,29 @@ export class Renderer {
     if (!continues) {
       this.element.replaceChildren()
       this.shown = 0
+      this.outline = new Outline(this.level)
     }
     if (!continues || settled.length > this.shown || !growing) this.tail.remove()
     while (this.shown < settled.length) {
       const part = this.part()
       const from = this.shown
       this.shown = Math.min(settled.length, from - (from % partBlocks) + partBlocks)
-      this.append(part, rendered(settled.slice(from, this.shown)))
+      const fragment = rendered(settled.slice(from, this.shown))
+      this.outline = this.outline.level(fragment)
+      this.append(part, fragment)
     }
-    if (!growing) return this.tail.hold(this.append(this.part(), rendered([tail])))
+    if (!growing) {
+      const fragment = rendered([tail])
+      this.outline.level(fragment)
+      return this.tail.hold(this.append(this.part(), fragment))
+    }
     // A tail that grows is never seen again as it is: it is not worth remembering.
     let fresh = false
     this.tail.show(this.part(), tail, () => {
       fresh = true
-      return sanitise(parse(tail))
+      const fragment = sanitise(parse(tail))
+      this.outline.level(fragment)
+      return fragment
     })
     if (fresh) this.reopen()
   }

@@ -18,7 +18,7 @@ class Part<T> {
 /** The parser, the sanitiser and the highlighter's front. */
 export const markdown = new Part<Make>(async () => {
   const { Renderer, highlight } = await import('../markdown/prose')
-  return (element, whole) => new Renderer(element, highlight, whole)
+  return (element, whole) => new Renderer(element, highlight, whole, whole ? 3 : 2)
 })
 
 /** What shows changes as soon as it is on screen comes with what compares them. */
