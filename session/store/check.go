@@ -76,6 +76,7 @@ type checking struct {
 	ended   bool  // the end of the log was compared with the metadata, or cannot be
 	live    bool  // somebody has the log open
 	size    int64 // of the active file, while nobody had the log open
+	double  []overlap
 	blobs   blobCheck
 }
 
@@ -127,6 +128,7 @@ func (c *checking) log() error {
 		c.add(ProblemUnreadable, "", 0, "%v", err)
 		return nil
 	}
+	c.overlaps()
 	next := c.minSeq()
 	if next == 0 && len(list) > 0 {
 		next = list[0].first // what came before, if anything, nothing says any more
@@ -136,7 +138,7 @@ func (c *checking) log() error {
 		if end != 0 && end < next {
 			continue // retention said so before it removes the file
 		}
-		if seg.first != next {
+		if seg.first > next {
 			c.add(ProblemHole, name, next, "the file begins with seq %d, and no file has what comes before; retention did not remove it", seg.first)
 		}
 		last, err := c.segment(seg, list[:i])
@@ -153,8 +155,8 @@ func (c *checking) log() error {
 		if err := c.ctx.Err(); err != nil {
 			return err
 		}
+		c.report.Events += int64(last - max(seg.first, next) + 1)
 		next = last + 1
-		c.report.Events += int64(last - seg.first + 1)
 	}
 	c.labels()
 	switch {
@@ -165,6 +167,14 @@ func (c *checking) log() error {
 		c.add(ProblemMetadata, metadataName, c.meta.SyncedSeq, "the log ends with seq %d", next-1)
 	}
 	return nil
+}
+
+// sealed lists the complete files that count.
+func (c *checking) sealed() (list []*segment, err error) {
+	if list, err = sealedFiles(c.fs, c.dir); err == nil {
+		list, c.double = disjoint(list)
+	}
+	return list, err
 }
 
 // segments lists the files of the log.
@@ -183,7 +193,7 @@ func (c *checking) segments() (list []*segment, err error) {
 			return nil, err
 		}
 		missing = 0
-		if list, err = sealedSegments(c.fs, c.dir); err != nil {
+		if list, err = c.sealed(); err != nil {
 			return nil, err
 		}
 		if active.first = max(c.meta.MinSeq, 1); len(list) > 0 {
@@ -214,7 +224,7 @@ func (c *checking) segments() (list []*segment, err error) {
 // it makes another.
 func (c *checking) withoutActive() ([]*segment, error) {
 	c.readMeta()
-	list, err := sealedSegments(c.fs, c.dir)
+	list, err := c.sealed()
 	if err != nil {
 		return nil, err
 	}

@@ -24,3 +24,6 @@ func ParseLine(line []byte) (object []byte, seq event.Seq, ok bool) {
 	p := parseLine(line)
 	return append(bytes.Clone(p.body), '}'), p.seq, p.quality != bad
 }
+
+// SealedName is the name of a complete file.
+func SealedName(first, last event.Seq) string { return sealedName(first, last) }

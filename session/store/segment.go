@@ -220,8 +220,15 @@ func parseSealedName(name string) (first, last event.Seq, ok bool) {
 	return event.Seq(f), event.Seq(l), true
 }
 
-// sealedSegments lists the complete segments in dir, oldest first.
+// sealedSegments lists the complete segments in dir that count, oldest first.
 func sealedSegments(fsys FS, dir string) ([]*segment, error) {
+	list, err := sealedFiles(fsys, dir)
+	list, _ = disjoint(list)
+	return list, err
+}
+
+// sealedFiles lists all that by its name is a complete segment, in order.
+func sealedFiles(fsys FS, dir string) ([]*segment, error) {
 	names, err := fsys.ReadDir(dir)
 	if err != nil {
 		return nil, err
@@ -232,6 +239,6 @@ func sealedSegments(fsys FS, dir string) ([]*segment, error) {
 			list = append(list, &segment{fs: fsys, first: first, last: last, path: filepath.Join(dir, n.Name())})
 		}
 	}
-	sort.Slice(list, func(i, j int) bool { return list[i].first < list[j].first })
+	inOrder(list)
 	return list, nil
 }
