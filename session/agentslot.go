@@ -204,8 +204,12 @@ func (e *engine) agentExited(exit event.AgentExit) error {
 	if a.cause == stopSleep {
 		exit.Reason = "asleep"
 	}
+	before, updated := e.log.Marks().Visible, e.log.Metadata().UpdatedAt
 	if err := e.recordExit(exit, reason); err != nil {
 		return err
+	}
+	if !midTurn && (a.cause == stopSleep || a.cause == stopClose) {
+		e.noNews(before, updated)
 	}
 	cause := a.cause
 	e.agentGone()
@@ -214,6 +218,13 @@ func (e *engine) agentExited(exit event.AgentExit) error {
 		e.crashed(exitWords(exit), midTurn || e.queue.Len() > 0)
 	}
 	return nil
+}
+
+// noNews says that what was written since is housekeeping: who had read all has
+// read that too, and the list goes by what came before.
+func (e *engine) noNews(before event.Seq, updated time.Time) {
+	e.hub.reads.carry(e.b.id, e.log.Epoch(), before, e.log.Marks().Visible)
+	e.log.TakeBackUpdated(updated)
 }
 
 // recordExit writes an agent's end and closes what it left open. A turn it was

@@ -25,6 +25,7 @@ type hub struct {
 	settings func() *Settings
 	pool     *agentPool
 	rules    *ruleBook
+	reads    *ReadMarks
 	// touched says that a session's line in the list changed.
 	touched func(id string)
 	logger  *slog.Logger

@@ -92,7 +92,7 @@ func NewManager(o Options) (*Manager, error) {
 		searching: make(chan struct{}, maxSearches()),
 	}
 	m.hub = hub{
-		start: o.StartAgent, settings: m.settings.Load, pool: m.pool, rules: rules,
+		start: o.StartAgent, settings: m.settings.Load, pool: m.pool, rules: rules, reads: m.reads,
 		touched: m.news.touch, logger: o.Logger,
 	}
 	err = m.Configure(Settings{
@@ -392,6 +392,10 @@ func (m *Manager) Close(ctx context.Context) error {
 	var all []error
 	for range sessions {
 		all = append(all, <-errs)
+	}
+	// The agents' ends are behind what people have read.
+	if err := m.reads.save(); err != nil {
+		m.logger.Warn("read marks could not be saved", "err", err)
 	}
 	return errors.Join(all...)
 }

@@ -53,20 +53,27 @@ func (r *ReadMarks) keep(ctx context.Context) {
 		case <-ctx.Done():
 		}
 		ended = ctx.Err() != nil
-		people, unsaved := r.unsavedMarks()
-		if !unsaved {
-			continue
-		}
-		err := saveReadFile(r.path, people)
+		err := r.save()
 		if err != nil && !failed {
 			r.logger.Warn("read marks could not be saved", "err", err)
 		}
-		if failed = err != nil; failed {
-			r.mu.Lock()
-			r.changed()
-			r.mu.Unlock()
-		}
+		failed = err != nil
 	}
+}
+
+// save writes the file if something is not in it. keep must not be at it.
+func (r *ReadMarks) save() error {
+	people, unsaved := r.unsavedMarks()
+	if !unsaved {
+		return nil
+	}
+	err := saveReadFile(r.path, people)
+	if err != nil {
+		r.mu.Lock()
+		r.changed()
+		r.mu.Unlock()
+	}
+	return err
 }
 
 // wait returns after d, or when ctx ends.

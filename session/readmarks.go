@@ -96,6 +96,22 @@ func (r *ReadMarks) Move(person, sessionID, epoch string, seq event.Seq) {
 	}
 }
 
+// carry moves the mark of everybody who has read a session of this epoch up to
+// from on to to: what lies between is news to nobody.
+func (r *ReadMarks) carry(sessionID, epoch string, from, to event.Seq) {
+	r.mu.Lock()
+	var people []string
+	for person, marks := range r.people {
+		if mark, known := marks[sessionID]; known && mark.Epoch == epoch && mark.Seq == from {
+			people = append(people, person)
+		}
+	}
+	r.mu.Unlock()
+	for _, person := range people {
+		r.Move(person, sessionID, epoch, to)
+	}
+}
+
 // forget drops every mark of a session that is no more.
 func (r *ReadMarks) forget(sessionID string) {
 	r.mu.Lock()

@@ -131,9 +131,17 @@ func (s *stream) response(c *call, got answer, m message, e *effect) {
 			return
 		}
 		s.say(e, config(f, got.result))
+	case c.method == methodClose && got.err == nil && saysNothing(got.result):
+		// The agent's end, which follows, says it.
 	default:
 		s.say(e, event.Note{Method: c.method, Raw: firstOf(m.Error, m.Result)})
 	}
+}
+
+// saysNothing reports whether a result is only a yes.
+func saysNothing(result json.RawMessage) bool {
+	f, err := objectFields(result)
+	return isNull(result) || err == nil && f.complete()
 }
 
 // begin says that the agent started, then what was held.

@@ -60,6 +60,14 @@ func TestStopEndsAnAgentThatIgnoresEveryPoliteRequest(t *testing.T) {
 	require.NoError(t, a.Stop(context.Background()), "stopping twice is harmless")
 }
 
+func TestAYesToClosingIsNoEvent(t *testing.T) {
+	s := newSink()
+	a := start(t, config(t, "demo"), s)
+	require.NoError(t, a.Stop(context.Background()))
+	exitOf(t, s)
+	require.Empty(t, of[event.Note](s), "the agent's end says it")
+}
+
 func TestStopGoesStraightToKillWhenItsContextEnds(t *testing.T) {
 	s := newSink()
 	cfg := config(t, "stubborn")

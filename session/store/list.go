@@ -82,3 +82,8 @@ func (s *Store) Listed(id string) (Metadata, bool) {
 	}
 	return meta, true
 }
+
+// TakeBackUpdated has the log count as updated at a time before its newest events,
+// which are news to nobody. Of a log that is recovered after a crash the newest
+// event counts again. Nobody may append meanwhile.
+func (l *Log) TakeBackUpdated(at time.Time) { l.touched.Store(at.UnixMicro()) }
