@@ -4,6 +4,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 GOFLAGS_BUILD := -trimpath -ldflags "-X main.version=$(VERSION)"
 WEB_SOURCES := $(shell find frontend/src frontend/public frontend/index.html frontend/vite.config.ts frontend/dev -type f 2>/dev/null)
 TEST_TIMEOUT := 20m
+FUZZ_TIME := 1m
 SOAK_FAULTS := TestNothingIsLostUnderAllFaultsAtOnce
 SOAK_MEASURES := TestALongSessionOpensListsAndPagesToItsFirstEvent|TestTenStoppedClientsDoNotSlowTheOthersDown
 
@@ -92,11 +93,20 @@ bench-web: build e2e-tools chromium frontend/e2e/lighthouse/node_modules/.instal
 
 .PHONY: soak
 # The measurements come last and alone: they compare rounds of one quiet machine.
-soak: build e2e-tools chromium ## run the slow proofs: ten minutes of all faults, hundreds of kills, a thousand wakes
+soak: build e2e-tools chromium ## run the slow proofs: ten minutes of all faults, hundreds of kills, five fuzzers, a thousand wakes
 	ABIDE_SOAK=1 go test -race -v -timeout 40m -count=1 -run '^$(SOAK_FAULTS)$$' ./internal/blackbox
 	ABIDE_SOAK=1 go test -race -timeout 60m -count=1 -skip '^($(SOAK_FAULTS)|$(SOAK_MEASURES))$$' ./session/... ./queue ./server ./internal/blackbox
+	$(MAKE) fuzz
 	ABIDE_SOAK=1 go test -v -timeout 30m -count=1 -run '^($(SOAK_MEASURES))$$' ./internal/blackbox
 	cd frontend && ABIDE_SOAK=1 npm run --silent e2e
+
+.PHONY: fuzz
+fuzz: ## feed every fuzzer for a minute each: lines, recovery, client frames
+	@for at in $$(git grep -lE '^func Fuzz' -- '*_test.go'); do \
+	  for name in $$(sed -nE 's/^func (Fuzz[A-Za-z]+)\(.*/\1/p' $$at); do \
+	    echo "$$name in $$(dirname $$at)"; \
+	    go test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZ_TIME) ./$$(dirname $$at) || exit 1; \
+	  done; done
 
 .PHONY: screenshots
 screenshots: build chromium ## take the pictures of README and docs from the demo agent
