@@ -38,54 +38,84 @@ func (l *Log) Record(ctx context.Context, e event.Event) error {
 	return err
 }
 
+// submit is the way of every append: prepare the lines, write them, publish them.
+// The write is called from here and from no deeper: each frame around a system
+// call costs a mispredicted return behind it.
 func (l *Log) submit(ctx context.Context, drafts []event.Draft, want event.Seq) (first, last event.Seq, err error) {
-	if len(drafts) == 0 {
-		return 0, 0, fmt.Errorf("%w: nothing to append", ErrInvalid)
+	if drafts, err = l.admit(ctx, drafts); err != nil {
+		return 0, 0, err
 	}
-	wait := l.opts.Durability == Strict
-	own := false // drafts is the caller's, which may lie on its stack, and is not written to
-	for i := range drafts {
-		d := &drafts[i]
-		if err := checkDraft(d); err != nil {
-			return 0, 0, err
+	p := &l.pen
+	if !p.take() {
+		if r := l.awaitPen(drafts, want); r != nil {
+			return l.acknowledge(ctx, r.first, r.last, r.durable(), r.err)
 		}
-		if len(d.Data) > maxValue {
-			data, err := l.externalize(ctx, d.Data)
-			if err != nil {
-				return 0, 0, err
-			}
-			if !own {
-				drafts, own = slices.Clone(drafts), true
-			}
-			drafts[i].Data = data
+	}
+	first, last, err = l.prepare(drafts, want)
+	durable := len(p.durable) > 0 && p.durable[0] <= last
+	if len(p.lines) > 0 {
+		if n, failed := p.file.WriteAt(p.buf, p.offset); failed != nil || n < len(p.buf) {
+			err = cmp.Or(err, l.undo(cmp.Or(failed, errShort)))
+		} else {
+			l.publish()
 		}
-		wait = wait || d.Type.Durable()
 	}
-	if p := &l.pen; p.take() {
-		first, last, err = l.commit(drafts, want)
-		p.pass()
-	} else {
-		first, last, err = l.awaitPen(drafts, want)
-	}
+	p.pass()
+	return l.acknowledge(ctx, first, last, durable, err)
+}
+
+// acknowledge returns once the caller may be told what became of its drafts.
+func (l *Log) acknowledge(ctx context.Context, first, last event.Seq, durable bool, err error) (event.Seq, event.Seq, error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	if wait {
+	if durable || l.marks.strict {
 		err = l.syncTo(ctx, last)
 	}
 	return first, last, err
 }
 
-// awaitPen returns once the drafts are written or refused, by this goroutine or
-// another. Only here are they copied: those of a call that finds the pen free
-// stay on its stack.
-func (l *Log) awaitPen(drafts []event.Draft, want event.Seq) (first, last event.Seq, err error) {
+// admit refuses drafts that cannot be lines, and has large values become blobs. The
+// caller's drafts, which may lie on its stack, are not written to.
+func (l *Log) admit(ctx context.Context, drafts []event.Draft) ([]event.Draft, error) {
+	if len(drafts) == 0 {
+		return nil, fmt.Errorf("%w: nothing to append", ErrInvalid)
+	}
+	large := false
+	for i := range drafts {
+		d := &drafts[i]
+		if err := checkDraft(d); err != nil {
+			return nil, err
+		}
+		large = large || len(d.Data) > maxValue
+	}
+	if !large {
+		return drafts, nil
+	}
+	drafts = slices.Clone(drafts)
+	for i := range drafts {
+		d := &drafts[i]
+		if len(d.Data) <= maxValue {
+			continue
+		}
+		data, err := l.externalize(ctx, d.Data)
+		if err != nil {
+			return nil, err
+		}
+		d.Data = data
+	}
+	return drafts, nil
+}
+
+// awaitPen returns nil once the caller holds the pen, or the request once another
+// has written or refused it. Only here are the drafts copied: those of a call that
+// finds the pen free stay on its stack.
+func (l *Log) awaitPen(drafts []event.Draft, want event.Seq) *request {
 	r := &request{drafts: slices.Clone(drafts), want: want}
 	if l.pen.await(r) {
-		r.first, r.last, r.err = l.commit(r.drafts, want)
-		l.pen.pass()
+		return nil
 	}
-	return r.first, r.last, r.err
+	return r
 }
 
 // withPen runs f while this goroutine holds the pen, so that nothing is written
@@ -99,14 +129,16 @@ func (l *Log) withPen(f func() error) error {
 	return f()
 }
 
-// commit writes the drafts, and what was taken along. The caller holds the pen.
-func (l *Log) commit(drafts []event.Draft, want event.Seq) (first, last event.Seq, err error) {
+// prepare makes the lines of the drafts, and of what was taken along, and puts them
+// into the tail, where nobody sees them before they are published. There are none
+// if all were refused. The caller holds the pen.
+func (l *Log) prepare(drafts []event.Draft, want event.Seq) (first, last event.Seq, err error) {
 	p := &l.pen
+	p.buf, p.lines, p.durable = p.buf[:0], p.lines[:0], p.durable[:0]
 	if err := l.ready(); err != nil {
 		p.fail(err)
 		return 0, 0, err
 	}
-	p.buf, p.lines, p.durable = p.buf[:0], p.lines[:0], p.durable[:0]
 	first = p.next
 	next, err := l.encode(drafts, want, first)
 	last = next - 1
@@ -115,16 +147,12 @@ func (l *Log) commit(drafts []event.Draft, want event.Seq) (first, last event.Se
 		next, r.err = l.encode(r.drafts, r.want, next)
 		r.last = next - 1
 	}
-	if len(p.lines) == 0 {
-		return first, last, err // every one was refused, and knows
+	if l.tail.wanted() {
+		for i := range p.lines {
+			w := &p.lines[i]
+			l.tail.add(w.seq, p.buf[w.start:w.body])
+		}
 	}
-	if failed := writeAt(p.file, p.buf, p.offset); failed != nil {
-		failed = l.undo(failed)
-		p.fail(failed)
-		return first, last, cmp.Or(err, failed)
-	}
-	l.health.fits(int64(len(p.buf)))
-	l.publish()
 	return first, last, err
 }
 
@@ -166,21 +194,18 @@ func (l *Log) encode(drafts []event.Draft, want, next event.Seq) (event.Seq, err
 	}
 	for i := range drafts {
 		d := &drafts[i]
-		at := d.Time
-		if at.IsZero() {
-			at = l.opts.Now()
-		}
-		start := len(p.buf)
-		var err error
-		if p.buf, err = p.enc.appendBody(p.buf, next, d, at); err != nil {
+		at, err := p.stamp(d)
+		if err != nil {
 			p.buf, p.lines, p.durable = p.buf[:buf], p.lines[:lines], p.durable[:durable]
 			return first, fmt.Errorf("%w: %w", ErrInvalid, err)
 		}
 		p.at = at
-		w := written{seq: next, start: start, body: len(p.buf)}
-		p.buf, w.sum = appendCRC(p.buf, start)
+		w := written{seq: next, start: len(p.buf)}
+		p.buf = p.enc.appendBody(p.buf, next, d, at)
+		w.body = len(p.buf)
+		p.buf, w.sum = appendCRC(p.buf, w.start)
 		p.lines = append(p.lines, w)
-		if d.Type.Durable() {
+		if p.enc.durable {
 			p.durable = append(p.durable, next)
 		}
 		next++
@@ -192,26 +217,29 @@ func (l *Log) encode(drafts []event.Draft, want, next event.Seq) (event.Seq, err
 // those who wanted it.
 func (l *Log) undo(err error) error {
 	p := &l.pen
+	l.tail.drop()
 	p.ragged = true
 	if p.file.Truncate(p.offset) == nil {
 		p.ragged = false
 	}
-	if !isFull(err) {
-		err = fmt.Errorf("write log: %w", err)
-		l.freeze(err)
-		return l.health.refusal()
+	if isFull(err) {
+		l.health.block(err)
+		l.keeper.poke()
+		err = fmt.Errorf("%w: %w", ErrBlocked, err)
+	} else {
+		l.freeze(fmt.Errorf("write log: %w", err))
+		err = l.health.refusal()
 	}
-	l.health.block(err)
-	l.keeper.poke()
-	return fmt.Errorf("%w: %w", ErrBlocked, err)
+	p.fail(err)
+	return err
 }
 
-// publish makes the written lines known: tail, index, marks, bell, keeper.
+// publish makes the written lines known: index, marks, bell, keeper.
 func (l *Log) publish() {
 	p := &l.pen
+	l.health.fits(int64(len(p.buf)))
 	for i := range p.lines {
 		w := &p.lines[i]
-		l.tail.add(w.seq, p.buf[w.start:w.body])
 		if at := p.offset + int64(w.start); at == 0 || at-p.indexed >= indexStep {
 			p.seg.index.add(entry{w.seq, at})
 			p.indexed = at
@@ -220,7 +248,7 @@ func (l *Log) publish() {
 	final := &p.lines[len(p.lines)-1]
 	p.offset += int64(len(p.buf))
 	p.next = final.seq + 1
-	l.touched.Store(p.at.UnixMicro())
+	l.touched.Store(int64(p.at))
 	if l.marks.wrote(position{seq: final.seq, first: p.seg.first, offset: p.offset, sum: final.sum}, p.durable) {
 		l.bell.ring()
 	}
@@ -247,5 +275,5 @@ func (l *Log) freeze(err error) {
 
 // updatedAt is when the newest event was written.
 func (l *Log) updatedAt() time.Time {
-	return time.UnixMicro(l.touched.Load()).UTC()
+	return stamp(l.touched.Load()).time()
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"golang.org/x/sys/unix"
 )
@@ -39,7 +40,7 @@ type FS interface {
 }
 
 // File is an open file of an FS. Reads and writes name their offset, so one
-// File serves many goroutines.
+// File serves many goroutines; Close comes after the last write.
 type File interface {
 	io.ReaderAt
 	io.WriterAt
@@ -74,7 +75,7 @@ func (osFS) OpenRW(name string) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return osFile{f}, nil
+	return newRWFile(f)
 }
 
 // openFile opens a regular file. Anything else is refused, and a pipe is not
@@ -105,7 +106,7 @@ func (osFS) Create(name string) (File, error) {
 	if err := f.Chmod(0o600); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return osFile{f}, nil
+	return newRWFile(f)
 }
 
 func (osFS) Mkdir(name string) error {
@@ -184,6 +185,49 @@ func (f osFile) TryLock() (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// rwFile is an osFile whose writes are the system call and nothing else: what
+// os.File does around it is a thirtieth of an append. For that, its Close may not be
+// called beside a WriteAt, which the race detector would see.
+type rwFile struct {
+	osFile
+	fd int // -1 once it is closed
+}
+
+func newRWFile(f *os.File) (*rwFile, error) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	w := &rwFile{osFile: osFile{f}}
+	if err := raw.Control(func(fd uintptr) { w.fd = int(fd) }); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return w, nil
+}
+
+// WriteAt implements io.WriterAt.
+func (f *rwFile) WriteAt(p []byte, at int64) (n int, err error) {
+	for n < len(p) {
+		wrote, err := unix.Pwrite(f.fd, p[n:], at+int64(n))
+		switch {
+		case wrote > 0:
+			n += wrote
+		case err == nil:
+			return n, errShort
+		case !errors.Is(err, unix.EINTR):
+			return n, &fs.PathError{Op: "write", Path: f.Name(), Err: err}
+		}
+	}
+	runtime.KeepAlive(f) // an os.File nobody holds is closed
+	return n, nil
+}
+
+// Close implements io.Closer.
+func (f *rwFile) Close() error {
+	f.fd = -1
+	return f.File.Close()
 }
 
 // sizeOf is a file's present size.

@@ -77,10 +77,13 @@ func (h *health) block(err error) {
 
 // fits notes that n bytes found room. That ends the wait of what is no larger.
 func (h *health) fits(n int64) {
-	if n < h.wants.Load() {
+	wants := h.wants.Load()
+	if n < wants {
 		return
 	}
-	h.wants.Store(0)
+	if wants > 0 {
+		h.wants.Store(0)
+	}
 	h.unblock()
 }
 

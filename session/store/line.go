@@ -2,8 +2,6 @@ package store
 
 import (
 	"bytes"
-	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,40 +37,71 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // encoder builds lines. One goroutine uses it. What lines have in common with
 // the one before is kept: making it costs more than all the rest of an envelope.
 type encoder struct {
-	second int64  // the Unix second that clock shows
-	clock  []byte // ,"time":"2026-02-21T14:03:07.
+	// head is what the next line begins with, but for the microseconds, where that
+	// has the seq, the second, the type and the turn below.
+	head   []byte // {"seq":41,"time":"2026-02-21T14:03:07.000000Z","type":"agent_message","turn":2,"data":
+	units  int    // where the last digit of the seq is
+	micros int    // where the first digit of the microseconds is
 
-	kind  event.Type // the type and
-	turn  int        // the turn that label shows
-	label []byte     // Z","type":"agent_message","turn":2,"data":
+	next    event.Seq // zero before the first line
+	second  stamp
+	kind    event.Type
+	turn    int
+	durable bool // kind is
+
+	clock []byte // the second: ,"time":"2026-02-21T14:03:07.
+	label []byte // type and turn: Z","type":"agent_message","turn":2,"data":
 }
 
 // errTime reports a time that RFC 3339 cannot write.
 var errTime = errors.New("time is outside the years 1 to 9999")
 
 // appendBody appends a line's body: everything before the checksum.
-func (e *encoder) appendBody(dst []byte, seq event.Seq, d *event.Draft, at time.Time) ([]byte, error) {
-	if second := at.Unix(); e.clock == nil || second != e.second {
-		utc := at.UTC()
-		if y := utc.Year(); y < 1 || y > 9999 {
-			return dst, errTime
-		}
-		e.clock = utc.AppendFormat(append(e.clock[:0], `,"time":"`...), "2006-01-02T15:04:05.")
-		e.second = second
+func (e *encoder) appendBody(dst []byte, seq event.Seq, d *event.Draft, at stamp) []byte {
+	if seq != e.next || uint64(at-e.second) >= 1e6 || d.Type != e.kind || d.Turn != e.turn {
+		e.begin(seq, d, at)
 	}
-	if e.label == nil || d.Type != e.kind || d.Turn != e.turn {
+	start := len(dst)
+	dst = append(dst, e.head...)
+	// Not into head first: what was just written is slow to read again.
+	digits, micros := dst[start+e.micros:][:6], uint32(at-e.second)
+	digits[0], digits[1], digits[2] = byte('0'+micros/100000), byte('0'+micros/10000%10), byte('0'+micros/1000%10)
+	digits[3], digits[4], digits[5] = byte('0'+micros/100%10), byte('0'+micros/10%10), byte('0'+micros%10)
+	e.count()
+	return append(dst, d.Data...)
+}
+
+// count makes head that of the next seq, where it has as many digits.
+func (e *encoder) count() {
+	i := e.units
+	for ; e.head[i] == '9'; i-- {
+		e.head[i] = '0'
+	}
+	if e.head[i] == ':' {
+		e.next = 0
+		return
+	}
+	e.head[i]++
+	e.next++
+}
+
+// begin makes head anew.
+func (e *encoder) begin(seq event.Seq, d *event.Draft, at stamp) {
+	if e.next == 0 || uint64(at-e.second) >= 1e6 {
+		second := at.time().Truncate(time.Second)
+		e.clock = second.AppendFormat(append(e.clock[:0], `,"time":"`...), "2006-01-02T15:04:05.")
+		e.second = stamp(second.UnixMicro())
+	}
+	if e.next == 0 || d.Type != e.kind || d.Turn != e.turn {
 		e.label = appendLabel(e.label[:0], d.Type, d.Turn)
-		e.kind, e.turn = d.Type, d.Turn
+		e.kind, e.turn, e.durable = d.Type, d.Turn, d.Type.Durable()
 	}
-	dst = append(dst, seqKey...)
-	dst = strconv.AppendInt(dst, int64(seq), 10)
-	dst = append(dst, e.clock...)
-	micros := at.Nanosecond() / 1000
-	dst = append(dst,
-		byte('0'+micros/100000), byte('0'+micros/10000%10), byte('0'+micros/1000%10),
-		byte('0'+micros/100%10), byte('0'+micros/10%10), byte('0'+micros%10))
-	dst = append(dst, e.label...)
-	return append(dst, d.Data...), nil
+	head := strconv.AppendInt(append(e.head[:0], seqKey...), int64(seq), 10)
+	e.units = len(head) - 1
+	head = append(head, e.clock...)
+	e.micros = len(head)
+	e.head = append(append(head, "000000"...), e.label...)
+	e.next = seq
 }
 
 // appendLabel writes what stands between an event's time and its data.
@@ -103,27 +132,26 @@ func appendType(dst []byte, t event.Type) []byte {
 // appendCRC ends the line whose body is dst[start:], and returns the checksum.
 func appendCRC(dst []byte, start int) ([]byte, uint32) {
 	sum := crc32.Checksum(dst[start:], castagnoli)
-	dst = append(dst, crcKey...)
-	dst = appendHex(dst, sum)
+	dst = appendHex(append(dst, crcKey...), sum)
 	return append(dst, "\"}\n"...), sum
 }
 
 func appendHex(dst []byte, sum uint32) []byte {
-	var b [4]byte
-	binary.BigEndian.PutUint32(b[:], sum)
-	return hex.AppendEncode(dst, b[:])
+	const digits = "0123456789abcdef"
+	return append(dst, digits[sum>>28], digits[sum>>24&15], digits[sum>>20&15], digits[sum>>16&15],
+		digits[sum>>12&15], digits[sum>>8&15], digits[sum>>4&15], digits[sum&15])
 }
 
 // encodeLine builds one whole line, for the few places that are not the hot
 // path.
 func encodeLine(dst []byte, seq event.Seq, d event.Draft) ([]byte, uint32, error) {
 	var e encoder
-	start := len(dst)
-	dst, err := e.appendBody(dst, seq, &d, d.Time)
+	at, err := stampOf(d.Time)
 	if err != nil {
-		return dst[:start], 0, err
+		return dst, 0, err
 	}
-	dst, sum := appendCRC(dst, start)
+	start := len(dst)
+	dst, sum := appendCRC(e.appendBody(dst, seq, &d, at), start)
 	return dst, sum, nil
 }
 
@@ -299,12 +327,12 @@ func parseLoose(line []byte) parsed {
 	if e.Seq <= 0 || e.Seq > maxSeq || e.Type == "" || e.Turn < 0 || e.FirstSeq != 0 || len(e.Data) == 0 || e.Data[0] != '{' {
 		return parsed{}
 	}
-	var enc encoder
-	d := event.Draft{Type: e.Type, Turn: e.Turn, Data: e.Data}
-	body, err := enc.appendBody(nil, e.Seq, &d, e.Time)
+	at, err := stampOf(e.Time)
 	if err != nil {
 		return parsed{}
 	}
+	var enc encoder
+	body := enc.appendBody(nil, e.Seq, &event.Draft{Type: e.Type, Turn: e.Turn, Data: e.Data}, at)
 	return parsed{
 		quality: unverified,
 		seq:     e.Seq,

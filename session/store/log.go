@@ -52,6 +52,9 @@ func newLog(id, dir, runID string, opts Options) *Log {
 	l := &Log{id: id, dir: dir, fs: opts.FS, opts: opts, runID: runID}
 	l.marks.strict = opts.Durability == Strict
 	l.tail.limit = opts.TailBytes
+	if !opts.machineTime {
+		l.pen.clock.now = opts.Now
+	}
 	l.bell.gap, l.bell.started = bellGap, time.Now()
 	l.keeper.wake = make(chan struct{}, 1)
 	l.keeper.done = make(chan struct{})

@@ -82,10 +82,13 @@ func (m *marks) raise(other *marks) {
 // their sync. It reports whether readers may see more than before.
 func (m *marks) wrote(p position, durable []event.Seq) bool {
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	m.written = p
-	m.waiting = append(m.waiting, durable...)
-	return m.advance()
+	if len(durable) > 0 {
+		m.waiting = append(m.waiting, durable...)
+	}
+	more := m.advance()
+	m.mu.Unlock()
+	return more
 }
 
 // reached says that all up to p is on the device.

@@ -44,6 +44,8 @@ type Options struct {
 	FS FS
 	// BootID identifies this start of the machine; empty asks the system.
 	BootID string
+
+	machineTime bool // Now is time.Now
 }
 
 const (
@@ -59,7 +61,7 @@ func (o Options) withDefaults() Options {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Now == nil {
-		o.Now = time.Now
+		o.Now, o.machineTime = time.Now, true
 	}
 	if o.TailBytes <= 0 {
 		o.TailBytes = defaultTailBytes

@@ -1,9 +1,9 @@
 package store
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -29,7 +29,8 @@ type pen struct {
 	ragged  bool      // bytes of a failed write may lie behind offset
 	indexed int64     // offset of the last line in the index
 	marked  bool      // the metadata on disk names this run as the writer
-	at      time.Time // of the last line
+	at      stamp     // of the last line
+	clock   clock
 	enc     encoder
 	buf     []byte
 	lines   []written
@@ -138,12 +139,25 @@ func (p *pen) handOn() {
 	heir.turn <- true
 }
 
+// durable reports whether an event of the request waits for the device.
+func (r *request) durable() bool {
+	return slices.ContainsFunc(r.drafts, func(d event.Draft) bool { return d.Type.Durable() })
+}
+
 func (r *request) size() int {
 	n := 0
 	for i := range r.drafts {
 		n += len(r.drafts[i].Data)
 	}
 	return n
+}
+
+// stamp is the time of a draft's line.
+func (p *pen) stamp(d *event.Draft) (stamp, error) {
+	if d.Time.IsZero() {
+		return p.clock.read()
+	}
+	return stampOf(d.Time)
 }
 
 // adopt takes over the place another pen of the same log is at.

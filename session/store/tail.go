@@ -1,7 +1,6 @@
 package store
 
 import (
-	"slices"
 	"sort"
 	"sync/atomic"
 
@@ -26,17 +25,18 @@ const (
 // One goroutine adds; any number read. What a reader may look at is bounded by
 // the visible mark, which is stored after the bytes and read before them.
 //
-// A chunk that was dropped before anybody read from it gives its memory to the
-// next one, so that a session nobody watches makes no garbage. A reader first
-// says that it reads (lent) and then looks whether the chunk is still kept; the
-// adder first drops it and then looks whether it is lent. So one of them sees the
-// other: what was lent is never written over, and a reader who came too late
-// takes nothing.
+// What nobody reads is not kept: once nobody has asked for as long as a whole tail
+// takes to fill, it is dropped, and begins anew behind the next question. Who asks
+// reads from the file until then, as whoever is behind the tail does.
 type tail struct {
 	limit  int                      // set at construction: most bytes kept
 	chunks atomic.Pointer[[]*chunk] // ascending, contiguous; replaced, never changed
+	asked  atomic.Bool              // somebody read, since the adder looked last
 
-	bytes int // owned by the adder: capacity of the chunks
+	// Owned by the adder.
+	bytes  int  // capacity of the chunks
+	unread int  // bytes that were made room for since somebody asked
+	asleep bool // until somebody asks
 }
 
 // chunk is a run of events. Its bytes and ends are written once and never moved.
@@ -46,12 +46,13 @@ type chunk struct {
 	ends  []uint32 // ends[i] is where the object of first+i ends in room
 	used  int      // owned by the adder
 	count int      // owned by the adder
-
-	lent atomic.Bool // a reader may hold a slice of it; never taken back
 }
 
 // next is the seq the chunk would take next. Only the adder may ask.
 func (c *chunk) next() event.Seq { return c.first + event.Seq(c.count) }
+
+// wanted reports whether events are to be added. Those in between may be left out.
+func (t *tail) wanted() bool { return !t.asleep || t.asked.Load() }
 
 // add appends the event with the given seq; body lacks its closing brace. A seq
 // that does not follow the last one starts the tail over.
@@ -59,6 +60,9 @@ func (t *tail) add(seq event.Seq, body []byte) {
 	need := len(body) + 2 // comma and brace
 	c := t.last()
 	if c == nil || c.next() != seq || c.used+need > len(c.room) || c.count == len(c.ends) {
+		if t.doze(); t.asleep {
+			return
+		}
 		c = t.grow(seq, need)
 	}
 	if c.count > 0 {
@@ -79,6 +83,19 @@ func (t *tail) last() *chunk {
 	return nil
 }
 
+// doze drops the tail when it has filled as a whole since anybody asked, and wakes
+// once somebody does.
+func (t *tail) doze() {
+	if t.asked.Load() {
+		t.asked.Store(false)
+		t.unread, t.asleep = 0, false
+	}
+	if t.unread >= t.limit && !t.asleep {
+		t.drop()
+		t.asleep = true
+	}
+}
+
 // grow opens a chunk for seq and drops the oldest ones beyond the limit.
 func (t *tail) grow(seq event.Seq, need int) *chunk {
 	var old []*chunk
@@ -91,31 +108,15 @@ func (t *tail) grow(seq event.Seq, need int) *chunk {
 	}
 	size = max(size, need)
 	t.bytes += size
-	var gone *chunk
+	t.unread += size
 	for len(old) > 0 && t.bytes > t.limit {
-		gone = old[0]
-		t.bytes -= len(gone.room)
+		t.bytes -= len(old[0].room)
 		old = old[1:]
 	}
-	c := &chunk{first: seq}
-	if gone != nil && len(gone.room) == size && t.takeBack(gone, old) {
-		c.room, c.ends = gone.room, gone.ends
-	} else {
-		c.room, c.ends = make([]byte, size), make([]uint32, size/bytesPerEvent+1)
-	}
+	c := &chunk{first: seq, room: make([]byte, size), ends: make([]uint32, size/bytesPerEvent+1)}
 	chunks := append(append(make([]*chunk, 0, len(old)+1), old...), c)
 	t.chunks.Store(&chunks)
 	return c
-}
-
-// takeBack drops the chunks before those left, and reports whether gone, one of
-// them, was never read from and never will be.
-func (t *tail) takeBack(gone *chunk, left []*chunk) bool {
-	if len(left) == 0 {
-		return false // the last is kept until there is another: readers find one
-	}
-	t.chunks.Store(&left)
-	return !gone.lent.Load()
 }
 
 // drop forgets everything. The adder calls it.
@@ -127,6 +128,9 @@ func (t *tail) drop() {
 // read returns events after seq and up to visible, at most maxBytes of them but
 // at least one. It reports false if the tail does not reach back so far.
 func (t *tail) read(after, visible event.Seq, maxBytes int) (event.Batch, bool) {
+	if !t.asked.Load() { // else all who read would contend for it
+		t.asked.Store(true)
+	}
 	p := t.chunks.Load()
 	if p == nil || after+1 < (*p)[0].first {
 		return event.Batch{}, false
@@ -139,12 +143,6 @@ func (t *tail) read(after, visible event.Seq, maxBytes int) (event.Batch, bool) 
 		k = sort.Search(k, func(i int) bool { return chunks[i].first > after+1 }) - 1
 	}
 	c := chunks[k]
-	if !c.lent.Load() {
-		c.lent.Store(true)
-	}
-	if kept := t.chunks.Load(); kept != p && (kept == nil || !slices.Contains(*kept, c)) {
-		return event.Batch{}, false // its memory may be another's by now
-	}
 	last := visible
 	if k+1 < len(chunks) {
 		last = min(last, chunks[k+1].first-1)

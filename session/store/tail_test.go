@@ -92,6 +92,66 @@ func TestAStreamNobodyReadsMakesNoGarbage(t *testing.T) {
 	require.Less(t, (after.TotalAlloc-before.TotalAlloc)/events, uint64(100), "bytes for each event of about 300")
 }
 
+func TestWhoComesWhileNothingIsKeptMissesNothing(t *testing.T) {
+	l := create(t, open(t, t.TempDir(), store.Options{TailBytes: 64 << 10}))
+	seq, cursor := event.Seq(1), event.Seq(1)
+	write := func(n int) {
+		for range n {
+			seq++
+			_, _, err := l.Append(context.Background(), numbered(seq))
+			require.NoError(t, err)
+		}
+	}
+	readFrom := func(after event.Seq) event.Seq {
+		b, err := l.ReadAfter(context.Background(), after, 8<<10)
+		require.NoError(t, err)
+		all, err := b.Events()
+		require.NoError(t, err)
+		for _, e := range all {
+			after++
+			require.Equal(t, after, e.Seq)
+			require.Equal(t, string(numbered(after).Data), string(e.Data))
+		}
+		return after
+	}
+	for range 5 {
+		write(1_000) // many tails, and nobody looks
+		for after := cursor; after < seq; after += 50 {
+			readFrom(after)
+		}
+		for cursor < seq-10 {
+			cursor = readFrom(cursor)
+			write(3) // it begins again while a reader is far behind
+		}
+		for range 300 {
+			write(1)
+			cursor = readFrom(cursor)
+		}
+		for cursor < seq {
+			cursor = readFrom(cursor)
+		}
+	}
+}
+
+func TestTheTimesOfABurstAreThoseOfTheClock(t *testing.T) {
+	l := create(t, open(t, t.TempDir(), store.Options{}))
+	draft := line318()
+	draft.Time = time.Time{} // the log tells
+	began := time.Now()
+	for time.Since(began) < 1100*time.Millisecond { // over a second's end, and many looks at the time of day
+		before := time.Now().Truncate(time.Microsecond)
+		seq, _, err := l.Append(context.Background(), draft)
+		after := time.Now()
+		require.NoError(t, err)
+		b, err := l.ReadAfter(context.Background(), seq-1, 4<<10)
+		require.NoError(t, err)
+		all, err := b.Events()
+		require.NoError(t, err)
+		// A clock that is being corrected runs a little apart from the monotonic one.
+		require.WithinRange(t, all[0].Time, before.Add(-time.Millisecond), after.Add(time.Millisecond))
+	}
+}
+
 func TestReadingAPageFromTheFileAllocatesNothingForEachEvent(t *testing.T) {
 	root := t.TempDir()
 	s, err := store.Open(root, store.Options{})
