@@ -1,20 +1,9 @@
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { Device } from './rig/device.ts'
-import { Hub } from './rig/hub.ts'
+import { expect, test } from 'vitest'
+import { paired } from './rig/paired.ts'
 import { until } from './rig/until.ts'
 
-let hub: Hub
-let device: Device
-
-beforeAll(async () => {
-  hub = await Hub.start()
-  device = await Device.pair(hub)
-})
-afterAll(async () => {
-  await device.stop()
-  expect(await hub.stop()).toBe(0)
-})
+const at = paired()
 
 /** Installed in the page: writes down what a screen reader is given to say, in order. */
 function listen(): void {
@@ -36,12 +25,12 @@ function listen(): void {
 }
 
 test('who cannot see the feed is told whole turns, and interrupted only by a question and a lost connection', async () => {
-  const session = await hub.newSession('Told', 'paced')
-  await hub.turn(session, '/slow 1')
-  const screen = await device.open('/')
+  const session = await at.hub.newSession('Told', 'paced')
+  await at.hub.turn(session, '/slow 1')
+  const screen = await at.device.open('/')
   await screen.page.evaluate(listen)
   await screen.go(`/s/${session}`)
-  await screen.reaches(session, hub.lastSeq(session))
+  await screen.reaches(session, at.hub.lastSeq(session))
   const said = () => screen.page.evaluate(() => (window as unknown as { said: string[] }).said)
   const spoken = (words: string) => until(words, async () => (await said()).at(-1)?.includes(words))
 
@@ -51,27 +40,27 @@ test('who cannot see the feed is told whole turns, and interrupted only by a que
   await spoken('Waits for your answer')
   await screen.answer('Allow once')
   await spoken('Turn ended')
-  await hub.kill()
+  await at.hub.kill()
   await spoken('No connection')
-  await hub.start()
-  await screen.reaches(session, hub.lastSeq(session))
+  await at.hub.start()
+  await screen.reaches(session, at.hub.lastSeq(session))
   await screen.prompt('/slow 1')
   await spoken('Turn ended')
   // A dialog is open: what happens behind it is heard all the same, and once.
   await screen.page.keyboard.press('Escape')
   await screen.page.keyboard.press('?')
   await screen.page.getByRole('dialog', { name: 'Keys' }).waitFor()
-  await hub.prompt(session, '/ask')
+  await at.hub.prompt(session, '/ask')
   await spoken('Waits for your answer')
-  await hub.kill()
+  await at.hub.kill()
   await spoken('No connection')
-  await hub.start()
+  await at.hub.start()
   await screen.page.keyboard.press('Escape')
-  await screen.reaches(session, hub.lastSeq(session))
+  await screen.reaches(session, at.hub.lastSeq(session))
   await screen.page.getByRole('button', { name: 'More' }).click()
   await screen.page.getByRole('menuitem', { name: 'Agent…' }).click()
   await screen.page.getByRole('dialog', { name: 'Agent' }).waitFor()
-  await hub.turn(session, '/slow 2')
+  await at.hub.turn(session, '/slow 2')
   await spoken('19 20')
   // "Catching up" is for what takes longer than 400 ms, and so for some machines only.
   const told = (await said()).filter((line) => line !== 'polite: Catching up')

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { Device } from './rig/device.ts'
-import { Hub } from './rig/hub.ts'
+import { paired } from './rig/paired.ts'
 import type { Screen } from './rig/screen.ts'
 import { stored } from './rig/stored.ts'
 import { until } from './rig/until.ts'
@@ -12,17 +12,7 @@ const files = ['one.txt', 'two.txt'].map((name) => ({
 }))
 
 describe('files chosen for a prompt', () => {
-  let hub: Hub
-  let device: Device
-
-  beforeAll(async () => {
-    hub = await Hub.start()
-    device = await Device.pair(hub)
-  })
-  afterAll(async () => {
-    await device.stop()
-    expect(await hub.stop()).toBe(0)
-  })
+  const at = paired()
 
   const names = (screen: Screen) => screen.page.locator('[data-file]').allInnerTexts()
   const shows = (screen: Screen, ...wanted: string[]) =>
@@ -35,8 +25,8 @@ describe('files chosen for a prompt', () => {
   const kept = async (screen: Screen) => (await stored(screen.page, 'files')).length
 
   test('are there after a reload, are sent whole, and are let go of then', async () => {
-    const session = await hub.newSession('Reloaded')
-    const screen = await device.watch(session)
+    const session = await at.hub.newSession('Reloaded')
+    const screen = await at.device.watch(session)
     await choose(screen)
     await screen.composer.fill('/slow 1')
     await until('the files on the device', async () => (await kept(screen)) === 2)
@@ -44,7 +34,7 @@ describe('files chosen for a prompt', () => {
     await shows(screen, 'one.txt', 'two.txt')
     expect(await screen.composer.inputValue()).toBe('/slow 1')
     await screen.composer.press('Control+Enter')
-    const asked = await hub.event(session, 'user_prompt')
+    const asked = await at.hub.event(session, 'user_prompt')
     expect(asked.data.attachments?.map((a) => [a.name, a.bytes])).toEqual([
       ['one.txt', 18],
       ['two.txt', 18],
@@ -57,8 +47,8 @@ describe('files chosen for a prompt', () => {
   })
 
   test('are there after the tab was killed, but those that were taken away', async () => {
-    const session = await hub.newSession('Killed')
-    const mortal = await Device.pair(hub)
+    const session = await at.hub.newSession('Killed')
+    const mortal = await Device.pair(at.hub)
     // Chromium writes cookies down half a minute late, or when it closes.
     await mortal.browser.close()
     await mortal.browser.reopen()
@@ -76,9 +66,9 @@ describe('files chosen for a prompt', () => {
   })
 
   test('are the same in two tabs, whichever they are chosen or taken away in', async () => {
-    const session = await hub.newSession('Two tabs')
-    const one = await device.watch(session)
-    const two = await device.watch(session)
+    const session = await at.hub.newSession('Two tabs')
+    const one = await at.device.watch(session)
+    const two = await at.device.watch(session)
     await choose(one)
     for (const tab of [one, two]) await shows(tab, 'one.txt', 'two.txt')
     await two.page.getByRole('button', { name: 'Remove one.txt' }).click()
@@ -94,14 +84,14 @@ describe('files chosen for a prompt', () => {
   })
 
   test('of a session that was deleted elsewhere are let go of', async () => {
-    const session = await hub.newSession('Deleted')
-    const screen = await device.watch(session)
+    const session = await at.hub.newSession('Deleted')
+    const screen = await at.device.watch(session)
     const before = await kept(screen)
     await choose(screen)
     await until('the files on the device', async () => (await kept(screen)) === before + 2)
-    await hub.deleteSession(session)
+    await at.hub.deleteSession(session)
     await screen.page.close()
-    const other = await device.open('/')
+    const other = await at.device.open('/')
     await until('nothing left of it', async () => (await kept(other)) === before)
     await other.page.close()
   })

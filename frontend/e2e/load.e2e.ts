@@ -1,7 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { phone } from './rig/browser.ts'
-import { Device } from './rig/device.ts'
-import { Hub } from './rig/hub.ts'
+import { paired } from './rig/paired.ts'
 import { Screen } from './rig/screen.ts'
 
 interface Shift {
@@ -10,24 +9,14 @@ interface Shift {
 }
 
 describe('a session that is opened', () => {
-  let hub: Hub
-  let device: Device
-
-  beforeAll(async () => {
-    hub = await Hub.start()
-    device = await Device.pair(hub)
-  })
-  afterAll(async () => {
-    await device.stop()
-    await hub.stop()
-  })
+  const at = paired()
 
   test('moves nothing that is read while what comes before it is loaded', async () => {
-    const id = await hub.newSession('Opened')
+    const id = await at.hub.newSession('Opened')
     // Its newest page is shorter than the screen, so that older ones are asked for at once.
-    await hub.turn(id, '/burst 300')
-    const page = await device.browser.window(phone)
-    const cdp = await device.browser.context.newCDPSession(page)
+    await at.hub.turn(id, '/burst 300')
+    const page = await at.device.browser.window(phone)
+    const cdp = await at.device.browser.context.newCDPSession(page)
     await cdp.send('Network.enable')
     // The pages come one after the other, each painted before the next.
     await cdp.send('Emulation.setCPUThrottlingRate', { rate: 4 })
@@ -42,8 +31,8 @@ describe('a session that is opened', () => {
         }
       }).observe({ type: 'layout-shift', buffered: true })
     })
-    const screen = await Screen.open(page, `${device.origin}/s/${id}`)
-    await screen.reaches(id, hub.lastSeq(id))
+    const screen = await Screen.open(page, `${at.device.origin}/s/${id}`)
+    await screen.reaches(id, at.hub.lastSeq(id))
     await page.locator('html[data-first-seq="1"]').waitFor()
     await page.evaluate(() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r))))
     const shifts = await page.evaluate(() => (window as unknown as { shifts: Shift[] }).shifts)

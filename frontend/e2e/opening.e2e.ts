@@ -1,9 +1,11 @@
 import { mkdirSync, renameSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Device } from './rig/device.ts'
-import { Hub } from './rig/hub.ts'
+import { describe, expect, test } from 'vitest'
+import type { ClientMessage } from '../src/wire/gen.ts'
+import { expectWhole } from './rig/oracle.ts'
+import { paired } from './rig/paired.ts'
 import { Screen } from './rig/screen.ts'
+import { until } from './rig/until.ts'
 
 /** Installed in the page: a dial for a session hangs, as one does while the hub reads its log, until `openUp()`. */
 function hang(): void {
@@ -27,54 +29,78 @@ function hang(): void {
 }
 
 describe('a session that does not open at once', () => {
-  let hub: Hub
-  let device: Device
-
-  beforeAll(async () => {
-    hub = await Hub.start()
-    device = await Device.pair(hub)
-  })
-  afterAll(async () => {
-    await device.stop()
-    await hub.stop()
-  })
+  const at = paired()
 
   test('is said to be opening while the hub answers otherwise, and to be out of reach when it does not', async () => {
-    const session = await hub.newSession('Slow')
-    await hub.turn(session, '/slow 1')
-    const page = await device.browser.window()
+    const session = await at.hub.newSession('Slow')
+    await at.hub.turn(session, '/slow 1')
+    const page = await at.device.browser.window()
     await page.addInitScript(hang)
-    const screen = await Screen.open(page, `${device.origin}/s/${session}`)
+    const screen = await Screen.open(page, `${at.device.origin}/s/${session}`)
     await page.getByText('Opening the session…').waitFor()
     await page.getByText('a long one takes a while').waitFor()
     // Longer than a lost connection takes to be called one.
     await page.waitForTimeout(4_500)
     expect(await page.getByText('No connection to the hub').count()).toBe(0)
-    await hub.kill()
+    await at.hub.kill()
     await page.getByText('No connection to the hub').first().waitFor()
-    await hub.start()
+    await at.hub.start()
     await page.evaluate(() => (window as unknown as { openUp(): void }).openUp())
-    await screen.reaches(session, hub.lastSeq(session))
+    await screen.reaches(session, at.hub.lastSeq(session))
     expect(await page.getByText('Opening the session…').count()).toBe(0)
     await page.close()
   })
 
+  test('asked for anew before it answered, is shown by the answer to the last alone, and nothing is complained of', async () => {
+    const session = await at.hub.newSession('Asked twice')
+    await at.hub.turn(session, '/slow 1')
+    const page = await at.device.browser.window()
+    // The hub answers so, in this order, where the first is still at work: it opens logs faster than a page asks.
+    const asked: string[] = []
+    await page.routeWebSocket(/\/api\//, (client) => {
+      const server = client.connectToServer()
+      client.onMessage((text) => {
+        const frame = JSON.parse(String(text)) as ClientMessage
+        if (frame.type === 'observe') asked.push(frame.request_id)
+        if (frame.type === 'observe' && asked.length === 1) return
+        if (frame.type === 'observe') {
+          const overtaken = { type: 'error', request_id: asked[0], session_id: session, code: 'conflict' }
+          client.send(JSON.stringify({ ...overtaken, message: 'another observe came before' }))
+        }
+        server.send(text)
+      })
+    })
+    const screen = await Screen.open(page, `${at.device.origin}/`)
+    await page.locator('html[data-link=open]').waitFor()
+    await screen.go(`/s/${session}`)
+    await until('the first', () => asked.length === 1)
+    await screen.go('/')
+    await page.locator('html[data-session=""]').waitFor()
+    await screen.go(`/s/${session}`)
+    await screen.reaches(session, at.hub.lastSeq(session))
+    await at.hub.turn(session, '/slow 2')
+    await expectWhole(screen, at.hub, session)
+    expect(asked).toHaveLength(2)
+    expect(await page.locator('[data-problem]').count()).toBe(0)
+    await page.close()
+  })
+
   test('says why it cannot be opened, and opens again when asked once that is mended', async () => {
-    const session = await hub.newSession('Broken')
-    await hub.turn(session, '/slow 1')
-    const last = hub.lastSeq(session)
-    await hub.kill()
-    const log = join(hub.data, 'sessions', session, 'events.jsonl')
+    const session = await at.hub.newSession('Broken')
+    await at.hub.turn(session, '/slow 1')
+    const last = at.hub.lastSeq(session)
+    await at.hub.kill()
+    const log = join(at.hub.data, 'sessions', session, 'events.jsonl')
     renameSync(log, `${log}.aside`)
     mkdirSync(log) // nothing a hub could read
-    await hub.start()
+    await at.hub.start()
 
     // By its address, and from the list.
-    const direct = await device.open(`/s/${session}`)
+    const direct = await at.device.open(`/s/${session}`)
     const why = direct.page.getByText(/This session cannot be opened: .*abide check/)
     await why.waitFor()
     await direct.page.locator('html[data-link=open]').waitFor()
-    const listed = await device.open('/')
+    const listed = await at.device.open('/')
     await listed.page.getByRole('link', { name: /Broken/ }).click()
     await listed.page.getByText(/This session cannot be opened/).waitFor()
     await listed.page.getByRole('button', { name: 'More' }).click()
@@ -88,8 +114,8 @@ describe('a session that does not open at once', () => {
     await direct.page.getByRole('button', { name: 'Open again' }).click()
     await direct.reaches(session, last)
     await why.waitFor({ state: 'detached' })
-    await hub.turn(session, '/slow 1')
-    await direct.reaches(session, hub.lastSeq(session))
+    await at.hub.turn(session, '/slow 1')
+    await direct.reaches(session, at.hub.lastSeq(session))
     expect(direct.errors).toEqual([])
     await direct.page.close()
   })

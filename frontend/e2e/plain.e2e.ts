@@ -112,6 +112,25 @@ describe('a session as one plain page', () => {
     await screen.page.close()
   })
 
+  test('is headed by the name of the session, and where there is no list by the title its agent gave it', async () => {
+    const id = await hub.newSession('')
+    await hub.prompt(id, 'Sort the invoices')
+    const { data } = await hub.event(id, 'title')
+    await hub.api('PATCH', `/api/sessions/${id}`, { name: 'The cellar' })
+    const screen = await device.open(`/s/${id}/plain`)
+    await covered(screen, 1)
+    const heading = screen.page.getByRole('heading', { level: 1 })
+    await until('the name', async () => (await heading.textContent()) === 'The cellar')
+    // Neither the hub's list nor one that an earlier page kept.
+    await screen.page.route(/\/api\/sessions(\?|$)/, (route) => route.abort())
+    await screen.page.addInitScript(() => localStorage.removeItem('abide.list'))
+    await screen.page.reload()
+    await covered(screen, 1)
+    expect(await heading.textContent()).toBe(data.title)
+    expect(data.title).toContain('Sort the invoices')
+    await screen.page.close()
+  })
+
   test('says when the hub is away, and tries again when asked', async () => {
     const screen = await device.open(`/s/${long}/plain?page=1`)
     await covered(screen, 1)

@@ -2,12 +2,11 @@
 // over to a newer version when a person says so, and its icon says who waits.
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { preview } from '../dev/preview.mjs'
 import { Browser, phone } from './rig/browser.ts'
-import { Device } from './rig/device.ts'
-import { Hub } from './rig/hub.ts'
 import { leavings } from './rig/leavings.ts'
+import { paired } from './rig/paired.ts'
 import { Screen } from './rig/screen.ts'
 import { until } from './rig/until.ts'
 
@@ -18,29 +17,19 @@ interface Manifest {
 }
 
 describe('the app on a phone', () => {
-  let hub: Hub
-  let device: Device
-
-  beforeAll(async () => {
-    hub = await Hub.start()
-    device = await Device.pair(hub, { size: phone })
-  })
-  afterAll(async () => {
-    await device.stop()
-    expect(await hub.stop()).toBe(0)
-  })
+  const at = paired({ size: phone })
 
   test('can be installed: its manifest names icons that are what it says', async () => {
-    const page = await fetch(`${hub.origin}/`)
+    const page = await fetch(`${at.hub.origin}/`)
     const [, href] = /rel="manifest" href="([^"]+)"/.exec(await page.text()) ?? []
-    const response = await fetch(hub.origin + href)
+    const response = await fetch(at.hub.origin + href)
     expect(response.headers.get('content-type')).toMatch('application/manifest+json')
     const manifest = (await response.json()) as Manifest
     expect(manifest).toMatchObject({ start_url: '/', display: 'standalone' })
     expect(manifest.icons.map((i) => i.sizes)).toEqual(expect.arrayContaining(['192x192', '512x512']))
     expect(manifest.icons.some((i) => i.purpose === 'maskable')).toBe(true)
     for (const icon of manifest.icons) {
-      const file = await fetch(hub.origin + icon.src)
+      const file = await fetch(at.hub.origin + icon.src)
       expect(file.headers.get('content-type'), icon.src).toMatch(icon.type)
       if (icon.type !== 'image/png') continue
       const png = Buffer.from(await file.arrayBuffer())
@@ -49,7 +38,7 @@ describe('the app on a phone', () => {
   })
 
   test('has its icon say how many sessions wait for an answer, and no more once it is given', async () => {
-    const page = await device.browser.window(phone)
+    const page = await at.device.browser.window(phone)
     await page.addInitScript(() => {
       const badges: number[] = []
       const say = (n: number) => (badges.push(n), Promise.resolve())
@@ -57,8 +46,8 @@ describe('the app on a phone', () => {
       Object.defineProperty(navigator, 'setAppBadge', { value: say })
       Object.defineProperty(navigator, 'clearAppBadge', { value: () => say(0) })
     })
-    const session = await hub.newSession('Asks')
-    const screen = await Screen.open(page, `${device.origin}/s/${session}`)
+    const session = await at.hub.newSession('Asks')
+    const screen = await Screen.open(page, `${at.device.origin}/s/${session}`)
     await screen.reaches(session, 1)
     const badge = () => page.evaluate(() => (window as unknown as { badges: number[] }).badges.at(-1))
     await until('no badge', async () => (await badge()) === 0)
@@ -70,17 +59,17 @@ describe('the app on a phone', () => {
   })
 
   test('opens while the hub is away, keeps nothing of /api, and goes on when it is back', async () => {
-    const session = await hub.newSession('Read in a tunnel')
-    await hub.turn(session, '/plan')
-    const screen = await device.watch(session, phone)
-    await screen.reaches(session, hub.lastSeq(session))
+    const session = await at.hub.newSession('Read in a tunnel')
+    await at.hub.turn(session, '/plan')
+    const screen = await at.device.watch(session, phone)
+    await screen.reaches(session, at.hub.lastSeq(session))
     await screen.page.waitForFunction(() => navigator.serviceWorker.controller !== null)
     // What just came is kept a moment later.
     await screen.page.waitForFunction(
       ([id, seq]) => JSON.parse(localStorage.getItem('abide.cache') ?? '{}')[id]?.last === seq,
-      [session, hub.lastSeq(session)] as const,
+      [session, at.hub.lastSeq(session)] as const,
     )
-    await hub.kill()
+    await at.hub.kill()
     await screen.page.reload()
     await screen.feed.getByText('The plan is done.').waitFor()
     await screen.page.getByRole('button', { name: 'Try now' }).waitFor()
@@ -90,9 +79,9 @@ describe('the app on a phone', () => {
     })
     expect(kept).toContain('/')
     expect(kept.filter((path) => path.startsWith('/api'))).toEqual([])
-    await hub.start()
-    await hub.turn(session, '/plan')
-    await screen.reaches(session, hub.lastSeq(session))
+    await at.hub.start()
+    await at.hub.turn(session, '/plan')
+    await screen.reaches(session, at.hub.lastSeq(session))
     await screen.page.close()
   })
 })

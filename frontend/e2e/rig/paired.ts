@@ -1,0 +1,32 @@
+// A hub and a device that it has paired, for all tests of a block.
+import { afterAll, beforeAll, expect } from 'vitest'
+import type { Size } from './browser.ts'
+import { Device } from './device.ts'
+import { Hub } from './hub.ts'
+
+export interface Paired {
+  readonly hub: Hub
+  readonly device: Device
+}
+
+/** Starts both before the tests of this block and ends them behind; neither is there before. */
+export function paired(options: { size?: Size } = {}): Paired {
+  let hub: Hub
+  let device: Device
+  beforeAll(async () => {
+    hub = await Hub.start()
+    device = await Device.pair(hub, options)
+  })
+  afterAll(async () => {
+    await device.stop()
+    expect(await hub.stop()).toBe(0)
+  })
+  return {
+    get hub() {
+      return hub
+    },
+    get device() {
+      return device
+    },
+  }
+}

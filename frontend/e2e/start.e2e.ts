@@ -1,0 +1,112 @@
+// How the app comes to be there: what its first screen waits for, and what becomes of the rest where a part does not come.
+import { beforeAll, describe, expect, test } from 'vitest'
+import { paired } from './rig/paired.ts'
+import { Screen } from './rig/screen.ts'
+import { until } from './rig/until.ts'
+
+describe('a page that starts', () => {
+  const at = paired()
+  let session: string
+
+  beforeAll(async () => {
+    session = await at.hub.newSession('Begun')
+    await at.hub.turn(session, '/burst 40')
+  })
+
+  test('leaves the network to its first screen: what keeps the app is registered 3 s after it, once', async () => {
+    const page = await at.device.browser.window()
+    await page.addInitScript(noteStart)
+    const screen = await Screen.open(page, `${at.device.origin}/s/${session}`)
+    await screen.reaches(session, at.hub.lastSeq(session))
+    const noted = () => page.evaluate(() => (window as unknown as { noted: Start }).noted)
+    await until('the registration', async () => (await noted()).registered.length > 0)
+    await page.waitForFunction(() => navigator.serviceWorker.controller !== null)
+    const { first, registered } = await noted()
+    expect(registered).toHaveLength(1)
+    // Less a little: what notes the time is not what starts the clock.
+    expect(registered[0]! - first!).toBeGreaterThan(2_900)
+    expect(screen.errors).toEqual([])
+    await page.close()
+  })
+
+  test('has the rows of its session also where nobody sees it', async () => {
+    const page = await at.device.browser.window()
+    await at.device.cover(page)
+    await until('the page to be hidden', () => page.evaluate(() => document.visibilityState === 'hidden'))
+    const screen = await Screen.open(page, `${at.device.origin}/s/${session}`)
+    await screen.reaches(session, at.hub.lastSeq(session))
+    await screen.feed.locator('article').first().waitFor()
+    expect(await page.evaluate(() => document.visibilityState)).toBe('hidden')
+    await page.close()
+  })
+
+  test('says of a part that did not come that it did not, beside the rest, and has it when asked again', async () => {
+    const page = await at.device.browser.window()
+    await page.goto(at.device.origin)
+    await page.evaluate(leaveWorker)
+    await page.addInitScript(
+      () => (navigator.serviceWorker.register = () => Promise.reject(new Error('not here'))),
+    )
+    const screen = await Screen.open(page, at.device.origin)
+    await page.getByRole('link', { name: /Begun/ }).waitFor()
+    await screen.page.route(/\/assets\/Settings-/, (route) => route.abort())
+    await screen.go('/settings')
+    const failed = screen.page.getByRole('alert').filter({ hasText: 'could not be loaded' })
+    await failed.waitFor()
+    await screen.page.getByRole('link', { name: /Begun/ }).waitFor()
+    await failed.getByRole('button', { name: 'Reload' }).waitFor()
+    await screen.page.unroute(/\/assets\/Settings-/)
+    await failed.getByRole('button', { name: 'Try again' }).click()
+    await screen.page.getByRole('heading', { name: 'Settings' }).waitFor()
+    expect(await failed.count()).toBe(0)
+    await screen.page.close()
+  })
+
+  test('says of a part that throws what went wrong in its place, keeps the rest, and begins it anew', async () => {
+    const screen = await at.device.open('/')
+    await screen.page.getByRole('link', { name: /Begun/ }).waitFor()
+    // What no hub says: the line of a device that is none cannot be made.
+    await screen.page.route('**/api/devices', (route) => route.fulfill({ json: { devices: [null] } }))
+    await screen.go('/settings')
+    const failed = screen.page.getByRole('alert').filter({ hasText: 'This part of the app failed: ' })
+    await failed.waitFor()
+    expect(await failed.innerText(), 'the words of the error').toMatch(/null/)
+    await until('the error, told to the console too', () => screen.errors.length > 0)
+    // The list goes on, also with what is new.
+    await at.hub.newSession('Come meanwhile')
+    await screen.page.getByRole('link', { name: /Come meanwhile/ }).waitFor()
+    await screen.page.unroute('**/api/devices')
+    await failed.getByRole('button', { name: 'Try again' }).click()
+    await screen.page.locator('[data-device]').first().waitFor()
+    expect(await failed.count()).toBe(0)
+    await screen.page.close()
+  })
+})
+
+/** When the first screen took the place of the page's first words, and when a worker was registered. */
+interface Start {
+  first?: number
+  registered: number[]
+}
+
+/** Runs in the page: from the next document on its files come from the hub. */
+async function leaveWorker(): Promise<void> {
+  for (const worker of await navigator.serviceWorker.getRegistrations()) await worker.unregister()
+}
+
+/** Runs in the page, before the app does. */
+function noteStart(): void {
+  const noted: Start = { registered: [] }
+  Object.assign(window, { noted })
+  new MutationObserver((_, watching) => {
+    if (!document.querySelector('#app .app')) return
+    noted.first = performance.now()
+    watching.disconnect()
+  }).observe(document, { childList: true, subtree: true })
+  const container = Object.getPrototypeOf(navigator.serviceWorker) as ServiceWorkerContainer
+  const register = container.register
+  container.register = function (this: ServiceWorkerContainer, ...of) {
+    noted.registered.push(performance.now())
+    return register.apply(this, of)
+  }
+}
