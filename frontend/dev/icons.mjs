@@ -26,10 +26,11 @@ function drawn(source) {
     const said = Object.entries(attributes).map(([name, value]) => ` ${name}="${value}"`)
     return `<${tag}${said.join('')} />`
   })
+  // Without defaults of their own they are read where they are used, and cost no icon as much as its shapes.
   return `<script lang="ts">
-  let { size = 24, fill = 'none', class: more = '', 'aria-label': label = undefined } = $props()
+  let { size, fill, class: more, 'aria-label': label } = $props()
 </script>
-<svg viewBox="0 0 24 24" width={size} height={size} {fill} class={more} aria-label={label}
-  aria-hidden={label === undefined ? 'true' : undefined} stroke="currentColor" stroke-width="2"
+<svg viewBox="0 0 24 24" width={size ?? 24} height={size ?? 24} fill={fill ?? 'none'} class={more ?? ''}
+  aria-label={label} aria-hidden={label === undefined ? 'true' : undefined} stroke="currentColor" stroke-width="2"
   stroke-linecap="round" stroke-linejoin="round">${inside.join('')}</svg>`
 }

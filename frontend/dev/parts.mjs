@@ -4,25 +4,28 @@ const app = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 const session = fileURLToPath(new URL('../src/ui/session/Session.svelte', import.meta.url))
 
 /**
- * Keeps what a session's screen is made of in one piece. Other screens share parts of it; left to itself the
- * bundler cuts a piece for each sharing, and a session costs a dozen small requests, which compress badly.
+ * Keeps what the app begins with in one piece, and what a session's screen is made of in another. Other screens share
+ * parts of both; left to itself the bundler cuts a piece for each sharing, and a session costs a dozen small requests,
+ * which compress badly.
  * @returns {import('vite').Rolldown.CodeSplittingOptions}
  */
 export function sessionWhole() {
   /** @type {Set<string> | undefined} */
   let own
+  /** @type {Set<string>} */
+  let begun
   return {
-    // What the app itself has stays there.
+    // Each has its own and no more.
     includeDependenciesRecursively: false,
     groups: [
       {
         // The screen itself is what the app names when it asks for one.
         name: (id, graph) => {
           if (!own) {
-            const begun = reached(app, graph)
+            begun = reached(app, graph)
             own = new Set([...reached(session, graph)].filter((part) => part !== session && !begun.has(part)))
           }
-          return own.has(id) ? 'feed' : null
+          return own.has(id) ? 'feed' : id !== app && begun.has(id) ? 'app' : null
         },
       },
     ],

@@ -1,4 +1,4 @@
-import type { PlanEntry, SessionInfo, StateMessage, TurnState } from '../wire/gen'
+import type { ModeOption, PlanEntry, SessionInfo, StateMessage, TurnState } from '../wire/gen'
 import type { AppState } from './app'
 import type { OutboxItem } from './outboxitem'
 import { find } from './feed'
@@ -42,6 +42,9 @@ export function ownPrompts(state: AppState, session: SessionState): OutboxItem[]
   )
 }
 
+/** The same each time: who reads it is not told that it is another. */
+const noModes: readonly ModeOption[] = []
+
 /** What the agent last said of itself: events where they say it, else the state. */
 export function told(session: SessionState): Pick<StateMessage, 'mode' | 'config' | 'commands' | 'usage'> & {
   modes: readonly { id: string; name: string }[]
@@ -50,7 +53,7 @@ export function told(session: SessionState): Pick<StateMessage, 'mode' | 'config
   const { live } = session
   return {
     mode: latest.mode?.value ?? live?.mode,
-    modes: latest.modes?.value ?? live?.mode?.modes ?? [],
+    modes: latest.modes?.value ?? live?.mode?.modes ?? noModes,
     config: latest.config?.value ?? live?.config,
     commands: latest.commands?.value ?? live?.commands,
     usage: latest.usage?.value ?? live?.usage,
