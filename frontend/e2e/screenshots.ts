@@ -244,6 +244,8 @@ describe('pictures', () => {
     // The app opens by itself; what it shows is what this device has kept.
     take('offline', `/s/${sessions['Add a greeting']}`, async (s) => {
       await s.feed.getByText('Done').first().waitFor()
+      // The worker that opens the app without a hub begins a while after the first screen.
+      await s.page.waitForFunction(() => navigator.serviceWorker.controller !== null)
       await hub.kill()
       await s.page.getByRole('button', { name: 'Try now' }).waitFor()
     }))

@@ -64,6 +64,12 @@ export class Moves {
     const session = this.feed.session()
     const rows = this.feed.rows()
     if (this.wanted === null || rows.length === 0 || session.seeking !== null) return
+    if (this.wanted > session.maxSeq) {
+      // What is kept on the device may end earlier than the log: the hub's state says where that is.
+      if (!session.live) return
+      const text = `Event ${this.wanted} is not in this session: it ends at ${session.maxSeq}.`
+      untrack(() => app.store.dispatch({ kind: 'problem', sessionId: session.id, text }))
+    }
     const to = nearest(session, this.wanted)
     if (!isShown(session, to) && !this.asked) {
       this.asked = true
