@@ -39,6 +39,9 @@ func openFollower(dir, runID string, opts Options, before prior, why error) (*Lo
 	f := &follower{log: l, prior: before, reclaimed: make(chan struct{})}
 	l.follower = f
 	if err := f.begin(isFull(why)); err != nil {
+		if isFull(why) {
+			err = errors.Join(why, err) // room is what it needs
+		}
 		return nil, errors.Join(err, f.letGo(), l.segs.close())
 	}
 	l.foreign.Store(true)

@@ -26,6 +26,7 @@ type Log struct {
 
 	// Owned by whoever holds the pen.
 	copyWhole bool // where the log is frozen, only a copy of the whole file will do
+	unremoved bool // files of removed events are still there
 
 	closed  atomic.Bool
 	foreign atomic.Bool  // another process writes the log

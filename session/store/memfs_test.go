@@ -33,7 +33,8 @@ type memFS struct {
 
 type memNode struct {
 	dir     bool
-	born    int    // in their order
+	born    int // in their order
+	written time.Time
 	data    []byte // what a program sees
 	durable []byte // what a power cut leaves for sure
 	dropped []bool // by byte of data: a sync failed to write it
@@ -126,7 +127,7 @@ func (m *memFS) survive(next *memFS, r *rand.Rand, path string, n *memNode) {
 				data = append(append(data, extra[:n]...), make([]byte, len(extra)-n)...)
 			}
 		}
-		next.nodes[at] = &memNode{born: child.born, data: data, durable: slices.Clone(data)}
+		next.nodes[at] = &memNode{born: child.born, written: child.written, data: data, durable: slices.Clone(data)}
 	}
 }
 
@@ -166,7 +167,25 @@ func (m *memFS) files() map[string]string {
 	return all
 }
 
-// change changes a file on the device.
+// edit is change as a person makes it: later than what was written before.
+func (m *memFS) edit(path string, change func([]byte) []byte) {
+	time.Sleep(time.Millisecond)
+	m.change(path, change)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.nodes[path].written = time.Now()
+}
+
+// copyOver puts bytes in place of a file as a new one, as a backup put back does.
+func (m *memFS) copyOver(path string, data []byte) {
+	m.mu.Lock()
+	m.made++
+	m.nodes[path] = &memNode{born: m.made, written: time.Now()}
+	m.mu.Unlock()
+	m.change(path, func([]byte) []byte { return slices.Clone(data) })
+}
+
+// change changes a file on the device, which keeps its time.
 func (m *memFS) change(path string, change func([]byte) []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -207,7 +226,7 @@ func (m *memFS) Create(name string) (store.File, error) {
 		return nil, pathError("create", name, fs.ErrNotExist)
 	}
 	m.made++
-	n := &memNode{born: m.made}
+	n := &memNode{born: m.made, written: time.Now()}
 	m.nodes[name] = n
 	return &memFile{fs: m, node: n, name: name}, nil
 }
@@ -249,7 +268,7 @@ func (m *memFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	}
 	var list []fs.DirEntry
 	for child, n := range m.children(name) {
-		list = append(list, fs.FileInfoToDirEntry(memInfo{child, n.dir, int64(len(n.data))}))
+		list = append(list, fs.FileInfoToDirEntry(n.info(child)))
 	}
 	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return list, nil
@@ -262,7 +281,7 @@ func (m *memFS) Stat(name string) (fs.FileInfo, error) {
 	if n == nil {
 		return nil, pathError("stat", name, fs.ErrNotExist)
 	}
-	return memInfo{filepath.Base(name), n.dir, int64(len(n.data))}, nil
+	return n.info(filepath.Base(name)), nil
 }
 
 // Born implements what the store asks of a file system that knows births.
@@ -369,12 +388,14 @@ func (f *memFile) WriteAt(p []byte, off int64) (int, error) {
 	if int(off) < len(f.node.dropped) {
 		clear(f.node.dropped[off:min(len(f.node.dropped), int(off)+len(p))])
 	}
+	f.node.written = time.Now()
 	return copy(f.node.data[off:], p), nil
 }
 
 func (f *memFile) Truncate(size int64) error {
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()
+	f.node.written = time.Now()
 	if size <= int64(len(f.node.data)) {
 		f.node.data = slices.Clone(f.node.data[:size])
 		f.node.dropped = f.node.dropped[:min(len(f.node.dropped), int(size))]
@@ -414,7 +435,7 @@ func (f *memFile) failSync() {
 func (f *memFile) Stat() (fs.FileInfo, error) {
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()
-	return memInfo{filepath.Base(f.name), false, int64(len(f.node.data))}, nil
+	return f.node.info(filepath.Base(f.name)), nil
 }
 
 func (f *memFile) TryLock() (bool, error) {
@@ -437,14 +458,19 @@ func (f *memFile) Close() error {
 }
 
 type memInfo struct {
-	name string
-	dir  bool
-	size int64
+	name    string
+	dir     bool
+	size    int64
+	written time.Time
+}
+
+func (n *memNode) info(name string) memInfo {
+	return memInfo{name, n.dir, int64(len(n.data)), n.written}
 }
 
 func (i memInfo) Name() string       { return i.name }
 func (i memInfo) Size() int64        { return i.size }
-func (i memInfo) ModTime() time.Time { return time.Time{} }
+func (i memInfo) ModTime() time.Time { return i.written }
 func (i memInfo) IsDir() bool        { return i.dir }
 func (i memInfo) Sys() any           { return nil }
 func (i memInfo) Mode() fs.FileMode {

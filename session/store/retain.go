@@ -28,7 +28,7 @@ func (l *Log) Retain(ctx context.Context, maxBytes int64) (event.Seq, error) {
 			return err
 		}
 		first, err := l.firstWithin(maxBytes)
-		if err != nil || first <= l.segs.all()[0].first {
+		if err != nil || first <= l.segs.all()[0].first && !l.unremoved {
 			return err
 		}
 		minSeq = first
@@ -58,7 +58,9 @@ func (l *Log) firstWithin(maxBytes int64) (event.Seq, error) {
 	return first, nil
 }
 
-// removeBelow forgets the events below first. The caller holds the pen.
+// removeBelow forgets the events below first. Files go in their order, those that
+// could not be removed before too: what a failure leaves must end where the log
+// begins, or the files between would look lost. The caller holds the pen.
 func (l *Log) removeBelow(first event.Seq) error {
 	l.marks.remove(first)
 	if err := l.saveMetadata(); err != nil {
@@ -68,9 +70,20 @@ func (l *Log) removeBelow(first event.Seq) error {
 		if err := seg.retire(); err != nil {
 			l.opts.Logger.Warn("removed segment cannot be closed", "session", l.id, "err", err)
 		}
-		if err := l.fs.Remove(seg.currentPath()); err != nil {
-			return err // opening the log removes it
+	}
+	l.unremoved = true // opening the log removes them too
+	files, err := sealedSegments(l.fs, l.dir)
+	if err != nil {
+		return err
+	}
+	for _, seg := range files {
+		if seg.last >= first {
+			break
+		}
+		if err := l.fs.Remove(seg.path); err != nil {
+			return err
 		}
 	}
+	l.unremoved = false
 	return l.fs.SyncDir(l.dir)
 }

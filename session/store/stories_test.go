@@ -1,7 +1,10 @@
 package store_test
 
 import (
+	"bytes"
 	"fmt"
+	"hash/crc32"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,12 +30,15 @@ func stories() []story {
 			before:  damaged(d),
 			tell: func(p *teller) {
 				p.open()
+				p.list()
 				p.messages(p.log(0), 1)
 			},
 			steps: d.steps,
 		})
 	}
 	all = append(all, failedStories...)
+	all = append(all, readStories...)
+	all = append(all, takeStories...)
 	return append(all, story{
 		name:    "check and repair",
 		options: store.Options{SegmentBytes: smallFiles},
@@ -311,6 +317,60 @@ var damages = []damage{
 		require.NoError(p.t, p.disk.Rename(filepath.Join(dir, "events.jsonl"), filepath.Join(dir, ".events-next.jsonl")))
 		require.NoError(p.t, p.disk.SyncDir(dir))
 	}, []string{"rename .events-next.jsonl", "syncdir session"}},
+	{"metadata that is gone", func(p *teller) {
+		dir := filepath.Join("/data/sessions", p.oracle.created[0])
+		require.NoError(p.t, p.disk.Remove(filepath.Join(dir, "metadata.json")))
+		require.NoError(p.t, p.disk.SyncDir(dir))
+		p.oracle.said[p.oracle.created[0]] = nil
+	}, []string{"rename metadata.json.tmp"}},
+	{"metadata whose numbers cannot be right", func(p *teller) {
+		p.spoil("metadata.json", func(data []byte) []byte {
+			return bytes.Replace(data, []byte(`"max_seq":1`), []byte(`"max_seq":7`), 1)
+		})
+		p.oracle.renews = true // nobody knows how far the log went
+	}, []string{"rename quarantined.tmp", "write events.jsonl", "rename metadata.json.tmp"}},
+	{"metadata that is ahead of the log", func(p *teller) {
+		id := p.oracle.created[0]
+		p.spoil("events.jsonl", func(data []byte) []byte {
+			lines := bytes.SplitAfter(data, []byte("\n"))
+			end := len(lines) - 2 // the last line is lost, and nothing is behind it
+			p.oracle.ruined[id] = p.acked(id)
+			p.oracle.stays = skipped
+			return bytes.Join(lines[:end], nil)
+		})
+	}, []string{"write events.jsonl", "datasync events.jsonl", "rename metadata.json.tmp"}},
+	{"a second event of a seq", func(p *teller) {
+		p.edit("events.jsonl", again)
+		p.oracle.stays = []string{store.ProblemConflict}
+	}, []string{"rename quarantined.tmp", "syncdir quarantine", "rename metadata.json.tmp"}},
+	{"a complete file that was edited", func(p *teller) {
+		names, err := p.disk.ReadDir(filepath.Join("/data/sessions", p.oracle.created[0]))
+		require.NoError(p.t, err)
+		i := slices.IndexFunc(names, func(n fs.DirEntry) bool { return strings.HasPrefix(n.Name(), "events-") })
+		p.edit(names[i].Name(), again)
+		p.oracle.stays = []string{store.ProblemConflict}
+	}, []string{"read sealed"}},
+	{"a backup of an earlier time that was put back", func(p *teller) {
+		id := p.oracle.created[0]
+		dir := filepath.Join("/data/sessions", id)
+		backup := p.disk.files()
+		p.open()
+		l := p.log(0)
+		p.oracle.ruined[id] = l.Marks().Visible + 1
+		p.messages(l, 2)
+		p.close()
+		for path, data := range backup {
+			if filepath.Dir(path) == dir {
+				p.disk.copyOver(path, []byte(data))
+			}
+		}
+	}, []string{"write events.jsonl", "datasync events.jsonl", "rename metadata.json.tmp"}},
+	{"a session that was being deleted", func(p *teller) {
+		const begun = "/data/sessions/.deleted-20260221-140307-9f3a11c0"
+		require.NoError(p.t, p.disk.Mkdir(begun))
+		p.disk.change(begun+"/events.jsonl", torn)
+		require.NoError(p.t, p.disk.SyncDir("/data/sessions"))
+	}, []string{"syncdir sessions", "removeall .deleted"}},
 	{"a session that was being made", func(p *teller) {
 		const abandoned = "/data/sessions/.new-20260221-140307-9f3a11c0"
 		require.NoError(p.t, p.disk.Mkdir(abandoned))
@@ -329,6 +389,17 @@ type damage struct {
 func torn(data []byte) []byte { return append(data, `{"seq":99,"time":"2026-02-21T14`+"\x00\x00"...) }
 
 func garbage([]byte) []byte { return []byte("garbage") }
+
+// again adds the first message of a file once more, as another event of its seq.
+func again(data []byte) []byte {
+	for line := range bytes.Lines(data) {
+		if bytes.Contains(line, []byte("text ")) {
+			body := bytes.Replace(line[:bytes.LastIndex(line, []byte(`,"crc"`))], []byte("text "), []byte("TEXT "), 1)
+			return fmt.Appendf(data, "%s,\"crc\":\"%08x\"}\n", body, crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
+		}
+	}
+	return data
+}
 
 // damaged makes a session over two files and damages it.
 func damaged(d damage) func(*teller) {

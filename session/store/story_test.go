@@ -49,6 +49,7 @@ type teller struct {
 
 	store    *store.Store
 	recorder *store.Recorder
+	beside   *faultFS // of a recorder that is a process of its own
 }
 
 func newTeller(t *testing.T, s *story) *teller {
@@ -308,10 +309,15 @@ func (p *teller) also(hits func(op, name string) bool, cause error) {
 // refused appends once, to a log that cannot take it.
 func (p *teller) refused(l *store.Log, want error) {
 	p.t.Helper()
+	p.refusedDraft(l, prompt("refused"), want)
+}
+
+func (p *teller) refusedDraft(l *store.Log, d event.Draft, want error) {
+	p.t.Helper()
 	if p.gone {
 		return
 	}
-	_, _, err := l.Append(p.ctx, prompt("refused"))
+	_, _, err := l.Append(p.ctx, d)
 	require.Error(p.t, err)
 	if p.cause == nil {
 		require.ErrorIs(p.t, err, want)
@@ -369,6 +375,30 @@ func (p *teller) wait(d time.Duration) {
 func (p *teller) spoil(name string, change func([]byte) []byte) {
 	p.t.Helper()
 	p.disk.change(filepath.Join("/data/sessions", p.oracle.created[0], name), change)
+}
+
+// edit changes a file of the first session as a person does.
+func (p *teller) edit(name string, change func([]byte) []byte) {
+	p.t.Helper()
+	p.disk.edit(filepath.Join("/data/sessions", p.oracle.created[0], name), change)
+}
+
+// acked is the last seq of a session that was acknowledged.
+func (p *teller) acked(id string) (last event.Seq) {
+	for known := range p.oracle.acked {
+		if known.session == id {
+			last = max(last, known.seq)
+		}
+	}
+	return last
+}
+
+// list requires that a list shows every session, whatever cannot be read of it.
+func (p *teller) list() {
+	p.t.Helper()
+	if !p.gone {
+		p.oracle.listed(p.store)
+	}
 }
 
 // fault is one thing that goes wrong.
