@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"path/filepath"
+
+	"github.com/abidehub/abide/session/event"
 )
 
 // errDoubtful says that metadata can be read and its numbers cannot be right, so
@@ -19,6 +21,17 @@ const shortestLine = 64
 // mostUnsynced is more lines than a log takes before it is found that none of them
 // was synced: a gigabyte of them.
 const mostUnsynced = 1 << 24
+
+// mostCut is more lines than a person is taken to have cut out of a file without
+// checksums, from which nothing else says that they were there.
+const mostCut = 1 << 16
+
+// leaps reports whether a line without a checksum passes over more seqs than the
+// bytes before it in its file could have held. A placeholder stands for each seq that
+// is passed over, so one line written by hand could make a log without end.
+func leaps(missing event.Seq, offset int64) bool {
+	return int64(missing) > mostCut+offset/shortestLine
+}
 
 // doubt says why the numbers of the metadata, read from data, cannot be right,
 // if they cannot, and whether data has a checksum. A file without one, say one that

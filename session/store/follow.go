@@ -317,7 +317,7 @@ func (f *follower) readTo(end int64, last event.Seq) error {
 			break
 		}
 		f.end.offset = line.offset + line.size
-		if f.order.judge(p) != accepted {
+		if f.order.judge(p, line.offset) != accepted {
 			continue
 		}
 		l.tail.add(p.seq, p.body)

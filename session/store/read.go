@@ -299,7 +299,7 @@ func (c *collector) readSegment(seg *segment, file File, end int64, bound event.
 			continue
 		}
 		p := parseLine(l.text)
-		if o.judge(p) != accepted {
+		if o.judge(p, l.offset) != accepted {
 			continue
 		}
 		if p.seq > c.want {

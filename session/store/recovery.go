@@ -192,6 +192,7 @@ func firstOf(file File) (event.Seq, error) {
 		return 0, fmt.Errorf("read log: %w", err)
 	}
 	s := newScan(0)
+	s.free = true
 	if err := s.run(file, 0, size); err != nil {
 		return 0, err
 	}

@@ -146,7 +146,7 @@ func (c *comparison) with(file io.ReaderAt, o order, end int64) error {
 			continue
 		}
 		p := parseLine(l.text)
-		if o.judge(p) != accepted {
+		if o.judge(p, l.offset) != accepted {
 			continue
 		}
 		for at := c.at(p.seq); at < len(c.repeats) && c.repeats[at].seq == p.seq; at++ {

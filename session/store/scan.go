@@ -93,7 +93,7 @@ func (s *scan) line(l rawLine) {
 		p = parsed{}
 	}
 	before := s.prev
-	switch s.judge(p) {
+	switch s.judge(p, l.offset) {
 	case damaged:
 		s.pending = append(s.pending, span{l.offset, l.size})
 		if l.terminated {

@@ -1,0 +1,79 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+func byHand(seq event.Seq) []byte {
+	return fmt.Appendf(nil, `{"seq":%d,"time":"2026-02-21T14:03:07.000000Z","type":"note","data":{"method":"mine"}}`+"\n", seq)
+}
+
+// TestALineWrittenByHandMakesNoLogWithoutEnd puts a line without a checksum into a
+// log, whose seq leaps over more than there can have been.
+func TestALineWrittenByHandMakesNoLogWithoutEnd(t *testing.T) {
+	for name, test := range map[string]struct {
+		seq  event.Seq
+		at   int // before this line of twenty
+		kind string
+	}{
+		"at the end":                 {9_000_000_000_000_000, 20, store.ProblemTorn},
+		"at the end, not so far":     {100_000, 20, store.ProblemTorn},
+		"within the log":             {9_000_000_000_000_000, 11, store.ProblemDamaged},
+		"within the log, not so far": {100_000, 11, store.ProblemDamaged},
+	} {
+		for _, meta := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, meta), func(t *testing.T) {
+				d := recorded(t, 20)
+				before := d.open(store.Options{})
+				events := readAll(t, before.log)
+				epoch := before.log.Epoch()
+				before.close()
+				lines := d.lines()
+				d.setLines(append(append(lines[:test.at:test.at], byHand(test.seq)), lines[test.at:]...))
+				if !meta {
+					d.withoutMetadata()
+				}
+				r, err := store.Check(context.Background(), d.root, d.id)
+				require.NoError(t, err)
+				require.Contains(t, kinds(t, d), test.kind)
+				require.EqualValues(t, 20, r.Events)
+
+				o := d.open(store.Options{TailBytes: 1})
+				require.Less(t, o.log.Marks().Visible, event.Seq(30))
+				now := readAll(t, o.log)
+				require.Equal(t, events, now[:20])
+				requireGapless(t, now)
+				require.Zero(t, o.log.Health().Holes)
+				require.Equal(t, test.at == 20, o.log.Epoch() != epoch, "whole lines that are cut off cost the epoch")
+				if test.at == 20 {
+					require.Equal(t, [][]byte{byHand(test.seq)}, d.quarantined()[:1])
+				}
+				requireAppends(t, o.log)
+				o.close()
+			})
+		}
+	}
+}
+
+// Whoever cuts lines out of a file that has no checksums loses those and no others.
+func TestLinesCutOutOfAFileWithoutChecksumsCostNoOthers(t *testing.T) {
+	d := recorded(t, 2000)
+	log := regexp.MustCompile(`,"crc":"[0-9a-f]{8}"`).ReplaceAll(d.read("events.jsonl"), nil)
+	lines := bytes.SplitAfter(log, []byte("\n"))
+	d.setLines(append(lines[:2:2], lines[1500:]...))
+	o := d.open(store.Options{})
+	now := readAll(t, o.log)
+	require.Len(t, now, 2000)
+	require.Equal(t, event.TypeCorrupt, now[1499].Type)
+	require.Equal(t, event.TypeAgentMessage, now[1500].Type)
+	o.close()
+}
