@@ -121,7 +121,7 @@ func (c *SessionWSClient) read() {
 			return
 		}
 		c.sign()
-		if c.pace.Wait(c.ctx) != nil || rung(c.ended) {
+		if !c.paced() {
 			continue // only the peer's close is of interest now
 		}
 		if kind != websocket.MessageText {
@@ -131,6 +131,10 @@ func (c *SessionWSClient) read() {
 		c.handle(data)
 	}
 }
+
+// paced waits until the client may have sent one frame more, a control frame too,
+// and reports whether the socket lives.
+func (c *SessionWSClient) paced() bool { return c.pace.Wait(c.ctx) == nil && !rung(c.ended) }
 
 // gone stops following a session that is no more, and says so.
 func (c *SessionWSClient) gone(id string) {

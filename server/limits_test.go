@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -299,4 +300,33 @@ func TestAHeadThatIsTooLargeIsRefused(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	res := h.do("GET", "/api/health", nil, http.Header{"X-Large": {strings.Repeat("x", 64<<10)}})
 	require.Equal(t, 431, res.status)
+}
+
+// Fault 64: control frames count as messages do. The bound is on how soon all can be
+// answered, which a busy machine only makes later.
+func TestAFloodOfControlFramesIsReadMoreSlowly(t *testing.T) {
+	t.Parallel() // it waits for the limit
+	h := startHub(t, hubOptions{})
+	check := alive(t, h)
+	for name, opcode := range map[string]byte{"pings": 0x9, "pongs": 0xa} {
+		conn, r, _ := rawSocket(t, h, "")
+		began := time.Now()
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			frames := bytes.Repeat([]byte{0x80 | opcode, 0x80, 0, 0, 0, 0}, 1400) // 1000 at once, 200 a second
+			_, err := conn.Write(append(frames, "\x89\x84\x00\x00\x00\x00last"...))
+			require.NoError(t, err)
+		})
+		for seen := ""; !strings.HasSuffix(seen, "\x8a\x04last"); {
+			b, err := r.ReadByte()
+			require.NoError(t, err)
+			if seen += string([]byte{b}); len(seen) > 6 {
+				seen = seen[1:]
+			}
+		}
+		require.Greater(t, time.Since(began), 1500*time.Millisecond, name)
+		wait.Wait()
+		check()
+		conn.Close()
+	}
 }
