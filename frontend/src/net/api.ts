@@ -21,6 +21,8 @@ export class ApiError extends Error {
 const timeoutMs = 15_000
 /** A hub that is there says so sooner, whatever else it does. */
 const readyMs = 3_000
+/** 4 MB over a poor link take this long. */
+const blobMs = 60_000
 /** 25 MB over a poor link take this long. */
 const uploadMs = 300_000
 
@@ -35,23 +37,28 @@ async function call<T>(method: string, path: string, body?: unknown, ended?: Abo
 }
 
 async function answer<T>(path: string, request: RequestInit): Promise<T> {
+  return parse(await words(path, request)) as T
+}
+
+/** What the hub answers, as it is. */
+async function words(path: string, request: RequestInit): Promise<string> {
   let response: Response
+  let text: string
   try {
     response = await fetch(path, request)
+    text = await response.text()
   } catch {
     throw new ApiError(0, 'unreachable', 'The hub cannot be reached.')
   }
-  const text = await response.text()
-  const value = parse(text)
   if (!response.ok) {
-    const error = (value as { error?: { code?: Code; message?: string } } | null)?.error
+    const error = (parse(text) as { error?: { code?: Code; message?: string } } | null)?.error
     throw new ApiError(
       response.status,
       error?.code ?? 'internal',
       error?.message ?? `The hub answered ${response.status}.`,
     )
   }
-  return value as T
+  return text
 }
 
 function parse(text: string): unknown {
@@ -152,6 +159,13 @@ export const api = {
   /** One page of a search in what sessions said; `ended` takes the request back. */
   async search(text: string, cursor: string, ended: AbortSignal): Promise<FoundPage> {
     return call('GET', `/api/search?${new URLSearchParams({ q: text, cursor })}`, undefined, ended)
+  },
+
+  /** A value that was too large for its event, as text. */
+  async blob(id: string, sha256: string): Promise<string> {
+    return words(`${session(id)}/blobs/${encodeURIComponent(sha256)}`, {
+      signal: AbortSignal.timeout(blobMs),
+    })
   },
 
   blobURL(id: string, sha256: string): string {

@@ -185,6 +185,7 @@ export class Hub implements Intents {
 
   choices = api.choices
   event = api.event
+  blob = api.blob
   answers = api.answers
   events = api.events
   search = api.search

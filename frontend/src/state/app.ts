@@ -1,4 +1,5 @@
 import type { ConnectedMessage, ServerMessage, SessionInfo, SessionMessage } from '../wire/gen'
+import { exactInfo } from './exact'
 import type { LinkState } from './link'
 import type { Message } from './message'
 import type { OutboxItem } from './outboxitem'
@@ -53,7 +54,7 @@ export function reduce(state: AppState, message: Message): AppState {
         ...state,
         listError: null,
         listed: isOpen(state.link),
-        list: new Map(message.sessions.map((s) => [s.session_id, s])),
+        list: new Map(message.sessions.flatMap((s) => exactInfo(s) ?? []).map((s) => [s.session_id, s])),
       }
     case 'list_failed':
       return { ...state, listError: message.text, listed: isOpen(state.link) }
@@ -136,7 +137,8 @@ function isOpen(link: LinkState): boolean {
 
 function onListed(state: AppState, frame: SessionMessage): AppState {
   if (state.list === null) return state // the whole list is on its way
-  return { ...state, list: withEntry(state.list, frame.session.session_id, frame.session) }
+  const session = exactInfo(frame.session)
+  return session ? { ...state, list: withEntry(state.list, session.session_id, session) } : state
 }
 
 function onMarks(state: AppState, marks: Record<string, number>): AppState {

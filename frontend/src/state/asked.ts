@@ -13,8 +13,13 @@ export function changedSince(item: PermissionItem, known: ToolItem | undefined):
   const other = (is: unknown, was: unknown) => JSON.stringify(is) !== JSON.stringify(was)
   const same =
     now.command !== null
-      ? now.command === asked.command && now.directory === asked.directory
+      ? now.command === asked.command &&
+        !other(now.commandLarge, asked.commandLarge) &&
+        now.directory === asked.directory
       : asked.command !== null ||
         (now.title === asked.title && !(now.input !== undefined && other(now.input, asked.input)))
-  return same && !(now.changes.length > 0 && other(now.changes, asked.changes)) ? null : now
+  const more =
+    (now.changes.length > 0 && other(now.changes, asked.changes)) ||
+    (now.large.length > 0 && other(now.large, asked.large))
+  return same && !more ? null : now
 }

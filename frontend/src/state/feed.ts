@@ -10,6 +10,7 @@ import type {
 } from '../wire/gen'
 import { Chunks, type ChunksBuilder } from './chunks'
 import { combine } from './combine'
+import { exactData, exactTime } from './exact'
 import { itemOf } from './itemof'
 import type { Item, TextItem } from './items'
 
@@ -140,10 +141,14 @@ class Fold {
     this.latest = { ...feed.latest }
   }
 
-  event(event: AbideEvent): void {
-    this.last = event.seq
-    this.count += event.seq - (event.first_seq ?? event.seq) + 1
+  event(sent: AbideEvent): void {
+    this.last = sent.seq
+    this.count += sent.seq - (sent.first_seq ?? sent.seq) + 1
+    const time = exactTime(sent.time)
+    const data = exactData(sent)
+    const event = (data === sent.data && time === sent.time ? sent : { ...sent, time, data }) as AbideEvent
     try {
+      if (data === undefined) throw new TypeError('not the data of its type')
       this.remember(event)
       const item = itemOf(event)
       if (item) this.add(item)
@@ -158,7 +163,7 @@ class Fold {
         until: event.time,
         turn: event.turn ?? 0,
         type: event.type,
-        data: event.data,
+        data: sent.data,
       })
     }
   }

@@ -74,6 +74,8 @@ export interface Intents {
   refresh(): Promise<void>
   /** One event with everything the agent sent. */
   event(sessionId: string, seq: Seq): Promise<unknown>
+  /** The text of a value that was too large for its event; the error's text is for the person. */
+  blob(sessionId: string, sha256: string): Promise<string>
   /** Events after a seq, at most 500 of them, runs of chunks merged. */
   events(sessionId: string, after: Seq, limit: number, ended: AbortSignal): Promise<EventsLoadedMessage>
   /** The rules that answer permission requests in a session: its own, then its agent's. */

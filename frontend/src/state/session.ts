@@ -6,6 +6,7 @@ import type {
   Seq,
   StateMessage,
 } from '../wire/gen'
+import { exactState } from './exact'
 import { after, before, emptyFeed, find, type Feed } from './feed'
 
 /** Events kept beyond a gap; what does not fit is loaded again. */
@@ -112,7 +113,8 @@ export function onEventsLoaded(was: SessionState, frame: EventsLoadedMessage): S
 
 /** Takes the whole of the session's state, or holds it until the cursor is there. */
 export function onState(session: SessionState, frame: StateMessage): SessionState {
-  return settle({ ...session, ahead: frame })
+  const exact = exactState(frame)
+  return exact ? settle({ ...session, ahead: exact }) : session
 }
 
 /** Whether an event before the held ones is missing. */

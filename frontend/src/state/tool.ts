@@ -1,11 +1,14 @@
 import type { ToolKind, ToolStatus } from '../wire/gen'
 import type { PermissionAsk, ToolItem } from './items'
+import { largeIn, largeOf, textOrHead, type Large, type LargePart } from './large'
 
 /** A change to one file, as the agent proposes or made it. */
 export interface FileChange {
   path: string
+  /** A side that was too large for its event is its beginning: nothing can be said by comparing it. */
   before: string
   after: string
+  large?: { before: Large | null; after: Large | null }
 }
 
 /** A tool call as a screen shows it, read from the agent's own JSON. */
@@ -15,6 +18,8 @@ export interface ToolView {
   status: ToolStatus
   /** The command line, for what runs one. */
   command: string | null
+  /** Parts of the command that were too large for the event: of these it has only the beginning. */
+  commandLarge: readonly Large[]
   directory: string | null
   paths: readonly string[]
   changes: readonly FileChange[]
@@ -26,6 +31,8 @@ export interface ToolView {
   files: readonly unknown[]
   exitCode: number | null
   input: unknown
+  /** What else it would do, or does, that is too large to be shown. */
+  large: readonly LargePart[]
   rawOutput: unknown
 }
 
@@ -44,17 +51,21 @@ export function toolView(item: ToolItem): ToolView {
 /** Reads what a permission request asks for: the agent's own tool call, over what is known of it. */
 export function askView(ask: PermissionAsk, known: ToolItem | undefined): ToolView {
   const call = record(ask.toolCall)
-  return read({
-    title: text(call['title']) || known?.title || ask.title,
+  const content = call['content']
+  const says = Array.isArray(content) ? content.length > 0 : largeOf(content) !== null
+  const view = read({
+    title: textOrHead(call['title']) || known?.title || ask.title,
     toolKind: (text(call['kind']) as ToolKind | null) ?? known?.toolKind,
     status: 'pending',
-    content: Array.isArray(call['content']) && call['content'].length > 0 ? call['content'] : known?.content,
+    content: says ? content : known?.content,
     locations: (Array.isArray(call['locations'])
       ? call['locations']
       : known?.locations) as ToolItem['locations'],
     rawInput: call['rawInput'] ?? known?.rawInput,
     rawOutput: undefined,
   })
+  const whole = largeOf(ask.toolCall)
+  return whole ? { ...view, large: [{ at: '', large: whole }, ...view.large] } : view
 }
 
 /** Whether a title only says the command once more, as some agents quote or cut it. */
@@ -98,40 +109,42 @@ function read(item: Fields): ToolView {
   const terminals: string[] = []
   const images: { mediaType: string; data: string }[] = []
   const files: unknown[] = []
+  const shown = new Set<unknown>()
   for (const entry of list(item.content).map(record)) {
     switch (entry['type']) {
       case 'diff':
-        changes.push({
-          path: text(entry['path']) ?? '',
-          before: text(entry['oldText']) ?? '',
-          after: text(entry['newText']) ?? '',
-        })
+        shown.add(entry['oldText']).add(entry['newText'])
+        changes.push(changeOf(entry))
         break
       case 'terminal':
         terminals.push(text(entry['terminalId']) ?? '')
         break
       case 'content': {
         const block = record(entry['content'])
+        shown.add(block)
         if (isFile(block)) files.push(block)
         else if (block['type'] === 'image') {
           images.push({ mediaType: text(block['mimeType']) ?? '', data: text(block['data']) ?? '' })
         } else {
           const held = block['text'] ?? record(block['resource'])['text']
-          const said = text(held) ?? headOf(held) ?? text(block['uri'])
+          const said = textOrHead(held) ?? text(block['uri'])
           if (said) outputs.push(said)
-          if (headOf(held) !== null) files.push(textFile(held))
+          if (largeOf(held)) files.push(textFile(held))
         }
       }
     }
   }
-  const command = commandOf(input['command'] ?? input['cmd'])
-  const large = [item.rawOutput, ...sayings.map((name) => result[name])].find((held) => headOf(held) !== null)
+  const asked = input['command'] ?? input['cmd']
+  const command = commandOf(asked)
+  if (command !== null) for (const part of [asked, ...list(asked)]) shown.add(part)
+  const large = [item.rawOutput, ...sayings.map((name) => result[name])].find((held) => largeOf(held))
   if (large !== undefined && outputs.length === 0) files.push(textFile(large))
   return {
     title: item.title || command || 'Tool call',
     kind: item.toolKind ?? 'other',
     status: item.status ?? 'pending',
     command,
+    commandLarge: command === null ? [] : [asked, ...list(asked)].flatMap((part) => largeOf(part) ?? []),
     directory: text(input['cwd']) ?? text(input['workdir']) ?? text(input['directory']),
     paths: [
       ...new Set(
@@ -147,6 +160,7 @@ function read(item: Fields): ToolView {
     files,
     exitCode: exitOf(result),
     input: item.rawInput,
+    large: largeIn({ content: item.content, input: item.rawInput }, shown),
     rawOutput: item.rawOutput,
   }
 }
@@ -164,23 +178,29 @@ export function isFile(block: Record<string, unknown>): boolean {
 }
 
 function commandOf(value: unknown): string | null {
-  if (typeof value === 'string') return value
-  if (Array.isArray(value) && value.every((v) => typeof v === 'string')) return value.join(' ')
-  return null
+  if (!Array.isArray(value)) return textOrHead(value)
+  const words = value.map(textOrHead)
+  return words.includes(null) ? null : words.join(' ')
+}
+
+function changeOf(entry: Record<string, unknown>): FileChange {
+  const { path, oldText, newText } = entry
+  const large = { before: largeOf(oldText), after: largeOf(newText) }
+  return {
+    path: textOrHead(path) ?? '',
+    before: textOrHead(oldText) ?? '',
+    after: textOrHead(newText) ?? '',
+    ...((large.before || large.after) && { large }),
+  }
 }
 
 function saidIn(raw: unknown, result: Record<string, unknown>): string {
   if (typeof raw === 'string') return raw
   for (const name of sayings) {
-    const said = text(result[name]) ?? headOf(result[name])
+    const said = textOrHead(result[name])
     if (said !== null) return said
   }
-  return headOf(raw) ?? ''
-}
-
-/** The beginning of a text that was too large for its event and lies in a blob. */
-function headOf(value: unknown): string | null {
-  return record(record(value)['blob'])['sha256'] === undefined ? null : text(record(value)['head'])
+  return largeOf(raw)?.head ?? ''
 }
 
 /** Such a text as the file it can be had as. */

@@ -23,8 +23,12 @@ class Comparer {
     ))
   }
 
-  /** Returns how the sides differ, kept for as long as the change is; null until that can be said; reactive. */
+  /**
+   * Returns how the sides differ, kept for as long as the change is; null until that can be said, and of
+   * sides that did not come whole; reactive.
+   */
   of(change: FileChange): Diff | null {
+    if (change.large) return null
     let diff = this.diffs.get(change)
     if (diff) return diff
     if (!this.compare) return (void this.load(), null)
