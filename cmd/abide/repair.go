@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,7 +50,7 @@ func (p *program) repair(ctx context.Context, id string) error {
 	}
 	if !p.json {
 		for _, action := range report.Actions {
-			if _, err := fmt.Fprintf(p.stdout, "%s: repair: %s\n", action.Session, action.Did); err != nil {
+			if _, err := fmt.Fprintf(p.stdout, "%s: repair: %s\n", cmp.Or(action.Session, "the data directory"), action.Did); err != nil {
 				return err
 			}
 		}

@@ -67,9 +67,9 @@ func exitCode(err error) int {
 	switch {
 	case errors.As(err, &locked), errors.Is(err, config.ErrRefused), errors.Is(err, session.ErrForbidden):
 		return exitRefused
-	case errors.As(err, &usage), errors.Is(err, auth.ErrInvalid), badFlag(err):
+	case errors.As(err, &usage), errors.Is(err, auth.ErrInvalid), errors.Is(err, store.ErrInvalidID), badFlag(err):
 		return exitUsage
-	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrInvalidID), errors.Is(err, session.ErrNotFound), errors.Is(err, errNoData):
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, session.ErrNotFound), errors.Is(err, errNoData):
 		return exitNotFound
 	}
 	return exitFailed

@@ -39,6 +39,9 @@ func checkDir(ctx context.Context, fsys FS, dir, id string) (Report, error) {
 		return report, checkSession(ctx, fsys, filepath.Join(root, id), &report)
 	}
 	names, err := fsys.ReadDir(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return report, fmt.Errorf("check data directory %s: %w", dir, ErrNotFound)
+	}
 	if err != nil {
 		return report, fmt.Errorf("check data directory: %w", err)
 	}
@@ -164,9 +167,16 @@ func (c *checking) log() error {
 	case c.meta.SyncedSeq < next-1:
 		c.behind(next - 1)
 	case c.meta.SyncedSeq != next-1:
-		c.add(ProblemMetadata, metadataName, c.meta.SyncedSeq, "the log ends with seq %d", next-1)
+		c.lost(activeName, next-1)
 	}
 	return nil
+}
+
+// lost tells of events behind the end of the log that were stored once. Repair makes
+// the metadata fit, and nothing brings them back.
+func (c *checking) lost(name string, last event.Seq) {
+	c.add(ProblemHole, name, last+1, "what was stored from it up to seq %d is lost", c.meta.SyncedSeq)
+	c.add(ProblemMetadata, metadataName, c.meta.SyncedSeq, "the log ends with seq %d", last)
 }
 
 // sealed lists the complete files that count.
@@ -242,7 +252,9 @@ func (c *checking) withoutActive() ([]*segment, error) {
 func (c *checking) readMeta() {
 	var err error
 	c.meta, err = readMetadata(c.fs, c.dir)
-	if c.hasMeta = err == nil; !c.hasMeta {
+	if c.hasMeta = err == nil; withheld(err) {
+		c.add(ProblemUnreadable, metadataName, 0, "%v", err)
+	} else if err != nil {
 		c.report.add(Problem{Session: c.id, Kind: ProblemMetadata, File: metadataName, Detail: whyNoMetadata(err)})
 	}
 	if c.meta.Format > metadataFormat {
@@ -419,7 +431,7 @@ func (c *checking) checkpoint(name string, s *scan) {
 	c.ended = true
 	switch {
 	case m.SyncedSeq > s.good.seq:
-		c.add(ProblemMetadata, metadataName, m.SyncedSeq, "the log ends with seq %d: what came after it was stored once and is lost", s.good.seq)
+		c.lost(name, s.good.seq)
 	case m.SyncedSeq < s.good.seq && c.reached, m.LogBytes == 0:
 		c.behind(s.good.seq)
 	case m.SyncedSeq < s.good.seq:

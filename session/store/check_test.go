@@ -298,9 +298,9 @@ func TestACheckOfALogWithoutItsActiveFileReadsTheOthers(t *testing.T) {
 	require.NoError(t, err)
 	_, last := bounds(t, sealed[len(sealed)-1])
 	require.EqualValues(t, last, r.Events)
-	require.Equal(t, []string{store.ProblemStart, store.ProblemMetadata}, kinds(t, d))
+	require.Equal(t, []string{store.ProblemStart, store.ProblemHole, store.ProblemMetadata}, kinds(t, d))
 	for _, p := range r.Problems {
-		require.True(t, p.Mendable, p.String())
+		require.Equal(t, p.Kind != store.ProblemHole, p.Mendable, p.String())
 	}
 	_, err = store.Repair(ctx, d.root, d.id, store.Options{})
 	require.NoError(t, err)

@@ -9,10 +9,19 @@ import (
 	"strings"
 )
 
+// missing is what is said of a file that is not there.
+const missing = "it is missing"
+
 // checkTop looks at what lies beside the sessions.
 func checkTop(fsys FS, dir string, r *Report) {
 	for _, name := range []string{".", sessionsDir, hubName, lockName} {
+		before := len(r.Problems)
 		checkMode(fsys, filepath.Join(dir, name), Problem{File: name}, r)
+		for i := before; i < len(r.Problems); i++ {
+			// Every run writes hub.json anew, and makes a LOCK where there is none.
+			p := &r.Problems[i]
+			p.Mendable = name == hubName && p.Kind == ProblemMode || p.Detail == missing
+		}
 	}
 	if names, err := fsys.ReadDir(dir); err == nil { // else the mode of it said so
 		for _, n := range names {
@@ -75,7 +84,7 @@ func checkMode(fsys FS, path string, at Problem, r *Report) {
 
 func modeOf(info fs.FileInfo, err error, at Problem, r *Report) {
 	if errors.Is(err, fs.ErrNotExist) {
-		at.Kind, at.Detail = ProblemUnreadable, "it is missing"
+		at.Kind, at.Detail = ProblemUnreadable, missing
 		r.add(at)
 		return
 	}
@@ -106,7 +115,7 @@ func modeOf(info fs.FileInfo, err error, at Problem, r *Report) {
 // whyNoMetadata says in words for a person what is wrong with metadata.json.
 func whyNoMetadata(err error) string {
 	if errors.Is(err, fs.ErrNotExist) {
-		return "it is missing"
+		return missing
 	}
 	return err.Error()
 }

@@ -402,7 +402,8 @@ func (r *recovery) reportFiles(next event.Seq) {
 		next = max(next, seg.last+1)
 	}
 	if d.Missing != before {
-		r.did("%d events are missing, with the files they were in", d.Missing)
+		r.changed = true // and nothing is mended by it
+		r.log.opts.Logger.Warn("events are missing, with the files they were in", "session", r.log.id, "events", d.Missing)
 	}
 	r.log.health.setDamage(d)
 }

@@ -18,9 +18,16 @@ func Repair(ctx context.Context, dir, id string, o Options) (Report, error) {
 	if _, err := o.withDefaults().FS.Stat(filepath.Join(dir, sessionsDir)); errors.Is(err, fs.ErrNotExist) {
 		return report, fmt.Errorf("repair data directory %s: %w", dir, ErrNotFound) // and do not make one
 	}
+	var before Report
+	checkTop(o.withDefaults().FS, dir, &before)
 	s, err := Open(dir, o)
 	if err != nil {
 		return report, err
+	}
+	for _, p := range before.Problems {
+		if p.Mendable { // which opening the directory has done
+			report.Actions = append(report.Actions, Action{Did: fmt.Sprintf("made %s anew: %s", p.File, p.Detail)})
+		}
 	}
 	ids := []string{id}
 	if id == "" {

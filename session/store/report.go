@@ -75,7 +75,7 @@ const (
 
 // Action is one thing Repair did.
 type Action struct {
-	Session string `json:"session"`
+	Session string `json:"session"` // empty for the data directory itself
 	Did     string `json:"did"`
 }
 
