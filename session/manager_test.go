@@ -45,6 +45,9 @@ func TestAWorkspaceMustBeUnderOneOfTheRoots(t *testing.T) {
 	} {
 		_, err := h.manager.Create(ctxOf(t), session.CreateRequest{Workspace: dir})
 		require.ErrorIs(t, err, want, dir)
+		if want == session.ErrForbidden {
+			require.ErrorContains(t, err, root, "where a session may run")
+		}
 	}
 	for _, dir := range []string{good, filepath.Join(root, "inside")} {
 		b, err := h.manager.Create(ctxOf(t), session.CreateRequest{Workspace: dir, Actor: "ann", Name: "Mine"})

@@ -7,6 +7,9 @@ import (
 	"strings"
 )
 
+// mostRootsTold is how many workspaces an error names.
+const mostRootsTold = 5
+
 // resolveWorkspace checks that sessions may run in dir and returns it with its
 // symlinks resolved. Empty means the default.
 func (s *Settings) resolveWorkspace(dir string) (string, error) {
@@ -36,8 +39,18 @@ func (s *Settings) resolveWorkspace(dir string) (string, error) {
 	return real, nil
 }
 
+// outside says where a session may run instead.
 func (s *Settings) outside(dir string) error {
-	return fmt.Errorf("%w: workspace %q is not under any of the configured workspaces", ErrForbidden, dir)
+	roots := s.roots()
+	if len(roots) == 0 {
+		return fmt.Errorf("%w: workspace %q: the configuration's workspaces name no folder that sessions may run in", ErrForbidden, dir)
+	}
+	more := ""
+	if len(roots) > mostRootsTold {
+		roots, more = roots[:mostRootsTold], ", …"
+	}
+	return fmt.Errorf("%w: workspace %q is not in a folder that sessions may run in: %s%s. "+
+		"The configuration's workspaces name them", ErrForbidden, dir, strings.Join(roots, ", "), more)
 }
 
 // allows reports whether a resolved directory is one of the roots or under one.
