@@ -94,6 +94,33 @@ func (b *BackgroundSession) rename(ctx context.Context, name string) error {
 	})
 }
 
+// label changes what a person sets of the session, on the device.
+func (b *BackgroundSession) label(ctx context.Context, p Patch) error {
+	change := func(m *store.Metadata) {
+		if p.Name != nil {
+			if m.Named = *p.Name != ""; m.Named {
+				m.Name = *p.Name
+			}
+		}
+		if p.Pinned != nil {
+			m.Pinned = *p.Pinned
+		}
+		if p.Archived != nil {
+			m.Archived = *p.Archived
+		}
+	}
+	if p.Name == nil {
+		return b.log.Label(change)
+	}
+	return tell(ctx, b, func(e *engine) error {
+		if err := e.log.Label(change); err != nil {
+			return err
+		}
+		e.named, e.list.changed = *p.Name != "", true
+		return nil
+	})
+}
+
 // givenName checks a name a person gave.
 func givenName(name string) (string, error) {
 	name = strings.TrimSpace(name)

@@ -296,7 +296,7 @@ type Patch struct {
 	Archived *bool
 }
 
-// Update changes a session's line of the list.
+// Update changes a session's line of the list. What cannot be written is not changed.
 func (m *Manager) Update(ctx context.Context, id string, p Patch) error {
 	b, err := m.Session(ctx, id)
 	if err != nil {
@@ -307,20 +307,14 @@ func (m *Manager) Update(ctx context.Context, id string, p Patch) error {
 		if err != nil {
 			return err
 		}
-		if err := b.rename(ctx, name); err != nil {
-			return err
-		}
+		p.Name = &name
 	}
-	b.log.UpdateMetadata(func(meta *store.Metadata) {
-		if p.Pinned != nil {
-			meta.Pinned = *p.Pinned
-		}
-		if p.Archived != nil {
-			meta.Archived = *p.Archived
-		}
-	})
-	if err := b.log.FlushMetadata(ctx); err != nil {
+	if err := b.label(ctx, p); err != nil {
 		return fmt.Errorf("update session: %w", logError(err))
+	}
+	if err := b.log.FlushMetadata(ctx); err != nil {
+		// What was set is on the device, and the log goes on trying.
+		m.logger.Warn("metadata is not on the device yet", "session", id, "err", err)
 	}
 	m.news.touch(id)
 	return nil

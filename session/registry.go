@@ -242,6 +242,9 @@ func (m *Manager) Reopen(ctx context.Context, id string) error {
 	b, err = m.Session(ctx, id) // opening a session thaws its log
 	if err == nil && b.log.Health().State == store.HealthFrozen {
 		err = openError(id, store.ErrFrozen)
+		if all := troublesOf(id, b.log.Health()); len(all) > 0 {
+			err = &OpenError{Trouble: all[0], Err: store.ErrFrozen}
+		}
 	}
 	return err
 }

@@ -85,6 +85,9 @@ const (
 	goneWords     = "delete the session, or put its directory back and reopen it"
 	makeRoomWords = "make room on the device; it goes on by itself"
 	deviceWords   = "look at the device and the system's log, then reopen the session (POST /api/sessions/ID/reopen) or restart the hub: what was acknowledged is kept"
+	savedWords    = "look at the device, and at what lies in place of the session's metadata.json and labels.json; it goes on by itself"
+	// Of a file that was taken the hub has the last copy.
+	takenWords = "reopen the session (POST /api/sessions/ID/reopen): that puts back what the hub still has of it, and keeps in the session's quarantine what stands in its place; while that fails, copy the file that the hub has open from /proc/%d/fd before the hub ends"
 )
 
 // noteOpened remembers whether a session could be opened, for Troubles and the
@@ -172,9 +175,27 @@ func troublesOf(id string, h store.Health) []Trouble {
 	add := func(kind TroubleKind, what, do string) { all = append(all, Trouble{id, kind, what, do}) }
 	switch h.State {
 	case store.HealthBlocked:
-		add(TroubleBlocked, "there is no space left to write the log", makeRoomWords)
+		what := "there is no space left to write the log"
+		if h.Unsaved != "" {
+			what += ": its metadata cannot be written: " + h.Unsaved
+		}
+		add(TroubleBlocked, what, makeRoomWords)
 	case store.HealthFrozen:
-		add(TroubleFrozen, "the log takes nothing more after an error of the device", deviceWords)
+		what, do := "the log takes nothing more after an error of the device", deviceWords
+		if h.Taken != "" {
+			what, do = "the log takes nothing more: "+h.Taken, fmt.Sprintf(takenWords, os.Getpid())
+		} else if h.Unsaved != "" {
+			what += ": its metadata cannot be written: " + h.Unsaved
+		}
+		add(TroubleFrozen, what, do)
+	default:
+		switch h.Unsaved {
+		case "":
+		case syscall.ENOSPC.Error(), syscall.EDQUOT.Error():
+			add(TroubleBlocked, "there is no space left to write the session's metadata", makeRoomWords)
+		default:
+			add(TroubleDamaged, "the session's metadata cannot be written: "+h.Unsaved, savedWords)
+		}
 	}
 	check := "`abide check " + id + "` names the places"
 	if h.Conflicts > 0 {

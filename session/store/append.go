@@ -175,7 +175,9 @@ func (l *Log) ready() error {
 		p.ragged = false
 	}
 	if !p.marked {
-		l.markWriter()
+		if err := l.markWriter(); err != nil {
+			return err
+		}
 	}
 	if p.offset >= l.opts.SegmentBytes {
 		return l.seal()

@@ -63,6 +63,12 @@ func isFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
+// waitsForRoom reports whether an error says that there is no room, on the device or
+// in the system's tables: either ends by itself.
+func waitsForRoom(err error) bool {
+	return isFull(err) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM)
+}
+
 // withheld reports whether the system refused to give back a file that is there,
 // as it does out of descriptors or memory, or where the device fails: that says
 // nothing of what is in the file.

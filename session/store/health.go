@@ -1,9 +1,11 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"syscall"
 )
 
 // HealthState is how a log is.
@@ -24,6 +26,13 @@ type Health struct {
 	State HealthState `json:"state"`
 	// Reason is why, in words for a person; empty while the state is ok.
 	Reason string `json:"reason,omitempty"`
+	// Taken says that somebody removed, replaced or shortened the file of a frozen
+	// log; empty if it is frozen for another reason. The hub has what is left of the
+	// file open, until it ends.
+	Taken string `json:"taken,omitempty"`
+	// Unsaved is why the metadata cannot be written, in words for a person that name
+	// no path; empty if it can.
+	Unsaved string `json:"unsaved,omitempty"`
 	Damage
 }
 
@@ -41,6 +50,8 @@ type health struct {
 	err    error // why the log is frozen
 	damage Damage
 	bell   bell
+
+	unsaved string // why the metadata cannot be written
 }
 
 func (h *health) get() Health {
@@ -50,7 +61,37 @@ func (h *health) get() Health {
 	if state == "" {
 		state = HealthOK
 	}
-	return Health{State: state, Reason: h.reason, Damage: h.damage}
+	taken := ""
+	for _, why := range []error{errTaken, errCut} {
+		if errors.Is(h.err, why) {
+			taken = why.Error()
+		}
+	}
+	return Health{State: state, Reason: h.reason, Taken: taken, Unsaved: h.unsaved, Damage: h.damage}
+}
+
+// saved notes whether the metadata could be written.
+func (h *health) saved(err error) {
+	why := ""
+	if err != nil {
+		why = whyUnsaved(err)
+	}
+	h.change(func() bool {
+		if h.unsaved == why {
+			return false
+		}
+		h.unsaved = why
+		return true
+	})
+}
+
+// whyUnsaved says without a path why metadata cannot be written.
+func whyUnsaved(err error) string {
+	var no syscall.Errno
+	if errors.As(err, &no) {
+		return no.Error()
+	}
+	return "the system refuses it"
 }
 
 // refusal is the error for whoever wants to write to a frozen log.

@@ -175,7 +175,15 @@ func (l *Log) FlushMetadata(ctx context.Context) error {
 	if err := l.syncTo(ctx, written.seq); err != nil {
 		return err
 	}
-	return l.saveMetadata()
+	return roomFor(l.saveMetadata())
+}
+
+// roomFor adds to an error that there is no room that the call may be repeated.
+func roomFor(err error) error {
+	if isFull(err) {
+		return fmt.Errorf("%w: %w", ErrBlocked, err)
+	}
+	return err
 }
 
 // probeBytes is how much room a blocked log wants to see before it goes on, if

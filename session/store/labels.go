@@ -69,6 +69,34 @@ func writeLabels(fsys FS, dir string, given labels) error {
 	return nil
 }
 
+// Label changes what a person sets of a session: Name where Named, Archived, Pinned.
+// It returns once that is on the device, where metadata.json follows; what cannot be
+// written is not taken. ErrBlocked if there is no room. f must not call the log.
+func (l *Log) Label(f func(*Metadata)) error {
+	if l.closed.Load() {
+		return ErrClosed
+	}
+	s := &l.sheet
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.mu.Lock()
+	m := s.meta.clone()
+	s.mu.Unlock()
+	f(&m)
+	if given := m.labels(); given != s.labels {
+		if err := writeLabels(l.fs, l.dir, given); err != nil {
+			// It may have its name already.
+			if writeLabels(l.fs, l.dir, s.labels) != nil {
+				s.labels = labels{} // so that they are written with the metadata
+			}
+			return fmt.Errorf("session %s: %w", l.id, errors.Join(l.health.refusal(), roomFor(err)))
+		}
+		s.labels = given
+	}
+	l.UpdateMetadata(f)
+	return nil
+}
+
 // readLabels puts what a person set on the metadata that was read or is being
 // rebuilt. The labels are written first, so where the two differ they are newer.
 func (r *recovery) readLabels() error {

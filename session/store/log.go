@@ -96,6 +96,9 @@ func (l *Log) close() error {
 	var errs []error
 	errs = append(errs, l.withPen(func() error { l.pen.closed = true; return nil }))
 	l.stopKeeper()
+	if !l.foreign.Load() {
+		errs = append(errs, l.withPen(l.keepLast))
+	}
 	if l.health.frozen.Load() {
 		// The next run must know not to trust the page cache.
 		errs = append(errs, fmt.Errorf("close session %s: %w", l.id, l.health.refusal()), l.saveMetadata())

@@ -193,7 +193,7 @@ func promoteNext(fsys FS, dir, path string, sealed []*segment) (File, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	first := parseLine(l.text)
-	if len(sealed) == 0 || first.quality != verified || first.seq != sealed[len(sealed)-1].last+1 {
+	if first.quality != verified || !beginsLog(first.seq, sealed) {
 		return nil, f.Close() // left half made; recovery removes it
 	}
 	if err := fsys.Rename(aside, path); err != nil {

@@ -75,6 +75,8 @@ func (r *recovery) settleEpoch(file File) (position, error) {
 // epochReason says why the log needs a new epoch; empty if it needs none.
 func (r *recovery) epochReason() string {
 	switch m := &r.meta; {
+	case r.cut:
+		return "the log's file was shortened while it was open"
 	case r.hasMeta && max(m.SyncedSeq, m.MaxSeq, m.FrozenSeq) > r.scan.good.seq:
 		return "acknowledged events are missing"
 	case r.doubtful:

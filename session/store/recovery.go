@@ -46,6 +46,7 @@ type prior struct {
 	crashed  bool // the machine stopped while a hub had the data directory open
 	suspect  bool // the device failed to sync it in this run: see reopen
 	thorough bool // complete files are looked into too
+	cut      bool // somebody shortened its file while this run wrote it
 }
 
 // did notes something worth telling.

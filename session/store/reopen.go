@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 
 	"github.com/abidehub/abide/session/event"
@@ -33,6 +32,9 @@ func (l *Log) Reopen(ctx context.Context) error {
 			}
 			return nil
 		}
+		if err := l.sync.ended(ctx); err != nil {
+			return fmt.Errorf("reopen log: %w", err)
+		}
 		return l.thaw()
 	})
 }
@@ -40,9 +42,18 @@ func (l *Log) Reopen(ctx context.Context) error {
 // thaw does what Reopen says. The caller holds the pen.
 func (l *Log) thaw() error {
 	p := &l.pen
-	_, synced := l.marks.positions()
-	if named, err := l.fs.Means(filepath.Join(l.dir, activeName), p.file); err != nil || !named {
-		return fmt.Errorf("reopen log: %s is not the file that was written: %w", activeName, errors.Join(err, ErrFrozen))
+	written, synced := l.marks.positions()
+	if done, err := l.putBack(); err != nil {
+		return fmt.Errorf("reopen log: %w", errors.Join(err, ErrFrozen))
+	} else if done {
+		return nil
+	}
+	if errors.Is(l.health.refusal(), errUnmarked) {
+		if err := l.mark(); err != nil {
+			return fmt.Errorf("reopen log: %w", errors.Join(err, ErrFrozen))
+		}
+		l.thawed(written.seq)
+		return nil
 	}
 	if l.copyWhole {
 		if err := l.copyActive(); err != nil {
@@ -87,18 +98,9 @@ func (l *Log) thawed(last event.Seq) {
 // the pen.
 func (l *Log) copyActive() error {
 	p := &l.pen
-	aside := filepath.Join(l.dir, nextName)
-	if err := l.fs.Remove(aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	fresh, err := l.placeCopy(p.offset)
+	if fresh == nil {
 		return err
-	}
-	fresh, err := newLogFile(l.fs, aside, func(f File) error {
-		return copySpan(f, p.file, span{0, p.offset})
-	})
-	if err != nil {
-		return err
-	}
-	if err := l.fs.Rename(aside, filepath.Join(l.dir, activeName)); err != nil {
-		return errors.Join(err, fresh.Close())
 	}
 	// The name means it from here on, whatever becomes of the directory.
 	old := p.seg
@@ -106,7 +108,8 @@ func (l *Log) copyActive() error {
 	p.seg.index.copyOf(&old.index)
 	p.file, p.ragged = fresh, false
 	l.segs.swapLast(p.seg)
-	if err := errors.Join(old.retire(), l.fs.SyncDir(l.dir)); err != nil {
+	if err := errors.Join(old.retire(), err); err != nil {
+		l.copyWhole = true
 		return err
 	}
 	l.copyWhole = false

@@ -2,10 +2,8 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
-	"syscall"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -56,10 +54,13 @@ func (l *Log) syncTo(ctx context.Context, seq event.Seq) error {
 // syncOnce syncs what is written by now. Failure freezes the log: the kernel may
 // have dropped the bytes and would report success the next time.
 func (l *Log) syncOnce() {
-	written, _ := l.marks.positions()
+	written, synced := l.marks.positions()
+	if synced.seq >= written.seq {
+		return // another did; the file may just be sealed
+	}
 	seg, _, err := l.segs.at(written.first)
 	if err == nil {
-		err = seg.datasync()
+		err = l.bring(seg, written, synced)
 	}
 	if err != nil {
 		l.freeze(fmt.Errorf("sync log: %w", err))
@@ -72,31 +73,31 @@ func (l *Log) syncOnce() {
 	}
 }
 
-func (s *segment) datasync() error {
-	file, err := s.acquire()
+// bring brings the active file to the device, if it is still the log's.
+func (l *Log) bring(seg *segment, written, synced position) error {
+	file, err := seg.acquire()
 	if err != nil {
 		return err
 	}
-	defer s.release()
+	defer seg.release()
 	if err := file.Datasync(); err != nil {
 		return err
 	}
-	return stillNamed(file)
+	return l.untouched(file, written, synced)
 }
 
-// errRemoved says that the log's file was taken away under the hub: what is
-// written to it now is gone with the process, so it must not be acknowledged.
-var errRemoved = errors.New("the log's file was removed")
-
-// stillNamed reports whether some name still leads to an open file. A rename,
-// as sealing makes one, keeps it so.
-func stillNamed(file File) error {
-	info, err := file.Stat()
-	if err != nil {
-		return err
+// ended returns once no sync runs. Of a frozen log none begins.
+func (s *syncer) ended(ctx context.Context) error {
+	s.mu.Lock()
+	running := s.running
+	s.mu.Unlock()
+	if running == nil {
+		return nil
 	}
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Nlink == 0 {
-		return errRemoved
+	select {
+	case <-running:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	return nil
 }

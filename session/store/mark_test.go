@@ -1,0 +1,97 @@
+package store_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+// noMetadata fails the making of metadata.json, and nothing else.
+func noMetadata(err error) func(int, string, string) error {
+	return func(_ int, op, name string) error {
+		if op == "create" && strings.Contains(name, "metadata.json.tmp") {
+			return err
+		}
+		return nil
+	}
+}
+
+// asleep opens a session that an earlier run closed.
+func asleep(t testing.TB) (*memFS, *faultFS, *store.Store, *store.Log) {
+	t.Helper()
+	disk, id := memSession(t, 3)
+	f := &faultFS{FS: disk}
+	s, err := store.Open("/data", store.Options{FS: f, BootID: "monday"})
+	require.NoError(t, err)
+	l, err := s.Log(t.Context(), id)
+	require.NoError(t, err)
+	return disk, f, s, l
+}
+
+// A power cut may take back what was shown; that costs the epoch only where the
+// metadata says that somebody wrote.
+func TestNothingIsShownThatNoMetadataSpeaksOf(t *testing.T) {
+	for name, no := range map[string]error{"full": syscall.ENOSPC, "failing": syscall.EIO, "out of descriptors": syscall.EMFILE} {
+		t.Run(name, func(t *testing.T) {
+			for i := range uint64(20) {
+				disk, f, s, l := asleep(t)
+				f.set(noMetadata(no))
+				_, _, err := l.Append(t.Context(), message("seen by a client"))
+				visible, epoch := l.Marks().Visible, l.Epoch()
+				after := disk.powerCut(rand.New(rand.NewPCG(i, 1)))
+				then, openErr := store.Open("/data", store.Options{FS: after, BootID: "tuesday"})
+				require.NoError(t, openErr)
+				again, openErr := then.Log(t.Context(), l.ID())
+				require.NoError(t, openErr)
+				if again.Epoch() == epoch {
+					require.GreaterOrEqual(t, again.Marks().Visible, visible, "its seq is another event's next")
+				}
+				require.Error(t, err)
+				require.NoError(t, then.Close())
+				f.set(nil)
+				_ = s.Close() // a frozen log says so
+			}
+		})
+	}
+}
+
+func TestALogThatCannotBeMarkedIsBlockedAndHealsByItself(t *testing.T) {
+	_, f, s, l := asleep(t)
+	before := l.Marks()
+	f.set(noMetadata(syscall.ENOSPC))
+	_, _, err := l.Append(t.Context(), message("x"))
+	require.ErrorIs(t, err, store.ErrBlocked)
+	require.Equal(t, before, l.Marks())
+	require.Equal(t, store.HealthBlocked, l.Health().State)
+	require.Contains(t, l.Health().Unsaved, "no space")
+	f.set(nil)
+	require.Eventually(t, func() bool { return l.Health() == store.Health{State: store.HealthOK} }, patience, time.Millisecond)
+	requireAppends(t, l)
+	require.NoError(t, s.Close())
+}
+
+func TestALogWhoseDeviceFailsItsMarkIsFrozenUntilItIsReopened(t *testing.T) {
+	ctx := context.Background()
+	_, f, s, l := asleep(t)
+	f.set(noMetadata(syscall.EIO))
+	_, _, err := l.Append(ctx, message("x"))
+	require.ErrorIs(t, err, store.ErrFrozen)
+	require.ErrorIs(t, err, syscall.EIO)
+	require.Contains(t, l.Health().Reason, "metadata")
+	require.ErrorIs(t, l.Reopen(ctx), store.ErrFrozen)
+	require.Equal(t, store.HealthFrozen, l.Health().State)
+	f.set(nil)
+	require.NoError(t, l.Reopen(ctx))
+	require.Equal(t, store.Health{State: store.HealthOK}, l.Health())
+	require.Equal(t, event.Seq(3), l.Marks().Written, "nothing had to be copied")
+	requireAppends(t, l)
+	require.NoError(t, s.Close())
+}

@@ -1,0 +1,183 @@
+package store_test
+
+import (
+	"bytes"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+// taking is what a person does to the file of a session that a hub has open.
+var taking = map[string]func(path string) error{
+	"removed": os.Remove,
+	"replaced as an editor does": func(path string) error {
+		if err := os.WriteFile(path+".other", []byte("edited\n"), 0o600); err != nil {
+			return err
+		}
+		return os.Rename(path+".other", path)
+	},
+	"renamed, with another in its place": func(path string) error {
+		if err := os.Rename(path, path+"~"); err != nil {
+			return err
+		}
+		return os.WriteFile(path, []byte("edited\n"), 0o600)
+	},
+	"moved away": func(path string) error { return os.Rename(path, path+".bak") },
+}
+
+// taken opens a session with ten events, and has its file taken.
+func taken(t testing.TB, idle bool, take func(path string) error) (d disk, o opened, before []event.Event) {
+	t.Helper()
+	d = recorded(t, 10)
+	o = d.open(store.Options{TailBytes: 1})
+	if !idle {
+		_, _, err := o.log.Append(t.Context(), prompt("awake"))
+		require.NoError(t, err)
+	}
+	before = readAll(t, o.log)
+	require.NoError(t, take(d.path("events.jsonl")))
+	return d, o, before
+}
+
+func TestALogWhoseFileWasTakenIsPutBackByReopening(t *testing.T) {
+	for name, take := range taking {
+		for state, idle := range map[string]bool{"idle": true, "awake": false} {
+			t.Run(name+"/"+state, func(t *testing.T) {
+				d, o, before := taken(t, idle, take)
+				epoch := o.log.Epoch()
+				_, _, err := o.log.Append(t.Context(), prompt("into nothing"))
+				require.ErrorIs(t, err, store.ErrFrozen)
+				require.NotEmpty(t, o.log.Health().Taken)
+				require.Contains(t, o.log.Health().Reason, "removed or replaced by somebody")
+				require.NoError(t, o.log.Reopen(t.Context()))
+				require.Equal(t, store.Health{State: store.HealthOK}, o.log.Health())
+				require.Equal(t, epoch, o.log.Epoch())
+				_, last, err := o.log.Append(t.Context(), prompt("kept"))
+				require.NoError(t, err)
+				now := readAll(t, o.log)
+				require.Equal(t, before, now[:len(before)])
+				require.Equal(t, last, now[len(now)-1].Seq)
+				requireStanding(t, d, name)
+				d = o.close()
+				o = d.open(store.Options{})
+				require.Equal(t, now, readAll(t, o.log))
+				require.Equal(t, epoch, o.log.Epoch())
+				o.close()
+			})
+		}
+	}
+}
+
+// requireStanding makes sure that what a person put in place of the log is kept.
+func requireStanding(t testing.TB, d disk, name string) {
+	t.Helper()
+	if name == "removed" || name == "moved away" {
+		return
+	}
+	require.Contains(t, d.quarantined(), []byte("edited\n"))
+}
+
+// A hub that is told to end has the last copy.
+func TestAHubThatEndsLeavesTheLastCopyBehind(t *testing.T) {
+	for name, take := range taking {
+		for state, noticed := range map[string]bool{"noticed": true, "unnoticed": false} {
+			t.Run(name+"/"+state, func(t *testing.T) {
+				whole := []byte(nil)
+				d, o, before := taken(t, true, func(path string) error {
+					var err error
+					if whole, err = os.ReadFile(path); err != nil {
+						return err
+					}
+					return take(path)
+				})
+				if noticed {
+					_, _, err := o.log.Append(t.Context(), prompt("into nothing"))
+					require.ErrorIs(t, err, store.ErrFrozen)
+				}
+				_ = o.store.Close() // a frozen log says so
+				if name == "removed" || name == "moved away" {
+					o = d.open(store.Options{})
+					require.Equal(t, before, readAll(t, o.log)[:len(before)])
+					requireAppends(t, o.log)
+					o.close()
+					return
+				}
+				require.True(t, slices.ContainsFunc(d.quarantined(), func(kept []byte) bool {
+					return bytes.HasPrefix(kept, whole)
+				}), "what the hub had is lost")
+				require.Equal(t, "edited\n", string(d.read("events.jsonl")), "what a person put there stays")
+			})
+		}
+	}
+}
+
+func TestALogWhoseFileWasShortenedTellsWhatIsLost(t *testing.T) {
+	for name, keep := range map[string]int{"to the middle": 5, "to nothing": 0, "by a line": 9} {
+		for state, idle := range map[string]bool{"idle": true, "awake": false} {
+			t.Run(name+"/"+state, func(t *testing.T) {
+				size := 0
+				_, o, before := taken(t, idle, func(path string) error {
+					data, err := os.ReadFile(path)
+					if err != nil {
+						return err
+					}
+					for range keep {
+						size += bytes.IndexByte(data[size:], '\n') + 1
+					}
+					if keep > 0 && keep < 9 {
+						size += 7 // into a line
+					}
+					return os.Truncate(path, int64(size))
+				})
+				epoch, shown := o.log.Epoch(), o.log.Marks().Visible
+				_, _, err := o.log.Append(t.Context(), prompt("behind nothing"))
+				require.ErrorIs(t, err, store.ErrFrozen)
+				require.NotEmpty(t, o.log.Health().Taken)
+				require.Contains(t, o.log.Health().Reason, "shortened by somebody")
+				require.NoError(t, o.log.Reopen(t.Context()))
+				require.Equal(t, store.HealthOK, o.log.Health().State)
+				require.NotEqual(t, epoch, o.log.Epoch())
+				now := readAll(t, o.log)
+				requireGapless(t, now)
+				require.Equal(t, before[:keep], now[:keep])
+				for _, e := range now[keep:shown] {
+					require.Equal(t, event.TypeCorrupt, e.Type, "seq %d is lost", e.Seq)
+				}
+				require.Contains(t, types(now[shown:]), event.TypeEpoch)
+				if idle { // else a line behind the bytes that are gone says how far the log went
+					require.Contains(t, types(now[shown:]), event.TypeLogTruncated)
+				}
+				requireAppends(t, o.log)
+				d := o.close()
+				require.Equal(t, o.log.Epoch(), d.open(store.Options{}).log.Epoch())
+			})
+		}
+	}
+}
+
+// A stream is synced by itself, so it is found out without anybody waiting.
+func TestAShortenedFileIsFoundByTheSyncOfAStream(t *testing.T) {
+	_, o, _ := taken(t, false, func(path string) error { return os.Truncate(path, 100) })
+	_, _, err := o.log.Append(t.Context(), message("x"))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return o.log.Health().Taken != "" }, patience, time.Millisecond)
+	require.NoError(t, o.log.Reopen(t.Context()))
+	requireGapless(t, readAll(t, o.log))
+	requireAppends(t, o.log)
+	o.close()
+}
+
+// A crash after a copy was made and before it has its name leaves it to be found.
+func TestACopyThatAKillLeftAsideIsTheLog(t *testing.T) {
+	d := recorded(t, 10)
+	require.NoError(t, os.Rename(d.path("events.jsonl"), d.path(".events-next.jsonl")))
+	o := d.open(store.Options{})
+	require.Len(t, slices.DeleteFunc(readAll(t, o.log), func(e event.Event) bool { return e.Type != event.TypeAgentMessage }), 9)
+	o.close()
+}
