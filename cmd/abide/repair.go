@@ -44,9 +44,9 @@ func (p *program) repair(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	report, err := store.Repair(ctx, dir, id, store.Options{})
-	if err != nil {
-		return err
+	report, unended := store.Repair(ctx, dir, id, store.Options{})
+	if unended != nil && report.Sessions == 0 {
+		return unended
 	}
 	if !p.json {
 		for _, action := range report.Actions {
@@ -67,6 +67,8 @@ func (p *program) repair(ctx context.Context, id string) error {
 		return err
 	}
 	switch {
+	case unended != nil:
+		return unended // what was repaired is, but the directory does not say so
 	case failed > 0:
 		return errNotOpened
 	case len(report.Problems) > 0:
