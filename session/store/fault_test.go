@@ -227,8 +227,9 @@ func TestFault09AGapIsShownAsPlaceholders(t *testing.T) {
 
 func TestFault09AGapOfMillionsCostsOnlyWhatIsRead(t *testing.T) {
 	d := recorded(t, 5)
-	d.write("events.jsonl", append(d.read("events.jsonl"),
-		`{"seq":9000000000000,"time":"2026-02-21T14:03:07.123456Z","type":"note","data":{"method":"x"}}`+"\n"...))
+	line := `{"seq":9000000000000,"time":"2026-02-21T14:03:07.123456Z","type":"note","data":{"method":"x"}`
+	line += fmt.Sprintf(`,"crc":"%08x"}`+"\n", crc32.Checksum([]byte(line), crc32.MakeTable(crc32.Castagnoli)))
+	d.write("events.jsonl", append(d.read("events.jsonl"), line...))
 	o := d.open(store.Options{})
 	b, err := o.log.ReadAfter(context.Background(), 3, 4096)
 	require.NoError(t, err)
