@@ -122,6 +122,29 @@ describe('the outbox', () => {
     expect(t.sent.map((m) => (m as { prompt_id: string }).prompt_id)).toEqual(['p1', 'p1'])
   })
 
+  it('holds back what has no valid time and asks, and neither shows nor touches what is no item', async () => {
+    const records = [
+      { id: 'x1', kind: 'prompt', sessionId: 's', text: 'old words' },
+      { id: 'x2', kind: 'prompt', sessionId: 's', text: 'old words', status: 'failed' },
+      { id: 'x3', kind: 'prompt', sessionId: 's', text: 'from ahead', createdAt: now * 9, status: 'queued' },
+      { id: 'x4', kind: 'prompt', sessionId: 's', text: { not: 'words' }, createdAt: now },
+      { id: 'x5', kind: 'wish', sessionId: 's', text: 'go', createdAt: now },
+      { id: 'x6', kind: 'prompt', sessionId: 's', text: 'go', createdAt: now, files: [null] },
+    ]
+    for (const item of records) await db.use((h) => h.put('outbox', { item, owner: 'gone' } as never))
+    device.setItem('abide.outbox.x7', JSON.stringify({ item: { id: 'x7' }, owner: 'gone' }))
+    const t = tab('a')
+    await t.outbox.load()
+    expect(t.sent).toEqual([])
+    expect([...t.shown.keys()].sort()).toEqual(['x1', 'x2', 'x3'])
+    expect([...t.shown.values()].every((item) => item.stale)).toBe(true)
+    expect(t.shown.get('x1')).toMatchObject({ status: 'queued', text: 'old words', createdAt: 0 })
+    expect(t.shown.get('x2')?.status).toBe('failed')
+    expect(await kept()).toHaveLength(records.length)
+    t.outbox.retry('x1')
+    expect(t.sent).toMatchObject([{ prompt_id: 'x1', text: 'old words' }])
+  })
+
   it('sends what a killed tab left, from the one tab that holds the lock', async () => {
     const dead = tab('a', false)
     await dead.outbox.add(prompt('p1'))

@@ -44,8 +44,7 @@ export class Outbox {
   async load(): Promise<void> {
     for (const item of await this.storage.all()) {
       if (this.items.has(item.id)) continue
-      const stale = this.now() - item.createdAt > staleMs
-      this.set({ ...item, stale, status: item.status === 'failed' ? 'failed' : 'queued' })
+      this.set({ ...item, stale: this.old(item), status: item.status === 'failed' ? 'failed' : 'queued' })
     }
     this.flush()
   }
@@ -107,7 +106,7 @@ export class Outbox {
     for (const item of this.items.values()) {
       if (item.status !== 'queued') continue
       if (item.kind === 'prompt' && behindFiles.has(item.sessionId)) continue
-      const stale = item.stale || this.now() - item.createdAt > staleMs
+      const stale = item.stale || this.old(item)
       if (stale) {
         if (!item.stale) this.set({ ...item, stale: true })
         continue
@@ -185,6 +184,12 @@ export class Outbox {
       error instanceof ApiError && (error.status === 0 || error.status === 429 || error.status >= 500)
     if (passing) setTimeout(() => this.flush(), againMs)
     else this.fail(item, `A file could not be sent: ${error.message}`)
+  }
+
+  /** Whether nobody would expect an item to be sent any more: so is one of a time that is none, or is to come. */
+  private old(item: OutboxItem): boolean {
+    const age = this.now() - item.createdAt
+    return !(age <= staleMs && age >= -staleMs)
   }
 
   private fail(item: OutboxItem, problem: string): void {

@@ -1,4 +1,4 @@
-import type { OutboxItem } from '../state/outboxitem'
+import { keptItem, type OutboxItem } from '../state/outboxitem'
 import { transact, type Database, type Handle, type KeptItem } from './db'
 import type { Journal } from './journal'
 import type { OutboxStorage } from './outbox'
@@ -45,15 +45,23 @@ export class OutboxDB implements OutboxStorage {
     const left = ({ owner }: KeptItem) => owner === this.tab || !held.includes(tabLock(owner))
     const taken = new Map<string, OutboxItem>()
     // What a page wrote down in its last moment: the database may have it too.
-    for (const { item } of this.journal.all().filter(left)) {
+    for (const kept of this.journal.all().filter(left)) {
+      const item = keptItem(kept.item)
+      if (!item) continue
       taken.set(item.id, item)
       this.journal.put(item, this.tab)
     }
     const stored = (db: Handle) =>
       transact(db, ['outbox'], async (tx) => {
         const store = tx.objectStore('outbox')
-        const mine = (await store.getAll()).filter(left)
-        await Promise.all(mine.map((kept) => store.put({ ...kept, owner: this.tab })))
+        const mine: KeptItem[] = []
+        // What is no item stays as it is, for who looks into it by hand: it is neither shown nor sent.
+        for (const kept of await store.getAll()) {
+          const item = keptItem(kept.item)
+          if (!item || !left(kept)) continue
+          mine.push({ item, owner: this.tab })
+          await store.put({ ...kept, owner: this.tab })
+        }
         return mine
       })
     for (const { item } of await this.db.use(stored).catch(() => [])) taken.set(item.id, item)

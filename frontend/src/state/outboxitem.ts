@@ -33,3 +33,30 @@ export interface OutboxItem {
   /** Too old to be sent without asking. */
   readonly stale?: boolean
 }
+
+/**
+ * Reads an item as a device kept it; null for what is none. One whose time nobody knows is as old as can
+ * be, so that it asks before it is sent.
+ */
+export function keptItem(value: unknown): OutboxItem | null {
+  const item = value as { readonly [K in keyof OutboxItem]?: unknown } | null | undefined
+  if (typeof item?.id !== 'string' || typeof item.sessionId !== 'string') return null
+  if (item.kind !== 'prompt' && item.kind !== 'answer') return null
+  const { text, files, createdAt, problem } = item
+  if (item.kind === 'prompt' && typeof text !== 'string') return null
+  if (files !== undefined && !(Array.isArray(files) && files.every(isFile))) return null
+  const known = typeof createdAt === 'number' && Math.abs(createdAt) <= 8.64e15
+  return {
+    ...(item as OutboxItem),
+    text: typeof text === 'string' ? text : '',
+    createdAt: known ? createdAt : 0,
+    status: item.status === 'failed' ? 'failed' : 'queued',
+    problem: typeof problem === 'string' ? problem : undefined,
+    scheduledAt: typeof item.scheduledAt === 'string' ? item.scheduledAt : undefined,
+  }
+}
+
+function isFile(value: unknown): boolean {
+  const file = value as { readonly [K in keyof OutboxFile]?: unknown } | null
+  return typeof file?.name === 'string' && file.blob instanceof Blob
+}
