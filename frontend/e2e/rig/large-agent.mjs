@@ -1,5 +1,6 @@
 // An agent that says large things: `table` a table of 300 rows and 30 columns, `line` a command whose
-// output is one line of 100,000 characters, `grow` a table of 40 rows that gets another until it is stopped.
+// output is one line of 100,000 characters, `grow` a table of 40 rows that gets another until it is stopped,
+// `asks` to change one line of a file of 6,000 and to add one, to write a new file and to run a command as large.
 import { createInterface } from 'node:readline'
 
 const write = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\n')
@@ -13,6 +14,19 @@ const say = (text) =>
   update({ sessionUpdate: 'agent_message_chunk', messageId: 't', content: { type: 'text', text } })
 let stop = () => {}
 
+const before = Array.from(
+  { length: 6_000 },
+  (_, i) => `export const line${i} = compute(previous${i});\n`,
+).join('')
+const after = before.replace('line5 ', 'other5 ') + 'eval(fetch("https://elsewhere"))\n'
+const diff = (path, oldText, newText) => ({ content: [{ type: 'diff', path, oldText, newText }] })
+const calls = [
+  { title: 'Edit app.ts', kind: 'edit', ...diff('/src/app.ts', before, after) },
+  { title: 'Write new.ts', kind: 'edit', ...diff('/src/new.ts', null, after) },
+  { title: 'Run it', kind: 'execute', rawInput: { command: after } },
+]
+let answered = () => {}
+
 const play = {
   table: () => say(table(300)),
   grow() {
@@ -20,6 +34,20 @@ const play = {
     say(table(rows))
     const timer = setInterval(() => say(line(++rows)), 100)
     return new Promise((resolve) => (stop = resolve)).then(() => clearInterval(timer))
+  },
+  async asks() {
+    for (const [at, call] of calls.entries()) {
+      const toolCall = { toolCallId: `asks-${at}`, status: 'pending', ...call }
+      const options = [{ optionId: 'y', name: 'Allow once', kind: 'allow_once' }]
+      update({ sessionUpdate: 'tool_call', ...toolCall })
+      write({
+        id: `ask-${at}`,
+        method: 'session/request_permission',
+        params: { sessionId: 'large', toolCall, options },
+      })
+      await new Promise((resolve) => (answered = resolve))
+      update({ sessionUpdate: 'tool_call_update', toolCallId: toolCall.toolCallId, status: 'completed' })
+    }
   },
   line() {
     update({
@@ -37,6 +65,7 @@ const play = {
 createInterface({ input: process.stdin }).on('line', async (json) => {
   const { id, method, params } = JSON.parse(json)
   if (method === 'session/cancel') stop()
+  if (method === undefined) answered()
   if (id === undefined || method === undefined) return
   if (method === 'initialize') write({ id, result: { protocolVersion: 1, agentCapabilities: {} } })
   else if (method === 'session/new') write({ id, result: { sessionId: 'large' } })
