@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { toolView } from '../src/state/tool'
+import { isFile, toolView } from '../src/state/tool'
 import type { ToolItem } from '../src/state/items'
 import { mediaOf } from '../src/ui/feed/media'
 
@@ -76,4 +76,14 @@ it.each([
   expect(tool.files.map(mediaOf)).toMatchObject([
     { name: 'output.txt', sha256: 'ab', bytes: 5_000_000, why: expect.stringContaining('Too large') },
   ])
+})
+
+it.each([undefined, '', '%%', 7, { a: 1 }])('a picture whose data is %j is said to be damaged', (data) => {
+  const picture = { type: 'image', mimeType: 'image/png', data }
+  expect(isFile(picture)).toBe(true)
+  expect(mediaOf(picture)).toMatchObject({
+    name: 'image.png',
+    data: null,
+    why: expect.stringContaining('damaged'),
+  })
 })

@@ -173,7 +173,10 @@ export function isPicture(type: string): boolean {
 /** Whether a block of content is a file that no page may show in place: all but text and plain pictures. */
 export function isFile(block: Record<string, unknown>): boolean {
   if (block['type'] === 'image')
-    return !isPicture(text(block['mimeType']) ?? '') || typeof block['data'] !== 'string'
+    return (
+      !isPicture(text(block['mimeType']) ?? '') ||
+      !/^[A-Za-z0-9+/\s]+={0,2}\s*$/.test(text(block['data']) ?? '')
+    )
   return block['type'] === 'audio' || record(block['resource'])['blob'] !== undefined
 }
 

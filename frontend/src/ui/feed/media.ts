@@ -19,7 +19,7 @@ export function mediaOf(content: unknown): Media | null {
   const block = record(content)
   const from = block['type'] === 'resource' ? record(block['resource']) : block
   const held = from['data'] ?? from['blob']
-  if (held === undefined) return null
+  if (held === undefined && block['type'] !== 'image' && block['type'] !== 'audio') return null
   const type = text(from['mimeType']) || 'of an unknown type'
   const uri = text(from['uri'])
   const kind = /^[a-z]+/.exec(type)?.[0] ?? 'file'
@@ -50,6 +50,7 @@ function ending(type: string): string {
 }
 
 function decode(base64: string): Uint8Array<ArrayBuffer> | null {
+  if (base64 === '') return null
   try {
     return Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))
   } catch {
