@@ -131,14 +131,16 @@ func (w *mover) text(v []byte, media string) ([]byte, error) {
 
 // put stores a value and returns the reference that takes its place.
 func (w *mover) put(media string, data []byte, text string) ([]byte, error) {
+	h, size := &w.log.health, int64(len(data))
+	h.wants.Store(size) // before a full device is known, or the keeper would take less room for enough
 	blob, err := w.log.PutBlob(w.ctx, media, data)
-	if errors.Is(err, ErrBlocked) {
-		w.log.health.wants.Store(int64(len(data))) // whoever appends it tries again
-	}
 	if err != nil {
+		if !errors.Is(err, ErrBlocked) { // else whoever appends it tries again
+			h.wants.CompareAndSwap(size, 0)
+		}
 		return nil, err
 	}
-	w.log.health.fits(int64(len(data)))
+	h.fits(size)
 	head := text[:min(len(text), headBytes)]
 	for len(head) > 0 && !utf8.ValidString(head) {
 		head = head[:len(head)-1] // not in the middle of a character
