@@ -146,6 +146,72 @@ test('a link that looks as if it went elsewhere says where it goes; no other doe
   expect(await page.locator('main').innerText()).toBe('https://bank.com (evil.example) and docs')
 })
 
+describe('a message of very many small blocks', () => {
+  const kinds: Record<string, (at: number) => string> = {
+    links: (at) => `[${at}](https://e.invalid/${at})`,
+    headings: (at) => `# Heading ${at}`,
+    tables: (at) => `|a|b|\n|-|-|\n|${at}|y|`,
+  }
+
+  test.each(Object.entries(kinds))(
+    'keeps the page small and quick while it grows, and all of it is there to ask for: %s',
+    async (_, kind) => {
+      const text = Array.from({ length: 20_000 }, (_, at) => `${kind(at)}\n\n`).join('')
+      const grown = await page.evaluate(async (text) => {
+        const main = document.querySelector('main')!
+        main.replaceChildren()
+        const renderer = new rendering.Renderer(main)
+        let nodes = 0
+        let longest = 0
+        let last = performance.now()
+        const step = text.length / 100
+        for (let to = step; to <= text.length; to += step) {
+          renderer.update(text.slice(0, to), true)
+          await new Promise((done) => requestAnimationFrame(done))
+          nodes = Math.max(nodes, main.querySelectorAll('*').length)
+          longest = Math.max(longest, performance.now() - last)
+          last = performance.now()
+        }
+        renderer.update(text, false)
+        return { nodes, longest }
+      }, text)
+      expect(grown.nodes).toBeLessThan(1_200)
+      // A slow machine must pass, and what was seen without a bound were seconds.
+      expect(grown.longest).toBeLessThan(1_000)
+      const main = page.locator('main')
+      await until('the end', async () => (await main.innerText()).includes('19999'))
+      expect(await page.locator('main *').count()).toBeLessThan(1_200)
+
+      const blocks = () =>
+        page.evaluate(() =>
+          [...document.querySelectorAll('main > div > *')].map((block) =>
+            Number(/\d+/.exec(block.textContent!)![0]),
+          ),
+        )
+      const button = page.getByRole('button', { name: /^Show more of \d+ earlier parts$/ })
+      for (let press = 0; press < 3; press++) {
+        const before = (await blocks())[0]!
+        expect(await button.innerText()).toBe(`Show more of ${before} earlier parts`)
+        await button.click()
+        await until('earlier parts', async () => (await blocks())[0]! < before)
+      }
+      const shown = await blocks()
+      expect(shown).toEqual(shown.map((_, at) => 20_000 - shown.length + at))
+    },
+  )
+
+  test('opens to its very beginning, which then has the focus', async () => {
+    await show(Array.from({ length: 1_500 }, (_, at) => `Paragraph ${at}.\n\n`).join(''))
+    const button = page.locator('main button')
+    await until('the beginning', async () => {
+      if ((await button.count()) > 0) await button.click()
+      return (await button.count()) === 0
+    })
+    await until('all of it', async () => (await page.locator('main p').count()) === 1_500)
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toContain('Paragraph 0.')
+  })
+})
+
 // The parser lets no HTML through. This is what stands should it ever be talked into some.
 describe('of HTML that reaches the sanitiser', () => {
   const corpus = JSON.parse(
@@ -278,6 +344,31 @@ describe('a message', () => {
       }),
       { numRuns: 60 },
     ))
+
+  test('that is long looks the same however it grew', async () => {
+    const line = fc.constantFrom(
+      'word',
+      '## Heading',
+      '|a|b|\n|-|-|\n|x|y|',
+      '#### Deep',
+      '- one\n- two',
+      '`c` *d*',
+    )
+    const times = fc.constantFrom(1, 20, 150, 400)
+    const long = fc
+      .array(fc.tuple(line, times), { minLength: 3, maxLength: 8 })
+      .map((runs) => runs.map(([line, times]) => `${line}\n\n`.repeat(times)).join(''))
+    let cut = 0
+    await fc.assert(
+      fc.asyncProperty(long, fc.array(fc.nat(20_000), { maxLength: 5 }), async (t, at) => {
+        const once = await shown([t])
+        if (once.includes('earlier parts')) cut++
+        expect((await shown([...upTo(t, at), t])) === once).toBe(true)
+      }),
+      { numRuns: 40 },
+    )
+    expect(cut, 'and some were cut').toBeGreaterThan(5)
+  })
 
   test('looks as it is now, whatever was shown before: longer, shorter, another, with more before it', () =>
     fc.assert(

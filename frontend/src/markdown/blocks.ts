@@ -5,6 +5,8 @@ import { options } from './parser'
 const definition = /^[ \t>*+\-\d.)]*\[(?:\\.|[^\]\\\n])+\]:/m
 /** Where a block can end: nothing is settled before such a line. */
 const emptyLine = /\n[ \t]*\n/
+/** So much text is looked through at once, unless a block is longer. */
+const piece = 16_000
 
 /**
  * Splits growing markdown into blocks. Blocks that further text cannot change
@@ -19,13 +21,19 @@ export class Blocks {
   tail = ''
   /** The last text began with the one before it. */
   grew = false
+  /** Not all of the text was looked through yet: the same text once more goes on. */
+  behind = false
   private text = ''
+  private size = piece
   private defines = false
   /** Where the last line begins; lines before it were searched for definitions. */
   private line = 0
 
-  /** Takes the text so far; false when it does not continue what was there, so that all blocks are new. */
-  update(text: string): boolean {
+  /**
+   * Takes the text so far; false when it does not continue what was there, so that all blocks are new.
+   * Stops where it is once that is `enough` for now.
+   */
+  update(text: string, enough: () => boolean = () => false): boolean {
     const grows = (this.grew = text.startsWith(this.text))
     if (!grows) {
       this.defines = false
@@ -41,14 +49,29 @@ export class Blocks {
     this.line = line
     this.text = text
     this.tail = text.slice(from)
-    if (!defines && emptyLine.test(this.tail)) this.settle()
+    this.behind = false
+    if (!defines && emptyLine.test(this.tail)) this.settle(enough)
     return continues
   }
 
-  private settle(): void {
+  private settle(enough: () => boolean): void {
+    for (let size = piece; ;) {
+      const left = this.tail.length
+      this.settleIn(size)
+      if (size >= left) return
+      size = this.tail.length < left ? piece : size * 2
+      if (enough()) {
+        this.behind = true
+        return
+      }
+    }
+  }
+
+  /** Settles what is whole in the first characters of the tail. */
+  private settleIn(size: number): void {
     // An unfinished line may still turn out to belong to the block above it:
     // "2" becomes "2. next" and goes on with the list.
-    const whole = this.tail.slice(0, this.tail.lastIndexOf('\n') + 1)
+    const whole = this.tail.slice(0, this.tail.lastIndexOf('\n', size - 1) + 1)
     const tokens = new Lexer(options).blockTokens(whole, [])
     let last = tokens.length - 1
     while (last > 0 && tokens[last]!.type === 'space') last--

@@ -3,6 +3,7 @@ import { Blocks } from './blocks'
 import { elsewhere } from './links'
 import { Outline } from './outline'
 import { parse } from './parser'
+import { Portions } from './portions'
 import { hide, Opened } from './rest'
 import { Tail } from './tail'
 
@@ -117,28 +118,43 @@ function rendered(blocks: readonly string[]): DocumentFragment {
   return fragment.cloneNode(true) as DocumentFragment
 }
 
-/**
- * A message's blocks are in parts of so many. A part is laid out by itself (prose.css):
- * what grows in the last one costs the others nothing.
- */
-const partBlocks = 32
+/** How long the page stands still for a message that is long. */
+const sliceMs = 20
 
 /** The longest pause between two looks at a tail, unless it takes longer than that to render. */
 const pauseMs = 60
 
-/** Shows one message in an element: settled blocks once, the tail as it grows. */
+/** A part of a message that is in the page. */
+interface Drawn {
+  element: HTMLElement
+  /** How many of the message's blocks were shown when its last one was. */
+  shown: number
+}
+
+/**
+ * Shows one message in an element: settled blocks once, the tail as it grows. Of a message
+ * that is long the newest portions are in the page, and before them a button for earlier ones.
+ */
 export class Renderer {
   private readonly blocks = new Blocks()
   private readonly tail = new Tail()
-  /** How many settled blocks are in the page. */
-  private shown = 0
+  private portions = new Portions()
+  /** How many of the settled blocks have their place. */
+  private placed = 0
+  /** What is in the page, by the place of the part. */
+  private readonly drawn = new Map<number, Drawn>()
+  /** The levels of the headings that are settled, by portion: what is before one may not be in the page. */
+  private readonly outlines = new Map<number, Outline>()
+  /** How many earlier portions were asked for. */
+  private more = 0
+  private readonly earlier = document.createElement('button')
   private costMs = 0
   private endedAt = 0
-  /** The levels of the headings that are settled. */
-  private outline: Outline
-  /** The blocks shown whole, by their place among all that are cut: one that grows stays as it was left. */
-  private readonly opened = new Map<number, Opened>()
+  /** The blocks shown whole, by part and place in it: one that grows stays as it was left. */
+  private readonly opened = new Map<string, Opened>()
+  private anew = false
   private later: ReturnType<typeof setTimeout> | undefined
+  private filling: ReturnType<typeof setTimeout> | undefined
 
   constructor(
     private readonly element: HTMLElement,
@@ -149,13 +165,14 @@ export class Renderer {
     /** The level of its first heading: below those of the screen. */
     private readonly level = 2,
   ) {
-    this.outline = new Outline(level)
+    this.earlier.className = 'rest'
     // What is remembered is shown as a copy, which has no listeners of its own.
     element.addEventListener('click', (event) => {
       const button = (event.target as Element).closest<HTMLElement>('button.rest')
       if (!button) return
+      if (button === this.earlier) return this.showEarlier()
       const region = button.previousElementSibling as HTMLElement
-      this.open(this.tables().indexOf(region), button)
+      this.open(this.placeOf(region), button)
       region.focus({ preventScroll: true })
     })
   }
@@ -173,7 +190,13 @@ export class Renderer {
       return
     }
     const began = performance.now()
-    this.show(text, growing)
+    if (!this.blocks.update(text.replaceAll('\r\n', '\n'))) this.anew = true
+    if (!this.blocks.grew) {
+      this.opened.clear()
+      this.more = 0
+    }
+    if (this.blocks.behind) this.later = setTimeout(() => this.update(text, growing))
+    else this.show(growing)
     this.endedAt = performance.now()
     this.costMs = this.endedAt - began
   }
@@ -181,83 +204,156 @@ export class Renderer {
   /** Ends what is still to be shown. */
   stop(): void {
     clearTimeout(this.later)
+    clearTimeout(this.filling)
   }
 
-  private show(text: string, growing: boolean): void {
+  private show(growing: boolean): void {
     const active = document.activeElement
-    const focused = this.element.contains(active) ? this.tables().indexOf(active!) : -1
-    this.take(text, growing)
-    if (focused < 0) return
-    const table = this.tables()[focused] as HTMLElement | undefined
+    const focused = this.element.contains(active) ? this.placeOf(active!) : null
+    this.take(growing)
+    if (!focused) return
+    const table = this.tables().find((table) => this.placeOf(table) === focused) as HTMLElement | undefined
     if (table !== document.activeElement) table?.focus({ preventScroll: true })
   }
 
   /** What can be cut, in order. */
-  private tables(): Element[] {
-    return [...this.element.querySelectorAll('.table, .source')]
+  private tables(of: Element = this.element): Element[] {
+    return [...of.querySelectorAll('.table, .source')]
   }
 
-  private take(text: string, growing: boolean): void {
-    const continues = this.blocks.update(text.replaceAll('\r\n', '\n'))
-    if (!this.blocks.grew) this.opened.clear()
+  /** Which of those that can be cut an element is, whatever is in the page before it. */
+  private placeOf(table: Element): string | null {
+    for (const [at, { element }] of this.drawn) {
+      const place = element.contains(table) ? this.tables(element).indexOf(table) : -1
+      if (place >= 0) return `${at} ${place}`
+    }
+    return null
+  }
+
+  private take(growing: boolean): void {
     const { settled, tail } = this.blocks
-    if (!continues) {
+    if (this.anew) {
+      this.anew = false
+      this.tail.remove()
       this.element.replaceChildren()
-      this.shown = 0
-      this.outline = new Outline(this.level)
+      this.drawn.clear()
+      this.outlines.clear()
+      this.portions = new Portions()
+      this.placed = 0
     }
-    if (!continues || settled.length > this.shown || !growing) this.tail.remove()
-    while (this.shown < settled.length) {
-      const part = this.part()
-      const from = this.shown
-      this.shown = Math.min(settled.length, from - (from % partBlocks) + partBlocks)
-      const fragment = rendered(settled.slice(from, this.shown))
-      this.outline = this.outline.level(fragment)
-      this.append(part, fragment)
-    }
+    if (settled.length > this.placed || !growing) this.tail.remove()
+    for (; this.placed < settled.length; this.placed++) this.portions.add(settled[this.placed]!)
+    const last = this.portions.parts.length - 1
+    this.drawPortion(this.portions.begin(last))
+    const { element } = this.drawn.get(last)!
+    const outline = this.outlineAt(last)
     if (!growing) {
       const fragment = rendered([tail])
-      this.outline.level(fragment)
-      return this.tail.hold(this.append(this.part(), fragment))
+      outline.level(fragment)
+      this.tail.hold(this.append(element, fragment))
+    } else {
+      // A tail that grows is never seen again as it is: it is not worth remembering.
+      let fresh = false
+      this.tail.show(element, tail, () => {
+        fresh = true
+        const fragment = sanitise(parse(tail))
+        outline.level(fragment)
+        return fragment
+      })
+      if (fresh) this.reopen(element)
     }
-    // A tail that grows is never seen again as it is: it is not worth remembering.
-    let fresh = false
-    this.tail.show(this.part(), tail, () => {
-      fresh = true
-      const fragment = sanitise(parse(tail))
-      this.outline.level(fragment)
-      return fragment
-    })
-    if (fresh) this.reopen()
+    this.fill()
   }
 
-  /** The part that what comes next is in. */
-  private part(): Element {
-    const at = Math.floor(this.shown / partBlocks)
-    return this.element.children[at] ?? this.element.appendChild(document.createElement('div'))
+  /** Has in the page what is to be there, the newest first; what takes longer than a slice goes on in another task. */
+  private fill(): void {
+    clearTimeout(this.filling)
+    if (this.anew) return
+    const { parts } = this.portions
+    const first = this.whole ? 0 : this.portions.first(this.more)
+    for (const [at, { element }] of this.drawn) {
+      if (at >= first) continue
+      element.remove()
+      this.drawn.delete(at)
+      this.outlines.delete(parts[at]!.portion)
+    }
+    this.earlier.textContent = `Show more of ${parts[first]!.from} earlier parts`
+    if (first === 0) this.earlier.remove()
+    else if (this.earlier !== this.element.firstChild) this.element.prepend(this.earlier)
+    const until = performance.now() + sliceMs
+    for (let at = parts.length; at > first;) {
+      at = this.portions.begin(at - 1)
+      if (this.drawPortion(at) && performance.now() > until) {
+        this.filling = setTimeout(() => this.fill())
+        return
+      }
+    }
+  }
+
+  private showEarlier(): void {
+    this.more++
+    this.fill()
+    if (this.earlier.isConnected) return
+    const begin = this.element.firstElementChild as HTMLElement
+    begin.tabIndex = -1
+    begin.focus({ preventScroll: true })
+  }
+
+  /** Draws what is new of the portion that begins with a part; false when nothing is. */
+  private drawPortion(from: number): boolean {
+    const { parts } = this.portions
+    let drew = false
+    for (let at = from; parts[at]?.portion === parts[from]!.portion; at++) {
+      const { from: begin, to } = parts[at]!
+      const part = this.drawn.get(at) ?? this.begin(at, begin)
+      if (part.shown === to) continue
+      const fragment = rendered(this.blocks.settled.slice(part.shown, to))
+      this.outlines.set(parts[at]!.portion, this.outlineAt(at).level(fragment))
+      part.shown = to
+      this.append(part.element, fragment)
+      drew = true
+    }
+    return drew
+  }
+
+  private outlineAt(part: number): Outline {
+    return this.outlines.get(this.portions.parts[part]!.portion) ?? new Outline(this.level)
+  }
+
+  /** Puts an empty part in its place. */
+  private begin(at: number, shown: number): Drawn {
+    const element = document.createElement('div')
+    let next = Infinity
+    for (const other of this.drawn.keys()) if (other > at && other < next) next = other
+    this.element.insertBefore(element, this.drawn.get(next)?.element ?? null)
+    const part = { element, shown }
+    this.drawn.set(at, part)
+    return part
   }
 
   private append(part: Element, fragment: DocumentFragment): ChildNode[] {
     const nodes = [...fragment.childNodes]
     const code = [...fragment.querySelectorAll<HTMLElement>('pre > code')]
     part.append(fragment)
-    this.reopen()
+    this.reopen(part)
     for (const block of code) this.onCode(block)
     return nodes
   }
 
-  /** Shows those tables whole that are to be. */
-  private reopen(): void {
-    this.tables().forEach((table, at) => {
+  /** Shows those tables of a part whole that are to be. */
+  private reopen(part: Element): void {
+    for (const table of this.tables(part)) {
       const rest = table.nextElementSibling
-      const asked = this.whole || this.opened.has(at)
-      if (asked && rest?.matches('button.rest')) this.open(at, rest as HTMLElement)
-    })
+      if (!rest?.matches('button.rest')) continue
+      const place = this.placeOf(table)
+      if (this.whole || (place !== null && this.opened.has(place))) this.open(place, rest as HTMLElement)
+    }
   }
 
-  private open(at: number, button: HTMLElement): void {
-    const opened = this.opened.get(at) ?? new Opened((source) => sanitise(parse(source)))
-    this.opened.set(at, opened)
+  private open(place: string | null, button: HTMLElement): void {
+    if (place === null) return
+    const opened = this.opened.get(place) ?? new Opened((source) => sanitise(parse(source)))
+    this.opened.set(place, opened)
     opened.show(button)
   }
 }
