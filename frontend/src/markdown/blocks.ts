@@ -24,7 +24,6 @@ export class Blocks {
   /** Not all of the text was looked through yet: the same text once more goes on. */
   behind = false
   private text = ''
-  private size = piece
   private defines = false
   /** Where the last line begins; lines before it were searched for definitions. */
   private line = 0
