@@ -120,7 +120,7 @@ func TestCheckAndRepairSayWhatIsWrongAndWhatBecomesOfIt(t *testing.T) {
 			return l
 		}), []string{"damaged", "hole", "metadata"}, false},
 		{"a line twice", log(func(l [][]byte) [][]byte { return slices.Insert(l, 5, l[4]) }), []string{"metadata", "repeat"}, false},
-		{"events lost at the end", log(func(l [][]byte) [][]byte { return l[:4] }), []string{"metadata"}, false},
+		{"events lost at the end", log(func(l [][]byte) [][]byte { return l[:4] }), []string{"hole", "metadata"}, false},
 		{"no metadata", func(t *testing.T, dir string) { require.NoError(t, os.Remove(filepath.Join(dir, "metadata.json"))) }, []string{"metadata"}, true},
 		{"garbage for labels", write("labels.json", "{]"), []string{"metadata"}, true},
 		{"garbage for a queue", write("queue.json", "{]"), []string{"unreadable"}, false},

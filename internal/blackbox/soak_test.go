@@ -109,14 +109,18 @@ func newSoak(t *testing.T, seed uint64) *soak {
 // beginTrouble starts everything that goes wrong beside the hub's own end.
 func (s *soak) beginTrouble() {
 	w := s.weather
+	strangers := make([]stranger, len(s.people))
+	for i, p := range s.people { // while the configuration can be read
+		strangers[i] = stranger{s.addr, s.token(), p.session}
+	}
 	w.blow(1500*time.Millisecond, cut(s.network))
 	w.blow(3*time.Second, killAgents(s.id()))
 	w.blow(2*time.Second, reconfigure(s.config, s.good))
 	for _, c := range s.crowds {
 		w.blow(2*time.Second, freeze(c))
 	}
-	for _, p := range s.people {
-		w.blow(time.Second, stranger{s.addr, s.token(), p.session}.harass)
+	for _, stranger := range strangers {
+		w.blow(time.Second, stranger.harass)
 	}
 	if s.disk != nil {
 		w.blow(4*time.Second, fillUp(s.disk))
