@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { Blocks } from '../src/markdown/blocks'
 import { Portions, weigh } from '../src/markdown/portions'
 
 const portionsOf = (blocks: readonly string[]) => {
@@ -43,4 +44,20 @@ it('every block is in one part, and a portion begins with one of its parts', () 
       expect(portions.begin(first)).toBe(first)
     }),
   )
+})
+
+it('a long text is looked through in pieces that end when it is enough, and the blocks are the same', () => {
+  const text = `${'One.\n\n'.repeat(5_000)}\`\`\`\n${'code\n\n'.repeat(10_000)}\`\`\`\n\n${'Two.\n\n'.repeat(5_000)}End`
+  const once = new Blocks()
+  once.update(text)
+  const pieces = new Blocks()
+  let looks = 1
+  for (pieces.update(text, () => true); pieces.behind && looks < 100; looks++) {
+    expect(pieces.settled.join('') + pieces.tail === text).toBe(true)
+    pieces.update(text, () => true)
+  }
+  expect(looks).toBeGreaterThan(4)
+  expect(pieces.behind).toBe(false)
+  expect(pieces.settled).toEqual(once.settled)
+  expect([pieces.tail, once.tail]).toEqual(['Two.\n\nEnd', 'Two.\n\nEnd'])
 })

@@ -24,6 +24,7 @@ export class Blocks {
   /** Not all of the text was looked through yet: the same text once more goes on. */
   behind = false
   private text = ''
+  private size = piece
   private defines = false
   /** Where the last line begins; lines before it were searched for definitions. */
   private line = 0
@@ -54,11 +55,13 @@ export class Blocks {
   }
 
   private settle(enough: () => boolean): void {
-    for (let size = piece; ;) {
+    for (;;) {
       const left = this.tail.length
-      this.settleIn(size)
-      if (size >= left) return
-      size = this.tail.length < left ? piece : size * 2
+      const all = this.size >= left
+      this.settleIn(this.size)
+      // A block that is longer needs more to end, at the next look if not at this one.
+      this.size = all || this.tail.length < left ? piece : this.size * 2
+      if (all) return
       if (enough()) {
         this.behind = true
         return

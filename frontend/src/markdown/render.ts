@@ -190,7 +190,8 @@ export class Renderer {
       return
     }
     const began = performance.now()
-    if (!this.blocks.update(text.replaceAll('\r\n', '\n'))) this.anew = true
+    const until = began + sliceMs
+    if (!this.blocks.update(text.replaceAll('\r\n', '\n'), () => performance.now() > until)) this.anew = true
     if (!this.blocks.grew) {
       this.opened.clear()
       this.more = 0
