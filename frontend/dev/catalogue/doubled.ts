@@ -40,7 +40,16 @@ const queue = [
   { prompt_id: 'q1', text: 'Then the docs', queued_at: new Date().toISOString(), attachments: [file, file] },
 ]
 const observer = { client_id: 'x', actor: 'Phone', activity: 'typing', seq: 1 } as const
-const broken = [...asked().add('file_read', null as never).events, ...turn(30).slice(2)]
+/** What has its type, and fails whoever shows it. */
+const failing = {
+  get sessionUpdate(): string {
+    throw new Error('this is for tests of entries that fail')
+  },
+}
+const broken = [
+  ...asked().add('note', { method: 'session/update', raw: failing }).events,
+  ...turn(30).slice(2),
+]
 
 const log = (events: AbideEvent[]) => () => ({
   events: async (_: string, after: number, limit: number) => {
