@@ -2,6 +2,7 @@ package blackbox_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,7 +19,8 @@ import (
 // dying disk do. The kernel's own calls fail, so any program can be put on it.
 type device struct {
 	// Set at construction.
-	dir string // what the program under test is given
+	dir   string // what the program under test is given
+	under string // where its files are
 
 	mu     sync.Mutex
 	broken func(op, path string) bool
@@ -34,9 +36,8 @@ func newDevice(t *testing.T) *device {
 	if _, err := os.Stat("/dev/fuse"); err != nil {
 		t.Skipf("no FUSE on this machine: %v", err)
 	}
-	d := &device{dir: t.TempDir()}
-	under := t.TempDir()
-	root := &fs.LoopbackRoot{Path: under}
+	d := &device{dir: t.TempDir(), under: t.TempDir()}
+	root := &fs.LoopbackRoot{Path: d.under}
 	top := &deviceNode{LoopbackNode: &fs.LoopbackNode{RootData: root}, device: d}
 	root.RootNode = top
 	server, err := fs.Mount(d.dir, top, &fs.Options{MountOptions: fuse.MountOptions{DirectMountStrict: true, FsName: "failing"}})
@@ -99,7 +100,7 @@ func (n *deviceNode) WrapChild(_ context.Context, child fs.InodeEmbedder) fs.Ino
 func (n *deviceNode) Open(ctx context.Context, flags uint32) (fs.FileHandle, uint32, syscall.Errno) {
 	file, _, errno := n.LoopbackNode.Open(ctx, flags)
 	// Past the page cache: each read(2) is asked for, so each can fail.
-	return n.wrap(file, n.EmbeddedInode(), errno), fuse.FOPEN_DIRECT_IO, errno
+	return n.wrap(file, errno), fuse.FOPEN_DIRECT_IO, errno
 }
 
 func (n *deviceNode) Create(ctx context.Context, name string, flags, mode uint32, out *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {
@@ -107,7 +108,7 @@ func (n *deviceNode) Create(ctx context.Context, name string, flags, mode uint32
 		return nil, nil, 0, errno
 	}
 	inode, file, _, errno := n.LoopbackNode.Create(ctx, name, flags, mode, out)
-	return inode, n.wrap(file, inode, errno), fuse.FOPEN_DIRECT_IO, errno
+	return inode, n.wrap(file, errno), fuse.FOPEN_DIRECT_IO, errno
 }
 
 // Rename implements fs.NodeRenamer.
@@ -118,15 +119,16 @@ func (n *deviceNode) Rename(ctx context.Context, name string, to fs.InodeEmbedde
 	return n.LoopbackNode.Rename(ctx, name, to, newName, flags)
 }
 
-func (n *deviceNode) wrap(file fs.FileHandle, inode *fs.Inode, errno syscall.Errno) fs.FileHandle {
+func (n *deviceNode) wrap(file fs.FileHandle, errno syscall.Errno) fs.FileHandle {
 	if errno != fs.OK {
 		return nil
 	}
-	return &deviceFile{loopback: file.(loopback), device: n.device, inode: inode}
+	fd, _ := file.(fs.FilePassthroughFder).PassthroughFd()
+	return &deviceFile{loopback: file.(loopback), device: n.device, fd: fd}
 }
 
 // loopback is what the kernel asks of an open file. That the kernel may pass
-// the device by (PassthroughFd) is left out on purpose: no call would fail.
+// the device by (PassthroughFd) is not offered to it: no call would fail.
 type loopback interface {
 	fs.FileReader
 	fs.FileWriter
@@ -141,11 +143,19 @@ type loopback interface {
 type deviceFile struct {
 	loopback
 	device *device
-	inode  *fs.Inode
+	fd     int // what the calls that do not fail go to
 }
 
-// path is the file's name at this moment: a rename does not make it sound.
-func (f *deviceFile) path() string { return f.inode.Path(nil) }
+// path is the file's name at this moment: a rename does not make it sound. The
+// kernel is asked, as the library's tree of names can keep an old one of a file
+// that has the inode number of one just removed.
+func (f *deviceFile) path() string {
+	path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.fd))
+	if err != nil {
+		return "unknown: " + err.Error()
+	}
+	return strings.TrimPrefix(path, f.device.under+"/")
+}
 
 func (f *deviceFile) Read(ctx context.Context, buf []byte, at int64) (fuse.ReadResult, syscall.Errno) {
 	if errno := f.device.call("read", f.path()); errno != fs.OK {
