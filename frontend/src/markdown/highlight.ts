@@ -1,5 +1,5 @@
 import workerURL from './highlight.worker?worker&url'
-import { sanitise } from './render'
+import { sanitise } from './sanitise'
 
 /** Code longer than this stays plain: colour is not worth the wait. */
 const longest = 60_000

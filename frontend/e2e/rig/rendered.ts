@@ -1,0 +1,2 @@
+export { Renderer } from '../../src/markdown/render'
+export { sanitise } from '../../src/markdown/sanitise'
