@@ -61,6 +61,8 @@ type Queue struct {
 	taken string // prompt id of the item in flight
 	// unsaved is true while the file may be behind now.
 	unsaved bool
+	// trouble is why the last save failed; nil if it worked.
+	trouble error
 }
 
 // Damage says what was wrong with a queue's file when it was opened.
@@ -369,6 +371,18 @@ func (q *Queue) Flush() error {
 	return q.adopt(q.now)
 }
 
+// Trouble is why the file could not be written when that was last tried, or nil.
+func (q *Queue) Trouble() error { return q.trouble }
+
+// Retry writes the file if that failed when it was last tried, and reports whether
+// it still does.
+func (q *Queue) Retry() error {
+	if q.trouble == nil {
+		return nil
+	}
+	return q.adopt(q.now)
+}
+
 // find looks for a prompt id where it is likely, and then among the old.
 func (q *Queue) find(in ledger, promptID string) (Entry, bool) {
 	if e, ok := in.find(promptID); ok {
@@ -395,7 +409,7 @@ func (q *Queue) remember(next *contents, e Entry) {
 // commit makes next the contents if it can be saved, and else leaves everything
 // as it was.
 func (q *Queue) commit(next contents) error {
-	landed, err := q.file.save(next)
+	landed, err := q.save(next)
 	if landed {
 		// A reader finds it, so memory must say the same; Lookup saves again
 		// before it acknowledges.
@@ -407,11 +421,17 @@ func (q *Queue) commit(next contents) error {
 // adopt makes next the contents whether or not it can be saved.
 func (q *Queue) adopt(next contents) error {
 	q.now, q.unsaved = next, true
-	_, err := q.file.save(next)
+	_, err := q.save(next)
 	if err == nil {
 		q.unsaved = false
 	}
 	return err
+}
+
+func (q *Queue) save(c contents) (landed bool, err error) {
+	landed, err = q.file.save(c)
+	q.trouble = err
+	return landed, err
 }
 
 // waiting finds an item that may be changed.

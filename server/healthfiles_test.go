@@ -109,3 +109,19 @@ func TestANameIsTakenThoughTheMetadataCannotBeWrittenAndHealthSaysSo(t *testing.
 	h = startHub(t, hubOptions{dir: dir})
 	h.requireName(s.ID(), "again")
 }
+
+func TestHealthSaysThatAQueueCannotBeWritten(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	h.prompt(s, "p1", "hello")
+	inTheWay := filepath.Join(filepath.Dir(h.eventsFile(s.ID())), "queue.json.tmp", "x")
+	require.NoError(t, os.MkdirAll(inTheWay, 0o700))
+	h.prompt(s, "p2", "goes on")
+	require.Eventually(t, func() bool { return len(h.health(h.token)) > 0 }, patience, 2*time.Millisecond)
+	list := h.health(h.token)
+	require.Equal(t, "damaged", list[0].Kind)
+	require.Contains(t, list[0].What, "waiting prompts cannot be written: is a directory")
+	require.Contains(t, list[0].Do, "queue.json")
+	require.NoError(t, os.Remove(inTheWay))
+	require.Eventually(t, func() bool { return len(h.health(h.token)) == 0 }, patience, 2*time.Millisecond)
+}

@@ -23,6 +23,7 @@ type BackgroundSession struct {
 	watchers *watchers
 	state    atomic.Pointer[State]
 	bell     bell
+	unsaved  atomic.Pointer[string] // why the queue's file cannot be written; nil if it can
 
 	mail chan func(*engine)
 	done chan struct{} // closed when the engine takes no more jobs

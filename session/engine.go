@@ -55,6 +55,7 @@ type engine struct {
 	turn      turnRun
 	agent     agentSlot
 	health    logHealth
+	unsaved   unsavedQueue
 	foreign   bool // another process writes the log; it is only followed
 	list      listLine
 	answerers answerers
@@ -135,6 +136,7 @@ const maxPasses = 10
 // changed anything.
 func (e *engine) pass(now time.Time) {
 	e.probeLog(now)
+	e.probeQueue(now)
 	e.watchAgent(now)
 	e.watchRequests(now)
 	switch {

@@ -155,6 +155,11 @@ func (m *Manager) Troubles() []Trouble {
 			continue
 		}
 		all = append(all, troublesOf(meta.SessionID, health)...)
+		if b := open[meta.SessionID]; b != nil {
+			if why := b.unsaved.Load(); why != nil {
+				all = append(all, queueTrouble(meta.SessionID, *why))
+			}
+		}
 	}
 	return all
 }

@@ -1,0 +1,58 @@
+package session
+
+import (
+	"errors"
+	"syscall"
+	"time"
+)
+
+// unsavedQueue is a queue file that could not be written, and when that is tried
+// again.
+type unsavedQueue struct {
+	why     string // empty while it can be written
+	probeAt time.Time
+}
+
+// probeQueue tries a save that failed again, so that what health says ends with its
+// cause, and tells health of it.
+func (e *engine) probeQueue(now time.Time) {
+	u, err := &e.unsaved, e.queue.Trouble()
+	if err != nil && u.why != "" && !now.Before(u.probeAt) {
+		err = e.queue.Retry()
+		u.probeAt = now.Add(probeInterval)
+	}
+	why := whyUnsaved(err)
+	if why != u.why {
+		if u.why, u.probeAt = why, now.Add(probeInterval); why == "" {
+			e.b.unsaved.Store(nil)
+		} else {
+			e.b.unsaved.Store(&why)
+		}
+	}
+	if why != "" {
+		e.wake(u.probeAt)
+	}
+}
+
+// whyUnsaved says without a path why a file could not be written; empty if it was.
+func whyUnsaved(err error) string {
+	if err == nil {
+		return ""
+	}
+	var no syscall.Errno
+	if errors.As(err, &no) {
+		return no.Error()
+	}
+	return "the system refuses it"
+}
+
+// queueTrouble puts into words that the waiting prompts of a session cannot be saved.
+func queueTrouble(id, why string) Trouble {
+	switch why {
+	case syscall.ENOSPC.Error(), syscall.EDQUOT.Error():
+		return Trouble{id, TroubleBlocked, "there is no space left to write the session's waiting prompts", makeRoomWords}
+	}
+	return Trouble{id, TroubleDamaged, "the session's waiting prompts cannot be written: " + why, queueWords}
+}
+
+const queueWords = "look at the device, and at what lies in place of the session's queue.json; prompts are refused while the agent works, and it goes on by itself"

@@ -1,0 +1,59 @@
+package session_test
+
+import (
+	"errors"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/queue"
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+// A queue whose file cannot be written is in health, and is no more once it can be,
+// although nobody asks for anything.
+func TestAQueueThatCannotBeSavedIsInHealthUntilItCan(t *testing.T) {
+	for kind, cause := range map[session.TroubleKind]error{
+		session.TroubleBlocked: syscall.ENOSPC, session.TroubleDamaged: syscall.EIO,
+	} {
+		t.Run(cause.Error(), func(t *testing.T) {
+			for step, refused := range map[string]bool{"create": true, "sync-dir": true, "sync": false} {
+				t.Run(step, func(t *testing.T) {
+					var fails atomic.Bool
+					h := newHub(t, func(o *session.Options, _ *store.Options) {
+						o.QueueFailpoint = func(at string) error {
+							if fails.Load() && at == step {
+								return errors.Join(errors.New("save"), cause)
+							}
+							return nil
+						}
+					})
+					b, a := h.busy()
+					require.Empty(t, h.manager.Troubles())
+					fails.Store(true)
+					if refused { // what a person asked for
+						_, err := b.Prompt(ctxOf(t), ask("waits"))
+						require.ErrorIs(t, err, session.ErrUnavailable)
+					} else { // what follows from the log
+						require.NoError(t, a.end(promptID(0), event.StopEndTurn))
+						awaitIdle(t, b)
+						prompt(t, b, "p")
+					}
+					var all []session.Trouble
+					require.Eventually(t, func() bool { all = h.manager.Troubles(); return len(all) > 0 }, patience, tick)
+					require.Len(t, all, 1)
+					require.Equal(t, kind, all[0].Kind)
+					require.Equal(t, b.ID(), all[0].SessionID)
+					require.Contains(t, all[0].What, "waiting prompts")
+					fails.Store(false)
+					require.Eventually(t, func() bool { return len(h.manager.Troubles()) == 0 }, patience, tick)
+					require.Equal(t, queue.Queued, prompt(t, b, "later").Outcome)
+				})
+			}
+		})
+	}
+}
