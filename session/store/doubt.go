@@ -53,7 +53,7 @@ func (m *Metadata) contradicts() error {
 	if m.Checkpoint == (Checkpoint{}) && first == 1 {
 		return nil // of no log yet
 	}
-	if m.MinSeq < 0 || m.MaxSeq != m.SyncedSeq || m.SyncedSeq > maxSeq || m.LogFirst < first ||
+	if m.MinSeq < 0 || m.MaxSeq != m.SyncedSeq || m.SyncedSeq > farSeq || m.LogFirst < first ||
 		m.SyncedSeq < m.LogFirst || m.EventCount != int64(m.SyncedSeq-first+1) {
 		return fmt.Errorf("%w: event_count %d, min_seq %d, log_first %d, max_seq %d, synced_seq %d",
 			errDoubtful, m.EventCount, m.MinSeq, m.LogFirst, m.MaxSeq, m.SyncedSeq)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"hash/crc32"
 	"regexp"
 	"testing"
 
@@ -62,6 +63,39 @@ func TestALineWrittenByHandMakesNoLogWithoutEnd(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestALineOfTheLastSeqThereIsEndsNoLog appends a line with a right checksum behind
+// whose seq little or nothing could be written.
+func TestALineOfTheLastSeqThereIsEndsNoLog(t *testing.T) {
+	for _, far := range []event.Seq{1<<53 - 1, 1<<53 - 100, 1<<48 + 1} {
+		for _, meta := range []bool{true, false} {
+			t.Run(fmt.Sprint(far, meta), func(t *testing.T) {
+				d := recorded(t, 20)
+				lines := d.lines()
+				d.setLines(append(lines[:20:20], withCRC(byHand(far))))
+				if !meta {
+					d.withoutMetadata()
+				}
+				require.Contains(t, kinds(t, d), store.ProblemTorn)
+				for range 2 {
+					o := d.open(store.Options{})
+					require.Less(t, o.log.Marks().Visible, event.Seq(40))
+					requireGapless(t, readAll(t, o.log))
+					requireAppends(t, o.log)
+					o.close()
+				}
+				require.Len(t, d.quarantined(), 1, "one repair is enough")
+				require.Empty(t, kinds(t, d))
+			})
+		}
+	}
+}
+
+// withCRC gives a line the checksum of its body.
+func withCRC(line []byte) []byte {
+	body := bytes.TrimSuffix(line, []byte("}\n"))
+	return fmt.Appendf(nil, `%s,"crc":"%08x"}`+"\n", body, crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
 }
 
 // Whoever cuts lines out of a file that has no checksums loses those and no others.

@@ -25,6 +25,11 @@ const (
 
 	// maxSeq keeps a seq exact in JavaScript.
 	maxSeq = event.Seq(1)<<53 - 1
+
+	// farSeq is the last seq that is believed of anything but the line that comes
+	// next, so that a log whose files were edited never runs out of seqs: ten thousand
+	// events a second take 892 years to reach it.
+	farSeq = event.Seq(1) << 48
 )
 
 // maxLine is the most bytes a line may have when it is written. Reading has no

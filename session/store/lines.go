@@ -165,6 +165,8 @@ func (o *order) judge(p parsed, offset int64) verdict {
 	switch {
 	case p.quality == bad:
 		return damaged
+	case p.seq > farSeq && p.seq != o.prev+1:
+		return damaged // right as its checksum may be, nothing could be written behind it
 	case p.loose && !o.free && leaps(p.seq-o.prev-1, offset):
 		return damaged // whoever wrote it knew nothing of the log
 	case p.quality == unverified && !p.loose && p.seq != o.prev+1:

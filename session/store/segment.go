@@ -214,7 +214,7 @@ func parseSealedName(name string) (first, last event.Seq, ok bool) {
 	}
 	f, err1 := strconv.ParseInt(a, 10, 64)
 	l, err2 := strconv.ParseInt(b, 10, 64)
-	if err1 != nil || err2 != nil || f < 1 || l < f || event.Seq(l) > maxSeq {
+	if err1 != nil || err2 != nil || f < 1 || l < f || event.Seq(l) > farSeq {
 		return 0, 0, false
 	}
 	return event.Seq(f), event.Seq(l), true

@@ -94,7 +94,7 @@ func TestABadByteAnywhereCostsAtMostItsOwnLine(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, first.Close()) })
 	before := readAll(t, original)
 	for at := range whole {
-		for _, value := range []byte{0, '\n', whole[at] ^ 0x10} {
+		for _, value := range []byte{0, '\n', whole[at] ^ 0x10, whole[at] ^ 0x01, whole[at] ^ 0x02, whole[at] ^ 0x04} {
 			if whole[at] == value {
 				continue
 			}
