@@ -73,6 +73,34 @@ func TestWhatAReaderHoldsOfTheTailNeverChanges(t *testing.T) {
 	require.NoError(t, group.Wait())
 }
 
+// TestABatchIsNoLargerThanWasAskedFor reads at many bounds, from memory and from
+// the file: as many events as fit, but at least one.
+func TestABatchIsNoLargerThanWasAskedFor(t *testing.T) {
+	for name, tail := range map[string]int{"memory": 1 << 20, "file": 1} {
+		t.Run(name, func(t *testing.T) {
+			l := create(t, open(t, t.TempDir(), store.Options{TailBytes: tail}))
+			_, err := l.ReadAfter(context.Background(), 0, 1) // from here on the tail is kept
+			require.NoError(t, err)
+			for seq := event.Seq(2); seq <= 200; seq++ {
+				_, _, err := l.Append(context.Background(), numbered(seq))
+				require.NoError(t, err)
+			}
+			three := len(`,,`)
+			for after := event.Seq(50); after < 53; after++ {
+				b, err := l.ReadAfter(context.Background(), after, 1)
+				require.NoError(t, err)
+				require.Equal(t, 1, b.Count)
+				three += len(b.JSON)
+			}
+			for most, want := range map[int]int{three / 2: 1, three - 1: 2, three: 3, three + 1: 3} {
+				b, err := l.ReadAfter(context.Background(), 50, most)
+				require.NoError(t, err)
+				require.Equal(t, want, b.Count, "of at most %d bytes", most)
+			}
+		})
+	}
+}
+
 func TestAStreamNobodyReadsMakesNoGarbage(t *testing.T) {
 	l := create(t, open(t, t.TempDir(), store.Options{}))
 	draft := line318()
