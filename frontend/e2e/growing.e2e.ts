@@ -231,6 +231,24 @@ describe('a message', () => {
     })
   })
 
+  test('of which earlier parts are not in the page changes nothing there but the text that words come to', async () => {
+    const changed = await page.evaluate(() => {
+      const element = document.createElement('div')
+      const renderer = new rendering.Renderer(element)
+      let text = 'A paragraph.\n\n'.repeat(1_500) + 'And words'
+      renderer.update(text, true)
+      const watch = new MutationObserver(() => {})
+      watch.observe(element, { subtree: true, childList: true, attributes: true, characterData: true })
+      for (const more of [' come', ' and', ' come']) renderer.update((text += more), true)
+      return {
+        cut: element.querySelector('button')!.textContent!.includes('earlier parts'),
+        at: watch.takeRecords().map(({ type, target }) => `${type} ${target.textContent}`),
+      }
+    })
+    const line = 'characterData And words come and come'
+    expect(changed).toEqual({ cut: true, at: [line, line, line] })
+  })
+
   test('that ended is shown once, however often it is shown', async () => {
     expect(await shown(['One.\n\nTwo.', 'One.\n\nTwo.'])).toBe(await shown(['One.\n\nTwo.']))
     const twice = await page.evaluate(() => {

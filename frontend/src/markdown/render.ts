@@ -181,7 +181,9 @@ export class Renderer {
       this.drawn.delete(at)
       this.outlines.delete(parts[at]!.portion)
     }
-    this.earlier.textContent = `Show more of ${parts[first]!.from} earlier parts`
+    const label = `Show more of ${parts[first]!.from} earlier parts`
+    // Set again, the same words would be new ones: laid out and painted for each word that comes at the end.
+    if (this.earlier.textContent !== label) this.earlier.textContent = label
     if (first === 0) this.earlier.remove()
     else if (this.earlier !== this.element.firstChild) this.element.prepend(this.earlier)
     const until = performance.now() + sliceMs
