@@ -1,5 +1,5 @@
 import 'fake-indexeddb/auto'
-import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { EventCache } from '../src/net/cache'
 import { Database } from '../src/net/db'
 import { Follower } from '../src/net/follower'
@@ -27,13 +27,16 @@ beforeEach(() => {
   storage = new FakeStorage() as unknown as Storage
 })
 
+afterEach(() => void vi.useRealTimers())
+
 /** A page: its state, its cache and what it sent. */
 function page(connected = true) {
+  const link = { connected }
   const store = new Store()
   const sent: ClientMessage[] = []
   const requests = new Requests()
   const cache = new EventCache(db, storage)
-  const follower = new Follower(store, requests, (m) => connected && sent.push(m) > 0, cache)
+  const follower = new Follower(store, requests, (m) => link.connected && sent.push(m) > 0, cache)
   const frame = (f: ServerMessage) => {
     if (f.type === 'events_loaded') requests.settle((sent.at(-1) as { request_id?: string }).request_id)
     follower.frame(f)
@@ -41,7 +44,7 @@ function page(connected = true) {
   }
   const session = () => store.state.sessions.get(sessionId)!
   const text = () => [...session().feed.items].flatMap((i) => (i.kind === 'text' ? [i.text] : [])).join('|')
-  return { store, sent, follower, cache, frame, session, text }
+  return { store, sent, link, requests, follower, cache, frame, session, text }
 }
 
 describe('following', () => {
@@ -72,6 +75,27 @@ describe('following', () => {
     vi.useRealTimers()
   })
 
+  it('of a session that is shut dials for the hub alone, and asks when the hub said last', () => {
+    vi.useFakeTimers()
+    const p = page()
+    p.follower.follow(sessionId)
+    p.follower.shut(sessionId, 'it took too long', 2_000)
+    expect(p.follower.url('ws://h')).toBe('ws://h/api/ws')
+    p.follower.shut(sessionId, 'it took too long', 5_000)
+    vi.advanceTimersByTime(4_999)
+    expect(p.sent.length).toBe(1)
+    vi.advanceTimersByTime(1)
+    expect(p.sent.length).toBe(2)
+    vi.useRealTimers()
+  })
+
+  it('of many sessions holds the four looked at last', () => {
+    const p = page()
+    const ids = Array.from({ length: 7 }, (_, i) => `20260221-140307-0000000${i}`)
+    for (const id of ids) p.follower.follow(id)
+    expect([...p.store.state.sessions.keys()]).toEqual(ids.slice(-4))
+  })
+
   it('goes on from the cursor after any number of events', () => {
     const p = page()
     p.follower.follow(sessionId)
@@ -100,6 +124,37 @@ describe('following', () => {
     expect(p.sent.at(-1)).toMatchObject({ type: 'observe', after_seq: 5, epoch })
     p.frame(loadedFrame(range(1, 3), { verdict: 'reset', reason: 'epoch', epoch: 'ffffffffffffffff' }))
     expect([p.session().feed.last, p.session().epoch]).toEqual([3, 'ffffffffffffffff'])
+  })
+
+  it('asks once to follow anew, also where that could not be asked at first', () => {
+    const p = page()
+    p.follower.follow(sessionId)
+    p.frame(loadedFrame(range(1, 5)))
+    const other = { ...eventsFrame(range(6, 7)), epoch: 'ffffffffffffffff' }
+    p.link.connected = false
+    p.frame(other)
+    p.link.connected = true
+    for (let i = 0; i < 3; i++) p.frame(other)
+    expect(p.sent.map((m) => m.type)).toEqual(['observe', 'observe'])
+  })
+
+  it('gives up looking for a request after twenty pages, and begins again with the next visit', () => {
+    const long = new Script().say('m', ...Array.from({ length: 60 }, String)).events
+    const p = page()
+    p.follower.follow(sessionId)
+    p.frame(loadedFrame(long.slice(59), { has_more: true }))
+    p.frame(stateFrame({ at_seq: 60, pending_permissions: ['perm'] }))
+    const asked = () => p.sent.filter((m) => m.type === 'load_events').length
+    const answer = () => {
+      const { first } = p.session().feed
+      p.frame(loadedFrame(long.slice(first - 2, first - 1), { prepend: true, max_seq: 60 }))
+    }
+    for (let i = 0; i < 30; i++) answer()
+    expect(asked()).toBe(20)
+    p.follower.follow(null)
+    p.follower.follow(sessionId)
+    p.follower.ask()
+    expect(asked()).toBe(21)
   })
 
   it('looks through older pages for a request that waits', () => {
@@ -216,6 +271,17 @@ describe('the event cache', () => {
     p.frame(loadedFrame(range(3, 12)))
     expect([p.session().feed.first, p.session().feed.last]).toEqual([3, 12])
     expect(p.cache.hint(sessionId)).toBeNull()
+  })
+
+  it('that is read for a session which is left meanwhile asks nothing of the next', async () => {
+    await visited()
+    await db.use((h) => h.clear('pages'))
+    const p = page()
+    p.follower.follow(sessionId)
+    p.follower.follow('20260221-140307-00000000')
+    await db.use((h) => h.count('pages')) // after what was asked before it
+    await new Promise((later) => setTimeout(later, 20))
+    expect(p.sent.filter((m) => m.type === 'observe' && m.session_id !== sessionId)).toHaveLength(1)
   })
 
   it('of another epoch than promised is not shown', async () => {

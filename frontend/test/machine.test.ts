@@ -157,6 +157,11 @@ describe('a wake', () => {
     expect([b.m.probe === null, b.alive.size]).toEqual([false, 2])
   })
 
+  it('dials a second socket anew that has hung since the wake before', () => {
+    const b = new Bench().open().sleep(60_000).do({ type: 'wake' }).sleep(60_000).do({ type: 'wake' })
+    expect([b.m.main?.gen, [...b.alive]]).toEqual([1, [1, 3]])
+  })
+
   it('never makes a third socket, however many triggers come', () => {
     const b = new Bench().open().sleep(60_000)
     for (let i = 0; i < 5; i++) b.do({ type: 'wake', jumped: true }).pass(200)
@@ -173,6 +178,14 @@ describe('a wake', () => {
     for (let i = 0; i < 6; i++) b.do({ type: 'closed', gen: b.m.main!.gen, code: 1006 }).retried()
     b.do({ type: 'closed', gen: b.m.main!.gen, code: 1006 }).do({ type: 'wake' })
     expect(b.m.main?.phase).toBe('dialling')
+  })
+
+  it('without a connection forgets how often it failed', () => {
+    const b = new Bench().do({ type: 'start' })
+    for (let i = 0; i < 6; i++) b.do({ type: 'closed', gen: b.m.main!.gen, code: 1006 }).retried()
+    b.do({ type: 'closed', gen: b.m.main!.gen, code: 1006 }).do({ type: 'wake' })
+    b.do({ type: 'closed', gen: b.m.main!.gen, code: 1006 })
+    expect(b.m.retryAt! - b.now).toBeLessThanOrEqual(2 * limits.backoffMinMs)
   })
 
   it('of a silent zombie without any other hint ends with a new socket', () => {
@@ -245,6 +258,12 @@ describe('failure', () => {
     })
   })
 
+  it('of a hub that speaks a newer protocol is final', () => {
+    const b = new Bench().do({ type: 'start' })
+    b.do({ type: 'connected', gen: 1, heartbeatMs: 10_000, protocol: limits.protocol + 1 }).pass(60_000)
+    expect([b.m.refusal, b.m.main, b.alive.size]).toEqual(['version', null, 0])
+  })
+
   it.each([1001, 1006, 1009, 4004, 4008, 4009])('with close code %i is retried', (code) => {
     expect(new Bench().open().do({ type: 'closed', gen: 1, code }).pass(1_000).m.main?.gen).toBe(2)
   })
@@ -284,6 +303,18 @@ describe('failure', () => {
     b.do({ type: 'closed', gen: 2, code: 1006 }).do({ type: 'closed', gen: 1, code: 1006 })
     expect(b.m.retryAt).not.toBeNull()
     expect(b.pass(1_000).m.main?.gen).toBe(3)
+  })
+
+  it('of a hub that says goodbye on the old socket makes the spare the connection, too', () => {
+    const b = new Bench().open().sleep(60_000).do({ type: 'wake' })
+    b.do({ type: 'goodbye', gen: 1, retryAfterMs: 5_000 })
+    expect([b.m.main?.gen, b.m.spare, b.m.retryAt, [...b.alive]]).toEqual([2, null, null, [2]])
+  })
+
+  it('of a spare that became the connection and hangs ends after 10 s', () => {
+    const b = new Bench().open().sleep(60_000).do({ type: 'wake' }).do({ type: 'closed', gen: 1, code: 1006 })
+    b.pass(limits.dialMs)
+    expect([b.m.main, b.m.failures]).toEqual([null, 1])
   })
 
   it('of the old socket in a race makes the spare the connection', () => {

@@ -83,6 +83,29 @@ test('the device keeps the two hundred sessions seen last', () => {
   expect(later('20260221-150000-00000004')).toBeNull()
 })
 
+test('a session this page holds is not let go of, however long ago it was seen', () => {
+  const marks = new Marks(localStorage)
+  marks.note(held(3), noon - 1e9, sessionId)
+  marks.flush()
+  for (let i = 0; i < 200; i++) {
+    localStorage.setItem(`abide.mark.other-${i}`, JSON.stringify({ epoch, seq: 1, seen: 1, at: noon + i }))
+  }
+  marks.note(held(1, { session_id: 'fresh' }), noon, 'fresh')
+  marks.flush()
+  expect(later()).toEqual({ epoch, seq: 3, at: noon - 1e9 })
+})
+
+test('what has not moved is not written again, but when the page is hidden', () => {
+  const marks = new Marks(localStorage)
+  marks.note(held(3), noon, sessionId)
+  marks.flush()
+  marks.note(held(3), noon + 1000, sessionId)
+  marks.flush()
+  expect(later()?.at).toBe(noon)
+  marks.flush(true)
+  expect(later()?.at).toBe(noon + 1000)
+})
+
 const broken = [
   'no json',
   'null',
