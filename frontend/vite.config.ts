@@ -21,7 +21,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     emptyOutDir: false,
     reportCompressedSize: false,
-    rolldownOptions: { output: { codeSplitting: sessionWhole() } },
+    rolldownOptions: { output: { codeSplitting: sessionWhole() }, checks: { bundlerTimings: false } },
   },
   worker: { format: 'es' },
   test: {

@@ -19,6 +19,7 @@ export function sessionWhole() {
     includeDependenciesRecursively: false,
     groups: [
       {
+        debugName: 'the app and a session',
         // The screen itself is what the app names when it asks for one.
         name: (id, graph) => {
           if (!own) {
