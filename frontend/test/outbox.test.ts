@@ -54,6 +54,7 @@ beforeEach(() => {
 function tab(id: string, connected = true) {
   const sent: ClientMessage[] = []
   const shown = new Map<string, OutboxItem>()
+  const problems: string[] = []
   const requests = new Requests()
   const storage = new OutboxDB(db, id, locks.of(id), new Journal(device))
   const link = { connected }
@@ -63,6 +64,7 @@ function tab(id: string, connected = true) {
     (m: Message) => {
       if (m.kind === 'outbox') shown.set(m.item.id, m.item)
       if (m.kind === 'outbox_done') shown.delete(m.id)
+      if (m.kind === 'problem') problems.push(m.text)
     },
     (m) => link.connected && sent.push(m) > 0,
     () => Promise.reject(new Error('no files here')),
@@ -73,7 +75,7 @@ function tab(id: string, connected = true) {
     const purpose = requests.settle(request.request_id)
     if (purpose?.kind === 'outbox') outbox.answered(purpose.id, frame as ServerMessage)
   }
-  return { outbox, sent, shown, storage, link, answer, requests }
+  return { outbox, sent, shown, problems, storage, link, answer, requests }
 }
 
 const prompt = (id: string) => ({ id, sessionId: 's', kind: 'prompt' as const, text: 'go' })
@@ -145,6 +147,58 @@ describe('the outbox', () => {
     expect(t.sent).toMatchObject([{ prompt_id: 'x1', text: 'old words' }])
   })
 
+  it('takes up nothing twice: what is on its way when the device is looked through again stays so', async () => {
+    const t = tab('a')
+    await t.outbox.add(prompt('p1'))
+    await t.outbox.load()
+    expect([t.sent.length, t.shown.get('p1')?.status]).toEqual([1, 'sending'])
+  })
+
+  it('of a dead tab belongs to who took it over, and to nobody else while they live', async () => {
+    const dead = tab('a', false)
+    await dead.outbox.add(prompt('p1'))
+    vi.spyOn(db, 'use').mockRejectedValue(new Error('severed'))
+    void dead.outbox.add(prompt('p2')) // only beside the database
+    vi.restoreAllMocks()
+    locks.kill('a')
+    const b = tab('b', false)
+    const c = tab('c')
+    await b.outbox.load()
+    expect([...b.shown.keys()].sort()).toEqual(['p1', 'p2'])
+    await c.outbox.load()
+    expect([c.sent, c.shown.size]).toEqual([[], 0])
+  })
+
+  it('sends what a dead tab left in the order it was written', async () => {
+    const dead = tab('a', false)
+    for (const id of ['z', 'm', 'a']) {
+      await dead.outbox.add(prompt(id))
+      now++
+    }
+    locks.kill('a')
+    const t = tab('b')
+    await t.outbox.load()
+    expect(t.sent.map((m) => (m as { prompt_id: string }).prompt_id)).toEqual(['z', 'm', 'a'])
+  })
+
+  it('keeps on the device that an item failed, and that it is to be sent after all', async () => {
+    const first = tab('a')
+    await first.outbox.add(prompt('p1'))
+    first.answer({ type: 'error', code: 'too_large', message: 'the prompt is too large' })
+    const device = async () => (await db.use((h) => h.get('outbox', 'p1')))?.item
+    await vi.waitFor(async () => expect((await device())?.status).toBe('failed'))
+    now += 9 * 60_000
+    first.link.connected = false
+    first.outbox.retry('p1')
+    await vi.waitFor(async () => expect(await device()).toMatchObject({ status: 'queued', createdAt: now }))
+  })
+
+  it('leaves no question open that was never sent', async () => {
+    const t = tab('a', false)
+    await t.outbox.add(prompt('p1'))
+    expect(t.requests.has('outbox', 's')).toBe(false)
+  })
+
   it('sends what a killed tab left, from the one tab that holds the lock', async () => {
     const dead = tab('a', false)
     await dead.outbox.add(prompt('p1'))
@@ -207,6 +261,10 @@ describe('the outbox', () => {
     expect(t.shown.get('p1')?.status).toBe('queued')
     vi.advanceTimersByTime(500)
     expect(t.sent.length).toBe(2)
+    t.answer({ type: 'error', code: 'unavailable', message: 'its log is full' })
+    expect(t.shown.get('p1')?.status).toBe('queued')
+    vi.advanceTimersByTime(1_000)
+    expect(t.sent.length).toBe(3)
     t.answer({ type: 'error', code: 'too_large', message: 'the prompt is too large' })
     expect(t.shown.get('p1')).toMatchObject({ status: 'failed', problem: 'the prompt is too large' })
     vi.useRealTimers()
@@ -260,6 +318,18 @@ describe('the outbox', () => {
     expect(t.sent).toMatchObject([{ type: 'permission_answer', permission_id: 'perm', option_id: 'yes' }])
     t.answer({ type: 'error', code: 'already_resolved', message: 'phone has answered' })
     expect(t.shown.size).toBe(0)
+    expect(t.problems).toEqual(['The request was withdrawn before your answer came.'])
+  })
+
+  it.each([
+    ['yes', []],
+    ['no', ['Phone answered first: your answer did not count.']],
+  ])('tells who answered a permission first, where that was another answer: %s', async (option_id, told) => {
+    const t = tab('a')
+    await t.outbox.add({ id: 'perm', sessionId: 's', kind: 'answer', text: '', optionId: 'yes' })
+    const winner = { outcome: 'selected', option_id, by: 'Phone' } as const
+    t.answer({ type: 'error', code: 'already_resolved', message: 'answered', winner } as never)
+    expect([t.shown.size, t.problems]).toEqual([0, told])
   })
 
   it('works without a database', async () => {

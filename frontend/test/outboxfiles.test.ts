@@ -62,10 +62,14 @@ test('a file the hub refuses fails the prompt in words and keeps it for another 
   await vi.waitFor(() => expect(prompts()).toHaveLength(1))
 })
 
-test('a hub out of reach is asked again when it is there', async () => {
+test.each([
+  [0, 'out of reach'],
+  [429, 'with too many'],
+  [503, 'that cannot now'],
+])('a hub that answers %i, %s, is asked again', async (status) => {
   let away = true
   const { box, shown, prompt, prompts } = outbox(async (_, f) => {
-    if (away) throw new ApiError(0, 'unreachable', 'away')
+    if (away) throw new ApiError(status, 'unreachable', 'away')
     return stored(f.name)
   })
   await prompt('p1', [file('a')])

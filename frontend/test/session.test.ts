@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { initial, reduce, type AppState } from '../src/state/app'
 import { cursor, hasGap, hasOlder, missingPermissions, type SessionState } from '../src/state/session'
-import type { ServerMessage } from '../src/wire/gen'
+import type { ServerMessage, SessionInfo } from '../src/wire/gen'
 import { epoch, eventsFrame, loadedFrame, Script, sessionId, stateFrame } from './support/script'
 
 const script = new Script()
@@ -67,6 +67,40 @@ describe('the apply rule', () => {
   })
 })
 
+describe('what comes out of turn', () => {
+  const start = loadedFrame(range(1, 5))
+
+  it('is not taken before it is known where the run begins, and asks for nothing', () => {
+    const s = after(eventsFrame(range(6, 7)))
+    expect([s.status, s.feed.count, s.stale]).toEqual(['loading', 0, false])
+  })
+
+  it('follows no longer anew once the hub has answered with the epoch that is held', () => {
+    const other = { ...eventsFrame(range(6, 7)), epoch: 'ffffffffffffffff' }
+    const s = after(start, other, loadedFrame(range(6, 7)))
+    expect([s.stale, cursor(s)?.seq]).toEqual([false, 7])
+  })
+
+  it('of the cache does not replace what the hub has said', () => {
+    let state: AppState = reduce(initial, { kind: 'open', sessionId })
+    state = reduce(state, { kind: 'frame', frame: start })
+    state = reduce(state, { kind: 'cached', sessionId, epoch: 'ffffffffffffffff', events: range(1, 3) })
+    expect(cursor(state.sessions.get(sessionId)!)).toEqual({ epoch, seq: 5 })
+  })
+
+  it('is held up to a bound, beyond which it is loaded again', () => {
+    const long = new Script().say('m', ...Array.from({ length: 3_000 }, () => 'x')).events
+    const gap = after(loadedFrame(long.slice(0, 1)), eventsFrame(long.slice(2)))
+    expect(gap.held).toHaveLength(2_000)
+    const filled = after(
+      loadedFrame(long.slice(0, 1)),
+      eventsFrame(long.slice(2)),
+      loadedFrame(long.slice(1, 2)),
+    )
+    expect([cursor(filled)?.seq, filled.feed.count, hasGap(filled)]).toEqual([2_002, 2_002, false])
+  })
+})
+
 describe('pages', () => {
   it('begin where the hub says, with a cursor at their end', () => {
     const s = after(loadedFrame(range(10, 14), { has_more: true }))
@@ -127,6 +161,24 @@ describe('state', () => {
     const s = after(loadedFrame(range(10, 14)), stateFrame({ at_seq: 14, pending_permissions: ['perm9'] }))
     expect(missingPermissions(s)).toEqual(['perm9'])
   })
+})
+
+it('a session that is gone is in no list', () => {
+  const line = (session_id: string) =>
+    ({ session_id, name: '', agent: 'demo', status: 'idle', workspace: '/w', updated_at: '' }) as SessionInfo
+  let state = reduce(initial, { kind: 'listed', sessions: [line(sessionId), line('another')] })
+  expect(state.list?.size).toBe(2)
+  state = reduce(state, { kind: 'frame', frame: { type: 'session_gone', session_id: sessionId } })
+  expect([...state.list!.keys()]).toEqual(['another'])
+})
+
+it('a hub of another version than this page is said to be, for as long as the page', () => {
+  const connected = (version: string) => ({ type: 'connected', version }) as ServerMessage
+  let state = reduce(initial, { kind: 'frame', frame: connected('1') })
+  state = reduce(state, { kind: 'frame', frame: connected('1') })
+  expect(state.skew).toBe(false)
+  for (const version of ['2', '2']) state = reduce(state, { kind: 'frame', frame: connected(version) })
+  expect(state.skew).toBe(true)
 })
 
 it('a session the hub does not know is gone', () => {

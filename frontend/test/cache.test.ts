@@ -1,0 +1,101 @@
+import 'fake-indexeddb/auto'
+import { beforeEach, expect, test, vi } from 'vitest'
+import { EventCache } from '../src/net/cache'
+import { Database } from '../src/net/db'
+import { deviceStorage } from '../src/net/storage'
+import { epoch, eventsFrame, loadedFrame, Script, sessionId } from './support/script'
+
+const chunks = Array.from({ length: 7_000 }, (_, at) => String(at))
+const { events } = new Script().say('m', ...chunks)
+const range = (from: number, to: number) => events.slice(from - 1, to)
+const next = 'fedcba9876543210'
+
+let name = 0
+let db: Database
+let storage: Storage
+beforeEach(() => {
+  db = new Database(`cache${name++}`)
+  storage = deviceStorage()
+})
+
+/** A page that kept the events 1..9 in pieces. */
+async function visited(): Promise<EventCache> {
+  const cache = new EventCache(db, storage)
+  cache.offer(loadedFrame(range(1, 3)))
+  await cache.flush()
+  for (const [from, to] of [
+    [4, 6],
+    [7, 9],
+  ] as const) {
+    cache.offer(eventsFrame(range(from, to)))
+    await cache.flush()
+  }
+  return cache
+}
+
+/** What a page opened later has of the session before the hub has answered; null for nothing. */
+async function later(): Promise<number[] | null> {
+  const cache = new EventCache(db, storage)
+  const hint = cache.hint(sessionId)
+  const kept = hint && (await cache.load(sessionId, hint))
+  return kept?.map((e) => e.seq) ?? null
+}
+
+test('what was kept in pieces is one run, and events of another epoch add nothing to it', async () => {
+  const cache = await visited()
+  expect(await later()).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9])
+  cache.offer({ ...eventsFrame(range(10, 12)), epoch: next })
+  await cache.flush()
+  expect(cache.hint(sessionId)).toEqual({ epoch, first: 1, last: 9 })
+  expect(await later()).toHaveLength(9)
+})
+
+test('a piece that is missing in the middle is never passed over', async () => {
+  await visited()
+  await db.use((h) => h.delete('pages', [sessionId, 6, 4]))
+  expect(await later()).toBeNull()
+})
+
+test('what a reset brings is what the next page has, and nothing of before', async () => {
+  const cache = await visited()
+  cache.offer(loadedFrame(range(1, 3), { verdict: 'reset', reason: 'epoch', epoch: next }))
+  await cache.flush()
+  expect(await later()).toEqual([1, 2, 3])
+  expect(await db.use((h) => h.count('pages'))).toBe(1)
+})
+
+test('of a session whose events could not be written nothing is promised any more', async () => {
+  const cache = await visited()
+  vi.spyOn(db, 'use').mockRejectedValue(new DOMException('full', 'QuotaExceededError'))
+  cache.offer(eventsFrame(range(10, 12)))
+  await cache.flush()
+  vi.restoreAllMocks()
+  expect(cache.hint(sessionId)).toBeNull()
+  expect(await later()).toBeNull()
+})
+
+test('of a long session the newest thousands are kept', async () => {
+  const cache = new EventCache(db, storage)
+  cache.offer(loadedFrame(range(1, 500)))
+  for (let at = 500; at < 7_000; at += 500) {
+    cache.offer(eventsFrame(range(at + 1, at + 500)))
+    await cache.flush()
+  }
+  const kept = (await later())!
+  expect(kept.at(-1)).toBe(7_000)
+  expect(kept.length).toBeGreaterThanOrEqual(3_000)
+  expect(kept.length).toBeLessThan(6_001)
+  expect(kept).toEqual(kept.map((_, at) => kept[0]! + at))
+  expect(await db.use((h) => h.count('pages'))).toBeLessThan(13)
+})
+
+test('the device keeps the twenty sessions written last', async () => {
+  const cache = new EventCache(db, storage)
+  const ids = Array.from({ length: 23 }, (_, i) => `20260221-150000-${String(i).padStart(8, '0')}`)
+  for (const session_id of ids) {
+    cache.offer(loadedFrame(range(1, 2), { session_id }))
+    await cache.flush()
+  }
+  expect(ids.filter((id) => cache.hint(id) === null)).toEqual(ids.slice(0, 3))
+  await vi.waitFor(async () => expect(await db.use((h) => h.count('runs'))).toBe(20))
+})
