@@ -83,7 +83,7 @@ func (a *archive) news(entries []Entry) []Entry {
 // others are no worse for it.
 func (f file) loadArchive() (archive, error) {
 	var a archive
-	data, err := os.ReadFile(filepath.Join(f.dir, archiveName))
+	data, err := readRegular(filepath.Join(f.dir, archiveName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return a, fmt.Errorf("read %s: %w", archiveName, err)
 	}

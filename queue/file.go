@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -40,7 +42,15 @@ func (f file) load() (contents, error) {
 	if err := os.Remove(filepath.Join(f.dir, tempName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return contents{}, fmt.Errorf("remove stale %s: %w", tempName, err)
 	}
-	data, err := os.ReadFile(filepath.Join(f.dir, fileName))
+	return f.read()
+}
+
+// read is load without a change of the directory.
+func (f file) read() (contents, error) {
+	data, err := readRegular(filepath.Join(f.dir, fileName))
+	if errors.Is(err, errNoFile) {
+		return contents{}, &damagedError{err}
+	}
 	if err != nil {
 		return contents{}, err
 	}
@@ -55,6 +65,26 @@ func (f file) load() (contents, error) {
 		return contents{}, &damagedError{err}
 	}
 	return c, nil
+}
+
+// errNoFile refuses a directory, a pipe or a device where a file must be.
+var errNoFile = errors.New("it is no regular file")
+
+// readRegular reads a file, and does not wait for a pipe that nobody may ever write to.
+func readRegular(path string) (data []byte, err error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("read %s: %w", filepath.Base(path), errNoFile)
+	}
+	return io.ReadAll(f)
 }
 
 // damagedError says why a file cannot be understood.
@@ -88,8 +118,15 @@ func (c contents) validate() error {
 	return nil
 }
 
-// setAside moves a damaged file into the quarantine and returns its new name.
+// setAside moves a damaged file into the quarantine and returns its new name; empty
+// if it was a pipe, say, which has no bytes to keep and is removed.
 func (f file) setAside(now time.Time) (string, error) {
+	if info, err := os.Lstat(filepath.Join(f.dir, fileName)); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+		if err := os.Remove(filepath.Join(f.dir, fileName)); err != nil {
+			return "", fmt.Errorf("remove %s, which is no file: %w", fileName, err)
+		}
+		return "", nil
+	}
 	dir := filepath.Join(f.dir, quarantineDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("make quarantine: %w", err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -104,7 +103,7 @@ func Open(dir string, o Options) (*Queue, error) {
 // directory has something in it, or cannot be understood and so should be
 // opened.
 func Waiting(dir string) bool {
-	data, err := os.ReadFile(filepath.Join(dir, fileName))
+	data, err := readRegular(filepath.Join(dir, fileName))
 	if err != nil {
 		return !errors.Is(err, fs.ErrNotExist)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -32,12 +33,17 @@ func (p *program) checkCommand() *cobra.Command {
 	return cmd
 }
 
+// waitingPrompts are the file of a session that is the queue's.
+func waitingPrompts() store.Beside {
+	return store.Beside{File: queue.FileName, Check: queue.Check, Mend: queue.Mend}
+}
+
 func (p *program) check(ctx context.Context, id string) error {
 	dir, err := p.existing()
 	if err != nil {
 		return err
 	}
-	report, err := store.Check(ctx, dir, id)
+	report, err := store.Check(ctx, dir, id, waitingPrompts())
 	if err != nil {
 		return err
 	}

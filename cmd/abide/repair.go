@@ -44,7 +44,7 @@ func (p *program) repair(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	report, unended := store.Repair(ctx, dir, id, store.Options{})
+	report, unended := store.Repair(ctx, dir, id, store.Options{}, waitingPrompts())
 	if unended != nil && report.Sessions == 0 {
 		return unended
 	}
@@ -83,7 +83,7 @@ func addStaying(ctx context.Context, dir, id string, report *store.Report) error
 	for _, problem := range report.Problems {
 		broken[problem.Session] = true
 	}
-	left, err := store.Check(ctx, dir, id)
+	left, err := store.Check(ctx, dir, id, waitingPrompts())
 	if err != nil {
 		return err
 	}

@@ -26,32 +26,40 @@ func bornOf(fsys FS, name string) string {
 const noFile = "none"
 
 // noticeCopy finds out whether the metadata was written over what was in its file.
-// A store never does that; it is what cp and rsync --inplace do to a file that is
-// there, and then the log's files keep their births too. It is noted in the metadata,
-// so that an attempt to open it that fails forgets nothing. Bytes that a person
-// edited are no copy, and have no checksum.
+// It is noted in the metadata, so that an attempt to open it that fails forgets
+// nothing.
 func (r *recovery) noticeCopy() {
-	was, now := r.meta.Born, bornOf(r.fs, filepath.Join(r.dir, metadataName))
-	if r.signed && was != "" && now != "" && was != now {
+	if r.signed && writtenOver(r.fs, r.dir, &r.meta) {
 		r.meta.LogBorn = noFile
 	}
+}
+
+// writtenOver reports whether metadata that has its checksum was written over what
+// was in its file. A store never does that; it is what cp and rsync --inplace do to a
+// file that is there, and then the log's files keep their births too. Bytes that a
+// person edited are no copy, and have no checksum.
+func writtenOver(fsys FS, dir string, m *Metadata) bool {
+	now := bornOf(fsys, filepath.Join(dir, metadataName))
+	return m.Born != "" && now != "" && m.Born != now
 }
 
 // restored reports whether the log's files are copies of those the metadata was
 // written beside, or the metadata is one. Then all of them, the metadata too, may be of an earlier time,
 // and the log may have gone on since: what was behind their end was seen, and
 // nothing here knows how far that went.
-//
-// The file the metadata names is the active one, or a complete one if a crash
-// came before the metadata of the next.
 func (r *recovery) restored() bool {
-	was := r.meta.LogBorn
-	now := bornOf(r.fs, r.active.path)
+	return areOthers(r.fs, r.meta.LogBorn, r.active.path, r.sealed)
+}
+
+// areOthers reports whether none of the log's files is the one that was born then. That
+// is the active one, or a complete one if a crash came before the metadata of the next.
+func areOthers(fsys FS, was, active string, sealed []*segment) bool {
+	now := bornOf(fsys, active)
 	if was == "" || now == "" || now == was {
 		return false
 	}
-	for _, seg := range r.sealed {
-		if bornOf(r.fs, seg.path) == was {
+	for _, seg := range sealed {
+		if bornOf(fsys, seg.currentPath()) == was {
 			return false
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,17 +17,18 @@ import (
 // Check verifies every invariant of the data directory dir, or of the one
 // session id, and changes nothing. It takes no lock, so it may run beside a hub:
 // a log that somebody writes is checked up to its checkpoint. The error says
-// that the check itself could not run; what it found is in the report.
-func Check(ctx context.Context, dir, id string) (Report, error) {
-	return checkDir(ctx, osFS{}, dir, id)
+// that the check itself could not run; what it found is in the report. What others
+// know of files beside a log is checked, too.
+func Check(ctx context.Context, dir, id string, beside ...Beside) (Report, error) {
+	return checkDir(ctx, osFS{}, bootID(), dir, id, beside...)
 }
 
 // Check is the function Check for this store's directory.
 func (s *Store) Check(ctx context.Context, id string) (Report, error) {
-	return checkDir(ctx, s.opts.FS, s.dir, id)
+	return checkDir(ctx, s.opts.FS, s.opts.BootID, s.dir, id)
 }
 
-func checkDir(ctx context.Context, fsys FS, dir, id string) (Report, error) {
+func checkDir(ctx context.Context, fsys FS, boot, dir, id string, beside ...Beside) (Report, error) {
 	report := Report{Problems: []Problem{}}
 	root := filepath.Join(dir, sessionsDir)
 	if id != "" {
@@ -36,7 +38,7 @@ func checkDir(ctx context.Context, fsys FS, dir, id string) (Report, error) {
 		if _, err := fsys.Stat(filepath.Join(root, id)); errors.Is(err, fs.ErrNotExist) {
 			return report, fmt.Errorf("session %s: %w", id, ErrNotFound)
 		}
-		return report, checkSession(ctx, fsys, filepath.Join(root, id), &report)
+		return report, checkSession(ctx, fsys, boot, filepath.Join(root, id), &report, beside)
 	}
 	names, err := fsys.ReadDir(root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -58,7 +60,7 @@ func checkDir(ctx context.Context, fsys FS, dir, id string) (Report, error) {
 			}
 			continue
 		}
-		if err := checkSession(ctx, fsys, filepath.Join(root, name), &report); err != nil {
+		if err := checkSession(ctx, fsys, boot, filepath.Join(root, name), &report, beside); err != nil {
 			return report, err
 		}
 	}
@@ -69,12 +71,14 @@ func checkDir(ctx context.Context, fsys FS, dir, id string) (Report, error) {
 type checking struct {
 	ctx    context.Context
 	fs     FS
+	boot   string // this start of the machine; empty if it is not known
 	dir    string
 	id     string
 	report *Report
 
 	meta    Metadata
 	hasMeta bool
+	signed  bool  // it has its checksum
 	reached bool  // the line of the metadata's checkpoint is where it says
 	ended   bool  // the end of the log was compared with the metadata, or cannot be
 	live    bool  // somebody has the log open
@@ -87,18 +91,25 @@ func (c *checking) add(kind, file string, seq event.Seq, format string, args ...
 	c.report.add(Problem{Session: c.id, Kind: kind, File: file, Seq: seq, Detail: fmt.Sprintf(format, args...)})
 }
 
-func checkSession(ctx context.Context, fsys FS, dir string, report *Report) error {
+func checkSession(ctx context.Context, fsys FS, boot, dir string, report *Report, beside []Beside) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	report.Sessions++
-	c := &checking{ctx: ctx, fs: fsys, dir: dir, id: filepath.Base(dir), report: report, blobs: blobCheck{fs: fsys, dir: filepath.Join(dir, blobsDir)}}
-	c.files()
+	c := &checking{ctx: ctx, fs: fsys, boot: boot, dir: dir, id: filepath.Base(dir), report: report, blobs: blobCheck{fs: fsys, dir: filepath.Join(dir, blobsDir)}}
+	c.files(beside)
+	for _, b := range beside {
+		if mendable, err := b.Check(dir); err != nil {
+			report.Problems = append(report.Problems, Problem{
+				Session: c.id, Kind: ProblemUnreadable, File: b.File, Detail: err.Error(), Mendable: mendable,
+			})
+		}
+	}
 	return c.log()
 }
 
-// files looks at names and modes.
-func (c *checking) files() {
+// files looks at names and modes. Files that somebody else knows are that one's to read.
+func (c *checking) files(beside []Beside) {
 	for _, folder := range []string{".", blobsDir, quarantineDir} {
 		path := filepath.Join(c.dir, folder)
 		names, err := c.fs.ReadDir(path)
@@ -117,7 +128,7 @@ func (c *checking) files() {
 				continue // a file that is gone by now was a temporary one, or is sealed
 			}
 			modeOf(info, err, Problem{Session: c.id, File: name}, c.report)
-			if folder == "." {
+			if folder == "." && !slices.ContainsFunc(beside, func(b Beside) bool { return b.File == name }) {
 				checkJSON(c.fs, filepath.Join(c.dir, name), Problem{Session: c.id, File: name}, c.report)
 			}
 		}
@@ -162,6 +173,7 @@ func (c *checking) log() error {
 		next = last + 1
 	}
 	c.labels()
+	c.opening(list)
 	switch {
 	case c.live || !c.hasMeta || c.ended:
 	case c.meta.SyncedSeq < next-1:
@@ -251,7 +263,7 @@ func (c *checking) withoutActive() ([]*segment, error) {
 // readMeta reads the metadata, and tells what is wrong with it.
 func (c *checking) readMeta() {
 	var err error
-	c.meta, err = readMetadata(c.fs, c.dir)
+	c.meta, c.signed, err = readSigned(c.fs, c.dir)
 	if c.hasMeta = err == nil; withheld(err) {
 		c.add(ProblemUnreadable, metadataName, 0, "%v", err)
 	} else if err != nil {
@@ -419,7 +431,7 @@ func (c *checking) labels() {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		c.add(ProblemMetadata, labelsName, 0, "%v", err)
+		c.add(ProblemMetadata, labelsName, 0, "%s", whyNoMetadata(err))
 	case c.hasMeta && !c.live && given != c.meta.labels():
 		c.add(ProblemMetadata, labelsName, 0, "name, pin or archive flag are not those of %s", metadataName)
 	}

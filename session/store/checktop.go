@@ -108,14 +108,19 @@ func modeOf(info fs.FileInfo, err error, at Problem, r *Report) {
 	}
 	if got := info.Mode().Perm(); got != want {
 		at.Kind, at.Detail = ProblemMode, fmt.Sprintf("its mode is %#o and must be %#o: chmod it", got, want)
+		at.Mendable = at.Session != "" && (at.File == metadataName || at.File == labelsName)
 		r.add(at)
 	}
 }
 
-// whyNoMetadata says in words for a person what is wrong with metadata.json.
+// whyNoMetadata says in words for a person what is wrong with metadata.json or
+// labels.json.
 func whyNoMetadata(err error) string {
 	if errors.Is(err, fs.ErrNotExist) {
 		return missing
+	}
+	if errors.Is(err, errNoFile) {
+		return errNoFile.Error()
 	}
 	return err.Error()
 }

@@ -7,6 +7,9 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
+// ErrNoFile refuses what is no regular file.
+var ErrNoFile = errNoFile
+
 // VerifiedSeq is the seq of a line whose checksum is right and that a log could
 // hold.
 func VerifiedSeq(line []byte) (event.Seq, bool) {
@@ -16,7 +19,7 @@ func VerifiedSeq(line []byte) (event.Seq, bool) {
 
 // CheckOn is Check on a file system.
 func CheckOn(ctx context.Context, fsys FS, dir, id string) (Report, error) {
-	return checkDir(ctx, fsys, dir, id)
+	return checkDir(ctx, fsys, "", dir, id)
 }
 
 // ParseLine decodes one line into the object that is served.

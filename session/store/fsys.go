@@ -16,7 +16,8 @@ import (
 // device goes through it, so a test can fail any one of them. Implementations
 // are safe for concurrent use. One that also has Born(name string) (string,
 // error), as OS has on Linux, lets a log tell its files from a copy of them; one that
-// has LockDir, as OS has, keeps a second hub out when the LOCK file is removed.
+// has LockDir, as OS has, keeps a second hub out when the LOCK file is removed; one that
+// has Chmod, as OS has, gives metadata its mode back.
 type FS interface {
 	// Open opens a file for reading.
 	Open(name string) (File, error)
@@ -126,6 +127,14 @@ func (osFS) Mkdir(name string) error {
 	return os.Chmod(name, 0o700)
 }
 
+// modeChanger is an FS that can change the mode of a file.
+type modeChanger interface {
+	Chmod(name string, mode fs.FileMode) error
+}
+
+// Chmod implements modeChanger.
+func (osFS) Chmod(name string, mode fs.FileMode) error { return os.Chmod(name, mode) }
+
 // LockDir implements dirLocker.
 func (osFS) LockDir(name string) (io.Closer, bool, error) {
 	d, err := os.Open(name)
@@ -217,7 +226,7 @@ func (f *rwFile) WriteAt(p []byte, at int64) (n int, err error) {
 		case err == nil:
 			return n, errShort
 		case !errors.Is(err, unix.EINTR):
-			return n, &fs.PathError{Op: "write", Path: f.Name(), Err: err}
+			return n, err // without its name, which may be another than it was made by
 		}
 	}
 	runtime.KeepAlive(f) // an os.File nobody holds is closed

@@ -108,6 +108,13 @@ func (r *recovery) readLabels() error {
 	if withheld(err) {
 		return fmt.Errorf("read what a person set: %w", err)
 	}
+	if errors.Is(err, errNoFile) {
+		did, err := setAside(r.fs, r.dir, labelsName, r.log.opts.Now())
+		if err == nil {
+			r.did("what a person set is taken from the metadata: %s", did)
+		}
+		return err
+	}
 	if err != nil {
 		aside := labelsName + ".damaged"
 		if err := r.fs.Rename(filepath.Join(r.dir, labelsName), filepath.Join(r.dir, aside)); err != nil {

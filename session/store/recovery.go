@@ -87,6 +87,7 @@ func (r *recovery) run(file File) error {
 // One that the system does not give back now is neither: the session cannot be
 // opened, and may be the next time.
 func (r *recovery) readMeta() error {
+	r.reclaimModes()
 	m, signed, err := readSigned(r.fs, r.dir)
 	switch {
 	case withheld(err):
@@ -109,6 +110,25 @@ func (r *recovery) readMeta() error {
 	return nil
 }
 
+// reclaimModes gives files that a person's mistake made unreadable, or readable for
+// others, the mode they were made with.
+func (r *recovery) reclaimModes() {
+	changes, can := r.fs.(modeChanger)
+	if !can {
+		return
+	}
+	for _, name := range []string{metadataName, labelsName} {
+		path := filepath.Join(r.dir, name)
+		info, err := r.fs.Stat(path)
+		if err != nil || !info.Mode().IsRegular() || info.Mode().Perm() == 0o600 {
+			continue
+		}
+		if changes.Chmod(path, 0o600) == nil { // else whoever reads it says why that fails
+			r.actions = append(r.actions, fmt.Sprintf("gave %s its mode back, which was %#o", name, info.Mode().Perm()))
+		}
+	}
+}
+
 // loseMeta begins metadata anew, with the words of what is there.
 func (r *recovery) loseMeta(words Metadata, why error) error {
 	r.meta = Metadata{SessionID: filepath.Base(r.dir)}
@@ -116,8 +136,15 @@ func (r *recovery) loseMeta(words Metadata, why error) error {
 		r.meta = words
 	}
 	r.did("metadata rebuilt from the log: %s", whyNoMetadata(why))
-	if errors.Is(why, fs.ErrNotExist) {
+	switch {
+	case errors.Is(why, fs.ErrNotExist):
 		return nil
+	case errors.Is(why, errNoFile):
+		did, err := setAside(r.fs, r.dir, metadataName, r.log.opts.Now())
+		if err == nil {
+			r.did("%s", did)
+		}
+		return err
 	}
 	return r.keepMetadata()
 }
@@ -129,7 +156,7 @@ func (r *recovery) removeStale() {
 		return // the next step says so
 	}
 	for _, n := range names {
-		if name := n.Name(); name == nextName || name == metadataName+tempSuffix || name == labelsName+tempSuffix || name == "room"+tempSuffix {
+		if name := n.Name(); isHalfMade(name) {
 			if r.fs.Remove(filepath.Join(r.dir, name)) == nil {
 				r.did("removed %s, which a crash left half made", name)
 			}

@@ -12,8 +12,9 @@ import (
 // dir, or to the one session id, and says what it did. It takes the directory as
 // a hub does, so none may run: *LockedError. Opening a session does the same;
 // Repair is for those who do not want to wait for that. One session that cannot
-// be repaired is a problem in the report and stops no other.
-func Repair(ctx context.Context, dir, id string, o Options) (Report, error) {
+// be repaired is a problem in the report and stops no other. What others know of files
+// beside a log is mended, too.
+func Repair(ctx context.Context, dir, id string, o Options, beside ...Beside) (Report, error) {
 	report := Report{Problems: []Problem{}}
 	if _, err := o.withDefaults().FS.Stat(filepath.Join(dir, sessionsDir)); errors.Is(err, fs.ErrNotExist) {
 		return report, fmt.Errorf("repair data directory %s: %w", dir, ErrNotFound) // and do not make one
@@ -55,6 +56,7 @@ func Repair(ctx context.Context, dir, id string, o Options) (Report, error) {
 		}
 		if err == nil {
 			report.Events += l.Metadata().EventCount
+			mendBeside(filepath.Join(s.root(), id), id, beside, &report)
 			err = l.close()
 		}
 		if err != nil {

@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -47,10 +49,13 @@ func (l *Log) firstWithin(maxBytes int64) (event.Seq, error) {
 	first := list[len(list)-1].first
 	for i := len(list) - 2; i >= 0; i-- {
 		info, err := l.fs.Stat(list[i].currentPath())
-		if err != nil {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // one that is lost takes no room
 			return 0, err
 		}
-		if left -= info.Size(); left < 0 {
+		if err == nil {
+			left -= info.Size()
+		}
+		if left < 0 {
 			break
 		}
 		first = list[i].first

@@ -1,0 +1,41 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+)
+
+// FileName is the name of a queue's file in the directory of its session.
+const FileName = fileName
+
+// Check says why the file of a session's queue cannot be understood, in words for a
+// person that name no path; nil if it can, or if there is none. It changes nothing.
+// Mend helps if damaged is true.
+func Check(dir string) (damaged bool, err error) {
+	_, err = file{dir: dir}.read()
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	var d *damagedError
+	return errors.As(err, &d), err
+}
+
+// Mend does with a file that cannot be understood what Open does: it moves it into the
+// quarantine. It says what it did; empty is nothing. No hub may run.
+func Mend(dir string) (did string, err error) {
+	damaged, why := Check(dir)
+	if !damaged {
+		return "", why
+	}
+	aside, err := file{dir: dir}.setAside(time.Now())
+	if err != nil {
+		return "", err
+	}
+	if aside == "" {
+		return fmt.Sprintf("removed %s, which was no file", fileName), nil
+	}
+	return fmt.Sprintf("moved %s to %s: %v; prompts that waited are lost", fileName, filepath.Join(quarantineDir, filepath.Base(aside)), why), nil
+}

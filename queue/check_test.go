@@ -1,0 +1,91 @@
+package queue_test
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/queue"
+)
+
+// What stands in place of the file and is none keeps nobody waiting, is found by a
+// check, and mended once, by opening the queue as by a repair.
+func TestAFileThatCannotBeUnderstoodIsFoundAndMendedOnce(t *testing.T) {
+	for name, put := range map[string]func(path string) error{
+		"garbage":     func(path string) error { return os.WriteFile(path, []byte("garbage"), 0o600) },
+		"no queue":    func(path string) error { return os.WriteFile(path, []byte("{}"), 0o600) },
+		"a directory": func(path string) error { return os.MkdirAll(filepath.Join(path, "what", "was"), 0o700) },
+		"a pipe":      func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"a link to a pipe": func(path string) error {
+			if err := syscall.Mkfifo(path+".pipe", 0o600); err != nil {
+				return err
+			}
+			return os.Symlink(path+".pipe", path)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			damaged, err := queue.Check(dir)
+			require.NoError(t, err)
+			require.False(t, damaged)
+			path := filepath.Join(dir, "queue.json")
+			for _, mend := range []func(){
+				func() {
+					did, err := queue.Mend(dir)
+					require.NoError(t, err)
+					require.Contains(t, did, "queue.json")
+				},
+				func() {
+					q, err := queue.Open(dir, queue.Options{})
+					require.NoError(t, err)
+					require.NotNil(t, q.Damage())
+				},
+			} {
+				require.NoError(t, put(path))
+				answered := make(chan struct{})
+				go func() {
+					defer close(answered)
+					damaged, err = queue.Check(dir)
+				}()
+				select {
+				case <-answered:
+				case <-time.After(time.Minute):
+					t.Fatal("a check waits for a pipe")
+				}
+				require.True(t, damaged)
+				require.ErrorContains(t, err, "queue.json")
+				require.NotContains(t, err.Error(), dir)
+				require.Equal(t, name != "no queue", queue.Waiting(dir)) // else nothing is known to wait
+				mend()
+				_, err = os.Lstat(path)
+				require.ErrorIs(t, err, os.ErrNotExist)
+				did, err := queue.Mend(dir)
+				require.NoError(t, err)
+				require.Empty(t, did)
+				_ = os.Remove(path + ".pipe") // of the link, if there was one
+			}
+		})
+	}
+}
+
+// The older prompt ids cannot be made up, so a file of them that is none is refused,
+// at once.
+func TestAPipeInPlaceOfTheOlderIdsIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "ledger.jsonl"), 0o600))
+	done := make(chan error, 1)
+	go func() {
+		_, err := queue.Open(dir, queue.Options{})
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		require.ErrorContains(t, err, "ledger.jsonl: it is no regular file")
+	case <-time.After(time.Minute):
+		t.Fatal("opening waits for a pipe")
+	}
+}

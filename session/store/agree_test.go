@@ -1,0 +1,139 @@
+package store_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session/store"
+)
+
+// A check says something of whatever a repair then tells of, and is silent where that
+// has nothing to do.
+func TestCheckTellsOfAllThatOpeningASessionDoes(t *testing.T) {
+	bornFS(t)
+	for name, c := range map[string]struct {
+		do   func(t *testing.T, d disk)
+		kind string // of the one problem; empty for a note
+		says string
+	}{
+		"nothing": {do: func(*testing.T, disk) {}},
+		"a session directory put back from a backup": {
+			do: func(t *testing.T, d disk) {
+				out, err := exec.Command("cp", "-a", d.dir(), d.root+"/copy").CombinedOutput()
+				require.NoError(t, err, string(out))
+				require.NoError(t, os.RemoveAll(d.dir()))
+				require.NoError(t, os.Rename(d.root+"/copy", d.dir()))
+			},
+			says: "a copy",
+		},
+		"a backup written over the files": {
+			do: func(t *testing.T, d disk) {
+				restore := putInPlace(t, d, "*")
+				d.goneOn(store.Options{}, 5)
+				restore()
+			},
+			says: "a copy",
+		},
+		"a machine that stopped": {
+			do: func(t *testing.T, d disk) {
+				s := open(t, d.root, store.Options{BootID: "another"})
+				l, err := s.Log(t.Context(), d.id)
+				require.NoError(t, err)
+				_, _, err = l.Append(t.Context(), prompt("p"))
+				require.NoError(t, err)
+				running := d.read("metadata.json")
+				require.NoError(t, s.Close())
+				running = running[:bytes.LastIndex(running, []byte(`,"crc"`))]
+				d.write("metadata.json", append(running, "}\n"...))
+			},
+			says: "the machine stopped",
+		},
+		"a device that failed": {
+			do: func(t *testing.T, d disk) {
+				f := &faultFS{FS: store.OS()}
+				s := open(t, d.root, store.Options{FS: f})
+				l, err := s.Log(t.Context(), d.id)
+				require.NoError(t, err)
+				f.set(nthOf(1, "datasync", "events", syscall.EIO))
+				_, _, err = l.Append(t.Context(), prompt("p"))
+				require.ErrorIs(t, err, store.ErrFrozen)
+				_ = s.Close() // it says that the log is frozen
+			},
+			says: "the device failed",
+		},
+		"a file half made": {
+			do:   func(_ *testing.T, d disk) { d.write("metadata.json.tmp", []byte("{")) },
+			says: "half made",
+		},
+		"a mode that keeps everybody out": {
+			do:   func(t *testing.T, d disk) { require.NoError(t, os.Chmod(d.path("metadata.json"), 0)) },
+			kind: store.ProblemMode, says: "its mode is 0",
+		},
+		"a mode that lets everybody in": {
+			do: func(t *testing.T, d disk) {
+				o := d.open(store.Options{})
+				require.NoError(t, o.log.Label(func(m *store.Metadata) { m.Pinned = true }))
+				o.close()
+				require.NoError(t, os.Chmod(d.path("labels.json"), 0o666))
+			},
+			kind: store.ProblemMode, says: "its mode is 0666",
+		},
+		"a directory in place of the metadata": {
+			do: func(t *testing.T, d disk) {
+				d.withoutMetadata()
+				require.NoError(t, os.MkdirAll(d.path("metadata.json/what/was"), 0o700))
+			},
+			kind: store.ProblemMetadata, says: "no regular file",
+		},
+		"a directory in place of the labels": {
+			do:   func(t *testing.T, d disk) { require.NoError(t, os.MkdirAll(d.path("labels.json/what/was"), 0o700)) },
+			kind: store.ProblemMetadata, says: "no regular file",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := recorded(t, 10)
+			c.do(t, d)
+			files := snapshotDir(t, d.root)
+			before, err := store.Check(t.Context(), d.root, "")
+			require.NoError(t, err)
+			require.Equal(t, files, snapshotDir(t, d.root))
+			said := append(append([]store.Problem{}, before.Problems...), before.Notes...)
+			if c.says == "" {
+				require.Empty(t, said)
+			} else {
+				what := said[len(said)-1] // that the metadata is behind comes before
+				require.Contains(t, what.Detail, c.says)
+				require.NotContains(t, what.Detail, d.root)
+				require.True(t, what.Mendable)
+				if c.kind == "" {
+					require.Empty(t, before.Problems)
+				} else {
+					require.Len(t, said, 1, "%v", said)
+					require.Equal(t, c.kind, what.Kind)
+				}
+			}
+			r, err := store.Repair(t.Context(), d.root, "", store.Options{})
+			require.NoError(t, err)
+			require.Empty(t, r.Problems)
+			require.Equal(t, len(said) == 0, len(r.Actions) == 0, "%v", r.Actions)
+			for range 2 {
+				after, err := store.Check(t.Context(), d.root, "")
+				require.NoError(t, err)
+				require.Empty(t, after.Problems)
+				require.Empty(t, after.Notes)
+				r, err = store.Repair(t.Context(), d.root, "", store.Options{})
+				require.NoError(t, err)
+				require.Empty(t, r.Actions)
+			}
+			kept, err := filepath.Glob(d.path("quarantine/*/what/was"))
+			require.NoError(t, err)
+			require.Equal(t, bytes.Contains([]byte(name), []byte("a directory in")), len(kept) == 1)
+		})
+	}
+}

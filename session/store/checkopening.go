@@ -1,0 +1,62 @@
+package store
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// opening notes what the next who opens the session does with it although nothing of
+// it is wrong, so that a check is not silent about what a repair then tells.
+func (c *checking) opening(list []*segment) {
+	if c.live {
+		return
+	}
+	c.halfMade()
+	if !c.hasMeta {
+		return // which says so
+	}
+	m := &c.meta
+	switch {
+	case c.signed && writtenOver(c.fs, c.dir, m), areOthers(c.fs, m.LogBorn, filepath.Join(c.dir, activeName), list):
+		c.note(metadataName, "the files are a copy, say a backup that was put back: the log gets a new epoch when it is opened")
+	case c.boot != "" && m.Writer != nil && m.Writer.BootID != c.boot:
+		c.note(metadataName, "the machine stopped while the session was open: the log gets a new epoch when it is opened")
+	}
+	if m.Frozen {
+		c.note(metadataName, "the device failed while the log was written: what lies behind seq %d is copied to a fresh file when it is opened", m.SyncedSeq)
+	}
+	for _, seg := range list {
+		if end := seg.lastSeq(); end != 0 && end < m.MinSeq {
+			c.note(filepath.Base(seg.currentPath()), "retention was about to remove it; it goes when the log is opened")
+		}
+	}
+}
+
+// halfMade notes files that a crash left half made.
+func (c *checking) halfMade() {
+	for _, folder := range []string{".", blobsDir} {
+		names, err := c.fs.ReadDir(filepath.Join(c.dir, folder))
+		if err != nil {
+			continue // which was said
+		}
+		for _, n := range names {
+			if name := n.Name(); isHalfMade(name) || folder == blobsDir && strings.HasSuffix(name, tempSuffix) {
+				c.note(filepath.Join(folder, name), "a crash left it half made; opening the session puts it in its place or removes it")
+			}
+		}
+	}
+}
+
+// isHalfMade reports whether a file of a session is one that is never read before it
+// has another name.
+func isHalfMade(name string) bool {
+	return name == nextName || name == metadataName+tempSuffix || name == labelsName+tempSuffix || name == "room"+tempSuffix
+}
+
+// note adds what is no harm, and what whoever opens the session next mends.
+func (c *checking) note(file, format string, args ...any) {
+	c.report.Notes = append(c.report.Notes, Problem{
+		Session: c.id, Kind: ProblemMetadata, File: file, Mendable: true, Detail: fmt.Sprintf(format, args...),
+	})
+}
