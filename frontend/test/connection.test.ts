@@ -19,17 +19,20 @@ let hub: WebSocketServer
 let connection: Connection
 let phases: LinkState['phase'][]
 let tooLarge: number
+let adopted: number
+let frames: string[]
 
 beforeEach(async () => {
   vi.stubGlobal('WebSocket', PageSocket)
   hub = new WebSocketServer({ port: 0, host: '127.0.0.1', handleProtocols: () => subprotocol })
   await once(hub, 'listening')
   phases = []
-  tooLarge = 0
+  tooLarge = adopted = 0
+  frames = []
   connection = new Connection({
     url: () => `ws://127.0.0.1:${(hub.address() as AddressInfo).port}`,
-    adopted: () => {},
-    frame: () => {},
+    adopted: () => void adopted++,
+    frame: (frame) => frames.push(frame.type),
     unknown: () => {},
     tooLarge: () => void tooLarge++,
     link: (link) => phases.push(link.phase),
@@ -97,4 +100,61 @@ test('a socket closed over what was sent on it says so, and is dialled again', a
   await expect.poll(() => phases.at(-1)).toBe('open')
   expect(connection.send({ type: 'ping', nonce: 'n' })).toBe(true)
   await expect.poll(() => [tooLarge, dials, phases.at(-1)]).toEqual([1, 2, 'open'])
+})
+
+test.each([
+  ['window', 'pageshow'],
+  ['window', 'focus'],
+  ['window', 'online'],
+  ['document', 'visibilitychange'],
+  ['document', 'resume'],
+] as const)('of the %s, %s is a reason to ask whether the hub is there', async (of, name) => {
+  answer()
+  const asked: string[] = []
+  hub.on('connection', (socket) =>
+    socket.on('message', (data) => asked.push((JSON.parse(String(data)) as { type: string }).type)),
+  )
+  connection.start()
+  await expect.poll(() => phases.at(-1)).toBe('open')
+  expect(asked).toEqual([])
+  ;(of === 'window' ? window : document).dispatchEvent(new Event(name))
+  await expect.poll(() => asked).toEqual(['ping'])
+})
+
+test('a clock that jumped says that the page slept: a second socket is dialled at once', async () => {
+  answer()
+  let dials = 0
+  hub.on('connection', () => void dials++)
+  const ticks: (() => void)[] = []
+  vi.stubGlobal('setInterval', (tick: () => void) => ticks.push(tick))
+  connection.start()
+  vi.unstubAllGlobals()
+  vi.stubGlobal('WebSocket', PageSocket)
+  await expect.poll(() => phases.at(-1)).toBe('open')
+  ticks[0]!()
+  expect(connection.socketCount).toBe(1)
+  const now = Date.now.bind(Date)
+  vi.spyOn(Date, 'now').mockImplementation(() => now() + 60_000)
+  ticks[0]!()
+  await expect.poll(() => [dials, adopted]).toEqual([2, 2])
+})
+
+test('what a second socket says counts from when it is the connection', async () => {
+  const sockets: WebSocket[] = []
+  hub.on('connection', (socket) => sockets.push(socket))
+  const say = (at: number, type: string) =>
+    sockets[at]!.send(
+      JSON.stringify({ type, protocol: 1, heartbeat_ms: 10_000, client_id: 'c', session_id: 's' }),
+    )
+  connection.start()
+  await expect.poll(() => sockets.length).toBe(1)
+  say(0, 'connected')
+  await expect.poll(() => frames).toEqual(['connected'])
+  connection.wake(true)
+  await expect.poll(() => sockets.length).toBe(2)
+  say(1, 'session_gone')
+  say(1, 'connected')
+  say(1, 'heartbeat')
+  await expect.poll(() => frames).toEqual(['connected', 'connected', 'heartbeat'])
+  expect(adopted).toBe(2)
 })
