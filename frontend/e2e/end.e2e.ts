@@ -78,6 +78,21 @@ describe('who is at the end of a feed stays there', () => {
     await expectEnd('the foot as it was')
   })
 
+  test('when a row is lower for a moment and then higher than it was, before anybody could see it', async () => {
+    await screen.page.evaluate(() => {
+      const row = [...document.querySelectorAll<HTMLElement>('[data-key]')].at(-2)!
+      row.style.display = 'none'
+      void document.body.offsetHeight // the browser cuts the feed's position here
+      row.style.display = ''
+      row.style.paddingTop = '180px'
+    })
+    await expectEnd('a higher row')
+    await screen.page.evaluate(() => {
+      for (const row of document.querySelectorAll<HTMLElement>('[data-key]')) row.style.paddingTop = ''
+    })
+    await expectEnd('the row as it was')
+  })
+
   test('when they come back to a session which this page holds whole', async () => {
     await screen.go('/')
     await until('the feed gone', async () => (await screen.feed.count()) === 0)

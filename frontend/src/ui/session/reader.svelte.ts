@@ -118,11 +118,12 @@ export class Reader {
   }
 
   /**
-   * Whether the end may have moved since the reader was put there: a feed that shrank, or a
-   * foot of another height. A browser that then cuts the position is not the reader.
+   * Whether the end has moved since the reader was put there: a feed or a foot of another
+   * height. What was lower for a moment may be higher by now; the browser has cut the
+   * position meanwhile, and that is not the reader. Their hand is known without this.
    */
   private shifted(scroller: HTMLElement): boolean {
-    return scroller.scrollHeight < this.height || scroller.clientHeight !== this.room
+    return scroller.scrollHeight !== this.height || scroller.clientHeight !== this.room
   }
 
   toEnd = () => {
@@ -169,6 +170,8 @@ export class Reader {
     const settled = this.following && (this.top > this.placed - near || this.shifted(scroller))
     this.following = !this.away && (settled || (rest < near && !(this.moving.up && rest > 1)))
     this.anchor = this.heights.anchorAt(this.top - this.lead)
+    // Nothing else may tell of the change that left them off the end.
+    if (this.following && rest >= near) this.settle()
   }
 
   private settle(): void {
