@@ -10,7 +10,7 @@ export function plainMarked() {
     enforce: 'pre',
     transform(code, id) {
       if (!/\/marked\/lib\/marked\.esm\.js$/.test(id.split('?')[0])) return null
-      return { code: `${withLateRules(withoutFront(code))}\n${lateRule}`, map: null }
+      return { code: `${withLateRules(withoutRest(withoutFront(code)))}\n${lateRule}`, map: null }
     },
   }
 }
@@ -25,6 +25,34 @@ function withoutFront(code) {
   const kept = exports[1].split(',').filter((name) => used.includes(name.replace(/.* as /, '')))
   if (kept.length !== used.length) throw new Error(`of marked there is only ${kept.join(', ')}`)
   return `${code.slice(0, front.index)}export{${kept.join(',')}};`
+}
+
+/**
+ * Without the dialects and the extensions nobody reads, and without HTML as markup: what an agent writes is none
+ * (`src/markdown/bounds.ts`). What makes a rule is named pure, so that the bundler leaves out a rule nobody names.
+ * @param {string} code
+ */
+function withoutRest(code) {
+  const edits = [
+    [/this\.options\.(?:pedantic|breaks)\b/g, 'false'],
+    [/this\.options\.gfm\b/g, 'true'],
+    [/this\.options\.extensions\b/g, 'null'],
+    [/\{normal:(\w+),gfm:(\w+)(?:,breaks:\w+)?,pedantic:\w+\}/g, '{normal:$1,gfm:$2}'],
+    [/,html:\w+(?=,lheading:)/g, ''],
+    [/html\(e\)\{let t=this\.rules\.block\.html\.[^]*?\}(?=def\(e\)\{)/g, ''],
+    [/tag\(e\)\{if\([^]*?this\.rules\.inline\.tag\.[^]*?\}(?=link\(e\)\{)/g, ''],
+    [
+      /(?:outputLinkReplace|listReplaceNesting|\w+(?:ATag|PreScriptTag)|pedanticHrefTitle|spaceLine):\/(?:\\.|[^\\/])+\/\w*,/g,
+      '',
+    ],
+    [/pedanticHeadingBeginRegex:D\(.*?`\)\),/g, ''],
+    [/(?<=[=:,])(?=(?:g|Ce)\()/g, '/*@__PURE__*/'],
+  ]
+  return edits.reduce((before, [from, to]) => {
+    const after = before.replace(from, to)
+    if (after === before) throw new Error(`marked has no ${from} any more`)
+    return after
+  }, code)
 }
 
 /** @param {string} code */
