@@ -37,6 +37,38 @@ test('a draft the device has no room for says that it would be lost, until it is
   expect(draft().text).toBe('fits')
 })
 
+test('a draft that two tabs send at once is one prompt, and what is written or chosen anew is another', async () => {
+  const [one, two] = [draft(), draft()]
+  one.write('again')
+  two.follow('again')
+  const id = one.promptId()
+  expect(two.promptId()).toBe(id)
+  expect(draft().promptId(), 'in a page that comes later').toBe(id)
+  expect(one.promptId('2026-02-21T15:00:00Z'), 'for later').not.toBe(id)
+  two.write('again and')
+  expect(two.promptId(), 'with other words').not.toBe(id)
+  one.clear()
+  two.write('again')
+  expect(two.promptId(), 'while the news of its end is on its way').toBe(id)
+  two.follow('')
+  for (const tab of [one, two]) {
+    tab.write('again')
+    expect(tab.promptId(), 'once it was sent').not.toBe(id)
+    tab.clear()
+  }
+})
+
+test('a draft of no name, as an older app or none leaves it, is never taken for another', () => {
+  const first = draft()
+  first.write('again')
+  first.clear()
+  localStorage.setItem('abide.draft.s', 'again')
+  const [one, two] = [draft(), draft()]
+  expect(one.promptId()).not.toBe(two.promptId())
+  first.follow('again')
+  expect(first.promptId()).not.toBe(first.promptId())
+})
+
 test('a long draft is written down within half a second, and at once when the page or the screen may end', () => {
   vi.useFakeTimers()
   const long = 'x'.repeat(100_000)

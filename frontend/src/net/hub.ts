@@ -87,10 +87,11 @@ export class Hub implements Intents {
     text: string,
     files: readonly OutboxFile[] = [],
     scheduledAt?: string,
+    promptId: string = crypto.randomUUID(),
   ): Promise<void> {
     this.attention.viewing(sessionId)
     return this.outbox.add({
-      id: crypto.randomUUID(),
+      id: promptId,
       sessionId,
       kind: 'prompt',
       text,

@@ -45,8 +45,17 @@ export interface Intents {
   newer(sessionId: string): void
   /** Asks for the page before the oldest event on screen; does nothing while one is on its way. */
   older(sessionId: string, limit?: number): void
-  /** Asks the agent; with a time (RFC 3339) the prompt waits in the queue until then. Settles once this device keeps it, or is done with it. */
-  prompt(sessionId: string, text: string, files?: readonly OutboxFile[], scheduledAt?: string): Promise<void>
+  /**
+   * Asks the agent; with a time (RFC 3339) the prompt waits in the queue until then. Settles once this device
+   * keeps it, or is done with it. Of all with one id the hub takes one; without an id it is a prompt of its own.
+   */
+  prompt(
+    sessionId: string,
+    text: string,
+    files?: readonly OutboxFile[],
+    scheduledAt?: string,
+    promptId?: string,
+  ): Promise<void>
   answer(sessionId: string, permissionId: string, optionId: string, more?: AnswerMore): void
   /** Sends an outbox item again that failed or grew old; drop gives it up. */
   retry(id: string): void

@@ -2,7 +2,8 @@ import type { OutboxFile } from '../../state/outboxitem'
 import type { Agent } from '../../wire/gen'
 import { acceptFiles, filesMax } from './chosen'
 import type { ChosenFile, ChosenFiles } from './draftfiles'
-import { joined, loadDraft, saveDraft, type Given } from './drafts'
+import { draftName, joined, loadDraft, nameDraft, saveDraft, unnameDraft, type Given } from './drafts'
+import { fingerprint } from './fingerprint'
 
 /** To write down a text longer than this takes long enough to be felt at each key. */
 const longText = 10_000
@@ -35,11 +36,15 @@ export class Draft {
   /** While a long text is still to be written down. */
   private later: ReturnType<typeof setTimeout> | undefined
 
+  /** What the draft is called from its first letter until it is sent, by all tabs that show it. */
+  private name = ''
+
   constructor(
     private readonly id: string,
     private readonly chosen: ChosenFiles,
   ) {
     this.text = loadDraft(id)
+    if (this.text !== '') this.name = draftName(id)
     void this.look()
   }
 
@@ -52,7 +57,18 @@ export class Draft {
     }
   }
 
+  /**
+   * The id of the prompt that this draft is as it stands. Sent by two tabs at once, before the one has heard
+   * of the other, it is one prompt; with other words or files, or written anew, it is another.
+   */
+  promptId(scheduledAt?: string): string {
+    if (this.name === '') return crypto.randomUUID()
+    const said = [this.text.trim(), scheduledAt ?? '', ...this.files.map(({ id }) => id)]
+    return `${this.name}.${fingerprint(JSON.stringify(said))}`
+  }
+
   write(text: string): void {
+    if (this.text === '' && text !== '') this.name = nameDraft(this.id)
     this.text = text
     this.note = ''
     if (text.length > longText) this.later ??= setTimeout(this.flush, laterMs)
@@ -64,6 +80,7 @@ export class Draft {
     clearTimeout(this.later)
     this.later = undefined
     this.text = text
+    this.name = text === '' ? '' : draftName(this.id)
   }
 
   /** Writes down what is still to be: the page or the screen may be at its end. */
@@ -98,6 +115,8 @@ export class Draft {
   /** Empties it; the device lets go of the files once what they went into is kept. */
   clear(kept?: Promise<unknown>): void {
     this.write('')
+    this.name = ''
+    unnameDraft(this.id)
     this.problem = ''
     const ids = this.files.map((file) => file.id)
     this.files = []

@@ -1,6 +1,7 @@
 import type { OutboxFile } from '../../state/outboxitem'
 
 const prefix = 'abide.draft.'
+const named = 'abide.named.'
 const giving = 'abide-draft'
 
 /** What a person wrote elsewhere on a session's screen, for its composer. */
@@ -30,6 +31,35 @@ export function saveDraft(sessionId: string, text: string): boolean {
     return true
   } catch {
     return text === '' // forbidden storage keeps nothing that would have to go
+  }
+}
+
+/** Gives a draft that begins a name that no other has; a person's tabs share it. */
+export function nameDraft(sessionId: string): string {
+  const name = crypto.randomUUID()
+  try {
+    localStorage.setItem(named + sessionId, name)
+  } catch {
+    // Then this tab alone knows it.
+  }
+  return name
+}
+
+/** The name of a session's draft; empty when it has none. */
+export function draftName(sessionId: string): string {
+  try {
+    return localStorage.getItem(named + sessionId) ?? ''
+  } catch {
+    return ''
+  }
+}
+
+/** No draft has the name from now on. */
+export function unnameDraft(sessionId: string): void {
+  try {
+    localStorage.removeItem(named + sessionId)
+  } catch {
+    // Nothing was kept.
   }
 }
 
