@@ -57,6 +57,23 @@ describe('on a small screen', () => {
     await page.close()
   })
 
+  test('what a finger is to hit in the list is 44 px high', async () => {
+    await at.hub.newSession('Fingers')
+    const page = await at.device.browser.window(phone)
+    const cdp = await page.context().newCDPSession(page)
+    await cdp.send('Emulation.setTouchEmulationEnabled', { enabled: true })
+    await page.goto(at.device.origin)
+    await page.getByRole('link', { name: 'Fingers' }).waitFor()
+    expect(await page.evaluate(() => matchMedia('(pointer: coarse)').matches)).toBe(true)
+    const small = await page.locator('button, input, a').evaluateAll((all) =>
+      all
+        .filter((e) => e.checkVisibility() && e.getBoundingClientRect().height < 44)
+        .map((e) => `${e.outerHTML.slice(0, 80)}: ${e.getBoundingClientRect().height}`),
+    )
+    expect(small).toEqual([])
+    await page.close()
+  })
+
   test('a long prompt in the queue takes three lines, and one where the queue is closed', async () => {
     const session = await at.hub.newSession('Queue')
     const screen = await at.device.watch(session, phone)

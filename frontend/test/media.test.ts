@@ -78,6 +78,16 @@ it.each([
   ])
 })
 
+it('a picture that no browser can show is damaged, and what was sent is there to download', () => {
+  const picture = mediaOf({ type: 'image', mimeType: 'image/png', data: btoa('no picture') })
+  expect(picture).toMatchObject({
+    name: 'image.png',
+    bytes: 10,
+    why: 'It is damaged: what was sent is no picture.',
+  })
+  expect(new TextDecoder().decode(picture!.data!)).toBe('no picture')
+})
+
 it.each([undefined, '', '%%', 7, { a: 1 }])('a picture whose data is %j is said to be damaged', (data) => {
   const picture = { type: 'image', mimeType: 'image/png', data }
   expect(isFile(picture)).toBe(true)

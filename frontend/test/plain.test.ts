@@ -11,6 +11,13 @@ it.each([
   ['> > said before', 'said before'],
   ['| Name | Size | | --- | :-: | | a.go | 3 |', 'Name | Size |  | a.go | 3'],
   ['```go\nfmt.Println()\n```', 'fmt.Println()'],
+  ['- [x] the tests pass', 'the tests pass'],
+  ['- [ ] publish it', 'publish it'],
+  ['~~Not this~~ but that', 'Not this but that'],
+  ['See <https://docs.example/a>.', 'See https://docs.example/a.'],
+  ['1. **Do not** forget, **and this is cut here…', '1. Do not forget, and this is cut here…'],
+  ['Run `make build and then…', 'Run make build and then…'],
+  ['It is in [the notes](/src/very/long…', 'It is in the notes…'],
 ])('%s is shown as what it says', (markdown, text) => expect(plain(markdown)).toBe(text))
 
 it.each([
@@ -20,6 +27,11 @@ it.each([
   'a | b',
   'x[0] (first)',
   'C#',
+  'def f(*args, **kwargs)',
+  '2 ** 3 ** 4 and so on…',
+  '~/.bashrc and ~/bin',
+  'a < b > c',
+  'list [x] of it',
 ])('%s has no markup and stays as it is', (text) => expect(plain(text)).toBe(text))
 
 it('a snippet keeps its match where markup around it is dropped', () => {

@@ -38,6 +38,18 @@ test('a wake without its memory is shown', () => {
   expect(shown(exit(1, 'asleep'), started(2, { context_lost: true }))).toEqual(['event:2'])
 })
 
+test('a lost memory is said once: by the start, and by the note where the start does not say it', () => {
+  const note: AbideEvent = {
+    seq: 2,
+    time,
+    type: 'note',
+    data: { method: 'abide/context_lost', text: 'Gone.' },
+  }
+  expect(shown(started(1, { context_lost: true }), note)).toEqual(['event:1'])
+  expect(shown(started(1, {}), note)).toEqual(['event:1', 'event:2'])
+  expect(shown(note)).toEqual(['event:2'])
+})
+
 test('a crash and the return after it are shown, also after an earlier sleep', () => {
   const slept = [exit(1, 'asleep'), started(2, { resumed: 'load' })]
   expect(shown(...slept, exit(3, 'exited'), started(4, { resumed: 'load' }))).toEqual(['event:3', 'event:4'])

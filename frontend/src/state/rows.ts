@@ -14,31 +14,35 @@ const single = new WeakMap<Item, Row>()
 /** Derives the rows of a feed. Chunks of items, and items, that did not change keep their rows. */
 export function rowsOf(feed: Feed): readonly Row[] {
   const rows: Row[] = []
-  const sleep = new Sleep()
+  const agent = new Agent()
   for (const chunk of feed.items.chunks) {
     let part = made.get(chunk)
     if (!part) made.set(chunk, (part = rowsOfChunk(chunk)))
     const joined = join(rows.at(-1), part[0])
     if (joined) rows[rows.length - 1] = joined
-    for (let i = joined ? 1 : 0; i < part.length; i++) if (!sleep.hides(part[i]!)) rows.push(part[i]!)
+    for (let i = joined ? 1 : 0; i < part.length; i++) if (!agent.hides(part[i]!)) rows.push(part[i]!)
   }
   return rows
 }
 
 /**
  * An idle agent that was put to sleep, and its return with its memory, are the
- * hub's housekeeping: nobody is shown either. A return without memory is shown.
+ * hub's housekeeping: nobody is shown either. A return without memory is shown,
+ * and the hub's note about it is not: it says the same to who reads the log alone.
  */
-class Sleep {
+class Agent {
   private asleep = false
+  private forgot = false
 
-  /** Whether a row is part of such a pair; rows come oldest first. */
+  /** Whether a row says nothing of its own; rows come oldest first. */
   hides(row: Row): boolean {
     if (row.kind !== 'item' || row.item.kind !== 'event') return false
     const { event } = row.item
+    if (event.type === 'note') return this.forgot && event.data.method === 'abide/context_lost'
     if (event.type === 'agent_exit') return (this.asleep = event.data.reason === 'asleep')
     if (event.type !== 'agent_started') return false
-    const woken = this.asleep && event.data.resumed !== undefined && !event.data.context_lost
+    this.forgot = event.data.context_lost === true
+    const woken = this.asleep && event.data.resumed !== undefined && !this.forgot
     this.asleep = false
     return woken
   }

@@ -4,7 +4,7 @@ const marks: readonly RegExp[] = [
   /(?:^|\n)[ \t]*(#{1,6}[ \t]+)/dg,
   /(?<=\s)(#{2,6}\s+)/dg,
   // Quotes and points of lists.
-  /(?:^|\n)[ \t]*((?:>[ \t]?)+|[-*+][ \t]+)/dg,
+  /(?:^|\n)[ \t]*((?:>[ \t]?)+|[-*+][ \t]+(?:\[[ xX]\][ \t]+)?)/dg,
   // The line under a table's head, and the bars around its rows.
   /(\|?(?:\s*(?::-+:?|-+:|-{2,})\s*\|)+)/dg,
   /(?:^|\n)[ \t]*(\|[ \t]*)/dg,
@@ -14,7 +14,12 @@ const marks: readonly RegExp[] = [
   /(?<!`)(`{1,2})(?=[^`])[^`\n]*?(`{1,2})(?!`)/dg,
   /(\*\*)(?=\S).*?(?<=\S)(\*\*)/dg,
   /(?<![\w*])(\*)(?=[^\s*])[^*\n]*?[^\s*](\*)(?![\w*])/dg,
+  /(~~)(?=\S).*?(?<=\S)(~~)/dg,
   /(!?\[)[^\]\n]+(\]\([^)\s]*\))/dg,
+  /(<)(?:https?:\/\/|mailto:)[^\s<>]+(>)/dg,
+  // What a line that was cut no longer closes.
+  /(?<!\S)(\*\*|`)(?=[^\s*`])[^*`\n]*…$/dg,
+  /(!?\[)[^\]\n]+(\]\([^)\s]*)…$/dg,
 ]
 
 /** The stretches of a text that are nothing but markup, in order and apart. */

@@ -32,15 +32,20 @@ export function mediaOf(content: unknown): Media | null {
     bytes: blob?.bytes ?? data?.length ?? null,
     data,
     sha256: blob?.sha256 ?? null,
-    why: blob || data ? reason(type, blob !== null) : 'It is damaged: what was sent is no file.',
+    why:
+      blob || data
+        ? reason(type, blob !== null, block['type'] === 'image')
+        : 'It is damaged: what was sent is no file.',
   }
 }
 
-function reason(type: string, large: boolean): string {
+function reason(type: string, large: boolean, picture: boolean): string {
   if (type.startsWith('image/svg')) return 'Not shown: a picture of this kind can hold scripts.'
   if (type.startsWith('audio/') || type.startsWith('video/')) return 'Not played here.'
   if (large && type === 'text/plain') return 'Too large to be shown here: above is its beginning.'
   if (large && isPicture(type)) return 'Too large to be shown here.'
+  // Else it would have been: only what a browser could not show comes here.
+  if (picture && isPicture(type)) return 'It is damaged: what was sent is no picture.'
   return 'Not shown: it may be more than text or a plain picture.'
 }
 
