@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -78,13 +81,13 @@ func explain(err error, sessionID string) (p *problem, unexpected bool) {
 	case errors.Is(err, session.ErrBusy):
 		return &problem{code: wire.CodeBusy, message: words(err), retryAfter: retryLater}, false
 	case errors.Is(err, session.ErrUnavailable):
-		return &problem{code: wire.CodeUnavailable, message: words(err), retryAfter: retryLater}, false
+		return &problem{code: wire.CodeUnavailable, message: withoutFolders(words(err), err), retryAfter: retryLater}, false
 	case errors.Is(err, session.ErrTooLarge):
 		return &problem{code: wire.CodeTooLarge, message: words(err)}, false
 	case errors.Is(err, session.ErrForbidden):
 		return &problem{code: wire.CodeForbidden, message: words(err)}, false
 	case errors.Is(err, session.ErrDamaged):
-		return &problem{code: wire.CodeInternal, message: words(err) + "; put it back from a backup, or do again what made it"}, true
+		return &problem{code: wire.CodeInternal, message: withoutFolders(words(err), err) + "; put it back from a backup, or do again what made it"}, true
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return &problem{code: wire.CodeUnavailable, message: "it took too long or the hub is ending", retryAfter: retryLater}, false
 	}
@@ -100,6 +103,27 @@ func words(err error) string {
 	} {
 		if rest, found := strings.CutPrefix(text, sentinel.Error()+": "); found {
 			return rest
+		}
+	}
+	return text
+}
+
+// withoutFolders is the text of an error that came from the hub's files, without
+// where they lie: that is nobody's who sends a prompt.
+func withoutFolders(text string, err error) string {
+	switch e := err.(type) {
+	case *fs.PathError:
+		text = strings.ReplaceAll(text, e.Path, filepath.Base(e.Path))
+	case *os.LinkError:
+		text = strings.ReplaceAll(text, e.Old, filepath.Base(e.Old))
+		text = strings.ReplaceAll(text, e.New, filepath.Base(e.New))
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		text = withoutFolders(text, e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, part := range e.Unwrap() {
+			text = withoutFolders(text, part)
 		}
 	}
 	return text

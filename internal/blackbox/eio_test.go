@@ -244,4 +244,5 @@ func requireRefused(t *testing.T, c *screen, session, prompt string) {
 	refused := (*client.Error)(nil)
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, wire.CodeUnavailable, refused.Code)
+	require.NotContains(t, refused.Message, "/"+session, "where the hub keeps its files is nobody's who prompts")
 }

@@ -57,6 +57,7 @@ func TestASessionWithAnOpenTurnWaitsForRoomAndThenGoesOn(t *testing.T) {
 		require.Equal(t, http.StatusServiceUnavailable, status, body)
 		require.NotEmpty(t, after, "when to come back")
 		require.Contains(t, body, "no space left", "what to do about it")
+		require.NotContains(t, body, h.data, "where the hub keeps its files is nobody's who asks")
 	}
 
 	require.NoError(t, disk.heal())
