@@ -65,11 +65,13 @@ describe('on a small screen', () => {
     await page.goto(at.device.origin)
     await page.getByRole('link', { name: 'Fingers' }).waitFor()
     expect(await page.evaluate(() => matchMedia('(pointer: coarse)').matches)).toBe(true)
-    const small = await page.locator('button, input, a').evaluateAll((all) =>
-      all
-        .filter((e) => e.checkVisibility() && e.getBoundingClientRect().height < 44)
-        .map((e) => `${e.outerHTML.slice(0, 80)}: ${e.getBoundingClientRect().height}`),
-    )
+    const small = await page
+      .locator('button, input, a')
+      .evaluateAll((all) =>
+        all
+          .filter((e) => e.checkVisibility() && e.getBoundingClientRect().height < 44)
+          .map((e) => `${e.outerHTML.slice(0, 80)}: ${e.getBoundingClientRect().height}`),
+      )
     expect(small).toEqual([])
     await page.close()
   })
