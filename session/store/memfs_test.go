@@ -33,7 +33,9 @@ type memFS struct {
 
 type memNode struct {
 	dir     bool
-	born    int // in their order
+	kind    fs.FileMode // of what is neither a file nor a directory: its type
+	link    string      // where a symbolic link leads, a path
+	born    int         // in their order
 	written time.Time
 	data    []byte // what a program sees
 	durable []byte // what a power cut leaves for sure
@@ -127,7 +129,9 @@ func (m *memFS) survive(next *memFS, r *rand.Rand, path string, n *memNode) {
 				data = append(append(data, extra[:n]...), make([]byte, len(extra)-n)...)
 			}
 		}
-		next.nodes[at] = &memNode{born: child.born, written: child.written, data: data, durable: slices.Clone(data)}
+		next.nodes[at] = &memNode{
+			kind: child.kind, link: child.link, born: child.born, written: child.written, data: data, durable: slices.Clone(data),
+		}
 	}
 }
 
@@ -202,12 +206,50 @@ func (m *memFS) change(path string, change func([]byte) []byte) {
 
 func pathError(op, name string, err error) error { return &fs.PathError{Op: op, Path: name, Err: err} }
 
+// stand puts something in place of a file, on the device: what it is, and where it
+// leads if it is a link.
+func (m *memFS) stand(path string, kind fs.FileMode, link string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.made++
+	n := &memNode{dir: kind == fs.ModeDir, born: m.made, written: time.Now()}
+	if m.nodes[path] = n; n.dir {
+		m.names[n] = map[string]*memNode{}
+	} else {
+		n.kind, n.link = kind, link
+	}
+	m.names[m.nodes[filepath.Dir(path)]] = m.children(filepath.Dir(path))
+}
+
+// move moves a file or directory as a person does, on the device.
+func (m *memFS) move(from, to string) {
+	_ = m.RemoveAll(to)
+	_ = m.Rename(from, to)
+	_ = m.SyncDir(filepath.Dir(from))
+	_ = m.SyncDir(filepath.Dir(to))
+}
+
+// file is the regular file that name means. The caller holds mu.
+func (m *memFS) file(op, name string) (*memNode, error) {
+	n := m.nodes[filepath.Clean(name)]
+	if n != nil && n.kind == fs.ModeSymlink {
+		n = m.nodes[n.link]
+	}
+	switch {
+	case n == nil:
+		return nil, pathError(op, name, fs.ErrNotExist)
+	case n.dir || n.kind != 0:
+		return nil, pathError(op, name, store.ErrNoFile)
+	}
+	return n, nil
+}
+
 func (m *memFS) open(name string) (store.File, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	n := m.nodes[filepath.Clean(name)]
-	if n == nil {
-		return nil, pathError("open", name, fs.ErrNotExist)
+	n, err := m.file("open", name)
+	if err != nil {
+		return nil, err
 	}
 	return &memFile{fs: m, node: n, name: name}, nil
 }
@@ -252,9 +294,9 @@ func (m *memFS) Mkdir(name string) error {
 func (m *memFS) ReadFile(name string) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	n := m.nodes[filepath.Clean(name)]
-	if n == nil || n.dir {
-		return nil, pathError("read", name, fs.ErrNotExist)
+	n, err := m.file("open", name)
+	if err != nil {
+		return nil, err
 	}
 	return slices.Clone(n.data), nil
 }
@@ -263,8 +305,10 @@ func (m *memFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	name = filepath.Clean(name)
-	if n := m.nodes[name]; n == nil || !n.dir {
+	if n := m.nodes[name]; n == nil {
 		return nil, pathError("readdir", name, fs.ErrNotExist)
+	} else if !n.dir {
+		return nil, pathError("readdir", name, syscall.ENOTDIR)
 	}
 	var list []fs.DirEntry
 	for child, n := range m.children(name) {
@@ -302,8 +346,11 @@ func (m *memFS) Rename(from, to string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	from, to = filepath.Clean(from), filepath.Clean(to)
-	if m.nodes[from] == nil {
+	if m.nodes[from] == nil || m.nodes[filepath.Dir(to)] == nil {
 		return pathError("rename", from, fs.ErrNotExist)
+	}
+	if there := m.nodes[to]; there != nil && there.dir != m.nodes[from].dir {
+		return pathError("rename", from, fs.ErrExist)
 	}
 	for p, n := range m.nodes {
 		if p == from || strings.HasPrefix(p, from+"/") {
@@ -320,6 +367,9 @@ func (m *memFS) Remove(name string) error {
 	name = filepath.Clean(name)
 	if m.nodes[name] == nil {
 		return pathError("remove", name, fs.ErrNotExist)
+	}
+	if len(m.children(name)) > 0 {
+		return pathError("remove", name, syscall.ENOTEMPTY)
 	}
 	delete(m.nodes, name)
 	return nil
@@ -460,12 +510,13 @@ func (f *memFile) Close() error {
 type memInfo struct {
 	name    string
 	dir     bool
+	kind    fs.FileMode
 	size    int64
 	written time.Time
 }
 
 func (n *memNode) info(name string) memInfo {
-	return memInfo{name, n.dir, int64(len(n.data)), n.written}
+	return memInfo{name, n.dir, n.kind, int64(len(n.data)), n.written}
 }
 
 func (i memInfo) Name() string       { return i.name }
@@ -477,5 +528,5 @@ func (i memInfo) Mode() fs.FileMode {
 	if i.dir {
 		return fs.ModeDir | 0o700
 	}
-	return 0o600
+	return i.kind | 0o600
 }

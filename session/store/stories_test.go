@@ -39,6 +39,7 @@ func stories() []story {
 	all = append(all, failedStories...)
 	all = append(all, readStories...)
 	all = append(all, takeStories...)
+	all = append(all, lostStories()...)
 	return append(all, story{
 		name:    "check and repair",
 		options: store.Options{SegmentBytes: smallFiles},
