@@ -1,4 +1,5 @@
 import { mount } from 'svelte'
+import { api } from './net/api'
 import { EventCache } from './net/cache'
 import { ChosenDB, chosenLayout } from './net/chosenfiles'
 import { Database } from './net/db'
@@ -75,7 +76,7 @@ const listed = store.subscribe(() => {
   const { list, listed: asked, listError } = store.state
   if (!asked || !list || listError !== null) return
   listed()
-  void chosen.keepOnly(new Set(list.keys()))
+  void chosen.sweep((id) => (list.has(id) ? Promise.resolve(false) : api.gone(id)))
 })
 const screens = new Screens(store, hub, read, reload, chosen)
 screens.framed = false

@@ -24,13 +24,14 @@ test('what does not fit is refused and not kept, and what others have stays', as
   expect(await chosen.add('b', [file('4', 100)])).toBe(true)
 })
 
-test('only sessions that there are keep theirs', async () => {
+test('only sessions that are gone lose theirs, and none while nobody can say', async () => {
   const chosen = tab(name())
-  await chosen.add('a', [file('1', 1)])
-  await chosen.add('b', [file('2', 1)])
-  await chosen.keepOnly(new Set(['b']))
+  for (const id of ['a', 'b', 'c']) await chosen.add(id, [file(id, 1)])
+  await chosen.sweep((id) =>
+    id === 'c' ? Promise.reject(new Error('unreachable')) : Promise.resolve(id === 'a'),
+  )
   expect(await chosen.load('a')).toEqual([])
-  expect(await chosen.load('b')).toHaveLength(1)
+  for (const id of ['b', 'c']) expect(await chosen.load(id), id).toHaveLength(1)
 })
 
 test('where there is no database it says so, and forgetting works', async () => {

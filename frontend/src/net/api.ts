@@ -69,19 +69,22 @@ function parse(text: string): unknown {
   }
 }
 
+/** Whether it is the hub's own word, not that of something before it, that there is no such thing. */
+const isGone = (error: unknown) => error instanceof ApiError && error.code === 'not_found'
+
 const session = (id: string) => `/api/sessions/${encodeURIComponent(id)}`
 
 const device = (id: string) => `/api/devices/${encodeURIComponent(id)}`
 
 export const api = {
-  /** Every session: all pages, newest first. */
+  /** Every session, also those put away: all pages, newest first. */
   async sessions(): Promise<SessionInfo[]> {
     const all: SessionInfo[] = []
     let next = ''
     do {
       const page = await call<{ sessions?: SessionInfo[]; next_cursor?: string }>(
         'GET',
-        `/api/sessions?limit=200${next && `&cursor=${encodeURIComponent(next)}`}`,
+        `/api/sessions?status=all&limit=200${next && `&cursor=${encodeURIComponent(next)}`}`,
       )
       all.push(...(page.sessions ?? []))
       next = page.next_cursor ?? ''
@@ -91,6 +94,11 @@ export const api = {
 
   async session(id: string): Promise<SessionInfo> {
     return call('GET', session(id))
+  },
+
+  /** Whether the hub itself says that there is no such session; false while it does not say. */
+  async gone(id: string): Promise<boolean> {
+    return call('GET', session(id)).then(() => false, isGone)
   },
 
   async create(request: NewSession): Promise<SessionInfo> {
@@ -104,8 +112,13 @@ export const api = {
     return call('PATCH', session(id), change)
   },
 
+  /** Deletes it. One that is gone, as by a request whose answer was lost, is deleted. */
   async remove(id: string): Promise<void> {
-    await call('DELETE', session(id))
+    try {
+      await call('DELETE', session(id))
+    } catch (error) {
+      if (!isGone(error)) throw error
+    }
   },
 
   async reopen(id: string): Promise<SessionInfo> {

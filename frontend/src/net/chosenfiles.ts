@@ -63,16 +63,15 @@ export class ChosenDB {
     return (await read.catch(() => [])).filter(this.there)
   }
 
-  /** Lets go of the files of sessions that are no more. Never rejects. */
-  async keepOnly(sessions: ReadonlySet<string>): Promise<void> {
-    const sweep = this.db.use((db) =>
-      transact(db, ['files'], async (tx) => {
-        const store = tx.objectStore('files')
-        const gone = (await store.getAllKeys()).filter(([id]) => !sessions.has(id))
-        await Promise.all(gone.map((key) => store.delete(key)))
-      }),
-    )
-    await sweep.catch(() => {})
+  /** Lets go of the files of sessions that are no more: of each that has some it is asked. Never rejects. */
+  async sweep(gone: (sessionId: string) => Promise<boolean>): Promise<void> {
+    const read = this.db.use((db) => transact(db, ['files'], (tx) => tx.objectStore('files').getAllKeys()))
+    for (const id of new Set((await read.catch(() => [])).map(([id]) => id))) {
+      if (!(await gone(id).catch(() => false))) continue
+      const all = IDBKeyRange.bound([id], [id, []])
+      const forget = this.db.use((db) => transact(db, ['files'], (tx) => tx.objectStore('files').delete(all)))
+      await forget.catch(() => {})
+    }
   }
 
   /** Keeps these beside the others; false, and none is kept, where there is no room. Never rejects. */

@@ -19,7 +19,9 @@ export class KeptList {
   write(list: AppState['list']): void {
     if (list === null || list === this.written) return
     this.written = list
-    const newest = [...list.values()].sort((a, b) => b.updated_at.localeCompare(a.updated_at)).slice(0, most)
+    const newest = [...list.values()]
+      .sort((a, b) => Number(a.archived) - Number(b.archived) || b.updated_at.localeCompare(a.updated_at))
+      .slice(0, most)
     try {
       this.storage.setItem(key, JSON.stringify(newest))
     } catch {
