@@ -1,0 +1,162 @@
+// What the menu of a session does to it, and that each of it can be taken back or is asked about first.
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { SessionInfo } from '../src/wire/gen.ts'
+import { barriers } from './rig/axe.ts'
+import { desktop, phone } from './rig/browser.ts'
+import { Device } from './rig/device.ts'
+import { Hub } from './rig/hub.ts'
+import { FaultProxy } from './rig/proxy.ts'
+import type { Screen } from './rig/screen.ts'
+import { stored } from './rig/stored.ts'
+import { until } from './rig/until.ts'
+
+/** Presses an entry of the session's menu. */
+async function choose({ page }: Screen, ...names: string[]): Promise<void> {
+  await page.getByRole('button', { name: 'More', exact: true }).click()
+  for (const name of names) await page.getByRole('menuitem', { name, exact: true }).click()
+}
+
+/** The list's lines, each by its name. */
+const lines = ({ page }: Screen) => page.locator('nav [data-entry] .name').allInnerTexts()
+const lists = (screen: Screen, ...names: string[]) =>
+  until(`the list of ${names}`, async () => JSON.stringify(await lines(screen)) === JSON.stringify(names))
+const button = ({ page }: Screen, name: string) => page.getByRole('button', { name, exact: true })
+const archivedLine = ({ page }: Screen) => page.getByRole('region', { name: 'Archived' })
+
+describe.each([
+  { on: 'a phone', size: phone },
+  { on: 'a desktop', size: desktop },
+])('the menu of a session on $on', ({ size }) => {
+  let hub: Hub
+  let proxy: FaultProxy
+  let device: Device
+
+  beforeAll(async () => {
+    proxy = await FaultProxy.start()
+    hub = await Hub.start({ publicNames: [proxy.addr] })
+    await proxy.to(hub.addr)
+    device = await Device.pair(hub, { origin: proxy.origin, size })
+  })
+  /** Brings the link back. A connection that was taken and never answered is one the browser would ask by again. */
+  const heal = async () => {
+    for (const mend of ['heal', 'rst']) await proxy.tell(mend)
+  }
+
+  afterEach(async () => {
+    await heal()
+    const { sessions } = await hub.api<{ sessions: SessionInfo[] }>('GET', '/api/sessions?status=all')
+    for (const { session_id } of sessions) await hub.deleteSession(session_id)
+  })
+  afterAll(async () => {
+    await device.stop()
+    await proxy.stop()
+    expect(await hub.stop()).toBe(0)
+  })
+
+  test('archives it, says so, takes it back, and its files and the way to it are there after a reload', async () => {
+    const only = await hub.newSession('Put away')
+    const screen = await device.watch(only, size)
+    const file = { name: 'kept.txt', mimeType: 'text/plain', buffer: Buffer.from('kept') }
+    await screen.page.locator('[data-picker]').setInputFiles([file])
+    await until('the file on the device', async () => (await stored(screen.page, 'files')).length === 1)
+
+    await choose(screen, 'Archive')
+    await archivedLine(screen).waitFor()
+    expect((await hub.session(only)).archived).toBe(true)
+    await button(screen, 'Take it out').click()
+    await archivedLine(screen).waitFor({ state: 'detached' })
+    expect((await hub.session(only)).archived).toBe(false)
+    await choose(screen, 'Archive')
+    await archivedLine(screen).waitFor()
+
+    await screen.page.reload()
+    await screen.reaches(only, 1)
+    await archivedLine(screen).waitFor()
+    await screen.page.locator('[data-file]', { hasText: 'kept.txt' }).waitFor()
+
+    const list = await device.open('/', size)
+    await button(list, 'Archive (1)').waitFor()
+    await list.page.getByText('All sessions are in the archive.').waitFor()
+    expect(await barriers(list.page)).toEqual([])
+    await button(list, 'Archive (1)').click()
+    await lists(list, 'Put away')
+    expect(await barriers(list.page)).toEqual([])
+
+    await choose(screen, 'Take out of the archive')
+    await archivedLine(screen).waitFor({ state: 'detached' })
+    await button(list, 'Back to all sessions').waitFor({ state: 'detached' })
+    await lists(list, 'Put away')
+    expect(await list.page.getByRole('button', { name: /^Archive/ }).count()).toBe(0)
+    expect(await stored(screen.page, 'files')).toHaveLength(1)
+    expect([...screen.errors, ...list.errors]).toEqual([])
+    await screen.page.close()
+    await list.page.close()
+  })
+
+  test('pins and renames it', async () => {
+    const low = await hub.newSession('Low')
+    const high = await hub.newSession('High')
+    const list = await device.open('/', size)
+    await lists(list, 'High', 'Low')
+    const screen = await device.watch(low, size)
+    await choose(screen, 'Pin')
+    await lists(list, 'Low', 'High')
+    await choose(screen, 'Unpin')
+    await lists(list, 'High', 'Low')
+    await choose(screen, 'Rename')
+    await screen.page.getByRole('textbox', { name: 'Name', exact: true }).fill('Lower')
+    await button(screen, 'Rename').click()
+    await lists(list, 'High', 'Lower')
+    await screen.page.getByRole('heading', { name: 'Lower' }).waitFor()
+    expect([...screen.errors, ...list.errors]).toEqual([])
+    await screen.page.close()
+    await list.page.close()
+  })
+
+  test('deletes it once that is said twice, and shows the list', async () => {
+    const session = await hub.newSession('To delete')
+    const screen = await device.watch(session, size)
+    await choose(screen, 'Delete…', 'Keep it')
+    await screen.page.getByRole('menuitem', { name: 'Delete…' }).click()
+    await screen.page.getByRole('menuitem', { name: 'Delete for good' }).click()
+    await until('the list', () => new URL(screen.page.url()).pathname === '/')
+    await expect(hub.session(session)).rejects.toThrow('404')
+    await lists(screen)
+    expect(screen.errors).toEqual([])
+    await screen.page.close()
+  })
+
+  test('over a dead link says that it deletes, and stays with the reason', async () => {
+    const session = await hub.newSession('Out of reach')
+    const screen = await device.watch(session, size)
+    await choose(screen, 'Delete…')
+    for (const fault of ['blackhole', 'rst']) await proxy.tell(fault)
+    await screen.page.getByRole('menuitem', { name: 'Delete for good' }).click()
+    await screen.page.getByRole('menuitem', { name: 'Deleting…' }).waitFor()
+    await screen.page.getByRole('menu').getByText('It was not deleted: The hub cannot be reached.').waitFor()
+    expect(new URL(screen.page.url()).pathname).toBe(`/s/${session}`)
+    await heal()
+    await screen.reaches(session, 1)
+    await screen.page.getByRole('menuitem', { name: 'Delete for good' }).click()
+    await until('the list', () => new URL(screen.page.url()).pathname === '/')
+    await expect(hub.session(session)).rejects.toThrow('404')
+    expect(screen.errors).toEqual([])
+    await screen.page.close()
+  })
+
+  test('leaves a person where they went while it could not delete, and names what it is about', async () => {
+    const session = await hub.newSession('Left behind')
+    const other = await hub.newSession('Elsewhere')
+    const screen = await device.watch(session, size)
+    await choose(screen, 'Delete…')
+    for (const fault of ['blackhole', 'rst']) await proxy.tell(fault)
+    await screen.page.getByRole('menuitem', { name: 'Delete for good' }).click()
+    await screen.go(`/s/${other}`)
+    await screen.page.getByText('“Left behind” was not deleted: The hub cannot be reached.').waitFor()
+    expect(new URL(screen.page.url()).pathname).toBe(`/s/${other}`)
+    await heal()
+    await screen.reaches(other, 1)
+    expect(screen.errors).toEqual([])
+    await screen.page.close()
+  })
+})
