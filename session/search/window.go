@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
 )
 
 const (
@@ -44,6 +45,12 @@ func (s *scan) readWindow(source Source, before event.Seq) (window, error) {
 		return window{}, ignoreGone(err)
 	}
 	for i := len(names) - 1; i >= 0; i-- {
+		if foreign, err := store.IsForeign(source.Dir, names[i]); err != nil || foreign {
+			if err != nil {
+				return window{}, ignoreGone(err)
+			}
+			continue
+		}
 		w, err := s.readSegment(filepath.Join(source.Dir, names[i]), before)
 		if err != nil || w.first > 0 {
 			return w, ignoreGone(err)

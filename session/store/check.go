@@ -147,6 +147,10 @@ func (c *checking) log() error {
 	if next == 0 && len(list) > 0 {
 		next = list[0].first // what came before, if anything, nothing says any more
 	}
+	k := kin{id: c.id, files: list}
+	if c.hasMeta {
+		k.epoch = c.meta.Epoch
+	}
 	for i, seg := range list {
 		name, end := filepath.Base(seg.currentPath()), seg.lastSeq()
 		if end != 0 && end < next {
@@ -155,7 +159,18 @@ func (c *checking) log() error {
 		if seg.first > next {
 			c.add(ProblemHole, name, next, "the file begins with seq %d, and no file has what comes before; retention did not remove it", seg.first)
 		}
-		last, err := c.segment(seg, list[:i])
+		if session, err := k.stranger(seg); err == nil && session != "" {
+			if c.stranger(seg, session); end == 0 {
+				break
+			}
+			next = end + 1
+			continue
+		}
+		var following *segment
+		if i+1 < len(list) {
+			following = list[i+1]
+		}
+		last, err := c.segment(seg, following, list[:i])
 		if end != 0 && errors.Is(err, fs.ErrNotExist) {
 			if end < c.minSeq() {
 				next = end + 1
@@ -312,9 +327,9 @@ func (c *checking) active() (*segment, error) {
 	return &segment{fs: c.fs, path: path, file: file}, nil
 }
 
-// segment verifies one file, with those before it, and returns the seq of its last
-// line.
-func (c *checking) segment(seg *segment, before []*segment) (event.Seq, error) {
+// segment verifies one file, beside the next and those before it, and returns the seq
+// of its last line.
+func (c *checking) segment(seg, next *segment, before []*segment) (event.Seq, error) {
 	active := seg.lastSeq() == 0
 	file, err := seg.acquire()
 	if err != nil {
@@ -359,13 +374,9 @@ func (c *checking) segment(seg *segment, before []*segment) (event.Seq, error) {
 	if s.good.seq < seg.last {
 		c.add(ProblemHole, name, s.good.seq+1, "the file ends with seq %d", s.good.seq)
 	} else if s.torn().size > 0 {
-		// A kill came while a frozen log was reopened, before the file was cut.
-		c.report.Notes = append(c.report.Notes, Problem{
-			Session: c.id, Kind: ProblemTorn, File: name, Seq: seg.last,
-			Detail: "what is behind it in this file is nothing anybody reads; the next file goes on",
-		})
+		err = c.behindEnd(name, seg, next, file, s)
 	}
-	return seg.last, nil
+	return seg.last, err
 }
 
 // told reports what the scan noted. What is behind the last line of a file that
@@ -408,20 +419,6 @@ func (c *checking) repeats(name string, file File, seg *segment, s *scan, before
 		}
 	}
 	return nil
-}
-
-// begins verifies the first line of a file.
-func (c *checking) begins(name string, seg *segment, s *scan) {
-	switch {
-	case seg.first == 1 && !s.sawFirst:
-		c.add(ProblemStart, name, 1, "no session_start")
-	case seg.first == 1 && s.started.SessionID != c.id:
-		c.add(ProblemStart, name, 1, "session_start is of session %q", s.started.SessionID)
-	case s.epoch == "" && seg.first > 1:
-		c.add(ProblemStart, name, seg.first, "no segment_start")
-	case c.hasMeta && seg.last == 0 && c.meta.LogFirst == seg.first && c.meta.Epoch != s.epoch:
-		c.add(ProblemMetadata, metadataName, 0, "epoch is %q, the log's is %q", c.meta.Epoch, s.epoch)
-	}
 }
 
 // labels verifies that what a person set is twice the same. Of metadata from

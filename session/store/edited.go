@@ -38,18 +38,25 @@ func untouched(file File, after *segment) bool {
 	return ok && !info.ModTime().Truncate(time.Microsecond).After(began)
 }
 
-// trust makes sure that places in a complete file may be searched for: if somebody
+// trust makes sure that a complete file is the log's own, else it is errStranger, and
+// that places in it may be searched for: if somebody
 // edited it, it is read as a whole first, so that of two lines of one seq every
 // reader takes the first, wherever it begins. next is the first seq of the file
 // after it.
 func (l *Log) trust(seg *segment, file File, end int64, next event.Seq) error {
 	if seg.looked.Load() {
-		return nil
+		return seg.refusal()
 	}
 	seg.looking.Lock() // whoever reads the file needs the outcome
 	defer seg.looking.Unlock()
 	if seg.looked.Load() {
-		return nil
+		return seg.refusal()
+	}
+	if session, err := l.kin().stranger(seg); err != nil {
+		return err
+	} else if session != "" {
+		l.estrange(seg, session)
+		return errStranger
 	}
 	after, _, err := l.segs.at(next)
 	if err != nil {
@@ -65,6 +72,7 @@ func (l *Log) trust(seg *segment, file File, end int64, next event.Seq) error {
 			return err
 		}
 		l.health.sawConflicts(countOf(like, otherLine))
+		l.health.sawUnverified(s.unverified)
 	}
 	seg.looked.Store(true)
 	return nil
@@ -116,6 +124,7 @@ func (r *recovery) examineFile(seg, after *segment, before []*segment) error {
 		return err
 	}
 	r.log.health.sawConflicts(found)
+	r.log.health.sawUnverified(s.unverified)
 	return nil
 }
 

@@ -93,6 +93,12 @@ func (f *follower) beginAt(minSeq event.Seq) error {
 	if err != nil {
 		return err
 	}
+	if session, err := (kin{l.id, f.told.Epoch, append(slices.Clone(kept), next)}).stranger(next); err != nil || session != "" {
+		if err == nil {
+			err = &strangerError{session}
+		}
+		return errors.Join(err, file.Close(), next.retire())
+	}
 	l.marks.remove(minSeq) // before the files: who does not find one asks this
 	old := l.segs.replace(append(kept, next))
 	l.marks.reset(minSeq, position{seq: first - 1, first: first})

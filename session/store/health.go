@@ -33,6 +33,9 @@ type Health struct {
 	// Unsaved is why the metadata cannot be written, in words for a person that name
 	// no path; empty if it can.
 	Unsaved string `json:"unsaved,omitempty"`
+	// Foreign says which file of the log was found to be another session's; empty if
+	// none was.
+	Foreign string `json:"foreign,omitempty"`
 	Damage
 }
 
@@ -52,6 +55,7 @@ type health struct {
 	bell   bell
 
 	unsaved string // why the metadata cannot be written
+	foreign string // the file that is another session's
 }
 
 func (h *health) get() Health {
@@ -67,7 +71,7 @@ func (h *health) get() Health {
 			taken = why.Error()
 		}
 	}
-	return Health{State: state, Reason: h.reason, Taken: taken, Unsaved: h.unsaved, Damage: h.damage}
+	return Health{State: state, Reason: h.reason, Taken: taken, Unsaved: h.unsaved, Foreign: h.foreign, Damage: h.damage}
 }
 
 // saved notes whether the metadata could be written.
@@ -186,6 +190,28 @@ func (h *health) sawConflicts(n int) {
 			return false
 		}
 		h.damage.Conflicts = n
+		return true
+	})
+}
+
+// sawUnverified notes how many lines of one complete file have no right checksum.
+func (h *health) sawUnverified(n int) {
+	h.change(func() bool {
+		if n <= h.damage.Unverified {
+			return false
+		}
+		h.damage.Unverified = n
+		return true
+	})
+}
+
+// sawForeign notes a file that is another session's.
+func (h *health) sawForeign(what string) {
+	h.change(func() bool {
+		if h.foreign == what {
+			return false
+		}
+		h.foreign = what
 		return true
 	})
 }

@@ -84,13 +84,19 @@ func openLog(ctx context.Context, dir, runID string, opts Options, before prior)
 	if err != nil {
 		return nil, nil, err
 	}
-	l := newLog(filepath.Base(dir), dir, runID, opts)
-	r := recovery{log: l, fs: opts.FS, dir: dir, prior: before}
-	if err := r.run(file); err != nil {
-		return nil, r.actions, errors.Join(whatToDo(l.id, err), file.Close())
+	r := recovery{log: newLog(filepath.Base(dir), dir, runID, opts), fs: opts.FS, dir: dir, prior: before}
+	err = r.run(file)
+	if who := (*strangerError)(nil); errors.As(err, &who) {
+		if r, file, err = r.withoutStranger(ctx, file, who); err != nil {
+			return nil, r.actions, fmt.Errorf("set %s aside, which %s: %w", activeName, belongsTo(who.session), err)
+		}
+		err = r.run(file)
 	}
-	l.startKeeper()
-	return l, r.actions, nil
+	if err != nil {
+		return nil, r.actions, errors.Join(whatToDo(r.log.id, err), file.Close())
+	}
+	r.log.startKeeper()
+	return r.log, r.actions, nil
 }
 
 // lockActive opens and locks the active file of a session, and makes it if a

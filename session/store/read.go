@@ -134,6 +134,10 @@ func (l *Log) collect(ctx context.Context, c *collector) error {
 	if err == nil && next > 0 {
 		err = l.trust(seg, file, end, next)
 	}
+	if errors.Is(err, errStranger) {
+		l.fillLost(c, next)
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("read segment: %w", err)
 	}

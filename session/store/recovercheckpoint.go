@@ -14,7 +14,7 @@ import (
 // one ends where it says. If so, all before it is as it was.
 func (r *recovery) checkpointHolds(file File, size int64) (bool, error) {
 	m := &r.meta
-	if !r.hasMeta || m.LogFirst != r.active.first || m.SyncedSeq < m.LogFirst || m.LogBytes > size || m.LogBytes <= 0 || m.Epoch == "" {
+	if !r.hasMeta || m.LogFirst != r.active.first || m.SyncedSeq < m.LogFirst || m.LogBytes > size || m.LogBytes <= 0 || !isEpoch(m.Epoch) {
 		return false, nil
 	}
 	if edited, err := r.editedSince(file); edited || err != nil {

@@ -101,6 +101,11 @@ func (r *recovery) epochReason() string {
 // active file whose own first line is lost.
 func (r *recovery) inheritEpoch() error {
 	for i := len(r.sealed) - 1; i >= 0 && r.epoch == ""; i-- {
+		if session, err := r.ownKin().stranger(r.sealed[i]); err != nil {
+			return err
+		} else if session != "" {
+			continue
+		}
 		s, err := scanSegment(r.sealed[i])
 		if err != nil {
 			return err

@@ -182,11 +182,21 @@ func (r *recovery) findSegments(file File) error {
 	}
 	for beginsFile(sealed, r.meta.MinSeq) && sealed[0].last < r.meta.MinSeq {
 		// Retention recorded this before it removed the file.
-		if err := r.fs.Remove(sealed[0].path); err != nil {
+		kept, err := r.kin(sealed).remove(sealed[0])
+		if err != nil {
 			return fmt.Errorf("remove an old segment: %w", err)
 		}
-		r.did("removed events %d to %d, as retention had begun to", sealed[0].first, sealed[0].last)
+		if kept == "" {
+			r.did("removed events %d to %d, as retention had begun to", sealed[0].first, sealed[0].last)
+		} else {
+			r.did("moved %s, which is another session's, to %s", filepath.Base(sealed[0].path), kept)
+		}
 		sealed = sealed[1:]
+	}
+	if r.thorough {
+		if sealed, err = r.expel(sealed, file); err != nil {
+			return err
+		}
 	}
 	r.sealed = sealed
 	first := max(r.meta.MinSeq, 1)
@@ -261,6 +271,11 @@ func (r *recovery) scanActive(file File) error {
 		r.scan = newScan(r.active.first - 1)
 		if err := r.scan.run(file, 0, size); err != nil {
 			return err
+		}
+		if session, err := r.ownKin().stranger(r.active); err != nil {
+			return err
+		} else if session != "" {
+			return &strangerError{session}
 		}
 		if r.hasMeta && r.meta.LogFirst == r.active.first && !r.endFits() {
 			r.did("read the whole log: the checkpoint at seq %d does not fit it", r.meta.SyncedSeq)
@@ -440,7 +455,13 @@ func (r *recovery) reportFiles(next event.Seq) {
 func (r *recovery) rebuild() error {
 	s := r.scan
 	if len(r.sealed) > 0 {
-		var err error
+		session, err := r.ownKin().stranger(r.sealed[0])
+		if err != nil {
+			return err
+		}
+		if session != "" {
+			return nil // whose words are not this one's
+		}
 		if s, err = scanSegment(r.sealed[0]); err != nil {
 			return err
 		}

@@ -81,11 +81,11 @@ func (l *Log) removeBelow(first event.Seq) error {
 	if err != nil {
 		return err
 	}
-	for _, seg := range files {
+	for i, seg := range files {
 		if seg.last >= first {
 			break
 		}
-		if err := l.fs.Remove(seg.path); err != nil {
+		if _, err := (kin{l.id, l.Epoch(), append(files[i:len(files):len(files)], l.pen.seg)}).remove(seg); err != nil {
 			return err
 		}
 	}

@@ -147,24 +147,31 @@ func (s *scan) notice(p parsed) {
 	if err != nil {
 		return
 	}
-	defer func() {
-		if n := len(s.epochs); s.epoch != "" && (n == 0 || s.epochs[n-1] != s.epoch) {
-			s.epochs = append(s.epochs, s.epoch)
-		}
-	}()
 	switch d := payload.(type) {
 	case event.SessionStart:
 		if e.Seq == 1 {
-			s.sawFirst, s.epoch, s.started = true, d.Epoch, &d
+			s.sawFirst, s.started = true, &d
 			s.startedAt = e.Time
+			s.believe(d.Epoch)
 		}
 	case event.Epoch:
-		s.epoch = d.Epoch
+		s.believe(d.Epoch)
 	case event.SegmentStart:
-		s.epoch = d.Epoch
+		s.believe(d.Epoch)
 		if s.begins == 0 {
 			s.begins = d.FirstSeq
 		}
+	}
+}
+
+// believe takes the epoch that a line gives the log, if it is one.
+func (s *scan) believe(epoch string) {
+	if !isEpoch(epoch) {
+		return
+	}
+	s.epoch = epoch
+	if n := len(s.epochs); n == 0 || s.epochs[n-1] != epoch {
+		s.epochs = append(s.epochs, epoch)
 	}
 }
 

@@ -33,6 +33,7 @@ type segment struct {
 
 	looked  atomic.Bool // a complete file's order was made sure of: see Log.trust
 	looking sync.Mutex  // held while that is done
+	strange atomic.Bool // it is another session's, as was found then
 
 	mu      sync.Mutex
 	path    string
@@ -91,6 +92,7 @@ func (s *segment) rest() {
 		s.file.Close() // only read from
 		s.file = nil
 		s.looked.Store(false)
+		s.strange.Store(false)
 	}
 	s.index.drop()
 }
