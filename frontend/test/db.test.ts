@@ -59,6 +59,46 @@ test('a frozen tab that keeps the database from opening holds up no prompt, and 
   expect(await db.use((h) => h.getAllKeys('outbox'))).toEqual(['p'])
 })
 
+test('what is done with while the database is late to open is gone when it comes, and what was kept is there', async () => {
+  const device = deviceStorage()
+  vi.stubGlobal('localStorage', device)
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  const { name, tab } = await frozen(1, ['outbox'])
+  const item = (id: string) => ({ ...prompt, id, createdAt: 1, status: 'queued' as const })
+  const left = tab.transaction('outbox', 'readwrite')
+  left.objectStore('outbox').put({ item: item('earlier'), owner: 'gone' })
+  await new Promise((done) => (left.oncomplete = done))
+  const db = new Database(name)
+  const kept = new OutboxDB(db, 'me', undefined, new Journal(device))
+  await kept.put(item('sent'))
+  await kept.put(item('again'))
+  await vi.advanceTimersByTimeAsync(2_000) // both still wait for the opening
+  for (const id of ['sent', 'again', 'earlier']) {
+    await expect(kept.delete(id)).rejects.toThrow('not open yet')
+  }
+  await kept.put({ ...item('again'), text: 'once more' })
+  vi.useRealTimers()
+  tab.close()
+  await vi.waitFor(() => expect(device.length).toBe(0), 20_000)
+  expect(await db.use((h) => h.getAll('outbox'))).toMatchObject([
+    { item: { id: 'again', text: 'once more' } },
+  ])
+  expect((await kept.all()).map(({ id }) => id)).toEqual(['again'])
+})
+
+test('what is done with is not taken up again where the database would not let go of it', async () => {
+  const db = new Database(`kept${count++}`)
+  const kept = new OutboxDB(db, 'me', undefined, new Journal(deviceStorage()))
+  await kept.put({ ...prompt, createdAt: 1, status: 'queued' })
+  const failing = vi.spyOn(IDBObjectStore.prototype, 'delete').mockImplementation(() => {
+    throw new Error('severed')
+  })
+  await expect(kept.delete('p')).rejects.toThrow('severed')
+  failing.mockRestore()
+  expect(await kept.all()).toEqual([])
+  expect(await db.use((h) => h.getAllKeys('outbox'))).toEqual([])
+})
+
 test('where localStorage lasts no longer than the page, a prompt waits for the database', async () => {
   const db = new Database(`page${count++}`)
   const { box, sent } = outbox(db, deviceStorage())

@@ -70,9 +70,18 @@ export class Database<S extends DBSchema = Sessions> {
     private readonly layout = sessions as unknown as Layout<S>,
   ) {}
 
-  /** Runs work on the database. The error is the last one met, or a timeout; at once while an opening is late. */
-  async use<T>(work: (db: IDBPDatabase<S>) => Promise<T>): Promise<T> {
-    if (this.late) throw new Error('the database is not open yet')
+  /**
+   * Runs work on the database. The error is the last one met, or a timeout; at once while an opening is
+   * late: then work that waits is done all the same when it comes.
+   */
+  async use<T>(work: (db: IDBPDatabase<S>) => Promise<T>, waits = false): Promise<T> {
+    if (this.late) {
+      if (waits)
+        void this.open()
+          .then(work)
+          .catch(() => {})
+      throw new Error('the database is not open yet')
+    }
     try {
       return await within(this.open().then(work))
     } catch (error) {

@@ -18,6 +18,9 @@ export type Locks = Pick<LockManager, 'request' | 'query'>
  * the lock. Should two tabs ever send the same item, its id makes that harmless.
  */
 export class OutboxDB implements OutboxStorage {
+  /** What the database has yet to say of an item; null once it is done with. */
+  private readonly due = new Map<string, { item: OutboxItem | null }>()
+
   constructor(
     private readonly db: Database,
     private readonly tab: string,
@@ -59,6 +62,10 @@ export class OutboxDB implements OutboxStorage {
         for (const kept of await store.getAll()) {
           const item = keptItem(kept.item)
           if (!item || !left(kept)) continue
+          if (this.due.get(item.id)?.item === null) {
+            await store.delete(item.id)
+            continue
+          }
           mine.push({ item, owner: this.tab })
           await store.put({ ...kept, owner: this.tab })
         }
@@ -71,15 +78,26 @@ export class OutboxDB implements OutboxStorage {
   /** Keeps an item. The journal has one without files when the call returns: the database holds up nobody then. */
   async put(item: OutboxItem): Promise<void> {
     const written = this.journal.put(item, this.tab)
-    const stored = this.db
-      .use((db) => db.put('outbox', { item, owner: this.tab }))
-      .then(() => this.journal.delete(item.id))
+    const stored = this.write(item.id, item)
     if (written) void stored.catch(() => {})
     else await stored
   }
 
   async delete(id: string): Promise<void> {
     this.journal.delete(id)
-    await this.db.use((db) => db.delete('outbox', id))
+    await this.write(id, null)
+  }
+
+  /** Work on the database may come late, and out of turn: it writes what is due by then, and not what was when it was asked. */
+  private write(id: string, item: OutboxItem | null): Promise<void> {
+    this.due.set(id, { item })
+    return this.db.use(async (db) => {
+      const due = this.due.get(id)
+      if (!due) return
+      await (due.item ? db.put('outbox', { item: due.item, owner: this.tab }) : db.delete('outbox', id))
+      if (this.due.get(id) !== due) return
+      this.due.delete(id)
+      this.journal.delete(id)
+    }, true)
   }
 }
