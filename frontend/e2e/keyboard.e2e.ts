@@ -171,4 +171,36 @@ describe('with nothing but keys, a person', () => {
     await screen.page.getByRole('heading', { name: 'By keys' }).waitFor()
     await screen.reaches(session, hub.lastSeq(session))
   })
+
+  test('starts one session however often the keys say so, and none before there is an agent', async () => {
+    const { page } = screen
+    let [loaded, answered] = [() => {}, () => {}]
+    const agents = new Promise<void>((resolve) => (loaded = resolve))
+    const answer = new Promise<void>((resolve) => (answered = resolve))
+    const asked: { agent: string }[] = []
+    await page.route('**/api/agents', async (route) => (await agents, route.continue()))
+    await page.route('**/api/sessions', async (route) => {
+      if (route.request().method() !== 'POST') return route.continue()
+      asked.push(route.request().postDataJSON() as { agent: string })
+      await answer
+      await route.continue()
+    })
+    await screen.go('/')
+    await press('Escape', 'c')
+    const folder = page.getByRole('dialog').getByLabel('Folder')
+    await folder.fill('/') // without one the form itself would hold it back
+    await page.getByRole('dialog').getByLabel('First prompt').focus()
+    await press('Control+Enter')
+    loaded()
+    await until('the agents', async () => (await folder.inputValue()) !== '/')
+    await type('Only once')
+    await press('Control+Enter', 'Control+Enter', 'Control+Enter')
+    await until('the session to be asked for', () => asked.length > 0)
+    answered()
+    await page.waitForURL('**/s/*')
+    await screen.feed.getByText('Only once').first().waitFor()
+    expect(asked).toMatchObject([{ agent: expect.stringMatching(/./) as string }])
+    await page.unroute('**/api/agents')
+    await page.unroute('**/api/sessions')
+  })
 })
