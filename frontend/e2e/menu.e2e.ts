@@ -95,7 +95,7 @@ describe.each([
 
   test('pins and renames it', async () => {
     const low = await hub.newSession('Low')
-    const high = await hub.newSession('High')
+    await hub.newSession('High')
     const list = await device.open('/', size)
     await lists(list, 'High', 'Low')
     const screen = await device.watch(low, size)

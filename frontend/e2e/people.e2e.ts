@@ -74,6 +74,62 @@ describe('two phones and a desktop on one session', () => {
     await revived.page.locator('[data-outbox]').waitFor({ state: 'detached' })
   })
 
+  test('a prompt of a killed phone runs once for each of two agents, whoever looks after its outbox', async () => {
+    const sessions = [await hub.newSession('One'), await hub.newSession('Two', 'paced')]
+    for (const session of sessions) await hub.turn(session, '/slow 1')
+    const all = (session: string) => hub.events(session)
+    const asked = (session: string) =>
+      all(session).flatMap((e) => (e.type === 'user_prompt' ? [e.data.text] : []))
+    const phone = await killed.watch(sessions[0]!, phoneSize)
+    await proxy.tell('blackhole')
+    await proxy.tell('rst')
+    await phone.prompt('/burst 20')
+    await phone.go(`/s/${sessions[1]}`)
+    await phone.composer.waitFor()
+    await phone.prompt('/burst 20')
+    await until('both on the device itself', async () => {
+      return (await stored(phone.page, 'outbox')).length === 2
+    })
+    await killed.browser.kill()
+    for (const session of sessions) expect(asked(session)).toEqual(['/slow 1'])
+
+    await proxy.tell('heal')
+    await killed.browser.reopen()
+    // Several pages of the phone, each of which may think that what is left is its own to send.
+    const pages = [await killed.open('/', phoneSize), await killed.watch(sessions[0]!, phoneSize)]
+    pages.push(await killed.watch(sessions[1]!, phoneSize))
+    for (const session of sessions) {
+      await until('the prompt from the outbox', () => asked(session).length > 1)
+      await hub.event(session, 'turn_end', hub.events(session).findLast((e) => e.type === 'user_prompt')!.seq)
+    }
+    for (const { page } of pages.slice(1)) {
+      await until('an empty outbox', async () => (await stored(page, 'outbox')).length === 0)
+      await page.locator('[data-outbox]').waitFor({ state: 'detached' })
+    }
+    // A new connection sends again what is still believed to be on its way; and what is asked after it is behind it.
+    await proxy.tell('rst')
+    for (const [at, session] of sessions.entries()) {
+      await pages[at + 1]!.reaches(session, hub.lastSeq(session))
+      await pages[at + 1]!.prompt('/slow 1')
+      await until(
+        'the prompt after it',
+        () => asked(session).at(-1) === '/slow 1' && asked(session).length > 2,
+      )
+      await hub.event(session, 'turn_end', hub.events(session).findLast((e) => e.type === 'user_prompt')!.seq)
+      await hub.idle(session)
+      expect(asked(session)).toEqual(['/slow 1', '/burst 20', '/slow 1'])
+      for (const type of ['turn_start', 'turn_end'] as const)
+        expect(
+          all(session).filter((e) => e.type === type),
+          type,
+        ).toHaveLength(3)
+      const ids = all(session).flatMap((e) => (e.type === 'user_prompt' ? [e.data.prompt_id] : []))
+      expect(new Set(ids).size).toBe(3)
+      await expectWhole(pages[at + 1]!, hub, session)
+    }
+    for (const { page } of pages) await page.close()
+  })
+
   test('each see a long message whole though it came to them in parts, its end before its beginning', async () => {
     const session = await hub.newSession('Long')
     await hub.turn(session, '/slow 1')

@@ -32,6 +32,8 @@ export interface HubOptions {
   folder?: string
   /** How fast `demo` is against its natural pace; 0 does not wait at all. */
   speed?: number
+  /** More lines of the configuration. */
+  config?: string
 }
 
 export class Hub {
@@ -103,7 +105,8 @@ export class Hub {
       join(this.home, 'config.yaml'),
       `public_names: ${JSON.stringify(this.options.publicNames ?? [])}\n` +
         `agents:\n${lines.join('')}` +
-        `workspaces: [${JSON.stringify(this.workspace)}]\n`,
+        `workspaces: [${JSON.stringify(this.workspace)}]\n` +
+        (this.options.config ?? ''),
     )
   }
 

@@ -1,0 +1,50 @@
+// The beginning of a message that is too long to be in the page at once, as somebody with a keyboard comes to it.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { desktop } from './rig/browser.ts'
+import { Device } from './rig/device.ts'
+import { Hub } from './rig/hub.ts'
+import { agents, say, turn } from './rig/told.ts'
+import { until } from './rig/until.ts'
+
+let hub: Hub
+let device: Device
+beforeAll(async () => {
+  hub = await Hub.start({ agents })
+  device = await Device.pair(hub)
+})
+afterAll(async () => {
+  await device.stop()
+  expect(await hub.stop()).toBe(0)
+})
+
+test('earlier parts come with Enter, again and again, and the last of them have the focus', async () => {
+  const session = await hub.newSession('Long', 'told')
+  const count = 1_600
+  await turn(hub, session, say(Array.from({ length: count }, (_, at) => `Paragraph ${at}.\n\n`).join('')))
+  const screen = await device.watch(session, desktop)
+  const { page } = screen
+  const button = page.getByRole('button', { name: /^Show more of \d+ earlier parts$/ })
+  await button.waitFor()
+  const before = async () =>
+    Number(/\d+/.exec((await button.textContent({ timeout: 5_000 }).catch(() => '')) ?? '')?.[0] ?? 0)
+  const focus = () => page.evaluate(() => document.activeElement?.textContent ?? '')
+  await button.focus()
+  let presses = 0
+  for (let left = await before(); left > 0; presses++) {
+    expect(await focus(), 'the next press is of the same button').toMatch(/^Show more of/)
+    await page.keyboard.press('Enter')
+    left = await until('fewer left', async () => {
+      const now = (await button.count()) === 0 ? 0 : await before()
+      return now < left ? { now } : null
+    }).then(({ now }) => now)
+  }
+  expect(presses).toBeGreaterThan(1)
+  await until('the beginning in the focus', async () => (await focus()).startsWith('Paragraph 0.'))
+  const paragraphs = await page.locator('.prose p').allTextContents()
+  expect(paragraphs).toEqual(paragraphs.map((_, at) => `Paragraph ${at}.`))
+  expect(paragraphs).toHaveLength(count)
+  // From there a reader goes on: the focus is in the message, not at the top of the page.
+  expect(await page.evaluate(() => document.activeElement!.closest('article') !== null)).toBe(true)
+  expect(screen.errors).toEqual([])
+  await page.close()
+})

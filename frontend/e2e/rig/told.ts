@@ -1,0 +1,34 @@
+// What the agent that does what it is told can be told.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Hub } from './hub.ts'
+
+export type Told = Record<string, unknown>
+
+const script = join(import.meta.dirname, 'told-agent.mjs')
+const file = (home: string) => join(home, 'meanwhile.json')
+
+/** The agent `told`, for a hub's options. */
+export const agents = (home: string) => ({ told: [process.execPath, script, file(home)] })
+
+/** Has the agent send updates while its turn goes on. */
+export function meanwhile(hub: Hub, ...updates: Told[]): void {
+  writeFileSync(file(hub.home), JSON.stringify(updates))
+}
+
+/** Has the agent do these things, one after the other, and waits until the turn is over. */
+export function turn(hub: Hub, session: string, ...list: Told[]): Promise<void> {
+  return hub.turn(session, JSON.stringify(list))
+}
+
+let messages = 0
+export function say(text: string): Told {
+  const messageId = `m${++messages}`
+  return { sessionUpdate: 'agent_message_chunk', messageId, content: { type: 'text', text } }
+}
+
+let calls = 0
+export function call(title: string, over: Told = {}): Told {
+  const toolCallId = `c${++calls}`
+  return { sessionUpdate: 'tool_call', toolCallId, title, kind: 'other', status: 'completed', ...over }
+}

@@ -1,0 +1,150 @@
+// Small things that screens say, each as an agent told it.
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { desktop } from './rig/browser.ts'
+import { Device } from './rig/device.ts'
+import { Hub } from './rig/hub.ts'
+import { agents, call, say, turn } from './rig/told.ts'
+import { until } from './rig/until.ts'
+
+/** What looks like another name to the eye. */
+const odd = (name: string) => `${name}\u202egpj`
+const seen = (name: string) => `${name}U+202Egpj`
+
+describe('what an agent tells', () => {
+  let hub: Hub
+  let device: Device
+
+  beforeAll(async () => {
+    hub = await Hub.start({ agents })
+    device = await Device.pair(hub)
+  })
+  afterAll(async () => {
+    await device.stop()
+    expect(await hub.stop()).toBe(0)
+  })
+
+  test('of its context is in the head of the session, the newest, and nothing before it tells', async () => {
+    const session = await hub.newSession('Usage', 'told')
+    await turn(hub, session, say('Nothing of it yet.'))
+    const screen = await device.watch(session, desktop)
+    const head = screen.page.locator('main header')
+    await head.getByText('told').waitFor()
+    const tokens = head.getByTitle(/tokens of context/)
+    expect(await tokens.count()).toBe(0)
+    for (const [used, shown] of [
+      [53_200, '53k / 200k'],
+      [180_000, '180k / 200k'],
+    ] as const) {
+      await turn(hub, session, { sessionUpdate: 'usage_update', used, size: 200_000 })
+      await head.getByText(shown, { exact: true }).waitFor()
+      expect(await tokens.getAttribute('title')).toBe(`${used} of 200000 tokens of context`)
+      expect(await tokens.count()).toBe(1)
+    }
+    expect(screen.errors).toEqual([])
+    await screen.page.close()
+  })
+
+  test('names each character that cannot be seen: in thoughts, links, forms, costs and commands', async () => {
+    const session = await hub.newSession('Odd', 'told')
+    await turn(
+      hub,
+      session,
+      {
+        sessionUpdate: 'agent_thought_chunk',
+        messageId: 't',
+        content: { type: 'text', text: odd('thought') },
+      },
+      say('Look:'),
+      {
+        sessionUpdate: 'agent_message_chunk',
+        content: { type: 'resource_link', uri: 'file:///src/a.txt', name: odd('link') },
+      },
+      call(odd('title'), { kind: 'execute', rawInput: { command: odd('command') } }),
+      { sessionUpdate: 'plan', entries: [{ content: odd('plan'), priority: 'high', status: 'pending' }] },
+      { sessionUpdate: 'usage_update', used: 1, size: 2, cost: { amount: 1.5, currency: odd('EUR') } },
+      {
+        sessionUpdate: 'available_commands_update',
+        availableCommands: [{ name: odd('go'), description: odd('goes') }],
+      },
+    )
+    const screen = await device.watch(session, desktop)
+    await screen.reaches(session, hub.lastSeq(session))
+    const details = screen.page.getByRole('complementary', { name: 'Details' })
+    const has = (what: string, text: () => Promise<string>) =>
+      until(`${what} in ${seen(what)}`, async () => (await text()).includes(seen(what)))
+    for (const what of ['thought', 'link', 'command', 'plan'])
+      await has(what, async () => (await screen.feed.textContent())!)
+    await has('EUR', async () => (await details.textContent())!)
+    await screen.composer.pressSequentially('/')
+    for (const what of ['go', 'goes'])
+      await has(what, async () => (await screen.page.getByRole('listbox').textContent())!)
+    // Nothing shows one as it is: each is named, in a mark.
+    const bare = await screen.page.evaluate(() => {
+      const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+      const found: string[] = []
+      while (walk.nextNode())
+        if (walk.currentNode.textContent!.includes('\u202e'))
+          found.push(walk.currentNode.parentElement!.outerHTML.slice(0, 200))
+      return found.filter((html) => !html.startsWith('<mark') && !html.includes('p class="text"'))
+    })
+    // The prompt itself, which a person wrote, is the only one that spells them.
+    expect(bare.filter((html) => !html.includes('sessionUpdate'))).toEqual([])
+    expect(screen.errors).toEqual([])
+    await screen.page.close()
+  })
+
+  test('has its place and the number of all in the feed, while they are all here', async () => {
+    const session = await hub.newSession('Places', 'told')
+    const many = Array.from({ length: 40 }, (_, i) => [say(`Message ${i}.\n\n`.repeat(5)), call(`Call ${i}`)])
+    await turn(hub, session, ...many.flat())
+    const screen = await device.watch(session, desktop)
+    await screen.reaches(session, hub.lastSeq(session))
+    const all = (await screen.rows()).length
+    expect(all).toBeGreaterThan(80)
+    const places = () =>
+      screen.feed
+        .locator('article')
+        .evaluateAll((rows) =>
+          rows.map((row) => [
+            Number(row.getAttribute('aria-posinset')),
+            Number(row.getAttribute('aria-setsize')),
+          ]),
+        )
+    const follow = (found: number[][], from: number) =>
+      expect(found).toEqual(found.map((_, at) => [from + at, all]))
+    const end = await places()
+    expect(end.length, 'some are not in the page').toBeLessThan(all)
+    follow(end, all - end.length + 1)
+    await screen.feed.focus()
+    for (const key of ['g', 'g']) await screen.page.keyboard.press(key)
+    await until('the first', async () => (await places())[0]?.[0] === 1)
+    follow(await places(), 1)
+    await screen.page.close()
+  })
+
+  test('is found in the list by its project, and by nothing else of it', async () => {
+    for (const project of ['orchard', 'harbour']) {
+      const workspace = join(hub.workspace, project)
+      mkdirSync(workspace, { recursive: true })
+      await hub.api('POST', '/api/sessions', { agent: 'demo', workspace, name: `In the ${project[0]}` })
+    }
+    const { page } = await device.open('/', desktop)
+    const lines = page.getByRole('navigation', { name: 'Sessions' }).locator('a[href^="/s/"]')
+    const field = page.getByRole('searchbox', { name: 'Search sessions' })
+    for (const [project, name] of [
+      ['orchard', 'In the o'],
+      ['HARBOUR', 'In the h'],
+    ]) {
+      await field.fill(project!)
+      await until(`what is in ${project}`, async () => {
+        const found = await lines.allInnerTexts()
+        return found.length === 1 && found[0]!.includes(name!)
+      })
+    }
+    await field.fill('')
+    await until('all again', async () => (await lines.count()) > 2)
+    await page.close()
+  })
+})

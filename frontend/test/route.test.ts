@@ -1,0 +1,17 @@
+// @vitest-environment happy-dom
+import { expect, test } from 'vitest'
+import { parseRoute } from '../src/ui/router.svelte'
+
+test.each([
+  ['12', 12],
+  ['1', 1],
+  ['9007199254740991', 9007199254740991],
+  ...['0', '-5', '1.5', 'abc', '12x', '', '1e99', '9007199254740992', 'NaN', '٣'].map((seq) => [seq, null]),
+] as [string, number | null][])('an address with ?seq=%s names %s', (seq, named) => {
+  expect(parseRoute('/s/20260221-a', `?seq=${seq}`)).toEqual({
+    screen: 'session',
+    id: '20260221-a',
+    seq: named,
+  })
+  expect(parseRoute('/s/20260221-a/plain', `?page=${seq}`)).toMatchObject({ screen: 'plain', page: named })
+})
