@@ -123,7 +123,7 @@ func TestCheckAndRepairSayWhatIsWrongAndWhatBecomesOfIt(t *testing.T) {
 		{"events lost at the end", log(func(l [][]byte) [][]byte { return l[:4] }), []string{"hole", "metadata"}, false},
 		{"no metadata", func(t *testing.T, dir string) { require.NoError(t, os.Remove(filepath.Join(dir, "metadata.json"))) }, []string{"metadata"}, true},
 		{"garbage for labels", write("labels.json", "{]"), []string{"metadata"}, true},
-		{"garbage for a queue", write("queue.json", "{]"), []string{"unreadable"}, false},
+		{"garbage for a queue", write("queue.json", "{]"), []string{"unreadable"}, true},
 		{"metadata of the future", write("metadata.json", `{"format":9,"session_id":"`+s.SessionID+`"}`), []string{"unreadable"}, false},
 		{"a garbage segment", write("events-000000000001-000000000003.jsonl", "garbage"), []string{"hole", "late", "start", "torn"}, false},
 		{"a blob that is gone", log(func(l [][]byte) [][]byte {
