@@ -49,6 +49,7 @@ func lostStories() []story {
 		for _, name := range []string{"metadata.json", "labels.json"} {
 			all = append(all, story{
 				name:    what + " in place of " + name,
+				calm:    true,
 				options: store.Options{SegmentBytes: smallFiles},
 				before: func(p *teller) {
 					inFour(p)
@@ -65,6 +66,7 @@ func lostStories() []story {
 		}
 		all = append(all, story{
 			name:    what + " in place of a complete file",
+			calm:    true,
 			options: store.Options{SegmentBytes: smallFiles},
 			before: func(p *teller) {
 				inFour(p)
@@ -82,6 +84,7 @@ func lostStories() []story {
 		if of.to == "" && what != "a broken link" {
 			all = append(all, story{
 				name: what + " in place of the log",
+				calm: true,
 				before: func(p *teller) {
 					streams(p)
 					p.leave()
@@ -133,6 +136,7 @@ var standing = map[string]struct {
 var awayStories = []story{
 	{
 		name: "fault 24, a session directory that is removed",
+		calm: true,
 		tell: func(p *teller) {
 			p.open()
 			l, other := p.create(), p.create()
@@ -149,6 +153,7 @@ var awayStories = []story{
 	},
 	{
 		name:    "fault 24, the directory of an idle session is removed",
+		calm:    true,
 		options: store.Options{IdleAfter: time.Minute, SegmentBytes: smallFiles},
 		tell: func(p *teller) {
 			p.open()
@@ -166,6 +171,7 @@ var awayStories = []story{
 	},
 	{
 		name:    "fault 24, a session directory that is moved away and put back",
+		calm:    true,
 		options: store.Options{SegmentBytes: smallFiles},
 		tell: func(p *teller) {
 			p.open()
@@ -183,6 +189,7 @@ var awayStories = []story{
 	},
 	{
 		name:    "fault 24, the directory of an idle session is moved away and put back",
+		calm:    true,
 		options: store.Options{IdleAfter: time.Minute},
 		tell: func(p *teller) {
 			p.open()
@@ -238,6 +245,7 @@ var awayStories = []story{
 	},
 	{
 		name: "two hubs on one directory",
+		calm: true,
 		tell: func(p *teller) {
 			p.open()
 			p.secondHub()

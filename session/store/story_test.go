@@ -22,6 +22,9 @@ import (
 // second, and so on: see TestAStory….
 type story struct {
 	name string
+	// calm is a story that is told as it is and under no other fault: it is one already,
+	// and what may be expected of two at once the oracle does not know.
+	calm bool
 	// options of the store; the teller adds the file system.
 	options store.Options
 	// before, when set, leaves the device as the story finds it. No fault comes
