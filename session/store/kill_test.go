@@ -371,7 +371,7 @@ func TestFault18PowerLossLosesNothingThatWasAcknowledged(t *testing.T) {
 		boot := fmt.Sprint("boot-", round)
 		after := time.Duration(30+rand.IntN(200)) * time.Millisecond
 		if p.streams = round%2 == 1; p.streams {
-			after += 4 * mayLose // else there is nothing that is too old to be lost
+			after += 2 * mayLose // else there is nothing that is too old to be lost
 		}
 		var failed error
 		var cut time.Time
@@ -403,4 +403,4 @@ func TestFault18PowerLossLosesNothingThatWasAcknowledged(t *testing.T) {
 
 // mayLose is how much of a stream a power cut may take: 100 ms and the sync's own
 // time, with what a busy machine and its loop device need.
-const mayLose = 600 * time.Millisecond
+const mayLose = 2 * time.Second
