@@ -303,10 +303,8 @@ func TestFault14AFullTmpfsBlocksTheSessionAndItHealsByItself(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrBlocked)
 	require.Len(t, readAll(t, l), len(acked)+1, "reading goes on")
 
-	changed := l.HealthChanged()
 	require.NoError(t, os.Remove(filler))
-	<-changed // nobody appends: it finds out by itself
-	require.Equal(t, store.HealthOK, l.Health().State)
+	awaitHealth(t, l, store.HealthOK) // nobody appends: it finds out by itself
 	require.NoError(t, add())
 	events := readAll(t, l)
 	for seq, data := range acked {
