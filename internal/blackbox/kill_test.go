@@ -46,6 +46,9 @@ func TestNothingAnybodySawIsLostWhenTheHubIsKilled(t *testing.T) {
 		h.start()
 	}
 	for _, p := range people {
+		p.hush()
+	}
+	for _, p := range people {
 		p.finish()
 	}
 	requireGivenOnce(t, readRecord(t, record))

@@ -235,17 +235,22 @@ func (p *person) queued(id string) bool {
 // sent again: it promises a thousand.
 const remembered = 900
 
-// finish lets what is queued come to its end, then sends the prompts there were
-// once more: none may run again.
-func (p *person) finish() {
+// hush ends the prompting and meddling, after one more prompt that the hub takes.
+func (p *person) hush() {
 	p.t.Helper()
 	acked := len(p.outcomes())
-	desk := p.screens[0]
-	desk.until("one more acknowledged prompt", func([]event.Event, *wire.State) bool {
+	p.screens[0].until("one more acknowledged prompt", func([]event.Event, *wire.State) bool {
 		return len(p.outcomes()) > acked
 	})
 	p.quiet()
 	p.busy.Wait()
+}
+
+// finish lets what is queued come to its end, then sends the prompts there were
+// once more: none may run again.
+func (p *person) finish() {
+	p.t.Helper()
+	desk := p.screens[0]
 	in, next := prompts{}, 0
 	desk.until("the end of all prompts", func(events []event.Event, s *wire.State) bool {
 		in.add(p.t, events[next:])

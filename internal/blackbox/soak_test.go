@@ -277,6 +277,9 @@ func (s *soak) settle() {
 		require.NoError(s.t, c.resume())
 	}
 	for _, p := range s.people {
+		p.hush()
+	}
+	for _, p := range s.people {
 		p.finish()
 	}
 	s.stop() // the log stands still
