@@ -56,6 +56,12 @@ test('what was read on another screen was not missed, and what this screen reads
   expect(here.look(shown(5, { read_seq: 5 }), 2 * minute, true)).toEqual(left(3))
 })
 
+test('a device that has nothing of a session takes from the hub what is unread, and was not away', () => {
+  const first = new Absence(sessionId, null)
+  expect(first.look(shown(5, { read_seq: 2 }), 2 * minute, true)).toBeNull()
+  expect(first.unread.seq).toBe(3)
+})
+
 test('leaving counts from what was shown then', () => {
   const absence = new Absence(sessionId, null)
   absence.look(shown(3), 0, true)

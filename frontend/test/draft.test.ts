@@ -28,7 +28,10 @@ test('a draft the device has no room for says that it would be lost, until it is
   full.write('too much')
   expect(full.text).toBe('too much')
   expect(full.kept).toBe(false)
+  const back = draft() // its person looked at another session meanwhile
+  expect([back.text, back.kept]).toEqual(['too much', false])
   full.clear()
+  expect([draft().text, draft().kept]).toEqual(['', true])
   expect(full.kept).toBe(true)
   full.write('again too much')
   vi.unstubAllGlobals()

@@ -49,7 +49,7 @@ export class Absence {
   }
 
   private merge(state: AppState, now: number): void {
-    if (this.merged || !this.left || !state.listed) return
+    if (this.merged || !state.listed) return
     this.left = newest(this.left, state.list?.get(this.id), now)
     this.merged = true
   }

@@ -2,7 +2,16 @@ import type { OutboxFile } from '../../state/outboxitem'
 import type { Agent } from '../../wire/gen'
 import { acceptFiles, filesMax } from './chosen'
 import type { ChosenFile, ChosenFiles } from './draftfiles'
-import { draftName, joined, loadDraft, nameDraft, saveDraft, unnameDraft, type Given } from './drafts'
+import {
+  draftName,
+  joined,
+  keepsDraft,
+  loadDraft,
+  nameDraft,
+  saveDraft,
+  unnameDraft,
+  type Given,
+} from './drafts'
 import { fingerprint } from './fingerprint'
 
 /** To write down a text longer than this takes long enough to be felt at each key. */
@@ -44,6 +53,7 @@ export class Draft {
     private readonly chosen: ChosenFiles,
   ) {
     this.text = loadDraft(id)
+    this.kept = keepsDraft(id)
     if (this.text !== '') this.name = draftName(id)
     void this.look()
   }
@@ -80,6 +90,7 @@ export class Draft {
     clearTimeout(this.later)
     this.later = undefined
     this.text = text
+    this.kept = true
     this.name = text === '' ? '' : draftName(this.id)
   }
 

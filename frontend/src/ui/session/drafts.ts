@@ -14,8 +14,13 @@ export interface Given {
   focus?: boolean
 }
 
+/** Drafts that the device did not take: they last as long as the page, whatever it shows meanwhile. */
+const unkept = new Map<string, string>()
+
 /** What a person has written in a session and not sent; shared between a person's tabs. */
 export function loadDraft(sessionId: string): string {
+  const mine = unkept.get(sessionId)
+  if (mine !== undefined) return mine
   try {
     return localStorage.getItem(prefix + sessionId) ?? ''
   } catch {
@@ -25,13 +30,19 @@ export function loadDraft(sessionId: string): string {
 
 /** Keeps a draft; false where it cannot be kept, so that it lasts only as long as the page. */
 export function saveDraft(sessionId: string, text: string): boolean {
+  unkept.delete(sessionId)
   try {
     if (text === '') localStorage.removeItem(prefix + sessionId)
     else localStorage.setItem(prefix + sessionId, text)
-    return true
   } catch {
-    return text === '' // forbidden storage keeps nothing that would have to go
+    if (text !== '') unkept.set(sessionId, text) // forbidden storage keeps nothing that would have to go
   }
+  return keepsDraft(sessionId)
+}
+
+/** Whether the device has a draft as it is, so far as this page knows. */
+export function keepsDraft(sessionId: string): boolean {
+  return !unkept.has(sessionId)
 }
 
 /** Gives a draft that begins a name that no other has; a person's tabs share it. */
@@ -66,7 +77,9 @@ export function unnameDraft(sessionId: string): void {
 /** Calls back when another tab changes the draft; returns what ends it. */
 export function watchDraft(sessionId: string, changed: (text: string) => void): () => void {
   const listen = (event: StorageEvent) => {
-    if (event.key === prefix + sessionId) changed(event.newValue ?? '')
+    if (event.key !== prefix + sessionId) return
+    unkept.delete(sessionId) // theirs is newer, and the device has it
+    changed(event.newValue ?? '')
   }
   addEventListener('storage', listen)
   return () => removeEventListener('storage', listen)

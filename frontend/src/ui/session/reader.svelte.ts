@@ -31,6 +31,8 @@ export class Reader {
   private version = $state(0)
   private scroller: HTMLElement | null = null
   private anchor: Anchor | null = null
+  /** Where they were taken: what stands above it is still to be measured. */
+  private aim: Anchor | null = null
   private placed = 0
   /** The heights of the feed and of its view when the reader was last placed. */
   private height = 0
@@ -136,7 +138,7 @@ export class Reader {
   toRow(key: string): void {
     this.following = false
     this.moving.up = this.placing = true
-    this.anchor = { key, offset: 60 }
+    this.aim = this.anchor = { key, offset: 60 }
     this.settle()
   }
 
@@ -169,7 +171,8 @@ export class Reader {
     // Being off the end because the feed grew, or settled by a pixel, is no wish to stay.
     const settled = this.following && (this.top > this.placed - near || this.shifted(scroller))
     this.following = !this.away && (settled || (rest < near && !(this.moving.up && rest > 1)))
-    this.anchor = this.heights.anchorAt(this.top - this.lead)
+    if (this.anchor !== this.aim || this.top !== this.placed)
+      this.anchor = this.heights.anchorAt(this.top - this.lead)
     // Nothing else may tell of the change that left them off the end.
     if (this.following && rest >= near) this.settle()
   }
