@@ -96,8 +96,12 @@ func (l *Log) keep(ctx context.Context) {
 		l.keeper.dirty.Store(false)
 		err := l.flush(ctx)
 		if errors.Is(err, fs.ErrNotExist) {
-			// Somebody removed the directory: what is written goes nowhere.
-			l.freeze(fmt.Errorf("session directory is gone: %w", err))
+			// Somebody removed the directory: what is written goes nowhere, and trying
+			// again brings it back as little.
+			if !l.health.frozen.Load() {
+				l.freeze(fmt.Errorf("session directory is gone: %w", err))
+			}
+			err = l.health.refusal()
 		}
 		last = time.Now()
 		switch {

@@ -118,6 +118,9 @@ func (l *Log) collect(ctx context.Context, c *collector) error {
 			return l.removedElsewhere(c.want, err)
 		}
 		if next > 0 && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoFile)) {
+			if err := l.away(); err != nil {
+				return err // the file need not be lost
+			}
 			l.fillLost(c, next)
 			return nil
 		}

@@ -40,10 +40,19 @@ func (l *Log) untouched(file File, written, synced position) error {
 
 // whyTaken says what was taken: the file, or its directory.
 func (l *Log) whyTaken() error {
-	if _, err := l.fs.Stat(l.dir); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("session directory is gone: %w", err)
+	if err := l.away(); errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	return errTaken
+}
+
+// away says that the session's directory is gone, if it is, or why that cannot be told.
+func (l *Log) away() error {
+	_, err := l.fs.Stat(l.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("session directory is gone: %w", err)
+	}
+	return err
 }
 
 // uncut reports errCut if the file lacks something of what was written. A file that
