@@ -99,6 +99,43 @@ test('what is done with is not taken up again where the database would not let g
   expect(await db.use((h) => h.getAllKeys('outbox'))).toEqual([])
 })
 
+test('what is done with does not come back in the next page, though the database would not let go of it in this one', async () => {
+  const db = new Database(`kept${count++}`)
+  const device = deviceStorage()
+  const page = (tab: string) => new OutboxDB(db, tab, undefined, new Journal(device))
+  await page('one').put({ ...prompt, createdAt: 1, status: 'failed' })
+  const two = page('two')
+  expect((await two.all()).map(({ id }) => id)).toEqual(['p'])
+  const failing = vi.spyOn(db, 'use').mockRejectedValue(new Error('severed'))
+  await expect(two.delete('p')).rejects.toThrow('severed')
+  expect(await page('three').all(), 'while it is away').toEqual([])
+  failing.mockRestore()
+  expect(await page('four').all()).toEqual([])
+  expect(await db.use((h) => h.getAllKeys('outbox'))).toEqual([])
+  expect(device.length).toBe(0)
+  await page('five').put({ ...prompt, createdAt: 1, status: 'queued' })
+  expect(
+    (await page('six').all()).map(({ id }) => id),
+    'one of its name',
+  ).toEqual(['p'])
+})
+
+test('what a page wrote of an item in its last moment is newer than what the database has', async () => {
+  const db = new Database(`kept${count++}`)
+  const device = deviceStorage()
+  vi.stubGlobal('localStorage', device)
+  const page = (tab: string) => new OutboxDB(db, tab, undefined, new Journal(device))
+  const one = page('one')
+  await one.put({ ...prompt, createdAt: 1, status: 'failed', problem: 'too busy' })
+  await vi.waitFor(() => expect(device.length).toBe(0))
+  const failing = vi.spyOn(db, 'use').mockRejectedValue(new Error('severed'))
+  await one.put({ ...prompt, createdAt: 2, status: 'queued' })
+  failing.mockRestore()
+  for (const tab of ['two', 'three']) {
+    expect(await page(tab).all(), tab).toMatchObject([{ id: 'p', createdAt: 2, status: 'queued' }])
+  }
+})
+
 test('where localStorage lasts no longer than the page, a prompt waits for the database', async () => {
   const db = new Database(`page${count++}`)
   const { box, sent } = outbox(db, deviceStorage())

@@ -2,10 +2,11 @@ import type { OutboxItem } from '../state/outboxitem'
 import type { KeptItem } from './db'
 
 const prefix = 'abide.outbox.'
+const over = '"done"'
 
 /**
- * Items of the outbox that the database does not have yet. It takes its time, and a page
- * may end meanwhile; localStorage is written before the call returns.
+ * Items of the outbox that the database does not have yet, or is yet to let go of. It takes its time,
+ * and a page may end meanwhile; localStorage is written before the call returns.
  *
  * An item with files is not taken: they do not fit. A full or forbidden storage takes none.
  */
@@ -25,6 +26,19 @@ export class Journal {
 
   delete(id: string): void {
     this.storage.removeItem(prefix + id)
+  }
+
+  /** Notes that an item is done with, until it is deleted here, too. */
+  done(id: string): void {
+    try {
+      this.storage.setItem(prefix + id, over)
+    } catch {
+      this.delete(id)
+    }
+  }
+
+  isDone(id: string): boolean {
+    return this.storage.getItem(prefix + id) === over
   }
 
   /** All items, of every tab; what is not an item is left alone. */

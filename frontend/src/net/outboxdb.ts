@@ -20,6 +20,8 @@ export type Locks = Pick<LockManager, 'request' | 'query'>
 export class OutboxDB implements OutboxStorage {
   /** What the database has yet to say of an item; null once it is done with. */
   private readonly due = new Map<string, { item: OutboxItem | null }>()
+  /** Items that the database has had. */
+  private readonly had = new Set<string>()
 
   constructor(
     private readonly db: Database,
@@ -47,13 +49,14 @@ export class OutboxDB implements OutboxStorage {
     const held = this.locks ? ((await this.locks.query()).held ?? []).map((lock) => lock.name) : []
     const left = ({ owner }: KeptItem) => owner === this.tab || !held.includes(tabLock(owner))
     const taken = new Map<string, OutboxItem>()
-    // What a page wrote down in its last moment: the database may have it too.
+    // What a page wrote down in its last moment: the database may have it too, as it was before.
     for (const kept of this.journal.all().filter(left)) {
       const item = keptItem(kept.item)
       if (!item) continue
       taken.set(item.id, item)
       this.journal.put(item, this.tab)
     }
+    const done: string[] = []
     const stored = (db: Handle) =>
       transact(db, ['outbox'], async (tx) => {
         const store = tx.objectStore('outbox')
@@ -62,16 +65,20 @@ export class OutboxDB implements OutboxStorage {
         for (const kept of await store.getAll()) {
           const item = keptItem(kept.item)
           if (!item || !left(kept)) continue
-          if (this.due.get(item.id)?.item === null) {
+          if (this.due.get(item.id)?.item === null || this.journal.isDone(item.id)) {
             await store.delete(item.id)
+            done.push(item.id)
             continue
           }
+          this.had.add(item.id)
           mine.push({ item, owner: this.tab })
           await store.put({ ...kept, owner: this.tab })
         }
         return mine
       })
-    for (const { item } of await this.db.use(stored).catch(() => [])) taken.set(item.id, item)
+    const mine = await this.db.use(stored).catch(() => null)
+    for (const { item } of mine ?? []) if (!taken.has(item.id)) taken.set(item.id, item)
+    if (mine) for (const id of done) this.journal.delete(id)
     return [...taken.values()].sort((a, b) => a.createdAt - b.createdAt)
   }
 
@@ -83,8 +90,10 @@ export class OutboxDB implements OutboxStorage {
     else await stored
   }
 
+  /** Lets go of an item. Should the page end before the database does, the journal knows that it is done with. */
   async delete(id: string): Promise<void> {
-    this.journal.delete(id)
+    if (this.had.has(id)) this.journal.done(id)
+    else this.journal.delete(id)
     await this.write(id, null)
   }
 
@@ -95,6 +104,7 @@ export class OutboxDB implements OutboxStorage {
       const due = this.due.get(id)
       if (!due) return
       await (due.item ? db.put('outbox', { item: due.item, owner: this.tab }) : db.delete('outbox', id))
+      this.had.add(id)
       if (this.due.get(id) !== due) return
       this.due.delete(id)
       this.journal.delete(id)
