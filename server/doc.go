@@ -71,7 +71,7 @@ func docList() doc {
 func docCreate() doc {
 	return doc{
 		summary: "Make a session. Its agent is started by the first prompt.", in: newSession{}, out: wire.SessionInfo{}, status: 201,
-		headers: []param{{"Idempotency-Key", "the prompt's id", ""}},
+		headers: []param{{"Idempotency-Key", "the client's name for this request, at most 128 printable bytes, and the prompt's id: sent again it is answered with the session it made, and asks nothing twice; with another body it is 409", ""}},
 	}
 }
 

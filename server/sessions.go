@@ -69,7 +69,7 @@ type newSession struct {
 	Workspace string `json:"workspace,omitempty"`
 	Name      string `json:"name,omitempty"`
 	// Prompt is asked at once. The request's Idempotency-Key is its id, and makes
-	// a resend of the whole request harmless.
+	// a resend of the whole request harmless; with another body it is refused.
 	Prompt string `json:"prompt,omitempty"`
 }
 
@@ -81,22 +81,12 @@ func createRoute(s *Server, c *call) error {
 	if in.Prompt != "" && strings.TrimSpace(in.Prompt) == "" {
 		return invalid("the prompt is empty: leave it out, or say something")
 	}
-	actor := c.grant.Actor()
 	made, err := s.manager.Create(c.r.Context(), session.CreateRequest{
-		Agent: in.Agent, Workspace: in.Workspace, Name: in.Name, Actor: actor,
-		Key: c.r.Header.Get("Idempotency-Key"),
+		Agent: in.Agent, Workspace: in.Workspace, Name: in.Name, Prompt: in.Prompt,
+		Actor: c.grant.Actor(), Key: c.r.Header.Get("Idempotency-Key"),
 	})
 	if err != nil {
 		return err
-	}
-	if in.Prompt != "" {
-		id, err := c.promptID("")
-		if err != nil {
-			return err
-		}
-		if _, err := made.Prompt(c.r.Context(), session.PromptRequest{PromptID: id, Text: in.Prompt, Actor: actor}); err != nil {
-			return err
-		}
 	}
 	c.w.Header().Set("Location", "/api/sessions/"+made.ID())
 	return c.reply(http.StatusCreated, s.infoFor(c.grant, made.Info()))

@@ -2,12 +2,19 @@ package session_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
 )
 
 func TestASessionIsMadeOnceHoweverOftenItsRequestIsSent(t *testing.T) {
@@ -43,4 +50,140 @@ func TestASessionIsMadeOnceHoweverOftenItsRequestIsSent(t *testing.T) {
 	}
 	_, err = h.manager.Create(context.Background(), session.CreateRequest{Key: "a\x00"})
 	require.ErrorIs(t, err, session.ErrInvalid)
+}
+
+func TestAKeyThatMadeASessionIsRefusedWithAnotherRequest(t *testing.T) {
+	h := newHub(t)
+	request := session.CreateRequest{Actor: "ann", Key: "k1", Name: "One", Prompt: "do it"}
+	b, err := h.manager.Create(ctxOf(t), request)
+	require.NoError(t, err)
+	requireOthersRefused := func() {
+		t.Helper()
+		for name, change := range map[string]func(*session.CreateRequest){
+			"agent":      func(r *session.CreateRequest) { r.Agent = "fake" },
+			"workspace":  func(r *session.CreateRequest) { r.Workspace = h.workspace },
+			"name":       func(r *session.CreateRequest) { r.Name = "Two" },
+			"prompt":     func(r *session.CreateRequest) { r.Prompt = "do something else" },
+			"no prompt":  func(r *session.CreateRequest) { r.Prompt = "" },
+			"moved over": func(r *session.CreateRequest) { r.Name, r.Prompt = r.Prompt, r.Name },
+		} {
+			other := request
+			change(&other)
+			_, err := h.manager.Create(ctxOf(t), other)
+			require.ErrorIs(t, err, session.ErrConflict, name)
+			require.Contains(t, err.Error(), b.ID(), "whoever gave the key twice is told what it made")
+		}
+	}
+	requireOthersRefused()
+	h.close()
+	h.open()
+	requireOthersRefused()
+	h.close()
+	require.NoError(t, os.Remove(filepath.Join(h.dir, "sessions", b.ID(), "metadata.json")))
+	h.open()
+	h.session(b.ID()) // rebuilds it from the log
+	requireOthersRefused()
+	again, err := h.manager.Create(ctxOf(t), request)
+	require.NoError(t, err)
+	require.Equal(t, b.ID(), again.ID())
+	require.Len(t, payloads[event.UserPrompt](t, again), 1)
+	require.Len(t, h.store.List(), 1)
+}
+
+func TestARefusedCreationLeavesNoSession(t *testing.T) {
+	h := newHub(t, func(o *session.Options, _ *store.Options) { o.Limits.PromptBytes = 100 })
+	for name, request := range map[string]session.CreateRequest{
+		"an empty prompt":      {Prompt: " \n"},
+		"one that is too long": {Prompt: strings.Repeat("x", 101)},
+		"one that is no text":  {Prompt: "\xff"},
+		"a long key":           {Prompt: "do it", Key: strings.Repeat("k", 129)},
+		"an odd name":          {Prompt: "do it", Name: "a\x00"},
+		"no such agent":        {Prompt: "do it", Agent: "nobody"},
+	} {
+		_, err := h.manager.Create(ctxOf(t), request)
+		require.Error(t, err, name)
+		require.Empty(t, h.store.List(), name)
+	}
+}
+
+func TestACreationWaitsForNoOther(t *testing.T) {
+	held, goOn := make(chan struct{}), make(chan struct{})
+	release := sync.OnceFunc(func() { close(goOn) })
+	var met atomic.Bool
+	h := newHub(t, func(_ *session.Options, o *store.Options) {
+		o.FS = steppedFS{store.OS(), func(step string) error {
+			if step == "write events.jsonl" && met.CompareAndSwap(false, true) {
+				close(held)
+				<-goOn
+			}
+			return nil
+		}}
+	})
+	t.Cleanup(release)
+	slow := make(chan error, 1)
+	go func() {
+		_, err := h.manager.Create(ctxOf(t), session.CreateRequest{Actor: "ann", Key: "slow"})
+		slow <- err
+	}()
+	<-held
+	for _, r := range []session.CreateRequest{{Actor: "ann", Key: "quick"}, {Actor: "bob", Key: "slow"}} {
+		_, err := h.manager.Create(ctxOf(t), r)
+		require.NoError(t, err)
+	}
+	release()
+	require.NoError(t, <-slow)
+}
+
+// createSteps are what a session with a first prompt goes through on the device,
+// from nothing to the prompt in the log.
+var createSteps = []string{
+	"create events.jsonl", "write events.jsonl", "sync events.jsonl", "rename to metadata.json", "sync directory",
+	"queue create", "queue rename",
+}
+
+// TestACreationThatIsCutOffAnywhereIsMadeUpForWhenItIsSentAgain looks at what a kill
+// -9 leaves before each step a hub takes on the device while it makes a session, and
+// sends the same request again.
+func TestACreationThatIsCutOffAnywhereIsMadeUpForWhenItIsSentAgain(t *testing.T) {
+	k := &killer{t: t}
+	h := newHub(t, func(o *session.Options, s *store.Options) {
+		o.QueueFailpoint = func(step string) error { return k.step("queue " + step) }
+		s.FS = steppedFS{store.OS(), k.step}
+	})
+	h.agents.onPrompt = func(a *fakeAgent, p event.UserPrompt) { _ = a.end(p.PromptID, event.StopEndTurn) }
+	k.hub = h
+	request := session.CreateRequest{Actor: "ann", Key: "k1", Name: "Mine", Prompt: "do it"}
+	k.on()
+	made, err := h.manager.Create(ctxOf(t), request)
+	require.NoError(t, err)
+	awaitIdle(t, made)
+	k.off()
+	for _, step := range append(createSteps, "rename to "+made.ID()) {
+		require.True(t, slices.ContainsFunc(k.copies, func(c copyOf) bool { return c.at == step }), "no kill came before %q", step)
+	}
+
+	found := map[int]int{}
+	for _, c := range k.copies {
+		after := &hub{t: t, dir: c.dir, workspace: h.workspace, agents: newAgents()}
+		after.agents.onPrompt = h.agents.onPrompt
+		after.open()
+		left := len(after.store.List())
+		found[left]++
+		b, err := after.manager.Create(ctxOf(t), request)
+		require.NoError(t, err, "killed at %s", c.at)
+		if left == 1 {
+			require.Equal(t, made.ID(), b.ID(), "killed at %s", c.at)
+		}
+		require.Len(t, after.store.List(), 1, "killed at %s", c.at)
+		awaitIdle(t, b)
+		require.Equal(t, "Mine", b.Info().Name, "killed at %s", c.at)
+		prompts := payloads[event.UserPrompt](t, b)
+		require.Len(t, prompts, 1, "killed at %s", c.at)
+		require.Equal(t, "k1", prompts[0].PromptID)
+		require.LessOrEqual(t, c.given["k1"]+after.agents.givenTimes("k1"), 1, "killed at %s: two agents were given it", c.at)
+		requireLawful(t, b, true)
+		after.close()
+	}
+	require.Positive(t, found[0], "no kill came before there was a session")
+	require.Positive(t, found[1], "no kill came after there was one")
 }

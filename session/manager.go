@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 
 	"github.com/abidehub/abide/queue"
-	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -52,13 +51,13 @@ type Manager struct {
 	cancel  context.CancelFunc
 	helpers sync.WaitGroup // goroutines that open sessions; Close waits
 
-	creating  chan struct{} // held by the one creation with a key that is under way
 	searching chan struct{} // one for each search that reads
 
-	mu     sync.Mutex
-	open   map[string]*opening
-	broken map[string]*OpenError // by session that could not be opened last time
-	closed bool
+	mu       sync.Mutex
+	open     map[string]*opening
+	broken   map[string]*OpenError         // by session that could not be opened last time
+	creating map[creationKey]chan struct{} // closed when the creation under way with that key has ended
+	closed   bool
 }
 
 // NewManager returns a manager that goes on where the hub ended before: sessions
@@ -88,7 +87,7 @@ func NewManager(o Options) (*Manager, error) {
 		open:    map[string]*opening{},
 		broken:  map[string]*OpenError{},
 
-		creating:  make(chan struct{}, 1),
+		creating:  map[creationKey]chan struct{}{},
 		searching: make(chan struct{}, maxSearches()),
 	}
 	m.hub = hub{
@@ -126,101 +125,6 @@ func (m *Manager) Configure(s Settings) error {
 
 // Agents lists the configured agents, the default first.
 func (m *Manager) Agents() []AgentInfo { return m.settings.Load().Agents }
-
-// CreateRequest asks for a new session.
-type CreateRequest struct {
-	// Agent is a configured agent's name; empty means the default.
-	Agent string
-	// Workspace is an absolute directory; empty means the default.
-	Workspace string
-	// Name is what a person calls the session; empty lets the first prompt and
-	// the agent name it.
-	Name  string
-	Actor string
-	// Key is the client's own name for this request, at most 128 bytes. Sent
-	// again by the same actor it is answered with the session it made. Empty
-	// makes a session each time.
-	Key string
-}
-
-// Create makes a session. Its agent is started by the first prompt.
-func (m *Manager) Create(ctx context.Context, r CreateRequest) (*BackgroundSession, error) {
-	if r.Key == "" {
-		return m.create(ctx, r)
-	}
-	if len(r.Key) > maxPromptID || !printable(r.Key) {
-		return nil, fmt.Errorf("%w: a key has at most %d printable bytes", ErrInvalid, maxPromptID)
-	}
-	// One at a time, so that the same request twice at once makes one session.
-	select {
-	case m.creating <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	defer func() { <-m.creating }()
-	for md := range m.store.Newest(store.Place{}) {
-		if md.RequestKey == r.Key && md.CreatedBy == r.Actor {
-			return m.Session(ctx, md.SessionID)
-		}
-	}
-	return m.create(ctx, r)
-}
-
-func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSession, error) {
-	settings := m.settings.Load()
-	if r.Agent == "" {
-		r.Agent = settings.Agents[0].Name
-	}
-	if !settings.hasAgent(r.Agent) {
-		return nil, fmt.Errorf("%w: no agent %q is configured", ErrInvalid, r.Agent)
-	}
-	name, err := givenName(r.Name)
-	if err != nil {
-		return nil, err
-	}
-	workspace, err := settings.resolveWorkspace(r.Workspace)
-	if err != nil {
-		return nil, err
-	}
-	if err := m.makeRoom(ctx, settings.Limits.Sessions); err != nil {
-		return nil, err
-	}
-	log, err := m.store.Create(ctx, event.SessionStart{
-		Agent:       r.Agent,
-		Workspace:   workspace,
-		ProjectRoot: projectRoot(workspace),
-		Git:         gitState(ctx, workspace),
-		CreatedBy:   r.Actor,
-		RequestKey:  r.Key,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("create session: %w", logError(err))
-	}
-	b, err := m.Session(ctx, log.ID())
-	if err != nil {
-		return nil, err
-	}
-	if name != "" {
-		if err := b.rename(ctx, name); err != nil {
-			return nil, err
-		}
-		if err := b.log.FlushMetadata(ctx); err != nil {
-			// The session is there, and the log goes on trying.
-			m.logger.Warn("name of a new session is not on the device yet", "session", b.id, "err", err)
-		}
-	}
-	m.logger.Info("session created", "session", b.id, "agent", r.Agent, "workspace", workspace, "actor", r.Actor)
-	return b, nil
-}
-
-func (s *Settings) hasAgent(name string) bool {
-	for _, a := range s.Agents {
-		if a.Name == name {
-			return true
-		}
-	}
-	return false
-}
 
 // wakeSessions opens the sessions that have something to do without being
 // asked: prompts wait in them, or a turn was cut off.

@@ -65,7 +65,7 @@ func (b *BackgroundSession) Prompt(ctx context.Context, r PromptRequest) (Prompt
 }
 
 func (e *engine) prompt(r PromptRequest) (PromptResult, error) {
-	if err := e.validate(r); err != nil {
+	if err := r.validate(e.hub.settings().Limits.PromptBytes); err != nil {
 		return PromptResult{}, err
 	}
 	var missing error
@@ -144,9 +144,9 @@ func result(s queue.Status) PromptResult {
 	return PromptResult{Outcome: s.Outcome, Seq: event.Seq(s.Seq), Position: s.Position}
 }
 
-// validate checks what can be told from the request alone.
-func (e *engine) validate(r PromptRequest) error {
-	limit := e.hub.settings().Limits.PromptBytes
+// validate checks what can be told from the request alone, whose text may have
+// limit bytes.
+func (r PromptRequest) validate(limit int) error {
 	switch {
 	case r.PromptID == "" || len(r.PromptID) > maxPromptID || !printable(r.PromptID):
 		return fmt.Errorf("%w: a prompt needs an id of 1 to %d printable bytes", ErrInvalid, maxPromptID)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -60,12 +61,21 @@ type NewSession struct {
 	Name      string `json:"name,omitempty"`
 	// Prompt is asked at once when it is not empty.
 	Prompt string `json:"prompt,omitempty"`
+	// Key is the caller's own name for this request, and the id of its prompt.
+	// Create with the same again makes nothing new and asks nothing twice, so a
+	// session whose answer was lost is simply made again. Empty makes one each time.
+	Key string `json:"-"`
 }
 
-// Create makes a session.
+// Create makes a session. A *RefusedError with code conflict says that the key made
+// a session of something else.
 func (h *Hub) Create(ctx context.Context, n NewSession) (wire.SessionInfo, error) {
 	var info wire.SessionInfo
-	err := h.do(ctx, http.MethodPost, "/api/sessions", n, &info)
+	header := http.Header{}
+	if n.Key != "" {
+		header.Set("Idempotency-Key", n.Key)
+	}
+	err := h.send(ctx, http.MethodPost, "/api/sessions", header, n, &info)
 	return info, err
 }
 
@@ -114,6 +124,11 @@ func (h *Hub) EventsAfter(ctx context.Context, id string, after event.Seq, limit
 // do makes one request. A body that is not nil is sent as JSON; answer, unless
 // nil, is filled from the answer's JSON. Refusals are *RefusedError.
 func (h *Hub) do(ctx context.Context, method, path string, body, answer any) error {
+	return h.send(ctx, method, path, http.Header{}, body, answer)
+}
+
+// send is do with headers of the request's own, which it may change.
+func (h *Hub) send(ctx context.Context, method, path string, header http.Header, body, answer any) error {
 	var content io.Reader
 	if body != nil {
 		encoded, err := json.Marshal(body)
@@ -126,7 +141,8 @@ func (h *Hub) do(ctx context.Context, method, path string, body, answer any) err
 	if err != nil {
 		return fmt.Errorf("make request for %s: %w", path, err)
 	}
-	req.Header = h.header()
+	req.Header = header
+	maps.Copy(req.Header, h.header())
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}

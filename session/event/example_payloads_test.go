@@ -26,7 +26,7 @@ func examples() []event.Payload {
 	attachment := event.Attachment{Name: "shot.png", MediaType: "image/png", Bytes: 70, SHA256: "ab12"}
 	return []event.Payload{
 		event.SessionStart{Format: 1, SessionID: "20260221-140307-9f3a11c0", Epoch: "0123456789abcdef", Agent: "demo", Workspace: "/src",
-			ProjectRoot: "/src", Git: &event.Git{Commit: "4f1c2d", Branch: "main", Dirty: true}, CreatedBy: "owner", RequestKey: "k1"},
+			ProjectRoot: "/src", Git: &event.Git{Commit: "4f1c2d", Branch: "main", Dirty: true}, CreatedBy: "owner", RequestKey: "k1", RequestHash: "0e7c9f3a11c09f3a11c09f3a11c09f3a"},
 		event.UserPrompt{PromptID: "p1", Text: "Say <b>hi</b> & wave \u2028", Attachments: []event.Attachment{attachment}, Actor: "phone", QueuedAt: ptr(exampleTime), OriginalHash: "9f3a11c09f3a11c09f3a11c09f3a11c0"},
 		event.TurnStart{PromptID: "p1"},
 		event.TurnEnd{PromptID: "p1", StopReason: event.StopInterrupted, Usage: json.RawMessage(`{"totalTokens":9}`),

@@ -48,6 +48,9 @@ type SessionStart struct {
 	// RequestKey is what the client called its request to make the session: sent
 	// again, it makes no second one.
 	RequestKey string `json:"request_key,omitempty"`
+	// RequestHash is of all that was asked for with the key; with another
+	// request the key is refused.
+	RequestHash string `json:"request_hash,omitempty"`
 }
 
 // SessionEnd closes a session for good.

@@ -26,8 +26,9 @@ type Metadata struct {
 	Workspace      string `json:"workspace,omitempty"`
 	ProjectRoot    string `json:"project_root,omitempty"`
 	CreatedBy      string `json:"created_by,omitempty"`
-	// RequestKey is session_start's.
-	RequestKey string `json:"request_key,omitempty"`
+	// RequestKey and RequestHash are session_start's.
+	RequestKey  string `json:"request_key,omitempty"`
+	RequestHash string `json:"request_hash,omitempty"`
 
 	CreatedAt time.Time `json:"created_at"`
 	// UpdatedAt is the time of the newest event; the store keeps it.

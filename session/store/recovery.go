@@ -469,7 +469,7 @@ func (r *recovery) rebuild() error {
 	if start := s.started; start != nil {
 		r.meta.Agent, r.meta.Workspace, r.meta.ProjectRoot = start.Agent, start.Workspace, start.ProjectRoot
 		r.meta.CreatedBy, r.meta.CreatedAt = start.CreatedBy, s.startedAt
-		r.meta.RequestKey = start.RequestKey
+		r.meta.RequestKey, r.meta.RequestHash = start.RequestKey, start.RequestHash
 	}
 	return nil
 }

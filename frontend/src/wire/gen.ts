@@ -19,6 +19,7 @@ export interface SessionStartData {
   git?: Git
   created_by?: string
   request_key?: string
+  request_hash?: string
 }
 
 export interface Blob {

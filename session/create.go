@@ -1,0 +1,206 @@
+package session
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+// CreateRequest asks for a new session.
+type CreateRequest struct {
+	// Agent is a configured agent's name; empty means the default.
+	Agent string
+	// Workspace is an absolute directory; empty means the default.
+	Workspace string
+	// Name is what a person calls the session; empty lets the first prompt and
+	// the agent name it.
+	Name string
+	// Prompt is asked at once when it is not empty.
+	Prompt string
+	Actor  string
+	// Key is the client's own name for this request, at most 128 bytes, and the id
+	// of its prompt. Sent again by the same actor it is answered with the session it
+	// made, as long as there is one. Empty makes a session each time.
+	Key string
+}
+
+// creationKey tells the requests of one client from those of others.
+type creationKey struct{ actor, key string }
+
+// hash is of all that is asked for: 128 bits of SHA-256, in hex.
+func (r CreateRequest) hash() string {
+	payload, err := json.Marshal([]string{r.Agent, r.Workspace, r.Name, r.Prompt})
+	if err != nil { // strings always encode
+		panic(err)
+	}
+	sum := sha256.Sum256(payload)
+	return hex.EncodeToString(sum[:16])
+}
+
+// Create makes a session and asks its first prompt, which starts its agent. With a
+// key it does so once, however often it is sent, also where it was cut off between
+// any two steps: what is missing is made up for. ErrConflict if the key made a
+// session of another request.
+func (m *Manager) Create(ctx context.Context, r CreateRequest) (*BackgroundSession, error) {
+	prompt := PromptRequest{PromptID: r.Key, Text: r.Prompt, Actor: r.Actor}
+	if r.Key == "" {
+		id := make([]byte, 16)
+		rand.Read(id)
+		prompt.PromptID = hex.EncodeToString(id)
+	} else if len(r.Key) > maxPromptID || !printable(r.Key) {
+		return nil, fmt.Errorf("%w: a key has at most %d printable bytes", ErrInvalid, maxPromptID)
+	}
+	if r.Prompt != "" {
+		// Before there is anything that a refusal would leave behind.
+		if err := prompt.validate(m.settings.Load().Limits.PromptBytes); err != nil {
+			return nil, err
+		}
+	}
+	b, err := m.createOnce(ctx, r)
+	if err != nil || r.Prompt == "" {
+		return b, err
+	}
+	if _, err := b.Prompt(ctx, prompt); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// createOnce makes the session, or finds the one that a request with this key has
+// made.
+func (m *Manager) createOnce(ctx context.Context, r CreateRequest) (*BackgroundSession, error) {
+	if r.Key == "" {
+		return m.create(ctx, r)
+	}
+	done, err := m.holdKey(ctx, creationKey{r.Actor, r.Key})
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	for md := range m.store.Newest(store.Place{}) {
+		if md.RequestKey == r.Key && md.CreatedBy == r.Actor {
+			return m.createdBefore(ctx, r, md)
+		}
+	}
+	return m.create(ctx, r)
+}
+
+// holdKey waits until no other creation with this key is under way, so that the
+// same request twice at once makes one session. Other keys are not waited for.
+func (m *Manager) holdKey(ctx context.Context, key creationKey) (done func(), err error) {
+	for {
+		m.mu.Lock()
+		before, held := m.creating[key]
+		if !held {
+			ended := make(chan struct{})
+			m.creating[key] = ended
+			m.mu.Unlock()
+			return func() {
+				m.mu.Lock()
+				delete(m.creating, key)
+				m.mu.Unlock()
+				close(ended)
+			}, nil
+		}
+		m.mu.Unlock()
+		select {
+		case <-before:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// createdBefore answers a request that has made a session, and names it where the
+// hub ended before it could.
+func (m *Manager) createdBefore(ctx context.Context, r CreateRequest, md store.Metadata) (*BackgroundSession, error) {
+	// Sessions of before the hash was kept have none; then any request matches.
+	if md.RequestHash != "" && md.RequestHash != r.hash() {
+		return nil, fmt.Errorf("%w: this key made session %s of another agent, workspace, name or prompt", ErrConflict, md.SessionID)
+	}
+	b, err := m.Session(ctx, md.SessionID)
+	if err != nil || b.log.Metadata().Named {
+		return b, err
+	}
+	name, err := givenName(r.Name)
+	if err != nil {
+		return nil, err
+	}
+	return b, m.nameCreated(ctx, b, name)
+}
+
+func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSession, error) {
+	settings := m.settings.Load()
+	hash := ""
+	if r.Key != "" {
+		hash = r.hash()
+	}
+	if r.Agent == "" {
+		r.Agent = settings.Agents[0].Name
+	}
+	if !settings.hasAgent(r.Agent) {
+		return nil, fmt.Errorf("%w: no agent %q is configured", ErrInvalid, r.Agent)
+	}
+	name, err := givenName(r.Name)
+	if err != nil {
+		return nil, err
+	}
+	workspace, err := settings.resolveWorkspace(r.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.makeRoom(ctx, settings.Limits.Sessions); err != nil {
+		return nil, err
+	}
+	log, err := m.store.Create(ctx, event.SessionStart{
+		Agent:       r.Agent,
+		Workspace:   workspace,
+		ProjectRoot: projectRoot(workspace),
+		Git:         gitState(ctx, workspace),
+		CreatedBy:   r.Actor,
+		RequestKey:  r.Key,
+		RequestHash: hash,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create session: %w", logError(err))
+	}
+	b, err := m.Session(ctx, log.ID())
+	if err != nil {
+		return nil, err
+	}
+	if err := m.nameCreated(ctx, b, name); err != nil {
+		return nil, err
+	}
+	m.logger.Info("session created", "session", b.id, "agent", r.Agent, "workspace", workspace, "actor", r.Actor)
+	return b, nil
+}
+
+// nameCreated gives a new session the name its request has, if any.
+func (m *Manager) nameCreated(ctx context.Context, b *BackgroundSession, name string) error {
+	if name == "" {
+		return nil
+	}
+	if err := b.rename(ctx, name); err != nil {
+		return err
+	}
+	if err := b.log.FlushMetadata(ctx); err != nil {
+		// The session is there, and the log goes on trying.
+		m.logger.Warn("name of a new session is not on the device yet", "session", b.id, "err", err)
+	}
+	return nil
+}
+
+func (s *Settings) hasAgent(name string) bool {
+	for _, a := range s.Agents {
+		if a.Name == name {
+			return true
+		}
+	}
+	return false
+}
