@@ -29,6 +29,37 @@ describe('a page that starts', () => {
     await page.close()
   })
 
+  test('makes the rows of its session once their frame is there, however late that part of the app comes', async () => {
+    const page = await at.device.browser.window()
+    await page.goto(at.device.origin)
+    await page.evaluate(leaveWorker)
+    await page.addInitScript(
+      () => (navigator.serviceWorker.register = () => Promise.reject(new Error('not here'))),
+    )
+    await page.addInitScript(noteFrame)
+    let bring = () => {}
+    const wanted = new Promise<void>((resolve) => (bring = resolve))
+    let asked = false
+    await page.route(/\/assets\/Session-[^/]*\.js/, async (route) => {
+      asked = true
+      await wanted
+      await route.continue()
+    })
+    const screen = new Screen(page)
+    // What loads the document waits for this part too.
+    await page.goto(`${at.device.origin}/s/${session}`, { waitUntil: 'commit' })
+    await page.waitForFunction(
+      (seq) => Number(document.documentElement.dataset['seq']) >= seq,
+      at.hub.lastSeq(session),
+    )
+    expect(asked).toBe(true)
+    bring()
+    await screen.feed.locator('article').first().waitFor()
+    expect(await page.evaluate(() => (window as unknown as { together?: boolean }).together)).toBe(false)
+    expect(screen.errors).toEqual([])
+    await page.close()
+  })
+
   test('has the rows of its session also where nobody sees it', async () => {
     const page = await at.device.browser.window()
     await at.device.cover(page)
@@ -87,6 +118,15 @@ describe('a page that starts', () => {
 interface Start {
   first?: number
   registered: number[]
+}
+
+/** Runs in the page, before the app does: notes whether a session's frame and its rows came in one task. */
+function noteFrame(): void {
+  new MutationObserver((_, watching) => {
+    if (!document.querySelector('main.session')) return
+    Object.assign(window, { together: document.querySelector('[role=feed]') !== null })
+    watching.disconnect()
+  }).observe(document, { childList: true, subtree: true })
 }
 
 /** Runs in the page: from the next document on its files come from the hub. */

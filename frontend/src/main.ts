@@ -84,17 +84,11 @@ screens.framed = false
 const partsMs = 3_000
 /** How long the network is left to the first screen. */
 const shellMs = 3_000
-/** The longest the frame of the first screen is waited for, as in a hidden tab. */
-const paintMs = 100
 // The page's first words stay until there is a screen to take their place; what failed to load says so there.
 void Promise.race([Promise.allSettled(needed), new Promise((late) => setTimeout(late, partsMs))]).then(() => {
   const target = document.getElementById('app')!
   target.replaceChildren()
   mount(App, { target, props: { screens } })
-  // The rows of a session are made once the frame around them has been painted: two short tasks, not a long one.
-  const framed = () => setTimeout(() => (screens.framed = true))
-  requestAnimationFrame(framed)
-  setTimeout(framed, paintMs)
   setTimeout(() => void keepShell().catch(() => {}), shellMs)
 })
 

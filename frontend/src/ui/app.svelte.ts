@@ -39,7 +39,7 @@ export class Screens {
   now = $state(Date.now())
   /** The hub answers, but has yet to open the session on screen. */
   opening = $state(false)
-  /** The first screen's frame has been painted; what fills it may come. */
+  /** The frame of a session's screen has been painted; the rows that fill it may come. */
   framed = $state(true)
   readonly told = new Told()
   readonly prefs = new Prefs()
@@ -74,6 +74,14 @@ export class Screens {
 
   session(id: string | null): SessionState | undefined {
     return id === null ? undefined : this.state.sessions.get(id)
+  }
+
+  /** A session's frame is in the page: its rows come once that has been painted, in two short tasks, not a long one. */
+  frame(): void {
+    if (this.framed) return
+    const painted = () => setTimeout(() => (this.framed = true))
+    requestAnimationFrame(painted)
+    setTimeout(painted, unpaintedMs)
   }
 
   private schedule(): void {
