@@ -24,15 +24,20 @@ func Check(dir string) (damaged bool, err error) {
 }
 
 // Mend does with a file that cannot be understood what Open does: it moves it into the
-// quarantine. It says what it did; empty is nothing. No hub may run.
+// quarantine. An empty one takes its place, so that the next Open does not report once
+// more what Mend said. It says what it did; empty is nothing. No hub may run.
 func Mend(dir string) (did string, err error) {
 	damaged, why := Check(dir)
 	if !damaged {
 		return "", why
 	}
-	aside, err := file{dir: dir}.setAside(time.Now())
+	f := file{dir: dir}
+	aside, err := f.setAside(time.Now())
 	if err != nil {
 		return "", err
+	}
+	if _, err := f.save(contents{}); err != nil {
+		return "", fmt.Errorf("the damaged %s is aside; begin it anew: %w", fileName, err)
 	}
 	if aside == "" {
 		return fmt.Sprintf("removed %s, which was no file", fileName), nil

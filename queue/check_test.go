@@ -38,6 +38,12 @@ func TestAFileThatCannotBeUnderstoodIsFoundAndMendedOnce(t *testing.T) {
 					did, err := queue.Mend(dir)
 					require.NoError(t, err)
 					require.Contains(t, did, "queue.json")
+					q, err := queue.Open(dir, queue.Options{})
+					require.NoError(t, err)
+					require.False(t, q.Missing(), "which was said already")
+					require.Nil(t, q.Damage())
+					require.Zero(t, q.LogSeq(), "the log is entered anew")
+					require.NoError(t, os.Remove(path))
 				},
 				func() {
 					q, err := queue.Open(dir, queue.Options{})

@@ -124,6 +124,9 @@ func (c *checking) files(beside []Beside) {
 		for _, n := range names {
 			name := filepath.Join(folder, n.Name())
 			info, err := c.fs.Stat(filepath.Join(c.dir, name))
+			if n.IsDir() && name == "ledger.jsonl" { // nothing else looks at it
+				c.add(ProblemStray, name, 0, noFileHere)
+			}
 			if n.IsDir() || errors.Is(err, fs.ErrNotExist) {
 				continue // a file that is gone by now was a temporary one, or is sealed
 			}

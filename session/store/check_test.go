@@ -260,6 +260,40 @@ func TestAPipeWhereAFileMustBeStopsNeitherCheckNorTheHub(t *testing.T) {
 	}
 }
 
+// What reads a file refuses a directory in its place, so a check must tell it.
+func TestADirectoryWhereAFileMustBeIsTold(t *testing.T) {
+	d := recorded(t, 3)
+	for _, name := range []string{"LOCK", "hub.json", "hub.addr", "auth.json", "auth.lock", "read.json", "rules.json"} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(d.root, name)
+			was, err := os.ReadFile(path)
+			require.NoError(t, os.RemoveAll(path))
+			require.NoError(t, os.Mkdir(path, 0o700))
+			r, checked := store.Check(context.Background(), d.root, "")
+			require.NoError(t, checked)
+			require.Len(t, r.Problems, 1)
+			require.Equal(t, name, r.Problems[0].File)
+			require.NoError(t, os.Remove(path))
+			if err == nil {
+				require.NoError(t, os.WriteFile(path, was, 0o600))
+			}
+		})
+	}
+	for _, name := range []string{"metadata.json", "labels.json", "ledger.jsonl", "events.jsonl"} {
+		t.Run(name, func(t *testing.T) {
+			d := recorded(t, 3)
+			require.NoError(t, os.RemoveAll(d.path(name)))
+			require.NoError(t, os.Mkdir(d.path(name), 0o700))
+			r, err := store.Check(context.Background(), d.root, d.id)
+			require.NoError(t, err)
+			require.NotEmpty(t, r.Problems)
+			for _, p := range r.Problems {
+				require.Contains(t, p.String(), name)
+			}
+		})
+	}
+}
+
 func TestSessionsMayLieElsewhere(t *testing.T) {
 	d := recorded(t, 3)
 	elsewhere := filepath.Join(t.TempDir(), "elsewhere")

@@ -12,6 +12,9 @@ import (
 // missing is what is said of a file that is not there.
 const missing = "it is missing"
 
+// noFileHere is what is said of a directory that has the name of a file.
+const noFileHere = "it is a directory, where a file belongs; move it away"
+
 // checkTop looks at what lies beside the sessions.
 func checkTop(fsys FS, dir string, r *Report) {
 	for _, name := range []string{".", sessionsDir, hubName, lockName} {
@@ -25,6 +28,9 @@ func checkTop(fsys FS, dir string, r *Report) {
 	}
 	if names, err := fsys.ReadDir(dir); err == nil { // else the mode of it said so
 		for _, n := range names {
+			if name := n.Name(); n.IsDir() && (name == lockName || name == "hub.addr" || name == "auth.lock") {
+				r.add(Problem{Kind: ProblemStray, File: name, Detail: noFileHere})
+			}
 			checkJSON(fsys, filepath.Join(dir, n.Name()), Problem{File: n.Name()}, r)
 		}
 	}
