@@ -35,7 +35,7 @@ func TestAStoryIsToldAsItIs(t *testing.T) {
 // TestAStoryLosesNothingWhateverCallFails tells every story with every fault at
 // the first call it can happen to, at the second, and so on to its end.
 func TestAStoryLosesNothingWhateverCallFails(t *testing.T) {
-	for _, s := range faulted() {
+	for _, s := range stories() {
 		for _, f := range faults {
 			t.Run(s.name+"/"+f.name, func(t *testing.T) {
 				t.Parallel()
@@ -69,7 +69,7 @@ func everyCall(t *testing.T, s *story, f fault) {
 // step of each story that changes something on the device, and before those that
 // a story names: a step that no kill comes before is a failure.
 func TestAKillBetweenAnyTwoStepsLosesNothing(t *testing.T) {
-	for _, s := range faulted() {
+	for _, s := range stories() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			trace, _ := told(t, &s, fault{}, 0)

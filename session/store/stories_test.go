@@ -19,13 +19,8 @@ import (
 // smallFiles has a log go on in a new file every few events.
 const smallFiles = 1500
 
-// faulted are the stories that are told under every fault.
-func faulted() []story {
-	return slices.DeleteFunc(stories(), func(s story) bool { return s.calm })
-}
-
 // stories are what a store is for, and what recovery is for. One that is added
-// is told under every fault, unless it is a calm one.
+// is told under every fault.
 func stories() []story {
 	all := slices.Clone(plainStories)
 	for _, d := range damages {
