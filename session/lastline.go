@@ -1,8 +1,11 @@
 package session
 
 import (
+	"bytes"
+	"cmp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -14,33 +17,58 @@ const lastLineBytes = 2048
 // lastLine keeps the newest thing said, for the session list.
 type lastLine struct {
 	messageID string
-	tail      []byte // the end of that message
+	tail      []byte // the end of that message, from the beginning of a line unless one is longer
+	fenced    bool   // the tail begins in a block of code
+	within    bool   // the tail begins within a line
 	fixed     string // what was said other than in chunks; used while tail is empty
 }
 
 // say replaces everything by one whole text.
 func (l *lastLine) say(text event.Text) {
-	l.messageID, l.tail = "", l.tail[:0]
-	l.fixed = lineOf(string(text))
+	l.begin("")
+	l.fixed = lineOf(string(text), false)
 }
 
 // chunk adds to the message with this id, or begins it.
 func (l *lastLine) chunk(messageID string, text event.Text) {
 	if messageID != l.messageID {
-		if l.fixed = l.line(); len(l.tail) > 0 {
-			l.tail = l.tail[:0]
-		}
-		l.messageID = messageID
+		l.fixed = l.line()
+		l.begin(messageID)
 	}
 	l.tail = append(l.tail, text...)
 	if over := len(l.tail) - lastLineBytes; over > lastLineBytes { // trim seldom
-		l.tail = append(l.tail[:0], l.tail[over:]...)
+		l.trim(over)
 	}
+}
+
+// begin forgets the tail for that of another message.
+func (l *lastLine) begin(messageID string) {
+	l.messageID, l.tail, l.fenced, l.within = messageID, l.tail[:0], false, false
+}
+
+// trim drops the oldest so many bytes of the tail: only whole lines, unless the first is longer.
+func (l *lastLine) trim(over int) {
+	line := bytes.LastIndexByte(l.tail[:over], '\n') + 1
+	if l.within = line == 0; !l.within {
+		over = line
+	}
+	for over < len(l.tail) && !utf8.RuneStart(l.tail[over]) {
+		over++
+	}
+	for line := range strings.Lines(string(l.tail[:over])) {
+		l.fenced = fencedAfter(line, l.fenced)
+	}
+	l.tail = append(l.tail[:0], l.tail[over:]...)
 }
 
 // line is the last line with something in it.
 func (l *lastLine) line() string {
-	if line := lineOf(string(l.tail)); line != "" {
+	text := string(l.tail)
+	if l.within {
+		// It begins with a whole word.
+		text = "…" + strings.TrimLeft(text[max(0, strings.IndexAny(text, " \t\n")):], " \t")
+	}
+	if line := lineOf(text, l.fenced); line != "" {
 		return line
 	}
 	return l.fixed
@@ -49,7 +77,7 @@ func (l *lastLine) line() string {
 // fail replaces everything by the first words of an error: its end is a trace
 // more often than not.
 func (l *lastLine) fail(message string) {
-	l.messageID, l.tail = "", l.tail[:0]
+	l.begin("")
 	l.fixed = firstLine(message)
 }
 
@@ -74,13 +102,35 @@ func firstLine(text string) string {
 	return ""
 }
 
-func lineOf(text string) string {
-	for text = strings.TrimSpace(text); text != ""; {
-		i := strings.LastIndexByte(text, '\n')
-		if line := oneLine(text[i+1:]); strings.IndexFunc(line, isWord) >= 0 {
-			return cut(line, lastLineRunes)
+// lineOf is the last line with something in it, of what is said around code if there is any: code alone tells
+// nobody what it is about. The text may begin in a block of code.
+func lineOf(text string, fenced bool) string {
+	var prose, code string
+	for line := range strings.Lines(text) {
+		fenced = fencedAfter(line, fenced)
+		switch {
+		case isFence(line) || strings.IndexFunc(line, isWord) < 0:
+		case fenced:
+			code = line
+		default:
+			prose = line
 		}
-		text = strings.TrimSpace(text[:max(i, 0)])
 	}
-	return ""
+	return cut(oneLine(cmp.Or(prose, code)), lastLineRunes)
+}
+
+// fencedAfter reports whether what follows a line is in a block of code.
+func fencedAfter(line string, before bool) bool {
+	if !isFence(line) {
+		return before
+	}
+	// Only the fence that opens a block names a language.
+	return !before || strings.IndexFunc(line, isWord) >= 0
+}
+
+// isFence reports whether a line opens or closes a block of code.
+func isFence(line string) bool {
+	line = strings.TrimSpace(line)
+	rest := strings.TrimLeft(line, "`")
+	return strings.HasPrefix(line, "~~~") || len(line)-len(rest) >= 3 && !strings.Contains(rest, "`")
 }

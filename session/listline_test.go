@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,6 +39,40 @@ func TestTheListShowsWhatIsAskedAndThenWhatWasSaid(t *testing.T) {
 	_, err = answer(b, "q2", "no", "phone")
 	require.NoError(t, err)
 	listed(t, b, session.StatusRunning, "I shall clean up.")
+}
+
+func TestTheLastLineIsOfWhatIsSaidAroundCodeAndBeginsWithAWord(t *testing.T) {
+	long := strings.Repeat("so many words in one line ", 400)
+	for name, c := range map[string]struct {
+		chunks []event.Text
+		line   string
+	}{
+		"a block at the end":            {[]event.Text{"Run this:\n\n```sh\nmake build\n```\n"}, "Run this:"},
+		"a block that is being written": {[]event.Text{"Run this:\n", "~~~sh\nmake", " build\n"}, "Run this:"},
+		"a fence that just opened":      {[]event.Text{"Run this:\n```go"}, "Run this:"},
+		"a fence in a list":             {[]event.Text{"- Run this:\n  ```sh\n  make build\n  ```\n"}, "- Run this:"},
+		"words behind a block":          {[]event.Text{"```sh\nmake build\n```\nThat was it.\n\n***"}, "That was it."},
+		"code in a line":                {[]event.Text{"```make build```"}, "```make build```"},
+		"nothing but code":              {[]event.Text{"```go\nfunc main() {\n}\n```"}, "func main() {"},
+		"a long block":                  {[]event.Text{"Look:\n```\n", event.Text(strings.Repeat("x := 1\n", 2000)), "```\nThat is all."}, "That is all."},
+		"a line longer than is kept":    {[]event.Text{event.Text(long), event.Text(long)}, ""},
+		"words without blanks":          {[]event.Text{event.Text(strings.Repeat("言葉", 2000))}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHub(t)
+			b, a := h.busy()
+			for _, text := range c.chunks {
+				require.NoError(t, a.say(event.AgentMessage{MessageID: "m1", Text: text}))
+			}
+			if c.line != "" {
+				listed(t, b, session.StatusRunning, c.line)
+				return
+			}
+			require.EventuallyWithT(t, func(c *assert.CollectT) {
+				assert.Regexp(c, `^…(so|many|words|in|one|line|[言葉]+…$)( |$|…)?`, b.Info().LastLine)
+			}, patience, time.Millisecond)
+		})
+	}
 }
 
 func TestAQuestionIsNotTheLastLineOfTheNextRun(t *testing.T) {
