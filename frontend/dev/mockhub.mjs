@@ -609,11 +609,17 @@ export class MockHub {
     }
     if (session) return reply(200, session.info)
     if (url.pathname === '/api/sessions' && request.method === 'POST') {
+      const key = request.headers['idempotency-key'] ?? crypto.randomUUID()
+      const known = [...this.sessions.values()].find((s) => s.key === key)
+      if (known) return reply(201, known.info)
+      const { prompt, ...fixture } = body
       const made = new MockSession(
-        { id: `20260222-100000-${Math.random().toString(16).slice(2, 10)}`, ...body },
+        { id: `20260222-100000-${Math.random().toString(16).slice(2, 10)}`, ...fixture },
         this,
       )
+      made.key = key
       this.sessions.set(made.id, made)
+      if (prompt) made.start({ prompt_id: key, text: prompt })
       this.everyone({ type: 'session', session: made.info })
       return reply(201, made.info)
     }

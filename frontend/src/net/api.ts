@@ -26,11 +26,17 @@ const blobMs = 60_000
 /** 25 MB over a poor link take this long. */
 const uploadMs = 300_000
 
-async function call<T>(method: string, path: string, body?: unknown, ended?: AbortSignal): Promise<T> {
+async function call<T>(
+  method: string,
+  path: string,
+  body?: unknown,
+  ended?: AbortSignal,
+  headers?: HeadersInit,
+): Promise<T> {
   const timeout = AbortSignal.timeout(timeoutMs)
   return answer<T>(path, {
     method,
-    headers: body === undefined ? {} : { 'Content-Type': 'application/json' },
+    headers: body === undefined ? {} : { 'Content-Type': 'application/json', ...headers },
     body: body === undefined ? undefined : JSON.stringify(body),
     signal: ended ? AbortSignal.any([ended, timeout]) : timeout,
   })
@@ -101,8 +107,9 @@ export const api = {
     return call('GET', session(id)).then(() => false, isGone)
   },
 
-  async create(request: NewSession): Promise<SessionInfo> {
-    return call('POST', '/api/sessions', request)
+  /** Makes a session and asks its prompt: once, however often it is sent with this key. */
+  async create(request: NewSession, key: string): Promise<SessionInfo> {
+    return call('POST', '/api/sessions', request, undefined, { 'Idempotency-Key': key })
   },
 
   async update(

@@ -197,8 +197,8 @@ export class Hub implements Intents {
   renameDevice = api.renameDevice
   revokeDevice = api.revokeDevice
 
-  async create(request: NewSession) {
-    const session = await api.create(request)
+  async create(request: NewSession, key: string) {
+    const session = await api.create(request, key)
     this.store.dispatch({ kind: 'list_changed', session })
     return session
   }

@@ -94,7 +94,8 @@ export interface Intents {
   /** One page of where a text occurs in what sessions said, from the cursor of the page before or ''. */
   search(text: string, cursor: string, ended: AbortSignal): Promise<FoundPage>
   choices(): Promise<Choices>
-  create(request: NewSession): Promise<SessionInfo>
+  /** Makes a session and asks its prompt; sent again with the same key it does neither twice. */
+  create(request: NewSession, key: string): Promise<SessionInfo>
   update(sessionId: string, change: { name?: string; pinned?: boolean; archived?: boolean }): Promise<void>
   remove(sessionId: string): Promise<void>
   /** Opens a session again that the hub could not open, or whose device failed; the error's text is for the person. */

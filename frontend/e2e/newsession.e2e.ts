@@ -1,0 +1,163 @@
+// A new session is made once, however often it is asked for, and what was typed for it is kept until then.
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { SessionInfo } from '../src/wire/gen.ts'
+import { phone } from './rig/browser.ts'
+import { Device } from './rig/device.ts'
+import { Hub } from './rig/hub.ts'
+import { shot } from './rig/shot.ts'
+
+describe('a new session', () => {
+  let hub: Hub
+  let laptop: Device
+
+  beforeAll(async () => {
+    hub = await Hub.start({ folder: 'a-folder-with-a-long-name-and-a-telling-end' })
+    laptop = await Device.pair(hub)
+  })
+  afterAll(async () => {
+    await laptop.stop()
+    expect(await hub.stop()).toBe(0)
+  })
+  beforeEach(async () => {
+    for (const { session_id } of await sessions()) await hub.deleteSession(session_id)
+  })
+
+  const sessions = async () =>
+    (await hub.api<{ sessions: SessionInfo[] }>('GET', '/api/sessions?status=all')).sessions
+
+  const field = (page: Page, label: string) => page.getByRole('dialog').getByLabel(label)
+  const words = (page: Page) => field(page, 'First prompt').inputValue()
+
+  /** Waits until the form can be sent. */
+  const formed = (page: Page) => page.locator('dialog select:enabled').waitFor()
+
+  async function form(page: Page): Promise<void> {
+    await page.getByRole('button', { name: 'New session' }).first().click()
+    await formed(page)
+  }
+
+  /** Loads the page anew; the form is part of where it was. */
+  async function reload(page: Page): Promise<void> {
+    await page.reload()
+    await formed(page)
+  }
+
+  const start = (page: Page) => page.getByRole('button', { name: 'Start', exact: true }).click()
+
+  test('whose answer is lost on the way is the same at the next Start, and its prompt runs once', async () => {
+    const { page } = await laptop.open('/')
+    const keys: (string | undefined)[] = []
+    await page.route('**/api/sessions', async (route) => {
+      if (route.request().method() !== 'POST') return route.continue()
+      keys.push(route.request().headers()['idempotency-key'])
+      if (keys.length > 2) return route.continue()
+      await route.fetch() // the hub has it
+      await route.abort() // and what it says gets lost
+    })
+    await form(page)
+    await field(page, 'Name optional').fill('Mine')
+    await field(page, 'First prompt').fill('/slow 3')
+    for (const lost of [1, 2]) {
+      await start(page)
+      await page.getByRole('alert').getByText('The hub cannot be reached.').waitFor()
+      expect(keys.length).toBe(lost)
+      expect(await words(page)).toBe('/slow 3')
+    }
+    await reload(page)
+    expect([await words(page), await field(page, 'Name optional').inputValue()]).toEqual(['/slow 3', 'Mine'])
+    await start(page)
+    await page.waitForURL('**/s/*')
+    expect(keys[0]).toBeTruthy()
+    expect(keys).toEqual([keys[0], keys[0], keys[0]])
+
+    const made = await sessions()
+    expect(made.map(({ name }) => name)).toEqual(['Mine'])
+    const id = made[0]!.session_id
+    expect(new URL(page.url()).pathname).toBe(`/s/${id}`)
+    await hub.event(id, 'turn_end')
+    await hub.idle(id)
+    const asked = hub.events(id).filter((e) => e.type === 'user_prompt' || e.type === 'turn_start')
+    expect(asked.map((e) => e.type)).toEqual(['user_prompt', 'turn_start'])
+    await page.getByRole('feed').getByText('/slow 3').first().waitFor()
+
+    // It is there, so the next one is another.
+    await form(page)
+    expect([await words(page), await field(page, 'Name optional').inputValue()]).toEqual(['', ''])
+    await field(page, 'First prompt').fill('/slow 3')
+    await start(page)
+    await page.waitForURL((url) => url.pathname.startsWith('/s/') && !url.pathname.endsWith(id))
+    expect((await sessions()).length).toBe(2)
+    await page.close()
+  })
+
+  test('keeps what was typed for it through Esc, a reload and the end of its tab', async () => {
+    const { page } = await laptop.open('/')
+    await form(page)
+    await field(page, 'Folder').fill('/not/there')
+    await field(page, 'First prompt').fill('/slow')
+    await field(page, 'First prompt').press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await form(page)
+    expect(await words(page)).toBe('/slow')
+    await field(page, 'First prompt').pressSequentially(' 3')
+    await reload(page)
+    expect(await words(page)).toBe('/slow 3')
+    await page.close()
+
+    const after = (await laptop.open('/')).page
+    await form(after)
+    expect([await words(after), await field(after, 'Folder').inputValue()]).toEqual(['/slow 3', '/not/there'])
+    await start(after)
+    await after.getByRole('alert').getByText('/not/there').waitFor()
+    expect(await words(after), 'after a refusal').toBe('/slow 3')
+    await field(after, 'Folder').fill(hub.workspace)
+    await start(after)
+    await after.waitForURL('**/s/*')
+    const made = await sessions()
+    expect(made.length).toBe(1)
+    await hub.event(made[0]!.session_id, 'turn_end')
+    await after.close()
+  })
+
+  test('has the folder a person typed before the hub said what there is', async () => {
+    const { page } = await laptop.open('/')
+    let tell = () => {}
+    const told = new Promise<void>((resolve) => (tell = resolve))
+    await page.route('**/api/agents', async (route) => {
+      await told
+      await route.continue()
+    })
+    await page.getByRole('button', { name: 'New session' }).first().click()
+    await field(page, 'Folder').fill('/typed/meanwhile')
+    tell()
+    await formed(page)
+    expect(await field(page, 'Folder').inputValue()).toBe('/typed/meanwhile')
+    await field(page, 'Folder').fill('') // what is taken away stays away, too
+    expect(await field(page, 'Folder').inputValue()).toBe('')
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.close()
+  })
+
+  test('shows the end of a long folder on a phone', async () => {
+    const screen = await laptop.open('/', phone)
+    const { page } = screen
+    await page.evaluate(() => localStorage.removeItem('abide.draft.new'))
+    await form(page)
+    const whole = page.getByRole('dialog').getByText(hub.workspace)
+    await whole.waitFor()
+    expect(hub.workspace.length).toBeGreaterThan(45)
+    const lines = await whole.evaluate((element) => {
+      const range = document.createRange()
+      range.selectNodeContents(element)
+      const { left, right } = element.closest('dialog')!.getBoundingClientRect()
+      return [...range.getClientRects()].map((line) => line.left >= left && line.right <= right)
+    })
+    expect(lines).not.toEqual([])
+    expect(lines).not.toContain(false)
+    await shot(screen, 'new-session-phone')
+    await field(page, 'Folder').fill('/src')
+    await page.locator('dialog .whole').waitFor({ state: 'detached' })
+    await page.close()
+  })
+})

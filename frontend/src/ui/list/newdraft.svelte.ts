@@ -1,0 +1,95 @@
+import type { NewSession } from '../../state/intents'
+import { keepsDraft, loadDraft, saveDraft } from '../session/drafts'
+import { fingerprint } from '../session/fingerprint'
+
+/** Stands where a session's id would, which it never is: ids begin with a date. */
+export const newDraftId = 'new'
+/** To write down a text longer than this takes long enough to be felt at each key. */
+const longText = 10_000
+/** How much of the writing of a long text may be lost with the page. */
+const laterMs = 500
+
+/** What a person said of a new session; what they have not touched is absent. */
+export type NewFields = Partial<Record<'agent' | 'workspace' | 'name' | 'prompt', string>>
+
+/** The form of a new session, kept on this device until there is that session; shared between a person's tabs. */
+export class NewDraft {
+  fields = $state.raw<NewFields>({})
+  /** Whether the device has it as it is now, also after the page. */
+  kept = $state(true)
+
+  /** What the form is called from the first Start until its session is there. */
+  private called = ''
+  /** While a long text is still to be written down. */
+  private later: ReturnType<typeof setTimeout> | undefined
+
+  constructor() {
+    this.follow(loadDraft(newDraftId))
+    this.kept = keepsDraft(newDraftId)
+  }
+
+  write(change: NewFields): void {
+    this.fields = { ...this.fields, ...change }
+    if ((this.fields.prompt?.length ?? 0) > longText) this.later ??= setTimeout(this.flush, laterMs)
+    else this.save()
+  }
+
+  /** Takes what another tab wrote. */
+  follow(text: string): void {
+    clearTimeout(this.later)
+    this.later = undefined
+    this.kept = true
+    const { called, ...fields } = parse(text)
+    this.called = called ?? ''
+    this.fields = fields
+  }
+
+  /**
+   * What the hub is to know this request by: the same at each Start, also after the page, so that one whose answer
+   * was lost makes no second session and asks nothing twice; another once anything of it is another.
+   */
+  key({ agent, workspace, name, prompt }: NewSession): string {
+    if (this.called === '') this.called = crypto.randomUUID()
+    this.save() // before anything is sent by it
+    return `${this.called}.${fingerprint(JSON.stringify([agent, workspace, name, prompt]))}`
+  }
+
+  /** The form is put away: its words stay. Without any there is nothing to go on with, and the next Start is another. */
+  leave(): void {
+    if (!this.fields.prompt?.trim()) this.called = ''
+    this.save()
+  }
+
+  /** Its session is there. */
+  clear(): void {
+    this.fields = {}
+    this.called = ''
+    this.save()
+  }
+
+  /** Writes down what is still to be: the page may be at its end. */
+  flush = (): void => {
+    if (this.later !== undefined) this.save()
+  }
+
+  private save(): void {
+    clearTimeout(this.later)
+    this.later = undefined
+    const said = Object.values(this.fields).some((value) => value !== '')
+    const text = said || this.called ? JSON.stringify({ ...this.fields, called: this.called }) : ''
+    this.kept = saveDraft(newDraftId, text)
+  }
+}
+
+/** What the device has, whoever wrote it. */
+function parse(text: string): NewFields & { called?: string } {
+  try {
+    const kept: unknown = JSON.parse(text)
+    const known = ['agent', 'workspace', 'name', 'prompt', 'called']
+    return Object.fromEntries(
+      Object.entries(kept ?? {}).filter(([key, value]) => known.includes(key) && typeof value === 'string'),
+    )
+  } catch {
+    return {}
+  }
+}
