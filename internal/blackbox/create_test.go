@@ -46,11 +46,15 @@ func TestASessionAskedForByManyAtOnceIsMadeOnceAndItsPromptRunsOnce(t *testing.T
 		require.Equal(t, wire.CodeConflict, refused.Code)
 		require.Contains(t, refused.Message, made[0].SessionID)
 	}
-	c := h.screen("screen", made[0], 0)
-	c.untilTurnEnds("make-1")
 	page, err := h.hub.Sessions(t.Context(), 0, "")
 	require.NoError(t, err)
 	require.Len(t, page.Sessions, 1)
+	c := h.screen("screen", made[0], 0)
+	c.until("the prompt", func(events []event.Event, _ *wire.State) bool {
+		return len(payloads[event.UserPrompt](t, events)) > 0
+	})
+	require.Equal(t, "make-1", payloads[event.UserPrompt](t, c.seen())[0].PromptID)
+	c.untilTurnEnds("make-1")
 	require.Len(t, payloads[event.UserPrompt](t, onDisk(t, h, made[0].SessionID)), 1)
 	require.Equal(t, map[string]int{"/plan (one)": 1}, readRecord(t, record).prompts)
 }
