@@ -1,0 +1,158 @@
+package store_test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session/store"
+)
+
+// nobody is a user who owns nothing.
+const nobody = 65534
+
+// asNobody does something as a user who may do less than root: the file system sees
+// the one thread as that user. The thread ends with its goroutine, for it is never
+// unlocked.
+func asNobody(t *testing.T, do func()) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("acting as another user needs root")
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		_, _, _ = syscall.RawSyscall(syscall.SYS_SETFSUID, nobody, 0, 0) // says only who it was before
+		do()
+	}()
+	<-done
+}
+
+// reachable is a data directory that others may come to.
+func reachable(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755))
+	require.NoError(t, os.Chmod(dir, 0o755))
+	return filepath.Join(dir, "data")
+}
+
+// owned gives a directory and all in it to nobody.
+func owned(t *testing.T, dir string) {
+	t.Helper()
+	require.NoError(t, filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Chown(path, nobody, -1)
+	}))
+}
+
+func TestFault23ADirectoryOfAnotherOwnerSaysWhy(t *testing.T) {
+	root := reachable(t)
+	s, err := store.Open(root, store.Options{})
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	before := snapshotDir(t, root)
+	asNobody(t, func() { _, err = store.Open(root, store.Options{}) })
+	require.ErrorIs(t, err, os.ErrPermission)
+	require.ErrorContains(t, err, root)
+	require.Equal(t, before, snapshotDir(t, root))
+
+	owned(t, root)
+	require.NoError(t, os.Chmod(root, 0o500)) // which nobody can write to any more
+	asNobody(t, func() {
+		if s, err = store.Open(filepath.Join(root, "deeper"), store.Options{}); err == nil {
+			_ = s.Close()
+		}
+	})
+	require.ErrorIs(t, err, os.ErrPermission)
+	require.ErrorContains(t, err, root)
+}
+
+// One session whose files are another's, as after a restore as root, fails alone.
+func TestFault23ALogOfAnotherOwnerFailsAlone(t *testing.T) {
+	for _, name := range []string{"events.jsonl", "metadata.json"} {
+		t.Run(name, func(t *testing.T) {
+			root := reachable(t)
+			s, err := store.Open(root, store.Options{})
+			require.NoError(t, err)
+			theirs, ours := create(t, s), create(t, s)
+			appendN(t, theirs, 5)
+			require.NoError(t, s.Close())
+			owned(t, root)
+			path := filepath.Join(root, "sessions", theirs.ID(), name)
+			require.NoError(t, os.Chown(path, 0, -1))
+			var opened, refused, appended error
+			listed := 0
+			asNobody(t, func() {
+				if s, opened = store.Open(root, store.Options{}); opened != nil {
+					return
+				}
+				defer s.Close()
+				listed = len(s.List())
+				_, refused = s.Log(t.Context(), theirs.ID())
+				var l *store.Log
+				if l, appended = s.Log(t.Context(), ours.ID()); appended == nil {
+					_, _, appended = l.Append(t.Context(), prompt("p"))
+				}
+			})
+			require.NoError(t, opened)
+			require.Equal(t, 2, listed)
+			require.ErrorIs(t, refused, os.ErrPermission)
+			require.ErrorContains(t, refused, name)
+			require.NoError(t, appended)
+
+			require.NoError(t, os.Chown(path, nobody, -1))
+			s, err = store.Open(root, store.Options{})
+			require.NoError(t, err)
+			l, err := s.Log(t.Context(), theirs.ID())
+			require.NoError(t, err)
+			require.Len(t, readAll(t, l), 6)
+			require.NoError(t, s.Close())
+		})
+	}
+}
+
+// Without an inode left no file can be made, though there is room.
+func TestFault23ADeviceWithoutInodesBlocksAndHealsByItself(t *testing.T) {
+	none := withMount(t, "tmpfs", "-o", "nr_inodes=2,mode=0700", "abide-test")
+	_, err := store.Open(filepath.Join(none, "data"), store.Options{})
+	require.ErrorIs(t, err, syscall.ENOSPC)
+	require.ErrorContains(t, err, none)
+
+	dir := withMount(t, "tmpfs", "-o", "nr_inodes=40,mode=0700", "abide-test")
+	s, err := store.Open(dir, store.Options{})
+	require.NoError(t, err)
+	l := create(t, s)
+	require.NoError(t, l.FlushMetadata(t.Context()))
+	filler := filepath.Join(dir, "filler")
+	require.NoError(t, os.Mkdir(filler, 0o700))
+	for n := 0; err == nil; n++ {
+		err = os.WriteFile(filepath.Join(filler, fmt.Sprint(n)), nil, 0o600)
+	}
+	require.ErrorIs(t, err, syscall.ENOSPC)
+	first, _, err := l.Append(t.Context(), prompt("needs no new file"))
+	require.NoError(t, err)
+	l.UpdateMetadata(func(m *store.Metadata) { m.LastLine = "said" })
+	require.ErrorIs(t, l.FlushMetadata(t.Context()), store.ErrBlocked)
+	_, err = l.PutBlob(t.Context(), "text/plain", []byte("a picture"))
+	require.ErrorIs(t, err, store.ErrBlocked)
+	require.EqualValues(t, 2, first)
+
+	require.NoError(t, os.RemoveAll(filler))
+	awaitHealth(t, l, store.HealthOK)
+	require.NoError(t, l.FlushMetadata(t.Context()))
+	_, err = l.PutBlob(t.Context(), "text/plain", []byte("a picture"))
+	require.NoError(t, err)
+	require.Len(t, readAll(t, l), 2)
+	require.NoError(t, s.Close())
+	requireSound(t, dir)
+}
