@@ -40,3 +40,77 @@ describe('a list longer than the screen', () => {
     expect(screen.errors).toEqual([])
   })
 })
+
+// A phone's 390 px at 200 %, and what WCAG 1.4.10 asks for.
+describe.each([195, 320])('on a screen of %i px', (width) => {
+  let hub: Hub
+  let phone: Device
+  let asking: string
+
+  beforeAll(async () => {
+    hub = await Hub.start()
+    asking = await hub.newSession('A session of a rather long name')
+    await hub.prompt(asking, 'Show me around')
+    await hub.event(asking, 'permission_request')
+    phone = await Device.pair(hub)
+  })
+  afterAll(async () => {
+    await phone.stop()
+    await hub.stop()
+  })
+
+  test('nothing but lines of code is wider than it', async () => {
+    const screen = await phone.open('/', { width, height: 600 })
+    const { page } = screen
+    /** What has to be scrolled sideways, or cannot be reached at all. */
+    const wide = () =>
+      page.evaluate(() => {
+        const code = 'pre, pre *, .lines, .lines *, :has(> .lines)'
+        const of = (e: Element) => `${e.localName}.${e.className}: ${e.textContent!.trim().slice(0, 40)}`
+        const all = [...document.querySelectorAll('*')].filter((e) => !e.matches(code))
+        const scroll = all.filter(
+          (e) => e.scrollWidth > e.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(e).overflowX),
+        )
+        const beyond = [...document.querySelectorAll('button, input, a, label')].filter((e) => {
+          const { left, right, width } = e.getBoundingClientRect()
+          return width > 0 && (left < -1 || right > innerWidth + 1)
+        })
+        const root = document.documentElement
+        return [...(root.scrollWidth > innerWidth ? [root] : []), ...scroll, ...beyond].map(of)
+      })
+    const fits = async (what: string) => expect(await wide(), what).toEqual([])
+    const dialog = page.getByRole('dialog')
+    const { keyboard } = page
+
+    await page.getByRole('link', { name: /rather long/ }).waitFor()
+    await fits('the list')
+    await page.getByRole('button', { name: 'New session' }).click()
+    await dialog.getByLabel('First prompt').waitFor()
+    await fits('a new session')
+    await keyboard.press('Escape')
+    await keyboard.press('?')
+    await dialog.getByText('These keys').waitFor()
+    await fits('the keys')
+    await keyboard.press('Escape')
+    await keyboard.press('Control+k')
+    await page.getByRole('option').first().waitFor()
+    await fits('the palette')
+    await keyboard.press('Escape')
+    await screen.go('/settings')
+    await page.getByText('This device may').waitFor()
+    await fits('the settings')
+    await screen.go(`/s/${asking}`)
+    await screen.permission.locator('[data-option]:enabled').first().waitFor()
+    await fits('a question')
+    for (const name of ['Rules…', 'Agent…']) {
+      await page.getByRole('button', { name: 'More' }).click()
+      await page.getByRole('menuitem', { name }).waitFor()
+      await fits('the menu')
+      await page.getByRole('menuitem', { name }).click()
+      await dialog.getByRole('button').nth(1).waitFor()
+      await fits(name)
+      await keyboard.press('Escape')
+    }
+    expect(screen.errors).toEqual([])
+  })
+})
