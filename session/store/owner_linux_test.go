@@ -131,6 +131,7 @@ func TestFault23ADeviceWithoutInodesBlocksAndHealsByItself(t *testing.T) {
 	dir := withMount(t, "tmpfs", "-o", "nr_inodes=40,mode=0700", "abide-test")
 	s, err := store.Open(dir, store.Options{})
 	require.NoError(t, err)
+	t.Cleanup(func() { _ = s.Close() }) // before it is unmounted
 	l := create(t, s)
 	require.NoError(t, l.FlushMetadata(t.Context()))
 	filler := filepath.Join(dir, "filler")
