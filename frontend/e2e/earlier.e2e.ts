@@ -1,27 +1,16 @@
 // The beginning of a message that is too long to be in the page at once, as somebody with a keyboard comes to it.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { desktop } from './rig/browser.ts'
-import { Device } from './rig/device.ts'
-import { Hub } from './rig/hub.ts'
+import { paired } from './rig/paired.ts'
 import { agents, say, turn } from './rig/told.ts'
 import { until } from './rig/until.ts'
 
-let hub: Hub
-let device: Device
-beforeAll(async () => {
-  hub = await Hub.start({ agents })
-  device = await Device.pair(hub)
-})
-afterAll(async () => {
-  await device.stop()
-  expect(await hub.stop()).toBe(0)
-})
-
+const rig = paired({ hub: { agents } })
 test('earlier parts come with Enter, again and again, and the last of them have the focus', async () => {
-  const session = await hub.newSession('Long', 'told')
+  const session = await rig.hub.newSession('Long', 'told')
   const count = 1_600
-  await turn(hub, session, say(Array.from({ length: count }, (_, at) => `Paragraph ${at}.\n\n`).join('')))
-  const screen = await device.watch(session, desktop)
+  await turn(rig.hub, session, say(Array.from({ length: count }, (_, at) => `Paragraph ${at}.\n\n`).join('')))
+  const screen = await rig.device.watch(session, desktop)
   const { page } = screen
   const button = page.getByRole('button', { name: /^Show more of \d+ earlier parts$/ })
   await button.waitFor()

@@ -1,10 +1,9 @@
 // Small things that screens say, each as an agent told it.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { desktop } from './rig/browser.ts'
-import { Device } from './rig/device.ts'
-import { Hub } from './rig/hub.ts'
+import { paired } from './rig/paired.ts'
 import { agents, call, say, turn } from './rig/told.ts'
 import { until } from './rig/until.ts'
 
@@ -13,22 +12,12 @@ const odd = (name: string) => `${name}\u202egpj`
 const seen = (name: string) => `${name}U+202Egpj`
 
 describe('what an agent tells', () => {
-  let hub: Hub
-  let device: Device
-
-  beforeAll(async () => {
-    hub = await Hub.start({ agents })
-    device = await Device.pair(hub)
-  })
-  afterAll(async () => {
-    await device.stop()
-    expect(await hub.stop()).toBe(0)
-  })
+  const rig = paired({ hub: { agents } })
 
   test('of its context is in the head of the session, the newest, and nothing before it tells', async () => {
-    const session = await hub.newSession('Usage', 'told')
-    await turn(hub, session, say('Nothing of it yet.'))
-    const screen = await device.watch(session, desktop)
+    const session = await rig.hub.newSession('Usage', 'told')
+    await turn(rig.hub, session, say('Nothing of it yet.'))
+    const screen = await rig.device.watch(session, desktop)
     const head = screen.page.locator('main header')
     await head.getByText('told').waitFor()
     const tokens = head.getByTitle(/tokens of context/)
@@ -37,7 +26,7 @@ describe('what an agent tells', () => {
       [53_200, '53k / 200k'],
       [180_000, '180k / 200k'],
     ] as const) {
-      await turn(hub, session, { sessionUpdate: 'usage_update', used, size: 200_000 })
+      await turn(rig.hub, session, { sessionUpdate: 'usage_update', used, size: 200_000 })
       await head.getByText(shown, { exact: true }).waitFor()
       expect(await tokens.getAttribute('title')).toBe(`${used} of 200000 tokens of context`)
       expect(await tokens.count()).toBe(1)
@@ -47,9 +36,9 @@ describe('what an agent tells', () => {
   })
 
   test('names each character that cannot be seen: in thoughts, links, forms, costs and commands', async () => {
-    const session = await hub.newSession('Odd', 'told')
+    const session = await rig.hub.newSession('Odd', 'told')
     await turn(
-      hub,
+      rig.hub,
       session,
       {
         sessionUpdate: 'agent_thought_chunk',
@@ -69,8 +58,8 @@ describe('what an agent tells', () => {
         availableCommands: [{ name: odd('go'), description: odd('goes') }],
       },
     )
-    const screen = await device.watch(session, desktop)
-    await screen.reaches(session, hub.lastSeq(session))
+    const screen = await rig.device.watch(session, desktop)
+    await screen.reaches(session, rig.hub.lastSeq(session))
     const details = screen.page.getByRole('complementary', { name: 'Details' })
     const has = (what: string, text: () => Promise<string>) =>
       until(`${what} in ${seen(what)}`, async () => (await text()).includes(seen(what)))
@@ -96,11 +85,11 @@ describe('what an agent tells', () => {
   })
 
   test('has its place and the number of all in the feed, while they are all here', async () => {
-    const session = await hub.newSession('Places', 'told')
+    const session = await rig.hub.newSession('Places', 'told')
     const many = Array.from({ length: 40 }, (_, i) => [say(`Message ${i}.\n\n`.repeat(5)), call(`Call ${i}`)])
-    await turn(hub, session, ...many.flat())
-    const screen = await device.watch(session, desktop)
-    await screen.reaches(session, hub.lastSeq(session))
+    await turn(rig.hub, session, ...many.flat())
+    const screen = await rig.device.watch(session, desktop)
+    await screen.reaches(session, rig.hub.lastSeq(session))
     const all = (await screen.rows()).length
     expect(all).toBeGreaterThan(80)
     const places = () =>
@@ -126,11 +115,11 @@ describe('what an agent tells', () => {
 
   test('is found in the list by its project, and by nothing else of it', async () => {
     for (const project of ['orchard', 'harbour']) {
-      const workspace = join(hub.workspace, project)
+      const workspace = join(rig.hub.workspace, project)
       mkdirSync(workspace, { recursive: true })
-      await hub.api('POST', '/api/sessions', { agent: 'demo', workspace, name: `In the ${project[0]}` })
+      await rig.hub.api('POST', '/api/sessions', { agent: 'demo', workspace, name: `In the ${project[0]}` })
     }
-    const { page } = await device.open('/', desktop)
+    const { page } = await rig.device.open('/', desktop)
     const lines = page.getByRole('navigation', { name: 'Sessions' }).locator('a[href^="/s/"]')
     const field = page.getByRole('searchbox', { name: 'Search sessions' })
     for (const [project, name] of [

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect } from 'vitest'
 import type { Size } from './browser.ts'
 import { Device } from './device.ts'
-import { Hub } from './hub.ts'
+import { Hub, type HubOptions } from './hub.ts'
 
 export interface Paired {
   readonly hub: Hub
@@ -10,11 +10,11 @@ export interface Paired {
 }
 
 /** Starts both before the tests of this block and ends them behind; neither is there before. */
-export function paired(options: { size?: Size } = {}): Paired {
+export function paired(options: { size?: Size; hub?: HubOptions } = {}): Paired {
   let hub: Hub
   let device: Device
   beforeAll(async () => {
-    hub = await Hub.start()
+    hub = await Hub.start(options.hub)
     device = await Device.pair(hub, options)
   })
   afterAll(async () => {
