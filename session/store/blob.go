@@ -60,8 +60,8 @@ func (l *Log) keepsBlob(b event.Blob) bool {
 // that exists has all its bytes. Two callers may put the same bytes at once;
 // each makes its own file.
 func (l *Log) storeBlob(from io.Reader) (event.Blob, error) {
-	dir := filepath.Join(l.dir, blobsDir)
-	if err := l.fs.Mkdir(dir); err != nil {
+	dir, err := ownFolder(l.fs, l.dir, blobsDir)
+	if err != nil {
 		return event.Blob{}, err
 	}
 	if err := l.fs.SyncDir(l.dir); err != nil {

@@ -113,8 +113,8 @@ func (c *checking) files(beside []Beside) {
 	for _, folder := range []string{".", blobsDir, quarantineDir} {
 		path := filepath.Join(c.dir, folder)
 		names, err := c.fs.ReadDir(path)
-		if errors.Is(err, fs.ErrNotExist) && folder != "." {
-			continue
+		if folder != "." && (errors.Is(err, fs.ErrNotExist) || isLink(c.fs, path)) {
+			continue // a link is told among the names of the session
 		}
 		if err != nil {
 			c.add(ProblemUnreadable, folder, 0, "%v", err)

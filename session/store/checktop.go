@@ -102,7 +102,7 @@ func modeOf(info fs.FileInfo, err error, at Problem, r *Report) {
 	want := fs.FileMode(0o600)
 	switch mode := info.Mode(); {
 	case mode.Type() == fs.ModeSymlink:
-		at.Kind, at.Detail = ProblemStray, "it is a symbolic link; put the file itself in its place"
+		at.Kind, at.Detail = ProblemStray, "it is a symbolic link; put what it leads to in its place"
 		r.add(at)
 		return
 	case info.IsDir():

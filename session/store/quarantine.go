@@ -13,9 +13,9 @@ import (
 // device before it returns, and says whether it was not there yet. The name
 // follows from the bytes, so the same bytes are kept once.
 func quarantine(fsys FS, dir, kind string, file io.ReaderAt, part span) (kept string, made bool, err error) {
-	folder := filepath.Join(dir, quarantineDir)
-	if err := fsys.Mkdir(folder); err != nil {
-		return "", false, fmt.Errorf("make quarantine: %w", err)
+	folder, err := ownFolder(fsys, dir, quarantineDir)
+	if err != nil {
+		return "", false, err
 	}
 	sum, err := checksum(file, part)
 	if err != nil {
@@ -61,13 +61,34 @@ func setAside(fsys FS, dir, name string, at time.Time) (did string, err error) {
 		}
 		return "removed " + name + ", which was no file", nil
 	}
-	if err := fsys.Mkdir(filepath.Join(dir, quarantineDir)); err != nil {
-		return "", fmt.Errorf("make quarantine: %w", err)
+	folder, err := ownFolder(fsys, dir, quarantineDir)
+	if err != nil {
+		return "", err
 	}
 	aside := filepath.Join(quarantineDir, name+at.UTC().Format("-20060102T150405.000000000"))
 	if err := fsys.Rename(path, filepath.Join(dir, aside)); err != nil {
 		return "", fmt.Errorf("move %s, which is a directory: %w", name, err)
 	}
-	err = errors.Join(fsys.SyncDir(filepath.Join(dir, quarantineDir)), fsys.SyncDir(dir))
+	err = errors.Join(fsys.SyncDir(folder), fsys.SyncDir(dir))
 	return fmt.Sprintf("moved %s, which was a directory, to %s", name, aside), err
+}
+
+// ownFolder makes a directory of a session, unless it is there, and returns its path.
+func ownFolder(fsys FS, dir, name string) (path string, err error) {
+	path = filepath.Join(dir, name)
+	if isLink(fsys, path) {
+		err = &fs.PathError{Op: "use", Path: name, Err: errLinked}
+	} else {
+		err = fsys.Mkdir(path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("make %s: %w", name, err)
+	}
+	return path, nil
+}
+
+// isLink reports whether a name is a symbolic link's.
+func isLink(fsys FS, path string) bool {
+	info, err := fsys.Stat(path)
+	return err == nil && info.Mode().Type() == fs.ModeSymlink
 }

@@ -163,8 +163,8 @@ func (r *recovery) removeStale() {
 		}
 	}
 	blobs := filepath.Join(r.dir, blobsDir)
-	if names, err = r.fs.ReadDir(blobs); err != nil {
-		return // there are none
+	if names, err = r.fs.ReadDir(blobs); err != nil || isLink(r.fs, blobs) {
+		return // there are none that are the session's
 	}
 	for _, n := range names {
 		if strings.HasSuffix(n.Name(), tempSuffix) && r.fs.Remove(filepath.Join(blobs, n.Name())) == nil {

@@ -223,9 +223,9 @@ func (e *strangerError) Error() string { return activeName + " " + belongsTo(e.s
 // keepForeign moves a file that is another session's to quarantine, and says where it
 // is: never a byte of it is removed, for it may be the last copy.
 func keepForeign(fsys FS, dir, name, session string) (kept string, err error) {
-	folder := filepath.Join(dir, quarantineDir)
-	if err := fsys.Mkdir(folder); err != nil {
-		return "", fmt.Errorf("make quarantine: %w", err)
+	folder, err := ownFolder(fsys, dir, quarantineDir)
+	if err != nil {
+		return "", err
 	}
 	of := session
 	if !ValidID(of) {
