@@ -356,6 +356,19 @@ type SegmentStart struct {
 	SessionID string `json:"session_id"`
 	Epoch     string `json:"epoch"`
 	FirstSeq  Seq    `json:"first_seq"`
+	Made
+}
+
+// Made is what made the session: session_start says so, and each segment after it
+// again, because retention removes the first. Older logs have none of it.
+type Made struct {
+	Agent       string     `json:"agent,omitempty"`
+	Workspace   string     `json:"workspace,omitempty"`
+	ProjectRoot string     `json:"project_root,omitempty"`
+	CreatedBy   string     `json:"created_by,omitempty"`
+	RequestKey  string     `json:"request_key,omitempty"`
+	RequestHash string     `json:"request_hash,omitempty"`
+	CreatedAt   *time.Time `json:"created_at,omitempty"`
 }
 
 // Corrupt stands for an event that cannot be read; it is made while reading

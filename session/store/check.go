@@ -154,6 +154,7 @@ func (c *checking) log() error {
 	if c.hasMeta {
 		k.epoch = c.meta.Epoch
 	}
+	c.forgotten(k)
 	for i, seg := range list {
 		name, end := filepath.Base(seg.currentPath()), seg.lastSeq()
 		if end != 0 && end < next {

@@ -19,6 +19,20 @@ func (c *checking) begins(name string, seg *segment, s *scan) {
 	}
 }
 
+// forgotten tells that nothing says which agent the session has.
+func (c *checking) forgotten(k kin) {
+	made := c.meta.made()
+	if !c.hasMeta {
+		var err error
+		if made, err = k.made(); err != nil {
+			return // which is said of the file
+		}
+	}
+	if made.Agent == "" {
+		c.add(ProblemStart, "", 0, "nothing says any more which agent the session has: it can be read, and takes no prompts")
+	}
+}
+
 // stranger tells of a file that is another session's, and where this one's is if it
 // lies there in turn.
 func (c *checking) stranger(seg *segment, session string) {

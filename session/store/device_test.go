@@ -264,7 +264,8 @@ func TestSealedFilesAreReadAsOneLog(t *testing.T) {
 			starts++
 			p, err := e.Payload()
 			require.NoError(t, err)
-			require.Equal(t, event.SegmentStart{Format: 1, SessionID: l.ID(), Epoch: l.Epoch(), FirstSeq: e.Seq}, p)
+			made := event.Made{Agent: "demo", Workspace: "/w", CreatedAt: &events[0].Time}
+			require.Equal(t, event.SegmentStart{Format: 1, SessionID: l.ID(), Epoch: l.Epoch(), FirstSeq: e.Seq, Made: made}, p)
 		}
 	}
 	sealed, err := filepath.Glob(filepath.Join(dir, "sessions", l.ID(), "events-*.jsonl"))

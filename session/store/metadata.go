@@ -167,6 +167,27 @@ func writeMetadata(fsys FS, dir string, m Metadata) error {
 	return nil
 }
 
+// made is what made the session.
+func (m *Metadata) made() event.Made {
+	made := event.Made{
+		Agent: m.Agent, Workspace: m.Workspace, ProjectRoot: m.ProjectRoot, CreatedBy: m.CreatedBy,
+		RequestKey: m.RequestKey, RequestHash: m.RequestHash,
+	}
+	if at := m.CreatedAt; !at.IsZero() {
+		made.CreatedAt = &at
+	}
+	return made
+}
+
+// take is made the other way round.
+func (m *Metadata) take(made event.Made) {
+	m.Agent, m.Workspace, m.ProjectRoot, m.CreatedBy = made.Agent, made.Workspace, made.ProjectRoot, made.CreatedBy
+	m.RequestKey, m.RequestHash = made.RequestKey, made.RequestHash
+	if made.CreatedAt != nil {
+		m.CreatedAt = *made.CreatedAt
+	}
+}
+
 // clone copies what a caller could change behind the store's back.
 func (m Metadata) clone() Metadata {
 	if m.Open != nil {

@@ -31,7 +31,7 @@ func (r *recovery) settleEpoch(file File) (position, error) {
 		// A crash between sealing a file and beginning the next, or an older file in
 		// the place of the active one.
 		payloads = append([]event.Payload{event.SegmentStart{
-			Format: logFormat, SessionID: r.log.id, Epoch: r.epoch, FirstSeq: known + 1,
+			Format: logFormat, SessionID: r.log.id, Epoch: r.epoch, FirstSeq: known + 1, Made: r.meta.made(),
 		}}, payloads...)
 		r.did("began a new file at seq %d", known+1)
 	}

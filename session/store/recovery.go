@@ -76,6 +76,11 @@ func (r *recovery) run(file File) error {
 	if err := r.countRepeats(file); err != nil {
 		return fmt.Errorf("compare repeated events: %w", err)
 	}
+	if !r.hasMeta {
+		if err := r.rebuild(); err != nil {
+			return fmt.Errorf("rebuild the metadata: %w", err)
+		}
+	}
 	end, err := r.settleEpoch(file)
 	if err != nil {
 		return fmt.Errorf("give the log a new epoch: %w", err)
@@ -375,11 +380,6 @@ func (r *recovery) mendTail(file File) error {
 // adopt hands what was found to the log and writes the metadata.
 func (r *recovery) adopt(file File, end position) error {
 	l := r.log
-	if !r.hasMeta {
-		if err := r.rebuild(); err != nil {
-			return err
-		}
-	}
 	l.segs.list = append(r.sealed, r.active)
 	minSeq := r.firstSeq()
 	r.reportFiles(minSeq)
@@ -451,25 +451,11 @@ func (r *recovery) reportFiles(next event.Seq) {
 	r.log.health.setDamage(d)
 }
 
-// rebuild makes metadata from the log's first line.
+// rebuild makes metadata from what the log says of the session.
 func (r *recovery) rebuild() error {
-	s := r.scan
-	if len(r.sealed) > 0 {
-		session, err := r.ownKin().stranger(r.sealed[0])
-		if err != nil {
-			return err
-		}
-		if session != "" {
-			return nil // whose words are not this one's
-		}
-		if s, err = scanSegment(r.sealed[0]); err != nil {
-			return err
-		}
+	made, err := r.ownKin().made()
+	if err == nil && made != (event.Made{}) {
+		r.meta.take(made)
 	}
-	if start := s.started; start != nil {
-		r.meta.Agent, r.meta.Workspace, r.meta.ProjectRoot = start.Agent, start.Workspace, start.ProjectRoot
-		r.meta.CreatedBy, r.meta.CreatedAt = start.CreatedBy, s.startedAt
-		r.meta.RequestKey, r.meta.RequestHash = start.RequestKey, start.RequestHash
-	}
-	return nil
+	return err
 }

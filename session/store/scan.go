@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"io"
-	"time"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -32,8 +31,7 @@ type scan struct {
 	epochs     []string            // all it had
 	begins     event.Seq           // the first seq of the file, as its segment_start says
 	started    *event.SessionStart // from a good line 1
-	startedAt  time.Time
-	head       [64]byte // start of the last good line, for its time
+	head       [64]byte            // start of the last good line, for its time
 
 	pending []span // damaged lines since the last good one
 }
@@ -151,7 +149,6 @@ func (s *scan) notice(p parsed) {
 	case event.SessionStart:
 		if e.Seq == 1 {
 			s.sawFirst, s.started = true, &d
-			s.startedAt = e.Time
 			s.believe(d.Epoch)
 		}
 	case event.Epoch:

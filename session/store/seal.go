@@ -61,7 +61,10 @@ type firstLine struct {
 // events begin with seq first: the given lines, if any, and a segment_start of
 // seq start.
 func (l *Log) makeSegment(first, start event.Seq, lines []byte) (File, firstLine, error) {
-	data, err := json.Marshal(event.SegmentStart{Format: logFormat, SessionID: l.id, Epoch: l.Epoch(), FirstSeq: first})
+	l.sheet.mu.Lock()
+	made := l.sheet.meta.made()
+	l.sheet.mu.Unlock()
+	data, err := json.Marshal(event.SegmentStart{Format: logFormat, SessionID: l.id, Epoch: l.Epoch(), FirstSeq: first, Made: made})
 	if err != nil {
 		return nil, firstLine{}, err
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // smallFiles has a log go on in a new file every few events.
-const smallFiles = 1500
+const smallFiles = 1600
 
 // stories are what a store is for, and what recovery is for. One that is added
 // is told under every fault.

@@ -103,7 +103,7 @@ func TestADamagedLineAccusesNobody(t *testing.T) {
 }
 
 // Metadata that is lost with the first file of the log in another's hands is rebuilt
-// from nothing of the other.
+// from its own, and from nothing of the other.
 func TestMetadataIsNotRebuiltFromAnotherSessionsFile(t *testing.T) {
 	root := t.TempDir()
 	s := open(t, root, store.Options{SegmentBytes: 2000})
@@ -121,8 +121,8 @@ func TestMetadataIsNotRebuiltFromAnotherSessionsFile(t *testing.T) {
 	swap(t, a, b, filepath.Base(names[0]))
 	a.withoutMetadata()
 	o := a.open(store.Options{SegmentBytes: 2000})
-	require.Empty(t, o.log.Metadata().Agent)
-	require.NotEqual(t, "/two", o.log.Metadata().Workspace)
+	require.Equal(t, "one", o.log.Metadata().Agent, "as the next of its own files says")
+	require.Equal(t, "/one", o.log.Metadata().Workspace)
 	require.NoError(t, o.store.Close())
 }
 

@@ -24,6 +24,7 @@ type origin struct {
 	session string // empty where nothing says whose the file is
 	epoch   string
 	first   event.Seq
+	made    event.Made
 }
 
 // originOf reads whose a file is, whatever seqs its lines have. A line whose checksum
@@ -65,10 +66,13 @@ func (p parsed) origin() (o origin) {
 	switch d := payload.(type) {
 	case event.SessionStart:
 		if e.Seq == 1 {
-			o = origin{d.SessionID, d.Epoch, 1}
+			o = origin{d.SessionID, d.Epoch, 1, event.Made{
+				Agent: d.Agent, Workspace: d.Workspace, ProjectRoot: d.ProjectRoot, CreatedBy: d.CreatedBy,
+				RequestKey: d.RequestKey, RequestHash: d.RequestHash, CreatedAt: &e.Time,
+			}}
 		}
 	case event.SegmentStart:
-		o = origin{d.SessionID, d.Epoch, d.FirstSeq}
+		o = origin{d.SessionID, d.Epoch, d.FirstSeq, d.Made}
 	}
 	if !isEpoch(o.epoch) {
 		o.epoch = ""
@@ -151,6 +155,25 @@ func (k kin) had(id string) (bool, error) {
 		return false, err
 	}
 	return slices.Contains(s.epochs, epoch), nil
+}
+
+// made is what made the session, as the oldest of its own files says that still does.
+func (k kin) made() (event.Made, error) {
+	for _, seg := range k.files {
+		o, err := seg.origin()
+		if err != nil {
+			return event.Made{}, err
+		}
+		if o.made == (event.Made{}) {
+			continue // nothing says it there, as in older logs behind the first file
+		}
+		if session, err := k.stranger(seg); err != nil {
+			return event.Made{}, err
+		} else if session == "" {
+			return o.made, nil
+		}
+	}
+	return event.Made{}, nil
 }
 
 // kin is the log's, as it is now.

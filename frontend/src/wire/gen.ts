@@ -287,6 +287,13 @@ export interface SegmentStartData {
   session_id: string
   epoch: string
   first_seq: Seq
+  agent?: string
+  workspace?: string
+  project_root?: string
+  created_by?: string
+  request_key?: string
+  request_hash?: string
+  created_at?: string
 }
 
 export interface CorruptData {
