@@ -40,6 +40,17 @@ describe.each([
     await other.stop()
   })
 
+  test('uses a link also in a tab that shows the page for pairing', async () => {
+    const other = await Browser.start(size)
+    const tab = await Screen.open(await other.window(size), hub.origin)
+    await tab.page.getByText('Pair this device').waitFor()
+    const link = hub.pairLink()
+    await tab.page.evaluate((link) => location.assign(link), link)
+    await tab.page.getByText('Make one with New session').filter({ visible: true }).waitFor()
+    expect(tab.page.url()).toBe(`${hub.origin}/`)
+    await other.stop()
+  })
+
   test('starts a session and prompts the demo agent', async () => {
     const { page } = screen
     await page.getByRole('button', { name: 'New session' }).first().click()

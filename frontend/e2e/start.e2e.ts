@@ -93,6 +93,36 @@ describe('a page that starts', () => {
     await screen.page.close()
   })
 
+  test('says of a part that did not come for want of the hub no more than that, and leaves the screen as it is', async () => {
+    const page = await at.device.browser.window()
+    await page.goto(at.device.origin)
+    await page.evaluate(leaveWorker)
+    await page.addInitScript(
+      () => (navigator.serviceWorker.register = () => Promise.reject(new Error('not here'))),
+    )
+    const screen = await Screen.open(page, `${at.device.origin}/s/${session}`)
+    await screen.reaches(session, at.hub.lastSeq(session))
+    const title = page.locator('header h1').filter({ hasText: 'Begun' })
+    const before = await title.boundingBox()
+    let asked = false
+    await page.route('**/api/ready', (route) => {
+      asked = true
+      return route.abort()
+    })
+    await page.route(/\/assets\/SessionMenu-/, (route) => route.abort())
+    await page.getByRole('button', { name: 'More', exact: true }).click()
+    const failed = page.getByRole('alert').filter({ hasText: 'could not be loaded' })
+    await failed.waitFor()
+    await until('the hub to be asked whether it is there', () => asked)
+    expect(await failed.innerText()).not.toContain('/assets/')
+    expect(await title.boundingBox()).toEqual(before)
+    expect(await page.getByText('this page is older').count()).toBe(0)
+    await page.unroute('**/api/ready')
+    await failed.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText('this page is older').waitFor() // with a hub there, it is
+    await page.close()
+  })
+
   test('says of a part that throws what went wrong in its place, keeps the rest, and begins it anew', async () => {
     const screen = await at.device.open('/')
     await screen.page.getByRole('link', { name: /Begun/ }).waitFor()

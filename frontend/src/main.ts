@@ -44,8 +44,12 @@ document.addEventListener('visibilitychange', () => {
   if (hidden) void cache.flush()
 })
 
-// A chunk of the page's own version is gone: the hub was updated under it.
-addEventListener('vite:preloadError', () => store.dispatch({ kind: 'skew' }))
+// A chunk of the page's own version is gone: the hub was updated under it. Where there is no hub, nothing is known.
+addEventListener('vite:preloadError', () => {
+  void fetch('/api/ready')
+    .then(({ ok }) => ok && store.dispatch({ kind: 'skew' }))
+    .catch(() => {})
+})
 
 // What the screen in the address needs loads beside the dial, not after it.
 const route = parseRoute(location.pathname, location.search)
@@ -92,6 +96,8 @@ void Promise.race([Promise.allSettled(needed), new Promise((late) => setTimeout(
   setTimeout(() => void keepShell().catch(() => {}), shellMs)
 })
 
+// A pairing link in the address of a page that is open already begins no other by itself.
+addEventListener('hashchange', () => location.hash.startsWith('#pair=') && location.reload())
 const code = /^#pair=([\w-]+)$/.exec(location.hash)?.[1]
 if (code) {
   history.replaceState(null, '', location.pathname + location.search)
