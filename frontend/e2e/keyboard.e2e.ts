@@ -187,12 +187,12 @@ describe('with nothing but keys, a person', () => {
     })
     await screen.go('/')
     await press('Escape', 'c')
-    const folder = page.getByRole('dialog').getByLabel('Folder')
-    await folder.fill('/') // without one the form itself would hold it back
+    // Without a folder the form itself would hold it back.
+    await page.getByRole('dialog').getByLabel('Folder').fill(hub.workspace)
     await page.getByRole('dialog').getByLabel('First prompt').focus()
     await press('Control+Enter')
     loaded()
-    await until('the agents', async () => (await folder.inputValue()) !== '/')
+    await until('the agents', () => page.getByRole('dialog').getByLabel('Agent').isEnabled())
     await type('Only once')
     await press('Control+Enter', 'Control+Enter', 'Control+Enter')
     await until('the session to be asked for', () => asked.length > 0)
