@@ -44,8 +44,9 @@ test: test-go test-web test-e2e ## run every test: Go with -race, the app's, end
 
 .PHONY: test-go
 # -count=1: some tests build and run the program, which the test cache cannot see.
+# -p 3: those of one package wait for clocks and programs more than they compute.
 test-go: ## run the Go tests with the race detector
-	go test -race -count=1 -timeout $(TEST_TIMEOUT) ./...
+	go test -race -count=1 -p 3 -timeout $(TEST_TIMEOUT) ./...
 
 .PHONY: test-web
 test-web: frontend/node_modules/.installed ## run the app's unit tests
