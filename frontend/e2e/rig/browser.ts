@@ -38,6 +38,8 @@ const flags = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
+  // Else each new window loads two pages of its own for the address bar: a second of a processor, beside what is tested.
+  '--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup',
   '--hide-scrollbars',
   '--remote-debugging-port=0',
 ]
