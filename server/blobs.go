@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 )
 
@@ -30,7 +31,8 @@ func blobRoute(s *Server, c *call) error {
 	}
 	blob, err := own.OpenBlob(sum)
 	if errors.Is(err, session.ErrNotFound) {
-		return notFound("blob " + sum)
+		return &problem{code: wire.CodeNotFound, message: "the session has no blob " + sum +
+			"; if one of its events names it, `abide check " + own.ID() + "` says so: put the file back from a backup"}
 	}
 	if err != nil {
 		return err

@@ -46,8 +46,8 @@ func forbidden() *problem {
 // retryLater is when those are asked back who met a limit or a full disk.
 const retryLater = 2 * time.Second
 
-// retryOpening is when those are asked back whose session could not be opened:
-// a person has to do something first.
+// retryOpening is when those are asked back whose session cannot be opened or
+// written: a person has to do something first.
 const retryOpening = 30 * time.Second
 
 // explain turns any error into what may be shown. It reports whether the error
@@ -59,10 +59,14 @@ func explain(err error, sessionID string) (p *problem, unexpected bool) {
 	var resolved *session.AlreadyResolved
 	var refusal *auth.Refusal
 	var tooLong *http.MaxBytesError
-	var closed *session.OpenError
+	var stuck *session.TroubleError
 	switch {
-	case errors.As(err, &closed): // before the causes it wraps
-		return &problem{code: wire.CodeUnavailable, message: closed.Error(), retryAfter: retryOpening}, false
+	case errors.As(err, &stuck): // before the causes it wraps
+		after := retryOpening
+		if stuck.Kind == session.TroubleBlocked {
+			after = retryLater
+		}
+		return &problem{code: wire.CodeUnavailable, message: stuck.Error(), retryAfter: after}, stuck.Kind == session.TroubleDamaged
 	case errors.As(err, &resolved):
 		return &problem{
 			code: wire.CodeAlreadyResolved, message: resolved.Error(),
@@ -86,8 +90,6 @@ func explain(err error, sessionID string) (p *problem, unexpected bool) {
 		return &problem{code: wire.CodeTooLarge, message: words(err)}, false
 	case errors.Is(err, session.ErrForbidden):
 		return &problem{code: wire.CodeForbidden, message: words(err)}, false
-	case errors.Is(err, session.ErrDamaged):
-		return &problem{code: wire.CodeInternal, message: withoutFolders(words(err), err) + "; put it back from a backup, or do again what made it"}, true
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return &problem{code: wire.CodeUnavailable, message: "it took too long or the hub is ending", retryAfter: retryLater}, false
 	}
@@ -99,7 +101,7 @@ func words(err error) string {
 	text := err.Error()
 	for _, sentinel := range []error{
 		session.ErrInvalid, session.ErrNotFound, session.ErrConflict, session.ErrBusy,
-		session.ErrUnavailable, session.ErrTooLarge, session.ErrForbidden, session.ErrDamaged,
+		session.ErrUnavailable, session.ErrTooLarge, session.ErrForbidden,
 	} {
 		if rest, found := strings.CutPrefix(text, sentinel.Error()+": "); found {
 			return rest

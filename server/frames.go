@@ -109,7 +109,7 @@ func (f *frames) read(ctx context.Context, after, maxSeq event.Seq, maxBytes int
 	log := f.session.Log()
 	batch, err := log.ReadAfter(ctx, after, maxBytes)
 	if err != nil || batch.Empty() {
-		return nil, err
+		return nil, f.session.ReadError(err)
 	}
 	maxSeq = max(maxSeq, batch.Last)
 	bytes := slices.Grow(in.bytes[:0], headRoom+len(batch.JSON)+256)[:headRoom]

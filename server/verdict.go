@@ -146,7 +146,7 @@ func (l span) after(ctx context.Context, cursor event.Seq, limit int) (event.Bat
 	for page.Count < limit && len(page.JSON) < wire.MaxBacklogFrame {
 		more, err := l.session.Log().ReadAfter(ctx, max(cursor, page.Last), wire.MaxBacklogFrame-len(page.JSON))
 		if err != nil {
-			return event.Batch{}, fmt.Errorf("reading after seq %d: %w", max(cursor, page.Last), err)
+			return event.Batch{}, fmt.Errorf("reading after seq %d: %w", max(cursor, page.Last), l.session.ReadError(err))
 		}
 		more = cut(more, limit-page.Count)
 		switch {
@@ -169,7 +169,7 @@ func (l span) before(ctx context.Context, before event.Seq, limit int) (event.Ba
 	}
 	batch, err := l.session.Log().ReadBefore(ctx, before, limit)
 	if err != nil {
-		return event.Batch{}, fmt.Errorf("reading before seq %d: %w", before, err)
+		return event.Batch{}, fmt.Errorf("reading before seq %d: %w", before, l.session.ReadError(err))
 	}
 	return batch, nil
 }

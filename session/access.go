@@ -1,7 +1,10 @@
 package session
 
 import (
+	"errors"
 	"io"
+
+	"github.com/abidehub/abide/session/store"
 )
 
 // Done returns a channel that is closed when the session is no longer open: it
@@ -11,11 +14,20 @@ func (b *BackgroundSession) Done() <-chan struct{} { return b.done }
 
 // OpenBlob opens a value of this session that was too large for its log, or an
 // attachment, by the SHA-256 of its bytes in hex. The caller closes it. One that
-// is not there is ErrNotFound, one with other bytes ErrDamaged: of those over 16 MiB
-// the reader says so, before its last bytes.
+// is not there is ErrNotFound, one that cannot be read or has other bytes a
+// *TroubleError: of those over 16 MiB the reader fails before its last bytes.
 func (b *BackgroundSession) OpenBlob(sha256 string) (io.ReadSeekCloser, error) {
 	blob, err := b.log.OpenBlob(sha256)
-	return blob, logError(err)
+	if err == nil {
+		return blob, nil
+	}
+	if away := b.log.Present(); errors.Is(away, store.ErrAway) {
+		return nil, logError(away)
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, logError(err)
+	}
+	return nil, &TroubleError{blobTrouble(b.id, err), err}
 }
 
 // Settings returns what is in force. It is shared and must not be changed.

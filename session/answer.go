@@ -89,7 +89,7 @@ func (e *engine) answer(a Answer) (event.PermissionOutcome, error) {
 		list = append(list, entry{request.Turn, note})
 	}
 	if _, err := e.write(list...); err != nil {
-		return none, fmt.Errorf("settle permission request: %w", logError(err))
+		return none, fmt.Errorf("settle permission request: %w", e.b.stuck(err))
 	}
 	if lasting.rule != nil && lasting.rule.Scope == RuleAgent {
 		e.keepRule(*lasting.rule)

@@ -26,7 +26,7 @@ func (b *BackgroundSession) Attach(ctx context.Context, name, mediaType string, 
 	case in.err != nil:
 		return event.Attachment{}, in.err
 	case err != nil:
-		return event.Attachment{}, fmt.Errorf("store attachment: %w", logError(err))
+		return event.Attachment{}, fmt.Errorf("store attachment: %w", b.unkept(err))
 	}
 	a := event.Attachment{
 		Name:      attachmentName(name),
@@ -35,7 +35,7 @@ func (b *BackgroundSession) Attach(ctx context.Context, name, mediaType string, 
 		SHA256:    blob.SHA256,
 	}
 	if err := b.log.NoteUpload(ctx, a); err != nil {
-		return event.Attachment{}, fmt.Errorf("store attachment: %w", logError(err))
+		return event.Attachment{}, fmt.Errorf("store attachment: %w", b.unkept(err))
 	}
 	return a, nil
 }

@@ -289,26 +289,11 @@ func (e *engine) refusal() error {
 	case e.foreign:
 		return e.notOurs()
 	case e.health.frozen != nil:
-		return fmt.Errorf("%w: the log is frozen after an error of the device", ErrUnavailable)
+		return e.b.stuck(fmt.Errorf("%w: %w", store.ErrFrozen, e.health.frozen))
 	case e.health.blocked:
-		return fmt.Errorf("%w: there is no space left to write the log", ErrUnavailable)
+		return e.b.stuck(store.ErrBlocked)
 	case e.fold.ended:
 		return fmt.Errorf("%w: the session has ended", ErrConflict)
 	}
 	return nil
-}
-
-// logError turns a store's error into one of this package's.
-func logError(err error) error {
-	switch {
-	case errors.Is(err, store.ErrBlocked), errors.Is(err, store.ErrFrozen), errors.Is(err, store.ErrClosed):
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
-	case errors.Is(err, store.ErrReadOnly):
-		return errRecorded
-	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrInvalidID):
-		return fmt.Errorf("%w: %w", ErrNotFound, err)
-	case errors.Is(err, store.ErrDamaged):
-		return fmt.Errorf("%w: %w", ErrDamaged, err)
-	}
-	return err
 }

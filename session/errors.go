@@ -23,8 +23,6 @@ var (
 	ErrTooLarge = errors.New("too large")
 	// ErrForbidden: the configuration does not allow it.
 	ErrForbidden = errors.New("forbidden")
-	// ErrDamaged: what is on the device is not what was written.
-	ErrDamaged = errors.New("damaged")
 )
 
 // AlreadyResolved says that somebody else settled a permission request first.

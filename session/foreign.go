@@ -52,11 +52,8 @@ func (e *engine) notOurs() error {
 	if !e.foreign {
 		return nil
 	}
-	switch e.log.Health().State {
-	case store.HealthBlocked:
-		return fmt.Errorf("%w: there is no space left to mend the log", ErrUnavailable)
-	case store.HealthFrozen:
-		return fmt.Errorf("%w: the log could not be taken over from the process that recorded it; reopen the session", ErrUnavailable)
+	if t, stuck := stuckTrouble(e.b.id, e.log.Health()); stuck {
+		return &TroubleError{Trouble: t}
 	}
 	return errRecorded
 }

@@ -55,7 +55,7 @@ type Manager struct {
 
 	mu       sync.Mutex
 	open     map[string]*opening
-	broken   map[string]*OpenError         // by session that could not be opened last time
+	broken   map[string]*TroubleError      // by session that could not be opened last time
 	creating map[creationKey]chan struct{} // closed when the creation under way with that key has ended
 	closed   bool
 }
@@ -85,7 +85,7 @@ func NewManager(o Options) (*Manager, error) {
 		ctx:     ctx,
 		cancel:  cancel,
 		open:    map[string]*opening{},
-		broken:  map[string]*OpenError{},
+		broken:  map[string]*TroubleError{},
 
 		creating:  map[creationKey]chan struct{}{},
 		searching: make(chan struct{}, maxSearches()),
@@ -155,7 +155,7 @@ func (m *Manager) List(o ListOptions) (ListPage, error) {
 // opened.
 func (m *Manager) Info(ctx context.Context, id string) (Info, error) {
 	b, err := m.Session(ctx, id)
-	var failed *OpenError
+	var failed *TroubleError
 	if errors.As(err, &failed) {
 		if meta, listed := m.store.Listed(id); listed {
 			return m.listed(meta), nil
@@ -214,7 +214,7 @@ func (m *Manager) Update(ctx context.Context, id string, p Patch) error {
 		p.Name = &name
 	}
 	if err := b.label(ctx, p); err != nil {
-		return fmt.Errorf("update session: %w", logError(err))
+		return fmt.Errorf("update session: %w", b.stuck(err))
 	}
 	if err := b.log.FlushMetadata(ctx); err != nil {
 		// What was set is on the device, and the log goes on trying.
@@ -229,7 +229,7 @@ func (m *Manager) Update(ctx context.Context, id string, p Patch) error {
 // records is ErrConflict, and goes on.
 func (m *Manager) Delete(ctx context.Context, id string) error {
 	b, err := m.Session(ctx, id)
-	var failed *OpenError
+	var failed *TroubleError
 	if errors.As(err, &failed) {
 		return m.deleteBroken(ctx, id)
 	}

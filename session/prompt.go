@@ -95,7 +95,7 @@ func (e *engine) prompt(r PromptRequest) (PromptResult, error) {
 		Actor:       r.Actor,
 	}, hash)
 	if err != nil {
-		return PromptResult{}, fmt.Errorf("make prompt: %w", logError(err))
+		return PromptResult{}, fmt.Errorf("make prompt: %w", e.b.stuck(err))
 	}
 	return PromptResult{Outcome: queue.Received, Seq: seq}, nil
 }

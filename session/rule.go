@@ -241,7 +241,7 @@ func (e *engine) noteRule(method string, r Rule, actor string) error {
 		return err
 	}
 	_, err = e.write(e.entries(note)...)
-	return logError(err)
+	return e.b.stuck(err)
 }
 
 func ruleNote(method string, r Rule, actor string) (event.Note, error) {

@@ -39,22 +39,22 @@ type Trouble struct {
 	What, Do string
 }
 
-// OpenError says why a session cannot be opened. It is an ErrUnavailable. The
-// next one who asks for the session tries again.
-type OpenError struct {
+// TroubleError says why a session cannot be opened or written. It is an
+// ErrUnavailable. The next one who asks tries again.
+type TroubleError struct {
 	Trouble
 	// Err is the cause, which may name files: it is for the hub's log.
 	Err error
 }
 
 // Error is for a person who may read the session.
-func (e *OpenError) Error() string { return e.What + "; " + e.Do }
+func (e *TroubleError) Error() string { return e.What + "; " + e.Do }
 
 // Unwrap returns the cause.
-func (e *OpenError) Unwrap() error { return e.Err }
+func (e *TroubleError) Unwrap() error { return e.Err }
 
 // Is makes it an ErrUnavailable.
-func (e *OpenError) Is(target error) bool { return target == ErrUnavailable }
+func (e *TroubleError) Is(target error) bool { return target == ErrUnavailable }
 
 // openError turns what kept a session from being opened into words. What says
 // nothing of the session stays as it is.
@@ -67,6 +67,8 @@ func openError(id string, err error) error {
 	}
 	t := Trouble{SessionID: id, Kind: TroubleUnreadable}
 	switch {
+	case errors.Is(err, store.ErrAway):
+		t = awayTrouble(id, store.AbsenceOf(err))
 	case errors.Is(err, store.ErrBlocked), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		t.Kind, t.What, t.Do = TroubleBlocked, "there is no space left to open the session", makeRoomWords
 	case errors.Is(err, store.ErrFrozen), errors.Is(err, syscall.EIO):
@@ -78,22 +80,13 @@ func openError(id string, err error) error {
 	default:
 		t.What, t.Do = "the session's files cannot be read", "run `abide check "+id+"`, which names what is wrong, or bring the files back from a backup"
 	}
-	return &OpenError{Trouble: t, Err: err}
+	return &TroubleError{Trouble: t, Err: err}
 }
-
-const (
-	goneWords     = "delete the session, or put its directory back and reopen it"
-	makeRoomWords = "make room on the device; it goes on by itself"
-	deviceWords   = "look at the device and the system's log, then reopen the session (POST /api/sessions/ID/reopen) or restart the hub: what was acknowledged is kept"
-	savedWords    = "look at the device, and at what lies in place of the session's metadata.json and labels.json; it goes on by itself"
-	// Of a file that was taken the hub has the last copy.
-	takenWords = "reopen the session (POST /api/sessions/ID/reopen): that puts back what the hub still has of it, and keeps in the session's quarantine what stands in its place; while that fails, copy the file that the hub has open from /proc/%d/fd before the hub ends"
-)
 
 // noteOpened remembers whether a session could be opened, for Troubles and the
 // list, and tells the log once.
 func (m *Manager) noteOpened(id string, err error) {
-	var failed *OpenError
+	var failed *TroubleError
 	if err != nil && !errors.As(err, &failed) {
 		return
 	}
@@ -115,10 +108,24 @@ func (m *Manager) noteOpened(id string, err error) {
 }
 
 // openFailure is why a session could not be opened when it was last tried, or nil.
-func (m *Manager) openFailure(id string) *OpenError {
+func (m *Manager) openFailure(id string) *TroubleError {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.broken[id]
+	failed := m.broken[id]
+	m.mu.Unlock()
+	if failed == nil || !errors.Is(failed, store.ErrAway) || m.isAway(id) {
+		return failed
+	}
+	return nil // it is back
+}
+
+// isAway reports whether a session's directory is gone.
+func (m *Manager) isAway(id string) bool {
+	dir, err := m.store.SessionDir(id)
+	if err != nil {
+		return false
+	}
+	_, err = os.Stat(dir)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // listed is a session's line of the list. One that cannot be opened shows so.
@@ -150,12 +157,8 @@ func (m *Manager) Troubles() []Trouble {
 		} else if meta.Damage != nil {
 			health.Damage = *meta.Damage
 		}
-		if health.State == store.HealthFrozen && m.isGone(meta.SessionID) {
-			all = append(all, Trouble{meta.SessionID, TroubleUnreadable, "the session's directory is gone", goneWords})
-			continue
-		}
 		all = append(all, troublesOf(meta.SessionID, health)...)
-		if b := open[meta.SessionID]; b != nil {
+		if b := open[meta.SessionID]; b != nil && health.Absence == "" {
 			if why := b.unsaved.Load(); why != nil {
 				all = append(all, queueTrouble(meta.SessionID, *why))
 			}
@@ -164,43 +167,17 @@ func (m *Manager) Troubles() []Trouble {
 	return all
 }
 
-// isGone reports whether somebody took a session's directory away.
-func (m *Manager) isGone(id string) bool {
-	dir, err := m.store.SessionDir(id)
-	if err != nil {
-		return false
-	}
-	_, err = os.Stat(dir)
-	return errors.Is(err, fs.ErrNotExist)
-}
-
 // troublesOf puts a log's health into words.
 func troublesOf(id string, h store.Health) []Trouble {
 	var all []Trouble
 	add := func(kind TroubleKind, what, do string) { all = append(all, Trouble{id, kind, what, do}) }
-	switch h.State {
-	case store.HealthBlocked:
-		what := "there is no space left to write the log"
-		if h.Unsaved != "" {
-			what += ": its metadata cannot be written: " + h.Unsaved
-		}
-		add(TroubleBlocked, what, makeRoomWords)
-	case store.HealthFrozen:
-		what, do := "the log takes nothing more after an error of the device", deviceWords
-		if h.Taken != "" {
-			what, do = "the log takes nothing more: "+h.Taken, fmt.Sprintf(takenWords, os.Getpid())
-		} else if h.Unsaved != "" {
-			what += ": its metadata cannot be written: " + h.Unsaved
-		}
-		add(TroubleFrozen, what, do)
-	default:
-		switch h.Unsaved {
-		case "":
-		case syscall.ENOSPC.Error(), syscall.EDQUOT.Error():
-			add(TroubleBlocked, "there is no space left to write the session's metadata", makeRoomWords)
-		default:
-			add(TroubleDamaged, "the session's metadata cannot be written: "+h.Unsaved, savedWords)
-		}
+	if t, stuck := stuckTrouble(id, h); stuck {
+		all = append(all, t)
+	} else if h.Unsaved != "" {
+		all = append(all, unsavedTrouble(id, h.Unsaved))
+	}
+	if h.Absence != "" {
+		return all // what is damaged is told when it can be looked at
 	}
 	check := "`abide check " + id + "` names the places"
 	if h.Conflicts > 0 {

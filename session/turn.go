@@ -287,7 +287,7 @@ func (e *engine) cancel(actor string) error {
 		return nil
 	}
 	if !t.given {
-		return logError(e.endTurn(nil, event.StopCancelled, nil))
+		return e.b.stuck(e.endTurn(nil, event.StopCancelled, nil))
 	}
 	var list []entry
 	var outcomes []event.PermissionOutcome
@@ -298,7 +298,7 @@ func (e *engine) cancel(actor string) error {
 	}
 	if len(list) > 0 {
 		if _, err := e.write(list...); err != nil {
-			return logError(err)
+			return e.b.stuck(err)
 		}
 	}
 	t.cancelled, t.since, e.dirty = true, time.Now(), true

@@ -3,7 +3,9 @@ package store
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"time"
 
@@ -269,6 +271,11 @@ func (p *pen) fail(err error) {
 
 // freeze stops the log until it is reopened: see ErrFrozen.
 func (l *Log) freeze(err error) {
+	if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrAway) {
+		if away := l.away(); errors.Is(away, ErrAway) {
+			err = fmt.Errorf("%w: %w", away, err)
+		}
+	}
 	l.health.freeze(err)
 	l.setFrozen(true)
 	l.opts.Logger.Error("log is frozen", "session", l.id, "err", err)

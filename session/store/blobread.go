@@ -30,6 +30,9 @@ func (l *Log) OpenBlob(sha string) (io.ReadSeekCloser, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: blob %s", ErrNotFound, sha)
 	}
+	if errors.Is(err, errNoFile) {
+		return nil, fmt.Errorf("%w: blob %s: %w", ErrDamaged, sha, errNoFile)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open blob: %w", err)
 	}

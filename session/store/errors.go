@@ -38,6 +38,11 @@ var (
 	ErrOutOfOrder = errors.New("event is not the next one")
 	// ErrRemoved says the events asked for were removed by retention.
 	ErrRemoved = errors.New("events were removed")
+	// ErrAway says that somebody took the session's directory away, or that of all
+	// sessions. Nothing is lost once it is back.
+	ErrAway = errors.New("directory is gone")
+	// errAllAway is the ErrAway of the directory of all sessions.
+	errAllAway = fmt.Errorf("sessions' %w", ErrAway)
 	// ErrDamaged says the bytes on the device are not those that were written.
 	ErrDamaged = errors.New("damaged on the device")
 	// ErrFormat says the data was written by a newer program.

@@ -231,8 +231,8 @@ func (f *follower) say(err error) {
 		f.failing = now
 	case now.Sub(f.failing) > f.log.opts.FollowEvery:
 		f.warn(err)
-		if _, gone := f.log.fs.Stat(f.log.dir); errors.Is(gone, fs.ErrNotExist) {
-			f.log.health.freeze(fmt.Errorf("session directory is gone: %w", err))
+		if away := f.log.away(); errors.Is(away, ErrAway) {
+			f.log.health.freeze(away)
 		}
 	}
 }

@@ -30,6 +30,8 @@ type Health struct {
 	// log; empty if it is frozen for another reason. The hub has what is left of the
 	// file open, until it ends.
 	Taken string `json:"taken,omitempty"`
+	// Absence says of a frozen log whether its directory is gone, or was.
+	Absence Absence `json:"absence,omitempty"`
 	// Unsaved is why the metadata cannot be written, in words for a person that name
 	// no path; empty if it can.
 	Unsaved string `json:"unsaved,omitempty"`

@@ -99,7 +99,7 @@ func (l *Log) keep(ctx context.Context) {
 			// Somebody removed the directory: what is written goes nowhere, and trying
 			// again brings it back as little.
 			if !l.health.frozen.Load() {
-				l.freeze(fmt.Errorf("session directory is gone: %w", err))
+				l.freeze(gone(err))
 			}
 			err = l.health.refusal()
 		}

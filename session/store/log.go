@@ -81,7 +81,13 @@ func (l *Log) Changed() <-chan struct{} { return l.bell.listen() }
 func (l *Log) Marks() Marks { return l.marks.snapshot() }
 
 // Health says whether the log can be written and what of it is damaged.
-func (l *Log) Health() Health { return l.health.get() }
+func (l *Log) Health() Health {
+	h := l.health.get()
+	if h.State == HealthFrozen {
+		h.Absence = l.absence()
+	}
+	return h
+}
 
 // HealthChanged returns a channel that is closed when Health may answer
 // otherwise. Take it before asking.

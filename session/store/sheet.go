@@ -204,7 +204,7 @@ func (l *Log) markWriter() error {
 		l.keeper.poke() // it tries again, and the log goes on once that has worked
 		return fmt.Errorf("%w: %w", ErrBlocked, err)
 	case errors.Is(err, fs.ErrNotExist):
-		l.freeze(fmt.Errorf("session directory is gone: %w", err))
+		l.freeze(gone(err))
 	default:
 		// Nothing was written, so the metadata need not say that the device failed.
 		l.health.freeze(fmt.Errorf("%w: %w", errUnmarked, err))

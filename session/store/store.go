@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -257,7 +258,7 @@ func (s *Store) Create(ctx context.Context, start event.SessionStart) (*Log, err
 	s.mu.Unlock()
 	close(opening)
 	if err != nil {
-		return nil, createError(err)
+		return nil, createError(cmp.Or(allAway(s.opts.FS, s.root()), err))
 	}
 	return l, nil
 }
@@ -305,6 +306,9 @@ func (s *Store) openEntry(ctx context.Context, id string, e *entryOf) (*Log, err
 	dir := filepath.Join(s.root(), id)
 	before := prior{crashed: s.crashed, suspect: e.suspect}
 	l, _, err := openLog(ctx, dir, s.RunID(), s.opts, before)
+	if errors.Is(err, ErrNotFound) {
+		err = cmp.Or(allAway(s.opts.FS, s.root()), err)
+	}
 	before.suspect = before.suspect || errors.Is(err, errDistrusted)
 	if errors.Is(err, ErrReadOnly) || isFull(err) {
 		// Without room to mend it, it can be read until there is some.
@@ -358,6 +362,9 @@ func (s *Store) SessionDir(id string) (string, error) {
 // Delete removes a session and everything of it, a damaged one too. Its log is
 // closed first: readers get ErrClosed. ErrReadOnly if another process writes it.
 func (s *Store) Delete(ctx context.Context, id string) error {
+	if err := allAway(s.opts.FS, s.root()); err != nil {
+		return fmt.Errorf("delete session %s: %w", id, err) // it would come back with them
+	}
 	// With the log open, this process holds its lock and nobody writes it.
 	l, err := s.Log(ctx, id)
 	if errors.Is(err, ErrReadOnly) || errors.Is(err, ErrInvalidID) || errors.Is(err, ErrClosed) || ctx.Err() != nil {

@@ -40,19 +40,10 @@ func (l *Log) untouched(file File, written, synced position) error {
 
 // whyTaken says what was taken: the file, or its directory.
 func (l *Log) whyTaken() error {
-	if err := l.away(); errors.Is(err, fs.ErrNotExist) {
+	if err := l.away(); errors.Is(err, ErrAway) {
 		return err
 	}
 	return errTaken
-}
-
-// away says that the session's directory is gone, if it is, or why that cannot be told.
-func (l *Log) away() error {
-	_, err := l.fs.Stat(l.dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("session directory is gone: %w", err)
-	}
-	return err
 }
 
 // uncut reports errCut if the file lacks something of what was written. A file that
@@ -213,7 +204,7 @@ func (l *Log) keepLast() error {
 	if named, err := l.fs.Means(active, p.file); named || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil // it is there, or nobody knows
 	}
-	if errors.Is(l.whyTaken(), fs.ErrNotExist) {
+	if errors.Is(l.whyTaken(), ErrAway) {
 		return nil // all of the session was removed
 	}
 	if named, err := l.unswap(); named || err != nil {

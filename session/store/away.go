@@ -1,0 +1,67 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+)
+
+// Absence says whether somebody took the directory of a log away.
+type Absence string
+
+const (
+	// Away says that the session's directory is gone.
+	Away Absence = "away"
+	// AllAway says that the directory of all sessions is gone.
+	AllAway Absence = "all away"
+	// Returned says that the directory was gone and is back: reopening is enough.
+	Returned Absence = "returned"
+)
+
+// away says that the session's directory is gone, if it is, or why that cannot be told.
+func (l *Log) away() error {
+	_, err := l.fs.Stat(l.dir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if all := allAway(l.fs, filepath.Dir(l.dir)); all != nil {
+		return all
+	}
+	return gone(err)
+}
+
+// Present is nil where the log's directory is there, else an ErrAway, or why that
+// cannot be told.
+func (l *Log) Present() error { return l.away() }
+
+// gone is the error for a session without a directory.
+func gone(err error) error { return fmt.Errorf("session %w: %w", ErrAway, err) }
+
+// allAway says that the directory of all sessions is gone, if it is.
+func allAway(fsys FS, root string) error {
+	if _, err := fsys.Stat(root); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %w", errAllAway, err)
+	}
+	return nil
+}
+
+// AbsenceOf says which directory an ErrAway is about.
+func AbsenceOf(err error) Absence {
+	switch {
+	case errors.Is(err, errAllAway):
+		return AllAway
+	case errors.Is(err, ErrAway):
+		return Away
+	}
+	return ""
+}
+
+// absence is that of a frozen log.
+func (l *Log) absence() Absence {
+	err := l.away()
+	if err == nil && errors.Is(l.health.refusal(), ErrAway) {
+		return Returned
+	}
+	return AbsenceOf(err)
+}
