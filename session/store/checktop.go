@@ -50,14 +50,21 @@ func checkHub(fsys FS, dir string, r *Report) {
 	switch {
 	case err != nil:
 		at.Detail, at.Mendable = fmt.Sprintf("%v; a hub makes it anew, with another hub id", err), true
-	case hub.HubID == "":
-		at.Detail, at.Mendable = "no hub id in it; a hub makes it anew", true
 	case hub.Format > dirFormat:
 		at.Detail = fmt.Sprintf("it has format %d: use the newer program that wrote it", hub.Format)
+	case !isEpoch(hub.HubID):
+		at.Detail, at.Mendable = "no hub id in it; a hub makes it anew", true
+	case !isRun(hub.LastRun.RunID):
+		at.Detail, at.Mendable = fmt.Sprintf("no run can have had the id %q; the next makes another", hub.LastRun.RunID), true
 	default:
 		return
 	}
 	r.add(at)
+}
+
+func isRun(id string) bool {
+	_, ok := parseRun(id)
+	return ok
 }
 
 // checkJSON verifies that a file that calls itself JSON is that. What it must

@@ -139,3 +139,45 @@ func TestFault24NothingIsAcknowledgedInALogWhoseFileWasRemoved(t *testing.T) {
 		})
 	}
 }
+
+// The run id of hub.json is whatever somebody wrote there.
+func TestARunIdThatCannotBeIsToldAndReplaced(t *testing.T) {
+	ctx := context.Background()
+	for _, id := range []string{"7fffffffffffffff", "7ffffffffffffffe", "0fffffffffffffff", "-000000000000001", "8000000000000000", "none", ""} {
+		dir := t.TempDir()
+		s, err := store.Open(dir, store.Options{})
+		require.NoError(t, err)
+		hub := s.HubID()
+		l := create(t, s)
+		requireAppends(t, l)
+		require.NoError(t, s.Close())
+		path := filepath.Join(dir, "hub.json")
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Contains(t, string(data), s.RunID())
+		require.NoError(t, os.WriteFile(path, bytes.Replace(data, []byte(s.RunID()), []byte(id), 1), 0o600))
+		report, err := store.Check(ctx, dir, "")
+		require.NoError(t, err)
+		require.Len(t, report.Problems, 1, id)
+		require.Equal(t, "hub.json", report.Problems[0].File)
+		require.Contains(t, report.Problems[0].Detail, fmt.Sprintf("no run can have had the id %q", id))
+
+		again, err := store.Open(dir, store.Options{})
+		require.NoError(t, err, id)
+		require.Regexp(t, "^000[0-9a-f]{13}$", again.RunID(), id)
+		require.GreaterOrEqual(t, again.RunID(), s.RunID())
+		require.Equal(t, hub, again.HubID())
+		require.NoError(t, again.Close())
+		report, err = store.Check(ctx, dir, "")
+		require.NoError(t, err)
+		require.Empty(t, report.Problems)
+	}
+}
+
+// A marker of an agent's process is hub id, run id and session, with dots between.
+func TestAHubIdThatCannotBeIsReplaced(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "hub.json"), []byte(`{"format":1,"hub_id":"a.b; x","last_run":{}}`), 0o600))
+	s := open(t, dir, store.Options{})
+	require.Regexp(t, "^[0-9a-f]{16}$", s.HubID())
+}

@@ -45,7 +45,7 @@ func beginRun(fsys FS, dir, boot string, at time.Time) (now hubFile, before hubR
 	case err != nil:
 		return hubFile{}, hubRun{}, fmt.Errorf("read %s: %w", hubName, err)
 	default:
-		if json.Unmarshal(data, &now) != nil || now.HubID == "" {
+		if json.Unmarshal(data, &now) != nil || now.Format <= dirFormat && !isEpoch(now.HubID) {
 			now = hubFile{}
 		}
 		before = now.LastRun
@@ -74,11 +74,18 @@ func (h hubFile) write(fsys FS, dir string) error {
 
 // nextRun makes the id of a run: microseconds of its start, and above the run
 // before even if the clock went back. All ids have one width, so they ascend as
-// text too.
+// text too. Behind one that no run can have had they begin anew.
 func nextRun(before string, at time.Time) string {
 	n := at.UnixMicro()
-	if last, err := strconv.ParseInt(before, 16, 64); err == nil && last >= n {
+	if last, ok := parseRun(before); ok && last >= n {
 		n = last + 1
 	}
 	return fmt.Sprintf("%016x", n)
+}
+
+// parseRun reads what nextRun wrote. No clock is beyond the year 9999.
+func parseRun(id string) (n int64, ok bool) {
+	const latest = 253402300800_000_000
+	n, err := strconv.ParseInt(id, 16, 64)
+	return n, err == nil && n >= 0 && n < latest
 }

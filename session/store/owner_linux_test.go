@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -75,6 +76,32 @@ func TestFault23ADirectoryOfAnotherOwnerSaysWhy(t *testing.T) {
 	})
 	require.ErrorIs(t, err, os.ErrPermission)
 	require.ErrorContains(t, err, root)
+}
+
+// A parent that others may pass through but not list, as homes are on some systems.
+func TestFault23AParentThatMayNotBeListedIsEnough(t *testing.T) {
+	parent := filepath.Join(reachable(t), "..", "users")
+	require.NoError(t, os.Mkdir(parent, 0o700))
+	mine, shared := filepath.Join(parent, "mine"), filepath.Join(parent, "shared")
+	require.NoError(t, os.Mkdir(mine, 0o700))
+	require.NoError(t, os.Mkdir(shared, 0o700))
+	require.NoError(t, os.Chown(mine, nobody, -1))
+	require.NoError(t, os.Chmod(parent, 0o711))
+	require.NoError(t, os.Chmod(shared, 0o733)) // where it may be made, too
+	for _, root := range []string{mine, filepath.Join(shared, "data")} {
+		var opened, created error
+		asNobody(t, func() {
+			var s *store.Store
+			if s, opened = store.Open(root, store.Options{}); opened != nil {
+				return
+			}
+			_, created = s.Create(t.Context(), event.SessionStart{Agent: "demo"})
+			_ = s.Close()
+		})
+		require.NoError(t, opened, root)
+		require.NoError(t, created, root)
+		requireSound(t, root)
+	}
 }
 
 // One session whose files are another's, as after a restore as root, fails alone.

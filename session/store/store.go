@@ -103,7 +103,13 @@ func makeDir(fsys FS, dir string) error {
 	if err := fsys.Mkdir(dir); err != nil {
 		return err
 	}
-	return fsys.SyncDir(filepath.Dir(dir))
+	err := fsys.SyncDir(filepath.Dir(dir))
+	if errors.Is(err, fs.ErrPermission) {
+		// A parent may let pass and not be listed. What journals on Linux sync of a
+		// directory takes its name along.
+		return fsys.SyncDir(dir)
+	}
+	return err
 }
 
 // begin enters this run and reads what lists show.
@@ -115,6 +121,9 @@ func (s *Store) begin() error {
 	s.hub = hub
 	if err != nil {
 		s.enterLater(err)
+	}
+	if before.RunID != "" && !isRun(before.RunID) {
+		s.opts.Logger.Warn("the id of the run before cannot be; ids begin anew", "file", hubName, "run", before.RunID)
 	}
 	s.crashed = !before.Clean && before.BootID != s.opts.BootID
 	// Watch first, then look: what is made in between is seen by one of them.
