@@ -146,6 +146,7 @@ func (c *checking) log() error {
 		return nil
 	}
 	c.overlaps()
+	c.strays(list)
 	next := c.minSeq()
 	if next == 0 && len(list) > 0 {
 		next = list[0].first // what came before, if anything, nothing says any more
@@ -201,13 +202,6 @@ func (c *checking) log() error {
 		c.lost(activeName, next-1)
 	}
 	return nil
-}
-
-// lost tells of events behind the end of the log that were stored once. Repair makes
-// the metadata fit, and nothing brings them back.
-func (c *checking) lost(name string, last event.Seq) {
-	c.add(ProblemHole, name, last+1, "what was stored from it up to seq %d is lost", c.meta.SyncedSeq)
-	c.add(ProblemMetadata, metadataName, c.meta.SyncedSeq, "the log ends with seq %d", last)
 }
 
 // sealed lists the complete files that count.
@@ -277,33 +271,6 @@ func (c *checking) withoutActive() ([]*segment, error) {
 		Detail: "it is missing; the log goes on in a new one",
 	})
 	return list, nil
-}
-
-// readMeta reads the metadata, and tells what is wrong with it.
-func (c *checking) readMeta() {
-	var err error
-	c.meta, c.signed, err = readSigned(c.fs, c.dir)
-	if c.hasMeta = err == nil; withheld(err) {
-		c.add(ProblemUnreadable, metadataName, 0, "%v", err)
-	} else if err != nil {
-		c.report.add(Problem{Session: c.id, Kind: ProblemMetadata, File: metadataName, Detail: whyNoMetadata(err)})
-	}
-	if c.meta.Format > metadataFormat {
-		c.hasMeta = false
-		c.add(ProblemUnreadable, metadataName, 0, "it has format %d: use the newer program that wrote it", c.meta.Format)
-	}
-}
-
-// minSeq is the first seq of the log by the metadata as it is now: retention may have
-// gone on since it was read. Zero if it does not say.
-func (c *checking) minSeq() event.Seq {
-	if !c.hasMeta {
-		return 0
-	}
-	if m, err := readMetadata(c.fs, c.dir); err == nil {
-		return max(c.meta.MinSeq, m.MinSeq)
-	}
-	return c.meta.MinSeq
 }
 
 // active opens the active file, finds out whether somebody writes it, and reads
@@ -423,46 +390,6 @@ func (c *checking) repeats(name string, file File, seg *segment, s *scan, before
 		}
 	}
 	return nil
-}
-
-// labels verifies that what a person set is twice the same. Of metadata from
-// before there were labels there is no second copy.
-func (c *checking) labels() {
-	given, err := readLabels(c.fs, c.dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		c.add(ProblemMetadata, labelsName, 0, "%s", whyNoMetadata(err))
-	case c.hasMeta && !c.live && given != c.meta.labels():
-		c.add(ProblemMetadata, labelsName, 0, "name, pin or archive flag are not those of %s", metadataName)
-	}
-}
-
-// checkpoint verifies that the metadata names the line it was written after.
-func (c *checking) checkpoint(name string, s *scan) {
-	m := &c.meta
-	c.ended = true
-	switch {
-	case m.SyncedSeq > s.good.seq:
-		c.lost(name, s.good.seq)
-	case m.SyncedSeq < s.good.seq && c.reached, m.LogBytes == 0:
-		c.behind(s.good.seq)
-	case m.SyncedSeq < s.good.seq:
-		c.add(ProblemMetadata, metadataName, m.SyncedSeq, "it is behind the log, which ends with seq %d, and its line is not where it says", s.good.seq)
-	case m.SyncedSeq != s.good.seq || m.LogBytes != s.good.offset || m.TailCRC != string(appendHex(nil, s.good.sum)):
-		c.add(ProblemMetadata, metadataName, m.SyncedSeq, "it has the end of %s at byte %d with crc %s, where it is at byte %d with crc %08x",
-			name, m.LogBytes, m.TailCRC, s.good.offset, s.good.sum)
-	case m.MaxSeq != m.SyncedSeq || m.EventCount != int64(m.MaxSeq-m.MinSeq+1):
-		c.add(ProblemMetadata, metadataName, m.MaxSeq, "event_count %d, min_seq %d, max_seq %d, synced_seq %d", m.EventCount, m.MinSeq, m.MaxSeq, m.SyncedSeq)
-	}
-}
-
-// behind notes that the metadata lags, as it may after a crash.
-func (c *checking) behind(last event.Seq) {
-	c.report.Notes = append(c.report.Notes, Problem{
-		Session: c.id, Kind: ProblemMetadata, File: metadataName, Seq: c.meta.SyncedSeq, Mendable: true,
-		Detail: fmt.Sprintf("it is behind the log, which ends with seq %d, as after a crash", last),
-	})
 }
 
 // event verifies one line.
