@@ -77,6 +77,58 @@ describe('what a person wrote', () => {
     await screen.page.close()
   })
 
+  test('is seen in every tab of the browser as it is, and outlives its own', async () => {
+    const session = await hub.newSession('Tabs')
+    const one = await laptop.watch(session)
+    const two = await laptop.watch(session)
+    const seen = (screen: Screen, status: string) =>
+      screen.page.locator(`[data-outbox][data-status=${status}]`)
+    await hub.kill()
+    await two.page.locator('html:not([data-link=open])').waitFor()
+    await one.prompt('/slow 1')
+    await seen(two, 'queued').getByText('/slow 1').waitFor({ timeout: 5_000 })
+    await hub.start()
+    await hub.event(session, 'turn_end')
+    for (const screen of [one, two]) await seen(screen, 'queued').waitFor({ state: 'detached' })
+
+    await hub.kill()
+    await one.page.locator('html:not([data-link=open])').waitFor()
+    await one.prompt('/slow 2')
+    await seen(two, 'queued').getByText('/slow 2').waitFor()
+    await one.page.close()
+    await hub.start()
+    await until('the prompt of the closed tab', () => asked(session).length === 2, 20_000)
+    expect(asked(session)).toEqual(['/slow 1', '/slow 2'])
+    expect(await seen(two, 'queued').count()).toBe(0)
+    await two.page.close()
+  })
+
+  test('and failed is shown by a tab that is opened later, which may edit it instead', async () => {
+    const session = await hub.newSession('Later')
+    const one = await laptop.watch(session)
+    await one.page.evaluate(
+      ([sessionId, text]) =>
+        localStorage.setItem(
+          'abide.outbox.failing',
+          JSON.stringify({
+            item: { id: 'failing', sessionId, kind: 'prompt', text, createdAt: Date.now(), status: 'queued' },
+            owner: 'gone',
+          }),
+        ),
+      [session, huge],
+    )
+    await one.page.reload()
+    const failed = (screen: Screen) => screen.page.locator('[data-outbox][data-status=failed]')
+    await failed(one).waitFor()
+    const two = await laptop.watch(session)
+    await failed(two).getByRole('button', { name: 'Edit' }).click()
+    expect((await two.composer.inputValue()).endsWith('€ the end')).toBe(true)
+    for (const screen of [one, two]) await failed(screen).waitFor({ state: 'detached' })
+    expect(await one.page.evaluate(() => localStorage.getItem('abide.outbox.failing'))).toBe(null)
+    await one.page.close()
+    await two.page.close()
+  })
+
   test('as an answer, without a connection, says that it waits for one', async () => {
     const session = await hub.newSession('Away')
     const screen = await laptop.watch(session)

@@ -1,5 +1,5 @@
 import 'fake-indexeddb/auto'
-import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Database } from '../src/net/db'
 import { Journal } from '../src/net/journal'
 import { Outbox } from '../src/net/outbox'
@@ -14,10 +14,14 @@ import type { ClientMessage, ServerMessage } from '../src/wire/gen'
 class FakeLocks {
   private readonly held = new Map<string, string>()
   private readonly waiting: { name: string; tab: string; run: () => unknown }[] = []
+  private readonly ends = new Map<string, (() => void)[]>()
 
   of(tab: string): Locks {
     return {
-      request: ((name: string, run: () => unknown) => {
+      request: ((name: string, how: unknown, run: () => unknown = how as () => unknown) => {
+        if (run !== how && this.held.has(name)) {
+          return new Promise<void>((end) => this.ends.set(name, [...(this.ends.get(name) ?? []), end]))
+        }
         if (this.held.has(name)) this.waiting.push({ name, tab, run })
         else {
           this.held.set(name, tab)
@@ -30,7 +34,11 @@ class FakeLocks {
   }
 
   kill(tab: string): void {
-    for (const [name, owner] of this.held) if (owner === tab) this.held.delete(name)
+    for (const [name, owner] of this.held) {
+      if (owner !== tab) continue
+      this.held.delete(name)
+      for (const end of this.ends.get(name) ?? []) end()
+    }
     for (const next of this.waiting.splice(0)) {
       if (next.tab !== tab) void this.of(next.tab).request(next.name, next.run as () => Promise<unknown>)
     }
@@ -342,6 +350,72 @@ describe('the outbox', () => {
     expect(settled, 'nothing keeps it: what it was made of must stay').toBe(false)
     t.answer({ type: 'prompt_received', prompt_id: 'p1', seq: 7 })
     await vi.waitFor(() => expect(settled).toBe(true))
+  })
+})
+
+describe('tabs of one browser', () => {
+  const channels: BroadcastChannel[] = []
+  afterEach(() => channels.splice(0).forEach((channel) => channel.close()))
+
+  function joined(id: string, connected = true) {
+    const t = tab(id, connected)
+    const channel = new BroadcastChannel(`abide-outbox-${name}`)
+    channels.push(channel)
+    t.outbox.join(channel)
+    return { ...t, channel }
+  }
+  const status = (t: ReturnType<typeof tab>, id: string) => t.shown.get(id)?.status
+
+  it('show what any of them has on its way, as it is there, and that it is done with', async () => {
+    const a = joined('a', false)
+    const b = joined('b')
+    await a.outbox.add(prompt('p1'))
+    await vi.waitFor(() => expect(status(b, 'p1')).toBe('queued'))
+    const late = joined('c')
+    await vi.waitFor(() => expect(status(late, 'p1')).toBe('queued'))
+    a.link.connected = true
+    a.outbox.resend()
+    await vi.waitFor(() => expect(status(b, 'p1')).toBe('sending'))
+    a.answer({ type: 'error', code: 'too_large', message: 'too large' })
+    await vi.waitFor(() =>
+      expect(b.shown.get('p1')).toMatchObject({ status: 'failed', problem: 'too large' }),
+    )
+    b.outbox.retry('p1')
+    await vi.waitFor(() => expect(a.sent.length).toBe(2))
+    a.answer({ type: 'prompt_received', prompt_id: 'p1', seq: 7 })
+    await vi.waitFor(() => expect([b.shown.size, late.shown.size]).toEqual([0, 0]))
+    expect([b.sent, late.sent]).toEqual([[], []])
+  })
+
+  it('give up what another has on its way, and it is never sent', async () => {
+    const a = joined('a', false)
+    const b = joined('b')
+    await a.outbox.add(prompt('p1'))
+    await vi.waitFor(() => expect(b.shown.size).toBe(1))
+    b.outbox.drop('p1')
+    await vi.waitFor(() => expect(a.shown.size).toBe(0))
+    a.link.connected = true
+    a.outbox.resend()
+    expect(a.sent).toEqual([])
+    await vi.waitFor(async () => expect(await kept()).toEqual([]))
+    await vi.waitFor(() => expect(device.length).toBe(0))
+  })
+
+  it('take over at once what one has left, and show nothing that went with it', async () => {
+    const a = joined('a', false)
+    const b = joined('b')
+    b.storage.whenSweeper(() => {})
+    const c = joined('c')
+    await a.outbox.add(prompt('p1'))
+    vi.spyOn(a.storage, 'put').mockRejectedValue(new Error('no room'))
+    void a.outbox.add(prompt('p2')) // nowhere but in its page
+    await vi.waitFor(() => expect([b.shown.size, c.shown.size]).toEqual([2, 2]))
+    a.channel.close()
+    locks.kill('a')
+    await vi.waitFor(() => expect(b.sent).toMatchObject([{ prompt_id: 'p1' }]))
+    await vi.waitFor(() => expect([...c.shown.keys()]).toEqual(['p1']), 10_000)
+    await vi.waitFor(() => expect([...b.shown.keys()]).toEqual(['p1']))
+    expect(c.sent).toEqual([])
   })
 })
 

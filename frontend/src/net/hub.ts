@@ -38,6 +38,7 @@ export class Hub implements Intents {
     })
     this.follower = new Follower(store, this.requests, this.send, cache)
     this.outbox = new Outbox(storage, this.requests, store.dispatch, this.send, api.attach)
+    this.outbox.join(new BroadcastChannel('abide-outbox'))
     this.attention = new Attention(
       store,
       () => this.followed,

@@ -10,12 +10,27 @@ export interface OutboxStorage {
   all(): Promise<OutboxItem[]>
   put(item: OutboxItem): Promise<void>
   delete(id: string): Promise<void>
+  /** The name of this tab among a person's. */
+  readonly tab: string
+  /** Settles when another tab has ended: with true where it is this one that looks after what it left. */
+  ended(tab: string): Promise<boolean>
 }
+
+/** What a person's tabs tell each other: of an item and its tab, that one is done with, to send one again, to tell all. */
+type News =
+  | { kind: 'outbox'; item: OutboxItem; tab: string }
+  | { kind: 'outbox_done'; id: string }
+  | { kind: 'retry'; id: string }
+  | { kind: 'all' }
 
 /** Asked before sending: nobody wants an old prompt to run unannounced. */
 const staleMs = 10 * 60_000
 /** Before a file is tried again that the hub could not be given. */
 const againMs = 5_000
+/** How long another tab's item is shown after it is done with: the feed of this one may have it a moment later. */
+const lingerMs = 300
+/** What nobody has taken over by then of a tab that ended is nowhere any more. */
+const takenMs = 2_000
 
 /**
  * Prompts and permission answers on their way. Each is stored before it is
@@ -28,6 +43,10 @@ export class Outbox {
   private readonly uploading = new Set<string>()
   /** Called when an item is done with that the device does not keep. */
   private readonly unkept = new Map<string, () => void>()
+  /** The tabs of items that others have on their way. */
+  private readonly theirs = new Map<string, string>()
+  private readonly watched = new Set<string>()
+  private channel: BroadcastChannel | undefined
   /** The most bytes of a frame the hub takes, once it has said so. */
   private maxFrame = Infinity
 
@@ -39,6 +58,13 @@ export class Outbox {
     private readonly attach: (sessionId: string, file: OutboxFile) => Promise<Attachment>,
     private readonly now: () => number = Date.now,
   ) {}
+
+  /** Shows what a person's other tabs have on its way, and tells them what this one has. */
+  join(channel: BroadcastChannel): void {
+    this.channel = channel
+    channel.onmessage = ({ data }: MessageEvent<News>) => this.heard(data)
+    this.tell({ kind: 'all' })
+  }
 
   /** Takes up what an earlier tab left. */
   async load(): Promise<void> {
@@ -64,7 +90,7 @@ export class Outbox {
 
   retry(id: string): void {
     const item = this.items.get(id)
-    if (!item) return
+    if (!item) return this.tell({ kind: 'retry', id })
     this.set({ ...item, status: 'queued', problem: undefined, stale: false, createdAt: this.now() })
     void this.storage.put(this.items.get(id)!).catch(() => {})
     this.flush()
@@ -74,7 +100,9 @@ export class Outbox {
     this.items.delete(id)
     this.unkept.get(id)?.()
     this.unkept.delete(id)
+    this.theirs.delete(id)
     this.dispatch({ kind: 'outbox_done', id })
+    this.tell({ kind: 'outbox_done', id })
     void this.storage.delete(id).catch(() => {})
   }
 
@@ -201,6 +229,41 @@ export class Outbox {
   private set(item: OutboxItem): void {
     this.items.set(item.id, item)
     this.dispatch({ kind: 'outbox', item })
+    this.tell({ kind: 'outbox', item, tab: this.storage.tab })
+  }
+
+  private tell(news: News): void {
+    this.channel?.postMessage(news)
+  }
+
+  /** An item is of the tab that has it, whatever others say of it; they may give it up all the same. */
+  private heard(news: News): void {
+    if (news.kind === 'all') for (const item of this.items.values()) this.set(item)
+    else if (news.kind === 'outbox') this.theirsIs(news.item, news.tab)
+    else if (this.items.has(news.id)) news.kind === 'retry' ? this.retry(news.id) : this.drop(news.id)
+    else if (news.kind === 'outbox_done') this.theirsGone(news.id)
+  }
+
+  private theirsIs(item: OutboxItem, tab: string): void {
+    if (this.items.has(item.id)) return
+    this.theirs.set(item.id, tab)
+    this.dispatch({ kind: 'outbox', item })
+    if (!this.watched.has(tab)) void this.lookAfter(tab).catch(() => {})
+  }
+
+  private theirsGone(id: string): void {
+    this.theirs.delete(id)
+    setTimeout(() => {
+      if (!this.items.has(id) && !this.theirs.has(id)) this.dispatch({ kind: 'outbox_done', id })
+    }, lingerMs)
+  }
+
+  private async lookAfter(tab: string): Promise<void> {
+    this.watched.add(tab)
+    if (await this.storage.ended(tab)) await this.load()
+    setTimeout(() => {
+      for (const [id, of] of this.theirs) if (of === tab) this.theirsGone(id)
+    }, takenMs)
   }
 }
 
@@ -231,6 +294,8 @@ function message(item: OutboxItem, request_id: string): ClientMessage {
 /** An outbox that lives as long as the tab. */
 export class MemoryStorage implements OutboxStorage {
   private readonly items = new Map<string, OutboxItem>()
+  readonly tab = ''
+  ended = (): Promise<boolean> => new Promise(() => {})
   all = async (): Promise<OutboxItem[]> => [...this.items.values()]
   put = async (item: OutboxItem): Promise<void> => void this.items.set(item.id, item)
   delete = async (id: string): Promise<void> => void this.items.delete(id)

@@ -5,6 +5,8 @@ import type { OutboxStorage } from './outbox'
 
 const tabLock = (tab: string) => `abide.tab.${tab}`
 const sweepLock = 'abide.outbox'
+/** How long the browser takes at most to hand on what a tab held that ended; else the next round takes it up. */
+const settleMs = 300
 
 /** A lock taken by force costs nothing: two tabs may send the same then, and its id makes that harmless. */
 const stolen = () => {}
@@ -22,10 +24,11 @@ export class OutboxDB implements OutboxStorage {
   private readonly due = new Map<string, { item: OutboxItem | null }>()
   /** Items that the database has had. */
   private readonly had = new Set<string>()
+  private sweeps = false
 
   constructor(
     private readonly db: Database,
-    private readonly tab: string,
+    readonly tab: string,
     private readonly locks: Locks | undefined,
     private readonly journal: Journal,
   ) {
@@ -38,15 +41,26 @@ export class OutboxDB implements OutboxStorage {
     if (!this.locks) return sweep()
     this.locks
       .request(sweepLock, () => {
+        this.sweeps = true
         sweep()
         return new Promise(() => {})
       })
       .catch(stolen)
   }
 
+  async ended(tab: string): Promise<boolean> {
+    if (!this.locks) return new Promise(() => {}) // nobody can tell
+    // Shared: who only waits for its end is not taken for the tab.
+    await this.locks.request(tabLock(tab), { mode: 'shared' }, () => {})
+    // Its locks go one after the other: it may have been the one that looked after others.
+    await new Promise((later) => setTimeout(later, settleMs))
+    return this.sweeps
+  }
+
   /** Takes over the items whose tab is gone, and returns them, the oldest first. */
   async all(): Promise<OutboxItem[]> {
-    const held = this.locks ? ((await this.locks.query()).held ?? []).map((lock) => lock.name) : []
+    const locks = (await this.locks?.query())?.held ?? []
+    const held = locks.flatMap(({ name, mode }) => (mode === 'shared' ? [] : name))
     const left = ({ owner }: KeptItem) => owner === this.tab || !held.includes(tabLock(owner))
     const taken = new Map<string, OutboxItem>()
     // What a page wrote down in its last moment: the database may have it too, as it was before.
