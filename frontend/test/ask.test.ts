@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { countsOnce, effectOf, named, saysItself } from '../src/state/effects'
-import { askView, identified } from '../src/state/tool'
+import { askView, identified } from '../src/state/askview'
 import type { PermissionKind } from '../src/wire/gen'
 import type { ToolItem } from '../src/state/items'
 

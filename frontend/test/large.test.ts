@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
 import { changedSince } from '../src/state/asked'
 import type { PermissionAsk, PermissionItem, ToolItem } from '../src/state/items'
-import { askView, toolView } from '../src/state/tool'
+import { askView } from '../src/state/askview'
+import { toolView } from '../src/state/tool'
 import { comparer, sumOf } from '../src/ui/feed/changes.svelte'
 
 const blob = (sha256: string, head: string) => ({

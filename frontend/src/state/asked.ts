@@ -1,5 +1,6 @@
 import type { PermissionItem, ToolItem } from './items'
-import { askView, toolView, type ToolView } from './tool'
+import { askView } from './askview'
+import { toolView, type ToolView } from './tool'
 
 /**
  * What the call of a waiting request is now, where that is no longer what was asked; else null.

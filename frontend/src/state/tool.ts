@@ -1,5 +1,5 @@
 import type { ToolKind, ToolStatus } from '../wire/gen'
-import type { PermissionAsk, ToolItem } from './items'
+import type { ToolItem } from './items'
 import { largeIn, largeOf, textOrHead, type Large, type LargePart } from './large'
 
 /** A change to one file, as the agent proposes or made it. */
@@ -44,56 +44,8 @@ const views = new WeakMap<object, ToolView>()
 /** Reads a tool call. The answer is kept for as long as the item is. */
 export function toolView(item: ToolItem): ToolView {
   let view = views.get(item)
-  if (!view) views.set(item, (view = read(item)))
+  if (!view) views.set(item, (view = readTool(item)))
   return view
-}
-
-/** Reads what a permission request asks for: the agent's own tool call, over what is known of it. */
-export function askView(ask: PermissionAsk, known: ToolItem | undefined): ToolView {
-  const call = record(ask.toolCall)
-  const content = call['content']
-  const says = Array.isArray(content) ? content.length > 0 : largeOf(content) !== null
-  const view = read({
-    title: textOrHead(call['title']) || known?.title || ask.title,
-    toolKind: (text(call['kind']) as ToolKind | null) ?? known?.toolKind,
-    status: 'pending',
-    content: says ? content : known?.content,
-    locations: (Array.isArray(call['locations'])
-      ? call['locations']
-      : known?.locations) as ToolItem['locations'],
-    rawInput: call['rawInput'] ?? known?.rawInput,
-    rawOutput: undefined,
-  })
-  const whole = largeOf(ask.toolCall)
-  return whole ? { ...view, large: [{ at: '', large: whole }, ...view.large] } : view
-}
-
-/** Whether a title only says the command once more, as some agents quote or cut it. */
-export function saysCommand(tool: ToolView): boolean {
-  const words = (text: string) =>
-    text
-      .trim()
-      .replace(/^`+|`+$/g, '')
-      .replace(/\s+/g, ' ')
-      .trim()
-  const title = words(tool.title)
-  const command = words(tool.command ?? '')
-  if (title === '' || command === '') return false
-  return (
-    title === command ||
-    (/(…|\.\.\.)$/.test(title) && command.startsWith(title.replace(/(…|\.\.\.)$/, '').trim()))
-  )
-}
-
-/**
- * Whether a request says exactly what it would do, so that an answer to it can be a
- * rule: the hub's own measure, which has the last word.
- */
-export function identified(tool: ToolView): boolean {
-  const input = tool.input ?? ''
-  const said = typeof input === 'object' ? Object.keys(input).length > 0 : input !== ''
-  const aboutPaths = tool.paths.length > 0 && (tool.kind === 'read' || tool.kind === 'delete')
-  return said || tool.changes.length > 0 || aboutPaths
 }
 
 type Fields = Pick<
@@ -101,7 +53,8 @@ type Fields = Pick<
   'title' | 'toolKind' | 'status' | 'content' | 'locations' | 'rawInput' | 'rawOutput'
 >
 
-function read(item: Fields): ToolView {
+/** Reads what an agent says of a tool call. */
+export function readTool(item: Fields): ToolView {
   const input = record(item.rawInput)
   const result = record(item.rawOutput)
   const changes: FileChange[] = []
@@ -226,7 +179,7 @@ function unfence(output: string): string {
   return match?.[1] ?? output
 }
 
-function record(value: unknown): Record<string, unknown> {
+export function record(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)
     : {}
@@ -236,6 +189,6 @@ function list(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-function text(value: unknown): string | null {
+export function text(value: unknown): string | null {
   return typeof value === 'string' ? value : null
 }

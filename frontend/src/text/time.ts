@@ -19,15 +19,6 @@ export function clock(time: string): string {
     : date.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' })
 }
 
-/** "at 14:30", "on 12 Feb at 14:30": a moment to come, or one that was. */
-export function whenSaid(time: string, now: number): string {
-  const date = new Date(time)
-  if (Number.isNaN(date.valueOf())) return ''
-  const day = date.toLocaleDateString(undefined, { day: 'numeric', month: 'short' })
-  const today = date.toDateString() === new Date(now).toDateString()
-  return today ? `at ${clock(time)}` : `on ${day} at ${clock(time)}`
-}
-
 /** "0.8 s", "42 s", "3:05", "1 h 12 min". */
 export function duration(ms: number): string {
   const s = ms / 1000

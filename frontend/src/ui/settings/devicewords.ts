@@ -1,5 +1,5 @@
 import type { Device } from '../../state/devices'
-import { whenSaid } from '../../text/time'
+import { whenSaid } from '../../text/when'
 
 const hourMs = 3_600_000
 

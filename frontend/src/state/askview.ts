@@ -1,0 +1,52 @@
+import type { ToolKind } from '../wire/gen'
+import type { PermissionAsk, ToolItem } from './items'
+import { largeOf, textOrHead } from './large'
+import { readTool, record, text, type ToolView } from './tool'
+
+/** Reads what a permission request asks for: the agent's own tool call, over what is known of it. */
+export function askView(ask: PermissionAsk, known: ToolItem | undefined): ToolView {
+  const call = record(ask.toolCall)
+  const content = call['content']
+  const says = Array.isArray(content) ? content.length > 0 : largeOf(content) !== null
+  const view = readTool({
+    title: textOrHead(call['title']) || known?.title || ask.title,
+    toolKind: (text(call['kind']) as ToolKind | null) ?? known?.toolKind,
+    status: 'pending',
+    content: says ? content : known?.content,
+    locations: (Array.isArray(call['locations'])
+      ? call['locations']
+      : known?.locations) as ToolItem['locations'],
+    rawInput: call['rawInput'] ?? known?.rawInput,
+    rawOutput: undefined,
+  })
+  const whole = largeOf(ask.toolCall)
+  return whole ? { ...view, large: [{ at: '', large: whole }, ...view.large] } : view
+}
+
+/** Whether a title only says the command once more, as some agents quote or cut it. */
+export function saysCommand(tool: ToolView): boolean {
+  const words = (text: string) =>
+    text
+      .trim()
+      .replace(/^`+|`+$/g, '')
+      .replace(/\s+/g, ' ')
+      .trim()
+  const title = words(tool.title)
+  const command = words(tool.command ?? '')
+  if (title === '' || command === '') return false
+  return (
+    title === command ||
+    (/(…|\.\.\.)$/.test(title) && command.startsWith(title.replace(/(…|\.\.\.)$/, '').trim()))
+  )
+}
+
+/**
+ * Whether a request says exactly what it would do, so that an answer to it can be a
+ * rule: the hub's own measure, which has the last word.
+ */
+export function identified(tool: ToolView): boolean {
+  const input = tool.input ?? ''
+  const said = typeof input === 'object' ? Object.keys(input).length > 0 : input !== ''
+  const aboutPaths = tool.paths.length > 0 && (tool.kind === 'read' || tool.kind === 'delete')
+  return said || tool.changes.length > 0 || aboutPaths
+}
