@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/abidehub/abide/session/event"
@@ -30,6 +31,10 @@ type follower struct {
 	failing   time.Time // since when there is no file
 	said      string    // the last warning
 	retry     retry     // of taking the log over
+	unnamed   time.Time // since when the file has no name
+
+	kept  File        // the file that was followed, if a person took it; guarded by the pen
+	taken atomic.Bool // there is one
 }
 
 // openFollower opens a session for reading that cannot be opened for writing
@@ -263,6 +268,9 @@ func (f *follower) look(ctx context.Context) (mine bool, err error) {
 		return false, err
 	}
 	f.alone = f.alone && free
+	if named || !free {
+		f.unnamed = time.Time{}
+	}
 	if free && named && f.waits() {
 		return false, f.catchUp() // the lock is kept, so all of it counts meanwhile
 	}
@@ -279,8 +287,16 @@ func (f *follower) look(ctx context.Context) (mine bool, err error) {
 	if err := f.heed(); err != nil {
 		return false, err
 	}
-	if !named {
-		return false, f.nextFile()
+	if named {
+		return false, nil
+	}
+	before := f.active
+	if err := f.nextFile(); err != nil || f.active != before {
+		f.unnamed = time.Time{}
+		return false, err
+	}
+	if free {
+		return false, f.sawTaken()
 	}
 	return false, nil
 }

@@ -101,7 +101,7 @@ func (f *follower) distrust() {
 // The caller holds the pen.
 func (f *follower) reclaim(ctx context.Context) error {
 	l := f.log
-	file, err := lockActive(ctx, l.fs, l.dir)
+	file, err := f.lock(ctx)
 	if err != nil {
 		return err
 	}

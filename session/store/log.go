@@ -104,6 +104,8 @@ func (l *Log) close() error {
 	l.stopKeeper()
 	if !l.foreign.Load() {
 		errs = append(errs, l.withPen(l.keepLast))
+	} else {
+		errs = append(errs, l.withPen(l.follower.keepLast))
 	}
 	if l.health.frozen.Load() {
 		// The next run must know not to trust the page cache.

@@ -169,7 +169,7 @@ func (l *Log) writeSheet() error {
 	l.sheet.mu.Lock()
 	l.sheet.given = l.sheet.given && l.sheet.meta.labels() != l.sheet.labels
 	l.sheet.mu.Unlock()
-	if l.foreign.Load() && !l.health.frozen.Load() {
+	if l.foreign.Load() && (!l.health.frozen.Load() || l.follower.taken.Load()) {
 		return nil
 	}
 	if err := writeMetadata(l.fs, l.dir, m); err != nil {
