@@ -20,6 +20,16 @@ func (r *recovery) kin(files []*segment) kin {
 // ownKin is the log's, with the files that were found.
 func (r *recovery) ownKin() kin { return r.kin(append(slices.Clone(r.sealed), r.active)) }
 
+// ownActive is a *strangerError if the active file is another session's. Its first line
+// is asked even where the checkpoint holds: bytes before that may have been written over.
+func (r *recovery) ownActive() error {
+	session, err := r.ownKin().stranger(r.active)
+	if err == nil && session != "" {
+		err = &strangerError{session}
+	}
+	return err
+}
+
 // expel moves complete files that are another session's to quarantine, and returns
 // the others. A hub serves nothing of them, and leaves them where they are. file is the
 // active file.

@@ -256,6 +256,9 @@ func (r *recovery) scanActive(file File) error {
 	if r.trusted, err = r.checkpointHolds(file, size); err != nil {
 		return err
 	}
+	if err := r.ownActive(); err != nil {
+		return err
+	}
 	if r.trusted {
 		r.scan = newScan(r.meta.SyncedSeq)
 		r.scan.good.sum = parseHex(r.meta.TailCRC)
@@ -276,11 +279,6 @@ func (r *recovery) scanActive(file File) error {
 		r.scan = newScan(r.active.first - 1)
 		if err := r.scan.run(file, 0, size); err != nil {
 			return err
-		}
-		if session, err := r.ownKin().stranger(r.active); err != nil {
-			return err
-		} else if session != "" {
-			return &strangerError{session}
 		}
 		if r.hasMeta && r.meta.LogFirst == r.active.first && !r.endFits() {
 			r.did("read the whole log: the checkpoint at seq %d does not fit it", r.meta.SyncedSeq)

@@ -150,6 +150,9 @@ func (k kin) had(id string) (bool, error) {
 		}
 		return true, nil
 	}
+	if o, err := k.files[last].origin(); err != nil || o.epoch == epoch {
+		return err == nil, err
+	}
 	s, err := scanSegment(k.files[last])
 	if err != nil {
 		return false, err
