@@ -11,6 +11,7 @@ import { panels } from './panels'
 import { plains } from './plain'
 import { settings } from './settings'
 import type { State } from './state'
+import { strange } from './strange'
 import { writing } from './writing'
 
 export type { State } from './state'
@@ -25,6 +26,7 @@ export const states: State[] = [
   ...plains,
   ...doubles,
   ...deceptions,
+  ...strange,
 ]
 
 export function stateOf({ messages }: State): AppState {

@@ -1,4 +1,5 @@
 import type { AbideEvent, EventsLoadedMessage, EventsMessage, Seq } from '../wire/gen'
+import { own } from '../state/own'
 import { transact, type Database, type Handle, type KeptPage, type KeptRun } from './db'
 import { isRecord, isSeq, parsed } from './kept'
 
@@ -30,7 +31,7 @@ export class EventCache {
 
   /** Whether, and how far, the cache should have a session. */
   hint(sessionId: string): Hint | null {
-    return read(this.storage)[sessionId] ?? null
+    return own(read(this.storage), sessionId) ?? null
   }
 
   /** Returns the kept run; null unless it is exactly what the hint promised, or longer. */

@@ -1,4 +1,5 @@
 import type { PermissionKind, PermissionOption } from '../wire/gen'
+import { own } from './own'
 
 const words: Record<PermissionKind, string> = {
   allow_once: 'Allow once',
@@ -17,7 +18,7 @@ const plain: Record<PermissionKind, readonly string[]> = {
 
 /** What choosing an option does. The name is the agent's word and may say another thing. */
 export function effectOf(option: PermissionOption): string {
-  return words[option.kind] ?? 'Other answer'
+  return own(words, option.kind) ?? 'Other answer'
 }
 
 /** Whether an option has a name that can be read. */
@@ -27,7 +28,7 @@ export function named(option: PermissionOption): boolean {
 
 /** Whether the name alone says what choosing the option does. */
 export function saysItself(option: PermissionOption): boolean {
-  return (plain[option.kind] ?? []).includes(option.name.trim().toLowerCase())
+  return (own(plain, option.kind) ?? []).includes(option.name.trim().toLowerCase())
 }
 
 /** Whether an option counts for this request alone, in the protocol's own words. */

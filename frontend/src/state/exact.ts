@@ -1,5 +1,6 @@
 import type { AbideEvent, EventType, SessionInfo, StateMessage } from '../wire/gen'
 import { largeOf } from './large'
+import { own } from './own'
 
 /**
  * The border where what a hub sent becomes state: behind it everything has its type. What has another is
@@ -156,7 +157,7 @@ const data: Partial<Record<EventType, Shape>> = {
 
 /** Returns the data of an event with its types; undefined where it is none of its event's kind. */
 export function exactData(event: AbideEvent): unknown {
-  const shape = Object.hasOwn(data, event.type) ? data[event.type] : undefined
+  const shape = own(data, event.type)
   return shape ? shape(event.data) : event.data
 }
 

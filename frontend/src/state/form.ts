@@ -1,3 +1,5 @@
+import { own } from './own'
+
 /** One value a form asks for. */
 export interface Field {
   name: string
@@ -48,19 +50,16 @@ export function contentOf(
   fields: readonly Field[],
   values: Readonly<Record<string, FieldValue>>,
 ): Record<string, unknown> {
-  const content: Record<string, unknown> = {}
-  for (const { name } of fields) {
-    const value = values[name]
-    if (value === undefined || value === null || value === '') continue
-    content[name] = value
-  }
-  return content
+  const given = fields.map(({ name }) => [name, own(values, name)] as const)
+  return Object.fromEntries(given.filter(([, v]) => v !== undefined && v !== null && v !== ''))
 }
 
 /** Names of required fields that are empty. */
 export function missingIn(fields: readonly Field[], values: Readonly<Record<string, FieldValue>>): string[] {
   const content = contentOf(fields, values)
-  return fields.filter((f) => f.required && f.kind !== 'boolean' && !(f.name in content)).map((f) => f.name)
+  return fields
+    .filter((f) => f.required && f.kind !== 'boolean' && !Object.hasOwn(content, f.name))
+    .map((f) => f.name)
 }
 
 function initialOf(kind: Field['kind'], value: unknown): FieldValue {

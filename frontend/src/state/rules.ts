@@ -1,4 +1,5 @@
 import type { RuleScope, ToolKind } from '../wire/gen'
+import { own } from './own'
 
 /** A permission rule as the hub lists it: it answers requests in a person's place until it is revoked. */
 export interface Rule {
@@ -34,7 +35,7 @@ const kinds: Partial<Record<ToolKind, string>> = {
 /** What a rule is about. */
 export function aboutOf(rule: Rule): string {
   if (rule.subject) return rule.title || 'One request, exactly as it was'
-  return `All ${rule.kind ? (kinds[rule.kind] ?? `calls of kind ${rule.kind}`) : 'requests'}`
+  return `All ${rule.kind ? (own(kinds, rule.kind) ?? `calls of kind ${rule.kind}`) : 'requests'}`
 }
 
 /** Whether reads are allowed by a rule as far as that scope reaches. */

@@ -8,6 +8,7 @@ import Shuffle from '@lucide/svelte/icons/shuffle'
 import SquareTerminal from '@lucide/svelte/icons/square-terminal'
 import Trash from '@lucide/svelte/icons/trash-2'
 import Wrench from '@lucide/svelte/icons/wrench'
+import { own } from '../../state/own'
 import type { ToolKind } from '../../wire/gen'
 
 /** The icon of each kind of tool call, and the kind in a word. */
@@ -26,5 +27,5 @@ export const kinds: Record<ToolKind, { icon: typeof Wrench; word: string }> = {
 
 /** The icon and word of a kind, also of one that is not in the list. */
 export function kindOf(kind: ToolKind): { icon: typeof Wrench; word: string } {
-  return kinds[kind] ?? kinds.other
+  return own(kinds, kind) ?? kinds.other
 }
