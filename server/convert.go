@@ -84,13 +84,16 @@ func resolvedFrame(requestID, sessionID string, o event.PermissionOutcome) *wire
 
 // infoFor is one line of the session list as the holder of a grant sees it.
 func (s *Server) infoFor(g auth.Grant, i session.Info) wire.SessionInfo {
-	return wire.SessionInfo{
+	line := wire.SessionInfo{
 		SessionID: i.SessionID, Name: i.Name, Agent: i.Agent, Workspace: i.Workspace, ProjectRoot: i.ProjectRoot,
 		CreatedAt: i.CreatedAt.UTC().Truncate(time.Microsecond), UpdatedAt: i.UpdatedAt.UTC().Truncate(time.Microsecond),
 		Status: wire.SessionStatus(i.Status), EventCount: i.EventCount, MinSeq: i.MinSeq, MaxSeq: i.MaxSeq, Epoch: i.Epoch,
 		Archived: i.Archived, Pinned: i.Pinned, LastLine: i.LastLine,
-		ReadSeq: s.manager.Reads().Of(g.Person(), i),
 	}
+	if seq, known := s.manager.Reads().Of(g.Person(), i); known {
+		line.ReadSeq = &seq
+	}
+	return line
 }
 
 // requestIDOf reads as much of a message that cannot be read as it takes to

@@ -141,7 +141,7 @@ func TestNothingChangesWhatAnotherProcessRecordsAndItIsTheHubsAfterwards(t *test
 	p.send(&wire.Observe{RequestID: "o", SessionID: id})
 	find(p, func(m *wire.EventsLoaded) bool { return m.RequestID == "o" })
 	p.reads(mustSession(t, h, id), 2)
-	require.EqualValues(t, 2, h.listed(id, "status=all").ReadSeq, "people may read")
+	require.EqualValues(t, 2, *h.listed(id, "status=all").ReadSeq, "people may read")
 
 	r.say(event.PermissionOutcome{PermissionID: "q", Outcome: event.OutcomeSelected, OptionID: "yes", By: "them"},
 		event.TurnEnd{PromptID: "theirs", StopReason: event.StopEndTurn})

@@ -43,6 +43,7 @@ func pairRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
+	s.manager.Reads().Came(grant.Person())
 	s.logger.Info("device paired", "device", grant.ID, "name", grant.Name)
 	http.SetCookie(c.w, cookie)
 	return c.reply(http.StatusOK, deviceOf(grant, grant))

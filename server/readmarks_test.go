@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -44,7 +45,10 @@ func (h *hub) readSeq(s *session.BackgroundSession, as http.Header) event.Seq {
 	for _, of := range list.Sessions {
 		if of.SessionID == s.ID() {
 			require.Equal(h.t, line.ReadSeq, of.ReadSeq)
-			return line.ReadSeq
+			if line.ReadSeq == nil {
+				return 0
+			}
+			return *line.ReadSeq
 		}
 	}
 	h.t.Fatal("the session is not in the list")
@@ -68,8 +72,8 @@ func TestWhatIsReadOnOneDeviceIsReadOnThePersonsOthers(t *testing.T) {
 	other := h.dialAs("/api/ws", desk)
 	p := h.watch(s, phone)
 	p.reads(s, 5)
-	line := find(other, func(m *wire.Session) bool { return m.Session.ReadSeq > 0 })
-	require.EqualValues(t, 5, line.Session.ReadSeq)
+	line := find(other, func(m *wire.Session) bool { return m.Session.ReadSeq != nil && *m.Session.ReadSeq > 0 })
+	require.EqualValues(t, 5, *line.Session.ReadSeq)
 	require.EqualValues(t, 5, h.readSeq(s, desk))
 	require.EqualValues(t, 5, h.readSeq(s, bearer(h.token)), "a token of the owner is the same person")
 }
@@ -188,6 +192,61 @@ func TestMarksThatCannotBeReadAreSetAside(t *testing.T) {
 			h.watch(s, bearer(h.token)).reads(s, 1)
 			require.EqualValues(t, 1, h.readSeq(s, bearer(h.token)))
 		})
+	}
+}
+
+// told is what the line of a session says of what the holder of a credential has read.
+func (h *hub) told(s *session.BackgroundSession, as http.Header) *event.Seq {
+	h.t.Helper()
+	var line wire.SessionInfo
+	h.do("GET", "/api/sessions/"+s.ID(), nil, as).decode(h.t, &line)
+	return line.ReadSeq
+}
+
+func TestWhatWasMadeSinceAPersonCameIsUnreadUntilTheyLook(t *testing.T) {
+	dir := t.TempDir()
+	h := startHub(t, hubOptions{dir: dir})
+	old := h.session()
+	h.prompt(old, "p1", "say 3")
+	device := func(name string) http.Header { return http.Header{"Cookie": {h.pair(name)}, "Origin": {h.origin()}} }
+	phone := device("phone")
+	quiet, made := h.session(), h.session()
+	h.prompt(made, "p1", "say 3")
+	desk := device("desk") // of the same person, who is here already
+
+	for _, as := range []http.Header{phone, desk, bearer(h.token)} {
+		require.Nil(t, h.told(old, as), "what there was before them is no news")
+		require.Nil(t, h.told(quiet, as), "in this one nothing was said")
+		require.Equal(t, new(event.Seq(0)), h.told(made, as))
+	}
+	viewer := bearer(h.mint(auth.TokenRequest{Scope: auth.Viewer, SessionID: made.ID()}))
+	require.Nil(t, h.told(made, viewer), "somebody else, who was never here")
+
+	h.stop()
+	h = startHub(t, hubOptions{dir: dir})
+	phone.Set("Origin", h.origin())
+	desk.Set("Origin", h.origin())
+	require.Equal(t, new(event.Seq(0)), h.told(made, phone), "it outlives the hub")
+	h.watch(mustSession(t, h, made.ID()), phone).reads(mustSession(t, h, made.ID()), 4)
+	require.Equal(t, new(event.Seq(4)), h.told(made, desk))
+	require.Nil(t, h.told(mustSession(t, h, old.ID()), desk))
+}
+
+func TestAPersonOfAnOlderHubIsHereSinceTheirFirstMark(t *testing.T) {
+	dir := t.TempDir()
+	h := startHub(t, hubOptions{dir: dir})
+	before, after := h.session(), h.session()
+	for _, s := range []*session.BackgroundSession{before, after} {
+		h.prompt(s, "p1", "say 3")
+	}
+	h.stop()
+	for at, news := range map[int64]bool{1: true, time.Now().Unix() + 60: false} {
+		file := fmt.Sprintf(`{"format":1,"people":{"owner":{%q:{"epoch":%q,"seq":2,"at":%d}}}}`, before.ID(), before.Log().Epoch(), at)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "read.json"), []byte(file), 0o600))
+		h = startHub(t, hubOptions{dir: dir})
+		require.Equal(t, news, h.told(after, bearer(h.token)) != nil)
+		require.Equal(t, new(event.Seq(2)), h.told(before, bearer(h.token)))
+		h.stop()
 	}
 }
 

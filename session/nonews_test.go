@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,13 +35,37 @@ func TestAnAgentThatFallsAsleepIsNewsToNobody(t *testing.T) {
 		synctest.Wait()
 		now := h.line(b.ID())
 		require.Greater(t, now.MaxSeq, read.MaxSeq)
-		require.Equal(t, now.MaxSeq, h.manager.Reads().Of("ann", now))
-		require.Equal(t, read.MaxSeq-1, h.manager.Reads().Of("bob", now), "who had not read all has not")
-		require.Zero(t, h.manager.Reads().Of("eve", now))
+		of := func(person string) event.Seq { seq, _ := h.manager.Reads().Of(person, now); return seq }
+		require.Equal(t, now.MaxSeq, of("ann"))
+		require.Equal(t, read.MaxSeq-1, of("bob"), "who had not read all has not")
+		require.Zero(t, of("eve"))
 		require.Equal(t, read.UpdatedAt, now.UpdatedAt, "its place in the list")
 		h.close()
 		h.open()
 		require.Equal(t, read.UpdatedAt, h.line(b.ID()).UpdatedAt, "behind a restart")
+		h.close()
+	})
+}
+
+func TestWhatIsForgottenAsReadIsNoNewsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub(t)
+		h.manager.Reads().Came("ann")
+		time.Sleep(time.Second)
+		b, a := h.busy()
+		require.NoError(t, a.say(message("Here.")))
+		require.NoError(t, a.end(promptID(0), event.StopEndTurn))
+		synctest.Wait()
+		line := h.line(b.ID())
+		_, known := h.manager.Reads().Of("ann", line)
+		require.True(t, known, "made since they came")
+		h.manager.Reads().Move("ann", line.SessionID, line.Epoch, line.MaxSeq)
+		time.Sleep(time.Minute)
+		for i := range 2048 {
+			h.manager.Reads().Move("ann", fmt.Sprintf("20260221-140307-%08x", i), line.Epoch, 1)
+		}
+		_, known = h.manager.Reads().Of("ann", line)
+		require.False(t, known, "its mark is the one that went")
 		h.close()
 	})
 }
@@ -56,6 +81,7 @@ func TestAHubThatEndsMakesNothingUnread(t *testing.T) {
 	h.open()
 	now := h.line(b.ID())
 	require.Greater(t, now.MaxSeq, read.MaxSeq)
-	require.Equal(t, now.MaxSeq, h.manager.Reads().Of("ann", now))
+	seq, _ := h.manager.Reads().Of("ann", now)
+	require.Equal(t, now.MaxSeq, seq)
 	require.Equal(t, read.UpdatedAt, now.UpdatedAt)
 }

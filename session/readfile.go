@@ -13,21 +13,22 @@ import (
 )
 
 // readFile keeps the read marks, in the data directory:
-// {"format":1,"people":{"owner":{"<session>":{"epoch":…,"seq":…,"at":…}}}}.
+// {"format":1,"people":{"owner":{"<session>":{"epoch":…,"seq":…,"at":…}}},"since":{"owner":…}}.
 const readFile = "read.json"
 
 type readMarksFile struct {
 	Format int                            `json:"format"`
 	People map[string]map[string]readMark `json:"people"`
+	// Since is when each person came first; an older hub's file has none.
+	Since map[string]int64 `json:"since,omitempty"`
 }
 
 // readReadFile returns what the file says; what cannot be read is set aside.
-func readReadFile(path string, logger *slog.Logger) map[string]map[string]readMark {
+func readReadFile(path string, logger *slog.Logger) (f readMarksFile) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return f
 	}
-	var f readMarksFile
 	if err == nil {
 		err = json.Unmarshal(data, &f)
 	}
@@ -37,9 +38,9 @@ func readReadFile(path string, logger *slog.Logger) map[string]map[string]readMa
 	if err != nil {
 		aside := path + ".damaged"
 		logger.Warn("read marks cannot be read and begin anew", "err", err, "aside", aside, "renamed", os.Rename(path, aside))
-		return nil
+		return readMarksFile{}
 	}
-	return f.People
+	return f
 }
 
 // keep saves marks a moment after they moved, and what is left when ctx ends.
@@ -63,11 +64,11 @@ func (r *ReadMarks) keep(ctx context.Context) {
 
 // save writes the file if something is not in it. keep must not be at it.
 func (r *ReadMarks) save() error {
-	people, unsaved := r.unsavedMarks()
+	marks, unsaved := r.unsavedMarks()
 	if !unsaved {
 		return nil
 	}
-	err := saveReadFile(r.path, people)
+	err := saveReadFile(r.path, marks)
 	if err != nil {
 		r.mu.Lock()
 		r.changed()
@@ -84,8 +85,8 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-func saveReadFile(path string, people map[string]map[string]readMark) error {
-	data, err := json.Marshal(readMarksFile{Format: 1, People: people})
+func saveReadFile(path string, marks readMarksFile) error {
+	data, err := json.Marshal(marks)
 	if err != nil {
 		return err
 	}

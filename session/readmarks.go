@@ -15,7 +15,7 @@ const (
 	// readPause is how long moves of marks are collected before they are saved.
 	readPause = 500 * time.Millisecond
 	// maxReaders and maxReadSessions bound what is kept: beyond them what did not
-	// move for longest is forgotten, which shows as never read.
+	// move for longest is forgotten, and nothing made before is news then.
 	maxReaders      = 2048
 	maxReadSessions = 2048
 	// maxReadWaiters bounds the channels of people who may be gone.
@@ -44,6 +44,7 @@ type ReadMarks struct {
 
 	mu      sync.Mutex
 	people  map[string]map[string]readMark // by person and session
+	since   map[string]int64               // by person: what was made before, in microseconds since 1970, is no news to them
 	waiting map[string]chan struct{}       // by person, closed at their next news
 	version uint64
 	unsaved bool
@@ -54,28 +55,62 @@ type ReadMarks struct {
 func openReadMarks(dir string, logger *slog.Logger) *ReadMarks {
 	r := &ReadMarks{
 		path: filepath.Join(dir, readFile), logger: logger, moved: make(chan struct{}, 1),
-		people: map[string]map[string]readMark{}, waiting: map[string]chan struct{}{},
+		people: map[string]map[string]readMark{}, since: map[string]int64{}, waiting: map[string]chan struct{}{},
 	}
-	for person, marks := range readReadFile(r.path, logger) {
+	file := readReadFile(r.path, logger)
+	for person, marks := range file.People {
+		since := file.Since[person]
 		for id, mark := range marks {
-			if mark.Seq > 0 {
-				r.put(person, id, mark)
+			if mark.Seq <= 0 {
+				continue
+			}
+			r.put(person, id, mark)
+			if at := mark.At * 1e6; file.Since[person] == 0 && (since == 0 || at < since) {
+				since = at // they were here by then
 			}
 		}
+		r.came(person, since)
+	}
+	for person, since := range file.Since {
+		r.came(person, since)
 	}
 	return r
 }
 
-// Of returns how far a person has read a session whose line this is; 0 is never,
-// or in another epoch. It is at most the line's MaxSeq.
-func (r *ReadMarks) Of(person string, line Info) event.Seq {
+// Of returns how far a person has read a session whose line this is, at most to
+// its MaxSeq. 0 is known where they never looked at one in which something was
+// said and which was made since they came. Of others, and of another epoch,
+// nothing is known: who comes anew is not told that all there ever was is news.
+func (r *ReadMarks) Of(person string, line Info) (seq event.Seq, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	mark, known := r.people[person][line.SessionID]
-	if !known || mark.Epoch != line.Epoch {
-		return 0
+	if known {
+		return min(mark.Seq, line.MaxSeq), mark.Epoch == line.Epoch
 	}
-	return min(mark.Seq, line.MaxSeq)
+	since := r.since[person]
+	return 0, since > 0 && line.LastLine != "" && line.CreatedAt.UnixMicro() >= since
+}
+
+// Came says that a person is here. Only the first time counts.
+func (r *ReadMarks) Came(person string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.since[person] == 0 {
+		r.came(person, time.Now().UnixMicro())
+		r.changed()
+	}
+}
+
+// came moves since when a person is here, never back. The lock is held.
+func (r *ReadMarks) came(person string, since int64) {
+	if since <= r.since[person] {
+		return
+	}
+	if r.since[person] == 0 && len(r.since) >= maxReaders {
+		delete(r.since, stalest(r.since, func(at int64) int64 { return at }))
+	}
+	r.since[person] = since
 }
 
 // Move says that a person has read a session of this epoch up to seq, which must
@@ -86,6 +121,9 @@ func (r *ReadMarks) Move(person, sessionID, epoch string, seq event.Seq) {
 	mark, known := r.people[person][sessionID]
 	if seq <= 0 || known && mark.Epoch == epoch && mark.Seq >= seq {
 		return
+	}
+	if r.since[person] == 0 {
+		r.came(person, time.Now().UnixMicro())
 	}
 	r.version++
 	r.put(person, sessionID, readMark{Epoch: epoch, Seq: seq, At: time.Now().Unix(), version: r.version})
@@ -165,13 +203,17 @@ func (r *ReadMarks) put(person, sessionID string, mark readMark) {
 	marks := r.people[person]
 	if marks == nil {
 		if len(r.people) >= maxReaders {
-			delete(r.people, stalest(r.people, lastMove))
+			gone := stalest(r.people, lastMove)
+			delete(r.people, gone)
+			delete(r.since, gone)
 		}
 		marks = map[string]readMark{}
 		r.people[person] = marks
 	}
 	if _, known := marks[sessionID]; !known && len(marks) >= maxReadSessions {
-		delete(marks, stalest(marks, func(m readMark) int64 { return m.At }))
+		oldest := stalest(marks, func(m readMark) int64 { return m.At })
+		r.came(person, (marks[oldest].At+1)*1e6) // or it would be news again
+		delete(marks, oldest)
 	}
 	marks[sessionID] = mark
 }
@@ -205,16 +247,16 @@ func (r *ReadMarks) changed() {
 }
 
 // unsavedMarks returns a copy of everything if something of it is not saved.
-func (r *ReadMarks) unsavedMarks() (map[string]map[string]readMark, bool) {
+func (r *ReadMarks) unsavedMarks() (readMarksFile, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.unsaved {
-		return nil, false
+		return readMarksFile{}, false
 	}
 	r.unsaved = false
 	people := make(map[string]map[string]readMark, len(r.people))
 	for person, marks := range r.people {
 		people[person] = maps.Clone(marks)
 	}
-	return people, true
+	return readMarksFile{Format: 1, People: people, Since: maps.Clone(r.since)}, true
 }

@@ -168,7 +168,10 @@ func failReadMarks(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInf
 	read := func() event.Seq {
 		info, err := h.hub.Session(t.Context(), s.SessionID)
 		require.NoError(t, err)
-		return info.ReadSeq
+		if info.ReadSeq == nil {
+			return 0
+		}
+		return *info.ReadSeq
 	}
 	mark := func(seq event.Seq) {
 		require.NoError(t, c.socket().Send(t.Context(), &wire.Ack{SessionID: s.SessionID, Seq: seq, Visible: true}))

@@ -235,8 +235,9 @@ type SessionInfo struct {
 	// thing said.
 	LastLine string `json:"last_line,omitempty"`
 	// ReadSeq is how far the person who asks has read it, on any of their
-	// screens; absent when never, or in another epoch.
-	ReadSeq event.Seq `json:"read_seq,omitempty"`
+	// screens: 0 when never, though something was said in it and it was made since
+	// they came. Absent in others they never read, or read in another epoch.
+	ReadSeq *event.Seq `json:"read_seq,omitempty"`
 }
 
 // Session says that one line of the session list changed.
