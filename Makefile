@@ -1,7 +1,9 @@
 # Everything a person or CI runs. `make` lists the targets.
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-GOFLAGS_BUILD := -trimpath -ldflags "-X main.version=$(VERSION)"
+# Each set of compiler flags compiles everything anew: there are two, this one and -race.
+PLAIN := -trimpath
+GOFLAGS_BUILD := $(PLAIN) -ldflags "-X main.version=$(VERSION)"
 WEB_SOURCES := $(shell find frontend/src frontend/public frontend/index.html frontend/vite.config.ts frontend/dev -type f 2>/dev/null)
 TEST_TIMEOUT := 20m
 FUZZ_TIME := 1m
@@ -45,8 +47,9 @@ test: test-go test-web test-e2e ## run every test: Go with -race, the app's, end
 .PHONY: test-go
 # -count=1: some tests build and run the program, which the test cache cannot see.
 # -p 3: those of one package wait for clocks and programs more than they compute.
+# lint vets, and nobody debugs what is linked for one run.
 test-go: ## run the Go tests with the race detector
-	go test -race -count=1 -p 3 -timeout $(TEST_TIMEOUT) ./...
+	go test -race -count=1 -p 3 -vet=off -ldflags=-w -timeout $(TEST_TIMEOUT) ./...
 
 .PHONY: test-web
 test-web: frontend/node_modules/.installed ## run the app's unit tests
@@ -59,8 +62,8 @@ test-e2e: build e2e-tools chromium ## run the end-to-end tests in a real Chromiu
 .PHONY: e2e-tools
 e2e-tools: frontend/dist/index.html
 	go build -race -o bin/abide-race ./cmd/abide
-	go build -o bin/faultproxy ./internal/faultproxy
-	go build -o bin/longsession ./internal/longsession
+	go build $(PLAIN) -o bin/faultproxy ./internal/faultproxy
+	go build $(PLAIN) -o bin/longsession ./internal/longsession
 
 # Tests need a real browser; where none is found and we may, Debian's is installed.
 .PHONY: chromium
@@ -74,11 +77,12 @@ chromium:
 .PHONY: lint
 lint: frontend/node_modules/.installed ## check formatting, vet, static analysis, types and generated files
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$unformatted" || { echo "run gofmt on:"; echo "$$unformatted"; exit 1; }
-	go vet ./...
+	go vet $(PLAIN) ./...
 	go mod verify >/dev/null
-	go tool -modfile=internal/tools/go.mod staticcheck ./...
-	cd internal/bench && go vet ./... && go tool -modfile=../tools/go.mod staticcheck ./...
-	go test ./internal/archtest ./internal/tsgen
+	go build $(PLAIN) -modfile=internal/tools/go.mod -o bin/staticcheck honnef.co/go/tools/cmd/staticcheck
+	GOFLAGS="$$(go env GOFLAGS) $(PLAIN)" bin/staticcheck ./...
+	cd internal/bench && go vet $(PLAIN) ./... && GOFLAGS="$$(go env GOFLAGS) $(PLAIN)" ../../bin/staticcheck ./...
+	go test -race -vet=off -ldflags=-w ./internal/archtest ./internal/tsgen
 	cd frontend && npm run --silent check && npm run --silent lint
 
 .PHONY: generate

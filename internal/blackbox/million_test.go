@@ -73,9 +73,10 @@ func writeLongSession(t *testing.T, data string, events int) string {
 	return strings.TrimSpace(string(out))
 }
 
+// buildProgram builds as make does, which has compiled the parts.
 func buildProgram(t *testing.T, path, source string) {
 	t.Helper()
-	out, err := exec.Command("go", "build", "-o", path, source).CombinedOutput()
+	out, err := exec.Command("go", "build", "-trimpath", "-o", path, source).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 }
 
