@@ -1,8 +1,8 @@
 // Looks at every state of every screen under the hub's own policy, at two sizes
-// in two themes. By light every rule is asked; by dark, which differs in its colours
-// alone, those of colours, and states follow each other in one page. With ABIDE_SOAK
-// every rule is asked by dark too, and each state has a page of its own. ABIDE_SHOTS
-// names a folder for pictures.
+// in two themes. By light every rule is asked; then by dark, which differs in its colours
+// alone, those of colours; and states follow each other in one page. With ABIDE_SOAK
+// every rule is asked by dark too, and each state has a page of its own in each theme.
+// ABIDE_SHOTS names a folder for pictures.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -30,13 +30,11 @@ describe('every state of the catalogue is shown without error and free of seriou
 
   async function look(view: View, state: string): Promise<void> {
     await view.show(state)
-    expect(await view.barriers(), view.name).toEqual([])
+    expect(await view.barriers(picture(view, state))).toEqual([])
     const lost = await view.page.getByText('This entry cannot be shown').count()
     expect(lost > 0, 'an entry is not shown').toBe(state.includes('cannot be shown'))
     if (state.includes('deceiving'))
       expect(await unseen(view), 'what cannot be seen is not named').toEqual([])
-    if (shots)
-      await view.page.screenshot({ path: join(shots, `${state.replace(/\W+/g, '-')}-${view.name}.png`) })
     // What throws is told of once, in its place and to the console, and takes nothing else along.
     const throws = state.includes('it thr')
     const failed = await view.page.getByRole('button', { name: 'Try again' }).count()
@@ -44,6 +42,13 @@ describe('every state of the catalogue is shown without error and free of seriou
     expect(view.errors.length, `${view.name}: ${String(view.errors)}`).toBe(throws ? 1 : 0)
   }
 })
+
+/** Keeps a picture of the state by each theme, where one is asked for. */
+function picture(view: View, state: string) {
+  if (!shots) return
+  const path = (name: string) => join(shots, `${state.replace(/\W+/g, '-')}-${name}.png`)
+  return async (name: string) => void (await view.page.screenshot({ path: path(name) }))
+}
 
 /** Texts and labels with characters that cannot be seen, or that turn text round, but for prose and fields. */
 function unseen(view: View): Promise<string[]> {

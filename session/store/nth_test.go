@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -18,7 +19,7 @@ func cuts() int {
 	if soak() {
 		return 8
 	}
-	return 2
+	return 1
 }
 
 func TestAStoryIsToldAsItIs(t *testing.T) {
@@ -67,7 +68,8 @@ func everyCall(t *testing.T, s *story, f fault) {
 
 // TestAKillBetweenAnyTwoStepsLosesNothing has the process end right before each
 // step of each story that changes something on the device, and before those that
-// a story names: a step that no kill comes before is a failure.
+// a story names: a step that no kill comes before is a failure. Unless in a soak, of
+// the steps a story does not name one in three is drawn.
 func TestAKillBetweenAnyTwoStepsLosesNothing(t *testing.T) {
 	for _, s := range stories() {
 		t.Run(s.name, func(t *testing.T) {
@@ -83,6 +85,9 @@ func TestAKillBetweenAnyTwoStepsLosesNothing(t *testing.T) {
 				}
 			}
 			for step := range steps {
+				if !soak() && !slices.Contains(s.steps, step) && rand.IntN(3) > 0 {
+					continue
+				}
 				t.Run(step, func(t *testing.T) {
 					for n := 1; ; n++ { // each time the story comes by
 						at := 0
