@@ -113,6 +113,32 @@ describe('what an agent tells', () => {
     await screen.page.close()
   })
 
+  test('as a second change has its lines as soon as its row is there: nothing grows under what is read', async () => {
+    const session = await rig.hub.newSession('Two changes', 'told')
+    const edit = (path: string) =>
+      call(`Edit ${path}`, {
+        kind: 'edit',
+        content: [{ type: 'diff', path, oldText: 'one\ntwo\n', newText: 'one\n2\n' }],
+      })
+    await turn(rig.hub, session, edit('/first'))
+    const screen = await rig.device.watch(session, desktop)
+    await screen.feed.locator('figure').waitFor()
+    await screen.page.evaluate(() => {
+      const bare: string[] = []
+      Object.assign(window, { bare })
+      // Told before anything else of the page runs: what comes only later was not there.
+      new MutationObserver((list) => {
+        for (const row of list.flatMap((m) => [...m.addedNodes]).filter((node) => node instanceof Element))
+          for (const change of row.querySelectorAll('.tool.card'))
+            if (!change.querySelector('figure')) bare.push(change.textContent)
+      }).observe(document.querySelector('[role=feed]')!, { childList: true, subtree: true })
+    })
+    await turn(rig.hub, session, edit('/second'))
+    await until('both changes', async () => (await screen.feed.locator('figure').count()) === 2)
+    expect(await screen.page.evaluate(() => (window as unknown as { bare: string[] }).bare)).toEqual([])
+    await screen.page.close()
+  })
+
   test('is found in the list by its project, and by nothing else of it', async () => {
     for (const project of ['orchard', 'harbour']) {
       const workspace = join(rig.hub.workspace, project)
