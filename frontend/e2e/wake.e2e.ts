@@ -66,6 +66,39 @@ describe('a phone that sleeps', () => {
     expect((await screen.watched()).most).toBeLessThanOrEqual(2)
   })
 
+  test('with the page in front, says what was missed, and goes to the first of it', async () => {
+    await fresh()
+    screen = await phone.watch(session, phoneSize)
+    // To the page a sleep of seconds is one of minutes.
+    await screen.page.evaluate(() => {
+      const real = Date.now
+      let [last, more] = [real(), 0]
+      Date.now = () => {
+        const now = real()
+        if (now - last > 4_000) more += 70_000
+        last = now
+        return now + more
+      }
+    })
+    await elapse(2_500) // it has looked
+    const first = hub.lastSeq(session) + 1
+    phone.browser.freeze()
+    await hub.turn(session, '/burst 500')
+    await hub.prompt(session, '/ask')
+    await hub.event(session, 'permission_request', first)
+    await elapse(5_000)
+    phone.browser.thaw()
+    const card = screen.page.getByRole('region', { name: 'While you were away' })
+    await card.waitFor()
+    const missed = hub.lastSeq(session) - first + 1
+    expect(await card.textContent()).toMatch(
+      new RegExp(`You were away 1 min.*: ${missed} events, .*1 question waiting`),
+    )
+    await card.getByRole('button', { name: 'First unread' }).click()
+    await screen.page.locator(`article[data-seq="${first}"]`).waitFor()
+    expect(screen.errors).toEqual([])
+  })
+
   test('with a prompt that the hub took and whose receipt was lost, asks again and runs it once', async () => {
     await fresh()
     screen = await phone.watch(session, phoneSize)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { Absence } from '../src/state/absence'
 import { initial, reduce, type AppState } from '../src/state/app'
 import { catchUp } from '../src/state/catchup'
-import type { SessionInfo } from '../src/wire/gen'
+import type { ServerMessage, SessionInfo } from '../src/wire/gen'
 import { epoch, eventsFrame, loadedFrame, Script, sessionId } from './support/script'
 
 const minute = 60_000
@@ -67,6 +67,48 @@ test('leaving counts from what was shown then', () => {
   absence.look(shown(3), 0, true)
   absence.leave(shown(3), minute)
   expect(absence.look(shown(5), 3 * minute, true)).toEqual(left(3, minute))
+})
+
+/** The state, its link having been proven at `since`. */
+const proven = (state: AppState, since: number, phase: 'open' | 'checking' = 'open') =>
+  reduce(state, { kind: 'link', link: { phase, since } })
+
+test('a clock that jumped by more than a minute is an absence from when they last looked, with the page in front', () => {
+  const absence = new Absence(sessionId, null)
+  absence.look(shown(2), 1_000, true)
+  absence.look(shown(3), 2_000, true)
+  const woken = 2_000 + 2 * minute
+  expect(absence.look(shown(3), woken, true), 'before the link is asked').toBeNull()
+  expect(absence.look(proven(shown(4), woken, 'checking'), woken + 10, true)).toBeNull()
+  expect(absence.look(proven(shown(5), woken + 20), woken + 20, true)).toEqual(left(3, 2_000))
+  expect(absence.unread.seq).toBe(4)
+  expect(absence.look(proven(shown(5), woken + 20), woken + 30, true)).toBeNull()
+})
+
+test('events that were buffered in the sleep do not hide it', () => {
+  const absence = new Absence(sessionId, null)
+  absence.look(shown(2), 1_000, true)
+  expect(absence.look(shown(4), 2 * minute, true)).toBeNull()
+  expect(absence.look(proven(shown(5), 2 * minute), 2 * minute + 20, true)).toEqual(left(2, 1_000))
+})
+
+test('a jump within a minute is no absence, nor is the clock of a page nobody looked at', () => {
+  const short = new Absence(sessionId, null)
+  short.look(shown(3), 1_000, true)
+  expect(short.look(proven(shown(5), minute), minute, true)).toBeNull()
+  expect(short.unread.seq).toBeNull()
+
+  const hidden = new Absence(sessionId, null)
+  hidden.look(shown(2), 1_000, true)
+  hidden.leave(shown(3), 2_000)
+  hidden.look(shown(4), 10_000, false)
+  expect(hidden.look(shown(5), 2 * minute, true)).toEqual(left(3, 2_000))
+  expect(hidden.look(proven(shown(5), 2 * minute), 4 * minute, false)).toBeNull()
+})
+
+test('what a screen asked for over an earlier connection is not the newest of the next', () => {
+  const connected = { type: 'connected', version: '1' } as ServerMessage
+  expect(reduce(shown(3), { kind: 'frame', frame: connected }).listed).toBe(false)
 })
 
 test('another history of the session has nothing to compare', () => {

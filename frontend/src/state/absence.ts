@@ -11,6 +11,10 @@ export class Absence {
   readonly unread = new FirstUnread()
   /** What was read elsewhere counts once, as it was before this screen says that it reads. */
   private merged = false
+  /** How far it was when they last looked, while they do. */
+  private seen: Read | null = null
+  /** They left by a sleep of the device: what the link was before says nothing. */
+  private slept = false
 
   /** `left` is how the person left the session when this device last showed it. */
   constructor(
@@ -20,32 +24,50 @@ export class Absence {
 
   /** The person stops looking at the session as it is now. */
   leave(state: AppState, now: number): void {
-    const session = state.sessions.get(this.id)
-    if (!session?.epoch) return
-    this.left = { epoch: session.epoch, seq: session.feed.last, at: now }
-    this.merged = false
-    this.merge(state, now)
+    this.seen = null
+    this.begin(this.place(state, now), state, now)
   }
 
   /**
    * Takes the newest state, and whether they look at it. Returns where they left if they are
    * to be told, else null. Decided once, when they look and the newest of the session is
-   * here: what comes after is being watched.
+   * here: what comes after is being watched. Called at least each second while they do: a clock
+   * that went on by more than a minute in between says that the device slept with the page in front.
    */
   look(state: AppState, now: number, looking: boolean): Left | null {
     this.merge(state, now)
     if (!looking) return null
+    const { seen } = this
+    this.seen = this.place(state, now)
+    if (seen && now - seen.at > awayMs && !this.left) {
+      this.begin(seen, state, now)
+      this.slept = true
+    }
     const { left } = this
     const session = state.sessions.get(this.id)
     if (!left || !state.listed || !session?.epoch) return null
     if (state.link.phase !== 'open' || behind(session) > 0) return null
+    if (this.slept && state.link.since <= left.at) return null
     // A session held from an earlier visit does not know yet what the list does.
     const line = state.list?.get(this.id)
     if (line?.epoch === session.epoch && line.max_seq > session.feed.last) return null
     this.left = null
+    this.slept = false
     if (session.epoch !== left.epoch || session.feed.last <= left.seq) return null
     this.unread.begin(Math.max(left.seq + 1, session.minSeq)) // what the hub let go is read by nobody
     return now - left.at > awayMs ? left : null
+  }
+
+  private begin(left: Read | null, state: AppState, now: number): void {
+    if (!left) return
+    this.left = left
+    this.merged = false
+    this.merge(state, now)
+  }
+
+  private place(state: AppState, at: number): Read | null {
+    const session = state.sessions.get(this.id)
+    return session?.epoch ? { epoch: session.epoch, seq: session.feed.last, at } : null
   }
 
   private merge(state: AppState, now: number): void {

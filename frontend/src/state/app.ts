@@ -18,11 +18,19 @@ export interface AppState {
   readonly sessions: ReadonlyMap<string, SessionState>
   readonly outbox: ReadonlyMap<string, OutboxItem>
   /** Newest last; what went wrong with something the person did. */
-  readonly problems: readonly { readonly id: number; readonly sessionId?: string; readonly text: string }[]
+  readonly problems: readonly Problem[]
   /** Frames of types this app does not know. */
   readonly unknownFrames: number
   /** The hub is of another version than the one this page came from. */
   readonly skew: boolean
+}
+
+export interface Problem {
+  readonly id: number
+  readonly sessionId?: string
+  /** The permission request it is about, and about nothing after it. */
+  readonly request?: string
+  readonly text: string
 }
 
 export const initial: AppState = {
@@ -84,12 +92,16 @@ export function reduce(state: AppState, message: Message): AppState {
     case 'reset_seen':
       return onSession(state, message.sessionId, (s) => ({ ...s, reset: null }))
     case 'outbox':
-      return { ...state, outbox: withEntry(state.outbox, message.item.id, message.item) }
+      return {
+        ...(state.outbox.has(message.item.id) ? state : passed(state, message.item.sessionId)),
+        outbox: withEntry(state.outbox, message.item.id, message.item),
+      }
     case 'outbox_done':
       return { ...state, outbox: without(state.outbox, message.id) }
     case 'problem': {
       const id = (state.problems.at(-1)?.id ?? 0) + 1
-      const problem = { id, sessionId: message.sessionId, text: message.text }
+      const { sessionId, request, text } = message
+      const problem = { id, sessionId, request, text }
       return { ...state, problems: [...state.problems.slice(-4), problem] }
     }
     case 'problem_seen':
@@ -103,10 +115,14 @@ function onFrame(state: AppState, frame: ServerMessage): AppState {
       return {
         ...state,
         hub: frame,
+        listed: false, // what was asked for over another connection may be older than this one's events
         skew: state.skew || (state.hub?.version ?? frame.version) !== frame.version,
       }
-    case 'events':
-      return onSession(state, frame.session_id, (s) => onEvents(s, frame))
+    case 'events': {
+      const asks = frame.events.some((e) => e.type === 'permission_request')
+      const now = asks ? passed(state, frame.session_id) : state
+      return onSession(now, frame.session_id, (s) => onEvents(s, frame))
+    }
     case 'events_loaded':
       return onSession(state, frame.session_id, (s) => onEventsLoaded(s, frame))
     case 'state':
@@ -133,6 +149,12 @@ function onFrame(state: AppState, frame: ServerMessage): AppState {
 
 function isOpen(link: LinkState): boolean {
   return link.phase === 'open' || link.phase === 'checking'
+}
+
+/** What was said of an earlier request is read by now, or no longer matters. */
+function passed(state: AppState, sessionId: string): AppState {
+  const problems = state.problems.filter((p) => !p.request || p.sessionId !== sessionId)
+  return problems.length === state.problems.length ? state : { ...state, problems }
 }
 
 function onListed(state: AppState, frame: SessionMessage): AppState {
