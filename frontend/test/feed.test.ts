@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { after, before, emptyFeed, find, type Feed } from '../src/state/feed'
+import { toolView } from '../src/state/tool'
 import type { AbideEvent } from '../src/wire/gen'
 import { Script } from './support/script'
 
@@ -34,6 +35,24 @@ describe('the feed', () => {
       seq: 1,
       last: 2,
     })
+  })
+
+  it('keeps as its change what a call proposed as a diff, where its agent then only says that it is done', () => {
+    const diff = { type: 'diff', path: '/w/oc.txt', oldText: '', newText: 'one\ntwo' }
+    const says = (text: string) => [{ type: 'content', content: { type: 'text', text } }]
+    const call = (status: 'completed' | 'failed' | 'in_progress', text: string) => {
+      const script = new Script()
+        .add('tool_call', { tool_call_id: 't', title: 'write', kind: 'edit', status: 'pending' })
+        .add('tool_call_update', { tool_call_id: 't', content: [{ ...diff, newText: 'draft' }] })
+        .add('tool_call_update', { tool_call_id: 't', title: '/w/oc.txt', content: [diff] })
+        .add('tool_call_update', { tool_call_id: 't', status, content: says(text) })
+      return toolView(find(fold(script.events), 'tool', 'tool:0:t')!)
+    }
+    const made = call('completed', 'Wrote file successfully.')
+    expect(made.changes).toEqual([{ path: '/w/oc.txt', before: '', after: 'one\ntwo' }])
+    expect(made.output).toBe('Wrote file successfully.')
+    expect(call('failed', 'No such folder').changes).toEqual([])
+    expect(call('in_progress', 'It would rather say this').changes).toEqual([])
   })
 
   it('tells tool calls of two turns apart, whatever the agent calls them', () => {
@@ -118,6 +137,11 @@ const step: fc.Arbitrary<(s: Script) => void> = fc.oneof(
     (t) => (s: Script) => void s.add('tool_call', { tool_call_id: t, title: `T${t}`, status: 'pending' }),
   ),
   id.map((t) => (s: Script) => void s.add('tool_call_update', { tool_call_id: t, status: 'completed' })),
+  fc.tuple(id, fc.array(fc.constantFrom('diff', 'content'), { maxLength: 2 }), fc.nat(3)).map(
+    ([t, types, n]) =>
+      (s: Script) =>
+        void s.add('tool_call_update', { tool_call_id: t, content: types.map((type) => ({ type, n })) }),
+  ),
   fc
     .nat(9)
     .map((n) => (s: Script) => void s.add('user_prompt', { prompt_id: `p${s.events.length}`, text: `${n}` })),

@@ -26,6 +26,7 @@ export function combine(earlier: Item, later: Item): Item {
         toolKind: later.toolKind ?? earlier.toolKind,
         status: later.status ?? earlier.status,
         content: later.content ?? earlier.content,
+        diffs: later.diffs ?? earlier.diffs,
         locations: later.locations ?? earlier.locations,
         rawInput: later.rawInput ?? earlier.rawInput,
         rawOutput: later.rawOutput ?? earlier.rawOutput,

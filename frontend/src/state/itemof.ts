@@ -1,5 +1,6 @@
 import type { AbideEvent, ToolCallData } from '../wire/gen'
 import { textOf, type Item, type Role } from './items'
+import { record } from './json'
 
 /**
  * Returns the item that one event alone makes, or null for an event that is
@@ -136,11 +137,17 @@ function toolFields(d: ToolCallData): Omit<Extract<Item, { kind: 'tool' }>, keyo
     toolKind: d.kind,
     status: d.status,
     content: d.content,
+    diffs: diffsIn(d.content),
     locations: d.locations,
     rawInput: d.raw_input,
     rawOutput: d.raw_output,
     synthetic: d.synthetic,
   }
+}
+
+function diffsIn(content: unknown): readonly unknown[] | undefined {
+  const diffs = Array.isArray(content) ? content.filter((entry) => record(entry)['type'] === 'diff') : []
+  return diffs.length > 0 ? diffs : undefined
 }
 
 /** A list as it should be; a value that was too large for the log is a reference in its place. */

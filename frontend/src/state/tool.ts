@@ -1,5 +1,6 @@
 import type { ToolKind, ToolStatus } from '../wire/gen'
 import type { ToolItem } from './items'
+import { record } from './json'
 import { largeIn, largeOf, textOrHead, type Large, type LargePart } from './large'
 
 /** A change to one file, as the agent proposes or made it. */
@@ -50,7 +51,7 @@ export function toolView(item: ToolItem): ToolView {
 
 type Fields = Pick<
   ToolItem,
-  'title' | 'toolKind' | 'status' | 'content' | 'locations' | 'rawInput' | 'rawOutput'
+  'title' | 'toolKind' | 'status' | 'content' | 'diffs' | 'locations' | 'rawInput' | 'rawOutput'
 >
 
 /** Reads what an agent says of a tool call. */
@@ -87,6 +88,9 @@ export function readTool(item: Fields): ToolView {
       }
     }
   }
+  // What a call proposed and then did stays its change, whatever its agent says in that place afterwards.
+  if (changes.length === 0 && item.status === 'completed')
+    changes.push(...list(item.diffs).map(record).map(changeOf))
   const asked = input['command'] ?? input['cmd']
   const command = commandOf(asked)
   if (command !== null) for (const part of [asked, ...list(asked)]) shown.add(part)
@@ -177,12 +181,6 @@ function exitOf(result: Record<string, unknown>): number | null {
 function unfence(output: string): string {
   const match = /^```[\w-]*\n([\s\S]*?)\n?```\s*$/.exec(output)
   return match?.[1] ?? output
-}
-
-export function record(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : {}
 }
 
 function list(value: unknown): readonly unknown[] {
