@@ -212,7 +212,7 @@ describe('of the keys that the help names', () => {
   // What was read is told to the hub by any of these: what was not comes before.
   const first = bindings.filter((b) => b.action === 'unread')
   const others = bindings.filter((b) => b.action !== 'unread')
-  test.each([...first, ...others])('$keys is: $says', async ({ keys, action }) => {
+  test.each([...first, ...others])('$keys is: $action', async ({ keys, action }) => {
     await does[action](keys)
   })
 

@@ -222,6 +222,7 @@ export class Hub implements Intents {
   }
 
   async pair(code: string): Promise<void> {
+    const { deviceName } = await import('./devicename')
     await api.pair(code, deviceName(navigator.userAgent))
     this.connection.start()
   }
@@ -288,10 +289,4 @@ export class Hub implements Intents {
     }
     return null
   }
-}
-
-function deviceName(agent: string): string {
-  const browser = /Firefox|Edg|Chrome|Safari/.exec(agent)?.[0].replace('Edg', 'Edge') ?? 'Browser'
-  const system = /Android|iPhone|iPad|Mac OS|Windows|Linux/.exec(agent)?.[0]
-  return system ? `${browser} on ${system}` : browser
 }

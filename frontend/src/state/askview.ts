@@ -1,7 +1,8 @@
 import type { ToolKind } from '../wire/gen'
 import type { PermissionAsk, ToolItem } from './items'
+import { record } from './json'
 import { largeOf, textOrHead } from './large'
-import { readTool, record, text, type ToolView } from './tool'
+import { readTool, text, type ToolView } from './tool'
 
 /** Reads what a permission request asks for: the agent's own tool call, over what is known of it. */
 export function askView(ask: PermissionAsk, known: ToolItem | undefined): ToolView {

@@ -1,3 +1,4 @@
+import { record } from './json'
 import { own } from './own'
 
 /** One value a form asks for. */
@@ -92,12 +93,6 @@ function choicesOf(p: Record<string, unknown>): Field['choices'] {
   return p['enum']
     .filter((v) => typeof v === 'string')
     .map((value, i) => ({ value, title: text(names[i]) || value, description: '' }))
-}
-
-function record(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : {}
 }
 
 function text(value: unknown): string {

@@ -1,3 +1,5 @@
+import { record } from './json'
+
 /** A value that was too large for its event: the hub keeps it as a blob, and the event has its beginning. */
 export interface Large {
   sha256: string
@@ -45,8 +47,4 @@ export function largeIn(value: unknown, except: ReadonlySet<unknown>): LargePart
   }
   look(value, '', 0)
   return parts
-}
-
-function record(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }

@@ -1,4 +1,5 @@
 import type { ConfigData } from '../wire/gen'
+import { record } from './json'
 
 /** One option of the agent that a person can set. */
 export interface AgentOption {
@@ -37,12 +38,6 @@ function choicesIn(value: unknown): { value: string; name: string }[] {
     const own = text(c['value'])
     return own === '' ? [] : [{ value: own, name: text(c['name']) || own }]
   })
-}
-
-function record(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : {}
 }
 
 function text(value: unknown): string {

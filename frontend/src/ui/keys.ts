@@ -19,26 +19,26 @@ export type Action =
   | 'question'
   | 'new_session'
 
-/** Every key with its action and what the help says of it. */
-export const bindings: readonly { keys: string; action: Action; says: string }[] = [
-  { keys: 'Ctrl+K', action: 'palette', says: 'Commands and sessions' },
-  { keys: '?', action: 'help', says: 'These keys' },
-  { keys: '/', action: 'search', says: 'Search sessions' },
-  { keys: 'c', action: 'new_session', says: 'New session' },
-  { keys: '[', action: 'previous_session', says: 'Session above in the list' },
-  { keys: ']', action: 'next_session', says: 'Session below in the list' },
-  { keys: 'i', action: 'compose', says: 'Write a prompt' },
-  { keys: 'q', action: 'question', says: 'The waiting question' },
-  { keys: 'j', action: 'next', says: 'Next entry' },
-  { keys: 'k', action: 'previous', says: 'Previous entry' },
-  { keys: 'o', action: 'open', says: 'Open or close the entry' },
-  { keys: 'n', action: 'next_tool', says: 'Next tool call' },
-  { keys: 'p', action: 'previous_tool', says: 'Previous tool call' },
-  { keys: 'e', action: 'next_error', says: 'Next error' },
-  { keys: 'd', action: 'next_diff', says: 'Next change to a file' },
-  { keys: 'u', action: 'unread', says: 'First unread' },
-  { keys: 'gg', action: 'top', says: 'First event' },
-  { keys: 'G', action: 'end', says: 'Latest' },
+/** Every key with its action, in the order of the help. */
+export const bindings: readonly { keys: string; action: Action }[] = [
+  { keys: 'Ctrl+K', action: 'palette' },
+  { keys: '?', action: 'help' },
+  { keys: '/', action: 'search' },
+  { keys: 'c', action: 'new_session' },
+  { keys: '[', action: 'previous_session' },
+  { keys: ']', action: 'next_session' },
+  { keys: 'i', action: 'compose' },
+  { keys: 'q', action: 'question' },
+  { keys: 'j', action: 'next' },
+  { keys: 'k', action: 'previous' },
+  { keys: 'o', action: 'open' },
+  { keys: 'n', action: 'next_tool' },
+  { keys: 'p', action: 'previous_tool' },
+  { keys: 'e', action: 'next_error' },
+  { keys: 'd', action: 'next_diff' },
+  { keys: 'u', action: 'unread' },
+  { keys: 'gg', action: 'top' },
+  { keys: 'G', action: 'end' },
 ]
 
 const byKeys = new Map(bindings.map((b) => [b.keys, b.action]))

@@ -1,3 +1,4 @@
+import { record } from '../../state/json'
 import { isPicture } from '../../state/tool'
 import type { Blob } from '../../wire/gen'
 
@@ -61,10 +62,6 @@ function decode(base64: string): Uint8Array<ArrayBuffer> | null {
   } catch {
     return null
   }
-}
-
-function record(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }
 
 function text(value: unknown): string {
