@@ -171,7 +171,7 @@ export class Outbox {
           frame.winner?.outcome === 'selected'
             ? `${frame.winner.by} answered first: your answer did not count.`
             : 'The request was withdrawn before your answer came.'
-        this.dispatch({ kind: 'problem', sessionId: item.sessionId, text })
+        this.dispatch({ kind: 'problem', sessionId: item.sessionId, request: item.id, text })
       }
       return this.drop(id)
     }

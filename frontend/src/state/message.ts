@@ -26,5 +26,6 @@ export type Message =
   | { kind: 'reset_seen'; sessionId: string }
   | { kind: 'outbox'; item: OutboxItem }
   | { kind: 'outbox_done'; id: string }
-  | { kind: 'problem'; sessionId?: string; text: string }
+  /** With a request it is about that alone: the next question, or the next thing the person does, ends it. */
+  | { kind: 'problem'; sessionId?: string; request?: string; text: string }
   | { kind: 'problem_seen'; id: number }
