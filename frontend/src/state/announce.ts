@@ -8,9 +8,9 @@ const mostSpoken = 600
 /**
  * What somebody who does not see the feed is told of the events after `since`:
  * the newest turn that ended, as a whole, and how many ended with it; null when
- * none did. What a turn has said so far is not told: it would be read in pieces.
+ * none did; `plain` makes words of markdown. What a turn has said so far is not told: it would be read in pieces.
  */
-export function turnSpoken(feed: Feed, since: Seq): string | null {
+export function turnSpoken(feed: Feed, since: Seq, plain: (markdown: string) => string): string | null {
   const ends: TurnEndItem[] = []
   for (let i = feed.items.length - 1; i >= 0; i--) {
     const item = feed.items.get(i)
@@ -20,7 +20,7 @@ export function turnSpoken(feed: Feed, since: Seq): string | null {
   const newest = ends[0]
   if (!newest) return null
   const others = ends.length > 1 ? `${ends.length} turns ended. The last: ` : ''
-  const answer = answerOf(feed, newest)
+  const answer = answerOf(feed, newest, plain)
   return `${others}${ending(newest)}${answer === '' ? '' : ` ${answer}`}`
 }
 
@@ -31,13 +31,15 @@ function ending(end: TurnEndItem): string {
   return `Turn ended: ${end.stopReason.replaceAll('_', ' ')}.`
 }
 
-function answerOf(feed: Feed, end: TurnEndItem): string {
+function answerOf(feed: Feed, end: TurnEndItem, plain: (markdown: string) => string): string {
   const parts: string[] = []
   for (let i = feed.items.length - 1; i >= 0; i--) {
     const item = feed.items.get(i)
     if (item.kind === 'prompt' && item.turn === end.turn) break
     if (item.kind === 'text' && item.role === 'message' && item.turn === end.turn) parts.unshift(item.text)
   }
-  const text = parts.join(' ').replace(/\s+/g, ' ').trim()
+  const text = plain(parts.join('\n\n').slice(0, 4 * mostSpoken))
+    .replace(/\s+/g, ' ')
+    .trim()
   return text.length > mostSpoken ? `${text.slice(0, mostSpoken)}…` : text
 }
