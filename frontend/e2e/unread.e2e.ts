@@ -34,9 +34,11 @@ describe('a desktop and a phone of one person', () => {
     for (const screen of [wide, small]) await screen.go('/')
     await hub.turn(id, '/slow 1')
     const unread = (screen: Screen) =>
-      screen.page.locator(`a[href="/s/${id}"]`).getByText('new since you looked').count()
+      screen.page.locator(`a[href="/s/${id}"]`).getByText('new events').count()
+    const count = `${hub.lastSeq(id) - first} new events`
     for (const screen of [wide, small]) {
-      await until('the session shown as unread', async () => (await unread(screen)) === 1)
+      const line = screen.page.locator(`a[href="/s/${id}"]`)
+      await until('the count of what is unread', async () => (await line.getByText(count).count()) === 1)
     }
     expect(await read(), 'nobody read it').toBe(first)
 
@@ -45,6 +47,23 @@ describe('a desktop and a phone of one person', () => {
     await until('read on the phone', async () => (await unread(small)) === 0)
     expect(await read()).toBe(hub.lastSeq(id))
     expect(await small.page.locator('html[data-link=open]').count(), 'the phone was not loaded anew').toBe(1)
+    for (const screen of [wide, small]) expect(screen.errors).toEqual([])
+  })
+
+  test('show as unread what was made by a token and nobody ever opened', async () => {
+    const made = await hub.newSession('Made by a script')
+    await hub.turn(made, '/slow 1')
+    const wide = await desk.open('/')
+    const small = await phone.open('/', phoneSize)
+    const count = `${hub.lastSeq(made)} new events`
+    for (const screen of [wide, small]) {
+      const line = screen.page.locator(`a[href="/s/${made}"]`)
+      await until('the count of all of it', async () => (await line.getByText(count).count()) === 1)
+    }
+    await small.go(`/s/${made}`)
+    await small.reaches(made, hub.lastSeq(made))
+    const there = wide.page.locator(`a[href="/s/${made}"]`)
+    await until('read on the desktop', async () => (await there.getByText('new events').count()) === 0)
     for (const screen of [wide, small]) expect(screen.errors).toEqual([])
   })
 
@@ -70,6 +89,16 @@ describe('a desktop and a phone of one person', () => {
     expect(await inView(), 'the session opens at its end').toBe(false)
     await screen.page.keyboard.press('u')
     await until('the first unread', inView)
+    /** The seq of each row that has the line of what is new above it. */
+    const ruled = () =>
+      screen.feed
+        .locator('article[data-seq]')
+        .evaluateAll((rows) =>
+          rows
+            .filter((row) => getComputedStyle(row.parentElement!, '::before').content === '"New"')
+            .map((row) => Number((row as HTMLElement).dataset['seq'])),
+        )
+    expect(await ruled()).toEqual([first])
     await screen.page.keyboard.press('G')
     await until('the end', async () => !(await inView()))
     await screen.page.keyboard.press('u')

@@ -30,7 +30,14 @@ test('a mark of another epoch counts for nothing', () => {
   expect(newest(old, line({ read_seq: 2 }), 9_000)?.seq).toBe(2)
 })
 
-test('where nobody ever looked nothing is unread', () => {
+test('of a session they never looked at all is unread, and was missed since it was made', () => {
+  const made = line({ read_seq: 0, created_at: '2026-02-21T14:03:07Z' })
+  expect(newest(null, made, 9_000)).toEqual({ epoch, seq: 0, at: Date.parse(made.created_at) })
+  expect(unread(made, newest(null, made, 9_000))).toBe(10)
+  expect(unread(made, newest(own, made, 9_000)), 'what this device knows better counts').toBe(5)
+})
+
+test('where the hub knows of nobody that they looked, or should have, nothing is unread', () => {
   expect(unread(line(), newest(null, line(), 9_000))).toBe(0)
 })
 

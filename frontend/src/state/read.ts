@@ -6,15 +6,20 @@ export type Read = Left & { readonly epoch: string }
 
 /**
  * The newer of the device's own mark and the hub's, which knows of the person's
- * other screens. `at` stays when it was last seen here; now where it never was.
+ * other screens. `at` stays when it was last seen here; where it never was it is now, or when
+ * the session was made if they never looked on any.
  */
 export function newest(own: Read | null, line: SessionInfo | undefined, now: number): Read | null {
   if (line?.read_seq === undefined) return own
   if (own?.epoch === line.epoch && own.seq >= line.read_seq) return own
-  return { epoch: line.epoch, seq: line.read_seq, at: own?.at ?? now }
+  return {
+    epoch: line.epoch,
+    seq: line.read_seq,
+    at: own?.at ?? (line.read_seq > 0 ? now : Date.parse(line.created_at)),
+  }
 }
 
-/** How many events of a session came after what was read; none where nobody ever looked. */
+/** How many events of a session came after what was read; none where nothing is known of that. */
 export function unread(line: SessionInfo, read: Read | null): number {
   return read?.epoch === line.epoch ? Math.max(0, line.max_seq - read.seq) : 0
 }
