@@ -148,6 +148,25 @@ func TestARevokedDeviceLosesItsSocketAtOnce(t *testing.T) {
 	require.Equal(t, "n", find[*wire.Pong](laptop, nil).Nonce, "another device stays")
 }
 
+func TestABrowserPairedAnewTakesTheOldPlace(t *testing.T) {
+	h := startHub(t, hubOptions{alone: true})
+	phone := http.Header{"Cookie": {h.pair("phone")}, "Origin": {h.origin()}}
+	laptop := http.Header{"Cookie": {h.pair("laptop")}, "Origin": {h.origin()}}
+	tab, other := h.dialAs("/api/ws", phone), h.dialAs("/api/ws", laptop)
+	code, err := h.registry.MintPairingCode()
+	require.NoError(t, err)
+	res := h.do("POST", "/api/pair", map[string]string{"code": code, "device": "phone"}, phone)
+	require.Equal(t, 200, res.status, res.body)
+	cookie := (&http.Response{Header: res.header}).Cookies()[0]
+	require.EqualValues(t, wire.CloseRevoked, tab.closed())
+	require.Equal(t, 401, h.do("GET", "/api/health", nil, phone).status)
+	again := http.Header{"Cookie": {cookie.Name + "=" + cookie.Value}, "Origin": {h.origin()}}
+	require.Equal(t, 200, h.do("GET", "/api/health", nil, again).status)
+	require.Len(t, h.registry.Grants(), 3, "two browsers, and the token of this test")
+	other.send(&wire.Ping{Nonce: "n"})
+	require.Equal(t, "n", find[*wire.Pong](other, nil).Nonce)
+}
+
 func TestARenamedDeviceIsCalledByItsNewNameOnItsOpenSocketToo(t *testing.T) {
 	h := startHub(t, hubOptions{alone: true})
 	s := h.session()

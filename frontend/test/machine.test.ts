@@ -248,14 +248,19 @@ describe('failure', () => {
     expect(b.do({ type: 'start' }).m.main?.phase).toBe('dialling')
   })
 
-  it.each([
-    [4001, 'unauthorized'],
-    [4003, 'forbidden'],
-  ])('with close code %i is final', (code, refusal) => {
-    expect(new Bench().open().do({ type: 'closed', gen: 1, code }).pass(60_000).m).toMatchObject({
-      refusal,
-      main: null,
-    })
+  it('with close code 4003 is final', () => {
+    const b = new Bench().open().do({ type: 'closed', gen: 1, code: 4003 }).pass(60_000)
+    expect(b.m).toMatchObject({ refusal: 'forbidden', main: null })
+  })
+
+  it('by a sign-in that ended is asked for: final, unless this browser was paired again', () => {
+    const b = new Bench().open().do({ type: 'closed', gen: 1, code: 4001 })
+    expect(b.effects).toContainEqual({ do: 'ask_health' })
+    b.do({ type: 'health', refusal: 'unauthorized' }).pass(60_000)
+    expect(b.m).toMatchObject({ refusal: 'unauthorized', main: null })
+    const again = new Bench().open().do({ type: 'closed', gen: 1, code: 4001 })
+    again.do({ type: 'health', refusal: null }).pass(1_000)
+    expect(again.m).toMatchObject({ refusal: null, main: { phase: 'dialling' } })
   })
 
   it('of a hub that speaks a newer protocol is final', () => {

@@ -121,11 +121,12 @@ func (d *Door) identify(ctx context.Context, r *http.Request, token string, hasT
 }
 
 // Pair spends a pairing code that came with a request and returns the cookie to
-// set. An address that guessed wrong too often waits for its refusal; a right
-// code never waits, so that nobody is locked out by somebody else's guesses. A
-// code has 80 random bits and two minutes. The error is a *Refusal, ctx's, or one of the registry's file.
+// set, which takes the place of the one the browser presents. An address that
+// guessed wrong too often waits for its refusal; a right code never waits, so that
+// nobody is locked out by somebody else's guesses. A code has 80 random bits and
+// two minutes. The error is a *Refusal, ctx's, or one of the registry's file.
 func (d *Door) Pair(ctx context.Context, r *http.Request, code, device string) (*http.Cookie, Grant, error) {
-	secret, grant, err := d.registry.Redeem(code, device)
+	secret, grant, err := d.registry.Redeem(code, device, d.cookieValue(r))
 	if errors.Is(err, ErrUnknown) {
 		if err := d.limiter.failed(ctx, peer(r)); err != nil {
 			return nil, Grant{}, err

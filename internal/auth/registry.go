@@ -167,8 +167,10 @@ func (r *Registry) MintPairingCode() (string, error) {
 
 // Redeem spends a pairing code and makes a device with the owner's scope. The
 // secret is the device's cookie, returned once and kept nowhere. A code that
-// is spent, expired or was never given out is ErrUnknown.
-func (r *Registry) Redeem(code, device string) (secret string, g Grant, err error) {
+// is spent, expired or was never given out is ErrUnknown. The device whose cookie
+// is replaced, which may be empty or good no more, ends in the same write: it is
+// the same browser, and nobody would ever present it again.
+func (r *Registry) Redeem(code, device, replaced string) (secret string, g Grant, err error) {
 	secret = randomText(32)
 	rec := grantRecord{
 		ID: randomID(), Name: cleanName(device), Scope: Owner, CreatedAt: r.now().UTC().Truncate(time.Second),
@@ -178,6 +180,12 @@ func (r *Registry) Redeem(code, device string) (secret string, g Grant, err erro
 		i := slices.IndexFunc(next.Pairing, func(p pairingRecord) bool { return sameHash(p.Hash, hash) })
 		if i < 0 {
 			return ErrUnknown
+		}
+		if replaced != "" {
+			old := next.hash(replaced)
+			next.Devices = slices.DeleteFunc(next.Devices, func(g grantRecord) bool {
+				return sameHash(g.Hash, old)
+			})
 		}
 		if len(next.Devices) >= maxGrants {
 			return fmt.Errorf("%w: %d devices are paired already", ErrInvalid, maxGrants)

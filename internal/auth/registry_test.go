@@ -41,7 +41,7 @@ func pair(t *testing.T, r *auth.Registry, name string) (string, auth.Grant) {
 	t.Helper()
 	code, err := r.MintPairingCode()
 	require.NoError(t, err)
-	secret, grant, err := r.Redeem(code, name)
+	secret, grant, err := r.Redeem(code, name, "")
 	require.NoError(t, err)
 	return secret, grant
 }
@@ -55,7 +55,7 @@ func TestPairingCodeIsSpentOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
-			if _, _, err := r.Redeem(code, "phone"); err == nil {
+			if _, _, err := r.Redeem(code, "phone", ""); err == nil {
 				won.Add(1)
 			} else {
 				require.ErrorIs(t, err, auth.ErrUnknown)
@@ -72,7 +72,7 @@ func TestPairingCodeEndsAfterTwoMinutes(t *testing.T) {
 	code, err := r.MintPairingCode()
 	require.NoError(t, err)
 	c.advance(auth.PairingLife)
-	_, _, err = r.Redeem(code, "phone")
+	_, _, err = r.Redeem(code, "phone", "")
 	require.ErrorIs(t, err, auth.ErrUnknown)
 }
 
@@ -84,8 +84,34 @@ func TestEachPairingCodeIsDifferent(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, printed, opened)
 	for _, code := range []string{printed, opened} {
-		_, _, err := r.Redeem(code, "")
+		_, _, err := r.Redeem(code, "", "")
 		require.NoError(t, err)
+	}
+}
+
+func TestABrowserPairedAnewIsOneDevice(t *testing.T) {
+	dir, c := t.TempDir(), newClock()
+	r := open(t, dir, c)
+	first, _ := pair(t, r, "Laptop")
+	other, _ := pair(t, r, "Phone")
+	_, _, err := r.Redeem("wrong", "Laptop", first)
+	require.ErrorIs(t, err, auth.ErrUnknown)
+	_, err = r.Present(auth.KindDevice, first)
+	require.NoError(t, err, "a wrong code ends nothing")
+
+	code, err := r.MintPairingCode()
+	require.NoError(t, err)
+	second, grant, err := r.Redeem(code, "Laptop", first)
+	require.NoError(t, err)
+	for _, r := range []*auth.Registry{r, open(t, dir, c)} {
+		_, err = r.Present(auth.KindDevice, first)
+		require.ErrorIs(t, err, auth.ErrUnknown)
+		require.Len(t, r.Grants(), 2)
+		for _, secret := range []string{second, other} {
+			_, err = r.Present(auth.KindDevice, secret)
+			require.NoError(t, err)
+		}
+		require.Equal(t, grant.ID, r.Grants()[1].ID)
 	}
 }
 

@@ -106,8 +106,10 @@ export const start: Machine = {
   gens: 0,
 }
 
-/** Close codes after which dialling again would not help. */
-const final: Readonly<Record<number, Refusal>> = { 4001: 'unauthorized', 4003: 'forbidden' }
+/** A sign-in ended. Where another took its place, another tab has paired this browser again, dialling helps. */
+const revoked = 4001
+/** After this dialling again would not help. */
+const forbidden = 4003
 
 /** Returns the machine after one input, and what has to be done. */
 export function step(from: Machine, input: Input, at: Moment): [Machine, Effect[]] {
@@ -240,10 +242,9 @@ class Step {
     this.set({ main: null, probe: null, sentAt: null })
     for (const timer of ['slow', 'dial', 'probe', 'dead', 'answer', 'silence'] as const)
       this.clock(timer, null)
-    const refusal = final[code]
-    if (refusal) return this.refuse(refusal)
+    if (code === forbidden) return this.refuse('forbidden')
     if (spare) return this.promote()
-    if (main.phase === 'open') return this.reopen(this.at.now - main.dialledAt)
+    if (main.phase === 'open' && code !== revoked) return this.reopen(this.at.now - main.dialledAt)
     this.failed()
   }
 
