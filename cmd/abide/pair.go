@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/mdp/qrterminal/v3"
 	"github.com/spf13/cobra"
@@ -11,8 +12,10 @@ import (
 
 // pairAnswer is what `abide pair --json` prints.
 type pairAnswer struct {
-	URL              string `json:"url"`
-	ExpiresInSeconds int    `json:"expires_in_seconds"`
+	URL string `json:"url"`
+	// URLs are all links that code opens: URL, and those by the other names.
+	URLs             []string `json:"urls"`
+	ExpiresInSeconds int      `json:"expires_in_seconds"`
 }
 
 func (p *program) pairCommand() *cobra.Command {
@@ -31,6 +34,10 @@ func (p *program) pair() error {
 	if err != nil {
 		return err
 	}
+	c, err := p.load()
+	if err != nil {
+		return err
+	}
 	base, err := runningHub(dir)
 	if err != nil {
 		return err
@@ -43,13 +50,29 @@ func (p *program) pair() error {
 	if err != nil {
 		return err
 	}
-	link := pairLink(base, code)
+	links := pairLinks(base, c.PublicNames, code)
 	if p.json {
-		return p.printJSON(pairAnswer{URL: link, ExpiresInSeconds: int(auth.PairingLife.Seconds())})
+		return p.printJSON(pairAnswer{URL: links[0], URLs: links, ExpiresInSeconds: int(auth.PairingLife.Seconds())})
 	}
-	qrterminal.GenerateHalfBlock(link, qrterminal.L, p.stdout)
-	_, err = fmt.Fprintf(p.stdout, "%s\nopens once, within %d minutes\n", link, int(auth.PairingLife.Minutes()))
+	qrterminal.GenerateHalfBlock(links[0], qrterminal.L, p.stdout)
+	_, err = fmt.Fprintf(p.stdout, "%s\nopens once, within %d minutes\n", strings.Join(links, "\n"), int(auth.PairingLife.Minutes()))
+	if err == nil && len(links) == 1 {
+		_, err = fmt.Fprintln(p.stdout, elsewhere)
+	}
 	return err
+}
+
+// elsewhere is what is said where the only link is this machine's own.
+const elsewhere = "it opens on this machine; a phone needs a tunnel, or a name in public_names (docs/operations.md, “Where it listens”)"
+
+// pairLinks are the links that spend a code, by each public name first: https, which
+// what is in front of the hub speaks. The last is this machine's own.
+func pairLinks(base string, public []string, code string) []string {
+	var links []string
+	for _, name := range public {
+		links = append(links, pairLink("https://"+name, code))
+	}
+	return append(links, pairLink(base, code))
 }
 
 // pairLink carries the code in the fragment, which no browser sends anywhere.

@@ -61,7 +61,18 @@ func (p *program) serve(ctx context.Context, flags config.Flags) (err error) {
 	default:
 		return err
 	}
-	if _, err := fmt.Fprintf(p.stdout, "listening on %s\nopen %s\n", h.base, link); err != nil {
+	words := fmt.Sprintf("listening on %s\nopen %s\n", h.base, link)
+	if printed != "" {
+		links := pairLinks(h.base, c.PublicNames, printed)
+		for _, link := range links[:len(links)-1] {
+			words += "or " + link + "\n"
+		}
+		words += fmt.Sprintf("a link opens once, within %d minutes; `abide pair` prints another\n", int(auth.PairingLife.Minutes()))
+		if len(links) == 1 {
+			words += elsewhere + "\n"
+		}
+	}
+	if _, err := fmt.Fprint(p.stdout, words); err != nil {
 		return fmt.Errorf("telling where the hub listens: %w", err)
 	}
 	if c.Open && printed == "" {
