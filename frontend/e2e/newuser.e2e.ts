@@ -51,6 +51,17 @@ describe.each([
     await other.stop()
   })
 
+  test('has no keys for sessions on the page for pairing, where there are none', async () => {
+    const other = await Browser.start(size)
+    const { page, requests } = await Screen.open(await other.window(size), hub.origin)
+    await page.getByText('Pair this device').waitFor()
+    for (const key of ['c', 'Control+k', '?']) await page.keyboard.press(key)
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))
+    expect(requests.filter((url) => /\/(NewSession|Palette|Help)-/.test(url))).toEqual([])
+    expect(await page.getByRole('dialog').count()).toBe(0)
+    await other.stop()
+  })
+
   test('starts a session and prompts the demo agent', async () => {
     const { page } = screen
     await page.getByRole('button', { name: 'New session' }).first().click()
