@@ -249,6 +249,23 @@ describe('the outbox', () => {
     expect(device.length).toBe(0)
   })
 
+  it('forgets that an item is done with once the database has nothing of it, and not before', async () => {
+    const first = tab('a', false)
+    await first.outbox.add(prompt('p1'))
+    device.setItem('abide.outbox.p1', '"done"') // its page ended before the database let go of it
+    device.setItem('abide.outbox.p0', '"done"') // its page ended right after
+    locks.kill('a')
+    vi.spyOn(db, 'use').mockRejectedValue(new Error('severed'))
+    await tab('b').outbox.load()
+    expect(device.length).toBe(2)
+    vi.restoreAllMocks()
+    locks.kill('b')
+    const t = tab('c')
+    await t.outbox.load()
+    expect(t.sent).toEqual([])
+    expect([await kept(), device.length]).toEqual([[], 0])
+  })
+
   it('asks before it sends what is older than ten minutes', async () => {
     const t = tab('a', false)
     await t.outbox.add(prompt('p1'))

@@ -41,15 +41,22 @@ export class Journal {
     return this.storage.getItem(prefix + id) === over
   }
 
+  /** The ids of those that are done with. */
+  marks(): string[] {
+    return this.keys()
+      .map((key) => key.slice(prefix.length))
+      .filter((id) => this.isDone(id))
+  }
+
   /** All items, of every tab; what is not an item is left alone. */
   all(): KeptItem[] {
-    const kept: KeptItem[] = []
-    for (let i = 0; i < this.storage.length; i++) {
-      const key = this.storage.key(i)
-      const entry = key?.startsWith(prefix) ? read(this.storage.getItem(key)) : null
-      if (entry) kept.push(entry)
-    }
-    return kept
+    return this.keys().flatMap((key) => read(this.storage.getItem(key)) ?? [])
+  }
+
+  private keys(): string[] {
+    const { storage } = this
+    const keys = Array.from({ length: storage.length }, (_, i) => storage.key(i) ?? '')
+    return keys.filter((key) => key.startsWith(prefix))
   }
 }
 

@@ -71,10 +71,14 @@ export class OutboxDB implements OutboxStorage {
       this.journal.put(item, this.tab)
     }
     const done: string[] = []
+    // Noted before the database is asked: what it does not have then, it will never have again.
+    const marks = this.journal.marks()
     const stored = (db: Handle) =>
       transact(db, ['outbox'], async (tx) => {
         const store = tx.objectStore('outbox')
         const mine: KeptItem[] = []
+        const ids = await store.getAllKeys()
+        done.push(...marks.filter((id) => !ids.includes(id)))
         // What is no item stays as it is, for who looks into it by hand: it is neither shown nor sent.
         for (const kept of await store.getAll()) {
           const item = keptItem(kept.item)
