@@ -51,6 +51,17 @@ const broken = [
   ...turn(30).slice(2),
 ]
 
+/** One call whose details fail, and one after it. */
+const failed = asked()
+  .add('tool_call', {
+    tool_call_id: 'c1',
+    title: 'First',
+    status: 'completed',
+    raw_output: { failing },
+  } as never)
+  .say('m', 'Then')
+  .add('tool_call', { tool_call_id: 'c2', title: 'Second', status: 'completed' } as never).events
+
 const log = (events: AbideEvent[]) => () => ({
   events: async (_: string, after: number, limit: number) => {
     const page = events.filter((e) => e.seq > after).slice(0, limit)
@@ -104,6 +115,18 @@ export const doubles: State[] = [
     ),
   },
   { name: 'an entry that cannot be shown', path, messages: held(broken) },
+  {
+    name: 'details, of an entry after one whose details fail',
+    path,
+    messages: held(failed),
+    // On a desktop, which has them beside the feed.
+    does: [
+      { focus: 'article[data-seq="2"]' },
+      { wait: 200 },
+      { focus: 'article[data-seq="4"]' },
+      { wait: 200 },
+    ],
+  },
   {
     name: 'an entry that cannot be shown, on a plain page',
     path: `${path}/plain`,

@@ -8,6 +8,7 @@ const patienceMs = 10_000
 export async function play(steps: readonly Step[]): Promise<void> {
   for (const step of steps) {
     if ('press' in step) (await element<HTMLElement>(step.press)).click()
+    else if ('focus' in step) (await element<HTMLElement>(step.focus)).focus()
     else if ('write' in step) fill(await element<HTMLInputElement>(step.write), step.words, 'input')
     else if ('choose' in step) fill(await element<HTMLSelectElement>(step.choose), step.value, 'change')
     else if ('pick' in step) {

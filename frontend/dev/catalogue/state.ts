@@ -5,6 +5,7 @@ import type { Read } from '../../src/state/read'
 /** What somebody does to bring a screen into a state; each waits until its element is there. */
 export type Step =
   | { press: string }
+  | { focus: string }
   /** Words into a field. */
   | { write: string; words: string }
   /** An entry of a select. */

@@ -1,5 +1,6 @@
 import type { Seq } from '../wire/gen'
 import { indexOf } from './feed'
+import { wasDone } from './requests'
 import type { SessionState } from './session'
 import { toolView, type FileChange } from './tool'
 
@@ -40,7 +41,7 @@ export function catchUp(session: SessionState, left: Left): Summary {
     if (item.last <= left.seq) continue
     if (item.kind === 'tool') {
       toolCalls++
-      if (item.status === 'completed') files.push(...toolView(item).changes)
+      if (wasDone(feed, item)) files.push(...toolView(item).changes)
     } else if (item.kind === 'turn_end') turns++
     else if (item.kind === 'permission' && item.ask && !item.outcome) questions++
   }

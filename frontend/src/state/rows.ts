@@ -86,6 +86,9 @@ function rowsOfChunk(items: readonly Item[]): Row[] {
 function shown(item: Item): boolean {
   // While it waits the sheet below the feed shows it, whole.
   if (item.kind === 'permission') return item.ask !== undefined && item.outcome !== undefined
+  // The end a hub gave a call, whose beginning is not loaded yet: by itself it names nothing.
+  if (item.kind === 'tool')
+    return !(item.synthetic && item.title === undefined && item.toolKind === undefined)
   if (item.kind === 'text') return item.text !== '' || item.blobs.length > 0
   return true
 }

@@ -11,6 +11,8 @@ export class SessionView {
   workspace = $state('')
   /** The agent is at work: the newest text may still grow. */
   running = $state(false)
+  /** The turn that goes on; -1 while none does. */
+  turn = $state(-1)
   /** The entry the inspector shows: its first and last seq, and the key of the call or terminal it may be. */
   selected = $state.raw<{ seq: number; last: number; call?: string | undefined } | null>(null)
   /** Tool calls that wait for an answer: the sheet shows what they want to do. */

@@ -1,0 +1,86 @@
+// What a session says of its tool calls, by what became of them.
+import { expect, test } from 'vitest'
+import { desktop, phone } from './rig/browser.ts'
+import { paired } from './rig/paired.ts'
+import { agents, call, say, turn, type Told } from './rig/told.ts'
+import { elapse } from './rig/until.ts'
+
+const at = paired({ hub: { agents } })
+
+const options = [
+  { optionId: 'yes', name: 'Allow', kind: 'allow_once' },
+  { optionId: 'no', name: 'Reject', kind: 'reject_once' },
+]
+const edit = (path: string): Told => ({
+  kind: 'edit',
+  content: [{ type: 'diff', path, oldText: 'a\n', newText: 'b\n' }],
+})
+const ask = (asked: Told): Told => ({ ask: { toolCall: { toolCallId: asked['toolCallId'] }, options } })
+const end = ({ toolCallId }: Told, status: string): Told => ({
+  sessionUpdate: 'tool_call_update',
+  toolCallId,
+  status,
+})
+
+test('a call of a turn that has ended does not go on in the next, one that was rejected did not fail, and only what was done changed files', async () => {
+  const session = await at.hub.newSession('Calls', 'told')
+  const screen = await at.device.watch(session, desktop)
+  const left = call('Left open', { status: 'in_progress' })
+  const proposed = call('Proposed edit', { status: 'pending', ...edit('/src/proposed.go') })
+  const refused = call('Refused edit', { status: 'pending', ...edit('/src/refused.go') })
+  const done = call('Done edit', { status: 'pending', ...edit('/src/done.go') })
+  await screen.prompt(
+    JSON.stringify([
+      left,
+      proposed,
+      refused,
+      ask(refused),
+      end(refused, 'failed'),
+      done,
+      end(done, 'completed'),
+    ]),
+  )
+  await screen.permission.waitFor()
+  await elapse(2_500) // what a person took to answer is no time of the call
+  await screen.answer('Reject')
+  await screen.reaches(session, (await at.hub.event(session, 'turn_end')).seq)
+
+  const waits = call('Waits now', { status: 'pending' })
+  await screen.prompt(JSON.stringify([waits, ask(waits)]))
+  await screen.permission.waitFor()
+  const line = (title: string) => screen.feed.locator('button.line', { hasText: title })
+  await line('Waits now').getByLabel('Waiting').waitFor()
+  for (const title of ['Left open', 'Proposed edit']) {
+    await line(title).getByText('not finished').waitFor()
+    expect(await line(title).locator('.spin').count(), title).toBe(0)
+  }
+  await line('Refused edit').getByText('rejected').waitFor()
+  const words = await line('Refused edit').innerText()
+  expect(words).not.toContain('failed')
+  expect(words, 'how long it took').not.toMatch(/\d s/)
+
+  const files = screen.page.locator('section', { hasText: 'Files changed' }).locator('a')
+  await files.filter({ hasText: 'done.go' }).waitFor()
+  expect(await files.count()).toBe(1)
+  await screen.answer('Allow')
+  await screen.page.close()
+})
+
+test('marks piled on a letter stay in their row', async () => {
+  const session = await at.hub.newSession('Piled', 'told')
+  const piled = [...'stays in its row'].map((c) => c + '\u0301\u0302\u0310\u0323'.repeat(12)).join('')
+  await turn(at.hub, session, say('above\n\nabove\n\nabove'), call('Between'), say(piled), call('Below'))
+  const screen = await at.device.watch(session, phone)
+  const row = screen.feed.locator('article[data-key^="text:"]', { hasText: 's\u0301' })
+  const box = (await row.boundingBox())!
+  for (const clip of [
+    { ...box, y: box.y - 60, height: 56 },
+    { ...box, y: box.y + box.height + 4, height: 24 },
+  ]) {
+    await row.evaluate((element) => (element.style.visibility = 'visible'))
+    const shown = await screen.page.screenshot({ clip })
+    await row.evaluate((element) => (element.style.visibility = 'hidden'))
+    expect(shown.equals(await screen.page.screenshot({ clip })), 'painted outside').toBe(true)
+  }
+  await screen.page.close()
+})
