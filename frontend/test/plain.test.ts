@@ -59,4 +59,7 @@ it('what the hub does not know of an agent is explained, and named as the agent 
   expect(note({ raw: { sessionUpdate: 'hologram' } })).toContain('“hologram”')
   expect(note({ raw: 3 })).toContain('“session/update”')
   expect(note({ text: 'said', raw: {} })).toBe('said')
+  // Known, and only not turned on.
+  expect(note({ method: 'fs/write_text_file', raw: {} })).toContain('is off: “fs: true” in its configuration')
+  expect(note({ method: 'terminal/create', raw: {} })).toContain('“terminal: true”')
 })

@@ -49,7 +49,11 @@ export function describe(event: AbideEvent): Said {
     case 'note': {
       const { text } = textOf(event.data.text)
       const own = event.data.method.startsWith('abide/')
-      const unknown = `The agent sent “${kindIn(event.data.raw) ?? event.data.method}”, which is new to abide. It is kept as it came.`
+      const { method } = event.data
+      const [part] = /^(fs|terminal)(?=\/)/.exec(method) ?? []
+      const unknown = part
+        ? `The agent asked for “${method}”, which is off: “${part}: true” in its configuration turns it on. It is kept as it came.`
+        : `The agent sent “${kindIn(event.data.raw) ?? method}”, which is new to abide. It is kept as it came.`
       return {
         tone: 'quiet',
         text: text || (own ? event.data.method : unknown),
