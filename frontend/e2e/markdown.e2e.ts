@@ -51,6 +51,16 @@ describe('harmless markdown is what the parser by itself makes of it', () => {
   })
 })
 
+test('the cells of a table are where its columns say', async () => {
+  await show(page, '| a | b | c | d |\n|:--|--:|:-:|---|\n| 1 | 2 | 3 | 4 |')
+  for (const cells of ['th', 'td']) {
+    const where = await page
+      .locator(cells)
+      .evaluateAll((all) => all.map((cell) => getComputedStyle(cell).textAlign.replace('-webkit-', '')))
+    expect(where, cells).toEqual(['left', 'right', 'center', 'start'])
+  }
+})
+
 describe('at the width of a phone', () => {
   const wide = () => page.evaluate(() => document.documentElement.scrollWidth)
 

@@ -113,6 +113,22 @@ describe('a question', () => {
     },
   )
 
+  test('shows three lines of its command that nothing covers above the keys of a phone', async () => {
+    const page = await show('question, four answers', { width: 390, height: 420 })
+    const what = page.getByRole('alertdialog').locator('.what')
+    const seen = await what.evaluate((box) => {
+      const { top, bottom } = box.getBoundingClientRect()
+      const line = Number.parseFloat(getComputedStyle(box).lineHeight)
+      const command = document.createRange()
+      command.selectNodeContents(box.querySelector('pre')!)
+      const tops = [...new Set([...command.getClientRects()].map((rect) => Math.round(rect.bottom)))]
+      // What fades is not read.
+      return tops.filter((at) => at > top && at <= bottom - line && at < innerHeight).length
+    })
+    expect(seen).toBeGreaterThanOrEqual(3)
+    await page.close()
+  })
+
   test.each([{ width: 320, height: 568 }, phone, { width: 640, height: 400 }, desktop])(
     'keeps the words of long answers apart, on $width × $height',
     async (size) => {
