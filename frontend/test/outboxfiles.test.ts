@@ -89,6 +89,9 @@ test('files too large, empty or too many are left out in words', () => {
   expect(acceptFiles([], [new File([], 'none')], undefined).problem).toContain('empty')
   const full = Array.from({ length: filesMax }, (_, i) => file(String(i)))
   expect(acceptFiles(full, [new File(['x'], 'more')], undefined).files).toHaveLength(filesMax)
+  expect(acceptFiles(full, [new File(['x'], 'more'), new File(['x'], 'last')], undefined).problem).toBe(
+    `A prompt takes ${filesMax} files; left out are 2: more, last.`,
+  )
 })
 
 test('an agent that takes no images is said so before sending', () => {

@@ -19,15 +19,19 @@ export function acceptFiles(
 ): { files: readonly OutboxFile[]; problem: string } {
   const files = [...have]
   const problems: string[] = []
+  const surplus: string[] = []
   for (const file of more) {
     const name = file.name || 'pasted'
     if (file.size === 0) problems.push(`${name} is empty.`)
     else if (file.size > fileMax)
       problems.push(`${name} has ${bytes(file.size)}; at most ${bytes(fileMax)} can be sent.`)
-    else if (files.length >= filesMax)
-      problems.push(`${name} is one too many: a prompt takes ${filesMax} files.`)
+    else if (files.length >= filesMax) surplus.push(name)
     else files.push({ name, blob: file })
   }
+  if (surplus.length > 0)
+    problems.push(
+      `A prompt takes ${filesMax} files; left out ${surplus.length === 1 ? 'is' : `are ${surplus.length}:`} ${surplus.join(', ')}.`,
+    )
   if (agent?.prompt_capabilities?.image === false && files.some((f) => f.blob.type.startsWith('image/')))
     problems.push(`${agent.name || 'This agent'} takes no images: it will not see them.`)
   return { files, problem: problems.join(' ') }

@@ -4,7 +4,8 @@ import type { Command } from '../../wire/gen'
 export class Completion {
   /** Index of the one Enter would take. */
   chosen = $state(0)
-  private dismissed = $state(false)
+  /** Until something is written: a draft that was there opens nothing. */
+  private dismissed = $state(true)
   private readonly word = $derived.by(() => /^\/([\w:-]*)$/.exec(this.text())?.[1])
   readonly commands = $derived.by(() => {
     const { word } = this
