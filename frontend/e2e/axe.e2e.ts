@@ -72,12 +72,13 @@ describe('every screen is free of serious barriers', () => {
     const atEnd = (session: string) => async (s: Screen) => s.reaches(session, hub.lastSeq(session))
 
     test('the list', () =>
-      look('/', (s) =>
-        s.page
+      look('/', async (s) => {
+        await s.page
           .getByRole('link', { name: /Tour|Waits/ })
           .first()
-          .waitFor(),
-      ))
+          .waitFor()
+        expect(await s.page.getByRole('main').count(), 'one main part').toBe(1)
+      }))
 
     test('a new session', () =>
       look('/', async (s) => {

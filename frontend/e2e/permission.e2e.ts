@@ -43,6 +43,8 @@ describe('a permission request on three screens', () => {
     for (const s of screens) await s.feed.getByText('Allow once —').waitFor()
     const outcomes = hub.events(session).filter((e) => e.type === 'permission_outcome')
     expect(outcomes).toHaveLength(1)
+    await screens[2].feed.getByText('Allow once — You').waitFor()
+    await screens[0].feed.locator('.prompt header', { hasText: 'You' }).waitFor()
     for (const s of screens) await s.page.close()
   })
 

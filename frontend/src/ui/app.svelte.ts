@@ -1,4 +1,5 @@
 import { getContext, setContext } from 'svelte'
+import { actorName } from '../text/actor'
 import { initial, type AppState } from '../state/app'
 import type { Left } from '../state/catchup'
 import type { Intents } from '../state/intents'
@@ -74,6 +75,14 @@ export class Screens {
 
   session(id: string | null): SessionState | undefined {
     return id === null ? undefined : this.state.sessions.get(id)
+  }
+
+  /** Who did something in the session on screen: "You" for what goes by the name the hub has for this browser. */
+  who(actor: string): string {
+    const { route } = this.router
+    const live = 'id' in route ? this.session(route.id)?.live : null
+    const me = live?.observers.find((o) => o.client_id === this.state.hub?.client_id)
+    return actor === '' || actor === me?.actor ? 'You' : actorName(actor)
   }
 
   /** A session's frame is in the page: its rows come once that has been painted, in two short tasks, not a long one. */

@@ -8,6 +8,8 @@ export class SessionView {
   feed: Feed = $state.raw(emptyFeed(0))
   /** Where the person has yet to read. */
   unread = new FirstUnread()
+  /** The first of that, for the line above it. */
+  newFrom: number | null = $state(null)
   workspace = $state('')
   /** The agent is at work: the newest text may still grow. */
   running = $state(false)
