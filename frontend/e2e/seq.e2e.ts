@@ -4,7 +4,7 @@ import { desktop } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
 import type { Screen } from './rig/screen.ts'
-import { until } from './rig/until.ts'
+import { elapse, until } from './rig/until.ts'
 
 describe('an address that names an event', () => {
   let hub: Hub
@@ -65,6 +65,70 @@ describe('an address that names an event', () => {
     await sees(screen, middle)
     expect(await shown(screen, max)).toBe(false)
     expect(await notices(screen)).toEqual([])
+    await close(screen)
+  })
+
+  test('and is left by the way back for where they were: the end, or a place of their own', async () => {
+    const walk = await hub.newSession('Walks')
+    for (let i = 0; i < 8; i++) await hub.turn(walk, '/burst 300')
+    const last = hub.lastSeq(walk)
+    const middle = Math.round(last / 2)
+    const screen = await device.watch(walk, desktop)
+    await screen.reaches(walk, last)
+    await sees(screen, last)
+    await screen.go(`/s/${walk}?seq=${middle}`)
+    await sees(screen, middle)
+    const rest = () => screen.feed.evaluate((feed) => feed.scrollHeight - feed.clientHeight - feed.scrollTop)
+    const apart = async () => (await screen.page.locator('html').getAttribute('data-window')) !== ''
+    await until('a place away from the end', async () => (await apart()) || (await rest()) > 500)
+    await screen.page.goBack()
+    await until('the end', async () => !(await apart()) && (await rest()) < 24)
+
+    const top = () => screen.feed.evaluate((feed) => feed.scrollTop - feed.scrollHeight)
+    const end = await top()
+    await screen.feed.hover()
+    await until('a place before the end', async () => {
+      await screen.page.mouse.wheel(0, -200)
+      return (await top()) < end - 600
+    })
+    await until('nothing moving', async () => {
+      const before = await top()
+      await elapse(300)
+      return before === (await top())
+    })
+    const place = await top()
+    await screen.go(`/s/${walk}?seq=${middle}`)
+    await until('another place', async () => Math.abs((await top()) - place) > 100)
+    await screen.page.goBack()
+    await until('that place', async () => Math.abs((await top()) - place) < 3)
+    await close(screen)
+  })
+
+  test('of a message higher than the view shows that part of it', async () => {
+    const long = await hub.newSession('Long')
+    await hub.turn(long, '/burst 5000')
+    const chunks = hub.events(long).filter((e) => e.type === 'agent_message')
+    const [from, to] = [chunks[0]!.seq, chunks.at(-1)!.seq]
+    const at = Math.round(from + 0.45 * (to - from))
+    const screen = await device.watch(long, desktop)
+    await screen.reaches(long, hub.lastSeq(long))
+    await sees(screen, to)
+    await screen.go(`/s/${long}?seq=${at}`)
+    const share = () =>
+      screen.page.evaluate((seq) => {
+        const rows = [...document.querySelectorAll<HTMLElement>('article[data-seq]')]
+        const row = rows.find((r) => Number(r.dataset['seq']) <= seq && seq <= Number(r.dataset['last']))
+        const box = row?.getBoundingClientRect()
+        const view = document.querySelector('[role=feed]')!.getBoundingClientRect()
+        if (!box || box.height < 4 * view.height) return -1
+        const { seq: first, last } = row!.dataset
+        const there = box.top + (box.height * (seq - Number(first))) / (Number(last) - Number(first))
+        return (there - view.top) / view.height
+      }, at)
+    await until('that part in view', async () => {
+      const place = await share()
+      return place >= 0 && place < 1
+    })
     await close(screen)
   })
 

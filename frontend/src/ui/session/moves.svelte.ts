@@ -23,20 +23,41 @@ export class Moves {
   /** Where to go once it is here, and whether it was asked for. */
   private wanted: number | null = $state(null)
   private asked = false
+  /** How far below the top of the view its row is to be; by itself near the top. */
+  private offset: number | undefined
+  /** Where they were before an address took them to a seq; 0: at the end. */
+  private before: { seq: number; offset: number } | 0 | null = null
 
   constructor(private readonly feed: Feed) {
     $effect(() => this.arrive())
   }
 
   /** Goes to a seq, loaded or not. */
-  jump = (to: number) => {
+  jump = (to: number, offset?: number) => {
+    this.feed.view.selected = null
     this.asked = false
+    this.offset = offset
     this.wanted = to
   }
 
+  /** Goes where the address says; once it names no seq any more, back to where they were before it did. */
+  visit(seq: number | null): void {
+    const { reader, rows } = this.feed
+    const { before } = this
+    if (seq !== null) {
+      const at = reader.following ? null : reader.at
+      const row = at && rows()[reader.heights.indexOf(at.key)]
+      this.before ??= row ? { seq: span(row).first, offset: at.offset } : 0
+      return this.jump(seq)
+    }
+    this.before = null
+    if (before) this.jump(before.seq, before.offset)
+    else if (before === 0) this.toEnd()
+  }
+
   toEnd = () => {
-    const { app, reader, session } = this.feed
-    this.wanted = null
+    const { app, reader, session, view } = this.feed
+    this.wanted = view.selected = null
     app.hub.live(session().id)
     reader.away = false
     reader.toEnd()
@@ -78,7 +99,9 @@ export class Moves {
     }
     this.wanted = null
     const row = rows.findLast((r) => span(r).first <= to) ?? rows[0]
-    if (row) untrack(() => reader.toRow(row.key))
+    if (!row) return
+    const { first, last } = span(row)
+    untrack(() => reader.toRow(row.key, this.offset, (to - first) / (last - first + 1)))
   }
 
   /** Moves the focus to another row, in the page or not. */

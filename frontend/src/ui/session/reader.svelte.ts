@@ -53,6 +53,11 @@ export class Reader {
     return this.anchor?.key
   }
 
+  /** Where they are: that row, and how far below the top of the view it begins. */
+  get at(): Anchor | null {
+    return this.anchor
+  }
+
   /** The rows to have in the page; reactive. */
   range(rows: readonly Row[]): Range {
     void this.version
@@ -134,12 +139,27 @@ export class Reader {
     this.place()
   }
 
-  /** Puts a row near the top of the view. */
-  toRow(key: string): void {
+  /**
+   * Puts a row near the top of the view, or as far below it as they had it. Of a row that has no room in the view,
+   * what is that `share` of it down.
+   */
+  toRow(key: string, offset = 60, share = 0): void {
     this.following = false
     this.moving.up = this.placing = true
-    this.aim = this.anchor = { key, offset: 60 }
+    this.aim = this.anchor = { key, offset }
     this.settle()
+    if (share <= 0 || offset !== 60) return
+    const { anchor } = this
+    // Once its words are in the page, unless they have moved on.
+    let frames = 8
+    const look = () => {
+      if (this.anchor !== anchor && this.anchor !== this.aim) return
+      const height = this.heights.height(key)
+      if (height > this.view) this.aim = this.anchor = { key, offset: 60 - share * height }
+      this.settle()
+      if (--frames > 0) requestAnimationFrame(look)
+    }
+    requestAnimationFrame(look)
   }
 
   /** Gives a row the focus and brings it into view; it must be in the page after the next frame. */
