@@ -30,7 +30,8 @@ bin/abide: frontend/dist/index.html
 	go build $(GOFLAGS_BUILD) -o bin/abide ./cmd/abide
 
 frontend/dist/index.html: frontend/node_modules/.installed $(WEB_SOURCES)
-	cd frontend && npm run --silent build
+	@echo building the app
+	@cd frontend && npm run --silent build -- --logLevel warn
 
 frontend/node_modules/.installed: frontend/package-lock.json
 	cd frontend && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
