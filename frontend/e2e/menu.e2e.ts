@@ -113,6 +113,24 @@ describe.each([
     await list.page.close()
   })
 
+  test('that cannot be renamed keeps what was typed, and says why where it was', async () => {
+    const session = await hub.newSession('As it was')
+    const screen = await device.watch(session, size)
+    await choose(screen, 'Rename')
+    const field = screen.page.getByRole('textbox', { name: 'Name', exact: true })
+    await field.fill('As it will be')
+    for (const fault of ['blackhole', 'rst']) await proxy.tell(fault)
+    await button(screen, 'Rename').click()
+    await screen.page.getByRole('group').getByText('It was not renamed: The hub cannot be reached.').waitFor()
+    expect(await field.inputValue()).toBe('As it will be')
+    await heal()
+    await screen.reaches(session, 1)
+    await button(screen, 'Rename').click()
+    await screen.page.getByRole('heading', { name: 'As it will be' }).waitFor()
+    await until('the menu closed', async () => (await field.count()) === 0)
+    await screen.page.close()
+  })
+
   test('deletes it once that is said twice, and shows the list', async () => {
     const session = await hub.newSession('To delete')
     const screen = await device.watch(session, size)
