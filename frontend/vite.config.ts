@@ -21,7 +21,16 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     emptyOutDir: false,
     reportCompressedSize: false,
-    rolldownOptions: { output: { codeSplitting: sessionWhole() }, checks: { bundlerTimings: false } },
+    rolldownOptions: {
+      output: {
+        codeSplitting: sessionWhole(),
+        // The app names each of its parts: what tells two versions of one part from each other is enough.
+        entryFileNames: 'assets/[name]-[hash:6].js',
+        chunkFileNames: 'assets/[name]-[hash:6].js',
+        assetFileNames: 'assets/[name]-[hash:6][extname]',
+      },
+      checks: { bundlerTimings: false },
+    },
   },
   worker: { format: 'es' },
   test: {

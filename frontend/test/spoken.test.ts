@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { initial, reduce } from '../src/state/app'
 import { turnSpoken } from '../src/state/announce'
-import { spoken } from '../src/text/plain'
+import { spoken } from '../src/text/spoken'
 import { loadedFrame, Script, sessionId } from './support/script'
 
 it('a turn is read out in words, without the marks around them', () => {

@@ -42,9 +42,9 @@ else index()
 
 /** Loads what the app loads when first needed: how long that takes is no part of a state. */
 async function parts(): Promise<void> {
-  const { markdown, ...others } = lazy
+  const { markdown, speech, ...others } = lazy
   const loads: (() => Promise<unknown>)[] = Object.values(others)
-  await Promise.all([markdown.load(), ...loads.map((load) => load())])
+  await Promise.all([markdown.load(), speech.load(), ...loads.map((load) => load())])
 }
 
 async function show(state: State): Promise<void> {

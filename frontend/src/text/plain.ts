@@ -50,13 +50,3 @@ export function plain(text: string): string {
   }
   return (said + text.slice(at)).trim()
 }
-
-/** The same for a screen reader: the cells of a table are a list, and no bar is read out. */
-export function spoken(text: string): string {
-  return plain(
-    text.replace(/^[ \t]*\|.*$/gm, (row) => {
-      const cells = row.split('|').flatMap((cell) => cell.trim() || [])
-      return cells.every((cell) => /^:?-+:?$/.test(cell)) ? '' : `${cells.join(', ')}.`
-    }),
-  )
-}

@@ -1,4 +1,6 @@
 import type { Renderer } from '../markdown/render'
+import type { Feed } from '../state/feed'
+import type { Seq } from '../wire/gen'
 import { comparer } from './feed/changes.svelte'
 
 type Make = (element: HTMLElement, whole: boolean) => Renderer
@@ -19,6 +21,15 @@ class Part<T> {
 export const markdown = new Part<Make>(async () => {
   const { Renderer, highlight } = await import('../markdown/prose')
   return (element, whole) => new Renderer(element, highlight, whole, whole ? 3 : 2)
+})
+
+/** What says how a turn ended: many a session is opened in which none ends. */
+export const speech = new Part(async () => {
+  const [{ turnSpoken }, { spoken }] = await Promise.all([
+    import('../state/announce'),
+    import('../text/spoken'),
+  ])
+  return (feed: Feed, since: Seq) => turnSpoken(feed, since, spoken)
 })
 
 /** What shows changes as soon as it is on screen comes with what compares them. */
