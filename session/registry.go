@@ -217,7 +217,7 @@ func (m *Manager) retire(ctx context.Context, id string, end func(*BackgroundSes
 // its agent is stopped, what was not on the device is copied to a fresh file, and
 // what was open is closed. A prompt that was refused when the device failed may
 // turn out to be in the log; it is not given to the agent by itself. If the
-// device fails again the session stays frozen, which is an *TroubleError. A session
+// device fails again the session stays frozen, which is a *TroubleError. A session
 // that could not be opened before is opened if it can be now; one with which
 // nothing is wrong is left alone. One that another process records is
 // ErrConflict.

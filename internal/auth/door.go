@@ -107,7 +107,7 @@ func (d *Door) identify(ctx context.Context, r *http.Request, token string, hasT
 		kind = KindDevice
 		secret = d.cookieValue(r)
 		if secret == "" {
-			return Grant{}, &Refusal{Status: http.StatusUnauthorized, Message: "not paired: open the link that `abide pair` prints, or send a Bearer token"}
+			return Grant{}, &Refusal{Status: http.StatusUnauthorized, Message: "not paired: open the link that “abide pair” prints, or send a Bearer token"}
 		}
 	}
 	grant, err := d.registry.Present(kind, secret)
@@ -117,7 +117,7 @@ func (d *Door) identify(ctx context.Context, r *http.Request, token string, hasT
 	if err := d.limiter.failed(ctx, peer(r)); err != nil {
 		return Grant{}, err
 	}
-	return Grant{}, &Refusal{Status: http.StatusUnauthorized, Message: "the credential is not valid any more: pair again with the link that `abide pair` prints, or make a new token"}
+	return Grant{}, &Refusal{Status: http.StatusUnauthorized, Message: "the credential is not valid any more: pair again with the link that “abide pair” prints, or make a new token"}
 }
 
 // Pair spends a pairing code that came with a request and returns the cookie to
@@ -131,7 +131,7 @@ func (d *Door) Pair(ctx context.Context, r *http.Request, code, device string) (
 		if err := d.limiter.failed(ctx, peer(r)); err != nil {
 			return nil, Grant{}, err
 		}
-		return nil, Grant{}, &Refusal{Status: http.StatusUnauthorized, Message: "the pairing link was used already or is older than two minutes: `abide pair` prints a fresh one"}
+		return nil, Grant{}, &Refusal{Status: http.StatusUnauthorized, Message: "the pairing link was used already or is older than two minutes: “abide pair” prints a fresh one"}
 	}
 	if err != nil {
 		return nil, Grant{}, err
