@@ -52,8 +52,9 @@ type hubOptions struct {
 	start  session.StartAgent
 	queue  session.QueueSettings
 	fs     store.FS
-	tail   int   // bytes of each log kept in memory; zero is the default
-	file   int64 // bytes at which a log goes on in a new file; zero is the default
+	tail   int           // bytes of each log kept in memory; zero is the default
+	file   int64         // bytes at which a log goes on in a new file; zero is the default
+	idle   time.Duration // how long a log without news keeps what it has in memory; zero is the default
 	listen func(net.Listener) net.Listener
 	alone  bool // nobody looks whether another process changed the credentials
 }
@@ -69,7 +70,7 @@ func startHub(t *testing.T, o hubOptions) *hub {
 	h := &hub{t: t, dir: o.dir, log: &syncBuffer{}}
 	logger := slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	var err error
-	h.store, err = store.Open(o.dir, store.Options{Logger: logger, FS: o.fs, TailBytes: o.tail, SegmentBytes: o.file})
+	h.store, err = store.Open(o.dir, store.Options{Logger: logger, FS: o.fs, TailBytes: o.tail, SegmentBytes: o.file, IdleAfter: o.idle})
 	require.NoError(t, err)
 	h.registry, err = auth.Open(o.dir, logger, nil)
 	require.NoError(t, err)
