@@ -93,14 +93,14 @@ describe('a person at a desktop', () => {
     const screen = await at.device.watch(session, desktop)
     const order = () =>
       screen.page
-        .locator('nav a[href^="/s/"]')
+        .locator('[role=navigation] a[href^="/s/"]')
         .evaluateAll((all) => all.map((a) => a.getAttribute('href')!.slice(3)))
     await until('both', async () => (await order()).length === 2)
     const below = (await order()).indexOf(other) > 0
     await screen.feed.focus()
     await screen.page.keyboard.press(below ? ']' : '[')
     await screen.page.locator(`html[data-session="${other}"]`).waitFor()
-    await screen.page.locator('nav a[href^="/s/"]').first().focus()
+    await screen.page.locator('[role=navigation] a[href^="/s/"]').first().focus()
     await screen.page.keyboard.press(below ? '[' : ']')
     await screen.page.locator(`html[data-session="${session}"]`).waitFor()
     await screen.page.close()

@@ -17,7 +17,7 @@ async function choose({ page }: Screen, ...names: string[]): Promise<void> {
 }
 
 /** The list's lines, each by its name. */
-const lines = ({ page }: Screen) => page.locator('nav [data-entry] .name').allInnerTexts()
+const lines = ({ page }: Screen) => page.locator('[data-entry] .name').allInnerTexts()
 const lists = (screen: Screen, ...names: string[]) =>
   until(`the list of ${names}`, async () => JSON.stringify(await lines(screen)) === JSON.stringify(names))
 const button = ({ page }: Screen, name: string) => page.getByRole('button', { name, exact: true })

@@ -113,10 +113,10 @@ export class View {
     await this.page.waitForFunction(() => !document.querySelector('.prose.plain'))
   }
 
-  /** What keeps somebody from using the state in any theme; and has `seen` see each once it was judged. */
-  async barriers(seen?: (name: string) => Promise<void>): Promise<string[]> {
+  /** What keeps somebody from using the state in any theme, or in the first; and has `seen` see each once it was judged. */
+  async barriers(seen?: (name: string) => Promise<void>, themes = this.themes.length): Promise<string[]> {
     const found = []
-    for (const theme of this.themes) {
+    for (const theme of this.themes.slice(0, themes)) {
       await this.wear(theme)
       found.push(...(await this.lasting()).map((barrier) => `${this.name}: ${barrier}`))
       await seen?.(this.name)
