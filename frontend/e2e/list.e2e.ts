@@ -96,6 +96,8 @@ describe.each([195, 320])('on a screen of %i px', (width) => {
     await page.getByRole('option').first().waitFor()
     await fits('the palette')
     await keyboard.press('Escape')
+    // The way back is taken by the browser in its own time, and the next step here is not one of the app's links.
+    await page.waitForFunction(() => !(history.state as { over?: unknown } | null)?.over)
     await screen.go('/settings')
     await page.getByText('This device may').waitFor()
     await fits('the settings')
