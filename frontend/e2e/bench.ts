@@ -263,7 +263,7 @@ describe('budgets', () => {
     for (const { name } of states) {
       for (const view of catalogue.views) {
         await view.show(name)
-        found.push(...(await view.barriers()).map((barrier) => `${name}, ${barrier}`))
+        found.push(...(await view.barriers()).map((barrier) => `${name}, ${view.name}: ${barrier}`))
       }
     }
     await catalogue.stop()

@@ -13,14 +13,14 @@ const sizes = [
   { name: 'phone', of: phone },
   { name: 'desktop', of: desktop },
 ]
-export type Theme = 'light' | 'dark'
+const themes = ['light', 'dark'] as const
 
 export interface CatalogueOptions {
-  /** Asks every rule by dark too, and shows each state in each theme in a page of its own. */
+  /** Asks every rule by dark too, and shows each state in a page of its own. */
   whole: boolean
 }
 
-/** A browser with one view of the catalogue for each size, which wears one theme after the other; or for each of them. */
+/** A browser with one view of the catalogue for each size and theme. */
 export class Catalogue {
   readonly views: View[] = []
 
@@ -42,14 +42,13 @@ export class Catalogue {
       },
     })
     const catalogue = new Catalogue([], await Browser.start())
-    const worn: Theme[][] = options.whole ? [['light'], ['dark']] : [['light', 'dark']]
     // One after the other: two windows opened at once would be taken for one.
     for (const size of sizes) {
-      for (const themes of worn) {
+      for (const theme of themes) {
         // An origin of its own each: what one view keeps on the device is nothing to the others.
         const site = await preview({ root: folder })
         catalogue.sites.push(site)
-        catalogue.views.push(await View.open(catalogue.browser, site.url, size, themes, options.whole))
+        catalogue.views.push(await View.open(catalogue.browser, site.url, size, theme, options.whole))
       }
     }
     const pages = new Set(catalogue.views.map((v) => v.page))
@@ -63,17 +62,16 @@ export class Catalogue {
   }
 }
 
-/** A page of one size, in one theme after the other: what is looked at must not be on its way from another. */
+/** A page of one size and one theme: what is looked at must not be on its way from another. */
 export class View {
   readonly errors: string[] = []
-  private theme: Theme | undefined
 
   private constructor(
     readonly page: Page,
-    private readonly size: string,
-    private readonly themes: Theme[],
+    readonly name: string,
     private readonly url: string,
     private readonly whole: boolean,
+    private readonly rules: string[] | undefined,
   ) {
     page.on('console', (m) => m.type() === 'error' && this.errors.push(`${m.text()} ${m.location().url}`))
     page.on('pageerror', (e) => this.errors.push(String(e)))
@@ -83,24 +81,19 @@ export class View {
     browser: Browser,
     url: string,
     size: (typeof sizes)[number],
-    themes: Theme[],
+    colorScheme: (typeof themes)[number],
     whole: boolean,
   ): Promise<View> {
     const page = await browser.window(size.of)
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     // No hub keeps the pictures the states speak of.
     await page.route('**/blobs/*', (route) => route.fulfill({ path: picture, contentType: 'image/png' }))
-    return new View(page, size.name, themes, url, whole)
+    const rules = colorScheme === 'light' || whole ? undefined : ofColours
+    return new View(page, `${size.name}-${colorScheme}`, url, whole, rules)
   }
 
-  /** The size, and the theme that is worn. */
-  get name(): string {
-    return `${this.size}-${this.theme}`
-  }
-
-  /** Shows a state in the first theme. */
   async show(state: string): Promise<void> {
     this.errors.length = 0
-    await this.wear(this.themes[0]!)
     if (this.whole || !this.page.url().startsWith(this.url)) {
       await this.page.goto(`${this.url}/catalogue.html?state=${encodeURIComponent(state)}`)
     } else {
@@ -113,33 +106,14 @@ export class View {
     await this.page.waitForFunction(() => !document.querySelector('.prose.plain'))
   }
 
-  /** What keeps somebody from using the state in any theme, or in the first; and has `seen` see each once it was judged. */
-  async barriers(seen?: (name: string) => Promise<void>, themes = this.themes.length): Promise<string[]> {
-    const found = []
-    for (const theme of this.themes.slice(0, themes)) {
-      await this.wear(theme)
-      found.push(...(await this.lasting()).map((barrier) => `${this.name}: ${barrier}`))
-      await seen?.(this.name)
-    }
-    return found
-  }
-
-  private async wear(theme: Theme): Promise<void> {
-    if (this.theme === theme) return
-    await this.page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' })
-    this.theme = theme
-    // The shortest way from one colour to another ends with the next frame.
-    await this.page.evaluate(
-      () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
-    )
-  }
-
-  /** What a state loads of its own accord may come a moment later, and a colour on its way is no state. */
-  private async lasting(): Promise<string[]> {
-    const rules = this.theme === 'light' || this.whole ? undefined : ofColours
+  /**
+   * What keeps somebody from using the state, and lasts: what a state loads of its own accord may come a
+   * moment later, and a colour on its way is no state.
+   */
+  async barriers(): Promise<string[]> {
     const deadline = Date.now() + 20_000
     for (;;) {
-      const found = await barriers(this.page, rules)
+      const found = await barriers(this.page, this.rules)
       if (found.length === 0 || Date.now() > deadline) return found
       await elapse(50)
     }
