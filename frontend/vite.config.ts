@@ -18,7 +18,13 @@ export default defineConfig({
   build: {
     target: 'es2022',
     assetsInlineLimit: 0,
-    modulePreload: { polyfill: false },
+    // A part asks for its styles by name. The scripts it shares with others it finds out itself, once; their names
+    // would be with every part in what each start loads.
+    modulePreload: {
+      polyfill: false,
+      resolveDependencies: (_, parts, { hostType }) =>
+        hostType === 'js' ? parts.filter((part) => part.endsWith('.css')) : parts,
+    },
     emptyOutDir: false,
     reportCompressedSize: false,
     rolldownOptions: {

@@ -220,7 +220,16 @@ describe('of the keys that the help names', () => {
     await press(keyOf('help'))
     await dialog('Keys')
     const named = await page.getByRole('dialog').locator('kbd').allInnerTexts()
-    expect(named).toEqual([...bindings.map((b) => b.keys), 'Ctrl+Enter', 'a', 's', 'x'])
+    expect(named).toEqual([
+      ...bindings.map((b) => b.keys),
+      'Ctrl+Enter',
+      'Enter',
+      'Shift+Enter',
+      'Esc',
+      'a',
+      's',
+      'x',
+    ])
     expect(new Set(named).size).toBe(named.length)
   })
 
