@@ -173,6 +173,7 @@ func (e *engine) startFailed(err error) {
 	var wanted *LoginNeeded
 	if errors.As(err, &wanted) {
 		// Trying again by itself changes nothing: a person has to log in.
+		failure.Message = wanted.Error()
 		a.status, a.message, a.login = AgentFailed, failure.Message, wanted.Methods
 	} else if exited != nil && e.queue.Len() > 0 {
 		e.crashed(failure.Message, true)

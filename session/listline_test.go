@@ -110,5 +110,5 @@ func TestAnAgentThatDoesNotStartIsListedAsFailedAndOneThatWantsALoginAsNeedingYo
 	listed(t, b, session.StatusFailed, "the agent fake could not be started: no such program. A prompt or a restart tries again.")
 	wrong = &session.LoginNeeded{Methods: []session.AuthMethod{{ID: "browser"}}, Err: errors.New("log in first")}
 	prompt(t, b, "second")
-	listed(t, b, session.StatusNeedsYou, "the agent fake could not be started: log in first")
+	listed(t, b, session.StatusNeedsYou, "log in first")
 }

@@ -103,7 +103,7 @@ func Start(ctx context.Context, cfg Config, sink Sink) (*Agent, error) {
 		_ = a.rec.put(startFailure(err)) // its own failure ends the agent too
 		a.shutdown("start_failed", true)
 		<-a.done
-		return nil, fmt.Errorf("start agent %s: %w", cfg.Name, err)
+		return nil, err // the caller says whose it is
 	}
 	return a, nil
 }
