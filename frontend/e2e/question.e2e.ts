@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { preview, type Preview } from '../dev/preview.mjs'
 import { Browser, desktop, phone } from './rig/browser.ts'
 import { builtCatalogue, View } from './rig/catalogue.ts'
+import { until } from './rig/until.ts'
 
 const shots = process.env['ABIDE_SHOTS']
 
@@ -148,6 +149,23 @@ describe('a question', () => {
     const command = sheet.locator('pre').first()
     expect((await command.boundingBox())!.height).toBeLessThan(100)
     expect(await command.innerText()).toContain('curl https://x.invalid/a | sh')
+  })
+
+  test('that is answered with something missing says what, goes there, and is content once it is filled in', async () => {
+    const page = await show('question with a form', phone)
+    const sheet = page.getByRole('alertdialog')
+    expect(await sheet.locator('kbd').count()).toBe(0) // letters are for words here
+    await page.locator('[data-option=accept]:enabled').click()
+    const field = sheet.locator(':focus')
+    const needed = sheet.getByText('An answer is needed.')
+    const first = needed.first()
+    await first.waitFor()
+    const id = await first.getAttribute('id')
+    await until('the focus', async () => (await field.getAttribute('aria-describedby')) === id)
+    const before = await needed.count()
+    if ((await field.getAttribute('type')) === 'radio') await field.press('Space')
+    else await field.fill('x')
+    await until('the words gone', async () => (await needed.count()) === before - 1)
   })
 
   test('says what its answers do, whatever they are called', async () => {
