@@ -79,6 +79,13 @@ const vague = new Script()
     tool_call: { toolCallId: 'c1', kind: 'edit', locations: [{ path: 'a.sh' }] },
   })
 
+const mute = new Script().add('user_prompt', { prompt_id: 'p1', text: 'Edit it' }).add('permission_request', {
+  permission_id: 'perm-edit-1',
+  title: 'Edit a.sh',
+  options: [],
+  tool_call: { toolCallId: 'c1', kind: 'edit', title: 'Edit a.sh' },
+})
+
 const form = new Script().add('user_prompt', { prompt_id: 'p1', text: 'Choose' }).add('permission_request', {
   permission_id: 'perm-form',
   title: 'Which colour?',
@@ -274,6 +281,7 @@ export const feeds: State[] = [
   { name: 'question, four answers', path, messages: held(four.events, question) },
   { name: 'question, long answers', path, messages: held(wordy.events, question) },
   { name: 'question, vague', path, messages: held(vague.events, question) },
+  { name: 'question, no answers', path, messages: held(mute.events, question) },
   {
     name: 'question, remembered in this session',
     path,
