@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
 import { FaultProxy } from './rig/proxy.ts'
+import { stored } from './rig/stored.ts'
 
 describe('a session that cannot be shown', () => {
   let hub: Hub
@@ -38,6 +39,33 @@ describe('a session that cannot be shown', () => {
     await page.getByRole('heading', { name: 'This session is no more' }).waitFor()
     expect(await page.getByRole('group', { name: 'Draft' }).textContent()).toBe('half a thought')
     await page.close()
+  })
+
+  test('since it was deleted before a prompt came keeps its words, and says so elsewhere', async () => {
+    const session = await hub.newSession('Deleted meanwhile')
+    const screen = await device.watch(session)
+    for (const fault of ['blackhole', 'rst']) await proxy.tell(fault)
+    await screen.page.locator('html:not([data-link=open])').waitFor()
+    await screen.prompt('on its way for long')
+    await screen.page.locator('[data-outbox]').waitFor()
+    await screen.go('/')
+    await hub.deleteSession(session)
+    await proxy.tell('heal')
+    await screen.page.getByText('“on its way for long” was not asked: its session was deleted.').waitFor()
+
+    await screen.go(`/s/${session}`)
+    await screen.page.getByRole('heading', { name: 'This session is no more' }).waitFor()
+    const words = screen.page.getByRole('group', { name: 'Your prompt' })
+    expect(await words.textContent()).toBe('on its way for long')
+    await screen.page.reload()
+    await words.waitFor()
+    await screen.page.getByRole('button', { name: 'Discard' }).click()
+    await words.waitFor({ state: 'detached' })
+    await screen.page.reload()
+    await screen.page.getByRole('heading', { name: 'This session is no more' }).waitFor()
+    expect(await words.count()).toBe(0)
+    expect(await stored(screen.page, 'outbox')).toEqual([])
+    await screen.page.close()
   })
 
   test('since the hub is out of reach says that this device does not have it', async () => {

@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
@@ -31,5 +32,22 @@ describe('a device whose sign-in was revoked', () => {
     await page.getByRole('button', { name: 'Pair' }).click()
     await composer.waitFor()
     expect(await composer.inputValue()).toBe('half a thought')
+  })
+
+  test('goes on in every tab once one is paired, and sends what waited in them', async () => {
+    const session = await hub.newSession('Cut off twice')
+    const first = await laptop.watch(session)
+    const { devices } = await hub.api<{ devices: { id: string; current?: true }[] }>('GET', '/api/devices')
+    for (const { id } of devices.filter((d) => !d.current)) await hub.api('DELETE', `/api/devices/${id}`)
+    const signedOut = (page: Page) => page.getByRole('heading', { name: 'This device is signed out' })
+    await signedOut(first.page).waitFor()
+    const second = await laptop.open(`/s/${session}`)
+    await signedOut(second.page).waitFor()
+    await second.page.getByLabel('Pairing link or code').fill(hub.pairLink())
+    await second.page.getByRole('button', { name: 'Pair' }).click()
+    await second.composer.waitFor()
+    await first.composer.waitFor()
+    await first.prompt('/plan')
+    expect((await hub.event(session, 'turn_end')).data.stop_reason).toBe('end_turn')
   })
 })

@@ -263,6 +263,17 @@ describe('failure', () => {
     expect(again.m).toMatchObject({ refusal: null, main: { phase: 'dialling' } })
   })
 
+  it('by a sign-in that ended is asked for again at each wake, as another tab may have paired this browser', () => {
+    const b = new Bench().open().do({ type: 'closed', gen: 1, code: 4001 })
+    b.do({ type: 'health', refusal: 'unauthorized' })
+    b.effects.length = 0
+    b.do({ type: 'wake' })
+    expect(b.effects).toContainEqual({ do: 'ask_health' })
+    expect(b.m.main).toBeNull()
+    b.do({ type: 'health', refusal: null })
+    expect(b.m).toMatchObject({ refusal: null, main: { phase: 'dialling' } })
+  })
+
   it('of a hub that speaks a newer protocol is final', () => {
     const b = new Bench().do({ type: 'start' })
     b.do({ type: 'connected', gen: 1, heartbeatMs: 10_000, protocol: limits.protocol + 1 }).pass(60_000)

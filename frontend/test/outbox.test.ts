@@ -121,6 +121,18 @@ describe('the outbox', () => {
     expect(t.sent[0]).not.toHaveProperty('remember')
   })
 
+  it('keeps the words of a prompt whose session was deleted, tells of them, and forgets what its person deletes', async () => {
+    const t = tab('a')
+    await t.outbox.add(prompt('p1'))
+    t.answer({ type: 'session_gone', session_id: 's' })
+    expect(t.shown.get('p1')).toMatchObject({ status: 'failed', text: 'go' })
+    expect(t.problems).toEqual(['“go” was not asked: its session was deleted. The words are kept at /s/s.'])
+    await t.outbox.add({ ...prompt('p2'), sessionId: 'other' })
+    t.outbox.forget('s')
+    expect([...t.shown.keys()]).toEqual(['p2'])
+    await vi.waitFor(async () => expect(await kept()).toEqual(['p2']))
+  })
+
   it('keeps what has no connection and sends it again, the same id, on a new one', async () => {
     const t = tab('a', false)
     await t.outbox.add(prompt('p1'))

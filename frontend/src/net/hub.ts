@@ -20,6 +20,8 @@ export class Hub implements Intents {
   private readonly requests = new Requests()
   private readonly follower: Follower
   private onScreen: string | null = null
+  /** Tells a person's other tabs that this browser is paired: one that was signed out goes on. */
+  private readonly paired = new BroadcastChannel('abide-paired')
 
   constructor(
     private readonly store: Store,
@@ -39,6 +41,7 @@ export class Hub implements Intents {
     this.follower = new Follower(store, this.requests, this.send, cache)
     this.outbox = new Outbox(storage, this.requests, store.dispatch, this.send, api.attach)
     this.outbox.join(new BroadcastChannel('abide-outbox'))
+    this.paired.onmessage = () => this.connection.start()
     this.attention = new Attention(
       store,
       () => this.followed,
@@ -213,6 +216,7 @@ export class Hub implements Intents {
 
   async remove(sessionId: string): Promise<void> {
     await api.remove(sessionId)
+    this.outbox.forget(sessionId)
     this.follower.frame({ type: 'session_gone', session_id: sessionId })
   }
 
@@ -225,6 +229,7 @@ export class Hub implements Intents {
     const { deviceName } = await import('./devicename')
     await api.pair(code, deviceName(navigator.userAgent))
     this.connection.start()
+    this.paired.postMessage(null)
   }
 
   private readonly send = (message: ClientMessage): boolean => this.connection.send(message)

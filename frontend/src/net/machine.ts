@@ -159,7 +159,8 @@ class Step {
       case 'closed':
         return this.closed(input.gen, input.code)
       case 'health':
-        if (input.refusal !== null && this.m.main?.phase !== 'open') this.refuse(input.refusal)
+        if (input.refusal === null) return this.allowed()
+        if (this.m.main?.phase !== 'open') this.refuse(input.refusal)
         return
       case 'timer':
         return this.timer(input.timer)
@@ -170,6 +171,8 @@ class Step {
     const { hiddenSince, main } = this.m
     const slept = jumped || (hiddenSince !== null && this.at.now - hiddenSince > limits.hiddenMs)
     this.set({ hiddenSince: null, online, brief: 0 })
+    // Another tab may have paired this browser again meanwhile.
+    if (this.m.wanted && this.m.refusal === 'unauthorized') this.effects.push({ do: 'ask_health' })
     if (!this.m.wanted || this.m.refusal !== null) return
     if (main === null) {
       this.set({ failures: 0 })
@@ -351,6 +354,13 @@ class Step {
     if (!this.m.wanted) return
     this.set({ retryAt: this.at.now + ms })
     this.clock('retry', ms)
+  }
+
+  /** The hub refuses no more. */
+  private allowed(): void {
+    if (this.m.refusal !== 'unauthorized') return
+    this.set({ refusal: null, failures: 0 })
+    this.dial('main')
   }
 
   private refuse(refusal: Refusal): void {

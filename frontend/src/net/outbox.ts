@@ -164,6 +164,7 @@ export class Outbox {
   answered(id: string, frame: ServerMessage): void {
     const item = this.items.get(id)
     if (!item) return
+    if (frame.type === 'session_gone' && item.kind === 'prompt') return this.homeless(item)
     if (frame.type !== 'error') return this.drop(id)
     if (frame.code === 'already_resolved') {
       if (frame.winner?.option_id !== item.optionId) {
@@ -181,6 +182,19 @@ export class Outbox {
       return
     }
     this.fail(item, frame.message)
+  }
+
+  /** Gives up what was on its way to a session that a person of this device deleted. */
+  forget(sessionId: string): void {
+    for (const item of [...this.items.values()]) if (item.sessionId === sessionId) this.drop(item.id)
+  }
+
+  /** Keeps a prompt whose session was deleted before it came: no other place has its words. */
+  private homeless(item: OutboxItem): void {
+    this.fail(item, 'Its session was deleted.')
+    const words = item.text.length > 60 ? `${item.text.slice(0, 60)}…` : item.text
+    const text = `“${words}” was not asked: its session was deleted. The words are kept at /s/${item.sessionId}.`
+    this.dispatch({ kind: 'problem', request: item.id, text })
   }
 
   /** Gives the hub the files of a prompt, one after the other, and then sends it. Never rejects. */
