@@ -121,7 +121,10 @@ test.each([
   await expect.poll(() => asked).toEqual(['ping'])
 })
 
-test('a clock that jumped says that the page slept: a second socket is dialled at once', async () => {
+test.each([
+  ['ahead: the page slept', 60_000],
+  ['back: no age is known any more', -3_600_000],
+])('with a clock that jumped %s, a second socket is dialled at once', async (_, by) => {
   answer()
   let dials = 0
   hub.on('connection', () => void dials++)
@@ -134,7 +137,7 @@ test('a clock that jumped says that the page slept: a second socket is dialled a
   ticks[0]!()
   expect(connection.socketCount).toBe(1)
   const now = Date.now.bind(Date)
-  vi.spyOn(Date, 'now').mockImplementation(() => now() + 60_000)
+  vi.spyOn(Date, 'now').mockImplementation(() => now() + by)
   ticks[0]!()
   await expect.poll(() => [dials, adopted]).toEqual([2, 2])
 })

@@ -44,6 +44,13 @@ class Bench {
     return this
   }
 
+  /** The clock is set back; the timers run on. */
+  setBack(ms: number): this {
+    this.now -= ms
+    for (const [timer, at] of this.timers) this.timers.set(timer, at - ms)
+    return this
+  }
+
   /** Lets time pass until the next dial is due. */
   retried(): this {
     return this.pass(this.m.retryAt! - this.now)
@@ -97,6 +104,36 @@ describe('what is sent', () => {
       .do({ type: 'sent' })
       .pass(4_000)
     expect([b.pings, b.alive.size]).toEqual([[], 1])
+  })
+})
+
+describe('a clock that is set back', () => {
+  const hour = 3_600_000
+
+  it('hides no silence', () => {
+    const b = new Bench().open().pass(1_000).setBack(hour).pass(17_000)
+    expect([b.pings.length, b.timers.has('silence')]).toEqual([1, true])
+  })
+
+  it('leaves looked after what is sent behind it, and what was sent before', () => {
+    const behind = new Bench().open().pass(6_000).setBack(hour).do({ type: 'sent' }).pass(limits.probeMs)
+    const before = new Bench().open().pass(6_000).do({ type: 'sent' }).setBack(hour).pass(limits.probeMs)
+    expect([behind.pings.length, before.pings.length]).toEqual([1, 1])
+  })
+
+  it('lets no wake take a long sleep for none', () => {
+    const b = new Bench().open().sleep(60_000).setBack(hour).do({ type: 'wake' })
+    expect(b.alive.size).toBe(2)
+  })
+
+  it('voids no probe: the next trigger asks again, and a spare that hangs is dialled anew', () => {
+    const b = new Bench()
+      .open()
+      .sleep(60_000)
+      .do({ type: 'wake' })
+      .setBack(hour)
+      .do({ type: 'wake', jumped: true })
+    expect([b.pings.length, [...b.alive]]).toEqual([2, [1, 3]])
   })
 })
 
@@ -344,6 +381,7 @@ it('keeps its promises whatever happens in whatever order', () => {
   const act = fc.oneof<fc.Arbitrary<(b: Bench) => void>[]>(
     fc.nat(20_000).map((ms) => (b: Bench) => void b.pass(ms)),
     fc.nat(100_000).map((ms) => (b: Bench) => void b.sleep(ms)),
+    fc.nat(4_000_000).map((ms) => (b: Bench) => void b.setBack(ms)),
     fc.boolean().map((jumped) => (b: Bench) => void b.do({ type: 'wake', jumped })),
     gen.map((back) => (b: Bench) => {
       const g = b.m.gens - back

@@ -18,7 +18,7 @@ export interface Side {
   health(): Promise<Refusal | null>
 }
 
-/** The longest time between two ticks of the clock watch; after a longer one the page has slept. */
+/** The longest time between two ticks of the clock watch; after a longer one the page has slept, or the clock was set. */
 const jumpMs = 2_000
 const tickMs = 1_000
 /** The close code of a frame that was too large. */
@@ -161,7 +161,7 @@ export class Connection {
       const passed = Date.now() - ticked
       ticked = Date.now()
       // A hidden page's timers are slowed by the browser; that is no sleep.
-      if (passed > jumpMs && document.visibilityState === 'visible') this.wake(true)
+      if (Math.abs(passed) > jumpMs && document.visibilityState === 'visible') this.wake(true)
     }, tickMs)
     this.stops.push(() => clearInterval(tick))
   }

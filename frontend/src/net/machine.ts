@@ -19,8 +19,8 @@ export interface Machine {
   readonly spare: Link | null
   /** A ping on main whose pong has not come; only this nonce proves life. */
   readonly probe: { readonly nonce: string; readonly at: number; readonly late: boolean } | null
-  /** When something went out that wants an answer, if that is to be looked after. */
-  readonly sentAt: number | null
+  /** Something went out that wants an answer, is looked after, and nothing was heard since. */
+  readonly unanswered: boolean
   readonly lastFrameAt: number
   readonly heartbeatMs: number
   /** Dials that failed in a row. */
@@ -96,7 +96,7 @@ export const start: Machine = {
   main: null,
   spare: null,
   probe: null,
-  sentAt: null,
+  unanswered: false,
   lastFrameAt: 0,
   heartbeatMs: 10_000,
   failures: 0,
@@ -169,7 +169,7 @@ class Step {
 
   private wake(jumped: boolean, online: boolean): void {
     const { hiddenSince, main } = this.m
-    const slept = jumped || (hiddenSince !== null && this.at.now - hiddenSince > limits.hiddenMs)
+    const slept = jumped || (hiddenSince !== null && this.since(hiddenSince) > limits.hiddenMs)
     this.set({ hiddenSince: null, online, brief: 0 })
     // Another tab may have paired this browser again meanwhile.
     if (this.m.wanted && this.m.refusal === 'unauthorized') this.effects.push({ do: 'ask_health' })
@@ -186,16 +186,16 @@ class Step {
       this.drop(main)
       this.set({ main: null })
       this.dial('main')
-    } else if (this.at.now - main.dialledAt > limits.probeMs) this.dialSpare()
+    } else if (this.since(main.dialledAt) > limits.probeMs) this.dialSpare()
   }
 
   private sent(): void {
-    const { main, sentAt } = this.m
-    if (main?.phase !== 'open' || sentAt !== null) return
+    const { main, unanswered } = this.m
+    if (main?.phase !== 'open' || unanswered) return
     // A new connection repeats what waits while it is still busy with what was missed: doubted for that,
     // one after the other would be given up on a slow link.
-    if (this.at.now - main.dialledAt < limits.settledMs) return
-    this.set({ sentAt: this.at.now })
+    if (this.since(main.dialledAt) < limits.settledMs) return
+    this.set({ unanswered: true })
     this.clock('answer', limits.probeMs)
   }
 
@@ -206,7 +206,15 @@ class Step {
     const link: Link = { gen, phase: 'open', dialledAt: this.at.now }
     const other = gen === spare?.gen ? main : spare
     if (other) this.drop(other)
-    this.set({ main: link, spare: null, probe: null, sentAt: null, failures: 0, heartbeatMs, online: true })
+    this.set({
+      main: link,
+      spare: null,
+      probe: null,
+      unanswered: false,
+      failures: 0,
+      heartbeatMs,
+      online: true,
+    })
     this.set({ lastFrameAt: this.at.now, retryAt: null })
     for (const timer of ['slow', 'dial', 'probe', 'dead', 'retry', 'answer'] as const) this.clock(timer, null)
     this.clock('silence', this.patience())
@@ -224,7 +232,7 @@ class Step {
 
   private heard(gen: number): void {
     // No proof of life: what was buffered before the link died arrives late too.
-    if (gen === this.m.main?.gen) this.set({ lastFrameAt: this.at.now })
+    if (gen === this.m.main?.gen) this.set({ lastFrameAt: this.at.now, unanswered: false })
   }
 
   private goodbye(gen: number, retryAfterMs: number): void {
@@ -242,12 +250,12 @@ class Step {
       return
     }
     if (main === null || gen !== main.gen) return
-    this.set({ main: null, probe: null, sentAt: null })
+    this.set({ main: null, probe: null, unanswered: false })
     for (const timer of ['slow', 'dial', 'probe', 'dead', 'answer', 'silence'] as const)
       this.clock(timer, null)
     if (code === forbidden) return this.refuse('forbidden')
     if (spare) return this.promote()
-    if (main.phase === 'open' && code !== revoked) return this.reopen(this.at.now - main.dialledAt)
+    if (main.phase === 'open' && code !== revoked) return this.reopen(this.since(main.dialledAt))
     this.failed()
   }
 
@@ -268,9 +276,9 @@ class Step {
         this.set({ probe: { ...this.m.probe, late: true } })
         return this.dialSpare()
       case 'answer': {
-        const { sentAt, lastFrameAt } = this.m
-        this.set({ sentAt: null })
-        if (sentAt !== null && lastFrameAt < sentAt) this.ask()
+        const { unanswered } = this.m
+        this.set({ unanswered: false })
+        if (unanswered) this.ask()
         return
       }
       case 'dead':
@@ -284,7 +292,7 @@ class Step {
         return
       case 'silence': {
         if (main?.phase !== 'open') return
-        const quiet = this.at.now - this.m.lastFrameAt
+        const quiet = this.since(this.m.lastFrameAt)
         if (quiet < this.patience()) return this.clock('silence', this.patience() - quiet)
         this.ask()
         return this.clock('silence', this.patience())
@@ -295,7 +303,7 @@ class Step {
   private ask(): void {
     if (this.m.main?.phase !== 'open') return
     // One nonce at a time: a later trigger must not void a pong on its way.
-    if (this.m.probe && this.at.now - this.m.probe.at < limits.probeMs) return
+    if (this.m.probe && this.since(this.m.probe.at) < limits.probeMs) return
     const nonce = `${this.m.main.gen}.${Math.floor(this.at.random() * 1e12).toString(36)}`
     this.set({ probe: { nonce, at: this.at.now, late: false } })
     this.effects.push({ do: 'ping', gen: this.m.main.gen, nonce })
@@ -318,7 +326,7 @@ class Step {
 
   private dialSpare(): void {
     const { spare } = this.m
-    if (spare && this.at.now - spare.dialledAt > limits.dialMs) {
+    if (spare && this.since(spare.dialledAt) > limits.dialMs) {
       this.drop(spare)
       this.set({ spare: null })
     }
@@ -371,13 +379,18 @@ class Step {
   private dropAll(): void {
     if (this.m.main) this.drop(this.m.main)
     if (this.m.spare) this.drop(this.m.spare)
-    this.set({ main: null, spare: null, probe: null, sentAt: null, retryAt: null })
+    this.set({ main: null, spare: null, probe: null, unanswered: false, retryAt: null })
     for (const timer of ['slow', 'dial', 'probe', 'dead', 'retry', 'answer', 'silence'] as const)
       this.clock(timer, null)
   }
 
   private drop(link: Link): void {
     this.effects.push({ do: 'drop', gen: link.gen })
+  }
+
+  /** How long ago that was: endless where the clock was set back since, which hides nothing from who looks. */
+  private since(moment: number): number {
+    return moment <= this.at.now ? this.at.now - moment : Infinity
   }
 
   /** The longest silence of a healthy hub, and some. */
