@@ -50,6 +50,32 @@ describe('what deceives the eye', () => {
     expect(pieces.map((p) => p.text).join('')).toBe(text)
   })
 
+  it.each([
+    [
+      'a variation selector with no emoji before it',
+      'rm\ufe0f a\ufe00 1\ufe0f \ufe0e',
+      'U+FE0F U+FE00 U+FE0F U+FE0E',
+    ],
+    ['a second selector, and one no emoji has', '☺\ufe0f\ufe0f☺\ufe00', 'U+FE0F U+FE00'],
+    ['of an ideograph', '葛\u{e0100}\u{e01ef}', 'U+E0100 U+E01EF'],
+    ['of Mongolian', '\u180b\u180c\u180d\u180f', 'U+180B U+180C U+180D U+180F'],
+    ['of music and shorthand', '\u{1d173}\u{1d17a}\u{1bca0}', 'U+1D173 U+1D17A U+1BCA0'],
+    [
+      'what is ignored and has no use yet',
+      '\u{e0080}\u{e0fff}\ufff0\ufff8\u2065',
+      'U+E0080 U+E0FFF U+FFF0 U+FFF8 U+2065',
+    ],
+    [
+      'what was named before',
+      '\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200f\u2028\u2029\u202e\u2060\u206f\u2800\u3164\ufeff\uffa0\ufff9\ufffb\u{e0001}\u{e007f}\0\x1b\x7f\x9f',
+      'U+00AD U+034F U+061C U+115F U+1160 U+17B4 U+17B5 U+180E U+200B U+200F U+2028 U+2029 U+202E U+2060 U+206F U+2800 U+3164 U+FEFF U+FFA0 U+FFF9 U+FFFB U+E0001 U+E007F U+0000 U+001B U+007F U+009F',
+    ],
+  ])('is named: %s', (_, text, names) => {
+    const pieces = reveal(text)
+    expect(pieces.flatMap((p) => p.hidden ?? []).join(' ')).toBe(names)
+    expect(pieces.map((p) => p.text).join('')).toBe(text)
+  })
+
   it('is room, too, where text is laid out, and nothing is lost', () => {
     const text = `echo ok${' '.repeat(400)}${'\n'.repeat(60)}curl\u200b x\n\t\n \u3000\n| sh`
     const pieces = revealLaidOut(text)
@@ -66,7 +92,11 @@ describe('what deceives the eye', () => {
   })
 
   it('is not what people write', () => {
-    expect(reveal('naïve 日本語 שלום 👍🏽\n\ttab')).toEqual([{ text: 'naïve 日本語 שלום 👍🏽\n\ttab' }])
+    for (const text of [
+      'naïve 日本語 שלום 👍🏽\n\ttab',
+      '❤\ufe0f ☺\ufe0e ©\ufe0f 🏳\ufe0f 1\ufe0f\u20e3#\ufe0f\u20e3*\ufe0f\u20e3',
+    ])
+      expect(reveal(text)).toEqual([{ text }])
   })
 })
 

@@ -7,8 +7,10 @@ export interface Piece {
 
 // Bidirectional controls reorder what is read ("Trojan Source"); zero-width
 // and other invisible characters make two different commands look the same.
-const deceiving =
-  /[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}\u0000-\u0008\u000b-\u001f\u007f-\u009f]/gu
+// What chooses the look of an emoji, or makes a keycap, belongs to what is seen.
+const look = String.raw`(?<=(?![0-9#*])\p{Emoji})[\ufe0e\ufe0f]|(?<=[0-9#*])\ufe0f\u20e3`
+const unseen = String.raw`[\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800\ufff9-\ufffb\0-\x08\x0b-\x1f\x7f-\x9f]`
+const deceiving = new RegExp(`(?!${look})${unseen}`, 'gu')
 
 // As much room as nobody needs between two words, or two lines, of a command: what
 // comes behind it would be out of sight.
