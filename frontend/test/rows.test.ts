@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { after, before, emptyFeed, type Feed } from '../src/state/feed'
 import { toolKey } from '../src/state/itemof'
 import { RowKeys } from '../src/state/rowkeys'
-import { rowsOf, span } from '../src/state/rows'
+import { beginsWith, leadsTo, rowsOf, span } from '../src/state/rows'
 import type { AbideEvent, AgentExitData, AgentStartedData } from '../src/wire/gen'
 import { Script } from './support/script'
 
@@ -29,6 +29,42 @@ const prompt = (seq: number): AbideEvent => ({
 function shown(...events: AbideEvent[]): string[] {
   return rowsOf(after(emptyFeed(0), events)).map((r) => r.key)
 }
+
+test('of rows that reach over each other one is where a seq leads to, and one where what is new begins', () => {
+  const say = (seq: number, message_id: string): AbideEvent => ({
+    seq,
+    time,
+    type: 'agent_message',
+    data: { message_id, text: 'x' } as never,
+  })
+  const plan = (seq: number): AbideEvent => ({ seq, time, type: 'plan', data: { entries: [] } as never })
+  // The plan is 2 to 6; no row holds 7.
+  const rows = rowsOf(after(emptyFeed(0), [prompt(1), plan(2), say(3, 'a'), say(4, 'b'), plan(6), prompt(8)]))
+  const at = (of: typeof leadsTo, seq: number) =>
+    rows.flatMap((_, i) => (of(rows, i, seq) ? [span(rows[i]!).first] : []))
+  expect([1, 2, 3, 4, 5, 6, 7, 8, 9].map((seq) => at(leadsTo, seq))).toEqual([
+    [1],
+    [2],
+    [3],
+    [4],
+    [4],
+    [4],
+    [4],
+    [8],
+    [],
+  ])
+  expect([1, 2, 3, 4, 5, 6, 7, 8, 9].map((seq) => at(beginsWith, seq))).toEqual([
+    [1],
+    [2],
+    [3],
+    [4],
+    [8],
+    [8],
+    [8],
+    [8],
+    [],
+  ])
+})
 
 test('sleep and the wake after it are not shown', () => {
   expect(shown(exit(1, 'asleep'), prompt(2), started(3, { resumed: 'resume' }))).toEqual(['prompt:p2'])

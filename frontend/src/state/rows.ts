@@ -54,6 +54,23 @@ export function span(row: Row): { first: number; last: number } {
   return { first: row.tools[0]!.seq, last: Math.max(...row.tools.map((t) => t.last)) }
 }
 
+/**
+ * Whether a row is the one that a seq leads to: the last that begins at or before it. A plan or a call that was
+ * updated later reaches over the rows begun meanwhile, so more than one may hold the seq.
+ */
+export function leadsTo(rows: readonly Row[], at: number, seq: Seq): boolean {
+  const { first, last } = span(rows[at]!)
+  const next = rows[at + 1]
+  return first <= seq && (next ? seq < span(next).first : seq <= last)
+}
+
+/** Whether what begins at a seq begins with this row: of all rows it is so of one at most. */
+export function beginsWith(rows: readonly Row[], at: number, seq: Seq): boolean {
+  const holds = (at: number) => leadsTo(rows, at, seq) && seq <= span(rows[at]!).last
+  if (leadsTo(rows, at, seq)) return holds(at)
+  return at > 0 && leadsTo(rows, at - 1, seq) && !holds(at - 1)
+}
+
 /** Returns the index of the last row that begins at or before seq; -1 if none does. */
 export function rowAt(rows: readonly Row[], seq: Seq): number {
   let low = 0
