@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/abidehub/abide/session/event"
@@ -127,5 +128,14 @@ func givenName(name string) (string, error) {
 	if utf8.RuneCountInString(name) > 200 || name != "" && !printable(name) {
 		return "", fmt.Errorf("%w: a name has at most 200 printable characters", ErrInvalid)
 	}
+	if name != "" && strings.IndexFunc(name, seen) < 0 {
+		return "", fmt.Errorf("%w: nothing of this name can be seen; use at least one letter, digit or sign", ErrInvalid)
+	}
 	return name, nil
+}
+
+// seen reports whether a printable rune is something to look at by itself: marks go
+// on others, and some letters and signs are blank.
+func seen(r rune) bool {
+	return !unicode.IsMark(r) && !unicode.IsSpace(r) && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) && r != '\u2800'
 }

@@ -98,6 +98,7 @@ func TestARefusedCreationLeavesNoSession(t *testing.T) {
 		"one that is no text":  {Prompt: "\xff"},
 		"a long key":           {Prompt: "do it", Key: strings.Repeat("k", 129)},
 		"an odd name":          {Prompt: "do it", Name: "a\x00"},
+		"a name unseen":        {Prompt: "do it", Name: "\u0301"},
 		"no such agent":        {Prompt: "do it", Agent: "nobody"},
 	} {
 		_, err := h.manager.Create(ctxOf(t), request)

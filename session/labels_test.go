@@ -90,6 +90,20 @@ func TestWhatAPersonSetOutlivesEitherOfItsFiles(t *testing.T) {
 	}
 }
 
+func TestANameHasSomethingToSee(t *testing.T) {
+	h := newHub(t)
+	id := h.create().ID()
+	for _, name := range []string{"\u0301", "\ufe0f", "\U000e0100", "\u0301 \ufe0f", "\u034f\u115f\u3164\uffa0", "\u2800"} {
+		err := h.manager.Update(ctxOf(t), id, session.Patch{Name: &name})
+		require.ErrorIs(t, err, session.ErrInvalid, "%+q", name)
+		require.ErrorContains(t, err, "use at least one letter", "%+q", name)
+	}
+	for _, name := range []string{"e\u0301", "❤\ufe0f", "葛\U000e0100", "-", "7"} {
+		require.NoError(t, h.manager.Update(ctxOf(t), id, session.Patch{Name: &name}), "%+q", name)
+		require.Equal(t, name, h.session(id).Info().Name)
+	}
+}
+
 func TestANameTakenBackStaysSoWithoutMetadata(t *testing.T) {
 	h, id := labelled(t)
 	h.open()
