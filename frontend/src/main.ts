@@ -44,10 +44,11 @@ document.addEventListener('visibilitychange', () => {
   if (hidden) void cache.flush()
 })
 
-// A chunk of the page's own version is gone: the hub was updated under it. Where there is no hub, nothing is known.
+// A part did not come. Only where the hub has not even this file, whose name goes with all the others', was it updated
+// under the page; else it was the network.
 addEventListener('vite:preloadError', () => {
-  void fetch('/api/ready')
-    .then(({ ok }) => ok && store.dispatch({ kind: 'skew' }))
+  void fetch(import.meta.url, { method: 'HEAD', cache: 'no-store' })
+    .then(({ status }) => status === 404 && store.dispatch({ kind: 'skew' }))
     .catch(() => {})
 })
 
