@@ -1,8 +1,9 @@
 /**
  * Keeps the focus from being lost with a question that goes while a person is in it: it
- * moves to the next question, else back to where they came from, else to the feed. An action.
+ * moves to what comes next, which is the next question, else back to where they came from,
+ * else to the feed. An action, also for what is no question.
  */
-export function handover(question: HTMLElement) {
+export function handover(question: HTMLElement, after?: () => HTMLElement | null) {
   const screen = question.closest('main')
   let inside = false
   let before: HTMLElement | null = null
@@ -26,7 +27,7 @@ export function handover(question: HTMLElement) {
       setTimeout(() => {
         // Not when the whole screen went, or the person is elsewhere already.
         if (!screen?.isConnected || document.activeElement !== document.body) return
-        const next = screen.querySelector<HTMLElement>('[data-permission]')
+        const next = after ? after() : screen.querySelector<HTMLElement>('[data-permission]')
         const back = before?.isConnected ? before : screen.querySelector<HTMLElement>('[role=feed]')
         ;(next ?? back)?.focus({ preventScroll: true })
       })

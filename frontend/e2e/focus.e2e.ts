@@ -1,0 +1,183 @@
+// A button that goes when it is pressed leaves the focus where a person goes on, never nowhere.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { desktop } from './rig/browser.ts'
+import { Device } from './rig/device.ts'
+import { Hub } from './rig/hub.ts'
+import type { Screen } from './rig/screen.ts'
+import { until } from './rig/until.ts'
+
+/** What has the focus, and of which prompt, rule or part of a dialog. */
+const focus = ({ page }: Screen) =>
+  page.evaluate(() => {
+    const at = document.activeElement
+    if (!at || at === document.body) return 'nothing'
+    const line = at.closest('li')?.querySelector('.text, .about')?.textContent?.trim()
+    const part = at.closest('dialog section')?.getAttribute('aria-label')
+    const name = at.getAttribute('aria-label') ?? at.textContent!.trim()
+    return [name, line, part].filter(Boolean).join(' | ')
+  })
+
+async function focused(screen: Screen, want: string): Promise<void> {
+  await until(`the focus on ${want}`, async () => (await focus(screen)) === want, 20_000).catch(
+    async (error: Error) => {
+      throw new Error(`${error.message}; it is on ${await focus(screen)}`)
+    },
+  )
+}
+
+describe('the focus', () => {
+  let hub: Hub
+  let laptop: Device
+
+  beforeAll(async () => {
+    hub = await Hub.start()
+    laptop = await Device.pair(hub)
+  })
+  afterAll(async () => {
+    await laptop.stop()
+    expect(await hub.stop()).toBe(0)
+  })
+
+  /** A session whose agent waits, with prompts in its queue, which is open. */
+  async function queued(...prompts: string[]): Promise<Screen> {
+    const screen = await laptop.watch(await hub.newSession('Busy'))
+    await screen.prompt('/ask')
+    await screen.permission.waitFor()
+    for (const [i, text] of prompts.entries()) {
+      await screen.prompt(text)
+      await screen.page.getByText(`${i + 1} queued`).waitFor()
+    }
+    await screen.page.getByText(`${prompts.length} queued`).click()
+    return screen
+  }
+  const item = ({ page }: Screen, text: string, name: string) =>
+    page
+      .getByRole('region', { name: 'Queue' })
+      .getByRole('listitem')
+      .filter({ hasText: text })
+      .getByRole('button', { name })
+  const order = async ({ page }: Screen, ...want: string[]) => {
+    const texts = page.getByRole('region', { name: 'Queue' }).locator('li .text')
+    await until(`the queue of ${want}`, async () => String(await texts.allInnerTexts()) === String(want))
+  }
+  const press = (screen: Screen, key = 'Enter') => screen.page.keyboard.press(key)
+
+  /** Makes it a screen of fingers, where a field opens a keyboard. */
+  async function touched({ page }: Screen): Promise<void> {
+    const cdp = await page.context().newCDPSession(page)
+    await cdp.send('Emulation.setTouchEmulationEnabled', { enabled: true })
+    expect(await page.evaluate(() => matchMedia('(pointer: coarse)').matches)).toBe(true)
+  }
+
+  test('goes with a queued prompt that is moved, and to the other direction at an end', async () => {
+    const screen = await queued('one', 'two', 'three')
+    await item(screen, 'three', 'Earlier').focus()
+    await press(screen)
+    await order(screen, 'one', 'three', 'two')
+    await focused(screen, 'Earlier | three')
+    await press(screen)
+    await order(screen, 'three', 'one', 'two')
+    await focused(screen, 'Later | three')
+    await press(screen)
+    await order(screen, 'one', 'three', 'two')
+    await focused(screen, 'Later | three')
+    await press(screen)
+    await order(screen, 'one', 'two', 'three')
+    await focused(screen, 'Earlier | three')
+    await screen.page.close()
+  })
+
+  test('goes to the next prompt when one is removed, then to the queue, then to the field', async () => {
+    const screen = await queued('one', 'two', 'three')
+    await item(screen, 'one', 'Remove').focus()
+    await press(screen)
+    await order(screen, 'two', 'three')
+    await focused(screen, 'Remove | two')
+    await item(screen, 'three', 'Remove').focus()
+    await press(screen)
+    await order(screen, 'two')
+    await focused(screen, '1 queued')
+    await item(screen, 'two', 'Remove').focus()
+    await press(screen)
+    await focused(screen, 'Prompt')
+    await screen.page.close()
+  })
+
+  test('is not at the next prompt’s Remove when another removed this one', async () => {
+    const screen = await queued('one', 'two', 'three')
+    const other = await laptop.open(new URL(screen.page.url()).pathname)
+    await other.page.getByText('3 queued').click()
+    await item(screen, 'one', 'Remove').focus()
+    await item(other, 'one', 'Remove').click()
+    await order(screen, 'two', 'three')
+    await focused(screen, '2 queued')
+    await screen.page.close()
+    await other.page.close()
+  })
+
+  test.each([
+    { by: 'keys', at: 'Prompt' },
+    { by: 'touch', at: 'Session' },
+  ])('goes on after all prompts are removed by $by', async ({ by, at }) => {
+    const screen = await queued('one', 'two')
+    if (by === 'touch') await touched(screen)
+    await screen.page.getByRole('button', { name: 'Remove all 2…' }).focus()
+    await press(screen)
+    await focused(screen, 'Keep')
+    await press(screen)
+    await focused(screen, 'Remove all 2…')
+    await press(screen)
+    await focused(screen, 'Keep')
+    await press(screen, 'Shift+Tab')
+    await press(screen)
+    await focused(screen, at)
+    await screen.page.getByRole('region', { name: 'Queue' }).waitFor({ state: 'detached' })
+    expect(await focus(screen)).toBe(at)
+    await screen.page.close()
+  })
+
+  test('stays in the dialog of rules', async () => {
+    const screen = await laptop.watch(await hub.newSession('Ruled'), desktop)
+    await screen.page.getByRole('button', { name: 'More', exact: true }).click()
+    await screen.page.getByRole('menuitem', { name: 'Rules…' }).click()
+    const here = 'In this session'
+    const part = screen.page.getByRole('dialog', { name: 'Rules' }).getByRole('region', { name: here })
+    await part.getByRole('button', { name: 'Always allow reads' }).focus()
+    await press(screen)
+    await part.locator('[data-rule]').waitFor()
+    await focused(screen, `Revoke: All reads | Allow All reads | ${here}`)
+    await press(screen)
+    await part.locator('[data-rule]').waitFor({ state: 'detached' })
+    await focused(screen, `Always allow reads | ${here}`)
+    await screen.page.close()
+  })
+
+  test.each([
+    { by: 'keys', at: 'Prompt' },
+    { by: 'touch', at: 'Session' },
+  ])('goes on after Stop, Dismiss and Take it out by $by', async ({ by, at }) => {
+    const session = await hub.newSession('Goes on')
+    const screen = await laptop.watch(session, desktop)
+    if (by === 'touch') await touched(screen)
+    const button = (name: string) => screen.page.getByRole('button', { name, exact: true })
+    await screen.prompt('/slow 30')
+    await button('Stop').focus()
+    await press(screen)
+    await hub.event(session, 'turn_end')
+    await button('Stop').waitFor({ state: 'detached' })
+    await focused(screen, at)
+
+    await screen.go(`/s/${session}?seq=9000`)
+    await button('Dismiss').focus()
+    await press(screen)
+    await button('Dismiss').waitFor({ state: 'detached' })
+    await focused(screen, at)
+
+    await hub.api('PATCH', `/api/sessions/${session}`, { archived: true })
+    await button('Take it out').focus()
+    await press(screen)
+    await button('Take it out').waitFor({ state: 'detached' })
+    await focused(screen, at)
+    await screen.page.close()
+  })
+})
