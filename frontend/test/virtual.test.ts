@@ -4,6 +4,16 @@ import { Fenwick } from '../src/virtual/fenwick'
 import { RowWindow } from '../src/virtual/window'
 
 describe('the tree of heights', () => {
+  it('knows each number again, however often it has grown', () => {
+    const tree = new Fenwick(2)
+    for (let i = 0; i < 100; i++) tree.push(i)
+    expect(Array.from({ length: 100 }, (_, i) => tree.get(i))).toEqual(
+      Array.from({ length: 100 }, (_, i) => i),
+    )
+    for (let i = 0; i < 100; i++) tree.set(i, 1)
+    expect(tree.sum(100)).toBe(100)
+  })
+
   it('agrees with a plain list of numbers', () => {
     const op = fc.oneof(
       fc.nat(99).map((v) => ({ do: 'push' as const, v })),

@@ -26,7 +26,7 @@ export class Fenwick {
   }
 
   push(value: number): void {
-    if (this.length + 1 >= this.tree.length) this.grow()
+    if (this.length === this.values.length) this.grow()
     const i = ++this.length
     this.values[i - 1] = value
     // A new node covers what the smaller nodes before it cover.
@@ -64,11 +64,11 @@ export class Fenwick {
   }
 
   private grow(): void {
-    const tree = new Float64Array(this.tree.length * 2)
-    tree.set(this.tree)
-    this.tree = tree
     const values = new Float64Array(this.values.length * 2)
     values.set(this.values)
     this.values = values
+    const tree = new Float64Array(values.length + 1)
+    tree.set(this.tree)
+    this.tree = tree
   }
 }
