@@ -50,6 +50,9 @@ type entryOf struct {
 	hidden  bool          // being made; not listed yet
 }
 
+// unopened reports whether a session is known by what its files say alone.
+func (e *entryOf) unopened() bool { return e != nil && e.log == nil && e.opening == nil }
+
 // Open takes the data directory dir, and makes it where it is missing. If
 // another hub has it, the error is a *LockedError. No log is opened: each is
 // recovered when it is first needed. The caller closes the store.

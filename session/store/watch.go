@@ -80,7 +80,7 @@ func (s *Store) noticed(w *fsnotify.Watcher, e fsnotify.Event) error {
 			return s.foreignAppeared(w, name)
 		}
 		if e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) {
-			s.foreignGone(name)
+			return s.foreignGone(w, name)
 		}
 		return nil
 	}
@@ -135,11 +135,25 @@ func (s *Store) foreignChanged(w *fsnotify.Watcher, id string) {
 	}
 }
 
-// foreignGone forgets a session whose directory somebody took away.
-func (s *Store) foreignGone(id string) {
+// foreignGone forgets a session whose directory somebody took away. A directory
+// that is there has only got its name: the system tells of a move twice, of the
+// directory itself last, and so also a watch that began in between. The watcher
+// then ends that watch.
+func (s *Store) foreignGone(w *fsnotify.Watcher, id string) error {
 	s.mu.Lock()
-	e := s.sessions[id]
-	gone := e != nil && e.log == nil && e.opening == nil
+	listed := s.sessions[id].unopened()
+	s.mu.Unlock()
+	if !listed {
+		return nil
+	}
+	dir := filepath.Join(s.root(), id)
+	if _, err := s.opts.FS.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		err := w.Add(dir)
+		s.foreignChanged(w, id) // what was said meanwhile
+		return err
+	}
+	s.mu.Lock()
+	gone := s.sessions[id].unopened()
 	if gone {
 		delete(s.sessions, id)
 	}
@@ -147,6 +161,7 @@ func (s *Store) foreignGone(id string) {
 	if gone {
 		s.bell.ring()
 	}
+	return nil
 }
 
 // Changed returns a channel that is closed when other processes made, changed or
