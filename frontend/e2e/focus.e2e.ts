@@ -160,7 +160,8 @@ describe('the focus', () => {
     const screen = await laptop.watch(session, desktop)
     if (by === 'touch') await touched(screen)
     const button = (name: string) => screen.page.getByRole('button', { name, exact: true })
-    await screen.prompt('/slow 30')
+    await screen.prompt('/ask') // its turn goes on until it is answered or stopped
+    await screen.permission.waitFor()
     await button('Stop').focus()
     await press(screen)
     await hub.event(session, 'turn_end')
