@@ -1,8 +1,7 @@
 // A button that goes when it is pressed leaves the focus where a person goes on, never nowhere.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { desktop } from './rig/browser.ts'
-import { Device } from './rig/device.ts'
-import { Hub } from './rig/hub.ts'
+import { paired } from './rig/paired.ts'
 import type { Screen } from './rig/screen.ts'
 import { until } from './rig/until.ts'
 
@@ -26,21 +25,11 @@ async function focused(screen: Screen, want: string): Promise<void> {
 }
 
 describe('the focus', () => {
-  let hub: Hub
-  let laptop: Device
-
-  beforeAll(async () => {
-    hub = await Hub.start()
-    laptop = await Device.pair(hub)
-  })
-  afterAll(async () => {
-    await laptop.stop()
-    expect(await hub.stop()).toBe(0)
-  })
+  const at = paired()
 
   /** A session whose agent waits, with prompts in its queue, which is open. */
   async function queued(...prompts: string[]): Promise<Screen> {
-    const screen = await laptop.watch(await hub.newSession('Busy'))
+    const screen = await at.device.watch(await at.hub.newSession('Busy'))
     await screen.prompt('/ask')
     await screen.permission.waitFor()
     for (const [i, text] of prompts.entries()) {
@@ -105,7 +94,7 @@ describe('the focus', () => {
 
   test('is not at the next prompt’s Remove when another removed this one', async () => {
     const screen = await queued('one', 'two', 'three')
-    const other = await laptop.open(new URL(screen.page.url()).pathname)
+    const other = await at.device.open(new URL(screen.page.url()).pathname)
     await other.page.getByText('3 queued').click()
     await item(screen, 'one', 'Remove').focus()
     await item(other, 'one', 'Remove').click()
@@ -116,9 +105,9 @@ describe('the focus', () => {
   })
 
   test.each([
-    { by: 'keys', at: 'Prompt' },
-    { by: 'touch', at: 'Session' },
-  ])('goes on after all prompts are removed by $by', async ({ by, at }) => {
+    { by: 'keys', place: 'Prompt' },
+    { by: 'touch', place: 'Session' },
+  ])('goes on after all prompts are removed by $by', async ({ by, place }) => {
     const screen = await queued('one', 'two')
     if (by === 'touch') await touched(screen)
     await screen.page.getByRole('button', { name: 'Remove all 2…' }).focus()
@@ -130,14 +119,14 @@ describe('the focus', () => {
     await focused(screen, 'Keep')
     await press(screen, 'Shift+Tab')
     await press(screen)
-    await focused(screen, at)
+    await focused(screen, place)
     await screen.page.getByRole('region', { name: 'Queue' }).waitFor({ state: 'detached' })
-    expect(await focus(screen)).toBe(at)
+    expect(await focus(screen)).toBe(place)
     await screen.page.close()
   })
 
   test('stays in the dialog of rules', async () => {
-    const screen = await laptop.watch(await hub.newSession('Ruled'), desktop)
+    const screen = await at.device.watch(await at.hub.newSession('Ruled'), desktop)
     await screen.page.getByRole('button', { name: 'More', exact: true }).click()
     await screen.page.getByRole('menuitem', { name: 'Rules…' }).click()
     const here = 'In this session'
@@ -153,32 +142,32 @@ describe('the focus', () => {
   })
 
   test.each([
-    { by: 'keys', at: 'Prompt' },
-    { by: 'touch', at: 'Session' },
-  ])('goes on after Stop, Dismiss and Take it out by $by', async ({ by, at }) => {
-    const session = await hub.newSession('Goes on')
-    const screen = await laptop.watch(session, desktop)
+    { by: 'keys', place: 'Prompt' },
+    { by: 'touch', place: 'Session' },
+  ])('goes on after Stop, Dismiss and Take it out by $by', async ({ by, place }) => {
+    const session = await at.hub.newSession('Goes on')
+    const screen = await at.device.watch(session, desktop)
     if (by === 'touch') await touched(screen)
     const button = (name: string) => screen.page.getByRole('button', { name, exact: true })
     await screen.prompt('/ask') // its turn goes on until it is answered or stopped
     await screen.permission.waitFor()
     await button('Stop').focus()
     await press(screen)
-    await hub.event(session, 'turn_end')
+    await at.hub.event(session, 'turn_end')
     await button('Stop').waitFor({ state: 'detached' })
-    await focused(screen, at)
+    await focused(screen, place)
 
     await screen.go(`/s/${session}?seq=9000`)
     await button('Dismiss').focus()
     await press(screen)
     await button('Dismiss').waitFor({ state: 'detached' })
-    await focused(screen, at)
+    await focused(screen, place)
 
-    await hub.api('PATCH', `/api/sessions/${session}`, { archived: true })
+    await at.hub.api('PATCH', `/api/sessions/${session}`, { archived: true })
     await button('Take it out').focus()
     await press(screen)
     await button('Take it out').waitFor({ state: 'detached' })
-    await focused(screen, at)
+    await focused(screen, place)
     await screen.page.close()
   })
 })

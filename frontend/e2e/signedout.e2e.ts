@@ -1,53 +1,42 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Device } from './rig/device.ts'
-import { Hub } from './rig/hub.ts'
+import { describe, expect, test } from 'vitest'
+import { paired } from './rig/paired.ts'
 
 describe('a device whose sign-in was revoked', () => {
-  let hub: Hub
-  let laptop: Device
-
-  beforeAll(async () => {
-    hub = await Hub.start()
-    laptop = await Device.pair(hub)
-  })
-  afterAll(async () => {
-    await laptop.stop()
-    expect(await hub.stop()).toBe(0)
-  })
+  const at = paired()
 
   test('says so, also after a reload, and has the draft again once it is paired', async () => {
-    const session = await hub.newSession('Cut off')
-    const { page, composer } = await laptop.watch(session)
+    const session = await at.hub.newSession('Cut off')
+    const { page, composer } = await at.device.watch(session)
     await composer.fill('half a thought')
-    const { devices } = await hub.api<{ devices: { id: string; current?: true }[] }>('GET', '/api/devices')
-    for (const { id } of devices.filter((d) => !d.current)) await hub.api('DELETE', `/api/devices/${id}`)
+    const { devices } = await at.hub.api<{ devices: { id: string; current?: true }[] }>('GET', '/api/devices')
+    for (const { id } of devices.filter((d) => !d.current)) await at.hub.api('DELETE', `/api/devices/${id}`)
 
     const signedOut = page.getByRole('heading', { name: 'This device is signed out' })
     await signedOut.waitFor()
     await page.getByText('kept on this device').waitFor()
     await page.reload()
     await signedOut.waitFor()
-    await page.getByLabel('Pairing link or code').fill(hub.pairLink())
+    await page.getByLabel('Pairing link or code').fill(at.hub.pairLink())
     await page.getByRole('button', { name: 'Pair' }).click()
     await composer.waitFor()
     expect(await composer.inputValue()).toBe('half a thought')
   })
 
   test('goes on in every tab once one is paired, and sends what waited in them', async () => {
-    const session = await hub.newSession('Cut off twice')
-    const first = await laptop.watch(session)
-    const { devices } = await hub.api<{ devices: { id: string; current?: true }[] }>('GET', '/api/devices')
-    for (const { id } of devices.filter((d) => !d.current)) await hub.api('DELETE', `/api/devices/${id}`)
+    const session = await at.hub.newSession('Cut off twice')
+    const first = await at.device.watch(session)
+    const { devices } = await at.hub.api<{ devices: { id: string; current?: true }[] }>('GET', '/api/devices')
+    for (const { id } of devices.filter((d) => !d.current)) await at.hub.api('DELETE', `/api/devices/${id}`)
     const signedOut = (page: Page) => page.getByRole('heading', { name: 'This device is signed out' })
     await signedOut(first.page).waitFor()
-    const second = await laptop.open(`/s/${session}`)
+    const second = await at.device.open(`/s/${session}`)
     await signedOut(second.page).waitFor()
-    await second.page.getByLabel('Pairing link or code').fill(hub.pairLink())
+    await second.page.getByLabel('Pairing link or code').fill(at.hub.pairLink())
     await second.page.getByRole('button', { name: 'Pair' }).click()
     await second.composer.waitFor()
     await first.composer.waitFor()
     await first.prompt('/plan')
-    expect((await hub.event(session, 'turn_end')).data.stop_reason).toBe('end_turn')
+    expect((await at.hub.event(session, 'turn_end')).data.stop_reason).toBe('end_turn')
   })
 })
