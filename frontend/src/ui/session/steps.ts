@@ -13,10 +13,12 @@ const any = () => true
 const tool = (row: Row) => row.kind === 'group' || row.item.kind === 'tool'
 const diff = (row: Row) =>
   row.kind === 'item' && row.item.kind === 'tool' && toolView(row.item).changes.length > 0
+/** Ends that are no failure: the agent's own, and a person's stop. */
+const calm: ReadonlySet<string> = new Set(['end_turn', 'cancelled'])
 const error = (row: Row) =>
   row.kind === 'item' &&
-  ((row.item.kind === 'tool' && row.item.status === 'failed') ||
-    (row.item.kind === 'turn_end' && row.item.stopReason !== 'end_turn') ||
+  ((row.item.kind === 'tool' && row.item.status === 'failed' && !row.item.synthetic) ||
+    (row.item.kind === 'turn_end' && !calm.has(row.item.stopReason)) ||
     (row.item.kind === 'event' && describe(row.item.event).tone === 'bad'))
 
 /** The keys that step through the feed. */

@@ -1,0 +1,35 @@
+import { indexOf, type Feed } from './feed'
+import type { ToolItem } from './items'
+
+/** Why the hub closed a call that its agent had not ended: a person stopped the turn, the hub restarted, the agent ended. */
+export type Cut = 'stopped' | 'hub' | 'agent' | 'unknown'
+
+/** Returns why the hub closed a call; null of a call that its agent ended, or that still runs. */
+export function cutOf(feed: Feed, call: ToolItem): Cut | null {
+  if (!call.synthetic) return null
+  // The end of the turn follows the calls it closes.
+  for (let i = Math.max(0, indexOf(feed.items, call.last)); i < feed.items.length; i++) {
+    const item = feed.items.get(i)
+    if (item.kind !== 'turn_end' || item.seq < call.last) continue
+    switch (item.stopReason) {
+      case 'cancelled':
+      case 'interrupted':
+        return 'stopped'
+      case 'hub_restart':
+        return 'hub'
+      case 'agent_exit':
+        return 'agent'
+      default:
+        return 'unknown'
+    }
+  }
+  return 'unknown'
+}
+
+/** What a screen says of such a call: a word beside its title, and a sentence below it. */
+export const cutWords: Readonly<Record<Cut, { readonly word: string; readonly sentence: string }>> = {
+  stopped: { word: 'stopped', sentence: 'Stopped before it finished.' },
+  hub: { word: 'interrupted', sentence: 'Interrupted when the hub restarted.' },
+  agent: { word: 'interrupted', sentence: 'Interrupted: the agent ended.' },
+  unknown: { word: 'not finished', sentence: 'It did not finish.' },
+}
