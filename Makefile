@@ -87,9 +87,10 @@ lint: frontend/node_modules/.installed ## check formatting, vet, static analysis
 	cd frontend && npm run --silent check && npm run --silent lint
 
 .PHONY: generate
-generate: ## rewrite the generated TypeScript types and the golden frames
+generate: ## rewrite the generated TypeScript types, the golden frames and the man pages
 	go test ./session/event -update
 	go test ./server/wire ./internal/tsgen -update
+	go test ./cmd/abide -run 'TestTheManPages' -update
 
 .PHONY: bench
 bench: ## measure append, replay and fan-out, as ratios

@@ -14,6 +14,7 @@ import (
 	"github.com/abidehub/abide/frontend"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/config"
+	"github.com/abidehub/abide/internal/localhub"
 	"github.com/abidehub/abide/server"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/acp"
@@ -108,7 +109,7 @@ func buildHub(ctx context.Context, c config.Config, logger *slog.Logger) (h *hub
 // tellAddr writes where the hub listens. Without room for that it is served all
 // the same; the command line then needs to be told.
 func (h *hub) tellAddr() error {
-	err := writeAddr(h.dir, h.base)
+	err := localhub.Announce(h.dir, h.base)
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		h.logger.Warn("there is no room to write where the hub listens; commands that ask it need ABIDE_ADDR or a restart", "err", err)
 		return nil
@@ -249,7 +250,7 @@ func (h *hub) close() error {
 	if h.store == nil {
 		return errors.Join(errs...)
 	}
-	if err := removeAddr(h.dir); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := localhub.Withdraw(h.dir); err != nil && !errors.Is(err, os.ErrNotExist) {
 		errs = append(errs, err)
 	}
 	err := h.store.Close()

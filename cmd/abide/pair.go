@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/internal/localhub"
 )
 
 // pairAnswer is what `abide pair --json` prints.
@@ -38,7 +39,7 @@ func (p *program) pair() error {
 	if err != nil {
 		return err
 	}
-	base, err := runningHub(dir)
+	base, err := localhub.Address(dir)
 	if err != nil {
 		return err
 	}

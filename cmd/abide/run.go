@@ -12,27 +12,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/internal/cli"
 	"github.com/abidehub/abide/internal/config"
+	"github.com/abidehub/abide/internal/plain"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/store"
 )
 
-// Exit codes, the same for every command.
-const (
-	exitDone     = 0
-	exitFailed   = 1
-	exitUsage    = 2
-	exitNotFound = 3
-	exitRefused  = 4 // by scope, lock or policy
-)
-
-// usageError says that the command line is wrong.
-type usageError struct{ err error }
-
-func (e usageError) Error() string { return e.err.Error() }
-func (e usageError) Unwrap() error { return e.err }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+func usagef(format string, args ...any) error { return cli.Usagef(format, args...) }
 
 // program is what every command has to work with.
 type program struct {
@@ -43,11 +30,13 @@ type program struct {
 	configFile string
 	data       string
 	json       bool
+	// shell is what the commands share that speak to a hub.
+	shell *cli.Program
 }
 
 // run is the whole program. It returns the exit code, so a test can run it.
 func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	p := &program{env: env, stdin: stdin, stdout: stdout, stderr: stderr}
+	p := newProgram(env, stdin, stdout, stderr)
 	root := p.root()
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -55,24 +44,34 @@ func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
-		return exitDone
+		return cli.ExitDone
 	}
-	fmt.Fprintf(stderr, "abide: %s\n", strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; "))
+	if status := cli.Status(0); !errors.As(err, &status) {
+		fmt.Fprintf(stderr, "abide: %s\n", plain.Line(strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")))
+	}
 	return exitCode(err)
 }
 
+func newProgram(env []string, stdin io.Reader, stdout, stderr io.Writer) *program {
+	p := &program{env: env, stdin: stdin, stdout: stdout, stderr: stderr}
+	p.shell = cli.New(cli.Env{Environ: env, Stdin: stdin, Stdout: stdout, Stderr: stderr, Data: p.existing})
+	return p
+}
+
 func exitCode(err error) int {
-	var usage usageError
+	if code, known := cli.ExitCode(err); known {
+		return code
+	}
 	var locked *store.LockedError
 	switch {
 	case errors.As(err, &locked), errors.Is(err, config.ErrRefused), errors.Is(err, session.ErrForbidden):
-		return exitRefused
-	case errors.As(err, &usage), errors.Is(err, auth.ErrInvalid), errors.Is(err, store.ErrInvalidID), badFlag(err):
-		return exitUsage
+		return cli.ExitRefused
+	case errors.Is(err, auth.ErrInvalid), errors.Is(err, store.ErrInvalidID), badFlag(err):
+		return cli.ExitUsage
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, session.ErrNotFound), errors.Is(err, errNoData):
-		return exitNotFound
+		return cli.ExitNotFound
 	}
-	return exitFailed
+	return cli.ExitFailed
 }
 
 // badFlag reports a value on the command line that cannot be.
@@ -102,19 +101,18 @@ func (p *program) root() *cobra.Command {
 	})
 	root.PersistentFlags().StringVar(&p.configFile, "config", "", "configuration `FILE` (default ~/.config/abide/config.yaml)")
 	root.PersistentFlags().StringVar(&p.data, "data", "", "data `DIR`ectory (default ~/.local/share/abide)")
-	root.AddCommand(p.serveCommand(), p.tokenCommand(), p.pairCommand(), p.demoAgentCommand(), p.checkCommand(), p.repairCommand(), p.versionCommand())
+	root.AddGroup(cli.Groups()...)
+	for _, cmd := range []*cobra.Command{
+		p.serveCommand(), p.pairCommand(), p.tokenCommand(), p.checkCommand(), p.repairCommand(), p.demoAgentCommand(),
+	} {
+		cmd.GroupID = cli.GroupHub
+		root.AddCommand(cmd)
+	}
+	root.AddCommand(p.versionCommand())
 	return root
 }
 
-// arguments checks the number of arguments as a usage error.
-func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return usagef("%w (`%s --help` says what it takes)", err, cmd.CommandPath())
-		}
-		return nil
-	}
-}
+func arguments(check cobra.PositionalArgs) cobra.PositionalArgs { return cli.Arguments(check) }
 
 func (p *program) jsonFlag(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&p.json, "json", false, "print JSON")

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/abidehub/abide/internal/localhub"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -74,7 +75,7 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 // up: waits until the hub of $DATA answers, and sets $URL and $TOKEN.
 func cmdUp(ts *testscript.TestScript, neg bool, args []string) {
 	wait(ts, "the hub", func() bool {
-		base, err := runningHub(ts.Getenv("DATA"))
+		base, err := localhub.Address(ts.Getenv("DATA"))
 		ts.Setenv("URL", base)
 		ts.Setenv("ADDR", strings.TrimPrefix(base, "http://"))
 		return err == nil
@@ -219,7 +220,7 @@ func cmdTerm(ts *testscript.TestScript, neg bool, args []string) {
 // down: waits until nobody answers for $DATA any more.
 func cmdDown(ts *testscript.TestScript, neg bool, args []string) {
 	wait(ts, "the hub's end", func() bool {
-		_, err := runningHub(ts.Getenv("DATA"))
-		return errors.Is(err, errNoHub)
+		_, err := localhub.Address(ts.Getenv("DATA"))
+		return errors.Is(err, localhub.ErrNoHub)
 	})
 }

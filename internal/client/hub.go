@@ -20,26 +20,58 @@ import (
 // of 500 events of the largest size is far below it.
 const maxAnswer = 256 << 20
 
-// Hub is where a hub listens and the token it is spoken to with. It is safe for
-// concurrent use.
-type Hub struct {
-	base  *url.URL
-	token string
-	http  *http.Client
+// Place is where a hub listens, such as "http://127.0.0.1:22433", and the token
+// it is spoken to with. An empty token sends none.
+type Place struct {
+	Base, Token string
 }
 
-// New returns the hub at base, such as "http://127.0.0.1:22433". It does not
-// connect. The token is what `abide token` prints; empty sends none.
-func New(base, token string) (*Hub, error) {
-	u, err := url.Parse(base)
+func (p Place) header() http.Header {
+	header := http.Header{}
+	if p.Token != "" {
+		header.Set("Authorization", "Bearer "+p.Token)
+	}
+	return header
+}
+
+func (p Place) url() (*url.URL, error) {
+	u, err := url.Parse(p.Base)
 	if err != nil {
 		return nil, fmt.Errorf("parse hub address: %w", err)
 	}
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, fmt.Errorf("hub address %q is not http://HOST:PORT", base)
+		return nil, fmt.Errorf("hub address %q is not http://HOST:PORT", p.Base)
 	}
+	return u, nil
+}
+
+// Hub is a hub to speak to. It is safe for concurrent use.
+type Hub struct {
+	// locate is asked for each request and each connection.
+	locate func(context.Context) (Place, error)
+	// renews says that a credential which ended is followed by another.
+	renews bool
+	http   *http.Client
+}
+
+// New returns the hub at base. It does not connect. The token is what `abide
+// token` prints.
+func New(base, token string) (*Hub, error) {
+	place := Place{Base: base, Token: token}
+	if _, err := place.url(); err != nil {
+		return nil, err
+	}
+	h := Locate(func(context.Context) (Place, error) { return place, nil })
+	h.renews = false
+	return h, nil
+}
+
+// Locate returns a hub whose place is asked for with each request and each
+// connection: after a restart it may listen elsewhere, and its token may be
+// another. It does not connect.
+func Locate(locate func(context.Context) (Place, error)) *Hub {
 	// A transport of its own: closing its idle connections disturbs nobody.
-	return &Hub{base: u, token: token, http: &http.Client{Transport: &http.Transport{}}}, nil
+	return &Hub{locate: locate, renews: true, http: &http.Client{Transport: &http.Transport{}}}
 }
 
 // Close drops the connections kept for HTTP requests. Sockets are not touched.
@@ -137,12 +169,16 @@ func (h *Hub) send(ctx context.Context, method, path string, header http.Header,
 		}
 		content = bytes.NewReader(encoded)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(h.base.String(), "/")+path, content)
+	place, err := h.locate(ctx)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(place.Base, "/")+path, content)
 	if err != nil {
 		return fmt.Errorf("make request for %s: %w", path, err)
 	}
 	req.Header = header
-	maps.Copy(req.Header, h.header())
+	maps.Copy(req.Header, place.header())
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -165,12 +201,4 @@ func (h *Hub) send(ctx context.Context, method, path string, header http.Header,
 		return fmt.Errorf("read the answer to %s: %w", path, err)
 	}
 	return nil
-}
-
-func (h *Hub) header() http.Header {
-	header := http.Header{}
-	if h.token != "" {
-		header.Set("Authorization", "Bearer "+h.token)
-	}
-	return header
 }

@@ -61,12 +61,19 @@ func (h *Hub) DialSession(ctx context.Context, id string, from Cursor) (*Socket,
 func (h *Hub) dial(ctx context.Context, path string, query url.Values) (*Socket, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	target := *h.base
+	place, err := h.locate(ctx)
+	if err != nil {
+		return nil, err
+	}
+	target, err := place.url()
+	if err != nil {
+		return nil, err
+	}
 	target.RawPath, target.Path = "", path
 	target.RawQuery = query.Encode()
 	conn, res, err := websocket.Dial(ctx, target.String(), &websocket.DialOptions{
 		HTTPClient:   h.http,
-		HTTPHeader:   h.header(),
+		HTTPHeader:   place.header(),
 		Subprotocols: []string{wire.Subprotocol},
 	})
 	if err != nil {

@@ -26,6 +26,9 @@ type Update struct {
 	State *wire.State
 	// Connected is nil but for the first update of each connection.
 	Connected *wire.Connected
+	// Lost is why the connection ended, in the update that says so: another is
+	// being made. It is nil in every other update.
+	Lost error
 }
 
 // Watch keeps one session true to the hub's log over any number of
@@ -72,7 +75,10 @@ func (w *Watch) Run(ctx context.Context, each func(Update) error) error {
 		if s := (stopped{}); errors.As(err, &s) {
 			return s.error
 		}
-		if final(err) {
+		if w.final(err) {
+			return err
+		}
+		if err := each(Update{Lost: err}); err != nil {
 			return err
 		}
 		if time.Since(began) > longestPause {
@@ -90,12 +96,12 @@ func (w *Watch) Run(ctx context.Context, each func(Update) error) error {
 // stopped is the error by which each ended the watch.
 type stopped struct{ error }
 
-func final(err error) bool {
+func (w *Watch) final(err error) bool {
 	if e := (*RefusedError)(nil); errors.As(err, &e) {
 		return e.Final()
 	}
 	if e := (*ClosedError)(nil); errors.As(err, &e) {
-		return e.Final()
+		return e.Final() && !(e.Code == wire.CloseRevoked && w.hub.renews)
 	}
 	return errors.Is(err, ErrSessionGone)
 }

@@ -1,0 +1,75 @@
+// Package cli holds the commands that drive a hub from a shell.
+//
+// Each is an observer like any other: it speaks to the hub by internal/client
+// and reads no file of a session. A Program is what all of them share: the
+// streams, the way to the hub, and the meaning of exit codes.
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/abidehub/abide/internal/plain"
+)
+
+// The groups of commands in `abide --help`.
+const (
+	GroupLook = "look"
+	GroupDo   = "do"
+	GroupStay = "stay"
+	GroupHub  = "hub"
+)
+
+// Groups are the groups in the order of the help.
+func Groups() []*cobra.Group {
+	return []*cobra.Group{
+		{ID: GroupLook, Title: "Look at sessions:"},
+		{ID: GroupDo, Title: "Act on sessions:"},
+		{ID: GroupStay, Title: "Stay with a session:"},
+		{ID: GroupHub, Title: "Run and care for a hub:"},
+	}
+}
+
+// Env is where a command runs.
+type Env struct {
+	Environ        []string
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// Data returns the data directory that flags and configuration name.
+	Data func() (string, error)
+}
+
+// Program is what every command has to work with.
+type Program struct {
+	Env
+	hub  string // --hub
+	file string // --token-file
+	json bool   // --json
+}
+
+// New returns the commands' common part.
+func New(env Env) *Program { return &Program{Env: env} }
+
+// HubFlags adds the flags that say which hub a command speaks to; see Connect.
+func (p *Program) HubFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&p.hub, "hub", "", "speak to the hub at `URL` instead of the one on the data directory; the token comes from ABIDE_TOKEN or --token-file")
+	cmd.Flags().StringVar(&p.file, "token-file", "", "read the token from `FILE`, which only you may read (0600)")
+}
+
+// JSONFlag adds --json.
+func (p *Program) JSONFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&p.json, "json", false, "print JSON")
+}
+
+// PrintJSON prints a value as indented JSON.
+func (p *Program) PrintJSON(value any) error {
+	data, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encoding the answer: %w", err)
+	}
+	_, err = fmt.Fprintf(p.Stdout, "%s\n", plain.JSON(data))
+	return err
+}

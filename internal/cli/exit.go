@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/server/wire"
+)
+
+// Exit codes, the same for every command.
+const (
+	ExitDone     = 0
+	ExitFailed   = 1
+	ExitUsage    = 2
+	ExitNotFound = 3
+	ExitRefused  = 4 // by scope, lock or policy
+)
+
+// Status ends the program with its code and without another word.
+type Status int
+
+// Error implements error.
+func (s Status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+// codeError is an error that names its exit code.
+type codeError struct {
+	code int
+	err  error
+}
+
+// Error implements error.
+func (e *codeError) Error() string { return e.err.Error() }
+
+// Unwrap implements the interface of package errors.
+func (e *codeError) Unwrap() error { return e.err }
+
+// Usagef says that the command line is wrong.
+func Usagef(format string, args ...any) error { return withCode(ExitUsage, format, args...) }
+
+func withCode(code int, format string, args ...any) error {
+	return &codeError{code: code, err: fmt.Errorf(format, args...)}
+}
+
+// ExitCode is the exit code an error stands for, where it is one of this package
+// or a hub's refusal.
+func ExitCode(err error) (code int, known bool) {
+	var status Status
+	var own *codeError
+	var answer *client.RefusedError
+	var frame *client.Error
+	switch {
+	case errors.As(err, &status):
+		return int(status), true
+	case errors.As(err, &own):
+		return own.code, true
+	case errors.Is(err, client.ErrSessionGone):
+		return ExitNotFound, true
+	case errors.As(err, &answer):
+		return exitOfAnswer(answer), true
+	case errors.As(err, &frame):
+		return exitOf(frame.Code), true
+	}
+	return 0, false
+}
+
+func exitOf(code wire.Code) int {
+	switch code {
+	case wire.CodeInvalid:
+		return ExitUsage
+	case wire.CodeNotFound:
+		return ExitNotFound
+	case wire.CodeConflict, wire.CodeAlreadyResolved, wire.CodeUnauthorized, wire.CodeForbidden, wire.CodeTooLarge:
+		return ExitRefused
+	}
+	return ExitFailed
+}
+
+func exitOfAnswer(e *client.RefusedError) int {
+	if e.Code != "" {
+		return exitOf(e.Code)
+	}
+	switch e.Status {
+	case http.StatusNotFound:
+		return ExitNotFound
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusMisdirectedRequest:
+		return ExitRefused
+	}
+	return ExitFailed
+}
+
+// Arguments checks the number of arguments as a usage error.
+func Arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return Usagef("%w (`%s --help` says what it takes)", err, cmd.CommandPath())
+		}
+		return nil
+	}
+}

@@ -1,0 +1,125 @@
+package localhub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/internal/client"
+)
+
+const (
+	credentialName = "cli.json"
+	// Holder is what lists and logs call the command line.
+	Holder = "command line"
+	// life is how long a credential lasts, and spare how much of that a command
+	// wants to begin with.
+	life  = time.Hour
+	spare = 5 * time.Minute
+)
+
+// credential is the content of cli.json.
+type credential struct {
+	Token     string    `json:"token"`
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+func (c credential) good(now time.Time) bool {
+	return c.Token != "" && now.Add(spare).Before(c.ExpiresAt)
+}
+
+// owner finds a data directory's hub again for each connection: a hub that
+// starts again may listen elsewhere, and a credential ends.
+type owner struct {
+	dir string
+
+	mu   sync.Mutex
+	held credential
+}
+
+// Connect returns the hub that runs on a data directory, spoken to as its owner.
+// Without one the error is ErrNoHub. The hub that comes after it, where this one
+// is started again, is spoken to by the same client.
+func Connect(ctx context.Context, dir string) (*client.Hub, error) {
+	if _, err := Address(dir); err != nil {
+		return nil, err
+	}
+	o := &owner{dir: dir}
+	hub := client.Locate(o.locate)
+	err := hub.Health(ctx)
+	if refused := (*client.RefusedError)(nil); errors.As(err, &refused) && refused.Status == 401 {
+		// The credential was revoked, or auth.json is another: the owner of the
+		// directory makes the next one.
+		if err = o.renew(); err == nil {
+			err = hub.Health(ctx)
+		}
+	}
+	if err != nil {
+		hub.Close()
+		return nil, err
+	}
+	return hub, nil
+}
+
+func (o *owner) locate(context.Context) (client.Place, error) {
+	base, err := announced(o.dir)
+	if err != nil {
+		return client.Place{}, err
+	}
+	token, err := o.token()
+	if err != nil {
+		return client.Place{}, err
+	}
+	return client.Place{Base: base, Token: token}, nil
+}
+
+// token returns a credential that is not about to end: the one held, the one in
+// the file, else a new one.
+func (o *owner) token() (string, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.held.good(time.Now()) {
+		return o.held.Token, nil
+	}
+	var kept credential
+	data, err := os.ReadFile(filepath.Join(o.dir, credentialName))
+	if err == nil && json.Unmarshal(data, &kept) == nil && kept.good(time.Now()) {
+		o.held = kept
+		return kept.Token, nil
+	}
+	return o.mint()
+}
+
+func (o *owner) renew() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_, err := o.mint()
+	return err
+}
+
+// mint is called with mu held.
+func (o *owner) mint() (string, error) {
+	registry, err := auth.Open(o.dir, nil, nil)
+	if err != nil {
+		return "", err
+	}
+	token, grant, err := registry.MintToken(auth.TokenRequest{Name: Holder, Scope: auth.Owner, Life: life})
+	if err != nil {
+		return "", err
+	}
+	o.held = credential{Token: token, ExpiresAt: grant.ExpiresAt}
+	data, err := json.Marshal(o.held)
+	if err == nil {
+		err = write(filepath.Join(o.dir, credentialName), append(data, '\n'))
+	}
+	if err != nil {
+		return "", fmt.Errorf("writing %s: %w", credentialName, err)
+	}
+	return token, nil
+}
