@@ -1,10 +1,10 @@
 // Package observer follows a log from a cursor.
 //
-// A Follower is the one loop behind every screen: it reads what lies after its
-// cursor, hands it to a Sink, moves the cursor, and sleeps until the log's bell
-// rings. Replay and live delivery are the same loop, so there is no seam
-// between them to lose an event in. The log never pushes and never knows who
-// follows it; a slow Sink delays nobody but itself.
+// Follower.Run is the one loop behind every screen: it reads the events after
+// its cursor, hands them to a Sink, moves the cursor, and waits until the log's
+// bell rings. Replay and live delivery are the same loop, so no event can be
+// lost between them. The log never pushes and does not know its followers; a
+// slow Sink delays only itself.
 //
 // The Follower stands for the SessionObserver of the first design, and its
 // cursor for lastSentSeq.
@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -23,20 +24,44 @@ type Source interface {
 	// ReadAfter returns events after seq, oldest first, at most maxBytes of
 	// them but at least one if there is one. It never blocks for news.
 	ReadAfter(ctx context.Context, after event.Seq, maxBytes int) (event.Batch, error)
-	// Changed returns a channel that is closed when the log has more to show.
+	// Changed returns a channel that is closed when the log has more events.
 	// Take it before reading, or news in between is missed.
 	Changed() <-chan struct{}
 }
 
-// Sink takes what a follower read. Deliver returns once the events are on
-// their way; an error ends the follower. It is called by one goroutine.
+// Sink takes the events that a follower read. Deliver returns once they are on
+// their way; an error ends the follower. One goroutine calls it.
 type Sink interface {
 	Deliver(ctx context.Context, b event.Batch) error
 }
 
-// ErrGap reports a source that skipped or repeated a seq. It is a bug in the
-// source; the follower stops rather than show a hole.
-var ErrGap = errors.New("gap in log")
+// Attendant is a Sink that also does other work, such as sending state or
+// heartbeats. Run calls Attend before each read, in the same goroutine as
+// Deliver; an error ends the follower.
+type Attendant interface {
+	Sink
+	Attend(ctx context.Context) (Wake, error)
+}
+
+// Wake says when Attend is due again without a new event. The zero Wake is
+// never.
+type Wake struct {
+	// Bells wake the follower when one of them closes. A nil channel never does.
+	Bells [3]<-chan struct{}
+	// At wakes the follower at a time; zero is never.
+	At time.Time
+	// Last says that the log gets no further events: Run delivers what the log
+	// holds and returns ErrEnded.
+	Last bool
+}
+
+var (
+	// ErrGap reports a source that skipped or repeated a seq. It is a bug in the
+	// source; the follower stops rather than show a hole.
+	ErrGap = errors.New("gap in log")
+	// ErrEnded reports that the Attendant said Last and everything is delivered.
+	ErrEnded = errors.New("the log has ended")
+)
 
 // Follower hands every event after its cursor to a sink: once, in order. One
 // goroutine owns it.
@@ -57,35 +82,67 @@ func New(source Source, sink Sink, cursor event.Seq, maxBytes int) *Follower {
 // the follower may ask.
 func (f *Follower) Cursor() event.Seq { return f.cursor }
 
-// Follow delivers until ctx ends or the source or the sink fails. It always
+// Run delivers until ctx ends or the source or the sink fails. It always
 // returns an error; after ctx ended, that is ctx's.
-func (f *Follower) Follow(ctx context.Context) error {
+func (f *Follower) Run(ctx context.Context) error {
+	attendant, _ := f.sink.(Attendant)
 	for {
 		changed := f.source.Changed()
-		if err := f.catchUp(ctx); err != nil {
-			return err
+		var wake Wake
+		for delivered := true; delivered; {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			var err error
+			if attendant != nil {
+				if wake, err = attendant.Attend(ctx); err != nil {
+					return err
+				}
+			}
+			if delivered, err = f.step(ctx); err != nil {
+				return err
+			}
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-changed:
+		if wake.Last {
+			return ErrEnded
+		}
+		if err := wake.wait(ctx, changed); err != nil {
+			return err
 		}
 	}
 }
 
-// catchUp delivers until there is nothing after the cursor.
-func (f *Follower) catchUp(ctx context.Context) error {
+// wait returns when the log has changed or the wake is due.
+func (w Wake) wait(ctx context.Context, changed <-chan struct{}) error {
+	var at <-chan time.Time
+	if !w.At.IsZero() {
+		at = time.After(time.Until(w.At))
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-changed:
+	case <-at:
+	case <-w.Bells[0]:
+	case <-w.Bells[1]:
+	case <-w.Bells[2]:
+	}
+	return nil
+}
+
+// CatchUp delivers the events that the source holds now, and does not wait for
+// more. It does not call Attend.
+func (f *Follower) CatchUp(ctx context.Context) error {
 	for {
-		delivered, err := f.Step(ctx)
+		delivered, err := f.step(ctx)
 		if err != nil || !delivered {
 			return err
 		}
 	}
 }
 
-// Step delivers the next batch, if there is one, and says whether it did. It
-// is for callers that wait for more than one bell.
-func (f *Follower) Step(ctx context.Context) (delivered bool, err error) {
+// step delivers the next batch, if there is one, and reports whether it did.
+func (f *Follower) step(ctx context.Context) (delivered bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/abidehub/abide/observer"
 	"github.com/abidehub/abide/session/event"
@@ -97,7 +98,7 @@ func TestAFollowerDeliversEverythingAfterItsCursorOnceInOrderWhileTheLogGrows(t 
 	for i := range sinks {
 		sinks[i] = &seen{until: 2100, done: make(chan struct{})}
 		follower := observer.New(log, sinks[i], event.Seq(i*10), 1<<16)
-		wg.Go(func() { require.ErrorIs(t, follower.Follow(ctx), context.Canceled) })
+		wg.Go(func() { require.ErrorIs(t, follower.Run(ctx), context.Canceled) })
 	}
 	for range 200 {
 		log.append(10)
@@ -121,7 +122,7 @@ func TestAFollowerStopsAtAGapRatherThanShowAHole(t *testing.T) {
 	log.skip = 3
 	sink := &seen{until: 99, done: make(chan struct{})}
 	follower := observer.New(log, sink, 2, 1<<16)
-	require.ErrorIs(t, follower.Follow(t.Context()), observer.ErrGap)
+	require.ErrorIs(t, follower.Run(t.Context()), observer.ErrGap)
 	require.Empty(t, sink.seqs)
 	require.Equal(t, event.Seq(2), follower.Cursor())
 }
@@ -131,25 +132,64 @@ func TestACursorDoesNotMoveWhenDeliveryFails(t *testing.T) {
 	log.append(5)
 	broken := errors.New("socket closed")
 	follower := observer.New(log, &seen{fail: broken}, 1, 1<<16)
-	require.ErrorIs(t, follower.Follow(t.Context()), broken)
+	require.ErrorIs(t, follower.Run(t.Context()), broken)
 	require.Equal(t, event.Seq(1), follower.Cursor())
 }
 
-func TestStepSaysWhetherThereWasAnything(t *testing.T) {
+func TestCatchUpDeliversWhatThereIsAndDoesNotWait(t *testing.T) {
 	log := newMemory(3)
 	log.append(4)
-	follower := observer.New(log, &seen{done: make(chan struct{})}, 0, 1<<16)
-	for _, want := range []bool{true, true, false} {
-		delivered, err := follower.Step(t.Context())
-		require.NoError(t, err)
-		require.Equal(t, want, delivered)
-	}
+	sink := &seen{done: make(chan struct{})}
+	follower := observer.New(log, sink, 0, 1<<16)
+	require.NoError(t, follower.CatchUp(t.Context()))
+	require.Equal(t, []event.Seq{1, 2, 3, 4}, sink.seqs)
 	require.Equal(t, event.Seq(4), follower.Cursor())
+}
+
+// attending is a sink that counts its calls of Attend and answers with script's
+// next Wake; after the script it says Last.
+type attending struct {
+	seen
+	calls  int
+	script []func() observer.Wake
+}
+
+func (a *attending) Attend(context.Context) (observer.Wake, error) {
+	a.calls++
+	if a.calls > len(a.script) {
+		return observer.Wake{Last: true}, nil
+	}
+	return a.script[a.calls-1](), nil
+}
+
+func TestAnAttendantIsWokenByItsBellsAndByTimeWithoutAnEvent(t *testing.T) {
+	rung := make(chan struct{})
+	close(rung)
+	var script []func() observer.Wake
+	for i := range 3 {
+		script = append(script, func() observer.Wake {
+			var w observer.Wake
+			w.Bells[i] = rung
+			return w
+		})
+	}
+	script = append(script, func() observer.Wake { return observer.Wake{At: time.Now()} })
+	sink := &attending{script: script}
+	require.ErrorIs(t, observer.New(newMemory(1), sink, 0, 1<<16).Run(t.Context()), observer.ErrEnded)
+	require.Equal(t, len(script)+1, sink.calls)
+}
+
+func TestTheLastEventsAreDeliveredBeforeAFollowerEnds(t *testing.T) {
+	log := newMemory(2)
+	log.append(5)
+	sink := &attending{seen: seen{done: make(chan struct{})}}
+	require.ErrorIs(t, observer.New(log, sink, 0, 1<<16).Run(t.Context()), observer.ErrEnded)
+	require.Equal(t, []event.Seq{1, 2, 3, 4, 5}, sink.seqs)
 }
 
 func TestAFollowerEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	err := observer.New(newMemory(1), &seen{}, 0, 1).Follow(ctx)
+	err := observer.New(newMemory(1), &seen{}, 0, 1).Run(ctx)
 	require.ErrorIs(t, err, context.Canceled)
 }

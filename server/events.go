@@ -109,7 +109,8 @@ func (s *Server) stream(c *call, own *session.BackgroundSession, from place) err
 	}
 	c.w.Header().Set("Content-Type", "text/event-stream")
 	sink := &eventStream{
-		w: c.w, control: http.NewResponseController(c.w), bound: s.timing.Write, epoch: loaded.Epoch,
+		w: c.w, control: http.NewResponseController(c.w), epoch: loaded.Epoch,
+		server: s, session: own, grant: c.grant,
 	}
 	if err := sink.message("events_loaded", cursor, verdict); err != nil {
 		return nil // the client has left already
@@ -119,49 +120,12 @@ func (s *Server) stream(c *call, own *session.BackgroundSession, from place) err
 		ctx, cancel = context.WithDeadline(ctx, end)
 	}
 	defer cancel()
-	err = s.follow(ctx, c, own, observer.New(own.Log(), sink, cursor, liveBytes), sink)
-	if err != nil && ctx.Err() == nil && !errors.Is(err, errGone) {
+	sink.beatAt = time.Now().Add(s.timing.Heartbeat)
+	err = observer.New(own.Log(), sink, cursor, liveBytes).Run(ctx)
+	if ctx.Err() == nil && !errors.Is(err, errGone) && !errors.Is(err, observer.ErrEnded) {
 		c.logger().Error("stream ended", "session", own.ID(), "err", err)
 	}
 	return nil // the answer has begun: an error can only end it
-}
-
-// follow steps a stream's follower until it cannot go on, keeping the
-// connection's peer sure that it lives, and looking at the grant in between.
-func (s *Server) follow(ctx context.Context, c *call, own *session.BackgroundSession, f *observer.Follower, sink *eventStream) error {
-	beat := time.NewTicker(s.timing.Heartbeat)
-	defer beat.Stop()
-	for {
-		changed, regranted := own.Log().Changed(), s.registry.Changed()
-		if err := stillMay(s.registry, c.grant, own.ID()); err != nil {
-			return err
-		}
-		for {
-			delivered, err := f.Step(ctx)
-			if err != nil {
-				return err
-			}
-			if !delivered || rung(s.clients.closed) {
-				break
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-s.ctx.Done():
-			return errGone
-		case <-s.clients.closed:
-			return errGone
-		case <-own.Done():
-			return errGone
-		case <-changed:
-		case <-regranted:
-		case <-beat.C:
-			if err := sink.comment(); err != nil {
-				return err
-			}
-		}
-	}
 }
 
 func stillMay(registry *auth.Registry, held auth.Grant, sessionID string) error {
@@ -176,13 +140,37 @@ func stillMay(registry *auth.Registry, held auth.Grant, sessionID string) error 
 type eventStream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
-	bound   time.Duration
 	epoch   string
+
+	server  *Server
+	session *session.BackgroundSession
+	grant   auth.Grant
+	beatAt  time.Time // when the next comment is due
+}
+
+// Attend implements observer.Attendant: it ends the stream when the hub ends or
+// the grant was revoked, and sends a comment in each heartbeat.
+func (e *eventStream) Attend(context.Context) (observer.Wake, error) {
+	s, regranted := e.server, e.server.registry.Changed()
+	if err := stillMay(s.registry, e.grant, e.session.ID()); err != nil || rung(s.clients.closed) {
+		return observer.Wake{}, errGone
+	}
+	if now := time.Now(); !now.Before(e.beatAt) {
+		if err := e.comment(); err != nil {
+			return observer.Wake{}, err
+		}
+		e.beatAt = now.Add(s.timing.Heartbeat)
+	}
+	return observer.Wake{
+		Bells: [3]<-chan struct{}{regranted, s.clients.closed, e.session.Done()},
+		At:    e.beatAt,
+		Last:  rung(e.session.Done()),
+	}, nil
 }
 
 // Deliver implements observer.Sink.
 func (e *eventStream) Deliver(_ context.Context, b event.Batch) error {
-	if err := e.control.SetWriteDeadline(time.Now().Add(e.bound)); err != nil {
+	if err := e.control.SetWriteDeadline(time.Now().Add(e.server.timing.Write)); err != nil {
 		return fmt.Errorf("bounding a write: %w", err)
 	}
 	seq := b.First
@@ -196,7 +184,7 @@ func (e *eventStream) Deliver(_ context.Context, b event.Batch) error {
 }
 
 func (e *eventStream) message(name string, seq event.Seq, data []byte) error {
-	if err := e.control.SetWriteDeadline(time.Now().Add(e.bound)); err != nil {
+	if err := e.control.SetWriteDeadline(time.Now().Add(e.server.timing.Write)); err != nil {
 		return fmt.Errorf("bounding a write: %w", err)
 	}
 	if err := e.write(name, seq, data); err != nil {
@@ -218,7 +206,7 @@ func (e *eventStream) write(name string, seq event.Seq, data []byte) error {
 }
 
 func (e *eventStream) comment() error {
-	if err := e.control.SetWriteDeadline(time.Now().Add(e.bound)); err != nil {
+	if err := e.control.SetWriteDeadline(time.Now().Add(e.server.timing.Write)); err != nil {
 		return fmt.Errorf("bounding a write: %w", err)
 	}
 	if _, err := e.w.Write([]byte(":\n\n")); err != nil {

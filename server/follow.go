@@ -16,15 +16,13 @@ import (
 // client: state is worth only its latest.
 const statePause = 50 * time.Millisecond
 
-// errPutAside ends the following of a session that is no longer open.
-var errPutAside = errors.New("the session was put aside")
-
 // errOvertaken ends the following of events that were removed before the client
 // took them.
 var errOvertaken = errors.New("events were removed before they were sent")
 
 // follow is one session followed by one client: a cursor over its log, and its
-// state. Its goroutine owns it.
+// state. It is the source and the sink of an observer.Follower, whose goroutine
+// owns it.
 type follow struct {
 	client    *SessionWSClient
 	session   *session.BackgroundSession
@@ -32,73 +30,54 @@ type follow struct {
 	place     place
 
 	frames   *frames
-	frame    *frame    // what ReadAfter made for Deliver
-	room     *room     // for frames that are nobody else's; nil while there is nothing to send
+	frame    *frame    // made by ReadAfter for Deliver
+	room     *room     // for frames that no other client needs; nil while there is nothing to send
+	resting  bool      // frames knows that everything was sent
 	behind   bool      // the last frame was about full: more is waiting
 	said     event.Seq // how far the client was told the log reaches
 	mergeTo  event.Seq // up to here runs of chunks are joined
 	lastSent time.Time // of the state
+
+	stateChanged <-chan struct{} // nil before the first state
 }
 
-// run answers the observe and then follows until ctx ends or nothing more can
-// be said.
+// run answers the observe and then follows until ctx ends, the session is put
+// aside or the client cannot be sent to.
 func (f *follow) run(ctx context.Context) error {
 	cursor, err := f.begin(ctx)
 	if err != nil {
 		return err
 	}
+	f.stateChanged, f.resting = nil, false
 	f.frames = f.client.server.frames.acquire(f.session)
 	defer f.client.server.frames.release(f.frames)
+	defer f.wake()
 	follower := observer.New(f, f, cursor, liveBytes)
-	stateChanged := closed() // so the first state goes out at once
-	for {
-		logChanged := f.session.Log().Changed()
-		if rung(stateChanged) && time.Since(f.lastSent) >= statePause {
-			stateChanged = f.session.StateChanged()
-			if err := f.sendState(ctx); err != nil {
-				return err
-			}
-		}
-		delivered, err := follower.Step(ctx)
-		if err != nil {
-			return f.stopped(follower.Cursor(), err)
-		}
-		if delivered {
-			if f.behind {
-				// Those at the same cursor go on together, and share the frames
-				// that are kept. One whose socket takes all would use up its turn
-				// of the processor and be out of their reach.
-				runtime.Gosched()
-			}
-			continue
-		}
-		if rung(f.session.Done()) {
-			return errPutAside // its log goes on under another
-		}
-		var pause <-chan time.Time
-		bell := stateChanged
-		if rung(stateChanged) { // news too soon after the last
-			bell, pause = nil, time.After(statePause-time.Since(f.lastSent))
-		}
-		f.frames.rest(&f.room)
-		select {
-		case <-ctx.Done():
-		case <-logChanged:
-		case <-bell:
-		case <-pause:
-		}
-		f.frames.wake()
-		if err := ctx.Err(); err != nil {
-			return err // at once: not even a state may follow a revocation
-		}
-	}
+	return f.stopped(follower, follower.Run(ctx))
 }
 
-// stopped says why the following ended behind cursor. Where the events after it
-// are no longer kept, it can be run again from there, to tell the client.
-func (f *follow) stopped(cursor event.Seq, err error) error {
-	span := spanOf(f.session)
-	if errors.Is(err, errGone) || span.wrong(cursor, "") != wire.ResetBefore {
+// Attend implements observer.Attendant: it sends the state when it has changed,
+// with a pause between two.
+func (f *follow) Attend(ctx context.Context) (observer.Wake, error) {
+	wake := observer.Wake{Last: rung(f.session.Done())} // then its log goes on under another
+	if f.stateChanged != nil && !rung(f.stateChanged) {
+		wake.Bells[0] = f.stateChanged
+		return wake, nil
+	}
+	if at := f.lastSent.Add(statePause); time.Now().Before(at) {
+		wake.At = at
+		return wake, nil
+	}
+	f.stateChanged = f.session.StateChanged()
+	wake.Bells[0] = f.stateChanged
+	return wake, f.sendState(ctx)
+}
+
+// stopped says why the following ended. Where the events after the cursor are
+// no longer kept, it can be run again from there, to tell the client.
+func (f *follow) stopped(follower *observer.Follower, err error) error {
+	cursor, span := follower.Cursor(), spanOf(f.session)
+	if errors.Is(err, errGone) || errors.Is(err, observer.ErrEnded) || span.wrong(cursor, "") != wire.ResetBefore {
 		return err
 	}
 	f.place.after, f.place.epoch, f.place.tail = &cursor, span.epoch, wire.DefaultPage
@@ -126,13 +105,28 @@ func (f *follow) begin(ctx context.Context) (event.Seq, error) {
 }
 
 // ReadAfter implements observer.Source by the frames shared with others.
+// Without a next frame the follower is about to wait, and rests.
 func (f *follow) ReadAfter(ctx context.Context, after event.Seq, maxBytes int) (event.Batch, error) {
+	f.wake()
 	made, err := f.frames.after(ctx, after, f.said, maxBytes, &f.room)
-	if err != nil || made == nil {
+	if err != nil {
 		return event.Batch{}, err
+	}
+	if made == nil {
+		f.frames.rest(&f.room)
+		f.resting = true
+		return event.Batch{}, nil
 	}
 	f.frame = made
 	return made.batch, nil
+}
+
+// wake takes back that the follow rests.
+func (f *follow) wake() {
+	if f.resting {
+		f.frames.wake()
+		f.resting = false
+	}
 }
 
 // Changed implements observer.Source.
@@ -150,8 +144,17 @@ func (f *follow) Deliver(ctx context.Context, b event.Batch) error {
 		}
 		m = messageOf(wire.AppendEvents(nil, f.session.ID(), f.session.Log().Epoch(), joined, f.frame.maxSeq))
 	}
-	f.frame = nil // one that sleeps for hours must not hold it
-	return f.client.write(ctx, m)
+	f.frame = nil // a follow that waits for hours must not hold it
+	if err := f.client.write(ctx, m); err != nil {
+		return err
+	}
+	if f.behind {
+		// Followers at the same cursor go on together and share the frames that
+		// are kept. A follower whose socket takes everything would use up its turn
+		// of the processor and be out of their reach.
+		runtime.Gosched()
+	}
+	return nil
 }
 
 func (f *follow) sendState(ctx context.Context) error {
@@ -159,13 +162,7 @@ func (f *follow) sendState(ctx context.Context) error {
 	return f.client.send(ctx, stateFrame(f.session.State()))
 }
 
-// closed returns a bell that has rung.
-func closed() <-chan struct{} {
-	ch := make(chan struct{})
-	close(ch)
-	return ch
-}
-
+// rung reports whether a bell has rung.
 func rung(bell <-chan struct{}) bool {
 	select {
 	case <-bell:

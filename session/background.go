@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/abidehub/abide/internal/bell"
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/store"
 )
@@ -22,7 +23,7 @@ type BackgroundSession struct {
 	log      *store.Log
 	watchers *watchers
 	state    atomic.Pointer[State]
-	bell     bell
+	bell     bell.Bell
 	unsaved  atomic.Pointer[string] // why the queue's file cannot be written; nil if it can
 
 	mail chan func(*engine)
@@ -55,7 +56,7 @@ func (b *BackgroundSession) StateChanged() <-chan struct{} {
 	case <-b.done:
 		return b.done
 	default:
-		return b.bell.listen()
+		return b.bell.Listen()
 	}
 }
 

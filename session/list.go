@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/abidehub/abide/internal/bell"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/store"
 )
@@ -191,7 +192,7 @@ const rememberedGone = 1000
 // news is what changed in the session list: the latest wins, so only the last
 // change of each session is kept.
 type news struct {
-	bell bell
+	bell bell.Bell
 
 	mu      sync.Mutex
 	version uint64
@@ -210,7 +211,7 @@ func (n *news) touch(id string) {
 		n.changed.put(id, n.version)
 	}
 	n.mu.Unlock()
-	n.bell.ring()
+	n.bell.Ring()
 }
 
 func (n *news) remove(id string) {
@@ -220,7 +221,7 @@ func (n *news) remove(id string) {
 	n.gone.put(id, n.version)
 	n.gone.keep(rememberedGone)
 	n.mu.Unlock()
-	n.bell.ring()
+	n.bell.Ring()
 }
 
 func (n *news) since(v uint64) (changed, gone []string, now uint64) {

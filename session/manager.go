@@ -172,7 +172,7 @@ func (b *BackgroundSession) Info() Info { return infoOf(b.log.Metadata()) }
 
 // Changed returns a channel that is closed when the session list changes. Take
 // it before ChangesSince, or news in between is missed.
-func (m *Manager) Changed() <-chan struct{} { return m.news.bell.listen() }
+func (m *Manager) Changed() <-chan struct{} { return m.news.bell.Listen() }
 
 // ChangesSince returns the sessions that changed or came, and the ids of those
 // that went, after the version v; 0 is the manager's beginning. Of many changes

@@ -39,7 +39,7 @@ func (e *engine) publish() {
 		Observers: e.b.watchers.take(),
 	})
 	e.present = presenceClock{publishedAt: time.Now()}
-	e.b.bell.ring()
+	e.b.bell.Ring()
 }
 
 // presenceClock paces the publishing of what observers merely make progress in.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/abidehub/abide/internal/bell"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -45,7 +46,7 @@ type ReadMarks struct {
 	mu      sync.Mutex
 	people  map[string]map[string]readMark // by person and session
 	since   map[string]int64               // by person: what was made before, in microseconds since 1970, is no news to them
-	waiting map[string]chan struct{}       // by person, closed at their next news
+	waiting map[string]*bell.Bell          // by person; removed when it rings
 	version uint64
 	unsaved bool
 }
@@ -55,7 +56,7 @@ type ReadMarks struct {
 func openReadMarks(dir string, logger *slog.Logger) *ReadMarks {
 	r := &ReadMarks{
 		path: filepath.Join(dir, readFile), logger: logger, moved: make(chan struct{}, 1),
-		people: map[string]map[string]readMark{}, since: map[string]int64{}, waiting: map[string]chan struct{}{},
+		people: map[string]map[string]readMark{}, since: map[string]int64{}, waiting: map[string]*bell.Bell{},
 	}
 	file := readReadFile(r.path, logger)
 	for person, marks := range file.People {
@@ -128,8 +129,8 @@ func (r *ReadMarks) Move(person, sessionID, epoch string, seq event.Seq) {
 	r.version++
 	r.put(person, sessionID, readMark{Epoch: epoch, Seq: seq, At: time.Now().Unix(), version: r.version})
 	r.changed()
-	if ch := r.waiting[person]; ch != nil {
-		close(ch)
+	if own := r.waiting[person]; own != nil {
+		own.Ring()
 		delete(r.waiting, person)
 	}
 }
@@ -170,19 +171,19 @@ func (r *ReadMarks) forget(sessionID string) {
 func (r *ReadMarks) Changed(person string) <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if ch := r.waiting[person]; ch != nil {
-		return ch
-	}
-	if len(r.waiting) >= maxReadWaiters {
-		// Most of these people left. Those who did not listen again.
-		for _, ch := range r.waiting {
-			close(ch)
+	own := r.waiting[person]
+	if own == nil {
+		if len(r.waiting) >= maxReadWaiters {
+			// Most of these people left. The others listen again.
+			for _, b := range r.waiting {
+				b.Ring()
+			}
+			clear(r.waiting)
 		}
-		clear(r.waiting)
+		own = new(bell.Bell)
+		r.waiting[person] = own
 	}
-	ch := make(chan struct{})
-	r.waiting[person] = ch
-	return ch
+	return own.Listen()
 }
 
 // Since returns the sessions whose mark the person moved after the version v, in

@@ -21,6 +21,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/gofrs/flock"
+
+	"github.com/abidehub/abide/internal/bell"
 )
 
 const (
@@ -54,7 +56,7 @@ type Registry struct {
 	mu      sync.Mutex
 	current *record     // never changed in place
 	version os.FileInfo // of the file current was read from
-	changed chan struct{}
+	changed bell.Bell
 }
 
 // Open reads the credentials of a data directory, which must exist, and makes
@@ -66,7 +68,7 @@ func Open(dir string, logger *slog.Logger, now func() time.Time) (*Registry, err
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	r := &Registry{dir: dir, now: now, logger: logger, changed: make(chan struct{})}
+	r := &Registry{dir: dir, now: now, logger: logger}
 	// Opening through a change makes the file where there is none, and gives
 	// it its mode back where somebody loosened it.
 	err := r.update(func(*record) error { return nil })
@@ -298,9 +300,7 @@ func (r *Registry) Rename(id, name string) (Grant, error) {
 // Changed returns a channel that is closed when grants may have changed. Take
 // it before asking. Changes by other processes ring it while Run runs.
 func (r *Registry) Changed() <-chan struct{} {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.changed
+	return r.changed.Listen()
 }
 
 // Run notices what other processes do to the file, within half a second, until
@@ -344,8 +344,7 @@ func (r *Registry) newest() *record {
 // install is called with mu held.
 func (r *Registry) install(rec *record, version os.FileInfo) {
 	r.current, r.version = rec, version
-	close(r.changed)
-	r.changed = make(chan struct{})
+	r.changed.Ring()
 }
 
 // update changes the file's newest content under its lock.

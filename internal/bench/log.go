@@ -216,7 +216,7 @@ func follow(ctx context.Context, l *store.Log, n int) (leave func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wait sync.WaitGroup
 	for range n {
-		wait.Go(func() { _ = observer.New(l, discard{}, 0, 64<<10).Follow(ctx) }) // it ends with ctx
+		wait.Go(func() { _ = observer.New(l, discard{}, 0, 64<<10).Run(ctx) }) // it ends with ctx
 	}
 	return func() { cancel(); wait.Wait() }
 }

@@ -254,7 +254,7 @@ func (l *Log) publish() {
 	p.next = final.seq + 1
 	l.touched.Store(int64(p.at))
 	if l.marks.wrote(position{seq: final.seq, first: p.seg.first, offset: p.offset, sum: final.sum}, p.durable) {
-		l.bell.ring()
+		l.bell.Ring()
 	}
 	l.keeper.poke()
 	if cap(p.buf) > mostPerWrite {

@@ -103,7 +103,7 @@ func BenchmarkAppend(b *testing.B) {
 			ctx, cancel := context.WithCancel(context.Background())
 			var group errgroup.Group
 			for range n {
-				group.Go(func() error { return observer.New(l, nowhere{}, 0, 64<<10).Follow(ctx) })
+				group.Go(func() error { return observer.New(l, nowhere{}, 0, 64<<10).Run(ctx) })
 			}
 			benchAppend(b, l)
 			cancel()

@@ -83,7 +83,7 @@ func TestFault28EveryFollowerSeesAnAppendStormWholeAndInOrder(t *testing.T) {
 		sinks[i] = &collector{until: want}
 		group.Go(func() error {
 			batch := []int{1 << 10, 64 << 10, 1}[i%3]
-			err := observer.New(l, sinks[i], 0, batch).Follow(context.Background())
+			err := observer.New(l, sinks[i], 0, batch).Run(context.Background())
 			if errors.Is(err, errDone) {
 				return nil
 			}

@@ -133,7 +133,7 @@ func (f *follower) heed() error {
 	if minSeq <= l.segs.all()[0].first {
 		return nil
 	}
-	defer l.bell.ring() // for those who wait at a place that is gone
+	defer l.bell.Ring() // for those who wait at a place that is gone
 	if minSeq > f.active.first {
 		// The file that was followed is gone, and so is what was not read of it.
 		l.tail.drop()
@@ -352,7 +352,7 @@ func (f *follower) readTo(end int64, last event.Seq) error {
 	if f.end.seq > before {
 		l.marks.wrote(f.end, nil)
 		l.marks.reached(f.end)
-		l.bell.ring()
+		l.bell.Ring()
 	}
 	return nil
 }

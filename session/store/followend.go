@@ -130,8 +130,8 @@ func (l *Log) become(own *Log) error {
 	if err := own.health.refusal(); err != nil {
 		l.health.freeze(err) // the device failed its writer
 	}
-	l.bell.ring()
-	l.health.bell.ring()
+	l.bell.Ring()
+	l.health.bell.Ring()
 	var errs []error
 	for _, s := range old {
 		errs = append(errs, s.retire())

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+
+	"github.com/abidehub/abide/internal/bell"
 )
 
 // HealthState is how a log is.
@@ -54,7 +56,7 @@ type health struct {
 	reason string
 	err    error // why the log is frozen
 	damage Damage
-	bell   bell
+	bell   bell.Bell
 
 	unsaved string // why the metadata cannot be written
 	foreign string // the file that is another session's
@@ -232,6 +234,6 @@ func (h *health) change(f func() bool) {
 	changed := f()
 	h.mu.Unlock()
 	if changed {
-		h.bell.ring()
+		h.bell.Ring()
 	}
 }

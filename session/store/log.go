@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/abidehub/abide/internal/bell"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -35,7 +36,7 @@ type Log struct {
 	// Each of these locks itself.
 	marks  marks
 	tail   tail
-	bell   bell
+	bell   bell.Bell
 	segs   segments
 	health health
 	sheet  sheet
@@ -56,7 +57,7 @@ func newLog(id, dir, runID string, opts Options) *Log {
 	if !opts.machineTime {
 		l.pen.clock.now = opts.Now
 	}
-	l.bell.gap, l.bell.started = bellGap, time.Now()
+	l.bell.Pace(bellGap)
 	l.keeper.wake = make(chan struct{}, 1)
 	l.keeper.done = make(chan struct{})
 	return l
@@ -75,7 +76,7 @@ func (l *Log) Epoch() string {
 
 // Changed returns a channel that is closed when more becomes visible, or the
 // log closes. Take it before reading, or news in between is missed.
-func (l *Log) Changed() <-chan struct{} { return l.bell.listen() }
+func (l *Log) Changed() <-chan struct{} { return l.bell.Listen() }
 
 // Marks returns the watermarks, all of one moment.
 func (l *Log) Marks() Marks { return l.marks.snapshot() }
@@ -91,7 +92,7 @@ func (l *Log) Health() Health {
 
 // HealthChanged returns a channel that is closed when Health may answer
 // otherwise. Take it before asking.
-func (l *Log) HealthChanged() <-chan struct{} { return l.health.bell.listen() }
+func (l *Log) HealthChanged() <-chan struct{} { return l.health.bell.Listen() }
 
 // close brings everything to the device, says so in the metadata, and lets the
 // files go. Readers and waiting appends get ErrClosed.
@@ -118,9 +119,9 @@ func (l *Log) close() error {
 	}
 	errs = append(errs, l.segs.close())
 	l.tail.drop()
-	l.bell.wait()
-	l.bell.ringNow()
-	l.health.bell.ring()
+	l.bell.Wait()
+	l.bell.RingNow()
+	l.health.bell.Ring()
 	return errors.Join(errs...)
 }
 

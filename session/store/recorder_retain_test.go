@@ -61,7 +61,7 @@ func requireStillFollows(t *testing.T, recorded, followed *store.Log) {
 	sink := &collector{cursor: after, until: after + 100}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	require.ErrorIs(t, observer.New(followed, sink, after, 2<<10).Follow(ctx), errDone)
+	require.ErrorIs(t, observer.New(followed, sink, after, 2<<10).Run(ctx), errDone)
 	require.Equal(t, store.HealthOK, followed.Health().State)
 	require.Equal(t, recorded.Marks().Min, followed.Marks().Min)
 }

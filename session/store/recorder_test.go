@@ -67,7 +67,7 @@ func TestAHubFollowsWhatAnotherProcessRecordsAndTakesItOver(t *testing.T) {
 	const n = 300 // over several files
 	sink := &collector{until: n}
 	followed := make(chan error, 1)
-	go func() { followed <- observer.New(l, sink, 0, 2<<10).Follow(ctx) }()
+	go func() { followed <- observer.New(l, sink, 0, 2<<10).Run(ctx) }()
 	for i := range n {
 		_, _, err := recorded.Append(ctx, message("live"))
 		require.NoError(t, err)

@@ -115,7 +115,7 @@ func (l *Log) copyActive() error {
 	l.copyWhole = false
 	written, _ := l.marks.positions()
 	if l.marks.reached(written) {
-		l.bell.ring()
+		l.bell.Ring()
 	}
 	l.thawed(written.seq)
 	return nil
@@ -183,7 +183,7 @@ func (l *Log) beginFile(sealed string, last event.Seq, file File, final firstLin
 	if l.copyWhole = !durable; durable {
 		l.marks.reached(final.position)
 	}
-	l.bell.ring()
+	l.bell.Ring()
 	l.keeper.excess.Store(true)
 	l.keeper.poke()
 }

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/abidehub/abide/internal/bell"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -33,7 +34,7 @@ type Store struct {
 	lock    File
 	watch   watch
 	late    lateEntry
-	bell    bell
+	bell    bell.Bell
 
 	mu       sync.Mutex
 	sessions map[string]*entryOf

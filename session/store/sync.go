@@ -69,7 +69,7 @@ func (l *Log) syncOnce() {
 	// A sealed segment was synced before it was sealed, so syncing the file of
 	// the last written line is enough for all before it.
 	if l.marks.reached(written) {
-		l.bell.ring()
+		l.bell.Ring()
 	}
 }
 

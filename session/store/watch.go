@@ -109,7 +109,7 @@ func (s *Store) foreignAppeared(w *fsnotify.Watcher, id string) error {
 		s.sessions[id] = &entryOf{meta: m}
 	}
 	s.mu.Unlock()
-	s.bell.ring()
+	s.bell.Ring()
 	return err
 }
 
@@ -131,7 +131,7 @@ func (s *Store) foreignChanged(w *fsnotify.Watcher, id string) {
 		_ = w.Remove(filepath.Join(s.root(), id))
 	}
 	if listed {
-		s.bell.ring()
+		s.bell.Ring()
 	}
 }
 
@@ -159,7 +159,7 @@ func (s *Store) foreignGone(w *fsnotify.Watcher, id string) error {
 	}
 	s.mu.Unlock()
 	if gone {
-		s.bell.ring()
+		s.bell.Ring()
 	}
 	return nil
 }
@@ -167,4 +167,4 @@ func (s *Store) foreignGone(w *fsnotify.Watcher, id string) error {
 // Changed returns a channel that is closed when other processes made, changed or
 // removed sessions, so that List answers otherwise. Take it before asking. What
 // this store's own logs do rings their own bells.
-func (s *Store) Changed() <-chan struct{} { return s.bell.listen() }
+func (s *Store) Changed() <-chan struct{} { return s.bell.Listen() }
