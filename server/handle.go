@@ -186,7 +186,7 @@ func (c *SessionWSClient) answer(m *wire.PermissionAnswer, s *session.Background
 		PermissionID: m.PermissionID, OptionID: m.OptionID, Content: m.Content, Actor: grant.Actor(),
 		// The device, not the socket: an answer that is sent again after the
 		// socket broke is the same client's.
-		ClientID: grant.ID, Remember: remember,
+		ClientID: grant.ID, Remember: remember, SeenSeq: m.SeenSeq,
 	})
 	if err != nil {
 		return err

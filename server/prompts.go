@@ -97,6 +97,9 @@ type permissionAnswer struct {
 	OptionID string `json:"option_id"`
 	// Content is what was filled in, when the request had a form.
 	Content json.RawMessage `json:"content,omitempty"`
+	// SeenSeq is the last event the person had seen when answering. The answer is
+	// refused with conflict if the tool call changed after it.
+	SeenSeq event.Seq `json:"seen_seq,omitempty"`
 	// Remember keeps the answer as a rule.
 	Remember session.RuleScope `json:"remember,omitempty"`
 }
@@ -119,7 +122,7 @@ func permissionRoute(s *Server, c *call) error {
 	}
 	outcome, err := own.AnswerPermission(c.r.Context(), session.Answer{
 		PermissionID: permission, OptionID: in.OptionID, Content: in.Content, Actor: c.grant.Actor(), ClientID: c.grant.ID,
-		Remember: in.Remember,
+		Remember: in.Remember, SeenSeq: in.SeenSeq,
 	})
 	if err != nil {
 		return err

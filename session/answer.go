@@ -10,7 +10,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Answer is somebody's answer to a permission request.
+// Answer is a client's answer to a permission request.
 type Answer struct {
 	PermissionID string
 	// OptionID is one of the options the agent offered.
@@ -25,6 +25,9 @@ type Answer struct {
 	// told what counts once where it offers that: the hub remembers, and forgets
 	// when it is told to.
 	Remember RuleScope
+	// SeenSeq, when set, is the last event that the client had applied. The answer is
+	// refused if the request's tool call changed after it.
+	SeenSeq event.Seq
 	// ClientID tells a client's resend from another client's answer. It should
 	// stay the same when the client reconnects. What was answered before this run
 	// of the hub goes by Actor, which is what the log knows.
@@ -35,7 +38,8 @@ type Answer struct {
 // the device when this returns, and the agent is told. The winner's own answer
 // again succeeds; any other answer gets *AlreadyResolved. A request this session
 // does not know, or no longer, is ErrNotFound; an option the agent did not offer,
-// or one that is to be remembered and cannot be, is ErrInvalid.
+// or one that is to be remembered and cannot be, is ErrInvalid; a tool call that changed
+// after SeenSeq is ErrConflict.
 func (b *BackgroundSession) AnswerPermission(ctx context.Context, a Answer) (event.PermissionOutcome, error) {
 	return ask(ctx, b, func(e *engine) (event.PermissionOutcome, error) { return e.answer(a) })
 }
@@ -54,6 +58,9 @@ func (e *engine) answer(a Answer) (event.PermissionOutcome, error) {
 	request, open := e.fold.permissions.find(a.PermissionID)
 	if !open {
 		return none, fmt.Errorf("%w: no permission request %q is open in this session", ErrNotFound, a.PermissionID)
+	}
+	if a.SeenSeq > 0 && e.fold.tools.changedAt(request.Request.ToolCallID) > a.SeenSeq {
+		return none, fmt.Errorf("%w: the agent changed this tool call after the answer was given: look at it again", ErrConflict)
 	}
 	chosen, offered := request.option(a.OptionID)
 	if !offered {

@@ -104,18 +104,18 @@ func (f *fold) apply(seq event.Seq, turn int, p event.Payload) {
 	case event.AgentMessage:
 		f.line.chunk(p.MessageID, p.Text)
 	case event.ToolCall:
-		f.tools.see(turn, p.ToolCallFields)
+		f.tools.see(seq, turn, p.ToolCallFields)
 	case event.ToolCallUpdate:
-		f.tools.see(turn, p.ToolCallFields)
+		f.tools.see(seq, turn, p.ToolCallFields)
 	case event.Error:
 		f.line.fail(p.Message)
 	default:
-		f.changed = f.applyTurn(turn, p) || f.applyAgent(p) || f.changed
+		f.changed = f.applyTurn(seq, turn, p) || f.applyAgent(p) || f.changed
 	}
 }
 
 // applyTurn folds in what moves the turn and its requests.
-func (f *fold) applyTurn(turn int, p event.Payload) bool {
+func (f *fold) applyTurn(seq event.Seq, turn int, p event.Payload) bool {
 	switch p := p.(type) {
 	case event.UserPrompt:
 		f.turn, f.promptID, f.open = max(turn, f.turn), p.PromptID, true
@@ -135,7 +135,7 @@ func (f *fold) applyTurn(turn int, p event.Payload) bool {
 	case event.PermissionRequest:
 		fields := fieldsAsked(p.ToolCall)
 		fields.ToolCallID = p.ToolCallID
-		f.tools.see(turn, fields)
+		f.tools.see(seq, turn, fields)
 		f.permissions.ask(p, turn, f.subjectOf(p))
 	case event.PermissionOutcome:
 		f.permissions.settle(p)

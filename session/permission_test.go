@@ -108,6 +108,30 @@ func TestFault34PermissionAnswerForUnknownExpiredOrOtherSessionsID(t *testing.T)
 	require.Equal(t, []string{"q2"}, other.State().PendingPermissions)
 }
 
+func TestAnAnswerToACallThatChangedSinceItWasSeenIsRefused(t *testing.T) {
+	h := newHub(t)
+	b, a := h.busy()
+	call := called("c", event.ToolCallFields{Title: "Run", Kind: "execute", RawInput: raw(`{"command":"ls"}`)})
+	require.NoError(t, a.say(call, wantsCall("q1", "c", nil)))
+	require.Equal(t, []string{"q1"}, pending(b))
+	seen := b.Log().Marks().Visible
+	at := func(seq event.Seq) error {
+		_, err := b.AnswerPermission(ctxOf(t), session.Answer{
+			PermissionID: "q1", OptionID: "2", Actor: "ann", ClientID: "tab", SeenSeq: seq,
+		})
+		return err
+	}
+	call.RawInput = raw(`{"command":"rm -rf /"}`)
+	require.NoError(t, a.say(call))
+	changed := b.Log().Marks().Visible
+	require.ErrorIs(t, at(seen), session.ErrConflict)
+	require.Equal(t, []string{"q1"}, pending(b), "an answer that was refused counted")
+	// Output and status change nothing of what was asked.
+	require.NoError(t, a.say(toolUpdate("c", event.ToolInProgress), message("meanwhile")))
+	require.NoError(t, at(changed))
+	require.NoError(t, at(seen), "the winner's own answer again succeeds")
+}
+
 func TestAFormIsAnsweredWithItsContent(t *testing.T) {
 	h := newHub(t)
 	b, a := h.busy()

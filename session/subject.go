@@ -58,6 +58,12 @@ func (s subject) upsert(f event.ToolCallFields) subject {
 	return s
 }
 
+// equal reports whether both say the same.
+func (s subject) equal(o subject) bool {
+	return s.title == o.title && s.kind == o.kind && s.lost == o.lost && slices.Equal(s.kinds, o.kinds) &&
+		s.input == o.input && s.diffs == o.diffs && s.paths == o.paths
+}
+
 // identified reports whether it says exactly what would be done: a command or
 // another input, a change, or the file that is read or deleted. A title does not:
 // it is the model's words.

@@ -29,6 +29,8 @@ type toolCall struct {
 	done  bool
 	order int
 	about subject
+	// changedAt is the seq of the last event that changed about.
+	changedAt event.Seq
 }
 
 // turn is the turn of a known call.
@@ -54,17 +56,26 @@ func (t *toolCalls) said(id string) subject {
 	return subject{}
 }
 
+// changedAt is the seq of the last event that changed what was said of a call; 0 for
+// an unknown one.
+func (t *toolCalls) changedAt(id string) event.Seq {
+	if call, known := t.calls[id]; known {
+		return call.changedAt
+	}
+	return 0
+}
+
 // restore takes an unfinished call of which no more is known than that.
 func (t *toolCalls) restore(id string, turn int) {
-	t.see(turn, event.ToolCallFields{ToolCallID: id})
+	t.see(0, turn, event.ToolCallFields{ToolCallID: id})
 	if call, known := t.calls[id]; known {
 		call.about.lost = true
 	}
 }
 
-// see takes what was said of a call. An empty status leaves a known call as it
-// is; a new one then counts as begun.
-func (t *toolCalls) see(turn int, said event.ToolCallFields) {
+// see takes what the event seq says of a call. An empty status leaves a known call
+// as it is; a new one then counts as begun.
+func (t *toolCalls) see(seq event.Seq, turn int, said event.ToolCallFields) {
 	id, status := said.ToolCallID, said.Status
 	if id == "" {
 		return
@@ -78,7 +89,9 @@ func (t *toolCalls) see(turn int, said event.ToolCallFields) {
 		call = &toolCall{id: id, turn: turn, order: t.seen}
 		t.calls[id] = call
 	}
-	call.about = call.about.upsert(said)
+	if about := call.about.upsert(said); !about.equal(call.about) {
+		call.about, call.changedAt = about, seq
+	}
 	if status == "" || status.Done() == call.done {
 		return
 	}

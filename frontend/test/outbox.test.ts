@@ -111,11 +111,11 @@ describe('the outbox', () => {
     const t = tab('a')
     const answer = { id: 'q', sessionId: 's', kind: 'answer' as const, text: '', optionId: 'once' }
     await t.outbox.add(answer)
-    await t.outbox.add({ ...answer, id: 'r', remember: 'session' })
+    await t.outbox.add({ ...answer, id: 'r', remember: 'session', seenSeq: 44 })
     await t.outbox.add({ ...prompt('p'), scheduledAt: '2026-02-21T15:00:00Z' })
     expect(t.sent).toMatchObject([
       { permission_id: 'q' },
-      { permission_id: 'r', remember: 'session' },
+      { permission_id: 'r', remember: 'session', seen_seq: 44 },
       { prompt_id: 'p', scheduled_at: '2026-02-21T15:00:00Z' },
     ])
     expect(t.sent[0]).not.toHaveProperty('remember')

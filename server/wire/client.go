@@ -107,7 +107,8 @@ type PermissionAnswer struct {
 	OptionID     string `json:"option_id"`
 	// Content is what was filled in, a JSON object, when the request had a form.
 	Content json.RawMessage `json:"content,omitempty"`
-	// SeenSeq is the last event the person had seen when answering.
+	// SeenSeq is the last event the person had seen when answering. The answer is
+	// refused with conflict if the tool call changed after it; absent is unchecked.
 	SeenSeq event.Seq `json:"seen_seq,omitempty"`
 	// Remember keeps the answer as a rule. The scope agent takes a credential
 	// that may manage every session.

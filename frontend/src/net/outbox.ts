@@ -302,6 +302,7 @@ function message(item: OutboxItem, request_id: string): ClientMessage {
     option_id: item.optionId ?? '',
     ...(item.content === undefined ? {} : { content: item.content }),
     ...(item.remember && { remember: item.remember }),
+    ...(item.seenSeq && { seen_seq: item.seenSeq }),
   }
 }
 

@@ -25,10 +25,11 @@ export interface Choices {
   defaultWorkspace: string
 }
 
-/** What goes with a permission answer: a filled-in form, and how far to remember it as a rule. */
+/** What goes with a permission answer: a filled-in form, how far to remember it as a rule, and the last event on screen. */
 export interface AnswerMore {
   content?: unknown
   remember?: RuleScope
+  seenSeq?: Seq
 }
 
 /** Everything a person can ask for. The screens know this and no more of the network. */

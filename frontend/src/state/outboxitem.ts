@@ -1,4 +1,4 @@
-import type { Attachment, RuleScope } from '../wire/gen'
+import type { Attachment, RuleScope, Seq } from '../wire/gen'
 
 export type OutboxStatus = 'queued' | 'sending' | 'accepted' | 'failed'
 
@@ -24,6 +24,8 @@ export interface OutboxItem {
   readonly content?: unknown
   /** How far the answer is kept as a rule; absent for this once. */
   readonly remember?: RuleScope
+  /** The last event on screen when the person answered. */
+  readonly seenSeq?: Seq
   /** When the prompt is to be taken from the queue (RFC 3339); absent for as soon as can be. */
   readonly scheduledAt?: string
   readonly createdAt: number
