@@ -73,6 +73,8 @@ type AgentSpec struct {
 	// Past is the session's log, from which an account of earlier turns can be
 	// made for an agent that does not remember them.
 	Past observer.Source
+	// PastAfter is the cursor before the first event that the log still holds.
+	PastAfter event.Seq
 }
 
 // StartAgent starts an agent and returns once it is ready for prompts, or

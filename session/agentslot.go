@@ -115,6 +115,7 @@ func (e *engine) startAgent() {
 		ContextLost:    e.fold.given > 0,
 		OpenBlob:       func(sha256 string) (io.ReadCloser, error) { return e.log.OpenBlob(sha256) },
 		Past:           e.log,
+		PastAfter:      max(0, e.log.Marks().Min-1),
 		AuthMethod:     a.authBy,
 	}
 	a.authBy, a.login = "", nil

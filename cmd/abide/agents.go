@@ -55,11 +55,14 @@ func (a *agents) start(ctx context.Context, spec session.AgentSpec, sink session
 }
 
 func (a *agents) run(ctx context.Context, agent config.Agent, spec session.AgentSpec, sink session.AgentSink) (session.Agent, error) {
-	past := &past{log: spec.Past, none: !spec.ContextLost}
+	past := &past{}
+	if spec.ContextLost {
+		past.log, past.after = spec.Past, spec.PastAfter
+	}
 	running, err := acp.Start(ctx, acp.Config{
 		Name: agent.Name, Command: agent.Command, Workspace: spec.Workspace, Env: agent.Env, PassEnv: agent.PassEnv,
 		HubID: a.hubID, RunID: a.runID, SessionID: spec.SessionID,
-		Resume: spec.AgentSessionID, ContextLost: spec.ContextLost, Account: past.account, Known: past.compared,
+		Resume: spec.AgentSessionID, ContextLost: spec.ContextLost, Account: past.text, Known: past.known,
 		MCPServers: mcpServers(agent.MCPServers), Files: agent.Files, Terminals: agent.Terminals,
 		AuthMethod: spec.AuthMethod, OpenBlob: spec.OpenBlob, Version: versionText(), Logger: a.logger,
 		Bounds: acp.Bounds{Silence: agent.Silence},

@@ -221,9 +221,10 @@ func (t *Transcript) plan(e event.Event, p event.Plan) {
 	t.add(e, &Entry{Kind: Plan, Plan: p.Entries})
 }
 
-func keep(index *map[string]*Entry, id string, entry *Entry) {
+// keep puts a value into a map that may not be made yet.
+func keep[V any](index *map[string]V, id string, value V) {
 	if *index == nil {
-		*index = map[string]*Entry{}
+		*index = map[string]V{}
 	}
-	(*index)[id] = entry
+	(*index)[id] = value
 }

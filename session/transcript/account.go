@@ -1,0 +1,127 @@
+package transcript
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+const (
+	// accountPrompts, accountLine and accountBytes bound Account.Text.
+	accountPrompts = 20
+	accountLine    = 200 // runes of a prompt
+	accountBytes   = 4 << 10
+)
+
+// Account is the part of a session that matters to an agent process that comes
+// back to it: the prompts and tool calls that its agent session was given, and
+// a short text for an agent that does not remember them. It holds no message
+// text, so a long log costs little memory. The zero value is a session before
+// its first event. One goroutine uses it.
+type Account struct {
+	// Prompts are the prompts that the current agent session was given, in order.
+	Prompts []AccountPrompt
+	// ToolCalls are the ids of its tool calls, each once.
+	ToolCalls []string
+
+	asked []string // all prompts that any agent session was given
+
+	waiting map[string]AccountPrompt // prompts that no agent was given yet, by id
+	turns   map[string]int           // index into Prompts, by prompt id
+	tools   map[string]bool          // the set of ToolCalls
+	anew    bool                     // the next prompt follows an account
+}
+
+// AccountPrompt is a prompt that an agent was given.
+type AccountPrompt struct {
+	Text string
+	// Wrapped says that the agent was given more than Text: an account of earlier
+	// turns, attachments, or the rest of a text that is too long for the log.
+	Wrapped bool
+	// Cut says that the turn was cancelled or interrupted.
+	Cut bool
+}
+
+// Apply folds the next event in. Events that cannot be decoded are skipped.
+func (a *Account) Apply(e event.Event) {
+	switch e.Type {
+	case event.TypeUserPrompt, event.TypeAgentStarted, event.TypeTurnStart, event.TypeTurnEnd, event.TypeToolCall, event.TypeToolCallUpdate:
+	default:
+		return // the bulk of a log need not be decoded
+	}
+	payload, err := e.Payload()
+	if err != nil {
+		return
+	}
+	switch p := payload.(type) {
+	case event.UserPrompt:
+		keep(&a.waiting, p.PromptID, AccountPrompt{Text: string(p.Text), Wrapped: len(p.Attachments) > 0 || shortened(e)})
+	case event.AgentStarted:
+		if p.Resumed == "" { // the agent does not remember earlier turns
+			a.Prompts, a.ToolCalls, a.turns, a.tools = nil, nil, nil, nil
+			a.anew = p.ContextLost
+		}
+	case event.TurnStart:
+		a.given(p.PromptID)
+	case event.TurnEnd:
+		if at, ok := a.turns[p.PromptID]; ok && p.StopReason != event.StopEndTurn {
+			a.Prompts[at].Cut = true
+		}
+	case event.ToolCall:
+		a.tool(p.ToolCallID)
+	case event.ToolCallUpdate:
+		a.tool(p.ToolCallID)
+	}
+}
+
+// given notes that the agent got a prompt. A prompt that still waits is not part
+// of the account.
+func (a *Account) given(promptID string) {
+	prompt, ok := a.waiting[promptID]
+	if !ok {
+		return
+	}
+	delete(a.waiting, promptID)
+	keep(&a.turns, promptID, len(a.Prompts))
+	prompt.Wrapped = prompt.Wrapped || a.anew
+	a.Prompts = append(a.Prompts, prompt)
+	a.asked = append(a.asked, prompt.Text)
+	a.anew = false
+}
+
+func (a *Account) tool(id string) {
+	if !a.tools[id] {
+		keep(&a.tools, id, true)
+		a.ToolCalls = append(a.ToolCalls, id)
+	}
+}
+
+// Text tells an agent without memory in a few lines what was asked before. It is
+// empty when nothing was.
+func (a *Account) Text() string {
+	if len(a.asked) == 0 {
+		return ""
+	}
+	var text strings.Builder
+	text.WriteString("You are continuing a session whose earlier turns you do not remember. What was asked in them, oldest first:\n")
+	for _, prompt := range a.asked[max(0, len(a.asked)-accountPrompts):] {
+		line, _, _ := strings.Cut(strings.TrimSpace(prompt), "\n")
+		if runes := []rune(line); len(runes) > accountLine {
+			line = string(runes[:accountLine]) + "…"
+		}
+		if text.Len()+len(line) > accountBytes {
+			break
+		}
+		text.WriteString("- " + line + "\n")
+	}
+	return text.String()
+}
+
+// shortened reports whether the log holds only the beginning of a prompt's text.
+func shortened(e event.Event) bool {
+	var data struct {
+		Text json.RawMessage `json:"text"`
+	}
+	return json.Unmarshal(e.Data, &data) == nil && len(data.Text) > 0 && data.Text[0] == '{'
+}
