@@ -179,7 +179,7 @@ func (c *SessionWSClient) prompt(m *wire.Prompt, s *session.BackgroundSession) e
 func (c *SessionWSClient) answer(m *wire.PermissionAnswer, s *session.BackgroundSession) error {
 	grant := c.grant.Load()
 	remember := session.RuleScope(m.Remember)
-	if err := mayRule(*grant, remember); err != nil {
+	if err := mayRule(*grant, s.ID(), remember); err != nil {
 		return err
 	}
 	outcome, err := s.AnswerPermission(c.ctx, session.Answer{
@@ -187,6 +187,7 @@ func (c *SessionWSClient) answer(m *wire.PermissionAnswer, s *session.Background
 		// The device, not the socket: an answer that is sent again after the
 		// socket broke is the same client's.
 		ClientID: grant.ID, Remember: remember, SeenSeq: m.SeenSeq,
+		MayRule: grant.May(auth.Manage, s.ID()),
 	})
 	if err != nil {
 		return err

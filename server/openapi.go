@@ -84,8 +84,20 @@ func (s schemas) operation(r route) object {
 	op["security"] = []object{}
 	if r.gate == auth.Credential {
 		op["security"] = []object{{"bearer": []string{}}, {"cookie": []string{}}}
+		op["x-scope"] = leastScope(r)
 	}
 	return op
+}
+
+// leastScope is the least scope that is admitted to a route.
+func leastScope(r route) auth.Scope {
+	switch {
+	case r.filtered || r.verb == auth.Read:
+		return auth.Viewer
+	case r.verb == auth.Act:
+		return auth.Collaborator
+	}
+	return auth.Owner
 }
 
 func (s schemas) parameter(in string, p param) object {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -33,6 +34,7 @@ type apiOperation struct {
 		Content map[string]struct{ Schema apiSchema }
 	}
 	Security []map[string][]string
+	Scope    string `json:"x-scope"`
 }
 
 type apiSchema struct {
@@ -239,4 +241,25 @@ func TestEveryDocumentedParameterIsInItsPath(t *testing.T) {
 			require.Contains(t, op.Responses, "default")
 		}
 	}
+}
+
+func TestTheOperationsGuideListsEachRouteOfACollaborator(t *testing.T) {
+	guide, err := os.ReadFile("../docs/operations.md")
+	require.NoError(t, err)
+	_, row, found := strings.Cut(string(guide), "| `collaborator` |")
+	require.True(t, found)
+	row, _, _ = strings.Cut(row, "\n")
+	var routes []string
+	for path, operations := range readDoc(t, startHub(t, hubOptions{})).Paths {
+		for method, o := range operations {
+			if o.Scope == "collaborator" {
+				routes = append(routes, strings.ToUpper(method)+" "+strings.Replace(path, "/api/sessions/{id}", "…", 1))
+			}
+		}
+	}
+	var listed []string
+	for _, m := range regexp.MustCompile("`([A-Z]+ …[^`]*)`").FindAllStringSubmatch(row, -1) {
+		listed = append(listed, m[1])
+	}
+	require.ElementsMatch(t, routes, listed)
 }

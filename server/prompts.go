@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
@@ -113,7 +114,7 @@ func permissionRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := mayRule(c.grant, in.Remember); err != nil {
+	if err := mayRule(c.grant, c.id(), in.Remember); err != nil {
 		return err
 	}
 	own, err := c.session()
@@ -122,7 +123,7 @@ func permissionRoute(s *Server, c *call) error {
 	}
 	outcome, err := own.AnswerPermission(c.r.Context(), session.Answer{
 		PermissionID: permission, OptionID: in.OptionID, Content: in.Content, Actor: c.grant.Actor(), ClientID: c.grant.ID,
-		Remember: in.Remember, SeenSeq: in.SeenSeq,
+		Remember: in.Remember, SeenSeq: in.SeenSeq, MayRule: c.grant.May(auth.Manage, own.ID()),
 	})
 	if err != nil {
 		return err

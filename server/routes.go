@@ -64,8 +64,8 @@ func routes() []route {
 		{"POST", one + "/authenticate", auth.Credential, auth.Manage, false, authenticateRoute, docAuthenticate()},
 		{"POST", one + "/attachments", auth.Credential, auth.Act, false, attachRoute, docAttach()},
 		{"GET", one + "/rules", auth.Credential, auth.Act, false, rulesRoute, docRules()},
-		{"POST", one + "/rules", auth.Credential, auth.Act, false, ruleAddRoute, docRuleAdd()},
-		{"DELETE", one + "/rules/{rule}", auth.Credential, auth.Act, false, ruleRevokeRoute, docRuleRevoke()},
+		{"POST", one + "/rules", auth.Credential, auth.Manage, false, ruleAddRoute, docRuleAdd()},
+		{"DELETE", one + "/rules/{rule}", auth.Credential, auth.Manage, false, ruleRevokeRoute, docRuleRevoke()},
 		{"GET", one + "/queue", auth.Credential, auth.Read, false, queueRoute, docQueue()},
 		{"POST", one + "/queue", auth.Credential, auth.Act, false, queueAddRoute, docQueueAdd()},
 		{"DELETE", one + "/queue", auth.Credential, auth.Act, false, queueClearRoute, docQueueClear()},
@@ -129,9 +129,12 @@ func (s *Server) serve(rt route, c *call) error {
 	return rt.handle(s, c)
 }
 
+// id is the id of the session the path names.
+func (c *call) id() string { return mux.Vars(c.r)["id"] }
+
 // session is the session the path names.
 func (c *call) session() (*session.BackgroundSession, error) {
-	id := mux.Vars(c.r)["id"]
+	id := c.id()
 	s, err := c.server.manager.Session(c.r.Context(), id)
 	if errors.Is(err, session.ErrNotFound) {
 		return nil, notFound("session " + id)

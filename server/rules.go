@@ -46,7 +46,7 @@ func ruleAddRoute(s *Server, c *call) error {
 	if err := c.read(&in); err != nil {
 		return err
 	}
-	if err := mayRule(c.grant, in.Scope); err != nil {
+	if err := mayRule(c.grant, c.id(), in.Scope); err != nil {
 		return err
 	}
 	if in.PermissionID != "" && (in.Kind != "" || in.Subject != "") {
@@ -88,7 +88,7 @@ func ruleRevokeRoute(s *Server, c *call) error {
 	if i < 0 {
 		return notFound(fmt.Sprintf("rule %q", id))
 	}
-	if err := mayRule(c.grant, list[i].Scope); err != nil {
+	if err := mayRule(c.grant, c.id(), list[i].Scope); err != nil {
 		return err
 	}
 	if err := own.RevokeRule(c.r.Context(), id, c.grant.Actor()); err != nil {
@@ -97,11 +97,17 @@ func ruleRevokeRoute(s *Server, c *call) error {
 	return c.done()
 }
 
-// mayRule refuses rules that reach beyond what a credential covers: one for the
-// agent answers in every session, so it takes a credential that manages them all.
-func mayRule(grant auth.Grant, scope session.RuleScope) error {
-	if scope == session.RuleAgent && !grant.May(auth.Manage, "") {
+// mayRule refuses rules that reach further than a credential: one for a session takes
+// access to manage it, one for the agent answers in every session and takes access to
+// manage them all. No scope is no rule.
+func mayRule(grant auth.Grant, sessionID string, scope session.RuleScope) error {
+	switch {
+	case scope == "":
+		return nil
+	case scope == session.RuleAgent && !grant.May(auth.Manage, ""):
 		return &problem{code: wire.CodeForbidden, message: "a rule for every session of the agent takes access to every session; make one for this session"}
+	case !grant.May(auth.Manage, sessionID):
+		return &problem{code: wire.CodeForbidden, message: "making a rule takes access to manage the session; answer without remember"}
 	}
 	return nil
 }

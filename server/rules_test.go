@@ -62,10 +62,12 @@ func TestARuleReachesNoFurtherThanItsMakersAccess(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s := h.session()
 	path := "/api/sessions/" + s.ID()
-	one := bearer(h.mint(auth.TokenRequest{Scope: auth.Collaborator, SessionID: s.ID(), Name: "guest"}))
-	owns := bearer(h.mint(auth.TokenRequest{Scope: auth.Owner, SessionID: s.ID()}))
+	one := bearer(h.mint(auth.TokenRequest{Scope: auth.Collaborator, SessionID: s.ID()}))
+	owns := bearer(h.mint(auth.TokenRequest{Scope: auth.Owner, SessionID: s.ID(), Name: "guest"}))
 	everywhere := map[string]string{"scope": "agent", "effect": "allow", "kind": "read"}
 	here := map[string]string{"scope": "session", "effect": "allow", "kind": "read"}
+	require.Equal(t, 403, h.do("POST", path+"/rules", here, one).status, "a collaborator made a rule")
+	require.Equal(t, 403, h.do("POST", path+"/permissions/perm-1", map[string]string{"option_id": "yes", "remember": "session"}, one).status)
 	for _, who := range []http.Header{one, owns} {
 		require.Equal(t, 403, h.do("POST", path+"/rules", everywhere, who).status)
 		require.Equal(t, 403, h.do("POST", path+"/permissions/perm-1", map[string]string{"option_id": "yes", "remember": "agent"}, who).status)
@@ -75,13 +77,14 @@ func TestARuleReachesNoFurtherThanItsMakersAccess(t *testing.T) {
 	require.Equal(t, wire.CodeForbidden, find[*wire.Error](c, nil).Code)
 	require.Empty(t, h.rules(s))
 
-	require.Equal(t, 201, h.do("POST", path+"/rules", here, one).status)
+	require.Equal(t, 201, h.do("POST", path+"/rules", here, owns).status)
 	require.Equal(t, 201, h.api("POST", path+"/rules", everywhere).status)
 	list := h.rules(s)
 	require.Len(t, list, 2)
 	require.Equal(t, "guest", list[0].CreatedBy, "the session's own come first")
-	require.Equal(t, 403, h.do("DELETE", path+"/rules/"+list[1].ID, nil, one).status)
-	require.Equal(t, 204, h.do("DELETE", path+"/rules/"+list[0].ID, nil, one).status)
+	require.Equal(t, 403, h.do("DELETE", path+"/rules/"+list[1].ID, nil, owns).status)
+	require.Equal(t, 403, h.do("DELETE", path+"/rules/"+list[0].ID, nil, one).status, "a collaborator revoked a rule")
+	require.Equal(t, 204, h.do("DELETE", path+"/rules/"+list[0].ID, nil, owns).status)
 	noted := 0
 	for _, e := range h.events(s) {
 		if e.Type == event.TypeNote && strings.Contains(string(e.Data), `"actor":"guest"`) {

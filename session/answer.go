@@ -25,6 +25,9 @@ type Answer struct {
 	// told what counts once where it offers that: the hub remembers, and forgets
 	// when it is told to.
 	Remember RuleScope
+	// MayRule says that the person may make rules in this session. Without it Remember
+	// is ErrForbidden, and an option that says "always" counts once.
+	MayRule bool
 	// SeenSeq, when set, is the last event that the client had applied. The answer is
 	// refused if the request's tool call changed after it.
 	SeenSeq event.Seq

@@ -19,7 +19,7 @@ import (
 func answer(b *session.BackgroundSession, request, option, client string) (event.PermissionOutcome, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	return b.AnswerPermission(ctx, session.Answer{PermissionID: request, OptionID: option, Actor: "by " + client, ClientID: client})
+	return b.AnswerPermission(ctx, session.Answer{PermissionID: request, OptionID: option, Actor: "by " + client, ClientID: client, MayRule: true})
 }
 
 func TestAPermissionRequestIsAnEventAndTheAnswerToo(t *testing.T) {

@@ -26,7 +26,8 @@ type lasting struct {
 
 // lastingOf finds what becomes of an answer: the same again is answered the same
 // where the answer says so. An option that says "always" is remembered for the
-// session without asking. An answer that asks for what cannot be is ErrInvalid.
+// session without asking. An answer that asks for what cannot be is ErrInvalid, one that
+// asks for what its person may not is ErrForbidden.
 func (e *engine) lastingOf(request openRequest, chosen event.PermissionOption, a Answer) (lasting, error) {
 	l := lasting{tell: chosen.OptionID}
 	effect, always, known := effectOf(chosen.Kind)
@@ -39,6 +40,15 @@ func (e *engine) lastingOf(request openRequest, chosen event.PermissionOption, a
 		l.tell = once
 	}
 	why := e.onlyOnce(request, known)
+	if !a.MayRule {
+		if a.Remember != "" {
+			return l, fmt.Errorf("%w: making a rule takes access to manage the session; answer without remember", ErrForbidden)
+		}
+		if effect == RuleAllow && !offered {
+			return l, fmt.Errorf("%w: the agent offers no way to allow this once, and allowing it for good takes access to manage the session", ErrForbidden)
+		}
+		why = "making a rule takes access to manage the session"
+	}
 	if why == "" && !always && !offered {
 		why = "the agent offers several answers of this kind, and a rule could not choose"
 	}

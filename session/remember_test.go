@@ -13,7 +13,7 @@ import (
 func remember(t *testing.T, b *session.BackgroundSession, request, option string) error {
 	t.Helper()
 	_, err := b.AnswerPermission(ctxOf(t), session.Answer{
-		PermissionID: request, OptionID: option, Actor: "ann", ClientID: "tab", Remember: session.RuleSession,
+		PermissionID: request, OptionID: option, Actor: "ann", ClientID: "tab", Remember: session.RuleSession, MayRule: true,
 	})
 	return err
 }
@@ -59,6 +59,36 @@ func TestOnlyOptionsOfAKnownKindAreRemembered(t *testing.T) {
 			require.Equal(t, []string{"q2"}, pending(b), "an answer of no known kind became a rule")
 		})
 	}
+}
+
+func TestAnAlwaysOfAPersonWhoMayMakeNoRulesCountsOnce(t *testing.T) {
+	h := newHub(t)
+	b, a := h.busy()
+	guest := func(id, option string, remember session.RuleScope) error {
+		_, err := b.AnswerPermission(ctxOf(t), session.Answer{
+			PermissionID: id, OptionID: option, Actor: "guest", ClientID: "tab", Remember: remember,
+		})
+		return err
+	}
+	q := wants("q1", "execute", "Run make", "make")
+	require.NoError(t, a.say(q))
+	require.ErrorIs(t, guest("q1", "2", session.RuleSession), session.ErrForbidden)
+	require.NoError(t, guest("q1", "1", ""))
+	require.Equal(t, "2", receive(t, a.answers, "the agent was not told").OptionID, "the agent was told to remember")
+	notes := payloads[event.Note](t, b)
+	require.Len(t, notes, 1)
+	require.Equal(t, "abide/answered_once", notes[0].Method)
+
+	q.PermissionID = "q2"
+	require.NoError(t, a.say(q))
+	require.Equal(t, []string{"q2"}, pending(b), "the answer became a rule")
+	require.NoError(t, guest("q2", "4", ""))
+
+	// Where nothing counts once, allowing it would be for good.
+	q.PermissionID, q.Options = "q3", q.Options[:1]
+	require.NoError(t, a.say(q))
+	require.ErrorIs(t, guest("q3", "1", ""), session.ErrForbidden)
+	require.Equal(t, []string{"q3"}, pending(b))
 }
 
 func TestARuleIsAboutTheWholeToolCallNotJustTheRequest(t *testing.T) {
