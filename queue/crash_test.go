@@ -17,8 +17,8 @@ var steps = []string{"create", "write", "sync", "rename", "sync-dir"}
 // verbs change a queue that holds a, b and c with a in flight.
 var verbs = map[string]func(q *queue.Queue) error{
 	"add":    func(q *queue.Queue) error { _, err := q.Add(item("d")); return err },
-	"edit":   func(q *queue.Queue) error { return q.Edit("b", "edited", "") },
-	"move":   func(q *queue.Queue) error { return q.Move("c", 1) },
+	"edit":   func(q *queue.Queue) error { return edit(q, "b", "edited", "") },
+	"move":   func(q *queue.Queue) error { return move(q, "c", 1) },
 	"remove": func(q *queue.Queue) error { return q.Remove("b", noon) },
 	"clear":  func(q *queue.Queue) error { _, err := q.Clear(noon); return err },
 	"settle": func(q *queue.Queue) error { return q.Settle(9, noon) },
@@ -194,7 +194,7 @@ func TestAnyRunOfVerbsAndFailuresKeepsEveryPromptOnce(t *testing.T) {
 					delete(acked, id)
 				}
 			case "move":
-				_ = q.Move(id, rapid.IntRange(0, 3).Draw(rt, "position"))
+				_ = move(q, id, rapid.IntRange(0, 3).Draw(rt, "position"))
 			case "take":
 				if got, ok := q.Take(noon); ok {
 					require.Zero(rt, logged[got.PromptID], "taken twice")

@@ -218,22 +218,6 @@ func (q *Queue) Revise(promptID string, r Revision) error {
 	return q.commit(next)
 }
 
-// Edit changes a waiting prompt's text and title.
-func (q *Queue) Edit(promptID, text, title string) error {
-	return q.Revise(promptID, Revision{Text: &text, Title: &title})
-}
-
-// Reschedule changes the earliest time a waiting prompt may be taken; nil means
-// at once.
-func (q *Queue) Reschedule(promptID string, at *time.Time) error {
-	return q.Revise(promptID, Revision{Reschedule: true, ScheduledAt: at})
-}
-
-// Move puts a waiting prompt at position.
-func (q *Queue) Move(promptID string, position int) error {
-	return q.Revise(promptID, Revision{Position: &position})
-}
-
 // Remove takes a waiting prompt out; it will not run.
 func (q *Queue) Remove(promptID string, at time.Time) error {
 	i, err := q.waiting(promptID)

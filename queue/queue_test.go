@@ -120,7 +120,7 @@ func TestTheOriginalPayloadCountsAfterAnEdit(t *testing.T) {
 	dir := t.TempDir()
 	q := open(t, dir)
 	add(t, q, "a")
-	require.NoError(t, q.Edit("a", "edited", "title"))
+	require.NoError(t, edit(q, "a", "edited", "title"))
 	check := func(q *queue.Queue, want queue.Outcome) {
 		t.Helper()
 		status, known, err := q.Lookup("a", hashOf("a"))
@@ -143,10 +143,10 @@ func TestAnItemInFlightCannotBeChanged(t *testing.T) {
 	_, ok := q.Take(noon)
 	require.True(t, ok)
 	at := noon.Add(time.Hour)
-	require.ErrorIs(t, q.Edit("a", "x", ""), queue.ErrInFlight)
-	require.ErrorIs(t, q.Move("a", 1), queue.ErrInFlight)
+	require.ErrorIs(t, edit(q, "a", "x", ""), queue.ErrInFlight)
+	require.ErrorIs(t, move(q, "a", 1), queue.ErrInFlight)
 	require.ErrorIs(t, q.Remove("a", noon), queue.ErrInFlight)
-	require.ErrorIs(t, q.Reschedule("a", &at), queue.ErrInFlight)
+	require.ErrorIs(t, q.Revise("a", queue.Revision{Reschedule: true, ScheduledAt: &at}), queue.ErrInFlight)
 	n, err := q.Clear(noon)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
@@ -157,13 +157,13 @@ func TestItemsMoveEditAndClear(t *testing.T) {
 	dir := t.TempDir()
 	q := open(t, dir)
 	add(t, q, "a", "b", "c", "d")
-	require.NoError(t, q.Move("d", 0))
-	require.NoError(t, q.Move("a", 99))
-	require.NoError(t, q.Move("b", -1))
+	require.NoError(t, move(q, "d", 0))
+	require.NoError(t, move(q, "a", 99))
+	require.NoError(t, move(q, "b", -1))
 	require.Equal(t, []string{"b", "d", "c", "a"}, ids(q))
 	require.Equal(t, []string{"b", "d", "c", "a"}, ids(open(t, dir)))
-	require.ErrorIs(t, q.Move("nobody", 0), queue.ErrNotFound)
-	require.ErrorIs(t, q.Edit("nobody", "x", ""), queue.ErrNotFound)
+	require.ErrorIs(t, move(q, "nobody", 0), queue.ErrNotFound)
+	require.ErrorIs(t, edit(q, "nobody", "x", ""), queue.ErrNotFound)
 	require.ErrorIs(t, q.Remove("nobody", noon), queue.ErrNotFound)
 	n, err := q.Clear(noon)
 	require.NoError(t, err)
@@ -209,7 +209,7 @@ func TestAScheduledItemWaitsForItsTimeAndHoldsNobodyBack(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, "later", got.PromptID)
 
-	require.NoError(t, q.Reschedule("later", nil))
+	require.NoError(t, q.Revise("later", queue.Revision{Reschedule: true, ScheduledAt: nil}))
 	_, ok = q.Take(noon)
 	require.True(t, ok)
 	require.NoError(t, q.Settle(2, noon))
@@ -368,4 +368,12 @@ func TestTheFileIsPrivate(t *testing.T) {
 	info, err := os.Stat(filepath.Join(dir, "queue.json"))
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+}
+
+func edit(q *queue.Queue, promptID, text, title string) error {
+	return q.Revise(promptID, queue.Revision{Text: &text, Title: &title})
+}
+
+func move(q *queue.Queue, promptID string, position int) error {
+	return q.Revise(promptID, queue.Revision{Position: &position})
 }

@@ -70,6 +70,32 @@ type agentSlot struct {
 	restartAt time.Time
 }
 
+// follows is the transition table of the slot: it reports whether a status may
+// come after another.
+func (to AgentStatus) follows(from AgentStatus) bool {
+	switch to {
+	case AgentStarting:
+		return from == AgentAbsent // a person's decision makes a failed slot absent first
+	case AgentReady:
+		return from == AgentStarting
+	case AgentStopping:
+		return from == AgentStarting || from == AgentReady
+	case AgentFailed:
+		return from == AgentAbsent // its process is gone
+	case AgentAbsent:
+		return true
+	}
+	return false
+}
+
+// become changes the status. A change that is not in the table is a bug.
+func (a *agentSlot) become(to AgentStatus, message string) {
+	if !to.follows(a.status) {
+		panic(fmt.Sprintf("agent slot: %s cannot follow %s", to, a.status))
+	}
+	a.status, a.message = to, message
+}
+
 func (a *agentSlot) up() bool { return a.status == AgentReady }
 
 // there reports whether a process is or may be there.
@@ -92,7 +118,8 @@ func (e *engine) startAgent() {
 		return
 	}
 	if a.status != AgentStarting {
-		a.status, a.message, a.restartAt = AgentStarting, "", time.Time{}
+		a.become(AgentStarting, "")
+		a.restartAt = time.Time{}
 		e.dirty = true
 	}
 	if !e.hub.pool.acquire(e.seat) {
@@ -154,7 +181,7 @@ func (e *engine) agentStarted(s *sink, proc Agent, err error) {
 		e.stopNow()
 		return
 	}
-	a.status, a.message = AgentReady, ""
+	a.become(AgentReady, "")
 	e.logger.Info("agent is ready", "agent", e.agentName)
 }
 
@@ -175,11 +202,12 @@ func (e *engine) startFailed(err error) {
 	if errors.As(err, &wanted) {
 		// Trying again by itself changes nothing: a person has to log in.
 		failure.Message = wanted.Error()
-		a.status, a.message, a.login = AgentFailed, failure.Message, wanted.Methods
+		a.become(AgentFailed, failure.Message)
+		a.login = wanted.Methods
 	} else if exited != nil && e.queue.Len() > 0 {
 		e.crashed(failure.Message, true)
 	} else {
-		a.status, a.message = AgentFailed, failure.Message+". A prompt or a restart tries again."
+		a.become(AgentFailed, failure.Message+". A prompt or a restart tries again.")
 	}
 	var said []entry
 	if exited == nil { // no process ran that could have said so itself
@@ -259,7 +287,8 @@ func (e *engine) stopAgent(cause stopCause) {
 		return
 	}
 	starting := a.status == AgentStarting
-	a.status, a.cause = AgentStopping, cause
+	a.become(AgentStopping, a.message)
+	a.cause = cause
 	e.dirty = true
 	if starting {
 		a.sink.cancel() // StartAgent gives up, and reports
@@ -294,7 +323,7 @@ func (e *engine) agentGone() {
 	a := &e.agent
 	a.detach()
 	a.proc, a.version, a.lastWordBy, a.restSince = nil, "", time.Time{}, time.Time{}
-	a.status, a.message = AgentAbsent, ""
+	a.become(AgentAbsent, "")
 	e.hub.pool.release(e.seat)
 	e.dirty = true
 }
@@ -312,9 +341,8 @@ func (e *engine) crashed(words string, needed bool) {
 	}
 	a.crashes = append(recent, now)
 	if len(a.crashes) >= crashLimit {
-		a.status = AgentFailed
-		a.message = fmt.Sprintf("%s; that was the %dth time in %d minutes. A prompt or a restart tries again.",
-			words, len(a.crashes), crashWindow/time.Minute)
+		a.become(AgentFailed, fmt.Sprintf("%s; that was the %dth time in %d minutes. A prompt or a restart tries again.",
+			words, len(a.crashes), crashWindow/time.Minute))
 		return
 	}
 	if !needed {
@@ -341,7 +369,8 @@ func exitWords(exit event.AgentExit) string {
 func (a *agentSlot) forgive() {
 	a.crashes, a.restartAt = nil, time.Time{}
 	if a.status == AgentFailed {
-		a.status, a.message, a.login = AgentAbsent, "", nil
+		a.become(AgentAbsent, "")
+		a.login = nil
 	}
 }
 

@@ -146,7 +146,7 @@ func (e *engine) recordFrozen(payloads []event.Payload) error {
 	for _, p := range payloads {
 		if _, ok := p.(event.AgentExit); ok {
 			e.agentGone()
-			e.agent.status, e.agent.message = AgentFailed, e.b.stuck(store.ErrFrozen).Error()
+			e.agent.become(AgentFailed, e.b.stuck(store.ErrFrozen).Error())
 			return e.health.frozen
 		}
 	}
