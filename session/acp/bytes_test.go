@@ -1,0 +1,118 @@
+package acp_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session/acp"
+)
+
+const (
+	strangeLines = "testdata/bytes/strange.txt"
+	goldenEvents = "testdata/bytes/strange.golden"
+	goldenSums   = "testdata/bytes/traces.golden"
+)
+
+// TestTheBytesOfEachEventAreThoseOfTheGoldenFiles holds what is written of a
+// trace to the byte: an agent's words are stored once and for all.
+func TestTheBytesOfEachEventAreThoseOfTheGoldenFiles(t *testing.T) {
+	data, err := os.ReadFile(strangeLines)
+	require.NoError(t, err)
+	var events strings.Builder
+	c := acp.NewConversation("", true)
+	for line := range bytes.Lines(data) {
+		for _, e := range c.Said(bytes.TrimSuffix(line, []byte("\n"))) {
+			events.WriteString(e + "\n")
+		}
+		events.WriteString("\n")
+	}
+	matchGolden(t, goldenEvents, events.String())
+}
+
+func TestTheBytesOfEachTraceAreThoseOfItsGoldenSum(t *testing.T) {
+	golden, err := os.ReadFile(goldenSums)
+	if !*update {
+		require.NoError(t, err)
+	}
+	sums := map[string]string{}
+	if err == nil {
+		require.NoError(t, json.Unmarshal(golden, &sums))
+	}
+	for name := range sums {
+		_, real := os.Stat(filepath.Join(traceDir, name+".jsonl"))
+		_, own := os.Stat(filepath.Join(ownTraceDir, name+".jsonl"))
+		if real != nil && own != nil {
+			t.Logf("the trace %s is not here: %s", name, traceDir)
+		}
+	}
+	for _, file := range traces(t) {
+		got := bytesOf(t, file)
+		if *update {
+			sums[traceName(file)] = got
+			continue
+		}
+		require.Equal(t, sums[traceName(file)], got, "%s", file)
+	}
+	if *update {
+		data, err := json.MarshalIndent(sums, "", "\t")
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(goldenSums, append(data, '\n'), 0o644))
+	}
+}
+
+// bytesOf returns how many events a trace makes, and the checksum of their bytes.
+func bytesOf(t *testing.T, file string) string {
+	t.Helper()
+	steps, err := readTrace(file)
+	require.NoError(t, err)
+	resume := ""
+	for _, s := range steps {
+		if m := s.message(); m.Method == "session/load" {
+			var p struct{ SessionID string }
+			require.NoError(t, json.Unmarshal(m.Params, &p))
+			resume = p.SessionID
+		}
+	}
+	c := acp.NewConversation(resume, false)
+	sum, n := sha256.New(), 0
+	for _, s := range steps {
+		if s.Dir == "c>a" {
+			c.Sent(s.Msg)
+			continue
+		}
+		for _, e := range c.Said(s.Msg) {
+			fmt.Fprintln(sum, e)
+			n++
+		}
+	}
+	require.Positive(t, n, "%s", file)
+	return fmt.Sprintf("%d events, sha256 %x", n, sum.Sum(nil))
+}
+
+// FuzzLine feeds the tap anything: each line is recorded as valid events, or is
+// neither a notification nor a request.
+func FuzzLine(f *testing.F) {
+	data, err := os.ReadFile(strangeLines)
+	require.NoError(f, err)
+	for line := range bytes.Lines(data) {
+		f.Add(bytes.TrimSuffix(line, []byte("\n")))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		if bytes.ContainsAny(line, "\n") {
+			return
+		}
+		for _, e := range acp.NewConversation("", true).Said(line) {
+			_, data, ok := strings.Cut(e, " ")
+			require.True(t, ok && utf8.ValidString(data) && json.Valid([]byte(data)) && data[0] == '{', "%q", e)
+		}
+	})
+}

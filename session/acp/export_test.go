@@ -1,0 +1,67 @@
+package acp
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// Conversation is a tap with no process and no SDK around it: what it
+// records depends on the lines alone.
+type Conversation struct{ tap *tap }
+
+// NewConversation returns a conversation that loads the session resume, unless
+// that is empty. started says that the session has begun.
+func NewConversation(resume string, started bool) *Conversation {
+	limits := Limits{OpenPermissions: 1000, OpenRequests: 1000, HeldBytes: 1 << 30}
+	t := &tap{
+		calls: newCalls(), inbound: newInbound("p", limits), noise: &noise{clock: &hurriedClock{}},
+		stream: &stream{
+			cfg: Config{Name: "test", Resume: resume, Limits: limits}, settled: func(string) {},
+			convert: converter{messages: messageIDs{prefix: "m"}}, started: started,
+		},
+	}
+	return &Conversation{t}
+}
+
+// Sent is a line on its way to the agent.
+func (c *Conversation) Sent(line []byte) {
+	var m struct {
+		ID     json.RawMessage
+		Method string
+	}
+	if json.Unmarshal(line, &m) != nil || m.ID == nil || m.Method == "" {
+		return
+	}
+	c.tap.loading.Store(m.Method == methodLoad)
+	c.tap.calls.next(&call{method: m.Method, about: "about", sent: make(chan struct{}), answer: make(chan answer, 1)})
+	c.tap.calls.sent(line)
+}
+
+// Said is a line of the agent. It returns what is recorded of it: each event's
+// type and data.
+func (c *Conversation) Said(line []byte) (events []string) {
+	var e effect
+	c.tap.line(line, &e)
+	for _, p := range e.payloads {
+		draft, err := event.NewDraft(p, 0, time.Time{})
+		events = append(events, fmt.Sprintf("%s %s", draft.Type, draft.Data))
+		if err != nil {
+			events = append(events, err.Error())
+		}
+	}
+	return events
+}
+
+// hurriedClock is a minute on each time it is read, so that every strange line is
+// reported.
+type hurriedClock struct{ now time.Time }
+
+func (c *hurriedClock) Now() time.Time {
+	c.now = c.now.Add(time.Minute)
+	return c.now
+}
+
+func (*hurriedClock) After(time.Duration) <-chan time.Time { return nil }
