@@ -17,7 +17,7 @@ func (b *BackgroundSession) Restart(ctx context.Context, actor string) error {
 		e.agent.forgive()
 		e.agent.wanted = true
 		if e.fold.open && e.turn.given {
-			return e.reset()
+			return e.reset(actor)
 		}
 		e.stopAgent(stopReset)
 		return nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -64,6 +65,7 @@ type fakeAgent struct {
 
 	mu   sync.Mutex
 	dead bool
+	told []string // cancels and answers, in the order they came
 }
 
 // Forget implements session.Forgetter.
@@ -179,9 +181,29 @@ func (a *fakeAgent) Prompt(p event.UserPrompt) error {
 	return nil
 }
 
-func (a *fakeAgent) Cancel() error { a.cancels <- struct{}{}; return nil }
+func (a *fakeAgent) Cancel() error {
+	a.note("cancel")
+	a.cancels <- struct{}{}
+	return nil
+}
 
-func (a *fakeAgent) Answer(o event.PermissionOutcome) error { a.answers <- o; return nil }
+func (a *fakeAgent) Answer(o event.PermissionOutcome) error {
+	a.note(o.PermissionID)
+	a.answers <- o
+	return nil
+}
+
+func (a *fakeAgent) note(told string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.told = append(a.told, told)
+}
+
+func (a *fakeAgent) wasTold() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.told)
+}
 
 func (a *fakeAgent) SetMode(_ context.Context, id string) error {
 	if id == "impossible" {

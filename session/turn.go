@@ -21,8 +21,9 @@ type turnRun struct {
 	prompt event.UserPrompt
 	since  time.Time // when it began, was given to the agent, or was cancelled
 	given  bool
-	// cancelled says that somebody asked to end it.
-	cancelled  bool
+	cancelled bool // a person asked to end it
+	// stoppedBy is the actor of the cancel, or of what ended the turn by force.
+	stoppedBy  string
 	offerReset bool
 	// endAs is set while the turn is over and only its end could not be
 	// written yet.
@@ -186,6 +187,9 @@ func (e *engine) recordTurnEnd(p event.TurnEnd) error {
 	}
 	turn := e.fold.turn
 	cancelled := p.StopReason == event.StopCancelled
+	if cancelled {
+		p.By = e.turn.stoppedBy
+	}
 	list := closings(&e.fold, func(c toolCall) bool { return cancelled && c.turn == turn }, "the turn ended")
 	outcomes := outcomesOf(list)
 	seq, err := e.write(append(list, entry{turn, p})...)
@@ -214,6 +218,9 @@ func (e *engine) endTurn(before []entry, reason event.StopReason, failure *event
 		return err
 	}
 	end := event.TurnEnd{PromptID: e.fold.promptID, StopReason: reason, Error: failure}
+	if reason == event.StopCancelled || reason == event.StopInterrupted {
+		end.By = e.turn.stoppedBy
+	}
 	list = append(list, entry{e.fold.turn, end})
 	seq, err := e.write(list...)
 	if err != nil {
@@ -272,8 +279,9 @@ func interrupted(reason event.StopReason) bool {
 }
 
 // Cancel asks the agent to end its turn. Open permission requests are settled as
-// cancelled first, and everything the agent still says is recorded. A turn the
-// agent was not given yet ends at once. Without a turn nothing happens.
+// cancelled in the log; the agent is told of the cancel and then of them, as ACP
+// says. Everything the agent still says is recorded. A turn the agent was not given
+// yet ends at once. Without a turn nothing happens.
 func (b *BackgroundSession) Cancel(ctx context.Context, actor string) error {
 	return tell(ctx, b, func(e *engine) error { return e.cancel(actor) })
 }
@@ -287,6 +295,7 @@ func (e *engine) cancel(actor string) error {
 		return nil
 	}
 	if !t.given {
+		t.stoppedBy = actor
 		return e.b.stuck(e.endTurn(nil, event.StopCancelled, nil))
 	}
 	var list []entry
@@ -301,13 +310,14 @@ func (e *engine) cancel(actor string) error {
 			return e.b.stuck(err)
 		}
 	}
-	t.cancelled, t.since, e.dirty = true, time.Now(), true
+	t.cancelled, t.stoppedBy, t.since, e.dirty = true, actor, time.Now(), true
 	e.logger.Info("turn is cancelled", "prompt", e.fold.promptID, "actor", actor)
-	e.tellAgent(outcomes...)
 	if err := e.agent.proc.Cancel(); err != nil {
 		e.logger.Warn("agent did not take the cancel", "err", err)
 		e.stopAgent(stopReset)
+		return nil
 	}
+	e.tellAgent(outcomes...)
 	return nil
 }
 
@@ -320,13 +330,14 @@ func (b *BackgroundSession) ForceReset(ctx context.Context, actor string) error 
 			return err
 		}
 		e.logger.Info("turn is reset", "prompt", e.fold.promptID, "actor", actor)
-		return e.reset()
+		return e.reset(actor)
 	})
 }
 
 // reset stops the agent in any case; the turn's end follows as soon as it can
 // be written.
-func (e *engine) reset() error {
+func (e *engine) reset(actor string) error {
+	e.turn.stoppedBy = actor
 	e.stopAgent(stopReset)
 	e.endTurnOrLater(nil, event.StopInterrupted, nil)
 	return nil

@@ -14,12 +14,12 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-func TestCancelAnswersOpenRequestsFirstAndKeepsReading(t *testing.T) {
+func TestCancelSettlesOpenRequestsAfterTheAgentIsToldAndKeepsReading(t *testing.T) {
 	h := newHub(t)
 	b, a := h.busy()
 	require.NoError(t, a.say(toolCall("t1", event.ToolInProgress), question("q1"), question("q2")))
 	require.NoError(t, b.Cancel(ctxOf(t), "ann"))
-	require.Len(t, a.answers, 2, "the agent was asked to cancel before its requests were settled")
+	require.Equal(t, []string{"cancel", "q1", "q2"}, a.wasTold(), "ACP wants session/cancel before the outcomes")
 	receive(t, a.cancels, "the agent was not asked to cancel")
 	require.Equal(t, session.TurnCancelling, b.State().Turn.State)
 	for _, o := range payloads[event.PermissionOutcome](t, b) {
@@ -33,6 +33,7 @@ func TestCancelAnswersOpenRequestsFirstAndKeepsReading(t *testing.T) {
 	require.NoError(t, a.end(promptID(0), event.StopCancelled))
 	awaitIdle(t, b)
 	requireLawful(t, b, true)
+	require.Equal(t, "ann", payloads[event.TurnEnd](t, b)[0].By)
 	last := events(t, b)
 	require.Equal(t, event.TypeTurnEnd, last[len(last)-1].Type)
 	failed := map[string]bool{}
@@ -57,7 +58,9 @@ func TestCancelBeforeTheAgentIsThereEndsTheTurnAtOnce(t *testing.T) {
 	prompt(t, b, "next")
 	require.Equal(t, "next", receive(t, a.prompts, "no prompt").PromptID)
 	require.Zero(t, h.agents.givenTimes("p"), "a cancelled prompt was given to the agent")
-	require.Equal(t, event.StopCancelled, payloads[event.TurnEnd](t, b)[0].StopReason)
+	end := payloads[event.TurnEnd](t, b)[0]
+	require.Equal(t, event.StopCancelled, end.StopReason)
+	require.Equal(t, "ann", end.By)
 }
 
 // Fault 37.
@@ -136,6 +139,7 @@ func TestAnAgentThatIsSilentAfterACancelIsStoppedAndOneThatTalksIsNot(t *testing
 		awaitIdle(t, b)
 		require.Equal(t, 20*time.Second, time.Since(began))
 		ends := payloads[event.TurnEnd](t, b)
+	require.Equal(t, "ann", ends[0].By)
 		require.Len(t, ends, 1)
 		require.Equal(t, event.StopCancelled, ends[0].StopReason)
 		require.Equal(t, "cancel_unanswered", ends[0].Error.Code)

@@ -29,7 +29,7 @@ func examples() []event.Payload {
 			ProjectRoot: "/src", Git: &event.Git{Commit: "4f1c2d", Branch: "main", Dirty: true}, CreatedBy: "owner", RequestKey: "k1", RequestHash: "0e7c9f3a11c09f3a11c09f3a11c09f3a"},
 		event.UserPrompt{PromptID: "p1", Text: "Say <b>hi</b> & wave \u2028", Attachments: []event.Attachment{attachment}, Actor: "phone", QueuedAt: ptr(exampleTime), OriginalHash: "9f3a11c09f3a11c09f3a11c09f3a11c0"},
 		event.TurnStart{PromptID: "p1"},
-		event.TurnEnd{PromptID: "p1", StopReason: event.StopInterrupted, Usage: json.RawMessage(`{"totalTokens":9}`),
+		event.TurnEnd{PromptID: "p1", StopReason: event.StopInterrupted, By: "phone", Usage: json.RawMessage(`{"totalTokens":9}`),
 			Error: &event.Failure{Code: "agent_error", Message: "the model is overloaded"}, Raw: json.RawMessage(`{"stopReason":"x"}`)},
 		event.AgentMessage{MessageID: "m1", Text: "Hello **you**", Content: json.RawMessage(`{"type":"image"}`), Raw: json.RawMessage(`{"a":1}`)},
 		event.AgentThought{MessageID: "m2", Text: "Let me think", Content: json.RawMessage(`{"type":"image"}`), Raw: json.RawMessage(`{"a":1}`)},

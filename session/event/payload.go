@@ -90,6 +90,9 @@ type TurnStart struct {
 type TurnEnd struct {
 	PromptID   string     `json:"prompt_id"`
 	StopReason StopReason `json:"stop_reason"`
+	// By is the actor who cancelled the turn or ended it by force. It is empty for
+	// a turn that no person stopped, and in older logs.
+	By string `json:"by,omitempty"`
 	// Usage is the agent's own account of the turn.
 	Usage json.RawMessage `json:"usage,omitempty"`
 	Error *Failure        `json:"error,omitempty"`

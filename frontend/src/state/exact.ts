@@ -95,6 +95,7 @@ const data: Partial<Record<EventType, Shape>> = {
   turn_end: object({
     prompt_id: or(text, ''),
     stop_reason: or(text, 'unknown'),
+    by: words,
     error: object({ code: or(text, ''), message: or(words, '') }),
   }),
   agent_message: said,

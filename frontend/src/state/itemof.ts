@@ -82,6 +82,7 @@ export function itemOf(event: AbideEvent): Item | null {
         key: `turn_end:${head.seq}`,
         promptId: d.prompt_id,
         stopReason: d.stop_reason,
+        by: d.by ?? '',
         usage: d.usage,
         error: d.error,
       }

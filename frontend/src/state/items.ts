@@ -111,6 +111,8 @@ export interface TurnEndItem extends Head {
   kind: 'turn_end'
   promptId: string
   stopReason: StopReason
+  /** Who stopped it; empty where no person did, and in logs of older hubs. */
+  by: string
   usage: unknown
   error?: Failure
 }

@@ -63,6 +63,7 @@ export interface Failure {
 export interface TurnEndData {
   prompt_id: string
   stop_reason: StopReason
+  by?: string
   usage?: unknown
   error?: Failure
   raw?: unknown
