@@ -100,7 +100,9 @@ describe('a person at a desktop', () => {
     await screen.feed.focus()
     await screen.page.keyboard.press(below ? ']' : '[')
     await screen.page.locator(`html[data-session="${other}"]`).waitFor()
-    await screen.page.locator('[role=navigation] a[href^="/s/"]').first().focus()
+    await until('the feed of the other session with the focus', () =>
+      screen.page.evaluate(() => document.activeElement?.getAttribute('role') === 'feed'),
+    )
     await screen.page.keyboard.press(below ? '[' : ']')
     await screen.page.locator(`html[data-session="${session}"]`).waitFor()
     await screen.page.close()

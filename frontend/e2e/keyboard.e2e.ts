@@ -67,7 +67,7 @@ describe('with nothing but keys, a person', () => {
 
   test('queues a prompt while the agent waits for an answer', async () => {
     await screen.permission.waitFor()
-    await press('i')
+    await press('Escape', 'i')
     await focused('Prompt')
     await type('/slow 1')
     await press('Control+Enter')
@@ -75,7 +75,7 @@ describe('with nothing but keys, a person', () => {
     await focused('Prompt')
     expect(await screen.composer.inputValue(), 'the composer is ready for the next').toBe('')
     await press('Escape')
-    await focused('nothing')
+    await focused('Session')
   })
 
   test('answers a permission request by its letter, and what was queued runs', async () => {
@@ -103,7 +103,7 @@ describe('with nothing but keys, a person', () => {
     await screen.permission.waitFor()
     await answerable()
     await press('Escape')
-    await screen.page.getByRole('link', { name: 'Settings' }).focus()
+    await focused('Session')
     await press('q')
     await focused('alertdialog')
     const option = screen.permission.locator('[data-option]', { hasText: 'Allow once' })
@@ -120,7 +120,7 @@ describe('with nothing but keys, a person', () => {
     expect(outcome.data.option_id).toBe(allow && allow.option_id)
     await hub.event(session, 'turn_end', last)
     await screen.permission.waitFor({ state: 'detached' })
-    await focused('Settings')
+    await focused('Session')
   })
 
   test('searches the list and opens what was found', async () => {
@@ -134,7 +134,8 @@ describe('with nothing but keys, a person', () => {
     expect(await links.first().evaluate((link) => link === document.activeElement)).toBe(true)
     await press('Enter')
     await screen.page.getByRole('heading', { name: 'Olive' }).waitFor()
-    await press('/')
+    await focused('Prompt')
+    await press('Escape', '/')
     await focused('Search sessions')
     await press('Control+a', 'Delete', 'Escape')
     await until('all sessions again', async () => (await links.count()) === 7)
@@ -147,12 +148,9 @@ describe('with nothing but keys, a person', () => {
   ])('opens and closes the dialog of %s, and is back where they were', async (_, key, field) => {
     if (key === 'Control+k') await press('i')
     else {
-      await press('Escape', '/', 'Escape')
-      // A letter is no key of the app in a field: the place to come back to is a link.
-      const settings = screen.page.getByRole('link', { name: 'Settings' })
-      await settings.focus()
+      await screen.feed.focus()
     }
-    const before = key === 'Control+k' ? 'Prompt' : 'Settings'
+    const before = key === 'Control+k' ? 'Prompt' : 'Session'
     await focused(before)
     await press(key)
     await screen.page.locator('dialog[open]').waitFor()

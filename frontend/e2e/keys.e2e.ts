@@ -64,6 +64,7 @@ describe('of the keys that the help names', () => {
     page = screen.page
     await screen.reaches(session, hub.lastSeq(session))
     await page.locator('article').first().waitFor()
+    await screen.feed.focus()
     return async () => {
       expect(screen.errors).toEqual([])
       await page.close()
@@ -226,6 +227,8 @@ describe('of the keys that the help names', () => {
       'Enter',
       'Shift+Enter',
       'Esc',
+      'Esc Esc',
+      '↑',
       'a',
       's',
       'x',

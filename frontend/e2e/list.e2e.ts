@@ -89,7 +89,7 @@ describe.each([195, 320])('on a screen of %i px', (width) => {
     await fits('a new session')
     await keyboard.press('Escape')
     await keyboard.press('?')
-    await dialog.getByText('These keys').waitFor()
+    await dialog.getByText('Show shortcuts').waitFor()
     await fits('the keys')
     await keyboard.press('Escape')
     await keyboard.press('Control+k')

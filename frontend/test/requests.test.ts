@@ -42,7 +42,7 @@ describe('a call that asked first', () => {
     [null, 'failed', false, false],
   ] as const)('answered %s and then %s', (answer, status, rejected, done) => {
     const feed = folded(asked(answer, status))
-    expect(verdictOn(feed, call(feed))).toEqual({ rejected, waited: 1_000 })
+    expect(verdictOn(feed, call(feed))).toMatchObject({ rejected, waited: 1_000 })
     expect(wasDone(feed, call(feed))).toBe(done)
     let state = reduce(initial, { kind: 'open', sessionId })
     state = reduce(state, { kind: 'frame', frame: loadedFrame(asked(answer, status)) })
@@ -57,15 +57,15 @@ describe('a call that asked first', () => {
       .slice(3)
       .map((e, i) => ({ ...e, seq: seq + i + 1, data: { ...e.data, permission_id: 'q2' } }) as AbideEvent)
     const feed = after(folded(events), again)
-    expect(verdictOn(feed, call(feed))).toEqual({ rejected: false, waited: 2_000 })
+    expect(verdictOn(feed, call(feed))).toMatchObject({ rejected: false, waited: 2_000 })
   })
 
   it('is known once the page with its request has come', () => {
     const events = asked('reject_once', 'failed')
     const newest = folded(events.slice(4))
-    expect(verdictOn(newest, call(newest))).toEqual({ rejected: false, waited: 0 })
+    expect(verdictOn(newest, call(newest))).toMatchObject({ rejected: false, waited: 0 })
     const whole = before(folded(events.slice(0, 4)), newest)
-    expect(verdictOn(whole, call(whole))).toEqual({ rejected: true, waited: 1_000 })
+    expect(verdictOn(whole, call(whole))).toMatchObject({ rejected: true, waited: 1_000 })
   })
 })
 

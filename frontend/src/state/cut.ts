@@ -1,12 +1,14 @@
 import { indexOf, type Feed } from './feed'
 import type { ToolItem } from './items'
+import { verdictOn } from './requests'
 
-/** Why the hub closed a call that its agent had not ended: a person stopped the turn, the hub restarted, the agent ended. */
+/** Why a call ended before it was done: a person stopped the turn, the hub restarted, the agent ended. */
 export type Cut = 'stopped' | 'hub' | 'agent' | 'unknown'
 
-/** Returns why the hub closed a call; null of a call that its agent ended, or that still runs. */
+/** Returns why a call ended before it was done; null of a call that ended by itself, or that still runs. */
 export function cutOf(feed: Feed, call: ToolItem): Cut | null {
-  if (!call.synthetic) return null
+  const withdrawn = call.status === 'failed' && verdictOn(feed, call).unanswered
+  if (!call.synthetic && !withdrawn) return null
   // The end of the turn follows the calls it closes.
   for (let i = Math.max(0, indexOf(feed.items, call.last)); i < feed.items.length; i++) {
     const item = feed.items.get(i)

@@ -8,6 +8,8 @@ export interface Verdict {
   readonly rejected: boolean
   /** How long it waited for answers, in ms. */
   readonly waited: number
+  /** Its newest question was withdrawn without an answer. */
+  readonly unanswered: boolean
 }
 
 /** The keys of the requests about each call, by the call's key; the same for as long as a feed finds the same. */
@@ -16,14 +18,16 @@ const made = new WeakMap<Feed['keyed'], ReadonlyMap<string, readonly string[]>>(
 export function verdictOn(feed: Feed, call: ToolItem): Verdict {
   let rejected = false
   let waited = 0
+  let unanswered = false
   for (const key of requestsIn(feed).get(call.key) ?? []) {
     const { ask, outcome, time, until } = find(feed, 'permission', key)!
     if (!ask || !outcome) continue
     waited += Date.parse(until) - Date.parse(time)
     const chosen = ask.options.find((o) => o.option_id === outcome.option_id)
     if (chosen) rejected = chosen.kind.startsWith('reject')
+    unanswered = outcome.outcome === 'cancelled'
   }
-  return { rejected, waited }
+  return { rejected, waited, unanswered }
 }
 
 /** Whether a call did what it says: it ended well, and nobody had said no to it. */

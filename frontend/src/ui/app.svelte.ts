@@ -45,6 +45,8 @@ export class Screens {
   readonly told = new Told()
   readonly prefs = new Prefs()
   readonly router = new Router()
+  /** The session on screen was gone to by a key for the feed: the next one is, too. */
+  byKeys = false
   /** Does what a key asks of the feed on screen. */
   feed: ((action: Action) => void) | null = null
   private due = false

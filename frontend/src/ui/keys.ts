@@ -70,6 +70,18 @@ export class Keys {
   }
 }
 
+/**
+ * Whether a key press is text for the composer: a letter pressed on a session's screen outside the
+ * feed, a question and a menu, where letters are commands. A question that took the focus by itself
+ * has no letters of its own, so that typing answers nothing by accident.
+ */
+export function isForComposer(event: Pressed & { target: EventTarget | null }): boolean {
+  if (event.key.length !== 1 || event.key === ' ' || event.ctrlKey || event.metaKey || event.altKey)
+    return false
+  const at = event.target instanceof Element ? event.target : null
+  return !takesText(at) && !at?.closest('[role=feed], [role=menu], [data-permission]:not([data-arrived])')
+}
+
 /** Whether what has the focus takes text. */
 export function takesText(target: EventTarget | null): boolean {
   return (

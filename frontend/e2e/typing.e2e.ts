@@ -1,0 +1,58 @@
+// What a person types on a desktop goes where they expect: into the composer, unless the feed has the focus.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { desktop } from './rig/browser.ts'
+import { Device } from './rig/device.ts'
+import { Hub } from './rig/hub.ts'
+import { until } from './rig/until.ts'
+
+let hub: Hub
+let device: Device
+beforeAll(async () => {
+  hub = await Hub.start()
+  device = await Device.pair(hub)
+})
+afterAll(async () => {
+  await device.stop()
+  expect(await hub.stop()).toBe(0)
+})
+
+test('words typed after a session was opened from the list are in the composer, whole', async () => {
+  const session = await hub.newSession('Typed')
+  await hub.turn(session, '/plan')
+  const screen = await device.open('/', desktop)
+  await screen.page.locator(`a[href="/s/${session}"]`).click()
+  await screen.reaches(session, hub.lastSeq(session))
+  await until('the focus on the composer', () =>
+    screen.page.evaluate(() => document.activeElement?.hasAttribute('data-composer')),
+  )
+  // Also from where nothing takes text.
+  await screen.page.locator(`a[href="/s/${session}"]`).focus()
+  await screen.page.keyboard.type('hello cat')
+  expect(await screen.composer.inputValue()).toBe('hello cat')
+  expect(await screen.page.locator('dialog[open]').count()).toBe(0)
+  await screen.composer.fill('')
+  await screen.page.keyboard.press('ArrowUp')
+  expect(await screen.composer.inputValue()).toBe('/plan')
+  await screen.composer.fill('')
+  await screen.page.close()
+})
+
+test('a question has the focus once its session is open, answers no typed letter, and Esc Esc stops its turn', async () => {
+  const session = await hub.newSession('Asked')
+  await hub.prompt(session, '/ask')
+  await hub.event(session, 'permission_request')
+  const screen = await device.watch(session, desktop)
+  await until('the focus on the question', () =>
+    screen.page.evaluate(() => document.activeElement?.hasAttribute('data-permission')),
+  )
+  await until('an answer to count', () => screen.permission.locator('[data-option]').first().isEnabled())
+  await screen.page.keyboard.type('all is well')
+  expect(await screen.composer.inputValue()).toBe('all is well')
+  await screen.page.keyboard.press('Escape')
+  await screen.page.keyboard.press('Escape')
+  const { data } = await hub.event(session, 'turn_end')
+  expect(data.stop_reason).toBe('cancelled')
+  await screen.feed.getByText('Stopped before it finished.').first().waitFor()
+  expect(await screen.feed.locator('.failed').count(), 'nothing is shown as failed').toBe(0)
+  await screen.page.close()
+})
