@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/store"
 )
@@ -162,7 +163,7 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 		Agent:       r.Agent,
 		Workspace:   workspace,
 		ProjectRoot: projectRoot(workspace),
-		Git:         gitState(ctx, workspace),
+		Git:         gitHead(workspace),
 		CreatedBy:   r.Actor,
 		RequestKey:  r.Key,
 		RequestHash: hash,
@@ -179,6 +180,20 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 	}
 	m.logger.Info("session created", "session", b.id, "agent", r.Agent, "workspace", workspace, "actor", r.Actor)
 	return b, nil
+}
+
+// gitHead is where the workspace's repository stands, read from its files. Nil means
+// that there is none, or that its files do not say.
+func gitHead(workspace string) *event.Git {
+	repository, err := gitstate.Find(workspace)
+	if err != nil {
+		return nil
+	}
+	head, err := repository.Head()
+	if err != nil || head.Commit == "" {
+		return nil
+	}
+	return &event.Git{Commit: head.Commit, Branch: head.Branch}
 }
 
 // nameCreated gives a new session the name its request has, if any.

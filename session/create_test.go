@@ -3,12 +3,14 @@ package session_test
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -187,4 +189,37 @@ func TestACreationThatIsCutOffAnywhereIsMadeUpForWhenItIsSentAgain(t *testing.T)
 	}
 	require.Positive(t, found[0], "no kill came before there was a session")
 	require.Positive(t, found[1], "no kill came after there was one")
+}
+
+// Fault 80: internal/gitstate tries every way in which a repository names a program.
+func TestFault80ASessionInAHostileRepositoryRunsNothingOfIt(t *testing.T) {
+	mark := filepath.Join(t.TempDir(), "mark")
+	h := newHub(t)
+	git := func(args ...string) {
+		cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b"}, args...)...)
+		cmd.Dir = h.workspace
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	git("init", "-q", "-b", "main")
+	file := filepath.Join(h.workspace, "file")
+	require.NoError(t, os.WriteFile(file, []byte("text"), 0o644))
+	git("add", ".")
+	git("commit", "-q", "-m", "first")
+	git("config", "filter.evil.clean", "touch "+mark+"; cat")
+	git("config", "core.fsmonitor", "touch "+mark)
+	require.NoError(t, os.WriteFile(filepath.Join(h.workspace, ".gitattributes"), []byte("* filter=evil\n"), 0o644))
+	require.NoError(t, os.Chtimes(file, time.Unix(1, 0), time.Unix(1, 0)))
+
+	b, err := h.manager.Create(ctxOf(t), session.CreateRequest{Actor: "ann"})
+	require.NoError(t, err)
+	require.NoFileExists(t, mark)
+	payload, err := events(t, b)[0].Payload()
+	require.NoError(t, err)
+	started, ok := payload.(event.SessionStart)
+	require.True(t, ok)
+	require.Equal(t, "main", started.Git.Branch)
+	require.Len(t, started.Git.Commit, 40)
+	git("status")
+	require.FileExists(t, mark, "git as a person runs it springs the trap")
 }

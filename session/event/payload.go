@@ -23,11 +23,12 @@ func (t *Text) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*string)(t))
 }
 
-// Git is what git says of a workspace.
+// Git is where a workspace's repository stands.
 type Git struct {
 	Commit string `json:"commit,omitempty"`
 	Branch string `json:"branch,omitempty"`
-	Dirty  bool   `json:"dirty,omitempty"`
+	// Dirty was recorded before November 23, 2026.
+	Dirty bool `json:"dirty,omitempty"`
 }
 
 // SessionStart is the first line of every log.

@@ -1,0 +1,162 @@
+package gitstate
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// mostReplaced bounds the settings that are replaced for one command: the
+// environment that carries them has a bound of its own.
+const mostReplaced = 2000
+
+// configuration is what a repository's configuration says, with included files and
+// the worktree's own. A key has its section and name in lower case.
+type configuration struct {
+	values map[string]string // the last value of each key
+}
+
+// configuration reads a repository's configuration. git reads it itself, since only
+// git knows which files it includes; to list it runs nothing.
+func (g *Git) configuration(ctx context.Context, r *Repository) (configuration, error) {
+	out, err := g.output(ctx, r.Worktree, r.environment(), "config", "--list", "--includes", "-z")
+	if err != nil {
+		return configuration{}, fmt.Errorf("read configuration: %w", err)
+	}
+	c := configuration{map[string]string{}}
+	for entry := range bytes.SplitSeq(out, []byte{0}) {
+		key, value, _ := strings.Cut(string(entry), "\n")
+		if key != "" {
+			c.values[key] = value
+		}
+	}
+	if n := len(c.replaced()); n > mostReplaced {
+		return configuration{}, fmt.Errorf("read configuration: it names %d programs: %w", n, ErrTooLarge)
+	}
+	return c, nil
+}
+
+// overrides are environment entries that take the place of the repository's own
+// settings. git's -c would not do: it ends a key at the first "=", and a filter's
+// name may hold one.
+func (c configuration) overrides() []string {
+	set := always()
+	maps.Copy(set, c.replaced())
+	keys := slices.Sorted(maps.Keys(set))
+	env := []string{"GIT_CONFIG_COUNT=" + strconv.Itoa(len(keys))}
+	for i, key := range keys {
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, set[key]))
+	}
+	return env
+}
+
+// always are the settings that name a program, or start one, under a fixed key.
+func always() map[string]string {
+	return map[string]string{
+		"core.hookspath":            "/dev/null",
+		"core.fsmonitor":            "false",
+		"core.untrackedcache":       "false",
+		"core.sshcommand":           "false",
+		"core.gitproxy":             "",
+		"core.askpass":              "false",
+		"core.editor":               "false",
+		"core.pager":                "cat",
+		"core.alternaterefscommand": "false",
+		"core.attributesfile":       "/dev/null",
+		"core.excludesfile":         "/dev/null",
+		"credential.helper":         "",
+		"diff.external":             "",
+		"diff.orderfile":            "/dev/null",
+		"diff.ignoresubmodules":     "all",
+		"diff.submodule":            "short",
+		"status.submodulesummary":   "false",
+		"submodule.recurse":         "false",
+		"merge.default":             "text",
+		"merge.verifysignatures":    "false",
+		"log.showsignature":         "false",
+		"commit.gpgsign":            "false",
+		"tag.gpgsign":               "false",
+		"gpg.program":               "false",
+		"gpg.ssh.program":           "false",
+		"gpg.x509.program":          "false",
+		"gpg.openpgp.program":       "false",
+		"gpg.ssh.defaultkeycommand": "false",
+		"interactive.difffilter":    "",
+		"sequence.editor":           "false",
+		"protocol.allow":            "never",
+		"protocol.ext.allow":        "never",
+		"fetch.recursesubmodules":   "false",
+		"gc.auto":                   "0",
+		"maintenance.auto":          "false",
+	}
+}
+
+// replaced are the settings that name a program under a key with a name in it, for
+// each name that the configuration has.
+func (c configuration) replaced() map[string]string {
+	set := map[string]string{}
+	for key := range c.values {
+		section, name, ok := named(key)
+		if !ok {
+			continue
+		}
+		for setting, value := range neutral(section) {
+			set[section+"."+name+"."+setting] = value
+		}
+	}
+	return set
+}
+
+// neutral are the settings of a section that replace what may name a program. A
+// merge driver fails, which leaves a conflict: an empty one would take one side.
+func neutral(section string) map[string]string {
+	switch section {
+	case "filter":
+		return map[string]string{"clean": "", "smudge": "", "process": "", "required": "false"}
+	case "diff":
+		return map[string]string{"command": "", "textconv": "", "cachetextconv": "false"}
+	case "merge":
+		return map[string]string{"driver": "false", "recursive": "text"}
+	case "submodule":
+		return map[string]string{"ignore": "all", "update": "none"}
+	case "remote":
+		return map[string]string{"uploadpack": "false", "receivepack": "false"}
+	case "hook":
+		return map[string]string{"enabled": "false", "command": "false"}
+	case "credential":
+		return map[string]string{"helper": ""}
+	case "protocol":
+		return map[string]string{"allow": "never"}
+	case "trailer":
+		return map[string]string{"cmd": "", "command": ""}
+	}
+	return nil
+}
+
+// named divides section.name.setting. The name may hold dots; it does not exist in
+// a key of two parts.
+func named(key string) (section, name string, ok bool) {
+	first, last := strings.IndexByte(key, '.'), strings.LastIndexByte(key, '.')
+	if first < 0 || first == last {
+		return "", "", false
+	}
+	return key[:first], key[first+1 : last], true
+}
+
+// remote is where the repository comes from, without user and password: origin, or
+// the first of its remotes. Empty where there is none.
+func (c configuration) remote() string {
+	if url, ok := c.values["remote.origin.url"]; ok {
+		return withoutUser(url)
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.values)) {
+		if strings.HasPrefix(key, "remote.") && strings.HasSuffix(key, ".url") {
+			return withoutUser(c.values[key])
+		}
+	}
+	return ""
+}

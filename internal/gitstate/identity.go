@@ -1,0 +1,127 @@
+package gitstate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// Identity says which folder and which repository a workspace is, so that another
+// one at the same path is not taken for it.
+type Identity struct {
+	// Path, Device and Inode are the folder's.
+	Path          string
+	Device, Inode uint64
+	// Worktree is the directory that holds .git; empty where there is no repository.
+	Worktree string
+	// Root is the repository's first commit, the smallest in order where there are
+	// several. Empty where there is no commit, in a shallow clone, and where it was
+	// not found in time.
+	Root string
+	// Remote is where it comes from, without user and password.
+	Remote string
+	Head
+}
+
+// Identify says what folder is. A folder without git has path, device and inode. The
+// error is about the folder, or ctx's; what git does not say in time stays empty. A
+// nil Git reads files only.
+func (g *Git) Identify(ctx context.Context, folder string) (Identity, error) {
+	id, err := statFolder(folder)
+	if err != nil {
+		return Identity{}, err
+	}
+	r, err := Find(folder)
+	if err != nil {
+		return id, nil
+	}
+	id.Worktree = r.Worktree
+	if id.Head, err = r.Head(); err != nil || g == nil {
+		return id, nil
+	}
+	c, err := g.configuration(ctx, r)
+	if err != nil {
+		return id, nil
+	}
+	id.Remote = c.remote()
+	if id.Commit == "" { // no commit yet, or refs that are not files
+		id.Head = g.askHead(ctx, r, c, id.Head)
+	}
+	id.Root = g.root(ctx, r, c, id.Commit)
+	return id, nil
+}
+
+func statFolder(folder string) (Identity, error) {
+	info, err := os.Stat(folder)
+	if err != nil {
+		return Identity{}, fmt.Errorf("look at workspace: %w", err)
+	}
+	if !info.IsDir() {
+		return Identity{}, fmt.Errorf("look at workspace: %s: %w", folder, syscall.ENOTDIR)
+	}
+	id := Identity{Path: filepath.Clean(folder)}
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		id.Device, id.Inode = uint64(stat.Dev), uint64(stat.Ino)
+	}
+	return id, nil
+}
+
+// askHead asks git where the repository stands.
+func (g *Git) askHead(ctx context.Context, r *Repository, c configuration, known Head) Head {
+	if out, err := g.run(ctx, r, r.Worktree, c, "rev-parse", "--verify", "--quiet", "HEAD"); err == nil {
+		known.Commit = strings.TrimSpace(string(out))
+	}
+	if out, err := g.run(ctx, r, r.Worktree, c, "symbolic-ref", "--quiet", "--short", "HEAD"); err == nil {
+		known.Branch = strings.TrimSpace(string(out))
+	}
+	return known
+}
+
+// root walks to the first commit. A shallow clone's first commit is whatever was
+// cloned, which says nothing.
+func (g *Git) root(ctx context.Context, r *Repository, c configuration, commit string) string {
+	if _, err := os.Lstat(filepath.Join(r.common, "shallow")); commit == "" || !errors.Is(err, os.ErrNotExist) {
+		return ""
+	}
+	out, err := g.run(ctx, r, r.Worktree, c, "rev-list", "--max-parents=0", commit, "--")
+	if err != nil {
+		return ""
+	}
+	least := ""
+	for _, found := range strings.Fields(string(out)) {
+		if least == "" || found < least {
+			least = found
+		}
+	}
+	return least
+}
+
+// withoutUser cuts user, password and query from a remote's address. An address of
+// no known form may hold a secret anywhere and becomes empty.
+func withoutUser(address string) string {
+	if strings.Contains(address, "::") && !strings.Contains(address, "[") { // a transport helper's
+		return ""
+	}
+	if strings.Contains(address, "://") {
+		u, err := url.Parse(address)
+		if err != nil {
+			return ""
+		}
+		u.User, u.RawQuery, u.Fragment = nil, "", ""
+		return u.String()
+	}
+	// [user@]host:path, or a path.
+	host, path, remote := strings.Cut(address, ":")
+	if !remote || strings.Contains(host, "/") {
+		return address
+	}
+	if at := strings.LastIndex(address, "@"); at >= 0 && strings.Contains(address[at:], ":") {
+		return address[at+1:]
+	}
+	return host[strings.LastIndex(host, "@")+1:] + ":" + path
+}

@@ -1,0 +1,217 @@
+package gitstate
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// ErrNone says that a folder is in no git repository.
+var ErrNone = errors.New("not in a git repository")
+
+const (
+	// smallFile bounds HEAD, a loose ref, commondir and a .git file.
+	smallFile = 4 << 10
+	// mostSymbolic bounds how often a ref may name another one.
+	mostSymbolic = 5
+)
+
+// Repository is the repository that a folder is in.
+type Repository struct {
+	// Worktree is the directory that holds .git.
+	Worktree string
+	dir      string // HEAD, index and config.worktree
+	common   string // refs, objects and config; dir but in a linked worktree
+}
+
+// Head is where a repository stands.
+type Head struct {
+	// Branch is empty where HEAD names a commit (detached).
+	Branch string
+	// Commit is empty where there is none yet, or where files do not say it: the
+	// reftable format keeps refs in a database.
+	Commit string
+}
+
+// Find returns the repository of the nearest .git at folder or above it, or ErrNone.
+// It reads files only.
+func Find(folder string) (*Repository, error) {
+	for at := filepath.Clean(folder); ; at = filepath.Dir(at) {
+		r, err := open(at)
+		if err == nil || !errors.Is(err, ErrNone) {
+			return r, err
+		}
+		if at == filepath.Dir(at) {
+			return nil, fmt.Errorf("%s: %w", folder, ErrNone)
+		}
+	}
+}
+
+// open returns the repository whose .git is in worktree.
+func open(worktree string) (*Repository, error) {
+	dir := filepath.Join(worktree, ".git")
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNone, err)
+	}
+	if !info.IsDir() {
+		line, err := readSmall(dir)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", dir, err)
+		}
+		to, ok := strings.CutPrefix(line, "gitdir:")
+		if !ok {
+			return nil, fmt.Errorf("read %s: it names no gitdir", dir)
+		}
+		dir = beside(worktree, strings.TrimSpace(to))
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "HEAD")); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNone, err)
+	}
+	r := &Repository{Worktree: worktree, dir: dir, common: dir}
+	if to, err := readSmall(filepath.Join(dir, "commondir")); err == nil {
+		r.common = beside(dir, to)
+	}
+	return r, nil
+}
+
+// Head reads where the repository stands. It reads files only.
+func (r *Repository) Head() (Head, error) {
+	name, err := readRef(filepath.Join(r.dir, "HEAD"))
+	if err != nil {
+		return Head{}, fmt.Errorf("read HEAD: %w", err)
+	}
+	target, symbolic := strings.CutPrefix(name, "ref:")
+	if !symbolic {
+		if !isCommit(name) {
+			return Head{}, errors.New("read HEAD: it names neither a ref nor a commit")
+		}
+		return Head{Commit: name}, nil
+	}
+	target = strings.TrimSpace(target)
+	if target == "refs/heads/.invalid" { // reftable
+		return Head{}, nil
+	}
+	commit, err := r.resolve(target)
+	if err != nil {
+		return Head{}, err
+	}
+	branch, _ := strings.CutPrefix(target, "refs/heads/")
+	return Head{Branch: branch, Commit: commit}, nil
+}
+
+// resolve returns the commit of a ref; empty where the ref does not exist yet.
+func (r *Repository) resolve(ref string) (string, error) {
+	for range mostSymbolic {
+		if !isRef(ref) {
+			return "", errors.New("HEAD names a ref that cannot be")
+		}
+		value, err := readRef(filepath.Join(r.common, filepath.FromSlash(ref)))
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EISDIR) || errors.Is(err, syscall.ENOTDIR) {
+			return r.packed(ref)
+		}
+		if err != nil {
+			return "", fmt.Errorf("read ref: %w", err)
+		}
+		next, symbolic := strings.CutPrefix(value, "ref:")
+		if !symbolic {
+			if !isCommit(value) {
+				return "", fmt.Errorf("ref %s is damaged", ref)
+			}
+			return value, nil
+		}
+		ref = strings.TrimSpace(next)
+	}
+	return "", errors.New("HEAD names refs in a circle")
+}
+
+// packed looks a ref up in packed-refs.
+func (r *Repository) packed(ref string) (string, error) {
+	f, err := openRegular(filepath.Join(r.common, "packed-refs"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read packed-refs: %w", err)
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		commit, name, ok := strings.Cut(lines.Text(), " ")
+		if ok && name == ref && isCommit(commit) {
+			return commit, nil
+		}
+	}
+	return "", lines.Err()
+}
+
+// isCommit reports whether s is an object's name: SHA-1 or SHA-256 in hex.
+func isCommit(s string) bool {
+	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// isRef reports whether s may be a ref's name: a path below refs/.
+func isRef(s string) bool {
+	return strings.HasPrefix(s, "refs/") && filepath.IsLocal(s) && filepath.ToSlash(filepath.Clean(s)) == s &&
+		!strings.ContainsFunc(s, func(c rune) bool { return c <= ' ' || c == 0x7f })
+}
+
+// beside resolves a path that a file in dir names.
+func beside(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}
+
+// readRef reads HEAD or a ref, also one that old versions of git made as a link.
+func readRef(path string) (string, error) {
+	if to, err := os.Readlink(path); err == nil && strings.HasPrefix(to, "refs/") {
+		return "ref: " + to, nil
+	}
+	return readSmall(path)
+}
+
+// readSmall reads a file of one line.
+func readSmall(path string) (string, error) {
+	f, err := openRegular(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, smallFile+1))
+	if err != nil {
+		return "", err
+	}
+	if len(data) > smallFile {
+		return "", fmt.Errorf("%s is larger than %d bytes", path, smallFile)
+	}
+	return strings.TrimSpace(string(data)), nil
+}
+
+// openRegular opens a file without waiting for the other end of a named pipe.
+func openRegular(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+	case info.IsDir():
+		err = fmt.Errorf("%s: %w", path, syscall.EISDIR)
+	case !info.Mode().IsRegular():
+		err = fmt.Errorf("%s is not a file", path)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
