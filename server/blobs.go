@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/gorilla/mux"
+
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 )
@@ -18,12 +20,9 @@ var sha256Hex = regexp.MustCompile(`^[0-9a-f]{64}$`)
 // blobRoute answers with a value that was too large for the log. Its bytes came
 // from an agent: a browser may show them only as text or as a plain image.
 func blobRoute(s *Server, c *call) error {
-	sum, err := c.param("sha256")
+	sum, err := c.blobHash()
 	if err != nil {
 		return err
-	}
-	if !sha256Hex.MatchString(sum) {
-		return invalid("that is not the hash of a blob")
 	}
 	own, err := c.session()
 	if err != nil {
@@ -45,8 +44,9 @@ func blobRoute(s *Server, c *call) error {
 	h := c.w.Header()
 	h.Set("Content-Type", kind)
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
-	// The name says what the bytes are, so they never change.
-	h.Set("Cache-Control", "private, max-age=31536000, immutable")
+	// The bytes of an address never change, but a device that is revoked must not
+	// keep them for long.
+	h.Set("Cache-Control", "private, max-age=3600")
 	h.Set("ETag", `"`+sum+`"`)
 	if !inline {
 		h.Set("Content-Disposition", `attachment; filename="`+sum[:16]+`"`)
@@ -56,6 +56,32 @@ func blobRoute(s *Server, c *call) error {
 	// is shorter than it said, and the client sees a download that failed.
 	http.ServeContent(c.w, c.r, "", time.Time{}, blob)
 	return nil
+}
+
+func (c *call) blobHash() (string, error) {
+	sum, err := c.param("sha256")
+	if err == nil && !sha256Hex.MatchString(sum) {
+		err = invalid("that is not the hash of a blob")
+	}
+	return sum, err
+}
+
+// blobAddress is an address that a browser may fetch by itself.
+type blobAddress struct {
+	Address   string    `json:"address"`
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// blobAddressRoute signs the address of a blob: neither an image nor a download
+// can carry a page token. It does not look whether the blob is there.
+func blobAddressRoute(s *Server, c *call) error {
+	sum, err := c.blobHash()
+	if err != nil {
+		return err
+	}
+	path := "/api/sessions/" + mux.Vars(c.r)["id"] + "/blobs/" + sum
+	address, until := s.door.SignAddress(c.r, c.grant, path)
+	return c.reply(http.StatusOK, blobAddress{address, until})
 }
 
 // sniff says what the bytes are, and whether a browser may show them in place.

@@ -36,7 +36,11 @@ func docHealth() doc {
 }
 
 func docPair() doc {
-	return doc{summary: "Spend a pairing code; the answer sets the device's cookie. Needs the page's own Origin and no credential.", in: pairRequest{}, out: device{}, status: 200}
+	return doc{summary: "Spend a pairing code; the answer sets the device's cookie and has its first page token. Needs the page's own Origin and no credential.", in: pairRequest{}, out: pairAnswer{}, status: 200}
+}
+
+func docPage() doc {
+	return doc{summary: "Exchange a signed challenge, which a 401 to a device's cookie carries, for a page token: the header Abide-Page, which each request with the cookie needs. Needs the page's own Origin and the cookie.", in: pageRequest{}, out: pageAnswer{}, status: 200}
 }
 
 func docDevices() doc {
@@ -98,6 +102,10 @@ func docEvents() doc {
 		},
 		headers: []param{{"Last-Event-ID", "where a stream goes on: epoch:seq", ""}},
 	}
+}
+
+func docBlobAddress() doc {
+	return doc{summary: "An address of a blob that a browser may fetch with the device's cookie and no page token, for images and downloads. It is good for ten minutes.", out: blobAddress{}, status: 200}
 }
 
 func docBlob() doc {

@@ -31,7 +31,7 @@ var placeholder = regexp.MustCompile(`\{\w+\}`)
 func TestEveryRouteIsBehindTheDoor(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	id := h.session().ID()
-	cookie := h.pair("victim")
+	cookie := h.page("victim", nil).cookie
 	routes := documented(t, h)
 	for _, more := range []string{"/", "/s/" + id, "/icon.svg", "/assets/app-1a2b3c4d.js", "/index.html", "/missing.js", "/api/nothing", "/api", "/api/"} {
 		routes = append(routes, struct{ method, path string }{"GET", more})
@@ -56,13 +56,14 @@ func TestEveryRouteIsBehindTheDoor(t *testing.T) {
 		{"cookie without origin", http.Header{"Cookie": {cookie}}, 403, false},
 		{"cookie from the same site", http.Header{"Cookie": {cookie}, "Sec-Fetch-Site": {"same-site"}}, 403, false},
 		{"nothing", http.Header{"Origin": {own}}, 401, false},
+		{"cookie without its page", http.Header{"Cookie": {cookie}, "Origin": {own}}, 401, false},
 		{"wrong cookie", http.Header{"Cookie": {"abide-" + h.store.HubID() + "=x"}, "Origin": {own}}, 401, false},
 		{"from 127.0.0.1 by its own word", http.Header{"X-Forwarded-For": {"127.0.0.1"}, "X-Real-Ip": {"127.0.0.1"}}, 401, false},
 	}
 	for _, r := range routes {
 		path := strings.ReplaceAll(r.path, "{id}", id)
 		path = placeholder.ReplaceAllString(path, "0")
-		open := !strings.HasPrefix(path, "/api") || path == "/api/ready" || path == "/api/pair"
+		open := !strings.HasPrefix(path, "/api") || path == "/api/ready" || path == "/api/pair" || path == "/api/page"
 		for _, a := range attacks {
 			if open && !a.open || a.want == 401 && strings.Contains(a.name, "wrong") && path != "/api/ws" {
 				continue // wrong credentials are delayed; one route shows it
@@ -140,8 +141,11 @@ func TestNoCredentialIsLogged(t *testing.T) {
 	s := h.session()
 	code, err := h.registry.MintPairingCode()
 	require.NoError(t, err)
-	res := h.do("POST", "/api/pair", map[string]string{"code": code}, http.Header{"Origin": {h.origin()}})
+	_, public := newPageKey(t)
+	res := h.do("POST", "/api/pair", map[string]string{"code": code, "page_key": public}, http.Header{"Origin": {h.origin()}})
 	require.Equal(t, 200, res.status)
+	var paired struct{ Page struct{ Token string } }
+	require.NoError(t, json.Unmarshal([]byte(res.body), &paired))
 	cookie := (&http.Response{Header: res.header}).Cookies()[0].Value
 	require.NotContains(t, res.body, cookie)
 	h.do("GET", "/api/health", nil, http.Header{"Authorization": {"Bearer wrong-secret"}})
@@ -150,7 +154,7 @@ func TestNoCredentialIsLogged(t *testing.T) {
 	h.prompt(s, "p1", "say 3")
 	h.stop()
 	require.NotEmpty(t, h.log.String())
-	for _, secret := range []string{h.token, code, cookie, "wrong-secret"} {
+	for _, secret := range []string{h.token, code, cookie, paired.Page.Token, "wrong-secret"} {
 		require.NotContains(t, h.log.String(), secret)
 	}
 	require.Equal(t, "no-referrer", res.header.Get("Referrer-Policy"))

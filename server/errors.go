@@ -25,7 +25,8 @@ type problem struct {
 	message    string
 	retryAfter time.Duration
 	winner     *wire.PermissionResolved
-	status     int // HTTP status where the code's own is not meant
+	challenge  string // for a page to sign, with unauthorized
+	status     int    // HTTP status where the code's own is not meant
 }
 
 // Error implements error.
@@ -132,7 +133,7 @@ func withoutFolders(text string, err error) string {
 }
 
 func refused(r *auth.Refusal) *problem {
-	p := &problem{code: wire.CodeForbidden, message: r.Message, status: r.Status, retryAfter: r.RetryAfter}
+	p := &problem{code: wire.CodeForbidden, message: r.Message, status: r.Status, retryAfter: r.RetryAfter, challenge: r.Challenge}
 	switch r.Status {
 	case http.StatusUnauthorized:
 		p.code = wire.CodeUnauthorized
@@ -175,10 +176,12 @@ type errorBody struct {
 	Message      string                   `json:"message"`
 	RetryAfterMS int64                    `json:"retry_after_ms,omitempty"`
 	Winner       *wire.PermissionResolved `json:"winner,omitempty"`
+	// Challenge is for the page of a paired device to sign: POST /api/page.
+	Challenge string `json:"challenge,omitempty"`
 }
 
 func (p *problem) write(w http.ResponseWriter) {
-	body, err := json.Marshal(errorAnswer{errorBody{p.code, p.message, p.retryAfter.Milliseconds(), p.winner}})
+	body, err := json.Marshal(errorAnswer{errorBody{p.code, p.message, p.retryAfter.Milliseconds(), p.winner, p.challenge}})
 	if err != nil { // a struct of strings and numbers
 		panic(err)
 	}

@@ -125,14 +125,14 @@ func TestRoutesHoldToTheScope(t *testing.T) {
 func TestARevokedDeviceLosesItsSocketAtOnce(t *testing.T) {
 	h := startHub(t, hubOptions{alone: true})
 	s := h.session()
-	phone := http.Header{"Cookie": {h.pair("phone")}, "Origin": {h.origin()}}
-	laptop := h.dialAs("/api/ws", http.Header{"Cookie": {h.pair("laptop")}, "Origin": {h.origin()}})
+	phone := h.device("phone")
+	laptop := h.dialAs("/api/ws", h.device("laptop"))
 	own, tab := h.dialAs("/api/sessions/"+s.ID()+"/ws", phone), h.dialAs("/api/ws", phone)
 
 	var list struct {
 		Devices []struct{ ID, Name string }
 	}
-	require.NoError(t, jsonUnmarshal(h.do("GET", "/api/devices", nil, http.Header{"Cookie": phone["Cookie"], "Sec-Fetch-Site": {"same-origin"}}).body, &list))
+	require.NoError(t, jsonUnmarshal(h.do("GET", "/api/devices", nil, http.Header{"Cookie": phone["Cookie"], auth.PageHeader: phone[auth.PageHeader], "Sec-Fetch-Site": {"same-origin"}}).body, &list))
 	id := ""
 	for _, d := range list.Devices {
 		if d.Name == "phone" {
@@ -150,17 +150,12 @@ func TestARevokedDeviceLosesItsSocketAtOnce(t *testing.T) {
 
 func TestABrowserPairedAnewTakesTheOldPlace(t *testing.T) {
 	h := startHub(t, hubOptions{alone: true})
-	phone := http.Header{"Cookie": {h.pair("phone")}, "Origin": {h.origin()}}
-	laptop := http.Header{"Cookie": {h.pair("laptop")}, "Origin": {h.origin()}}
+	phone := h.device("phone")
+	laptop := h.device("laptop")
 	tab, other := h.dialAs("/api/ws", phone), h.dialAs("/api/ws", laptop)
-	code, err := h.registry.MintPairingCode()
-	require.NoError(t, err)
-	res := h.do("POST", "/api/pair", map[string]string{"code": code, "device": "phone"}, phone)
-	require.Equal(t, 200, res.status, res.body)
-	cookie := (&http.Response{Header: res.header}).Cookies()[0]
+	again := h.page("phone", phone).header()
 	require.EqualValues(t, wire.CloseRevoked, tab.closed())
 	require.Equal(t, 401, h.do("GET", "/api/health", nil, phone).status)
-	again := http.Header{"Cookie": {cookie.Name + "=" + cookie.Value}, "Origin": {h.origin()}}
 	require.Equal(t, 200, h.do("GET", "/api/health", nil, again).status)
 	require.Len(t, h.registry.Grants(), 3, "two browsers, and the token of this test")
 	other.send(&wire.Ping{Nonce: "n"})
@@ -170,7 +165,7 @@ func TestABrowserPairedAnewTakesTheOldPlace(t *testing.T) {
 func TestARenamedDeviceIsCalledByItsNewNameOnItsOpenSocketToo(t *testing.T) {
 	h := startHub(t, hubOptions{alone: true})
 	s := h.session()
-	phone := http.Header{"Cookie": {h.pair("phone")}, "Origin": {h.origin()}}
+	phone := h.device("phone")
 	own := h.dialAs("/api/sessions/"+s.ID()+"/ws", phone)
 	type device struct {
 		ID, Name string

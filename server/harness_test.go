@@ -131,18 +131,6 @@ func (h *hub) mint(r auth.TokenRequest) string {
 	return token
 }
 
-// pair returns the cookie of a fresh device.
-func (h *hub) pair(name string) string {
-	h.t.Helper()
-	code, err := h.registry.MintPairingCode()
-	require.NoError(h.t, err)
-	res := h.do("POST", "/api/pair", map[string]string{"code": code, "device": name}, http.Header{"Origin": {h.origin()}})
-	require.Equal(h.t, 200, res.status, res.body)
-	cookies := (&http.Response{Header: res.header}).Cookies()
-	require.Len(h.t, cookies, 1)
-	return cookies[0].Name + "=" + cookies[0].Value
-}
-
 func (h *hub) origin() string { return "http://" + h.addr }
 
 func (h *hub) session() *session.BackgroundSession {

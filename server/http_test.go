@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
@@ -152,7 +153,11 @@ func TestPairing(t *testing.T) {
 	code, err := h.registry.MintPairingCode()
 	require.NoError(t, err)
 	own := http.Header{"Origin": {h.origin()}}
-	body := map[string]string{"code": code, "device": "Phone"}
+	_, public := newPageKey(t)
+	body := map[string]string{"code": code, "device": "Phone", "page_key": public}
+	for _, wrong := range []string{"", "x", public[1:]} {
+		require.Equal(t, 400, h.do("POST", "/api/pair", map[string]string{"code": code, "page_key": wrong}, own).status)
+	}
 	require.Equal(t, 415, h.do("POST", "/api/pair", body, http.Header{"Origin": {h.origin()}, "Content-Type": {"text/plain"}}).status)
 	require.Equal(t, 403, h.do("POST", "/api/pair", body, http.Header{"Origin": {"https://evil.com"}}).status)
 	res := h.do("POST", "/api/pair", body, own)
@@ -164,10 +169,12 @@ func TestPairing(t *testing.T) {
 	require.NotContains(t, set, "Domain")
 	require.Equal(t, 401, h.do("POST", "/api/pair", body, own).status, "spent")
 	for _, wrong := range []string{"", "guess"} {
-		require.Equal(t, 401, h.do("POST", "/api/pair", map[string]string{"code": wrong}, own).status)
+		require.Equal(t, 401, h.do("POST", "/api/pair", map[string]string{"code": wrong, "page_key": public}, own).status)
 	}
+	var paired struct{ Page struct{ Token string } }
+	require.NoError(t, json.Unmarshal([]byte(res.body), &paired))
 	cookie := strings.SplitN(set, ";", 2)[0]
-	require.Equal(t, 200, h.do("GET", "/api/health", nil, http.Header{"Cookie": {cookie}, "Sec-Fetch-Site": {"same-origin"}}).status)
+	require.Equal(t, 200, h.do("GET", "/api/health", nil, http.Header{"Cookie": {cookie}, auth.PageHeader: {paired.Page.Token}, "Sec-Fetch-Site": {"same-origin"}}).status)
 	require.Contains(t, h.api("GET", "/api/devices", nil).body, `"name":"Phone"`)
 }
 

@@ -46,7 +46,7 @@ func openAPI(list []route) object {
 		"openapi": "3.1.0",
 		"info": object{
 			"title": "abide", "version": "1",
-			"description": "The HTTP side of the hub. Host and Origin are checked on every route; a credential is the device's cookie or a Bearer token.",
+			"description": "The HTTP side of the hub. Host and Origin are checked on every route; a credential is a Bearer token, or a device's cookie with its page token.",
 		},
 		"paths": paths,
 		"components": object{
@@ -54,6 +54,7 @@ func openAPI(list []route) object {
 			"securitySchemes": object{
 				"bearer": object{"type": "http", "scheme": "bearer"},
 				"cookie": object{"type": "apiKey", "in": "cookie", "name": "abide-<hub id>"},
+				"page":   object{"type": "apiKey", "in": "header", "name": auth.PageHeader},
 			},
 		},
 	}
@@ -83,7 +84,7 @@ func (s schemas) operation(r route) object {
 	}
 	op["security"] = []object{}
 	if r.gate == auth.Credential {
-		op["security"] = []object{{"bearer": []string{}}, {"cookie": []string{}}}
+		op["security"] = []object{{"bearer": []string{}}, {"cookie": []string{}, "page": []string{}}}
 		op["x-scope"] = leastScope(r)
 	}
 	return op

@@ -121,7 +121,7 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 	s := h.session()
 	one := "/api/sessions/" + s.ID()
 	h.prompt(s, "p0", "say 3")
-	h.pair("phone")
+	phone := h.page("phone", nil)
 	blob, err := s.Log().PutBlob(context.Background(), "text/plain", []byte("hello"))
 	require.NoError(t, err)
 	_, err = s.Prompt(context.Background(), session.PromptRequest{PromptID: "asking", Text: "ask"})
@@ -140,6 +140,8 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 	}
 	code, err := h.registry.MintPairingCode()
 	require.NoError(t, err)
+	_, public := newPageKey(t)
+	challenge := phone.challenge()
 
 	asked := map[string]bool{}
 	for _, r := range []struct {
@@ -153,7 +155,8 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 		{"GET", "/api/agents", "", nil},
 		{"GET", "/api/openapi.json", "", nil},
 		{"GET", "/api/sessions", "", nil},
-		{"POST", "/api/pair", "", map[string]string{"code": code}},
+		{"POST", "/api/pair", "", map[string]string{"code": code, "page_key": public}},
+		{"POST", "/api/page", "", map[string]string{"challenge": challenge, "signature": phone.sign(h.origin(), challenge)}},
 		{"PATCH", "/api/devices/{device}", "/api/devices/" + device, map[string]string{"name": "Phone"}},
 		{"DELETE", "/api/devices/{device}", "/api/devices/" + device, nil},
 		{"POST", "/api/sessions", "", map[string]string{"name": "x"}},
@@ -162,6 +165,7 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 		{"DELETE", "/api/sessions/{id}", "/api/sessions/" + doomed, nil},
 		{"GET", "/api/sessions/{id}/events", one + "/events", nil},
 		{"GET", "/api/sessions/{id}/blobs/{sha256}", one + "/blobs/" + blob.SHA256, nil},
+		{"POST", "/api/sessions/{id}/blobs/{sha256}/address", one + "/blobs/" + blob.SHA256 + "/address", nil},
 		{"POST", "/api/sessions/{id}/prompt", one + "/prompt", map[string]string{"prompt_id": "p0", "text": "say 3"}},
 		{"GET", "/api/sessions/{id}/queue", one + "/queue", nil},
 		{"POST", "/api/sessions/{id}/queue", one + "/queue", map[string]string{"text": "later"}},
@@ -192,6 +196,8 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 		switch {
 		case r.route == "/api/pair":
 			header = map[string][]string{"Origin": {h.origin()}}
+		case r.route == "/api/page":
+			header = phone.half()
 		case len(op.Security) == 0:
 			header = nil
 		}

@@ -12,6 +12,29 @@ type pairRequest struct {
 	Code string `json:"code"`
 	// Device is what a person will call this browser in the list of devices.
 	Device string `json:"device,omitempty"`
+	// PageKey is the public key that the page keeps the private half of: the
+	// uncompressed point of P-256, in base64url.
+	PageKey string `json:"page_key"`
+}
+
+// pairAnswer is the device that a page is now, and its first page token.
+type pairAnswer struct {
+	device
+	Page pageAnswer `json:"page"`
+}
+
+// pageRequest exchanges a signed challenge for a page token.
+type pageRequest struct {
+	Challenge string `json:"challenge"`
+	// Signature is of "abide-page\n", the origin, "\n" and the challenge, with the
+	// page's key: ECDSA with SHA-256, r and s of 32 bytes each, in base64url.
+	Signature string `json:"signature"`
+}
+
+// pageAnswer is a page token, sent as the header Abide-Page beside the cookie.
+type pageAnswer struct {
+	Token     string    `json:"token"`
+	ExpiresAt time.Time `json:"expires_at"`
 }
 
 // device is one browser or token that may come in.
@@ -39,14 +62,28 @@ func pairRoute(s *Server, c *call) error {
 	if err := c.read(&in); err != nil {
 		return err
 	}
-	cookie, grant, err := s.door.Pair(c.r.Context(), c.r, in.Code, in.Device)
+	cookie, grant, err := s.door.Pair(c.r.Context(), c.r, in.Code, in.Device, in.PageKey)
 	if err != nil {
 		return err
 	}
 	s.manager.Reads().Came(grant.Person())
 	s.logger.Info("device paired", "device", grant.ID, "name", grant.Name)
 	http.SetCookie(c.w, cookie)
-	return c.reply(http.StatusOK, deviceOf(grant, grant))
+	token, until := s.door.PageToken(c.r, grant)
+	return c.reply(http.StatusOK, pairAnswer{deviceOf(grant, grant), pageAnswer{token, until}})
+}
+
+// pageRoute gives the page of a paired device the second half of its credential.
+func pageRoute(s *Server, c *call) error {
+	var in pageRequest
+	if err := c.read(&in); err != nil {
+		return err
+	}
+	token, until, err := s.door.Prove(c.r.Context(), c.r, in.Challenge, in.Signature)
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, pageAnswer{token, until})
 }
 
 func devicesRoute(s *Server, c *call) error {

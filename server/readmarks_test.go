@@ -66,8 +66,7 @@ func TestWhatIsReadOnOneDeviceIsReadOnThePersonsOthers(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s := h.session()
 	h.prompt(s, "p1", "say 3")
-	device := func(name string) http.Header { return http.Header{"Cookie": {h.pair(name)}, "Origin": {h.origin()}} }
-	phone, desk := device("phone"), device("desk")
+	phone, desk := h.device("phone"), h.device("desk")
 	require.NotContains(t, h.do("GET", "/api/sessions/"+s.ID(), nil, desk).body, "read_seq", "never read")
 	other := h.dialAs("/api/ws", desk)
 	p := h.watch(s, phone)
@@ -208,11 +207,12 @@ func TestWhatWasMadeSinceAPersonCameIsUnreadUntilTheyLook(t *testing.T) {
 	h := startHub(t, hubOptions{dir: dir})
 	old := h.session()
 	h.prompt(old, "p1", "say 3")
-	device := func(name string) http.Header { return http.Header{"Cookie": {h.pair(name)}, "Origin": {h.origin()}} }
-	phone := device("phone")
+	phonePage := h.page("phone", nil)
+	phone := phonePage.header()
 	quiet, made := h.session(), h.session()
 	h.prompt(made, "p1", "say 3")
-	desk := device("desk") // of the same person, who is here already
+	deskPage := h.page("desk", nil) // of the same person, who is here already
+	desk := deskPage.header()
 
 	for _, as := range []http.Header{phone, desk, bearer(h.token)} {
 		require.Nil(t, h.told(old, as), "what there was before them is no news")
@@ -224,8 +224,7 @@ func TestWhatWasMadeSinceAPersonCameIsUnreadUntilTheyLook(t *testing.T) {
 
 	h.stop()
 	h = startHub(t, hubOptions{dir: dir})
-	phone.Set("Origin", h.origin())
-	desk.Set("Origin", h.origin())
+	phone, desk = phonePage.again(h), deskPage.again(h)
 	require.Equal(t, new(event.Seq(0)), h.told(made, phone), "it outlives the hub")
 	h.watch(mustSession(t, h, made.ID()), phone).reads(mustSession(t, h, made.ID()), 4)
 	require.Equal(t, new(event.Seq(4)), h.told(made, desk))

@@ -35,13 +35,15 @@ func (r route) methods() []string {
 
 // routes lists the API. What an unpaired browser may see is the app's own files
 // (gate OwnHost), whether the hub is ready (no data), and the exchange of a
-// pairing code (gate OwnPage). Everything else needs a credential.
+// pairing code or a signed challenge (gate OwnPage). Everything else needs a
+// credential.
 func routes() []route {
 	const one = "/api/sessions/{id}"
 	return []route{
 		{"GET", "/api/ready", auth.OwnHost, auth.Read, false, readyRoute, docReady()},
 		{"GET", "/api/health", auth.Credential, auth.Read, true, healthRoute, docHealth()},
 		{"POST", "/api/pair", auth.OwnPage, auth.Read, false, pairRoute, docPair()},
+		{"POST", "/api/page", auth.OwnPage, auth.Read, false, pageRoute, docPage()},
 		{"GET", "/api/devices", auth.Credential, auth.Manage, false, devicesRoute, docDevices()},
 		{"PATCH", "/api/devices/{device}", auth.Credential, auth.Manage, false, renameRoute, docRename()},
 		{"DELETE", "/api/devices/{device}", auth.Credential, auth.Manage, false, revokeRoute, docRevoke()},
@@ -55,6 +57,7 @@ func routes() []route {
 		{"DELETE", one, auth.Credential, auth.Manage, false, deleteRoute, docDelete()},
 		{"GET", one + "/events", auth.Credential, auth.Read, false, eventsRoute, docEvents()},
 		{"GET", one + "/blobs/{sha256}", auth.Credential, auth.Read, false, blobRoute, docBlob()},
+		{"POST", one + "/blobs/{sha256}/address", auth.Credential, auth.Read, false, blobAddressRoute, docBlobAddress()},
 		{"POST", one + "/prompt", auth.Credential, auth.Act, false, promptRoute, docPrompt()},
 		{"POST", one + "/cancel", auth.Credential, auth.Act, false, cancelRoute, docCancel()},
 		{"POST", one + "/force-reset", auth.Credential, auth.Act, false, forceResetRoute, docForceReset()},

@@ -567,7 +567,7 @@ export class MockHub {
           },
         })
       this.paired = true
-      return reply(200, {})
+      return reply(200, { page: { token: 'mock' } })
     }
     if (!this.paired) return reply(401, { error: { code: 'unauthorized', message: 'no credential' } })
     const id = /^\/api\/sessions\/([\w-]+)/.exec(url.pathname)?.[1]
@@ -587,6 +587,9 @@ export class MockHub {
       if (bytes.length > limits.max_attachment)
         return reply(413, { error: { code: 'invalid', message: 'the file is larger than 25 MB' } })
       return reply(201, session.attach(url.searchParams.get('name'), request.headers['content-type'], bytes))
+    }
+    if (part?.endsWith('/address')) {
+      return reply(200, { address: url.pathname.slice(0, -'/address'.length) })
     }
     if (part?.startsWith('blobs/')) {
       const blob = session.blobs.get(part.slice('blobs/'.length))

@@ -1,5 +1,5 @@
 import { mount } from 'svelte'
-import { api } from './net/api'
+import { hubAPI } from './net/api'
 import { EventCache } from './net/cache'
 import { ChosenDB, chosenLayout } from './net/chosenfiles'
 import { Database } from './net/db'
@@ -8,6 +8,7 @@ import { Journal } from './net/journal'
 import { KeptList } from './net/keptlist'
 import { Marks } from './net/marks'
 import { OutboxDB } from './net/outboxdb'
+import { PageKey, pageLayout } from './net/page'
 import type { Shell } from './net/shell'
 import { deviceStorage } from './net/storage'
 import { newest } from './state/read'
@@ -24,7 +25,9 @@ const db = new Database()
 const storage = deviceStorage()
 const cache = new EventCache(db, storage)
 const kept = new OutboxDB(db, crypto.randomUUID(), navigator.locks, new Journal(storage))
-const hub = new Hub(store, kept, cache)
+const page = new PageKey(storage, new Database('abide-page', pageLayout))
+const api = hubAPI(page)
+const hub = new Hub(store, api, page, kept, cache)
 const marks = new Marks(storage)
 const keptList = new KeptList(storage)
 

@@ -9,7 +9,7 @@ import { subprotocol } from '../src/wire/frames'
 
 /** As a page's: an error nobody listens to is nobody's, and the close follows. */
 class PageSocket extends WebSocket {
-  constructor(url: string, protocol: string) {
+  constructor(url: string, protocol: string[]) {
     super(url, protocol)
     this.on('error', () => {})
   }
@@ -31,6 +31,7 @@ beforeEach(async () => {
   frames = []
   connection = new Connection({
     url: () => `ws://127.0.0.1:${(hub.address() as AddressInfo).port}`,
+    protocols: () => [subprotocol],
     adopted: () => void adopted++,
     frame: (frame) => frames.push(frame.type),
     unknown: () => {},

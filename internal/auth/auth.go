@@ -6,13 +6,14 @@
 // the file auth.json of the data directory:
 //
 //	{"format":1,"secret":"…","pairing":[{"hash","created_at","expires_at"}],
-//	 "devices":[{"id","name","scope","hash","created_at","last_used"}],
+//	 "devices":[{"id","name","scope","hash","page_key","created_at","last_used"}],
 //	 "tokens":[{"id","name","scope","session_id","hash","created_at","expires_at"}]}
 //
 // The file is 0600 and holds no credential: a hash is the HMAC-SHA256, under
 // the file's own secret, of 256 (devices, tokens) or 80 (pairing codes) random
-// bits. It is only ever replaced whole, under a lock on auth.lock beside it, so
-// `abide token` and `abide pair` work while the hub runs.
+// bits. page_key is the public key of the device's page. The file is only ever
+// replaced whole, under a lock on auth.lock beside it, so `abide token` and
+// `abide pair` work while the hub runs.
 package auth
 
 import (

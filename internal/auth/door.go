@@ -20,6 +20,10 @@ type Refusal struct {
 	Message string
 	// RetryAfter is when to try again, with 429.
 	RetryAfter time.Duration
+	guess      bool // counts as one for the limiter
+	// Challenge is for a page to sign, with 401, when its device's cookie is good
+	// and the page token is missing or not good any more.
+	Challenge string
 }
 
 // Error implements error.
@@ -33,8 +37,9 @@ func (r *Refusal) Error() string { return r.Message }
 //     Host asked for (403). A request without one needs a Bearer token, or the
 //     browser's word in Sec-Fetch-Site that it is a same-origin GET: browsers
 //     send no Origin with those, and pages cannot set that header.
-//  3. The credential is good (401): a Bearer token, or the device cookie. Where
-//     both are there, the token counts.
+//  3. The credential is good (401): a Bearer token, or a device. Where both are
+//     there, the token counts. A device is its cookie and, because cookies are
+//     sent to every port of a host, a page token bound to the origin (ADR 42).
 //
 // Nothing a proxy says about the request counts, nor where it came from: behind
 // a tunnel everybody comes from 127.0.0.1.
@@ -42,13 +47,14 @@ type Door struct {
 	registry *Registry
 	hubID    string
 	limiter  *limiter
+	seals    *seals
 	names    atomic.Pointer[[]string] // allowed Host values
 }
 
 // NewDoor returns a door for the hub with that id. Until Names was called it
 // admits nobody.
 func NewDoor(registry *Registry, hubID string) *Door {
-	d := &Door{registry: registry, hubID: hubID, limiter: newLimiter(registry.now)}
+	d := &Door{registry: registry, hubID: hubID, limiter: newLimiter(registry.now), seals: newSeals(registry.now)}
 	d.names.Store(&[]string{})
 	return d
 }
@@ -102,31 +108,134 @@ func (d *Door) Admit(ctx context.Context, r *http.Request, gate Gate) (Grant, er
 }
 
 func (d *Door) identify(ctx context.Context, r *http.Request, token string, hasToken bool) (Grant, error) {
-	kind, secret := KindToken, token
-	if !hasToken {
-		kind = KindDevice
-		secret = d.cookieValue(r)
-		if secret == "" {
-			return Grant{}, &Refusal{Status: http.StatusUnauthorized, Message: "not paired: open the link that “abide pair” prints, or send a Bearer token"}
-		}
+	var grant Grant
+	var refusal *Refusal
+	if hasToken {
+		grant, refusal = d.token(token)
+	} else {
+		grant, refusal = d.device(r)
 	}
-	grant, err := d.registry.Present(kind, secret)
-	if err == nil {
+	if refusal == nil {
 		return grant, nil
 	}
-	if err := d.limiter.failed(ctx, peer(r)); err != nil {
-		return Grant{}, err
+	if refusal.guess {
+		if err := d.limiter.failed(ctx, peer(r)); err != nil {
+			return Grant{}, err
+		}
 	}
-	return Grant{}, &Refusal{Status: http.StatusUnauthorized, Message: "the credential is not valid any more: pair again with the link that “abide pair” prints, or make a new token"}
+	return Grant{}, refusal
+}
+
+func (d *Door) token(secret string) (Grant, *Refusal) {
+	grant, err := d.registry.Present(KindToken, secret)
+	if err != nil {
+		return Grant{}, &Refusal{Status: http.StatusUnauthorized, guess: true, Message: "the token is not valid, or not any more: make a new one with “abide token”"}
+	}
+	return grant, nil
+}
+
+// device finds the device among the cookies of a request and checks its second half.
+func (d *Door) device(r *http.Request) (Grant, *Refusal) {
+	known, refusal := d.devices(r)
+	if refusal != nil {
+		return Grant{}, refusal
+	}
+	host := strings.ToLower(r.Host)
+	for _, grant := range known {
+		if d.seals.good(pageToken(r), "page", grant.ID, host) {
+			return grant, nil
+		}
+		if signature := addressSignature(r); signature != "" && d.seals.good(signature, "address", grant.ID, host, r.URL.EscapedPath()) {
+			return grant, nil
+		}
+	}
+	challenge, _ := d.seals.make(challengeLife, "challenge", host)
+	return Grant{}, &Refusal{
+		Status: http.StatusUnauthorized, Challenge: challenge,
+		Message: "the cookie of a device is half of its credential: sign the challenge, POST it to /api/page, and send the token you get with each request",
+	}
+}
+
+// devices lists the paired devices whose cookies a request carries and that have
+// a page's key: at least one, or there is a refusal.
+func (d *Door) devices(r *http.Request) ([]Grant, *Refusal) {
+	cookies := d.cookies(r)
+	if len(cookies) == 0 {
+		return nil, &Refusal{Status: http.StatusUnauthorized, Message: "not paired: open the link that “abide pair” prints, or send a Bearer token"}
+	}
+	var known []Grant
+	keyless := false
+	for _, cookie := range cookies {
+		grant, err := d.registry.Present(KindDevice, cookie)
+		switch {
+		case err != nil:
+		case grant.PageKey == "":
+			keyless = true
+		default:
+			known = append(known, grant)
+		}
+	}
+	switch {
+	case len(known) > 0:
+		return known, nil
+	case keyless:
+		return nil, &Refusal{Status: http.StatusUnauthorized, Message: "this device was paired by an earlier version, which kept no key in the browser beside the cookie: pair it again with the link that “abide pair” prints"}
+	}
+	return nil, &Refusal{Status: http.StatusUnauthorized, guess: true, Message: "this device's sign-in was revoked, or it ran out: pair it again with the link that “abide pair” prints"}
+}
+
+// Prove exchanges a signed challenge, which a request carries beside the cookie,
+// for a page token and the time it ends. The error is a *Refusal, or ctx's.
+func (d *Door) Prove(ctx context.Context, r *http.Request, challenge, signature string) (token string, until time.Time, err error) {
+	known, refusal := d.devices(r)
+	host := strings.ToLower(r.Host)
+	if refusal == nil && !d.seals.good(challenge, "challenge", host) {
+		fresh, _ := d.seals.make(challengeLife, "challenge", host)
+		return "", time.Time{}, &Refusal{Status: http.StatusUnauthorized, Challenge: fresh, Message: "the challenge is not the hub's, or not any more: sign this one"}
+	}
+	text := signedText(r.Header.Get("Origin"), challenge)
+	for _, grant := range known {
+		if signed(grant.PageKey, text, signature) {
+			token, until := d.PageToken(r, grant)
+			return token, until, nil
+		}
+	}
+	if refusal == nil {
+		refusal = &Refusal{Status: http.StatusUnauthorized, guess: true, Message: "the challenge was not signed with the key that this device was paired with: pair it again with the link that “abide pair” prints"}
+	}
+	if refusal.guess {
+		if err := d.limiter.failed(ctx, peer(r)); err != nil {
+			return "", time.Time{}, err
+		}
+	}
+	return "", time.Time{}, refusal
+}
+
+// PageToken makes a page token for a device at the host that a request came to,
+// and says when it ends.
+func (d *Door) PageToken(r *http.Request, device Grant) (token string, until time.Time) {
+	return d.seals.make(PageLife, "page", device.ID, strings.ToLower(r.Host))
+}
+
+// SignAddress returns an address of the hub that a browser may fetch without a
+// page token, as for an image or a download, and when it ends. It takes the
+// device's cookie too. The path is escaped, as in a URL.
+func (d *Door) SignAddress(r *http.Request, device Grant, path string) (address string, until time.Time) {
+	seal, until := d.seals.make(AddressLife, "address", device.ID, strings.ToLower(r.Host), path)
+	return path + "?" + addressParam + "=" + seal, until
 }
 
 // Pair spends a pairing code that came with a request and returns the cookie to
-// set, which takes the place of the one the browser presents. An address that
+// set, which takes the place of those the browser presents. The key is the page's
+// public key, the other half of the credential. An address that
 // guessed wrong too often waits for its refusal; a right code never waits, so that
 // nobody is locked out by somebody else's guesses. A code has 80 random bits and
-// two minutes. The error is a *Refusal, ctx's, or one of the registry's file.
-func (d *Door) Pair(ctx context.Context, r *http.Request, code, device string) (*http.Cookie, Grant, error) {
-	secret, grant, err := d.registry.Redeem(code, device, d.cookieValue(r))
+// two minutes. The error is a *Refusal, ctx's, ErrInvalid, or one of the registry's file.
+func (d *Door) Pair(ctx context.Context, r *http.Request, code, device, key string) (*http.Cookie, Grant, error) {
+	if _, err := parsePageKey(key); err != nil {
+		return nil, Grant{}, err
+	}
+	secret, grant, err := d.registry.Redeem(code, device, key, d.cookies(r)...)
 	if errors.Is(err, ErrUnknown) {
 		if err := d.limiter.failed(ctx, peer(r)); err != nil {
 			return nil, Grant{}, err
@@ -136,11 +245,30 @@ func (d *Door) Pair(ctx context.Context, r *http.Request, code, device string) (
 	if err != nil {
 		return nil, Grant{}, err
 	}
-	secure := strings.HasPrefix(r.Header.Get("Origin"), "https://")
+	cookie := d.cookie(r, secret)
+	cookie.MaxAge = int(DeviceLife / time.Second)
+	return cookie, grant, nil
+}
+
+// SignOut returns the cookie that makes the browser of a request forget its own.
+func (d *Door) SignOut(r *http.Request) *http.Cookie {
+	cookie := d.cookie(r, "")
+	cookie.MaxAge = -1
+	return cookie
+}
+
+func (d *Door) cookie(r *http.Request, value string) *http.Cookie {
+	secure := overTLS(r)
 	return &http.Cookie{
-		Name: d.cookieName(secure), Value: secret, Path: "/", MaxAge: int(DeviceLife / time.Second),
+		Name: d.cookieName(secure), Value: value, Path: "/",
 		HttpOnly: true, Secure: secure, SameSite: http.SameSiteStrictMode,
-	}, grant, nil
+	}
+}
+
+// overTLS reports whether the browser reached the hub by https, as far as a
+// request tells: ownOrigin lets plain http through for loopback names only.
+func overTLS(r *http.Request) bool {
+	return r.TLS != nil || !loopbackName(r.Host) || strings.HasPrefix(r.Header.Get("Origin"), "https://")
 }
 
 // cookieName carries the hub's id: cookies ignore ports, so two hubs on one
@@ -152,13 +280,42 @@ func (d *Door) cookieName(secure bool) string {
 	return "abide-" + d.hubID
 }
 
-func (d *Door) cookieValue(r *http.Request) string {
-	for _, secure := range []bool{true, false} {
-		if cookie, err := r.Cookie(d.cookieName(secure)); err == nil {
-			return cookie.Value
+// cookies lists the values of every cookie of the hub's name: another port may
+// have set one beside the hub's own. Over https only those with the prefix
+// __Host- count, which pages of plain http cannot set.
+func (d *Door) cookies(r *http.Request) []string {
+	found := r.CookiesNamed(d.cookieName(true))
+	if !overTLS(r) {
+		found = append(found, r.CookiesNamed(d.cookieName(false))...)
+	}
+	var values []string
+	for _, cookie := range found {
+		if cookie.Value != "" {
+			values = append(values, cookie.Value)
+		}
+	}
+	return values
+}
+
+// pageToken is the page token that a request carries; empty where there is none.
+func pageToken(r *http.Request) string {
+	if token := r.Header.Get(PageHeader); token != "" {
+		return token
+	}
+	for _, offered := range strings.Split(strings.Join(r.Header.Values("Sec-WebSocket-Protocol"), ","), ",") {
+		if token, found := strings.CutPrefix(strings.TrimSpace(offered), PageProtocol); found {
+			return token
 		}
 	}
 	return ""
+}
+
+// addressSignature is the signature of a signed address, which only reads.
+func addressSignature(r *http.Request) string {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead || r.Header.Get("Upgrade") != "" {
+		return ""
+	}
+	return r.URL.Query().Get(addressParam)
 }
 
 func checkOrigin(r *http.Request, gate Gate, hasToken bool) *Refusal {

@@ -2,6 +2,10 @@ package auth_test
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"encoding/base64"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -16,6 +20,7 @@ import (
 type doorFixture struct {
 	door   *auth.Door
 	cookie *http.Cookie
+	grant  auth.Grant
 	token  string
 	clock  *clock
 	reg    *auth.Registry
@@ -29,11 +34,21 @@ func newDoor(t *testing.T) doorFixture {
 	door.Names([]string{"127.0.0.1:22433"}, []string{"abide.example.ts.net"})
 	code, err := reg.MintPairingCode()
 	require.NoError(t, err)
-	cookie, _, err := door.Pair(t.Context(), request("POST", "127.0.0.1:22433", nil), code, "phone")
+	cookie, grant, err := door.Pair(t.Context(), request("POST", "127.0.0.1:22433", nil), code, "phone", pageKey(t))
 	require.NoError(t, err)
 	token, _, err := reg.MintToken(auth.TokenRequest{Scope: auth.Owner})
 	require.NoError(t, err)
-	return doorFixture{door: door, cookie: cookie, token: token, clock: c, reg: reg}
+	return doorFixture{door: door, cookie: cookie, grant: grant, token: token, clock: c, reg: reg}
+}
+
+// pageKey is the public key of a page.
+func pageKey(t *testing.T) string {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	raw, err := key.PublicKey.Bytes()
+	require.NoError(t, err)
+	return base64.RawURLEncoding.EncodeToString(raw)
 }
 
 func request(method, host string, header map[string]string) *http.Request {
@@ -75,7 +90,7 @@ func TestGatesRefuseInOrder(t *testing.T) {
 		{"cookie and own origin", "POST", host, map[string]string{"Cookie": good, "Origin": origin}, 200},
 		{"localhost", "GET", "localhost:22433", map[string]string{"Cookie": good, "Origin": "http://localhost:22433"}, 200},
 		{"IPv6", "GET", "[::1]:22433", map[string]string{"Cookie": good, "Origin": "http://[::1]:22433"}, 200},
-		{"public name over TLS", "GET", "Abide.example.ts.net", map[string]string{"Cookie": good, "Origin": "https://abide.example.ts.net"}, 200},
+		{"public name over TLS", "GET", "Abide.example.ts.net", map[string]string{"Cookie": "__Host-" + good, "Origin": "https://abide.example.ts.net"}, 200},
 		{"token without origin", "POST", host, map[string]string{"Authorization": bearer}, 200},
 		{"token with own origin", "POST", host, map[string]string{"Authorization": bearer, "Origin": origin}, 200},
 		{"same-origin GET of a browser", "GET", host, map[string]string{"Cookie": good, "Sec-Fetch-Site": "same-origin"}, 200},
@@ -115,12 +130,17 @@ func TestGatesRefuseInOrder(t *testing.T) {
 		{"wrong token beside a right cookie", "GET", host, map[string]string{"Authorization": "Bearer x", "Cookie": good, "Origin": origin}, 401},
 		{"another scheme", "GET", host, map[string]string{"Authorization": "Basic " + f.token}, 401},
 		{"cookie of another hub", "GET", host, map[string]string{"Cookie": "abide-hub2=" + f.cookie.Value, "Origin": origin}, 401},
+		{"cookie without __Host- over TLS", "GET", "abide.example.ts.net", map[string]string{"Cookie": good, "Origin": "https://abide.example.ts.net"}, 401},
+		{"cookie without __Host- over TLS, same-origin GET", "GET", "abide.example.ts.net", map[string]string{"Cookie": good, "Sec-Fetch-Site": "same-origin"}, 401},
 		{"cookie as token", "GET", host, map[string]string{"Authorization": "Bearer " + f.cookie.Value}, 401},
 		{"forwarded address does not count", "GET", host, map[string]string{"X-Forwarded-For": "127.0.0.1", "Forwarded": "for=127.0.0.1"}, 401},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f.clock.advance(time.Minute) // so no case pays for the failures of another
-			_, err := f.door.Admit(t.Context(), request(c.method, c.host, c.header), auth.Credential)
+			r := request(c.method, c.host, c.header)
+			token, _ := f.door.PageToken(r, f.grant)
+			r.Header.Set(auth.PageHeader, token)
+			_, err := f.door.Admit(t.Context(), r, auth.Credential)
 			require.Equal(t, c.want, status(err), "%v", err)
 		})
 	}
@@ -162,7 +182,7 @@ func TestCookieIsNamedAfterTheHubAndLocked(t *testing.T) {
 	code, err := f.reg.MintPairingCode()
 	require.NoError(t, err)
 	cookie, _, err := f.door.Pair(t.Context(), request("POST", "abide.example.ts.net",
-		map[string]string{"Origin": "https://abide.example.ts.net"}), code, "phone")
+		map[string]string{"Origin": "https://abide.example.ts.net"}), code, "phone", pageKey(t))
 	require.NoError(t, err)
 	require.Equal(t, "__Host-abide-hub1", cookie.Name)
 	require.True(t, cookie.Secure)
@@ -171,29 +191,30 @@ func TestCookieIsNamedAfterTheHubAndLocked(t *testing.T) {
 func TestWrongCodesAreDelayedNotLockedOut(t *testing.T) {
 	f := newDoor(t)
 	r := request("POST", "127.0.0.1:22433", nil)
+	key := pageKey(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // with it whoever would have to wait is refused otherwise
 	for range 5 {
-		_, _, err := f.door.Pair(ctx, r, "guess", "eve")
+		_, _, err := f.door.Pair(ctx, r, "guess", "eve", key)
 		require.Equal(t, 401, status(err))
 	}
-	_, _, err := f.door.Pair(ctx, r, "guess", "eve")
+	_, _, err := f.door.Pair(ctx, r, "guess", "eve", key)
 	require.ErrorIs(t, err, context.Canceled, "the sixth waits")
 
 	code, err := f.reg.MintPairingCode()
 	require.NoError(t, err)
 	other := request("POST", "127.0.0.1:22433", nil)
 	other.RemoteAddr = "127.0.0.2:1"
-	_, _, err = f.door.Pair(ctx, other, code, "phone")
+	_, _, err = f.door.Pair(ctx, other, code, "phone", key)
 	require.NoError(t, err, "another address does not wait")
 
 	code, err = f.reg.MintPairingCode()
 	require.NoError(t, err)
-	_, _, err = f.door.Pair(ctx, r, code, "phone")
+	_, _, err = f.door.Pair(ctx, r, code, "phone", key)
 	require.NoError(t, err, "a right code does not wait, whoever guessed before")
 
 	f.clock.advance(30 * time.Second)
-	_, _, err = f.door.Pair(t.Context(), r, "guess", "eve")
+	_, _, err = f.door.Pair(t.Context(), r, "guess", "eve", key)
 	require.Equal(t, 401, status(err), "and no address waits for ever")
 }
 
@@ -208,4 +229,28 @@ func TestARightCredentialNeverWaits(t *testing.T) {
 	}
 	_, err := f.door.Admit(ctx, request("GET", "127.0.0.1:22433", map[string]string{"Authorization": "Bearer " + f.token}), auth.Credential)
 	require.NoError(t, err, "with this context it cannot have waited")
+}
+
+func TestAPageTokenIsForOneDeviceAtOneHostForADay(t *testing.T) {
+	f := newDoor(t)
+	const host = "127.0.0.1:22433"
+	with := func(host, token string) error {
+		r := request("POST", host, map[string]string{
+			"Cookie": f.cookie.Name + "=" + f.cookie.Value, "Origin": "http://" + host, auth.PageHeader: token,
+		})
+		_, err := f.door.Admit(t.Context(), r, auth.Credential)
+		return err
+	}
+	token, until := f.door.PageToken(request("GET", host, nil), f.grant)
+	require.NoError(t, with(host, token))
+	require.Equal(t, 401, status(with("localhost:22433", token)), "another origin")
+	other, _ := f.door.PageToken(request("GET", host, nil), auth.Grant{ID: "other"})
+	require.Equal(t, 401, status(with(host, other)), "another device")
+	for _, wrong := range []string{"", "x", token[1:], token + "AA", "B" + token[1:]} {
+		require.Equal(t, 401, status(with(host, wrong)), wrong)
+	}
+	f.clock.advance(until.Sub(f.clock.now()) - time.Second)
+	require.NoError(t, with(host, token))
+	f.clock.advance(2 * time.Second)
+	require.Equal(t, 401, status(with(host, token)), "a day later")
 }

@@ -35,6 +35,7 @@ type grantRecord struct {
 	Scope     Scope      `json:"scope"`
 	SessionID string     `json:"session_id,omitempty"`
 	Hash      string     `json:"hash"`
+	PageKey   string     `json:"page_key,omitempty"`
 	CreatedAt time.Time  `json:"created_at"`
 	LastUsed  time.Time  `json:"last_used,omitzero"`
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
@@ -42,7 +43,7 @@ type grantRecord struct {
 
 func (g grantRecord) grant(kind Kind) Grant {
 	out := Grant{
-		ID: g.ID, Kind: kind, Name: g.Name, Scope: g.Scope, SessionID: g.SessionID,
+		ID: g.ID, Kind: kind, Name: g.Name, Scope: g.Scope, SessionID: g.SessionID, PageKey: g.PageKey,
 		CreatedAt: g.CreatedAt, LastUsed: g.LastUsed,
 	}
 	switch {

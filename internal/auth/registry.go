@@ -169,13 +169,13 @@ func (r *Registry) MintPairingCode() (string, error) {
 
 // Redeem spends a pairing code and makes a device with the owner's scope. The
 // secret is the device's cookie, returned once and kept nowhere. A code that
-// is spent, expired or was never given out is ErrUnknown. The device whose cookie
-// is replaced, which may be empty or good no more, ends in the same write: it is
-// the same browser, and nobody would ever present it again.
-func (r *Registry) Redeem(code, device, replaced string) (secret string, g Grant, err error) {
+// is spent, expired or was never given out is ErrUnknown. The devices whose cookies
+// are replaced, which may be good no more, end in the same write: they are the same
+// browser's, which will not present them again.
+func (r *Registry) Redeem(code, device, pageKey string, replaced ...string) (secret string, g Grant, err error) {
 	secret = randomText(32)
 	rec := grantRecord{
-		ID: randomID(), Name: cleanName(device), Scope: Owner, CreatedAt: r.now().UTC().Truncate(time.Second),
+		ID: randomID(), Name: cleanName(device), Scope: Owner, PageKey: pageKey, CreatedAt: r.now().UTC().Truncate(time.Second),
 	}
 	err = r.update(func(next *record) error {
 		hash := next.hash(code)
@@ -183,8 +183,8 @@ func (r *Registry) Redeem(code, device, replaced string) (secret string, g Grant
 		if i < 0 {
 			return ErrUnknown
 		}
-		if replaced != "" {
-			old := next.hash(replaced)
+		for _, cookie := range replaced {
+			old := next.hash(cookie)
 			next.Devices = slices.DeleteFunc(next.Devices, func(g grantRecord) bool {
 				return sameHash(g.Hash, old)
 			})

@@ -94,14 +94,14 @@ func TestABrowserPairedAnewIsOneDevice(t *testing.T) {
 	r := open(t, dir, c)
 	first, _ := pair(t, r, "Laptop")
 	other, _ := pair(t, r, "Phone")
-	_, _, err := r.Redeem("wrong", "Laptop", first)
+	_, _, err := r.Redeem("wrong", "Laptop", "", first)
 	require.ErrorIs(t, err, auth.ErrUnknown)
 	_, err = r.Present(auth.KindDevice, first)
 	require.NoError(t, err, "a wrong code ends nothing")
 
 	code, err := r.MintPairingCode()
 	require.NoError(t, err)
-	second, grant, err := r.Redeem(code, "Laptop", first)
+	second, grant, err := r.Redeem(code, "Laptop", "", first)
 	require.NoError(t, err)
 	for _, r := range []*auth.Registry{r, open(t, dir, c)} {
 		_, err = r.Present(auth.KindDevice, first)

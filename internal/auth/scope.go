@@ -58,6 +58,9 @@ type Grant struct {
 	Scope Scope
 	// SessionID limits the grant to one session; empty means all of them.
 	SessionID string
+	// PageKey is the public key of a device's page (P-256, base64url); empty for
+	// tokens and for devices that earlier versions paired.
+	PageKey   string
 	CreatedAt time.Time
 	// LastUsed is when it was last presented, to about an hour.
 	LastUsed time.Time

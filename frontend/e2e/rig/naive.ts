@@ -47,7 +47,9 @@ function run(session: string): void {
     return body
   }
   const dial = () => {
-    const socket = new WebSocket(`ws://${location.host}/api/sessions/${session}/ws?tail=500`, 'abide.v1')
+    const { token } = JSON.parse(localStorage.getItem('abide.page')!) as { token: string }
+    const url = `ws://${location.host}/api/sessions/${session}/ws?tail=500`
+    const socket = new WebSocket(url, ['abide.v1', `abide.page.${token}`])
     socket.onopen = () => (root['link'] = 'open')
     socket.onmessage = (message) => {
       const frame = JSON.parse(message.data as string)

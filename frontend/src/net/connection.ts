@@ -1,5 +1,5 @@
 import type { LinkState } from '../state/link'
-import { parseFrame, subprotocol } from '../wire/frames'
+import { parseFrame } from '../wire/frames'
 import type { ClientMessage, ServerMessage } from '../wire/gen'
 import { start, step, type Effect, type Input, type Machine, type Refusal, type Timer } from './machine'
 
@@ -7,6 +7,8 @@ import { start, step, type Effect, type Input, type Machine, type Refusal, type 
 export interface Side {
   /** Where to dial: read at each dial, so that the cursor in it is the newest. */
   url(): string
+  /** What to offer at a dial. */
+  protocols(): string[]
   /** The socket `gen` is the connection from now on; `target` is what it was dialled to. */
   adopted(target: string): void
   frame(frame: ServerMessage): void
@@ -101,7 +103,7 @@ export class Connection {
 
   private dial(gen: number): void {
     const target = this.side.url()
-    const socket = new WebSocket(target, subprotocol)
+    const socket = new WebSocket(target, this.side.protocols())
     this.sockets.set(gen, { socket, target })
     socket.onmessage = (message) => this.received(gen, message.data)
     socket.onclose = (close) => {

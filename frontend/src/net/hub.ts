@@ -2,14 +2,16 @@ import type { OutboxFile } from '../state/outboxitem'
 import type { AnswerMore, Intents, NewSession } from '../state/intents'
 import { frameBytes, tooLong } from '../state/size'
 import type { Store } from '../state/store'
+import { subprotocol } from '../wire/frames'
 import type { ClientMessage, ServerMessage } from '../wire/gen'
-import { api, ApiError } from './api'
+import { ApiError, type HubAPI } from './api'
 import { Attention } from './attention'
 import type { EventCache } from './cache'
 import { Connection } from './connection'
 import { Follower } from './follower'
 import type { Refusal } from './machine'
 import { Outbox, type OutboxStorage } from './outbox'
+import type { PageKey } from './page'
 import { Requests } from './requests'
 
 /** Joins the connection and the state: frames in by dispatch, what a person asks out. */
@@ -20,22 +22,43 @@ export class Hub implements Intents {
   private readonly requests = new Requests()
   private readonly follower: Follower
   private onScreen: string | null = null
+  /** The hub's words for why it lets this browser in no more. */
+  private why = ''
   /** Tells a person's other tabs that this browser is paired: one that was signed out goes on. */
   private readonly paired = new BroadcastChannel('abide-paired')
 
   constructor(
     private readonly store: Store,
+    private readonly api: HubAPI,
+    private readonly page: PageKey,
     storage: OutboxStorage,
     cache: EventCache | null,
   ) {
+    ;({
+      choices: this.choices,
+      event: this.event,
+      blob: this.blob,
+      blobAddress: this.blobAddress,
+      answers: this.answers,
+      events: this.events,
+      search: this.search,
+      rules: this.rules,
+      addRule: this.addRule,
+      revokeRule: this.revokeRule,
+      devices: this.devices,
+      renameDevice: this.renameDevice,
+      revokeDevice: this.revokeDevice,
+    } = api)
     const origin = `${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}`
     this.connection = new Connection({
       url: () => this.follower.url(origin),
+      protocols: () => (page.token === '' ? [subprotocol] : [subprotocol, `abide.page.${page.token}`]),
       adopted: (target) => this.adopted(target),
       frame: (frame) => this.frame(frame),
       unknown: () => store.dispatch({ kind: 'unknown_frame' }),
       tooLarge: () => this.outbox.tooLarge(),
-      link: (link) => store.dispatch({ kind: 'link', link }),
+      link: (link) =>
+        store.dispatch({ kind: 'link', link: link.refusal ? { ...link, why: this.why } : link }),
       health: () => this.health(),
     })
     this.follower = new Follower(store, this.requests, this.send, cache)
@@ -182,27 +205,28 @@ export class Hub implements Intents {
 
   async refresh(): Promise<void> {
     try {
-      this.store.dispatch({ kind: 'listed', sessions: await api.sessions() })
+      this.store.dispatch({ kind: 'listed', sessions: await this.api.sessions() })
     } catch (error) {
       this.store.dispatch({ kind: 'list_failed', text: (error as Error).message })
     }
   }
 
-  choices = api.choices
-  event = api.event
-  blob = api.blob
-  answers = api.answers
-  events = api.events
-  search = api.search
-  rules = api.rules
-  addRule = api.addRule
-  revokeRule = api.revokeRule
-  devices = api.devices
-  renameDevice = api.renameDevice
-  revokeDevice = api.revokeDevice
+  readonly choices: HubAPI['choices']
+  readonly event: HubAPI['event']
+  readonly blob: HubAPI['blob']
+  readonly blobAddress: HubAPI['blobAddress']
+  readonly answers: HubAPI['answers']
+  readonly events: HubAPI['events']
+  readonly search: HubAPI['search']
+  readonly rules: HubAPI['rules']
+  readonly addRule: HubAPI['addRule']
+  readonly revokeRule: HubAPI['revokeRule']
+  readonly devices: HubAPI['devices']
+  readonly renameDevice: HubAPI['renameDevice']
+  readonly revokeDevice: HubAPI['revokeDevice']
 
   async create(request: NewSession, key: string) {
-    const session = await api.create(request, key)
+    const session = await this.api.create(request, key)
     this.store.dispatch({ kind: 'list_changed', session })
     return session
   }
@@ -211,23 +235,23 @@ export class Hub implements Intents {
     sessionId: string,
     change: { name?: string; pinned?: boolean; archived?: boolean },
   ): Promise<void> {
-    this.store.dispatch({ kind: 'list_changed', session: await api.update(sessionId, change) })
+    this.store.dispatch({ kind: 'list_changed', session: await this.api.update(sessionId, change) })
   }
 
   async remove(sessionId: string): Promise<void> {
-    await api.remove(sessionId)
+    await this.api.remove(sessionId)
     this.outbox.forget(sessionId)
     this.follower.frame({ type: 'session_gone', session_id: sessionId })
   }
 
   async reopen(sessionId: string): Promise<void> {
-    this.store.dispatch({ kind: 'list_changed', session: await api.reopen(sessionId) })
+    this.store.dispatch({ kind: 'list_changed', session: await this.api.reopen(sessionId) })
     this.follower.again(sessionId)
   }
 
   async pair(code: string): Promise<void> {
     const { deviceName } = await import('./devicename')
-    await api.pair(code, deviceName(navigator.userAgent))
+    await this.api.pair(code, deviceName(navigator.userAgent))
     this.connection.start()
     this.paired.postMessage(null)
   }
@@ -254,6 +278,7 @@ export class Hub implements Intents {
     this.follower.adopted(target)
     this.attention.renew()
     void this.refresh()
+    if (this.page.ageing) void this.api.renew().catch(() => {})
   }
 
   private frame(frame: ServerMessage): void {
@@ -278,10 +303,14 @@ export class Hub implements Intents {
 
   private async health(): Promise<Refusal | null> {
     const session = this.follower.current()
-    const refusal = await api.refusal()
-    if (refusal !== null || session === null) return refusal
+    const { token } = this.page
+    const refused = await this.api.refusal()
+    this.why = refused?.why ?? ''
+    // What the dial lacked is here now.
+    if (this.page.token !== token) this.connection.wake(true)
+    if (refused !== null || session === null) return refused?.refusal ?? null
     try {
-      await api.session(session.id)
+      await this.api.session(session.id)
     } catch (error) {
       if (error instanceof ApiError && (error.status === 404 || error.status === 400)) {
         this.follower.frame({ type: 'session_gone', session_id: session.id })

@@ -94,6 +94,8 @@ export interface Intents {
   revokeRule(sessionId: string, ruleId: string): Promise<void>
   /** One page of where a text occurs in what sessions said, from the cursor of the page before or ''. */
   search(text: string, cursor: string, ended: AbortSignal): Promise<FoundPage>
+  /** Where an image or a download of a blob comes from, for some minutes. */
+  blobAddress(sessionId: string, sha256: string): Promise<string>
   choices(): Promise<Choices>
   /** Makes a session and asks its prompt; sent again with the same key it does neither twice. */
   create(request: NewSession, key: string): Promise<SessionInfo>

@@ -8,4 +8,6 @@ export interface LinkState {
   readonly retryAt?: number
   /** Why it was refused. */
   readonly refusal?: 'unauthorized' | 'forbidden' | 'version'
+  /** The hub's words for that. */
+  readonly why?: string
 }

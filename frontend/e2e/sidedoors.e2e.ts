@@ -1,0 +1,169 @@
+// What lies beside the front door: other ports of the same host, and the hub's own port while it is down.
+import { once } from 'node:events'
+import { createServer, request, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Device } from './rig/device.ts'
+import { Hub } from './rig/hub.ts'
+import type { Screen } from './rig/screen.ts'
+import { until } from './rig/until.ts'
+
+/** A request as another program got it: what it can send on, word for word. */
+interface Taken {
+  method: string
+  path: string
+  headers: IncomingMessage['headers']
+  body: string
+}
+
+/** A program on a port of the person's machine that keeps all that it is sent. */
+class Thief {
+  readonly taken: Taken[] = []
+  readonly #server: Server
+
+  private constructor(reply: (path: string) => [status: number, body: string]) {
+    this.#server = createServer(async (incoming, answer) => {
+      const parts: Buffer[] = []
+      for await (const part of incoming) parts.push(part as Buffer)
+      this.#take(incoming, Buffer.concat(parts).toString())
+      const [status, body] = reply(incoming.url!)
+      const kind = status === 200 ? 'text/html' : 'application/json'
+      answer.writeHead(status, { 'content-type': kind, connection: 'close' }).end(body)
+    })
+    this.#server.on('upgrade', (incoming: IncomingMessage, socket) => {
+      this.#take(incoming, '')
+      socket.end('HTTP/1.1 401 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n')
+    })
+  }
+
+  static async listen(reply: (path: string) => [number, string], port = 0): Promise<Thief> {
+    const thief = new Thief(reply)
+    thief.#server.listen(port, '127.0.0.1')
+    await once(thief.#server, 'listening')
+    return thief
+  }
+
+  get origin(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  #take({ method, url, headers }: IncomingMessage, body: string): void {
+    this.taken.push({ method: method!, path: url!, headers, body })
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections()
+    this.#server.close()
+    await once(this.#server, 'close')
+  }
+}
+
+/** Sends a request and returns the status of the answer. */
+async function send(hub: Hub, { method, path, headers, body }: Taken): Promise<number> {
+  const sent = request(hub.origin + path, { method, headers })
+  const answered = Promise.race([
+    once(sent, 'response').then(([answer]) => (answer as IncomingMessage).resume().statusCode!),
+    once(sent, 'upgrade').then(() => 101),
+  ])
+  sent.end(body)
+  return answered.finally(() => sent.destroy())
+}
+
+describe('a paired browser', () => {
+  let hub: Hub
+  let device: Device
+  let screen: Screen
+  let session: string
+  beforeAll(async () => {
+    hub = await Hub.start()
+    device = await Device.pair(hub)
+    session = await hub.newSession('Guarded')
+    screen = await device.watch(session)
+  })
+  afterAll(async () => {
+    await device.stop()
+    expect(await hub.stop()).toBe(0)
+  })
+
+  test('gives its cookie to a server on another port, and it opens nothing', async () => {
+    const server = await Thief.listen(() => [200, '<!doctype html><title>dev</title>'])
+    const page = await device.browser.window()
+    await page.goto(server.origin)
+    const { cookie } = server.taken[0]!.headers
+    expect(cookie, 'cookies know no port').toContain('abide-')
+    const host = new URL(hub.origin).host
+    const forged = { host, cookie, origin: hub.origin, 'sec-fetch-site': 'same-origin' }
+    const upgrade = {
+      ...forged,
+      connection: 'Upgrade',
+      upgrade: 'websocket',
+      'sec-websocket-version': '13',
+      'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+      'sec-websocket-protocol': 'abide.v1',
+    }
+    const asked = (path: string, headers: Taken['headers'], method = 'GET') =>
+      send(hub, { method, path, headers, body: '' })
+    expect(await asked('/api/sessions', forged)).toBe(401)
+    expect(await asked('/api/sessions', forged, 'POST')).toBe(401)
+    expect(await asked(`/api/sessions/${session}/ws`, upgrade)).toBe(401)
+
+    // What that server sets beside the hub's cookie signs no one out.
+    const name = /abide-[^=;]+/.exec(cookie!)![0]
+    await page.evaluate((name) => (document.cookie = `${name}=evil; path=/api; max-age=1000`), name)
+    await page.close()
+    await screen.page.reload()
+    await screen.page.locator('html[data-link=open]').waitFor()
+    await server.stop()
+  })
+
+  test('shows and saves a file by a signed address', async () => {
+    const png =
+      'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+    const attached = await fetch(`${hub.origin}/api/sessions/${session}/attachments?name=dot.png`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${hub.token}`, 'content-type': 'image/png' },
+      body: Buffer.from(png, 'base64'),
+    })
+    const file: unknown = await attached.json()
+    await hub.api('POST', `/api/sessions/${session}/prompt`, {
+      prompt_id: 'with-file',
+      text: '/plan',
+      attachments: [file],
+    })
+    const image = screen.page.locator('.prompt img')
+    await image.waitFor()
+    await until('the image', () => image.evaluate((img: HTMLImageElement) => img.naturalWidth === 1))
+    // Where this browser saves files is not told: what it is led to is.
+    const saved = screen.page.evaluate(
+      () =>
+        new Promise<number>((done) => {
+          HTMLAnchorElement.prototype.click = function () {
+            void fetch(this.href).then((answer) => done(answer.status))
+          }
+        }),
+    )
+    await screen.page.getByRole('link', { name: 'dot.png' }).click()
+    expect(await saved).toBe(200)
+    await hub.idle(session)
+  })
+
+  test('loses nothing to a program that takes the port while the hub is down', async () => {
+    await hub.kill()
+    const challenge = JSON.stringify({
+      error: { code: 'unauthorized', message: 'sign this', challenge: 'thief' },
+    })
+    const thief = await Thief.listen(() => [401, challenge], Number(new URL(hub.origin).port))
+    const sent = (path: string) => thief.taken.find((t) => t.path.startsWith(path))
+    await until('what the page sends by itself', () => sent('/api/page') && sent('/api/sessions/'))
+    await thief.stop()
+
+    await hub.start()
+    for (const taken of thief.taken) {
+      const status = await send(hub, taken)
+      expect(status, `${taken.method} ${taken.path}`).toBe(401)
+    }
+    await screen.page.locator('html[data-link=open]').waitFor()
+    await screen.prompt('/plan')
+    await hub.idle(session)
+  })
+})
