@@ -35,7 +35,7 @@ require (
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2
 	github.com/spf13/pflag v1.0.9 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
-	golang.org/x/term v0.13.0 // indirect
+	golang.org/x/term v0.47.0
 	golang.org/x/text v0.14.0
 	golang.org/x/tools v0.26.0 // indirect
 	rsc.io/qr v0.2.0 // indirect

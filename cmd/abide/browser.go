@@ -45,6 +45,20 @@ func openBrowser(ctx context.Context, env []string, dir, link string, life time.
 	return nil
 }
 
+// browse opens an address that is no secret in the person's browser.
+func browse(ctx context.Context, env []string, address string) error {
+	opener, ok := browserCommand(env)
+	if !ok {
+		return nil
+	}
+	cmd := exec.CommandContext(ctx, opener, address)
+	cmd.Env = append(slices.Clip(env), acp.NotAnAgents())
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("opening the browser: %w", err)
+	}
+	return nil
+}
+
 func browserCommand(env []string) (string, bool) {
 	if runtime.GOOS == "darwin" {
 		return "open", true

@@ -54,8 +54,19 @@ func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 
 func newProgram(env []string, stdin io.Reader, stdout, stderr io.Writer) *program {
 	p := &program{env: env, stdin: stdin, stdout: stdout, stderr: stderr}
-	p.shell = cli.New(cli.Env{Environ: env, Stdin: stdin, Stdout: stdout, Stderr: stderr, Data: p.existing})
+	p.shell = cli.New(cli.Env{
+		Environ: env, Stdin: stdin, Stdout: stdout, Stderr: stderr, Data: p.existing, PublicNames: p.publicNames,
+		Browse: func(ctx context.Context, address string) error { return browse(ctx, env, address) },
+	})
 	return p
+}
+
+func (p *program) publicNames() []string {
+	c, err := p.load()
+	if err != nil {
+		return nil
+	}
+	return c.PublicNames
 }
 
 func exitCode(err error) int {
@@ -90,7 +101,7 @@ func (p *program) root() *cobra.Command {
 			}
 			return nil
 		},
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE:          func(cmd *cobra.Command, _ []string) error { return p.shell.Alone(cmd) },
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       versionText(),
@@ -108,6 +119,7 @@ func (p *program) root() *cobra.Command {
 		cmd.GroupID = cli.GroupHub
 		root.AddCommand(cmd)
 	}
+	root.AddCommand(p.shell.Commands()...)
 	root.AddCommand(p.versionCommand())
 	return root
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -46,7 +47,11 @@ func TestScripts(t *testing.T) {
 			"oneline":  cmdOneLine,
 			"term":     cmdTerm,
 			"down":     cmdDown,
+			"shape":    cmdShape,
+			"secret":   cmdSecret,
+			"queued":   cmdQueued,
 		},
+		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		Deadline:            time.Now().Add(10 * time.Minute),
 	})
@@ -208,9 +213,13 @@ func cmdOneLine(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// term: SIGTERM to what runs in the background.
+// term [N]: SIGTERM to what runs in the background, or only to what was started last.
 func cmdTerm(ts *testscript.TestScript, neg bool, args []string) {
-	for _, cmd := range ts.BackgroundCmds() {
+	running := ts.BackgroundCmds()
+	if len(args) > 0 {
+		running = running[len(running)-1:]
+	}
+	for _, cmd := range running {
 		if err := cmd.Process.Signal(syscall.SIGTERM); !errors.Is(err, os.ErrProcessDone) {
 			ts.Check(err)
 		}
@@ -222,5 +231,49 @@ func cmdDown(ts *testscript.TestScript, neg bool, args []string) {
 	wait(ts, "the hub's end", func() bool {
 		_, err := localhub.Address(ts.Getenv("DATA"))
 		return errors.Is(err, localhub.ErrNoHub)
+	})
+}
+
+// shape: the JSON on stdout, with what differs in each run made alike.
+func cmdShape(ts *testscript.TestScript, neg bool, args []string) {
+	text := ts.ReadFile("stdout")
+	for _, alike := range []struct{ pattern, with string }{
+		{`\d{8}-\d{6}-[0-9a-f]{8}`, "ID"},
+		{`"20\d\d-[^"]+Z"`, `"TIME"`},
+		{`"[0-9a-f]{16}"`, `"HEX16"`},
+		{`"[0-9a-f]{32}"`, `"HEX32"`},
+		{`": "` + regexp.QuoteMeta(ts.Getenv("WORK")), `": "WORK`},
+	} {
+		text = regexp.MustCompile(alike.pattern).ReplaceAllString(text, alike.with)
+	}
+	_, err := io.WriteString(ts.Stdout(), text)
+	ts.Check(err)
+}
+
+// secret FILE TEXT MODE: writes a file.
+func cmdSecret(ts *testscript.TestScript, neg bool, args []string) {
+	mode, err := strconv.ParseUint(args[2], 8, 32)
+	ts.Check(err)
+	path := ts.MkAbs(args[0])
+	ts.Check(os.WriteFile(path, []byte(args[1]), 0o600))
+	ts.Check(os.Chmod(path, os.FileMode(mode)))
+}
+
+// queued N: waits until that many prompts wait in the newest session.
+func cmdQueued(ts *testscript.TestScript, neg bool, args []string) {
+	wait(ts, args[0]+" queued prompts", func() bool {
+		var list struct {
+			Sessions []struct {
+				ID string `json:"session_id"`
+			} `json:"sessions"`
+		}
+		_, body := ask(ts, "GET", "/api/sessions", "")
+		ts.Check(json.Unmarshal(body, &list))
+		var queue struct {
+			Queue []json.RawMessage `json:"queue"`
+		}
+		_, body = ask(ts, "GET", "/api/sessions/"+list.Sessions[0].ID+"/queue", "")
+		ts.Check(json.Unmarshal(body, &queue))
+		return strconv.Itoa(len(queue.Queue)) == args[0]
 	})
 }

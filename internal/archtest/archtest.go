@@ -49,7 +49,7 @@ func arrows() map[string]row {
 		"internal/client":      {[]string{"server/wire", "session/event"}, true},
 		"internal/localhub":    {[]string{"internal/auth", "internal/client"}, false},
 		"internal/cli":         {[]string{"internal/client", "internal/localhub", "internal/plain", "server/wire", "session/event", "session/transcript"}, true},
-		"internal/plain":       {nil, true},
+		"internal/plain":       {[]string{"session/event", "session/transcript"}, true},
 		"internal/bell":        {nil, false},
 		"internal/gitstate":    {nil, false},
 		"internal/blackbox":    {nil, false},

@@ -6,6 +6,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -40,14 +41,20 @@ type Env struct {
 	Stdout, Stderr io.Writer
 	// Data returns the data directory that flags and configuration name.
 	Data func() (string, error)
+	// PublicNames are the names by which other machines reach the hub.
+	PublicNames func() []string
+	// Browse opens an address in the person's browser.
+	Browse func(ctx context.Context, address string) error
 }
 
 // Program is what every command has to work with.
 type Program struct {
 	Env
-	hub  string // --hub
-	file string // --token-file
-	json bool   // --json
+	hub   string        // --hub
+	file  string        // --token-file
+	json  bool          // --json
+	color string        // --color
+	typed <-chan string // see lines
 }
 
 // New returns the commands' common part.

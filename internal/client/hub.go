@@ -9,7 +9,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/abidehub/abide/server/wire"
@@ -128,16 +127,7 @@ type Page struct {
 // Sessions asks for up to limit sessions, newest first, after cursor. A limit
 // of 0 takes the hub's page.
 func (h *Hub) Sessions(ctx context.Context, limit int, cursor string) (Page, error) {
-	query := url.Values{}
-	if limit > 0 {
-		query.Set("limit", strconv.Itoa(limit))
-	}
-	if cursor != "" {
-		query.Set("cursor", cursor)
-	}
-	var page Page
-	err := h.do(ctx, http.MethodGet, "/api/sessions?"+query.Encode(), nil, &page)
-	return page, err
+	return h.List(ctx, ListQuery{Limit: limit, Cursor: cursor})
 }
 
 // Delete removes a session and all it holds.
@@ -161,14 +151,18 @@ func (h *Hub) do(ctx context.Context, method, path string, body, answer any) err
 
 // send is do with headers of the request's own, which it may change.
 func (h *Hub) send(ctx context.Context, method, path string, header http.Header, body, answer any) error {
-	var content io.Reader
-	if body != nil {
-		encoded, err := json.Marshal(body)
-		if err != nil {
-			return fmt.Errorf("encode request for %s: %w", path, err)
-		}
-		content = bytes.NewReader(encoded)
+	if body == nil {
+		return h.request(ctx, method, path, header, nil, answer)
 	}
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("encode request for %s: %w", path, err)
+	}
+	header.Set("Content-Type", "application/json")
+	return h.request(ctx, method, path, header, bytes.NewReader(encoded), answer)
+}
+
+func (h *Hub) request(ctx context.Context, method, path string, header http.Header, content io.Reader, answer any) error {
 	place, err := h.locate(ctx)
 	if err != nil {
 		return err
@@ -179,9 +173,6 @@ func (h *Hub) send(ctx context.Context, method, path string, header http.Header,
 	}
 	req.Header = header
 	maps.Copy(req.Header, place.header())
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
 	res, err := h.http.Do(req)
 	if err != nil {
 		return fmt.Errorf("ask the hub: %w", err)

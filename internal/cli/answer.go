@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/internal/plain"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/event"
+)
+
+func (p *Program) answer() *cobra.Command {
+	var values string
+	cmd := p.onSession(&cobra.Command{
+		Use:   "answer ID [OPTION]",
+		Short: "Answer the question that waits in a session, or print it",
+		Long: "Answer the question that waits in a session by an option's number, name or id. Without an option the question is\n" +
+			"printed, and at a terminal asked. The first answer counts, wherever it comes from.",
+		Example: "abide answer -\nabide answer - 1\nabide answer - accept --values '{\"colour\":\"red\"}'",
+		Args:    cobra.RangeArgs(1, 2),
+	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, args []string) error {
+		if values != "" && !json.Valid([]byte(values)) {
+			return Usagef("--values is not JSON")
+		}
+		q, err := waiting(ctx, hub, s)
+		if err != nil {
+			return err
+		}
+		if len(args) == 0 {
+			if p.json {
+				return p.PrintJSON(q)
+			}
+			if err := p.printQuestion(q); err != nil || !p.interactive() {
+				return err
+			}
+			chosen, err := p.ask(ctx, fmt.Sprintf("1-%d: ", len(q.Options)))
+			if err != nil || chosen == "" {
+				return err
+			}
+			args = []string{chosen}
+		}
+		option, err := choose(q, args[0])
+		if err != nil {
+			return err
+		}
+		resolved, err := hub.Settle(ctx, s.SessionID, q.PermissionID, option, json.RawMessage(values))
+		if err != nil || p.json {
+			return p.orJSON(resolved, err)
+		}
+		return nil
+	})
+	cmd.Flags().StringVar(&values, "values", "", "what to fill a form with, a JSON `OBJECT`")
+	p.JSONFlag(cmd)
+	return cmd
+}
+
+// waiting returns the oldest question that waits in a session.
+func waiting(ctx context.Context, hub *client.Hub, s wire.SessionInfo) (event.PermissionRequest, error) {
+	state, err := hub.State(ctx, s.SessionID)
+	if err != nil {
+		return event.PermissionRequest{}, err
+	}
+	if len(state.PendingPermissions) == 0 {
+		if len(state.Agent.AuthMethods) > 0 {
+			return event.PermissionRequest{}, withCode(ExitNotFound, "no question waits; the agent wants a login (`abide open %s`)", tail(s.SessionID))
+		}
+		return event.PermissionRequest{}, withCode(ExitNotFound, "no question waits in %s", s.SessionID)
+	}
+	return question(ctx, hub, s.SessionID, state.AtSeq+1, state.PendingPermissions[0])
+}
+
+// question looks back from a seq for a permission request.
+func question(ctx context.Context, hub *client.Hub, id string, before event.Seq, permission string) (event.PermissionRequest, error) {
+	for {
+		page, err := hub.EventsBefore(ctx, id, before, wire.MaxPage)
+		if err != nil {
+			return event.PermissionRequest{}, err
+		}
+		for _, e := range page.Events {
+			payload, err := e.Payload()
+			if request, ok := payload.(event.PermissionRequest); err == nil && ok && request.PermissionID == permission {
+				return request, nil
+			}
+		}
+		if len(page.Events) == 0 || !page.HasMore {
+			return event.PermissionRequest{}, withCode(ExitNotFound, "question %s is not in the log", permission)
+		}
+		before = page.FirstSeq
+	}
+}
+
+func (p *Program) printQuestion(q event.PermissionRequest) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", plain.Line(q.Title))
+	if q.URL != "" {
+		fmt.Fprintf(&b, "  visit %s\n", plain.Line(q.URL))
+	}
+	for i, o := range q.Options {
+		fmt.Fprintf(&b, "  %d  %s\n", i+1, plain.Line(o.Name))
+	}
+	_, err := fmt.Fprint(p.Stdout, b.String())
+	return err
+}
+
+// choose returns the id of the option a person means: its number, its id, or its
+// name whatever the case.
+func choose(q event.PermissionRequest, name string) (string, error) {
+	if n, err := strconv.Atoi(name); err == nil && n >= 1 && n <= len(q.Options) {
+		return q.Options[n-1].OptionID, nil
+	}
+	var named []string
+	for _, o := range q.Options {
+		if o.OptionID == name {
+			return name, nil
+		}
+		if strings.EqualFold(o.Name, name) {
+			named = append(named, o.OptionID)
+		}
+	}
+	if len(named) == 1 {
+		return named[0], nil
+	}
+	return "", Usagef("%q is not one of the %d options (`abide answer ID` prints them)", name, len(q.Options))
+}

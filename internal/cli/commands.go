@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/server/wire"
+)
+
+// Commands returns the commands that drive a hub.
+func (p *Program) Commands() []*cobra.Command {
+	var list []*cobra.Command
+	for group, commands := range map[string][]*cobra.Command{
+		GroupLook: {p.ls(), p.show(), p.tail(), p.search(), p.agents(), p.rules(), p.devices(), p.open()},
+		GroupDo: {
+			p.create(), p.prompt(), p.answer(), p.cancel(), p.queue(), p.rename(), p.pin(), p.archive(), p.remove(),
+		},
+		GroupStay: {p.attach(), p.run()},
+	} {
+		for _, cmd := range commands {
+			cmd.GroupID = group
+			list = append(list, cmd)
+		}
+	}
+	return list
+}
+
+// onHub makes a command that speaks to a hub.
+func (p *Program) onHub(cmd *cobra.Command, body func(ctx context.Context, hub *client.Hub, args []string) error) *cobra.Command {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		hub, err := p.Connect(cmd.Context())
+		if err != nil {
+			return err
+		}
+		defer hub.Close()
+		return body(cmd.Context(), hub, args)
+	}
+	cmd.Example = strings.TrimRight("  "+strings.ReplaceAll(cmd.Example, "\n", "\n  "), " ")
+	cmd.Args = Arguments(cmd.Args)
+	p.HubFlags(cmd)
+	return cmd
+}
+
+// onSession makes a command whose first argument names a session.
+func (p *Program) onSession(cmd *cobra.Command, body func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, args []string) error) *cobra.Command {
+	cmd.ValidArgsFunction = p.completeSession
+	return p.onHub(cmd, func(ctx context.Context, hub *client.Hub, args []string) error {
+		s, err := p.find(ctx, hub, args[0])
+		if err != nil {
+			return err
+		}
+		return body(ctx, hub, s, args[1:])
+	})
+}

@@ -1,0 +1,326 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/internal/plain"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/event"
+)
+
+const (
+	// attempts and attemptPause bound how often something is sent again whose
+	// answer was lost, as when the hub is being started again.
+	attempts     = 20
+	attemptPause = 500 * time.Millisecond
+	// maxPrompt bounds a prompt read from stdin.
+	maxPrompt = 1 << 20
+)
+
+// again sends something until an answer comes. What is sent carries a key of its
+// own, so that sending it twice does it once.
+func again[T any](ctx context.Context, send func() (T, error)) (T, error) {
+	for try := 1; ; try++ {
+		answer, err := send()
+		lost := (*url.Error)(nil)
+		if !errors.As(err, &lost) || try == attempts {
+			return answer, err
+		}
+		select {
+		case <-ctx.Done():
+			return answer, err
+		case <-time.After(attemptPause):
+		}
+	}
+}
+
+func newKey() string {
+	key := make([]byte, 16)
+	rand.Read(key)
+	return hex.EncodeToString(key)
+}
+
+// words is the text of a prompt: the argument, or stdin for "-".
+func (p *Program) words(argument string) (string, error) {
+	if argument != "-" {
+		return argument, nil
+	}
+	data, err := io.ReadAll(io.LimitReader(p.Stdin, maxPrompt+1))
+	if err != nil {
+		return "", fmt.Errorf("reading the prompt: %w", err)
+	}
+	if len(data) > maxPrompt {
+		return "", Usagef("the prompt on stdin is larger than 1 MiB: give it as a file, with --attach")
+	}
+	return strings.TrimRight(string(data), "\n"), nil
+}
+
+// upload stores files for a prompt.
+func upload(ctx context.Context, hub *client.Hub, session string, files []string) ([]event.Attachment, error) {
+	var list []event.Attachment
+	for _, path := range files {
+		kept, err := uploadOne(ctx, hub, session, path)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, kept)
+	}
+	return list, nil
+}
+
+func uploadOne(ctx context.Context, hub *client.Hub, session, path string) (event.Attachment, error) {
+	f, err := open(path)
+	if err != nil {
+		return event.Attachment{}, err
+	}
+	defer f.Close()
+	kind := mime.TypeByExtension(filepath.Ext(path))
+	if kind == "" {
+		kind = "application/octet-stream"
+	}
+	kept, err := hub.Attach(ctx, session, filepath.Base(path), kind, f)
+	if err != nil {
+		return event.Attachment{}, fmt.Errorf("attaching %s: %w", path, err)
+	}
+	return kept, nil
+}
+
+func open(path string) (*os.File, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, withCode(ExitNotFound, "there is no file %s", path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("attaching a file: %w", err)
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return nil, Usagef("%s is not a file", path)
+	}
+	return f, nil
+}
+
+// beginning are the flags of new and run.
+type beginning struct {
+	agent, folder, name string
+	files               []string
+}
+
+func (b *beginning) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&b.agent, "agent", "", "the configured agent `A` (default: the first; `abide agents` lists them)")
+	cmd.Flags().StringVar(&b.folder, "folder", "", "work in folder `F` (default: the current one; with --hub, the hub's default)")
+	cmd.Flags().StringVar(&b.name, "name", "", "what lists call the session")
+}
+
+func (b *beginning) addFiles(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&b.files, "attach", nil, "send `FILE` with the prompt; may be given again")
+}
+
+// begin makes a session and asks the prompt, if there is one.
+func (p *Program) begin(ctx context.Context, hub *client.Hub, b beginning, prompt string) (wire.SessionInfo, error) {
+	for _, path := range b.files { // before anything is made
+		f, err := open(path)
+		if err != nil {
+			return wire.SessionInfo{}, err
+		}
+		f.Close()
+	}
+	if len(b.files) > 0 && prompt == "" {
+		return wire.SessionInfo{}, Usagef("--attach goes with a prompt")
+	}
+	folder, err := p.folder(b.folder)
+	if err != nil {
+		return wire.SessionInfo{}, err
+	}
+	request := client.NewSession{Agent: b.agent, Workspace: folder, Name: b.name, Prompt: prompt, Key: newKey()}
+	if len(b.files) > 0 {
+		request.Prompt = ""
+	}
+	made, err := again(ctx, func() (wire.SessionInfo, error) { return hub.Create(ctx, request) })
+	if err != nil || len(b.files) == 0 {
+		return made, err
+	}
+	attachments, err := upload(ctx, hub, made.SessionID, b.files)
+	if err != nil {
+		return made, err
+	}
+	ask := client.Ask{PromptID: newKey(), Text: prompt, Attachments: attachments}
+	_, err = again(ctx, func() (client.Asked, error) { return hub.Ask(ctx, made.SessionID, ask) })
+	return made, err
+}
+
+func (p *Program) folder(named string) (string, error) {
+	if named == "" && p.hub != "" {
+		return "", nil
+	}
+	if strings.HasPrefix(named, "~") {
+		return "", Usagef("%s: the shell did not expand ~; give the whole path", named)
+	}
+	path, err := filepath.Abs(named)
+	if err != nil {
+		return "", fmt.Errorf("finding the folder: %w", err)
+	}
+	if p.hub != "" {
+		return path, nil
+	}
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() {
+		return "", withCode(ExitNotFound, "there is no folder %s", path)
+	}
+	return path, nil
+}
+
+func (p *Program) create() *cobra.Command {
+	var b beginning
+	cmd := p.onHub(&cobra.Command{
+		Use: "new [PROMPT]", Short: "Make a session, and print its id",
+		Long:    "Make a session, ask the prompt if there is one, and print the session's id. A prompt of - is read from stdin.",
+		Example: "abide new 'fix the failing test'\nid=$(abide new --agent claude --folder ~/src/app - <task.md)",
+		Args:    cobra.MaximumNArgs(1),
+	}, func(ctx context.Context, hub *client.Hub, args []string) error {
+		prompt, err := p.words(strings.Join(args, ""))
+		if err != nil {
+			return err
+		}
+		made, err := p.begin(ctx, hub, b, prompt)
+		if err != nil || p.json {
+			return p.orJSON(made, err)
+		}
+		_, err = fmt.Fprintln(p.Stdout, made.SessionID)
+		return err
+	})
+	b.add(cmd)
+	b.addFiles(cmd)
+	p.JSONFlag(cmd)
+	return cmd
+}
+
+func (p *Program) cancel() *cobra.Command {
+	return p.quiet(&cobra.Command{
+		Use: "cancel ID", Short: "Stop the turn of a session", Example: "abide cancel -", Args: cobra.ExactArgs(1),
+	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) (wire.SessionInfo, error) {
+		if err := hub.Cancel(ctx, s.SessionID); err != nil {
+			return s, err
+		}
+		return hub.Session(ctx, s.SessionID)
+	})
+}
+
+// quiet makes a command that changes a session and prints it with --json only.
+func (p *Program) quiet(cmd *cobra.Command, change func(context.Context, *client.Hub, wire.SessionInfo, []string) (wire.SessionInfo, error)) *cobra.Command {
+	cmd = p.onSession(cmd, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, args []string) error {
+		changed, err := change(ctx, hub, s, args)
+		if err != nil || p.json {
+			return p.orJSON(changed, err)
+		}
+		return nil
+	})
+	p.JSONFlag(cmd)
+	return cmd
+}
+
+func (p *Program) rename() *cobra.Command {
+	return p.quiet(&cobra.Command{
+		Use: "rename ID NAME", Short: "Give a session another name", Example: "abide rename 9f3a 'the flaky test'", Args: cobra.ExactArgs(2),
+	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, args []string) (wire.SessionInfo, error) {
+		return hub.Update(ctx, s.SessionID, client.Patch{Name: &args[0]})
+	})
+}
+
+func (p *Program) pin() *cobra.Command {
+	return p.label("pin", "Keep a session at the top of lists", func(on bool) client.Patch { return client.Patch{Pinned: &on} })
+}
+
+func (p *Program) archive() *cobra.Command {
+	return p.label("archive", "Take a session out of the list, without deleting it", func(on bool) client.Patch { return client.Patch{Archived: &on} })
+}
+
+func (p *Program) label(name, short string, patch func(on bool) client.Patch) *cobra.Command {
+	var off bool
+	cmd := p.quiet(&cobra.Command{
+		Use: name + " ID", Short: short, Example: "abide " + name + " 9f3a\nabide " + name + " 9f3a --off", Args: cobra.ExactArgs(1),
+	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) (wire.SessionInfo, error) {
+		return hub.Update(ctx, s.SessionID, patch(!off))
+	})
+	cmd.Flags().BoolVar(&off, "off", false, "take it back")
+	return cmd
+}
+
+// removed is what rm --json prints.
+type removed struct {
+	SessionID string `json:"session_id"`
+	Deleted   bool   `json:"deleted"`
+}
+
+func (p *Program) remove() *cobra.Command {
+	var yes bool
+	cmd := p.onSession(&cobra.Command{
+		Use: "rm ID", Short: "Delete a session and all it holds", Example: "abide rm 9f3a\nabide rm 9f3a --yes", Args: cobra.ExactArgs(1),
+	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) error {
+		if !yes {
+			if !p.interactive() {
+				return Usagef("deleting a session cannot be taken back: say --yes")
+			}
+			sure, err := p.ask(ctx, fmt.Sprintf("delete “%s”, %d events, for good? [y/N] ", plain.Line(s.Name), s.EventCount))
+			if err != nil || !strings.EqualFold(sure, "y") && !strings.EqualFold(sure, "yes") {
+				return errors.Join(err, withCode(ExitFailed, "nothing was deleted"))
+			}
+		}
+		if err := hub.Delete(ctx, s.SessionID); err != nil {
+			return err
+		}
+		if p.json {
+			return p.PrintJSON(removed{SessionID: s.SessionID, Deleted: true})
+		}
+		return nil
+	})
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	p.JSONFlag(cmd)
+	return cmd
+}
+
+// ask asks the person at the terminal for a line.
+func (p *Program) ask(ctx context.Context, question string) (string, error) {
+	fmt.Fprint(p.Stderr, question)
+	select {
+	case line := <-p.lines():
+		return strings.TrimSpace(line), nil
+	case <-ctx.Done():
+		fmt.Fprintln(p.Stderr)
+		return "", ctx.Err()
+	}
+}
+
+// lines reads stdin line by line, from the first call on. The channel is closed
+// at its end. A read cannot be interrupted: the reader ends with stdin or with
+// the program.
+func (p *Program) lines() <-chan string {
+	if p.typed == nil {
+		lines := make(chan string)
+		p.typed = lines
+		go func() {
+			defer close(lines)
+			scanner := bufio.NewScanner(p.Stdin)
+			scanner.Buffer(nil, maxPrompt)
+			for scanner.Scan() {
+				lines <- scanner.Text()
+			}
+		}()
+	}
+	return p.typed
+}

@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/internal/plain"
+	"github.com/abidehub/abide/server/wire"
+)
+
+const (
+	// newest names the session of the project that was made last.
+	newest = "-"
+	// pageSize is the largest page of the session list.
+	pageSize = 200
+	// shortest is the fewest characters a short id is shown with.
+	shortest = 4
+)
+
+// find returns the session that a person named: by its id, by the beginning of
+// it, by the beginning of its last part, or by "-" for the one of the project
+// that was made last.
+func (p *Program) find(ctx context.Context, hub *client.Hub, name string) (wire.SessionInfo, error) {
+	if name == newest {
+		return p.newest(ctx, hub)
+	}
+	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+		return wire.SessionInfo{}, Usagef("%q is not the id of a session (`abide ls` lists them)", name)
+	}
+	var found []wire.SessionInfo
+	err := sessions(ctx, hub, client.ListQuery{Status: "all", Text: name}, 0, func(s wire.SessionInfo) error {
+		if s.SessionID == name {
+			found = []wire.SessionInfo{s}
+			return errFound
+		}
+		if strings.HasPrefix(s.SessionID, name) || strings.HasPrefix(tail(s.SessionID), name) {
+			found = append(found, s)
+		}
+		return nil
+	})
+	switch {
+	case err != nil && !errors.Is(err, errFound):
+		return wire.SessionInfo{}, err
+	case len(found) == 0:
+		return wire.SessionInfo{}, withCode(ExitNotFound, "there is no session %s (`abide ls --all` lists them)", name)
+	case len(found) > 1:
+		return wire.SessionInfo{}, Usagef("%s is short for %d sessions, such as %s and %s: name more of it", name, len(found), found[0].SessionID, found[1].SessionID)
+	}
+	return found[0], nil
+}
+
+// errFound ends a walk through the list.
+var errFound = errors.New("found")
+
+func (p *Program) newest(ctx context.Context, hub *client.Hub) (wire.SessionInfo, error) {
+	root, err := projectRoot()
+	if err != nil {
+		return wire.SessionInfo{}, err
+	}
+	// The list is in the order of changes, which another session's agent makes.
+	var made wire.SessionInfo
+	err = sessions(ctx, hub, client.ListQuery{Project: root}, 0, func(s wire.SessionInfo) error {
+		if s.CreatedAt.After(made.CreatedAt) {
+			made = s
+		}
+		return nil
+	})
+	if err == nil && made.SessionID == "" {
+		err = withCode(ExitNotFound, "there is no session of %s (`abide new` makes one, `abide ls` lists those of all projects)", root)
+	}
+	return made, err
+}
+
+// sessions hands up to limit sessions to each, newest first; 0 means all.
+func sessions(ctx context.Context, hub *client.Hub, q client.ListQuery, limit int, each func(wire.SessionInfo) error) error {
+	for given := 0; ; {
+		q.Limit = pageSize
+		if limit > 0 {
+			q.Limit = min(pageSize, limit-given)
+		}
+		page, err := hub.List(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, s := range page.Sessions {
+			if err := each(s); err != nil {
+				return err
+			}
+		}
+		given += len(page.Sessions)
+		if q.Cursor = page.NextCursor; q.Cursor == "" || limit > 0 && given >= limit {
+			return nil
+		}
+	}
+}
+
+// projectRoot is the nearest directory upwards that holds AGENTS.md or .git,
+// else the current one.
+func projectRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return "", fmt.Errorf("finding the current directory: %w", err)
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		for _, mark := range []string{".git", "AGENTS.md"} {
+			if _, err := os.Lstat(filepath.Join(at, mark)); err == nil {
+				return at, nil
+			}
+		}
+		if at == filepath.Dir(at) {
+			return dir, nil
+		}
+	}
+}
+
+// tail is the part of an id that tells sessions of one second apart.
+func tail(id string) string { return id[strings.LastIndexByte(id, '-')+1:] }
+
+// short shortens each id to what is unique among them.
+func short(list []wire.SessionInfo) map[string]string {
+	names := map[string]string{}
+	for _, s := range list {
+		end := tail(s.SessionID)
+		length := min(shortest, len(end))
+		for _, other := range list {
+			if other.SessionID == s.SessionID {
+				continue
+			}
+			for length < len(end) && strings.HasPrefix(tail(other.SessionID), end[:length]) {
+				length++
+			}
+			if tail(other.SessionID) == end {
+				end = s.SessionID
+				length = len(end)
+			}
+		}
+		names[s.SessionID] = end[:length]
+	}
+	return names
+}
+
+// completeSession completes the id of a session; it is silent about what fails.
+func (p *Program) completeSession(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	hub, err := p.Connect(cmd.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer hub.Close()
+	page, err := hub.List(cmd.Context(), client.ListQuery{Limit: 50})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	names := short(page.Sessions)
+	var list []string
+	for _, s := range page.Sessions {
+		list = append(list, names[s.SessionID]+"\t"+plain.Line(s.Name))
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,423 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/internal/plain"
+	"github.com/abidehub/abide/server/wire"
+)
+
+// listed is how many sessions ls shows where a person does not say.
+const listed = 30
+
+// sessionList is what ls --json prints.
+type sessionList struct {
+	Sessions []wire.SessionInfo `json:"sessions"`
+}
+
+func (p *Program) ls() *cobra.Command {
+	var q client.ListQuery
+	var all bool
+	var limit int
+	cmd := p.onHub(&cobra.Command{
+		Use:   "ls",
+		Short: "List sessions, those changed last first",
+		Long: "List sessions, those changed last first: a short id that every other command takes, the status, how long ago\n" +
+			"it changed, the name, and the last thing said.",
+		Example: "abide ls\nabide ls --status needs_you\nabide ls --project . --json",
+		Args:    cobra.NoArgs,
+	}, func(ctx context.Context, hub *client.Hub, _ []string) error {
+		if all && q.Status != "" {
+			return Usagef("--all and --status exclude each other")
+		}
+		if all {
+			q.Status = "all"
+		}
+		if limit < 0 {
+			return Usagef("--limit is 0 or more")
+		}
+		if q.Project != "" {
+			path, err := filepath.Abs(q.Project)
+			if err != nil {
+				return err
+			}
+			if real, err := filepath.EvalSymlinks(path); err == nil {
+				path = real
+			}
+			q.Project = path
+		}
+		return p.list(ctx, hub, q, limit)
+	})
+	cmd.Flags().BoolVar(&all, "all", false, "archived sessions, too")
+	cmd.Flags().StringVar(&q.Status, "status", "", "only sessions with the status `S`: idle, running, needs_you, failed, ended, damaged or archived")
+	cmd.Flags().StringVar(&q.Project, "project", "", "only sessions of the project at `P`")
+	cmd.Flags().IntVar(&limit, "limit", listed, "at most `N` sessions; 0 is all")
+	cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(append(wire.SessionStatus("").Values(), "archived"), cobra.ShellCompDirectiveNoFileComp))
+	p.JSONFlag(cmd)
+	p.colorFlag(cmd)
+	return cmd
+}
+
+func (p *Program) list(ctx context.Context, hub *client.Hub, q client.ListQuery, limit int) error {
+	if q.Status != "" && q.Status != "all" && q.Status != "archived" && !slices.Contains(wire.SessionStatus("").Values(), q.Status) {
+		return Usagef("--status is one of %s, archived", strings.Join(wire.SessionStatus("").Values(), ", "))
+	}
+	answer := sessionList{Sessions: []wire.SessionInfo{}}
+	err := sessions(ctx, hub, q, limit, func(s wire.SessionInfo) error {
+		answer.Sessions = append(answer.Sessions, s)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if p.json {
+		return p.PrintJSON(answer)
+	}
+	style, err := p.style(p.Stdout)
+	if err != nil {
+		return err
+	}
+	names := short(answer.Sessions)
+	var rows [][]string
+	for _, s := range answer.Sessions {
+		rows = append(rows, []string{names[s.SessionID], statusWord(s, style), ago(time.Since(s.UpdatedAt)), plain.Cut(plain.Line(s.Name), 40), plain.Line(s.LastLine)})
+	}
+	return p.table(rows)
+}
+
+func statusWord(s wire.SessionInfo, style plain.Style) string {
+	word := strings.ReplaceAll(string(s.Status), "_", " ")
+	if s.Archived {
+		word += ", archived"
+	}
+	switch s.Status {
+	case wire.StatusNeedsYou:
+		return style.Yellow(word)
+	case wire.StatusFailed, wire.StatusDamaged:
+		return style.Red(word)
+	case wire.StatusRunning:
+		return style.Bold(word)
+	}
+	return style.Dim(word)
+}
+
+// ago is a time in the past in few characters.
+func ago(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return "now"
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
+// table prints rows in columns, each line no wider than the terminal.
+func (p *Program) table(rows [][]string) error {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], visible(cell))
+		}
+	}
+	total := p.width()
+	var b strings.Builder
+	for _, row := range rows {
+		used := 0
+		for i, cell := range row {
+			last := i == len(row)-1
+			if last && total > 0 && !strings.Contains(cell, "\x1b") {
+				cell = plain.Cut(cell, max(0, total-used))
+			}
+			b.WriteString(cell)
+			if !last {
+				b.WriteString(strings.Repeat(" ", widths[i]-visible(cell)+2))
+				used += widths[i] + 2
+			}
+		}
+		line := strings.TrimRight(b.String(), " ")
+		b.Reset()
+		if _, err := io.WriteString(p.Stdout, line+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// visible is the width of text that may carry this package's own colours.
+func visible(s string) int {
+	for {
+		from := strings.IndexByte(s, 0x1b)
+		if from < 0 {
+			return plain.Width(s)
+		}
+		to := strings.IndexByte(s[from:], 'm')
+		if to < 0 {
+			return plain.Width(s)
+		}
+		s = s[:from] + s[from+to+1:]
+	}
+}
+
+// searchAnswer is what search --json prints.
+type searchAnswer struct {
+	Hits []client.Hit `json:"hits"`
+	// Skipped are the sessions that could not be read in full.
+	Skipped []string `json:"skipped,omitempty"`
+}
+
+func (p *Program) search() *cobra.Command {
+	var project string
+	var limit int
+	cmd := p.onHub(&cobra.Command{
+		Use:     "search TEXT",
+		Short:   "Find where a text occurs in what sessions said",
+		Long:    "Find where a text occurs in prompts, messages, titles of tool calls and commands: plain text, whatever its case.\nThe sessions made last come first, in each the newest first.",
+		Example: "abide search 'connection refused'\nabide search TODO --project . --json",
+		Args:    cobra.ExactArgs(1),
+	}, func(ctx context.Context, hub *client.Hub, args []string) error {
+		if limit < 1 {
+			return Usagef("--limit is 1 or more")
+		}
+		return p.searchFor(ctx, hub, args[0], project, limit)
+	})
+	cmd.Flags().StringVar(&project, "project", "", "only sessions of the project at `P`")
+	cmd.Flags().IntVar(&limit, "limit", 50, "at most `N` places")
+	p.JSONFlag(cmd)
+	p.colorFlag(cmd)
+	return cmd
+}
+
+func (p *Program) searchFor(ctx context.Context, hub *client.Hub, text, project string, limit int) error {
+	style, err := p.style(p.Stdout)
+	if err != nil {
+		return err
+	}
+	var only map[string]bool
+	if project != "" {
+		if only, err = ofProject(ctx, hub, project); err != nil {
+			return err
+		}
+	}
+	answer := searchAnswer{Hits: []client.Hit{}}
+	for cursor := ""; ; {
+		page, err := hub.Search(ctx, text, 100, cursor)
+		if err != nil {
+			return err
+		}
+		for _, hit := range page.Hits {
+			if len(answer.Hits) == limit || only != nil && !only[hit.SessionID] {
+				continue
+			}
+			answer.Hits = append(answer.Hits, hit)
+			if p.json {
+				continue
+			}
+			_, err := fmt.Fprintf(p.Stdout, "%s %s  %s\n", tail(hit.SessionID), style.Dim(fmt.Sprintf("%d", hit.Seq)), plain.Line(hit.Snippet))
+			if err != nil {
+				return err
+			}
+		}
+		answer.Skipped = append(answer.Skipped, page.Skipped...)
+		if cursor = page.NextCursor; page.Done || cursor == "" || len(answer.Hits) == limit {
+			break
+		}
+	}
+	if p.json {
+		return p.PrintJSON(answer)
+	}
+	for _, id := range answer.Skipped {
+		fmt.Fprintf(p.Stderr, "abide: session %s could not be searched in full (`abide check %s`)\n", plain.Line(id), plain.Line(id))
+	}
+	return nil
+}
+
+func ofProject(ctx context.Context, hub *client.Hub, project string) (map[string]bool, error) {
+	path, err := filepath.Abs(project)
+	if err != nil {
+		return nil, err
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	ids := map[string]bool{}
+	err = sessions(ctx, hub, client.ListQuery{Status: "all", Project: path}, 0, func(s wire.SessionInfo) error {
+		ids[s.SessionID] = true
+		return nil
+	})
+	return ids, err
+}
+
+func (p *Program) agents() *cobra.Command {
+	cmd := p.onHub(&cobra.Command{
+		Use: "agents", Short: "List the configured agents and the folders sessions may run in",
+		Example: "abide agents\nabide agents --json", Args: cobra.NoArgs,
+	}, func(ctx context.Context, hub *client.Hub, _ []string) error {
+		answer, err := hub.Agents(ctx)
+		if err != nil || p.json {
+			return p.orJSON(answer, err)
+		}
+		var rows [][]string
+		for _, a := range answer.Agents {
+			rows = append(rows, []string{plain.Line(a.Name), plain.Line(a.Description)})
+		}
+		if err := p.table(rows); err != nil {
+			return err
+		}
+		for _, dir := range answer.Workspaces {
+			if _, err := fmt.Fprintf(p.Stdout, "in %s and below\n", plain.Line(dir)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	p.JSONFlag(cmd)
+	return cmd
+}
+
+// orJSON prints a value, or passes an error on.
+func (p *Program) orJSON(value any, err error) error {
+	if err != nil {
+		return err
+	}
+	return p.PrintJSON(value)
+}
+
+// ruleList is what rules --json prints.
+type ruleList struct {
+	Rules []client.Rule `json:"rules"`
+}
+
+func (p *Program) rules() *cobra.Command {
+	cmd := p.onSession(&cobra.Command{
+		Use: "rules ID", Short: "List the permission rules that answer in a session",
+		Example: "abide rules -", Args: cobra.ExactArgs(1),
+	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) error {
+		rules, err := hub.Rules(ctx, s.SessionID)
+		if err != nil || p.json {
+			return p.orJSON(ruleList{Rules: append([]client.Rule{}, rules...)}, err)
+		}
+		var rows [][]string
+		for _, r := range rules {
+			about := r.Title
+			if about == "" {
+				about = r.Kind
+			}
+			rows = append(rows, []string{plain.Line(r.ID), plain.Line(r.Effect), plain.Line(r.Scope), plain.Line(r.CreatedBy), plain.Line(about)})
+		}
+		return p.table(rows)
+	})
+	p.JSONFlag(cmd)
+	return cmd
+}
+
+// deviceList is what devices --json prints.
+type deviceList struct {
+	Devices []client.Device `json:"devices"`
+}
+
+func (p *Program) devices() *cobra.Command {
+	cmd := p.onHub(&cobra.Command{
+		Use: "devices [revoke NAME]", Short: "List the devices and tokens that may come in, or revoke one",
+		Long:    "List the devices and tokens that may come in, or revoke one by its id or its name.",
+		Example: "abide devices\nabide devices revoke 'Firefox on Linux'",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 || len(args) == 2 && args[0] == "revoke" {
+				return nil
+			}
+			return fmt.Errorf("devices takes nothing, or revoke and a name")
+		},
+	}, func(ctx context.Context, hub *client.Hub, args []string) error {
+		list, err := hub.Devices(ctx)
+		if err != nil {
+			return err
+		}
+		if len(args) == 2 {
+			return p.revoke(ctx, hub, list, args[1])
+		}
+		if p.json {
+			return p.PrintJSON(deviceList{Devices: append([]client.Device{}, list...)})
+		}
+		var rows [][]string
+		for _, d := range list {
+			used := "made " + ago(time.Since(d.CreatedAt))
+			if d.LastUsed != nil {
+				used = "used " + ago(time.Since(*d.LastUsed))
+			}
+			name := plain.Line(d.Name)
+			if d.Current {
+				name += " (this one)"
+			}
+			rows = append(rows, []string{plain.Line(d.ID), plain.Line(d.Kind), plain.Line(d.Scope), used, name})
+		}
+		return p.table(rows)
+	})
+	p.JSONFlag(cmd)
+	return cmd
+}
+
+func (p *Program) revoke(ctx context.Context, hub *client.Hub, list []client.Device, name string) error {
+	var found []client.Device
+	for _, d := range list {
+		if d.ID == name {
+			found = []client.Device{d}
+			break
+		}
+		if d.Name == name {
+			found = append(found, d)
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return withCode(ExitNotFound, "there is no device or token %q (`abide devices` lists them)", name)
+	case len(found) > 1:
+		return Usagef("%d are called %q: name one by its id", len(found), name)
+	}
+	if err := hub.Revoke(ctx, found[0].ID); err != nil {
+		return err
+	}
+	if p.json {
+		return p.PrintJSON(deviceList{Devices: found})
+	}
+	return nil
+}
+
+// Alone is `abide` without a command: the sessions of this project at a
+// terminal, else the help.
+func (p *Program) Alone(cmd *cobra.Command) error {
+	if !p.interactive() {
+		return cmd.Help()
+	}
+	hub, err := p.Connect(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer hub.Close()
+	root, err := projectRoot()
+	if err != nil {
+		return err
+	}
+	page, err := hub.List(cmd.Context(), client.ListQuery{Project: root, Limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(page.Sessions) == 0 {
+		p.notice("there is no session of %s yet: `abide run` begins one, `abide --help` lists the commands", root)
+		return nil
+	}
+	return p.list(cmd.Context(), hub, client.ListQuery{Project: root}, listed)
+}

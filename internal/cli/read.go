@@ -1,0 +1,241 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/internal/plain"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/transcript"
+)
+
+const (
+	// firstPage is small so that the first words are there at once.
+	firstPage = 50
+	// recent is how many events tail and attach begin with.
+	recent = 50
+)
+
+// levelFlags adds --compact and --full.
+type levelFlags struct{ compact, full bool }
+
+func (l *levelFlags) add(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&l.compact, "compact", false, "only what people and the agent said")
+	cmd.Flags().BoolVar(&l.full, "full", false, "thoughts, plans, changes and the output of tools, too")
+}
+
+func (l *levelFlags) level(raw bool) (plain.Level, error) {
+	switch {
+	case l.compact && l.full, raw && (l.compact || l.full):
+		return 0, Usagef("--compact, --full and --raw exclude one another")
+	case l.compact:
+		return plain.Compact, nil
+	case l.full:
+		return plain.Full, nil
+	}
+	return plain.Normal, nil
+}
+
+// sink takes events, in order. flush is called after each batch and close after
+// the last one.
+type sink struct {
+	write        func(event.Event) error
+	flush, close func() error
+}
+
+// feedSink writes events as text for people.
+func feedSink(w io.Writer, level plain.Level, style plain.Style) sink {
+	out := bufio.NewWriterSize(w, 64<<10)
+	feed := plain.NewFeed(out, level, style)
+	return sink{feed.Write, out.Flush, func() error { return errors.Join(feed.Close(), out.Flush()) }}
+}
+
+// rawSink writes each event as one line of JSON.
+func rawSink(w io.Writer) sink {
+	out := bufio.NewWriterSize(w, 64<<10)
+	return sink{func(e event.Event) error { return jsonLine(out, e) }, out.Flush, out.Flush}
+}
+
+// turnSink writes each turn as one line of JSON once the next one begins.
+func turnSink(w io.Writer) sink {
+	out := bufio.NewWriterSize(w, 64<<10)
+	var fold transcript.Transcript
+	end := func() error {
+		for _, turn := range fold.Turns {
+			if err := jsonLine(out, turn); err != nil {
+				return err
+			}
+		}
+		return out.Flush()
+	}
+	write := func(e event.Event) error {
+		if e.Type == event.TypeUserPrompt {
+			if err := end(); err != nil {
+				return err
+			}
+			fold = transcript.Transcript{}
+		}
+		fold.LastSeq = e.Seq - 1
+		return fold.Apply(e)
+	}
+	return sink{write, out.Flush, end}
+}
+
+func jsonLine(w io.Writer, value any) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("encoding an event: %w", err)
+	}
+	_, err = w.Write(append(plain.JSON(data), '\n'))
+	return err
+}
+
+func (p *Program) show() *cobra.Command {
+	var level levelFlags
+	cmd := p.onSession(&cobra.Command{
+		Use:   "show ID",
+		Short: "Print a session from its beginning to now",
+		Long: "Print a session from its beginning to now: prompts, what the agent said, and a line for each tool call.\n" +
+			"With --json, one turn a line.",
+		Example: "abide show -\nabide show 9f3a --compact | less\nabide show 9f3a --full | sed -n '/^--- /,/^$/p' >changes.diff",
+		Args:    cobra.ExactArgs(1),
+	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) error {
+		style, err := p.style(p.Stdout)
+		if err != nil {
+			return err
+		}
+		much, err := level.level(false)
+		if err != nil {
+			return err
+		}
+		to := feedSink(p.Stdout, much, style)
+		if p.json {
+			to = turnSink(p.Stdout)
+		}
+		return p.read(ctx, hub, s, s.MinSeq, to)
+	})
+	level.add(cmd)
+	p.JSONFlag(cmd)
+	p.colorFlag(cmd)
+	return cmd
+}
+
+// read hands the events from a seq to what is the end now to a sink, page by page.
+func (p *Program) read(ctx context.Context, hub *client.Hub, s wire.SessionInfo, from event.Seq, to sink) error {
+	epoch := s.Epoch
+	for after, limit := max(from, s.MinSeq)-1, firstPage; after < s.MaxSeq; limit = wire.MaxPage {
+		page, err := hub.EventsAfter(ctx, s.SessionID, after, limit)
+		if err != nil {
+			return err
+		}
+		if page.Epoch != epoch || page.Verdict == wire.VerdictReset {
+			p.notice("the log changed while it was read; what follows begins at %d", page.FirstSeq)
+			epoch = page.Epoch
+		}
+		for _, e := range page.Events {
+			if err := to.write(e); err != nil {
+				return err
+			}
+		}
+		if err := to.flush(); err != nil {
+			return err
+		}
+		if len(page.Events) == 0 {
+			break
+		}
+		after = page.LastSeq
+	}
+	return to.close()
+}
+
+func (p *Program) tail() *cobra.Command {
+	var level levelFlags
+	var follow, raw bool
+	var from int64
+	cmd := p.onSession(&cobra.Command{
+		Use:   "tail ID",
+		Short: "Print the newest events of a session, and what comes with -f",
+		Long: "Print the newest 50 events of a session. With -f it goes on with each event as it comes, through restarts of\n" +
+			"the hub, until Ctrl-C. With --raw, or --json, one event a line, as docs/protocol.md has it.",
+		Example: "abide tail -f -\nabide tail 9f3a --from 1 --raw >session.jsonl",
+		Args:    cobra.ExactArgs(1),
+	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) error {
+		style, err := p.style(p.Stdout)
+		if err != nil {
+			return err
+		}
+		begin := max(s.MaxSeq-recent+1, s.MinSeq)
+		if from > 0 {
+			begin = max(event.Seq(from), s.MinSeq)
+		} else if from < 0 {
+			return Usagef("--from is the number of an event, from 1 on")
+		}
+		much, err := level.level(raw)
+		if err != nil {
+			return err
+		}
+		to := feedSink(p.Stdout, much, style)
+		if raw || p.json {
+			to = rawSink(p.Stdout)
+		}
+		if !follow {
+			return p.read(ctx, hub, s, begin, to)
+		}
+		begin = min(begin, s.MaxSeq+1)
+		err = p.follow(ctx, hub, s, begin-1, func(u client.Update) error {
+			for _, e := range u.Events {
+				if err := to.write(e); err != nil {
+					return err
+				}
+			}
+			return to.flush()
+		})
+		return errors.Join(err, to.close())
+	})
+	level.add(cmd)
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what comes")
+	cmd.Flags().BoolVar(&raw, "raw", false, "one event a line, as JSON")
+	cmd.Flags().Int64Var(&from, "from", 0, "begin with event `SEQ` instead of the newest 50")
+	p.JSONFlag(cmd)
+	p.colorFlag(cmd)
+	return cmd
+}
+
+// follow hands each piece of news after a seq to each, over any number of
+// connections. A person who leaves by Ctrl-C ends it without an error.
+func (p *Program) follow(ctx context.Context, hub *client.Hub, s wire.SessionInfo, after event.Seq, each func(client.Update) error) error {
+	lost := false
+	err := client.NewWatch(hub, s.SessionID, client.Cursor{Epoch: s.Epoch, Seq: after}).Run(ctx, func(u client.Update) error {
+		switch {
+		case u.Lost != nil && !lost:
+			lost = true
+			p.notice("the connection to the hub was lost; trying again")
+		case u.Connected != nil && lost:
+			lost = false
+			p.notice("connected again")
+		case u.Reset:
+			p.notice("the log of this session is another one now; going on with its newest events")
+		}
+		return each(u)
+	})
+	switch {
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		return nil
+	case errors.Is(err, client.ErrSessionGone):
+		return withCode(ExitNotFound, "session %s was deleted", s.SessionID)
+	}
+	return err
+}
+
+// notice tells a person on stderr what happens meanwhile.
+func (p *Program) notice(format string, args ...any) {
+	fmt.Fprintf(p.Stderr, "abide: %s\n", plain.Line(fmt.Sprintf(format, args...)))
+}

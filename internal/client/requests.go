@@ -1,0 +1,287 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/event"
+)
+
+// ListQuery chooses sessions. The zero value is the hub's first page of those
+// that are not archived.
+type ListQuery struct {
+	// Status keeps one status; "archived" and "all" are possible, too.
+	Status string
+	// Project keeps the sessions whose project root or workspace this is.
+	Project string
+	// Text keeps the sessions in whose line all its words occur.
+	Text string
+	// Limit is the size of the page, 200 at most; 0 takes the hub's.
+	Limit int
+	// Cursor is the NextCursor of the page before.
+	Cursor string
+}
+
+// List asks for one page of sessions, newest first.
+func (h *Hub) List(ctx context.Context, q ListQuery) (Page, error) {
+	query := url.Values{}
+	for name, value := range map[string]string{"status": q.Status, "project": q.Project, "q": q.Text, "cursor": q.Cursor} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	if q.Limit > 0 {
+		query.Set("limit", strconv.Itoa(q.Limit))
+	}
+	var page Page
+	err := h.do(ctx, http.MethodGet, "/api/sessions?"+query.Encode(), nil, &page)
+	return page, err
+}
+
+// Patch changes what it names of a session and leaves the rest.
+type Patch struct {
+	Name     *string `json:"name,omitempty"`
+	Pinned   *bool   `json:"pinned,omitempty"`
+	Archived *bool   `json:"archived,omitempty"`
+}
+
+// Update changes a session's labels.
+func (h *Hub) Update(ctx context.Context, id string, p Patch) (wire.SessionInfo, error) {
+	var info wire.SessionInfo
+	err := h.do(ctx, http.MethodPatch, session(id), p, &info)
+	return info, err
+}
+
+// Agents is what a new session can be made of.
+type Agents struct {
+	Agents           []AgentInfo `json:"agents"`
+	Workspaces       []string    `json:"workspaces"`
+	DefaultWorkspace string      `json:"default_workspace"`
+}
+
+// AgentInfo is one configured agent.
+type AgentInfo struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+}
+
+// Agents lists the configured agents.
+func (h *Hub) Agents(ctx context.Context) (Agents, error) {
+	var answer Agents
+	err := h.do(ctx, http.MethodGet, "/api/agents", nil, &answer)
+	return answer, err
+}
+
+// Rule is a standing answer to permission requests.
+type Rule struct {
+	ID        string    `json:"id"`
+	Scope     string    `json:"scope"`
+	Effect    string    `json:"effect"`
+	Agent     string    `json:"agent,omitempty"`
+	Kind      string    `json:"kind,omitempty"`
+	Subject   string    `json:"subject,omitempty"`
+	Title     string    `json:"title,omitempty"`
+	AgentTold bool      `json:"agent_told,omitempty"`
+	CreatedBy string    `json:"created_by"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// Rules lists the rules that answer in a session.
+func (h *Hub) Rules(ctx context.Context, id string) ([]Rule, error) {
+	var answer struct {
+		Rules []Rule `json:"rules"`
+	}
+	err := h.do(ctx, http.MethodGet, session(id)+"/rules", nil, &answer)
+	return answer.Rules, err
+}
+
+// Device is a browser or a token that may come in.
+type Device struct {
+	ID        string     `json:"id"`
+	Kind      string     `json:"kind"`
+	Name      string     `json:"name"`
+	Scope     string     `json:"scope"`
+	SessionID string     `json:"session_id,omitempty"`
+	CreatedAt time.Time  `json:"created_at"`
+	LastUsed  *time.Time `json:"last_used,omitempty"`
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	// Current marks the credential of the request.
+	Current bool `json:"current,omitempty"`
+}
+
+// Devices lists the devices and tokens.
+func (h *Hub) Devices(ctx context.Context) ([]Device, error) {
+	var answer struct {
+		Devices []Device `json:"devices"`
+	}
+	err := h.do(ctx, http.MethodGet, "/api/devices", nil, &answer)
+	return answer.Devices, err
+}
+
+// Revoke ends a device or a token.
+func (h *Hub) Revoke(ctx context.Context, device string) error {
+	return h.do(ctx, http.MethodDelete, "/api/devices/"+url.PathEscape(device), nil, nil)
+}
+
+// Hit is one place where a text occurs.
+type Hit struct {
+	SessionID string    `json:"session_id"`
+	Name      string    `json:"name"`
+	Seq       event.Seq `json:"seq"`
+	Type      string    `json:"type"`
+	Time      time.Time `json:"time"`
+	Snippet   string    `json:"snippet"`
+	Ranges    [][2]int  `json:"ranges,omitempty"`
+}
+
+// Found is what one call of a search found. While Done is false, NextCursor goes on.
+type Found struct {
+	Hits         []Hit    `json:"hits"`
+	NextCursor   string   `json:"next_cursor,omitempty"`
+	Sessions     int      `json:"sessions"`
+	SessionsLeft int      `json:"sessions_left"`
+	Skipped      []string `json:"skipped,omitempty"`
+	Done         bool     `json:"done"`
+}
+
+// Search looks for a text in what sessions said, from a cursor on.
+func (h *Hub) Search(ctx context.Context, text string, limit int, cursor string) (Found, error) {
+	query := url.Values{"q": {text}, "limit": {strconv.Itoa(limit)}}
+	if cursor != "" {
+		query.Set("cursor", cursor)
+	}
+	var found Found
+	err := h.do(ctx, http.MethodGet, "/api/search?"+query.Encode(), nil, &found)
+	return found, err
+}
+
+// Ask is a prompt; see wire.Prompt.
+type Ask struct {
+	PromptID    string             `json:"prompt_id,omitempty"`
+	Text        string             `json:"text"`
+	Attachments []event.Attachment `json:"attachments,omitempty"`
+	When        wire.When          `json:"when,omitempty"`
+}
+
+// Asked is what became of a prompt.
+type Asked struct {
+	PromptID string    `json:"prompt_id"`
+	Outcome  Fate      `json:"outcome"`
+	Seq      event.Seq `json:"seq,omitempty"`
+	Position *int      `json:"position,omitempty"`
+}
+
+// Ask hands a prompt to a session. The same PromptID again changes nothing.
+func (h *Hub) Ask(ctx context.Context, id string, a Ask) (Asked, error) {
+	var asked Asked
+	err := h.do(ctx, http.MethodPost, session(id)+"/prompt", a, &asked)
+	return asked, err
+}
+
+// Attach uploads a file that prompts of the session may name.
+func (h *Hub) Attach(ctx context.Context, id, name, mediaType string, body io.Reader) (event.Attachment, error) {
+	var kept event.Attachment
+	header := http.Header{"Content-Type": {mediaType}}
+	path := session(id) + "/attachments?" + url.Values{"name": {name}}.Encode()
+	err := h.request(ctx, http.MethodPost, path, header, body, &kept)
+	return kept, err
+}
+
+// Settle answers a permission request by one of its options.
+func (h *Hub) Settle(ctx context.Context, id, permission, option string, content json.RawMessage) (wire.PermissionResolved, error) {
+	var resolved wire.PermissionResolved
+	body := struct {
+		OptionID string          `json:"option_id"`
+		Content  json.RawMessage `json:"content,omitempty"`
+	}{option, content}
+	err := h.do(ctx, http.MethodPost, session(id)+"/permissions/"+url.PathEscape(permission), body, &resolved)
+	return resolved, err
+}
+
+// Cancel asks the agent to end its turn.
+func (h *Hub) Cancel(ctx context.Context, id string) error {
+	return h.do(ctx, http.MethodPost, session(id)+"/cancel", nil, nil)
+}
+
+// Queue lists the prompts that wait, in their order.
+func (h *Hub) Queue(ctx context.Context, id string) ([]wire.QueueItem, error) {
+	return h.queue(ctx, http.MethodGet, session(id)+"/queue", nil)
+}
+
+// QueueChange changes what it names of a waiting prompt.
+type QueueChange struct {
+	Text *string `json:"text,omitempty"`
+	// Position counts from 0.
+	Position *int `json:"position,omitempty"`
+}
+
+// Requeue changes a waiting prompt and returns the queue as it is then.
+func (h *Hub) Requeue(ctx context.Context, id, prompt string, c QueueChange) ([]wire.QueueItem, error) {
+	return h.queue(ctx, http.MethodPatch, session(id)+"/queue/"+url.PathEscape(prompt), c)
+}
+
+// Unqueue takes a prompt out of the queue.
+func (h *Hub) Unqueue(ctx context.Context, id, prompt string) error {
+	return h.do(ctx, http.MethodDelete, session(id)+"/queue/"+url.PathEscape(prompt), nil, nil)
+}
+
+func (h *Hub) queue(ctx context.Context, method, path string, body any) ([]wire.QueueItem, error) {
+	var answer struct {
+		Queue []wire.QueueItem `json:"queue"`
+	}
+	err := h.do(ctx, method, path, body, &answer)
+	return answer.Queue, err
+}
+
+func session(id string) string { return "/api/sessions/" + url.PathEscape(id) }
+
+// OpenedBy is the address of a session's page.
+func (h *Hub) OpenedBy(ctx context.Context, id string) (string, error) {
+	place, err := h.locate(ctx)
+	if err != nil {
+		return "", fmt.Errorf("finding the hub: %w", err)
+	}
+	return place.Base + "/s/" + url.PathEscape(id), nil
+}
+
+// EventsBefore asks for a page of at most limit events before seq, oldest first.
+func (h *Hub) EventsBefore(ctx context.Context, id string, before event.Seq, limit int) (wire.EventsLoaded, error) {
+	var page wire.EventsLoaded
+	path := fmt.Sprintf("%s/events?before_seq=%d&limit=%d", session(id), before, limit)
+	err := h.do(ctx, http.MethodGet, path, nil, &page)
+	return page, err
+}
+
+// errSeen ends a socket that was opened for one frame.
+var errSeen = errors.New("seen")
+
+// State asks how a session is now.
+func (h *Hub) State(ctx context.Context, id string) (wire.State, error) {
+	socket, err := h.DialSession(ctx, id, Cursor{})
+	if err != nil {
+		return wire.State{}, err
+	}
+	var state wire.State
+	err = socket.Run(ctx, func(m wire.Message) error {
+		switch m := m.(type) {
+		case *wire.State:
+			state = *m
+			return errSeen
+		case *wire.SessionGone:
+			return ErrSessionGone
+		}
+		return nil
+	})
+	if !errors.Is(err, errSeen) {
+		return wire.State{}, err
+	}
+	return state, nil
+}

@@ -1,0 +1,81 @@
+package plain
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+)
+
+// block is one content block of an agent, as ACP has it.
+type block struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+	Name string `json:"name"`
+	URI  string `json:"uri"`
+}
+
+func blockName(raw json.RawMessage) string {
+	var b block
+	if json.Unmarshal(raw, &b) != nil || b.Type == "" {
+		return "content"
+	}
+	for _, more := range []string{b.Name, b.URI} {
+		if more != "" {
+			return Line(b.Type + ": " + more)
+		}
+	}
+	return Line(b.Type)
+}
+
+// entry is one entry of a tool call's content.
+type entry struct {
+	Type    string          `json:"type"`
+	Content json.RawMessage `json:"content"`
+	Path    string          `json:"path"`
+	OldText *string         `json:"oldText"`
+	NewText string          `json:"newText"`
+}
+
+// toolDetail is the text and the changes of a tool call. Changes are unified
+// diffs that patch can read.
+func toolDetail(raw json.RawMessage) string {
+	var entries []entry
+	if len(raw) == 0 {
+		return ""
+	}
+	if json.Unmarshal(raw, &entries) != nil {
+		return fmt.Sprintf("  [%d bytes; the web app shows them]\n", len(raw))
+	}
+	var b strings.Builder
+	for _, e := range entries {
+		switch e.Type {
+		case "diff":
+			b.WriteString(change(e))
+		case "content":
+			b.WriteString(indented(e.Content))
+		}
+	}
+	return b.String()
+}
+
+func change(e entry) string {
+	old := ""
+	if e.OldText != nil {
+		old = *e.OldText
+	}
+	name := Line(e.Path)
+	text := string(diff.Diff(name, []byte(old), name, []byte(e.NewText)))
+	_, hunks, _ := strings.Cut(text, "\n") // the first line names the program
+	return Text(hunks)
+}
+
+func indented(raw json.RawMessage) string {
+	var b block
+	if json.Unmarshal(raw, &b) != nil || b.Type != "text" {
+		return "  [" + blockName(raw) + "]\n"
+	}
+	text := strings.TrimRight(Text(b.Text), "\n")
+	return "  " + strings.ReplaceAll(text, "\n", "\n  ") + "\n"
+}
