@@ -16,7 +16,7 @@ describe('two phones and a desktop on one session', () => {
 
   beforeAll(async () => {
     proxy = await FaultProxy.start()
-    hub = await Hub.start({ publicNames: [proxy.addr] })
+    hub = await Hub.start({ publicNames: [proxy.addr], race: true })
     await proxy.to(hub.addr)
     desk = await Device.pair(hub)
     sleeper = await Device.pair(hub, { size: phoneSize })

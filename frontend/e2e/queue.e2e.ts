@@ -13,7 +13,7 @@ describe('prompts written while the agent is busy', () => {
   let session: string
 
   beforeAll(async () => {
-    hub = await Hub.start()
+    hub = await Hub.start({ race: true })
     laptop = await Device.pair(hub)
     session = await hub.newSession('Busy')
     screen = await laptop.watch(session)

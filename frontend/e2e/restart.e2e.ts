@@ -16,7 +16,7 @@ describe('a hub that dies in mid-stream', () => {
   let session: string
 
   beforeAll(async () => {
-    hub = await Hub.start()
+    hub = await Hub.start({ race: true })
     laptop = await Device.pair(hub)
   })
   afterAll(async () => {
@@ -70,7 +70,7 @@ describe('a bad network', () => {
 
   beforeAll(async () => {
     proxy = await FaultProxy.start()
-    hub = await Hub.start({ publicNames: [proxy.addr] })
+    hub = await Hub.start({ publicNames: [proxy.addr], race: true })
     await proxy.to(hub.addr)
     laptop = await Device.pair(hub)
     phone = await Device.pair(hub, { origin: proxy.origin })

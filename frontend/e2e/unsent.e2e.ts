@@ -10,7 +10,7 @@ describe('what a person wrote', () => {
   let laptop: Device
 
   beforeAll(async () => {
-    hub = await Hub.start()
+    hub = await Hub.start({ race: true })
     laptop = await Device.pair(hub)
   })
   afterAll(async () => {

@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** What takes longest begins first, so that nothing is left over for one worker alone. */
+/** The longest files begin first, so that none is left to one worker alone at the end. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const long = ['matrix', 'catalogue', 'axe', 'wake', 'restart'].map((name) => `${name}.e2e.ts`)
@@ -12,13 +12,14 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-// Files share nothing: each has its own hubs and browsers, which it may stop and freeze. Most of
-// the time they wait, so two go side by side where there is a second processor. The bounds
-// are for machines many times slower than a developer's: none of them is a goal.
+// Two workers run the files side by side, where there is a second processor. The files of a worker follow each
+// other in one process and share its browsers (rig/browser.ts). The time limits are for machines many times
+// slower than a developer's: none of them is a goal.
 export default defineConfig({
   test: {
     include: ['e2e/**/*.e2e.ts'],
     environment: 'node',
+    isolate: false,
     maxWorkers: Math.min(2, availableParallelism()),
     sequence: { sequencer: LongestFirst },
     runner: './e2e/rig/runner.ts',

@@ -24,7 +24,7 @@ describe('a phone that sleeps', () => {
 
   beforeAll(async () => {
     proxy = await FaultProxy.start()
-    hub = await Hub.start({ publicNames: [proxy.addr] })
+    hub = await Hub.start({ publicNames: [proxy.addr], race: true })
     await proxy.to(hub.addr)
     phone = await Device.pair(hub, { origin: proxy.origin, size: phoneSize })
   })

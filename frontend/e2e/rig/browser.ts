@@ -52,12 +52,17 @@ export interface Size {
 export const phone: Size = { width: 390, height: 844 }
 export const desktop: Size = { width: 1280, height: 800 }
 
+/** Browsers of this worker that no test holds. Starting Chromium takes two seconds of a processor. */
+const idle: Browser[] = []
+
 /** One device: a Chromium with a profile, and so with cookies, of its own. */
 export class Browser {
   #process!: Process
   #remote!: Remote
   #cdp!: CDPSession
   readonly #profile = leavings.folder('abide-chromium-')
+  /** Whether it was never closed, killed or frozen, so that the next test can have it. */
+  #reusable = true
   context!: BrowserContext
   /** Where it is driven from. */
   port = 0
@@ -66,7 +71,14 @@ export class Browser {
     call(this)
   }
 
+  /** A browser that keeps nothing: a new one, or one that an earlier test has stopped. */
   static async start(size: Size = desktop): Promise<Browser> {
+    const at = idle.findIndex(({ size: { width, height } }) => width === size.width && height === size.height)
+    const [again] = at < 0 ? [] : idle.splice(at, 1)
+    if (again) {
+      call(again)
+      return again
+    }
     const browser = new Browser(size)
     await browser.reopen()
     return browser
@@ -97,12 +109,14 @@ export class Browser {
 
   /** Ends the browser as its user would: it writes down what it keeps, cookies too. */
   async close(): Promise<void> {
+    this.#reusable = false
     await this.#cdp.send('Browser.close').catch(() => {})
     await this.#process.exited
   }
 
   /** Ends every process of the browser at once; the profile stays as it was at that moment. */
   async kill(): Promise<void> {
+    this.#reusable = false
     signalAll(this.#process.child, 'SIGKILL')
     await this.#process.exited
     await this.#remote.close().catch(() => {})
@@ -124,6 +138,7 @@ export class Browser {
 
   /** Stops every process of the browser, as a phone's system does. */
   freeze(): void {
+    this.#reusable = false
     signalAll(this.#process.child, 'SIGSTOP')
   }
 
@@ -131,10 +146,27 @@ export class Browser {
     signalAll(this.#process.child, 'SIGCONT')
   }
 
+  /** Gives the browser up: pages and all that it keeps go, and the next test may have it. */
   async stop(): Promise<void> {
     dismiss(this)
+    if (this.#reusable) {
+      await this.#forget()
+      idle.push(this)
+      return
+    }
     await this.kill()
     rmSync(this.#profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
+  }
+
+  /** Closes every page but a blank one, and forgets cookies, databases and service workers. */
+  async #forget(): Promise<void> {
+    const pages = this.context.pages()
+    const blank = pages.find((page) => page.url() === 'about:blank') ?? (await this.tab())
+    await Promise.all(pages.filter((page) => page !== blank).map((page) => page.close()))
+    await this.context.clearCookies()
+    const cdp = await this.context.newCDPSession(blank)
+    await cdp.send('Storage.clearDataForOrigin', { origin: '*', storageTypes: 'all' })
+    await cdp.detach()
   }
 
   testify(): string {

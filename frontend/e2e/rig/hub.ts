@@ -10,12 +10,12 @@ import { until } from './until.ts'
 
 const bin = resolve(import.meta.dirname, '../../../bin')
 
-/** Tests run the hub under the race detector; measurements name the plain one. */
 export const binaries = {
-  abide: join(bin, process.env['ABIDE_BINARY'] ?? 'abide-race'),
+  abide: join(bin, 'abide'),
+  race: join(bin, 'abide-race'),
   faultproxy: join(bin, 'faultproxy'),
 }
-/** A program under the race detector else takes a second to exit. */
+/** Without it a program built with -race takes a second to exit. */
 const env = { ...process.env, GORACE: 'atexit_sleep_ms=0' }
 
 export interface HubOptions {
@@ -34,6 +34,8 @@ export interface HubOptions {
   speed?: number
   /** More lines of the configuration. */
   config?: string
+  /** Runs the hub under the race detector: where connections, hubs or browsers come and go. */
+  race?: boolean
 }
 
 export class Hub {
@@ -85,15 +87,17 @@ export class Hub {
       '--config',
       join(this.home, 'config.yaml'),
     ]
-    this.#process = new Process(binaries.abide, args, { cwd: this.workspace, env })
+    this.#process = new Process(this.options.race ? binaries.race : binaries.abide, args, {
+      cwd: this.workspace,
+      env,
+    })
     this.origin = (await this.#process.line()).replace('listening on ', '')
     this.link = (await this.#process.line()).replace('open ', '')
     this.#addr = new URL(this.origin).host
   }
 
   #writeConfig(): void {
-    // Go tests hold the agents against the race detector; here they only have to be quick to start.
-    const demo = (speed: number) => [join(bin, 'abide'), 'demo-agent', '--speed', String(speed)]
+    const demo = (speed: number) => [binaries.abide, 'demo-agent', '--speed', String(speed)]
     const more = this.options.agents
     const own = typeof more === 'function' ? more(this.home) : more
     const agents = { demo: demo(this.options.speed ?? 0), paced: demo(10), ...own }

@@ -39,7 +39,7 @@ export class Lane {
 
   static async start(sleep: Sleep): Promise<Lane> {
     const proxy = await FaultProxy.start()
-    const hub = await Hub.start({ publicNames: [proxy.addr] })
+    const hub = await Hub.start({ publicNames: [proxy.addr], race: true })
     await proxy.to(hub.addr)
     const phone = await Device.pair(hub, { origin: proxy.origin, size: phoneSize })
     const screen = await phone.open('/', phoneSize)

@@ -1,5 +1,5 @@
-// What a test file has started and made. Whatever becomes of the file, none of it stays behind: neither a
-// stopped Chromium that nobody continues, nor a hub, nor a folder.
+// The processes and folders that tests have made. They end with the worker, also when it is killed: a stopped
+// Chromium, a hub and a folder alike.
 import type { ChildProcess } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -41,7 +41,7 @@ class Leavings {
   }
 }
 
-/** One for each process: vitest runs each file in a process of its own. */
+/** Of this worker, whose test files follow each other in one process. */
 export const leavings = new Leavings()
 
 /** Signals a process and all below it. */
