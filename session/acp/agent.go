@@ -59,8 +59,7 @@ type Agent struct {
 	rec     *recorder
 	served  served
 
-	// tasks are all goroutines but the recorder's and the one that ends the
-	// stream after them.
+	// tasks are all goroutines but the one that ends the stream after them.
 	tasks tasks
 	quiet chan struct{} // closed once the agent's output was read to its end
 	gone  chan struct{} // closed once the process and all it started are gone
@@ -128,11 +127,12 @@ func launch(ctx context.Context, cfg Config, sink Sink) (*Agent, error) {
 	files.closeChild()
 
 	a := &Agent{
-		cfg: cfg, proc: proc, kin: newKin(proc.pid()), calls: newCalls(), rec: newRecorder(sink), stderr: newStderrRing(cfg.secrets(os.Environ())),
+		cfg: cfg, proc: proc, kin: newKin(proc.pid()), calls: newCalls(), stderr: newStderrRing(cfg.secrets(os.Environ())),
 		quiet: make(chan struct{}), gone: make(chan struct{}), done: make(chan struct{}),
 		stop: stopping{hurry: make(chan struct{}), over: make(chan struct{})},
 	}
 	a.ctx, a.end = context.WithCancel(context.WithoutCancel(ctx))
+	a.rec = newRecorder(a.ctx, sink)
 	unique := randomHex(4)
 	a.inbound = newInbound("p-"+unique, cfg.Limits)
 	a.served = newServed(cfg, unique, a.rec.put)
@@ -149,7 +149,6 @@ func launch(ctx context.Context, cfg Config, sink Sink) (*Agent, error) {
 
 // run starts the goroutines; supervise waits for them.
 func (a *Agent) run() {
-	go a.rec.run(a.ctx) // supervise waits for its end
 	a.tasks.start(func() {
 		if err := a.in.run(); err != nil {
 			a.cfg.Logger.Warn("agent stopped reading", "err", err)
@@ -228,7 +227,6 @@ func (a *Agent) supervise() {
 	if err := a.rec.finish(exit); err != nil {
 		a.cfg.Logger.Error("agent's exit cannot be recorded", "err", err)
 	}
-	<-a.rec.ended
 	a.end()
 }
 

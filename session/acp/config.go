@@ -14,8 +14,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Sink takes what an agent says. It is called by one goroutine of the Agent,
-// one call at a time, in the order of the wire.
+// Sink takes what an agent says: one call at a time, in the order of the wire.
 type Sink interface {
 	// Record returns once the payloads are kept. It may block: the agent's
 	// output is not read meanwhile. An error says that nothing more will be

@@ -17,12 +17,11 @@ type converter struct {
 	modes    []event.ModeOption
 }
 
-// update converts the update object of one session/update. whole is what raw
-// holds where the fields do not say all: the update, or the notification's
-// params if those say more.
-func (c *converter) update(update, whole json.RawMessage, exact bool) []event.Payload {
-	f, err := objectFields(update)
-	if err != nil {
+// update converts the update object of one session/update; nil stands for one
+// that is no object. whole is what raw holds where the fields do not say all: the
+// update, or the notification's params if those say more.
+func (c *converter) update(f *fields, whole json.RawMessage, exact bool) []event.Payload {
+	if f == nil {
 		return []event.Payload{event.Note{Method: methodUpdate, Raw: whole}}
 	}
 	var kind string
@@ -86,15 +85,15 @@ func (c *converter) thought(f *fields, whole json.RawMessage) event.Payload {
 
 func chunk(f *fields, id *string, text *event.Text, content *json.RawMessage) {
 	f.opt("messageId", id)
-	block, err := objectFields(f.left["content"])
-	if err != nil {
+	block := f.inside("content")
+	if block == nil {
 		f.raw("content", content)
 		return
 	}
 	var kind, said string
 	if block.text("type", &kind) && kind == "text" && block.text("text", &said) {
 		*text = event.Text(said)
-		delete(f.left, "content")
+		f.take("content")
 		f.lossy = f.lossy || !block.complete()
 		return
 	}
@@ -113,10 +112,7 @@ func toolFields(f *fields) event.ToolCallFields {
 	located := f.objects("locations", func(at *fields) {
 		var l event.Location
 		at.text("path", &l.Path)
-		var line int
-		if take(at, "line", &line) {
-			l.Line = &line
-		}
+		l.Line = at.count("line")
 		t.Locations = append(t.Locations, l)
 	})
 	// An empty array takes the locations away; the event leaves it out.
@@ -145,50 +141,38 @@ func onlyID(t event.ToolCallFields) bool {
 
 // foreignTerminal takes _meta.terminal_output and terminal_exit.
 func foreignTerminal(f *fields, tool string) []event.Payload {
-	var meta map[string]json.RawMessage
-	if json.Unmarshal(f.left["_meta"], &meta) != nil {
+	meta := f.inside("_meta")
+	if meta == nil {
 		return nil
 	}
 	var out []event.Payload
-	if o, err := objectFields(meta["terminal_output"]); err == nil {
+	if o := meta.inside("terminal_output"); o != nil {
 		p := event.TerminalOutput{ToolCallID: tool}
 		var data string
 		if o.identifier("terminal_id", &p.TerminalID) && o.text("data", &data) {
 			p.Data = event.Text(data)
 			out = append(out, p)
 			if o.complete() {
-				delete(meta, "terminal_output")
+				meta.take("terminal_output")
 			}
 		}
 	}
-	if o, err := objectFields(meta["terminal_exit"]); err == nil {
+	if o := meta.inside("terminal_exit"); o != nil {
 		p := event.TerminalOutput{ToolCallID: tool, Exit: &event.TerminalExit{}}
 		if o.identifier("terminal_id", &p.TerminalID) {
-			var code int
-			if take(o, "exit_code", &code) {
-				p.Exit.Code = &code
-			}
+			p.Exit.Code = o.count("exit_code")
 			o.text("signal", &p.Exit.Signal)
-			// Nulls say no more than their absence.
-			dropNulls(o)
+			o.takeNulls() // they say no more than their absence
 			out = append(out, p)
 			if o.complete() {
-				delete(meta, "terminal_exit")
+				meta.take("terminal_exit")
 			}
 		}
 	}
-	if len(out) > 0 && len(meta) == 0 {
-		delete(f.left, "_meta")
+	if len(out) > 0 && meta.empty() {
+		f.take("_meta")
 	}
 	return out
-}
-
-func dropNulls(f *fields) {
-	for key, raw := range f.left {
-		if isNull(raw) {
-			delete(f.left, key)
-		}
-	}
 }
 
 func plan(f *fields, whole json.RawMessage) event.Payload {
@@ -226,7 +210,10 @@ func (c *converter) mode(f *fields, whole json.RawMessage) event.Payload {
 
 // modeState takes the modes of an answer to session/new, load or resume.
 func (c *converter) modeState(f *fields, key string) (event.Mode, bool) {
-	raw := f.left[key]
+	var raw json.RawMessage
+	if m := f.get(key); m != nil {
+		raw = m.value
+	}
 	var p event.Mode
 	said := f.object(key, func(state *fields) {
 		state.text("currentModeId", &p.ModeID)
@@ -254,11 +241,11 @@ func config(f *fields, whole json.RawMessage) event.Payload {
 
 func usage(f *fields, whole json.RawMessage) event.Payload {
 	var p event.Usage
-	take(f, "used", &p.Used)
-	take(f, "size", &p.Size)
+	f.integer("used", &p.Used)
+	f.integer("size", &p.Size)
 	f.object("cost", func(cost *fields) {
 		var c event.Cost
-		take(cost, "amount", &c.Amount)
+		cost.number("amount", &c.Amount)
 		cost.text("currency", &c.Currency)
 		p.Cost = &c
 	})

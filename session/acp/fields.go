@@ -7,58 +7,105 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// fields is one JSON object of the agent, taken apart key by key. What was not
-// taken, or not understood, is left over: then the event keeps the agent's own
-// JSON beside what was understood.
+// objectFields takes one object apart that is not read with its line.
+func objectFields(text []byte) (*fields, error) { return new(objects).parse(text) }
+
+// fields is one JSON object of the agent, whose members are taken one by one.
+// What was not taken, or not understood, is left over: then the event keeps the
+// agent's own JSON beside what was understood. The zero value has no members.
+// Fields may be used until the next line is read.
 type fields struct {
-	left map[string]json.RawMessage
-	// lossy is set when something below a taken key was not understood.
+	in    *objects
+	first int // of in.members
+	// lossy is set when something below a taken member was not understood.
 	lossy bool
 }
 
-func objectFields(raw json.RawMessage) (*fields, error) {
-	f := &fields{}
-	if err := json.Unmarshal(raw, &f.left); err != nil {
-		return nil, err
+// complete reports whether everything the object says was taken.
+func (f *fields) complete() bool { return !f.lossy && f.empty() }
+
+// empty reports whether no member is left.
+func (f *fields) empty() bool {
+	for at := f.first; at != 0; at = f.in.members[at].next {
+		if !f.in.members[at].taken {
+			return false
+		}
 	}
-	if f.left == nil {
-		return nil, fmt.Errorf("null where an object is expected")
-	}
-	return f, nil
+	return true
 }
 
-// complete reports whether everything the object says was taken.
-func (f *fields) complete() bool { return len(f.left) == 0 && !f.lossy }
+// get returns the member of that name, or nil.
+func (f *fields) get(name string) *member {
+	if f.in == nil {
+		return nil
+	}
+	if at := f.in.find(f.first, name); at != 0 {
+		return &f.in.members[at]
+	}
+	return nil
+}
 
-// take decodes a key into v and removes it. A null, or a value of another
-// type, stays.
-func take[T any](f *fields, key string, v *T) bool {
-	raw, ok := f.left[key]
-	if !ok || isNull(raw) {
+// said is get for a member that is not null.
+func (f *fields) said(name string) *member {
+	if m := f.get(name); m != nil && m.value[0] != 'n' {
+		return m
+	}
+	return nil
+}
+
+// integer takes a whole number. A null, a fraction or a value of another type
+// stays.
+func (f *fields) integer(name string, v *int64) bool {
+	m := f.said(name)
+	if m == nil {
 		return false
 	}
-	var decoded T
-	if json.Unmarshal(raw, &decoded) != nil {
+	n, err := strconv.ParseInt(string(m.value), 10, 64)
+	if err != nil {
 		return false
 	}
-	*v = decoded
-	delete(f.left, key)
+	*v, m.taken = n, true
+	return true
+}
+
+// count is integer for a field that may be absent.
+func (f *fields) count(name string) *int {
+	var n int64
+	if !f.integer(name, &n) {
+		return nil
+	}
+	count := int(n)
+	return &count
+}
+
+// number takes a number.
+func (f *fields) number(name string, v *float64) bool {
+	m := f.said(name)
+	if m == nil || m.value[0] != '-' && (m.value[0] < '0' || m.value[0] > '9') {
+		return false
+	}
+	n, err := strconv.ParseFloat(string(m.value), 64)
+	if err != nil {
+		return false
+	}
+	*v, m.taken = n, true
 	return true
 }
 
 // text takes a string. A lone surrogate has no UTF-8: the string is taken with
 // a replacement character, and the object counts as not understood in full.
 func (f *fields) text(key string, v *string) bool {
-	raw := f.left[key]
-	if !take(f, key, v) {
+	m := f.get(key)
+	if m == nil || m.value[0] != '"' {
 		return false
 	}
-	if strings.ContainsRune(*v, '\uFFFD') && !bytes.Contains(raw, []byte("\uFFFD")) {
-		f.lossy = true
-	}
+	text, exact := textOf(m.value)
+	f.lossy = f.lossy || !exact
+	*v, m.taken = text, true
 	return true
 }
 
@@ -72,7 +119,7 @@ func (f *fields) opt(key string, v *string) {
 
 // word takes a string into one of the event package's string types.
 func word[T ~string](f *fields, key string, v *T) {
-	if len(f.left[key]) > wordBytes {
+	if m := f.get(key); m == nil || len(m.value) > wordBytes {
 		return // no word of any protocol: it stays in raw
 	}
 	var s string
@@ -116,48 +163,72 @@ func (f *fields) identifier(key string, v *string) bool {
 
 // raw takes a value as it is.
 func (f *fields) raw(key string, v *json.RawMessage) bool {
-	raw, ok := f.left[key]
-	if !ok || isNull(raw) {
+	m := f.said(key)
+	if m == nil {
 		return false
 	}
-	*v = raw
-	delete(f.left, key)
+	*v, m.taken = m.value, true
 	return true
+}
+
+// inside returns the fields of the object under key, which stays. It returns
+// nil where there is none.
+func (f *fields) inside(key string) *fields {
+	m := f.get(key)
+	if m == nil || m.value[0] != '{' {
+		return nil
+	}
+	return f.in.apart(m)
 }
 
 // object takes the object under key apart; f is complete only if that is.
 func (f *fields) object(key string, read func(*fields)) bool {
-	raw, ok := f.left[key]
-	if !ok || isNull(raw) {
+	inner := f.inside(key)
+	if inner == nil {
 		return false
 	}
-	inner, err := objectFields(raw)
-	if err != nil {
-		return false
-	}
-	delete(f.left, key)
+	f.take(key)
 	read(inner)
 	f.lossy = f.lossy || !inner.complete()
 	return true
 }
 
+// take takes a member that was read by other means.
+func (f *fields) take(key string) {
+	if m := f.get(key); m != nil {
+		m.taken = true
+	}
+}
+
+// takeNulls takes the members that are null.
+func (f *fields) takeNulls() {
+	for at := f.first; at != 0; at = f.in.members[at].next {
+		if m := &f.in.members[at]; !m.taken && m.value[0] == 'n' {
+			m.taken = true
+		}
+	}
+}
+
 // objects takes an array of objects apart, the first listEntries of them, and
 // reports whether it was there.
 func (f *fields) objects(key string, read func(*fields)) bool {
-	var list []json.RawMessage
-	if !take(f, key, &list) {
+	m := f.get(key)
+	if m == nil || m.value[0] != '[' {
 		return false
 	}
-	for n, raw := range list {
-		if n == listEntries {
+	m.taken = true
+	n := 0
+	for at := f.in.elements(m.value); at != 0; at = f.in.members[at].next {
+		if n++; n > listEntries {
 			f.lossy = true
 			break
 		}
-		inner, err := objectFields(raw)
-		if err != nil {
+		element := &f.in.members[at]
+		if !element.apart {
 			f.lossy = true
 			continue
 		}
+		inner := f.in.apart(element)
 		read(inner)
 		f.lossy = f.lossy || !inner.complete()
 	}

@@ -1,10 +1,10 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -12,81 +12,54 @@ import (
 // ErrGone says that the agent has exited or is exiting.
 var ErrGone = errors.New("agent is gone")
 
-// recorder is the one goroutine that calls the Sink. What the agent wrote and
-// what the hub has to say about it (files, terminals, silence) meet here.
+// recorder calls the Sink, for one goroutine at a time. The reader calls it with
+// the agent's lines; others do with events of files, terminals and silence.
 type recorder struct {
+	// set at construction
+	ctx  context.Context
 	sink Sink
-	work chan recording
-	// ended is closed once nothing more is taken.
-	ended chan struct{}
+	// turn is held during a call. Capacity 1. It is no mutex: a call may block
+	// for as long as the disk is full.
+	turn chan struct{}
 
-	mu     sync.Mutex
-	failed error // guarded by mu: why the sink takes nothing more
+	ended  bool  // owned by the holder of turn: nothing more is taken
+	failed error // owned by the holder of turn: the sink's first error
 }
 
-type recording struct {
-	payloads []event.Payload
-	last     bool
-	done     chan error
-}
-
-func newRecorder(sink Sink) *recorder {
-	return &recorder{sink: sink, work: make(chan recording), ended: make(chan struct{})}
-}
-
-// run calls the sink until the last recording was made. ctx is passed on.
-func (r *recorder) run(ctx context.Context) {
-	defer close(r.ended)
-	for w := range r.work {
-		err := r.failure()
-		// The exit is offered even to a sink that failed: it may have been the
-		// failure of one payload, and every agent's stream ends in an exit.
-		if err == nil || w.last {
-			if err = r.sink.Record(ctx, w.payloads); err != nil {
-				err = fmt.Errorf("record %d payloads: %w", len(w.payloads), err)
-				r.fail(err)
-			}
-		}
-		w.done <- err
-		if w.last {
-			return
-		}
-	}
+func newRecorder(ctx context.Context, sink Sink) *recorder {
+	return &recorder{ctx: ctx, sink: sink, turn: make(chan struct{}, 1)}
 }
 
 // put records payloads, in order, and returns once they are kept. ErrGone says
 // that the last recording was made.
 func (r *recorder) put(payloads ...event.Payload) error {
-	if len(payloads) == 0 {
-		return r.failure()
-	}
-	return r.hand(recording{payloads: payloads, done: make(chan error, 1)})
-}
-
-// finish makes the last recording.
-func (r *recorder) finish(payloads ...event.Payload) error {
-	return r.hand(recording{payloads: payloads, last: true, done: make(chan error, 1)})
-}
-
-func (r *recorder) hand(w recording) error {
-	select {
-	case r.work <- w:
-		return <-w.done
-	case <-r.ended:
+	r.turn <- struct{}{}
+	defer func() { <-r.turn }()
+	switch {
+	case r.ended:
 		return ErrGone
+	case r.failed != nil || len(payloads) == 0:
+		return r.failed
 	}
+	return r.call(payloads)
 }
 
-func (r *recorder) failure() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.failed
+// finish makes the last recording. It is offered even to a sink that failed: the
+// failure may have been that of one payload, and every agent's stream ends in an
+// exit.
+func (r *recorder) finish(payloads ...event.Payload) error {
+	r.turn <- struct{}{}
+	defer func() { <-r.turn }()
+	r.ended = true
+	return r.call(payloads)
 }
 
-func (r *recorder) fail(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.failed == nil {
-		r.failed = err
+// call calls the sink. The caller holds turn.
+func (r *recorder) call(payloads []event.Payload) error {
+	if err := r.sink.Record(r.ctx, payloads); err != nil {
+		err = fmt.Errorf("record %d payloads: %w", len(payloads), err)
+		r.failed = cmp.Or(r.failed, err)
+		return err
 	}
+	return nil
 }

@@ -49,22 +49,18 @@ func (s *stream) say(e *effect, p ...event.Payload) {
 	}
 }
 
-// notification records what the agent said by itself. replaying says that
-// session/load has not been answered yet.
-func (s *stream) notification(m message, replaying bool, e *effect) {
+// notification records what the agent said by itself; f is its params, nil where
+// they are no object. replaying says that session/load has not been answered yet.
+func (s *stream) notification(m message, f *fields, replaying bool, e *effect) {
 	s.bytes += len(m.Params)
-	if m.Method != methodUpdate {
-		s.say(e, event.Note{Method: m.Method, Raw: m.Params})
-		return
-	}
-	f, err := objectFields(m.Params)
-	if err != nil {
+	if m.Method != methodUpdate || f == nil {
 		s.say(e, event.Note{Method: m.Method, Raw: m.Params})
 		return
 	}
 	var session string
 	var update json.RawMessage
 	f.text("sessionId", &session)
+	inner := f.inside("update")
 	f.raw("update", &update)
 	if replaying && session == s.cfg.Resume && s.replay.take(update) {
 		return
@@ -81,7 +77,7 @@ func (s *stream) notification(m message, replaying bool, e *effect) {
 	if !exact {
 		whole = m.Params
 	}
-	e.record(s.convert.update(update, whole, exact)...)
+	e.record(s.convert.update(inner, whole, exact)...)
 }
 
 // overflow reports that more is held than may be.
@@ -126,7 +122,7 @@ func (s *stream) response(c *call, got answer, m message, e *effect) {
 		s.say(e, p)
 	case c.method == methodSetOption && got.err == nil:
 		f, err := objectFields(got.result)
-		if err != nil || f.left["configOptions"] == nil {
+		if err != nil || f.get("configOptions") == nil {
 			s.say(e, event.Note{Method: c.method, Raw: got.result})
 			return
 		}
@@ -171,8 +167,8 @@ func (s *stream) begin(method string, result json.RawMessage, e *effect) {
 	if mode, ok := s.convert.modeState(f, "modes"); ok {
 		e.record(mode)
 	}
-	if options := f.left["configOptions"]; options != nil && !isNull(options) {
-		e.record(event.Config{Options: options})
+	if options := f.said("configOptions"); options != nil {
+		e.record(event.Config{Options: options.value})
 	}
 	if method == methodLoad {
 		e.record(s.replay.verdict(s.known.Load())...)
@@ -188,7 +184,8 @@ func (s *stream) release(e *effect) {
 		if h.payloads != nil {
 			e.record(h.payloads...)
 		} else {
-			s.notification(h.update, false, e)
+			f, _ := objectFields(h.update.Params) // nil where they are no object
+			s.notification(h.update, f, false, e)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package acp
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"sync/atomic"
@@ -24,6 +25,7 @@ type tap struct {
 	inbound *inbound
 	stream  *stream
 	noise   *noise
+	objects objects
 	secrets []string
 	reply   func(line []byte) // answers a request the SDK is not told of
 
@@ -34,13 +36,45 @@ type tap struct {
 	heard atomic.Int64
 }
 
-// message is any JSON-RPC message, its values untouched.
+// message is any JSON-RPC message, its values untouched: parts of the line.
 type message struct {
-	ID     *json.RawMessage `json:"id"`
-	Method string           `json:"method"`
-	Params json.RawMessage  `json:"params"`
-	Result json.RawMessage  `json:"result"`
-	Error  json.RawMessage  `json:"error"`
+	ID     json.RawMessage // nil where it is absent or null
+	Method string
+	Params json.RawMessage
+	Result json.RawMessage
+	Error  json.RawMessage
+}
+
+var errMethod = errors.New("method is not a string")
+
+// messageOf reads the members of a message. Their names are compared without
+// regard to case, and the last of a name counts, as encoding/json has it.
+func messageOf(f *fields) (m message, params *member, err error) {
+	for at := f.first; at != 0; at = f.in.members[at].next {
+		switch said := &f.in.members[at]; {
+		case is(said.name, "method"):
+			if said.value[0] == '"' {
+				m.Method, _ = textOf(said.value)
+			} else if said.value[0] != 'n' {
+				err = errMethod
+			}
+		case is(said.name, "params"):
+			m.Params, params = said.value, said
+		case is(said.name, "id"):
+			if m.ID = said.value; said.value[0] == 'n' {
+				m.ID = nil
+			}
+		case is(said.name, "result"):
+			m.Result = said.value
+		case is(said.name, "error"):
+			m.Error = said.value
+		}
+	}
+	return m, params, err
+}
+
+func is(name []byte, word string) bool {
+	return string(name) == word || bytes.EqualFold(name, []byte(word))
 }
 
 // effect is what follows from lines: what is recorded, and what is done after
@@ -91,23 +125,38 @@ func (t *tap) line(line []byte, e *effect) {
 		// A stray byte must not cost the line: what it stood for is lost either way.
 		line = bytes.ToValidUTF8(line, []byte("\uFFFD"))
 	}
-	var m message
-	switch {
-	case line[0] != '{' && bytes.TrimSpace(line)[0] != '{':
+	if line[0] != '{' && bytes.TrimSpace(line)[0] != '{' {
 		t.skip(line, "not a JSON object", e)
-	case json.Unmarshal(line, &m) != nil:
+		return
+	}
+	m, params, err := t.message(line)
+	switch {
+	case err != nil:
 		t.skip(line, "not valid JSON", e)
 	case m.ID != nil && m.Method != "":
 		t.request(m, e)
 	case m.Method == "$/cancel_request":
-		t.withdrawn(m, e)
+		t.withdrawn(m, params, e)
 	case m.Method != "":
-		t.stream.notification(m, t.loading.Load(), e)
+		t.stream.notification(m, params, t.loading.Load(), e)
 	case m.ID != nil && (m.Result != nil || m.Error != nil):
 		t.response(m, e)
 	default:
 		t.skip(line, "neither request, response nor notification", e)
 	}
+}
+
+// message takes a line apart. params are nil where they are no object.
+func (t *tap) message(line []byte) (m message, params *fields, err error) {
+	f, err := t.objects.line(line)
+	if err != nil {
+		return m, nil, err
+	}
+	m, said, err := messageOf(f)
+	if err == nil && said != nil && said.value[0] == '{' {
+		params = t.objects.apart(said)
+	}
+	return m, params, err
 }
 
 func (t *tap) skip(line []byte, why string, e *effect) {
@@ -117,7 +166,7 @@ func (t *tap) skip(line []byte, why string, e *effect) {
 // request keeps the request, and tells the SDK the number of one that the hub
 // answers by itself.
 func (t *tap) request(m message, e *effect) {
-	r, refused := t.inbound.add(*m.ID, m.Method, m.Params)
+	r, refused := t.inbound.add(m.ID, m.Method, m.Params)
 	if refused == nil || refused.payload != nil {
 		t.stream.request(r, e)
 	}
@@ -125,23 +174,23 @@ func (t *tap) request(m message, e *effect) {
 		if refused.payload != nil {
 			t.stream.say(e, refused.payload)
 		}
-		e.after(func() { t.reply(refused.line(*m.ID)) })
+		e.after(func() { t.reply(refused.line(m.ID)) })
 		return
 	}
 	if r.question != nil {
 		return // a person answers; see Agent.Answer
 	}
-	t.passRequest(e, *m.ID, r)
+	t.passRequest(e, m.ID, r)
 }
 
 // withdrawn records that a question is off. Of another request it tells the
 // SDK, which ends its handler.
-func (t *tap) withdrawn(m message, e *effect) {
+func (t *tap) withdrawn(m message, params *fields, e *effect) {
 	var p struct {
 		RequestID json.RawMessage `json:"requestId"`
 	}
 	if json.Unmarshal(m.Params, &p) != nil || len(p.RequestID) == 0 {
-		t.stream.notification(m, false, e)
+		t.stream.notification(m, params, false, e)
 		return
 	}
 	if q := t.inbound.withdraw(p.RequestID); q != nil {
@@ -151,14 +200,14 @@ func (t *tap) withdrawn(m message, e *effect) {
 		e.after(func() { t.reply(q.dropped()) })
 		return
 	}
-	t.stream.notification(m, false, e)
+	t.stream.notification(m, params, false, e)
 	line := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":%s}}`+"\n", p.RequestID)
 	e.after(func() { _, _ = t.sdk.Write(line) })
 }
 
 // response settles one of the hub's own requests.
 func (t *tap) response(m message, e *effect) {
-	c := t.calls.take(*m.ID)
+	c := t.calls.take(m.ID)
 	if c == nil {
 		t.stream.say(e, event.Note{Method: "response", Raw: firstOf(m.Error, m.Result)})
 		return
@@ -173,7 +222,7 @@ func (t *tap) response(m message, e *effect) {
 	}
 	t.stream.response(c, got, m, e)
 	e.after(func() { c.answer <- got })
-	t.passResponse(e, *m.ID)
+	t.passResponse(e, m.ID)
 }
 
 // passRequest tells the SDK of a request by its number. The write cannot block

@@ -1,0 +1,242 @@
+package acp
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// objects takes JSON apart. It validates each byte once, decodes no value and
+// builds no map: a member is a name and a part of the line. Objects under the
+// names of nested are taken apart in the same pass, others when fields.object
+// asks for them. The zero value is ready. It belongs to the reader.
+type objects struct {
+	dec jsontext.Decoder
+	in  bytes.Buffer
+	// src is what dec reads.
+	src []byte
+	// members holds those of all objects of the current line; a member is named
+	// by its place in it.
+	members []member
+}
+
+// member is one member of an object, or one element of an array.
+type member struct {
+	name  []byte // unquoted; nil of an element
+	value []byte
+	taken bool
+	next  int // the next one of the same object; none if 0
+	inner int // the first one of the value, where that was taken apart; none if 0
+	apart bool
+}
+
+// nested reports whether the object under a name is taken apart with the one
+// around it. These are the names on the way from a line to an agent's words.
+func nested(name []byte) bool {
+	switch string(name) {
+	case "params", "update", "content", "_meta", "terminal_output", "terminal_exit":
+		return true
+	}
+	return false
+}
+
+// reset begins to read src. It accepts what encoding/json accepts: of members with one name the last
+// counts, and half a surrogate pair is a replacement character.
+func (o *objects) reset(src []byte) {
+	o.in = *bytes.NewBuffer(src)
+	o.src = src
+	o.dec.Reset(&o.in, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+}
+
+// mostMembers is how much room for members is kept for the next line.
+const mostMembers = 1 << 10
+
+var errNoObject = errors.New("not a JSON object")
+
+// line forgets the line before, and validates this one and takes it apart.
+func (o *objects) line(text []byte) (*fields, error) {
+	clear(o.members) // they point into the line
+	o.members = o.members[:0]
+	if cap(o.members) > mostMembers {
+		o.members = nil
+	}
+	return o.parse(text)
+}
+
+// parse validates text, which must be an object, and takes it apart.
+func (o *objects) parse(text []byte) (*fields, error) {
+	if len(o.members) == 0 {
+		o.members = append(o.members, member{}) // 0 is none
+	}
+	o.reset(text)
+	if o.dec.PeekKind() != '{' {
+		return nil, errNoObject
+	}
+	first, err := o.object()
+	if err != nil {
+		return nil, err
+	}
+	if rest := o.src[o.dec.InputOffset():]; len(bytes.Trim(rest, " \t\r\n")) > 0 {
+		return nil, fmt.Errorf("%d bytes behind the JSON object", len(rest))
+	}
+	return &fields{in: o, first: first}, nil
+}
+
+// object reads an object and returns its first member.
+func (o *objects) object() (first int, err error) {
+	if _, err := o.dec.ReadToken(); err != nil {
+		return 0, err
+	}
+	known := names{in: o}
+	last := 0
+	for o.dec.PeekKind() == '"' {
+		m, err := o.member()
+		if err != nil {
+			return 0, err
+		}
+		if at := known.find(first, m.name); at != 0 { // the last of a name counts
+			o.members[at].taken = true
+		}
+		o.members = append(o.members, m)
+		at := len(o.members) - 1
+		if first == 0 {
+			first = at
+		} else {
+			o.members[last].next = at
+		}
+		known.add(first, at)
+		last = at
+	}
+	_, err = o.dec.ReadToken()
+	return first, err
+}
+
+func (o *objects) member() (m member, err error) {
+	quoted, err := o.dec.ReadValue()
+	if err != nil {
+		return m, err
+	}
+	m.name = o.unquote(o.last(quoted))
+	if o.dec.PeekKind() == '{' && nested(m.name) {
+		return m, o.inside(&m)
+	}
+	value, err := o.dec.ReadValue()
+	m.value = o.last(value)
+	return m, err
+}
+
+// inside takes the object that the value of m is apart.
+func (o *objects) inside(m *member) (err error) {
+	from := o.dec.InputOffset() // before the colon, or the comma of an array
+	m.inner, err = o.object()
+	m.apart = true
+	value := o.src[from:o.dec.InputOffset()]
+	m.value = value[max(0, bytes.IndexByte(value, '{')):]
+	return err
+}
+
+// last is the part of src that value, which was read just now, is a copy of.
+func (o *objects) last(value []byte) []byte {
+	end := int(o.dec.InputOffset())
+	return o.src[end-len(value) : end : end]
+}
+
+func (o *objects) unquote(quoted []byte) []byte {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return quoted[1 : len(quoted)-1]
+	}
+	name, _ := jsontext.AppendUnquote(nil, quoted) // it was validated; half a surrogate pair is replaced
+	return name
+}
+
+// elements takes a valid array apart, and the objects in it. It returns the
+// first element; 0 is none.
+func (o *objects) elements(array []byte) (first int) {
+	o.reset(array)
+	_, err := o.dec.ReadToken()
+	last := 0
+	for kind := o.dec.PeekKind(); err == nil && kind != ']'; kind = o.dec.PeekKind() {
+		var m member
+		if kind == '{' {
+			err = o.inside(&m)
+		} else {
+			var value []byte
+			value, err = o.dec.ReadValue()
+			m.value = o.last(value)
+		}
+		o.members = append(o.members, m)
+		if at := len(o.members) - 1; first == 0 {
+			first, last = at, at
+		} else {
+			o.members[last].next, last = at, at
+		}
+	}
+	return first
+}
+
+// apart returns the fields of a value that is an object.
+func (o *objects) apart(m *member) *fields {
+	if m.apart {
+		return &fields{in: o, first: m.inner}
+	}
+	f, _ := o.parse(m.value) // it was validated with the line
+	return f
+}
+
+// fewNames is up to how many members of an object are compared one by one.
+const fewNames = 16
+
+// names finds the member of an object that has a name, while it is read.
+type names struct {
+	in    *objects
+	n     int
+	index map[string]int // of an object with many members
+}
+
+// find returns the member of that name; 0 is none. The object begins with first.
+func (n *names) find(first int, name []byte) int {
+	if n.index != nil {
+		return n.index[string(name)]
+	}
+	return n.in.find(first, string(name))
+}
+
+// add takes the member at the end of the object that begins with first.
+func (n *names) add(first, at int) {
+	switch n.n++; {
+	case n.n < fewNames:
+		return
+	case n.index == nil:
+		n.index = map[string]int{}
+		for m := first; m != 0; m = n.in.members[m].next {
+			n.index[string(n.in.members[m].name)] = m
+		}
+	default:
+		n.index[string(n.in.members[at].name)] = at
+	}
+}
+
+// find returns the member of that name that is not taken, of the object that
+// begins with first; 0 is none.
+func (o *objects) find(first int, name string) int {
+	for at := first; at != 0; at = o.members[at].next {
+		if m := &o.members[at]; !m.taken && string(m.name) == name {
+			return at
+		}
+	}
+	return 0
+}
+
+// textOf decodes a JSON string. exact is false where half a surrogate pair was
+// replaced.
+func textOf(quoted []byte) (text string, exact bool) {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return string(quoted[1 : len(quoted)-1]), true
+	}
+	unquoted, _ := jsontext.AppendUnquote(nil, quoted)
+	text = string(unquoted)
+	return text, !strings.ContainsRune(text, '\uFFFD') || bytes.Contains(quoted, []byte("\uFFFD"))
+}
