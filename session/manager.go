@@ -127,7 +127,9 @@ func (m *Manager) Configure(s Settings) error {
 func (m *Manager) Agents() []AgentInfo { return m.settings.Load().Agents }
 
 // wakeSessions opens the sessions that have something to do without being
-// asked: prompts wait in them, or a turn was cut off.
+// asked: prompts wait in them, or the run before may have been killed in a turn.
+// The status is behind the log by up to a tenth of a second; the writer is on the
+// device before the first line.
 func (m *Manager) wakeSessions() {
 	for _, meta := range m.store.List() {
 		if m.ctx.Err() != nil {
@@ -138,7 +140,7 @@ func (m *Manager) wakeSessions() {
 			continue // deleted meanwhile
 		}
 		working := meta.Status != "" && meta.Status != string(StatusIdle) && meta.Status != string(StatusEnded)
-		if !working && !queue.Waiting(dir) {
+		if !working && meta.Writer == nil && !queue.Waiting(dir) {
 			continue
 		}
 		// One that cannot be opened is in Troubles, and keeps nobody else waiting.

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -320,4 +322,26 @@ func TestRecoveryPassesOverWhatRetentionRemoved(t *testing.T) {
 			c.agents.next(t)
 		})
 	}
+}
+
+func TestASessionKilledRightAfterAPromptIsClosedWithoutBeingAskedFor(t *testing.T) {
+	h := newHub(t)
+	b, _ := h.busy()
+	left := t.TempDir()
+	copyDir(t, h.dir, left)
+	// What is written a moment later: the list's word that the session is at work.
+	name := filepath.Join(left, "sessions", b.ID(), "metadata.json")
+	metadata, err := os.ReadFile(name)
+	require.NoError(t, err)
+	metadata = bytes.ReplaceAll(metadata, []byte(`"running"`), []byte(`"idle"`))
+	require.NoError(t, os.WriteFile(name, metadata, 0o600))
+
+	next := &hub{t: t, dir: left, workspace: h.workspace, agents: newAgents()}
+	next.open()
+	t.Cleanup(next.close)
+	log := filepath.Join(left, "sessions", b.ID(), "events.jsonl")
+	require.Eventually(t, func() bool {
+		data, err := os.ReadFile(log)
+		return err == nil && bytes.Contains(data, []byte(`"hub_restart"`))
+	}, patience, 5*time.Millisecond)
 }

@@ -18,9 +18,9 @@ const deafAfter = 20 * time.Second
 
 // turnRun is the open turn, as far as it is not in the log. The engine owns it.
 type turnRun struct {
-	prompt event.UserPrompt
-	since  time.Time // when it began, was given to the agent, or was cancelled
-	given  bool
+	prompt    event.UserPrompt
+	since     time.Time // when it began, was given to the agent, or was cancelled
+	given     bool
 	cancelled bool // a person asked to end it
 	// stoppedBy is the actor of the cancel, or of what ended the turn by force.
 	stoppedBy  string

@@ -139,7 +139,7 @@ func TestAnAgentThatIsSilentAfterACancelIsStoppedAndOneThatTalksIsNot(t *testing
 		awaitIdle(t, b)
 		require.Equal(t, 20*time.Second, time.Since(began))
 		ends := payloads[event.TurnEnd](t, b)
-	require.Equal(t, "ann", ends[0].By)
+		require.Equal(t, "ann", ends[0].By)
 		require.Len(t, ends, 1)
 		require.Equal(t, event.StopCancelled, ends[0].StopReason)
 		require.Equal(t, "cancel_unanswered", ends[0].Error.Code)
