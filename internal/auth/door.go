@@ -338,14 +338,14 @@ func checkOrigin(r *http.Request, gate Gate, hasToken bool) *Refusal {
 	return &Refusal{Status: http.StatusForbidden, Message: "a request without an Origin needs a Bearer token"}
 }
 
-// ownOrigin compares exactly. Plain http is the browser's way to a loopback
-// name only; a public name is reached through something that speaks TLS.
+// ownOrigin compares exactly. A loopback name is reached by plain http, since the hub
+// speaks no TLS; a public name through a proxy that speaks TLS.
 func ownOrigin(origin, host string) bool {
 	origin, host = strings.ToLower(origin), strings.ToLower(host)
-	if origin == "https://"+host {
-		return true
+	if loopbackName(host) {
+		return origin == "http://"+host
 	}
-	return origin == "http://"+host && loopbackName(host)
+	return origin == "https://"+host
 }
 
 func loopbackName(host string) bool {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -108,6 +109,7 @@ func TestGatesRefuseInOrder(t *testing.T) {
 
 		{"evil origin", "GET", host, map[string]string{"Cookie": good, "Origin": "https://evil.com"}, 403},
 		{"evil origin with a token", "GET", host, map[string]string{"Authorization": bearer, "Origin": "https://evil.com"}, 403},
+		{"https on a loopback name, where the hub speaks none", "GET", host, map[string]string{"Cookie": good, "Origin": strings.Replace(origin, "http:", "https:", 1)}, 403},
 		{"null origin", "GET", host, map[string]string{"Cookie": good, "Origin": "null"}, 403},
 		{"origin with a suffix", "GET", host, map[string]string{"Cookie": good, "Origin": origin + ".evil.com"}, 403},
 		{"origin with a longer port", "GET", host, map[string]string{"Cookie": good, "Origin": origin + "1"}, 403},
