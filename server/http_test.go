@@ -269,7 +269,7 @@ func TestADamagedBlobIsNoSuccessfulDownload(t *testing.T) {
 
 func TestTheAppIsServedForEveryAddressOfItsOwn(t *testing.T) {
 	h := startHub(t, hubOptions{})
-	for _, path := range []string{"/", "/s/20260101-000000-00000000", "/settings", "/index.html"} {
+	for _, path := range []string{"/", "/s/20260101-000000-00000000", "/s/20260101-000000-00000000/plain", "/settings", "/index.html"} {
 		res := h.do("GET", path, nil, nil)
 		require.Equal(t, 200, res.status, path)
 		require.Contains(t, res.body, "<title>app</title>")
@@ -278,6 +278,15 @@ func TestTheAppIsServedForEveryAddressOfItsOwn(t *testing.T) {
 		require.Equal(t, 304, again.status)
 	}
 	require.Equal(t, 404, h.do("GET", "/missing.js", nil, nil).status)
+	for _, path := range []string{"/metrics", "/nothing", "/s/", "/s/a/b", "/settings/x", "/s/../settings"} {
+		res := h.do("GET", path, nil, http.Header{"Accept": {"text/html,*/*;q=0.8"}})
+		require.Equal(t, 404, res.status, path)
+		require.Contains(t, res.body, "<title>app</title>", "a browser shows the app's own word for it")
+		require.Empty(t, res.header.Get("ETag"))
+		res = h.do("GET", path, nil, nil)
+		require.Equal(t, 404, res.status, path)
+		require.Equal(t, "not_found", res.code(t))
+	}
 	res := h.do("GET", "/assets/app-1a2b3c4d.js", nil, http.Header{"Accept-Encoding": {"br, gzip;q=0.5"}})
 	require.Equal(t, "gzip", res.header.Get("Content-Encoding"))
 	require.Contains(t, res.header.Get("Cache-Control"), "immutable")

@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/abidehub/abide/server/wire"
@@ -110,25 +111,33 @@ func compressible(kind string) bool {
 		strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml")
 }
 
-// serve answers with a file of the app, or with its page for every address the
-// app itself makes sense of.
+// appPath matches the app's own addresses: the list, the settings, a session and its
+// views. frontend/src/ui/router.svelte.ts reads the same.
+var appPath = regexp.MustCompile(`^/(settings|s/[\w-]+(/plain)?/?)?$`)
+
+// serve answers with a file of the app, with its page for each of the app's
+// addresses, or with 404, which a browser gets as the page, too.
 func (s *static) serve(_ *Server, c *call) error {
 	if c.r.Method != http.MethodGet && c.r.Method != http.MethodHead {
 		return &problem{code: wire.CodeInvalid, message: "pages can only be read", status: http.StatusMethodNotAllowed}
 	}
 	name := strings.TrimPrefix(c.r.URL.Path, "/")
-	f := s.files[name]
-	if f == nil {
-		if path.Ext(name) != "" || strings.ContainsAny(name, "\\\x00") || name != "" && !fs.ValidPath(strings.TrimSuffix(name, "/")) {
-			return notFound("that file")
-		}
-		f = s.page
+	if f := s.files[name]; f != nil {
+		f.serve(c, http.StatusOK)
+		return nil
 	}
-	f.serve(c)
-	return nil
+	if appPath.MatchString(c.r.URL.Path) {
+		s.page.serve(c, http.StatusOK)
+		return nil
+	}
+	if path.Ext(name) == "" && strings.Contains(c.r.Header.Get("Accept"), "text/html") {
+		s.page.serve(c, http.StatusNotFound)
+		return nil
+	}
+	return notFound("that page")
 }
 
-func (f *staticFile) serve(c *call) {
+func (f *staticFile) serve(c *call, status int) {
 	h := c.w.Header()
 	h.Set("Content-Type", f.kind)
 	h.Set("Vary", "Accept-Encoding")
@@ -141,15 +150,17 @@ func (f *staticFile) serve(c *call) {
 		body, tag = f.zipped, `"`+f.tag+`-gz"`
 		h.Set("Content-Encoding", "gzip")
 	}
-	h.Set("ETag", tag)
-	if c.r.Header.Get("If-None-Match") == tag {
+	if status == http.StatusOK {
+		h.Set("ETag", tag)
+	}
+	if status == http.StatusOK && c.r.Header.Get("If-None-Match") == tag {
 		h.Del("Content-Encoding")
 		c.w.WriteHeader(http.StatusNotModified)
 		return
 	}
 	c.boundAnswer()
 	h.Set("Content-Length", fmt.Sprint(len(body)))
-	c.w.WriteHeader(http.StatusOK)
+	c.w.WriteHeader(status)
 	if c.r.Method == http.MethodGet {
 		c.w.Write(body) // the client may be gone; there is nobody to tell
 	}
