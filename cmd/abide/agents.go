@@ -17,6 +17,7 @@ import (
 // change while it is used: it counts for agents started from then on.
 type agents struct {
 	hubID, runID string
+	own          []string // the hub's own files; see ownFiles
 	logger       *slog.Logger
 	configured   atomic.Pointer[[]config.Agent]
 }
@@ -63,7 +64,7 @@ func (a *agents) run(ctx context.Context, agent config.Agent, spec session.Agent
 		Name: agent.Name, Command: agent.Command, Workspace: spec.Workspace, Env: agent.Env, PassEnv: agent.PassEnv,
 		HubID: a.hubID, RunID: a.runID, SessionID: spec.SessionID,
 		Resume: spec.AgentSessionID, ContextLost: spec.ContextLost, Account: past.text, Known: past.known,
-		MCPServers: mcpServers(agent.MCPServers), Files: agent.Files, Terminals: agent.Terminals,
+		MCPServers: mcpServers(agent.MCPServers), Files: agent.Files, Terminals: agent.Terminals, Private: a.own,
 		AuthMethod: spec.AuthMethod, OpenBlob: spec.OpenBlob, Version: versionText(), Logger: a.logger,
 		Bounds: acp.Bounds{Silence: agent.Silence},
 	}, sink)

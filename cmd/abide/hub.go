@@ -51,7 +51,7 @@ type hub struct {
 
 // buildHub makes a hub that is ready to serve, in the order in which each part
 // needs the one before. What was made is closed again if a later part fails.
-func buildHub(ctx context.Context, c config.Config, logger *slog.Logger) (h *hub, err error) {
+func buildHub(ctx context.Context, c config.Config, own []string, logger *slog.Logger) (h *hub, err error) {
 	h = &hub{logger: logger, dir: c.Data, started: c}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	defer func() {
@@ -77,7 +77,7 @@ func buildHub(ctx context.Context, c config.Config, logger *slog.Logger) (h *hub
 		return h, err
 	}
 	h.base = "http://" + h.listeners[0].Addr().String()
-	h.agents = &agents{hubID: h.store.HubID(), runID: h.store.RunID(), logger: logger}
+	h.agents = &agents{hubID: h.store.HubID(), runID: h.store.RunID(), own: own, logger: logger}
 	if err := h.agents.configure(c); err != nil {
 		return h, err
 	}
@@ -85,6 +85,7 @@ func buildHub(ctx context.Context, c config.Config, logger *slog.Logger) (h *hub
 	if err != nil {
 		return h, err
 	}
+	h.warnOfExposure(settings)
 	h.manager, err = session.NewManager(session.Options{
 		Store: h.store, StartAgent: h.agents.start, Logger: logger,
 		Agents: settings.Agents, Workspaces: settings.Workspaces, DefaultWorkspace: settings.DefaultWorkspace,
@@ -173,6 +174,13 @@ func (h *hub) settings(c config.Config) (session.Settings, error) {
 	}, nil
 }
 
+// warnOfExposure says which of the hub's own files lie in a workspace.
+func (h *hub) warnOfExposure(s session.Settings) {
+	for _, e := range exposed(h.agents.own, append([]string{s.DefaultWorkspace}, s.Workspaces...)) {
+		h.logger.Warn("move it out of the workspace: " + e.String())
+	}
+}
+
 func queueSettings(q config.Queue) session.QueueSettings {
 	return session.QueueSettings{Disabled: !q.Enabled, Delay: q.Delay, MaxSize: q.MaxSize, Untitled: !q.Titles}
 }
@@ -212,6 +220,7 @@ func (h *hub) reconfigure(c config.Config) {
 		h.logger.Error("configuration refused, the old one stays in force", "err", err)
 		return
 	}
+	h.warnOfExposure(settings)
 	h.door.Names(addressesOf(h.listeners), c.PublicNames)
 	h.store.SetKeep(int64(c.KeepLogMiB) << 20)
 	h.server.SetLimits(server.Limits{Clients: c.Limits.Clients})

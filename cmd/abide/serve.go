@@ -37,6 +37,7 @@ func (p *program) serveCommand() *cobra.Command {
 
 // serve runs a hub until ctx ends.
 func (p *program) serve(ctx context.Context, flags config.Flags) (err error) {
+	undumpable := becomeUndumpable()
 	loader, err := p.loader(flags)
 	if err != nil {
 		return err
@@ -46,7 +47,10 @@ func (p *program) serve(ctx context.Context, flags config.Flags) (err error) {
 		return err
 	}
 	logger := slog.New(slog.NewTextHandler(p.stderr, nil))
-	h, err := buildHub(ctx, c, logger)
+	if undumpable != nil {
+		logger.Warn("agents may read the hub's environment", "err", undumpable)
+	}
+	h, err := buildHub(ctx, c, ownFiles(loader, c), logger)
 	if err != nil {
 		return err
 	}

@@ -70,6 +70,9 @@ type Config struct {
 	// the hub; Terminals lets it run commands there. Both are off by default:
 	// agents have their own means, and some fail when they are offered these.
 	Files, Terminals bool
+	// Private are files and directories that Files never reads or writes, by
+	// whatever name: the hub's data and configuration.
+	Private []string
 
 	// OpenBlob opens an attachment's bytes by its hash. Nil means there are no
 	// attachments. If what it returns has a Name() string method, that is the

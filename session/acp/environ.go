@@ -20,7 +20,7 @@ func inherited() []string {
 	return []string{
 		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "COLORTERM", "TZ", "TMPDIR", "LANG", "LANGUAGE",
 		"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR",
-		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
+		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", // without user and password
 		"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
 	}
 }
@@ -35,6 +35,9 @@ func (c Config) environment(inherit []string) []string {
 		if ok && (slices.Contains(allowed, name) || strings.HasPrefix(name, "LC_")) {
 			values[name] = value
 		}
+		if ok && isProxy(name) && !slices.Contains(c.PassEnv, name) {
+			values[name] = withoutUser(value)
+		}
 	}
 	for name, value := range c.Env {
 		values[name] = value
@@ -45,6 +48,25 @@ func (c Config) environment(inherit []string) []string {
 		env = append(env, name+"="+values[name])
 	}
 	return env
+}
+
+func isProxy(name string) bool {
+	name = strings.ToUpper(name)
+	return name == "HTTP_PROXY" || name == "HTTPS_PROXY"
+}
+
+// withoutUser cuts user and password from a proxy's address. A password may hold any
+// character, so everything before the last @ goes.
+func withoutUser(address string) string {
+	at := strings.LastIndexByte(address, '@')
+	if at < 0 {
+		return address
+	}
+	scheme, _, found := strings.Cut(address[:at], "://")
+	if !found {
+		return address[at+1:]
+	}
+	return scheme + "://" + address[at+1:]
 }
 
 func (c Config) marker() string { return c.HubID + "." + c.RunID + "." + c.SessionID }

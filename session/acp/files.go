@@ -24,6 +24,7 @@ const fileLimit = 16 << 20
 // is opened beneath the workspace, so no symbolic link leads out of it.
 type files struct {
 	workspace string
+	private   private
 	record    func(...event.Payload) error
 }
 
@@ -78,7 +79,7 @@ func (f *files) read(_ context.Context, params json.RawMessage) (any, error) {
 		return nil, err
 	}
 	defer root.Close()
-	// Without blocking: nobody may ever write to a pipe of that name.
+	// Without blocking: a named pipe may never get a writer.
 	file, err := root.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, fileError(r.Path, err)
@@ -86,6 +87,9 @@ func (f *files) read(_ context.Context, params json.RawMessage) (any, error) {
 	defer file.Close()
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
 		return nil, invalid("%s is not a file", r.Path)
+	}
+	if err := f.admit(file, rel, r.Path); err != nil {
+		return nil, err
 	}
 	data, err := io.ReadAll(io.LimitReader(file, fileLimit+1))
 	switch {
@@ -113,14 +117,9 @@ func (f *files) write(_ context.Context, params json.RawMessage) (any, error) {
 	if r.Content == nil {
 		return nil, invalid("no content")
 	}
-	if dir := filepath.Dir(rel); dir != "." {
-		if err := root.MkdirAll(dir, 0o777); err != nil {
-			return nil, fileError(r.Path, err)
-		}
-	}
-	file, err := root.OpenFile(rel, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NONBLOCK, 0o666)
+	file, err := f.create(root, rel, r.Path)
 	if err != nil {
-		return nil, fileError(r.Path, err)
+		return nil, err
 	}
 	_, err = file.WriteString(*r.Content)
 	if err := errors.Join(err, file.Close()); err != nil {
@@ -131,6 +130,89 @@ func (f *files) write(_ context.Context, params json.RawMessage) (any, error) {
 		return nil, err
 	}
 	return struct{}{}, nil
+}
+
+// create opens a file for writing and empties it. The directory it goes into is
+// looked at before anything is made there, the file before it is emptied.
+func (f *files) create(root *os.Root, rel, path string) (*os.File, error) {
+	if err := f.admitParent(root, rel, path); err != nil {
+		return nil, err
+	}
+	if dir := filepath.Dir(rel); dir != "." {
+		if err := root.MkdirAll(dir, 0o777); err != nil {
+			return nil, fileError(path, err)
+		}
+	}
+	file, err := root.OpenFile(rel, os.O_WRONLY|os.O_CREATE|syscall.O_NONBLOCK, 0o666)
+	if err != nil {
+		return nil, fileError(path, err)
+	}
+	if err := f.admitWrite(file, rel, path); err != nil {
+		_ = file.Close() // nothing was written
+		return nil, err
+	}
+	if err := file.Truncate(0); err != nil && !errors.Is(err, syscall.EINVAL) { // a device has no length
+		_ = file.Close() // nothing was written
+		return nil, fileError(path, err)
+	}
+	return file, nil
+}
+
+// admitParent looks at the nearest directory above rel that exists.
+func (f *files) admitParent(root *os.Root, rel, path string) error {
+	if inGit(rel) {
+		return inGitError(path)
+	}
+	for dir := filepath.Dir(rel); ; dir = filepath.Dir(dir) {
+		file, err := root.Open(dir)
+		if err == nil {
+			defer file.Close()
+			return f.admitWrite(file, dir, path)
+		}
+		if !errors.Is(err, fs.ErrNotExist) || dir == "." {
+			return fileError(path, err)
+		}
+	}
+}
+
+// admitWrite is admit for a file that is to be written.
+func (f *files) admitWrite(file *os.File, rel, path string) error {
+	if err := f.admit(file, rel, path); err != nil {
+		return err
+	}
+	at, err := realPath(file, f.workspace, rel)
+	if err != nil {
+		return fmt.Errorf("find %s: %w", path, err)
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", path, err)
+	}
+	git := private{filepath.Join(f.workspace, ".git")}
+	if inGit(at) || !info.IsDir() && linkCount(info) > 1 && len(git.infos()) > 0 && git.contains(info) {
+		return inGitError(path)
+	}
+	return nil
+}
+
+// admit refuses what is the hub's own.
+func (f *files) admit(file *os.File, rel, path string) error {
+	info, err := file.Stat()
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", path, err)
+	}
+	at, err := realPath(file, f.workspace, rel)
+	if err != nil {
+		return fmt.Errorf("find %s: %w", path, err)
+	}
+	if f.private.holds(info, at) {
+		return forbidden("%s is one of abide's own files", path)
+	}
+	return nil
+}
+
+func inGitError(path string) error {
+	return forbidden("%s is in .git, which only git writes", path)
 }
 
 // fileError says whose fault it is. os.Root has no sentinel for a path that

@@ -161,6 +161,61 @@ func TestFault49FilesOutsideTheWorkspaceAreRefusedAndReported(t *testing.T) {
 	require.Empty(t, of[event.FileWrite](s))
 }
 
+// Fault 81.
+func TestFault81TheHubsOwnFilesAndGitsAreRefusedByWhateverNameAndReported(t *testing.T) {
+	cfg := config(t, "asks")
+	cfg.Files = true
+	dir := cfg.Workspace
+	data, settings := filepath.Join(dir, "data"), filepath.Join(t.TempDir(), "config.yaml")
+	auth, git := filepath.Join(data, "auth.json"), filepath.Join(dir, ".git", "config")
+	for _, path := range []string{auth, git, settings} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte("kept"), 0o600))
+	}
+	for name, target := range map[string]string{"hard": auth, "hard-settings": settings, "hard-git": git} {
+		require.NoError(t, os.Link(target, filepath.Join(dir, name)))
+	}
+	for name, target := range map[string]string{"soft": "data", "soft-file": "data/auth.json", "soft-git": ".git"} {
+		require.NoError(t, os.Symlink(target, filepath.Join(dir, name)))
+	}
+	alias := filepath.Join(t.TempDir(), "alias")
+	require.NoError(t, os.Symlink(data, alias))
+	cfg.Private = []string{alias, settings, filepath.Join(dir, "missing")}
+
+	var asks []ask
+	for _, name := range []string{"data/auth.json", "data/new", "data/new/deep", "hard", "hard-settings", "soft/auth.json", "soft/new/deep", "soft-file"} {
+		asks = append(asks, writeFile(filepath.Join(dir, name), "changed"))
+	}
+	for _, name := range []string{"data/auth.json", "hard", "hard-settings", "soft/auth.json", "soft-file"} {
+		asks = append(asks, readFile(filepath.Join(dir, name)))
+	}
+	for _, name := range []string{".git/config", ".git/hooks/pre-commit", "soft-git/config", "soft-git/hooks/pre-commit", "hard-git", "sub/.GIT/config", ".git"} {
+		asks = append(asks, writeFile(filepath.Join(dir, name), "changed"))
+	}
+	refused := len(asks)
+	asks = append(asks, readFile(git), writeFile(filepath.Join(dir, "src", "data", "a.gitignore"), "fine"))
+	replies, s, _ := asked(t, cfg, asks...)
+	for i, r := range replies[:refused] {
+		require.NotNil(t, r.Error, "%v: %s", asks[i], r.Result)
+		require.NotContains(t, string(r.Result), "kept")
+	}
+	for _, r := range replies[refused:] {
+		require.Nil(t, r.Error)
+	}
+	for _, path := range []string{auth, git, settings} {
+		kept, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, "kept", string(kept))
+	}
+	left, err := os.ReadDir(data)
+	require.NoError(t, err)
+	require.Len(t, left, 1, "nothing was made there")
+	require.NoDirExists(t, filepath.Join(dir, ".git", "hooks"))
+	reports := of[event.Error](s)
+	require.Len(t, reports, refused)
+	require.Equal(t, "forbidden", reports[0].Code)
+}
+
 func TestWhatIsNoTextFileIsRefused(t *testing.T) {
 	cfg := config(t, "asks")
 	cfg.Files = true

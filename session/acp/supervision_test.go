@@ -373,6 +373,8 @@ func TestAgentSeesOnlyTheAllowListOfTheEnvironment(t *testing.T) {
 	t.Setenv("ABIDE_SECRET", "hub-secret")
 	t.Setenv("MY_TOKEN", "mine")
 	t.Setenv("MY_OTHER", "other")
+	t.Setenv("HTTPS_PROXY", "http://user:hunter2@proxy.example:8080")
+	t.Setenv("http_proxy", "user:hunter2@proxy.example:8080")
 	s := newSink()
 	cfg := config(t, "environ")
 	cfg.PassEnv = []string{"MY_OTHER"}
@@ -384,6 +386,9 @@ func TestAgentSeesOnlyTheAllowListOfTheEnvironment(t *testing.T) {
 	joined := strings.Join(env, "\n")
 	require.NotContains(t, joined, "hub-secret")
 	require.NotContains(t, joined, "MY_TOKEN")
+	require.NotContains(t, joined, "hunter2", "a proxy's password")
+	require.Contains(t, joined, "HTTPS_PROXY=http://proxy.example:8080")
+	require.Contains(t, joined, "http_proxy=proxy.example:8080")
 	require.Contains(t, joined, "MY_OTHER=other")
 	require.Contains(t, joined, "ABIDE_AGENT="+cfg.HubID+".1."+cfg.SessionID)
 	require.Contains(t, joined, "PATH=")
