@@ -93,7 +93,7 @@ generate: ## rewrite the generated TypeScript types, the golden frames and the m
 	go test ./cmd/abide -run 'TestTheManPages' -update
 
 .PHONY: bench
-bench: ## measure append, replay and fan-out, as ratios
+bench: ## measure the way from an agent to the disk and to clients, as ratios
 	cd internal/bench && go run .
 
 .PHONY: bench-web

@@ -19,6 +19,7 @@ type rival struct {
 	node *centrifuge.Node
 	addr string
 	sent int64
+	pipe *pipe // where an agent feeds it
 }
 
 const channel = "session"

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -53,6 +52,8 @@ type order struct {
 	// as go.
 	Publish int `json:"publish,omitempty"`
 	Rate    int `json:"rate,omitempty"`
+	// Feed is how many lines the server's agent is to say.
+	Feed int `json:"feed,omitempty"`
 	// Usage asks for what the process has used, after a collection if Collect.
 	Usage   bool `json:"usage,omitempty"`
 	Collect bool `json:"collect,omitempty"`
@@ -72,9 +73,12 @@ type usage struct {
 }
 
 func serveRole(role string) error {
+	if role == agentRole {
+		return playAgent()
+	}
 	ctx := context.Background()
 	makers := map[string]func(context.Context, string) (publisher, error){
-		"abide": newHub, "centrifuge": newCentrifuge, "floor": newFloor, "sessions": newOpener,
+		"abide": newHub, "centrifuge": newCentrifuge, "floor": newFloor, "sessions": newOpener, "write": newWriter,
 	}
 	p, err := makers[role](ctx, os.Getenv("ABIDE_BENCH_DIR"))
 	if err != nil {
@@ -96,6 +100,9 @@ func serveRole(role string) error {
 		var failed error
 		if o.Publish > 0 {
 			longest, failed = publishAll(ctx, p, o)
+		}
+		if f, can := p.(feeder); can && o.Feed > 0 {
+			failed = f.feed(ctx, o.Feed)
 		}
 		u := used(o.Collect)
 		u.Last, u.LongestPublish = p.last(), longest
@@ -158,25 +165,25 @@ func resident() int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// newManager returns a manager whose sessions never need an agent.
+// newManager returns a manager whose sessions have the agent that is measured with.
 func newManager(s *store.Store) (*session.Manager, error) {
 	return session.NewManager(session.Options{
 		Store: s, Agents: []session.AgentInfo{{Name: "bench"}}, DefaultWorkspace: s.Dir(),
-		Limits: session.Limits{Sessions: 10_000}, // no more than are measured are open
-		StartAgent: func(context.Context, session.AgentSpec, session.AgentSink) (session.Agent, error) {
-			return nil, errors.New("there are no agents here")
-		},
+		Limits:     session.Limits{Sessions: 10_000}, // no more than are measured are open
+		StartAgent: startAgent,
 	})
 }
 
 // hub is abide itself: store, session, server, with one session on whose log
 // events are appended one by one, each written to its file.
 type hub struct {
-	log   *store.Log
-	addr  string
-	id    string
-	token string
-	base  event.Seq // before the first published event
+	session *session.BackgroundSession
+	log     *store.Log
+	addr    string
+	id      string
+	token   string
+	base    event.Seq // before the first published event
+	prompts int
 }
 
 // missed is how many events are in the log before anything is measured.
@@ -225,7 +232,7 @@ func newHub(ctx context.Context, dir string) (publisher, error) {
 			fmt.Fprintln(os.Stderr, err)
 		}
 	}()
-	return &hub{log: one.Log(), addr: addr, id: one.ID(), token: token, base: one.Log().Marks().Visible}, nil
+	return &hub{session: one, log: one.Log(), addr: addr, id: one.ID(), token: token, base: one.Log().Marks().Visible}, nil
 }
 
 func (h *hub) hello() greeting {

@@ -49,6 +49,11 @@ type group struct {
 
 func groups(b *bench) []group {
 	return []group{
+		{"pipe to disk", fromPipe{0, b.scaled(100_000, 4), 7, 1.2, 1, 0.6}.measure},
+		{"pipe to one", fromPipe{1, b.scaled(100_000, 4), 5, 1.2, 0, 0}.measure},
+		{"pipe to ten", fromPipe{10, b.scaled(50_000, 4), 5, 2.3, 0.5, 0}.measure},
+		{"pipe to a hundred", fromPipe{100, b.scaled(10_000, 4), 5, 3, 0.25, 0}.measure},
+		{"pipe to a thousand", fromPipe{1000, b.scaled(2_000, 4), 3, 4, 0, 0}.measure},
 		{"append", measureAppend},
 		{"replay", measureReplay},
 		{"cold", measureCold},

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/acp"
+)
+
+// agentRole is the role of an agent: a process that answers a prompt, whose text
+// is a number, with so many lines, as fast as they are read.
+const agentRole = "agent"
+
+// updateBytes is the length of an agent's line. An event of it has about
+// lineBytes.
+const updateBytes = 360
+
+// update is one line of an agent: a chunk of its message.
+func update() string {
+	line := `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"bench","update":{"sessionUpdate":"agent_message_chunk",` +
+		`"messageId":"msg_01","content":{"type":"text","text":"`
+	const end = `\n"}}}}` + "\n"
+	text := strings.Repeat("All work and no play makes Jack a dull boy. ", 8)
+	return line + text[:updateBytes-len(line)-len(end)] + end
+}
+
+// playAgent speaks as much of the Agent Client Protocol as a measurement needs.
+func playAgent() error {
+	lines := []byte(strings.Repeat(update(), (32<<10)/updateBytes))
+	in := bufio.NewScanner(os.Stdin)
+	in.Buffer(nil, 1<<20)
+	for in.Scan() {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+			Params struct{ Prompt []struct{ Text string } }
+		}
+		if err := json.Unmarshal(in.Bytes(), &m); err != nil {
+			return err
+		}
+		result := `{}`
+		switch m.Method {
+		case "initialize":
+			result = `{"protocolVersion":1,"agentCapabilities":{},"authMethods":[]}`
+		case "session/new":
+			result = `{"sessionId":"bench"}`
+		case "session/prompt":
+			n, err := strconv.Atoi(m.Params.Prompt[0].Text)
+			if err != nil {
+				return err
+			}
+			if err := flood(lines, n); err != nil {
+				return err
+			}
+			result = `{"stopReason":"end_turn"}`
+		}
+		if m.ID == nil {
+			continue
+		}
+		if _, err := fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result); err != nil {
+			return err
+		}
+	}
+	return in.Err()
+}
+
+func flood(lines []byte, n int) error {
+	for n > 0 {
+		take := min(n, len(lines)/updateBytes)
+		if _, err := os.Stdout.Write(lines[:take*updateBytes]); err != nil {
+			return err
+		}
+		n -= take
+	}
+	return nil
+}
+
+func agentCommand() ([]string, error) {
+	self, err := os.Executable()
+	return []string{"/usr/bin/env", roleName + "=" + agentRole, self}, err
+}
+
+// startAgent is the session's way to the agent, as the program has it.
+func startAgent(ctx context.Context, spec session.AgentSpec, sink session.AgentSink) (session.Agent, error) {
+	command, err := agentCommand()
+	if err != nil {
+		return nil, err
+	}
+	return acp.Start(ctx, acp.Config{
+		Name: spec.Agent, Command: command, Workspace: spec.Workspace,
+		HubID: "bench", RunID: "bench", SessionID: spec.SessionID, Version: "bench",
+	}, sink)
+}
+
+// feeder is a publisher that has an agent.
+type feeder interface {
+	// feed has the agent say n lines, and returns once each was taken: written to
+	// disk where there is one, given to every client's queue where there are such.
+	feed(ctx context.Context, n int) error
+}
+
+// feed implements feeder by a prompt. The turn's own events come first and last.
+func (h *hub) feed(ctx context.Context, n int) error {
+	h.prompts++
+	last := h.last() + turnLead + int64(n) + 1
+	_, err := h.session.Prompt(ctx, session.PromptRequest{PromptID: fmt.Sprint("p", h.prompts), Text: fmt.Sprint(n), Actor: "bench"})
+	if err != nil {
+		return err
+	}
+	for {
+		changed := h.session.StateChanged()
+		if h.session.State().Turn.State == session.TurnIdle && h.last() >= last {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Minute):
+			return errors.New("the turn does not end")
+		}
+	}
+}
+
+// turnLead is how many events of its own a turn has before the agent's first.
+const turnLead = 2
+
+// pipe is an agent as anything but a hub runs it.
+type pipe struct {
+	prompts io.Writer
+	lines   *bufio.Reader
+}
+
+func newPipe(ctx context.Context) (*pipe, error) {
+	command, err := agentCommand()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	return &pipe{prompts: in, lines: bufio.NewReaderSize(out, 256<<10)}, cmd.Start() // it ends with its stdin
+}
+
+// each has the agent say n lines and passes on each.
+func (p *pipe) each(n int, take func(line []byte) error) error {
+	if _, err := fmt.Fprintf(p.prompts, `{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"prompt":[{"text":"%d"}]}}`+"\n", n); err != nil {
+		return err
+	}
+	for range n {
+		line, err := p.lines.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		if err := take(line); err != nil {
+			return err
+		}
+	}
+	_, err := p.lines.ReadSlice('\n') // the answer
+	return err
+}
+
+// feed implements feeder: each line is an event's data.
+func (r *rival) feed(ctx context.Context, n int) (err error) {
+	if r.pipe == nil {
+		if r.pipe, err = newPipe(ctx); err != nil {
+			return err
+		}
+	}
+	return r.pipe.each(n, func(line []byte) error { return r.publish(ctx, line[:len(line)-1]) })
+}
+
+// writer is the floor under any log: each line of the agent is written to a file
+// by a write(2) of its own.
+type writer struct {
+	file  *os.File
+	pipe  *pipe
+	lines int64
+}
+
+func newWriter(ctx context.Context, dir string) (publisher, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	file, err := os.Create(filepath.Join(dir, "raw"))
+	if err != nil {
+		return nil, err
+	}
+	p, err := newPipe(ctx)
+	return &writer{file: file, pipe: p}, err
+}
+
+func (w *writer) hello() greeting { return greeting{} }
+func (w *writer) last() int64     { return w.lines }
+
+func (w *writer) publish(_ context.Context, data []byte) error {
+	w.lines++
+	_, err := w.file.Write(data)
+	return err
+}
+
+func (w *writer) feed(ctx context.Context, n int) error {
+	return w.pipe.each(n, func(line []byte) error { return w.publish(ctx, line) })
+}
