@@ -79,6 +79,8 @@ type Server struct {
 	timing   Timing
 	frames   *frameCache
 	clients  *clientSet
+	streams  streamSet
+	large    chan struct{} // one for each large message that is decoded
 	handler  http.Handler
 	started  time.Time
 
@@ -98,7 +100,7 @@ func New(o Options) (*Server, error) {
 	s := &Server{
 		manager: o.Manager, registry: o.Registry, door: o.Door, hubID: o.HubID, version: o.Version,
 		logger: o.Logger, timing: o.Timing, frames: newFrameCache(), clients: newClientSet(o.Limits),
-		started: time.Now(), ctx: ctx, cancel: cancel,
+		large: make(chan struct{}, largeAtOnce), started: time.Now(), ctx: ctx, cancel: cancel,
 	}
 	app, err := newStatic(o.App, o.Page)
 	if err != nil {
@@ -156,6 +158,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 		MaxHeaderBytes:    32 << 10,
 		ConnState:         s.clients.connState,
 		ErrorLog:          slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),
+		ConnContext:       withConn,
 		BaseContext:       func(net.Listener) context.Context { return s.ctx },
 	}
 	failed := make(chan error, len(listeners))
@@ -198,7 +201,7 @@ func (s *Server) drain(hs *http.Server) {
 	s.clients.wait()
 }
 
-// watchGrants holds live sockets to what the registry says now: news of a
+// watchGrants holds live sockets and streams to what the registry says now: news of a
 // revocation within moments, an expiry within a second.
 func (s *Server) watchGrants() {
 	tick := time.NewTicker(time.Second)
@@ -206,6 +209,7 @@ func (s *Server) watchGrants() {
 	for {
 		changed := s.registry.Changed()
 		s.clients.each(func(c *SessionWSClient) { c.regrant() })
+		s.streams.regrant(s.registry)
 		select {
 		case <-s.ctx.Done():
 			return
