@@ -144,6 +144,13 @@ func docReopen() doc {
 	}
 }
 
+func docEnd() doc {
+	return doc{
+		summary: "Say that the session's work is done: session_end is written, the status is ended, the agent is stopped. A later prompt makes it live again. 409 while a turn is open.",
+		in:      endRequest{}, out: wire.SessionInfo{}, status: 200,
+	}
+}
+
 func docAuthenticate() doc {
 	return doc{summary: "Log the agent in by one of the methods its state names. Answers when the agent is ready.", in: login{}, out: struct{}{}, status: 200}
 }

@@ -130,6 +130,26 @@ func reopenRoute(s *Server, c *call) error {
 	return sessionRoute(s, c)
 }
 
+// endRequest ends a session; the reason may be absent.
+type endRequest struct {
+	Reason string `json:"reason,omitempty"`
+}
+
+func endRoute(s *Server, c *call) error {
+	var in endRequest
+	if err := c.read(&in); err != nil {
+		return err
+	}
+	own, err := c.session()
+	if err != nil {
+		return err
+	}
+	if err := own.End(c.r.Context(), in.Reason, c.grant.Actor()); err != nil {
+		return err
+	}
+	return sessionRoute(s, c)
+}
+
 // sessionPatch changes what it names and leaves the rest.
 type sessionPatch struct {
 	Name     *string `json:"name,omitempty"`

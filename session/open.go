@@ -119,7 +119,7 @@ func (f *fold) applyTurn(seq event.Seq, turn int, p event.Payload) bool {
 	switch p := p.(type) {
 	case event.UserPrompt:
 		f.turn, f.promptID, f.open = max(turn, f.turn), p.PromptID, true
-		f.failed = false
+		f.failed, f.ended = false, false
 		if f.firstPrompt == "" {
 			f.firstPrompt = firstSentence(string(p.Text))
 		}
