@@ -37,6 +37,7 @@ type SessionWSClient struct {
 	*socket
 	server *Server
 	id     string
+	peer   string          // its address
 	own    string          // the session this socket was opened for, if it was
 	ctx    context.Context // ends with the socket
 	wait   sync.WaitGroup  // every goroutine of this client but run's and its news'
@@ -49,11 +50,11 @@ type SessionWSClient struct {
 	follows []*following // few, mostly one
 }
 
-func newClient(s *Server, on *socket, grant auth.Grant, own string) *SessionWSClient {
+func newClient(s *Server, on *socket, grant auth.Grant, own, peer string) *SessionWSClient {
 	id := make([]byte, 8)
 	rand.Read(id)
 	c := &SessionWSClient{
-		socket: on, server: s, id: hex.EncodeToString(id), own: own,
+		socket: on, server: s, id: hex.EncodeToString(id), own: own, peer: peer,
 		ctx: life(on.ended),
 	}
 	c.grant.Store(&grant)

@@ -55,6 +55,14 @@ func docRevoke() doc {
 	return doc{summary: "End a device's or a token's access. Its sockets are closed within a second.", status: 204}
 }
 
+func docAudit() doc {
+	return doc{
+		summary: "What was granted, answered, deleted and refused, oldest first, at most 1000 records. The file is bounded: of old records the first may be gone.",
+		query:   []param{{"after", "the seq of the last record that is known; 0 is from the start", int64(0)}},
+		out:     auditAnswer{}, status: 200,
+	}
+}
+
 func docAgents() doc {
 	return doc{summary: "What a new session can be made of.", out: agentList{}, status: 200}
 }

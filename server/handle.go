@@ -239,6 +239,7 @@ func (c *SessionWSClient) answer(m *wire.PermissionAnswer, s *session.Background
 	if err != nil {
 		return err
 	}
+	c.server.noteAnswer(c.peer, *grant, s.ID(), outcome, remember)
 	c.send(c.ctx, resolvedFrame(m.RequestID, s.ID(), outcome))
 	return nil
 }

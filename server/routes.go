@@ -47,6 +47,7 @@ func routes() []route {
 		{"GET", "/api/devices", auth.Credential, auth.Manage, false, devicesRoute, docDevices()},
 		{"PATCH", "/api/devices/{device}", auth.Credential, auth.Manage, false, renameRoute, docRename()},
 		{"DELETE", "/api/devices/{device}", auth.Credential, auth.Manage, false, revokeRoute, docRevoke()},
+		{"GET", "/api/audit", auth.Credential, auth.Manage, false, auditRoute, docAudit()},
 		{"GET", "/api/agents", auth.Credential, auth.Manage, false, agentsRoute, docAgents()},
 
 		{"GET", "/api/search", auth.Credential, auth.Read, true, searchRoute, docSearch()},
@@ -120,6 +121,7 @@ func (s *Server) admit(rt route) http.Handler {
 func (s *Server) serve(rt route, c *call) error {
 	grant, err := s.door.Admit(c.r.Context(), c.r, rt.gate)
 	if err != nil {
+		s.noteRefusal(c.r, err)
 		return err
 	}
 	c.grant = grant

@@ -22,6 +22,7 @@ import (
 
 	"github.com/gorilla/mux"
 
+	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/session"
 )
@@ -31,6 +32,8 @@ type Options struct {
 	Manager  *session.Manager
 	Registry *auth.Registry
 	Door     *auth.Door
+	// Audit takes grants, answers, deletions and refusals; the zero Trail keeps none.
+	Audit audit.Trail
 	// HubID and Version are told to clients.
 	HubID, Version string
 	// App is the web app: Page is the file in it that every address of the app
@@ -73,6 +76,7 @@ type Server struct {
 	manager  *session.Manager
 	registry *auth.Registry
 	door     *auth.Door
+	audit    audit.Trail
 	hubID    string
 	version  string
 	logger   *slog.Logger
@@ -88,6 +92,7 @@ type Server struct {
 	cancel   context.CancelFunc
 	draining atomic.Bool
 	ignored  atomic.Int64 // messages of unknown types
+	refusals refusalBound
 }
 
 // New returns a server for a hub that is ready. It starts nothing.
@@ -98,7 +103,7 @@ func New(o Options) (*Server, error) {
 	o.Timing, o.Limits = o.Timing.withDefaults(), o.Limits.withDefaults()
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{
-		manager: o.Manager, registry: o.Registry, door: o.Door, hubID: o.HubID, version: o.Version,
+		manager: o.Manager, registry: o.Registry, door: o.Door, audit: o.Audit, hubID: o.HubID, version: o.Version,
 		logger: o.Logger, timing: o.Timing, frames: newFrameCache(), clients: newClientSet(o.Limits),
 		large: make(chan struct{}, largeAtOnce), started: time.Now(), ctx: ctx, cancel: cancel,
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorilla/mux"
 
+	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
@@ -170,9 +171,10 @@ func updateRoute(s *Server, c *call) error {
 }
 
 func deleteRoute(s *Server, c *call) error {
-	if err := s.manager.Delete(c.r.Context(), mux.Vars(c.r)["id"]); err != nil {
+	if err := s.manager.Delete(c.r.Context(), c.id()); err != nil {
 		return err
 	}
+	c.note(audit.Record{Verb: audit.SessionDeleted, SessionID: c.id()})
 	return c.done()
 }
 

@@ -59,7 +59,7 @@ func (s *Server) upgrade(c *call, own *session.BackgroundSession, from place) er
 	if own != nil {
 		id = own.ID()
 	}
-	client := newClient(s, newSocket(conn, hijacked.taken), c.grant, id)
+	client := newClient(s, newSocket(conn, hijacked.taken), c.grant, id, c.r.RemoteAddr)
 	// Not in this goroutine: net/http keeps a stack and buffers for it.
 	s.clients.run(c.grant, client, func() { client.run(own, from) })
 	return nil

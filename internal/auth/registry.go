@@ -125,6 +125,9 @@ func (r *Registry) MintToken(req TokenRequest) (secret string, g Grant, err erro
 	if req.Scope != Owner && req.SessionID == "" {
 		return "", Grant{}, fmt.Errorf("%w: a %s's token is for one session: name it", ErrInvalid, req.Scope)
 	}
+	if reserved(cleanName(req.Name)) {
+		return "", Grant{}, reservedError(req.Name)
+	}
 	if req.Life < 0 {
 		return "", Grant{}, fmt.Errorf("%w: a life of %s has already ended", ErrInvalid, req.Life)
 	}
@@ -301,6 +304,9 @@ func (r *Registry) Rename(id, name string) (Grant, error) {
 	if name == "" {
 		return Grant{}, fmt.Errorf("renaming %s: %w: a name cannot be empty", id, ErrInvalid)
 	}
+	if reserved(name) {
+		return Grant{}, reservedError(name)
+	}
 	var renamed Grant
 	err := r.update(func(next *record) error {
 		for _, kind := range []Kind{KindDevice, KindToken} {
@@ -448,6 +454,18 @@ func randomID() string {
 	raw := make([]byte, 8)
 	rand.Read(raw)
 	return hex.EncodeToString(raw)
+}
+
+// reserved reports names by which logs call the hub, agents, and credentials without
+// a name. A browser that asks for one goes by its id.
+func reserved(name string) bool {
+	name = strings.ToLower(name)
+	return name == "hub" || name == "agent" ||
+		strings.HasPrefix(name, string(KindDevice)+":") || strings.HasPrefix(name, string(KindToken)+":")
+}
+
+func reservedError(name string) error {
+	return fmt.Errorf("%w: the name %q is reserved; choose another", ErrInvalid, name)
 }
 
 // cleanName makes what a browser or a person calls a device fit for one line of
