@@ -6,8 +6,6 @@ import (
 	"sync"
 
 	"github.com/coder/websocket"
-
-	"github.com/abidehub/abide/internal/auth"
 )
 
 const goingAway = websocket.StatusGoingAway
@@ -20,16 +18,13 @@ type clientSet struct {
 	mu      sync.Mutex
 	limits  Limits
 	sockets map[*SessionWSClient]struct{}
-	places  places
-	conns   connections
+	places  int // sockets and event streams, those being opened too
+	conns   map[net.Conn]struct{}
 	closing *ending // set once nobody is admitted any more
 }
 
 func newClientSet(l Limits) *clientSet {
-	return &clientSet{
-		limits: l, closed: make(chan struct{}), sockets: make(map[*SessionWSClient]struct{}),
-		places: places{of: make(map[string]int)}, conns: connections{open: make(map[net.Conn]*waiting)},
-	}
+	return &clientSet{limits: l, closed: make(chan struct{}), sockets: make(map[*SessionWSClient]struct{}), conns: make(map[net.Conn]struct{})}
 }
 
 func (s *clientSet) setLimits(l Limits) {
@@ -39,21 +34,24 @@ func (s *clientSet) setLimits(l Limits) {
 }
 
 // take reserves a place for a socket or stream; give it back with leave.
-func (s *clientSet) take(g auth.Grant) bool {
+func (s *clientSet) take() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.closing == nil && s.places.take(g, s.limits.Clients)
+	if s.places >= s.limits.Clients || s.closing != nil {
+		return false
+	}
+	s.places++
+	return true
 }
 
-// leave gives back a place that was taken with the grant.
-func (s *clientSet) leave(g auth.Grant) {
+func (s *clientSet) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.places.leave(g)
+	s.places--
 }
 
-// run runs a client that took a place with the grant, in a goroutine of its own.
-func (s *clientSet) run(g auth.Grant, c *SessionWSClient, serve func()) {
+// run runs a client that has a place, in a goroutine of its own.
+func (s *clientSet) run(c *SessionWSClient, serve func()) {
 	s.mu.Lock()
 	s.sockets[c] = struct{}{}
 	if s.closing != nil { // the hub began to end while the socket was upgraded
@@ -63,7 +61,7 @@ func (s *clientSet) run(g auth.Grant, c *SessionWSClient, serve func()) {
 	s.mu.Unlock()
 	go func() {
 		defer s.running.Done()
-		defer s.leave(g)
+		defer s.leave()
 		defer s.remove(c)
 		serve()
 	}()
@@ -103,16 +101,23 @@ func (s *clientSet) wait() { s.running.Wait() }
 func (s *clientSet) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.places.all
+	return s.places
 }
 
-// connState keeps the number of connections within bounds: at the limit the one
-// that has waited longest without a request makes room for a new one.
+// connState keeps the number of connections within bounds: beyond them a new
+// one is closed before it is read. Those that say nothing make room by the
+// timeout on a request's head.
 func (s *clientSet) connState(conn net.Conn, state http.ConnState) {
 	s.mu.Lock()
-	out := s.conns.now(conn, state, s.limits.Connections)
-	s.mu.Unlock()
-	if out != nil {
-		out.Close()
+	defer s.mu.Unlock()
+	switch state {
+	case http.StateNew:
+		s.conns[conn] = struct{}{}
+		if len(s.conns) > s.limits.Connections {
+			delete(s.conns, conn)
+			conn.Close()
+		}
+	case http.StateHijacked, http.StateClosed:
+		delete(s.conns, conn) // sockets are counted as clients
 	}
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/abidehub/abide/internal/auth"
@@ -38,6 +39,9 @@ func stateFrame(s session.State) *wire.State {
 		since := s.Turn.Since.UTC()
 		frame.Turn.Since = &since
 	}
+	if i := s.Interruption; i != nil {
+		frame.Interruption = interruptionOf(*i)
+	}
 	if !s.Agent.RestartAt.IsZero() {
 		at := s.Agent.RestartAt.UTC()
 		frame.Agent.RestartAt = &at
@@ -51,6 +55,12 @@ func stateFrame(s session.State) *wire.State {
 		})
 	}
 	return frame
+}
+
+func interruptionOf(i session.Interruption) *wire.Interruption {
+	return &wire.Interruption{
+		InterruptionID: i.ID, Turn: i.Turn, Reason: i.Reason, Phase: i.Phase, AtSeq: i.AtSeq, At: i.At.UTC(), Held: i.Held,
+	}
 }
 
 func itemOf(i queue.Item) wire.QueueItem {
@@ -93,6 +103,19 @@ func (s *Server) infoFor(g auth.Grant, i session.Info) wire.SessionInfo {
 		line.ReadSeq = &seq
 	}
 	return line
+}
+
+// requestIDOf reads as much of a message that cannot be read as it takes to
+// answer it.
+func requestIDOf(data []byte) string {
+	var head struct {
+		RequestID any `json:"request_id"`
+	}
+	if json.Unmarshal(data, &head) != nil {
+		return ""
+	}
+	id, _ := head.RequestID.(string)
+	return id
 }
 
 // validID reports whether id has the form of a session id. Only such a string

@@ -147,7 +147,7 @@ func TestNothingChangesWhatAnotherProcessRecordsAndItIsTheHubsAfterwards(t *test
 		event.TurnEnd{PromptID: "theirs", StopReason: event.StopEndTurn})
 	require.NoError(t, r.recorder.Close())
 	h.awaitListed(id, "status=all", "the hub has it", func(s wire.SessionInfo) bool {
-		return s.Status == "idle" && !mustSession(t, h, id).Log().ReadOnly()
+		return s.Status == "interrupted" && !mustSession(t, h, id).Log().ReadOnly()
 	})
 	require.NotContains(t, h.log.String(), "log takes nothing more")
 	var res response
@@ -187,12 +187,12 @@ func TestTheListFollowsWhatAnotherProcessRecords(t *testing.T) {
 	require.NoError(t, r.recorder.Close())
 	h.awaitListed(id, "status=all", "the hub has it", func(s wire.SessionInfo) bool {
 		require.True(t, s.Name == "Mine" && s.Pinned, "what a person set is forgotten: %+v", s)
-		return s.Status == "idle"
+		return s.Status == "interrupted"
 	})
 	h.stop()
 	h = startHub(t, hubOptions{dir: h.dir})
 	line := h.listed(id, "status=all")
-	require.True(t, line.Name == "Mine" && line.Pinned && line.Status == "idle", "%+v", line)
+	require.True(t, line.Name == "Mine" && line.Pinned && line.Status == "interrupted", "%+v", line)
 }
 
 func TestWhatWasRecordedWithoutAHubHasLostNoQueue(t *testing.T) {

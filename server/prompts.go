@@ -128,6 +128,5 @@ func permissionRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
-	s.noteAnswer(c.r.RemoteAddr, c.grant, own.ID(), outcome, in.Remember)
 	return c.reply(http.StatusOK, resolvedFrame("", own.ID(), outcome))
 }

@@ -201,7 +201,7 @@ func (e *engine) startFailed(err error) {
 	var wanted *LoginNeeded
 	if errors.As(err, &wanted) {
 		// Trying again by itself changes nothing: a person has to log in.
-		failure.Message = wanted.Error()
+		failure.Code, failure.Message = codeAuthRequired, wanted.Error()
 		a.become(AgentFailed, failure.Message)
 		a.login = wanted.Methods
 	} else if exited != nil && e.queue.Len() > 0 {
@@ -263,6 +263,9 @@ func (e *engine) recordExit(exit event.AgentExit, reason event.StopReason) error
 	if e.fold.open && !e.turn.given {
 		_, err := e.write(append(e.entries(exit), e.closeAll(string(reason))...)...)
 		return err
+	}
+	if e.turn.cut = event.CutAgentExit; e.agent.cause == stopClose {
+		e.turn.cut = event.CutHubStop
 	}
 	failure := &event.Failure{Code: "agent_exit", Message: exitWords(exit)}
 	if e.agent.cause == stopDeaf {

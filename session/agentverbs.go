@@ -3,6 +3,8 @@ package session
 import (
 	"context"
 	"fmt"
+
+	"github.com/abidehub/abide/session/event"
 )
 
 // Restart stops the agent, if it runs, and starts it again; a turn that it was
@@ -17,6 +19,7 @@ func (b *BackgroundSession) Restart(ctx context.Context, actor string) error {
 		e.agent.forgive()
 		e.agent.wanted = true
 		if e.fold.open && e.turn.given {
+			e.turn.cut = event.CutAgentRestart
 			return e.reset(actor)
 		}
 		e.stopAgent(stopReset)

@@ -65,6 +65,7 @@ func (e *engine) windDown() {
 		}
 	}
 	if e.fold.open {
+		e.turn.cut = event.CutHubStop
 		if err := e.endTurn(nil, event.StopHubRestart, nil); err != nil {
 			e.logger.Warn("open turn stays open until the next start", "err", err)
 		}

@@ -224,6 +224,7 @@ func (e *engine) writeDrafts(drafts []event.Draft, list []entry) (event.Seq, err
 		return 0, err
 	}
 	for i, n := range list {
+		e.fold.at = drafts[i].Time
 		e.fold.apply(first+event.Seq(i), n.turn, n.payload)
 	}
 	if e.fold.changed {
@@ -292,6 +293,8 @@ func (e *engine) refusal() error {
 		return e.b.stuck(fmt.Errorf("%w: %w", store.ErrFrozen, e.health.frozen))
 	case e.health.blocked:
 		return e.b.stuck(store.ErrBlocked)
+	case e.fold.ended:
+		return fmt.Errorf("%w: the session has ended", ErrConflict)
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func (h *hub) open(options ...hubOption) {
 		Agents:           []session.AgentInfo{{Name: "fake"}},
 		DefaultWorkspace: h.workspace,
 		StartAgent:       h.agents.start,
-		Queue:            session.QueueSettings{MaxSize: 1000},
+		Queue:            session.QueueSettings{MaxSize: 1000, ContinueInterrupted: true},
 	}
 	// Behind a name of its own the store does not watch the directory for other
 	// processes, and time in a synctest bubble can go on.

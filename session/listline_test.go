@@ -84,19 +84,19 @@ func TestAQuestionIsNotTheLastLineOfTheNextRun(t *testing.T) {
 	h.open()
 	b = h.session(b.ID())
 	awaitIdle(t, b)
-	listed(t, b, session.StatusIdle, "I shall clean up.")
+	listed(t, b, session.StatusInterrupted, "I shall clean up.")
 }
 
-func TestAFailedTurnIsListedAsFailedWithTheFirstWordsOfItsError(t *testing.T) {
+func TestATurnThatTheProviderFailedIsListedAsInterruptedWithTheFirstWordsOfItsError(t *testing.T) {
 	h := newHub(t)
 	b, a := h.busy()
 	failure := &event.Failure{Code: "overloaded", Message: "\nthe model is overloaded\nat line 5 of a trace"}
 	require.NoError(t, a.say(event.TurnEnd{PromptID: promptID(0), StopReason: event.StopInterrupted, Error: failure}))
-	listed(t, b, session.StatusFailed, "the model is overloaded")
+	listed(t, b, session.StatusInterrupted, "the model is overloaded")
 	h.close()
 	h.open()
 	b = h.session(b.ID())
-	listed(t, b, session.StatusFailed, "the model is overloaded")
+	listed(t, b, session.StatusInterrupted, "the model is overloaded")
 	prompt(t, b, "again")
 	listed(t, b, session.StatusRunning, "do again")
 }

@@ -139,7 +139,11 @@ func (m *Manager) wakeSessions() {
 		if err != nil {
 			continue // deleted meanwhile
 		}
-		working := meta.Status != "" && meta.Status != string(StatusIdle) && meta.Status != string(StatusEnded)
+		working := false
+		switch Status(meta.Status) {
+		case StatusRunning, StatusNeedsYou, StatusFailed, StatusDamaged:
+			working = true
+		}
 		if !working && meta.Writer == nil && !queue.Waiting(dir) {
 			continue
 		}

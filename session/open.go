@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"encoding/json"
+	"time"
 
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/store"
@@ -13,11 +14,16 @@ import (
 // crash, so both agree on what is open.
 type fold struct {
 	seq event.Seq // the last event folded in
+	at  time.Time // of the event that is folded in
 
-	turn     int // the latest turn; 0 before the first
-	promptID string
-	open     bool // the latest turn has no end
-	failed   bool // the latest turn ended with an error
+	turn      int // the latest turn; 0 before the first
+	promptID  string
+	promptSeq event.Seq // of the latest prompt
+	open      bool      // the latest turn has no end
+	failed    bool      // the latest turn ended with an error
+	// login says that the latest turn ended because the agent wants a login.
+	login         bool
+	interruptions interruptions
 	// given counts the turns an agent was given. An agent that begins anew
 	// after the first has lost something.
 	given int
@@ -83,6 +89,7 @@ func (f *fold) applyEvent(e event.Event) {
 		f.seq = e.Seq
 		return
 	}
+	f.at = e.Time
 	f.apply(e.Seq, e.Turn, p)
 }
 
@@ -119,15 +126,20 @@ func (f *fold) applyTurn(seq event.Seq, turn int, p event.Payload) bool {
 	switch p := p.(type) {
 	case event.UserPrompt:
 		f.turn, f.promptID, f.open = max(turn, f.turn), p.PromptID, true
-		f.failed, f.ended = false, false
+		f.failed, f.login, f.promptSeq = false, false, seq
+		f.interruptions.prompted(f.at, p)
 		if f.firstPrompt == "" {
 			f.firstPrompt = firstSentence(string(p.Text))
 		}
 		f.line.say(p.Text)
 	case event.TurnStart:
 		f.given++
+	case event.TurnInterrupted:
+		f.interruptions.open(seq, f.at, p)
+	case event.InterruptionSettled:
+		f.interruptions.settle(f.at, p)
 	case event.TurnEnd:
-		f.open = false
+		f.open, f.login = false, p.Error != nil && p.Error.Code == codeAuthRequired
 		// A cancel that took force was asked for, and the end of the hub is none of the turn's.
 		if f.failed = p.Error != nil && (p.StopReason == event.StopInterrupted || p.StopReason == event.StopAgentExit); f.failed {
 			f.line.fail(p.Error.Message)
@@ -153,6 +165,7 @@ func (f *fold) applyTurn(seq event.Seq, turn int, p event.Payload) bool {
 func (f *fold) applyAgent(p event.Payload) bool {
 	switch p := p.(type) {
 	case event.AgentStarted:
+		f.login = false
 		f.agentSessionID = p.AgentSessionID
 		if p.Resumed == "" {
 			f.tools = toolCalls{} // an agent that begins anew counts anew
@@ -194,9 +207,12 @@ type memory struct {
 	Epoch string `json:"epoch"`
 	// Named is only read: before the metadata had a field of its own for it, it
 	// was here.
-	Named bool `json:"named,omitempty"`
-	Given int  `json:"given,omitempty"`
-	Ended bool `json:"ended,omitempty"`
+	Named         bool          `json:"named,omitempty"`
+	Given         int           `json:"given,omitempty"`
+	Ended         bool          `json:"ended,omitempty"`
+	Login         bool          `json:"login,omitempty"`
+	PromptSeq     event.Seq     `json:"prompt_seq,omitempty"`
+	Interruptions interruptions `json:"interruptions,omitzero"`
 	// Failed and Line are as the fold has them: what the list shows may be a
 	// question or what is wrong with the agent.
 	Failed bool   `json:"failed,omitempty"`
@@ -221,6 +237,7 @@ func (f *fold) summarize(epoch string) (*store.Unfinished, json.RawMessage) {
 		Settled: f.permissions.settled, Rules: f.rules,
 		Mode: f.mode, Config: f.config, Commands: f.commands, Usage: f.usage,
 		Title: f.title, FirstPrompt: f.firstPrompt,
+		Login: f.login, PromptSeq: f.promptSeq, Interruptions: f.interruptions,
 	}
 	open := &store.Unfinished{AtSeq: f.seq, Turn: f.turn, Permissions: f.permissions.ids()}
 	if f.open {
@@ -264,7 +281,8 @@ func restore(md store.Metadata, epoch string, visible event.Seq) (f fold, named 
 		given: m.Given, ended: m.Ended, failed: m.Failed, rules: m.Rules,
 		mode: m.Mode, config: m.Config, commands: m.Commands, usage: m.Usage,
 		agentSessionID: md.AgentSessionID,
-		title:          m.Title, firstPrompt: m.FirstPrompt,
+		login:          m.Login, promptSeq: m.PromptSeq, interruptions: m.Interruptions,
+		title: m.Title, firstPrompt: m.FirstPrompt,
 		line: lastLine{fixed: cmp.Or(m.Line, md.LastLine)},
 	}
 	turnOf := func(id string) int {

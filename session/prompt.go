@@ -86,6 +86,11 @@ func (e *engine) prompt(r PromptRequest) (PromptResult, error) {
 		e.agent.forgive() // a person decided
 	}
 	if e.mustWait(r) {
+		if !r.waits() {
+			if err := e.release(r.PromptID, r.Actor); err != nil {
+				return PromptResult{}, err
+			}
+		}
 		return e.enqueue(r, attachments)
 	}
 	seq, err := e.beginTurn(event.UserPrompt{
@@ -100,10 +105,13 @@ func (e *engine) prompt(r PromptRequest) (PromptResult, error) {
 	return PromptResult{Outcome: queue.Received, Seq: seq}, nil
 }
 
+// waits reports whether a person asks for the prompt to wait.
+func (r PromptRequest) waits() bool { return r.When == WhenQueue || r.ScheduledAt != nil }
+
 // mustWait reports whether a prompt goes through the queue: the agent is at
 // work, or others were here before.
 func (e *engine) mustWait(r PromptRequest) bool {
-	if r.When == WhenQueue || r.ScheduledAt != nil || e.fold.open {
+	if r.waits() || e.fold.open {
 		return true
 	}
 	now := time.Now()

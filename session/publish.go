@@ -36,7 +36,8 @@ func (e *engine) publish() {
 			AuthMethods:        e.agent.login,
 			PromptCapabilities: e.agent.offers.prompts,
 		},
-		Observers: e.b.watchers.take(),
+		Interruption: e.interruption(),
+		Observers:    e.b.watchers.take(),
 	})
 	e.present = presenceClock{publishedAt: time.Now()}
 	e.b.bell.Ring()
@@ -130,10 +131,12 @@ func (e *engine) status() Status {
 		return StatusDamaged
 	case e.fold.ended:
 		return StatusEnded
-	case len(e.fold.permissions.open) > 0, failed && len(e.agent.login) > 0:
+	case len(e.fold.permissions.open) > 0, failed && len(e.agent.login) > 0, e.fold.login && !e.fold.open:
 		return StatusNeedsYou
 	case e.fold.open:
 		return StatusRunning
+	case e.fold.interruptions.Open != nil:
+		return StatusInterrupted
 	case failed, e.fold.failed:
 		return StatusFailed
 	}
@@ -146,7 +149,7 @@ func (e *engine) lineFor(status Status) string {
 	line := e.fold.line.line()
 	if open := e.fold.permissions.open; status == StatusNeedsYou && len(open) > 0 {
 		line = cmp.Or(open[0].words(), line)
-	} else if e.agent.status == AgentFailed && (status == StatusNeedsYou || status == StatusFailed) {
+	} else if e.agent.status == AgentFailed && (status == StatusNeedsYou || status == StatusFailed || status == StatusInterrupted) {
 		line = cmp.Or(firstLine(e.agent.message), line)
 	}
 	return line

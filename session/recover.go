@@ -222,6 +222,7 @@ func (r *recovery) closeOpen(ctx context.Context) error {
 	f := &r.fold
 	list := closings(f, func(toolCall) bool { return true }, string(event.StopHubRestart))
 	if f.open {
+		list = append(list, entry{f.turn, f.cutOff(event.CutHubRestart)})
 		list = append(list, entry{f.turn, event.TurnEnd{PromptID: f.promptID, StopReason: event.StopHubRestart}})
 	}
 	if len(list) == 0 {
@@ -242,6 +243,7 @@ func (r *recovery) closeOpen(ctx context.Context) error {
 		return fmt.Errorf("close what a crash left open: %w", logError(err))
 	}
 	for i, n := range list {
+		f.at = now
 		f.apply(first+event.Seq(i), n.turn, n.payload)
 	}
 	if wasOpen {

@@ -30,8 +30,8 @@ func TestFault41HubKill9MidTurn(t *testing.T) {
 	requireLawful(t, b, true)
 	got := shape(t, b)
 	require.Equal(t, []string{
-		"tool_call_update:failed/1", "tool_call_update:failed/1", "permission_outcome:cancelled/1", "turn_end:hub_restart/1",
-	}, got[len(got)-4:])
+		"tool_call_update:failed/1", "tool_call_update:failed/1", "permission_outcome:cancelled/1", "turn_interrupted/1", "turn_end:hub_restart/1",
+	}, got[len(got)-5:])
 	for _, u := range payloads[event.ToolCallUpdate](t, b) {
 		require.True(t, u.Synthetic)
 		require.NotEqual(t, "done", u.ToolCallID)
@@ -130,8 +130,8 @@ func TestAPlannedEndClosesTheTurnAndStopsTheAgent(t *testing.T) {
 	b = h.session(b.ID())
 	got := shape(t, b)
 	require.Equal(t, []string{
-		"agent_exit/1", "tool_call_update:failed/1", "turn_end:hub_restart/1",
-	}, got[len(got)-3:])
+		"agent_exit/1", "tool_call_update:failed/1", "turn_interrupted/1", "turn_end:hub_restart/1",
+	}, got[len(got)-4:])
 	require.Equal(t, queue.Interrupted, prompt(t, b, promptID(0)).Outcome)
 }
 

@@ -22,6 +22,9 @@ type QueueSettings struct {
 	Delay time.Duration
 	// MaxSize bounds the waiting prompts of a session; 0 means 10.
 	MaxSize int
+	// ContinueInterrupted gives the agent the next prompt after a turn was cut off.
+	// Otherwise the queue waits until a person decides.
+	ContinueInterrupted bool
 	// Untitled leaves waiting prompts without a title.
 	Untitled bool
 }

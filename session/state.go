@@ -88,6 +88,9 @@ type State struct {
 	Commands *event.Commands
 	Usage    *event.Usage
 	Agent    AgentState
+	// Interruption is the turn that was cut off and is not settled; nil if there
+	// is none.
+	Interruption *Interruption
 	// Observers are ordered by client id.
 	Observers []Observer
 }
@@ -96,10 +99,11 @@ type State struct {
 type Status string
 
 const (
-	StatusIdle     Status = "idle"
-	StatusRunning  Status = "running"
-	StatusNeedsYou Status = "needs_you" // a permission request is open, or the agent wants a login
-	StatusFailed   Status = "failed"    // the latest turn ended with an error, or the agent does not start
-	StatusEnded    Status = "ended"
-	StatusDamaged  Status = "damaged" // the log needs attention
+	StatusIdle        Status = "idle"
+	StatusRunning     Status = "running"
+	StatusNeedsYou    Status = "needs_you"   // a permission request is open, or the agent wants a login
+	StatusFailed      Status = "failed"      // the latest turn ended with an error, or the agent does not start
+	StatusInterrupted Status = "interrupted" // the latest turn was cut off, and a person decides
+	StatusEnded       Status = "ended"
+	StatusDamaged     Status = "damaged" // the log needs attention
 )

@@ -30,8 +30,8 @@ func TestFault40AgentCrashMidTool(t *testing.T) {
 		<-a.over
 		got := shape(t, b)
 		require.Equal(t, []string{
-			"agent_exit/1", "tool_call_update:failed/1", "tool_call_update:failed/1", "permission_outcome:cancelled/1", "turn_end:agent_exit/1",
-		}, got[len(got)-5:])
+			"agent_exit/1", "tool_call_update:failed/1", "tool_call_update:failed/1", "permission_outcome:cancelled/1", "turn_interrupted/1", "turn_end:agent_exit/1",
+		}, got[len(got)-6:])
 		require.Equal(t, queue.Interrupted, prompt(t, b, promptID(0)).Outcome)
 		s := b.State()
 		require.Equal(t, session.AgentAbsent, s.Agent.Status)

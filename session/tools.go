@@ -31,6 +31,9 @@ type toolCall struct {
 	about subject
 	// changedAt is the seq of the last event that changed about.
 	changedAt event.Seq
+	// delegates says that other calls name this one as their parent: it is a
+	// sub-agent.
+	delegates bool
 }
 
 // turn is the turn of a known call.
@@ -77,6 +80,9 @@ func (t *toolCalls) restore(id string, turn int) {
 // as it is; a new one then counts as begun.
 func (t *toolCalls) see(seq event.Seq, turn int, said event.ToolCallFields) {
 	id, status := said.ToolCallID, said.Status
+	if parent := t.calls[parentOf(said.Raw)]; parent != nil {
+		parent.delegates = true
+	}
 	if id == "" {
 		return
 	}

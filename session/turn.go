@@ -29,6 +29,9 @@ type turnRun struct {
 	// written yet.
 	endAs   event.StopReason
 	failure *event.Failure
+	// cut is what cuts the turn off; empty while nothing does, or a person ended
+	// it.
+	cut event.InterruptReason
 }
 
 // state is the turn as people see it.
@@ -53,7 +56,8 @@ func (e *engine) turnState() Turn {
 // be given to the agent.
 func (e *engine) beginTurn(p event.UserPrompt, hash string) (event.Seq, error) {
 	now := time.Now()
-	seq, err := e.write(entry{e.fold.turn + 1, p})
+	list := append([]entry{{e.fold.turn + 1, p}}, e.supersede(p.PromptID, p.Actor)...)
+	seq, err := e.write(list...)
 	if err != nil {
 		return 0, err
 	}
@@ -136,7 +140,7 @@ func (e *engine) give(now time.Time) {
 // so that one which does not start uses up no prompt.
 func (e *engine) takeNext(now time.Time) {
 	due, waiting := e.queue.NextDue(now)
-	if !waiting {
+	if !waiting || e.held() {
 		return
 	}
 	if idle := e.agent.idleSince.Add(e.queueSettings().Delay); idle.After(due) {
@@ -192,6 +196,9 @@ func (e *engine) recordTurnEnd(p event.TurnEnd) error {
 	}
 	list := closings(&e.fold, func(c toolCall) bool { return cancelled && c.turn == turn }, "the turn ended")
 	outcomes := outcomesOf(list)
+	if p.Error != nil && p.StopReason == event.StopInterrupted && p.Error.Code != codeAuthRequired && !e.turn.cancelled {
+		list = append(list, entry{turn, e.fold.cutOff(event.CutProviderError)})
+	}
 	seq, err := e.write(append(list, entry{turn, p})...)
 	if err != nil {
 		return err
@@ -216,6 +223,9 @@ func (e *engine) endTurn(before []entry, reason event.StopReason, failure *event
 		}
 		_, err := e.write(list...)
 		return err
+	}
+	if e.turn.cut != "" && !e.turn.cancelled {
+		list = append(list, entry{e.fold.turn, e.fold.cutOff(e.turn.cut)})
 	}
 	end := event.TurnEnd{PromptID: e.fold.promptID, StopReason: reason, Error: failure}
 	if reason == event.StopCancelled || reason == event.StopInterrupted {

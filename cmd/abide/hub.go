@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/frontend"
-	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/config"
 	"github.com/abidehub/abide/internal/localhub"
@@ -99,7 +98,7 @@ func buildHub(ctx context.Context, c config.Config, own []string, logger *slog.L
 	h.door.Names(addressesOf(h.listeners), c.PublicNames)
 	page, _ := frontend.Index()
 	h.server, err = server.New(server.Options{
-		Manager: h.manager, Registry: h.registry, Door: h.door, Audit: audit.Open(h.dir), HubID: h.store.HubID(), Version: versionText(),
+		Manager: h.manager, Registry: h.registry, Door: h.door, HubID: h.store.HubID(), Version: versionText(),
 		App: frontend.FS(), Page: page, Logger: logger, Limits: server.Limits{Clients: c.Limits.Clients},
 	})
 	if err != nil {
@@ -183,7 +182,10 @@ func (h *hub) warnOfExposure(s session.Settings) {
 }
 
 func queueSettings(q config.Queue) session.QueueSettings {
-	return session.QueueSettings{Disabled: !q.Enabled, Delay: q.Delay, MaxSize: q.MaxSize, Untitled: !q.Titles}
+	return session.QueueSettings{
+		Disabled: !q.Enabled, Delay: q.Delay, MaxSize: q.MaxSize, Untitled: !q.Titles,
+		ContinueInterrupted: q.AfterInterruption == "continue",
+	}
 }
 
 // serve runs the hub until ctx ends.

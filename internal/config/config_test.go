@@ -38,7 +38,7 @@ func TestNothingConfiguredIsGood(t *testing.T) {
 	require.Equal(t, config.Config{
 		Addr: "127.0.0.1:22433", Data: filepath.Join(home, ".local/share/abide"), Durability: "balanced", LogFileMiB: 256, Open: true,
 		Permissions: config.Permissions{Unattended: "wait"},
-		Queue:       config.Queue{Enabled: true, MaxSize: 10, Titles: true},
+		Queue:       config.Queue{Enabled: true, MaxSize: 10, Titles: true, AfterInterruption: "hold"},
 		Limits:      config.Limits{Sessions: 100, Agents: 16, Clients: 2000},
 	}, c)
 	for _, empty := range []string{"", "# nothing yet\n", "---\n"} {
@@ -84,7 +84,7 @@ agents:
 workspaces: [~/src, relative, /abs]
 permissions: {unattended: deny, wait_limit: 1h}
 queue:
-  {enabled: false, delay: 250ms, max_size: 3, titles: false, workspaces: {~/src: {enabled: true}, rel.d/it's: {delay: 1m, max_size: 7, titles: true}}}
+  {enabled: false, delay: 250ms, max_size: 3, titles: false, after_interruption: continue, workspaces: {~/src: {enabled: true}, rel.d/it's: {delay: 1m, max_size: 7, titles: true, after_interruption: hold}}}
 limits: {sessions: 1, agents: 2, clients: 3}
 `, "KEY=k: {not: yaml}")
 	c, err := l.Load()
@@ -107,10 +107,10 @@ limits: {sessions: 1, agents: 2, clients: 3}
 		},
 		Workspaces:  []string{filepath.Join(home, "src"), filepath.Join(filepath.Dir(l.Path), "relative"), "/abs"},
 		Permissions: config.Permissions{Unattended: "deny", WaitLimit: time.Hour},
-		Queue:       config.Queue{Delay: 250 * time.Millisecond, MaxSize: 3},
+		Queue:       config.Queue{Delay: 250 * time.Millisecond, MaxSize: 3, AfterInterruption: "continue"},
 		WorkspaceQueues: map[string]config.Queue{
-			filepath.Join(home, "src"):                        {Enabled: true, Delay: 250 * time.Millisecond, MaxSize: 3},
-			filepath.Join(filepath.Dir(l.Path), "rel.d/it's"): {Delay: time.Minute, MaxSize: 7, Titles: true},
+			filepath.Join(home, "src"):                        {Enabled: true, Delay: 250 * time.Millisecond, MaxSize: 3, AfterInterruption: "continue"},
+			filepath.Join(filepath.Dir(l.Path), "rel.d/it's"): {Delay: time.Minute, MaxSize: 7, Titles: true, AfterInterruption: "hold"},
 		},
 		Limits: config.Limits{Sessions: 1, Agents: 2, Clients: 3},
 	}, c)

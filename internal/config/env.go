@@ -33,6 +33,7 @@ func variables() []variable {
 		{"ABIDE_QUEUE_ENABLED", func(_ Loader, c *Config, v string) error { return setBool(&c.Queue.Enabled, v) }},
 		{"ABIDE_QUEUE_DELAY", func(_ Loader, c *Config, v string) error { return setDuration(&c.Queue.Delay, v) }},
 		{"ABIDE_QUEUE_MAX_SIZE", func(_ Loader, c *Config, v string) error { return setInt(&c.Queue.MaxSize, v) }},
+		{"ABIDE_QUEUE_AFTER_INTERRUPTION", func(_ Loader, c *Config, v string) error { return setAfterInterruption(&c.Queue, v) }},
 		{"ABIDE_QUEUE_TITLES", func(_ Loader, c *Config, v string) error { return setBool(&c.Queue.Titles, v) }},
 		{"ABIDE_LIMITS_SESSIONS", func(_ Loader, c *Config, v string) error { return setInt(&c.Limits.Sessions, v) }},
 		{"ABIDE_LIMITS_AGENTS", func(_ Loader, c *Config, v string) error { return setInt(&c.Limits.Agents, v) }},

@@ -52,19 +52,21 @@ type filePermissions struct {
 }
 
 type fileQueue struct {
-	Enabled    *bool                         `yaml:"enabled"`
-	Delay      *string                       `yaml:"delay"`
-	MaxSize    *float64                      `yaml:"max_size"`
-	Titles     *bool                         `yaml:"titles"`
-	Workspaces map[string]fileWorkspaceQueue `yaml:"workspaces"`
+	Enabled           *bool                         `yaml:"enabled"`
+	Delay             *string                       `yaml:"delay"`
+	MaxSize           *float64                      `yaml:"max_size"`
+	Titles            *bool                         `yaml:"titles"`
+	AfterInterruption *string                       `yaml:"after_interruption"`
+	Workspaces        map[string]fileWorkspaceQueue `yaml:"workspaces"`
 }
 
 // fileWorkspaceQueue is what one directory's queue has of its own.
 type fileWorkspaceQueue struct {
-	Enabled *bool    `yaml:"enabled"`
-	Delay   *string  `yaml:"delay"`
-	MaxSize *float64 `yaml:"max_size"`
-	Titles  *bool    `yaml:"titles"`
+	Enabled           *bool    `yaml:"enabled"`
+	Delay             *string  `yaml:"delay"`
+	MaxSize           *float64 `yaml:"max_size"`
+	Titles            *bool    `yaml:"titles"`
+	AfterInterruption *string  `yaml:"after_interruption"`
 }
 
 type fileLimits struct {

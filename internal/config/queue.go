@@ -13,7 +13,7 @@ import (
 // applyQueues reads how prompts wait: everywhere, and in the directories that
 // have it otherwise.
 func (r reader) applyQueues(c *Config, f file) error {
-	everywhere := fileWorkspaceQueue{Enabled: f.Queue.Enabled, Delay: f.Queue.Delay, MaxSize: f.Queue.MaxSize, Titles: f.Queue.Titles}
+	everywhere := fileWorkspaceQueue{Enabled: f.Queue.Enabled, Delay: f.Queue.Delay, MaxSize: f.Queue.MaxSize, Titles: f.Queue.Titles, AfterInterruption: f.Queue.AfterInterruption}
 	if field, err := everywhere.apply(&c.Queue); err != nil {
 		return r.wrong("$.queue."+field, "%v", err)
 	}
@@ -86,6 +86,11 @@ func (f fileWorkspaceQueue) apply(to *Queue) (field string, err error) {
 			return "delay", err
 		}
 	}
+	if f.AfterInterruption != nil {
+		if err := setAfterInterruption(to, *f.AfterInterruption); err != nil {
+			return "after_interruption", err
+		}
+	}
 	if f.MaxSize != nil {
 		n, err := wholeCount(*f.MaxSize)
 		if err != nil {
@@ -94,4 +99,12 @@ func (f fileWorkspaceQueue) apply(to *Queue) (field string, err error) {
 		to.MaxSize = n
 	}
 	return "", nil
+}
+
+func setAfterInterruption(to *Queue, word string) error {
+	if word != "hold" && word != "continue" {
+		return fmt.Errorf("%q is neither hold nor continue", word)
+	}
+	to.AfterInterruption = word
+	return nil
 }

@@ -180,6 +180,19 @@ type Observer struct {
 	Seq      event.Seq `json:"seq"`
 }
 
+// Interruption is a turn that was cut off. It waits for a person to resume it, to
+// dismiss it or to send another prompt.
+type Interruption struct {
+	InterruptionID string                `json:"interruption_id"`
+	Turn           int                   `json:"turn"`
+	Reason         event.InterruptReason `json:"reason"`
+	Phase          event.TurnPhase       `json:"phase"`
+	AtSeq          event.Seq             `json:"at_seq"`
+	At             time.Time             `json:"at"`
+	// Held says that prompts wait in the queue meanwhile.
+	Held bool `json:"held"`
+}
+
 // State is everything about a session that is worthless once old. It is sent
 // whole and the latest wins; it has no seq of its own. A client holds it until
 // its cursor reaches AtSeq.
@@ -194,24 +207,27 @@ type State struct {
 	Commands           *event.Commands `json:"commands,omitempty"`
 	Usage              *event.Usage    `json:"usage,omitempty"`
 	Agent              Agent           `json:"agent"`
-	Observers          []Observer      `json:"observers"`
+	// Interruption is the turn that was cut off, until it is settled.
+	Interruption *Interruption `json:"interruption,omitempty"`
+	Observers    []Observer    `json:"observers"`
 }
 
 // SessionStatus is a session in one word, for lists.
 type SessionStatus string
 
 const (
-	StatusIdle     SessionStatus = "idle"
-	StatusRunning  SessionStatus = "running"
-	StatusNeedsYou SessionStatus = "needs_you" // a permission request is open, or the agent wants a login
-	StatusFailed   SessionStatus = "failed"    // the latest turn ended with an error, or the agent does not start
-	StatusEnded    SessionStatus = "ended"
-	StatusDamaged  SessionStatus = "damaged" // the log needs attention
+	StatusIdle        SessionStatus = "idle"
+	StatusRunning     SessionStatus = "running"
+	StatusNeedsYou    SessionStatus = "needs_you"   // a permission request is open, or the agent wants a login
+	StatusFailed      SessionStatus = "failed"      // the latest turn ended with an error, or the agent does not start
+	StatusInterrupted SessionStatus = "interrupted" // the latest turn was cut off, and a person decides
+	StatusEnded       SessionStatus = "ended"
+	StatusDamaged     SessionStatus = "damaged" // the log needs attention
 )
 
 // Values lists the set.
 func (SessionStatus) Values() []string {
-	return []string{"idle", "running", "needs_you", "failed", "ended", "damaged"}
+	return []string{"idle", "running", "needs_you", "failed", "interrupted", "ended", "damaged"}
 }
 
 // SessionInfo is one line of the session list.

@@ -23,6 +23,59 @@ func (StopReason) Values() []string {
 	return []string{"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "interrupted", "hub_restart", "agent_exit"}
 }
 
+// InterruptReason says what cut a turn off.
+type InterruptReason string
+
+const (
+	CutHubRestart    InterruptReason = "hub_restart"    // found open when the hub started
+	CutHubStop       InterruptReason = "hub_stop"       // the hub was stopped
+	CutAgentExit     InterruptReason = "agent_exit"     // the agent process ended
+	CutAgentRestart  InterruptReason = "agent_restart"  // the agent was restarted
+	CutProviderError InterruptReason = "provider_error" // the agent answered the prompt with an error
+	CutPaused        InterruptReason = "paused"
+)
+
+// Values lists the set.
+func (InterruptReason) Values() []string {
+	return []string{"hub_restart", "hub_stop", "agent_exit", "agent_restart", "provider_error", "paused"}
+}
+
+// TurnPhase is what the agent was doing when its turn was cut off.
+type TurnPhase string
+
+const (
+	PhaseStreaming  TurnPhase = "streaming_llm"
+	PhaseTools      TurnPhase = "executing_tools"
+	PhaseDelegating TurnPhase = "delegating" // an open tool call is a sub-agent
+)
+
+// Values lists the set.
+func (TurnPhase) Values() []string { return []string{"streaming_llm", "executing_tools", "delegating"} }
+
+// SettledAs is what became of an interruption.
+type SettledAs string
+
+const (
+	SettledResumed    SettledAs = "resumed"
+	SettledDismissed  SettledAs = "dismissed"
+	SettledSuperseded SettledAs = "superseded" // another prompt came first
+)
+
+// Values lists the set.
+func (SettledAs) Values() []string { return []string{"resumed", "dismissed", "superseded"} }
+
+// ResumeWay is how an agent gets its memory back when a turn is resumed.
+type ResumeWay string
+
+const (
+	WayServer    ResumeWay = "server"    // the agent's own session is resumed or loaded
+	WayLocal     ResumeWay = "local"     // a new agent session with a short account
+	WaySegmented ResumeWay = "segmented" // a new agent session that is told the transcript
+)
+
+// Values lists the set.
+func (ResumeWay) Values() []string { return []string{"server", "local", "segmented"} }
+
 // ToolKind is what sort of thing a tool call does.
 type ToolKind string
 

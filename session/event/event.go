@@ -97,24 +97,6 @@ func NewDraft(p Payload, turn int, at time.Time) (Draft, error) {
 }
 
 func encode(p Payload) ([]byte, error) {
-	data, ok, err := appendPayload(make([]byte, 0, roomFor(p)), p)
-	if !ok {
-		data, err = marshal(p)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if !utf8.Valid(data) { // json.RawMessage passes its bytes through unchecked
-		data = bytes.ToValidUTF8(data, []byte("\uFFFD"))
-	}
-	if len(data) == 0 || data[0] != '{' {
-		return nil, fmt.Errorf("payload is not a JSON object")
-	}
-	return data, nil
-}
-
-// marshal encodes a payload of any kind.
-func marshal(p Payload) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	// Raw text stays as the agent sent it; HTML is made safe where it is shown.
@@ -122,7 +104,14 @@ func marshal(p Payload) ([]byte, error) {
 	if err := enc.Encode(p); err != nil {
 		return nil, err
 	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+	data := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+	if !utf8.Valid(data) { // json.RawMessage passes its bytes through unchecked
+		data = bytes.ToValidUTF8(data, []byte("\uFFFD"))
+	}
+	if len(data) == 0 || data[0] != '{' {
+		return nil, fmt.Errorf("payload is not a JSON object")
+	}
+	return data, nil
 }
 
 // Batch is a run of events in wire form, as a log hands them out: consecutive,

@@ -7,35 +7,37 @@ import (
 
 // The kinds of events.
 const (
-	TypeSessionStart      Type = "session_start"
-	TypeUserPrompt        Type = "user_prompt"
-	TypeTurnStart         Type = "turn_start"
-	TypeTurnEnd           Type = "turn_end"
-	TypeAgentMessage      Type = "agent_message"
-	TypeAgentThought      Type = "agent_thought"
-	TypeToolCall          Type = "tool_call"
-	TypeToolCallUpdate    Type = "tool_call_update"
-	TypePlan              Type = "plan"
-	TypePermissionRequest Type = "permission_request"
-	TypePermissionOutcome Type = "permission_outcome"
-	TypeFileRead          Type = "file_read"
-	TypeFileWrite         Type = "file_write"
-	TypeMode              Type = "mode"
-	TypeConfig            Type = "config"
-	TypeCommands          Type = "commands"
-	TypeUsage             Type = "usage"
-	TypeTitle             Type = "title"
-	TypeAgentStarted      Type = "agent_started"
-	TypeAgentExit         Type = "agent_exit"
-	TypeAgentStalled      Type = "agent_stalled"
-	TypeTerminalOutput    Type = "terminal_output"
-	TypeError             Type = "error"
-	TypeNote              Type = "note"
-	TypeSessionEnd        Type = "session_end"
-	TypeEpoch             Type = "epoch"
-	TypeLogTruncated      Type = "log_truncated"
-	TypeSegmentStart      Type = "segment_start"
-	TypeCorrupt           Type = "corrupt"
+	TypeSessionStart        Type = "session_start"
+	TypeUserPrompt          Type = "user_prompt"
+	TypeTurnStart           Type = "turn_start"
+	TypeTurnInterrupted     Type = "turn_interrupted"
+	TypeTurnEnd             Type = "turn_end"
+	TypeInterruptionSettled Type = "interruption_settled"
+	TypeAgentMessage        Type = "agent_message"
+	TypeAgentThought        Type = "agent_thought"
+	TypeToolCall            Type = "tool_call"
+	TypeToolCallUpdate      Type = "tool_call_update"
+	TypePlan                Type = "plan"
+	TypePermissionRequest   Type = "permission_request"
+	TypePermissionOutcome   Type = "permission_outcome"
+	TypeFileRead            Type = "file_read"
+	TypeFileWrite           Type = "file_write"
+	TypeMode                Type = "mode"
+	TypeConfig              Type = "config"
+	TypeCommands            Type = "commands"
+	TypeUsage               Type = "usage"
+	TypeTitle               Type = "title"
+	TypeAgentStarted        Type = "agent_started"
+	TypeAgentExit           Type = "agent_exit"
+	TypeAgentStalled        Type = "agent_stalled"
+	TypeTerminalOutput      Type = "terminal_output"
+	TypeError               Type = "error"
+	TypeNote                Type = "note"
+	TypeSessionEnd          Type = "session_end"
+	TypeEpoch               Type = "epoch"
+	TypeLogTruncated        Type = "log_truncated"
+	TypeSegmentStart        Type = "segment_start"
+	TypeCorrupt             Type = "corrupt"
 )
 
 // Kinds returns one zero payload for every kind of event, in the order of the
@@ -46,7 +48,9 @@ func Kinds() []Payload {
 		SessionStart{},
 		UserPrompt{},
 		TurnStart{},
+		TurnInterrupted{},
 		TurnEnd{},
+		InterruptionSettled{},
 		AgentMessage{},
 		AgentThought{},
 		ToolCall{},
@@ -83,6 +87,12 @@ func (UserPrompt) EventType() Type { return TypeUserPrompt }
 
 // EventType implements Payload.
 func (TurnStart) EventType() Type { return TypeTurnStart }
+
+// EventType implements Payload.
+func (TurnInterrupted) EventType() Type { return TypeTurnInterrupted }
+
+// EventType implements Payload.
+func (InterruptionSettled) EventType() Type { return TypeInterruptionSettled }
 
 // EventType implements Payload.
 func (TurnEnd) EventType() Type { return TypeTurnEnd }
@@ -167,7 +177,7 @@ func (Corrupt) EventType() Type { return TypeCorrupt }
 // agent streams.
 func (t Type) Durable() bool {
 	switch t {
-	case TypeUserPrompt, TypePermissionRequest, TypePermissionOutcome, TypeTurnEnd,
+	case TypeUserPrompt, TypePermissionRequest, TypePermissionOutcome, TypeTurnInterrupted, TypeTurnEnd, TypeInterruptionSettled,
 		TypeSessionStart, TypeSessionEnd, TypeEpoch, TypeLogTruncated, TypeSegmentStart:
 		return true
 	}
@@ -182,8 +192,12 @@ func decode(t Type, data json.RawMessage) (Payload, error) {
 		return as[UserPrompt](t, data)
 	case TypeTurnStart:
 		return as[TurnStart](t, data)
+	case TypeTurnInterrupted:
+		return as[TurnInterrupted](t, data)
 	case TypeTurnEnd:
 		return as[TurnEnd](t, data)
+	case TypeInterruptionSettled:
+		return as[InterruptionSettled](t, data)
 	case TypeAgentMessage:
 		return as[AgentMessage](t, data)
 	case TypeAgentThought:

@@ -54,14 +54,9 @@ type SessionStart struct {
 	RequestHash string `json:"request_hash,omitempty"`
 }
 
-// SessionEnd says that the work of a session is done. A later prompt makes the session
-// live again.
+// SessionEnd closes a session for good.
 type SessionEnd struct {
 	Reason string `json:"reason"`
-	// By is the actor who ended it; empty in older logs.
-	By string `json:"by,omitempty"`
-	// Result is what the session came to, for a program that asked for it.
-	Result json.RawMessage `json:"result,omitempty"`
 }
 
 // Attachment is a file that goes with a prompt; its bytes are a blob.
@@ -103,6 +98,38 @@ type TurnEnd struct {
 	Usage json.RawMessage `json:"usage,omitempty"`
 	Error *Failure        `json:"error,omitempty"`
 	Raw   json.RawMessage `json:"raw,omitempty"`
+}
+
+// TurnInterrupted says that a turn was cut off, not ended by the agent or a
+// person. It stands immediately before the turn_end of its turn.
+type TurnInterrupted struct {
+	// InterruptionID is made by the hub and unique in the session.
+	InterruptionID string          `json:"interruption_id"`
+	Turn           int             `json:"turn"`
+	PromptID       string          `json:"prompt_id"`
+	Reason         InterruptReason `json:"reason"`
+	Phase          TurnPhase       `json:"phase"`
+	// Checkpoint names the events that the state of the turn is computed from.
+	Checkpoint Checkpoint `json:"checkpoint"`
+}
+
+// Checkpoint is a range of a log: the events of one turn.
+type Checkpoint struct {
+	FromSeq Seq `json:"from_seq"`
+	ToSeq   Seq `json:"to_seq"`
+}
+
+// InterruptionSettled says what became of an interruption. Every interruption has
+// at most one; a prompt in the log settles it as well.
+type InterruptionSettled struct {
+	InterruptionID string    `json:"interruption_id"`
+	Outcome        SettledAs `json:"outcome"`
+	// Way is how the agent got its memory back; set when Outcome is resumed.
+	Way ResumeWay `json:"way,omitempty"`
+	// PromptID is the prompt that resumed or superseded the turn.
+	PromptID string `json:"prompt_id,omitempty"`
+	// By names the actor, or "hub".
+	By string `json:"by"`
 }
 
 // Failure is why something ended badly, in words for a person.

@@ -38,8 +38,10 @@ type Turn struct {
 	Number int               `json:"number"`
 	Prompt *event.UserPrompt `json:"prompt,omitempty"`
 	// Entries are in the order in which each first appeared.
-	Entries []*Entry       `json:"entries"`
-	End     *event.TurnEnd `json:"end,omitempty"`
+	Entries []*Entry `json:"entries"`
+	// Interrupted is set when the turn was cut off.
+	Interrupted *event.TurnInterrupted `json:"interrupted,omitempty"`
+	End         *event.TurnEnd         `json:"end,omitempty"`
 }
 
 // Kind is what an entry is.
@@ -130,7 +132,9 @@ func (t *Transcript) apply(e event.Event, payload event.Payload) {
 		t.add(e, &Entry{Kind: Trouble, Text: "the agent ended: " + p.Reason})
 	case event.Corrupt:
 		t.add(e, &Entry{Kind: Trouble, Text: "an event could not be read: " + p.Reason})
-	case event.TurnStart, event.AgentStarted, event.Mode, event.Config, event.Commands, event.Usage, event.SegmentStart:
+	case event.TurnInterrupted:
+		t.turn(e.Turn).Interrupted = &p
+	case event.InterruptionSettled, event.TurnStart, event.AgentStarted, event.Mode, event.Config, event.Commands, event.Usage, event.SegmentStart:
 		// state, which a transcript does not tell
 	default:
 		t.add(e, &Entry{Kind: Other, Other: &e})

@@ -16,7 +16,7 @@ export const binaries = {
   faultproxy: join(bin, 'faultproxy'),
 }
 /** Without it a program built with -race takes a second to exit. */
-const env = { ...process.env, GORACE: 'atexit_sleep_ms=0' }
+const env = { ...process.env, GORACE: 'atexit_sleep_ms=0', ABIDE_QUEUE_AFTER_INTERRUPTION: 'continue' }
 
 export interface HubOptions {
   /** What browsers may call the hub by, beside its own address. */

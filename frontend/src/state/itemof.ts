@@ -101,6 +101,8 @@ export function itemOf(event: AbideEvent): Item | null {
     case 'corrupt':
       return { ...head, kind: 'event', key: `event:${head.seq}`, event }
     case 'turn_start':
+    case 'turn_interrupted': // the end of the turn follows
+    case 'interruption_settled':
     case 'mode':
     case 'config':
     case 'commands':

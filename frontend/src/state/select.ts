@@ -1,14 +1,19 @@
-import type { ModeOption, PlanEntry, SessionInfo, StateMessage, TurnState } from '../wire/gen'
+import type { ModeOption, PlanEntry, SessionInfo, SessionStatus, StateMessage, TurnState } from '../wire/gen'
 import type { AppState } from './app'
 import type { OutboxItem } from './outboxitem'
 import { find } from './feed'
 import type { PermissionItem } from './items'
 import { hasGap, type SessionState } from './session'
 
+/** Returns whether a session of this status waits for a person: a question, a login, or a turn that was cut off. */
+export function waits(status: SessionStatus): boolean {
+  return status === 'needs_you' || status === 'interrupted'
+}
+
 /** Sessions in the order of need: waiting for a person, then running, then the rest; pinned first among equals. */
 export function byNeed(list: Iterable<SessionInfo>): SessionInfo[] {
   const rank = (s: SessionInfo) =>
-    s.archived ? 9 : s.status === 'needs_you' ? 0 : s.status === 'running' ? 1 : 2
+    s.archived ? 9 : waits(s.status) ? 0 : s.status === 'running' ? 1 : 2
   return [...list].sort(
     (a, b) =>
       rank(a) - rank(b) || Number(b.pinned) - Number(a.pinned) || b.updated_at.localeCompare(a.updated_at),

@@ -53,6 +53,24 @@ export interface TurnStartData {
   prompt_id: string
 }
 
+export type InterruptReason = 'hub_restart' | 'hub_stop' | 'agent_exit' | 'agent_restart' | 'provider_error' | 'paused'
+
+export type TurnPhase = 'streaming_llm' | 'executing_tools' | 'delegating'
+
+export interface Checkpoint {
+  from_seq: Seq
+  to_seq: Seq
+}
+
+export interface TurnInterruptedData {
+  interruption_id: string
+  turn: number
+  prompt_id: string
+  reason: InterruptReason
+  phase: TurnPhase
+  checkpoint: Checkpoint
+}
+
 export type StopReason = 'end_turn' | 'max_tokens' | 'max_turn_requests' | 'refusal' | 'cancelled' | 'interrupted' | 'hub_restart' | 'agent_exit'
 
 export interface Failure {
@@ -67,6 +85,18 @@ export interface TurnEndData {
   usage?: unknown
   error?: Failure
   raw?: unknown
+}
+
+export type SettledAs = 'resumed' | 'dismissed' | 'superseded'
+
+export type ResumeWay = 'server' | 'local' | 'segmented'
+
+export interface InterruptionSettledData {
+  interruption_id: string
+  outcome: SettledAs
+  way?: ResumeWay
+  prompt_id?: string
+  by: string
 }
 
 export interface AgentMessageData {
@@ -271,8 +301,6 @@ export interface NoteData {
 
 export interface SessionEndData {
   reason: string
-  by?: string
-  result?: unknown
 }
 
 export interface EpochData {
@@ -303,9 +331,9 @@ export interface CorruptData {
   reason: string
 }
 
-export type EventType = 'session_start' | 'user_prompt' | 'turn_start' | 'turn_end' | 'agent_message' | 'agent_thought' | 'tool_call' | 'tool_call_update' | 'plan' | 'permission_request' | 'permission_outcome' | 'file_read' | 'file_write' | 'mode' | 'config' | 'commands' | 'usage' | 'title' | 'agent_started' | 'agent_exit' | 'agent_stalled' | 'terminal_output' | 'error' | 'note' | 'session_end' | 'epoch' | 'log_truncated' | 'segment_start' | 'corrupt'
+export type EventType = 'session_start' | 'user_prompt' | 'turn_start' | 'turn_interrupted' | 'turn_end' | 'interruption_settled' | 'agent_message' | 'agent_thought' | 'tool_call' | 'tool_call_update' | 'plan' | 'permission_request' | 'permission_outcome' | 'file_read' | 'file_write' | 'mode' | 'config' | 'commands' | 'usage' | 'title' | 'agent_started' | 'agent_exit' | 'agent_stalled' | 'terminal_output' | 'error' | 'note' | 'session_end' | 'epoch' | 'log_truncated' | 'segment_start' | 'corrupt'
 
-export const eventTypes: readonly EventType[] = ['session_start', 'user_prompt', 'turn_start', 'turn_end', 'agent_message', 'agent_thought', 'tool_call', 'tool_call_update', 'plan', 'permission_request', 'permission_outcome', 'file_read', 'file_write', 'mode', 'config', 'commands', 'usage', 'title', 'agent_started', 'agent_exit', 'agent_stalled', 'terminal_output', 'error', 'note', 'session_end', 'epoch', 'log_truncated', 'segment_start', 'corrupt']
+export const eventTypes: readonly EventType[] = ['session_start', 'user_prompt', 'turn_start', 'turn_interrupted', 'turn_end', 'interruption_settled', 'agent_message', 'agent_thought', 'tool_call', 'tool_call_update', 'plan', 'permission_request', 'permission_outcome', 'file_read', 'file_write', 'mode', 'config', 'commands', 'usage', 'title', 'agent_started', 'agent_exit', 'agent_stalled', 'terminal_output', 'error', 'note', 'session_end', 'epoch', 'log_truncated', 'segment_start', 'corrupt']
 
 interface EventHead {
   seq: Seq
@@ -322,7 +350,9 @@ export type AbideEvent =
   | (EventHead & { type: 'session_start'; data: SessionStartData })
   | (EventHead & { type: 'user_prompt'; data: UserPromptData })
   | (EventHead & { type: 'turn_start'; data: TurnStartData })
+  | (EventHead & { type: 'turn_interrupted'; data: TurnInterruptedData })
   | (EventHead & { type: 'turn_end'; data: TurnEndData })
+  | (EventHead & { type: 'interruption_settled'; data: InterruptionSettledData })
   | (EventHead & { type: 'agent_message'; data: AgentMessageData })
   | (EventHead & { type: 'agent_thought'; data: AgentThoughtData })
   | (EventHead & { type: 'tool_call'; data: ToolCallData })
@@ -587,6 +617,16 @@ export interface Agent {
   prompt_capabilities?: PromptCapabilities
 }
 
+export interface Interruption {
+  interruption_id: string
+  turn: number
+  reason: InterruptReason
+  phase: TurnPhase
+  at_seq: Seq
+  at: string
+  held: boolean
+}
+
 export interface Observer {
   client_id: string
   actor: string
@@ -606,10 +646,11 @@ export interface StateMessage {
   commands?: CommandsData
   usage?: UsageData
   agent: Agent
+  interruption?: Interruption
   observers: Observer[]
 }
 
-export type SessionStatus = 'idle' | 'running' | 'needs_you' | 'failed' | 'ended' | 'damaged'
+export type SessionStatus = 'idle' | 'running' | 'needs_you' | 'failed' | 'interrupted' | 'ended' | 'damaged'
 
 export interface SessionInfo {
   session_id: string

@@ -1,0 +1,168 @@
+package session
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// codeAuthRequired is the code of a turn's failure when the agent wants a login.
+const codeAuthRequired = "auth_required"
+
+// Interruption is a turn that was cut off and not settled yet. While there is
+// one, the queue is held unless the configuration says continue.
+type Interruption struct {
+	ID       string
+	Turn     int
+	PromptID string
+	Reason   event.InterruptReason
+	Phase    event.TurnPhase
+	// AtSeq is the seq of its turn_interrupted, At its time.
+	AtSeq event.Seq
+	At    time.Time
+	// Checkpoint names the events of the turn.
+	Checkpoint event.Checkpoint
+	// Held says that prompts wait in the queue until a person decides.
+	Held bool
+}
+
+// interruptions is what the fold knows of turns that were cut off.
+type interruptions struct {
+	// Open is the interruption that is not settled; nil if there is none.
+	Open *Interruption `json:"open,omitempty"`
+	// Settled is the outcome of the latest one that is; nil if there is none.
+	Settled   *event.InterruptionSettled `json:"settled,omitempty"`
+	SettledAt time.Time                  `json:"settled_at,omitzero"`
+}
+
+func (i *interruptions) open(seq event.Seq, at time.Time, p event.TurnInterrupted) {
+	i.Open = &Interruption{
+		ID: p.InterruptionID, Turn: p.Turn, PromptID: p.PromptID, Reason: p.Reason, Phase: p.Phase,
+		AtSeq: seq, At: at, Checkpoint: p.Checkpoint,
+	}
+}
+
+func (i *interruptions) settle(at time.Time, p event.InterruptionSettled) {
+	i.Settled, i.SettledAt = &p, at
+	if i.Open != nil && i.Open.ID == p.InterruptionID {
+		i.Open = nil
+	}
+}
+
+// prompted takes a prompt. It settles what is open: the event that says how comes
+// right after it in the same batch, and a crash may cut that off.
+func (i *interruptions) prompted(at time.Time, p event.UserPrompt) {
+	if i.Open == nil {
+		return
+	}
+	i.settle(at, event.InterruptionSettled{
+		InterruptionID: i.Open.ID, Outcome: event.SettledSuperseded, PromptID: p.PromptID, By: cmp.Or(p.Actor, byHub),
+	})
+}
+
+// cutOff is the event that says that the open turn is cut off now.
+func (f *fold) cutOff(reason event.InterruptReason) event.TurnInterrupted {
+	id := make([]byte, 8)
+	rand.Read(id)
+	return event.TurnInterrupted{
+		InterruptionID: "i" + hex.EncodeToString(id), Turn: f.turn, PromptID: f.promptID, Reason: reason,
+		Phase: f.tools.phase(f.turn), Checkpoint: event.Checkpoint{FromSeq: f.promptSeq, ToSeq: f.seq},
+	}
+}
+
+// phase is what the agent does in a turn as its open tool calls show.
+func (t *toolCalls) phase(turn int) event.TurnPhase {
+	phase := event.PhaseStreaming
+	for _, call := range t.unfinished() {
+		switch {
+		case call.turn != turn:
+		case call.delegates:
+			return event.PhaseDelegating
+		default:
+			phase = event.PhaseTools
+		}
+	}
+	return phase
+}
+
+// parentOf is the tool call that an agent names as the parent of another in
+// `_meta`; empty when it names none.
+func parentOf(raw json.RawMessage) string {
+	if !bytes.Contains(raw, []byte(`"parentTool`)) { // most calls have none
+		return ""
+	}
+	var whole struct {
+		Meta map[string]json.RawMessage `json:"_meta"`
+	}
+	if json.Unmarshal(raw, &whole) != nil {
+		return ""
+	}
+	parent := func(fields map[string]json.RawMessage) (id string) {
+		for _, name := range []string{"parentToolUseId", "parentToolCallId"} {
+			if json.Unmarshal(fields[name], &id) == nil && id != "" {
+				return id
+			}
+		}
+		return ""
+	}
+	if id := parent(whole.Meta); id != "" {
+		return id
+	}
+	for _, value := range whole.Meta { // agents put it under their own name
+		var inner map[string]json.RawMessage
+		if json.Unmarshal(value, &inner) == nil {
+			if id := parent(inner); id != "" {
+				return id
+			}
+		}
+	}
+	return ""
+}
+
+// supersede is the event that settles the open interruption because a prompt
+// comes first. It is empty when there is none.
+func (e *engine) supersede(promptID, by string) []entry {
+	open := e.fold.interruptions.Open
+	if open == nil {
+		return nil
+	}
+	return []entry{{e.fold.turn, event.InterruptionSettled{
+		InterruptionID: open.ID, Outcome: event.SettledSuperseded, PromptID: promptID, By: cmp.Or(by, byHub),
+	}}}
+}
+
+// release lets a queue go on that is held because of an interruption: a person
+// sends a prompt, which goes behind the others.
+func (e *engine) release(promptID, by string) error {
+	list := e.supersede(promptID, by)
+	if e.fold.open || len(list) == 0 {
+		return nil
+	}
+	if _, err := e.write(list...); err != nil {
+		return e.b.stuck(err)
+	}
+	e.dirty = true
+	return nil
+}
+
+// held reports whether the queue waits for a person to decide about an
+// interruption.
+func (e *engine) held() bool {
+	return e.fold.interruptions.Open != nil && !e.queueSettings().ContinueInterrupted
+}
+
+// interruption is the open interruption as State tells it; nil if there is none.
+func (e *engine) interruption() *Interruption {
+	open := e.fold.interruptions.Open
+	if open == nil {
+		return nil
+	}
+	told := *open
+	told.Held = e.held() && e.queue.Len() > 0
+	return &told
+}

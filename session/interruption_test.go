@@ -1,0 +1,138 @@
+package session_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+// holding makes the queue wait after an interruption, as it does by default.
+func holding(o *session.Options, _ *store.Options) { o.Queue.ContinueInterrupted = false }
+
+// interruptionOf waits until the session tells of an interruption.
+func interruptionOf(t *testing.T, b *session.BackgroundSession) session.Interruption {
+	t.Helper()
+	return *await(t, b, "interrupted", func(s session.State) bool { return s.Interruption != nil }).Interruption
+}
+
+func TestEachInterruptionTellsItsReasonAndPhase(t *testing.T) {
+	child := toolCall("child", event.ToolInProgress)
+	child.Raw = json.RawMessage(`{"_meta":{"claudeCode":{"parentToolUseId":"t1"}}}`)
+	failure := &event.Failure{Code: "agent_error", Message: "overloaded"}
+	for name, c := range map[string]struct {
+		said   []event.Payload
+		cut    func(h *hub, b *session.BackgroundSession, a *fakeAgent)
+		reason event.InterruptReason
+		phase  event.TurnPhase
+	}{
+		"the agent is killed while it says something": {
+			[]event.Payload{event.AgentMessage{MessageID: "m", Text: "I shall"}},
+			func(_ *hub, _ *session.BackgroundSession, a *fakeAgent) { a.die(crash) }, event.CutAgentExit, event.PhaseStreaming,
+		},
+		"the agent is killed while a tool runs": {
+			[]event.Payload{toolCall("t1", event.ToolInProgress)},
+			func(_ *hub, _ *session.BackgroundSession, a *fakeAgent) { a.die(crash) }, event.CutAgentExit, event.PhaseTools,
+		},
+		"the agent is restarted while a sub-agent is at work": {
+			[]event.Payload{toolCall("t1", event.ToolInProgress), child},
+			func(h *hub, b *session.BackgroundSession, _ *fakeAgent) {
+				require.NoError(h.t, b.Restart(ctxOf(h.t), "ann"))
+			},
+			event.CutAgentRestart, event.PhaseDelegating,
+		},
+		"the provider fails": {
+			[]event.Payload{toolCall("t1", event.ToolCompleted), event.TurnEnd{PromptID: promptID(0), StopReason: event.StopInterrupted, Error: failure}},
+			func(*hub, *session.BackgroundSession, *fakeAgent) {}, event.CutProviderError, event.PhaseStreaming,
+		},
+		"the hub is stopped": {
+			[]event.Payload{toolCall("t1", event.ToolInProgress)},
+			func(h *hub, _ *session.BackgroundSession, _ *fakeAgent) { h.close(); h.open(holding) }, event.CutHubStop, event.PhaseTools,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHub(t, holding)
+			b, a := h.busy()
+			require.NoError(t, a.say(c.said...))
+			c.cut(h, b, a)
+			b = h.session(b.ID())
+			got := interruptionOf(t, b)
+			require.Equal(t, c.reason, got.Reason)
+			require.Equal(t, c.phase, got.Phase)
+			require.Eventually(t, func() bool { return b.Info().Status == session.StatusInterrupted }, patience, time.Millisecond)
+			shape := shape(t, b)
+			require.Equal(t, "turn_interrupted/1", shape[got.AtSeq-1])
+			require.Contains(t, shape[got.AtSeq], "turn_end")
+		})
+	}
+}
+
+func TestAPersonsEndOfATurnIsNoInterruption(t *testing.T) {
+	h := newHub(t)
+	b, _ := h.busy()
+	require.NoError(t, b.ForceReset(ctxOf(t), "ann"))
+	awaitIdle(t, b)
+	require.Nil(t, b.State().Interruption)
+
+	b, a := h.busy()
+	require.NoError(t, b.Cancel(ctxOf(t), "ann"))
+	a.die(crash)
+	awaitIdle(t, b)
+	require.Nil(t, b.State().Interruption)
+}
+
+func TestAfterAnInterruptionTheQueueWaitsForAPersonAlsoAcrossARestart(t *testing.T) {
+	h := newHub(t, holding)
+	b, _ := h.busy()
+	prompt(t, b, "waits")
+	after := h.copyOf(t, holding)
+	b = after.session(b.ID())
+	require.Equal(t, event.CutHubRestart, interruptionOf(t, b).Reason)
+	require.True(t, interruptionOf(t, b).Held)
+	require.Len(t, b.Queue(), 1)
+
+	prompt(t, b, "sent") // goes behind the one that waits, and lets both go on
+	a := <-after.agents.started
+	require.Equal(t, "waits", (<-a.prompts).PromptID)
+	require.NoError(t, a.say(event.TurnEnd{PromptID: "waits", StopReason: event.StopEndTurn}))
+	require.Equal(t, "sent", (<-a.prompts).PromptID)
+	require.Nil(t, b.State().Interruption)
+	require.Contains(t, shape(t, b), "interruption_settled/1")
+}
+
+func TestAPromptSupersedesAnInterruption(t *testing.T) {
+	h := newHub(t, holding)
+	b, a := h.busy()
+	a.die(crash)
+	id := interruptionOf(t, b).ID
+	prompt(t, b, "other")
+	require.Nil(t, b.State().Interruption)
+	var settled event.InterruptionSettled
+	for _, e := range events(t, b) {
+		if p, err := e.Payload(); err == nil && e.Type == event.TypeInterruptionSettled {
+			settled = p.(event.InterruptionSettled)
+		}
+	}
+	require.Equal(t, event.InterruptionSettled{InterruptionID: id, Outcome: event.SettledSuperseded, PromptID: "other", By: settled.By}, settled)
+}
+
+func TestASessionWhoseAgentWantsALoginNeedsAPersonAcrossRestarts(t *testing.T) {
+	h := newHub(t)
+	h.agents.onStart = func(*fakeAgent) error {
+		return &session.LoginNeeded{Err: errors.New("log in first"), Methods: []session.AuthMethod{{ID: "key"}}}
+	}
+	b := h.create()
+	prompt(t, b, "first")
+	await(t, b, "wanting a login", func(s session.State) bool { return len(s.Agent.AuthMethods) > 0 })
+	require.Eventually(t, func() bool { return b.Info().Status == session.StatusNeedsYou }, patience, time.Millisecond)
+	h.close()
+	h.open()
+	b = h.session(b.ID())
+	require.Eventually(t, func() bool { return b.Info().Status == session.StatusNeedsYou }, patience, time.Millisecond)
+}
