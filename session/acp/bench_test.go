@@ -1,13 +1,65 @@
 package acp_test
 
 import (
+	"bytes"
 	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/session/acp"
+	"github.com/abidehub/abide/session/event"
 )
+
+// BenchmarkTap measures the way from the bytes of an agent's output to the data of
+// events: of a chunk after the other, and of the lines of recorded traces, where
+// somebody has them.
+func BenchmarkTap(b *testing.B) {
+	chunk := `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk",` +
+		`"messageId":"msg_01","content":{"type":"text","text":"` + strings.Repeat("All work and no play. ", 8) + `\n"}}}}` + "\n"
+	b.Run("chunks", func(b *testing.B) { readAgain(b, []byte(chunk)) })
+	var real bytes.Buffer
+	files, err := filepath.Glob(filepath.Join(traceDir, "*.jsonl"))
+	require.NoError(b, err)
+	for _, file := range files {
+		steps, err := readTrace(file)
+		require.NoError(b, err)
+		for _, s := range steps {
+			if m := s.message(); s.Dir == "a>c" && m.Method == "session/update" {
+				real.Write(append(bytes.TrimSpace(s.Msg), '\n'))
+			}
+		}
+	}
+	b.Run("traces", func(b *testing.B) {
+		if real.Len() == 0 {
+			b.Skipf("no traces of real agents in %s", traceDir)
+		}
+		readAgain(b, real.Bytes())
+	})
+}
+
+// readAgain reads b.N lines, the same again and again.
+func readAgain(b *testing.B, lines []byte) {
+	var out []io.Reader
+	for n := 0; n < b.N; n += bytes.Count(lines, []byte("\n")) {
+		out = append(out, bytes.NewReader(lines))
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	err := acp.NewConversation("", true).Read(io.MultiReader(out...), func(payloads ...event.Payload) error {
+		for _, p := range payloads {
+			if _, err := event.NewDraft(p, 1, time.Time{}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	require.ErrorIs(b, err, io.EOF)
+}
 
 // BenchmarkBurst measures updates from the demo agent's prompt to the sink.
 func BenchmarkBurst(b *testing.B) {

@@ -16,9 +16,9 @@ import (
 
 // Sink takes what an agent says: one call at a time, in the order of the wire.
 type Sink interface {
-	// Record returns once the payloads are kept. It may block: the agent's
-	// output is not read meanwhile. An error says that nothing more will be
-	// taken, and ends the agent.
+	// Record returns once the payloads are kept; the slice is then used again. It
+	// may block: the agent's output is not read meanwhile. An error says that
+	// nothing more will be taken, and ends the agent.
 	Record(ctx context.Context, payloads []event.Payload) error
 }
 

@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"github.com/abidehub/abide/session/event"
@@ -20,40 +21,41 @@ type converter struct {
 // update converts the update object of one session/update; nil stands for one
 // that is no object. whole is what raw holds where the fields do not say all: the
 // update, or the notification's params if those say more.
-func (c *converter) update(f *fields, whole json.RawMessage, exact bool) []event.Payload {
+func (c *converter) update(e *effect, f *fields, whole json.RawMessage, exact bool) {
 	if f == nil {
-		return []event.Payload{event.Note{Method: methodUpdate, Raw: whole}}
+		e.record(event.Note{Method: methodUpdate, Raw: whole})
+		return
 	}
 	var kind string
-	f.text("sessionUpdate", &kind)
+	f.name("sessionUpdate", &kind)
 	f.lossy = f.lossy || !exact
 	switch kind {
 	case "agent_message_chunk":
-		return one(c.message(f, whole))
+		e.record(c.message(f, whole))
 	case "agent_thought_chunk":
-		return one(c.thought(f, whole))
+		e.record(c.thought(f, whole))
 	case "tool_call":
 		c.messages.interrupt()
-		return c.tool(f, whole, func(t event.ToolCallFields) event.Payload { return event.ToolCall{ToolCallFields: t} })
+		c.tool(e, f, whole, func(t event.ToolCallFields) event.Payload { return event.ToolCall{ToolCallFields: t} })
 	case "tool_call_update":
 		c.messages.interrupt()
-		return c.tool(f, whole, func(t event.ToolCallFields) event.Payload { return event.ToolCallUpdate{ToolCallFields: t} })
+		c.tool(e, f, whole, func(t event.ToolCallFields) event.Payload { return event.ToolCallUpdate{ToolCallFields: t} })
 	case "plan":
-		return one(plan(f, whole))
+		e.record(plan(f, whole))
 	case "available_commands_update":
-		return one(commands(f, whole))
+		e.record(commands(f, whole))
 	case "current_mode_update":
-		return one(c.mode(f, whole))
+		e.record(c.mode(f, whole))
 	case "config_option_update":
-		return one(config(f, whole))
+		e.record(config(f, whole))
 	case "usage_update":
-		return one(usage(f, whole))
+		e.record(usage(f, whole))
 	case "session_info_update":
-		return one(title(f, whole))
+		e.record(title(f, whole))
 	default:
 		// user_message_chunk, notice and compaction_* among them: their words
 		// are taken for those who do not know the kind.
-		return one(event.Note{Method: methodUpdate, Text: event.Text(words(f)), Raw: whole})
+		e.record(event.Note{Method: methodUpdate, Text: event.Text(words(f)), Raw: whole})
 	}
 }
 
@@ -91,7 +93,7 @@ func chunk(f *fields, id *string, text *event.Text, content *json.RawMessage) {
 		return
 	}
 	var kind, said string
-	if block.text("type", &kind) && kind == "text" && block.text("text", &said) {
+	if block.name("type", &kind) && kind == "text" && block.text("text", &said) {
 		*text = event.Text(said)
 		f.take("content")
 		f.lossy = f.lossy || !block.complete()
@@ -124,14 +126,15 @@ func toolFields(f *fields) event.ToolCallFields {
 
 // tool converts a tool call or its update. Output of a terminal the agent runs
 // itself travels in its _meta: it becomes events of its own.
-func (c *converter) tool(f *fields, whole json.RawMessage, as func(event.ToolCallFields) event.Payload) []event.Payload {
+func (c *converter) tool(e *effect, f *fields, whole json.RawMessage, as func(event.ToolCallFields) event.Payload) {
 	t := toolFields(f)
 	output := foreignTerminal(f, t.ToolCallID)
+	e.record(output...)
 	if onlyID(t) && f.complete() && len(output) > 0 {
-		return output
+		return
 	}
 	t.Raw = rest(f, whole)
-	return append(output, as(t))
+	e.record(as(t))
 }
 
 func onlyID(t event.ToolCallFields) bool {
@@ -234,7 +237,9 @@ func (c *converter) modeState(f *fields, key string) (event.Mode, bool) {
 
 func config(f *fields, whole json.RawMessage) event.Payload {
 	var p event.Config
-	f.raw("configOptions", &p.Options)
+	if f.raw("configOptions", &p.Options) {
+		p.Options = bytes.Clone(p.Options) // the session keeps them
+	}
 	p.Raw = rest(f, whole)
 	return p
 }

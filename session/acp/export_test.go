@@ -3,6 +3,7 @@ package acp
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/abidehub/abide/session/event"
@@ -53,6 +54,12 @@ func (c *Conversation) Said(line []byte) (events []string) {
 		}
 	}
 	return events
+}
+
+// Read reads an agent's whole output, and records what it says.
+func (c *Conversation) Read(out io.Reader, record func(...event.Payload) error) error {
+	c.tap.lines = newLineReader(out, 32<<20)
+	return c.tap.run(record)
 }
 
 // hurriedClock is a minute on each time it is read, so that every strange line is

@@ -99,11 +99,20 @@ func (f *fields) number(name string, v *float64) bool {
 // text takes a string. A lone surrogate has no UTF-8: the string is taken with
 // a replacement character, and the object counts as not understood in full.
 func (f *fields) text(key string, v *string) bool {
+	return f.decode(key, v, (*objects).textOf)
+}
+
+// name is text for an id or a kind, which comes again and again.
+func (f *fields) name(key string, v *string) bool {
+	return f.decode(key, v, (*objects).word)
+}
+
+func (f *fields) decode(key string, v *string, decode func(*objects, []byte) (string, bool)) bool {
 	m := f.get(key)
 	if m == nil || m.value[0] != '"' {
 		return false
 	}
-	text, exact := textOf(m.value)
+	text, exact := decode(f.in, m.value)
 	f.lossy = f.lossy || !exact
 	*v, m.taken = text, true
 	return true
@@ -112,7 +121,7 @@ func (f *fields) text(key string, v *string) bool {
 // opt takes a string into a field that events leave out when it is empty: an
 // empty one said something that the event does not.
 func (f *fields) opt(key string, v *string) {
-	if f.text(key, v) && *v == "" {
+	if f.name(key, v) && *v == "" {
 		f.lossy = true
 	}
 }
@@ -151,7 +160,7 @@ func (f *fields) label(key string, v *string) bool {
 // identifier takes a string that names something of the agent. A longer one is
 // replaced by its hash, which names the same thing every time.
 func (f *fields) identifier(key string, v *string) bool {
-	if !f.text(key, v) {
+	if !f.name(key, v) {
 		return false
 	}
 	if len(*v) > identifierBytes {

@@ -20,8 +20,9 @@ var errLineTooLong = errors.New("line longer than the cap")
 
 // lineReader splits an agent's output into lines.
 type lineReader struct {
-	r   *bufio.Reader
-	cap int
+	r     *bufio.Reader
+	cap   int
+	lines [][]byte // of the last batch
 }
 
 func newLineReader(r io.Reader, maxLine int) *lineReader {
@@ -41,7 +42,7 @@ func (l *lineReader) next() ([]byte, error) {
 		line = append(line, part...)
 		switch {
 		case err == nil:
-			return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), nil
+			return withoutEnd(line), nil
 		case errors.Is(err, bufio.ErrBufferFull):
 		case len(line) > 0:
 			return line, nil
@@ -53,24 +54,32 @@ func (l *lineReader) next() ([]byte, error) {
 
 // batch returns at least one line, and with it those that are already complete
 // in the buffer. It never waits for a second one. An error comes with the lines
-// before it.
+// before it. The slice is used again by the next call, the lines are not.
 func (l *lineReader) batch() ([][]byte, error) {
 	line, err := l.next()
 	if err != nil {
 		return nil, err
 	}
-	lines := [][]byte{line}
-	for len(lines) < batchLines && l.buffered() {
-		if line, err = l.next(); err != nil {
-			return lines, err
+	l.lines = append(l.lines[:0], line)
+	// One copy for all: the session is given parts of it.
+	ready, _ := l.r.Peek(l.r.Buffered())
+	ready = bytes.Clone(ready[:bytes.LastIndexByte(ready, '\n')+1])
+	taken := 0
+	for line := range bytes.Lines(ready) {
+		if len(l.lines) == batchLines {
+			break
 		}
-		lines = append(lines, line)
+		if len(line) > l.cap+1 {
+			err = errLineTooLong
+			break
+		}
+		l.lines = append(l.lines, withoutEnd(line))
+		taken += len(line)
 	}
-	return lines, nil
+	_, _ = l.r.Discard(taken) // it is buffered
+	return l.lines, err
 }
 
-// buffered reports whether a whole line is in the buffer.
-func (l *lineReader) buffered() bool {
-	ready, _ := l.r.Peek(l.r.Buffered())
-	return bytes.IndexByte(ready, '\n') >= 0
+func withoutEnd(line []byte) []byte {
+	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
 }

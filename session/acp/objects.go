@@ -21,6 +21,13 @@ type objects struct {
 	// members holds those of all objects of the current line; a member is named
 	// by its place in it.
 	members []member
+	// fields holds those that were made of the current line.
+	fields []fields
+	// unquoted is room for a string without its escapes.
+	unquoted []byte
+	// words are short strings that were read before: an agent says the same ids
+	// and kinds on each line. Each is allocated once.
+	words map[string]string
 }
 
 // member is one member of an object, or one element of an array.
@@ -63,6 +70,8 @@ func (o *objects) line(text []byte) (*fields, error) {
 	if cap(o.members) > mostMembers {
 		o.members = nil
 	}
+	clear(o.fields)
+	o.fields = o.fields[:0]
 	return o.parse(text)
 }
 
@@ -82,7 +91,12 @@ func (o *objects) parse(text []byte) (*fields, error) {
 	if rest := o.src[o.dec.InputOffset():]; len(bytes.Trim(rest, " \t\r\n")) > 0 {
 		return nil, fmt.Errorf("%d bytes behind the JSON object", len(rest))
 	}
-	return &fields{in: o, first: first}, nil
+	return o.made(first), nil
+}
+
+func (o *objects) made(first int) *fields {
+	o.fields = append(o.fields, fields{in: o, first: first})
+	return &o.fields[len(o.fields)-1] // stays where it is when o.fields grows elsewhere
 }
 
 // object reads an object and returns its first member.
@@ -180,7 +194,7 @@ func (o *objects) elements(array []byte) (first int) {
 // apart returns the fields of a value that is an object.
 func (o *objects) apart(m *member) *fields {
 	if m.apart {
-		return &fields{in: o, first: m.inner}
+		return o.made(m.inner)
 	}
 	f, _ := o.parse(m.value) // it was validated with the line
 	return f
@@ -232,11 +246,37 @@ func (o *objects) find(first int, name string) int {
 
 // textOf decodes a JSON string. exact is false where half a surrogate pair was
 // replaced.
-func textOf(quoted []byte) (text string, exact bool) {
+func (o *objects) textOf(quoted []byte) (text string, exact bool) {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return string(quoted[1 : len(quoted)-1]), true
 	}
-	unquoted, _ := jsontext.AppendUnquote(nil, quoted)
-	text = string(unquoted)
+	o.unquoted, _ = jsontext.AppendUnquote(o.unquoted[:0], quoted)
+	text = string(o.unquoted)
+	if cap(o.unquoted) > mostUnquoted {
+		o.unquoted = nil
+	}
 	return text, !strings.ContainsRune(text, '\uFFFD') || bytes.Contains(quoted, []byte("\uFFFD"))
+}
+
+// mostWords is how many words are kept at once, and mostUnquoted how much room.
+const (
+	mostWords    = 512
+	mostUnquoted = 64 << 10
+)
+
+// word is textOf for a string that is likely to come again.
+func (o *objects) word(quoted []byte) (text string, exact bool) {
+	if len(quoted) > wordBytes || bytes.IndexByte(quoted, '\\') >= 0 {
+		return o.textOf(quoted)
+	}
+	said := quoted[1 : len(quoted)-1]
+	text, known := o.words[string(said)]
+	if !known {
+		if o.words == nil || len(o.words) == mostWords {
+			o.words = map[string]string{}
+		}
+		text = string(said)
+		o.words[text] = text
+	}
+	return text, true
 }

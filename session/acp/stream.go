@@ -59,7 +59,7 @@ func (s *stream) notification(m message, f *fields, replaying bool, e *effect) {
 	}
 	var session string
 	var update json.RawMessage
-	f.text("sessionId", &session)
+	f.name("sessionId", &session)
 	inner := f.inside("update")
 	f.raw("update", &update)
 	if replaying && session == s.cfg.Resume && s.replay.take(update) {
@@ -77,7 +77,7 @@ func (s *stream) notification(m message, f *fields, replaying bool, e *effect) {
 	if !exact {
 		whole = m.Params
 	}
-	e.record(s.convert.update(inner, whole, exact)...)
+	s.convert.update(e, inner, whole, exact)
 }
 
 // overflow reports that more is held than may be.

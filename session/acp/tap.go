@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync/atomic"
 	"unicode/utf8"
 
@@ -32,7 +33,7 @@ type tap struct {
 	// loading is set by Start while session/load runs: what comes meanwhile is
 	// a replay.
 	loading atomic.Bool
-	// heard is the unix time in nanoseconds of the last line, for the watch.
+	// heard is the unix time in nanoseconds of the last lines, for the watch.
 	heard atomic.Int64
 }
 
@@ -51,30 +52,42 @@ var errMethod = errors.New("method is not a string")
 // regard to case, and the last of a name counts, as encoding/json has it.
 func messageOf(f *fields) (m message, params *member, err error) {
 	for at := f.first; at != 0; at = f.in.members[at].next {
-		switch said := &f.in.members[at]; {
-		case is(said.name, "method"):
+		switch said := &f.in.members[at]; memberOf(said.name) {
+		case "method":
 			if said.value[0] == '"' {
-				m.Method, _ = textOf(said.value)
+				m.Method, _ = f.in.word(said.value)
 			} else if said.value[0] != 'n' {
 				err = errMethod
 			}
-		case is(said.name, "params"):
+		case "params":
 			m.Params, params = said.value, said
-		case is(said.name, "id"):
+		case "id":
 			if m.ID = said.value; said.value[0] == 'n' {
 				m.ID = nil
 			}
-		case is(said.name, "result"):
+		case "result":
 			m.Result = said.value
-		case is(said.name, "error"):
+		case "error":
 			m.Error = said.value
 		}
 	}
 	return m, params, err
 }
 
-func is(name []byte, word string) bool {
-	return string(name) == word || bytes.EqualFold(name, []byte(word))
+// memberOf returns the member of a message that a name means, or nothing.
+func memberOf(name []byte) string {
+	switch string(name) {
+	case "jsonrpc":
+		return ""
+	case "method", "params", "id", "result", "error": // as nearly all spell them
+		return string(name)
+	}
+	for _, member := range []string{"method", "params", "id", "result", "error"} {
+		if strings.EqualFold(member, string(name)) {
+			return member
+		}
+	}
+	return ""
 }
 
 // effect is what follows from lines: what is recorded, and what is done after
@@ -85,14 +98,22 @@ type effect struct {
 }
 
 func (e *effect) record(p ...event.Payload) { e.payloads = append(e.payloads, p...) }
-func (e *effect) after(do func())           { e.then = append(e.then, do) }
+
+// forget makes room for the next lines.
+func (e *effect) forget() {
+	clear(e.payloads)
+	e.payloads, e.then = e.payloads[:0], nil
+}
+
+func (e *effect) after(do func()) { e.then = append(e.then, do) }
 
 // run reads until the agent's output ends, and returns why: io.EOF,
 // errLineTooLong, errHeldTooMuch or the sink's error.
 func (t *tap) run(record func(...event.Payload) error) error {
+	var e effect
 	for {
 		lines, err := t.lines.batch()
-		var e effect
+		t.heard.Store(t.noise.clock.Now().UnixNano())
 		for _, line := range lines {
 			t.line(line, &e)
 		}
@@ -106,6 +127,7 @@ func (t *tap) run(record func(...event.Payload) error) error {
 		for _, do := range e.then {
 			do()
 		}
+		e.forget()
 		if err == nil {
 			err = t.stream.overflow()
 		}
@@ -117,7 +139,6 @@ func (t *tap) run(record func(...event.Payload) error) error {
 
 // line sorts one line.
 func (t *tap) line(line []byte, e *effect) {
-	t.heard.Store(t.noise.clock.Now().UnixNano())
 	if len(bytes.TrimSpace(line)) == 0 {
 		return
 	}
