@@ -55,9 +55,6 @@ func (e *engine) answer(a Answer) (event.PermissionOutcome, error) {
 		}
 		return none, &AlreadyResolved{Winner: winner}
 	}
-	if err := e.notOurs(); err != nil {
-		return none, err
-	}
 	request, open := e.fold.permissions.find(a.PermissionID)
 	if !open {
 		return none, fmt.Errorf("%w: no permission request %q is open in this session", ErrNotFound, a.PermissionID)

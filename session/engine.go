@@ -56,7 +56,6 @@ type engine struct {
 	agent     agentSlot
 	health    logHealth
 	unsaved   unsavedQueue
-	foreign   bool // another process writes the log; it is only followed
 	list      listLine
 	answerers answerers
 	unwatched time.Time // since when nobody watches while requests are open
@@ -78,14 +77,9 @@ func (e *engine) run() {
 	e.alarm = time.NewTimer(0)
 	defer e.alarm.Stop()
 	for !e.ended {
-		changed, freed := e.foreignNews()
 		select {
 		case job := <-e.b.mail:
 			job(e)
-		case <-changed:
-			e.followForeign()
-		case <-freed:
-			e.followForeign()
 		case <-e.b.watchers.changed:
 			e.present.stale = true
 		case <-e.seat.bell:
@@ -107,11 +101,6 @@ func (e *engine) proceed() {
 	now := time.Now()
 	e.wakeAt = time.Time{}
 	e.watchPresence(now)
-	if e.foreign {
-		e.ended = e.ended || e.closing // nothing of it is this hub's to wind down
-		e.keepListLine(now)
-		return
-	}
 	dirty := e.dirty
 	for passes := 0; ; passes++ {
 		e.dirty = false
@@ -256,7 +245,7 @@ func (e *engine) noteLog(err error) {
 	case errors.Is(err, store.ErrBlocked):
 		e.dirty = e.dirty || !h.blocked
 		h.blocked, h.probeAt = true, time.Now().Add(probeInterval)
-	case errors.Is(err, store.ErrInvalid), errors.Is(err, store.ErrReadOnly): // says nothing of the device
+	case errors.Is(err, store.ErrInvalid): // says nothing of the device
 	default:
 		if h.frozen == nil {
 			e.logger.Error("log takes nothing more", "err", err)
@@ -275,6 +264,7 @@ func (e *engine) probeLog(now time.Time) {
 	if !now.Before(h.probeAt) {
 		if e.log.Health().State != store.HealthBlocked {
 			h.blocked, e.dirty = false, true
+			e.followMended()
 			return
 		}
 		h.probeAt = now.Add(probeInterval)
@@ -282,13 +272,26 @@ func (e *engine) probeLog(now time.Time) {
 	e.wake(h.probeAt)
 }
 
+// followMended takes the lines that mending the log added behind the fold.
+func (e *engine) followMended() {
+	if e.log.Marks().Visible <= e.fold.seq {
+		return
+	}
+	f, err := catchUp(context.Background(), e.log, e.queue, e.fold)
+	if err != nil {
+		e.noteLog(err)
+		return
+	}
+	e.list.changed, e.list.progressed = e.list.changed || f.changed, true
+	e.fold = f
+	e.fold.changed = false
+}
+
 // refusal is the error for whoever wants something that must be written first.
 func (e *engine) refusal() error {
 	switch {
 	case e.closing:
 		return errEnded
-	case e.foreign:
-		return e.notOurs()
 	case e.health.frozen != nil:
 		return e.b.stuck(fmt.Errorf("%w: %w", store.ErrFrozen, e.health.frozen))
 	case e.health.blocked:

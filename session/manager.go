@@ -103,7 +103,6 @@ func NewManager(o Options) (*Manager, error) {
 		return nil, err
 	}
 	m.helpers.Go(m.wakeSessions)
-	m.helpers.Go(m.followOthers)
 	m.helpers.Go(func() { m.reads.keep(ctx) })
 	return m, nil
 }
@@ -231,21 +230,12 @@ func (m *Manager) Update(ctx context.Context, id string, p Patch) error {
 }
 
 // Delete stops a session's agent and removes everything of it. An agent that
-// runs and is idle is asked to delete what it keeps itself. One that another process
-// records is ErrConflict, and goes on.
+// runs and is idle is asked to delete what it keeps itself.
 func (m *Manager) Delete(ctx context.Context, id string) error {
-	b, err := m.Session(ctx, id)
+	_, err := m.Session(ctx, id)
 	var failed *TroubleError
 	if errors.As(err, &failed) {
 		return m.deleteBroken(ctx, id)
-	}
-	if err == nil {
-		err = tell(ctx, b, func(e *engine) error {
-			if err := e.notOurs(); errors.Is(err, errRecorded) {
-				return err
-			}
-			return nil // what only could not be taken over can go
-		})
 	}
 	if err != nil {
 		return err

@@ -107,9 +107,7 @@ func (e *engine) updateMetadata(status Status) {
 	open, options := f.summarize(e.log.Epoch())
 	name, line := f.name(), e.lineFor(status)
 	e.log.UpdateMetadata(func(m *store.Metadata) {
-		if !e.foreign { // else its recorder may have named it since
-			m.Named = e.named
-		}
+		m.Named = e.named
 		if !m.Named {
 			m.Name = name
 		}
@@ -127,7 +125,7 @@ func (e *engine) updateMetadata(status Status) {
 func (e *engine) status() Status {
 	failed := e.agent.status == AgentFailed
 	switch {
-	case e.health.frozen != nil, e.foreign && e.log.Health().State == store.HealthFrozen:
+	case e.health.frozen != nil:
 		return StatusDamaged
 	case e.fold.ended:
 		return StatusEnded

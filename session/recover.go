@@ -34,8 +34,7 @@ type recovery struct {
 	glances []event.Glance // of the batch that is read; kept for its room
 }
 
-// recoverSession reads what there is and closes what was left open. A session
-// that another process writes is only read: nothing of it is this hub's to close.
+// recoverSession reads what there is and closes what was left open.
 func recoverSession(ctx context.Context, log *store.Log, q *queue.Queue) (f fold, named bool, err error) {
 	md := log.Metadata()
 	f, named = restore(md, log.Epoch(), log.Marks().Visible)
@@ -45,22 +44,14 @@ func recoverSession(ctx context.Context, log *store.Log, q *queue.Queue) (f fold
 
 // catchUp goes on from a fold of the log's beginning.
 func catchUp(ctx context.Context, log *store.Log, q *queue.Queue, f fold) (fold, error) {
-	foreign, visible := log.ReadOnly(), log.Marks().Visible
-	if event.Seq(q.LogSeq()) > visible {
+	if event.Seq(q.LogSeq()) > log.Marks().Visible {
 		// The queue followed another history of this session, say one that a
 		// backup replaced.
 		q.Rewind()
 	}
 	r := &recovery{log: log, queue: q, fold: f, byID: map[string]int{}, ledgerAfter: event.Seq(q.LogSeq())}
-	from := min(f.seq, r.ledgerAfter)
-	if foreign {
-		from = f.seq // the ledger is not followed
-	}
-	if err := r.read(ctx, from); err != nil {
+	if err := r.read(ctx, min(f.seq, r.ledgerAfter)); err != nil {
 		return fold{}, err
-	}
-	if foreign {
-		return r.fold, nil
 	}
 	if err := r.closeOpen(ctx); err != nil {
 		return fold{}, err

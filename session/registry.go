@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -121,14 +120,13 @@ func (m *Manager) load(id string) (*BackgroundSession, error) {
 	e := &engine{
 		b: b, log: log, hub: m.hub, logger: m.logger.With("session", id), seat: newSeat(),
 		workspace: meta.Workspace, agentName: meta.Agent,
-		fold: f, named: named, queue: q, foreign: log.ReadOnly(),
+		fold: f, named: named, queue: q,
 		agent: agentSlot{status: AgentAbsent},
 		list:  listLine{changed: true},
 		dirty: true,
 	}
-	if !e.foreign {
-		e.reportQueue(keptByHub(found, meta))
-	}
+	e.health.blocked = log.Health().State == store.HealthBlocked // it waits for room to be mended
+	e.reportQueue(keptByHub(found, meta))
 	return start(e), nil
 }
 
@@ -219,17 +217,13 @@ func (m *Manager) retire(ctx context.Context, id string, end func(*BackgroundSes
 // turn out to be in the log; it is not given to the agent by itself. If the
 // device fails again the session stays frozen, which is a *TroubleError. A session
 // that could not be opened before is opened if it can be now; one with which
-// nothing is wrong is left alone. One that another process records is
-// ErrConflict.
+// nothing is wrong is left alone.
 func (m *Manager) Reopen(ctx context.Context, id string) error {
 	b, err := m.Session(ctx, id)
 	if err != nil {
 		return err
 	}
 	frozen, err := ask(ctx, b, func(e *engine) (bool, error) {
-		if err := e.notOurs(); errors.Is(err, errRecorded) {
-			return false, err
-		}
 		return e.health.frozen != nil || e.log.Health().State == store.HealthFrozen, nil
 	})
 	if err != nil || !frozen {

@@ -160,9 +160,6 @@ func (b *BackgroundSession) AddRule(ctx context.Context, r Rule) (Rule, error) {
 // does not say exactly what it is about is ErrInvalid.
 func (b *BackgroundSession) Like(ctx context.Context, r Rule, permissionID string) (Rule, error) {
 	return ask(ctx, b, func(e *engine) (Rule, error) {
-		if err := e.notOurs(); err != nil {
-			return r, err
-		}
 		for _, open := range e.fold.permissions.open {
 			if open.Request.PermissionID == permissionID {
 				if why := e.onlyOnce(open, true); why != "" {

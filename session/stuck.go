@@ -120,8 +120,6 @@ func logError(err error) error {
 		return &TroubleError{Trouble{Kind: TroubleFrozen, What: frozenWords, Do: deviceWords}, err}
 	case errors.Is(err, store.ErrClosed):
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
-	case errors.Is(err, store.ErrReadOnly):
-		return errRecorded
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrInvalidID):
 		return fmt.Errorf("%w: %w", ErrNotFound, err)
 	}

@@ -42,7 +42,7 @@ func (e *engine) turnState() Turn {
 		switch {
 		case e.turn.cancelled:
 			t.State, t.ForceReset = TurnCancelling, e.turn.offerReset
-		case !e.turn.given && !e.foreign:
+		case !e.turn.given:
 			t.State = TurnStarting
 		}
 	}
@@ -297,9 +297,6 @@ func (b *BackgroundSession) Cancel(ctx context.Context, actor string) error {
 }
 
 func (e *engine) cancel(actor string) error {
-	if err := e.notOurs(); err != nil {
-		return err
-	}
 	t := &e.turn
 	if !e.fold.open || t.cancelled || t.endAs != "" {
 		return nil
@@ -336,8 +333,8 @@ func (e *engine) cancel(actor string) error {
 // Without a turn nothing happens.
 func (b *BackgroundSession) ForceReset(ctx context.Context, actor string) error {
 	return tell(ctx, b, func(e *engine) error {
-		if err := e.notOurs(); err != nil || !e.fold.open {
-			return err
+		if !e.fold.open {
+			return nil
 		}
 		e.logger.Info("turn is reset", "prompt", e.fold.promptID, "actor", actor)
 		return e.reset(actor)

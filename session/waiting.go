@@ -88,9 +88,6 @@ func (b *BackgroundSession) changeQueue(ctx context.Context, change func(*engine
 		if e.closing {
 			return errEnded
 		}
-		if err := e.notOurs(); err != nil {
-			return err
-		}
 		e.dirty = true
 		return change(e)
 	})

@@ -165,7 +165,7 @@ func (l *Log) ready() error {
 		return ErrClosed
 	}
 	if p.file == nil {
-		return l.whyReadOnly()
+		return l.whyUnmended()
 	}
 	if err := l.health.refusal(); err != nil {
 		return err

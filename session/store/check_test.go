@@ -308,23 +308,6 @@ func TestSessionsMayLieElsewhere(t *testing.T) {
 	require.Equal(t, store.ProblemMode, r.Problems[0].Kind)
 }
 
-func TestRepairLeavesASessionAloneThatAnotherProcessWrites(t *testing.T) {
-	ctx := context.Background()
-	root := t.TempDir()
-	rec, err := store.OpenRecorder(root, store.Options{})
-	require.NoError(t, err)
-	l, err := rec.Create(ctx, event.SessionStart{Agent: "demo"})
-	require.NoError(t, err)
-	r, err := store.Repair(ctx, root, "", store.Options{})
-	require.NoError(t, err)
-	require.Empty(t, r.Problems)
-	require.Len(t, r.Notes, 1)
-	require.Equal(t, store.NoteWritten, r.Notes[0].Kind)
-	_, _, err = l.Append(ctx, message("on"))
-	require.NoError(t, err)
-	require.NoError(t, rec.Close())
-}
-
 func TestACheckOfALogWithoutItsActiveFileReadsTheOthers(t *testing.T) {
 	ctx := context.Background()
 	d, _, sealed := inFiles(t)

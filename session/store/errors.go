@@ -26,8 +26,8 @@ var (
 	ErrFrozen = errors.New("log is frozen after a device error")
 	// ErrClosed says the log or the store was closed.
 	ErrClosed = errors.New("log is closed")
-	// ErrReadOnly says another process writes this session.
-	ErrReadOnly = errors.New("session is written by another process")
+	// errLocked says that another program has the lock of a log's active file.
+	errLocked = errors.New("another program has locked " + activeName)
 	// errSymlink refuses a log that lies elsewhere: its lock and its renames are
 	// those of another directory.
 	errSymlink = errors.New(activeName + " is a symbolic link: put the file itself in its place")

@@ -200,6 +200,9 @@ func (l *Log) tryRoom() error {
 	if !l.health.blocked.Load() {
 		return nil
 	}
+	if unmended, err := l.tryMend(); unmended {
+		return err
+	}
 	path := filepath.Join(l.dir, "room"+tempSuffix)
 	f, err := l.fs.Create(path)
 	if err != nil {

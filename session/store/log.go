@@ -21,17 +21,14 @@ type Log struct {
 	fs    FS
 	opts  Options
 	runID string
-	// follower reads the log while another process writes it; nil if none did
-	// when it was opened.
-	follower *follower
 
 	// Owned by whoever holds the pen.
 	copyWhole bool // where the log is frozen, only a copy of the whole file will do
 	unremoved bool // files of removed events are still there
 
-	closed  atomic.Bool
-	foreign atomic.Bool  // another process writes the log
-	touched atomic.Int64 // microseconds of the newest event's time
+	closed   atomic.Bool
+	unmended atomic.Pointer[unmended] // changed by the holder of the pen; nil once it is mended
+	touched  atomic.Int64             // microseconds of the newest event's time
 
 	// Each of these locks itself.
 	marks  marks
@@ -103,15 +100,15 @@ func (l *Log) close() error {
 	var errs []error
 	errs = append(errs, l.withPen(func() error { l.pen.closed = true; return nil }))
 	l.stopKeeper()
-	if !l.foreign.Load() {
-		errs = append(errs, l.withPen(l.keepLast))
+	if u := l.unmended.Load(); u != nil { // nobody else has the pen any more
+		errs = append(errs, l.saveMetadata(), u.file.Close())
 	} else {
-		errs = append(errs, l.withPen(l.follower.keepLast))
+		errs = append(errs, l.withPen(l.keepLast))
 	}
 	if l.health.frozen.Load() {
 		// The next run must know not to trust the page cache.
 		errs = append(errs, fmt.Errorf("close session %s: %w", l.id, l.health.refusal()), l.saveMetadata())
-	} else if !l.foreign.Load() {
+	} else if l.unmended.Load() == nil {
 		errs = append(errs, l.settle())
 		if l.health.frozen.Load() {
 			errs = append(errs, l.saveMetadata()) // it was the last sync that failed
@@ -134,11 +131,6 @@ func (l *Log) settle() error {
 	l.setWriter(nil)
 	return l.saveMetadata()
 }
-
-// ReadOnly reports whether another process writes the session, or wrote it and
-// it could not be taken over since. Appending gives ErrReadOnly, or what Health
-// says is in the way; Health's bell rings when it is this process's own.
-func (l *Log) ReadOnly() bool { return l.foreign.Load() }
 
 // compile-time reminder of who reads logs: an observer's Source.
 var _ interface {

@@ -93,6 +93,13 @@ func openLog(ctx context.Context, dir, runID string, opts Options, before prior)
 		}
 		err = r.run(file)
 	}
+	if isFull(err) {
+		l, err := r.readable(file, err)
+		if err != nil {
+			err = errors.Join(err, file.Close())
+		}
+		return l, r.actions, err
+	}
 	if err != nil {
 		return nil, r.actions, errors.Join(whatToDo(r.log.id, err), file.Close())
 	}
@@ -118,7 +125,7 @@ func lockActive(ctx context.Context, fsys FS, dir string) (File, error) {
 		return nil, errors.Join(fmt.Errorf("lock log: %w", err), file.Close())
 	}
 	if !ok {
-		return nil, errors.Join(ErrReadOnly, file.Close())
+		return nil, errors.Join(errLocked, file.Close())
 	}
 	// Another process may have sealed the file between the two calls.
 	same, err := fsys.Means(path, file)
@@ -129,7 +136,7 @@ func lockActive(ctx context.Context, fsys FS, dir string) (File, error) {
 		return nil, errors.Join(fmt.Errorf("open log: %w", err), file.Close())
 	}
 	if !same {
-		return nil, errors.Join(err, ErrReadOnly, file.Close())
+		return nil, errors.Join(err, errLocked, file.Close())
 	}
 	return file, nil
 }

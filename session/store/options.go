@@ -37,9 +37,6 @@ type Options struct {
 	// IdleAfter is how long a log without news keeps its caches. Zero is a
 	// minute.
 	IdleAfter time.Duration
-	// FollowEvery is how often a log of another process is looked at when nothing
-	// announces news, which not every file system does. Zero is half a second.
-	FollowEvery time.Duration
 	// FS is the file system; nil is the real one.
 	FS FS
 	// BootID identifies this start of the machine; empty asks the system.
@@ -52,7 +49,6 @@ const (
 	defaultTailBytes    = 1 << 20
 	defaultSegmentBytes = 256 << 20
 	defaultIdleAfter    = time.Minute
-	defaultFollowEvery  = 500 * time.Millisecond
 )
 
 // withDefaults fills what was left open.
@@ -71,9 +67,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.IdleAfter <= 0 {
 		o.IdleAfter = defaultIdleAfter
-	}
-	if o.FollowEvery <= 0 {
-		o.FollowEvery = defaultFollowEvery
 	}
 	if o.FS == nil {
 		o.FS = osFS{}

@@ -114,9 +114,6 @@ func (l *Log) collect(ctx context.Context, c *collector) error {
 		if now, _, err := l.segs.at(c.want); err == nil && now != seg {
 			return l.collect(ctx, c) // a copy took its place: see Reopen
 		}
-		if l.foreign.Load() {
-			return l.removedElsewhere(c.want, err)
-		}
 		if next > 0 && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoFile)) {
 			if err := l.away(); err != nil {
 				return err // the file need not be lost
@@ -165,18 +162,6 @@ func (l *Log) removed(seq event.Seq) error {
 		return fmt.Errorf("%w: first is %d", ErrRemoved, minSeq)
 	}
 	return nil
-}
-
-// removedElsewhere says that the process that writes the log removed seq, if it
-// did: its metadata is ahead of what the follower has noticed. Otherwise it is
-// the error err.
-func (l *Log) removedElsewhere(seq event.Seq, err error) error {
-	m, unread := readMetadata(l.fs, l.dir)
-	if unread != nil || seq >= m.MinSeq {
-		return err
-	}
-	l.marks.remove(m.MinSeq)
-	return l.removed(seq)
 }
 
 // fillLost stands in for a file that is gone: the next begins with seq next.

@@ -379,7 +379,7 @@ func (r *recovery) mendTail(file File) error {
 func (r *recovery) adopt(file File, end position) error {
 	l := r.log
 	l.segs.list = append(r.sealed, r.active)
-	minSeq := r.firstSeq()
+	minSeq := r.firstSeqOf(l.segs.list)
 	r.reportFiles(minSeq)
 	l.marks.reset(minSeq, end)
 	l.pen.seg, l.pen.file = r.active, file
@@ -421,10 +421,10 @@ func sameDamage(told *Damage, d Damage) bool {
 	return *told == d
 }
 
-// firstSeq is the first seq that can be read. What the metadata has below the
+// firstSeqOf is the first seq that can be read. What the metadata has below the
 // first file was not removed by retention, which records that before: it is lost.
-func (r *recovery) firstSeq() event.Seq {
-	first := r.log.segs.list[0].first
+func (r *recovery) firstSeqOf(list []*segment) event.Seq {
+	first := list[0].first
 	if r.hasMeta && r.meta.MinSeq > 0 {
 		first = min(first, r.meta.MinSeq)
 	}

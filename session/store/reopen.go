@@ -27,7 +27,7 @@ func (l *Log) Reopen(ctx context.Context) error {
 			return nil
 		}
 		if l.pen.file == nil {
-			if err := l.follower.reclaim(ctx); err != nil {
+			if err := l.mend(); err != nil {
 				return fmt.Errorf("reopen log: %w", errors.Join(err, ErrFrozen))
 			}
 			return nil

@@ -48,12 +48,6 @@ func Repair(ctx context.Context, dir, id string, o Options, beside ...Beside) (R
 		for _, d := range did {
 			report.Actions = append(report.Actions, Action{Session: id, Did: d})
 		}
-		if errors.Is(err, ErrReadOnly) {
-			report.Notes = append(report.Notes, Problem{
-				Session: id, Kind: NoteWritten, Detail: "another process writes it, so it was left alone",
-			})
-			continue
-		}
 		if err == nil {
 			report.Events += l.Metadata().EventCount
 			mendBeside(filepath.Join(s.root(), id), id, beside, &report)

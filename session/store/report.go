@@ -15,7 +15,7 @@ type Report struct {
 	// Problems are the invariants that do not hold, in the order of the files.
 	Problems []Problem `json:"problems"`
 	// Notes are what is as a crash may leave it: no harm, and the next to open
-	// the session mends it. NoteWritten is a session that Repair left alone.
+	// the session mends it.
 	Notes []Problem `json:"notes,omitempty"`
 	// Actions are what Repair did, in words for a person.
 	Actions []Action `json:"actions,omitempty"`
@@ -50,9 +50,6 @@ func (p Problem) String() string {
 	}
 	return fmt.Sprintf("%s: %s: %s", where, p.Kind, p.Detail)
 }
-
-// NoteWritten is the kind of the note that another process writes a session.
-const NoteWritten = "written"
 
 // The kinds of problems.
 const (

@@ -24,7 +24,7 @@ func (l *Log) Retain(ctx context.Context, maxBytes int64) (event.Seq, error) {
 			return ErrClosed
 		}
 		if l.pen.file == nil {
-			return ErrReadOnly
+			return l.whyUnmended()
 		}
 		if err := l.health.refusal(); err != nil {
 			return err

@@ -94,7 +94,7 @@ func newLogFile(fsys FS, path string, fill func(File) error) (File, error) {
 	}
 	ok, err := f.TryLock()
 	if err == nil && !ok {
-		err = ErrReadOnly // somebody locked what was just made
+		err = errLocked
 	}
 	if err == nil {
 		err = fill(f)

@@ -14,9 +14,6 @@ type sheet struct {
 	meta    Metadata // the numbers in it are filled in when it is asked for
 	version uint64   // grows with every change of meta
 	saved   uint64   // the version that is on disk
-	// Of a log that another process writes:
-	spoken bool // the session here has said how it is
-	given  bool // what a person set here is not on disk yet
 
 	writing sync.Mutex // held while the files are written; never by readers
 	labels  labels     // as on disk; used by who holds writing, and before that by who opens the log
@@ -55,7 +52,6 @@ func (l *Log) UpdateMetadata(f func(*Metadata)) {
 	next.UpdatedAt = now.UpdatedAt
 	l.sheet.meta = next
 	l.sheet.version++
-	l.sheet.spoken, l.sheet.given = true, l.sheet.given || next.labels() != now.labels()
 	l.sheet.mu.Unlock()
 	l.keeper.poke()
 }
@@ -80,32 +76,12 @@ func (s *sheet) adopt(other *sheet) {
 	s.version++
 }
 
-// hear takes over what the process that writes the log says of it. The session
-// here says how it is, and a person's words are in labels.json, which either
-// process may write: the later one counts.
-func (s *sheet) hear(m Metadata, onDisk func() (labels, error)) {
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	s.labels = labels{SessionID: m.SessionID}
-	if given, err := onDisk(); err == nil {
-		s.labels = given
-		m.label(given)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	before := s.meta
-	s.meta = m
-	s.keepWords(before)
-}
-
-// keepWords goes on with what was said here before the rest of the metadata was
-// replaced. The caller holds mu.
+// keepWords goes on with what was said of the session before the rest of the
+// metadata was replaced. The caller holds mu.
 func (s *sheet) keepWords(before Metadata) {
-	if s.given {
-		s.meta.label(before.labels())
-	}
-	if !s.spoken {
-		return
+	s.meta.label(before.labels())
+	if before.Status == "" {
+		return // nothing was
 	}
 	s.meta.Status, s.meta.LastLine, s.meta.Mode = before.Status, before.LastLine, before.Mode
 	if !s.meta.Named {
@@ -124,8 +100,8 @@ func (l *Log) setFrozen(frozen bool) {
 
 // saveMetadata writes metadata.json if it would change, and before it labels.json
 // if that would. It speaks of synced
-// events only, so it never claims what a power cut can take back. Of a log that
-// another process writes only labels.json is this one's to write.
+// events only, so it never claims what a power cut can take back. Of an
+// unmended log only labels.json is written.
 func (l *Log) saveMetadata() error {
 	err := l.writeSheet()
 	l.health.saved(err)
@@ -166,10 +142,7 @@ func (l *Log) writeSheet() error {
 		}
 		l.sheet.labels = given
 	}
-	l.sheet.mu.Lock()
-	l.sheet.given = l.sheet.given && l.sheet.meta.labels() != l.sheet.labels
-	l.sheet.mu.Unlock()
-	if l.foreign.Load() && (!l.health.frozen.Load() || l.follower.taken.Load()) {
+	if l.unmended.Load() != nil && !l.health.frozen.Load() {
 		return nil
 	}
 	if err := writeMetadata(l.fs, l.dir, m); err != nil {

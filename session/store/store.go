@@ -32,7 +32,6 @@ type Store struct {
 	hub     hubFile
 	crashed bool // the machine stopped under the run before
 	lock    File
-	watch   watch
 	late    lateEntry
 	bell    bell.Bell
 
@@ -130,10 +129,7 @@ func (s *Store) begin() error {
 		s.opts.Logger.Warn("the id of the run before cannot be; ids begin anew", "file", hubName, "run", before.RunID)
 	}
 	s.crashed = !before.Clean && before.BootID != s.opts.BootID
-	// Watch first, then look: what is made in between is seen by one of them.
-	s.startWatch()
 	if err := s.load(); err != nil {
-		s.stopWatch()
 		s.late.stop()
 		return err
 	}
@@ -199,27 +195,10 @@ func (s *Store) readListed(id string) Metadata {
 }
 
 // removeAbandoned removes a session that was being made or removed when its
-// program ended. One that another process is just making is left alone.
+// program ended.
 func (s *Store) removeAbandoned(dir string) {
-	begun := false // somebody wrote the log, which is locked before
-	f, err := s.opts.FS.OpenRW(filepath.Join(dir, activeName))
-	if err == nil {
-		free, err := f.TryLock()
-		size, sizeErr := sizeOf(f)
-		f.Close() // nothing was written
-		if err := errors.Join(err, sizeErr); err != nil || !free {
-			return
-		}
-		begun = size > 0
-	}
-	if !begun && strings.HasPrefix(filepath.Base(dir), newPrefix) {
-		info, err := s.opts.FS.Stat(dir)
-		if err != nil || s.opts.Now().Sub(info.ModTime()) < defaultIdleAfter {
-			return // its log may be about to be made, or to be locked
-		}
-	}
 	// Its name may be known in memory only: see Delete.
-	err = s.opts.FS.SyncDir(s.root())
+	err := s.opts.FS.SyncDir(s.root())
 	if err == nil {
 		err = s.opts.FS.RemoveAll(dir)
 	}
@@ -249,7 +228,6 @@ func (s *Store) Create(ctx context.Context, start event.SessionStart) (*Log, err
 	start.Format, start.Epoch = logFormat, newEpoch()
 	start.SessionID = newID(s.opts.Now())
 	id := start.SessionID
-	// Known before it can be found, or it would look like another process's.
 	e := &entryOf{opening: make(chan struct{}), hidden: true}
 	s.mu.Lock()
 	if s.closed {
@@ -277,8 +255,8 @@ func (s *Store) Create(ctx context.Context, start event.SessionStart) (*Log, err
 }
 
 // Log returns a session's log. The first call opens and recovers it; others
-// wait for that, and calls for other sessions do not. A session that another
-// process writes is followed: see Log.ReadOnly. ErrInvalidID, ErrNotFound, or
+// wait for that, and calls for other sessions do not. A log that there is no room
+// to mend can be read, and is HealthBlocked. ErrInvalidID, ErrNotFound, or
 // why it cannot be opened; a later call tries again.
 func (s *Store) Log(ctx context.Context, id string) (*Log, error) {
 	if !ValidID(id) {
@@ -323,10 +301,6 @@ func (s *Store) openEntry(ctx context.Context, id string, e *entryOf) (*Log, err
 		err = cmp.Or(allAway(s.opts.FS, s.root()), err)
 	}
 	before.suspect = before.suspect || errors.Is(err, errDistrusted)
-	if errors.Is(err, ErrReadOnly) || isFull(err) {
-		// Without room to mend it, it can be read until there is some.
-		l, err = openFollower(dir, s.RunID(), s.opts, before, err)
-	}
 	s.mu.Lock()
 	opening := e.opening
 	e.opening = nil
@@ -373,18 +347,14 @@ func (s *Store) SessionDir(id string) (string, error) {
 }
 
 // Delete removes a session and everything of it, a damaged one too. Its log is
-// closed first: readers get ErrClosed. ErrReadOnly if another process writes it.
+// closed first: readers get ErrClosed.
 func (s *Store) Delete(ctx context.Context, id string) error {
 	if err := allAway(s.opts.FS, s.root()); err != nil {
 		return fmt.Errorf("delete session %s: %w", id, err) // it would come back with them
 	}
-	// With the log open, this process holds its lock and nobody writes it.
 	l, err := s.Log(ctx, id)
-	if errors.Is(err, ErrReadOnly) || errors.Is(err, ErrInvalidID) || errors.Is(err, ErrClosed) || ctx.Err() != nil {
+	if errors.Is(err, ErrInvalidID) || errors.Is(err, ErrClosed) || ctx.Err() != nil {
 		return err
-	}
-	if l != nil && l.ReadOnly() && errors.Is(l.whyReadOnly(), ErrReadOnly) {
-		return fmt.Errorf("delete session %s: %w", id, ErrReadOnly)
 	}
 	s.mu.Lock()
 	e := s.sessions[id]
@@ -432,7 +402,6 @@ func (s *Store) Close() error {
 		}
 	}
 	s.mu.Unlock()
-	s.stopWatch()
 	s.late.stop()
 	for _, o := range opening {
 		<-o
@@ -459,4 +428,12 @@ func (s *Store) Close() error {
 		return fmt.Errorf("close data directory: %w", err)
 	}
 	return nil
+}
+
+// createError says that a session could not be made.
+func createError(err error) error {
+	if isFull(err) {
+		return fmt.Errorf("create session: %w: %w", ErrBlocked, err)
+	}
+	return fmt.Errorf("create session: %w", err)
 }

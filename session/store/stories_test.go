@@ -38,7 +38,6 @@ func stories() []story {
 	}
 	all = append(all, failedStories...)
 	all = append(all, readStories...)
-	all = append(all, takeStories...)
 	all = append(all, lostStories()...)
 	return append(all, story{
 		name:    "check and repair",
@@ -250,25 +249,6 @@ var plainStories = []story{
 			p.messages(p.log(0), 2)
 		},
 		steps: []string{"rename .new", "rename events.jsonl", "rename .events-next.jsonl"},
-	},
-	{
-		name:    "follow and take over",
-		options: store.Options{SegmentBytes: smallFiles},
-		tell: func(p *teller) {
-			recorded := p.record()
-			p.messages(recorded, 4)
-			p.open()
-			followed := p.log(0)
-			p.messages(recorded, 12) // over several files
-			p.wait(2 * time.Second)
-			p.look(followed)
-			p.retain(recorded, smallFiles)
-			p.messages(recorded, 1)
-			p.closeRecorder()
-			p.wait(2 * time.Second)
-			p.append(followed, prompt("taken over"))
-		},
-		steps: []string{"lock events.jsonl", "read events.jsonl", "readdir session"},
 	},
 	{
 		name:    "all of it",

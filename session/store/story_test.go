@@ -49,7 +49,6 @@ type teller struct {
 
 	store    *store.Store
 	recorder *store.Recorder
-	beside   *faultFS // of a recorder that is a process of its own
 }
 
 func newTeller(t *testing.T, s *story) *teller {
@@ -109,7 +108,7 @@ func (p *teller) named(what string, err error) {
 	if errors.Is(p.cause, errHalf) && errors.Is(err, syscall.ENOSPC) {
 		return
 	}
-	for _, known := range []error{p.cause, p.trouble, store.ErrBlocked, store.ErrFrozen, store.ErrReadOnly} {
+	for _, known := range []error{p.cause, p.trouble, store.ErrBlocked, store.ErrFrozen} {
 		if known != nil && errors.Is(err, known) {
 			return
 		}
@@ -146,7 +145,7 @@ func (p *teller) create() *store.Log {
 	})
 }
 
-// record makes a session as a process beside the hub does.
+// record makes a session as a program does where no hub runs.
 func (p *teller) record() *store.Log {
 	p.t.Helper()
 	p.try("open recorder", func() (err error) {
@@ -343,7 +342,7 @@ func (p *teller) look(l *store.Log) {
 	}
 }
 
-// closeRecorder ends the process beside the hub.
+// closeRecorder ends that program.
 func (p *teller) closeRecorder() {
 	p.t.Helper()
 	if p.gone {

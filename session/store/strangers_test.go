@@ -8,79 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/store"
 )
-
-// A hub that takes over what a dead process recorded takes no other session's file for
-// it: it takes nothing over, and leaves the file to whoever opens the log next.
-func TestATakeOverRefusesTheFileOfAnotherSession(t *testing.T) {
-	for name, replaced := range map[string]bool{"written over it": false, "put in its place": true} {
-		t.Run(name, func(t *testing.T) {
-			other := recorded(t, 12)
-			others := other.read("events.jsonl")
-			hub, l, dir := orphaned(t, &faultFS{FS: store.OS()}, func(dir string) {
-				if replaced {
-					require.NoError(t, os.Rename(filepath.Join(dir, "events.jsonl"), filepath.Join(t.TempDir(), "own")))
-				}
-				require.NoError(t, os.WriteFile(filepath.Join(dir, "events.jsonl"), others, 0o600))
-			})
-			require.Eventually(t, func() bool { return l.Health().State == store.HealthFrozen }, patience, time.Millisecond)
-			if replaced {
-				require.NotEmpty(t, l.Health().Taken)
-			} else {
-				require.Contains(t, l.Health().Reason, fmt.Sprintf("belongs to session %q", other.id))
-				require.ErrorIs(t, l.Reopen(context.Background()), store.ErrFrozen)
-			}
-			b, _ := l.ReadAfter(context.Background(), 0, 1<<20)
-			require.NotContains(t, string(b.JSON), other.id)
-			_, _, err := l.Append(context.Background(), message("no"))
-			require.ErrorIs(t, err, store.ErrFrozen)
-			require.ErrorIs(t, hub.Close(), store.ErrFrozen)
-			kept, err := os.ReadFile(filepath.Join(dir, "events.jsonl"))
-			require.NoError(t, err)
-			require.Contains(t, string(kept), string(others), "it may be the last copy")
-
-			d := disk{t: t, root: hub.Dir(), id: l.ID()}
-			o := d.open(store.Options{})
-			for _, e := range readAll(t, o.log) {
-				require.NotContains(t, string(e.Data), other.id)
-			}
-			require.Contains(t, d.quarantined(), kept)
-			require.NoError(t, o.store.Close())
-		})
-	}
-}
-
-func TestAFollowerShowsNothingOfAnotherSessionsFile(t *testing.T) {
-	ctx := context.Background()
-	other := recorded(t, 12)
-	root := t.TempDir()
-	r, err := store.OpenRecorder(root, store.Options{})
-	require.NoError(t, err)
-	recorded, err := r.Create(ctx, event.SessionStart{Agent: "demo", Workspace: "/w"})
-	require.NoError(t, err)
-	appendN(t, recorded, 5)
-	path := filepath.Join(root, "sessions", recorded.ID(), "events.jsonl")
-	require.NoError(t, os.Rename(path, filepath.Join(t.TempDir(), "own")))
-	require.NoError(t, os.WriteFile(path, other.read("events.jsonl"), 0o600))
-	holder, err := store.OS().OpenRW(path) // as the recorder would hold it
-	require.NoError(t, err)
-	held, err := holder.TryLock()
-	require.NoError(t, err)
-	require.True(t, held)
-	hub, err := store.Open(root, store.Options{FollowEvery: soonFollowed})
-	require.NoError(t, err)
-	_, err = hub.Log(ctx, recorded.ID())
-	require.ErrorContains(t, err, fmt.Sprintf("belongs to session %q", other.id))
-	require.NoError(t, hub.Close())
-	require.NoError(t, holder.Close())
-	_ = r.Close() // of a log whose file was taken
-}
 
 // Whose a file is, is said by a line whose checksum is right.
 func TestADamagedLineAccusesNobody(t *testing.T) {

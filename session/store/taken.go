@@ -153,7 +153,7 @@ func (l *Log) keepStanding() error {
 	}
 	free, err := f.TryLock()
 	if err == nil && !free {
-		err = ErrReadOnly
+		err = errLocked
 	}
 	size, sizeErr := sizeOf(f)
 	err = errors.Join(err, sizeErr)

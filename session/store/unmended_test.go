@@ -14,8 +14,6 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// An attempt cuts off what it could not write, of which the directory's watch
-// tells, so every look that tried again would call for the next. Here they come every millisecond.
 func TestALogThatThereIsNoRoomToMendIsTriedAgainWithGrowingPausesAndNotForEver(t *testing.T) {
 	d := recorded(t, 5)
 	f := &faultFS{FS: store.OS()}
@@ -30,13 +28,13 @@ func TestALogThatThereIsNoRoomToMendIsTriedAgainWithGrowingPausesAndNotForEver(t
 	m := d.read("metadata.json")
 	i := bytes.LastIndex(m, []byte(`,"crc"`))
 	d.write("metadata.json", append(m[:i:i], `,"writer":{"boot_id":"one","run_id":"x"}}`...))
-	l := d.open(store.Options{FS: f, BootID: "two", FollowEvery: time.Millisecond}).log
+	l := d.open(store.Options{FS: f, BootID: "two"}).log
 	require.Equal(t, store.HealthBlocked, l.Health().State)
 	require.Eventually(t, func() bool { return tries.Load() > 2 }, patience, time.Millisecond)
-	require.Never(t, func() bool { return tries.Load() > 15 }, time.Second, 10*time.Millisecond, "every look tries")
+	require.Never(t, func() bool { return tries.Load() > 15 }, time.Second, 10*time.Millisecond)
 	require.Len(t, readAll(t, l), 5)
 	f.set(nil)
-	require.Eventually(t, func() bool { return !l.ReadOnly() }, patience, time.Millisecond, "it heals by itself")
+	awaitHealth(t, l, store.HealthOK)
 	requireAppends(t, l)
 }
 
@@ -53,7 +51,7 @@ func TestWhatADeviceFailedToSyncIsNotShownWhileThereIsNoRoomToCopyIt(t *testing.
 	d.write("events.jsonl", append(d.read("events.jsonl"), `{"seq":`...))
 	synced := onDisk(t, d).SyncedSeq
 	f := &faultFS{FS: store.OS()}
-	s := open(t, d.root, store.Options{FS: f, FollowEvery: 10 * time.Millisecond})
+	s := open(t, d.root, store.Options{FS: f})
 	f.set(func(_ int, op, _ string) error {
 		if op == "write" {
 			return syscall.ENOSPC
@@ -62,9 +60,9 @@ func TestWhatADeviceFailedToSyncIsNotShownWhileThereIsNoRoomToCopyIt(t *testing.
 	})
 	l, err := s.Log(context.Background(), d.id)
 	require.NoError(t, err)
-	require.True(t, l.ReadOnly())
+	require.Equal(t, store.HealthBlocked, l.Health().State)
 	require.Equal(t, synced, l.Marks().Visible)
 	f.set(nil)
-	require.Eventually(t, func() bool { return !l.ReadOnly() }, patience, time.Millisecond)
+	awaitHealth(t, l, store.HealthOK)
 	require.EqualValues(t, 5, l.Marks().Visible-1, "the copy's own first line too")
 }
