@@ -3,8 +3,6 @@ import { svelte } from '@sveltejs/vite-plugin-svelte'
 import type { Plugin } from 'vite'
 import { defineConfig } from 'vitest/config'
 import { sessionAhead } from './dev/ahead.mjs'
-import { plainIcons } from './dev/icons.mjs'
-import { plainMarked } from './dev/marked.mjs'
 import { sessionWhole } from './dev/parts.mjs'
 import { mockHub } from './dev/plugin.mjs'
 import { serviceWorker } from './dev/shell.mjs'
@@ -12,7 +10,7 @@ import { serviceWorker } from './dev/shell.mjs'
 // The hub serves the app under a policy without inline scripts, inline styles
 // or data: scripts, so nothing may be inlined into the page.
 export default defineConfig({
-  plugins: [plainIcons(), plainMarked(), svelte(), mockHub(), freshAssets(), sessionAhead(), serviceWorker()],
+  plugins: [svelte(), mockHub(), freshAssets(), sessionAhead(), serviceWorker()],
   // The catalogue reads the golden frames of the hub's own tests.
   server: { fs: { allow: ['..'] } },
   build: {
@@ -44,8 +42,6 @@ export default defineConfig({
     environment: 'node',
     // The property tests run hundreds of cases, also on a busy machine.
     testTimeout: 30_000,
-    // What the parser is built as is what is tested.
-    server: { deps: { inline: ['marked'] } },
   },
 })
 

@@ -108,8 +108,9 @@ describe('a page that starts', () => {
     const answered = () => page.waitForResponse(own)
     const inVain = page.waitForEvent('requestfailed', (request) => own.test(request.url()))
     await page.route(own, (route) => route.abort())
-    await page.route(/\/assets\/SessionMenu-/, (route) => route.abort())
+    await page.route(/\/assets\/dialogs-/, (route) => route.abort())
     await page.getByRole('button', { name: 'More', exact: true }).click()
+    await page.getByRole('menuitem', { name: 'Agent…' }).click()
     const failed = page.getByRole('alert').filter({ hasText: 'could not be loaded' })
     await failed.waitFor()
     await inVain // there is no hub to ask whether it still has the page's own file

@@ -38,39 +38,23 @@ async function comparing<T>(part: Promise<T>): Promise<T> {
   return part
 }
 
-/** What is not needed to show the list, or then to show a session. */
+/** Returns what loads a dialog. Each is a function of its own, by which Lazy knows what it has loaded. */
+const dialog =
+  <T>(of: (dialogs: typeof import('./dialogs')) => T) =>
+  async () => ({ default: of(await import('./dialogs')) })
+
+export const loadPalette = dialog((all) => all.Palette)
+export const loadHelp = dialog((all) => all.Help)
+export const loadNewSession = dialog((all) => all.NewSession)
+export const loadRules = dialog((all) => all.Rules)
+export const loadAgent = dialog((all) => all.AgentPanel)
+export const loadSchedule = dialog((all) => all.Schedule)
+
+/** The other screens, and the parts of a session that most sessions do not show. */
 export const loadSession = () => import('./session/Session.svelte')
 export const loadPlain = () => import('./plain/Plain.svelte')
 export const loadSettings = () => import('./Settings.svelte')
-export const loadPalette = () => import('./Palette.svelte')
 export const loadPair = () => import('./Pair.svelte')
-export const loadQueue = () => import('./session/Queue.svelte')
 export const loadPermission = () => comparing(import('./session/PermissionSheet.svelte'))
-export const loadOptions = () => import('./session/Options.svelte')
-export const loadInspector = () => import('./session/Inspector.svelte')
-export const loadEntry = () => import('./session/Entry.svelte')
-export const loadContent = () => import('./feed/Content.svelte')
-export const loadTerminal = () => import('./feed/Terminal.svelte')
-export const loadUnknown = () => import('./feed/Unknown.svelte')
-export const loadLarge = () => import('./feed/Large.svelte')
 export const loadDiff = () => comparing(import('./feed/Diff.svelte'))
-export const loadLargeDiff = () => comparing(import('./feed/LargeDiff.svelte'))
-export const loadMedia = () => import('./feed/Media.svelte')
-export const loadDetails = () => import('./session/Details.svelte')
-export const loadGone = () => import('./session/Gone.svelte')
-export const loadArchived = () => import('./session/Archived.svelte')
-export const loadShut = () => import('./session/Shut.svelte')
-export const loadReplaced = () => import('./session/Replaced.svelte')
-export const loadMenu = () => import('./session/SessionMenu.svelte')
 export const loadCatchUp = () => comparing(import('./session/CatchUp.svelte'))
-export const loadRules = () => import('./session/Rules.svelte')
-export const loadAgent = () => import('./session/AgentPanel.svelte')
-export const loadCommands = () => import('./session/Commands.svelte')
-export const loadDraftNotes = () => import('./session/DraftNotes.svelte')
-export const loadFiles = () => import('./session/Files.svelte')
-export const loadWatchers = () => import('./session/Watchers.svelte')
-export const loadFailed = () => import('./session/AgentFailed.svelte')
-export const loadSchedule = () => import('./session/Schedule.svelte')
-export const loadHelp = () => import('./Help.svelte')
-export const loadTextSearch = () => import('./list/TextSearch.svelte')
-export const loadNewSession = () => import('./list/NewSession.svelte')
