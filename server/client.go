@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	// A client may send messageRate messages a second, and messageBurst at
-	// once; beyond that it is read more slowly.
-	messageRate  = 200
-	messageBurst = 1000
+	// A client may send frameRate frames a second, and frameBurst at once, whatever
+	// is in them; beyond that it is read more slowly.
+	frameRate  = 200
+	frameBurst = 1000
 	// maxSlow bounds the requests of one client that wait for an agent.
 	maxSlow = 8
 )
@@ -37,8 +37,8 @@ type SessionWSClient struct {
 	*socket
 	server *Server
 	id     string
-	own    string // the session this socket was opened for, if it was
-	pace   *rate.Limiter
+	peer   string          // its address
+	own    string          // the session this socket was opened for, if it was
 	ctx    context.Context // ends with the socket
 	wait   sync.WaitGroup  // every goroutine of this client but run's and its news'
 	slow   atomic.Int32    // requests that wait for an agent
@@ -50,16 +50,17 @@ type SessionWSClient struct {
 	follows []*following // few, mostly one
 }
 
-func newClient(s *Server, on *socket, grant auth.Grant, own string) *SessionWSClient {
+func newClient(s *Server, on *socket, grant auth.Grant, own, peer string) *SessionWSClient {
 	id := make([]byte, 8)
 	rand.Read(id)
 	c := &SessionWSClient{
-		socket: on, server: s, id: hex.EncodeToString(id), own: own,
-		pace: rate.NewLimiter(messageRate, messageBurst), ctx: life(on.ended),
+		socket: on, server: s, id: hex.EncodeToString(id), own: own, peer: peer,
+		ctx: life(on.ended),
 	}
 	c.grant.Store(&grant)
 	c.news = newNews(c)
 	on.leave = c.leave
+	on.under.frames.pace = pacer(on.ended)
 	return c
 }
 
@@ -92,7 +93,7 @@ func (c *SessionWSClient) connected() *wire.Connected {
 		Protocol: wire.Version, Version: s.version, HubID: s.hubID, ClientID: c.id,
 		HeartbeatMS: s.timing.Heartbeat.Milliseconds(),
 		Limits: wire.Limits{
-			MaxFrame: wire.MaxClientFrame, MaxPage: wire.MaxPage, MaxQueue: queueSize(s.manager.Settings()),
+			MaxFrame: int(maxFrame(*c.grant.Load())), MaxPage: wire.MaxPage, MaxQueue: queueSize(s.manager.Settings()),
 			MaxAttachment: s.manager.Settings().Limits.AttachmentBytes,
 		},
 		Scope: string(c.grant.Load().Scope), Time: time.Now().UTC(),
@@ -121,7 +122,7 @@ func (c *SessionWSClient) read() {
 			return
 		}
 		c.sign()
-		if !c.paced() {
+		if rung(c.ended) {
 			continue // only the peer's close is of interest now
 		}
 		if kind != websocket.MessageText {
@@ -132,9 +133,19 @@ func (c *SessionWSClient) read() {
 	}
 }
 
-// paced waits until the client may have sent one frame more, a control frame too,
-// and reports whether the socket lives.
-func (c *SessionWSClient) paced() bool { return c.pace.Wait(c.ctx) == nil && !rung(c.ended) }
+// pacer returns what waits until a client may have sent n frames more, while its
+// socket lives.
+func pacer(ended <-chan struct{}) func(n int) {
+	pace := rate.NewLimiter(frameRate, frameBurst)
+	return func(n int) {
+		for ; n > 0; n -= frameBurst {
+			// Once the socket ends, what is read is only looked at for the peer's close.
+			if pace.WaitN(life(ended), min(n, frameBurst)) != nil {
+				return
+			}
+		}
+	}
+}
 
 // gone stops following a session that is no more, and says so.
 func (c *SessionWSClient) gone(id string) {
@@ -175,6 +186,7 @@ func (c *SessionWSClient) regrant() {
 		return
 	}
 	c.grant.Store(&now)
+	c.conn.SetReadLimit(maxFrame(now))
 	if c.own != "" && !now.May(auth.Read, c.own) {
 		c.end(ending{code: wire.CloseScopeLost, reason: "your access does not cover this session any more", goodbye: true})
 		return

@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"github.com/coder/websocket"
+
+	"github.com/abidehub/abide/internal/auth"
 )
 
 const goingAway = websocket.StatusGoingAway
@@ -18,13 +20,16 @@ type clientSet struct {
 	mu      sync.Mutex
 	limits  Limits
 	sockets map[*SessionWSClient]struct{}
-	places  int // sockets and event streams, those being opened too
-	conns   map[net.Conn]struct{}
+	places  places
+	conns   connections
 	closing *ending // set once nobody is admitted any more
 }
 
 func newClientSet(l Limits) *clientSet {
-	return &clientSet{limits: l, closed: make(chan struct{}), sockets: make(map[*SessionWSClient]struct{}), conns: make(map[net.Conn]struct{})}
+	return &clientSet{
+		limits: l, closed: make(chan struct{}), sockets: make(map[*SessionWSClient]struct{}),
+		places: places{of: make(map[string]int)}, conns: connections{open: make(map[net.Conn]*waiting)},
+	}
 }
 
 func (s *clientSet) setLimits(l Limits) {
@@ -34,24 +39,21 @@ func (s *clientSet) setLimits(l Limits) {
 }
 
 // take reserves a place for a socket or stream; give it back with leave.
-func (s *clientSet) take() bool {
+func (s *clientSet) take(g auth.Grant) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.places >= s.limits.Clients || s.closing != nil {
-		return false
-	}
-	s.places++
-	return true
+	return s.closing == nil && s.places.take(g, s.limits.Clients)
 }
 
-func (s *clientSet) leave() {
+// leave gives back a place that was taken with the grant.
+func (s *clientSet) leave(g auth.Grant) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.places--
+	s.places.leave(g)
 }
 
-// run runs a client that has a place, in a goroutine of its own.
-func (s *clientSet) run(c *SessionWSClient, serve func()) {
+// run runs a client that took a place with the grant, in a goroutine of its own.
+func (s *clientSet) run(g auth.Grant, c *SessionWSClient, serve func()) {
 	s.mu.Lock()
 	s.sockets[c] = struct{}{}
 	if s.closing != nil { // the hub began to end while the socket was upgraded
@@ -61,7 +63,7 @@ func (s *clientSet) run(c *SessionWSClient, serve func()) {
 	s.mu.Unlock()
 	go func() {
 		defer s.running.Done()
-		defer s.leave()
+		defer s.leave(g)
 		defer s.remove(c)
 		serve()
 	}()
@@ -101,23 +103,16 @@ func (s *clientSet) wait() { s.running.Wait() }
 func (s *clientSet) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.places
+	return s.places.all
 }
 
-// connState keeps the number of connections within bounds: beyond them a new
-// one is closed before it is read. Those that say nothing make room by the
-// timeout on a request's head.
+// connState keeps the number of connections within bounds: at the limit the one
+// that has waited longest without a request makes room for a new one.
 func (s *clientSet) connState(conn net.Conn, state http.ConnState) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch state {
-	case http.StateNew:
-		s.conns[conn] = struct{}{}
-		if len(s.conns) > s.limits.Connections {
-			delete(s.conns, conn)
-			conn.Close()
-		}
-	case http.StateHijacked, http.StateClosed:
-		delete(s.conns, conn) // sockets are counted as clients
+	out := s.conns.now(conn, state, s.limits.Connections)
+	s.mu.Unlock()
+	if out != nil {
+		out.Close()
 	}
 }

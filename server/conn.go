@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coder/websocket"
+
 	"github.com/abidehub/abide/server/wire"
 )
 
@@ -30,6 +32,9 @@ type socketConn struct {
 	bound time.Duration
 	turn  chan struct{} // held while a frame is in flight
 	over  atomic.Bool   // nothing more is read or written
+
+	// Owned by whoever reads.
+	frames frameCount
 
 	// Owned by whoever holds the turn.
 	deadline time.Time
@@ -71,7 +76,7 @@ func (c *socketConn) put(frame []byte) (int, error) {
 	}
 	n, err := c.Conn.Write(frame)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		c.giveUp(frame[n:])
+		c.giveUp(frame[n:], wire.CloseTooSlow, tooSlow)
 	}
 	return n, err
 }
@@ -82,20 +87,26 @@ func (c *socketConn) Read(p []byte) (int, error) {
 	if c.over.Load() { // a part of it may have been dropped
 		return 0, net.ErrClosed
 	}
+	if !c.frames.take(p[:n]) {
+		c.turn <- struct{}{}
+		defer func() { <-c.turn }()
+		c.giveUp(nil, uint16(websocket.StatusMessageTooBig), "a message of too many frames")
+		return 0, net.ErrClosed
+	}
 	return n, err
 }
 
-// giveUp closes the connection on a client that did not take a frame in time, and
-// leaves the kernel the rest of the frame and word of why. Neither a goroutine nor
+// giveUp closes the connection at once, as on a client that did not take a frame in
+// time, and leaves the kernel the rest of the frame and word of why. Neither a goroutine nor
 // memory of this process waits for the client to take it.
-func (c *socketConn) giveUp(rest []byte) {
+func (c *socketConn) giveUp(rest []byte, code uint16, reason string) {
 	tcp, ok := c.Conn.(*net.TCPConn)
 	if !ok {
 		return
 	}
 	c.over.Store(true)
 	// What the kernel does not take, nobody sees: the frame stays cut.
-	leaveBehind(tcp, [][]byte{rest, closeFrame(wire.CloseTooSlow, tooSlow)})
+	leaveBehind(tcp, [][]byte{rest, closeFrame(code, reason)})
 	tcp.Close()
 }
 
@@ -152,6 +163,7 @@ func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("taking over the connection: %w", err)
 	}
+	own.frames.take(early)
 	reader := bufio.NewReaderSize(newReplay(early, own), max(readBuffer, len(early)))
 	if _, err := reader.Peek(len(early)); err != nil {
 		return nil, nil, fmt.Errorf("taking over the connection: %w", err)

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/abidehub/abide/internal/auth"
@@ -103,19 +102,6 @@ func (s *Server) infoFor(g auth.Grant, i session.Info) wire.SessionInfo {
 		line.ReadSeq = &seq
 	}
 	return line
-}
-
-// requestIDOf reads as much of a message that cannot be read as it takes to
-// answer it.
-func requestIDOf(data []byte) string {
-	var head struct {
-		RequestID any `json:"request_id"`
-	}
-	if json.Unmarshal(data, &head) != nil {
-		return ""
-	}
-	id, _ := head.RequestID.(string)
-	return id
 }
 
 // validID reports whether id has the form of a session id. Only such a string

@@ -55,6 +55,14 @@ func docRevoke() doc {
 	return doc{summary: "End a device's or a token's access. Its sockets are closed within a second.", status: 204}
 }
 
+func docAudit() doc {
+	return doc{
+		summary: "What was granted, answered, deleted and refused, oldest first, at most 1000 records. The file is bounded: of old records the first may be gone.",
+		query:   []param{{"after", "the seq of the last record that is known; 0 is from the start", int64(0)}},
+		out:     auditAnswer{}, status: 200,
+	}
+}
+
 func docAgents() doc {
 	return doc{summary: "What a new session can be made of.", out: agentList{}, status: 200}
 }
@@ -141,6 +149,13 @@ func docReopen() doc {
 	return doc{
 		summary: "Bring back a session whose log takes nothing more after an error of the device, or which could not be opened. Its agent is stopped; screens come back by themselves. 503 while it still cannot be.",
 		out:     wire.SessionInfo{}, status: 200,
+	}
+}
+
+func docEnd() doc {
+	return doc{
+		summary: "Say that the session's work is done: session_end is written, the status is ended, the agent is stopped. A later prompt makes it live again. 409 while a turn is open.",
+		in:      endRequest{}, out: wire.SessionInfo{}, status: 200,
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -95,10 +96,18 @@ func streamPlace(r *http.Request) (place, error) {
 // stream sends a session's events as Server-Sent Events until the client
 // leaves: first an events_loaded with the verdict, then an event each.
 func (s *Server) stream(c *call, own *session.BackgroundSession, from place) error {
-	if !s.clients.take() {
-		return &problem{code: wire.CodeBusy, message: "as many clients are connected as may be", retryAfter: retryLater}
+	if !s.clients.take(c.grant) {
+		return noPlace()
 	}
-	defer s.clients.leave()
+	defer s.clients.leave(c.grant)
+	live := &liveStream{grant: c.grant, sessionID: own.ID(), conn: connOf(c.r)}
+	if tcp, ok := live.conn.(*net.TCPConn); ok {
+		if err := boundUnsent(tcp, unsentBytes); err != nil {
+			return err
+		}
+	}
+	s.streams.add(live)
+	defer s.streams.remove(live)
 	loaded, page, cursor, err := spanOf(own).begin(c.r.Context(), from)
 	if err != nil {
 		return err

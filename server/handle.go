@@ -13,16 +13,63 @@ import (
 // handle does what one message asks. Whatever is wrong with it, the socket
 // lives; a type this program does not know is ignored and counted.
 func (c *SessionWSClient) handle(data []byte) {
-	message, err := wire.DecodeClient(data)
-	switch {
-	case errors.Is(err, wire.ErrUnknownType):
-		c.server.ignored.Add(1)
-		return
-	case err != nil:
+	head, err := wire.ReadHead(data)
+	if err != nil {
 		// Which request it was is told if that much can be read.
-		c.refuse(requestIDOf(data), "", invalid("the message cannot be read: %v", err))
+		c.refuse(head.RequestID, "", invalid("the message cannot be read: %v", err))
 		return
 	}
+	verb, known := verbOf(head.Type)
+	if !known {
+		c.server.ignored.Add(1)
+		return
+	}
+	// What is refused anyway is not decoded. A session id that is none is refused below.
+	if head.Type != typePing && validID(head.SessionID) && !c.may(verb, head.SessionID) {
+		c.refuse(head.RequestID, head.SessionID, forbidden())
+		return
+	}
+	message, err := c.decode(data)
+	if err != nil {
+		c.refuse(head.RequestID, "", invalid("the message cannot be read: %v", err))
+		return
+	}
+	c.act(message)
+}
+
+const typePing = "ping"
+
+// verbOf is what a client must be allowed to send a message of that type.
+func verbOf(messageType string) (verb auth.Verb, known bool) {
+	switch messageType {
+	case typePing, "observe", "unobserve", "load_events", "ack", "presence":
+		return auth.Read, true
+	case "prompt", "permission_answer", "cancel", "force_reset", "restart_agent",
+		"queue_edit", "queue_move", "queue_remove", "queue_clear":
+		return auth.Act, true
+	case "authenticate", "set_mode", "set_config_option":
+		return auth.Manage, true
+	}
+	return 0, false
+}
+
+// Decoded, a message can be many times as large as it was sent. Those beyond
+// largeMessage are decoded a few at a time, whoever sent them.
+const (
+	largeMessage = 64 << 10
+	largeAtOnce  = 4
+)
+
+func (c *SessionWSClient) decode(data []byte) (wire.Message, error) {
+	if len(data) > largeMessage {
+		c.server.large <- struct{}{}
+		defer func() { <-c.server.large }()
+	}
+	return wire.DecodeClient(data)
+}
+
+// act does what a message asks.
+func (c *SessionWSClient) act(message wire.Message) {
 	switch m := message.(type) {
 	case *wire.Ping:
 		c.send(c.ctx, &wire.Pong{Nonce: m.Nonce, Time: time.Now().UTC(), MaxSeq: c.maxSeqs()})
@@ -192,6 +239,7 @@ func (c *SessionWSClient) answer(m *wire.PermissionAnswer, s *session.Background
 	if err != nil {
 		return err
 	}
+	c.server.noteAnswer(c.peer, *grant, s.ID(), outcome, remember)
 	c.send(c.ctx, resolvedFrame(m.RequestID, s.ID(), outcome))
 	return nil
 }

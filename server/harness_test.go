@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server"
 	"github.com/abidehub/abide/server/wire"
@@ -94,7 +95,7 @@ func startHub(t *testing.T, o hubOptions) *hub {
 			"assets/app-1a2b3c4d.js": {Data: []byte("//" + string(bytes.Repeat([]byte("app "), 1000)))},
 			"icon.svg":               {Data: []byte("<svg/>")},
 		},
-		Page: "index.html", Logger: logger, Timing: o.timing, Limits: o.limits,
+		Page: "index.html", Audit: audit.Open(o.dir), Logger: logger, Timing: o.timing, Limits: o.limits,
 	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -162,6 +162,7 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 		{"POST", "/api/sessions", "", map[string]string{"name": "x"}},
 		{"GET", "/api/sessions/{id}", one, nil},
 		{"PATCH", "/api/sessions/{id}", one, map[string]bool{"pinned": true}},
+		{"POST", "/api/sessions/{id}/end", "/api/sessions/" + doomed + "/end", map[string]string{"reason": "done"}},
 		{"DELETE", "/api/sessions/{id}", "/api/sessions/" + doomed, nil},
 		{"GET", "/api/sessions/{id}/events", one + "/events", nil},
 		{"GET", "/api/sessions/{id}/blobs/{sha256}", one + "/blobs/" + blob.SHA256, nil},

@@ -1,9 +1,11 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 	"time"
 
+	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 )
 
@@ -64,8 +66,10 @@ func pairRoute(s *Server, c *call) error {
 	}
 	cookie, grant, err := s.door.Pair(c.r.Context(), c.r, in.Code, in.Device, in.PageKey)
 	if err != nil {
+		s.noteRefusal(c.r, err)
 		return err
 	}
+	s.note(c.r.RemoteAddr, grant, audit.Record{Verb: audit.DevicePaired, Detail: grantDetail(grant)})
 	s.manager.Reads().Came(grant.Person())
 	s.logger.Info("device paired", "device", grant.ID, "name", grant.Name)
 	http.SetCookie(c.w, cookie)
@@ -112,6 +116,7 @@ func renameRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
+	c.note(audit.Record{Verb: audit.AccessRenamed, Detail: grantDetail(grant)})
 	s.logger.Info("device renamed", "device", id, "name", grant.Name, "actor", c.grant.Actor())
 	return c.reply(http.StatusOK, deviceOf(grant, c.grant))
 }
@@ -124,6 +129,7 @@ func revokeRoute(s *Server, c *call) error {
 	if err := s.registry.Revoke(id); err != nil {
 		return err
 	}
+	c.note(audit.Record{Verb: audit.AccessRevoked, Detail: id})
 	s.logger.Info("access revoked", "device", id, "actor", c.grant.Actor())
 	return c.done()
 }
@@ -134,6 +140,11 @@ func deviceOf(g, current auth.Grant) device {
 		CreatedAt: g.CreatedAt.UTC(), LastUsed: timeOrNil(g.LastUsed), ExpiresAt: timeOrNil(g.ExpiresAt),
 		Current: g.ID == current.ID,
 	}
+}
+
+// grantDetail names a credential in the audit trail.
+func grantDetail(g auth.Grant) string {
+	return fmt.Sprintf("%s %s %q, %s", g.Kind, g.ID, g.Name, g.Scope)
 }
 
 func timeOrNil(t time.Time) *time.Time {

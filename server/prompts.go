@@ -128,5 +128,6 @@ func permissionRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
+	s.noteAnswer(c.r.RemoteAddr, c.grant, own.ID(), outcome, in.Remember)
 	return c.reply(http.StatusOK, resolvedFrame("", own.ID(), outcome))
 }

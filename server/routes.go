@@ -47,6 +47,7 @@ func routes() []route {
 		{"GET", "/api/devices", auth.Credential, auth.Manage, false, devicesRoute, docDevices()},
 		{"PATCH", "/api/devices/{device}", auth.Credential, auth.Manage, false, renameRoute, docRename()},
 		{"DELETE", "/api/devices/{device}", auth.Credential, auth.Manage, false, revokeRoute, docRevoke()},
+		{"GET", "/api/audit", auth.Credential, auth.Manage, false, auditRoute, docAudit()},
 		{"GET", "/api/agents", auth.Credential, auth.Manage, false, agentsRoute, docAgents()},
 
 		{"GET", "/api/search", auth.Credential, auth.Read, true, searchRoute, docSearch()},
@@ -64,6 +65,7 @@ func routes() []route {
 		{"POST", one + "/permissions/{permission}", auth.Credential, auth.Act, false, permissionRoute, docPermission()},
 		{"POST", one + "/restart", auth.Credential, auth.Act, false, restartRoute, docRestart()},
 		{"POST", one + "/reopen", auth.Credential, auth.Manage, false, reopenRoute, docReopen()},
+		{"POST", one + "/end", auth.Credential, auth.Manage, false, endRoute, docEnd()},
 		{"POST", one + "/authenticate", auth.Credential, auth.Manage, false, authenticateRoute, docAuthenticate()},
 		{"POST", one + "/attachments", auth.Credential, auth.Act, false, attachRoute, docAttach()},
 		{"GET", one + "/rules", auth.Credential, auth.Act, false, rulesRoute, docRules()},
@@ -119,6 +121,7 @@ func (s *Server) admit(rt route) http.Handler {
 func (s *Server) serve(rt route, c *call) error {
 	grant, err := s.door.Admit(c.r.Context(), c.r, rt.gate)
 	if err != nil {
+		s.noteRefusal(c.r, err)
 		return err
 	}
 	c.grant = grant

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
@@ -68,6 +69,7 @@ func ruleAddRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
+	c.note(audit.Record{Verb: audit.RuleAdded, SessionID: own.ID(), Detail: ruleDetail(rule)})
 	return c.reply(http.StatusCreated, rule)
 }
 
@@ -94,7 +96,22 @@ func ruleRevokeRoute(s *Server, c *call) error {
 	if err := own.RevokeRule(c.r.Context(), id, c.grant.Actor()); err != nil {
 		return err
 	}
+	c.note(audit.Record{Verb: audit.RuleRevoked, SessionID: own.ID(), Detail: ruleDetail(list[i])})
 	return c.done()
+}
+
+// ruleDetail says what a rule is about in the audit trail.
+func ruleDetail(r session.Rule) string {
+	return fmt.Sprintf("%s: %s %s %q, for the %s", r.ID, r.Effect, r.Kind, r.Title, r.Scope)
+}
+
+// noteAnswer records an answer to a permission request, and that it is remembered.
+func (s *Server) noteAnswer(peer string, g auth.Grant, sessionID string, o event.PermissionOutcome, remember session.RuleScope) {
+	detail := fmt.Sprintf("%s: %s %s", o.PermissionID, o.Outcome, o.OptionID)
+	s.note(peer, g, audit.Record{Verb: audit.PermissionAnswer, SessionID: sessionID, Detail: detail})
+	if remember != "" {
+		s.note(peer, g, audit.Record{Verb: audit.RuleAdded, SessionID: sessionID, Detail: fmt.Sprintf("%s: remembered for the %s", o.PermissionID, remember)})
+	}
 }
 
 // mayRule refuses rules that reach further than a credential: one for a session takes

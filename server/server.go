@@ -22,6 +22,7 @@ import (
 
 	"github.com/gorilla/mux"
 
+	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/session"
 )
@@ -31,6 +32,8 @@ type Options struct {
 	Manager  *session.Manager
 	Registry *auth.Registry
 	Door     *auth.Door
+	// Audit takes grants, answers, deletions and refusals; the zero Trail keeps none.
+	Audit audit.Trail
 	// HubID and Version are told to clients.
 	HubID, Version string
 	// App is the web app: Page is the file in it that every address of the app
@@ -73,12 +76,15 @@ type Server struct {
 	manager  *session.Manager
 	registry *auth.Registry
 	door     *auth.Door
+	audit    audit.Trail
 	hubID    string
 	version  string
 	logger   *slog.Logger
 	timing   Timing
 	frames   *frameCache
 	clients  *clientSet
+	streams  streamSet
+	large    chan struct{} // one for each large message that is decoded
 	handler  http.Handler
 	started  time.Time
 
@@ -86,6 +92,7 @@ type Server struct {
 	cancel   context.CancelFunc
 	draining atomic.Bool
 	ignored  atomic.Int64 // messages of unknown types
+	refusals refusalBound
 }
 
 // New returns a server for a hub that is ready. It starts nothing.
@@ -96,9 +103,9 @@ func New(o Options) (*Server, error) {
 	o.Timing, o.Limits = o.Timing.withDefaults(), o.Limits.withDefaults()
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{
-		manager: o.Manager, registry: o.Registry, door: o.Door, hubID: o.HubID, version: o.Version,
+		manager: o.Manager, registry: o.Registry, door: o.Door, audit: o.Audit, hubID: o.HubID, version: o.Version,
 		logger: o.Logger, timing: o.Timing, frames: newFrameCache(), clients: newClientSet(o.Limits),
-		started: time.Now(), ctx: ctx, cancel: cancel,
+		large: make(chan struct{}, largeAtOnce), started: time.Now(), ctx: ctx, cancel: cancel,
 	}
 	app, err := newStatic(o.App, o.Page)
 	if err != nil {
@@ -156,6 +163,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 		MaxHeaderBytes:    32 << 10,
 		ConnState:         s.clients.connState,
 		ErrorLog:          slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),
+		ConnContext:       withConn,
 		BaseContext:       func(net.Listener) context.Context { return s.ctx },
 	}
 	failed := make(chan error, len(listeners))
@@ -198,7 +206,7 @@ func (s *Server) drain(hs *http.Server) {
 	s.clients.wait()
 }
 
-// watchGrants holds live sockets to what the registry says now: news of a
+// watchGrants holds live sockets and streams to what the registry says now: news of a
 // revocation within moments, an expiry within a second.
 func (s *Server) watchGrants() {
 	tick := time.NewTicker(time.Second)
@@ -206,6 +214,7 @@ func (s *Server) watchGrants() {
 	for {
 		changed := s.registry.Changed()
 		s.clients.each(func(c *SessionWSClient) { c.regrant() })
+		s.streams.regrant(s.registry)
 		select {
 		case <-s.ctx.Done():
 			return

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorilla/mux"
 
+	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
@@ -130,6 +131,26 @@ func reopenRoute(s *Server, c *call) error {
 	return sessionRoute(s, c)
 }
 
+// endRequest ends a session; the reason may be absent.
+type endRequest struct {
+	Reason string `json:"reason,omitempty"`
+}
+
+func endRoute(s *Server, c *call) error {
+	var in endRequest
+	if err := c.read(&in); err != nil {
+		return err
+	}
+	own, err := c.session()
+	if err != nil {
+		return err
+	}
+	if err := own.End(c.r.Context(), in.Reason, c.grant.Actor()); err != nil {
+		return err
+	}
+	return sessionRoute(s, c)
+}
+
 // sessionPatch changes what it names and leaves the rest.
 type sessionPatch struct {
 	Name     *string `json:"name,omitempty"`
@@ -150,9 +171,10 @@ func updateRoute(s *Server, c *call) error {
 }
 
 func deleteRoute(s *Server, c *call) error {
-	if err := s.manager.Delete(c.r.Context(), mux.Vars(c.r)["id"]); err != nil {
+	if err := s.manager.Delete(c.r.Context(), c.id()); err != nil {
 		return err
 	}
+	c.note(audit.Record{Verb: audit.SessionDeleted, SessionID: c.id()})
 	return c.done()
 }
 

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"net/url"
 	"slices"
 	"strconv"
@@ -38,34 +37,31 @@ func (s *Server) upgrade(c *call, own *session.BackgroundSession, from place) er
 	if offered != "" && !slices.ContainsFunc(strings.Split(offered, ","), func(p string) bool { return strings.TrimSpace(p) == wire.Subprotocol }) {
 		return invalid("this hub speaks the subprotocol %s", wire.Subprotocol)
 	}
-	if !s.clients.take() {
-		return &problem{code: wire.CodeBusy, message: "as many clients are connected as may be", retryAfter: retryLater}
+	if !s.clients.take(c.grant) {
+		return noPlace()
 	}
 	hijacked := &hijacker{ResponseWriter: c.w, bound: s.timing.Write}
-	var client *SessionWSClient // its goroutine reads, and so calls back
 	conn, err := websocket.Accept(hijacked, c.r, &websocket.AcceptOptions{
 		Subprotocols: []string{wire.Subprotocol},
 		// The library compares Origin with Host, which a rebound name passes.
 		// The door has compared both with the hub's own names already, exactly.
 		InsecureSkipVerify: true,
 		CompressionMode:    websocket.CompressionDisabled,
-		OnPingReceived:     func(context.Context, []byte) bool { return client.paced() },
-		OnPongReceived:     func(context.Context, []byte) { client.paced() },
 	})
 	if err != nil {
 		// The library has answered.
-		s.clients.leave()
+		s.clients.leave(c.grant)
 		c.logger().Debug("upgrade failed", "err", err)
 		return nil
 	}
-	conn.SetReadLimit(wire.MaxClientFrame)
+	conn.SetReadLimit(maxFrame(c.grant))
 	id := ""
 	if own != nil {
 		id = own.ID()
 	}
-	client = newClient(s, newSocket(conn, hijacked.taken), c.grant, id)
+	client := newClient(s, newSocket(conn, hijacked.taken), c.grant, id, c.r.RemoteAddr)
 	// Not in this goroutine: net/http keeps a stack and buffers for it.
-	s.clients.run(client, func() { client.run(own, from) })
+	s.clients.run(c.grant, client, func() { client.run(own, from) })
 	return nil
 }
 

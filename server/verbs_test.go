@@ -1,9 +1,11 @@
 package server_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -260,4 +262,24 @@ func TestACreationThatIsSentAgainMakesOneSessionAndOnePrompt(t *testing.T) {
 	}
 	h.api("GET", "/api/sessions", nil).decode(t, &list)
 	require.Len(t, list.Sessions, 1, "a refused creation left a session behind")
+}
+
+func TestASessionIsEndedOverHTTP(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	end := func(body any) response { return h.api("POST", "/api/sessions/"+s.ID()+"/end", body) }
+	_, err := s.Prompt(context.Background(), session.PromptRequest{PromptID: "held", Text: "hold"})
+	require.NoError(t, err)
+	res := end(nil)
+	require.Equal(t, 409, res.status, "a turn is open")
+	require.Equal(t, "conflict", res.code(t))
+	require.NoError(t, s.Cancel(context.Background(), "ann"))
+	h.await(s, 0, event.TypeTurnEnd)
+	var info wire.SessionInfo
+	res = end(map[string]string{"reason": "merged"})
+	require.Equal(t, 200, res.status, res.body)
+	res.decode(t, &info)
+	require.Equal(t, wire.StatusEnded, info.Status)
+	require.JSONEq(t, `{"reason":"merged","by":"owner"}`, string(h.await(s, 0, event.TypeSessionEnd).Data))
+	require.Equal(t, 400, end(map[string]string{"reason": strings.Repeat("x", 2000)}).status)
 }

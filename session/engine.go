@@ -296,8 +296,6 @@ func (e *engine) refusal() error {
 		return e.b.stuck(fmt.Errorf("%w: %w", store.ErrFrozen, e.health.frozen))
 	case e.health.blocked:
 		return e.b.stuck(store.ErrBlocked)
-	case e.fold.ended:
-		return fmt.Errorf("%w: the session has ended", ErrConflict)
 	}
 	return nil
 }

@@ -126,7 +126,7 @@ func (f *fold) applyTurn(seq event.Seq, turn int, p event.Payload) bool {
 	switch p := p.(type) {
 	case event.UserPrompt:
 		f.turn, f.promptID, f.open = max(turn, f.turn), p.PromptID, true
-		f.failed, f.login, f.promptSeq = false, false, seq
+		f.failed, f.login, f.ended, f.promptSeq = false, false, false, seq
 		f.interruptions.prompted(f.at, p)
 		if f.firstPrompt == "" {
 			f.firstPrompt = firstSentence(string(p.Text))

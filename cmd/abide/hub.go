@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/frontend"
+	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/config"
 	"github.com/abidehub/abide/internal/localhub"
@@ -98,7 +99,7 @@ func buildHub(ctx context.Context, c config.Config, own []string, logger *slog.L
 	h.door.Names(addressesOf(h.listeners), c.PublicNames)
 	page, _ := frontend.Index()
 	h.server, err = server.New(server.Options{
-		Manager: h.manager, Registry: h.registry, Door: h.door, HubID: h.store.HubID(), Version: versionText(),
+		Manager: h.manager, Registry: h.registry, Door: h.door, Audit: audit.Open(h.dir), HubID: h.store.HubID(), Version: versionText(),
 		App: frontend.FS(), Page: page, Logger: logger, Limits: server.Limits{Clients: c.Limits.Clients},
 	})
 	if err != nil {

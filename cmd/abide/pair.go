@@ -7,6 +7,7 @@ import (
 	"github.com/mdp/qrterminal/v3"
 	"github.com/spf13/cobra"
 
+	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/localhub"
 )
@@ -31,6 +32,9 @@ func (p *program) pairCommand() *cobra.Command {
 }
 
 func (p *program) pair() error {
+	if err := localhub.NotAnAgent(); err != nil {
+		return err
+	}
 	dir, err := p.existing()
 	if err != nil {
 		return err
@@ -49,6 +53,9 @@ func (p *program) pair() error {
 	}
 	code, err := registry.MintPairingCode()
 	if err != nil {
+		return err
+	}
+	if err := localhub.Granted(dir, audit.PairingLink, auth.Grant{}); err != nil {
 		return err
 	}
 	links := pairLinks(base, c.PublicNames, code)

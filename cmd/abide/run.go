@@ -14,6 +14,7 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/cli"
 	"github.com/abidehub/abide/internal/config"
+	"github.com/abidehub/abide/internal/localhub"
 	"github.com/abidehub/abide/internal/plain"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/store"
@@ -75,7 +76,7 @@ func exitCode(err error) int {
 	}
 	var locked *store.LockedError
 	switch {
-	case errors.As(err, &locked), errors.Is(err, config.ErrRefused), errors.Is(err, session.ErrForbidden):
+	case errors.As(err, &locked), errors.Is(err, config.ErrRefused), errors.Is(err, session.ErrForbidden), errors.Is(err, localhub.ErrAgent):
 		return cli.ExitRefused
 	case errors.Is(err, auth.ErrInvalid), errors.Is(err, store.ErrInvalidID), badFlag(err):
 		return cli.ExitUsage

@@ -23,7 +23,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"abide": main})
+	testscript.Main(m, map[string]func(){"abide": main, "hostile-agent": hostileAgent})
 }
 
 // The scripts run this very program, as a person would.
@@ -33,6 +33,11 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
 			e.Setenv("DATA", filepath.Join(e.WorkDir, "data"))
+			docs, err := filepath.Abs(filepath.Join("..", "..", "docs"))
+			if err != nil {
+				return err
+			}
+			e.Setenv("DOCS", docs)
 			return os.MkdirAll(filepath.Join(e.WorkDir, "home"), 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -50,6 +55,8 @@ func TestScripts(t *testing.T) {
 			"shape":    cmdShape,
 			"secret":   cmdSecret,
 			"queued":   cmdQueued,
+			"sane":     cmdSane,
+			"example":  cmdExample,
 		},
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
@@ -276,4 +283,16 @@ func cmdQueued(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(json.Unmarshal(body, &queue))
 		return strconv.Itoa(len(queue.Queue)) == args[0]
 	})
+}
+
+// example DOCUMENT FILE: writes the script in a document into a file.
+func cmdExample(ts *testscript.TestScript, neg bool, args []string) {
+	document, err := os.ReadFile(filepath.Join(ts.Getenv("DOCS"), args[0]))
+	ts.Check(err)
+	_, rest, found := strings.Cut(string(document), "<!-- script -->\n```sh\n")
+	script, _, closed := strings.Cut(rest, "```")
+	if !found || !closed {
+		ts.Fatalf("%s holds no script", args[0])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(script), 0o600))
 }

@@ -6,7 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/internal/localhub"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -46,6 +48,9 @@ func (p *program) tokenCommand() *cobra.Command {
 }
 
 func (p *program) token(req auth.TokenRequest) error {
+	if err := localhub.NotAnAgent(); err != nil {
+		return err
+	}
 	dir, err := p.existing()
 	if err != nil {
 		return err
@@ -56,6 +61,9 @@ func (p *program) token(req auth.TokenRequest) error {
 	}
 	token, grant, err := registry.MintToken(req)
 	if err != nil {
+		return err
+	}
+	if err := localhub.Granted(dir, audit.TokenMade, grant); err != nil {
 		return err
 	}
 	if !p.json {

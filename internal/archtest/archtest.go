@@ -32,7 +32,7 @@ type row struct {
 func arrows() map[string]row {
 	return map[string]row{
 		"cmd/abide":            {[]string{anything}, true},
-		"server":               {[]string{"session", "observer", "queue", "server/wire", "session/event", "session/search", "internal/auth"}, true},
+		"server":               {[]string{"internal/audit", "session", "observer", "queue", "server/wire", "session/event", "session/search", "internal/auth"}, true},
 		"server/wire":          {[]string{"session/event"}, false},
 		"session":              {[]string{"observer", "queue", "session/search", "session/store", "session/event", "internal/bell", "internal/gitstate"}, true},
 		"session/event":        {nil, false},
@@ -47,9 +47,10 @@ func arrows() map[string]row {
 		"internal/config":      {[]string{"session/event"}, true},
 		"internal/demoagent":   {nil, true},
 		"internal/client":      {[]string{"server/wire", "session/event"}, true},
-		"internal/localhub":    {[]string{"internal/auth", "internal/client"}, false},
+		"internal/localhub":    {[]string{"internal/audit", "internal/auth", "internal/client"}, false},
 		"internal/cli":         {[]string{"internal/client", "internal/localhub", "internal/plain", "server/wire", "session/event", "session/transcript"}, true},
 		"internal/plain":       {[]string{"session/event", "session/transcript"}, true},
+		"internal/audit":       {nil, true},
 		"internal/bell":        {nil, false},
 		"internal/gitstate":    {nil, false},
 		"internal/blackbox":    {nil, false},

@@ -21,6 +21,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gofrs/flock"
+	"golang.org/x/time/rate"
 
 	"github.com/abidehub/abide/internal/bell"
 )
@@ -40,6 +41,8 @@ const (
 	// touchEvery is how stale last_used may be. It is what a device that is
 	// always on costs in writes.
 	touchEvery = time.Hour
+	// lookRate is how often a second the file is read for a code that is not known.
+	lookRate = 20
 	// noticeEvery is how soon a change made by another process is seen.
 	noticeEvery = 500 * time.Millisecond
 )
@@ -52,6 +55,7 @@ type Registry struct {
 	dir    string
 	now    func() time.Time
 	logger *slog.Logger
+	looks  *rate.Limiter // at the file, for codes that may be newer than current
 
 	mu      sync.Mutex
 	current *record     // never changed in place
@@ -68,7 +72,7 @@ func Open(dir string, logger *slog.Logger, now func() time.Time) (*Registry, err
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	r := &Registry{dir: dir, now: now, logger: logger}
+	r := &Registry{dir: dir, now: now, logger: logger, looks: rate.NewLimiter(lookRate, lookRate)}
 	// Opening through a change makes the file where there is none, and gives
 	// it its mode back where somebody loosened it.
 	err := r.update(func(*record) error { return nil })
@@ -120,6 +124,9 @@ func (r *Registry) MintToken(req TokenRequest) (secret string, g Grant, err erro
 	}
 	if req.Scope != Owner && req.SessionID == "" {
 		return "", Grant{}, fmt.Errorf("%w: a %s's token is for one session: name it", ErrInvalid, req.Scope)
+	}
+	if reserved(cleanName(req.Name)) {
+		return "", Grant{}, reservedError(req.Name)
 	}
 	if req.Life < 0 {
 		return "", Grant{}, fmt.Errorf("%w: a life of %s has already ended", ErrInvalid, req.Life)
@@ -173,6 +180,9 @@ func (r *Registry) MintPairingCode() (string, error) {
 // are replaced, which may be good no more, end in the same write: they are the same
 // browser's, which will not present them again.
 func (r *Registry) Redeem(code, device, pageKey string, replaced ...string) (secret string, g Grant, err error) {
+	if !r.waits(code) {
+		return "", Grant{}, fmt.Errorf("redeeming a pairing code: %w", ErrUnknown)
+	}
 	secret = randomText(32)
 	rec := grantRecord{
 		ID: randomID(), Name: cleanName(device), Scope: Owner, PageKey: pageKey, CreatedAt: r.now().UTC().Truncate(time.Second),
@@ -201,6 +211,22 @@ func (r *Registry) Redeem(code, device, pageKey string, replaced ...string) (sec
 		return "", Grant{}, fmt.Errorf("redeeming a pairing code: %w", err)
 	}
 	return secret, rec.grant(KindDevice), nil
+}
+
+// waits reports whether a pairing code may be there to redeem, without the file or
+// its lock: thousands of wrong codes at once must not wait for either. A code that
+// another process has just made is looked for in the file, lookRate times a second;
+// beyond that Run finds it within half a second.
+func (r *Registry) waits(code string) bool {
+	r.mu.Lock()
+	current := r.current
+	r.mu.Unlock()
+	return current.pairing(code) || r.looks.AllowN(r.now(), 1) && r.newest().pairing(code)
+}
+
+func (r *record) pairing(code string) bool {
+	hash := r.hash(code)
+	return slices.ContainsFunc(r.Pairing, func(p pairingRecord) bool { return sameHash(p.Hash, hash) })
 }
 
 // Present looks up a credential that a request carries, and notes that it was
@@ -277,6 +303,9 @@ func (r *Registry) Rename(id, name string) (Grant, error) {
 	name = cleanName(name)
 	if name == "" {
 		return Grant{}, fmt.Errorf("renaming %s: %w: a name cannot be empty", id, ErrInvalid)
+	}
+	if reserved(name) {
+		return Grant{}, reservedError(name)
 	}
 	var renamed Grant
 	err := r.update(func(next *record) error {
@@ -425,6 +454,18 @@ func randomID() string {
 	raw := make([]byte, 8)
 	rand.Read(raw)
 	return hex.EncodeToString(raw)
+}
+
+// reserved reports names by which logs call the hub, agents, and credentials without
+// a name. A browser that asks for one goes by its id.
+func reserved(name string) bool {
+	name = strings.ToLower(name)
+	return name == "hub" || name == "agent" ||
+		strings.HasPrefix(name, string(KindDevice)+":") || strings.HasPrefix(name, string(KindToken)+":")
+}
+
+func reservedError(name string) error {
+	return fmt.Errorf("%w: the name %q is reserved; choose another", ErrInvalid, name)
 }
 
 // cleanName makes what a browser or a person calls a device fit for one line of

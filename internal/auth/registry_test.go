@@ -3,6 +3,7 @@ package auth_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/internal/auth"
@@ -74,6 +76,34 @@ func TestPairingCodeEndsAfterTwoMinutes(t *testing.T) {
 	c.advance(auth.PairingLife)
 	_, _, err = r.Redeem(code, "phone", "")
 	require.ErrorIs(t, err, auth.ErrUnknown)
+}
+
+// Thousands of wrong codes at once wait for no lock: here it is held all the while.
+func TestAWrongPairingCodeIsRefusedWithoutTheFilesLock(t *testing.T) {
+	dir := t.TempDir()
+	r := open(t, dir, newClock())
+	lock := flock.New(filepath.Join(dir, "auth.lock"))
+	require.NoError(t, lock.Lock())
+	defer lock.Close()
+	refused := make(chan error)
+	go func() {
+		for range 3000 {
+			_, _, err := r.Redeem("wrong", "eve", "")
+			if !errors.Is(err, auth.ErrUnknown) {
+				refused <- err
+				return
+			}
+		}
+		refused <- nil
+	}()
+	select {
+	case err := <-refused:
+		require.NoError(t, err)
+	case <-time.After(20 * time.Second):
+		lock.Close()
+		<-refused
+		t.Fatal("they waited for the lock")
+	}
 }
 
 func TestEachPairingCodeIsDifferent(t *testing.T) {

@@ -70,7 +70,7 @@ type Grant struct {
 
 // Actor names the grant's holder in the log of a session.
 func (g Grant) Actor() string {
-	if g.Name == "" {
+	if g.Name == "" || reserved(g.Name) {
 		return string(g.Kind) + ":" + g.ID
 	}
 	return g.Name

@@ -66,6 +66,7 @@ type seat struct {
 	// open are the prompts sent from here whose turns have not ended.
 	open  map[string]bool
 	ended bool // stdin is at its end
+	shown bool // what there was when the person came has been written
 }
 
 // stay reads along after a seq until the person leaves. The prompts are sent first.
@@ -116,7 +117,7 @@ func (s *seat) typed(ctx context.Context, leave context.CancelFunc, prompts []st
 func (s *seat) end(leave context.CancelFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended = true; isTerminal(s.p.Stdin) || len(s.open) == 0 {
+	if s.ended = true; isTerminal(s.p.Stdin) || s.shown && len(s.open) == 0 {
 		leave()
 	}
 }
@@ -169,7 +170,8 @@ func (s *seat) news(ctx context.Context, u client.Update) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended && len(s.open) == 0 {
+	s.shown = s.shown || u.State != nil
+	if s.ended && s.shown && len(s.open) == 0 {
 		return errEnded
 	}
 	return nil

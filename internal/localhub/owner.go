@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/client"
 )
@@ -105,12 +106,18 @@ func (o *owner) renew() error {
 
 // mint is called with mu held.
 func (o *owner) mint() (string, error) {
+	if err := NotAnAgent(); err != nil {
+		return "", err
+	}
 	registry, err := auth.Open(o.dir, nil, nil)
 	if err != nil {
 		return "", err
 	}
 	token, grant, err := registry.MintToken(auth.TokenRequest{Name: Holder, Scope: auth.Owner, Life: life})
 	if err != nil {
+		return "", err
+	}
+	if err := Granted(o.dir, audit.TokenMade, grant); err != nil {
 		return "", err
 	}
 	o.held = credential{Token: token, ExpiresAt: grant.ExpiresAt}

@@ -91,6 +91,44 @@ var ErrUnknownType = errors.New("unknown message type")
 // or whose fields do not have the types they should.
 var ErrMalformed = errors.New("malformed message")
 
+// Head is what a client's message says of itself before the rest is decoded.
+type Head struct {
+	Type      string
+	RequestID string
+	SessionID string
+}
+
+// ReadHead reads the head of a frame sent by a client. The frame is read once and
+// nothing else of it is kept. Where request_id or session_id is no string it is
+// empty, and DecodeClient says so.
+func ReadHead(frame []byte) (Head, error) {
+	var raw struct {
+		Type      string    `json:"type"`
+		RequestID shortText `json:"request_id"`
+		SessionID shortText `json:"session_id"`
+	}
+	if err := json.Unmarshal(frame, &raw); err != nil {
+		return Head{}, fmt.Errorf("%w: %s", ErrMalformed, Fault(err))
+	}
+	head := Head{Type: raw.Type, RequestID: string(raw.RequestID), SessionID: string(raw.SessionID)}
+	if head.Type == "" {
+		return head, fmt.Errorf("%w: no type", ErrMalformed)
+	}
+	return head, nil
+}
+
+// shortText is a string; any other JSON is read as an empty one.
+type shortText string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *shortText) UnmarshalJSON(data []byte) error {
+	*t = ""
+	if len(data) > 0 && data[0] == '"' {
+		return json.Unmarshal(data, (*string)(t))
+	}
+	return nil
+}
+
 // DecodeClient reads a frame sent by a client. It returns a pointer to one of
 // the structs of ClientMessages. It checks the shape only; whoever acts on a
 // message validates its fields.

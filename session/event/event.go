@@ -97,14 +97,13 @@ func NewDraft(p Payload, turn int, at time.Time) (Draft, error) {
 }
 
 func encode(p Payload) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	// Raw text stays as the agent sent it; HTML is made safe where it is shown.
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(p); err != nil {
+	data, ok, err := appendPayload(make([]byte, 0, roomFor(p)), p)
+	if !ok {
+		data, err = marshal(p)
+	}
+	if err != nil {
 		return nil, err
 	}
-	data := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
 	if !utf8.Valid(data) { // json.RawMessage passes its bytes through unchecked
 		data = bytes.ToValidUTF8(data, []byte("\uFFFD"))
 	}
@@ -112,6 +111,18 @@ func encode(p Payload) ([]byte, error) {
 		return nil, fmt.Errorf("payload is not a JSON object")
 	}
 	return data, nil
+}
+
+// marshal encodes a payload of any kind.
+func marshal(p Payload) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	// Raw text stays as the agent sent it; HTML is made safe where it is shown.
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(p); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }
 
 // Batch is a run of events in wire form, as a log hands them out: consecutive,

@@ -56,7 +56,7 @@ func examples() []event.Payload {
 		event.TerminalOutput{TerminalID: "t1", ToolCallID: "call_1", Data: "ok\n", Exit: &event.TerminalExit{Code: ptr(0), Signal: "TERM"}},
 		event.Error{Code: "protocol", Message: "a line was not JSON", Detail: "hello"},
 		event.Note{Method: "_vendor/thing", Text: "context is lost", Raw: json.RawMessage(`{"any":["thing",null]}`)},
-		event.SessionEnd{Reason: "archived"},
+		event.SessionEnd{Reason: "archived", By: "owner", Result: json.RawMessage(`{"pull_request":7}`)},
 		event.Epoch{Epoch: "fedcba9876543210", Reason: "the machine stopped uncleanly"},
 		event.LogTruncated{From: 8, To: 11},
 		event.SegmentStart{Format: 1, SessionID: "20260221-140307-9f3a11c0", Epoch: "0123456789abcdef", FirstSeq: 1000,

@@ -54,9 +54,14 @@ type SessionStart struct {
 	RequestHash string `json:"request_hash,omitempty"`
 }
 
-// SessionEnd closes a session for good.
+// SessionEnd says that the work of a session is done. A later prompt makes the session
+// live again.
 type SessionEnd struct {
 	Reason string `json:"reason"`
+	// By is the actor who ended it; empty in older logs.
+	By string `json:"by,omitempty"`
+	// Result is what the session came to, for a program that asked for it.
+	Result json.RawMessage `json:"result,omitempty"`
 }
 
 // Attachment is a file that goes with a prompt; its bytes are a blob.

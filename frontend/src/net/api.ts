@@ -186,6 +186,10 @@ export function hubAPI(page: PageKey) {
       }
     },
 
+    async end(id: string): Promise<SessionInfo> {
+      return call('POST', `${session(id)}/end`)
+    },
+
     async reopen(id: string): Promise<SessionInfo> {
       return call('POST', `${session(id)}/reopen`)
     },

@@ -244,6 +244,10 @@ export class Hub implements Intents {
     this.follower.frame({ type: 'session_gone', session_id: sessionId })
   }
 
+  async end(sessionId: string): Promise<void> {
+    this.store.dispatch({ kind: 'list_changed', session: await this.api.end(sessionId) })
+  }
+
   async reopen(sessionId: string): Promise<void> {
     this.store.dispatch({ kind: 'list_changed', session: await this.api.reopen(sessionId) })
     this.follower.again(sessionId)

@@ -152,7 +152,7 @@ const data: Partial<Record<EventType, Shape>> = {
   terminal_output: object({ terminal_id: text, tool_call_id: text, data: or(held, ''), exit }, 'terminal_id'),
   error: object({ code: or(text, ''), message: or(words, ''), detail: words }),
   note: object({ method: or(words, ''), text: held }),
-  session_end: object({ reason: or(words, '') }),
+  session_end: object({ reason: or(words, ''), by: words }),
   epoch: object({ epoch: or(text, ''), reason: or(words, '') }),
   log_truncated: object({ from: number, to: number }, 'from', 'to'),
   corrupt: object({ reason: or(words, '') }),

@@ -101,6 +101,8 @@ export interface Intents {
   create(request: NewSession, key: string): Promise<SessionInfo>
   update(sessionId: string, change: { name?: string; pinned?: boolean; archived?: boolean }): Promise<void>
   remove(sessionId: string): Promise<void>
+  /** Says that a session's work is done; a later prompt makes it live again. The error's text is for the person. */
+  end(sessionId: string): Promise<void>
   /** Opens a session again that the hub could not open, or whose device failed; the error's text is for the person. */
   reopen(sessionId: string): Promise<void>
   /** Whether the hub answers at all, also while it is slow to open a session. */

@@ -301,6 +301,8 @@ export interface NoteData {
 
 export interface SessionEndData {
   reason: string
+  by?: string
+  result?: unknown
 }
 
 export interface EpochData {

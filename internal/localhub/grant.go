@@ -1,0 +1,34 @@
+package localhub
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/abidehub/abide/internal/audit"
+	"github.com/abidehub/abide/internal/auth"
+)
+
+// agentMarker is the variable that every process of an agent has.
+const agentMarker = "ABIDE_AGENT"
+
+// ErrAgent says that an agent asked for access to its own hub.
+var ErrAgent = errors.New("an agent may not make itself a credential: run this in a terminal of your own")
+
+// NotAnAgent returns ErrAgent inside an agent's environment. An agent that changes its
+// environment is not stopped by it; the owner sees each grant in the audit trail.
+func NotAnAgent() error {
+	if os.Getenv(agentMarker) != "" {
+		return ErrAgent
+	}
+	return nil
+}
+
+// Granted records a credential that the command line made in a data directory.
+func Granted(dir string, verb audit.Verb, g auth.Grant) error {
+	r := audit.Record{Verb: verb, By: Holder, ByID: fmt.Sprintf("uid:%d", os.Getuid()), Peer: "local", SessionID: g.SessionID}
+	if g.ID != "" {
+		r.Detail = fmt.Sprintf("%s %s %q, %s", g.Kind, g.ID, g.Name, g.Scope)
+	}
+	return audit.Open(dir).Append(r)
+}

@@ -1,0 +1,105 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/abidehub/abide/internal/audit"
+	"github.com/abidehub/abide/internal/auth"
+)
+
+// auditPage bounds the records of one answer.
+const auditPage = 1000
+
+// auditAnswer is a page of the audit trail, oldest first.
+type auditAnswer struct {
+	Records []audit.Record `json:"records"`
+}
+
+func auditRoute(s *Server, c *call) error {
+	after := int64(0)
+	if text := c.r.URL.Query().Get("after"); text != "" {
+		var err error
+		if after, err = strconv.ParseInt(text, 10, 64); err != nil || after < 0 {
+			return invalid("after is the seq of a record")
+		}
+	}
+	records, err := s.audit.After(after, auditPage)
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, auditAnswer{records})
+}
+
+// note adds what a request of peer (its address) did to the audit trail. It was done, so a trail that
+// cannot be written fails no request.
+func (s *Server) note(peer string, g auth.Grant, what audit.Record) {
+	what.By, what.ByID, what.Peer = g.Actor(), g.ID, peer
+	if host, _, err := net.SplitHostPort(peer); err == nil {
+		what.Peer = host
+	}
+	if g.ID == "" {
+		what.By = ""
+	}
+	if err := s.audit.Append(what); err != nil {
+		s.logger.Error("audit trail could not be written", "verb", what.Verb, "err", err)
+	}
+}
+
+func (c *call) note(what audit.Record) { c.server.note(c.r.RemoteAddr, c.grant, what) }
+
+// noteRefusal records a credential that was refused.
+func (s *Server) noteRefusal(r *http.Request, err error) {
+	var refusal *auth.Refusal
+	if !errors.As(err, &refusal) || refusal.Status != http.StatusUnauthorized && refusal.Status != http.StatusTooManyRequests {
+		return
+	}
+	if r.Header.Get("Authorization") == "" && r.Header.Get("Cookie") == "" && r.URL.Path != "/api/pair" {
+		return // it presented none
+	}
+	skipped, ok := s.refusals.take(time.Now())
+	if !ok {
+		return
+	}
+	detail := r.URL.Path + ": " + refusal.Message
+	if skipped > 0 {
+		detail = fmt.Sprintf("%s; %d more since the last record", detail, skipped)
+	}
+	s.note(r.RemoteAddr, auth.Grant{}, audit.Record{Verb: audit.SignInFailed, Detail: detail})
+}
+
+const (
+	// refusalsAtOnce failed sign-ins are recorded one by one, then one every
+	// refusalEvery.
+	refusalsAtOnce = 10
+	refusalEvery   = time.Minute
+)
+
+// refusalBound keeps failed sign-ins from filling the trail.
+type refusalBound struct {
+	mu      sync.Mutex
+	used    int       // guarded by mu
+	since   time.Time // guarded by mu
+	skipped int       // guarded by mu
+}
+
+// take reports whether one more is recorded, and how many were not since the last.
+func (b *refusalBound) take(now time.Time) (skipped int, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if freed := int(now.Sub(b.since) / refusalEvery); freed > 0 {
+		b.used, b.since = max(b.used-freed, 0), now
+	}
+	if b.used >= refusalsAtOnce {
+		b.skipped++
+		return 0, false
+	}
+	b.used++
+	skipped, b.skipped = b.skipped, 0
+	return skipped, true
+}

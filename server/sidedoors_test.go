@@ -1,0 +1,138 @@
+package server_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/event"
+)
+
+// Fault 83: a backlog that is being delivered to a slow reader.
+func TestARevokedStreamEndsWhileItsBacklogIsRead(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	for n := range 40 {
+		data := fmt.Sprintf(`{"message_id":"m%d","text":%q}`, n, strings.Repeat("word ", 40_000))
+		_, _, err := s.Log().Append(context.Background(), event.Draft{Type: event.TypeAgentMessage, Data: []byte(data)})
+		require.NoError(t, err)
+	}
+	conn, err := net.Dial("tcp", h.addr)
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(4<<10))
+	token, grant, err := h.registry.MintToken(auth.TokenRequest{Scope: auth.Viewer, SessionID: s.ID()})
+	require.NoError(t, err)
+	fmt.Fprintf(conn, "GET /api/sessions/%s/events HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nAccept: text/event-stream\r\n\r\n", s.ID(), h.addr, token)
+	require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
+	_, err = io.ReadFull(conn, make([]byte, 100_000))
+	require.NoError(t, err)
+	require.NoError(t, h.registry.Revoke(grant.ID))
+	revoked := time.Now()
+	more, _ := io.Copy(io.Discard, conn)
+	require.Less(t, more, int64(2<<20), "of eight megabytes")
+	require.Less(t, time.Since(revoked), patience/2)
+}
+
+// Fault 82.
+func TestOneCredentialLeavesPlacesForOthersAndAllOfThemForOwners(t *testing.T) {
+	h := startHub(t, hubOptions{limits: server.Limits{Clients: 20}})
+	s := h.session()
+	viewer := func() http.Header { return bearer(h.mint(auth.TokenRequest{Scope: auth.Viewer, SessionID: s.ID()})) }
+	path := "/api/sessions/" + s.ID() + "/ws"
+	for range 2 { // two viewers, the second of whom meets what is left to owners
+		as, got := viewer(), 0
+		for range 10 {
+			if _, status, err := h.tryDial(path, as); err == nil {
+				got++
+			} else {
+				require.Equal(t, 503, status)
+			}
+		}
+		require.LessOrEqual(t, got, 8)
+	}
+	_, status, err := h.tryDial(path, viewer())
+	require.Error(t, err)
+	require.Equal(t, 503, status, "viewers have their share")
+	for range 5 {
+		h.dial(path)
+	}
+}
+
+func TestAViewersMessageIsShort(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	p, _, err := h.tryDial("/api/ws", bearer(h.mint(auth.TokenRequest{Scope: auth.Viewer, SessionID: s.ID()})))
+	require.NoError(t, err)
+	require.Equal(t, 64<<10, expect[*wire.Connected](p).Limits.MaxFrame)
+	p.send(&wire.Ping{Nonce: strings.Repeat("x", 60<<10)})
+	find[*wire.Pong](p, nil)
+	p.send(&wire.Ping{Nonce: strings.Repeat("x", 64<<10)})
+	require.Equal(t, websocket.StatusMessageTooBig, p.closed())
+}
+
+// The fields of the prompt cannot be read: that is said to those only who may prompt.
+func TestAMessageThatIsNotAllowedIsNotDecoded(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	frame := `{"type":"prompt","request_id":"r","session_id":"` + s.ID() + `","prompt_id":7,"attachments":["x"]}`
+	for _, c := range []struct {
+		scope auth.Scope
+		code  wire.Code
+	}{{auth.Viewer, wire.CodeForbidden}, {auth.Collaborator, wire.CodeInvalid}} {
+		p := h.dialAs("/api/ws", bearer(h.mint(auth.TokenRequest{Scope: c.scope, SessionID: s.ID()})))
+		p.sendRaw(frame)
+		refused := find[*wire.Error](p, nil)
+		require.Equal(t, c.code, refused.Code)
+		require.Equal(t, "r", refused.RequestID)
+	}
+}
+
+// Fault 82: a message that never comes, in frames of no bytes.
+func TestEmptyFragmentsWithoutEndAreCutOff(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	check := alive(t, h)
+	conn, r, _ := rawSocket(t, h, "")
+	go func() {
+		first := byte(0x01)
+		for {
+			if _, err := conn.Write([]byte{first, 0x80, 0, 0, 0, 0}); err != nil {
+				return
+			}
+			first = 0x00
+		}
+	}()
+	require.Equal(t, websocket.StatusMessageTooBig, closeCode(t, r))
+	check()
+}
+
+// Fault 84: connections that never send a request, and such as are done with one.
+func TestIdleConnectionsMakeRoomForAnOwner(t *testing.T) {
+	h := startHub(t, hubOptions{limits: server.Limits{Connections: 20}, timing: server.Timing{Request: time.Hour}})
+	_, leave := silent(t, h, 100)
+	defer leave()
+	require.Equal(t, 200, h.api("GET", "/api/health", nil).status)
+
+	for range 30 {
+		conn, err := net.Dial("tcp", h.addr)
+		require.NoError(t, err)
+		defer conn.Close()
+		fmt.Fprintf(conn, "GET /api/ready HTTP/1.1\r\nHost: %s\r\n\r\n", h.addr)
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		require.NoError(t, err)
+		require.Equal(t, 200, res.StatusCode)
+	}
+	require.Equal(t, 200, h.api("GET", "/api/health", nil).status)
+}

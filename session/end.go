@@ -1,0 +1,52 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// maxEndReason bounds the reason of an end, in bytes.
+const maxEndReason = 1000
+
+// defaultEndReason is the reason of an end that names none.
+const defaultEndReason = "done"
+
+// End says that the work of the session is done: session_end is in the log on the
+// device when it returns, the status is ended and the agent is stopped. A later prompt
+// is accepted and makes the session live again. While a turn is open, or a prompt is
+// about to open one, it is ErrConflict. Ending a session that has ended changes nothing.
+func (b *BackgroundSession) End(ctx context.Context, reason, actor string) error {
+	if len(reason) > maxEndReason || !utf8.ValidString(reason) {
+		return fmt.Errorf("%w: a reason has at most %d bytes of text", ErrInvalid, maxEndReason)
+	}
+	if reason == "" {
+		reason = defaultEndReason
+	}
+	return tell(ctx, b, func(e *engine) error { return e.end(event.SessionEnd{Reason: reason, By: actor}) })
+}
+
+func (e *engine) end(p event.SessionEnd) error {
+	if err := e.refusal(); err != nil {
+		return err
+	}
+	if e.fold.open {
+		return fmt.Errorf("%w: a turn is open; stop it first", ErrConflict)
+	}
+	if due, waiting := e.queue.NextDue(time.Now()); waiting && !due.After(time.Now()) {
+		return fmt.Errorf("%w: a prompt is waiting to be given to the agent; remove it first", ErrConflict)
+	}
+	if e.fold.ended {
+		return nil
+	}
+	if _, err := e.write(e.entries(p)...); err != nil {
+		return fmt.Errorf("end session: %w", e.b.stuck(err))
+	}
+	e.stopAgent(stopSleep)
+	e.list.flush = true
+	e.keepListLine(time.Now()) // the caller finds the status in the list
+	return nil
+}

@@ -1,0 +1,39 @@
+package session_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+)
+
+func TestASessionEndsBetweenTurnsAndAPromptMakesItLiveAgain(t *testing.T) {
+	h := newHub(t)
+	b, a := h.busy()
+	require.ErrorIs(t, b.End(ctxOf(t), "done", "ann"), session.ErrConflict)
+	require.Empty(t, payloads[event.SessionEnd](t, b))
+	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
+	awaitIdle(t, b)
+
+	require.NoError(t, b.End(ctxOf(t), "done", "ann"))
+	require.NoError(t, b.End(ctxOf(t), "again", "bob"), "it has ended")
+	require.Equal(t, []event.SessionEnd{{Reason: "done", By: "ann"}}, payloads[event.SessionEnd](t, b))
+	status := func(want session.Status) func() bool {
+		return func() bool { return b.Info().Status == want }
+	}
+	require.Eventually(t, status(session.StatusEnded), patience, time.Millisecond)
+	await(t, b, "a stopped agent", func(s session.State) bool { return s.Agent.Status == session.AgentAbsent })
+	require.Equal(t, session.StatusEnded, h.copyOf(t).session(b.ID()).Info().Status, "also for the next hub")
+
+	prompt(t, b, promptID(1))
+	next := h.agents.next(t)
+	require.Equal(t, promptID(1), receive(t, next.prompts, "no prompt").PromptID)
+	require.Eventually(t, status(session.StatusRunning), patience, time.Millisecond)
+	require.NoError(t, next.end(promptID(1), event.StopEndTurn))
+	awaitIdle(t, b)
+	require.Eventually(t, status(session.StatusIdle), patience, time.Millisecond)
+	requireLawful(t, b, true)
+}
