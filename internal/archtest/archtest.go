@@ -51,6 +51,7 @@ func arrows() map[string]row {
 		"internal/cli":         {[]string{"internal/client", "internal/localhub", "internal/plain", "server/wire", "session/event", "session/transcript"}, true},
 		"internal/plain":       {[]string{"session/event", "session/transcript"}, true},
 		"internal/audit":       {nil, true},
+		"internal/outgoing":    {nil, false},
 		"internal/bell":        {nil, false},
 		"internal/gitstate":    {nil, false},
 		"internal/blackbox":    {nil, false},
