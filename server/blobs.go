@@ -11,6 +11,7 @@ import (
 
 	"github.com/gorilla/mux"
 
+	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 )
@@ -27,6 +28,9 @@ func blobRoute(s *Server, c *call) error {
 	own, err := c.session()
 	if err != nil {
 		return err
+	}
+	if !c.grant.May(auth.Act, own.ID()) && own.Attached(sum) {
+		return forbidden() // a viewer reads what was said, no files
 	}
 	blob, err := own.OpenBlob(sum)
 	if errors.Is(err, session.ErrNotFound) {

@@ -108,6 +108,10 @@ func TestEveryAnswerCarriesTheHeaders(t *testing.T) {
 		res := h.api("GET", path, nil)
 		require.Contains(t, res.header.Get("Content-Security-Policy"), "default-src 'none'; script-src 'self'", path)
 		require.NotContains(t, res.header.Get("Content-Security-Policy"), "unsafe", path)
+		require.Contains(t, res.header.Get("Content-Security-Policy"), "trusted-types abide-shell ", path)
+		require.Contains(t, res.header.Get("Permissions-Policy"), "microphone=()", path)
+		require.Equal(t, "?1", res.header.Get("Origin-Agent-Cluster"), path)
+		require.Empty(t, res.header.Get("Strict-Transport-Security"), "%s: a loopback name has no TLS", path)
 		require.Equal(t, "no-referrer", res.header.Get("Referrer-Policy"), path)
 		require.Equal(t, "same-origin", res.header.Get("Cross-Origin-Opener-Policy"), path)
 		require.Equal(t, "same-origin", res.header.Get("Cross-Origin-Resource-Policy"), path)
@@ -115,6 +119,14 @@ func TestEveryAnswerCarriesTheHeaders(t *testing.T) {
 			require.Equal(t, "no-store", res.header.Get("Cache-Control"), path)
 		}
 	}
+}
+
+func TestAPublicNameIsKeptToHTTPS(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	h.door.Names([]string{h.addr}, []string{"abide.example.org"})
+	res := h.do("GET", "/", nil, http.Header{"Host": {"abide.example.org"}})
+	require.Equal(t, 200, res.status)
+	require.Equal(t, "max-age=15552000", res.header.Get("Strict-Transport-Security"))
 }
 
 // Fault 57.

@@ -26,6 +26,7 @@ type problem struct {
 	retryAfter time.Duration
 	winner     *wire.PermissionResolved
 	challenge  string // for a page to sign, with unauthorized
+	ended      bool   // the browser's sign-in ended: what it cached goes
 	status     int    // HTTP status where the code's own is not meant
 }
 
@@ -133,7 +134,7 @@ func withoutFolders(text string, err error) string {
 }
 
 func refused(r *auth.Refusal) *problem {
-	p := &problem{code: wire.CodeForbidden, message: r.Message, status: r.Status, retryAfter: r.RetryAfter, challenge: r.Challenge}
+	p := &problem{code: wire.CodeForbidden, message: r.Message, status: r.Status, retryAfter: r.RetryAfter, challenge: r.Challenge, ended: r.Ended}
 	switch r.Status {
 	case http.StatusUnauthorized:
 		p.code = wire.CodeUnauthorized
@@ -191,6 +192,9 @@ func (p *problem) write(w http.ResponseWriter) {
 	}
 	if p.httpStatus() == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	if p.ended {
+		forgetCached(w.Header())
 	}
 	w.WriteHeader(p.httpStatus())
 	w.Write(append(body, '\n')) // the client may be gone; there is nobody to tell

@@ -40,6 +40,7 @@ type hub struct {
 	registry *auth.Registry
 	manager  *session.Manager
 	server   *server.Server
+	door     *auth.Door
 	log      *syncBuffer
 	addr     string
 	token    string
@@ -86,10 +87,10 @@ func startHub(t *testing.T, o hubOptions) *hub {
 	if o.listen != nil {
 		listener = o.listen(listener)
 	}
-	door := auth.NewDoor(h.registry, h.store.HubID())
-	door.Names([]string{h.addr}, nil)
+	h.door = auth.NewDoor(h.registry, h.store.HubID())
+	h.door.Names([]string{h.addr}, nil)
 	h.server, err = server.New(server.Options{
-		Manager: h.manager, Registry: h.registry, Door: door, HubID: h.store.HubID(), Version: "test",
+		Manager: h.manager, Registry: h.registry, Door: h.door, HubID: h.store.HubID(), Version: "test",
 		App: fstest.MapFS{
 			"index.html":             {Data: []byte("<!doctype html><title>app</title>")},
 			"assets/app-1a2b3c4d.js": {Data: []byte("//" + string(bytes.Repeat([]byte("app "), 1000)))},

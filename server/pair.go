@@ -131,6 +131,10 @@ func revokeRoute(s *Server, c *call) error {
 	}
 	c.note(audit.Record{Verb: audit.AccessRevoked, Detail: id})
 	s.logger.Info("access revoked", "device", id, "actor", c.grant.Actor())
+	if id == c.grant.ID && c.grant.Kind == auth.KindDevice {
+		http.SetCookie(c.w, s.door.SignOut(c.r))
+		forgetCached(c.w.Header())
+	}
 	return c.done()
 }
 

@@ -155,7 +155,7 @@ func (c *call) logger() *slog.Logger {
 // headers puts the headers of every answer on it.
 func headers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		setHeaders(w.Header())
+		setHeaders(w.Header(), r)
 		next.ServeHTTP(w, r)
 	})
 }

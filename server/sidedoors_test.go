@@ -136,3 +136,41 @@ func TestIdleConnectionsMakeRoomForAnOwner(t *testing.T) {
 	}
 	require.Equal(t, 200, h.api("GET", "/api/health", nil).status)
 }
+
+func TestAViewerReadsNoAttachments(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	file, err := s.Attach(t.Context(), "notes.txt", "text/plain", strings.NewReader("private notes"))
+	require.NoError(t, err)
+	said, err := s.Log().PutBlob(t.Context(), "text/plain", []byte("a long answer"))
+	require.NoError(t, err)
+	get := func(scope auth.Scope, sum string) response {
+		as := bearer(h.mint(auth.TokenRequest{Scope: scope, SessionID: s.ID()}))
+		return h.do("GET", "/api/sessions/"+s.ID()+"/blobs/"+sum, nil, as)
+	}
+	require.Equal(t, 403, get(auth.Viewer, file.SHA256).status)
+	require.Equal(t, "private notes", get(auth.Collaborator, file.SHA256).body)
+	require.Equal(t, "a long answer", get(auth.Viewer, said.SHA256).body)
+}
+
+// Fault 88.
+func TestABrowserWhoseSignInEndsForgetsWhatItCached(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	p := h.page("laptop", nil)
+	cut := h.page("phone", nil)
+	for _, g := range h.registry.Grants() {
+		switch g.Name {
+		case "laptop": // signs itself out
+			res := h.do("DELETE", "/api/devices/"+g.ID, nil, p.header())
+			require.Equal(t, 204, res.status)
+			require.Equal(t, `"cache"`, res.header.Get("Clear-Site-Data"))
+			require.Contains(t, res.header.Get("Set-Cookie"), "Max-Age=0")
+		case "phone": // is revoked from elsewhere
+			res := h.api("DELETE", "/api/devices/"+g.ID, nil)
+			require.Equal(t, 204, res.status)
+			require.Empty(t, res.header.Get("Clear-Site-Data"))
+		}
+	}
+	require.Equal(t, `"cache"`, h.do("GET", "/api/health", nil, cut.header()).header.Get("Clear-Site-Data"))
+	require.Empty(t, h.do("GET", "/api/health", nil, h.page("tablet", nil).half()).header.Get("Clear-Site-Data"))
+}

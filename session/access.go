@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -28,6 +29,13 @@ func (b *BackgroundSession) OpenBlob(sha256 string) (io.ReadSeekCloser, error) {
 		return nil, logError(err)
 	}
 	return nil, &TroubleError{blobTrouble(b.id, err), err}
+}
+
+// Attached reports whether a blob of this session was uploaded as a file of a
+// prompt. Where that cannot be told it says so, too.
+func (b *BackgroundSession) Attached(sha256 string) bool {
+	_, err := b.log.Upload(event.Attachment{SHA256: sha256})
+	return !errors.Is(err, store.ErrNotFound)
 }
 
 // Settings returns what is in force. It is shared and must not be changed.

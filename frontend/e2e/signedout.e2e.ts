@@ -1,13 +1,33 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { paired } from './rig/paired.ts'
+import { until } from './rig/until.ts'
+
+/** What the page keeps of sessions, and everything in localStorage. */
+async function read(): Promise<{ pages: number; words: string }> {
+  const db = await new Promise<IDBDatabase>((done) => {
+    const opening = indexedDB.open('abide')
+    opening.onsuccess = () => done(opening.result)
+  })
+  const pages = await new Promise<number>((done) => {
+    const counting = db.transaction('pages').objectStore('pages').count()
+    counting.onsuccess = () => done(counting.result)
+  })
+  db.close()
+  return { pages, words: JSON.stringify(localStorage) }
+}
 
 describe('a device whose sign-in was revoked', () => {
   const at = paired()
 
   test('says so, also after a reload, and has the draft again once it is paired', async () => {
     const session = await at.hub.newSession('Cut off')
-    const { page, composer } = await at.device.watch(session)
+    const screen = await at.device.watch(session)
+    const { page, composer } = screen
+    await screen.prompt('/plan secret')
+    await at.hub.idle(session)
+    const kept = () => page.evaluate(read)
+    await until('the cache', async () => (await kept()).pages > 0 && (await kept()).words.includes('secret'))
     await composer.fill('half a thought')
     const { devices } = await at.hub.api<{ devices: { id: string; current?: true }[] }>('GET', '/api/devices')
     for (const { id } of devices.filter((d) => !d.current)) await at.hub.api('DELETE', `/api/devices/${id}`)
@@ -15,6 +35,8 @@ describe('a device whose sign-in was revoked', () => {
     const signedOut = page.getByRole('heading', { name: 'This device is signed out' })
     await signedOut.waitFor()
     await page.getByText('kept on this device').waitFor()
+    await until('nothing kept of the session', async () => (await kept()).pages === 0)
+    expect((await kept()).words).not.toContain('secret')
     await page.reload()
     await signedOut.waitFor()
     await page.getByLabel('Pairing link or code').fill(at.hub.pairLink())

@@ -27,9 +27,12 @@ const cache = new EventCache(db, storage)
 const kept = new OutboxDB(db, crypto.randomUUID(), navigator.locks, new Journal(storage))
 const page = new PageKey(storage, new Database('abide-page', pageLayout))
 const api = hubAPI(page)
-const hub = new Hub(store, api, page, kept, cache)
 const marks = new Marks(storage)
 const keptList = new KeptList(storage)
+const hub = new Hub(store, api, page, kept, cache, () => {
+  keptList.wipe()
+  void cache.wipe()
+})
 
 /** What must be where a killed tab leaves it. */
 function keep(leaving: boolean, visible = document.visibilityState === 'visible'): void {

@@ -21,6 +21,8 @@ type Refusal struct {
 	// RetryAfter is when to try again, with 429.
 	RetryAfter time.Duration
 	guess      bool // counts as one for the limiter
+	// Ended says, with 401, that the request came from a device whose sign-in ended.
+	Ended bool
 	// Challenge is for a page to sign, with 401, when its device's cookie is good
 	// and the page token is missing or not good any more.
 	Challenge string
@@ -181,7 +183,7 @@ func (d *Door) devices(r *http.Request) ([]Grant, *Refusal) {
 	case keyless:
 		return nil, &Refusal{Status: http.StatusUnauthorized, Message: "this device was paired by an earlier version, which kept no key in the browser beside the cookie: pair it again with the link that “abide pair” prints"}
 	}
-	return nil, &Refusal{Status: http.StatusUnauthorized, guess: true, Message: "this device's sign-in was revoked, or it ran out: pair it again with the link that “abide pair” prints"}
+	return nil, &Refusal{Status: http.StatusUnauthorized, Ended: true, guess: true, Message: "this device's sign-in was revoked, or it ran out: pair it again with the link that “abide pair” prints"}
 }
 
 // Prove exchanges a signed challenge, which a request carries beside the cookie,
@@ -268,7 +270,7 @@ func (d *Door) cookie(r *http.Request, value string) *http.Cookie {
 // overTLS reports whether the browser reached the hub by https, as far as a
 // request tells: ownOrigin lets plain http through for loopback names only.
 func overTLS(r *http.Request) bool {
-	return r.TLS != nil || !loopbackName(r.Host) || strings.HasPrefix(r.Header.Get("Origin"), "https://")
+	return r.TLS != nil || PublicName(r.Host) || strings.HasPrefix(r.Header.Get("Origin"), "https://")
 }
 
 // cookieName carries the hub's id: cookies ignore ports, so two hubs on one
@@ -347,6 +349,10 @@ func ownOrigin(origin, host string) bool {
 	}
 	return origin == "https://"+host
 }
+
+// PublicName reports whether a Host is a name of other machines' too, which is
+// reached by https only.
+func PublicName(host string) bool { return !loopbackName(host) }
 
 func loopbackName(host string) bool {
 	name := host

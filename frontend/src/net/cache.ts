@@ -93,6 +93,22 @@ export class EventCache {
     void this.db.use((db) => drop(db, sessionId)).catch(() => {})
   }
 
+  /** Drops everything: this browser may not read it any more. */
+  async wipe(): Promise<void> {
+    clearTimeout(this.timer)
+    this.timer = undefined
+    this.runs.clear()
+    this.pending.clear()
+    this.storage.removeItem(key)
+    await this.db
+      .use((db) =>
+        transact(db, ['runs', 'pages'], (tx) =>
+          Promise.all([tx.objectStore('pages').clear(), tx.objectStore('runs').clear()]),
+        ),
+      )
+      .catch(() => {})
+  }
+
   /** Writes what waits. The hint moves only after the database has it. */
   async flush(): Promise<void> {
     clearTimeout(this.timer)

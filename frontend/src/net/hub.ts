@@ -33,6 +33,8 @@ export class Hub implements Intents {
     private readonly page: PageKey,
     storage: OutboxStorage,
     cache: EventCache | null,
+    /** Drops what this browser keeps of sessions. */
+    private readonly wipe: () => void,
   ) {
     ;({
       choices: this.choices,
@@ -312,6 +314,7 @@ export class Hub implements Intents {
     this.why = refused?.why ?? ''
     // What the dial lacked is here now.
     if (this.page.token !== token) this.connection.wake(true)
+    if (refused?.refusal === 'unauthorized') this.wipe()
     if (refused !== null || session === null) return refused?.refusal ?? null
     try {
       await this.api.session(session.id)

@@ -28,6 +28,16 @@ export class KeptList {
       // Full or forbidden: the list is loaded as usual.
     }
   }
+
+  /** Drops all lines: this browser may not read them any more. That it was paired once is kept. */
+  wipe(): void {
+    this.written = null
+    try {
+      if (this.storage.getItem(key) !== null) this.storage.setItem(key, '[]')
+    } catch {
+      this.storage.removeItem(key)
+    }
+  }
 }
 
 /** What the list's order and lines are made of; the rest may be missing, as in an older hub's. */
