@@ -152,6 +152,7 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 		{"GET", "/api/health", "", nil},
 		{"GET", "/api/devices", "", nil},
 		{"GET", "/api/search", "/api/search?q=ask", nil},
+		{"GET", "/api/audit", "", nil},
 		{"GET", "/api/agents", "", nil},
 		{"GET", "/api/openapi.json", "", nil},
 		{"GET", "/api/sessions", "", nil},
