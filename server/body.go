@@ -21,7 +21,10 @@ const maxBody = wire.MaxClientFrame + 64<<10
 
 // read decodes a request's JSON body into to. No body leaves to as it is. A
 // form cannot be sent here: browsers do not ask before they send those.
-func (c *call) read(to any) error {
+func (c *call) read(to any) error { return c.readUpTo(to, maxBody) }
+
+// readUpTo is read for a body of at most that many bytes.
+func (c *call) readUpTo(to any, bound int64) error {
 	kind, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
 	if c.r.ContentLength == 0 {
 		return nil
@@ -34,7 +37,7 @@ func (c *call) read(to any) error {
 	if err := control.SetReadDeadline(time.Now().Add(c.server.timing.Request)); err != nil {
 		return fmt.Errorf("reading the request: %w", err)
 	}
-	data, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, maxBody))
+	data, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, bound))
 	if err != nil {
 		var tooLong *http.MaxBytesError
 		if errors.As(err, &tooLong) {

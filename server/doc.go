@@ -82,7 +82,7 @@ func docList() doc {
 
 func docCreate() doc {
 	return doc{
-		summary: "Make a session. Its agent is started by the first prompt.", in: newSession{}, out: wire.SessionInfo{}, status: 201,
+		summary: "Make a session. Its agent is started by the first prompt. With recorder the caller records it, and the answer is {session_id, epoch, recorder_id, max_seq}.", in: newSession{}, out: wire.SessionInfo{}, status: 201,
 		headers: []param{{"Idempotency-Key", "the client's name for this request, at most 128 printable bytes, and the prompt's id: sent again it is answered with the session it made, and asks nothing twice; with another body it is 409", ""}},
 	}
 }
@@ -150,6 +150,17 @@ func docReopen() doc {
 		summary: "Bring back a session whose log takes nothing more after an error of the device, or which could not be opened. Its agent is stopped; screens come back by themselves. 503 while it still cannot be.",
 		out:     wire.SessionInfo{}, status: 200,
 	}
+}
+
+func docRecord() doc {
+	return doc{
+		summary: "Write a batch of events that the session's recorder reports after after_seq, all or nothing. The same batch after the same seq again writes nothing twice; another one there is 409. An empty batch says that the recorder is there; after 30 s of silence the session is closed.",
+		in:      recordRequest{}, out: recordAnswer{}, status: 200,
+	}
+}
+
+func docRecordEnd() doc {
+	return doc{summary: "End a recording: what is open is closed, session_end is written. The same again changes nothing.", in: recordEnd{}, out: wire.SessionInfo{}, status: 200}
 }
 
 func docEnd() doc {

@@ -143,6 +143,9 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 	_, public := newPageKey(t)
 	challenge := phone.challenge()
 
+	recording, err := h.manager.Record(context.Background(), session.CreateRequest{Agent: "other", Workspace: t.TempDir(), Actor: "ann"})
+	require.NoError(t, err)
+
 	asked := map[string]bool{}
 	for _, r := range []struct {
 		method, route, path string
@@ -154,6 +157,7 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 		{"GET", "/api/search", "/api/search?q=ask", nil},
 		{"GET", "/api/audit", "", nil},
 		{"GET", "/api/agents", "", nil},
+		{"GET", "/api/audit", "", nil},
 		{"GET", "/api/openapi.json", "", nil},
 		{"GET", "/api/sessions", "", nil},
 		{"POST", "/api/pair", "", map[string]string{"code": code, "page_key": public}},
@@ -163,6 +167,8 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 		{"POST", "/api/sessions", "", map[string]string{"name": "x"}},
 		{"GET", "/api/sessions/{id}", one, nil},
 		{"PATCH", "/api/sessions/{id}", one, map[string]bool{"pinned": true}},
+		{"POST", "/api/sessions/{id}/record", "/api/sessions/" + recording.Session.ID() + "/record", map[string]any{"recorder_id": recording.RecorderID}},
+		{"POST", "/api/sessions/{id}/record/end", "/api/sessions/" + recording.Session.ID() + "/record/end", map[string]any{"recorder_id": recording.RecorderID}},
 		{"POST", "/api/sessions/{id}/end", "/api/sessions/" + doomed + "/end", map[string]string{"reason": "done"}},
 		{"DELETE", "/api/sessions/{id}", "/api/sessions/" + doomed, nil},
 		{"GET", "/api/sessions/{id}/events", one + "/events", nil},

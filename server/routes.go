@@ -65,6 +65,8 @@ func routes() []route {
 		{"POST", one + "/permissions/{permission}", auth.Credential, auth.Act, false, permissionRoute, docPermission()},
 		{"POST", one + "/restart", auth.Credential, auth.Act, false, restartRoute, docRestart()},
 		{"POST", one + "/reopen", auth.Credential, auth.Manage, false, reopenRoute, docReopen()},
+		{"POST", one + "/record", auth.Credential, auth.Manage, false, recordRoute, docRecord()},
+		{"POST", one + "/record/end", auth.Credential, auth.Manage, false, recordEndRoute, docRecordEnd()},
 		{"POST", one + "/end", auth.Credential, auth.Manage, false, endRoute, docEnd()},
 		{"POST", one + "/authenticate", auth.Credential, auth.Manage, false, authenticateRoute, docAuthenticate()},
 		{"POST", one + "/attachments", auth.Credential, auth.Act, false, attachRoute, docAttach()},

@@ -72,12 +72,19 @@ type newSession struct {
 	// Prompt is asked at once. The request's Idempotency-Key is its id, and makes
 	// a resend of the whole request harmless; with another body it is refused.
 	Prompt string `json:"prompt,omitempty"`
+	// Recorder makes a session that the caller records. Then the agent may be any
+	// name and the workspace any directory, there is no prompt, and the answer names
+	// the recorder.
+	Recorder bool `json:"recorder,omitempty"`
 }
 
 func createRoute(s *Server, c *call) error {
 	var in newSession
 	if err := c.read(&in); err != nil {
 		return err
+	}
+	if in.Recorder {
+		return s.createRecording(c, in)
 	}
 	if in.Prompt != "" && strings.TrimSpace(in.Prompt) == "" {
 		return invalid("the prompt is empty: leave it out, or say something")

@@ -77,7 +77,7 @@ func (e *engine) windDown() {
 // restful reports whether closing the session would interrupt nothing.
 func (e *engine) restful() bool {
 	_, waiting := e.queue.NextDue(time.Now())
-	return !e.fold.open && !waiting && len(e.fold.permissions.open) == 0 && !e.agent.there() &&
+	return !e.fold.open && !e.fold.recorder.Open && !waiting && len(e.fold.permissions.open) == 0 && !e.agent.there() &&
 		e.agent.status != AgentStarting && !e.b.watchers.any()
 }
 

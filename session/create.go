@@ -29,6 +29,8 @@ type CreateRequest struct {
 	// of its prompt. Sent again by the same actor it is answered with the session it
 	// made, as long as there is one. Empty makes a session each time.
 	Key string
+
+	recorded bool // by a program: the hub runs no agent for it
 }
 
 // creationKey tells the requests of one client from those of others.
@@ -36,7 +38,11 @@ type creationKey struct{ actor, key string }
 
 // hash is of all that is asked for: 128 bits of SHA-256, in hex.
 func (r CreateRequest) hash() string {
-	payload, err := json.Marshal([]string{r.Agent, r.Workspace, r.Name, r.Prompt})
+	asked := []string{r.Agent, r.Workspace, r.Name, r.Prompt}
+	if r.recorded {
+		asked = append(asked, "recorded")
+	}
+	payload, err := json.Marshal(asked)
 	if err != nil { // strings always encode
 		panic(err)
 	}
@@ -145,14 +151,18 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 	if r.Agent == "" {
 		r.Agent = settings.Agents[0].Name
 	}
-	if !settings.hasAgent(r.Agent) {
+	if !r.recorded && !settings.hasAgent(r.Agent) {
 		return nil, fmt.Errorf("%w: no agent %q is configured", ErrInvalid, r.Agent)
 	}
 	name, err := givenName(r.Name)
 	if err != nil {
 		return nil, err
 	}
-	workspace, err := settings.resolveWorkspace(r.Workspace)
+	resolve := settings.resolveWorkspace
+	if r.recorded {
+		resolve = recordedWorkspace
+	}
+	workspace, err := resolve(r.Workspace)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -20,13 +21,21 @@ const defaultEndReason = "done"
 // is accepted and makes the session live again. While a turn is open, or a prompt is
 // about to open one, it is ErrConflict. Ending a session that has ended changes nothing.
 func (b *BackgroundSession) End(ctx context.Context, reason, actor string) error {
+	if err := checkReason(reason); err != nil {
+		return err
+	}
+	return tell(ctx, b, func(e *engine) error { return e.end(endOf(reason, actor)) })
+}
+
+func checkReason(reason string) error {
 	if len(reason) > maxEndReason || !utf8.ValidString(reason) {
 		return fmt.Errorf("%w: a reason has at most %d bytes of text", ErrInvalid, maxEndReason)
 	}
-	if reason == "" {
-		reason = defaultEndReason
-	}
-	return tell(ctx, b, func(e *engine) error { return e.end(event.SessionEnd{Reason: reason, By: actor}) })
+	return nil
+}
+
+func endOf(reason, actor string) event.SessionEnd {
+	return event.SessionEnd{Reason: cmp.Or(reason, defaultEndReason), By: actor}
 }
 
 func (e *engine) end(p event.SessionEnd) error {

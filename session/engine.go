@@ -58,10 +58,12 @@ type engine struct {
 	unsaved   unsavedQueue
 	list      listLine
 	answerers answerers
-	unwatched time.Time // since when nobody watches while requests are open
-	present   presenceClock
-	closing   bool
-	ended     bool
+	// recorderHeard is when the program that records the session was last heard.
+	recorderHeard time.Time
+	unwatched     time.Time // since when nobody watches while requests are open
+	present       presenceClock
+	closing       bool
+	ended         bool
 
 	dirty  bool      // the published state is out of date
 	wakeAt time.Time // when proceed has something to do by itself; zero is never
@@ -126,6 +128,10 @@ const maxPasses = 10
 func (e *engine) pass(now time.Time) {
 	e.probeLog(now)
 	e.probeQueue(now)
+	if e.fold.recorder.Open {
+		e.passRecorded(now)
+		return
+	}
 	e.watchAgent(now)
 	e.watchRequests(now)
 	switch {
@@ -138,6 +144,17 @@ func (e *engine) pass(now time.Time) {
 		e.takeNext(now)
 	}
 	e.restAgent(now)
+}
+
+// passRecorded is pass while a program records the session: the hub only waits for it,
+// and leaves open what is open when it ends.
+func (e *engine) passRecorded(now time.Time) {
+	switch {
+	case e.closing:
+		e.list.changed, e.list.flush, e.ended = true, true, true
+	case !e.health.broken():
+		e.watchRecorder(now)
+	}
 }
 
 // wake asks for proceed to be called at t, at the latest.
@@ -292,10 +309,14 @@ func (e *engine) refusal() error {
 	switch {
 	case e.closing:
 		return errEnded
+	case e.fold.recorder.Open:
+		return errRecording
 	case e.health.frozen != nil:
 		return e.b.stuck(fmt.Errorf("%w: %w", store.ErrFrozen, e.health.frozen))
 	case e.health.blocked:
 		return e.b.stuck(store.ErrBlocked)
+	case e.recordedAbroad():
+		return fmt.Errorf("%w: the session was recorded in a directory outside of the hub's workspaces", ErrConflict)
 	}
 	return nil
 }

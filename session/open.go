@@ -39,6 +39,7 @@ type fold struct {
 
 	agentSessionID string
 	ended          bool
+	recorder       recorder
 	title          string // as the agent gave it
 	firstPrompt    string // a title made of the first prompt
 	line           lastLine
@@ -152,9 +153,9 @@ func (f *fold) applyTurn(seq event.Seq, turn int, p event.Payload) bool {
 	case event.PermissionOutcome:
 		f.permissions.settle(p)
 	case event.Note:
-		return f.foldRule(p)
+		return f.foldRule(p) || f.foldRecording(p)
 	case event.SessionEnd:
-		f.ended = true
+		f.ended, f.recorder.Open = true, false
 	default:
 		return false
 	}
@@ -213,6 +214,8 @@ type memory struct {
 	Login         bool          `json:"login,omitempty"`
 	PromptSeq     event.Seq     `json:"prompt_seq,omitempty"`
 	Interruptions interruptions `json:"interruptions,omitzero"`
+	// Recorder is the program that records or recorded the session.
+	Recorder recorder `json:"recorder,omitzero"`
 	// Failed and Line are as the fold has them: what the list shows may be a
 	// question or what is wrong with the agent.
 	Failed bool   `json:"failed,omitempty"`
@@ -233,7 +236,7 @@ type memory struct {
 // summarize writes the fold down for metadata.
 func (f *fold) summarize(epoch string) (*store.Unfinished, json.RawMessage) {
 	m := memory{
-		Epoch: epoch, Given: f.given, Ended: f.ended, Failed: f.failed, Line: f.line.line(),
+		Epoch: epoch, Given: f.given, Ended: f.ended, Recorder: f.recorder, Failed: f.failed, Line: f.line.line(),
 		Settled: f.permissions.settled, Rules: f.rules,
 		Mode: f.mode, Config: f.config, Commands: f.commands, Usage: f.usage,
 		Title: f.title, FirstPrompt: f.firstPrompt,
@@ -278,7 +281,7 @@ func restore(md store.Metadata, epoch string, visible event.Seq) (f fold, named 
 	}
 	f = fold{
 		seq: md.Open.AtSeq, turn: md.Open.Turn, promptID: md.Open.PromptID, open: md.Open.PromptID != "",
-		given: m.Given, ended: m.Ended, failed: m.Failed, rules: m.Rules,
+		given: m.Given, ended: m.Ended, recorder: m.Recorder, failed: m.Failed, rules: m.Rules,
 		mode: m.Mode, config: m.Config, commands: m.Commands, usage: m.Usage,
 		agentSessionID: md.AgentSessionID,
 		login:          m.Login, promptSeq: m.PromptSeq, interruptions: m.Interruptions,

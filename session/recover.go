@@ -53,6 +53,11 @@ func catchUp(ctx context.Context, log *store.Log, q *queue.Queue, f fold) (fold,
 	if err := r.read(ctx, min(f.seq, r.ledgerAfter)); err != nil {
 		return fold{}, err
 	}
+	if r.fold.recorder.Open {
+		// Its recorder may be there still, and goes on.
+		_ = r.followLog()
+		return r.fold, nil
+	}
 	if err := r.closeOpen(ctx); err != nil {
 		return fold{}, err
 	}

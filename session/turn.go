@@ -297,6 +297,9 @@ func (b *BackgroundSession) Cancel(ctx context.Context, actor string) error {
 }
 
 func (e *engine) cancel(actor string) error {
+	if e.fold.recorder.Open {
+		return errRecording
+	}
 	t := &e.turn
 	if !e.fold.open || t.cancelled || t.endAs != "" {
 		return nil
@@ -333,6 +336,9 @@ func (e *engine) cancel(actor string) error {
 // Without a turn nothing happens.
 func (b *BackgroundSession) ForceReset(ctx context.Context, actor string) error {
 	return tell(ctx, b, func(e *engine) error {
+		if e.fold.recorder.Open {
+			return errRecording
+		}
 		if !e.fold.open {
 			return nil
 		}

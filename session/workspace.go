@@ -39,6 +39,18 @@ func (s *Settings) resolveWorkspace(dir string) (string, error) {
 	return real, nil
 }
 
+// recordedWorkspace checks a directory in which a program runs its own agent.
+func recordedWorkspace(dir string) (string, error) {
+	if !filepath.IsAbs(dir) || strings.ContainsRune(dir, 0) {
+		return "", fmt.Errorf("%w: workspace %q is not an absolute path", ErrInvalid, dir)
+	}
+	real, err := realDir(dir)
+	if err != nil {
+		return "", fmt.Errorf("%w: workspace %q: %s", ErrInvalid, dir, reason(err))
+	}
+	return real, nil
+}
+
 // outside says where a session may run instead.
 func (s *Settings) outside(dir string) error {
 	roots := s.roots()

@@ -1,0 +1,344 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/abidehub/abide/queue"
+	"github.com/abidehub/abide/session/event"
+)
+
+// recorderSilence is how long a recorder may say nothing before the session is closed
+// as after a crash.
+const recorderSilence = 30 * time.Second
+
+// noteRecording says in the log that a program records the session. A session_end ends
+// the recording.
+const noteRecording = "abide/recording"
+
+// recorder is the program that records a session, as the log tells it.
+type recorder struct {
+	ID   string `json:"id"`
+	Open bool   `json:"open,omitempty"`
+}
+
+// Recording is a session that a program records.
+type Recording struct {
+	Session    *BackgroundSession
+	RecorderID string
+	// MaxSeq is the last event: the first batch comes after it.
+	MaxSeq event.Seq
+}
+
+// Recorded is an event that a recorder reports.
+type Recorded struct {
+	Type event.Type      `json:"type"`
+	Data json.RawMessage `json:"data"`
+}
+
+// Record makes a session whose events a program reports with BackgroundSession.Record.
+// The agent need not be configured, and the workspace may be any directory: the hub
+// starts nothing in it. Until the recording ends, every other verb that would write is
+// ErrConflict. With a key it makes one session, however often it is sent.
+func (m *Manager) Record(ctx context.Context, r CreateRequest) (Recording, error) {
+	if r.Prompt != "" {
+		return Recording{}, fmt.Errorf("%w: a recorder reports its prompts", ErrInvalid)
+	}
+	if r.Agent == "" || len(r.Agent) > 100 || !printable(r.Agent) {
+		return Recording{}, fmt.Errorf("%w: a recording names its agent, in at most 100 printable bytes", ErrInvalid)
+	}
+	r.recorded = true
+	b, err := m.createOnce(ctx, r)
+	if err != nil {
+		return Recording{}, err
+	}
+	return ask(ctx, b, func(e *engine) (Recording, error) {
+		if err := e.beginRecording(r.Actor); err != nil {
+			return Recording{}, err
+		}
+		return Recording{Session: b, RecorderID: e.fold.recorder.ID, MaxSeq: e.fold.seq}, nil
+	})
+}
+
+// beginRecording puts the recorder into the log, once.
+func (e *engine) beginRecording(actor string) error {
+	if e.fold.recorder.Open {
+		return nil // the same request again
+	}
+	if e.fold.recorder.ID != "" || e.fold.turn > 0 {
+		return fmt.Errorf("%w: this key made a session whose recording has ended", ErrConflict)
+	}
+	id := make([]byte, 16)
+	rand.Read(id)
+	raw, err := json.Marshal(recorder{ID: hex.EncodeToString(id), Open: true})
+	if err != nil { // a struct of strings
+		panic(err)
+	}
+	note := event.Note{Method: noteRecording, Text: event.Text("Recorded by " + actor + "."), Raw: raw}
+	if _, err := e.write(e.entries(note)...); err != nil {
+		return fmt.Errorf("begin recording: %w", e.b.stuck(err))
+	}
+	e.recorderHeard = time.Now()
+	return nil
+}
+
+// foldRecording follows the recorder.
+func (f *fold) foldRecording(n event.Note) bool {
+	return n.Method == noteRecording && json.Unmarshal(n.Raw, &f.recorder) == nil
+}
+
+// Record writes a batch that a recorder reports after the seq after, all of it or
+// nothing, and returns the last seq. The same batch after the same seq again writes
+// nothing twice, also when a crash cut it; another batch there is ErrConflict. An empty
+// batch says that the recorder is there.
+func (b *BackgroundSession) Record(ctx context.Context, recorderID string, after event.Seq, batch []Recorded) (event.Seq, error) {
+	payloads := make([]event.Payload, 0, len(batch))
+	for i, r := range batch {
+		p, err := event.Event{Type: r.Type, Data: r.Data}.Payload()
+		if err != nil {
+			return 0, fmt.Errorf("%w: event %d of the batch: %w", ErrInvalid, i, err)
+		}
+		if why := notReported(p); why != "" {
+			return 0, fmt.Errorf("%w: event %d of the batch: %s", ErrInvalid, i, why)
+		}
+		payloads = append(payloads, p)
+	}
+	return ask(ctx, b, func(e *engine) (event.Seq, error) { return e.takeRecorded(recorderID, after, payloads) })
+}
+
+// notReported says why a recorder may not report an event, or nothing.
+func notReported(p event.Payload) string {
+	switch p := p.(type) {
+	case event.SessionStart, event.SessionEnd, event.SegmentStart, event.Epoch, event.LogTruncated, event.Corrupt,
+		event.TurnInterrupted, event.InterruptionSettled:
+		return "the hub writes " + string(p.EventType()) + " itself"
+	case event.Note:
+		if strings.HasPrefix(p.Method, "abide/") {
+			return "the hub writes notes of method abide/… itself"
+		}
+	case event.UserPrompt:
+		if p.PromptID == "" {
+			return "a user_prompt has a prompt_id"
+		}
+	}
+	return ""
+}
+
+func (e *engine) takeRecorded(recorderID string, after event.Seq, payloads []event.Payload) (event.Seq, error) {
+	if err := e.recordedBy(recorderID); err != nil {
+		return 0, err
+	}
+	if len(payloads) == 0 {
+		return e.fold.seq, nil
+	}
+	if after > e.fold.seq || after < 1 {
+		return 0, fmt.Errorf("%w: the log ends at seq %d", ErrConflict, e.fold.seq)
+	}
+	known, err := e.recordedAfter(after, payloads)
+	if err != nil {
+		return 0, err
+	}
+	payloads = payloads[known:]
+	if len(payloads) == 0 {
+		return e.fold.seq, nil
+	}
+	list, err := e.placed(payloads)
+	if err != nil {
+		return 0, err
+	}
+	first, err := e.write(list...)
+	if err != nil {
+		return 0, fmt.Errorf("record events: %w", e.b.stuck(err))
+	}
+	e.followRecorded(first, list)
+	return e.fold.seq, nil
+}
+
+// recordedBy is nil for the recorder of this session, from whom the hub has heard now.
+func (e *engine) recordedBy(recorderID string) error {
+	if recorderID == "" || recorderID != e.fold.recorder.ID || !e.fold.recorder.Open {
+		return fmt.Errorf("%w: this recorder does not record the session, or no longer", ErrConflict)
+	}
+	e.recorderHeard = time.Now()
+	return nil
+}
+
+// recordedAfter counts the payloads that are in the log behind a seq already. It is
+// ErrConflict if anything else is there.
+func (e *engine) recordedAfter(after event.Seq, payloads []event.Payload) (known int, err error) {
+	for after < e.fold.seq {
+		batch, through, err := e.log.ReadWritten(context.Background(), after, foldBatch)
+		if err != nil {
+			return 0, fmt.Errorf("compare with the log: %w", logError(err))
+		}
+		if through == after {
+			break
+		}
+		events, err := batch.Events()
+		if err != nil {
+			return 0, fmt.Errorf("compare with the log: %w", err)
+		}
+		for _, there := range events {
+			switch there.Type {
+			case event.TypeSegmentStart, event.TypeEpoch, event.TypeLogTruncated:
+				continue // the log's own
+			}
+			if known == len(payloads) || !sameEvent(there, payloads[known]) {
+				return 0, fmt.Errorf("%w: another event is in the log at seq %d", ErrConflict, there.Seq)
+			}
+			known++
+		}
+		after = through
+	}
+	return known, nil
+}
+
+// sameEvent reports whether an event of the log is this payload. A value that became a
+// blob is compared by its checksum.
+func sameEvent(there event.Event, p event.Payload) bool {
+	draft, err := event.NewDraft(p, 0, time.Time{})
+	if err != nil || draft.Type != there.Type {
+		return false
+	}
+	if bytes.Equal(draft.Data, there.Data) {
+		return true
+	}
+	var want, got map[string]json.RawMessage
+	if json.Unmarshal(draft.Data, &want) != nil || json.Unmarshal(there.Data, &got) != nil || len(want) != len(got) {
+		return false
+	}
+	for name, value := range want {
+		if !bytes.Equal(value, got[name]) && !sameBlob(got[name], value) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameBlob(reference, value json.RawMessage) bool {
+	var ref event.BlobRef
+	if json.Unmarshal(reference, &ref) != nil || ref.Blob.SHA256 == "" {
+		return false
+	}
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		value = []byte(text)
+	}
+	sum := sha256.Sum256(value)
+	return hex.EncodeToString(sum[:]) == ref.Blob.SHA256
+}
+
+// placed gives each payload its turn, and refuses what no session can hold.
+func (e *engine) placed(payloads []event.Payload) ([]entry, error) {
+	turn, open := e.fold.turn, e.fold.open
+	list := make([]entry, 0, len(payloads))
+	for _, p := range payloads {
+		at := turn
+		switch p := p.(type) {
+		case event.UserPrompt:
+			if open {
+				return nil, fmt.Errorf("%w: a turn is open: its turn_end comes before the next user_prompt", ErrInvalid)
+			}
+			turn, open = turn+1, true
+			at = turn
+		case event.TurnEnd:
+			if !open {
+				return nil, fmt.Errorf("%w: no turn is open that a turn_end could end", ErrInvalid)
+			}
+			open = false
+		default:
+			if known, ok := e.fold.tools.turn(toolCallID(p)); ok {
+				at = known
+			}
+		}
+		list = append(list, entry{at, p})
+	}
+	return list, nil
+}
+
+// followRecorded brings the turn and the ledger to where the log is.
+func (e *engine) followRecorded(first event.Seq, list []entry) {
+	for i, n := range list {
+		switch p := n.payload.(type) {
+		case event.UserPrompt:
+			now := time.Now()
+			e.turn = turnRun{prompt: p, since: now, given: true}
+			e.saved("enter prompt", e.queue.Enter(queue.Entry{
+				PromptID: p.PromptID, Hash: queue.Hash(string(p.Text), toQueue(p.Attachments)),
+				Outcome: queue.Received, Seq: int64(first) + int64(i), At: now,
+			}))
+			e.dirty = true
+		case event.TurnEnd:
+			e.turn = turnRun{}
+			e.list.flush, e.dirty = true, true
+		}
+	}
+}
+
+// EndRecording ends what a recorder left open and the session, which is then one like
+// any other. The same again changes nothing.
+func (b *BackgroundSession) EndRecording(ctx context.Context, recorderID, reason, actor string) error {
+	if err := checkReason(reason); err != nil {
+		return err
+	}
+	return tell(ctx, b, func(e *engine) error {
+		if recorderID != "" && recorderID == e.fold.recorder.ID && !e.fold.recorder.Open {
+			return nil
+		}
+		if err := e.recordedBy(recorderID); err != nil {
+			return err
+		}
+		return e.endRecording(endOf(reason, actor), event.StopInterrupted)
+	})
+}
+
+func (e *engine) endRecording(end event.SessionEnd, reason event.StopReason) error {
+	list := e.closeAll(string(reason))
+	if e.fold.open {
+		list = append(list, entry{e.fold.turn, event.TurnEnd{PromptID: e.fold.promptID, StopReason: reason}})
+	}
+	if _, err := e.write(append(list, entry{e.fold.turn, end})...); err != nil {
+		return fmt.Errorf("end recording: %w", e.b.stuck(err))
+	}
+	e.turn = turnRun{}
+	e.saved("follow the log", e.queue.Advance(int64(e.fold.seq)))
+	e.list.flush = true
+	e.keepListLine(time.Now())
+	return nil
+}
+
+// watchRecorder closes the session of a recorder that has gone.
+func (e *engine) watchRecorder(now time.Time) {
+	if e.recorderHeard.IsZero() {
+		e.recorderHeard = now // this run has yet to hear of it
+	}
+	if at := e.recorderHeard.Add(recorderSilence); now.Before(at) {
+		e.wake(at)
+		return
+	}
+	end := event.SessionEnd{Reason: "the recorder went silent", By: byHub}
+	if err := e.endRecording(end, event.StopAgentExit); err != nil {
+		e.logger.Warn("session of a silent recorder cannot be closed yet", "err", err)
+		e.wake(now.Add(probeInterval))
+	}
+}
+
+// errRecording is a verb on a session that a program records.
+var errRecording = fmt.Errorf("%w: a program records this session; until that ends it can only be watched", ErrConflict)
+
+// recordedAbroad reports whether the session was recorded in a directory in which the
+// hub may start no agent.
+func (e *engine) recordedAbroad() bool {
+	if e.fold.recorder.ID == "" {
+		return false
+	}
+	_, err := e.hub.settings().resolveWorkspace(e.workspace)
+	return err != nil
+}

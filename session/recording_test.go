@@ -1,0 +1,100 @@
+package session_test
+
+import (
+	"encoding/json"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+)
+
+func recorded(t *testing.T, payloads ...event.Payload) []session.Recorded {
+	t.Helper()
+	var batch []session.Recorded
+	for _, p := range payloads {
+		data, err := json.Marshal(p)
+		require.NoError(t, err)
+		batch = append(batch, session.Recorded{Type: p.EventType(), Data: data})
+	}
+	return batch
+}
+
+func (h *hub) recording() session.Recording {
+	h.t.Helper()
+	r, err := h.manager.Record(ctxOf(h.t), session.CreateRequest{Agent: "someone's", Workspace: h.t.TempDir(), Actor: "ann", Key: "k"})
+	require.NoError(h.t, err)
+	return r
+}
+
+func TestARecorderWritesEachBatchOnceAlsoOverACrashOfTheHub(t *testing.T) {
+	h := newHub(t)
+	r := h.recording()
+	again, err := h.manager.Record(ctxOf(t), session.CreateRequest{Agent: "someone's", Workspace: r.Session.Log().Metadata().Workspace, Actor: "ann", Key: "k"})
+	require.NoError(t, err)
+	require.Equal(t, r.RecorderID, again.RecorderID)
+
+	first := recorded(t, event.UserPrompt{PromptID: "p1", Text: "hi"}, event.TurnStart{PromptID: "p1"}, message("hello"))
+	put := func(b *session.BackgroundSession, after event.Seq, batch []session.Recorded) (event.Seq, error) {
+		return b.Record(ctxOf(t), r.RecorderID, after, batch)
+	}
+	last, err := put(r.Session, r.MaxSeq, first)
+	require.NoError(t, err)
+	require.Equal(t, r.MaxSeq+3, last)
+	same, err := put(r.Session, r.MaxSeq, first)
+	require.NoError(t, err)
+	require.Equal(t, last, same)
+	_, err = put(r.Session, r.MaxSeq, recorded(t, message("another")))
+	require.ErrorIs(t, err, session.ErrConflict)
+	_, err = r.Session.Record(ctxOf(t), "guess", last, nil)
+	require.ErrorIs(t, err, session.ErrConflict)
+	_, err = put(r.Session, last, recorded(t, event.UserPrompt{PromptID: "p2", Text: "hi"}))
+	require.ErrorIs(t, err, session.ErrInvalid, "a turn is open")
+	_, err = put(r.Session, last, recorded(t, event.Note{Method: "abide/rule_added"}))
+	require.ErrorIs(t, err, session.ErrInvalid)
+	_, err = r.Session.Prompt(ctxOf(t), ask("p9"))
+	require.ErrorIs(t, err, session.ErrConflict)
+	require.ErrorIs(t, r.Session.Cancel(ctxOf(t), "ann"), session.ErrConflict)
+
+	// The hub is killed and comes back: the batch may have come through in part.
+	next := h.copyOf(t).session(r.Session.ID())
+	more := append(first, recorded(t, toolCall("t1", event.ToolInProgress))...)
+	last, err = put(next, r.MaxSeq, more)
+	require.NoError(t, err)
+	require.Equal(t, r.MaxSeq+4, last)
+	require.Empty(t, payloads[event.TurnEnd](t, next), "the recorder goes on")
+
+	require.NoError(t, next.EndRecording(ctxOf(t), r.RecorderID, "the agent ended", "ann"))
+	require.NoError(t, next.EndRecording(ctxOf(t), r.RecorderID, "the agent ended", "ann"))
+	require.Equal(t, session.StatusEnded, next.Info().Status)
+	require.Equal(t, []event.SessionEnd{{Reason: "the agent ended", By: "ann"}}, payloads[event.SessionEnd](t, next))
+	require.Len(t, payloads[event.AgentMessage](t, next), 1)
+	requireLawful(t, next, true)
+	_, err = put(next, last, recorded(t, message("late")))
+	require.ErrorIs(t, err, session.ErrConflict)
+	_, err = next.Prompt(ctxOf(t), ask("p9"))
+	require.ErrorIs(t, err, session.ErrConflict, "the hub may start no agent in that directory")
+}
+
+func TestASessionWhoseRecorderGoesSilentIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub(t)
+		r := h.recording()
+		_, err := r.Session.Record(ctxOf(t), r.RecorderID, r.MaxSeq, recorded(t,
+			event.UserPrompt{PromptID: "p1", Text: "hi"}, toolCall("t1", event.ToolInProgress), question("q1")))
+		require.NoError(t, err)
+		time.Sleep(29 * time.Second)
+		_, err = r.Session.Record(ctxOf(t), r.RecorderID, 0, nil) // a heartbeat
+		require.NoError(t, err)
+		time.Sleep(29 * time.Second)
+		require.Empty(t, payloads[event.SessionEnd](t, r.Session))
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		require.Equal(t, "hub", payloads[event.SessionEnd](t, r.Session)[0].By)
+		requireLawful(t, r.Session, true)
+		require.Equal(t, session.StatusEnded, r.Session.Info().Status)
+	})
+}
