@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/internal/cli"
 )
 
 var update = flag.Bool("update", false, "rewrite the man pages")
@@ -46,6 +48,9 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 		require.NotEmpty(t, cmd.Short, cmd.CommandPath())
 		if cmd.Parent() == cmd.Root() && cmd.Name() != "help" && cmd.Name() != "completion" && cmd.Name() != "version" {
 			require.NotEmpty(t, cmd.GroupID, cmd.CommandPath())
+			if cmd.GroupID != cli.GroupHub {
+				require.Contains(t, cmd.Example, "abide "+cmd.Name(), cmd.CommandPath())
+			}
 		}
 	}
 }

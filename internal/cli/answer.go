@@ -28,7 +28,7 @@ func (p *Program) answer() *cobra.Command {
 		if values != "" && !json.Valid([]byte(values)) {
 			return Usagef("--values is not JSON")
 		}
-		q, err := waiting(ctx, hub, s)
+		q, seen, err := waiting(ctx, hub, s)
 		if err != nil {
 			return err
 		}
@@ -49,7 +49,8 @@ func (p *Program) answer() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		resolved, err := hub.Settle(ctx, s.SessionID, q.PermissionID, option, json.RawMessage(values))
+		choice := client.Choice{OptionID: option, Content: json.RawMessage(values), SeenSeq: seen}
+		resolved, err := hub.Settle(ctx, s.SessionID, q.PermissionID, choice)
 		if err != nil || p.json {
 			return p.orJSON(resolved, err)
 		}
@@ -60,19 +61,21 @@ func (p *Program) answer() *cobra.Command {
 	return cmd
 }
 
-// waiting returns the oldest question that waits in a session.
-func waiting(ctx context.Context, hub *client.Hub, s wire.SessionInfo) (event.PermissionRequest, error) {
+// waiting returns the oldest question that waits in a session, and the event as
+// of which it does.
+func waiting(ctx context.Context, hub *client.Hub, s wire.SessionInfo) (q event.PermissionRequest, at event.Seq, err error) {
 	state, err := hub.State(ctx, s.SessionID)
 	if err != nil {
-		return event.PermissionRequest{}, err
+		return q, 0, err
 	}
 	if len(state.PendingPermissions) == 0 {
 		if len(state.Agent.AuthMethods) > 0 {
-			return event.PermissionRequest{}, withCode(ExitNotFound, "no question waits; the agent wants a login (`abide open %s`)", tail(s.SessionID))
+			return q, 0, withCode(ExitNotFound, "no question waits; the agent wants a login (`abide open %s`)", tail(s.SessionID))
 		}
-		return event.PermissionRequest{}, withCode(ExitNotFound, "no question waits in %s", s.SessionID)
+		return q, 0, withCode(ExitNotFound, "no question waits in %s", s.SessionID)
 	}
-	return question(ctx, hub, s.SessionID, state.AtSeq+1, state.PendingPermissions[0])
+	q, err = question(ctx, hub, s.SessionID, state.AtSeq+1, state.PendingPermissions[0])
+	return q, state.AtSeq, err
 }
 
 // question looks back from a seq for a permission request.
@@ -97,10 +100,7 @@ func question(ctx context.Context, hub *client.Hub, id string, before event.Seq,
 
 func (p *Program) printQuestion(q event.PermissionRequest) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", plain.Line(q.Title))
-	if q.URL != "" {
-		fmt.Fprintf(&b, "  visit %s\n", plain.Line(q.URL))
-	}
+	fmt.Fprintf(&b, "%s\n%s", plain.Line(q.Title), plain.Asked(q))
 	for i, o := range q.Options {
 		fmt.Fprintf(&b, "  %d  %s\n", i+1, plain.Line(o.Name))
 	}

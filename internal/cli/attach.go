@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 
@@ -59,14 +60,15 @@ type seat struct {
 	out     sink
 
 	mu sync.Mutex
-	// questions are those that wait, oldest first; known holds every question
-	// that was read.
-	questions []string
-	known     map[string]event.PermissionRequest
+	// questions are those that wait, oldest first: a person answers what they
+	// see, which may be a moment before the state says that it waits.
+	questions []event.PermissionRequest
+	settled   map[string]bool
 	// open are the prompts sent from here whose turns have not ended.
 	open  map[string]bool
-	ended bool // stdin is at its end
-	shown bool // what there was when the person came has been written
+	seen  event.Seq // the last event that was written
+	ended bool      // stdin is at its end
+	shown bool      // what there was when the person came has been written
 }
 
 // stay reads along after a seq until the person leaves. The prompts are sent first.
@@ -79,7 +81,7 @@ func (p *Program) stay(ctx context.Context, hub *client.Hub, s wire.SessionInfo,
 	defer leave()
 	seat := &seat{
 		p: p, hub: hub, session: s.SessionID, out: feedSink(p.Stdout, plain.Normal, style),
-		known: map[string]event.PermissionRequest{}, open: map[string]bool{},
+		settled: map[string]bool{}, open: map[string]bool{},
 	}
 	var typing sync.WaitGroup
 	typing.Go(func() { seat.typed(ctx, leave, prompts) })
@@ -126,12 +128,13 @@ func (s *seat) line(ctx context.Context, line string) {
 	s.mu.Lock()
 	var q event.PermissionRequest
 	if len(s.questions) > 0 {
-		q = s.known[s.questions[0]]
+		q = s.questions[0]
 	}
+	seen := s.seen
 	s.mu.Unlock()
 	if q.PermissionID != "" {
 		if option, err := choose(q, line); err == nil {
-			if _, err := s.hub.Settle(ctx, s.session, q.PermissionID, option, nil); err != nil {
+			if _, err := s.hub.Settle(ctx, s.session, q.PermissionID, client.Choice{OptionID: option, SeenSeq: seen}); err != nil {
 				s.p.notice("%v", err)
 			}
 			return
@@ -155,10 +158,10 @@ func (s *seat) line(ctx context.Context, line string) {
 
 func (s *seat) news(ctx context.Context, u client.Update) error {
 	for _, e := range u.Events {
-		s.note(e)
 		if err := s.out.write(e); err != nil {
 			return err
 		}
+		s.note(e)
 	}
 	if err := s.out.flush(); err != nil {
 		return err
@@ -179,30 +182,42 @@ func (s *seat) news(ctx context.Context, u client.Update) error {
 
 // note keeps what lines the person types are about.
 func (s *seat) note(e event.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen = e.Seq
 	payload, err := e.Payload()
 	if err != nil {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	switch p := payload.(type) {
 	case event.PermissionRequest:
-		s.known[p.PermissionID] = p
+		s.asks(p)
 	case event.PermissionOutcome:
-		delete(s.known, p.PermissionID)
+		s.settled[p.PermissionID] = true
+		s.questions = slices.DeleteFunc(s.questions, func(q event.PermissionRequest) bool { return q.PermissionID == p.PermissionID })
 	case event.TurnEnd:
 		delete(s.open, p.PromptID)
 	}
 }
 
-// waiting takes over which questions wait. One that was asked before the person
-// came is looked up and shown.
+// asks is called with mu held.
+func (s *seat) asks(q event.PermissionRequest) {
+	if !s.settled[q.PermissionID] && !s.waits(q.PermissionID) {
+		s.questions = append(s.questions, q)
+	}
+}
+
+func (s *seat) waits(id string) bool {
+	return slices.ContainsFunc(s.questions, func(q event.PermissionRequest) bool { return q.PermissionID == id })
+}
+
+// waiting looks up and shows the questions that were asked before the events the
+// person sees.
 func (s *seat) waiting(ctx context.Context, state *wire.State) error {
 	s.mu.Lock()
-	s.questions = state.PendingPermissions
 	var missing []string
-	for _, id := range s.questions {
-		if _, known := s.known[id]; !known {
+	for _, id := range state.PendingPermissions {
+		if !s.settled[id] && !s.waits(id) {
 			missing = append(missing, id)
 		}
 	}
@@ -216,7 +231,7 @@ func (s *seat) waiting(ctx context.Context, state *wire.State) error {
 			return err
 		}
 		s.mu.Lock()
-		s.known[id] = q
+		s.asks(q)
 		s.mu.Unlock()
 	}
 	return nil

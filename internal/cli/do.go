@@ -261,6 +261,18 @@ func (p *Program) label(name, short string, patch func(on bool) client.Patch) *c
 	return cmd
 }
 
+func (p *Program) end() *cobra.Command {
+	var reason string
+	cmd := p.quiet(&cobra.Command{
+		Use: "end ID", Short: "End a session; a later prompt makes it live again",
+		Example: "abide end - --reason 'merged'", Args: cobra.ExactArgs(1),
+	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) (wire.SessionInfo, error) {
+		return hub.End(ctx, s.SessionID, reason)
+	})
+	cmd.Flags().StringVar(&reason, "reason", "", "why, in a `WORD` or a few")
+	return cmd
+}
+
 // removed is what rm --json prints.
 type removed struct {
 	SessionID string `json:"session_id"`

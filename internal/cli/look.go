@@ -58,7 +58,7 @@ func (p *Program) ls() *cobra.Command {
 		return p.list(ctx, hub, q, limit)
 	})
 	cmd.Flags().BoolVar(&all, "all", false, "archived sessions, too")
-	cmd.Flags().StringVar(&q.Status, "status", "", "only sessions with the status `S`: idle, running, needs_you, failed, ended, damaged or archived")
+	cmd.Flags().StringVar(&q.Status, "status", "", "only sessions with the status `S`, such as running or needs_you; archived is one, too")
 	cmd.Flags().StringVar(&q.Project, "project", "", "only sessions of the project at `P`")
 	cmd.Flags().IntVar(&limit, "limit", listed, "at most `N` sessions; 0 is all")
 	cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(append(wire.SessionStatus("").Values(), "archived"), cobra.ShellCompDirectiveNoFileComp))
@@ -100,7 +100,7 @@ func statusWord(s wire.SessionInfo, style plain.Style) string {
 		word += ", archived"
 	}
 	switch s.Status {
-	case wire.StatusNeedsYou:
+	case wire.StatusNeedsYou, wire.StatusInterrupted:
 		return style.Yellow(word)
 	case wire.StatusFailed, wire.StatusDamaged:
 		return style.Red(word)

@@ -211,6 +211,7 @@ func (t *turn) put(ctx context.Context, id string, at event.Seq) error {
 	if err != nil {
 		return err
 	}
+	fmt.Fprint(t.p.Stderr, plain.Asked(q))
 	for {
 		line, err := t.p.ask(ctx, fmt.Sprintf("1-%d: ", len(q.Options)))
 		if err != nil || line == "" {
@@ -221,7 +222,7 @@ func (t *turn) put(ctx context.Context, id string, at event.Seq) error {
 			t.p.notice("%v", err)
 			continue
 		}
-		if _, err := t.hub.Settle(ctx, t.session, id, option, nil); err != nil {
+		if _, err := t.hub.Settle(ctx, t.session, id, client.Choice{OptionID: option, SeenSeq: at}); err != nil {
 			t.p.notice("%v", err)
 		}
 		return nil

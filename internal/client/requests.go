@@ -195,20 +195,36 @@ func (h *Hub) Attach(ctx context.Context, id, name, mediaType string, body io.Re
 	return kept, err
 }
 
+// Choice answers a permission request.
+type Choice struct {
+	OptionID string `json:"option_id"`
+	// Content is what was filled in, when the request had a form.
+	Content json.RawMessage `json:"content,omitempty"`
+	// SeenSeq is the last event the person had seen: the hub refuses the answer
+	// where the tool call changed after it.
+	SeenSeq event.Seq `json:"seen_seq,omitempty"`
+}
+
 // Settle answers a permission request by one of its options.
-func (h *Hub) Settle(ctx context.Context, id, permission, option string, content json.RawMessage) (wire.PermissionResolved, error) {
+func (h *Hub) Settle(ctx context.Context, id, permission string, c Choice) (wire.PermissionResolved, error) {
 	var resolved wire.PermissionResolved
-	body := struct {
-		OptionID string          `json:"option_id"`
-		Content  json.RawMessage `json:"content,omitempty"`
-	}{option, content}
-	err := h.do(ctx, http.MethodPost, session(id)+"/permissions/"+url.PathEscape(permission), body, &resolved)
+	err := h.do(ctx, http.MethodPost, session(id)+"/permissions/"+url.PathEscape(permission), c, &resolved)
 	return resolved, err
 }
 
 // Cancel asks the agent to end its turn.
 func (h *Hub) Cancel(ctx context.Context, id string) error {
 	return h.do(ctx, http.MethodPost, session(id)+"/cancel", nil, nil)
+}
+
+// End closes a session; a later prompt makes it live again.
+func (h *Hub) End(ctx context.Context, id, reason string) (wire.SessionInfo, error) {
+	var info wire.SessionInfo
+	body := struct {
+		Reason string `json:"reason,omitempty"`
+	}{reason}
+	err := h.do(ctx, http.MethodPost, session(id)+"/end", body, &info)
+	return info, err
 }
 
 // Queue lists the prompts that wait, in their order.

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/abidehub/abide/session/event"
 )
 
 // block is one content block of an agent, as ACP has it.
@@ -36,6 +38,28 @@ type entry struct {
 	Path    string          `json:"path"`
 	OldText *string         `json:"oldText"`
 	NewText string          `json:"newText"`
+}
+
+// Asked is what a permission request would allow, beside its title: the whole
+// input, the text and the changes of its tool call, each line indented.
+func Asked(q event.PermissionRequest) string {
+	var call struct {
+		RawInput json.RawMessage `json:"rawInput"`
+		Content  json.RawMessage `json:"content"`
+	}
+	_ = json.Unmarshal(q.ToolCall, &call) // a request without a call has none of it
+	var b strings.Builder
+	if len(call.RawInput) > 0 && string(call.RawInput) != "null" && string(call.RawInput) != "{}" {
+		b.WriteString(Text(string(call.RawInput)) + "\n")
+	}
+	b.WriteString(toolDetail(call.Content))
+	if q.URL != "" {
+		b.WriteString("visit " + Line(q.URL) + "\n")
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "  " + strings.ReplaceAll(strings.TrimRight(b.String(), "\n"), "\n", "\n  ") + "\n"
 }
 
 // toolDetail is the text and the changes of a tool call. Changes are unified

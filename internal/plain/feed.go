@@ -226,7 +226,14 @@ func (f *Feed) question(e event.Event, p event.PermissionRequest) error {
 	for i, o := range p.Options {
 		names = append(names, fmt.Sprintf("%d %s", i+1, Line(o.Name)))
 	}
-	return f.line(f.style.Yellow("? "+Line(p.Title)) + f.style.Dim("  "+strings.Join(names, " · ")))
+	text := f.style.Yellow("? " + Line(p.Title))
+	if f.level > Compact {
+		text += "\n" + Asked(p)
+	}
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return f.line(text + "  " + f.style.Dim(strings.Join(names, " · ")))
 }
 
 func (f *Feed) outcome(e event.Event, p event.PermissionOutcome) error {

@@ -1,0 +1,111 @@
+package plain_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/internal/plain"
+	"github.com/abidehub/abide/session/event"
+)
+
+func TestControlCharactersBecomeVisible(t *testing.T) {
+	require.Equal(t, "␛[31mred", plain.Text("\x1b[31mred"))
+	require.Equal(t, "a<U+009B>31m", plain.Text("a\u009b31m"))
+	require.Equal(t, "one\ntwo\tthree", plain.Text("one\r\ntwo\tthree"))
+	require.Equal(t, "over␍written", plain.Text("over\rwritten"))
+	require.Equal(t, "<U+202E>txt<U+2069>", plain.Text("\u202etxt\u2069"))
+	require.Equal(t, "a\ufffdb", plain.Text("a\xffb"))
+	require.Equal(t, "one two", plain.Line("  one\n\ttwo\r\n"))
+	require.Equal(t, "👩‍👩‍👧 नमस्ते", plain.Text("👩‍👩‍👧 नमस्ते"), "joiners are how these are written")
+}
+
+func TestJSONKeepsItsValueAndLosesItsControlCharacters(t *testing.T) {
+	value := map[string]string{"a": "\x1b\x7f\u009b\u202e\U000e0041é👍\u2028"}
+	data, err := json.Marshal(value)
+	require.NoError(t, err)
+	safe := plain.JSON(data)
+	require.NotContains(t, string(safe), "\u009b")
+	require.NotContains(t, string(safe), "\x7f")
+	require.NotContains(t, string(safe), "\u202e")
+	require.NotContains(t, string(safe), "\U000e0041")
+	var back map[string]string
+	require.NoError(t, json.Unmarshal(safe, &back))
+	require.Equal(t, value, back)
+}
+
+func TestWidthsAreThoseOfTheTerminal(t *testing.T) {
+	require.Equal(t, 4, plain.Width("日本"))
+	require.Equal(t, 1, plain.Width("e\u0301"))
+	require.Equal(t, 2, plain.Width("👩‍👩‍👧"))
+	require.Equal(t, "日…", plain.Cut("日本語", 4), "half of a wide character is not shown")
+	require.Equal(t, "e\u0301…", plain.Cut("e\u0301a\u0301o\u0301", 2), "a mark stays with its letter")
+	require.Equal(t, "abc", plain.Cut("abc", 3))
+	require.Equal(t, "", plain.Cut("abc", 0))
+	require.Equal(t, "日 ", plain.Pad("日", 3))
+}
+
+// written is what a feed writes of payloads, numbered from 1, in turn 1.
+func written(t *testing.T, level plain.Level, style plain.Style, payloads ...event.Payload) string {
+	t.Helper()
+	var out bytes.Buffer
+	feed := plain.NewFeed(&out, level, style)
+	for i, p := range payloads {
+		draft, err := event.NewDraft(p, 1, time.Unix(int64(i), 0).UTC())
+		require.NoError(t, err)
+		require.NoError(t, feed.Write(event.Event{Seq: event.Seq(i + 1), Time: draft.Time, Type: draft.Type, Turn: 1, Data: draft.Data}))
+	}
+	require.NoError(t, feed.Close())
+	return out.String()
+}
+
+func call(id, title string, status event.ToolStatus, content string) event.ToolCallFields {
+	fields := event.ToolCallFields{ToolCallID: id, Title: title, Status: status}
+	if content != "" {
+		fields.Content = json.RawMessage(content)
+	}
+	return fields
+}
+
+func session() []event.Payload {
+	return []event.Payload{
+		event.UserPrompt{PromptID: "p", Text: "fix\nit", Attachments: []event.Attachment{{Name: "a.png", Bytes: 3}}},
+		event.AgentThought{MessageID: "t", Text: "hm"},
+		event.AgentMessage{MessageID: "m", Text: "I will"},
+		event.AgentMessage{MessageID: "m", Text: " do so."},
+		event.ToolCall{ToolCallFields: call("1", "", event.ToolPending, "")},
+		event.ToolCallUpdate{ToolCallFields: call("1", "Edit a.go", "", `[{"type":"diff","path":"/a.go","oldText":"x\n","newText":"y\n"}]`)},
+		event.PermissionRequest{
+			PermissionID: "q", Title: "Edit a.go", ToolCall: json.RawMessage(`{"rawInput":{"path":"/a.go"}}`),
+			Options: []event.PermissionOption{{OptionID: "y", Name: "Allow"}, {OptionID: "n", Name: "Reject"}},
+		},
+		event.PermissionOutcome{PermissionID: "q", Outcome: event.OutcomeSelected, OptionID: "y", By: "phone"},
+		event.ToolCallUpdate{ToolCallFields: call("1", "", event.ToolCompleted, "")},
+		event.ToolCall{ToolCallFields: call("2", "go test", event.ToolFailed, `[{"type":"content","content":{"type":"text","text":"FAIL\nexit 1"}}]`)},
+		event.ToolCall{ToolCallFields: call("3", "sleep", event.ToolInProgress, "")},
+		event.Plan{Entries: []event.PlanEntry{{Content: "look", Status: "completed"}, {Content: "act"}}},
+		event.TurnEnd{PromptID: "p", StopReason: event.StopRefusal, Error: &event.Failure{Message: "no"}},
+		event.UserPrompt{PromptID: "p2", Text: "again"},
+	}
+}
+
+func TestAFeedWritesWhatItsLevelAsksFor(t *testing.T) {
+	require.Equal(t, "› fix\n› it\n  + a.png, 3 bytes\nI will do so.\n? Edit a.go\n  1 Allow · 2 Reject\n  → Allow (phone)\n"+
+		"! the turn ended: refusal: no\n\n› again\n", written(t, plain.Compact, false, session()...))
+	require.Equal(t, "› fix\n› it\n  + a.png, 3 bytes\nI will do so.\n? Edit a.go\n  {\"path\":\"/a.go\"}\n  1 Allow · 2 Reject\n  → Allow (phone)\n"+
+		"• Edit a.go\n✗ go test (failed)\n… sleep (not finished)\n! the turn ended: refusal: no\n\n› again\n", written(t, plain.Normal, false, session()...))
+	require.Equal(t, "› fix\n› it\n  + a.png, 3 bytes\nhm\nI will do so.\n? Edit a.go\n  {\"path\":\"/a.go\"}\n  1 Allow · 2 Reject\n  → Allow (phone)\n"+
+		"• Edit a.go\n--- /a.go\n+++ /a.go\n@@ -1,1 +1,1 @@\n-x\n+y\n\n✗ go test (failed)\n  FAIL\n  exit 1\n\n[x] look\n[ ] act\n"+
+		"… sleep (not finished)\n! the turn ended: refusal: no\n\n› again\n", written(t, plain.Full, false, session()...))
+}
+
+func TestColoursWrapWholeLinesAndAreTakenBack(t *testing.T) {
+	text := written(t, plain.Normal, true, session()...)
+	require.Contains(t, text, "\x1b[1m› fix\x1b[0m\n")
+	require.Equal(t, strings.Count(text, "\x1b[")/2, strings.Count(text, "\x1b[0m"))
+	require.NotContains(t, written(t, plain.Full, false, session()...), "\x1b")
+}
