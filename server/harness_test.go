@@ -58,7 +58,8 @@ type hubOptions struct {
 	file   int64         // bytes at which a log goes on in a new file; zero is the default
 	idle   time.Duration // how long a log without news keeps what it has in memory; zero is the default
 	listen func(net.Listener) net.Listener
-	alone  bool // nobody looks whether another process changed the credentials
+	now    func() time.Time // of credentials; nil is the clock
+	alone  bool             // nobody looks whether another process changed the credentials
 }
 
 func startHub(t *testing.T, o hubOptions) *hub {
@@ -74,7 +75,7 @@ func startHub(t *testing.T, o hubOptions) *hub {
 	var err error
 	h.store, err = store.Open(o.dir, store.Options{Logger: logger, FS: o.fs, TailBytes: o.tail, SegmentBytes: o.file, IdleAfter: o.idle})
 	require.NoError(t, err)
-	h.registry, err = auth.Open(o.dir, logger, nil)
+	h.registry, err = auth.Open(o.dir, logger, o.now)
 	require.NoError(t, err)
 	h.manager, err = session.NewManager(session.Options{
 		Store: h.store, StartAgent: o.start, Logger: logger, Queue: o.queue,

@@ -1,0 +1,215 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/wire"
+)
+
+// need is the least that a route or a message takes.
+type need int
+
+const (
+	open    need = iota // the hub's own Host
+	ownPage             // and the page's own Origin
+	any_                // and a good credential
+	read                // that reads the session
+	act                 // that acts in it
+	manage              // that manages it
+	owner               // that manages the hub
+)
+
+// routeNeeds has a row for each route; one that is registered and not here fails
+// the test.
+func routeNeeds() map[string]need {
+	const one = "/api/sessions/{id}"
+	return map[string]need{
+		"GET /api/ready": open, "GET /": open, "GET /index.html": open, "GET /s/x": open, "GET /missing.js": open,
+		"POST /api/pair": ownPage, "POST /api/page": ownPage,
+		"GET /api/health": any_, "GET /api/openapi.json": any_, "GET /api/search": any_, "GET /api/sessions": any_,
+		"GET /api/ws": any_, "GET /api/nothing": any_,
+		"GET " + one: read, "GET " + one + "/events": read, "GET " + one + "/blobs/{sha256}": read,
+		"POST " + one + "/blobs/{sha256}/address": read, "GET " + one + "/queue": read,
+		"GET " + one + "/queue/{prompt}": read, "GET " + one + "/ws": read,
+		"POST " + one + "/prompt": act, "POST " + one + "/cancel": act, "POST " + one + "/force-reset": act,
+		"POST " + one + "/permissions/{permission}": act, "POST " + one + "/restart": act,
+		"POST " + one + "/attachments": act, "GET " + one + "/rules": act, "POST " + one + "/queue": act,
+		"DELETE " + one + "/queue": act, "PATCH " + one + "/queue/{prompt}": act, "DELETE " + one + "/queue/{prompt}": act,
+		"PATCH " + one: manage, "DELETE " + one: manage, "POST " + one + "/reopen": manage, "POST " + one + "/end": manage,
+		"POST " + one + "/authenticate": manage, "POST " + one + "/rules": manage, "DELETE " + one + "/rules/{rule}": manage,
+		"GET /api/devices": owner, "PATCH /api/devices/{device}": owner, "DELETE /api/devices/{device}": owner,
+		"GET /api/agents": owner, "GET /api/audit": owner, "POST /api/sessions": owner,
+	}
+}
+
+// messageNeeds has a row for each message of a client.
+func messageNeeds() map[string]need {
+	return map[string]need{
+		"ping": any_, "observe": read, "unobserve": read, "load_events": read, "ack": read, "presence": read,
+		"prompt": act, "permission_answer": act, "cancel": act, "force_reset": act, "restart_agent": act,
+		"queue_edit": act, "queue_move": act, "queue_remove": act, "queue_clear": act,
+		"authenticate": manage, "set_mode": manage, "set_config_option": manage,
+	}
+}
+
+// ghost is the id of a session that is not there: what is allowed finds nothing to do.
+const ghost = "20260221-140307-00000000"
+
+// presented is a credential, and what it may do.
+type presented struct {
+	name   string
+	header http.Header
+	good   bool // 401 otherwise
+	most   need // of what it may do in the ghost session; owner: everywhere
+	other  bool // it is for another session
+	cookie bool
+}
+
+func (p presented) may(n need) bool { return n <= any_ || !p.other && n <= p.most }
+
+func credentials(t *testing.T, h *hub, clock *atomic.Int64) []presented {
+	t.Helper()
+	token := func(scope auth.Scope, session string) http.Header {
+		return bearer(h.mint(auth.TokenRequest{Scope: scope, SessionID: session}))
+	}
+	revoked, grant, err := h.registry.MintToken(auth.TokenRequest{Scope: auth.Owner})
+	require.NoError(t, err)
+	require.NoError(t, h.registry.Revoke(grant.ID))
+	expired := h.mint(auth.TokenRequest{Scope: auth.Owner, Life: time.Second})
+	clock.Add(int64(2 * time.Second))
+	page := h.page("page", nil)
+	cookie := http.Header{"Cookie": {page.cookie}}
+	whole := http.Header{"Cookie": {page.cookie}, auth.PageHeader: {page.token}}
+	return []presented{
+		{name: "none", header: http.Header{}},
+		{name: "wrong", header: bearer("abide_wrong")},
+		{name: "revoked", header: bearer(revoked)},
+		{name: "expired", header: bearer(expired)},
+		{name: "a cookie without its second half", header: cookie, cookie: true},
+		{name: "a wrong cookie", header: http.Header{"Cookie": {page.cookie[:len(page.cookie)-1] + "!"}}, cookie: true},
+		{name: "viewer", header: token(auth.Viewer, ghost), good: true, most: read},
+		{name: "collaborator", header: token(auth.Collaborator, ghost), good: true, most: act},
+		{name: "owner of the session", header: token(auth.Owner, ghost), good: true, most: manage},
+		{name: "owner of another session", header: token(auth.Owner, "20260221-140307-11111111"), good: true, most: manage, other: true},
+		{name: "owner", header: token(auth.Owner, ""), good: true, most: owner},
+		{name: "page", header: whole, good: true, most: owner, cookie: true},
+	}
+}
+
+// movedHub is a hub whose clock the test moves, so that wrong credentials do not
+// have to wait.
+func movedHub(t *testing.T) (*hub, *atomic.Int64) {
+	t.Helper()
+	clock := &atomic.Int64{}
+	clock.Store(time.Now().UnixNano())
+	return startHub(t, hubOptions{now: func() time.Time { return time.Unix(0, clock.Load()) }}), clock
+}
+
+// Faults 51–54, 60, 78, and each cell between them.
+func TestEveryRouteForEveryCredentialHostAndOrigin(t *testing.T) {
+	h, clock := movedHub(t)
+	needs := routeNeeds()
+	for _, r := range documented(t, h) {
+		require.Contains(t, needs, r.method+" "+r.path, "a new route needs a row")
+	}
+	all := credentials(t, h, clock)
+	hosts := map[string]string{"good": h.addr, "bad": "evil.example" + h.addr[strings.LastIndex(h.addr, ":"):]}
+	origins := map[string]string{"no": "", "own": h.origin(), "cross": "http://127.0.0.1:1", "null": "null"}
+	for route, n := range needs {
+		method, path, _ := strings.Cut(route, " ")
+		path = placeholder.ReplaceAllString(strings.ReplaceAll(path, "{id}", ghost), strings.Repeat("0", 64))
+		for _, p := range all {
+			for hostName, host := range hosts {
+				for originName, origin := range origins {
+					header := p.header.Clone()
+					header.Set("Host", host)
+					if origin != "" {
+						header.Set("Origin", origin)
+					}
+					if strings.HasSuffix(path, "/ws") { // refused by its version, behind the door
+						header.Set("Connection", "Upgrade")
+						header.Set("Upgrade", "websocket")
+						header.Set("Sec-WebSocket-Version", "0")
+					}
+					var body any
+					if method != "GET" {
+						body = "not what is asked for"
+					}
+					if !p.good {
+						clock.Add(int64(15 * time.Second)) // else guesses wait
+					}
+					got := h.do(method, path, body, header).status
+					want := cellOf(n, p, hostName == "good", originName)
+					cell := fmt.Sprintf("%s, credential %s, host %s, origin %s", route, p.name, hostName, originName)
+					if want == 0 {
+						require.NotContains(t, []int{401, 403, 421, 429, 500}, got, cell)
+					} else {
+						require.Equal(t, want, got, cell)
+					}
+				}
+			}
+		}
+	}
+}
+
+// cellOf is the status that a cell must have; 0 is any that is no refusal.
+func cellOf(n need, p presented, goodHost bool, origin string) int {
+	page := n == ownPage
+	switch {
+	case !goodHost:
+		return 421
+	case origin == "cross", origin == "null":
+		return 403
+	case origin == "no" && (page || n > ownPage && p.cookie):
+		return 403
+	case n == open:
+		return 0
+	case page: // the body is refused before any code or signature
+		return 0
+	case !p.good:
+		return 401
+	case !p.may(n):
+		return 403
+	}
+	return 0
+}
+
+func TestEveryMessageForEveryCredential(t *testing.T) {
+	h, clock := movedHub(t)
+	needs := messageNeeds()
+	for _, p := range credentials(t, h, clock) {
+		if !p.good {
+			continue // it opens no socket: a row of the routes
+		}
+		header := p.header.Clone()
+		header.Set("Origin", h.origin())
+		socket := h.dialAs("/api/ws", header)
+		for _, message := range wire.ClientMessages() {
+			kind := message.MessageType()
+			require.Contains(t, needs, kind, "a new message needs a row")
+			frame, err := json.Marshal(map[string]any{"type": kind, "request_id": "r", "session_id": ghost, "prompt_id": "p", "nonce": "asked"})
+			require.NoError(t, err)
+			socket.sendRaw(string(frame))
+			socket.send(&wire.Ping{Nonce: kind})
+			refused := false
+			for answered := false; !answered; {
+				switch m := socket.next().(type) {
+				case *wire.Error:
+					refused = refused || m.Code == wire.CodeForbidden
+				case *wire.Pong:
+					answered = m.Nonce == kind
+				}
+			}
+			require.Equal(t, !p.may(needs[kind]), refused, "%s by %s", kind, p.name)
+		}
+	}
+}
