@@ -50,6 +50,9 @@ func (p *program) serve(ctx context.Context, flags config.Flags) (err error) {
 	if undumpable != nil {
 		logger.Warn("agents may read the hub's environment", "err", undumpable)
 	}
+	if literal, open, err := literalSecrets(loader.Path); err == nil && open && len(literal) > 0 {
+		logger.Warn("others may read "+loader.Path+", which holds secrets: chmod 600, or name variables", "secrets", literal)
+	}
 	h, err := buildHub(ctx, c, ownFiles(loader, c), logger)
 	if err != nil {
 		return err
