@@ -81,7 +81,7 @@ func hostileAgent() {
 				"options": []any{map[string]any{"optionId": "yes" + evil, "name": "Yes " + evil, "kind": "allow_once"}},
 			}})
 		case "": // the answer to the question
-			out.Encode(map[string]any{"jsonrpc": "2.0", "id": prompt, "error": map[string]any{"code": -32000, "message": "it broke " + evil}})
+			out.Encode(map[string]any{"jsonrpc": "2.0", "id": prompt, "error": map[string]any{"code": -32603, "message": "it broke " + evil}})
 		default:
 			if m.ID != nil {
 				answer(m.ID, map[string]any{})
