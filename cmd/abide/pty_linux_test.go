@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// screen is a terminal of 60 columns that a command runs at.
+type screen struct {
+	t   *testing.T
+	cmd *exec.Cmd
+	pty *os.File
+
+	mu   sync.Mutex
+	text bytes.Buffer
+	read chan struct{}
+}
+
+// at runs a command at a terminal.
+func (s *shell) at(args ...string) *screen {
+	t := s.t
+	pty, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	require.NoError(t, err)
+	require.NoError(t, unix.IoctlSetPointerInt(int(pty.Fd()), unix.TIOCSPTLCK, 0))
+	n, err := unix.IoctlGetInt(int(pty.Fd()), unix.TIOCGPTN)
+	require.NoError(t, err)
+	require.NoError(t, unix.IoctlSetWinsize(int(pty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 60}))
+	tty, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
+	require.NoError(t, err)
+	defer tty.Close()
+	cmd := s.command(args...)
+	cmd.Env = append(cmd.Env, "TERM=xterm", "NO_COLOR=")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	require.NoError(t, cmd.Start())
+	sc := &screen{t: t, cmd: cmd, pty: pty, read: make(chan struct{})}
+	go func() { // closed by the end of the command, waited for in ends
+		defer close(sc.read)
+		_, _ = io.Copy(sc, pty) // the last read fails: the other side is gone
+	}()
+	t.Cleanup(func() { _ = cmd.Process.Kill(); pty.Close() })
+	return sc
+}
+
+func (s *screen) Write(data []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(data)
+}
+
+func (s *screen) shown() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+func (s *screen) waitFor(text string) {
+	s.t.Helper()
+	require.Eventually(s.t, func() bool { return strings.Contains(s.shown(), text) }, patience, 10*time.Millisecond, "%q", text)
+}
+
+func (s *screen) types(text string) {
+	_, err := io.WriteString(s.pty, text)
+	require.NoError(s.t, err)
+}
+
+// ends waits for the end of the command and returns what it showed.
+func (s *screen) ends(code int) string {
+	s.t.Helper()
+	_ = s.cmd.Wait()
+	require.Equal(s.t, code, s.cmd.ProcessState.ExitCode(), s.shown())
+	<-s.read
+	return s.shown()
+}
+
+func TestAtATerminalAPersonIsAsked(t *testing.T) {
+	s := newShell(t)
+	require.Contains(t, s.at().ends(0), "there is no session of")
+	id := s.do("new", "--name", strings.Repeat("wide 日本 ", 9), "/ask")
+
+	answers := s.at("answer", "-")
+	answers.waitFor("1-3: ")
+	require.Contains(t, answers.shown(), `{"command":"echo hello"}`)
+	answers.types("1\n")
+	answers.ends(0)
+
+	waits := s.at("prompt", "-", "/ask", "--wait")
+	waits.waitFor("1-3: ")
+	waits.types("nine\n")
+	waits.waitFor("is not one of the 3 options")
+	waits.types("reject\n")
+	require.Contains(t, waits.ends(0), "You chose `no`.")
+
+	// Alone it lists the sessions of the project, in colour, no line wider than the terminal.
+	list := s.at().ends(0)
+	require.Contains(t, list, "\x1b[2midle\x1b[0m")
+	require.Contains(t, list, id[len(id)-8:][:4])
+	require.Contains(t, list, "…")
+
+	// Ctrl-C leaves, and the agent works on.
+	attached := s.at("attach", "-")
+	attached.waitFor("You chose")
+	attached.types("/slow 2\n")
+	attached.waitFor("1 2 3")
+	attached.types("\x03")
+	require.NotContains(t, attached.ends(0), "20")
+	require.Eventually(t, func() bool { return strings.Contains(s.do("show", "-"), "19 20") }, patience, 50*time.Millisecond)
+	attached = s.at("attach", "-")
+	attached.waitFor("19 20")
+	attached.types("\x04") // Ctrl-D
+	attached.ends(0)
+
+	deletes := s.at("rm", "-")
+	deletes.waitFor("for good? [y/N] ")
+	deletes.types("n\n")
+	deletes.ends(1)
+	deletes = s.at("rm", "-")
+	deletes.waitFor("[y/N] ")
+	deletes.types("\x03")
+	deletes.ends(1)
+	deletes = s.at("rm", "-")
+	deletes.waitFor("[y/N] ")
+	deletes.types("y\n")
+	deletes.ends(0)
+	require.NotContains(t, s.do("ls", "--all"), id[len(id)-8:][:4])
+}
