@@ -51,7 +51,11 @@ describe('on a small screen', () => {
           return `${button.textContent!.trim()}${fine ? '' : ' is not free'}`
         }),
       )
-      expect(laid, `at ${width}`).toEqual(['First unread', 'Waiting question', 'Latest work', 'Close'])
+      expect(laid, `at ${width}`).toEqual([
+        expect.stringMatching(/ away · .*Jump to first unread$/),
+        'Answer',
+        '',
+      ])
     }
     expect(screen.errors).toEqual([])
     await page.close()
@@ -156,7 +160,7 @@ describe('on a poor network', () => {
   test('where there is no network at all, that is said at once', async () => {
     await device.browser.context.setOffline(true)
     await screen.page.evaluate(() => dispatchEvent(new Event('offline')))
-    await screen.page.getByText('Offline. What you send waits.').first().waitFor()
+    await screen.page.getByText('Offline. Messages will send when you reconnect.').first().waitFor()
     const { away, alarm } = await noted()
     expect(alarm! - away!).toBeLessThan(4_000)
     await device.browser.context.setOffline(false)
@@ -184,10 +188,12 @@ function note(): void {
       return
     }
     noted.away ??= now
-    const pill = [...document.querySelectorAll('.pill')].some((e) => e.textContent === 'Catching up…')
-    const strip = document.querySelector('.strip.bad')
-    if (pill || strip) noted.said ??= now
-    if (strip) noted.alarm ??= now
+    const pill = [...document.querySelectorAll('.pill')].some(
+      (e) => e.textContent?.trim() === 'Reconnecting…',
+    )
+    const alarm = document.querySelector('.pill.bad')
+    if (pill || alarm) noted.said ??= now
+    if (alarm) noted.alarm ??= now
   }
   const all = { attributes: true, childList: true, subtree: true }
   new MutationObserver(look).observe(document.documentElement, all)

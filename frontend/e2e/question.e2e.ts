@@ -171,7 +171,7 @@ describe('a question', () => {
   test('says what its answers do, whatever they are called', async () => {
     const page = await show('question, deceiving')
     await page.getByText('Remember…').click()
-    await page.getByText('“Allow once” or “Reject” counts').waitFor()
+    await page.getByText('Apply “Allow once” or “Reject” to').waitFor()
     for (const name of ['Allow once: “Reject”', 'Always allow', 'Reject', 'Other answer: “Deny”'])
       await page.getByRole('button', { name, exact: true }).waitFor()
     await page.locator('[data-option="1"]').getByText('Allow once').waitFor()
@@ -181,7 +181,7 @@ describe('a question', () => {
     const exact = await show('question, deceiving')
     expect(await exact.locator('[data-remember]').count()).toBe(1)
     const vague = await show('question, vague')
-    await vague.getByText('any answer counts this once').waitFor()
+    await vague.getByText('your answer can’t be remembered').waitFor()
     expect(await vague.locator('[data-remember]').count()).toBe(0)
   })
 })

@@ -198,7 +198,7 @@ describe('pictures', () => {
   test('of a queue being edited', () =>
     take('queue', `/s/${sessions['waiting']}`, async (s) => {
       await s.page.getByText('1 queued').click()
-      await s.page.getByRole('button', { name: 'Edit', exact: true }).click()
+      await s.page.getByRole('button', { name: /^Edit: / }).click()
       await s.page.getByLabel('Queued prompt').waitFor()
     }))
   test('of files and a time to be sent at', async () => {

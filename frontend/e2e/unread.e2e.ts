@@ -34,11 +34,13 @@ describe('a desktop and a phone of one person', () => {
     for (const screen of [wide, small]) await screen.go('/')
     await hub.turn(id, '/slow 1')
     const unread = (screen: Screen) =>
-      screen.page.locator(`a[href="/s/${id}"]`).getByText('new events').count()
-    const count = `${hub.lastSeq(id) - first} new events`
+      screen.page.locator(`a[href="/s/${id}"]`).getByRole('img', { name: 'Unread' }).count()
     for (const screen of [wide, small]) {
       const line = screen.page.locator(`a[href="/s/${id}"]`)
-      await until('the count of what is unread', async () => (await line.getByText(count).count()) === 1)
+      await until(
+        'the dot of what is unread',
+        async () => (await line.getByRole('img', { name: 'Unread' }).count()) === 1,
+      )
     }
     expect(await read(), 'nobody read it').toBe(first)
 
@@ -55,15 +57,20 @@ describe('a desktop and a phone of one person', () => {
     await hub.turn(made, '/slow 1')
     const wide = await desk.open('/')
     const small = await phone.open('/', phoneSize)
-    const count = `${hub.lastSeq(made)} new events`
     for (const screen of [wide, small]) {
       const line = screen.page.locator(`a[href="/s/${made}"]`)
-      await until('the count of all of it', async () => (await line.getByText(count).count()) === 1)
+      await until(
+        'the dot of what is unread',
+        async () => (await line.getByRole('img', { name: 'Unread' }).count()) === 1,
+      )
     }
     await small.go(`/s/${made}`)
     await small.reaches(made, hub.lastSeq(made))
     const there = wide.page.locator(`a[href="/s/${made}"]`)
-    await until('read on the desktop', async () => (await there.getByText('new events').count()) === 0)
+    await until(
+      'read on the desktop',
+      async () => (await there.getByRole('img', { name: 'Unread' }).count()) === 0,
+    )
     for (const screen of [wide, small]) expect(screen.errors).toEqual([])
   })
 

@@ -47,10 +47,10 @@ describe('what was missed', () => {
   })
 
   it('is said in words that fit one and many', async () => {
-    expect(missedWords(catchUp(loaded(1), { seq: 8, at: 0 }))).toBe('1 event, 1 turn ended')
-    expect(missedWords(catchUp(loaded(1), { seq: 3, at: 0 }))).toBe('6 events, 2 turns ended, 2 tool calls')
+    expect(missedWords(catchUp(loaded(1), { seq: 8, at: 0 }))).toBe('1 turn')
+    expect(missedWords(catchUp(loaded(1), { seq: 3, at: 0 }))).toBe('2 turns, 2 tool calls')
     expect(missedWords(catchUp(loaded(7, 7), { seq: 2, at: 0 }))).toBe(
-      '7 events, 4 of them no longer kept by the hub, at least 1 turn ended, 1 tool call, 2 questions waiting',
+      '1+ turn, 1 tool call, 4 events no longer kept by the hub, 2 questions waiting',
     )
     const change = { path: 'a', before: 'one\n', after: 'two\nthree\n' }
     const missed = { ...catchUp(loaded(1), { seq: 9, at: 0 }), files: [change, { ...change, path: 'b' }] }

@@ -21,6 +21,21 @@ function rendered(blocks: readonly string[]): DocumentFragment {
   return fragment.cloneNode(true) as DocumentFragment
 }
 
+/** The button that copies the code block after it. Its word is in the style sheet: it is no text of the message. */
+function copyButton(): HTMLElement {
+  const button = document.createElement('button')
+  button.type = 'button'
+  button.className = 'copycode'
+  button.setAttribute('aria-label', 'Copy code')
+  return button
+}
+
+async function copyCode(button: HTMLElement): Promise<void> {
+  await navigator.clipboard?.writeText(button.nextElementSibling?.textContent ?? '')
+  button.dataset['copied'] = ''
+  setTimeout(() => delete button.dataset['copied'], 1500)
+}
+
 /** How long the page stands still for a message that is long. */
 const sliceMs = 20
 
@@ -71,6 +86,8 @@ export class Renderer {
     this.earlier.className = 'rest'
     // What is remembered is shown as a copy, which has no listeners of its own.
     element.addEventListener('click', (event) => {
+      const copy = (event.target as Element).closest<HTMLElement>('button.copycode')
+      if (copy) return void copyCode(copy)
       const button = (event.target as Element).closest<HTMLElement>('button.rest')
       if (!button) return
       if (button === this.earlier) return this.showEarlier()
@@ -242,7 +259,10 @@ export class Renderer {
     const code = [...fragment.querySelectorAll<HTMLElement>('pre > code')]
     part.append(fragment)
     this.reopen(part)
-    for (const block of code) this.onCode(block)
+    for (const block of code) {
+      block.parentElement!.before(copyButton())
+      this.onCode(block)
+    }
     return nodes
   }
 

@@ -1,7 +1,6 @@
 import type { AbideEvent, EventsLoadedMessage, Seq } from '../wire/gen'
 import { after, emptyFeed, type Feed } from './feed'
 import { rowsOf, type Row } from './rows'
-import { toolView } from './tool'
 
 /** How many seqs a page is cut from; where a prompt begins the page, it has up to as many again. */
 export const pageSeqs = 2000
@@ -65,21 +64,10 @@ export async function loadPage(
   }
 }
 
-/** Rows of a page, each tool call by itself; a terminal that a tool call shows is not shown again. */
+/** Rows of a page, each tool call by itself. */
 export function rowsOfPage(feed: Feed): readonly Row[] {
-  const rows = rowsOf(feed).flatMap((row): Row[] =>
+  return rowsOf(feed).flatMap((row): Row[] =>
     row.kind === 'group' ? row.tools.map((item) => ({ kind: 'item', key: item.key, item })) : [row],
-  )
-  const shown = new Set<string>()
-  for (const row of rows) {
-    if (row.kind !== 'item' || row.item.kind !== 'tool') continue
-    for (const id of toolView(row.item).terminals) shown.add(`${row.item.turn} ${id}`)
-  }
-  return rows.filter(
-    (row) =>
-      row.kind === 'group' ||
-      row.item.kind !== 'terminal' ||
-      !shown.has(`${row.item.turn} ${row.item.terminalId}`),
   )
 }
 

@@ -1,5 +1,7 @@
 import type { Feed } from './feed'
+import { terminalKey } from './itemof'
 import type { Item, ToolItem } from './items'
+import { toolView } from './tool'
 import type { Seq } from '../wire/gen'
 
 /** What the feed shows in one place: an item, or a run of reads and searches as one line. */
@@ -15,12 +17,16 @@ const single = new WeakMap<Item, Row>()
 export function rowsOf(feed: Feed): readonly Row[] {
   const rows: Row[] = []
   const agent = new Agent()
+  const terminals = new Terminals()
   for (const chunk of feed.items.chunks) {
     let part = made.get(chunk)
     if (!part) made.set(chunk, (part = rowsOfChunk(chunk)))
     const joined = join(rows.at(-1), part[0])
     if (joined) rows[rows.length - 1] = joined
-    for (let i = joined ? 1 : 0; i < part.length; i++) if (!agent.hides(part[i]!)) rows.push(part[i]!)
+    for (let i = joined ? 1 : 0; i < part.length; i++) {
+      const row = part[i]!
+      if (!agent.hides(row) && !terminals.hides(row)) rows.push(row)
+    }
   }
   return rows
 }
@@ -46,6 +52,21 @@ class Agent {
     this.asleep = false
     return woken
   }
+}
+
+/** A terminal that a call names is shown in the call's card, and not a second time by itself. */
+class Terminals {
+  private readonly named = new Set<string>()
+
+  hides(row: Row): boolean {
+    for (const call of toolsOf(row) ?? callOf(row))
+      for (const id of toolView(call).terminals) this.named.add(terminalKey(call.turn, id))
+    return row.kind === 'item' && row.item.kind === 'terminal' && this.named.has(row.item.key)
+  }
+}
+
+function callOf(row: Row): readonly ToolItem[] {
+  return row.kind === 'item' && row.item.kind === 'tool' ? [row.item] : []
 }
 
 /** Returns the first and last seq a row shows. */

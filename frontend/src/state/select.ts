@@ -12,8 +12,7 @@ export function waits(status: SessionStatus): boolean {
 
 /** Sessions in the order of need: waiting for a person, then running, then the rest; pinned first among equals. */
 export function byNeed(list: Iterable<SessionInfo>): SessionInfo[] {
-  const rank = (s: SessionInfo) =>
-    s.archived ? 9 : waits(s.status) ? 0 : s.status === 'running' ? 1 : 2
+  const rank = (s: SessionInfo) => (s.archived ? 9 : waits(s.status) ? 0 : s.status === 'running' ? 1 : 2)
   return [...list].sort(
     (a, b) =>
       rank(a) - rank(b) || Number(b.pinned) - Number(a.pinned) || b.updated_at.localeCompare(a.updated_at),

@@ -16,7 +16,7 @@ export function clock(time: string): string {
   const date = new Date(time)
   return Number.isNaN(date.valueOf())
     ? ''
-    : date.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' })
+    : date.toLocaleTimeString(undefined, { hour: 'numeric', minute: '2-digit' })
 }
 
 /** "0.8 s", "42 s", "3:05", "1 h 12 min". */

@@ -13,7 +13,7 @@ export function hold(queue: HTMLElement, removed: string): () => void {
     if (at.isConnected && at.matches(':enabled')) return at
     // At an end of the list the other direction is the first that can be pressed.
     if (line?.isConnected) return line.querySelector<HTMLElement>('button:enabled')
-    const same = next?.querySelector<HTMLElement>(`[aria-label=Remove]`)
+    const same = next?.querySelector<HTMLElement>(`[aria-label^=Remove]`)
     const whole = [...queue.querySelectorAll<HTMLElement>(':scope > button')]
     return same ?? (line ? whole[0] : whole.at(-1))
   }

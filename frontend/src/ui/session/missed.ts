@@ -2,20 +2,19 @@ import type { Summary } from '../../state/catchup'
 import { short } from '../../text/time'
 import { sumOf } from '../feed/changes.svelte'
 
-/** Says what a person missed, the events first: "512 events, 9 tool calls, 1 question waiting". */
+/** Says what a person missed: "2 turns, 9 tool calls, 1 question waiting"; events only where nothing else is known. */
 export function missedWords(missed: Summary): string {
   const files = new Set(missed.files.map((f) => f.path)).size
   const lines = sumOf(missed.files)
   const work = [
-    count(missed.turns, 'turn ended', 'turns ended'),
+    count(missed.turns, 'turn', 'turns'),
     count(missed.toolCalls, 'tool call', 'tool calls'),
     files > 0 ? count(files, 'file', 'files') + (lines ? ` (+${lines.added} −${lines.removed})` : '') : '',
   ].filter(Boolean)
-  if (!missed.whole && work[0]) work[0] = `at least ${work[0]}`
+  if (!missed.whole && work[0]) work[0] = work[0].replace(/^(\S+)/, '$1+')
   return [
-    count(missed.events, 'event', 'events'),
-    missed.removed > 0 ? `${short(missed.removed)} of them no longer kept by the hub` : '',
-    ...work,
+    ...(work.length > 0 ? work : [count(missed.events, 'event', 'events')]),
+    missed.removed > 0 ? `${short(missed.removed)} events no longer kept by the hub` : '',
     count(missed.questions, 'question waiting', 'questions waiting'),
   ]
     .filter(Boolean)
