@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -64,29 +65,88 @@ func rawSink(w io.Writer) sink {
 	return sink{func(e event.Event) error { return jsonLine(out, e) }, out.Flush, out.Flush}
 }
 
-// turnSink writes each turn as one line of JSON once the next one begins.
+// turns writes each turn as one line of JSON once the next one begins.
+type turns struct {
+	out  *bufio.Writer
+	fold transcript.Transcript
+	// run is the message whose chunks are being joined: a transcript would copy
+	// the whole text for each of them.
+	run  event.Event
+	id   string
+	text strings.Builder
+}
+
 func turnSink(w io.Writer) sink {
-	out := bufio.NewWriterSize(w, 64<<10)
-	var fold transcript.Transcript
-	end := func() error {
-		for _, turn := range fold.Turns {
-			if err := jsonLine(out, turn); err != nil {
-				return err
-			}
+	t := &turns{out: bufio.NewWriterSize(w, 64<<10)}
+	return sink{t.write, t.out.Flush, t.end}
+}
+
+func (t *turns) write(e event.Event) error {
+	if id, text, ok := chunk(e); ok {
+		if t.id == id && t.run.Type == e.Type && t.run.Turn == e.Turn {
+			t.run.Seq = e.Seq
+			t.text.WriteString(text)
+			return nil
 		}
-		return out.Flush()
-	}
-	write := func(e event.Event) error {
-		if e.Type == event.TypeUserPrompt {
-			if err := end(); err != nil {
-				return err
-			}
-			fold = transcript.Transcript{}
+		if err := t.join(); err != nil {
+			return err
 		}
-		fold.LastSeq = e.Seq - 1
-		return fold.Apply(e)
+		t.run, t.id = e, id
+		t.run.FirstSeq = e.Seq
+		t.text.WriteString(text)
+		return nil
 	}
-	return sink{write, out.Flush, end}
+	if err := t.join(); err != nil {
+		return err
+	}
+	if e.Type == event.TypeUserPrompt {
+		if err := t.end(); err != nil {
+			return err
+		}
+	}
+	t.fold.LastSeq = e.Seq - 1
+	return t.fold.Apply(e)
+}
+
+// chunk is the text of an event that is nothing but text of a message.
+func chunk(e event.Event) (id, text string, ok bool) {
+	if e.Type != event.TypeAgentMessage && e.Type != event.TypeAgentThought {
+		return "", "", false
+	}
+	var m event.AgentMessage // a thought has the same fields
+	if json.Unmarshal(e.Data, &m) != nil || len(m.Content) > 0 || m.MessageID == "" {
+		return "", "", false
+	}
+	return m.MessageID, string(m.Text), true
+}
+
+// join hands the joined chunks to the transcript.
+func (t *turns) join() error {
+	if t.id == "" {
+		return nil
+	}
+	data, err := json.Marshal(event.AgentMessage{MessageID: t.id, Text: event.Text(t.text.String())})
+	if err != nil {
+		return fmt.Errorf("joining a message: %w", err)
+	}
+	t.run.Data = data
+	t.fold.LastSeq = t.run.FirstSeq - 1
+	t.id = ""
+	t.text.Reset()
+	return t.fold.Apply(t.run)
+}
+
+func (t *turns) end() error {
+	if err := t.join(); err != nil {
+		return err
+	}
+	for _, turn := range t.fold.Turns {
+		if err := jsonLine(t.out, turn); err != nil {
+			return err
+		}
+	}
+	t.fold = transcript.Transcript{}
+	return t.out.Flush()
 }
 
 func jsonLine(w io.Writer, value any) error {
