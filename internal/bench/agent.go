@@ -178,14 +178,49 @@ func (p *pipe) each(n int, take func(line []byte) error) error {
 	return err
 }
 
-// feed implements feeder: each line is an event's data.
-func (r *rival) feed(ctx context.Context, n int) (err error) {
+// feed implements feeder as a program would that relays an agent with the library:
+// it takes the message apart with encoding/json, to know notifications from
+// answers, and publishes what they notify of.
+func (r *rival) feed(ctx context.Context, n int) error {
+	return r.relay(ctx, n, func(line []byte) error {
+		var m struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+			Params json.RawMessage `json:"params"`
+		}
+		if err := json.Unmarshal(line, &m); err != nil {
+			return err
+		}
+		if m.Method != "session/update" {
+			return fmt.Errorf("unexpected %s", m.Method)
+		}
+		return r.publish(ctx, m.Params)
+	})
+}
+
+func (r *rival) relay(ctx context.Context, n int, take func(line []byte) error) (err error) {
 	if r.pipe == nil {
 		if r.pipe, err = newPipe(ctx); err != nil {
 			return err
 		}
 	}
-	return r.pipe.each(n, func(line []byte) error { return r.publish(ctx, line[:len(line)-1]) })
+	return r.pipe.each(n, take)
+}
+
+// unread is the rival that publishes the agent's lines as they are: nothing in it
+// knows what an agent says.
+type unread struct{ *rival }
+
+func newUnread(ctx context.Context, dir string) (publisher, error) {
+	p, err := newCentrifuge(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	return unread{p.(*rival)}, nil
+}
+
+func (u unread) feed(ctx context.Context, n int) error {
+	return u.relay(ctx, n, func(line []byte) error { return u.publish(ctx, line[:len(line)-1]) })
 }
 
 // writer is the floor under any log: each line of the agent is written to a file

@@ -78,7 +78,7 @@ func serveRole(role string) error {
 	}
 	ctx := context.Background()
 	makers := map[string]func(context.Context, string) (publisher, error){
-		"abide": newHub, "centrifuge": newCentrifuge, "floor": newFloor, "sessions": newOpener, "write": newWriter,
+		"abide": newHub, "centrifuge": newCentrifuge, "floor": newFloor, "sessions": newOpener, "write": newWriter, "unread": newUnread,
 	}
 	p, err := makers[role](ctx, os.Getenv("ABIDE_BENCH_DIR"))
 	if err != nil {

@@ -94,7 +94,7 @@ type fromPipe struct {
 func (p fromPipe) measure(ctx context.Context, b *bench) (err error) {
 	roles := []string{"abide", "centrifuge"}
 	if p.raw > 0 {
-		roles = append(roles, "write")
+		roles = append(roles, "write", "unread")
 	}
 	all := map[string]*feeding{}
 	defer func() {
@@ -134,6 +134,10 @@ func (p fromPipe) rows(b *bench, roles []string, all map[string]*feeding) {
 	b.atLeast(what+", against centrifuge behind the same pipe", p.against, ratio(rates("abide"), rates("centrifuge")))
 	if p.raw > 0 {
 		b.atLeast(what+", against pipe and write(2) a line", p.raw, ratio(rates("abide"), rates("write")))
+	}
+	if p.raw > 0 {
+		b.told(what+", against centrifuge given lines that it does not read", ratio(rates("abide"), rates("unread")))
+		b.told(what+", server CPU per event, against the same", ratio(each(all["abide"].rounds, cpu), each(all["unread"].rounds, cpu)))
 	}
 	costs := ratio(each(all["abide"].rounds, cpu), each(all["centrifuge"].rounds, cpu))
 	if figure := what + ", server CPU per " + each1 + ", against centrifuge"; p.cpu > 0 {
