@@ -44,6 +44,9 @@ type greeting struct {
 	// Subscribe is sent in frames behind the upgrade.
 	Subscribe []string `json:"subscribe"`
 	Last      int64    `json:"last"`
+	// Session and Epoch name the hub's session.
+	Session string `json:"session,omitempty"`
+	Epoch   string `json:"epoch,omitempty"`
 }
 
 // order is one line a server obeys.
@@ -78,7 +81,7 @@ func serveRole(role string) error {
 	}
 	ctx := context.Background()
 	makers := map[string]func(context.Context, string) (publisher, error){
-		"abide": newHub, "centrifuge": newCentrifuge, "floor": newFloor, "sessions": newOpener, "write": newWriter, "unread": newUnread,
+		"abide": newHub, "centrifuge": newCentrifuge, "floor": newFloor, "sessions": newOpener, "write": newWriter, "long": newLongHub, "unread": newUnread,
 	}
 	p, err := makers[role](ctx, os.Getenv("ABIDE_BENCH_DIR"))
 	if err != nil {
@@ -236,7 +239,7 @@ func newHub(ctx context.Context, dir string) (publisher, error) {
 }
 
 func (h *hub) hello() greeting {
-	return greeting{Addr: h.addr, Request: "GET /api/sessions/" + h.id + "/ws?after_seq=AFTER&epoch=" + h.log.Epoch() +
+	return greeting{Addr: h.addr, Session: h.id, Epoch: h.log.Epoch(), Request: "GET /api/sessions/" + h.id + "/ws?after_seq=AFTER&epoch=" + h.log.Epoch() +
 		upgrade(h.addr) + "Sec-WebSocket-Protocol: abide.v1\r\nAuthorization: Bearer " + h.token + "\r\n\r\n"}
 }
 

@@ -56,6 +56,7 @@ func groups(b *bench) []group {
 		{"pipe to a thousand", fromPipe{1000, b.scaled(2_000, 4), 3, 4, 0, 0}.measure},
 		{"append", measureAppend},
 		{"replay", measureReplay},
+		{"load", measureLoad},
 		{"cold", measureCold},
 		{"start", measureStart},
 		{"whole log", measureWhole},

@@ -75,9 +75,15 @@ func (r *reader) begin(g greeting, after int64) error {
 	return nil
 }
 
-// write sends a short frame, masked with zeros.
+// write sends a frame of at most 64 KiB, masked with zeros.
 func (r *reader) write(opcode byte, payload []byte) error {
-	_, err := r.conn.Write(append([]byte{0x80 | opcode, 0x80 | byte(len(payload)), 0, 0, 0, 0}, payload...))
+	frame := []byte{0x80 | opcode, 0x80 | byte(len(payload))}
+	if len(payload) > 125 {
+		frame[1] = 0x80 | 126
+		frame = binary.BigEndian.AppendUint16(frame, uint16(len(payload)))
+	}
+	frame = append(frame, 0, 0, 0, 0)
+	_, err := r.conn.Write(append(frame, payload...))
 	return err
 }
 
