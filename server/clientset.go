@@ -20,6 +20,7 @@ type clientSet struct {
 	mu      sync.Mutex
 	limits  Limits
 	sockets map[*SessionWSClient]struct{}
+	came    int // sockets that ever ran
 	places  places
 	conns   connections
 	closing *ending // set once nobody is admitted any more
@@ -60,6 +61,7 @@ func (s *clientSet) run(g auth.Grant, c *SessionWSClient, serve func()) {
 		c.end(*s.closing)
 	}
 	s.running.Add(1)
+	s.came++
 	s.mu.Unlock()
 	go func() {
 		defer s.running.Done()
@@ -67,6 +69,13 @@ func (s *clientSet) run(g auth.Grant, c *SessionWSClient, serve func()) {
 		defer s.remove(c)
 		serve()
 	}()
+}
+
+// everRun is how many sockets there ever were.
+func (s *clientSet) everRun() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.came
 }
 
 func (s *clientSet) remove(c *SessionWSClient) {

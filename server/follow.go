@@ -44,7 +44,11 @@ type follow struct {
 // run answers the observe and then follows until ctx ends, the session is put
 // aside or the client cannot be sent to.
 func (f *follow) run(ctx context.Context) error {
-	cursor, err := f.begin(ctx)
+	var cursor event.Seq
+	err := onBorrowedStack(func() (err error) {
+		cursor, err = f.begin(ctx)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -159,7 +163,16 @@ func (f *follow) Deliver(ctx context.Context, b event.Batch) error {
 
 func (f *follow) sendState(ctx context.Context) error {
 	f.lastSent = time.Now()
-	return f.client.send(ctx, stateFrame(f.session.State()))
+	return onBorrowedStack(func() error { return f.client.send(ctx, stateFrame(f.session.State())) })
+}
+
+// onBorrowedStack calls f in a goroutine of its own and waits for it. Encoding
+// takes more than 4 KiB of stack: a goroutine that ever needed as much keeps 8 KiB
+// while it waits for hours.
+func onBorrowedStack(f func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	return <-done
 }
 
 // rung reports whether a bell has rung.

@@ -46,11 +46,15 @@ func (s *Server) watchClients() {
 	defer saying.Wait()
 	tick := time.NewTicker(max(time.Millisecond, min(listPause, s.timing.Heartbeat/20, s.timing.Ping/4)))
 	defer tick.Stop()
+	var upgrades upgradeGarbage
 	for {
 		select {
 		case <-s.ctx.Done():
 			return
 		case now := <-tick.C:
+			if upgrades.due(s.clients.everRun(), now) {
+				giveBack()
+			}
 			s.clients.each(func(c *SessionWSClient) { c.news.look(now, &saying) })
 		}
 	}
