@@ -79,11 +79,16 @@ chromium:
 lint: frontend/node_modules/.installed ## check formatting, vet, static analysis and types
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$unformatted" || { echo "run gofmt on:"; echo "$$unformatted"; exit 1; }
 	go vet $(PLAIN) ./...
-	go mod verify >/dev/null
 	go build $(PLAIN) -modfile=internal/tools/go.mod -o bin/staticcheck honnef.co/go/tools/cmd/staticcheck
 	GOFLAGS="$$(go env GOFLAGS) $(PLAIN)" bin/staticcheck ./...
 	cd internal/bench && go vet $(PLAIN) ./... && GOFLAGS="$$(go env GOFLAGS) $(PLAIN)" ../../bin/staticcheck ./...
 	cd frontend && npm run --silent check && npm run --silent lint
+	@$(MAKE) --no-print-directory supply
+
+.PHONY: supply
+supply: ## check module checksums, known vulnerabilities and licences; write bin/sbom.json
+	@go build $(PLAIN) -modfile=internal/tools/go.mod -o bin/govulncheck golang.org/x/vuln/cmd/govulncheck
+	@go run $(PLAIN) ./internal/supply bin/govulncheck bin/sbom.json
 
 .PHONY: generate
 generate: ## rewrite the generated TypeScript types, the golden frames and the man pages

@@ -52,6 +52,7 @@ func arrows() map[string]row {
 		"internal/plain":       {[]string{"session/event", "session/transcript"}, true},
 		"internal/audit":       {nil, true},
 		"internal/outgoing":    {nil, false},
+		"internal/supply":      {nil, false},
 		"internal/bell":        {nil, false},
 		"internal/gitstate":    {nil, false},
 		"internal/blackbox":    {nil, false},
