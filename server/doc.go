@@ -134,6 +134,22 @@ func docForceReset() doc {
 	return doc{summary: "Free a turn whose agent does not answer: the agent is stopped.", status: 204}
 }
 
+func docInterruption() doc {
+	return doc{summary: "The turn that was cut off, and how it can be resumed. 404 when there is none.", out: offer{}, status: 200}
+}
+
+func docResume() doc {
+	return doc{
+		summary: "Resume the turn that was cut off. way is auto, server or local. The first to settle it wins, others get 409 " +
+			"already_resolved with the winner. 409 conflict with needs lists what confirm must name.",
+		in: resumeRequest{}, out: resumeAnswer{}, status: 202,
+	}
+}
+
+func docDismiss() doc {
+	return doc{summary: "Settle an interruption without going on. Waiting prompts go on.", in: dismissRequest{}, status: 204}
+}
+
 func docPermission() doc {
 	return doc{
 		summary: "Settle a permission request. The first answer wins; a later other one is 409 with the winner.",

@@ -25,9 +25,11 @@ type problem struct {
 	message    string
 	retryAfter time.Duration
 	winner     *wire.PermissionResolved
-	challenge  string // for a page to sign, with unauthorized
-	ended      bool   // the browser's sign-in ended: what it cached goes
-	status     int    // HTTP status where the code's own is not meant
+	settled    *settledWinner // in place of winner, of an interruption
+	needs      []string       // what has to be confirmed
+	challenge  string         // for a page to sign, with unauthorized
+	ended      bool           // the browser's sign-in ended: what it cached goes
+	status     int            // HTTP status where the code's own is not meant
 }
 
 // Error implements error.
@@ -62,7 +64,16 @@ func explain(err error, sessionID string) (p *problem, unexpected bool) {
 	var refusal *auth.Refusal
 	var tooLong *http.MaxBytesError
 	var stuck *session.TroubleError
+	var settled *session.AlreadySettled
+	var unconfirmed *session.NeedsConfirmation
 	switch {
+	case errors.As(err, &settled):
+		return &problem{
+			code: wire.CodeAlreadyResolved, message: settled.Error(),
+			settled: &settledWinner{Outcome: settled.Winner.Outcome, By: settled.Winner.By, At: settled.At.UTC()},
+		}, false
+	case errors.As(err, &unconfirmed):
+		return &problem{code: wire.CodeConflict, message: unconfirmed.Error(), needs: unconfirmed.Needs}, false
 	case errors.As(err, &stuck): // before the causes it wraps
 		after := retryOpening
 		if stuck.Kind == session.TroubleBlocked {
@@ -173,16 +184,24 @@ type errorAnswer struct {
 }
 
 type errorBody struct {
-	Code         wire.Code                `json:"code"`
-	Message      string                   `json:"message"`
-	RetryAfterMS int64                    `json:"retry_after_ms,omitempty"`
-	Winner       *wire.PermissionResolved `json:"winner,omitempty"`
+	Code         wire.Code `json:"code"`
+	Message      string    `json:"message"`
+	RetryAfterMS int64     `json:"retry_after_ms,omitempty"`
+	Winner       any       `json:"winner,omitempty"` // a PermissionResolved, or a settledWinner
+	Needs        []string  `json:"needs,omitempty"`
 	// Challenge is for the page of a paired device to sign: POST /api/page.
 	Challenge string `json:"challenge,omitempty"`
 }
 
 func (p *problem) write(w http.ResponseWriter) {
-	body, err := json.Marshal(errorAnswer{errorBody{p.code, p.message, p.retryAfter.Milliseconds(), p.winner, p.challenge}})
+	answer := errorBody{Code: p.code, Message: p.message, RetryAfterMS: p.retryAfter.Milliseconds(), Needs: p.needs, Challenge: p.challenge}
+	switch {
+	case p.winner != nil:
+		answer.Winner = p.winner
+	case p.settled != nil:
+		answer.Winner = p.settled
+	}
+	body, err := json.Marshal(errorAnswer{answer})
 	if err != nil { // a struct of strings and numbers
 		panic(err)
 	}

@@ -105,6 +105,9 @@ func (p *puppet) play(prompt event.UserPrompt) {
 			ToolCall: json.RawMessage(`{"toolCallId":"c1","rawInput":{"command":"make"}}`),
 		})
 		return
+	case "fail": // the model's provider does
+		p.say(event.TurnEnd{PromptID: prompt.PromptID, StopReason: event.StopInterrupted, Error: &event.Failure{Code: "agent_error", Message: "overloaded"}})
+		return
 	case "hold":
 		return
 	default:

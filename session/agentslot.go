@@ -54,6 +54,7 @@ type agentSlot struct {
 	offers  agentOffers  // of the agent last started
 	login   []AuthMethod // what it wants before it works
 	authBy  string       // how the next start logs in
+	anew    bool         // the next start begins a new agent session
 	// exited is set when an agent ended while it was being started; what
 	// StartAgent says of it then tells more.
 	exited    *event.AgentExit
@@ -144,6 +145,9 @@ func (e *engine) startAgent() {
 		Past:           e.log,
 		PastAfter:      max(0, e.log.Marks().Min-1),
 		AuthMethod:     a.authBy,
+	}
+	if a.anew {
+		spec.AgentSessionID, a.anew = "", false
 	}
 	a.authBy, a.login = "", nil
 	bound := e.hub.settings().Limits.AgentStart

@@ -26,6 +26,7 @@ type hub struct {
 	pool     *agentPool
 	rules    *ruleBook
 	reads    *ReadMarks
+	inspect  InspectWorkspace
 	// touched says that a session's line in the list changed.
 	touched func(id string)
 	logger  *slog.Logger

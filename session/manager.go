@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/store"
@@ -28,7 +29,13 @@ type Options struct {
 	WorkspaceQueues map[string]QueueSettings
 	Permissions     PermissionSettings
 	Limits          Limits
-	Logger          *slog.Logger
+	// ResumeStaleAfter is the age from which resuming a cut-off turn has to be
+	// confirmed; 0 is 25 minutes.
+	ResumeStaleAfter time.Duration
+	// InspectWorkspace tells where a workspace stands, for the prompt that resumes
+	// a turn. Nil leaves that out.
+	InspectWorkspace InspectWorkspace
+	Logger           *slog.Logger
 	// QueueFailpoint is called before each step of saving a queue. It is for
 	// tests of what a crash or a failure leaves behind.
 	QueueFailpoint func(step string) error
@@ -91,12 +98,12 @@ func NewManager(o Options) (*Manager, error) {
 		searching: make(chan struct{}, maxSearches()),
 	}
 	m.hub = hub{
-		start: o.StartAgent, settings: m.settings.Load, pool: m.pool, rules: rules, reads: m.reads,
+		start: o.StartAgent, settings: m.settings.Load, pool: m.pool, rules: rules, reads: m.reads, inspect: o.InspectWorkspace,
 		touched: m.news.touch, logger: o.Logger,
 	}
 	err = m.Configure(Settings{
 		Agents: o.Agents, Workspaces: o.Workspaces, DefaultWorkspace: o.DefaultWorkspace,
-		Queue: o.Queue, WorkspaceQueues: o.WorkspaceQueues, Permissions: o.Permissions, Limits: o.Limits,
+		Queue: o.Queue, WorkspaceQueues: o.WorkspaceQueues, Permissions: o.Permissions, Limits: o.Limits, ResumeStaleAfter: o.ResumeStaleAfter,
 	})
 	if err != nil {
 		cancel()

@@ -103,6 +103,9 @@ type Settings struct {
 	WorkspaceQueues map[string]QueueSettings
 	Permissions     PermissionSettings
 	Limits          Limits
+	// ResumeStaleAfter is the age from which resuming a cut-off turn has to be
+	// confirmed; 0 is 25 minutes.
+	ResumeStaleAfter time.Duration
 }
 
 // queue is what holds for a session in workspace, whose links are resolved.
@@ -129,4 +132,11 @@ func (s *Settings) resolveQueues() {
 		resolved[filepath.Clean(dir)] = q
 	}
 	s.WorkspaceQueues = resolved
+}
+
+func (s *Settings) staleAfter() time.Duration {
+	if s.ResumeStaleAfter <= 0 {
+		return defaultStaleAfter
+	}
+	return s.ResumeStaleAfter
 }

@@ -53,10 +53,20 @@ func (e *engine) turnState() Turn {
 }
 
 // beginTurn puts a prompt into the log and the ledger. Only after that may it
-// be given to the agent.
-func (e *engine) beginTurn(p event.UserPrompt, hash string) (event.Seq, error) {
+// be given to the agent. It settles the open interruption: as settled says, else
+// as superseded.
+func (e *engine) beginTurn(p event.UserPrompt, hash string, settled ...event.InterruptionSettled) (event.Seq, error) {
 	now := time.Now()
-	list := append([]entry{{e.fold.turn + 1, p}}, e.supersede(p.PromptID, p.Actor)...)
+	turn := e.fold.turn + 1
+	// The prompt comes first: a crash that cuts the batch off after it still gives
+	// the agent nothing twice.
+	list := []entry{{turn, p}}
+	if len(settled) == 0 {
+		list = append(list, e.supersede(p.PromptID, p.Actor)...)
+	}
+	for _, s := range settled {
+		list = append(list, entry{turn, s})
+	}
 	seq, err := e.write(list...)
 	if err != nil {
 		return 0, err

@@ -88,7 +88,8 @@ func buildHub(ctx context.Context, c config.Config, own []string, logger *slog.L
 	}
 	h.warnOfExposure(settings)
 	h.manager, err = session.NewManager(session.Options{
-		Store: h.store, StartAgent: h.agents.start, Logger: logger,
+		InspectWorkspace: newWorkspaces(ctx, logger).inspect,
+		Store:            h.store, StartAgent: h.agents.start, Logger: logger,
 		Agents: settings.Agents, Workspaces: settings.Workspaces, DefaultWorkspace: settings.DefaultWorkspace,
 		Queue: settings.Queue, WorkspaceQueues: settings.WorkspaceQueues, Permissions: settings.Permissions, Limits: settings.Limits,
 	})

@@ -34,7 +34,7 @@ func arrows() map[string]row {
 		"cmd/abide":            {[]string{anything}, true},
 		"server":               {[]string{"internal/audit", "session", "observer", "queue", "server/wire", "session/event", "session/search", "internal/auth"}, true},
 		"server/wire":          {[]string{"session/event"}, false},
-		"session":              {[]string{"observer", "queue", "session/search", "session/store", "session/event", "internal/bell", "internal/gitstate"}, true},
+		"session":              {[]string{"observer", "queue", "session/search", "session/store", "session/transcript", "session/event", "internal/bell", "internal/gitstate"}, true},
 		"session/event":        {nil, false},
 		"session/search":       {[]string{"session/store", "session/event"}, false},
 		"session/store":        {[]string{"session/event", "internal/bell"}, true},

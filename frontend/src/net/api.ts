@@ -3,6 +3,7 @@ import type { Attachment, Code, EventsLoadedMessage, SessionInfo } from '../wire
 import type { AgentChoice, Choices, NewSession } from '../state/intents'
 import type { Device } from '../state/devices'
 import type { NewRule, Rule } from '../state/rules'
+import type { Offer } from '../state/interruption'
 import type { FoundPage } from '../state/search'
 import type { Refusal } from './machine'
 import type { Granted, PageKey } from './page'
@@ -188,6 +189,23 @@ export function hubAPI(page: PageKey) {
 
     async end(id: string): Promise<SessionInfo> {
       return call('POST', `${session(id)}/end`)
+    },
+
+    async interruption(id: string): Promise<Offer> {
+      return call('GET', `${session(id)}/interruption`)
+    },
+
+    async resume(
+      id: string,
+      interruption_id: string,
+      prompt: string,
+      confirm: readonly string[],
+    ): Promise<void> {
+      await call('POST', `${session(id)}/resume`, { interruption_id, prompt, confirm })
+    },
+
+    async dismiss(id: string, interruption_id: string): Promise<void> {
+      await call('POST', `${session(id)}/dismiss`, { interruption_id })
     },
 
     async reopen(id: string): Promise<SessionInfo> {

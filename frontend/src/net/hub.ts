@@ -1,4 +1,5 @@
 import type { OutboxFile } from '../state/outboxitem'
+import type { Offer } from '../state/interruption'
 import type { AnswerMore, Intents, NewSession } from '../state/intents'
 import { frameBytes, tooLong } from '../state/size'
 import type { Store } from '../state/store'
@@ -248,6 +249,23 @@ export class Hub implements Intents {
 
   async end(sessionId: string): Promise<void> {
     this.store.dispatch({ kind: 'list_changed', session: await this.api.end(sessionId) })
+  }
+
+  interruption(sessionId: string): Promise<Offer> {
+    return this.api.interruption(sessionId)
+  }
+
+  resume(
+    sessionId: string,
+    interruptionId: string,
+    prompt: string,
+    confirm: readonly string[],
+  ): Promise<void> {
+    return this.api.resume(sessionId, interruptionId, prompt, confirm)
+  }
+
+  dismiss(sessionId: string, interruptionId: string): Promise<void> {
+    return this.api.dismiss(sessionId, interruptionId)
   }
 
   async reopen(sessionId: string): Promise<void> {

@@ -1,6 +1,7 @@
 import type { EventsLoadedMessage, RuleScope, Seq, SessionInfo } from '../wire/gen'
 import type { Device } from './devices'
 import type { OutboxFile } from './outboxitem'
+import type { Offer } from './interruption'
 import type { FoundPage } from './search'
 import type { NewRule, Rule } from './rules'
 
@@ -103,6 +104,12 @@ export interface Intents {
   remove(sessionId: string): Promise<void>
   /** Says that a session's work is done; a later prompt makes it live again. The error's text is for the person. */
   end(sessionId: string): Promise<void>
+  /** The turn of a session that was cut off, and how it can be resumed. */
+  interruption(sessionId: string): Promise<Offer>
+  /** Resumes it; an empty prompt is the one that was offered. The error's text is for the person. */
+  resume(sessionId: string, interruptionId: string, prompt: string, confirm: readonly string[]): Promise<void>
+  /** Settles it without going on. */
+  dismiss(sessionId: string, interruptionId: string): Promise<void>
   /** Opens a session again that the hub could not open, or whose device failed; the error's text is for the person. */
   reopen(sessionId: string): Promise<void>
   /** Whether the hub answers at all, also while it is slow to open a session. */

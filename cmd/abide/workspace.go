@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/abidehub/abide/internal/gitstate"
+	"github.com/abidehub/abide/session"
+)
+
+// changedFiles bounds the changed files that a resumed agent is told by name.
+const changedFiles = 50
+
+// workspaces tells where a workspace stands, by files and a git that runs nothing
+// the workspace names.
+type workspaces struct{ git *gitstate.Git } // nil where there is no git
+
+func newWorkspaces(ctx context.Context, logger *slog.Logger) workspaces {
+	git, err := gitstate.New(ctx, "")
+	if err != nil {
+		logger.Info("changed files of a workspace are not told", "err", err)
+	}
+	return workspaces{git}
+}
+
+// inspect is a session.InspectWorkspace.
+func (w workspaces) inspect(ctx context.Context, folder string) session.Workspace {
+	repository, err := gitstate.Find(folder)
+	if err != nil {
+		return session.Workspace{}
+	}
+	state := session.Workspace{Repository: true}
+	head, err := repository.Head()
+	if err != nil {
+		state.Unknown = "the repository cannot be read"
+		return state
+	}
+	state.Branch, state.Commit = head.Branch, head.Commit
+	if w.git == nil {
+		state.Unknown = "git is not installed"
+		return state
+	}
+	status, err := w.git.Status(ctx, repository, folder, changedFiles)
+	if err != nil {
+		state.Unknown = "it failed"
+		if errors.Is(err, context.DeadlineExceeded) {
+			state.Unknown = "it took too long"
+		}
+		return state
+	}
+	for _, f := range status.Files {
+		state.Changed = append(state.Changed, f.Code+" "+f.Path)
+	}
+	state.More = status.Total - len(status.Files)
+	if state.Commit != "" && status.Total > 0 {
+		// Without the statistics the names are still told.
+		state.DiffStat, _ = w.git.DiffStat(ctx, repository, folder, state.Commit, changedFiles)
+	}
+	return state
+}

@@ -1,0 +1,54 @@
+package server_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+func TestACutOffTurnIsOfferedAndResumedOnceOverHTTP(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	path := "/api/sessions/" + s.ID()
+	require.Equal(t, 404, h.api("GET", path+"/interruption", nil).status)
+	h.prompt(s, "p1", "fail")
+
+	var offer map[string]any
+	h.api("GET", path+"/interruption", nil).decode(t, &offer)
+	require.Equal(t, string(event.CutProviderError), offer["reason"])
+	require.Equal(t, string(event.PhaseStreaming), offer["phase"])
+	require.Contains(t, offer["prompt"], "the model's provider failed")
+	require.Len(t, offer["ways"], 2)
+	require.Equal(t, []any{}, offer["mismatch"])
+
+	id := offer["interruption_id"].(string)
+	require.Equal(t, 400, h.api("POST", path+"/resume", map[string]any{"interruption_id": id, "way": "sideways"}).status)
+	require.Equal(t, 404, h.api("POST", path+"/dismiss", map[string]any{"interruption_id": "i0"}).status)
+	var resumed struct {
+		PromptID string `json:"prompt_id"`
+		Way      string `json:"way"`
+	}
+	res := h.api("POST", path+"/resume", map[string]any{"interruption_id": id, "prompt": "say 1"})
+	require.Equal(t, 202, res.status)
+	res.decode(t, &resumed)
+	require.Equal(t, "server", resumed.Way)
+	require.Equal(t, "resume-"+id, resumed.PromptID)
+
+	for _, verb := range []string{"/resume", "/dismiss"} {
+		late := h.api("POST", path+verb, map[string]any{"interruption_id": id})
+		require.Equal(t, 409, late.status)
+		var answer struct {
+			Error struct {
+				Code, Message string
+				Winner        struct{ Outcome, By, At string }
+			}
+		}
+		late.decode(t, &answer)
+		require.Equal(t, "already_resolved", answer.Error.Code)
+		require.Equal(t, "resumed", answer.Error.Winner.Outcome)
+		require.NotEmpty(t, answer.Error.Winner.By)
+	}
+	require.Equal(t, 404, h.api("GET", path+"/interruption", nil).status)
+}

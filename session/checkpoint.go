@@ -1,0 +1,138 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/abidehub/abide/observer"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/transcript"
+)
+
+const (
+	// checkpointTail bounds the text and the thought that a checkpoint holds, in
+	// runes. The newest are kept.
+	checkpointTail = 4000
+	// checkpointBytes is how much of a log is read at once.
+	checkpointBytes = 1 << 20
+)
+
+// checkpoint is the state of a turn at the moment it was cut off. It is computed
+// from the turn's events and never stored.
+type checkpoint struct {
+	Reason event.InterruptReason
+	Phase  event.TurnPhase
+	Prompt string
+	// Given says that the agent got the prompt.
+	Given bool
+	// Round counts the tool batches so far.
+	Round int
+	// Text and Thought are the end of what the agent said; the lengths are of the
+	// whole, in runes.
+	Text, Thought       string
+	TextLen, ThoughtLen int
+	Open, Finished      []event.ToolCallFields
+	Plan                []event.PlanEntry
+	// Lost are the questions that waited for an answer.
+	Lost []event.PermissionRequest
+}
+
+// checkpointOf reads the turn of an interruption from the log.
+func checkpointOf(ctx context.Context, log observer.Source, i Interruption) (checkpoint, error) {
+	from := &turnReader{to: i.Checkpoint.ToSeq}
+	from.transcript.LastSeq = i.Checkpoint.FromSeq - 1
+	err := observer.New(from.until(log), from, i.Checkpoint.FromSeq-1, checkpointBytes).CatchUp(ctx)
+	if err != nil {
+		return checkpoint{}, fmt.Errorf("read the turn that was cut off: %w", err)
+	}
+	c := checkpoint{Reason: i.Reason, Phase: i.Phase, Given: from.given}
+	for _, turn := range from.transcript.Turns {
+		if turn.Number == i.Turn {
+			c.take(turn)
+		}
+	}
+	return c, nil
+}
+
+// take computes the checkpoint from the transcript of the turn.
+func (c *checkpoint) take(turn *transcript.Turn) {
+	if turn.Prompt != nil {
+		c.Prompt = string(turn.Prompt.Text)
+	}
+	batch := false
+	var text, thought strings.Builder
+	for _, entry := range turn.Entries {
+		switch entry.Kind {
+		case transcript.Tool:
+			if !batch {
+				c.Round++
+			}
+			if entry.Tool.Status.Done() {
+				c.Finished = append(c.Finished, *entry.Tool)
+			} else {
+				c.Open = append(c.Open, *entry.Tool)
+			}
+		case transcript.Message:
+			text.WriteString(entry.Text)
+		case transcript.Thought:
+			thought.WriteString(entry.Text)
+		case transcript.Plan:
+			c.Plan = entry.Plan
+		case transcript.Permission:
+			if entry.Outcome == nil {
+				c.Lost = append(c.Lost, *entry.Permission)
+			}
+		}
+		batch = entry.Kind == transcript.Tool || batch && entry.Kind == transcript.Permission
+	}
+	c.Text, c.TextLen = tail(text.String())
+	c.Thought, c.ThoughtLen = tail(thought.String())
+}
+
+// tail is the end of a text, and how many runes the whole has.
+func tail(text string) (end string, length int) {
+	runes := []rune(text)
+	return string(runes[max(0, len(runes)-checkpointTail):]), len(runes)
+}
+
+// turnReader folds the events of one turn.
+type turnReader struct {
+	transcript transcript.Transcript
+	to         event.Seq
+	given      bool
+}
+
+// Deliver implements observer.Sink.
+func (r *turnReader) Deliver(_ context.Context, b event.Batch) error {
+	events, err := b.Events()
+	if err != nil {
+		return err
+	}
+	for _, e := range events {
+		if e.Seq > r.to {
+			return nil
+		}
+		r.given = r.given || e.Type == event.TypeTurnStart
+		if err := r.transcript.Apply(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// until is the log without the events after the turn.
+func (r *turnReader) until(log observer.Source) observer.Source { return upTo{log, r.to} }
+
+type upTo struct {
+	observer.Source
+	to event.Seq
+}
+
+// ReadAfter implements observer.Source.
+func (u upTo) ReadAfter(ctx context.Context, after event.Seq, maxBytes int) (event.Batch, error) {
+	if after >= u.to {
+		return event.Batch{}, nil
+	}
+	return u.Source.ReadAfter(ctx, after, maxBytes)
+}

@@ -1,0 +1,276 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/abidehub/abide/queue"
+	"github.com/abidehub/abide/session/event"
+)
+
+const (
+	// workspaceBound is how long a workspace may take to say where it stands.
+	workspaceBound = 2 * time.Second
+	// defaultStaleAfter is the age from which a resume has to be confirmed.
+	defaultStaleAfter = 25 * time.Minute
+)
+
+// InspectWorkspace tells where a folder stands. It runs nothing that the folder
+// names and returns when ctx ends at the latest.
+type InspectWorkspace func(ctx context.Context, folder string) Workspace
+
+// wayAuto leaves it to the hub how the agent gets its memory back.
+const wayAuto = "auto"
+
+// Offer is what a person is offered about an interruption.
+type Offer struct {
+	Interruption
+	Age time.Duration
+	// Stale says that the interruption is older than the configured bound.
+	Stale bool
+	// Mismatch names what is not as it was: "workspace" where the folder is gone.
+	Mismatch []string
+	// Lost are the questions that waited for an answer, and what they would have
+	// allowed.
+	Lost []event.PermissionRequest
+	// Prompt is what the agent would be told.
+	Prompt string
+	Ways   []WayOffer
+}
+
+// WayOffer is a way to resume, and why it is not available if it is not.
+type WayOffer struct {
+	Way       event.ResumeWay
+	Available bool
+	Why       string
+}
+
+// ResumeRequest is a person's decision to go on.
+type ResumeRequest struct {
+	InterruptionID string
+	// Way is auto, server or local; empty is auto.
+	Way string
+	// Prompt replaces the one that was offered; empty keeps it.
+	Prompt string
+	// Confirm lists what was shown: "stale".
+	Confirm []string
+	Actor   string
+}
+
+// Resumed says what the agent is given.
+type Resumed struct {
+	PromptID string
+	Way      event.ResumeWay
+}
+
+// NeedsConfirmation refuses a resume until a person confirmed what is listed.
+type NeedsConfirmation struct{ Needs []string }
+
+// Error implements error.
+func (n *NeedsConfirmation) Error() string {
+	return "confirm what has changed since: " + strings.Join(n.Needs, ", ")
+}
+
+// AlreadySettled says who settled an interruption first.
+type AlreadySettled struct {
+	Winner event.InterruptionSettled
+	At     time.Time
+}
+
+// Error implements error.
+func (a *AlreadySettled) Error() string {
+	return fmt.Sprintf("%s has %s it already", a.Winner.By, a.Winner.Outcome)
+}
+
+// Interruption returns the offer about the interruption that is open. It reads
+// the turn from the log and asks the workspace. ErrNotFound when none is open.
+func (b *BackgroundSession) Interruption(ctx context.Context) (Offer, error) {
+	open := b.State().Interruption
+	if open == nil {
+		return Offer{}, fmt.Errorf("%w: no interruption is open", ErrNotFound)
+	}
+	facts, err := ask(ctx, b, func(e *engine) (resumeFacts, error) { return e.resumeFacts(), nil })
+	if err != nil {
+		return Offer{}, err
+	}
+	c, err := checkpointOf(ctx, b.log, *open)
+	if err != nil {
+		return Offer{}, b.ReadError(err)
+	}
+	w := facts.inspect(ctx)
+	age := time.Since(open.At)
+	offer := Offer{
+		Interruption: *open, Age: age, Stale: age > facts.staleAfter, Lost: c.Lost,
+		Prompt: reconciliation(c, w), Ways: facts.ways(),
+	}
+	if w.Missing {
+		offer.Mismatch = append(offer.Mismatch, "workspace")
+	}
+	return offer, nil
+}
+
+// resumeFacts is what an offer needs to know of the engine.
+type resumeFacts struct {
+	workspace  string
+	look       InspectWorkspace
+	staleAfter time.Duration
+	remembers  bool // the agent has a session of its own to go on with
+}
+
+func (e *engine) resumeFacts() resumeFacts {
+	return resumeFacts{
+		workspace: e.workspace, look: e.hub.inspect, staleAfter: e.hub.settings().staleAfter(),
+		remembers: e.fold.agentSessionID != "",
+	}
+}
+
+func (f resumeFacts) inspect(ctx context.Context) Workspace {
+	if _, err := realDir(f.workspace); err != nil {
+		return Workspace{Missing: true, Unknown: "the folder " + reason(err)}
+	}
+	if f.look == nil {
+		return Workspace{}
+	}
+	ctx, cancel := context.WithTimeout(ctx, workspaceBound)
+	defer cancel()
+	return f.look(ctx, f.workspace)
+}
+
+func (f resumeFacts) ways() []WayOffer {
+	server := WayOffer{Way: event.WayServer, Available: f.remembers}
+	if !f.remembers {
+		server.Why = "the agent has no session to go on with"
+	}
+	return []WayOffer{server, {Way: event.WayLocal, Available: true}}
+}
+
+// way is the way that a request means.
+func (f resumeFacts) way(asked string) (event.ResumeWay, error) {
+	switch asked {
+	case "", wayAuto:
+		if f.remembers {
+			return event.WayServer, nil
+		}
+		return event.WayLocal, nil
+	case string(event.WayServer):
+		if !f.remembers {
+			return "", fmt.Errorf("%w: the agent has no session to go on with; resume locally", ErrConflict)
+		}
+		return event.WayServer, nil
+	case string(event.WayLocal):
+		return event.WayLocal, nil
+	}
+	return "", fmt.Errorf("%w: a turn is resumed by auto, server or local", ErrInvalid)
+}
+
+// Resume gives the agent the prompt that takes up the turn that was cut off. The
+// first resume, dismissal or prompt settles an interruption; a later one gets
+// *AlreadySettled. When Resume returns, the prompt is in the log on the device:
+// after a crash it is not given again.
+func (b *BackgroundSession) Resume(ctx context.Context, r ResumeRequest) (Resumed, error) {
+	if !utf8.ValidString(r.Prompt) {
+		return Resumed{}, fmt.Errorf("%w: the prompt is not valid UTF-8", ErrInvalid)
+	}
+	facts, err := ask(ctx, b, func(e *engine) (resumeFacts, error) { return e.resumeFacts(), e.mayResume(r) })
+	if err != nil {
+		return Resumed{}, err
+	}
+	way, err := facts.way(r.Way)
+	if err != nil {
+		return Resumed{}, err
+	}
+	if _, err := realDir(facts.workspace); err != nil {
+		return Resumed{}, fmt.Errorf("%w: the workspace is gone: %s; dismiss the interruption", ErrConflict, reason(err))
+	}
+	if strings.TrimSpace(r.Prompt) == "" {
+		offer, err := b.Interruption(ctx)
+		if err != nil {
+			return Resumed{}, b.settledMeanwhile(ctx, r, err)
+		}
+		r.Prompt = offer.Prompt
+	}
+	return ask(ctx, b, func(e *engine) (Resumed, error) { return e.resume(r, way) })
+}
+
+// settledMeanwhile prefers the word on who settled an interruption to another
+// error.
+func (b *BackgroundSession) settledMeanwhile(ctx context.Context, r ResumeRequest, err error) error {
+	if settled := tell(ctx, b, func(e *engine) error { return e.mayResume(r) }); settled != nil {
+		return settled
+	}
+	return err
+}
+
+// mayResume checks a resume against the interruption that is open.
+func (e *engine) mayResume(r ResumeRequest) error {
+	if err := e.opened(r.InterruptionID); err != nil {
+		return err
+	}
+	if err := e.refusal(); err != nil {
+		return err
+	}
+	if limit := e.hub.settings().Limits.PromptBytes; len(r.Prompt) > limit {
+		return fmt.Errorf("%w: the prompt has %d bytes, at most %d are accepted", ErrTooLarge, len(r.Prompt), limit)
+	}
+	stale := time.Since(e.fold.interruptions.Open.At) > e.hub.settings().staleAfter()
+	if stale && !slices.Contains(r.Confirm, "stale") {
+		return &NeedsConfirmation{Needs: []string{"stale"}}
+	}
+	return nil
+}
+
+// opened reports whether the interruption with this id is open.
+func (e *engine) opened(id string) error {
+	i := &e.fold.interruptions
+	switch {
+	case i.Open != nil && i.Open.ID == id:
+		return nil
+	case i.Settled != nil && i.Settled.InterruptionID == id:
+		return &AlreadySettled{Winner: *i.Settled, At: i.SettledAt}
+	}
+	return fmt.Errorf("%w: no interruption %q is open", ErrNotFound, id)
+}
+
+// resume writes the prompt and what it settles in one batch.
+func (e *engine) resume(r ResumeRequest, way event.ResumeWay) (Resumed, error) {
+	if err := e.mayResume(r); err != nil {
+		return Resumed{}, err
+	}
+	promptID := "resume-" + r.InterruptionID
+	settled := event.InterruptionSettled{
+		InterruptionID: r.InterruptionID, Outcome: event.SettledResumed, Way: way, PromptID: promptID, By: r.Actor,
+	}
+	prompt := event.UserPrompt{PromptID: promptID, Text: event.Text(r.Prompt), Actor: r.Actor}
+	if e.agent.status == AgentFailed {
+		e.agent.forgive() // a person decided
+	}
+	if _, err := e.beginTurn(prompt, queue.Hash(r.Prompt, nil), settled); err != nil {
+		return Resumed{}, fmt.Errorf("resume: %w", e.b.stuck(err))
+	}
+	if way == event.WayLocal {
+		e.agent.anew = true
+		e.stopAgent(stopSleep)
+	}
+	return Resumed{PromptID: promptID, Way: way}, nil
+}
+
+// Dismiss settles an interruption without going on. The queue goes on.
+func (b *BackgroundSession) Dismiss(ctx context.Context, interruptionID, actor string) error {
+	return tell(ctx, b, func(e *engine) error {
+		if err := e.opened(interruptionID); err != nil {
+			return err
+		}
+		if err := e.refusal(); err != nil {
+			return err
+		}
+		settled := event.InterruptionSettled{InterruptionID: interruptionID, Outcome: event.SettledDismissed, By: actor}
+		if _, err := e.write(entry{e.fold.turn, settled}); err != nil {
+			return fmt.Errorf("dismiss: %w", e.b.stuck(err))
+		}
+		return nil
+	})
+}
