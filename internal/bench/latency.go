@@ -139,7 +139,7 @@ func measureLatency(ctx context.Context, b *bench) (err error) {
 		}
 		all = append(all, p)
 	}
-	for round := range b.scaled(30, 5) {
+	for round := range b.scaled(20, 4) {
 		for i := range all {
 			if err := all[(round+i)%len(all)].slice(); err != nil {
 				return err

@@ -60,12 +60,12 @@ func groups(b *bench) []group {
 		{"cold", measureCold},
 		{"start", measureStart},
 		{"whole log", measureWhole},
-		{"fan-out to one", fanOut{1, b.scaled(200_000, 4), 5, 1.5, 0, 0}.measure},
-		{"fan-out to ten", fanOut{10, b.scaled(100_000, 5), 5, 2.3, 0.5, 0}.measure},
-		{"fan-out to a hundred", fanOut{100, b.scaled(20_000, 4), 5, 3, 0.25, 0.8}.measure},
+		{"fan-out to one", fanOut{1, b.scaled(200_000, 4), 3, 1.5, 0, 0}.measure},
+		{"fan-out to ten", fanOut{10, b.scaled(100_000, 5), 3, 2.3, 0.5, 0}.measure},
+		{"fan-out to a hundred", fanOut{100, b.scaled(20_000, 4), 3, 3, 0.25, 0.8}.measure},
 		// Fewer rounds of a crowd, each of which takes half a minute. The events are
 		// more than the memory tail holds.
-		{"fan-out to a thousand", fanOut{1000, b.scaled(5_000, 5), 3, 4, 0.25, 0.8}.measure},
+		{"fan-out to a thousand", fanOut{1000, b.scaled(4_000, 4), 2, 4, 0.25, 0.8}.measure},
 		{"latency", measureLatency},
 		{"idle", measureIdle},
 		{"idle sessions", measureIdleSessions},
