@@ -100,6 +100,8 @@ func (e *engine) onlyOnce(request openRequest, known bool) string {
 		return "the agent does not say exactly what it would do, so a rule could cover something else"
 	case e.fold.subjectOf(request.Request).fingerprint() != request.about.fingerprint():
 		return "the agent has changed what it says since it asked"
+	case len(e.rules()) >= maxRules:
+		return tooManyRules
 	}
 	return ""
 }

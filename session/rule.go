@@ -63,6 +63,12 @@ const (
 	noteRuleRevoked = "abide/rule_revoked"
 )
 
+// maxRules bounds the rules in force in a session, those of agents among them.
+const (
+	maxRules     = 1000
+	tooManyRules = "there are 1000 rules already: revoke some"
+)
+
 // covers reports whether a rule speaks about a subject of an agent. What allows
 // must fit all that was said of it; what rejects, any of it.
 func (r Rule) covers(agent string, s subject) bool {
@@ -146,6 +152,9 @@ func (b *BackgroundSession) AddRule(ctx context.Context, r Rule) (Rule, error) {
 	if err != nil {
 		return Rule{}, err
 	}
+	if maker.rules >= maxRules {
+		return Rule{}, fmt.Errorf("%w: %s", ErrInvalid, tooManyRules)
+	}
 	r = complete(r, maker.agent)
 	if r.Scope == RuleAgent {
 		if err := maker.book.add(r); err != nil {
@@ -201,11 +210,12 @@ func (b *BackgroundSession) RevokeRule(ctx context.Context, id, actor string) er
 type ruleMaker struct {
 	book  *ruleBook
 	agent string
+	rules int // in force
 }
 
 func (b *BackgroundSession) ruleMaker(ctx context.Context) (ruleMaker, error) {
 	return ask(ctx, b, func(e *engine) (ruleMaker, error) {
-		return ruleMaker{e.hub.rules, e.agentName}, e.refusal()
+		return ruleMaker{e.hub.rules, e.agentName, len(e.rules())}, e.refusal()
 	})
 }
 

@@ -1,0 +1,27 @@
+package session_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+)
+
+// Fault 87.
+func TestFault87TheRulesOfASessionAreBounded(t *testing.T) {
+	h := newHub(t)
+	b, err := h.manager.Create(ctxOf(t), session.CreateRequest{Actor: "ann"})
+	require.NoError(t, err)
+	for n := range 1001 {
+		_, err = b.AddRule(ctxOf(t), session.Rule{
+			Scope: session.RuleSession, Effect: session.RuleAllow, Kind: event.ToolKind(fmt.Sprint("kind", n)), CreatedBy: "ann",
+		})
+		if n < 1000 {
+			require.NoError(t, err)
+		}
+	}
+	require.ErrorIs(t, err, session.ErrInvalid)
+}
