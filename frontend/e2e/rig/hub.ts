@@ -219,6 +219,8 @@ export class Hub {
 
   /** Waits until nothing is at work in the session any more. */
   async idle(session: string): Promise<void> {
-    await until(`${session} idle`, async () => (await this.session(session)).status === 'idle')
+    await until(`${session} idle`, async () =>
+      ['idle', 'interrupted'].includes((await this.session(session)).status),
+    )
   }
 }

@@ -1,5 +1,5 @@
 // The matrix of wakes: every sleep, with every fault of the network, at every moment of a session.
-import { faults, Lane, moments, type Fault } from './lane.ts'
+import { faults, Lane, moments, type Fault, type Moment } from './lane.ts'
 import type { Sleep } from './sleep.ts'
 
 const sleeps: Sleep[] = ['hidden', 'freeze', 'bfcache', 'stop']
@@ -8,17 +8,33 @@ const sleeps: Sleep[] = ['hidden', 'freeze', 'bfcache', 'stop']
 export interface Track {
   sleep: Sleep
   faults: readonly Fault[]
+  /** Whether every fault comes at every moment, or each at one. */
+  whole: boolean
 }
 
-/** One lane for each sleep, or two that share its faults: what sleeps leaves the machine to the others. */
-export function tracks(lanesEach: 1 | 2): Track[] {
+/**
+ * The moments at which a fault comes to a sleep. Of a sample it is one, so chosen that over all sleeps every fault
+ * comes at every moment, and in every sleep each moment comes.
+ */
+function momentsOf({ sleep, whole }: Track, fault: Fault): readonly Moment[] {
+  if (whole) return moments
+  return [moments[(sleeps.indexOf(sleep) + faults.indexOf(fault)) % moments.length]!]
+}
+
+/** One lane for each sleep; of the whole matrix two that share its faults, as a lane that sleeps needs no processor. */
+export function tracks(whole: boolean): Track[] {
+  const lanesEach = whole ? 2 : 1
   const half = faults.length / lanesEach
   return sleeps.flatMap((sleep) =>
-    Array.from({ length: lanesEach }, (_, i) => ({ sleep, faults: faults.slice(i * half, (i + 1) * half) })),
+    Array.from({ length: lanesEach }, (_, i) => ({
+      sleep,
+      faults: faults.slice(i * half, (i + 1) * half),
+      whole,
+    })),
   )
 }
 
-/** Wakes in one round over all tracks. */
+/** Wakes in one round over all tracks of the whole matrix. */
 export const wakesInRound = sleeps.length * faults.length * moments.length
 
 /** What a page may keep of all its wakes together, in bytes. */
@@ -49,7 +65,7 @@ export async function run(track: Track, rounds: number, weigh: boolean): Promise
   try {
     for (let round = 0; round < rounds; round++) {
       for (const fault of track.faults) {
-        for (const moment of moments) {
+        for (const moment of momentsOf(track, fault)) {
           // A network that comes back after the page does costs a whole dial.
           const late = round % 2 === 1
           for (const part of [fault, moment]) cells.set(part, (cells.get(part) ?? 0) + 1)
