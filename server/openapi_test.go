@@ -157,7 +157,6 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 		{"GET", "/api/search", "/api/search?q=ask", nil},
 		{"GET", "/api/audit", "", nil},
 		{"GET", "/api/agents", "", nil},
-		{"GET", "/api/audit", "", nil},
 		{"GET", "/api/openapi.json", "", nil},
 		{"GET", "/api/sessions", "", nil},
 		{"POST", "/api/pair", "", map[string]string{"code": code, "page_key": public}},

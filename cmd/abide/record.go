@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/abidehub/abide/internal/cli"
+	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/internal/record"
+)
+
+func (p *program) recordCommand() *cobra.Command {
+	var name, agent string
+	var offline bool
+	cmd := &cobra.Command{
+		Use:   "record [flags] -- COMMAND [ARG...]",
+		Short: "Stand between an editor and an ACP agent, and record what they say",
+		Long: "Stand between an editor and an ACP agent: every byte passes, and the hub shows what they say as a session.\n\n" +
+			"While the hub is away up to 64 MiB of events wait; beyond that the recording stops, never the agent. " +
+			"Without a hub at the start the exit code is 3, unless --offline is given. Otherwise it is the command's.",
+		Args: arguments(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if agent == "" {
+				agent = filepath.Base(args[0])
+			}
+			return p.record(cmd.Context(), args, name, agent, offline)
+		},
+	}
+	cmd.Flags().SetInterspersed(false)
+	cmd.Flags().StringVar(&name, "name", "", "`NAME` of the session")
+	cmd.Flags().StringVar(&agent, "agent", "", "`NAME` of the agent (default: the command's)")
+	cmd.Flags().BoolVar(&offline, "offline", false, "record without a hub, and hold the data directory's LOCK")
+	p.shell.HubFlags(cmd)
+	return cmd
+}
+
+func (p *program) record(ctx context.Context, command []string, name, agent string, offline bool) error {
+	workspace, err := os.Getwd()
+	if err != nil {
+		return fmt.Errorf("finding the current directory: %w", err)
+	}
+	var to record.Destination
+	if offline {
+		c, err := p.load()
+		if err != nil {
+			return err
+		}
+		if to, err = record.Offline(ctx, c.Data, agent, workspace, name); err != nil {
+			return err
+		}
+	} else {
+		hub, err := p.shell.Connect(ctx)
+		if err != nil {
+			return err
+		}
+		defer hub.Close()
+		key := make([]byte, 16)
+		rand.Read(key)
+		to, err = record.Through(ctx, hub, client.NewRecording{
+			Agent: agent, Workspace: workspace, Name: name, Key: hex.EncodeToString(key),
+		})
+		if err != nil {
+			return err
+		}
+	}
+	code, err := record.Run(ctx, record.Options{
+		Command: command, Agent: agent, Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr, To: to,
+	})
+	if err == nil && code != 0 {
+		return cli.Status(code)
+	}
+	return err
+}

@@ -1,0 +1,298 @@
+// Package record stands between an ACP client and its agent: it passes every byte
+// through and hands what they say to a hub, as a session that all screens see live.
+//
+// Bytes are passed on as they come. A line is put into a file before it is passed on,
+// and handed over from there in order; while the hub is away the file grows, up to a
+// bound. Beyond it, or when the hub refuses, the recording stops and the agent goes on.
+package record
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/abidehub/abide/session/acp"
+	"github.com/abidehub/abide/session/event"
+)
+
+const (
+	// DefaultWaiting bounds the events that wait for a hub that is away, in bytes.
+	DefaultWaiting = 64 << 20
+	// batchBytes is how much is handed over at once.
+	batchBytes = 512 << 10
+	// heartbeat is how long a hub is left without a word; it waits 30 s for one.
+	heartbeat = 8 * time.Second
+	// retryMost is the longest pause before the hub is tried again.
+	retryMost = 2 * time.Second
+	// lastWords is how long the end of a recording waits for a hub that is away.
+	lastWords = 20 * time.Second
+	// stopBound is how long the command may take to end once it was told to.
+	stopBound = 5 * time.Second
+	// actor is who acts at the client's side, in the log.
+	actor = "editor"
+)
+
+// Destination takes the events of one session.
+type Destination interface {
+	// Put takes events in order, each a line of JSON with type and data; none are a
+	// sign of life. It is called again with the same where it failed. A *FinalError
+	// says that this is of no use.
+	Put(ctx context.Context, events [][]byte) error
+	// End ends the session.
+	End(ctx context.Context, reason string) error
+}
+
+// FinalError says that a destination takes nothing more.
+type FinalError struct{ Err error }
+
+// Error implements error.
+func (e *FinalError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *FinalError) Unwrap() error { return e.Err }
+
+// Options are what a recording is made of.
+type Options struct {
+	// Command is the agent's command and its arguments.
+	Command []string
+	// Agent is what the agent is called in the session.
+	Agent          string
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	To             Destination
+	// Waiting bounds the bytes that wait; 0 is DefaultWaiting.
+	Waiting int64
+}
+
+// Run runs the command until it ends, and returns its exit code. It records what it can;
+// why it cannot is said on Stderr and never stops the command. When ctx ends, the
+// command is told to end.
+func Run(ctx context.Context, o Options) (code int, err error) {
+	if o.Waiting == 0 {
+		o.Waiting = DefaultWaiting
+	}
+	waiting, err := newSpool(o.Waiting)
+	if err != nil {
+		return 0, err
+	}
+	defer waiting.file.Close()
+	t := &tape{spool: waiting, onlooker: acp.NewOnlooker(o.Agent, actor), say: o.complain}
+	cmd := exec.CommandContext(ctx, o.Command[0], o.Command[1:]...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = stopBound
+	cmd.Stdout = &tee{to: o.Stdout, take: t.fromAgent}
+	cmd.Stderr = o.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return 0, fmt.Errorf("start %s: %w", o.Command[0], err)
+	}
+	if err := cmd.Start(); err != nil {
+		return 0, fmt.Errorf("start %s: %w", o.Command[0], err)
+	}
+	go func() { // ends with the process at the latest: a read of stdin cannot be given up
+		_, _ = io.Copy(&tee{to: stdin, take: t.fromClient}, o.Stdin) // the agent's end shows in Wait
+		stdin.Close()
+	}()
+	var group sync.WaitGroup
+	group.Go(func() { t.handOver(o.To) })
+	_ = cmd.Wait() // the state says more
+	t.finish(exitOf(cmd))
+	group.Wait()
+	return exitCode(cmd), nil
+}
+
+func (o Options) complain(format string, args ...any) {
+	fmt.Fprintf(o.Stderr, "abide record: "+format+"\n", args...)
+}
+
+func exitOf(cmd *exec.Cmd) event.AgentExit {
+	exit := event.AgentExit{Reason: "exited"}
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		exit.Signal = status.Signal().String()
+		return exit
+	}
+	code := cmd.ProcessState.ExitCode()
+	exit.Code = &code
+	return exit
+}
+
+// exitCode is the command's, as a shell has it.
+func exitCode(cmd *exec.Cmd) int {
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return cmd.ProcessState.ExitCode()
+}
+
+// tee passes bytes on, after it has shown them.
+type tee struct {
+	to   io.Writer
+	take func([]byte)
+}
+
+func (t *tee) Write(p []byte) (int, error) {
+	t.take(p)
+	return t.to.Write(p)
+}
+
+// tape makes events of both directions and puts them where they wait.
+type tape struct {
+	// set at construction
+	spool *spool
+	say   func(format string, args ...any)
+
+	mu       sync.Mutex
+	onlooker *acp.Onlooker
+	client   []byte // the beginning of a line
+	agent    []byte
+	stopped  bool
+	reason   string // why the session ends
+}
+
+func (t *tape) fromClient(p []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.client = t.lines(t.client, p, t.onlooker.FromClient)
+}
+
+func (t *tape) fromAgent(p []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.agent = t.lines(t.agent, p, t.onlooker.FromAgent)
+}
+
+// longestLine is that of the hub's own agents.
+const longestLine = 32 << 20
+
+// lines takes the whole lines of what was read, and returns the beginning of the next.
+func (t *tape) lines(begun, read []byte, take func([]byte) []event.Payload) []byte {
+	for {
+		line, after, whole := bytes.Cut(read, []byte("\n"))
+		if t.stopped {
+			return nil
+		}
+		if len(begun)+len(line) > longestLine {
+			t.stop("a line is longer than %d MiB", longestLine>>20)
+			return nil
+		}
+		begun = append(begun, line...)
+		if !whole {
+			return begun
+		}
+		t.put(take(bytes.TrimSuffix(begun, []byte("\r"))))
+		begun, read = nil, after
+	}
+}
+
+// put puts events where they wait. The caller holds mu.
+func (t *tape) put(payloads []event.Payload) {
+	var lines []byte
+	for _, p := range payloads {
+		draft, err := event.NewDraft(p, 0, time.Time{})
+		if err != nil {
+			t.say("an event of type %s was left out: %v", p.EventType(), err)
+			continue
+		}
+		line, err := json.Marshal(struct {
+			Type event.Type      `json:"type"`
+			Data json.RawMessage `json:"data"`
+		}{draft.Type, draft.Data})
+		if err != nil {
+			t.say("an event of type %s was left out: %v", p.EventType(), err)
+			continue
+		}
+		lines = append(append(lines, line...), '\n')
+	}
+	if len(lines) == 0 || t.stopped {
+		return
+	}
+	if err := t.spool.put(lines); err != nil {
+		t.stop("%v", err)
+	}
+}
+
+// stop ends the recording, never the agent. The caller holds mu.
+func (t *tape) stop(format string, args ...any) {
+	if !t.stopped {
+		t.stopped = true
+		t.say("the recording stops, the agent goes on: "+format, args...)
+	}
+}
+
+// finish tells the end of the agent.
+func (t *tape) finish(exit event.AgentExit) {
+	t.mu.Lock()
+	t.put(append(t.onlooker.End(), exit))
+	t.reason = "the agent ended"
+	t.mu.Unlock()
+	t.spool.finish()
+}
+
+// handOver hands events over until the last was.
+func (t *tape) handOver(to Destination) {
+	ctx := context.Background()
+	deadline := time.Time{} // once nothing more comes
+	for pause := time.Duration(0); ; {
+		lines, size, done, err := t.spool.next(batchBytes)
+		if done || err != nil {
+			break
+		}
+		if len(lines) == 0 {
+			select {
+			case <-t.spool.news:
+				continue
+			case <-time.After(heartbeat):
+			}
+		}
+		err = to.Put(ctx, lines)
+		var final *FinalError
+		switch {
+		case err == nil:
+			pause = 0
+			if err := t.spool.handed(size); err != nil {
+				t.giveUp("%v", err)
+				return
+			}
+			continue
+		case errors.As(err, &final):
+			t.giveUp("%v", final.Err)
+			return
+		}
+		if over := t.over(); over && deadline.IsZero() {
+			deadline = time.Now().Add(lastWords)
+		} else if over && time.Now().After(deadline) {
+			t.giveUp("the hub is away, %d bytes of events are lost: %v", t.spool.waiting(), err)
+			return
+		}
+		pause = min(max(2*pause, 50*time.Millisecond), retryMost)
+		time.Sleep(pause)
+	}
+	t.mu.Lock()
+	reason := t.reason
+	t.mu.Unlock()
+	end, cancel := context.WithTimeout(ctx, lastWords)
+	defer cancel()
+	if err := to.End(end, reason); err != nil {
+		t.say("the session stays open until the hub closes it: %v", err)
+	}
+}
+
+func (t *tape) giveUp(format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stop(format, args...)
+}
+
+// over reports whether nothing more comes.
+func (t *tape) over() bool {
+	t.spool.mu.Lock()
+	defer t.spool.mu.Unlock()
+	return t.spool.over
+}

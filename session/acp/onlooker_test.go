@@ -1,0 +1,56 @@
+package acp_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session/acp"
+	"github.com/abidehub/abide/session/event"
+)
+
+// Every recorded conversation, overheard: turns begin and end in pairs, and each
+// question has one outcome at most.
+func TestAnOnlookerTellsARecordedConversationAsASession(t *testing.T) {
+	for _, file := range traces(t) {
+		t.Run(traceName(file), func(t *testing.T) {
+			steps, err := readTrace(file)
+			require.NoError(t, err)
+			o := acp.NewOnlooker("other", "editor")
+			var all []event.Payload
+			prompts := 0
+			for _, s := range steps {
+				if s.Dir == "c>a" {
+					if s.message().Method == "session/prompt" {
+						prompts++
+					}
+					all = append(all, o.FromClient(s.Msg)...)
+				} else {
+					all = append(all, o.FromAgent(s.Msg)...)
+				}
+			}
+			all = append(all, o.End()...)
+			open, begun, started, asked := "", 0, 0, map[string]int{}
+			for _, p := range all {
+				switch p := p.(type) {
+				case event.UserPrompt:
+					require.Empty(t, open, "a turn in a turn")
+					open = p.PromptID
+					begun++
+				case event.TurnEnd:
+					require.Equal(t, open, p.PromptID)
+					open = ""
+				case event.AgentStarted:
+					started++
+				case event.PermissionRequest:
+					asked[p.PermissionID] = 0
+				case event.PermissionOutcome:
+					asked[p.PermissionID]++
+					require.Equal(t, 1, asked[p.PermissionID])
+				}
+			}
+			require.Equal(t, prompts, begun)
+			require.NotZero(t, started)
+		})
+	}
+}
