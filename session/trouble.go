@@ -184,9 +184,6 @@ func troublesOf(id string, h store.Health) []Trouble {
 		add(TroubleDamaged, fmt.Sprintf("%d events are in the log twice with different content; the first of each is shown", h.Conflicts),
 			check+"; the others are kept in the session's quarantine")
 	}
-	if h.Foreign != "" {
-		add(TroubleDamaged, "part of the log was replaced: "+h.Foreign+", so nothing of it is shown", check+", and this session's own file if another has it")
-	}
 	if h.Holes > 0 || h.Missing > 0 {
 		add(TroubleDamaged, "events are missing from the log; placeholders stand for them", check+"; bring the log back from a backup if you have one")
 	}

@@ -59,7 +59,7 @@ func examples() []event.Payload {
 		event.SessionEnd{Reason: "archived", By: "owner", Result: json.RawMessage(`{"pull_request":7}`)},
 		event.Epoch{Epoch: "fedcba9876543210", Reason: "the machine stopped uncleanly"},
 		event.LogTruncated{From: 8, To: 11},
-		event.SegmentStart{Format: 1, SessionID: "20260221-140307-9f3a11c0", Epoch: "0123456789abcdef", FirstSeq: 1000,
+		event.SegmentStart{Format: 1, SessionID: "20260221-140307-9f3a11c0", Epoch: "0123456789abcdef", FirstSeq: 1000, Prev: "9f3a11c0",
 			Made: event.Made{Agent: "demo", Workspace: "/src", ProjectRoot: "/src", CreatedBy: "owner",
 				RequestKey: "k1", RequestHash: "0e7c9f3a11c09f3a11c09f3a11c09f3a", CreatedAt: ptr(exampleTime)}},
 		event.Corrupt{Reason: "checksum"},

@@ -397,6 +397,9 @@ type SegmentStart struct {
 	SessionID string `json:"session_id"`
 	Epoch     string `json:"epoch"`
 	FirstSeq  Seq    `json:"first_seq"`
+	// Prev is the checksum of the line before FirstSeq, 8 hex digits. It chains the
+	// files. Older logs have none.
+	Prev string `json:"prev,omitempty"`
 	Made
 }
 

@@ -45,7 +45,7 @@ func (s *scan) readWindow(source Source, before event.Seq) (window, error) {
 		return window{}, ignoreGone(err)
 	}
 	for i := len(names) - 1; i >= 0; i-- {
-		if foreign, err := store.IsForeign(source.Dir, names[i]); err != nil || foreign {
+		if ours, err := store.InChain(source.Dir, names[i]); err != nil || !ours {
 			if err != nil {
 				return window{}, ignoreGone(err)
 			}

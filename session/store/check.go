@@ -83,7 +83,6 @@ type checking struct {
 	ended   bool  // the end of the log was compared with the metadata, or cannot be
 	live    bool  // somebody has the log open
 	size    int64 // of the active file, while nobody had the log open
-	double  []overlap
 	blobs   blobCheck
 }
 
@@ -145,17 +144,12 @@ func (c *checking) log() error {
 		c.add(ProblemUnreadable, "", 0, "%v", err)
 		return nil
 	}
-	c.overlaps()
 	c.strays(list)
 	next := c.minSeq()
 	if next == 0 && len(list) > 0 {
 		next = list[0].first // what came before, if anything, nothing says any more
 	}
-	k := kin{id: c.id, files: list}
-	if c.hasMeta {
-		k.epoch = c.meta.Epoch
-	}
-	c.forgotten(k)
+	c.forgotten(list)
 	for i, seg := range list {
 		name, end := filepath.Base(seg.currentPath()), seg.lastSeq()
 		if end != 0 && end < next {
@@ -164,18 +158,18 @@ func (c *checking) log() error {
 		if seg.first > next {
 			c.add(ProblemHole, name, next, "the file begins with seq %d, and no file has what comes before; retention did not remove it", seg.first)
 		}
-		if session, err := k.stranger(seg); err == nil && session != "" {
-			if c.stranger(seg, session); end == 0 {
+		var following *segment
+		if i+1 < len(list) {
+			following = list[i+1]
+		}
+		if c.stray(seg, following) {
+			if end == 0 {
 				break
 			}
 			next = end + 1
 			continue
 		}
-		var following *segment
-		if i+1 < len(list) {
-			following = list[i+1]
-		}
-		last, err := c.segment(seg, following, list[:i])
+		last, err := c.segment(seg, list[:i])
 		if end != 0 && errors.Is(err, fs.ErrNotExist) {
 			if end < c.minSeq() {
 				next = end + 1
@@ -206,10 +200,10 @@ func (c *checking) log() error {
 
 // sealed lists the complete files that count.
 func (c *checking) sealed() (list []*segment, err error) {
-	if list, err = sealedFiles(c.fs, c.dir); err == nil {
-		list, c.double = disjoint(list)
+	if list, err = sealedSegments(c.fs, c.dir); err != nil {
+		return nil, err
 	}
-	return list, err
+	return withoutOldStrays(list, c.minSeq(), c.id)
 }
 
 // segments lists the files of the log.
@@ -298,9 +292,9 @@ func (c *checking) active() (*segment, error) {
 	return &segment{fs: c.fs, path: path, file: file}, nil
 }
 
-// segment verifies one file, beside the next and those before it, and returns the seq
+// segment verifies one file, beside those before it, and returns the seq
 // of its last line.
-func (c *checking) segment(seg, next *segment, before []*segment) (event.Seq, error) {
+func (c *checking) segment(seg *segment, before []*segment) (event.Seq, error) {
 	active := seg.lastSeq() == 0
 	file, err := seg.acquire()
 	if err != nil {
@@ -345,7 +339,8 @@ func (c *checking) segment(seg, next *segment, before []*segment) (event.Seq, er
 	if s.good.seq < seg.last {
 		c.add(ProblemHole, name, s.good.seq+1, "the file ends with seq %d", s.good.seq)
 	} else if s.torn().size > 0 {
-		err = c.behindEnd(name, seg, next, file, s)
+		// A kill came while a frozen log was reopened, before the file was cut.
+		c.note(name, "what lies behind seq %d in it is read by nobody; the next file goes on", seg.last)
 	}
 	return seg.last, err
 }

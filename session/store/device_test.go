@@ -265,7 +265,8 @@ func TestSealedFilesAreReadAsOneLog(t *testing.T) {
 			p, err := e.Payload()
 			require.NoError(t, err)
 			made := event.Made{Agent: "demo", Workspace: "/w", CreatedAt: &events[0].Time}
-			require.Equal(t, event.SegmentStart{Format: 1, SessionID: l.ID(), Epoch: l.Epoch(), FirstSeq: e.Seq, Made: made}, p)
+			require.Equal(t, event.SegmentStart{Format: 1, SessionID: l.ID(), Epoch: l.Epoch(), FirstSeq: e.Seq, Prev: p.(event.SegmentStart).Prev, Made: made}, p)
+			require.Len(t, p.(event.SegmentStart).Prev, 8)
 		}
 	}
 	sealed, err := filepath.Glob(filepath.Join(dir, "sessions", l.ID(), "events-*.jsonl"))

@@ -37,9 +37,6 @@ type Health struct {
 	// Unsaved is why the metadata cannot be written, in words for a person that name
 	// no path; empty if it can.
 	Unsaved string `json:"unsaved,omitempty"`
-	// Foreign says which file of the log was found to be another session's; empty if
-	// none was.
-	Foreign string `json:"foreign,omitempty"`
 	Damage
 }
 
@@ -59,7 +56,6 @@ type health struct {
 	bell   bell.Bell
 
 	unsaved string // why the metadata cannot be written
-	foreign string // the file that is another session's
 }
 
 func (h *health) get() Health {
@@ -70,12 +66,10 @@ func (h *health) get() Health {
 		state = HealthOK
 	}
 	taken := ""
-	for _, why := range []error{errTaken, errCut} {
-		if errors.Is(h.err, why) {
-			taken = why.Error()
-		}
+	if errors.Is(h.err, errTaken) {
+		taken = errTaken.Error()
 	}
-	return Health{State: state, Reason: h.reason, Taken: taken, Unsaved: h.unsaved, Foreign: h.foreign, Damage: h.damage}
+	return Health{State: state, Reason: h.reason, Taken: taken, Unsaved: h.unsaved, Damage: h.damage}
 }
 
 // saved notes whether the metadata could be written.
@@ -182,40 +176,6 @@ func (h *health) sawHoles(n int) {
 			return false
 		}
 		h.damage.Holes = int64(n)
-		return true
-	})
-}
-
-// sawConflicts notes how many lines of one complete file are another event of
-// their seq. It is read again and again, so only the most of a file counts.
-func (h *health) sawConflicts(n int) {
-	h.change(func() bool {
-		if n <= h.damage.Conflicts {
-			return false
-		}
-		h.damage.Conflicts = n
-		return true
-	})
-}
-
-// sawUnverified notes how many lines of one complete file have no right checksum.
-func (h *health) sawUnverified(n int) {
-	h.change(func() bool {
-		if n <= h.damage.Unverified {
-			return false
-		}
-		h.damage.Unverified = n
-		return true
-	})
-}
-
-// sawForeign notes a file that is another session's.
-func (h *health) sawForeign(what string) {
-	h.change(func() bool {
-		if h.foreign == what {
-			return false
-		}
-		h.foreign = what
 		return true
 	})
 }

@@ -57,7 +57,7 @@ func lostStories() []story {
 						p.oracle.said[p.oracle.created[0]] = nil // the last line is nowhere else
 					}
 					if name == "metadata.json" && of.to != "" {
-						p.oracle.renews = true // what a link leads to may be of an earlier time: see ADR 26
+						p.oracle.renews = true // what a link leads to may be of an earlier time: see ADR 34
 					}
 					if name == "labels.json" && of.to != "" {
 						p.oracle.stays = []string{store.ProblemStray} // it is read, and written anew when somebody sets one

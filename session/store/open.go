@@ -87,12 +87,6 @@ func openLog(ctx context.Context, dir, runID string, opts Options, before prior)
 	}
 	r := recovery{log: newLog(filepath.Base(dir), dir, runID, opts), fs: opts.FS, dir: dir, prior: before}
 	err = r.run(file)
-	if who := (*strangerError)(nil); errors.As(err, &who) {
-		if r, file, err = r.withoutStranger(ctx, file, who); err != nil {
-			return nil, r.actions, fmt.Errorf("set %s aside, which %s: %w", activeName, belongsTo(who.session), err)
-		}
-		err = r.run(file)
-	}
 	if isFull(err) {
 		l, err := r.readable(file, err)
 		if err != nil {

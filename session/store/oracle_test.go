@@ -57,7 +57,7 @@ type oracle struct {
 	deletes map[string]bool   // sessions that may be gone, and whether they must be
 	stays   []string          // kinds of damage that the story leaves
 	epochs  map[string]string // by session: what it had when it was last looked at
-	renews  bool              // a kill may cost an epoch for nothing: see ADR 24
+	renews  bool              // a kill may cost an epoch for nothing: see ADR 35
 	// ruined is the first seq of a session whose line the story destroyed: it may be
 	// gone, and its identity with it.
 	ruined map[string]event.Seq

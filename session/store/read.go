@@ -132,11 +132,11 @@ func (l *Log) collect(ctx context.Context, c *collector) error {
 		end, err = l.activeEnd(seg, file)
 	}
 	if err == nil && next > 0 {
-		err = l.trust(seg, file, end, next)
-	}
-	if errors.Is(err, errStranger) {
-		l.fillLost(c, next)
-		return nil
+		var fits bool
+		if fits, err = l.chained(seg, next); err == nil && !fits {
+			l.fillLost(c, next)
+			return nil
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("read segment: %w", err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -16,9 +15,6 @@ func (r *recovery) checkpointHolds(file File, size int64) (bool, error) {
 	m := &r.meta
 	if !r.hasMeta || m.LogFirst != r.active.first || m.SyncedSeq < m.LogFirst || m.LogBytes > size || m.LogBytes <= 0 || !isEpoch(m.Epoch) {
 		return false, nil
-	}
-	if edited, err := r.editedSince(file); edited || err != nil {
-		return false, err
 	}
 	line, ok, err := lineEndingAt(file, m.LogBytes)
 	if err != nil || !ok {
@@ -54,24 +50,6 @@ func (r *recovery) shown() event.Seq {
 		return r.scan.good.seq + 1
 	}
 	return r.scan.good.seq
-}
-
-// editedSince reports whether the active file was written after its metadata
-// although that says that nobody has it open: somebody edited it, and a line that
-// is where it was says nothing of those before it.
-func (r *recovery) editedSince(file File) (bool, error) {
-	if r.meta.Writer != nil {
-		return false, nil
-	}
-	log, err := file.Stat()
-	if err != nil {
-		return false, fmt.Errorf("read log: %w", err)
-	}
-	told, err := r.fs.Stat(filepath.Join(r.dir, metadataName))
-	if err != nil {
-		return false, fmt.Errorf("look at %s: %w", metadataName, err)
-	}
-	return log.ModTime().After(told.ModTime()), nil
 }
 
 // lineEndingAt reads the line whose newline is the byte before end.

@@ -31,7 +31,7 @@ func (r *recovery) settleEpoch(file File) (position, error) {
 		// A crash between sealing a file and beginning the next, or an older file in
 		// the place of the active one.
 		payloads = append([]event.Payload{event.SegmentStart{
-			Format: logFormat, SessionID: r.log.id, Epoch: r.epoch, FirstSeq: known + 1, Made: r.meta.made(),
+			Format: logFormat, SessionID: r.log.id, Epoch: r.epoch, FirstSeq: known + 1, Prev: r.prevOf(known + 1), Made: r.meta.made(),
 		}}, payloads...)
 		r.did("began a new file at seq %d", known+1)
 	}
@@ -52,9 +52,6 @@ func (r *recovery) settleEpoch(file File) (position, error) {
 			return end, err
 		}
 		d := event.Draft{Type: p.EventType(), Time: r.log.opts.Now(), Data: data}
-		if d.Type == event.TypeSegmentStart && !r.ended.IsZero() {
-			d.Time = r.ended // and not of now, by which the file before would look untouched
-		}
 		if lines, end.sum, err = encodeLine(lines, known+1+event.Seq(i), d); err != nil {
 			return end, err
 		}
@@ -75,8 +72,6 @@ func (r *recovery) settleEpoch(file File) (position, error) {
 // epochReason says why the log needs a new epoch; empty if it needs none.
 func (r *recovery) epochReason() string {
 	switch m := &r.meta; {
-	case r.cut:
-		return "the log's file was shortened while it was open"
 	case r.hasMeta && max(m.SyncedSeq, m.MaxSeq, m.FrozenSeq) > r.scan.good.seq:
 		return "acknowledged events are missing"
 	case r.doubtful:
@@ -97,23 +92,34 @@ func (r *recovery) epochReason() string {
 	return ""
 }
 
+// prevOf is the checksum of the line before first, if it is the last line of the
+// newest complete file.
+func (r *recovery) prevOf(first event.Seq) string {
+	if len(r.sealed) == 0 {
+		return ""
+	}
+	last, err := r.sealed[len(r.sealed)-1].lastLine()
+	if err != nil || last.quality != verified || last.seq != first-1 {
+		return ""
+	}
+	return string(appendHex(nil, last.sum))
+}
+
 // inheritEpoch looks for the epoch in the sealed segments, newest first, for an
 // active file whose own first line is lost.
 func (r *recovery) inheritEpoch() error {
+	next := r.active
 	for i := len(r.sealed) - 1; i >= 0 && r.epoch == ""; i-- {
-		if session, err := r.ownKin().stranger(r.sealed[i]); err != nil {
+		if ok, err := r.sealed[i].fits(next, r.log.id); err != nil {
 			return err
-		} else if session != "" {
-			continue
+		} else if ok {
+			s, err := scanSegment(r.sealed[i])
+			if err != nil {
+				return err
+			}
+			r.epoch = s.epoch
 		}
-		s, err := scanSegment(r.sealed[i])
-		if err != nil {
-			return err
-		}
-		r.epoch = s.epoch
-		if i == len(r.sealed)-1 {
-			r.ended, _ = bodyTimeOf(s.head[:])
-		}
+		next = r.sealed[i]
 	}
 	return nil
 }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -34,19 +34,16 @@ type recovery struct {
 	actions []string // what was done, for people
 	changed bool     // the metadata on disk is not what it should be
 
-	claimed  int64     // where the checkpoint ended, which may be given up since
-	doubtful bool      // the metadata's numbers were not believed
-	trusted  bool      // its checkpoint holds, so that only what lies behind was looked at
-	whole    bool      // if the log is frozen, nothing less than the file is copied: see reopen
-	ended    time.Time // of the last line of the complete files, if they were asked for the epoch
+	claimed  int64 // where the checkpoint ended, which may be given up since
+	doubtful bool  // the metadata's numbers were not believed
+	trusted  bool  // its checkpoint holds, so that only what lies behind was looked at
+	whole    bool  // if the log is frozen, nothing less than the file is copied: see reopen
 }
 
 // prior is what is known of a log before it is opened.
 type prior struct {
-	crashed  bool // the machine stopped while a hub had the data directory open
-	suspect  bool // the device failed to sync it in this run: see reopen
-	thorough bool // complete files are looked into too
-	cut      bool // somebody shortened its file while this run wrote it
+	crashed bool // the machine stopped while a hub had the data directory open
+	suspect bool // the device failed to sync it in this run: see reopen
 }
 
 // did notes something worth telling.
@@ -101,7 +98,7 @@ func (r *recovery) readMeta() error {
 		return fmt.Errorf("%w: %s has format %d", ErrFormat, metadataName, m.Format)
 	case err == nil:
 		r.meta, r.hasMeta, r.signed = m, true, signed
-		r.changed = !signed // or it would never again tell that it was copied
+		r.changed = !signed // unsigned metadata could never tell again that it was copied
 		r.noticeCopy()
 	default:
 		if err := r.loseMeta(m, err); err != nil {
@@ -185,23 +182,19 @@ func (r *recovery) findSegments(file File) error {
 	if err != nil {
 		return fmt.Errorf("list segments: %w", err)
 	}
+	if sealed, err = withoutOldStrays(sealed, r.meta.MinSeq, r.log.id); err != nil {
+		return fmt.Errorf("read an old segment: %w", err)
+	}
 	for beginsFile(sealed, r.meta.MinSeq) && sealed[0].last < r.meta.MinSeq {
 		// Retention recorded this before it removed the file.
-		kept, err := r.kin(sealed).remove(sealed[0])
+		removed, err := removeOld(sealed[0], sealed[1:], r.log.id)
 		if err != nil {
 			return fmt.Errorf("remove an old segment: %w", err)
 		}
-		if kept == "" {
+		if removed {
 			r.did("removed events %d to %d, as retention had begun to", sealed[0].first, sealed[0].last)
-		} else {
-			r.did("moved %s, which is another session's, to %s", filepath.Base(sealed[0].path), kept)
 		}
 		sealed = sealed[1:]
-	}
-	if r.thorough {
-		if sealed, err = r.expel(sealed, file); err != nil {
-			return err
-		}
 	}
 	r.sealed = sealed
 	first := max(r.meta.MinSeq, 1)
@@ -256,9 +249,11 @@ func (r *recovery) scanActive(file File) error {
 	if r.trusted, err = r.checkpointHolds(file, size); err != nil {
 		return err
 	}
-	if err := r.ownActive(); err != nil {
+	started, err := r.ownActive()
+	if err != nil {
 		return err
 	}
+	r.trusted = r.trusted && started
 	if r.trusted {
 		r.scan = newScan(r.meta.SyncedSeq)
 		r.scan.good.sum = parseHex(r.meta.TailCRC)
@@ -326,10 +321,7 @@ func (r *recovery) countRepeats(file File) error {
 		d.Holes, d.Conflicts = max(d.Holes, old.Holes), max(d.Conflicts, old.Conflicts)
 	}
 	r.log.health.setDamage(d)
-	if !r.thorough {
-		return nil
-	}
-	return r.examine()
+	return nil
 }
 
 // mendTail cuts off what lies behind the last good line, after a copy of it is
@@ -451,9 +443,27 @@ func (r *recovery) reportFiles(next event.Seq) {
 
 // rebuild makes metadata from what the log says of the session.
 func (r *recovery) rebuild() error {
-	made, err := r.ownKin().made()
+	made, err := madeBy(append(slices.Clone(r.sealed), r.active), r.log.id)
 	if err == nil && made != (event.Made{}) {
 		r.meta.take(made)
 	}
 	return err
+}
+
+// ownActive reports whether the active file has its start line. It is an *errForeign
+// if that names another session. The line is read even if the checkpoint holds,
+// because bytes before that may have been written over.
+func (r *recovery) ownActive() (started bool, err error) {
+	o, err := r.active.origin()
+	if err == nil && o.session != "" && o.session != r.log.id {
+		err = &errForeign{o.session}
+	}
+	return o.session != "", err
+}
+
+// scanSegment looks at a whole sealed segment.
+func scanSegment(seg *segment) (s *scan, err error) {
+	s = newScan(seg.first - 1)
+	s.last = seg.lastSeq()
+	return s, seg.with(func(file File, size int64) error { return s.run(file, 0, size) })
 }

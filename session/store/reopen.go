@@ -65,7 +65,7 @@ func (l *Log) thaw() error {
 	if err != nil {
 		return fmt.Errorf("reopen log: %w", err)
 	}
-	file, final, err := l.makeSegment(synced.seq+1, p.next, lines)
+	file, final, err := l.makeSegment(synced, p.next, lines)
 	if err != nil {
 		return fmt.Errorf("reopen log: %w", err)
 	}

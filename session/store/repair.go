@@ -44,7 +44,7 @@ func Repair(ctx context.Context, dir, id string, o Options, beside ...Beside) (R
 			return report, errors.Join(err, s.Close())
 		}
 		report.Sessions++
-		l, did, err := openLog(ctx, filepath.Join(s.root(), id), s.RunID(), s.opts, prior{crashed: s.crashed, thorough: true})
+		l, did, err := openLog(ctx, filepath.Join(s.root(), id), s.RunID(), s.opts, prior{crashed: s.crashed})
 		for _, d := range did {
 			report.Actions = append(report.Actions, Action{Session: id, Did: d})
 		}

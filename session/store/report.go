@@ -66,7 +66,6 @@ const (
 	ProblemStart      = "start"      // a file does not begin as it must
 	ProblemBlob       = "blob"       // a blob is missing or has other bytes
 	ProblemLine       = "line"       // a line is longer than lines may be
-	ProblemOverlap    = "overlap"    // two complete files have the same seqs
 	ProblemStray      = "stray"      // something that does not belong there
 )
 

@@ -147,15 +147,6 @@ func TestAnEndThatABackupOfTheActiveFileLacksIsToldAsLost(t *testing.T) {
 			}
 			d.setLines(l)
 		},
-		"a larger file of another session": func(d disk, _ []byte) {
-			other := recorded(t, 2)
-			o := other.open(store.Options{})
-			for range 3 {
-				_, _, err := o.log.Append(context.Background(), message(string(bytes.Repeat([]byte("x"), size))))
-				require.NoError(t, err)
-			}
-			d.write("events.jsonl", o.close().read("events.jsonl"))
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			opts := store.Options{SegmentBytes: size}

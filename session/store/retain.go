@@ -85,10 +85,25 @@ func (l *Log) removeBelow(first event.Seq) error {
 		if seg.last >= first {
 			break
 		}
-		if _, err := (kin{l.id, l.Epoch(), append(files[i:len(files):len(files)], l.pen.seg)}).remove(seg); err != nil {
+		if _, err := removeOld(seg, append(files[i+1:len(files):len(files)], l.pen.seg), l.id); err != nil {
 			return err
 		}
 	}
 	l.unremoved = false
 	return l.fs.SyncDir(l.dir)
+}
+
+// removeOld removes a file whose events retention has let go, unless it is stray.
+// behind are the files that follow it.
+func removeOld(seg *segment, behind []*segment, id string) (removed bool, err error) {
+	var next *segment
+	if len(behind) > 0 {
+		next = behind[0]
+	}
+	fits, err := seg.fits(next, id)
+	seg.rest()
+	if err != nil || !fits {
+		return false, err
+	}
+	return true, seg.fs.Remove(seg.path)
 }

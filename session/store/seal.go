@@ -23,7 +23,8 @@ func (l *Log) seal() error {
 		return err
 	}
 	last := p.next - 1
-	file, final, err := l.makeSegment(p.next, p.next, nil)
+	written, _ := l.marks.positions()
+	file, final, err := l.makeSegment(written, p.next, nil)
 	if err != nil {
 		l.opts.Logger.Warn("log cannot be sealed; it goes on in the same file", "session", l.id, "err", err)
 		return nil
@@ -57,18 +58,21 @@ type firstLine struct {
 	body []byte
 }
 
-// makeSegment makes the file of a new segment aside, locked and synced. Its
-// events begin with seq first: the given lines, if any, and a segment_start of
+// makeSegment makes the file of a new segment aside, locked and synced. It goes on
+// behind the line at before: with the given lines, if any, and a segment_start of
 // seq start.
-func (l *Log) makeSegment(first, start event.Seq, lines []byte) (File, firstLine, error) {
+func (l *Log) makeSegment(before position, start event.Seq, lines []byte) (File, firstLine, error) {
+	first := before.seq + 1
 	l.sheet.mu.Lock()
 	made := l.sheet.meta.made()
 	l.sheet.mu.Unlock()
-	data, err := json.Marshal(event.SegmentStart{Format: logFormat, SessionID: l.id, Epoch: l.Epoch(), FirstSeq: first, Made: made})
+	data, err := json.Marshal(event.SegmentStart{
+		Format: logFormat, SessionID: l.id, Epoch: l.Epoch(), FirstSeq: first, Prev: string(appendHex(nil, before.sum)), Made: made,
+	})
 	if err != nil {
 		return nil, firstLine{}, err
 	}
-	before := len(lines)
+	copied := len(lines)
 	text, sum, err := encodeLine(lines, start, event.Draft{Type: event.TypeSegmentStart, Time: l.opts.Now(), Data: data})
 	if err != nil {
 		return nil, firstLine{}, err
@@ -81,7 +85,7 @@ func (l *Log) makeSegment(first, start event.Seq, lines []byte) (File, firstLine
 	if err != nil {
 		return nil, firstLine{}, err
 	}
-	body := text[before : len(text)-crcSuffix-1]
+	body := text[copied : len(text)-crcSuffix-1]
 	return file, firstLine{position{seq: start, first: first, offset: int64(len(text)), sum: sum}, body}, nil
 }
 

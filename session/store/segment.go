@@ -31,9 +31,9 @@ type segment struct {
 	first event.Seq // set at construction
 	index index     // locks itself
 
-	looked  atomic.Bool // a complete file's order was made sure of: see Log.trust
+	looked  atomic.Bool // it is known whether the file is stray: see Log.chained
 	looking sync.Mutex  // held while that is done
-	strange atomic.Bool // it is another session's, as was found then
+	stray   atomic.Bool // it does not fit the chain
 
 	mu      sync.Mutex
 	path    string
@@ -92,7 +92,7 @@ func (s *segment) rest() {
 		s.file.Close() // only read from
 		s.file = nil
 		s.looked.Store(false)
-		s.strange.Store(false)
+		s.stray.Store(false)
 	}
 	s.index.drop()
 }
@@ -225,8 +225,7 @@ func parseSealedName(name string) (first, last event.Seq, ok bool) {
 // sealedSegments lists the complete segments in dir that count, oldest first.
 func sealedSegments(fsys FS, dir string) ([]*segment, error) {
 	list, err := sealedFiles(fsys, dir)
-	list, _ = disjoint(list)
-	return list, err
+	return disjoint(list), err
 }
 
 // sealedFiles lists all that by its name is a complete segment, in order.

@@ -133,8 +133,10 @@ func (l *Log) writeSheet() error {
 	}
 	m.MaxSeq = m.SyncedSeq
 	m.EventCount = int64(max(m.SyncedSeq-m.MinSeq+1, 0))
-	if m.FrozenSeq = 0; m.Frozen {
-		m.FrozenSeq = written.seq
+	if m.Frozen {
+		m.FrozenSeq = max(m.FrozenSeq, written.seq)
+	} else {
+		m.FrozenSeq = 0
 	}
 	if given := m.labels(); given != l.sheet.labels {
 		if err := writeLabels(l.fs, l.dir, given); err != nil {
@@ -151,7 +153,7 @@ func (l *Log) writeSheet() error {
 	l.sheet.mu.Lock()
 	defer l.sheet.mu.Unlock()
 	l.sheet.saved = version
-	l.sheet.meta.Checkpoint, l.sheet.meta.MinSeq = m.Checkpoint, m.MinSeq
+	l.sheet.meta.Checkpoint, l.sheet.meta.MinSeq, l.sheet.meta.FrozenSeq = m.Checkpoint, m.MinSeq, m.FrozenSeq
 	return nil
 }
 
@@ -163,8 +165,7 @@ var errUnmarked = errors.New("the session's metadata cannot be written, so nothi
 // saw it, and only the mark tells the next run. Where it cannot be written nothing
 // else is. The caller holds the pen.
 func (l *Log) markWriter() error {
-	written, synced := l.marks.positions()
-	if err := l.untouched(l.pen.file, written, synced); err != nil {
+	if err := l.named(l.pen.file); err != nil {
 		l.freeze(fmt.Errorf("wake log: %w", err))
 		return l.health.refusal()
 	}

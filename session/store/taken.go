@@ -3,7 +3,6 @@ package store
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"syscall"
@@ -17,13 +16,11 @@ import (
 var (
 	// errTaken: what is written now is gone with the process, which has the last copy.
 	errTaken = errors.New("the log's file was removed or replaced by somebody while the hub had it open")
-	// errCut: what is written now would lie behind bytes that are no lines.
-	errCut = errors.New("the log's file was shortened by somebody while the hub had it open")
 )
 
-// untouched reports what somebody did to the active file, which was written and
-// synced as far as said. The caller sees to it that no file is just being sealed.
-func (l *Log) untouched(file File, written, synced position) error {
+// named reports an error if the active file's name no longer leads to the open file.
+// The caller sees to it that no file is just being sealed.
+func (l *Log) named(file File) error {
 	info, err := file.Stat()
 	if err != nil {
 		return err
@@ -31,11 +28,10 @@ func (l *Log) untouched(file File, written, synced position) error {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Nlink == 0 {
 		return l.whyTaken()
 	}
-	// Renamed, it has a name still, but none that the next run looks for.
 	if named, err := l.fs.Means(filepath.Join(l.dir, activeName), file); !named && (err == nil || errors.Is(err, fs.ErrNotExist)) {
 		return l.whyTaken()
 	}
-	return uncut(file, info.Size(), written, synced)
+	return nil
 }
 
 // whyTaken says what was taken: the file, or its directory.
@@ -46,28 +42,8 @@ func (l *Log) whyTaken() error {
 	return errTaken
 }
 
-// uncut reports errCut if the file lacks something of what was written. A file that
-// was shortened and written to since is long enough, but has no line where the
-// last sync ended.
-func uncut(file File, size int64, written, synced position) error {
-	if size < written.offset {
-		return errCut
-	}
-	if synced.first != written.first || synced.offset <= 0 {
-		return nil
-	}
-	var last [1]byte
-	if _, err := file.ReadAt(last[:], synced.offset-1); err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	if last[0] != '\n' {
-		return errCut
-	}
-	return nil
-}
-
 // putBack gives the open file its name again if it lost that, as a copy that is
-// synced. A file that was shortened is recovered as the next run would. It reports
+// synced. It reports
 // whether there was anything to do. The caller holds the pen, and nothing is synced.
 func (l *Log) putBack() (done bool, err error) {
 	p := &l.pen
@@ -81,17 +57,8 @@ func (l *Log) putBack() (done bool, err error) {
 			return false, err
 		}
 	}
-	size, err := sizeOf(p.file)
-	if err != nil {
-		return false, err
-	}
-	written, synced := l.marks.positions()
-	cut := uncut(p.file, size, written, synced)
-	switch {
-	case errors.Is(cut, errCut):
-		return true, l.recoverCut(size)
-	case cut != nil || named:
-		return false, cut
+	if named {
+		return false, nil
 	}
 	return true, l.copyActive()
 }
@@ -164,32 +131,6 @@ func (l *Log) keepStanding() error {
 		}
 	}
 	return errors.Join(err, f.Close())
-}
-
-// recoverCut goes on with what is left of a file that was shortened. What was shown
-// is in the metadata before, so that it costs the epoch if it is gone.
-func (l *Log) recoverCut(size int64) error {
-	if err := l.saveMetadata(); err != nil {
-		return err
-	}
-	file, err := l.placeCopy(size)
-	if file == nil {
-		return err
-	}
-	own := newLog(l.id, l.dir, l.runID, l.opts)
-	if err == nil {
-		r := recovery{log: own, fs: l.fs, dir: l.dir, prior: prior{cut: true}}
-		err = r.run(file)
-	}
-	if err != nil {
-		return errors.Join(err, file.Close())
-	}
-	l.pen.ragged = false
-	l.health.thaw()
-	if err := l.become(own); err != nil {
-		return err
-	}
-	return l.health.refusal()
 }
 
 // keepLast sees to it that the end of this process does not take the last copy of a

@@ -5,7 +5,6 @@ import (
 	"os"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -115,62 +114,6 @@ func TestAHubThatEndsLeavesTheLastCopyBehind(t *testing.T) {
 			})
 		}
 	}
-}
-
-func TestALogWhoseFileWasShortenedTellsWhatIsLost(t *testing.T) {
-	for name, keep := range map[string]int{"to the middle": 5, "to nothing": 0, "by a line": 9} {
-		for state, idle := range map[string]bool{"idle": true, "awake": false} {
-			t.Run(name+"/"+state, func(t *testing.T) {
-				size := 0
-				_, o, before := taken(t, idle, func(path string) error {
-					data, err := os.ReadFile(path)
-					if err != nil {
-						return err
-					}
-					for range keep {
-						size += bytes.IndexByte(data[size:], '\n') + 1
-					}
-					if keep > 0 && keep < 9 {
-						size += 7 // into a line
-					}
-					return os.Truncate(path, int64(size))
-				})
-				epoch, shown := o.log.Epoch(), o.log.Marks().Visible
-				_, _, err := o.log.Append(t.Context(), prompt("behind nothing"))
-				require.ErrorIs(t, err, store.ErrFrozen)
-				require.NotEmpty(t, o.log.Health().Taken)
-				require.Contains(t, o.log.Health().Reason, "shortened by somebody")
-				require.NoError(t, o.log.Reopen(t.Context()))
-				require.Equal(t, store.HealthOK, o.log.Health().State)
-				require.NotEqual(t, epoch, o.log.Epoch())
-				now := readAll(t, o.log)
-				requireGapless(t, now)
-				require.Equal(t, before[:keep], now[:keep])
-				for _, e := range now[keep:shown] {
-					require.Equal(t, event.TypeCorrupt, e.Type, "seq %d is lost", e.Seq)
-				}
-				require.Contains(t, types(now[shown:]), event.TypeEpoch)
-				if idle { // else a line behind the bytes that are gone says how far the log went
-					require.Contains(t, types(now[shown:]), event.TypeLogTruncated)
-				}
-				requireAppends(t, o.log)
-				d := o.close()
-				require.Equal(t, o.log.Epoch(), d.open(store.Options{}).log.Epoch())
-			})
-		}
-	}
-}
-
-// A stream is synced by itself, so it is found out without anybody waiting.
-func TestAShortenedFileIsFoundByTheSyncOfAStream(t *testing.T) {
-	_, o, _ := taken(t, false, func(path string) error { return os.Truncate(path, 100) })
-	_, _, err := o.log.Append(t.Context(), message("x"))
-	require.NoError(t, err)
-	require.Eventually(t, func() bool { return o.log.Health().Taken != "" }, patience, time.Millisecond)
-	require.NoError(t, o.log.Reopen(t.Context()))
-	requireGapless(t, readAll(t, o.log))
-	requireAppends(t, o.log)
-	o.close()
 }
 
 // A crash after a copy was made and before it has its name leaves it to be found.

@@ -90,7 +90,6 @@ func (l *Log) mend() error {
 		}
 		return fmt.Errorf("mend log: %w", err)
 	}
-	l.health.thaw()
 	defer l.unmended.Store(nil) // after become: until then only labels.json is written
 	return l.become(own)
 }
@@ -106,7 +105,7 @@ func (l *Log) become(own *Log) error {
 	l.touched.Store(own.touched.Load())
 	l.tail.drop() // it lacks the lines that only the recovery read
 	l.marks.raise(&own.marks)
-	l.health.unblock()
+	l.health.thaw()
 	if err := own.health.refusal(); err != nil {
 		l.health.freeze(err) // the device failed under the log's writer
 	}

@@ -320,6 +320,7 @@ export interface SegmentStartData {
   session_id: string
   epoch: string
   first_seq: Seq
+  prev?: string
   agent?: string
   workspace?: string
   project_root?: string

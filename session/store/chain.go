@@ -1,0 +1,319 @@
+package store
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// The files of a log form a chain: each names the checksum of the line before its
+// first. A file with the name of a complete one that does not fit the chain is
+// stray. It is never read, moved or removed; its seqs are served as placeholders.
+
+// prelude bounds how far into a file its start line is looked for: a file made by
+// reopening a frozen log has the lines that were not synced before it.
+const prelude = 4 << 20
+
+// origin is what the session_start or segment_start of a file says.
+type origin struct {
+	session string // empty if the file has no start line
+	epoch   string
+	first   event.Seq
+	prev    string // checksum of the line before first; empty in older logs
+	made    event.Made
+}
+
+// originOf reads the start line of a file. A line whose checksum is wrong is
+// ignored.
+func originOf(file io.ReaderAt, size int64) (origin, error) {
+	lines := newProbe(file, 0, min(size, prelude))
+	defer lines.close()
+	for {
+		l, err := lines.next()
+		if err != nil {
+			return origin{}, notEOF(err)
+		}
+		if l.overlong {
+			continue
+		}
+		if p := parseLine(l.text); p.quality == verified || p.loose {
+			if o := p.origin(); o.session != "" {
+				return o, nil
+			}
+		}
+	}
+}
+
+// origin is what a line says of its file, if it is a start line.
+func (p parsed) origin() (o origin) {
+	switch bodyType(p.body) {
+	case event.TypeSessionStart, event.TypeSegmentStart:
+	default:
+		return o
+	}
+	e, err := bodyEvent(p.body)
+	if err != nil {
+		return o
+	}
+	payload, err := e.Payload()
+	if err != nil {
+		return o
+	}
+	switch d := payload.(type) {
+	case event.SessionStart:
+		if e.Seq == 1 {
+			o = origin{session: d.SessionID, epoch: d.Epoch, first: 1, made: event.Made{
+				Agent: d.Agent, Workspace: d.Workspace, ProjectRoot: d.ProjectRoot, CreatedBy: d.CreatedBy,
+				RequestKey: d.RequestKey, RequestHash: d.RequestHash, CreatedAt: &e.Time,
+			}}
+		}
+	case event.SegmentStart:
+		o = origin{session: d.SessionID, epoch: d.Epoch, first: d.FirstSeq, prev: d.Prev, made: d.Made}
+	}
+	if !isEpoch(o.epoch) {
+		o.epoch = ""
+	}
+	return o
+}
+
+// origin is that of a segment's file. A file that is gone has none.
+func (s *segment) origin() (o origin, err error) {
+	err = s.with(func(file File, size int64) error {
+		o, err = originOf(file, size)
+		return err
+	})
+	return o, err
+}
+
+// lastLine is the last line of a file. It is bad if the file is gone or damaged.
+func (s *segment) lastLine() (p parsed, err error) {
+	err = s.with(func(file File, size int64) error {
+		line, ok, err := lineEndingAt(file, size)
+		if ok {
+			p = parseLine(line)
+			p.body = nil
+		}
+		return err
+	})
+	return p, err
+}
+
+// with calls f with the open file and its size, unless the file is gone or empty.
+func (s *segment) with(f func(file File, size int64) error) error {
+	file, err := s.acquire()
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoFile) || errors.Is(err, ErrClosed) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer s.release()
+	size, err := sizeOf(file)
+	if err != nil {
+		return fmt.Errorf("read segment: %w", err)
+	}
+	if size == 0 {
+		return nil
+	}
+	return f(file, size)
+}
+
+// fits reports whether a complete file is part of the log of session id. next is
+// the file behind it, nil if there is none. If damage hides the link, the file's own
+// start line decides; if that is damaged too, the file's name is believed.
+func (s *segment) fits(next *segment, id string) (bool, error) {
+	if next != nil {
+		after, err := next.origin()
+		if err != nil {
+			return false, err
+		}
+		if after.prev != "" && after.session == id && after.first == s.lastSeq()+1 {
+			last, err := s.lastLine()
+			if err != nil {
+				return false, err
+			}
+			if last.quality == verified && last.seq == s.lastSeq() {
+				return string(appendHex(nil, last.sum)) == after.prev, nil
+			}
+		}
+	}
+	o, err := s.origin()
+	if err != nil {
+		return false, err
+	}
+	// A file that recovery began may start behind seqs that were lost.
+	return o.session == "" || o.session == id && s.first <= o.first && o.first <= s.lastSeq(), nil
+}
+
+// errForeign says that events.jsonl is another session's. The session cannot be
+// opened, because the file cannot stay where it is and is not moved.
+type errForeign struct{ session string }
+
+func (e *errForeign) Error() string {
+	return fmt.Sprintf("%s belongs to session %q: put this session's own file in its place", activeName, e.session)
+}
+
+// chained reports whether a complete file fits the chain of the log. next is the
+// first seq of the file behind it. The answer is kept while the file is open.
+func (l *Log) chained(seg *segment, next event.Seq) (bool, error) {
+	if seg.looked.Load() {
+		return !seg.stray.Load(), nil
+	}
+	seg.looking.Lock()
+	defer seg.looking.Unlock()
+	if seg.looked.Load() {
+		return !seg.stray.Load(), nil
+	}
+	after, _, err := l.segs.at(next)
+	if err != nil {
+		return false, err
+	}
+	ok, err := seg.fits(after, l.id)
+	if err != nil {
+		return false, err
+	}
+	if !ok {
+		l.opts.Logger.Warn("a file does not fit the chain of the log; nothing of it is read", "session", l.id, "file", filepath.Base(seg.currentPath()))
+	}
+	seg.stray.Store(!ok)
+	seg.looked.Store(true)
+	return ok, nil
+}
+
+// InChain reports whether a file of a session's directory is one of its log's, so
+// that its events may be shown. The active file is judged by its start line.
+func InChain(dir, name string) (bool, error) {
+	id := filepath.Base(dir)
+	files, err := sealedSegments(OS(), dir)
+	if err != nil {
+		return false, err
+	}
+	files = append(files, &segment{fs: OS(), path: filepath.Join(dir, activeName)})
+	defer func() {
+		for _, seg := range files {
+			seg.retire() // only read from
+		}
+	}()
+	for i, seg := range files {
+		switch {
+		case filepath.Base(seg.path) != name:
+		case i == len(files)-1:
+			o, err := seg.origin()
+			return o.session == "" || o.session == id, err
+		default:
+			return seg.fits(files[i+1], id)
+		}
+	}
+	return false, nil
+}
+
+// madeBy is what made the session id, as the oldest of its files says.
+func madeBy(files []*segment, id string) (event.Made, error) {
+	for _, seg := range files {
+		o, err := seg.origin()
+		if err != nil {
+			return event.Made{}, err
+		}
+		if o.session == id && o.made != (event.Made{}) {
+			return o.made, nil
+		}
+	}
+	return event.Made{}, nil
+}
+
+// disjoint takes out of the complete files of a log, which are in order, those
+// whose name has seqs of another's: a file that begins and ends as its name says
+// wins, then the longer one. Files are looked into only if names overlap.
+func disjoint(list []*segment) []*segment {
+	if !overlapping(list) {
+		return list
+	}
+	named := make(map[*segment]bool, len(list))
+	for _, s := range list {
+		named[s] = s.endsAsNamed()
+	}
+	best := slices.Clone(list)
+	slices.SortStableFunc(best, func(a, b *segment) int {
+		if named[a] != named[b] {
+			if named[a] {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(b.last-b.first, a.last-a.first)
+	})
+	var count []*segment
+	for _, s := range best {
+		if !slices.ContainsFunc(count, func(o *segment) bool { return s.first <= o.last && o.first <= s.last }) {
+			count = append(count, s)
+		}
+	}
+	inOrder(count)
+	return count
+}
+
+func overlapping(list []*segment) bool {
+	for i := 1; i < len(list); i++ {
+		if list[i].first <= list[i-1].last {
+			return true
+		}
+	}
+	return false
+}
+
+func inOrder(list []*segment) {
+	slices.SortStableFunc(list, func(a, b *segment) int { return cmp.Compare(a.first, b.first) })
+}
+
+// endsAsNamed reports whether the first and the last line of a complete file have
+// the seqs of its name.
+func (s *segment) endsAsNamed() (yes bool) {
+	defer s.rest()
+	err := s.with(func(file File, size int64) error {
+		lines := newProbe(file, 0, size)
+		defer lines.close()
+		l, err := lines.next()
+		if err != nil || l.overlong || parseLine(l.text).seq != s.first {
+			return err
+		}
+		last, ok, err := lineEndingAt(file, size)
+		yes = ok && parseLine(last).seq == s.last
+		return err
+	})
+	return yes && err == nil
+}
+
+// withoutOldStrays leaves out the oldest files if retention let their seqs go and
+// they are stray: those are still there.
+func withoutOldStrays(list []*segment, minSeq event.Seq, id string) ([]*segment, error) {
+	for len(list) > 0 && list[0].last < minSeq {
+		var next *segment
+		if len(list) > 1 {
+			next = list[1]
+		}
+		fits, err := list[0].fits(next, id)
+		list[0].rest()
+		if err != nil || fits {
+			return list, err
+		}
+		list = list[1:]
+	}
+	return list, nil
+}
+
+// study reads the whole segment and makes its index complete.
+func (s *segment) study(file File, end int64) (*scan, error) {
+	sc := newScan(s.first - 1)
+	sc.last = s.lastSeq()
+	if err := sc.run(file, 0, end); err != nil {
+		return nil, err
+	}
+	s.index.replace(sc.entries, sc.irregular)
+	return sc, nil
+}

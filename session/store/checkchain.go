@@ -1,0 +1,74 @@
+package store
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// begins verifies the first line of a file.
+func (c *checking) begins(name string, seg *segment, s *scan) {
+	switch {
+	case seg.first == 1 && !s.sawFirst:
+		c.add(ProblemStart, name, 1, "no session_start")
+	case s.epoch == "" && seg.first > 1:
+		c.add(ProblemStart, name, seg.first, "no segment_start")
+	case c.hasMeta && seg.last == 0 && c.meta.LogFirst == seg.first && c.meta.Epoch != s.epoch:
+		c.add(ProblemMetadata, metadataName, 0, "epoch is %q, the log's is %q", c.meta.Epoch, s.epoch)
+	}
+}
+
+// forgotten reports a session whose agent no file names.
+func (c *checking) forgotten(list []*segment) {
+	made := c.meta.made()
+	if !c.hasMeta {
+		var err error
+		if made, err = madeBy(list, c.id); err != nil {
+			return // which is said of the file
+		}
+	}
+	if made.Agent == "" {
+		c.add(ProblemStart, "", 0, "no file names the session's agent any more: the session can be read, and takes no prompts")
+	}
+}
+
+// stray reports a file that does not fit the chain of the log.
+func (c *checking) stray(seg, next *segment) bool {
+	name, active := filepath.Base(seg.currentPath()), seg.lastSeq() == 0
+	if active {
+		o, err := seg.origin()
+		if err != nil || o.session == "" || o.session == c.id {
+			return false // an error is met again when its lines are read
+		}
+		c.add(ProblemStray, name, seg.first, "it belongs to session %q: the session cannot be opened before its own file is in this place", o.session)
+		seg.retire() // only read from
+		return true
+	}
+	fits, err := seg.fits(next, c.id)
+	if err != nil || fits {
+		return false
+	}
+	c.add(ProblemStray, name, seg.first, "it does not fit the chain of the log, so that its seqs are lost; put the session's own file in its place")
+	seg.rest()
+	return true
+}
+
+// strays reports files of lines that are no part of the log by their names.
+func (c *checking) strays(list []*segment) {
+	names, err := c.fs.ReadDir(c.dir)
+	if err != nil {
+		return // which was said
+	}
+	for _, n := range names {
+		name := n.Name()
+		if !strings.HasPrefix(name, "events") || !n.Type().IsRegular() || name == activeName {
+			continue
+		}
+		if _, _, complete := parseSealedName(name); complete && c.live {
+			continue // it may have been sealed since
+		}
+		if !slices.ContainsFunc(list, func(s *segment) bool { return filepath.Base(s.currentPath()) == name }) {
+			c.add(ProblemStray, name, 0, "by its name it is no file of the log, or another file has its seqs; nothing reads it")
+		}
+	}
+}
