@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -144,12 +143,6 @@ func (s *segments) all() []*segment {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return append([]*segment(nil), s.list...)
-}
-
-// before returns the segments that come before one.
-func (s *segments) before(seg *segment) []*segment {
-	list := s.all()
-	return list[:max(slices.Index(list, seg), 0)]
 }
 
 // push adds a new active segment.

@@ -13,7 +13,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/abidehub/abide/internal/bell"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -33,7 +32,6 @@ type Store struct {
 	crashed bool // the machine stopped under the run before
 	lock    File
 	late    lateEntry
-	bell    bell.Bell
 
 	mu       sync.Mutex
 	sessions map[string]*entryOf
@@ -49,9 +47,6 @@ type entryOf struct {
 	suspect bool          // the device failed that attempt; used by who opens the log
 	hidden  bool          // being made; not listed yet
 }
-
-// unopened reports whether a session is known by what its files say alone.
-func (e *entryOf) unopened() bool { return e != nil && e.log == nil && e.opening == nil }
 
 // Open takes the data directory dir, and makes it where it is missing. If
 // another hub has it, the error is a *LockedError. No log is opened: each is
