@@ -146,11 +146,28 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 	recording, err := h.manager.Record(context.Background(), session.CreateRequest{Agent: "other", Workspace: t.TempDir(), Actor: "ann"})
 	require.NoError(t, err)
 
+	// Two turns that were cut off: one is resumed, the other dismissed.
+	var cut [2]struct {
+		path string
+		body map[string]string
+	}
+	for i := range cut {
+		failed := h.session()
+		cut[i].path = "/api/sessions/" + failed.ID()
+		h.prompt(failed, "cut", "fail")
+		var offer map[string]any
+		h.api("GET", cut[i].path+"/interruption", nil).decode(t, &offer)
+		cut[i].body = map[string]string{"interruption_id": offer["interruption_id"].(string)}
+	}
+
 	asked := map[string]bool{}
 	for _, r := range []struct {
 		method, route, path string
 		body                any
 	}{
+		{"GET", "/api/sessions/{id}/interruption", cut[0].path + "/interruption", nil},
+		{"POST", "/api/sessions/{id}/resume", cut[0].path + "/resume", cut[0].body},
+		{"POST", "/api/sessions/{id}/dismiss", cut[1].path + "/dismiss", cut[1].body},
 		{"GET", "/api/ready", "", nil},
 		{"GET", "/api/health", "", nil},
 		{"GET", "/api/devices", "", nil},
