@@ -107,7 +107,7 @@ export const writing: State[] = [
     name: 'queue, edited',
     path,
     messages: queued,
-    does: [unfold, { press: 'section[aria-label=Queue] [aria-label=Edit]' }],
+    does: [unfold, { press: 'section[aria-label=Queue] [aria-label^=Edit]' }],
   },
   {
     name: 'queue, to be cleared',

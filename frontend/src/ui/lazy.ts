@@ -34,8 +34,8 @@ export const speech = new Part(async () => {
 
 /** What shows changes as soon as it is on screen comes with what compares them. */
 async function comparing<T>(part: Promise<T>): Promise<T> {
-  await comparer.load()
-  return part
+  const [loaded] = await Promise.all([part, comparer.load()])
+  return loaded
 }
 
 /** Returns what loads a dialog. Each is a function of its own, by which Lazy knows what it has loaded. */
