@@ -34,6 +34,8 @@ type agents struct {
 	onStart func(*fakeAgent) error
 	// onPrompt, when set, is what every agent does with a prompt.
 	onPrompt func(*fakeAgent, event.UserPrompt)
+	// onStop, when set, is what an agent does first when it is stopped.
+	onStop func(*fakeAgent)
 	// stopping, when set, keeps stops waiting until it is closed.
 	stopping chan struct{}
 
@@ -222,6 +224,9 @@ func (a *fakeAgent) SetConfigOption(_ context.Context, id string, value any) err
 }
 
 func (a *fakeAgent) Stop(ctx context.Context) error {
+	if a.all.onStop != nil {
+		a.all.onStop(a)
+	}
 	if a.all.stopping != nil {
 		select {
 		case <-a.all.stopping:

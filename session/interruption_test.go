@@ -55,6 +55,15 @@ func TestEachInterruptionTellsItsReasonAndPhase(t *testing.T) {
 			[]event.Payload{toolCall("t1", event.ToolInProgress)},
 			func(h *hub, _ *session.BackgroundSession, _ *fakeAgent) { h.close(); h.open(holding) }, event.CutHubStop, event.PhaseTools,
 		},
+		"the hub is stopped and the agent answers that its turn is cancelled": {
+			[]event.Payload{event.AgentMessage{MessageID: "m", Text: "I shall"}},
+			func(h *hub, _ *session.BackgroundSession, _ *fakeAgent) {
+				h.agents.onStop = func(a *fakeAgent) { _ = a.end(promptID(0), event.StopCancelled) }
+				h.close()
+				h.open(holding)
+			},
+			event.CutHubStop, event.PhaseStreaming,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHub(t, holding)

@@ -206,8 +206,8 @@ func (e *engine) recordTurnEnd(p event.TurnEnd) error {
 	}
 	list := closings(&e.fold, func(c toolCall) bool { return cancelled && c.turn == turn }, "the turn ended")
 	outcomes := outcomesOf(list)
-	if p.Error != nil && p.StopReason == event.StopInterrupted && p.Error.Code != codeAuthRequired && !e.turn.cancelled {
-		list = append(list, entry{turn, e.fold.cutOff(event.CutProviderError)})
+	if cut := e.cutBy(p); cut != "" {
+		list = append(list, entry{turn, e.fold.cutOff(cut)})
 	}
 	seq, err := e.write(append(list, entry{turn, p})...)
 	if err != nil {
@@ -216,6 +216,21 @@ func (e *engine) recordTurnEnd(p event.TurnEnd) error {
 	e.tellAgent(outcomes...)
 	e.turnEnded(p, seq+event.Seq(len(list)))
 	return nil
+}
+
+// cutBy returns why a turn that its agent ended is cut off all the same: the
+// provider failed, or the agent was stopped with the hub. It is empty for an end
+// of the agent's own, and for one that a person asked for.
+func (e *engine) cutBy(p event.TurnEnd) event.InterruptReason {
+	switch {
+	case e.turn.cancelled:
+		return ""
+	case p.StopReason == event.StopCancelled && e.agent.cause == stopClose:
+		return event.CutHubStop
+	case p.Error != nil && p.StopReason == event.StopInterrupted && p.Error.Code != codeAuthRequired:
+		return event.CutProviderError
+	}
+	return ""
 }
 
 // endTurn closes the open turn on the hub's account, together with what should
