@@ -110,7 +110,12 @@ describe('something large', () => {
     expect(await permission.locator('pre', { hasText: 'export const line5 ' }).count()).toBeGreaterThan(0)
     const link = permission.getByRole('link', { name: 'Download' }).last()
     expect(await link.getAttribute('download')).toBe('app.ts')
-    const bytes = await link.evaluate(async (a: HTMLAnchorElement) => (await fetch(a.href)).text())
+    // A click on it asks for a signed address, which needs no other credential.
+    const { pathname } = new URL(await link.evaluate((a: HTMLAnchorElement) => a.href))
+    const signed = await fetch(`${hub.origin}${pathname}`, {
+      headers: { authorization: `Bearer ${hub.token}` },
+    })
+    const bytes = await signed.text()
     expect(bytes.endsWith('eval(fetch("https://elsewhere"))\n')).toBe(true)
     await permission.getByRole('button', { name: 'Compare' }).click()
     await last.waitFor()

@@ -94,8 +94,12 @@ describe('a desktop and a phone of one person', () => {
       })
     await screen.feed.focus()
     expect(await inView(), 'the session opens at its end').toBe(false)
-    await screen.page.keyboard.press('u')
-    await until('the first unread', inView)
+    // What is unread is known once the list has said so, up to a second after the session came.
+    await until('the first unread', async () => {
+      await screen.page.keyboard.press('u')
+      await elapse(100)
+      return inView()
+    })
     /** The seq of each row that has the line of what is new above it. */
     const ruled = () =>
       screen.feed
