@@ -106,7 +106,7 @@ describe('an address that names an event', () => {
 
   test('of a message higher than the view shows that part of it', async () => {
     const long = await hub.newSession('Long')
-    await hub.turn(long, '/burst 5000')
+    await hub.turn(long, '/burst 9000')
     const chunks = hub.events(long).filter((e) => e.type === 'agent_message')
     const [from, to] = [chunks[0]!.seq, chunks.at(-1)!.seq]
     const at = Math.round(from + 0.45 * (to - from))

@@ -150,13 +150,17 @@ export class Reader {
     this.settle()
     if (share <= 0 || offset !== 60) return
     const { anchor } = this
-    // Once its words are in the page, unless they have moved on.
-    let frames = 8
+    // Its words may take a while to be in the page. It ends when they stay as they are, or the reader moves on.
+    let frames = 60
+    let was = 0
     const look = () => {
       if (this.anchor !== anchor && this.anchor !== this.aim) return
       const height = this.heights.height(key)
-      if (height > this.view) this.aim = this.anchor = { key, offset: 60 - share * height }
-      this.settle()
+      if (height !== was) {
+        was = height
+        if (height > this.view) this.aim = this.anchor = { key, offset: 60 - share * height }
+        this.settle()
+      }
       if (--frames > 0) requestAnimationFrame(look)
     }
     requestAnimationFrame(look)
@@ -186,6 +190,8 @@ export class Reader {
     if (!scroller) return
     this.top = scroller.scrollTop
     if (this.placing) return
+    // Rows that a jump brought in are low until they have their words: the browser cuts the position, not the reader.
+    if (this.aim && this.anchor === this.aim && this.shifted(scroller)) return this.settle()
     const rest = end(scroller) - this.top
     this.atEnd = rest < near
     // Being off the end because the feed grew, or settled by a pixel, is no wish to stay.
