@@ -246,6 +246,7 @@ func cmdShape(ts *testscript.TestScript, neg bool, args []string) {
 	text := ts.ReadFile("stdout")
 	for _, alike := range []struct{ pattern, with string }{
 		{`\d{8}-\d{6}-[0-9a-f]{8}`, "ID"},
+		{`\bi[0-9a-f]{16}\b`, "INTERRUPTION"},
 		{`"20\d\d-[^"]+Z"`, `"TIME"`},
 		{`"[0-9a-f]{16}"`, `"HEX16"`},
 		{`"[0-9a-f]{32}"`, `"HEX32"`},

@@ -44,6 +44,8 @@ type RefusedError struct {
 	// Code and Message are the hub's own words, where it had any.
 	Code    wire.Code
 	Message string
+	// Needs is what has to be confirmed, where a resume was refused for that.
+	Needs []string
 }
 
 // Error implements error.
@@ -65,11 +67,12 @@ func refusal(status int, body []byte) *RefusedError {
 		Error struct {
 			Code    wire.Code `json:"code"`
 			Message string    `json:"message"`
+			Needs   []string  `json:"needs"`
 		} `json:"error"`
 	}
 	e := &RefusedError{Status: status, Message: http.StatusText(status)}
 	if json.Unmarshal(body, &answer) == nil && answer.Error.Message != "" {
-		e.Code, e.Message = answer.Error.Code, answer.Error.Message
+		e.Code, e.Message, e.Needs = answer.Error.Code, answer.Error.Message, answer.Error.Needs
 	}
 	return e
 }
