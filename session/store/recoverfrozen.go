@@ -28,12 +28,14 @@ func renew(file File, part span) error {
 
 // datasync brings the active file to the device. Where that fails the metadata
 // says so before anything else is tried, for the next run; should that fail as
-// well, or there be no metadata, this run remembers: see Store.openEntry.
+// well, or there be no metadata, this run remembers: see Store.openEntry. A second
+// sync of the file proves nothing, so the log is suspect from here on.
 func (r *recovery) datasync(file File) error {
 	err := file.Datasync()
 	if !errors.Is(err, syscall.EIO) {
 		return err
 	}
+	r.suspect = true
 	if r.hasMeta {
 		m := r.meta
 		m.Frozen, m.FrozenSeq = true, r.shown()
