@@ -69,7 +69,7 @@ func (p *program) doctor(ctx context.Context) error {
 	var answer doctorAnswer
 	for _, found := range [][]finding{
 		checkUser(), checkData(c.Data), checkConfiguration(loader.Path), checkWorkspaces(loader, c, workspaces),
-		checkNames(c), checkCredentials(c.Data), checkAgents(c), checkGit(ctx),
+		checkNames(c), checkOutgoing(c), checkCredentials(c.Data), checkAgents(c), checkGit(ctx),
 	} {
 		answer.Findings = append(answer.Findings, found...)
 	}
@@ -192,6 +192,13 @@ func checkNames(c config.Config) []finding {
 		return []finding{{levelOK, "names", "loopback only", ""}}
 	}
 	return []finding{{levelNote, "names", "the hub answers to " + strings.Join(c.PublicNames, ", "), "check that the proxy before it speaks https and passes Host on"}}
+}
+
+func checkOutgoing(c config.Config) []finding {
+	if len(c.Outgoing.Allow) == 0 {
+		return []finding{{levelOK, "outgoing", "public addresses only", ""}}
+	}
+	return []finding{{levelNote, "outgoing", fmt.Sprintf("the hub may send to %v, by http too", c.Outgoing.Allow), "allow single addresses, not networks"}}
 }
 
 func checkCredentials(dir string) []finding {

@@ -44,7 +44,7 @@ func arrows() map[string]row {
 		"queue":                {nil, false},
 		"frontend":             {nil, false},
 		"internal/auth":        {[]string{"session/event", "internal/bell"}, true},
-		"internal/config":      {[]string{"session/event"}, true},
+		"internal/config":      {[]string{"session/event", "internal/outgoing"}, true},
 		"internal/demoagent":   {nil, true},
 		"internal/client":      {[]string{"server/wire", "session/event"}, true},
 		"internal/localhub":    {[]string{"internal/audit", "internal/auth", "internal/client"}, false},

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"strconv"
 	"time"
 )
@@ -44,6 +45,14 @@ type Config struct {
 	// and below, the nearest counts. Nil when there are none.
 	WorkspaceQueues map[string]Queue
 	Limits          Limits
+	Outgoing        Outgoing
+}
+
+// Outgoing is where the hub's own requests (push, webhooks) may go.
+type Outgoing struct {
+	// Allow are addresses that are not public, or have no https, and may be reached
+	// all the same.
+	Allow []netip.Prefix
 }
 
 // Agent is how to run one agent.

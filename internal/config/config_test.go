@@ -3,6 +3,7 @@ package config_test
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -86,6 +87,7 @@ permissions: {unattended: deny, wait_limit: 1h}
 queue:
   {enabled: false, delay: 250ms, max_size: 3, titles: false, after_interruption: continue, workspaces: {~/src: {enabled: true}, rel.d/it's: {delay: 1m, max_size: 7, titles: true, after_interruption: hold}}}
 limits: {sessions: 1, agents: 2, clients: 3}
+outgoing: {allow: [10.1.2.3/24, "fd00::1"]}
 `, "KEY=k: {not: yaml}")
 	c, err := l.Load()
 	require.NoError(t, err)
@@ -112,7 +114,8 @@ limits: {sessions: 1, agents: 2, clients: 3}
 			filepath.Join(home, "src"):                        {Enabled: true, Delay: 250 * time.Millisecond, MaxSize: 3, AfterInterruption: "continue"},
 			filepath.Join(filepath.Dir(l.Path), "rel.d/it's"): {Delay: time.Minute, MaxSize: 7, Titles: true, AfterInterruption: "hold"},
 		},
-		Limits: config.Limits{Sessions: 1, Agents: 2, Clients: 3},
+		Limits:   config.Limits{Sessions: 1, Agents: 2, Clients: 3},
+		Outgoing: config.Outgoing{Allow: []netip.Prefix{netip.MustParsePrefix("10.1.2.0/24"), netip.MustParsePrefix("fd00::1/128")}},
 	}, c)
 }
 
@@ -155,6 +158,7 @@ func TestABadFileIsRefusedWithItsLineAndReason(t *testing.T) {
 		{"count", "limits:\n  agents: 0\n", 2, "not between"},
 		{"public name with a scheme", "public_names:\n  - a.example\n  - https://b.example\n", 3, "host name"},
 		{"public name with a pattern", "public_names:\n  - '*.example'\n", 2, "host name"},
+		{"address to send to that is a name", "outgoing:\n  allow: [hooks.example]\n", 2, "not an address range"},
 		{"agent without a command", "agents:\n  a: {command: [x]}\n  b: {env: {}}\n", 3, "needs a command"},
 		{"agent's name", "agents:\n  'a b': {command: [x]}\n", 2, "not an agent's name"},
 		{"MCP server", "agents:\n  a:\n    command: [x]\n    mcp_servers:\n      - {name: m, type: http}\n", 5, "needs a url"},
@@ -218,13 +222,14 @@ func TestFlagsBeatEnvironmentBeatsFile(t *testing.T) {
 	require.Equal(t, []any{"127.0.0.1:1", "/file", 1}, []any{c.Addr, c.Data, c.Queue.MaxSize})
 
 	l = loader(t, file, "ABIDE_ADDR=127.0.0.1:2", "ABIDE_DATA=env", "ABIDE_QUEUE_MAX_SIZE=2", "ABIDE_OPEN=false",
-		"ABIDE_PUBLIC_NAMES=a.example, b.example", "ABIDE_WORKSPACES=/w:~/v", "ABIDE_QUEUE_DELAY=1s", "ABIDE_DURABILITY=")
+		"ABIDE_PUBLIC_NAMES=a.example, b.example", "ABIDE_WORKSPACES=/w:~/v", "ABIDE_QUEUE_DELAY=1s", "ABIDE_OUTGOING_ALLOW=10.0.0.0/8, 127.0.0.1", "ABIDE_DURABILITY=")
 	c, err = l.Load()
 	require.NoError(t, err)
 	require.Equal(t, []any{"127.0.0.1:2", filepath.Join(l.Dir, "env"), 2, false}, []any{c.Addr, c.Data, c.Queue.MaxSize, c.Open})
 	require.Equal(t, []string{"a.example", "b.example"}, c.PublicNames)
 	require.Equal(t, []string{"/w", filepath.Join(l.Dir, "v")}, c.Workspaces)
 	require.Equal(t, "balanced", c.Durability)
+	require.Equal(t, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("127.0.0.1/32")}, c.Outgoing.Allow)
 
 	addr, data, open := "127.0.0.1:3", "/flag", true
 	l.Flags = config.Flags{Addr: &addr, Data: &data, Open: &open}
@@ -237,7 +242,7 @@ func TestABadVariableOrFlagIsNamed(t *testing.T) {
 	for variable, reason := range map[string]string{
 		"ABIDE_ADDR=[::]:1": "loopback", "ABIDE_QUEUE_MAX_SIZE=x": "not a number", "ABIDE_QUEUE_MAX_SIZE=0": "between",
 		"ABIDE_OPEN=perhaps": "true nor false", "ABIDE_PERMISSIONS_UNATTENDED=allow": "not offered",
-		"ABIDE_PUBLIC_NAMES=*": "host name", "ABIDE_LIMITS_CLIENTS=-1": "between",
+		"ABIDE_PUBLIC_NAMES=*": "host name", "ABIDE_LIMITS_CLIENTS=-1": "between", "ABIDE_OUTGOING_ALLOW=everything": "address range",
 	} {
 		_, err := loader(t, "", variable).Load()
 		var wrong *config.Error

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/abidehub/abide/internal/outgoing"
 )
 
 // variable is one ABIDE_… variable and what it sets.
@@ -38,6 +40,7 @@ func variables() []variable {
 		{"ABIDE_LIMITS_SESSIONS", func(_ Loader, c *Config, v string) error { return setInt(&c.Limits.Sessions, v) }},
 		{"ABIDE_LIMITS_AGENTS", func(_ Loader, c *Config, v string) error { return setInt(&c.Limits.Agents, v) }},
 		{"ABIDE_LIMITS_CLIENTS", func(_ Loader, c *Config, v string) error { return setInt(&c.Limits.Clients, v) }},
+		{"ABIDE_OUTGOING_ALLOW", setOutgoingAllow},
 	}
 }
 
@@ -66,6 +69,15 @@ func setPublicNames(_ Loader, c *Config, v string) error {
 		c.PublicNames = append(c.PublicNames, name)
 	}
 	return nil
+}
+
+func setOutgoingAllow(_ Loader, c *Config, v string) (err error) {
+	texts := strings.Split(v, ",")
+	for i, text := range texts {
+		texts[i] = strings.TrimSpace(text)
+	}
+	c.Outgoing.Allow, err = outgoing.ParseAllow(texts)
+	return err
 }
 
 func setWorkspaces(l Loader, c *Config, v string) error {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/abidehub/abide/internal/outgoing"
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
@@ -34,6 +35,7 @@ type file struct {
 	Permissions filePermissions      `yaml:"permissions"`
 	Queue       fileQueue            `yaml:"queue"`
 	Limits      fileLimits           `yaml:"limits"`
+	Outgoing    fileOutgoing         `yaml:"outgoing"`
 }
 
 type fileAgent struct {
@@ -73,6 +75,10 @@ type fileLimits struct {
 	Sessions *float64 `yaml:"sessions"`
 	Agents   *float64 `yaml:"agents"`
 	Clients  *float64 `yaml:"clients"`
+}
+
+type fileOutgoing struct {
+	Allow []string `yaml:"allow"`
 }
 
 var (
@@ -196,7 +202,7 @@ func (r reader) wrong(path, format string, args ...any) error {
 }
 
 func (r reader) apply(c *Config, f file) error {
-	steps := []func(*Config, file) error{r.applyHub, r.applyAgents, r.applyWorkspaces, r.applyPolicy, r.applyQueues, r.applyLimits}
+	steps := []func(*Config, file) error{r.applyHub, r.applyAgents, r.applyWorkspaces, r.applyPolicy, r.applyQueues, r.applyLimits, r.applyOutgoing}
 	for _, step := range steps {
 		if err := step(c, f); err != nil {
 			return err
@@ -322,6 +328,15 @@ func (r reader) applyLimits(c *Config, f file) error {
 		return err
 	}
 	return r.setCount("$.limits.clients", &c.Limits.Clients, f.Limits.Clients)
+}
+
+func (r reader) applyOutgoing(c *Config, f file) error {
+	allow, err := outgoing.ParseAllow(f.Outgoing.Allow)
+	if err != nil {
+		return r.wrong("$.outgoing.allow", "%v", err)
+	}
+	c.Outgoing.Allow = allow
+	return nil
 }
 
 func (r reader) setCount(path string, to *int, from *float64) error {
