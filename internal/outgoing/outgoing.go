@@ -11,6 +11,7 @@ package outgoing
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,8 +26,8 @@ import (
 const (
 	// MaxBytes bounds a request's body, an answer's body, and its headers.
 	MaxBytes = 64 << 10
-	// bound is how long a request may take in all.
-	bound = 5 * time.Second
+	// defaultBound is how long a request may take in all.
+	defaultBound = 5 * time.Second
 )
 
 var (
@@ -44,6 +45,8 @@ type Guard struct {
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 	// TLS is the transport to start from, for tests with certificates of their own.
 	TLS *http.Transport
+	// bound is how long a request may take in all; 0 is 5 s.
+	bound time.Duration
 }
 
 // Answer is what came back.
@@ -80,7 +83,7 @@ func (g *Guard) Send(ctx context.Context, method, address string, header http.He
 	if err != nil {
 		return Answer{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, bound)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(g.bound, defaultBound))
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))
 	if err != nil {

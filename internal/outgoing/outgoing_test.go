@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/abidehub/abide/internal/outgoing"
 	"github.com/stretchr/testify/require"
@@ -110,6 +112,52 @@ func TestWhatIsSentAndReceivedIsBounded(t *testing.T) {
 	require.ErrorIs(t, err, outgoing.ErrTooLarge)
 	_, err = g.Send(t.Context(), "POST", s.URL, nil, make([]byte, outgoing.MaxBytes+1))
 	require.ErrorIs(t, err, outgoing.ErrTooLarge)
+}
+
+func TestFault62AnAnswerHasAtMost64KiBOfHeadersToo(t *testing.T) {
+	s := receiver(t, func(w http.ResponseWriter, _ *http.Request) {
+		for i := range 3 {
+			w.Header().Set(fmt.Sprint("X-", i), strings.Repeat("x", 32<<10))
+		}
+	})
+	_, err := local(s).Send(t.Context(), "POST", s.URL, nil, nil)
+	require.Error(t, err)
+
+	exact := receiver(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, outgoing.MaxBytes)) })
+	answer, err := local(exact).Send(t.Context(), "POST", exact.URL, nil, make([]byte, outgoing.MaxBytes))
+	require.NoError(t, err)
+	require.Len(t, answer.Body, outgoing.MaxBytes)
+}
+
+// Name, connection, handshake, headers and body share one limit of time.
+func TestFault62ARequestEndsAtItsLimitOfTimeWhereverItIs(t *testing.T) {
+	require.Equal(t, 5*time.Second, outgoing.DefaultBound)
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = silent.Close() })
+	hangs := receiver(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	drips := receiver(t, func(w http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil {
+			_, _ = w.Write([]byte("x"))
+			w.(http.Flusher).Flush()
+			select {
+			case <-r.Context().Done():
+			case <-time.After(time.Millisecond):
+			}
+		}
+	})
+	for name, address := range map[string]string{
+		"no name": "https://nowhere.example", "no handshake": "https://" + silent.Addr().String(), "no headers": hangs.URL, "no end": drips.URL,
+	} {
+		g := local(hangs)
+		g.Resolve = func(ctx context.Context, _ string) ([]netip.Addr, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		outgoing.Bound(g, 100*time.Millisecond)
+		_, err := g.Send(t.Context(), "POST", address, nil, nil)
+		require.ErrorIs(t, err, context.DeadlineExceeded, name)
+	}
 }
 
 func TestProxiesOfTheEnvironmentAreNotUsed(t *testing.T) {
