@@ -109,7 +109,7 @@ func checkSession(ctx context.Context, fsys FS, boot, dir string, report *Report
 
 // files looks at names and modes. Files that somebody else knows are that one's to read.
 func (c *checking) files(beside []Beside) {
-	for _, folder := range []string{".", blobsDir, quarantineDir} {
+	for _, folder := range []string{".", blobsDir, quarantineDir, derivedDir} {
 		path := filepath.Join(c.dir, folder)
 		names, err := c.fs.ReadDir(path)
 		if folder != "." && (errors.Is(err, fs.ErrNotExist) || isLink(c.fs, path)) {

@@ -1,0 +1,50 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+)
+
+// derivedDir is the name of a Derived directory, of a session and of the data
+// directory.
+const derivedDir = "derived"
+
+// Derived is a directory of files that are computed from logs. Each of them may be
+// missing, old or damaged at any time: its reader checks what it reads, and
+// computes it again.
+type Derived struct {
+	fs  FS
+	dir string
+}
+
+// Derived is where files lie that are computed from this log.
+func (l *Log) Derived() Derived { return Derived{l.fs, filepath.Join(l.dir, derivedDir)} }
+
+// Derived is where files lie that are computed from all logs.
+func (s *Store) Derived() Derived { return Derived{s.opts.FS, filepath.Join(s.dir, derivedDir)} }
+
+// Read returns a file. fs.ErrNotExist if there is none.
+func (d Derived) Read(name string) ([]byte, error) {
+	return d.fs.ReadFile(filepath.Join(d.dir, name))
+}
+
+// Write replaces a file: after a crash it has the old bytes or the new ones. One
+// goroutine at a time may write a name.
+func (d Derived) Write(name string, data []byte) error {
+	path := filepath.Join(d.dir, name)
+	err := writeWhole(d.fs, path, data)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = d.fs.Mkdir(d.dir); err == nil {
+			err = writeWhole(d.fs, path, data)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("write %s/%s: %w", derivedDir, name, err)
+	}
+	return nil
+}
+
+// Remove removes the directory and all files in it.
+func (d Derived) Remove() error { return d.fs.RemoveAll(d.dir) }
