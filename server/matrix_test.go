@@ -44,7 +44,7 @@ func routeNeeds() map[string]need {
 		"POST " + one + "/permissions/{permission}": act, "POST " + one + "/restart": act,
 		"POST " + one + "/attachments": act, "GET " + one + "/rules": act, "POST " + one + "/queue": act,
 		"DELETE " + one + "/queue": act, "PATCH " + one + "/queue/{prompt}": act, "DELETE " + one + "/queue/{prompt}": act,
-		"GET " + one + "/interruption": read, "POST " + one + "/resume": act, "POST " + one + "/dismiss": act,
+		"GET " + one + "/overview": read, "GET " + one + "/interruption": read, "POST " + one + "/resume": act, "POST " + one + "/dismiss": act,
 		"POST " + one + "/record": manage, "POST " + one + "/record/end": manage,
 		"PATCH " + one: manage, "DELETE " + one: manage, "POST " + one + "/reopen": manage, "POST " + one + "/end": manage,
 		"POST " + one + "/authenticate": manage, "POST " + one + "/rules": manage, "DELETE " + one + "/rules/{rule}": manage,

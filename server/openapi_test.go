@@ -188,6 +188,7 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 		{"POST", "/api/sessions/{id}/end", "/api/sessions/" + doomed + "/end", map[string]string{"reason": "done"}},
 		{"DELETE", "/api/sessions/{id}", "/api/sessions/" + doomed, nil},
 		{"GET", "/api/sessions/{id}/events", one + "/events", nil},
+		{"GET", "/api/sessions/{id}/overview", one + "/overview", nil},
 		{"GET", "/api/sessions/{id}/blobs/{sha256}", one + "/blobs/" + blob.SHA256, nil},
 		{"POST", "/api/sessions/{id}/blobs/{sha256}/address", one + "/blobs/" + blob.SHA256 + "/address", nil},
 		{"POST", "/api/sessions/{id}/prompt", one + "/prompt", map[string]string{"prompt_id": "p0", "text": "say 3"}},

@@ -59,6 +59,7 @@ func routes() []route {
 		{"GET", one + "/events", auth.Credential, auth.Read, false, eventsRoute, docEvents()},
 		{"GET", one + "/blobs/{sha256}", auth.Credential, auth.Read, false, blobRoute, docBlob()},
 		{"POST", one + "/blobs/{sha256}/address", auth.Credential, auth.Read, false, blobAddressRoute, docBlobAddress()},
+		{"GET", one + "/overview", auth.Credential, auth.Read, false, overviewRoute, docOverview()},
 		{"POST", one + "/prompt", auth.Credential, auth.Act, false, promptRoute, docPrompt()},
 		{"POST", one + "/cancel", auth.Credential, auth.Act, false, cancelRoute, docCancel()},
 		{"POST", one + "/force-reset", auth.Credential, auth.Act, false, forceResetRoute, docForceReset()},

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 
 	"github.com/abidehub/abide/internal/bell"
@@ -25,6 +26,8 @@ type BackgroundSession struct {
 	state    atomic.Pointer[State]
 	bell     bell.Bell
 	unsaved  atomic.Pointer[string] // why the queue's file cannot be written; nil if it can
+	logger   *slog.Logger
+	counting chan struct{} // holds one while an overview is computed
 
 	mail chan func(*engine)
 	done chan struct{} // closed when the engine takes no more jobs

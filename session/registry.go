@@ -114,11 +114,11 @@ func (m *Manager) load(id string) (*BackgroundSession, error) {
 	}
 	meta := log.Metadata()
 	b := &BackgroundSession{
-		id: id, log: log, watchers: newWatchers(),
+		id: id, log: log, watchers: newWatchers(), logger: m.logger.With("session", id), counting: make(chan struct{}, 1),
 		mail: make(chan func(*engine)), done: make(chan struct{}), gone: make(chan struct{}),
 	}
 	e := &engine{
-		b: b, log: log, hub: m.hub, logger: m.logger.With("session", id), seat: newSeat(),
+		b: b, log: log, hub: m.hub, logger: b.logger, seat: newSeat(),
 		workspace: meta.Workspace, agentName: meta.Agent,
 		fold: f, named: named, queue: q,
 		agent: agentSlot{status: AgentAbsent},

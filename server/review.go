@@ -1,0 +1,23 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/abidehub/abide/session/playback"
+)
+
+func docOverview() doc {
+	return doc{summary: "The session at a glance: how its events lie in time, what is worth going to, and a summary of each turn. Computed from its events.", out: playback.Overview{}, status: 200}
+}
+
+func overviewRoute(s *Server, c *call) error {
+	own, err := c.session()
+	if err != nil {
+		return err
+	}
+	overview, err := own.Overview(c.r.Context())
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, overview)
+}

@@ -1,0 +1,77 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/abidehub/abide/session/playback"
+	"github.com/abidehub/abide/session/store"
+)
+
+const (
+	overviewFile = "overview.json"
+	// overviewBatch is how much of a log is read at once for an overview, and
+	// overviewAgain how many events may be counted again by the next request.
+	overviewBatch = 1 << 20
+	overviewAgain = 1000
+)
+
+// Overview counts the events so far, from where the last call ended. It is computed
+// by one call at a time; others wait.
+func (b *BackgroundSession) Overview(ctx context.Context) (playback.Overview, error) {
+	select {
+	case b.counting <- struct{}{}:
+		defer func() { <-b.counting }()
+	case <-ctx.Done():
+		return playback.Overview{}, ctx.Err()
+	}
+	fold := b.readOverview()
+	before := fold.Overview.AtSeq
+	if err := b.extend(ctx, fold); err != nil {
+		return playback.Overview{}, fmt.Errorf("count events: %w", logError(err))
+	}
+	if fold.Overview.AtSeq-before >= overviewAgain {
+		data, err := fold.Encode()
+		if err == nil {
+			err = b.log.Derived().Write(overviewFile, data)
+		}
+		if err != nil {
+			b.logger.Warn("an overview could not be kept and is made again next time", "session", b.id, "err", err)
+		}
+	}
+	return fold.Overview, nil
+}
+
+// readOverview goes on from the overview that was kept, or begins anew.
+func (b *BackgroundSession) readOverview() *playback.Fold {
+	if data, err := b.log.Derived().Read(overviewFile); err == nil {
+		if fold, ok := playback.ReadFold(data, b.log.Epoch(), b.log.Marks().Visible); ok {
+			return fold
+		}
+	}
+	return playback.NewFold(b.log.Epoch())
+}
+
+// extend counts the events behind those that are counted. What retention removed is
+// passed over.
+func (b *BackgroundSession) extend(ctx context.Context, fold *playback.Fold) error {
+	after := fold.Overview.AtSeq
+	for {
+		batch, through, err := b.log.ReadWritten(ctx, after, overviewBatch)
+		if kept := b.log.Marks().Min - 1; errors.Is(err, store.ErrRemoved) && after < kept {
+			after = kept
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if through == after {
+			return nil
+		}
+		if err := fold.Apply(batch); err != nil {
+			return err
+		}
+		after = through
+	}
+}

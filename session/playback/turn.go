@@ -1,0 +1,240 @@
+package playback
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+const (
+	// maxFiles bounds the files that a turn lists, and maxCalls the tool calls that
+	// are told apart in it.
+	maxFiles = 50
+	maxCalls = 10_000
+	// promptRunes bounds the prompt and the error of a turn.
+	promptRunes = 200
+)
+
+// Turn is what became of one prompt.
+type Turn struct {
+	Turn        int              `json:"turn"`
+	Seq         event.Seq        `json:"seq"`
+	EndSeq      event.Seq        `json:"end_seq,omitempty"`
+	At          time.Time        `json:"at"`
+	MS          int64            `json:"ms,omitempty"`
+	Prompt      string           `json:"prompt"`
+	Actor       string           `json:"actor,omitempty"`
+	StopReason  event.StopReason `json:"stop_reason,omitempty"`
+	Interrupted bool             `json:"interrupted,omitempty"`
+	Error       string           `json:"error,omitempty"`
+	Files       []File           `json:"files"`
+	// FilesLeftOut counts changes to files beyond those listed.
+	FilesLeftOut   int   `json:"files_left_out,omitempty"`
+	Added          int   `json:"added"`
+	Removed        int   `json:"removed"`
+	Tools          int   `json:"tools"`
+	Commands       int   `json:"commands"`
+	CommandsFailed int   `json:"commands_failed"`
+	Questions      int   `json:"questions"`
+	Tokens         int64 `json:"tokens,omitempty"`
+}
+
+// The kinds of tool calls that are told apart.
+const (
+	kindEdit    event.ToolKind = "edit"
+	kindDelete  event.ToolKind = "delete"
+	kindMove    event.ToolKind = "move"
+	kindExecute event.ToolKind = "execute"
+)
+
+// File is a file that a turn changed, in lines.
+type File struct {
+	Path    string `json:"path"`
+	Added   int    `json:"added"`
+	Removed int    `json:"removed"`
+}
+
+// change counts lines for a file of the turn. Negative ones take back.
+func (t *Turn) change(path string, added, removed int) {
+	t.Added, t.Removed = t.Added+added, t.Removed+removed
+	for i := range t.Files {
+		if f := &t.Files[i]; f.Path == path {
+			f.Added, f.Removed = f.Added+added, f.Removed+removed
+			return
+		}
+	}
+	if len(t.Files) < maxFiles {
+		t.Files = append(t.Files, File{path, added, removed})
+	} else if added >= 0 && removed >= 0 {
+		t.FilesLeftOut++
+	}
+}
+
+// takeBack is change for lines that were counted before. A file without any other
+// change is none of the turn's.
+func (t *Turn) takeBack(f File) {
+	t.change(f.Path, -f.Added, -f.Removed)
+	for i, listed := range t.Files {
+		if listed.Path == f.Path && listed.Added == 0 && listed.Removed == 0 {
+			t.Files = append(t.Files[:i:i], t.Files[i+1:]...)
+			return
+		}
+	}
+}
+
+// work is the tool calls of a turn.
+type work struct {
+	Calls map[string]*callMade `json:"calls"`
+}
+
+// callMade is a tool call as far as it was counted.
+type callMade struct {
+	Edit    bool   `json:"edit,omitempty"`
+	Command bool   `json:"command,omitempty"`
+	Failed  bool   `json:"failed,omitempty"`
+	Title   string `json:"title,omitempty"`
+	Changes []File `json:"changes,omitempty"`
+}
+
+// tool counts an announcement or an update of a tool call.
+func (f *Fold) tool(e event.Event, update event.ToolCallFields) {
+	turn := f.turn(e.Turn)
+	if turn == nil {
+		return
+	}
+	calls := f.Works[e.Turn]
+	if calls == nil {
+		if len(f.Works) > 0 && e.Turn < f.newest() {
+			return
+		}
+		calls = &work{Calls: map[string]*callMade{}}
+		if f.Works == nil {
+			f.Works = map[int]*work{}
+		}
+		f.Works[e.Turn] = calls
+	}
+	c := calls.Calls[update.ToolCallID]
+	if c == nil {
+		if len(calls.Calls) >= maxCalls {
+			return
+		}
+		c = &callMade{}
+		calls.Calls[update.ToolCallID] = c
+		turn.Tools++
+	}
+	if update.Title != "" {
+		c.Title = label(update.Title, labelRunes)
+	}
+	f.classify(e, turn, c, update)
+	f.finish(e, turn, c, update)
+}
+
+// newest is the number of the newest turn with tool calls.
+func (f *Fold) newest() int {
+	newest := 0
+	for turn := range f.Works {
+		newest = max(newest, turn)
+	}
+	return newest
+}
+
+// classify counts an edit or a command once, and the lines it changes as it last said.
+func (f *Fold) classify(e event.Event, turn *Turn, c *callMade, update event.ToolCallFields) {
+	changes := changesIn(update.Content)
+	if (len(changes) > 0 || slices.Contains([]event.ToolKind{kindEdit, kindDelete, kindMove}, update.Kind)) && !c.Edit {
+		c.Edit = true
+		f.mark(e, MarkEdit, c.Title)
+	}
+	if update.Kind == kindExecute && !c.Command {
+		c.Command = true
+		turn.Commands++
+		f.mark(e, MarkCommand, c.Title)
+	}
+	if len(changes) == 0 || c.Failed {
+		return // what a call proposed stays its change, whatever it says afterwards
+	}
+	for _, before := range c.Changes {
+		turn.takeBack(before)
+	}
+	c.Changes = changes
+	for _, now := range changes {
+		turn.change(now.Path, now.Added, now.Removed)
+	}
+}
+
+// finish counts how a call ended.
+func (f *Fold) finish(e event.Event, turn *Turn, c *callMade, update event.ToolCallFields) {
+	failed := update.Status == event.ToolFailed
+	if update.Status == event.ToolCompleted && c.Command {
+		failed = exitOf(update.RawOutput) != 0
+	}
+	if !failed || c.Failed {
+		return
+	}
+	c.Failed = true
+	if c.Command {
+		turn.CommandsFailed++
+	}
+	if update.Status == event.ToolFailed {
+		for _, change := range c.Changes {
+			turn.takeBack(change)
+		}
+		c.Changes = nil
+	}
+	f.mark(e, MarkError, c.Title)
+}
+
+// changesIn reads the changes to files in a tool call's content.
+func changesIn(content json.RawMessage) []File {
+	var entries []struct {
+		Type string          `json:"type"`
+		Path string          `json:"path"`
+		Old  json.RawMessage `json:"oldText"`
+		New  json.RawMessage `json:"newText"`
+	}
+	if len(content) == 0 || json.Unmarshal(content, &entries) != nil {
+		return nil
+	}
+	var changes []File
+	for _, entry := range entries {
+		if entry.Type != "diff" {
+			continue
+		}
+		f := File{Path: entry.Path}
+		var before, after string // null is a file that was not there
+		if json.Unmarshal(entry.Old, &before) == nil || len(entry.Old) == 0 {
+			if json.Unmarshal(entry.New, &after) == nil {
+				f.Added, f.Removed = countLines(before, after)
+			}
+		}
+		changes = append(changes, f)
+	}
+	return changes
+}
+
+// exitOf is the exit code in a command's output, 0 if it does not say.
+func exitOf(output json.RawMessage) int {
+	type said struct {
+		Exit      *int `json:"exit"`
+		ExitCode  *int `json:"exitCode"`
+		ExitCode2 *int `json:"exit_code"`
+		Code      *int `json:"code"`
+	}
+	var result struct {
+		said
+		Metadata said `json:"metadata"`
+	}
+	if len(output) == 0 || json.Unmarshal(output, &result) != nil {
+		return 0
+	}
+	for _, from := range []said{result.said, result.Metadata} {
+		for _, code := range []*int{from.Exit, from.ExitCode, from.ExitCode2, from.Code} {
+			if code != nil {
+				return *code
+			}
+		}
+	}
+	return 0
+}
