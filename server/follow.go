@@ -38,7 +38,9 @@ type follow struct {
 	mergeTo  event.Seq // up to here runs of chunks are joined
 	lastSent time.Time // of the state
 
-	stateChanged <-chan struct{} // nil before the first state
+	stateChanged    <-chan struct{} // nil before the first state
+	commentsChanged <-chan struct{} // nil before they were looked at
+	commentsSaid    int64           // the version the client was told of
 }
 
 // run answers the observe and then follows until ctx ends, the session is put
@@ -52,7 +54,7 @@ func (f *follow) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.stateChanged, f.resting = nil, false
+	f.stateChanged, f.commentsChanged, f.resting = nil, nil, false
 	f.frames = f.client.server.frames.acquire(f.session)
 	defer f.client.server.frames.release(f.frames)
 	defer f.wake()
@@ -61,12 +63,13 @@ func (f *follow) run(ctx context.Context) error {
 }
 
 // Attend implements observer.Attendant: it sends the state when it has changed,
-// with a pause between two.
+// with a pause between two, and how many comments there are.
 func (f *follow) Attend(ctx context.Context) (observer.Wake, error) {
 	wake := observer.Wake{Last: rung(f.session.Done())} // then its log goes on under another
 	if f.stateChanged != nil && !rung(f.stateChanged) {
 		wake.Bells[0] = f.stateChanged
-		return wake, nil
+		err := f.tellComments(ctx, &wake)
+		return wake, err
 	}
 	if at := f.lastSent.Add(statePause); time.Now().Before(at) {
 		wake.At = at
@@ -74,7 +77,11 @@ func (f *follow) Attend(ctx context.Context) (observer.Wake, error) {
 	}
 	f.stateChanged = f.session.StateChanged()
 	wake.Bells[0] = f.stateChanged
-	return wake, f.sendState(ctx)
+	if err := f.sendState(ctx); err != nil {
+		return wake, err
+	}
+	err := f.tellComments(ctx, &wake)
+	return wake, err
 }
 
 // stopped says why the following ended. Where the events after the cursor are

@@ -131,6 +131,8 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 	require.NoError(t, err)
 	rule, err := s.AddRule(context.Background(), session.Rule{Scope: session.RuleSession, Effect: session.RuleAllow, Kind: "read", CreatedBy: "owner"})
 	require.NoError(t, err)
+	comment, err := s.AddComment(session.Comment{CommentID: "c1", FromSeq: 1, Text: "look", By: "ann"})
+	require.NoError(t, err)
 	doomed := h.session().ID()
 	device := ""
 	for _, g := range h.registry.Grants() {
@@ -188,6 +190,10 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 		{"POST", "/api/sessions/{id}/end", "/api/sessions/" + doomed + "/end", map[string]string{"reason": "done"}},
 		{"DELETE", "/api/sessions/{id}", "/api/sessions/" + doomed, nil},
 		{"GET", "/api/sessions/{id}/events", one + "/events", nil},
+		{"POST", "/api/sessions/{id}/comments", one + "/comments", map[string]any{"from_seq": 1, "text": "why?"}},
+		{"GET", "/api/sessions/{id}/comments", one + "/comments", nil},
+		{"PATCH", "/api/sessions/{id}/comments/{comment}", one + "/comments/" + comment.CommentID, map[string]any{"resolved": true}},
+		{"DELETE", "/api/sessions/{id}/comments/{comment}", one + "/comments/" + comment.CommentID, nil},
 		{"GET", "/api/sessions/{id}/overview", one + "/overview", nil},
 		{"GET", "/api/sessions/{id}/blobs/{sha256}", one + "/blobs/" + blob.SHA256, nil},
 		{"POST", "/api/sessions/{id}/blobs/{sha256}/address", one + "/blobs/" + blob.SHA256 + "/address", nil},

@@ -27,6 +27,7 @@ type BackgroundSession struct {
 	bell     bell.Bell
 	unsaved  atomic.Pointer[string] // why the queue's file cannot be written; nil if it can
 	logger   *slog.Logger
+	comments *commentBook
 	counting chan struct{} // holds one while an overview is computed
 
 	mail chan func(*engine)

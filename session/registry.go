@@ -117,6 +117,7 @@ func (m *Manager) load(id string) (*BackgroundSession, error) {
 		id: id, log: log, watchers: newWatchers(), logger: m.logger.With("session", id), counting: make(chan struct{}, 1),
 		mail: make(chan func(*engine)), done: make(chan struct{}), gone: make(chan struct{}),
 	}
+	b.comments = openCommentBook(dir, b.logger)
 	e := &engine{
 		b: b, log: log, hub: m.hub, logger: b.logger, seat: newSeat(),
 		workspace: meta.Workspace, agentName: meta.Agent,

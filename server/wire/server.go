@@ -339,12 +339,22 @@ type Goodbye struct {
 	RetryAfterMS int64  `json:"retry_after_ms"`
 }
 
+// Comments says how many review comments a session has, to those who follow it: once
+// there are any, and with every change. The latest wins; the list is asked for.
+type Comments struct {
+	SessionID string `json:"session_id"`
+	Version   int64  `json:"version"`
+	Count     int    `json:"count"`
+	// Open counts those that are not resolved.
+	Open int `json:"open"`
+}
+
 // ServerMessages returns a new zero message of every kind the server sends.
 func ServerMessages() []Message {
 	return []Message{
 		&Connected{}, &Events{}, &EventsLoaded{}, &State{}, &Session{}, &SessionGone{},
 		&PromptReceived{}, &PromptQueued{}, &PromptRemoved{}, &PromptInterrupted{}, &PermissionResolved{},
-		&Pong{}, &Heartbeat{}, &Error{}, &Goodbye{},
+		&Comments{}, &Pong{}, &Heartbeat{}, &Error{}, &Goodbye{},
 	}
 }
 
@@ -380,6 +390,9 @@ func (*PromptInterrupted) MessageType() string { return "prompt_interrupted" }
 
 // MessageType implements Message.
 func (*PermissionResolved) MessageType() string { return "permission_resolved" }
+
+// MessageType implements Message.
+func (*Comments) MessageType() string { return "comments" }
 
 // MessageType implements Message.
 func (*Pong) MessageType() string { return "pong" }

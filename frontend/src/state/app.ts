@@ -144,6 +144,8 @@ function onFrame(state: AppState, frame: ServerMessage): AppState {
     case 'error':
     case 'goodbye':
       return state // answers to what the app sent: net acts on them
+    case 'comments':
+      return state // no screen shows comments yet
   }
 }
 

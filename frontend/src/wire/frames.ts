@@ -16,6 +16,7 @@ const known: Record<ServerMessage['type'], true> = {
   prompt_removed: true,
   prompt_interrupted: true,
   permission_resolved: true,
+  comments: true,
   pong: true,
   heartbeat: true,
   error: true,

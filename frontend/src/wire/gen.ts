@@ -726,6 +726,14 @@ export interface PermissionResolvedMessage {
   by: string
 }
 
+export interface CommentsMessage {
+  type: 'comments'
+  session_id: string
+  version: number
+  count: number
+  open: number
+}
+
 export interface PongMessage {
   type: 'pong'
   nonce: string
@@ -756,4 +764,4 @@ export interface GoodbyeMessage {
   retry_after_ms: number
 }
 
-export type ServerMessage = ConnectedMessage | EventsMessage | EventsLoadedMessage | StateMessage | SessionMessage | SessionGoneMessage | PromptReceivedMessage | PromptQueuedMessage | PromptRemovedMessage | PromptInterruptedMessage | PermissionResolvedMessage | PongMessage | HeartbeatMessage | ErrorMessage | GoodbyeMessage
+export type ServerMessage = ConnectedMessage | EventsMessage | EventsLoadedMessage | StateMessage | SessionMessage | SessionGoneMessage | PromptReceivedMessage | PromptQueuedMessage | PromptRemovedMessage | PromptInterruptedMessage | PermissionResolvedMessage | CommentsMessage | PongMessage | HeartbeatMessage | ErrorMessage | GoodbyeMessage

@@ -1,0 +1,139 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/abidehub/abide/observer"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+)
+
+// commentList is the review comments of a session, oldest first.
+type commentList struct {
+	Version  int64             `json:"version"`
+	Comments []session.Comment `json:"comments"`
+}
+
+// newComment is a comment on the events from FromSeq to ToSeq; without ToSeq on one.
+// The request's Idempotency-Key is its id.
+type newComment struct {
+	FromSeq event.Seq `json:"from_seq"`
+	ToSeq   event.Seq `json:"to_seq,omitempty"`
+	Text    string    `json:"text"`
+}
+
+// commentChange changes what it names of a comment.
+type commentChange struct {
+	Text     *string `json:"text,omitempty"`
+	Resolved *bool   `json:"resolved,omitempty"`
+}
+
+func docComments() doc {
+	return doc{summary: "The review comments, oldest first. They are no events.", out: commentList{}, status: 200}
+}
+
+func docCommentAdd() doc {
+	return doc{
+		summary: "Comment on an event or a range of them. On the device before the answer. At most 1,000 a session.",
+		headers: []param{{"Idempotency-Key", "The comment's id: the same request again adds nothing.", ""}},
+		in:      newComment{}, out: session.Comment{}, status: 201,
+	}
+}
+
+func docCommentChange() doc {
+	return doc{summary: "Change a comment's text, or settle it.", in: commentChange{}, out: session.Comment{}, status: 200}
+}
+
+func docCommentRemove() doc {
+	return doc{summary: "Remove a comment.", status: 204}
+}
+
+func commentsRoute(s *Server, c *call) error {
+	own, err := c.session()
+	if err != nil {
+		return err
+	}
+	list, version, err := own.Comments()
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, commentList{version, list})
+}
+
+func commentAddRoute(s *Server, c *call) error {
+	var in newComment
+	if err := c.read(&in); err != nil {
+		return err
+	}
+	own, err := c.session()
+	if err != nil {
+		return err
+	}
+	id, err := c.promptID("")
+	if err != nil {
+		return err
+	}
+	made, err := own.AddComment(session.Comment{CommentID: id, FromSeq: in.FromSeq, ToSeq: in.ToSeq, Text: in.Text, By: c.grant.Actor()})
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusCreated, made)
+}
+
+func commentChangeRoute(s *Server, c *call) error {
+	var in commentChange
+	if err := c.read(&in); err != nil {
+		return err
+	}
+	own, id, err := c.comment()
+	if err != nil {
+		return err
+	}
+	changed, err := own.EditComment(id, session.CommentPatch{Text: in.Text, Resolved: in.Resolved})
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, changed)
+}
+
+func commentRemoveRoute(s *Server, c *call) error {
+	own, id, err := c.comment()
+	if err != nil {
+		return err
+	}
+	if err := own.RemoveComment(id); err != nil {
+		return err
+	}
+	return c.done()
+}
+
+// comment is the session and the comment that the path names.
+func (c *call) comment() (*session.BackgroundSession, string, error) {
+	id, err := c.param("comment")
+	if err != nil {
+		return nil, "", err
+	}
+	own, err := c.session()
+	return own, id, err
+}
+
+// tellComments sends how many comments there are, if that is news, and lets the next
+// change wake the follower.
+func (f *follow) tellComments(ctx context.Context, wake *observer.Wake) error {
+	if f.commentsChanged != nil && !rung(f.commentsChanged) {
+		wake.Bells[1] = f.commentsChanged
+		return nil
+	}
+	f.commentsChanged = f.session.CommentsChanged()
+	wake.Bells[1] = f.commentsChanged
+	now := f.session.CommentCount()
+	if now.Version == f.commentsSaid {
+		return nil
+	}
+	f.commentsSaid = now.Version
+	return onBorrowedStack(func() error {
+		return f.client.send(ctx, &wire.Comments{SessionID: f.session.ID(), Version: now.Version, Count: now.Count, Open: now.Open})
+	})
+}

@@ -1,0 +1,266 @@
+package session
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/abidehub/abide/internal/bell"
+	"github.com/abidehub/abide/session/event"
+)
+
+const (
+	// commentsFile holds a session's review comments: a line of the format and the
+	// version, then one line for each comment.
+	commentsFile = "comments.jsonl"
+	// maxComments and maxComment bound the comments of a session, and the bytes of one.
+	maxComments = 1000
+	maxComment  = 8 << 10
+)
+
+// Comment is what a person says of a range of events. It is no event: the log stays
+// as it is.
+type Comment struct {
+	CommentID string    `json:"comment_id"`
+	FromSeq   event.Seq `json:"from_seq"`
+	ToSeq     event.Seq `json:"to_seq"`
+	Text      string    `json:"text"`
+	By        string    `json:"by"`
+	At        time.Time `json:"at"`
+	Resolved  bool      `json:"resolved"`
+	// EditedAt is when its text was changed last; nil if it never was.
+	EditedAt *time.Time `json:"edited_at,omitempty"`
+}
+
+// CommentPatch changes what it names of a comment.
+type CommentPatch struct {
+	Text     *string
+	Resolved *bool
+}
+
+// CommentCount is how many comments there are. Version rises with every change.
+type CommentCount struct {
+	Version     int64
+	Count, Open int
+}
+
+// commentBook keeps the comments of a session in its file. A change is on the device
+// before it is seen. Only counts are in memory.
+type commentBook struct {
+	path    string
+	logger  *slog.Logger
+	changed bell.Bell
+
+	mu    sync.Mutex // one reads or writes the file at a time
+	count CommentCount
+}
+
+type commentsHead struct {
+	Format  int   `json:"format"`
+	Version int64 `json:"version"`
+}
+
+// openCommentBook reads the comments of a session's directory. A file that cannot be
+// understood is set aside.
+func openCommentBook(dir string, logger *slog.Logger) *commentBook {
+	b := &commentBook{path: filepath.Join(dir, commentsFile), logger: logger}
+	if _, err := b.read(); err != nil {
+		aside := b.path + ".damaged"
+		logger.Warn("comments cannot be read and begin anew", "err", err, "aside", aside, "renamed", os.Rename(b.path, aside))
+	}
+	return b
+}
+
+// read returns the comments, oldest first, and counts them. The caller holds mu, or is
+// alone.
+func (b *commentBook) read() ([]Comment, error) {
+	data, err := os.ReadFile(b.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return []Comment{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	list := []Comment{}
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	lines.Buffer(nil, 16*maxComment)
+	var head commentsHead
+	if !lines.Scan() || json.Unmarshal(lines.Bytes(), &head) != nil || head.Format != 1 {
+		return nil, errors.New("its first line has no known format")
+	}
+	for lines.Scan() {
+		var c Comment
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			return nil, fmt.Errorf("comment %d: %w", len(list)+1, err)
+		}
+		list = append(list, c)
+	}
+	b.counted(head.Version, list)
+	return list, lines.Err()
+}
+
+func (b *commentBook) counted(version int64, list []Comment) {
+	b.count = CommentCount{Version: version, Count: len(list)}
+	for _, c := range list {
+		if !c.Resolved {
+			b.count.Open++
+		}
+	}
+}
+
+// change replaces the comments by what f makes of them. An error of f changes nothing.
+func (b *commentBook) change(f func([]Comment) ([]Comment, error)) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	list, err := b.read()
+	if err != nil {
+		return fmt.Errorf("%w: the comments cannot be read: %w", ErrUnavailable, err)
+	}
+	list, err = f(list)
+	if err != nil {
+		return err
+	}
+	version := b.count.Version + 1
+	var data bytes.Buffer
+	lines := json.NewEncoder(&data)
+	err = lines.Encode(commentsHead{Format: 1, Version: version})
+	for _, c := range list {
+		err = errors.Join(err, lines.Encode(c))
+	}
+	if err == nil {
+		err = replaceFile(b.path, data.Bytes())
+	}
+	if err != nil {
+		return fmt.Errorf("%w: the comments could not be saved: %w", ErrUnavailable, err)
+	}
+	b.counted(version, list)
+	b.changed.Ring()
+	return nil
+}
+
+// Comments returns the review comments, oldest first, and their version.
+func (b *BackgroundSession) Comments() ([]Comment, int64, error) {
+	b.comments.mu.Lock()
+	defer b.comments.mu.Unlock()
+	list, err := b.comments.read()
+	if err != nil {
+		return nil, 0, fmt.Errorf("%w: the comments cannot be read: %w", ErrUnavailable, err)
+	}
+	return list, b.comments.count.Version, nil
+}
+
+// CommentCount counts the review comments.
+func (b *BackgroundSession) CommentCount() CommentCount {
+	b.comments.mu.Lock()
+	defer b.comments.mu.Unlock()
+	return b.comments.count
+}
+
+// CommentsChanged returns a channel that is closed when the comments change. Take it
+// before CommentCount, or news in between is missed.
+func (b *BackgroundSession) CommentsChanged() <-chan struct{} { return b.comments.changed.Listen() }
+
+// AddComment adds a comment, on the device before it returns. Its id is the client's
+// own: the same again changes nothing, another with the id is ErrConflict.
+func (b *BackgroundSession) AddComment(c Comment) (Comment, error) {
+	if c.ToSeq == 0 {
+		c.ToSeq = c.FromSeq
+	}
+	if last := b.log.Marks().Visible; c.FromSeq < 1 || c.ToSeq < c.FromSeq || c.ToSeq > last {
+		return Comment{}, fmt.Errorf("%w: from_seq %d and to_seq %d are no range of the events 1 to %d", ErrInvalid, c.FromSeq, c.ToSeq, last)
+	}
+	if c.CommentID == "" || len(c.CommentID) > maxPromptID || !printable(c.CommentID) {
+		return Comment{}, fmt.Errorf("%w: the id of a comment has 1 to %d printable bytes", ErrInvalid, maxPromptID)
+	}
+	if err := checkComment(c.Text); err != nil {
+		return Comment{}, err
+	}
+	c.At, c.EditedAt = time.Now().UTC().Truncate(time.Microsecond), nil
+	made := c
+	var again *Comment
+	err := b.comments.change(func(list []Comment) ([]Comment, error) {
+		for _, there := range list {
+			if there.CommentID != c.CommentID {
+				continue
+			}
+			if there.Text != c.Text || there.FromSeq != c.FromSeq || there.ToSeq != c.ToSeq || there.By != c.By {
+				return nil, fmt.Errorf("%w: another comment has the id %s", ErrConflict, c.CommentID)
+			}
+			again = &there
+			return nil, errSame
+		}
+		if len(list) >= maxComments {
+			return nil, fmt.Errorf("%w: the session has %d comments, which is the most: remove some", ErrConflict, maxComments)
+		}
+		return append(list, c), nil
+	})
+	if again != nil {
+		return *again, nil
+	}
+	return made, err
+}
+
+// errSame ends a change that has nothing to do.
+var errSame = errors.New("nothing to change")
+
+func checkComment(text string) error {
+	if text == "" || len(text) > maxComment || !utf8.ValidString(text) {
+		return fmt.Errorf("%w: a comment has 1 to %d bytes of text", ErrInvalid, maxComment)
+	}
+	return nil
+}
+
+// EditComment changes a comment, on the device before it returns. ErrNotFound if there
+// is none with that id.
+func (b *BackgroundSession) EditComment(id string, p CommentPatch) (Comment, error) {
+	if p.Text != nil {
+		if err := checkComment(*p.Text); err != nil {
+			return Comment{}, err
+		}
+	}
+	var changed Comment
+	err := b.comments.change(func(list []Comment) ([]Comment, error) {
+		at := commentAt(list, id)
+		if at < 0 {
+			return nil, noComment(id)
+		}
+		c := &list[at]
+		if p.Text != nil && *p.Text != c.Text {
+			now := time.Now().UTC().Truncate(time.Microsecond)
+			c.Text, c.EditedAt = *p.Text, &now
+		}
+		if p.Resolved != nil {
+			c.Resolved = *p.Resolved
+		}
+		changed = *c
+		return list, nil
+	})
+	return changed, err
+}
+
+// RemoveComment removes a comment. ErrNotFound if there is none with that id.
+func (b *BackgroundSession) RemoveComment(id string) error {
+	return b.comments.change(func(list []Comment) ([]Comment, error) {
+		at := commentAt(list, id)
+		if at < 0 {
+			return nil, noComment(id)
+		}
+		return slices.Delete(list, at, at+1), nil
+	})
+}
+
+func commentAt(list []Comment, id string) int {
+	return slices.IndexFunc(list, func(c Comment) bool { return c.CommentID == id })
+}
+
+func noComment(id string) error { return fmt.Errorf("%w: comment %s", ErrNotFound, id) }

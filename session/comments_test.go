@@ -1,0 +1,75 @@
+package session_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session"
+)
+
+func comment(id, text string) session.Comment {
+	return session.Comment{CommentID: id, FromSeq: 1, Text: text, By: "ann"}
+}
+
+func TestACommentIsThereAfterACrashAndTheSameAgainAddsNothing(t *testing.T) {
+	h := newHub(t)
+	b := h.create()
+	before, err := b.AddComment(comment("c1", "why?"))
+	require.NoError(t, err)
+	again, err := b.AddComment(comment("c1", "why?"))
+	require.NoError(t, err)
+	require.Equal(t, before, again)
+	_, err = b.AddComment(comment("c1", "why not?"))
+	require.ErrorIs(t, err, session.ErrConflict)
+	_, err = b.AddComment(comment("c2", "and this?"))
+	require.NoError(t, err)
+	settled, words := true, "because"
+	after, err := b.EditComment("c1", session.CommentPatch{Resolved: &settled, Text: &words})
+	require.NoError(t, err)
+	require.NotNil(t, after.EditedAt)
+	require.Equal(t, session.CommentCount{Version: 3, Count: 2, Open: 1}, b.CommentCount())
+
+	c := h.copyOf(t)
+	found, err := c.manager.Session(ctxOf(t), b.ID())
+	require.NoError(t, err)
+	list, version, err := found.Comments()
+	require.NoError(t, err)
+	require.Equal(t, int64(3), version)
+	require.Len(t, list, 2)
+	require.Equal(t, "because", list[0].Text)
+	require.NoError(t, found.RemoveComment("c2"))
+	require.ErrorIs(t, found.RemoveComment("c2"), session.ErrNotFound)
+}
+
+func TestCommentsHaveBounds(t *testing.T) {
+	b := newHub(t).create()
+	for name, c := range map[string]session.Comment{
+		"no text":         comment("c", ""),
+		"too much text":   comment("c", strings.Repeat("x", 8<<10+1)),
+		"no id":           comment("", "x"),
+		"before the log":  {CommentID: "c", FromSeq: 0, Text: "x"},
+		"behind the log":  {CommentID: "c", FromSeq: 1, ToSeq: 1 << 40, Text: "x"},
+		"the wrong order": {CommentID: "c", FromSeq: 2, ToSeq: 1, Text: "x"},
+	} {
+		_, err := b.AddComment(c)
+		require.ErrorIs(t, err, session.ErrInvalid, name)
+	}
+	require.Zero(t, b.CommentCount())
+}
+
+func TestASessionHasAtMostAThousandComments(t *testing.T) {
+	h := newHub(t)
+	b := h.create()
+	file := []string{`{"format":1,"version":1000}`}
+	for i := range 1000 {
+		file = append(file, fmt.Sprintf(`{"comment_id":"c%d","from_seq":1,"to_seq":1,"text":"x","by":"ann","at":"2026-02-21T14:03:07Z","resolved":false}`, i))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(h.dir, "sessions", b.ID(), "comments.jsonl"), []byte(strings.Join(file, "\n")+"\n"), 0o600))
+	_, err := b.AddComment(comment("c1000", "one more"))
+	require.ErrorIs(t, err, session.ErrConflict)
+}
