@@ -21,10 +21,10 @@ describe('a device whose sign-in was revoked', () => {
   const at = paired()
 
   test('says so, also after a reload, and has the draft again once it is paired', async () => {
-    const session = await at.hub.newSession('Cut off')
+    const session = await at.hub.newSession('Cut off in secret')
     const screen = await at.device.watch(session)
     const { page, composer } = screen
-    await screen.prompt('/plan secret')
+    await screen.prompt('/plan')
     await at.hub.idle(session)
     const kept = () => page.evaluate(read)
     await until('the cache', async () => (await kept()).pages > 0 && (await kept()).words.includes('secret'))

@@ -183,7 +183,9 @@ func (d *Door) devices(r *http.Request) ([]Grant, *Refusal) {
 	case keyless:
 		return nil, &Refusal{Status: http.StatusUnauthorized, Message: "this device was paired by an earlier version, which kept no key in the browser beside the cookie: pair it again with the link that “abide pair” prints"}
 	}
-	return nil, &Refusal{Status: http.StatusUnauthorized, Ended: true, guess: true, Message: "this device's sign-in was revoked, or it ran out: pair it again with the link that “abide pair” prints"}
+	// A page with an ended cookie asks several times, in each tab. It is told at once.
+	guess := !slices.ContainsFunc(cookies, d.registry.Ended)
+	return nil, &Refusal{Status: http.StatusUnauthorized, Ended: true, guess: guess, Message: "this device's sign-in was revoked, or it ran out: pair it again with the link that “abide pair” prints"}
 }
 
 // Prove exchanges a signed challenge, which a request carries beside the cookie,

@@ -233,6 +233,24 @@ func TestARightCredentialNeverWaits(t *testing.T) {
 	require.NoError(t, err, "with this context it cannot have waited")
 }
 
+func TestARevokedDeviceIsToldAtOnce(t *testing.T) {
+	f := newDoor(t)
+	require.NoError(t, f.reg.Revoke(f.grant.ID))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // whoever would have to wait gets its error
+	for range 100 {
+		_, err := f.door.Admit(ctx, request("GET", "127.0.0.1:22433", map[string]string{"Cookie": f.cookie.Name + "=" + f.cookie.Value, "Origin": "http://127.0.0.1:22433"}), auth.Credential)
+		require.Equal(t, 401, status(err))
+	}
+	guess := request("GET", "127.0.0.1:22433", map[string]string{"Cookie": f.cookie.Name + "=guess", "Origin": "http://127.0.0.1:22433"})
+	for range 5 {
+		_, err := f.door.Admit(ctx, guess, auth.Credential)
+		require.Equal(t, 401, status(err))
+	}
+	_, err := f.door.Admit(ctx, guess, auth.Credential)
+	require.ErrorIs(t, err, context.Canceled, "a cookie that the hub never gave out waits")
+}
+
 func TestAPageTokenIsForOneDeviceAtOneHostForADay(t *testing.T) {
 	f := newDoor(t)
 	const host = "127.0.0.1:22433"

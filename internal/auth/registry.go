@@ -61,7 +61,11 @@ type Registry struct {
 	current *record     // never changed in place
 	version os.FileInfo // of the file current was read from
 	changed bell.Bell
+	ended   []string // hashes of device cookies that ended in this run, oldest first
 }
+
+// maxEnded bounds how many ended cookies are remembered.
+const maxEnded = 256
 
 // Open reads the credentials of a data directory, which must exist, and makes
 // them on first use. A nil now is the clock.
@@ -247,6 +251,15 @@ func (r *Registry) Present(kind Kind, secret string) (Grant, error) {
 	return Grant{}, ErrUnknown
 }
 
+// Ended reports whether a device's cookie was good earlier in this run: a browser
+// that presents it guesses nothing.
+func (r *Registry) Ended(cookie string) bool {
+	hash := r.newest().hash(cookie)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.ended, func(old string) bool { return sameHash(old, hash) })
+}
+
 // Grant is what the registry holds of a grant now, for those who live longer
 // than one request. ErrUnknown means it ended or was revoked.
 func (r *Registry) Grant(kind Kind, id string) (Grant, error) {
@@ -372,6 +385,14 @@ func (r *Registry) newest() *record {
 
 // install is called with mu held.
 func (r *Registry) install(rec *record, version os.FileInfo) {
+	if r.current != nil {
+		for _, old := range r.current.Devices {
+			if !slices.ContainsFunc(rec.Devices, func(g grantRecord) bool { return g.Hash == old.Hash }) {
+				r.ended = append(r.ended, old.Hash)
+			}
+		}
+		r.ended = r.ended[max(0, len(r.ended)-maxEnded):]
+	}
 	r.current, r.version = rec, version
 	r.changed.Ring()
 }
