@@ -11,7 +11,7 @@ import (
 )
 
 func (p *program) demoAgentCommand() *cobra.Command {
-	o := demoagent.Options{Version: versionText(), Stderr: p.stderr}
+	o := demoagent.Options{Stderr: p.stderr}
 	cmd := &cobra.Command{
 		Use:       "demo-agent [login|logout]",
 		Short:     "Be the built-in ACP agent, over stdin and stdout",
@@ -21,6 +21,9 @@ func (p *program) demoAgentCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.Speed < 0 {
 				return usagef("--speed is 0 or more")
+			}
+			if o.Mode != "" && o.Mode != "ask" && o.Mode != "auto" {
+				return usagef("--mode is ask or auto")
 			}
 			if len(args) > 0 {
 				return p.demoLogin(args[0], o)
@@ -36,6 +39,9 @@ func (p *program) demoAgentCommand() *cobra.Command {
 	cmd.Flags().Int64Var(&o.Seed, "seed", 1, "makes the session ids")
 	cmd.Flags().StringVar(&o.StateDir, "state", "", "keep sessions in `DIR` (default: the user's state directory)")
 	cmd.Flags().BoolVar(&o.Login, "login", false, "want a login before anything works")
+	cmd.Flags().StringVar(&o.Mode, "mode", "", "begin and come back in mode `M`, ask or auto (default ask)")
+	cmd.Flags().StringVar(&o.Version, "version", versionText(), "call itself version `V`")
+	cmd.Flags().StringVar(&o.MCP, "mcp", "", "have an MCP server of this `NAME`, for /mcp")
 	return cmd
 }
 

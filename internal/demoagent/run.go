@@ -32,6 +32,10 @@ type Options struct {
 	Login bool
 	// Version is what the agent calls its version.
 	Version string
+	// Mode is the mode that sessions begin and come back in; empty is ask.
+	Mode string
+	// MCP names an MCP server that the agent pretends to have; empty is none.
+	MCP string
 	// Stderr takes what the agent logs; nil means os.Stderr.
 	Stderr io.Writer
 	// Exit ends the process for the commands that crash; nil means os.Exit.

@@ -1,6 +1,7 @@
 package demoagent
 
 import (
+	"cmp"
 	"encoding/json"
 	"sync"
 
@@ -29,8 +30,8 @@ type session struct {
 	updates []json.RawMessage        // guarded by mu: of this turn, for the archive
 }
 
-func newSession(id sdk.SessionId, workspace string) *session {
-	return &session{id: id, workspace: workspace, mode: "ask", model: "steady"}
+func newSession(id sdk.SessionId, workspace, mode string) *session {
+	return &session{id: id, workspace: workspace, mode: sdk.SessionModeId(cmp.Or(mode, "ask")), model: "steady"}
 }
 
 // modes are the ways of working: in auto nothing is asked.

@@ -18,7 +18,7 @@ func (a *agent) NewSession(_ context.Context, p sdk.NewSessionRequest) (sdk.NewS
 		return sdk.NewSessionResponse{}, err
 	}
 	s := a.begin(id, p.Cwd)
-	return sdk.NewSessionResponse{SessionId: id, Modes: s.modes(), ConfigOptions: s.options()}, nil
+	return sdk.NewSessionResponse{Meta: a.servers(), SessionId: id, Modes: s.modes(), ConfigOptions: s.options()}, nil
 }
 
 // LoadSession implements sdk.AgentLoader: it repeats the session.
@@ -38,7 +38,7 @@ func (a *agent) LoadSession(ctx context.Context, p sdk.LoadSessionRequest) (sdk.
 	}
 	s := a.begin(is.ID, p.Cwd)
 	s.continueAfter(updates)
-	return sdk.LoadSessionResponse{Modes: s.modes(), ConfigOptions: s.options()}, ctx.Err()
+	return sdk.LoadSessionResponse{Meta: a.servers(), Modes: s.modes(), ConfigOptions: s.options()}, ctx.Err()
 }
 
 // ResumeSession implements sdk.Agent: as load, without repeating anything.
@@ -52,11 +52,19 @@ func (a *agent) ResumeSession(_ context.Context, p sdk.ResumeSessionRequest) (sd
 	}
 	s := a.begin(is.ID, p.Cwd)
 	s.continueAfter(updates)
-	return sdk.ResumeSessionResponse{Modes: s.modes(), ConfigOptions: s.options()}, nil
+	return sdk.ResumeSessionResponse{Meta: a.servers(), Modes: s.modes(), ConfigOptions: s.options()}, nil
+}
+
+// servers says which MCP server the agent has of its own.
+func (a *agent) servers() map[string]any {
+	if a.options.MCP == "" {
+		return nil
+	}
+	return map[string]any{"mcpServers": []string{a.options.MCP}}
 }
 
 func (a *agent) begin(id sdk.SessionId, workspace string) *session {
-	s := newSession(id, workspace)
+	s := newSession(id, workspace, a.options.Mode)
 	a.mu.Lock()
 	a.sessions[id] = s
 	a.mu.Unlock()

@@ -188,6 +188,73 @@ func (t *turn) fail(string) error {
 	return &sdk.RequestError{Code: -32603, Message: "The demo agent failed, as asked", Data: map[string]any{"kind": "scripted"}}
 }
 
+// failAs fails as a provider does that is overloaded.
+func (t *turn) failAs(what string) error {
+	if what != "provider" {
+		return t.say("I can fail as a `provider` does.")
+	}
+	if err := t.say("I ask the model, and"); err != nil {
+		return err
+	}
+	return &sdk.RequestError{Code: -32603, Message: "The model's provider is overloaded (529), as asked"}
+}
+
+// delegate pretends to have a sub-agent: a call that is open while others name it
+// as their parent.
+func (t *turn) delegate(argument string) error {
+	seconds := number(argument, 10, 3600)
+	parent := t.nextTool()
+	if err := t.update(sdk.StartToolCall(parent, "Explore the workspace", sdk.WithStartKind(sdk.ToolKindThink),
+		sdk.WithStartStatus(sdk.ToolCallStatusInProgress))); err != nil {
+		return err
+	}
+	if err := t.planAt([]string{"Look at the names", "Read one file", "Report"}, 1); err != nil {
+		return err
+	}
+	for i := range seconds {
+		if err := t.childCall(parent, i+1); err != nil {
+			return err
+		}
+		if err := t.status(parent, sdk.ToolCallStatusInProgress, sdk.WithUpdateContent([]sdk.ToolCallContent{
+			sdk.ToolContent(sdk.TextBlock(fmt.Sprintf("%d files read", i+1))),
+		})); err != nil {
+			return err
+		}
+		if err := t.pause(time.Second); err != nil {
+			_ = t.status(parent, sdk.ToolCallStatusFailed) // the turn is over anyway
+			return err
+		}
+	}
+	if err := t.status(parent, sdk.ToolCallStatusCompleted); err != nil {
+		return err
+	}
+	return t.say("The sub-agent is done.")
+}
+
+// childCall is one finished call of a sub-agent.
+func (t *turn) childCall(parent sdk.ToolCallId, n int) error {
+	return t.raw(map[string]any{
+		"sessionUpdate": "tool_call", "toolCallId": t.nextTool(), "title": fmt.Sprintf("Read file %d", n), "kind": "read",
+		"status": "completed", "_meta": map[string]any{"parentToolCallId": parent},
+	})
+}
+
+// mcp uses a tool of the MCP server that the agent pretends to have.
+func (t *turn) mcp(string) error {
+	server := t.agent.options.MCP
+	if server == "" {
+		return t.say("I have no MCP server. Start me with `--mcp NAME`.")
+	}
+	id := t.nextTool()
+	if err := t.update(sdk.StartToolCall(id, "mcp__"+server+"__look", sdk.WithStartStatus(sdk.ToolCallStatusInProgress))); err != nil {
+		return err
+	}
+	if err := t.status(id, sdk.ToolCallStatusCompleted); err != nil {
+		return err
+	}
+	return t.say("The tool had nothing to say.")
+}
+
 func (t *turn) refuse(string) error {
 	t.stop = sdk.StopReasonRefusal
 	return t.say("I would rather not.")
