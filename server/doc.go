@@ -135,19 +135,21 @@ func docForceReset() doc {
 }
 
 func docInterruption() doc {
-	return doc{summary: "The turn that was cut off, and how it can be resumed. 404 when there is none.", out: offer{}, status: 200}
+	return doc{summary: "The turn that was cut off, and how it can be resumed. 404 when there is none.", out: wire.Offer{}, status: 200}
 }
 
 func docResume() doc {
 	return doc{
 		summary: "Resume the turn that was cut off. way is auto, server or local. The first to settle it wins, others get 409 " +
-			"already_resolved with the winner. 409 conflict with needs lists what confirm must name.",
-		in: resumeRequest{}, out: resumeAnswer{}, status: 202,
+			"already_resolved with the winner. 409 conflict with needs lists what confirm must name, " +
+			"or drift: then drift says apply (the recorded settings) or keep (the current ones), which takes access to manage " +
+			"the session where one allows more.",
+		in: wire.Resume{}, out: wire.Resumed{}, status: 202,
 	}
 }
 
 func docDismiss() doc {
-	return doc{summary: "Settle an interruption without going on. Waiting prompts go on.", in: dismissRequest{}, status: 204}
+	return doc{summary: "Settle an interruption without going on. Waiting prompts go on.", in: wire.Dismiss{}, status: 204}
 }
 
 func docPermission() doc {

@@ -25,11 +25,11 @@ type problem struct {
 	message    string
 	retryAfter time.Duration
 	winner     *wire.PermissionResolved
-	settled    *settledWinner // in place of winner, of an interruption
-	needs      []string       // what has to be confirmed
-	challenge  string         // for a page to sign, with unauthorized
-	ended      bool           // the browser's sign-in ended: what it cached goes
-	status     int            // HTTP status where the code's own is not meant
+	settled    *wire.Settled // in place of winner, of an interruption
+	needs      []string      // what has to be confirmed
+	challenge  string        // for a page to sign, with unauthorized
+	ended      bool          // the browser's sign-in ended: what it cached goes
+	status     int           // HTTP status where the code's own is not meant
 }
 
 // Error implements error.
@@ -70,7 +70,7 @@ func explain(err error, sessionID string) (p *problem, unexpected bool) {
 	case errors.As(err, &settled):
 		return &problem{
 			code: wire.CodeAlreadyResolved, message: settled.Error(),
-			settled: &settledWinner{Outcome: settled.Winner.Outcome, By: settled.Winner.By, At: settled.At.UTC()},
+			settled: &wire.Settled{Outcome: settled.Winner.Outcome, By: settled.Winner.By, At: settled.At.UTC()},
 		}, false
 	case errors.As(err, &unconfirmed):
 		return &problem{code: wire.CodeConflict, message: unconfirmed.Error(), needs: unconfirmed.Needs}, false
@@ -187,7 +187,7 @@ type errorBody struct {
 	Code         wire.Code `json:"code"`
 	Message      string    `json:"message"`
 	RetryAfterMS int64     `json:"retry_after_ms,omitempty"`
-	Winner       any       `json:"winner,omitempty"` // a PermissionResolved, or a settledWinner
+	Winner       any       `json:"winner,omitempty"` // a PermissionResolved, or a Settled
 	Needs        []string  `json:"needs,omitempty"`
 	// Challenge is for the page of a paired device to sign: POST /api/page.
 	Challenge string `json:"challenge,omitempty"`

@@ -60,7 +60,9 @@ type agentSlot struct {
 	exited    *event.AgentExit
 	heard     time.Time // when it last spoke, recorded or not
 	restSince time.Time
-	cause     stopCause
+	// chosen are the settings that people gave it since it started, by field.
+	chosen map[string]string
+	cause  stopCause
 	// lastWordBy is when an agent that was stopped must have said its last.
 	lastWordBy time.Time
 
@@ -329,7 +331,8 @@ func (e *engine) stopProcess(proc Agent) {
 func (e *engine) agentGone() {
 	a := &e.agent
 	a.detach()
-	a.proc, a.version, a.lastWordBy, a.restSince = nil, "", time.Time{}, time.Time{}
+	a.proc, a.version, a.lastWordBy, a.restSince, a.chosen = nil, "", time.Time{}, time.Time{}, nil
+	e.turn.applying = false
 	a.become(AgentAbsent, "")
 	e.hub.pool.release(e.seat)
 	e.dirty = true

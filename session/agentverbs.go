@@ -73,6 +73,7 @@ func (b *BackgroundSession) SetMode(ctx context.Context, modeID string) error {
 	if err := proc.SetMode(ctx, modeID); err != nil {
 		return fmt.Errorf("%w: the agent did not take mode %q: %w", ErrInvalid, modeID, err)
 	}
+	b.post(func(e *engine) { e.chose("mode", modeID) })
 	return nil
 }
 
@@ -95,5 +96,6 @@ func (b *BackgroundSession) SetConfigOption(ctx context.Context, id string, valu
 	if err := proc.SetConfigOption(ctx, id, value); err != nil {
 		return fmt.Errorf("%w: the agent did not take option %q: %w", ErrInvalid, id, err)
 	}
+	b.post(func(e *engine) { e.choseOption(id) })
 	return nil
 }

@@ -24,6 +24,8 @@ type checkpoint struct {
 	Reason event.InterruptReason
 	Phase  event.TurnPhase
 	Prompt string
+	// Attachments are those of the prompt.
+	Attachments []event.Attachment
 	// Given says that the agent got the prompt.
 	Given bool
 	// Round counts the tool batches so far.
@@ -58,7 +60,7 @@ func checkpointOf(ctx context.Context, log observer.Source, i Interruption) (che
 // take computes the checkpoint from the transcript of the turn.
 func (c *checkpoint) take(turn *transcript.Turn) {
 	if turn.Prompt != nil {
-		c.Prompt = string(turn.Prompt.Text)
+		c.Prompt, c.Attachments = string(turn.Prompt.Text), turn.Prompt.Attachments
 	}
 	batch := false
 	var text, thought strings.Builder

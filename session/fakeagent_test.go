@@ -26,6 +26,8 @@ type agents struct {
 	resumable bool
 	// hello, when set, changes what agents say of themselves.
 	hello func(*event.AgentStarted)
+	// after is what agents say right after that.
+	after []event.Payload
 	// forgotten counts the sessions agents were told to delete.
 	forgotten atomic.Int32
 	// hold, when set, keeps starts waiting until it is closed.
@@ -123,7 +125,7 @@ func (f *agents) start(ctx context.Context, spec session.AgentSpec, sink session
 	if f.hello != nil {
 		f.hello(&hello)
 	}
-	if err := a.say(hello); err != nil {
+	if err := a.say(append([]event.Payload{hello}, f.after...)...); err != nil {
 		a.die(event.AgentExit{Reason: "start_failed"})
 		<-a.over
 		return nil, err

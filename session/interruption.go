@@ -153,7 +153,8 @@ func (e *engine) release(promptID, by string) error {
 // held reports whether the queue waits for a person to decide about an
 // interruption.
 func (e *engine) held() bool {
-	return e.fold.interruptions.Open != nil && !e.queueSettings().ContinueInterrupted
+	open := e.fold.interruptions.Open
+	return open != nil && (open.Reason == event.CutPaused || !e.queueSettings().ContinueInterrupted)
 }
 
 // interruption is the open interruption as State tells it; nil if there is none.

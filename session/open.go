@@ -38,11 +38,17 @@ type fold struct {
 	usage    *event.Usage
 
 	agentSessionID string
-	ended          bool
-	recorder       recorder
-	title          string // as the agent gave it
-	firstPrompt    string // a title made of the first prompt
-	line           lastLine
+	agent          agentSettings // but for mode and options, which are above
+	// before is what the agent before this one worked with, until this one is
+	// given a prompt.
+	before *agentSettings
+	// mcpTools are the tools of MCP servers that were used.
+	mcpTools    []string
+	ended       bool
+	recorder    recorder
+	title       string // as the agent gave it
+	firstPrompt string // a title made of the first prompt
+	line        lastLine
 
 	// changed is set when something other than seq and line changed. Whoever
 	// looks clears it.
@@ -113,6 +119,7 @@ func (f *fold) apply(seq event.Seq, turn int, p event.Payload) {
 		f.line.chunk(p.MessageID, p.Text)
 	case event.ToolCall:
 		f.tools.see(seq, turn, p.ToolCallFields)
+		f.usedTool(p.Title)
 	case event.ToolCallUpdate:
 		f.tools.see(seq, turn, p.ToolCallFields)
 	case event.Error:
@@ -135,6 +142,7 @@ func (f *fold) applyTurn(seq event.Seq, turn int, p event.Payload) bool {
 		f.line.say(p.Text)
 	case event.TurnStart:
 		f.given++
+		f.before = nil
 	case event.TurnInterrupted:
 		f.interruptions.open(seq, f.at, p)
 	case event.InterruptionSettled:
@@ -167,6 +175,7 @@ func (f *fold) applyAgent(p event.Payload) bool {
 	switch p := p.(type) {
 	case event.AgentStarted:
 		f.login = false
+		f.startedWith(p)
 		f.agentSessionID = p.AgentSessionID
 		if p.Resumed == "" {
 			f.tools = toolCalls{} // an agent that begins anew counts anew
@@ -229,6 +238,9 @@ type memory struct {
 	Config      *event.Config             `json:"config,omitempty"`
 	Commands    *event.Commands           `json:"commands,omitempty"`
 	Usage       *event.Usage              `json:"usage,omitempty"`
+	Agent       agentSettings             `json:"agent,omitzero"`
+	Before      *agentSettings            `json:"before,omitempty"`
+	MCPTools    []string                  `json:"mcp_tools,omitempty"`
 	Title       string                    `json:"title,omitempty"`
 	FirstPrompt string                    `json:"first_prompt,omitempty"`
 }
@@ -239,6 +251,7 @@ func (f *fold) summarize(epoch string) (*store.Unfinished, json.RawMessage) {
 		Epoch: epoch, Given: f.given, Ended: f.ended, Recorder: f.recorder, Failed: f.failed, Line: f.line.line(),
 		Settled: f.permissions.settled, Rules: f.rules,
 		Mode: f.mode, Config: f.config, Commands: f.commands, Usage: f.usage,
+		Agent: f.agent, Before: f.before, MCPTools: f.mcpTools,
 		Title: f.title, FirstPrompt: f.firstPrompt,
 		Login: f.login, PromptSeq: f.promptSeq, Interruptions: f.interruptions,
 	}
@@ -283,8 +296,8 @@ func restore(md store.Metadata, epoch string, visible event.Seq) (f fold, named 
 		seq: md.Open.AtSeq, turn: md.Open.Turn, promptID: md.Open.PromptID, open: md.Open.PromptID != "",
 		given: m.Given, ended: m.Ended, recorder: m.Recorder, failed: m.Failed, rules: m.Rules,
 		mode: m.Mode, config: m.Config, commands: m.Commands, usage: m.Usage,
-		agentSessionID: md.AgentSessionID,
-		login:          m.Login, promptSeq: m.PromptSeq, interruptions: m.Interruptions,
+		agentSessionID: md.AgentSessionID, agent: m.Agent, before: m.Before, mcpTools: m.MCPTools,
+		login: m.Login, promptSeq: m.PromptSeq, interruptions: m.Interruptions,
 		title: m.Title, firstPrompt: m.FirstPrompt,
 		line: lastLine{fixed: cmp.Or(m.Line, md.LastLine)},
 	}

@@ -33,6 +33,9 @@ const (
 
 // reconciliation is the prompt that a cut-off turn is resumed with.
 func reconciliation(c checkpoint, w Workspace) string {
+	if c.Reason == event.CutPaused && !c.Given {
+		return c.Prompt // it has not begun
+	}
 	var b strings.Builder
 	b.WriteString("[SESSION_RESUMED]\nYour last turn was cut off: " + reasonWords(c.Reason) + "\n\n")
 	writeWorkspace(&b, w)

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,12 +35,17 @@ type Offer struct {
 	Stale bool
 	// Mismatch names what is not as it was: "workspace" where the folder is gone.
 	Mismatch []string
+	// Drift lists the settings with which the agent came back that differ from the
+	// recorded ones. It is empty until the agent is back.
+	Drift []Drift
 	// Lost are the questions that waited for an answer, and what they would have
 	// allowed.
 	Lost []event.PermissionRequest
 	// Prompt is what the agent would be told.
 	Prompt string
 	Ways   []WayOffer
+	// attachments are those of a prompt that the agent was not given.
+	attachments []event.Attachment
 }
 
 // WayOffer is a way to resume, and why it is not available if it is not.
@@ -56,9 +62,15 @@ type ResumeRequest struct {
 	Way string
 	// Prompt replaces the one that was offered; empty keeps it.
 	Prompt string
+	// Drift is what to do about settings that differ; empty while none do.
+	Drift DriftChoice
 	// Confirm lists what was shown: "stale".
 	Confirm []string
 	Actor   string
+	// MayManage says that the actor may let an agent do more.
+	MayManage bool
+
+	attachments []event.Attachment
 }
 
 // Resumed says what the agent is given.
@@ -105,7 +117,10 @@ func (b *BackgroundSession) Interruption(ctx context.Context) (Offer, error) {
 	age := time.Since(open.At)
 	offer := Offer{
 		Interruption: *open, Age: age, Stale: age > facts.staleAfter, Lost: c.Lost,
-		Prompt: reconciliation(c, w), Ways: facts.ways(),
+		Drift: facts.drift, Prompt: reconciliation(c, w), Ways: facts.ways(),
+	}
+	if !c.Given {
+		offer.attachments = c.Attachments
 	}
 	if w.Missing {
 		offer.Mismatch = append(offer.Mismatch, "workspace")
@@ -119,12 +134,13 @@ type resumeFacts struct {
 	look       InspectWorkspace
 	staleAfter time.Duration
 	remembers  bool // the agent has a session of its own to go on with
+	drift      []Drift
 }
 
 func (e *engine) resumeFacts() resumeFacts {
 	return resumeFacts{
 		workspace: e.workspace, look: e.hub.inspect, staleAfter: e.hub.settings().staleAfter(),
-		remembers: e.fold.agentSessionID != "",
+		remembers: e.fold.agentSessionID != "", drift: e.drift(),
 	}
 }
 
@@ -191,7 +207,7 @@ func (b *BackgroundSession) Resume(ctx context.Context, r ResumeRequest) (Resume
 		if err != nil {
 			return Resumed{}, b.settledMeanwhile(ctx, r, err)
 		}
-		r.Prompt = offer.Prompt
+		r.Prompt, r.attachments = offer.Prompt, offer.attachments
 	}
 	return ask(ctx, b, func(e *engine) (Resumed, error) { return e.resume(r, way) })
 }
@@ -216,9 +232,20 @@ func (e *engine) mayResume(r ResumeRequest) error {
 	if limit := e.hub.settings().Limits.PromptBytes; len(r.Prompt) > limit {
 		return fmt.Errorf("%w: the prompt has %d bytes, at most %d are accepted", ErrTooLarge, len(r.Prompt), limit)
 	}
+	var needs []string
 	stale := time.Since(e.fold.interruptions.Open.At) > e.hub.settings().staleAfter()
 	if stale && !slices.Contains(r.Confirm, "stale") {
-		return &NeedsConfirmation{Needs: []string{"stale"}}
+		needs = append(needs, "stale")
+	}
+	err := r.decision().mayDecide(e.drift())
+	var also *NeedsConfirmation
+	if errors.As(err, &also) {
+		needs = append(needs, also.Needs...)
+	} else if err != nil {
+		return err
+	}
+	if len(needs) > 0 {
+		return &NeedsConfirmation{Needs: needs}
 	}
 	return nil
 }
@@ -235,6 +262,10 @@ func (e *engine) opened(id string) error {
 	return fmt.Errorf("%w: no interruption %q is open", ErrNotFound, id)
 }
 
+func (r ResumeRequest) decision() driftDecision {
+	return driftDecision{choice: r.Drift, by: r.Actor, mayManage: r.MayManage}
+}
+
 // resume writes the prompt and what it settles in one batch.
 func (e *engine) resume(r ResumeRequest, way event.ResumeWay) (Resumed, error) {
 	if err := e.mayResume(r); err != nil {
@@ -244,13 +275,14 @@ func (e *engine) resume(r ResumeRequest, way event.ResumeWay) (Resumed, error) {
 	settled := event.InterruptionSettled{
 		InterruptionID: r.InterruptionID, Outcome: event.SettledResumed, Way: way, PromptID: promptID, By: r.Actor,
 	}
-	prompt := event.UserPrompt{PromptID: promptID, Text: event.Text(r.Prompt), Actor: r.Actor}
+	prompt := event.UserPrompt{PromptID: promptID, Text: event.Text(r.Prompt), Attachments: r.attachments, Actor: r.Actor}
 	if e.agent.status == AgentFailed {
 		e.agent.forgive() // a person decided
 	}
 	if _, err := e.beginTurn(prompt, queue.Hash(r.Prompt, nil), settled); err != nil {
 		return Resumed{}, fmt.Errorf("resume: %w", e.b.stuck(err))
 	}
+	e.turn.drift = r.decision()
 	if way == event.WayLocal {
 		e.agent.anew = true
 		e.stopAgent(stopSleep)

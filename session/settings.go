@@ -11,6 +11,8 @@ type AgentInfo struct {
 	Name string
 	// Description is a line for people.
 	Description string
+	// MCPServers are the names of the MCP servers that it is given.
+	MCPServers []string
 }
 
 // QueueSettings say how prompts wait. The zero value is the default: the queue

@@ -205,7 +205,8 @@ func (e *engine) recordMove(p event.Payload) error {
 func (e *engine) recordStarted(p event.AgentStarted) error {
 	lost := p.Resumed == "" && e.fold.given > 0
 	p.ContextLost = lost
-	list := e.entries(p)
+	p.Settings = e.settingsOf(p)
+	list := append(e.goneTools(p.Settings.MCPServers), e.entries(p)...)
 	if lost {
 		list = append(list, e.entries(event.Note{
 			Method: "abide/context_lost",

@@ -32,6 +32,10 @@ type turnRun struct {
 	// cut is what cuts the turn off; empty while nothing does, or a person ended
 	// it.
 	cut event.InterruptReason
+	// drift is what a person said about an agent that comes back with other
+	// settings; applying says that it is being given the recorded ones.
+	drift    driftDecision
+	applying bool
 }
 
 // state is the turn as people see it.
@@ -97,7 +101,9 @@ func (e *engine) watchTurn(now time.Time) {
 	if !t.given {
 		switch e.agent.status {
 		case AgentReady:
-			e.give(now)
+			if e.guard() {
+				e.give(now)
+			}
 		case AgentStopping: // its end is on its way
 		case AgentFailed:
 			e.endTurnOrLater(nil, event.StopAgentExit, &event.Failure{Code: "agent_start", Message: e.agent.message})

@@ -40,7 +40,11 @@ func (a *agents) configure(c config.Config) error {
 func (a *agents) infos() []session.AgentInfo {
 	var list []session.AgentInfo
 	for _, agent := range *a.configured.Load() {
-		list = append(list, session.AgentInfo{Name: agent.Name, Description: agent.Shown})
+		info := session.AgentInfo{Name: agent.Name, Description: agent.Shown}
+		for _, server := range agent.MCPServers {
+			info.MCPServers = append(info.MCPServers, server.Name)
+		}
+		list = append(list, info)
 	}
 	return list
 }

@@ -48,7 +48,7 @@ func Generate() ([]byte, error) {
 		return nil, err
 	}
 	// What only HTTP and the disk speak of.
-	for _, extra := range []any{event.BlobRef{}, wire.SessionInfo{}} {
+	for _, extra := range []any{event.BlobRef{}, wire.SessionInfo{}, wire.Offer{}, wire.Resume{}} {
 		if _, err := g.name(reflect.TypeOf(extra)); err != nil {
 			return nil, err
 		}

@@ -180,19 +180,6 @@ type Observer struct {
 	Seq      event.Seq `json:"seq"`
 }
 
-// Interruption is a turn that was cut off. It waits for a person to resume it, to
-// dismiss it or to send another prompt.
-type Interruption struct {
-	InterruptionID string                `json:"interruption_id"`
-	Turn           int                   `json:"turn"`
-	Reason         event.InterruptReason `json:"reason"`
-	Phase          event.TurnPhase       `json:"phase"`
-	AtSeq          event.Seq             `json:"at_seq"`
-	At             time.Time             `json:"at"`
-	// Held says that prompts wait in the queue meanwhile.
-	Held bool `json:"held"`
-}
-
 // State is everything about a session that is worthless once old. It is sent
 // whole and the latest wins; it has no seq of its own. A client holds it until
 // its cursor reaches AtSeq.

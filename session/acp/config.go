@@ -213,6 +213,15 @@ func set[T int | time.Duration](field *T, value T) {
 	}
 }
 
+// serverNames are the names of the MCP servers.
+func (c Config) serverNames() []string {
+	names := make([]string, 0, len(c.MCPServers))
+	for _, s := range c.MCPServers {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
 // mcpServer is an MCPServer as the protocol spells it: absent arrays are empty
 // ones there, never null.
 func (s MCPServer) mcpServer() json.RawMessage {

@@ -163,17 +163,56 @@ func (s *stream) begin(method string, result json.RawMessage, e *effect) {
 	p.AgentSessionID = s.session
 	p.Raw = mustJSON(map[string]json.RawMessage{"initialize": firstOf(s.hello, json.RawMessage("null")), "session": result})
 	s.started = true
-	e.record(p)
+	p.Settings = &event.AgentSettings{MCPServers: append(s.cfg.serverNames(), ownServers(result)...), Rules: []string{}}
+	then := []event.Payload{}
 	if mode, ok := s.convert.modeState(f, "modes"); ok {
-		e.record(mode)
+		p.Settings.Mode = mode.ModeID
+		then = append(then, mode)
 	}
 	if options := f.said("configOptions"); options != nil {
-		e.record(event.Config{Options: options.value})
+		p.Settings.Model, p.Settings.Options = optionValues(options.value)
+		then = append(then, event.Config{Options: options.value})
 	}
+	e.record(append([]event.Payload{p}, then...)...)
 	if method == methodLoad {
 		e.record(s.replay.verdict(s.known.Load())...)
 	}
 	s.release(e)
+}
+
+// ownServers are the MCP servers that an agent says it has of its own.
+func ownServers(result json.RawMessage) []string {
+	var said struct {
+		Meta struct {
+			Servers []string `json:"mcpServers"`
+		} `json:"_meta"`
+	}
+	_ = json.Unmarshal(result, &said) // most say nothing of it
+	return said.Meta.Servers
+}
+
+// optionValues are the values of an agent's options, and the model among them.
+func optionValues(raw json.RawMessage) (model string, values map[string]json.RawMessage) {
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) != nil {
+		return "", nil
+	}
+	values = map[string]json.RawMessage{}
+	for _, one := range list {
+		var o struct {
+			ID       string          `json:"id"`
+			Category string          `json:"category"`
+			Value    json.RawMessage `json:"currentValue"`
+		}
+		if json.Unmarshal(one, &o) != nil || o.ID == "" || len(o.Value) == 0 {
+			continue
+		}
+		values[o.ID] = o.Value
+		if o.Category == "model" {
+			_ = json.Unmarshal(o.Value, &model) // a model that is no string has no name
+		}
+	}
+	return model, values
 }
 
 // release records what was held: when the session begins, or never will.

@@ -26,7 +26,7 @@ func examples() []event.Payload {
 	attachment := event.Attachment{Name: "shot.png", MediaType: "image/png", Bytes: 70, SHA256: "ab12"}
 	return []event.Payload{
 		event.SessionStart{Format: 1, SessionID: "20260221-140307-9f3a11c0", Epoch: "0123456789abcdef", Agent: "demo", Workspace: "/src",
-			ProjectRoot: "/src", Git: &event.Git{Commit: "4f1c2d", Branch: "main", Dirty: true}, CreatedBy: "owner", RequestKey: "k1", RequestHash: "0e7c9f3a11c09f3a11c09f3a11c09f3a"},
+			ProjectRoot: "/src", Git: &event.Git{Commit: "4f1c2d", Branch: "main", Dirty: true}, CreatedBy: "owner", RequestKey: "k1", RequestHash: "0e7c9f3a11c09f3a11c09f3a11c09f3a", Settings: &event.AgentSettings{MCPServers: []string{"files"}, Rules: []string{"r1"}}},
 		event.UserPrompt{PromptID: "p1", Text: "Say <b>hi</b> & wave \u2028", Attachments: []event.Attachment{attachment}, Actor: "phone", QueuedAt: ptr(exampleTime), OriginalHash: "9f3a11c09f3a11c09f3a11c09f3a11c0"},
 		event.TurnStart{PromptID: "p1"},
 		event.TurnInterrupted{InterruptionID: "i1", Turn: 2, PromptID: "p1", Reason: event.CutAgentExit, Phase: event.PhaseTools, Checkpoint: event.Checkpoint{FromSeq: 2, ToSeq: 9}},
@@ -50,7 +50,8 @@ func examples() []event.Payload {
 		event.Commands{Commands: []event.Command{{Name: "plan", Description: "makes a plan", Hint: "what for"}}, Raw: json.RawMessage(`{"a":1}`)},
 		event.Usage{Used: 1200, Size: 200000, Cost: &event.Cost{Amount: 0.25, Currency: "USD"}, Raw: json.RawMessage(`{"a":1}`)},
 		event.Title{Title: "Greeting in Go", Raw: json.RawMessage(`{"a":1}`)},
-		event.AgentStarted{Agent: "demo", PID: 4711, Name: "abide demo", Version: "1.0", AgentSessionID: "s1", Resumed: event.ResumedByResume, ContextLost: true, Raw: json.RawMessage(`{"a":1}`)},
+		event.AgentStarted{Agent: "demo", PID: 4711, Name: "abide demo", Version: "1.0", AgentSessionID: "s1", Resumed: event.ResumedByResume, ContextLost: true, Raw: json.RawMessage(`{"a":1}`),
+			Settings: &event.AgentSettings{Mode: "ask", Model: "m", Options: map[string]json.RawMessage{"model": json.RawMessage(`"m"`)}, MCPServers: []string{"files"}, Rules: []string{"r1"}}},
 		event.AgentExit{Code: ptr(1), Signal: "killed", Reason: "crashed", StderrTail: "boom"},
 		event.AgentStalled{SilentMS: 600000},
 		event.TerminalOutput{TerminalID: "t1", ToolCallID: "call_1", Data: "ok\n", Exit: &event.TerminalExit{Code: ptr(0), Signal: "TERM"}},

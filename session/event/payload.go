@@ -52,6 +52,8 @@ type SessionStart struct {
 	// RequestHash is of all that was asked for with the key; with another
 	// request the key is refused.
 	RequestHash string `json:"request_hash,omitempty"`
+	// Settings are what is known before an agent runs: its MCP servers and rules.
+	Settings *AgentSettings `json:"settings,omitempty"`
 }
 
 // SessionEnd says that the work of a session is done. A later prompt makes the session
@@ -331,8 +333,23 @@ type AgentStarted struct {
 	// ContextLost is set when earlier turns exist that this agent knows
 	// nothing of.
 	ContextLost bool `json:"context_lost,omitempty"`
+	// Settings are what it works with. They are compared with those of the next
+	// start.
+	Settings *AgentSettings `json:"settings,omitempty"`
 	// Raw holds the answers to initialize and session/new.
 	Raw json.RawMessage `json:"raw,omitempty"`
+}
+
+// AgentSettings are what an agent works with when it starts.
+type AgentSettings struct {
+	Mode  string `json:"mode,omitempty"`
+	Model string `json:"model,omitempty"`
+	// Options are the values of the agent's options by their ids.
+	Options map[string]json.RawMessage `json:"options,omitempty"`
+	// MCPServers are the names of those that the hub gives the agent.
+	MCPServers []string `json:"mcp_servers"`
+	// Rules are the ids of the permission rules in force.
+	Rules []string `json:"rules"`
 }
 
 // AgentExit says the agent process is gone.

@@ -1,9 +1,8 @@
 import type { OutboxFile } from '../state/outboxitem'
-import type { Attachment, Code, EventsLoadedMessage, SessionInfo } from '../wire/gen'
+import type { Attachment, Code, EventsLoadedMessage, Offer, Resume, SessionInfo } from '../wire/gen'
 import type { AgentChoice, Choices, NewSession } from '../state/intents'
 import type { Device } from '../state/devices'
 import type { NewRule, Rule } from '../state/rules'
-import type { Offer } from '../state/interruption'
 import type { FoundPage } from '../state/search'
 import type { Refusal } from './machine'
 import type { Granted, PageKey } from './page'
@@ -195,13 +194,8 @@ export function hubAPI(page: PageKey) {
       return call('GET', `${session(id)}/interruption`)
     },
 
-    async resume(
-      id: string,
-      interruption_id: string,
-      prompt: string,
-      confirm: readonly string[],
-    ): Promise<void> {
-      await call('POST', `${session(id)}/resume`, { interruption_id, prompt, confirm })
+    async resume(id: string, how: Resume): Promise<void> {
+      await call('POST', `${session(id)}/resume`, how)
     },
 
     async dismiss(id: string, interruption_id: string): Promise<void> {

@@ -1,10 +1,9 @@
 import type { OutboxFile } from '../state/outboxitem'
-import type { Offer } from '../state/interruption'
 import type { AnswerMore, Intents, NewSession } from '../state/intents'
 import { frameBytes, tooLong } from '../state/size'
 import type { Store } from '../state/store'
 import { subprotocol } from '../wire/frames'
-import type { ClientMessage, ServerMessage } from '../wire/gen'
+import type { ClientMessage, Offer, Resume, ServerMessage } from '../wire/gen'
 import { ApiError, type HubAPI } from './api'
 import { Attention } from './attention'
 import type { EventCache } from './cache'
@@ -255,13 +254,8 @@ export class Hub implements Intents {
     return this.api.interruption(sessionId)
   }
 
-  resume(
-    sessionId: string,
-    interruptionId: string,
-    prompt: string,
-    confirm: readonly string[],
-  ): Promise<void> {
-    return this.api.resume(sessionId, interruptionId, prompt, confirm)
+  resume(sessionId: string, how: Resume): Promise<void> {
+    return this.api.resume(sessionId, how)
   }
 
   dismiss(sessionId: string, interruptionId: string): Promise<void> {

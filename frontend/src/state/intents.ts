@@ -1,7 +1,6 @@
-import type { EventsLoadedMessage, RuleScope, Seq, SessionInfo } from '../wire/gen'
+import type { EventsLoadedMessage, Offer, Resume, RuleScope, Seq, SessionInfo } from '../wire/gen'
 import type { Device } from './devices'
 import type { OutboxFile } from './outboxitem'
-import type { Offer } from './interruption'
 import type { FoundPage } from './search'
 import type { NewRule, Rule } from './rules'
 
@@ -106,8 +105,8 @@ export interface Intents {
   end(sessionId: string): Promise<void>
   /** The turn of a session that was cut off, and how it can be resumed. */
   interruption(sessionId: string): Promise<Offer>
-  /** Resumes it; an empty prompt is the one that was offered. The error's text is for the person. */
-  resume(sessionId: string, interruptionId: string, prompt: string, confirm: readonly string[]): Promise<void>
+  /** Resumes it; without a prompt the offered one counts. The error's text is for the person. */
+  resume(sessionId: string, how: Resume): Promise<void>
   /** Settles it without going on. */
   dismiss(sessionId: string, interruptionId: string): Promise<void>
   /** Opens a session again that the hub could not open, or whose device failed; the error's text is for the person. */

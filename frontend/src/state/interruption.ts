@@ -1,19 +1,5 @@
-import type { InterruptReason, PermissionOption, ResumeWay, TurnPhase } from '../wire/gen'
+import type { Drift, InterruptReason, Offer, TurnPhase } from '../wire/gen'
 import { own } from './own'
-
-/** A turn that was cut off, and how it can be resumed. */
-export interface Offer {
-  interruption_id: string
-  age_s: number
-  /** A resume has to be confirmed because of the age. */
-  stale: boolean
-  mismatch: readonly string[]
-  lost_question?: { title: string; options: readonly PermissionOption[] }
-  /** What the agent is told. */
-  prompt: string
-  held: boolean
-  ways: readonly { way: ResumeWay; available: boolean; why?: string }[]
-}
 
 const reasons: Readonly<Record<InterruptReason, string>> = {
   hub_restart: 'the hub ended without warning',
@@ -32,6 +18,7 @@ const phases: Readonly<Record<TurnPhase, string>> = {
 
 /** Says why a turn was cut off and in the middle of what. */
 export function cutOffWords(reason: InterruptReason, phase: TurnPhase): string {
+  if (reason === 'paused') return 'The turn has not begun: the agent came back with other settings.'
   const doing = own(phases, phase)
   return `The turn was cut off${doing ? ` ${doing}` : ''}: ${own(reasons, reason) ?? reason}.`
 }
@@ -43,4 +30,18 @@ export function lostWords(offer: Offer): string {
   const allows = lost.options.filter((o) => o.kind === 'allow_once' || o.kind === 'allow_always')
   const answers = allows.map((o) => `“${o.name}”`).join(' or ')
   return `A question was lost: “${lost.title}”${answers ? `, which ${answers} would have allowed` : ''}. If you resume, the agent asks again.`
+}
+
+const settings: Readonly<Record<string, string>> = {
+  agent: 'Agent',
+  version: 'Version',
+  mode: 'Mode',
+  model: 'Model',
+  mcp_servers: 'MCP servers',
+}
+
+/** Says which setting differs, and how. */
+export function driftWords(drift: Drift): string {
+  const what = own(settings, drift.field) ?? drift.field.replace(/^options\./, '')
+  return `${what}: ${drift.current}, before ${drift.recorded}${drift.allows_more ? ' — may allow more' : ''}`
 }

@@ -9,6 +9,14 @@ export interface Git {
   dirty?: boolean
 }
 
+export interface AgentSettings {
+  mode?: string
+  model?: string
+  options?: Record<string, unknown>
+  mcp_servers: string[]
+  rules: string[]
+}
+
 export interface SessionStartData {
   format: number
   session_id: string
@@ -20,6 +28,7 @@ export interface SessionStartData {
   created_by?: string
   request_key?: string
   request_hash?: string
+  settings?: AgentSettings
 }
 
 export interface Blob {
@@ -261,6 +270,7 @@ export interface AgentStartedData {
   agent_session_id?: string
   resumed?: Resumption
   context_lost?: boolean
+  settings?: AgentSettings
   raw?: unknown
 }
 
@@ -765,3 +775,47 @@ export interface GoodbyeMessage {
 }
 
 export type ServerMessage = ConnectedMessage | EventsMessage | EventsLoadedMessage | StateMessage | SessionMessage | SessionGoneMessage | PromptReceivedMessage | PromptQueuedMessage | PromptRemovedMessage | PromptInterruptedMessage | PermissionResolvedMessage | CommentsMessage | PongMessage | HeartbeatMessage | ErrorMessage | GoodbyeMessage
+
+export interface Drift {
+  field: string
+  recorded: string
+  current: string
+  allows_more: boolean
+}
+
+export interface LostQuestion {
+  permission_id: string
+  title: string
+  options: PermissionOption[]
+}
+
+export interface Way {
+  way: ResumeWay
+  available: boolean
+  why?: string
+}
+
+export interface Offer {
+  interruption_id: string
+  turn: number
+  reason: InterruptReason
+  phase: TurnPhase
+  at_seq: Seq
+  at: string
+  held: boolean
+  age_s: number
+  stale: boolean
+  mismatch: string[]
+  drift: Drift[]
+  lost_question?: LostQuestion
+  prompt: string
+  ways: Way[]
+}
+
+export interface Resume {
+  interruption_id: string
+  way?: string
+  prompt?: string
+  drift?: string
+  confirm?: string[]
+}

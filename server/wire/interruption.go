@@ -1,0 +1,95 @@
+package wire
+
+import (
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// Interruption is a turn that was cut off. It waits for a person to resume it, to
+// dismiss it or to send another prompt.
+type Interruption struct {
+	InterruptionID string                `json:"interruption_id"`
+	Turn           int                   `json:"turn"`
+	Reason         event.InterruptReason `json:"reason"`
+	Phase          event.TurnPhase       `json:"phase"`
+	AtSeq          event.Seq             `json:"at_seq"`
+	At             time.Time             `json:"at"`
+	// Held says that prompts wait in the queue meanwhile.
+	Held bool `json:"held"`
+}
+
+// Offer is a turn that was cut off, and how it can be resumed.
+type Offer struct {
+	Interruption
+	AgeS int64 `json:"age_s"`
+	// Stale says that a resume has to be confirmed because of the age.
+	Stale bool `json:"stale"`
+	// Mismatch names what is not as it was: workspace.
+	Mismatch []string `json:"mismatch"`
+	// Drift lists the settings with which the agent came back that differ from the
+	// recorded ones. A resume says whether to apply the recorded or to keep the
+	// current ones.
+	Drift []Drift `json:"drift"`
+	// LostQuestion is the question that waited for an answer.
+	LostQuestion *LostQuestion `json:"lost_question,omitempty"`
+	// Prompt is what the agent is told.
+	Prompt string `json:"prompt"`
+	Ways   []Way  `json:"ways"`
+}
+
+// Drift is a setting that differs from the recorded one.
+type Drift struct {
+	// Field is agent, version, mode, model, mcp_servers, or options.ID.
+	Field    string `json:"field"`
+	Recorded string `json:"recorded"`
+	Current  string `json:"current"`
+	// AllowsMore says that the agent may do more, or that the hub cannot tell.
+	AllowsMore bool `json:"allows_more"`
+}
+
+// LostQuestion is a permission request that nobody can answer any more.
+type LostQuestion struct {
+	PermissionID string `json:"permission_id"`
+	Title        string `json:"title"`
+	// Options are the answers that were offered.
+	Options []event.PermissionOption `json:"options"`
+}
+
+// Way is a way to resume, and why it is not available if it is not.
+type Way struct {
+	Way       event.ResumeWay `json:"way"`
+	Available bool            `json:"available"`
+	Why       string          `json:"why,omitempty"`
+}
+
+// Resume goes on with a turn that was cut off.
+type Resume struct {
+	InterruptionID string `json:"interruption_id"`
+	// Way is auto, server or local; absent is auto.
+	Way string `json:"way,omitempty"`
+	// Prompt replaces the offered one.
+	Prompt string `json:"prompt,omitempty"`
+	// Drift is apply or keep: the recorded settings or the current ones.
+	Drift string `json:"drift,omitempty"`
+	// Confirm lists what was shown: stale.
+	Confirm []string `json:"confirm,omitempty"`
+}
+
+// Resumed is the prompt that goes on.
+type Resumed struct {
+	PromptID string          `json:"prompt_id"`
+	Way      event.ResumeWay `json:"way"`
+}
+
+// Dismiss settles an interruption without going on.
+type Dismiss struct {
+	InterruptionID string `json:"interruption_id"`
+}
+
+// Settled says who settled an interruption first.
+type Settled struct {
+	Outcome event.SettledAs `json:"outcome"`
+	By      string          `json:"by"`
+	At      time.Time       `json:"at"`
+}

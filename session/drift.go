@@ -1,0 +1,420 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// noteSettings is the note that says what became of settings that differ from the
+// recorded ones.
+const noteSettings = "abide/settings"
+
+// Drift is a setting with which an agent came back that differs from the
+// recorded one.
+type Drift struct {
+	// Field is agent, version, mode, model, mcp_servers, or options.ID.
+	Field             string
+	Recorded, Current string
+	// AllowsMore says that the agent may do more, or that the hub cannot tell.
+	AllowsMore bool
+}
+
+// DriftChoice is what a person does about drift.
+type DriftChoice string
+
+const (
+	// DriftApply gives the agent the recorded settings again.
+	DriftApply DriftChoice = "apply"
+	// DriftKeep accepts the settings with which the agent came back.
+	DriftKeep DriftChoice = "keep"
+)
+
+// agentSettings are what an agent worked with, as the log says.
+type agentSettings struct {
+	Name    string        `json:"name,omitempty"` // what the agent calls itself
+	Version string        `json:"version,omitempty"`
+	Mode    string        `json:"mode,omitempty"`
+	Options []agentOption `json:"options,omitempty"`
+	// MCPServers is nil where the log does not say.
+	MCPServers []string `json:"mcp_servers,omitempty"`
+	MCPKnown   bool     `json:"mcp_known,omitempty"`
+}
+
+// agentOption is one of an agent's options and its value.
+type agentOption struct {
+	ID       string          `json:"id"`
+	Category string          `json:"category,omitempty"`
+	Value    json.RawMessage `json:"currentValue,omitempty"`
+}
+
+// settings are what the agent works with now.
+func (f *fold) settings() agentSettings {
+	s := f.agent
+	if f.mode != nil {
+		s.Mode = f.mode.ModeID
+	}
+	if f.config != nil {
+		s.Options = optionsOf(f.config.Options)
+	}
+	return s
+}
+
+// optionsOf reads an agent's options; what cannot be read is left out.
+func optionsOf(raw json.RawMessage) []agentOption {
+	var all []json.RawMessage
+	_ = json.Unmarshal(raw, &all) // then there is none
+	var list []agentOption
+	for _, one := range all {
+		var o agentOption
+		if json.Unmarshal(one, &o) == nil && o.ID != "" {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// startedWith takes the start of an agent. What the one before worked with is
+// kept until this one is given a prompt: by then it is decided what counts.
+func (f *fold) startedWith(p event.AgentStarted) {
+	if f.before == nil && f.agent.Name+f.agent.Version != "" {
+		before := f.settings()
+		f.before = &before
+	}
+	f.agent = agentSettings{Name: p.Name, Version: p.Version}
+	if s := p.Settings; s != nil {
+		f.agent.MCPServers, f.agent.MCPKnown = s.MCPServers, true
+	}
+}
+
+// drift is how the settings of the agent differ from the recorded ones, but for
+// those a person chose since the agent started.
+func (e *engine) drift() []Drift {
+	before := e.fold.before
+	if before == nil {
+		return nil
+	}
+	rows := before.drift(e.fold.settings())
+	return slices.DeleteFunc(rows, func(d Drift) bool {
+		chosen, is := e.agent.chosen[d.Field]
+		return is && chosen == d.Current
+	})
+}
+
+// drift lists what differs in now. What now does not have is not compared: a
+// setting that is not there allows nothing.
+func (s agentSettings) drift(now agentSettings) []Drift {
+	var rows []Drift
+	differs := func(field, recorded, current string, allowsMore bool) {
+		if recorded != "" && current != "" && recorded != current {
+			rows = append(rows, Drift{field, recorded, current, allowsMore})
+		}
+	}
+	differs("agent", s.Name, now.Name, true)
+	differs("version", s.Version, now.Version, false)
+	differs("mode", s.Mode, now.Mode, modeAllowsMore(s.Mode, now.Mode))
+	for _, o := range s.Options {
+		i := slices.IndexFunc(now.Options, func(n agentOption) bool { return n.ID == o.ID })
+		if i < 0 {
+			continue
+		}
+		recorded, current := o.text(), now.Options[i].text()
+		differs(o.field(), recorded, current, o.allowsMore(current))
+	}
+	if s.MCPKnown && now.MCPKnown {
+		recorded, current := slices.Sorted(slices.Values(s.MCPServers)), slices.Sorted(slices.Values(now.MCPServers))
+		more := slices.ContainsFunc(current, func(name string) bool { return !slices.Contains(recorded, name) })
+		differs("mcp_servers", names(recorded), names(current), more)
+	}
+	return rows
+}
+
+func names(list []string) string { return cmp.Or(strings.Join(list, ", "), "none") }
+
+func (o agentOption) field() string {
+	switch o.Category {
+	case "mode", "model":
+		return o.Category
+	}
+	return "options." + o.ID
+}
+
+// text is the option's value in words.
+func (o agentOption) text() string {
+	var text string
+	if json.Unmarshal(o.Value, &text) == nil {
+		return text
+	}
+	return string(o.Value)
+}
+
+// value is the option's value as SetConfigOption takes it.
+func (o agentOption) value() any {
+	var value any
+	_ = json.Unmarshal(o.Value, &value) // the agent refuses what is no value
+	return value
+}
+
+// allowsMore reports whether another value of the option may let the agent do
+// more. Which model thinks, and how hard, changes no right.
+func (o agentOption) allowsMore(current string) bool {
+	switch o.Category {
+	case "mode":
+		return modeAllowsMore(o.text(), current)
+	case "model", "model_config", "thought_level":
+		return false
+	}
+	id := strings.ToLower(o.ID)
+	for _, word := range []string{"mode", "perm", "appro", "sandbox", "auto", "yolo", "trust", "access"} {
+		if strings.Contains(id, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// modeRanks orders the modes of known agents by what they allow without asking.
+var modeRanks = map[string]int{
+	"plan": 1, "read-only": 1, "readonly": 1, "architect": 1,
+	"ask": 2, "default": 2, "manual": 2,
+	"acceptedits": 3, "auto_edit": 3, "autoedit": 3, "build": 3, "code": 3,
+	"auto":              4,
+	"bypasspermissions": 5, "yolo": 5, "full-access": 5, "agent-full-access": 5,
+}
+
+// modeAllowsMore reports whether a mode may allow more than the recorded one. Of
+// a mode that is not known it says yes.
+func modeAllowsMore(recorded, current string) bool {
+	was, known := modeRanks[strings.ToLower(recorded)]
+	is, also := modeRanks[strings.ToLower(current)]
+	return !known || !also || is > was
+}
+
+func allowMore(rows []Drift) bool {
+	return slices.ContainsFunc(rows, func(d Drift) bool { return d.AllowsMore })
+}
+
+// driftWords names settings that differ.
+func driftWords(rows []Drift) string {
+	list := make([]string, 0, len(rows))
+	for _, d := range rows {
+		list = append(list, fmt.Sprintf("%s %s (recorded: %s)", fieldWords(d.Field), cut(oneLine(d.Current), 200), cut(oneLine(d.Recorded), 200)))
+	}
+	return strings.Join(list, ", ")
+}
+
+func fieldWords(field string) string {
+	if field == "mcp_servers" {
+		return "MCP servers"
+	}
+	return strings.TrimPrefix(field, "options.")
+}
+
+// driftDecision is what a person said about drift when they resumed a turn.
+type driftDecision struct {
+	choice    DriftChoice
+	by        string
+	mayManage bool
+}
+
+// mayDecide checks a decision about the drift that is known.
+func (d driftDecision) mayDecide(rows []Drift) error {
+	switch d.choice {
+	case "", DriftApply, DriftKeep:
+	default:
+		return fmt.Errorf("%w: drift is apply or keep", ErrInvalid)
+	}
+	switch {
+	case len(rows) == 0:
+		return nil
+	case d.choice == "":
+		return &NeedsConfirmation{Needs: []string{"drift"}}
+	case allowMore(rows) && !d.mayManage:
+		return fmt.Errorf("%w: the agent's settings allow more than the recorded ones; deciding that takes access to manage the session", ErrForbidden)
+	}
+	return nil
+}
+
+// guard reports whether the open turn may be given to the agent: the agent works
+// with the recorded settings, or with what a person chose. An agent that came back
+// with more rights is given nothing until then.
+func (e *engine) guard() bool {
+	t := &e.turn
+	rows := e.drift()
+	switch {
+	case len(rows) == 0:
+		return true
+	case t.applying:
+		return false
+	case t.drift.choice == "" && !allowMore(rows):
+		return e.settingsKept(rows, byHub)
+	case t.drift.mayDecide(rows) != nil:
+		e.pauseTurn("The agent came back with other settings: " + driftWords(rows) + ". It is given nothing until a person decides.")
+		return false
+	case t.drift.choice == DriftKeep:
+		return e.settingsKept(rows, t.drift.by)
+	}
+	e.applySettings()
+	return false
+}
+
+// settingsKept says with which settings the agent goes on.
+func (e *engine) settingsKept(rows []Drift, by string) bool {
+	text := "The agent goes on with other settings: " + driftWords(rows) + "."
+	if by != byHub {
+		text += " " + by + " kept them."
+	}
+	_, err := e.write(e.entries(event.Note{Method: noteSettings, Text: event.Text(text)})...)
+	return err == nil // else the log is blocked, and proceed comes back here
+}
+
+// pauseTurn ends a turn before the agent is given it, so that a person decides.
+func (e *engine) pauseTurn(why string) {
+	e.turn.cut = event.CutPaused
+	e.endTurnOrLater(e.entries(event.Note{Method: noteSettings, Text: event.Text(why)}), event.StopInterrupted, nil)
+}
+
+// applySettings gives the agent the recorded mode and options again.
+func (e *engine) applySettings() {
+	before, now, proc, promptID := *e.fold.before, e.fold.settings(), e.agent.proc, e.fold.promptID
+	e.turn.applying = true
+	bound := e.hub.settings().Limits.AgentStart
+	e.help(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), bound)
+		defer cancel()
+		err := before.applyTo(ctx, proc, now)
+		e.post(func(e *engine) {
+			if e.fold.promptID == promptID && e.agent.proc == proc && e.turn.applying {
+				e.settingsApplied(err)
+			}
+		})
+	})
+}
+
+// applyTo changes what differs in an agent that works with now.
+func (s agentSettings) applyTo(ctx context.Context, proc Agent, now agentSettings) error {
+	if s.Mode != "" && s.Mode != now.Mode {
+		if err := proc.SetMode(ctx, s.Mode); err != nil {
+			return fmt.Errorf("mode %s: %w", s.Mode, err)
+		}
+	}
+	for _, o := range s.Options {
+		same := slices.ContainsFunc(now.Options, func(n agentOption) bool { return n.ID == o.ID && n.text() == o.text() })
+		if same {
+			continue
+		}
+		if err := proc.SetConfigOption(ctx, o.ID, o.value()); err != nil {
+			return fmt.Errorf("option %s: %w", o.ID, err)
+		}
+	}
+	return nil
+}
+
+// settingsApplied goes on once the agent has the recorded settings. What cannot
+// be set, such as its version, a person accepted by this choice.
+func (e *engine) settingsApplied(err error) {
+	e.turn.applying = false
+	rows := slices.DeleteFunc(e.drift(), func(d Drift) bool { return err == nil && !settable(d.Field) })
+	if err != nil || len(rows) > 0 {
+		why := "The recorded settings could not be applied"
+		if err != nil {
+			why += ": " + err.Error()
+		}
+		e.pauseTurn(why + ". The agent is given nothing until a person decides.")
+		return
+	}
+	e.turn.drift.choice = DriftKeep // of what cannot be set
+	e.dirty = true
+}
+
+// settable reports whether the hub can ask an agent to change a setting.
+func settable(field string) bool {
+	return field != "agent" && field != "version" && field != "mcp_servers"
+}
+
+// chose remembers that a person gave the agent a setting: that is no drift.
+func (e *engine) chose(field, value string) {
+	if e.agent.chosen == nil {
+		e.agent.chosen = map[string]string{}
+	}
+	e.agent.chosen[field] = value
+}
+
+// choseOption is chose for an option that was set just now.
+func (e *engine) choseOption(id string) {
+	for _, o := range e.fold.settings().Options {
+		if o.ID == id {
+			e.chose(o.field(), o.text())
+		}
+	}
+}
+
+// settingsOf are the settings that the start of an agent tells of.
+func (e *engine) settingsOf(p event.AgentStarted) *event.AgentSettings {
+	s := &event.AgentSettings{MCPServers: []string{}}
+	if p.Settings != nil {
+		*s = *p.Settings
+	}
+	s.Rules = ruleIDs(e.rules(), e.agentName)
+	return s
+}
+
+func ruleIDs(rules []Rule, agent string) []string {
+	ids := []string{}
+	for _, r := range rules {
+		if r.Agent == agent {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids
+}
+
+// usedToolsKept bounds the tools of MCP servers that are remembered by name.
+const usedToolsKept = 100
+
+// usedTool remembers a tool of an MCP server, as its call's title names it.
+func (f *fold) usedTool(title string) {
+	title = cut(oneLine(title), lastLineRunes)
+	if len(f.mcpTools) >= usedToolsKept || slices.Contains(f.mcpTools, title) {
+		return
+	}
+	if slices.ContainsFunc(f.agent.MCPServers, func(server string) bool { return ofServer(title, server) }) {
+		f.mcpTools = append(slices.Clone(f.mcpTools), title)
+	}
+}
+
+// ofServer reports whether a tool call's title names a tool of an MCP server:
+// agents write mcp__server__tool, server_tool, server/tool and the like.
+func ofServer(title, server string) bool {
+	if strings.Contains(title, "mcp__"+server+"__") {
+		return true
+	}
+	rest, is := strings.CutPrefix(title, server)
+	return is && rest != "" && strings.ContainsAny(rest[:1], "_/.:")
+}
+
+// goneTools names once the tools that were used and whose MCP server the agent is
+// not given any more.
+func (e *engine) goneTools(servers []string) []entry {
+	var gone []string
+	for _, server := range e.fold.agent.MCPServers {
+		if slices.Contains(servers, server) {
+			continue
+		}
+		for _, title := range e.fold.mcpTools {
+			if ofServer(title, server) {
+				gone = append(gone, title)
+			}
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	text := "Tools that were used and are gone, as their MCP server is not configured any more: " + strings.Join(gone, ", ") + "."
+	return e.entries(event.Note{Method: "abide/mcp_tools_gone", Text: event.Text(text)})
+}

@@ -1,0 +1,162 @@
+package session_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+)
+
+// inMode makes every agent that starts say its mode, model and MCP servers.
+func inMode(h *hub, mode, version string, servers ...string) {
+	h.agents.resumable = true
+	h.agents.hello = func(p *event.AgentStarted) {
+		p.Name, p.Version = "Fake", version
+		p.Settings = &event.AgentSettings{Mode: mode, MCPServers: append([]string{}, servers...), Rules: []string{}}
+	}
+	h.agents.after = []event.Payload{
+		event.Mode{ModeID: mode, Modes: []event.ModeOption{{ID: "ask"}, {ID: "auto"}}},
+		event.Config{Options: json.RawMessage(`[{"id":"model","category":"model","currentValue":"m` + version + `"}]`)},
+	}
+}
+
+// driftedHub is a session whose turn in mode ask was cut off, and whose agent comes
+// back in mode auto.
+func driftedHub(t *testing.T) (*hub, *session.BackgroundSession, session.Interruption) {
+	t.Helper()
+	h := newHub(t, clean)
+	inMode(h, "ask", "1")
+	b, a := h.busy()
+	inMode(h, "auto", "2")
+	a.die(crash)
+	return h, b, interruptionOf(t, b)
+}
+
+// TestAnAgentThatComesBackWithMoreRightsIsGivenNothingBeforeAPersonChose is the
+// whole way: the first resume finds the other mode out, the second decides.
+func TestAnAgentThatComesBackWithMoreRightsIsGivenNothingBeforeAPersonChose(t *testing.T) {
+	for _, choice := range []session.DriftChoice{session.DriftApply, session.DriftKeep} {
+		t.Run(string(choice), func(t *testing.T) {
+			h, b, open := driftedHub(t)
+			after := h.copyOf(t, clean)
+			inMode(after, "auto", "2")
+			b = after.session(b.ID())
+			first := interruptionOf(t, b)
+			require.Equal(t, open.ID, first.ID)
+			_, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: first.ID, Prompt: "go on", Actor: "ann"})
+			require.NoError(t, err)
+			a := after.agents.next(t)
+			paused := await(t, b, "paused", func(s session.State) bool {
+				return s.Interruption != nil && s.Interruption.ID != first.ID
+			}).Interruption
+			require.Equal(t, event.CutPaused, paused.Reason)
+			require.Empty(t, a.prompts)
+
+			offer, err := b.Interruption(ctxOf(t))
+			require.NoError(t, err)
+			require.Equal(t, "go on", offer.Prompt)
+			require.Equal(t, []session.Drift{
+				{Field: "version", Recorded: "1", Current: "2"},
+				{Field: "mode", Recorded: "ask", Current: "auto", AllowsMore: true},
+				{Field: "model", Recorded: "m1", Current: "m2"},
+			}, offer.Drift)
+
+			r := session.ResumeRequest{InterruptionID: paused.ID, Actor: "ann"}
+			_, err = b.Resume(ctxOf(t), r)
+			var needs *session.NeedsConfirmation
+			require.ErrorAs(t, err, &needs)
+			require.Equal(t, []string{"drift"}, needs.Needs)
+			r.Drift = choice
+			_, err = b.Resume(ctxOf(t), r)
+			require.ErrorIs(t, err, session.ErrForbidden)
+			r.MayManage = true
+			resumed, err := b.Resume(ctxOf(t), r)
+			require.NoError(t, err)
+			require.Equal(t, resumed.PromptID, receive(t, a.prompts, "no prompt").PromptID)
+			mode := map[session.DriftChoice]string{session.DriftApply: "ask", session.DriftKeep: "auto"}[choice]
+			require.Equal(t, mode, b.State().Mode.ModeID)
+			require.NotEmpty(t, noted(t, b, "abide/settings"))
+		})
+	}
+}
+
+func TestAPausedQueueWaitsWhateverTheQueueSays(t *testing.T) {
+	h := newHub(t) // after an interruption the queue goes on
+	inMode(h, "ask", "1")
+	b, a := h.busy()
+	prompt(t, b, "second")
+	prompt(t, b, "third")
+	inMode(h, "auto", "1")
+	a.die(crash)
+	a = h.agents.next(t)
+	a = laterAgent(t, h, a)
+	paused := await(t, b, "paused", func(s session.State) bool {
+		return s.Interruption != nil && s.Interruption.Reason == event.CutPaused
+	})
+	require.Len(t, paused.Queue, 1)
+	require.True(t, paused.Interruption.Held)
+	require.Empty(t, a.prompts)
+}
+
+// laterAgent is the newest agent, which may be the one given.
+func laterAgent(t *testing.T, h *hub, a *fakeAgent) *fakeAgent {
+	t.Helper()
+	select {
+	case b := <-h.agents.started:
+		return b
+	default:
+		return a
+	}
+}
+
+func TestAChoiceMadeBeforeTheAgentIsBackCountsWhenItIs(t *testing.T) {
+	h, b, open := driftedHub(t)
+	after := h.copyOf(t, clean)
+	inMode(after, "auto", "2")
+	b = after.session(b.ID())
+	_, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: open.ID, Drift: session.DriftApply, MayManage: true, Actor: "ann"})
+	require.NoError(t, err)
+	a := after.agents.next(t)
+	require.Equal(t, "resume-"+open.ID, receive(t, a.prompts, "no prompt").PromptID)
+	require.Equal(t, "ask", b.State().Mode.ModeID)
+}
+
+func TestAModeThatAPersonChoseIsNoDrift(t *testing.T) {
+	h := newHub(t, clean)
+	inMode(h, "ask", "1")
+	b, a := h.busy()
+	a.die(crash)
+	interruptionOf(t, b)
+	require.NoError(t, b.SetMode(ctxOf(t), "auto"))
+	prompt(t, b, "next")
+	a = h.agents.next(t)
+	require.Equal(t, "next", receive(t, a.prompts, "no prompt").PromptID)
+}
+
+func TestSettingsThatAllowNoMoreAreToldAndKept(t *testing.T) {
+	h := newHub(t)
+	inMode(h, "auto", "1", "files", "git")
+	b, a := h.busy()
+	call := toolCall("t1", event.ToolCompleted)
+	call.Title = "mcp__files__read"
+	require.NoError(t, a.say(call))
+	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
+	inMode(h, "ask", "2", "git")
+	require.NoError(t, b.Restart(ctxOf(t), "ann"))
+	prompt(t, b, "next")
+	a = h.agents.next(t)
+	require.Equal(t, "next", receive(t, a.prompts, "no prompt").PromptID)
+	require.Contains(t, string(noted(t, b, "abide/settings")[0].Text), "mode ask (recorded: auto)")
+	gone := noted(t, b, "abide/mcp_tools_gone")
+	require.Len(t, gone, 1)
+	require.Contains(t, string(gone[0].Text), "mcp__files__read")
+	require.NoError(t, a.end("next", event.StopEndTurn))
+	require.NoError(t, b.Restart(ctxOf(t), "ann"))
+	h.agents.next(t)
+	require.Eventually(t, func() bool { return b.State().Agent.Status == session.AgentReady }, patience, time.Millisecond)
+	require.Len(t, noted(t, b, "abide/mcp_tools_gone"), 1)
+}
