@@ -61,8 +61,9 @@ type agentSlot struct {
 	heard     time.Time // when it last spoke, recorded or not
 	restSince time.Time
 	// chosen are the settings that people gave it since it started, by field.
-	chosen map[string]string
-	cause  stopCause
+	chosen  map[string]string
+	resumed event.Resumption // how the one that is there got its memory back
+	cause   stopCause
 	// lastWordBy is when an agent that was stopped must have said its last.
 	lastWordBy time.Time
 

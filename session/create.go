@@ -177,7 +177,7 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 		CreatedBy:   r.Actor,
 		RequestKey:  r.Key,
 		RequestHash: hash,
-		Settings:    &event.AgentSettings{MCPServers: settings.mcpServers(r.Agent), Rules: ruleIDs(m.hub.rules.all(), r.Agent)},
+		Settings:    &event.AgentSettings{MCPServers: append([]string{}, settings.agent(r.Agent).MCPServers...), Rules: ruleIDs(m.hub.rules.all(), r.Agent)},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("create session: %w", logError(err))
@@ -220,16 +220,6 @@ func (m *Manager) nameCreated(ctx context.Context, b *BackgroundSession, name st
 		m.logger.Warn("name of a new session is not on the device yet", "session", b.id, "err", err)
 	}
 	return nil
-}
-
-// mcpServers are the names of the MCP servers that an agent is given.
-func (s *Settings) mcpServers(agent string) []string {
-	for _, a := range s.Agents {
-		if a.Name == agent {
-			return append([]string{}, a.MCPServers...)
-		}
-	}
-	return []string{}
 }
 
 func (s *Settings) hasAgent(name string) bool {

@@ -142,6 +142,7 @@ func (e *engine) pass(now time.Time) {
 	case e.fold.open:
 		e.watchTurn(now)
 	default:
+		e.autoResume()
 		e.takeNext(now)
 	}
 	e.restAgent(now)

@@ -6,6 +6,8 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/abidehub/abide/session/event"
@@ -38,6 +40,8 @@ type interruptions struct {
 	// Settled is the outcome of the latest one that is; nil if there is none.
 	Settled   *event.InterruptionSettled `json:"settled,omitempty"`
 	SettledAt time.Time                  `json:"settled_at,omitzero"`
+	// Resumes counts the resumes since the latest prompt that was none.
+	Resumes int `json:"resumes,omitempty"`
 }
 
 func (i *interruptions) open(seq event.Seq, at time.Time, p event.TurnInterrupted) {
@@ -57,6 +61,7 @@ func (i *interruptions) settle(at time.Time, p event.InterruptionSettled) {
 // prompted takes a prompt. It settles what is open: the event that says how comes
 // right after it in the same batch, and a crash may cut that off.
 func (i *interruptions) prompted(at time.Time, p event.UserPrompt) {
+	i.countResume(p.PromptID)
 	if i.Open == nil {
 		return
 	}
@@ -71,17 +76,17 @@ func (f *fold) cutOff(reason event.InterruptReason) event.TurnInterrupted {
 	rand.Read(id)
 	return event.TurnInterrupted{
 		InterruptionID: "i" + hex.EncodeToString(id), Turn: f.turn, PromptID: f.promptID, Reason: reason,
-		Phase: f.tools.phase(f.turn), Checkpoint: event.Checkpoint{FromSeq: f.promptSeq, ToSeq: f.seq},
+		Phase: f.phase(), Checkpoint: event.Checkpoint{FromSeq: f.promptSeq, ToSeq: f.seq},
 	}
 }
 
-// phase is what the agent does in a turn as its open tool calls show.
-func (t *toolCalls) phase(turn int) event.TurnPhase {
+// phase is what the agent does in its turn as its open tool calls show.
+func (f *fold) phase() event.TurnPhase {
 	phase := event.PhaseStreaming
-	for _, call := range t.unfinished() {
+	for _, call := range f.tools.unfinished() {
 		switch {
-		case call.turn != turn:
-		case call.delegates:
+		case call.turn != f.turn:
+		case call.delegates, slices.ContainsFunc(f.delegating, func(title string) bool { return strings.EqualFold(title, call.about.title) }):
 			return event.PhaseDelegating
 		default:
 			phase = event.PhaseTools

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/store"
@@ -29,9 +28,6 @@ type Options struct {
 	WorkspaceQueues map[string]QueueSettings
 	Permissions     PermissionSettings
 	Limits          Limits
-	// ResumeStaleAfter is the age from which resuming a cut-off turn has to be
-	// confirmed; 0 is 25 minutes.
-	ResumeStaleAfter time.Duration
 	// InspectWorkspace tells where a workspace stands, for the prompt that resumes
 	// a turn. Nil leaves that out.
 	InspectWorkspace InspectWorkspace
@@ -103,7 +99,7 @@ func NewManager(o Options) (*Manager, error) {
 	}
 	err = m.Configure(Settings{
 		Agents: o.Agents, Workspaces: o.Workspaces, DefaultWorkspace: o.DefaultWorkspace,
-		Queue: o.Queue, WorkspaceQueues: o.WorkspaceQueues, Permissions: o.Permissions, Limits: o.Limits, ResumeStaleAfter: o.ResumeStaleAfter,
+		Queue: o.Queue, WorkspaceQueues: o.WorkspaceQueues, Permissions: o.Permissions, Limits: o.Limits,
 	})
 	if err != nil {
 		cancel()

@@ -27,6 +27,8 @@ type fold struct {
 	// given counts the turns an agent was given. An agent that begins anew
 	// after the first has lost something.
 	given int
+	// completed is the latest turn whose answer the agent completed.
+	completed int
 
 	tools       toolCalls
 	permissions permissions
@@ -37,6 +39,8 @@ type fold struct {
 	commands *event.Commands
 	usage    *event.Usage
 
+	// delegating are the titles of calls that are sub-agents, as configured.
+	delegating     []string
 	agentSessionID string
 	agent          agentSettings // but for mode and options, which are above
 	// before is what the agent before this one worked with, until this one is
@@ -148,6 +152,9 @@ func (f *fold) applyTurn(seq event.Seq, turn int, p event.Payload) bool {
 	case event.InterruptionSettled:
 		f.interruptions.settle(f.at, p)
 	case event.TurnEnd:
+		if p.StopReason == event.StopEndTurn {
+			f.completed = f.turn
+		}
 		f.open, f.login = false, p.Error != nil && p.Error.Code == codeAuthRequired
 		// A cancel that took force was asked for, and the end of the hub is none of the turn's.
 		if f.failed = p.Error != nil && (p.StopReason == event.StopInterrupted || p.StopReason == event.StopAgentExit); f.failed {
@@ -219,6 +226,7 @@ type memory struct {
 	// was here.
 	Named         bool          `json:"named,omitempty"`
 	Given         int           `json:"given,omitempty"`
+	Completed     int           `json:"completed,omitempty"`
 	Ended         bool          `json:"ended,omitempty"`
 	Login         bool          `json:"login,omitempty"`
 	PromptSeq     event.Seq     `json:"prompt_seq,omitempty"`
@@ -248,7 +256,7 @@ type memory struct {
 // summarize writes the fold down for metadata.
 func (f *fold) summarize(epoch string) (*store.Unfinished, json.RawMessage) {
 	m := memory{
-		Epoch: epoch, Given: f.given, Ended: f.ended, Recorder: f.recorder, Failed: f.failed, Line: f.line.line(),
+		Epoch: epoch, Given: f.given, Completed: f.completed, Ended: f.ended, Recorder: f.recorder, Failed: f.failed, Line: f.line.line(),
 		Settled: f.permissions.settled, Rules: f.rules,
 		Mode: f.mode, Config: f.config, Commands: f.commands, Usage: f.usage,
 		Agent: f.agent, Before: f.before, MCPTools: f.mcpTools,
@@ -294,7 +302,7 @@ func restore(md store.Metadata, epoch string, visible event.Seq) (f fold, named 
 	}
 	f = fold{
 		seq: md.Open.AtSeq, turn: md.Open.Turn, promptID: md.Open.PromptID, open: md.Open.PromptID != "",
-		given: m.Given, ended: m.Ended, recorder: m.Recorder, failed: m.Failed, rules: m.Rules,
+		given: m.Given, completed: m.Completed, ended: m.Ended, recorder: m.Recorder, failed: m.Failed, rules: m.Rules,
 		mode: m.Mode, config: m.Config, commands: m.Commands, usage: m.Usage,
 		agentSessionID: md.AgentSessionID, agent: m.Agent, before: m.Before, mcpTools: m.MCPTools,
 		login: m.Login, promptSeq: m.PromptSeq, interruptions: m.Interruptions,

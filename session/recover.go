@@ -35,9 +35,10 @@ type recovery struct {
 }
 
 // recoverSession reads what there is and closes what was left open.
-func recoverSession(ctx context.Context, log *store.Log, q *queue.Queue) (f fold, named bool, err error) {
+func recoverSession(ctx context.Context, log *store.Log, q *queue.Queue, delegating []string) (f fold, named bool, err error) {
 	md := log.Metadata()
 	f, named = restore(md, log.Epoch(), log.Marks().Visible)
+	f.delegating = delegating
 	f, err = catchUp(ctx, log, q, f)
 	return f, named || md.Named, err
 }

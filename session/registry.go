@@ -108,7 +108,7 @@ func (m *Manager) load(id string) (*BackgroundSession, error) {
 	if err != nil {
 		return nil, openError(id, err)
 	}
-	f, named, err := recoverSession(m.ctx, log, q)
+	f, named, err := recoverSession(m.ctx, log, q, m.settings.Load().agent(log.Metadata().Agent).Delegating)
 	if err != nil {
 		return nil, openError(id, err)
 	}

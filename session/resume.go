@@ -139,7 +139,7 @@ type resumeFacts struct {
 
 func (e *engine) resumeFacts() resumeFacts {
 	return resumeFacts{
-		workspace: e.workspace, look: e.hub.inspect, staleAfter: e.hub.settings().staleAfter(),
+		workspace: e.workspace, look: e.hub.inspect, staleAfter: e.resumeSettings().staleAfter(),
 		remembers: e.fold.agentSessionID != "", drift: e.drift(),
 	}
 }
@@ -233,7 +233,7 @@ func (e *engine) mayResume(r ResumeRequest) error {
 		return fmt.Errorf("%w: the prompt has %d bytes, at most %d are accepted", ErrTooLarge, len(r.Prompt), limit)
 	}
 	var needs []string
-	stale := time.Since(e.fold.interruptions.Open.At) > e.hub.settings().staleAfter()
+	stale := time.Since(e.fold.interruptions.Open.At) > e.resumeSettings().staleAfter()
 	if stale && !slices.Contains(r.Confirm, "stale") {
 		needs = append(needs, "stale")
 	}
@@ -271,7 +271,7 @@ func (e *engine) resume(r ResumeRequest, way event.ResumeWay) (Resumed, error) {
 	if err := e.mayResume(r); err != nil {
 		return Resumed{}, err
 	}
-	promptID := "resume-" + r.InterruptionID
+	promptID := resumePrefix + r.InterruptionID
 	settled := event.InterruptionSettled{
 		InterruptionID: r.InterruptionID, Outcome: event.SettledResumed, Way: way, PromptID: promptID, By: r.Actor,
 	}

@@ -13,6 +13,21 @@ type AgentInfo struct {
 	Description string
 	// MCPServers are the names of the MCP servers that it is given.
 	MCPServers []string
+	// Resume is how its turns are resumed that were cut off.
+	Resume ResumeSettings
+	// Delegating are the titles of its tool calls that are sub-agents.
+	Delegating []string
+}
+
+// ResumeSettings say how a turn is resumed that was cut off. The zero value is the
+// default.
+type ResumeSettings struct {
+	// StaleAfter is the age from which a resume has to be confirmed; 0 is 25
+	// minutes.
+	StaleAfter time.Duration
+	// Auto lets the hub resume by itself, where nothing changed that a person would
+	// have to confirm, and at most twice after each prompt of a person.
+	Auto bool
 }
 
 // QueueSettings say how prompts wait. The zero value is the default: the queue
@@ -105,9 +120,6 @@ type Settings struct {
 	WorkspaceQueues map[string]QueueSettings
 	Permissions     PermissionSettings
 	Limits          Limits
-	// ResumeStaleAfter is the age from which resuming a cut-off turn has to be
-	// confirmed; 0 is 25 minutes.
-	ResumeStaleAfter time.Duration
 }
 
 // queue is what holds for a session in workspace, whose links are resolved.
@@ -136,9 +148,20 @@ func (s *Settings) resolveQueues() {
 	s.WorkspaceQueues = resolved
 }
 
-func (s *Settings) staleAfter() time.Duration {
-	if s.ResumeStaleAfter <= 0 {
+// agent is a configured agent; one that is not configured any more has the
+// defaults.
+func (s *Settings) agent(name string) AgentInfo {
+	for _, a := range s.Agents {
+		if a.Name == name {
+			return a
+		}
+	}
+	return AgentInfo{Name: name}
+}
+
+func (r ResumeSettings) staleAfter() time.Duration {
+	if r.StaleAfter <= 0 {
 		return defaultStaleAfter
 	}
-	return s.ResumeStaleAfter
+	return r.StaleAfter
 }

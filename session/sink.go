@@ -216,7 +216,7 @@ func (e *engine) recordStarted(p event.AgentStarted) error {
 	if _, err := e.write(list...); err != nil {
 		return err
 	}
-	e.agent.version, e.agent.offers = p.Version, offersOf(p)
+	e.agent.version, e.agent.offers, e.agent.resumed = p.Version, offersOf(p), p.Resumed
 	e.dirty = true
 	return nil
 }

@@ -36,6 +36,8 @@ type turnRun struct {
 	// settings; applying says that it is being given the recorded ones.
 	drift    driftDecision
 	applying bool
+	// autoTried says that the hub tried to resume the turn that ended.
+	autoTried bool
 }
 
 // state is the turn as people see it.
@@ -142,7 +144,8 @@ func (e *engine) watchCancelled(now time.Time) {
 
 // give hands the prompt to the agent, once.
 func (e *engine) give(now time.Time) {
-	if _, err := e.write(e.entries(event.TurnStart{PromptID: e.fold.promptID})...); err != nil {
+	start := e.entries(event.TurnStart{PromptID: e.fold.promptID})
+	if _, err := e.write(append(start, e.toldResumed()...)...); err != nil {
 		return // the log is blocked or frozen; proceed comes back here when it is not
 	}
 	e.turn.given, e.turn.since, e.dirty = true, now, true

@@ -37,10 +37,14 @@ func (a *agents) configure(c config.Config) error {
 }
 
 // infos describes the agents to sessions, in the order of the configuration.
-func (a *agents) infos() []session.AgentInfo {
+func (a *agents) infos(c config.Config) []session.AgentInfo {
 	var list []session.AgentInfo
 	for _, agent := range *a.configured.Load() {
-		info := session.AgentInfo{Name: agent.Name, Description: agent.Shown}
+		of := c.Resume.Of(agent.Resume)
+		info := session.AgentInfo{
+			Name: agent.Name, Description: agent.Shown, Delegating: agent.Resume.Delegating,
+			Resume: session.ResumeSettings{StaleAfter: of.StaleAfter, Auto: of.Auto},
+		}
 		for _, server := range agent.MCPServers {
 			info.MCPServers = append(info.MCPServers, server.Name)
 		}

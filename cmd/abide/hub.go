@@ -167,7 +167,7 @@ func (h *hub) settings(c config.Config) (session.Settings, error) {
 		queues[dir] = queueSettings(q)
 	}
 	return session.Settings{
-		Agents: h.agents.infos(), Workspaces: c.Workspaces, DefaultWorkspace: workspace,
+		Agents: h.agents.infos(c), Workspaces: c.Workspaces, DefaultWorkspace: workspace,
 		Queue: queueSettings(c.Queue), WorkspaceQueues: queues,
 		Permissions: session.PermissionSettings{
 			DenyUnattended: c.Permissions.Unattended == "deny", WaitLimit: c.Permissions.WaitLimit,

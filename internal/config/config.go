@@ -44,6 +44,7 @@ type Config struct {
 	// WorkspaceQueues are queues of their own, by directory: of sessions in it
 	// and below, the nearest counts. Nil when there are none.
 	WorkspaceQueues map[string]Queue
+	Resume          Resume
 	Limits          Limits
 	Outgoing        Outgoing
 }
@@ -73,6 +74,8 @@ type Agent struct {
 	// Silence is how long it may say nothing in a turn before that is reported;
 	// 0 means the default, 10 minutes. Else it is at least a second.
 	Silence time.Duration
+	// Resume is what it has of its own.
+	Resume AgentResume
 }
 
 // MCPServer is a Model Context Protocol server an agent is told about.
@@ -157,6 +160,7 @@ func defaults() Config {
 		Open:        true,
 		Permissions: Permissions{Unattended: "wait"},
 		Queue:       Queue{Enabled: true, MaxSize: 10, Titles: true, AfterInterruption: "hold"},
+		Resume:      Resume{StaleAfter: 25 * time.Minute},
 		Limits:      Limits{Sessions: 100, Agents: 16, Clients: 2000},
 	}
 }

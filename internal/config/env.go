@@ -37,6 +37,8 @@ func variables() []variable {
 		{"ABIDE_QUEUE_MAX_SIZE", func(_ Loader, c *Config, v string) error { return setInt(&c.Queue.MaxSize, v) }},
 		{"ABIDE_QUEUE_AFTER_INTERRUPTION", func(_ Loader, c *Config, v string) error { return setAfterInterruption(&c.Queue, v) }},
 		{"ABIDE_QUEUE_TITLES", func(_ Loader, c *Config, v string) error { return setBool(&c.Queue.Titles, v) }},
+		{"ABIDE_RESUME_STALE_AFTER", func(_ Loader, c *Config, v string) error { return setStaleAfter(&c.Resume.StaleAfter, v) }},
+		{"ABIDE_RESUME_AUTO", func(_ Loader, c *Config, v string) error { return setBool(&c.Resume.Auto, v) }},
 		{"ABIDE_LIMITS_SESSIONS", func(_ Loader, c *Config, v string) error { return setInt(&c.Limits.Sessions, v) }},
 		{"ABIDE_LIMITS_AGENTS", func(_ Loader, c *Config, v string) error { return setInt(&c.Limits.Agents, v) }},
 		{"ABIDE_LIMITS_CLIENTS", func(_ Loader, c *Config, v string) error { return setInt(&c.Limits.Clients, v) }},

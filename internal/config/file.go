@@ -34,6 +34,7 @@ type file struct {
 	Workspaces  []string             `yaml:"workspaces"`
 	Permissions filePermissions      `yaml:"permissions"`
 	Queue       fileQueue            `yaml:"queue"`
+	Resume      fileResume           `yaml:"resume"`
 	Limits      fileLimits           `yaml:"limits"`
 	Outgoing    fileOutgoing         `yaml:"outgoing"`
 }
@@ -46,6 +47,7 @@ type fileAgent struct {
 	Terminals  bool              `yaml:"terminal"`
 	MCPServers []MCPServer       `yaml:"mcp_servers"`
 	Silence    *string           `yaml:"silence"`
+	Resume     fileAgentResume   `yaml:"resume"`
 }
 
 type filePermissions struct {
@@ -202,7 +204,7 @@ func (r reader) wrong(path, format string, args ...any) error {
 }
 
 func (r reader) apply(c *Config, f file) error {
-	steps := []func(*Config, file) error{r.applyHub, r.applyAgents, r.applyWorkspaces, r.applyPolicy, r.applyQueues, r.applyLimits, r.applyOutgoing}
+	steps := []func(*Config, file) error{r.applyHub, r.applyAgents, r.applyWorkspaces, r.applyPolicy, r.applyQueues, r.applyResume, r.applyLimits, r.applyOutgoing}
 	for _, step := range steps {
 		if err := step(c, f); err != nil {
 			return err
@@ -286,9 +288,13 @@ func (r reader) applyAgents(c *Config, f file) error {
 		if err := setSilence(&silence, a.Silence); err != nil {
 			return r.wrong(path+".silence", "%v", err)
 		}
+		resume, field, err := a.Resume.of()
+		if err != nil {
+			return r.wrong(path+".resume."+field, "%v", err)
+		}
 		c.Agents = append(c.Agents, Agent{
 			Name: name, Command: a.Command, Env: a.Env, PassEnv: a.PassEnv,
-			Files: a.Files, Terminals: a.Terminals, MCPServers: a.MCPServers, Silence: silence,
+			Files: a.Files, Terminals: a.Terminals, MCPServers: a.MCPServers, Silence: silence, Resume: resume,
 		})
 	}
 	return nil

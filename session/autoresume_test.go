@@ -1,0 +1,84 @@
+package session_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+// resumesItself makes the hub resume by itself.
+func resumesItself(o *session.Options, to *store.Options) {
+	clean(o, to)
+	o.Agents = []session.AgentInfo{{Name: "fake", Resume: session.ResumeSettings{Auto: true}, Delegating: []string{"Task"}}}
+}
+
+func TestTheHubResumesATurnByItselfTwiceAndThenAPersonDecides(t *testing.T) {
+	h := newHub(t, resumesItself)
+	h.agents.resumable = true
+	b, a := h.busy()
+	seen := map[string]bool{}
+	for range 2 {
+		a.die(crash)
+		a = h.agents.next(t)
+		given := receive(t, a.prompts, "the turn was not resumed")
+		require.False(t, seen[given.PromptID])
+		seen[given.PromptID] = true
+		require.Equal(t, "hub", given.Actor)
+	}
+	a.die(crash)
+	interruptionOf(t, b)
+	require.Eventually(t, func() bool { return len(h.agents.started) == 1 }, patience, time.Millisecond) // the agent is back
+	require.Equal(t, session.StatusInterrupted, b.Info().Status)
+	require.Empty(t, h.agents.next(t).prompts)
+	told := noted(t, b, "abide/resumed")
+	require.Len(t, told, 2)
+	require.Contains(t, string(told[0].Text), "goes on with its own session")
+	require.Contains(t, string(told[0].Text), "no answer yet")
+	for _, settled := range payloads[event.InterruptionSettled](t, b) {
+		require.Equal(t, "hub", settled.By)
+	}
+}
+
+func TestTheHubResumesNothingByItselfThatAPersonHasToConfirm(t *testing.T) {
+	t.Run("the agent comes back with more rights", func(t *testing.T) {
+		h := newHub(t, resumesItself)
+		inMode(h, "ask", "1")
+		b, a := h.busy()
+		inMode(h, "auto", "1")
+		a.die(crash)
+		await(t, b, "paused", func(s session.State) bool {
+			return s.Interruption != nil && s.Interruption.Reason == event.CutPaused
+		})
+		require.Empty(t, h.agents.next(t).prompts)
+	})
+	t.Run("the workspace is gone", func(t *testing.T) {
+		h := newHub(t, resumesItself)
+		b, a := h.busy()
+		require.NoError(t, os.RemoveAll(h.workspace))
+		a.die(crash)
+		open := interruptionOf(t, b)
+		again := h.agents.next(t)
+		require.Eventually(t, func() bool { return b.State().Agent.Status == session.AgentReady }, patience, time.Millisecond)
+		require.Empty(t, again.prompts)
+		require.Equal(t, open.ID, b.State().Interruption.ID)
+	})
+}
+
+func TestACallWhoseTitleTheConfigurationNamesIsASubAgent(t *testing.T) {
+	h := newHub(t, func(o *session.Options, to *store.Options) {
+		resumesItself(o, to)
+		o.Agents[0].Resume.Auto = false
+	})
+	b, a := h.busy()
+	call := toolCall("t1", event.ToolInProgress)
+	call.Title = "task"
+	require.NoError(t, a.say(call))
+	a.die(crash)
+	require.Equal(t, event.PhaseDelegating, interruptionOf(t, b).Phase)
+}
