@@ -101,13 +101,13 @@ func (a *AlreadySettled) Error() string {
 // Interruption returns the offer about the interruption that is open. It reads
 // the turn from the log and asks the workspace. ErrNotFound when none is open.
 func (b *BackgroundSession) Interruption(ctx context.Context) (Offer, error) {
-	open := b.State().Interruption
-	if open == nil {
-		return Offer{}, fmt.Errorf("%w: no interruption is open", ErrNotFound)
-	}
 	facts, err := ask(ctx, b, func(e *engine) (resumeFacts, error) { return e.resumeFacts(), nil })
 	if err != nil {
 		return Offer{}, err
+	}
+	open := facts.open
+	if open == nil {
+		return Offer{}, fmt.Errorf("%w: no interruption is open", ErrNotFound)
 	}
 	c, err := checkpointOf(ctx, b.log, *open)
 	if err != nil {
@@ -130,6 +130,7 @@ func (b *BackgroundSession) Interruption(ctx context.Context) (Offer, error) {
 
 // resumeFacts is what an offer needs to know of the engine.
 type resumeFacts struct {
+	open       *Interruption
 	workspace  string
 	look       InspectWorkspace
 	staleAfter time.Duration
@@ -139,6 +140,7 @@ type resumeFacts struct {
 
 func (e *engine) resumeFacts() resumeFacts {
 	return resumeFacts{
+		open:      e.interruption(),
 		workspace: e.workspace, look: e.hub.inspect, staleAfter: e.resumeSettings().staleAfter(),
 		remembers: e.fold.agentSessionID != "", drift: e.drift(),
 	}
