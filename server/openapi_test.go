@@ -190,6 +190,7 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 		{"POST", "/api/sessions/{id}/end", "/api/sessions/" + doomed + "/end", map[string]string{"reason": "done"}},
 		{"DELETE", "/api/sessions/{id}", "/api/sessions/" + doomed, nil},
 		{"GET", "/api/sessions/{id}/events", one + "/events", nil},
+		{"GET", "/api/sessions/{id}/export", one + "/export?redact=preview", nil},
 		{"POST", "/api/sessions/{id}/comments", one + "/comments", map[string]any{"from_seq": 1, "text": "why?"}},
 		{"GET", "/api/sessions/{id}/comments", one + "/comments", nil},
 		{"PATCH", "/api/sessions/{id}/comments/{comment}", one + "/comments/" + comment.CommentID, map[string]any{"resolved": true}},

@@ -65,6 +65,9 @@ type commentBook struct {
 	count CommentCount
 }
 
+// dir is the directory of the session.
+func (b *commentBook) dir() string { return filepath.Dir(b.path) }
+
 type commentsHead struct {
 	Format  int   `json:"format"`
 	Version int64 `json:"version"`

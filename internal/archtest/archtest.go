@@ -32,14 +32,15 @@ type row struct {
 func arrows() map[string]row {
 	return map[string]row{
 		"cmd/abide":            {[]string{anything}, true},
-		"server":               {[]string{"internal/audit", "session", "observer", "queue", "server/wire", "session/event", "session/playback", "session/search", "internal/auth"}, true},
+		"server":               {[]string{"internal/audit", "session", "observer", "queue", "server/wire", "session/event", "session/export", "session/export", "session/playback", "session/search", "internal/auth"}, true},
 		"server/wire":          {[]string{"session/event"}, false},
-		"session":              {[]string{"observer", "queue", "session/playback", "session/search", "session/store", "session/transcript", "session/event", "internal/bell", "internal/gitstate"}, true},
+		"session":              {[]string{"observer", "queue", "session/export", "session/playback", "session/search", "session/store", "session/transcript", "session/event", "internal/bell", "internal/gitstate"}, true},
 		"session/event":        {nil, false},
 		"session/search":       {[]string{"session/store", "session/event"}, false},
 		"session/store":        {[]string{"session/event", "internal/bell"}, true},
 		"session/acp":          {[]string{"session/event"}, true},
 		"session/transcript":   {[]string{"session/event"}, false},
+		"session/export":       {[]string{"observer", "session/event", "session/transcript"}, false},
 		"session/playback":     {[]string{"observer", "session/event", "session/transcript"}, false},
 		"observer":             {[]string{"session/event"}, false},
 		"queue":                {nil, false},

@@ -1,0 +1,118 @@
+package server
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/export"
+)
+
+func docExport() doc {
+	return doc{
+		summary: "The session as a file. jsonl has its events, zip everything, markdown reads well in a pull request, html plays it in a browser without a network. " +
+			"With redact=preview: how much a redaction would take away, and where.",
+		query: []param{
+			{"format", "jsonl (the default), markdown, html or zip", ""},
+			{"from", "the first event", event.Seq(0)}, {"to", "the last event", event.Seq(0)},
+			{"redact", "what to leave out, by commas: secrets, paths, images, thoughts, outputs; or preview, alone for all of them", ""},
+		},
+		out: export.Found{}, status: 200, stream: "application/octet-stream",
+	}
+}
+
+func exportRoute(s *Server, c *call) error {
+	q := c.r.URL.Query()
+	format := export.Format(q.Get("format"))
+	if format == "" {
+		format = export.JSONL
+	}
+	if !slices.Contains(export.Formats(), format) {
+		return invalid("format is none of jsonl, markdown, html and zip")
+	}
+	from, err := seqOf(q, "from")
+	if err != nil {
+		return err
+	}
+	to, err := seqOf(q, "to")
+	if err != nil {
+		return err
+	}
+	redact, preview, err := redactionOf(q.Get("redact"))
+	if err != nil {
+		return err
+	}
+	own, err := c.session()
+	if err != nil {
+		return err
+	}
+	out, err := own.Export(seqOrZero(from), seqOrZero(to))
+	if err != nil {
+		return err
+	}
+	if preview {
+		found, err := export.Preview(c.r.Context(), out, redact)
+		if err != nil {
+			return err
+		}
+		return c.reply(http.StatusOK, found)
+	}
+	h := c.w.Header()
+	h.Set("Content-Type", format.MediaType())
+	h.Set("Content-Disposition", `attachment; filename="`+own.ID()+"."+format.Extension()+`"`)
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	if c.r.Method == http.MethodHead {
+		return nil
+	}
+	if err := export.Write(c.r.Context(), patient{c}, out, format, redact); err != nil {
+		c.logger().Warn("an export was cut off", "err", err)
+		panic(http.ErrAbortHandler) // the client sees a download that failed
+	}
+	return nil
+}
+
+// redactionOf reads the redact parameter. Preview alone is of everything.
+func redactionOf(list string) (r export.Redaction, preview bool, err error) {
+	var names []string
+	for name := range strings.SplitSeq(list, ",") {
+		switch name = strings.TrimSpace(name); name {
+		case "":
+		case "preview":
+			preview = true
+		default:
+			names = append(names, name)
+		}
+	}
+	if preview && len(names) == 0 {
+		return export.Redaction{Secrets: true, Paths: true, Images: true, Thoughts: true, Outputs: true}, true, nil
+	}
+	r, err = export.ParseRedaction(names)
+	if err != nil {
+		return r, preview, invalid("%s", err)
+	}
+	return r, preview, nil
+}
+
+func seqOrZero(seq *event.Seq) event.Seq {
+	if seq == nil {
+		return 0
+	}
+	return *seq
+}
+
+// patient gives a client the time of a request for each piece of a long answer.
+type patient struct{ c *call }
+
+func (p patient) Write(data []byte) (int, error) {
+	err := http.NewResponseController(p.c.w).SetWriteDeadline(time.Now().Add(p.c.server.timing.Request))
+	if err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return 0, err
+	}
+	return p.c.w.Write(data)
+}
+
+var _ io.Writer = patient{}

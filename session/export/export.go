@@ -1,0 +1,258 @@
+// Package export writes a session as a file to take away: its events, a zip of
+// everything, Markdown for a pull request, or a page that plays it. What should not
+// leave the hub can be left out.
+package export
+
+import (
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/abidehub/abide/observer"
+	"github.com/abidehub/abide/session/event"
+)
+
+// Format is how a session is written.
+type Format string
+
+// The formats.
+const (
+	JSONL    Format = "jsonl"
+	Markdown Format = "markdown"
+	HTML     Format = "html"
+	Zip      Format = "zip"
+)
+
+// Formats lists them.
+func Formats() []Format { return []Format{JSONL, Markdown, HTML, Zip} }
+
+// MediaType is that of a file in a format.
+func (f Format) MediaType() string {
+	return map[Format]string{
+		JSONL: "application/x-ndjson", Markdown: "text/markdown; charset=utf-8", HTML: "text/html; charset=utf-8", Zip: "application/zip",
+	}[f]
+}
+
+// Extension ends the name of a file in a format.
+func (f Format) Extension() string {
+	return map[Format]string{JSONL: "jsonl", Markdown: "md", HTML: "html", Zip: "zip"}[f]
+}
+
+// batchBytes is how much of a log is read at once.
+const batchBytes = 1 << 20
+
+// Session is what is exported.
+type Session struct {
+	SessionID, Name, Agent, Workspace, ProjectRoot string
+
+	Log observer.Source
+	// First and Last are the events to export.
+	First, Last event.Seq
+	// Files lie beside the events in a zip, as JSON or lines of it, by name.
+	Files []File
+	// Blobs are the hashes of the large values in a zip.
+	Blobs []string
+	// OpenBlob opens one of them.
+	OpenBlob func(sha256 string) (io.ReadCloser, error)
+}
+
+// File is a file of a zip.
+type File struct {
+	Name string
+	Data []byte
+}
+
+// Write writes a session. It reads the log bit by bit; of each turn, Markdown holds
+// the text until the turn has ended.
+func Write(ctx context.Context, w io.Writer, s Session, format Format, redact Redaction) error {
+	out := bufio.NewWriterSize(w, 64<<10)
+	var err error
+	switch format {
+	case JSONL:
+		err = s.lines(ctx, out, redact)
+	case Markdown:
+		err = s.markdown(ctx, out, redact)
+	case HTML:
+		err = s.page(ctx, out, redact)
+	case Zip:
+		err = s.zip(ctx, out, redact)
+	default:
+		return fmt.Errorf("no format %q", format)
+	}
+	if err != nil {
+		return fmt.Errorf("export session %s: %w", s.SessionID, err)
+	}
+	return out.Flush()
+}
+
+// each hands every event to f, redacted.
+func (s Session) each(ctx context.Context, r *redactor, f func(event.Event) error) error {
+	runs := &runs{redactor: r, next: f}
+	err := s.read(ctx, func(g event.Glance) error {
+		e, err := g.Event()
+		if err != nil {
+			return err
+		}
+		e.Data = slices.Clone(e.Data) // which outlives the batch
+		return runs.take(e)
+	})
+	if err != nil {
+		return err
+	}
+	return runs.flush()
+}
+
+// read hands every event to f as the log has it.
+func (s Session) read(ctx context.Context, f func(event.Glance) error) error {
+	next := s.First
+	sink := sinkFunc(func(_ context.Context, b event.Batch) error {
+		for g := range b.Glances() {
+			if next > s.Last {
+				return nil
+			}
+			if err := f(g); err != nil {
+				return err
+			}
+			next++
+		}
+		return nil
+	})
+	return observer.New(until{s.Log, s.Last}, sink, s.First-1, batchBytes).CatchUp(ctx)
+}
+
+type sinkFunc func(context.Context, event.Batch) error
+
+func (f sinkFunc) Deliver(ctx context.Context, b event.Batch) error { return f(ctx, b) }
+
+// until is a log that ends at last.
+type until struct {
+	observer.Source
+	last event.Seq
+}
+
+func (u until) ReadAfter(ctx context.Context, after event.Seq, maxBytes int) (event.Batch, error) {
+	if after >= u.last {
+		return event.Batch{}, nil
+	}
+	return u.Source.ReadAfter(ctx, after, maxBytes)
+}
+
+// lines writes the events, one a line. Without a redaction they are as the log has them.
+func (s Session) lines(ctx context.Context, w io.Writer, redact Redaction) error {
+	if !redact.any() {
+		return s.read(ctx, func(g event.Glance) error {
+			_, err := w.Write(append(slices.Clone(g.JSON), '\n'))
+			return err
+		})
+	}
+	return s.each(ctx, newRedactor(s, redact), func(e event.Event) error {
+		line, err := lineOf(e)
+		if err == nil {
+			_, err = w.Write(append(line, '\n'))
+		}
+		return err
+	})
+}
+
+// lineOf encodes an event as a log has it.
+func lineOf(e event.Event) ([]byte, error) {
+	var line bytes.Buffer
+	enc := json.NewEncoder(&line)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(e)
+	return bytes.TrimSuffix(line.Bytes(), []byte("\n")), err
+}
+
+// zip writes everything there is of the session. Blobs cannot be redacted, so that
+// they are left out where anything else is.
+func (s Session) zip(ctx context.Context, w io.Writer, redact Redaction) error {
+	archive := zip.NewWriter(w)
+	events, err := archive.Create("events.jsonl")
+	if err != nil {
+		return err
+	}
+	if err := s.lines(ctx, events, redact); err != nil {
+		return err
+	}
+	r := newRedactor(s, redact)
+	for _, f := range s.Files {
+		part, err := archive.Create(f.Name)
+		if err != nil {
+			return err
+		}
+		data, err := r.file(f.Data)
+		if err == nil {
+			_, err = part.Write(data)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.Name, err)
+		}
+	}
+	if redact.any() {
+		return archive.Close()
+	}
+	for _, sha := range s.Blobs {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := s.blob(archive, sha); err != nil {
+			return fmt.Errorf("blob %s: %w", sha, err)
+		}
+	}
+	return archive.Close()
+}
+
+func (s Session) blob(archive *zip.Writer, sha string) error {
+	blob, err := s.OpenBlob(sha)
+	if err != nil {
+		return err
+	}
+	defer blob.Close()
+	part, err := archive.CreateHeader(&zip.FileHeader{Name: "blobs/" + sha, Method: zip.Deflate})
+	if err == nil {
+		_, err = io.Copy(part, blob)
+	}
+	return err
+}
+
+// Found is what a redaction would take away.
+type Found struct {
+	Events int `json:"events"`
+	// Secrets, Paths and Images count the places, Thoughts and Outputs the events.
+	Secrets  int `json:"secrets"`
+	Paths    int `json:"paths"`
+	Images   int `json:"images"`
+	Thoughts int `json:"thoughts"`
+	Outputs  int `json:"outputs"`
+	// Places are the first of them.
+	Places []Place `json:"places"`
+}
+
+// Place is an event from which something would be taken away.
+type Place struct {
+	Seq   event.Seq `json:"seq"`
+	What  string    `json:"what"`
+	Count int       `json:"count"`
+}
+
+// maxPlaces bounds the places of a preview.
+const maxPlaces = 200
+
+// Preview tells what a redaction would take away, without the text itself.
+func Preview(ctx context.Context, s Session, redact Redaction) (Found, error) {
+	r := newRedactor(s, redact)
+	r.found = Found{Places: []Place{}}
+	err := s.each(ctx, r, func(event.Event) error {
+		r.found.Events++
+		return nil
+	})
+	if err != nil {
+		return Found{}, fmt.Errorf("look through session %s: %w", s.SessionID, err)
+	}
+	return r.found, nil
+}

@@ -1,0 +1,174 @@
+package export_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/export"
+)
+
+// log is a session's events in memory.
+type log []event.Event
+
+func (l log) Changed() <-chan struct{} { return nil }
+
+func (l log) ReadAfter(_ context.Context, after event.Seq, _ int) (event.Batch, error) {
+	if int(after) >= len(l) {
+		return event.Batch{}, nil
+	}
+	data, err := json.Marshal(l[after : after+1])
+	return event.Batch{First: after + 1, Last: after + 1, Count: 1, JSON: data[1 : len(data)-1]}, err
+}
+
+func sessionOf(t *testing.T, payloads ...event.Payload) export.Session {
+	t.Helper()
+	var l log
+	for i, p := range payloads {
+		data, err := json.Marshal(p)
+		require.NoError(t, err)
+		l = append(l, event.Event{Seq: event.Seq(i + 1), Time: time.Unix(int64(i), 0).UTC(), Type: p.EventType(), Turn: 1, Data: data})
+	}
+	return export.Session{
+		SessionID: "20260221-140307-9f3a11c0", Name: "fix </title><script>", Agent: "demo",
+		Workspace: "/srv/secret-project", Log: l, First: 1, Last: event.Seq(len(l)),
+		Files: []export.File{{Name: "metadata.json", Data: []byte(`{"workspace":"/srv/secret-project"}`)}},
+	}
+}
+
+func write(t *testing.T, s export.Session, format export.Format, redact ...string) string {
+	t.Helper()
+	r, err := export.ParseRedaction(redact)
+	require.NoError(t, err)
+	var out bytes.Buffer
+	require.NoError(t, export.Write(t.Context(), &out, s, format, r))
+	return out.String()
+}
+
+// seeds are made so that no scanner takes this file for a leak.
+func seeds() map[string]string {
+	letters := strings.Repeat("aB3dE6gH", 8)
+	return map[string]string{
+		"AWS":      "AKIA" + strings.ToUpper(letters[:16]),
+		"GitHub":   "ghp_" + letters[:36],
+		"GitLab":   "glpat-" + letters[:20],
+		"Slack":    "xoxb-" + "123456789012-" + letters[:12],
+		"OpenAI":   "sk-proj-" + letters[:40],
+		"Google":   "AIza" + letters[:35],
+		"npm":      "npm_" + letters[:36],
+		"abide":    "abide_" + letters[:43],
+		"JWT":      "eyJ" + letters[:12] + ".eyJ" + letters[:12] + "." + letters[:12],
+		"address":  "hunter2hunter2",
+		"password": "correcthorsebattery",
+	}
+}
+
+// Proof 5: whatever was seeded, in whichever field, the exported bytes do not have it.
+func TestNothingThatIsRedactedIsInTheBytes(t *testing.T) {
+	picture := strings.Repeat("iVBORw0KGgo", 20)
+	var said strings.Builder
+	for name, secret := range seeds() {
+		switch name {
+		case "address":
+			secret = "https://ann:" + secret + "@example.com"
+		case "password":
+			secret = "DB_PASSWORD=" + secret
+		}
+		said.WriteString(secret + "\n")
+	}
+	text := said.String() + "/srv/secret-project/a.go and /home/annabel/notes data:image/png;base64," + picture + "\n"
+	block := json.RawMessage(`{"type":"image","mimeType":"image/png","data":"` + picture + `"}`)
+	raw, err := json.Marshal(map[string]string{"said": text, "/home/annabel/key": "x"})
+	require.NoError(t, err)
+	list := []event.Payload{event.UserPrompt{PromptID: "p", Text: event.Text(text)}}
+	for _, piece := range strings.SplitAfter(text, "e") { // an agent streams in pieces
+		list = append(list, event.AgentMessage{MessageID: "m", Text: event.Text(piece)})
+	}
+	list = append(list,
+		event.AgentMessage{MessageID: "m", Content: block, Raw: raw},
+		event.AgentThought{MessageID: "t", Text: "a private thought"},
+		event.ToolCall{ToolCallFields: event.ToolCallFields{ToolCallID: "c", Title: text, RawInput: raw, RawOutput: raw,
+			Content: json.RawMessage(`[{"type":"content","content":{"type":"text","text":"what the tool printed"}}]`)}},
+		event.TerminalOutput{TerminalID: "t", Data: "what the terminal printed"},
+		event.PermissionRequest{PermissionID: "q", Title: text, Options: []event.PermissionOption{}, ToolCall: raw, Form: raw},
+		event.Note{Method: "x", Text: event.Text(text), Raw: raw},
+	)
+	s := sessionOf(t, list...)
+	forbidden := []string{"secret-project", "annabel", picture[:20], "a private thought", "the tool printed", "the terminal printed"}
+	for _, secret := range seeds() {
+		forbidden = append(forbidden, secret)
+	}
+	for _, format := range []export.Format{export.JSONL, export.Markdown, export.HTML} {
+		plain := write(t, s, format)
+		require.Contains(t, plain, "annabel", format)
+		out := write(t, s, format, "secrets", "paths", "images", "thoughts", "outputs")
+		for _, bad := range forbidden {
+			require.NotContains(t, out, bad, format)
+		}
+	}
+	// Nor does a reader who joins the pieces find it.
+	var joined strings.Builder
+	for line := range strings.Lines(write(t, s, export.JSONL, "secrets", "paths", "images")) {
+		var e event.Event
+		require.NoError(t, json.Unmarshal([]byte(line), &e))
+		if p, err := e.Payload(); err == nil {
+			if m, ok := p.(event.AgentMessage); ok {
+				joined.WriteString(string(m.Text))
+			}
+		}
+	}
+	for _, secret := range seeds() {
+		require.NotContains(t, joined.String(), secret)
+	}
+	found, err := export.Preview(t.Context(), s, export.Redaction{Secrets: true, Paths: true, Images: true, Thoughts: true, Outputs: true})
+	require.NoError(t, err)
+	require.Equal(t, len(list), found.Events)
+	require.Positive(t, found.Secrets)
+	require.Positive(t, found.Paths)
+	require.Positive(t, found.Images)
+	require.Equal(t, []int{1, 2}, []int{found.Thoughts, found.Outputs})
+	require.NotContains(t, fmt.Sprint(found), "annabel")
+}
+
+func TestARedactionKeepsTheNumberOfEveryEvent(t *testing.T) {
+	token := "ghp_" + strings.Repeat("a1B2", 9)
+	s := sessionOf(t, event.UserPrompt{PromptID: "p", Text: "go"},
+		event.AgentMessage{MessageID: "m", Text: event.Text("it is " + token[:9])}, event.AgentMessage{MessageID: "m", Text: event.Text(token[9:] + " there")},
+		event.TurnEnd{PromptID: "p", StopReason: event.StopEndTurn})
+	lines := strings.Split(strings.TrimSpace(write(t, s, export.JSONL, "secrets")), "\n")
+	require.Len(t, lines, 4)
+	require.Contains(t, lines[1], `"text":"it is [redacted] there"`)
+	require.Contains(t, lines[2], `"text":""`)
+}
+
+func TestAPageHoldsTheSessionAsInertText(t *testing.T) {
+	hostile := `</script><script>document.title="owned"</script><img src=x onerror=alert(1)>`
+	out := write(t, sessionOf(t, event.UserPrompt{PromptID: hostile, Text: event.Text(hostile)}, event.AgentMessage{MessageID: hostile, Text: event.Text(hostile)}), export.HTML)
+	require.NotContains(t, out, "<img")
+	require.NotContains(t, out, `document.title="owned"`)
+	require.Equal(t, 2, strings.Count(out, "<script"), "the data and the one script of the page")
+	require.Contains(t, out, "default-src &#39;none&#39;")
+	require.NotContains(t, out, "unsafe-")
+	require.NotRegexp(t, `<[a-z]+[^>]*\s(src|href)=`, out)
+}
+
+func TestMarkdownReadsAsATranscript(t *testing.T) {
+	out := write(t, sessionOf(t,
+		event.UserPrompt{PromptID: "p", Text: "fix\nit"},
+		event.AgentMessage{MessageID: "m", Text: "On **"}, event.AgentMessage{MessageID: "m", Text: "it**."},
+		event.ToolCall{ToolCallFields: event.ToolCallFields{ToolCallID: "c", Title: "Edit a.go", Kind: "edit", Content: json.RawMessage(`[{"type":"diff","path":"a.go","oldText":"a\n","newText":"` + "```" + `\n"}]`)}},
+		event.PermissionRequest{PermissionID: "q", Title: "Run it?", Options: []event.PermissionOption{{OptionID: "y", Name: "Allow"}}},
+		event.PermissionOutcome{PermissionID: "q", Outcome: event.OutcomeSelected, OptionID: "y", By: "phone"},
+		event.TurnEnd{PromptID: "p", StopReason: event.StopCancelled},
+	), export.Markdown)
+	for _, want := range []string{"## 1. fix it\n", "> fix\n> it\n", "On **it**.\n", "**edit** `Edit a.go`", "````diff\n-a\n+```\n````", "> **Asked:** Run it? — Allow, by phone", "> **Ended:** cancelled"} {
+		require.Contains(t, out, want)
+	}
+}

@@ -1,0 +1,198 @@
+package export
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/transcript"
+)
+
+// markdown writes the session turn by turn, as text that reads well in a pull request.
+func (s Session) markdown(ctx context.Context, w io.Writer, redact Redaction) error {
+	r := newRedactor(s, redact)
+	m := &markdown{w: w}
+	m.line("# %s\n", oneLine(r.text(s.Name), s.SessionID))
+	m.line("%s in `%s` · %s\n", r.text(s.Agent), inline(r.text(s.Workspace)), s.SessionID)
+	fold := &transcript.Transcript{LastSeq: s.First - 1}
+	err := s.each(ctx, r, func(e event.Event) error {
+		if e.Type == event.TypeUserPrompt {
+			m.turns(fold)
+			fold = &transcript.Transcript{LastSeq: e.Seq - 1} // what was written is not held
+		}
+		return fold.Apply(e)
+	})
+	if err != nil {
+		return err
+	}
+	m.turns(fold)
+	return m.err
+}
+
+// markdown writes until a write fails.
+type markdown struct {
+	w       io.Writer
+	written int // the number of the newest turn written
+	err     error
+}
+
+func (m *markdown) line(format string, args ...any) {
+	if m.err == nil {
+		_, m.err = fmt.Fprintf(m.w, format+"\n", args...)
+	}
+}
+
+// turns writes the turns that are not written yet. What comes for an older one is an
+// afterthought that has no place any more.
+func (m *markdown) turns(t *transcript.Transcript) {
+	for _, turn := range t.Turns {
+		if turn.Number < m.written {
+			continue
+		}
+		m.written = turn.Number
+		m.turn(turn)
+	}
+}
+
+func (m *markdown) turn(turn *transcript.Turn) {
+	if p := turn.Prompt; p != nil {
+		m.line("## %d. %s\n", turn.Number, oneLine(string(p.Text), "Prompt"))
+		m.line("%s\n", quoted(string(p.Text)))
+		for _, a := range p.Attachments {
+			m.line("- attached: `%s` (%d bytes)\n", inline(a.Name), a.Bytes)
+		}
+	}
+	for _, entry := range turn.Entries {
+		m.entry(entry)
+	}
+	if cut := turn.Interrupted; cut != nil {
+		m.line("> **Interrupted:** %s\n", cut.Reason)
+	}
+	if end := turn.End; end != nil && end.Error != nil {
+		m.line("> **Failed:** %s\n", oneLine(end.Error.Message, end.Error.Code))
+	} else if end != nil && end.StopReason != event.StopEndTurn {
+		m.line("> **Ended:** %s\n", end.StopReason)
+	}
+}
+
+func (m *markdown) entry(entry *transcript.Entry) {
+	switch entry.Kind {
+	case transcript.Message:
+		m.line("%s\n", strings.TrimSpace(entry.Text))
+	case transcript.Thought:
+		if strings.TrimSpace(entry.Text) != "" {
+			m.folded("Thought", "", entry.Text)
+		}
+	case transcript.Tool:
+		m.tool(entry.Tool)
+	case transcript.Permission:
+		m.permission(entry)
+	case transcript.Plan:
+		for _, step := range entry.Plan {
+			mark := " "
+			if step.Status == "completed" {
+				mark = "x"
+			}
+			m.line("- [%s] %s", mark, oneLine(step.Content, ""))
+		}
+		m.line("")
+	case transcript.Trouble:
+		m.line("> **Trouble:** %s\n", oneLine(entry.Text, ""))
+	}
+}
+
+func (m *markdown) tool(tool *event.ToolCallFields) {
+	kind := string(tool.Kind)
+	if kind == "" {
+		kind = "tool"
+	}
+	title := "`" + inline(oneLine(tool.Title, tool.ToolCallID)) + "`"
+	if tool.Status != "" && tool.Status != event.ToolCompleted {
+		title += " — " + string(tool.Status)
+	}
+	m.line("**%s** %s\n", kind, title)
+	var entries []struct {
+		Type    string          `json:"type"`
+		Path    string          `json:"path"`
+		Old     json.RawMessage `json:"oldText"`
+		New     json.RawMessage `json:"newText"`
+		Content struct {
+			Text json.RawMessage `json:"text"`
+		} `json:"content"`
+	}
+	if json.Unmarshal(tool.Content, &entries) != nil {
+		return
+	}
+	for _, entry := range entries {
+		switch entry.Type {
+		case "diff":
+			change := prefixed("-", textOf(entry.Old)) + prefixed("+", textOf(entry.New))
+			m.folded(entry.Path, "diff", change)
+		case "content":
+			if text := textOf(entry.Content.Text); text != "" {
+				m.folded("Output", "", text)
+			}
+		}
+	}
+}
+
+func (m *markdown) permission(entry *transcript.Entry) {
+	answer := "not answered"
+	if out := entry.Outcome; out != nil {
+		answer = string(out.Outcome)
+		for _, option := range entry.Permission.Options {
+			if option.OptionID == out.OptionID {
+				answer = option.Name
+			}
+		}
+		answer += ", by " + out.By
+	}
+	m.line("> **Asked:** %s — %s\n", oneLine(entry.Permission.Title, ""), oneLine(answer, ""))
+}
+
+// folded writes a text that opens with a click.
+func (m *markdown) folded(title, language, text string) {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	m.line("<details><summary>%s</summary>\n\n%s%s\n%s\n%s\n\n</details>\n", escaped(title), fence, language, strings.TrimRight(text, "\n"), fence)
+}
+
+func textOf(raw json.RawMessage) string {
+	var text event.Text
+	if len(raw) == 0 || json.Unmarshal(raw, &text) != nil {
+		return ""
+	}
+	return string(text)
+}
+
+func prefixed(mark, text string) string {
+	if text == "" {
+		return ""
+	}
+	return mark + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+mark) + "\n"
+}
+
+func quoted(text string) string { return "> " + strings.ReplaceAll(text, "\n", "\n> ") }
+
+func inline(text string) string { return strings.ReplaceAll(text, "`", "'") }
+
+func escaped(text string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\n", " ").Replace(text)
+}
+
+// oneLine is the beginning of a text, or other where there is none.
+func oneLine(text, other string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > 120 {
+		text = string(runes[:119]) + "…"
+	}
+	if text == "" {
+		return other
+	}
+	return text
+}

@@ -1,0 +1,71 @@
+package export
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	_ "embed" // of the page's own script and style
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html"
+	"io"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+//go:embed player.js
+var playerScript string
+
+//go:embed player.css
+var playerStyle string
+
+// page writes one file that plays the session in a browser, from the disk and with no
+// network. Its policy allows the one script that is in it; the session is inert JSON.
+func (s Session) page(ctx context.Context, w io.Writer, redact Redaction) error {
+	r := newRedactor(s, redact)
+	policy := "default-src 'none'; base-uri 'none'; form-action 'none'; script-src '" + hashOf(playerScript) + "'; style-src '" + hashOf(playerStyle) + "'"
+	title := html.EscapeString(oneLine(r.text(s.Name), s.SessionID))
+	_, err := fmt.Fprintf(w, `<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="%s">
+<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" content="no-referrer">
+<title>%s</title><style>%s</style></head><body>
+<header><h1>%s</h1><p>%s</p></header>
+<main id="feed" aria-label="What was said and done"></main>
+<footer><button id="play" type="button">Play</button>
+<input id="seek" type="range" min="0" value="0" aria-label="Event">
+<label>Speed <select id="speed"><option>0.5</option><option selected>1</option><option>2</option><option>4</option><option>16</option></select></label>
+<output id="at"></output></footer>
+<noscript><p>The session is in this file as lines of JSON; the player needs JavaScript.</p></noscript>
+<script id="events" type="application/json">
+`, html.EscapeString(policy), title, playerStyle, title, html.EscapeString(r.text(s.Agent)+" · "+s.SessionID))
+	if err != nil {
+		return err
+	}
+	err = s.each(ctx, r, func(e event.Event) error {
+		line, err := lineOf(e)
+		if err == nil {
+			_, err = w.Write(inert(line))
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "</script>\n<script>%s</script>\n</body></html>\n", playerScript)
+	return err
+}
+
+// inert is a line of JSON without a character that could end its element.
+func inert(line []byte) []byte {
+	var out bytes.Buffer
+	json.HTMLEscape(&out, line)
+	out.WriteByte('\n')
+	return out.Bytes()
+}
+
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}

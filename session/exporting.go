@@ -1,0 +1,55 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/abidehub/abide/queue"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/export"
+)
+
+var blobName = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// Export describes the session as it is now, for package export. The events are those
+// from from to to; 0 is the first and the last.
+func (b *BackgroundSession) Export(from, to event.Seq) (export.Session, error) {
+	md, marks := b.log.Metadata(), b.log.Marks()
+	s := export.Session{
+		SessionID: b.id, Name: md.Name, Agent: md.Agent, Workspace: md.Workspace, ProjectRoot: md.ProjectRoot,
+		Log: b.log, First: max(from, marks.Min), Last: marks.Visible,
+		OpenBlob: func(sha string) (io.ReadCloser, error) { return b.log.OpenBlob(sha) },
+	}
+	if to > 0 {
+		s.Last = min(s.Last, to)
+	}
+	if from < 0 || to < 0 || s.First > s.Last {
+		return s, fmt.Errorf("%w: there are no events from %d to %d: the log has %d to %d", ErrInvalid, from, to, marks.Min, marks.Visible)
+	}
+	listed, err := json.Marshal(md)
+	if err != nil {
+		return s, fmt.Errorf("export metadata: %w", err)
+	}
+	s.Files = []export.File{{Name: "metadata.json", Data: append(listed, '\n')}}
+	for _, name := range []string{queue.FileName, commentsFile} {
+		if data, err := os.ReadFile(filepath.Join(b.comments.dir(), name)); err == nil {
+			s.Files = append(s.Files, export.File{Name: name, Data: data})
+		} else if !os.IsNotExist(err) {
+			return s, fmt.Errorf("%w: %s: %w", ErrUnavailable, name, err)
+		}
+	}
+	blobs, err := os.ReadDir(filepath.Join(b.comments.dir(), "blobs"))
+	if err != nil && !os.IsNotExist(err) {
+		return s, fmt.Errorf("%w: the large values: %w", ErrUnavailable, err)
+	}
+	for _, blob := range blobs {
+		if blobName.MatchString(blob.Name()) {
+			s.Blobs = append(s.Blobs, blob.Name())
+		}
+	}
+	return s, nil
+}
