@@ -5,6 +5,7 @@ go 1.26.0
 ignore ./frontend/node_modules
 
 require (
+	github.com/SherClockHolmes/webpush-go v1.4.0
 	github.com/anishathalye/porcupine v1.3.1
 	github.com/coder/acp-go-sdk v0.13.5
 	github.com/coder/websocket v1.8.15
@@ -29,7 +30,9 @@ require (
 
 require (
 	github.com/cpuguy83/go-md2man/v2 v2.0.7 // indirect
+	github.com/golang-jwt/jwt/v5 v5.3.1 // indirect
 	github.com/russross/blackfriday/v2 v2.1.0 // indirect
+	golang.org/x/crypto v0.43.0 // indirect
 )
 
 require (
@@ -38,7 +41,7 @@ require (
 	github.com/spf13/pflag v1.0.9 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/term v0.47.0
-	golang.org/x/text v0.14.0
-	golang.org/x/tools v0.26.0 // indirect
+	golang.org/x/text v0.30.0
+	golang.org/x/tools v0.37.0 // indirect
 	rsc.io/qr v0.2.0 // indirect
 )

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"github.com/abidehub/abide/internal/notify"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
@@ -61,6 +62,38 @@ func docAudit() doc {
 		query:   []param{{"after", "the seq of the last record that is known; 0 is from the start", int64(0)}},
 		out:     auditAnswer{}, status: 200,
 	}
+}
+
+func docPush() doc {
+	return doc{summary: "The hub's VAPID key, made at the first call, and the push subscriptions of the credential with the outcome of their latest deliveries.", out: pushState{}, status: 200}
+}
+
+func docSubscribe() doc {
+	return doc{summary: "Let a browser be told of the sessions the credential may read: endpoint and keys are the browser's PushSubscription. With an endpoint that is known it changes what is told. No events means all of them.", in: notify.NewSubscription{}, out: made{}, status: 201}
+}
+
+func docUnsubscribe() doc {
+	return doc{summary: "End a push subscription of the credential.", status: 204}
+}
+
+func docTestPush() doc {
+	return doc{summary: "Send a message to a push subscription of the credential. The outcome is in GET /api/push.", status: 204}
+}
+
+func docTokenAnswer() doc {
+	return doc{summary: "Answer the question of a notification by its token, which is for that question only, is good once, and dies with it. Needs the page's own Origin and no credential. 404 for a token that is not good, or not any more.", in: tokenAnswer{}, out: wire.PermissionResolved{}, status: 200}
+}
+
+func docChannels() doc {
+	return doc{summary: "The channels of the configuration, with what they are told and the outcome of their latest deliveries.", out: channelList{}, status: 200}
+}
+
+func docChannelChange() doc {
+	return doc{summary: "Choose what a channel is told, in place of what the configuration says.", in: notify.Choice{}, status: 204}
+}
+
+func docTestChannel() doc {
+	return doc{summary: "Send a message to a channel. The outcome is in GET /api/channels.", status: 204}
 }
 
 func docAgents() doc {

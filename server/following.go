@@ -112,7 +112,10 @@ func (c *SessionWSClient) followUntilClosed(ctx context.Context, id, requestID s
 		f.session = s
 		c.mu.Unlock()
 	}
-	c.presence(id, func(p *session.Presence) { p.Actor, p.Activity = c.grant.Load().Actor(), session.Viewing })
+	c.presence(id, func(p *session.Presence) {
+		grant := c.grant.Load()
+		p.Actor, p.Device, p.Activity = grant.Actor(), grant.ID, session.Viewing
+	})
 	defer s.RemovePresence(c.id)
 	follow := &follow{client: c, session: s, requestID: requestID, place: from}
 	err := follow.run(ctx)

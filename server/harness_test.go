@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"testing"
 	"testing/fstest"
@@ -20,6 +21,8 @@ import (
 
 	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/internal/notify"
+	"github.com/abidehub/abide/internal/outgoing"
 	"github.com/abidehub/abide/server"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
@@ -42,24 +45,27 @@ type hub struct {
 	server   *server.Server
 	door     *auth.Door
 	log      *syncBuffer
+	notify   *notify.Notifier
 	addr     string
 	token    string
 	stop     func()
 }
 
 type hubOptions struct {
-	dir    string
-	timing server.Timing
-	limits server.Limits
-	start  session.StartAgent
-	queue  session.QueueSettings
-	fs     store.FS
-	tail   int           // bytes of each log kept in memory; zero is the default
-	file   int64         // bytes at which a log goes on in a new file; zero is the default
-	idle   time.Duration // how long a log without news keeps what it has in memory; zero is the default
-	listen func(net.Listener) net.Listener
-	now    func() time.Time // of credentials; nil is the clock
-	alone  bool             // nobody looks whether another process changed the credentials
+	dir      string
+	timing   server.Timing
+	limits   server.Limits
+	start    session.StartAgent
+	queue    session.QueueSettings
+	fs       store.FS
+	tail     int           // bytes of each log kept in memory; zero is the default
+	file     int64         // bytes at which a log goes on in a new file; zero is the default
+	idle     time.Duration // how long a log without news keeps what it has in memory; zero is the default
+	listen   func(net.Listener) net.Listener
+	now      func() time.Time // of credentials; nil is the clock
+	notify   notify.Timing
+	channels []notify.Channel
+	alone    bool // nobody looks whether another process changed the credentials
 }
 
 func startHub(t *testing.T, o hubOptions) *hub {
@@ -70,6 +76,7 @@ func startHub(t *testing.T, o hubOptions) *hub {
 	if o.start == nil {
 		o.start = startPuppet
 	}
+	since := time.Now()
 	h := &hub{t: t, dir: o.dir, log: &syncBuffer{}}
 	logger := slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	var err error
@@ -90,8 +97,14 @@ func startHub(t *testing.T, o hubOptions) *hub {
 	}
 	h.door = auth.NewDoor(h.registry, h.store.HubID())
 	h.door.Names([]string{h.addr}, nil)
+	h.notify, err = notify.Open(notify.Options{
+		Dir: o.dir, Manager: h.manager, Registry: h.registry, Since: since, Logger: logger, Timing: o.notify,
+		Guard:    &outgoing.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}},
+		Channels: append([]notify.Channel{{Name: "hook", Type: notify.Webhook, URL: "http://127.0.0.1:9/", Choice: notify.Choice{Events: []notify.Kind{}}}}, o.channels...),
+	})
+	require.NoError(t, err)
 	h.server, err = server.New(server.Options{
-		Manager: h.manager, Registry: h.registry, Door: h.door, HubID: h.store.HubID(), Version: "test",
+		Manager: h.manager, Registry: h.registry, Door: h.door, Notify: h.notify, HubID: h.store.HubID(), Version: "test",
 		App: fstest.MapFS{
 			"index.html":             {Data: []byte("<!doctype html><title>app</title>")},
 			"assets/app-1a2b3c4d.js": {Data: []byte("//" + string(bytes.Repeat([]byte("app "), 1000)))},
@@ -101,7 +114,11 @@ func startHub(t *testing.T, o hubOptions) *hub {
 	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error, 2)
+	served := make(chan error, 3)
+	go func() {
+		h.notify.Run(ctx)
+		served <- nil
+	}()
 	go func() { served <- h.server.Serve(ctx, listener) }()
 	go func() {
 		if !o.alone {
@@ -113,7 +130,7 @@ func startHub(t *testing.T, o hubOptions) *hub {
 	h.stop = func() {
 		once.Do(func() {
 			cancel()
-			for range 2 {
+			for range 3 {
 				require.NoError(t, <-served)
 			}
 			closing, cancel := context.WithTimeout(context.Background(), patience)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/internal/notify"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 )
@@ -23,6 +24,8 @@ type health struct {
 	Clients int `json:"clients"`
 	// IgnoredMessages counts messages of types this hub does not know.
 	IgnoredMessages int64 `json:"ignored_messages"`
+	// Notifications counts the messages since the hub started.
+	Notifications notify.Counts `json:"notifications"`
 	// Sessions are those with which something is wrong, of those the credential
 	// may read, the newest first.
 	Sessions []trouble `json:"sessions"`
@@ -47,7 +50,7 @@ func healthRoute(s *Server, c *call) error {
 	return c.reply(http.StatusOK, health{
 		Status: "ok", Protocol: wire.Version, Version: s.version, HubID: s.hubID,
 		Scope: string(c.grant.Scope), Time: time.Now().UTC(), UptimeMS: time.Since(s.started).Milliseconds(),
-		Clients: s.clients.count(), IgnoredMessages: s.ignored.Load(), Sessions: troubles,
+		Clients: s.clients.count(), IgnoredMessages: s.ignored.Load(), Notifications: s.notify.Counts(), Sessions: troubles,
 	})
 }
 

@@ -34,8 +34,12 @@ func routeNeeds() map[string]need {
 	const one = "/api/sessions/{id}"
 	return map[string]need{
 		"GET /api/ready": open, "GET /": open, "GET /index.html": open, "GET /s/x": open, "GET /missing.js": open,
-		"POST /api/pair": ownPage, "POST /api/page": ownPage,
-		"GET /api/health": any_, "GET /api/openapi.json": any_, "GET /api/search": any_, "GET /api/sessions": any_,
+		"POST /api/pair": ownPage, "POST /api/answer": ownPage,
+		"GET /api/push": any_, "POST /api/push/subscriptions": any_, "DELETE /api/push/subscriptions/{subscription}": any_,
+		"POST /api/push/subscriptions/{subscription}/test": any_, "GET /api/channels": owner, "PUT /api/channels/{channel}": owner,
+		"POST /api/channels/{channel}/test": owner,
+		"POST /api/page":                    ownPage,
+		"GET /api/health":                   any_, "GET /api/openapi.json": any_, "GET /api/search": any_, "GET /api/sessions": any_,
 		"GET /api/ws": any_, "GET /api/nothing": any_,
 		"GET " + one: read, "GET " + one + "/events": read, "GET " + one + "/blobs/{sha256}": read,
 		"POST " + one + "/blobs/{sha256}/address": read, "GET " + one + "/queue": read,

@@ -162,6 +162,16 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 		cut[i].body = map[string]string{"interruption_id": offer["interruption_id"].(string)}
 	}
 
+	told := newBrowser(t)
+	told.as = bearer(h.token)
+	told.subscribe(h)
+	questions := h.session()
+	h.ask(questions, "asked")
+	question := told.next()
+	for question.SessionID != questions.ID() {
+		question = told.next()
+	}
+
 	asked := map[string]bool{}
 	for _, r := range []struct {
 		method, route, path string
@@ -173,6 +183,14 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 		{"GET", "/api/ready", "", nil},
 		{"GET", "/api/health", "", nil},
 		{"GET", "/api/devices", "", nil},
+		{"GET", "/api/push", "", nil},
+		{"POST", "/api/push/subscriptions", "", browserSubscription()},
+		{"POST", "/api/push/subscriptions/{subscription}/test", "/api/push/subscriptions/" + told.id + "/test", nil},
+		{"POST", "/api/answer", "", map[string]string{"token": question.Answer.Token, "option_id": "yes"}},
+		{"DELETE", "/api/push/subscriptions/{subscription}", "/api/push/subscriptions/" + told.id, nil},
+		{"GET", "/api/channels", "", nil},
+		{"PUT", "/api/channels/{channel}", "/api/channels/hook", map[string]any{"events": []string{"failed"}}},
+		{"POST", "/api/channels/{channel}/test", "/api/channels/hook/test", nil},
 		{"GET", "/api/search", "/api/search?q=ask", nil},
 		{"GET", "/api/audit", "", nil},
 		{"GET", "/api/agents", "", nil},
@@ -226,7 +244,7 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 		}
 		header := bearer(h.token)
 		switch {
-		case r.route == "/api/pair":
+		case r.route == "/api/pair", r.route == "/api/answer":
 			header = map[string][]string{"Origin": {h.origin()}}
 		case r.route == "/api/page":
 			header = phone.half()

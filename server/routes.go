@@ -35,7 +35,7 @@ func (r route) methods() []string {
 
 // routes lists the API. What an unpaired browser may see is the app's own files
 // (gate OwnHost), whether the hub is ready (no data), and the exchange of a
-// pairing code or a signed challenge (gate OwnPage). Everything else needs a
+// pairing code or a signed challenge, and the answer by a notification's token (gate OwnPage). Everything else needs a
 // credential.
 func routes() []route {
 	const one = "/api/sessions/{id}"
@@ -49,6 +49,15 @@ func routes() []route {
 		{"DELETE", "/api/devices/{device}", auth.Credential, auth.Manage, false, revokeRoute, docRevoke()},
 		{"GET", "/api/audit", auth.Credential, auth.Manage, false, auditRoute, docAudit()},
 		{"GET", "/api/agents", auth.Credential, auth.Manage, false, agentsRoute, docAgents()},
+
+		{"GET", "/api/push", auth.Credential, auth.Read, true, pushRoute, docPush()},
+		{"POST", "/api/push/subscriptions", auth.Credential, auth.Read, true, subscribeRoute, docSubscribe()},
+		{"DELETE", "/api/push/subscriptions/{subscription}", auth.Credential, auth.Read, true, unsubscribeRoute, docUnsubscribe()},
+		{"POST", "/api/push/subscriptions/{subscription}/test", auth.Credential, auth.Read, true, testPushRoute, docTestPush()},
+		{"POST", "/api/answer", auth.OwnPage, auth.Read, false, tokenAnswerRoute, docTokenAnswer()},
+		{"GET", "/api/channels", auth.Credential, auth.Manage, false, channelsRoute, docChannels()},
+		{"PUT", "/api/channels/{channel}", auth.Credential, auth.Manage, false, channelChangeRoute, docChannelChange()},
+		{"POST", "/api/channels/{channel}/test", auth.Credential, auth.Manage, false, testChannelRoute, docTestChannel()},
 
 		{"GET", "/api/search", auth.Credential, auth.Read, true, searchRoute, docSearch()},
 		{"GET", "/api/sessions", auth.Credential, auth.Read, true, listRoute, docList()},

@@ -24,6 +24,7 @@ import (
 
 	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/internal/notify"
 	"github.com/abidehub/abide/session"
 )
 
@@ -34,6 +35,8 @@ type Options struct {
 	Door     *auth.Door
 	// Audit takes grants, answers, deletions and refusals; the zero Trail keeps none.
 	Audit audit.Trail
+	// Notify tells people of sessions that need them.
+	Notify *notify.Notifier
 	// HubID and Version are told to clients.
 	HubID, Version string
 	// App is the web app: Page is the file in it that every address of the app
@@ -77,6 +80,7 @@ type Server struct {
 	registry *auth.Registry
 	door     *auth.Door
 	audit    audit.Trail
+	notify   *notify.Notifier
 	hubID    string
 	version  string
 	logger   *slog.Logger
@@ -103,7 +107,7 @@ func New(o Options) (*Server, error) {
 	o.Timing, o.Limits = o.Timing.withDefaults(), o.Limits.withDefaults()
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{
-		manager: o.Manager, registry: o.Registry, door: o.Door, audit: o.Audit, hubID: o.HubID, version: o.Version,
+		manager: o.Manager, registry: o.Registry, door: o.Door, audit: o.Audit, notify: o.Notify, hubID: o.HubID, version: o.Version,
 		logger: o.Logger, timing: o.Timing, frames: newFrameCache(), clients: newClientSet(o.Limits),
 		large: make(chan struct{}, largeAtOnce), started: time.Now(), ctx: ctx, cancel: cancel,
 	}

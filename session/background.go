@@ -74,6 +74,9 @@ func (b *BackgroundSession) SetPresence(clientID string, p Presence) { b.watcher
 // RemovePresence says that the observer clientID is gone. It never blocks.
 func (b *BackgroundSession) RemovePresence(clientID string) { b.watchers.remove(clientID) }
 
+// Watching lists the observers as they are now, which State may be a second behind.
+func (b *BackgroundSession) Watching() []Observer { return b.watchers.list() }
+
 var errEnded = fmt.Errorf("%w: the session is being closed", ErrUnavailable)
 
 // ask runs fn in the session's goroutine and returns its answer.

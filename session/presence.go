@@ -28,7 +28,9 @@ const (
 
 // Presence is what one observer last told of itself.
 type Presence struct {
-	Actor    string
+	Actor string
+	// Device is the id of the credential that the screen came in with.
+	Device   string
 	Activity Activity
 	// Viewer is set for one who may look but not answer: nobody waits for them.
 	Viewer bool
@@ -122,6 +124,18 @@ func (w *watchers) take() []Observer {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.material = false
+	return w.observers()
+}
+
+// list lists the observers by client id.
+func (w *watchers) list() []Observer {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.observers()
+}
+
+// observers lists them. The lock is held.
+func (w *watchers) observers() []Observer {
 	list := make([]Observer, 0, len(w.present))
 	for id, p := range w.present {
 		list = append(list, Observer{ClientID: id, Presence: p})

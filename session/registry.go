@@ -175,6 +175,16 @@ func (m *Manager) opened() []*BackgroundSession {
 	return list
 }
 
+// Opened returns a session if it is open now, else nil. It opens nothing.
+func (m *Manager) Opened(id string) *BackgroundSession {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if o := m.open[id]; o != nil && o.ready() {
+		return o.b
+	}
+	return nil
+}
+
 // ready reports whether the session is open.
 func (o *opening) ready() bool {
 	select {

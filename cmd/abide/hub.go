@@ -16,6 +16,7 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/config"
 	"github.com/abidehub/abide/internal/localhub"
+	"github.com/abidehub/abide/internal/notify"
 	"github.com/abidehub/abide/server"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/acp"
@@ -42,6 +43,7 @@ type hub struct {
 	door      *auth.Door
 	agents    *agents
 	manager   *session.Manager
+	notify    *notify.Notifier
 	server    *server.Server
 	listeners []net.Listener
 
@@ -53,6 +55,7 @@ type hub struct {
 // buildHub makes a hub that is ready to serve, in the order in which each part
 // needs the one before. What was made is closed again if a later part fails.
 func buildHub(ctx context.Context, c config.Config, own []string, logger *slog.Logger) (h *hub, err error) {
+	since := time.Now()
 	h = &hub{logger: logger, dir: c.Data, started: c}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	defer func() {
@@ -98,9 +101,15 @@ func buildHub(ctx context.Context, c config.Config, own []string, logger *slog.L
 	}
 	h.door = auth.NewDoor(h.registry, h.store.HubID())
 	h.door.Names(addressesOf(h.listeners), c.PublicNames)
+	h.notify, err = notify.Open(notify.Options{
+		Dir: h.dir, Manager: h.manager, Registry: h.registry, Since: since, Guard: guard(c), Channels: channels(c), Base: publicBase(c), Logger: logger,
+	})
+	if err != nil {
+		return h, err
+	}
 	page, _ := frontend.Index()
 	h.server, err = server.New(server.Options{
-		Manager: h.manager, Registry: h.registry, Door: h.door, Audit: audit.Open(h.dir), HubID: h.store.HubID(), Version: versionText(),
+		Manager: h.manager, Registry: h.registry, Door: h.door, Notify: h.notify, Audit: audit.Open(h.dir), HubID: h.store.HubID(), Version: versionText(),
 		App: frontend.FS(), Page: page, Logger: logger, Limits: server.Limits{Clients: c.Limits.Clients},
 	})
 	if err != nil {
@@ -193,6 +202,7 @@ func queueSettings(q config.Queue) session.QueueSettings {
 // serve runs the hub until ctx ends.
 func (h *hub) serve(ctx context.Context) error {
 	h.run("credentials", h.registry.Run)
+	h.run("notifications", h.notify.Run)
 	return h.server.Serve(ctx, h.listeners...)
 }
 
@@ -227,6 +237,7 @@ func (h *hub) reconfigure(c config.Config) {
 	}
 	h.warnOfExposure(settings)
 	h.door.Names(addressesOf(h.listeners), c.PublicNames)
+	h.notify.Configure(guard(c), channels(c), publicBase(c))
 	h.store.SetKeep(int64(c.KeepLogMiB) << 20)
 	h.server.SetLimits(server.Limits{Clients: c.Limits.Clients})
 	was := h.started

@@ -32,7 +32,7 @@ type row struct {
 func arrows() map[string]row {
 	return map[string]row{
 		"cmd/abide":            {[]string{anything}, true},
-		"server":               {[]string{"internal/audit", "session", "observer", "queue", "server/wire", "session/event", "session/export", "session/export", "session/playback", "session/search", "internal/auth"}, true},
+		"server":               {[]string{"internal/audit", "internal/notify", "session", "observer", "queue", "server/wire", "session/event", "session/export", "session/export", "session/playback", "session/search", "internal/auth"}, true},
 		"server/wire":          {[]string{"session/event"}, false},
 		"session":              {[]string{"observer", "queue", "session/export", "session/playback", "session/search", "session/store", "session/transcript", "session/event", "internal/bell", "internal/gitstate"}, true},
 		"session/event":        {nil, false},
@@ -54,6 +54,7 @@ func arrows() map[string]row {
 		"internal/record":      {[]string{"internal/client", "server/wire", "session/acp", "session/event", "session/store"}, false},
 		"internal/plain":       {[]string{"session/event", "session/transcript"}, true},
 		"internal/audit":       {nil, true},
+		"internal/notify":      {[]string{"session", "session/event", "observer", "internal/auth", "internal/bell", "internal/outgoing"}, true},
 		"internal/outgoing":    {nil, false},
 		"internal/supply":      {nil, false},
 		"internal/bell":        {nil, false},

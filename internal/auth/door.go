@@ -254,6 +254,12 @@ func (d *Door) Pair(ctx context.Context, r *http.Request, code, device, key stri
 	return cookie, grant, nil
 }
 
+// Guessed says that a request presented a wrong secret of another kind, and returns when its
+// address may be told so. The error is a *Refusal, or ctx's.
+func (d *Door) Guessed(ctx context.Context, r *http.Request) error {
+	return d.limiter.failed(ctx, peer(r))
+}
+
 // SignOut returns the cookie that makes the browser of a request forget its own.
 func (d *Door) SignOut(r *http.Request) *http.Cookie {
 	cookie := d.cookie(r, "")

@@ -47,6 +47,21 @@ type Config struct {
 	Resume          Resume
 	Limits          Limits
 	Outgoing        Outgoing
+	// Channels are ways beside push to be told of sessions, in the order of the file.
+	Channels []Channel
+}
+
+// Channel is a way beside push to be told of sessions.
+type Channel struct {
+	Name string
+	// Type is "ntfy" or "webhook".
+	Type, URL string
+	// Secret is a topic's token or the key that signs for a receiver.
+	Secret string
+	// Events are the kinds that are told; nil is all.
+	Events []string
+	// QuietFrom and QuietTo are times of the day, HH:MM; empty without quiet hours.
+	QuietFrom, QuietTo string
 }
 
 // Outgoing is where the hub's own requests (push, webhooks) may go.

@@ -23,20 +23,21 @@ import (
 // nothing. Numbers are what they say, until whole looks at them: the decoder would
 // cut off a fraction and tell nobody.
 type file struct {
-	Addr        *string              `yaml:"addr"`
-	Data        *string              `yaml:"data"`
-	Durability  *string              `yaml:"durability"`
-	LogFileMiB  *float64             `yaml:"log_file_mib"`
-	KeepLogMiB  *float64             `yaml:"keep_log_mib"`
-	Open        *bool                `yaml:"open"`
-	PublicNames []string             `yaml:"public_names"`
-	Agents      map[string]fileAgent `yaml:"agents"`
-	Workspaces  []string             `yaml:"workspaces"`
-	Permissions filePermissions      `yaml:"permissions"`
-	Queue       fileQueue            `yaml:"queue"`
-	Resume      fileResume           `yaml:"resume"`
-	Limits      fileLimits           `yaml:"limits"`
-	Outgoing    fileOutgoing         `yaml:"outgoing"`
+	Addr        *string                `yaml:"addr"`
+	Data        *string                `yaml:"data"`
+	Durability  *string                `yaml:"durability"`
+	LogFileMiB  *float64               `yaml:"log_file_mib"`
+	KeepLogMiB  *float64               `yaml:"keep_log_mib"`
+	Open        *bool                  `yaml:"open"`
+	PublicNames []string               `yaml:"public_names"`
+	Agents      map[string]fileAgent   `yaml:"agents"`
+	Workspaces  []string               `yaml:"workspaces"`
+	Permissions filePermissions        `yaml:"permissions"`
+	Queue       fileQueue              `yaml:"queue"`
+	Resume      fileResume             `yaml:"resume"`
+	Limits      fileLimits             `yaml:"limits"`
+	Outgoing    fileOutgoing           `yaml:"outgoing"`
+	Channels    map[string]fileChannel `yaml:"channels"`
 }
 
 type fileAgent struct {
@@ -204,7 +205,7 @@ func (r reader) wrong(path, format string, args ...any) error {
 }
 
 func (r reader) apply(c *Config, f file) error {
-	steps := []func(*Config, file) error{r.applyHub, r.applyAgents, r.applyWorkspaces, r.applyPolicy, r.applyQueues, r.applyResume, r.applyLimits, r.applyOutgoing}
+	steps := []func(*Config, file) error{r.applyHub, r.applyAgents, r.applyWorkspaces, r.applyPolicy, r.applyQueues, r.applyResume, r.applyLimits, r.applyOutgoing, r.applyChannels}
 	for _, step := range steps {
 		if err := step(c, f); err != nil {
 			return err

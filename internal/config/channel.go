@@ -1,0 +1,75 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+type fileChannel struct {
+	Type   string     `yaml:"type"`
+	URL    string     `yaml:"url"`
+	Secret string     `yaml:"secret"`
+	Events []string   `yaml:"events"`
+	Quiet  *fileQuiet `yaml:"quiet"`
+}
+
+type fileQuiet struct {
+	From string `yaml:"from"`
+	To   string `yaml:"to"`
+}
+
+// channelEvents are what a channel can be told.
+func channelEvents() []string {
+	return []string{"permission", "form", "turn_over", "failed", "interrupted"}
+}
+
+func (r reader) applyChannels(c *Config, f file) error {
+	if f.Channels == nil {
+		return nil
+	}
+	c.Channels = nil
+	for _, name := range r.keys("$.channels") {
+		channel, err := makeChannel(name, f.Channels[name])
+		if err != nil {
+			return r.wrong("$.channels."+name, "%v", err)
+		}
+		c.Channels = append(c.Channels, channel)
+	}
+	return nil
+}
+
+// makeChannel checks a channel. What is wrong with its url is not told: it may be a secret.
+func makeChannel(name string, f fileChannel) (Channel, error) {
+	u, err := url.Parse(f.URL)
+	switch {
+	case !agentName.MatchString(name):
+		return Channel{}, fmt.Errorf("%q is no name of a channel: small letters, digits, - and _", name)
+	case f.Type != "ntfy" && f.Type != "webhook":
+		return Channel{}, fmt.Errorf("type %q is neither ntfy nor webhook", f.Type)
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return Channel{}, errors.New("its url is none of http:// or https:// with a host")
+	case f.Type == "ntfy" && strings.Trim(u.Path, "/") == "":
+		return Channel{}, errors.New("its url does not end with a topic")
+	case f.Type == "webhook" && len(f.Secret) < 16:
+		return Channel{}, errors.New("a webhook needs a secret of 16 characters or more, which signs what is sent")
+	}
+	for _, e := range f.Events {
+		if !slices.Contains(channelEvents(), e) {
+			return Channel{}, fmt.Errorf("event %q is none of %s", e, strings.Join(channelEvents(), ", "))
+		}
+	}
+	channel := Channel{Name: name, Type: f.Type, URL: f.URL, Secret: f.Secret, Events: f.Events}
+	if f.Quiet != nil {
+		_, from := time.Parse("15:04", f.Quiet.From)
+		_, to := time.Parse("15:04", f.Quiet.To)
+		if from != nil || to != nil {
+			return Channel{}, errors.New("quiet hours are from and to, as in 22:00 and 07:00")
+		}
+		channel.QuietFrom, channel.QuietTo = f.Quiet.From, f.Quiet.To
+	}
+	return channel, nil
+}

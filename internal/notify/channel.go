@@ -1,0 +1,153 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/abidehub/abide/internal/outgoing"
+)
+
+// The types of channels.
+const (
+	Ntfy    = "ntfy"
+	Webhook = "webhook"
+)
+
+// Channel is a way beside push, named in the configuration.
+type Channel struct {
+	Name string
+	// Type is Ntfy or Webhook.
+	Type string
+	// URL is of the topic, or of the receiver.
+	URL string
+	// Secret is the token of a topic that needs one, or the key that signs for a receiver.
+	Secret string
+	Choice Choice
+}
+
+// channelSet is what the configuration says.
+type channelSet struct {
+	list []Channel
+	base string
+}
+
+// ChannelState is a channel as it is shown in the settings.
+type ChannelState struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
+	// Host is where it goes; the path may be a secret.
+	Host string `json:"host"`
+	Choice
+	Outcomes []Outcome `json:"outcomes"`
+}
+
+// ChannelList lists the channels with their latest outcomes.
+func (n *Notifier) ChannelList() []ChannelState {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	list := []ChannelState{}
+	for _, t := range n.targets() {
+		if t.push == nil {
+			host := ""
+			if u, err := url.Parse(t.channel.URL); err == nil {
+				host = u.Host
+			}
+			list = append(list, ChannelState{t.name, t.channel.Type, host, t.choice.shown(), n.outcomesOf(t.name)})
+		}
+	}
+	return list
+}
+
+// ChooseChannel changes what a channel is told, over what the configuration says.
+func (n *Notifier) ChooseChannel(name string, choice Choice) error {
+	if err := choice.check(); err != nil {
+		return err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if _, ok := n.target(channelID(name)); !ok {
+		return fmt.Errorf("%w: channel %q", ErrNotFound, name)
+	}
+	before, had := n.saved.Channels[name]
+	n.saved.Channels[name] = choice
+	err := n.save()
+	if err != nil && had {
+		n.saved.Channels[name] = before
+	} else if err != nil {
+		delete(n.saved.Channels, name)
+	}
+	return err
+}
+
+// TestChannel sends a message to a channel, also in quiet hours.
+func (n *Notifier) TestChannel(name string) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if _, ok := n.target(channelID(name)); !ok {
+		return fmt.Errorf("%w: channel %q", ErrNotFound, name)
+	}
+	n.test(channelID(name))
+	return nil
+}
+
+// sendWebhook posts the payload, signed.
+func sendWebhook(ctx context.Context, guard *outgoing.Guard, c Channel, p Payload) (outgoing.Answer, error) {
+	body, err := json.Marshal(p)
+	if err != nil {
+		return outgoing.Answer{}, fmt.Errorf("encode a message: %w", err)
+	}
+	header := http.Header{"Content-Type": {"application/json"}, "User-Agent": {"abide"}}
+	header.Set("X-Abide-Signature", Sign(c.Secret, time.Now(), body))
+	return guard.Send(ctx, http.MethodPost, c.URL, header, body)
+}
+
+// Sign makes the header X-Abide-Signature: "t=SECONDS,v1=HEX", the HMAC-SHA256 of
+// SECONDS, "." and the body. A receiver refuses an old time, and an id it has seen.
+func Sign(secret string, at time.Time, body []byte) string {
+	seconds := strconv.FormatInt(at.Unix(), 10)
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte(seconds + "."))
+	mac.Write(body)
+	return "t=" + seconds + ",v1=" + hex.EncodeToString(mac.Sum(nil))
+}
+
+// sendNtfy publishes to a topic. The answer token is not sent: a topic may be read by others.
+func sendNtfy(ctx context.Context, guard *outgoing.Guard, c Channel, link string, p Payload) (outgoing.Answer, error) {
+	u, err := url.Parse(c.URL)
+	if err != nil {
+		return outgoing.Answer{}, fmt.Errorf("%w: the address of the topic", errUnusable)
+	}
+	path, topic := "", strings.Trim(u.Path, "/")
+	if i := strings.LastIndex(topic, "/"); i >= 0 {
+		path, topic = topic[:i], topic[i+1:]
+	}
+	message := map[string]any{"topic": topic, "title": p.Title, "message": p.Body}
+	if link != "" {
+		message["click"] = link
+	}
+	if p.Kind.asks() {
+		message["priority"] = 4
+	}
+	var body bytes.Buffer
+	enc := json.NewEncoder(&body)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(message); err != nil {
+		return outgoing.Answer{}, fmt.Errorf("encode a message: %w", err)
+	}
+	header := http.Header{"Content-Type": {"application/json"}, "User-Agent": {"abide"}}
+	if c.Secret != "" {
+		header.Set("Authorization", "Bearer "+c.Secret)
+	}
+	u.Path, u.RawQuery = "/"+path, ""
+	return guard.Send(ctx, http.MethodPost, u.String(), header, body.Bytes())
+}

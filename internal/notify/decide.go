@@ -1,0 +1,160 @@
+package notify
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/session"
+)
+
+// apply makes deliveries of what an event means.
+func (n *Notifier) apply(b *session.BackgroundSession, what found) {
+	defer n.kick.Ring()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if what.note == nil {
+		n.settle(b.ID(), what)
+		return
+	}
+	note := *what.note
+	n.withdrawQueued(note.SessionID, "")
+	earlier := n.saved.Told[note.SessionID]
+	now := told{Kind: note.Kind, Seq: note.Seq, PermissionID: note.PermissionID, Targets: earlier.Targets}
+	for _, t := range n.targets() {
+		if !t.choice.wants(note) || !n.mayRead(t, note.SessionID) {
+			continue
+		}
+		due, unless := time.Now(), ""
+		if t.device != "" {
+			if shown, visible := onScreen(b, t.device, note); shown {
+				continue
+			} else if visible {
+				due, unless = due.Add(n.timing.Ack), t.device
+			}
+		}
+		n.queue(delivery{ID: randomID(), Target: t.id, Note: note, Kind: note.Kind, Due: due, Unless: unless})
+	}
+	n.saved.Told[note.SessionID] = now
+	n.keep()
+}
+
+// settle withdraws what was told, if this is what was told. The lock is held.
+func (n *Notifier) settle(sessionID string, what found) {
+	if what.permission != "" {
+		n.tokens.drop(func(t answerToken) bool { return t.sessionID == sessionID && t.permissionID == what.permission })
+	}
+	n.saved.Deliveries = slices.DeleteFunc(n.saved.Deliveries, func(d delivery) bool {
+		return d.Note.SessionID == sessionID && d.Kind != Withdrawn && what.settles(d.Kind, d.Note.PermissionID)
+	})
+	is, ok := n.saved.Told[sessionID]
+	if !ok || !what.settles(is.Kind, is.PermissionID) {
+		return
+	}
+	delete(n.saved.Told, sessionID)
+	note := Note{SessionID: sessionID, Kind: is.Kind, Seq: is.Seq, PermissionID: is.PermissionID, Body: "Settled elsewhere."}
+	if what.by != "" {
+		who, _ := fit(legible(what.by), maxTitle)
+		note.Body = "Settled by " + who + "."
+	}
+	for _, t := range n.targets() {
+		if slices.Contains(is.Targets, t.id) && t.withdraws {
+			n.queue(delivery{ID: randomID(), Target: t.id, Note: note, Kind: Withdrawn, Due: time.Now()})
+		}
+	}
+	n.keep()
+}
+
+// settles reports whether a message of this kind is settled by what was found.
+func (f found) settles(kind Kind, permission string) bool {
+	return slices.Contains(f.settled, kind) || f.permission != "" && f.permission == permission
+}
+
+// queue adds a delivery in place of those of the same session and target. The lock is held.
+func (n *Notifier) queue(d delivery) {
+	n.saved.Deliveries = slices.DeleteFunc(n.saved.Deliveries, func(o delivery) bool {
+		return o.Target == d.Target && o.Note.SessionID == d.Note.SessionID && d.Kind != Test
+	})
+	if len(n.saved.Deliveries) >= maxDeliveries {
+		n.saved.Deliveries = n.saved.Deliveries[1:]
+	}
+	n.saved.Deliveries = append(n.saved.Deliveries, d)
+}
+
+// withdrawQueued drops what waits to be sent about a session: something newer takes its
+// place. The lock is held.
+func (n *Notifier) withdrawQueued(sessionID string, target string) {
+	n.saved.Deliveries = slices.DeleteFunc(n.saved.Deliveries, func(d delivery) bool {
+		return d.Note.SessionID == sessionID && (target == "" || d.Target == target)
+	})
+}
+
+// forget drops everything about a session that was deleted.
+func (n *Notifier) forget(sessionID string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if is, ok := n.saved.Told[sessionID]; ok {
+		n.settle(sessionID, found{settled: []Kind{is.Kind}})
+	}
+}
+
+// onScreen reports whether a screen of the device shows the session now (visible), and
+// whether it has acknowledged the event of the note (shown).
+func onScreen(b *session.BackgroundSession, device string, note Note) (shown, visible bool) {
+	for _, o := range b.Watching() {
+		if o.Device == device && o.Activity != session.Away {
+			visible = true
+			shown = shown || o.Seq >= note.Seq
+		}
+	}
+	return shown, visible
+}
+
+// mayRead reports whether the credential behind a target still lets it read a session. The
+// lock is held.
+func (n *Notifier) mayRead(t target, sessionID string) bool {
+	if t.device == "" {
+		return true
+	}
+	grant, err := n.registry.Grant(auth.Kind(t.deviceKind), t.device)
+	return err == nil && grant.May(auth.Read, sessionID)
+}
+
+// revive looks at what an earlier run left to send: a question died with the hub, the rest
+// is sent if it still stands.
+func (n *Notifier) revive(ctx context.Context) {
+	n.mu.Lock()
+	waiting := slices.Clone(n.saved.Deliveries)
+	n.mu.Unlock()
+	stands := map[string]bool{}
+	for _, d := range waiting {
+		stands[d.ID] = d.Kind == Withdrawn || !d.Kind.asks() && n.stands(ctx, d.Note)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.saved.Deliveries = slices.DeleteFunc(n.saved.Deliveries, func(d delivery) bool {
+		alive, known := stands[d.ID]
+		return known && !alive
+	})
+	for id, is := range n.saved.Told {
+		if is.Kind.asks() {
+			n.settle(id, found{permission: is.PermissionID, by: "the end of the hub"})
+		}
+	}
+}
+
+// stands reports whether what a note says of a session is still so.
+func (n *Notifier) stands(ctx context.Context, note Note) bool {
+	info, err := n.manager.Info(ctx, note.SessionID)
+	if err != nil {
+		return false
+	}
+	switch note.Kind {
+	case Interrupted:
+		return info.Status == session.StatusInterrupted
+	case Failed, TurnOver:
+		return info.Status != session.StatusRunning && info.Status != session.StatusNeedsYou
+	}
+	return false
+}

@@ -1,0 +1,247 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/internal/outgoing"
+	"github.com/abidehub/abide/session"
+)
+
+const (
+	// maxAttempts is how often a delivery is tried.
+	maxAttempts = 5
+	// sendingAtOnce bounds requests on their way; each has its own target.
+	sendingAtOnce = 8
+	// longestRetry bounds the wait a service asks for.
+	longestRetry = time.Hour
+	// lifetime is how long after an event there is a point in telling it.
+	lifetime = 24 * time.Hour
+)
+
+// dispatch begins to send what is due and returns when the next is.
+func (n *Notifier) dispatch(ctx context.Context, sending *sync.WaitGroup) (next time.Time) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	now := time.Now()
+	changed := false
+	for _, d := range slices.Clone(n.saved.Deliveries) {
+		t, known := n.target(d.Target)
+		quiet := t.choice.Quiet.until(now)
+		switch {
+		case !known || now.Sub(d.Note.At) > lifetime && d.Kind != Withdrawn && d.Kind != Test || n.isShown(d):
+			n.drop(d.ID)
+			changed = true
+		case n.busy[d.Target] || len(n.busy) >= sendingAtOnce:
+			// The end of that one rings.
+		case d.Due.After(now):
+			next = sooner(next, d.Due)
+		case d.Kind != Test && d.Kind != Withdrawn && !quiet.IsZero():
+			next = sooner(next, quiet)
+		default:
+			n.busy[d.Target] = true
+			n.counts.Sent++
+			n.noteTold(d)
+			changed = true
+			sending.Go(func() { n.send(ctx, t, d) })
+		}
+	}
+	if changed {
+		n.keep()
+	}
+	return next
+}
+
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// isShown reports whether a screen that was waited for has shown the event. The lock is held.
+func (n *Notifier) isShown(d delivery) bool {
+	if d.Unless == "" || time.Now().Before(d.Due) {
+		return false
+	}
+	b := n.manager.Opened(d.Note.SessionID)
+	if b == nil {
+		return false
+	}
+	shown, _ := onScreen(b, d.Unless, d.Note)
+	return shown
+}
+
+// noteTold remembers that a target may have a message of a session. The lock is held.
+func (n *Notifier) noteTold(d delivery) {
+	is, ok := n.saved.Told[d.Note.SessionID]
+	if ok && d.Kind != Test && d.Kind != Withdrawn && !slices.Contains(is.Targets, d.Target) {
+		is.Targets = append(slices.Clone(is.Targets), d.Target)
+		n.saved.Told[d.Note.SessionID] = is
+	}
+}
+
+// drop removes a delivery. The lock is held.
+func (n *Notifier) drop(id string) {
+	n.saved.Deliveries = slices.DeleteFunc(n.saved.Deliveries, func(d delivery) bool { return d.ID == id })
+}
+
+// send makes one attempt and records what became of it.
+func (n *Notifier) send(ctx context.Context, t target, d delivery) {
+	answer, err := n.transmit(ctx, t, d)
+	defer n.kick.Ring()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.busy, d.Target)
+	if ctx.Err() != nil {
+		return // the hub ends: the next start tries again
+	}
+	d.Attempt++
+	ended := Outcome{
+		ID: d.ID, Target: t.name, Kind: d.Kind, SessionID: d.Note.SessionID, At: time.Now().UTC(), Attempts: d.Attempt,
+	}
+	retry, wait := n.judge(&ended, answer, err)
+	if retry && d.Attempt < maxAttempts {
+		if i := slices.IndexFunc(n.saved.Deliveries, func(o delivery) bool { return o.ID == d.ID }); i >= 0 {
+			n.saved.Deliveries[i].Attempt = d.Attempt
+			n.saved.Deliveries[i].Due = time.Now().Add(max(wait, n.backOff(d.Attempt)))
+			n.saved.Deliveries[i].Unless = ""
+		}
+		n.keep()
+		return
+	}
+	n.drop(d.ID)
+	switch {
+	case ended.Outcome == "delivered" && d.Kind == Withdrawn:
+		n.counts.Withdrawn++
+	case ended.Outcome == "delivered":
+		n.counts.Delivered++
+	default:
+		n.counts.Failed++
+	}
+	if ended.Outcome == "gone" {
+		n.removeSubscription(t.id)
+	}
+	if d.Kind != Withdrawn && d.Kind != Test && n.saved.Told[d.Note.SessionID].Seq != d.Note.Seq && ended.Outcome == "delivered" && t.withdraws {
+		n.takeBackLate(t, d) // it was settled while this was on its way
+	}
+	n.saved.Outcomes = append(n.saved.Outcomes, ended)
+	if over := len(n.saved.Outcomes) - keptOutcomes; over > 0 {
+		n.saved.Outcomes = slices.Delete(n.saved.Outcomes, 0, over)
+	}
+	n.keep()
+}
+
+// takeBackLate withdraws a message that was settled while it was on its way. The lock is held.
+func (n *Notifier) takeBackLate(t target, d delivery) {
+	if is, ok := n.saved.Told[d.Note.SessionID]; ok && is.Seq > d.Note.Seq {
+		return // a newer message takes its place
+	}
+	waits := slices.ContainsFunc(n.saved.Deliveries, func(o delivery) bool {
+		return o.Target == t.id && o.Note.SessionID == d.Note.SessionID
+	})
+	if !waits {
+		note := Note{SessionID: d.Note.SessionID, Kind: d.Note.Kind, Seq: d.Note.Seq, Body: "Settled elsewhere."}
+		n.queue(delivery{ID: randomID(), Target: t.id, Note: note, Kind: Withdrawn, Due: time.Now()})
+	}
+}
+
+// backOff is the wait after so many attempts: 2 s, 10 s, 50 s, 250 s.
+func (n *Notifier) backOff(attempts int) time.Duration {
+	wait := n.timing.Retry
+	for range attempts - 1 {
+		wait *= 5
+	}
+	return wait
+}
+
+// judge says what an answer means, and whether and when it is worth another attempt.
+func (n *Notifier) judge(o *Outcome, a outgoing.Answer, err error) (retry bool, wait time.Duration) {
+	o.Outcome = "failed"
+	switch {
+	case errors.Is(err, outgoing.ErrRefused), errors.Is(err, errUnusable):
+		o.Detail, _ = fit(legible(err.Error()), maxBody)
+		return false, 0
+	case err != nil:
+		o.Detail, _ = fit(legible(err.Error()), maxBody)
+		return true, 0
+	case a.Status >= 200 && a.Status < 300:
+		o.Outcome = "delivered"
+		return false, 0
+	case a.Status == http.StatusNotFound, a.Status == http.StatusGone:
+		o.Outcome, o.Detail = "gone", fmt.Sprintf("the service answered %d: the subscription is gone", a.Status)
+		return false, 0
+	}
+	o.Detail = fmt.Sprintf("the service answered %d", a.Status)
+	if seconds, err := strconv.Atoi(a.Header.Get("Retry-After")); err == nil && seconds > 0 {
+		wait = min(time.Duration(min(seconds, int(longestRetry/time.Second)))*time.Second, longestRetry)
+	}
+	return a.Status == http.StatusTooManyRequests || a.Status == http.StatusRequestTimeout || a.Status >= 500, wait
+}
+
+// transmit makes the request of one attempt.
+func (n *Notifier) transmit(ctx context.Context, t target, d delivery) (outgoing.Answer, error) {
+	n.mu.Lock()
+	guard, public, private := n.guard, n.saved.PublicKey, n.saved.PrivateKey
+	n.mu.Unlock()
+	p := n.payload(t, d)
+	switch {
+	case t.push != nil:
+		return sendPush(ctx, guard, *t.push, public, private, p, d.Kind.asks())
+	case t.channel.Type == Webhook:
+		return sendWebhook(ctx, guard, t.channel, p)
+	}
+	return sendNtfy(ctx, guard, t.channel, n.link(d.Note), p)
+}
+
+// payload is the message, with a fresh answer token where it is a question.
+func (n *Notifier) payload(t target, d delivery) Payload {
+	p := Payload{
+		ID: d.ID, Kind: d.Kind, SessionID: d.Note.SessionID, Seq: d.Note.Seq, Tag: "abide-" + d.Note.SessionID,
+		Title: d.Note.Title, Body: d.Note.Body, Badge: n.needing(t),
+	}
+	if d.Kind == Permission && t.push != nil && len(d.Note.Options) > 0 && n.mayAct(t, d.Note.SessionID) {
+		p.Answer = &Answer{Options: d.Note.Options, Token: n.tokens.mint(answerToken{
+			sessionID: d.Note.SessionID, permissionID: d.Note.PermissionID, seq: d.Note.Seq, options: d.Note.Options,
+			target: t.id, device: t.device, deviceKind: t.deviceKind,
+		})}
+	}
+	return p
+}
+
+func (n *Notifier) mayAct(t target, sessionID string) bool {
+	grant, err := n.registry.Grant(auth.Kind(t.deviceKind), t.device)
+	return err == nil && grant.May(auth.Act, sessionID)
+}
+
+// needing counts the sessions that need a person, of those the target may read.
+func (n *Notifier) needing(t target) int {
+	page, err := n.manager.List(session.ListOptions{Status: string(session.StatusNeedsYou), Limit: 100})
+	if err != nil {
+		return 0
+	}
+	count := 0
+	for _, s := range page.Sessions {
+		if n.mayRead(t, s.SessionID) {
+			count++
+		}
+	}
+	return count
+}
+
+// link is the address of what a note is about; empty where the hub has no address that others reach.
+func (n *Notifier) link(note Note) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.config.base == "" || note.SessionID == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s/s/%s?seq=%d", n.config.base, note.SessionID, note.Seq)
+}

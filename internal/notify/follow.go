@@ -1,0 +1,194 @@
+package notify
+
+import (
+	"context"
+	"time"
+
+	"github.com/abidehub/abide/observer"
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+)
+
+const (
+	// lookBack is how many events of a session are read that is seen for the first time.
+	lookBack = 256
+	// readBytes bounds one read of a log.
+	readBytes = 256 << 10
+)
+
+// follow is how far one session was looked at, and what was learnt.
+type follow struct {
+	epoch  string
+	cursor event.Seq
+	fold   fold
+}
+
+// fold remembers what the events of a session say about the ones to come.
+type fold struct {
+	since    time.Time
+	longTurn time.Duration
+	turn     int
+	started  time.Time // when turn began; zero is not known
+	cut      int       // the turn that was interrupted
+	found    []found
+}
+
+// found is one thing an event means: there is something to tell, or what was told is settled.
+type found struct {
+	note    *Note
+	settled []Kind
+	// permission is the question that was settled, and by whom.
+	permission, by string
+}
+
+// lookAt reads what changed in the sessions since a version of the list.
+func (n *Notifier) lookAt(ctx context.Context, version uint64) uint64 {
+	changed, gone, now := n.manager.ChangesSince(version)
+	for _, info := range changed {
+		n.catchUp(ctx, info)
+	}
+	for _, id := range gone {
+		delete(n.sessions, id)
+		n.tokens.drop(func(t answerToken) bool { return t.sessionID == id })
+		n.forget(id)
+	}
+	return now
+}
+
+// catchUp reads a session's new events and does what they ask for. A session that is
+// not open has none.
+func (n *Notifier) catchUp(ctx context.Context, info session.Info) {
+	b := n.manager.Opened(info.SessionID)
+	if b == nil {
+		return
+	}
+	f := n.sessions[info.SessionID]
+	if epoch := b.Log().Epoch(); f == nil || f.epoch != epoch {
+		meta := b.Log().Metadata()
+		f = &follow{epoch: epoch, cursor: max(meta.MinSeq-1, meta.MaxSeq-lookBack, 0), fold: fold{since: n.since, longTurn: n.timing.LongTurn}}
+		n.sessions[info.SessionID] = f
+	}
+	reader := observer.New(b.Log(), &f.fold, f.cursor, readBytes)
+	if err := reader.CatchUp(ctx); err != nil && ctx.Err() == nil {
+		n.logger.Warn("a session's events could not be read for notifications", "session", info.SessionID, "err", err)
+	}
+	f.cursor = reader.Cursor()
+	list := f.fold.found
+	f.fold.found = nil
+	for _, what := range list {
+		if what.note != nil {
+			what.note.SessionID = info.SessionID
+			n.describe(what.note, info)
+		}
+		n.apply(b, what)
+	}
+}
+
+// describe adds what the session list says of a session to a note of it.
+func (n *Notifier) describe(note *Note, info session.Info) {
+	name := info.Name
+	if name == "" {
+		name = "A session"
+	}
+	note.Title, _ = fit(legible(name), maxTitle)
+	line, _ := fit(legible(info.LastLine), maxBody)
+	switch note.Kind {
+	case TurnOver:
+		note.Body = line
+		if line == "" {
+			note.Body = "The turn is over."
+		}
+	case Form:
+		note.Body = "Asks: " + note.Body
+	case Permission:
+		note.Body = "Allow? " + note.Body
+	}
+}
+
+// Deliver implements observer.Sink.
+func (f *fold) Deliver(_ context.Context, b event.Batch) error {
+	for g := range b.Glances() {
+		switch g.Type {
+		case event.TypePermissionRequest, event.TypePermissionOutcome, event.TypeTurnStart, event.TypeTurnEnd,
+			event.TypeTurnInterrupted, event.TypeInterruptionSettled, event.TypeUserPrompt, "":
+		default:
+			continue // the bulk of a turn is not decoded
+		}
+		e, err := g.Event()
+		if err != nil {
+			continue // a line that a person edited: the log's own check reports it
+		}
+		if p, err := e.Payload(); err == nil {
+			f.take(e, p)
+		}
+	}
+	return nil
+}
+
+func (f *fold) take(e event.Event, p event.Payload) {
+	fresh := !e.Time.Before(f.since)
+	switch p := p.(type) {
+	case event.TurnStart:
+		f.turn, f.started = e.Turn, e.Time
+	case event.UserPrompt:
+		f.settle(fresh, found{settled: []Kind{TurnOver, Failed, Interrupted}, by: p.Actor})
+	case event.InterruptionSettled:
+		f.settle(fresh, found{settled: []Kind{Interrupted}, by: p.By})
+	case event.PermissionOutcome:
+		f.settle(fresh, found{permission: p.PermissionID, by: p.By})
+	case event.PermissionRequest:
+		f.tell(fresh, question(e, p))
+	case event.TurnInterrupted:
+		f.cut = e.Turn
+		f.tell(fresh, Note{Kind: Interrupted, Seq: e.Seq, At: e.Time, Body: "The turn was cut off: " + cutOff(p.Reason) + "."})
+	case event.TurnEnd:
+		f.tell(fresh, f.ended(e, p))
+	}
+}
+
+// ended is the note of a turn's end. Its kind is empty where nobody is told.
+func (f *fold) ended(e event.Event, p event.TurnEnd) Note {
+	note := Note{Seq: e.Seq, At: e.Time}
+	switch {
+	case f.cut == e.Turn && e.Turn > 0, p.StopReason == event.StopCancelled, p.By != "":
+	case p.Error != nil, p.StopReason == event.StopInterrupted, p.StopReason == event.StopAgentExit, p.StopReason == event.StopHubRestart:
+		note.Kind, note.Body = Failed, "The turn failed."
+		if p.Error != nil {
+			text, _ := fit(legible(p.Error.Message), maxBody)
+			note.Body = "The turn failed: " + text
+		}
+	case f.turn == e.Turn && !f.started.IsZero() && e.Time.Sub(f.started) > f.longTurn:
+		note.Kind = TurnOver
+	}
+	return note
+}
+
+func (f *fold) tell(fresh bool, note Note) {
+	if fresh && note.Kind != "" {
+		f.found = append(f.found, found{note: &note})
+	}
+}
+
+func (f *fold) settle(fresh bool, what found) {
+	if fresh {
+		f.found = append(f.found, what)
+	}
+}
+
+func cutOff(reason event.InterruptReason) string {
+	switch reason {
+	case event.CutHubRestart:
+		return "the hub ended unexpectedly"
+	case event.CutHubStop:
+		return "the hub was stopped"
+	case event.CutAgentExit:
+		return "the agent ended"
+	case event.CutAgentRestart:
+		return "the agent was restarted"
+	case event.CutProviderError:
+		return "the model's provider answered with an error"
+	case event.CutPaused:
+		return "it was paused"
+	}
+	return "it did not end by itself"
+}

@@ -1,0 +1,197 @@
+package notify
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// Kind says what a message is about.
+type Kind string
+
+// The kinds of events a person can choose, and those of the messages around them.
+// A job that ended will be one more.
+const (
+	Permission  Kind = "permission"
+	Form        Kind = "form"
+	TurnOver    Kind = "turn_over"
+	Failed      Kind = "failed"
+	Interrupted Kind = "interrupted"
+
+	// Withdrawn takes a message of the same tag back.
+	Withdrawn Kind = "withdrawn"
+	// Test is what a person asked for in the settings.
+	Test Kind = "test"
+)
+
+// Kinds lists the kinds of events.
+func Kinds() []Kind { return []Kind{Permission, Form, TurnOver, Failed, Interrupted} }
+
+// asks reports whether the hub waits for an answer.
+func (k Kind) asks() bool { return k == Permission || k == Form }
+
+const (
+	maxTitle = 80
+	// maxBody is in runes; the payload must fit one push record of 4 KiB.
+	maxBody = 480
+)
+
+// Note is what there is to tell of one session.
+type Note struct {
+	SessionID string    `json:"session_id"`
+	Kind      Kind      `json:"kind"`
+	Seq       event.Seq `json:"seq"`
+	At        time.Time `json:"at"`
+	Title     string    `json:"title"`
+	Body      string    `json:"body"`
+	// PermissionID and Options are of a question. There are no options where the text was cut:
+	// nobody allows what they cannot read.
+	PermissionID string   `json:"permission_id,omitempty"`
+	Options      []Option `json:"options,omitempty"`
+}
+
+// Option is an answer that a notification offers.
+type Option struct {
+	OptionID string `json:"option_id"`
+	Label    string `json:"label"`
+}
+
+// Payload is what a push or a webhook carries.
+type Payload struct {
+	// ID is the same for each attempt at one delivery.
+	ID        string    `json:"id"`
+	Kind      Kind      `json:"kind"`
+	SessionID string    `json:"session_id,omitempty"`
+	Seq       event.Seq `json:"seq,omitempty"`
+	Tag       string    `json:"tag"`
+	Title     string    `json:"title"`
+	Body      string    `json:"body"`
+	// Badge is how many sessions need a person.
+	Badge  int     `json:"badge"`
+	Answer *Answer `json:"answer,omitempty"`
+}
+
+// Answer lets a notification answer one question, once.
+type Answer struct {
+	Token   string   `json:"token"`
+	Options []Option `json:"options"`
+}
+
+// question makes the note of a permission request or a form.
+func question(e event.Event, r event.PermissionRequest) Note {
+	note := Note{Kind: Permission, Seq: e.Seq, At: e.Time, PermissionID: r.PermissionID}
+	if len(r.Form) > 0 || r.URL != "" {
+		note.Kind = Form
+		note.Body, _ = fit(legible(r.Title), maxBody)
+		return note
+	}
+	text := legible(r.Title)
+	if asked := legible(asks(r.ToolCall)); asked != "" && !strings.Contains(text, asked) {
+		text = strings.TrimSpace(text + "\n" + asked)
+	}
+	body, whole := fit(text, maxBody)
+	note.Body = body
+	if whole {
+		note.Options = onceOptions(r.Options)
+	}
+	return note
+}
+
+// onceOptions are the first options that allow and reject once.
+func onceOptions(options []event.PermissionOption) []Option {
+	var list []Option
+	for _, want := range []struct {
+		kind  event.PermissionKind
+		label string
+	}{{event.AllowOnce, "Allow once"}, {event.RejectOnce, "Reject"}} {
+		for _, o := range options {
+			if o.Kind == want.kind {
+				list = append(list, Option{o.OptionID, want.label})
+				break
+			}
+		}
+	}
+	return list
+}
+
+// asks is what a tool call would do, in its own JSON: its whole input, not the model's
+// words about it.
+func asks(call json.RawMessage) string {
+	var fields struct {
+		RawInput  json.RawMessage `json:"rawInput"`
+		Locations []struct {
+			Path string `json:"path"`
+		} `json:"locations"`
+	}
+	if json.Unmarshal(call, &fields) != nil {
+		return ""
+	}
+	var command struct {
+		Command string `json:"command"`
+	}
+	var input map[string]json.RawMessage
+	if json.Unmarshal(fields.RawInput, &input) == nil && len(input) > 0 {
+		if json.Unmarshal(fields.RawInput, &command) == nil && command.Command != "" && len(input) == 1 {
+			return command.Command
+		}
+		var compact bytes.Buffer
+		if json.Compact(&compact, fields.RawInput) == nil {
+			return compact.String()
+		}
+	}
+	var paths []string
+	for _, l := range fields.Locations {
+		paths = append(paths, l.Path)
+	}
+	return strings.Join(paths, "\n")
+}
+
+// legible shows by name each character that a reader cannot see or that reorders what
+// is read. Line feeds stay.
+func legible(text string) string {
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(text, "\uFFFD") {
+		switch {
+		case r == '\n':
+			b.WriteRune(r)
+		case r == '\t':
+			b.WriteRune(' ')
+		case unseen(r):
+			fmt.Fprintf(&b, "[U+%04X]", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func unseen(r rune) bool {
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) ||
+		r == '\u2800' || unicode.Is(unicode.Zs, r) && r != ' ' && r != '\u00a0'
+}
+
+// fit cuts a text to so many runes and lines, and says how much is missing. A cut text does not
+// end in the middle of a character's name.
+func fit(text string, most int) (cut string, whole bool) {
+	if blank := strings.Contains(text, strings.Repeat(" ", 20)) || strings.Count(text, "\n") > 8; !blank && utf8.RuneCountInString(text) <= most {
+		return text, true
+	}
+	runes := []rune(strings.Join(strings.Fields(text), " "))
+	if len(runes) <= most {
+		return string(runes), false
+	}
+	end := most
+	for i := most - 1; i > most-10; i-- {
+		if runes[i] == '[' {
+			end = i
+			break
+		}
+	}
+	return fmt.Sprintf("%s… (and %d characters more: open the session to read them)", string(runes[:end]), len(runes)-end), false
+}

@@ -1,0 +1,150 @@
+// Package notify decides who is told what of sessions that need a person, and sends it.
+//
+// The Notifier follows the sessions that change, by their logs. An event that is
+// worth telling becomes a Note. For each target (a browser's push subscription, or a
+// channel of the configuration) that wants it and does not show the session now, a
+// delivery is written to push.json before it is sent. A session has one message at a
+// target: a newer note replaces it, and it is withdrawn when it is settled elsewhere.
+package notify
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/internal/bell"
+	"github.com/abidehub/abide/internal/outgoing"
+	"github.com/abidehub/abide/session"
+)
+
+// longTurn is how long a turn takes at least for its end to be told.
+const longTurn = time.Minute
+
+// Options make a Notifier.
+type Options struct {
+	// Dir is the data directory.
+	Dir      string
+	Manager  *session.Manager
+	Registry *auth.Registry
+	// Since is when the hub started: nothing older is told.
+	Since time.Time
+	// Guard sends.
+	Guard    *outgoing.Guard
+	Channels []Channel
+	// Base is the address of the app for links in channels; empty leaves links out.
+	Base   string
+	Logger *slog.Logger
+	Timing Timing
+}
+
+// Timing has the waits. Zero fields take the default.
+type Timing struct {
+	// LongTurn is how long a turn takes at least for its end to be told: 60 s.
+	LongTurn time.Duration
+	// Ack is how long a visible screen may take to acknowledge what it shows: 1.5 s.
+	Ack time.Duration
+	// Retry is the wait before the second attempt; it grows fivefold: 2 s.
+	Retry time.Duration
+}
+
+// Notifier tells people. It is safe for concurrent use.
+type Notifier struct {
+	dir      string
+	manager  *session.Manager
+	registry *auth.Registry
+	since    time.Time
+	logger   *slog.Logger
+	timing   Timing
+	tokens   tokens
+	sessions map[string]*follow // only Run's goroutine uses it
+	kick     bell.Bell          // rings when there may be a delivery to send
+
+	mu     sync.Mutex
+	saved  record // what push.json holds
+	guard  *outgoing.Guard
+	config channelSet
+	busy   map[string]bool // targets that a delivery is on its way to
+	counts Counts
+}
+
+// Counts says how many messages there were since the start.
+type Counts struct {
+	// Sent counts attempts; the others count what they ended in.
+	Sent      int64 `json:"sent"`
+	Delivered int64 `json:"delivered"`
+	Failed    int64 `json:"failed"`
+	// Withdrawn counts messages that were taken back because they were settled elsewhere.
+	Withdrawn int64 `json:"withdrawn"`
+}
+
+// Open reads push.json. It starts nothing.
+func Open(o Options) (*Notifier, error) {
+	saved, err := readRecord(filepath.Join(o.Dir, fileName))
+	if err != nil {
+		return nil, fmt.Errorf("open notifications: %w", err)
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	n := &Notifier{
+		dir: o.Dir, manager: o.Manager, registry: o.Registry, since: o.Since, logger: o.Logger, timing: o.Timing.withDefaults(),
+		sessions: map[string]*follow{}, saved: saved, busy: map[string]bool{},
+	}
+	n.Configure(o.Guard, o.Channels, o.Base)
+	return n, nil
+}
+
+func (t Timing) withDefaults() Timing {
+	for _, d := range []struct {
+		field *time.Duration
+		value time.Duration
+	}{{&t.LongTurn, longTurn}, {&t.Ack, 1500 * time.Millisecond}, {&t.Retry, 2 * time.Second}} {
+		if *d.field <= 0 {
+			*d.field = d.value
+		}
+	}
+	return t
+}
+
+// Configure replaces the guard and the channels while the hub runs.
+func (n *Notifier) Configure(guard *outgoing.Guard, channels []Channel, base string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.guard, n.config = guard, channelSet{channels, base}
+}
+
+// Counts returns the numbers for the health page.
+func (n *Notifier) Counts() Counts {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.counts
+}
+
+// Run follows sessions and sends until ctx ends. It returns when nothing is on its way
+// any more.
+func (n *Notifier) Run(ctx context.Context) error {
+	var sending sync.WaitGroup
+	defer sending.Wait()
+	n.revive(ctx)
+	version := uint64(0)
+	for {
+		changed, kicked := n.manager.Changed(), n.kick.Listen()
+		version = n.lookAt(ctx, version)
+		due := n.dispatch(ctx, &sending)
+		var at <-chan time.Time
+		if !due.IsZero() {
+			at = time.After(time.Until(due))
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-changed:
+		case <-kicked:
+		case <-at:
+		}
+	}
+}

@@ -1,0 +1,227 @@
+package notify
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+const (
+	fileName = "push.json"
+	// keptOutcomes is how many ended deliveries are kept for people to see.
+	keptOutcomes = 100
+	// maxSubscriptions bounds the browsers of a hub, and maxDeliveries what waits.
+	maxSubscriptions = 200
+	maxDeliveries    = 2000
+)
+
+// Choice is what a target wants to be told.
+type Choice struct {
+	// Events are the kinds that are told; nil is all.
+	Events []Kind `json:"events"`
+	// Muted are sessions that are not told of.
+	Muted []string `json:"muted,omitempty"`
+	Quiet *Quiet   `json:"quiet,omitempty"`
+}
+
+// Quiet are hours in which nothing is sent. What still waits then is sent afterwards.
+type Quiet struct {
+	// From and To are times of the day as HH:MM. The day may change between them.
+	From string `json:"from"`
+	To   string `json:"to"`
+	// Zone is an IANA time zone; empty is the hub's.
+	Zone string `json:"zone,omitempty"`
+}
+
+func (c Choice) wants(note Note) bool {
+	return (c.Events == nil || slices.Contains(c.Events, note.Kind)) && !slices.Contains(c.Muted, note.SessionID)
+}
+
+// shown is the choice as it is told: all events by name where it has none of its own.
+func (c Choice) shown() Choice {
+	if c.Events == nil {
+		c.Events = Kinds()
+	}
+	return c
+}
+
+// check reports what of a choice cannot be meant.
+func (c Choice) check() error {
+	for _, k := range c.Events {
+		if !slices.Contains(Kinds(), k) {
+			return fmt.Errorf("%w: %q is none of the events %v", ErrInvalid, k, Kinds())
+		}
+	}
+	if len(c.Muted) > 1000 {
+		return fmt.Errorf("%w: at most 1000 sessions can be muted", ErrInvalid)
+	}
+	if c.Quiet != nil {
+		return c.Quiet.check()
+	}
+	return nil
+}
+
+func (q Quiet) check() error {
+	_, from := time.Parse("15:04", q.From)
+	_, to := time.Parse("15:04", q.To)
+	_, zone := time.LoadLocation(q.Zone)
+	if from != nil || to != nil || zone != nil {
+		return fmt.Errorf("%w: quiet hours are two times such as 22:00 and 07:00, and a time zone such as Europe/Vienna", ErrInvalid)
+	}
+	return nil
+}
+
+// until returns when quiet hours end that now is in; zero when it is in none.
+func (q *Quiet) until(now time.Time) time.Time {
+	if q == nil || q.From == q.To || q.check() != nil {
+		return time.Time{}
+	}
+	zone := time.Local
+	if q.Zone != "" {
+		zone, _ = time.LoadLocation(q.Zone)
+	}
+	now = now.In(zone)
+	at := func(clock string, day int) time.Time {
+		t, _ := time.Parse("15:04", clock)
+		return time.Date(now.Year(), now.Month(), now.Day()+day, t.Hour(), t.Minute(), 0, 0, zone)
+	}
+	for _, day := range []int{-1, 0} {
+		from, to := at(q.From, day), at(q.To, day)
+		if !to.After(from) {
+			to = at(q.To, day+1)
+		}
+		if !now.Before(from) && now.Before(to) {
+			return to
+		}
+	}
+	return time.Time{}
+}
+
+// subscription is a browser that takes pushes.
+type subscription struct {
+	ID        string    `json:"id"`
+	Device    string    `json:"device"`      // of the credential that made it
+	Kind      string    `json:"device_kind"` // device or token
+	Endpoint  string    `json:"endpoint"`
+	P256dh    string    `json:"p256dh"`
+	Auth      string    `json:"auth"`
+	CreatedAt time.Time `json:"created_at"`
+	Choice    Choice    `json:"choice"`
+}
+
+// delivery is a message on its way to one target.
+type delivery struct {
+	ID      string    `json:"id"`
+	Target  string    `json:"target"`
+	Note    Note      `json:"note"`
+	Kind    Kind      `json:"kind"` // the note's, Withdrawn or Test
+	Attempt int       `json:"attempt"`
+	Due     time.Time `json:"due"`
+	// Unless is a device: where one of its screens has shown the event by Due, nothing is sent.
+	Unless string `json:"unless,omitempty"`
+}
+
+// told is the message that a session has at its targets.
+type told struct {
+	Kind         Kind      `json:"kind"`
+	Seq          event.Seq `json:"seq"`
+	PermissionID string    `json:"permission_id,omitempty"`
+	Targets      []string  `json:"targets"`
+}
+
+// Outcome is what became of a delivery.
+type Outcome struct {
+	ID        string    `json:"id"`
+	Target    string    `json:"target"`
+	Kind      Kind      `json:"kind"`
+	SessionID string    `json:"session_id,omitempty"`
+	At        time.Time `json:"at"`
+	Attempts  int       `json:"attempts"`
+	// Outcome is delivered, failed or gone.
+	Outcome string `json:"outcome"`
+	// Detail says why, where it was not delivered.
+	Detail string `json:"detail,omitempty"`
+}
+
+// record is push.json.
+type record struct {
+	Format        int               `json:"format"`
+	PublicKey     string            `json:"public_key,omitempty"`
+	PrivateKey    string            `json:"private_key,omitempty"`
+	Subscriptions []subscription    `json:"subscriptions"`
+	Channels      map[string]Choice `json:"channels,omitempty"` // chosen in the app, by name
+	Deliveries    []delivery        `json:"deliveries"`
+	Told          map[string]told   `json:"told"` // by session
+	Outcomes      []Outcome         `json:"outcomes"`
+}
+
+func readRecord(path string) (record, error) {
+	r := record{Format: 1, Channels: map[string]Choice{}, Told: map[string]told{}}
+	data, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return r, nil
+	}
+	if err != nil {
+		return r, err
+	}
+	if err := json.Unmarshal(data, &r); err != nil {
+		return r, fmt.Errorf("%s cannot be read; remove it to begin anew, each device then has to turn notifications on again: %w", path, err)
+	}
+	if r.Format != 1 {
+		return r, fmt.Errorf("%s has format %d, which a newer version of abide wrote", path, r.Format)
+	}
+	if r.Told == nil {
+		r.Told = map[string]told{}
+	}
+	if r.Channels == nil {
+		r.Channels = map[string]Choice{}
+	}
+	return r, nil
+}
+
+// save replaces push.json, whole or not at all. The lock is held.
+func (n *Notifier) save() error {
+	data, err := json.Marshal(n.saved)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", fileName, err)
+	}
+	path := filepath.Join(n.dir, fileName)
+	if err := replaceFile(path, data); err != nil {
+		return fmt.Errorf("write %s: %w", fileName, err)
+	}
+	return nil
+}
+
+// keep saves, and reports a failure to the log: what was decided still happens, and may be
+// forgotten by a crash. The lock is held.
+func (n *Notifier) keep() {
+	if err := n.save(); err != nil {
+		n.logger.Warn("notifications could not be saved", "err", err)
+	}
+}
+
+func replaceFile(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".push-*.tmp") // 0600 whatever the umask
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // gone already when the rename succeeded
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}

@@ -1,0 +1,136 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/abidehub/abide/internal/notify"
+	"github.com/abidehub/abide/server/wire"
+)
+
+// pushState is what a device needs to turn its notifications on, and those it has.
+type pushState struct {
+	// PublicKey is the hub's VAPID key: the applicationServerKey of a subscription.
+	PublicKey     string                `json:"public_key"`
+	Subscriptions []notify.Subscription `json:"subscriptions"`
+}
+
+// made is the id of something new.
+type made struct {
+	ID string `json:"id"`
+}
+
+// tokenAnswer answers the question that a notification showed.
+type tokenAnswer struct {
+	Token    string `json:"token"`
+	OptionID string `json:"option_id"`
+}
+
+// channelList is the channels of the configuration.
+type channelList struct {
+	Channels []notify.ChannelState `json:"channels"`
+}
+
+func pushRoute(s *Server, c *call) error {
+	key, err := s.notify.PublicKey()
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, pushState{key, s.notify.Subscriptions(c.grant)})
+}
+
+func subscribeRoute(s *Server, c *call) error {
+	var in notify.NewSubscription
+	if err := c.read(&in); err != nil {
+		return err
+	}
+	id, err := s.notify.Subscribe(c.grant, in)
+	if err != nil {
+		return explainNotify(err)
+	}
+	return c.reply(http.StatusCreated, made{id})
+}
+
+func unsubscribeRoute(s *Server, c *call) error {
+	id, err := c.param("subscription")
+	if err != nil {
+		return err
+	}
+	if err := s.notify.Unsubscribe(c.grant, id); err != nil {
+		return explainNotify(err)
+	}
+	return c.done()
+}
+
+func testPushRoute(s *Server, c *call) error {
+	id, err := c.param("subscription")
+	if err != nil {
+		return err
+	}
+	if err := s.notify.TestPush(c.grant, id); err != nil {
+		return explainNotify(err)
+	}
+	return c.done()
+}
+
+// tokenAnswerRoute settles a question by the token of its notification, which is the only
+// credential. An address that guesses waits for its refusals.
+func tokenAnswerRoute(s *Server, c *call) error {
+	var in tokenAnswer
+	if err := c.readUpTo(&in, 4<<10); err != nil {
+		return err
+	}
+	answered, err := s.notify.Answer(c.r.Context(), in.Token, in.OptionID)
+	if errors.Is(err, notify.ErrNotFound) {
+		if err := s.door.Guessed(c.r.Context(), c.r); err != nil {
+			return err
+		}
+	}
+	if err != nil {
+		return explainNotify(err)
+	}
+	s.noteAnswer(c.r.RemoteAddr, answered.Grant, answered.SessionID, answered.Outcome, "")
+	return c.reply(http.StatusOK, resolvedFrame("", answered.SessionID, answered.Outcome))
+}
+
+func channelsRoute(s *Server, c *call) error {
+	return c.reply(http.StatusOK, channelList{s.notify.ChannelList()})
+}
+
+func channelChangeRoute(s *Server, c *call) error {
+	name, err := c.param("channel")
+	if err != nil {
+		return err
+	}
+	var in notify.Choice
+	if err := c.read(&in); err != nil {
+		return err
+	}
+	if err := s.notify.ChooseChannel(name, in); err != nil {
+		return explainNotify(err)
+	}
+	return c.done()
+}
+
+func testChannelRoute(s *Server, c *call) error {
+	name, err := c.param("channel")
+	if err != nil {
+		return err
+	}
+	if err := s.notify.TestChannel(name); err != nil {
+		return explainNotify(err)
+	}
+	return c.done()
+}
+
+// explainNotify makes a problem of an error of the package, and leaves others.
+func explainNotify(err error) error {
+	switch {
+	case errors.Is(err, notify.ErrInvalid):
+		return invalid("%s", strings.TrimPrefix(err.Error(), notify.ErrInvalid.Error()+": "))
+	case errors.Is(err, notify.ErrNotFound):
+		return &problem{code: wire.CodeNotFound, message: strings.TrimPrefix(err.Error(), notify.ErrNotFound.Error()+": ")}
+	}
+	return err
+}

@@ -1,0 +1,209 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/internal/notify"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+)
+
+// quick makes waits short.
+func quick() notify.Timing {
+	return notify.Timing{LongTurn: time.Nanosecond, Ack: 50 * time.Millisecond, Retry: time.Millisecond}
+}
+
+func (h *hub) ask(s *session.BackgroundSession, id string) {
+	h.t.Helper()
+	_, err := s.Prompt(context.Background(), session.PromptRequest{PromptID: id, Text: "ask"})
+	require.NoError(h.t, err)
+	require.Eventually(h.t, func() bool { return len(s.State().PendingPermissions) == 1 }, patience, time.Millisecond)
+}
+
+func TestAPhoneThatSleepsIsToldOnceWhenALongTurnEnds(t *testing.T) {
+	h := startHub(t, hubOptions{notify: quick()})
+	phone := h.browser("phone")
+	s := h.session()
+	h.prompt(s, "p1", "say 3")
+	p := phone.next()
+	require.Equal(t, notify.TurnOver, p.Kind)
+	require.Equal(t, s.ID(), p.SessionID)
+	require.Equal(t, s.Log().Metadata().MaxSeq, p.Seq)
+	require.NotEmpty(t, p.Title)
+	require.Nil(t, p.Answer)
+	require.Eventually(t, func() bool { return h.counts().Delivered == 1 }, patience, time.Millisecond)
+	require.Empty(t, phone.got)
+	info, err := os.Stat(filepath.Join(h.dir, "push.json"))
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+}
+
+func TestAShortTurnIsNotTold(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	phone := h.browser("phone")
+	s := h.session()
+	h.prompt(s, "p1", "say 3")
+	h.ask(s, "p2")
+	require.Equal(t, notify.Permission, phone.next().Kind)
+}
+
+func TestOfThreeDevicesTheOneThatShowsTheSessionIsNotPushed(t *testing.T) {
+	h := startHub(t, hubOptions{notify: notify.Timing{LongTurn: time.Hour, Ack: time.Minute, Retry: time.Millisecond}})
+	desk, phone, tablet := h.browser("desk"), h.browser("phone"), h.browser("tablet")
+	s := h.session()
+	h.prompt(s, "p1", "say 3")
+	shown := h.watch(s, desk.as)
+	h.ask(s, "p2")
+	shown.send(&wire.Ack{SessionID: s.ID(), Seq: s.Log().Metadata().MaxSeq, Visible: true})
+	onPhone, onTablet := phone.next(), tablet.next()
+	require.Equal(t, notify.Permission, onPhone.Kind)
+	require.Contains(t, onPhone.Body, "make", "what would be allowed is in the text")
+	require.Equal(t, []notify.Option{{OptionID: "yes", Label: "Allow once"}, {OptionID: "no", Label: "Reject"}}, onPhone.Answer.Options)
+	require.Equal(t, 1, onPhone.Badge)
+	require.NotEqual(t, onPhone.Answer.Token, onTablet.Answer.Token)
+
+	require.Equal(t, 400, h.answer(onPhone.Answer.Token, "always").status, "what the notification did not offer")
+	require.Equal(t, 404, h.answer("guess", "yes").status)
+	res := h.answer(onPhone.Answer.Token, "yes")
+	require.Equal(t, 200, res.status, res.body)
+	outcome := h.await(s, 0, event.TypePermissionOutcome)
+	require.Contains(t, string(outcome.Data), `"by":"phone"`)
+	back := tablet.next()
+	require.Equal(t, notify.Withdrawn, back.Kind)
+	require.Equal(t, onTablet.Tag, back.Tag)
+	require.Contains(t, back.Body, "phone")
+	require.Equal(t, 404, h.answer(onPhone.Answer.Token, "yes").status, "used")
+	require.Equal(t, 404, h.answer(onTablet.Answer.Token, "no").status, "late")
+
+	h.ask(s, "p3")
+	another := phone.next()
+	require.Equal(t, 404, h.answer(onPhone.Answer.Token, "yes").status, "of another question")
+	require.Equal(t, 200, h.answer(another.Answer.Token, "no").status)
+	require.Eventually(t, func() bool { return h.counts().Withdrawn >= 1 }, patience, time.Millisecond)
+	require.Empty(t, desk.got, "its screen showed the question")
+}
+
+func TestAVisibleScreenThatDoesNotAcknowledgeIsPushedToo(t *testing.T) {
+	h := startHub(t, hubOptions{notify: notify.Timing{Ack: 50 * time.Millisecond}})
+	phone := h.browser("phone")
+	s := h.session()
+	h.watch(s, phone.as) // it froze: it says nothing any more
+	h.ask(s, "p1")
+	require.Equal(t, notify.Permission, phone.next().Kind)
+}
+
+func TestAQuestionThatIsAnsweredBeforeItIsSentIsNotSent(t *testing.T) {
+	h := startHub(t, hubOptions{notify: notify.Timing{Ack: time.Hour}})
+	phone := h.browser("phone")
+	s := h.session()
+	h.watch(s, phone.as)
+	h.ask(s, "p1")
+	_, err := s.AnswerPermission(context.Background(), session.Answer{PermissionID: "perm-1", OptionID: "yes", Actor: "desk"})
+	require.NoError(t, err)
+	require.Equal(t, 204, h.do("POST", "/api/push/subscriptions/"+phone.id+"/test", nil, phone.as).status)
+	require.Equal(t, notify.Test, phone.next().Kind)
+	require.EqualValues(t, 1, h.counts().Sent)
+}
+
+func TestWhatPushServicesAnswerIsRetriedRecordedOrEndsTheSubscription(t *testing.T) {
+	status := func(code int) func(int, http.ResponseWriter, *http.Request) {
+		return func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
+	}
+	for name, c := range map[string]struct {
+		reply            func(int, http.ResponseWriter, *http.Request)
+		attempts         int
+		outcome, because string
+		gone             bool
+	}{
+		"not found": {reply: status(404), attempts: 1, outcome: "gone", gone: true},
+		"gone":      {reply: status(410), attempts: 1, outcome: "gone", gone: true},
+		"too many":  {reply: status(429), attempts: 5, outcome: "failed", because: "429"},
+		"broken":    {reply: status(500), attempts: 5, outcome: "failed", because: "500"},
+		"elsewhere": {reply: func(_ int, w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://10.0.0.1/", http.StatusTemporaryRedirect)
+		}, attempts: 1, outcome: "failed", because: "307"},
+		"broken once": {reply: func(n int, w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(map[bool]int{true: 500, false: 201}[n == 1])
+		}, attempts: 2, outcome: "delivered"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := startHub(t, hubOptions{notify: quick()})
+			phone := h.browser("phone")
+			phone.answers(c.reply)
+			s := h.session()
+			h.prompt(s, "p1", "say 3") // the turn notices nothing
+			require.Eventually(t, func() bool { return h.counts().Delivered+h.counts().Failed == 1 }, patience, 5*time.Millisecond)
+			require.Equal(t, c.attempts, phone.attempts())
+			var state struct{ Subscriptions []notify.Subscription }
+			require.NoError(t, json.Unmarshal([]byte(h.do("GET", "/api/push", nil, phone.as).body), &state))
+			if c.gone {
+				require.Empty(t, state.Subscriptions)
+				return
+			}
+			require.Len(t, state.Subscriptions[0].Outcomes, 1)
+			require.Equal(t, c.outcome, state.Subscriptions[0].Outcomes[0].Outcome)
+			require.Contains(t, state.Subscriptions[0].Outcomes[0].Detail, c.because)
+		})
+	}
+}
+
+func TestAPushServiceOnAPrivateAddressIsNeverAsked(t *testing.T) {
+	h := startHub(t, hubOptions{notify: quick()})
+	b := newBrowser(t)
+	b.as = h.device("phone")
+	res := h.do("POST", "/api/push/subscriptions", subscriptionOf("https://10.0.0.1/push", b.key, b.auth), b.as)
+	require.Equal(t, 201, res.status)
+	h.prompt(h.session(), "p1", "say 3")
+	require.Eventually(t, func() bool { return h.counts().Failed == 1 }, patience, 5*time.Millisecond)
+	require.EqualValues(t, 1, h.counts().Sent)
+}
+
+func TestAServiceThatHangsKeepsNoOtherWaiting(t *testing.T) {
+	h := startHub(t, hubOptions{notify: quick()})
+	slow, phone := h.browser("slow"), h.browser("phone")
+	hang := make(chan struct{})
+	defer close(hang)
+	slow.answers(func(_ int, _ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-hang:
+		case <-r.Context().Done():
+		}
+	})
+	for range 3 {
+		h.prompt(h.session(), "p1", "say 3")
+		require.Equal(t, notify.TurnOver, phone.next().Kind)
+	}
+	require.Equal(t, 1, slow.attempts(), "one at a time")
+}
+
+func TestADeviceThatIsRevokedIsNotPushed(t *testing.T) {
+	h := startHub(t, hubOptions{notify: quick()})
+	phone, tablet := h.browser("phone"), h.browser("tablet")
+	for _, g := range h.registry.Grants() {
+		if g.Name == "phone" {
+			require.NoError(t, h.registry.Revoke(g.ID))
+		}
+	}
+	h.prompt(h.session(), "p1", "say 3")
+	require.Equal(t, notify.TurnOver, tablet.next().Kind)
+	require.Zero(t, phone.attempts())
+}
+
+func TestADeviceTouchesItsOwnSubscriptionsOnly(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	phone, tablet := h.browser("phone"), h.browser("tablet")
+	path := "/api/push/subscriptions/" + phone.id
+	require.Equal(t, 404, h.do("DELETE", path, nil, tablet.as).status)
+	require.Equal(t, 404, h.do("POST", path+"/test", nil, tablet.as).status)
+	require.Equal(t, 204, h.do("DELETE", path, nil, phone.as).status)
+	require.Equal(t, 404, h.do("DELETE", path, nil, phone.as).status)
+}

@@ -1,0 +1,162 @@
+package server_test
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/ecdh"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/internal/notify"
+)
+
+// browser is one that takes pushes: it has the keys, and a push service of its own on
+// loopback.
+type browser struct {
+	t       *testing.T
+	as      http.Header // of its page
+	key     *ecdh.PrivateKey
+	auth    []byte
+	service *httptest.Server
+	id      string
+	got     chan notify.Payload
+
+	mu    sync.Mutex
+	reply func(attempt int, w http.ResponseWriter, r *http.Request) // nil is 201
+	tries int
+}
+
+func newBrowser(t *testing.T) *browser {
+	t.Helper()
+	key, err := ecdh.P256().GenerateKey(rand.Reader)
+	require.NoError(t, err)
+	b := &browser{t: t, key: key, auth: make([]byte, 16), got: make(chan notify.Payload, 100)}
+	rand.Read(b.auth)
+	b.service = httptest.NewServer(http.HandlerFunc(b.take))
+	t.Cleanup(b.service.Close)
+	return b
+}
+
+// browserSubscription is what a browser asks with.
+func browserSubscription() map[string]any {
+	key, _ := ecdh.P256().GenerateKey(rand.Reader)
+	return subscriptionOf("https://push.example/x", key, make([]byte, 16))
+}
+
+func subscriptionOf(endpoint string, key *ecdh.PrivateKey, secret []byte) map[string]any {
+	return map[string]any{"endpoint": endpoint, "keys": map[string]string{
+		"p256dh": base64.RawURLEncoding.EncodeToString(key.PublicKey().Bytes()), "auth": base64.RawURLEncoding.EncodeToString(secret),
+	}}
+}
+
+// told is a paired device whose browser takes pushes.
+func (h *hub) browser(name string) *browser {
+	h.t.Helper()
+	b := newBrowser(h.t)
+	b.as = h.device(name)
+	b.subscribe(h)
+	return b
+}
+
+func (b *browser) subscribe(h *hub) {
+	b.t.Helper()
+	res := h.do("POST", "/api/push/subscriptions", subscriptionOf(b.service.URL, b.key, b.auth), b.as)
+	require.Equal(b.t, 201, res.status, res.body)
+	var made struct{ ID string }
+	require.NoError(b.t, json.Unmarshal([]byte(res.body), &made))
+	b.id = made.ID
+}
+
+func (b *browser) take(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	b.mu.Lock()
+	b.tries++
+	tries, reply := b.tries, b.reply
+	b.mu.Unlock()
+	if r.Header.Get("Content-Encoding") != "aes128gcm" || r.Header.Get("Authorization") == "" || r.Header.Get("TTL") == "" {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	if reply != nil {
+		reply(tries, w, r)
+		return
+	}
+	b.got <- b.decrypt(body)
+	w.WriteHeader(http.StatusCreated)
+}
+
+// decrypt opens a message as RFC 8291 has it.
+func (b *browser) decrypt(body []byte) notify.Payload {
+	salt, sender := body[:16], body[21:21+int(body[20])]
+	public, err := ecdh.P256().NewPublicKey(sender)
+	require.NoError(b.t, err)
+	shared, err := b.key.ECDH(public)
+	require.NoError(b.t, err)
+	derive := func(secret, salt []byte, info string, n int) []byte {
+		out, err := hkdf.Key(sha256.New, secret, salt, info, n)
+		require.NoError(b.t, err)
+		return out
+	}
+	ikm := derive(shared, b.auth, "WebPush: info\x00"+string(b.key.PublicKey().Bytes())+string(sender), 32)
+	block, err := aes.NewCipher(derive(ikm, salt, "Content-Encoding: aes128gcm\x00", 16))
+	require.NoError(b.t, err)
+	gcm, err := cipher.NewGCM(block)
+	require.NoError(b.t, err)
+	plain, err := gcm.Open(nil, derive(ikm, salt, "Content-Encoding: nonce\x00", 12), body[21+len(sender):], nil)
+	require.NoError(b.t, err)
+	for plain[len(plain)-1] == 0 {
+		plain = plain[:len(plain)-1]
+	}
+	var p notify.Payload
+	require.NoError(b.t, json.Unmarshal(plain[:len(plain)-1], &p))
+	return p
+}
+
+// next is the next message that comes.
+func (b *browser) next() notify.Payload {
+	b.t.Helper()
+	select {
+	case p := <-b.got:
+		return p
+	case <-time.After(patience):
+		b.t.Fatal("no push came")
+		return notify.Payload{}
+	}
+}
+
+// answers makes the push service answer otherwise.
+func (b *browser) answers(reply func(attempt int, w http.ResponseWriter, r *http.Request)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.reply = reply
+}
+
+func (b *browser) attempts() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.tries
+}
+
+func (h *hub) counts() notify.Counts {
+	h.t.Helper()
+	var health struct{ Notifications notify.Counts }
+	require.NoError(h.t, json.Unmarshal([]byte(h.api("GET", "/api/health", nil).body), &health))
+	return health.Notifications
+}
+
+// answer answers by a notification's token, as a service worker does.
+func (h *hub) answer(token, option string) response {
+	h.t.Helper()
+	return h.do("POST", "/api/answer", map[string]string{"token": token, "option_id": option}, http.Header{"Origin": {h.origin()}})
+}
