@@ -48,9 +48,10 @@ type engine struct {
 	helpers   sync.WaitGroup // goroutines beside run; each reports into the mailbox
 
 	// what is durable
-	fold  fold
-	named bool // a person named the session
-	queue *queue.Queue
+	fold     fold
+	foldKept event.Seq // of the fold that was written down last
+	named    bool      // a person named the session
+	queue    *queue.Queue
 
 	// what is not
 	turn      turnRun
@@ -119,6 +120,7 @@ func (e *engine) proceed() {
 	}
 	e.dirty = dirty
 	e.keepListLine(now)
+	e.keepFold()
 }
 
 // maxPasses bounds how long proceed keeps the mailbox waiting.
@@ -232,7 +234,7 @@ func (e *engine) writeDrafts(drafts []event.Draft, list []entry) (event.Seq, err
 		return 0, err
 	}
 	for i, n := range list {
-		e.fold.at = drafts[i].Time
+		e.fold.at = drafts[i].Time.UTC().Truncate(time.Microsecond) // as the line has it
 		e.fold.apply(first+event.Seq(i), n.turn, n.payload)
 	}
 	if e.fold.changed {

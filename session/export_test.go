@@ -34,12 +34,36 @@ func FullFold(batches []event.Batch) (string, error) {
 	return f.words()
 }
 
+// StoredFold is QuickFold where the hub ends, and another goes on from its fold.json,
+// after the first batches.
+func StoredFold(batches []event.Batch, first int) (string, error) {
+	r := recovery{byID: map[string]int{}}
+	for i, b := range batches {
+		if i == first {
+			data, err := encodeFold("0123456789abcdef", &r.fold)
+			if err != nil {
+				return "", err
+			}
+			changed := r.fold.changed
+			if r.fold, _, err = decodeFold(data); err != nil {
+				return "", err
+			}
+			r.fold.changed = changed
+		}
+		if err := r.takeAll(b); err != nil {
+			return "", err
+		}
+	}
+	return r.fold.words()
+}
+
 // words changes the last line: what it says after one more chunk of the newest
 // message counts too.
 func (f *fold) words() (string, error) {
 	line := f.line.line()
 	f.line.chunk(f.line.messageID, " and more")
-	said, err := json.Marshal([]any{f.permissions.settled, f.rules, f.mode, f.config, f.commands, f.usage})
+	said, err := json.Marshal([]any{f.permissions.settled, f.rules, f.mode, f.config, f.commands, f.usage,
+		f.agent, f.before, f.mcpTools, f.completed, f.login, f.promptSeq, f.interruptions, f.recorder})
 	tools := fmt.Sprintf("%+v %+v %v", f.tools.unfinished(), f.tools.finished, f.tools.seen)
 	return fmt.Sprintf("seq %d turn %d %q open %v failed %v given %d ended %v changed %v agent %q title %q first %q\ntools %s\nasked %v\nsaid %s\nline %q\nthen %q",
 		f.seq, f.turn, f.promptID, f.open, f.failed, f.given, f.ended, f.changed, f.agentSessionID, f.title, f.firstPrompt,

@@ -14,8 +14,8 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// TestAFoldThatDecodesOnlyWhatItNeedsKnowsWhatAFullOneKnows folds random logs,
-// in batches of random sizes, both ways.
+// TestAFoldThatDecodesOnlyWhatItNeedsKnowsWhatAFullOneKnows folds a fixed sample of
+// logs in batches of many sizes: both ways, and from a stored fold.
 func TestAFoldThatDecodesOnlyWhatItNeedsKnowsWhatAFullOneKnows(t *testing.T) {
 	for seed := range uint64(300) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
@@ -25,6 +25,9 @@ func TestAFoldThatDecodesOnlyWhatItNeedsKnowsWhatAFullOneKnows(t *testing.T) {
 		quick, err := session.QuickFold(batches)
 		require.NoError(t, err)
 		require.Equal(t, full, quick, "seed %d", seed)
+		stored, err := session.StoredFold(batches, len(batches)/2)
+		require.NoError(t, err)
+		require.Equal(t, full, stored, "seed %d, from fold.json", seed)
 	}
 }
 

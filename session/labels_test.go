@@ -1,11 +1,9 @@
 package session_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,16 +43,6 @@ func TestWhatAPersonSetOutlivesEitherOfItsFiles(t *testing.T) {
 		"no labels":                   remove(labels),
 		"garbage labels":              write(labels, "\x00\x00{]"),
 		"labels of another session":   write(labels, `{"session_id":"20260101-000000-00000000","name":"Not mine"}`),
-		"as before there were labels": func(t *testing.T, dir string) {
-			remove(labels)(t, dir)
-			path := filepath.Join(dir, metadata)
-			data, err := os.ReadFile(path)
-			require.NoError(t, err)
-			data = bytes.Replace(data, []byte(`"named":true,`), nil, 1)
-			data = bytes.Replace(data, []byte(`"options":{`), []byte(`"options":{"named":true,`), 1)
-			data = regexp.MustCompile(`,"crc":"[0-9a-f]{8}"}`).ReplaceAll(data, []byte(`}`)) // nor was there one
-			require.NoError(t, os.WriteFile(path, data, 0o600))
-		},
 	} {
 		t.Run(what, func(t *testing.T) {
 			h, id := labelled(t)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -30,14 +29,12 @@ type shelf struct {
 func shelve(t testing.TB, dir string, n int) shelf {
 	t.Helper()
 	s := shelf{store.OS(), filepath.Join(dir, "sessions"), fstest.MapFS{}, &atomic.Int64{}}
-	options, err := json.Marshal(map[string]string{"commands": strings.Repeat("x", 2<<10)})
-	require.NoError(t, err)
 	for i := range n {
 		at := time.Date(2026, 2, 21, 14, 3, 7, 0, time.UTC).Add(time.Duration(i) * time.Second)
 		m := store.Metadata{
 			Format: 1, SessionID: fmt.Sprintf("%s-%08x", at.Format("20060102-150405"), i), Name: fmt.Sprintf("Task N%d", i),
 			Agent: "fake", Workspace: "/work", ProjectRoot: fmt.Sprintf("/projects/p%d", i%100), CreatedAt: at, UpdatedAt: at,
-			Status: "idle", LastLine: "It is done.", Options: options, EventCount: 9, MinSeq: 1, MaxSeq: 9, Epoch: "0123456789abcdef",
+			Status: "idle", LastLine: "It is done.", EventCount: 9, MinSeq: 1, MaxSeq: 9, Epoch: "0123456789abcdef",
 		}
 		data, err := json.Marshal(m)
 		require.NoError(t, err)
@@ -107,55 +104,6 @@ func TestTenThousandSessionsAreListedAndFoundWithoutTheirLogs(t *testing.T) {
 	require.Empty(t, list(session.ListOptions{Query: "nowhere"}).Sessions)
 	h.manager.Troubles()
 	require.Zero(t, shelf.opened.Load(), "logs that were opened")
-}
-
-// What a page costs must not grow with what each session remembers.
-func TestAPageOfTheListCopiesNoMoreThanThePage(t *testing.T) {
-	h := newHub(t)
-	const sessions = 16
-	for range sessions {
-		s := h.create()
-		require.Eventually(t, func() bool { // its engine writes there, too, once it starts
-			kept := len(s.Log().Metadata().Options) > 1<<20
-			s.Log().UpdateMetadata(func(m *store.Metadata) { m.Options = json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`) })
-			return kept
-		}, patience, tick)
-	}
-	// The counter is the whole process's, and the sessions' engines still write what
-	// was put there: what they allocate passes, what List copies comes each time.
-	require.Eventually(t, func() bool {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		page, err := h.manager.List(session.ListOptions{Limit: 2})
-		runtime.ReadMemStats(&after)
-		require.NoError(t, err)
-		require.Len(t, page.Sessions, 2)
-		return after.TotalAlloc-before.TotalAlloc < sessions<<20/2
-	}, patience, tick, "each page costs more than half of %d MiB that all sessions remember", sessions)
-}
-
-func BenchmarkListOfTenThousand(b *testing.B) {
-	const sessions = 10_000
-	dir := b.TempDir()
-	s, err := store.Open(dir, store.Options{FS: shelve(b, dir, sessions)})
-	require.NoError(b, err)
-	m, err := session.NewManager(session.Options{
-		Store: s, Agents: []session.AgentInfo{{Name: "fake"}}, DefaultWorkspace: b.TempDir(), StartAgent: newAgents().start,
-	})
-	require.NoError(b, err)
-	b.Cleanup(func() {
-		require.NoError(b, m.Close(b.Context()))
-		require.NoError(b, s.Close())
-	})
-	for name, options := range map[string]session.ListOptions{"first page": {}, "query": {Query: "nowhere"}} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				_, err := m.List(options)
-				require.NoError(b, err)
-			}
-		})
-	}
 }
 
 func TestNewsOfTheListAreToldOnceAndTheLatestLast(t *testing.T) {

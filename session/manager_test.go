@@ -238,15 +238,8 @@ func TestMetadataFollowsTheTurn(t *testing.T) {
 	h := newHub(t)
 	b, a := h.busy()
 	require.NoError(t, a.say(toolCall("t1", event.ToolInProgress), question("q1"), event.Mode{ModeID: "plan"}))
-	require.Eventually(t, func() bool {
-		m := b.Log().Metadata()
-		return m.Open != nil && len(m.Open.Permissions) == 1 && m.Status == "needs_you"
-	}, patience, tick)
+	require.Eventually(t, func() bool { return b.Log().Metadata().Status == "needs_you" }, patience, tick)
 	m := b.Log().Metadata()
-	require.Equal(t, 1, m.Open.Turn)
-	require.Equal(t, promptID(0), m.Open.PromptID)
-	require.Equal(t, []string{"t1", "call-q1"}, m.Open.Tools)
-	require.Equal(t, []string{"q1"}, m.Open.Permissions)
 	require.Equal(t, "plan", m.Mode)
 	require.Equal(t, "fake-"+b.ID(), m.AgentSessionID)
 	require.NoError(t, a.say(toolUpdate("t1", event.ToolCompleted), toolUpdate("call-q1", event.ToolCompleted)))
@@ -258,8 +251,7 @@ func TestMetadataFollowsTheTurn(t *testing.T) {
 	require.Eventually(t, func() bool {
 		data, err := os.ReadFile(filepath.Join(dir, "metadata.json"))
 		var onDisk store.Metadata
-		return err == nil && json.Unmarshal(data, &onDisk) == nil && onDisk.Status == "idle" &&
-			onDisk.Open != nil && onDisk.Open.PromptID == "" && len(onDisk.Open.Tools) == 0
+		return err == nil && json.Unmarshal(data, &onDisk) == nil && onDisk.Status == "idle"
 	}, patience, tick, "metadata on the device does not follow the end of the turn")
 }
 
@@ -281,7 +273,6 @@ func TestMetadataIsOnTheDeviceWithTheEndOfATurn(t *testing.T) {
 		var onDisk store.Metadata
 		require.NoError(t, json.Unmarshal(data, &onDisk))
 		require.Equal(t, "idle", onDisk.Status)
-		require.Empty(t, onDisk.Open.PromptID)
 		require.Equal(t, b.Log().Marks().Written, onDisk.MaxSeq)
 		require.Equal(t, b.Log().Marks().Written, b.Log().Marks().Synced)
 	})

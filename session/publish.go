@@ -75,6 +75,18 @@ type listLine struct {
 	status Status
 }
 
+// keepFold writes the fold down, so that a long log need not be read whole when the
+// session is opened again.
+func (e *engine) keepFold() {
+	if e.fold.seq-e.foldKept < foldEvery && !(e.ended && e.fold.seq > e.foldKept) || e.health.frozen != nil {
+		return
+	}
+	e.foldKept = e.fold.seq // also where it fails: the next attempt is that much later
+	if err := saveFold(e.log.Derived(), e.log.Epoch(), &e.fold); err != nil {
+		e.logger.Warn("the session's fold could not be written; the next opening reads more of the log", "err", err)
+	}
+}
+
 // keepListLine brings metadata up to date: at once when something changed, at
 // intervals while the agent streams.
 func (e *engine) keepListLine(now time.Time) {
@@ -104,7 +116,6 @@ func (e *engine) keepListLine(now time.Time) {
 
 func (e *engine) updateMetadata(status Status) {
 	f := &e.fold
-	open, options := f.summarize(e.log.Epoch())
 	name, line := f.name(), e.lineFor(status)
 	e.log.UpdateMetadata(func(m *store.Metadata) {
 		m.Named = e.named
@@ -114,7 +125,6 @@ func (e *engine) updateMetadata(status Status) {
 		m.Status = string(status)
 		m.LastLine = line
 		m.AgentSessionID = f.agentSessionID
-		m.Open, m.Options = open, options
 		if m.Mode = ""; f.mode != nil {
 			m.Mode = f.mode.ModeID
 		}

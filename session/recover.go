@@ -34,13 +34,13 @@ type recovery struct {
 	glances []event.Glance // of the batch that is read; kept for its room
 }
 
-// recoverSession reads what there is and closes what was left open.
-func recoverSession(ctx context.Context, log *store.Log, q *queue.Queue, delegating []string) (f fold, named bool, err error) {
-	md := log.Metadata()
-	f, named = restore(md, log.Epoch(), log.Marks().Visible)
-	f.delegating = delegating
+// recoverSession reads what there is and closes what was left open. stored is the
+// last event of the fold that was written down.
+func recoverSession(ctx context.Context, log *store.Log, q *queue.Queue, delegating []string) (f fold, stored event.Seq, err error) {
+	f = loadFold(log.Derived(), log.Epoch(), log.Marks().Visible)
+	f.delegating, stored = delegating, f.seq
 	f, err = catchUp(ctx, log, q, f)
-	return f, named || md.Named, err
+	return f, stored, err
 }
 
 // catchUp goes on from a fold of the log's beginning.
@@ -240,7 +240,7 @@ func (r *recovery) closeOpen(ctx context.Context) error {
 		return fmt.Errorf("close what a crash left open: %w", logError(err))
 	}
 	for i, n := range list {
-		f.at = now
+		f.at = now.UTC().Truncate(time.Microsecond) // as the line has it
 		f.apply(first+event.Seq(i), n.turn, n.payload)
 	}
 	if wasOpen {

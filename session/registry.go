@@ -90,7 +90,6 @@ func (m *Manager) openSession(id string, o *opening) {
 
 // load recovers a session and starts its engine.
 func (m *Manager) load(id string) (*BackgroundSession, error) {
-	found, _ := m.store.Listed(id)
 	log, err := m.store.Log(m.ctx, id)
 	if err != nil {
 		return nil, openError(id, err)
@@ -108,7 +107,7 @@ func (m *Manager) load(id string) (*BackgroundSession, error) {
 	if err != nil {
 		return nil, openError(id, err)
 	}
-	f, named, err := recoverSession(m.ctx, log, q, m.settings.Load().agent(log.Metadata().Agent).Delegating)
+	f, stored, err := recoverSession(m.ctx, log, q, m.settings.Load().agent(log.Metadata().Agent).Delegating)
 	if err != nil {
 		return nil, openError(id, err)
 	}
@@ -121,29 +120,18 @@ func (m *Manager) load(id string) (*BackgroundSession, error) {
 	e := &engine{
 		b: b, log: log, hub: m.hub, logger: b.logger, seat: newSeat(),
 		workspace: meta.Workspace, agentName: meta.Agent,
-		fold: f, named: named, queue: q,
+		fold: f, foldKept: stored, named: meta.Named, queue: q,
 		agent: agentSlot{status: AgentAbsent},
 		list:  listLine{changed: true},
 		dirty: true,
 	}
 	e.health.blocked = log.Health().State == store.HealthBlocked // it waits for room to be mended
-	e.reportQueue(keptByHub(found, meta))
+	e.reportQueue(meta.CreatedBy != "")
 	return start(e), nil
 }
 
-// keptByHub reports whether a hub has had a session, and so has made its queue
-// file at its first prompt. Metadata as it was found tells by what only hubs write
-// there. Where it was lost, what the log begins with is all there is: hubs say for
-// whom they make a session.
-func keptByHub(found, rebuilt store.Metadata) bool {
-	if found.Epoch == "" {
-		return rebuilt.CreatedBy != ""
-	}
-	return len(found.Options) > 0
-}
-
-// reportQueue tells people when prompts that waited may be lost. A session that
-// was recorded without a hub had none.
+// reportQueue tells people when prompts that waited may be lost. A session that no
+// hub made (it has no created_by) had none.
 func (e *engine) reportQueue(kept bool) {
 	words := ""
 	if d := e.queue.Damage(); d != nil {

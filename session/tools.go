@@ -68,14 +68,6 @@ func (t *toolCalls) changedAt(id string) event.Seq {
 	return 0
 }
 
-// restore takes an unfinished call of which no more is known than that.
-func (t *toolCalls) restore(id string, turn int) {
-	t.see(0, turn, event.ToolCallFields{ToolCallID: id})
-	if call, known := t.calls[id]; known {
-		call.about.lost = true
-	}
-}
-
 // see takes what the event seq says of a call. An empty status leaves a known call
 // as it is; a new one then counts as begun.
 func (t *toolCalls) see(seq event.Seq, turn int, said event.ToolCallFields) {

@@ -68,7 +68,7 @@ func (m *Metadata) contradicts() error {
 // that the device failed: both make recovery more careful.
 func (m Metadata) words() Metadata {
 	m.EventCount, m.MinSeq, m.MaxSeq, m.FrozenSeq, m.Epoch = 0, 0, 0, 0, ""
-	m.Checkpoint, m.Open, m.Damage = Checkpoint{}, nil, nil
+	m.Checkpoint, m.Damage = Checkpoint{}, nil
 	return m
 }
 

@@ -38,12 +38,8 @@ type Metadata struct {
 	Archived bool   `json:"archived,omitempty"`
 	Pinned   bool   `json:"pinned,omitempty"`
 	// LastLine is a line of text for lists.
-	LastLine string          `json:"last_line,omitempty"`
-	Mode     string          `json:"mode,omitempty"`
-	Options  json.RawMessage `json:"options,omitempty"`
-	// Open is what was unfinished as of Open.AtSeq; nil says nothing was, as of
-	// no known seq.
-	Open *Unfinished `json:"open,omitempty"`
+	LastLine string `json:"last_line,omitempty"`
+	Mode     string `json:"mode,omitempty"`
 
 	// EventCount is how many events can be read, placeholders among them.
 	EventCount int64 `json:"event_count"`
@@ -92,16 +88,6 @@ type Checkpoint struct {
 type Writer struct {
 	BootID string `json:"boot_id"`
 	RunID  string `json:"run_id"`
-}
-
-// Unfinished is what a session has open as of AtSeq. The session writes it; who
-// opens the log next folds the events after AtSeq on top.
-type Unfinished struct {
-	AtSeq       event.Seq `json:"at_seq"`
-	Turn        int       `json:"turn,omitempty"`
-	PromptID    string    `json:"prompt_id,omitempty"`
-	Tools       []string  `json:"tools,omitempty"`
-	Permissions []string  `json:"permissions,omitempty"`
 }
 
 // Damage counts what is wrong with a log and stays so.
@@ -190,12 +176,6 @@ func (m *Metadata) take(made event.Made) {
 
 // clone copies what a caller could change behind the store's back.
 func (m Metadata) clone() Metadata {
-	if m.Open != nil {
-		o := *m.Open
-		o.Tools = append([]string(nil), o.Tools...)
-		o.Permissions = append([]string(nil), o.Permissions...)
-		m.Open = &o
-	}
 	if m.Damage != nil {
 		d := *m.Damage
 		m.Damage = &d
@@ -204,6 +184,5 @@ func (m Metadata) clone() Metadata {
 		w := *m.Writer
 		m.Writer = &w
 	}
-	m.Options = append(json.RawMessage(nil), m.Options...)
 	return m
 }

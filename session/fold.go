@@ -1,12 +1,9 @@
 package session
 
 import (
-	"cmp"
-	"encoding/json"
 	"time"
 
 	"github.com/abidehub/abide/session/event"
-	"github.com/abidehub/abide/session/store"
 )
 
 // fold is what a log says so far: which turn, what is open, what the agent last
@@ -215,112 +212,4 @@ func (f *fold) name() string {
 		return f.title
 	}
 	return f.firstPrompt
-}
-
-// memory is the part of a fold that metadata keeps under options, beside what
-// is open. It only ever spares folding: without it the whole log is folded.
-type memory struct {
-	// Epoch is the log's identity when this was written.
-	Epoch string `json:"epoch"`
-	// Named is only read: before the metadata had a field of its own for it, it
-	// was here.
-	Named         bool          `json:"named,omitempty"`
-	Given         int           `json:"given,omitempty"`
-	Completed     int           `json:"completed,omitempty"`
-	Ended         bool          `json:"ended,omitempty"`
-	Login         bool          `json:"login,omitempty"`
-	PromptSeq     event.Seq     `json:"prompt_seq,omitempty"`
-	Interruptions interruptions `json:"interruptions,omitzero"`
-	// Recorder is the program that records or recorded the session.
-	Recorder recorder `json:"recorder,omitzero"`
-	// Failed and Line are as the fold has them: what the list shows may be a
-	// question or what is wrong with the agent.
-	Failed bool   `json:"failed,omitempty"`
-	Line   string `json:"line,omitempty"`
-	// Turns holds the turns of open tool calls and requests that are not of the
-	// latest turn.
-	Turns       map[string]int            `json:"turns,omitempty"`
-	Settled     []event.PermissionOutcome `json:"settled,omitempty"`
-	Rules       []Rule                    `json:"rules,omitempty"`
-	Mode        *event.Mode               `json:"mode,omitempty"`
-	Config      *event.Config             `json:"config,omitempty"`
-	Commands    *event.Commands           `json:"commands,omitempty"`
-	Usage       *event.Usage              `json:"usage,omitempty"`
-	Agent       agentSettings             `json:"agent,omitzero"`
-	Before      *agentSettings            `json:"before,omitempty"`
-	MCPTools    []string                  `json:"mcp_tools,omitempty"`
-	Title       string                    `json:"title,omitempty"`
-	FirstPrompt string                    `json:"first_prompt,omitempty"`
-}
-
-// summarize writes the fold down for metadata.
-func (f *fold) summarize(epoch string) (*store.Unfinished, json.RawMessage) {
-	m := memory{
-		Epoch: epoch, Given: f.given, Completed: f.completed, Ended: f.ended, Recorder: f.recorder, Failed: f.failed, Line: f.line.line(),
-		Settled: f.permissions.settled, Rules: f.rules,
-		Mode: f.mode, Config: f.config, Commands: f.commands, Usage: f.usage,
-		Agent: f.agent, Before: f.before, MCPTools: f.mcpTools,
-		Title: f.title, FirstPrompt: f.firstPrompt,
-		Login: f.login, PromptSeq: f.promptSeq, Interruptions: f.interruptions,
-	}
-	open := &store.Unfinished{AtSeq: f.seq, Turn: f.turn, Permissions: f.permissions.ids()}
-	if f.open {
-		open.PromptID = f.promptID
-	}
-	turns := map[string]int{}
-	for _, call := range f.tools.unfinished() {
-		open.Tools = append(open.Tools, call.id)
-		if call.turn != f.turn {
-			turns[call.id] = call.turn
-		}
-	}
-	for _, r := range f.permissions.open {
-		if r.Turn != f.turn {
-			turns[r.Request.PermissionID] = r.Turn
-		}
-	}
-	if len(turns) > 0 {
-		m.Turns = turns
-	}
-	data, err := json.Marshal(m)
-	if err != nil { // raw JSON of an agent that is none; there is no shortcut then
-		return open, nil
-	}
-	return open, data
-}
-
-// restore begins a fold from the metadata of the log with this epoch, which
-// shows events up to visible. It returns an empty fold, so that everything is
-// folded, where the metadata knows nothing or is of another history.
-func restore(md store.Metadata, epoch string, visible event.Seq) (f fold, named bool) {
-	var m memory
-	if len(md.Options) == 0 || json.Unmarshal(md.Options, &m) != nil {
-		return fold{}, false
-	}
-	if md.Open == nil || m.Epoch != epoch || md.Open.AtSeq > visible {
-		return fold{}, m.Named
-	}
-	f = fold{
-		seq: md.Open.AtSeq, turn: md.Open.Turn, promptID: md.Open.PromptID, open: md.Open.PromptID != "",
-		given: m.Given, completed: m.Completed, ended: m.Ended, recorder: m.Recorder, failed: m.Failed, rules: m.Rules,
-		mode: m.Mode, config: m.Config, commands: m.Commands, usage: m.Usage,
-		agentSessionID: md.AgentSessionID, agent: m.Agent, before: m.Before, mcpTools: m.MCPTools,
-		login: m.Login, promptSeq: m.PromptSeq, interruptions: m.Interruptions,
-		title: m.Title, firstPrompt: m.FirstPrompt,
-		line: lastLine{fixed: cmp.Or(m.Line, md.LastLine)},
-	}
-	turnOf := func(id string) int {
-		if turn, other := m.Turns[id]; other {
-			return turn
-		}
-		return f.turn
-	}
-	for _, id := range md.Open.Tools {
-		f.tools.restore(id, turnOf(id))
-	}
-	f.permissions.settled = m.Settled
-	for _, id := range md.Open.Permissions {
-		f.permissions.ask(event.PermissionRequest{PermissionID: id}, turnOf(id), subject{lost: true})
-	}
-	return f, m.Named
 }
