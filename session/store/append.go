@@ -272,7 +272,7 @@ func (p *pen) fail(err error) {
 // freeze stops the log until it is reopened: see ErrFrozen.
 func (l *Log) freeze(err error) {
 	if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrAway) {
-		if away := l.away(); errors.Is(away, ErrAway) {
+		if away := away(l.fs, l.dir); errors.Is(away, ErrAway) {
 			err = fmt.Errorf("%w: %w", away, err)
 		}
 	}

@@ -19,13 +19,13 @@ const (
 	Returned Absence = "returned"
 )
 
-// away says that the session's directory is gone, if it is, or why that cannot be told.
-func (l *Log) away() error {
-	_, err := l.fs.Stat(l.dir)
+// away says that a session's directory is gone, if it is, or why that cannot be told.
+func away(fsys FS, dir string) error {
+	_, err := fsys.Stat(dir)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if all := allAway(l.fs, filepath.Dir(l.dir)); all != nil {
+	if all := allAway(fsys, filepath.Dir(dir)); all != nil {
 		return all
 	}
 	return gone(err)
@@ -33,7 +33,7 @@ func (l *Log) away() error {
 
 // Present is nil where the log's directory is there, else an ErrAway, or why that
 // cannot be told.
-func (l *Log) Present() error { return l.away() }
+func (l *Log) Present() error { return away(l.fs, l.dir) }
 
 // gone is the error for a session without a directory.
 func gone(err error) error { return fmt.Errorf("session %w: %w", ErrAway, err) }
@@ -59,7 +59,7 @@ func AbsenceOf(err error) Absence {
 
 // absence is that of a frozen log.
 func (l *Log) absence() Absence {
-	err := l.away()
+	err := away(l.fs, l.dir)
 	if err == nil && errors.Is(l.health.refusal(), ErrAway) {
 		return Returned
 	}

@@ -20,13 +20,13 @@ const verifiedAtOnce = 16 << 20
 // closes it. Nobody is given other bytes for the whole: one of up to 16 MiB that
 // is damaged is ErrDamaged here, a larger one fails with it before its last bytes
 // are read. The reader's Name is the path of the file, absolute.
-func (l *Log) OpenBlob(sha string) (io.ReadSeekCloser, error) {
+func (s *blobs) OpenBlob(sha string) (io.ReadSeekCloser, error) {
 	sum, err := hex.DecodeString(sha)
 	if err != nil || len(sum) != sha256.Size || hex.EncodeToString(sum) != sha {
 		return nil, fmt.Errorf("%w: blob %q", ErrNotFound, sha)
 	}
-	path := filepath.Join(l.dir, blobsDir, sha)
-	f, err := l.fs.Open(path)
+	path := filepath.Join(s.dir, blobsDir, sha)
+	f, err := s.fs.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: blob %s", ErrNotFound, sha)
 	}

@@ -159,33 +159,6 @@ func (e *errForeign) Error() string {
 	return fmt.Sprintf("%s belongs to session %q: put this session's own file in its place", activeName, e.session)
 }
 
-// chained reports whether a complete file fits the chain of the log. next is the
-// first seq of the file behind it. The answer is kept while the file is open.
-func (l *Log) chained(seg *segment, next event.Seq) (bool, error) {
-	if seg.looked.Load() {
-		return !seg.stray.Load(), nil
-	}
-	seg.looking.Lock()
-	defer seg.looking.Unlock()
-	if seg.looked.Load() {
-		return !seg.stray.Load(), nil
-	}
-	after, _, err := l.segs.at(next)
-	if err != nil {
-		return false, err
-	}
-	ok, err := seg.fits(after, l.id)
-	if err != nil {
-		return false, err
-	}
-	if !ok {
-		l.opts.Logger.Warn("a file does not fit the chain of the log; nothing of it is read", "session", l.id, "file", filepath.Base(seg.currentPath()))
-	}
-	seg.stray.Store(!ok)
-	seg.looked.Store(true)
-	return ok, nil
-}
-
 // InChain reports whether a file of a session's directory is one of its log's, so
 // that its events may be shown. The active file is judged by its start line.
 func InChain(dir, name string) (bool, error) {

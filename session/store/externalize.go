@@ -27,8 +27,8 @@ const (
 
 // externalize moves the large values of a payload into blobs: every string over
 // 256 KiB, wherever it is, and then the largest members until the line fits.
-func (l *Log) externalize(ctx context.Context, data []byte) ([]byte, error) {
-	w := mover{ctx: ctx, log: l}
+func (s *blobs) externalize(ctx context.Context, data []byte) ([]byte, error) {
+	w := mover{ctx: ctx, blobs: s}
 	out, err := w.value(data, 0)
 	if err != nil {
 		return nil, fmt.Errorf("move large values to blobs: %w", err)
@@ -43,8 +43,8 @@ func (l *Log) externalize(ctx context.Context, data []byte) ([]byte, error) {
 
 // mover replaces large values of one payload.
 type mover struct {
-	ctx context.Context
-	log *Log
+	ctx   context.Context
+	blobs *blobs
 }
 
 // member is one name of a JSON object, and its value as it is written.
@@ -131,9 +131,9 @@ func (w *mover) text(v []byte, media string) ([]byte, error) {
 
 // put stores a value and returns the reference that takes its place.
 func (w *mover) put(media string, data []byte, text string) ([]byte, error) {
-	h, size := &w.log.health, int64(len(data))
+	h, size := w.blobs.health, int64(len(data))
 	h.wants.Store(size) // before a full device is known, or the keeper would take less room for enough
-	blob, err := w.log.PutBlob(w.ctx, media, data)
+	blob, err := w.blobs.PutBlob(w.ctx, media, data)
 	if err != nil {
 		if !errors.Is(err, ErrBlocked) { // else whoever appends it tries again
 			h.wants.CompareAndSwap(size, 0)

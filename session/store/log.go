@@ -13,8 +13,11 @@ import (
 
 // Log is one session's events: what happened, in order, numbered without gaps.
 // It is safe for concurrent use. Reading never waits for writing, and one log
-// never waits for another.
+// never waits for another. Its readers and its blobs have types of their own.
 type Log struct {
+	reader
+	blobs
+
 	// Set at construction.
 	id    string
 	dir   string
@@ -54,6 +57,11 @@ func newLog(id, dir, runID string, opts Options) *Log {
 	if !opts.machineTime {
 		l.pen.clock.now = opts.Now
 	}
+	l.reader = reader{
+		id: id, dir: dir, fs: opts.FS, logger: opts.Logger, closed: &l.closed,
+		marks: &l.marks, tail: &l.tail, segs: &l.segs, health: &l.health,
+	}
+	l.blobs = blobs{fs: opts.FS, dir: dir, closed: &l.closed, health: &l.health, full: l.full}
 	l.bell.Pace(bellGap)
 	l.keeper.wake = make(chan struct{}, 1)
 	l.keeper.done = make(chan struct{})
@@ -120,6 +128,12 @@ func (l *Log) close() error {
 	l.bell.RingNow()
 	l.health.bell.Ring()
 	return errors.Join(errs...)
+}
+
+// full notes that there was no room for a value. The keeper finds out when there is.
+func (l *Log) full(err error) {
+	l.health.block(err)
+	l.keeper.poke()
 }
 
 // settle is the last flush of a log.

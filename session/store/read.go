@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"sync/atomic"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -17,6 +20,19 @@ const (
 	maxPage = 10_000
 )
 
+// reader reads one log. It is safe for concurrent use and never waits for who writes.
+type reader struct {
+	id     string
+	dir    string
+	fs     FS
+	logger *slog.Logger
+	closed *atomic.Bool
+	marks  *marks
+	tail   *tail
+	segs   *segments
+	health *health
+}
+
 // ReadAfter returns events after the given seq, oldest first: at most maxBytes
 // of them, but at least one if there is one. An empty batch means there is
 // nothing newer yet. It sees visible events only, never blocks for news, and
@@ -24,25 +40,25 @@ const (
 // batch has no holes. The batch shares memory with the log and other readers.
 //
 // After below Marks.Min-1 gives ErrRemoved, a negative one ErrInvalid.
-func (l *Log) ReadAfter(ctx context.Context, after event.Seq, maxBytes int) (event.Batch, error) {
-	if l.closed.Load() {
+func (r *reader) ReadAfter(ctx context.Context, after event.Seq, maxBytes int) (event.Batch, error) {
+	if r.closed.Load() {
 		return event.Batch{}, ErrClosed
 	}
-	visible := event.Seq(l.marks.visible.Load())
+	visible := event.Seq(r.marks.visible.Load())
 	if after >= visible {
 		return event.Batch{}, nil
 	}
 	if after < 0 {
 		return event.Batch{}, fmt.Errorf("%w: seq %d", ErrInvalid, after)
 	}
-	if b, ok := l.tail.read(after, visible, maxBytes); ok {
+	if b, ok := r.tail.read(after, visible, maxBytes); ok {
 		return b, nil
 	}
-	if err := l.removed(after + 1); err != nil {
+	if err := r.removed(after + 1); err != nil {
 		return event.Batch{}, err
 	}
 	c := collector{want: after + 1, bound: visible, maxBytes: maxBytes}
-	if err := l.collect(ctx, &c); err != nil {
+	if err := r.collect(ctx, &c); err != nil {
 		return event.Batch{}, err
 	}
 	return c.batch(), nil
@@ -52,21 +68,21 @@ func (l *Log) ReadAfter(ctx context.Context, after event.Seq, maxBytes int) (eve
 // at most limit (and 10,000) of them, at most 256 KiB but at least one. Before
 // 0, or beyond the end, means from the end. It reads as ReadAfter does, but what
 // retention removes meanwhile only makes the page shorter.
-func (l *Log) ReadBefore(ctx context.Context, before event.Seq, limit int) (event.Batch, error) {
-	if l.closed.Load() {
+func (r *reader) ReadBefore(ctx context.Context, before event.Seq, limit int) (event.Batch, error) {
+	if r.closed.Load() {
 		return event.Batch{}, ErrClosed
 	}
 	if before < 0 || limit <= 0 {
 		return event.Batch{}, fmt.Errorf("%w: %d events before seq %d", ErrInvalid, limit, before)
 	}
-	bound := event.Seq(l.marks.visible.Load())
+	bound := event.Seq(r.marks.visible.Load())
 	if before > 0 {
 		bound = min(bound, before-1)
 	}
 	for {
-		first := max(bound-event.Seq(min(limit, maxPage))+1, event.Seq(l.marks.min.Load()))
-		b, err := l.page(ctx, first, bound)
-		if errors.Is(err, ErrRemoved) && l.removed(first) != nil {
+		first := max(bound-event.Seq(min(limit, maxPage))+1, event.Seq(r.marks.min.Load()))
+		b, err := r.page(ctx, first, bound)
+		if errors.Is(err, ErrRemoved) && r.removed(first) != nil {
 			continue // from what is left; the first seq only ever rises
 		}
 		return b, err
@@ -74,51 +90,81 @@ func (l *Log) ReadBefore(ctx context.Context, before event.Seq, limit int) (even
 }
 
 // page reads the events from first to bound, or the newest 256 KiB of them.
-func (l *Log) page(ctx context.Context, first, bound event.Seq) (event.Batch, error) {
+func (r *reader) page(ctx context.Context, first, bound event.Seq) (event.Batch, error) {
 	if first > bound {
 		return event.Batch{}, nil
 	}
-	if b, ok := l.tail.read(first-1, bound, pageBytes); ok && b.Last == bound {
+	if b, ok := r.tail.read(first-1, bound, pageBytes); ok && b.Last == bound {
 		return b, nil
 	}
 	c := collector{want: first, bound: bound, page: true}
 	for c.want <= bound {
-		if err := l.collect(ctx, &c); err != nil {
+		if err := r.collect(ctx, &c); err != nil {
 			return event.Batch{}, err
 		}
 	}
 	return c.batch(), nil
 }
 
+// ReadWritten reads as ReadAfter does but shows no placeholders, so that what is
+// missing costs nothing, however many events that are. It is for those who fold a
+// log, to whom a placeholder says nothing. Through is up to where the log was
+// read, and what to ask after next: it is after itself if there is nothing newer
+// yet, and otherwise higher, also where the batch is empty. The batch's Last is
+// through, and its Count how many events are in it.
+func (r *reader) ReadWritten(ctx context.Context, after event.Seq, maxBytes int) (b event.Batch, through event.Seq, err error) {
+	if r.closed.Load() {
+		return event.Batch{}, after, ErrClosed
+	}
+	visible := event.Seq(r.marks.visible.Load())
+	if after >= visible {
+		return event.Batch{}, after, nil
+	}
+	if after < 0 {
+		return event.Batch{}, after, fmt.Errorf("%w: seq %d", ErrInvalid, after)
+	}
+	if b, ok := r.tail.read(after, visible, maxBytes); ok {
+		return b, b.Last, nil // the tail holds lines only
+	}
+	if err := r.removed(after + 1); err != nil {
+		return event.Batch{}, after, err
+	}
+	c := collector{want: after + 1, bound: visible, maxBytes: maxBytes, sparse: true}
+	if err := r.collect(ctx, &c); err != nil {
+		return event.Batch{}, after, err
+	}
+	return c.batch(), c.want - 1, nil
+}
+
 // collect reads events from the segment that c wants to go on in.
-func (l *Log) collect(ctx context.Context, c *collector) error {
+func (r *reader) collect(ctx context.Context, c *collector) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	seg, next, err := l.segs.at(c.want)
+	seg, next, err := r.segs.at(c.want)
 	if err != nil {
 		return err
 	}
 	if seg.first > c.want {
-		if err := l.removed(c.want); err != nil {
+		if err := r.removed(c.want); err != nil {
 			return err
 		}
-		l.fillLost(c, seg.first) // the oldest file was lost
+		r.fillLost(c, seg.first) // the oldest file was lost
 		return nil
 	}
 	file, err := seg.acquire()
 	if err != nil {
-		if gone := l.removed(c.want); gone != nil {
+		if gone := r.removed(c.want); gone != nil {
 			return gone
 		}
-		if now, _, err := l.segs.at(c.want); err == nil && now != seg {
-			return l.collect(ctx, c) // a copy took its place: see Reopen
+		if now, _, err := r.segs.at(c.want); err == nil && now != seg {
+			return r.collect(ctx, c) // a copy took its place: see Reopen
 		}
 		if next > 0 && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoFile)) {
-			if err := l.away(); err != nil {
+			if err := away(r.fs, r.dir); err != nil {
 				return err // the file need not be lost
 			}
-			l.fillLost(c, next)
+			r.fillLost(c, next)
 			return nil
 		}
 		return err
@@ -129,12 +175,12 @@ func (l *Log) collect(ctx context.Context, c *collector) error {
 		bound = min(bound, next-1)
 		end, err = sizeOf(file)
 	} else {
-		end, err = l.activeEnd(seg, file)
+		end, err = r.activeEnd(seg, file)
 	}
 	if err == nil && next > 0 {
 		var fits bool
-		if fits, err = l.chained(seg, next); err == nil && !fits {
-			l.fillLost(c, next)
+		if fits, err = r.chained(seg, next); err == nil && !fits {
+			r.fillLost(c, next)
 			return nil
 		}
 	}
@@ -151,30 +197,57 @@ func (l *Log) collect(ctx context.Context, c *collector) error {
 		err = c.readSegment(seg, file, end, bound)
 	}
 	if c.holes > 0 {
-		l.health.sawHoles(c.holes)
+		r.health.sawHoles(c.holes)
 	}
 	return err
 }
 
 // removed says that retention took seq, if it did.
-func (l *Log) removed(seq event.Seq) error {
-	if minSeq := event.Seq(l.marks.min.Load()); seq < minSeq {
+func (r *reader) removed(seq event.Seq) error {
+	if minSeq := event.Seq(r.marks.min.Load()); seq < minSeq {
 		return fmt.Errorf("%w: first is %d", ErrRemoved, minSeq)
 	}
 	return nil
 }
 
 // fillLost stands in for a file that is gone: the next begins with seq next.
-func (l *Log) fillLost(c *collector, next event.Seq) {
+func (r *reader) fillLost(c *collector, next event.Seq) {
 	c.known = false
 	c.fill(min(next-1, c.bound))
-	l.health.sawHoles(c.holes)
+	r.health.sawHoles(c.holes)
+}
+
+// chained reports whether a complete file fits the chain of the log. next is the
+// first seq of the file behind it. The answer is kept while the file is open.
+func (r *reader) chained(seg *segment, next event.Seq) (bool, error) {
+	if seg.looked.Load() {
+		return !seg.stray.Load(), nil
+	}
+	seg.looking.Lock()
+	defer seg.looking.Unlock()
+	if seg.looked.Load() {
+		return !seg.stray.Load(), nil
+	}
+	after, _, err := r.segs.at(next)
+	if err != nil {
+		return false, err
+	}
+	ok, err := seg.fits(after, r.id)
+	if err != nil {
+		return false, err
+	}
+	if !ok {
+		r.logger.Warn("a file does not fit the chain of the log; nothing of it is read", "session", r.id, "file", filepath.Base(seg.currentPath()))
+	}
+	seg.stray.Store(!ok)
+	seg.looked.Store(true)
+	return ok, nil
 }
 
 // activeEnd is the end of what may be read of the active segment, so that no
 // reader meets a line that is just being written.
-func (l *Log) activeEnd(seg *segment, file File) (int64, error) {
-	written, _ := l.marks.positions()
+func (r *reader) activeEnd(seg *segment, file File) (int64, error) {
+	written, _ := r.marks.positions()
 	if written.first == seg.first {
 		return written.offset, nil
 	}

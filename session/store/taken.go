@@ -36,7 +36,7 @@ func (l *Log) named(file File) error {
 
 // whyTaken says what was taken: the file, or its directory.
 func (l *Log) whyTaken() error {
-	if err := l.away(); errors.Is(err, ErrAway) {
+	if err := away(l.fs, l.dir); errors.Is(err, ErrAway) {
 		return err
 	}
 	return errTaken

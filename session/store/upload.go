@@ -26,26 +26,25 @@ type uploadRecord struct {
 
 // NoteUpload keeps, on the device before it returns, under which name and type
 // a blob was uploaded. The blob is there already.
-func (l *Log) NoteUpload(ctx context.Context, a event.Attachment) error {
-	if l.closed.Load() {
+func (s *blobs) NoteUpload(ctx context.Context, a event.Attachment) error {
+	if s.closed.Load() {
 		return ErrClosed
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	path := l.uploadPath(a)
-	if _, err := l.fs.Stat(path); err == nil {
+	path := s.uploadPath(a)
+	if _, err := s.fs.Stat(path); err == nil {
 		// A crash may have come between the name and its being durable.
-		return l.fs.SyncDir(filepath.Dir(path))
+		return s.fs.SyncDir(filepath.Dir(path))
 	}
 	record, err := json.Marshal(uploadRecord{a.Name, a.MediaType})
 	if err != nil {
 		return fmt.Errorf("encode upload: %w", err)
 	}
-	if err := l.placeUpload(path, record); err != nil {
+	if err := s.place(path, record); err != nil {
 		if isFull(err) {
-			l.health.block(err)
-			l.keeper.poke()
+			s.full(err)
 			return fmt.Errorf("%w: write upload: %w", ErrBlocked, err)
 		}
 		return fmt.Errorf("write upload: %w", err)
@@ -53,24 +52,24 @@ func (l *Log) NoteUpload(ctx context.Context, a event.Attachment) error {
 	return nil
 }
 
-func (l *Log) placeUpload(path string, record []byte) error {
+func (s *blobs) place(path string, record []byte) error {
 	dir := filepath.Dir(path)
 	tmp := filepath.Join(dir, "incoming."+randomHex(8)+tempSuffix)
-	if _, err := l.writeBlob(tmp, bytes.NewReader(record)); err != nil {
+	if _, err := s.write(tmp, bytes.NewReader(record)); err != nil {
 		return err
 	}
-	if err := l.fs.Rename(tmp, path); err != nil {
-		return errors.Join(err, l.fs.Remove(tmp))
+	if err := s.fs.Rename(tmp, path); err != nil {
+		return errors.Join(err, s.fs.Remove(tmp))
 	}
-	return l.fs.SyncDir(dir)
+	return s.fs.SyncDir(dir)
 }
 
 // Upload is what was uploaded, by what somebody says of it: of the claim counts
 // the hash, and name and type where the bytes came under several. Bytes is the
 // blob's size. What was never uploaded is ErrNotFound, also where the log has
 // such a blob of its own.
-func (l *Log) Upload(claim event.Attachment) (event.Attachment, error) {
-	blob, err := l.OpenBlob(claim.SHA256)
+func (s *blobs) Upload(claim event.Attachment) (event.Attachment, error) {
+	blob, err := s.OpenBlob(claim.SHA256)
 	if errors.Is(err, ErrDamaged) {
 		return event.Attachment{}, fmt.Errorf("%w: upload it again: %w", ErrNotFound, err)
 	}
@@ -81,11 +80,11 @@ func (l *Log) Upload(claim event.Attachment) (event.Attachment, error) {
 	if err := errors.Join(err, blob.Close()); err != nil {
 		return event.Attachment{}, fmt.Errorf("open blob: %w", err)
 	}
-	path := l.uploadPath(claim)
-	data, err := l.fs.ReadFile(path)
+	path := s.uploadPath(claim)
+	data, err := s.fs.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if path, err = l.firstUpload(claim.SHA256); err == nil {
-			data, err = l.fs.ReadFile(path)
+		if path, err = s.firstUpload(claim.SHA256); err == nil {
+			data, err = s.fs.ReadFile(path)
 		}
 	}
 	if err != nil {
@@ -99,9 +98,9 @@ func (l *Log) Upload(claim event.Attachment) (event.Attachment, error) {
 }
 
 // firstUpload finds any record of a blob, always the same.
-func (l *Log) firstUpload(sha string) (string, error) {
-	dir := filepath.Join(l.dir, blobsDir)
-	names, err := l.fs.ReadDir(dir)
+func (s *blobs) firstUpload(sha string) (string, error) {
+	dir := filepath.Join(s.dir, blobsDir)
+	names, err := s.fs.ReadDir(dir)
 	if err != nil {
 		return "", fmt.Errorf("find upload: %w", err)
 	}
@@ -118,7 +117,7 @@ func (l *Log) firstUpload(sha string) (string, error) {
 }
 
 // uploadPath is where the record of an upload is.
-func (l *Log) uploadPath(a event.Attachment) string {
+func (s *blobs) uploadPath(a event.Attachment) string {
 	sum := sha256.Sum256([]byte(a.Name + "\x00" + a.MediaType))
-	return filepath.Join(l.dir, blobsDir, a.SHA256+"."+hex.EncodeToString(sum[:8]))
+	return filepath.Join(s.dir, blobsDir, a.SHA256+"."+hex.EncodeToString(sum[:8]))
 }
