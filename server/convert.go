@@ -96,7 +96,7 @@ func (s *Server) infoFor(g auth.Grant, i session.Info) wire.SessionInfo {
 		SessionID: i.SessionID, Name: i.Name, Agent: i.Agent, Workspace: i.Workspace, ProjectRoot: i.ProjectRoot,
 		CreatedAt: i.CreatedAt.UTC().Truncate(time.Microsecond), UpdatedAt: i.UpdatedAt.UTC().Truncate(time.Microsecond),
 		Status: wire.SessionStatus(i.Status), EventCount: i.EventCount, MinSeq: i.MinSeq, MaxSeq: i.MaxSeq, Epoch: i.Epoch,
-		Archived: i.Archived, Pinned: i.Pinned, LastLine: i.LastLine,
+		Archived: i.Archived, Pinned: i.Pinned, Imported: i.Imported, LastLine: i.LastLine,
 	}
 	if seq, known := s.manager.Reads().Of(g.Person(), i); known {
 		line.ReadSeq = &seq

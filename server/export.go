@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/export"
 )
@@ -116,3 +117,40 @@ func (p patient) Write(data []byte) (int, error) {
 }
 
 var _ io.Writer = patient{}
+
+// maxImport bounds an import, in bytes.
+const maxImport = 4 << 30
+
+func docImport() doc {
+	return doc{
+		summary: "Bring back an export: the body is the zip of a session, or the lines of its events from the first on. 200 where the session is there already. " +
+			"Nothing is added to an imported session.",
+		out: wire.SessionInfo{}, status: 201,
+	}
+}
+
+func importRoute(s *Server, c *call) error {
+	made, isNew, err := s.manager.Import(c.r.Context(), http.MaxBytesReader(c.w, slow{c}, maxImport))
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if isNew {
+		status = http.StatusCreated
+	}
+	c.w.Header().Set("Location", "/api/sessions/"+made.ID())
+	return c.reply(status, s.infoFor(c.grant, made.Info()))
+}
+
+// slow gives a client the time of a request for each piece of a long body.
+type slow struct{ c *call }
+
+func (r slow) Read(data []byte) (int, error) {
+	err := http.NewResponseController(r.c.w).SetReadDeadline(time.Now().Add(r.c.server.timing.Request))
+	if err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return 0, err
+	}
+	return r.c.r.Body.Read(data)
+}
+
+func (r slow) Close() error { return r.c.r.Body.Close() }

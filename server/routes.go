@@ -62,6 +62,7 @@ func routes() []route {
 		{"GET", "/api/search", auth.Credential, auth.Read, true, searchRoute, docSearch()},
 		{"GET", "/api/sessions", auth.Credential, auth.Read, true, listRoute, docList()},
 		{"POST", "/api/sessions", auth.Credential, auth.Manage, false, createRoute, docCreate()},
+		{"POST", "/api/import", auth.Credential, auth.Manage, false, importRoute, docImport()},
 		{"GET", one, auth.Credential, auth.Read, false, sessionRoute, docSession()},
 		{"PATCH", one, auth.Credential, auth.Manage, false, updateRoute, docUpdate()},
 		{"DELETE", one, auth.Credential, auth.Manage, false, deleteRoute, docDelete()},

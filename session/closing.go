@@ -77,6 +77,9 @@ func (e *engine) windDown() {
 // restful reports whether closing the session would interrupt nothing.
 func (e *engine) restful() bool {
 	_, waiting := e.queue.NextDue(time.Now())
+	if e.imported {
+		return !e.b.watchers.any()
+	}
 	return !e.fold.open && !e.fold.recorder.Open && !waiting && len(e.fold.permissions.open) == 0 && !e.agent.there() &&
 		e.agent.status != AgentStarting && !e.b.watchers.any()
 }

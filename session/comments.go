@@ -94,22 +94,31 @@ func (b *commentBook) read() ([]Comment, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := []Comment{}
+	version, list, err := parseComments(data)
+	if err != nil {
+		return nil, err
+	}
+	b.counted(version, list)
+	return list, nil
+}
+
+// parseComments reads a file of comments.
+func parseComments(data []byte) (version int64, list []Comment, err error) {
+	list = []Comment{}
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	lines.Buffer(nil, 16*maxComment)
 	var head commentsHead
 	if !lines.Scan() || json.Unmarshal(lines.Bytes(), &head) != nil || head.Format != 1 {
-		return nil, errors.New("its first line has no known format")
+		return 0, nil, errors.New("its first line has no known format")
 	}
 	for lines.Scan() {
 		var c Comment
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
-			return nil, fmt.Errorf("comment %d: %w", len(list)+1, err)
+			return 0, nil, fmt.Errorf("comment %d: %w", len(list)+1, err)
 		}
 		list = append(list, c)
 	}
-	b.counted(head.Version, list)
-	return list, lines.Err()
+	return head.Version, list, lines.Err()
 }
 
 func (b *commentBook) counted(version int64, list []Comment) {

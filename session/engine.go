@@ -44,6 +44,7 @@ type engine struct {
 	logger    *slog.Logger
 	workspace string
 	agentName string
+	imported  bool // nothing is added to the log
 	seat      *seat
 	helpers   sync.WaitGroup // goroutines beside run; each reports into the mailbox
 
@@ -131,7 +132,7 @@ const maxPasses = 10
 func (e *engine) pass(now time.Time) {
 	e.probeLog(now)
 	e.probeQueue(now)
-	if e.fold.recorder.Open {
+	if e.fold.recorder.Open || e.imported {
 		e.passRecorded(now)
 		return
 	}
@@ -156,7 +157,7 @@ func (e *engine) passRecorded(now time.Time) {
 	switch {
 	case e.closing:
 		e.list.changed, e.list.flush, e.ended = true, true, true
-	case !e.health.broken():
+	case !e.health.broken() && !e.imported:
 		e.watchRecorder(now)
 	}
 }
@@ -315,6 +316,8 @@ func (e *engine) refusal() error {
 		return errEnded
 	case e.fold.recorder.Open:
 		return errRecording
+	case e.imported:
+		return errImported
 	case e.health.frozen != nil:
 		return e.b.stuck(fmt.Errorf("%w: %w", store.ErrFrozen, e.health.frozen))
 	case e.health.blocked:

@@ -39,6 +39,7 @@ type Info struct {
 	Epoch      string
 	Archived   bool
 	Pinned     bool
+	Imported   bool // from another hub: nothing is added to it
 	// LastLine is what is asked where the session needs a person, what went
 	// wrong where it failed, else the newest thing said, cut to a line.
 	LastLine string
@@ -64,6 +65,7 @@ func infoOf(m store.Metadata) Info {
 		Epoch:       m.Epoch,
 		Archived:    m.Archived,
 		Pinned:      m.Pinned,
+		Imported:    m.Imported,
 		LastLine:    m.LastLine,
 	}
 }

@@ -54,8 +54,9 @@ func catchUp(ctx context.Context, log *store.Log, q *queue.Queue, f fold) (fold,
 	if err := r.read(ctx, min(f.seq, r.ledgerAfter)); err != nil {
 		return fold{}, err
 	}
-	if r.fold.recorder.Open {
-		// Its recorder may be there still, and goes on.
+	if r.fold.recorder.Open || log.Metadata().Imported {
+		// Its recorder may be there still, and goes on; nothing is added to what was
+		// imported.
 		_ = r.followLog()
 		return r.fold, nil
 	}

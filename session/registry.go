@@ -119,14 +119,14 @@ func (m *Manager) load(id string) (*BackgroundSession, error) {
 	b.comments = openCommentBook(dir, b.logger)
 	e := &engine{
 		b: b, log: log, hub: m.hub, logger: b.logger, seat: newSeat(),
-		workspace: meta.Workspace, agentName: meta.Agent,
+		workspace: meta.Workspace, agentName: meta.Agent, imported: meta.Imported,
 		fold: f, foldKept: stored, named: meta.Named, queue: q,
 		agent: agentSlot{status: AgentAbsent},
 		list:  listLine{changed: true},
 		dirty: true,
 	}
 	e.health.blocked = log.Health().State == store.HealthBlocked // it waits for room to be mended
-	e.reportQueue(meta.CreatedBy != "")
+	e.reportQueue(meta.CreatedBy != "" && !meta.Imported)
 	return start(e), nil
 }
 

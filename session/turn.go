@@ -331,8 +331,8 @@ func (b *BackgroundSession) Cancel(ctx context.Context, actor string) error {
 }
 
 func (e *engine) cancel(actor string) error {
-	if e.fold.recorder.Open {
-		return errRecording
+	if e.fold.recorder.Open || e.imported {
+		return e.refusal()
 	}
 	t := &e.turn
 	if !e.fold.open || t.cancelled || t.endAs != "" {
@@ -370,8 +370,8 @@ func (e *engine) cancel(actor string) error {
 // Without a turn nothing happens.
 func (b *BackgroundSession) ForceReset(ctx context.Context, actor string) error {
 	return tell(ctx, b, func(e *engine) error {
-		if e.fold.recorder.Open {
-			return errRecording
+		if e.fold.recorder.Open || e.imported {
+			return e.refusal()
 		}
 		if !e.fold.open {
 			return nil

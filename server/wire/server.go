@@ -233,6 +233,8 @@ type SessionInfo struct {
 	Epoch       string        `json:"epoch"`
 	Archived    bool          `json:"archived"`
 	Pinned      bool          `json:"pinned"`
+	// Imported sessions come from another hub: nothing is added to them.
+	Imported bool `json:"imported,omitempty"`
 	// LastLine is, for the list and cut to a line, what is asked where the
 	// session needs a person, what went wrong where it failed, else the newest
 	// thing said.

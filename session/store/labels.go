@@ -18,11 +18,12 @@ type labels struct {
 	Name     string `json:"name,omitempty"`
 	Archived bool   `json:"archived,omitempty"`
 	Pinned   bool   `json:"pinned,omitempty"`
+	Imported bool   `json:"imported,omitempty"`
 }
 
 // labels returns what a person set.
 func (m *Metadata) labels() labels {
-	given := labels{SessionID: m.SessionID, Archived: m.Archived, Pinned: m.Pinned}
+	given := labels{SessionID: m.SessionID, Archived: m.Archived, Pinned: m.Pinned, Imported: m.Imported}
 	if m.Named {
 		given.Name = m.Name
 	}
@@ -31,7 +32,7 @@ func (m *Metadata) labels() labels {
 
 // label puts on the metadata what a person set.
 func (m *Metadata) label(given labels) {
-	m.Archived, m.Pinned = given.Archived, given.Pinned
+	m.Archived, m.Pinned, m.Imported = given.Archived, given.Pinned, given.Imported
 	if m.Named && given.Name == "" {
 		m.Name = "" // it names itself again
 	}

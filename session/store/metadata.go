@@ -37,6 +37,8 @@ type Metadata struct {
 	Status   string `json:"status,omitempty"`
 	Archived bool   `json:"archived,omitempty"`
 	Pinned   bool   `json:"pinned,omitempty"`
+	// Imported says that another hub made the events: nothing is added to them.
+	Imported bool `json:"imported,omitempty"`
 	// LastLine is a line of text for lists.
 	LastLine string `json:"last_line,omitempty"`
 	Mode     string `json:"mode,omitempty"`

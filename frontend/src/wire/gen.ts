@@ -680,6 +680,7 @@ export interface SessionInfo {
   epoch: string
   archived: boolean
   pinned: boolean
+  imported?: boolean
   last_line?: string
   read_seq?: Seq
 }

@@ -1,0 +1,248 @@
+package session
+
+import (
+	"archive/zip"
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+// What an import reads at most: of a line, of a file of a zip that is held in memory, and
+// of all its files.
+const (
+	maxImportLine = 4 << 20
+	maxImportFile = 32 << 20
+	maxImportSum  = 16 << 30
+)
+
+// errImported is a verb on a session that was made elsewhere.
+var errImported = fmt.Errorf("%w: this session was imported and can only be read: fork it to go on", ErrConflict)
+
+// Import brings back an export: the zip of a session, or the lines of its events. Its
+// id, seqs and epoch are as they were. The same export again finds the session that is
+// there; made says which. ErrConflict if another session has its id.
+func (m *Manager) Import(ctx context.Context, from io.Reader) (b *BackgroundSession, made bool, err error) {
+	// A zip is read from its end. The file has no name, so that a crash leaves none.
+	file, err := os.CreateTemp(m.store.Dir(), ".import-*")
+	if err != nil {
+		return nil, false, fmt.Errorf("%w: keep the import while it is read: %w", ErrUnavailable, err)
+	}
+	defer file.Close()
+	if err := os.Remove(file.Name()); err != nil {
+		return nil, false, fmt.Errorf("%w: keep the import while it is read: %w", ErrUnavailable, err)
+	}
+	if _, err := io.Copy(file, from); err != nil {
+		return nil, false, fmt.Errorf("read import: %w", err)
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return nil, false, fmt.Errorf("read import: %w", err)
+	}
+	return m.importFile(ctx, file)
+}
+
+func (m *Manager) importFile(ctx context.Context, file *os.File) (b *BackgroundSession, made bool, err error) {
+	if err := m.makeRoom(ctx, m.settings.Load().Limits.Sessions); err != nil {
+		return nil, false, err
+	}
+	source, err := openImport(file)
+	if err != nil {
+		return nil, false, err
+	}
+	defer source.Close()
+	id, err := m.store.Import(ctx, source.imported)
+	if errors.Is(err, store.ErrExists) {
+		b, err := m.importedBefore(ctx, id, source)
+		return b, false, err
+	}
+	if errors.Is(err, store.ErrInvalid) {
+		return nil, false, fmt.Errorf("%w: this cannot be imported: %w", ErrInvalid, err)
+	}
+	if err != nil {
+		return nil, false, logError(err)
+	}
+	if b, err = m.Session(ctx, id); err != nil {
+		return nil, false, err
+	}
+	if len(source.comments) > 0 {
+		err = b.comments.change(func([]Comment) ([]Comment, error) { return source.comments, nil })
+	}
+	m.news.touch(id)
+	m.logger.Info("session imported", "session", id)
+	return b, true, err
+}
+
+// importedBefore finds the session that an export is of.
+func (m *Manager) importedBefore(ctx context.Context, id string, from *importSource) (*BackgroundSession, error) {
+	b, err := m.Session(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	start, err := from.imported.First.Payload()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	last := event.Seq(1)
+	epoch := start.(event.SessionStart).Epoch // Store.Import has looked
+	for {
+		e, err := from.imported.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		last = e.Seq
+		if p, err := e.Payload(); err == nil {
+			if renewed, ok := p.(event.Epoch); ok {
+				epoch = renewed.Epoch
+			}
+		}
+	}
+	if b.log.Epoch() != epoch || b.log.Marks().Visible < last {
+		return nil, fmt.Errorf("%w: session %s is here with other events: delete it before the import", ErrConflict, id)
+	}
+	return b, nil
+}
+
+// importSource is an opened export.
+type importSource struct {
+	imported store.Imported
+	comments []Comment
+	closers  []io.Closer
+}
+
+func (s *importSource) Close() error {
+	var errs []error
+	for _, c := range s.closers {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// openImport reads the beginning of an export.
+func openImport(file *os.File) (*importSource, error) {
+	var magic [4]byte
+	n, err := file.ReadAt(magic[:], 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read import: %w", err)
+	}
+	s := &importSource{}
+	var events io.Reader = file
+	if string(magic[:n]) == "PK\x03\x04" {
+		if events, err = s.openZip(file); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
+	lines := bufio.NewScanner(events)
+	lines.Buffer(make([]byte, 0, 64<<10), maxImportLine)
+	s.imported.Next = func() (event.Event, error) {
+		var e event.Event
+		if !lines.Scan() {
+			if err := lines.Err(); err != nil {
+				return e, fmt.Errorf("%w: %w", ErrInvalid, err)
+			}
+			return e, io.EOF
+		}
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			return e, fmt.Errorf("%w: a line is no event: %w", ErrInvalid, err)
+		}
+		return e, nil
+	}
+	if s.imported.First, err = s.imported.Next(); errors.Is(err, io.EOF) {
+		err = fmt.Errorf("%w: there are no events in it", ErrInvalid)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// openZip returns the events of a zip, and prepares the rest of it.
+func (s *importSource) openZip(file *os.File) (io.Reader, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("read import: %w", err)
+	}
+	archive, err := zip.NewReader(file, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("%w: the zip cannot be read: %w", ErrInvalid, err)
+	}
+	var events io.Reader
+	var blobs []*zip.File
+	sum := uint64(0)
+	for _, f := range archive.File {
+		if sum += f.UncompressedSize64; sum > maxImportSum {
+			return nil, fmt.Errorf("%w: the files of the zip are larger than %d bytes together", ErrTooLarge, int64(maxImportSum))
+		}
+		if sha, ok := strings.CutPrefix(f.Name, "blobs/"); ok && blobName.MatchString(sha) {
+			blobs = append(blobs, f)
+			continue
+		}
+		switch f.Name {
+		case "events.jsonl":
+			part, err := f.Open()
+			if err != nil {
+				return nil, fmt.Errorf("%w: %s: %w", ErrInvalid, f.Name, err)
+			}
+			s.closers = append(s.closers, part)
+			events = part
+		case "metadata.json", commentsFile:
+			if err := s.beside(f); err != nil {
+				return nil, fmt.Errorf("%w: %s: %w", ErrInvalid, f.Name, err)
+			}
+		}
+	}
+	if events == nil {
+		return nil, fmt.Errorf("%w: the zip has no events.jsonl", ErrInvalid)
+	}
+	s.imported.NextBlob = func() (string, io.Reader, error) {
+		if len(blobs) == 0 {
+			return "", nil, io.EOF
+		}
+		f := blobs[0]
+		blobs = blobs[1:]
+		part, err := f.Open()
+		if err != nil {
+			return "", nil, fmt.Errorf("%w: %s: %w", ErrInvalid, f.Name, err)
+		}
+		s.closers = append(s.closers, part)
+		return strings.TrimPrefix(f.Name, "blobs/"), io.LimitReader(part, int64(f.UncompressedSize64)), nil
+	}
+	return events, nil
+}
+
+// beside reads a small file of a zip.
+func (s *importSource) beside(f *zip.File) error {
+	part, err := f.Open()
+	if err != nil {
+		return err
+	}
+	defer part.Close()
+	data, err := io.ReadAll(io.LimitReader(part, maxImportFile))
+	if err != nil {
+		return err
+	}
+	if f.Name == commentsFile {
+		_, s.comments, err = parseComments(data)
+		if len(s.comments) > maxComments {
+			err = fmt.Errorf("%d comments are more than %d", len(s.comments), maxComments)
+		}
+		return err
+	}
+	var md store.Metadata
+	if err := json.Unmarshal(data, &md); err != nil {
+		return err
+	}
+	if md.Named {
+		s.imported.Name, err = givenName(md.Name)
+	}
+	return err
+}

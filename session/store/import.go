@@ -1,0 +1,178 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// ErrExists reports an import of a session that is there already.
+var ErrExists = errors.New("the session exists")
+
+const (
+	// importEvents and importBytes bound what an import writes at once.
+	importEvents = 500
+	importBytes  = 1 << 20
+)
+
+// Imported is a session that comes from another data directory.
+type Imported struct {
+	// First is its session_start, which names it and gives its epoch.
+	First event.Event
+	// Next returns the event after the one before, and io.EOF after the last.
+	Next func() (event.Event, error)
+	// NextBlob returns the bytes of a large value and the hash they must have, and
+	// io.EOF after the last. Nil is none.
+	NextBlob func() (sha256 string, data io.Reader, err error)
+	// Name is what a person called it; empty if nobody did.
+	Name string
+}
+
+// Import makes a session of events that have their seqs, times and epochs already. It
+// is there whole or not at all. Its metadata says that it is Imported. ErrExists if a
+// session has its id, ErrInvalid for what is no log from its beginning.
+func (s *Store) Import(ctx context.Context, in Imported) (id string, err error) {
+	payload, err := in.First.Payload()
+	start, ok := payload.(event.SessionStart)
+	if err != nil || !ok || in.First.Seq != 1 || !ValidID(start.SessionID) || !isEpoch(start.Epoch) || start.Format != logFormat {
+		return "", fmt.Errorf("%w: it does not begin with the first event of a session, session_start of format %d", ErrInvalid, logFormat)
+	}
+	id = start.SessionID
+	e := &entryOf{opening: make(chan struct{}), hidden: true}
+	s.mu.Lock()
+	if s.closed || s.sessions[id] != nil {
+		err = ErrExists
+		if s.closed {
+			err = ErrClosed
+		}
+		s.mu.Unlock()
+		return id, err
+	}
+	s.sessions[id] = e
+	s.mu.Unlock()
+	meta, err := s.importAside(ctx, start, in)
+	s.mu.Lock()
+	opening := e.opening
+	e.opening, e.hidden = nil, false
+	if e.meta = meta; err != nil {
+		delete(s.sessions, id)
+	}
+	s.mu.Unlock()
+	close(opening)
+	if err != nil {
+		return id, fmt.Errorf("import session %s: %w", id, err)
+	}
+	return id, nil
+}
+
+// importAside writes the session aside and then gives it its name.
+func (s *Store) importAside(ctx context.Context, start event.SessionStart, in Imported) (Metadata, error) {
+	fsys, dir := s.opts.FS, filepath.Join(s.root(), start.SessionID)
+	aside := filepath.Join(s.root(), newPrefix+start.SessionID)
+	if err := fsys.Mkdir(aside); err != nil && !errors.Is(err, fs.ErrExist) {
+		return Metadata{}, err
+	}
+	opts := s.opts
+	opts.Now, opts.machineTime = func() time.Time { return in.First.Time }, false
+	opts.SegmentBytes = math.MaxInt64
+	l, err := fillNew(aside, aside, s.RunID(), opts, start)
+	if err == nil {
+		l.startKeeper()
+		err = errors.Join(l.take(ctx, start.Epoch, in), l.close())
+	}
+	if err == nil {
+		err = fsys.Rename(aside, dir)
+	}
+	if err == nil {
+		err = fsys.SyncDir(s.root())
+	}
+	if err != nil {
+		return Metadata{}, errors.Join(err, fsys.RemoveAll(aside))
+	}
+	return readMetadata(fsys, dir)
+}
+
+// take writes everything behind the first event.
+func (l *Log) take(ctx context.Context, epoch string, in Imported) error {
+	for in.NextBlob != nil {
+		sha, data, err := in.NextBlob()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		blob, err := l.PutBlobFrom(ctx, "", data)
+		if err != nil {
+			return err
+		}
+		if blob.SHA256 != sha {
+			return fmt.Errorf("%w: the bytes of blob %s have the hash %s", ErrInvalid, sha, blob.SHA256)
+		}
+	}
+	epoch, err := l.takeEvents(ctx, epoch, in)
+	if err != nil {
+		return err
+	}
+	l.sheet.mu.Lock()
+	l.sheet.meta.Epoch = epoch
+	l.sheet.version++
+	l.sheet.mu.Unlock()
+	return l.Label(func(m *Metadata) {
+		m.Imported = true
+		if in.Name != "" {
+			m.Name, m.Named = in.Name, true
+		}
+	})
+}
+
+// takeEvents writes the events and returns the epoch of the last.
+func (l *Log) takeEvents(ctx context.Context, epoch string, in Imported) (string, error) {
+	var drafts []event.Draft
+	first, bytes := event.Seq(2), 0
+	flush := func() error {
+		if len(drafts) == 0 {
+			return nil
+		}
+		_, last, err := l.submit(ctx, drafts, first)
+		first, bytes, drafts = last+1, 0, drafts[:0]
+		return err
+	}
+	for want := event.Seq(2); ; want++ {
+		e, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return epoch, flush()
+		}
+		if err != nil {
+			return "", err
+		}
+		if e.Seq != want || e.FirstSeq != 0 {
+			return "", fmt.Errorf("%w: event %d comes where %d belongs", ErrInvalid, e.Seq, want)
+		}
+		if p, err := e.Payload(); err == nil {
+			switch p := p.(type) {
+			case event.Epoch:
+				epoch = p.Epoch
+			case event.SegmentStart:
+				epoch = p.Epoch
+			}
+		}
+		data, err := compact(e.Data)
+		if err != nil {
+			return "", fmt.Errorf("%w: data of event %d: %w", ErrInvalid, e.Seq, err)
+		}
+		drafts = append(drafts, event.Draft{Type: e.Type, Time: e.Time, Turn: e.Turn, Data: data})
+		if bytes += len(data); bytes > importBytes || len(drafts) == importEvents {
+			if err := flush(); err != nil {
+				return "", err
+			}
+		}
+	}
+}
