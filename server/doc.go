@@ -2,6 +2,7 @@ package server
 
 import (
 	"github.com/abidehub/abide/internal/notify"
+	"github.com/abidehub/abide/internal/workspace"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
@@ -231,6 +232,47 @@ func docAttach() doc {
 		out:     event.Attachment{}, status: 201,
 		query: []param{{"name", "the file's own name", ""}},
 	}
+}
+
+func docFolders() doc {
+	return doc{
+		summary: "A folder and the folders in it, for a new session. 404 outside of the folders that sessions may run in.",
+		query:   []param{{"path", "absolute, or below ~; empty is the first folder that sessions may run in", ""}},
+		out:     workspace.FolderContent{}, status: 200,
+	}
+}
+
+func docFolderMake() doc {
+	return doc{summary: "Make a folder in one that exists.", in: newFolder{}, out: workspace.Folder{}, status: 201}
+}
+
+func docFiles() doc {
+	return doc{
+		summary: "A folder of the session's workspace: folders first, at most 2,000 entries. .git and the hub's own files are left out.",
+		query:   []param{{"path", "relative to the workspace; empty is the workspace", ""}},
+		out:     fileList{}, status: 200,
+	}
+}
+
+func docFile() doc {
+	return doc{
+		summary: "A file of the session's workspace. An answer has at most 2 MiB: a larger file takes Range, and a longer range is cut.",
+		query:   []param{{"path", "relative to the workspace", ""}},
+		headers: []param{{"Range", "one range of bytes", ""}},
+		status:  200, stream: "application/octet-stream",
+	}
+}
+
+func docComplete() doc {
+	return doc{
+		summary: "Paths of the workspace that match what was typed, the best first, at most 50. Files that .gitignore names are left out.",
+		query:   []param{{"q", "letters of the path in their order", ""}},
+		out:     completions{}, status: 200,
+	}
+}
+
+func docChanges() doc {
+	return doc{summary: "Where the workspace's git repository stands, and at most 1,000 changed files.", out: workspace.Changes{}, status: 200}
 }
 
 func docRules() doc {

@@ -56,6 +56,8 @@ func routeNeeds() map[string]need {
 		"POST " + one + "/authenticate": manage, "POST " + one + "/rules": manage, "DELETE " + one + "/rules/{rule}": manage,
 		"GET /api/devices": owner, "PATCH /api/devices/{device}": owner, "DELETE /api/devices/{device}": owner,
 		"GET /api/agents": owner, "GET /api/audit": owner, "POST /api/sessions": owner, "POST /api/import": owner,
+		"GET " + one + "/files": act, "GET " + one + "/file": act, "GET " + one + "/complete": act, "GET " + one + "/changes": act,
+		"GET /api/folders": owner, "POST /api/folders": owner,
 	}
 }
 

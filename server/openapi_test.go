@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -120,6 +121,7 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 	doc := readDoc(t, h)
 	s := h.session()
 	one := "/api/sessions/" + s.ID()
+	require.NoError(t, os.WriteFile(filepath.Join(s.Info().Workspace, "a.txt"), []byte("hello"), 0o600))
 	h.prompt(s, "p0", "say 3")
 	phone := h.page("phone", nil)
 	blob, err := s.Log().PutBlob(context.Background(), "text/plain", []byte("hello"))
@@ -227,6 +229,12 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 		{"PATCH", "/api/sessions/{id}/queue/{prompt}", one + "/queue/waiting", map[string]string{"text": "changed"}},
 		{"DELETE", "/api/sessions/{id}/queue/{prompt}", one + "/queue/waiting", nil},
 		{"DELETE", "/api/sessions/{id}/queue", one + "/queue", nil},
+		{"GET", "/api/folders", "", nil},
+		{"POST", "/api/folders", "", map[string]string{"path": filepath.Join(s.Info().Workspace, "made")}},
+		{"GET", "/api/sessions/{id}/files", one + "/files", nil},
+		{"GET", "/api/sessions/{id}/file", one + "/file?path=a.txt", nil},
+		{"GET", "/api/sessions/{id}/complete", one + "/complete?q=a", nil},
+		{"GET", "/api/sessions/{id}/changes", one + "/changes", nil},
 		{"GET", "/api/sessions/{id}/rules", one + "/rules", nil},
 		{"POST", "/api/sessions/{id}/rules", one + "/rules", map[string]string{"scope": "session", "effect": "allow", "kind": "read"}},
 		{"DELETE", "/api/sessions/{id}/rules/{rule}", one + "/rules/" + rule.ID, nil},

@@ -59,6 +59,9 @@ func routes() []route {
 		{"PUT", "/api/channels/{channel}", auth.Credential, auth.Manage, false, channelChangeRoute, docChannelChange()},
 		{"POST", "/api/channels/{channel}/test", auth.Credential, auth.Manage, false, testChannelRoute, docTestChannel()},
 
+		{"GET", "/api/folders", auth.Credential, auth.Manage, false, foldersRoute, docFolders()},
+		{"POST", "/api/folders", auth.Credential, auth.Manage, false, folderMakeRoute, docFolderMake()},
+
 		{"GET", "/api/search", auth.Credential, auth.Read, true, searchRoute, docSearch()},
 		{"GET", "/api/sessions", auth.Credential, auth.Read, true, listRoute, docList()},
 		{"POST", "/api/sessions", auth.Credential, auth.Manage, false, createRoute, docCreate()},
@@ -89,6 +92,10 @@ func routes() []route {
 		{"POST", one + "/end", auth.Credential, auth.Manage, false, endRoute, docEnd()},
 		{"POST", one + "/authenticate", auth.Credential, auth.Manage, false, authenticateRoute, docAuthenticate()},
 		{"POST", one + "/attachments", auth.Credential, auth.Act, false, attachRoute, docAttach()},
+		{"GET", one + "/files", auth.Credential, auth.Act, false, filesRoute, docFiles()},
+		{"GET", one + "/file", auth.Credential, auth.Act, false, fileRoute, docFile()},
+		{"GET", one + "/complete", auth.Credential, auth.Act, false, completeRoute, docComplete()},
+		{"GET", one + "/changes", auth.Credential, auth.Act, false, changesRoute, docChanges()},
 		{"GET", one + "/rules", auth.Credential, auth.Act, false, rulesRoute, docRules()},
 		{"POST", one + "/rules", auth.Credential, auth.Manage, false, ruleAddRoute, docRuleAdd()},
 		{"DELETE", one + "/rules/{rule}", auth.Credential, auth.Manage, false, ruleRevokeRoute, docRuleRevoke()},

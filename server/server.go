@@ -25,6 +25,7 @@ import (
 	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/notify"
+	"github.com/abidehub/abide/internal/workspace"
 	"github.com/abidehub/abide/session"
 )
 
@@ -43,6 +44,8 @@ type Options struct {
 	// is answered with.
 	App  fs.FS
 	Page string
+	// Files shows the files of workspaces; nil does so without git.
+	Files *workspace.Files
 	// Logger takes what an operator should know; nil discards it.
 	Logger *slog.Logger
 	Timing Timing
@@ -81,6 +84,7 @@ type Server struct {
 	door     *auth.Door
 	audit    audit.Trail
 	notify   *notify.Notifier
+	files    *workspace.Files
 	hubID    string
 	version  string
 	logger   *slog.Logger
@@ -104,10 +108,13 @@ func New(o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if o.Files == nil {
+		o.Files = workspace.New(nil, nil)
+	}
 	o.Timing, o.Limits = o.Timing.withDefaults(), o.Limits.withDefaults()
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{
-		manager: o.Manager, registry: o.Registry, door: o.Door, audit: o.Audit, notify: o.Notify, hubID: o.HubID, version: o.Version,
+		manager: o.Manager, registry: o.Registry, door: o.Door, audit: o.Audit, notify: o.Notify, files: o.Files, hubID: o.HubID, version: o.Version,
 		logger: o.Logger, timing: o.Timing, frames: newFrameCache(), clients: newClientSet(o.Limits),
 		large: make(chan struct{}, largeAtOnce), started: time.Now(), ctx: ctx, cancel: cancel,
 	}

@@ -13,7 +13,7 @@ const mostRootsTold = 5
 // resolveWorkspace checks that sessions may run in dir and returns it with its
 // symlinks resolved. Empty means the default.
 func (s *Settings) resolveWorkspace(dir string) (string, error) {
-	if dir == "" {
+	if dir = ExpandHome(dir); dir == "" {
 		dir = s.DefaultWorkspace
 	}
 	if dir == "" {
@@ -37,6 +37,29 @@ func (s *Settings) resolveWorkspace(dir string) (string, error) {
 		return "", s.outside(dir)
 	}
 	return real, nil
+}
+
+// ExpandHome puts the home directory of the hub's user in place of a leading ~.
+func ExpandHome(dir string) string {
+	rest, ok := strings.CutPrefix(dir, "~")
+	if !ok || rest != "" && rest[0] != '/' {
+		return dir
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return dir
+	}
+	return filepath.Join(home, rest)
+}
+
+// Roots are the directories that sessions may run in or under.
+func (m *Manager) Roots() []string { return m.settings.Load().roots() }
+
+// InRoots reports whether sessions may run in a directory, now that its links are
+// resolved.
+func (m *Manager) InRoots(dir string) bool {
+	real, err := realDir(dir)
+	return err == nil && m.settings.Load().allows(real)
 }
 
 // recordedWorkspace checks a directory in which a program runs its own agent.

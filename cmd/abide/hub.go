@@ -17,6 +17,7 @@ import (
 	"github.com/abidehub/abide/internal/config"
 	"github.com/abidehub/abide/internal/localhub"
 	"github.com/abidehub/abide/internal/notify"
+	"github.com/abidehub/abide/internal/workspace"
 	"github.com/abidehub/abide/server"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/acp"
@@ -90,8 +91,9 @@ func buildHub(ctx context.Context, c config.Config, own []string, logger *slog.L
 		return h, err
 	}
 	h.warnOfExposure(settings)
+	folders := newWorkspaces(ctx, logger)
 	h.manager, err = session.NewManager(session.Options{
-		InspectWorkspace: newWorkspaces(ctx, logger).inspect,
+		InspectWorkspace: folders.inspect,
 		Store:            h.store, StartAgent: h.agents.start, Logger: logger,
 		Agents: settings.Agents, Workspaces: settings.Workspaces, DefaultWorkspace: settings.DefaultWorkspace,
 		Queue: settings.Queue, WorkspaceQueues: settings.WorkspaceQueues, Permissions: settings.Permissions, Limits: settings.Limits,
@@ -110,7 +112,7 @@ func buildHub(ctx context.Context, c config.Config, own []string, logger *slog.L
 	page, _ := frontend.Index()
 	h.server, err = server.New(server.Options{
 		Manager: h.manager, Registry: h.registry, Door: h.door, Notify: h.notify, Audit: audit.Open(h.dir), HubID: h.store.HubID(), Version: versionText(),
-		App: frontend.FS(), Page: page, Logger: logger, Limits: server.Limits{Clients: c.Limits.Clients},
+		Files: workspace.New(folders.git, own), App: frontend.FS(), Page: page, Logger: logger, Limits: server.Limits{Clients: c.Limits.Clients},
 	})
 	if err != nil {
 		return h, err

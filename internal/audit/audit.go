@@ -50,6 +50,7 @@ const (
 	RuleAdded        Verb = "rule_added"        // detail: the rule
 	RuleRevoked      Verb = "rule_revoked"      // detail: the rule's id
 	PermissionAnswer Verb = "permission_answer" // detail: outcome and permission's id
+	FolderMade       Verb = "folder_made"       // detail: its path
 	SessionDeleted   Verb = "session_deleted"
 	SignInFailed     Verb = "sign_in_failed" // detail: why
 )

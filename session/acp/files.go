@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"unicode/utf8"
 
+	"github.com/abidehub/abide/internal/ownfiles"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -24,7 +25,7 @@ const fileLimit = 16 << 20
 // is opened beneath the workspace, so no symbolic link leads out of it.
 type files struct {
 	workspace string
-	private   private
+	private   ownfiles.Set
 	record    func(...event.Payload) error
 }
 
@@ -160,7 +161,7 @@ func (f *files) create(root *os.Root, rel, path string) (*os.File, error) {
 
 // admitParent looks at the nearest directory above rel that exists.
 func (f *files) admitParent(root *os.Root, rel, path string) error {
-	if inGit(rel) {
+	if ownfiles.InGit(rel) {
 		return inGitError(path)
 	}
 	for dir := filepath.Dir(rel); ; dir = filepath.Dir(dir) {
@@ -180,7 +181,7 @@ func (f *files) admitWrite(file *os.File, rel, path string) error {
 	if err := f.admit(file, rel, path); err != nil {
 		return err
 	}
-	at, err := realPath(file, f.workspace, rel)
+	at, err := ownfiles.RealPath(file, f.workspace, rel)
 	if err != nil {
 		return fmt.Errorf("find %s: %w", path, err)
 	}
@@ -188,8 +189,8 @@ func (f *files) admitWrite(file *os.File, rel, path string) error {
 	if err != nil {
 		return fmt.Errorf("look at %s: %w", path, err)
 	}
-	git := private{filepath.Join(f.workspace, ".git")}
-	if inGit(at) || !info.IsDir() && linkCount(info) > 1 && len(git.infos()) > 0 && git.contains(info) {
+	git := ownfiles.Set{filepath.Join(f.workspace, ".git")}
+	if ownfiles.InGit(at) || !info.IsDir() && ownfiles.LinkCount(info) > 1 && len(git.Infos()) > 0 && git.Contains(info) {
 		return inGitError(path)
 	}
 	return nil
@@ -201,11 +202,11 @@ func (f *files) admit(file *os.File, rel, path string) error {
 	if err != nil {
 		return fmt.Errorf("look at %s: %w", path, err)
 	}
-	at, err := realPath(file, f.workspace, rel)
+	at, err := ownfiles.RealPath(file, f.workspace, rel)
 	if err != nil {
 		return fmt.Errorf("find %s: %w", path, err)
 	}
-	if f.private.holds(info, at) {
+	if f.private.Holds(info, at) {
 		return forbidden("%s is one of abide's own files", path)
 	}
 	return nil

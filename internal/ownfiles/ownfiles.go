@@ -1,4 +1,6 @@
-package acp
+// Package ownfiles tells whether an open file is one of the hub's own, whatever name
+// or link it was opened by.
+package ownfiles
 
 import (
 	"errors"
@@ -10,15 +12,15 @@ import (
 	"syscall"
 )
 
-// private are the files and directories of the hub itself, which the agent's fs
-// methods neither read nor write. They are compared as files (device and inode), so
-// neither a link nor another name leads to them.
-type private []string
+// Set are the files and directories of the hub itself, which are neither read nor
+// written for others. They are compared as files (device and inode), so neither a
+// link nor another name leads to them.
+type Set []string
 
-// holds reports whether an open file is one of the hub's own or in one of its
+// Holds reports whether an open file is one of the hub's own or in one of its
 // directories. at is the file's real path.
-func (p private) holds(info os.FileInfo, at string) bool {
-	own := p.infos()
+func (p Set) Holds(info os.FileInfo, at string) bool {
+	own := p.Infos()
 	if len(own) == 0 {
 		return false
 	}
@@ -34,10 +36,11 @@ func (p private) holds(info os.FileInfo, at string) bool {
 		return true
 	}
 	// A file with several names may have one of them there.
-	return linkCount(info) > 1 && p.contains(info)
+	return LinkCount(info) > 1 && p.Contains(info)
 }
 
-func (p private) infos() []os.FileInfo {
+// Infos are those of them that exist.
+func (p Set) Infos() []os.FileInfo {
 	var infos []os.FileInfo
 	for _, path := range p {
 		if info, err := os.Stat(path); err == nil {
@@ -47,9 +50,9 @@ func (p private) infos() []os.FileInfo {
 	return infos
 }
 
-// contains searches the directories for a name of the file. A file that cannot be
+// Contains searches the directories for a name of the file. A file that cannot be
 // looked at counts as a match.
-func (p private) contains(info os.FileInfo) bool {
+func (p Set) Contains(info os.FileInfo) bool {
 	for _, dir := range p {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
 			dir = real
@@ -87,16 +90,16 @@ func isOneOf(info os.FileInfo, others []os.FileInfo) bool {
 	return false
 }
 
-// linkCount is how many directory entries lead to a file.
-func linkCount(info os.FileInfo) uint64 {
+// LinkCount is how many directory entries lead to a file.
+func LinkCount(info os.FileInfo) uint64 {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(stat.Nlink)
 	}
 	return 1
 }
 
-// inGit reports whether a real path is a .git or below one.
-func inGit(path string) bool {
+// InGit reports whether a real path is a .git or below one.
+func InGit(path string) bool {
 	for part := range strings.SplitSeq(filepath.ToSlash(path), "/") {
 		if strings.EqualFold(part, ".git") {
 			return true
@@ -105,8 +108,8 @@ func inGit(path string) bool {
 	return false
 }
 
-// realPath is where an open file is. name is how it was opened.
-func realPath(file *os.File, root, name string) (string, error) {
+// RealPath is where an open file is. name is how it was opened.
+func RealPath(file *os.File, root, name string) (string, error) {
 	if path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", file.Fd())); err == nil && filepath.IsAbs(path) {
 		return strings.TrimSuffix(path, " (deleted)"), nil
 	}

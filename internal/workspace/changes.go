@@ -1,0 +1,141 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/abidehub/abide/internal/gitstate"
+)
+
+// mostChanges bounds the changed files that are listed.
+const mostChanges = 1000
+
+// Change is a file that differs from the commit.
+type Change struct {
+	// Path is relative to the folder.
+	Path string `json:"path"`
+	// Code is git's two letters: index and worktree; "??" is untracked.
+	Code string `json:"code"`
+}
+
+// Changes is where a folder's repository stands.
+type Changes struct {
+	// Repository is false where there is none; then the rest is empty.
+	Repository bool     `json:"repository"`
+	Branch     string   `json:"branch,omitempty"`
+	Commit     string   `json:"commit,omitempty"`
+	Files      []Change `json:"files"`
+	LeftOut    int      `json:"left_out,omitempty"`
+	// Unknown says why changed files are not told.
+	Unknown string `json:"unknown,omitempty"`
+	// NewPullRequest is the page of a known host that opens one for the branch.
+	NewPullRequest string `json:"new_pull_request,omitempty"`
+}
+
+// Changes asks git what differs from the commit in root and below.
+func (f *Files) Changes(ctx context.Context, root string) (Changes, error) {
+	c := Changes{Files: []Change{}}
+	repository, err := gitstate.Find(root)
+	if errors.Is(err, gitstate.ErrNone) {
+		return c, nil
+	}
+	c.Repository = true
+	if err != nil {
+		c.Unknown = "the repository cannot be read"
+		return c, nil
+	}
+	id, err := f.git.Identify(ctx, root)
+	if err != nil {
+		return c, err
+	}
+	c.Branch, c.Commit, c.NewPullRequest = id.Branch, id.Commit, newPullRequest(id.Remote, id.Branch)
+	if f.git == nil {
+		c.Unknown = "git is not installed"
+		return c, nil
+	}
+	status, err := f.git.Status(ctx, repository, root, mostChanges)
+	switch {
+	case ctx.Err() != nil:
+		c.Unknown = "git took too long"
+		return c, nil
+	case err != nil:
+		c.Unknown = "git failed"
+		return c, nil
+	}
+	below, err := filepath.Rel(repository.Worktree, root)
+	if err != nil {
+		return c, err
+	}
+	c.LeftOut = status.Total - len(status.Files)
+	c.Files = f.changesBelow(root, below, status.Files)
+	return c, nil
+}
+
+// changesBelow are the changes with paths relative to a folder of the worktree.
+func (f *Files) changesBelow(root, below string, all []gitstate.Change) []Change {
+	list, hidden := []Change{}, f.hidden(root)
+	for _, change := range all {
+		path := change.Path
+		if below != "." {
+			inside, ok := strings.CutPrefix(path, below+"/")
+			if !ok {
+				continue
+			}
+			path = inside
+		}
+		if !hidden(strings.TrimSuffix(path, "/")) {
+			if !utf8.ValidString(path) {
+				path = strings.ToValidUTF8(path, "\uFFFD")
+			}
+			list = append(list, Change{path, change.Code})
+		}
+	}
+	return list
+}
+
+// newPullRequest is the page of a remote's host that opens a pull request for a
+// branch. It is empty for a host that is not known.
+func newPullRequest(remote, branch string) string {
+	if branch == "" || branch == "main" || branch == "master" {
+		return ""
+	}
+	host, path := hostAndPath(remote)
+	path = strings.TrimSuffix(strings.Trim(path, "/"), ".git")
+	if strings.Count(path, "/") < 1 {
+		return ""
+	}
+	page := url.URL{Scheme: "https", Host: host}
+	switch host {
+	case "github.com", "codeberg.org":
+		page.Path = "/" + path + "/compare/" + branch
+		if host == "github.com" {
+			page.RawQuery = "expand=1"
+		}
+	case "gitlab.com":
+		page.Path = "/" + path + "/-/merge_requests/new"
+		page.RawQuery = url.Values{"merge_request[source_branch]": {branch}}.Encode()
+	case "bitbucket.org":
+		page.Path = "/" + path + "/pull-requests/new"
+		page.RawQuery = url.Values{"source": {branch}}.Encode()
+	default:
+		return ""
+	}
+	return page.String()
+}
+
+// hostAndPath takes a remote's address apart: a URL, or host:path.
+func hostAndPath(remote string) (host, path string) {
+	if strings.Contains(remote, "://") {
+		u, err := url.Parse(remote)
+		if err != nil {
+			return "", ""
+		}
+		return u.Hostname(), u.Path
+	}
+	host, path, _ = strings.Cut(remote, ":")
+	return host, path
+}

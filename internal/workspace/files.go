@@ -1,0 +1,201 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"github.com/abidehub/abide/internal/gitstate"
+	"github.com/abidehub/abide/internal/ownfiles"
+)
+
+// ErrNotFound says that there is nothing to be shown at a path: it does not exist,
+// it leads out of the folder, or it is private. A client is not told which.
+var ErrNotFound = errors.New("not found")
+
+// ErrExists says that there is already something at the path of a new folder.
+var ErrExists = errors.New("already exists")
+
+const (
+	// mostEntries bounds the entries that are listed of one folder.
+	mostEntries = 2000
+	// mostRead bounds the names that are read of one folder.
+	mostRead = 200_000
+)
+
+// Files shows the files of folders. Its methods may be called at any time from any
+// goroutine.
+type Files struct {
+	git   *gitstate.Git
+	own   ownfiles.Set
+	names *names
+}
+
+// New returns a Files that shows nothing of own, which are files and directories of
+// the hub. Without git, changes are unknown and completion ignores .gitignore.
+func New(git *gitstate.Git, own []string) *Files {
+	return &Files{git: git, own: own, names: newNames()}
+}
+
+// Kind is what an entry is.
+type Kind string
+
+// The kinds of entries. A link is shown as such and opened only if it leads to
+// something within the folder.
+const (
+	KindFolder Kind = "folder"
+	KindFile   Kind = "file"
+	KindLink   Kind = "link"
+	KindOther  Kind = "other"
+)
+
+// Entry is one name in a folder.
+type Entry struct {
+	Name string `json:"name"`
+	Kind Kind   `json:"kind"`
+	Size int64  `json:"size"`
+	// Unreadable says that the name is no UTF-8, so that no request can name it.
+	Unreadable bool `json:"unreadable,omitempty"`
+}
+
+// Listing is a folder's entries: folders first, then by name.
+type Listing struct {
+	Entries []Entry
+	// LeftOut is how many more there are.
+	LeftOut int
+}
+
+// List lists the folder at path, which is relative to root. Empty is root itself.
+func (f *Files) List(root, path string) (Listing, error) {
+	opened, err := f.open(root, path)
+	if err != nil {
+		return Listing{}, err
+	}
+	defer opened.Close()
+	found, err := opened.ReadDir(mostRead)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return Listing{}, notFound(path, err)
+	}
+	found = slices.DeleteFunc(found, func(e fs.DirEntry) bool { return ownfiles.InGit(e.Name()) })
+	slices.SortFunc(found, func(a, b fs.DirEntry) int {
+		if a.IsDir() != b.IsDir() {
+			if a.IsDir() {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a.Name(), b.Name())
+	})
+	list := Listing{Entries: []Entry{}}
+	own := f.own.Infos()
+	for _, e := range found {
+		if len(list.Entries) == mostEntries {
+			list.LeftOut++
+			continue
+		}
+		info, err := e.Info()
+		if err != nil || isOne(info, own) {
+			continue
+		}
+		list.Entries = append(list.Entries, entryOf(info))
+	}
+	return list, nil
+}
+
+func isOne(info fs.FileInfo, of []os.FileInfo) bool {
+	return slices.ContainsFunc(of, func(other os.FileInfo) bool { return os.SameFile(info, other) })
+}
+
+func entryOf(info fs.FileInfo) Entry {
+	e := Entry{Name: info.Name(), Kind: KindOther}
+	if !utf8.ValidString(e.Name) {
+		e.Name, e.Unreadable = strings.ToValidUTF8(e.Name, "\uFFFD"), true
+	}
+	switch mode := info.Mode(); {
+	case mode.IsDir():
+		e.Kind = KindFolder
+	case mode.IsRegular():
+		e.Kind, e.Size = KindFile, info.Size()
+	case mode&fs.ModeSymlink != 0:
+		e.Kind = KindLink
+	}
+	return e
+}
+
+// Open opens the regular file at path, which is relative to root.
+func (f *Files) Open(root, path string) (*os.File, fs.FileInfo, error) {
+	opened, err := f.open(root, path)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := opened.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		opened.Close()
+		return nil, nil, notFound(path, errors.New("it is not a file"))
+	}
+	return opened, info, nil
+}
+
+// open opens a file or folder below root. os.Root follows no link out of it, and a
+// named pipe is not waited for.
+func (f *Files) open(root, path string) (*os.File, error) {
+	rel, err := local(path)
+	if err != nil {
+		return nil, err
+	}
+	base, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, notFound(root, err)
+	}
+	defer base.Close()
+	opened, err := base.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, notFound(path, err)
+	}
+	if err := f.admit(opened, root, rel); err != nil {
+		opened.Close()
+		return nil, err
+	}
+	return opened, nil
+}
+
+// admit refuses what is in .git, where a configuration may hold passwords, and what
+// is the hub's own.
+func (f *Files) admit(opened *os.File, root, rel string) error {
+	info, err := opened.Stat()
+	if err != nil {
+		return notFound(rel, err)
+	}
+	at, err := ownfiles.RealPath(opened, root, rel)
+	if err != nil {
+		return notFound(rel, err)
+	}
+	if ownfiles.InGit(at) || f.own.Holds(info, at) {
+		return notFound(rel, errors.New("it is private"))
+	}
+	return nil
+}
+
+// local checks a path that a client names.
+func local(path string) (string, error) {
+	if path == "" {
+		return ".", nil
+	}
+	if strings.ContainsRune(path, 0) || !filepath.IsLocal(path) {
+		return "", notFound(path, errors.New("it leads out of the folder"))
+	}
+	return filepath.Clean(path), nil
+}
+
+// notFound keeps the cause for the hub's own log only: its text does not tell what
+// is outside.
+func notFound(path string, cause error) error {
+	return fmt.Errorf("%w: %s: %w", ErrNotFound, path, cause)
+}

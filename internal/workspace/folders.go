@@ -1,0 +1,131 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/abidehub/abide/internal/gitstate"
+)
+
+// mostFolders bounds the folders that are shown of one folder.
+const mostFolders = 500
+
+// Folder is a folder in which a session may run.
+type Folder struct {
+	Name string `json:"name"`
+	Path string `json:"path"`
+	// Branch is the branch of the repository whose worktree the folder is.
+	Branch string `json:"branch,omitempty"`
+	// Repository says that the folder is a repository's worktree.
+	Repository bool `json:"repository"`
+}
+
+// FolderContent is a folder below one of the roots.
+type FolderContent struct {
+	Folder
+	// Parent is empty for a root.
+	Parent  string   `json:"parent,omitempty"`
+	Folders []Folder `json:"folders"`
+	LeftOut int      `json:"left_out,omitempty"`
+}
+
+// Folders lists the folders in path, which is absolute and in one of the roots.
+// Hidden folders and links are left out.
+func (f *Files) Folders(roots []string, path string) (FolderContent, error) {
+	root, rel, err := below(roots, path)
+	if err != nil {
+		return FolderContent{}, err
+	}
+	list, err := f.List(root, rel)
+	if err != nil {
+		return FolderContent{}, err
+	}
+	at := filepath.Join(root, rel)
+	place := FolderContent{Folder: folder(at), Folders: []Folder{}, LeftOut: list.LeftOut}
+	if _, _, err := below(roots, filepath.Dir(at)); err == nil && at != filepath.Dir(at) {
+		place.Parent = filepath.Dir(at)
+	}
+	for _, e := range list.Entries {
+		switch {
+		case e.Kind != KindFolder || e.Unreadable || strings.HasPrefix(e.Name, "."):
+		case len(place.Folders) == mostFolders:
+			place.LeftOut++
+		default:
+			place.Folders = append(place.Folders, folder(filepath.Join(at, e.Name)))
+		}
+	}
+	return place, nil
+}
+
+// MakeFolder makes the folder at path, whose parent exists.
+func (f *Files) MakeFolder(roots []string, path string) (Folder, error) {
+	parent, name := filepath.Split(filepath.Clean(path))
+	if name == "" || strings.HasPrefix(name, ".") {
+		return Folder{}, notFound(path, errors.New("its name begins with a dot or is empty"))
+	}
+	root, rel, err := below(roots, parent)
+	if err != nil {
+		return Folder{}, err
+	}
+	opened, err := f.open(root, rel)
+	if err != nil {
+		return Folder{}, err
+	}
+	defer opened.Close()
+	base, err := os.OpenRoot(root)
+	if err != nil {
+		return Folder{}, notFound(root, err)
+	}
+	defer base.Close()
+	switch err := base.Mkdir(filepath.Join(rel, name), 0o777); {
+	case errors.Is(err, fs.ErrExist):
+		return Folder{}, fmt.Errorf("make folder %s: %w", path, ErrExists)
+	case errors.Is(err, fs.ErrPermission):
+		return Folder{}, notFound(path, err)
+	case err != nil:
+		return Folder{}, fmt.Errorf("make folder: %w", err)
+	}
+	return folder(filepath.Join(root, rel, name)), nil
+}
+
+func folder(path string) Folder {
+	found := Folder{Name: filepath.Base(path), Path: path}
+	if _, err := os.Lstat(filepath.Join(path, ".git")); err != nil {
+		return found
+	}
+	repository, err := gitstate.Find(path)
+	if err != nil {
+		return found
+	}
+	found.Repository = repository.Worktree == path
+	if head, err := repository.Head(); err == nil {
+		found.Branch = head.Branch
+	}
+	return found
+}
+
+// below returns the root that holds an absolute path, with links resolved, and the
+// path relative to it.
+func below(roots []string, path string) (root, rel string, err error) {
+	if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
+		return "", "", notFound(path, errors.New("it is not absolute"))
+	}
+	actual, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", "", notFound(path, err)
+	}
+	for _, root := range roots {
+		real, err := filepath.EvalSymlinks(root)
+		if err != nil {
+			continue
+		}
+		if rel, err := filepath.Rel(real, actual); err == nil && filepath.IsLocal(rel) {
+			return real, rel, nil
+		}
+	}
+	return "", "", notFound(path, errors.New("no session may run there"))
+}

@@ -1,0 +1,214 @@
+package workspace_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/internal/gitstate"
+	"github.com/abidehub/abide/internal/workspace"
+)
+
+func put(t *testing.T, parts ...string) string {
+	t.Helper()
+	path := filepath.Join(parts[:len(parts)-1]...)
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte(parts[len(parts)-1]), 0o600))
+	return path
+}
+
+func git(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "git %v: %s", args, out)
+}
+
+func newFiles(t *testing.T, own ...string) *workspace.Files {
+	t.Helper()
+	g, err := gitstate.New(t.Context(), "")
+	require.NoError(t, err)
+	return workspace.New(g, own)
+}
+
+func namesOf(l workspace.Listing) (names []string) {
+	for _, e := range l.Entries {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
+func TestNothingOutsideOfTheWorkspaceIsListedOrRead(t *testing.T) {
+	top := t.TempDir()
+	root := filepath.Join(top, "work")
+	secret := put(t, top, "secret", "do not tell")
+	put(t, root, "in", "a.txt", "a")
+	put(t, root, ".git", "config", "password")
+	own := put(t, root, "hub", "devices.json", "keys")
+	require.NoError(t, os.Symlink(secret, filepath.Join(root, "absolute")))
+	require.NoError(t, os.Symlink("../secret", filepath.Join(root, "relative")))
+	require.NoError(t, os.Symlink("..", filepath.Join(root, "up")))
+	require.NoError(t, os.Symlink("in/a.txt", filepath.Join(root, "within")))
+	require.NoError(t, os.Symlink(".git", filepath.Join(root, "alias")))
+	require.NoError(t, os.Link(own, filepath.Join(root, "linked")))
+	require.NoError(t, syscall.Mkfifo(filepath.Join(root, "pipe"), 0o600))
+	f := newFiles(t, filepath.Join(root, "hub"))
+
+	for _, path := range []string{
+		secret, "../secret", "in/../../secret", "absolute", "relative", "up/secret", "up", ".git/config", ".git", "alias/config",
+		"hub/devices.json", "hub", "linked", "in", "pipe", "gone", "a\x00b", "in/a.txt/b", strings.Repeat("x", 5000),
+	} {
+		_, _, err := f.Open(root, path)
+		require.ErrorIs(t, err, workspace.ErrNotFound, "%q", path)
+	}
+	for _, path := range []string{"..", "up", ".git", "alias", "hub", "/", "in/a.txt", "pipe"} {
+		_, err := f.List(root, path)
+		require.ErrorIs(t, err, workspace.ErrNotFound, "%q", path)
+	}
+	opened, _, err := f.Open(root, "within")
+	require.NoError(t, err, "a link within the workspace")
+	require.NoError(t, opened.Close())
+	list, err := f.List(root, "")
+	require.NoError(t, err)
+	require.Equal(t, []string{"in", "absolute", "alias", "linked", "pipe", "relative", "up", "within"}, namesOf(list))
+	paths, err := f.Complete(t.Context(), root, "", 50)
+	require.NoError(t, err)
+	require.NotContains(t, strings.Join(paths, " "), "hub")
+	require.NotContains(t, strings.Join(paths, " "), ".git/")
+}
+
+func TestStrangeNamesAreShownAndOpened(t *testing.T) {
+	root, f := t.TempDir(), newFiles(t)
+	names := []string{"-rf", "a b", "new\nline", "q?#%25&=", "\u202egnp.exe", "c:\\d", "ünïcödé", "'\"`$(x)"}
+	for _, name := range names {
+		put(t, root, name, name)
+	}
+	put(t, root, "not\xffutf8", "x")
+	list, err := f.List(root, "")
+	require.NoError(t, err)
+	require.Len(t, list.Entries, len(names)+1)
+	for _, name := range names {
+		require.Contains(t, namesOf(list), name)
+		opened, _, err := f.Open(root, name)
+		require.NoError(t, err, "%q", name)
+		require.NoError(t, opened.Close())
+	}
+	for _, e := range list.Entries {
+		require.Equal(t, strings.ContainsRune(e.Name, '\uFFFD'), e.Unreadable)
+	}
+}
+
+func TestCompletionOfAHundredThousandFiles(t *testing.T) {
+	root, f := t.TempDir(), newFiles(t)
+	git(t, root, "init", "-q")
+	var index strings.Builder
+	for i := range 100_000 { // in git's index only: the disk is not what is tested
+		fmt.Fprintf(&index, "100644 e69de29bb2d1d6434b8b29ae775ad8c2e48c5391 0\tsrc/part%03d/Component%05d.svelte\n", i%500, i)
+	}
+	add := exec.Command("git", "update-index", "--index-info")
+	add.Dir, add.Stdin = root, strings.NewReader(index.String())
+	require.NoError(t, add.Run())
+	put(t, root, ".gitignore", "ignored\n")
+	put(t, root, "ignored", "build.log", "x")
+	put(t, root, "main.go", "x")
+
+	paths, err := f.Complete(t.Context(), root, "main", 50)
+	require.NoError(t, err)
+	require.Equal(t, []string{"main.go"}, paths)
+	best := time.Hour // the least of some: the machine has other work
+	for range 5 {
+		began := time.Now()
+		paths, err = f.Complete(t.Context(), root, "comp4242", 50)
+		require.NoError(t, err)
+		best = min(best, time.Since(began))
+	}
+	require.Equal(t, "src/part420/Component42420.svelte", paths[0], "the least gap")
+	require.LessOrEqual(t, len(paths), 50)
+	require.Less(t, best, 50*time.Millisecond)
+	paths, err = f.Complete(t.Context(), root, "build.log", 50)
+	require.NoError(t, err)
+	require.Empty(t, paths, "named by .gitignore")
+}
+
+func TestAFolderOfManyFilesIsCut(t *testing.T) {
+	root, f := t.TempDir(), newFiles(t)
+	for i := range 2100 {
+		put(t, root, fmt.Sprintf("f%04d", i), "")
+	}
+	require.NoError(t, os.Mkdir(filepath.Join(root, "z"), 0o755))
+	list, err := f.List(root, "")
+	require.NoError(t, err)
+	require.Len(t, list.Entries, 2000)
+	require.Equal(t, 101, list.LeftOut)
+	require.Equal(t, "z", list.Entries[0].Name, "folders first")
+}
+
+func TestChangesOfARepositoryWithThousandsOfThem(t *testing.T) {
+	root, f := t.TempDir(), newFiles(t)
+	git(t, root, "init", "-q", "-b", "feature")
+	put(t, root, "sub", "kept", "x")
+	git(t, root, "add", ".")
+	git(t, root, "commit", "-q", "-m", "first")
+	git(t, root, "remote", "add", "origin", "git@github.com:ann/pot.git")
+	var index strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&index, "100644 e69de29bb2d1d6434b8b29ae775ad8c2e48c5391 0\tsub/f%05d\n", i)
+	}
+	add := exec.Command("git", "update-index", "--index-info")
+	add.Dir, add.Stdin = root, strings.NewReader(index.String())
+	require.NoError(t, add.Run())
+
+	c, err := f.Changes(t.Context(), root)
+	require.NoError(t, err)
+	require.Len(t, c.Files, 1000)
+	require.Equal(t, 4000, c.LeftOut)
+	require.Equal(t, workspace.Change{Path: "sub/f00000", Code: "AD"}, c.Files[0])
+	require.Equal(t, "feature", c.Branch)
+	require.Equal(t, "https://github.com/ann/pot/compare/feature?expand=1", c.NewPullRequest)
+	c, err = f.Changes(t.Context(), filepath.Join(root, "sub"))
+	require.NoError(t, err)
+	require.Equal(t, "f00000", c.Files[0].Path, "relative to the folder")
+	c, err = f.Changes(t.Context(), t.TempDir())
+	require.NoError(t, err)
+	require.False(t, c.Repository)
+}
+
+func TestFoldersAreThoseSessionsMayRunIn(t *testing.T) {
+	top := t.TempDir()
+	root := filepath.Join(top, "src")
+	put(t, root, "one", "main.go", "x")
+	put(t, root, ".hidden", "x", "x")
+	require.NoError(t, os.Mkdir(filepath.Join(top, "other"), 0o755))
+	require.NoError(t, os.Symlink(filepath.Join(top, "other"), filepath.Join(root, "out")))
+	git(t, filepath.Join(root, "one"), "init", "-q", "-b", "trunk")
+	f, roots := newFiles(t), []string{root}
+
+	place, err := f.Folders(roots, root)
+	require.NoError(t, err)
+	require.Empty(t, place.Parent)
+	require.Equal(t, []workspace.Folder{{Name: "one", Path: filepath.Join(root, "one"), Branch: "trunk", Repository: true}}, place.Folders)
+	place, err = f.Folders(roots, filepath.Join(root, "one"))
+	require.NoError(t, err)
+	require.Equal(t, root, place.Parent)
+	made, err := f.MakeFolder(roots, filepath.Join(root, "two"))
+	require.NoError(t, err)
+	require.DirExists(t, made.Path)
+	_, err = f.MakeFolder(roots, filepath.Join(root, "two"))
+	require.ErrorIs(t, err, workspace.ErrExists)
+	for _, path := range []string{top, filepath.Join(top, "other"), filepath.Join(root, "out"), filepath.Join(root, ".."), "src", ""} {
+		_, err := f.Folders(roots, path)
+		require.ErrorIs(t, err, workspace.ErrNotFound, "%q", path)
+		_, err = f.MakeFolder(roots, filepath.Join(path, "x"))
+		require.ErrorIs(t, err, workspace.ErrNotFound, "%q", path)
+	}
+}

@@ -1,0 +1,210 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/abidehub/abide/internal/audit"
+	"github.com/abidehub/abide/internal/workspace"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
+)
+
+const (
+	// mostOfFile bounds the bytes of a file in one answer.
+	mostOfFile = 2 << 20
+	// mostTyped bounds what is completed, in bytes.
+	mostTyped = 256
+	// mostCompleted bounds the files that completion answers with.
+	mostCompleted = 50
+	// gitBound bounds how long git may take for one request.
+	gitBound = 10 * time.Second
+)
+
+// fileList is a folder of a workspace.
+type fileList struct {
+	Path    string            `json:"path"`
+	Entries []workspace.Entry `json:"entries"`
+	LeftOut int               `json:"left_out,omitempty"`
+}
+
+// completions are the files that match what was typed, the best first.
+type completions struct {
+	Paths []string `json:"paths"`
+}
+
+// newFolder names a folder to be made.
+type newFolder struct {
+	Path string `json:"path"`
+}
+
+func filesRoute(s *Server, c *call) error {
+	root, err := c.workspace()
+	if err != nil {
+		return err
+	}
+	path := c.r.URL.Query().Get("path")
+	list, err := s.files.List(root, path)
+	if err != nil {
+		return fileProblem(err, path)
+	}
+	return c.reply(http.StatusOK, fileList{path, list.Entries, list.LeftOut})
+}
+
+// fileRoute answers with a file's bytes. Like a blob they are shown only as text or
+// as a plain image.
+func fileRoute(s *Server, c *call) error {
+	root, err := c.workspace()
+	if err != nil {
+		return err
+	}
+	path := c.r.URL.Query().Get("path")
+	file, info, err := s.files.Open(root, path)
+	if err != nil {
+		return fileProblem(err, path)
+	}
+	defer file.Close()
+	if err := cutRange(c.r, info.Size()); err != nil {
+		return err
+	}
+	whole := io.NewSectionReader(file, 0, info.Size())
+	kind, inline, err := sniff(whole)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", path, err)
+	}
+	h := c.w.Header()
+	h.Set("Content-Type", kind)
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	h.Set("Cache-Control", "no-store")
+	if !inline {
+		h.Set("Content-Disposition", "attachment")
+	}
+	c.boundAnswer()
+	http.ServeContent(c.w, c.r, "", info.ModTime(), whole)
+	return nil
+}
+
+// cutRange shortens the range that a request asks for to what one answer may hold.
+// A large file has to be asked for by ranges.
+func cutRange(r *http.Request, size int64) error {
+	asked := r.Header.Get("Range")
+	if asked == "" || r.Header.Get("If-Range") != "" {
+		if size > mostOfFile {
+			return &problem{code: wire.CodeTooLarge, message: fmt.Sprintf(
+				"the file has %d bytes, at most %d are sent at once: ask with Range, without If-Range", size, mostOfFile)}
+		}
+		return nil
+	}
+	from, to, ok := strings.Cut(strings.TrimPrefix(asked, "bytes="), "-")
+	if !ok || strings.Contains(asked, ",") {
+		return invalid("one range of bytes is expected")
+	}
+	first, err := strconv.ParseInt(from, 10, 64)
+	if from == "" { // the last bytes
+		n, err := strconv.ParseInt(to, 10, 64)
+		if err != nil || n < 0 {
+			return invalid("the range is not of bytes")
+		}
+		first, to = max(size-n, 0), ""
+	} else if err != nil || first < 0 {
+		return invalid("the range is not of bytes")
+	}
+	last := first + mostOfFile - 1
+	if to != "" {
+		n, err := strconv.ParseInt(to, 10, 64)
+		if err != nil || n < first {
+			return invalid("the range is not of bytes")
+		}
+		last = min(last, n)
+	}
+	r.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", first, last))
+	return nil
+}
+
+func completeRoute(s *Server, c *call) error {
+	typed := c.r.URL.Query().Get("q")
+	if len(typed) > mostTyped {
+		return invalid("q has at most %d bytes", mostTyped)
+	}
+	root, err := c.workspace()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.r.Context(), gitBound)
+	defer cancel()
+	paths, err := s.files.Complete(ctx, root, typed, mostCompleted)
+	if err != nil {
+		return fileProblem(err, "the workspace")
+	}
+	return c.reply(http.StatusOK, completions{paths})
+}
+
+func changesRoute(s *Server, c *call) error {
+	root, err := c.workspace()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.r.Context(), gitBound)
+	defer cancel()
+	changes, err := s.files.Changes(ctx, root)
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, changes)
+}
+
+func foldersRoute(s *Server, c *call) error {
+	path, roots := session.ExpandHome(c.r.URL.Query().Get("path")), s.manager.Roots()
+	if path == "" && len(roots) > 0 {
+		path = roots[0]
+	}
+	place, err := s.files.Folders(roots, path)
+	if err != nil {
+		return fileProblem(err, path)
+	}
+	return c.reply(http.StatusOK, place)
+}
+
+func folderMakeRoute(s *Server, c *call) error {
+	var in newFolder
+	if err := c.read(&in); err != nil {
+		return err
+	}
+	made, err := s.files.MakeFolder(s.manager.Roots(), session.ExpandHome(in.Path))
+	if err != nil {
+		return fileProblem(err, in.Path)
+	}
+	c.note(audit.Record{Verb: audit.FolderMade, Detail: made.Path})
+	return c.reply(http.StatusCreated, made)
+}
+
+// workspace is the folder of the session the path names. One in which no session may
+// run any longer, and one of a recording elsewhere, does not exist for clients.
+func (c *call) workspace() (string, error) {
+	own, err := c.session()
+	if err != nil {
+		return "", err
+	}
+	folder := own.Info().Workspace
+	if !c.server.manager.InRoots(folder) {
+		return "", notFound("the folder of session " + own.ID())
+	}
+	return folder, nil
+}
+
+// fileProblem says that there is nothing, and not why.
+func fileProblem(err error, path string) error {
+	switch {
+	case errors.Is(err, workspace.ErrNotFound):
+		return notFound(fmt.Sprintf("%q", path))
+	case errors.Is(err, workspace.ErrExists):
+		return &problem{code: wire.CodeConflict, message: fmt.Sprintf("%q already exists", path)}
+	}
+	return err
+}
