@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/server/wire"
+)
+
+func (p *Program) export() *cobra.Command {
+	var e client.Export
+	var file string
+	cmd := p.onSession(&cobra.Command{
+		Use:   "export ID",
+		Short: "Write a session as a file",
+		Long: "Write a session as a file, to stdout or to --output. jsonl has the events, zip everything (abide import takes\n" +
+			"both); markdown reads well in a pull request; html is one file that plays the session in a browser without a\n" +
+			"network. --redact leaves out what should not leave this machine; with preview it tells how much that is.",
+		Example: "abide export - --format html -o session.html\nabide export 9f3a --format markdown --redact secrets,paths | less",
+		Args:    cobra.ExactArgs(1),
+	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) error {
+		if !slices.Contains([]string{"jsonl", "markdown", "html", "zip"}, e.Format) {
+			return Usagef("--format is jsonl, markdown, html or zip")
+		}
+		if file == "" {
+			if e.Format == "zip" && isTerminal(p.Stdout) {
+				return Usagef("a zip is nothing for a terminal: name a file with -o")
+			}
+			return hub.Export(ctx, s.SessionID, e, p.Stdout)
+		}
+		return writeFile(file, func(w io.Writer) error { return hub.Export(ctx, s.SessionID, e, w) })
+	})
+	cmd.Flags().StringVar(&e.Format, "format", "jsonl", "`F` is jsonl, markdown, html or zip")
+	cmd.Flags().StringVarP(&file, "output", "o", "", "write to `FILE`, which only you may read")
+	cmd.Flags().Int64Var((*int64)(&e.From), "from", 0, "begin with event `SEQ`")
+	cmd.Flags().Int64Var((*int64)(&e.To), "to", 0, "end with event `SEQ`")
+	cmd.Flags().StringSliceVar(&e.Redact, "redact", nil, "leave out `WHAT`: secrets, paths, images, thoughts, outputs; or preview")
+	return cmd
+}
+
+// writeFile writes a new file whole: one that could not be written whole is removed.
+func writeFile(name string, write func(io.Writer) error) error {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return Usagef("%s is there already", name)
+	}
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(write(file), file.Close()); err != nil {
+		return errors.Join(err, os.Remove(name))
+	}
+	return nil
+}
+
+func (p *Program) importFile() *cobra.Command {
+	cmd := p.onHub(&cobra.Command{
+		Use:   "import FILE",
+		Short: "Bring back an exported session",
+		Long: "Bring back a session that abide export wrote as zip or jsonl, and print its id. The same file again finds the\n" +
+			"session that is there. An imported session can be read, played and commented on; nothing is added to it.",
+		Example: "abide import session.zip",
+		Args:    cobra.ExactArgs(1),
+	}, func(ctx context.Context, hub *client.Hub, args []string) error {
+		file, err := os.Open(args[0])
+		if err != nil {
+			return withCode(ExitNotFound, "%w", err)
+		}
+		defer file.Close()
+		info, err := hub.Import(ctx, file)
+		if err != nil || p.json {
+			return p.orJSON(info, err)
+		}
+		_, err = fmt.Fprintln(p.Stdout, info.SessionID)
+		return err
+	})
+	p.JSONFlag(cmd)
+	return cmd
+}
