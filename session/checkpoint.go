@@ -38,6 +38,9 @@ type checkpoint struct {
 	Plan                []event.PlanEntry
 	// Lost are the questions that waited for an answer.
 	Lost []event.PermissionRequest
+	// Seen is where the workspace stood after the last tool that ended, or when the
+	// turn began; nil where that is not known.
+	Seen *event.WorkspaceSeen
 }
 
 // checkpointOf reads the turn of an interruption from the log.
@@ -48,7 +51,7 @@ func checkpointOf(ctx context.Context, log observer.Source, i Interruption) (che
 	if err != nil {
 		return checkpoint{}, fmt.Errorf("read the turn that was cut off: %w", err)
 	}
-	c := checkpoint{Reason: i.Reason, Phase: i.Phase, Given: from.given}
+	c := checkpoint{Reason: i.Reason, Phase: i.Phase, Given: from.given, Seen: from.seen}
 	for _, turn := range from.transcript.Turns {
 		if turn.Number == i.Turn {
 			c.take(turn)
@@ -103,6 +106,7 @@ type turnReader struct {
 	transcript transcript.Transcript
 	to         event.Seq
 	given      bool
+	seen       *event.WorkspaceSeen
 }
 
 // Deliver implements observer.Sink.
@@ -116,6 +120,10 @@ func (r *turnReader) Deliver(_ context.Context, b event.Batch) error {
 			return nil
 		}
 		r.given = r.given || e.Type == event.TypeTurnStart
+		if p, err := e.Payload(); err == nil && e.Type == event.TypeWorkspaceSeen {
+			seen := p.(event.WorkspaceSeen)
+			r.seen = &seen
+		}
 		if err := r.transcript.Apply(e); err != nil {
 			return err
 		}

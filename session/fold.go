@@ -106,7 +106,7 @@ func (f *fold) applyEvent(e event.Event) {
 func folded(t event.Type) bool {
 	switch t {
 	case event.TypeAgentThought, event.TypePlan, event.TypeFileRead, event.TypeFileWrite,
-		event.TypeAgentStalled, event.TypeTerminalOutput, event.TypeCorrupt:
+		event.TypeAgentStalled, event.TypeTerminalOutput, event.TypeCorrupt, event.TypeWorkspaceSeen:
 		return false
 	}
 	return true

@@ -16,6 +16,9 @@ type Workspace struct {
 	// where there are none.
 	Repository     bool
 	Branch, Commit string
+	// Folder is the folder's device and inode. Root is the repository's first
+	// commit, Remote where it comes from; both are empty where git does not say.
+	Folder, Root, Remote string
 	// Changed are the changed files as `git status --porcelain` names them, at
 	// most changedShown; More counts the others.
 	Changed []string
@@ -39,6 +42,7 @@ func reconciliation(c checkpoint, w Workspace) string {
 	var b strings.Builder
 	b.WriteString("[SESSION_RESUMED]\nYour last turn was cut off: " + reasonWords(c.Reason) + "\n\n")
 	writeWorkspace(&b, w)
+	writeSince(&b, c.Seen, w)
 	switch {
 	case !c.Given:
 		fmt.Fprintf(&b, "You were not given this prompt yet:\n---\n%s\n---\nDo what it asks.\n", c.Prompt)

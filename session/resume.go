@@ -21,8 +21,8 @@ const (
 )
 
 // InspectWorkspace tells where a folder stands. It runs nothing that the folder
-// names and returns when ctx ends at the latest.
-type InspectWorkspace func(ctx context.Context, folder string) Workspace
+// names and returns when ctx ends at the latest. With diff it tells DiffStat, too.
+type InspectWorkspace func(ctx context.Context, folder string, diff bool) Workspace
 
 // wayAuto leaves it to the hub how the agent gets its memory back.
 const wayAuto = "auto"
@@ -33,7 +33,8 @@ type Offer struct {
 	Age time.Duration
 	// Stale says that the interruption is older than the configured bound.
 	Stale bool
-	// Mismatch names what is not as it was: "workspace" where the folder is gone.
+	// Mismatch names what is not as it was: "workspace" where the folder is gone or
+	// another one, "repository", "branch". A resume has to confirm it.
 	Mismatch []string
 	// Drift lists the settings with which the agent came back that differ from the
 	// recorded ones. It is empty until the agent is back.
@@ -64,7 +65,7 @@ type ResumeRequest struct {
 	Prompt string
 	// Drift is what to do about settings that differ; empty while none do.
 	Drift DriftChoice
-	// Confirm lists what was shown: "stale".
+	// Confirm lists what was shown: "stale", and what Mismatch names.
 	Confirm []string
 	Actor   string
 	// MayManage says that the actor may let an agent do more.
@@ -81,6 +82,23 @@ type Resumed struct {
 
 // NeedsConfirmation refuses a resume until a person confirmed what is listed.
 type NeedsConfirmation struct{ Needs []string }
+
+// and is what has to be confirmed altogether; nil if nothing is left.
+func (n *NeedsConfirmation) and(more, confirmed []string) error {
+	all := &NeedsConfirmation{}
+	if n != nil {
+		all.Needs = slices.Clone(n.Needs)
+	}
+	for _, need := range more {
+		if !slices.Contains(confirmed, need) {
+			all.Needs = append(all.Needs, need)
+		}
+	}
+	if len(all.Needs) == 0 {
+		return nil
+	}
+	return all
+}
 
 // Error implements error.
 func (n *NeedsConfirmation) Error() string {
@@ -117,14 +135,12 @@ func (b *BackgroundSession) Interruption(ctx context.Context) (Offer, error) {
 	age := time.Since(open.At)
 	offer := Offer{
 		Interruption: *open, Age: age, Stale: age > facts.staleAfter, Lost: c.Lost,
-		Drift: facts.drift, Prompt: reconciliation(c, w), Ways: facts.ways(),
+		Drift: facts.drift, Prompt: reconciliation(c, w), Ways: facts.ways(w.Missing),
 	}
 	if !c.Given {
 		offer.attachments = c.Attachments
 	}
-	if w.Missing {
-		offer.Mismatch = append(offer.Mismatch, "workspace")
-	}
+	offer.Mismatch = mismatch(c.Seen, w)
 	return offer, nil
 }
 
@@ -155,10 +171,14 @@ func (f resumeFacts) inspect(ctx context.Context) Workspace {
 	}
 	ctx, cancel := context.WithTimeout(ctx, workspaceBound)
 	defer cancel()
-	return f.look(ctx, f.workspace)
+	return f.look(ctx, f.workspace, true)
 }
 
-func (f resumeFacts) ways() []WayOffer {
+func (f resumeFacts) ways(missing bool) []WayOffer {
+	if missing {
+		const why = "the workspace is gone"
+		return []WayOffer{{Way: event.WayServer, Why: why}, {Way: event.WayLocal, Why: why}}
+	}
 	server := WayOffer{Way: event.WayServer, Available: f.remembers}
 	if !f.remembers {
 		server.Why = "the agent has no session to go on with"
@@ -194,7 +214,8 @@ func (b *BackgroundSession) Resume(ctx context.Context, r ResumeRequest) (Resume
 		return Resumed{}, fmt.Errorf("%w: the prompt is not valid UTF-8", ErrInvalid)
 	}
 	facts, err := ask(ctx, b, func(e *engine) (resumeFacts, error) { return e.resumeFacts(), e.mayResume(r) })
-	if err != nil {
+	var needs *NeedsConfirmation
+	if err != nil && !errors.As(err, &needs) {
 		return Resumed{}, err
 	}
 	way, err := facts.way(r.Way)
@@ -204,13 +225,17 @@ func (b *BackgroundSession) Resume(ctx context.Context, r ResumeRequest) (Resume
 	if _, err := realDir(facts.workspace); err != nil {
 		return Resumed{}, fmt.Errorf("%w: the workspace is gone: %s; dismiss the interruption", ErrConflict, reason(err))
 	}
-	if strings.TrimSpace(r.Prompt) == "" {
-		offer, err := b.Interruption(ctx)
-		if err != nil {
-			return Resumed{}, b.settledMeanwhile(ctx, r, err)
-		}
-		r.Prompt, r.attachments = offer.Prompt, offer.attachments
+	offer, err := b.Interruption(ctx)
+	if err != nil {
+		return Resumed{}, b.settledMeanwhile(ctx, r, err)
 	}
+	if err := needs.and(offer.Mismatch, r.Confirm); err != nil {
+		return Resumed{}, err
+	}
+	if strings.TrimSpace(r.Prompt) == "" {
+		r.Prompt = offer.Prompt
+	}
+	r.attachments = offer.attachments
 	return ask(ctx, b, func(e *engine) (Resumed, error) { return e.resume(r, way) })
 }
 

@@ -21,7 +21,7 @@ import (
 // clean is a workspace in which one file has changed.
 func clean(o *session.Options, _ *store.Options) {
 	o.Queue.ContinueInterrupted = false
-	o.InspectWorkspace = func(context.Context, string) session.Workspace {
+	o.InspectWorkspace = func(context.Context, string, bool) session.Workspace {
 		return session.Workspace{Repository: true, Branch: "main", Commit: "4f1c2d", Changed: []string{" M notes.txt"}, More: 7, DiffStat: " notes.txt | 2 +-"}
 	}
 }

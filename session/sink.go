@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -181,7 +182,21 @@ func (e *engine) recordStream(payloads []event.Payload, drafts []event.Draft) er
 		drafts[i].Turn = turn
 	}
 	_, err := e.writeDrafts(drafts, list)
+	if err == nil && e.fold.open && slices.ContainsFunc(payloads, endsTool) {
+		e.turn.seen.due = true
+	}
 	return err
+}
+
+// endsTool reports whether a payload ends a tool call, which may have changed files.
+func endsTool(p event.Payload) bool {
+	switch p := p.(type) {
+	case event.ToolCall:
+		return p.Status.Done()
+	case event.ToolCallUpdate:
+		return p.Status.Done()
+	}
+	return false
 }
 
 func (e *engine) recordMove(p event.Payload) error {

@@ -38,6 +38,7 @@ type turnRun struct {
 	applying bool
 	// autoTried says that the hub tried to resume the turn that ended.
 	autoTried bool
+	seen      workspaceWatch
 }
 
 // state is the turn as people see it.
@@ -114,6 +115,7 @@ func (e *engine) watchTurn(now time.Time) {
 		}
 		return
 	}
+	e.watchWorkspace(now)
 	if t.cancelled {
 		e.watchCancelled(now)
 	}
@@ -149,6 +151,7 @@ func (e *engine) give(now time.Time) {
 		return // the log is blocked or frozen; proceed comes back here when it is not
 	}
 	e.turn.given, e.turn.since, e.dirty = true, now, true
+	e.turn.seen.due = true
 	if err := e.agent.proc.Prompt(e.turn.prompt); err != nil {
 		e.logger.Warn("agent did not take the prompt", "prompt", e.fold.promptID, "err", err)
 		e.stopAgent(stopBroken)

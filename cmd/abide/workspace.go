@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/session"
@@ -11,6 +13,10 @@ import (
 
 // changedFiles bounds the changed files that a resumed agent is told by name.
 const changedFiles = 50
+
+// identityBound is how long a repository may take to say which one it is: finding
+// its first commit walks its history. What is not known then is not compared.
+const identityBound = 700 * time.Millisecond
 
 // workspaces tells where a workspace stands, by files and a git that runs nothing
 // the workspace names.
@@ -25,12 +31,19 @@ func newWorkspaces(ctx context.Context, logger *slog.Logger) workspaces {
 }
 
 // inspect is a session.InspectWorkspace.
-func (w workspaces) inspect(ctx context.Context, folder string) session.Workspace {
+func (w workspaces) inspect(ctx context.Context, folder string, diff bool) session.Workspace {
+	var state session.Workspace
+	identify, cancel := context.WithTimeout(ctx, identityBound)
+	id, err := w.git.Identify(identify, folder)
+	cancel()
+	if err == nil {
+		state.Folder, state.Root, state.Remote = fmt.Sprintf("%d:%d", id.Device, id.Inode), id.Root, id.Remote
+	}
 	repository, err := gitstate.Find(folder)
 	if err != nil {
-		return session.Workspace{}
+		return state
 	}
-	state := session.Workspace{Repository: true}
+	state.Repository = true
 	head, err := repository.Head()
 	if err != nil {
 		state.Unknown = "the repository cannot be read"
@@ -53,7 +66,7 @@ func (w workspaces) inspect(ctx context.Context, folder string) session.Workspac
 		state.Changed = append(state.Changed, f.Code+" "+f.Path)
 	}
 	state.More = status.Total - len(status.Files)
-	if state.Commit != "" && status.Total > 0 {
+	if diff && state.Commit != "" && status.Total > 0 {
 		// Without the statistics the names are still told.
 		state.DiffStat, _ = w.git.DiffStat(ctx, repository, folder, state.Commit, changedFiles)
 	}

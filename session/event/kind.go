@@ -13,6 +13,7 @@ const (
 	TypeTurnInterrupted     Type = "turn_interrupted"
 	TypeTurnEnd             Type = "turn_end"
 	TypeInterruptionSettled Type = "interruption_settled"
+	TypeWorkspaceSeen       Type = "workspace_seen"
 	TypeAgentMessage        Type = "agent_message"
 	TypeAgentThought        Type = "agent_thought"
 	TypeToolCall            Type = "tool_call"
@@ -51,6 +52,7 @@ func Kinds() []Payload {
 		TurnInterrupted{},
 		TurnEnd{},
 		InterruptionSettled{},
+		WorkspaceSeen{},
 		AgentMessage{},
 		AgentThought{},
 		ToolCall{},
@@ -93,6 +95,7 @@ func (TurnInterrupted) EventType() Type { return TypeTurnInterrupted }
 
 // EventType implements Payload.
 func (InterruptionSettled) EventType() Type { return TypeInterruptionSettled }
+func (WorkspaceSeen) EventType() Type       { return TypeWorkspaceSeen }
 
 // EventType implements Payload.
 func (TurnEnd) EventType() Type { return TypeTurnEnd }
@@ -198,6 +201,8 @@ func decode(t Type, data json.RawMessage) (Payload, error) {
 		return as[TurnEnd](t, data)
 	case TypeInterruptionSettled:
 		return as[InterruptionSettled](t, data)
+	case TypeWorkspaceSeen:
+		return as[WorkspaceSeen](t, data)
 	case TypeAgentMessage:
 		return as[AgentMessage](t, data)
 	case TypeAgentThought:

@@ -139,6 +139,26 @@ type InterruptionSettled struct {
 	By string `json:"by"`
 }
 
+// WorkspaceSeen is where the workspace stood when a turn began or after its tools
+// ended. A turn that was cut off is compared with the latest.
+type WorkspaceSeen struct {
+	// Folder is the folder's device and inode: another folder at the same path
+	// has others.
+	Folder string `json:"folder"`
+	// Root is the repository's first commit, Remote where it comes from, without
+	// user and password. Both are empty where git does not say.
+	Root   string `json:"root,omitempty"`
+	Remote string `json:"remote,omitempty"`
+	Branch string `json:"branch,omitempty"`
+	Commit string `json:"commit,omitempty"`
+	// Repository says that there is one.
+	Repository bool `json:"repository,omitempty"`
+	// Changed are the changed files with git's two letters, at most 50; More counts
+	// the others.
+	Changed []string `json:"changed,omitempty"`
+	More    int      `json:"more,omitempty"`
+}
+
 // Failure is why something ended badly, in words for a person.
 type Failure struct {
 	Code    string `json:"code"`

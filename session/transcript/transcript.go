@@ -134,7 +134,7 @@ func (t *Transcript) apply(e event.Event, payload event.Payload) {
 		t.add(e, &Entry{Kind: Trouble, Text: "an event could not be read: " + p.Reason})
 	case event.TurnInterrupted:
 		t.turn(e.Turn).Interrupted = &p
-	case event.InterruptionSettled, event.TurnStart, event.AgentStarted, event.Mode, event.Config, event.Commands, event.Usage, event.SegmentStart:
+	case event.InterruptionSettled, event.WorkspaceSeen, event.TurnStart, event.AgentStarted, event.Mode, event.Config, event.Commands, event.Usage, event.SegmentStart:
 		// state, which a transcript does not tell
 	default:
 		t.add(e, &Entry{Kind: Other, Other: &e})

@@ -40,6 +40,17 @@ const settings: Readonly<Record<string, string>> = {
   mcp_servers: 'MCP servers',
 }
 
+const mismatches: Readonly<Record<string, string>> = {
+  branch: 'Another branch is checked out than then.',
+  repository: 'Its folder holds another repository than then.',
+  workspace: 'Its folder is another one than then.',
+}
+
+/** Says what of the workspace is not as it was. */
+export function mismatchWords(names: readonly string[]): string {
+  return names.map((name) => own(mismatches, name) ?? name).join(' ')
+}
+
 /** Says which setting differs, and how. */
 export function driftWords(drift: Drift): string {
   const what = own(settings, drift.field) ?? drift.field.replace(/^options\./, '')

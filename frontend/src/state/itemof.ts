@@ -103,6 +103,7 @@ export function itemOf(event: AbideEvent): Item | null {
     case 'turn_start':
     case 'turn_interrupted': // the end of the turn follows
     case 'interruption_settled':
+    case 'workspace_seen':
     case 'mode':
     case 'config':
     case 'commands':

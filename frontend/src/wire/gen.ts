@@ -108,6 +108,17 @@ export interface InterruptionSettledData {
   by: string
 }
 
+export interface WorkspaceSeenData {
+  folder: string
+  root?: string
+  remote?: string
+  branch?: string
+  commit?: string
+  repository?: boolean
+  changed?: string[]
+  more?: number
+}
+
 export interface AgentMessageData {
   message_id: string
   text?: string | BlobRef
@@ -344,9 +355,9 @@ export interface CorruptData {
   reason: string
 }
 
-export type EventType = 'session_start' | 'user_prompt' | 'turn_start' | 'turn_interrupted' | 'turn_end' | 'interruption_settled' | 'agent_message' | 'agent_thought' | 'tool_call' | 'tool_call_update' | 'plan' | 'permission_request' | 'permission_outcome' | 'file_read' | 'file_write' | 'mode' | 'config' | 'commands' | 'usage' | 'title' | 'agent_started' | 'agent_exit' | 'agent_stalled' | 'terminal_output' | 'error' | 'note' | 'session_end' | 'epoch' | 'log_truncated' | 'segment_start' | 'corrupt'
+export type EventType = 'session_start' | 'user_prompt' | 'turn_start' | 'turn_interrupted' | 'turn_end' | 'interruption_settled' | 'workspace_seen' | 'agent_message' | 'agent_thought' | 'tool_call' | 'tool_call_update' | 'plan' | 'permission_request' | 'permission_outcome' | 'file_read' | 'file_write' | 'mode' | 'config' | 'commands' | 'usage' | 'title' | 'agent_started' | 'agent_exit' | 'agent_stalled' | 'terminal_output' | 'error' | 'note' | 'session_end' | 'epoch' | 'log_truncated' | 'segment_start' | 'corrupt'
 
-export const eventTypes: readonly EventType[] = ['session_start', 'user_prompt', 'turn_start', 'turn_interrupted', 'turn_end', 'interruption_settled', 'agent_message', 'agent_thought', 'tool_call', 'tool_call_update', 'plan', 'permission_request', 'permission_outcome', 'file_read', 'file_write', 'mode', 'config', 'commands', 'usage', 'title', 'agent_started', 'agent_exit', 'agent_stalled', 'terminal_output', 'error', 'note', 'session_end', 'epoch', 'log_truncated', 'segment_start', 'corrupt']
+export const eventTypes: readonly EventType[] = ['session_start', 'user_prompt', 'turn_start', 'turn_interrupted', 'turn_end', 'interruption_settled', 'workspace_seen', 'agent_message', 'agent_thought', 'tool_call', 'tool_call_update', 'plan', 'permission_request', 'permission_outcome', 'file_read', 'file_write', 'mode', 'config', 'commands', 'usage', 'title', 'agent_started', 'agent_exit', 'agent_stalled', 'terminal_output', 'error', 'note', 'session_end', 'epoch', 'log_truncated', 'segment_start', 'corrupt']
 
 interface EventHead {
   seq: Seq
@@ -366,6 +377,7 @@ export type AbideEvent =
   | (EventHead & { type: 'turn_interrupted'; data: TurnInterruptedData })
   | (EventHead & { type: 'turn_end'; data: TurnEndData })
   | (EventHead & { type: 'interruption_settled'; data: InterruptionSettledData })
+  | (EventHead & { type: 'workspace_seen'; data: WorkspaceSeenData })
   | (EventHead & { type: 'agent_message'; data: AgentMessageData })
   | (EventHead & { type: 'agent_thought'; data: AgentThoughtData })
   | (EventHead & { type: 'tool_call'; data: ToolCallData })
