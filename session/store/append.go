@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"time"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -280,9 +279,4 @@ func (l *Log) freeze(err error) {
 	l.setFrozen(true)
 	l.opts.Logger.Error("log is frozen", "session", l.id, "err", err)
 	l.keeper.poke()
-}
-
-// updatedAt is when the newest event was written.
-func (l *Log) updatedAt() time.Time {
-	return stamp(l.touched.Load()).time()
 }

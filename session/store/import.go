@@ -84,7 +84,7 @@ func (s *Store) importAside(ctx context.Context, start event.SessionStart, in Im
 	opts.SegmentBytes = math.MaxInt64
 	l, err := fillNew(aside, aside, s.RunID(), opts, start)
 	if err == nil {
-		l.startKeeper()
+		l.keeper.start()
 		err = errors.Join(l.take(ctx, start.Epoch, in), l.close())
 	}
 	if err == nil {
@@ -121,10 +121,10 @@ func (l *Log) take(ctx context.Context, epoch string, in Imported) error {
 	if err != nil {
 		return err
 	}
-	l.sheet.mu.Lock()
-	l.sheet.meta.Epoch = epoch
-	l.sheet.version++
-	l.sheet.mu.Unlock()
+	l.metadataFile.mu.Lock()
+	l.metadataFile.meta.Epoch = epoch
+	l.metadataFile.version++
+	l.metadataFile.mu.Unlock()
 	return l.Label(func(m *Metadata) {
 		m.Imported = true
 		if in.Name != "" {

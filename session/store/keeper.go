@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"time"
-
-	"github.com/abidehub/abide/session/event"
 )
 
 const (
@@ -21,27 +19,20 @@ const (
 	retryLast  = 5 * time.Second
 )
 
-// keeper is what one log does in the background: it brings what was streamed to
-// the device, writes the metadata behind it, finds out when a full device has
-// room again, and lets an idle log's caches go. Each log has its own, so one
-// log's slow device is nobody else's.
+// keeper runs what one log does in the background: it flushes soon after it was
+// poked, tries again after a failure, and rests when nothing was to do for long. Each
+// log has its own, so one log's slow device is nobody else's.
 type keeper struct {
+	// Set at construction.
+	idleAfter time.Duration
+	flush     func(context.Context) error
+	rest      func()
+	failed    func(err error, again time.Duration) // again is zero if it does not try again
+
 	dirty  atomic.Bool   // there is something to do
 	wake   chan struct{} // one slot
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the keeper has ended
-
-	keep   atomic.Int64 // most bytes of the log; zero is all of it
-	excess atomic.Bool  // there may be more than that
-}
-
-// setKeep says how much of the log is kept, which takes effect soon.
-func (l *Log) setKeep(bytes int64) {
-	l.keeper.keep.Store(bytes)
-	if bytes > 0 {
-		l.keeper.excess.Store(true)
-		l.keeper.poke()
-	}
 }
 
 // poke wakes the keeper. It costs one atomic load while the keeper is awake.
@@ -56,27 +47,26 @@ func (k *keeper) poke() {
 }
 
 // start runs the keeper until stop.
-func (l *Log) startKeeper() {
+func (k *keeper) start() {
 	ctx, cancel := context.WithCancel(context.Background())
-	l.keeper.cancel = cancel
+	k.cancel = cancel
 	go func() {
-		defer close(l.keeper.done)
-		l.keep(ctx)
+		defer close(k.done)
+		k.run(ctx)
 	}()
 }
 
-// stopKeeper ends the keeper and waits for it.
-func (l *Log) stopKeeper() {
-	l.keeper.cancel()
-	<-l.keeper.done
+// stop ends the keeper and waits for it.
+func (k *keeper) stop() {
+	k.cancel()
+	<-k.done
 }
 
-// keep is the keeper's loop.
-func (l *Log) keep(ctx context.Context) {
+func (k *keeper) run(ctx context.Context) {
 	var (
 		last  time.Time
 		retry time.Duration
-		timer = time.NewTimer(l.opts.IdleAfter)
+		timer = time.NewTimer(k.idleAfter)
 	)
 	defer timer.Stop()
 	for {
@@ -84,41 +74,31 @@ func (l *Log) keep(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
-			if retry == 0 && !l.keeper.dirty.Load() {
-				l.rest()
+			if retry == 0 && !k.dirty.Load() {
+				k.rest()
 				continue
 			}
-		case <-l.keeper.wake:
+		case <-k.wake:
 		}
 		if !pause(ctx, flushEvery-time.Since(last)) {
 			return
 		}
-		l.keeper.dirty.Store(false)
-		err := l.flush(ctx)
-		if errors.Is(err, fs.ErrNotExist) {
-			// Somebody removed the directory: what is written goes nowhere, and trying
-			// again brings it back as little.
-			if !l.health.frozen.Load() {
-				l.freeze(gone(err))
-			}
-			err = l.health.refusal()
-		}
+		k.dirty.Store(false)
+		err := k.flush(ctx)
 		last = time.Now()
 		switch {
 		case err == nil:
 			retry = 0
-			timer.Reset(l.opts.IdleAfter)
+			timer.Reset(k.idleAfter)
 		case ctx.Err() != nil:
 			return
 		case errors.Is(err, ErrFrozen):
-			retry = 0 // only reopening helps; the next run must know
-			if err := l.saveMetadata(); err != nil {
-				l.opts.Logger.Warn("metadata of a frozen log cannot be written", "session", l.id, "err", err)
-			}
+			retry = 0 // only reopening helps
+			k.failed(err, 0)
 		default:
 			retry = min(max(2*retry, retryFirst), retryLast)
 			timer.Reset(retry)
-			l.opts.Logger.Warn("log cannot be flushed; trying again", "session", l.id, "err", err, "after", retry)
+			k.failed(err, retry)
 		}
 	}
 }
@@ -138,8 +118,21 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// flush syncs what is written and writes the metadata that follows from it.
+// flush syncs what is written and writes the metadata that follows from it. Where the
+// directory was removed it freezes the log: what is written goes nowhere, and trying
+// again brings it back as little.
 func (l *Log) flush(ctx context.Context) error {
+	err := l.flushFiles(ctx)
+	if errors.Is(err, fs.ErrNotExist) {
+		if !l.health.frozen.Load() {
+			l.freeze(gone(err))
+		}
+		return l.health.refusal()
+	}
+	return err
+}
+
+func (l *Log) flushFiles(ctx context.Context) error {
 	written, _ := l.marks.positions()
 	if err := l.syncTo(ctx, written.seq); err != nil {
 		return err
@@ -150,23 +143,15 @@ func (l *Log) flush(ctx context.Context) error {
 	return errors.Join(l.trim(ctx), l.tryRoom())
 }
 
-// trim removes what the log has too much of, if a file was completed or the limit
-// changed since it was last looked at.
-func (l *Log) trim(ctx context.Context) error {
-	keep := l.keeper.keep.Load()
-	if keep <= 0 || !l.keeper.excess.Swap(false) {
-		return nil
+// unflushed tells of a flush that failed. The next run must know of a frozen log.
+func (l *Log) unflushed(err error, again time.Duration) {
+	if again > 0 {
+		l.opts.Logger.Warn("log cannot be flushed; trying again", "session", l.id, "err", err, "after", again)
+		return
 	}
-	before := event.Seq(l.marks.min.Load())
-	first, err := l.Retain(ctx, keep)
-	if err != nil {
-		l.keeper.excess.Store(true)
-		return err
+	if err := l.saveMetadata(); err != nil {
+		l.opts.Logger.Warn("metadata of a frozen log cannot be written", "session", l.id, "err", err)
 	}
-	if first > before {
-		l.opts.Logger.Info("old events removed", "session", l.id, "from", before, "to", first-1)
-	}
-	return nil
 }
 
 // FlushMetadata brings the log and then its metadata to the device, and returns

@@ -73,11 +73,10 @@ func writeLabels(fsys FS, dir string, given labels) error {
 // Label changes what a person sets of a session: Name where Named, Archived, Pinned.
 // It returns once that is on the device, where metadata.json follows; what cannot be
 // written is not taken. ErrBlocked if there is no room. f must not call the log.
-func (l *Log) Label(f func(*Metadata)) error {
-	if l.closed.Load() {
+func (s *metadataFile) Label(f func(*Metadata)) error {
+	if s.closed.Load() {
 		return ErrClosed
 	}
-	s := &l.sheet
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	s.mu.Lock()
@@ -85,16 +84,16 @@ func (l *Log) Label(f func(*Metadata)) error {
 	s.mu.Unlock()
 	f(&m)
 	if given := m.labels(); given != s.labels {
-		if err := writeLabels(l.fs, l.dir, given); err != nil {
+		if err := writeLabels(s.fs, s.dir, given); err != nil {
 			// It may have its name already.
-			if writeLabels(l.fs, l.dir, s.labels) != nil {
+			if writeLabels(s.fs, s.dir, s.labels) != nil {
 				s.labels = labels{} // so that they are written with the metadata
 			}
-			return fmt.Errorf("session %s: %w", l.id, errors.Join(l.health.refusal(), roomFor(err)))
+			return fmt.Errorf("session %s: %w", s.id, errors.Join(s.health.refusal(), roomFor(err)))
 		}
 		s.labels = given
 	}
-	l.UpdateMetadata(f)
+	s.UpdateMetadata(f)
 	return nil
 }
 
@@ -103,7 +102,7 @@ func (l *Log) Label(f func(*Metadata)) error {
 func (r *recovery) readLabels() error {
 	given, err := readLabels(r.fs, r.dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		r.log.sheet.labels = labels{SessionID: r.meta.SessionID}
+		r.log.metadataFile.labels = labels{SessionID: r.meta.SessionID}
 		return nil
 	}
 	if withheld(err) {
@@ -124,7 +123,7 @@ func (r *recovery) readLabels() error {
 		r.did("what a person set is taken from the metadata; the file of it is now %s: %v", aside, err)
 		return nil
 	}
-	r.log.sheet.labels = given
+	r.log.metadataFile.labels = given
 	before := r.meta.labels()
 	r.meta.label(given)
 	if r.hasMeta && before != given {

@@ -13,10 +13,11 @@ import (
 
 // Log is one session's events: what happened, in order, numbered without gaps.
 // It is safe for concurrent use. Reading never waits for writing, and one log
-// never waits for another. Its readers and its blobs have types of their own.
+// never waits for another. Its readers, its blobs and its metadata have types of their own.
 type Log struct {
 	reader
 	blobs
+	metadataFile
 
 	// Set at construction.
 	id    string
@@ -29,20 +30,22 @@ type Log struct {
 	copyWhole bool // where the log is frozen, only a copy of the whole file will do
 	unremoved bool // files of removed events are still there
 
+	active activeFile
+
 	closed   atomic.Bool
 	unmended atomic.Pointer[unmended] // changed by the holder of the pen; nil once it is mended
 	touched  atomic.Int64             // microseconds of the newest event's time
 
 	// Each of these locks itself.
-	marks  marks
-	tail   tail
-	bell   bell.Bell
-	segs   segments
-	health health
-	sheet  sheet
-	pen    pen
-	sync   syncer
-	keeper keeper
+	marks     marks
+	tail      tail
+	bell      bell.Bell
+	segs      segments
+	health    health
+	pen       pen
+	sync      syncer
+	keeper    keeper
+	retention retention
 }
 
 // bellGap is how long news may wait in a burst. A screen cannot tell, and a
@@ -61,8 +64,14 @@ func newLog(id, dir, runID string, opts Options) *Log {
 		id: id, dir: dir, fs: opts.FS, logger: opts.Logger, closed: &l.closed,
 		marks: &l.marks, tail: &l.tail, segs: &l.segs, health: &l.health,
 	}
+	l.active = activeFile{id: id, dir: dir, fs: opts.FS, logger: opts.Logger}
 	l.blobs = blobs{fs: opts.FS, dir: dir, closed: &l.closed, health: &l.health, full: l.full}
+	l.metadataFile = metadataFile{
+		id: id, dir: dir, fs: opts.FS, closed: &l.closed, marks: &l.marks, health: &l.health, touched: &l.touched,
+		readOnly: func() bool { return l.unmended.Load() != nil }, changed: l.keeper.poke,
+	}
 	l.bell.Pace(bellGap)
+	l.keeper.idleAfter, l.keeper.flush, l.keeper.rest, l.keeper.failed = opts.IdleAfter, l.flush, l.rest, l.unflushed
 	l.keeper.wake = make(chan struct{}, 1)
 	l.keeper.done = make(chan struct{})
 	return l
@@ -70,14 +79,6 @@ func newLog(id, dir, runID string, opts Options) *Log {
 
 // ID is the session's id.
 func (l *Log) ID() string { return l.id }
-
-// Epoch is the log's identity, 16 hex digits. It changes only while the log is
-// opened or reopened, before anybody reads it.
-func (l *Log) Epoch() string {
-	l.sheet.mu.Lock()
-	defer l.sheet.mu.Unlock()
-	return l.sheet.meta.Epoch
-}
 
 // Changed returns a channel that is closed when more becomes visible, or the
 // log closes. Take it before reading, or news in between is missed.
@@ -107,7 +108,7 @@ func (l *Log) close() error {
 	}
 	var errs []error
 	errs = append(errs, l.withPen(func() error { l.pen.closed = true; return nil }))
-	l.stopKeeper()
+	l.keeper.stop()
 	if u := l.unmended.Load(); u != nil { // nobody else has the pen any more
 		errs = append(errs, l.saveMetadata(), u.file.Close())
 	} else {

@@ -34,7 +34,7 @@ func createLog(dir, runID string, opts Options, start event.SessionStart) (*Log,
 		}
 		return nil, errors.Join(err, fsys.RemoveAll(aside))
 	}
-	l.startKeeper()
+	l.keeper.start()
 	return l, nil
 }
 
@@ -63,8 +63,8 @@ func fillNew(aside, dir, runID string, opts Options, start event.SessionStart) (
 	l.tail.add(1, line[:len(line)-crcSuffix-1])
 	l.marks.reset(1, end)
 	l.touched.Store(now.UnixMicro())
-	l.sheet.labels = labels{SessionID: start.SessionID}
-	l.sheet.meta = Metadata{
+	l.metadataFile.labels = labels{SessionID: start.SessionID}
+	l.metadataFile.meta = Metadata{
 		Format: metadataFormat, SessionID: start.SessionID, Agent: start.Agent,
 		Workspace: start.Workspace, ProjectRoot: start.ProjectRoot, CreatedBy: start.CreatedBy,
 		RequestKey: start.RequestKey, RequestHash: start.RequestHash,
@@ -73,7 +73,7 @@ func fillNew(aside, dir, runID string, opts Options, start event.SessionStart) (
 		Writer:     &Writer{BootID: opts.BootID, RunID: runID},
 	}
 	// Also syncs the names in the directory.
-	return l, writeMetadata(opts.FS, aside, l.sheet.meta)
+	return l, writeMetadata(opts.FS, aside, l.metadataFile.meta)
 }
 
 // openLog opens an existing session for writing, recovering it as needed.
@@ -97,7 +97,7 @@ func openLog(ctx context.Context, dir, runID string, opts Options, before prior)
 	if err != nil {
 		return nil, r.actions, errors.Join(whatToDo(r.log.id, err), file.Close())
 	}
-	r.log.startKeeper()
+	r.log.keeper.start()
 	return r.log, r.actions, nil
 }
 

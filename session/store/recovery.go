@@ -386,14 +386,14 @@ func (r *recovery) adopt(file File, end position) error {
 		r.changed = true
 	}
 	r.meta.Epoch, r.meta.Irregular = r.epoch, irregular
-	l.sheet.meta = r.meta
+	l.metadataFile.meta = r.meta
 	if r.meta.Frozen {
 		r.reopen()
 	} else {
-		l.sheet.meta.Writer = nil
+		l.metadataFile.meta.Writer = nil
 	}
 	if r.changed {
-		l.sheet.version++
+		l.metadataFile.version++
 		if err := l.saveMetadata(); err != nil {
 			// The log itself is sound, and the metadata can wait.
 			l.opts.Logger.Warn("metadata cannot be written", "session", l.id, "err", err)

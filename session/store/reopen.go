@@ -70,7 +70,7 @@ func (l *Log) thaw() error {
 		return fmt.Errorf("reopen log: %w", err)
 	}
 	sealed := filepath.Join(l.dir, sealedName(p.seg.first, synced.seq))
-	swapped, err := l.swapFiles(sealed)
+	swapped, err := l.active.swap(sealed)
 	if swapped {
 		l.beginFile(sealed, synced.seq, file, final, err == nil)
 	}
@@ -80,7 +80,7 @@ func (l *Log) thaw() error {
 		}
 		return fmt.Errorf("reopen log: %w", err)
 	}
-	l.cutOff(sealed, synced)
+	l.active.cutOff(sealed, synced)
 	l.thawed(final.seq)
 	return nil
 }
@@ -98,7 +98,7 @@ func (l *Log) thawed(last event.Seq) {
 // the pen.
 func (l *Log) copyActive() error {
 	p := &l.pen
-	fresh, err := l.placeCopy(p.offset)
+	fresh, err := l.active.placeCopy(p.file, p.offset)
 	if fresh == nil {
 		return err
 	}
@@ -139,33 +139,6 @@ func (l *Log) unsynced(synced position) ([]byte, error) {
 	return text, nil
 }
 
-// swapFiles gives the active file its final name and the one made aside its
-// place, and says whether that is so now, though it may not be durable. A crash
-// between the two leaves the file aside whole, and opening the log puts it in
-// place.
-func (l *Log) swapFiles(sealed string) (swapped bool, err error) {
-	active := filepath.Join(l.dir, activeName)
-	if err := l.fs.Rename(active, sealed); err != nil {
-		return false, err
-	}
-	if err := l.fs.Rename(filepath.Join(l.dir, nextName), active); err != nil {
-		return false, errors.Join(err, l.fs.Rename(sealed, active))
-	}
-	return true, l.fs.SyncDir(l.dir)
-}
-
-// cutOff removes from a sealed file what was copied to the next. Nobody reads it
-// there, so it only keeps the file as its name says.
-func (l *Log) cutOff(path string, end position) {
-	f, err := l.fs.OpenRW(path)
-	if err == nil {
-		err = errors.Join(f.Truncate(end.offset), f.Datasync(), f.Close())
-	}
-	if err != nil {
-		l.opts.Logger.Warn("sealed file cannot be cut", "session", l.id, "err", err)
-	}
-}
-
 // beginFile moves the log on to a file that is in place and synced: sealed is
 // the name of the one before, last its last seq. Unless the names are durable too,
 // nothing of it counts as synced. The caller holds the pen.
@@ -184,6 +157,6 @@ func (l *Log) beginFile(sealed string, last event.Seq, file File, final firstLin
 		l.marks.reached(final.position)
 	}
 	l.bell.Ring()
-	l.keeper.excess.Store(true)
+	l.retention.excess.Store(true)
 	l.keeper.poke()
 }

@@ -5,9 +5,44 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"sync/atomic"
 
 	"github.com/abidehub/abide/session/event"
 )
+
+// retention is how much of a log is kept.
+type retention struct {
+	bytes  atomic.Int64 // most bytes of the log; zero is all of it
+	excess atomic.Bool  // there may be more than that
+}
+
+// setKeep says how much of the log is kept, which takes effect soon.
+func (l *Log) setKeep(bytes int64) {
+	l.retention.bytes.Store(bytes)
+	if bytes > 0 {
+		l.retention.excess.Store(true)
+		l.keeper.poke()
+	}
+}
+
+// trim removes what the log has too much of, if a file was completed or the limit
+// changed since it was last looked at.
+func (l *Log) trim(ctx context.Context) error {
+	keep := l.retention.bytes.Load()
+	if keep <= 0 || !l.retention.excess.Swap(false) {
+		return nil
+	}
+	before := event.Seq(l.marks.min.Load())
+	first, err := l.Retain(ctx, keep)
+	if err != nil {
+		l.retention.excess.Store(true)
+		return err
+	}
+	if first > before {
+		l.opts.Logger.Info("old events removed", "session", l.id, "from", before, "to", first-1)
+	}
+	return nil
+}
 
 // Retain removes the oldest sealed files of the log until what is left is at
 // most maxBytes, and returns the first seq that can still be read. The active

@@ -30,13 +30,13 @@ func (l *Log) seal() error {
 		return nil
 	}
 	sealed := filepath.Join(l.dir, sealedName(p.seg.first, last))
-	swapped, err := l.swapFiles(sealed)
+	swapped, err := l.active.swap(sealed)
 	if swapped {
 		l.beginFile(sealed, last, file, final, err == nil)
 		if err == nil {
 			return nil
 		}
-	} else if err = errors.Join(err, file.Close()); l.stillActive() {
+	} else if err = errors.Join(err, file.Close()); l.active.is(p.file) {
 		l.opts.Logger.Warn("log cannot be sealed; it goes on in the same file", "session", l.id, "err", err)
 		return nil
 	}
@@ -44,12 +44,6 @@ func (l *Log) seal() error {
 	// in one whose name a power cut takes away.
 	l.freeze(fmt.Errorf("seal log: %w", err))
 	return l.health.refusal()
-}
-
-// stillActive reports whether the file the pen writes has the active name.
-func (l *Log) stillActive() bool {
-	ok, err := l.fs.Means(filepath.Join(l.dir, activeName), l.pen.file)
-	return err == nil && ok
 }
 
 // firstLine is the line that says which segment begins.
@@ -63,11 +57,8 @@ type firstLine struct {
 // seq start.
 func (l *Log) makeSegment(before position, start event.Seq, lines []byte) (File, firstLine, error) {
 	first := before.seq + 1
-	l.sheet.mu.Lock()
-	made := l.sheet.meta.made()
-	l.sheet.mu.Unlock()
 	data, err := json.Marshal(event.SegmentStart{
-		Format: logFormat, SessionID: l.id, Epoch: l.Epoch(), FirstSeq: first, Prev: string(appendHex(nil, before.sum)), Made: made,
+		Format: logFormat, SessionID: l.id, Epoch: l.Epoch(), FirstSeq: first, Prev: string(appendHex(nil, before.sum)), Made: l.metadataFile.made(),
 	})
 	if err != nil {
 		return nil, firstLine{}, err

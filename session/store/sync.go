@@ -83,7 +83,7 @@ func (l *Log) bring(seg *segment, written, synced position) error {
 	if err := file.Datasync(); err != nil {
 		return err
 	}
-	return l.named(file)
+	return l.active.named(file)
 }
 
 // ended returns once no sync runs. Of a frozen log none begins.

@@ -31,12 +31,12 @@ func (r *recovery) readable(file File, why error) (*Log, error) {
 	l.segs.list = append(r.sealed, active)
 	l.marks.reset(r.firstSeqOf(l.segs.list), end)
 	l.touched.Store(r.meta.UpdatedAt.UnixMicro())
-	l.sheet.meta, l.sheet.labels = r.meta, r.log.sheet.labels
+	l.metadataFile.meta, l.metadataFile.labels = r.meta, r.log.metadataFile.labels
 	l.unmended.Store(&unmended{file: file, prior: r.prior})
 	l.health.setDamage(r.log.health.get().Damage)
 	l.health.block(why)
 	l.opts.Logger.Warn("no room to mend the log; it can only be read until there is", "session", l.id, "err", why)
-	l.startKeeper()
+	l.keeper.start()
 	l.keeper.poke() // it tries again until there is room
 	return l, nil
 }
@@ -99,7 +99,7 @@ func (l *Log) become(own *Log) error {
 	l.pen.adopt(&own.pen)
 	l.copyWhole = own.copyWhole
 	old := l.segs.replace(own.segs.all())
-	l.sheet.adopt(&own.sheet)
+	l.metadataFile.adopt(&own.metadataFile)
 	l.health.setDamage(own.health.get().Damage)
 	l.touched.Store(own.touched.Load())
 	l.tail.drop() // it lacks the lines that only the recovery read

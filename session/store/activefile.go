@@ -1,0 +1,153 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"syscall"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// A person may remove, replace or shorten the active file while a hub writes it.
+// That is looked for at each sync and when an idle log wakes, never at an append:
+// what was not synced was not acknowledged.
+var (
+	// errTaken: what is written now is gone with the process, which has the last copy.
+	errTaken = errors.New("the log's file was removed or replaced by somebody while the hub had it open")
+)
+
+// activeFile is the name of a log's active file: which file has it, and how another
+// gets it. The caller holds the pen, unless a method says otherwise.
+type activeFile struct {
+	id     string
+	dir    string
+	fs     FS
+	logger *slog.Logger
+}
+
+// named reports an error if the active file's name no longer leads to the open file.
+// The caller sees to it that no file is just being sealed.
+func (a *activeFile) named(file File) error {
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Nlink == 0 {
+		return a.whyTaken()
+	}
+	if named, err := a.fs.Means(filepath.Join(a.dir, activeName), file); !named && (err == nil || errors.Is(err, fs.ErrNotExist)) {
+		return a.whyTaken()
+	}
+	return nil
+}
+
+// whyTaken says what was taken: the file, or its directory.
+func (a *activeFile) whyTaken() error {
+	if err := away(a.fs, a.dir); errors.Is(err, ErrAway) {
+		return err
+	}
+	return errTaken
+}
+
+// is reports whether the open file has the active name.
+func (a *activeFile) is(open File) bool {
+	ok, err := a.fs.Means(filepath.Join(a.dir, activeName), open)
+	return err == nil && ok
+}
+
+// unswap takes back half of a swap, and says whether that was why the active
+// name does not mean the open file.
+func (a *activeFile) unswap(open File, first, last event.Seq) (bool, error) {
+	if last < first {
+		return false, nil
+	}
+	sealed, active := filepath.Join(a.dir, sealedName(first, last)), filepath.Join(a.dir, activeName)
+	if ours, err := a.fs.Means(sealed, open); !ours {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return false, err
+	}
+	if _, err := a.fs.Stat(active); !errors.Is(err, fs.ErrNotExist) {
+		return false, errors.Join(fmt.Errorf("%s is not the file that was written", activeName), err)
+	}
+	return true, a.fs.Rename(sealed, active)
+}
+
+// swap gives the active file its final name and the one made aside its
+// place, and says whether that is so now, though it may not be durable. A crash
+// between the two leaves the file aside whole, and opening the log puts it in
+// place.
+func (a *activeFile) swap(sealed string) (swapped bool, err error) {
+	active := filepath.Join(a.dir, activeName)
+	if err := a.fs.Rename(active, sealed); err != nil {
+		return false, err
+	}
+	if err := a.fs.Rename(filepath.Join(a.dir, nextName), active); err != nil {
+		return false, errors.Join(err, a.fs.Rename(sealed, active))
+	}
+	return true, a.fs.SyncDir(a.dir)
+}
+
+// cutOff removes from a sealed file what was copied to the next. Nobody reads it
+// there, so it only keeps the file as its name says.
+func (a *activeFile) cutOff(path string, end position) {
+	f, err := a.fs.OpenRW(path)
+	if err == nil {
+		err = errors.Join(f.Truncate(end.offset), f.Datasync(), f.Close())
+	}
+	if err != nil {
+		a.logger.Warn("sealed file cannot be cut", "session", a.id, "err", err)
+	}
+}
+
+// placeCopy puts a synced copy of the first size bytes of the open file in place of
+// the active one. What stands there is in quarantine before. After an error that
+// comes with a file, it is in place, but its name may not be durable.
+func (a *activeFile) placeCopy(open File, size int64) (File, error) {
+	if err := a.keepStanding(open); err != nil {
+		return nil, fmt.Errorf("keep what stands in place of %s: %w", activeName, err)
+	}
+	aside := filepath.Join(a.dir, nextName)
+	if err := a.fs.Remove(aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	fresh, err := newLogFile(a.fs, aside, func(f File) error {
+		return copySpan(f, open, span{0, size})
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := a.fs.Rename(aside, filepath.Join(a.dir, activeName)); err != nil {
+		return nil, errors.Join(err, fresh.Close())
+	}
+	return fresh, a.fs.SyncDir(a.dir)
+}
+
+// keepStanding copies what stands in place of the open file to quarantine.
+func (a *activeFile) keepStanding(open File) error {
+	active := filepath.Join(a.dir, activeName)
+	if named, err := a.fs.Means(active, open); named || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	f, err := a.fs.OpenRW(active)
+	if err != nil {
+		return err
+	}
+	free, err := f.TryLock()
+	if err == nil && !free {
+		err = errLocked
+	}
+	size, sizeErr := sizeOf(f)
+	err = errors.Join(err, sizeErr)
+	if err == nil && size > 0 {
+		var kept string
+		if kept, _, err = quarantine(a.fs, a.dir, "replaced", f, span{0, size}); err == nil {
+			a.logger.Warn("what stood in place of the log's file is kept", "session", a.id, "in", kept)
+		}
+	}
+	return errors.Join(err, f.Close())
+}

@@ -1,0 +1,194 @@
+package store
+
+import (
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// metadataFile is a log's metadata in memory and on its way to disk, with the labels
+// in it. It is safe for concurrent use.
+type metadataFile struct {
+	// Set at construction.
+	id      string
+	dir     string
+	fs      FS
+	closed  *atomic.Bool
+	marks   *marks
+	health  *health
+	touched *atomic.Int64 // see Log
+	// readOnly says that the log waits to be mended: only labels are written.
+	readOnly func() bool
+	// changed asks for save to be called soon.
+	changed func()
+
+	mu      sync.Mutex
+	meta    Metadata // the numbers in it are filled in when it is asked for
+	version uint64   // grows with every change of meta
+	saved   uint64   // the version that is on disk
+
+	writing sync.Mutex // held while the files are written; never by readers
+	labels  labels     // as on disk; used by who holds writing, and before that by who opens the log
+}
+
+// Metadata returns what lists show, with the numbers of this moment. The caller
+// may keep and change it.
+func (s *metadataFile) Metadata() Metadata {
+	s.mu.Lock()
+	m := s.meta.clone()
+	s.mu.Unlock()
+	marks := s.marks.snapshot()
+	m.MinSeq, m.MaxSeq = marks.Min, marks.Visible
+	m.EventCount = int64(max(marks.Visible-marks.Min+1, 0))
+	m.SyncedSeq = marks.Synced
+	m.UpdatedAt = s.updatedAt()
+	if d := s.health.get().Damage; d != (Damage{}) {
+		m.Damage = &d
+	}
+	return m
+}
+
+// UpdateMetadata changes the fields that belong to the session; changes to the
+// numbers are ignored. It takes effect in memory before it returns, and on disk
+// soon: see FlushMetadata for now. f must not call the log.
+func (s *metadataFile) UpdateMetadata(f func(*Metadata)) {
+	s.mu.Lock()
+	now := s.meta
+	next := now.clone()
+	f(&next)
+	next = next.clone() // f may have kept parts of it
+	next.Format, next.SessionID = now.Format, now.SessionID
+	next.EventCount, next.MinSeq, next.MaxSeq = now.EventCount, now.MinSeq, now.MaxSeq
+	next.Epoch, next.Checkpoint, next.Writer, next.Damage = now.Epoch, now.Checkpoint, now.Writer, now.Damage
+	next.Frozen, next.FrozenSeq = now.Frozen, now.FrozenSeq
+	next.UpdatedAt = now.UpdatedAt
+	s.meta = next
+	s.version++
+	s.mu.Unlock()
+	s.changed()
+}
+
+// setWriter says in the metadata whether this run has the log open.
+func (s *metadataFile) setWriter(w *Writer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.meta.Writer = w
+	s.version++
+}
+
+// adopt takes over that of the same log that was recovered.
+func (s *metadataFile) adopt(other *metadataFile) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.meta
+	s.meta, s.version, s.saved, s.labels = other.meta, other.version, other.saved, other.labels
+	s.keepWords(before)
+	s.version++
+}
+
+// keepWords goes on with what was said of the session before the rest of the
+// metadata was replaced. The caller holds mu.
+func (s *metadataFile) keepWords(before Metadata) {
+	s.meta.label(before.labels())
+	if before.Status == "" {
+		return // nothing was
+	}
+	s.meta.Status, s.meta.LastLine, s.meta.Mode = before.Status, before.LastLine, before.Mode
+	if !s.meta.Named {
+		s.meta.Name = before.Name
+	}
+}
+
+// setFrozen says in the metadata that the device failed behind the checkpoint, so
+// that the next run does not trust what the page cache still shows.
+func (s *metadataFile) setFrozen(frozen bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.meta.Frozen = frozen
+	s.version++
+}
+
+// saveMetadata writes metadata.json if it would change, and before it labels.json
+// if that would. It speaks of synced
+// events only, so it never claims what a power cut can take back. Of an
+// unmended log only labels.json is written.
+func (s *metadataFile) saveMetadata() error {
+	err := s.writeFiles()
+	s.health.saved(err)
+	return err
+}
+
+func (s *metadataFile) writeFiles() error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.mu.Lock()
+	version := s.version // before what it is the version of, which may be newer and is then saved again
+	s.mu.Unlock()
+	m := s.Metadata()
+	written, synced := s.marks.positions()
+	s.mu.Lock()
+	if synced.offset == 0 { // nothing is known to be on the device but what was said before
+		synced.seq = s.meta.SyncedSeq
+		m.SyncedSeq = synced.seq
+	}
+	unchanged := version == s.saved && s.meta.SyncedSeq == synced.seq && s.meta.MinSeq == m.MinSeq
+	s.mu.Unlock()
+	if unchanged {
+		return nil
+	}
+	if synced.offset > 0 {
+		m.SyncedSeq, m.LogFirst, m.LogBytes = synced.seq, synced.first, synced.offset
+		m.TailCRC = string(appendHex(nil, synced.sum))
+		m.LogBorn = bornOf(s.fs, filepath.Join(s.dir, activeName))
+	}
+	m.MaxSeq = m.SyncedSeq
+	m.EventCount = int64(max(m.SyncedSeq-m.MinSeq+1, 0))
+	if m.Frozen {
+		m.FrozenSeq = max(m.FrozenSeq, written.seq)
+	} else {
+		m.FrozenSeq = 0
+	}
+	if given := m.labels(); given != s.labels {
+		if err := writeLabels(s.fs, s.dir, given); err != nil {
+			return fmt.Errorf("session %s: %w", s.id, err)
+		}
+		s.labels = given
+	}
+	if s.readOnly() && !s.health.frozen.Load() {
+		return nil
+	}
+	if err := writeMetadata(s.fs, s.dir, m); err != nil {
+		return fmt.Errorf("session %s: %w", s.id, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.saved = version
+	s.meta.Checkpoint, s.meta.MinSeq, s.meta.FrozenSeq = m.Checkpoint, m.MinSeq, m.FrozenSeq
+	return nil
+}
+
+// Epoch is the log's identity, 16 hex digits. It changes only while the log is
+// opened or reopened, before anybody reads it.
+func (s *metadataFile) Epoch() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.meta.Epoch
+}
+
+// made is what made the session.
+func (s *metadataFile) made() event.Made {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.meta.made()
+}
+
+// updatedAt is when the newest event was written.
+func (s *metadataFile) updatedAt() time.Time {
+	return stamp(s.touched.Load()).time()
+}
