@@ -1,0 +1,288 @@
+package playback
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+	"time"
+
+	"github.com/abidehub/abide/observer"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/transcript"
+)
+
+const (
+	// keyEvery is how many events lie between two keyframes at first, and maxKeys how
+	// many keyframes there are before every second one is dropped.
+	keyEvery = 500
+	maxKeys  = 4096
+	// maxRows bounds the feed's window, and windowEvents the events it is made from.
+	maxRows      = 500
+	windowEvents = 4000
+	// loadBytes and seekBytes are how much of a log is read at once.
+	loadBytes, seekBytes = 1 << 20, 64 << 10
+)
+
+// ErrEnd reports a step beyond either end of the log.
+var ErrEnd = errors.New("the session has no event there")
+
+// Player moves through a session's events. It holds keyframes of the state, and reads
+// what lies between them from the source when it is asked for. One goroutine uses it.
+type Player struct {
+	source      observer.Source
+	first, last event.Seq
+	every       event.Seq
+	keys        []transcript.State // at first-1, and then after every `every` events
+	end         transcript.State   // at last
+	fold        *Fold
+	now         transcript.State
+}
+
+// NewPlayer returns a player of the log whose first event is first. It stands before it.
+func NewPlayer(source observer.Source, first event.Seq) *Player {
+	start := transcript.State{Seq: first - 1}
+	return &Player{source: source, first: first, last: first - 1, every: keyEvery, keys: []transcript.State{start}, end: start, fold: NewFold(""), now: start}
+}
+
+// Load reads what the source has by now. Again, it goes on from where it ended: a live
+// session is followed by that.
+func (p *Player) Load(ctx context.Context) error {
+	err := observer.New(p.source, p, p.last, loadBytes).CatchUp(ctx)
+	if err != nil {
+		return fmt.Errorf("load a session: %w", err)
+	}
+	return nil
+}
+
+// Deliver implements observer.Sink for Load.
+func (p *Player) Deliver(_ context.Context, b event.Batch) error {
+	if err := p.fold.Apply(b); err != nil {
+		return err
+	}
+	for g := range b.Glances() {
+		e, err := g.Event()
+		if err != nil {
+			return err
+		}
+		p.end.Apply(detached(e))
+		p.last = e.Seq
+		if (p.last-p.first+1)%p.every == 0 {
+			p.keep()
+		}
+	}
+	return nil
+}
+
+// detached is an event whose data does not hold on to its batch. Only what a state
+// keeps as it is needs that.
+func detached(e event.Event) event.Event {
+	if e.Type == event.TypeConfig {
+		e.Data = append([]byte(nil), e.Data...)
+	}
+	return e
+}
+
+// keep keeps a keyframe. Where there are too many, they become fewer.
+func (p *Player) keep() {
+	p.keys = append(p.keys, p.end.Clone())
+	if len(p.keys) <= maxKeys {
+		return
+	}
+	kept := p.keys[:0]
+	for i, key := range p.keys {
+		if i%2 == 0 {
+			kept = append(kept, key)
+		}
+	}
+	clear(p.keys[len(kept):])
+	p.keys, p.every = kept, p.every*2
+}
+
+// State is how the session stands at the player's place. It is not to be changed.
+func (p *Player) State() *transcript.State { return &p.now }
+
+// Seq is the last event that has been played; Last the last that is loaded.
+func (p *Player) Seq() event.Seq { return p.now.Seq }
+
+// Last is the last event that is loaded.
+func (p *Player) Last() event.Seq { return p.last }
+
+// Overview counts what is loaded. It is not to be changed.
+func (p *Player) Overview() *Overview { return &p.fold.Overview }
+
+// Seek goes to the moment after an event; first-1 is the beginning. ErrEnd for an
+// event that is not loaded.
+func (p *Player) Seek(ctx context.Context, to event.Seq) error {
+	if to < p.first-1 || to > p.last {
+		return fmt.Errorf("%w: %d of %d to %d", ErrEnd, to, p.first, p.last)
+	}
+	at := sort.Search(len(p.keys), func(i int) bool { return p.keys[i].Seq > to }) - 1
+	from := p.keys[at]
+	if p.now.Seq <= to && p.now.Seq >= from.Seq {
+		from = p.now
+	}
+	now := from.Clone()
+	err := p.read(ctx, now.Seq, to, func(e event.Event) error { now.Apply(detached(e)); return nil })
+	if err != nil {
+		return fmt.Errorf("go to event %d: %w", to, err)
+	}
+	p.now = now
+	return nil
+}
+
+// read hands the events after one up to another to f.
+func (p *Player) read(ctx context.Context, after, to event.Seq, f func(event.Event) error) error {
+	for after < to {
+		b, err := p.source.ReadAfter(ctx, after, seekBytes)
+		if err != nil {
+			return err
+		}
+		if b.Empty() {
+			return fmt.Errorf("%w: event %d is gone", ErrEnd, after+1)
+		}
+		for g := range b.Glances() {
+			if after == to {
+				return nil
+			}
+			e, err := g.Event()
+			if err != nil {
+				return err
+			}
+			if err := f(e); err != nil {
+				return err
+			}
+			after = e.Seq
+		}
+	}
+	return nil
+}
+
+// Next and Previous step by one event, ErrEnd at the end.
+func (p *Player) Next(ctx context.Context) error { return p.Seek(ctx, p.now.Seq+1) }
+
+// Previous steps back by one event.
+func (p *Player) Previous(ctx context.Context) error { return p.Seek(ctx, p.now.Seq-1) }
+
+// Reset goes to the beginning.
+func (p *Player) Reset(ctx context.Context) error { return p.Seek(ctx, p.first-1) }
+
+// SeqAt is the first event at or after a time, by the latest time up to each event:
+// clocks may go back. ErrEnd where all events are earlier.
+func (p *Player) SeqAt(ctx context.Context, at time.Time) (event.Seq, error) {
+	if p.last < p.first || p.end.At.Before(at) {
+		return 0, fmt.Errorf("%w: all events are before %s", ErrEnd, at.Format(time.RFC3339))
+	}
+	i := sort.Search(len(p.keys), func(i int) bool { return p.keys[i].Seq >= p.first && !p.keys[i].At.Before(at) }) - 1
+	found := event.Seq(0)
+	err := p.read(ctx, p.keys[i].Seq, p.last, func(e event.Event) error {
+		if e.Time.Before(at) {
+			return nil
+		}
+		found = e.Seq
+		return errFound
+	})
+	if errors.Is(err, errFound) {
+		return found, nil
+	}
+	return 0, fmt.Errorf("look for %s: %w", at.Format(time.RFC3339), errors.Join(err, ErrEnd))
+}
+
+var errFound = errors.New("found")
+
+// Mark is the next mark after the player's place, or with back the one before it, of a
+// kind; empty is any. It reports false if there is none.
+func (p *Player) Mark(kind MarkKind, back bool) (found Mark, ok bool) {
+	for _, m := range p.fold.Overview.Marks {
+		switch {
+		case kind != "" && m.Kind != kind:
+		case back && m.Seq < p.now.Seq:
+			found, ok = m, true
+		case !back && m.Seq > p.now.Seq:
+			return m, true
+		}
+	}
+	return found, ok
+}
+
+// Window is the feed up to the player's place: its newest rows, at most 500, of the
+// last 4,000 events. A row that began before them shows what came in them.
+func (p *Player) Window(ctx context.Context) ([]*transcript.Turn, error) {
+	t := transcript.Transcript{LastSeq: max(p.first-1, p.now.Seq-windowEvents)}
+	err := p.read(ctx, t.LastSeq, p.now.Seq, func(e event.Event) error {
+		e.Data = append([]byte(nil), e.Data...)
+		return t.Apply(e)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("fold the feed: %w", err)
+	}
+	return newest(t.Turns, maxRows), nil
+}
+
+// newest cuts turns to their newest rows.
+func newest(turns []*transcript.Turn, rows int) []*transcript.Turn {
+	for i := len(turns) - 1; i >= 0; i-- {
+		if n := len(turns[i].Entries); n > rows {
+			turns[i].Entries = turns[i].Entries[n-rows:]
+			return turns[i:]
+		}
+		rows -= len(turns[i].Entries)
+	}
+	return turns
+}
+
+// Pace is how Play goes.
+type Pace struct {
+	// Speed divides every pause; 0 is 1.
+	Speed float64
+	// Idle is the longest pause before Speed; 0 is Idle's default.
+	Idle time.Duration
+	// Loop begins again at the end.
+	Loop bool
+	// Wait returns after a pause, or when ctx ends. Gap is the pause as it was, longer
+	// than Idle where it was squeezed. Nil waits.
+	Wait func(ctx context.Context, pause, gap time.Duration) error
+}
+
+// Play shows the events after the player's place, each when it is due, until the last
+// that is loaded.
+func (p *Player) Play(ctx context.Context, pace Pace, show func(event.Event) error) error {
+	if pace.Speed <= 0 {
+		pace.Speed = 1
+	}
+	if pace.Idle == 0 {
+		pace.Idle = Idle
+	}
+	if pace.Wait == nil {
+		pace.Wait = wait
+	}
+	for {
+		err := p.read(ctx, p.now.Seq, p.last, func(e event.Event) error {
+			if gap := e.Time.Sub(p.now.At); gap > 0 && !p.now.At.IsZero() {
+				pause := time.Duration(float64(min(gap, pace.Idle)) / pace.Speed)
+				if err := pace.Wait(ctx, pause, gap); err != nil {
+					return err
+				}
+			}
+			p.now.Apply(detached(e))
+			return show(e)
+		})
+		if err != nil || !pace.Loop || p.last < p.first {
+			return err
+		}
+		if err := p.Reset(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+func wait(ctx context.Context, pause, _ time.Duration) error {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

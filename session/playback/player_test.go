@@ -1,0 +1,223 @@
+package playback_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/playback"
+	"github.com/abidehub/abide/session/transcript"
+)
+
+// tape is a log in memory that hands out a few events at a time.
+type tape struct {
+	events []event.Event
+	most   int
+}
+
+func (t *tape) Changed() <-chan struct{} { return nil }
+
+func (t *tape) ReadAfter(_ context.Context, after event.Seq, _ int) (event.Batch, error) {
+	list := t.events[min(int(after), len(t.events)):]
+	list = list[:min(t.most, len(list))]
+	if len(list) == 0 {
+		return event.Batch{}, nil
+	}
+	data, err := json.Marshal(list)
+	return event.Batch{First: after + 1, Last: after + event.Seq(len(list)), Count: len(list), JSON: data[1 : len(data)-1]}, err
+}
+
+// random is a session of n events of all kinds, whose clock goes back now and then.
+func random(t *testing.T, r *rand.Rand, n int) *tape {
+	t.Helper()
+	data, err := os.ReadFile("../event/testdata/events.jsonl")
+	require.NoError(t, err)
+	var golden []event.Event
+	for line := range strings.Lines(string(data)) {
+		var e event.Event
+		require.NoError(t, json.Unmarshal([]byte(line), &e))
+		golden = append(golden, e)
+	}
+	at, turn := time.Date(2026, 2, 21, 12, 0, 0, 0, time.UTC), 0
+	list := make([]event.Event, 0, n)
+	for i := range n {
+		e := golden[r.IntN(len(golden))]
+		at = at.Add(time.Duration(r.IntN(4000)-500) * time.Millisecond)
+		if e.Type == event.TypeUserPrompt {
+			turn++
+		}
+		text := strings.NewReplacer(`"call_1"`, fmt.Sprintf(`"call_%d"`, r.IntN(8)), `"perm1"`, fmt.Sprintf(`"perm%d"`, r.IntN(4)),
+			`"failed"`, []string{`"failed"`, `"in_progress"`}[r.IntN(2)]).Replace(string(e.Data))
+		e.Seq, e.Time, e.Turn, e.Data = event.Seq(i+1), at, turn, json.RawMessage(text)
+		list = append(list, e)
+	}
+	return &tape{list, 1 + r.IntN(200)}
+}
+
+// Proof 1: wherever a player comes from, its state at n is the fold of 1…n.
+func TestAStateIsTheFoldOfAllBeforeIt(t *testing.T) {
+	for seed := range uint64(5) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		log := random(t, r, 1+r.IntN(3000))
+		p := playback.NewPlayer(log, 1)
+		require.NoError(t, p.Load(t.Context()))
+		require.Equal(t, event.Seq(len(log.events)), p.Last())
+		for range 25 {
+			walk(t, r, p, log)
+			var want transcript.State
+			for _, e := range log.events[:p.Seq()] {
+				want.Apply(e)
+			}
+			require.Equal(t, fmt.Sprintf("%+v", deref(want)), fmt.Sprintf("%+v", deref(*p.State())), "seed %d, seq %d", seed, p.Seq())
+		}
+	}
+}
+
+// deref prints what is behind pointers.
+func deref(s transcript.State) any {
+	usage := s.Usage
+	s.Usage = nil
+	text, err := json.Marshal(usage)
+	if err != nil {
+		panic(err)
+	}
+	return []any{s, string(text), string(s.Options)}
+}
+
+// walk takes a random step, seek or stretch of playing.
+func walk(t *testing.T, r *rand.Rand, p *playback.Player, log *tape) {
+	t.Helper()
+	ctx := t.Context()
+	switch r.IntN(6) {
+	case 0:
+		if err := p.Next(ctx); err != nil {
+			require.ErrorIs(t, err, playback.ErrEnd)
+		}
+	case 1:
+		if err := p.Previous(ctx); err != nil {
+			require.ErrorIs(t, err, playback.ErrEnd)
+		}
+	case 2:
+		require.NoError(t, p.Reset(ctx))
+	case 3:
+		want := log.events[r.IntN(len(log.events))]
+		seq, err := p.SeqAt(ctx, want.Time)
+		require.NoError(t, err)
+		require.LessOrEqual(t, seq, want.Seq)
+		require.False(t, log.events[seq-1].Time.Before(want.Time))
+		for _, e := range log.events[:seq-1] {
+			require.True(t, e.Time.Before(want.Time))
+		}
+		require.NoError(t, p.Seek(ctx, seq))
+	case 4:
+		left := 1 + r.IntN(50)
+		stop := fmt.Errorf("enough")
+		before := p.Seq()
+		err := p.Play(ctx, playback.Pace{Speed: 4, Wait: func(_ context.Context, pause, gap time.Duration) error {
+			require.LessOrEqual(t, pause, 500*time.Millisecond)
+			return nil
+		}}, func(e event.Event) error {
+			require.Equal(t, before+1, e.Seq)
+			before = e.Seq
+			if left--; left == 0 {
+				return stop
+			}
+			return nil
+		})
+		if err != nil {
+			require.ErrorIs(t, err, stop)
+		}
+		require.Equal(t, before, p.Seq())
+	default:
+		require.NoError(t, p.Seek(ctx, event.Seq(r.IntN(len(log.events)+1))))
+	}
+}
+
+func TestAWindowIsTheEndOfTheFeed(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	log := random(t, r, 3000)
+	p := playback.NewPlayer(log, 1)
+	require.NoError(t, p.Load(t.Context()))
+	for _, at := range []event.Seq{0, 1, 700, 3000, 1500} {
+		require.NoError(t, p.Seek(t.Context(), at))
+		var whole transcript.Transcript
+		for _, e := range log.events[:at] {
+			require.NoError(t, whole.Apply(e))
+		}
+		turns, err := p.Window(t.Context())
+		require.NoError(t, err)
+		var want, got []*transcript.Entry
+		for _, turn := range whole.Turns {
+			want = append(want, turn.Entries...)
+		}
+		for _, turn := range turns {
+			got = append(got, turn.Entries...)
+		}
+		require.LessOrEqual(t, len(got), 500)
+		wanted, err := json.Marshal(want[len(want)-len(got):])
+		require.NoError(t, err)
+		have, err := json.Marshal(got)
+		require.NoError(t, err)
+		require.JSONEq(t, string(wanted), string(have))
+		require.Equal(t, min(500, len(want)), len(got))
+	}
+}
+
+func TestAPlayerFollowsALiveSessionAndFindsItsMarks(t *testing.T) {
+	log := random(t, rand.New(rand.NewPCG(3, 3)), 500)
+	all := log.events
+	log.events = all[:100]
+	p := playback.NewPlayer(log, 1)
+	require.NoError(t, p.Load(t.Context()))
+	require.ErrorIs(t, p.Seek(t.Context(), 101), playback.ErrEnd)
+	log.events = all
+	require.NoError(t, p.Load(t.Context()))
+	require.NoError(t, p.Seek(t.Context(), 250))
+	next, ok := p.Mark(playback.MarkPrompt, false)
+	require.True(t, ok)
+	require.Equal(t, event.TypeUserPrompt, all[next.Seq-1].Type)
+	require.Greater(t, next.Seq, event.Seq(250))
+	before, ok := p.Mark("", true)
+	require.True(t, ok)
+	require.Less(t, before.Seq, event.Seq(250))
+}
+
+// A player of a million events stays small and goes anywhere at once.
+func BenchmarkSeekInAMillionEvents(b *testing.B) {
+	line := `{"seq":%d,"time":"2026-02-21T14:03:07.123456Z","type":"agent_message","turn":1,"data":{"message_id":"m%d","text":"a word or two"}}`
+	p := playback.NewPlayer(generated(line), 1)
+	if err := p.Load(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	for b.Loop() {
+		if err := p.Seek(b.Context(), event.Seq(1+r.IntN(1_000_000))); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+type generated string
+
+func (g generated) Changed() <-chan struct{} { return nil }
+
+func (g generated) ReadAfter(_ context.Context, after event.Seq, maxBytes int) (event.Batch, error) {
+	b := event.Batch{First: after + 1, Last: after}
+	for len(b.JSON) < maxBytes && b.Last < 1_000_000 {
+		if b.Count > 0 {
+			b.JSON = append(b.JSON, ',')
+		}
+		b.Last++
+		b.Count++
+		b.JSON = fmt.Appendf(b.JSON, string(g), b.Last, b.Last/100)
+	}
+	return b, nil
+}
