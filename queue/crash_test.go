@@ -21,7 +21,7 @@ var verbs = map[string]func(q *queue.Queue) error{
 	"move":   func(q *queue.Queue) error { return move(q, "c", 1) },
 	"remove": func(q *queue.Queue) error { return q.Remove("b", noon) },
 	"clear":  func(q *queue.Queue) error { _, err := q.Clear(noon); return err },
-	"settle": func(q *queue.Queue) error { return q.Settle(9, noon) },
+	"settle": func(q *queue.Queue) error { return enter(q, "a", 9) },
 	"enter": func(q *queue.Queue) error {
 		return q.Enter(queue.Entry{PromptID: "x", Outcome: queue.Received, Seq: 9})
 	},
@@ -124,7 +124,7 @@ func TestWhatTheLogSaysHoldsEvenWhenItCannotBeSaved(t *testing.T) {
 				return nil
 			})
 			armed = true
-			require.ErrorIs(t, q.Settle(9, noon), errDisk)
+			require.ErrorIs(t, enter(q, "a", 9), errDisk)
 			require.Equal(t, []string{"b", "c"}, ids(q), "a prompt of the log can be taken again")
 			_, _, err := q.Lookup("a", hashOf("a"))
 			require.ErrorIs(t, err, errDisk, "acknowledged what is not on the device")
@@ -201,7 +201,7 @@ func TestAnyRunOfVerbsAndFailuresKeepsEveryPromptOnce(t *testing.T) {
 					seq++
 					logged[got.PromptID] = seq
 					delete(acked, got.PromptID)
-					_ = q.Settle(seq, noon)
+					_ = enter(q, got.PromptID, seq)
 				}
 			case "kill":
 				failing = ""

@@ -46,7 +46,7 @@ type Status struct {
 //
 // A change somebody asked for (Add, Revise, Remove, Clear) is on
 // the device when it returns nil and did not happen when it fails. A change that
-// follows from the log (Enter, Settle, Interrupt) has happened in any case: its
+// follows from the log (Enter, Enter, Interrupt) has happened in any case: its
 // error only says that the file could not follow for now; the next save catches
 // up, and after a crash the log tells.
 type Queue struct {
@@ -255,7 +255,7 @@ func removed(item Item, at time.Time) Entry {
 }
 
 // Take is the first step of giving a prompt to the agent: it marks the first
-// item that is due as in flight and returns it. The second step is Settle, when
+// item that is due as in flight and returns it. The second step is Enter, when
 // the prompt is in the log, or Return, when it is not and never will be. The
 // mark is not on disk and need not be: after a crash the log tells whether the
 // second step was reached. Only one item is in flight at a time.
@@ -288,15 +288,6 @@ func (q *Queue) NextDue(now time.Time) (time.Time, bool) {
 		}
 	}
 	return earliest, !earliest.IsZero()
-}
-
-// Settle is the second step of Take: the item in flight is in the log at seq.
-// It moves to the ledger.
-func (q *Queue) Settle(seq int64, at time.Time) error {
-	if q.taken == "" {
-		return nil
-	}
-	return q.Enter(Entry{PromptID: q.taken, Outcome: Received, Seq: seq, At: at})
 }
 
 // Enter writes a prompt of the log into the ledger, and takes it out of the

@@ -35,13 +35,14 @@ func TestWhatAReaderHoldsOfTheTailNeverChanges(t *testing.T) {
 		}
 		return nil
 	})
-	for range 3 {
+	for reader := range uint64(3) {
+		r := rand.New(rand.NewPCG(reader, 1))
 		group.Go(func() error {
 			var held []event.Batch
 			var texts []string
 			for l.Marks().Visible < events {
 				// Anywhere in the tail, at its far end too: what is dropped next.
-				after := max(1, l.Marks().Visible-event.Seq(rand.IntN(1200)))
+				after := max(1, l.Marks().Visible-event.Seq(r.IntN(1200)))
 				b, err := l.ReadAfter(context.Background(), after, 4<<10)
 				if err != nil {
 					return err
