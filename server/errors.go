@@ -223,5 +223,6 @@ func (p *problem) frame(requestID, sessionID string) *wire.Error {
 	return &wire.Error{
 		RequestID: requestID, SessionID: sessionID, Code: p.code, Message: p.message,
 		RetryAfterMS: p.retryAfter.Milliseconds(), Winner: p.winner,
+		Settled: p.settled, Needs: p.needs,
 	}
 }

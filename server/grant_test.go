@@ -34,6 +34,8 @@ func TestAViewerMayOnlyLook(t *testing.T) {
 		&wire.PermissionAnswer{RequestID: "r", SessionID: s.ID(), PermissionID: "perm-1", OptionID: "yes"},
 		&wire.Cancel{RequestID: "r", SessionID: s.ID()},
 		&wire.ForceReset{RequestID: "r", SessionID: s.ID()},
+		&wire.ResumeTurn{RequestID: "r", SessionID: s.ID()},
+		&wire.DismissTurn{RequestID: "r", SessionID: s.ID()},
 		&wire.QueueEdit{RequestID: "r", SessionID: s.ID(), PromptID: "p", Text: "x"},
 		&wire.QueueMove{RequestID: "r", SessionID: s.ID(), PromptID: "p"},
 		&wire.QueueRemove{RequestID: "r", SessionID: s.ID(), PromptID: "p"},

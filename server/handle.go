@@ -44,7 +44,7 @@ func verbOf(messageType string) (verb auth.Verb, known bool) {
 	switch messageType {
 	case typePing, "observe", "unobserve", "load_events", "ack", "presence":
 		return auth.Read, true
-	case "prompt", "permission_answer", "cancel", "force_reset", "restart_agent",
+	case "prompt", "permission_answer", "cancel", "force_reset", "resume", "dismiss", "restart_agent",
 		"queue_edit", "queue_move", "queue_remove", "queue_clear":
 		return auth.Act, true
 	case "authenticate", "set_mode", "set_config_option":
@@ -112,6 +112,15 @@ func (c *SessionWSClient) handleVerb(message wire.Message) {
 		c.with(m.RequestID, m.SessionID, auth.Act, func(s *session.BackgroundSession) error { return s.QueueClear(c.ctx) })
 	case *wire.ForceReset:
 		c.aside(m.RequestID, m.SessionID, auth.Act, func(ctx context.Context, s *session.BackgroundSession) error { return s.ForceReset(ctx, actor) })
+	case *wire.ResumeTurn:
+		c.aside(m.RequestID, m.SessionID, auth.Act, func(ctx context.Context, s *session.BackgroundSession) error {
+			_, err := s.Resume(ctx, resumeOf(m.Resume, *c.grant.Load(), s.ID()))
+			return err
+		})
+	case *wire.DismissTurn:
+		c.aside(m.RequestID, m.SessionID, auth.Act, func(ctx context.Context, s *session.BackgroundSession) error {
+			return s.Dismiss(ctx, m.InterruptionID, actor)
+		})
 	case *wire.RestartAgent:
 		c.aside(m.RequestID, m.SessionID, auth.Act, func(ctx context.Context, s *session.BackgroundSession) error { return s.Restart(ctx, actor) })
 	case *wire.Authenticate:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -51,4 +52,20 @@ func TestACutOffTurnIsOfferedAndResumedOnceOverHTTP(t *testing.T) {
 		require.NotEmpty(t, answer.Error.Winner.By)
 	}
 	require.Equal(t, 404, h.api("GET", path+"/interruption", nil).status)
+}
+
+func TestASocketResumesAndTheOthersHearWhoDid(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	path := "/api/sessions/" + s.ID()
+	h.prompt(s, "p1", "fail")
+	var offer wire.Offer
+	h.api("GET", path+"/interruption", nil).decode(t, &offer)
+	p := h.dial("/api/sessions/" + s.ID() + "/ws")
+	p.send(&wire.ResumeTurn{RequestID: "r1", SessionID: s.ID(), Resume: wire.Resume{InterruptionID: offer.InterruptionID, Prompt: "say 1"}})
+	require.Eventually(t, func() bool { return h.api("GET", path+"/interruption", nil).status == 404 }, patience, patience/1000)
+	p.send(&wire.DismissTurn{RequestID: "r2", SessionID: s.ID(), Dismiss: wire.Dismiss{InterruptionID: offer.InterruptionID}})
+	refused := find[*wire.Error](p, func(m *wire.Error) bool { return m.RequestID == "r2" })
+	require.Equal(t, wire.CodeAlreadyResolved, refused.Code)
+	require.Equal(t, event.SettledResumed, refused.Settled.Outcome)
 }

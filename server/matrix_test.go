@@ -65,7 +65,7 @@ func routeNeeds() map[string]need {
 func messageNeeds() map[string]need {
 	return map[string]need{
 		"ping": any_, "observe": read, "unobserve": read, "load_events": read, "ack": read, "presence": read,
-		"prompt": act, "permission_answer": act, "cancel": act, "force_reset": act, "restart_agent": act,
+		"prompt": act, "permission_answer": act, "cancel": act, "force_reset": act, "resume": act, "dismiss": act, "restart_agent": act,
 		"queue_edit": act, "queue_move": act, "queue_remove": act, "queue_clear": act,
 		"authenticate": manage, "set_mode": manage, "set_config_option": manage,
 	}

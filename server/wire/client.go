@@ -74,6 +74,20 @@ type ForceReset struct {
 	SessionID string `json:"session_id"`
 }
 
+// ResumeTurn goes on with a turn that was cut off. State follows.
+type ResumeTurn struct {
+	RequestID string `json:"request_id,omitempty"`
+	SessionID string `json:"session_id"`
+	Resume
+}
+
+// DismissTurn settles an interruption without going on.
+type DismissTurn struct {
+	RequestID string `json:"request_id,omitempty"`
+	SessionID string `json:"session_id"`
+	Dismiss
+}
+
 // RestartAgent stops the agent and starts it again; an open turn is closed as
 // interrupted and never sent again.
 type RestartAgent struct {
@@ -192,7 +206,7 @@ type Ping struct {
 // ClientMessages returns a new zero message of every kind a client sends.
 func ClientMessages() []Message {
 	return []Message{
-		&Observe{}, &Unobserve{}, &LoadEvents{}, &Prompt{}, &Cancel{}, &ForceReset{}, &RestartAgent{}, &Authenticate{}, &PermissionAnswer{},
+		&Observe{}, &Unobserve{}, &LoadEvents{}, &Prompt{}, &Cancel{}, &ForceReset{}, &ResumeTurn{}, &DismissTurn{}, &RestartAgent{}, &Authenticate{}, &PermissionAnswer{},
 		&QueueEdit{}, &QueueMove{}, &QueueRemove{}, &QueueClear{}, &SetMode{}, &SetConfigOption{},
 		&Ack{}, &Presence{}, &Ping{},
 	}
@@ -215,6 +229,12 @@ func (*Cancel) MessageType() string { return "cancel" }
 
 // MessageType implements Message.
 func (*ForceReset) MessageType() string { return "force_reset" }
+
+// MessageType implements Message.
+func (*ResumeTurn) MessageType() string { return "resume" }
+
+// MessageType implements Message.
+func (*DismissTurn) MessageType() string { return "dismiss" }
 
 // MessageType implements Message.
 func (*RestartAgent) MessageType() string { return "restart_agent" }

@@ -320,6 +320,10 @@ type Error struct {
 	RetryAfterMS int64  `json:"retry_after_ms,omitempty"`
 	// Winner is set with already_resolved.
 	Winner *PermissionResolved `json:"winner,omitempty"`
+	// Settled is set with already_resolved of an interruption.
+	Settled *Settled `json:"settled,omitempty"`
+	// Needs is what a resume has to confirm.
+	Needs []string `json:"needs,omitempty"`
 }
 
 // Goodbye comes before a planned close.

@@ -32,6 +32,8 @@ func clientExamples() []wire.Message {
 		&wire.Prompt{RequestID: "r3", SessionID: session, PromptID: "p1", Text: "Say hi", Attachments: image, When: wire.WhenQueue, ScheduledAt: &at},
 		&wire.Cancel{RequestID: "r4", SessionID: session},
 		&wire.ForceReset{RequestID: "r5", SessionID: session},
+		&wire.ResumeTurn{RequestID: "r17", SessionID: session, Resume: wire.Resume{InterruptionID: "i1", Way: "server", Prompt: "Go on.", Drift: "apply", Confirm: []string{"stale"}}},
+		&wire.DismissTurn{RequestID: "r18", SessionID: session, Dismiss: wire.Dismiss{InterruptionID: "i1"}},
 		&wire.RestartAgent{RequestID: "r13", SessionID: session},
 		&wire.Authenticate{RequestID: "r14", SessionID: session, MethodID: "browser"},
 		&wire.PermissionAnswer{RequestID: "r6", SessionID: session, PermissionID: "perm1", OptionID: "yes", Content: json.RawMessage(`{"colour":"red"}`), SeenSeq: 44, Remember: wire.RuleSession},
@@ -82,7 +84,8 @@ func serverExamples() []wire.Message {
 		&wire.Comments{SessionID: session, Version: 7, Count: 3, Open: 2},
 		&wire.Pong{Nonce: "n1", Time: at, MaxSeq: map[string]event.Seq{session: 44}},
 		&wire.Heartbeat{MaxSeq: map[string]event.Seq{session: 44}},
-		&wire.Error{RequestID: "r6", SessionID: session, Code: wire.CodeAlreadyResolved, Message: "phone has answered", RetryAfterMS: 1000, Winner: &resolved},
+		&wire.Error{RequestID: "r6", SessionID: session, Code: wire.CodeAlreadyResolved, Message: "phone has answered", RetryAfterMS: 1000, Winner: &resolved,
+			Settled: &wire.Settled{Outcome: event.SettledResumed, By: "phone", At: at}, Needs: []string{"stale"}},
 		&wire.Goodbye{Reason: "the hub is restarting", RetryAfterMS: 1000},
 	}
 }

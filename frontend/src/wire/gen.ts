@@ -455,6 +455,24 @@ export interface ForceResetMessage {
   session_id: string
 }
 
+export interface ResumeTurnMessage {
+  type: 'resume'
+  request_id?: string
+  session_id: string
+  interruption_id: string
+  way?: string
+  prompt?: string
+  drift?: string
+  confirm?: string[]
+}
+
+export interface DismissTurnMessage {
+  type: 'dismiss'
+  request_id?: string
+  session_id: string
+  interruption_id: string
+}
+
 export interface RestartAgentMessage {
   type: 'restart_agent'
   request_id?: string
@@ -546,7 +564,7 @@ export interface PingMessage {
   nonce: string
 }
 
-export type ClientMessage = ObserveMessage | UnobserveMessage | LoadEventsMessage | PromptMessage | CancelMessage | ForceResetMessage | RestartAgentMessage | AuthenticateMessage | PermissionAnswerMessage | QueueEditMessage | QueueMoveMessage | QueueRemoveMessage | QueueClearMessage | SetModeMessage | SetConfigOptionMessage | AckMessage | PresenceMessage | PingMessage
+export type ClientMessage = ObserveMessage | UnobserveMessage | LoadEventsMessage | PromptMessage | CancelMessage | ForceResetMessage | ResumeTurnMessage | DismissTurnMessage | RestartAgentMessage | AuthenticateMessage | PermissionAnswerMessage | QueueEditMessage | QueueMoveMessage | QueueRemoveMessage | QueueClearMessage | SetModeMessage | SetConfigOptionMessage | AckMessage | PresenceMessage | PingMessage
 
 export interface Limits {
   max_frame: number
@@ -771,6 +789,12 @@ export interface HeartbeatMessage {
 
 export type Code = 'invalid' | 'not_found' | 'conflict' | 'already_resolved' | 'unauthorized' | 'forbidden' | 'too_large' | 'busy' | 'unavailable' | 'internal'
 
+export interface Settled {
+  outcome: SettledAs
+  by: string
+  at: string
+}
+
 export interface ErrorMessage {
   type: 'error'
   request_id?: string
@@ -779,6 +803,8 @@ export interface ErrorMessage {
   message: string
   retry_after_ms?: number
   winner?: PermissionResolvedMessage
+  settled?: Settled
+  needs?: string[]
 }
 
 export interface GoodbyeMessage {
