@@ -29,3 +29,81 @@ self.addEventListener('fetch', (event) => {
   if (!FILES.includes(path)) return
   event.respondWith(caches.match(path, { cacheName: name }).then((kept) => kept ?? fetch(event.request)))
 })
+
+// Each push shows something: a browser takes the permission from an app that stays silent.
+self.addEventListener('push', (event) => {
+  let message = {}
+  try {
+    message = event.data.json()
+  } catch {
+    // What cannot be read is still a sign that something waits.
+  }
+  event.waitUntil(tell(message))
+})
+
+async function tell({ kind, session_id, seq, tag = 'abide', title, body, badge, answer }) {
+  if (typeof badge === 'number' && navigator.setAppBadge) await navigator.setAppBadge(badge).catch(() => {})
+  const settled = kind === 'withdrawn'
+  if (settled) {
+    const [shown] = await self.registration.getNotifications({ tag })
+    // A newer question has the tag now.
+    if (shown && shown.data.seq > seq) return show(shown.title, { ...kept(shown), silent: true })
+  }
+  await show(title || 'abide', {
+    tag,
+    body: body || (settled ? 'Settled elsewhere.' : 'A session needs you.'),
+    data: { session_id, seq, kind, answer },
+    silent: settled,
+    requireInteraction: kind === 'permission' || kind === 'form',
+    actions: (answer?.options ?? []).map(({ label }, i) => ({ action: String(i), title: label })),
+  })
+  if (settled) for (const shown of await self.registration.getNotifications({ tag })) shown.close()
+}
+
+const kept = ({ tag, body, data, actions, requireInteraction }) => ({
+  tag,
+  body,
+  data,
+  actions,
+  requireInteraction,
+})
+
+const show = (title, options) =>
+  self.registration.showNotification(title, { icon: '/icons/icon-192.png', ...options })
+
+self.addEventListener('notificationclick', (event) => {
+  const { notification, action } = event
+  notification.close()
+  const { answer } = notification.data ?? {}
+  const option = action === '' ? undefined : answer?.options[Number(action)]
+  event.waitUntil(option ? settle(notification, answer.token, option) : open(notification.data ?? {}))
+})
+
+/** Answers the question; the token is the only credential. What went wrong is shown in its place. */
+async function settle({ title, tag, data }, token, option) {
+  let why = 'The hub cannot be reached.'
+  try {
+    const response = await fetch('/api/answer', {
+      method: 'POST',
+      credentials: 'omit',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ token, option_id: option.option_id }),
+    })
+    if (response.ok) return
+    why = (await response.json()).error.message
+  } catch {
+    // The words above say it.
+  }
+  const { session_id, seq, kind } = data
+  await show(title, { tag, body: `Not answered. ${why}`, data: { session_id, seq, kind } })
+}
+
+/** Shows the app at what the message is about, in a window that is there if there is one. */
+async function open({ session_id, seq }) {
+  const path = session_id ? `/s/${session_id}?seq=${seq}` : '/settings'
+  const windows = await self.clients.matchAll({ type: 'window' })
+  const there = windows.find((w) => w.visibilityState === 'visible') ?? windows[0]
+  if (!there) return self.clients.openWindow(path)
+  there.postMessage({ open: path })
+  return there.focus().catch(() => self.clients.openWindow(path))
+}

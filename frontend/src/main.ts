@@ -70,6 +70,7 @@ let shell: Promise<Shell> | undefined
 const keepShell = () =>
   (shell ??= import('./net/shell').then(async ({ Shell }) => {
     const made = new Shell()
+    made.opened((path) => screens.router.go(path))
     if (import.meta.env.PROD) await made.register(() => store.dispatch({ kind: 'skew' }))
     return made
   }))

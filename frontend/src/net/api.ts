@@ -141,6 +141,9 @@ export function hubAPI(page: PageKey) {
   }
 
   return {
+    /** A request of a part that is loaded on its own. */
+    ask: call,
+
     /** Every session, also those put away: all pages, newest first. */
     async sessions(): Promise<SessionInfo[]> {
       const all: SessionInfo[] = []

@@ -48,6 +48,7 @@ export class Hub implements Intents {
       addRule: this.addRule,
       revokeRule: this.revokeRule,
       devices: this.devices,
+      ask: this.ask,
       renameDevice: this.renameDevice,
       revokeDevice: this.revokeDevice,
     } = api)
@@ -224,6 +225,7 @@ export class Hub implements Intents {
   readonly addRule: HubAPI['addRule']
   readonly revokeRule: HubAPI['revokeRule']
   readonly devices: HubAPI['devices']
+  readonly ask: HubAPI['ask']
   readonly renameDevice: HubAPI['renameDevice']
   readonly revokeDevice: HubAPI['revokeDevice']
 

@@ -27,6 +27,14 @@ export class Shell {
     }
   }
 
+  /** Calls `go` with the address that a notification was clicked for. */
+  opened(go: (path: string) => void): void {
+    navigator.serviceWorker?.addEventListener('message', ({ data }) => {
+      const path = (data as { open?: unknown } | null)?.open
+      if (typeof path === 'string' && /^\/(s\/[\w-]+\?seq=\d+|settings)$/.test(path)) go(path)
+    })
+  }
+
   /** Asks the hub whether there is a newer version. */
   check(): void {
     void this.registration?.update().catch(() => {})

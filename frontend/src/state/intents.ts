@@ -113,6 +113,8 @@ export interface Intents {
   reopen(sessionId: string): Promise<void>
   /** Whether the hub answers at all, also while it is slow to open a session. */
   answers(): Promise<boolean>
+  /** Asks the hub by HTTP, for parts of the app that are loaded on their own. */
+  ask<T>(method: string, path: string, body?: unknown): Promise<T>
   /** Who may come in by this hub: browsers and tokens. */
   devices(): Promise<readonly Device[]>
   renameDevice(id: string, name: string): Promise<void>

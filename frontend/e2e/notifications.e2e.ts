@@ -1,0 +1,228 @@
+// Being told: what the service worker makes of pushes and of taps on them, and the settings, in a browser that
+// allows notifications and in one that does not. No push service is asked: pushes come as the browser delivers them.
+import { describe, expect, test } from 'vitest'
+import type { CDPSession, Page, Worker } from 'playwright-core'
+import { barriers } from './rig/axe.ts'
+import { desktop, phone } from './rig/browser.ts'
+import { paired } from './rig/paired.ts'
+import { until } from './rig/until.ts'
+
+interface Shown {
+  title: string
+  body: string
+  silent: boolean
+  actions: string[]
+}
+
+describe('notifications', () => {
+  const at = paired()
+
+  async function permit(setting: 'granted' | 'denied' | 'prompt', page: Page): Promise<CDPSession> {
+    const cdp = await at.device.browser.context.newCDPSession(page)
+    const permission = { name: 'notifications' }
+    await cdp.send('Browser.setPermission', { permission, setting, origin: at.device.origin })
+    return cdp
+  }
+
+  const shown = (page: Page) =>
+    page.evaluate(async () => {
+      const list = await (await navigator.serviceWorker.ready).getNotifications()
+      return list.map((n) => ({
+        title: n.title,
+        body: n.body,
+        silent: n.silent === true,
+        actions: (n as unknown as { actions: { title: string }[] }).actions.map((a) => a.title),
+      }))
+    }) as Promise<Shown[]>
+
+  /** A tap on the notification that is shown, on one of its buttons if named. */
+  const tap = (worker: Worker, action = '') =>
+    worker.evaluate(async (action) => {
+      const scope = globalThis as unknown as {
+        registration: ServiceWorkerRegistration
+        NotificationEvent: new (type: string, init: object) => Event
+      }
+      const [notification] = await scope.registration.getNotifications()
+      const click = new scope.NotificationEvent('notificationclick', { notification, action })
+      // Only the browser's own events may be waited for.
+      Object.defineProperty(click, 'waitUntil', { value: () => {} })
+      dispatchEvent(click)
+    }, action)
+
+  async function opened(path: string, setting: 'granted' | 'denied' | 'prompt', size = phone) {
+    const page = await at.device.browser.window(size)
+    const cdp = await permit(setting, page)
+    await page.goto(at.device.origin + path)
+    return { page, cdp }
+  }
+
+  /** A page with its service worker, and what hands the worker a push. */
+  async function worker(path: string) {
+    const { page, cdp } = await opened(path, 'granted')
+    await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined))
+    // What hears the worker comes after the first screen.
+    await page.waitForFunction(() =>
+      performance.getEntriesByType('resource').some(({ name }) => name.includes('/assets/shell-')),
+    )
+    const { context } = at.device.browser
+    const its = () => context.serviceWorkers().find((w) => w.url().startsWith(at.device.origin))
+    await until('the service worker', its)
+    let registrationId = ''
+    cdp.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {
+      for (const r of registrations)
+        if (r.scopeURL.startsWith(at.device.origin)) registrationId = r.registrationId
+    })
+    await cdp.send('ServiceWorker.enable')
+    await until('the registration', () => registrationId !== '')
+    const push = (message: object) =>
+      cdp.send('ServiceWorker.deliverPushMessage', {
+        origin: at.device.origin,
+        registrationId,
+        data: JSON.stringify(message),
+      })
+    return { page, push, worker: its()! }
+  }
+
+  const question = (session_id: string, over: object = {}) => ({
+    kind: 'permission',
+    session_id,
+    seq: 3,
+    tag: `abide-${session_id}`,
+    title: 'Tidy up',
+    body: 'Allow? rm -rf build',
+    badge: 1,
+    answer: {
+      token: 'once',
+      options: [
+        { option_id: 'yes', label: 'Allow once' },
+        { option_id: 'no', label: 'Reject' },
+      ],
+    },
+    ...over,
+  })
+
+  test('a question is one message of its session, replaced by a newer one and withdrawn when it is settled', async () => {
+    const session = await at.hub.newSession('Asks')
+    const { page, push } = await worker('/')
+    await push(question(session))
+    await until('the question', async () => (await shown(page)).length === 1)
+    expect(await shown(page)).toEqual([
+      { title: 'Tidy up', body: 'Allow? rm -rf build', silent: false, actions: ['Allow once', 'Reject'] },
+    ])
+    await push(question(session, { seq: 9, body: 'Allow? make' }))
+    await until('the newer', async () => (await shown(page))[0]?.body === 'Allow? make')
+    expect(await shown(page)).toHaveLength(1)
+    const back = { kind: 'withdrawn', session_id: session, tag: `abide-${session}`, badge: 0 }
+    await push({ ...back, seq: 3, body: 'Settled by desk.' })
+    await until('it stays', async () => (await shown(page))[0]?.silent === true)
+    expect((await shown(page))[0]!.body, 'what is settled is not what is shown').toBe('Allow? make')
+    await push({ ...back, seq: 9, body: 'Settled by desk.' })
+    await until('nothing', async () => (await shown(page)).length === 0)
+    await page.close()
+  })
+
+  test('a push that cannot be read still shows something', async () => {
+    const { page, push, worker: its } = await worker('/')
+    await push([])
+    await until('something', async () => (await shown(page)).length === 1)
+    expect((await shown(page))[0]).toMatchObject({ title: 'abide', body: 'A session needs you.' })
+    await its.evaluate(async () => {
+      const scope = globalThis as unknown as { registration: ServiceWorkerRegistration }
+      for (const n of await scope.registration.getNotifications()) n.close()
+    })
+    await page.close()
+  })
+
+  test('Allow once answers by the token alone, and an answer that came too late says so', async () => {
+    const session = await at.hub.newSession('Asks')
+    const { page, push, worker: its } = await worker('/')
+    await its.evaluate(() => {
+      const scope = globalThis as unknown as { asked: unknown[]; fetch: typeof fetch }
+      const real = scope.fetch
+      scope.asked = []
+      scope.fetch = (url, request) => {
+        scope.asked.push([url, request?.method, request?.credentials, request?.body])
+        return real(url, request)
+      }
+    })
+    await push(question(session))
+    await until('the question', async () => (await shown(page)).length === 1)
+    await tap(its, '0')
+    await until('the refusal', async () => (await shown(page))[0]?.body.startsWith('Not answered.'))
+    expect(await its.evaluate(() => (globalThis as unknown as { asked: unknown[] }).asked)).toEqual([
+      ['/api/answer', 'POST', 'omit', JSON.stringify({ token: 'once', option_id: 'yes' })],
+    ])
+    const [late] = await shown(page)
+    expect(late, 'the hub does not know this token').toMatchObject({ actions: [] })
+    expect(late!.body).toContain('too late')
+    await tap(its)
+    await page.waitForURL(`**/s/${session}?seq=3`)
+    await page.close()
+  })
+
+  test('the settings say in words that the push service does not take the device', async () => {
+    const { page } = await opened('/settings', 'granted')
+    await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined))
+    await page.getByRole('button', { name: 'Turn on for this device' }).click()
+    await page.getByRole('alert').getByText('did not take this device').waitFor()
+    expect(await barriers(page)).toEqual([])
+    await page.close()
+  })
+
+  for (const size of [phone, desktop])
+    describe(`the settings at ${size.width}`, () => {
+      test('say in words that the browser refuses', async () => {
+        const { page } = await opened('/settings', 'denied', size)
+        await page.getByText('The browser refuses notifications of this address.').waitFor()
+        expect(await barriers(page)).toEqual([])
+        await page.close()
+      })
+
+      test('choose what this device is told', async () => {
+        const { page } = await opened('/', 'granted', size)
+        await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined))
+        // The browser of a test has no push service: this stands for it.
+        await page.addInitScript(() => {
+          const subscription = {
+            toJSON: () => (window as unknown as { sub: object }).sub,
+            unsubscribe: async () => true,
+          }
+          let on = false
+          Object.assign(PushManager.prototype, {
+            subscribe: async () => {
+              const pair = await crypto.subtle.generateKey({ name: 'ECDH', namedCurve: 'P-256' }, true, [
+                'deriveBits',
+              ])
+              const raw = new Uint8Array(await crypto.subtle.exportKey('raw', pair.publicKey))
+              const text = btoa(String.fromCharCode(...raw))
+                .replaceAll('+', '-')
+                .replaceAll('/', '_')
+              Object.assign(window, {
+                sub: {
+                  endpoint: 'https://push.invalid/one',
+                  keys: { p256dh: text.replaceAll('=', ''), auth: 'AAAAAAAAAAAAAAAAAAAAAA' },
+                },
+              })
+              on = true
+              return subscription
+            },
+            getSubscription: async () => (on ? subscription : null),
+          })
+        })
+        await page.goto(`${at.device.origin}/settings`)
+        await page.getByRole('button', { name: 'Turn on for this device' }).click()
+        const box = page.getByRole('checkbox', { name: 'A turn was cut off' })
+        await box.waitFor()
+        expect(await box.isChecked()).toBe(true)
+        await box.click()
+        await page.getByText('Saved.').waitFor()
+        expect(await box.isChecked()).toBe(false)
+        await page.getByRole('checkbox', { name: /^Quiet hours/ }).click()
+        await page.getByLabel('from').waitFor()
+        expect(await barriers(page)).toEqual([])
+        await page.getByRole('button', { name: 'Turn off' }).click()
+        await page.getByRole('button', { name: 'Turn on for this device' }).waitFor()
+        await page.close()
+      })
+    })
+})

@@ -1,0 +1,87 @@
+import type { Intents } from '../state/intents'
+import type { Choice, Told } from '../state/telling'
+
+const path = '/api/push'
+const key = 'abide.push'
+
+/** Why this browser cannot be told, in words; empty where it can. */
+export function hindrance(): string {
+  if (!isSecureContext)
+    return 'This page was not opened by https, nor on the machine the hub runs on. The browser gives it no service worker, and so no notifications.'
+  const phone =
+    /iPhone|iPad/.test(navigator.userAgent) ||
+    (navigator.userAgent.includes('Macintosh') && navigator.maxTouchPoints > 1)
+  if (phone && !matchMedia('(display-mode: standalone)').matches)
+    return 'On an iPhone or iPad only apps on the home screen are told. Tap Share, then “Add to Home Screen”, and turn this on in the app that you open from there.'
+  if (!('serviceWorker' in navigator))
+    return 'This browser gives the page no service worker: a private window has none.'
+  if (!('PushManager' in window) || !('Notification' in window))
+    return 'This browser has no notifications of this kind.'
+  if (Notification.permission === 'denied')
+    return 'The browser refuses notifications of this address. Allow them in its settings for this site, then load the page again.'
+  return ''
+}
+
+/** What this browser is told; null while it is told nothing. */
+export async function telling(hub: Intents): Promise<Told | null> {
+  const subscription = await (await registered(false))?.pushManager.getSubscription()
+  if (!subscription) return null
+  const { subscriptions } = await hub.ask<{ subscriptions: Told[] }>('GET', path)
+  return subscriptions.find(({ id }) => id === localStorage.getItem(key)) ?? null
+}
+
+/** Has this browser told what was chosen; asks the person first where the browser wants that. */
+export async function tell(hub: Intents, choice: Partial<Choice>): Promise<void> {
+  if ((await Notification.requestPermission()) !== 'granted')
+    throw new Error(hindrance() || 'The browser was not allowed to show notifications.')
+  const { public_key } = await hub.ask<{ public_key: string }>('GET', path)
+  const subscription = await subscribe((await registered(true))!, bytes(public_key))
+  const { id } = await hub.ask<{ id: string }>('POST', `${path}/subscriptions`, {
+    ...subscription.toJSON(),
+    ...choice,
+  })
+  localStorage.setItem(key, id)
+}
+
+/** Has this browser told nothing any more. */
+export async function hush(hub: Intents, id: string): Promise<void> {
+  await (await (await registered(false))?.pushManager.getSubscription())?.unsubscribe()
+  await hub.ask('DELETE', `${path}/subscriptions/${id}`)
+}
+
+export const testPush = (hub: Intents, id: string) =>
+  hub.ask<void>('POST', `${path}/subscriptions/${id}/test`)
+
+async function subscribe(
+  { pushManager }: ServiceWorkerRegistration,
+  applicationServerKey: Uint8Array<ArrayBuffer>,
+) {
+  const options = { userVisibleOnly: true, applicationServerKey }
+  try {
+    return await Promise.race([pushManager.subscribe(options), late('it does not answer')])
+  } catch (error) {
+    const old = await pushManager.getSubscription()
+    // One for another hub's key, as after the hub's data was made anew.
+    if (old && (await old.unsubscribe())) return pushManager.subscribe(options)
+    throw new Error(`The browser's push service did not take this device: ${(error as Error).message}`)
+  }
+}
+
+/** Longer than this no part of the browser is waited for. */
+const patienceMs = 10_000
+
+const late = (why: string) =>
+  new Promise<never>((_, fail) => setTimeout(() => fail(new Error(why)), patienceMs))
+
+/** The service worker's registration, which comes a few seconds after the page. */
+async function registered(wait: boolean): Promise<ServiceWorkerRegistration | undefined> {
+  const container = navigator.serviceWorker as ServiceWorkerContainer | undefined
+  if (!container) return undefined
+  if (!wait) return container.getRegistration()
+  return Promise.race([container.ready, late('The page has no service worker yet. Load it again.')])
+}
+
+function bytes(text: string): Uint8Array<ArrayBuffer> {
+  const plain = atob(text.replaceAll('-', '+').replaceAll('_', '/'))
+  return Uint8Array.from(plain, (c) => c.charCodeAt(0))
+}

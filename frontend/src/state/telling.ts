@@ -1,0 +1,51 @@
+/** The kinds of events that a person can be told of, with what they are called. */
+export const events = {
+  permission: 'A permission is asked',
+  form: 'A form is asked',
+  turn_over: 'A turn of over a minute has ended',
+  failed: 'A turn has failed',
+  interrupted: 'A turn was cut off',
+} as const
+
+export type EventKind = keyof typeof events
+
+export interface Quiet {
+  from: string
+  to: string
+  zone?: string
+}
+
+/** What a device or a channel is told. */
+export interface Choice {
+  events: EventKind[]
+  muted?: string[]
+  quiet?: Quiet
+}
+
+export interface Outcome {
+  kind: string
+  at: string
+  outcome: string
+  attempts: number
+  detail?: string
+}
+
+export interface Told extends Choice {
+  id: string
+  outcomes: Outcome[]
+}
+
+export interface Channel extends Choice {
+  name: string
+  type: string
+  host: string
+  outcomes: Outcome[]
+}
+
+/** The latest delivery in words; empty before the first. */
+export function lastOutcome(outcomes: readonly Outcome[], when: (at: string) => string): string {
+  const [last] = outcomes
+  if (!last) return ''
+  const detail = last.detail ? `: ${last.detail}` : ''
+  return `Last message ${when(last.at)}, ${last.outcome}${detail}.`
+}
