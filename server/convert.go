@@ -98,6 +98,12 @@ func (s *Server) infoFor(g auth.Grant, i session.Info) wire.SessionInfo {
 		Status: wire.SessionStatus(i.Status), EventCount: i.EventCount, MinSeq: i.MinSeq, MaxSeq: i.MaxSeq, Epoch: i.Epoch,
 		Archived: i.Archived, Pinned: i.Pinned, Imported: i.Imported, LastLine: i.LastLine,
 	}
+	if f := i.ForkedFrom; f != nil {
+		line.ForkedFrom = &wire.Forked{SessionID: f.SessionID, Seq: f.Seq}
+	}
+	for _, f := range i.Forks {
+		line.Forks = append(line.Forks, wire.Forked{SessionID: f.SessionID, Seq: f.Seq})
+	}
 	if seq, known := s.manager.Reads().Of(g.Person(), i); known {
 		line.ReadSeq = &seq
 	}

@@ -214,6 +214,7 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 			"seq": 1, "time": "2026-02-21T14:03:07Z", "type": "session_start",
 			"data": map[string]any{"format": 1, "session_id": "20260221-140307-9f3a11c0", "epoch": "0123456789abcdef", "agent": "demo", "workspace": "/src"},
 		}},
+		{"POST", "/api/sessions/{id}/fork", one + "/fork", map[string]any{"seq": 2}},
 		{"GET", "/api/sessions/{id}/export", one + "/export?redact=preview", nil},
 		{"POST", "/api/sessions/{id}/comments", one + "/comments", map[string]any{"from_seq": 1, "text": "why?"}},
 		{"GET", "/api/sessions/{id}/comments", one + "/comments", nil},

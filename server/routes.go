@@ -73,6 +73,7 @@ func routes() []route {
 		{"GET", one + "/blobs/{sha256}", auth.Credential, auth.Read, false, blobRoute, docBlob()},
 		{"POST", one + "/blobs/{sha256}/address", auth.Credential, auth.Read, false, blobAddressRoute, docBlobAddress()},
 		{"GET", one + "/overview", auth.Credential, auth.Read, false, overviewRoute, docOverview()},
+		{"POST", one + "/fork", auth.Credential, auth.Manage, false, forkRoute, docFork()},
 		{"GET", one + "/export", auth.Credential, auth.Act, false, exportRoute, docExport()},
 		{"GET", one + "/comments", auth.Credential, auth.Read, false, commentsRoute, docComments()},
 		{"POST", one + "/comments", auth.Credential, auth.Act, false, commentAddRoute, docCommentAdd()},

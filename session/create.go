@@ -31,6 +31,8 @@ type CreateRequest struct {
 	Key string
 
 	recorded bool // by a program: the hub runs no agent for it
+	// forkOf is the session and the event that it goes on from.
+	forkOf string
 }
 
 // creationKey tells the requests of one client from those of others.
@@ -41,6 +43,9 @@ func (r CreateRequest) hash() string {
 	asked := []string{r.Agent, r.Workspace, r.Name, r.Prompt}
 	if r.recorded {
 		asked = append(asked, "recorded")
+	}
+	if r.forkOf != "" {
+		asked = append(asked, "fork of "+r.forkOf)
 	}
 	payload, err := json.Marshal(asked)
 	if err != nil { // strings always encode

@@ -165,7 +165,7 @@ func (f *fold) applyTurn(seq event.Seq, turn int, p event.Payload) bool {
 	case event.PermissionOutcome:
 		f.permissions.settle(p)
 	case event.Note:
-		return f.foldRule(p) || f.foldRecording(p)
+		return f.foldRule(p) || f.foldRecording(p) || f.foldFork(p)
 	case event.SessionEnd:
 		f.ended, f.recorder.Open = true, false
 	default:

@@ -39,6 +39,8 @@ type Info struct {
 	Epoch      string
 	Archived   bool
 	Pinned     bool
+	ForkedFrom *store.Forked
+	Forks      []store.Forked
 	Imported   bool // from another hub: nothing is added to it
 	// LastLine is what is asked where the session needs a person, what went
 	// wrong where it failed, else the newest thing said, cut to a line.
@@ -66,6 +68,8 @@ func infoOf(m store.Metadata) Info {
 		Archived:    m.Archived,
 		Pinned:      m.Pinned,
 		Imported:    m.Imported,
+		ForkedFrom:  m.ForkedFrom,
+		Forks:       m.Forks,
 		LastLine:    m.LastLine,
 	}
 }

@@ -235,6 +235,9 @@ type SessionInfo struct {
 	Pinned      bool          `json:"pinned"`
 	// Imported sessions come from another hub: nothing is added to them.
 	Imported bool `json:"imported,omitempty"`
+	// ForkedFrom is what the session goes on from, and Forks what goes on from it.
+	ForkedFrom *Forked  `json:"forked_from,omitempty"`
+	Forks      []Forked `json:"forks,omitempty"`
 	// LastLine is, for the list and cut to a line, what is asked where the
 	// session needs a person, what went wrong where it failed, else the newest
 	// thing said.
@@ -243,6 +246,12 @@ type SessionInfo struct {
 	// screens: 0 when never, though something was said in it and it was made since
 	// they came. Absent in others they never read, or read in another epoch.
 	ReadSeq *event.Seq `json:"read_seq,omitempty"`
+}
+
+// Forked names the other session of a fork, and the event where they part.
+type Forked struct {
+	SessionID string    `json:"session_id"`
+	Seq       event.Seq `json:"seq"`
 }
 
 // Session says that one line of the session list changed.

@@ -55,7 +55,8 @@ func serverExamples() []wire.Message {
 		{Seq: 43, Time: at, Type: event.TypeAgentMessage, Turn: 2, Data: json.RawMessage(`{"message_id":"m1","text":" you"}`)},
 	}
 	info := wire.SessionInfo{SessionID: session, Name: "Say hi", Agent: "demo", Workspace: "/src", ProjectRoot: "/src", CreatedAt: at, UpdatedAt: at,
-		Status: wire.StatusNeedsYou, EventCount: 44, MinSeq: 1, MaxSeq: 44, Epoch: "0123456789abcdef", Archived: true, Pinned: true, Imported: true, LastLine: "Hello you", ReadSeq: new(event.Seq(40))}
+		Status: wire.StatusNeedsYou, EventCount: 44, MinSeq: 1, MaxSeq: 44, Epoch: "0123456789abcdef", Archived: true, Pinned: true, Imported: true,
+		ForkedFrom: &wire.Forked{SessionID: session, Seq: 12}, Forks: []wire.Forked{{SessionID: session, Seq: 40}}, LastLine: "Hello you", ReadSeq: new(event.Seq(40))}
 	resolved := wire.PermissionResolved{RequestID: "r6", SessionID: session, PermissionID: "perm1", Outcome: event.OutcomeSelected, OptionID: "yes", By: "phone"}
 	return []wire.Message{
 		&wire.Connected{Protocol: wire.Version, Version: "1.0.0", HubID: "h1", ClientID: "c1", HeartbeatMS: 10000,

@@ -39,6 +39,9 @@ type Metadata struct {
 	Pinned   bool   `json:"pinned,omitempty"`
 	// Imported says that another hub made the events: nothing is added to them.
 	Imported bool `json:"imported,omitempty"`
+	// ForkedFrom is what the session goes on from, and Forks what goes on from it.
+	ForkedFrom *Forked  `json:"forked_from,omitempty"`
+	Forks      []Forked `json:"forks,omitempty"`
 	// LastLine is a line of text for lists.
 	LastLine string `json:"last_line,omitempty"`
 	Mode     string `json:"mode,omitempty"`
@@ -67,6 +70,13 @@ type Metadata struct {
 	// Born is when this very file was made, as the file system has it. A file that
 	// was written over with another's bytes is older or newer than they say.
 	Born string `json:"born,omitempty"`
+}
+
+// Forked names a session that another goes on from, or that goes on from it, and the
+// event where they part.
+type Forked struct {
+	SessionID string    `json:"session_id"`
+	Seq       event.Seq `json:"seq"`
 }
 
 // Checkpoint is the end of the last line known to be on the device.

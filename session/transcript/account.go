@@ -14,6 +14,10 @@ const (
 	accountBytes   = 4 << 10
 )
 
+// NoteForked is the method of the note that a fork begins with: the account of the
+// session it goes on from.
+const NoteForked = "abide/forked"
+
 // Account is the part of a session that matters to an agent process that comes
 // back to it: the prompts and tool calls that its agent session was given, and
 // a short text for an agent that does not remember them. It holds no message
@@ -25,7 +29,8 @@ type Account struct {
 	// ToolCalls are the ids of its tool calls, each once.
 	ToolCalls []string
 
-	asked []string // all prompts that any agent session was given
+	asked  []string // all prompts that any agent session was given
+	forked string   // the account of the session that this one goes on from
 
 	waiting map[string]AccountPrompt // prompts that no agent was given yet, by id
 	turns   map[string]int           // index into Prompts, by prompt id
@@ -46,7 +51,7 @@ type AccountPrompt struct {
 // Apply folds the next event in. Events that cannot be decoded are skipped.
 func (a *Account) Apply(e event.Event) {
 	switch e.Type {
-	case event.TypeUserPrompt, event.TypeAgentStarted, event.TypeTurnStart, event.TypeTurnEnd, event.TypeToolCall, event.TypeToolCallUpdate:
+	case event.TypeUserPrompt, event.TypeAgentStarted, event.TypeTurnStart, event.TypeTurnEnd, event.TypeToolCall, event.TypeToolCallUpdate, event.TypeNote:
 	default:
 		return // the bulk of a log need not be decoded
 	}
@@ -67,6 +72,10 @@ func (a *Account) Apply(e event.Event) {
 	case event.TurnEnd:
 		if at, ok := a.turns[p.PromptID]; ok && p.StopReason != event.StopEndTurn {
 			a.Prompts[at].Cut = true
+		}
+	case event.Note:
+		if p.Method == NoteForked && a.forked == "" {
+			a.forked = string(p.Text)
 		}
 	case event.ToolCall:
 		a.tool(p.ToolCallID)
@@ -101,16 +110,17 @@ func (a *Account) tool(id string) {
 // empty when nothing was.
 func (a *Account) Text() string {
 	if len(a.asked) == 0 {
-		return ""
+		return a.forked
 	}
 	var text strings.Builder
+	text.WriteString(a.forked)
 	text.WriteString("You are continuing a session whose earlier turns you do not remember. What was asked in them, oldest first:\n")
 	for _, prompt := range a.asked[max(0, len(a.asked)-accountPrompts):] {
 		line, _, _ := strings.Cut(strings.TrimSpace(prompt), "\n")
 		if runes := []rune(line); len(runes) > accountLine {
 			line = string(runes[:accountLine]) + "…"
 		}
-		if text.Len()+len(line) > accountBytes {
+		if text.Len()-len(a.forked)+len(line) > accountBytes {
 			break
 		}
 		text.WriteString("- " + line + "\n")

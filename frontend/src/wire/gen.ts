@@ -695,6 +695,11 @@ export interface StateMessage {
 
 export type SessionStatus = 'idle' | 'running' | 'needs_you' | 'failed' | 'interrupted' | 'ended' | 'damaged'
 
+export interface Forked {
+  session_id: string
+  seq: Seq
+}
+
 export interface SessionInfo {
   session_id: string
   name: string
@@ -711,6 +716,8 @@ export interface SessionInfo {
   archived: boolean
   pinned: boolean
   imported?: boolean
+  forked_from?: Forked
+  forks?: Forked[]
   last_line?: string
   read_seq?: Seq
 }

@@ -1,0 +1,44 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+)
+
+// forkRequest names the event to go on from; workspace and agent are the session's
+// where they are absent.
+type forkRequest struct {
+	Seq       event.Seq `json:"seq"`
+	Workspace string    `json:"workspace,omitempty"`
+	Agent     string    `json:"agent,omitempty"`
+}
+
+func docFork() doc {
+	return doc{
+		summary: "Make a new session that begins with an account of this one up to an event. It takes a credential that may make sessions.",
+		headers: []param{{"Idempotency-Key", "Makes a resend harmless.", ""}},
+		in:      forkRequest{}, out: wire.SessionInfo{}, status: 201,
+	}
+}
+
+func forkRoute(s *Server, c *call) error {
+	if !c.grant.May(auth.Manage, "") {
+		return forbidden()
+	}
+	var in forkRequest
+	if err := c.read(&in); err != nil {
+		return err
+	}
+	made, err := s.manager.Fork(c.r.Context(), c.id(), session.ForkRequest{
+		Seq: in.Seq, Workspace: in.Workspace, Agent: in.Agent, Actor: c.grant.Actor(), Key: c.r.Header.Get("Idempotency-Key"),
+	})
+	if err != nil {
+		return err
+	}
+	c.w.Header().Set("Location", "/api/sessions/"+made.ID())
+	return c.reply(http.StatusCreated, s.infoFor(c.grant, made.Info()))
+}

@@ -1,0 +1,145 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/abidehub/abide/observer"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+	"github.com/abidehub/abide/session/transcript"
+)
+
+// forkTail bounds the end of what the agent said last, in an account for a fork, in
+// bytes.
+const forkTail = 4 << 10
+
+// ForkRequest asks for a new session that begins with an account of another up to an
+// event.
+type ForkRequest struct {
+	Seq event.Seq
+	// Workspace and Agent are the original's where they are empty.
+	Workspace, Agent string
+	Actor            string
+	// Key makes a resend harmless, as in CreateRequest.
+	Key string
+}
+
+// Fork makes a session that goes on from an event of this one. Its log begins with an
+// account of what was asked and said until then, which its agent is told before the
+// first prompt. This session's log stays as it is; its metadata names the fork.
+func (m *Manager) Fork(ctx context.Context, id string, r ForkRequest) (*BackgroundSession, error) {
+	from, err := m.Session(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	marks, md := from.log.Marks(), from.log.Metadata()
+	if r.Seq < marks.Min || r.Seq > marks.Visible {
+		return nil, fmt.Errorf("%w: seq %d is none of the events %d to %d", ErrInvalid, r.Seq, marks.Min, marks.Visible)
+	}
+	account, err := forkAccount(ctx, from.log, marks.Min, r.Seq)
+	if err != nil {
+		return nil, err
+	}
+	origin := store.Forked{SessionID: id, Seq: r.Seq}
+	create := CreateRequest{Agent: r.Agent, Workspace: r.Workspace, Actor: r.Actor, Key: r.Key, forkOf: fmt.Sprint(id, " ", r.Seq)}
+	if create.Agent == "" {
+		create.Agent = md.Agent
+	}
+	if create.Workspace == "" {
+		create.Workspace = md.Workspace
+	}
+	made, err := m.createOnce(ctx, create)
+	if err != nil {
+		return nil, err
+	}
+	if err := made.beginFork(ctx, origin, account); err != nil {
+		return nil, err
+	}
+	from.log.UpdateMetadata(func(m *store.Metadata) {
+		if !slices.ContainsFunc(m.Forks, func(f store.Forked) bool { return f.SessionID == made.ID() }) {
+			m.Forks = append(slices.Clone(m.Forks), store.Forked{SessionID: made.ID(), Seq: r.Seq})
+		}
+	})
+	m.news.touch(id)
+	return made, nil
+}
+
+// beginFork writes the account, once.
+func (b *BackgroundSession) beginFork(ctx context.Context, origin store.Forked, account string) error {
+	raw, err := json.Marshal(origin)
+	if err != nil {
+		return fmt.Errorf("fork session: %w", err)
+	}
+	b.log.UpdateMetadata(func(m *store.Metadata) { m.ForkedFrom = &origin })
+	return tell(ctx, b, func(e *engine) error {
+		if e.fold.given > 0 {
+			return nil // the same request again
+		}
+		if _, err := e.write(e.entries(event.Note{Method: transcript.NoteForked, Text: event.Text(account), Raw: raw})...); err != nil {
+			return fmt.Errorf("fork session: %w", e.b.stuck(err))
+		}
+		return nil
+	})
+}
+
+// foldFork follows the account that a fork begins with: its agent has a past.
+func (f *fold) foldFork(n event.Note) bool {
+	if n.Method != transcript.NoteForked {
+		return false
+	}
+	f.given++
+	return true
+}
+
+// forkAccount tells what was asked, and the end of what was said last.
+func forkAccount(ctx context.Context, log observer.Source, first, last event.Seq) (string, error) {
+	from := &forkReader{last: last}
+	if err := observer.New(upTo{log, last}, from, first-1, checkpointBytes).CatchUp(ctx); err != nil {
+		return "", fmt.Errorf("read the session to fork: %w", err)
+	}
+	text := from.account.Text()
+	if text == "" {
+		text = "You are continuing a session in which nothing was asked yet.\n"
+	}
+	if said := strings.TrimSpace(from.said); said != "" {
+		text += "The end of what you said last:\n" + said + "\n"
+	}
+	return text, nil
+}
+
+// forkReader folds a log's beginning into an account.
+type forkReader struct {
+	last    event.Seq
+	account transcript.Account
+	said    string
+}
+
+// Deliver implements observer.Sink.
+func (r *forkReader) Deliver(_ context.Context, b event.Batch) error {
+	events, err := b.Events()
+	if err != nil {
+		return err
+	}
+	for _, e := range events {
+		if e.Seq > r.last {
+			return nil
+		}
+		r.account.Apply(e)
+		switch e.Type {
+		case event.TypeUserPrompt:
+			r.said = ""
+		case event.TypeAgentMessage:
+			if p, err := e.Payload(); err == nil {
+				r.said += string(p.(event.AgentMessage).Text)
+				if cut := len(r.said) - forkTail; cut > 0 {
+					r.said = strings.ToValidUTF8(r.said[cut:], "")
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,46 @@
+package session_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/export"
+	"github.com/abidehub/abide/session/store"
+	"github.com/abidehub/abide/session/transcript"
+)
+
+func TestAForkBeginsWithAnAccountAndLeavesTheOriginalAlone(t *testing.T) {
+	h := newHub(t)
+	b, _ := h.busy()
+	before := exported(t, b, export.JSONL)
+	at := b.Log().Marks().Visible
+	request := session.ForkRequest{Seq: at, Actor: "ann", Key: "k1"}
+	made, err := h.manager.Fork(ctxOf(t), b.ID(), request)
+	require.NoError(t, err)
+	again, err := h.manager.Fork(ctxOf(t), b.ID(), request)
+	require.NoError(t, err)
+	require.Equal(t, made.ID(), again.ID(), "the same request makes one fork")
+
+	require.Equal(t, string(before), string(exported(t, b, export.JSONL)))
+	require.Equal(t, []store.Forked{{SessionID: made.ID(), Seq: at}}, b.Info().Forks)
+	require.Equal(t, &store.Forked{SessionID: b.ID(), Seq: at}, made.Info().ForkedFrom)
+	require.Equal(t, b.Info().Workspace, made.Info().Workspace)
+
+	batch, err := made.Log().ReadAfter(ctxOf(t), 0, 1<<20)
+	require.NoError(t, err)
+	events, err := batch.Events()
+	require.NoError(t, err)
+	require.Equal(t, 2, len(events))
+	require.Equal(t, event.TypeNote, events[1].Type)
+	var account transcript.Account
+	for _, e := range events {
+		account.Apply(e)
+	}
+	require.Contains(t, account.Text(), "You are continuing a session")
+
+	_, err = h.manager.Fork(ctxOf(t), b.ID(), session.ForkRequest{Seq: at + 100})
+	require.ErrorIs(t, err, session.ErrInvalid)
+}
