@@ -2,6 +2,7 @@ import type { OutboxFile } from '../state/outboxitem'
 import type { Attachment, Code, EventsLoadedMessage, Offer, Resume, SessionInfo } from '../wire/gen'
 import type { AgentChoice, Choices, NewSession } from '../state/intents'
 import type { Device } from '../state/devices'
+import type { Overview } from '../state/overview'
 import type { NewRule, Rule } from '../state/rules'
 import type { FoundPage } from '../state/search'
 import type { Refusal } from './machine'
@@ -225,10 +226,20 @@ export function hubAPI(page: PageKey) {
       return page.events?.[0]
     },
 
-    /** A page of events after a seq, at most 500, runs of chunks merged; `ended` takes the request back. */
-    async events(id: string, after: number, limit: number, ended: AbortSignal): Promise<EventsLoadedMessage> {
-      const query = `after_seq=${after}&limit=${limit}&merge=true`
+    /** A page of events after a seq, at most 500, as they are or with runs of chunks merged; `ended` takes it back. */
+    async events(
+      id: string,
+      after: number,
+      limit: number,
+      ended: AbortSignal,
+      merge = true,
+    ): Promise<EventsLoadedMessage> {
+      const query = `after_seq=${after}&limit=${limit}&merge=${merge}`
       return call('GET', `${session(id)}/events?${query}`, undefined, ended)
+    },
+
+    async overview(id: string): Promise<Overview> {
+      return call('GET', `${session(id)}/overview`)
     },
 
     /** Stores a file of a prompt; the same bytes again are the same file. */

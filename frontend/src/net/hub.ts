@@ -43,6 +43,7 @@ export class Hub implements Intents {
       blobAddress: this.blobAddress,
       answers: this.answers,
       events: this.events,
+      overview: this.overview,
       search: this.search,
       rules: this.rules,
       addRule: this.addRule,
@@ -220,6 +221,7 @@ export class Hub implements Intents {
   readonly blobAddress: HubAPI['blobAddress']
   readonly answers: HubAPI['answers']
   readonly events: HubAPI['events']
+  readonly overview: HubAPI['overview']
   readonly search: HubAPI['search']
   readonly rules: HubAPI['rules']
   readonly addRule: HubAPI['addRule']

@@ -1,6 +1,7 @@
 import type { EventsLoadedMessage, Offer, Resume, RuleScope, Seq, SessionInfo } from '../wire/gen'
 import type { Device } from './devices'
 import type { OutboxFile } from './outboxitem'
+import type { Overview } from './overview'
 import type { FoundPage } from './search'
 import type { NewRule, Rule } from './rules'
 
@@ -86,8 +87,16 @@ export interface Intents {
   event(sessionId: string, seq: Seq): Promise<unknown>
   /** The text of a value that was too large for its event; the error's text is for the person. */
   blob(sessionId: string, sha256: string): Promise<string>
-  /** Events after a seq, at most 500 of them, runs of chunks merged. */
-  events(sessionId: string, after: Seq, limit: number, ended: AbortSignal): Promise<EventsLoadedMessage>
+  /** Events after a seq, at most 500 of them, runs of chunks merged unless they are wanted as they are. */
+  events(
+    sessionId: string,
+    after: Seq,
+    limit: number,
+    ended: AbortSignal,
+    merge?: boolean,
+  ): Promise<EventsLoadedMessage>
+  /** The session at a glance: its timeline and its turns. */
+  overview(sessionId: string): Promise<Overview>
   /** The rules that answer permission requests in a session: its own, then its agent's. */
   rules(sessionId: string): Promise<readonly Rule[]>
   addRule(sessionId: string, rule: NewRule): Promise<void>

@@ -53,6 +53,7 @@ export const loadSchedule = dialog((all) => all.Schedule)
 /** The other screens, and the parts of a session that most sessions do not show. */
 export const loadSession = () => import('./session/Session.svelte')
 export const loadPlain = () => import('./plain/Plain.svelte')
+export const loadPlay = () => import('./play/Play.svelte')
 export const loadSettings = () => import('./Settings.svelte')
 export const loadPair = () => import('./Pair.svelte')
 export const loadPermission = () => comparing(import('./session/PermissionSheet.svelte'))

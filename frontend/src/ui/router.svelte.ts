@@ -2,12 +2,14 @@ export type Route =
   | { screen: 'sessions' }
   | { screen: 'session'; id: string; seq: number | null }
   | { screen: 'plain'; id: string; page: number | null }
+  | { screen: 'play' | 'review'; id: string; seq: number | null }
   | { screen: 'settings' }
   | { screen: 'unknown' }
 
 export function parseRoute(path: string, query: string): Route {
-  const [, id, plain] = /^\/s\/([\w-]+)(\/plain)?\/?$/.exec(path) ?? []
-  if (id && plain) return { screen: 'plain', id, page: whole(query, 'page') }
+  const [, id, view] = /^\/s\/([\w-]+)(?:\/(plain|play|review))?\/?$/.exec(path) ?? []
+  if (id && view === 'plain') return { screen: view, id, page: whole(query, 'page') }
+  if (id && (view === 'play' || view === 'review')) return { screen: view, id, seq: whole(query, 'seq') }
   if (id) return { screen: 'session', id, seq: whole(query, 'seq') }
   if (path === '/' || path === '') return { screen: 'sessions' }
   if (path === '/settings') return { screen: 'settings' }

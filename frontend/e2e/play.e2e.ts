@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { barriers, ofColours } from './rig/axe.ts'
+import { phone, type Size } from './rig/browser.ts'
+import { Device } from './rig/device.ts'
+import { Hub } from './rig/hub.ts'
+import { longSession } from './rig/longsession.ts'
+import type { Screen } from './rig/screen.ts'
+import { shot } from './rig/shot.ts'
+
+const wide: Size = { width: 1440, height: 900 }
+
+/** The seq that the player is at, once it is there. */
+const place = (screen: Screen) =>
+  screen.page
+    .locator('[data-play]')
+    .getAttribute('data-play')
+    .then((seq) => Number(seq))
+
+/** The newest events of the rows in the page. */
+const lasts = (screen: Screen) =>
+  screen.page.locator('article[data-last]').evaluateAll((all) => all.map((e) => Number(e.dataset['last'])))
+
+async function at(screen: Screen, seq: number): Promise<void> {
+  await screen.page.locator(`[data-play="${seq}"][data-busy=false]`).waitFor()
+}
+
+async function expectOpenToAll(screen: Screen): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await screen.page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    const rules = colorScheme === 'light' ? undefined : ofColours
+    await expect
+      .poll(() => barriers(screen.page, rules), { message: colorScheme, timeout: 20_000 })
+      .toEqual([])
+  }
+}
+
+describe('a session, played back', () => {
+  const hub = new Hub()
+  let device: Device
+  let long: string
+  let tour: string
+
+  beforeAll(async () => {
+    long = longSession(hub, 3_000)
+    await hub.start()
+    device = await Device.pair(hub)
+    tour = await hub.newSession('Tour')
+    await hub.turn(tour, '/markdown')
+  })
+  afterAll(async () => {
+    await device.stop()
+    expect(await hub.stop()).toBe(0)
+  })
+
+  test('is gone through by keys, as a film is, and its address names the moment', async () => {
+    const screen = await device.open(`/s/${long}/play?seq=1200`, wide)
+    const { keyboard } = screen.page
+    await at(screen, 1200)
+    await shot(screen, 'play-wide')
+    await keyboard.press('.')
+    await at(screen, 1201)
+    await keyboard.press(',')
+    await at(screen, 1200)
+    await keyboard.press('5')
+    const last = hub.events(long).at(-1)!.seq
+    await at(screen, Math.round(1 + (last - 1) / 2))
+    const turn = hub.events(long).findLast((e) => e.type === 'user_prompt' && e.seq < (1 + last) / 2)!
+    await keyboard.press('{')
+    await at(screen, turn.seq)
+    await keyboard.press(']')
+    const next = hub.events(long).find((e) => e.type === 'user_prompt' && e.seq > turn.seq)!
+    await at(screen, next.seq)
+    await expect.poll(() => new URL(screen.page.url()).search).toBe(`?seq=${next.seq}`)
+    // What is shown is the feed up to there, and nothing after.
+    await expect.poll(async () => Math.max(...(await lasts(screen)))).toBe(next.seq)
+    for (let i = 0; i < 4; i++) await keyboard.press('>')
+    await keyboard.press('Space')
+    await expect.poll(() => place(screen), { timeout: 15_000 }).toBeGreaterThan(next.seq + 5)
+    await keyboard.press('Space')
+    await screen.page.getByRole('button', { name: 'Play', exact: true }).waitFor()
+    await expectOpenToAll(screen)
+    expect(screen.errors).toEqual([])
+    await screen.page.close()
+  })
+
+  test('is gone through on a phone by touch, with a timeline as thick as a thumb', async () => {
+    const screen = await device.watch(tour, phone)
+    await screen.page.getByRole('button', { name: 'More' }).click()
+    await screen.page.getByRole('menuitem', { name: 'Play back' }).click()
+    await at(screen, 1)
+    const slider = screen.page.getByRole('slider', { name: 'Timeline' })
+    const box = (await slider.boundingBox())!
+    expect(box.height).toBeGreaterThanOrEqual(44)
+    await screen.page.touchscreen.tap(box.x + box.width / 2, box.y + box.height / 2).catch(async () => {
+      await screen.page.mouse.click(box.x + box.width / 2, box.y + box.height / 2)
+    })
+    await expect.poll(() => place(screen)).toBeGreaterThan(1)
+    await shot(screen, 'play-phone')
+    await screen.page.getByRole('button', { name: 'Turns and keys' }).click()
+    await screen.page
+      .getByRole('navigation', { name: 'Turns' })
+      .getByRole('button', { name: /markdown/ })
+      .click()
+    const asked = hub.events(tour).find((e) => e.type === 'user_prompt')!
+    await at(screen, asked.seq)
+    const across = await screen.page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+    expect(across, 'nothing is wider than the screen').toBeLessThanOrEqual(0)
+    await expectOpenToAll(screen)
+    expect(screen.errors).toEqual([])
+    await screen.page.close()
+  })
+
+  test('is rewound while the agent goes on, and caught up with, without a hole', async () => {
+    const live = await hub.newSession('Live', 'paced')
+    await hub.turn(live, '/slow')
+    await hub.prompt(live, '/slow')
+    const screen = await device.open(`/s/${live}/play`, wide)
+    await at(screen, 1)
+    await screen.page.getByRole('button', { name: 'Live' }).click()
+    await expect.poll(() => place(screen)).toBeGreaterThan(10)
+    await screen.page.keyboard.press('0')
+    await at(screen, 1)
+    await hub.prompt(live, '/slow')
+    for (let i = 0; i < 6; i++) await screen.page.keyboard.press('>')
+    await screen.page.keyboard.press('Space')
+    const ended = () => hub.events(live).filter((e) => e.type === 'turn_end').length
+    await expect.poll(ended, { timeout: 20_000 }).toBe(3)
+    const last = hub.lastSeq(live)
+    await expect.poll(() => place(screen), { timeout: 30_000 }).toBe(last)
+    const facts = await screen.facts()
+    expect(facts.applied).toBe(last - facts.first + 1)
+    // The same by the player's own fold: nothing missing, nothing twice.
+    await screen.page.keyboard.press(',')
+    await screen.page.keyboard.press('.')
+    await at(screen, last)
+    const numbers = Array.from({ length: 100 }, (_, i) => i + 1).join(' ')
+    const said = () => screen.page.locator('article .message').allTextContents()
+    await expect.poll(async () => (await said()).filter((text) => text.trim() === numbers).length).toBe(3)
+    expect(screen.errors).toEqual([])
+    await screen.page.close()
+  })
+})

@@ -1,0 +1,67 @@
+import { takesText } from '../keys'
+import type { Deck } from './deck.svelte'
+
+/** Every key of the player, as in video players, in the order of its help. */
+export const playKeys: readonly { keys: string; does: string }[] = [
+  { keys: 'Space', does: 'play or pause' },
+  { keys: '← →', does: '5 seconds back or on; with Shift a tenth' },
+  { keys: ', .', does: 'one event back or on' },
+  { keys: 'p n', does: 'to the tool call before or after' },
+  { keys: '[ ]', does: 'to the mark before or after' },
+  { keys: '{ }', does: 'to the turn before or after' },
+  { keys: '< >', does: 'slower or faster' },
+  { keys: '0–9', does: 'to a tenth of the timeline' },
+  { keys: 'l', does: 'to the live edge' },
+  { keys: 'c', does: 'copy a link to this moment' },
+]
+
+/** Does what a key press asks of the player; false if it asks for nothing. */
+export function pressed(deck: Deck, event: KeyboardEvent, copy: () => void): boolean {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return false
+  const { target, key } = event
+  const slider = target instanceof HTMLInputElement && target.type === 'range'
+  if (!slider && takesText(target)) return false
+  // A button does by Space what it is for.
+  if (key === ' ' && target instanceof Element && target.closest('button, a, summary')) return false
+  const tenth = (deck.last - deck.first) / 10
+  if (/^[0-9]$/.test(key)) return did(deck.seek(Math.round(deck.first + tenth * Number(key))))
+  switch (key) {
+    case ' ':
+      return did(deck.toggle())
+    case 'ArrowLeft':
+    case 'ArrowRight': {
+      const by = key === 'ArrowRight' ? 1 : -1
+      return did(event.shiftKey ? deck.seek(Math.round(deck.seq + by * tenth)) : deck.skip(by * 5_000))
+    }
+    case ',':
+      return did(deck.step('event', -1))
+    case '.':
+      return did(deck.step('event', 1))
+    case 'p':
+      return did(deck.step('tool', -1))
+    case 'n':
+      return did(deck.step('tool', 1))
+    case '[':
+      return did(deck.step('mark', -1))
+    case ']':
+      return did(deck.step('mark', 1))
+    case '{':
+      return did(deck.step('turn', -1))
+    case '}':
+      return did(deck.step('turn', 1))
+    case '<':
+      return did(deck.faster(-1))
+    case '>':
+      return did(deck.faster(1))
+    case 'l':
+      return did(deck.toLive())
+    case 'c':
+      return did(copy())
+    default:
+      return false
+  }
+}
+
+function did(_: unknown): true {
+  return true
+}
