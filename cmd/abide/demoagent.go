@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +13,7 @@ import (
 
 func (p *program) demoAgentCommand() *cobra.Command {
 	o := demoagent.Options{Stderr: p.stderr}
+	replay := ""
 	cmd := &cobra.Command{
 		Use:       "demo-agent [login|logout]",
 		Short:     "Be the built-in ACP agent, over stdin and stdout",
@@ -28,6 +30,13 @@ func (p *program) demoAgentCommand() *cobra.Command {
 			if len(args) > 0 {
 				return p.demoLogin(args[0], o)
 			}
+			if replay != "" {
+				recording, err := readRecording(replay)
+				if err != nil {
+					return err
+				}
+				o.Replay = recording
+			}
 			err := demoagent.Run(cmd.Context(), p.stdin, p.stdout, o)
 			if errors.Is(err, context.Canceled) {
 				return nil // told to end
@@ -36,6 +45,7 @@ func (p *program) demoAgentCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().Float64Var(&o.Speed, "speed", 1, "divide every pause by `F`; 0 pauses nowhere")
+	cmd.Flags().StringVar(&replay, "replay", "", "speak the session in `FILE` again, turn by turn; abide export writes it as jsonl")
 	cmd.Flags().Int64Var(&o.Seed, "seed", 1, "makes the session ids")
 	cmd.Flags().StringVar(&o.StateDir, "state", "", "keep sessions in `DIR` (default: the user's state directory)")
 	cmd.Flags().BoolVar(&o.Login, "login", false, "want a login before anything works")
@@ -43,6 +53,15 @@ func (p *program) demoAgentCommand() *cobra.Command {
 	cmd.Flags().StringVar(&o.Version, "version", versionText(), "call itself version `V`")
 	cmd.Flags().StringVar(&o.MCP, "mcp", "", "have an MCP server of this `NAME`, for /mcp")
 	return cmd
+}
+
+func readRecording(name string) (*demoagent.Recording, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return demoagent.ReadRecording(file)
 }
 
 // demoLogin is what a person runs in a terminal.

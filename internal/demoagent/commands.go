@@ -50,6 +50,9 @@ func script() []command {
 
 // play plays the command the prompt names, else the tour.
 func (t *turn) play() error {
+	if r := t.agent.options.Replay; r != nil {
+		return t.replay(r)
+	}
 	name, argument, _ := strings.Cut(t.text, " ")
 	if name, ok := strings.CutPrefix(name, "/"); ok {
 		for _, c := range script() {

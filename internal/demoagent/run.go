@@ -36,6 +36,8 @@ type Options struct {
 	Mode string
 	// MCP names an MCP server that the agent pretends to have; empty is none.
 	MCP string
+	// Replay is a recorded session to speak again instead of the script; nil is none.
+	Replay *Recording
 	// Stderr takes what the agent logs; nil means os.Stderr.
 	Stderr io.Writer
 	// Exit ends the process for the commands that crash; nil means os.Exit.
