@@ -312,8 +312,8 @@ func TestEveryDocumentedParameterIsInItsPath(t *testing.T) {
 	}
 }
 
-func TestTheOperationsGuideListsEachRouteOfACollaborator(t *testing.T) {
-	guide, err := os.ReadFile("../docs/operations.md")
+func TestTheAccessGuideListsEachRouteOfACollaborator(t *testing.T) {
+	guide, err := os.ReadFile("../docs/access.md")
 	require.NoError(t, err)
 	_, row, found := strings.Cut(string(guide), "| `collaborator` |")
 	require.True(t, found)
