@@ -53,8 +53,8 @@
     });
     feed.replaceChildren(...shown);
     seek.value = String(applied);
-    const last = events[Math.max(0, applied - 1)];
-    at.textContent = last ? '#' + last.seq + ' of ' + events[events.length - 1].seq : '';
+    const last = applied > 0 ? events[applied - 1] : undefined;
+    at.textContent = events.length ? (last ? last.seq : 0) + ' of ' + events[events.length - 1].seq : '';
     document.documentElement.dataset.seq = last ? String(last.seq) : '0';
   };
   const go = (n) => {
