@@ -26,6 +26,8 @@ type health struct {
 	IgnoredMessages int64 `json:"ignored_messages"`
 	// Notifications counts the messages since the hub started.
 	Notifications notify.Counts `json:"notifications"`
+	// Interruptions counts turns that were cut off, since the hub started.
+	Interruptions session.ResumeCounts `json:"interruptions"`
 	// Sessions are those with which something is wrong, of those the credential
 	// may read, the newest first.
 	Sessions []trouble `json:"sessions"`
@@ -51,6 +53,7 @@ func healthRoute(s *Server, c *call) error {
 		Status: "ok", Protocol: wire.Version, Version: s.version, HubID: s.hubID,
 		Scope: string(c.grant.Scope), Time: time.Now().UTC(), UptimeMS: time.Since(s.started).Milliseconds(),
 		Clients: s.clients.count(), IgnoredMessages: s.ignored.Load(), Notifications: s.notify.Counts(), Sessions: troubles,
+		Interruptions: s.manager.ResumeCounts(),
 	})
 }
 

@@ -40,6 +40,10 @@ func TestTheHubResumesATurnByItselfTwiceAndThenAPersonDecides(t *testing.T) {
 	require.Len(t, told, 2)
 	require.Contains(t, string(told[0].Text), "goes on with its own session")
 	require.Contains(t, string(told[0].Text), "no answer yet")
+	counts := h.manager.ResumeCounts()
+	require.Equal(t, map[event.TurnPhase]int{event.PhaseStreaming: 3}, counts.Interrupted)
+	require.Equal(t, 2, counts.Resumed[event.PhaseStreaming][event.WayServer])
+	require.Equal(t, 2, counts.Failed)
 	for _, settled := range payloads[event.InterruptionSettled](t, b) {
 		require.Equal(t, "hub", settled.By)
 	}

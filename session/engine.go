@@ -27,6 +27,7 @@ type hub struct {
 	rules    *ruleBook
 	reads    *ReadMarks
 	inspect  InspectWorkspace
+	numbers  *resumeNumbers
 	// touched says that a session's line in the list changed.
 	touched func(id string)
 	logger  *slog.Logger
@@ -234,10 +235,12 @@ func (e *engine) writeDrafts(drafts []event.Draft, list []entry) (event.Seq, err
 	if err != nil {
 		return 0, err
 	}
+	before := e.fold.interruptions.Open
 	for i, n := range list {
 		e.fold.at = drafts[i].Time.UTC().Truncate(time.Microsecond) // as the line has it
 		e.fold.apply(first+event.Seq(i), n.turn, n.payload)
 	}
+	e.countCut(list, before)
 	if e.fold.changed {
 		e.fold.changed = false
 		e.dirty = true

@@ -36,6 +36,8 @@ type fold struct {
 	commands *event.Commands
 	usage    *event.Usage
 
+	// cutNow is the interruption that the recovery wrote; nil if it wrote none.
+	cutNow *event.TurnInterrupted
 	// delegating are the titles of calls that are sub-agents, as configured.
 	delegating     []string
 	agentSessionID string

@@ -94,7 +94,7 @@ func NewManager(o Options) (*Manager, error) {
 		searching: make(chan struct{}, maxSearches()),
 	}
 	m.hub = hub{
-		start: o.StartAgent, settings: m.settings.Load, pool: m.pool, rules: rules, reads: m.reads, inspect: o.InspectWorkspace,
+		start: o.StartAgent, settings: m.settings.Load, pool: m.pool, rules: rules, reads: m.reads, inspect: o.InspectWorkspace, numbers: newResumeNumbers(),
 		touched: m.news.touch, logger: o.Logger,
 	}
 	err = m.Configure(Settings{

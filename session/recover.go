@@ -243,6 +243,9 @@ func (r *recovery) closeOpen(ctx context.Context) error {
 	for i, n := range list {
 		f.at = now.UTC().Truncate(time.Microsecond) // as the line has it
 		f.apply(first+event.Seq(i), n.turn, n.payload)
+		if cut, is := n.payload.(event.TurnInterrupted); is {
+			f.cutNow = &cut
+		}
 	}
 	if wasOpen {
 		r.sawInterruption(promptID, last, now)

@@ -111,6 +111,9 @@ func (m *Manager) load(id string) (*BackgroundSession, error) {
 	if err != nil {
 		return nil, openError(id, err)
 	}
+	if f.cutNow != nil {
+		m.hub.numbers.cutOff(*f.cutNow)
+	}
 	meta := log.Metadata()
 	b := &BackgroundSession{
 		id: id, log: log, watchers: newWatchers(), logger: m.logger.With("session", id), counting: make(chan struct{}, 1),

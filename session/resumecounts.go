@@ -1,0 +1,102 @@
+package session
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// ResumeCounts counts turns that were cut off, and what became of them, since the
+// hub started.
+type ResumeCounts struct {
+	Interrupted map[event.TurnPhase]int `json:"interrupted"`
+	// Resumed counts by phase, then by way.
+	Resumed    map[event.TurnPhase]map[event.ResumeWay]int `json:"resumed"`
+	Dismissed  int                                         `json:"dismissed"`
+	Superseded int                                         `json:"superseded"`
+	// Failed counts resumed turns that were cut off again.
+	Failed int `json:"failed"`
+	// MedianMS is the median time from an interruption to its resume, of the latest
+	// thousand; 0 while there was none.
+	MedianMS int64 `json:"median_ms"`
+}
+
+// waitsKept bounds the times that the median is taken of.
+const waitsKept = 1000
+
+// resumeNumbers keeps the counts of all sessions.
+type resumeNumbers struct {
+	mu     sync.Mutex
+	counts ResumeCounts    // guarded by mu
+	waits  []time.Duration // guarded by mu: from interruption to resume
+}
+
+func newResumeNumbers() *resumeNumbers {
+	return &resumeNumbers{counts: ResumeCounts{
+		Interrupted: map[event.TurnPhase]int{}, Resumed: map[event.TurnPhase]map[event.ResumeWay]int{},
+	}}
+}
+
+func (n *resumeNumbers) cutOff(p event.TurnInterrupted) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.counts.Interrupted[p.Phase]++
+	if strings.HasPrefix(p.PromptID, resumePrefix) {
+		n.counts.Failed++
+	}
+}
+
+// settled counts how an interruption ended.
+func (n *resumeNumbers) settled(open Interruption, p event.InterruptionSettled) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch p.Outcome {
+	case event.SettledDismissed:
+		n.counts.Dismissed++
+	case event.SettledSuperseded:
+		n.counts.Superseded++
+	case event.SettledResumed:
+		if n.counts.Resumed[open.Phase] == nil {
+			n.counts.Resumed[open.Phase] = map[event.ResumeWay]int{}
+		}
+		n.counts.Resumed[open.Phase][p.Way]++
+		n.waits = append(n.waits, time.Since(open.At))
+		n.waits = n.waits[max(0, len(n.waits)-waitsKept):]
+	}
+}
+
+// ResumeCounts counts turns that were cut off since the hub started.
+func (m *Manager) ResumeCounts() ResumeCounts {
+	n := m.hub.numbers
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	counts := n.counts
+	counts.Interrupted = maps.Clone(counts.Interrupted)
+	counts.Resumed = map[event.TurnPhase]map[event.ResumeWay]int{}
+	for phase, ways := range n.counts.Resumed {
+		counts.Resumed[phase] = maps.Clone(ways)
+	}
+	if len(n.waits) > 0 {
+		counts.MedianMS = slices.Sorted(slices.Values(n.waits))[len(n.waits)/2].Milliseconds()
+	}
+	return counts
+}
+
+// countCut counts what a write says of turns that were cut off. before is the
+// interruption that was open before it.
+func (e *engine) countCut(list []entry, before *Interruption) {
+	for _, n := range list {
+		switch p := n.payload.(type) {
+		case event.TurnInterrupted:
+			e.hub.numbers.cutOff(p)
+		case event.InterruptionSettled:
+			if before != nil {
+				e.hub.numbers.settled(*before, p)
+			}
+		}
+	}
+}
