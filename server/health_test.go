@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -40,7 +41,9 @@ func (h *hub) health(token string) []sick {
 		Time            string
 		UptimeMS        int64 `json:"uptime_ms"`
 		Clients         int
-		IgnoredMessages int64  `json:"ignored_messages"`
+		IgnoredMessages int64 `json:"ignored_messages"`
+		Notifications   json.RawMessage
+		Interruptions   json.RawMessage
 		Sessions        []sick `json:"sessions"`
 	}
 	res.decode(h.t, &answer)
