@@ -84,7 +84,7 @@ func TestATurnIsSummarizedFromItsEvents(t *testing.T) {
 }
 
 func TestAnOverviewStaysSmallAndCountsEveryEvent(t *testing.T) {
-	const turns = 5000
+	const turns = 2400
 	var list []told
 	for i := range turns {
 		list = append(list,

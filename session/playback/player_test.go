@@ -66,11 +66,11 @@ func random(t *testing.T, r *rand.Rand, n int) *tape {
 func TestAStateIsTheFoldOfAllBeforeIt(t *testing.T) {
 	for seed := range uint64(5) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		log := random(t, r, 1+r.IntN(3000))
+		log := random(t, r, 600+r.IntN(900))
 		p := playback.NewPlayer(log, 1)
 		require.NoError(t, p.Load(t.Context()))
 		require.Equal(t, event.Seq(len(log.events)), p.Last())
-		for range 25 {
+		for range 20 {
 			walk(t, r, p, log)
 			var want transcript.State
 			for _, e := range log.events[:p.Seq()] {
@@ -143,10 +143,10 @@ func walk(t *testing.T, r *rand.Rand, p *playback.Player, log *tape) {
 
 func TestAWindowIsTheEndOfTheFeed(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
-	log := random(t, r, 3000)
+	log := random(t, r, 2000)
 	p := playback.NewPlayer(log, 1)
 	require.NoError(t, p.Load(t.Context()))
-	for _, at := range []event.Seq{0, 1, 700, 3000, 1500} {
+	for _, at := range []event.Seq{0, 1, 700, 2000} {
 		require.NoError(t, p.Seek(t.Context(), at))
 		var whole transcript.Transcript
 		for _, e := range log.events[:at] {
