@@ -176,6 +176,35 @@ func TestAKilledAgentEndsItsRecordingWithItsOwnCode(t *testing.T) {
 	require.Equal(t, "killed", payloads[event.AgentExit](t, events)[0].Signal)
 }
 
+// The recorder is killed, and with it the agent's pipes. The hub waits 30 s for it.
+func TestAKilledRecorderLeavesAClosedSessionWithWhatTheEditorGot(t *testing.T) {
+	if os.Getenv("ABIDE_SOAK") == "" {
+		t.Skip("waits 30 s for a recorder that is gone: set ABIDE_SOAK")
+	}
+	h := newHub(t, settings{})
+	e := h.record("--name", "orphaned")
+	e.prompt("hello", nil)
+	e.prompt("tell me more", func(line int) {
+		if line == 3 {
+			time.Sleep(100 * time.Millisecond) // what was passed on is handed over: see ADR 39
+			require.NoError(t, e.cmd.Process.Kill())
+		}
+	})
+	require.Error(t, e.cmd.Wait())
+	events := h.recordedSession("orphaned")
+	var said strings.Builder
+	for _, m := range payloads[event.AgentMessage](t, events) {
+		said.WriteString(string(m.Text))
+	}
+	// The last lines may have reached the log and not the editor, or the other way round.
+	heard, logged := e.heard.String(), said.String()
+	require.True(t, strings.HasPrefix(heard, logged) || strings.HasPrefix(logged, heard), "%q is not %q", logged, heard)
+	require.Less(t, len(heard)-len(logged), 256, "more is lost than what was being handed over")
+	require.Len(t, payloads[event.UserPrompt](t, events), 2)
+	require.Len(t, payloads[event.TurnEnd](t, events), 2)
+	require.Equal(t, "hub", payloads[event.SessionEnd](t, events)[0].By)
+}
+
 func TestWithoutAHubARecordingIsMadeOnlyOffline(t *testing.T) {
 	h := newHub(t, settings{})
 	h.stop()
