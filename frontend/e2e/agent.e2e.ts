@@ -95,7 +95,7 @@ describe('an agent is steered from a phone', () => {
     const end = await hub.event(session, 'turn_end')
     await screen.reaches(session, end.seq)
     await screen.composer.pressSequentially('/')
-    const offered = screen.page.getByRole('listbox', { name: 'Commands' }).getByRole('option')
+    const offered = screen.page.getByRole('listbox', { name: 'Completions' }).getByRole('option')
     await offered.first().waitFor()
     await shot(screen, 'commands-390')
     await screen.composer.pressSequentially('pl')

@@ -53,11 +53,14 @@ describe('with nothing but keys, a person', () => {
   test('starts a session with its first prompt', async () => {
     await press('c')
     await focused('First prompt optional')
-    await press('Shift+Tab')
-    await focused('Name optional')
-    await type('By keys')
-    await press('Tab')
     await type('/ask')
+    // Agent, folder, a chip for each recent folder, then the name.
+    const name = screen.page.getByLabel('Name optional')
+    await until('the focus on the name', async () => {
+      await press('Tab')
+      return name.evaluate((field) => field === document.activeElement)
+    })
+    await type('By keys')
     await press('Control+Enter')
     await screen.page.getByRole('heading', { name: 'By keys' }).waitFor()
     session = (await until('the session', async () => (await screen.facts()).session)) || ''

@@ -26,7 +26,10 @@ describe.each([
   test('opens the printed link, and the code leaves the address before anything else can read it', async () => {
     expect(hub.link).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#pair=/)
     screen = await Screen.open(await browser.window(size), hub.link)
-    await screen.page.getByText('Make one with New session').filter({ visible: true }).waitFor()
+    await screen.page
+      .getByRole('button', { name: 'Start your first session' })
+      .filter({ visible: true })
+      .waitFor()
     expect(screen.page.url()).toBe(`${hub.origin}/`)
     expect(await screen.page.evaluate(() => history.length)).toBeLessThanOrEqual(2)
     expect(screen.requests.filter((url) => url.includes('pair='))).toEqual([])
@@ -46,7 +49,10 @@ describe.each([
     await tab.page.getByText('Pair this device').waitFor()
     const link = hub.pairLink()
     await tab.page.evaluate((link) => location.assign(link), link)
-    await tab.page.getByText('Make one with New session').filter({ visible: true }).waitFor()
+    await tab.page
+      .getByRole('button', { name: 'Start your first session' })
+      .filter({ visible: true })
+      .waitFor()
     expect(tab.page.url()).toBe(`${hub.origin}/`)
     await other.stop()
   })
@@ -64,7 +70,7 @@ describe.each([
 
   test('starts a session and prompts the demo agent', async () => {
     const { page } = screen
-    await page.getByRole('button', { name: 'New session' }).first().click()
+    await page.getByRole('button', { name: 'Start your first session' }).filter({ visible: true }).click()
     await page.getByLabel('First prompt').fill('Show me around')
     await page.getByRole('button', { name: 'Start', exact: true }).click()
     await page.waitForURL('**/s/*')

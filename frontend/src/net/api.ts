@@ -2,6 +2,7 @@ import type { OutboxFile } from '../state/outboxitem'
 import type { Attachment, Code, EventsLoadedMessage, Offer, Resume, SessionInfo } from '../wire/gen'
 import type { AgentChoice, Choices, NewSession } from '../state/intents'
 import type { Device } from '../state/devices'
+import type { Files } from '../state/files'
 import type { Overview } from '../state/overview'
 import type { NewRule, Rule } from '../state/rules'
 import type { FoundPage } from '../state/search'
@@ -285,6 +286,8 @@ export function hubAPI(page: PageKey) {
       addresses.set(path, { address, until: Date.now() + addressMs })
       return address
     },
+
+    files: (): Promise<Files> => import('./files').then(({ filesAPI }) => filesAPI(call)),
 
     async choices(): Promise<Choices> {
       const answer = await call<{

@@ -38,6 +38,7 @@ export class Hub implements Intents {
   ) {
     ;({
       choices: this.choices,
+      files: this.files,
       event: this.event,
       blob: this.blob,
       blobAddress: this.blobAddress,
@@ -216,6 +217,7 @@ export class Hub implements Intents {
   }
 
   readonly choices: HubAPI['choices']
+  readonly files: HubAPI['files']
   readonly event: HubAPI['event']
   readonly blob: HubAPI['blob']
   readonly blobAddress: HubAPI['blobAddress']

@@ -1,5 +1,6 @@
 import type { EventsLoadedMessage, Offer, Resume, RuleScope, Seq, SessionInfo } from '../wire/gen'
 import type { Device } from './devices'
+import type { Files } from './files'
 import type { OutboxFile } from './outboxitem'
 import type { Overview } from './overview'
 import type { FoundPage } from './search'
@@ -106,6 +107,8 @@ export interface Intents {
   /** Where an image or a download of a blob comes from, for some minutes. */
   blobAddress(sessionId: string, sha256: string): Promise<string>
   choices(): Promise<Choices>
+  /** What asks for files and folders; it is loaded when first needed. */
+  files(): Promise<Files>
   /** Makes a session and asks its prompt; sent again with the same key it does neither twice. */
   create(request: NewSession, key: string): Promise<SessionInfo>
   update(sessionId: string, change: { name?: string; pinned?: boolean; archived?: boolean }): Promise<void>

@@ -50,6 +50,15 @@ export const loadRules = dialog((all) => all.Rules)
 export const loadAgent = dialog((all) => all.AgentPanel)
 export const loadSchedule = dialog((all) => all.Schedule)
 
+const rare =
+  <T>(of: (parts: typeof import('./session/rare')) => T) =>
+  async () => ({ default: of(await import('./session/rare')) })
+
+export const loadArchived = rare((all) => all.Archived)
+export const loadGone = rare((all) => all.Gone)
+export const loadReplaced = rare((all) => all.Replaced)
+export const loadShut = rare((all) => all.Shut)
+
 /** The other screens, and the parts of a session that most sessions do not show. */
 export const loadSession = () => import('./session/Session.svelte')
 export const loadPlain = () => import('./plain/Plain.svelte')

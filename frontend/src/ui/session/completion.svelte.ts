@@ -1,35 +1,74 @@
 import type { Command } from '../../wire/gen'
 
-/** Completes a slash command while it is being written. */
+/** One that can be taken: its name as it is shown, what it is, and the text that takes its place. */
+export interface Offered {
+  name: string
+  about: string
+  text: string
+}
+
+/** Finds what an @ may name. */
+export type Find = (typed: string, ended: AbortSignal) => Promise<readonly Offered[]>
+
+/** Completes a slash command, or a file or session after an @, while it is being written. */
 export class Completion {
   /** Index of the one Enter would take. */
   chosen = $state(0)
   /** Until something is written: a draft that was there opens nothing. */
   private dismissed = $state(true)
+  private found = $state.raw<readonly Offered[]>([])
+  private asked: AbortController | undefined
   private readonly word = $derived.by(() => /^\/([\w:-]*)$/.exec(this.text())?.[1])
-  readonly commands = $derived.by(() => {
+  readonly commands = $derived.by((): readonly Offered[] => {
     const { word } = this
-    return word === undefined || this.dismissed
-      ? []
-      : this.offered()
-          .filter((c) => c.name.startsWith(word))
-          .slice(0, 8)
+    if (this.dismissed) return []
+    if (word === undefined) return this.found
+    return this.offered()
+      .filter((c) => c.name.startsWith(word))
+      .slice(0, 8)
+      .map(({ name, description, hint }) => ({
+        name: `/${name}`,
+        about: description ?? hint ?? '',
+        text: `/${name}${hint ? ' ' : ''}`,
+      }))
   })
 
   constructor(
     private readonly text: () => string,
     private readonly offered: () => readonly Command[],
-    private readonly take: (command: Command) => void,
+    private readonly find: Find,
+    private readonly take: (text: string) => void,
   ) {}
 
-  /** What was written changed. */
-  changed(): void {
+  /** What was written changed; `before` is the text before the cursor. */
+  changed(before: string): void {
     this.chosen = 0
     this.dismissed = false
+    this.asked?.abort()
+    const typed = /(?:^|\s)@([^\s@]*)$/.exec(before)?.[1]
+    if (typed === undefined) {
+      this.found = []
+      return
+    }
+    const asked = (this.asked = new AbortController())
+    this.find(typed, asked.signal).then(
+      (found) => {
+        if (!asked.signal.aborted) this.found = found
+      },
+      () => {}, // without the hub there is nothing to offer
+    )
   }
 
   dismiss(): void {
     this.dismissed = true
+    this.found = []
+    this.asked?.abort()
+  }
+
+  /** Takes one: the text that it completes is replaced. */
+  complete({ text }: Offered): void {
+    this.take(text)
+    this.dismiss()
   }
 
   /** Does what a key asks of the list; false when the key is not the list's. */
@@ -38,8 +77,8 @@ export class Completion {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
     const command = this.commands[this.chosen]
     if (step !== 0) this.chosen = (this.chosen + step + this.commands.length) % this.commands.length
-    else if (command && (event.key === 'Tab' || (event.key === 'Enter' && command.name !== this.word)))
-      this.take(command)
+    else if (command && (event.key === 'Tab' || (event.key === 'Enter' && command.name !== `/${this.word}`)))
+      this.complete(command)
     else if (event.key === 'Escape') {
       event.stopPropagation()
       this.dismiss()
