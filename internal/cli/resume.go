@@ -55,7 +55,7 @@ func (p *Program) resume() *cobra.Command {
 		}
 		return p.PrintJSON(resumeAnswer{s.SessionID, open.InterruptionID, resumed})
 	})
-	cmd.Flags().StringVar(&way, "way", "", "how the agent gets its memory back: `W` is auto, server, local or segmented (default auto)")
+	cmd.Flags().StringVar(&way, "way", "", "how the agent gets its memory back: `W` is auto, server or local (default auto)")
 	cmd.Flags().StringArrayVar(&confirm, "confirm", nil, "confirm `WHAT` has changed; may be given again")
 	cmd.Flags().BoolVar(&apply, "apply-session-settings", false, "give the agent the session's recorded mode, model and options again")
 	cmd.Flags().BoolVar(&keep, "keep-current-config", false, "keep the settings with which the agent comes back")
