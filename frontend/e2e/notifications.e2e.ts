@@ -169,6 +169,18 @@ describe('notifications', () => {
     await page.close()
   })
 
+  test('the list says once that a device can be told', async () => {
+    await at.hub.newSession('Here')
+    const { page } = await opened('/', 'prompt')
+    await page.getByText('This device can tell you when a session needs you.').waitFor()
+    expect(await barriers(page)).toEqual([])
+    await page.getByRole('button', { name: 'Not now' }).click()
+    await page.reload()
+    await page.getByText('Here').first().waitFor()
+    expect(await page.getByText('This device can tell you').count()).toBe(0)
+    await page.close()
+  })
+
   for (const size of [phone, desktop])
     describe(`the settings at ${size.width}`, () => {
       test('say in words that the browser refuses', async () => {

@@ -5,6 +5,8 @@ interface Saved {
   /** Whether Enter sends; with a touch keyboard it makes a new line unless chosen. */
   enterSends: boolean
   inspector: boolean
+  /** Whether the hint that this device can be told was answered. */
+  hinted: boolean
 }
 
 const key = 'abide.prefs'
@@ -42,6 +44,15 @@ export class Prefs {
     this.write()
   }
 
+  get hinted(): boolean {
+    return this.saved.hinted
+  }
+
+  set hinted(value: boolean) {
+    this.saved.hinted = value
+    this.write()
+  }
+
   private write(): void {
     try {
       localStorage.setItem(key, JSON.stringify(this.saved))
@@ -56,6 +67,7 @@ function read(): Saved {
     theme: 'system',
     enterSends: !matchMedia('(pointer: coarse)').matches,
     inspector: true,
+    hinted: false,
   }
   try {
     return { ...defaults, ...(JSON.parse(localStorage.getItem(key) ?? '{}') as Partial<Saved>) }
