@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/config"
 )
@@ -59,7 +60,7 @@ func (p *program) serve(ctx context.Context, flags config.Flags) (err error) {
 	}
 	defer func() { err = errors.Join(err, h.close()) }()
 	link := h.base
-	printed, err := h.registry.MintPairingCode()
+	printed, err := h.pairingCode()
 	switch {
 	case err == nil:
 		link = pairLink(h.base, printed)
@@ -87,7 +88,7 @@ func (p *program) serve(ctx context.Context, flags config.Flags) (err error) {
 	} else if c.Open {
 		// Another code than the printed one: whoever sees the terminal, or a
 		// log of it, has not got the browser's.
-		opened, err := h.registry.MintPairingCode()
+		opened, err := h.pairingCode()
 		if err != nil {
 			return err
 		}
@@ -95,4 +96,16 @@ func (p *program) serve(ctx context.Context, flags config.Flags) (err error) {
 	}
 	h.watch(loader)
 	return h.serve(ctx)
+}
+
+// pairingCode makes a code for a browser, and records it in the audit trail.
+func (h *hub) pairingCode() (string, error) {
+	code, err := h.registry.MintPairingCode()
+	if err != nil {
+		return "", err
+	}
+	if err := audit.Open(h.dir).Append(audit.Record{Verb: audit.PairingLink, By: "hub", Peer: "local"}); err != nil {
+		h.logger.Error("audit trail could not be written", "verb", audit.PairingLink, "err", err)
+	}
+	return code, nil
 }
