@@ -40,6 +40,15 @@ test('it is decided only when the newest is here and somebody looks', () => {
   expect(absence.look(shown(5), 2 * minute, true)).toEqual(left(2))
 })
 
+test('it is not decided before the hub has said where a session ends that they come back to', () => {
+  const absence = new Absence(sessionId, left(2))
+  const back = reduce(shown(2), { kind: 'leave', sessionId })
+  expect(absence.look(back, 2 * minute, true)).toBeNull()
+  const answered = reduce(back, { kind: 'frame', frame: loadedFrame(script.events.slice(2, 5)) })
+  expect(absence.look(answered, 2 * minute, true)).toEqual(left(2))
+  expect(absence.unread.seq).toBe(3)
+})
+
 test('it is not decided by what the app still held of an earlier visit', () => {
   const absence = new Absence(sessionId, left(2))
   expect(absence.look(shown(2, { max_seq: 5 }), 2 * minute, true)).toBeNull()

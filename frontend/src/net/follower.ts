@@ -43,7 +43,10 @@ export class Follower {
   /** Follows a session from where the app left it, and no other. */
   follow(id: string | null): void {
     if (this.id === id) return
-    if (this.id !== null) this.send({ type: 'unobserve', session_id: this.id })
+    if (this.id !== null) {
+      this.send({ type: 'unobserve', session_id: this.id })
+      this.store.dispatch({ kind: 'leave', sessionId: this.id })
+    }
     this.id = id
     this.searched = 0
     this.reading = null

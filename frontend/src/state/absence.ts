@@ -45,10 +45,10 @@ export class Absence {
     }
     const { left } = this
     const session = state.sessions.get(this.id)
-    if (!left || !state.listed || !session?.epoch) return null
+    if (!left || !state.listed || !session?.epoch || !session.answered) return null
     if (state.link.phase !== 'open' || behind(session) > 0) return null
     if (this.slept && state.link.since <= left.at) return null
-    // A session held from an earlier visit does not know yet what the list does.
+    // The list may know more than the hub's answer does by now.
     const line = state.list?.get(this.id)
     if (line?.epoch === session.epoch && line.max_seq > session.feed.last) return null
     this.left = null

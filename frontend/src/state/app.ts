@@ -77,6 +77,8 @@ export function reduce(state: AppState, message: Message): AppState {
         ...state,
         sessions: withEntry(state.sessions, message.sessionId, newSession(message.sessionId)),
       }
+    case 'leave':
+      return onSession(state, message.sessionId, (s) => ({ ...s, answered: false }))
     case 'cached':
       return onSession(state, message.sessionId, (s) => onCached(s, message.epoch, message.events))
     case 'close':

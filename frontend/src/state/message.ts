@@ -12,6 +12,7 @@ export type Message =
   | { kind: 'list_failed'; text: string }
   | { kind: 'list_changed'; session: SessionInfo }
   | { kind: 'open'; sessionId: string }
+  | { kind: 'leave'; sessionId: string }
   /** Events kept from an earlier visit, a run without a hole. */
   | { kind: 'cached'; sessionId: string; epoch: string; events: readonly AbideEvent[] }
   | { kind: 'close'; sessionId: string }

@@ -38,6 +38,8 @@ export interface SessionState {
   readonly reset: { reason: ResetReason } | null
   /** The hub answered with another epoch than the events': follow anew. */
   readonly stale: boolean
+  /** The hub has said where the log ends since the person came to the session. */
+  readonly answered: boolean
   /** Why the hub cannot open it, in words for a person; null unless it said so last. */
   readonly shut: string | null
 }
@@ -57,6 +59,7 @@ export function newSession(id: string): SessionState {
     ahead: null,
     reset: null,
     stale: false,
+    answered: false,
     shut: null,
   }
 }
@@ -85,13 +88,14 @@ export function onEvents(session: SessionState, frame: EventsMessage): SessionSt
 
 /** Applies a page: the start of following, what a gap was missing, or older events. */
 export function onEventsLoaded(was: SessionState, frame: EventsLoadedMessage): SessionState {
-  const session = was.shut === null ? was : { ...was, shut: null }
+  const session = { ...was, shut: null, answered: was.answered || !frame.prepend }
   const marks = { minSeq: frame.min_seq, maxSeq: Math.max(frame.max_seq, 0) }
   if (frame.verdict === 'reset') {
     return settle({
       ...newSession(session.id),
       ...marks,
       status: 'ready',
+      answered: true,
       epoch: frame.epoch,
       feed: after(emptyFeed(frame.first_seq - 1), frame.events),
       reset: session.epoch === null ? null : { reason: frame.reason ?? 'epoch' },

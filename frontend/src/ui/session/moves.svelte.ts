@@ -100,8 +100,11 @@ export class Moves {
     this.wanted = null
     const row = rows.findLast((r) => span(r).first <= to) ?? rows[0]
     if (!row) return
-    const { first, last } = span(row)
-    untrack(() => reader.toRow(row.key, this.offset, (to - first) / (last - first + 1)))
+    const share = () => {
+      const { first, last } = span(this.feed.rows()[reader.heights.indexOf(row.key)] ?? row)
+      return (to - first) / (last - first + 1)
+    }
+    untrack(() => reader.toRow(row.key, this.offset, share))
   }
 
   /** Moves the focus to another row, in the page or not. */

@@ -1,4 +1,4 @@
-import { tick } from 'svelte'
+import { tick, untrack } from 'svelte'
 import type { Row } from '../../state/rows'
 import type { Anchor, Range } from '../../virtual/window'
 import { Hand } from './hand'
@@ -6,6 +6,8 @@ import { RowHeights } from './rowheights'
 
 /** Rows kept in the page above and below the view, in px. */
 const margin = 700
+/** Keys that scroll. */
+const scrolling = ['ArrowUp', 'ArrowDown', 'PageUp', 'PageDown', 'Home', 'End', ' ']
 /** Nearer to the end than this counts as at the end. */
 const near = 24
 
@@ -21,8 +23,9 @@ export class Reader {
   readonly lead = 44
   readonly heights = new RowHeights(
     ({ key, by }) => {
-      // What they read is as far from the row's end as it was.
-      if (this.anchor?.key === key) this.anchor = { key, offset: this.anchor.offset - by }
+      // What they read is as far from the row's end as it was; a place in the row is found anew.
+      if (this.anchor?.key === key && (!this.share || this.anchor !== this.aim))
+        this.anchor = { key, offset: this.anchor.offset - by }
     },
     () => this.settle(),
   )
@@ -33,6 +36,8 @@ export class Reader {
   private anchor: Anchor | null = null
   /** Where they were taken: what stands above it is still to be measured. */
   private aim: Anchor | null = null
+  /** How far down its row the place is that they were taken to, from 0 to 1: less or more as the row gets its parts. */
+  private share: (() => number) | null = null
   private placed = 0
   /** The heights of the feed and of its view when the reader was last placed. */
   private height = 0
@@ -103,6 +108,7 @@ export class Reader {
     if (!scroller) return
     this.notice(scroller)
     this.placing = false
+    this.keepAim()
     const wanted = this.following ? end(scroller) : this.anchor && this.heights.topOf(this.anchor)
     if (wanted === null) return
     const at = this.following ? wanted : wanted + this.lead
@@ -116,7 +122,7 @@ export class Reader {
   /** Takes a move whose scroll event has not come yet for what it is, so that it is not undone. */
   private notice(scroller: HTMLElement): void {
     const moved = scroller.scrollTop - this.top
-    if (this.placing || Math.abs(moved) < 1) return
+    if (this.placing || Math.abs(moved) < 1 || this.cut(scroller)) return
     if (this.following) {
       if (moved > -near || this.shifted(scroller)) return
       this.following = false
@@ -143,27 +149,26 @@ export class Reader {
    * Puts a row near the top of the view, or as far below it as they had it. Of a row that has no room in the view,
    * what is that `share` of it down.
    */
-  toRow(key: string, offset = 60, share = 0): void {
+  toRow(key: string, offset = 60, share: (() => number) | null = null): void {
     this.following = false
     this.moving.up = this.placing = true
     this.aim = this.anchor = { key, offset }
+    this.share = offset === 60 ? share : null
     this.settle()
-    if (share <= 0 || offset !== 60) return
-    const { anchor } = this
-    // Its words may take a while to be in the page. It ends when they stay as they are, or the reader moves on.
-    let frames = 60
-    let was = 0
-    const look = () => {
-      if (this.anchor !== anchor && this.anchor !== this.aim) return
-      const height = this.heights.height(key)
-      if (height !== was) {
-        was = height
-        if (height > this.view) this.aim = this.anchor = { key, offset: 60 - share * height }
-        this.settle()
-      }
-      if (--frames > 0) requestAnimationFrame(look)
-    }
-    requestAnimationFrame(look)
+  }
+
+  /** The words of a row may take a while to be in the page. Until they move, the place they were taken to stays in view. */
+  private keepAim(): void {
+    const { aim, share } = this
+    if (!aim || this.anchor !== aim || !share) return
+    const height = this.heights.height(aim.key)
+    const down = height > this.view ? untrack(share) * height : 0
+    this.aim = this.anchor = { key: aim.key, offset: 60 - down }
+  }
+
+  /** Whether the browser cut the position because rows that a jump brought in are low until they have their words. */
+  private cut(scroller: HTMLElement): boolean {
+    return this.aim !== null && this.anchor === this.aim && this.shifted(scroller)
   }
 
   /** Gives a row the focus and brings it into view; it must be in the page after the next frame. */
@@ -181,6 +186,7 @@ export class Reader {
   /** The reader's hand beats following at once, also while the feed grows under it. */
   hand = (event: WheelEvent | TouchEvent | KeyboardEvent) => {
     this.moving.take(event)
+    if (!(event instanceof KeyboardEvent) || scrolling.includes(event.key)) this.aim = null
     const { scroller } = this
     if (this.moving.up && scroller && scroller.scrollTop > 0 && end(scroller) > 0) this.following = false
   }
@@ -190,8 +196,7 @@ export class Reader {
     if (!scroller) return
     this.top = scroller.scrollTop
     if (this.placing) return
-    // Rows that a jump brought in are low until they have their words: the browser cuts the position, not the reader.
-    if (this.aim && this.anchor === this.aim && this.shifted(scroller)) return this.settle()
+    if (this.cut(scroller)) return this.settle()
     const rest = end(scroller) - this.top
     this.atEnd = rest < near
     // Being off the end because the feed grew, or settled by a pixel, is no wish to stay.
