@@ -4,6 +4,7 @@ import type { AgentChoice, Choices, NewSession } from '../state/intents'
 import type { Device } from '../state/devices'
 import type { Files } from '../state/files'
 import type { Overview } from '../state/overview'
+import type { Reviews } from '../state/reviews'
 import type { NewRule, Rule } from '../state/rules'
 import type { FoundPage } from '../state/search'
 import type { Refusal } from './machine'
@@ -237,6 +238,11 @@ export function hubAPI(page: PageKey) {
     ): Promise<EventsLoadedMessage> {
       const query = `after_seq=${after}&limit=${limit}&merge=${merge}`
       return call('GET', `${session(id)}/events?${query}`, undefined, ended)
+    },
+
+    /** What a review asks the hub for; loaded with the first review. */
+    async review(): Promise<Reviews> {
+      return (await import('./reviews')).reviews(call, page)
     },
 
     async overview(id: string): Promise<Overview> {

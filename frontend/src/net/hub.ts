@@ -45,6 +45,7 @@ export class Hub implements Intents {
       answers: this.answers,
       events: this.events,
       overview: this.overview,
+      review: this.review,
       search: this.search,
       rules: this.rules,
       addRule: this.addRule,
@@ -224,6 +225,7 @@ export class Hub implements Intents {
   readonly answers: HubAPI['answers']
   readonly events: HubAPI['events']
   readonly overview: HubAPI['overview']
+  readonly review: HubAPI['review']
   readonly search: HubAPI['search']
   readonly rules: HubAPI['rules']
   readonly addRule: HubAPI['addRule']

@@ -147,7 +147,7 @@ function onFrame(state: AppState, frame: ServerMessage): AppState {
     case 'goodbye':
       return state // answers to what the app sent: net acts on them
     case 'comments':
-      return state // no screen shows comments yet
+      return onSession(state, frame.session_id, (s) => ({ ...s, comments: frame.version }))
   }
 }
 

@@ -3,6 +3,7 @@ import type { Device } from './devices'
 import type { Files } from './files'
 import type { OutboxFile } from './outboxitem'
 import type { Overview } from './overview'
+import type { Reviews } from './reviews'
 import type { FoundPage } from './search'
 import type { NewRule, Rule } from './rules'
 
@@ -98,6 +99,8 @@ export interface Intents {
   ): Promise<EventsLoadedMessage>
   /** The session at a glance: its timeline and its turns. */
   overview(sessionId: string): Promise<Overview>
+  /** What a review asks for: comments, forks and exports. */
+  review(): Promise<Reviews>
   /** The rules that answer permission requests in a session: its own, then its agent's. */
   rules(sessionId: string): Promise<readonly Rule[]>
   addRule(sessionId: string, rule: NewRule): Promise<void>

@@ -42,6 +42,8 @@ export interface SessionState {
   readonly answered: boolean
   /** Why the hub cannot open it, in words for a person; null unless it said so last. */
   readonly shut: string | null
+  /** The newest version of its comments that the hub spoke of. */
+  readonly comments: number
 }
 
 export function newSession(id: string): SessionState {
@@ -61,6 +63,7 @@ export function newSession(id: string): SessionState {
     stale: false,
     answered: false,
     shut: null,
+    comments: 0,
   }
 }
 

@@ -62,6 +62,7 @@ export const loadShut = rare((all) => all.Shut)
 /** The other screens, and the parts of a session that most sessions do not show. */
 export const loadSession = () => import('./session/Session.svelte')
 export const loadPlain = () => import('./plain/Plain.svelte')
+export const loadReview = () => comparing(import('./review/Review.svelte'))
 export const loadPlay = () => import('./play/Play.svelte')
 export const loadSettings = () => import('./Settings.svelte')
 export const loadTellHint = () => import('./list/TellHint.svelte')

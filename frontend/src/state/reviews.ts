@@ -1,0 +1,51 @@
+import type { Seq, SessionInfo } from '../wire/gen'
+
+/** A review comment on the events from one seq to another. */
+export interface Comment {
+  readonly comment_id: string
+  readonly from_seq: Seq
+  readonly to_seq: Seq
+  readonly text: string
+  readonly by: string
+  readonly at: string
+  readonly resolved: boolean
+  readonly edited_at?: string
+}
+
+export interface CommentList {
+  readonly version: number
+  readonly comments: readonly Comment[] | null
+}
+
+export const formats = ['html', 'markdown', 'zip', 'jsonl'] as const
+export type Format = (typeof formats)[number]
+
+export const redactions = ['secrets', 'paths', 'images', 'thoughts', 'outputs'] as const
+export type Redaction = (typeof redactions)[number]
+
+/** What an export would leave out. */
+export type Preview = Readonly<Record<Redaction | 'events', number>>
+
+/** What a review asks the hub for. The text of an error is for the person. */
+export interface Reviews {
+  comments(sessionId: string): Promise<CommentList>
+  /** Sent again with the same key it adds nothing. */
+  comment(sessionId: string, from: Seq, to: Seq, text: string, key: string): Promise<Comment>
+  resolve(sessionId: string, commentId: string, resolved: boolean): Promise<Comment>
+  remove(sessionId: string, commentId: string): Promise<void>
+  fork(sessionId: string, seq: Seq, key: string): Promise<SessionInfo>
+  preview(sessionId: string): Promise<Preview>
+  export(sessionId: string, format: Format, redact: readonly Redaction[]): Promise<Blob>
+}
+
+/** Comments as one prompt, oldest place first. */
+export function promptOf(comments: readonly Comment[]): string {
+  const inOrder = [...comments].sort((a, b) => a.from_seq - b.from_seq)
+  const lines = inOrder.map((c) => `- ${placeOf(c)}: ${c.text.replaceAll('\n', '\n  ')}`)
+  return `Please take these review comments into account:\n\n${lines.join('\n')}`
+}
+
+/** The events a comment is on, in words. */
+export function placeOf({ from_seq, to_seq }: Comment): string {
+  return from_seq === to_seq ? `Event ${from_seq}` : `Events ${from_seq} to ${to_seq}`
+}
