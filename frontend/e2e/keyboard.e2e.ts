@@ -61,7 +61,7 @@ describe('with nothing but keys, a person', () => {
       return name.evaluate((field) => field === document.activeElement)
     })
     await type('By keys')
-    await press('Control+Enter')
+    await press('Enter')
     await screen.page.getByRole('heading', { name: 'By keys' }).waitFor()
     session = (await until('the session', async () => (await screen.facts()).session)) || ''
     const prompt = await hub.event(session, 'user_prompt')
