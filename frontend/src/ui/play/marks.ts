@@ -1,4 +1,5 @@
 import { aboutWhen, type Mark, type MarkKind, type Overview } from '../../state/overview'
+import { own } from '../../state/own'
 import type { Seq } from '../../wire/gen'
 
 /** What the timeline counts along its length. */
@@ -85,5 +86,6 @@ function shape(kind: MarkKind, x: number, height: number): string {
 
 /** What a mark is called, with what it is about. */
 export function nameOf(mark: Mark): string {
-  return mark.label ? `${markWords[mark.kind]}: ${mark.label}` : markWords[mark.kind]
+  const kind = own(markWords, mark.kind) ?? mark.kind
+  return mark.label ? `${kind}: ${mark.label}` : kind
 }

@@ -1,5 +1,5 @@
-import type { Intents } from '../state/intents'
-import type { Choice, Told } from '../state/telling'
+import type { Intents } from '../../state/intents'
+import type { Choice, Told } from '../../state/telling'
 
 const path = '/api/push'
 const key = 'abide.push'
