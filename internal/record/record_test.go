@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -103,22 +105,26 @@ func TestARecordingThatWaitsForTooMuchStopsAndTheAgentGoesOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			to := &away{back: make(chan struct{})}
 			out := &whole{want: agent.Len(), came: to.back} // the hub is back once the agent has said all
-			var stderr bytes.Buffer
+			stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+			require.NoError(t, err)
+			defer stderr.Close()
 			code, err := record.Run(t.Context(), record.Options{
 				Command: []string{"sh", "-c", `read a; read b; printf '%s' "$0"; exit 7`, agent.String()},
-				Agent:   "fake", Stdin: io.NopCloser(strings.NewReader(client)), Stdout: out, Stderr: &stderr, To: to, Waiting: test.waiting,
+				Agent:   "fake", Stdin: io.NopCloser(strings.NewReader(client)), Stdout: out, Stderr: stderr, To: to, Waiting: test.waiting,
 			})
 			require.NoError(t, err)
 			require.Equal(t, 7, code, "the exit code is the command's")
 			require.Equal(t, agent.String(), out.String(), "the editor gets every byte")
 			require.NotEmpty(t, to.ended)
 			said := to.said(t)
+			told, err := os.ReadFile(stderr.Name())
+			require.NoError(t, err)
 			if !test.stops {
-				require.Empty(t, stderr.String())
+				require.Empty(t, told)
 				require.Equal(t, all.String(), said)
 				return
 			}
-			require.Equal(t, 1, strings.Count(stderr.String(), "the recording stops, the agent goes on"), stderr.String())
+			require.Equal(t, 1, strings.Count(string(told), "the recording stops, the agent goes on"), string(told))
 			require.NotEmpty(t, said)
 			require.Less(t, len(said), all.Len())
 			require.True(t, strings.HasPrefix(all.String(), said), "what waited is handed over in order, without a hole")
