@@ -10,10 +10,11 @@ import (
 )
 
 // forkRequest names the event to go on from; workspace and agent are the session's
-// where they are absent.
+// where they are absent. worktree is a new folder for a git worktree to work in.
 type forkRequest struct {
 	Seq       event.Seq `json:"seq"`
 	Workspace string    `json:"workspace,omitempty"`
+	Worktree  string    `json:"worktree,omitempty"`
 	Agent     string    `json:"agent,omitempty"`
 }
 
@@ -34,7 +35,7 @@ func forkRoute(s *Server, c *call) error {
 		return err
 	}
 	made, err := s.manager.Fork(c.r.Context(), c.id(), session.ForkRequest{
-		Seq: in.Seq, Workspace: in.Workspace, Agent: in.Agent, Actor: c.grant.Actor(), Key: c.r.Header.Get("Idempotency-Key"),
+		Seq: in.Seq, Workspace: in.Workspace, Worktree: in.Worktree, Agent: in.Agent, Actor: c.grant.Actor(), Key: c.r.Header.Get("Idempotency-Key"),
 	})
 	if err != nil {
 		return err

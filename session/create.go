@@ -33,6 +33,8 @@ type CreateRequest struct {
 	recorded bool // by a program: the hub runs no agent for it
 	// forkOf is the session and the event that it goes on from.
 	forkOf string
+	// worktree is made of Workspace's repository first, and the session works there.
+	worktree *worktree
 }
 
 // creationKey tells the requests of one client from those of others.
@@ -46,6 +48,9 @@ func (r CreateRequest) hash() string {
 	}
 	if r.forkOf != "" {
 		asked = append(asked, "fork of "+r.forkOf)
+	}
+	if r.worktree != nil {
+		asked = append(asked, "in worktree "+r.worktree.folder)
 	}
 	payload, err := json.Marshal(asked)
 	if err != nil { // strings always encode
@@ -174,6 +179,12 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 	if err := m.makeRoom(ctx, settings.Limits.Sessions); err != nil {
 		return nil, err
 	}
+	undo := func() {}
+	if r.worktree != nil {
+		if workspace, undo, err = m.addWorktree(ctx, settings, workspace, *r.worktree); err != nil {
+			return nil, err
+		}
+	}
 	log, err := m.store.Create(ctx, event.SessionStart{
 		Agent:       r.Agent,
 		Workspace:   workspace,
@@ -185,6 +196,7 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 		Settings:    &event.AgentSettings{MCPServers: append([]string{}, settings.agent(r.Agent).MCPServers...), Rules: ruleIDs(m.hub.rules.all(), r.Agent)},
 	})
 	if err != nil {
+		undo()
 		return nil, fmt.Errorf("create session: %w", logError(err))
 	}
 	b, err := m.Session(ctx, log.ID())

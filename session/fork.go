@@ -23,7 +23,10 @@ type ForkRequest struct {
 	Seq event.Seq
 	// Workspace and Agent are the original's where they are empty.
 	Workspace, Agent string
-	Actor            string
+	// Worktree is a new folder for a git worktree at the commit that the original's
+	// workspace was at. The session works there; then Workspace is empty.
+	Worktree string
+	Actor    string
 	// Key makes a resend harmless, as in CreateRequest.
 	Key string
 }
@@ -40,7 +43,7 @@ func (m *Manager) Fork(ctx context.Context, id string, r ForkRequest) (*Backgrou
 	if r.Seq < marks.Min || r.Seq > marks.Visible {
 		return nil, fmt.Errorf("%w: seq %d is none of the events %d to %d", ErrInvalid, r.Seq, marks.Min, marks.Visible)
 	}
-	account, err := forkAccount(ctx, from.log, marks.Min, r.Seq)
+	read, err := readFork(ctx, from.log, marks.Min, r.Seq)
 	if err != nil {
 		return nil, err
 	}
@@ -52,11 +55,17 @@ func (m *Manager) Fork(ctx context.Context, id string, r ForkRequest) (*Backgrou
 	if create.Workspace == "" {
 		create.Workspace = md.Workspace
 	}
+	if r.Worktree != "" {
+		if r.Workspace != "" {
+			return nil, fmt.Errorf("%w: name a workspace or a worktree, not both", ErrInvalid)
+		}
+		create.worktree = &worktree{folder: r.Worktree, commit: read.commit}
+	}
 	made, err := m.createOnce(ctx, create)
 	if err != nil {
 		return nil, err
 	}
-	if err := made.beginFork(ctx, origin, account); err != nil {
+	if err := made.beginFork(ctx, origin, read.text()); err != nil {
 		return nil, err
 	}
 	from.log.UpdateMetadata(func(m *store.Metadata) {
@@ -95,20 +104,13 @@ func (f *fold) foldFork(n event.Note) bool {
 	return true
 }
 
-// forkAccount tells what was asked, and the end of what was said last.
-func forkAccount(ctx context.Context, log observer.Source, first, last event.Seq) (string, error) {
+// readFork reads what a fork needs of a log up to an event.
+func readFork(ctx context.Context, log observer.Source, first, last event.Seq) (*forkReader, error) {
 	from := &forkReader{last: last}
 	if err := observer.New(upTo{log, last}, from, first-1, checkpointBytes).CatchUp(ctx); err != nil {
-		return "", fmt.Errorf("read the session to fork: %w", err)
+		return nil, fmt.Errorf("read the session to fork: %w", err)
 	}
-	text := from.account.Text()
-	if text == "" {
-		text = "You are continuing a session in which nothing was asked yet.\n"
-	}
-	if said := strings.TrimSpace(from.said); said != "" {
-		text += "The end of what you said last:\n" + said + "\n"
-	}
-	return text, nil
+	return from, nil
 }
 
 // forkReader folds a log's beginning into an account.
@@ -116,6 +118,19 @@ type forkReader struct {
 	last    event.Seq
 	account transcript.Account
 	said    string
+	commit  string // that the workspace was last seen at
+}
+
+// text tells what was asked, and the end of what was said last.
+func (r *forkReader) text() string {
+	text := r.account.Text()
+	if text == "" {
+		text = "You are continuing a session in which nothing was asked yet.\n"
+	}
+	if said := strings.TrimSpace(r.said); said != "" {
+		text += "The end of what you said last:\n" + said + "\n"
+	}
+	return text
 }
 
 // Deliver implements observer.Sink.
@@ -130,16 +145,31 @@ func (r *forkReader) Deliver(_ context.Context, b event.Batch) error {
 		}
 		r.account.Apply(e)
 		switch e.Type {
-		case event.TypeUserPrompt:
-			r.said = ""
-		case event.TypeAgentMessage:
+		case event.TypeUserPrompt, event.TypeAgentMessage, event.TypeSessionStart, event.TypeWorkspaceSeen:
 			if p, err := e.Payload(); err == nil {
-				r.said += string(p.(event.AgentMessage).Text)
-				if cut := len(r.said) - forkTail; cut > 0 {
-					r.said = strings.ToValidUTF8(r.said[cut:], "")
-				}
+				r.take(p)
 			}
 		}
 	}
 	return nil
+}
+
+func (r *forkReader) take(p event.Payload) {
+	switch p := p.(type) {
+	case event.UserPrompt:
+		r.said = ""
+	case event.AgentMessage:
+		r.said += string(p.Text)
+		if cut := len(r.said) - forkTail; cut > 0 {
+			r.said = strings.ToValidUTF8(r.said[cut:], "")
+		}
+	case event.SessionStart:
+		if p.Git != nil {
+			r.commit = p.Git.Commit
+		}
+	case event.WorkspaceSeen:
+		if p.Commit != "" {
+			r.commit = p.Commit
+		}
+	}
 }

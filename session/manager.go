@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/store"
 )
@@ -31,7 +32,9 @@ type Options struct {
 	// InspectWorkspace tells where a workspace stands, for the prompt that resumes
 	// a turn. Nil leaves that out.
 	InspectWorkspace InspectWorkspace
-	Logger           *slog.Logger
+	// Git makes worktrees for forks. Nil where there is no git.
+	Git    *gitstate.Git
+	Logger *slog.Logger
 	// QueueFailpoint is called before each step of saving a queue. It is for
 	// tests of what a crash or a failure leaves behind.
 	QueueFailpoint func(step string) error
@@ -43,6 +46,7 @@ type Options struct {
 type Manager struct {
 	store    *store.Store
 	hub      hub
+	git      *gitstate.Git
 	settings atomic.Pointer[Settings]
 	pool     *agentPool
 	news     *news
@@ -80,6 +84,7 @@ func NewManager(o Options) (*Manager, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	m := &Manager{
 		store:   o.Store,
+		git:     o.Git,
 		pool:    newAgentPool(0),
 		news:    newNews(),
 		reads:   openReadMarks(o.Store.Dir(), o.Logger),

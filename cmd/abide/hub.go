@@ -93,8 +93,8 @@ func buildHub(ctx context.Context, c config.Config, own []string, logger *slog.L
 	h.warnOfExposure(settings)
 	folders := newWorkspaces(ctx, logger)
 	h.manager, err = session.NewManager(session.Options{
-		InspectWorkspace: folders.inspect,
-		Store:            h.store, StartAgent: h.agents.start, Logger: logger,
+		InspectWorkspace: folders.inspect, Git: folders.git,
+		Store: h.store, StartAgent: h.agents.start, Logger: logger,
 		Agents: settings.Agents, Workspaces: settings.Workspaces, DefaultWorkspace: settings.DefaultWorkspace,
 		Queue: settings.Queue, WorkspaceQueues: settings.WorkspaceQueues, Permissions: settings.Permissions, Limits: settings.Limits,
 	})

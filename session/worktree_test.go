@@ -1,0 +1,104 @@
+package session_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/internal/gitstate"
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/store"
+)
+
+// runGit runs git as a person does.
+func runGit(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "git %v: %s", args, out)
+	return strings.TrimSpace(string(out))
+}
+
+func put(t *testing.T, dir, name, text string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+}
+
+// inRepository is a hub that may use a folder with a repository, and a session in a
+// folder of that, made when its greet.go said hello.
+func inRepository(t *testing.T) (h *hub, b *session.BackgroundSession, root string) {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	repository := filepath.Join(root, "project")
+	put(t, repository, "cmd/greet.go", "hello")
+	runGit(t, repository, "init", "-q", "-b", "main")
+	runGit(t, repository, "add", ".")
+	runGit(t, repository, "commit", "-q", "-m", "first")
+	git, err := gitstate.New(t.Context(), "")
+	require.NoError(t, err)
+	h = newHub(t, func(o *session.Options, _ *store.Options) { o.Git, o.Workspaces = git, []string{root} })
+	b, err = h.manager.Create(ctxOf(t), session.CreateRequest{Actor: "ann", Workspace: filepath.Join(repository, "cmd")})
+	require.NoError(t, err)
+	put(t, repository, "cmd/greet.go", "good evening")
+	runGit(t, repository, "commit", "-q", "-a", "-m", "second")
+	return h, b, root
+}
+
+func TestAForkWorksInAWorktreeAtTheCommitOfItsEvent(t *testing.T) {
+	h, b, root := inRepository(t)
+	request := session.ForkRequest{Seq: 1, Worktree: filepath.Join(root, "again"), Actor: "ann", Key: "k1"}
+	made, err := h.manager.Fork(ctxOf(t), b.ID(), request)
+	require.NoError(t, err)
+	require.Equal(t, filepath.Join(root, "again", "cmd"), made.Info().Workspace)
+	text, err := os.ReadFile(filepath.Join(root, "again", "cmd", "greet.go"))
+	require.NoError(t, err)
+	require.Equal(t, "hello", string(text))
+
+	again, err := h.manager.Fork(ctxOf(t), b.ID(), request)
+	require.NoError(t, err)
+	require.Equal(t, made.ID(), again.ID(), "the same request makes one worktree")
+	request.Key = "k2"
+	_, err = h.manager.Fork(ctxOf(t), b.ID(), request)
+	require.ErrorIs(t, err, session.ErrConflict)
+	require.ErrorContains(t, err, "is there already")
+}
+
+func TestAWorktreeThatCannotBeMadeLeavesNothing(t *testing.T) {
+	h, b, root := inRepository(t)
+	put(t, root, "project/.gitattributes", "*.psd filter=lfs\n")
+	runGit(t, filepath.Join(root, "project"), "add", ".")
+	runGit(t, filepath.Join(root, "project"), "commit", "-q", "-m", "large files")
+	filtered, err := h.manager.Create(ctxOf(t), session.CreateRequest{Actor: "ann", Workspace: filepath.Join(root, "project")})
+	require.NoError(t, err)
+	elsewhere, err := h.manager.Create(ctxOf(t), session.CreateRequest{Actor: "ann", Workspace: root})
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		of      *session.BackgroundSession
+		request session.ForkRequest
+		is      error
+		says    string
+	}{
+		"it needs a filter":      {filtered, session.ForkRequest{Worktree: filepath.Join(root, "w")}, session.ErrConflict, `filter "lfs"`},
+		"in no repository":       {elsewhere, session.ForkRequest{Worktree: filepath.Join(root, "w")}, session.ErrInvalid, "no git repository"},
+		"outside of the folders": {b, session.ForkRequest{Worktree: filepath.Join(filepath.Dir(root), "w")}, session.ErrForbidden, "may run in"},
+		"no whole path":          {b, session.ForkRequest{Worktree: "w"}, session.ErrInvalid, "absolute"},
+		"two folders":            {b, session.ForkRequest{Worktree: filepath.Join(root, "w"), Workspace: root}, session.ErrInvalid, "not both"},
+		"an unknown agent":       {b, session.ForkRequest{Worktree: filepath.Join(root, "w"), Agent: "other"}, session.ErrInvalid, "no agent"},
+	} {
+		c.request.Seq = 1
+		_, err := h.manager.Fork(ctxOf(t), c.of.ID(), c.request)
+		require.ErrorIs(t, err, c.is, name)
+		require.ErrorContains(t, err, c.says, name)
+		require.NoDirExists(t, filepath.Join(root, "w"), name)
+		require.Empty(t, c.of.Info().Forks, name)
+	}
+}
