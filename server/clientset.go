@@ -43,7 +43,13 @@ func (s *clientSet) setLimits(l Limits) {
 func (s *clientSet) take(g auth.Grant) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.closing == nil && s.places.take(g, s.limits.Clients)
+	if s.closing != nil || !s.places.take(g, s.limits.Clients) {
+		return false
+	}
+	// Here, and not in run: net/http does not wait for a connection that is being
+	// upgraded, so wait may have begun by then.
+	s.running.Add(1)
+	return true
 }
 
 // leave gives back a place that was taken with the grant.
@@ -51,6 +57,7 @@ func (s *clientSet) leave(g auth.Grant) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.places.leave(g)
+	s.running.Done()
 }
 
 // run runs a client that took a place with the grant, in a goroutine of its own.
@@ -60,11 +67,9 @@ func (s *clientSet) run(g auth.Grant, c *SessionWSClient, serve func()) {
 	if s.closing != nil { // the hub began to end while the socket was upgraded
 		c.end(*s.closing)
 	}
-	s.running.Add(1)
 	s.came++
 	s.mu.Unlock()
 	go func() {
-		defer s.running.Done()
 		defer s.leave(g)
 		defer s.remove(c)
 		serve()

@@ -105,7 +105,7 @@ func TestAPageThatRetentionOvertakesIsAnsweredAsIfItCameLater(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := &countedFS{FS: store.OS()}
-			h := startHub(t, hubOptions{fs: files, file: 4 << 10, tail: 1})
+			h := startHub(t, hubOptions{fs: files, file: 4 << 10, tail: 1, untold: true})
 			s := h.session()
 			h.prompt(s, "p1", "say 300")
 			first := event.Seq(0)

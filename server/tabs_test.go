@@ -25,7 +25,7 @@ func TestFault39AThousandTabsReadTheFileAsOftenAsOne(t *testing.T) {
 	const tabs = 1000
 	files := &countedFS{FS: store.OS()}
 	h := startHub(t, hubOptions{
-		fs: files, tail: 64 << 10, idle: time.Hour,
+		fs: files, tail: 64 << 10, idle: time.Hour, untold: true,
 		limits: server.Limits{Clients: 2 * tabs},
 		// A tab that waits for the others answers nothing.
 		timing: server.Timing{Write: time.Hour, Ping: time.Hour},
