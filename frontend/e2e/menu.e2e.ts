@@ -76,7 +76,7 @@ describe.each([
 
     const list = await device.open('/', size)
     await button(list, 'Archive (1)').waitFor()
-    await list.page.getByText('All sessions are in the archive.').waitFor()
+    await list.page.getByText('All sessions are archived.').waitFor()
     expect(await barriers(list.page)).toEqual([])
     await button(list, 'Archive (1)').click()
     await lists(list, 'Put away')
