@@ -24,6 +24,7 @@ type Item struct {
 	Title       string       `json:"title,omitempty"`
 	Attachments []Attachment `json:"attachments,omitempty"`
 	Actor       string       `json:"actor,omitempty"`
+	ByID        string       `json:"by_id,omitempty"`
 	// Hash is of the payload the prompt first came with: an edit changes Text
 	// and leaves it. Add fills it.
 	Hash     string    `json:"hash"`

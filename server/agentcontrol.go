@@ -9,7 +9,7 @@ func restartRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := own.Restart(c.r.Context(), c.grant.Actor()); err != nil {
+	if err := own.Restart(c.r.Context(), c.grant.By()); err != nil {
 		return err
 	}
 	c.w.WriteHeader(http.StatusAccepted)
@@ -30,7 +30,7 @@ func authenticateRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := own.Authenticate(c.r.Context(), in.MethodID, c.grant.Actor()); err != nil {
+	if err := own.Authenticate(c.r.Context(), in.MethodID, c.grant.By()); err != nil {
 		return err
 	}
 	return c.reply(http.StatusOK, struct{}{})

@@ -15,6 +15,7 @@ import (
 
 	"github.com/abidehub/abide/internal/notify"
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
 )
 
 // posted is a request that a receiver of messages got.
@@ -53,7 +54,7 @@ func TestAWebhookIsSignedWithATimeAndHearsOfTheEnd(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(first.body), &p))
 	require.Equal(t, notify.Permission, p.Kind)
 	require.Nil(t, p.Answer, "no token leaves but in an encrypted push")
-	_, err = s.AnswerPermission(context.Background(), session.Answer{PermissionID: "perm-1", OptionID: "yes", Actor: "desk"})
+	_, err = s.AnswerPermission(context.Background(), session.Answer{PermissionID: "perm-1", OptionID: "yes", Actor: event.Actor{Name: "desk"}})
 	require.NoError(t, err)
 	require.Contains(t, (<-got).body, `"kind":"withdrawn"`)
 }

@@ -75,7 +75,7 @@ func commentAddRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
-	made, err := own.AddComment(session.Comment{CommentID: id, FromSeq: in.FromSeq, ToSeq: in.ToSeq, Text: in.Text, By: c.grant.Actor()})
+	made, err := own.AddComment(session.Comment{CommentID: id, FromSeq: in.FromSeq, ToSeq: in.ToSeq, Text: in.Text, By: c.grant.Actor(), ByID: c.grant.ID})
 	if err != nil {
 		return err
 	}

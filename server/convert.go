@@ -63,7 +63,7 @@ func interruptionOf(i session.Interruption) *wire.Interruption {
 }
 
 func itemOf(i queue.Item) wire.QueueItem {
-	item := wire.QueueItem{PromptID: i.PromptID, Text: i.Text, Title: i.Title, Actor: i.Actor, QueuedAt: i.QueuedAt, ScheduledAt: i.ScheduledAt}
+	item := wire.QueueItem{PromptID: i.PromptID, Text: i.Text, Title: i.Title, Actor: i.Actor, ByID: i.ByID, QueuedAt: i.QueuedAt, ScheduledAt: i.ScheduledAt}
 	for _, a := range i.Attachments {
 		item.Attachments = append(item.Attachments, event.Attachment(a))
 	}
@@ -86,7 +86,7 @@ func promptFrame(requestID, sessionID, promptID string, r session.PromptResult) 
 func resolvedFrame(requestID, sessionID string, o event.PermissionOutcome) *wire.PermissionResolved {
 	return &wire.PermissionResolved{
 		RequestID: requestID, SessionID: sessionID, PermissionID: o.PermissionID,
-		Outcome: o.Outcome, OptionID: o.OptionID, By: o.By,
+		Outcome: o.Outcome, OptionID: o.OptionID, By: o.By, ByID: o.ByID,
 	}
 }
 

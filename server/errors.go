@@ -70,7 +70,7 @@ func explain(err error, sessionID string) (p *problem, unexpected bool) {
 	case errors.As(err, &settled):
 		return &problem{
 			code: wire.CodeAlreadyResolved, message: settled.Error(),
-			settled: &wire.Settled{Outcome: settled.Winner.Outcome, By: settled.Winner.By, At: settled.At.UTC()},
+			settled: &wire.Settled{Outcome: settled.Winner.Outcome, By: settled.Winner.By, ByID: settled.Winner.ByID, At: settled.At.UTC()},
 		}, false
 	case errors.As(err, &unconfirmed):
 		return &problem{code: wire.CodeConflict, message: unconfirmed.Error(), needs: unconfirmed.Needs}, false

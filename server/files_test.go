@@ -11,6 +11,7 @@ import (
 
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
 )
 
 func TestAFileIsSentInPartsOfTwoMebibytes(t *testing.T) {
@@ -61,7 +62,7 @@ func TestFilesOutsideOfTheWorkspaceDoNotExist(t *testing.T) {
 		require.Equal(t, 403, h.do("GET", one+route, nil, viewer).status, route)
 	}
 	// A session that was recorded where no session may run shows no files.
-	recording, err := h.manager.Record(t.Context(), session.CreateRequest{Agent: "other", Workspace: t.TempDir(), Actor: "ann"})
+	recording, err := h.manager.Record(t.Context(), session.CreateRequest{Agent: "other", Workspace: t.TempDir(), Actor: event.Actor{Name: "ann"}})
 	require.NoError(t, err)
 	for _, route := range []string{"/files", "/file?path=a", "/complete", "/changes"} {
 		require.Equal(t, 404, h.api("GET", "/api/sessions/"+recording.Session.ID()+route, nil).status, route)

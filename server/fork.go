@@ -35,7 +35,7 @@ func forkRoute(s *Server, c *call) error {
 		return err
 	}
 	made, err := s.manager.Fork(c.r.Context(), c.id(), session.ForkRequest{
-		Seq: in.Seq, Workspace: in.Workspace, Worktree: in.Worktree, Agent: in.Agent, Actor: c.grant.Actor(), Key: c.r.Header.Get("Idempotency-Key"),
+		Seq: in.Seq, Workspace: in.Workspace, Worktree: in.Worktree, Agent: in.Agent, Actor: c.grant.By(), Key: c.r.Header.Get("Idempotency-Key"),
 	})
 	if err != nil {
 		return err

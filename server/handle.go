@@ -94,7 +94,7 @@ func (c *SessionWSClient) act(message wire.Message) {
 
 // handleVerb does the verbs that are answered by the state alone.
 func (c *SessionWSClient) handleVerb(message wire.Message) {
-	actor := c.grant.Load().Actor()
+	actor := c.grant.Load().By()
 	switch m := message.(type) {
 	case *wire.Cancel:
 		c.with(m.RequestID, m.SessionID, auth.Act, func(s *session.BackgroundSession) error { return s.Cancel(c.ctx, actor) })
@@ -129,11 +129,11 @@ func (c *SessionWSClient) handleVerb(message wire.Message) {
 		})
 	case *wire.SetMode:
 		c.aside(m.RequestID, m.SessionID, auth.Manage, func(ctx context.Context, s *session.BackgroundSession) error {
-			return s.SetMode(ctx, m.ModeID)
+			return s.SetMode(ctx, m.ModeID, actor)
 		})
 	case *wire.SetConfigOption:
 		c.aside(m.RequestID, m.SessionID, auth.Manage, func(ctx context.Context, s *session.BackgroundSession) error {
-			return s.SetConfigOption(ctx, m.ConfigID, m.Value)
+			return s.SetConfigOption(ctx, m.ConfigID, m.Value, actor)
 		})
 	}
 }
@@ -223,7 +223,7 @@ func (c *SessionWSClient) loadEvents(m *wire.LoadEvents, s *session.BackgroundSe
 func (c *SessionWSClient) prompt(m *wire.Prompt, s *session.BackgroundSession) error {
 	result, err := s.Prompt(c.ctx, session.PromptRequest{
 		PromptID: m.PromptID, Text: m.Text, Attachments: m.Attachments,
-		When: session.When(m.When), ScheduledAt: m.ScheduledAt, Actor: c.grant.Load().Actor(),
+		When: session.When(m.When), ScheduledAt: m.ScheduledAt, Actor: c.grant.Load().By(),
 	})
 	if err != nil {
 		return err
@@ -239,10 +239,8 @@ func (c *SessionWSClient) answer(m *wire.PermissionAnswer, s *session.Background
 		return err
 	}
 	outcome, err := s.AnswerPermission(c.ctx, session.Answer{
-		PermissionID: m.PermissionID, OptionID: m.OptionID, Content: m.Content, Actor: grant.Actor(),
-		// The device, not the socket: an answer that is sent again after the
-		// socket broke is the same client's.
-		ClientID: grant.ID, Remember: remember, SeenSeq: m.SeenSeq,
+		PermissionID: m.PermissionID, OptionID: m.OptionID, Content: m.Content, Actor: grant.By(),
+		Remember: remember, SeenSeq: m.SeenSeq,
 		MayRule: grant.May(auth.Manage, s.ID()),
 	})
 	if err != nil {

@@ -58,7 +58,7 @@ func resumeRoute(s *Server, c *call) error {
 func resumeOf(in wire.Resume, grant auth.Grant, sessionID string) session.ResumeRequest {
 	return session.ResumeRequest{
 		InterruptionID: in.InterruptionID, Way: in.Way, Prompt: in.Prompt, Drift: session.DriftChoice(in.Drift), Confirm: in.Confirm,
-		Actor: grant.Actor(), MayManage: grant.May(auth.Manage, sessionID),
+		Actor: grant.By(), MayManage: grant.May(auth.Manage, sessionID),
 	}
 }
 
@@ -71,7 +71,7 @@ func dismissRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := own.Dismiss(c.r.Context(), in.InterruptionID, c.grant.Actor()); err != nil {
+	if err := own.Dismiss(c.r.Context(), in.InterruptionID, c.grant.By()); err != nil {
 		return err
 	}
 	return c.done()

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
 )
 
 type apiDoc struct {
@@ -147,7 +148,7 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 	_, public := newPageKey(t)
 	challenge := phone.challenge()
 
-	recording, err := h.manager.Record(context.Background(), session.CreateRequest{Agent: "other", Workspace: t.TempDir(), Actor: "ann"})
+	recording, err := h.manager.Record(context.Background(), session.CreateRequest{Agent: "other", Workspace: t.TempDir(), Actor: event.Actor{Name: "ann"}})
 	require.NoError(t, err)
 
 	// Two turns that were cut off: one is resumed, the other dismissed.

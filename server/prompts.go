@@ -57,7 +57,7 @@ func askAgent(c *call, when session.When) error {
 	}
 	result, err := own.Prompt(c.r.Context(), session.PromptRequest{
 		PromptID: id, Text: in.Text, Attachments: in.Attachments, When: when,
-		ScheduledAt: in.ScheduledAt, Actor: c.grant.Actor(),
+		ScheduledAt: in.ScheduledAt, Actor: c.grant.By(),
 	})
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func cancelRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := own.Cancel(c.r.Context(), c.grant.Actor()); err != nil {
+	if err := own.Cancel(c.r.Context(), c.grant.By()); err != nil {
 		return err
 	}
 	return c.done()
@@ -86,7 +86,7 @@ func forceResetRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := own.ForceReset(c.r.Context(), c.grant.Actor()); err != nil {
+	if err := own.ForceReset(c.r.Context(), c.grant.By()); err != nil {
 		return err
 	}
 	return c.done()
@@ -122,7 +122,7 @@ func permissionRoute(s *Server, c *call) error {
 		return err
 	}
 	outcome, err := own.AnswerPermission(c.r.Context(), session.Answer{
-		PermissionID: permission, OptionID: in.OptionID, Content: in.Content, Actor: c.grant.Actor(), ClientID: c.grant.ID,
+		PermissionID: permission, OptionID: in.OptionID, Content: in.Content, Actor: c.grant.By(),
 		Remember: in.Remember, SeenSeq: in.SeenSeq, MayRule: c.grant.May(auth.Manage, own.ID()),
 	})
 	if err != nil {

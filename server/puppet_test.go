@@ -138,11 +138,11 @@ func (p *puppet) Answer(o event.PermissionOutcome) error {
 	return p.do(func() { p.end(id, event.StopEndTurn) })
 }
 
-func (p *puppet) SetMode(_ context.Context, modeID string) error {
-	return p.do(func() { p.say(event.Mode{ModeID: modeID}) })
+func (p *puppet) SetMode(_ context.Context, modeID string, by event.Actor) error {
+	return p.do(func() { p.say(event.Mode{ModeID: modeID, By: by.Name, ByID: by.ID}) })
 }
 
-func (p *puppet) SetConfigOption(context.Context, string, any) error { return nil }
+func (p *puppet) SetConfigOption(context.Context, string, any, event.Actor) error { return nil }
 
 func (p *puppet) Stop(context.Context) error {
 	p.mu.Lock()

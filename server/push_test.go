@@ -107,7 +107,7 @@ func TestAQuestionThatIsAnsweredBeforeItIsSentIsNotSent(t *testing.T) {
 	s := h.session()
 	h.watch(s, phone.as)
 	h.ask(s, "p1")
-	_, err := s.AnswerPermission(context.Background(), session.Answer{PermissionID: "perm-1", OptionID: "yes", Actor: "desk"})
+	_, err := s.AnswerPermission(context.Background(), session.Answer{PermissionID: "perm-1", OptionID: "yes", Actor: event.Actor{Name: "desk"}})
 	require.NoError(t, err)
 	require.Equal(t, 204, h.do("POST", "/api/push/subscriptions/"+phone.id+"/test", nil, phone.as).status)
 	require.Equal(t, notify.Test, phone.next().Kind)

@@ -22,7 +22,7 @@ type recordingMade struct {
 func (s *Server) createRecording(c *call, in newSession) error {
 	made, err := s.manager.Record(c.r.Context(), session.CreateRequest{
 		Agent: in.Agent, Workspace: in.Workspace, Name: in.Name, Prompt: in.Prompt,
-		Actor: c.grant.Actor(), Key: c.r.Header.Get("Idempotency-Key"),
+		Actor: c.grant.By(), Key: c.r.Header.Get("Idempotency-Key"),
 	})
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func recordEndRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := own.EndRecording(c.r.Context(), in.RecorderID, in.Reason, c.grant.Actor()); err != nil {
+	if err := own.EndRecording(c.r.Context(), in.RecorderID, in.Reason, c.grant.By()); err != nil {
 		return err
 	}
 	return sessionRoute(s, c)

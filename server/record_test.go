@@ -28,7 +28,7 @@ func TestAProgramRecordsASessionThatEveryScreenSeesLive(t *testing.T) {
 	screen := h.dial(one + "/ws")
 
 	batch := map[string]any{"recorder_id": made.RecorderID, "after_seq": made.MaxSeq, "events": []map[string]any{
-		{"type": "user_prompt", "data": map[string]string{"prompt_id": "p1", "text": "hi"}},
+		{"type": "user_prompt", "data": map[string]string{"prompt_id": "p1", "text": "hi", "actor": "hub"}},
 		{"type": "agent_message", "data": map[string]string{"message_id": "m1", "text": "hello"}},
 	}}
 	for range 2 { // its answer was lost
@@ -46,5 +46,7 @@ func TestAProgramRecordsASessionThatEveryScreenSeesLive(t *testing.T) {
 	for range 2 {
 		require.Equal(t, 200, h.api("POST", one+"/record/end", end).status)
 	}
-	require.JSONEq(t, `{"reason":"exit 0","by":"owner"}`, string(h.await(s, 0, event.TypeSessionEnd).Data))
+	id := h.idOf(h.token)
+	require.JSONEq(t, `{"reason":"exit 0","by":"owner","by_id":"`+id+`"}`, string(h.await(s, 0, event.TypeSessionEnd).Data))
+	require.Contains(t, string(h.await(s, 0, event.TypeUserPrompt).Data), `"actor":"hub","by_id":"`+id+`"`, "a recorder cannot speak as the hub")
 }

@@ -58,7 +58,7 @@ func ruleAddRoute(s *Server, c *call) error {
 		return err
 	}
 	rule := session.Rule{
-		Scope: in.Scope, Effect: in.Effect, Kind: in.Kind, Subject: in.Subject, Title: in.Title, CreatedBy: c.grant.Actor(),
+		Scope: in.Scope, Effect: in.Effect, Kind: in.Kind, Subject: in.Subject, Title: in.Title, CreatedBy: c.grant.Actor(), CreatedByID: c.grant.ID,
 	}
 	if in.PermissionID != "" {
 		if rule, err = own.Like(c.r.Context(), rule, in.PermissionID); err != nil {
@@ -93,7 +93,7 @@ func ruleRevokeRoute(s *Server, c *call) error {
 	if err := mayRule(c.grant, c.id(), list[i].Scope); err != nil {
 		return err
 	}
-	if err := own.RevokeRule(c.r.Context(), id, c.grant.Actor()); err != nil {
+	if err := own.RevokeRule(c.r.Context(), id, c.grant.By()); err != nil {
 		return err
 	}
 	c.note(audit.Record{Verb: audit.RuleRevoked, SessionID: own.ID(), Detail: ruleDetail(list[i])})

@@ -91,7 +91,7 @@ func createRoute(s *Server, c *call) error {
 	}
 	made, err := s.manager.Create(c.r.Context(), session.CreateRequest{
 		Agent: in.Agent, Workspace: in.Workspace, Name: in.Name, Prompt: in.Prompt,
-		Actor: c.grant.Actor(), Key: c.r.Header.Get("Idempotency-Key"),
+		Actor: c.grant.By(), Key: c.r.Header.Get("Idempotency-Key"),
 	})
 	if err != nil {
 		return err
@@ -152,7 +152,7 @@ func endRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := own.End(c.r.Context(), in.Reason, c.grant.Actor()); err != nil {
+	if err := own.End(c.r.Context(), in.Reason, c.grant.By()); err != nil {
 		return err
 	}
 	return sessionRoute(s, c)

@@ -273,7 +273,7 @@ func TestASessionIsEndedOverHTTP(t *testing.T) {
 	res := end(nil)
 	require.Equal(t, 409, res.status, "a turn is open")
 	require.Equal(t, "conflict", res.code(t))
-	require.NoError(t, s.Cancel(context.Background(), "ann"))
+	require.NoError(t, s.Cancel(context.Background(), event.Actor{Name: "ann"}))
 	h.await(s, 0, event.TypeTurnEnd)
 	var info wire.SessionInfo
 	res = end(map[string]string{"reason": "merged"})

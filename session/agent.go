@@ -24,10 +24,10 @@ type Agent interface {
 	Answer(o event.PermissionOutcome) error
 	// SetMode changes the agent's mode and waits for its answer. The new mode
 	// comes through the sink.
-	SetMode(ctx context.Context, modeID string) error
+	SetMode(ctx context.Context, modeID string, by event.Actor) error
 	// SetConfigOption changes one option, a string or a boolean, and waits for
 	// the agent's answer. The new set comes through the sink.
-	SetConfigOption(ctx context.Context, id string, value any) error
+	SetConfigOption(ctx context.Context, id string, value any, by event.Actor) error
 	// Stop ends the agent and everything it started, and returns when its
 	// process group is gone. It may be called at any time, more than once.
 	Stop(ctx context.Context) error

@@ -10,12 +10,12 @@ import (
 // Restart stops the agent, if it runs, and starts it again; a turn that it was
 // given is closed as interrupted, one that still waited for it goes to the next.
 // It is a person's decision, so earlier crashes no longer count.
-func (b *BackgroundSession) Restart(ctx context.Context, actor string) error {
+func (b *BackgroundSession) Restart(ctx context.Context, actor event.Actor) error {
 	return tell(ctx, b, func(e *engine) error {
 		if err := e.refusal(); err != nil {
 			return err
 		}
-		e.logger.Info("agent is restarted", "actor", actor)
+		e.logger.Info("agent is restarted", "actor", actor.Name)
 		e.agent.forgive()
 		e.agent.wanted = true
 		if e.fold.open && e.turn.given {
@@ -62,7 +62,7 @@ func (b *BackgroundSession) readyAgent(ctx context.Context) (Agent, error) {
 
 // SetMode changes the agent's mode and waits for its answer, starting it if
 // need be. What it is then comes as an event.
-func (b *BackgroundSession) SetMode(ctx context.Context, modeID string) error {
+func (b *BackgroundSession) SetMode(ctx context.Context, modeID string, actor event.Actor) error {
 	if modeID == "" {
 		return fmt.Errorf("%w: no mode was named", ErrInvalid)
 	}
@@ -70,7 +70,7 @@ func (b *BackgroundSession) SetMode(ctx context.Context, modeID string) error {
 	if err != nil {
 		return err
 	}
-	if err := proc.SetMode(ctx, modeID); err != nil {
+	if err := proc.SetMode(ctx, modeID, actor); err != nil {
 		return fmt.Errorf("%w: the agent did not take mode %q: %w", ErrInvalid, modeID, err)
 	}
 	b.post(func(e *engine) { e.chose("mode", modeID) })
@@ -80,7 +80,7 @@ func (b *BackgroundSession) SetMode(ctx context.Context, modeID string) error {
 // SetConfigOption changes one of the agent's options, to a string or a boolean,
 // and waits for its answer, starting the agent if need be. What the options are
 // then comes as an event.
-func (b *BackgroundSession) SetConfigOption(ctx context.Context, id string, value any) error {
+func (b *BackgroundSession) SetConfigOption(ctx context.Context, id string, value any, actor event.Actor) error {
 	switch value.(type) {
 	case string, bool:
 	default:
@@ -93,7 +93,7 @@ func (b *BackgroundSession) SetConfigOption(ctx context.Context, id string, valu
 	if err != nil {
 		return err
 	}
-	if err := proc.SetConfigOption(ctx, id, value); err != nil {
+	if err := proc.SetConfigOption(ctx, id, value, actor); err != nil {
 		return fmt.Errorf("%w: the agent did not take option %q: %w", ErrInvalid, id, err)
 	}
 	b.post(func(e *engine) { e.choseOption(id) })

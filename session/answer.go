@@ -18,7 +18,7 @@ type Answer struct {
 	// Content is what was filled in, a JSON object, when the agent asked with a
 	// form.
 	Content json.RawMessage
-	Actor   string
+	Actor   event.Actor
 	// Remember, when set, makes a rule of the answer: the same again is answered
 	// the same, in this session or in every session with this agent. Without it
 	// an option that says "always" is remembered for the session. The agent is
@@ -31,10 +31,6 @@ type Answer struct {
 	// SeenSeq, when set, is the last event that the client had applied. The answer is
 	// refused if the request's tool call changed after it.
 	SeenSeq event.Seq
-	// ClientID tells a client's resend from another client's answer. It should
-	// stay the same when the client reconnects. What was answered before this run
-	// of the hub goes by Actor, which is what the log knows.
-	ClientID string
 }
 
 // AnswerPermission settles a permission request. The first answer wins: it is on
@@ -89,7 +85,8 @@ func (e *engine) answer(a Answer) (event.PermissionOutcome, error) {
 		Outcome:      event.OutcomeSelected,
 		OptionID:     a.OptionID,
 		Content:      a.Content,
-		By:           a.Actor,
+		By:           a.Actor.Name,
+		ByID:         a.Actor.ID,
 	}
 	list := []entry{{request.Turn, outcome}}
 	for _, note := range lasting.notes {
@@ -101,23 +98,21 @@ func (e *engine) answer(a Answer) (event.PermissionOutcome, error) {
 	if lasting.rule != nil && lasting.rule.Scope == RuleAgent {
 		e.keepRule(*lasting.rule)
 	}
-	e.answerers.note(a.PermissionID, a.ClientID)
 	told := outcome
 	told.OptionID = lasting.tell
 	e.tellAgent(told)
 	return outcome, nil
 }
 
-// sentAgain reports whether an answer is the winner's own once more. Which client
-// that was is known for as long as the session is open; the log knows the actor.
+// sentAgain reports whether an answer is the winner's own once more.
 func (e *engine) sentAgain(winner event.PermissionOutcome, a Answer) bool {
 	if winner.Outcome != event.OutcomeSelected || winner.OptionID != a.OptionID {
 		return false
 	}
-	if client, known := e.answerers.of(a.PermissionID); known {
-		return a.ClientID != "" && client == a.ClientID
+	if winner.Rule != "" || winner.Reason != "" {
+		return false
 	}
-	return winner.Rule == "" && winner.Reason == "" && a.Actor != "" && winner.By == a.Actor
+	return a.Actor.Is(winner.By, winner.ByID)
 }
 
 func isObject(data json.RawMessage) bool {
@@ -152,7 +147,7 @@ func (e *engine) recordRequest(p event.PermissionRequest) error {
 	var outcomes []event.PermissionOutcome
 	if e.turn.cancelled && e.fold.open {
 		// The person was told that everything open was settled; this came after.
-		o := request.cancelled(byHub, "the turn was cancelled")
+		o := request.cancelled(theHub(), "the turn was cancelled")
 		outcomes = append(outcomes, o)
 		list = append(list, entry{request.Turn, o})
 	} else if o, decided := decide(e.rules(), e.agentName, about, p); decided {
@@ -228,28 +223,5 @@ func (r openRequest) denied(reason string) event.PermissionOutcome {
 			}
 		}
 	}
-	return r.cancelled(byHub, reason)
-}
-
-// answerers remembers which client won the latest requests.
-type answerers struct {
-	clients map[string]string
-	order   []string
-}
-
-func (a *answerers) note(permissionID, clientID string) {
-	if a.clients == nil {
-		a.clients = map[string]string{}
-	}
-	a.clients[permissionID] = clientID
-	a.order = append(a.order, permissionID)
-	if len(a.order) > rememberedOutcomes {
-		delete(a.clients, a.order[0])
-		a.order = a.order[1:]
-	}
-}
-
-func (a *answerers) of(permissionID string) (clientID string, known bool) {
-	clientID, known = a.clients[permissionID]
-	return clientID, known
+	return r.cancelled(theHub(), reason)
 }

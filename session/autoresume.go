@@ -71,7 +71,7 @@ func (b *BackgroundSession) resumeUnchanged(ctx context.Context, id string) erro
 	if len(needs) > 0 {
 		return &NeedsConfirmation{Needs: needs}
 	}
-	r := ResumeRequest{InterruptionID: id, Actor: byHub}
+	r := ResumeRequest{InterruptionID: id, Actor: theHub()}
 	if len(offer.Drift) > 0 {
 		r.Drift = DriftKeep // it allows no more
 	}

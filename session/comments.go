@@ -36,6 +36,7 @@ type Comment struct {
 	ToSeq     event.Seq `json:"to_seq"`
 	Text      string    `json:"text"`
 	By        string    `json:"by"`
+	ByID      string    `json:"by_id,omitempty"`
 	At        time.Time `json:"at"`
 	Resolved  bool      `json:"resolved"`
 	// EditedAt is when its text was changed last; nil if it never was.
@@ -205,7 +206,7 @@ func (b *BackgroundSession) AddComment(c Comment) (Comment, error) {
 			if there.CommentID != c.CommentID {
 				continue
 			}
-			if there.Text != c.Text || there.FromSeq != c.FromSeq || there.ToSeq != c.ToSeq || there.By != c.By {
+			if there.Text != c.Text || there.FromSeq != c.FromSeq || there.ToSeq != c.ToSeq || !(event.Actor{Name: c.By, ID: c.ByID}).Is(there.By, there.ByID) {
 				return nil, fmt.Errorf("%w: another comment has the id %s", ErrConflict, c.CommentID)
 			}
 			again = &there

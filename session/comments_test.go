@@ -13,7 +13,7 @@ import (
 )
 
 func comment(id, text string) session.Comment {
-	return session.Comment{CommentID: id, FromSeq: 1, Text: text, By: "ann"}
+	return session.Comment{CommentID: id, FromSeq: 1, Text: text, By: "ann", ByID: "id-ann"}
 }
 
 func TestACommentIsThereAfterACrashAndTheSameAgainAddsNothing(t *testing.T) {

@@ -24,7 +24,7 @@ type CreateRequest struct {
 	Name string
 	// Prompt is asked at once when it is not empty.
 	Prompt string
-	Actor  string
+	Actor  event.Actor
 	// Key is the client's own name for this request, at most 128 bytes, and the id
 	// of its prompt. Sent again by the same actor it is answered with the session it
 	// made, as long as there is one. Empty makes a session each time.
@@ -38,7 +38,7 @@ type CreateRequest struct {
 }
 
 // creationKey tells the requests of one client from those of others.
-type creationKey struct{ actor, key string }
+type creationKey struct{ byID, key string }
 
 // hash is of all that is asked for: 128 bits of SHA-256, in hex.
 func (r CreateRequest) hash() string {
@@ -95,13 +95,13 @@ func (m *Manager) createOnce(ctx context.Context, r CreateRequest) (*BackgroundS
 	if r.Key == "" {
 		return m.create(ctx, r)
 	}
-	done, err := m.holdKey(ctx, creationKey{r.Actor, r.Key})
+	done, err := m.holdKey(ctx, creationKey{r.Actor.ID, r.Key})
 	if err != nil {
 		return nil, err
 	}
 	defer done()
 	for md := range m.store.Newest(store.Place{}) {
-		if md.RequestKey == r.Key && md.CreatedBy == r.Actor {
+		if md.RequestKey == r.Key && r.Actor.Is(md.CreatedBy, md.CreatedByID) {
 			return m.createdBefore(ctx, r, md)
 		}
 	}
@@ -190,7 +190,8 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 		Workspace:   workspace,
 		ProjectRoot: projectRoot(workspace),
 		Git:         gitHead(workspace),
-		CreatedBy:   r.Actor,
+		CreatedBy:   r.Actor.Name,
+		CreatedByID: r.Actor.ID,
 		RequestKey:  r.Key,
 		RequestHash: hash,
 		Settings:    &event.AgentSettings{MCPServers: append([]string{}, settings.agent(r.Agent).MCPServers...), Rules: ruleIDs(m.hub.rules.all(), r.Agent)},
@@ -206,7 +207,7 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 	if err := m.nameCreated(ctx, b, name); err != nil {
 		return nil, err
 	}
-	m.logger.Info("session created", "session", b.id, "agent", r.Agent, "workspace", workspace, "actor", r.Actor)
+	m.logger.Info("session created", "session", b.id, "agent", r.Agent, "workspace", workspace, "actor", r.Actor.Name)
 	return b, nil
 }
 

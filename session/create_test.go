@@ -21,7 +21,7 @@ import (
 
 func TestASessionIsMadeOnceHoweverOftenItsRequestIsSent(t *testing.T) {
 	h := newHub(t)
-	request := session.CreateRequest{Actor: "ann", Key: "k1"}
+	request := session.CreateRequest{Actor: person("ann"), Key: "k1"}
 	ids := make([]string, 8)
 	var group sync.WaitGroup
 	for n := range ids {
@@ -44,7 +44,7 @@ func TestASessionIsMadeOnceHoweverOftenItsRequestIsSent(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, ids[0], again.ID(), "a restart made the request new")
 
-	for _, other := range []session.CreateRequest{{Actor: "bob", Key: "k1"}, {Actor: "ann", Key: "k2"}, {Actor: "ann"}, {Actor: "ann"}} {
+	for _, other := range []session.CreateRequest{{Actor: person("bob"), Key: "k1"}, {Actor: person("ann"), Key: "k2"}, {Actor: person("ann")}, {Actor: person("ann")}} {
 		b, err := h.manager.Create(ctxOf(t), other)
 		require.NoError(t, err)
 		require.NotContains(t, ids, b.ID())
@@ -56,7 +56,7 @@ func TestASessionIsMadeOnceHoweverOftenItsRequestIsSent(t *testing.T) {
 
 func TestAKeyThatMadeASessionIsRefusedWithAnotherRequest(t *testing.T) {
 	h := newHub(t)
-	request := session.CreateRequest{Actor: "ann", Key: "k1", Name: "One", Prompt: "do it"}
+	request := session.CreateRequest{Actor: person("ann"), Key: "k1", Name: "One", Prompt: "do it"}
 	b, err := h.manager.Create(ctxOf(t), request)
 	require.NoError(t, err)
 	requireOthersRefused := func() {
@@ -125,11 +125,11 @@ func TestACreationWaitsForNoOther(t *testing.T) {
 	t.Cleanup(release)
 	slow := make(chan error, 1)
 	go func() {
-		_, err := h.manager.Create(ctxOf(t), session.CreateRequest{Actor: "ann", Key: "slow"})
+		_, err := h.manager.Create(ctxOf(t), session.CreateRequest{Actor: person("ann"), Key: "slow"})
 		slow <- err
 	}()
 	<-held
-	for _, r := range []session.CreateRequest{{Actor: "ann", Key: "quick"}, {Actor: "bob", Key: "slow"}} {
+	for _, r := range []session.CreateRequest{{Actor: person("ann"), Key: "quick"}, {Actor: person("bob"), Key: "slow"}} {
 		_, err := h.manager.Create(ctxOf(t), r)
 		require.NoError(t, err)
 	}
@@ -155,7 +155,7 @@ func TestACreationThatIsCutOffAnywhereIsMadeUpForWhenItIsSentAgain(t *testing.T)
 	})
 	h.agents.onPrompt = func(a *fakeAgent, p event.UserPrompt) { _ = a.end(p.PromptID, event.StopEndTurn) }
 	k.hub = h
-	request := session.CreateRequest{Actor: "ann", Key: "k1", Name: "Mine", Prompt: "do it"}
+	request := session.CreateRequest{Actor: person("ann"), Key: "k1", Name: "Mine", Prompt: "do it"}
 	k.on()
 	made, err := h.manager.Create(ctxOf(t), request)
 	require.NoError(t, err)
@@ -211,7 +211,7 @@ func TestFault80ASessionInAHostileRepositoryRunsNothingOfIt(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(h.workspace, ".gitattributes"), []byte("* filter=evil\n"), 0o644))
 	require.NoError(t, os.Chtimes(file, time.Unix(1, 0), time.Unix(1, 0)))
 
-	b, err := h.manager.Create(ctxOf(t), session.CreateRequest{Actor: "ann"})
+	b, err := h.manager.Create(ctxOf(t), session.CreateRequest{Actor: person("ann")})
 	require.NoError(t, err)
 	require.NoFileExists(t, mark)
 	payload, err := events(t, b)[0].Payload()

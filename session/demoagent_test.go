@@ -55,7 +55,7 @@ func withDemoAgent(t *testing.T) hubOption {
 
 func say(t *testing.T, b *session.BackgroundSession, id, text string) {
 	t.Helper()
-	_, err := b.Prompt(ctxOf(t), session.PromptRequest{PromptID: id, Text: text, Actor: "ann"})
+	_, err := b.Prompt(ctxOf(t), session.PromptRequest{PromptID: id, Text: text, Actor: person("ann")})
 	require.NoError(t, err)
 }
 
@@ -87,7 +87,7 @@ func TestABurstIsCompleteWhileOthersAnswerAndSwitchTheMode(t *testing.T) {
 	var group sync.WaitGroup
 	group.Go(func() {
 		for n := range 10 {
-			if err := b.SetMode(ctxOf(t), modes[n%len(modes)].ID); err != nil {
+			if err := b.SetMode(ctxOf(t), modes[n%len(modes)].ID, person("ann")); err != nil {
 				t.Errorf("set mode: %v", err)
 			}
 			b.SetPresence(fmt.Sprint("tab", n), session.Presence{Activity: session.Viewing})

@@ -78,7 +78,7 @@ func TestAResetDuringAFullDiskClosesTheTurnLater(t *testing.T) {
 	full.Store(true)
 	held := a.begin(message("held"))
 	await(t, b, "blocked", func(s session.State) bool { return s.Turn.State == session.TurnBlocked })
-	require.NoError(t, b.ForceReset(ctxOf(t), "ann"))
+	require.NoError(t, b.ForceReset(ctxOf(t), person("ann")))
 	full.Store(false)
 	receive(t, held, "the agent is still held")
 	awaitIdle(t, b)

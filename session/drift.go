@@ -218,7 +218,7 @@ func fieldWords(field string) string {
 // driftDecision is what a person said about drift when they resumed a turn.
 type driftDecision struct {
 	choice    DriftChoice
-	by        string
+	by        event.Actor
 	mayManage bool
 }
 
@@ -252,7 +252,7 @@ func (e *engine) guard() bool {
 	case t.applying:
 		return false
 	case t.drift.choice == "" && !allowMore(rows):
-		return e.settingsKept(rows, byHub)
+		return e.settingsKept(rows, theHub())
 	case t.drift.mayDecide(rows) != nil:
 		e.pauseTurn("The agent came back with other settings: " + driftWords(rows) + ". It is given nothing until a person decides.")
 		return false
@@ -264,12 +264,12 @@ func (e *engine) guard() bool {
 }
 
 // settingsKept says with which settings the agent goes on.
-func (e *engine) settingsKept(rows []Drift, by string) bool {
+func (e *engine) settingsKept(rows []Drift, by event.Actor) bool {
 	text := "The agent goes on with other settings: " + driftWords(rows) + "."
-	if by != byHub {
-		text += " " + by + " kept them."
+	if by != theHub() {
+		text += " " + by.Name + " kept them."
 	}
-	_, err := e.write(e.entries(event.Note{Method: noteSettings, Text: event.Text(text)})...)
+	_, err := e.write(e.entries(event.Note{Method: noteSettings, Text: event.Text(text), By: by.Name, ByID: by.ID})...)
 	return err == nil // else the log is blocked, and proceed comes back here
 }
 
@@ -281,13 +281,13 @@ func (e *engine) pauseTurn(why string) {
 
 // applySettings gives the agent the recorded mode and options again.
 func (e *engine) applySettings() {
-	before, now, proc, promptID := *e.fold.before, e.fold.settings(), e.agent.proc, e.fold.promptID
+	before, now, proc, promptID, by := *e.fold.before, e.fold.settings(), e.agent.proc, e.fold.promptID, e.turn.drift.by
 	e.turn.applying = true
 	bound := e.hub.settings().Limits.AgentStart
 	e.help(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), bound)
 		defer cancel()
-		err := before.applyTo(ctx, proc, now)
+		err := before.applyTo(ctx, proc, now, by)
 		e.post(func(e *engine) {
 			if e.fold.promptID == promptID && e.agent.proc == proc && e.turn.applying {
 				e.settingsApplied(err)
@@ -297,9 +297,9 @@ func (e *engine) applySettings() {
 }
 
 // applyTo changes what differs in an agent that works with now.
-func (s agentSettings) applyTo(ctx context.Context, proc Agent, now agentSettings) error {
+func (s agentSettings) applyTo(ctx context.Context, proc Agent, now agentSettings, by event.Actor) error {
 	if s.Mode != "" && s.Mode != now.Mode {
-		if err := proc.SetMode(ctx, s.Mode); err != nil {
+		if err := proc.SetMode(ctx, s.Mode, by); err != nil {
 			return fmt.Errorf("mode %s: %w", s.Mode, err)
 		}
 	}
@@ -308,7 +308,7 @@ func (s agentSettings) applyTo(ctx context.Context, proc Agent, now agentSetting
 		if same {
 			continue
 		}
-		if err := proc.SetConfigOption(ctx, o.ID, o.value()); err != nil {
+		if err := proc.SetConfigOption(ctx, o.ID, o.value(), by); err != nil {
 			return fmt.Errorf("option %s: %w", o.ID, err)
 		}
 	}

@@ -47,7 +47,7 @@ func TestAnAgentThatComesBackWithMoreRightsIsGivenNothingBeforeAPersonChose(t *t
 			b = after.session(b.ID())
 			first := interruptionOf(t, b)
 			require.Equal(t, open.ID, first.ID)
-			_, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: first.ID, Prompt: "go on", Actor: "ann"})
+			_, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: first.ID, Prompt: "go on", Actor: person("ann")})
 			require.NoError(t, err)
 			a := after.agents.next(t)
 			paused := await(t, b, "paused", func(s session.State) bool {
@@ -65,7 +65,7 @@ func TestAnAgentThatComesBackWithMoreRightsIsGivenNothingBeforeAPersonChose(t *t
 				{Field: "model", Recorded: "m1", Current: "m2"},
 			}, offer.Drift)
 
-			r := session.ResumeRequest{InterruptionID: paused.ID, Actor: "ann"}
+			r := session.ResumeRequest{InterruptionID: paused.ID, Actor: person("ann")}
 			_, err = b.Resume(ctxOf(t), r)
 			var needs *session.NeedsConfirmation
 			require.ErrorAs(t, err, &needs)
@@ -118,7 +118,7 @@ func TestAChoiceMadeBeforeTheAgentIsBackCountsWhenItIs(t *testing.T) {
 	after := h.copyOf(t, clean)
 	inMode(after, "auto", "2")
 	b = after.session(b.ID())
-	_, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: open.ID, Drift: session.DriftApply, MayManage: true, Actor: "ann"})
+	_, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: open.ID, Drift: session.DriftApply, MayManage: true, Actor: person("ann")})
 	require.NoError(t, err)
 	a := after.agents.next(t)
 	require.Equal(t, "resume-"+open.ID, receive(t, a.prompts, "no prompt").PromptID)
@@ -131,7 +131,7 @@ func TestAModeThatAPersonChoseIsNoDrift(t *testing.T) {
 	b, a := h.busy()
 	a.die(crash)
 	interruptionOf(t, b)
-	require.NoError(t, b.SetMode(ctxOf(t), "auto"))
+	require.NoError(t, b.SetMode(ctxOf(t), "auto", person("ann")))
 	prompt(t, b, "next")
 	a = h.agents.next(t)
 	require.Equal(t, "next", receive(t, a.prompts, "no prompt").PromptID)
@@ -146,7 +146,7 @@ func TestSettingsThatAllowNoMoreAreToldAndKept(t *testing.T) {
 	require.NoError(t, a.say(call))
 	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
 	inMode(h, "ask", "2", "git")
-	require.NoError(t, b.Restart(ctxOf(t), "ann"))
+	require.NoError(t, b.Restart(ctxOf(t), person("ann")))
 	prompt(t, b, "next")
 	a = h.agents.next(t)
 	require.Equal(t, "next", receive(t, a.prompts, "no prompt").PromptID)
@@ -155,7 +155,7 @@ func TestSettingsThatAllowNoMoreAreToldAndKept(t *testing.T) {
 	require.Len(t, gone, 1)
 	require.Contains(t, string(gone[0].Text), "mcp__files__read")
 	require.NoError(t, a.end("next", event.StopEndTurn))
-	require.NoError(t, b.Restart(ctxOf(t), "ann"))
+	require.NoError(t, b.Restart(ctxOf(t), person("ann")))
 	h.agents.next(t)
 	require.Eventually(t, func() bool { return b.State().Agent.Status == session.AgentReady }, patience, time.Millisecond)
 	require.Len(t, noted(t, b, "abide/mcp_tools_gone"), 1)

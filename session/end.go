@@ -20,7 +20,7 @@ const defaultEndReason = "done"
 // device when it returns, the status is ended and the agent is stopped. A later prompt
 // is accepted and makes the session live again. While a turn is open, or a prompt is
 // about to open one, it is ErrConflict. Ending a session that has ended changes nothing.
-func (b *BackgroundSession) End(ctx context.Context, reason, actor string) error {
+func (b *BackgroundSession) End(ctx context.Context, reason string, actor event.Actor) error {
 	if err := checkReason(reason); err != nil {
 		return err
 	}
@@ -34,8 +34,8 @@ func checkReason(reason string) error {
 	return nil
 }
 
-func endOf(reason, actor string) event.SessionEnd {
-	return event.SessionEnd{Reason: cmp.Or(reason, defaultEndReason), By: actor}
+func endOf(reason string, actor event.Actor) event.SessionEnd {
+	return event.SessionEnd{Reason: cmp.Or(reason, defaultEndReason), By: actor.Name, ByID: actor.ID}
 }
 
 func (e *engine) end(p event.SessionEnd) error {

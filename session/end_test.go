@@ -13,14 +13,14 @@ import (
 func TestASessionEndsBetweenTurnsAndAPromptMakesItLiveAgain(t *testing.T) {
 	h := newHub(t)
 	b, a := h.busy()
-	require.ErrorIs(t, b.End(ctxOf(t), "done", "ann"), session.ErrConflict)
+	require.ErrorIs(t, b.End(ctxOf(t), "done", person("ann")), session.ErrConflict)
 	require.Empty(t, payloads[event.SessionEnd](t, b))
 	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
 	awaitIdle(t, b)
 
-	require.NoError(t, b.End(ctxOf(t), "done", "ann"))
-	require.NoError(t, b.End(ctxOf(t), "again", "bob"), "it has ended")
-	require.Equal(t, []event.SessionEnd{{Reason: "done", By: "ann"}}, payloads[event.SessionEnd](t, b))
+	require.NoError(t, b.End(ctxOf(t), "done", person("ann")))
+	require.NoError(t, b.End(ctxOf(t), "again", person("bob")), "it has ended")
+	require.Equal(t, []event.SessionEnd{{Reason: "done", By: "ann", ByID: "id-ann"}}, payloads[event.SessionEnd](t, b))
 	status := func(want session.Status) func() bool {
 		return func() bool { return b.Info().Status == want }
 	}

@@ -56,12 +56,11 @@ type engine struct {
 	queue    *queue.Queue
 
 	// what is not
-	turn      turnRun
-	agent     agentSlot
-	health    logHealth
-	unsaved   unsavedQueue
-	list      listLine
-	answerers answerers
+	turn    turnRun
+	agent   agentSlot
+	health  logHealth
+	unsaved unsavedQueue
+	list    listLine
 	// recorderHeard is when the program that records the session was last heard.
 	recorderHeard time.Time
 	unwatched     time.Time // since when nobody watches while requests are open

@@ -209,7 +209,7 @@ func (a *fakeAgent) wasTold() []string {
 	return slices.Clone(a.told)
 }
 
-func (a *fakeAgent) SetMode(_ context.Context, id string) error {
+func (a *fakeAgent) SetMode(_ context.Context, id string, _ event.Actor) error {
 	if id == "impossible" {
 		return errors.New("unknown mode")
 	}
@@ -217,7 +217,7 @@ func (a *fakeAgent) SetMode(_ context.Context, id string) error {
 	return a.say(event.Mode{ModeID: id})
 }
 
-func (a *fakeAgent) SetConfigOption(_ context.Context, id string, value any) error {
+func (a *fakeAgent) SetConfigOption(_ context.Context, id string, value any, _ event.Actor) error {
 	options, err := json.Marshal([]map[string]any{{"id": id, "currentValue": value}})
 	if err != nil {
 		return err

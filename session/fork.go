@@ -26,7 +26,7 @@ type ForkRequest struct {
 	// Worktree is a new folder for a git worktree at the commit that the original's
 	// workspace was at. The session works there; then Workspace is empty.
 	Worktree string
-	Actor    string
+	Actor    event.Actor
 	// Key makes a resend harmless, as in CreateRequest.
 	Key string
 }
@@ -65,7 +65,7 @@ func (m *Manager) Fork(ctx context.Context, id string, r ForkRequest) (*Backgrou
 	if err != nil {
 		return nil, err
 	}
-	if err := made.beginFork(ctx, origin, read.text()); err != nil {
+	if err := made.beginFork(ctx, origin, read.text(), r.Actor); err != nil {
 		return nil, err
 	}
 	from.log.UpdateMetadata(func(m *store.Metadata) {
@@ -78,7 +78,7 @@ func (m *Manager) Fork(ctx context.Context, id string, r ForkRequest) (*Backgrou
 }
 
 // beginFork writes the account, once.
-func (b *BackgroundSession) beginFork(ctx context.Context, origin store.Forked, account string) error {
+func (b *BackgroundSession) beginFork(ctx context.Context, origin store.Forked, account string, by event.Actor) error {
 	raw, err := json.Marshal(origin)
 	if err != nil {
 		return fmt.Errorf("fork session: %w", err)
@@ -88,7 +88,7 @@ func (b *BackgroundSession) beginFork(ctx context.Context, origin store.Forked, 
 		if e.fold.given > 0 {
 			return nil // the same request again
 		}
-		if _, err := e.write(e.entries(event.Note{Method: transcript.NoteForked, Text: event.Text(account), Raw: raw})...); err != nil {
+		if _, err := e.write(e.entries(event.Note{Method: transcript.NoteForked, Text: event.Text(account), Raw: raw, By: by.Name, ByID: by.ID})...); err != nil {
 			return fmt.Errorf("fork session: %w", e.b.stuck(err))
 		}
 		return nil

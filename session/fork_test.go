@@ -17,7 +17,7 @@ func TestAForkBeginsWithAnAccountAndLeavesTheOriginalAlone(t *testing.T) {
 	b, _ := h.busy()
 	before := exported(t, b, export.JSONL)
 	at := b.Log().Marks().Visible
-	request := session.ForkRequest{Seq: at, Actor: "ann", Key: "k1"}
+	request := session.ForkRequest{Seq: at, Actor: person("ann"), Key: "k1"}
 	made, err := h.manager.Fork(ctxOf(t), b.ID(), request)
 	require.NoError(t, err)
 	again, err := h.manager.Fork(ctxOf(t), b.ID(), request)

@@ -120,7 +120,7 @@ func ctxOf(t *testing.T) context.Context {
 
 func (h *hub) create() *session.BackgroundSession {
 	h.t.Helper()
-	b, err := h.manager.Create(ctxOf(h.t), session.CreateRequest{Actor: "ann"})
+	b, err := h.manager.Create(ctxOf(h.t), session.CreateRequest{Actor: person("ann")})
 	require.NoError(h.t, err)
 	return b
 }
@@ -133,7 +133,7 @@ func (h *hub) session(id string) *session.BackgroundSession {
 }
 
 func ask(id string) session.PromptRequest {
-	return session.PromptRequest{PromptID: id, Text: "do " + id, Actor: "ann"}
+	return session.PromptRequest{PromptID: id, Text: "do " + id, Actor: person("ann")}
 }
 
 func prompt(t *testing.T, b *session.BackgroundSession, id string) session.PromptResult {
@@ -282,3 +282,6 @@ func openManager(t *testing.T, h *hub) (*session.Manager, error) {
 		Store: st, StartAgent: h.agents.start, Agents: []session.AgentInfo{{Name: "fake"}}, DefaultWorkspace: h.workspace,
 	})
 }
+
+// person is somebody of that name with a credential of their own.
+func person(name string) event.Actor { return event.Actor{Name: name, ID: "id-" + name} }

@@ -54,7 +54,7 @@ func TestAnExportInAnotherHubIsTheSameSession(t *testing.T) {
 			}
 			_, err = came.Prompt(ctxOf(t), session.PromptRequest{PromptID: "p", Text: "go on"})
 			require.ErrorIs(t, err, session.ErrConflict)
-			require.ErrorIs(t, came.Cancel(ctxOf(t), "ann"), session.ErrConflict)
+			require.ErrorIs(t, came.Cancel(ctxOf(t), person("ann")), session.ErrConflict)
 
 			again, made, err := other.manager.Import(ctxOf(t), bytes.NewReader(file))
 			require.NoError(t, err)

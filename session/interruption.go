@@ -66,7 +66,7 @@ func (i *interruptions) prompted(at time.Time, p event.UserPrompt) {
 		return
 	}
 	i.settle(at, event.InterruptionSettled{
-		InterruptionID: i.Open.ID, Outcome: event.SettledSuperseded, PromptID: p.PromptID, By: cmp.Or(p.Actor, byHub),
+		InterruptionID: i.Open.ID, Outcome: event.SettledSuperseded, PromptID: p.PromptID, By: cmp.Or(p.Actor, byHub), ByID: p.ByID,
 	})
 }
 
@@ -131,19 +131,19 @@ func parentOf(raw json.RawMessage) string {
 
 // supersede is the event that settles the open interruption because a prompt
 // comes first. It is empty when there is none.
-func (e *engine) supersede(promptID, by string) []entry {
+func (e *engine) supersede(promptID string, by event.Actor) []entry {
 	open := e.fold.interruptions.Open
 	if open == nil {
 		return nil
 	}
 	return []entry{{e.fold.turn, event.InterruptionSettled{
-		InterruptionID: open.ID, Outcome: event.SettledSuperseded, PromptID: promptID, By: cmp.Or(by, byHub),
+		InterruptionID: open.ID, Outcome: event.SettledSuperseded, PromptID: promptID, By: cmp.Or(by.Name, byHub), ByID: by.ID,
 	}}}
 }
 
 // release lets a queue go on that is held because of an interruption: a person
 // sends a prompt, which goes behind the others.
-func (e *engine) release(promptID, by string) error {
+func (e *engine) release(promptID string, by event.Actor) error {
 	list := e.supersede(promptID, by)
 	if e.fold.open || len(list) == 0 {
 		return nil

@@ -43,7 +43,7 @@ func TestEachInterruptionTellsItsReasonAndPhase(t *testing.T) {
 		"the agent is restarted while a sub-agent is at work": {
 			[]event.Payload{toolCall("t1", event.ToolInProgress), child},
 			func(h *hub, b *session.BackgroundSession, _ *fakeAgent) {
-				require.NoError(h.t, b.Restart(ctxOf(h.t), "ann"))
+				require.NoError(h.t, b.Restart(ctxOf(h.t), person("ann")))
 			},
 			event.CutAgentRestart, event.PhaseDelegating,
 		},
@@ -85,12 +85,12 @@ func TestEachInterruptionTellsItsReasonAndPhase(t *testing.T) {
 func TestAPersonsEndOfATurnIsNoInterruption(t *testing.T) {
 	h := newHub(t)
 	b, _ := h.busy()
-	require.NoError(t, b.ForceReset(ctxOf(t), "ann"))
+	require.NoError(t, b.ForceReset(ctxOf(t), person("ann")))
 	awaitIdle(t, b)
 	require.Nil(t, b.State().Interruption)
 
 	b, a := h.busy()
-	require.NoError(t, b.Cancel(ctxOf(t), "ann"))
+	require.NoError(t, b.Cancel(ctxOf(t), person("ann")))
 	a.die(crash)
 	awaitIdle(t, b)
 	require.Nil(t, b.State().Interruption)
@@ -128,7 +128,7 @@ func TestAPromptSupersedesAnInterruption(t *testing.T) {
 			settled = p.(event.InterruptionSettled)
 		}
 	}
-	require.Equal(t, event.InterruptionSettled{InterruptionID: id, Outcome: event.SettledSuperseded, PromptID: "other", By: settled.By}, settled)
+	require.Equal(t, event.InterruptionSettled{InterruptionID: id, Outcome: event.SettledSuperseded, PromptID: "other", By: "ann", ByID: "id-ann"}, settled)
 }
 
 func TestASessionWhoseAgentWantsALoginNeedsAPersonAcrossRestarts(t *testing.T) {

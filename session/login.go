@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/abidehub/abide/session/event"
 )
 
 // AuthMethod is a way to log in to what an agent uses.
@@ -34,7 +36,7 @@ func (e *LoginNeeded) Unwrap() error { return e.Err }
 // waits until it is ready. While a turn is open it is ErrBusy; a method the
 // agent does not have is ErrInvalid and leaves the agent as it is; a login that
 // fails is ErrInvalid with the agent's words.
-func (b *BackgroundSession) Authenticate(ctx context.Context, methodID, actor string) error {
+func (b *BackgroundSession) Authenticate(ctx context.Context, methodID string, actor event.Actor) error {
 	if methodID == "" || len(methodID) > 200 || strings.TrimSpace(methodID) == "" {
 		return fmt.Errorf("%w: name one of the methods in the agent's state", ErrInvalid)
 	}
@@ -59,7 +61,7 @@ func (b *BackgroundSession) Authenticate(ctx context.Context, methodID, actor st
 // beginLogin ends the agent, and has the next one log in. It reports false, and
 // does nothing, where nobody knows the agent's ways yet; blindly does it all the
 // same.
-func (e *engine) beginLogin(methodID, actor string, blindly bool) (bool, error) {
+func (e *engine) beginLogin(methodID string, actor event.Actor, blindly bool) (bool, error) {
 	if err := e.refusal(); err != nil {
 		return false, err
 	}
@@ -76,7 +78,7 @@ func (e *engine) beginLogin(methodID, actor string, blindly bool) (bool, error) 
 	case known && !slices.Contains(ways, methodID):
 		return false, fmt.Errorf("%w: %q is none of the agent's ways to log in: name one of %s", ErrInvalid, methodID, strings.Join(ways, ", "))
 	}
-	e.logger.Info("agent is logged in", "actor", actor, "method", methodID)
+	e.logger.Info("agent is logged in", "actor", actor.Name, "method", methodID)
 	e.agent.forgive()
 	e.agent.authBy = methodID
 	e.stopAgent(stopReset)

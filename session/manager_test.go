@@ -50,12 +50,13 @@ func TestAWorkspaceMustBeUnderOneOfTheRoots(t *testing.T) {
 		}
 	}
 	for _, dir := range []string{good, filepath.Join(root, "inside")} {
-		b, err := h.manager.Create(ctxOf(t), session.CreateRequest{Workspace: dir, Actor: "ann", Name: "Mine"})
+		b, err := h.manager.Create(ctxOf(t), session.CreateRequest{Workspace: dir, Actor: person("ann"), Name: "Mine"})
 		require.NoError(t, err, dir)
 		start := payloads[event.SessionStart](t, b)[0]
 		require.Equal(t, good, start.Workspace, "the symlink was kept, and could be turned later")
 		require.Equal(t, filepath.Join(root, "project"), start.ProjectRoot)
 		require.Equal(t, "ann", start.CreatedBy)
+		require.Equal(t, "id-ann", start.CreatedByID)
 		require.Equal(t, "Mine", b.Info().Name)
 	}
 	_, err := h.manager.Create(ctxOf(t), session.CreateRequest{Agent: "nobody"})

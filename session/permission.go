@@ -11,8 +11,10 @@ import (
 // late answerer who was first.
 const rememberedOutcomes = 128
 
-// byHub is the actor of what nobody did.
+// byHub is the name of the actor of what the hub did by itself.
 const byHub = "hub"
+
+func theHub() event.Actor { return event.Actor{Name: byHub} }
 
 // openRequest is a permission request nobody has settled.
 type openRequest struct {
@@ -88,11 +90,12 @@ func (r openRequest) option(id string) (event.PermissionOption, bool) {
 }
 
 // cancelled is the outcome that settles a request nobody answered.
-func (r openRequest) cancelled(by, reason string) event.PermissionOutcome {
+func (r openRequest) cancelled(by event.Actor, reason string) event.PermissionOutcome {
 	return event.PermissionOutcome{
 		PermissionID: r.Request.PermissionID,
 		Outcome:      event.OutcomeCancelled,
-		By:           by,
+		By:           by.Name,
+		ByID:         by.ID,
 		Reason:       reason,
 	}
 }

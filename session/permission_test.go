@@ -19,7 +19,7 @@ import (
 func answer(b *session.BackgroundSession, request, option, client string) (event.PermissionOutcome, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	return b.AnswerPermission(ctx, session.Answer{PermissionID: request, OptionID: option, Actor: "by " + client, ClientID: client, MayRule: true})
+	return b.AnswerPermission(ctx, session.Answer{PermissionID: request, OptionID: option, Actor: event.Actor{Name: "by " + client, ID: client}, MayRule: true})
 }
 
 func TestAPermissionRequestIsAnEventAndTheAnswerToo(t *testing.T) {
@@ -32,7 +32,7 @@ func TestAPermissionRequestIsAnEventAndTheAnswerToo(t *testing.T) {
 
 	outcome, err := answer(b, "q1", "no", "phone")
 	require.NoError(t, err)
-	want := event.PermissionOutcome{PermissionID: "q1", Outcome: event.OutcomeSelected, OptionID: "no", By: "by phone"}
+	want := event.PermissionOutcome{PermissionID: "q1", Outcome: event.OutcomeSelected, OptionID: "no", By: "by phone", ByID: "phone"}
 	require.Equal(t, want, outcome)
 	require.Equal(t, want, receive(t, a.answers, "the agent was not told"))
 	require.Equal(t, []event.PermissionOutcome{want}, payloads[event.PermissionOutcome](t, b))
@@ -100,7 +100,7 @@ func TestFault34PermissionAnswerForUnknownExpiredOrOtherSessionsID(t *testing.T)
 	_, err = b.AnswerPermission(ctxOf(t), session.Answer{PermissionID: "q1", OptionID: "yes", Content: json.RawMessage(`{}`)})
 	require.ErrorIs(t, err, session.ErrInvalid, "content answered a request without a form")
 
-	require.NoError(t, b.Cancel(ctxOf(t), "ann"))
+	require.NoError(t, b.Cancel(ctxOf(t), person("ann")))
 	_, err = answer(b, "q1", "yes", "tab")
 	var lost *session.AlreadyResolved
 	require.ErrorAs(t, err, &lost)
@@ -117,7 +117,7 @@ func TestAnAnswerToACallThatChangedSinceItWasSeenIsRefused(t *testing.T) {
 	seen := b.Log().Marks().Visible
 	at := func(seq event.Seq) error {
 		_, err := b.AnswerPermission(ctxOf(t), session.Answer{
-			PermissionID: "q1", OptionID: "2", Actor: "ann", ClientID: "tab", SeenSeq: seq,
+			PermissionID: "q1", OptionID: "2", Actor: person("ann"), SeenSeq: seq,
 		})
 		return err
 	}

@@ -42,7 +42,7 @@ type PromptRequest struct {
 	When        When
 	// ScheduledAt, when set, puts the prompt into the queue until then.
 	ScheduledAt *time.Time
-	Actor       string
+	Actor       event.Actor
 }
 
 // PromptResult is the latest that became of a prompt.
@@ -97,7 +97,8 @@ func (e *engine) prompt(r PromptRequest) (PromptResult, error) {
 		PromptID:    r.PromptID,
 		Text:        event.Text(r.Text),
 		Attachments: r.Attachments,
-		Actor:       r.Actor,
+		Actor:       r.Actor.Name,
+		ByID:        r.Actor.ID,
 	}, hash)
 	if err != nil {
 		return PromptResult{}, fmt.Errorf("make prompt: %w", e.b.stuck(err))
@@ -128,7 +129,8 @@ func (e *engine) enqueue(r PromptRequest, attachments []queue.Attachment) (Promp
 		PromptID:    r.PromptID,
 		Text:        r.Text,
 		Attachments: attachments,
-		Actor:       r.Actor,
+		Actor:       r.Actor.Name,
+		ByID:        r.Actor.ID,
 		QueuedAt:    time.Now().UTC(),
 		ScheduledAt: r.ScheduledAt,
 	}

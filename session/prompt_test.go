@@ -41,7 +41,7 @@ func TestAReceivedPromptNamesItsEvent(t *testing.T) {
 	all := events(t, b)
 	require.Equal(t, event.TypeUserPrompt, all[result.Seq-1].Type)
 	p := payloads[event.UserPrompt](t, b)[0]
-	require.Equal(t, event.UserPrompt{PromptID: "p", Text: "do p", Actor: "ann"}, p)
+	require.Equal(t, event.UserPrompt{PromptID: "p", Text: "do p", Actor: "ann", ByID: "id-ann"}, p)
 }
 
 // Fault 31.

@@ -68,7 +68,7 @@ func (m *Manager) Record(ctx context.Context, r CreateRequest) (Recording, error
 }
 
 // beginRecording puts the recorder into the log, once.
-func (e *engine) beginRecording(actor string) error {
+func (e *engine) beginRecording(actor event.Actor) error {
 	if e.fold.recorder.Open {
 		return nil // the same request again
 	}
@@ -81,7 +81,7 @@ func (e *engine) beginRecording(actor string) error {
 	if err != nil { // a struct of strings
 		panic(err)
 	}
-	note := event.Note{Method: noteRecording, Text: event.Text("Recorded by " + actor + "."), Raw: raw}
+	note := event.Note{Method: noteRecording, Text: event.Text("Recorded by " + actor.Name + "."), Raw: raw, By: actor.Name, ByID: actor.ID}
 	if _, err := e.write(e.entries(note)...); err != nil {
 		return fmt.Errorf("begin recording: %w", e.b.stuck(err))
 	}
@@ -110,7 +110,43 @@ func (b *BackgroundSession) Record(ctx context.Context, recorderID string, after
 		}
 		payloads = append(payloads, p)
 	}
+	byID := b.log.Metadata().CreatedByID
+	for i, p := range payloads {
+		payloads[i] = reportedBy(p, byID)
+	}
 	return ask(ctx, b, func(e *engine) (event.Seq, error) { return e.takeRecorded(recorderID, after, payloads) })
+}
+
+// reportedBy gives an event in which a recorder names an actor the id of the
+// credential that made the recording: the recorder is who says so.
+func reportedBy(p event.Payload, byID string) event.Payload {
+	of := func(by string) string {
+		if by == "" {
+			return ""
+		}
+		return byID
+	}
+	switch p := p.(type) {
+	case event.UserPrompt:
+		p.ByID = of(p.Actor)
+		return p
+	case event.TurnEnd:
+		p.ByID = of(p.By)
+		return p
+	case event.PermissionOutcome:
+		p.ByID = of(p.By)
+		return p
+	case event.Mode:
+		p.ByID = of(p.By)
+		return p
+	case event.Config:
+		p.ByID = of(p.By)
+		return p
+	case event.Note:
+		p.ByID = of(p.By)
+		return p
+	}
+	return p
 }
 
 // notReported says why a recorder may not report an event, or nothing.
@@ -284,7 +320,7 @@ func (e *engine) followRecorded(first event.Seq, list []entry) {
 
 // EndRecording ends what a recorder left open and the session, which is then one like
 // any other. The same again changes nothing.
-func (b *BackgroundSession) EndRecording(ctx context.Context, recorderID, reason, actor string) error {
+func (b *BackgroundSession) EndRecording(ctx context.Context, recorderID, reason string, actor event.Actor) error {
 	if err := checkReason(reason); err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func recorded(t *testing.T, payloads ...event.Payload) []session.Recorded {
 
 func (h *hub) recording() session.Recording {
 	h.t.Helper()
-	r, err := h.manager.Record(ctxOf(h.t), session.CreateRequest{Agent: "someone's", Workspace: h.t.TempDir(), Actor: "ann", Key: "k"})
+	r, err := h.manager.Record(ctxOf(h.t), session.CreateRequest{Agent: "someone's", Workspace: h.t.TempDir(), Actor: person("ann"), Key: "k"})
 	require.NoError(h.t, err)
 	return r
 }
@@ -33,7 +33,7 @@ func (h *hub) recording() session.Recording {
 func TestARecorderWritesEachBatchOnceAlsoOverACrashOfTheHub(t *testing.T) {
 	h := newHub(t)
 	r := h.recording()
-	again, err := h.manager.Record(ctxOf(t), session.CreateRequest{Agent: "someone's", Workspace: r.Session.Log().Metadata().Workspace, Actor: "ann", Key: "k"})
+	again, err := h.manager.Record(ctxOf(t), session.CreateRequest{Agent: "someone's", Workspace: r.Session.Log().Metadata().Workspace, Actor: person("ann"), Key: "k"})
 	require.NoError(t, err)
 	require.Equal(t, r.RecorderID, again.RecorderID)
 
@@ -57,7 +57,7 @@ func TestARecorderWritesEachBatchOnceAlsoOverACrashOfTheHub(t *testing.T) {
 	require.ErrorIs(t, err, session.ErrInvalid)
 	_, err = r.Session.Prompt(ctxOf(t), ask("p9"))
 	require.ErrorIs(t, err, session.ErrConflict)
-	require.ErrorIs(t, r.Session.Cancel(ctxOf(t), "ann"), session.ErrConflict)
+	require.ErrorIs(t, r.Session.Cancel(ctxOf(t), person("ann")), session.ErrConflict)
 
 	// The hub is killed and comes back: the batch may have come through in part.
 	next := h.copyOf(t).session(r.Session.ID())
@@ -67,10 +67,10 @@ func TestARecorderWritesEachBatchOnceAlsoOverACrashOfTheHub(t *testing.T) {
 	require.Equal(t, r.MaxSeq+4, last)
 	require.Empty(t, payloads[event.TurnEnd](t, next), "the recorder goes on")
 
-	require.NoError(t, next.EndRecording(ctxOf(t), r.RecorderID, "the agent ended", "ann"))
-	require.NoError(t, next.EndRecording(ctxOf(t), r.RecorderID, "the agent ended", "ann"))
+	require.NoError(t, next.EndRecording(ctxOf(t), r.RecorderID, "the agent ended", person("ann")))
+	require.NoError(t, next.EndRecording(ctxOf(t), r.RecorderID, "the agent ended", person("ann")))
 	require.Equal(t, session.StatusEnded, next.Info().Status)
-	require.Equal(t, []event.SessionEnd{{Reason: "the agent ended", By: "ann"}}, payloads[event.SessionEnd](t, next))
+	require.Equal(t, []event.SessionEnd{{Reason: "the agent ended", By: "ann", ByID: "id-ann"}}, payloads[event.SessionEnd](t, next))
 	require.Len(t, payloads[event.AgentMessage](t, next), 1)
 	requireLawful(t, next, true)
 	_, err = put(next, last, recorded(t, message("late")))

@@ -279,7 +279,7 @@ func closings(f *fold, which func(toolCall) bool, reason string) []entry {
 		}
 	}
 	for _, r := range f.permissions.open {
-		list = append(list, entry{r.Turn, r.cancelled(byHub, reason)})
+		list = append(list, entry{r.Turn, r.cancelled(theHub(), reason)})
 	}
 	return list
 }

@@ -56,7 +56,9 @@ func (e *engine) lastingOf(request openRequest, chosen event.PermissionOption, a
 		return l, fmt.Errorf("%w: this answer cannot be remembered: %s; answer it this once, without remember", ErrInvalid, why)
 	}
 	if why != "" {
-		l.notes = append(l.notes, event.Note{Method: noteAnsweredOnce, Text: event.Text(onceWords(chosen, why, always && !offered))})
+		l.notes = append(l.notes, event.Note{
+			Method: noteAnsweredOnce, Text: event.Text(onceWords(chosen, why, always && !offered)), By: a.Actor.Name, ByID: a.Actor.ID,
+		})
 		return l, nil
 	}
 	scope := a.Remember
@@ -65,7 +67,7 @@ func (e *engine) lastingOf(request openRequest, chosen event.PermissionOption, a
 	}
 	rule = complete(Rule{
 		Scope: scope, Effect: effect, Kind: request.about.kind, Subject: request.about.fingerprint(),
-		Title: cut(oneLine(request.about.title), lastLineRunes), AgentTold: always && !offered, CreatedBy: a.Actor,
+		Title: cut(oneLine(request.about.title), lastLineRunes), AgentTold: always && !offered, CreatedBy: a.Actor.Name, CreatedByID: a.Actor.ID,
 	}, e.agentName)
 	note, err := ruleNote(noteRuleAdded, rule, a.Actor)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 func remember(t *testing.T, b *session.BackgroundSession, request, option string) error {
 	t.Helper()
 	_, err := b.AnswerPermission(ctxOf(t), session.Answer{
-		PermissionID: request, OptionID: option, Actor: "ann", ClientID: "tab", Remember: session.RuleSession, MayRule: true,
+		PermissionID: request, OptionID: option, Actor: person("ann"), Remember: session.RuleSession, MayRule: true,
 	})
 	return err
 }
@@ -66,7 +66,7 @@ func TestAnAlwaysOfAPersonWhoMayMakeNoRulesCountsOnce(t *testing.T) {
 	b, a := h.busy()
 	guest := func(id, option string, remember session.RuleScope) error {
 		_, err := b.AnswerPermission(ctxOf(t), session.Answer{
-			PermissionID: id, OptionID: option, Actor: "guest", ClientID: "tab", Remember: remember,
+			PermissionID: id, OptionID: option, Actor: person("guest"), Remember: remember,
 		})
 		return err
 	}
@@ -145,7 +145,7 @@ func TestARuleAboutAKindLooksAtEveryKindACallWasSaidToBeOf(t *testing.T) {
 	h := newHub(t)
 	b, a := h.busy()
 	for effect, kind := range map[session.RuleEffect]event.ToolKind{session.RuleAllow: "read", session.RuleReject: "fetch"} {
-		_, err := b.AddRule(ctxOf(t), session.Rule{Scope: session.RuleSession, Effect: effect, Kind: kind, CreatedBy: "ann"})
+		_, err := b.AddRule(ctxOf(t), session.Rule{Scope: session.RuleSession, Effect: effect, Kind: kind, CreatedBy: "ann", CreatedByID: "id-ann"})
 		require.NoError(t, err)
 	}
 	announced := func(kind event.ToolKind) event.ToolCallFields {

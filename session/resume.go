@@ -67,7 +67,7 @@ type ResumeRequest struct {
 	Drift DriftChoice
 	// Confirm lists what was shown: "stale", and what Mismatch names.
 	Confirm []string
-	Actor   string
+	Actor   event.Actor
 	// MayManage says that the actor may let an agent do more.
 	MayManage bool
 
@@ -300,9 +300,9 @@ func (e *engine) resume(r ResumeRequest, way event.ResumeWay) (Resumed, error) {
 	}
 	promptID := resumePrefix + r.InterruptionID
 	settled := event.InterruptionSettled{
-		InterruptionID: r.InterruptionID, Outcome: event.SettledResumed, Way: way, PromptID: promptID, By: r.Actor,
+		InterruptionID: r.InterruptionID, Outcome: event.SettledResumed, Way: way, PromptID: promptID, By: r.Actor.Name, ByID: r.Actor.ID,
 	}
-	prompt := event.UserPrompt{PromptID: promptID, Text: event.Text(r.Prompt), Attachments: r.attachments, Actor: r.Actor}
+	prompt := event.UserPrompt{PromptID: promptID, Text: event.Text(r.Prompt), Attachments: r.attachments, Actor: r.Actor.Name, ByID: r.Actor.ID}
 	if e.agent.status == AgentFailed {
 		e.agent.forgive() // a person decided
 	}
@@ -318,7 +318,7 @@ func (e *engine) resume(r ResumeRequest, way event.ResumeWay) (Resumed, error) {
 }
 
 // Dismiss settles an interruption without going on. The queue goes on.
-func (b *BackgroundSession) Dismiss(ctx context.Context, interruptionID, actor string) error {
+func (b *BackgroundSession) Dismiss(ctx context.Context, interruptionID string, actor event.Actor) error {
 	return tell(ctx, b, func(e *engine) error {
 		if err := e.opened(interruptionID); err != nil {
 			return err
@@ -326,7 +326,7 @@ func (b *BackgroundSession) Dismiss(ctx context.Context, interruptionID, actor s
 		if err := e.refusal(); err != nil {
 			return err
 		}
-		settled := event.InterruptionSettled{InterruptionID: interruptionID, Outcome: event.SettledDismissed, By: actor}
+		settled := event.InterruptionSettled{InterruptionID: interruptionID, Outcome: event.SettledDismissed, By: actor.Name, ByID: actor.ID}
 		if _, err := e.write(entry{e.fold.turn, settled}); err != nil {
 			return fmt.Errorf("dismiss: %w", e.b.stuck(err))
 		}

@@ -89,9 +89,9 @@ func TestAResumeWinsOnceAndTheAgentGetsOnePrompt(t *testing.T) {
 	for i := range rivals {
 		wg.Go(func() {
 			if i%2 == 0 {
-				_, outcomes[i] = b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: id, Actor: "ann"})
+				_, outcomes[i] = b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: id, Actor: person("ann")})
 			} else {
-				outcomes[i] = b.Dismiss(ctxOf(t), id, "bob")
+				outcomes[i] = b.Dismiss(ctxOf(t), id, person("bob"))
 			}
 		})
 	}
@@ -108,7 +108,7 @@ func TestAResumeWinsOnceAndTheAgentGetsOnePrompt(t *testing.T) {
 		}
 	}
 	require.Equal(t, 1, won)
-	_, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: id, Actor: "late"})
+	_, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: id, Actor: person("late")})
 	var settled *session.AlreadySettled
 	require.ErrorAs(t, err, &settled)
 	require.Equal(t, winner, settled.Winner.By)
@@ -128,14 +128,14 @@ func TestAResumeIsNotRepeatedAfterAKill(t *testing.T) {
 	b, a := h.busy()
 	a.die(crash)
 	id := interruptionOf(t, b).ID
-	resumed, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: id, Prompt: "go on", Actor: "ann"})
+	resumed, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: id, Prompt: "go on", Actor: person("ann")})
 	require.NoError(t, err)
 	after := h.copyOf(t, clean)
 	b = after.session(b.ID())
 	again := interruptionOf(t, b)
 	require.NotEqual(t, id, again.ID)
 	require.Equal(t, resumed.PromptID, again.PromptID)
-	_, err = b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: id, Actor: "bob"})
+	_, err = b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: id, Actor: person("bob")})
 	var settled *session.AlreadySettled
 	require.ErrorAs(t, err, &settled)
 	require.Equal(t, "ann", settled.Winner.By)
@@ -148,7 +148,7 @@ func TestALocalResumeBeginsANewAgentSession(t *testing.T) {
 	b, a := h.busy()
 	a.die(crash)
 	id := interruptionOf(t, b).ID
-	resumed, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: id, Way: "local", Actor: "ann"})
+	resumed, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: id, Way: "local", Actor: person("ann")})
 	require.NoError(t, err)
 	require.Equal(t, event.WayLocal, resumed.Way)
 	a = h.agents.next(t)
@@ -167,11 +167,11 @@ func TestAnOldInterruptionIsResumedOnlyWhenItsAgeIsConfirmed(t *testing.T) {
 		offer, err := b.Interruption(t.Context())
 		require.NoError(t, err)
 		require.True(t, offer.Stale)
-		_, err = b.Resume(t.Context(), session.ResumeRequest{InterruptionID: id, Actor: "ann"})
+		_, err = b.Resume(t.Context(), session.ResumeRequest{InterruptionID: id, Actor: person("ann")})
 		var needs *session.NeedsConfirmation
 		require.ErrorAs(t, err, &needs)
 		require.Equal(t, []string{"stale"}, needs.Needs)
-		_, err = b.Resume(t.Context(), session.ResumeRequest{InterruptionID: id, Confirm: needs.Needs, Actor: "ann"})
+		_, err = b.Resume(t.Context(), session.ResumeRequest{InterruptionID: id, Confirm: needs.Needs, Actor: person("ann")})
 		require.NoError(t, err)
 	})
 }
@@ -185,8 +185,8 @@ func TestATurnInAWorkspaceThatIsGoneCanOnlyBeDismissed(t *testing.T) {
 	offer, err := b.Interruption(ctxOf(t))
 	require.NoError(t, err)
 	require.Equal(t, []string{"workspace"}, offer.Mismatch)
-	_, err = b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: id, Actor: "ann"})
+	_, err = b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: id, Actor: person("ann")})
 	require.ErrorIs(t, err, session.ErrConflict)
-	require.NoError(t, b.Dismiss(ctxOf(t), id, "ann"))
+	require.NoError(t, b.Dismiss(ctxOf(t), id, person("ann")))
 	require.Nil(t, b.State().Interruption)
 }

@@ -35,7 +35,7 @@ func TestTwoTabsAndAScriptThatResumeAtOnceMakeOneTurnAcrossAKill(t *testing.T) {
 		press := func(b *session.BackgroundSession) {
 			for _, actor := range []string{"tab", "phone", "script"} {
 				all.Go(func() {
-					_, _ = b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: id, Prompt: "go on", Actor: actor})
+					_, _ = b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: id, Prompt: "go on", Actor: person(actor)})
 				})
 			}
 		}
@@ -92,11 +92,11 @@ func TestAfterAnySequenceOfKillsAndDecisionsNothingIsDoneTwice(t *testing.T) {
 					b = h.session(b.ID())
 				case 2, 3:
 					if open != nil {
-						_, _ = b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: open.ID, Actor: "ann"})
+						_, _ = b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: open.ID, Actor: person("ann")})
 					}
 				case 4:
 					if open != nil {
-						_ = b.Dismiss(ctxOf(t), open.ID, "ann")
+						_ = b.Dismiss(ctxOf(t), open.ID, person("ann"))
 					}
 				case 5:
 					sent++

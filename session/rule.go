@@ -52,9 +52,12 @@ type Rule struct {
 	Title string `json:"title,omitempty"`
 	// AgentTold says that the agent offered nothing that counts once, so that it
 	// was told to remember, too, and may do so after the rule is revoked.
-	AgentTold bool      `json:"agent_told,omitempty"`
-	CreatedBy string    `json:"created_by"`
-	CreatedAt time.Time `json:"created_at"`
+	AgentTold bool   `json:"agent_told,omitempty"`
+	CreatedBy string `json:"created_by"`
+	// CreatedByID is the id of the maker's credential; rules of earlier versions have
+	// none.
+	CreatedByID string    `json:"created_by_id,omitempty"`
+	CreatedAt   time.Time `json:"created_at"`
 }
 
 // Methods of the notes that keep a session's rules in its log.
@@ -118,7 +121,7 @@ func decide(rules []Rule, agent string, s subject, p event.PermissionRequest) (e
 	}
 	return event.PermissionOutcome{
 		PermissionID: p.PermissionID, Outcome: event.OutcomeSelected, OptionID: option,
-		By: found.CreatedBy, Rule: found.ID,
+		By: found.CreatedBy, ByID: found.CreatedByID, Rule: found.ID,
 	}, true
 }
 
@@ -161,7 +164,9 @@ func (b *BackgroundSession) AddRule(ctx context.Context, r Rule) (Rule, error) {
 			return Rule{}, err
 		}
 	}
-	return r, tell(ctx, b, func(e *engine) error { return e.noteRule(noteRuleAdded, r, r.CreatedBy) })
+	return r, tell(ctx, b, func(e *engine) error {
+		return e.noteRule(noteRuleAdded, r, event.Actor{Name: r.CreatedBy, ID: r.CreatedByID})
+	})
 }
 
 // Like fills in what a rule is about from an open permission request: the same
@@ -184,7 +189,7 @@ func (b *BackgroundSession) Like(ctx context.Context, r Rule, permissionID strin
 }
 
 // RevokeRule takes a rule back, whether of the session or of its agent.
-func (b *BackgroundSession) RevokeRule(ctx context.Context, id, actor string) error {
+func (b *BackgroundSession) RevokeRule(ctx context.Context, id string, actor event.Actor) error {
 	maker, err := b.ruleMaker(ctx)
 	if err != nil {
 		return err
@@ -239,7 +244,7 @@ func complete(r Rule, agent string) Rule {
 }
 
 // noteRule records a change of the rules.
-func (e *engine) noteRule(method string, r Rule, actor string) error {
+func (e *engine) noteRule(method string, r Rule, actor event.Actor) error {
 	if err := e.refusal(); err != nil {
 		return err
 	}
@@ -251,19 +256,19 @@ func (e *engine) noteRule(method string, r Rule, actor string) error {
 	return e.b.stuck(err)
 }
 
-func ruleNote(method string, r Rule, actor string) (event.Note, error) {
+func ruleNote(method string, r Rule, actor event.Actor) (event.Note, error) {
 	raw, err := json.Marshal(struct {
 		Rule  Rule   `json:"rule"`
 		Actor string `json:"actor"`
-	}{r, actor})
+	}{r, actor.Name})
 	if err != nil {
 		return event.Note{}, fmt.Errorf("encode rule: %w", err)
 	}
-	words := fmt.Sprintf("From now on abide answers for %s: %s %s.", actor, r.Effect, r.about())
+	words := fmt.Sprintf("From now on abide answers for %s: %s %s.", actor.Name, r.Effect, r.about())
 	if method == noteRuleRevoked {
-		words = fmt.Sprintf("%s took back the rule: %s %s.", actor, r.Effect, r.about())
+		words = fmt.Sprintf("%s took back the rule: %s %s.", actor.Name, r.Effect, r.about())
 	}
-	return event.Note{Method: method, Text: event.Text(words), Raw: raw}, nil
+	return event.Note{Method: method, Text: event.Text(words), Raw: raw, By: actor.Name, ByID: actor.ID}, nil
 }
 
 func (r Rule) about() string {

@@ -55,22 +55,22 @@ func TestAnAlwaysAnswerIsRememberedForTheSession(t *testing.T) {
 	require.NoError(t, otherAgent.say(wants("q4", "execute", "Run make", "make")))
 	require.Equal(t, []string{"q4"}, pending(other), "a session's rule reached another session")
 
-	require.NoError(t, b.RevokeRule(ctxOf(t), rules[0].ID, "bob"))
+	require.NoError(t, b.RevokeRule(ctxOf(t), rules[0].ID, person("bob")))
 	require.NoError(t, a.say(wants("q5", "execute", "Run make", "make")))
 	require.Equal(t, []string{"q3", "q5"}, pending(b), "a revoked rule answered")
 	notes := payloads[event.Note](t, b)
 	require.Equal(t, "abide/rule_added", notes[0].Method)
 	require.Equal(t, "abide/rule_revoked", notes[1].Method)
 	require.Contains(t, string(notes[1].Raw), `"actor":"bob"`)
-	require.ErrorIs(t, b.RevokeRule(ctxOf(t), "none", "bob"), session.ErrNotFound)
+	require.ErrorIs(t, b.RevokeRule(ctxOf(t), "none", person("bob")), session.ErrNotFound)
 }
 
 func TestARuleForAnAgentReachesEverySessionAndOutlivesTheHub(t *testing.T) {
 	h := newHub(t)
 	b, _ := h.busy()
-	_, err := b.AddRule(ctxOf(t), session.Rule{Scope: session.RuleAgent, Effect: session.RuleAllow, Kind: "read", CreatedBy: "ann"})
+	_, err := b.AddRule(ctxOf(t), session.Rule{Scope: session.RuleAgent, Effect: session.RuleAllow, Kind: "read", CreatedBy: "ann", CreatedByID: "id-ann"})
 	require.NoError(t, err)
-	mine, err := b.AddRule(ctxOf(t), session.Rule{Scope: session.RuleSession, Effect: session.RuleReject, Kind: "fetch", CreatedBy: "ann"})
+	mine, err := b.AddRule(ctxOf(t), session.Rule{Scope: session.RuleSession, Effect: session.RuleReject, Kind: "fetch", CreatedBy: "ann", CreatedByID: "id-ann"})
 	require.NoError(t, err)
 	h.close()
 	h.open()
@@ -105,15 +105,15 @@ func TestWhatRulesDoNotDo(t *testing.T) {
 	h := newHub(t)
 	b, a := h.busy()
 	for name, r := range map[string]session.Rule{
-		"about everything": {Scope: session.RuleSession, Effect: session.RuleAllow, CreatedBy: "ann"},
-		"no effect":        {Scope: session.RuleSession, Kind: "read", CreatedBy: "ann"},
-		"no scope":         {Effect: session.RuleAllow, Kind: "read", CreatedBy: "ann"},
+		"about everything": {Scope: session.RuleSession, Effect: session.RuleAllow, CreatedBy: "ann", CreatedByID: "id-ann"},
+		"no effect":        {Scope: session.RuleSession, Kind: "read", CreatedBy: "ann", CreatedByID: "id-ann"},
+		"no scope":         {Effect: session.RuleAllow, Kind: "read", CreatedBy: "ann", CreatedByID: "id-ann"},
 		"nobody's":         {Scope: session.RuleSession, Effect: session.RuleAllow, Kind: "read"},
 	} {
 		_, err := b.AddRule(ctxOf(t), r)
 		require.ErrorIs(t, err, session.ErrInvalid, name)
 	}
-	_, err := b.AddRule(ctxOf(t), session.Rule{Scope: session.RuleSession, Effect: session.RuleAllow, Kind: "execute", CreatedBy: "ann"})
+	_, err := b.AddRule(ctxOf(t), session.Rule{Scope: session.RuleSession, Effect: session.RuleAllow, Kind: "execute", CreatedBy: "ann", CreatedByID: "id-ann"})
 	require.NoError(t, err)
 	form := wants("form", "execute", "Fill in", "x")
 	form.Form = json.RawMessage(`{}`)

@@ -13,11 +13,11 @@ import (
 // Fault 87.
 func TestFault87TheRulesOfASessionAreBounded(t *testing.T) {
 	h := newHub(t)
-	b, err := h.manager.Create(ctxOf(t), session.CreateRequest{Actor: "ann"})
+	b, err := h.manager.Create(ctxOf(t), session.CreateRequest{Actor: person("ann")})
 	require.NoError(t, err)
 	for n := range 1001 {
 		_, err = b.AddRule(ctxOf(t), session.Rule{
-			Scope: session.RuleSession, Effect: session.RuleAllow, Kind: event.ToolKind(fmt.Sprint("kind", n)), CreatedBy: "ann",
+			Scope: session.RuleSession, Effect: session.RuleAllow, Kind: event.ToolKind(fmt.Sprint("kind", n)), CreatedBy: "ann", CreatedByID: "id-ann",
 		})
 		if n < 1000 {
 			require.NoError(t, err)

@@ -57,7 +57,7 @@ func TestAWorkspaceThatIsNotAsItWasIsShownAndConfirmed(t *testing.T) {
 			if c.told == "" {
 				require.NotContains(t, offer.Prompt, "Since your last tool call")
 			}
-			r := session.ResumeRequest{InterruptionID: id, Actor: "ann"}
+			r := session.ResumeRequest{InterruptionID: id, Actor: person("ann")}
 			if len(c.mismatch) > 0 {
 				_, err = b.Resume(ctxOf(t), r)
 				var needs *session.NeedsConfirmation

@@ -72,7 +72,7 @@ func TestFault47ACrashLoopBacksOffAndStops(t *testing.T) {
 		require.Empty(t, h.agents.started, "the hub went on by itself")
 		require.Len(t, b.Queue(), 1, "a waiting prompt was used up")
 
-		require.NoError(t, b.Restart(t.Context(), "ann"))
+		require.NoError(t, b.Restart(t.Context(), person("ann")))
 		a = <-h.agents.started
 		require.Equal(t, "waits", (<-a.prompts).PromptID)
 		prompt(t, b, "last")
@@ -125,7 +125,7 @@ func TestAnAgentThatCannotStartUsesUpOneDirectPromptAndNoWaitingOne(t *testing.T
 	})
 	require.Len(t, b.Queue(), 1, "a waiting prompt was used up by an agent that does not start")
 	broken = false
-	require.NoError(t, b.Restart(ctxOf(t), "ann"))
+	require.NoError(t, b.Restart(ctxOf(t), person("ann")))
 	require.Equal(t, "second", receive(t, h.agents.next(t).prompts, "not taken").PromptID)
 }
 
@@ -162,7 +162,7 @@ func TestTheHubEndsWhileAnAgentStarts(t *testing.T) {
 func TestRestartInMidTurnInterruptsIt(t *testing.T) {
 	h := newHub(t)
 	b, a := h.busy()
-	require.NoError(t, b.Restart(ctxOf(t), "ann"))
+	require.NoError(t, b.Restart(ctxOf(t), person("ann")))
 	<-a.over
 	h.agents.next(t)
 	awaitIdle(t, b)
@@ -279,20 +279,20 @@ func TestALoginTheAgentDoesNotHaveLeavesItAsItIs(t *testing.T) {
 		p.Raw = json.RawMessage(`{"initialize":{"agentCapabilities":{},"authMethods":[{"id":"browser","name":"Browser"},{"id":"key"}]},"session":{}}`)
 	}
 	b := h.create()
-	require.ErrorContains(t, b.Authenticate(ctxOf(t), "stars", "ann"), "browser, key", "of one that was not started")
+	require.ErrorContains(t, b.Authenticate(ctxOf(t), "stars", person("ann")), "browser, key", "of one that was not started")
 	a := h.agents.next(t)
 	prompt(t, b, "p1")
 	require.Equal(t, "p1", receive(t, a.prompts, "the agent is the same").PromptID)
-	require.ErrorIs(t, b.Authenticate(ctxOf(t), "browser", "ann"), session.ErrBusy)
+	require.ErrorIs(t, b.Authenticate(ctxOf(t), "browser", person("ann")), session.ErrBusy)
 	require.NoError(t, a.end("p1", event.StopEndTurn))
 	awaitIdle(t, b)
 	before := len(events(t, b))
-	err := b.Authenticate(ctxOf(t), "stars", "ann")
+	err := b.Authenticate(ctxOf(t), "stars", person("ann"))
 	require.ErrorIs(t, err, session.ErrInvalid)
 	require.ErrorContains(t, err, "browser, key")
 	require.Equal(t, session.AgentReady, b.State().Agent.Status)
 	require.Len(t, events(t, b), before, "nothing was stopped")
-	require.NoError(t, b.Authenticate(ctxOf(t), "browser", "ann"))
+	require.NoError(t, b.Authenticate(ctxOf(t), "browser", person("ann")))
 	require.Equal(t, "browser", h.agents.next(t).spec.AuthMethod)
 }
 
@@ -301,7 +301,7 @@ func TestAnAgentThatNeedsNoLoginIsNotStoppedForOne(t *testing.T) {
 	b, a := h.busy()
 	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
 	awaitIdle(t, b)
-	err := b.Authenticate(ctxOf(t), "browser", "ann")
+	err := b.Authenticate(ctxOf(t), "browser", person("ann"))
 	require.ErrorIs(t, err, session.ErrInvalid)
 	require.ErrorContains(t, err, "needs no login")
 	require.Equal(t, session.AgentReady, b.State().Agent.Status)

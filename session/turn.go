@@ -23,7 +23,7 @@ type turnRun struct {
 	given     bool
 	cancelled bool // a person asked to end it
 	// stoppedBy is the actor of the cancel, or of what ended the turn by force.
-	stoppedBy  string
+	stoppedBy  event.Actor
 	offerReset bool
 	// endAs is set while the turn is over and only its end could not be
 	// written yet.
@@ -69,7 +69,7 @@ func (e *engine) beginTurn(p event.UserPrompt, hash string, settled ...event.Int
 	// the agent nothing twice.
 	list := []entry{{turn, p}}
 	if len(settled) == 0 {
-		list = append(list, e.supersede(p.PromptID, p.Actor)...)
+		list = append(list, e.supersede(p.PromptID, event.Actor{Name: p.Actor, ID: p.ByID})...)
 	}
 	for _, s := range settled {
 		list = append(list, entry{turn, s})
@@ -191,6 +191,7 @@ func (e *engine) takeNext(now time.Time) {
 		Text:        event.Text(item.Text),
 		Attachments: fromQueue(item.Attachments),
 		Actor:       item.Actor,
+		ByID:        item.ByID,
 		QueuedAt:    &item.QueuedAt,
 
 		OriginalHash: item.Hash,
@@ -214,7 +215,7 @@ func (e *engine) recordTurnEnd(p event.TurnEnd) error {
 	turn := e.fold.turn
 	cancelled := p.StopReason == event.StopCancelled
 	if cancelled {
-		p.By = e.turn.stoppedBy
+		p.By, p.ByID = e.turn.stoppedBy.Name, e.turn.stoppedBy.ID
 	}
 	list := closings(&e.fold, func(c toolCall) bool { return cancelled && c.turn == turn }, "the turn ended")
 	outcomes := outcomesOf(list)
@@ -266,7 +267,7 @@ func (e *engine) endTurn(before []entry, reason event.StopReason, failure *event
 	}
 	end := event.TurnEnd{PromptID: e.fold.promptID, StopReason: reason, Error: failure}
 	if reason == event.StopCancelled || reason == event.StopInterrupted {
-		end.By = e.turn.stoppedBy
+		end.By, end.ByID = e.turn.stoppedBy.Name, e.turn.stoppedBy.ID
 	}
 	list = append(list, entry{e.fold.turn, end})
 	seq, err := e.write(list...)
@@ -329,11 +330,11 @@ func interrupted(reason event.StopReason) bool {
 // cancelled in the log; the agent is told of the cancel and then of them, as ACP
 // says. Everything the agent still says is recorded. A turn the agent was not given
 // yet ends at once. Without a turn nothing happens.
-func (b *BackgroundSession) Cancel(ctx context.Context, actor string) error {
+func (b *BackgroundSession) Cancel(ctx context.Context, actor event.Actor) error {
 	return tell(ctx, b, func(e *engine) error { return e.cancel(actor) })
 }
 
-func (e *engine) cancel(actor string) error {
+func (e *engine) cancel(actor event.Actor) error {
 	if e.fold.recorder.Open || e.imported {
 		return e.refusal()
 	}
@@ -358,7 +359,7 @@ func (e *engine) cancel(actor string) error {
 		}
 	}
 	t.cancelled, t.stoppedBy, t.since, e.dirty = true, actor, time.Now(), true
-	e.logger.Info("turn is cancelled", "prompt", e.fold.promptID, "actor", actor)
+	e.logger.Info("turn is cancelled", "prompt", e.fold.promptID, "actor", actor.Name)
 	if err := e.agent.proc.Cancel(); err != nil {
 		e.logger.Warn("agent did not take the cancel", "err", err)
 		e.stopAgent(stopReset)
@@ -371,7 +372,7 @@ func (e *engine) cancel(actor string) error {
 // ForceReset frees a turn whose agent does not answer: the turn ends as
 // interrupted, and the agent is stopped. The next prompt starts it again.
 // Without a turn nothing happens.
-func (b *BackgroundSession) ForceReset(ctx context.Context, actor string) error {
+func (b *BackgroundSession) ForceReset(ctx context.Context, actor event.Actor) error {
 	return tell(ctx, b, func(e *engine) error {
 		if e.fold.recorder.Open || e.imported {
 			return e.refusal()
@@ -379,14 +380,14 @@ func (b *BackgroundSession) ForceReset(ctx context.Context, actor string) error 
 		if !e.fold.open {
 			return nil
 		}
-		e.logger.Info("turn is reset", "prompt", e.fold.promptID, "actor", actor)
+		e.logger.Info("turn is reset", "prompt", e.fold.promptID, "actor", actor.Name)
 		return e.reset(actor)
 	})
 }
 
 // reset stops the agent in any case; the turn's end follows as soon as it can
 // be written.
-func (e *engine) reset(actor string) error {
+func (e *engine) reset(actor event.Actor) error {
 	e.turn.stoppedBy = actor
 	e.stopAgent(stopReset)
 	e.endTurnOrLater(nil, event.StopInterrupted, nil)

@@ -18,7 +18,7 @@ func TestCancelSettlesOpenRequestsAfterTheAgentIsToldAndKeepsReading(t *testing.
 	h := newHub(t)
 	b, a := h.busy()
 	require.NoError(t, a.say(toolCall("t1", event.ToolInProgress), question("q1"), question("q2")))
-	require.NoError(t, b.Cancel(ctxOf(t), "ann"))
+	require.NoError(t, b.Cancel(ctxOf(t), person("ann")))
 	require.Equal(t, []string{"cancel", "q1", "q2"}, a.wasTold(), "ACP wants session/cancel before the outcomes")
 	receive(t, a.cancels, "the agent was not asked to cancel")
 	require.Equal(t, session.TurnCancelling, b.State().Turn.State)
@@ -26,7 +26,7 @@ func TestCancelSettlesOpenRequestsAfterTheAgentIsToldAndKeepsReading(t *testing.
 		require.Equal(t, event.OutcomeCancelled, o.Outcome)
 		require.Equal(t, "ann", o.By)
 	}
-	require.NoError(t, b.Cancel(ctxOf(t), "bob"))
+	require.NoError(t, b.Cancel(ctxOf(t), person("bob")))
 	require.Empty(t, a.cancels, "a second cancel was passed on")
 
 	require.NoError(t, a.say(message("Stopping."), question("q3")))
@@ -50,7 +50,7 @@ func TestCancelBeforeTheAgentIsThereEndsTheTurnAtOnce(t *testing.T) {
 	b := h.create()
 	prompt(t, b, "p")
 	await(t, b, "starting", func(s session.State) bool { return s.Turn.State == session.TurnStarting })
-	require.NoError(t, b.Cancel(ctxOf(t), "ann"))
+	require.NoError(t, b.Cancel(ctxOf(t), person("ann")))
 	s := awaitIdle(t, b)
 	require.Equal(t, session.AgentStarting, s.Agent.Status)
 	close(h.agents.hold)
@@ -80,10 +80,10 @@ func TestFault37CancelVsCompleteRace(t *testing.T) {
 		require.NoError(t, a.say(question("q"+id)))
 		var group sync.WaitGroup
 		group.Go(func() { _ = a.end(id, event.StopEndTurn) })
-		group.Go(func() { _ = b.Cancel(ctxOf(t), "ann") })
+		group.Go(func() { _ = b.Cancel(ctxOf(t), person("ann")) })
 		group.Go(func() { _, _ = answer(b, "q"+id, "yes", "tab") })
 		if n%3 == 0 {
-			group.Go(func() { _ = b.ForceReset(ctxOf(t), "ann") })
+			group.Go(func() { _ = b.ForceReset(ctxOf(t), person("ann")) })
 		}
 		group.Wait()
 		_ = a.end(id, event.StopCancelled) // a second end, as late as can be
@@ -113,7 +113,7 @@ func TestForceResetIsOfferedAfterTenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub(t)
 		b, _ := h.busy()
-		require.NoError(t, b.Cancel(t.Context(), "ann"))
+		require.NoError(t, b.Cancel(t.Context(), person("ann")))
 		began := time.Now()
 		require.False(t, b.State().Turn.ForceReset)
 		await(t, b, "the offer", func(s session.State) bool { return s.Turn.ForceReset })
@@ -127,7 +127,7 @@ func TestAnAgentThatIsSilentAfterACancelIsStoppedAndOneThatTalksIsNot(t *testing
 		h := newHub(t)
 		b, a := h.busy()
 		require.NoError(t, a.say(toolCall("t1", event.ToolInProgress), question("q1")))
-		require.NoError(t, b.Cancel(t.Context(), "ann"))
+		require.NoError(t, b.Cancel(t.Context(), person("ann")))
 		for range 5 {
 			time.Sleep(19 * time.Second)
 			require.NoError(t, a.say(event.AgentStalled{}, message("clearing up")))
@@ -161,7 +161,7 @@ func TestForceResetStopsTheAgentAndClosesTheTurn(t *testing.T) {
 	b, a := h.busy()
 	require.NoError(t, a.say(toolCall("t1", event.ToolInProgress), question("q1")))
 	prompt(t, b, promptID(1))
-	require.NoError(t, b.ForceReset(ctxOf(t), "ann"))
+	require.NoError(t, b.ForceReset(ctxOf(t), person("ann")))
 	require.Equal(t, queue.Interrupted, prompt(t, b, promptID(0)).Outcome)
 	require.NoError(t, a.say(message("last words"))) // it is still there for a moment
 	close(h.agents.stopping)
@@ -177,14 +177,14 @@ func TestForceResetStopsTheAgentAndClosesTheTurn(t *testing.T) {
 	require.Len(t, payloads[event.AgentExit](t, b), 1)
 	require.NoError(t, second.end(promptID(1), event.StopEndTurn))
 	awaitIdle(t, b)
-	require.NoError(t, b.ForceReset(ctxOf(t), "ann"), "without a turn there is nothing to reset")
+	require.NoError(t, b.ForceReset(ctxOf(t), person("ann")), "without a turn there is nothing to reset")
 }
 
 func TestAPromptMadeWhileTheOldAgentStopsWaitsForTheNewOne(t *testing.T) {
 	h := newHub(t)
 	h.agents.stopping = make(chan struct{})
 	b, a := h.busy()
-	require.NoError(t, b.ForceReset(ctxOf(t), "ann"))
+	require.NoError(t, b.ForceReset(ctxOf(t), person("ann")))
 	require.Equal(t, queue.Received, prompt(t, b, promptID(1)).Outcome)
 	close(h.agents.stopping)
 	<-a.over
@@ -232,14 +232,14 @@ func TestTheAgentsOwnWordsAreInTheState(t *testing.T) {
 	require.Equal(t, "compact", s.Commands.Commands[0].Name)
 	require.Equal(t, int64(10), s.Usage.Used)
 
-	require.NoError(t, b.SetMode(ctxOf(t), "code"))
+	require.NoError(t, b.SetMode(ctxOf(t), "code", person("ann")))
 	s = b.State()
 	require.Equal(t, "code", s.Mode.ModeID)
 	require.Len(t, s.Mode.Modes, 1, "the list of modes was forgotten")
-	require.ErrorIs(t, b.SetMode(ctxOf(t), "impossible"), session.ErrInvalid)
-	require.NoError(t, b.SetConfigOption(ctxOf(t), "model", "small"))
+	require.ErrorIs(t, b.SetMode(ctxOf(t), "impossible", person("ann")), session.ErrInvalid)
+	require.NoError(t, b.SetConfigOption(ctxOf(t), "model", "small", person("ann")))
 	require.Contains(t, string(b.State().Config.Options), "small")
-	require.ErrorIs(t, b.SetConfigOption(ctxOf(t), "model", 7), session.ErrInvalid)
+	require.ErrorIs(t, b.SetConfigOption(ctxOf(t), "model", 7, person("ann")), session.ErrInvalid)
 
 	require.Eventually(t, func() bool { return b.Info().LastLine == "Second **line**" }, patience, time.Millisecond)
 	require.Eventually(t, func() bool { return b.Info().Name == "A better name" }, patience, time.Millisecond)
@@ -248,7 +248,7 @@ func TestTheAgentsOwnWordsAreInTheState(t *testing.T) {
 func TestAModeCanBeSetBeforeTheFirstPrompt(t *testing.T) {
 	h := newHub(t)
 	b := h.create()
-	require.NoError(t, b.SetMode(ctxOf(t), "plan"))
+	require.NoError(t, b.SetMode(ctxOf(t), "plan", person("ann")))
 	require.Equal(t, "plan", b.State().Mode.ModeID)
 	require.Equal(t, "plan", receive(t, h.agents.next(t).modes, "the agent was not told"))
 }

@@ -46,7 +46,7 @@ func inRepository(t *testing.T) (h *hub, b *session.BackgroundSession, root stri
 	git, err := gitstate.New(t.Context(), "")
 	require.NoError(t, err)
 	h = newHub(t, func(o *session.Options, _ *store.Options) { o.Git, o.Workspaces = git, []string{root} })
-	b, err = h.manager.Create(ctxOf(t), session.CreateRequest{Actor: "ann", Workspace: filepath.Join(repository, "cmd")})
+	b, err = h.manager.Create(ctxOf(t), session.CreateRequest{Actor: person("ann"), Workspace: filepath.Join(repository, "cmd")})
 	require.NoError(t, err)
 	put(t, repository, "cmd/greet.go", "good evening")
 	runGit(t, repository, "commit", "-q", "-a", "-m", "second")
@@ -55,7 +55,7 @@ func inRepository(t *testing.T) (h *hub, b *session.BackgroundSession, root stri
 
 func TestAForkWorksInAWorktreeAtTheCommitOfItsEvent(t *testing.T) {
 	h, b, root := inRepository(t)
-	request := session.ForkRequest{Seq: 1, Worktree: filepath.Join(root, "again"), Actor: "ann", Key: "k1"}
+	request := session.ForkRequest{Seq: 1, Worktree: filepath.Join(root, "again"), Actor: person("ann"), Key: "k1"}
 	made, err := h.manager.Fork(ctxOf(t), b.ID(), request)
 	require.NoError(t, err)
 	require.Equal(t, filepath.Join(root, "again", "cmd"), made.Info().Workspace)
@@ -77,9 +77,9 @@ func TestAWorktreeThatCannotBeMadeLeavesNothing(t *testing.T) {
 	put(t, root, "project/.gitattributes", "*.psd filter=lfs\n")
 	runGit(t, filepath.Join(root, "project"), "add", ".")
 	runGit(t, filepath.Join(root, "project"), "commit", "-q", "-m", "large files")
-	filtered, err := h.manager.Create(ctxOf(t), session.CreateRequest{Actor: "ann", Workspace: filepath.Join(root, "project")})
+	filtered, err := h.manager.Create(ctxOf(t), session.CreateRequest{Actor: person("ann"), Workspace: filepath.Join(root, "project")})
 	require.NoError(t, err)
-	elsewhere, err := h.manager.Create(ctxOf(t), session.CreateRequest{Actor: "ann", Workspace: root})
+	elsewhere, err := h.manager.Create(ctxOf(t), session.CreateRequest{Actor: person("ann"), Workspace: root})
 	require.NoError(t, err)
 	for name, c := range map[string]struct {
 		of      *session.BackgroundSession

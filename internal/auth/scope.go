@@ -1,6 +1,10 @@
 package auth
 
-import "time"
+import (
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+)
 
 // Scope is how much a credential may do. It is read from the hub's own record
 // of the credential, never from what a client says.
@@ -75,6 +79,9 @@ func (g Grant) Actor() string {
 	}
 	return g.Name
 }
+
+// By is the grant's holder as the log of a session names it.
+func (g Grant) By() event.Actor { return event.Actor{Name: g.Actor(), ID: g.ID} }
 
 // Person names who reads with the grant. All of the owner's devices and tokens are
 // one person; whoever was let in to look, or to one session, is one of their own.

@@ -102,7 +102,7 @@ func (n *Notifier) Answer(ctx context.Context, token, optionID string) (Answered
 	}
 	n.closed(a)
 	outcome, err := b.AnswerPermission(ctx, session.Answer{
-		PermissionID: a.permissionID, OptionID: optionID, Actor: grant.Actor(), ClientID: "notification:" + a.target, SeenSeq: a.seq,
+		PermissionID: a.permissionID, OptionID: optionID, Actor: grant.By(), SeenSeq: a.seq,
 	})
 	switch {
 	case err == nil:

@@ -92,5 +92,6 @@ type Dismiss struct {
 type Settled struct {
 	Outcome event.SettledAs `json:"outcome"`
 	By      string          `json:"by"`
+	ByID    string          `json:"by_id,omitempty"`
 	At      time.Time       `json:"at"`
 }

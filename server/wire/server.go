@@ -120,6 +120,7 @@ type QueueItem struct {
 	Title       string             `json:"title,omitempty"`
 	Attachments []event.Attachment `json:"attachments,omitempty"`
 	Actor       string             `json:"actor,omitempty"`
+	ByID        string             `json:"by_id,omitempty"`
 	QueuedAt    time.Time          `json:"queued_at"`
 	ScheduledAt *time.Time         `json:"scheduled_at,omitempty"`
 }
@@ -306,6 +307,7 @@ type PermissionResolved struct {
 	Outcome      event.Outcome `json:"outcome"`
 	OptionID     string        `json:"option_id,omitempty"`
 	By           string        `json:"by"`
+	ByID         string        `json:"by_id,omitempty"`
 }
 
 // Pong proves life and says how far each followed session is.

@@ -57,7 +57,7 @@ func serverExamples() []wire.Message {
 	info := wire.SessionInfo{SessionID: session, Name: "Say hi", Agent: "demo", Workspace: "/src", ProjectRoot: "/src", CreatedAt: at, UpdatedAt: at,
 		Status: wire.StatusNeedsYou, EventCount: 44, MinSeq: 1, MaxSeq: 44, Epoch: "0123456789abcdef", Archived: true, Pinned: true, Imported: true,
 		ForkedFrom: &wire.Forked{SessionID: session, Seq: 12}, Forks: []wire.Forked{{SessionID: session, Seq: 40}}, LastLine: "Hello you", ReadSeq: new(event.Seq(40))}
-	resolved := wire.PermissionResolved{RequestID: "r6", SessionID: session, PermissionID: "perm1", Outcome: event.OutcomeSelected, OptionID: "yes", By: "phone"}
+	resolved := wire.PermissionResolved{RequestID: "r6", SessionID: session, PermissionID: "perm1", Outcome: event.OutcomeSelected, OptionID: "yes", By: "phone", ByID: "4be9771c0a5d2e38"}
 	return []wire.Message{
 		&wire.Connected{Protocol: wire.Version, Version: "1.0.0", HubID: "h1", ClientID: "c1", HeartbeatMS: 10000,
 			Limits: wire.Limits{MaxFrame: wire.MaxClientFrame, MaxPage: wire.MaxPage, MaxQueue: 10, MaxAttachment: 25 << 20}, Scope: "owner", Time: at},
@@ -66,7 +66,7 @@ func serverExamples() []wire.Message {
 			FirstSeq: 42, LastSeq: 43, MinSeq: 1, MaxSeq: 44, HasMore: true, Prepend: true, Events: events},
 		&wire.State{SessionID: session, AtSeq: 44, Turn: wire.Turn{State: wire.TurnPrompting, Number: 2, PromptID: "p1", Since: &at, ForceReset: true},
 			PendingPermissions: []string{"perm1"},
-			Queue: []wire.QueueItem{{PromptID: "p2", Text: "Say hello", Title: "Say hello", Actor: "phone", QueuedAt: at, ScheduledAt: &at,
+			Queue: []wire.QueueItem{{PromptID: "p2", Text: "Say hello", Title: "Say hello", Actor: "phone", ByID: "4be9771c0a5d2e38", QueuedAt: at, ScheduledAt: &at,
 				Attachments: []event.Attachment{{Name: "shot.png", MediaType: "image/png", Bytes: 70, SHA256: "ab12"}}}},
 			Mode: &event.Mode{ModeID: "code"}, Config: &event.Config{Options: json.RawMessage(`[]`)},
 			Commands: &event.Commands{Commands: []event.Command{{Name: "plan"}}}, Usage: &event.Usage{Used: 1200, Size: 200000},
@@ -86,7 +86,7 @@ func serverExamples() []wire.Message {
 		&wire.Pong{Nonce: "n1", Time: at, MaxSeq: map[string]event.Seq{session: 44}},
 		&wire.Heartbeat{MaxSeq: map[string]event.Seq{session: 44}},
 		&wire.Error{RequestID: "r6", SessionID: session, Code: wire.CodeAlreadyResolved, Message: "phone has answered", RetryAfterMS: 1000, Winner: &resolved,
-			Settled: &wire.Settled{Outcome: event.SettledResumed, By: "phone", At: at}, Needs: []string{"stale"}},
+			Settled: &wire.Settled{Outcome: event.SettledResumed, By: "phone", ByID: "4be9771c0a5d2e38", At: at}, Needs: []string{"stale"}},
 		&wire.Goodbye{Reason: "the hub is restarting", RetryAfterMS: 1000},
 	}
 }

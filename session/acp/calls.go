@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/abidehub/abide/session/event"
 	sdk "github.com/coder/acp-go-sdk"
 )
 
@@ -42,6 +43,7 @@ type call struct {
 	method string
 	// about is the prompt_id of a session/prompt, the mode of a set_mode.
 	about  string
+	by     event.Actor   // whose request it is, of set_mode and set_config_option
 	sent   chan struct{} // closed when the line is on its way
 	answer chan answer   // gets one, or none if the agent goes
 	// abandon tells the agent that nobody waits for the answer any more.

@@ -235,7 +235,7 @@ func (c *converter) modeState(f *fields, key string) (event.Mode, bool) {
 	return p, said && p.ModeID != ""
 }
 
-func config(f *fields, whole json.RawMessage) event.Payload {
+func config(f *fields, whole json.RawMessage) event.Config {
 	var p event.Config
 	if f.raw("configOptions", &p.Options) {
 		p.Options = bytes.Clone(p.Options) // the session keeps them

@@ -145,9 +145,9 @@ func TestBothDirectionsFollowTheProtocolsSchema(t *testing.T) {
 		turnOf(t, a, s, text)
 	}
 	ctx := context.Background()
-	require.NoError(t, a.SetMode(ctx, "auto"))
-	require.NoError(t, a.SetConfigOption(ctx, "model", "hasty"))
-	require.NoError(t, a.SetConfigOption(ctx, "verbose", true))
+	require.NoError(t, a.SetMode(ctx, "auto", event.Actor{Name: "ann", ID: "d1"}))
+	require.NoError(t, a.SetConfigOption(ctx, "model", "hasty", event.Actor{Name: "ann", ID: "d1"}))
+	require.NoError(t, a.SetConfigOption(ctx, "verbose", true, event.Actor{Name: "ann", ID: "d1"}))
 	_, _, err := a.List(ctx, "")
 	require.NoError(t, err)
 	require.NoError(t, a.Authenticate(ctx, "none"))

@@ -115,7 +115,7 @@ func (s *stream) response(c *call, got answer, m message, e *effect) {
 	case beginsSession(c.method) && got.err == nil:
 		s.begin(c.method, got.result, e)
 	case c.method == methodSetMode && got.err == nil:
-		p := event.Mode{ModeID: c.about, Modes: s.convert.modes}
+		p := event.Mode{ModeID: c.about, Modes: s.convert.modes, By: c.by.Name, ByID: c.by.ID}
 		if f, err := objectFields(got.result); err == nil {
 			p.Raw = rest(f, got.result)
 		}
@@ -126,7 +126,9 @@ func (s *stream) response(c *call, got answer, m message, e *effect) {
 			s.say(e, event.Note{Method: c.method, Raw: got.result})
 			return
 		}
-		s.say(e, config(f, got.result))
+		p := config(f, got.result)
+		p.By, p.ByID = c.by.Name, c.by.ID
+		s.say(e, p)
 	case c.method == methodClose && got.err == nil && saysNothing(got.result):
 		// The agent's end, which follows, says it.
 	default:

@@ -108,15 +108,15 @@ func (a *Agent) Answer(o event.PermissionOutcome) error {
 
 // SetMode changes the agent's mode and waits for its answer. The new mode was
 // recorded as an event.Mode by then.
-func (a *Agent) SetMode(ctx context.Context, modeID string) error {
-	c := &call{method: methodSetMode, about: modeID}
+func (a *Agent) SetMode(ctx context.Context, modeID string, by event.Actor) error {
+	c := &call{method: methodSetMode, about: modeID, by: by}
 	_, err := a.ask(ctx, c, map[string]any{"sessionId": a.SessionID(), "modeId": modeID})
 	return err
 }
 
 // SetConfigOption changes one option, to a string or a boolean, and waits for
 // the agent's answer. The new set was recorded as an event.Config by then.
-func (a *Agent) SetConfigOption(ctx context.Context, id string, value any) error {
+func (a *Agent) SetConfigOption(ctx context.Context, id string, value any, by event.Actor) error {
 	params := map[string]any{"sessionId": a.SessionID(), "configId": id, "value": value}
 	switch value.(type) {
 	case string:
@@ -125,7 +125,7 @@ func (a *Agent) SetConfigOption(ctx context.Context, id string, value any) error
 	default:
 		return fmt.Errorf("set option %s: %T is neither a string nor a boolean", id, value)
 	}
-	_, err := a.ask(ctx, &call{method: methodSetOption, about: id}, params)
+	_, err := a.ask(ctx, &call{method: methodSetOption, about: id, by: by}, params)
 	return err
 }
 

@@ -46,6 +46,7 @@ type SessionStart struct {
 	ProjectRoot string `json:"project_root,omitempty"`
 	Git         *Git   `json:"git,omitempty"`
 	CreatedBy   string `json:"created_by,omitempty"`
+	CreatedByID string `json:"created_by_id,omitempty"`
 	// RequestKey is what the client called its request to make the session: sent
 	// again, it makes no second one.
 	RequestKey string `json:"request_key,omitempty"`
@@ -60,8 +61,10 @@ type SessionStart struct {
 // live again.
 type SessionEnd struct {
 	Reason string `json:"reason"`
-	// By is the actor who ended it; empty in older logs.
-	By string `json:"by,omitempty"`
+	// By is the actor who ended it; empty in older logs. ByID is, here as elsewhere,
+	// the id of the actor's credential; older logs have none.
+	By   string `json:"by,omitempty"`
+	ByID string `json:"by_id,omitempty"`
 	// Result is what the session came to, for a program that asked for it.
 	Result json.RawMessage `json:"result,omitempty"`
 }
@@ -81,6 +84,7 @@ type UserPrompt struct {
 	Text        Text         `json:"text"`
 	Attachments []Attachment `json:"attachments,omitempty"`
 	Actor       string       `json:"actor,omitempty"`
+	ByID        string       `json:"by_id,omitempty"`
 	// QueuedAt is set when the prompt waited in the queue.
 	QueuedAt *time.Time `json:"queued_at,omitempty"`
 	// OriginalHash is of the payload the prompt first came with, as package
@@ -100,7 +104,8 @@ type TurnEnd struct {
 	StopReason StopReason `json:"stop_reason"`
 	// By is the actor who cancelled the turn or ended it by force. It is empty for
 	// a turn that no person stopped, and in older logs.
-	By string `json:"by,omitempty"`
+	By   string `json:"by,omitempty"`
+	ByID string `json:"by_id,omitempty"`
 	// Usage is the agent's own account of the turn.
 	Usage json.RawMessage `json:"usage,omitempty"`
 	Error *Failure        `json:"error,omitempty"`
@@ -136,7 +141,8 @@ type InterruptionSettled struct {
 	// PromptID is the prompt that resumed or superseded the turn.
 	PromptID string `json:"prompt_id,omitempty"`
 	// By names the actor, or "hub".
-	By string `json:"by"`
+	By   string `json:"by"`
+	ByID string `json:"by_id,omitempty"`
 }
 
 // WorkspaceSeen is where the workspace stood when a turn began or after its tools
@@ -265,6 +271,7 @@ type PermissionOutcome struct {
 	Content json.RawMessage `json:"content,omitempty"`
 	// By names the actor who answered, or "hub".
 	By     string `json:"by"`
+	ByID   string `json:"by_id,omitempty"`
 	Rule   string `json:"rule,omitempty"`
 	Reason string `json:"reason,omitempty"`
 }
@@ -292,16 +299,23 @@ type ModeOption struct {
 
 // Mode is the agent's current mode and, when the agent said so, all modes.
 type Mode struct {
-	ModeID string          `json:"mode_id"`
-	Modes  []ModeOption    `json:"modes,omitempty"`
-	Raw    json.RawMessage `json:"raw,omitempty"`
+	ModeID string       `json:"mode_id"`
+	Modes  []ModeOption `json:"modes,omitempty"`
+	// By is the actor who chose it; empty where the agent did, and in older logs.
+	By   string          `json:"by,omitempty"`
+	ByID string          `json:"by_id,omitempty"`
+	Raw  json.RawMessage `json:"raw,omitempty"`
 }
 
 // Config is the agent's current set of options, whole, in its own JSON: an
 // array of ACP session config options.
 type Config struct {
 	Options json.RawMessage `json:"options"`
-	Raw     json.RawMessage `json:"raw,omitempty"`
+	// By is the actor who chose an option; empty where the agent did, and in older
+	// logs.
+	By   string          `json:"by,omitempty"`
+	ByID string          `json:"by_id,omitempty"`
+	Raw  json.RawMessage `json:"raw,omitempty"`
 }
 
 // Command is a slash command the agent offers.
@@ -414,6 +428,9 @@ type Note struct {
 	Method string          `json:"method"`
 	Text   Text            `json:"text,omitempty"`
 	Raw    json.RawMessage `json:"raw,omitempty"`
+	// By is the actor, where the note tells of what a person did.
+	By   string `json:"by,omitempty"`
+	ByID string `json:"by_id,omitempty"`
 }
 
 // Epoch gives the log a new identity; the last one in the log counts.
@@ -447,6 +464,7 @@ type Made struct {
 	Workspace   string     `json:"workspace,omitempty"`
 	ProjectRoot string     `json:"project_root,omitempty"`
 	CreatedBy   string     `json:"created_by,omitempty"`
+	CreatedByID string     `json:"created_by_id,omitempty"`
 	RequestKey  string     `json:"request_key,omitempty"`
 	RequestHash string     `json:"request_hash,omitempty"`
 	CreatedAt   *time.Time `json:"created_at,omitempty"`

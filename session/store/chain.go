@@ -69,7 +69,7 @@ func (p parsed) origin() (o origin) {
 	case event.SessionStart:
 		if e.Seq == 1 {
 			o = origin{session: d.SessionID, epoch: d.Epoch, first: 1, made: event.Made{
-				Agent: d.Agent, Workspace: d.Workspace, ProjectRoot: d.ProjectRoot, CreatedBy: d.CreatedBy,
+				Agent: d.Agent, Workspace: d.Workspace, ProjectRoot: d.ProjectRoot, CreatedBy: d.CreatedBy, CreatedByID: d.CreatedByID,
 				RequestKey: d.RequestKey, RequestHash: d.RequestHash, CreatedAt: &e.Time,
 			}}
 		}

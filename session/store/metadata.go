@@ -26,6 +26,7 @@ type Metadata struct {
 	Workspace      string `json:"workspace,omitempty"`
 	ProjectRoot    string `json:"project_root,omitempty"`
 	CreatedBy      string `json:"created_by,omitempty"`
+	CreatedByID    string `json:"created_by_id,omitempty"`
 	// RequestKey and RequestHash are session_start's.
 	RequestKey  string `json:"request_key,omitempty"`
 	RequestHash string `json:"request_hash,omitempty"`
@@ -168,7 +169,7 @@ func writeMetadata(fsys FS, dir string, m Metadata) error {
 // made is what made the session.
 func (m *Metadata) made() event.Made {
 	made := event.Made{
-		Agent: m.Agent, Workspace: m.Workspace, ProjectRoot: m.ProjectRoot, CreatedBy: m.CreatedBy,
+		Agent: m.Agent, Workspace: m.Workspace, ProjectRoot: m.ProjectRoot, CreatedBy: m.CreatedBy, CreatedByID: m.CreatedByID,
 		RequestKey: m.RequestKey, RequestHash: m.RequestHash,
 	}
 	if at := m.CreatedAt; !at.IsZero() {
@@ -179,7 +180,8 @@ func (m *Metadata) made() event.Made {
 
 // take is made the other way round.
 func (m *Metadata) take(made event.Made) {
-	m.Agent, m.Workspace, m.ProjectRoot, m.CreatedBy = made.Agent, made.Workspace, made.ProjectRoot, made.CreatedBy
+	m.Agent, m.Workspace, m.ProjectRoot = made.Agent, made.Workspace, made.ProjectRoot
+	m.CreatedBy, m.CreatedByID = made.CreatedBy, made.CreatedByID
 	m.RequestKey, m.RequestHash = made.RequestKey, made.RequestHash
 	if made.CreatedAt != nil {
 		m.CreatedAt = *made.CreatedAt

@@ -66,7 +66,7 @@ func fillNew(aside, dir, runID string, opts Options, start event.SessionStart) (
 	l.metadataFile.labels = labels{SessionID: start.SessionID}
 	l.metadataFile.meta = Metadata{
 		Format: metadataFormat, SessionID: start.SessionID, Agent: start.Agent,
-		Workspace: start.Workspace, ProjectRoot: start.ProjectRoot, CreatedBy: start.CreatedBy,
+		Workspace: start.Workspace, ProjectRoot: start.ProjectRoot, CreatedBy: start.CreatedBy, CreatedByID: start.CreatedByID,
 		RequestKey: start.RequestKey, RequestHash: start.RequestHash,
 		CreatedAt: now, UpdatedAt: now, Epoch: start.Epoch, MinSeq: 1, MaxSeq: 1, EventCount: 1,
 		Checkpoint: Checkpoint{SyncedSeq: 1, LogFirst: 1, LogBytes: end.offset, TailCRC: string(appendHex(nil, sum)), LogBorn: bornOf(opts.FS, filepath.Join(aside, activeName))},

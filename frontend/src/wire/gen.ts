@@ -26,6 +26,7 @@ export interface SessionStartData {
   project_root?: string
   git?: Git
   created_by?: string
+  created_by_id?: string
   request_key?: string
   request_hash?: string
   settings?: AgentSettings
@@ -54,6 +55,7 @@ export interface UserPromptData {
   text: string | BlobRef
   attachments?: Attachment[]
   actor?: string
+  by_id?: string
   queued_at?: string
   original_hash?: string
 }
@@ -91,6 +93,7 @@ export interface TurnEndData {
   prompt_id: string
   stop_reason: StopReason
   by?: string
+  by_id?: string
   usage?: unknown
   error?: Failure
   raw?: unknown
@@ -106,6 +109,7 @@ export interface InterruptionSettledData {
   way?: ResumeWay
   prompt_id?: string
   by: string
+  by_id?: string
 }
 
 export interface WorkspaceSeenData {
@@ -210,6 +214,7 @@ export interface PermissionOutcomeData {
   option_id?: string
   content?: unknown
   by: string
+  by_id?: string
   rule?: string
   reason?: string
 }
@@ -235,11 +240,15 @@ export interface ModeOption {
 export interface ModeData {
   mode_id: string
   modes?: ModeOption[]
+  by?: string
+  by_id?: string
   raw?: unknown
 }
 
 export interface ConfigData {
   options: unknown
+  by?: string
+  by_id?: string
   raw?: unknown
 }
 
@@ -318,11 +327,14 @@ export interface NoteData {
   method: string
   text?: string | BlobRef
   raw?: unknown
+  by?: string
+  by_id?: string
 }
 
 export interface SessionEndData {
   reason: string
   by?: string
+  by_id?: string
   result?: unknown
 }
 
@@ -346,6 +358,7 @@ export interface SegmentStartData {
   workspace?: string
   project_root?: string
   created_by?: string
+  created_by_id?: string
   request_key?: string
   request_hash?: string
   created_at?: string
@@ -631,6 +644,7 @@ export interface QueueItem {
   title?: string
   attachments?: Attachment[]
   actor?: string
+  by_id?: string
   queued_at: string
   scheduled_at?: string
 }
@@ -772,6 +786,7 @@ export interface PermissionResolvedMessage {
   outcome: Outcome
   option_id?: string
   by: string
+  by_id?: string
 }
 
 export interface CommentsMessage {
@@ -799,6 +814,7 @@ export type Code = 'invalid' | 'not_found' | 'conflict' | 'already_resolved' | '
 export interface Settled {
   outcome: SettledAs
   by: string
+  by_id?: string
   at: string
 }
 
