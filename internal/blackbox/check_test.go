@@ -125,7 +125,7 @@ func TestCheckAndRepairSayWhatIsWrongAndWhatBecomesOfIt(t *testing.T) {
 		{"garbage for labels", write("labels.json", "{]"), []string{"metadata"}, true},
 		{"garbage for a queue", write("queue.json", "{]"), []string{"unreadable"}, true},
 		{"metadata of the future", write("metadata.json", `{"format":9,"session_id":"`+s.SessionID+`"}`), []string{"unreadable"}, false},
-		{"a garbage segment", write("events-000000000001-000000000003.jsonl", "garbage"), []string{"hole", "late", "start", "torn"}, false},
+		{"a garbage segment", write("events-000000000001-000000000003.jsonl", "garbage"), []string{"hole", "repeat", "start", "torn"}, false},
 		{"a blob that is gone", log(func(l [][]byte) [][]byte {
 			return append(l, []byte(`{"seq":`+seqAfter(l)+`,"time":"2026-02-21T14:03:07.123456Z","type":"note","data":{"raw":{"blob":{"sha256":"`+
 				hex.EncodeToString(missing[:])+`","bytes":12,"media_type":"text/plain"},"head":"n"}}}`+"\n"))

@@ -92,18 +92,6 @@ func (a *activeFile) swap(sealed string) (swapped bool, err error) {
 	return true, a.fs.SyncDir(a.dir)
 }
 
-// cutOff removes from a sealed file what was copied to the next. Nobody reads it
-// there, so it only keeps the file as its name says.
-func (a *activeFile) cutOff(path string, end position) {
-	f, err := a.fs.OpenRW(path)
-	if err == nil {
-		err = errors.Join(f.Truncate(end.offset), f.Datasync(), f.Close())
-	}
-	if err != nil {
-		a.logger.Warn("sealed file cannot be cut", "session", a.id, "err", err)
-	}
-}
-
 // placeCopy puts a synced copy of the first size bytes of the open file in place of
 // the active one. What stands there is in quarantine before. After an error that
 // comes with a file, it is in place, but its name may not be durable.

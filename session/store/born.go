@@ -29,7 +29,7 @@ const noFile = "none"
 // It is noted in the metadata, so that an attempt to open it that fails forgets
 // nothing.
 func (r *recovery) noticeCopy() {
-	if r.signed && writtenOver(r.fs, r.dir, &r.meta) {
+	if writtenOver(r.fs, r.dir, &r.meta) {
 		r.meta.LogBorn = noFile
 	}
 }

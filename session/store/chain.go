@@ -1,13 +1,11 @@
 package store
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"path/filepath"
-	"slices"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -42,7 +40,7 @@ func originOf(file io.ReaderAt, size int64) (origin, error) {
 		if l.overlong {
 			continue
 		}
-		if p := parseLine(l.text); p.quality == verified || p.loose {
+		if p := parseLine(l.text); p.quality == verified {
 			if o := p.origin(); o.session != "" {
 				return o, nil
 			}
@@ -200,84 +198,16 @@ func madeBy(files []*segment, id string) (event.Made, error) {
 	return event.Made{}, nil
 }
 
-// disjoint takes out of the complete files of a log, which are in order, those
-// whose name has seqs of another's: a file that begins and ends as its name says
-// wins, then the longer one. Files are looked into only if names overlap.
+// disjoint leaves out of the complete files, which are in order, those whose names
+// have seqs of the file before.
 func disjoint(list []*segment) []*segment {
-	if !overlapping(list) {
-		return list
-	}
-	named := make(map[*segment]bool, len(list))
+	var kept []*segment
 	for _, s := range list {
-		named[s] = s.endsAsNamed()
-	}
-	best := slices.Clone(list)
-	slices.SortStableFunc(best, func(a, b *segment) int {
-		if named[a] != named[b] {
-			if named[a] {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Compare(b.last-b.first, a.last-a.first)
-	})
-	var count []*segment
-	for _, s := range best {
-		if !slices.ContainsFunc(count, func(o *segment) bool { return s.first <= o.last && o.first <= s.last }) {
-			count = append(count, s)
+		if n := len(kept); n == 0 || s.first > kept[n-1].last {
+			kept = append(kept, s)
 		}
 	}
-	inOrder(count)
-	return count
-}
-
-func overlapping(list []*segment) bool {
-	for i := 1; i < len(list); i++ {
-		if list[i].first <= list[i-1].last {
-			return true
-		}
-	}
-	return false
-}
-
-func inOrder(list []*segment) {
-	slices.SortStableFunc(list, func(a, b *segment) int { return cmp.Compare(a.first, b.first) })
-}
-
-// endsAsNamed reports whether the first and the last line of a complete file have
-// the seqs of its name.
-func (s *segment) endsAsNamed() (yes bool) {
-	defer s.rest()
-	err := s.with(func(file File, size int64) error {
-		lines := newProbe(file, 0, size)
-		defer lines.close()
-		l, err := lines.next()
-		if err != nil || l.overlong || parseLine(l.text).seq != s.first {
-			return err
-		}
-		last, ok, err := lineEndingAt(file, size)
-		yes = ok && parseLine(last).seq == s.last
-		return err
-	})
-	return yes && err == nil
-}
-
-// withoutOldStrays leaves out the oldest files if retention let their seqs go and
-// they are stray: those are still there.
-func withoutOldStrays(list []*segment, minSeq event.Seq, id string) ([]*segment, error) {
-	for len(list) > 0 && list[0].last < minSeq {
-		var next *segment
-		if len(list) > 1 {
-			next = list[1]
-		}
-		fits, err := list[0].fits(next, id)
-		list[0].rest()
-		if err != nil || fits {
-			return list, err
-		}
-		list = list[1:]
-	}
-	return list, nil
+	return kept
 }
 
 // study reads the whole segment and makes its index complete.

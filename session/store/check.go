@@ -78,7 +78,6 @@ type checking struct {
 
 	meta    Metadata
 	hasMeta bool
-	signed  bool  // it has its checksum
 	reached bool  // the line of the metadata's checkpoint is where it says
 	ended   bool  // the end of the log was compared with the metadata, or cannot be
 	live    bool  // somebody has the log open
@@ -158,18 +157,14 @@ func (c *checking) log() error {
 		if seg.first > next {
 			c.add(ProblemHole, name, next, "the file begins with seq %d, and no file has what comes before; retention did not remove it", seg.first)
 		}
-		var following *segment
-		if i+1 < len(list) {
-			following = list[i+1]
-		}
-		if c.stray(seg, following) {
+		if c.stray(seg, following(list, i)) {
 			if end == 0 {
 				break
 			}
 			next = end + 1
 			continue
 		}
-		last, err := c.segment(seg, list[:i])
+		last, err := c.segment(seg)
 		if end != 0 && errors.Is(err, fs.ErrNotExist) {
 			if end < c.minSeq() {
 				next = end + 1
@@ -198,12 +193,12 @@ func (c *checking) log() error {
 	return nil
 }
 
-// sealed lists the complete files that count.
-func (c *checking) sealed() (list []*segment, err error) {
-	if list, err = sealedSegments(c.fs, c.dir); err != nil {
-		return nil, err
+// following is the file behind the i-th; nil behind the last.
+func following(list []*segment, i int) *segment {
+	if i+1 < len(list) {
+		return list[i+1]
 	}
-	return withoutOldStrays(list, c.minSeq(), c.id)
+	return nil
 }
 
 // segments lists the files of the log.
@@ -222,11 +217,11 @@ func (c *checking) segments() (list []*segment, err error) {
 			return nil, err
 		}
 		missing = 0
-		if list, err = c.sealed(); err != nil {
+		if list, err = sealedSegments(c.fs, c.dir); err != nil {
 			return nil, err
 		}
 		if active.first = max(c.meta.MinSeq, 1); len(list) > 0 {
-			active.first = list[len(list)-1].last + 1
+			active.first = max(active.first, list[len(list)-1].last+1)
 		} else if !c.hasMeta {
 			if active.first, err = firstOf(active.file); err != nil {
 				return nil, err
@@ -253,7 +248,7 @@ func (c *checking) segments() (list []*segment, err error) {
 // it makes another.
 func (c *checking) withoutActive() ([]*segment, error) {
 	c.readMeta()
-	list, err := c.sealed()
+	list, err := sealedSegments(c.fs, c.dir)
 	if err != nil {
 		return nil, err
 	}
@@ -292,9 +287,8 @@ func (c *checking) active() (*segment, error) {
 	return &segment{fs: c.fs, path: path, file: file}, nil
 }
 
-// segment verifies one file, beside those before it, and returns the seq
-// of its last line.
-func (c *checking) segment(seg *segment, before []*segment) (event.Seq, error) {
+// segment verifies one file, and returns the seq of its last line.
+func (c *checking) segment(seg *segment) (event.Seq, error) {
 	active := seg.lastSeq() == 0
 	file, err := seg.acquire()
 	if err != nil {
@@ -326,9 +320,6 @@ func (c *checking) segment(seg *segment, before []*segment) (event.Seq, error) {
 		return 0, err
 	}
 	c.told(name, s, seg.last != 0 && s.good.seq >= seg.last)
-	if err := c.repeats(name, file, seg, s, before); err != nil {
-		return 0, err
-	}
 	c.begins(name, seg, s)
 	if c.hasMeta && c.meta.LogFirst == seg.first && seg.last == 0 {
 		c.checkpoint(name, s)
@@ -338,9 +329,6 @@ func (c *checking) segment(seg *segment, before []*segment) (event.Seq, error) {
 	}
 	if s.good.seq < seg.last {
 		c.add(ProblemHole, name, s.good.seq+1, "the file ends with seq %d", s.good.seq)
-	} else if s.torn().size > 0 {
-		// A kill came while a frozen log was reopened, before the file was cut.
-		c.note(name, "what lies behind seq %d in it is read by nobody; the next file goes on", seg.last)
 	}
 	return seg.last, err
 }
@@ -358,33 +346,15 @@ func (c *checking) told(name string, s *scan, whole bool) {
 	for _, b := range s.badLines {
 		c.add(ProblemDamaged, name, 0, "%d bytes at byte %d are no line of this file", b.size, b.offset)
 	}
+	for _, again := range s.repeats {
+		c.add(ProblemRepeat, name, again.seq, "the line at byte %d does not count: it or a higher seq was there before", again.offset)
+	}
 	if torn := s.torn(); torn.size > 0 && !whole {
 		c.add(ProblemTorn, name, s.good.seq, "%d bytes at byte %d, the end of the file, are no line", torn.size, torn.offset)
 	}
 	if s.unended {
 		c.add(ProblemTorn, name, s.good.seq, "its line is the last and lacks its newline")
 	}
-}
-
-func (c *checking) repeats(name string, file File, seg *segment, s *scan, before []*segment) error {
-	if len(s.repeats) == 0 {
-		return nil
-	}
-	like, err := compareRepeats(file, seg.first, s, before)
-	if err != nil {
-		return err
-	}
-	for _, again := range s.repeats {
-		switch like[again.offset] {
-		case otherLine:
-			c.add(ProblemConflict, name, again.seq, "the line at byte %d is another event of this seq", again.offset)
-		case lateLine:
-			c.add(ProblemLate, name, again.seq, "its line, at byte %d, is behind one with a higher seq and does not count", again.offset)
-		case sameLine:
-			c.add(ProblemRepeat, name, again.seq, "the same line again at byte %d", again.offset)
-		}
-	}
-	return nil
 }
 
 // event verifies one line.

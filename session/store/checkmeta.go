@@ -11,8 +11,8 @@ import (
 // readMeta reads the metadata, and tells what is wrong with it.
 func (c *checking) readMeta() {
 	var err error
-	c.meta, c.signed, err = readSigned(c.fs, c.dir)
-	if c.hasMeta = err == nil; withheld(err) {
+	c.meta, err = readMetadata(c.fs, c.dir)
+	if c.hasMeta = err == nil; withheld(err) || errors.Is(err, errNoFile) {
 		c.add(ProblemUnreadable, metadataName, 0, "%v", err)
 	} else if err != nil {
 		c.report.add(Problem{Session: c.id, Kind: ProblemMetadata, File: metadataName, Detail: whyNoMetadata(err)})
@@ -41,6 +41,8 @@ func (c *checking) labels() {
 	given, err := readLabels(c.fs, c.dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, errNoFile):
+		c.add(ProblemUnreadable, labelsName, 0, "%v", err)
 	case err != nil:
 		c.add(ProblemMetadata, labelsName, 0, "%s", whyNoMetadata(err))
 	case c.hasMeta && !c.live && given != c.meta.labels():

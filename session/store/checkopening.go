@@ -18,7 +18,7 @@ func (c *checking) opening(list []*segment) {
 	}
 	m := &c.meta
 	switch {
-	case c.signed && writtenOver(c.fs, c.dir, m), areOthers(c.fs, m.LogBorn, filepath.Join(c.dir, activeName), list):
+	case writtenOver(c.fs, c.dir, m), areOthers(c.fs, m.LogBorn, filepath.Join(c.dir, activeName), list):
 		c.note(metadataName, "the files are a copy, say a backup that was put back: the log gets a new epoch when it is opened")
 	case c.boot != "" && m.Writer != nil && m.Writer.BootID != c.boot:
 		c.note(metadataName, "the machine stopped while the session was open: the log gets a new epoch when it is opened")
@@ -26,8 +26,8 @@ func (c *checking) opening(list []*segment) {
 	if m.Frozen {
 		c.note(metadataName, "the device failed while the log was written: what lies behind seq %d is copied to a fresh file when it is opened", m.SyncedSeq)
 	}
-	for _, seg := range list {
-		if end := seg.lastSeq(); end != 0 && end < m.MinSeq {
+	for i, seg := range list {
+		if end := seg.lastSeq(); end != 0 && end < m.MinSeq && !c.stray(seg, following(list, i)) {
 			c.note(filepath.Base(seg.currentPath()), "retention was about to remove it; it goes when the log is opened")
 		}
 	}

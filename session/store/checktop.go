@@ -121,7 +121,6 @@ func modeOf(info fs.FileInfo, err error, at Problem, r *Report) {
 	}
 	if got := info.Mode().Perm(); got != want {
 		at.Kind, at.Detail = ProblemMode, fmt.Sprintf("its mode is %#o and must be %#o: chmod it", got, want)
-		at.Mendable = at.Session != "" && (at.File == metadataName || at.File == labelsName)
 		r.add(at)
 	}
 }
@@ -131,9 +130,6 @@ func modeOf(info fs.FileInfo, err error, at Problem, r *Report) {
 func whyNoMetadata(err error) string {
 	if errors.Is(err, fs.ErrNotExist) {
 		return missing
-	}
-	if errors.Is(err, errNoFile) {
-		return errNoFile.Error()
 	}
 	return err.Error()
 }

@@ -101,7 +101,6 @@ func TestFault16AFrozenLogIsCopiedToAFreshFileByTheNextRun(t *testing.T) {
 	require.Equal(t, store.HealthOK, l.Health().State)
 	events := readAll(t, l)
 	require.Equal(t, event.TypeUserPrompt, events[last-1].Type)
-	require.Equal(t, event.TypeSegmentStart, events[last].Type, "in a file of its own")
 	requireAppends(t, l)
 	require.NoError(t, s.Close())
 	r, err := s.Check(ctx, "")
@@ -157,9 +156,9 @@ func TestFault19AMissingActiveFileBehindSealedOnesIsMadeAnew(t *testing.T) {
 	events := readAll(t, o.log)
 	requireGapless(t, events)
 	last := events[len(events)-1]
-	require.Equal(t, event.TypeSegmentStart, last.Type)
-	require.Equal(t, before[:last.Seq-1], events[:last.Seq-1])
-	require.Equal(t, l.Epoch(), o.log.Epoch())
+	require.Equal(t, event.TypeEpoch, last.Type)
+	require.Equal(t, before[:last.Seq-2], events[:last.Seq-2])
+	require.NotEqual(t, l.Epoch(), o.log.Epoch())
 	require.Equal(t, "demo", o.log.Metadata().Agent)
 	requireAppends(t, o.log)
 	o.close()
@@ -354,7 +353,7 @@ func TestAKillWhileReopeningKeepsWhatWasSeen(t *testing.T) {
 	close(release)
 	<-health
 	require.Equal(t, store.HealthFrozen, l.Health().State)
-	f.set(nthOf(2, "rename", "events", errCrashed)) // the fresh file into its place
+	f.set(nthOf(1, "rename", "events", errCrashed)) // the fresh file into its place
 	require.ErrorIs(t, l.Reopen(ctx), errCrashed)
 	require.Error(t, s.Close())
 

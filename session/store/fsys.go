@@ -16,8 +16,7 @@ import (
 // device goes through it, so a test can fail any one of them. Implementations
 // are safe for concurrent use. One that also has Born(name string) (string,
 // error), as OS has on Linux, lets a log tell its files from a copy of them; one that
-// has LockDir, as OS has, keeps a second hub out when the LOCK file is removed; one that
-// has Chmod, as OS has, gives metadata its mode back.
+// has LockDir, as OS has, keeps a second hub out when the LOCK file is removed.
 type FS interface {
 	// Open opens a file for reading.
 	Open(name string) (File, error)
@@ -126,14 +125,6 @@ func (osFS) Mkdir(name string) error {
 	}
 	return os.Chmod(name, 0o700)
 }
-
-// modeChanger is an FS that can change the mode of a file.
-type modeChanger interface {
-	Chmod(name string, mode fs.FileMode) error
-}
-
-// Chmod implements modeChanger.
-func (osFS) Chmod(name string, mode fs.FileMode) error { return os.Chmod(name, mode) }
 
 // LockDir implements dirLocker.
 func (osFS) LockDir(name string) (io.Closer, bool, error) {

@@ -108,7 +108,7 @@ func (x *index) find(file io.ReaderAt, seq event.Seq, end int64) (entry, error) 
 	searched := false
 	for high-low.offset > indexStep {
 		middle := low.offset + (high-low.offset)/2
-		e, found, err := firstVerified(file, low, middle, high)
+		e, found, err := firstVerified(file, middle, high)
 		if err != nil {
 			return entry{}, err
 		}
@@ -124,10 +124,9 @@ func (x *index) find(file io.ReaderAt, seq event.Seq, end int64) (entry, error) 
 	return low, nil
 }
 
-// firstVerified returns the first line with a right checksum (or a readable one
-// without, of a seq that the bytes since the known entry low can have led to) that
-// starts behind from and before end.
-func firstVerified(file io.ReaderAt, low entry, from, end int64) (entry, bool, error) {
+// firstVerified returns the first line with a right checksum that starts behind from
+// and before end.
+func firstVerified(file io.ReaderAt, from, end int64) (entry, bool, error) {
 	r := newProbe(file, from, end)
 	defer r.close()
 	// The first piece is the rest of a line, unless from is a line start; then
@@ -143,7 +142,7 @@ func firstVerified(file io.ReaderAt, low entry, from, end int64) (entry, bool, e
 		if !l.terminated || l.overlong {
 			continue
 		}
-		if p := parseLine(l.text); p.quality == verified || p.loose && (low.seq == 0 || !leaps(p.seq-low.seq-1, l.offset-low.offset)) {
+		if p := parseLine(l.text); p.quality == verified {
 			return entry{seq: p.seq, offset: l.offset}, true, nil
 		}
 	}

@@ -105,15 +105,8 @@ func (r *recovery) readLabels() error {
 		r.log.metadataFile.labels = labels{SessionID: r.meta.SessionID}
 		return nil
 	}
-	if withheld(err) {
+	if withheld(err) || errors.Is(err, errNoFile) {
 		return fmt.Errorf("read what a person set: %w", err)
-	}
-	if errors.Is(err, errNoFile) {
-		did, err := setAside(r.fs, r.dir, labelsName, r.log.opts.Now())
-		if err == nil {
-			r.did("what a person set is taken from the metadata: %s", did)
-		}
-		return err
 	}
 	if err != nil {
 		aside := labelsName + ".damaged"

@@ -194,9 +194,6 @@ type parsed struct {
 	body []byte
 	// sum is the checksum of body.
 	sum uint32
-	// loose is set for an unverified line that has no checksum at all, as
-	// editing by hand or importing leaves it. Its seq needs not be the next.
-	loose bool
 }
 
 // parseLine reads a line without its newline. A line this program wrote costs
@@ -321,14 +318,10 @@ func parseLoose(line []byte) parsed {
 		// A flipped bit: a browser would close the socket over it.
 		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
 	}
-	var fields struct {
-		event.Event
-		CRC json.RawMessage `json:"crc"`
-	}
-	if err := json.Unmarshal(text, &fields); err != nil {
+	var e event.Event
+	if err := json.Unmarshal(text, &e); err != nil {
 		return parsed{}
 	}
-	e := fields.Event
 	if e.Seq <= 0 || e.Seq > maxSeq || e.Type == "" || e.Turn < 0 || e.FirstSeq != 0 || len(e.Data) == 0 || e.Data[0] != '{' {
 		return parsed{}
 	}
@@ -343,7 +336,6 @@ func parseLoose(line []byte) parsed {
 		seq:     e.Seq,
 		body:    append(body, `,"unverified":true`...),
 		sum:     crc32.Checksum(line, castagnoli),
-		loose:   fields.CRC == nil,
 	}
 }
 

@@ -156,20 +156,16 @@ const (
 type order struct {
 	prev event.Seq // seq of the last accepted line
 	last event.Seq // the last a complete file can have; zero of any other
-	free bool      // any leap is believed: nothing says where the file begins
 }
 
-// judge decides about the next line, which begins at offset, and moves on if it is
-// accepted.
-func (o *order) judge(p parsed, offset int64) verdict {
+// judge decides about the next line, and moves on if it is accepted.
+func (o *order) judge(p parsed) verdict {
 	switch {
 	case p.quality == bad:
 		return damaged
 	case p.seq > farSeq && p.seq != o.prev+1:
 		return damaged // right as its checksum may be, nothing could be written behind it
-	case p.loose && !o.free && leaps(p.seq-o.prev-1, offset):
-		return damaged // whoever wrote it knew nothing of the log
-	case p.quality == unverified && !p.loose && p.seq != o.prev+1:
+	case p.quality == unverified && p.seq != o.prev+1:
 		return damaged // it may be the seq that was hit
 	case o.last > 0 && p.seq > o.last:
 		return damaged // of no seq of this file: those behind it still count

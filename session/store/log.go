@@ -27,7 +27,6 @@ type Log struct {
 	runID string
 
 	// Owned by whoever holds the pen.
-	copyWhole bool // where the log is frozen, only a copy of the whole file will do
 	unremoved bool // files of removed events are still there
 
 	active activeFile

@@ -47,6 +47,9 @@ func lostStories() []story {
 	}
 	for what, of := range standing {
 		for _, name := range []string{"metadata.json", "labels.json"} {
+			if of.to == "" && what != "a broken link" {
+				continue // the session is refused: see below
+			}
 			all = append(all, story{
 				name:    what + " in place of " + name,
 				options: store.Options{SegmentBytes: smallFiles},
@@ -57,7 +60,7 @@ func lostStories() []story {
 						p.oracle.said[p.oracle.created[0]] = nil // the last line is nowhere else
 					}
 					if name == "metadata.json" && of.to != "" {
-						p.oracle.renews = true // what a link leads to may be of an earlier time: see ADR 34
+						p.oracle.renews = true // what a link leads to may be of an earlier time
 					}
 					if name == "labels.json" && of.to != "" {
 						p.oracle.stays = []string{store.ProblemStray} // it is read, and written anew when somebody sets one
@@ -82,13 +85,18 @@ func lostStories() []story {
 		})
 	}
 	for what, of := range standing {
-		if of.to == "" && what != "a broken link" {
+		if of.to != "" || what == "a broken link" {
+			continue
+		}
+		for _, name := range []string{"events.jsonl", "metadata.json", "labels.json"} {
 			all = append(all, story{
-				name: what + " in place of the log",
+				name: what + " in place of " + name + ", which is put back",
 				before: func(p *teller) {
 					streams(p)
+					p.say(p.log(0), func(m *store.Metadata) { m.Pinned = true })
+					p.flush(p.log(0))
 					p.leave()
-					path := p.path("events.jsonl")
+					path := p.path(name)
 					p.disk.move(path, "/away")
 					p.disk.stand(path, of.kind, "")
 					p.oracle.mend = func(m *memFS) {
@@ -105,7 +113,7 @@ func lostStories() []story {
 						_, err := p.store.Log(p.ctx, p.oracle.created[0])
 						require.Error(p.t, err)
 						if p.cause == nil {
-							require.ErrorContains(p.t, err, "events.jsonl")
+							require.ErrorContains(p.t, err, name)
 						}
 					}
 					if p.gone {

@@ -107,7 +107,7 @@ type Writer struct {
 type Damage struct {
 	// Holes are events that no line has.
 	Holes int64 `json:"holes,omitempty"`
-	// Conflicts are lines whose seq an earlier line has, with other bytes.
+	// Conflicts are lines whose seq, or a higher one, an earlier line has.
 	Conflicts int `json:"conflicts,omitempty"`
 	// Unverified are events whose checksum is absent or wrong.
 	Unverified int `json:"unverified,omitempty"`
@@ -122,30 +122,21 @@ const metadataFormat = 1
 // leaves a caller with a log to rebuild it from; with errDoubtful, also with the
 // words of it.
 func readMetadata(fsys FS, dir string) (Metadata, error) {
-	m, _, err := readSigned(fsys, dir)
-	return m, err
-}
-
-// readSigned is readMetadata, and says whether it has a checksum, which is right
-// then: its numbers are what a store wrote.
-func readSigned(fsys FS, dir string) (m Metadata, signed bool, err error) {
+	var m Metadata
 	data, err := fsys.ReadFile(filepath.Join(dir, metadataName))
 	if err != nil {
-		return m, false, err
+		return m, err
 	}
 	if err := json.Unmarshal(data, &m); err != nil {
-		return m, false, fmt.Errorf("read %s: %w", metadataName, err)
+		return m, fmt.Errorf("read %s: %w", metadataName, err)
 	}
 	if id := filepath.Base(dir); m.SessionID != id {
-		return m, false, fmt.Errorf("read %s: it belongs to session %q, not to %q", metadataName, m.SessionID, id)
+		return m, fmt.Errorf("read %s: it belongs to session %q, not to %q", metadataName, m.SessionID, id)
 	}
-	if m.Format > metadataFormat {
-		return m, false, nil // whatever its numbers mean
+	if m.Format <= metadataFormat && !intact(data) {
+		return m.words(), fmt.Errorf("read %s: %w", metadataName, errDoubtful)
 	}
-	if signed, err = m.doubt(data); err != nil {
-		return m.words(), false, err
-	}
-	return m, signed, nil
+	return m, nil
 }
 
 // writeMetadata replaces a session's metadata.json.

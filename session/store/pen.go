@@ -27,6 +27,7 @@ type pen struct {
 	next    event.Seq // the seq of the next event
 	offset  int64     // end of the last whole line
 	ragged  bool      // bytes of a failed write may lie behind offset
+	opened  position  // end of what the file held when this process began to write it
 	indexed int64     // offset of the last line in the index
 	marked  bool      // the metadata on disk names this run as the writer
 	at      stamp     // of the last line
@@ -163,5 +164,5 @@ func (p *pen) stamp(d *event.Draft) (stamp, error) {
 // adopt takes over the place another pen of the same log is at.
 func (p *pen) adopt(other *pen) {
 	p.seg, p.file, p.next, p.offset, p.indexed = other.seg, other.file, other.next, other.offset, other.indexed
-	p.marked = other.marked
+	p.marked, p.opened = other.marked, other.opened
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
-	"time"
 )
 
 // quarantine copies a stretch of a file into the session's quarantine, on the
@@ -45,32 +44,6 @@ func quarantine(fsys FS, dir, kind string, file io.ReaderAt, part span) (kept st
 		return "", false, fmt.Errorf("place %s: %w", name, err)
 	}
 	return filepath.Join(quarantineDir, name), true, errors.Join(fsys.SyncDir(folder), fsys.SyncDir(dir))
-}
-
-// setAside takes what is no file out of a session's way: a directory goes to quarantine
-// as it is, and anything else, a pipe say, has no bytes to keep. It says what it did.
-func setAside(fsys FS, dir, name string, at time.Time) (did string, err error) {
-	path := filepath.Join(dir, name)
-	info, err := fsys.Stat(path)
-	if err != nil {
-		return "", err
-	}
-	if !info.IsDir() {
-		if err := errors.Join(fsys.Remove(path), fsys.SyncDir(dir)); err != nil {
-			return "", fmt.Errorf("remove %s, which is no file: %w", name, err)
-		}
-		return "removed " + name + ", which was no file", nil
-	}
-	folder, err := ownFolder(fsys, dir, quarantineDir)
-	if err != nil {
-		return "", err
-	}
-	aside := filepath.Join(quarantineDir, name+at.UTC().Format("-20060102T150405.000000000"))
-	if err := fsys.Rename(path, filepath.Join(dir, aside)); err != nil {
-		return "", fmt.Errorf("move %s, which is a directory: %w", name, err)
-	}
-	err = errors.Join(fsys.SyncDir(folder), fsys.SyncDir(dir))
-	return fmt.Sprintf("moved %s, which was a directory, to %s", name, aside), err
 }
 
 // ownFolder makes a directory of a session, unless it is there, and returns its path.

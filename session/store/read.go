@@ -364,7 +364,7 @@ func (c *collector) readSegment(seg *segment, file File, end int64, bound event.
 			continue
 		}
 		p := parseLine(l.text)
-		if o.judge(p, l.offset) != accepted {
+		if o.judge(p) != accepted {
 			continue
 		}
 		if p.seq > c.want {

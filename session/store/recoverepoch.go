@@ -13,11 +13,6 @@ import (
 // could have been lost, and returns the end of the log after that.
 func (r *recovery) settleEpoch(file File) (position, error) {
 	end := position{seq: r.scan.good.seq, first: r.active.first, offset: r.scan.good.offset, sum: r.scan.good.sum}
-	if r.epoch == "" {
-		if err := r.inheritEpoch(); err != nil {
-			return end, err
-		}
-	}
 	// Go on after whatever anybody may have seen: rule 6.
 	known := max(end.seq, r.meta.SyncedSeq, r.meta.MaxSeq, r.meta.FrozenSeq)
 	var payloads []event.Payload
@@ -40,7 +35,6 @@ func (r *recovery) settleEpoch(file File) (position, error) {
 		d := r.log.health.get().Damage
 		d.Holes += int64(known - end.seq)
 		r.log.health.setDamage(d)
-		r.whole = true
 	}
 	if len(payloads) == 0 {
 		return end, nil
@@ -69,25 +63,28 @@ func (r *recovery) settleEpoch(file File) (position, error) {
 	return end, nil
 }
 
+// Why a log gets a new epoch.
+const (
+	reasonLost    = "events that readers may have seen are missing or damaged"
+	reasonStopped = "the machine stopped while the session was open"
+	reasonCopy    = "the files are a copy, or another log's: it may have gone on since"
+	reasonUnknown = "the metadata or the first line of the log is damaged"
+)
+
 // epochReason says why the log needs a new epoch; empty if it needs none.
 func (r *recovery) epochReason() string {
-	switch m := &r.meta; {
-	case r.hasMeta && max(m.SyncedSeq, m.MaxSeq, m.FrozenSeq) > r.scan.good.seq:
-		return "acknowledged events are missing"
-	case r.doubtful:
-		return "the metadata is damaged"
-	case r.epoch == "":
-		return "the first line is lost"
-	case r.hasMeta && !r.trusted && m.Epoch != "" && len(r.scan.epochs) > 0 && !slices.Contains(r.scan.epochs, m.Epoch):
-		return "the log is not the one that the metadata was written for"
-	case r.hasMeta && m.Writer != nil && m.Writer.BootID != r.log.opts.BootID:
-		return "the machine stopped while the session was open"
-	case !r.hasMeta && r.crashed:
-		return "the machine stopped and the metadata is lost"
-	case r.restored():
-		return "the files are a copy, and the log may have gone on since"
-	case r.scan.lost > 0:
-		return "whole lines at the end are damaged"
+	m := &r.meta
+	other := r.hasMeta && !r.trusted && m.Epoch != "" && len(r.scan.epochs) > 0 && !slices.Contains(r.scan.epochs, m.Epoch)
+	stopped := !r.hasMeta && r.crashed || r.hasMeta && m.Writer != nil && m.Writer.BootID != r.log.opts.BootID
+	switch {
+	case r.hasMeta && max(m.SyncedSeq, m.MaxSeq, m.FrozenSeq) > r.scan.good.seq, r.scan.lost > 0:
+		return reasonLost
+	case r.doubtful, r.epoch == "":
+		return reasonUnknown
+	case other, r.restored():
+		return reasonCopy
+	case stopped:
+		return reasonStopped
 	}
 	return ""
 }
@@ -103,23 +100,4 @@ func (r *recovery) prevOf(first event.Seq) string {
 		return ""
 	}
 	return string(appendHex(nil, last.sum))
-}
-
-// inheritEpoch looks for the epoch in the sealed segments, newest first, for an
-// active file whose own first line is lost.
-func (r *recovery) inheritEpoch() error {
-	next := r.active
-	for i := len(r.sealed) - 1; i >= 0 && r.epoch == ""; i-- {
-		if ok, err := r.sealed[i].fits(next, r.log.id); err != nil {
-			return err
-		} else if ok {
-			s, err := scanSegment(r.sealed[i])
-			if err != nil {
-				return err
-			}
-			r.epoch = s.epoch
-		}
-		next = r.sealed[i]
-	}
-	return nil
 }

@@ -59,26 +59,22 @@ func (r *recovery) suspectMeta() {
 	}
 }
 
-// reopen copies what cannot be trusted of a log whose device failed to a fresh
-// file: rule 8. Only what the checkpoint names is taken to be on the device, in
-// the metadata too, until that has worked; and until then the log can be read only.
+// reopen copies the active file of a log whose device failed to a fresh file. Only
+// what the checkpoint names is taken to be on the device, in the metadata too, until
+// that has worked; and until then the log can be read only.
 func (r *recovery) reopen() {
-	l, s := r.log, r.scan
+	l := r.log
 	synced := position{seq: r.active.first - 1, first: r.active.first}
 	if r.trusted {
 		synced = position{seq: r.meta.SyncedSeq, first: r.meta.LogFirst, offset: r.meta.LogBytes, sum: parseHex(r.meta.TailCRC)}
 	}
 	l.marks.distrust(synced)
 	l.health.freeze(errFrozenBefore)
-	// What is damaged behind the checkpoint stays as it is, but for its file. So
-	// does all of a file that the checkpoint does not name, as where a crash came
-	// while the log was reopened before.
-	l.copyWhole = r.whole || !r.trusted || len(s.holes)+len(s.badLines)+len(s.repeats)+s.unverified > 0
 	r.changed = true
 	if err := l.thaw(); err != nil {
 		l.opts.Logger.Error("log stays frozen", "session", l.id, "err", err)
 		return
 	}
 	l.setWriter(nil)
-	r.did("copied what lies behind seq %d to a fresh file: the device failed there", synced.seq)
+	r.did("copied the log to a fresh file: the device failed behind seq %d", synced.seq)
 }

@@ -26,7 +26,6 @@ type recovery struct {
 
 	meta    Metadata
 	hasMeta bool
-	signed  bool // it has its checksum
 	sealed  []*segment
 	active  *segment
 	scan    *scan
@@ -34,10 +33,8 @@ type recovery struct {
 	actions []string // what was done, for people
 	changed bool     // the metadata on disk is not what it should be
 
-	claimed  int64 // where the checkpoint ended, which may be given up since
-	doubtful bool  // the metadata's numbers were not believed
-	trusted  bool  // its checkpoint holds, so that only what lies behind was looked at
-	whole    bool  // if the log is frozen, nothing less than the file is copied: see reopen
+	doubtful bool // the metadata's numbers were not believed
+	trusted  bool // its checkpoint holds, so that only what lies behind was looked at
 }
 
 // prior is what is known of a log before it is opened.
@@ -64,14 +61,8 @@ func (r *recovery) run(file File) error {
 	if err := r.scanActive(file); err != nil {
 		return err
 	}
-	if err := r.weigh(); err != nil {
-		return err
-	}
 	if err := r.mendTail(file); err != nil {
 		return fmt.Errorf("mend the end of the log: %w", err)
-	}
-	if err := r.countRepeats(file); err != nil {
-		return fmt.Errorf("compare repeated events: %w", err)
 	}
 	if !r.hasMeta {
 		if err := r.rebuild(); err != nil {
@@ -89,16 +80,14 @@ func (r *recovery) run(file File) error {
 // One that the system does not give back now is neither: the session cannot be
 // opened, and may be the next time.
 func (r *recovery) readMeta() error {
-	r.reclaimModes()
-	m, signed, err := readSigned(r.fs, r.dir)
+	m, err := readMetadata(r.fs, r.dir)
 	switch {
-	case withheld(err):
+	case withheld(err), errors.Is(err, errNoFile):
 		return fmt.Errorf("read %s, without which the session would lose its epoch: %w", metadataName, err)
 	case err == nil && m.Format > metadataFormat:
 		return fmt.Errorf("%w: %s has format %d", ErrFormat, metadataName, m.Format)
 	case err == nil:
-		r.meta, r.hasMeta, r.signed = m, true, signed
-		r.changed = !signed // unsigned metadata could never tell again that it was copied
+		r.meta, r.hasMeta = m, true
 		r.noticeCopy()
 	default:
 		if err := r.loseMeta(m, err); err != nil {
@@ -112,25 +101,6 @@ func (r *recovery) readMeta() error {
 	return nil
 }
 
-// reclaimModes gives files that a person's mistake made unreadable, or readable for
-// others, the mode they were made with.
-func (r *recovery) reclaimModes() {
-	changes, can := r.fs.(modeChanger)
-	if !can {
-		return
-	}
-	for _, name := range []string{metadataName, labelsName} {
-		path := filepath.Join(r.dir, name)
-		info, err := r.fs.Stat(path)
-		if err != nil || !info.Mode().IsRegular() || info.Mode().Perm() == 0o600 {
-			continue
-		}
-		if changes.Chmod(path, 0o600) == nil { // else whoever reads it says why that fails
-			r.actions = append(r.actions, fmt.Sprintf("gave %s its mode back, which was %#o", name, info.Mode().Perm()))
-		}
-	}
-}
-
 // loseMeta begins metadata anew, with the words of what is there.
 func (r *recovery) loseMeta(words Metadata, why error) error {
 	r.meta = Metadata{SessionID: filepath.Base(r.dir)}
@@ -138,15 +108,8 @@ func (r *recovery) loseMeta(words Metadata, why error) error {
 		r.meta = words
 	}
 	r.did("metadata rebuilt from the log: %s", whyNoMetadata(why))
-	switch {
-	case errors.Is(why, fs.ErrNotExist):
+	if errors.Is(why, fs.ErrNotExist) {
 		return nil
-	case errors.Is(why, errNoFile):
-		did, err := setAside(r.fs, r.dir, metadataName, r.log.opts.Now())
-		if err == nil {
-			r.did("%s", did)
-		}
-		return err
 	}
 	return r.keepMetadata()
 }
@@ -182,10 +145,7 @@ func (r *recovery) findSegments(file File) error {
 	if err != nil {
 		return fmt.Errorf("list segments: %w", err)
 	}
-	if sealed, err = withoutOldStrays(sealed, r.meta.MinSeq, r.log.id); err != nil {
-		return fmt.Errorf("read an old segment: %w", err)
-	}
-	for beginsFile(sealed, r.meta.MinSeq) && sealed[0].last < r.meta.MinSeq {
+	for len(sealed) > 0 && sealed[0].last < r.meta.MinSeq {
 		// Retention recorded this before it removed the file.
 		removed, err := removeOld(sealed[0], sealed[1:], r.log.id)
 		if err != nil {
@@ -209,17 +169,6 @@ func (r *recovery) findSegments(file File) error {
 	return nil
 }
 
-// beginsFile reports whether a file of the log begins with seq, as every first
-// seq that retention recorded does.
-func beginsFile(sealed []*segment, seq event.Seq) bool {
-	for i, seg := range sealed {
-		if seg.first == seq || i == len(sealed)-1 && seg.last+1 == seq {
-			return true
-		}
-	}
-	return false
-}
-
 // firstOf is the first seq a file is meant to hold: what its segment_start says,
 // or 1. That is not always its first line: see Log.Reopen.
 func firstOf(file File) (event.Seq, error) {
@@ -227,15 +176,8 @@ func firstOf(file File) (event.Seq, error) {
 	if err != nil {
 		return 0, fmt.Errorf("read log: %w", err)
 	}
-	s := newScan(0)
-	s.free = true
-	if err := s.run(file, 0, size); err != nil {
-		return 0, err
-	}
-	if s.sawFirst || s.begins <= 0 {
-		return 1, nil
-	}
-	return s.begins, nil
+	o, err := originOf(file, size)
+	return max(o.first, 1), err
 }
 
 // scanActive looks at the active file: from the checkpoint if it holds, else
@@ -245,7 +187,6 @@ func (r *recovery) scanActive(file File) error {
 	if err != nil {
 		return fmt.Errorf("read log: %w", err)
 	}
-	r.claimed = r.meta.LogBytes
 	if r.trusted, err = r.checkpointHolds(file, size); err != nil {
 		return err
 	}
@@ -291,37 +232,25 @@ func (r *recovery) scanActive(file File) error {
 // checkpoint alone need not tell: lines that do not count may be the last.
 func (r *recovery) endFits() bool {
 	m, end := &r.meta, r.scan.good
-	return m.SyncedSeq == end.seq && r.claimed == end.offset && m.TailCRC == string(appendHex(nil, end.sum))
+	return m.SyncedSeq == end.seq && m.LogBytes == end.offset && m.TailCRC == string(appendHex(nil, end.sum))
 }
 
-// reportScan tells what the scan found and nobody can mend.
+// reportScan tells what the scan found that stays.
 func (r *recovery) reportScan() {
-	d := Damage{Unverified: r.scan.unverified}
+	d := Damage{Unverified: r.scan.unverified, Conflicts: len(r.scan.repeats)}
 	for _, h := range r.scan.holes {
 		d.Holes += int64(h.to - h.from + 1)
 	}
-	if old := r.meta.Damage; r.trusted && old != nil {
+	switch old := r.meta.Damage; {
+	case old == nil:
+	case r.trusted:
 		d.Holes += old.Holes
 		d.Unverified += old.Unverified
 		d.Conflicts += old.Conflicts
-	}
-	r.log.health.setDamage(d)
-}
-
-// countRepeats keeps what is repeated, and counts the conflicts.
-func (r *recovery) countRepeats(file File) error {
-	found, err := r.keepRepeats(file, r.active.first, r.scan, r.sealed)
-	if err != nil {
-		return err
-	}
-	d := r.log.health.get().Damage
-	d.Conflicts += found
-	if old := r.meta.Damage; !r.trusted && old != nil && r.endFits() {
-		// Nothing is new, and they may be of complete files.
+	case r.endFits(): // nothing is new, and they may be of complete files
 		d.Holes, d.Conflicts = max(d.Holes, old.Holes), max(d.Conflicts, old.Conflicts)
 	}
 	r.log.health.setDamage(d)
-	return nil
 }
 
 // mendTail cuts off what lies behind the last good line, after a copy of it is
@@ -375,7 +304,7 @@ func (r *recovery) adopt(file File, end position) error {
 	r.reportFiles(minSeq)
 	l.marks.reset(minSeq, end)
 	l.pen.seg, l.pen.file = r.active, file
-	l.pen.next, l.pen.offset, l.pen.indexed = end.seq+1, end.offset, end.offset
+	l.pen.next, l.pen.offset, l.pen.indexed, l.pen.opened = end.seq+1, end.offset, end.offset, end
 	if at, ok := bodyTimeOf(r.scan.head[:]); ok {
 		l.touched.Store(at.UnixMicro())
 	} else {
@@ -461,9 +390,32 @@ func (r *recovery) ownActive() (started bool, err error) {
 	return o.session != "", err
 }
 
-// scanSegment looks at a whole sealed segment.
-func scanSegment(seg *segment) (s *scan, err error) {
-	s = newScan(seg.first - 1)
-	s.last = seg.lastSeq()
-	return s, seg.with(func(file File, size int64) error { return s.run(file, 0, size) })
+// keepMetadata copies a damaged metadata.json to quarantine, as it is about to
+// be replaced. The log does not need it, so that there is no room for it stops
+// nothing; what may be otherwise the next time is waited for.
+func (r *recovery) keepMetadata() error {
+	name, err := r.copyMetadata()
+	switch {
+	case withheld(err) && !isFull(err):
+		return fmt.Errorf("keep the damaged metadata: %w", err)
+	case err != nil:
+		r.log.opts.Logger.Warn("damaged metadata cannot be kept", "session", r.log.id, "err", err)
+	case name != "":
+		r.did("the metadata as it was is in %s", name)
+	}
+	return nil
+}
+
+func (r *recovery) copyMetadata() (name string, err error) {
+	file, err := r.fs.Open(filepath.Join(r.dir, metadataName))
+	if err != nil {
+		return "", err
+	}
+	defer file.Close() // only read from
+	size, err := sizeOf(file)
+	if err != nil || size == 0 {
+		return "", err
+	}
+	name, _, err = quarantine(r.fs, r.dir, "metadata", file, span{0, size})
+	return name, err
 }

@@ -9,12 +9,11 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Reopen brings a frozen log back: what was not on the device when it failed is
-// copied to a fresh file, which is synced before it takes the place of the old
-// one. The old file keeps what was synced and is never synced again, because the
-// kernel reports a lost page only once. Events that were not acknowledged are
-// kept and become visible. If the device fails again the log stays frozen. A log
-// that is not frozen is left alone.
+// Reopen brings a frozen log back: the active file is copied to a fresh file, which
+// is synced before it takes the place of the old one. The old one is never synced
+// again, because the kernel reports a lost page only once. Events that were not
+// acknowledged are kept and become visible. If the device fails again the log stays
+// frozen. A log that is not frozen is left alone.
 func (l *Log) Reopen(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -41,8 +40,6 @@ func (l *Log) Reopen(ctx context.Context) error {
 
 // thaw does what Reopen says. The caller holds the pen.
 func (l *Log) thaw() error {
-	p := &l.pen
-	written, synced := l.marks.positions()
 	if done, err := l.putBack(); err != nil {
 		return fmt.Errorf("reopen log: %w", errors.Join(err, ErrFrozen))
 	} else if done {
@@ -52,36 +49,15 @@ func (l *Log) thaw() error {
 		if err := l.mark(); err != nil {
 			return fmt.Errorf("reopen log: %w", errors.Join(err, ErrFrozen))
 		}
-		l.thawed(written.seq)
+		l.thawed(l.pen.next - 1)
 		return nil
 	}
-	if l.copyWhole {
-		if err := l.copyActive(); err != nil {
-			return fmt.Errorf("reopen log: %w", err)
-		}
-		return nil
-	}
-	lines, err := l.unsynced(synced)
-	if err != nil {
+	if err := l.ownLinesIntact(); err != nil {
 		return fmt.Errorf("reopen log: %w", err)
 	}
-	file, final, err := l.makeSegment(synced, p.next, lines)
-	if err != nil {
+	if err := l.copyActive(); err != nil {
 		return fmt.Errorf("reopen log: %w", err)
 	}
-	sealed := filepath.Join(l.dir, sealedName(p.seg.first, synced.seq))
-	swapped, err := l.active.swap(sealed)
-	if swapped {
-		l.beginFile(sealed, synced.seq, file, final, err == nil)
-	}
-	if err != nil {
-		if !swapped {
-			err = errors.Join(err, file.Close())
-		}
-		return fmt.Errorf("reopen log: %w", err)
-	}
-	l.active.cutOff(sealed, synced)
-	l.thawed(final.seq)
 	return nil
 }
 
@@ -93,9 +69,8 @@ func (l *Log) thawed(last event.Seq) {
 	l.opts.Logger.Info("log reopened", "session", l.id, "seq", last)
 }
 
-// copyActive puts a synced copy of the active file in its place, all of it: where
-// no line of the file is known to be on the device, or its name. The caller holds
-// the pen.
+// copyActive puts a synced copy of the active file in its place. The caller holds the
+// pen.
 func (l *Log) copyActive() error {
 	p := &l.pen
 	fresh, err := l.active.placeCopy(p.file, p.offset)
@@ -109,10 +84,8 @@ func (l *Log) copyActive() error {
 	p.file, p.ragged = fresh, false
 	l.segs.swapLast(p.seg)
 	if err := errors.Join(old.retire(), err); err != nil {
-		l.copyWhole = true
 		return err
 	}
-	l.copyWhole = false
 	written, _ := l.marks.positions()
 	if l.marks.reached(written) {
 		l.bell.Ring()
@@ -121,22 +94,21 @@ func (l *Log) copyActive() error {
 	return nil
 }
 
-// unsynced reads the lines behind synced, and makes sure that they are all there
-// and as they were written.
-func (l *Log) unsynced(synced position) ([]byte, error) {
-	p := &l.pen
-	text := make([]byte, p.offset-synced.offset)
-	if n, err := p.file.ReadAt(text, synced.offset); n < len(text) {
-		return nil, fmt.Errorf("read back what was not synced: %w", err)
+// ownLinesIntact verifies that the lines which this process wrote and could not sync
+// read as they were written: the system may have dropped them.
+func (l *Log) ownLinesIntact() error {
+	p, from := &l.pen, l.pen.opened
+	if _, synced := l.marks.positions(); synced.first == p.seg.first && synced.offset > from.offset {
+		from = synced
 	}
-	s := newScan(synced.seq)
-	if err := s.run(bytesAt(text), 0, int64(len(text))); err != nil {
-		return nil, err
+	s := newScan(from.seq)
+	if err := s.run(p.file, from.offset, p.offset); err != nil {
+		return err
 	}
 	if s.good.seq != p.next-1 || s.torn().size > 0 || len(s.holes)+len(s.badLines)+s.unverified > 0 {
-		return nil, fmt.Errorf("what was not synced is damaged behind seq %d", s.good.seq)
+		return fmt.Errorf("what was not synced is damaged behind seq %d", s.good.seq)
 	}
-	return text, nil
+	return nil
 }
 
 // beginFile moves the log on to a file that is in place and synced: sealed is
@@ -149,11 +121,12 @@ func (l *Log) beginFile(sealed string, last event.Seq, file File, final firstLin
 	p.seg = &segment{fs: l.fs, first: last + 1, path: filepath.Join(l.dir, activeName), file: file}
 	p.seg.index.add(entry{last + 1, 0})
 	p.file, p.offset, p.indexed, p.ragged = file, final.offset, 0, false
+	p.opened = position{seq: last}
 	p.next = final.seq + 1
 	l.segs.push(p.seg)
 	l.tail.add(final.seq, final.body)
 	l.marks.wrote(final.position, nil)
-	if l.copyWhole = !durable; durable {
+	if durable {
 		l.marks.reached(final.position)
 	}
 	l.bell.Ring()

@@ -57,9 +57,7 @@ const (
 	ProblemMode       = "mode"       // others may read or write it
 	ProblemMetadata   = "metadata"   // metadata.json does not fit the log
 	ProblemHole       = "hole"       // events without a line
-	ProblemConflict   = "conflict"   // a seq twice, with different bytes
-	ProblemRepeat     = "repeat"     // a seq twice, with the same bytes
-	ProblemLate       = "late"       // a line behind one with a higher seq
+	ProblemRepeat     = "repeat"     // a line whose seq, or a higher one, was there before
 	ProblemUnverified = "unverified" // a checksum is absent or wrong
 	ProblemDamaged    = "damaged"    // bytes that are no line, between lines
 	ProblemTorn       = "torn"       // bytes behind the last line

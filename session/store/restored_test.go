@@ -77,16 +77,10 @@ func TestAPairIsNeverGivenOutAgainByABackupPutBack(t *testing.T) {
 	}
 }
 
-func TestMetadataThatStoodStillOrWasEditedIsNoCopy(t *testing.T) {
+func TestMetadataThatStoodStillIsNoCopy(t *testing.T) {
 	bornFS(t)
 	for name, change := range map[string]func(d disk, early string){
-		"as a crash leaves it": func(d disk, early string) { require.NoError(t, os.Rename(early, d.path("metadata.json"))) },
-		"edited": func(d disk, _ string) {
-			m := d.read("metadata.json")
-			i := bytes.LastIndex(m, []byte(`,"crc"`))
-			require.NoError(t, os.Remove(d.path("metadata.json")))
-			d.write("metadata.json", append(m[:i:i], "}\n"...))
-		},
+		"as a crash leaves it":           func(d disk, early string) { require.NoError(t, os.Rename(early, d.path("metadata.json"))) },
 		"with half a next one beside it": func(d disk, _ string) { d.write("metadata.json.tmp", []byte(`{"format"`)) },
 		"moved": func(d disk, _ string) {
 			require.NoError(t, os.Rename(d.dir(), d.dir()+"x"))
@@ -202,51 +196,4 @@ func TestALogOfAnotherEpochThanItsMetadataIsNotGoneOnUnderIt(t *testing.T) {
 	require.NotEqual(t, first, o.log.Epoch())
 	require.NotEqual(t, "00000000000000aa", o.log.Epoch())
 	o.close()
-}
-
-// TestLinesThatACompleteFileHasAreNoConflict has a file begin with what the files
-// before it hold.
-func TestLinesThatACompleteFileHasAreNoConflict(t *testing.T) {
-	for name, whole := range map[string]bool{"all files in the active one": true, "an old active file before the lines": false} {
-		t.Run(name, func(t *testing.T) {
-			opts := store.Options{SegmentBytes: 3000}
-			d := recorded(t, 15)
-			old := d.read("events.jsonl")
-			d = d.goneOn(opts, 60)
-			sealed, err := filepath.Glob(d.path("events-*.jsonl"))
-			require.NoError(t, err)
-			require.Greater(t, len(sealed), 1)
-			o := d.open(opts)
-			seen := readAll(t, o.log)
-			d = o.close()
-			was := bytes.Clone(d.read("events.jsonl"))
-			if whole {
-				old = nil
-				for _, path := range sealed {
-					data, err := os.ReadFile(path)
-					require.NoError(t, err)
-					old = append(old, data...)
-				}
-			}
-			d.write("events.jsonl", append(old, was...))
-			for _, kind := range kinds(t, d) {
-				require.Contains(t, []string{store.ProblemRepeat, store.ProblemMetadata}, kind)
-			}
-			o = d.open(opts)
-			require.Zero(t, o.log.Health().Conflicts)
-			require.Equal(t, seen, readAll(t, o.log))
-			require.Empty(t, d.quarantined())
-			appendN(t, o.log, 40) // the file is complete, and still begins so
-			d = o.close()
-			require.NotContains(t, kinds(t, d), store.ProblemConflict)
-			require.NotContains(t, kinds(t, d), store.ProblemLate)
-
-			other := recorded(t, 3).lines()[2]
-			d.write("events.jsonl", append(bytes.Clone(other), d.read("events.jsonl")...))
-			o = d.open(opts)
-			require.EqualValues(t, 1, o.log.Health().Conflicts, "other bytes than the complete file's are one")
-			require.Equal(t, [][]byte{other}, d.quarantined())
-			o.close()
-		})
-	}
 }

@@ -28,10 +28,8 @@ type scan struct {
 	lost       int  // whole lines in the torn tail
 	sawFirst   bool // a good line 1 was met
 	epoch      string
-	epochs     []string            // all it had
-	begins     event.Seq           // the first seq of the file, as its segment_start says
-	started    *event.SessionStart // from a good line 1
-	head       [64]byte            // start of the last good line, for its time
+	epochs     []string // all it had
+	head       [64]byte // start of the last good line, for its time
 
 	pending []span // damaged lines since the last good one
 }
@@ -43,8 +41,6 @@ type hole struct{ from, to event.Seq }
 type repeat struct {
 	seq    event.Seq
 	offset int64
-	size   int64
-	sum    uint32
 }
 
 // span is a stretch of bytes in a file.
@@ -87,11 +83,11 @@ func (s *scan) line(l rawLine) {
 	if !l.overlong {
 		p = parseLine(l.text)
 	}
-	if !l.terminated && !s.complete(p) {
-		p = parsed{}
+	if !l.terminated && p.quality != verified {
+		p = parsed{} // it was torn; else only its newline was not written
 	}
 	before := s.prev
-	switch s.judge(p, l.offset) {
+	switch s.judge(p) {
 	case damaged:
 		s.pending = append(s.pending, span{l.offset, l.size})
 		if l.terminated {
@@ -100,7 +96,7 @@ func (s *scan) line(l rawLine) {
 		return
 	case repeated:
 		s.irregular = true
-		s.repeats = append(s.repeats, repeat{seq: p.seq, offset: l.offset, size: l.size, sum: p.sum})
+		s.repeats = append(s.repeats, repeat{p.seq, l.offset})
 	case accepted:
 		if p.seq > before+1 {
 			s.holes = append(s.holes, hole{before + 1, p.seq - 1})
@@ -123,12 +119,6 @@ func (s *scan) line(l rawLine) {
 	s.pending, s.lost = s.pending[:0], 0
 }
 
-// complete reports whether a line without a newline is whole all the same: only
-// the newline was not written. A line whose checksum is wrong was torn.
-func (s *scan) complete(p parsed) bool {
-	return p.quality == verified || p.loose && p.seq == s.prev+1
-}
-
 // notice keeps what single events say about the whole log.
 func (s *scan) notice(p parsed) {
 	clear(s.head[copy(s.head[:], p.body):])
@@ -148,16 +138,13 @@ func (s *scan) notice(p parsed) {
 	switch d := payload.(type) {
 	case event.SessionStart:
 		if e.Seq == 1 {
-			s.sawFirst, s.started = true, &d
+			s.sawFirst = true
 			s.believe(d.Epoch)
 		}
 	case event.Epoch:
 		s.believe(d.Epoch)
 	case event.SegmentStart:
 		s.believe(d.Epoch)
-		if s.begins == 0 {
-			s.begins = d.FirstSeq
-		}
 	}
 }
 

@@ -24,7 +24,7 @@ func (l *Log) seal() error {
 	}
 	last := p.next - 1
 	written, _ := l.marks.positions()
-	file, final, err := l.makeSegment(written, p.next, nil)
+	file, final, err := l.makeSegment(written)
 	if err != nil {
 		l.opts.Logger.Warn("log cannot be sealed; it goes on in the same file", "session", l.id, "err", err)
 		return nil
@@ -52,10 +52,9 @@ type firstLine struct {
 	body []byte
 }
 
-// makeSegment makes the file of a new segment aside, locked and synced. It goes on
-// behind the line at before: with the given lines, if any, and a segment_start of
-// seq start.
-func (l *Log) makeSegment(before position, start event.Seq, lines []byte) (File, firstLine, error) {
+// makeSegment makes the file of a new segment aside, locked and synced. It begins with
+// a segment_start and goes on behind the line at before.
+func (l *Log) makeSegment(before position) (File, firstLine, error) {
 	first := before.seq + 1
 	data, err := json.Marshal(event.SegmentStart{
 		Format: logFormat, SessionID: l.id, Epoch: l.Epoch(), FirstSeq: first, Prev: string(appendHex(nil, before.sum)), Made: l.metadataFile.made(),
@@ -63,8 +62,7 @@ func (l *Log) makeSegment(before position, start event.Seq, lines []byte) (File,
 	if err != nil {
 		return nil, firstLine{}, err
 	}
-	copied := len(lines)
-	text, sum, err := encodeLine(lines, start, event.Draft{Type: event.TypeSegmentStart, Time: l.opts.Now(), Data: data})
+	text, sum, err := encodeLine(nil, first, event.Draft{Type: event.TypeSegmentStart, Time: l.opts.Now(), Data: data})
 	if err != nil {
 		return nil, firstLine{}, err
 	}
@@ -76,8 +74,8 @@ func (l *Log) makeSegment(before position, start event.Seq, lines []byte) (File,
 	if err != nil {
 		return nil, firstLine{}, err
 	}
-	body := text[copied : len(text)-crcSuffix-1]
-	return file, firstLine{position{seq: start, first: first, offset: int64(len(text)), sum: sum}, body}, nil
+	body := text[:len(text)-crcSuffix-1]
+	return file, firstLine{position{seq: first, first: first, offset: int64(len(text)), sum: sum}, body}, nil
 }
 
 // newLogFile makes a log file that is locked, and synced once fill has written

@@ -1,9 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -217,12 +219,6 @@ func parseSealedName(name string) (first, last event.Seq, ok bool) {
 
 // sealedSegments lists the complete segments in dir that count, oldest first.
 func sealedSegments(fsys FS, dir string) ([]*segment, error) {
-	list, err := sealedFiles(fsys, dir)
-	return disjoint(list), err
-}
-
-// sealedFiles lists all that by its name is a complete segment, in order.
-func sealedFiles(fsys FS, dir string) ([]*segment, error) {
 	names, err := fsys.ReadDir(dir)
 	if err != nil {
 		return nil, err
@@ -233,6 +229,6 @@ func sealedFiles(fsys FS, dir string) ([]*segment, error) {
 			list = append(list, &segment{fs: fsys, first: first, last: last, path: filepath.Join(dir, n.Name())})
 		}
 	}
-	inOrder(list)
-	return list, nil
+	slices.SortStableFunc(list, func(a, b *segment) int { return cmp.Compare(a.first, b.first) })
+	return disjoint(list), nil
 }

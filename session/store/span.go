@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -33,9 +32,6 @@ func (p span) each(file io.ReaderAt, f func(piece []byte, at int64) error) error
 	}
 	return nil
 }
-
-// bytesAt reads bytes in memory as a file.
-func bytesAt(b []byte) io.ReaderAt { return bytes.NewReader(b) }
 
 // checksum is the CRC-32C of a stretch.
 func checksum(file io.ReaderAt, part span) (uint32, error) {

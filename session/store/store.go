@@ -31,7 +31,6 @@ type Store struct {
 	hub     hubFile
 	crashed bool // the machine stopped under the run before
 	lock    File
-	late    lateEntry
 
 	mu       sync.Mutex
 	sessions map[string]*entryOf
@@ -118,17 +117,14 @@ func (s *Store) begin() error {
 	}
 	s.hub = hub
 	if err != nil {
-		s.enterLater(err)
+		// Sessions can be read on a full device. Close writes it.
+		s.opts.Logger.Warn("this run could not be entered", "file", hubName, "err", err)
 	}
 	if before.RunID != "" && !isRun(before.RunID) {
 		s.opts.Logger.Warn("the id of the run before cannot be; ids begin anew", "file", hubName, "run", before.RunID)
 	}
 	s.crashed = !before.Clean && before.BootID != s.opts.BootID
-	if err := s.load(); err != nil {
-		s.late.stop()
-		return err
-	}
-	return nil
+	return s.load()
 }
 
 // load reads the metadata of every session.
@@ -397,7 +393,6 @@ func (s *Store) Close() error {
 		}
 	}
 	s.mu.Unlock()
-	s.late.stop()
 	for _, o := range opening {
 		<-o
 	}

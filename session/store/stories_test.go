@@ -234,8 +234,7 @@ var plainStories = []story{
 			p.messages(l, 2)
 		},
 		steps: []string{
-			"read events.jsonl", "create .events-next.jsonl", "datasync .events-next.jsonl", "rename events.jsonl", "rename .events-next.jsonl",
-			"truncate sealed", "datasync sealed",
+			"read events.jsonl", "create .events-next.jsonl", "datasync .events-next.jsonl", "rename .events-next.jsonl",
 		},
 	},
 	{
@@ -322,14 +321,14 @@ var damages = []damage{
 	}, []string{"write events.jsonl", "datasync events.jsonl", "rename metadata.json.tmp"}},
 	{"a second event of a seq", func(p *teller) {
 		p.edit("events.jsonl", again)
-		p.oracle.stays = []string{store.ProblemConflict}
-	}, []string{"rename quarantined.tmp", "syncdir quarantine", "rename metadata.json.tmp"}},
+		p.oracle.stays = []string{store.ProblemRepeat}
+	}, []string{"rename metadata.json.tmp"}},
 	{"a complete file that was edited", func(p *teller) {
 		names, err := p.disk.ReadDir(filepath.Join("/data/sessions", p.oracle.created[0]))
 		require.NoError(p.t, err)
 		i := slices.IndexFunc(names, func(n fs.DirEntry) bool { return strings.HasPrefix(n.Name(), "events-") })
 		p.edit(names[i].Name(), again)
-		p.oracle.stays = []string{store.ProblemConflict}
+		p.oracle.stays = []string{store.ProblemRepeat}
 	}, []string{"read sealed"}},
 	{"a backup of an earlier time that was put back", func(p *teller) {
 		id := p.oracle.created[0]

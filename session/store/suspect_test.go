@@ -18,7 +18,7 @@ func TestADeviceThatFailedToSyncALogThatWasOpenedIsNotBelievedTheNextTime(t *tes
 	d := recorded(t, 10)
 	m := d.read("metadata.json")
 	i := bytes.LastIndex(m, []byte(`,"crc"`))
-	d.write("metadata.json", append(m[:i:i], `,"writer":{"boot_id":"one","run_id":"x"}}`...))
+	d.write("metadata.json", withCRC(append(m[:i:i], `,"writer":{"boot_id":"one","run_id":"x"}}`+"\n"...)))
 	f := &faultFS{FS: store.OS()}
 	s := open(t, d.root, store.Options{FS: f, BootID: "one"})
 	f.set(nthOf(1, "datasync", "events.jsonl", syscall.EIO))

@@ -36,39 +36,13 @@ func (l *Log) putBack() (done bool, err error) {
 }
 
 // keepLast sees to it that the end of this process does not take the last copy of a
-// log with it, whose file somebody removed or replaced. What stands in its place was
-// put there by a person, and stays. The caller holds the pen.
+// log with it, whose file was removed or replaced. The caller holds the pen.
 func (l *Log) keepLast() error {
-	p := &l.pen
-	if p.file == nil {
-		return nil
+	if l.pen.file == nil || errors.Is(l.active.whyTaken(), ErrAway) {
+		return nil // it is not written, or all of the session was removed
 	}
-	active := filepath.Join(l.dir, activeName)
-	if named, err := l.fs.Means(active, p.file); named || err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil // it is there, or nobody knows
-	}
-	if errors.Is(l.active.whyTaken(), ErrAway) {
-		return nil // all of the session was removed
-	}
-	if named, err := l.unswap(); named || err != nil {
-		return err
-	}
-	size, err := sizeOf(p.file)
-	if err != nil {
-		return err
-	}
-	size = min(size, p.offset)
-	if _, err := l.fs.Stat(active); !errors.Is(err, fs.ErrNotExist) {
-		kept, _, err := quarantine(l.fs, l.dir, "taken", p.file, span{0, size})
-		l.opts.Logger.Warn("the log's file was replaced; what the hub wrote is kept aside", "session", l.id, "in", kept, "err", err)
-		return err
-	}
-	file, err := l.active.placeCopy(p.file, size)
-	if file == nil {
-		return err
-	}
-	l.opts.Logger.Warn("the log's file was removed; what the hub wrote is in its place", "session", l.id)
-	return errors.Join(err, file.Close())
+	_, err := l.putBack()
+	return err
 }
 
 // beginsLog reports whether a line may be the first of the file behind the sealed

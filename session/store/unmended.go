@@ -97,7 +97,6 @@ func (l *Log) mend() error {
 // on it. The caller holds the pen.
 func (l *Log) become(own *Log) error {
 	l.pen.adopt(&own.pen)
-	l.copyWhole = own.copyWhole
 	old := l.segs.replace(own.segs.all())
 	l.metadataFile.adopt(&own.metadataFile)
 	l.health.setDamage(own.health.get().Damage)

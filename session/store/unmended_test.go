@@ -27,7 +27,7 @@ func TestALogThatThereIsNoRoomToMendIsTriedAgainWithGrowingPausesAndNotForEver(t
 	})
 	m := d.read("metadata.json")
 	i := bytes.LastIndex(m, []byte(`,"crc"`))
-	d.write("metadata.json", append(m[:i:i], `,"writer":{"boot_id":"one","run_id":"x"}}`...))
+	d.write("metadata.json", withCRC(append(m[:i:i], `,"writer":{"boot_id":"one","run_id":"x"}}`+"\n"...)))
 	l := d.open(store.Options{FS: f, BootID: "two"}).log
 	require.Equal(t, store.HealthBlocked, l.Health().State)
 	require.Eventually(t, func() bool { return tries.Load() > 2 }, patience, time.Millisecond)
@@ -47,7 +47,7 @@ func TestWhatADeviceFailedToSyncIsNotShownWhileThereIsNoRoomToCopyIt(t *testing.
 	require.NoError(t, err)
 	d := o.close()
 	i := bytes.LastIndex(before, []byte(`,"crc"`))
-	d.write("metadata.json", append(before[:i:i], `,"frozen":true}`...))
+	d.write("metadata.json", withCRC(append(before[:i:i], `,"frozen":true}`+"\n"...)))
 	d.write("events.jsonl", append(d.read("events.jsonl"), `{"seq":`...))
 	synced := onDisk(t, d).SyncedSeq
 	f := &faultFS{FS: store.OS()}
