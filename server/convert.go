@@ -41,6 +41,10 @@ func stateFrame(s session.State) *wire.State {
 	if i := s.Interruption; i != nil {
 		frame.Interruption = interruptionOf(*i)
 	}
+	if r := s.Restore; r != nil {
+		restore := wire.Restore(*r)
+		frame.Restore = &restore
+	}
 	if !s.Agent.RestartAt.IsZero() {
 		at := s.Agent.RestartAt.UTC()
 		frame.Agent.RestartAt = &at

@@ -174,7 +174,7 @@ func docInterruption() doc {
 
 func docResume() doc {
 	return doc{
-		summary: "Resume the turn that was cut off. way is auto, server or local. The first to settle it wins, others get 409 " +
+		summary: "Resume the turn that was cut off. way is auto, server, local or segmented; the last tells a new agent session all of this one, and state.restore says how far it is. The first to settle it wins, others get 409 " +
 			"already_resolved with the winner. 409 conflict with needs lists what confirm must name, " +
 			"or drift: then drift says apply (the recorded settings) or keep (the current ones), which takes access to manage " +
 			"the session where one allows more.",

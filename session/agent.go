@@ -71,7 +71,7 @@ type AgentSpec struct {
 	// OpenBlob opens a blob of the session, such as an attachment's bytes.
 	OpenBlob func(sha256 string) (io.ReadCloser, error)
 	// Past is the session's log, from which an account of earlier turns can be
-	// made for an agent that does not remember them.
+	// made for an agent that does not remember them; nil when it is told otherwise.
 	Past observer.Source
 	// PastAfter is the cursor before the first event that the log still holds.
 	PastAfter event.Seq

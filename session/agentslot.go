@@ -152,6 +152,9 @@ func (e *engine) startAgent() {
 	if a.anew {
 		spec.AgentSessionID, a.anew = "", false
 	}
+	if e.turn.restore.step == restoreWanted {
+		spec.Past = nil // it is told the whole session
+	}
 	a.authBy, a.login = "", nil
 	bound := e.hub.settings().Limits.AgentStart
 	e.help(func() {
@@ -267,7 +270,7 @@ func (e *engine) noNews(before event.Seq, updated time.Time) {
 // recordExit writes an agent's end and closes what it left open. A turn it was
 // never given is not its own, and waits for the next agent.
 func (e *engine) recordExit(exit event.AgentExit, reason event.StopReason) error {
-	if e.fold.open && !e.turn.given {
+	if e.fold.open && !e.turn.given && !e.turn.restore.halfway() {
 		_, err := e.write(append(e.entries(exit), e.closeAll(string(reason))...)...)
 		return err
 	}

@@ -85,6 +85,9 @@ func (e *engine) toldResumed() []entry {
 	if !strings.HasPrefix(e.fold.promptID, resumePrefix) {
 		return nil
 	}
+	if e.turn.restore.step == restoreTold {
+		return nil // it says so itself
+	}
 	text := "The agent began a new session and is given a short account of this one."
 	switch e.agent.resumed {
 	case event.ResumedByResume, event.ResumedByLoad:

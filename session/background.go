@@ -29,6 +29,7 @@ type BackgroundSession struct {
 	logger   *slog.Logger
 	comments *commentBook
 	counting chan struct{} // holds one while an overview is computed
+	estimate atomic.Pointer[segmentEstimate]
 
 	mail chan func(*engine)
 	done chan struct{} // closed when the engine takes no more jobs

@@ -247,7 +247,7 @@ func (e *engine) guard() bool {
 	t := &e.turn
 	rows := e.drift()
 	switch {
-	case len(rows) == 0:
+	case len(rows) == 0, slices.Equal(rows, t.kept):
 		return true
 	case t.applying:
 		return false
@@ -269,8 +269,11 @@ func (e *engine) settingsKept(rows []Drift, by event.Actor) bool {
 	if by != theHub() {
 		text += " " + by.Name + " kept them."
 	}
-	_, err := e.write(e.entries(event.Note{Method: noteSettings, Text: event.Text(text), By: by.Name, ByID: by.ID})...)
-	return err == nil // else the log is blocked, and proceed comes back here
+	if _, err := e.write(e.entries(event.Note{Method: noteSettings, Text: event.Text(text), By: by.Name, ByID: by.ID})...); err != nil {
+		return false // the log is blocked, and proceed comes back here
+	}
+	e.turn.kept = rows
+	return true
 }
 
 // pauseTurn ends a turn before the agent is given it, so that a person decides.

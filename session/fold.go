@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/transcript"
 )
 
 // fold is what a log says so far: which turn, what is open, what the agent last
@@ -46,7 +47,10 @@ type fold struct {
 	// given a prompt.
 	before *agentSettings
 	// mcpTools are the tools of MCP servers that were used.
-	mcpTools    []string
+	mcpTools []string
+	// halfTold says that the agent's session was told a part of this one, which is of
+	// no use without the rest.
+	halfTold    bool
 	ended       bool
 	recorder    recorder
 	title       string // as the agent gave it
@@ -145,7 +149,7 @@ func (f *fold) applyTurn(seq event.Seq, turn int, p event.Payload) bool {
 		f.line.say(p.Text)
 	case event.TurnStart:
 		f.given++
-		f.before = nil
+		f.before, f.halfTold = nil, false
 	case event.TurnInterrupted:
 		f.interruptions.open(seq, f.at, p)
 	case event.InterruptionSettled:
@@ -153,6 +157,9 @@ func (f *fold) applyTurn(seq event.Seq, turn int, p event.Payload) bool {
 	case event.TurnEnd:
 		if p.StopReason == event.StopEndTurn {
 			f.completed = f.turn
+		}
+		if f.halfTold {
+			f.agentSessionID, f.halfTold = "", false
 		}
 		f.open, f.login = false, p.Error != nil && p.Error.Code == codeAuthRequired
 		// A cancel that took force was asked for, and the end of the hub is none of the turn's.
@@ -167,6 +174,7 @@ func (f *fold) applyTurn(seq event.Seq, turn int, p event.Payload) bool {
 	case event.PermissionOutcome:
 		f.permissions.settle(p)
 	case event.Note:
+		f.halfTold = f.halfTold || p.Method == transcript.NoteSegment
 		return f.foldRule(p) || f.foldRecording(p) || f.foldFork(p)
 	case event.SessionEnd:
 		f.ended, f.recorder.Open = true, false

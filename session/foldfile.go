@@ -17,7 +17,7 @@ const (
 	foldName = "fold.json"
 	// foldFormat is the version of it. Any change of what a fold keeps, or of how it
 	// reads an event, takes the next number.
-	foldFormat = 1
+	foldFormat = 2
 	// foldEvery is how many events may be folded without the file being written. So
 	// many are read again, at most, when the hub was killed.
 	foldEvery = 1 << 16
@@ -63,6 +63,7 @@ type storedFold struct {
 	Agent          agentSettings  `json:"agent,omitzero"`
 	Before         *agentSettings `json:"before,omitempty"`
 	MCPTools       []string       `json:"mcp_tools,omitempty"`
+	HalfTold       bool           `json:"half_told,omitempty"`
 	Ended          bool           `json:"ended,omitempty"`
 	Recorder       recorder       `json:"recorder,omitzero"`
 	Title          string         `json:"title,omitempty"`
@@ -173,7 +174,7 @@ func (f *fold) stored() storedFold {
 	s := storedFold{
 		Turn: f.turn, PromptID: f.promptID, PromptSeq: f.promptSeq, Open: f.open, Failed: f.failed,
 		Login: f.login, Interruptions: f.interruptions, Given: f.given, Completed: f.completed,
-		Agent: f.agent, Before: f.before, MCPTools: f.mcpTools,
+		Agent: f.agent, Before: f.before, MCPTools: f.mcpTools, HalfTold: f.halfTold,
 		ToolsSeen: f.tools.seen, ToolsDone: f.tools.finished,
 		Settled: f.permissions.settled, Rules: f.rules,
 		Mode: f.mode, Config: f.config, Commands: f.commands, Usage: f.usage,
@@ -195,7 +196,7 @@ func (s *storedFold) fold() fold {
 	f := fold{
 		turn: s.Turn, promptID: s.PromptID, promptSeq: s.PromptSeq, open: s.Open, failed: s.Failed,
 		login: s.Login, interruptions: s.Interruptions, given: s.Given, completed: s.Completed,
-		agent: s.Agent, before: s.Before, mcpTools: s.MCPTools,
+		agent: s.Agent, before: s.Before, mcpTools: s.MCPTools, halfTold: s.HalfTold,
 		tools:       toolCalls{seen: s.ToolsSeen, finished: s.ToolsDone},
 		permissions: permissions{settled: s.Settled},
 		rules:       s.Rules,

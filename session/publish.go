@@ -37,6 +37,7 @@ func (e *engine) publish() {
 			PromptCapabilities: e.agent.offers.prompts,
 		},
 		Interruption: e.interruption(),
+		Restore:      e.turn.restore.state(),
 		Observers:    e.b.watchers.take(),
 	})
 	e.present = presenceClock{publishedAt: time.Now()}

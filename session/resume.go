@@ -54,12 +54,14 @@ type WayOffer struct {
 	Way       event.ResumeWay
 	Available bool
 	Why       string
+	// Tokens is about how many tokens the agent would be told, in so many Segments.
+	Tokens, Segments int
 }
 
 // ResumeRequest is a person's decision to go on.
 type ResumeRequest struct {
 	InterruptionID string
-	// Way is auto, server or local; empty is auto.
+	// Way is auto, server, local or segmented; empty is auto.
 	Way string
 	// Prompt replaces the one that was offered; empty keeps it.
 	Prompt string
@@ -137,6 +139,13 @@ func (b *BackgroundSession) Interruption(ctx context.Context) (Offer, error) {
 		Interruption: *open, Age: age, Stale: age > facts.staleAfter, Lost: c.Lost,
 		Drift: facts.drift, Prompt: reconciliation(c, w), Ways: facts.ways(w.Missing),
 	}
+	if last := &offer.Ways[len(offer.Ways)-1]; last.Available {
+		estimate, err := b.estimateSegments(ctx, *open, facts.settings.segmentTokens())
+		if err != nil {
+			return Offer{}, b.ReadError(err)
+		}
+		last.Tokens, last.Segments = estimate.tokens, estimate.segments
+	}
 	if !c.Given {
 		offer.attachments = c.Attachments
 	}
@@ -150,6 +159,7 @@ type resumeFacts struct {
 	workspace  string
 	look       InspectWorkspace
 	staleAfter time.Duration
+	settings   ResumeSettings
 	remembers  bool // the agent has a session of its own to go on with
 	drift      []Drift
 }
@@ -158,7 +168,7 @@ func (e *engine) resumeFacts() resumeFacts {
 	return resumeFacts{
 		open:      e.interruption(),
 		workspace: e.workspace, look: e.hub.inspect, staleAfter: e.resumeSettings().staleAfter(),
-		remembers: e.fold.agentSessionID != "", drift: e.drift(),
+		settings: e.resumeSettings(), remembers: e.fold.agentSessionID != "", drift: e.drift(),
 	}
 }
 
@@ -177,13 +187,13 @@ func (f resumeFacts) inspect(ctx context.Context) Workspace {
 func (f resumeFacts) ways(missing bool) []WayOffer {
 	if missing {
 		const why = "the workspace is gone"
-		return []WayOffer{{Way: event.WayServer, Why: why}, {Way: event.WayLocal, Why: why}}
+		return []WayOffer{{Way: event.WayServer, Why: why}, {Way: event.WayLocal, Why: why}, {Way: event.WaySegmented, Why: why}}
 	}
 	server := WayOffer{Way: event.WayServer, Available: f.remembers}
 	if !f.remembers {
 		server.Why = "the agent has no session to go on with"
 	}
-	return []WayOffer{server, {Way: event.WayLocal, Available: true}}
+	return []WayOffer{server, {Way: event.WayLocal, Available: true}, {Way: event.WaySegmented, Available: true}}
 }
 
 // way is the way that a request means.
@@ -193,16 +203,19 @@ func (f resumeFacts) way(asked string) (event.ResumeWay, error) {
 		if f.remembers {
 			return event.WayServer, nil
 		}
+		if f.settings.SegmentedFallback {
+			return event.WaySegmented, nil
+		}
 		return event.WayLocal, nil
 	case string(event.WayServer):
 		if !f.remembers {
 			return "", fmt.Errorf("%w: the agent has no session to go on with; resume locally", ErrConflict)
 		}
 		return event.WayServer, nil
-	case string(event.WayLocal):
-		return event.WayLocal, nil
+	case string(event.WayLocal), string(event.WaySegmented):
+		return event.ResumeWay(asked), nil
 	}
-	return "", fmt.Errorf("%w: a turn is resumed by auto, server or local", ErrInvalid)
+	return "", fmt.Errorf("%w: a turn is resumed by auto, server, local or segmented", ErrInvalid)
 }
 
 // Resume gives the agent the prompt that takes up the turn that was cut off. The
@@ -310,7 +323,11 @@ func (e *engine) resume(r ResumeRequest, way event.ResumeWay) (Resumed, error) {
 		return Resumed{}, fmt.Errorf("resume: %w", e.b.stuck(err))
 	}
 	e.turn.drift = r.decision()
-	if way == event.WayLocal {
+	e.turn.restore.mayFallBack = r.Way == "" || r.Way == wayAuto
+	if way == event.WaySegmented {
+		e.turn.restore.step = restoreWanted
+	}
+	if way != event.WayServer {
 		e.agent.anew = true
 		e.stopAgent(stopSleep)
 	}

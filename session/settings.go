@@ -28,6 +28,11 @@ type ResumeSettings struct {
 	// Auto lets the hub resume by itself, where nothing changed that a person would
 	// have to confirm, and at most twice after each prompt of a person.
 	Auto bool
+	// SegmentedFallback tells an agent without memory the whole session instead of a
+	// short account.
+	SegmentedFallback bool
+	// SegmentTokens is about how many tokens it is told at once; 0 is 4000.
+	SegmentTokens int
 }
 
 // QueueSettings say how prompts wait. The zero value is the default: the queue
@@ -157,6 +162,13 @@ func (s *Settings) agent(name string) AgentInfo {
 		}
 	}
 	return AgentInfo{Name: name}
+}
+
+func (r ResumeSettings) segmentTokens() int {
+	if r.SegmentTokens <= 0 {
+		return defaultSegmentTokens
+	}
+	return r.SegmentTokens
 }
 
 func (r ResumeSettings) staleAfter() time.Duration {

@@ -167,6 +167,11 @@ func (e *engine) moves(p event.Payload) bool {
 
 // recordStream writes what needs nothing but its turn.
 func (e *engine) recordStream(payloads []event.Payload, drafts []event.Draft) error {
+	payloads, drafts, answer := e.turn.restore.aside(payloads, drafts)
+	if len(payloads) == 0 {
+		e.turn.restore.heard(answer)
+		return nil
+	}
 	list := make([]entry, len(payloads))
 	announced := map[string]int{} // calls of this batch, which the fold has not seen yet
 	for i, p := range payloads {
@@ -182,6 +187,9 @@ func (e *engine) recordStream(payloads []event.Payload, drafts []event.Draft) er
 		drafts[i].Turn = turn
 	}
 	_, err := e.writeDrafts(drafts, list)
+	if err == nil {
+		e.turn.restore.heard(answer)
+	}
 	if err == nil && e.fold.open && slices.ContainsFunc(payloads, endsTool) {
 		e.turn.seen.due = true
 	}
@@ -206,8 +214,14 @@ func (e *engine) recordMove(p event.Payload) error {
 	case event.AgentExit:
 		return e.agentExited(p)
 	case event.TurnEnd:
+		if open := e.turn.restore.open; open != "" && p.PromptID == open {
+			return e.segmentEnded(p)
+		}
 		return e.recordTurnEnd(p)
 	case event.PermissionRequest:
+		if e.turn.restore.step == restoreTelling {
+			return e.refuseInRestore(p)
+		}
 		return e.recordRequest(p)
 	case event.PermissionOutcome:
 		return e.recordWithdrawal(p)

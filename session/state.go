@@ -91,6 +91,9 @@ type State struct {
 	// Interruption is the turn that was cut off and is not settled; nil if there
 	// is none.
 	Interruption *Interruption
+	// Restore is how far the agent was told the session; nil while it is not being
+	// told.
+	Restore *Restore
 	// Observers are ordered by client id.
 	Observers []Observer
 }

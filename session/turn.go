@@ -36,6 +36,10 @@ type turnRun struct {
 	// settings; applying says that it is being given the recorded ones.
 	drift    driftDecision
 	applying bool
+	// kept are the settings that differ and were said to be kept.
+	kept []Drift
+	// restore is what the agent is told before the prompt.
+	restore restore
 	// autoTried says that the hub tried to resume the turn that ended.
 	autoTried bool
 	seen      workspaceWatch
@@ -104,7 +108,7 @@ func (e *engine) watchTurn(now time.Time) {
 	if !t.given {
 		switch e.agent.status {
 		case AgentReady:
-			if e.guard() {
+			if e.guard() && e.restored(now) {
 				e.give(now)
 			}
 		case AgentStopping: // its end is on its way
@@ -310,6 +314,9 @@ func (e *engine) turnEnded(end event.TurnEnd, seq event.Seq) {
 		e.saved("note interruption", e.queue.Interrupt(end.PromptID, int64(seq), now))
 	} else {
 		e.saved("follow the log", e.queue.Advance(int64(seq)))
+	}
+	if e.turn.restore.halfway() && e.agent.up() && end.StopReason != event.StopAgentExit && end.StopReason != event.StopHubRestart {
+		e.stopAgent(stopReset) // it knows a part of the session, and may still be reading
 	}
 	e.turn = turnRun{}
 	e.agent.idleSince = now

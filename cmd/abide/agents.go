@@ -43,7 +43,9 @@ func (a *agents) infos(c config.Config) []session.AgentInfo {
 		of := c.Resume.Of(agent.Resume)
 		info := session.AgentInfo{
 			Name: agent.Name, Description: agent.Shown, Delegating: agent.Resume.Delegating,
-			Resume: session.ResumeSettings{StaleAfter: of.StaleAfter, Auto: of.Auto},
+			Resume: session.ResumeSettings{
+				StaleAfter: of.StaleAfter, Auto: of.Auto, SegmentedFallback: of.SegmentedFallback, SegmentTokens: of.SegmentTokens,
+			},
 		}
 		for _, server := range agent.MCPServers {
 			info.MCPServers = append(info.MCPServers, server.Name)

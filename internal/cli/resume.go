@@ -31,7 +31,8 @@ func (p *Program) resume() *cobra.Command {
 		Long: "Go on with a turn that was cut off: the agent is told what it had done, and how the workspace is now. Where\n" +
 			"something has changed since, the hub wants it confirmed: it exits with 4 and names the flags. An agent that comes back with other\n" +
 			"settings, such as a mode that allows more, is given nothing until one of --apply-session-settings and\n" +
-			"--keep-current-config says which count.",
+			"--keep-current-config says which count. The way segmented tells a new agent session all of this one: how much\n" +
+			"that is goes to stderr before it starts, and then how far it is; abide cancel ends it.",
 		Example: "abide resume -\nabide resume 9f3a --confirm stale --apply-session-settings",
 		Args:    cobra.ExactArgs(1),
 	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) error {
@@ -43,6 +44,7 @@ func (p *Program) resume() *cobra.Command {
 			return err
 		}
 		request := wire.Resume{InterruptionID: open.InterruptionID, Way: way, Drift: driftChoice(apply, keep), Confirm: confirm}
+		p.tellEstimate(open, way)
 		resumed, err := hub.Resume(ctx, s.SessionID, request)
 		if refused := (*client.RefusedError)(nil); errors.As(err, &refused) && len(refused.Needs) > 0 {
 			return withCode(ExitRefused, "%w%s: %s", err, driftWords(open.Drift), strings.Join(confirming(refused.Needs), " "))
@@ -55,7 +57,7 @@ func (p *Program) resume() *cobra.Command {
 		}
 		return p.PrintJSON(resumeAnswer{s.SessionID, open.InterruptionID, resumed})
 	})
-	cmd.Flags().StringVar(&way, "way", "", "how the agent gets its memory back: `W` is auto, server or local (default auto)")
+	cmd.Flags().StringVar(&way, "way", "", "how the agent gets its memory back: `W` is auto, server, local or segmented (default auto)")
 	cmd.Flags().StringArrayVar(&confirm, "confirm", nil, "confirm `WHAT` has changed; may be given again")
 	cmd.Flags().BoolVar(&apply, "apply-session-settings", false, "give the agent the session's recorded mode, model and options again")
 	cmd.Flags().BoolVar(&keep, "keep-current-config", false, "keep the settings with which the agent comes back")
@@ -100,11 +102,39 @@ func driftWords(rows []wire.Drift) string {
 	return " (" + strings.Join(list, "; ") + ")"
 }
 
+// tellEstimate says how much an agent is told by the way segmented.
+func (p *Program) tellEstimate(open wire.Offer, way string) {
+	for _, w := range open.Ways {
+		if way == string(event.WaySegmented) && w.Way == event.WaySegmented && w.Available {
+			p.notice("the agent is told the session in %d segments, about %d tokens", w.Segments, w.Tokens)
+		}
+	}
+}
+
+// errNotGiven says that the agent was not given the prompt.
+var errNotGiven = errors.New("the prompt was not given to the agent")
+
+// restoring says how far a restore is, once for each segment.
+type restoring struct {
+	p    *Program
+	done int
+}
+
+func (r *restoring) tell(s *wire.State) {
+	if s == nil || s.Restore == nil || s.Restore.Done == r.done {
+		return
+	}
+	r.done = s.Restore.Done
+	r.p.notice("segment %d of %d, %d %%", s.Restore.Done, s.Restore.Total, s.Restore.Percent)
+}
+
 // begun waits until the agent is given the prompt, or is not because it came back
-// with other settings.
+// with other settings, or was not told the whole session.
 func (p *Program) begun(ctx context.Context, hub *client.Hub, s wire.SessionInfo, resumed wire.Resumed) error {
 	var paused bool
+	progress := restoring{p: p}
 	err := p.follow(ctx, hub, s, s.MaxSeq, func(u client.Update) error {
+		progress.tell(u.State)
 		for _, e := range u.Events {
 			payload, err := e.Payload()
 			if err != nil {
@@ -119,17 +149,17 @@ func (p *Program) begun(ctx context.Context, hub *client.Hub, s wire.SessionInfo
 				paused = paused || of.PromptID == resumed.PromptID && of.Reason == event.CutPaused
 			case event.TurnEnd:
 				if of.PromptID == resumed.PromptID {
-					return errEnded
+					return errNotGiven
 				}
 			}
 		}
 		return nil
 	})
-	if err != nil && !errors.Is(err, errEnded) {
-		return err
-	}
-	if !paused {
+	switch {
+	case err == nil, errors.Is(err, errEnded):
 		return nil
+	case !errors.Is(err, errNotGiven), !paused:
+		return err
 	}
 	open, err := interruption(ctx, hub, s)
 	if err != nil {

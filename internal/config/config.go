@@ -175,7 +175,7 @@ func defaults() Config {
 		Open:        true,
 		Permissions: Permissions{Unattended: "wait"},
 		Queue:       Queue{Enabled: true, MaxSize: 10, Titles: true, AfterInterruption: "hold"},
-		Resume:      Resume{StaleAfter: 25 * time.Minute},
+		Resume:      Resume{StaleAfter: 25 * time.Minute, SegmentTokens: 4000},
 		Limits:      Limits{Sessions: 100, Agents: 16, Clients: 2000},
 	}
 }

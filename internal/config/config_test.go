@@ -40,7 +40,7 @@ func TestNothingConfiguredIsGood(t *testing.T) {
 		Addr: "127.0.0.1:22433", Data: filepath.Join(home, ".local/share/abide"), Durability: "balanced", LogFileMiB: 256, Open: true,
 		Permissions: config.Permissions{Unattended: "wait"},
 		Queue:       config.Queue{Enabled: true, MaxSize: 10, Titles: true, AfterInterruption: "hold"},
-		Resume:      config.Resume{StaleAfter: 25 * time.Minute},
+		Resume:      config.Resume{StaleAfter: 25 * time.Minute, SegmentTokens: 4000},
 		Limits:      config.Limits{Sessions: 100, Agents: 16, Clients: 2000},
 	}, c)
 	for _, empty := range []string{"", "# nothing yet\n", "---\n"} {
@@ -74,7 +74,7 @@ keep_log_mib: 4096
 open: false
 public_names: [Abide.Example.ts.net, "box.local:8443"]
 agents:
-  zed: {command: [zed, --acp], pass_env: [SSH_AUTH_SOCK], silence: 90s, resume: {stale_after: 1h, auto: false, delegating: [Task]}}
+  zed: {command: [zed, --acp], pass_env: [SSH_AUTH_SOCK], silence: 90s, resume: {stale_after: 1h, auto: false, segmented_fallback: false, segment_tokens: 2000, delegating: [Task]}}
   claude:
     command: [claude-agent-acp]
     env: {ANTHROPIC_API_KEY: "${KEY}", PLAIN: "$${KEY} ${NONE:-fallback}"}
@@ -87,7 +87,7 @@ workspaces: [~/src, relative, /abs]
 permissions: {unattended: deny, wait_limit: 1h}
 queue:
   {enabled: false, delay: 250ms, max_size: 3, titles: false, after_interruption: continue, workspaces: {~/src: {enabled: true}, rel.d/it's: {delay: 1m, max_size: 7, titles: true, after_interruption: hold}}}
-resume: {stale_after: 5m, auto: true}
+resume: {stale_after: 5m, auto: true, segmented_fallback: true, segment_tokens: 8000}
 limits: {sessions: 1, agents: 2, clients: 3}
 outgoing: {allow: [10.1.2.3/24, "fd00::1"]}
 `, "KEY=k: {not: yaml}")
@@ -99,7 +99,7 @@ outgoing: {allow: [10.1.2.3/24, "fd00::1"]}
 		PublicNames: []string{"abide.example.ts.net", "box.local:8443"},
 		Agents: []config.Agent{
 			{Name: "zed", Command: []string{"zed", "--acp"}, Shown: "zed --acp", PassEnv: []string{"SSH_AUTH_SOCK"}, Silence: 90 * time.Second,
-				Resume: config.AgentResume{StaleAfter: time.Hour, Auto: new(bool), Delegating: []string{"Task"}}},
+				Resume: config.AgentResume{StaleAfter: time.Hour, Auto: new(bool), SegmentedFallback: new(bool), SegmentTokens: 2000, Delegating: []string{"Task"}}},
 			{
 				Name: "claude", Command: []string{"claude-agent-acp"}, Shown: "claude-agent-acp",
 				Env:   map[string]string{"ANTHROPIC_API_KEY": "k: {not: yaml}", "PLAIN": "${KEY} fallback"},
@@ -117,7 +117,7 @@ outgoing: {allow: [10.1.2.3/24, "fd00::1"]}
 			filepath.Join(home, "src"):                        {Enabled: true, Delay: 250 * time.Millisecond, MaxSize: 3, AfterInterruption: "continue"},
 			filepath.Join(filepath.Dir(l.Path), "rel.d/it's"): {Delay: time.Minute, MaxSize: 7, Titles: true, AfterInterruption: "hold"},
 		},
-		Resume:   config.Resume{StaleAfter: 5 * time.Minute, Auto: true},
+		Resume:   config.Resume{StaleAfter: 5 * time.Minute, Auto: true, SegmentedFallback: true, SegmentTokens: 8000},
 		Limits:   config.Limits{Sessions: 1, Agents: 2, Clients: 3},
 		Outgoing: config.Outgoing{Allow: []netip.Prefix{netip.MustParsePrefix("10.1.2.0/24"), netip.MustParsePrefix("fd00::1/128")}},
 	}, c)
@@ -133,6 +133,7 @@ func TestABadFileIsRefusedWithItsLineAndReason(t *testing.T) {
 		{"unknown field below", "queue:\n  enabled: true\n  dealy: 1s\n", 3, "dealy"},
 		{"unknown field of an agent", "agents:\n  a:\n    comand: [x]\n", 3, "comand"},
 		{"resume", "resume:\n  stale_after: 0s\n", 2, "less than a second"},
+		{"segments", "resume:\n  segment_tokens: 5\n", 2, "not between"},
 		{"resume of an agent", "agents:\n  a:\n    command: [x]\n    resume:\n      stale_after: soon\n", 5, "not a duration"},
 		{"wrong type", "\nqueue:\n  max_size: many\n", 3, `"many" is not a number`},
 		{"list for a word", "addr: [1]\n", 1, "not text"},

@@ -39,6 +39,8 @@ func variables() []variable {
 		{"ABIDE_QUEUE_TITLES", func(_ Loader, c *Config, v string) error { return setBool(&c.Queue.Titles, v) }},
 		{"ABIDE_RESUME_STALE_AFTER", func(_ Loader, c *Config, v string) error { return setStaleAfter(&c.Resume.StaleAfter, v) }},
 		{"ABIDE_RESUME_AUTO", func(_ Loader, c *Config, v string) error { return setBool(&c.Resume.Auto, v) }},
+		{"ABIDE_RESUME_SEGMENTED_FALLBACK", func(_ Loader, c *Config, v string) error { return setBool(&c.Resume.SegmentedFallback, v) }},
+		{"ABIDE_RESUME_SEGMENT_TOKENS", func(_ Loader, c *Config, v string) error { return setSegmentTokensText(&c.Resume.SegmentTokens, v) }},
 		{"ABIDE_LIMITS_SESSIONS", func(_ Loader, c *Config, v string) error { return setInt(&c.Limits.Sessions, v) }},
 		{"ABIDE_LIMITS_AGENTS", func(_ Loader, c *Config, v string) error { return setInt(&c.Limits.Agents, v) }},
 		{"ABIDE_LIMITS_CLIENTS", func(_ Loader, c *Config, v string) error { return setInt(&c.Limits.Clients, v) }},

@@ -62,12 +62,27 @@ type Way struct {
 	Way       event.ResumeWay `json:"way"`
 	Available bool            `json:"available"`
 	Why       string          `json:"why,omitempty"`
+	// Tokens is about how many tokens the agent would be told, in so many Segments.
+	Tokens   int `json:"tokens,omitempty"`
+	Segments int `json:"segments,omitempty"`
+}
+
+// Restore is how far an agent was told the session so far.
+type Restore struct {
+	Way event.ResumeWay `json:"way"`
+	// Done of Total segments were told.
+	Done  int `json:"done"`
+	Total int `json:"total"`
+	// Tokens is about how many tokens all segments have, and Percent how much of them
+	// was told.
+	Tokens  int `json:"tokens"`
+	Percent int `json:"percent"`
 }
 
 // Resume goes on with a turn that was cut off.
 type Resume struct {
 	InterruptionID string `json:"interruption_id"`
-	// Way is auto, server or local; absent is auto.
+	// Way is auto, server, local or segmented; absent is auto.
 	Way string `json:"way,omitempty"`
 	// Prompt replaces the offered one.
 	Prompt string `json:"prompt,omitempty"`

@@ -197,7 +197,9 @@ type State struct {
 	Agent              Agent           `json:"agent"`
 	// Interruption is the turn that was cut off, until it is settled.
 	Interruption *Interruption `json:"interruption,omitempty"`
-	Observers    []Observer    `json:"observers"`
+	// Restore is how far the agent was told the session, while it is being told.
+	Restore   *Restore   `json:"restore,omitempty"`
+	Observers []Observer `json:"observers"`
 }
 
 // SessionStatus is a session in one word, for lists.

@@ -74,8 +74,11 @@ func (a *Account) Apply(e event.Event) {
 			a.Prompts[at].Cut = true
 		}
 	case event.Note:
-		if p.Method == NoteForked && a.forked == "" {
+		switch {
+		case p.Method == NoteForked && a.forked == "":
 			a.forked = string(p.Text)
+		case p.Method == NoteSegment:
+			a.segment(p.Raw)
 		}
 	case event.ToolCall:
 		a.tool(p.ToolCallID)
@@ -97,6 +100,19 @@ func (a *Account) given(promptID string) {
 	a.Prompts = append(a.Prompts, prompt)
 	a.asked = append(a.asked, prompt.Text)
 	a.anew = false
+}
+
+// segment notes that the agent session was given a segment of a restore, by its first
+// line. It was interrupted at once.
+func (a *Account) segment(raw json.RawMessage) {
+	var given struct {
+		Text event.Text `json:"text"`
+	}
+	if json.Unmarshal(raw, &given) != nil || given.Text == "" {
+		return // the agent's answer to one
+	}
+	line, _, _ := strings.Cut(string(given.Text), "\n")
+	a.Prompts = append(a.Prompts, AccountPrompt{Text: line, Wrapped: true, Cut: true})
 }
 
 func (a *Account) tool(id string) {

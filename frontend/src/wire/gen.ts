@@ -684,6 +684,14 @@ export interface Interruption {
   held: boolean
 }
 
+export interface Restore {
+  way: ResumeWay
+  done: number
+  total: number
+  tokens: number
+  percent: number
+}
+
 export interface Observer {
   client_id: string
   actor: string
@@ -704,6 +712,7 @@ export interface StateMessage {
   usage?: UsageData
   agent: Agent
   interruption?: Interruption
+  restore?: Restore
   observers: Observer[]
 }
 
@@ -855,6 +864,8 @@ export interface Way {
   way: ResumeWay
   available: boolean
   why?: string
+  tokens?: number
+  segments?: number
 }
 
 export interface Offer {

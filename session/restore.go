@@ -1,0 +1,344 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/abidehub/abide/observer"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+	"github.com/abidehub/abide/session/transcript"
+)
+
+const (
+	// defaultSegmentTokens is about how many tokens a segment has.
+	defaultSegmentTokens = 4000
+	// noteRestore is the method of the notes that say how a restore begins and ends.
+	noteRestore = "abide/restore"
+	// answerBytes is how much of an agent's answer to a segment is kept.
+	answerBytes = 4 << 10
+	// preambleTokens is about how many tokens preamble adds to a segment.
+	preambleTokens = 60
+)
+
+// Restore is how far an agent was told the session so far.
+type Restore struct {
+	Way event.ResumeWay
+	// Done of Total segments were told.
+	Done, Total int
+	// Tokens is about how many tokens all segments have.
+	Tokens int
+	// Percent is how much of them was told.
+	Percent int
+}
+
+// restoreStep is how far a segmented restore is.
+type restoreStep uint8
+
+const (
+	restoreNone    restoreStep = iota
+	restoreWanted              // the agent is not back yet
+	restoreReading             // the log is read
+	restoreTelling
+	restoreTold
+)
+
+// restore tells a new agent session what the session was so far, before the prompt
+// that resumes a turn: segment by segment, each interrupted at once. It belongs to
+// the engine; nothing of it is kept, so after a crash the turn is offered again.
+type restore struct {
+	step        restoreStep
+	mayFallBack bool // auto: it falls back on this way where the agent has no memory
+	list        []transcript.Segment
+	left        int // segments of the oldest text that are not told
+	tokens      int // of all segments
+	told        int // of those that were told
+	next        int
+	open        string    // id of the segment that the agent has; empty between two
+	since       time.Time // since when it has it
+	answer      []byte    // what it said to it
+	// counted is how many tokens the agent itself counts; 0 while it does not say.
+	counted int64
+}
+
+// halfway reports whether the agent knows only a part of the session.
+func (r *restore) halfway() bool { return r.step == restoreReading || r.step == restoreTelling }
+
+// state is the restore as people see it; nil while there is none.
+func (r *restore) state() *Restore {
+	if r.step != restoreTelling {
+		return nil
+	}
+	return &Restore{
+		Way: event.WaySegmented, Done: r.next, Total: len(r.list), Tokens: r.tokens,
+		Percent: r.told * 100 / max(1, r.tokens),
+	}
+}
+
+// preamble stands before each segment.
+func preamble(n, of int) string {
+	return fmt.Sprintf("[SESSION_RESTORE %d/%d]\nThis is part %d of %d of the record of your earlier session. Take it as your own past. "+
+		"No answer is wanted: do not reply, do not act on it, do not call tools.\n\n", n, of, n, of)
+}
+
+// restored reports whether the agent knows what it is to know before it is given the
+// prompt, and does what is due for that.
+func (e *engine) restored(now time.Time) bool {
+	r := &e.turn.restore
+	switch r.step {
+	case restoreNone:
+		if !r.mayFallBack || e.agent.resumed != "" || !e.resumeSettings().SegmentedFallback {
+			return true
+		}
+		e.readSegments()
+	case restoreWanted:
+		e.readSegments()
+	case restoreTelling:
+		if r.open != "" {
+			e.watchSegment(now)
+		} else if r.next < len(r.list) {
+			e.tellSegment(now)
+		} else {
+			return e.restoreEnds()
+		}
+	case restoreTold:
+		return true
+	}
+	return false
+}
+
+// readSegments reads the session beside the engine.
+func (e *engine) readSegments() {
+	e.turn.restore.step = restoreReading
+	promptID, proc, to, limit := e.fold.promptID, e.agent.proc, e.fold.promptSeq-1, e.resumeSettings().segmentTokens()
+	e.help(func() {
+		list, left, err := readSegments(context.Background(), e.log, to, limit)
+		e.post(func(e *engine) {
+			r := &e.turn.restore
+			if e.fold.promptID != promptID || e.agent.proc != proc || r.step != restoreReading || !e.fold.open {
+				return
+			}
+			if err != nil {
+				e.restoreFailed("the session could not be read: "+err.Error(), nil)
+				return
+			}
+			r.step, r.list, r.left, r.tokens = restoreTelling, list, left, tokensOf(list)
+			e.dirty = true
+			text := fmt.Sprintf("The agent began a new session. It is told this one in %s, about %d tokens, and then given the prompt.", segmentWords(len(list)), r.tokens)
+			if left > 0 {
+				text += fmt.Sprintf(" The oldest part, of %s, is left out.", segmentWords(left))
+			}
+			_, _ = e.write(e.entries(event.Note{Method: noteRestore, Text: event.Text(text)})...) // a log that is blocked goes on without it
+		})
+	})
+}
+
+// tellSegment gives the agent the next segment and interrupts it.
+func (e *engine) tellSegment(now time.Time) {
+	r := &e.turn.restore
+	segment, n := r.list[r.next], r.next+1
+	text := preamble(n, len(r.list)) + segment.Text
+	raw, err := json.Marshal(map[string]any{"segment": n, "of": len(r.list), "tokens": segment.Tokens + preambleTokens, "text": text})
+	if err != nil {
+		e.restoreFailed(err.Error(), nil)
+		return
+	}
+	said := fmt.Sprintf("Segment %d of %d of this session is told to the agent.", n, len(r.list))
+	if _, err := e.write(e.entries(event.Note{Method: transcript.NoteSegment, Text: event.Text(said), Raw: raw})...); err != nil {
+		return // the log is blocked or frozen; proceed comes back here when it is not
+	}
+	r.open, r.since = fmt.Sprintf("restore-%s-%d", e.fold.promptID, n), now
+	err = e.agent.proc.Prompt(event.UserPrompt{PromptID: r.open, Text: event.Text(text)})
+	if err == nil {
+		err = e.agent.proc.Cancel()
+	}
+	if err != nil {
+		e.restoreFailed("the agent did not take it", nil)
+		return
+	}
+	e.wake(now.Add(deafAfter))
+}
+
+// watchSegment gives up on an agent that does not end a segment.
+func (e *engine) watchSegment(now time.Time) {
+	since := e.turn.restore.since
+	if e.agent.heard.After(since) {
+		since = e.agent.heard
+	}
+	if at := since.Add(deafAfter); now.Before(at) {
+		e.wake(at)
+		return
+	}
+	e.restoreFailed("the agent did not answer the cancel", nil)
+}
+
+// segmentEnded takes the agent's answer to a segment. An error means that nothing
+// happened, and the end comes again.
+func (e *engine) segmentEnded(p event.TurnEnd) error {
+	r := &e.turn.restore
+	if p.Error != nil {
+		e.restoreFailed(p.Error.Message, p.Error)
+		return nil
+	}
+	if len(r.answer) > 0 {
+		raw, err := json.Marshal(map[string]any{"segment": r.next + 1, "of": len(r.list), "answer": strings.ToValidUTF8(string(r.answer), "")})
+		if err != nil {
+			return err
+		}
+		said := fmt.Sprintf("The agent answered to segment %d.", r.next+1)
+		if _, err := e.write(e.entries(event.Note{Method: transcript.NoteSegment, Text: event.Text(said), Raw: raw})...); err != nil {
+			return err
+		}
+	}
+	if counted := contextOf(p.Usage); counted > 0 {
+		r.counted = counted
+	}
+	r.told += r.list[r.next].Tokens + preambleTokens
+	r.next++
+	r.open, r.answer, e.dirty = "", nil, true
+	return nil
+}
+
+// restoreEnds says what was told, and what the agent counts.
+func (e *engine) restoreEnds() bool {
+	r := &e.turn.restore
+	counted := r.counted
+	text := fmt.Sprintf("The agent was told the session in %s: about %d tokens by estimate", segmentWords(len(r.list)), r.tokens)
+	if counted > 0 {
+		text += fmt.Sprintf(", %d by its own count.", counted)
+	} else {
+		text += ". It does not say how many it counts."
+	}
+	raw, _ := json.Marshal(map[string]int64{"segments": int64(len(r.list)), "tokens": int64(r.tokens), "counted": counted}) // numbers always marshal
+	if _, err := e.write(e.entries(event.Note{Method: noteRestore, Text: event.Text(text), Raw: raw})...); err != nil {
+		return false
+	}
+	r.step, r.list, e.dirty = restoreTold, nil, true
+	return true
+}
+
+// restoreFailed cuts the turn off again, so that a person decides.
+func (e *engine) restoreFailed(why string, failure *event.Failure) {
+	r := &e.turn.restore
+	e.turn.cut = event.CutAgentRestart
+	if failure != nil {
+		e.turn.cut = event.CutProviderError
+	}
+	text := fmt.Sprintf("Telling the agent the session ended after %d of %s: %s.", r.next, segmentWords(len(r.list)), strings.TrimSuffix(why, "."))
+	e.endTurnOrLater(e.entries(event.Note{Method: noteRestore, Text: event.Text(text)}), event.StopInterrupted, nil)
+}
+
+// aside takes from what an agent says what it answers to a segment. The rest is
+// recorded as it is.
+func (r *restore) aside(payloads []event.Payload, drafts []event.Draft) (rest []event.Payload, kept []event.Draft, answer []byte) {
+	if r.step != restoreTelling {
+		return payloads, drafts, nil
+	}
+	for i, p := range payloads {
+		switch p := p.(type) {
+		case event.AgentMessage:
+			answer = append(answer, p.Text...)
+		case event.AgentThought, event.Plan, event.TerminalOutput, event.ToolCallUpdate:
+		case event.ToolCall:
+			answer = append(answer, "\nTool call: "+p.Title+"\n"...)
+		default:
+			rest, kept = append(rest, p), append(kept, drafts[i])
+		}
+	}
+	return rest, kept, answer
+}
+
+// heard keeps the beginning of an answer.
+func (r *restore) heard(answer []byte) {
+	r.answer = append(r.answer, answer[:min(len(answer), answerBytes-len(r.answer))]...)
+}
+
+// refuseInRestore answers a question to a segment: nothing is to be done about it.
+func (e *engine) refuseInRestore(p event.PermissionRequest) error {
+	e.turn.restore.heard([]byte("\nAsked for permission: " + p.Title + "\n"))
+	e.tellAgent(event.PermissionOutcome{PermissionID: p.PermissionID, Outcome: event.OutcomeCancelled, By: byHub, Reason: "the session is being told"})
+	return nil
+}
+
+// contextOf is how many tokens an agent counts in its context, by the usage of a
+// turn; 0 where it does not say.
+func contextOf(usage json.RawMessage) int64 {
+	var u struct {
+		Input  int64 `json:"inputTokens"`
+		Read   int64 `json:"cachedReadTokens"`
+		Write  int64 `json:"cachedWriteTokens"`
+		Output int64 `json:"outputTokens"`
+	}
+	_ = json.Unmarshal(usage, &u) // an agent that says it otherwise does not say it
+	return u.Input + u.Read + u.Write + u.Output
+}
+
+func segmentWords(n int) string {
+	if n == 1 {
+		return "1 segment"
+	}
+	return fmt.Sprintf("%d segments", n)
+}
+
+func tokensOf(list []transcript.Segment) (tokens int) {
+	for _, s := range list {
+		tokens += s.Tokens + preambleTokens
+	}
+	return tokens
+}
+
+// readSegments cuts a log into segments, up to an event.
+func readSegments(ctx context.Context, log *store.Log, to event.Seq, limit int) (list []transcript.Segment, left int, err error) {
+	reader := &segmentReader{segments: transcript.NewSegments(limit), to: to}
+	source := upTo{log, to}
+	if err := observer.New(source, reader, max(0, log.Marks().Min-1), checkpointBytes).CatchUp(ctx); err != nil {
+		return nil, 0, fmt.Errorf("read the session: %w", err)
+	}
+	list, left = reader.segments.List()
+	return list, left, nil
+}
+
+// segmentReader cuts the events up to one of them into segments.
+type segmentReader struct {
+	segments *transcript.Segments
+	to       event.Seq
+}
+
+// Deliver implements observer.Sink.
+func (r *segmentReader) Deliver(_ context.Context, b event.Batch) error {
+	events, err := b.Events()
+	if err != nil {
+		return err
+	}
+	for _, e := range events {
+		if e.Seq <= r.to {
+			r.segments.Apply(e)
+		}
+	}
+	return nil
+}
+
+// segmentEstimate is what a segmented restore takes, for one interruption.
+type segmentEstimate struct {
+	of               string
+	segments, tokens int
+}
+
+// estimateSegments is how many segments and tokens a segmented restore takes. The
+// latest answer is kept: each screen asks, and it takes the whole log.
+func (b *BackgroundSession) estimateSegments(ctx context.Context, open Interruption, limit int) (segmentEstimate, error) {
+	of := fmt.Sprint(open.ID, " ", limit)
+	if known := b.estimate.Load(); known != nil && known.of == of {
+		return *known, nil
+	}
+	list, _, err := readSegments(ctx, b.log, open.AtSeq, limit)
+	if err != nil {
+		return segmentEstimate{}, err
+	}
+	estimate := segmentEstimate{of, len(list), tokensOf(list)}
+	b.estimate.Store(&estimate)
+	return estimate, nil
+}

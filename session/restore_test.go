@@ -1,0 +1,214 @@
+package session_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+// segmented makes segments of about 200 tokens.
+func segmented(o *session.Options, to *store.Options) {
+	clean(o, to)
+	o.Agents = []session.AgentInfo{{Name: "fake", Resume: session.ResumeSettings{SegmentTokens: 200}}}
+}
+
+// longPast is a session whose turn was cut off after a long answer, and whose
+// agent could resume.
+func longPast(t *testing.T, options ...hubOption) (*hub, *session.BackgroundSession, session.Interruption) {
+	t.Helper()
+	h := newHub(t, options...)
+	h.agents.resumable = true
+	b, a := h.busy()
+	require.NoError(t, a.say(message(strings.Repeat("A line of an answer that is long.\n", 100))))
+	a.die(crash)
+	return h, b, interruptionOf(t, b)
+}
+
+func tellSession(t *testing.T, b *session.BackgroundSession, id string) session.Resumed {
+	t.Helper()
+	resumed, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: id, Way: "segmented", Actor: person("ann")})
+	require.NoError(t, err)
+	require.Equal(t, event.WaySegmented, resumed.Way)
+	return resumed
+}
+
+// nextSegment is the next segment that the agent is given, and interrupted in.
+func nextSegment(t *testing.T, a *fakeAgent) event.UserPrompt {
+	t.Helper()
+	p := receive(t, a.prompts, "no segment")
+	require.True(t, strings.HasPrefix(p.PromptID, "restore-"), p.PromptID)
+	require.Contains(t, string(p.Text), "No answer is wanted")
+	receive(t, a.cancels, "the segment is not interrupted")
+	return p
+}
+
+func TestASegmentedRestoreTellsTheWholeSessionAndThenThePrompt(t *testing.T) {
+	h, b, open := longPast(t, segmented)
+	offer, err := b.Interruption(ctxOf(t))
+	require.NoError(t, err)
+	way := offer.Ways[2]
+	require.Equal(t, event.WaySegmented, way.Way)
+	require.True(t, way.Available)
+	require.Greater(t, way.Segments, 3)
+	require.InDelta(t, way.Segments*230, way.Tokens, 200)
+
+	resumed := tellSession(t, b, open.ID)
+	a := h.agents.next(t)
+	require.Empty(t, a.spec.AgentSessionID)
+	require.Nil(t, a.spec.Past)
+	var told strings.Builder
+	for n := 1; n <= way.Segments; n++ {
+		p := nextSegment(t, a)
+		_, text, _ := strings.Cut(string(p.Text), "\n\n")
+		told.WriteString(text)
+		at := await(t, b, "progress", func(s session.State) bool { return s.Restore != nil && s.Restore.Done == n-1 }).Restore
+		require.Equal(t, way.Segments, at.Total)
+		require.Equal(t, way.Tokens, at.Tokens)
+		require.Equal(t, event.WaySegmented, at.Way)
+		if n == 2 { // an agent that does not listen
+			require.NoError(t, a.say(message("Understood."), toolCall("t1", event.ToolInProgress), question("q1"), toolUpdate("t1", event.ToolCompleted)))
+			require.Equal(t, event.OutcomeCancelled, receive(t, a.answers, "the question is not refused").Outcome)
+		}
+		require.NoError(t, a.say(event.TurnEnd{PromptID: p.PromptID, StopReason: event.StopCancelled, Usage: []byte(`{"inputTokens":1200,"outputTokens":34}`)}))
+	}
+	require.Equal(t, "User:\ndo prompt-000\n\nAssistant:\n"+strings.TrimSpace(strings.Repeat("A line of an answer that is long.\n", 100))+"\n\n(This turn was cut off.)\n\n", told.String())
+	given := receive(t, a.prompts, "no prompt")
+	require.Equal(t, resumed.PromptID, given.PromptID)
+	require.Contains(t, string(given.Text), "[SESSION_RESUMED]")
+	require.NoError(t, a.end(resumed.PromptID, event.StopEndTurn))
+	awaitIdle(t, b)
+	require.Nil(t, b.State().Restore)
+
+	require.Len(t, payloads[event.UserPrompt](t, b), 2, "a segment is no prompt")
+	require.Len(t, payloads[event.TurnEnd](t, b), 2)
+	require.Empty(t, payloads[event.ToolCall](t, b))
+	require.Empty(t, payloads[event.PermissionRequest](t, b))
+	segments := noted(t, b, "abide/restore_segment")
+	require.Len(t, segments, way.Segments+1)
+	require.Contains(t, string(segments[2].Raw), `Understood.\nTool call: Do t1\n\nAsked for permission: May I q1?`)
+	restore := noted(t, b, "abide/restore")
+	require.Len(t, restore, 2)
+	require.Contains(t, string(restore[1].Text), "1234 by its own count")
+	requireLawful(t, b, true)
+
+	// The session that was told is the agent's own from now on.
+	a.die(crash)
+	prompt(t, b, "later")
+	require.NotEmpty(t, h.agents.next(t).spec.AgentSessionID)
+}
+
+func TestARestoreIsCancelledAtAnyMomentAndLeavesAUsableSession(t *testing.T) {
+	h, b, open := longPast(t, segmented)
+	tellSession(t, b, open.ID)
+	a := h.agents.next(t)
+	require.NoError(t, a.end(nextSegment(t, a).PromptID, event.StopCancelled))
+	nextSegment(t, a)
+	require.NoError(t, b.Cancel(ctxOf(t), person("bob")))
+	awaitIdle(t, b)
+	require.Nil(t, b.State().Restore)
+	require.Nil(t, b.State().Interruption)
+	prompt(t, b, "next")
+	a = h.agents.next(t)
+	require.Empty(t, a.spec.AgentSessionID, "a session that was told half is not gone on with")
+	require.NotNil(t, a.spec.Past)
+	require.Equal(t, "next", receive(t, a.prompts, "no prompt").PromptID)
+}
+
+// A hub that is killed between any two segments offers the turn again, and gives the
+// next agent nothing of what the first one was told.
+func TestARestoreThatAKillCutOffIsOfferedAgain(t *testing.T) {
+	h, b, open := longPast(t, segmented)
+	resumed := tellSession(t, b, open.ID)
+	a := h.agents.next(t)
+	for range 3 {
+		p := nextSegment(t, a)
+		after := h.copyOf(t, segmented)
+		again := after.session(b.ID())
+		offered := interruptionOf(t, again)
+		require.NotEqual(t, open.ID, offered.ID)
+		require.Equal(t, resumed.PromptID, offered.PromptID)
+		offer, err := again.Interruption(ctxOf(t))
+		require.NoError(t, err)
+		require.False(t, offer.Ways[0].Available, "the session that was told half is of no use")
+		require.Empty(t, after.agents.started)
+		tellSession(t, again, offered.ID)
+		second := after.agents.next(t)
+		require.Contains(t, string(nextSegment(t, second).Text), "[SESSION_RESTORE 1/")
+		require.NoError(t, a.end(p.PromptID, event.StopCancelled))
+	}
+}
+
+func TestAnAgentThatDiesInARestoreIsOfferedAgain(t *testing.T) {
+	h, b, open := longPast(t, segmented)
+	tellSession(t, b, open.ID)
+	a := h.agents.next(t)
+	nextSegment(t, a)
+	a.die(crash)
+	again := await(t, b, "another interruption", func(s session.State) bool {
+		return s.Interruption != nil && s.Interruption.ID != open.ID
+	}).Interruption
+	require.Equal(t, event.CutAgentExit, again.Reason)
+	require.Nil(t, b.State().Restore)
+}
+
+func TestAnAgentThatDoesNotEndASegmentIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, b, open := longPast(t, segmented)
+		tellSession(t, b, open.ID)
+		a := h.agents.next(t)
+		nextSegment(t, a)
+		time.Sleep(30 * time.Second)
+		synctest.Wait()
+		again := b.State().Interruption
+		require.NotNil(t, again)
+		require.Equal(t, event.CutAgentRestart, again.Reason)
+		require.Contains(t, string(noted(t, b, "abide/restore")[1].Text), "after 0 of")
+	})
+}
+
+func TestAProviderThatFailsInARestoreCutsTheTurnOff(t *testing.T) {
+	h, b, open := longPast(t, segmented)
+	tellSession(t, b, open.ID)
+	a := h.agents.next(t)
+	p := nextSegment(t, a)
+	require.NoError(t, a.say(event.TurnEnd{PromptID: p.PromptID, StopReason: event.StopInterrupted, Error: &event.Failure{Code: "agent_error", Message: "Too many requests."}}))
+	again := await(t, b, "another interruption", func(s session.State) bool {
+		return s.Interruption != nil && s.Interruption.ID != open.ID
+	}).Interruption
+	require.Equal(t, event.CutProviderError, again.Reason)
+	require.Contains(t, string(noted(t, b, "abide/restore")[1].Text), "Too many requests.")
+}
+
+// fallsBack tells the session where the agent cannot go on with its own.
+func fallsBack(o *session.Options, to *store.Options) {
+	segmented(o, to)
+	o.Agents[0].Resume.SegmentedFallback = true
+}
+
+func TestAutoTellsTheSessionWhereTheAgentHasForgottenItsOwn(t *testing.T) {
+	h, b, open := longPast(t, fallsBack)
+	h.agents.resumable = false // the agent offers no way back any more
+	resumed, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: open.ID, Actor: person("ann")})
+	require.NoError(t, err)
+	require.Equal(t, event.WayServer, resumed.Way, "it is tried first")
+	a := h.agents.next(t)
+	require.NotEmpty(t, a.spec.AgentSessionID)
+	nextSegment(t, a)
+	require.Contains(t, string(noted(t, b, "abide/restore")[0].Text), "began a new session. It is told this one in")
+}
+
+func TestAutoWithoutTheFallbackGivesAShortAccount(t *testing.T) {
+	h, b, open := longPast(t, segmented)
+	h.agents.resumable = false
+	resumed, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: open.ID, Actor: person("ann")})
+	require.NoError(t, err)
+	require.Equal(t, resumed.PromptID, receive(t, h.agents.next(t).prompts, "no prompt").PromptID)
+	require.Contains(t, string(noted(t, b, "abide/resumed")[0].Text), "short account")
+}
