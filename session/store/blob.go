@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"sync/atomic"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -18,12 +17,8 @@ import (
 // blobs keeps large values and uploads in a folder beside one log. It is safe for
 // concurrent use.
 type blobs struct {
-	fs     FS
-	dir    string // of the session
-	closed *atomic.Bool
-	health *health
-	// full says that there was no room.
-	full func(error)
+	*core
+	full func(error) // notes that there was no room
 }
 
 // PutBlob keeps data beside the log, on the device before it returns, so that an

@@ -131,7 +131,7 @@ func (w *mover) text(v []byte, media string) ([]byte, error) {
 
 // put stores a value and returns the reference that takes its place.
 func (w *mover) put(media string, data []byte, text string) ([]byte, error) {
-	h, size := w.blobs.health, int64(len(data))
+	h, size := &w.blobs.health, int64(len(data))
 	h.wants.Store(size) // before a full device is known, or the keeper would take less room for enough
 	blob, err := w.blobs.PutBlob(w.ctx, media, data)
 	if err != nil {

@@ -141,7 +141,7 @@ func (l *Log) takeEvents(ctx context.Context, epoch string, in Imported) (string
 		if len(drafts) == 0 {
 			return nil
 		}
-		_, last, err := l.submit(ctx, drafts, first)
+		_, last, err := l.writer.submit(ctx, drafts, first)
 		first, bytes, drafts = last+1, 0, drafts[:0]
 		return err
 	}

@@ -118,53 +118,59 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// upkeep is the work that the keeper calls for.
+type upkeep struct {
+	*writer
+	mender    *mender
+	retention *retention
+}
+
 // flush syncs what is written and writes the metadata that follows from it. Where the
 // directory was removed it freezes the log: what is written goes nowhere, and trying
 // again brings it back as little.
-func (l *Log) flush(ctx context.Context) error {
-	err := l.flushFiles(ctx)
+func (u *upkeep) flush(ctx context.Context) error {
+	err := u.flushFiles(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
-		if !l.health.frozen.Load() {
-			l.freeze(gone(err))
+		if !u.health.frozen.Load() {
+			u.freeze(gone(err))
 		}
-		return l.health.refusal()
+		return u.health.refusal()
 	}
 	return err
 }
 
-func (l *Log) flushFiles(ctx context.Context) error {
-	written, _ := l.marks.positions()
-	if err := l.syncTo(ctx, written.seq); err != nil {
+func (u *upkeep) flushFiles(ctx context.Context) error {
+	written, _ := u.marks.positions()
+	if err := u.sync.syncTo(ctx, written.seq); err != nil {
 		return err
 	}
-	if err := l.saveMetadata(); err != nil {
+	if err := u.meta.saveMetadata(); err != nil {
 		return err
 	}
-	return errors.Join(l.trim(ctx), l.tryRoom())
+	return errors.Join(u.retention.trim(ctx), u.tryRoom())
 }
 
 // unflushed tells of a flush that failed. The next run must know of a frozen log.
-func (l *Log) unflushed(err error, again time.Duration) {
+func (u *upkeep) unflushed(err error, again time.Duration) {
 	if again > 0 {
-		l.opts.Logger.Warn("log cannot be flushed; trying again", "session", l.id, "err", err, "after", again)
+		u.opts.Logger.Warn("log cannot be flushed; trying again", "session", u.id, "err", err, "after", again)
 		return
 	}
-	if err := l.saveMetadata(); err != nil {
-		l.opts.Logger.Warn("metadata of a frozen log cannot be written", "session", l.id, "err", err)
+	if err := u.meta.saveMetadata(); err != nil {
+		u.opts.Logger.Warn("metadata of a frozen log cannot be written", "session", u.id, "err", err)
 	}
 }
 
-// FlushMetadata brings the log and then its metadata to the device, and returns
-// once both are there. The session calls it at the end of a turn.
-func (l *Log) FlushMetadata(ctx context.Context) error {
-	if l.closed.Load() {
+// flushMetadata does what Log.FlushMetadata says.
+func (u *upkeep) flushMetadata(ctx context.Context) error {
+	if u.closed.Load() {
 		return ErrClosed
 	}
-	written, _ := l.marks.positions()
-	if err := l.syncTo(ctx, written.seq); err != nil {
+	written, _ := u.marks.positions()
+	if err := u.sync.syncTo(ctx, written.seq); err != nil {
 		return err
 	}
-	return roomFor(l.saveMetadata())
+	return roomFor(u.meta.saveMetadata())
 }
 
 // roomFor adds to an error that there is no room that the call may be repeated.
@@ -181,19 +187,19 @@ const probeBytes = 64 << 10
 
 // tryRoom finds out whether a blocked log may go on, so that it heals even if
 // nobody appends.
-func (l *Log) tryRoom() error {
-	if !l.health.blocked.Load() {
+func (u *upkeep) tryRoom() error {
+	if !u.health.blocked.Load() {
 		return nil
 	}
-	if unmended, err := l.tryMend(); unmended {
+	if unmended, err := u.mender.tryMend(); unmended {
 		return err
 	}
-	path := filepath.Join(l.dir, "room"+tempSuffix)
-	f, err := l.fs.Create(path)
+	path := filepath.Join(u.dir, "room"+tempSuffix)
+	f, err := u.fs.Create(path)
 	if err != nil {
 		return err
 	}
-	room := max(probeBytes, l.health.wants.Load())
+	room := max(probeBytes, u.health.wants.Load())
 	zeros := make([]byte, probeBytes)
 	for at := int64(0); at < room && err == nil; at += probeBytes {
 		err = writeAt(f, zeros[:min(probeBytes, room-at)], at)
@@ -201,36 +207,36 @@ func (l *Log) tryRoom() error {
 	if err == nil {
 		err = f.Datasync() // some file systems allocate only now
 	}
-	if err := errors.Join(err, f.Close(), l.fs.Remove(path)); err != nil {
+	if err := errors.Join(err, f.Close(), u.fs.Remove(path)); err != nil {
 		return err
 	}
-	l.health.fits(room)
+	u.health.fits(room)
 	return nil
 }
 
 // rest lets go of what an idle log can do without, and says on disk that
 // nothing of it is unsynced, so that a power cut leaves its epoch alone.
-func (l *Log) rest() {
-	if err := l.withPen(func() error {
-		p := &l.pen
-		if p.closed || p.file == nil || l.health.frozen.Load() {
+func (u *upkeep) rest() {
+	if err := u.withPen(func() error {
+		p := &u.pen
+		if p.closed || p.file == nil || u.health.frozen.Load() {
 			return nil
 		}
-		if written, synced := l.marks.positions(); written.seq != synced.seq {
+		if written, synced := u.marks.positions(); written.seq != synced.seq {
 			return nil
 		}
-		l.tail.drop()
+		u.tail.drop()
 		p.buf = nil
 		if !p.marked {
 			return nil
 		}
-		l.setWriter(nil)
+		u.meta.setWriter(nil)
 		p.marked = false
-		return l.saveMetadata()
+		return u.meta.saveMetadata()
 	}); err != nil {
-		l.opts.Logger.Warn("idle log cannot be put to rest", "session", l.id, "err", err)
+		u.opts.Logger.Warn("idle log cannot be put to rest", "session", u.id, "err", err)
 	}
-	for _, seg := range l.segs.all() {
+	for _, seg := range u.segs.all() {
 		seg.rest()
 	}
 }

@@ -13,12 +13,24 @@ import (
 
 // Log is one session's events: what happened, in order, numbered without gaps.
 // It is safe for concurrent use. Reading never waits for writing, and one log
-// never waits for another. Its readers, its blobs and its metadata have types of their own.
+// never waits for another. Each part of it has a type of its own; a part calls those
+// above it in this list.
 type Log struct {
+	core
 	reader
-	blobs
 	metadataFile
+	blobs
+	syncer    syncer
+	writer    writer
+	mender    mender
+	reopener  reopener
+	retention retention
+	upkeep    upkeep
+	keeper    keeper
+}
 
+// core is what the parts of a log share. What is not set at construction locks itself.
+type core struct {
 	// Set at construction.
 	id    string
 	dir   string
@@ -26,25 +38,13 @@ type Log struct {
 	opts  Options
 	runID string
 
-	// Owned by whoever holds the pen.
-	unremoved bool // files of removed events are still there
-
-	active activeFile
-
-	closed   atomic.Bool
-	unmended atomic.Pointer[unmended] // changed by the holder of the pen; nil once it is mended
-	touched  atomic.Int64             // microseconds of the newest event's time
-
-	// Each of these locks itself.
-	marks     marks
-	tail      tail
-	bell      bell.Bell
-	segs      segments
-	health    health
-	pen       pen
-	sync      syncer
-	keeper    keeper
-	retention retention
+	closed  atomic.Bool
+	touched atomic.Int64 // microseconds of the newest event's time
+	marks   marks
+	tail    tail
+	bell    bell.Bell
+	segs    segments
+	health  health
 }
 
 // bellGap is how long news may wait in a burst. A screen cannot tell, and a
@@ -53,26 +53,29 @@ const bellGap = 100 * time.Microsecond
 
 // newLog makes a log that knows nothing yet; recovery fills it.
 func newLog(id, dir, runID string, opts Options) *Log {
-	l := &Log{id: id, dir: dir, fs: opts.FS, opts: opts, runID: runID}
+	l := &Log{core: core{id: id, dir: dir, fs: opts.FS, opts: opts, runID: runID}}
+	c, k := &l.core, &l.keeper
 	l.marks.strict = opts.Durability == Strict
 	l.tail.limit = opts.TailBytes
-	if !opts.machineTime {
-		l.pen.clock.now = opts.Now
-	}
-	l.reader = reader{
-		id: id, dir: dir, fs: opts.FS, logger: opts.Logger, closed: &l.closed,
-		marks: &l.marks, tail: &l.tail, segs: &l.segs, health: &l.health,
-	}
-	l.active = activeFile{id: id, dir: dir, fs: opts.FS, logger: opts.Logger}
-	l.blobs = blobs{fs: opts.FS, dir: dir, closed: &l.closed, health: &l.health, full: l.full}
-	l.metadataFile = metadataFile{
-		id: id, dir: dir, fs: opts.FS, closed: &l.closed, marks: &l.marks, health: &l.health, touched: &l.touched,
-		readOnly: func() bool { return l.unmended.Load() != nil }, changed: l.keeper.poke,
-	}
 	l.bell.Pace(bellGap)
-	l.keeper.idleAfter, l.keeper.flush, l.keeper.rest, l.keeper.failed = opts.IdleAfter, l.flush, l.rest, l.unflushed
-	l.keeper.wake = make(chan struct{}, 1)
-	l.keeper.done = make(chan struct{})
+	l.reader = reader{core: c}
+	l.metadataFile = metadataFile{core: c, readOnly: l.mender.unmended, changed: k.poke}
+	l.blobs = blobs{core: c, full: l.full}
+	l.syncer = syncer{core: c, active: &l.writer.active, failed: l.writer.freeze}
+	l.writer = writer{
+		core: c, meta: &l.metadataFile, blobs: &l.blobs, sync: &l.syncer, poke: k.poke, completed: l.retention.look,
+		active: activeFile{id: id, dir: dir, fs: opts.FS, logger: opts.Logger},
+	}
+	if !opts.machineTime {
+		l.writer.pen.clock.now = opts.Now
+	}
+	l.reopener = reopener{writer: &l.writer, mender: &l.mender}
+	l.mender.writer = &l.writer
+	l.retention.writer = &l.writer
+	l.upkeep = upkeep{writer: &l.writer, mender: &l.mender, retention: &l.retention}
+	k.idleAfter, k.flush, k.rest, k.failed = opts.IdleAfter, l.upkeep.flush, l.upkeep.rest, l.upkeep.unflushed
+	k.wake = make(chan struct{}, 1)
+	k.done = make(chan struct{})
 	return l
 }
 
@@ -106,17 +109,17 @@ func (l *Log) close() error {
 		return nil
 	}
 	var errs []error
-	errs = append(errs, l.withPen(func() error { l.pen.closed = true; return nil }))
+	errs = append(errs, l.writer.withPen(func() error { l.writer.pen.closed = true; return nil }))
 	l.keeper.stop()
-	if u := l.unmended.Load(); u != nil { // nobody else has the pen any more
+	if u := l.mender.state.Load(); u != nil { // nobody else has the pen any more
 		errs = append(errs, l.saveMetadata(), u.file.Close())
 	} else {
-		errs = append(errs, l.withPen(l.keepLast))
+		errs = append(errs, l.writer.withPen(l.reopener.keepLast))
 	}
 	if l.health.frozen.Load() {
 		// The next run must know not to trust the page cache.
 		errs = append(errs, fmt.Errorf("close session %s: %w", l.id, l.health.refusal()), l.saveMetadata())
-	} else if l.unmended.Load() == nil {
+	} else if !l.mender.unmended() {
 		errs = append(errs, l.settle())
 		if l.health.frozen.Load() {
 			errs = append(errs, l.saveMetadata()) // it was the last sync that failed
@@ -130,6 +133,54 @@ func (l *Log) close() error {
 	return errors.Join(errs...)
 }
 
+// Append gives the drafts the next seqs and writes them with one write(2), in
+// order and all or none. It returns once they are written; with a draft of a
+// durable type among them, or in strict mode, once they are on the device and
+// so visible. Concurrent calls are safe and share writes and syncs. A value over
+// 256 KiB becomes a blob first. The drafts are not kept.
+//
+// ErrBlocked means nothing was written and the call may be repeated. ErrFrozen,
+// or the end of ctx while waiting for the device, leaves the drafts' fate open:
+// they are in the log, but were not acknowledged.
+func (l *Log) Append(ctx context.Context, drafts ...event.Draft) (first, last event.Seq, err error) {
+	return l.writer.submit(ctx, drafts, 0)
+}
+
+// Record writes an event that already has its seq. It must be the next one,
+// else ErrOutOfOrder. Its data is made compact. It waits as Append does.
+func (l *Log) Record(ctx context.Context, e event.Event) error {
+	data, err := compact(e.Data)
+	if err != nil {
+		return fmt.Errorf("%w: data of event %d: %w", ErrInvalid, e.Seq, err)
+	}
+	if e.Seq <= 0 {
+		return fmt.Errorf("%w: seq %d", ErrInvalid, e.Seq)
+	}
+	draft := [1]event.Draft{{Type: e.Type, Time: e.Time, Turn: e.Turn, Data: data}}
+	_, _, err = l.writer.submit(ctx, draft[:], e.Seq)
+	return err
+}
+
+// Reopen brings a frozen log back: the active file is copied to a fresh file, which
+// is synced before it takes the place of the old one. The old one is never synced
+// again, because the kernel reports a lost page only once. Events that were not
+// acknowledged are kept and become visible. If the device fails again the log stays
+// frozen. A log that is not frozen is left alone.
+func (l *Log) Reopen(ctx context.Context) error { return l.reopener.reopen(ctx) }
+
+// Retain removes the oldest sealed files of the log until what is left is at
+// most maxBytes, and returns the first seq that can still be read. The active
+// file is never removed. Readers that ask for removed events get ErrRemoved;
+// those that are just reading end first. The new first seq is on the device
+// before any file goes, so a crash leaves a file too many, never a hole.
+func (l *Log) Retain(ctx context.Context, maxBytes int64) (event.Seq, error) {
+	return l.retention.retain(ctx, maxBytes)
+}
+
+// FlushMetadata brings the log and then its metadata to the device, and returns
+// once both are there. The session calls it at the end of a turn.
+func (l *Log) FlushMetadata(ctx context.Context) error { return l.upkeep.flushMetadata(ctx) }
+
 // full notes that there was no room for a value. The keeper finds out when there is.
 func (l *Log) full(err error) {
 	l.health.block(err)
@@ -139,7 +190,7 @@ func (l *Log) full(err error) {
 // settle is the last flush of a log.
 func (l *Log) settle() error {
 	written, _ := l.marks.positions()
-	if err := l.syncTo(context.Background(), written.seq); err != nil {
+	if err := l.syncer.syncTo(context.Background(), written.seq); err != nil {
 		return fmt.Errorf("close session %s: %w", l.id, err)
 	}
 	l.setWriter(nil)

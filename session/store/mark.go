@@ -13,37 +13,37 @@ var errUnmarked = errors.New("the session's metadata cannot be written, so nothi
 // after an unclean stop of the machine that line may be gone although somebody
 // saw it, and only the mark tells the next run. Where it cannot be written nothing
 // else is. The caller holds the pen.
-func (l *Log) markWriter() error {
-	if err := l.active.named(l.pen.file); err != nil {
-		l.freeze(fmt.Errorf("wake log: %w", err))
-		return l.health.refusal()
+func (w *writer) markWriter() error {
+	if err := w.active.named(w.pen.file); err != nil {
+		w.freeze(fmt.Errorf("wake log: %w", err))
+		return w.health.refusal()
 	}
-	err := l.mark()
+	err := w.mark()
 	switch {
 	case err == nil:
 		return nil
 	case waitsForRoom(err):
-		l.health.block(err)
-		l.keeper.poke() // it tries again, and the log goes on once that has worked
+		w.health.block(err)
+		w.poke() // it tries again, and the log goes on once that has worked
 		return fmt.Errorf("%w: %w", ErrBlocked, err)
 	case errors.Is(err, fs.ErrNotExist):
-		l.freeze(gone(err))
+		w.freeze(gone(err))
 	default:
 		// Nothing was written, so the metadata need not say that the device failed.
-		l.health.freeze(fmt.Errorf("%w: %w", errUnmarked, err))
-		l.opts.Logger.Error("log is frozen", "session", l.id, "err", err)
-		l.keeper.poke()
+		w.health.freeze(fmt.Errorf("%w: %w", errUnmarked, err))
+		w.opts.Logger.Error("log is frozen", "session", w.id, "err", err)
+		w.poke()
 	}
-	return l.health.refusal()
+	return w.health.refusal()
 }
 
 // mark writes the metadata that names this run as the writer.
-func (l *Log) mark() error {
-	l.setWriter(&Writer{BootID: l.opts.BootID, RunID: l.runID})
-	if err := l.saveMetadata(); err != nil {
-		l.setWriter(nil) // the keeper writes the metadata of an idle log
+func (w *writer) mark() error {
+	w.meta.setWriter(&Writer{BootID: w.opts.BootID, RunID: w.runID})
+	if err := w.meta.saveMetadata(); err != nil {
+		w.meta.setWriter(nil) // the keeper writes the metadata of an idle log
 		return err
 	}
-	l.pen.marked = true
+	w.pen.marked = true
 	return nil
 }

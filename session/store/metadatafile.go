@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/abidehub/abide/session/event"
@@ -13,14 +12,7 @@ import (
 // metadataFile is a log's metadata in memory and on its way to disk, with the labels
 // in it. It is safe for concurrent use.
 type metadataFile struct {
-	// Set at construction.
-	id      string
-	dir     string
-	fs      FS
-	closed  *atomic.Bool
-	marks   *marks
-	health  *health
-	touched *atomic.Int64 // see Log
+	*core
 	// readOnly says that the log waits to be mended: only labels are written.
 	readOnly func() bool
 	// changed asks for save to be called soon.

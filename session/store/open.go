@@ -30,7 +30,7 @@ func createLog(dir, runID string, opts Options, start event.SessionStart) (*Log,
 	}
 	if err != nil {
 		if l != nil {
-			err = errors.Join(err, l.pen.file.Close())
+			err = errors.Join(err, l.writer.pen.file.Close())
 		}
 		return nil, errors.Join(err, fsys.RemoveAll(aside))
 	}
@@ -56,10 +56,10 @@ func fillNew(aside, dir, runID string, opts Options, start event.SessionStart) (
 	}
 	end := position{seq: 1, first: 1, offset: int64(len(line)), sum: sum}
 	l := newLog(start.SessionID, dir, runID, opts)
-	l.pen.seg = &segment{fs: opts.FS, first: 1, path: filepath.Join(dir, activeName), file: file}
-	l.pen.seg.index.add(entry{1, 0})
-	l.pen.file, l.pen.next, l.pen.offset, l.pen.marked = file, 2, end.offset, true
-	l.segs.list = []*segment{l.pen.seg}
+	l.writer.pen.seg = &segment{fs: opts.FS, first: 1, path: filepath.Join(dir, activeName), file: file}
+	l.writer.pen.seg.index.add(entry{1, 0})
+	l.writer.pen.file, l.writer.pen.next, l.writer.pen.offset, l.writer.pen.marked = file, 2, end.offset, true
+	l.segs.list = []*segment{l.writer.pen.seg}
 	l.tail.add(1, line[:len(line)-crcSuffix-1])
 	l.marks.reset(1, end)
 	l.touched.Store(now.UnixMicro())

@@ -21,7 +21,15 @@ type pen struct {
 	waiting []*request
 
 	// Owned by whoever holds the pen.
-	closed  bool
+	closed bool
+	marked bool       // the metadata on disk names this run as the writer
+	along  []*request // whose drafts go out with the holder's
+	place
+	batch
+}
+
+// place is where a log is written.
+type place struct {
 	seg     *segment
 	file    File      // the active segment's, locked
 	next    event.Seq // the seq of the next event
@@ -29,14 +37,16 @@ type pen struct {
 	ragged  bool      // bytes of a failed write may lie behind offset
 	opened  position  // end of what the file held when this process began to write it
 	indexed int64     // offset of the last line in the index
-	marked  bool      // the metadata on disk names this run as the writer
-	at      stamp     // of the last line
+}
+
+// batch is the lines of one write.
+type batch struct {
 	clock   clock
 	enc     encoder
+	at      stamp // of the last line
 	buf     []byte
 	lines   []written
 	durable []event.Seq
-	along   []*request // whose drafts go out with the holder's
 }
 
 // The states of a pen. It is awaited as long as somebody waits: such a pen is
@@ -154,15 +164,9 @@ func (r *request) size() int {
 }
 
 // stamp is the time of a draft's line.
-func (p *pen) stamp(d *event.Draft) (stamp, error) {
+func (b *batch) stamp(d *event.Draft) (stamp, error) {
 	if d.Time.IsZero() {
-		return p.clock.read()
+		return b.clock.read()
 	}
 	return stampOf(d.Time)
-}
-
-// adopt takes over the place another pen of the same log is at.
-func (p *pen) adopt(other *pen) {
-	p.seg, p.file, p.next, p.offset, p.indexed = other.seg, other.file, other.next, other.offset, other.indexed
-	p.marked, p.opened = other.marked, other.opened
 }

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"path/filepath"
-	"sync/atomic"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -21,17 +19,7 @@ const (
 )
 
 // reader reads one log. It is safe for concurrent use and never waits for who writes.
-type reader struct {
-	id     string
-	dir    string
-	fs     FS
-	logger *slog.Logger
-	closed *atomic.Bool
-	marks  *marks
-	tail   *tail
-	segs   *segments
-	health *health
-}
+type reader struct{ *core }
 
 // ReadAfter returns events after the given seq, oldest first: at most maxBytes
 // of them, but at least one if there is one. An empty batch means there is
@@ -237,7 +225,7 @@ func (r *reader) chained(seg *segment, next event.Seq) (bool, error) {
 		return false, err
 	}
 	if !ok {
-		r.logger.Warn("a file does not fit the chain of the log; nothing of it is read", "session", r.id, "file", filepath.Base(seg.currentPath()))
+		r.opts.Logger.Warn("a file does not fit the chain of the log; nothing of it is read", "session", r.id, "file", filepath.Base(seg.currentPath()))
 	}
 	seg.stray.Store(!ok)
 	seg.looked.Store(true)

@@ -71,7 +71,7 @@ func (r *recovery) reopen() {
 	l.marks.distrust(synced)
 	l.health.freeze(errFrozenBefore)
 	r.changed = true
-	if err := l.thaw(); err != nil {
+	if err := l.reopener.thaw(); err != nil {
 		l.opts.Logger.Error("log stays frozen", "session", l.id, "err", err)
 		return
 	}

@@ -303,8 +303,8 @@ func (r *recovery) adopt(file File, end position) error {
 	minSeq := r.firstSeqOf(l.segs.list)
 	r.reportFiles(minSeq)
 	l.marks.reset(minSeq, end)
-	l.pen.seg, l.pen.file = r.active, file
-	l.pen.next, l.pen.offset, l.pen.indexed, l.pen.opened = end.seq+1, end.offset, end.offset, end
+	l.writer.pen.seg, l.writer.pen.file = r.active, file
+	l.writer.pen.next, l.writer.pen.offset, l.writer.pen.indexed, l.writer.pen.opened = end.seq+1, end.offset, end.offset, end
 	if at, ok := bodyTimeOf(r.scan.head[:]); ok {
 		l.touched.Store(at.UnixMicro())
 	} else {

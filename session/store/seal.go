@@ -17,33 +17,33 @@ const logFormat = 1
 // seal closes the active file under its final name and begins a new one. The
 // new file is made and locked aside first, so that a failure costs nothing: the
 // log then goes on in the old file. The caller holds the pen.
-func (l *Log) seal() error {
-	p := &l.pen
-	if err := l.syncTo(context.Background(), p.next-1); err != nil {
+func (w *writer) seal() error {
+	p := &w.pen
+	if err := w.sync.syncTo(context.Background(), p.next-1); err != nil {
 		return err
 	}
 	last := p.next - 1
-	written, _ := l.marks.positions()
-	file, final, err := l.makeSegment(written)
+	written, _ := w.marks.positions()
+	file, final, err := w.makeSegment(written)
 	if err != nil {
-		l.opts.Logger.Warn("log cannot be sealed; it goes on in the same file", "session", l.id, "err", err)
+		w.opts.Logger.Warn("log cannot be sealed; it goes on in the same file", "session", w.id, "err", err)
 		return nil
 	}
-	sealed := filepath.Join(l.dir, sealedName(p.seg.first, last))
-	swapped, err := l.active.swap(sealed)
+	sealed := filepath.Join(w.dir, sealedName(p.seg.first, last))
+	swapped, err := w.active.swap(sealed)
 	if swapped {
-		l.beginFile(sealed, last, file, final, err == nil)
+		w.beginFile(sealed, last, file, final, err == nil)
 		if err == nil {
 			return nil
 		}
-	} else if err = errors.Join(err, file.Close()); l.active.is(p.file) {
-		l.opts.Logger.Warn("log cannot be sealed; it goes on in the same file", "session", l.id, "err", err)
+	} else if err = errors.Join(err, file.Close()); w.active.is(p.file) {
+		w.opts.Logger.Warn("log cannot be sealed; it goes on in the same file", "session", w.id, "err", err)
 		return nil
 	}
 	// What is written now could lie in a file whose name says it is complete, or
 	// in one whose name a power cut takes away.
-	l.freeze(fmt.Errorf("seal log: %w", err))
-	return l.health.refusal()
+	w.freeze(fmt.Errorf("seal log: %w", err))
+	return w.health.refusal()
 }
 
 // firstLine is the line that says which segment begins.
@@ -54,23 +54,23 @@ type firstLine struct {
 
 // makeSegment makes the file of a new segment aside, locked and synced. It begins with
 // a segment_start and goes on behind the line at before.
-func (l *Log) makeSegment(before position) (File, firstLine, error) {
+func (w *writer) makeSegment(before position) (File, firstLine, error) {
 	first := before.seq + 1
 	data, err := json.Marshal(event.SegmentStart{
-		Format: logFormat, SessionID: l.id, Epoch: l.Epoch(), FirstSeq: first, Prev: string(appendHex(nil, before.sum)), Made: l.metadataFile.made(),
+		Format: logFormat, SessionID: w.id, Epoch: w.meta.Epoch(), FirstSeq: first, Prev: string(appendHex(nil, before.sum)), Made: w.meta.made(),
 	})
 	if err != nil {
 		return nil, firstLine{}, err
 	}
-	text, sum, err := encodeLine(nil, first, event.Draft{Type: event.TypeSegmentStart, Time: l.opts.Now(), Data: data})
+	text, sum, err := encodeLine(nil, first, event.Draft{Type: event.TypeSegmentStart, Time: w.opts.Now(), Data: data})
 	if err != nil {
 		return nil, firstLine{}, err
 	}
-	path := filepath.Join(l.dir, nextName)
-	if err := l.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	path := filepath.Join(w.dir, nextName)
+	if err := w.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, firstLine{}, err
 	}
-	file, err := newLogFile(l.fs, path, writing(text))
+	file, err := newLogFile(w.fs, path, writing(text))
 	if err != nil {
 		return nil, firstLine{}, err
 	}

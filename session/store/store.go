@@ -233,7 +233,7 @@ func (s *Store) Create(ctx context.Context, start event.SessionStart) (*Log, err
 	e.opening, e.hidden = nil, false
 	if err == nil {
 		e.log = l
-		l.setKeep(s.keep)
+		l.retention.setKeep(s.keep)
 	} else {
 		delete(s.sessions, id)
 	}
@@ -299,7 +299,7 @@ func (s *Store) openEntry(ctx context.Context, id string, e *entryOf) (*Log, err
 	if err == nil {
 		e.suspect = false // the log knows
 		e.log = l
-		l.setKeep(s.keep)
+		l.retention.setKeep(s.keep)
 	}
 	s.mu.Unlock()
 	close(opening)
@@ -319,7 +319,7 @@ func (s *Store) SetKeep(bytes int64) {
 	s.keep = bytes
 	for _, e := range s.sessions {
 		if e.log != nil {
-			e.log.setKeep(bytes)
+			e.log.retention.setKeep(bytes)
 		}
 	}
 }

@@ -12,37 +12,41 @@ import (
 // running makes it for everybody who waits; those who come while one runs share
 // the next. No lock is held meanwhile.
 type syncer struct {
+	*core
+	active *activeFile     // set at construction
+	failed func(err error) // set at construction; stops the log until it is reopened
+
 	mu      sync.Mutex
 	running chan struct{} // closed when the running sync ends; nil if none runs
 }
 
 // syncTo returns once everything up to seq is on the device. If ctx ends first
 // the outcome is open, and the event stays in the log.
-func (l *Log) syncTo(ctx context.Context, seq event.Seq) error {
+func (s *syncer) syncTo(ctx context.Context, seq event.Seq) error {
 	for {
-		if _, synced := l.marks.positions(); synced.seq >= seq {
+		if _, synced := s.marks.positions(); synced.seq >= seq {
 			return nil
 		}
-		l.sync.mu.Lock()
+		s.mu.Lock()
 		// Asked under the lock, behind which the sync before has ended: after one
 		// that failed nobody makes another.
-		if err := l.health.refusal(); err != nil {
-			l.sync.mu.Unlock()
+		if err := s.health.refusal(); err != nil {
+			s.mu.Unlock()
 			return err
 		}
-		running := l.sync.running
+		running := s.running
 		if running == nil {
 			done := make(chan struct{})
-			l.sync.running = done
-			l.sync.mu.Unlock()
-			l.syncOnce()
-			l.sync.mu.Lock()
-			l.sync.running = nil
-			l.sync.mu.Unlock()
+			s.running = done
+			s.mu.Unlock()
+			s.syncOnce()
+			s.mu.Lock()
+			s.running = nil
+			s.mu.Unlock()
 			close(done)
 			continue
 		}
-		l.sync.mu.Unlock()
+		s.mu.Unlock()
 		select {
 		case <-running:
 		case <-ctx.Done():
@@ -53,28 +57,28 @@ func (l *Log) syncTo(ctx context.Context, seq event.Seq) error {
 
 // syncOnce syncs what is written by now. Failure freezes the log: the kernel may
 // have dropped the bytes and would report success the next time.
-func (l *Log) syncOnce() {
-	written, synced := l.marks.positions()
+func (s *syncer) syncOnce() {
+	written, synced := s.marks.positions()
 	if synced.seq >= written.seq {
 		return // another did; the file may just be sealed
 	}
-	seg, _, err := l.segs.at(written.first)
+	seg, _, err := s.segs.at(written.first)
 	if err == nil {
-		err = l.bring(seg, written, synced)
+		err = s.bring(seg, written, synced)
 	}
 	if err != nil {
-		l.freeze(fmt.Errorf("sync log: %w", err))
+		s.failed(fmt.Errorf("sync log: %w", err))
 		return
 	}
 	// A sealed segment was synced before it was sealed, so syncing the file of
 	// the last written line is enough for all before it.
-	if l.marks.reached(written) {
-		l.bell.Ring()
+	if s.marks.reached(written) {
+		s.bell.Ring()
 	}
 }
 
 // bring brings the active file to the device, if it is still the log's.
-func (l *Log) bring(seg *segment, written, synced position) error {
+func (s *syncer) bring(seg *segment, written, synced position) error {
 	file, err := seg.acquire()
 	if err != nil {
 		return err
@@ -83,7 +87,7 @@ func (l *Log) bring(seg *segment, written, synced position) error {
 	if err := file.Datasync(); err != nil {
 		return err
 	}
-	return l.active.named(file)
+	return s.active.named(file)
 }
 
 // ended returns once no sync runs. Of a frozen log none begins.

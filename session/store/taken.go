@@ -9,39 +9,39 @@ import (
 )
 
 // unswap takes back half of a swap of the file that the pen writes.
-func (l *Log) unswap() (bool, error) {
-	_, synced := l.marks.positions()
-	return l.active.unswap(l.pen.file, l.pen.seg.first, synced.seq)
+func (r *reopener) unswap() (bool, error) {
+	_, synced := r.marks.positions()
+	return r.active.unswap(r.pen.file, r.pen.seg.first, synced.seq)
 }
 
 // putBack gives the open file its name again if it lost that, as a copy that is
 // synced. It reports
 // whether there was anything to do. The caller holds the pen, and nothing is synced.
-func (l *Log) putBack() (done bool, err error) {
-	p := &l.pen
-	active := filepath.Join(l.dir, activeName)
-	named, err := l.fs.Means(active, p.file)
+func (r *reopener) putBack() (done bool, err error) {
+	p := &r.pen
+	active := filepath.Join(r.dir, activeName)
+	named, err := r.fs.Means(active, p.file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
 	if !named {
-		if named, err = l.unswap(); err != nil {
+		if named, err = r.unswap(); err != nil {
 			return false, err
 		}
 	}
 	if named {
 		return false, nil
 	}
-	return true, l.copyActive()
+	return true, r.copyActive()
 }
 
 // keepLast sees to it that the end of this process does not take the last copy of a
 // log with it, whose file was removed or replaced. The caller holds the pen.
-func (l *Log) keepLast() error {
-	if l.pen.file == nil || errors.Is(l.active.whyTaken(), ErrAway) {
+func (r *reopener) keepLast() error {
+	if r.pen.file == nil || errors.Is(r.active.whyTaken(), ErrAway) {
 		return nil // it is not written, or all of the session was removed
 	}
-	_, err := l.putBack()
+	_, err := r.putBack()
 	return err
 }
 

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -13,6 +14,15 @@ type unmended struct {
 	file  File // the active file, locked
 	prior prior
 }
+
+// mender recovers a log that there was no room to mend when it was opened.
+type mender struct {
+	*writer
+	state atomic.Pointer[unmended] // changed by the holder of the pen; nil once it is mended
+}
+
+// unmended reports whether the log waits to be mended.
+func (m *mender) unmended() bool { return m.state.Load() != nil }
 
 // readable makes a log of a recovery that failed with why, because the device is
 // full. It ends where the log is known to be on the device. If that is not known,
@@ -32,7 +42,7 @@ func (r *recovery) readable(file File, why error) (*Log, error) {
 	l.marks.reset(r.firstSeqOf(l.segs.list), end)
 	l.touched.Store(r.meta.UpdatedAt.UnixMicro())
 	l.metadataFile.meta, l.metadataFile.labels = r.meta, r.log.metadataFile.labels
-	l.unmended.Store(&unmended{file: file, prior: r.prior})
+	l.mender.state.Store(&unmended{file: file, prior: r.prior})
 	l.health.setDamage(r.log.health.get().Damage)
 	l.health.block(why)
 	l.opts.Logger.Warn("no room to mend the log; it can only be read until there is", "session", l.id, "err", why)
@@ -66,10 +76,10 @@ func (r *recovery) bringShown(file File) (position, error) {
 }
 
 // tryMend mends the log if it is unmended, and reports whether it was.
-func (l *Log) tryMend() (was bool, err error) {
-	err = l.withPen(func() error {
-		if was = l.unmended.Load() != nil; was && !l.pen.closed {
-			return l.mend()
+func (m *mender) tryMend() (was bool, err error) {
+	err = m.withPen(func() error {
+		if was = m.state.Load() != nil; was && !m.pen.closed {
+			return m.mend()
 		}
 		return nil
 	})
@@ -77,38 +87,38 @@ func (l *Log) tryMend() (was bool, err error) {
 }
 
 // mend recovers the log once more. The caller holds the pen.
-func (l *Log) mend() error {
-	u := l.unmended.Load()
-	own := newLog(l.id, l.dir, l.runID, l.opts)
-	r := recovery{log: own, fs: l.fs, dir: l.dir, prior: u.prior}
+func (m *mender) mend() error {
+	u := m.state.Load()
+	own := newLog(m.id, m.dir, m.runID, m.opts)
+	r := recovery{log: own, fs: m.fs, dir: m.dir, prior: u.prior}
 	if err := r.run(u.file); err != nil {
 		if errors.Is(err, syscall.EIO) {
 			u.prior.suspect = true
-			l.setFrozen(true)
-			l.health.freeze(err) // only Reopen tries again
+			m.meta.setFrozen(true)
+			m.health.freeze(err) // only Reopen tries again
 		}
 		return fmt.Errorf("mend log: %w", err)
 	}
-	defer l.unmended.Store(nil) // after become: until then only labels.json is written
-	return l.become(own)
+	defer m.state.Store(nil) // after become: until then only labels.json is written
+	return m.become(own)
 }
 
 // become takes over what was recovered of the same log, with the readers still
 // on it. The caller holds the pen.
-func (l *Log) become(own *Log) error {
-	l.pen.adopt(&own.pen)
-	old := l.segs.replace(own.segs.all())
-	l.metadataFile.adopt(&own.metadataFile)
-	l.health.setDamage(own.health.get().Damage)
-	l.touched.Store(own.touched.Load())
-	l.tail.drop() // it lacks the lines that only the recovery read
-	l.marks.raise(&own.marks)
-	l.health.thaw()
+func (m *mender) become(own *Log) error {
+	m.pen.place, m.pen.marked = own.writer.pen.place, own.writer.pen.marked
+	old := m.segs.replace(own.segs.all())
+	m.meta.adopt(&own.metadataFile)
+	m.health.setDamage(own.health.get().Damage)
+	m.touched.Store(own.touched.Load())
+	m.tail.drop() // it lacks the lines that only the recovery read
+	m.marks.raise(&own.marks)
+	m.health.thaw()
 	if err := own.health.refusal(); err != nil {
-		l.health.freeze(err) // the device failed under the log's writer
+		m.health.freeze(err) // the device failed under the log's writer
 	}
-	l.bell.Ring()
-	l.health.bell.Ring()
+	m.bell.Ring()
+	m.health.bell.Ring()
 	var errs []error
 	for _, s := range old {
 		errs = append(errs, s.retire())
@@ -116,9 +126,9 @@ func (l *Log) become(own *Log) error {
 	return errors.Join(errs...)
 }
 
-// whyUnmended says why an unmended log cannot be written.
-func (l *Log) whyUnmended() error {
-	if err := l.health.refusal(); err != nil {
+// noRoomToMend says why an unmended log cannot be written.
+func (w *writer) noRoomToMend() error {
+	if err := w.health.refusal(); err != nil {
 		return err
 	}
 	return fmt.Errorf("%w: there is none to mend %s", ErrBlocked, activeName)
