@@ -70,8 +70,8 @@ func (c *call) blobHash() (string, error) {
 	return sum, err
 }
 
-// blobAddress is an address that a browser may fetch by itself.
-type blobAddress struct {
+// signedAddress is an address that a browser may fetch by itself.
+type signedAddress struct {
 	Address   string    `json:"address"`
 	ExpiresAt time.Time `json:"expires_at"`
 }
@@ -85,7 +85,7 @@ func blobAddressRoute(s *Server, c *call) error {
 	}
 	path := "/api/sessions/" + mux.Vars(c.r)["id"] + "/blobs/" + sum
 	address, until := s.door.SignAddress(c.r, c.grant, path)
-	return c.reply(http.StatusOK, blobAddress{address, until})
+	return c.reply(http.StatusOK, signedAddress{address, until})
 }
 
 // sniff says what the bytes are, and whether a browser may show them in place.

@@ -147,7 +147,7 @@ func docEvents() doc {
 }
 
 func docBlobAddress() doc {
-	return doc{summary: "An address of a blob that a browser may fetch with the device's cookie and no page token, for images and downloads. It is good for ten minutes.", out: blobAddress{}, status: 200}
+	return doc{summary: "An address of a blob that a browser may fetch with the device's cookie and no page token, for images and downloads. It is good for ten minutes.", out: signedAddress{}, status: 200}
 }
 
 func docBlob() doc {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gorilla/mux"
+
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/export"
@@ -74,6 +76,19 @@ func exportRoute(s *Server, c *call) error {
 		panic(http.ErrAbortHandler) // the client sees a download that failed
 	}
 	return nil
+}
+
+func docExportAddress() doc {
+	return doc{
+		summary: "An address of the export that a browser may fetch with the device's cookie and no page token, so that a download goes to the disk as it comes. " +
+			"The parameters of the export are added to it. It is good for ten minutes.",
+		out: signedAddress{}, status: 200,
+	}
+}
+
+func exportAddressRoute(s *Server, c *call) error {
+	address, until := s.door.SignAddress(c.r, c.grant, "/api/sessions/"+mux.Vars(c.r)["id"]+"/export")
+	return c.reply(http.StatusOK, signedAddress{address, until})
 }
 
 // redactionOf reads the redact parameter. Preview alone is of everything.

@@ -49,7 +49,7 @@ func routeNeeds() map[string]need {
 		"POST " + one + "/attachments": act, "GET " + one + "/rules": act, "POST " + one + "/queue": act,
 		"DELETE " + one + "/queue": act, "PATCH " + one + "/queue/{prompt}": act, "DELETE " + one + "/queue/{prompt}": act,
 		"GET " + one + "/overview": read, "GET " + one + "/comments": read, "POST " + one + "/comments": act, "GET " + one + "/export": act,
-		"PATCH " + one + "/comments/{comment}": act, "DELETE " + one + "/comments/{comment}": act,
+		"POST " + one + "/export/address": act, "PATCH " + one + "/comments/{comment}": act, "DELETE " + one + "/comments/{comment}": act,
 		"GET " + one + "/interruption": read, "POST " + one + "/resume": act, "POST " + one + "/dismiss": act,
 		"POST " + one + "/record": manage, "POST " + one + "/record/end": manage,
 		"PATCH " + one: manage, "DELETE " + one: manage, "POST " + one + "/reopen": manage, "POST " + one + "/end": manage,

@@ -217,6 +217,7 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 		}},
 		{"POST", "/api/sessions/{id}/fork", one + "/fork", map[string]any{"seq": 2}},
 		{"GET", "/api/sessions/{id}/export", one + "/export?redact=preview", nil},
+		{"POST", "/api/sessions/{id}/export/address", one + "/export/address", nil},
 		{"POST", "/api/sessions/{id}/comments", one + "/comments", map[string]any{"from_seq": 1, "text": "why?"}},
 		{"GET", "/api/sessions/{id}/comments", one + "/comments", nil},
 		{"PATCH", "/api/sessions/{id}/comments/{comment}", one + "/comments/" + comment.CommentID, map[string]any{"resolved": true}},

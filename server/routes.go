@@ -75,6 +75,7 @@ func routes() []route {
 		{"GET", one + "/overview", auth.Credential, auth.Read, false, overviewRoute, docOverview()},
 		{"POST", one + "/fork", auth.Credential, auth.Manage, false, forkRoute, docFork()},
 		{"GET", one + "/export", auth.Credential, auth.Act, false, exportRoute, docExport()},
+		{"POST", one + "/export/address", auth.Credential, auth.Act, false, exportAddressRoute, docExportAddress()},
 		{"GET", one + "/comments", auth.Credential, auth.Read, false, commentsRoute, docComments()},
 		{"POST", one + "/comments", auth.Credential, auth.Act, false, commentAddRoute, docCommentAdd()},
 		{"PATCH", one + "/comments/{comment}", auth.Credential, auth.Act, false, commentChangeRoute, docCommentChange()},

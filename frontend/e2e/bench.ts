@@ -18,6 +18,7 @@ import {
   paintedAt,
   pressKey,
   scrollFrames,
+  seekFilm,
   size,
   throttled,
   watchVitals,
@@ -66,7 +67,7 @@ describe('budgets', () => {
     await device.stop()
     await proxy.stop()
     await hub.stop()
-    const not = ['playback seek (there is no playback yet)']
+    const not: string[] = []
     if (rounds === 1) not.push('wakes beyond one of every kind: ABIDE_SOAK=1 make bench-web, or make soak')
     // What takes time is only worth what the machine had left for it.
     const load = loadavg().map((n) => n.toFixed(1))
@@ -301,6 +302,24 @@ describe('budgets', () => {
     }
     note('200 deltas/s into 48 KB, 4× CPU: p95 frame', 34, median(worst), 'ms')
     note('200 deltas/s into 48 KB, 4× CPU: delta to paint, median', 100, median(late), 'ms')
+  })
+
+  test('playback of a very long session', async () => {
+    const screen = await device.open(`/s/${long}/play`, desktop)
+    await screen.page.locator('[data-play="1"][data-busy=false]').waitFor()
+    const times: number[] = []
+    // Near and far, forward and back, most of it not loaded yet.
+    for (let i = 1; i <= 40; i++)
+      times.push(await screen.page.evaluate(seekFilm, 1 + ((i * 61_803) % (many - 1))))
+    note('playback seek, from the input to the painted frame: p95', 100, quantile(times, 0.95), 'ms')
+    note('the same: median', 100, median(times), 'ms')
+    const cdp = await device.browser.context.newCDPSession(screen.page)
+    await cdp.send('HeapProfiler.enable')
+    await cdp.send('HeapProfiler.collectGarbage')
+    const { usedSize } = await cdp.send('Runtime.getHeapUsage')
+    note('heap of the player at 100,000 events', 80, usedSize / kb / kb, 'MB')
+    await cdp.detach()
+    await screen.page.close()
   })
 
   test('a very long session', async () => {

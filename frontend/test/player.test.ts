@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describe, expect, it, test } from 'vitest'
 import { after, emptyFeed } from '../src/state/feed'
@@ -116,10 +116,41 @@ function expectFold(player: Player, events: readonly AbideEvent[], seq: number) 
   return all
 }
 
-const sessions = { golden, 'of 2,200 events': long(2200, 1) }
+const traceDir = resolve(__dirname, '../../session/acp/testdata/traces')
 
-describe.each(Object.entries(sessions))('a player of the session %s', (_, events) => {
-  it.each([1, 2])(
+/** A session of what a recorded agent said, over and over: those that Go's player is held against, too. */
+function recorded(name: string, events: number, seed: number): AbideEvent[] {
+  const said = readFileSync(resolve(traceDir, name), 'utf8').trim().split('\n')
+  const roll = dice(seed)
+  const list: AbideEvent[] = []
+  let turn = 1
+  let time = Date.UTC(2026, 1, 21)
+  const add = (event: object) => {
+    time += roll(40) === 0 ? 60_000 : roll(500) - 50
+    list.push({ ...event, seq: list.length + 1, time: new Date(time).toISOString(), turn } as AbideEvent)
+  }
+  const ask = () => add({ type: 'user_prompt', data: { prompt_id: `p${turn}`, text: 'Go on.' } })
+  while (list.length < events) {
+    ask()
+    for (const line of said) {
+      const { type, data } = JSON.parse(line) as AbideEvent
+      add({ type, data })
+      if (type !== 'turn_end') continue
+      turn++
+      ask()
+    }
+  }
+  return list
+}
+
+const sessions = {
+  golden,
+  'of 2,200 events': long(2200, 1),
+  ...Object.fromEntries(readdirSync(traceDir).map((name, i) => [name, recorded(name, 600, i)])),
+}
+
+describe.each(Object.entries(sessions))('a player of the session %s', (name, events) => {
+  it.each(name.endsWith('.jsonl') ? [1] : [1, 2])(
     'is at each place what a fold of all events is, after any way there (seed %s)',
     async (seed) => {
       const roll = dice(seed)

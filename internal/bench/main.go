@@ -60,6 +60,7 @@ func groups(b *bench) []group {
 		{"cold", measureCold},
 		{"start", measureStart},
 		{"whole log", measureWhole},
+		{"playback", measurePlayback},
 		{"fan-out to one", fanOut{1, b.scaled(200_000, 4), 3, 1.5, 0, 0}.measure},
 		{"fan-out to ten", fanOut{10, b.scaled(100_000, 5), 3, 2.3, 0.5, 0}.measure},
 		{"fan-out to a hundred", fanOut{100, b.scaled(20_000, 4), 3, 3, 0.25, 0.8}.measure},

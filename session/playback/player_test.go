@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -62,23 +63,63 @@ func random(t *testing.T, r *rand.Rand, n int) *tape {
 	return &tape{list, 1 + r.IntN(200)}
 }
 
-// Proof 1: wherever a player comes from, its state at n is the fold of 1…n.
+// Proof 1: wherever a player comes from, its state at n is the fold of 1…n. The app's
+// player is held against the same sessions in frontend/test/player.test.ts.
 func TestAStateIsTheFoldOfAllBeforeIt(t *testing.T) {
 	for seed := range uint64(5) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		log := random(t, r, 600+r.IntN(900))
-		p := playback.NewPlayer(log, 1)
-		require.NoError(t, p.Load(t.Context()))
-		require.Equal(t, event.Seq(len(log.events)), p.Last())
-		for range 20 {
-			walk(t, r, p, log)
-			var want transcript.State
-			for _, e := range log.events[:p.Seq()] {
-				want.Apply(e)
+		requireFolds(t, r, random(t, r, 600+r.IntN(900)), 20)
+	}
+	traces, err := filepath.Glob("../acp/testdata/traces/*.jsonl")
+	require.NoError(t, err)
+	require.NotEmpty(t, traces)
+	for i, name := range traces {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(uint64(i), 2))
+			requireFolds(t, r, recorded(t, r, name, 600), 8)
+		})
+	}
+}
+
+func requireFolds(t *testing.T, r *rand.Rand, log *tape, steps int) {
+	t.Helper()
+	p := playback.NewPlayer(log, 1)
+	require.NoError(t, p.Load(t.Context()))
+	require.Equal(t, event.Seq(len(log.events)), p.Last())
+	for range steps {
+		walk(t, r, p, log)
+		var want transcript.State
+		for _, e := range log.events[:p.Seq()] {
+			want.Apply(e)
+		}
+		require.Equal(t, fmt.Sprintf("%+v", deref(want)), fmt.Sprintf("%+v", deref(*p.State())), "seq %d", p.Seq())
+	}
+}
+
+// recorded is a session of what a recorded agent said, over and over, at least n events.
+func recorded(t *testing.T, r *rand.Rand, name string, n int) *tape {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	require.NoError(t, err)
+	at, log := time.Date(2026, 2, 21, 12, 0, 0, 0, time.UTC), &tape{most: 1 + r.IntN(200)}
+	turn, asked := 1, json.RawMessage(`{"prompt_id":"p","text":"Go on."}`)
+	add := func(e event.Event) {
+		at = at.Add(time.Duration(r.IntN(4000)-500) * time.Millisecond)
+		e.Seq, e.Time, e.Turn = event.Seq(len(log.events)+1), at, turn
+		log.events = append(log.events, e)
+	}
+	for len(log.events) < n {
+		add(event.Event{Type: event.TypeUserPrompt, Data: asked})
+		for line := range strings.Lines(string(data)) {
+			var e event.Event
+			require.NoError(t, json.Unmarshal([]byte(line), &e))
+			if add(e); e.Type == event.TypeTurnEnd {
+				turn++
+				add(event.Event{Type: event.TypeUserPrompt, Data: asked})
 			}
-			require.Equal(t, fmt.Sprintf("%+v", deref(want)), fmt.Sprintf("%+v", deref(*p.State())), "seed %d, seq %d", seed, p.Seq())
 		}
 	}
+	return log
 }
 
 // deref prints what is behind pointers.

@@ -96,6 +96,29 @@ export async function jump({ id, seq }: { id: string; seq: number }): Promise<nu
   return performance.now() - from
 }
 
+/** Runs in the page: drags the player's timeline to a seq; the milliseconds from the input to the frame that shows it. */
+export async function seekFilm(seq: number): Promise<number> {
+  const timeline = document.querySelector<HTMLInputElement>('input[aria-label=Timeline]')!
+  const from = performance.now()
+  timeline.value = String(seq)
+  timeline.dispatchEvent(new Event('input', { bubbles: true }))
+  const there = () => {
+    if (!document.querySelector(`[data-play="${seq}"][data-busy=false]`)) return false
+    return [...document.querySelectorAll<HTMLElement>('article[data-last]')].some((row) => {
+      const box = row.getBoundingClientRect()
+      return Number(row.dataset['last']) === seq && box.top < innerHeight && box.bottom > 0
+    })
+  }
+  while (!there()) {
+    if (performance.now() - from > 5_000) throw new Error(`event ${seq} did not come into view`)
+    await new Promise((r) => requestAnimationFrame(r))
+  }
+  // The frame that a task after its callbacks follows is painted.
+  await new Promise((r) => requestAnimationFrame(() => setTimeout(r)))
+  timeline.dispatchEvent(new Event('change', { bubbles: true }))
+  return performance.now() - from
+}
+
 /** Runs in the page: scrolls the feed from its middle; how long each frame took and the longest task. */
 export async function scrollFrames(): Promise<{ frames: number[]; longest: number }> {
   const feed = document.querySelector('[role=feed]')!

@@ -242,7 +242,7 @@ export function hubAPI(page: PageKey) {
 
     /** What a review asks the hub for; loaded with the first review. */
     async review(): Promise<Reviews> {
-      return (await import('./reviews')).reviews(call, page)
+      return (await import('./reviews')).reviews(call)
     },
 
     async overview(id: string): Promise<Overview> {

@@ -1,6 +1,5 @@
-import type { Comment, CommentList, Preview, Reviews } from '../state/reviews'
+import type { Comment, CommentList, Fork, Part, Preview, Reviews } from '../state/reviews'
 import type { SessionInfo } from '../wire/gen'
-import type { PageKey } from './page'
 
 type Call = <T>(
   method: string,
@@ -12,8 +11,11 @@ type Call = <T>(
 
 const session = (id: string) => `/api/sessions/${encodeURIComponent(id)}`
 
+const query = (fields: Part & { format?: string; redact?: string }) =>
+  new URLSearchParams(Object.entries(fields).map(([name, value]) => [name, String(value)])).toString()
+
 /** What a review asks the hub for over HTTP. */
-export function reviews(call: Call, page: PageKey): Reviews {
+export function reviews(call: Call): Reviews {
   const one = (id: string, comment: string) => `${session(id)}/comments/${encodeURIComponent(comment)}`
   return {
     comments: (id) => call<CommentList>('GET', `${session(id)}/comments`),
@@ -23,16 +25,13 @@ export function reviews(call: Call, page: PageKey): Reviews {
       }),
     resolve: (id, comment, resolved) => call<Comment>('PATCH', one(id, comment), { resolved }),
     remove: (id, comment) => call('DELETE', one(id, comment)),
-    fork: (id, seq, key) =>
-      call<SessionInfo>('POST', `${session(id)}/fork`, { seq }, undefined, { 'Idempotency-Key': key }),
-    preview: (id) => call<Preview>('GET', `${session(id)}/export?redact=preview`),
-    async export(id, format, redact) {
-      await call('GET', session(id)) // so that the page's token is a good one
-      const query = new URLSearchParams({ format, redact: redact.join(',') })
-      const headers: Record<string, string> = page.token === '' ? {} : { 'Abide-Page': page.token }
-      const response = await fetch(`${session(id)}/export?${query}`, { headers })
-      if (!response.ok) throw new Error(`The hub answered ${response.status}.`)
-      return response.blob()
+    fork: (id, fork: Fork, key) =>
+      call<SessionInfo>('POST', `${session(id)}/fork`, fork, undefined, { 'Idempotency-Key': key }),
+    preview: (id, part) => call<Preview>('GET', `${session(id)}/export?redact=preview&${query(part)}`),
+    // The browser fetches it by itself, and writes what comes to the disk.
+    async exportAddress(id, format, redact, part) {
+      const { address } = await call<{ address: string }>('POST', `${session(id)}/export/address`)
+      return `${address}&${query({ ...part, format, redact: redact.join(',') })}`
     },
   }
 }

@@ -26,6 +26,21 @@ export type Redaction = (typeof redactions)[number]
 /** What an export would leave out. */
 export type Preview = Readonly<Record<Redaction | 'events', number>>
 
+/** The events from one seq to another; all of them without. */
+export interface Part {
+  readonly from?: Seq
+  readonly to?: Seq
+}
+
+/** Where a new session goes on from an event: the session's own folder and agent unless others are named. */
+export interface Fork {
+  readonly seq: Seq
+  readonly workspace?: string
+  /** A new folder, which becomes a git worktree. */
+  readonly worktree?: string
+  readonly agent?: string
+}
+
 /** What a review asks the hub for. The text of an error is for the person. */
 export interface Reviews {
   comments(sessionId: string): Promise<CommentList>
@@ -33,9 +48,11 @@ export interface Reviews {
   comment(sessionId: string, from: Seq, to: Seq, text: string, key: string): Promise<Comment>
   resolve(sessionId: string, commentId: string, resolved: boolean): Promise<Comment>
   remove(sessionId: string, commentId: string): Promise<void>
-  fork(sessionId: string, seq: Seq, key: string): Promise<SessionInfo>
-  preview(sessionId: string): Promise<Preview>
-  export(sessionId: string, format: Format, redact: readonly Redaction[]): Promise<Blob>
+  /** Sent again with the same key it makes no second session. */
+  fork(sessionId: string, fork: Fork, key: string): Promise<SessionInfo>
+  preview(sessionId: string, part: Part): Promise<Preview>
+  /** Where a browser downloads the export from, for some minutes. */
+  exportAddress(sessionId: string, format: Format, redact: readonly Redaction[], part: Part): Promise<string>
 }
 
 /** Comments as one prompt, oldest place first. */

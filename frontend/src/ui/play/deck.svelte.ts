@@ -23,6 +23,8 @@ export class Deck {
   overview: Overview | null = $state.raw(null)
   playing = $state(false)
   speed: number = $state(1)
+  /** At the end it begins again. */
+  loop = $state(false)
   /** At the newest event, and at each that comes. */
   live = $state(false)
   /** How long nothing happened here, in ms, where that is played shorter. */
@@ -244,6 +246,7 @@ export class Deck {
     if (player.seq >= this.last) {
       this.pause()
       if (this.running()) this.toLive()
+      else if (this.loop) void this.seek(this.first).then(() => this.play())
     } else if (player.gap() === null) {
       this.left = 0
       if (!this.loading) void this.ahead(player)

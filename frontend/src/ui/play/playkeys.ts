@@ -3,7 +3,7 @@ import type { Deck } from './deck.svelte'
 
 /** Every key of the player, as in video players, in the order of its help. */
 export const playKeys: readonly { keys: string; does: string }[] = [
-  { keys: 'Space', does: 'play or pause' },
+  { keys: 'Space k', does: 'play or pause' },
   { keys: '← →', does: '5 seconds back or on; with Shift a tenth' },
   { keys: ', .', does: 'one event back or on' },
   { keys: 'p n', does: 'to the tool call before or after' },
@@ -11,7 +11,9 @@ export const playKeys: readonly { keys: string; does: string }[] = [
   { keys: '{ }', does: 'to the turn before or after' },
   { keys: '< >', does: 'slower or faster' },
   { keys: '0–9', does: 'to a tenth of the timeline' },
+  { keys: 'Home End', does: 'to the first or the last event' },
   { keys: 'l', does: 'to the live edge' },
+  { keys: 'r', does: 'repeat: at the end, begin again' },
   { keys: 'c', does: 'copy a link to this moment' },
 ]
 
@@ -27,6 +29,7 @@ export function pressed(deck: Deck, event: KeyboardEvent, copy: () => void): boo
   if (/^[0-9]$/.test(key)) return did(deck.seek(Math.round(deck.first + tenth * Number(key))))
   switch (key) {
     case ' ':
+    case 'k':
       return did(deck.toggle())
     case 'ArrowLeft':
     case 'ArrowRight': {
@@ -55,6 +58,12 @@ export function pressed(deck: Deck, event: KeyboardEvent, copy: () => void): boo
       return did(deck.faster(1))
     case 'l':
       return did(deck.toLive())
+    case 'r':
+      return did((deck.loop = !deck.loop))
+    case 'Home':
+      return did(deck.seek(deck.first))
+    case 'End':
+      return did(deck.seek(deck.last))
     case 'c':
       return did(copy())
     default:
