@@ -1,3 +1,5 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { barriers, ofColours } from './rig/axe.ts'
 import { phone, type Size } from './rig/browser.ts'
@@ -6,6 +8,7 @@ import { Hub } from './rig/hub.ts'
 import { longSession } from './rig/longsession.ts'
 import type { Screen } from './rig/screen.ts'
 import { shot } from './rig/shot.ts'
+import { until } from './rig/until.ts'
 
 const wide: Size = { width: 1440, height: 900 }
 
@@ -24,6 +27,12 @@ async function at(screen: Screen, seq: number): Promise<void> {
   await screen.page.locator(`[data-play="${seq}"][data-busy=false]`).waitFor()
 }
 
+/** A downloaded page, once it has come to its end. */
+function whole(file: string): string | undefined {
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  return text.trimEnd().endsWith('</html>') ? text : undefined
+}
+
 async function expectOpenToAll(screen: Screen): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     await screen.page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
@@ -35,7 +44,9 @@ async function expectOpenToAll(screen: Screen): Promise<void> {
 }
 
 describe('a session, played back', () => {
-  const hub = new Hub()
+  const hub = new Hub({
+    agents: { bulk: [process.execPath, join(import.meta.dirname, 'rig/bulk-agent.mjs')] },
+  })
   let device: Device
   let long: string
   let tour: string
@@ -110,33 +121,42 @@ describe('a session, played back', () => {
     await screen.page.close()
   })
 
-  test('is rewound while the agent goes on, and caught up with, without a hole', async () => {
-    const live = await hub.newSession('Live', 'paced')
-    await hub.turn(live, '/slow')
-    await hub.prompt(live, '/slow')
+  // Proof 4.
+  test('is rewound while the agent says 200 things a second, and caught up with at 4×, without a hole', async () => {
+    const live = await hub.newSession('Live', 'bulk')
+    const viewer = await device.open(`/s/${live}`, wide)
     const screen = await device.open(`/s/${live}/play`, wide)
     await at(screen, 1)
+    await hub.prompt(live, 'grow 1 5')
     await screen.page.getByRole('button', { name: 'Live' }).click()
-    await expect.poll(() => place(screen)).toBeGreaterThan(10)
+    await expect.poll(() => place(screen), { timeout: 20_000 }).toBeGreaterThan(200)
     await screen.page.keyboard.press('0')
     await at(screen, 1)
-    await hub.prompt(live, '/slow')
-    for (let i = 0; i < 6; i++) await screen.page.keyboard.press('>')
-    await screen.page.keyboard.press('Space')
-    const ended = () => hub.events(live).filter((e) => e.type === 'turn_end').length
-    await expect.poll(ended, { timeout: 20_000 }).toBe(3)
+    await screen.page.getByLabel('Speed').selectOption('4')
+    await screen.page.keyboard.press('k')
+    await hub.event(live, 'turn_end')
     const last = hub.lastSeq(live)
+    // It has caught up: at the end, with everything that the agent said once and in order.
     await expect.poll(() => place(screen), { timeout: 30_000 }).toBe(last)
-    const facts = await screen.facts()
-    expect(facts.applied).toBe(last - facts.first + 1)
-    // The same by the player's own fold: nothing missing, nothing twice.
+    const words = Array.from({ length: 1000 }, (_, i) => `word ${i}`).join(' ')
+    const said = async (of: Screen) =>
+      (await of.page.locator('article .message').allTextContents())
+        .join(' ')
+        .match(/word .*/s)?.[0]
+        .trim()
+    expect(await said(screen)).toBe(words)
+    // The same by the player's own fold.
     await screen.page.keyboard.press(',')
     await screen.page.keyboard.press('.')
     await at(screen, last)
-    const numbers = Array.from({ length: 100 }, (_, i) => i + 1).join(' ')
-    const said = () => screen.page.locator('article .message').allTextContents()
-    await expect.poll(async () => (await said()).filter((text) => text.trim() === numbers).length).toBe(3)
-    expect(screen.errors).toEqual([])
+    expect(await said(screen)).toBe(words)
+    // The agent said all it had to say, and the other screen has it too.
+    await viewer.reaches(live, last)
+    expect((await viewer.facts()).applied).toBe(last)
+    await expect.poll(() => said(viewer)).toBe(words)
+    expect(hub.events(live).at(-1)!.type).toBe('turn_end')
+    expect(screen.errors.concat(viewer.errors)).toEqual([])
+    await viewer.page.close()
     await screen.page.close()
   })
 
@@ -190,11 +210,20 @@ describe('a session, played back', () => {
       .first()
       .waitFor()
     await shot(screen, 'export-phone')
-    const file = screen.page.waitForResponse((r) => r.url().includes('/export?format=html'))
+    const folder = await device.browser.downloads()
+    await screen.page.getByLabel('from', { exact: true }).fill('2')
     await screen.page.getByRole('button', { name: 'Export', exact: true }).click()
-    expect((await file).headers()['content-disposition']).toContain(`${tour}.html`)
+    const page = await until('the download', () => whole(join(folder, `${tour}.html`)))
+    expect(page).toContain('"seq":2,')
+    expect(page).not.toContain('"seq":1,')
+    await screen.page.getByRole('radio', { name: 'In another folder' }).check()
+    await screen.page.getByRole('combobox', { name: 'Folder' }).fill(hub.workspace)
+    await screen.page.getByRole('combobox', { name: 'Agent' }).selectOption('paced')
+    await shot(screen, 'fork-phone')
     await screen.page.getByRole('button', { name: /^Fork from event/ }).click()
     await expect.poll(() => screen.page.url()).not.toContain(tour)
+    const fork = new URL(screen.page.url()).pathname.split('/').at(-1)!
+    expect(await hub.session(fork)).toMatchObject({ agent: 'paced', forked_from: { session_id: tour } })
     expect(screen.errors).toEqual([])
     await screen.page.close()
   })

@@ -2,6 +2,7 @@
 // be frozen, so a wake tested in one proves nothing.
 import { execFileSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import {
   chromium,
   type Browser as Remote,
@@ -105,6 +106,13 @@ export class Browser {
     this.context = this.#remote.contexts()[0]!
     this.context.setDefaultTimeout(60_000)
     this.context.on('page', watchPage)
+  }
+
+  /** Keeps what is downloaded from now on, under its own name, in the folder it returns. */
+  async downloads(): Promise<string> {
+    const folder = join(this.#profile, 'downloads')
+    await this.#cdp.send('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: folder })
+    return folder
   }
 
   /** Ends the browser as its user would: it writes down what it keeps, cookies too. */
