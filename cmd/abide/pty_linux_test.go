@@ -135,3 +135,64 @@ func TestAtATerminalAPersonIsAsked(t *testing.T) {
 	deletes.ends(0)
 	require.NotContains(t, s.do("ls", "--all"), id[len(id)-8:][:4])
 }
+
+func TestAtATerminalAFormIsFilledInFieldByField(t *testing.T) {
+	s := newShell(t)
+	s.do("new")
+	attached := s.at("attach", "-")
+	fills := func(lines ...string) { // an expected question, what is typed, and so on
+		for i := 0; i < len(lines); i += 2 {
+			attached.waitFor(lines[i])
+			attached.types(lines[i+1] + "\n")
+		}
+	}
+	fills(
+		"", "/form",
+		"Send · 2 Decline", "1",
+		"In capitals (yes or no; empty: no): ", "perhaps",
+		`"perhaps" is neither yes nor no`, "yes",
+		"Name (a text, 1 to 40 characters): ", "",
+		"Name is needed", "Ada",
+		"How often (a whole number, 1 to 9; empty: 1): ", "77",
+		"Tone (1 Warm · 2 Dry; may be empty): ", "",
+		"times: ", "", // the hub refuses 77, and what was given stays
+		"Name (a text, 1 to 40 characters; empty: Ada): ", "",
+		"empty: 77): ", "7\n",
+		"You filled in `", "/form",
+	)
+	require.Contains(t, attached.shown(), `{"loud":true,"name":"Ada","times":7}`)
+	require.Eventually(t, func() bool { return strings.Count(attached.shown(), "2 Decline") == 2 }, patience, 10*time.Millisecond)
+	attached.types("send\n")
+	require.Eventually(t, func() bool { return strings.Count(attached.shown(), "In capitals (yes or no; empty: no): ") == 2 }, patience, 10*time.Millisecond)
+
+	// Answered elsewhere meanwhile: the value that is being typed is no prompt.
+	s.do("answer", "-", "decline")
+	attached.waitFor("the form was answered elsewhere")
+	attached.types("yes\n")
+	attached.waitFor("that question is answered already")
+	attached.types("\x04")
+	attached.ends(0)
+	require.NotContains(t, s.do("show", "-"), "› yes")
+
+	s.do("new", "/form")
+	require.Eventually(t, func() bool { return s.do("ls", "--status", "needs_you") != "" }, patience, 50*time.Millisecond)
+	attached = s.at("attach", "-")
+	fills("Send · 2 Decline", "1", "In capitals", "cancel", "→ Decline", "\x04")
+	attached.ends(0)
+
+	attached = s.at("prompt", "-", "/form", "--wait")
+	fills("1-2: ", "1", "In capitals", "", "Name (", "Bob", "How often", "", "Tone (", "dry")
+	require.Contains(t, attached.ends(0), `{"loud":false,"name":"Bob","times":1,"tone":"dry"}`)
+
+	s.do("prompt", "-", "/form")
+	require.Eventually(t, func() bool { return s.do("ls", "--status", "needs_you") != "" }, patience, 50*time.Millisecond)
+	attached = s.at("answer", "-", "send")
+	fills("In capitals", "", "Name (", "Eve", "How often", "", "Tone (", "")
+	attached.ends(0)
+
+	// A question that is answered elsewhere is no longer asked.
+	attached = s.at("prompt", "-", "/ask", "--wait")
+	attached.waitFor("1-3: ")
+	s.do("answer", "-", "3")
+	require.Contains(t, attached.ends(0), "You chose `no`.")
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -21,13 +22,15 @@ func (p *Program) answer() *cobra.Command {
 		Use:   "answer ID [OPTION]",
 		Short: "Answer the question that waits in a session, or print it",
 		Long: "Answer the question that waits in a session by an option's number, name or id. Without an option the question is\n" +
-			"printed, and at a terminal asked. The first answer counts, wherever it comes from.",
+			"printed, and at a terminal asked. The first answer counts, wherever it comes from. The values of a form are asked\n" +
+			"one by one at a terminal, and given by --values elsewhere.",
 		Example: "abide answer -\nabide answer - 1\nabide answer - accept --values '{\"colour\":\"red\"}'",
 		Args:    cobra.RangeArgs(1, 2),
 	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, args []string) error {
 		if values != "" && !json.Valid([]byte(values)) {
 			return Usagef("--values is not JSON")
 		}
+		asked := time.Now()
 		q, seen, err := waiting(ctx, hub, s)
 		if err != nil {
 			return err
@@ -39,7 +42,7 @@ func (p *Program) answer() *cobra.Command {
 			if err := p.printQuestion(q); err != nil || !p.interactive() {
 				return err
 			}
-			chosen, err := p.ask(ctx, fmt.Sprintf("1-%d: ", len(q.Options)))
+			chosen, err := p.ask(ctx, asked, fmt.Sprintf("1-%d: ", len(q.Options)))
 			if err != nil || chosen == "" {
 				return err
 			}
@@ -49,8 +52,17 @@ func (p *Program) answer() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		choice := client.Choice{OptionID: option, Content: json.RawMessage(values), SeenSeq: seen}
-		resolved, err := hub.Settle(ctx, s.SessionID, q.PermissionID, choice)
+		var resolved wire.PermissionResolved
+		send := func(c client.Choice) (err error) {
+			c.SeenSeq = seen
+			resolved, err = hub.Settle(ctx, s.SessionID, q.PermissionID, c)
+			return err
+		}
+		if form := filled(q, option); form != nil && values == "" && p.interactive() {
+			err = p.fill(ctx, asked, form, send)
+		} else {
+			err = send(client.Choice{OptionID: option, Content: json.RawMessage(values)})
+		}
 		if err != nil || p.json {
 			return p.orJSON(resolved, err)
 		}

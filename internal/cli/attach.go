@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -20,8 +21,9 @@ func (p *Program) attach() *cobra.Command {
 		Use:   "attach ID",
 		Short: "Stay with a session: read along, answer and ask",
 		Long: "Stay with a session: text as it streams and one line for each tool call. While a question waits, a number answers\n" +
-			"it; any other line is a prompt. Ctrl-C and Ctrl-D leave, and the agent works on. With stdin from a file or a pipe,\n" +
-			"it leaves at the end of stdin once the prompts that it sent are done.",
+			"it, and the values of a form are asked one by one; any other line is a prompt. Ctrl-C and Ctrl-D leave, and the\n" +
+			"agent works on. With stdin from a file or a pipe, it leaves at the end of stdin once the prompts that it sent are\n" +
+			"done.",
 		Example: "abide attach -\nabide attach 9f3a",
 		Args:    cobra.ExactArgs(1),
 	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) error {
@@ -64,6 +66,12 @@ type seat struct {
 	// see, which may be a moment before the state says that it waits.
 	questions []event.PermissionRequest
 	settled   map[string]bool
+	// form is the one that the person fills in, of the oldest question.
+	form *filling
+	// past is the question that was answered elsewhere while the person might
+	// have been typing its answer. It has a form where that was being filled in.
+	past event.PermissionRequest
+	mine string // the question that was answered from here last
 	// open are the prompts sent from here whose turns have not ended.
 	open  map[string]bool
 	seen  event.Seq // the last event that was written
@@ -106,9 +114,7 @@ func (s *seat) typed(ctx context.Context, leave context.CancelFunc, prompts []st
 				s.end(leave)
 				return
 			}
-			if line = strings.TrimSpace(line); line != "" {
-				s.line(ctx, line)
-			}
+			s.line(ctx, strings.TrimSpace(line.text))
 		case <-ctx.Done():
 			return
 		}
@@ -124,22 +130,81 @@ func (s *seat) end(leave context.CancelFunc) {
 	}
 }
 
+// line is an answer where a question waits, and else a prompt.
 func (s *seat) line(ctx context.Context, line string) {
 	s.mu.Lock()
+	form, past := s.form, s.past
+	s.past = event.PermissionRequest{}
 	var q event.PermissionRequest
 	if len(s.questions) > 0 {
 		q = s.questions[0]
 	}
-	seen := s.seen
 	s.mu.Unlock()
-	if q.PermissionID != "" {
-		if option, err := choose(q, line); err == nil {
-			if _, err := s.hub.Settle(ctx, s.session, q.PermissionID, client.Choice{OptionID: option, SeenSeq: seen}); err != nil {
-				s.p.notice("%v", err)
-			}
-			return
+	if form != nil {
+		s.value(ctx, form, line)
+		return
+	}
+	if line == "" {
+		return
+	}
+	if option, err := choose(q, line); err == nil {
+		s.option(ctx, q, option)
+		return
+	}
+	if _, err := choose(past, line); err == nil || past.Form != nil {
+		s.p.notice("that question is answered already; the same line again is sent as a prompt")
+		return
+	}
+	s.ask(ctx, line)
+}
+
+// option answers a question, or begins to fill in its form.
+func (s *seat) option(ctx context.Context, q event.PermissionRequest, option string) {
+	form := filled(q, option)
+	if form == nil {
+		if err := s.settle(ctx, q, client.Choice{OptionID: option}); err != nil {
+			s.p.notice("%v", err)
+		}
+		return
+	}
+	s.mu.Lock()
+	s.form = form
+	s.mu.Unlock()
+	fmt.Fprint(s.p.Stderr, form.asks())
+}
+
+// value is the next one of the form.
+func (s *seat) value(ctx context.Context, form *filling, line string) {
+	choice, done, err := form.take(line)
+	if done {
+		if err = s.settle(ctx, form.q, choice); err == nil || !misfit(err) {
+			s.mu.Lock()
+			s.form = nil
+			s.mu.Unlock()
+		} else {
+			form.again()
 		}
 	}
+	if err != nil {
+		s.p.notice("%v", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.form != nil {
+		fmt.Fprint(s.p.Stderr, form.asks())
+	}
+}
+
+func (s *seat) settle(ctx context.Context, q event.PermissionRequest, choice client.Choice) error {
+	s.mu.Lock()
+	choice.SeenSeq = s.seen
+	s.mine = q.PermissionID
+	s.mu.Unlock()
+	_, err := s.hub.Settle(ctx, s.session, q.PermissionID, choice)
+	return err
+}
+
+func (s *seat) ask(ctx context.Context, line string) {
 	ask := client.Ask{PromptID: newKey(), Text: line}
 	s.mu.Lock()
 	s.open[ask.PromptID] = true
@@ -193,10 +258,32 @@ func (s *seat) note(e event.Event) {
 	case event.PermissionRequest:
 		s.asks(p)
 	case event.PermissionOutcome:
-		s.settled[p.PermissionID] = true
-		s.questions = slices.DeleteFunc(s.questions, func(q event.PermissionRequest) bool { return q.PermissionID == p.PermissionID })
+		s.over(p.PermissionID)
 	case event.TurnEnd:
 		delete(s.open, p.PromptID)
+	}
+}
+
+// over is called with mu held, with a question that was answered.
+func (s *seat) over(id string) {
+	s.settled[id] = true
+	i := slices.IndexFunc(s.questions, func(q event.PermissionRequest) bool { return q.PermissionID == id })
+	if i < 0 {
+		return
+	}
+	past, filling := s.questions[i], s.form != nil && s.form.q.PermissionID == id
+	s.questions = slices.Delete(s.questions, i, i+1)
+	if filling {
+		s.form = nil
+	}
+	if id == s.mine {
+		return
+	}
+	if s.past = past; filling {
+		fmt.Fprintln(s.p.Stderr)
+		s.p.notice("the form was answered elsewhere")
+	} else {
+		s.past.Form = nil
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -50,11 +51,12 @@ type Env struct {
 // Program is what every command has to work with.
 type Program struct {
 	Env
-	hub   string        // --hub
-	file  string        // --token-file
-	json  bool          // --json
-	color string        // --color
-	typed <-chan string // see lines
+	hub     string // --hub
+	file    string // --token-file
+	json    bool   // --json
+	color   string // --color
+	reading sync.Once
+	typed   chan line // see lines
 }
 
 // New returns the commands' common part.

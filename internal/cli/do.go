@@ -288,9 +288,9 @@ func (p *Program) remove() *cobra.Command {
 			if !p.interactive() {
 				return Usagef("deleting a session cannot be taken back: say --yes")
 			}
-			sure, err := p.ask(ctx, fmt.Sprintf("delete “%s”, %d events, for good? [y/N] ", plain.Line(s.Name), s.EventCount))
+			sure, err := p.ask(ctx, time.Now(), fmt.Sprintf("delete “%s”, %d events, for good? [y/N] ", plain.Line(s.Name), s.EventCount))
 			if err != nil || !strings.EqualFold(sure, "y") && !strings.EqualFold(sure, "yes") {
-				return errors.Join(err, withCode(ExitFailed, "nothing was deleted"))
+				return withCode(ExitFailed, "nothing was deleted")
 			}
 		}
 		if err := hub.Delete(ctx, s.SessionID); err != nil {
@@ -306,33 +306,53 @@ func (p *Program) remove() *cobra.Command {
 	return cmd
 }
 
-// ask asks the person at the terminal for a line.
-func (p *Program) ask(ctx context.Context, question string) (string, error) {
+// errNoLine is the end of stdin where a person was asked for a line.
+var errNoLine = withCode(ExitFailed, "stdin ended before there was an answer")
+
+// ask asks the person at the terminal for a line. One that was typed before the
+// question was there, at the time asked, does not answer it.
+func (p *Program) ask(ctx context.Context, asked time.Time, question string) (string, error) {
 	fmt.Fprint(p.Stderr, question)
-	select {
-	case line := <-p.lines():
-		return strings.TrimSpace(line), nil
-	case <-ctx.Done():
-		fmt.Fprintln(p.Stderr)
-		return "", ctx.Err()
+	for {
+		select {
+		case line, more := <-p.lines():
+			if !more {
+				fmt.Fprintln(p.Stderr)
+				return "", errNoLine
+			}
+			if line.at.After(asked) {
+				return strings.TrimSpace(line.text), nil
+			}
+		case <-ctx.Done():
+			fmt.Fprintln(p.Stderr)
+			return "", ctx.Err()
+		}
 	}
 }
+
+// line is what a person typed, and when.
+type line struct {
+	text string
+	at   time.Time
+}
+
+// typedAhead is how many lines are read before they are wanted.
+const typedAhead = 64
 
 // lines reads stdin line by line, from the first call on. The channel is closed
 // at its end. A read cannot be interrupted: the reader ends with stdin or with
 // the program.
-func (p *Program) lines() <-chan string {
-	if p.typed == nil {
-		lines := make(chan string)
-		p.typed = lines
+func (p *Program) lines() <-chan line {
+	p.reading.Do(func() {
+		p.typed = make(chan line, typedAhead)
 		go func() {
-			defer close(lines)
+			defer close(p.typed)
 			scanner := bufio.NewScanner(p.Stdin)
 			scanner.Buffer(nil, maxPrompt)
 			for scanner.Scan() {
-				lines <- scanner.Text()
+				p.typed <- line{scanner.Text(), time.Now()}
 			}
 		}()
-	}
+	})
 	return p.typed
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -93,6 +95,24 @@ type turn struct {
 	number       int // of the turn, once it began
 	end          *event.TurnEnd
 	asked        map[string]bool // questions put to the person
+	asking       asking
+}
+
+// asking is the question that the person at the terminal is asked now.
+type asking struct {
+	id   string
+	stop context.CancelFunc
+	done sync.WaitGroup
+}
+
+// over takes a question back that was answered, here or elsewhere. Without an id
+// it takes back any.
+func (a *asking) over(id string) {
+	if a.id != "" && (id == "" || id == a.id) {
+		a.stop()
+		a.done.Wait()
+		a.id = ""
+	}
 }
 
 // errEnded ends a watch: what was waited for has come.
@@ -110,7 +130,11 @@ func (p *Program) wait(ctx context.Context, hub *client.Hub, s wire.SessionInfo,
 	if asked.Outcome == client.Queued {
 		p.notice("queued; waiting for its turn")
 	}
+	if p.interactive() {
+		p.lines() // what is typed from here on, before a question, does not answer it
+	}
 	err = p.follow(ctx, hub, s, s.MaxSeq, func(u client.Update) error { return t.news(ctx, u) })
+	t.asking.over("")
 	err = errors.Join(err, t.said.close(), t.beside.flush())
 	switch {
 	case err != nil && !errors.Is(err, errEnded):
@@ -159,6 +183,8 @@ func (t *turn) event(e event.Event) error {
 			t.number = e.Turn
 		}
 		return nil
+	case event.PermissionOutcome:
+		t.asking.over(p.PermissionID)
 	case event.TurnEnd:
 		if p.PromptID == t.ask.PromptID {
 			t.end = &p
@@ -201,31 +227,46 @@ func (t *turn) state(ctx context.Context, s *wire.State) error {
 		t.p.notice("a question waits for an answer (`abide answer %s`)", tail(t.session))
 		return nil
 	}
-	return t.put(ctx, id, s.AtSeq)
-}
-
-// put asks the person at the terminal a question. What comes meanwhile is read
-// after the answer; another screen's answer is then told.
-func (t *turn) put(ctx context.Context, id string, at event.Seq) error {
-	q, err := question(ctx, t.hub, t.session, at+1, id)
+	q, err := question(ctx, t.hub, t.session, s.AtSeq+1, id)
 	if err != nil {
 		return err
 	}
+	t.asking.over("")
+	asked, stop := context.WithCancel(ctx)
+	t.asking.id, t.asking.stop = id, stop
+	t.asking.done.Go(func() { t.put(asked, q, s.AtSeq) })
+	return nil
+}
+
+// put asks the person at the terminal a question, until it has an answer from
+// anywhere.
+func (t *turn) put(ctx context.Context, q event.PermissionRequest, at event.Seq) {
+	asked := time.Now()
 	fmt.Fprint(t.p.Stderr, plain.Asked(q))
+	send := func(c client.Choice) error {
+		c.SeenSeq = at
+		_, err := t.hub.Settle(ctx, t.session, q.PermissionID, c)
+		return err
+	}
 	for {
-		line, err := t.p.ask(ctx, fmt.Sprintf("1-%d: ", len(q.Options)))
+		line, err := t.p.ask(ctx, asked, fmt.Sprintf("1-%d: ", len(q.Options)))
 		if err != nil || line == "" {
-			return err
+			return
 		}
 		option, err := choose(q, line)
 		if err != nil {
 			t.p.notice("%v", err)
 			continue
 		}
-		if _, err := t.hub.Settle(ctx, t.session, id, client.Choice{OptionID: option, SeenSeq: at}); err != nil {
+		if form := filled(q, option); form != nil {
+			err = t.p.fill(ctx, asked, form, send)
+		} else {
+			err = send(client.Choice{OptionID: option})
+		}
+		if err != nil && ctx.Err() == nil {
 			t.p.notice("%v", err)
 		}
-		return nil
+		return
 	}
 }
 

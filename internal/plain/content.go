@@ -41,7 +41,8 @@ type entry struct {
 }
 
 // Asked is what a permission request would allow, beside its title: the whole
-// input, the text and the changes of its tool call, each line indented.
+// input, the text and the changes of its tool call, or the fields of its form,
+// each line indented.
 func Asked(q event.PermissionRequest) string {
 	var call struct {
 		RawInput json.RawMessage `json:"rawInput"`
@@ -53,6 +54,9 @@ func Asked(q event.PermissionRequest) string {
 		b.WriteString(Text(string(call.RawInput)) + "\n")
 	}
 	b.WriteString(toolDetail(call.Content))
+	for _, field := range Fields(q.Form) {
+		b.WriteString(field.String() + "\n")
+	}
 	if q.URL != "" {
 		b.WriteString("visit " + Line(q.URL) + "\n")
 	}
