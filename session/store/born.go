@@ -25,15 +25,6 @@ func bornOf(fsys FS, name string) string {
 // the metadata that says so may be older than it looks.
 const noFile = "none"
 
-// noticeCopy finds out whether the metadata was written over what was in its file.
-// It is noted in the metadata, so that an attempt to open it that fails forgets
-// nothing.
-func (r *recovery) noticeCopy() {
-	if writtenOver(r.fs, r.dir, &r.meta) {
-		r.meta.LogBorn = noFile
-	}
-}
-
 // writtenOver reports whether metadata that has its checksum was written over what
 // was in its file. A store never does that; it is what cp and rsync --inplace do to a
 // file that is there, and then the log's files keep their births too. Bytes that a
@@ -41,14 +32,6 @@ func (r *recovery) noticeCopy() {
 func writtenOver(fsys FS, dir string, m *Metadata) bool {
 	now := bornOf(fsys, filepath.Join(dir, metadataName))
 	return m.Born != "" && now != "" && m.Born != now
-}
-
-// restored reports whether the log's files are copies of those the metadata was
-// written beside, or the metadata is one. Then all of them, the metadata too, may be of an earlier time,
-// and the log may have gone on since: what was behind their end was seen, and
-// nothing here knows how far that went.
-func (r *recovery) restored() bool {
-	return areOthers(r.fs, r.meta.LogBorn, r.active.path, r.sealed)
 }
 
 // areOthers reports whether none of the log's files is the one that was born then. That

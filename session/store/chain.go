@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -219,4 +220,31 @@ func (s *segment) study(file File, end int64) (*scan, error) {
 	}
 	s.index.replace(sc.entries, sc.irregular)
 	return sc, nil
+}
+
+// lineEndingAt reads the line whose newline is the byte before end.
+func lineEndingAt(file io.ReaderAt, end int64) ([]byte, bool, error) {
+	for size := int64(probeSize); ; size *= 4 {
+		size = min(size, end)
+		buf := make([]byte, size)
+		if _, err := file.ReadAt(buf, end-size); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil, false, nil
+			}
+			return nil, false, fmt.Errorf("read log: %w", err)
+		}
+		if buf[size-1] != '\n' {
+			return nil, false, nil
+		}
+		line := buf[:size-1]
+		if at := bytes.LastIndexByte(line, '\n'); at >= 0 {
+			return line[at+1:], true, nil
+		}
+		if size == end {
+			return line, true, nil
+		}
+		if size > longestLine {
+			return nil, false, nil
+		}
+	}
 }

@@ -69,15 +69,9 @@ func checkDir(ctx context.Context, fsys FS, boot, dir, id string, beside ...Besi
 
 // checking is the check of one session.
 type checking struct {
-	ctx    context.Context
-	fs     FS
-	boot   string // this start of the machine; empty if it is not known
-	dir    string
-	id     string
-	report *Report
-
-	meta    Metadata
-	hasMeta bool
+	inspection
+	ctx     context.Context
+	report  *Report
 	reached bool  // the line of the metadata's checkpoint is where it says
 	ended   bool  // the end of the log was compared with the metadata, or cannot be
 	live    bool  // somebody has the log open
@@ -94,7 +88,7 @@ func checkSession(ctx context.Context, fsys FS, boot, dir string, report *Report
 		return err
 	}
 	report.Sessions++
-	c := &checking{ctx: ctx, fs: fsys, boot: boot, dir: dir, id: filepath.Base(dir), report: report, blobs: blobCheck{fs: fsys, dir: filepath.Join(dir, blobsDir)}}
+	c := &checking{inspection: inspection{fs: fsys, boot: boot, dir: dir, id: filepath.Base(dir)}, ctx: ctx, report: report, blobs: blobCheck{fs: fsys, dir: filepath.Join(dir, blobsDir)}}
 	c.files(beside)
 	for _, b := range beside {
 		if mendable, err := b.Check(dir); err != nil {
@@ -209,7 +203,7 @@ func (c *checking) segments() (list []*segment, err error) {
 	missing := 0
 	for began := time.Now(); missing < mostMissing && time.Since(began) < patience; {
 		var active *segment
-		if active, err = c.active(); err != nil {
+		if active, err = c.openActive(); err != nil {
 			if errors.Is(err, fs.ErrNotExist) && pause(c.ctx, time.Millisecond) {
 				missing++
 				continue
@@ -220,12 +214,9 @@ func (c *checking) segments() (list []*segment, err error) {
 		if list, err = sealedSegments(c.fs, c.dir); err != nil {
 			return nil, err
 		}
-		if active.first = max(c.meta.MinSeq, 1); len(list) > 0 {
-			active.first = max(active.first, list[len(list)-1].last+1)
-		} else if !c.hasMeta {
-			if active.first, err = firstOf(active.file); err != nil {
-				return nil, err
-			}
+		c.sealed, c.active = list, active
+		if active.first, err = c.firstSeq(active.file); err != nil {
+			return nil, err
 		}
 		same, err := c.fs.Means(active.path, active.file)
 		if err == nil && same {
@@ -262,10 +253,10 @@ func (c *checking) withoutActive() ([]*segment, error) {
 	return list, nil
 }
 
-// active opens the active file, finds out whether somebody writes it, and reads
+// openActive opens the active file, finds out whether somebody writes it, and reads
 // the metadata that goes with it. The lock is taken for a moment only, so that
 // size and metadata are of one moment; whoever opens a log meanwhile waits.
-func (c *checking) active() (*segment, error) {
+func (c *checking) openActive() (*segment, error) {
 	path := filepath.Join(c.dir, activeName)
 	probe, err := c.fs.Open(path)
 	if err != nil {
@@ -321,6 +312,12 @@ func (c *checking) segment(seg *segment) (event.Seq, error) {
 	}
 	c.told(name, s, seg.last != 0 && s.good.seq >= seg.last)
 	c.begins(name, seg, s)
+	if active && !c.live {
+		if c.trusted, err = c.checkpointHolds(file, end); err != nil {
+			return 0, err
+		}
+		c.scan, c.epoch = s, s.epoch
+	}
 	if c.hasMeta && c.meta.LogFirst == seg.first && seg.last == 0 {
 		c.checkpoint(name, s)
 	}

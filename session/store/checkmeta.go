@@ -10,16 +10,14 @@ import (
 
 // readMeta reads the metadata, and tells what is wrong with it.
 func (c *checking) readMeta() {
-	var err error
-	c.meta, err = readMetadata(c.fs, c.dir)
-	if c.hasMeta = err == nil; withheld(err) || errors.Is(err, errNoFile) {
+	switch err := c.inspection.readMeta(); {
+	case err == nil:
+	case withheld(err), errors.Is(err, errNoFile):
 		c.add(ProblemUnreadable, metadataName, 0, "%v", err)
-	} else if err != nil {
-		c.report.add(Problem{Session: c.id, Kind: ProblemMetadata, File: metadataName, Detail: whyNoMetadata(err)})
-	}
-	if c.meta.Format > metadataFormat {
-		c.hasMeta = false
-		c.add(ProblemUnreadable, metadataName, 0, "it has format %d: use the newer program that wrote it", c.meta.Format)
+	case errors.Is(err, ErrFormat):
+		c.add(ProblemUnreadable, metadataName, 0, "%v: use the program that wrote it", err)
+	default:
+		c.add(ProblemMetadata, metadataName, 0, "%s", whyNoMetadata(err))
 	}
 }
 

@@ -17,11 +17,10 @@ func (c *checking) opening(list []*segment) {
 		return // which says so
 	}
 	m := &c.meta
-	switch {
-	case writtenOver(c.fs, c.dir, m), areOthers(c.fs, m.LogBorn, filepath.Join(c.dir, activeName), list):
-		c.note(metadataName, "the files are a copy, say a backup that was put back: the log gets a new epoch when it is opened")
-	case c.boot != "" && m.Writer != nil && m.Writer.BootID != c.boot:
-		c.note(metadataName, "the machine stopped while the session was open: the log gets a new epoch when it is opened")
+	if c.scan != nil {
+		if why := c.epochReason(); why == reasonCopy || why == reasonStopped { // what else is wrong is a problem
+			c.note(metadataName, "the log gets a new epoch when it is opened: %s", why)
+		}
 	}
 	if m.Frozen {
 		c.note(metadataName, "the device failed while the log was written: what lies behind seq %d is copied to a fresh file when it is opened", m.SyncedSeq)

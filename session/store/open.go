@@ -85,7 +85,7 @@ func openLog(ctx context.Context, dir, runID string, opts Options, before prior)
 	if err != nil {
 		return nil, nil, err
 	}
-	r := recovery{log: newLog(filepath.Base(dir), dir, runID, opts), fs: opts.FS, dir: dir, prior: before}
+	r := newRecovery(newLog(filepath.Base(dir), dir, runID, opts), before)
 	err = r.run(file)
 	if isFull(err) {
 		l, err := r.readable(file, err)

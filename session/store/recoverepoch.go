@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"slices"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -61,43 +60,4 @@ func (r *recovery) settleEpoch(file File) (position, error) {
 	end.seq, end.offset = known+event.Seq(len(payloads)), end.offset+int64(len(lines))
 	copy(r.scan.head[:], lines[bytes.LastIndexByte(lines[:len(lines)-1], '\n')+1:])
 	return end, nil
-}
-
-// Why a log gets a new epoch.
-const (
-	reasonLost    = "events that readers may have seen are missing or damaged"
-	reasonStopped = "the machine stopped while the session was open"
-	reasonCopy    = "the files are a copy, or another log's: it may have gone on since"
-	reasonUnknown = "the metadata or the first line of the log is damaged"
-)
-
-// epochReason says why the log needs a new epoch; empty if it needs none.
-func (r *recovery) epochReason() string {
-	m := &r.meta
-	other := r.hasMeta && !r.trusted && m.Epoch != "" && len(r.scan.epochs) > 0 && !slices.Contains(r.scan.epochs, m.Epoch)
-	stopped := !r.hasMeta && r.crashed || r.hasMeta && m.Writer != nil && m.Writer.BootID != r.log.opts.BootID
-	switch {
-	case r.hasMeta && max(m.SyncedSeq, m.MaxSeq, m.FrozenSeq) > r.scan.good.seq, r.scan.lost > 0:
-		return reasonLost
-	case r.doubtful, r.epoch == "":
-		return reasonUnknown
-	case other, r.restored():
-		return reasonCopy
-	case stopped:
-		return reasonStopped
-	}
-	return ""
-}
-
-// prevOf is the checksum of the line before first, if it is the last line of the
-// newest complete file.
-func (r *recovery) prevOf(first event.Seq) string {
-	if len(r.sealed) == 0 {
-		return ""
-	}
-	last, err := r.sealed[len(r.sealed)-1].lastLine()
-	if err != nil || last.quality != verified || last.seq != first-1 {
-		return ""
-	}
-	return string(appendHex(nil, last.sum))
 }

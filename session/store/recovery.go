@@ -19,28 +19,24 @@ import (
 // log is on the device before the metadata speaks of it; the metadata is written
 // last. A crash in between leaves a log that is recovered the same way again.
 type recovery struct {
-	log *Log
-	fs  FS
-	dir string
-	prior
-
-	meta    Metadata
-	hasMeta bool
-	sealed  []*segment
-	active  *segment
-	scan    *scan
-	epoch   string
+	inspection
+	log     *Log
+	suspect bool     // the device failed to sync it in this run: see reopen
 	actions []string // what was done, for people
 	changed bool     // the metadata on disk is not what it should be
-
-	doubtful bool // the metadata's numbers were not believed
-	trusted  bool // its checkpoint holds, so that only what lies behind was looked at
 }
 
 // prior is what is known of a log before it is opened.
 type prior struct {
 	crashed bool // the machine stopped while a hub had the data directory open
 	suspect bool // the device failed to sync it in this run: see reopen
+}
+
+func newRecovery(l *Log, before prior) *recovery {
+	return &recovery{
+		inspection: inspection{fs: l.fs, dir: l.dir, id: l.id, boot: l.opts.BootID, crashed: before.crashed},
+		log:        l, suspect: before.suspect,
+	}
 }
 
 // did notes something worth telling.
@@ -80,17 +76,14 @@ func (r *recovery) run(file File) error {
 // One that the system does not give back now is neither: the session cannot be
 // opened, and may be the next time.
 func (r *recovery) readMeta() error {
-	m, err := readMetadata(r.fs, r.dir)
+	err := r.inspection.readMeta()
 	switch {
 	case withheld(err), errors.Is(err, errNoFile):
 		return fmt.Errorf("read %s, without which the session would lose its epoch: %w", metadataName, err)
-	case err == nil && m.Format > metadataFormat:
-		return fmt.Errorf("%w: %s has format %d", ErrFormat, metadataName, m.Format)
-	case err == nil:
-		r.meta, r.hasMeta = m, true
-		r.noticeCopy()
-	default:
-		if err := r.loseMeta(m, err); err != nil {
+	case errors.Is(err, ErrFormat):
+		return err
+	case err != nil:
+		if err := r.loseMeta(err); err != nil {
 			return err
 		}
 	}
@@ -102,11 +95,7 @@ func (r *recovery) readMeta() error {
 }
 
 // loseMeta begins metadata anew, with the words of what is there.
-func (r *recovery) loseMeta(words Metadata, why error) error {
-	r.meta = Metadata{SessionID: filepath.Base(r.dir)}
-	if r.doubtful = errors.Is(why, errDoubtful); r.doubtful {
-		r.meta = words
-	}
+func (r *recovery) loseMeta(why error) error {
 	r.did("metadata rebuilt from the log: %s", whyNoMetadata(why))
 	if errors.Is(why, fs.ErrNotExist) {
 		return nil
@@ -157,27 +146,12 @@ func (r *recovery) findSegments(file File) error {
 		sealed = sealed[1:]
 	}
 	r.sealed = sealed
-	first := max(r.meta.MinSeq, 1)
-	if len(sealed) > 0 {
-		first = sealed[len(sealed)-1].last + 1
-	} else if !r.hasMeta {
-		if first, err = firstOf(file); err != nil {
-			return err
-		}
+	first, err := r.firstSeq(file)
+	if err != nil {
+		return err
 	}
 	r.active = &segment{fs: r.fs, first: first, path: filepath.Join(r.dir, activeName), file: file}
 	return nil
-}
-
-// firstOf is the first seq a file is meant to hold: what its segment_start says,
-// or 1. That is not always its first line: see Log.Reopen.
-func firstOf(file File) (event.Seq, error) {
-	size, err := sizeOf(file)
-	if err != nil {
-		return 0, fmt.Errorf("read log: %w", err)
-	}
-	o, err := originOf(file, size)
-	return max(o.first, 1), err
 }
 
 // scanActive looks at the active file: from the checkpoint if it holds, else
@@ -226,13 +200,6 @@ func (r *recovery) scanActive(file File) error {
 	}
 	r.reportScan()
 	return nil
-}
-
-// endFits reports whether the whole log ends where the metadata says, which its
-// checkpoint alone need not tell: lines that do not count may be the last.
-func (r *recovery) endFits() bool {
-	m, end := &r.meta, r.scan.good
-	return m.SyncedSeq == end.seq && m.LogBytes == end.offset && m.TailCRC == string(appendHex(nil, end.sum))
 }
 
 // reportScan tells what the scan found that stays.
@@ -377,17 +344,6 @@ func (r *recovery) rebuild() error {
 		r.meta.take(made)
 	}
 	return err
-}
-
-// ownActive reports whether the active file has its start line. It is an *errForeign
-// if that names another session. The line is read even if the checkpoint holds,
-// because bytes before that may have been written over.
-func (r *recovery) ownActive() (started bool, err error) {
-	o, err := r.active.origin()
-	if err == nil && o.session != "" && o.session != r.log.id {
-		err = &errForeign{o.session}
-	}
-	return o.session != "", err
 }
 
 // keepMetadata copies a damaged metadata.json to quarantine, as it is about to

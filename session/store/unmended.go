@@ -42,7 +42,7 @@ func (r *recovery) readable(file File, why error) (*Log, error) {
 	l.marks.reset(r.firstSeqOf(l.segs.list), end)
 	l.touched.Store(r.meta.UpdatedAt.UnixMicro())
 	l.metadataFile.meta, l.metadataFile.labels = r.meta, r.log.metadataFile.labels
-	l.mender.state.Store(&unmended{file: file, prior: r.prior})
+	l.mender.state.Store(&unmended{file: file, prior: prior{r.crashed, r.suspect}})
 	l.health.setDamage(r.log.health.get().Damage)
 	l.health.block(why)
 	l.opts.Logger.Warn("no room to mend the log; it can only be read until there is", "session", l.id, "err", why)
@@ -90,7 +90,7 @@ func (m *mender) tryMend() (was bool, err error) {
 func (m *mender) mend() error {
 	u := m.state.Load()
 	own := newLog(m.id, m.dir, m.runID, m.opts)
-	r := recovery{log: own, fs: m.fs, dir: m.dir, prior: u.prior}
+	r := newRecovery(own, u.prior)
 	if err := r.run(u.file); err != nil {
 		if errors.Is(err, syscall.EIO) {
 			u.prior.suspect = true

@@ -1,0 +1,154 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// inspection is what the files of one session say. Recovery and Check share it, so
+// that they agree. It changes nothing.
+type inspection struct {
+	fs      FS
+	dir     string
+	id      string
+	boot    string // this start of the machine; empty if it is not known
+	crashed bool   // the machine stopped while a hub had the data directory open
+
+	meta     Metadata
+	hasMeta  bool
+	doubtful bool // the metadata's checksum is missing or wrong
+
+	sealed  []*segment
+	active  *segment
+	scan    *scan
+	epoch   string
+	trusted bool // the checkpoint holds, so that only what lies behind it was looked at
+}
+
+// readMeta reads the metadata. With an error there is none, but for its words where
+// it is doubtful.
+func (i *inspection) readMeta() error {
+	m, err := readMetadata(i.fs, i.dir)
+	i.hasMeta, i.doubtful = err == nil, errors.Is(err, errDoubtful)
+	switch {
+	case err == nil && m.Format > metadataFormat:
+		i.hasMeta = false
+		err = fmt.Errorf("%w: %s has format %d", ErrFormat, metadataName, m.Format)
+	case err == nil:
+		i.meta = m
+		i.noticeCopy()
+	case i.doubtful:
+		i.meta = m
+	default:
+		i.meta = Metadata{SessionID: i.id}
+	}
+	return err
+}
+
+// firstSeq is the first seq that the active file is meant to hold. That is not always
+// its first line's.
+func (i *inspection) firstSeq(file File) (event.Seq, error) {
+	first := max(i.meta.MinSeq, 1)
+	if n := len(i.sealed); n > 0 {
+		return max(first, i.sealed[n-1].last+1), nil
+	}
+	if i.hasMeta {
+		return first, nil
+	}
+	size, err := sizeOf(file)
+	if err != nil {
+		return 0, fmt.Errorf("read log: %w", err)
+	}
+	o, err := originOf(file, size)
+	return max(o.first, 1), err
+}
+
+// checkpointHolds reports whether the line the metadata calls the last synced
+// one ends where it says. If so, all before it is as it was.
+func (i *inspection) checkpointHolds(file File, size int64) (bool, error) {
+	m := &i.meta
+	if !i.hasMeta || m.LogFirst != i.active.first || m.SyncedSeq < m.LogFirst || m.LogBytes > size || m.LogBytes <= 0 || !isEpoch(m.Epoch) {
+		return false, nil
+	}
+	line, ok, err := lineEndingAt(file, m.LogBytes)
+	if err != nil || !ok {
+		return false, err
+	}
+	p := parseLine(line)
+	return p.quality != bad && p.seq == m.SyncedSeq && string(appendHex(nil, p.sum)) == m.TailCRC, nil
+}
+
+// endFits reports whether the whole log ends where the metadata says, which its
+// checkpoint alone need not tell: lines that do not count may be the last.
+func (i *inspection) endFits() bool {
+	m, end := &i.meta, i.scan.good
+	return m.SyncedSeq == end.seq && m.LogBytes == end.offset && m.TailCRC == string(appendHex(nil, end.sum))
+}
+
+// ownActive reports whether the active file has its start line. It is an *errForeign
+// if that names another session. The line is read even if the checkpoint holds,
+// because bytes before that may have been written over.
+func (i *inspection) ownActive() (started bool, err error) {
+	o, err := i.active.origin()
+	if err == nil && o.session != "" && o.session != i.id {
+		err = &errForeign{o.session}
+	}
+	return o.session != "", err
+}
+
+// restored reports whether the log's files, or the metadata, are copies of those that
+// a hub wrote. They may be of an earlier time: the log may have gone on since, and
+// readers may have seen what came then.
+func (i *inspection) restored() bool {
+	return areOthers(i.fs, i.meta.LogBorn, i.active.path, i.sealed)
+}
+
+// noticeCopy notes in the metadata that it was written over what was in its file, so
+// that an attempt to open the session that fails forgets nothing.
+func (i *inspection) noticeCopy() {
+	if writtenOver(i.fs, i.dir, &i.meta) {
+		i.meta.LogBorn = noFile
+	}
+}
+
+// prevOf is the checksum of the line before first, if it is the last line of the
+// newest complete file.
+func (i *inspection) prevOf(first event.Seq) string {
+	if len(i.sealed) == 0 {
+		return ""
+	}
+	last, err := i.sealed[len(i.sealed)-1].lastLine()
+	if err != nil || last.quality != verified || last.seq != first-1 {
+		return ""
+	}
+	return string(appendHex(nil, last.sum))
+}
+
+// Why a log gets a new epoch.
+const (
+	reasonLost    = "events that readers may have seen are missing or damaged"
+	reasonStopped = "the machine stopped while the session was open"
+	reasonCopy    = "the files are a copy, or another log's: it may have gone on since"
+	reasonUnknown = "the metadata or the first line of the log is damaged"
+)
+
+// epochReason says why the log needs a new epoch; empty if it needs none.
+func (i *inspection) epochReason() string {
+	m := &i.meta
+	other := i.hasMeta && !i.trusted && m.Epoch != "" && len(i.scan.epochs) > 0 && !slices.Contains(i.scan.epochs, m.Epoch)
+	stopped := !i.hasMeta && i.crashed || i.hasMeta && i.boot != "" && m.Writer != nil && m.Writer.BootID != i.boot
+	switch {
+	case i.hasMeta && max(m.SyncedSeq, m.MaxSeq, m.FrozenSeq) > i.scan.good.seq, i.scan.lost > 0:
+		return reasonLost
+	case i.doubtful, i.epoch == "":
+		return reasonUnknown
+	case other, i.restored():
+		return reasonCopy
+	case stopped:
+		return reasonStopped
+	}
+	return ""
+}
