@@ -68,6 +68,7 @@ func newClient(s *Server, on *socket, grant auth.Grant, own, peer string) *Sessi
 // followed from the given place before the client has said anything.
 func (c *SessionWSClient) run(own *session.BackgroundSession, from place) {
 	if c.send(c.ctx, c.connected()) == nil {
+		c.news.list.grants = c.sendGrants(nil)
 		c.news.begin()
 		if own != nil {
 			c.startFollow(own.ID(), "", from, own)

@@ -2,17 +2,20 @@ package server
 
 import (
 	"math"
+	"slices"
 
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 )
 
-// listNews is how far one client was told of the session list, and what rings
-// when there is more: of the sessions, and of what its person has read of them.
+// listNews is how far one client was told of the session list and of new grants,
+// and what rings when there is more: of the sessions, of what its person has read
+// of them, and of credentials.
 type listNews struct {
-	changed, read        <-chan struct{}
-	version, readVersion uint64
+	changed, read, granted <-chan struct{}
+	version, readVersion   uint64
+	grants                 []wire.Grant
 }
 
 // listNow is the list's news from now on.
@@ -24,14 +27,18 @@ func (c *SessionWSClient) listNow() listNews {
 }
 
 // more reports whether there is more to tell.
-func (n listNews) more() bool { return rung(n.changed) || rung(n.read) }
+func (n listNews) more() bool { return rung(n.changed) || rung(n.read) || rung(n.granted) }
 
 func (c *SessionWSClient) listen() listNews {
-	return listNews{changed: c.server.manager.Changed(), read: c.server.manager.Reads().Changed(c.grant.Load().Person())}
+	n := listNews{changed: c.server.manager.Changed(), read: c.server.manager.Reads().Changed(c.grant.Load().Person())}
+	if g := c.grant.Load(); g.Kind == auth.KindDevice && g.May(auth.Manage, "") {
+		n.granted = c.server.registry.Changed()
+	}
+	return n
 }
 
 // sendList sends the lines of the session list that are other than this client
-// was told, of those it may read, and returns where to go on from.
+// was told, of those it may read, then new grants, and returns where to go on from.
 func (c *SessionWSClient) sendList(told listNews) listNews {
 	manager, next := c.server.manager, c.listen()
 	changed, gone, version := manager.ChangesSince(told.version)
@@ -47,7 +54,27 @@ func (c *SessionWSClient) sendList(told listNews) listNews {
 			c.gone(id)
 		}
 	}
+	next.grants = c.sendGrants(told.grants)
 	return next
+}
+
+// sendGrants sends the newest grants, if they are not the ones that were told, and
+// returns them.
+func (c *SessionWSClient) sendGrants(told []wire.Grant) []wire.Grant {
+	own := *c.grant.Load()
+	if own.Kind != auth.KindDevice || !own.May(auth.Manage, "") {
+		return nil
+	}
+	grants := []wire.Grant{}
+	for _, g := range c.server.registry.LetInSince(own) {
+		grants = append(grants, wire.Grant{
+			ID: g.ID, Kind: string(g.Kind), Name: g.Name, Scope: string(g.Scope), SessionID: g.SessionID, CreatedAt: g.CreatedAt.UTC(),
+		})
+	}
+	if !slices.Equal(grants, told) {
+		c.send(c.ctx, &wire.Granted{Grants: grants})
+	}
+	return grants
 }
 
 // lines are the lines of those sessions that are not among the ones sent anyway.

@@ -38,6 +38,10 @@ const (
 	maxPairing = 32
 	maxGrants  = 1000
 
+	// newFor is how long a grant is new, and maxNew how many are listed as such.
+	newFor = 7 * 24 * time.Hour
+	maxNew = 20
+
 	// touchEvery is how stale last_used may be. It is what a device that is
 	// always on costs in writes.
 	touchEvery = time.Hour
@@ -135,7 +139,7 @@ func (r *Registry) MintToken(req TokenRequest) (secret string, g Grant, err erro
 	if req.Life < 0 {
 		return "", Grant{}, fmt.Errorf("%w: a life of %s has already ended", ErrInvalid, req.Life)
 	}
-	now := r.now().UTC().Truncate(time.Second)
+	now := r.now().UTC().Truncate(time.Millisecond)
 	secret = tokenPrefix + randomText(32)
 	rec := grantRecord{
 		ID: randomID(), Name: cleanName(req.Name), Scope: req.Scope, SessionID: req.SessionID, CreatedAt: now,
@@ -189,7 +193,7 @@ func (r *Registry) Redeem(code, device, pageKey string, replaced ...string) (sec
 	}
 	secret = randomText(32)
 	rec := grantRecord{
-		ID: randomID(), Name: cleanName(device), Scope: Owner, PageKey: pageKey, CreatedAt: r.now().UTC().Truncate(time.Second),
+		ID: randomID(), Name: cleanName(device), Scope: Owner, PageKey: pageKey, CreatedAt: r.now().UTC().Truncate(time.Millisecond),
 	}
 	err = r.update(func(next *record) error {
 		hash := next.hash(code)
@@ -289,6 +293,18 @@ func (r *Registry) Grants() []Grant {
 		}
 	}
 	return list
+}
+
+// LetInSince lists the grants that were made after own, of those of the last week the
+// newest, oldest first.
+func (r *Registry) LetInSince(own Grant) []Grant {
+	since := own.CreatedAt
+	if week := r.now().Add(-newFor); week.After(since) {
+		since = week
+	}
+	list := slices.DeleteFunc(r.Grants(), func(g Grant) bool { return g.ID == own.ID || g.CreatedAt.Before(since) })
+	slices.SortStableFunc(list, func(a, b Grant) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	return list[max(0, len(list)-maxNew):]
 }
 
 // Revoke ends a device or a token for good. Those who hold a socket by it learn

@@ -355,12 +355,32 @@ type Comments struct {
 	Open int `json:"open"`
 }
 
+// Granted lists the browsers and tokens that were let in since the browser it is told
+// to was, of the last week. A browser that may manage the hub is told once there are
+// any, and with every change. The latest wins.
+type Granted struct {
+	Grants []Grant `json:"grants"`
+}
+
+// Grant is one browser or token that may come in.
+type Grant struct {
+	ID string `json:"id"`
+	// Kind is device or token.
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+	// Scope is owner, collaborator or viewer.
+	Scope string `json:"scope"`
+	// SessionID is the one session it is for; none is all of them.
+	SessionID string    `json:"session_id,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
 // ServerMessages returns a new zero message of every kind the server sends.
 func ServerMessages() []Message {
 	return []Message{
 		&Connected{}, &Events{}, &EventsLoaded{}, &State{}, &Session{}, &SessionGone{},
 		&PromptReceived{}, &PromptQueued{}, &PromptRemoved{}, &PromptInterrupted{}, &PermissionResolved{},
-		&Comments{}, &Pong{}, &Heartbeat{}, &Error{}, &Goodbye{},
+		&Comments{}, &Granted{}, &Pong{}, &Heartbeat{}, &Error{}, &Goodbye{},
 	}
 }
 
@@ -399,6 +419,9 @@ func (*PermissionResolved) MessageType() string { return "permission_resolved" }
 
 // MessageType implements Message.
 func (*Comments) MessageType() string { return "comments" }
+
+// MessageType implements Message.
+func (*Granted) MessageType() string { return "granted" }
 
 // MessageType implements Message.
 func (*Pong) MessageType() string { return "pong" }

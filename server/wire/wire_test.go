@@ -84,6 +84,7 @@ func serverExamples() []wire.Message {
 		&wire.PromptInterrupted{RequestID: "r3", SessionID: session, PromptID: "p1", Seq: 40},
 		&resolved,
 		&wire.Comments{SessionID: session, Version: 7, Count: 3, Open: 2},
+		&wire.Granted{Grants: []wire.Grant{{ID: "5f3a11c09f3a11c0", Kind: "token", Name: "ci", Scope: "viewer", SessionID: session, CreatedAt: at}}},
 		&wire.Pong{Nonce: "n1", Time: at, MaxSeq: map[string]event.Seq{session: 44}},
 		&wire.Heartbeat{MaxSeq: map[string]event.Seq{session: 44}},
 		&wire.Error{RequestID: "r6", SessionID: session, Code: wire.CodeAlreadyResolved, Message: "phone has answered", RetryAfterMS: 1000, Winner: &resolved,

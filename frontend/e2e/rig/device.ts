@@ -13,12 +13,21 @@ export class Device {
     readonly origin: string,
   ) {}
 
-  /** Starts a browser and pairs it, through a proxy where `origin` is its address. */
-  static async pair(hub: Hub, options: { origin?: string; size?: Size } = {}): Promise<Device> {
+  /**
+   * Starts a browser and pairs it, through a proxy where `origin` is its address. Without `told` it does not show
+   * that others are let in: the rig itself makes devices and tokens.
+   */
+  static async pair(
+    hub: Hub,
+    options: { origin?: string; size?: Size; told?: boolean } = {},
+  ): Promise<Device> {
     const origin = options.origin ?? hub.origin
     const device = new Device(await Browser.start(options.size), origin)
     const screen = await Screen.open(await device.browser.window(), hub.pairLink(origin))
     await screen.page.locator('html[data-link=open]').waitFor()
+    if (!options.told) {
+      await screen.page.evaluate(() => localStorage.setItem('abide.grants.dismissed', '9999-01-01'))
+    }
     await screen.page.close()
     return device
   }

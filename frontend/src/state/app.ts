@@ -1,4 +1,4 @@
-import type { ConnectedMessage, ServerMessage, SessionInfo, SessionMessage } from '../wire/gen'
+import type { ConnectedMessage, Grant, ServerMessage, SessionInfo, SessionMessage } from '../wire/gen'
 import { exactInfo } from './exact'
 import type { LinkState } from './link'
 import type { Message } from './message'
@@ -19,6 +19,8 @@ export interface AppState {
   readonly outbox: ReadonlyMap<string, OutboxItem>
   /** Newest last; what went wrong with something the person did. */
   readonly problems: readonly Problem[]
+  /** Who was let in lately, oldest first. */
+  readonly grants: readonly Grant[]
   /** Frames of types this app does not know. */
   readonly unknownFrames: number
   /** The hub is of another version than the one this page came from. */
@@ -42,6 +44,7 @@ export const initial: AppState = {
   sessions: new Map(),
   outbox: new Map(),
   problems: [],
+  grants: [],
   unknownFrames: 0,
   skew: false,
 }
@@ -117,6 +120,7 @@ function onFrame(state: AppState, frame: ServerMessage): AppState {
       return {
         ...state,
         hub: frame,
+        grants: [],
         listed: false, // what was asked for over another connection may be older than this one's events
         skew: state.skew || (state.hub?.version ?? frame.version) !== frame.version,
       }
@@ -135,6 +139,8 @@ function onFrame(state: AppState, frame: ServerMessage): AppState {
       const gone = onSession(state, frame.session_id, (s) => ({ ...s, status: 'gone' }))
       return gone.list ? { ...gone, list: without(gone.list, frame.session_id) } : gone
     }
+    case 'granted':
+      return { ...state, grants: frame.grants }
     case 'pong':
     case 'heartbeat':
       return onMarks(state, frame.max_seq)

@@ -24,6 +24,7 @@ class Shown implements AppState {
   sessions = $state.raw(initial.sessions)
   outbox = $state.raw(initial.outbox)
   problems = $state.raw(initial.problems)
+  grants = $state.raw(initial.grants)
   unknownFrames = $state.raw(initial.unknownFrames)
   skew = $state.raw(initial.skew)
 }

@@ -17,6 +17,7 @@ const known: Record<ServerMessage['type'], true> = {
   prompt_interrupted: true,
   permission_resolved: true,
   comments: true,
+  granted: true,
   pong: true,
   heartbeat: true,
   error: true,

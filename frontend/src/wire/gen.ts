@@ -806,6 +806,20 @@ export interface CommentsMessage {
   open: number
 }
 
+export interface Grant {
+  id: string
+  kind: string
+  name: string
+  scope: string
+  session_id?: string
+  created_at: string
+}
+
+export interface GrantedMessage {
+  type: 'granted'
+  grants: Grant[]
+}
+
 export interface PongMessage {
   type: 'pong'
   nonce: string
@@ -845,7 +859,7 @@ export interface GoodbyeMessage {
   retry_after_ms: number
 }
 
-export type ServerMessage = ConnectedMessage | EventsMessage | EventsLoadedMessage | StateMessage | SessionMessage | SessionGoneMessage | PromptReceivedMessage | PromptQueuedMessage | PromptRemovedMessage | PromptInterruptedMessage | PermissionResolvedMessage | CommentsMessage | PongMessage | HeartbeatMessage | ErrorMessage | GoodbyeMessage
+export type ServerMessage = ConnectedMessage | EventsMessage | EventsLoadedMessage | StateMessage | SessionMessage | SessionGoneMessage | PromptReceivedMessage | PromptQueuedMessage | PromptRemovedMessage | PromptInterruptedMessage | PermissionResolvedMessage | CommentsMessage | GrantedMessage | PongMessage | HeartbeatMessage | ErrorMessage | GoodbyeMessage
 
 export interface Drift {
   field: string

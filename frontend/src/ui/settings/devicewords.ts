@@ -16,7 +16,7 @@ export function lastUsed(device: Device, now: number): string {
 }
 
 /** What it may do, before the name of the session it is for. */
-export function mayDo(device: Device): string {
+export function mayDo(device: Pick<Device, 'scope' | 'session_id'>): string {
   const may =
     { owner: 'may do everything', collaborator: 'may prompt and answer', viewer: 'may look' }[device.scope] ??
     device.scope

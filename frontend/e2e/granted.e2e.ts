@@ -1,0 +1,98 @@
+// Who is let in is shown on each open page of the owner, with a button that ends it.
+import { execFileSync } from 'node:child_process'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { phone } from './rig/browser.ts'
+import { Device } from './rig/device.ts'
+import { binaries, Hub } from './rig/hub.ts'
+import type { Screen } from './rig/screen.ts'
+import { until } from './rig/until.ts'
+
+describe('a new grant', () => {
+  let hub: Hub
+  let mobile: Device
+  let laptop: Device
+  let pocket: Screen
+  let desk: Screen
+  let session: string
+
+  beforeAll(async () => {
+    hub = await Hub.start()
+    session = await hub.newSession('Work')
+    mobile = await Device.pair(hub, { told: true })
+    laptop = await Device.pair(hub, { told: true })
+    pocket = await mobile.watch(session, phone)
+    desk = await laptop.open('/', { width: 1440, height: 900 })
+    await desk.page.locator('html[data-link=open]').waitFor()
+  })
+  afterAll(async () => {
+    await mobile.stop()
+    await laptop.stop()
+    expect(await hub.stop()).toBe(0)
+  })
+
+  const token = (...more: string[]) =>
+    execFileSync(binaries.abide, ['token', '--data', hub.data, ...more], { encoding: 'utf8' }).trim()
+  const line = (screen: Screen, name: string) =>
+    screen.page
+      .getByRole('complementary', { name: 'New access' })
+      .locator('[data-grant]')
+      .filter({ hasText: name })
+  const status = async (secret: string) =>
+    (await fetch(`${hub.origin}/api/health`, { headers: { authorization: `Bearer ${secret}` } })).status
+
+  test('is shown on every open page, and ended by a touch', async () => {
+    await line(pocket, 'Browser').waitFor()
+    expect(await line(desk, 'Browser').count(), 'what was there before a browser is not new to it').toBe(0)
+    const secret = token('--name', 'night job', '--scope', 'viewer', '--session', session)
+    await line(desk, 'night job').waitFor()
+    await line(pocket, 'night job').waitFor()
+    expect(await line(desk, 'night job').innerText()).toMatch(/New token night job, at .*: may look in Work/s)
+    expect(await status(secret)).toBe(200)
+
+    const cdp = await pocket.page.context().newCDPSession(pocket.page)
+    await cdp.send('Emulation.setTouchEmulationEnabled', { enabled: true })
+    const box = (await line(pocket, 'night job').getByRole('button').boundingBox())!
+    expect(box.height).toBeGreaterThanOrEqual(36)
+    const touchPoints = [{ x: box.x + box.width / 2, y: box.y + box.height / 2 }]
+    await cdp.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints })
+    await cdp.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] })
+    await line(desk, 'night job').waitFor({ state: 'detached' })
+    await line(pocket, 'night job').waitFor({ state: 'detached' })
+    expect(await status(secret)).toBe(401)
+    expect(
+      await pocket.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+      'nothing is wider than the phone',
+    ).toBe(true)
+  })
+
+  test('is ended by keys, and the focus goes on', async () => {
+    const first = token('--name', 'first')
+    const second = token('--name', 'second')
+    await line(desk, 'second').waitFor()
+    await desk.page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur())
+    await until('the first button by Tab', async () => {
+      await desk.page.keyboard.press('Tab')
+      return desk.page.evaluate(() => document.activeElement?.getAttribute('aria-label') === 'Revoke: first')
+    })
+    await desk.page.keyboard.press('Enter')
+    await line(desk, 'first').waitFor({ state: 'detached' })
+    await until('the other button', () =>
+      desk.page.evaluate(() => document.activeElement?.getAttribute('aria-label') === 'Revoke: second'),
+    )
+    expect(await status(first)).toBe(401)
+    expect(await status(second)).toBe(200)
+  })
+
+  test('stays dismissed on this browser, and the next is shown', async () => {
+    await desk.page.keyboard.press('Tab')
+    await desk.page.keyboard.press('Enter')
+    await line(desk, 'second').waitFor({ state: 'detached' })
+    await line(pocket, 'second').waitFor()
+    await desk.page.reload()
+    await desk.page.locator('html[data-link=open]').waitFor()
+    token('--name', 'third')
+    await line(desk, 'third').waitFor()
+    expect(await line(desk, 'second').count()).toBe(0)
+    expect([...desk.errors, ...pocket.errors]).toEqual([])
+  })
+})
