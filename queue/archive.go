@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/abidehub/abide/internal/disk"
 )
 
 // archiveName is the file of what the ledger of queue.json has grown out of.
@@ -83,7 +85,7 @@ func (a *archive) news(entries []Entry) []Entry {
 // others are no worse for it.
 func (f file) loadArchive() (archive, error) {
 	var a archive
-	data, err := readRegular(filepath.Join(f.dir, archiveName))
+	data, err := disk.OS().ReadFile(filepath.Join(f.dir, archiveName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return a, fmt.Errorf("read %s: %w", archiveName, err)
 	}
@@ -132,5 +134,5 @@ func (f file) archive(entries []Entry) (err error) {
 	if err := w.Sync(); err != nil {
 		return fmt.Errorf("sync %s: %w", archiveName, err)
 	}
-	return f.syncDir()
+	return stepped{disk.OS(), f.step}.SyncDir(f.dir)
 }

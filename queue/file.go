@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
+
+	"github.com/abidehub/abide/internal/disk"
 )
 
 const (
@@ -47,9 +47,9 @@ func (f file) load() (contents, error) {
 
 // read is load without a change of the directory.
 func (f file) read() (contents, error) {
-	data, err := readRegular(filepath.Join(f.dir, fileName))
-	if errors.Is(err, errNoFile) {
-		return contents{}, &damagedError{err}
+	data, err := disk.OS().ReadFile(filepath.Join(f.dir, fileName))
+	if errors.Is(err, disk.ErrNoFile) {
+		return contents{}, &damagedError{fmt.Errorf("read %s: %w", fileName, disk.ErrNoFile)}
 	}
 	if err != nil {
 		return contents{}, err
@@ -65,26 +65,6 @@ func (f file) read() (contents, error) {
 		return contents{}, &damagedError{err}
 	}
 	return c, nil
-}
-
-// errNoFile refuses a directory, a pipe or a device where a file must be.
-var errNoFile = errors.New("it is no regular file")
-
-// readRegular reads a file, and does not wait for a pipe that nobody may ever write to.
-func readRegular(path string) (data []byte, err error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("read %s: %w", filepath.Base(path), errNoFile)
-	}
-	return io.ReadAll(f)
 }
 
 // damagedError says why a file cannot be understood.
@@ -148,53 +128,66 @@ func (f file) save(c contents) (landed bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("encode %s: %w", fileName, err)
 	}
-	temp, name := filepath.Join(f.dir, tempName), filepath.Join(f.dir, fileName)
-	if err := f.writeTemp(temp, data); err != nil {
-		return false, fmt.Errorf("write %s: %w", tempName, errors.Join(err, removeLeftover(temp)))
-	}
-	if err := f.step("rename"); err != nil {
-		return false, err
-	}
-	if err := os.Rename(temp, name); err != nil {
-		return false, fmt.Errorf("rename %s: %w", tempName, errors.Join(err, removeLeftover(temp)))
-	}
-	if err := f.syncDir(); err != nil {
-		return true, fmt.Errorf("sync directory of %s: %w", fileName, err)
+	if err := disk.Replace(stepped{disk.OS(), f.step}, filepath.Join(f.dir, fileName), data); err != nil {
+		return errors.Is(err, disk.ErrNotDurable), fmt.Errorf("write %s: %w", fileName, err)
 	}
 	return true, nil
 }
 
-func (f file) writeTemp(temp string, data []byte) (err error) {
-	if err := f.step("create"); err != nil {
-		return err
+// stepped is a file system whose steps can be made to fail.
+type stepped struct {
+	disk.FS
+	step func(name string) error
+}
+
+// Create implements disk.FS.
+func (s stepped) Create(name string) (disk.File, error) {
+	if err := s.step("create"); err != nil {
+		return nil, err
 	}
-	w, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := s.FS.Create(name)
 	if err != nil {
+		return nil, err
+	}
+	return steppedFile{f, s.step}, nil
+}
+
+// Rename implements disk.FS.
+func (s stepped) Rename(from, to string) error {
+	if err := s.step("rename"); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, w.Close()) }()
+	return s.FS.Rename(from, to)
+}
+
+// SyncDir implements disk.FS.
+func (s stepped) SyncDir(name string) error {
+	if err := s.step("sync-dir"); err != nil {
+		return err
+	}
+	return s.FS.SyncDir(name)
+}
+
+// steppedFile is a file of stepped.
+type steppedFile struct {
+	disk.File
+	step func(name string) error
+}
+
+// WriteAt implements disk.File.
+func (f steppedFile) WriteAt(data []byte, at int64) (int, error) {
 	if err := f.step("write"); err != nil {
-		return err
+		return 0, err
 	}
-	if _, err := w.Write(data); err != nil {
-		return err
-	}
+	return f.File.WriteAt(data, at)
+}
+
+// Datasync implements disk.File.
+func (f steppedFile) Datasync() error {
 	if err := f.step("sync"); err != nil {
 		return err
 	}
-	return w.Sync()
-}
-
-func (f file) syncDir() (err error) {
-	if err := f.step("sync-dir"); err != nil {
-		return err
-	}
-	d, err := os.Open(f.dir)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, d.Close()) }()
-	return d.Sync()
+	return f.File.Datasync()
 }
 
 func (f file) step(name string) error {
@@ -202,13 +195,4 @@ func (f file) step(name string) error {
 		return nil
 	}
 	return f.failpoint(name)
-}
-
-// removeLeftover frees the space of a temporary file that will not be renamed;
-// on a full disk that is what lets the next save succeed.
-func removeLeftover(temp string) error {
-	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/abidehub/abide/internal/disk"
 )
 
 var (
@@ -103,7 +105,7 @@ func Open(dir string, o Options) (*Queue, error) {
 // directory has something in it, or cannot be understood and so should be
 // opened.
 func Waiting(dir string) bool {
-	data, err := readRegular(filepath.Join(dir, fileName))
+	data, err := disk.OS().ReadFile(filepath.Join(dir, fileName))
 	if err != nil {
 		return !errors.Is(err, fs.ErrNotExist)
 	}

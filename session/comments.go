@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/abidehub/abide/internal/bell"
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -151,7 +152,7 @@ func (b *commentBook) change(f func([]Comment) ([]Comment, error)) error {
 		err = errors.Join(err, lines.Encode(c))
 	}
 	if err == nil {
-		err = replaceFile(b.path, data.Bytes())
+		err = disk.Replace(disk.OS(), b.path, data.Bytes())
 	}
 	if err != nil {
 		return fmt.Errorf("%w: the comments could not be saved: %w", ErrUnavailable, err)

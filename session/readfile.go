@@ -8,8 +8,9 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"time"
+
+	"github.com/abidehub/abide/internal/disk"
 )
 
 // readFile keeps the read marks, in the data directory:
@@ -90,26 +91,5 @@ func saveReadFile(path string, marks readMarksFile) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(path, append(data, '\n'))
-}
-
-// replaceFile puts a file of these bytes in place of another, whole or not at all.
-func replaceFile(path string, data []byte) error {
-	temp := path + ".tmp"
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(temp))
-	}
-	if err := os.Rename(temp, path); err != nil {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return disk.Replace(disk.OS(), path, append(data, '\n'))
 }

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/abidehub/abide/internal/disk"
 )
 
 // rulesFile keeps the rules that reach beyond one session, in the data
@@ -80,7 +82,7 @@ func (b *ruleBook) save(rules []Rule) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(b.path, append(data, '\n'))
+	return disk.Replace(disk.OS(), b.path, append(data, '\n'))
 }
 
 // newRuleID is 64 random bits in hex.

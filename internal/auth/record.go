@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/abidehub/abide/internal/disk"
 )
 
 const recordFormat = 1
@@ -123,24 +124,14 @@ func writeRecord(path string, r *record) (os.FileInfo, error) {
 	if err != nil {
 		return nil, fmt.Errorf("writing credentials: %w", err)
 	}
-	// CreateTemp makes the file 0600 whatever the umask.
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".auth-*.tmp")
+	if err := disk.Replace(disk.OS(), path, append(data, '\n')); err != nil {
+		return nil, writeError(err)
+	}
+	info, err := os.Stat(path)
 	if err != nil {
-		return nil, writeError(err)
-	}
-	defer os.Remove(tmp.Name()) // gone already when the rename succeeded
-	_, err = tmp.Write(append(data, '\n'))
-	if err == nil {
-		err = tmp.Sync()
-	}
-	info, statErr := tmp.Stat()
-	if err := errors.Join(err, statErr, tmp.Close()); err != nil {
-		return nil, writeError(err)
-	}
-	if err := os.Rename(tmp.Name(), path); err != nil {
 		return nil, fmt.Errorf("writing credentials: %w", err)
 	}
-	return info, syncDir(filepath.Dir(path))
+	return info, nil
 }
 
 // writeError says that the file could not be written, and whether for lack of
@@ -150,15 +141,4 @@ func writeError(err error) error {
 		return fmt.Errorf("writing credentials: %w: %w", ErrNoRoom, err)
 	}
 	return fmt.Errorf("writing credentials: %w", err)
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("writing credentials: %w", err)
-	}
-	if err := errors.Join(d.Sync(), d.Close()); err != nil {
-		return fmt.Errorf("writing credentials: %w", err)
-	}
-	return nil
 }

@@ -67,7 +67,9 @@ func announced(dir string) (string, error) {
 	return strings.TrimSpace(string(data)), nil
 }
 
-// write replaces a file whole. CreateTemp makes it 0600 whatever the umask.
+// write replaces a file whole. Several programs may do so at once, so each has a
+// temporary file of its own; nothing is lost with the file. CreateTemp makes it 0600
+// whatever the umask.
 func write(path string, data []byte) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".hub-*.tmp")
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -192,7 +193,7 @@ func (n *Notifier) save() error {
 		return fmt.Errorf("encode %s: %w", fileName, err)
 	}
 	path := filepath.Join(n.dir, fileName)
-	if err := replaceFile(path, data); err != nil {
+	if err := disk.Replace(disk.OS(), path, data); err != nil {
 		return fmt.Errorf("write %s: %w", fileName, err)
 	}
 	return nil
@@ -204,24 +205,4 @@ func (n *Notifier) keep() {
 	if err := n.save(); err != nil {
 		n.logger.Warn("notifications could not be saved", "err", err)
 	}
-}
-
-func replaceFile(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".push-*.tmp") // 0600 whatever the umask
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // gone already when the rename succeeded
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -129,7 +130,7 @@ func (a *activeFile) keepStanding(open File) error {
 	if err == nil && !free {
 		err = errLocked
 	}
-	size, sizeErr := sizeOf(f)
+	size, sizeErr := disk.Size(f)
 	err = errors.Join(err, sizeErr)
 	if err == nil && size > 0 {
 		var kept string

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -44,7 +45,7 @@ func (w *writer) submit(ctx context.Context, drafts []event.Draft, want event.Se
 	durable := len(p.durable) > 0 && p.durable[0] <= last
 	if len(p.lines) > 0 {
 		if n, failed := p.file.WriteAt(p.buf, p.offset); failed != nil || n < len(p.buf) {
-			err = cmp.Or(err, w.undo(cmp.Or(failed, errShort)))
+			err = cmp.Or(err, w.undo(cmp.Or(failed, disk.ErrShort)))
 		} else {
 			w.publish()
 		}

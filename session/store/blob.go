@@ -11,6 +11,7 @@ import (
 	"io"
 	"path/filepath"
 
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -73,7 +74,7 @@ func (s *blobs) store(from io.Reader) (event.Blob, error) {
 	if err := s.fs.SyncDir(s.dir); err != nil {
 		return event.Blob{}, err
 	}
-	tmp := filepath.Join(dir, "incoming."+randomHex(8)+tempSuffix)
+	tmp := filepath.Join(dir, "incoming."+randomHex(8)+disk.TempSuffix)
 	b, err := s.write(tmp, from)
 	if err != nil {
 		return event.Blob{}, err
@@ -97,7 +98,7 @@ func (s *blobs) write(path string, from io.Reader) (event.Blob, error) {
 	hash := sha256.New()
 	n, err := io.Copy(io.MultiWriter(io.NewOffsetWriter(f, 0), hash), from)
 	if errors.Is(err, io.ErrShortWrite) {
-		err = errShort
+		err = disk.ErrShort
 	}
 	if err == nil {
 		err = f.Datasync()

@@ -10,6 +10,8 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+
+	"github.com/abidehub/abide/internal/disk"
 )
 
 // verifiedAtOnce is the size up to which a blob is verified when it is opened.
@@ -30,13 +32,13 @@ func (s *blobs) OpenBlob(sha string) (io.ReadSeekCloser, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: blob %s", ErrNotFound, sha)
 	}
-	if errors.Is(err, errNoFile) {
-		return nil, fmt.Errorf("%w: blob %s: %w", ErrDamaged, sha, errNoFile)
+	if errors.Is(err, disk.ErrNoFile) {
+		return nil, fmt.Errorf("%w: blob %s: %w", ErrDamaged, sha, disk.ErrNoFile)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open blob: %w", err)
 	}
-	size, err := sizeOf(f)
+	size, err := disk.Size(f)
 	b := &blobReader{file: f, part: io.NewSectionReader(f, 0, size), path: path, want: sum, hash: sha256.New()}
 	if err == nil && size <= verifiedAtOnce {
 		err = b.verify()

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -106,14 +107,14 @@ func (s *segment) lastLine() (p parsed, err error) {
 // with calls f with the open file and its size, unless the file is gone or empty.
 func (s *segment) with(f func(file File, size int64) error) error {
 	file, err := s.acquire()
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoFile) || errors.Is(err, ErrClosed) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, disk.ErrNoFile) || errors.Is(err, ErrClosed) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	defer s.release()
-	size, err := sizeOf(file)
+	size, err := disk.Size(file)
 	if err != nil {
 		return fmt.Errorf("read segment: %w", err)
 	}
@@ -162,11 +163,11 @@ func (e *errForeign) Error() string {
 // that its events may be shown. The active file is judged by its start line.
 func InChain(dir, name string) (bool, error) {
 	id := filepath.Base(dir)
-	files, err := sealedSegments(OS(), dir)
+	files, err := sealedSegments(disk.OS(), dir)
 	if err != nil {
 		return false, err
 	}
-	files = append(files, &segment{fs: OS(), path: filepath.Join(dir, activeName)})
+	files = append(files, &segment{fs: disk.OS(), path: filepath.Join(dir, activeName)})
 	defer func() {
 		for _, seg := range files {
 			seg.retire() // only read from

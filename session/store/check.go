@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -20,7 +21,7 @@ import (
 // that the check itself could not run; what it found is in the report. What others
 // know of files beside a log is checked, too.
 func Check(ctx context.Context, dir, id string, beside ...Beside) (Report, error) {
-	return checkDir(ctx, osFS{}, bootID(), dir, id, beside...)
+	return checkDir(ctx, disk.OS(), bootID(), dir, id, beside...)
 }
 
 // Check is the function Check for this store's directory.
@@ -266,7 +267,7 @@ func (c *checking) openActive() (*segment, error) {
 	if err == nil {
 		c.live = !free
 		c.readMeta()
-		c.size, err = sizeOf(probe)
+		c.size, err = disk.Size(probe)
 	}
 	if err := errors.Join(err, probe.Close()); err != nil {
 		return nil, err
@@ -291,7 +292,7 @@ func (c *checking) segment(seg *segment) (event.Seq, error) {
 			seg.retire() // only read from
 		}
 	}()
-	end, err := sizeOf(file)
+	end, err := disk.Size(file)
 	if err != nil {
 		return 0, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -12,7 +13,7 @@ import (
 func (c *checking) readMeta() {
 	switch err := c.inspection.readMeta(); {
 	case err == nil:
-	case withheld(err), errors.Is(err, errNoFile):
+	case withheld(err), errors.Is(err, disk.ErrNoFile):
 		c.add(ProblemUnreadable, metadataName, 0, "%v", err)
 	case errors.Is(err, ErrFormat):
 		c.add(ProblemUnreadable, metadataName, 0, "%v: use the program that wrote it", err)
@@ -39,7 +40,7 @@ func (c *checking) labels() {
 	given, err := readLabels(c.fs, c.dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-	case errors.Is(err, errNoFile):
+	case errors.Is(err, disk.ErrNoFile):
 		c.add(ProblemUnreadable, labelsName, 0, "%v", err)
 	case err != nil:
 		c.add(ProblemMetadata, labelsName, 0, "%s", whyNoMetadata(err))

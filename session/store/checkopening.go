@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"github.com/abidehub/abide/internal/disk"
 )
 
 // opening notes what the next who opens the session does with it although nothing of
@@ -40,7 +42,7 @@ func (c *checking) halfMade() {
 			continue // which was said
 		}
 		for _, n := range names {
-			if name := n.Name(); isHalfMade(name) || folder == blobsDir && strings.HasSuffix(name, tempSuffix) {
+			if name := n.Name(); isHalfMade(name) || folder == blobsDir && strings.HasSuffix(name, disk.TempSuffix) {
 				c.note(filepath.Join(folder, name), "a crash left it half made; opening the session puts it in its place or removes it")
 			}
 		}
@@ -50,7 +52,7 @@ func (c *checking) halfMade() {
 // isHalfMade reports whether a file of a session is one that is never read before it
 // has another name.
 func isHalfMade(name string) bool {
-	return name == nextName || name == metadataName+tempSuffix || name == labelsName+tempSuffix || name == "room"+tempSuffix
+	return name == nextName || name == metadataName+disk.TempSuffix || name == labelsName+disk.TempSuffix || name == "room"+disk.TempSuffix
 }
 
 // note adds what is no harm, and what whoever opens the session next mends.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+
+	"github.com/abidehub/abide/internal/disk"
 )
 
 // derivedDir is the name of a Derived directory, of a session and of the data
@@ -34,10 +36,10 @@ func (d Derived) Read(name string) ([]byte, error) {
 // goroutine at a time may write a name.
 func (d Derived) Write(name string, data []byte) error {
 	path := filepath.Join(d.dir, name)
-	err := writeWhole(d.fs, path, data)
+	err := disk.Replace(d.fs, path, data)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = d.fs.Mkdir(d.dir); err == nil {
-			err = writeWhole(d.fs, path, data)
+			err = disk.Replace(d.fs, path, data)
 		}
 	}
 	if err != nil {

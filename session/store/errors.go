@@ -99,7 +99,3 @@ func whatToDo(id string, err error) error {
 	}
 	return fmt.Errorf("%w; should that last, the device has a bad place: stop the hub, copy %s elsewhere, %s, and run: abide repair %s", err, name, then, id)
 }
-
-// errShort reports a write that stopped early without saying why, as a device
-// that is about to be full does.
-var errShort = fmt.Errorf("short write: %w", syscall.ENOSPC)

@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"context"
 
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
 )
 
 // ErrNoFile refuses what is no regular file.
-var ErrNoFile = errNoFile
+var ErrNoFile = disk.ErrNoFile
 
 // VerifiedSeq is the seq of a line whose checksum is right and that a log could
 // hold.

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"github.com/abidehub/abide/internal/disk"
 )
 
 const (
@@ -66,7 +68,7 @@ func (h hubFile) write(fsys FS, dir string) error {
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", hubName, err)
 	}
-	if err := writeWhole(fsys, filepath.Join(dir, hubName), append(data, '\n')); err != nil {
+	if err := disk.Replace(fsys, filepath.Join(dir, hubName), append(data, '\n')); err != nil {
 		return fmt.Errorf("write %s: %w", hubName, err)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -58,7 +59,7 @@ func (i *inspection) firstSeq(file File) (event.Seq, error) {
 	if i.hasMeta {
 		return first, nil
 	}
-	size, err := sizeOf(file)
+	size, err := disk.Size(file)
 	if err != nil {
 		return 0, fmt.Errorf("read log: %w", err)
 	}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"time"
+
+	"github.com/abidehub/abide/internal/disk"
 )
 
 const (
@@ -194,7 +196,7 @@ func (u *upkeep) tryRoom() error {
 	if unmended, err := u.mender.tryMend(); unmended {
 		return err
 	}
-	path := filepath.Join(u.dir, "room"+tempSuffix)
+	path := filepath.Join(u.dir, "room"+disk.TempSuffix)
 	f, err := u.fs.Create(path)
 	if err != nil {
 		return err
@@ -202,7 +204,7 @@ func (u *upkeep) tryRoom() error {
 	room := max(probeBytes, u.health.wants.Load())
 	zeros := make([]byte, probeBytes)
 	for at := int64(0); at < room && err == nil; at += probeBytes {
-		err = writeAt(f, zeros[:min(probeBytes, room-at)], at)
+		err = disk.WriteAll(f, zeros[:min(probeBytes, room-at)], at)
 	}
 	if err == nil {
 		err = f.Datasync() // some file systems allocate only now

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+
+	"github.com/abidehub/abide/internal/disk"
 )
 
 const labelsName = "labels.json"
@@ -64,7 +66,7 @@ func writeLabels(fsys FS, dir string, given labels) error {
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", labelsName, err)
 	}
-	if err := writeWhole(fsys, filepath.Join(dir, labelsName), append(data, '\n')); err != nil {
+	if err := disk.Replace(fsys, filepath.Join(dir, labelsName), append(data, '\n')); err != nil {
 		return fmt.Errorf("write %s: %w", labelsName, err)
 	}
 	return nil
@@ -105,7 +107,7 @@ func (r *recovery) readLabels() error {
 		r.log.metadataFile.labels = labels{SessionID: r.meta.SessionID}
 		return nil
 	}
-	if withheld(err) || errors.Is(err, errNoFile) {
+	if withheld(err) || errors.Is(err, disk.ErrNoFile) {
 		return fmt.Errorf("read what a person set: %w", err)
 	}
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -142,7 +143,7 @@ func readMetadata(fsys FS, dir string) (Metadata, error) {
 // writeMetadata replaces a session's metadata.json.
 func writeMetadata(fsys FS, dir string, m Metadata) error {
 	m.Format = metadataFormat
-	err := replaceWhole(fsys, filepath.Join(dir, metadataName), func(tmp string) ([]byte, error) {
+	err := disk.ReplaceWith(fsys, filepath.Join(dir, metadataName), func(tmp string) ([]byte, error) {
 		m.Born = bornOf(fsys, tmp)
 		data, err := json.Marshal(m)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -190,7 +191,7 @@ func promoteNext(fsys FS, dir, path string, sealed []*segment) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	size, err := sizeOf(f)
+	size, err := disk.Size(f)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}

@@ -3,6 +3,8 @@ package store
 import (
 	"log/slog"
 	"time"
+
+	"github.com/abidehub/abide/internal/disk"
 )
 
 // Durability says when events become visible.
@@ -16,6 +18,17 @@ const (
 	// Strict shows nothing before it is synced.
 	Strict
 )
+
+// FS is the file system a store works on. One that also has Born(name string) (string,
+// error), as OS has on Linux, lets a log tell its files from a copy of them; one that
+// has LockDir, as OS has, keeps a second hub out when the LOCK file is removed.
+type FS = disk.FS
+
+// File is an open file of an FS.
+type File = disk.File
+
+// OS returns the real file system, for those who want to stand before it.
+func OS() FS { return disk.OS() }
 
 // Options adjust a Store. The zero value is usable.
 type Options struct {
@@ -69,7 +82,7 @@ func (o Options) withDefaults() Options {
 		o.IdleAfter = defaultIdleAfter
 	}
 	if o.FS == nil {
-		o.FS = osFS{}
+		o.FS = disk.OS()
 	}
 	if o.BootID == "" {
 		o.BootID = bootID()

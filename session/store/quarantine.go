@@ -6,6 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+
+	"github.com/abidehub/abide/internal/disk"
 )
 
 // quarantine copies a stretch of a file into the session's quarantine, on the
@@ -25,7 +27,7 @@ func quarantine(fsys FS, dir, kind string, file io.ReaderAt, part span) (kept st
 	if info, err := fsys.Stat(path); err == nil && info.Size() == part.size {
 		return filepath.Join(quarantineDir, name), false, nil
 	}
-	tmp := path + tempSuffix
+	tmp := path + disk.TempSuffix
 	if err := fsys.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", false, fmt.Errorf("remove stale %s: %w", name, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -148,7 +149,7 @@ func (r *reader) collect(ctx context.Context, c *collector) error {
 		if now, _, err := r.segs.at(c.want); err == nil && now != seg {
 			return r.collect(ctx, c) // a copy took its place: see Reopen
 		}
-		if next > 0 && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoFile)) {
+		if next > 0 && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, disk.ErrNoFile)) {
 			if err := away(r.fs, r.dir); err != nil {
 				return err // the file need not be lost
 			}
@@ -161,7 +162,7 @@ func (r *reader) collect(ctx context.Context, c *collector) error {
 	end, bound := int64(0), c.bound
 	if next > 0 {
 		bound = min(bound, next-1)
-		end, err = sizeOf(file)
+		end, err = disk.Size(file)
 	} else {
 		end, err = r.activeEnd(seg, file)
 	}
@@ -239,7 +240,7 @@ func (r *reader) activeEnd(seg *segment, file File) (int64, error) {
 	if written.first == seg.first {
 		return written.offset, nil
 	}
-	return sizeOf(file) // sealed since, or nothing written yet
+	return disk.Size(file) // sealed since, or nothing written yet
 }
 
 // errUnsure reports a hole in a segment whose index is not complete.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -49,7 +50,7 @@ func (r *recovery) settleEpoch(file File) (position, error) {
 			return end, err
 		}
 	}
-	if err := writeAt(file, lines, end.offset); err != nil {
+	if err := disk.WriteAll(file, lines, end.offset); err != nil {
 		return end, errors.Join(err, file.Truncate(end.offset))
 	}
 	if !r.meta.Frozen { // else it is copied: see reopen

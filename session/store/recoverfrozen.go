@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"syscall"
+
+	"github.com/abidehub/abide/internal/disk"
 )
 
 // errDistrusted says that the device failed to sync a log: it may have dropped
@@ -19,7 +21,7 @@ var errFrozenBefore = errors.New("the device failed while the log was written or
 // so, only what is written anew is what the next sync speaks of. A file
 // system that wants room even for that has the sync believed instead.
 func renew(file File, part span) error {
-	err := part.each(file, func(piece []byte, at int64) error { return writeAt(file, piece, part.offset+at) })
+	err := part.each(file, func(piece []byte, at int64) error { return disk.WriteAll(file, piece, part.offset+at) })
 	if isFull(err) {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -78,7 +79,7 @@ func (r *recovery) run(file File) error {
 func (r *recovery) readMeta() error {
 	err := r.inspection.readMeta()
 	switch {
-	case withheld(err), errors.Is(err, errNoFile):
+	case withheld(err), errors.Is(err, disk.ErrNoFile):
 		return fmt.Errorf("read %s, without which the session would lose its epoch: %w", metadataName, err)
 	case errors.Is(err, ErrFormat):
 		return err
@@ -121,7 +122,7 @@ func (r *recovery) removeStale() {
 		return // there are none that are the session's
 	}
 	for _, n := range names {
-		if strings.HasSuffix(n.Name(), tempSuffix) && r.fs.Remove(filepath.Join(blobs, n.Name())) == nil {
+		if strings.HasSuffix(n.Name(), disk.TempSuffix) && r.fs.Remove(filepath.Join(blobs, n.Name())) == nil {
 			r.did("removed half a blob, %s", n.Name())
 		}
 	}
@@ -157,7 +158,7 @@ func (r *recovery) findSegments(file File) error {
 // scanActive looks at the active file: from the checkpoint if it holds, else
 // from the start.
 func (r *recovery) scanActive(file File) error {
-	size, err := sizeOf(file)
+	size, err := disk.Size(file)
 	if err != nil {
 		return fmt.Errorf("read log: %w", err)
 	}
@@ -244,7 +245,7 @@ func (r *recovery) mendTail(file File) error {
 		r.did("cut off %d bytes behind seq %d; they are in %s", torn.size, s.good.seq, name)
 	}
 	if s.unended {
-		if err := writeAt(file, []byte{'\n'}, s.good.offset); err != nil {
+		if err := disk.WriteAll(file, []byte{'\n'}, s.good.offset); err != nil {
 			return err
 		}
 		s.good.offset++
@@ -368,7 +369,7 @@ func (r *recovery) copyMetadata() (name string, err error) {
 		return "", err
 	}
 	defer file.Close() // only read from
-	size, err := sizeOf(file)
+	size, err := disk.Size(file)
 	if err != nil || size == 0 {
 		return "", err
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -103,5 +104,5 @@ func newLogFile(fsys FS, path string, fill func(File) error) (File, error) {
 
 // writing fills a file with the given bytes.
 func writing(text []byte) func(File) error {
-	return func(f File) error { return writeAt(f, text, 0) }
+	return func(f File) error { return disk.WriteAll(f, text, 0) }
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -46,7 +47,7 @@ func checksum(file io.ReaderAt, part span) (uint32, error) {
 // copySpan copies a stretch to the start of another file.
 func copySpan(to File, file io.ReaderAt, part span) error {
 	return part.each(file, func(piece []byte, at int64) error {
-		return writeAt(to, piece, at)
+		return disk.WriteAll(to, piece, at)
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -54,7 +55,7 @@ func (s *blobs) NoteUpload(ctx context.Context, a event.Attachment) error {
 
 func (s *blobs) place(path string, record []byte) error {
 	dir := filepath.Dir(path)
-	tmp := filepath.Join(dir, "incoming."+randomHex(8)+tempSuffix)
+	tmp := filepath.Join(dir, "incoming."+randomHex(8)+disk.TempSuffix)
 	if _, err := s.write(tmp, bytes.NewReader(record)); err != nil {
 		return err
 	}

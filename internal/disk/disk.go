@@ -1,4 +1,6 @@
-package store
+// Package disk is the file system as the store and the settings use it: every call that
+// can fail on a device goes through FS, and small files are replaced whole.
+package disk
 
 import (
 	"errors"
@@ -12,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FS is the file system a store works on. Every call that can fail on a real
+// FS is a file system. Every call that can fail on a real
 // device goes through it, so a test can fail any one of them. Implementations
 // are safe for concurrent use. One that also has Born(name string) (string,
 // error), as OS has on Linux, lets a log tell its files from a copy of them; one that
@@ -56,7 +58,7 @@ type File interface {
 	TryLock() (bool, error)
 }
 
-// OS returns the real file system, for those who want to stand before it.
+// OS returns the real file system.
 func OS() FS { return osFS{} }
 
 // osFS is the real file system.
@@ -87,7 +89,7 @@ func openFile(name string, flag int) (*os.File, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = &fs.PathError{Op: "open", Path: name, Err: errNoFile}
+		err = &fs.PathError{Op: "open", Path: name, Err: ErrNoFile}
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -95,8 +97,12 @@ func openFile(name string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// errNoFile refuses a directory, a pipe or a device where a file must be.
-var errNoFile = errors.New("it is no regular file")
+// ErrShort reports a write that stopped early without saying why, as a device
+// that is about to be full does.
+var ErrShort = fmt.Errorf("short write: %w", unix.ENOSPC)
+
+// ErrNoFile refuses a directory, a pipe or a device where a file must be.
+var ErrNoFile = errors.New("it is no regular file")
 
 func (osFS) Create(name string) (File, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -126,7 +132,8 @@ func (osFS) Mkdir(name string) error {
 	return os.Chmod(name, 0o700)
 }
 
-// LockDir implements dirLocker.
+// LockDir takes the exclusive advisory lock of a directory until it is closed, or
+// reports false if another has it.
 func (osFS) LockDir(name string) (io.Closer, bool, error) {
 	d, err := os.Open(name)
 	if err != nil {
@@ -215,7 +222,7 @@ func (f *rwFile) WriteAt(p []byte, at int64) (n int, err error) {
 		case wrote > 0:
 			n += wrote
 		case err == nil:
-			return n, errShort
+			return n, ErrShort
 		case !errors.Is(err, unix.EINTR):
 			return n, err // without its name, which may be another than it was made by
 		}
@@ -230,8 +237,8 @@ func (f *rwFile) Close() error {
 	return f.File.Close()
 }
 
-// sizeOf is a file's present size.
-func sizeOf(f File) (int64, error) {
+// Size is a file's present size.
+func Size(f File) (int64, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return 0, err
@@ -239,17 +246,20 @@ func sizeOf(f File) (int64, error) {
 	return info.Size(), nil
 }
 
-// writeWhole replaces a small file so that a crash at any moment leaves the old
+// ErrNotDurable says that a file was replaced, and that a power cut may take it back.
+var ErrNotDurable = errors.New("the directory cannot be synced")
+
+// Replace replaces a small file so that a crash at any moment leaves the old
 // bytes or the new ones: a temporary file, synced, renamed, the directory
 // synced. Only one writer of path may run at a time.
-func writeWhole(fsys FS, path string, data []byte) error {
-	return replaceWhole(fsys, path, func(string) ([]byte, error) { return data, nil })
+func Replace(fsys FS, path string, data []byte) error {
+	return ReplaceWith(fsys, path, func(string) ([]byte, error) { return data, nil })
 }
 
-// replaceWhole is writeWhole with the bytes that fill makes, which is told the name
+// ReplaceWith is Replace with the bytes that fill makes, which is told the name
 // of the temporary file.
-func replaceWhole(fsys FS, path string, fill func(tmp string) ([]byte, error)) error {
-	tmp := path + tempSuffix
+func ReplaceWith(fsys FS, path string, fill func(tmp string) ([]byte, error)) error {
+	tmp := path + TempSuffix
 	f, err := fsys.Create(tmp)
 	if errors.Is(err, fs.ErrExist) {
 		// A crash left it. It was never renamed, so nobody relies on it.
@@ -263,7 +273,7 @@ func replaceWhole(fsys FS, path string, fill func(tmp string) ([]byte, error)) e
 	}
 	data, err := fill(tmp)
 	if err == nil {
-		err = writeAt(f, data, 0)
+		err = WriteAll(f, data, 0)
 	}
 	if err == nil {
 		err = f.Datasync()
@@ -274,18 +284,21 @@ func replaceWhole(fsys FS, path string, fill func(tmp string) ([]byte, error)) e
 	if err := fsys.Rename(tmp, path); err != nil {
 		return errors.Join(err, fsys.Remove(tmp))
 	}
-	return fsys.SyncDir(filepath.Dir(path))
+	if err := fsys.SyncDir(filepath.Dir(path)); err != nil {
+		return fmt.Errorf("%w: %w", ErrNotDurable, err)
+	}
+	return nil
 }
 
-// writeAt writes all of data, or says why not: a write that stops early without
-// a reason is errShort.
-func writeAt(f File, data []byte, at int64) error {
+// WriteAll writes all of data, or says why not: a write that stops early without
+// a reason is ErrShort.
+func WriteAll(f File, data []byte, at int64) error {
 	n, err := f.WriteAt(data, at)
 	if err == nil && n < len(data) {
-		err = errShort
+		err = ErrShort
 	}
 	return err
 }
 
-// tempSuffix ends the name of a file that is not in place yet.
-const tempSuffix = ".tmp"
+// TempSuffix ends the name of a file that is not in place yet.
+const TempSuffix = ".tmp"
