@@ -61,6 +61,20 @@ func TestTheHubResumesNothingByItselfThatAPersonHasToConfirm(t *testing.T) {
 		})
 		require.Empty(t, h.agents.next(t).prompts)
 	})
+	t.Run("it is stale", func(t *testing.T) {
+		h := newHub(t, func(o *session.Options, to *store.Options) {
+			resumesItself(o, to)
+			o.Agents[0].Resume.StaleAfter = time.Nanosecond
+		})
+		b, a := h.busy()
+		prompt(t, b, "waits") // so that the agent is started again
+		a.die(crash)
+		open := interruptionOf(t, b)
+		again := h.agents.next(t)
+		require.Eventually(t, func() bool { return b.State().Agent.Status == session.AgentReady }, patience, time.Millisecond)
+		require.Empty(t, again.prompts)
+		require.Equal(t, open.ID, b.State().Interruption.ID)
+	})
 	t.Run("the workspace is gone", func(t *testing.T) {
 		h := newHub(t, resumesItself)
 		b, a := h.busy()

@@ -44,6 +44,8 @@ type agentSettings struct {
 	// MCPServers is nil where the log does not say.
 	MCPServers []string `json:"mcp_servers,omitempty"`
 	MCPKnown   bool     `json:"mcp_known,omitempty"`
+	// Command is a digest of the configured command that started it.
+	Command string `json:"command,omitempty"`
 }
 
 // agentOption is one of an agent's options and its value.
@@ -88,7 +90,7 @@ func (f *fold) startedWith(p event.AgentStarted) {
 	}
 	f.agent = agentSettings{Name: p.Name, Version: p.Version}
 	if s := p.Settings; s != nil {
-		f.agent.MCPServers, f.agent.MCPKnown = s.MCPServers, true
+		f.agent.MCPServers, f.agent.MCPKnown, f.agent.Command = s.MCPServers, true, s.Command
 	}
 }
 
@@ -363,7 +365,7 @@ func (e *engine) settingsOf(p event.AgentStarted) *event.AgentSettings {
 	if p.Settings != nil {
 		*s = *p.Settings
 	}
-	s.Rules = ruleIDs(e.rules(), e.agentName)
+	s.Rules, s.Command = ruleIDs(e.rules(), e.agentName), e.hub.settings().agent(e.agentName).commandDigest()
 	return s
 }
 

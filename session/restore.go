@@ -146,7 +146,7 @@ func (e *engine) tellSegment(now time.Time) {
 		e.restoreFailed(err.Error(), nil)
 		return
 	}
-	said := fmt.Sprintf("Segment %d of %d of this session is told to the agent.", n, len(r.list))
+	said := fmt.Sprintf("Segment %d of %d was told.", n, len(r.list))
 	if _, err := e.write(e.entries(event.Note{Method: transcript.NoteSegment, Text: event.Text(said), Raw: raw})...); err != nil {
 		return // the log is blocked or frozen; proceed comes back here when it is not
 	}
@@ -188,7 +188,7 @@ func (e *engine) segmentEnded(p event.TurnEnd) error {
 		if err != nil {
 			return err
 		}
-		said := fmt.Sprintf("The agent answered to segment %d.", r.next+1)
+		said := fmt.Sprintf("The agent answered segment %d.", r.next+1)
 		if _, err := e.write(e.entries(event.Note{Method: transcript.NoteSegment, Text: event.Text(said), Raw: raw})...); err != nil {
 			return err
 		}
@@ -218,6 +218,17 @@ func (e *engine) restoreEnds() bool {
 	}
 	r.step, r.list, e.dirty = restoreTold, nil, true
 	return true
+}
+
+// endRestore ends a restore that a person cancels. The turn is offered again, as it
+// has not begun.
+func (e *engine) endRestore() error {
+	r := &e.turn.restore
+	e.turn.cut = event.CutPaused
+	by := e.turn.stoppedBy
+	text := fmt.Sprintf("%s ended telling the agent the session, after %d of %s.", by.Name, r.next, segmentWords(len(r.list)))
+	note := event.Note{Method: noteRestore, Text: event.Text(text), By: by.Name, ByID: by.ID}
+	return e.endTurn(e.entries(note), event.StopInterrupted, nil)
 }
 
 // restoreFailed cuts the turn off again, so that a person decides.

@@ -34,7 +34,8 @@ type Offer struct {
 	// Stale says that the interruption is older than the configured bound.
 	Stale bool
 	// Mismatch names what is not as it was: "workspace" where the folder is gone or
-	// another one, "repository", "branch". A resume has to confirm it.
+	// another one, "repository", "branch", "agent" where its command is another one or it
+	// is not configured any more. A resume has to confirm it.
 	Mismatch []string
 	// Drift lists the settings with which the agent came back that differ from the
 	// recorded ones. It is empty until the agent is back.
@@ -150,6 +151,9 @@ func (b *BackgroundSession) Interruption(ctx context.Context) (Offer, error) {
 		offer.attachments = c.Attachments
 	}
 	offer.Mismatch = mismatch(c.Seen, w)
+	if facts.agentChanged {
+		offer.Mismatch = append(offer.Mismatch, "agent")
+	}
 	return offer, nil
 }
 
@@ -162,14 +166,24 @@ type resumeFacts struct {
 	settings   ResumeSettings
 	remembers  bool // the agent has a session of its own to go on with
 	drift      []Drift
+	// agentChanged says that the agent's configured command is another one than that
+	// which ran last, or that there is none.
+	agentChanged bool
 }
 
 func (e *engine) resumeFacts() resumeFacts {
 	return resumeFacts{
 		open:      e.interruption(),
 		workspace: e.workspace, look: e.hub.inspect, staleAfter: e.resumeSettings().staleAfter(),
-		settings: e.resumeSettings(), remembers: e.fold.agentSessionID != "", drift: e.drift(),
+		agentChanged: e.agentChanged(), settings: e.resumeSettings(), remembers: e.fold.agentSessionID != "", drift: e.drift(),
 	}
+}
+
+// agentChanged compares the configured command with the one that started the agent
+// last, where the log says which that was.
+func (e *engine) agentChanged() bool {
+	settings, ran := e.hub.settings(), e.fold.agent.Command
+	return !settings.configured(e.agentName) || ran != "" && ran != settings.agent(e.agentName).commandDigest()
 }
 
 func (f resumeFacts) inspect(ctx context.Context) Workspace {

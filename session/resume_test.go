@@ -190,3 +190,31 @@ func TestATurnInAWorkspaceThatIsGoneCanOnlyBeDismissed(t *testing.T) {
 	require.NoError(t, b.Dismiss(ctxOf(t), id, person("ann")))
 	require.Nil(t, b.State().Interruption)
 }
+
+func TestAnAgentWithAnotherCommandThanThenIsShownAndConfirmed(t *testing.T) {
+	runs := func(command ...string) hubOption {
+		return func(o *session.Options, to *store.Options) {
+			clean(o, to)
+			o.Agents = []session.AgentInfo{{Name: "fake", Command: command}}
+		}
+	}
+	h := newHub(t, runs("agent", "--fast"))
+	h.agents.resumable = true
+	b, a := h.busy()
+	a.die(crash)
+	id := interruptionOf(t, b).ID
+	offer, err := b.Interruption(ctxOf(t))
+	require.NoError(t, err)
+	require.Empty(t, offer.Mismatch)
+
+	after := h.copyOf(t, runs("agent", "--other"))
+	after.agents.resumable = true
+	b = after.session(b.ID())
+	_, err = b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: id, Actor: person("ann")})
+	var needs *session.NeedsConfirmation
+	require.ErrorAs(t, err, &needs)
+	require.Equal(t, []string{"agent"}, needs.Needs)
+	_, err = b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: id, Confirm: needs.Needs, Actor: person("ann")})
+	require.NoError(t, err)
+	require.Equal(t, "resume-"+id, receive(t, after.agents.next(t).prompts, "no prompt").PromptID)
+}

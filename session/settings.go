@@ -1,7 +1,11 @@
 package session
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -11,6 +15,8 @@ type AgentInfo struct {
 	Name string
 	// Description is a line for people.
 	Description string
+	// Command is what runs it.
+	Command []string
 	// MCPServers are the names of the MCP servers that it is given.
 	MCPServers []string
 	// Resume is how its turns are resumed that were cut off.
@@ -164,11 +170,26 @@ func (s *Settings) agent(name string) AgentInfo {
 	return AgentInfo{Name: name}
 }
 
+// commandDigest is the same for the same command, and does not tell it: arguments may
+// be secret. It is empty where there is none.
+func (a AgentInfo) commandDigest() string {
+	if len(a.Command) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(strings.Join(a.Command, "\x00")))
+	return hex.EncodeToString(sum[:8])
+}
+
 func (r ResumeSettings) segmentTokens() int {
 	if r.SegmentTokens <= 0 {
 		return defaultSegmentTokens
 	}
 	return r.SegmentTokens
+}
+
+// configured reports whether there is an agent of this name.
+func (s *Settings) configured(name string) bool {
+	return slices.ContainsFunc(s.Agents, func(a AgentInfo) bool { return a.Name == name })
 }
 
 func (r ResumeSettings) staleAfter() time.Duration {

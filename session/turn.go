@@ -351,6 +351,9 @@ func (e *engine) cancel(actor event.Actor) error {
 	}
 	if !t.given {
 		t.stoppedBy = actor
+		if t.restore.halfway() {
+			return e.b.stuck(e.endRestore())
+		}
 		return e.b.stuck(e.endTurn(nil, event.StopCancelled, nil))
 	}
 	var list []entry

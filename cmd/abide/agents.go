@@ -42,7 +42,7 @@ func (a *agents) infos(c config.Config) []session.AgentInfo {
 	for _, agent := range *a.configured.Load() {
 		of := c.Resume.Of(agent.Resume)
 		info := session.AgentInfo{
-			Name: agent.Name, Description: agent.Shown, Delegating: agent.Resume.Delegating,
+			Name: agent.Name, Description: agent.Shown, Command: agent.Command, Delegating: agent.Resume.Delegating,
 			Resume: session.ResumeSettings{
 				StaleAfter: of.StaleAfter, Auto: of.Auto, SegmentedFallback: of.SegmentedFallback, SegmentTokens: of.SegmentTokens,
 			},

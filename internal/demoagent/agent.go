@@ -67,6 +67,10 @@ func (a *agent) Prompt(ctx context.Context, p sdk.PromptRequest) (sdk.PromptResp
 	}
 	t := &turn{ctx: ctx, agent: a, session: s, text: promptText(p.Prompt), stop: sdk.StopReasonEndTurn}
 	t.remember(sdk.UpdateUserMessageText(t.text))
+	if strings.HasPrefix(t.text, restorePrefix) {
+		used := t.readRecord()
+		return sdk.PromptResponse{StopReason: sdk.StopReasonCancelled, Usage: used}, a.archive.append(s.id, s.turnOver())
+	}
 	err = t.play()
 	if err := a.archive.append(s.id, s.turnOver()); err != nil {
 		fmt.Fprintln(a.options.Stderr, "demo agent:", err)

@@ -12,8 +12,10 @@ import (
 // tour shows once what agents do.
 func (t *turn) tour() error {
 	steps := []string{"Read what is there", "Add a greeting", "Check the result", "Sum up"}
-	if err := t.title(titleOf(t.text)); err != nil {
-		return err
+	if !strings.HasPrefix(t.text, "[SESSION_") { // what a hub says names nothing
+		if err := t.title(titleOf(t.text)); err != nil {
+			return err
+		}
 	}
 	if err := t.think("The person said: " + quoted(t.text) + ". I have no model to think with, so I will show what an agent does: read a file, ask before changing one, run a command, and answer."); err != nil {
 		return err

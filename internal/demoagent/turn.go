@@ -156,6 +156,18 @@ func (t *turn) usage() *sdk.Usage {
 	return &sdk.Usage{InputTokens: in, OutputTokens: out, TotalTokens: in + out}
 }
 
+// restorePrefix begins a prompt that is a part of a session's record.
+const restorePrefix = "[SESSION_RESTORE"
+
+// readRecord takes a part of a session's record. It takes a moment, whatever is
+// asked, as models do.
+func (t *turn) readRecord() *sdk.Usage {
+	t.ctx = context.WithoutCancel(t.ctx)
+	_ = t.pause(300 * time.Millisecond) // nothing ends it
+	t.session.used += len(t.text) / 4
+	return &sdk.Usage{InputTokens: t.session.used, TotalTokens: t.session.used}
+}
+
 // context tells how full the context is, and what it cost.
 func (t *turn) context() error {
 	t.session.used += 200 + (len(t.text)+t.said)/4

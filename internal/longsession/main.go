@@ -36,19 +36,20 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("longsession", flag.ContinueOnError)
 	data := flags.String("data", "", "data `DIR`ectory to write into")
 	events := flags.Int("events", 1_000_000, "how many events the session has, its session_start among them")
+	perTurn := flags.Int("turn", 500, "how many events a turn has")
 	workspace := flags.String("workspace", ".", "`DIR`ectory the session says it ran in")
 	agent := flags.String("agent", "demo", "`NAME` of the agent the session says it had")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if *data == "" || *events < 1 {
-		return errors.New("name a directory with --data, and one event or more with --events")
+	if *data == "" || *events < 1 || *perTurn < 1 {
+		return errors.New("name a directory with --data, and one event or more with --events and --turn")
 	}
 	where, err := filepath.Abs(*workspace)
 	if err != nil {
 		return err
 	}
-	id, err := write(ctx, *data, event.SessionStart{Agent: *agent, Workspace: where}, *events)
+	id, err := write(ctx, *data, event.SessionStart{Agent: *agent, Workspace: where}, *events, *perTurn)
 	if err != nil {
 		return fmt.Errorf("write a session of %d events: %w", *events, err)
 	}
@@ -56,8 +57,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return err
 }
 
-// write makes a session of exactly n events and returns its id.
-func write(ctx context.Context, data string, start event.SessionStart, n int) (id string, err error) {
+// write makes a session of exactly n events, so many in each turn, and returns its id.
+func write(ctx context.Context, data string, start event.SessionStart, n, perTurn int) (id string, err error) {
 	s, err := store.Open(data, store.Options{})
 	if err != nil {
 		return "", err
@@ -73,7 +74,7 @@ func write(ctx context.Context, data string, start event.SessionStart, n int) (i
 		if left == 0 {
 			break
 		}
-		drafts, err := conversation(turn, min(left, turnEvents))
+		drafts, err := conversation(turn, min(left, perTurn))
 		if err != nil {
 			return "", err
 		}
@@ -110,13 +111,8 @@ func writeQueue(dir string, ledger []queue.Entry, seq int64) error {
 
 func promptID(turn int) string { return fmt.Sprintf("longsession-%d", turn) }
 
-const (
-	// turnEvents is how many events a turn has: few enough for many turns, many
-	// enough that the syncs at their ends cost little.
-	turnEvents = 500
-	// messageChunks is how many chunks make one message.
-	messageChunks = 40
-)
+// messageChunks is how many chunks make one message.
+const messageChunks = 40
 
 // conversation is one whole turn of n events. A turn too short for its frame of
 // prompt, start and end is messages only.

@@ -25,8 +25,8 @@ type Offer struct {
 	AgeS int64 `json:"age_s"`
 	// Stale says that a resume has to be confirmed because of the age.
 	Stale bool `json:"stale"`
-	// Mismatch names what is not as it was: workspace, repository, branch. A resume
-	// has to confirm it.
+	// Mismatch names what is not as it was: workspace, repository, branch, agent (its
+	// configured command). A resume has to confirm it.
 	Mismatch []string `json:"mismatch"`
 	// Drift lists the settings with which the agent came back that differ from the
 	// recorded ones. A resume says whether to apply the recorded or to keep the

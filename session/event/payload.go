@@ -384,6 +384,8 @@ type AgentSettings struct {
 	MCPServers []string `json:"mcp_servers"`
 	// Rules are the ids of the permission rules in force.
 	Rules []string `json:"rules"`
+	// Command is a digest of the agent's configured command.
+	Command string `json:"command,omitempty"`
 }
 
 // AgentExit says the agent process is gone.

@@ -1,4 +1,4 @@
-import type { Drift, InterruptReason, Offer, TurnPhase } from '../wire/gen'
+import type { Drift, InterruptReason, Offer, Restore, TurnPhase, Way } from '../wire/gen'
 import { own } from './own'
 
 const reasons: Readonly<Record<InterruptReason, string>> = {
@@ -18,7 +18,7 @@ const phases: Readonly<Record<TurnPhase, string>> = {
 
 /** Says why a turn was cut off and in the middle of what. */
 export function cutOffWords(reason: InterruptReason, phase: TurnPhase): string {
-  if (reason === 'paused') return 'The turn has not begun: the agent came back with other settings.'
+  if (reason === 'paused') return 'The turn has not begun.'
   const doing = own(phases, phase)
   return `The turn was cut off${doing ? ` ${doing}` : ''}: ${own(reasons, reason) ?? reason}.`
 }
@@ -44,6 +44,7 @@ const mismatches: Readonly<Record<string, string>> = {
   branch: 'Another branch is checked out than then.',
   repository: 'Its folder holds another repository than then.',
   workspace: 'Its folder is another one than then.',
+  agent: 'Its agent is configured with another command than then, or not at all.',
 }
 
 /** Says what of the workspace is not as it was. */
@@ -56,3 +57,28 @@ export function driftWords(drift: Drift): string {
   const what = own(settings, drift.field) ?? drift.field.replace(/^options\./, '')
   return `${what}: ${drift.current}, before ${drift.recorded}${drift.allows_more ? ' — may allow more' : ''}`
 }
+
+const ways: Readonly<Record<string, string>> = {
+  auto: 'As the hub is configured',
+  server: 'Its own session',
+  local: 'A short account of this session',
+  segmented: 'All of this session',
+}
+
+const number = new Intl.NumberFormat('en')
+
+/** Says how the agent gets its memory back, and what that takes. */
+export function wayWords(way: Pick<Way, 'way' | 'tokens' | 'segments'> | 'auto'): string {
+  if (way === 'auto') return own(ways, way) ?? way
+  const takes = way.segments
+    ? `: ${count(way.segments, 'segment')}, about ${number.format(way.tokens ?? 0)} tokens`
+    : ''
+  return (own(ways, way.way) ?? way.way) + takes
+}
+
+/** Says how far the agent was told the session. */
+export function restoreWords(restore: Restore): string {
+  return `The agent is told this session: ${restore.done} of ${count(restore.total, 'segment')}, about ${number.format(restore.tokens)} tokens in all.`
+}
+
+const count = (n: number, what: string) => `${number.format(n)} ${what}${n === 1 ? '' : 's'}`

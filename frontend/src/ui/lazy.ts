@@ -72,3 +72,4 @@ export const loadPermission = () => comparing(import('./session/PermissionSheet.
 export const loadDiff = () => comparing(import('./feed/Diff.svelte'))
 export const loadCatchUp = () => comparing(import('./session/CatchUp.svelte'))
 export const loadInterrupted = () => import('./session/Interrupted.svelte')
+export const loadRestoring = () => import('./session/Restoring.svelte')

@@ -15,6 +15,7 @@ export interface AgentSettings {
   options?: Record<string, unknown>
   mcp_servers: string[]
   rules: string[]
+  command?: string
 }
 
 export interface SessionStartData {

@@ -1,0 +1,132 @@
+// A turn that was cut off, as a person finds it, and the ways back. ABIDE_SHOTS names a folder for pictures.
+import { execFileSync } from 'node:child_process'
+import { join, resolve } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { barriers } from './rig/axe.ts'
+import { desktop, phone } from './rig/browser.ts'
+import { Device } from './rig/device.ts'
+import { binaries, Hub } from './rig/hub.ts'
+import type { Screen } from './rig/screen.ts'
+import { shot } from './rig/shot.ts'
+import { until } from './rig/until.ts'
+
+const tool = join(resolve(import.meta.dirname, '../../bin'), 'longsession')
+
+/** A session of 300 turns, written before the hub is started. */
+function longPast(hub: Hub): string {
+  const args = ['--data', hub.data, '--events', '3301', '--turn', '11', '--workspace', hub.workspace]
+  return execFileSync(tool, [...args, '--agent', 'calm'], { encoding: 'utf8' }).trim()
+}
+
+const card = (screen: Screen) => screen.page.getByRole('region', { name: 'Interrupted turn' })
+const progress = (screen: Screen) => screen.page.getByRole('progressbar', { name: 'Told so far' })
+
+/** Fails if the card keeps somebody from using it, in either theme; takes its pictures. */
+async function look(screen: Screen, name: string): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await screen.page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    await expect.poll(() => barriers(screen.page), { message: colorScheme, timeout: 20_000 }).toEqual([])
+    await shot(screen, `${name}-${colorScheme}`)
+  }
+}
+
+describe('a turn that was cut off', () => {
+  let hub: Hub
+  let mobile: Device
+  let laptop: Device
+  let long: string
+
+  beforeAll(async () => {
+    hub = new Hub({
+      agents: { calm: [binaries.abide, 'demo-agent', '--speed', '4'] },
+      config: 'resume: {segment_tokens: 1000}\n',
+    })
+    long = longPast(hub)
+    await hub.start()
+    mobile = await Device.pair(hub, { size: phone })
+    laptop = await Device.pair(hub)
+  })
+  afterAll(async () => {
+    await mobile.stop()
+    await laptop.stop()
+    expect(await hub.stop()).toBe(0)
+  })
+
+  test('of 300 turns is told to a new agent session: seen on two screens, cancelled, finished another time', async () => {
+    await hub.prompt(long, '/kill')
+    await hub.event(long, 'turn_interrupted')
+    const here = await mobile.watch(long, phone)
+    const there = await laptop.watch(long, desktop)
+    const way = card(here).getByLabel('The agent gets back')
+    const all = way.getByRole('option', { name: /^All of this session: \d+ segments, about [\d,]+ tokens$/ })
+    await all.waitFor({ state: 'attached' })
+    const segments = Number((await all.textContent())!.match(/(\d+) segments/)![1])
+    expect(segments).toBeGreaterThan(10)
+    await look(here, 'interrupted-390')
+    await look(there, 'interrupted-1280')
+
+    await way.selectOption('segmented')
+    await card(here).getByRole('button', { name: 'Resume' }).click()
+    for (const s of [here, there]) await progress(s).waitFor()
+    for (const s of [here, there]) {
+      await s.page
+        .getByText(new RegExp(`^The agent is told this session: [1-9]\\d* of ${segments} segments`))
+        .waitFor()
+    }
+    await shot(here, 'restoring-390')
+    await shot(there, 'restoring-1280')
+    await there.page.getByRole('button', { name: 'Cancel' }).click()
+
+    // It is offered again, on both screens, and this time it comes to its end.
+    const before = hub.lastSeq(long)
+    for (const s of [here, there]) await card(s).getByText('The turn has not begun.').waitFor()
+    await card(there).getByLabel('The agent gets back').selectOption('segmented')
+    await card(there).getByRole('button', { name: 'Resume' }).press('Enter')
+    for (const s of [here, there]) await progress(s).waitFor()
+    const start = await hub.event(long, 'turn_start', before)
+    const log = hub.events(long)
+    const told = log.filter(
+      (e) => e.seq > before && e.type === 'note' && e.data.method === 'abide/restore_segment',
+    )
+    expect(told.length).toBeGreaterThanOrEqual(segments)
+    const end = log.findLast(
+      (e) => e.seq < start.seq && e.type === 'note' && e.data.method === 'abide/restore',
+    )
+    expect(end?.type === 'note' && String(end.data.text)).toMatch(/by estimate, \d+ by its own count\.$/)
+    expect(log.filter((e) => e.type === 'user_prompt').length).toBe(303)
+    await until('the progress is gone', async () => (await progress(here).count()) === 0)
+    await hub.api('POST', `/api/sessions/${long}/cancel`)
+  })
+
+  test('is resumed from a phone by keyboard alone', async () => {
+    const session = await hub.newSession('Cut off')
+    await hub.prompt(session, '/slow 600')
+    await hub.event(session, 'agent_message')
+    await hub.kill()
+    await hub.start()
+    const here = await mobile.watch(session, phone)
+    await card(here).getByText('The turn was cut off while it was answering').waitFor()
+    await card(here).getByRole('button', { name: 'Show what is sent' }).press('Enter')
+    await card(here).getByRole('textbox', { name: 'What the agent is told' }).fill('/plan')
+    await look(here, 'interrupted-prompt-390')
+    await card(here).getByRole('button', { name: 'Resume' }).press('Enter')
+    const settled = await hub.event(session, 'interruption_settled')
+    expect(settled.data.outcome).toBe('resumed')
+    await hub.event(session, 'turn_end', settled.seq)
+    await card(here).waitFor({ state: 'detached' })
+  })
+
+  test('is dismissed, and its lost question is told', async () => {
+    const session = await hub.newSession('A question was lost')
+    await hub.prompt(session, '/ask')
+    await hub.event(session, 'permission_request')
+    await hub.kill()
+    await hub.start()
+    const there = await laptop.watch(session, desktop)
+    await card(there).getByText('A question was lost: “').waitFor()
+    await look(there, 'interrupted-question-1280')
+    await card(there).getByRole('button', { name: 'Dismiss' }).press('Enter')
+    expect((await hub.event(session, 'interruption_settled')).data.outcome).toBe('dismissed')
+    await card(there).waitFor({ state: 'detached' })
+  })
+})
