@@ -1,16 +1,19 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/gorilla/mux"
 
 	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/export"
 )
@@ -21,7 +24,8 @@ func docExport() doc {
 			"With redact=preview: how much a redaction would take away, and where.",
 		query: []param{
 			{"format", "jsonl (the default), markdown, html or zip", ""},
-			{"from", "the first event", event.Seq(0)}, {"to", "the last event", event.Seq(0)},
+			{"from", "the first event, by its seq or by a time (RFC 3339) that it is at or after", ""},
+			{"to", "the last event, by its seq or by a time that it is before", ""},
 			{"redact", "what to leave out, by commas: secrets, paths, images, thoughts, outputs; or preview, alone for all of them", ""},
 		},
 		out: export.Found{}, status: 200, stream: "application/octet-stream",
@@ -37,14 +41,6 @@ func exportRoute(s *Server, c *call) error {
 	if !slices.Contains(export.Formats(), format) {
 		return invalid("format is none of jsonl, markdown, html and zip")
 	}
-	from, err := seqOf(q, "from")
-	if err != nil {
-		return err
-	}
-	to, err := seqOf(q, "to")
-	if err != nil {
-		return err
-	}
 	redact, preview, err := redactionOf(q.Get("redact"))
 	if err != nil {
 		return err
@@ -53,7 +49,15 @@ func exportRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
-	out, err := own.Export(seqOrZero(from), seqOrZero(to))
+	from, err := boundOf(c.r.Context(), own, q.Get("from"), 0)
+	if err != nil {
+		return err
+	}
+	to, err := boundOf(c.r.Context(), own, q.Get("to"), -1)
+	if err != nil {
+		return err
+	}
+	out, err := own.Export(from, to)
 	if err != nil {
 		return err
 	}
@@ -113,11 +117,29 @@ func redactionOf(list string) (r export.Redaction, preview bool, err error) {
 	return r, preview, nil
 }
 
-func seqOrZero(seq *event.Seq) event.Seq {
-	if seq == nil {
-		return 0
+// boundOf reads a seq, or a time: then it is the first event at or after it, moved by
+// some. Zero is no bound.
+func boundOf(ctx context.Context, of *session.BackgroundSession, text string, moved event.Seq) (event.Seq, error) {
+	if text == "" {
+		return 0, nil
 	}
-	return *seq
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return event.Seq(n), nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return 0, invalid("%.40q is neither a seq nor a time", text)
+	}
+	seq, found, err := of.Log().SeqAt(ctx, at)
+	switch {
+	case err != nil:
+		return 0, err
+	case !found && moved < 0:
+		return 0, nil // all of them are earlier
+	case !found, seq+moved < of.Log().Marks().Min:
+		return 0, invalid("there are no events on that side of %.40s", text)
+	}
+	return seq + moved, nil
 }
 
 // patient gives a client the time of a request for each piece of a long answer.

@@ -50,7 +50,7 @@ func arrows() map[string]row {
 		"internal/demoagent":   {nil, true},
 		"internal/client":      {[]string{"server/wire", "session/event"}, true},
 		"internal/localhub":    {[]string{"internal/audit", "internal/auth", "internal/client"}, false},
-		"internal/cli":         {[]string{"internal/client", "internal/localhub", "internal/plain", "server/wire", "session/event", "session/transcript"}, true},
+		"internal/cli":         {[]string{"internal/client", "internal/localhub", "internal/plain", "observer", "server/wire", "session/event", "session/playback", "session/transcript"}, true},
 		"internal/record":      {[]string{"internal/client", "server/wire", "session/acp", "session/event", "session/store"}, false},
 		"internal/plain":       {[]string{"session/event", "session/transcript"}, true},
 		"internal/audit":       {nil, true},

@@ -39,8 +39,8 @@ func (p *Program) export() *cobra.Command {
 	})
 	cmd.Flags().StringVar(&e.Format, "format", "jsonl", "`F` is jsonl, markdown, html or zip")
 	cmd.Flags().StringVarP(&file, "output", "o", "", "write to `FILE`, which only you may read")
-	cmd.Flags().Int64Var((*int64)(&e.From), "from", 0, "begin with event `SEQ`")
-	cmd.Flags().Int64Var((*int64)(&e.To), "to", 0, "end with event `SEQ`")
+	cmd.Flags().StringVar(&e.From, "from", "", "begin with event `SEQ`, or with the first at a time")
+	cmd.Flags().StringVar(&e.To, "to", "", "end with event `SEQ`, or before a time")
 	cmd.Flags().StringSliceVar(&e.Redact, "redact", nil, "leave out `WHAT`: secrets, paths, images, thoughts, outputs; or preview")
 	return cmd
 }

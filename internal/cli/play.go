@@ -1,27 +1,25 @@
 package cli
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/abidehub/abide/internal/client"
-	"github.com/abidehub/abide/internal/plain"
+	"github.com/abidehub/abide/observer"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/playback"
 )
 
 // playOptions say how a session is played.
 type playOptions struct {
-	speed float64
-	from  int64
-	idle  time.Duration
+	pace  playback.Pace
+	from  string // a seq, or a time
 	noTTY bool
 }
 
@@ -31,15 +29,16 @@ func (p *Program) play() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "play ID|FILE",
 		Short: "Print a session as it went, in time",
-		Long: "Print a session as it went, in time. A pause longer than --idle takes --idle. FILE is what abide export wrote as\n" +
-			"jsonl; it needs no hub. --no-tty prints without pauses, as a pipe does.",
-		Example:           "abide play -\nabide play 9f3a --speed 4 --from 120\nabide play session.jsonl",
+		Long: "Print a session as it went, in time. A pause longer than --idle takes --idle, and is told. FILE is what\n" +
+			"abide export wrote as jsonl; it needs no hub. --no-tty prints without pauses, as a pipe does.",
+		Example: "  abide play -\n  abide play 9f3a --speed 4 --from 120\n  abide play 9f3a --from 2026-02-21T14:00:00Z\n" +
+			"  abide play session.jsonl",
 		Args:              Arguments(cobra.ExactArgs(1)),
 		ValidArgsFunction: p.completeSession,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if o.speed <= 0 || o.idle < 0 || o.from < 0 {
-			return Usagef("--speed is above 0, --idle and --from are not below it")
+		if o.pace.Speed <= 0 || o.pace.Idle <= 0 {
+			return Usagef("--speed and --idle are above 0")
 		}
 		chosen, err := level.level(false)
 		if err != nil {
@@ -49,26 +48,23 @@ func (p *Program) play() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		out := &paced{feed: feedSink(p.Stdout, chosen, style), o: o, still: o.noTTY || !isTerminal(p.Stdout)}
-		if file, err := os.Open(args[0]); err == nil {
-			defer file.Close()
-			return out.end(playFile(cmd.Context(), file, out))
-		}
-		hub, err := p.Connect(cmd.Context())
+		player, done, err := p.player(cmd.Context(), args[0])
 		if err != nil {
 			return err
 		}
-		defer hub.Close()
-		s, err := p.find(cmd.Context(), hub, args[0])
-		if err != nil {
-			return err
+		defer done()
+		out := &paced{feed: feedSink(p.Stdout, chosen, style), idle: o.pace.Idle, still: o.noTTY || !isTerminal(p.Stdout), say: p.Stderr}
+		o.pace.Wait = out.wait
+		err = playFrom(cmd.Context(), player, o, out.feed.write)
+		if errors.Is(err, context.Canceled) {
+			err = nil // Ctrl-C leaves
 		}
-		return out.end(playSession(cmd.Context(), hub, s.SessionID, s.MinSeq, out))
+		return errors.Join(err, out.feed.close())
 	}
-	cmd.Example = "  " + "abide play -\n  abide play 9f3a --speed 4 --from 120\n  abide play session.jsonl"
-	cmd.Flags().Float64Var(&o.speed, "speed", 1, "divide every pause by `N`")
-	cmd.Flags().Int64Var(&o.from, "from", 1, "begin with event `SEQ`")
-	cmd.Flags().DurationVar(&o.idle, "idle", 2*time.Second, "the longest pause, `D`")
+	cmd.Flags().Float64Var(&o.pace.Speed, "speed", 1, "divide every pause by `N`")
+	cmd.Flags().StringVar(&o.from, "from", "", "begin with event `SEQ`, or with the first at a time")
+	cmd.Flags().DurationVar(&o.pace.Idle, "idle", playback.Idle, "the longest pause, `D`")
+	cmd.Flags().BoolVar(&o.pace.Loop, "loop", false, "begin again at the end")
 	cmd.Flags().BoolVar(&o.noTTY, "no-tty", false, "print without pauses")
 	level.add(cmd)
 	p.HubFlags(cmd)
@@ -76,80 +72,95 @@ func (p *Program) play() *cobra.Command {
 	return cmd
 }
 
-// paced prints events when they are due.
-type paced struct {
-	feed  sink
-	o     playOptions
-	still bool // without pauses
-	last  time.Time
+// player returns a player of a file, or else of a session of the hub.
+func (p *Program) player(ctx context.Context, name string) (player *playback.Player, done func(), err error) {
+	source, first, done, err := p.tape(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	player = playback.NewPlayer(source, first)
+	if err := player.Load(ctx); err != nil {
+		done()
+		return nil, nil, err
+	}
+	return player, done, nil
 }
 
-func (p *paced) play(ctx context.Context, e event.Event) error {
-	if e.Seq < event.Seq(p.o.from) {
-		return nil
-	}
-	if pause := p.pause(e.Time); pause > 0 {
-		if err := p.feed.flush(); err != nil {
-			return err
+// tape is what a player reads, with the seq of its first event.
+func (p *Program) tape(ctx context.Context, name string) (source observer.Source, first event.Seq, done func(), err error) {
+	if file, err := os.Open(name); err == nil {
+		lines, err := openEventFile(file)
+		if err != nil {
+			return nil, 0, nil, errors.Join(err, file.Close())
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+		return lines, lines.first, func() { file.Close() }, nil
 	}
-	return p.feed.write(e)
+	hub, err := p.Connect(ctx)
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	s, err := p.find(ctx, hub, name)
+	if err != nil {
+		hub.Close()
+		return nil, 0, nil, err
+	}
+	return hubEvents{hub, s.SessionID}, s.MinSeq, func() { hub.Close() }, nil
 }
 
-// pause is how long to wait for an event. A clock that went back stands still.
-func (p *paced) pause(at time.Time) time.Duration {
-	gap := at.Sub(p.last)
-	if p.last.IsZero() || gap > 0 {
-		p.last = at
-	}
-	if p.still || gap <= 0 || gap == at.Sub(time.Time{}) {
-		return 0
-	}
-	return time.Duration(float64(min(gap, p.o.idle)) / p.o.speed)
-}
-
-func (p *paced) end(err error) error {
-	if errors.Is(err, context.Canceled) {
-		err = nil // Ctrl-C leaves
-	}
-	return errors.Join(err, p.feed.close())
-}
-
-func playFile(ctx context.Context, file io.Reader, out *paced) error {
-	lines := bufio.NewScanner(file)
-	lines.Buffer(make([]byte, 0, 64<<10), 4<<20)
-	for lines.Scan() {
-		var e event.Event
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			return fmt.Errorf("a line of the file is no event: %s", plain.Line(err.Error()))
-		}
-		if err := out.play(ctx, e); err != nil {
-			return err
-		}
-	}
-	return lines.Err()
-}
-
-func playSession(ctx context.Context, hub *client.Hub, id string, first event.Seq, out *paced) error {
-	after := max(first-1, event.Seq(out.o.from)-1)
-	for {
-		page, err := hub.EventsAfter(ctx, id, after, 500)
+// playFrom plays from where the options say.
+func playFrom(ctx context.Context, player *playback.Player, o playOptions, show func(event.Event) error) error {
+	if o.from != "" {
+		seq, err := placeOf(ctx, player, o.from)
 		if err != nil {
 			return err
 		}
-		for _, e := range page.Events {
-			if err := out.play(ctx, e); err != nil {
-				return err
-			}
-			after = e.Seq
+		if err := player.Seek(ctx, seq-1); err != nil {
+			return Usagef("--from %s: %s", o.from, err)
 		}
-		if len(page.Events) == 0 {
-			return nil
-		}
+	}
+	return player.Play(ctx, o.pace, show)
+}
+
+// placeOf is the event of a seq or a time.
+func placeOf(ctx context.Context, player *playback.Player, from string) (event.Seq, error) {
+	if n, err := strconv.ParseInt(from, 10, 64); err == nil {
+		return max(event.Seq(n), player.First()), nil
+	}
+	at, err := time.Parse(time.RFC3339, from)
+	if err != nil {
+		return 0, Usagef("--from is a seq, or a time such as 2026-02-21T14:00:00Z")
+	}
+	seq, err := player.SeqAt(ctx, at)
+	if err != nil {
+		return 0, Usagef("--from %s: %s", from, err)
+	}
+	return seq, nil
+}
+
+// paced prints events when they are due.
+type paced struct {
+	feed  sink
+	idle  time.Duration
+	still bool // without pauses
+	say   io.Writer
+}
+
+// wait is a pause of playback.Pace: what was printed is seen, and a pause that is
+// shorter than it was is told.
+func (p *paced) wait(ctx context.Context, pause, gap time.Duration) error {
+	if p.still {
+		return ctx.Err()
+	}
+	if err := p.feed.flush(); err != nil {
+		return err
+	}
+	if gap > p.idle {
+		fmt.Fprintf(p.say, "(nothing for %s)\n", gap.Round(time.Second))
+	}
+	select {
+	case <-time.After(pause):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }

@@ -7,31 +7,25 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/abidehub/abide/server/wire"
-	"github.com/abidehub/abide/session/event"
 )
 
-// Export is what a session is written as. The zero value is all of its events.
+// Export is what a session is written as. The zero value is all of its events. From
+// and To are seqs or times.
 type Export struct {
 	Format   string
-	From, To event.Seq
+	From, To string
 	Redact   []string
 }
 
 // Export writes a session as a file to w.
 func (h *Hub) Export(ctx context.Context, id string, e Export, w io.Writer) error {
 	q := url.Values{}
-	for name, value := range map[string]string{"format": e.Format, "redact": strings.Join(e.Redact, ",")} {
+	for name, value := range map[string]string{"format": e.Format, "from": e.From, "to": e.To, "redact": strings.Join(e.Redact, ",")} {
 		if value != "" {
 			q.Set(name, value)
-		}
-	}
-	for name, seq := range map[string]event.Seq{"from": e.From, "to": e.To} {
-		if seq > 0 {
-			q.Set(name, strconv.FormatInt(int64(seq), 10))
 		}
 	}
 	place, err := h.locate(ctx)

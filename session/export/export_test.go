@@ -1,10 +1,12 @@
 package export_test
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +52,26 @@ func write(t *testing.T, s export.Session, format export.Format, redact ...strin
 	var out bytes.Buffer
 	require.NoError(t, export.Write(t.Context(), &out, s, format, r))
 	return out.String()
+}
+
+// bytesOf is a file as it is searched: of a zip, all that is in it.
+func bytesOf(t *testing.T, format export.Format, file string) string {
+	t.Helper()
+	if format != export.Zip {
+		return file
+	}
+	archive, err := zip.NewReader(strings.NewReader(file), int64(len(file)))
+	require.NoError(t, err)
+	var all strings.Builder
+	for _, f := range archive.File {
+		part, err := f.Open()
+		require.NoError(t, err)
+		_, err = io.Copy(&all, part)
+		require.NoError(t, err)
+		all.WriteString("\n" + f.Name + "\n")
+	}
+	require.Contains(t, all.String(), "events.jsonl")
+	return all.String()
 }
 
 // seeds are made so that no scanner takes this file for a leak.
@@ -105,10 +127,10 @@ func TestNothingThatIsRedactedIsInTheBytes(t *testing.T) {
 	for _, secret := range seeds() {
 		forbidden = append(forbidden, secret)
 	}
-	for _, format := range []export.Format{export.JSONL, export.Markdown, export.HTML} {
-		plain := write(t, s, format)
+	for _, format := range export.Formats() {
+		plain := bytesOf(t, format, write(t, s, format))
 		require.Contains(t, plain, "annabel", format)
-		out := write(t, s, format, "secrets", "paths", "images", "thoughts", "outputs")
+		out := bytesOf(t, format, write(t, s, format, "secrets", "paths", "images", "thoughts", "outputs"))
 		for _, bad := range forbidden {
 			require.NotContains(t, out, bad, format)
 		}

@@ -105,6 +105,9 @@ func (p *Player) State() *transcript.State { return &p.now }
 // Seq is the last event that has been played; Last the last that is loaded.
 func (p *Player) Seq() event.Seq { return p.now.Seq }
 
+// First is the first event of the log.
+func (p *Player) First() event.Seq { return p.first }
+
 // Last is the last event that is loaded.
 func (p *Player) Last() event.Seq { return p.last }
 
