@@ -114,7 +114,7 @@ describe('on a phone the way back', () => {
     await screen.page.keyboard.press('ArrowUp')
     expect(await words()).toBe('Delete…')
     await screen.page.keyboard.press('Enter')
-    await until('the line that keeps it', async () => (await words()) === 'Keep it')
+    await until('the line that keeps it', async () => (await words()) === 'Cancel')
     await screen.page.keyboard.press('Escape')
     await none()
     await until('the focus where it was', async () => (await focus()) === 'More')

@@ -144,7 +144,7 @@ describe('the focus', () => {
   test.each([
     { by: 'keys', place: 'Prompt' },
     { by: 'touch', place: 'Session' },
-  ])('goes on after Stop, Dismiss and Take it out by $by', async ({ by, place }) => {
+  ])('goes on after Stop, Dismiss and Unarchive by $by', async ({ by, place }) => {
     const session = await at.hub.newSession('Goes on')
     const screen = await at.device.watch(session, desktop)
     if (by === 'touch') await touched(screen)
@@ -164,9 +164,9 @@ describe('the focus', () => {
     await focused(screen, place)
 
     await at.hub.api('PATCH', `/api/sessions/${session}`, { archived: true })
-    await button('Take it out').focus()
+    await button('Unarchive').focus()
     await press(screen)
-    await button('Take it out').waitFor({ state: 'detached' })
+    await button('Unarchive').waitFor({ state: 'detached' })
     await focused(screen, place)
     await screen.page.close()
   })

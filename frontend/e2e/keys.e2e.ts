@@ -64,6 +64,8 @@ describe('of the keys that the help names', () => {
     page = screen.page
     await screen.reaches(session, hub.lastSeq(session))
     await page.locator('article').first().waitFor()
+    // A question that comes takes the focus from an empty composer.
+    await screen.permission.waitFor()
     await screen.feed.focus()
     return async () => {
       expect(screen.errors).toEqual([])
@@ -167,6 +169,7 @@ describe('of the keys that the help names', () => {
     },
     previous_tool: async (keys) => {
       await top()
+      // As fast as a person types: the second goes on from where the first leads to.
       for (let i = 0; i < 2; i++) await press(keyOf('next_tool'))
       await onRow('Change|notes.md')
       await press(keys)
@@ -181,6 +184,27 @@ describe('of the keys that the help names', () => {
       await top()
       await press(keys)
       await onRow('Change|notes.md')
+      await press(keys)
+      await page.getByText('No more changes.').waitFor()
+    },
+    previous_error: async (keys) => {
+      await press(keys)
+      await onRow('Fail|false')
+    },
+    previous_diff: async (keys) => {
+      await press(keys)
+      await onRow('Change|notes.md')
+      await press(keys)
+      await page.getByText('No earlier changes.').waitFor()
+    },
+    next_prompt: async (keys) => {
+      await top()
+      await press(keys)
+      await until('a prompt', async () => (await page.locator('article:focus .prompt').count()) === 1)
+    },
+    previous_prompt: async (keys) => {
+      await press(keys)
+      await until('a prompt', async () => (await page.locator('article:focus .prompt').count()) === 1)
     },
     open: async (keys) => {
       await top()

@@ -56,3 +56,18 @@ test('a question has the focus once its session is open, answers no typed letter
   expect(await screen.feed.locator('.failed').count(), 'nothing is shown as failed').toBe(0)
   await screen.page.close()
 })
+
+test('the first Tab goes by the list to the question, and the next ones reach its first answer', async () => {
+  const session = await hub.newSession('Skipped to')
+  await hub.prompt(session, '/ask')
+  await hub.event(session, 'permission_request')
+  const screen = await device.open('/settings', desktop)
+  await screen.page.getByRole('button', { name: 'New session' }).waitFor()
+  await screen.go(`/s/${session}`)
+  await screen.permission.waitFor()
+  await screen.page.evaluate(() => (document.activeElement as HTMLElement).blur())
+  await screen.page.getByRole('button', { name: 'Skip the list' }).focus()
+  await screen.page.keyboard.press('Enter')
+  expect(await screen.page.evaluate(() => document.activeElement?.hasAttribute('data-permission'))).toBe(true)
+  await screen.page.close()
+})

@@ -11,6 +11,12 @@ import { Prefs } from './prefs.svelte'
 import { Router, type Over } from './router.svelte'
 import { Told } from './told.svelte'
 
+/** A word to the person that needs no answer. */
+export interface Notice {
+  text: string
+  undo: (() => Promise<void>) | undefined
+}
+
 /** The longest a change waits where no frame is painted, as in a hidden tab. */
 const unpaintedMs = 100
 
@@ -50,6 +56,8 @@ export class Screens {
   byKeys = false
   /** Does what a key asks of the feed on screen. */
   feed: ((action: Action) => void) | null = null
+  /** What was just done or could not be, with a way back where there is one; leaves by itself. */
+  notice: Notice | null = $state.raw(null)
   private due = false
 
   constructor(
@@ -65,6 +73,10 @@ export class Screens {
     setInterval(() => {
       if (document.visibilityState === 'visible') this.now = Date.now()
     }, 1000)
+  }
+
+  say(text: string, undo?: () => Promise<void>): void {
+    this.notice = { text, undo }
   }
 
   /** What lies over the screen; the way back takes it away. */

@@ -14,6 +14,10 @@ export type Action =
   | 'previous_tool'
   | 'next_error'
   | 'next_diff'
+  | 'previous_error'
+  | 'previous_diff'
+  | 'next_prompt'
+  | 'previous_prompt'
   | 'next_session'
   | 'previous_session'
   | 'question'
@@ -35,7 +39,11 @@ export const bindings: readonly { keys: string; action: Action }[] = [
   { keys: 'n', action: 'next_tool' },
   { keys: 'p', action: 'previous_tool' },
   { keys: 'e', action: 'next_error' },
+  { keys: 'E', action: 'previous_error' },
   { keys: 'd', action: 'next_diff' },
+  { keys: 'D', action: 'previous_diff' },
+  { keys: '}', action: 'next_prompt' },
+  { keys: '{', action: 'previous_prompt' },
   { keys: 'u', action: 'unread' },
   { keys: 'gg', action: 'top' },
   { keys: 'G', action: 'end' },

@@ -48,6 +48,8 @@ export const loadHelp = dialog((all) => all.Help)
 export const loadNewSession = dialog((all) => all.NewSession)
 export const loadRules = dialog((all) => all.Rules)
 export const loadAgent = dialog((all) => all.AgentPanel)
+export const loadMenu = dialog((all) => all.SessionMenu)
+export const loadToast = () => import('./parts/Toast.svelte')
 export const loadSchedule = dialog((all) => all.Schedule)
 
 const rare =

@@ -109,16 +109,21 @@ export class Moves {
 
   /** Moves the focus to another row, in the page or not. */
   private go(step: Step): void {
-    const { reader } = this.feed
+    const { app, reader } = this.feed
     const rows = this.feed.rows()
     const range = this.feed.range()
-    const focused = document.activeElement?.closest<HTMLElement>('[data-key]')?.dataset['key'] ?? reader.key
+    const at = document.activeElement?.closest<HTMLElement>('[data-key]')?.dataset['key']
+    const focused = reader.focusing ?? at ?? reader.key
     const from = focused === undefined ? (step.by > 0 ? -1 : rows.length) : reader.heights.indexOf(focused)
-    const at = stepFrom(rows, from, step)
-    if (at < 0) return
+    const to = stepFrom(rows, from, step)
+    // A key that does nothing looks broken.
+    if (to < 0) {
+      if (step.what) app.say(`No ${step.by > 0 ? 'more' : 'earlier'} ${step.what}.`)
+      return
+    }
     reader.following = false
-    const { key } = rows[at]!
-    if (at < range.from || at >= range.to) reader.toRow(key)
+    const { key } = rows[to]!
+    if (to < range.from || to >= range.to) reader.toRow(key)
     reader.focus(key)
   }
 }

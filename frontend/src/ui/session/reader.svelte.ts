@@ -171,10 +171,16 @@ export class Reader {
     return this.aim !== null && this.anchor === this.aim && this.shifted(scroller)
   }
 
+  /** The row that is given the focus within the next two frames; the next step goes from there. */
+  focusing: string | undefined
+
   /** Gives a row the focus and brings it into view; it must be in the page after the next frame. */
   focus(key: string): void {
+    this.focusing = key
     requestAnimationFrame(() =>
       requestAnimationFrame(() => {
+        if (this.focusing !== key) return
+        this.focusing = undefined
         const row = this.scroller?.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`)
         row?.focus({ preventScroll: true })
         // Who follows is at the end, and its last row may be higher than the view.

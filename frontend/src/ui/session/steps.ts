@@ -7,12 +7,15 @@ import type { Action } from '../keys'
 export interface Step {
   by: 1 | -1
   fits: (row: Row) => boolean
+  /** What it stops at, in words; without it every row does. */
+  what?: string
 }
 
 const any = () => true
 const tool = (row: Row) => row.kind === 'group' || row.item.kind === 'tool'
 const diff = (row: Row) =>
   row.kind === 'item' && row.item.kind === 'tool' && toolView(row.item).changes.length > 0
+const prompt = (row: Row) => row.kind === 'item' && row.item.kind === 'prompt'
 /** Ends that are no failure: the agent's own, and a person's stop. */
 const calm: ReadonlySet<string> = new Set(['end_turn', 'cancelled'])
 const error = (row: Row) =>
@@ -25,10 +28,14 @@ const error = (row: Row) =>
 export const steps: Partial<Record<Action, Step>> = {
   next: { by: 1, fits: any },
   previous: { by: -1, fits: any },
-  next_tool: { by: 1, fits: tool },
-  previous_tool: { by: -1, fits: tool },
-  next_error: { by: 1, fits: error },
-  next_diff: { by: 1, fits: diff },
+  next_tool: { by: 1, fits: tool, what: 'tool calls' },
+  previous_tool: { by: -1, fits: tool, what: 'tool calls' },
+  next_error: { by: 1, fits: error, what: 'errors' },
+  previous_error: { by: -1, fits: error, what: 'errors' },
+  next_diff: { by: 1, fits: diff, what: 'changes' },
+  previous_diff: { by: -1, fits: diff, what: 'changes' },
+  next_prompt: { by: 1, fits: prompt, what: 'prompts' },
+  previous_prompt: { by: -1, fits: prompt, what: 'prompts' },
 }
 
 /** Returns the index of the row a step leads to; -1 if there is none. */

@@ -1,0 +1,60 @@
+import type { SessionInfo } from '../../wire/gen'
+import type { Screens } from '../app.svelte'
+
+const title = (info: SessionInfo) => `“${info.name || 'Untitled session'}”`
+
+/** What a menu, a swipe and a selection do to sessions. A failure is told on whatever screen the person is by then. */
+export class Deeds {
+  constructor(private readonly app: Screens) {}
+
+  /** Tells what became of a session, long after: the menu is gone by then. */
+  report(info: SessionInfo, what: string): void {
+    this.app.store.dispatch({ kind: 'problem', sessionId: info.session_id, text: `${title(info)} ${what}` })
+  }
+
+  pin(info: SessionInfo, pinned = !info.pinned): Promise<boolean> {
+    return this.change(info, { pinned }, pinned ? 'was not pinned' : 'was not unpinned')
+  }
+
+  /** Archives sessions, or takes them out, and offers the way back. */
+  async archive(infos: readonly SessionInfo[], archived = !infos[0]?.archived): Promise<void> {
+    const done: SessionInfo[] = []
+    for (const info of infos) {
+      const failed = archived ? 'was not archived' : 'was not unarchived'
+      if (await this.change(info, { archived }, failed)) done.push(info)
+    }
+    if (done.length === 0) return
+    const what = done.length === 1 ? title(done[0]!) : `${done.length} sessions`
+    this.app.say(`${archived ? 'Archived' : 'Unarchived'} ${what}.`, async () => {
+      for (const { session_id } of done) await this.app.hub.update(session_id, { archived: !archived })
+    })
+    if (archived) this.leave(done)
+  }
+
+  /** Deletes a session for good. The error's text is for the person. */
+  async remove(info: SessionInfo): Promise<void> {
+    await this.app.hub.remove(info.session_id)
+    this.leave([info])
+  }
+
+  /** Goes to the list from a session that is not in it any more. Who went on meanwhile stays where they are. */
+  private leave(infos: readonly SessionInfo[]): void {
+    const { route } = this.app.router
+    if (route.screen === 'session' && infos.some((info) => info.session_id === route.id))
+      this.app.router.go('/', true)
+  }
+
+  private async change(
+    info: SessionInfo,
+    to: { pinned?: boolean; archived?: boolean },
+    failed: string,
+  ): Promise<boolean> {
+    try {
+      await this.app.hub.update(info.session_id, to)
+      return true
+    } catch (error) {
+      this.report(info, `${failed}: ${(error as Error).message}`)
+      return false
+    }
+  }
+}
