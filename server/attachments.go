@@ -53,7 +53,7 @@ func (c *call) upload(to *session.BackgroundSession, name, kind string, limit in
 		c.skip(limit)
 		return event.Attachment{}, fmt.Errorf("%w: the attachment has %d bytes, at most %d are accepted", session.ErrTooLarge, c.r.ContentLength, limit)
 	}
-	attachment, err := to.Attach(c.r.Context(), name, kind, c.r.Body)
+	attachment, err := to.Attach(c.r.Context(), c.grant.By(), name, kind, c.r.Body)
 	if errors.Is(err, session.ErrTooLarge) {
 		c.skip(limit)
 	}

@@ -55,6 +55,7 @@ type hubOptions struct {
 	dir      string
 	timing   server.Timing
 	limits   server.Limits
+	sessions session.Limits
 	start    session.StartAgent
 	queue    session.QueueSettings
 	fs       store.FS
@@ -86,7 +87,7 @@ func startHub(t *testing.T, o hubOptions) *hub {
 	h.registry, err = auth.Open(o.dir, logger, o.now)
 	require.NoError(t, err)
 	h.manager, err = session.NewManager(session.Options{
-		Store: h.store, StartAgent: o.start, Logger: logger, Queue: o.queue,
+		Store: h.store, StartAgent: o.start, Logger: logger, Queue: o.queue, Limits: o.sessions, Now: o.now,
 		Agents: []session.AgentInfo{{Name: "puppet"}}, DefaultWorkspace: t.TempDir(),
 	})
 	require.NoError(t, err)

@@ -140,7 +140,7 @@ func TestIdleConnectionsMakeRoomForAnOwner(t *testing.T) {
 func TestAViewerReadsNoAttachments(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s := h.session()
-	file, err := s.Attach(t.Context(), "notes.txt", "text/plain", strings.NewReader("private notes"))
+	file, err := s.Attach(t.Context(), event.Actor{ID: "t"}, "notes.txt", "text/plain", strings.NewReader("private notes"))
 	require.NoError(t, err)
 	said, err := s.Log().PutBlob(t.Context(), "text/plain", []byte("a long answer"))
 	require.NoError(t, err)

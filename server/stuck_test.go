@@ -13,6 +13,7 @@ import (
 
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -159,7 +160,7 @@ func TestABlobThatCannotBeReadSaysWhatToDo(t *testing.T) {
 	require.Equal(t, "unavailable", res.code(t))
 	require.Contains(t, res.body, "the file of this value is damaged; `abide check "+s.ID()+"` names it: put it back from a backup")
 	named()
-	_, err = s.Attach(context.Background(), "a.txt", "text/plain", strings.NewReader(text))
+	_, err = s.Attach(context.Background(), event.Actor{ID: "t"}, "a.txt", "text/plain", strings.NewReader(text))
 	require.ErrorIs(t, err, session.ErrUnavailable)
 	require.ErrorContains(t, err, "the file cannot be kept")
 	require.ErrorContains(t, err, "abide check "+s.ID())

@@ -12,15 +12,24 @@ import (
 // Attach stores what content holds as a file that a prompt will name, and
 // returns what the prompt should carry. All of it is on the device when it
 // returns. The bytes are read as they come and never held in memory; what is larger
-// than the limit, or breaks off, leaves nothing behind.
-func (b *BackgroundSession) Attach(ctx context.Context, name, mediaType string, content io.Reader) (event.Attachment, error) {
-	limit, err := ask(ctx, b, func(e *engine) (int, error) {
-		return e.hub.settings().Limits.AttachmentBytes, nil
+// than the limits allow, or breaks off, leaves nothing behind.
+func (b *BackgroundSession) Attach(ctx context.Context, by event.Actor, name, mediaType string, content io.Reader) (a event.Attachment, err error) {
+	quota, err := ask(ctx, b, func(e *engine) (*uploadQuota, error) {
+		return &uploadQuota{b: b, days: e.hub.uploads, credential: by.ID, limits: e.hub.settings().Limits}, nil
 	})
 	if err != nil {
 		return event.Attachment{}, err
 	}
-	in := &attached{from: content, limit: int64(limit)}
+	fresh := false
+	defer func() {
+		if !fresh {
+			quota.giveBack()
+		}
+	}()
+	if err := quota.take(uploadOverhead); err != nil {
+		return event.Attachment{}, err
+	}
+	in := &attached{from: content, limit: int64(quota.limits.AttachmentBytes), quota: quota}
 	blob, err := b.log.PutBlobFrom(ctx, mediaType, in)
 	switch {
 	case in.err != nil:
@@ -28,13 +37,15 @@ func (b *BackgroundSession) Attach(ctx context.Context, name, mediaType string, 
 	case err != nil:
 		return event.Attachment{}, fmt.Errorf("store attachment: %w", b.unkept(err))
 	}
-	a := event.Attachment{
+	a = event.Attachment{
 		Name:      attachmentName(name),
 		MediaType: blob.MediaType,
 		Bytes:     blob.Bytes,
 		SHA256:    blob.SHA256,
 	}
+	fresh = !b.log.Uploaded(a.SHA256)
 	if err := b.log.NoteUpload(ctx, a); err != nil {
+		fresh = false
 		return event.Attachment{}, fmt.Errorf("store attachment: %w", b.unkept(err))
 	}
 	return a, nil
@@ -45,6 +56,7 @@ func (b *BackgroundSession) Attach(ctx context.Context, name, mediaType string, 
 type attached struct {
 	from  io.Reader
 	limit int64
+	quota *uploadQuota
 	read  int64
 	err   error
 }
@@ -61,7 +73,9 @@ func (a *attached) Read(p []byte) (int, error) {
 	case err != nil && !errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		a.err = fmt.Errorf("%w: the attachment did not arrive whole: send it again", ErrInvalid)
 	default:
-		return n, err
+		if a.err = a.quota.take(int64(n)); a.err == nil {
+			return n, err
+		}
 	}
 	return 0, a.err
 }

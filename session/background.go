@@ -28,6 +28,7 @@ type BackgroundSession struct {
 	unsaved  atomic.Pointer[string] // why the queue's file cannot be written; nil if it can
 	logger   *slog.Logger
 	comments *commentBook
+	uploads  uploadSum
 	counting chan struct{} // holds one while an overview is computed
 	estimate atomic.Pointer[segmentEstimate]
 

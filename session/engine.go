@@ -28,6 +28,7 @@ type hub struct {
 	reads    *ReadMarks
 	inspect  InspectWorkspace
 	numbers  *resumeNumbers
+	uploads  *uploadDays
 	// touched says that a session's line in the list changed.
 	touched func(id string)
 	logger  *slog.Logger

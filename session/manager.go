@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/queue"
@@ -35,6 +36,8 @@ type Options struct {
 	// Git makes worktrees for forks. Nil where there is no git.
 	Git    *gitstate.Git
 	Logger *slog.Logger
+	// Now is the clock by which uploads are counted; nil is time.Now.
+	Now func() time.Time
 	// QueueFailpoint is called before each step of saving a queue. It is for
 	// tests of what a crash or a failure leaves behind.
 	QueueFailpoint func(step string) error
@@ -77,6 +80,9 @@ func NewManager(o Options) (*Manager, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	rules, err := openRuleBook(o.Store.Dir())
 	if err != nil {
 		return nil, fmt.Errorf("new manager: %w", err)
@@ -100,6 +106,7 @@ func NewManager(o Options) (*Manager, error) {
 	}
 	m.hub = hub{
 		start: o.StartAgent, settings: m.settings.Load, pool: m.pool, rules: rules, reads: m.reads, inspect: o.InspectWorkspace, numbers: newResumeNumbers(),
+		uploads: &uploadDays{now: o.Now, bytes: map[string]int64{}},
 		touched: m.news.touch, logger: o.Logger,
 	}
 	err = m.Configure(Settings{

@@ -92,6 +92,10 @@ type Limits struct {
 	PromptBytes int
 	// AttachmentBytes bounds one attachment: 25 MiB.
 	AttachmentBytes int
+	// SessionAttachmentBytes bounds all attachments of a session: 1 GiB.
+	SessionAttachmentBytes int64
+	// DailyAttachmentBytes bounds what one credential uploads on a day: 200 MiB.
+	DailyAttachmentBytes int64
 }
 
 func (l Limits) withDefaults() Limits {
@@ -112,6 +116,12 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.AttachmentBytes <= 0 {
 		l.AttachmentBytes = 25 << 20
+	}
+	if l.SessionAttachmentBytes <= 0 {
+		l.SessionAttachmentBytes = 1 << 30
+	}
+	if l.DailyAttachmentBytes <= 0 {
+		l.DailyAttachmentBytes = 200 << 20
 	}
 	return l
 }

@@ -183,7 +183,10 @@ func (h *hub) settings(c config.Config) (session.Settings, error) {
 		Permissions: session.PermissionSettings{
 			DenyUnattended: c.Permissions.Unattended == "deny", WaitLimit: c.Permissions.WaitLimit,
 		},
-		Limits: session.Limits{Sessions: c.Limits.Sessions, Agents: c.Limits.Agents},
+		Limits: session.Limits{
+			Sessions: c.Limits.Sessions, Agents: c.Limits.Agents,
+			SessionAttachmentBytes: int64(c.Limits.SessionAttachmentsMiB) << 20, DailyAttachmentBytes: int64(c.Limits.DailyAttachmentsMiB) << 20,
+		},
 	}, nil
 }
 

@@ -131,6 +131,9 @@ type Limits struct {
 	// Sessions is how many sessions may be active, Agents how many agent
 	// processes may live, Clients how many sockets may be open.
 	Sessions, Agents, Clients int
+	// SessionAttachmentsMiB is how much of attachments a session keeps,
+	// DailyAttachmentsMiB how much one credential uploads on a day.
+	SessionAttachmentsMiB, DailyAttachmentsMiB int
 }
 
 // DefaultAddr is where a hub listens that was not told otherwise: ABIDE on a
@@ -176,7 +179,7 @@ func defaults() Config {
 		Permissions: Permissions{Unattended: "wait"},
 		Queue:       Queue{Enabled: true, MaxSize: 10, Titles: true, AfterInterruption: "hold"},
 		Resume:      Resume{StaleAfter: 25 * time.Minute, SegmentTokens: 4000},
-		Limits:      Limits{Sessions: 100, Agents: 16, Clients: 2000},
+		Limits:      Limits{Sessions: 100, Agents: 16, Clients: 2000, SessionAttachmentsMiB: 1024, DailyAttachmentsMiB: 200},
 	}
 }
 

@@ -41,7 +41,7 @@ func TestNothingConfiguredIsGood(t *testing.T) {
 		Permissions: config.Permissions{Unattended: "wait"},
 		Queue:       config.Queue{Enabled: true, MaxSize: 10, Titles: true, AfterInterruption: "hold"},
 		Resume:      config.Resume{StaleAfter: 25 * time.Minute, SegmentTokens: 4000},
-		Limits:      config.Limits{Sessions: 100, Agents: 16, Clients: 2000},
+		Limits:      config.Limits{Sessions: 100, Agents: 16, Clients: 2000, SessionAttachmentsMiB: 1024, DailyAttachmentsMiB: 200},
 	}, c)
 	for _, empty := range []string{"", "# nothing yet\n", "---\n"} {
 		got, err := loader(t, empty).Load()
@@ -88,7 +88,7 @@ permissions: {unattended: deny, wait_limit: 1h}
 queue:
   {enabled: false, delay: 250ms, max_size: 3, titles: false, after_interruption: continue, workspaces: {~/src: {enabled: true}, rel.d/it's: {delay: 1m, max_size: 7, titles: true, after_interruption: hold}}}
 resume: {stale_after: 5m, auto: true, segmented_fallback: true, segment_tokens: 8000}
-limits: {sessions: 1, agents: 2, clients: 3}
+limits: {sessions: 1, agents: 2, clients: 3, session_attachments_mib: 4, daily_attachments_mib: 5}
 outgoing: {allow: [10.1.2.3/24, "fd00::1"]}
 `, "KEY=k: {not: yaml}")
 	c, err := l.Load()
@@ -118,7 +118,7 @@ outgoing: {allow: [10.1.2.3/24, "fd00::1"]}
 			filepath.Join(filepath.Dir(l.Path), "rel.d/it's"): {Delay: time.Minute, MaxSize: 7, Titles: true, AfterInterruption: "hold"},
 		},
 		Resume:   config.Resume{StaleAfter: 5 * time.Minute, Auto: true, SegmentedFallback: true, SegmentTokens: 8000},
-		Limits:   config.Limits{Sessions: 1, Agents: 2, Clients: 3},
+		Limits:   config.Limits{Sessions: 1, Agents: 2, Clients: 3, SessionAttachmentsMiB: 4, DailyAttachmentsMiB: 5},
 		Outgoing: config.Outgoing{Allow: []netip.Prefix{netip.MustParsePrefix("10.1.2.0/24"), netip.MustParsePrefix("fd00::1/128")}},
 	}, c)
 }

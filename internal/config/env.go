@@ -44,6 +44,8 @@ func variables() []variable {
 		{"ABIDE_LIMITS_SESSIONS", func(_ Loader, c *Config, v string) error { return setInt(&c.Limits.Sessions, v) }},
 		{"ABIDE_LIMITS_AGENTS", func(_ Loader, c *Config, v string) error { return setInt(&c.Limits.Agents, v) }},
 		{"ABIDE_LIMITS_CLIENTS", func(_ Loader, c *Config, v string) error { return setInt(&c.Limits.Clients, v) }},
+		{"ABIDE_LIMITS_SESSION_ATTACHMENTS_MIB", func(_ Loader, c *Config, v string) error { return setInt(&c.Limits.SessionAttachmentsMiB, v) }},
+		{"ABIDE_LIMITS_DAILY_ATTACHMENTS_MIB", func(_ Loader, c *Config, v string) error { return setInt(&c.Limits.DailyAttachmentsMiB, v) }},
 		{"ABIDE_OUTGOING_ALLOW", setOutgoingAllow},
 	}
 }

@@ -78,6 +78,9 @@ type fileLimits struct {
 	Sessions *float64 `yaml:"sessions"`
 	Agents   *float64 `yaml:"agents"`
 	Clients  *float64 `yaml:"clients"`
+
+	SessionAttachmentsMiB *float64 `yaml:"session_attachments_mib"`
+	DailyAttachmentsMiB   *float64 `yaml:"daily_attachments_mib"`
 }
 
 type fileOutgoing struct {
@@ -328,13 +331,22 @@ func (r reader) applyPolicy(c *Config, f file) error {
 }
 
 func (r reader) applyLimits(c *Config, f file) error {
-	if err := r.setCount("$.limits.sessions", &c.Limits.Sessions, f.Limits.Sessions); err != nil {
-		return err
+	for _, limit := range []struct {
+		path string
+		to   *int
+		from *float64
+	}{
+		{"$.limits.sessions", &c.Limits.Sessions, f.Limits.Sessions},
+		{"$.limits.agents", &c.Limits.Agents, f.Limits.Agents},
+		{"$.limits.clients", &c.Limits.Clients, f.Limits.Clients},
+		{"$.limits.session_attachments_mib", &c.Limits.SessionAttachmentsMiB, f.Limits.SessionAttachmentsMiB},
+		{"$.limits.daily_attachments_mib", &c.Limits.DailyAttachmentsMiB, f.Limits.DailyAttachmentsMiB},
+	} {
+		if err := r.setCount(limit.path, limit.to, limit.from); err != nil {
+			return err
+		}
 	}
-	if err := r.setCount("$.limits.agents", &c.Limits.Agents, f.Limits.Agents); err != nil {
-		return err
-	}
-	return r.setCount("$.limits.clients", &c.Limits.Clients, f.Limits.Clients)
+	return nil
 }
 
 func (r reader) applyOutgoing(c *Config, f file) error {

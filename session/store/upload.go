@@ -117,6 +117,36 @@ func (s *blobs) firstUpload(sha string) (string, error) {
 	return filepath.Join(dir, first), nil
 }
 
+// Uploaded reports whether a blob of these bytes was uploaded.
+func (s *blobs) Uploaded(sha string) bool {
+	_, err := s.firstUpload(sha)
+	return err == nil
+}
+
+// UploadSize is how many bytes the uploaded blobs have, and how many blobs they are.
+func (s *blobs) UploadSize() (bytes int64, files int, err error) {
+	dir := filepath.Join(s.dir, blobsDir)
+	names, err := s.fs.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, 0, nil
+	}
+	if err != nil {
+		return 0, 0, fmt.Errorf("list uploads: %w", err)
+	}
+	counted := map[string]bool{}
+	for _, n := range names {
+		sha, _, noted := strings.Cut(n.Name(), ".")
+		if !noted || len(sha) != 2*sha256.Size || counted[sha] {
+			continue
+		}
+		counted[sha] = true
+		if info, err := s.fs.Stat(filepath.Join(dir, sha)); err == nil {
+			bytes, files = bytes+info.Size(), files+1
+		}
+	}
+	return bytes, files, nil
+}
+
 // uploadPath is where the record of an upload is.
 func (s *blobs) uploadPath(a event.Attachment) string {
 	sum := sha256.Sum256([]byte(a.Name + "\x00" + a.MediaType))

@@ -1,0 +1,113 @@
+package session
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+// uploadOverhead is what each uploaded file counts beside its bytes: many empty
+// files cost the device, too.
+const uploadOverhead = 4 << 10
+
+// uploadDays counts what each credential uploads on a day (UTC), since the hub
+// started.
+type uploadDays struct {
+	now func() time.Time
+
+	mu    sync.Mutex
+	day   time.Time
+	bytes map[string]int64 // by credential
+}
+
+// take counts n bytes, or says when there is room for them.
+func (u *uploadDays) take(credential string, n, limit int64) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if day := u.now().UTC().Truncate(24 * time.Hour); !day.Equal(u.day) {
+		u.day, u.bytes = day, make(map[string]int64)
+	}
+	if u.bytes[credential]+n > limit {
+		return fmt.Errorf("%w: at most %s of attachments are accepted a day with one device or token: try again after %s, or set limits.daily_attachments_mib higher",
+			ErrTooLarge, inMiB(limit), u.day.Add(24*time.Hour).Format("15:04 MST on 2 Jan"))
+	}
+	u.bytes[credential] += n
+	return nil
+}
+
+func (u *uploadDays) giveBack(credential string, n int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.bytes[credential] = max(0, u.bytes[credential]-n)
+}
+
+// uploadSum is what a session's uploads take, those under way with them.
+type uploadSum struct {
+	mu    sync.Mutex
+	known bool
+	bytes int64
+}
+
+// take counts n bytes; kept is asked once for what is there already.
+func (u *uploadSum) take(n, limit int64, kept func() (int64, error)) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !u.known {
+		bytes, err := kept()
+		if err != nil {
+			return fmt.Errorf("count attachments: %w", err)
+		}
+		u.bytes, u.known = bytes, true
+	}
+	if u.bytes+n > limit {
+		return fmt.Errorf("%w: at most %s of attachments are kept in a session: go on in a new session, or set limits.session_attachments_mib higher",
+			ErrTooLarge, inMiB(limit))
+	}
+	u.bytes += n
+	return nil
+}
+
+func (u *uploadSum) giveBack(n int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.bytes = max(0, u.bytes-n)
+}
+
+// uploadQuota is what one upload takes of its session's and its credential's room.
+type uploadQuota struct {
+	b          *BackgroundSession
+	days       *uploadDays
+	credential string
+	limits     Limits
+	taken      int64
+}
+
+func (q *uploadQuota) take(n int64) error {
+	if err := q.b.uploads.take(n, q.limits.SessionAttachmentBytes, q.kept); err != nil {
+		return err
+	}
+	if err := q.days.take(q.credential, n, q.limits.DailyAttachmentBytes); err != nil {
+		q.b.uploads.giveBack(n)
+		return err
+	}
+	q.taken += n
+	return nil
+}
+
+func (q *uploadQuota) kept() (int64, error) {
+	bytes, files, err := q.b.log.UploadSize()
+	return bytes + uploadOverhead*int64(files), err
+}
+
+// giveBack is for an upload of which nothing, or nothing new, was kept.
+func (q *uploadQuota) giveBack() {
+	q.b.uploads.giveBack(q.taken)
+	q.days.giveBack(q.credential, q.taken)
+}
+
+func inMiB(n int64) string {
+	if n < 1<<20 {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	return fmt.Sprintf("%d MiB", n>>20)
+}
