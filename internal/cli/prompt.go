@@ -205,10 +205,14 @@ func (t *turn) event(e event.Event) error {
 }
 
 func (t *turn) state(ctx context.Context, s *wire.State) error {
-	if t.number == 0 {
-		return t.stillWaits(ctx, s)
+	if t.number == 0 { // the question of an earlier turn holds this one up
+		if err := t.stillWaits(ctx, s); err != nil {
+			return err
+		}
+	} else if s.Turn.PromptID != t.ask.PromptID {
+		return nil
 	}
-	if s.Turn.PromptID != t.ask.PromptID || len(s.PendingPermissions) == 0 {
+	if len(s.PendingPermissions) == 0 {
 		return nil
 	}
 	id := s.PendingPermissions[0]
