@@ -300,6 +300,9 @@ func (e *engine) stopAgent(cause stopCause) {
 		return
 	}
 	starting := a.status == AgentStarting
+	if e.fold.open && e.turn.given {
+		e.turn.stoppedIn = e.fold.phase()
+	}
 	a.become(AgentStopping, a.message)
 	a.cause = cause
 	e.dirty = true

@@ -80,6 +80,14 @@ func (f *fold) cutOff(reason event.InterruptReason) event.TurnInterrupted {
 	}
 }
 
+// cutOff is the event that says that the open turn is cut off now, in the phase in
+// which its agent was stopped if it was.
+func (e *engine) cutOff(reason event.InterruptReason) event.TurnInterrupted {
+	p := e.fold.cutOff(reason)
+	p.Phase = cmp.Or(e.turn.stoppedIn, p.Phase)
+	return p
+}
+
 // phase is what the agent does in its turn as its open tool calls show.
 func (f *fold) phase() event.TurnPhase {
 	phase := event.PhaseStreaming

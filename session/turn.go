@@ -32,6 +32,9 @@ type turnRun struct {
 	// cut is what cuts the turn off; empty while nothing does, or a person ended
 	// it.
 	cut event.InterruptReason
+	// stoppedIn is the phase in which the agent was stopped: one that is asked to end
+	// its turn closes its tools first.
+	stoppedIn event.TurnPhase
 	// drift is what a person said about an agent that comes back with other
 	// settings; applying says that it is being given the recorded ones.
 	drift    driftDecision
@@ -224,7 +227,7 @@ func (e *engine) recordTurnEnd(p event.TurnEnd) error {
 	list := closings(&e.fold, func(c toolCall) bool { return cancelled && c.turn == turn }, "the turn ended")
 	outcomes := outcomesOf(list)
 	if cut := e.cutBy(p); cut != "" {
-		list = append(list, entry{turn, e.fold.cutOff(cut)})
+		list = append(list, entry{turn, e.cutOff(cut)})
 	}
 	seq, err := e.write(append(list, entry{turn, p})...)
 	if err != nil {
@@ -267,7 +270,7 @@ func (e *engine) endTurn(before []entry, reason event.StopReason, failure *event
 		return err
 	}
 	if e.turn.cut != "" && !e.turn.cancelled {
-		list = append(list, entry{e.fold.turn, e.fold.cutOff(e.turn.cut)})
+		list = append(list, entry{e.fold.turn, e.cutOff(e.turn.cut)})
 	}
 	end := event.TurnEnd{PromptID: e.fold.promptID, StopReason: reason, Error: failure}
 	if reason == event.StopCancelled || reason == event.StopInterrupted {

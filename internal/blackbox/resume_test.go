@@ -1,0 +1,204 @@
+package blackbox_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/event"
+)
+
+// cutOff is a turn in one phase, as it is when it is cut off.
+type cutOff struct {
+	phase  event.TurnPhase
+	prompt string
+	// under says that the turn is in its phase.
+	under func(events []event.Event, _ *wire.State) bool
+	// told is in the prompt that resumes it.
+	told string
+}
+
+func phases() []cutOff {
+	return []cutOff{
+		{event.PhaseStreaming, "/slow 600", hasType(event.TypeAgentMessage), "You were writing an answer"},
+		{event.PhaseTools, "/ask", hasType(event.TypePermissionRequest), "- echo hello"},
+		{event.PhaseDelegating, "/delegate 600", hasTypes(event.TypeToolCall, 2), "- Explore the workspace"},
+	}
+}
+
+// hasTypes is a condition: there are so many events of a type.
+func hasTypes(kind event.Type, n int) func([]event.Event, *wire.State) bool {
+	return func(events []event.Event, _ *wire.State) bool {
+		found := 0
+		for _, e := range events {
+			if e.Type == kind {
+				found++
+			}
+		}
+		return found >= n
+	}
+}
+
+// begun is a turn of each phase under way, each in a session of its own.
+type begun struct {
+	cutOff
+	session wire.SessionInfo
+	screen  *screen
+	record  string
+}
+
+func beginAll(t *testing.T) (*hub, []begun) {
+	agents := map[string]agent{}
+	var list []begun
+	for i, phase := range phases() {
+		record := filepath.Join(t.TempDir(), "record")
+		agents[fmt.Sprint("demo", i)] = tapped(t, record, agent{Command: []string{binary(), "demo-agent", "--speed", "10"}})
+		list = append(list, begun{cutOff: phase, record: record})
+	}
+	h := newHub(t, settings{agents: agents})
+	for i := range list {
+		b := &list[i]
+		b.session = h.create(fmt.Sprint("demo", i))
+		b.screen = h.screen(string(b.phase), b.session, 0)
+		b.screen.prompt(b.session.SessionID, "p1", b.prompt)
+		b.screen.until("the phase", b.under)
+	}
+	return h, list
+}
+
+// requireResumed resumes a turn that was cut off for a reason, and requires that it
+// ends and that no agent was given a prompt twice.
+func (b begun) requireResumed(t *testing.T, h *hub, reason event.InterruptReason) {
+	t.Helper()
+	b.screen.untilTurnEnds("p1")
+	open, err := h.hub.Interruption(t.Context(), b.session.SessionID)
+	require.NoError(t, err)
+	require.Equal(t, reason, open.Reason)
+	require.Equal(t, b.phase, open.Phase)
+	require.Contains(t, open.Prompt, b.told)
+	resumed, err := h.hub.Resume(t.Context(), b.session.SessionID, wire.Resume{InterruptionID: open.InterruptionID, Prompt: "/plan (resumed)"})
+	require.NoError(t, err)
+	require.Equal(t, event.StopEndTurn, b.screen.untilTurnEnds(resumed.PromptID).StopReason)
+	given := readRecord(t, b.record)
+	require.Empty(t, given.rivals)
+	for text, times := range given.prompts {
+		require.Equal(t, 1, times, text)
+	}
+	requireTrueScreens(t, h, b.session.SessionID, b.screen)
+}
+
+func TestTurnsOfEachPhaseAreResumedAfterTheHubWasKilled(t *testing.T) {
+	t.Parallel()
+	h, list := beginAll(t)
+	h.kill()
+	h.start()
+	for _, b := range list {
+		b.requireResumed(t, h, event.CutHubRestart)
+	}
+}
+
+func TestTurnsOfEachPhaseAreResumedAfterTheHubWasStopped(t *testing.T) {
+	t.Parallel()
+	h, list := beginAll(t)
+	h.stop()
+	h.start()
+	for _, b := range list {
+		b.requireResumed(t, h, event.CutHubStop)
+	}
+}
+
+func TestTurnsOfEachPhaseAreResumedAfterTheirAgentsWereKilled(t *testing.T) {
+	t.Parallel()
+	h, list := beginAll(t)
+	for _, b := range list {
+		require.NoError(t, syscall.Kill(readRecord(t, b.record).children[0], syscall.SIGKILL))
+	}
+	for _, b := range list {
+		b.requireResumed(t, h, event.CutAgentExit)
+	}
+}
+
+// TestARealAgentGoesOnAfterItsHubWasKilledInACommand has written a file, and runs a
+// command of which half is done.
+func TestARealAgentGoesOnAfterItsHubWasKilledInACommand(t *testing.T) {
+	t.Parallel()
+	forEachRealAgent(t, func(t *testing.T, r *rig) { goesOnAfter(t, r, r.kill, event.CutHubRestart) })
+}
+
+func TestARealAgentGoesOnAfterItWasKilledInACommand(t *testing.T) {
+	t.Parallel()
+	forEachRealAgent(t, func(t *testing.T, r *rig) {
+		goesOnAfter(t, r, func() {
+			children := readRecord(t, r.record).children
+			require.NoError(t, syscall.Kill(children[len(children)-1], syscall.SIGKILL))
+		}, event.CutAgentExit)
+	})
+}
+
+func TestARealAgentGoesOnAfterItsHubWasStoppedInACommand(t *testing.T) {
+	t.Parallel()
+	forEachRealAgent(t, func(t *testing.T, r *rig) { goesOnAfter(t, r, r.stop, event.CutHubStop) })
+}
+
+func git(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
+func goesOnAfter(t *testing.T, r *rig, cut func(), reason event.InterruptReason) {
+	git(t, r.workspace, "init", "-q", "-b", "main")
+	git(t, r.workspace, "add", "-A")
+	git(t, r.workspace, "-c", "user.name=a", "-c", "user.email=a@example.invalid", "commit", "-qm", "first")
+	written, half := filepath.Join(r.workspace, "written.txt"), filepath.Join(r.workspace, "half.txt")
+	session := r.create(r.agent.name)
+	c := r.screen("desk", session, 0)
+	c.prompt(session.SessionID, "p1", fmt.Sprintf("[[write:%s|once]] [[shell:echo half > %s; sleep 600]]", written, half))
+	for n := 1; n <= 2; n++ {
+		c.answer(session.SessionID, c.untilAsked(n), r.agent.allow)
+	}
+	require.Eventually(t, func() bool { _, err := os.Stat(half); return err == nil }, patience, 20*time.Millisecond)
+	before, err := os.Stat(written)
+	require.NoError(t, err)
+	calls := len(payloads[event.ToolCall](t, c.seen()))
+	remember(t, r.record)
+	cut()
+	if reason != event.CutAgentExit {
+		r.start()
+	}
+	c.untilTurnEnds("p1")
+
+	open, err := r.hub.hub.Interruption(t.Context(), session.SessionID)
+	require.NoError(t, err)
+	require.Equal(t, reason, open.Reason)
+	require.Equal(t, event.PhaseTools, open.Phase)
+	require.Contains(t, open.Prompt, "written.txt")
+	require.Contains(t, open.Prompt, "?? half.txt", "the command's half effect")
+	require.Contains(t, open.Prompt, "A command that did not finish may have had effects")
+	resumed, err := r.hub.hub.Resume(t.Context(), session.SessionID, wire.Resume{
+		InterruptionID: open.InterruptionID, Prompt: open.Prompt + "\n[[say:going on]]",
+	})
+	require.NoError(t, err)
+	require.Equal(t, event.StopEndTurn, c.untilTurnEnds(resumed.PromptID).StopReason)
+	require.Len(t, payloads[event.ToolCall](t, c.seen()), calls, "nothing is done again")
+	after, err := os.Stat(written)
+	require.NoError(t, err)
+	require.Equal(t, before.ModTime(), after.ModTime(), "the file is not written twice")
+	for text, times := range readRecord(t, r.record).prompts {
+		require.Equal(t, 1, times, text)
+	}
+	var said strings.Builder
+	for _, m := range payloads[event.AgentMessage](t, c.seen()) {
+		said.WriteString(string(m.Text))
+	}
+	require.Contains(t, said.String(), "going on")
+	requireTrueScreens(t, r.hub, session.SessionID, c)
+}
