@@ -39,7 +39,8 @@ func auditRoute(s *Server, c *call) error {
 // note adds what a request of peer (its address) did to the audit trail. It was done, so a trail that
 // cannot be written fails no request.
 func (s *Server) note(peer string, g auth.Grant, what audit.Record) {
-	what.By, what.ByID, what.Peer = g.Actor(), g.ID, peer
+	by := g.By()
+	what.By, what.ByID, what.Peer = by.Name, by.ID, peer
 	if host, _, err := net.SplitHostPort(peer); err == nil {
 		what.Peer = host
 	}

@@ -75,7 +75,8 @@ func commentAddRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
-	made, err := own.AddComment(session.Comment{CommentID: id, FromSeq: in.FromSeq, ToSeq: in.ToSeq, Text: in.Text, By: c.grant.Actor(), ByID: c.grant.ID})
+	by := c.grant.By()
+	made, err := own.AddComment(session.Comment{CommentID: id, FromSeq: in.FromSeq, ToSeq: in.ToSeq, Text: in.Text, By: by.Name, ByID: by.ID})
 	if err != nil {
 		return err
 	}

@@ -87,7 +87,8 @@ func startHub(t *testing.T, o hubOptions) *hub {
 	h.registry, err = auth.Open(o.dir, logger, o.now)
 	require.NoError(t, err)
 	h.manager, err = session.NewManager(session.Options{
-		Store: h.store, StartAgent: o.start, Logger: logger, Queue: o.queue, Limits: o.sessions, Now: o.now,
+		MayRule: func(by event.Actor, id string) bool { return h.registry.May(by, auth.Manage, id) },
+		Store:   h.store, StartAgent: o.start, Logger: logger, Queue: o.queue, Limits: o.sessions, Now: o.now,
 		Agents: []session.AgentInfo{{Name: "puppet"}}, DefaultWorkspace: t.TempDir(),
 	})
 	require.NoError(t, err)

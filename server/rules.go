@@ -57,8 +57,9 @@ func ruleAddRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
+	by := c.grant.By()
 	rule := session.Rule{
-		Scope: in.Scope, Effect: in.Effect, Kind: in.Kind, Subject: in.Subject, Title: in.Title, CreatedBy: c.grant.Actor(), CreatedByID: c.grant.ID,
+		Scope: in.Scope, Effect: in.Effect, Kind: in.Kind, Subject: in.Subject, Title: in.Title, CreatedBy: by.Name, CreatedByID: by.ID,
 	}
 	if in.PermissionID != "" {
 		if rule, err = own.Like(c.r.Context(), rule, in.PermissionID); err != nil {

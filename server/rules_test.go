@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -253,4 +254,92 @@ func TestAnAckBeyondTheLogIsInvalidAndTheSocketLives(t *testing.T) {
 	require.Equal(t, wire.CodeInvalid, find[*wire.Error](p, nil).Code)
 	p.send(&wire.Ack{SessionID: s.ID(), Seq: 1, Visible: true})
 	find(p, func(m *wire.State) bool { return len(m.Observers) == 1 && m.Observers[0].Seq == 1 })
+}
+
+// ruled is a session with a rule of the credential that answers "make".
+func (h *hub) ruled(by string, scope session.RuleScope) *session.BackgroundSession {
+	h.t.Helper()
+	s := h.session()
+	_, err := s.Prompt(context.Background(), session.PromptRequest{PromptID: "rule", Text: "ask"})
+	require.NoError(h.t, err)
+	h.await(s, 0, event.TypePermissionRequest)
+	res := h.do("POST", "/api/sessions/"+s.ID()+"/permissions/perm-1", map[string]string{"option_id": "yes", "remember": string(scope)}, bearer(by))
+	require.Equal(h.t, 200, res.status, res.body)
+	require.Eventually(h.t, func() bool { return s.State().Turn.State == session.TurnIdle }, patience, time.Millisecond)
+	return s
+}
+
+// answered asks the same again and reports whether a rule answered it.
+func (h *hub) answered(s *session.BackgroundSession, id string) bool {
+	h.t.Helper()
+	_, err := s.Prompt(context.Background(), session.PromptRequest{PromptID: id, Text: "ask"})
+	require.NoError(h.t, err)
+	require.Eventually(h.t, func() bool {
+		return len(s.State().PendingPermissions) == 1 || s.State().Turn.State == session.TurnIdle
+	}, patience, time.Millisecond)
+	if len(s.State().PendingPermissions) == 0 {
+		return true
+	}
+	require.Equal(h.t, 200, h.api("POST", "/api/sessions/"+s.ID()+"/permissions/"+s.State().PendingPermissions[0], map[string]string{"option_id": "yes"}).status)
+	require.Eventually(h.t, func() bool { return s.State().Turn.State == session.TurnIdle }, patience, time.Millisecond)
+	return false
+}
+
+func TestARuleIsSuspendedWhenItsMakersCredentialEnds(t *testing.T) {
+	for name, test := range map[string]struct {
+		scope session.RuleScope
+		end   func(h *hub, id string, later func())
+	}{
+		"revoked, rule of the session": {session.RuleSession, func(h *hub, id string, _ func()) {
+			require.Equal(h.t, 204, h.api("DELETE", "/api/devices/"+id, nil).status)
+		}},
+		"revoked, rule of the agent": {session.RuleAgent, func(h *hub, id string, _ func()) {
+			require.Equal(h.t, 204, h.api("DELETE", "/api/devices/"+id, nil).status)
+		}},
+		"expired":               {session.RuleSession, func(_ *hub, _ string, later func()) { later() }},
+		"may no longer manage":  {session.RuleSession, func(h *hub, _ string, _ func()) { h.narrow("maker", auth.Viewer, "") }},
+		"owner of another only": {session.RuleSession, func(h *hub, _ string, _ func()) { h.narrow("maker", auth.Owner, "20260221-140307-9f3a11c0") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var ahead atomic.Int64
+			h := startHub(t, hubOptions{now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
+			maker := h.mint(auth.TokenRequest{Scope: auth.Owner, Name: "maker", Life: time.Hour})
+			h.mint(auth.TokenRequest{Scope: auth.Owner, Name: "maker"}) // of the same name
+			id := h.idOf(maker)
+			s := h.ruled(maker, test.scope)
+			require.True(t, h.answered(s, "before"))
+			require.False(t, h.rules(s)[0].Suspended)
+
+			test.end(h, id, func() { ahead.Store(int64(2 * time.Hour)) })
+			require.True(t, h.rules(s)[0].Suspended)
+			require.False(t, h.answered(s, "after"), "a rule answered for a credential that has ended")
+			require.Equal(t, 204, h.api("DELETE", "/api/sessions/"+s.ID()+"/rules/"+h.rules(s)[0].ID, nil).status)
+			for _, e := range h.events(s) {
+				require.NotContains(t, string(e.Data), "suspended", "how a rule stands now is no part of the log")
+			}
+		})
+	}
+}
+
+func TestARuleOfTheCommandLineOutlivesItsShortCredential(t *testing.T) {
+	var ahead atomic.Int64
+	h := startHub(t, hubOptions{now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
+	local := h.mint(auth.TokenRequest{Scope: auth.Owner, Name: "command line", Life: time.Hour, Holder: auth.LocalHolder(1000)})
+	s := h.ruled(local, session.RuleSession)
+	require.Equal(t, "uid:1000", h.rules(s)[0].CreatedByID)
+	ahead.Store(int64(2 * time.Hour))
+	require.True(t, h.answered(s, "later"))
+}
+
+// Rules of earlier versions have no id.
+func TestARuleWithoutAnIDGoesByItsMakersName(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	_, err := s.AddRule(t.Context(), session.Rule{Scope: session.RuleSession, Effect: session.RuleAllow, Kind: "read", CreatedBy: "old phone"})
+	require.NoError(t, err)
+	require.True(t, h.rules(s)[0].Suspended)
+	h.mint(auth.TokenRequest{Scope: auth.Viewer, Name: "old phone", SessionID: s.ID()})
+	require.True(t, h.rules(s)[0].Suspended, "one of that name who may make no rule")
+	h.mint(auth.TokenRequest{Scope: auth.Owner, Name: "old phone"})
+	require.False(t, h.rules(s)[0].Suspended)
 }

@@ -150,7 +150,7 @@ func (e *engine) recordRequest(p event.PermissionRequest) error {
 		o := request.cancelled(theHub(), "the turn was cancelled")
 		outcomes = append(outcomes, o)
 		list = append(list, entry{request.Turn, o})
-	} else if o, decided := decide(e.rules(), e.agentName, about, p); decided {
+	} else if o, decided := e.decide(about, p); decided {
 		outcomes = append(outcomes, o)
 		list = append(list, entry{request.Turn, o})
 	}

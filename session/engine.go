@@ -25,6 +25,7 @@ type hub struct {
 	settings func() *Settings
 	pool     *agentPool
 	rules    *ruleBook
+	mayRule  func(by event.Actor, sessionID string) bool
 	reads    *ReadMarks
 	inspect  InspectWorkspace
 	numbers  *resumeNumbers

@@ -11,6 +11,7 @@ import (
 
 	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/queue"
+	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -30,6 +31,9 @@ type Options struct {
 	WorkspaceQueues map[string]QueueSettings
 	Permissions     PermissionSettings
 	Limits          Limits
+	// MayRule reports whether whom a record names may still make rules for a session,
+	// or for all with an empty id. It must not wait. Nil is always.
+	MayRule func(by event.Actor, sessionID string) bool
 	// InspectWorkspace tells where a workspace stands, for the prompt that resumes
 	// a turn. Nil leaves that out.
 	InspectWorkspace InspectWorkspace
@@ -105,7 +109,7 @@ func NewManager(o Options) (*Manager, error) {
 		searching: make(chan struct{}, maxSearches()),
 	}
 	m.hub = hub{
-		start: o.StartAgent, settings: m.settings.Load, pool: m.pool, rules: rules, reads: m.reads, inspect: o.InspectWorkspace, numbers: newResumeNumbers(),
+		start: o.StartAgent, settings: m.settings.Load, pool: m.pool, rules: rules, mayRule: o.MayRule, reads: m.reads, inspect: o.InspectWorkspace, numbers: newResumeNumbers(),
 		uploads: &uploadDays{now: o.Now, bytes: map[string]int64{}},
 		touched: m.news.touch, logger: o.Logger,
 	}

@@ -58,6 +58,9 @@ type Rule struct {
 	// none.
 	CreatedByID string    `json:"created_by_id,omitempty"`
 	CreatedAt   time.Time `json:"created_at"`
+	// Suspended is set in lists: the maker's credential has ended, was revoked, or may
+	// make no such rule any more, and the rule answers nothing. It is never stored.
+	Suspended bool `json:"suspended,omitempty"`
 }
 
 // Methods of the notes that keep a session's rules in its log.
@@ -66,7 +69,7 @@ const (
 	noteRuleRevoked = "abide/rule_revoked"
 )
 
-// maxRules bounds the rules in force in a session, those of agents among them.
+// maxRules bounds the rules of a session, those of agents among them.
 const (
 	maxRules     = 1000
 	tooManyRules = "there are 1000 rules already: revoke some"
@@ -103,12 +106,21 @@ func (r Rule) option(p event.PermissionRequest) (string, bool) {
 	return option, count == 1
 }
 
+// suspends reports whether a rule of a session has no maker any more.
+func (h hub) suspends(r Rule, sessionID string) bool {
+	if r.Scope == RuleAgent {
+		sessionID = ""
+	}
+	return h.mayRule != nil && !h.mayRule(event.Actor{Name: r.CreatedBy, ID: r.CreatedByID}, sessionID)
+}
+
 // decide finds the rule that answers a request about s. One that rejects comes before
 // those that allow. What a person has to fill in or look at is never answered.
-func decide(rules []Rule, agent string, s subject, p event.PermissionRequest) (event.PermissionOutcome, bool) {
+func (e *engine) decide(s subject, p event.PermissionRequest) (event.PermissionOutcome, bool) {
 	var found *Rule
+	rules := e.rules()
 	for i, r := range rules {
-		if r.covers(agent, s) && (found == nil || r.Effect == RuleReject) {
+		if r.covers(e.agentName, s) && (found == nil || r.Effect == RuleReject) && !e.hub.suspends(r, e.b.id) {
 			found = &rules[i]
 		}
 	}
@@ -125,17 +137,23 @@ func decide(rules []Rule, agent string, s subject, p event.PermissionRequest) (e
 	}, true
 }
 
-// rules are those in force, the session's own first.
+// rules are those of the session, and those of agents.
 func (e *engine) rules() []Rule {
 	return slices.Concat(e.fold.rules, e.hub.rules.all())
 }
 
-// Rules lists the rules that answer in this session: its own, then those of its
-// agent, each oldest first.
+// Rules lists the rules of this session: its own, then those of its agent, each
+// oldest first.
 func (b *BackgroundSession) Rules(ctx context.Context) ([]Rule, error) {
-	return ask(ctx, b, func(e *engine) ([]Rule, error) {
+	var h hub
+	list, err := ask(ctx, b, func(e *engine) ([]Rule, error) {
+		h = e.hub
 		return slices.DeleteFunc(e.rules(), func(r Rule) bool { return r.Agent != e.agentName }), nil
 	})
+	for i, r := range list {
+		list[i].Suspended = h.suspends(r, b.id)
+	}
+	return list, err
 }
 
 // AddRule puts a rule in force, such as "always allow reads", and records it in
@@ -207,7 +225,9 @@ func (b *BackgroundSession) RevokeRule(ctx context.Context, id string, actor eve
 			return err
 		}
 	}
-	return tell(ctx, b, func(e *engine) error { return e.noteRule(noteRuleRevoked, all[i], actor) })
+	revoked := all[i]
+	revoked.Suspended = false
+	return tell(ctx, b, func(e *engine) error { return e.noteRule(noteRuleRevoked, revoked, actor) })
 }
 
 // ruleMaker is what changes of rules need of the engine; their files are
@@ -215,7 +235,7 @@ func (b *BackgroundSession) RevokeRule(ctx context.Context, id string, actor eve
 type ruleMaker struct {
 	book  *ruleBook
 	agent string
-	rules int // in force
+	rules int // that there are
 }
 
 func (b *BackgroundSession) ruleMaker(ctx context.Context) (ruleMaker, error) {

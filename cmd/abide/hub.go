@@ -21,6 +21,7 @@ import (
 	"github.com/abidehub/abide/server"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/acp"
+	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -93,6 +94,7 @@ func buildHub(ctx context.Context, c config.Config, own []string, logger *slog.L
 	h.warnOfExposure(settings)
 	folders := newWorkspaces(ctx, logger)
 	h.manager, err = session.NewManager(session.Options{
+		MayRule:          func(by event.Actor, id string) bool { return h.registry.May(by, auth.Manage, id) },
 		InspectWorkspace: folders.inspect, Git: folders.git,
 		Store: h.store, StartAgent: h.agents.start, Logger: logger,
 		Agents: settings.Agents, Workspaces: settings.Workspaces, DefaultWorkspace: settings.DefaultWorkspace,

@@ -35,6 +35,7 @@ type grantRecord struct {
 	Name      string     `json:"name"`
 	Scope     Scope      `json:"scope"`
 	SessionID string     `json:"session_id,omitempty"`
+	Holder    string     `json:"holder,omitempty"`
 	Hash      string     `json:"hash"`
 	PageKey   string     `json:"page_key,omitempty"`
 	CreatedAt time.Time  `json:"created_at"`
@@ -44,7 +45,7 @@ type grantRecord struct {
 
 func (g grantRecord) grant(kind Kind) Grant {
 	out := Grant{
-		ID: g.ID, Kind: kind, Name: g.Name, Scope: g.Scope, SessionID: g.SessionID, PageKey: g.PageKey,
+		ID: g.ID, Kind: kind, Name: g.Name, Scope: g.Scope, SessionID: g.SessionID, Holder: g.Holder, PageKey: g.PageKey,
 		CreatedAt: g.CreatedAt, LastUsed: g.LastUsed,
 	}
 	switch {

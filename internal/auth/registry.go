@@ -24,6 +24,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/abidehub/abide/internal/bell"
+	"github.com/abidehub/abide/session/event"
 )
 
 const (
@@ -123,6 +124,9 @@ type TokenRequest struct {
 	SessionID string
 	// Life is how long it lasts; zero means until it is revoked.
 	Life time.Duration
+	// Holder is "uid:N" for the command line of the hub's own machine, which makes
+	// itself one token after another; else it is empty.
+	Holder string
 }
 
 // MintToken makes a Bearer token. The secret is returned once and kept nowhere.
@@ -142,7 +146,7 @@ func (r *Registry) MintToken(req TokenRequest) (secret string, g Grant, err erro
 	now := r.now().UTC().Truncate(time.Millisecond)
 	secret = tokenPrefix + randomText(32)
 	rec := grantRecord{
-		ID: randomID(), Name: cleanName(req.Name), Scope: req.Scope, SessionID: req.SessionID, CreatedAt: now,
+		ID: randomID(), Name: cleanName(req.Name), Scope: req.Scope, SessionID: req.SessionID, Holder: req.Holder, CreatedAt: now,
 	}
 	if req.Life > 0 {
 		end := now.Add(req.Life)
@@ -277,6 +281,16 @@ func (r *Registry) Grant(kind Kind, id string) (Grant, error) {
 		}
 	}
 	return Grant{}, ErrUnknown
+}
+
+// May reports whether whom a record names may do verb on a session now. Records of a
+// credential that has ended, or has been revoked, name nobody. Those of the hub's own
+// machine always count: its owner holds no credential for long.
+func (r *Registry) May(by event.Actor, verb Verb, sessionID string) bool {
+	if strings.HasPrefix(by.ID, holderPrefix) {
+		return true
+	}
+	return slices.ContainsFunc(r.Grants(), func(g Grant) bool { return g.By().Is(by.Name, by.ID) && g.May(verb, sessionID) })
 }
 
 // Grants lists the devices and tokens that are good now, devices first, oldest

@@ -1,6 +1,8 @@
 package auth
 
 import (
+	"cmp"
+	"strconv"
 	"time"
 
 	"github.com/abidehub/abide/session/event"
@@ -62,6 +64,9 @@ type Grant struct {
 	Scope Scope
 	// SessionID limits the grant to one session; empty means all of them.
 	SessionID string
+	// Holder stands in logs for the credential's ID where one holder has one credential
+	// after another: "uid:N" for the command line.
+	Holder string
 	// PageKey is the public key of a device's page (P-256, base64url); empty for
 	// tokens and for devices that earlier versions paired.
 	PageKey   string
@@ -72,6 +77,12 @@ type Grant struct {
 	ExpiresAt time.Time
 }
 
+// holderPrefix begins the Holder of a person at the hub's own machine.
+const holderPrefix = "uid:"
+
+// LocalHolder is the Holder of the user with that id at the hub's own machine.
+func LocalHolder(uid int) string { return holderPrefix + strconv.Itoa(uid) }
+
 // Actor names the grant's holder in the log of a session.
 func (g Grant) Actor() string {
 	if g.Name == "" || reserved(g.Name) {
@@ -81,7 +92,7 @@ func (g Grant) Actor() string {
 }
 
 // By is the grant's holder as the log of a session names it.
-func (g Grant) By() event.Actor { return event.Actor{Name: g.Actor(), ID: g.ID} }
+func (g Grant) By() event.Actor { return event.Actor{Name: g.Actor(), ID: cmp.Or(g.Holder, g.ID)} }
 
 // Person names who reads with the grant. All of the owner's devices and tokens are
 // one person; whoever was let in to look, or to one session, is one of their own.

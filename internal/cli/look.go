@@ -317,6 +317,9 @@ func (p *Program) rules() *cobra.Command {
 			if about == "" {
 				about = r.Kind
 			}
+			if r.Suspended {
+				about += " (suspended)"
+			}
 			rows = append(rows, []string{plain.Line(r.ID), plain.Line(r.Effect), plain.Line(r.Scope), plain.Line(r.CreatedBy), plain.Line(about)})
 		}
 		return p.table(rows)

@@ -91,7 +91,10 @@ type Rule struct {
 	Title     string    `json:"title,omitempty"`
 	AgentTold bool      `json:"agent_told,omitempty"`
 	CreatedBy string    `json:"created_by"`
+	ByID      string    `json:"created_by_id,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
+	// Suspended says that the maker's credential is good no longer.
+	Suspended bool `json:"suspended,omitempty"`
 }
 
 // Rules lists the rules that answer in a session.

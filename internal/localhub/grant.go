@@ -26,7 +26,7 @@ func NotAnAgent() error {
 
 // Granted records a credential that the command line made in a data directory.
 func Granted(dir string, verb audit.Verb, g auth.Grant) error {
-	r := audit.Record{Verb: verb, By: Holder, ByID: fmt.Sprintf("uid:%d", os.Getuid()), Peer: "local", SessionID: g.SessionID}
+	r := audit.Record{Verb: verb, By: Holder, ByID: auth.LocalHolder(os.Getuid()), Peer: "local", SessionID: g.SessionID}
 	if g.ID != "" {
 		r.Detail = fmt.Sprintf("%s %s %q, %s", g.Kind, g.ID, g.Name, g.Scope)
 	}

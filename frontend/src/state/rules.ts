@@ -16,6 +16,8 @@ export interface Rule {
   agent_told?: boolean
   created_by: string
   created_at: string
+  /** The maker's credential has ended or was revoked: it answers nothing. */
+  suspended?: boolean
 }
 
 /** A rule to be made. */
@@ -42,6 +44,10 @@ export function aboutOf(rule: Rule): string {
 export function readsAllowed(rules: readonly Rule[], scope: RuleScope): boolean {
   return rules.some(
     (r) =>
-      r.kind === 'read' && !r.subject && r.effect === 'allow' && (r.scope === scope || r.scope === 'agent'),
+      r.kind === 'read' &&
+      !r.subject &&
+      !r.suspended &&
+      r.effect === 'allow' &&
+      (r.scope === scope || r.scope === 'agent'),
   )
 }
