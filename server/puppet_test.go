@@ -28,11 +28,13 @@ type puppet struct {
 	words chan func()
 	done  chan struct{}
 
-	mu      sync.Mutex
-	closed  bool
-	prompt  string
-	asked   int
-	answers []event.PermissionOutcome
+	mu     sync.Mutex
+	closed bool
+	prompt string
+	asked  int
+	// unanswered are the questions of the turn that wait.
+	unanswered int
+	answers    []event.PermissionOutcome
 }
 
 var errPuppetGone = errors.New("puppet is gone")
@@ -96,14 +98,20 @@ func (p *puppet) play(prompt event.UserPrompt) {
 	case "big":
 		p.say(event.AgentMessage{MessageID: "m-" + prompt.PromptID, Text: event.Text(strings.Repeat("x", n<<10))})
 	case "ask":
-		p.asked++
-		p.say(event.PermissionRequest{
-			PermissionID: fmt.Sprintf("perm-%d", p.asked), Title: "May I?",
-			Options: []event.PermissionOption{
-				{OptionID: "yes", Name: "Yes", Kind: event.AllowOnce}, {OptionID: "no", Name: "No", Kind: event.RejectOnce},
-			},
-			ToolCall: json.RawMessage(`{"toolCallId":"c1","rawInput":{"command":"make"}}`),
-		})
+		n = max(n, 1) // questions, all at once
+		p.mu.Lock()
+		p.unanswered = n
+		p.mu.Unlock()
+		for range n {
+			p.asked++
+			p.say(event.PermissionRequest{
+				PermissionID: fmt.Sprintf("perm-%d", p.asked), Title: "May I?",
+				Options: []event.PermissionOption{
+					{OptionID: "yes", Name: "Yes", Kind: event.AllowOnce}, {OptionID: "no", Name: "No", Kind: event.RejectOnce},
+				},
+				ToolCall: json.RawMessage(`{"toolCallId":"c1","rawInput":{"command":"make"}}`),
+			})
+		}
 		return
 	case "fail": // the model's provider does
 		p.say(event.TurnEnd{PromptID: prompt.PromptID, StopReason: event.StopInterrupted, Error: &event.Failure{Code: "agent_error", Message: "overloaded"}})
@@ -131,8 +139,10 @@ func (p *puppet) Answer(o event.PermissionOutcome) error {
 	p.mu.Lock()
 	id := p.prompt
 	p.answers = append(p.answers, o)
+	p.unanswered--
+	more := p.unanswered > 0
 	p.mu.Unlock()
-	if o.Outcome == event.OutcomeCancelled {
+	if o.Outcome == event.OutcomeCancelled || more {
 		return nil
 	}
 	return p.do(func() { p.end(id, event.StopEndTurn) })

@@ -92,6 +92,51 @@ func TestOfThreeDevicesTheOneThatShowsTheSessionIsNotPushed(t *testing.T) {
 	require.Empty(t, desk.got, "its screen showed the question")
 }
 
+func TestOfTwoQuestionsTheOneThatStillWaitsIsToldAgain(t *testing.T) {
+	h := startHub(t, hubOptions{notify: notify.Timing{LongTurn: time.Hour, Ack: time.Minute, Retry: time.Millisecond}})
+	phone, tablet := h.browser("phone"), h.browser("tablet")
+	s := h.session()
+	_, err := s.Prompt(context.Background(), session.PromptRequest{PromptID: "p1", Text: "ask 2"})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return len(s.State().PendingPermissions) == 2 }, patience, time.Millisecond)
+	newest := h.await(s, 0, event.TypePermissionRequest).Seq + 1
+	latest := func(b *browser) notify.Payload { // the first may have been replaced before it was sent
+		p := b.next()
+		if p.Seq < newest {
+			p = b.next()
+		}
+		require.Equal(t, newest, p.Seq, "a session has one message: the newest question")
+		return p
+	}
+	second, other := latest(phone), latest(tablet)
+	require.Equal(t, 200, h.answer(second.Answer.Token, "yes").status)
+	again, same := phone.next(), tablet.next()
+	for _, p := range []notify.Payload{again, same} {
+		require.Equal(t, notify.Permission, p.Kind)
+		require.Equal(t, newest-1, p.Seq, "the other question still waits")
+		require.Equal(t, second.Tag, p.Tag)
+	}
+	require.Equal(t, 404, h.answer(other.Answer.Token, "no").status, "of the question that was answered")
+	require.Equal(t, 200, h.answer(again.Answer.Token, "no").status)
+	require.Equal(t, notify.Withdrawn, tablet.next().Kind)
+	require.Empty(t, phone.got, "it took its own message away")
+}
+
+func TestAnAnswerOfADeviceThatWasRevokedIsRefused(t *testing.T) {
+	h := startHub(t, hubOptions{notify: quick()})
+	phone := h.browser("phone")
+	s := h.session()
+	h.ask(s, "p1")
+	asked := phone.next()
+	for _, g := range h.registry.Grants() {
+		if g.Name == "phone" {
+			require.NoError(t, h.registry.Revoke(g.ID))
+		}
+	}
+	require.Equal(t, 404, h.answer(asked.Answer.Token, "yes").status)
+	require.Len(t, s.State().PendingPermissions, 1, "it still waits for another device")
+}
+
 func TestAVisibleScreenThatDoesNotAcknowledgeIsPushedToo(t *testing.T) {
 	h := startHub(t, hubOptions{notify: notify.Timing{Ack: 50 * time.Millisecond}})
 	phone := h.browser("phone")
@@ -154,6 +199,25 @@ func TestWhatPushServicesAnswerIsRetriedRecordedOrEndsTheSubscription(t *testing
 			require.Contains(t, state.Subscriptions[0].Outcomes[0].Detail, c.because)
 		})
 	}
+}
+
+func TestAServiceThatAsksForTimeGetsIt(t *testing.T) {
+	h := startHub(t, hubOptions{notify: quick()}) // else it is tried again after milliseconds
+	phone := h.browser("phone")
+	var refused time.Time
+	phone.answers(func(attempt int, w http.ResponseWriter, _ *http.Request) {
+		if attempt == 1 {
+			refused = time.Now()
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		phone.got <- notify.Payload{}
+		w.WriteHeader(http.StatusCreated)
+	})
+	h.prompt(h.session(), "p1", "say 3")
+	phone.next()
+	require.GreaterOrEqual(t, time.Since(refused), time.Second)
 }
 
 func TestAPushServiceOnAPrivateAddressIsNeverAsked(t *testing.T) {

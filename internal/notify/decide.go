@@ -14,12 +14,20 @@ func (n *Notifier) apply(b *session.BackgroundSession, what found) {
 	defer n.kick.Ring()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if what.note == nil {
-		n.settle(b.ID(), what)
+	if what.note != nil {
+		n.withdrawQueued(what.note.SessionID)
+		n.tell(b, *what.note)
 		return
 	}
-	note := *what.note
-	n.withdrawQueued(note.SessionID, "")
+	is, told := n.saved.Told[b.ID()]
+	n.settle(b.ID(), what)
+	if told && what.next != nil && what.settles(is.Kind, is.PermissionID) {
+		n.tell(b, *what.next) // the question that the answered one had taken the place of
+	}
+}
+
+// tell makes deliveries of a note. The lock is held.
+func (n *Notifier) tell(b *session.BackgroundSession, note Note) {
 	earlier := n.saved.Told[note.SessionID]
 	now := told{Kind: note.Kind, Seq: note.Seq, PermissionID: note.PermissionID, Targets: earlier.Targets}
 	for _, t := range n.targets() {
@@ -84,10 +92,8 @@ func (n *Notifier) queue(d delivery) {
 
 // withdrawQueued drops what waits to be sent about a session: something newer takes its
 // place. The lock is held.
-func (n *Notifier) withdrawQueued(sessionID string, target string) {
-	n.saved.Deliveries = slices.DeleteFunc(n.saved.Deliveries, func(d delivery) bool {
-		return d.Note.SessionID == sessionID && (target == "" || d.Target == target)
-	})
+func (n *Notifier) withdrawQueued(sessionID string) {
+	n.saved.Deliveries = slices.DeleteFunc(n.saved.Deliveries, func(d delivery) bool { return d.Note.SessionID == sessionID })
 }
 
 // forget drops everything about a session that was deleted.

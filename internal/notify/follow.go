@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/abidehub/abide/observer"
@@ -30,6 +31,7 @@ type fold struct {
 	turn     int
 	started  time.Time // when turn began; zero is not known
 	cut      int       // the turn that was interrupted
+	open     []Note    // the questions that wait, oldest first
 	found    []found
 }
 
@@ -39,6 +41,8 @@ type found struct {
 	settled []Kind
 	// permission is the question that was settled, and by whom.
 	permission, by string
+	// next is another question of the session that still waits.
+	next *Note
 }
 
 // lookAt reads what changed in the sessions since a version of the list.
@@ -76,9 +80,11 @@ func (n *Notifier) catchUp(ctx context.Context, info session.Info) {
 	list := f.fold.found
 	f.fold.found = nil
 	for _, what := range list {
-		if what.note != nil {
-			what.note.SessionID = info.SessionID
-			n.describe(what.note, info)
+		for _, note := range []*Note{what.note, what.next} {
+			if note != nil {
+				note.SessionID = info.SessionID
+				n.describe(note, info)
+			}
 		}
 		n.apply(b, what)
 	}
@@ -135,9 +141,11 @@ func (f *fold) take(e event.Event, p event.Payload) {
 	case event.InterruptionSettled:
 		f.settle(fresh, found{settled: []Kind{Interrupted}, by: p.By})
 	case event.PermissionOutcome:
-		f.settle(fresh, found{permission: p.PermissionID, by: p.By})
+		f.settle(fresh, found{permission: p.PermissionID, by: p.By, next: f.answered(p.PermissionID)})
 	case event.PermissionRequest:
-		f.tell(fresh, question(e, p))
+		note := question(e, p)
+		f.open = append(f.open, note)
+		f.tell(fresh, note)
 	case event.TurnInterrupted:
 		f.cut = e.Turn
 		f.tell(fresh, Note{Kind: Interrupted, Seq: e.Seq, At: e.Time, Body: "The turn was cut off: " + cutOff(p.Reason) + "."})
@@ -161,6 +169,16 @@ func (f *fold) ended(e event.Event, p event.TurnEnd) Note {
 		note.Kind = TurnOver
 	}
 	return note
+}
+
+// answered returns a question that still waits when another was answered: the newest.
+func (f *fold) answered(permission string) *Note {
+	f.open = slices.DeleteFunc(f.open, func(n Note) bool { return n.PermissionID == permission })
+	if len(f.open) == 0 {
+		return nil
+	}
+	next := f.open[len(f.open)-1]
+	return &next
 }
 
 func (f *fold) tell(fresh bool, note Note) {

@@ -1,0 +1,145 @@
+package blackbox_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/internal/notify"
+	"github.com/abidehub/abide/session/event"
+)
+
+// teller is a service on loopback that takes what the hub tells. While it holds,
+// it takes nothing: a request waits until its hub is gone. That something is taken
+// back is no news.
+type teller struct {
+	*httptest.Server
+	came chan notify.Payload // each request, taken or not
+
+	mu    sync.Mutex
+	holds bool
+	taken []notify.Payload
+}
+
+func newTeller(t *testing.T) *teller {
+	s := &teller{came: make(chan notify.Payload, 100)}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var p notify.Payload
+		if err := json.NewDecoder(r.Body).Decode(&p); err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		if p.Kind == notify.Withdrawn {
+			return
+		}
+		s.mu.Lock()
+		holds := s.holds
+		s.mu.Unlock()
+		s.came <- p
+		if holds {
+			<-r.Context().Done()
+			return
+		}
+		s.mu.Lock()
+		s.taken = append(s.taken, p)
+		s.mu.Unlock()
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *teller) hold(holds bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.holds = holds
+}
+
+// next waits for a request and requires what it tells of.
+func (s *teller) next(t *testing.T, kind notify.Kind, session string) {
+	t.Helper()
+	select {
+	case p := <-s.came:
+		require.Equal(t, kind, p.Kind, p.Body)
+		require.Equal(t, session, p.SessionID)
+	case <-time.After(patience):
+		t.Fatalf("nothing was sent, and %s should be", kind)
+	}
+}
+
+// told are the kinds of what was taken about a session.
+func (s *teller) told(session string) []notify.Kind {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var kinds []notify.Kind
+	for _, p := range s.taken {
+		if p.SessionID == session {
+			kinds = append(kinds, p.Kind)
+		}
+	}
+	return kinds
+}
+
+// ask begins a turn that asks for a permission.
+func (h *hub) ask(session, id string) {
+	h.t.Helper()
+	_, err := h.hub.Ask(h.t.Context(), session, client.Ask{PromptID: id, Text: "/ask"})
+	require.NoError(h.t, err)
+}
+
+func TestWhatAKilledHubHadToTellIsToldOnceIfItStillStands(t *testing.T) {
+	t.Parallel()
+	service := newTeller(t)
+	at, err := url.Parse(service.URL)
+	require.NoError(t, err)
+	h := newHub(t, settings{more: "outgoing: {allow: [" + at.Hostname() + "]}\n" +
+		"channels: {desk: {type: webhook, url: " + service.URL + ", secret: of-the-desk-and-the-hub}}\n"})
+	s := h.create("demo")
+
+	// A question is asked and not sent yet. It dies with the hub: instead of it the
+	// hub tells that the turn was cut off.
+	service.hold(true)
+	h.ask(s.SessionID, "p1")
+	service.next(t, notify.Permission, s.SessionID)
+	h.kill()
+	h.start()
+	service.next(t, notify.Interrupted, s.SessionID)
+
+	// That is not sent yet either, still stands after the next start, and is sent.
+	h.kill()
+	service.hold(false)
+	h.start()
+	service.next(t, notify.Interrupted, s.SessionID)
+
+	// Another is settled before it could be sent, and is not sent after the start.
+	service.hold(true)
+	other := h.create("demo")
+	h.ask(other.SessionID, "p2")
+	service.next(t, notify.Permission, other.SessionID)
+	state, err := h.hub.State(t.Context(), other.SessionID)
+	require.NoError(t, err)
+	require.Len(t, state.PendingPermissions, 1)
+	_, err = h.hub.Settle(t.Context(), other.SessionID, state.PendingPermissions[0], client.Choice{OptionID: "no"})
+	require.NoError(t, err)
+	page, err := h.hub.EventsAfter(t.Context(), other.SessionID, 0, 100)
+	for err == nil && page.Events[len(page.Events)-1].Type != event.TypeTurnEnd { // bounded by the test's context
+		page, err = h.hub.EventsAfter(t.Context(), other.SessionID, 0, 100)
+	}
+	require.NoError(t, err)
+	h.kill()
+	service.hold(false)
+	h.start()
+
+	// What is sent comes in its order: nothing else is on its way before this.
+	last := h.create("demo")
+	h.ask(last.SessionID, "p3")
+	service.next(t, notify.Permission, last.SessionID)
+	require.Equal(t, []notify.Kind{notify.Interrupted}, service.told(s.SessionID))
+	require.Empty(t, service.told(other.SessionID))
+}
