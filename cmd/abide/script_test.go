@@ -253,6 +253,7 @@ func cmdShape(ts *testscript.TestScript, neg bool, args []string) {
 		{`"20\d\d-[^"]+Z"`, `"TIME"`},
 		{`"[0-9a-f]{16}"`, `"HEX16"`},
 		{`"[0-9a-f]{32}"`, `"HEX32"`},
+		{`"uid:\d+"`, `"UID"`},
 		{`": "` + regexp.QuoteMeta(ts.Getenv("WORK")), `": "WORK`},
 		// A look at the workspace is recorded when it is done: seqs differ from run to run.
 		{`"(\w*seq|event_count)": \d+`, `"$1": N`},
