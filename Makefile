@@ -95,6 +95,7 @@ generate: ## rewrite the generated TypeScript types, the golden frames and the m
 	go test ./session/event -update
 	go test ./server/wire ./internal/tsgen -update
 	go test ./cmd/abide -run 'TestTheManPages' -update
+	cd frontend && npm run --silent page
 
 .PHONY: bench
 bench: ## measure the way from an agent to the disk and to clients, as ratios

@@ -13,6 +13,7 @@ const may: Record<string, readonly string[]> = {
   state: ['wire'],
   net: ['state', 'wire'],
   ui: ['state', 'wire', 'text', 'virtual', 'markdown'],
+  page: ['ui', 'state', 'wire', 'text'],
 }
 
 function files(folder: string): string[] {

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { describe, expect, it, test } from 'vitest'
 import { after, emptyFeed } from '../src/state/feed'
 import { momentOf } from '../src/state/moment'
-import { aboutWhen, type Overview } from '../src/state/overview'
+import { aboutWhen, orderOf, type Overview } from '../src/state/overview'
 import { Pages, pageSeqs, type Ask } from '../src/state/pages'
 import { idleMs, Player } from '../src/state/player'
 import type { AbideEvent } from '../src/wire/gen'
@@ -63,24 +63,15 @@ function long(events: number, seed: number): AbideEvent[] {
 /** The overview that the hub would make of them. */
 function overviewOf(events: readonly AbideEvent[]): Overview {
   const from = Date.parse(events[0]!.time)
-  let at = 0
-  let played = 0
-  const times = events.map((event) => {
-    const gap = Math.max(0, Date.parse(event.time) - from - at)
-    at += gap
-    played += Math.min(gap, idleMs)
-    return { at, played }
-  })
-  const size = Math.ceil(events.length / 512)
-  const begins = times.filter((_, i) => i % size === 0)
+  const latest = events.reduce((newest, event) => Math.max(newest, Date.parse(event.time)), from)
   return {
     epoch,
     min_seq: events[0]!.seq,
     at_seq: events.at(-1)!.seq,
     from: events[0]!.time,
-    to: new Date(from + at).toISOString(),
+    to: new Date(latest).toISOString(),
     time: { bucket_ms: 1000, events: [] },
-    order: { bucket_events: size, at_ms: begins.map((t) => t.at), played_ms: begins.map((t) => t.played) },
+    order: orderOf(events, idleMs),
     marks: [],
     turns: [],
   }

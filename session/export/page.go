@@ -14,6 +14,8 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
+// The script is built of the app's own player: "npm run page" in frontend.
+//
 //go:embed player.js
 var playerScript string
 
@@ -35,7 +37,8 @@ func (s Session) page(ctx context.Context, w io.Writer, redact Redaction) error 
 <main id="feed" aria-label="What was said and done"></main>
 <footer><button id="play" type="button">Play</button>
 <input id="seek" type="range" min="0" value="0" aria-label="Event">
-<label>Speed <select id="speed"><option>0.5</option><option selected>1</option><option>2</option><option>4</option><option>16</option></select></label>
+<label>Speed <select id="speed"><option>0.5</option><option selected>1</option><option>2</option><option>4</option><option>8</option><option>16</option></select></label>
+<label><input id="loop" type="checkbox"> Repeat</label>
 <output id="at"></output></footer>
 <noscript><p>The session is in this file as lines of JSON; the player needs JavaScript.</p></noscript>
 <script id="events" type="application/json">

@@ -1,4 +1,4 @@
-import type { Seq } from '../wire/gen'
+import type { AbideEvent, Seq } from '../wire/gen'
 
 export type MarkKind = 'prompt' | 'edit' | 'command' | 'question' | 'error' | 'interruption'
 
@@ -83,4 +83,22 @@ export function aboutWhen(overview: Overview, seq: Seq): number {
   const end = last ? whole : at[bucket + 1]!
   const share = last ? (overview.at_seq - overview.min_seq) / Math.max(1, size) - bucket : 1
   return begin + (end - begin) * Math.min(1, share > 0 ? (place - bucket) / share : 1)
+}
+
+/** How many stretches `orderOf` divides a session into at most. */
+const stretches = 512
+
+/** When each stretch of a session's events begins, a clock that went back standing still. */
+export function orderOf(events: readonly AbideEvent[], idleMs: number): Overview['order'] {
+  const size = Math.max(1, Math.ceil(events.length / stretches))
+  const begins: { at: number; played: number }[] = []
+  const from = Date.parse(events[0]?.time ?? '')
+  let [at, played] = [0, 0]
+  events.forEach((event, i) => {
+    const gap = Math.max(0, Date.parse(event.time) - from - at) || 0
+    at += gap
+    played += Math.min(gap, idleMs)
+    if (i % size === 0) begins.push({ at, played })
+  })
+  return { bucket_events: size, at_ms: begins.map((b) => b.at), played_ms: begins.map((b) => b.played) }
 }

@@ -1,0 +1,2 @@
+export const pageFile: string
+export function pageScript(): Promise<string>

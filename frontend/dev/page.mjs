@@ -1,0 +1,33 @@
+import { writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { build } from 'vite'
+
+/** Where the hub has the script of an exported page. */
+export const pageFile = fileURLToPath(new URL('../../session/export/player.js', import.meta.url))
+
+/**
+ * Builds that script of the app's own player: one classic script, as the page's policy names it by its hash.
+ * @returns {Promise<string>}
+ */
+export async function pageScript() {
+  const built = await build({
+    configFile: false,
+    logLevel: 'error',
+    build: {
+      target: 'es2022',
+      write: false,
+      lib: {
+        entry: fileURLToPath(new URL('../src/page/page.ts', import.meta.url)),
+        formats: ['iife'],
+        name: 'page',
+      },
+    },
+  })
+  const [first] = Array.isArray(built) ? built : [built]
+  const chunk = first && 'output' in first ? first.output[0] : undefined
+  if (chunk?.type !== 'chunk' || first.output.length !== 1) throw new Error('the page is not one script')
+  if (chunk.code.includes('</')) throw new Error('the script would end its own element')
+  return chunk.code
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(pageFile, await pageScript())
