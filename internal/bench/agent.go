@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/acp"
 )
 
@@ -114,7 +115,7 @@ type feeder interface {
 func (h *hub) feed(ctx context.Context, n int) error {
 	h.prompts++
 	last := h.last() + turnLead + int64(n) + 1
-	_, err := h.session.Prompt(ctx, session.PromptRequest{PromptID: fmt.Sprint("p", h.prompts), Text: fmt.Sprint(n), Actor: "bench"})
+	_, err := h.session.Prompt(ctx, session.PromptRequest{PromptID: fmt.Sprint("p", h.prompts), Text: fmt.Sprint(n), Actor: event.Actor{Name: "bench"}})
 	if err != nil {
 		return err
 	}

@@ -201,7 +201,7 @@ func newHub(ctx context.Context, dir string) (publisher, error) {
 	if err != nil {
 		return nil, err
 	}
-	one, err := m.Create(ctx, session.CreateRequest{Actor: "bench"})
+	one, err := m.Create(ctx, session.CreateRequest{Actor: event.Actor{Name: "bench"}})
 	if err != nil {
 		return nil, err
 	}
