@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/session"
-	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/acp"
+	"github.com/abidehub/abide/session/event"
 )
 
 // agentRole is the role of an agent: a process that answers a prompt, whose text
