@@ -40,22 +40,31 @@ type Answer struct {
 // or one that is to be remembered and cannot be, is ErrInvalid; a tool call that changed
 // after SeenSeq is ErrConflict.
 func (b *BackgroundSession) AnswerPermission(ctx context.Context, a Answer) (event.PermissionOutcome, error) {
-	return ask(ctx, b, func(e *engine) (event.PermissionOutcome, error) { return e.answer(a) })
+	return ask(ctx, b, func(e *engine) (event.PermissionOutcome, error) { return e.questions.answer(a) })
 }
 
-func (e *engine) answer(a Answer) (event.PermissionOutcome, error) {
+// questions are what the agent asks of people: it records them, and settles them by an
+// answer, by a rule, or because nobody watches.
+type questions struct {
+	*journal
+	agent     *agentSlot
+	turn      *turnRun
+	unwatched time.Time // since when nobody watches while requests are open
+}
+
+func (q *questions) answer(a Answer) (event.PermissionOutcome, error) {
 	var none event.PermissionOutcome
-	if winner, settled := e.fold.permissions.outcome(a.PermissionID); settled {
-		if e.sentAgain(winner, a) {
+	if winner, settled := q.fold.permissions.outcome(a.PermissionID); settled {
+		if q.sentAgain(winner, a) {
 			return winner, nil
 		}
 		return none, &AlreadyResolved{Winner: winner}
 	}
-	request, open := e.fold.permissions.find(a.PermissionID)
+	request, open := q.fold.permissions.find(a.PermissionID)
 	if !open {
 		return none, fmt.Errorf("%w: no permission request %q is open in this session", ErrNotFound, a.PermissionID)
 	}
-	if a.SeenSeq > 0 && e.fold.tools.changedAt(request.Request.ToolCallID) > a.SeenSeq {
+	if a.SeenSeq > 0 && q.fold.tools.changedAt(request.Request.ToolCallID) > a.SeenSeq {
 		return none, fmt.Errorf("%w: the agent changed this tool call after the answer was given: look at it again", ErrConflict)
 	}
 	chosen, offered := request.option(a.OptionID)
@@ -73,11 +82,11 @@ func (e *engine) answer(a Answer) (event.PermissionOutcome, error) {
 	if a.Remember != "" && a.Remember != RuleSession && a.Remember != RuleAgent {
 		return none, fmt.Errorf("%w: an answer is remembered for the %s or the %s", ErrInvalid, RuleSession, RuleAgent)
 	}
-	lasting, err := e.lastingOf(request, chosen, a)
+	lasting, err := q.lastingOf(request, chosen, a)
 	if err != nil {
 		return none, err
 	}
-	if err := e.refusal(); err != nil {
+	if err := q.refusal(); err != nil {
 		return none, err
 	}
 	outcome := event.PermissionOutcome{
@@ -92,20 +101,20 @@ func (e *engine) answer(a Answer) (event.PermissionOutcome, error) {
 	for _, note := range lasting.notes {
 		list = append(list, entry{request.Turn, note})
 	}
-	if _, err := e.write(list...); err != nil {
-		return none, fmt.Errorf("settle permission request: %w", e.b.stuck(err))
+	if _, err := q.write(list...); err != nil {
+		return none, fmt.Errorf("settle permission request: %w", q.b.stuck(err))
 	}
 	if lasting.rule != nil && lasting.rule.Scope == RuleAgent {
-		e.keepRule(*lasting.rule)
+		q.keepRule(*lasting.rule)
 	}
 	told := outcome
 	told.OptionID = lasting.tell
-	e.tellAgent(told)
+	q.tellAgent(told)
 	return outcome, nil
 }
 
 // sentAgain reports whether an answer is the winner's own once more.
-func (e *engine) sentAgain(winner event.PermissionOutcome, a Answer) bool {
+func (q *questions) sentAgain(winner event.PermissionOutcome, a Answer) bool {
 	if winner.Outcome != event.OutcomeSelected || winner.OptionID != a.OptionID {
 		return false
 	}
@@ -121,92 +130,92 @@ func isObject(data json.RawMessage) bool {
 }
 
 // tellAgent passes outcomes that are in the log on to the agent.
-func (e *engine) tellAgent(outcomes ...event.PermissionOutcome) {
+func (q *questions) tellAgent(outcomes ...event.PermissionOutcome) {
 	for _, o := range outcomes {
-		if e.agent.proc == nil {
+		if q.agent.proc == nil {
 			return
 		}
-		if err := e.agent.proc.Answer(o); err != nil {
-			e.logger.Warn("agent did not take the answer", "permission", o.PermissionID, "err", err)
+		if err := q.agent.proc.Answer(o); err != nil {
+			q.logger.Warn("agent did not take the answer", "permission", o.PermissionID, "err", err)
 		}
 	}
 }
 
 // recordRequest takes the agent asking.
-func (e *engine) recordRequest(p event.PermissionRequest) error {
-	_, open := e.fold.permissions.find(p.PermissionID)
-	_, settled := e.fold.permissions.outcome(p.PermissionID)
+func (q *questions) recordRequest(p event.PermissionRequest) error {
+	_, open := q.fold.permissions.find(p.PermissionID)
+	_, settled := q.fold.permissions.outcome(p.PermissionID)
 	if open || settled || p.PermissionID == "" {
-		e.logger.Warn("agent asked with an id that is not new", "permission", p.PermissionID)
+		q.logger.Warn("agent asked with an id that is not new", "permission", p.PermissionID)
 		return nil
 	}
-	about := e.fold.subjectOf(p)
+	about := q.fold.subjectOf(p)
 	p.Title = cmp.Or(p.Title, about.title, "The agent asks for permission")
-	request := openRequest{Request: p, Turn: e.fold.turnOf(p)}
+	request := openRequest{Request: p, Turn: q.fold.turnOf(p)}
 	list := []entry{{request.Turn, p}}
 	var outcomes []event.PermissionOutcome
-	if e.turn.cancelled && e.fold.open {
+	if q.turn.cancelled && q.fold.open {
 		// The person was told that everything open was settled; this came after.
 		o := request.cancelled(theHub(), "the turn was cancelled")
 		outcomes = append(outcomes, o)
 		list = append(list, entry{request.Turn, o})
-	} else if o, decided := e.decide(about, p); decided {
+	} else if o, decided := q.decide(about, p); decided {
 		outcomes = append(outcomes, o)
 		list = append(list, entry{request.Turn, o})
 	}
-	if _, err := e.write(list...); err != nil {
+	if _, err := q.write(list...); err != nil {
 		return err
 	}
-	e.tellAgent(outcomes...)
+	q.tellAgent(outcomes...)
 	return nil
 }
 
 // recordWithdrawal takes the agent no longer asking. Somebody's answer that was
 // quicker stays.
-func (e *engine) recordWithdrawal(p event.PermissionOutcome) error {
-	request, open := e.fold.permissions.find(p.PermissionID)
+func (q *questions) recordWithdrawal(p event.PermissionOutcome) error {
+	request, open := q.fold.permissions.find(p.PermissionID)
 	if !open {
 		return nil
 	}
-	_, err := e.write(entry{request.Turn, p})
+	_, err := q.write(entry{request.Turn, p})
 	return err
 }
 
 // watchRequests applies the policy for sessions nobody watches. It never allows
 // anything.
-func (e *engine) watchRequests(now time.Time) {
-	open := e.fold.permissions.open
-	if len(open) == 0 || e.closing || e.health.broken() {
+func (q *questions) watchRequests(now time.Time) {
+	open := q.fold.permissions.open
+	if len(open) == 0 || q.closing || q.health.broken() {
 		return
 	}
-	if e.b.watchers.anybody() {
-		e.unwatched = time.Time{}
+	if q.b.watchers.anybody() {
+		q.unwatched = time.Time{}
 		return
 	}
-	if e.unwatched.IsZero() {
-		e.unwatched = now
+	if q.unwatched.IsZero() {
+		q.unwatched = now
 	}
-	policy := e.hub.settings().Permissions
+	policy := q.hub.settings().Permissions
 	if !policy.DenyUnattended && policy.WaitLimit <= 0 {
 		return
 	}
 	for _, r := range open {
 		at := r.asked
-		if e.unwatched.After(at) {
-			at = e.unwatched
+		if q.unwatched.After(at) {
+			at = q.unwatched
 		}
 		if !policy.DenyUnattended {
 			at = at.Add(policy.WaitLimit)
 		}
 		if now.Before(at) {
-			e.wake(at)
+			q.wake(at)
 			continue
 		}
 		o := r.denied("nobody watches this session")
-		if _, err := e.write(entry{r.Turn, o}); err != nil {
+		if _, err := q.write(entry{r.Turn, o}); err != nil {
 			return
 		}
-		e.tellAgent(o)
+		q.tellAgent(o)
 	}
 }
 

@@ -365,7 +365,7 @@ func (e *engine) settingsOf(p event.AgentStarted) *event.AgentSettings {
 	if p.Settings != nil {
 		*s = *p.Settings
 	}
-	s.Rules, s.Command = ruleIDs(e.rules(), e.agentName), e.hub.settings().agent(e.agentName).commandDigest()
+	s.Rules, s.Command = ruleIDs(e.questions.rules(), e.agentName), e.hub.settings().agent(e.agentName).commandDigest()
 	return s
 }
 

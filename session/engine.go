@@ -1,16 +1,11 @@
 package session
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
-	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
-	"github.com/abidehub/abide/session/store"
 )
 
 // How often a session looks again at what it cannot be told of.
@@ -37,42 +32,24 @@ type hub struct {
 
 // engine is the goroutine that owns a session. Jobs from the mailbox, alarms
 // and bells make something happen; after each of them proceed looks at where
-// things stand and does what should be done next. All fields but the first
-// group are owned by run.
+// things stand and does what should be done next. Its parts are types of their own,
+// called from its goroutine.
 type engine struct {
-	// set at construction
-	b         *BackgroundSession
-	log       *store.Log
-	hub       hub
-	logger    *slog.Logger
-	workspace string
-	agentName string
-	imported  bool // nothing is added to the log
-	seat      *seat
-	helpers   sync.WaitGroup // goroutines beside run; each reports into the mailbox
+	journal
+	seat    *seat          // set at construction
+	helpers sync.WaitGroup // goroutines beside run; each reports into the mailbox
 
-	// what is durable
-	fold     fold
-	foldKept event.Seq // of the fold that was written down last
-	named    bool      // a person named the session
-	queue    *queue.Queue
-
-	// what is not
-	turn    turnRun
-	agent   agentSlot
-	health  logHealth
-	unsaved unsavedQueue
-	list    listLine
+	foldKept  event.Seq // of the fold that was written down last
+	named     bool      // a person named the session
+	turn      turnRun
+	agent     agentSlot
+	unsaved   unsavedQueue
+	questions questions
 	// recorderHeard is when the program that records the session was last heard.
 	recorderHeard time.Time
-	unwatched     time.Time // since when nobody watches while requests are open
 	present       presenceClock
-	closing       bool
 	ended         bool
-
-	dirty  bool      // the published state is out of date
-	wakeAt time.Time // when proceed has something to do by itself; zero is never
-	alarm  *time.Timer
+	alarm         *time.Timer
 }
 
 // run is the engine. It returns when the session was closed and its agent is
@@ -139,7 +116,7 @@ func (e *engine) pass(now time.Time) {
 		return
 	}
 	e.watchAgent(now)
-	e.watchRequests(now)
+	e.questions.watchRequests(now)
 	switch {
 	case e.closing:
 		e.windDown()
@@ -161,13 +138,6 @@ func (e *engine) passRecorded(now time.Time) {
 		e.list.changed, e.list.flush, e.ended = true, true, true
 	case !e.health.broken() && !e.imported:
 		e.watchRecorder(now)
-	}
-}
-
-// wake asks for proceed to be called at t, at the latest.
-func (e *engine) wake(t time.Time) {
-	if e.wakeAt.IsZero() || t.Before(e.wakeAt) {
-		e.wakeAt = t
 	}
 }
 
@@ -195,139 +165,4 @@ func (e *engine) post(job func(*engine)) {
 	case e.b.mail <- job:
 	case <-e.b.done:
 	}
-}
-
-// entry is a payload on its way into the log.
-type entry struct {
-	turn    int
-	payload event.Payload
-}
-
-// entries gives payloads the latest turn.
-func (e *engine) entries(payloads ...event.Payload) []entry {
-	list := make([]entry, 0, len(payloads))
-	for _, p := range payloads {
-		list = append(list, entry{e.fold.turn, p})
-	}
-	return list
-}
-
-// write appends entries, all or none, and folds them in. It returns the first
-// one's seq. Where the fate of a write is not known the log is broken, and
-// nothing is folded in: what holds is found out when it is opened again.
-func (e *engine) write(list ...entry) (event.Seq, error) {
-	now := time.Now()
-	drafts := make([]event.Draft, 0, len(list))
-	for _, n := range list {
-		draft, err := event.NewDraft(n.payload, n.turn, now)
-		if err != nil {
-			return 0, err
-		}
-		drafts = append(drafts, draft)
-	}
-	return e.writeDrafts(drafts, list)
-}
-
-// writeDrafts is write for entries that are encoded already.
-func (e *engine) writeDrafts(drafts []event.Draft, list []entry) (event.Seq, error) {
-	// A write is not given up because whoever asked for it went away.
-	first, _, err := e.log.Append(context.Background(), drafts...)
-	e.noteLog(err)
-	if err != nil {
-		return 0, err
-	}
-	before := e.fold.interruptions.Open
-	for i, n := range list {
-		e.fold.at = drafts[i].Time.UTC().Truncate(time.Microsecond) // as the line has it
-		e.fold.apply(first+event.Seq(i), n.turn, n.payload)
-	}
-	e.countCut(list, before)
-	if e.fold.changed {
-		e.fold.changed = false
-		e.dirty = true
-		e.list.changed = true
-	}
-	e.list.progressed = true
-	return first, nil
-}
-
-// logHealth is whether the log can be written, as the engine found it.
-type logHealth struct {
-	blocked bool
-	frozen  error
-	probeAt time.Time
-}
-
-func (h *logHealth) broken() bool { return h.blocked || h.frozen != nil }
-
-// noteLog learns from the outcome of a write.
-func (e *engine) noteLog(err error) {
-	h := &e.health
-	switch {
-	case err == nil:
-		if h.blocked && e.log.Health().State != store.HealthBlocked { // else something larger still waits
-			h.blocked, e.dirty = false, true
-		}
-	case errors.Is(err, store.ErrBlocked):
-		e.dirty = e.dirty || !h.blocked
-		h.blocked, h.probeAt = true, time.Now().Add(probeInterval)
-	case errors.Is(err, store.ErrInvalid): // says nothing of the device
-	default:
-		if h.frozen == nil {
-			e.logger.Error("log takes nothing more", "err", err)
-			h.frozen = err
-			e.dirty, e.list.changed = true, true
-		}
-	}
-}
-
-// probeLog notices that a blocked log has healed.
-func (e *engine) probeLog(now time.Time) {
-	h := &e.health
-	if !h.blocked {
-		return
-	}
-	if !now.Before(h.probeAt) {
-		if e.log.Health().State != store.HealthBlocked {
-			h.blocked, e.dirty = false, true
-			e.followMended()
-			return
-		}
-		h.probeAt = now.Add(probeInterval)
-	}
-	e.wake(h.probeAt)
-}
-
-// followMended takes the lines that mending the log added behind the fold.
-func (e *engine) followMended() {
-	if e.log.Marks().Visible <= e.fold.seq {
-		return
-	}
-	f, err := catchUp(context.Background(), e.log, e.queue, e.fold)
-	if err != nil {
-		e.noteLog(err)
-		return
-	}
-	e.list.changed, e.list.progressed = e.list.changed || f.changed, true
-	e.fold = f
-	e.fold.changed = false
-}
-
-// refusal is the error for whoever wants something that must be written first.
-func (e *engine) refusal() error {
-	switch {
-	case e.closing:
-		return errEnded
-	case e.fold.recorder.Open:
-		return errRecording
-	case e.imported:
-		return errImported
-	case e.health.frozen != nil:
-		return e.b.stuck(fmt.Errorf("%w: %w", store.ErrFrozen, e.health.frozen))
-	case e.health.blocked:
-		return e.b.stuck(store.ErrBlocked)
-	case e.recordedAbroad():
-		return fmt.Errorf("%w: the session was recorded in a directory outside of the hub's workspaces", ErrConflict)
-	}
-	return nil
 }

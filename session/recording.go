@@ -371,10 +371,10 @@ var errRecording = fmt.Errorf("%w: a program records this session; until that en
 
 // recordedAbroad reports whether the session was recorded in a directory in which the
 // hub may start no agent.
-func (e *engine) recordedAbroad() bool {
-	if e.fold.recorder.ID == "" {
+func (j *journal) recordedAbroad() bool {
+	if j.fold.recorder.ID == "" {
 		return false
 	}
-	_, err := e.hub.settings().resolveWorkspace(e.workspace)
+	_, err := j.hub.settings().resolveWorkspace(j.workspace)
 	return err != nil
 }

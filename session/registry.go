@@ -121,13 +121,15 @@ func (m *Manager) load(id string) (*BackgroundSession, error) {
 	}
 	b.comments = openCommentBook(dir, b.logger)
 	e := &engine{
-		b: b, log: log, hub: m.hub, logger: b.logger, seat: newSeat(),
-		workspace: meta.Workspace, agentName: meta.Agent, imported: meta.Imported,
-		fold: f, foldKept: stored, named: meta.Named, queue: q,
+		journal: journal{
+			b: b, log: log, queue: q, hub: m.hub, logger: b.logger,
+			workspace: meta.Workspace, agentName: meta.Agent, imported: meta.Imported,
+			fold: f, list: listLine{changed: true}, dirty: true,
+		},
+		seat: newSeat(), foldKept: stored, named: meta.Named,
 		agent: agentSlot{status: AgentAbsent},
-		list:  listLine{changed: true},
-		dirty: true,
 	}
+	e.questions = questions{journal: &e.journal, agent: &e.agent, turn: &e.turn}
 	e.health.blocked = log.Health().State == store.HealthBlocked // it waits for room to be mended
 	e.reportQueue(meta.CreatedBy != "" && !meta.Imported)
 	return start(e), nil

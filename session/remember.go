@@ -28,7 +28,7 @@ type lasting struct {
 // where the answer says so. An option that says "always" is remembered for the
 // session without asking. An answer that asks for what cannot be is ErrInvalid, one that
 // asks for what its person may not is ErrForbidden.
-func (e *engine) lastingOf(request openRequest, chosen event.PermissionOption, a Answer) (lasting, error) {
+func (q *questions) lastingOf(request openRequest, chosen event.PermissionOption, a Answer) (lasting, error) {
 	l := lasting{tell: chosen.OptionID}
 	effect, always, known := effectOf(chosen.Kind)
 	if a.Remember == "" && (!always || request.about.kind == kindSwitchMode) {
@@ -39,7 +39,7 @@ func (e *engine) lastingOf(request openRequest, chosen event.PermissionOption, a
 	if always && offered {
 		l.tell = once
 	}
-	why := e.onlyOnce(request, known)
+	why := q.onlyOnce(request, known)
 	if !a.MayRule {
 		if a.Remember != "" {
 			return l, fmt.Errorf("%w: making a rule takes access to manage the session; answer without remember", ErrForbidden)
@@ -68,7 +68,7 @@ func (e *engine) lastingOf(request openRequest, chosen event.PermissionOption, a
 	rule = complete(Rule{
 		Scope: scope, Effect: effect, Kind: request.about.kind, Subject: request.about.fingerprint(),
 		Title: cut(oneLine(request.about.title), lastLineRunes), AgentTold: always && !offered, CreatedBy: a.Actor.Name, CreatedByID: a.Actor.ID,
-	}, e.agentName)
+	}, q.agentName)
 	note, err := ruleNote(noteRuleAdded, rule, a.Actor)
 	if err != nil {
 		return l, err
@@ -90,7 +90,7 @@ func effectOf(kind event.PermissionKind) (effect RuleEffect, always, known bool)
 }
 
 // onlyOnce says why no rule can be made of an answer to a request, or nothing.
-func (e *engine) onlyOnce(request openRequest, known bool) string {
+func (q *questions) onlyOnce(request openRequest, known bool) string {
 	switch {
 	case !known:
 		return "the chosen option says neither allow nor reject in the protocol's words"
@@ -100,9 +100,9 @@ func (e *engine) onlyOnce(request openRequest, known bool) string {
 		return "which way of working comes next is chosen anew each time"
 	case !request.about.identified():
 		return "the agent does not say exactly what it would do, so a rule could cover something else"
-	case e.fold.subjectOf(request.Request).fingerprint() != request.about.fingerprint():
+	case q.fold.subjectOf(request.Request).fingerprint() != request.about.fingerprint():
 		return "the agent has changed what it says since it asked"
-	case len(e.rules()) >= maxRules:
+	case len(q.rules()) >= maxRules:
 		return tooManyRules
 	}
 	return ""

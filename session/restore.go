@@ -270,7 +270,7 @@ func (r *restore) heard(answer []byte) {
 // refuseInRestore answers a question to a segment: nothing is to be done about it.
 func (e *engine) refuseInRestore(p event.PermissionRequest) error {
 	e.turn.restore.heard([]byte("\nAsked for permission: " + p.Title + "\n"))
-	e.tellAgent(event.PermissionOutcome{PermissionID: p.PermissionID, Outcome: event.OutcomeCancelled, By: byHub, Reason: "the session is being told"})
+	e.questions.tellAgent(event.PermissionOutcome{PermissionID: p.PermissionID, Outcome: event.OutcomeCancelled, By: byHub, Reason: "the session is being told"})
 	return nil
 }
 

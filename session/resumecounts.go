@@ -88,14 +88,14 @@ func (m *Manager) ResumeCounts() ResumeCounts {
 
 // countCut counts what a write says of turns that were cut off. before is the
 // interruption that was open before it.
-func (e *engine) countCut(list []entry, before *Interruption) {
+func (j *journal) countCut(list []entry, before *Interruption) {
 	for _, n := range list {
 		switch p := n.payload.(type) {
 		case event.TurnInterrupted:
-			e.hub.numbers.cutOff(p)
+			j.hub.numbers.cutOff(p)
 		case event.InterruptionSettled:
 			if before != nil {
-				e.hub.numbers.settled(*before, p)
+				j.hub.numbers.settled(*before, p)
 			}
 		}
 	}

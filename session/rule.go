@@ -116,11 +116,11 @@ func (h hub) suspends(r Rule, sessionID string) bool {
 
 // decide finds the rule that answers a request about s. One that rejects comes before
 // those that allow. What a person has to fill in or look at is never answered.
-func (e *engine) decide(s subject, p event.PermissionRequest) (event.PermissionOutcome, bool) {
+func (q *questions) decide(s subject, p event.PermissionRequest) (event.PermissionOutcome, bool) {
 	var found *Rule
-	rules := e.rules()
+	rules := q.rules()
 	for i, r := range rules {
-		if r.covers(e.agentName, s) && (found == nil || r.Effect == RuleReject) && !e.hub.suspends(r, e.b.id) {
+		if r.covers(q.agentName, s) && (found == nil || r.Effect == RuleReject) && !q.hub.suspends(r, q.b.id) {
 			found = &rules[i]
 		}
 	}
@@ -138,8 +138,8 @@ func (e *engine) decide(s subject, p event.PermissionRequest) (event.PermissionO
 }
 
 // rules are those of the session, and those of agents.
-func (e *engine) rules() []Rule {
-	return slices.Concat(e.fold.rules, e.hub.rules.all())
+func (q *questions) rules() []Rule {
+	return slices.Concat(q.fold.rules, q.hub.rules.all())
 }
 
 // Rules lists the rules of this session: its own, then those of its agent, each
@@ -148,7 +148,7 @@ func (b *BackgroundSession) Rules(ctx context.Context) ([]Rule, error) {
 	var h hub
 	list, err := ask(ctx, b, func(e *engine) ([]Rule, error) {
 		h = e.hub
-		return slices.DeleteFunc(e.rules(), func(r Rule) bool { return r.Agent != e.agentName }), nil
+		return slices.DeleteFunc(e.questions.rules(), func(r Rule) bool { return r.Agent != e.agentName }), nil
 	})
 	for i, r := range list {
 		list[i].Suspended = h.suspends(r, b.id)
@@ -183,7 +183,7 @@ func (b *BackgroundSession) AddRule(ctx context.Context, r Rule) (Rule, error) {
 		}
 	}
 	return r, tell(ctx, b, func(e *engine) error {
-		return e.noteRule(noteRuleAdded, r, event.Actor{Name: r.CreatedBy, ID: r.CreatedByID})
+		return e.questions.noteRule(noteRuleAdded, r, event.Actor{Name: r.CreatedBy, ID: r.CreatedByID})
 	})
 }
 
@@ -194,7 +194,7 @@ func (b *BackgroundSession) Like(ctx context.Context, r Rule, permissionID strin
 	return ask(ctx, b, func(e *engine) (Rule, error) {
 		for _, open := range e.fold.permissions.open {
 			if open.Request.PermissionID == permissionID {
-				if why := e.onlyOnce(open, true); why != "" {
+				if why := e.questions.onlyOnce(open, true); why != "" {
 					return r, fmt.Errorf("%w: no rule can be made of this request: %s", ErrInvalid, why)
 				}
 				s := open.about
@@ -227,7 +227,7 @@ func (b *BackgroundSession) RevokeRule(ctx context.Context, id string, actor eve
 	}
 	revoked := all[i]
 	revoked.Suspended = false
-	return tell(ctx, b, func(e *engine) error { return e.noteRule(noteRuleRevoked, revoked, actor) })
+	return tell(ctx, b, func(e *engine) error { return e.questions.noteRule(noteRuleRevoked, revoked, actor) })
 }
 
 // ruleMaker is what changes of rules need of the engine; their files are
@@ -240,21 +240,21 @@ type ruleMaker struct {
 
 func (b *BackgroundSession) ruleMaker(ctx context.Context) (ruleMaker, error) {
 	return ask(ctx, b, func(e *engine) (ruleMaker, error) {
-		return ruleMaker{e.hub.rules, e.agentName, len(e.rules())}, e.refusal()
+		return ruleMaker{e.hub.rules, e.agentName, len(e.questions.rules())}, e.refusal()
 	})
 }
 
 // keepRule puts a rule for the agent in force that an answer asked for. The
 // answer counts in any case; people see when the rule does not.
-func (e *engine) keepRule(r Rule) {
-	err := e.hub.rules.add(r)
+func (q *questions) keepRule(r Rule) {
+	err := q.hub.rules.add(r)
 	if err == nil {
 		return
 	}
-	e.logger.Error("permission rule could not be saved", "err", err)
+	q.logger.Error("permission rule could not be saved", "err", err)
 	failure := event.Error{Code: "rule_not_saved", Message: "The answer counts, but could not be remembered for later sessions."}
-	if _, err := e.write(e.entries(failure)...); err != nil {
-		e.logger.Error("failure could not be recorded", "err", err)
+	if _, err := q.write(q.entries(failure)...); err != nil {
+		q.logger.Error("failure could not be recorded", "err", err)
 	}
 }
 
@@ -264,16 +264,16 @@ func complete(r Rule, agent string) Rule {
 }
 
 // noteRule records a change of the rules.
-func (e *engine) noteRule(method string, r Rule, actor event.Actor) error {
-	if err := e.refusal(); err != nil {
+func (q *questions) noteRule(method string, r Rule, actor event.Actor) error {
+	if err := q.refusal(); err != nil {
 		return err
 	}
 	note, err := ruleNote(method, r, actor)
 	if err != nil {
 		return err
 	}
-	_, err = e.write(e.entries(note)...)
-	return e.b.stuck(err)
+	_, err = q.write(q.entries(note)...)
+	return q.b.stuck(err)
 }
 
 func ruleNote(method string, r Rule, actor event.Actor) (event.Note, error) {

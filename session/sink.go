@@ -222,9 +222,9 @@ func (e *engine) recordMove(p event.Payload) error {
 		if e.turn.restore.step == restoreTelling {
 			return e.refuseInRestore(p)
 		}
-		return e.recordRequest(p)
+		return e.questions.recordRequest(p)
 	case event.PermissionOutcome:
-		return e.recordWithdrawal(p)
+		return e.questions.recordWithdrawal(p)
 	}
 	return nil
 }

@@ -233,7 +233,7 @@ func (e *engine) recordTurnEnd(p event.TurnEnd) error {
 	if err != nil {
 		return err
 	}
-	e.tellAgent(outcomes...)
+	e.questions.tellAgent(outcomes...)
 	e.turnEnded(p, seq+event.Seq(len(list)))
 	return nil
 }
@@ -378,7 +378,7 @@ func (e *engine) cancel(actor event.Actor) error {
 		e.stopAgent(stopReset)
 		return nil
 	}
-	e.tellAgent(outcomes...)
+	e.questions.tellAgent(outcomes...)
 	return nil
 }
 

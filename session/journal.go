@@ -1,0 +1,176 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/abidehub/abide/queue"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+// journal is what a session knows, and the only way it writes to its log. The parts of
+// the engine share it; the engine's goroutine owns it.
+type journal struct {
+	// Set at construction.
+	b         *BackgroundSession
+	log       *store.Log
+	queue     *queue.Queue
+	hub       hub
+	logger    *slog.Logger
+	workspace string
+	agentName string
+	imported  bool // nothing is added to the log
+
+	fold    fold
+	health  logHealth
+	list    listLine
+	closing bool
+	dirty   bool      // the published state is out of date
+	wakeAt  time.Time // when proceed has something to do by itself; zero is never
+}
+
+// wake asks for proceed to be called at t, at the latest.
+func (j *journal) wake(t time.Time) {
+	if j.wakeAt.IsZero() || t.Before(j.wakeAt) {
+		j.wakeAt = t
+	}
+}
+
+// entry is a payload on its way into the log.
+type entry struct {
+	turn    int
+	payload event.Payload
+}
+
+// entries gives payloads the latest turn.
+func (j *journal) entries(payloads ...event.Payload) []entry {
+	list := make([]entry, 0, len(payloads))
+	for _, p := range payloads {
+		list = append(list, entry{j.fold.turn, p})
+	}
+	return list
+}
+
+// write appends entries, all or none, and folds them in. It returns the first
+// one's seq. Where the fate of a write is not known the log is broken, and
+// nothing is folded in: what holds is found out when it is opened again.
+func (j *journal) write(list ...entry) (event.Seq, error) {
+	now := time.Now()
+	drafts := make([]event.Draft, 0, len(list))
+	for _, n := range list {
+		draft, err := event.NewDraft(n.payload, n.turn, now)
+		if err != nil {
+			return 0, err
+		}
+		drafts = append(drafts, draft)
+	}
+	return j.writeDrafts(drafts, list)
+}
+
+// writeDrafts is write for entries that are encoded already.
+func (j *journal) writeDrafts(drafts []event.Draft, list []entry) (event.Seq, error) {
+	// A write is not given up because whoever asked for it went away.
+	first, _, err := j.log.Append(context.Background(), drafts...)
+	j.noteLog(err)
+	if err != nil {
+		return 0, err
+	}
+	before := j.fold.interruptions.Open
+	for i, n := range list {
+		j.fold.at = drafts[i].Time.UTC().Truncate(time.Microsecond) // as the line has it
+		j.fold.apply(first+event.Seq(i), n.turn, n.payload)
+	}
+	j.countCut(list, before)
+	if j.fold.changed {
+		j.fold.changed = false
+		j.dirty = true
+		j.list.changed = true
+	}
+	j.list.progressed = true
+	return first, nil
+}
+
+// logHealth is whether the log can be written, as the engine found it.
+type logHealth struct {
+	blocked bool
+	frozen  error
+	probeAt time.Time
+}
+
+func (h *logHealth) broken() bool { return h.blocked || h.frozen != nil }
+
+// noteLog learns from the outcome of a write.
+func (j *journal) noteLog(err error) {
+	h := &j.health
+	switch {
+	case err == nil:
+		if h.blocked && j.log.Health().State != store.HealthBlocked { // else something larger still waits
+			h.blocked, j.dirty = false, true
+		}
+	case errors.Is(err, store.ErrBlocked):
+		j.dirty = j.dirty || !h.blocked
+		h.blocked, h.probeAt = true, time.Now().Add(probeInterval)
+	case errors.Is(err, store.ErrInvalid): // says nothing of the device
+	default:
+		if h.frozen == nil {
+			j.logger.Error("log takes nothing more", "err", err)
+			h.frozen = err
+			j.dirty, j.list.changed = true, true
+		}
+	}
+}
+
+// probeLog notices that a blocked log has healed.
+func (j *journal) probeLog(now time.Time) {
+	h := &j.health
+	if !h.blocked {
+		return
+	}
+	if !now.Before(h.probeAt) {
+		if j.log.Health().State != store.HealthBlocked {
+			h.blocked, j.dirty = false, true
+			j.followMended()
+			return
+		}
+		h.probeAt = now.Add(probeInterval)
+	}
+	j.wake(h.probeAt)
+}
+
+// followMended takes the lines that mending the log added behind the fold.
+func (j *journal) followMended() {
+	if j.log.Marks().Visible <= j.fold.seq {
+		return
+	}
+	f, err := catchUp(context.Background(), j.log, j.queue, j.fold)
+	if err != nil {
+		j.noteLog(err)
+		return
+	}
+	j.list.changed, j.list.progressed = j.list.changed || f.changed, true
+	j.fold = f
+	j.fold.changed = false
+}
+
+// refusal is the error for whoever wants something that must be written first.
+func (j *journal) refusal() error {
+	switch {
+	case j.closing:
+		return errEnded
+	case j.fold.recorder.Open:
+		return errRecording
+	case j.imported:
+		return errImported
+	case j.health.frozen != nil:
+		return j.b.stuck(fmt.Errorf("%w: %w", store.ErrFrozen, j.health.frozen))
+	case j.health.blocked:
+		return j.b.stuck(store.ErrBlocked)
+	case j.recordedAbroad():
+		return fmt.Errorf("%w: the session was recorded in a directory outside of the hub's workspaces", ErrConflict)
+	}
+	return nil
+}
