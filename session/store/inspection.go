@@ -42,7 +42,7 @@ func (i *inspection) readMeta() error {
 		i.meta = m
 		i.noticeCopy()
 	case i.doubtful:
-		i.meta = m
+		i.meta = m.words()
 	default:
 		i.meta = Metadata{SessionID: i.id}
 	}

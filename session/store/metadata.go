@@ -120,8 +120,8 @@ type Damage struct {
 const metadataFormat = 1
 
 // readMetadata reads a session's metadata.json. Garbage is an error, which
-// leaves a caller with a log to rebuild it from; with errDoubtful, also with the
-// words of it.
+// leaves a caller with a log to rebuild it from; with errDoubtful, also with what
+// it says.
 func readMetadata(fsys FS, dir string) (Metadata, error) {
 	var m Metadata
 	data, err := fsys.ReadFile(filepath.Join(dir, metadataName))
@@ -135,7 +135,7 @@ func readMetadata(fsys FS, dir string) (Metadata, error) {
 		return m, fmt.Errorf("read %s: it belongs to session %q, not to %q", metadataName, m.SessionID, id)
 	}
 	if m.Format <= metadataFormat && !intact(data) {
-		return m.words(), fmt.Errorf("read %s: %w", metadataName, errDoubtful)
+		return m, fmt.Errorf("read %s: %w", metadataName, errDoubtful)
 	}
 	return m, nil
 }

@@ -171,8 +171,8 @@ func (s *Store) load() error {
 func (s *Store) readListed(id string) Metadata {
 	dir := filepath.Join(s.root(), id)
 	m, err := readMetadata(s.opts.FS, dir)
-	if err == nil {
-		return m
+	if err == nil || errors.Is(err, errDoubtful) {
+		return m // what it says is good enough for a list
 	}
 	m = Metadata{SessionID: id}
 	if given, err := readLabels(s.opts.FS, dir); err == nil {
