@@ -88,9 +88,9 @@ func (e *engine) restful() bool {
 // again.
 func (b *BackgroundSession) rename(ctx context.Context, name string) error {
 	return tell(ctx, b, func(e *engine) error {
-		e.named = name != ""
+		e.listing.named = name != ""
 		e.log.UpdateMetadata(func(m *store.Metadata) {
-			if m.Named = e.named; e.named {
+			if m.Named = e.listing.named; e.listing.named {
 				m.Name = name
 			}
 		})
@@ -121,7 +121,7 @@ func (b *BackgroundSession) label(ctx context.Context, p Patch) error {
 		if err := e.log.Label(change); err != nil {
 			return err
 		}
-		e.named, e.list.changed = *p.Name != "", true
+		e.listing.named, e.list.changed = *p.Name != "", true
 		return nil
 	})
 }

@@ -56,6 +56,6 @@ func (e *engine) end(p event.SessionEnd) error {
 	}
 	e.stopAgent(stopSleep)
 	e.list.flush = true
-	e.keepListLine(time.Now()) // the caller finds the status in the list
+	e.listing.keep(time.Now()) // the caller finds the status in the list
 	return nil
 }

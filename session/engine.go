@@ -38,18 +38,17 @@ type engine struct {
 	journal
 	seat    *seat          // set at construction
 	helpers sync.WaitGroup // goroutines beside run; each reports into the mailbox
+	alarm   *time.Timer
 
-	foldKept  event.Seq // of the fold that was written down last
-	named     bool      // a person named the session
 	turn      turnRun
 	agent     agentSlot
-	unsaved   unsavedQueue
 	questions questions
-	// recorderHeard is when the program that records the session was last heard.
-	recorderHeard time.Time
-	present       presenceClock
-	ended         bool
-	alarm         *time.Timer
+	recording recording
+	listing   listing
+	folds     foldKeeper
+	unsaved   unsavedQueue
+	present   presenceClock
+	ended     bool
 }
 
 // run is the engine. It returns when the session was closed and its agent is
@@ -84,7 +83,7 @@ func (e *engine) run() {
 func (e *engine) proceed() {
 	now := time.Now()
 	e.wakeAt = time.Time{}
-	e.watchPresence(now)
+	e.present.watch(&e.journal, now)
 	dirty := e.dirty
 	for passes := 0; ; passes++ {
 		e.dirty = false
@@ -99,8 +98,8 @@ func (e *engine) proceed() {
 		}
 	}
 	e.dirty = dirty
-	e.keepListLine(now)
-	e.keepFold()
+	e.listing.keep(now)
+	e.folds.keep(e.ended)
 }
 
 // maxPasses bounds how long proceed keeps the mailbox waiting.
@@ -110,7 +109,7 @@ const maxPasses = 10
 // changed anything.
 func (e *engine) pass(now time.Time) {
 	e.probeLog(now)
-	e.probeQueue(now)
+	e.unsaved.probe(&e.journal, now)
 	if e.fold.recorder.Open || e.imported {
 		e.passRecorded(now)
 		return
@@ -137,7 +136,7 @@ func (e *engine) passRecorded(now time.Time) {
 	case e.closing:
 		e.list.changed, e.list.flush, e.ended = true, true, true
 	case !e.health.broken() && !e.imported:
-		e.watchRecorder(now)
+		e.recording.watch(now)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -50,19 +51,19 @@ type presenceClock struct {
 	stale       bool
 }
 
-func (e *engine) watchPresence(now time.Time) {
-	p := &e.present
-	if again := e.b.watchers.fade(now); !again.IsZero() {
-		e.wake(again)
+// watch has the state published where observers have news.
+func (p *presenceClock) watch(j *journal, now time.Time) {
+	if again := j.b.watchers.fade(now); !again.IsZero() {
+		j.wake(again)
 	}
 	switch {
-	case e.b.watchers.isMaterial():
-		e.dirty = true
+	case j.b.watchers.isMaterial():
+		j.dirty = true
 	case !p.stale:
 	case now.Before(p.publishedAt.Add(presenceInterval)):
-		e.wake(p.publishedAt.Add(presenceInterval))
+		j.wake(p.publishedAt.Add(presenceInterval))
 	default:
-		e.dirty = true
+		j.dirty = true
 	}
 }
 
@@ -76,50 +77,63 @@ type listLine struct {
 	status Status
 }
 
-// keepFold writes the fold down, so that a long log need not be read whole when the
+// foldKeeper writes the fold down, so that a long log need not be read whole when the
 // session is opened again.
-func (e *engine) keepFold() {
-	if e.fold.seq-e.foldKept < foldEvery && !(e.ended && e.fold.seq > e.foldKept) || e.health.frozen != nil {
+type foldKeeper struct {
+	*journal
+	kept event.Seq // of the fold that was written down last
+}
+
+// keep writes the fold down if that is due. It always is for a last one.
+func (k *foldKeeper) keep(last bool) {
+	if k.fold.seq-k.kept < foldEvery && !(last && k.fold.seq > k.kept) || k.health.frozen != nil {
 		return
 	}
-	e.foldKept = e.fold.seq // also where it fails: the next attempt is that much later
-	if err := saveFold(e.log.Derived(), e.log.Epoch(), &e.fold); err != nil {
-		e.logger.Warn("the session's fold could not be written; the next opening reads more of the log", "err", err)
+	k.kept = k.fold.seq // also where it fails: the next attempt is that much later
+	if err := saveFold(k.log.Derived(), k.log.Epoch(), &k.fold); err != nil {
+		k.logger.Warn("the session's fold could not be written; the next opening reads more of the log", "err", err)
 	}
 }
 
-// keepListLine brings metadata up to date: at once when something changed, at
+// listing keeps the session's line in the list.
+type listing struct {
+	*journal
+	agent *agentSlot
+	named bool // a person named the session
+}
+
+// keep brings metadata up to date: at once when something changed, at
 // intervals while the agent streams.
-func (e *engine) keepListLine(now time.Time) {
-	l, status := &e.list, e.status()
-	if l.status == "" {
-		l.status = Status(e.log.Metadata().Status)
+func (l *listing) keep(now time.Time) {
+	line, status := &l.list, l.status()
+	if line.status == "" {
+		line.status = Status(l.log.Metadata().Status)
 	}
 	// The agent moves the status as well, and writes nothing when it does.
-	l.changed = l.changed || status != l.status
-	switch due := l.at.Add(progressInterval); {
-	case l.changed || l.flush:
-	case !l.progressed:
+	line.changed = line.changed || status != line.status
+	switch due := line.at.Add(progressInterval); {
+	case line.changed || line.flush:
+	case !line.progressed:
 		return
 	case now.Before(due):
-		e.wake(due)
+		l.wake(due)
 		return
 	}
-	e.updateMetadata(status)
-	if l.flush {
-		if err := e.log.FlushMetadata(context.Background()); err != nil {
-			e.logger.Warn("metadata could not be written", "err", err)
+	l.updateMetadata(status)
+	if line.flush {
+		if err := l.log.FlushMetadata(context.Background()); err != nil {
+			l.logger.Warn("metadata could not be written", "err", err)
 		}
 	}
-	*l = listLine{at: now, status: status}
-	e.hub.touched(e.b.id)
+	*line = listLine{at: now, status: status}
+	l.hub.touched(l.b.id)
 }
 
-func (e *engine) updateMetadata(status Status) {
-	f := &e.fold
-	name, line := f.name(), e.lineFor(status)
-	e.log.UpdateMetadata(func(m *store.Metadata) {
-		m.Named = e.named
+func (l *listing) updateMetadata(status Status) {
+	f := &l.fold
+	name, line := f.name(), l.lineFor(status)
+	l.log.UpdateMetadata(func(m *store.Metadata) {
+		m.Named = l.named
 		if !m.Named {
 			m.Name = name
 		}
@@ -133,20 +147,20 @@ func (e *engine) updateMetadata(status Status) {
 }
 
 // status is the session in one word.
-func (e *engine) status() Status {
-	failed := e.agent.status == AgentFailed
+func (l *listing) status() Status {
+	failed := l.agent.status == AgentFailed
 	switch {
-	case e.health.frozen != nil:
+	case l.health.frozen != nil:
 		return StatusDamaged
-	case e.fold.ended:
+	case l.fold.ended:
 		return StatusEnded
-	case len(e.fold.permissions.open) > 0, failed && len(e.agent.login) > 0, e.fold.login && !e.fold.open:
+	case len(l.fold.permissions.open) > 0, failed && len(l.agent.login) > 0, l.fold.login && !l.fold.open:
 		return StatusNeedsYou
-	case e.fold.open:
+	case l.fold.open:
 		return StatusRunning
-	case e.fold.interruptions.Open != nil:
+	case l.fold.interruptions.Open != nil:
 		return StatusInterrupted
-	case failed, e.fold.failed:
+	case failed, l.fold.failed:
 		return StatusFailed
 	}
 	return StatusIdle
@@ -154,12 +168,12 @@ func (e *engine) status() Status {
 
 // lineFor is the line of text the list shows beside a status: what is asked of
 // a person or what went wrong, else the newest thing said.
-func (e *engine) lineFor(status Status) string {
-	line := e.fold.line.line()
-	if open := e.fold.permissions.open; status == StatusNeedsYou && len(open) > 0 {
+func (l *listing) lineFor(status Status) string {
+	line := l.fold.line.line()
+	if open := l.fold.permissions.open; status == StatusNeedsYou && len(open) > 0 {
 		line = cmp.Or(open[0].words(), line)
-	} else if e.agent.status == AgentFailed && (status == StatusNeedsYou || status == StatusFailed || status == StatusInterrupted) {
-		line = cmp.Or(firstLine(e.agent.message), line)
+	} else if l.agent.status == AgentFailed && (status == StatusNeedsYou || status == StatusFailed || status == StatusInterrupted) {
+		line = cmp.Or(firstLine(l.agent.message), line)
 	}
 	return line
 }

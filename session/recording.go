@@ -60,19 +60,26 @@ func (m *Manager) Record(ctx context.Context, r CreateRequest) (Recording, error
 		return Recording{}, err
 	}
 	return ask(ctx, b, func(e *engine) (Recording, error) {
-		if err := e.beginRecording(r.Actor); err != nil {
+		if err := e.recording.begin(r.Actor); err != nil {
 			return Recording{}, err
 		}
 		return Recording{Session: b, RecorderID: e.fold.recorder.ID, MaxSeq: e.fold.seq}, nil
 	})
 }
 
-// beginRecording puts the recorder into the log, once.
-func (e *engine) beginRecording(actor event.Actor) error {
-	if e.fold.recorder.Open {
+// recording takes what the program reports that records the session.
+type recording struct {
+	*journal
+	turn  *turnRun
+	heard time.Time // when the program was last heard
+}
+
+// begin puts the recorder into the log, once.
+func (r *recording) begin(actor event.Actor) error {
+	if r.fold.recorder.Open {
 		return nil // the same request again
 	}
-	if e.fold.recorder.ID != "" || e.fold.turn > 0 {
+	if r.fold.recorder.ID != "" || r.fold.turn > 0 {
 		return fmt.Errorf("%w: this key made a session whose recording has ended", ErrConflict)
 	}
 	id := make([]byte, 16)
@@ -82,10 +89,10 @@ func (e *engine) beginRecording(actor event.Actor) error {
 		panic(err)
 	}
 	note := event.Note{Method: noteRecording, Text: event.Text("Recorded by " + actor.Name + "."), Raw: raw, By: actor.Name, ByID: actor.ID}
-	if _, err := e.write(e.entries(note)...); err != nil {
-		return fmt.Errorf("begin recording: %w", e.b.stuck(err))
+	if _, err := r.write(r.entries(note)...); err != nil {
+		return fmt.Errorf("begin recording: %w", r.b.stuck(err))
 	}
-	e.recorderHeard = time.Now()
+	r.heard = time.Now()
 	return nil
 }
 
@@ -114,7 +121,7 @@ func (b *BackgroundSession) Record(ctx context.Context, recorderID string, after
 	for i, p := range payloads {
 		payloads[i] = reportedBy(p, byID)
 	}
-	return ask(ctx, b, func(e *engine) (event.Seq, error) { return e.takeRecorded(recorderID, after, payloads) })
+	return ask(ctx, b, func(e *engine) (event.Seq, error) { return e.recording.take(recorderID, after, payloads) })
 }
 
 // reportedBy gives an event in which a recorder names an actor the id of the
@@ -167,50 +174,50 @@ func notReported(p event.Payload) string {
 	return ""
 }
 
-func (e *engine) takeRecorded(recorderID string, after event.Seq, payloads []event.Payload) (event.Seq, error) {
-	if err := e.recordedBy(recorderID); err != nil {
+func (r *recording) take(recorderID string, after event.Seq, payloads []event.Payload) (event.Seq, error) {
+	if err := r.hear(recorderID); err != nil {
 		return 0, err
 	}
 	if len(payloads) == 0 {
-		return e.fold.seq, nil
+		return r.fold.seq, nil
 	}
-	if after > e.fold.seq || after < 1 {
-		return 0, fmt.Errorf("%w: the log ends at seq %d", ErrConflict, e.fold.seq)
+	if after > r.fold.seq || after < 1 {
+		return 0, fmt.Errorf("%w: the log ends at seq %d", ErrConflict, r.fold.seq)
 	}
-	known, err := e.recordedAfter(after, payloads)
+	known, err := r.known(after, payloads)
 	if err != nil {
 		return 0, err
 	}
 	payloads = payloads[known:]
 	if len(payloads) == 0 {
-		return e.fold.seq, nil
+		return r.fold.seq, nil
 	}
-	list, err := e.placed(payloads)
+	list, err := r.placed(payloads)
 	if err != nil {
 		return 0, err
 	}
-	first, err := e.write(list...)
+	first, err := r.write(list...)
 	if err != nil {
-		return 0, fmt.Errorf("record events: %w", e.b.stuck(err))
+		return 0, fmt.Errorf("record events: %w", r.b.stuck(err))
 	}
-	e.followRecorded(first, list)
-	return e.fold.seq, nil
+	r.follow(first, list)
+	return r.fold.seq, nil
 }
 
-// recordedBy is nil for the recorder of this session, from whom the hub has heard now.
-func (e *engine) recordedBy(recorderID string) error {
-	if recorderID == "" || recorderID != e.fold.recorder.ID || !e.fold.recorder.Open {
+// hear is nil for the recorder of this session, from whom the hub has heard now.
+func (r *recording) hear(recorderID string) error {
+	if recorderID == "" || recorderID != r.fold.recorder.ID || !r.fold.recorder.Open {
 		return fmt.Errorf("%w: this recorder does not record the session, or no longer", ErrConflict)
 	}
-	e.recorderHeard = time.Now()
+	r.heard = time.Now()
 	return nil
 }
 
-// recordedAfter counts the payloads that are in the log behind a seq already. It is
+// known counts the payloads that are in the log behind a seq already. It is
 // ErrConflict if anything else is there.
-func (e *engine) recordedAfter(after event.Seq, payloads []event.Payload) (known int, err error) {
-	for after < e.fold.seq {
-		batch, through, err := e.log.ReadWritten(context.Background(), after, foldBatch)
+func (r *recording) known(after event.Seq, payloads []event.Payload) (known int, err error) {
+	for after < r.fold.seq {
+		batch, through, err := r.log.ReadWritten(context.Background(), after, foldBatch)
 		if err != nil {
 			return 0, fmt.Errorf("compare with the log: %w", logError(err))
 		}
@@ -272,8 +279,8 @@ func sameBlob(reference, value json.RawMessage) bool {
 }
 
 // placed gives each payload its turn, and refuses what no session can hold.
-func (e *engine) placed(payloads []event.Payload) ([]entry, error) {
-	turn, open := e.fold.turn, e.fold.open
+func (r *recording) placed(payloads []event.Payload) ([]entry, error) {
+	turn, open := r.fold.turn, r.fold.open
 	list := make([]entry, 0, len(payloads))
 	for _, p := range payloads {
 		at := turn
@@ -290,7 +297,7 @@ func (e *engine) placed(payloads []event.Payload) ([]entry, error) {
 			}
 			open = false
 		default:
-			if known, ok := e.fold.tools.turn(toolCallID(p)); ok {
+			if known, ok := r.fold.tools.turn(toolCallID(p)); ok {
 				at = known
 			}
 		}
@@ -299,21 +306,21 @@ func (e *engine) placed(payloads []event.Payload) ([]entry, error) {
 	return list, nil
 }
 
-// followRecorded brings the turn and the ledger to where the log is.
-func (e *engine) followRecorded(first event.Seq, list []entry) {
+// follow brings the turn and the ledger to where the log is.
+func (r *recording) follow(first event.Seq, list []entry) {
 	for i, n := range list {
 		switch p := n.payload.(type) {
 		case event.UserPrompt:
 			now := time.Now()
-			e.turn = turnRun{prompt: p, since: now, given: true}
-			e.saved("enter prompt", e.queue.Enter(queue.Entry{
+			*r.turn = turnRun{prompt: p, since: now, given: true}
+			r.saved("enter prompt", r.queue.Enter(queue.Entry{
 				PromptID: p.PromptID, Hash: queue.Hash(string(p.Text), toQueue(p.Attachments)),
 				Outcome: queue.Received, Seq: int64(first) + int64(i), At: now,
 			}))
-			e.dirty = true
+			r.dirty = true
 		case event.TurnEnd:
-			e.turn = turnRun{}
-			e.list.flush, e.dirty = true, true
+			*r.turn = turnRun{}
+			r.list.flush, r.dirty = true, true
 		}
 	}
 }
@@ -328,41 +335,42 @@ func (b *BackgroundSession) EndRecording(ctx context.Context, recorderID, reason
 		if recorderID != "" && recorderID == e.fold.recorder.ID && !e.fold.recorder.Open {
 			return nil
 		}
-		if err := e.recordedBy(recorderID); err != nil {
+		if err := e.recording.hear(recorderID); err != nil {
 			return err
 		}
-		return e.endRecording(endOf(reason, actor), event.StopInterrupted)
+		err := e.recording.close(endOf(reason, actor), event.StopInterrupted)
+		e.listing.keep(time.Now())
+		return err
 	})
 }
 
-func (e *engine) endRecording(end event.SessionEnd, reason event.StopReason) error {
-	list := e.closeAll(string(reason))
-	if e.fold.open {
-		list = append(list, entry{e.fold.turn, event.TurnEnd{PromptID: e.fold.promptID, StopReason: reason}})
+func (r *recording) close(end event.SessionEnd, reason event.StopReason) error {
+	list := r.closeAll(string(reason))
+	if r.fold.open {
+		list = append(list, entry{r.fold.turn, event.TurnEnd{PromptID: r.fold.promptID, StopReason: reason}})
 	}
-	if _, err := e.write(append(list, entry{e.fold.turn, end})...); err != nil {
-		return fmt.Errorf("end recording: %w", e.b.stuck(err))
+	if _, err := r.write(append(list, entry{r.fold.turn, end})...); err != nil {
+		return fmt.Errorf("end recording: %w", r.b.stuck(err))
 	}
-	e.turn = turnRun{}
-	e.saved("follow the log", e.queue.Advance(int64(e.fold.seq)))
-	e.list.flush = true
-	e.keepListLine(time.Now())
+	*r.turn = turnRun{}
+	r.saved("follow the log", r.queue.Advance(int64(r.fold.seq)))
+	r.list.flush = true
 	return nil
 }
 
-// watchRecorder closes the session of a recorder that has gone.
-func (e *engine) watchRecorder(now time.Time) {
-	if e.recorderHeard.IsZero() {
-		e.recorderHeard = now // this run has yet to hear of it
+// watch closes the session of a recorder that has gone.
+func (r *recording) watch(now time.Time) {
+	if r.heard.IsZero() {
+		r.heard = now // this run has yet to hear of it
 	}
-	if at := e.recorderHeard.Add(recorderSilence); now.Before(at) {
-		e.wake(at)
+	if at := r.heard.Add(recorderSilence); now.Before(at) {
+		r.wake(at)
 		return
 	}
 	end := event.SessionEnd{Reason: "the recorder went silent", By: byHub}
-	if err := e.endRecording(end, event.StopAgentExit); err != nil {
-		e.logger.Warn("session of a silent recorder cannot be closed yet", "err", err)
-		e.wake(now.Add(probeInterval))
+	if err := r.close(end, event.StopAgentExit); err != nil {
+		r.logger.Warn("session of a silent recorder cannot be closed yet", "err", err)
+		r.wake(now.Add(probeInterval))
 	}
 }
 

@@ -126,10 +126,12 @@ func (m *Manager) load(id string) (*BackgroundSession, error) {
 			workspace: meta.Workspace, agentName: meta.Agent, imported: meta.Imported,
 			fold: f, list: listLine{changed: true}, dirty: true,
 		},
-		seat: newSeat(), foldKept: stored, named: meta.Named,
-		agent: agentSlot{status: AgentAbsent},
+		seat: newSeat(), agent: agentSlot{status: AgentAbsent},
 	}
 	e.questions = questions{journal: &e.journal, agent: &e.agent, turn: &e.turn}
+	e.recording = recording{journal: &e.journal, turn: &e.turn}
+	e.listing = listing{journal: &e.journal, agent: &e.agent, named: meta.Named}
+	e.folds = foldKeeper{journal: &e.journal, kept: stored}
 	e.health.blocked = log.Health().State == store.HealthBlocked // it waits for room to be mended
 	e.reportQueue(meta.CreatedBy != "" && !meta.Imported)
 	return start(e), nil

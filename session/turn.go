@@ -95,9 +95,9 @@ func (e *engine) beginTurn(p event.UserPrompt, hash string, settled ...event.Int
 
 // saved reports a ledger that could not follow the log for now. The log is the
 // truth about prompts, and every later save catches up.
-func (e *engine) saved(doing string, err error) {
+func (j *journal) saved(doing string, err error) {
 	if err != nil {
-		e.logger.Warn("queue file could not be written", "doing", doing, "err", err)
+		j.logger.Warn("queue file could not be written", "doing", doing, "err", err)
 	}
 }
 
@@ -296,8 +296,8 @@ func (e *engine) endTurnOrLater(before []entry, reason event.StopReason, failure
 
 // closeAll ends every tool call and request that is open: the agent is gone or
 // about to be.
-func (e *engine) closeAll(reason string) []entry {
-	return closings(&e.fold, func(toolCall) bool { return true }, reason)
+func (j *journal) closeAll(reason string) []entry {
+	return closings(&j.fold, func(toolCall) bool { return true }, reason)
 }
 
 func outcomesOf(list []entry) []event.PermissionOutcome {

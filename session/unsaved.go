@@ -13,24 +13,24 @@ type unsavedQueue struct {
 	probeAt time.Time
 }
 
-// probeQueue tries a save that failed again, so that what health says ends with its
+// probe tries a save that failed again, so that what health says ends with its
 // cause, and tells health of it.
-func (e *engine) probeQueue(now time.Time) {
-	u, err := &e.unsaved, e.queue.Trouble()
+func (u *unsavedQueue) probe(j *journal, now time.Time) {
+	err := j.queue.Trouble()
 	if err != nil && u.why != "" && !now.Before(u.probeAt) {
-		err = e.queue.Retry()
+		err = j.queue.Retry()
 		u.probeAt = now.Add(probeInterval)
 	}
 	why := whyUnsaved(err)
 	if why != u.why {
 		if u.why, u.probeAt = why, now.Add(probeInterval); why == "" {
-			e.b.unsaved.Store(nil)
+			j.b.unsaved.Store(nil)
 		} else {
-			e.b.unsaved.Store(&why)
+			j.b.unsaved.Store(&why)
 		}
 	}
 	if why != "" {
-		e.wake(u.probeAt)
+		j.wake(u.probeAt)
 	}
 }
 
