@@ -65,7 +65,11 @@ func (m *Manager) Fork(ctx context.Context, id string, r ForkRequest) (*Backgrou
 	if err != nil {
 		return nil, err
 	}
-	if err := made.beginFork(ctx, origin, read.text(), r.Actor); err != nil {
+	account := read.text()
+	if was, is := md.Workspace, made.log.Metadata().Workspace; was != is {
+		account += fmt.Sprintf("The work goes on in another folder: it was %s and is now %s. Paths from before may not be there.\n", was, is)
+	}
+	if err := made.beginFork(ctx, origin, account, r.Actor); err != nil {
 		return nil, err
 	}
 	from.log.UpdateMetadata(func(m *store.Metadata) {

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,4 +44,16 @@ func TestAForkBeginsWithAnAccountAndLeavesTheOriginalAlone(t *testing.T) {
 
 	_, err = h.manager.Fork(ctxOf(t), b.ID(), session.ForkRequest{Seq: at + 100})
 	require.ErrorIs(t, err, session.ErrInvalid)
+}
+
+func TestAForkIntoAnotherFolderSaysSo(t *testing.T) {
+	other := t.TempDir()
+	h := newHub(t, func(o *session.Options, _ *store.Options) { o.Workspaces = []string{o.DefaultWorkspace, other} })
+	b, a := h.busy()
+	a.die(crash)
+	interruptionOf(t, b)
+	require.NoError(t, os.RemoveAll(h.workspace))
+	made, err := h.manager.Fork(ctxOf(t), b.ID(), session.ForkRequest{Seq: b.Info().MaxSeq, Workspace: other, Actor: person("ann")})
+	require.NoError(t, err)
+	require.Contains(t, string(noted(t, made, transcript.NoteForked)[0].Text), "The work goes on in another folder: it was "+b.Info().Workspace)
 }

@@ -1,8 +1,10 @@
 // A turn that was cut off, as a person finds it, and the ways back. ABIDE_SHOTS names a folder for pictures.
 import { execFileSync } from 'node:child_process'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { barriers } from './rig/axe.ts'
+import type { SessionInfo } from '../src/wire/gen.ts'
+import { barriers, ofColours } from './rig/axe.ts'
 import { desktop, phone } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
 import { binaries, Hub } from './rig/hub.ts'
@@ -25,7 +27,10 @@ const progress = (screen: Screen) => screen.page.getByRole('progressbar', { name
 async function look(screen: Screen, name: string): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     await screen.page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    await expect.poll(() => barriers(screen.page), { message: colorScheme, timeout: 20_000 }).toEqual([])
+    const rules = colorScheme === 'light' ? undefined : ofColours
+    await expect
+      .poll(() => barriers(screen.page, rules), { message: colorScheme, timeout: 20_000 })
+      .toEqual([])
     await shot(screen, `${name}-${colorScheme}`)
   }
 }
@@ -114,6 +119,26 @@ describe('a turn that was cut off', () => {
     expect(settled.data.outcome).toBe('resumed')
     await hub.event(session, 'turn_end', settled.seq)
     await card(here).waitFor({ state: 'detached' })
+  })
+
+  test('in a folder that is gone goes on in another, with an account', async () => {
+    const gone = join(hub.workspace, 'gone')
+    const other = join(hub.workspace, 'other')
+    for (const folder of [gone, other]) mkdirSync(folder)
+    const { session_id: session } = await hub.api<SessionInfo>('POST', '/api/sessions', {
+      agent: 'demo',
+      workspace: gone,
+    })
+    await hub.prompt(session, '/kill')
+    await hub.event(session, 'turn_interrupted')
+    rmSync(gone, { recursive: true })
+    const here = await mobile.watch(session, phone)
+    await card(here).getByText('Its folder is gone').waitFor()
+    await shot(here, 'interrupted-gone-390')
+    await card(here).getByRole('textbox', { name: 'Continue in another folder' }).fill(other)
+    await card(here).getByRole('button', { name: 'Continue there' }).press('Enter')
+    await here.feed.getByText('The work goes on in another folder').waitFor()
+    expect((await hub.event(session, 'interruption_settled')).data.outcome).toBe('dismissed')
   })
 
   test('is dismissed, and its lost question is told', async () => {
