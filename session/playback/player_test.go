@@ -76,7 +76,7 @@ func TestAStateIsTheFoldOfAllBeforeIt(t *testing.T) {
 	for i, name := range traces {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(i), 2))
-			requireFolds(t, r, recorded(t, r, name, 600), 8)
+			requireFolds(t, r, recorded(t, r, name, 520), 4)
 		})
 	}
 }
@@ -113,6 +113,9 @@ func recorded(t *testing.T, r *rand.Rand, name string, n int) *tape {
 		for line := range strings.Lines(string(data)) {
 			var e event.Event
 			require.NoError(t, json.Unmarshal([]byte(line), &e))
+			if len(log.events) > 50 && len(line) > 8<<10 {
+				continue // what an agent says of itself is long, and once is enough
+			}
 			if add(e); e.Type == event.TypeTurnEnd {
 				turn++
 				add(event.Event{Type: event.TypeUserPrompt, Data: asked})
