@@ -98,6 +98,22 @@ async function settle({ title, tag, data }, token, option) {
   await show(title, { tag, body: `Not answered. ${why}`, data: { session_id, seq, kind } })
 }
 
+// The browser's push service gave this device another address. Only a page may tell the hub:
+// the settings do as they open.
+self.addEventListener('pushsubscriptionchange', (event) => {
+  event.waitUntil(renew(event))
+})
+
+async function renew({ oldSubscription, newSubscription }) {
+  const options = oldSubscription?.options
+  if (!newSubscription && options) await self.registration.pushManager.subscribe(options).catch(() => {})
+  await show('abide', {
+    tag: 'abide',
+    body: 'The push service of this browser gave the device a new address. Open this once, so that you are told again.',
+    data: {},
+  })
+}
+
 /** Shows the app at what the message is about, in a window that is there if there is one. */
 async function open({ session_id, seq }) {
   const path = session_id ? `/s/${session_id}?seq=${seq}` : '/settings'

@@ -3,6 +3,8 @@ import type { Choice, Told } from '../../state/telling'
 
 const path = '/api/push'
 const key = 'abide.push'
+/** Where the push service takes messages for this browser, as the hub was told. */
+const endpointKey = 'abide.push.endpoint'
 
 /** Why this browser cannot be told, in words; empty where it can. */
 export function hindrance(): string {
@@ -26,8 +28,25 @@ export function hindrance(): string {
 export async function telling(hub: Intents): Promise<Told | null> {
   const subscription = await (await registered(false))?.pushManager.getSubscription()
   if (!subscription) return null
+  const told = await stored(hub)
+  if (!told || subscription.endpoint === localStorage.getItem(endpointKey)) return told
+  // The push service gave this browser another address.
+  const { events, muted, quiet } = told
+  await enter(hub, subscription, { events, muted, quiet })
+  if (localStorage.getItem(key) !== told.id) await hub.ask('DELETE', `${path}/subscriptions/${told.id}`)
+  return stored(hub)
+}
+
+async function stored(hub: Intents): Promise<Told | null> {
   const { subscriptions } = await hub.ask<{ subscriptions: Told[] }>('GET', path)
   return subscriptions.find(({ id }) => id === localStorage.getItem(key)) ?? null
+}
+
+async function enter(hub: Intents, subscription: PushSubscription, choice: Partial<Choice>): Promise<void> {
+  const json = subscription.toJSON()
+  const { id } = await hub.ask<{ id: string }>('POST', `${path}/subscriptions`, { ...json, ...choice })
+  localStorage.setItem(key, id)
+  localStorage.setItem(endpointKey, json.endpoint ?? '')
 }
 
 /** Has this browser told what was chosen; asks the person first where the browser wants that. */
@@ -35,12 +54,7 @@ export async function tell(hub: Intents, choice: Partial<Choice>): Promise<void>
   if ((await Notification.requestPermission()) !== 'granted')
     throw new Error(hindrance() || 'The browser was not allowed to show notifications.')
   const { public_key } = await hub.ask<{ public_key: string }>('GET', path)
-  const subscription = await subscribe((await registered(true))!, bytes(public_key))
-  const { id } = await hub.ask<{ id: string }>('POST', `${path}/subscriptions`, {
-    ...subscription.toJSON(),
-    ...choice,
-  })
-  localStorage.setItem(key, id)
+  await enter(hub, await subscribe((await registered(true))!, bytes(public_key)), choice)
 }
 
 /** Has this browser told nothing any more. */
