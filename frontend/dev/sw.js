@@ -42,7 +42,8 @@ self.addEventListener('push', (event) => {
 })
 
 async function tell({ kind, session_id, seq, tag = 'abide', title, body, badge, answer }) {
-  if (typeof badge === 'number' && navigator.setAppBadge) await navigator.setAppBadge(badge).catch(() => {})
+  // Not waited for: a system may take its time over the number, and the message comes first.
+  if (typeof badge === 'number') navigator.setAppBadge?.(badge).catch(() => {})
   const settled = kind === 'withdrawn'
   if (settled) {
     const [shown] = await self.registration.getNotifications({ tag })

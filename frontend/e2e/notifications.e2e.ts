@@ -59,7 +59,10 @@ describe('notifications', () => {
   /** A page with its service worker, and what hands the worker a push. */
   async function worker(path: string) {
     const { page, cdp } = await opened(path, 'granted')
-    await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined))
+    // "ready" is also one that is still being activated: a push that is delivered to it then is lost.
+    await until('the active worker', () =>
+      page.evaluate(async () => (await navigator.serviceWorker.ready).active?.state === 'activated'),
+    )
     // What hears the worker comes after the first screen.
     await page.waitForFunction(() =>
       performance.getEntriesByType('resource').some(({ name }) => name.includes('/assets/shell-')),
@@ -74,13 +77,29 @@ describe('notifications', () => {
     })
     await cdp.send('ServiceWorker.enable')
     await until('the registration', () => registrationId !== '')
-    const push = (message: object) =>
-      cdp.send('ServiceWorker.deliverPushMessage', {
-        origin: at.device.origin,
-        registrationId,
-        data: JSON.stringify(message),
-      })
-    return { page, push, worker: its()! }
+    const running = its()!
+    const heard = () => running.evaluate(() => (globalThis as unknown as { heard: number }).heard)
+    await running.evaluate(() => {
+      const scope = globalThis as unknown as { heard: number }
+      scope.heard = 0
+      addEventListener('push', () => scope.heard++)
+    })
+    /** DevTools lose a push that they deliver while they attach to the worker: it is delivered until it is heard. */
+    const push = async (message: object) => {
+      const before = await heard()
+      const deliver = () =>
+        cdp.send('ServiceWorker.deliverPushMessage', {
+          origin: at.device.origin,
+          registrationId,
+          data: JSON.stringify(message),
+        })
+      await deliver()
+      for (let tries = 1; (await heard()) === before; tries++) {
+        await new Promise((resolve) => setTimeout(resolve, 50))
+        if (tries % 100 === 0) await deliver()
+      }
+    }
+    return { page, push, worker: running }
   }
 
   const question = (session_id: string, over: object = {}) => ({
