@@ -52,6 +52,13 @@ export const loadMenu = dialog((all) => all.SessionMenu)
 export const loadToast = () => import('./parts/Toast.svelte')
 export const loadSchedule = dialog((all) => all.Schedule)
 
+const acts =
+  <T>(of: (parts: typeof import('./list/acts')) => T) =>
+  async () => ({ default: of(await import('./list/acts')) })
+
+export const loadFilters = acts((all) => all.Filters)
+export const loadActs = acts((all) => all.Acts)
+
 const rare =
   <T>(of: (parts: typeof import('./session/rare')) => T) =>
   async () => ({ default: of(await import('./session/rare')) })

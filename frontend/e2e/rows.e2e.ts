@@ -1,0 +1,144 @@
+// What is done to sessions in the list itself: by touch on a phone, by keys on a desktop.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { barriers } from './rig/axe.ts'
+import { phone } from './rig/browser.ts'
+import { Device } from './rig/device.ts'
+import { Hub } from './rig/hub.ts'
+import type { Screen } from './rig/screen.ts'
+import { until } from './rig/until.ts'
+
+const wide = { width: 1440, height: 900 }
+
+describe.each([
+  { by: 'touch at 390', size: phone },
+  { by: 'keys at 1440', size: wide },
+])('a row of the list, by $by', ({ size }) => {
+  const touch = size === phone
+  let hub: Hub
+  let device: Device
+  let screen: Screen
+  const ids: Record<string, string> = {}
+
+  beforeAll(async () => {
+    hub = await Hub.start()
+    device = await Device.pair(hub, { size })
+    for (const name of ['One', 'Two', 'Three']) ids[name] = await hub.newSession(name)
+    screen = await device.open('/', size)
+    if (touch) {
+      const cdp = await screen.page.context().newCDPSession(screen.page)
+      await cdp.send('Emulation.setTouchEmulationEnabled', { enabled: true })
+      await screen.page.reload()
+    }
+    await row('One').waitFor()
+  })
+  afterAll(async () => {
+    expect(screen.errors).toEqual([])
+    await device.stop()
+    expect(await hub.stop()).toBe(0)
+  })
+
+  const row = (name: string) => screen.page.locator('[data-row]', { hasText: name })
+  const button = (name: string) => screen.page.getByRole('button', { name, exact: true })
+  const lists = (...names: string[]) =>
+    until(`the list of ${names}`, async () => {
+      const shown = await screen.page.locator('[data-row] .name').allInnerTexts()
+      return JSON.stringify(shown) === JSON.stringify(names)
+    })
+  /** Opens the menu of a row and takes an entry. */
+  async function choose(name: string, ...entries: string[]) {
+    const { page } = screen
+    if (touch) await button(`More: ${name}`).click()
+    else {
+      await row(name).locator('[data-entry]').focus()
+      await page.keyboard.press('Tab')
+      await page.keyboard.press('Enter')
+    }
+    await page.getByRole('menu').waitFor()
+    for (const entry of entries) {
+      const item = page.getByRole('menuitem', { name: entry, exact: true })
+      if (touch) await item.click()
+      else {
+        const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim())
+        for (let i = 0; i < 6 && (await focused()) !== entry; i++) await page.keyboard.press('ArrowDown')
+        expect(await focused()).toBe(entry)
+        await page.keyboard.press('Enter')
+      }
+    }
+  }
+  async function swipe(name: string, by: number) {
+    const box = (await row(name).boundingBox())!
+    const cdp = await screen.page.context().newCDPSession(screen.page)
+    const at = (x: number) => ({ touchPoints: [{ x: 195 + x, y: box.y + box.height / 2 }] })
+    await cdp.send('Input.dispatchTouchEvent', { type: 'touchStart', ...at(0) })
+    for (let i = 1; i <= 6; i++)
+      await cdp.send('Input.dispatchTouchEvent', { type: 'touchMove', ...at((by * i) / 6) })
+    await cdp.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] })
+  }
+
+  test('names its project and its agent, and has no dot while it is idle', async () => {
+    const text = (await row('One').locator('.where').innerText()).trim()
+    expect(text).toMatch(/^\S+ · demo$/)
+    expect(await row('One').getByRole('img', { name: 'Idle' }).count()).toBe(0)
+    await hub.prompt(ids['One']!, '/ask')
+    await row('One').getByRole('img', { name: 'Needs you' }).waitFor()
+    expect(await row('One').getByRole('img', { name: 'Needs you' }).getAttribute('title')).toBe('Needs you')
+    expect(await barriers(screen.page)).toEqual([])
+  })
+
+  test('is pinned, renamed, archived with a way back, and deleted after a question', async () => {
+    await choose('Two', 'Pin')
+    await lists('One', 'Two', 'Three')
+    await choose('Two', 'Rename')
+    expect(await barriers(screen.page)).toEqual([])
+    await screen.page.getByRole('textbox', { name: 'Name', exact: true }).fill('Deux')
+    await screen.page.keyboard.press('Enter')
+    await row('Deux').waitFor()
+    await choose('Deux', 'Archive')
+    await lists('One', 'Three')
+    await button('Undo').click()
+    await lists('One', 'Deux', 'Three')
+    await choose('Deux', 'Delete…', 'Cancel', 'Delete…', 'Delete for good')
+    await lists('One', 'Three')
+  })
+
+  test('is chosen with others, and all are archived and brought back at once', async () => {
+    await choose('One', 'Select')
+    const box = screen.page.getByRole('checkbox', { name: /Three/ })
+    if (touch) await box.click()
+    else {
+      await box.focus()
+      await screen.page.keyboard.press('Enter')
+    }
+    await screen.page.getByText('2 selected').waitFor()
+    expect(await barriers(screen.page)).toEqual([])
+    await button('Archive').click()
+    await screen.page.getByText('Archived 2 sessions.').waitFor()
+    await lists()
+    await button('Undo').click()
+    await lists('One', 'Three')
+  })
+
+  test('is found by its project, agent and status, and grouped', async () => {
+    await button('Filter').click()
+    await screen.page.locator('[data-filter=status]').selectOption('Needs you')
+    await lists('One')
+    expect(await barriers(screen.page)).toEqual([])
+    await screen.page.locator('[data-filter=status]').selectOption('')
+    await screen.page.locator('[data-filter=by]').selectOption('agent')
+    await screen.page.getByRole('heading', { name: 'demo' }).waitFor()
+    await button('Filter').click()
+    await lists('One', 'Three')
+  })
+
+  if (touch)
+    test('is archived by a finger that draws it to the left, and pinned to the right', async () => {
+      await swipe('Three', 120)
+      await until('it pinned', async () => (await hub.session(ids['Three']!)).pinned)
+      await swipe('Three', 60)
+      await swipe('Three', -120)
+      await screen.page.getByText('Archived “Three”.').waitFor()
+      await button('Undo').click()
+      await lists('One', 'Three')
+      expect((await hub.session(ids['Three']!)).pinned, 'a short way does nothing').toBe(true)
+    })
+})

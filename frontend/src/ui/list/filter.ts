@@ -1,0 +1,44 @@
+import { own } from '../../state/own'
+import { base } from '../../text/path'
+import type { SessionInfo } from '../../wire/gen'
+
+/** Which sessions the list shows, and in which groups. Empty: all of them; by what they need. */
+export interface Filter {
+  project: string
+  status: string
+  agent: string
+  by: '' | 'project' | 'agent' | 'status'
+}
+
+const statusWords: Record<SessionInfo['status'], string> = {
+  needs_you: 'Needs you',
+  running: 'Running',
+  idle: 'Idle',
+  failed: 'Failed',
+  interrupted: 'Interrupted',
+  ended: 'Ended',
+  damaged: 'Damaged',
+}
+
+export const of = {
+  project: (s: SessionInfo) => base(s.project_root ?? s.workspace),
+  agent: (s: SessionInfo) => s.agent,
+  status: (s: SessionInfo) => own(statusWords, s.status) ?? s.status,
+}
+
+/** Returns whether a session is one that the filter shows. */
+export function fits(session: SessionInfo, filter: Filter): boolean {
+  return (['project', 'agent', 'status'] as const).every(
+    (what) => filter[what] === '' || of[what](session) === filter[what],
+  )
+}
+
+/** Groups sessions by project, agent or status, in the order in which the first of each comes. */
+export function groupsOf(sessions: readonly SessionInfo[], by: keyof typeof of) {
+  const groups = new Map<string, SessionInfo[]>()
+  for (const session of sessions) {
+    const title = of[by](session)
+    groups.set(title, [...(groups.get(title) ?? []), session])
+  }
+  return [...groups].map(([title, sessions]) => ({ title, sessions }))
+}
