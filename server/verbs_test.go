@@ -74,7 +74,10 @@ func TestTwoClientsAnswerAndTheFirstWins(t *testing.T) {
 	answer := &wire.PermissionAnswer{RequestID: "r1", SessionID: s.ID(), PermissionID: "perm-1", OptionID: "yes"}
 	a.send(answer)
 	won := find[*wire.PermissionResolved](a, nil)
-	require.Equal(t, wire.PermissionResolved{RequestID: "r1", SessionID: s.ID(), PermissionID: "perm-1", Outcome: event.OutcomeSelected, OptionID: "yes", By: "owner"}, *won)
+	require.NotEmpty(t, won.ByID)
+	require.Equal(t, wire.PermissionResolved{
+		RequestID: "r1", SessionID: s.ID(), PermissionID: "perm-1", Outcome: event.OutcomeSelected, OptionID: "yes", By: "owner", ByID: won.ByID,
+	}, *won)
 
 	b.send(&wire.PermissionAnswer{RequestID: "r2", SessionID: s.ID(), PermissionID: "perm-1", OptionID: "no"})
 	lost := find[*wire.Error](b, nil)
