@@ -57,7 +57,7 @@ test('who cannot see the feed is told whole turns, and interrupted only by a que
   await at.hub.start()
   await screen.page.keyboard.press('Escape')
   await screen.reaches(session, at.hub.lastSeq(session))
-  await screen.page.getByRole('button', { name: 'More' }).click()
+  await screen.page.getByRole('button', { name: 'More', exact: true }).click()
   await screen.page.getByRole('menuitem', { name: 'Agent…' }).click()
   await screen.page.getByRole('dialog', { name: 'Agent' }).waitFor()
   await at.hub.turn(session, '/slow 2')

@@ -122,7 +122,7 @@ describe('every screen is free of serious barriers', () => {
     test('the menu of a session', () =>
       look(`/s/${tour}`, async (s) => {
         await atEnd(tour)(s)
-        await s.page.getByRole('button', { name: 'More' }).click()
+        await s.page.getByRole('button', { name: 'More', exact: true }).click()
         await s.page.getByRole('menuitem', { name: 'Rename' }).waitFor()
       }))
 

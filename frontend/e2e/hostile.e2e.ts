@@ -84,7 +84,7 @@ describe('hostile text', () => {
     await screen.composer.fill('/')
     await screen.page.getByRole('option').first().waitFor()
     await screen.composer.fill('')
-    await screen.page.getByRole('button', { name: 'More' }).click()
+    await screen.page.getByRole('button', { name: 'More', exact: true }).click()
     await screen.page.getByRole('menuitem', { name: 'Rename' }).waitFor()
   })
 

@@ -105,7 +105,7 @@ describe.each([195, 320])('on a screen of %i px', (width) => {
     await screen.permission.locator('[data-option]:enabled').first().waitFor()
     await fits('a question')
     for (const name of ['Rules…', 'Agent…']) {
-      await page.getByRole('button', { name: 'More' }).click()
+      await page.getByRole('button', { name: 'More', exact: true }).click()
       await page.getByRole('menuitem', { name }).waitFor()
       await fits('the menu')
       await page.getByRole('menuitem', { name }).click()

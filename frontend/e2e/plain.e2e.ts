@@ -31,7 +31,7 @@ describe('a session as one plain page', () => {
 
   test('is reached from the menu of the session, and holds each event of its log once, page by page', async () => {
     const screen = await device.watch(long, phone)
-    await screen.page.getByRole('button', { name: 'More' }).click()
+    await screen.page.getByRole('button', { name: 'More', exact: true }).click()
     await screen.page.getByRole('menuitem', { name: 'Show all as a plain page' }).click()
     const log = hub.events(long)
     const newest = await covered(screen, 3)

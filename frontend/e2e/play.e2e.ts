@@ -96,7 +96,7 @@ describe('a session, played back', () => {
 
   test('is gone through on a phone by touch, with a timeline as thick as a thumb', async () => {
     const screen = await device.watch(tour, phone)
-    await screen.page.getByRole('button', { name: 'More' }).click()
+    await screen.page.getByRole('button', { name: 'More', exact: true }).click()
     await screen.page.getByRole('menuitem', { name: 'Play back' }).click()
     await at(screen, 1)
     const slider = screen.page.getByRole('slider', { name: 'Timeline' })

@@ -169,7 +169,7 @@ describe('pictures', () => {
     const id = sessions['Add a greeting']!
     await take('menu', `/s/${id}`, async (s) => {
       await atEnd(id)(s)
-      await s.page.getByRole('button', { name: 'More' }).click()
+      await s.page.getByRole('button', { name: 'More', exact: true }).click()
     })
   })
   const panel = (name: string, item: string, ready: (s: Screen) => Promise<unknown>, of = 'Add a greeting') =>
