@@ -56,6 +56,7 @@ type hubOptions struct {
 	timing   server.Timing
 	limits   server.Limits
 	sessions session.Limits
+	sweep    time.Duration // between looks for old uploads; zero is the default
 	start    session.StartAgent
 	queue    session.QueueSettings
 	fs       store.FS
@@ -88,7 +89,7 @@ func startHub(t *testing.T, o hubOptions) *hub {
 	require.NoError(t, err)
 	h.manager, err = session.NewManager(session.Options{
 		MayRule: func(by event.Actor, id string) bool { return h.registry.May(by, auth.Manage, id) },
-		Store:   h.store, StartAgent: o.start, Logger: logger, Queue: o.queue, Limits: o.sessions, Now: o.now,
+		Store:   h.store, StartAgent: o.start, Logger: logger, Queue: o.queue, Limits: o.sessions, Now: o.now, SweepEvery: o.sweep,
 		Agents: []session.AgentInfo{{Name: "puppet"}}, DefaultWorkspace: t.TempDir(),
 	})
 	require.NoError(t, err)

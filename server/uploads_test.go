@@ -1,8 +1,10 @@
 package server_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
 )
 
 // S9: a file counts 4 KiB beside its bytes, so these limits take two of 6 KiB.
@@ -84,4 +87,98 @@ func TestACredentialUploadsSoMuchADay(t *testing.T) {
 	require.Equal(t, 413, h.upload(other, "", "text/plain", uploadText("j")).status, "whatever session it uploads to")
 	clock.Add(int64(time.Hour))
 	require.Equal(t, 201, h.uploadAs(helper, s, uploadText("h2")).status)
+}
+
+// attach uploads text and returns what a prompt names it by.
+func (h *hub) attach(s *session.BackgroundSession, text string) (a event.Attachment) {
+	h.t.Helper()
+	res := h.upload(s, "name=a.txt", "text/plain", strings.NewReader(text))
+	require.Equal(h.t, 201, res.status, res.body)
+	res.decode(h.t, &a)
+	return a
+}
+
+func (h *hub) has(s *session.BackgroundSession, a event.Attachment) bool {
+	return h.api("GET", "/api/sessions/"+s.ID()+"/blobs/"+a.SHA256, nil).status == 200
+}
+
+func (h *hub) promptWith(s *session.BackgroundSession, id, when string, a event.Attachment) response {
+	return h.api("POST", "/api/sessions/"+s.ID()+"/prompt", map[string]any{
+		"prompt_id": id, "text": "look", "when": when, "attachments": []event.Attachment{a},
+	})
+}
+
+// S9.
+func TestAnUploadThatNoPromptNamesWithinAnHourIsRemoved(t *testing.T) {
+	clock := &atomic.Int64{}
+	clock.Store(time.Now().UnixNano())
+	o := hubOptions{dir: t.TempDir(), now: func() time.Time { return time.Unix(0, clock.Load()) }, sweep: 5 * time.Millisecond}
+	h := startHub(t, o)
+	s := h.session()
+	asked, waits, idle := h.attach(s, "asked"), h.attach(s, "waits"), h.attach(s, "idle")
+	require.Equal(t, 200, h.promptWith(s, "p1", "auto", asked).status)
+	h.await(s, 0, event.TypeTurnEnd)
+	require.Equal(t, 202, h.api("POST", "/api/sessions/"+s.ID()+"/prompt", map[string]any{
+		"prompt_id": "p2", "text": "later", "attachments": []event.Attachment{waits}, "scheduled_at": time.Now().Add(48 * time.Hour),
+	}).status)
+	clock.Add(int64(59 * time.Minute))
+	young := h.attach(s, "young")
+	require.True(t, h.has(s, idle))
+	clock.Add(int64(2 * time.Minute))
+	require.Eventually(t, func() bool { return !h.has(s, idle) }, patience, 5*time.Millisecond)
+	for name, a := range map[string]event.Attachment{"of the log": asked, "of the queue": waits, "of the last hour": young} {
+		require.True(t, h.has(s, a), "the file %s stays", name)
+	}
+	res := h.promptWith(s, "p3", "auto", idle)
+	require.Equal(t, 400, res.status)
+	require.Contains(t, res.body, "was not uploaded to this session")
+	idle = h.attach(s, "idle")
+	require.Less(t, h.promptWith(s, "p3", "auto", idle).status, 300, "it may be uploaded again")
+
+	h.stop()
+	clock.Add(int64(time.Hour))
+	h = startHub(t, o)
+	s, err := h.manager.Session(t.Context(), s.ID())
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return !h.has(s, young) }, patience, 5*time.Millisecond, "a hub that was started again removes it too")
+	for name, a := range map[string]event.Attachment{"of the log": asked, "of the queue": waits, "that was uploaded again": idle} {
+		require.True(t, h.has(s, a), "the file %s stays", name)
+	}
+}
+
+func TestAFileThatAPromptInFlightNamesIsNeverRemoved(t *testing.T) {
+	clock := &atomic.Int64{}
+	clock.Store(time.Now().UnixNano())
+	h := startHub(t, hubOptions{
+		now: func() time.Time { return time.Unix(0, clock.Load()) }, sweep: time.Millisecond, queue: session.QueueSettings{MaxSize: 100},
+	})
+	s := h.session()
+	var named []event.Attachment
+	for i := range 30 {
+		a := h.attach(s, fmt.Sprint("file ", i))
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			for range 200 * (i % 3) {
+				runtime.Gosched() // so that either may be first
+			}
+			clock.Add(int64(2 * time.Hour))
+		})
+		res := h.promptWith(s, fmt.Sprint("p", i), "auto", a)
+		wait.Wait()
+		switch res.status {
+		case 200, 202:
+			named = append(named, a)
+		default:
+			require.Contains(t, res.body, "was not uploaded to this session")
+		}
+	}
+	sure := h.attach(s, "sure")
+	require.Less(t, h.promptWith(s, "sure", "auto", sure).status, 300)
+	named = append(named, sure)
+	late := h.attach(s, "late")
+	clock.Add(int64(2 * time.Hour))
+	require.Eventually(t, func() bool { return !h.has(s, late) }, patience, time.Millisecond)
+	for _, a := range named {
+		require.True(t, h.has(s, a))
+	}
 }

@@ -20,6 +20,8 @@ func (b *BackgroundSession) Attach(ctx context.Context, by event.Actor, name, me
 	if err != nil {
 		return event.Attachment{}, err
 	}
+	b.uploading.RLock() // nothing that is uploaded just now is removed as old
+	defer b.uploading.RUnlock()
 	fresh := false
 	defer func() {
 		if !fresh {
@@ -44,7 +46,7 @@ func (b *BackgroundSession) Attach(ctx context.Context, by event.Actor, name, me
 		SHA256:    blob.SHA256,
 	}
 	fresh = !b.log.Uploaded(a.SHA256)
-	if err := b.log.NoteUpload(ctx, a); err != nil {
+	if err := b.log.NoteUpload(ctx, a, quota.days.now()); err != nil {
 		fresh = false
 		return event.Attachment{}, fmt.Errorf("store attachment: %w", b.unkept(err))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 
 	"github.com/abidehub/abide/internal/bell"
@@ -29,8 +30,10 @@ type BackgroundSession struct {
 	logger   *slog.Logger
 	comments *commentBook
 	uploads  uploadSum
-	counting chan struct{} // holds one while an overview is computed
-	estimate atomic.Pointer[segmentEstimate]
+	// uploading is held by uploads, and by who removes old ones.
+	uploading sync.RWMutex
+	counting  chan struct{} // holds one while an overview is computed
+	estimate  atomic.Pointer[segmentEstimate]
 
 	mail chan func(*engine)
 	done chan struct{} // closed when the engine takes no more jobs

@@ -42,6 +42,8 @@ type Options struct {
 	Logger *slog.Logger
 	// Now is the clock by which uploads are counted; nil is time.Now.
 	Now func() time.Time
+	// SweepEvery is how often old uploads are looked for: 10 minutes.
+	SweepEvery time.Duration
 	// QueueFailpoint is called before each step of saving a queue. It is for
 	// tests of what a crash or a failure leaves behind.
 	QueueFailpoint func(step string) error
@@ -84,6 +86,9 @@ func NewManager(o Options) (*Manager, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if o.SweepEvery <= 0 {
+		o.SweepEvery = sweepEvery
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -123,6 +128,7 @@ func NewManager(o Options) (*Manager, error) {
 	}
 	m.helpers.Go(m.wakeSessions)
 	m.helpers.Go(func() { m.reads.keep(ctx) })
+	m.helpers.Go(func() { m.sweepUploads(o.SweepEvery) })
 	return m, nil
 }
 

@@ -67,6 +67,13 @@ func (u *uploadSum) take(n, limit int64, kept func() (int64, error)) error {
 	return nil
 }
 
+// forget has what is there counted anew; nothing is under way.
+func (u *uploadSum) forget() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.bytes, u.known = 0, false
+}
+
 func (u *uploadSum) giveBack(n int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -267,7 +267,7 @@ func (p *teller) blob(l *store.Log, data string) (b event.Blob) {
 func (p *teller) upload(l *store.Log, b event.Blob, name string) {
 	p.t.Helper()
 	a := event.Attachment{Name: name, MediaType: "text/plain", Bytes: b.Bytes, SHA256: b.SHA256}
-	if p.try("note upload", func() error { return l.NoteUpload(p.ctx, a) }) {
+	if p.try("note upload", func() error { return l.NoteUpload(p.ctx, a, time.Time{}) }) {
 		p.oracle.uploads[l.ID()] = append(p.oracle.uploads[l.ID()], a)
 	}
 }

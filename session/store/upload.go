@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
@@ -23,11 +24,18 @@ import (
 type uploadRecord struct {
 	Name      string `json:"name"`
 	MediaType string `json:"media_type"`
+	// UploadedAt is when it last was; records of earlier versions have none.
+	UploadedAt time.Time `json:"uploaded_at,omitzero"`
+	// Named says that an event of the log names the blob.
+	Named bool `json:"named,omitempty"`
 }
 
+// kept reports whether the upload stays as long as its session.
+func (r uploadRecord) kept() bool { return r.Named || r.UploadedAt.IsZero() }
+
 // NoteUpload keeps, on the device before it returns, under which name and type
-// a blob was uploaded. The blob is there already.
-func (s *blobs) NoteUpload(ctx context.Context, a event.Attachment) error {
+// a blob was uploaded, and when. The blob is there already.
+func (s *blobs) NoteUpload(ctx context.Context, a event.Attachment, at time.Time) error {
 	if s.closed.Load() {
 		return ErrClosed
 	}
@@ -35,11 +43,26 @@ func (s *blobs) NoteUpload(ctx context.Context, a event.Attachment) error {
 		return err
 	}
 	path := s.uploadPath(a)
-	if _, err := s.fs.Stat(path); err == nil {
+	if r, err := s.uploadRecord(path); err == nil && r.kept() {
 		// A crash may have come between the name and its being durable.
 		return s.fs.SyncDir(filepath.Dir(path))
 	}
-	record, err := json.Marshal(uploadRecord{a.Name, a.MediaType})
+	return s.keepUpload(path, uploadRecord{Name: a.Name, MediaType: a.MediaType, UploadedAt: at.UTC()})
+}
+
+func (s *blobs) uploadRecord(path string) (r uploadRecord, err error) {
+	data, err := s.fs.ReadFile(path)
+	if err != nil {
+		return r, err
+	}
+	if err := json.Unmarshal(data, &r); err != nil {
+		return r, fmt.Errorf("read %s: %w", filepath.Base(path), err)
+	}
+	return r, nil
+}
+
+func (s *blobs) keepUpload(path string, r uploadRecord) error {
+	record, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("encode upload: %w", err)
 	}
@@ -82,18 +105,14 @@ func (s *blobs) Upload(claim event.Attachment) (event.Attachment, error) {
 		return event.Attachment{}, fmt.Errorf("open blob: %w", err)
 	}
 	path := s.uploadPath(claim)
-	data, err := s.fs.ReadFile(path)
+	record, err := s.uploadRecord(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if path, err = s.firstUpload(claim.SHA256); err == nil {
-			data, err = s.fs.ReadFile(path)
+			record, err = s.uploadRecord(path)
 		}
 	}
 	if err != nil {
 		return event.Attachment{}, err
-	}
-	var record uploadRecord
-	if err := json.Unmarshal(data, &record); err != nil {
-		return event.Attachment{}, fmt.Errorf("read %s: %w", filepath.Base(path), err)
 	}
 	return event.Attachment{Name: record.Name, MediaType: record.MediaType, Bytes: size, SHA256: claim.SHA256}, nil
 }
@@ -125,26 +144,13 @@ func (s *blobs) Uploaded(sha string) bool {
 
 // UploadSize is how many bytes the uploaded blobs have, and how many blobs they are.
 func (s *blobs) UploadSize() (bytes int64, files int, err error) {
-	dir := filepath.Join(s.dir, blobsDir)
-	names, err := s.fs.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, 0, nil
-	}
-	if err != nil {
-		return 0, 0, fmt.Errorf("list uploads: %w", err)
-	}
-	counted := map[string]bool{}
-	for _, n := range names {
-		sha, _, noted := strings.Cut(n.Name(), ".")
-		if !noted || len(sha) != 2*sha256.Size || counted[sha] {
-			continue
-		}
-		counted[sha] = true
-		if info, err := s.fs.Stat(filepath.Join(dir, sha)); err == nil {
+	byBlob, err := s.uploads()
+	for sha := range byBlob {
+		if info, err := s.fs.Stat(filepath.Join(s.dir, blobsDir, sha)); err == nil {
 			bytes, files = bytes+info.Size(), files+1
 		}
 	}
-	return bytes, files, nil
+	return bytes, files, err
 }
 
 // uploadPath is where the record of an upload is.

@@ -91,7 +91,10 @@ export class Outbox {
   retry(id: string): void {
     const item = this.items.get(id)
     if (!item) return this.tell({ kind: 'retry', id })
-    this.set({ ...item, status: 'queued', problem: undefined, stale: false, createdAt: this.now() })
+    // The hub keeps a file that no prompt names for an hour only: those here are given to it again.
+    const files = item.files?.map(({ name, blob }) => ({ name, blob }))
+    const again = { ...item, ...(files && { files }), problem: undefined, stale: false }
+    this.set({ ...again, status: 'queued', createdAt: this.now() })
     void this.storage.put(this.items.get(id)!).catch(() => {})
     this.flush()
   }

@@ -1,0 +1,103 @@
+package store
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// maxStale bounds how many uploads are listed at once.
+const maxStale = 1000
+
+// StaleUploads lists blobs of a session that were uploaded, not after before, and of
+// which nobody has said that the log names them. The log is not opened.
+func (s *Store) StaleUploads(id string, before time.Time) ([]string, error) {
+	dir, err := s.SessionDir(id)
+	if err != nil {
+		return nil, err
+	}
+	b := blobs{core: &core{fs: s.opts.FS, dir: dir}}
+	return b.StaleUploads(before, nil)
+}
+
+// StaleUploads is that of the store, for a log that is open; with only, of those.
+func (s *blobs) StaleUploads(before time.Time, only []string) ([]string, error) {
+	byBlob, err := s.uploads()
+	if err != nil {
+		return nil, err
+	}
+	if only == nil {
+		only = slices.Sorted(maps.Keys(byBlob))
+	}
+	fresh := func(path string) bool {
+		r, err := s.uploadRecord(path)
+		return err != nil || r.kept() || r.UploadedAt.After(before)
+	}
+	var stale []string
+	for _, sha := range only {
+		if paths := byBlob[sha]; len(paths) > 0 && len(stale) < maxStale && !slices.ContainsFunc(paths, fresh) {
+			stale = append(stale, sha)
+		}
+	}
+	return stale, nil
+}
+
+// NameUploads notes that the log names uploaded blobs: they are never stale again.
+func (s *blobs) NameUploads(shas []string) error {
+	byBlob, err := s.uploads()
+	for _, sha := range shas {
+		for _, path := range byBlob[sha] {
+			r, readErr := s.uploadRecord(path)
+			if readErr == nil {
+				r.Named = true
+				readErr = s.keepUpload(path, r)
+			}
+			err = errors.Join(err, readErr)
+		}
+	}
+	return err
+}
+
+// RemoveUploads removes uploaded blobs and their records. No event may name them.
+func (s *blobs) RemoveUploads(shas []string) error {
+	byBlob, err := s.uploads()
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(s.dir, blobsDir)
+	for _, sha := range shas {
+		// A crash in between leaves records without a blob, which are stale again.
+		for _, path := range append([]string{filepath.Join(dir, sha)}, byBlob[sha]...) {
+			if err := s.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("remove upload: %w", err)
+			}
+		}
+	}
+	return s.fs.SyncDir(dir)
+}
+
+// uploads are the paths of the records of uploads, by the blob they are of.
+func (s *blobs) uploads() (map[string][]string, error) {
+	dir := filepath.Join(s.dir, blobsDir)
+	names, err := s.fs.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list uploads: %w", err)
+	}
+	byBlob := map[string][]string{}
+	for _, n := range names {
+		sha, _, noted := strings.Cut(n.Name(), ".")
+		if noted && len(sha) == 2*sha256.Size {
+			byBlob[sha] = append(byBlob[sha], filepath.Join(dir, n.Name()))
+		}
+	}
+	return byBlob, nil
+}

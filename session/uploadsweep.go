@@ -1,0 +1,135 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+const (
+	// uploadLife is how long an upload waits for a prompt that names it.
+	uploadLife = time.Hour
+	// sweepEvery is how often the sessions are looked through for older ones.
+	sweepEvery = 10 * time.Minute
+	// sweepBatch is how much of a log is searched at once, in bytes.
+	sweepBatch = 1 << 20
+)
+
+// sweepUploads removes uploads that no prompt named, at once and then now and again,
+// until the manager is closed.
+func (m *Manager) sweepUploads(every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		before := m.hub.uploads.now().Add(-uploadLife)
+		for _, meta := range m.store.List() {
+			if m.ctx.Err() != nil {
+				return
+			}
+			if err := m.sweepSession(meta.SessionID, before); err != nil && m.ctx.Err() == nil {
+				m.logger.Warn("old uploads stay", "session", meta.SessionID, "err", err)
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-m.ctx.Done():
+			return
+		}
+	}
+}
+
+// sweepSession opens a session only if it has old uploads.
+func (m *Manager) sweepSession(id string, before time.Time) error {
+	stale, err := m.store.StaleUploads(id, before)
+	if err != nil || len(stale) == 0 {
+		return err
+	}
+	b, err := m.Session(m.ctx, id)
+	if err != nil {
+		return err
+	}
+	return b.sweepUploads(m.ctx, before)
+}
+
+// sweepUploads removes the uploads, not after before, that nothing names. A prompt
+// looks whether its files are there, and gets into the log or the queue, in one job of
+// the engine; so does what removes them. Most of the log is searched ahead of that job.
+func (b *BackgroundSession) sweepUploads(ctx context.Context, before time.Time) error {
+	stale, err := b.log.StaleUploads(before, nil)
+	if err != nil {
+		return err
+	}
+	named, through, err := b.namedAfter(ctx, 0, stale)
+	if err != nil {
+		return err
+	}
+	_, err = ask(ctx, b, func(e *engine) (struct{}, error) {
+		if !b.uploading.TryLock() {
+			return struct{}{}, nil // the next round will do
+		}
+		defer b.uploading.Unlock()
+		return struct{}{}, e.removeUploads(ctx, before, stale, named, through)
+	})
+	return err
+}
+
+// removeUploads is the engine's part: named are those that the log names through a seq.
+func (e *engine) removeUploads(ctx context.Context, before time.Time, stale, named []string, through event.Seq) error {
+	if marks := e.log.Marks(); e.log.Health().State != store.HealthOK || marks.Written != marks.Visible {
+		return nil // the log may hold a prompt that cannot be read yet
+	}
+	stale, err := e.log.StaleUploads(before, stale) // one may have been uploaded again
+	if err != nil {
+		return err
+	}
+	later, _, err := e.b.namedAfter(ctx, through, stale)
+	if err != nil {
+		return err
+	}
+	named = append(named, later...)
+	waiting := map[string]bool{}
+	for _, item := range e.queue.Items() {
+		for _, a := range item.Attachments {
+			waiting[a.SHA256] = true
+		}
+	}
+	unnamed := slices.DeleteFunc(stale, func(sha string) bool { return waiting[sha] || slices.Contains(named, sha) })
+	if len(unnamed) > 0 {
+		err = e.log.RemoveUploads(unnamed)
+		e.b.uploads.forget()
+	}
+	if len(named) > 0 {
+		err = errors.Join(err, e.log.NameUploads(named))
+	}
+	return err
+}
+
+// namedAfter returns which of the blobs any event after a seq names, and how far the
+// log was read. A mention of the hash is enough.
+func (b *BackgroundSession) namedAfter(ctx context.Context, after event.Seq, blobs []string) (named []string, through event.Seq, err error) {
+	for {
+		batch, through, err := b.log.ReadWritten(ctx, after, sweepBatch)
+		if kept := b.log.Marks().Min - 1; errors.Is(err, store.ErrRemoved) && after < kept {
+			after = kept
+			continue
+		}
+		if err != nil {
+			return nil, after, fmt.Errorf("search the log for uploads: %w", err)
+		}
+		if through == after {
+			return named, after, nil
+		}
+		for _, sha := range blobs {
+			if bytes.Contains(batch.JSON, []byte(sha)) {
+				named = append(named, sha)
+			}
+		}
+		after = through
+	}
+}
