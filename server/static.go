@@ -113,7 +113,7 @@ func compressible(kind string) bool {
 
 // appPath matches the app's own addresses: the list, the settings, a session and its
 // views. frontend/src/ui/router.svelte.ts reads the same.
-var appPath = regexp.MustCompile(`^/(settings|s/[\w-]+(/(plain|play|review))?/?)?$`)
+var appPath = regexp.MustCompile(`^/(settings|s/[\w-]+(/(plain|play|review|files))?/?)?$`)
 
 // serve answers with a file of the app, with its page for each of the app's
 // addresses, or with 404, which a browser gets as the page, too.

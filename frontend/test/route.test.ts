@@ -15,3 +15,13 @@ test.each([
   })
   expect(parseRoute('/s/20260221-a/plain', `?page=${seq}`)).toMatchObject({ screen: 'plain', page: named })
 })
+
+test('an address of files names the path as it is', () => {
+  const path = 'a b/ü%?&#/x.md'
+  expect(parseRoute('/s/20260221-a/files', `?path=${encodeURIComponent(path)}`)).toEqual({
+    screen: 'files',
+    id: '20260221-a',
+    path,
+  })
+  expect(parseRoute('/s/20260221-a/files', '')).toMatchObject({ screen: 'files', path: '' })
+})

@@ -70,19 +70,19 @@ function apiError(status: number, { code, message }: Refused): ApiError {
   return new ApiError(status, code ?? 'internal', message ?? `The hub answered ${status}.`)
 }
 
-async function send(
-  path: string,
-  request: Sent,
-  token = '',
-): Promise<{ ok: boolean; status: number; text: string }> {
-  try {
-    const headers = token === '' ? request.headers : { ...request.headers, 'Abide-Page': token }
-    const response = await fetch(path, { ...request, headers })
-    return { ok: response.ok, status: response.status, text: await response.text() }
-  } catch {
-    throw unreachable()
-  }
+async function send(path: string, request: Sent, token = ''): Promise<Response> {
+  const headers = token === '' ? request.headers : { ...request.headers, 'Abide-Page': token }
+  return reached(fetch(path, { ...request, headers }))
 }
+
+/** A connection that breaks, also amid an answer, is one error. */
+function reached<T>(came: Promise<T>): Promise<T> {
+  return came.catch(() => {
+    throw unreachable()
+  })
+}
+
+const textOf = (response: Response) => reached(response.text())
 
 /** What the hub is asked over HTTP, by a page that has the second half of its credential from `page`. */
 export function hubAPI(page: PageKey) {
@@ -109,18 +109,20 @@ export function hubAPI(page: PageKey) {
     return parse(await words(path, request)) as T
   }
 
+  const words = async (path: string, request: Sent) => textOf(await respond(path, request))
+
   /** What the hub answers, as it is. A challenge is answered first, and the request sent again. */
-  async function words(path: string, request: Sent): Promise<string> {
+  async function respond(path: string, request: Sent): Promise<Response> {
     const token = page.token
     const first = await send(path, request, token)
-    if (first.ok) return first.text
-    const { challenge, ...why } = refused(first.text)
+    if (first.ok) return first
+    const { challenge, ...why } = refused(await textOf(first))
     if (challenge === undefined) throw apiError(first.status, why)
     // Another tab may have the hub's answer to a challenge already.
     if (page.token === token) await (proving ??= prove(challenge).finally(() => (proving = null)))
     const again = await send(path, request, page.token)
-    if (again.ok) return again.text
-    const still = refused(again.text)
+    if (again.ok) return again
+    const still = refused(await textOf(again))
     // The hub was started anew meanwhile: that signs no one out.
     throw still.challenge === undefined ? apiError(again.status, still) : unreachable()
   }
@@ -130,14 +132,15 @@ export function hubAPI(page: PageKey) {
     const signature = await page.sign(challenge)
     if (signature === null) throw new ApiError(401, 'unauthorized', lostKey)
     const proof = { method: 'POST', body: JSON.stringify({ challenge, signature }) }
-    const { ok, status, text } = await send('/api/page', {
+    const answer = await send('/api/page', {
       ...proof,
       headers: { 'Content-Type': 'application/json' },
       signal: AbortSignal.timeout(timeoutMs),
     })
-    if (!ok) {
+    const text = await textOf(answer)
+    if (!answer.ok) {
       const why = refused(text)
-      throw why.challenge === undefined ? apiError(status, why) : unreachable()
+      throw why.challenge === undefined ? apiError(answer.status, why) : unreachable()
     }
     page.take(parse(text) as Granted)
     return true
@@ -293,7 +296,7 @@ export function hubAPI(page: PageKey) {
       return address
     },
 
-    files: (): Promise<Files> => import('./files').then(({ filesAPI }) => filesAPI(call)),
+    files: (): Promise<Files> => import('./files').then(({ filesAPI }) => filesAPI(call, respond)),
 
     async choices(): Promise<Choices> {
       const answer = await call<{
@@ -330,7 +333,7 @@ export function hubAPI(page: PageKey) {
     /** Asks for another token before this one ends. */
     async renew(): Promise<void> {
       const { challenge } = refused(
-        (await send('/api/health', { signal: AbortSignal.timeout(timeoutMs) })).text,
+        await textOf(await send('/api/health', { signal: AbortSignal.timeout(timeoutMs) })),
       )
       if (challenge !== undefined) await prove(challenge)
     },

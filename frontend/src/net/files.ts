@@ -1,14 +1,39 @@
-import type { Files } from '../state/files'
+import type { Changes, Files, Listing } from '../state/files'
 
 /** Asks the hub over HTTP. */
 type Call = <T>(method: string, path: string, body?: unknown, ended?: AbortSignal) => Promise<T>
 
+/** The hub's answer as it is; rejects a refusal. */
+type Respond = (path: string, request: { headers: Record<string, string> }) => Promise<Response>
+
+/** The hub answers with no more of a file at once. */
+const mostAtOnce = 2 << 20
+
 const session = (id: string) => `/api/sessions/${encodeURIComponent(id)}`
 
-export function filesAPI(call: Call): Files {
+export function filesAPI(call: Call, respond: Respond): Files {
   return {
     folders: (path) => call('GET', `/api/folders?path=${encodeURIComponent(path)}`),
     makeFolder: (path) => call('POST', '/api/folders', { path }),
+    list: async (id, path) => {
+      const list = await call<Partial<Listing>>(
+        'GET',
+        `${session(id)}/files?path=${encodeURIComponent(path)}`,
+      )
+      return { entries: list.entries ?? [], left_out: list.left_out ?? 0 }
+    },
+    changes: async (id) => {
+      const changes = await call<Changes>('GET', `${session(id)}/changes`)
+      return { ...changes, files: changes.files ?? [] }
+    },
+    read: async (id, path) => {
+      const response = await respond(`${session(id)}/file?path=${encodeURIComponent(path)}`, {
+        headers: { Range: `bytes=0-${mostAtOnce - 1}` },
+      })
+      const blob = await response.blob()
+      const whole = Number(/\/(\d+)$/.exec(response.headers.get('Content-Range') ?? '')?.[1] ?? blob.size)
+      return { blob, size: whole }
+    },
     complete: async (id, typed, ended) =>
       (
         await call<{ paths?: string[] }>(

@@ -3,13 +3,15 @@ export type Route =
   | { screen: 'session'; id: string; seq: number | null }
   | { screen: 'plain'; id: string; page: number | null }
   | { screen: 'play' | 'review'; id: string; seq: number | null }
+  | { screen: 'files'; id: string; path: string }
   | { screen: 'settings' }
   | { screen: 'unknown' }
 
 export function parseRoute(path: string, query: string): Route {
-  const [, id, view] = /^\/s\/([\w-]+)(?:\/(plain|play|review))?\/?$/.exec(path) ?? []
+  const [, id, view] = /^\/s\/([\w-]+)(?:\/(plain|play|review|files))?\/?$/.exec(path) ?? []
   if (id && view === 'plain') return { screen: view, id, page: whole(query, 'page') }
   if (id && (view === 'play' || view === 'review')) return { screen: view, id, seq: whole(query, 'seq') }
+  if (id && view === 'files') return { screen: view, id, path: new URLSearchParams(query).get('path') ?? '' }
   if (id) return { screen: 'session', id, seq: whole(query, 'seq') }
   if (path === '/' || path === '') return { screen: 'sessions' }
   if (path === '/settings') return { screen: 'settings' }
