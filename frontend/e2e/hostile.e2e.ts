@@ -228,7 +228,7 @@ describe('hostile text', () => {
     await hub.api('POST', `/api/sessions/${session}/rules`, { ...one, title: titles[0] })
     const { rules } = await hub.api<{ rules: { title: string }[] }>('GET', `/api/sessions/${session}/rules`)
     expect(rules.map((rule) => rule.title)).toEqual([...titles, titles[0]])
-    await screen.page.getByRole('button', { name: 'Rules' }).click()
+    await screen.page.getByRole('button', { name: 'Rules…', exact: true }).click()
     const dialog = screen.page.getByRole('dialog', { name: 'Rules' })
     await until('the rules', async () => (await dialog.locator('[data-rule]').count()) === rules.length)
     await dialog.getByText('<script>').first().waitFor()
