@@ -55,6 +55,9 @@ describe.each([
       .waitFor()
     expect(tab.page.url()).toBe(`${hub.origin}/`)
     await other.stop()
+    const told = screen.page.getByRole('complementary', { name: 'New access' })
+    await told.getByText('New browser').waitFor()
+    await told.getByRole('button', { name: 'Dismiss' }).click()
   })
 
   test('has no keys for sessions on the page for pairing, where there are none', async () => {
