@@ -41,7 +41,9 @@ const hookSecret = "a secret of the receiver"
 
 func TestAWebhookIsSignedWithATimeAndHearsOfTheEnd(t *testing.T) {
 	url, got := listener(t)
-	h := startHub(t, hubOptions{notify: quick(), channels: []notify.Channel{{Name: "desk", Type: notify.Webhook, URL: url + "/hook", Secret: hookSecret}}})
+	timing := quick()
+	timing.LongTurn = time.Hour // the end of this one would take the withdrawal's place
+	h := startHub(t, hubOptions{notify: timing, channels: []notify.Channel{{Name: "desk", Type: notify.Webhook, URL: url + "/hook", Secret: hookSecret}}})
 	s := h.session()
 	h.ask(s, "p1")
 	first := <-got

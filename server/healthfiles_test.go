@@ -120,7 +120,7 @@ func TestHealthSaysThatAQueueCannotBeWritten(t *testing.T) {
 	require.Eventually(t, func() bool { return len(h.health(h.token)) > 0 }, patience, 2*time.Millisecond)
 	list := h.health(h.token)
 	require.Equal(t, "damaged", list[0].Kind)
-	require.Contains(t, list[0].What, "waiting prompts cannot be written: is a directory")
+	require.Contains(t, list[0].What, "waiting prompts cannot be written: directory not empty")
 	require.Contains(t, list[0].Do, "queue.json")
 	require.NoError(t, os.Remove(inTheWay))
 	require.Eventually(t, func() bool { return len(h.health(h.token)) == 0 }, patience, 2*time.Millisecond)

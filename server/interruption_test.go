@@ -21,7 +21,7 @@ func TestACutOffTurnIsOfferedAndResumedOnceOverHTTP(t *testing.T) {
 	require.Equal(t, string(event.CutProviderError), offer["reason"])
 	require.Equal(t, string(event.PhaseStreaming), offer["phase"])
 	require.Contains(t, offer["prompt"], "the model's provider failed")
-	require.Len(t, offer["ways"], 2)
+	require.Len(t, offer["ways"], 3)
 	require.Equal(t, []any{}, offer["mismatch"])
 
 	id := offer["interruption_id"].(string)
@@ -43,13 +43,16 @@ func TestACutOffTurnIsOfferedAndResumedOnceOverHTTP(t *testing.T) {
 		var answer struct {
 			Error struct {
 				Code, Message string
-				Winner        struct{ Outcome, By, At string }
+				Winner        struct {
+					Outcome, By, At string
+					ByID            string `json:"by_id"`
+				}
 			}
 		}
 		late.decode(t, &answer)
 		require.Equal(t, "already_resolved", answer.Error.Code)
 		require.Equal(t, "resumed", answer.Error.Winner.Outcome)
-		require.NotEmpty(t, answer.Error.Winner.By)
+		require.NotEmpty(t, answer.Error.Winner.ByID)
 	}
 	require.Equal(t, 404, h.api("GET", path+"/interruption", nil).status)
 }

@@ -283,6 +283,10 @@ func TestASessionIsEndedOverHTTP(t *testing.T) {
 	require.Equal(t, 200, res.status, res.body)
 	res.decode(t, &info)
 	require.Equal(t, wire.StatusEnded, info.Status)
-	require.JSONEq(t, `{"reason":"merged","by":"owner"}`, string(h.await(s, 0, event.TypeSessionEnd).Data))
+	var ended event.SessionEnd
+	require.NoError(t, json.Unmarshal(h.await(s, 0, event.TypeSessionEnd).Data, &ended))
+	require.Equal(t, "merged", ended.Reason)
+	require.Equal(t, "owner", ended.By)
+	require.NotEmpty(t, ended.ByID)
 	require.Equal(t, 400, end(map[string]string{"reason": strings.Repeat("x", 2000)}).status)
 }

@@ -19,7 +19,7 @@ import (
 func TestManyUploadsAtOnceAreNotHeldInMemory(t *testing.T) {
 	t.Parallel()
 	const uploads, size, sent, whole = 64, 24 << 20, 6 << 20, 3
-	h := newHub(t, settings{})
+	h := newHub(t, settings{more: "limits: {session_attachments_mib: 2000, daily_attachments_mib: 2000}\n"})
 	session, token := h.create("demo"), h.token()
 	before := residentKiB(t, h.cmd.Process.Pid)
 	chunk := bytes.Repeat([]byte("0123456789abcde\n"), 1<<16)
