@@ -123,7 +123,7 @@ describe('a session, played back', () => {
 
   // Proof 4.
   test('is rewound while the agent says 200 things a second, and caught up with at 4×, without a hole', async () => {
-    const live = await hub.newSession('Live', 'bulk')
+    const live = await hub.newSession('Rewound', 'bulk')
     const viewer = await device.open(`/s/${live}`, wide)
     const screen = await device.open(`/s/${live}/play`, wide)
     await at(screen, 1)
