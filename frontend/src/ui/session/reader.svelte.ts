@@ -177,16 +177,24 @@ export class Reader {
   /** Gives a row the focus and brings it into view; it must be in the page after the next frame. */
   focus(key: string): void {
     this.focusing = key
+    // The row that has the focus may leave the page first: a key pressed then is still the feed's.
+    const { activeElement } = document
+    if (activeElement !== this.scroller && this.scroller?.contains(activeElement) && !this.row(key))
+      this.scroller.focus({ preventScroll: true })
     requestAnimationFrame(() =>
       requestAnimationFrame(() => {
         if (this.focusing !== key) return
         this.focusing = undefined
-        const row = this.scroller?.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`)
+        const row = this.row(key)
         row?.focus({ preventScroll: true })
         // Who follows is at the end, and its last row may be higher than the view.
         if (!this.following) row?.scrollIntoView({ block: 'nearest' })
       }),
     )
+  }
+
+  private row(key: string): HTMLElement | null {
+    return this.scroller?.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`) ?? null
   }
 
   /** The reader's hand beats following at once, also while the feed grows under it. */
