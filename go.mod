@@ -43,5 +43,5 @@ require (
 	golang.org/x/term v0.47.0
 	golang.org/x/text v0.30.0
 	golang.org/x/tools v0.37.0 // indirect
-	rsc.io/qr v0.2.0 // indirect
+	rsc.io/qr v0.2.0
 )

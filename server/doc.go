@@ -41,6 +41,10 @@ func docPair() doc {
 	return doc{summary: "Spend a pairing code; the answer sets the device's cookie and has its first page token. Needs the page's own Origin and no credential.", in: pairRequest{}, out: pairAnswer{}, status: 200}
 }
 
+func docPairing() doc {
+	return doc{summary: "Make a link that pairs one more browser, once, within two minutes. Only a paired browser of the owner may, not a token.", in: pairingRequest{}, out: pairingAnswer{}, status: 201}
+}
+
 func docPage() doc {
 	return doc{summary: "Exchange a signed challenge, which a 401 to a device's cookie carries, for a page token: the header Abide-Page, which each request with the cookie needs. Needs the page's own Origin and the cookie.", in: pageRequest{}, out: pageAnswer{}, status: 200}
 }

@@ -186,6 +186,7 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 		{"GET", "/api/ready", "", nil},
 		{"GET", "/api/health", "", nil},
 		{"GET", "/api/devices", "", nil},
+		{"POST", "/api/pairings", "", nil},
 		{"GET", "/api/push", "", nil},
 		{"POST", "/api/push/subscriptions", "", browserSubscription()},
 		{"POST", "/api/push/subscriptions/{subscription}/test", "/api/push/subscriptions/" + told.id + "/test", nil},
@@ -261,6 +262,9 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 		switch {
 		case r.route == "/api/pair", r.route == "/api/answer":
 			header = map[string][]string{"Origin": {h.origin()}}
+		case r.route == "/api/pairings":
+			header = phone.header()
+			header.Set("Origin", h.origin())
 		case r.route == "/api/page":
 			header = phone.half()
 		case len(op.Security) == 0:

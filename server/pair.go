@@ -7,6 +7,7 @@ import (
 
 	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
+	"rsc.io/qr"
 )
 
 // pairRequest spends a pairing code.
@@ -57,6 +58,67 @@ type device struct {
 // deviceList is who may come in.
 type deviceList struct {
 	Devices []device `json:"devices"`
+}
+
+// pairingRequest asks for a link that pairs one more browser.
+type pairingRequest struct{}
+
+// pairingAnswer is a link that pairs one browser, once.
+type pairingAnswer struct {
+	URL       string    `json:"url"`
+	ExpiresAt time.Time `json:"expires_at"`
+	// Loopback says that the link opens on the hub's machine only.
+	Loopback bool `json:"loopback"`
+	// QR is the link as a QR code: rows of "1" for black and "0" for white.
+	QR []string `json:"qr"`
+}
+
+// pairingRoute makes a pairing link for a paired browser of the owner. A token gets
+// none: a device made by it would outlive it.
+func pairingRoute(s *Server, c *call) error {
+	var in pairingRequest
+	if err := c.read(&in); err != nil {
+		return err
+	}
+	if c.grant.Kind != auth.KindDevice {
+		return forbidden()
+	}
+	code, err := s.registry.MintPairingCode()
+	if err != nil {
+		return err
+	}
+	c.note(audit.Record{Verb: audit.PairingLink})
+	scheme := "http"
+	if auth.PublicName(c.r.Host) {
+		scheme = "https"
+	}
+	answer := pairingAnswer{
+		URL:       scheme + "://" + c.r.Host + "/#pair=" + code,
+		ExpiresAt: time.Now().Add(auth.PairingLife).UTC(), Loopback: !auth.PublicName(c.r.Host),
+	}
+	if answer.QR, err = qrRows(answer.URL); err != nil {
+		return fmt.Errorf("drawing a pairing link: %w", err)
+	}
+	return c.reply(http.StatusCreated, answer)
+}
+
+func qrRows(text string) ([]string, error) {
+	code, err := qr.Encode(text, qr.L)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]string, code.Size)
+	for y := range rows {
+		row := make([]byte, code.Size)
+		for x := range row {
+			row[x] = '0'
+			if code.Black(x, y) {
+				row[x] = '1'
+			}
+		}
+		rows[y] = string(row)
+	}
+	return rows, nil
 }
 
 func pairRoute(s *Server, c *call) error {

@@ -43,6 +43,7 @@ func routes() []route {
 		{"GET", "/api/ready", auth.OwnHost, auth.Read, false, readyRoute, docReady()},
 		{"GET", "/api/health", auth.Credential, auth.Read, true, healthRoute, docHealth()},
 		{"POST", "/api/pair", auth.OwnPage, auth.Read, false, pairRoute, docPair()},
+		{"POST", "/api/pairings", auth.Credential, auth.Manage, false, pairingRoute, docPairing()},
 		{"POST", "/api/page", auth.OwnPage, auth.Read, false, pageRoute, docPage()},
 		{"GET", "/api/devices", auth.Credential, auth.Manage, false, devicesRoute, docDevices()},
 		{"PATCH", "/api/devices/{device}", auth.Credential, auth.Manage, false, renameRoute, docRename()},

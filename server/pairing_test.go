@@ -1,0 +1,45 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/internal/auth"
+)
+
+// A pairing link may be made by a paired browser of the owner, and by nothing else.
+func TestAPairedBrowserMakesALinkThatPairsOneMore(t *testing.T) {
+	h, clock := movedHub(t)
+	laptop := h.page("laptop", nil).header()
+	laptop.Set("Origin", h.origin())
+	var made struct {
+		URL       string    `json:"url"`
+		ExpiresAt time.Time `json:"expires_at"`
+		Loopback  bool      `json:"loopback"`
+		QR        []string  `json:"qr"`
+	}
+	res := h.do("POST", "/api/pairings", nil, laptop)
+	require.Equal(t, 201, res.status, res.body)
+	require.NoError(t, jsonUnmarshal(res.body, &made))
+	code, ok := strings.CutPrefix(made.URL, h.origin()+"/#pair=")
+	require.True(t, ok, made.URL)
+	require.True(t, made.Loopback, "a phone needs a tunnel")
+	require.Greater(t, len(made.QR), 20)
+	for _, row := range made.QR {
+		require.Len(t, row, len(made.QR))
+	}
+
+	_, public := newPageKey(t)
+	spend := func(code string) int {
+		return h.do("POST", "/api/pair", map[string]string{"code": code, "device": "phone", "page_key": public}, map[string][]string{"Origin": {h.origin()}}).status
+	}
+	require.Equal(t, 200, spend(code))
+	require.Equal(t, 401, spend(code), "the link is good once")
+
+	require.Equal(t, 201, h.do("POST", "/api/pairings", nil, laptop).status)
+	clock.Add(int64(auth.PairingLife + time.Second))
+	require.Equal(t, 403, h.api("POST", "/api/pairings", nil).status, "a device made by an owner's token would outlive it")
+}
