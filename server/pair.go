@@ -67,7 +67,7 @@ type pairingRequest struct{}
 type pairingAnswer struct {
 	URL       string    `json:"url"`
 	ExpiresAt time.Time `json:"expires_at"`
-	// Loopback says that the link opens on the hub's machine only.
+	// Loopback says that the link opens on the hub's machine only, or through a tunnel.
 	Loopback bool `json:"loopback"`
 	// QR is the link as a QR code: rows of "1" for black and "0" for white.
 	QR []string `json:"qr"`
@@ -88,13 +88,9 @@ func pairingRoute(s *Server, c *call) error {
 		return err
 	}
 	c.note(audit.Record{Verb: audit.PairingLink})
-	scheme := "http"
-	if auth.PublicName(c.r.Host) {
-		scheme = "https"
-	}
+	address, loopback := s.door.Address(c.r.Host)
 	answer := pairingAnswer{
-		URL:       scheme + "://" + c.r.Host + "/#pair=" + code,
-		ExpiresAt: time.Now().Add(auth.PairingLife).UTC(), Loopback: !auth.PublicName(c.r.Host),
+		URL: address + "/#pair=" + code, ExpiresAt: time.Now().Add(auth.PairingLife).UTC(), Loopback: loopback,
 	}
 	if answer.QR, err = qrRows(answer.URL); err != nil {
 		return fmt.Errorf("drawing a pairing link: %w", err)

@@ -39,7 +39,15 @@ func TestAPairedBrowserMakesALinkThatPairsOneMore(t *testing.T) {
 	require.Equal(t, 200, spend(code))
 	require.Equal(t, 401, spend(code), "the link is good once")
 
-	require.Equal(t, 201, h.do("POST", "/api/pairings", nil, laptop).status)
+	res = h.do("POST", "/api/pairings", nil, laptop)
+	require.NoError(t, jsonUnmarshal(res.body, &made))
 	clock.Add(int64(auth.PairingLife + time.Second))
+	require.Equal(t, 401, spend(strings.TrimPrefix(made.URL, h.origin()+"/#pair=")), "the link is good for two minutes")
+
+	h.door.Names([]string{strings.TrimPrefix(h.origin(), "http://")}, []string{"hub.example"})
+	res = h.do("POST", "/api/pairings", nil, laptop)
+	require.NoError(t, jsonUnmarshal(res.body, &made))
+	require.True(t, strings.HasPrefix(made.URL, "https://hub.example/#pair="), made.URL)
+	require.False(t, made.Loopback)
 	require.Equal(t, 403, h.api("POST", "/api/pairings", nil).status, "a device made by an owner's token would outlive it")
 }

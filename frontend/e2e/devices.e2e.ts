@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { desktop, phone } from './rig/browser.ts'
+import { Browser, desktop, phone } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
-import type { Screen } from './rig/screen.ts'
+import { Screen } from './rig/screen.ts'
 
 interface Listed {
   id: string
@@ -33,6 +33,26 @@ describe('the devices of a hub, in its settings', () => {
   const own = () => lines().filter({ hasText: 'This device' })
   const listed = async () => (await hub.api<{ devices: Listed[] }>('GET', '/api/devices')).devices
   const focused = () => screen.page.evaluate(() => document.activeElement?.getAttribute('aria-label'))
+
+  test('are added by a link that is good once, and says what a phone needs', async () => {
+    await screen.page.getByRole('button', { name: 'Add a device' }).click()
+    const panel = screen.page.getByRole('group', { name: 'Add a device' })
+    await panel.getByRole('img', { name: 'QR code of the link' }).waitFor()
+    await panel.getByText('opens on the hub’s own machine').waitFor()
+    expect(await panel.getByRole('timer').innerText()).toMatch(/^[12]:\d\d$/)
+    const link = await panel.locator('.address code').innerText()
+    const before = await listed()
+    const browser = await Browser.start()
+    const added = await Screen.open(await browser.window(), link)
+    await added.page.locator('html[data-link=open]').waitFor()
+    await panel.waitFor({ state: 'detached' }) // it was used
+    const fresh = (await listed()).filter((d) => !before.some((b) => b.id === d.id))
+    expect(fresh.length).toBe(1)
+    await screen.page.locator(`[data-device="${fresh[0]!.id}"]`).waitFor()
+    await hub.api('DELETE', `/api/devices/${fresh[0]!.id}`)
+    await browser.stop()
+    await screen.page.reload()
+  })
 
   test('are renamed by keys, and hear their new name', async () => {
     await own().waitFor()

@@ -78,6 +78,20 @@ func (d *Door) Names(listening []string, public []string) {
 	d.names.Store(&names)
 }
 
+// Address returns the address by which another machine reaches the hub, if there is
+// one: by the name that a browser used, else by the first public name. Without
+// either it returns the loopback address that the browser used.
+func (d *Door) Address(host string) (address string, loopback bool) {
+	if names := *d.names.Load(); !PublicName(host) {
+		at := slices.IndexFunc(names, PublicName)
+		if at < 0 {
+			return "http://" + host, true
+		}
+		host = names[at]
+	}
+	return "https://" + host, false
+}
+
 // Gate is how far a request must have come to be let in.
 type Gate int
 

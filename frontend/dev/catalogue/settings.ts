@@ -29,6 +29,21 @@ const devices = [
   }),
 ]
 
+/** A link good for two minutes as of when it is asked for. The code is no real one. */
+const pairing = (loopback: boolean, life = 120_000) => ({
+  url: loopback ? 'http://127.0.0.1:22433/#pair=k3v9' : 'https://hub.example/#pair=k3v9',
+  expires_at: new Date(Date.now() + life).toISOString(),
+  loopback,
+  qr: Array.from({ length: 25 }, (_, y) =>
+    Array.from({ length: 25 }, (_, x) => ((x * y + x + 3 * y) % 3 === 0 ? '1' : '0')).join(''),
+  ),
+})
+const adding = (name: string, link: () => Promise<unknown>) =>
+  screen(name, {
+    hub: () => ({ devices: async () => devices, ask: <T>() => link() as Promise<T> }),
+    does: [{ press: '.add button' }],
+  })
+
 const screen = (name: string, over: Partial<State> = {}): State => ({
   name: `settings${name}`,
   path: '/settings',
@@ -51,6 +66,10 @@ export const settings: State[] = [
   screen(', not an owner', {
     messages: [link(), connected, frame({ ...goldenFrame('connected'), scope: 'viewer' }), list],
   }),
+  adding(', a device is added', async () => pairing(false)),
+  adding(', a device is added by a loopback address', async () => pairing(true)),
+  adding(', the link to add a device has expired', async () => pairing(false, -1)),
+  adding(', no link to add a device', failed),
   screen(', a device renamed', { does: [{ press: '[data-device=d1] [data-does=rename] button' }] }),
   screen(', a device revoked', { does: [{ press: '[data-device=d1] [data-does=end] button' }] }),
   screen(', a token revoked', { does: [{ press: '[data-device=t1] [data-does=end] button' }] }),
