@@ -5,6 +5,7 @@ import type { CDPSession, Page, Worker } from 'playwright-core'
 import { barriers } from './rig/axe.ts'
 import { desktop, phone } from './rig/browser.ts'
 import { paired } from './rig/paired.ts'
+import { PushService } from './rig/pushservice.ts'
 import { until } from './rig/until.ts'
 
 interface Shown {
@@ -15,7 +16,11 @@ interface Shown {
 }
 
 describe('notifications', () => {
-  const at = paired()
+  const at = paired({
+    hub: {
+      config: 'outgoing: {allow: [127.0.0.1]}\n', // where the push service of these tests is
+    },
+  })
 
   async function permit(setting: 'granted' | 'denied' | 'prompt', page: Page): Promise<CDPSession> {
     const cdp = await at.device.browser.context.newCDPSession(page)
@@ -49,8 +54,14 @@ describe('notifications', () => {
       dispatchEvent(click)
     }, action)
 
-  async function opened(path: string, setting: 'granted' | 'denied' | 'prompt', size = phone) {
+  async function opened(
+    path: string,
+    setting: 'granted' | 'denied' | 'prompt',
+    size = phone,
+    service?: PushService,
+  ) {
     const page = await at.device.browser.window(size)
+    await service?.serve(page)
     const cdp = await permit(setting, page)
     await page.goto(at.device.origin + path)
     return { page, cdp }
@@ -78,15 +89,27 @@ describe('notifications', () => {
     await cdp.send('ServiceWorker.enable')
     await until('the registration', () => registrationId !== '')
     const running = its()!
-    const heard = () => running.evaluate(() => (globalThis as unknown as { heard: number }).heard)
-    await running.evaluate(() => {
-      const scope = globalThis as unknown as { heard: number }
-      scope.heard = 0
-      addEventListener('push', () => scope.heard++)
-    })
-    /** DevTools lose a push that they deliver while they attach to the worker: it is delivered until it is heard. */
+    await until('the permission', () => running.evaluate(() => Notification.permission === 'granted'))
+    /**
+     * How many messages the worker that runs now has shown: it may have been stopped and started again. Who asks for
+     * the notifications while one is being shown makes Chromium forget that one.
+     */
+    const done = () =>
+      its()!.evaluate(() => {
+        const scope = globalThis as unknown as { done?: number; registration: ServiceWorkerRegistration }
+        if (scope.done === undefined) {
+          const { registration } = scope
+          const show = registration.showNotification.bind(registration)
+          registration.showNotification = async (...of) => {
+            await show(...of)
+            scope.done!++
+          }
+        }
+        return (scope.done ??= 0)
+      })
+    /** DevTools lose a push that they deliver while they attach to the worker: it is delivered until it is shown. */
     const push = async (message: object) => {
-      const before = await heard()
+      let before = await done()
       const deliver = () =>
         cdp.send('ServiceWorker.deliverPushMessage', {
           origin: at.device.origin,
@@ -94,7 +117,8 @@ describe('notifications', () => {
           data: JSON.stringify(message),
         })
       await deliver()
-      for (let tries = 1; (await heard()) === before; tries++) {
+      for (let tries = 1, now = await done(); now <= before; tries++, now = await done()) {
+        before = Math.min(before, now)
         await new Promise((resolve) => setTimeout(resolve, 50))
         if (tries % 100 === 0) await deliver()
       }
@@ -138,6 +162,41 @@ describe('notifications', () => {
     await push({ ...back, seq: 9, body: 'Settled by desk.' })
     await until('nothing', async () => (await shown(page)).length === 0)
     await page.close()
+  })
+
+  test('a phone that sleeps is pushed once when its turn is cut off, with the place where it was', async () => {
+    const service = await PushService.start()
+    const session = await at.hub.newSession('Long work')
+    const { page } = await opened('/settings', 'granted', phone, service)
+    await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined))
+    await page.getByRole('button', { name: 'Turn on for this device' }).click()
+    await page.getByRole('checkbox', { name: 'A turn was cut off' }).waitFor()
+    await page.goto(`${at.device.origin}/s/${session}`)
+    await page.locator('html[data-link=open]').waitFor()
+
+    await at.device.cover(page)
+    const cdp = await at.device.browser.context.newCDPSession(page)
+    await cdp.send('Page.setWebLifecycleState', { state: 'frozen' })
+    await at.hub.prompt(session, '/crash')
+    await until('the push', () => service.pushed.length > 0)
+    const end = await at.hub.event(session, 'turn_interrupted')
+    expect(service.pushed).toEqual([
+      expect.objectContaining({
+        session_id: session,
+        seq: end.seq,
+        tag: `abide-${session}`,
+        title: 'Long work',
+      }),
+    ])
+    expect([...service.encodings]).toEqual(['aes128gcm'])
+
+    // A tap opens this address: see below.
+    await cdp.send('Page.setWebLifecycleState', { state: 'active' })
+    await at.device.uncover(page)
+    await page.goto(`${at.device.origin}/s/${session}?seq=${end.seq}`)
+    await page.locator('.hit').getByText('The agent ended').waitFor()
+    await page.close()
+    await service.stop()
   })
 
   test('a push that cannot be read still shows something', async () => {
