@@ -81,6 +81,19 @@ describe('an agent is steered from a phone', () => {
       return (await sheet.getByRole('combobox', { name: 'Model' }).inputValue()) === 'hasty'
     })
     await until('verbose on the phone', () => sheet.getByLabel('Verbose').isChecked())
+    await here.page.keyboard.press('Escape')
+
+    const chips = (of: Screen) => of.page.getByRole('group', { name: 'Mode and options' })
+    const before = hub.lastSeq(session)
+    await chips(here).getByRole('combobox', { name: 'Mode', exact: true }).selectOption('ask')
+    expect((await hub.event(session, 'mode', before)).data.mode_id).toBe('ask')
+    await until('the mode by its chip on the desktop', async () => {
+      return (await chips(there).getByRole('combobox', { name: 'Mode', exact: true }).inputValue()) === 'ask'
+    })
+    const verbose = chips(there).getByRole('button', { name: 'Verbose', pressed: true })
+    await verbose.focus()
+    await there.page.keyboard.press('Space')
+    await chips(here).getByRole('button', { name: 'Verbose', pressed: false }).waitFor()
     await shot(here, 'options-390')
     await shot(there, 'options-1280')
     await here.page.close()

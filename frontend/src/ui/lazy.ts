@@ -50,6 +50,7 @@ export const loadRules = dialog((all) => all.Rules)
 export const loadAgent = dialog((all) => all.AgentPanel)
 export const loadMenu = dialog((all) => all.SessionMenu)
 export const loadToast = () => import('./parts/Toast.svelte')
+export const loadChips = () => import('./session/Chips.svelte')
 export const loadSchedule = dialog((all) => all.Schedule)
 
 const acts =
