@@ -45,6 +45,7 @@ require (
 	golang.org/x/text v0.30.0 // indirect
 	golang.org/x/time v0.16.0 // indirect
 	google.golang.org/protobuf v1.36.10 // indirect
+	rsc.io/qr v0.2.0 // indirect
 )
 
 replace github.com/abidehub/abide => ../..
