@@ -278,6 +278,9 @@ func (h *hub) close() error {
 		ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 		defer cancel()
 		errs = append(errs, h.manager.Close(ctx))
+		if h.notify != nil {
+			h.notify.Finish(ctx)
+		}
 	}
 	if h.store == nil {
 		return errors.Join(errs...)

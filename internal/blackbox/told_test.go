@@ -93,13 +93,37 @@ func (h *hub) ask(session, id string) {
 	require.NoError(h.t, err)
 }
 
+// hub starts a hub with the service as its only channel.
+func (s *teller) hub(t *testing.T) *hub {
+	t.Helper()
+	at, err := url.Parse(s.URL)
+	require.NoError(t, err)
+	return newHub(t, settings{more: "outgoing: {allow: [" + at.Hostname() + "]}\n" +
+		"channels: {desk: {type: webhook, url: " + s.URL + ", secret: of-the-desk-and-the-hub}}\n"})
+}
+
+func TestATurnThatAnOrderlyStopCutsOffIsToldOnceAfterTheStart(t *testing.T) {
+	t.Parallel()
+	service := newTeller(t)
+	h := service.hub(t)
+	s := h.create("demo")
+	h.ask(s.SessionID, "p1")
+	service.next(t, notify.Permission, s.SessionID)
+	h.stop()
+	h.start()
+	service.next(t, notify.Interrupted, s.SessionID)
+
+	// What is sent comes in its order: nothing else is on its way before this.
+	last := h.create("demo")
+	h.ask(last.SessionID, "p2")
+	service.next(t, notify.Permission, last.SessionID)
+	require.Equal(t, []notify.Kind{notify.Permission, notify.Interrupted}, service.told(s.SessionID))
+}
+
 func TestWhatAKilledHubHadToTellIsToldOnceIfItStillStands(t *testing.T) {
 	t.Parallel()
 	service := newTeller(t)
-	at, err := url.Parse(service.URL)
-	require.NoError(t, err)
-	h := newHub(t, settings{more: "outgoing: {allow: [" + at.Hostname() + "]}\n" +
-		"channels: {desk: {type: webhook, url: " + service.URL + ", secret: of-the-desk-and-the-hub}}\n"})
+	h := service.hub(t)
 	s := h.create("demo")
 
 	// A question is asked and not sent yet. It dies with the hub: instead of it the

@@ -148,3 +148,7 @@ func (n *Notifier) Run(ctx context.Context) error {
 		}
 	}
 }
+
+// Finish looks at what the sessions wrote while the hub ended, after Run has
+// returned and the sessions are closed. It is sent after the next start.
+func (n *Notifier) Finish(ctx context.Context) { n.lookAt(ctx, 0) }
