@@ -1,5 +1,6 @@
 // The settings: choices of this device, who may come in, and what the hub is.
 import type { Device } from '../../src/state/devices'
+import type { Channel, Outcome } from '../../src/state/telling'
 import { sessionId } from '../../test/support/script'
 import { connected, frame, goldenFrame, link, list, opened } from './frames'
 import type { State } from './state'
@@ -44,6 +45,35 @@ const adding = (name: string, link: () => Promise<unknown>) =>
     does: [{ press: '.add button' }],
   })
 
+const delivered = (over: Partial<Outcome>): Outcome => ({
+  kind: 'permission',
+  at: ago(2),
+  outcome: 'delivered',
+  attempts: 1,
+  ...over,
+})
+const channels: Channel[] = [
+  {
+    name: 'desk',
+    type: 'webhook',
+    host: 'hooks.example',
+    events: ['permission', 'failed'],
+    outcomes: [
+      delivered({ kind: 'failed', outcome: 'failed', attempts: 5, detail: 'it answered 503' }),
+      delivered({ at: ago(30) }),
+    ],
+  },
+  {
+    name: 'the-phone-of-whoever-is-on-call-this-week-and-the-next',
+    type: 'ntfy',
+    host: 'ntfy.example',
+    events: ['permission', 'form', 'turn_over', 'failed', 'interrupted'],
+    muted: [sessionId],
+    quiet: { from: '22:00', to: '07:00', zone: 'Europe/Berlin' },
+    outcomes: [],
+  },
+]
+
 const screen = (name: string, over: Partial<State> = {}): State => ({
   name: `settings${name}`,
   path: '/settings',
@@ -65,6 +95,14 @@ export const settings: State[] = [
   screen(', no devices', { hub: () => ({ devices: async () => [] }) }),
   screen(', not an owner', {
     messages: [link(), connected, frame({ ...goldenFrame('connected'), scope: 'viewer' }), list],
+  }),
+  screen(', channels and what became of their messages', {
+    hub: () => ({
+      devices: async () => [],
+      ask: async <T>(_: string, path: string) =>
+        ({ [path === '/api/channels' ? 'channels' : '']: channels }) as T,
+    }),
+    does: [{ press: '[data-channel=desk] summary' }],
   }),
   adding(', a device is added', async () => pairing(false)),
   adding(', a device is added by a loopback address', async () => pairing(true)),

@@ -42,10 +42,8 @@ export interface Channel extends Choice {
   outcomes: Outcome[]
 }
 
-/** The latest delivery in words; empty before the first. */
-export function lastOutcome(outcomes: readonly Outcome[], when: (at: string) => string): string {
-  const [last] = outcomes
-  if (!last) return ''
-  const detail = last.detail ? `: ${last.detail}` : ''
-  return `Last message ${when(last.at)}, ${last.outcome}${detail}.`
+/** A delivery in words. */
+export function delivery({ kind, outcome, attempts, detail }: Outcome): string {
+  const tries = attempts > 1 ? `, after ${attempts} attempts` : ''
+  return `${events[kind as EventKind] ?? kind}: ${outcome}${tries}${detail ? ` (${detail})` : ''}`
 }
