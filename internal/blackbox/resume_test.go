@@ -148,6 +148,70 @@ func TestARealAgentGoesOnAfterItsHubWasStoppedInACommand(t *testing.T) {
 	forEachRealAgent(t, func(t *testing.T, r *rig) { goesOnAfter(t, r, r.stop, event.CutHubStop) })
 }
 
+// realCuts are the ways in which a real agent's turn is cut off, and how the hub is
+// there again.
+func (r *rig) realCuts(t *testing.T) map[event.InterruptReason]func() {
+	return map[event.InterruptReason]func(){
+		event.CutHubRestart: func() { r.kill(); r.start() },
+		event.CutHubStop:    func() { r.stop(); r.start() },
+		event.CutAgentExit: func() {
+			children := readRecord(t, r.record).children
+			require.NoError(t, syscall.Kill(children[len(children)-1], syscall.SIGKILL))
+		},
+	}
+}
+
+func TestARealAgentGoesOnAfterItWasCutOffInAnAnswer(t *testing.T) {
+	t.Parallel()
+	forEachRealAgent(t, func(t *testing.T, r *rig) {
+		for reason, cut := range r.realCuts(t) {
+			session, c, open := r.cutOff(t, "[[delay:50]] [[big:64]]", hasType(event.TypeAgentMessage), cut)
+			require.Equal(t, reason, open.Reason)
+			require.Equal(t, event.PhaseStreaming, open.Phase, reason)
+			require.Contains(t, open.Prompt, "You were writing an answer")
+			r.goesOnFrom(t, session, c, open)
+		}
+	})
+}
+
+// cutOff begins a turn in a session of its own and cuts it off under a condition.
+func (r *rig) cutOff(t *testing.T, prompt string, under func([]event.Event, *wire.State) bool, cut func()) (session string, c *screen, open wire.Offer) {
+	t.Helper()
+	made := r.create(r.agent.name)
+	session, c = made.SessionID, r.screen("desk", made, 0)
+	c.prompt(session, "p1", prompt)
+	c.until("the phase", under)
+	remember(t, r.record)
+	cut()
+	c.untilTurnEnds("p1")
+	open, err := r.hub.hub.Interruption(t.Context(), session)
+	require.NoError(t, err)
+	return session, c, open
+}
+
+// goesOnFrom resumes a turn, and requires that it ends and that no prompt was given
+// twice.
+func (r *rig) goesOnFrom(t *testing.T, session string, c *screen, open wire.Offer) {
+	t.Helper()
+	words := "going on from " + open.InterruptionID
+	resumed, err := r.hub.hub.Resume(t.Context(), session, wire.Resume{
+		InterruptionID: open.InterruptionID, Prompt: open.Prompt + "\n[[say:" + words + "]]",
+	})
+	require.NoError(t, err)
+	require.Equal(t, event.StopEndTurn, c.untilTurnEnds(resumed.PromptID).StopReason)
+	var said strings.Builder
+	for _, m := range payloads[event.AgentMessage](t, c.seen()) {
+		said.WriteString(string(m.Text))
+	}
+	require.Contains(t, said.String(), words)
+	for text, times := range readRecord(t, r.record).prompts {
+		if strings.Contains(text, words) {
+			require.Equal(t, 1, times, text)
+		}
+	}
+	requireTrueScreens(t, r.hub, session, c)
+}
+
 func git(t *testing.T, dir string, args ...string) {
 	t.Helper()
 	out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput()
