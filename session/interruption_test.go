@@ -64,6 +64,15 @@ func TestEachInterruptionTellsItsReasonAndPhase(t *testing.T) {
 			},
 			event.CutHubStop, event.PhaseStreaming,
 		},
+		"the hub is stopped and the agent, whose question is lost, calls its end a normal one": {
+			[]event.Payload{question("q1")},
+			func(h *hub, _ *session.BackgroundSession, _ *fakeAgent) {
+				h.agents.onStop = func(a *fakeAgent) { _ = a.end(promptID(0), event.StopEndTurn) }
+				h.close()
+				h.open(holding)
+			},
+			event.CutHubStop, event.PhaseTools,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHub(t, holding)

@@ -226,7 +226,7 @@ func (e *engine) recordTurnEnd(p event.TurnEnd) error {
 	}
 	list := closings(&e.fold, func(c toolCall) bool { return cancelled && c.turn == turn }, "the turn ended")
 	outcomes := outcomesOf(list)
-	if cut := e.cutBy(p); cut != "" {
+	if cut := e.cutBy(p, len(outcomes) > 0); cut != "" {
 		list = append(list, entry{turn, e.cutOff(cut)})
 	}
 	seq, err := e.write(append(list, entry{turn, p})...)
@@ -239,13 +239,14 @@ func (e *engine) recordTurnEnd(p event.TurnEnd) error {
 }
 
 // cutBy returns why a turn that its agent ended is cut off all the same: the
-// provider failed, or the agent was stopped with the hub. It is empty for an end
-// of the agent's own, and for one that a person asked for.
-func (e *engine) cutBy(p event.TurnEnd) event.InterruptReason {
+// provider failed, or the agent was stopped with the hub. An agent whose question
+// was lost by that may call its end a normal one. It is empty for an end of the
+// agent's own, and for one that a person asked for.
+func (e *engine) cutBy(p event.TurnEnd, lostQuestion bool) event.InterruptReason {
 	switch {
 	case e.turn.cancelled:
 		return ""
-	case p.StopReason == event.StopCancelled && e.agent.cause == stopClose:
+	case e.agent.cause == stopClose && (p.StopReason == event.StopCancelled || lostQuestion):
 		return event.CutHubStop
 	case p.Error != nil && p.StopReason == event.StopInterrupted && p.Error.Code != codeAuthRequired:
 		return event.CutProviderError
