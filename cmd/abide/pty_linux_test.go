@@ -163,7 +163,7 @@ func TestAtATerminalAFormIsFilledInFieldByField(t *testing.T) {
 	require.Contains(t, attached.shown(), `{"loud":true,"name":"Ada","times":7}`)
 	require.Eventually(t, func() bool { return strings.Count(attached.shown(), "2 Decline") == 2 }, patience, 10*time.Millisecond)
 	attached.types("send\n")
-	require.Eventually(t, func() bool { return strings.Count(attached.shown(), "In capitals (yes or no; empty: no): ") == 2 }, patience, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Count(attached.shown(), "In capitals (yes or no; empty: no): ") == 3 }, patience, 10*time.Millisecond)
 
 	// Answered elsewhere meanwhile: the value that is being typed is no prompt.
 	s.do("answer", "-", "decline")
