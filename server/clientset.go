@@ -22,14 +22,16 @@ type clientSet struct {
 	sockets map[*SessionWSClient]struct{}
 	came    int // sockets that ever ran
 	places  places
-	conns   connections
-	closing *ending // set once nobody is admitted any more
+	// requests are those under way: as many as there may be sockets, and shared as they are.
+	requests places
+	conns    connections
+	closing  *ending // set once nobody is admitted any more
 }
 
 func newClientSet(l Limits) *clientSet {
 	return &clientSet{
 		limits: l, closed: make(chan struct{}), sockets: make(map[*SessionWSClient]struct{}),
-		places: places{of: make(map[string]int)}, conns: connections{open: make(map[net.Conn]*waiting)},
+		places: places{of: make(map[string]int)}, requests: places{of: make(map[string]int)}, conns: connections{open: make(map[net.Conn]*waiting)},
 	}
 }
 
@@ -58,6 +60,20 @@ func (s *clientSet) leave(g auth.Grant) {
 	defer s.mu.Unlock()
 	s.places.leave(g)
 	s.running.Done()
+}
+
+// begin reserves a place for a request that is answered and done; give it back
+// with done.
+func (s *clientSet) begin(g auth.Grant) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.requests.take(g, s.limits.Clients)
+}
+
+func (s *clientSet) done(g auth.Grant) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests.leave(g)
 }
 
 // run runs a client that took a place with the grant, in a goroutine of its own.

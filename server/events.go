@@ -100,6 +100,7 @@ func (s *Server) stream(c *call, own *session.BackgroundSession, from place) err
 		return noPlace()
 	}
 	defer s.clients.leave(c.grant)
+	c.over() // a stream is no request that is under way: it has a place of its own
 	live := &liveStream{grant: c.grant, sessionID: own.ID(), conn: connOf(c.r)}
 	if tcp, ok := live.conn.(*net.TCPConn); ok {
 		if err := boundUnsent(tcp, unsentBytes); err != nil {

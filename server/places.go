@@ -9,14 +9,15 @@ import (
 )
 
 // A credential that is not an owner's has a share of the places for sockets and
-// streams, and all of those together leave a quarter of them to owners.
+// streams, and of those for requests, and all of those together leave a quarter of them to owners.
 const (
 	shareOfOne = 32 // one thirty-second of the places for each such credential,
 	leastShare = 8  // but at least as many as a person has tabs
 	reserve    = 4
 )
 
-// places counts sockets and event streams, those being opened too, by credential.
+// places counts sockets and event streams, those being opened too, or requests by
+// credential.
 // The clientSet's mutex guards it.
 type places struct {
 	all, others int // others: of credentials that are not an owner's
@@ -53,6 +54,11 @@ func (p *places) leave(g auth.Grant) {
 // noPlace refuses a client for which there is no place.
 func noPlace() *problem {
 	return &problem{code: wire.CodeBusy, message: "as many clients are connected as may be", retryAfter: retryLater}
+}
+
+// tooManyRequests refuses a request of a credential that has its share under way.
+func tooManyRequests() *problem {
+	return &problem{code: wire.CodeBusy, message: "too many requests of this device or token are under way", retryAfter: retryLater}
 }
 
 // maxViewerFrame bounds one message of a viewer: all that a viewer may send is short.

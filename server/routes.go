@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"sync"
 
 	"github.com/gorilla/mux"
 
@@ -133,6 +134,7 @@ type call struct {
 	w      http.ResponseWriter
 	r      *http.Request
 	grant  auth.Grant
+	over   func() // the request is under way no more; it may be called again
 }
 
 // admit puts the door and the scope in front of a route.
@@ -162,6 +164,13 @@ func (s *Server) serve(rt route, c *call) error {
 	}
 	if rt.gate == auth.Credential && !rt.filtered && !grant.May(rt.verb, id) {
 		return forbidden()
+	}
+	if rt.gate == auth.Credential {
+		if !s.clients.begin(grant) {
+			return tooManyRequests()
+		}
+		c.over = sync.OnceFunc(func() { s.clients.done(grant) })
+		defer c.over()
 	}
 	return rt.handle(s, c)
 }

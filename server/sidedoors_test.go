@@ -71,6 +71,31 @@ func TestOneCredentialLeavesPlacesForOthersAndAllOfThemForOwners(t *testing.T) {
 	}
 }
 
+// Fault 82: requests that are begun and never ended.
+func TestRequestsUnderWayOfOneCredentialLeavePlacesForOthers(t *testing.T) {
+	h := startHub(t, hubOptions{limits: server.Limits{Clients: 20}})
+	s := h.session()
+	slow, _, err := h.registry.MintToken(auth.TokenRequest{Scope: auth.Collaborator, SessionID: s.ID()})
+	require.NoError(t, err)
+	var held []net.Conn
+	for range 8 { // its share
+		conn, err := net.Dial("tcp", h.addr)
+		require.NoError(t, err)
+		defer conn.Close()
+		fmt.Fprintf(conn, "POST /api/sessions/%s/attachments?name=a HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: text/plain\r\nContent-Length: 9\r\n\r\nbegun", s.ID(), h.addr, slow)
+		held = append(held, conn)
+	}
+	path := "/api/sessions/" + s.ID()
+	status := func(as http.Header) int { return h.do("GET", path, nil, as).status }
+	require.Eventually(t, func() bool { return status(bearer(slow)) == 503 }, patience, 5*time.Millisecond)
+	require.Equal(t, 200, status(bearer(h.mint(auth.TokenRequest{Scope: auth.Viewer, SessionID: s.ID()}))), "another's are its own")
+	require.Equal(t, 200, h.api("GET", path, nil).status)
+	for _, conn := range held {
+		require.NoError(t, conn.Close())
+	}
+	require.Eventually(t, func() bool { return status(bearer(slow)) == 200 }, patience, 5*time.Millisecond)
+}
+
 func TestAViewersMessageIsShort(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s := h.session()
