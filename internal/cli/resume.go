@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -106,9 +107,16 @@ func driftWords(rows []wire.Drift) string {
 func (p *Program) tellEstimate(open wire.Offer, way string) {
 	for _, w := range open.Ways {
 		if way == string(event.WaySegmented) && w.Way == event.WaySegmented && w.Available {
-			p.notice("the agent is told the session in %d segments, about %d tokens", w.Segments, w.Tokens)
+			p.notice("the agent is told the session in %s, about %d tokens", counted(w.Segments, "segment"), w.Tokens)
 		}
 	}
+}
+
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprint(n, " ", what)
 }
 
 // errNotGiven says that the agent was not given the prompt.
