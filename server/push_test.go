@@ -249,6 +249,29 @@ func TestAServiceThatHangsKeepsNoOtherWaiting(t *testing.T) {
 	require.Equal(t, 1, slow.attempts(), "one at a time")
 }
 
+// The services have been asked in the middle of the turn, and do not let go of it.
+func TestATurnNoticesNothingOfServicesThatHangOrFail(t *testing.T) {
+	h := startHub(t, hubOptions{notify: notify.Timing{LongTurn: time.Hour, Ack: time.Millisecond, Retry: time.Millisecond}})
+	hanging, broken := h.browser("hanging"), h.browser("broken")
+	hang := make(chan struct{})
+	defer close(hang)
+	hanging.answers(func(_ int, _ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-hang:
+		case <-r.Context().Done():
+		}
+	})
+	broken.answers(func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) })
+	s := h.session()
+	h.ask(s, "p1")
+	require.Eventually(t, func() bool { return hanging.attempts() == 1 && broken.attempts() > 0 }, patience, time.Millisecond)
+	require.Equal(t, 200, h.api("POST", "/api/sessions/"+s.ID()+"/permissions/"+s.State().PendingPermissions[0], map[string]string{"option_id": "yes"}).status)
+	end := h.await(s, 0, event.TypeTurnEnd) // as clients see it
+	h.prompt(s, "p2", "say 100")
+	require.Greater(t, s.Log().Marks().Visible, end.Seq+100)
+	require.Equal(t, 1, hanging.attempts(), "it still hangs")
+}
+
 func TestADeviceThatIsRevokedIsNotPushed(t *testing.T) {
 	h := startHub(t, hubOptions{notify: quick()})
 	phone, tablet := h.browser("phone"), h.browser("tablet")
