@@ -88,6 +88,7 @@ func TestAtATerminalAPersonIsAsked(t *testing.T) {
 	s := newShell(t)
 	require.Contains(t, s.at().ends(0), "there is no session of")
 	id := s.do("new", "--name", strings.Repeat("wide 日本 ", 9), "/ask")
+	require.Eventually(t, func() bool { return s.do("ls", "--status", "needs_you") != "" }, patience, 50*time.Millisecond)
 
 	answers := s.at("answer", "-")
 	answers.waitFor("1-3: ")
