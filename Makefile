@@ -49,9 +49,8 @@ test: test-go test-web test-e2e ## run every test: Go with -race, the app's, end
 # -count=1: some tests build and run the program, which the test cache cannot see.
 # -p 3: those of one package wait for clocks and programs more than they compute.
 # lint vets, and nobody debugs what is linked for one run.
-# GORACE: hundreds of programs are run for a moment, and each sleeps a second at its end.
 test-go: ## run the Go tests with the race detector
-	GORACE=atexit_sleep_ms=0 go test -race -count=1 -p 3 -vet=off -ldflags=-w -timeout $(TEST_TIMEOUT) ./...
+	go test -race -count=1 -p 3 -vet=off -ldflags=-w -timeout $(TEST_TIMEOUT) ./...
 
 .PHONY: test-web
 test-web: frontend/node_modules/.installed ## run the app's unit tests
