@@ -102,6 +102,9 @@ func (g *Guard) Send(ctx context.Context, method, address string, header http.He
 	}
 	defer res.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(res.Body, MaxBytes+1))
+	if err == nil {
+		err = ctx.Err() // an answer that was cut off by that may look like a whole one
+	}
 	if err != nil {
 		return Answer{}, fmt.Errorf("read answer of %s: %w", u.Hostname(), err)
 	}
