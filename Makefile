@@ -6,11 +6,15 @@ PLAIN := -trimpath
 GOFLAGS_BUILD := $(PLAIN) -ldflags "-X main.version=$(VERSION)"
 WEB_SOURCES := $(shell find frontend/src frontend/public frontend/index.html frontend/vite.config.ts frontend/dev -type f 2>/dev/null)
 TEST_TIMEOUT := 20m
+GO_TEST := -count=1 -vet=off -ldflags=-w -timeout $(TEST_TIMEOUT)
 FUZZ_TIME := 1m
 SOAK_FAULTS := TestNothingIsLostUnderAllFaultsAtOnce
 # Every one of some ten thousands of faults; with the race detector, which make test has, it takes hours.
 SOAK_STORIES := TestAStoryLosesNothingWhateverCallFails|TestAKillBetweenAnyTwoStepsLosesNothing
-SOAK_MEASURES := TestALongSessionOpensListsAndPagesToItsFirstEvent|TestTenStoppedClientsDoNotSlowTheOthersDown
+SOAK_MEASURES := TestASiegeCostsATurnAndTheOwnerNothing|TestALongSessionOpensListsAndPagesToItsFirstEvent|TestTenStoppedClientsDoNotSlowTheOthersDown
+
+# A program with the race detector would sleep a second at its end, and the tests run hundreds.
+export GORACE := atexit_sleep_ms=0
 
 .DEFAULT_GOAL := help
 .PHONY: help
@@ -47,10 +51,19 @@ test: test-go test-web test-e2e ## run every test: Go with -race, the app's, end
 
 .PHONY: test-go
 # -count=1: some tests build and run the program, which the test cache cannot see.
-# -p 3: those of one package wait for clocks and programs more than they compute.
 # lint vets, and nobody debugs what is linked for one run.
+# The two run beside each other: each waits for clocks and programs more than it computes.
 test-go: ## run the Go tests with the race detector
-	go test -race -count=1 -p 3 -vet=off -ldflags=-w -timeout $(TEST_TIMEOUT) ./...
+	@$(MAKE) --no-print-directory -j2 test-packages test-program
+
+.PHONY: test-packages
+test-packages:
+	go test -race $(GO_TEST) -p 2 $$(go list ./... | grep -v '/internal/blackbox$$')
+
+# The program under test has the race detector, what drives it has not.
+.PHONY: test-program
+test-program:
+	go test $(GO_TEST) -parallel 3 ./internal/blackbox
 
 .PHONY: test-web
 test-web: frontend/node_modules/.installed ## run the app's unit tests
@@ -77,13 +90,20 @@ chromium:
 
 .PHONY: lint
 lint: frontend/node_modules/.installed ## check formatting, vet, static analysis and types
+	@$(MAKE) --no-print-directory -j2 -Otarget lint-go lint-web
+	@$(MAKE) --no-print-directory supply
+
+.PHONY: lint-go
+lint-go:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$unformatted" || { echo "run gofmt on:"; echo "$$unformatted"; exit 1; }
 	go vet $(PLAIN) ./...
 	go build $(PLAIN) -modfile=internal/tools/go.mod -o bin/staticcheck honnef.co/go/tools/cmd/staticcheck
 	GOFLAGS="$$(go env GOFLAGS) $(PLAIN)" bin/staticcheck ./...
 	cd internal/bench && go vet $(PLAIN) ./... && GOFLAGS="$$(go env GOFLAGS) $(PLAIN)" ../../bin/staticcheck ./...
+
+.PHONY: lint-web
+lint-web:
 	cd frontend && npm run --silent check && npm run --silent lint
-	@$(MAKE) --no-print-directory supply
 
 .PHONY: supply
 supply: ## check module checksums, known vulnerabilities and licences; write bin/sbom.json

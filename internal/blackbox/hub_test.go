@@ -59,6 +59,7 @@ type agent struct {
 
 	PassEnv    []string         `json:"pass_env,omitempty"`
 	MCPServers []map[string]any `json:"mcp_servers,omitempty"`
+	Resume     map[string]any   `json:"resume,omitempty"`
 }
 
 // demo is the built-in agent without pauses.

@@ -44,6 +44,7 @@ func (h *hub) screenBy(way *client.Hub, name string, s wire.SessionInfo, pause t
 		t: h.t, name: name, changed: make(chan struct{}),
 		watch: client.NewWatch(way, s.SessionID, client.Cursor{Epoch: s.Epoch}),
 	}
+	c.watch.LongestPause = 200 * time.Millisecond // a test has no time for five seconds
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {

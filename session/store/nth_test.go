@@ -73,9 +73,9 @@ func faultNamed(t *testing.T, name string) fault {
 
 // everyCall tells a story with a fault at the first call, the second, and so on,
 // until the story is over before it comes. Only in a soak is it every one; else
-// every 47th, from a start that the names of the story and the fault give.
+// every 97th, from a start that the names of the story and the fault give.
 func everyCall(t *testing.T, s *story, f fault) {
-	first, step := 1+sample(s.name+f.name)%47, 47
+	first, step := 1+sample(s.name+f.name)%97, 97
 	if soak() {
 		first, step = 1, 1
 	}
