@@ -12,6 +12,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/abidehub/abide/server/wire"
 )
@@ -19,8 +20,8 @@ import (
 // smallFile is the size below which compressing is not worth it.
 const smallFile = 1 << 10
 
-// static is the web app in memory: it is small, and compressing it once beats
-// doing so for each phone on a slow link.
+// static is the web app in memory: it is small. A file is compressed when it is
+// first asked for, and once: a hub that starts waits for none of it.
 type static struct {
 	files map[string]*staticFile
 	page  *staticFile
@@ -30,7 +31,7 @@ type staticFile struct {
 	kind   string
 	tag    string
 	plain  []byte
-	zipped []byte // nil where it would not be smaller
+	zipped func() []byte // nil where it would not be smaller
 	// hashed files carry a hash of their content in their name and never change.
 	hashed bool
 }
@@ -45,8 +46,8 @@ func newStatic(app fs.FS, page string) (*static, error) {
 		if err != nil {
 			return err
 		}
-		s.files[name], err = newStaticFile(name, data)
-		return err
+		s.files[name] = newStaticFile(name, data)
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("reading the web app: %w", err)
@@ -57,27 +58,31 @@ func newStatic(app fs.FS, page string) (*static, error) {
 	return s, nil
 }
 
-func newStaticFile(name string, data []byte) (*staticFile, error) {
+func newStaticFile(name string, data []byte) *staticFile {
 	sum := sha256.Sum256(data)
-	f := &staticFile{kind: kindOf(name), tag: hex.EncodeToString(sum[:8]), plain: data, hashed: strings.HasPrefix(name, "assets/")}
-	if len(data) < smallFile || !compressible(f.kind) {
-		return f, nil
+	kind := kindOf(name)
+	return &staticFile{
+		kind: kind, tag: hex.EncodeToString(sum[:8]), plain: data, hashed: strings.HasPrefix(name, "assets/"),
+		zipped: sync.OnceValue(func() []byte {
+			if len(data) < smallFile || !compressible(kind) {
+				return nil
+			}
+			return zip(data)
+		}),
 	}
+}
+
+// zip compresses data, and returns nil where that is no smaller.
+func zip(data []byte) []byte {
 	var zipped bytes.Buffer
-	w, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
-	if err != nil {
-		return nil, err
+	// Neither the level nor the buffer can fail.
+	w, _ := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
+	w.Write(data)
+	w.Close()
+	if zipped.Len() >= len(data) {
+		return nil
 	}
-	if _, err := w.Write(data); err != nil {
-		return nil, err
-	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	if zipped.Len() < len(data) {
-		f.zipped = zipped.Bytes()
-	}
-	return f, nil
+	return zipped.Bytes()
 }
 
 // kindOf does not ask the system, whose table differs from one to the next.
@@ -146,9 +151,11 @@ func (f *staticFile) serve(c *call, status int) {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
 	body, tag := f.plain, `"`+f.tag+`"`
-	if f.zipped != nil && acceptsGzip(c.r) {
-		body, tag = f.zipped, `"`+f.tag+`-gz"`
-		h.Set("Content-Encoding", "gzip")
+	if acceptsGzip(c.r) {
+		if zipped := f.zipped(); zipped != nil {
+			body, tag = zipped, `"`+f.tag+`-gz"`
+			h.Set("Content-Encoding", "gzip")
+		}
 	}
 	if status == http.StatusOK {
 		h.Set("ETag", tag)
