@@ -25,7 +25,7 @@ type clientSet struct {
 	// requests are those under way: as many as there may be sockets, and shared as they are.
 	requests places
 	conns    connections
-	closing  *ending // set once nobody is admitted any more
+	closing  *ending // set when the server stops admitting clients
 }
 
 func newClientSet(l Limits) *clientSet {
@@ -136,8 +136,8 @@ func (s *clientSet) count() int {
 	return s.places.all
 }
 
-// connState keeps the number of connections within bounds: at the limit the one
-// that has waited longest without a request makes room for a new one.
+// connState keeps the number of connections within bounds: at the limit one that
+// carries no request with a credential makes room for a new one.
 func (s *clientSet) connState(conn net.Conn, state http.ConnState) {
 	s.mu.Lock()
 	out := s.conns.now(conn, state, s.limits.Connections)
@@ -145,4 +145,11 @@ func (s *clientSet) connState(conn net.Conn, state http.ConnState) {
 	if out != nil {
 		out.Close()
 	}
+}
+
+// know takes that the request under way on the connection brought a credential.
+func (s *clientSet) know(conn net.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conns.know(conn)
 }

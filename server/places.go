@@ -73,18 +73,20 @@ func maxFrame(g auth.Grant) int64 {
 }
 
 // connections are the connections that carry requests, and which of them to close
-// for another: the one that has waited longest without a request. The clientSet's
-// mutex guards it.
+// for another. A connection is known while its last request brought a credential.
+// One that is not known may be closed at any time, a known one between two requests.
+// The clientSet's mutex guards it.
 type connections struct {
 	open map[net.Conn]*waiting
-	// fresh have sent no request yet, idle have; each in the order of their waiting.
-	fresh, idle queueOf
+	// unknown and idle are those that may be closed, the longest waiting first.
+	unknown, idle queueOf
 }
 
-// waiting is a connection and its place among those that wait.
+// waiting is a connection and its place among those that may be closed.
 type waiting struct {
 	conn       net.Conn
-	in         *queueOf // nil while a request is under way
+	known      bool
+	in         *queueOf // nil while a request with a credential is under way
 	prev, next *waiting
 }
 
@@ -120,46 +122,59 @@ func (w *waiting) leave() {
 }
 
 // now takes a connection's new state, and returns the connection to close, if
-// there are more than the limit: the longest waiting that never sent a request,
-// else the longest idle, else this one.
+// there are more than the limit.
 func (c *connections) now(conn net.Conn, state http.ConnState, limit int) net.Conn {
 	w := c.open[conn]
+	if w == nil && state != http.StateNew {
+		return nil
+	}
 	switch state {
 	case http.StateNew:
 		w = &waiting{conn: conn}
 		c.open[conn] = w
+		var out net.Conn
 		if len(c.open) > limit {
-			return c.makeRoom(w)
+			out = c.makeRoom(w)
 		}
-		c.fresh.push(w)
-	case http.StateActive:
-		if w != nil {
+		if out != conn {
+			c.unknown.push(w)
+		}
+		return out
+	case http.StateActive: // the head of a request was read
+		if w.known {
+			w.known = false
 			w.leave()
+			c.unknown.push(w)
 		}
 	case http.StateIdle:
-		if w != nil {
-			w.leave()
+		if w.known {
 			c.idle.push(w)
 		}
 	case http.StateHijacked, http.StateClosed: // sockets are counted as clients
-		if w != nil {
-			w.leave()
-			delete(c.open, conn)
-		}
+		w.leave()
+		delete(c.open, conn)
 	}
 	return nil
 }
 
+// know keeps a connection open: its request brought a credential.
+func (c *connections) know(conn net.Conn) {
+	if w := c.open[conn]; w != nil {
+		w.known = true
+		w.leave()
+	}
+}
+
+// makeRoom chooses the connection to close: the unknown one that came first, else
+// the longest idle, else the newest.
 func (c *connections) makeRoom(newest *waiting) net.Conn {
-	out := c.fresh.first
+	out := c.unknown.first
 	if out == nil {
 		out = c.idle.first
 	}
 	if out == nil {
-		delete(c.open, newest.conn)
-		return newest.conn
+		out = newest
 	}
-	c.fresh.push(newest)
 	out.leave()
 	delete(c.open, out.conn)
 	return out.conn

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
 	"testing"
 	"time"
@@ -160,6 +161,40 @@ func TestIdleConnectionsMakeRoomForAnOwner(t *testing.T) {
 		require.Equal(t, 200, res.StatusCode)
 	}
 	require.Equal(t, 200, h.api("GET", "/api/health", nil).status)
+}
+
+// Fault 84: requests that need no credential and never end.
+func TestRequestsWithoutACredentialMakeRoomForAnOwner(t *testing.T) {
+	h := startHub(t, hubOptions{limits: server.Limits{Connections: 20}, timing: server.Timing{Request: time.Hour}})
+	mine := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1}}
+	defer mine.CloseIdleConnections()
+	reused := 0
+	ask := func() {
+		req, err := http.NewRequest("GET", "http://"+h.addr+"/api/health", nil)
+		require.NoError(t, err)
+		req.Header = bearer(h.token)
+		trace := &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
+			if i.Reused {
+				reused++
+			}
+		}}
+		res, err := mine.Do(req.WithContext(httptrace.WithClientTrace(t.Context(), trace)))
+		require.NoError(t, err)
+		_, err = io.Copy(io.Discard, res.Body)
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		require.Equal(t, 200, res.StatusCode)
+	}
+	ask()
+	for range 60 {
+		conn, err := net.Dial("tcp", h.addr)
+		require.NoError(t, err)
+		defer conn.Close()
+		fmt.Fprintf(conn, "POST /api/pair HTTP/1.1\r\nHost: %s\r\nOrigin: http://%s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", h.addr, h.addr)
+		require.Equal(t, 200, h.api("GET", "/api/health", nil).status, "on a new connection")
+	}
+	ask()
+	require.Equal(t, 1, reused, "a connection that brought a credential stays")
 }
 
 func TestAViewerReadsNoAttachments(t *testing.T) {
