@@ -102,7 +102,8 @@ func (t *tail) grow(seq event.Seq, need int) *chunk {
 	size := smallChunk
 	if c := t.last(); c != nil && c.next() == seq {
 		old = *t.chunks.Load()
-		size = min(2*len(c.room), fullChunk)
+		// A quarter of the limit at most, so that at least three are kept.
+		size = min(2*len(c.room), fullChunk, max(smallChunk, t.limit/4))
 	} else {
 		t.bytes = 0
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -100,6 +101,66 @@ func TestABatchIsNoLargerThanWasAskedFor(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestASmallTailKeepsAtLeastHalfOfItself(t *testing.T) {
+	const limit = 64 << 10
+	var files readsFS
+	files.FS = store.OS()
+	l := create(t, open(t, t.TempDir(), store.Options{TailBytes: limit, FS: &files}))
+	line := numbered(1)
+	behind := event.Seq(limit / 2 / (len(line.Data) + 150))
+	for seq := event.Seq(2); seq < 3_000; seq++ {
+		_, _, err := l.Append(context.Background(), numbered(seq))
+		require.NoError(t, err)
+		if seq == 3*behind {
+			files.reads.Store(0)
+		}
+		_, err = l.ReadAfter(context.Background(), max(1, seq-behind), limit)
+		require.NoError(t, err)
+	}
+	require.Zero(t, files.reads.Load(), "reads of the file by who is never further behind than half a tail")
+}
+
+// readsFS counts the reads of its files.
+type readsFS struct {
+	store.FS
+	reads atomic.Int64
+}
+
+func (f *readsFS) OpenRW(name string) (store.File, error) {
+	return f.counted(f.FS.OpenRW(name))
+}
+
+func (f *readsFS) Create(name string) (store.File, error) {
+	return f.counted(f.FS.Create(name))
+}
+
+func (f *readsFS) Open(name string) (store.File, error) {
+	return f.counted(f.FS.Open(name))
+}
+
+func (f *readsFS) Means(name string, file store.File) (bool, error) {
+	return f.FS.Means(name, file.(readsFile).File)
+}
+
+func (f *readsFS) counted(file store.File, err error) (store.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	return readsFile{file, f}, nil
+}
+
+type readsFile struct {
+	store.File
+	fs *readsFS
+}
+
+func (f readsFile) ReadAt(p []byte, at int64) (int, error) {
+	if len(p) > 1 { // a sync looks at one byte
+		f.fs.reads.Add(1)
+	}
+	return f.File.ReadAt(p, at)
 }
 
 func TestAStreamNobodyReadsMakesNoGarbage(t *testing.T) {
