@@ -3,8 +3,11 @@ package session_test
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -92,14 +95,46 @@ func (h *hub) copyOf(t *testing.T, options ...hubOption) *hub {
 	return c
 }
 
+// copyDir copies a directory that programs may be writing to, as it was at one moment.
 func copyDir(t require.TestingT, from, to string) {
+	for deadline := time.Now().Add(patience); ; {
+		before := stamps(t, from)
+		copyFiles(t, from, to)
+		if before == stamps(t, from) {
+			return
+		}
+		require.True(t, time.Now().Before(deadline), "%s never rests", from)
+		require.NoError(t, os.RemoveAll(to))
+		require.NoError(t, os.Mkdir(to, 0o700))
+	}
+}
+
+// stamps tells each file of a directory from what it is after a change.
+func stamps(t require.TestingT, dir string) string {
+	var all strings.Builder
+	require.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil {
+			var info fs.FileInfo
+			if info, err = d.Info(); err == nil {
+				fmt.Fprintln(&all, path, info.Size(), info.ModTime().UnixNano(), info.Sys().(*syscall.Stat_t).Ino)
+			}
+		}
+		if os.IsNotExist(err) {
+			return nil // a temporary file that was renamed meanwhile
+		}
+		return err
+	}))
+	return all.String()
+}
+
+func copyFiles(t require.TestingT, from, to string) {
 	entries, err := os.ReadDir(from)
 	require.NoError(t, err)
 	for _, e := range entries {
 		src, dst := filepath.Join(from, e.Name()), filepath.Join(to, e.Name())
 		if e.IsDir() {
 			require.NoError(t, os.MkdirAll(dst, 0o700))
-			copyDir(t, src, dst)
+			copyFiles(t, src, dst)
 			continue
 		}
 		data, err := os.ReadFile(src)

@@ -20,6 +20,8 @@ const (
 	noteRestore = "abide/restore"
 	// answerBytes is how much of an agent's answer to a segment is kept.
 	answerBytes = 4 << 10
+	// takenAfter is how long an agent that cannot be interrupted at once has a segment.
+	takenAfter = time.Second
 	// preambleTokens is about how many tokens preamble adds to a segment.
 	preambleTokens = 60
 )
@@ -59,7 +61,11 @@ type restore struct {
 	next        int
 	open        string    // id of the segment that the agent has; empty between two
 	since       time.Time // since when it has it
-	answer      []byte    // what it said to it
+	interrupted bool      // it was told to end it
+	// patient says that an interrupt at once failed, as it does with OpenCode: each
+	// segment is the agent's for takenAfter before it is interrupted.
+	patient bool
+	answer  []byte // what it said to it
 	// counted is how many tokens the agent itself counts; 0 while it does not say.
 	counted int64
 }
@@ -150,21 +156,43 @@ func (e *engine) tellSegment(now time.Time) {
 	if _, err := e.write(e.entries(event.Note{Method: transcript.NoteSegment, Text: event.Text(said), Raw: raw})...); err != nil {
 		return // the log is blocked or frozen; proceed comes back here when it is not
 	}
-	r.open, r.since = fmt.Sprintf("restore-%s-%d", e.fold.promptID, n), now
-	err = e.agent.proc.Prompt(event.UserPrompt{PromptID: r.open, Text: event.Text(text)})
-	if err == nil {
-		err = e.agent.proc.Cancel()
+	r.open, r.since, r.interrupted = fmt.Sprintf("restore-%s-%d", e.fold.promptID, n), now, false
+	if r.patient {
+		r.open += "-again"
 	}
-	if err != nil {
+	if err := e.agent.proc.Prompt(event.UserPrompt{PromptID: r.open, Text: event.Text(text)}); err != nil {
 		e.restoreFailed("the agent did not take it", nil)
 		return
 	}
+	if r.patient {
+		e.wake(now.Add(takenAfter))
+		return
+	}
+	e.interruptSegment(now)
+}
+
+// interruptSegment tells the agent to end the segment that it has.
+func (e *engine) interruptSegment(now time.Time) {
+	if err := e.agent.proc.Cancel(); err != nil {
+		e.restoreFailed("the agent did not take it", nil)
+		return
+	}
+	e.turn.restore.interrupted = true
 	e.wake(now.Add(deafAfter))
 }
 
-// watchSegment gives up on an agent that does not end a segment.
+// watchSegment interrupts a segment when its time has come, and gives up on an agent
+// that does not end it.
 func (e *engine) watchSegment(now time.Time) {
 	since := e.turn.restore.since
+	if at := since.Add(takenAfter); !e.turn.restore.interrupted {
+		if now.Before(at) {
+			e.wake(at)
+		} else {
+			e.interruptSegment(now)
+		}
+		return
+	}
 	if e.agent.heard.After(since) {
 		since = e.agent.heard
 	}
@@ -179,7 +207,12 @@ func (e *engine) watchSegment(now time.Time) {
 // happened, and the end comes again.
 func (e *engine) segmentEnded(p event.TurnEnd) error {
 	r := &e.turn.restore
-	if p.Error != nil {
+	if p.Error != nil && !r.patient {
+		// It may be the interrupt that failed: the segment is told once more.
+		r.patient, r.open, r.answer = true, "", nil
+		return nil
+	}
+	if p.Error != nil && !r.interrupted {
 		e.restoreFailed(p.Error.Message, p.Error)
 		return nil
 	}

@@ -182,13 +182,32 @@ func TestAProviderThatFailsInARestoreCutsTheTurnOff(t *testing.T) {
 	h, b, open := longPast(t, segmented)
 	tellSession(t, b, open.ID)
 	a := h.agents.next(t)
+	failure := &event.Failure{Code: "agent_error", Message: "Too many requests."}
 	p := nextSegment(t, a)
-	require.NoError(t, a.say(event.TurnEnd{PromptID: p.PromptID, StopReason: event.StopInterrupted, Error: &event.Failure{Code: "agent_error", Message: "Too many requests."}}))
+	require.NoError(t, a.say(event.TurnEnd{PromptID: p.PromptID, StopReason: event.StopInterrupted, Error: failure}))
+	p = receive(t, a.prompts, "the segment is not told once more")
+	require.NoError(t, a.say(event.TurnEnd{PromptID: p.PromptID, StopReason: event.StopInterrupted, Error: failure}))
 	again := await(t, b, "another interruption", func(s session.State) bool {
 		return s.Interruption != nil && s.Interruption.ID != open.ID
 	}).Interruption
 	require.Equal(t, event.CutProviderError, again.Reason)
 	require.Contains(t, string(noted(t, b, "abide/restore")[1].Text), "Too many requests.")
+}
+
+// OpenCode answers a prompt with an error when it is interrupted before it has it.
+func TestAnAgentThatFailsWhenItIsInterruptedAtOnceGetsAMoment(t *testing.T) {
+	h, b, open := longPast(t, segmented)
+	tellSession(t, b, open.ID)
+	a := h.agents.next(t)
+	failure := &event.Failure{Code: "agent_error", Message: "Internal service failure."}
+	p := nextSegment(t, a)
+	require.NoError(t, a.say(event.TurnEnd{PromptID: p.PromptID, StopReason: event.StopInterrupted, Error: failure}))
+	again := nextSegment(t, a)
+	require.Equal(t, p.Text, again.Text)
+	require.NotEqual(t, p.PromptID, again.PromptID)
+	require.NoError(t, a.say(event.TurnEnd{PromptID: again.PromptID, StopReason: event.StopInterrupted, Error: failure}))
+	await(t, b, "the first segment told", func(s session.State) bool { return s.Restore != nil && s.Restore.Done == 1 })
+	require.NotEqual(t, p.Text, nextSegment(t, a).Text)
 }
 
 // fallsBack tells the session where the agent cannot go on with its own.

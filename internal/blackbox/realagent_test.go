@@ -76,9 +76,12 @@ func forEachRealAgent(t *testing.T, run func(t *testing.T, r *rig), hidden ...st
 			home := t.TempDir()
 			record := filepath.Join(t.TempDir(), "record")
 			command := append([]string{install(t, a)}, a.args...)
-			spec := agent{Command: command, Env: a.env(home, startModel(t))}
+			spec := agent{
+				Command: command, Env: a.env(home, startModel(t)),
+				Resume: map[string]any{"delegating": []string{"task"}},
+			}
 			spec.Env[hiddenName] = strings.Join(hidden, " ")
-			h := newHub(t, settings{agents: map[string]agent{a.name: tapped(t, record, spec)}})
+			h := newHub(t, settings{agents: map[string]agent{a.name: tapped(t, record, spec)}, more: "resume: {segment_tokens: 4000}\n"})
 			run(t, &rig{hub: h, agent: a, record: record})
 		})
 	}

@@ -122,7 +122,7 @@ func launch(ctx context.Context, cfg Config, sink Sink) (*Agent, error) {
 	proc, err := startProcess(cmd, cfg.Bounds.Terminated)
 	if err != nil {
 		files.close()
-		return nil, notRunnable(cfg.Command[0], err)
+		return nil, notRunnable(cfg.Command[0], cfg.Workspace, err)
 	}
 	files.closeChild()
 

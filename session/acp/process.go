@@ -163,12 +163,16 @@ func (p *pipes) close() {
 }
 
 // notRunnable puts a failed start in words for a person.
-func notRunnable(command string, err error) error {
+func notRunnable(command, workspace string, err error) error {
+	// The system's error names the command also where the folder is what is missing.
+	if _, gone := os.Stat(workspace); errors.Is(gone, fs.ErrNotExist) {
+		return fmt.Errorf("its folder %s does not exist", workspace)
+	}
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
 		return fmt.Errorf("agent command %q: not found in PATH: %w", command, err)
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("agent command %q or its workspace does not exist: %w", command, err)
+		return fmt.Errorf("agent command %q does not exist: %w", command, err)
 	}
 	return fmt.Errorf("start agent command %q: %w", command, err)
 }

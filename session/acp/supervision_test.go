@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -202,6 +203,10 @@ func TestMissingCommandIsAnErrorAndRecordsNothing(t *testing.T) {
 	cfg.Command = []string{"no-such-agent-anywhere"}
 	_, err := acp.Start(context.Background(), cfg, s)
 	require.ErrorContains(t, err, "not found in PATH")
+	cfg = config(t, "demo")
+	cfg.Workspace = filepath.Join(t.TempDir(), "gone")
+	_, err = acp.Start(context.Background(), cfg, s)
+	require.EqualError(t, err, "its folder "+cfg.Workspace+" does not exist")
 	require.Empty(t, s.all())
 }
 
