@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -71,4 +72,37 @@ func TestASocketResumesAndTheOthersHearWhoDid(t *testing.T) {
 	refused := find[*wire.Error](p, func(m *wire.Error) bool { return m.RequestID == "r2" })
 	require.Equal(t, wire.CodeAlreadyResolved, refused.Code)
 	require.Equal(t, event.SettledResumed, refused.Settled.Outcome)
+}
+
+func TestHealthCountsWhatBecameOfTurnsThatWereCutOff(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	for n, settle := range []func(path, id string){
+		func(path, id string) {
+			res := h.api("POST", path+"/resume", map[string]any{"interruption_id": id, "prompt": "say 1"})
+			require.Equal(t, 202, res.status)
+		},
+		func(path, id string) {
+			require.Equal(t, 204, h.api("POST", path+"/dismiss", map[string]any{"interruption_id": id}).status)
+		},
+		func(path, _ string) {
+			res := h.api("POST", path+"/prompt", map[string]any{"prompt_id": "p2", "text": "say 2"})
+			require.Equal(t, 200, res.status, res.body)
+		},
+	} {
+		s := h.session()
+		h.prompt(s, "p1", "fail")
+		var offer wire.Offer
+		path := "/api/sessions/" + s.ID()
+		h.api("GET", path+"/interruption", nil).decode(t, &offer)
+		settle(path, offer.InterruptionID)
+		h.await(s, 0, event.TypeInterruptionSettled)
+		var health struct{ Interruptions session.ResumeCounts }
+		require.NoError(t, jsonUnmarshal(h.api("GET", "/api/health", nil).body, &health))
+		counts := health.Interruptions
+		require.Equal(t, map[event.TurnPhase]int{event.PhaseStreaming: n + 1}, counts.Interrupted)
+		require.Equal(t, 1, counts.Resumed[event.PhaseStreaming][event.WayServer])
+		require.Equal(t, []int{min(n, 1), n / 2, 0}, []int{counts.Dismissed, counts.Superseded, counts.Failed})
+		require.GreaterOrEqual(t, counts.MedianMS, int64(0))
+		require.Less(t, counts.MedianMS, patience.Milliseconds())
+	}
 }

@@ -1,7 +1,9 @@
 package session_test
 
 import (
+	"context"
 	"os"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -75,6 +77,26 @@ func TestTheHubResumesNothingByItselfThatAPersonHasToConfirm(t *testing.T) {
 		require.Empty(t, again.prompts)
 		require.Equal(t, open.ID, b.State().Interruption.ID)
 	})
+	t.Run("another branch is checked out", func(t *testing.T) {
+		var branch atomic.Value
+		branch.Store("main")
+		h := newHub(t, func(o *session.Options, to *store.Options) {
+			resumesItself(o, to)
+			o.InspectWorkspace = func(context.Context, string, bool) session.Workspace {
+				return session.Workspace{Folder: "1:2", Repository: true, Branch: branch.Load().(string), Commit: "c"}
+			}
+		})
+		b, a := h.busy()
+		require.Eventually(t, func() bool { return len(payloads[event.WorkspaceSeen](t, b)) == 1 }, patience, patience/1000)
+		branch.Store("fix")
+		prompt(t, b, "waits") // so that the agent is started again
+		a.die(crash)
+		open := interruptionOf(t, b)
+		again := h.agents.next(t)
+		require.Eventually(t, func() bool { return b.State().Agent.Status == session.AgentReady }, patience, time.Millisecond)
+		require.Empty(t, again.prompts)
+		require.Equal(t, open.ID, b.State().Interruption.ID)
+	})
 	t.Run("the workspace is gone", func(t *testing.T) {
 		h := newHub(t, resumesItself)
 		b, a := h.busy()
@@ -97,6 +119,10 @@ func TestACallWhoseTitleTheConfigurationNamesIsASubAgent(t *testing.T) {
 	call := toolCall("t1", event.ToolInProgress)
 	call.Title = "task"
 	require.NoError(t, a.say(call))
+	// OpenCode calls it what it is about as soon as it knows.
+	more := toolUpdate("t1", event.ToolInProgress)
+	more.Title = "Explore the code"
+	require.NoError(t, a.say(more))
 	a.die(crash)
 	require.Equal(t, event.PhaseDelegating, interruptionOf(t, b).Phase)
 }

@@ -38,9 +38,7 @@ type fold struct {
 	usage    *event.Usage
 
 	// cutNow is the interruption that the recovery wrote; nil if it wrote none.
-	cutNow *event.TurnInterrupted
-	// delegating are the titles of calls that are sub-agents, as configured.
-	delegating     []string
+	cutNow         *event.TurnInterrupted
 	agentSessionID string
 	agent          agentSettings // but for mode and options, which are above
 	// before is what the agent before this one worked with, until this one is
@@ -192,7 +190,7 @@ func (f *fold) applyAgent(p event.Payload) bool {
 		f.startedWith(p)
 		f.agentSessionID = p.AgentSessionID
 		if p.Resumed == "" {
-			f.tools = toolCalls{} // an agent that begins anew counts anew
+			f.tools = toolCalls{delegating: f.tools.delegating} // an agent that begins anew counts anew
 		}
 	case event.Mode:
 		if p.Modes == nil && f.mode != nil { // the list of modes is said once

@@ -6,8 +6,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/abidehub/abide/session/event"
@@ -94,7 +92,7 @@ func (f *fold) phase() event.TurnPhase {
 	for _, call := range f.tools.unfinished() {
 		switch {
 		case call.turn != f.turn:
-		case call.delegates, slices.ContainsFunc(f.delegating, func(title string) bool { return strings.EqualFold(title, call.about.title) }):
+		case call.delegates:
 			return event.PhaseDelegating
 		default:
 			phase = event.PhaseTools

@@ -38,7 +38,7 @@ type recovery struct {
 // last event of the fold that was written down.
 func recoverSession(ctx context.Context, log *store.Log, q *queue.Queue, delegating []string) (f fold, stored event.Seq, err error) {
 	f = loadFold(log.Derived(), log.Epoch(), log.Marks().Visible)
-	f.delegating, stored = delegating, f.seq
+	f.tools.delegating, stored = delegating, f.seq
 	f, err = catchUp(ctx, log, q, f)
 	return f, stored, err
 }

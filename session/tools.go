@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -21,6 +22,8 @@ type toolCalls struct {
 	// finished holds ids in the order they ended. One that was taken up again
 	// and ended again is there twice, and forgotten by the first.
 	finished []string
+	// delegating are the titles of calls that are sub-agents, as configured.
+	delegating []string
 }
 
 type toolCall struct {
@@ -31,8 +34,8 @@ type toolCall struct {
 	about subject
 	// changedAt is the seq of the last event that changed about.
 	changedAt event.Seq
-	// delegates says that other calls name this one as their parent: it is a
-	// sub-agent.
+	// delegates says that it is a sub-agent: other calls name it as their parent, or
+	// the configuration names a title that it had.
 	delegates bool
 }
 
@@ -86,6 +89,9 @@ func (t *toolCalls) see(seq event.Seq, turn int, said event.ToolCallFields) {
 		t.seen++
 		call = &toolCall{id: id, turn: turn, order: t.seen}
 		t.calls[id] = call
+	}
+	if slices.ContainsFunc(t.delegating, func(title string) bool { return strings.EqualFold(title, said.Title) }) {
+		call.delegates = true
 	}
 	if about := call.about.upsert(said); !about.equal(call.about) {
 		call.about, call.changedAt = about, seq

@@ -10,13 +10,8 @@ import (
 	"github.com/abidehub/abide/server/wire"
 )
 
-const (
-	// firstPause and longestPause bound the wait between two attempts to
-	// connect; each is drawn at random from the upper half, so that clients of
-	// a hub that restarts do not come back in step.
-	firstPause   = 100 * time.Millisecond
-	longestPause = 5 * time.Second
-)
+// firstPause is the longest wait before the first attempt to connect again.
+const firstPause = 100 * time.Millisecond
 
 // Update is one piece of news from a Watch.
 type Update struct {
@@ -34,6 +29,11 @@ type Update struct {
 // Watch keeps one session true to the hub's log over any number of
 // connections: each resumes at the cursor of the one before.
 type Watch struct {
+	// LongestPause bounds the wait between two attempts to connect: 5 s unless
+	// it is set before Run. Each wait is drawn at random from the upper half, so
+	// that clients of a hub that restarts do not come back in step.
+	LongestPause time.Duration
+
 	hub     *Hub
 	session string
 	// owned by Run
@@ -47,7 +47,7 @@ type Watch struct {
 // NewWatch watches a session from a cursor, or from its newest page where that
 // is zero.
 func NewWatch(hub *Hub, sessionID string, from Cursor) *Watch {
-	return &Watch{hub: hub, session: sessionID, history: NewHistory(sessionID, from)}
+	return &Watch{LongestPause: 5 * time.Second, hub: hub, session: sessionID, history: NewHistory(sessionID, from)}
 }
 
 // Socket is the connection of the moment, for prompts and answers, or nil.
@@ -81,7 +81,7 @@ func (w *Watch) Run(ctx context.Context, each func(Update) error) error {
 		if err := each(Update{Lost: err}); err != nil {
 			return err
 		}
-		if time.Since(began) > longestPause {
+		if time.Since(began) > w.LongestPause {
 			pause = firstPause
 		}
 		select {
@@ -89,7 +89,7 @@ func (w *Watch) Run(ctx context.Context, each func(Update) error) error {
 			return ctx.Err()
 		case <-time.After(pause/2 + rand.N(pause/2)):
 		}
-		pause = min(2*pause, longestPause)
+		pause = min(2*pause, w.LongestPause)
 	}
 }
 
