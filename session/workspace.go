@@ -78,14 +78,14 @@ func recordedWorkspace(dir string) (string, error) {
 func (s *Settings) outside(dir string) error {
 	roots := s.roots()
 	if len(roots) == 0 {
-		return fmt.Errorf("%w: workspace %q: the configuration's workspaces name no folder that sessions may run in", ErrForbidden, dir)
+		return fmt.Errorf("%w: %q is outside the allowed folders: there are none; add one under workspaces in the config", ErrForbidden, dir)
 	}
 	more := ""
 	if len(roots) > mostRootsTold {
 		roots, more = roots[:mostRootsTold], ", …"
 	}
-	return fmt.Errorf("%w: workspace %q is not in a folder that sessions may run in: %s%s. "+
-		"The configuration's workspaces name them", ErrForbidden, dir, strings.Join(roots, ", "), more)
+	return fmt.Errorf("%w: %q is outside the allowed folders (%s%s); add it under workspaces in the config",
+		ErrForbidden, dir, strings.Join(roots, ", "), more)
 }
 
 // allows reports whether a resolved directory is one of the roots or under one.
