@@ -258,7 +258,7 @@ func (d *Door) Pair(ctx context.Context, r *http.Request, code, device, key stri
 		if err := d.limiter.failed(ctx, peer(r)); err != nil {
 			return nil, Grant{}, err
 		}
-		return nil, Grant{}, &Refusal{Status: http.StatusUnauthorized, Message: "the pairing link was used already or is older than two minutes: “abide pair” prints a fresh one"}
+		return nil, Grant{}, &Refusal{Status: http.StatusUnauthorized, Message: "this link has expired or was already used; run `abide pair` for a new one"}
 	}
 	if err != nil {
 		return nil, Grant{}, err

@@ -1,6 +1,9 @@
 package auth
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -143,3 +146,23 @@ func writeError(err error) error {
 	}
 	return fmt.Errorf("writing credentials: %w", err)
 }
+
+func (r *record) pairing(code string) bool {
+	hash := r.hash(code)
+	return slices.ContainsFunc(r.Pairing, func(p pairingRecord) bool { return sameHash(p.Hash, hash) })
+}
+
+func (r *record) grants(kind Kind) []grantRecord {
+	if kind == KindDevice {
+		return r.Devices
+	}
+	return r.Tokens
+}
+
+func (r *record) hash(secret string) string {
+	mac := hmac.New(sha256.New, r.Secret)
+	mac.Write([]byte(secret))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+func sameHash(a, b string) bool { return hmac.Equal([]byte(a), []byte(b)) }

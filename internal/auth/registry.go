@@ -2,35 +2,22 @@ package auth
 
 import (
 	"context"
-	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/base32"
 	"encoding/base64"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
-	"github.com/gofrs/flock"
 	"golang.org/x/time/rate"
 
-	"github.com/abidehub/abide/internal/bell"
 	"github.com/abidehub/abide/session/event"
 )
 
 const (
-	recordFile = "auth.json"
-	lockFile   = "auth.lock"
-
 	// tokenPrefix lets secret scanners, and people, recognise a token.
 	tokenPrefix = "abide_"
 
@@ -48,8 +35,6 @@ const (
 	touchEvery = time.Hour
 	// lookRate is how often a second the file is read for a code that is not known.
 	lookRate = 20
-	// noticeEvery is how soon a change made by another process is seen.
-	noticeEvery = 500 * time.Millisecond
 )
 
 // Registry is the credentials of one data directory. Several processes may
@@ -57,20 +42,11 @@ const (
 // content under its lock. All methods may be called at any time from any
 // goroutine.
 type Registry struct {
-	dir    string
+	file   *credentialsFile
 	now    func() time.Time
 	logger *slog.Logger
 	looks  *rate.Limiter // at the file, for codes that may be newer than current
-
-	mu      sync.Mutex
-	current *record     // never changed in place
-	version os.FileInfo // of the file current was read from
-	changed bell.Bell
-	ended   []string // hashes of device cookies that ended in this run, oldest first
 }
-
-// maxEnded bounds how many ended cookies are remembered.
-const maxEnded = 256
 
 // Open reads the credentials of a data directory, which must exist, and makes
 // them on first use. A nil now is the clock.
@@ -81,38 +57,11 @@ func Open(dir string, logger *slog.Logger, now func() time.Time) (*Registry, err
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	r := &Registry{dir: dir, now: now, logger: logger, looks: rate.NewLimiter(lookRate, lookRate)}
-	// Opening through a change makes the file where there is none, and gives
-	// it its mode back where somebody loosened it.
-	err := r.update(func(*record) error { return nil })
-	if errors.Is(err, ErrNoRoom) {
-		err = r.openAsItIs(err)
-	}
-	if err != nil {
+	file := &credentialsFile{dir: dir, now: now, logger: logger}
+	if err := file.open(); err != nil {
 		return nil, err
 	}
-	return r, nil
-}
-
-// openAsItIs takes the file as it is where there is no room to write it again:
-// who has a credential can come in. Without a file the error is why.
-func (r *Registry) openAsItIs(why error) error {
-	path := filepath.Join(r.dir, recordFile)
-	rec, version, err := readRecord(path)
-	if err != nil {
-		return err
-	}
-	if rec == nil {
-		return why
-	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		return fmt.Errorf("keeping credentials from others: %w", err)
-	}
-	r.logger.Warn("there is no room to write credentials: those there are stay good, and none can be made or revoked", "err", why)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.install(rec, version)
-	return nil
+	return &Registry{file: file, now: now, logger: logger, looks: rate.NewLimiter(lookRate, lookRate)}, nil
 }
 
 // TokenRequest says what a token is for.
@@ -152,7 +101,7 @@ func (r *Registry) MintToken(req TokenRequest) (secret string, g Grant, err erro
 		end := now.Add(req.Life)
 		rec.ExpiresAt = &end
 	}
-	err = r.update(func(next *record) error {
+	err = r.file.update(func(next *record) error {
 		if len(next.Tokens) >= maxGrants {
 			return fmt.Errorf("%w: %d tokens exist already", ErrInvalid, maxGrants)
 		}
@@ -173,7 +122,7 @@ func (r *Registry) MintPairingCode() (string, error) {
 	rand.Read(raw)
 	code := strings.ToLower(base32.StdEncoding.EncodeToString(raw))
 	now := r.now().UTC()
-	err := r.update(func(next *record) error {
+	err := r.file.update(func(next *record) error {
 		next.Pairing = append(next.Pairing, pairingRecord{
 			Hash: next.hash(code), CreatedAt: now, ExpiresAt: now.Add(PairingLife),
 		})
@@ -199,7 +148,7 @@ func (r *Registry) Redeem(code, device, pageKey string, replaced ...string) (sec
 	rec := grantRecord{
 		ID: randomID(), Name: cleanName(device), Scope: Owner, PageKey: pageKey, CreatedAt: r.now().UTC().Truncate(time.Millisecond),
 	}
-	err = r.update(func(next *record) error {
+	err = r.file.update(func(next *record) error {
 		hash := next.hash(code)
 		i := slices.IndexFunc(next.Pairing, func(p pairingRecord) bool { return sameHash(p.Hash, hash) })
 		if i < 0 {
@@ -230,22 +179,15 @@ func (r *Registry) Redeem(code, device, pageKey string, replaced ...string) (sec
 // another process has just made is looked for in the file, lookRate times a second;
 // beyond that Run finds it within half a second.
 func (r *Registry) waits(code string) bool {
-	r.mu.Lock()
-	current := r.current
-	r.mu.Unlock()
-	return current.pairing(code) || r.looks.AllowN(r.now(), 1) && r.newest().pairing(code)
-}
-
-func (r *record) pairing(code string) bool {
-	hash := r.hash(code)
-	return slices.ContainsFunc(r.Pairing, func(p pairingRecord) bool { return sameHash(p.Hash, hash) })
+	current := r.file.known()
+	return current.pairing(code) || r.looks.AllowN(r.now(), 1) && r.file.newest().pairing(code)
 }
 
 // Present looks up a credential that a request carries, and notes that it was
 // used. The error is ErrUnknown for anything that is not good now.
 func (r *Registry) Present(kind Kind, secret string) (Grant, error) {
 	now := r.now()
-	current := r.newest()
+	current := r.file.newest()
 	hash := current.hash(secret)
 	for _, rec := range current.grants(kind) {
 		if !sameHash(rec.Hash, hash) || !rec.live(kind, now) {
@@ -262,18 +204,13 @@ func (r *Registry) Present(kind Kind, secret string) (Grant, error) {
 // Ended reports whether a device's cookie was good earlier in this run: a browser
 // that presents it guesses nothing.
 func (r *Registry) Ended(cookie string) bool {
-	hash := r.newest().hash(cookie)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.ContainsFunc(r.ended, func(old string) bool { return sameHash(old, hash) })
+	return r.file.ended(r.file.newest().hash(cookie))
 }
 
 // Grant is what the registry holds of a grant now, for those who live longer
 // than one request. ErrUnknown means it ended or was revoked.
 func (r *Registry) Grant(kind Kind, id string) (Grant, error) {
-	r.mu.Lock()
-	current := r.current
-	r.mu.Unlock()
+	current := r.file.known()
 	now := r.now()
 	for _, rec := range current.grants(kind) {
 		if rec.ID == id && rec.live(kind, now) {
@@ -297,7 +234,7 @@ func (r *Registry) May(by event.Actor, verb Verb, sessionID string) bool {
 // first.
 func (r *Registry) Grants() []Grant {
 	now := r.now()
-	current := r.newest()
+	current := r.file.newest()
 	list := make([]Grant, 0, len(current.Devices)+len(current.Tokens))
 	for _, kind := range []Kind{KindDevice, KindToken} {
 		for _, rec := range current.grants(kind) {
@@ -324,7 +261,7 @@ func (r *Registry) LetInSince(own Grant) []Grant {
 // Revoke ends a device or a token for good. Those who hold a socket by it learn
 // through Changed.
 func (r *Registry) Revoke(id string) error {
-	err := r.update(func(next *record) error {
+	err := r.file.update(func(next *record) error {
 		before := len(next.Devices) + len(next.Tokens)
 		same := func(g grantRecord) bool { return g.ID == id }
 		next.Devices = slices.DeleteFunc(next.Devices, same)
@@ -351,7 +288,7 @@ func (r *Registry) Rename(id, name string) (Grant, error) {
 		return Grant{}, reservedError(name)
 	}
 	var renamed Grant
-	err := r.update(func(next *record) error {
+	err := r.file.update(func(next *record) error {
 		for _, kind := range []Kind{KindDevice, KindToken} {
 			for i, rec := range next.grants(kind) {
 				if rec.ID == id {
@@ -371,97 +308,15 @@ func (r *Registry) Rename(id, name string) (Grant, error) {
 
 // Changed returns a channel that is closed when grants may have changed. Take
 // it before asking. Changes by other processes ring it while Run runs.
-func (r *Registry) Changed() <-chan struct{} {
-	return r.changed.Listen()
-}
+func (r *Registry) Changed() <-chan struct{} { return r.file.changed.Listen() }
 
 // Run notices what other processes do to the file, within half a second, until
-// ctx ends. It looks rather than being told: a look is one stat, and works on
-// every file system.
-func (r *Registry) Run(ctx context.Context) error {
-	tick := time.NewTicker(noticeEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-			r.newest()
-		}
-	}
-}
-
-// newest returns the record, read again if the file is not the one it came
-// from. A file that cannot be read leaves the old record in force: whoever can
-// break the file could change it as well, and nobody is let in by it.
-func (r *Registry) newest() *record {
-	path := filepath.Join(r.dir, recordFile)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	info, err := os.Stat(path)
-	if err != nil || sameVersion(info, r.version) {
-		return r.current
-	}
-	rec, version, err := readRecord(path)
-	if err != nil || rec == nil {
-		// Remembered, so that a broken file is reported once and not at every look.
-		r.version = info
-		r.logger.Error("credentials not reloaded, the old ones stay", "err", err)
-		return r.current
-	}
-	r.install(rec, version)
-	return r.current
-}
-
-// install is called with mu held.
-func (r *Registry) install(rec *record, version os.FileInfo) {
-	if r.current != nil {
-		for _, old := range r.current.Devices {
-			if !slices.ContainsFunc(rec.Devices, func(g grantRecord) bool { return g.Hash == old.Hash }) {
-				r.ended = append(r.ended, old.Hash)
-			}
-		}
-		r.ended = r.ended[max(0, len(r.ended)-maxEnded):]
-	}
-	r.current, r.version = rec, version
-	r.changed.Ring()
-}
-
-// update changes the file's newest content under its lock.
-func (r *Registry) update(change func(next *record) error) error {
-	lock := flock.New(filepath.Join(r.dir, lockFile), flock.SetPermissions(0o600))
-	// The lock is held for one small write, so waiting for it is short.
-	if err := lock.Lock(); err != nil {
-		return fmt.Errorf("locking credentials: %w", err)
-	}
-	defer lock.Close()
-	path := filepath.Join(r.dir, recordFile)
-	rec, _, err := readRecord(path)
-	if err != nil {
-		return err
-	}
-	if rec == nil {
-		rec = &record{Format: recordFormat, Secret: make([]byte, 32)}
-		rand.Read(rec.Secret)
-	}
-	rec = rec.clone()
-	rec.prune(r.now())
-	if err := change(rec); err != nil {
-		return err
-	}
-	version, err := writeRecord(path, rec)
-	if err != nil {
-		return err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.install(rec, version)
-	return nil
-}
+// ctx ends.
+func (r *Registry) Run(ctx context.Context) error { return r.file.watch(ctx) }
 
 // touch notes that a credential was used. Failing to must not keep anybody out.
 func (r *Registry) touch(kind Kind, id string, now time.Time) {
-	err := r.update(func(next *record) error {
+	err := r.file.update(func(next *record) error {
 		for i, rec := range next.grants(kind) {
 			if rec.ID == id {
 				next.grants(kind)[i].LastUsed = now.UTC().Truncate(time.Second)
@@ -474,27 +329,6 @@ func (r *Registry) touch(kind Kind, id string, now time.Time) {
 	}
 }
 
-func (r *record) grants(kind Kind) []grantRecord {
-	if kind == KindDevice {
-		return r.Devices
-	}
-	return r.Tokens
-}
-
-func (r *record) hash(secret string) string {
-	mac := hmac.New(sha256.New, r.Secret)
-	mac.Write([]byte(secret))
-	return hex.EncodeToString(mac.Sum(nil))
-}
-
-func sameHash(a, b string) bool { return hmac.Equal([]byte(a), []byte(b)) }
-
-// sameVersion tells whether two looks saw the same file: a replaced file has
-// another inode, an edited one another time or size.
-func sameVersion(a, b os.FileInfo) bool {
-	return a != nil && b != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
-}
-
 func randomText(bytes int) string {
 	raw := make([]byte, bytes)
 	rand.Read(raw)
@@ -505,32 +339,4 @@ func randomID() string {
 	raw := make([]byte, 8)
 	rand.Read(raw)
 	return hex.EncodeToString(raw)
-}
-
-// reserved reports names by which logs call the hub, agents, and credentials without
-// a name. A browser that asks for one goes by its id.
-func reserved(name string) bool {
-	name = strings.ToLower(name)
-	return name == "hub" || name == "agent" ||
-		strings.HasPrefix(name, string(KindDevice)+":") || strings.HasPrefix(name, string(KindToken)+":")
-}
-
-func reservedError(name string) error {
-	return fmt.Errorf("%w: the name %q is reserved; choose another", ErrInvalid, name)
-}
-
-// cleanName makes what a browser or a person calls a device fit for one line of
-// a list, a log and a terminal.
-func cleanName(name string) string {
-	name = strings.Map(func(c rune) rune {
-		if c == utf8.RuneError || !unicode.IsPrint(c) {
-			return -1
-		}
-		return c
-	}, name)
-	name = strings.TrimSpace(name)
-	if runes := []rune(name); len(runes) > 64 {
-		name = string(runes[:64])
-	}
-	return name
 }
