@@ -18,7 +18,7 @@ import (
 
 // play makes this process an agent and returns its exit code.
 func play(role string) int {
-	roles := map[string]func() error{"tap": playTap, "replay": playReplay, "crowd": playCrowd, "telltale": playTelltale}
+	roles := map[string]func() error{"tap": playTap, "replay": playReplay, "crowd": playCrowd, "siege": playSiege, "telltale": playTelltale}
 	run, ok := roles[role]
 	if !ok {
 		fmt.Fprintf(os.Stderr, "no role %q\n", role)
@@ -55,7 +55,7 @@ func tapped(t *testing.T, record string, a agent) agent {
 	for k, v := range a.Env {
 		env[k] = v
 	}
-	return agent{Command: []string{self}, Env: env}
+	return agent{Command: []string{self}, Env: env, Resume: a.Resume}
 }
 
 // playTap runs the agent named by the environment. It writes each line of its
