@@ -7,11 +7,13 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/gorilla/mux"
 
 	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/internal/preview"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 )
@@ -45,20 +47,30 @@ func blobRoute(s *Server, c *call) error {
 	if err != nil {
 		return fmt.Errorf("reading blob %s: %w", sum, err)
 	}
+	var content io.ReadSeeker = blob
+	tag := sum
+	if c.r.URL.Query().Get("preview") == "true" && strings.HasPrefix(kind, "image/") {
+		small, smallKind, err := s.previews.of(c.r.Context(), blob)
+		if err == nil {
+			content, kind, tag = bytes.NewReader(small), smallKind, sum+"-preview"
+		} else if !errors.Is(err, preview.ErrNone) {
+			return fmt.Errorf("making a preview of blob %s: %w", sum, err)
+		}
+	}
 	h := c.w.Header()
 	h.Set("Content-Type", kind)
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	// The bytes of an address never change, but a device that is revoked must not
 	// keep them for long.
 	h.Set("Cache-Control", "private, max-age=3600")
-	h.Set("ETag", `"`+sum+`"`)
+	h.Set("ETag", `"`+tag+`"`)
 	if !inline {
 		h.Set("Content-Disposition", `attachment; filename="`+sum[:16]+`"`)
 	}
 	c.boundAnswer()
 	// A large blob that turns out damaged fails before its last bytes: the answer
 	// is shorter than it said, and the client sees a download that failed.
-	http.ServeContent(c.w, c.r, "", time.Time{}, blob)
+	http.ServeContent(c.w, c.r, "", time.Time{}, content)
 	return nil
 }
 

@@ -155,7 +155,10 @@ func docBlobAddress() doc {
 }
 
 func docBlob() doc {
-	return doc{summary: "A value that was too large for the log.", status: 200, stream: "application/octet-stream"}
+	return doc{
+		summary: "A value that was too large for the log.", status: 200, stream: "application/octet-stream",
+		query: []param{{"preview", "of a large picture, one of at most 480 pixels a side", false}},
+	}
 }
 
 func docPrompt() doc {

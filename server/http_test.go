@@ -8,7 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"image"
+	"image/png"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"strings"
@@ -211,6 +214,37 @@ func TestABlobIsShownOnlyAsTextOrImage(t *testing.T) {
 		require.Equal(t, c.kind, res.header.Get("Content-Type"), c.name)
 		require.Contains(t, res.header.Get("Content-Security-Policy"), "sandbox")
 		require.Equal(t, c.kind == "application/octet-stream", res.header.Get("Content-Disposition") != "", c.name)
+	}
+}
+
+func TestAPreviewOfALargePictureIsASmallOne(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	get := func(data []byte, query string) response {
+		blob, err := s.Log().PutBlob(t.Context(), "image/png", data)
+		require.NoError(t, err)
+		return h.api("GET", "/api/sessions/"+s.ID()+"/blobs/"+blob.SHA256+query, nil)
+	}
+	noise := image.NewNRGBA(image.Rect(0, 0, 1600, 1200))
+	rand.NewChaCha8([32]byte{}).Read(noise.Pix)
+	var data bytes.Buffer
+	require.NoError(t, png.Encode(&data, noise))
+	require.Greater(t, data.Len(), 2<<20)
+
+	small := get(data.Bytes(), "?preview=true")
+	require.Equal(t, 200, small.status)
+	require.Less(t, len(small.body), data.Len()/4)
+	config, _, err := image.DecodeConfig(strings.NewReader(small.body))
+	require.NoError(t, err)
+	require.Equal(t, [2]int{480, 360}, [2]int{config.Width, config.Height})
+	require.Contains(t, small.header.Get("Content-Security-Policy"), "sandbox")
+	require.NotEqual(t, get(data.Bytes(), "").header.Get("ETag"), small.header.Get("ETag"))
+
+	// What has no preview is answered as it is.
+	for _, whole := range []string{"\x89PNG\r\n\x1a\n....", "just words", string(data.Bytes()[:1000])} {
+		got := get([]byte(whole), "?preview=true")
+		require.Equal(t, 200, got.status)
+		require.Equal(t, whole, got.body)
 	}
 }
 

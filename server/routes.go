@@ -166,6 +166,7 @@ func (s *Server) serve(rt route, c *call) error {
 		return forbidden()
 	}
 	if rt.gate == auth.Credential {
+		s.clients.know(connOf(c.r))
 		if !s.clients.begin(grant) {
 			return tooManyRequests()
 		}

@@ -93,6 +93,7 @@ type Server struct {
 	clients  *clientSet
 	streams  streamSet
 	large    chan struct{} // one for each large message that is decoded
+	previews previews
 	handler  http.Handler
 	started  time.Time
 
@@ -116,7 +117,7 @@ func New(o Options) (*Server, error) {
 	s := &Server{
 		manager: o.Manager, registry: o.Registry, door: o.Door, audit: o.Audit, notify: o.Notify, files: o.Files, hubID: o.HubID, version: o.Version,
 		logger: o.Logger, timing: o.Timing, frames: newFrameCache(), clients: newClientSet(o.Limits),
-		large: make(chan struct{}, largeAtOnce), started: time.Now(), ctx: ctx, cancel: cancel,
+		large: make(chan struct{}, largeAtOnce), previews: make(previews, 1), started: time.Now(), ctx: ctx, cancel: cancel,
 	}
 	app, err := newStatic(o.App, o.Page)
 	if err != nil {

@@ -32,7 +32,7 @@ type row struct {
 func arrows() map[string]row {
 	return map[string]row{
 		"cmd/abide":            {[]string{anything}, true},
-		"server":               {[]string{"internal/audit", "internal/notify", "internal/workspace", "session", "observer", "queue", "server/wire", "session/event", "session/export", "session/playback", "session/search", "internal/auth"}, true},
+		"server":               {[]string{"internal/audit", "internal/notify", "internal/preview", "internal/workspace", "session", "observer", "queue", "server/wire", "session/event", "session/export", "session/playback", "session/search", "internal/auth"}, true},
 		"server/wire":          {[]string{"session/event"}, false},
 		"session":              {[]string{"observer", "queue", "session/export", "session/playback", "session/search", "session/store", "session/transcript", "session/event", "internal/bell", "internal/disk", "internal/gitstate"}, true},
 		"session/event":        {nil, false},
@@ -56,6 +56,7 @@ func arrows() map[string]row {
 		"internal/audit":       {nil, true},
 		"internal/notify":      {[]string{"session", "session/event", "observer", "internal/auth", "internal/bell", "internal/disk", "internal/outgoing"}, true},
 		"internal/outgoing":    {nil, false},
+		"internal/preview":     {nil, true},
 		"internal/supply":      {nil, false},
 		"internal/bell":        {nil, false},
 		"internal/disk":        {nil, true},

@@ -1,0 +1,30 @@
+package server
+
+import (
+	"context"
+	"io"
+
+	"github.com/abidehub/abide/internal/preview"
+)
+
+// previews makes small pictures one at a time: a decoded picture may take
+// 150 MiB, whoever asks.
+type previews chan struct{}
+
+// of waits for its turn, until ctx ends. It leaves the picture at its beginning
+// where it returns preview.ErrNone.
+func (p previews) of(ctx context.Context, picture io.ReadSeeker) (data []byte, mediaType string, err error) {
+	select {
+	case p <- struct{}{}:
+		defer func() { <-p }()
+	case <-ctx.Done():
+		return nil, "", ctx.Err()
+	}
+	data, mediaType, err = preview.Of(picture)
+	if err != nil {
+		if _, seek := picture.Seek(0, io.SeekStart); seek != nil {
+			return nil, "", seek
+		}
+	}
+	return data, mediaType, err
+}
