@@ -18,7 +18,7 @@ func (p *program) checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [ID]",
 		Short: "Verify the data directory, or one session of it; changes nothing",
-		Long: "Prints one line for each thing that is not as it must be: where, what kind, and what it is.\n\n" +
+		Long: "Prints one line per problem: location, kind and description.\n\n" +
 			"Exits with 0 when all is sound, 1 on any problem, 3 when there is no such session or directory.",
 		Args: arguments(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -16,8 +16,8 @@ func (p *program) demoAgentCommand() *cobra.Command {
 	replay := ""
 	cmd := &cobra.Command{
 		Use:       "demo-agent [login|logout]",
-		Short:     "Be the built-in ACP agent, over stdin and stdout",
-		Long:      "Be the built-in ACP agent, over stdin and stdout.\n\nlogin and logout are for an agent that runs with --login.",
+		Short:     "Run the built-in demo agent over stdin and stdout",
+		Long:      "Run the built-in demo agent over stdin and stdout.\n\nlogin and logout are for an agent that runs with --login.",
 		ValidArgs: []string{"login", "logout"},
 		Args:      arguments(cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -46,9 +46,9 @@ func (p *program) demoAgentCommand() *cobra.Command {
 	}
 	cmd.Flags().Float64Var(&o.Speed, "speed", 1, "divide every pause by `F`; 0 pauses nowhere")
 	cmd.Flags().StringVar(&replay, "replay", "", "speak the session in `FILE` again, turn by turn; abide export writes it as jsonl")
-	cmd.Flags().Int64Var(&o.Seed, "seed", 1, "makes the session ids")
+	cmd.Flags().Int64Var(&o.Seed, "seed", 1, "seed for session ids")
 	cmd.Flags().StringVar(&o.StateDir, "state", "", "keep sessions in `DIR` (default: the user's state directory)")
-	cmd.Flags().BoolVar(&o.Login, "login", false, "want a login before anything works")
+	cmd.Flags().BoolVar(&o.Login, "login", false, "require a login")
 	cmd.Flags().StringVar(&o.Mode, "mode", "", "begin and come back in mode `M`, ask or auto (default ask)")
 	cmd.Flags().StringVar(&o.Version, "version", versionText(), "call itself version `V`")
 	cmd.Flags().StringVar(&o.MCP, "mcp", "", "have an MCP server of this `NAME`, for /mcp")

@@ -71,7 +71,7 @@ func (p *program) pair() error {
 }
 
 // elsewhere is what is said where the only link is this machine's own.
-const elsewhere = "it opens on this machine; a phone needs a tunnel, or a name in public_names (docs/access.md)"
+const elsewhere = "works on this machine only; for a phone, set up a tunnel (docs/access.md)"
 
 // pairLinks are the links that spend a code, by each public name first: https, which
 // what is in front of the hub speaks. The last is this machine's own.

@@ -95,7 +95,7 @@ func badFlag(err error) bool {
 func (p *program) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "abide",
-		Short: "Keeps coding agents at work and lets any screen join in",
+		Short: "Run coding agents and follow them from any device",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usagef("there is no command %q (`abide --help` lists them)", args[0])

@@ -41,8 +41,8 @@ func (p *program) tokenCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&scope, "scope", "owner", "owner, collaborator or viewer")
 	cmd.Flags().StringVar(&req.SessionID, "session", "", "the one session it is for, by `ID`; all but an owner's need one")
-	cmd.Flags().DurationVar(&req.Life, "expires", 0, "how long it is good for, such as 12h; 0 is until it is revoked")
-	cmd.Flags().StringVar(&req.Name, "name", "", "what the list of devices calls it, and the log its actions")
+	cmd.Flags().DurationVar(&req.Life, "expires", 0, "lifetime, such as 12h (0 = until revoked)")
+	cmd.Flags().StringVar(&req.Name, "name", "", "display name in the device list and in the log")
 	p.jsonFlag(cmd)
 	return cmd
 }
