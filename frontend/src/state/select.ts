@@ -94,3 +94,14 @@ export function behind(session: SessionState): number {
     ? Math.max(1, session.maxSeq - session.feed.last)
     : Math.max(0, session.maxSeq - session.feed.last)
 }
+
+/**
+ * How long the agent has said nothing, in ms at a time of Date.now. Never longer than the turn: what came before it is
+ * no silence of its own.
+ */
+export function silence(session: SessionState, now: number): number {
+  const newest = Date.parse(session.feed.items.last()?.until ?? '')
+  const since = Date.parse(session.live?.turn.since ?? '')
+  const spoke = Math.max(newest, since) || newest || since
+  return spoke ? now - spoke : 0
+}

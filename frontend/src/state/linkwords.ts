@@ -1,0 +1,43 @@
+import type { LinkState } from './link'
+
+/** What is known of the connection at one moment. */
+export interface Connection {
+  link: Pick<LinkState, 'phase' | 'refusal'>
+  /** How long the connection has been away: under 400 ms, longer, over 5 s. Most wakes are over by the first. */
+  waited: 'no' | 'some' | 'long'
+  /** The hub answers otherwise and is slow to open what was asked for. */
+  opening: boolean
+  /** Nothing of the session was shown yet: it says itself that it is being opened. */
+  first: boolean
+  /** Seconds until the next try; 0: now. */
+  seconds: number
+  /** How many events of the session are missing. */
+  missing: number
+}
+
+/** Whether the connection is away and not about to be back. */
+export function isLost({ link, waited, opening }: Connection): boolean {
+  if (link.phase === 'refused') return true
+  if (link.phase === 'offline') return true
+  return away(link) && !opening && waited === 'long'
+}
+
+/** Says the connection in words; '' while there is nothing to say. */
+export function connectionWords(now: Connection): string {
+  const { link, waited, opening, first, seconds, missing } = now
+  if (link.phase === 'refused') {
+    return link.refusal === 'version'
+      ? 'The hub has been updated. Reload this page; your drafts are kept.'
+      : "Access denied. Pair again or ask the hub's owner."
+  }
+  if (link.phase === 'offline') return 'Offline. Messages will send when you reconnect.'
+  if (isLost(now))
+    return `No connection to the hub. ${seconds > 0 ? `Retrying in ${seconds}\u00a0s.` : 'Retrying…'}`
+  if (away(link) && !opening) return waited === 'some' && !first ? 'Reconnecting…' : ''
+  return missing > 200 ? `Catching up: ${missing} events` : ''
+}
+
+/** Whether nothing reaches the hub. */
+export function away(link: Pick<LinkState, 'phase'>): boolean {
+  return link.phase !== 'open' && link.phase !== 'off'
+}
