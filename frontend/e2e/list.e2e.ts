@@ -99,7 +99,7 @@ describe.each([195, 320])('on a screen of %i px', (width) => {
     // The way back is taken by the browser in its own time, and the next step here is not one of the app's links.
     await page.waitForFunction(() => !(history.state as { over?: unknown } | null)?.over)
     await screen.go('/settings')
-    await page.getByText('This device may').waitFor()
+    await page.getByText('Access', { exact: true }).waitFor()
     await fits('the settings')
     await screen.go(`/s/${asking}`)
     await screen.permission.locator('[data-option]:enabled').first().waitFor()

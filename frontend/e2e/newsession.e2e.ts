@@ -160,4 +160,59 @@ describe('a new session', () => {
     await page.locator('dialog .whole').waitFor({ state: 'detached' })
     await page.close()
   })
+
+  test('asked for without the hub waits on the device, and is made once when the hub is back', async () => {
+    const screen = await laptop.open('/', phone)
+    const { page } = screen
+    await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined)) // the page comes without the hub
+    await form(page)
+    await page.keyboard.press('Escape')
+    await hub.kill()
+    await page.locator('html:not([data-link=open]):not([data-link=checking])').waitFor()
+    await form(page)
+    await field(page, 'First prompt').fill('/slow 1')
+    await field(page, 'Folder').fill(hub.workspace)
+    await shot(screen, 'start-offline-390')
+    await page.getByRole('button', { name: 'Start when connected' }).click()
+    const waiting = page.getByRole('region', { name: 'Not started yet' })
+    await waiting.getByText('Will start when you reconnect.').waitFor()
+    await shot(screen, 'waiting-390')
+    await page.reload()
+    await waiting.getByText('/slow 1').waitFor()
+    await hub.start()
+    await page.locator('[data-session]').first().waitFor()
+    await waiting.waitFor({ state: 'detached' })
+    const made = await sessions()
+    expect(made).toHaveLength(1)
+    const id = made[0]!.session_id
+    await hub.event(id, 'turn_end')
+    expect(hub.events(id).filter((e) => e.type === 'user_prompt')).toHaveLength(1)
+    await page.close()
+  })
+
+  test('that waited and is refused says why, and is edited in the form', async () => {
+    const screen = await laptop.open('/')
+    const { page } = screen
+    await form(page)
+    await page.keyboard.press('Escape')
+    await hub.kill()
+    await page.locator('html:not([data-link=open]):not([data-link=checking])').waitFor()
+    await form(page)
+    await field(page, 'First prompt').fill('look around')
+    await field(page, 'Folder').fill('/nowhere/at/all')
+    await page.getByRole('button', { name: 'Start when connected' }).click()
+    const waiting = page.getByRole('region', { name: 'Not started yet' })
+    await waiting.waitFor()
+    await hub.start()
+    await waiting.getByText('/nowhere/at/all').waitFor()
+    await waiting.getByRole('button', { name: 'Edit' }).click()
+    await formed(page)
+    expect([await words(page), await field(page, 'Folder').inputValue()]).toEqual([
+      'look around',
+      '/nowhere/at/all',
+    ])
+    await waiting.waitFor({ state: 'detached' })
+    expect(await sessions()).toEqual([])
+    await page.close()
+  })
 })

@@ -39,7 +39,7 @@ describe.each([
     const other = await Browser.start(size)
     const refused = await Screen.open(await other.window(size), hub.link)
     await refused.page.getByText('Pair this device').waitFor()
-    await refused.page.getByText('This pairing link did not work').waitFor()
+    await refused.page.getByText('Pairing failed').waitFor()
     await other.stop()
   })
 

@@ -29,10 +29,19 @@ const page = new PageKey(storage, new Database('abide-page', pageLayout))
 const api = hubAPI(page)
 const marks = new Marks(storage)
 const keptList = new KeptList(storage)
-const hub = new Hub(store, api, page, kept, cache, () => {
-  keptList.wipe()
-  void cache.wipe()
-})
+const hub = new Hub(
+  store,
+  api,
+  page,
+  kept,
+  cache,
+  () => {
+    keptList.wipe()
+    void cache.wipe()
+  },
+  storage,
+)
+void hub.takeUp()
 
 /** What must be where a killed tab leaves it. */
 function keep(leaving: boolean, visible = document.visibilityState === 'visible'): void {
@@ -110,7 +119,7 @@ const code = /^#pair=([\w-]+)$/.exec(location.hash)?.[1]
 if (code) {
   history.replaceState(null, '', location.pathname + location.search)
   hub.pair(code).then(begin, (error: Error) => {
-    store.dispatch({ kind: 'problem', text: `This pairing link did not work: ${error.message}` })
+    store.dispatch({ kind: 'problem', text: `Pairing failed: ${error.message}` })
     begin()
   })
 } else {

@@ -1,3 +1,4 @@
+import type { Starts } from './starts'
 import type { OutboxFile } from '../state/outboxitem'
 import type { AnswerMore, Intents, NewSession } from '../state/intents'
 import { frameBytes, tooLong } from '../state/size'
@@ -26,6 +27,8 @@ export class Hub implements Intents {
   private why = ''
   /** Tells a person's other tabs that this browser is paired: one that was signed out goes on. */
   private readonly paired = new BroadcastChannel('abide-paired')
+  /** Loaded with the first that waits. */
+  private starting: Promise<Starts> | undefined
 
   constructor(
     private readonly store: Store,
@@ -35,9 +38,9 @@ export class Hub implements Intents {
     cache: EventCache | null,
     /** Drops what this browser keeps of sessions. */
     private readonly wipe: () => void,
+    private readonly device: Storage,
   ) {
     ;({
-      choices: this.choices,
       files: this.files,
       event: this.event,
       blob: this.blob,
@@ -217,7 +220,6 @@ export class Hub implements Intents {
     }
   }
 
-  readonly choices: HubAPI['choices']
   readonly files: HubAPI['files']
   readonly event: HubAPI['event']
   readonly blob: HubAPI['blob']
@@ -234,6 +236,42 @@ export class Hub implements Intents {
   readonly ask: HubAPI['ask']
   readonly renameDevice: HubAPI['renameDevice']
   readonly revokeDevice: HubAPI['revokeDevice']
+
+  async later(request: NewSession, key: string): Promise<boolean> {
+    return (await this.starts()).add(request, key)
+  }
+
+  startNow(key: string): void {
+    void this.starts().then((starts) => starts.retry(key))
+  }
+
+  dropStart(key: string): void {
+    void this.starts().then((starts) => starts.drop(key))
+  }
+
+  async choices() {
+    // Here before the connection may be lost: what is asked for then must be kept.
+    const starts = this.starts()
+    const choices = await this.api.choices()
+    void starts.then((starts) => starts.keepChoices(choices))
+    return choices
+  }
+
+  async lastChoices() {
+    return (await this.starts()).keptChoices()
+  }
+
+  /** Takes up the sessions that wait to be made, if there are any. */
+  async takeUp(): Promise<void> {
+    if (this.device.getItem('abide.starts') !== null) await (await this.starts()).flush()
+  }
+
+  private starts(): Promise<Starts> {
+    return (this.starting ??= import('./starts').then(
+      ({ Starts }) =>
+        new Starts(this.device, (request, key) => this.create(request, key), this.store.dispatch),
+    ))
+  }
 
   async create(request: NewSession, key: string) {
     const session = await this.api.create(request, key)
@@ -304,6 +342,7 @@ export class Hub implements Intents {
     this.follower.adopted(target)
     this.attention.renew()
     void this.refresh()
+    void this.takeUp()
     if (this.page.ageing) void this.api.renew().catch(() => {})
   }
 

@@ -3,6 +3,7 @@ import { exactInfo } from './exact'
 import type { LinkState } from './link'
 import type { Message } from './message'
 import type { OutboxItem } from './outboxitem'
+import type { Start } from './starts'
 import { newSession, onCached, onEvents, onEventsLoaded, onState, type SessionState } from './session'
 import { onLive, onSeek, onWindowPage } from './window'
 
@@ -17,6 +18,8 @@ export interface AppState {
   /** The sessions held in memory, by id. */
   readonly sessions: ReadonlyMap<string, SessionState>
   readonly outbox: ReadonlyMap<string, OutboxItem>
+  /** Sessions that wait to be made, oldest first. */
+  readonly starts: readonly Start[]
   /** Newest last; what went wrong with something the person did. */
   readonly problems: readonly Problem[]
   /** Who was let in lately, oldest first. */
@@ -47,6 +50,7 @@ export const initial: AppState = {
   grants: [],
   unknownFrames: 0,
   skew: false,
+  starts: [],
 }
 
 /** Returns the state after one message. It has no effect and reads no clock. */
@@ -56,6 +60,8 @@ export function reduce(state: AppState, message: Message): AppState {
       return onFrame(state, message.frame)
     case 'unknown_frame':
       return { ...state, unknownFrames: state.unknownFrames + 1 }
+    case 'starts':
+      return { ...state, starts: message.starts }
     case 'skew':
       return { ...state, skew: true }
     case 'link':

@@ -114,6 +114,12 @@ export interface Intents {
   files(): Promise<Files>
   /** Makes a session and asks its prompt; sent again with the same key it does neither twice. */
   create(request: NewSession, key: string): Promise<SessionInfo>
+  /** Has a session made once the hub can be reached; false where the device cannot keep the request. */
+  later(request: NewSession, key: string): Promise<boolean>
+  startNow(key: string): void
+  dropStart(key: string): void
+  /** What a new session may be made of, as the hub said last; null where it never did. */
+  lastChoices(): Promise<Choices | null>
   update(sessionId: string, change: { name?: string; pinned?: boolean; archived?: boolean }): Promise<void>
   remove(sessionId: string): Promise<void>
   /** Says that a session's work is done; a later prompt makes it live again. The error's text is for the person. */

@@ -29,6 +29,7 @@ class Shown implements AppState {
   listed = $state.raw(initial.listed)
   sessions = $state.raw(initial.sessions)
   outbox = $state.raw(initial.outbox)
+  starts = $state.raw(initial.starts)
   problems = $state.raw(initial.problems)
   grants = $state.raw(initial.grants)
   unknownFrames = $state.raw(initial.unknownFrames)

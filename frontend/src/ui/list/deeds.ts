@@ -31,6 +31,14 @@ export class Deeds {
     if (archived) this.leave(done)
   }
 
+  async end(info: SessionInfo): Promise<void> {
+    try {
+      await this.app.hub.end(info.session_id)
+    } catch (error) {
+      this.report(info, `was not ended: ${(error as Error).message}`)
+    }
+  }
+
   /** Deletes a session for good. The error's text is for the person. */
   async remove(info: SessionInfo): Promise<void> {
     await this.app.hub.remove(info.session_id)

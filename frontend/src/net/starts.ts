@@ -1,0 +1,130 @@
+import type { Choices, NewSession } from '../state/intents'
+import type { Message } from '../state/message'
+import { isStale, keptStarts, type Start } from '../state/starts'
+import { ApiError } from './api'
+import { isRecord, parsed } from './kept'
+
+export const startsKey = 'abide.starts'
+const choicesKey = 'abide.choices'
+/** Before what could not be sent is tried again. */
+const againMs = 5_000
+
+/**
+ * Sessions that were asked for without a connection. The device keeps them until the hub has made them; their key makes
+ * sending them again harmless, also from two tabs.
+ */
+export class Starts {
+  private list: readonly Start[] = []
+  private sending: Promise<void> | null = null
+  private again = false
+  private later: ReturnType<typeof setTimeout> | undefined
+
+  constructor(
+    private readonly storage: Storage,
+    private readonly create: (request: NewSession, key: string) => Promise<unknown>,
+    private readonly dispatch: (message: Message) => void,
+    private readonly now: () => number = Date.now,
+  ) {
+    this.read()
+    addEventListener('storage', (event) => event.key === startsKey && this.read())
+  }
+
+  /** Takes a request; false where the device cannot keep it. */
+  add(request: NewSession, key: string): boolean {
+    const kept = this.write((list) => [
+      ...list.filter((s) => s.key !== key),
+      { key, request, at: this.now() },
+    ])
+    if (kept) void this.flush()
+    return kept
+  }
+
+  /** The person says it once more. */
+  retry(key: string): void {
+    this.write((list) => list.map((s) => (s.key === key ? { key, request: s.request, at: this.now() } : s)))
+    void this.flush()
+  }
+
+  drop(key: string): void {
+    this.write((list) => list.filter((s) => s.key !== key))
+  }
+
+  /** Has the hub make what waits, oldest first, until it cannot be reached. */
+  flush(): Promise<void> {
+    this.again = true
+    return (this.sending ??= this.send().finally(() => (this.sending = null)))
+  }
+
+  /** What a new session may be made of, as the hub said last: to fill the form without it. */
+  keptChoices(): Choices | null {
+    const value = parsed(this.storage, choicesKey)
+    if (!isRecord(value)) return null
+    const { agents, workspaces, defaultWorkspace } = value
+    const whole =
+      Array.isArray(agents) &&
+      agents.every((a) => isRecord(a) && typeof a['name'] === 'string') &&
+      Array.isArray(workspaces) &&
+      workspaces.every((w) => typeof w === 'string') &&
+      typeof defaultWorkspace === 'string'
+    return whole ? ({ agents, workspaces, defaultWorkspace } as Choices) : null
+  }
+
+  keepChoices(choices: Choices): void {
+    try {
+      this.storage.setItem(choicesKey, JSON.stringify(choices))
+    } catch {
+      // Full: the form needs the hub.
+    }
+  }
+
+  private async send(): Promise<void> {
+    while (this.again) {
+      this.again = false
+      for (const { key } of this.list) {
+        const start = this.list.find((s) => s.key === key)
+        if (!start || start.problem !== undefined || isStale(start, this.now())) continue
+        try {
+          await this.create(start.request, key)
+          this.drop(key)
+        } catch (error) {
+          if (passing(error)) {
+            // Not only the next connection is a reason to try again: this one may be to a hub that just began.
+            clearTimeout(this.later)
+            this.later = setTimeout(() => void this.flush(), againMs)
+            break
+          }
+          const { message } = error as Error
+          this.write((list) => list.map((s) => (s.key === key ? { ...s, problem: message } : s)))
+        }
+      }
+    }
+  }
+
+  /** Changes what the device has now: another tab may have changed it since. */
+  private write(change: (list: readonly Start[]) => readonly Start[]): boolean {
+    this.read()
+    const list = change(this.list)
+    try {
+      if (list.length > 0) this.storage.setItem(startsKey, JSON.stringify(list))
+      else this.storage.removeItem(startsKey)
+    } catch {
+      return false
+    }
+    this.show(list)
+    return true
+  }
+
+  private read(): void {
+    this.show(keptStarts(parsed(this.storage, startsKey)))
+  }
+
+  private show(list: readonly Start[]): void {
+    this.list = list
+    this.dispatch({ kind: 'starts', starts: list })
+  }
+}
+
+/** Whether the same request may succeed later without the person. */
+function passing(error: unknown): boolean {
+  return error instanceof ApiError && [0, 401, 429, 502, 503, 504].includes(error.status)
+}

@@ -1,0 +1,35 @@
+import type { NewSession } from './intents'
+
+/** A session that was asked for without a connection and waits to be made. */
+export interface Start {
+  /** What the hub knows the request by: sent again it makes no second session. */
+  readonly key: string
+  readonly request: NewSession
+  /** When the person asked for it, in ms of Date.now. */
+  readonly at: number
+  /** Why the hub refused it, in words for a person. */
+  readonly problem?: string
+}
+
+/** Asked before it is made: nobody wants an old prompt to run unannounced. */
+export const staleMs = 10 * 60_000
+
+/** Whether it waits for the person to say it once more. */
+export function isStale(start: Start, now: number): boolean {
+  return now - start.at > staleMs
+}
+
+/** Reads what a device kept; what is none is left out. */
+export function keptStarts(value: unknown): readonly Start[] {
+  if (!Array.isArray(value)) return []
+  return (value as { readonly [K in keyof Start]?: unknown }[]).filter((start): start is Start => {
+    const request = start?.request as { readonly [K in keyof NewSession]?: unknown } | null | undefined
+    return (
+      typeof start?.key === 'string' &&
+      Number.isFinite(start.at) &&
+      typeof request?.agent === 'string' &&
+      typeof request.workspace === 'string' &&
+      [request.name, request.prompt, start.problem].every((v) => v === undefined || typeof v === 'string')
+    )
+  })
+}

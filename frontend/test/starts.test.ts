@@ -1,0 +1,106 @@
+// @vitest-environment happy-dom
+import { beforeEach, expect, test, vi } from 'vitest'
+import { ApiError } from '../src/net/api'
+import { Starts, startsKey } from '../src/net/starts'
+import { keptStarts, staleMs, type Start } from '../src/state/starts'
+
+beforeEach(() => localStorage.clear())
+
+const request = { agent: 'demo', workspace: '/src', prompt: 'do it' }
+const unreachable = () => new ApiError(0, 'unreachable', 'The hub cannot be reached.')
+
+/** Starts of one tab, whose hub answers by turns. */
+function tab(answers: (Error | null)[], storage = localStorage) {
+  const made: string[] = []
+  let shown: readonly Start[] = []
+  const clock = { now: 1_000_000 }
+  const starts = new Starts(
+    storage,
+    (_, key) => {
+      made.push(key)
+      const answer = answers.length > 1 ? answers.shift() : answers[0]
+      return answer ? Promise.reject(answer) : Promise.resolve()
+    },
+    (message) => {
+      if (message.kind === 'starts') shown = message.starts
+    },
+    () => clock.now,
+  )
+  return { starts, made, clock, shown: () => shown.map(({ key }) => key), list: () => shown }
+}
+
+test('what waits is on the device before anything is sent, and is sent until the hub has made it', async () => {
+  const { starts, made, shown } = tab([unreachable(), unreachable(), null])
+  expect(starts.add(request, 'a')).toBe(true)
+  expect(keptStarts(JSON.parse(localStorage.getItem(startsKey)!)).map((s) => s.key)).toEqual(['a'])
+  while (made.length < 3) {
+    expect(shown()).toEqual(['a'])
+    await starts.flush()
+  }
+  expect([shown(), new Set(made), localStorage.getItem(startsKey)]).toEqual([[], new Set(['a']), null])
+})
+
+test('a hub that could not take it yet is asked again, without another connection', async () => {
+  vi.useFakeTimers()
+  try {
+    const { starts, shown } = tab([new ApiError(503, 'unavailable', 'starting'), null])
+    starts.add(request, 'a')
+    await starts.flush()
+    await vi.advanceTimersByTimeAsync(5_000)
+    expect(shown()).toEqual([])
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+test('another tab has what waits, and sends it by the same key', async () => {
+  const one = tab([unreachable()])
+  one.starts.add(request, 'a')
+  await one.starts.flush()
+  const other = tab([null])
+  expect(other.shown()).toEqual(['a'])
+  await other.starts.flush()
+  expect([other.made, localStorage.getItem(startsKey)]).toEqual([['a'], null])
+})
+
+test('what the hub refuses says why and waits for the person, and does not keep the next', async () => {
+  const { starts, made, list } = tab([new ApiError(400, 'invalid', 'no such folder'), null])
+  localStorage.setItem(startsKey, JSON.stringify([{ key: 'a', request, at: 1_000_000 }]))
+  starts.add(request, 'b')
+  await starts.flush()
+  expect(list().map(({ key, problem }) => [key, problem])).toEqual([['a', 'no such folder']])
+  await starts.flush()
+  expect(made).toEqual(['a', 'b'])
+  starts.retry('a')
+  await starts.flush()
+  expect([made, list()]).toEqual([['a', 'b', 'a'], []])
+})
+
+test('after ten minutes it is made only if the person says so once more', async () => {
+  const { starts, made, clock, shown } = tab([null])
+  localStorage.setItem(startsKey, JSON.stringify([{ key: 'a', request, at: clock.now - staleMs - 1 }]))
+  starts.drop('none') // reads what the device has
+  await starts.flush()
+  expect([made, shown()]).toEqual([[], ['a']])
+  starts.retry('a')
+  await starts.flush()
+  expect([made, shown()]).toEqual([['a'], []])
+})
+
+test('where the device is full nothing is taken, and the caller is told', () => {
+  const full = {
+    getItem: () => null,
+    setItem() {
+      throw new DOMException('full', 'QuotaExceededError')
+    },
+  }
+  const { starts, shown } = tab([null], full as unknown as Storage)
+  expect([starts.add(request, 'a'), shown()]).toEqual([false, []])
+})
+
+test('what the device keeps is looked at before it is believed', () => {
+  const good = { key: 'a', request, at: 1 }
+  const bad = [null, 1, {}, { key: 'a', at: 1 }, { ...good, at: '1' }, { ...good, request: { agent: 1 } }]
+  expect(keptStarts([...bad, good, { ...good, problem: 3 }])).toEqual([good])
+  expect(keptStarts({ 0: good })).toEqual([])
+})
