@@ -1,4 +1,5 @@
 import workerURL from './highlight.worker?worker&url'
+import type { Token } from './tokens'
 import { sanitise } from './sanitise'
 
 /** Code longer than this stays plain: colour is not worth the wait. */
@@ -7,11 +8,12 @@ const longest = 60_000
 interface Done {
   id: number
   html: string | null
+  tokens: Token[] | null
 }
 
 let worker: Worker | null | undefined
 let count = 0
-const waiting = new Map<number, (html: string | null) => void>()
+const waiting = new Map<number, (done: Done) => void>()
 
 /** Colours a code block in the background; it is readable all the while. */
 export function highlight(code: HTMLElement): void {
@@ -21,10 +23,21 @@ export function highlight(code: HTMLElement): void {
   const to = start()
   if (!to) return
   const id = ++count
-  waiting.set(id, (html) => {
+  waiting.set(id, ({ html }) => {
     if (html !== null && code.textContent === text) code.replaceChildren(sanitise(html))
   })
   to.postMessage({ id, language, text })
+}
+
+/** Says how the parts of a text are to look; nothing of one that is long or of no known language. Never rejects. */
+export function tokensOf(language: string, text: string): Promise<Token[]> {
+  const to = language && text.length <= longest ? start() : null
+  if (!to) return Promise.resolve([])
+  const id = ++count
+  return new Promise((resolve) => {
+    waiting.set(id, ({ tokens }) => resolve(tokens ?? []))
+    to.postMessage({ id, language, text, tokens: true })
+  })
 }
 
 function start(): Worker | null {
@@ -32,10 +45,13 @@ function start(): Worker | null {
   try {
     worker = new Worker(trusted(workerURL), { type: 'module' })
     worker.onmessage = ({ data }: MessageEvent<Done>) => {
-      waiting.get(data.id)?.(data.html)
+      waiting.get(data.id)?.(data)
       waiting.delete(data.id)
     }
-    worker.onerror = () => waiting.clear()
+    worker.onerror = () => {
+      for (const [id, done] of waiting) done({ id, html: null, tokens: null })
+      waiting.clear()
+    }
   } catch {
     worker = null
   }

@@ -1,3 +1,4 @@
+import type { Token } from './tokens'
 import hljs from 'highlight.js/lib/core'
 import bash from 'highlight.js/lib/languages/bash'
 import c from 'highlight.js/lib/languages/c'
@@ -30,10 +31,34 @@ const languages = {
 for (const [name, language] of Object.entries(languages)) hljs.registerLanguage(name, language)
 hljs.registerAliases(['svelte', 'vue'], { languageName: 'xml' })
 
-onmessage = ({ data }: MessageEvent<{ id: number; language: string; text: string }>) => {
+interface Asked {
+  id: number
+  language: string
+  text: string
+  /** Which parts look how is wanted, not the HTML. */
+  tokens?: boolean
+}
+
+onmessage = ({ data }: MessageEvent<Asked>) => {
   let html: string | null = null
   if (hljs.getLanguage(data.language)) {
     html = hljs.highlight(data.text, { language: data.language, ignoreIllegals: true }).value
   }
-  postMessage({ id: data.id, html })
+  if (data.tokens) postMessage({ id: data.id, tokens: html === null ? null : tokensIn(html) })
+  else postMessage({ id: data.id, html })
+}
+
+/** Reads the tokens from what the highlighter made: spans, text and five entities. */
+function tokensIn(html: string): Token[] {
+  const tokens: Token[] = []
+  const open: [number, string][] = []
+  let at = 0
+  for (const [found, look] of html.matchAll(/<span class="([\w -]*)">|<\/span>|&[#\w]+;|[^<&]+/g)) {
+    if (look !== undefined) open.push([at, look])
+    else if (found === '</span>') {
+      const begun = open.pop()
+      if (begun) tokens.push([begun[0], at, begun[1]])
+    } else at += found.startsWith('&') ? 1 : found.length
+  }
+  return tokens
 }

@@ -1,0 +1,265 @@
+// Tool calls as a person reads them: a change coloured, its changed words marked, in one column or two; a sub-agent's
+// calls under the call that began it. ABIDE_SHOTS names a folder for pictures.
+import { randomBytes } from 'node:crypto'
+import { crc32, deflateSync } from 'node:zlib'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { barriers, ofColours } from './rig/axe.ts'
+import { desktop, phone } from './rig/browser.ts'
+import { paired } from './rig/paired.ts'
+import type { Screen } from './rig/screen.ts'
+import { shot } from './rig/shot.ts'
+import { agents, call, say } from './rig/told.ts'
+import { until } from './rig/until.ts'
+
+const at = paired({ hub: { agents } })
+
+const lines = Array.from({ length: 30 }, (_, i) => `\treturn scale(${i}) // as it was`)
+const before = `package tool\n\nfunc size(n int) int {\n${lines.join('\n')}\n}\n`
+const after = before
+  .replace('scale(7) // as it was', 'scale(70) // as it was')
+  .replace('func size(n int) int', 'func size(n, m int) int')
+  .replace('\treturn scale(20) // as it was\n', '')
+
+describe('a change', () => {
+  let session: string
+
+  beforeAll(async () => {
+    session = await at.hub.newSession('A change', 'told')
+    const update = call('Change tool.go', {
+      kind: 'edit',
+      status: 'completed',
+      content: [{ type: 'diff', path: 'tool.go', oldText: before, newText: after }],
+    })
+    await at.hub.turn(session, JSON.stringify([update]))
+  })
+
+  const open = async (screen: Screen) => {
+    await screen.feed.locator('button.line', { hasText: 'Change tool.go' }).click()
+    const change = screen.feed.getByRole('group', { name: 'Changes in tool.go' })
+    await change.locator('.hljs-keyword').first().waitFor()
+    return change
+  }
+  const changed = (screen: Screen) => screen.feed.locator('.changed').allTextContents()
+
+  test('is coloured on a phone, in one column, with the words that changed', async () => {
+    const screen = await at.device.watch(session, phone)
+    const change = await open(screen)
+    expect(await changed(screen)).toEqual([',', 'm ', '7', '70'])
+    expect(await screen.feed.getByRole('button', { name: 'Side by side' }).count(), 'no room').toBe(0)
+    expect(await change.getByText('return scale(20)').count(), 'removed').toBe(1)
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await screen.page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      await expect.poll(() => barriers(screen.page, ofColours), { timeout: 20_000 }).toEqual([])
+      await shot(screen, `diff-390-${colorScheme}`)
+    }
+    await screen.page.close()
+  })
+
+  test('gives its path to the clipboard by touch, as a command, its output and a code block do', async () => {
+    const session = await at.hub.newSession('To copy', 'told')
+    const command = {
+      kind: 'execute',
+      status: 'completed',
+      rawInput: { command: 'ls -a' },
+      content: [{ type: 'content', content: { type: 'text', text: 'all of it' } }],
+    }
+    await at.hub.turn(
+      session,
+      JSON.stringify([
+        call('List', command),
+        call('check --all', { ...command, rawInput: { command: 'check --all' } }),
+        call('Change tool.go', {
+          kind: 'edit',
+          status: 'completed',
+          content: [{ type: 'diff', path: 'tool.go', oldText: 'a\n', newText: 'b\n' }],
+        }),
+        say('Run this:\n\n```sh\necho block\n```\n'),
+      ]),
+    )
+    const screen = await at.device.watch(session, phone)
+    await screen.page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    const copies = async (name: string, text: string) => {
+      await screen.feed.getByRole('button', { name, exact: true }).first().click({ timeout: 5000 })
+      await expect
+        .poll(() => screen.page.evaluate(() => navigator.clipboard.readText()), { message: name })
+        .toBe(text)
+    }
+    const closed = screen.feed.locator('button.line[aria-expanded=false]')
+    while ((await closed.count()) > 0) await closed.first().click()
+    // The title is the command: it is not said again below.
+    const once = (command: string) => screen.feed.locator('.tool').getByText(command, { exact: true }).count()
+    expect([await once('ls -a'), await once('check --all')]).toEqual([1, 1])
+    await copies('Copy path', 'tool.go')
+    await copies('Copy command', 'ls -a')
+    await copies('Copy output', 'all of it')
+    await copies('Copy code', 'echo block\n')
+    await screen.page.close()
+  })
+
+  test('is shown in two columns by keyboard, which is remembered', async () => {
+    const screen = await at.device.watch(session, desktop)
+    await screen.page.setViewportSize({ width: 1440, height: 900 })
+    await open(screen)
+    const button = screen.feed.getByRole('button', { name: 'Side by side' })
+    const pressed = (value: string) => expect.poll(() => button.getAttribute('aria-pressed')).toBe(value)
+    await pressed('false')
+    await button.press('Enter')
+    await pressed('true')
+    const [old, now] = await screen.feed
+      .locator('.l', { hasText: /scale\(70?\)/ })
+      .evaluateAll((cells) => cells.map((cell) => cell.getBoundingClientRect().toJSON() as DOMRect))
+    expect(old!.top).toBe(now!.top)
+    expect(old!.right).toBeLessThanOrEqual(now!.left)
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await screen.page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      await expect.poll(() => barriers(screen.page), { timeout: 20_000 }).toEqual([])
+      await shot(screen, `diff-1440-${colorScheme}`)
+    }
+    await screen.page.reload()
+    await open(screen)
+    await pressed('true')
+    await button.press('Enter')
+    await pressed('false')
+    expect(screen.errors).toEqual([])
+    await screen.page.close()
+  })
+})
+
+describe('a sub-agent', () => {
+  let session: string
+
+  beforeAll(async () => {
+    session = await at.hub.newSession('A sub-agent', 'told')
+    const explore = call('Explore the code', { kind: 'think' })
+    const of = (title: string, over = {}) =>
+      call(title, {
+        kind: 'read',
+        _meta: { claudeCode: { parentToolUseId: explore['toolCallId'] } },
+        ...over,
+      })
+    await at.hub.turn(
+      session,
+      JSON.stringify([
+        explore,
+        of('Read one.go'),
+        say('I look around meanwhile.'),
+        of('Run the tests', { kind: 'execute', status: 'failed' }),
+        call('Read mine.go', { kind: 'read' }),
+      ]),
+    )
+  })
+
+  const calls = (screen: Screen) => screen.page.getByRole('button', { name: '2 calls 1 failed' })
+  const titles = (screen: Screen) => screen.feed.locator('.tools button.line').allInnerTexts()
+
+  for (const size of [phone, desktop])
+    test(`has its calls under its own, closed at first, ${size === phone ? 'at 390' : 'by keyboard'}`, async () => {
+      const screen = await at.device.watch(session, size)
+      const row = screen.feed.locator('article', { has: calls(screen) })
+      await calls(screen).waitFor()
+      expect(await screen.feed.getByText('Read one.go', { exact: true }).count(), 'closed').toBe(0)
+      if (size === phone) await calls(screen).click()
+      else {
+        await calls(screen).focus()
+        await screen.page.keyboard.press('Enter')
+      }
+      await row.getByText('Run the tests', { exact: true }).waitFor()
+      expect(await titles(screen)).toEqual([
+        expect.stringContaining('Read one.go'),
+        expect.stringContaining('Run the tests'),
+      ])
+      expect(await screen.feed.getByText('Read mine.go', { exact: true }).count()).toBe(1)
+      expect(await row.getByText('Read mine.go', { exact: true }).count(), 'no sub-agent’s').toBe(0)
+      await expect.poll(() => barriers(screen.page), { timeout: 20_000 }).toEqual([])
+      await shot(screen, `sub-agent-${size.width}`)
+      await screen.page.close()
+    })
+})
+
+/** A PNG of so many pixels: grey, or noise, which does not compress. */
+function png(width: number, height: number, fill: (length: number) => Buffer): Buffer {
+  const chunk = (type: string, data: Buffer) => {
+    const body = Buffer.concat([Buffer.from(type), data])
+    const around = Buffer.alloc(8)
+    around.writeUInt32BE(data.length, 0)
+    around.writeUInt32BE(crc32(body), 4)
+    return Buffer.concat([around.subarray(0, 4), body, around.subarray(4)])
+  }
+  const head = Buffer.alloc(13)
+  head.writeUInt32BE(width, 0)
+  head.writeUInt32BE(height, 4)
+  head[8] = 8
+  const rows = fill((width + 1) * height)
+  for (let y = 0; y < height; y++) rows[y * (width + 1)] = 0
+  const magic = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
+  const parts = [magic, chunk('IHDR', head), chunk('IDAT', deflateSync(rows)), chunk('IEND', Buffer.alloc(0))]
+  return Buffer.concat(parts)
+}
+
+describe('a picture', () => {
+  const grey = (length: number) => Buffer.alloc(length, 0x80)
+  let session: string
+
+  beforeAll(async () => {
+    session = await at.hub.newSession('A picture', 'told')
+    const image = { type: 'image', mimeType: 'image/png', data: png(600, 1000, grey).toString('base64') }
+    await at.hub.turn(
+      session,
+      JSON.stringify([
+        call('Take a picture', { content: [{ type: 'content', content: image }] }),
+        { sessionUpdate: 'agent_message_chunk', messageId: 'picture', content: image },
+      ]),
+    )
+  })
+
+  for (const size of [phone, desktop])
+    test(`is small in the feed, and whole once opened, ${size === phone ? 'at 390' : 'by keyboard'}`, async () => {
+      const screen = await at.device.watch(session, size)
+      await screen.feed.locator('button.line', { hasText: 'Take a picture' }).click()
+      const small = screen.feed.getByRole('button', { name: 'Open Picture', exact: true })
+      const height = async (img: ReturnType<typeof small.locator>) => (await img.boundingBox())!.height
+      expect(await height(small.locator('img'))).toBeLessThanOrEqual(180)
+      expect(await screen.feed.getByRole('button', { name: 'Open Picture sent by the agent' }).count()).toBe(
+        1,
+      )
+      await (size === phone ? small.click() : small.press('Enter'))
+      const whole = screen.page.getByRole('dialog', { name: 'Picture' })
+      const shown = whole.getByRole('img', { name: 'Picture' })
+      expect(await height(shown)).toBeGreaterThan(400)
+      expect(await shown.evaluate((img) => img.getBoundingClientRect().right <= innerWidth)).toBe(true)
+      await shot(screen, `picture-${size.width}`)
+      expect(await barriers(screen.page)).toEqual([])
+      await screen.page.keyboard.press('Escape')
+      await whole.waitFor({ state: 'detached' })
+      expect(await small.evaluate((b) => b === document.activeElement), 'the focus comes back').toBe(true)
+      await screen.page.close()
+    })
+
+  test('that is attached is loaded whole only once it is opened', async () => {
+    const attached = await at.hub.newSession('An attachment', 'told')
+    const data = png(1600, 1200, randomBytes)
+    const uploaded = await fetch(`${at.hub.origin}/api/sessions/${attached}/attachments?name=large.png`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${at.hub.token}`, 'content-type': 'image/png' },
+      body: data as BodyInit,
+    })
+    const attachments = [await uploaded.json()]
+    await at.hub.api('POST', `/api/sessions/${attached}/prompt`, { prompt_id: 'p', text: '[]', attachments })
+    await at.hub.event(attached, 'turn_end')
+    const screen = await at.device.watch(attached, phone)
+    const loaded: number[] = []
+    screen.page.on('response', (answer) => {
+      if (answer.url().includes('/blobs/') && answer.request().method() === 'GET')
+        void answer.body().then(({ length }) => loaded.push(length))
+    })
+    await screen.page.reload()
+    const small = screen.feed.getByRole('button', { name: 'Open large.png' })
+    await small.waitFor()
+    await until('the small one', () => loaded.length === 1)
+    expect(loaded[0]).toBeLessThan(data.length / 4)
+    await small.click()
+    await until('the whole', () => loaded.length === 2)
+    expect(loaded[1]).toBe(data.length)
+    await screen.page.close()
+  })
+})
