@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { after, before, emptyFeed, type Feed } from '../src/state/feed'
 import { toolKey } from '../src/state/itemof'
 import { RowKeys } from '../src/state/rowkeys'
-import { beginsWith, leadsTo, rowsOf, span } from '../src/state/rows'
+import { beginsWith, leadsTo, outer, rowsOf, span } from '../src/state/rows'
 import type { AbideEvent, AgentExitData, AgentStartedData } from '../src/wire/gen'
 import { Script } from './support/script'
 
@@ -64,6 +64,72 @@ test('of rows that reach over each other one is where a seq leads to, and one wh
     [8],
     [],
   ])
+})
+
+describe('a sub-agent’s calls', () => {
+  const call = (seq: number, id: string, parent?: string, kind = 'read'): AbideEvent => {
+    const _meta = parent === undefined ? {} : { claudeCode: { parentToolUseId: parent } }
+    return {
+      seq,
+      time,
+      type: 'tool_call',
+      data: { tool_call_id: id, title: id, kind: kind as never, raw: { _meta } },
+    }
+  }
+  const say = (seq: number): AbideEvent => ({
+    seq,
+    time,
+    type: 'agent_message',
+    data: { message_id: `${seq}`, text: 'x' } as never,
+  })
+  const read = (...events: AbideEvent[]) => {
+    const feed = after(emptyFeed(0), [prompt(1), ...events])
+    return { feed, rows: rowsOf(feed) }
+  }
+  const told = (rows: ReturnType<typeof rowsOf>) =>
+    rows.map((r) =>
+      r.kind === 'group'
+        ? r.tools.map((t) => t.toolCallId)
+        : r.calls
+          ? [r.key, r.calls.map((c) => c.toolCallId)]
+          : r.key,
+    )
+
+  test('lie with the call that began it, also a sub-agent’s own, and two work at once', () => {
+    const { rows } = read(
+      call(2, 'a', undefined, 'think'),
+      call(3, 'b', undefined, 'think'),
+      call(4, 'a1', 'a'),
+      call(5, 'b1', 'b'),
+      say(6),
+      call(7, 'a2', 'a', 'think'),
+      call(8, 'deep', 'a2'),
+      call(9, 'own'),
+    )
+    expect(told(rows)).toEqual([
+      'prompt:p1',
+      [toolKey(0, 'a'), ['a1', 'a2', 'deep']],
+      [toolKey(0, 'b'), ['b1']],
+      'text:6',
+      toolKey(0, 'own'),
+    ])
+    expect(span(rows[1]!)).toEqual({ first: 2, last: 8 })
+    expect(
+      [4, 5, 6, 8].map((seq) => outer(rows, seq)),
+      'where they are shown',
+    ).toEqual([2, 3, 6, 2])
+  })
+
+  test('are not counted as reads of the agent itself, and stand alone where their parent is not loaded', () => {
+    const { rows } = read(call(2, 'r1'), call(3, 'gone1', 'gone'), call(4, 'r2'), call(5, 'r3'))
+    expect(told(rows)).toEqual(['prompt:p1', toolKey(0, 'r1'), toolKey(0, 'gone1'), ['r2', 'r3']])
+  })
+
+  test('keep their row as it is while nothing of it changes', () => {
+    const { feed, rows } = read(call(2, 'a', undefined, 'think'), call(3, 'a1', 'a'))
+    expect(rowsOf(after(feed, [say(4)]))[1]).toBe(rows[1])
+    expect(rowsOf(after(feed, [call(4, 'a2', 'a')]))[1]).not.toBe(rows[1])
+  })
 })
 
 test('sleep and the wake after it are not shown', () => {

@@ -27,7 +27,7 @@ export function turnSpoken(feed: Feed, since: Seq, plain: (markdown: string) => 
 function ending(end: TurnEndItem): string {
   if (end.error) return `Turn failed: ${end.error.message}.`
   if (end.stopReason === 'end_turn') return 'Turn ended.'
-  if (end.stopReason === 'interrupted') return 'Turn ended: stopped by force.'
+  if (end.stopReason === 'interrupted') return 'Turn force-stopped.'
   return `Turn ended: ${end.stopReason.replaceAll('_', ' ')}.`
 }
 

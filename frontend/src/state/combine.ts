@@ -31,6 +31,7 @@ export function combine(earlier: Item, later: Item): Item {
         rawInput: later.rawInput ?? earlier.rawInput,
         rawOutput: later.rawOutput ?? earlier.rawOutput,
         synthetic: later.synthetic ?? earlier.synthetic,
+        parent: earlier.parent ?? later.parent,
       }
     case 'plan':
       if (later.kind !== 'plan') break

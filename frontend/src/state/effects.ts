@@ -35,3 +35,8 @@ export function saysItself(option: PermissionOption): boolean {
 export function countsOnce(option: PermissionOption): boolean {
   return option.kind === 'allow_once' || option.kind === 'reject_once'
 }
+
+/** The one answer that can be kept as a rule: what allows this request alone. */
+export function remembered(options: readonly PermissionOption[]): PermissionOption | undefined {
+  return options.find((o) => o.kind === 'allow_once')
+}

@@ -1,6 +1,7 @@
 import type { AbideEvent, ToolCallData } from '../wire/gen'
 import { textOf, type Item, type Role } from './items'
 import { record } from './json'
+import { parentOf } from './parent'
 
 /**
  * Returns the item that one event alone makes, or null for an event that is
@@ -146,6 +147,7 @@ function toolFields(d: ToolCallData): Omit<Extract<Item, { kind: 'tool' }>, keyo
     rawInput: d.raw_input,
     rawOutput: d.raw_output,
     synthetic: d.synthetic,
+    parent: parentOf(d.raw),
   }
 }
 

@@ -73,6 +73,8 @@ export interface ToolItem extends Head {
   rawInput?: unknown
   rawOutput?: unknown
   synthetic?: boolean
+  /** The call of the sub-agent that made this call. */
+  parent?: string
 }
 
 export interface PlanItem extends Head {

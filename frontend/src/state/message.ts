@@ -1,3 +1,4 @@
+import type { Start } from './starts'
 import type { AbideEvent, EventsLoadedMessage, Seq, ServerMessage, SessionInfo } from '../wire/gen'
 import type { LinkState } from './link'
 import type { OutboxItem } from './outboxitem'
@@ -7,6 +8,7 @@ export type Message =
   | { kind: 'frame'; frame: ServerMessage }
   | { kind: 'unknown_frame' }
   | { kind: 'skew' }
+  | { kind: 'starts'; starts: readonly Start[] }
   | { kind: 'link'; link: LinkState }
   | { kind: 'listed'; sessions: readonly SessionInfo[] }
   | { kind: 'list_failed'; text: string }

@@ -36,15 +36,13 @@ export class Pages {
     return this.pages.size
   }
 
-  /** Events from..to, of which the log must have all. */
+  /** Events from..to, of which the log must have all. Their pages are asked for at once. */
   async range(from: Seq, to: Seq, ended: AbortSignal): Promise<AbideEvent[]> {
-    const events: AbideEvent[] = []
     const begin = Math.max(from, this.minSeq)
-    for (let n = Pages.of(begin); n <= Pages.of(to) && begin <= to; n++) {
-      const page = await this.page(n, to, ended)
-      for (const event of page) if (event.seq >= begin && event.seq <= to) events.push(event)
-    }
-    return events
+    const asked: Promise<readonly AbideEvent[]>[] = []
+    for (let n = Pages.of(begin); n <= Pages.of(to) && begin <= to; n++) asked.push(this.page(n, to, ended))
+    const pages = await Promise.all(asked)
+    return pages.flatMap((page) => page.filter((event) => event.seq >= begin && event.seq <= to))
   }
 
   private async page(n: number, to: Seq, ended: AbortSignal): Promise<readonly AbideEvent[]> {

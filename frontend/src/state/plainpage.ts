@@ -67,7 +67,9 @@ export async function loadPage(
 /** Rows of a page, each tool call by itself. */
 export function rowsOfPage(feed: Feed): readonly Row[] {
   return rowsOf(feed).flatMap((row): Row[] =>
-    row.kind === 'group' ? row.tools.map((item) => ({ kind: 'item', key: item.key, item })) : [row],
+    row.kind === 'group'
+      ? row.tools.map((item) => ({ kind: 'item', key: item.key, item }))
+      : [row, ...(row.calls ?? []).map((item): Row => ({ kind: 'item', key: item.key, item }))],
   )
 }
 

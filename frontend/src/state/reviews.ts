@@ -46,7 +46,11 @@ export interface Reviews {
   comments(sessionId: string): Promise<CommentList>
   /** Sent again with the same key it adds nothing. */
   comment(sessionId: string, from: Seq, to: Seq, text: string, key: string): Promise<Comment>
-  resolve(sessionId: string, commentId: string, resolved: boolean): Promise<Comment>
+  change(
+    sessionId: string,
+    commentId: string,
+    to: { readonly text?: string; readonly resolved?: boolean },
+  ): Promise<Comment>
   remove(sessionId: string, commentId: string): Promise<void>
   /** Sent again with the same key it makes no second session. */
   fork(sessionId: string, fork: Fork, key: string): Promise<SessionInfo>

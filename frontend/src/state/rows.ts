@@ -1,23 +1,29 @@
 import type { Feed } from './feed'
-import { terminalKey } from './itemof'
+import { terminalKey, toolKey } from './itemof'
 import type { Item, ToolItem } from './items'
 import { toolView } from './tool'
 import type { Seq } from '../wire/gen'
 
-/** What the feed shows in one place: an item, or a run of reads and searches as one line. */
+/**
+ * What the feed shows in one place: an item, or a run of reads and searches as one line. A sub-agent's calls are with
+ * the call that began it.
+ */
 export type Row =
-  | { readonly kind: 'item'; readonly key: string; readonly item: Item }
+  | { readonly kind: 'item'; readonly key: string; readonly item: Item; readonly calls?: readonly ToolItem[] }
   | { readonly kind: 'group'; readonly key: string; readonly tools: readonly ToolItem[] }
 
 const grouped: ReadonlySet<string | undefined> = new Set(['read', 'search'])
 const made = new WeakMap<readonly Item[], readonly Row[]>()
 const single = new WeakMap<Item, Row>()
+type Nested = Extract<Row, { kind: 'item' }>
+const nested = new WeakMap<Item, Nested>()
 
 /** Derives the rows of a feed. Chunks of items, and items, that did not change keep their rows. */
 export function rowsOf(feed: Feed): readonly Row[] {
   const rows: Row[] = []
   const agent = new Agent()
   const terminals = new Terminals()
+  const nests = new Nests(rows)
   for (const chunk of feed.items.chunks) {
     let part = made.get(chunk)
     if (!part) made.set(chunk, (part = rowsOfChunk(chunk)))
@@ -25,9 +31,12 @@ export function rowsOf(feed: Feed): readonly Row[] {
     if (joined) rows[rows.length - 1] = joined
     for (let i = joined ? 1 : 0; i < part.length; i++) {
       const row = part[i]!
-      if (!agent.hides(row) && !terminals.hides(row)) rows.push(row)
+      if (agent.hides(row) || terminals.hides(row) || nests.takes(row)) continue
+      nests.notice(row)
+      rows.push(row)
     }
   }
+  nests.fill()
   return rows
 }
 
@@ -65,13 +74,59 @@ class Terminals {
   }
 }
 
+/** Calls of sub-agents lie with the call that began them, which may itself be a sub-agent's. */
+class Nests {
+  /** The index of the row that shows a call. */
+  private readonly at = new Map<string, number>()
+  private readonly calls = new Map<number, ToolItem[]>()
+
+  constructor(private readonly rows: Row[]) {}
+
+  /** Notes the place of a call that is about to be added as a row of its own. */
+  notice(row: Row): void {
+    if (row.kind === 'item' && row.item.kind === 'tool') this.at.set(row.key, this.rows.length)
+  }
+
+  /** Whether a row is a sub-agent's call whose parent is shown: it lies with that one. */
+  takes(row: Row): boolean {
+    if (row.kind !== 'item' || row.item.kind !== 'tool' || row.item.parent === undefined) return false
+    const at = this.at.get(toolKey(row.item.turn, row.item.parent))
+    if (at === undefined) return false
+    this.at.set(row.key, at)
+    const calls = this.calls.get(at)
+    if (calls) calls.push(row.item)
+    else this.calls.set(at, [row.item])
+    return true
+  }
+
+  /** Gives the parents their calls. A row is made anew only when what it shows is. */
+  fill(): void {
+    for (const [at, calls] of this.calls) {
+      const row = this.rows[at]!
+      if (row.kind !== 'item') continue
+      const was = nested.get(row.item)
+      const same = was?.calls?.length === calls.length && was.calls.every((call, i) => call === calls[i])
+      const now: Row = same ? was : { ...row, calls }
+      if (!same) nested.set(row.item, now as Nested)
+      this.rows[at] = now
+    }
+  }
+}
+
 function callOf(row: Row): readonly ToolItem[] {
   return row.kind === 'item' && row.item.kind === 'tool' ? [row.item] : []
 }
 
+/** Returns the seq that leads to what shows an event: a sub-agent's call is shown with the call that began it. */
+export function outer(rows: readonly Row[], seq: Seq): Seq {
+  const row = rows.find((row) => row.kind === 'item' && row.calls?.some((call) => call.seq === seq))
+  return row ? firstOf(row) : seq
+}
+
 /** Returns the first and last seq a row shows. */
 export function span(row: Row): { first: number; last: number } {
-  if (row.kind === 'item') return { first: row.item.seq, last: row.item.last }
+  if (row.kind === 'item')
+    return { first: row.item.seq, last: Math.max(row.item.last, ...(row.calls ?? []).map((t) => t.last)) }
   return { first: row.tools[0]!.seq, last: Math.max(...row.tools.map((t) => t.last)) }
 }
 
@@ -142,5 +197,7 @@ function join(a: Row | undefined, b: Row | undefined): Row | null {
 function toolsOf(row: Row | undefined): readonly ToolItem[] | null {
   if (row === undefined) return null
   if (row.kind === 'group') return row.tools
-  return row.item.kind === 'tool' && grouped.has(row.item.toolKind) ? [row.item] : null
+  const { item } = row
+  // A sub-agent's call goes to its parent, not into a line with others.
+  return item.kind === 'tool' && item.parent === undefined && grouped.has(item.toolKind) ? [item] : null
 }
