@@ -43,8 +43,8 @@ export function mediaOf(content: unknown): Media | null {
 function reason(type: string, large: boolean, picture: boolean): string {
   if (type.startsWith('image/svg')) return 'Not shown: a picture of this kind can hold scripts.'
   if (type.startsWith('audio/') || type.startsWith('video/')) return 'Not played here.'
-  if (large && type === 'text/plain') return 'Too large to be shown here: above is its beginning.'
-  if (large && isPicture(type)) return 'Too large to be shown here.'
+  if (large && type === 'text/plain') return 'Too large to show in full; above is the beginning.'
+  if (large && isPicture(type)) return 'Too large to show here.'
   // Else it would have been: only what a browser could not show comes here.
   if (picture && isPicture(type)) return 'It is damaged: what was sent is no picture.'
   return 'Not shown: it may be more than text or a plain picture.'
