@@ -46,7 +46,9 @@ describe('a new grant', () => {
     const secret = token('--name', 'night job', '--scope', 'viewer', '--session', session)
     await line(desk, 'night job').waitFor()
     await line(pocket, 'night job').waitFor()
-    expect(await line(desk, 'night job').innerText()).toMatch(/New token night job, at .*: may look in Work/s)
+    expect(await line(desk, 'night job').innerText()).toMatch(
+      /New token night job, at .*: read-only in Work/s,
+    )
     expect(await status(secret)).toBe(200)
 
     const cdp = await pocket.page.context().newCDPSession(pocket.page)

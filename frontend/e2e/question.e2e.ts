@@ -170,11 +170,11 @@ describe('a question', () => {
 
   test('says what its answers do, whatever they are called', async () => {
     const page = await show('question, deceiving')
-    await page.getByText('Remember…').click()
-    await page.getByText('Apply “Allow once” or “Reject” to').waitFor()
     for (const name of ['Allow once: “Reject”', 'Always allow', 'Reject', 'Other answer: “Deny”'])
       await page.getByRole('button', { name, exact: true }).waitFor()
     await page.locator('[data-option="1"]').getByText('Allow once').waitFor()
+    await page.getByLabel('Allow for').selectOption('This session')
+    await page.getByRole('button', { name: 'Allow in this session: “Reject”', exact: true }).waitFor()
   })
 
   test('offers to be remembered only where it is exact', async () => {
