@@ -1,10 +1,14 @@
 export type Theme = 'system' | 'light' | 'dark'
+export type TextSize = 'small' | 'normal' | 'large' | 'larger'
 
 interface Saved {
   theme: Theme
+  text: TextSize
   /** Whether Enter sends; with a touch keyboard it makes a new line unless chosen. */
   enterSends: boolean
   inspector: boolean
+  /** Whether changes are shown in two columns where there is room. */
+  sideBySide: boolean
   /** Whether the hint that this device can be told was answered. */
   hinted: boolean
 }
@@ -15,14 +19,28 @@ const key = 'abide.prefs'
 export class Prefs {
   private saved: Saved = $state(read())
 
+  constructor() {
+    mark('theme', this.theme, 'system')
+    mark('text', this.text, 'normal')
+  }
+
   get theme(): Theme {
     return this.saved.theme
   }
 
   set theme(theme: Theme) {
     this.saved.theme = theme
-    if (theme === 'system') delete document.documentElement.dataset['theme']
-    else document.documentElement.dataset['theme'] = theme
+    mark('theme', theme, 'system')
+    this.write()
+  }
+
+  get text(): TextSize {
+    return this.saved.text
+  }
+
+  set text(text: TextSize) {
+    this.saved.text = text
+    mark('text', text, 'normal')
     this.write()
   }
 
@@ -44,6 +62,15 @@ export class Prefs {
     this.write()
   }
 
+  get sideBySide(): boolean {
+    return this.saved.sideBySide
+  }
+
+  set sideBySide(value: boolean) {
+    this.saved.sideBySide = value
+    this.write()
+  }
+
   get hinted(): boolean {
     return this.saved.hinted
   }
@@ -62,11 +89,19 @@ export class Prefs {
   }
 }
 
+/** Has the styles know a choice; the usual one they have of themselves. */
+function mark(name: string, value: string, usual: string): void {
+  if (value === usual) delete document.documentElement.dataset[name]
+  else document.documentElement.dataset[name] = value
+}
+
 function read(): Saved {
   const defaults: Saved = {
     theme: 'system',
+    text: 'normal',
     enterSends: !matchMedia('(pointer: coarse)').matches,
     inspector: true,
+    sideBySide: false,
     hinted: false,
   }
   try {

@@ -1,0 +1,54 @@
+// How the app looks as a person chose: theme and text size, and more contrast where the system asks for it.
+import { expect, test } from 'vitest'
+import { barriers } from './rig/axe.ts'
+import { desktop, phone } from './rig/browser.ts'
+import { paired } from './rig/paired.ts'
+import { shot } from './rig/shot.ts'
+
+const at = paired()
+
+for (const size of [phone, desktop])
+  test(`theme and text size are kept, at ${size.width}`, async () => {
+    const session = await at.hub.newSession('Looks')
+    await at.hub.turn(session, '/plan')
+    const screen = await at.device.open('/settings', size)
+    const { page } = screen
+    const font = () => page.evaluate(() => parseFloat(getComputedStyle(document.documentElement).fontSize))
+    const normal = await font()
+    await page.getByLabel('Dark', { exact: true }).focus()
+    await page.keyboard.press('Space')
+    await page.getByLabel('Larger', { exact: true }).focus()
+    await page.keyboard.press('Space')
+    const chosen = () => page.evaluate(() => ({ ...document.documentElement.dataset }))
+    expect(await chosen()).toMatchObject({ theme: 'dark', text: 'larger' })
+    expect((await font()) / normal).toBeCloseTo(1.35)
+    await shot(screen, `settings-larger-${size.width}`)
+    await screen.go(`/s/${session}`)
+    await page.reload()
+    await screen.reaches(session, at.hub.lastSeq(session))
+    expect(await chosen()).toMatchObject({ theme: 'dark', text: 'larger' })
+    expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'no sideways').toBe(
+      true,
+    )
+    expect(await barriers(page)).toEqual([])
+    await shot(screen, `session-larger-${size.width}`)
+    await screen.go('/settings')
+    await page.getByLabel('System', { exact: true }).check()
+    await page.getByLabel('Normal', { exact: true }).check()
+    expect(Object.keys(await chosen())).not.toEqual(expect.arrayContaining(['theme', 'text']))
+    await page.close()
+  })
+
+test('where the system asks for more contrast, all text has seven to one', async () => {
+  const session = await at.hub.newSession('Contrast')
+  await at.hub.turn(session, '/plan')
+  const screen = await at.device.watch(session, desktop)
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await screen.page.emulateMedia({ colorScheme, contrast: 'more', reducedMotion: 'reduce' })
+    await expect
+      .poll(() => barriers(screen.page, ['color-contrast-enhanced']), { timeout: 20_000 })
+      .toEqual([])
+    await shot(screen, `contrast-${colorScheme}`)
+  }
+  await screen.page.close()
+})
