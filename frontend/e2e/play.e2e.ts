@@ -1,4 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { barriers, ofColours } from './rig/axe.ts'
@@ -121,6 +122,36 @@ describe('a session, played back', () => {
     await screen.page.close()
   })
 
+  test('steps by tool call, shows time, copies a link, and begins again at its end', async () => {
+    const id = await hub.newSession('Commands')
+    await hub.turn(id, '/term')
+    await hub.turn(id, '/term')
+    const screen = await device.open(`/s/${id}/play?seq=1`, wide)
+    const { keyboard } = screen.page
+    await at(screen, 1)
+    const calls = hub.events(id).filter((e) => e.type === 'tool_call')
+    await keyboard.press('n')
+    await at(screen, calls[0]!.seq)
+    await keyboard.press('n')
+    await at(screen, calls[1]!.seq)
+    await keyboard.press('p')
+    await at(screen, calls[0]!.seq)
+    await screen.page.getByRole('combobox', { name: 'Timeline by' }).selectOption('time')
+    await screen.page.getByRole('slider', { name: 'Timeline' }).focus()
+    await at(screen, calls[0]!.seq)
+    await screen.page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    await screen.page.locator('body').press('c')
+    const copied = () => screen.page.evaluate(() => navigator.clipboard.readText())
+    await expect.poll(copied).toBe(`${hub.origin}/s/${id}/play?seq=${calls[0]!.seq}`)
+    await keyboard.press('End')
+    await at(screen, hub.lastSeq(id))
+    await keyboard.press('r')
+    await keyboard.press('k')
+    await expect.poll(() => place(screen)).toBeLessThan(hub.lastSeq(id))
+    expect(screen.errors).toEqual([])
+    await screen.page.close()
+  })
+
   // Proof 4.
   test('is rewound while the agent says 200 things a second, and caught up with at 4×, without a hole', async () => {
     const live = await hub.newSession('Rewound', 'bulk')
@@ -185,6 +216,16 @@ describe('a session, played back', () => {
     await screen.page.getByLabel(/^Comment on event/).fill('Say why here.')
     await screen.page.getByRole('button', { name: 'Add comment' }).click()
     await other.page.getByText('Say why here.').waitFor()
+    await other.page.getByRole('button', { name: 'Edit', exact: true }).click()
+    await other.page.getByRole('textbox', { name: /^Text of the comment/ }).fill('Say why here, and how.')
+    await other.page.getByRole('button', { name: 'Save' }).click()
+    await screen.page.getByText('Say why here, and how.').waitFor()
+    // On a phone the panel makes room for the place that was chosen in it.
+    const panel = other.page.getByRole('complementary', { name: 'Turns, changes and comments' })
+    await panel.getByRole('button', { name: /^event \d+/i }).click()
+    await panel.waitFor({ state: 'detached' })
+    await expect.poll(() => place(other)).toBe(await place(screen))
+    await other.page.getByRole('button', { name: 'Turns, changes and comments' }).click()
     await other.page.getByRole('button', { name: 'Resolve' }).click()
     await screen.page.getByRole('button', { name: 'Open again' }).waitFor()
     await shot(screen, 'review-comments')
@@ -195,7 +236,7 @@ describe('a session, played back', () => {
     await screen.page.getByText(/^\d+ of \d+$/).waitFor()
     await screen.page.getByRole('checkbox', { name: /Choose the comment/ }).check()
     await screen.page.getByRole('button', { name: 'Make a prompt of 1' }).click()
-    await expect.poll(() => screen.composer.inputValue()).toContain('Say why here.')
+    await expect.poll(() => screen.composer.inputValue()).toContain('Say why here, and how.')
     expect(screen.errors.concat(other.errors)).toEqual([])
     await other.page.close()
     await screen.page.close()
@@ -220,10 +261,44 @@ describe('a session, played back', () => {
     await screen.page.getByRole('combobox', { name: 'Folder' }).fill(hub.workspace)
     await screen.page.getByRole('combobox', { name: 'Agent' }).selectOption('paced')
     await shot(screen, 'fork-phone')
+    await expectOpenToAll(screen)
     await screen.page.getByRole('button', { name: /^Fork from event/ }).click()
     await expect.poll(() => screen.page.url()).not.toContain(tour)
     const fork = new URL(screen.page.url()).pathname.split('/').at(-1)!
     expect(await hub.session(fork)).toMatchObject({ agent: 'paced', forked_from: { session_id: tour } })
+    expect(screen.errors).toEqual([])
+    await screen.page.close()
+  })
+
+  test('is forked into a git worktree, by keyboard', async () => {
+    const folder = join(hub.workspace, 'repository')
+    mkdirSync(folder)
+    writeFileSync(join(folder, 'a.md'), '# A\n')
+    const git = (...args: string[]) =>
+      execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', ...args], { cwd: folder })
+    git('init', '--quiet')
+    git('add', '.')
+    git('commit', '--quiet', '-m', 'one')
+    const { session_id } = await hub.api<{ session_id: string }>('POST', '/api/sessions', {
+      agent: 'demo',
+      workspace: folder,
+    })
+    await hub.turn(session_id, '/markdown')
+    const screen = await device.open(`/s/${session_id}/review`, wide)
+    await at(screen, hub.lastSeq(session_id))
+    const { keyboard } = screen.page
+    await screen.page.getByRole('button', { name: 'Export…' }).press('Enter')
+    const choice = screen.page.getByRole('radio', { name: 'In a git worktree' })
+    await choice.press('Space')
+    const to = join(hub.workspace, 'forked')
+    await screen.page.getByRole('combobox', { name: 'New folder' }).press('Control+a')
+    await keyboard.type(to)
+    await expectOpenToAll(screen)
+    await screen.page.getByRole('button', { name: /^Fork from event/ }).press('Enter')
+    await expect.poll(() => screen.page.url()).not.toContain(session_id)
+    const fork = new URL(screen.page.url()).pathname.split('/').at(-1)!
+    expect(await hub.session(fork)).toMatchObject({ workspace: to, forked_from: { session_id } })
+    expect(readFileSync(join(to, 'a.md'), 'utf8')).toBe('# A\n')
     expect(screen.errors).toEqual([])
     await screen.page.close()
   })

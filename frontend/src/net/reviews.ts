@@ -23,7 +23,7 @@ export function reviews(call: Call): Reviews {
       call<Comment>('POST', `${session(id)}/comments`, { from_seq, to_seq, text }, undefined, {
         'Idempotency-Key': key,
       }),
-    resolve: (id, comment, resolved) => call<Comment>('PATCH', one(id, comment), { resolved }),
+    change: (id, comment, to) => call<Comment>('PATCH', one(id, comment), to),
     remove: (id, comment) => call('DELETE', one(id, comment)),
     fork: (id, fork: Fork, key) =>
       call<SessionInfo>('POST', `${session(id)}/fork`, fork, undefined, { 'Idempotency-Key': key }),
