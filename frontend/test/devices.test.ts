@@ -23,13 +23,15 @@ it('this device comes first, then browsers, then tokens, each used last first', 
 })
 
 it('a last use is said no finer than the hub notes it', () => {
-  expect(lastUsed(device('d', { last_used: '2026-02-21T13:20:00Z' }), now)).toBe('used within the hour')
-  expect(lastUsed(device('d', { last_used: '2026-02-19T13:20:00Z' }), now)).toMatch(/^last used on /)
-  expect(lastUsed(device('d', { created_at: '2026-02-21T13:20:00Z' }), now)).toBe('paired within the hour')
+  expect(lastUsed(device('d', { last_used: '2026-02-21T13:20:00Z' }), now)).toBe('active in the last hour')
+  expect(lastUsed(device('d', { last_used: '2026-02-19T13:20:00Z' }), now)).toMatch(/^last active on /)
+  expect(lastUsed(device('d', { created_at: '2026-02-21T13:20:00Z' }), now)).toBe(
+    'paired less than an hour ago',
+  )
   expect(lastUsed(device('d', { kind: 'token' }), now)).toMatch(/^not used since it was made /)
 })
 
 it('a scope of one session says so', () => {
-  expect(mayDo(device('d'))).toBe('may do everything')
-  expect(mayDo(device('d', { scope: 'viewer', session_id: 's' }))).toBe('may look in')
+  expect(mayDo(device('d'))).toBe('full access')
+  expect(mayDo(device('d', { scope: 'viewer', session_id: 's' }))).toBe('read-only in')
 })

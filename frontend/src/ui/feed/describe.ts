@@ -24,9 +24,9 @@ export function describe(event: AbideEvent): Said {
       const d = event.data
       const name = [d.name ?? d.agent, d.version].filter(Boolean).join(' ')
       if (d.context_lost) {
-        return { tone: 'warn', text: `${name} started anew. It knows nothing of what came before.` }
+        return { tone: 'warn', text: `${name} restarted without context` }
       }
-      return { tone: 'quiet', text: d.resumed ? `${name} is back, with its memory` : `${name} started` }
+      return { tone: 'quiet', text: d.resumed ? `${name} resumed with context` : `${name} started` }
     }
     case 'agent_exit': {
       const d = event.data
@@ -39,7 +39,7 @@ export function describe(event: AbideEvent): Said {
       }
     }
     case 'agent_stalled':
-      return { tone: 'warn', text: `No sign of the agent for ${stretch(event.data.silent_ms)}` }
+      return { tone: 'warn', text: `Agent silent for ${stretch(event.data.silent_ms)}` }
     case 'file_read':
       return { tone: 'quiet', text: `Read ${event.data.path} (${bytes(event.data.bytes)})` }
     case 'file_write':

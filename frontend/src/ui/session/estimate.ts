@@ -10,7 +10,7 @@ export function estimate(row: Row): number {
     case 'text':
       return item.role === 'thought' ? 38 : 10 + 24 * lines(item.text)
     case 'tool':
-      return 44
+      return row.calls ? 76 : 44
     case 'plan':
       return 56 + 25 * item.entries.length
     default:

@@ -1,5 +1,5 @@
 import { tick, untrack } from 'svelte'
-import { span, type Row } from '../../state/rows'
+import { outer, span, type Row } from '../../state/rows'
 import type { SessionState } from '../../state/session'
 import { isShown, nearest } from '../../state/window'
 import type { Screens } from '../app.svelte'
@@ -91,7 +91,7 @@ export class Moves {
       const text = `Event ${this.wanted} is not in this session: it ends at ${session.maxSeq}.`
       untrack(() => app.store.dispatch({ kind: 'problem', sessionId: session.id, text }))
     }
-    const to = nearest(session, this.wanted)
+    const to = outer(rows, nearest(session, this.wanted))
     if (!isShown(session, to) && !this.asked) {
       this.asked = true
       reader.following = false
@@ -121,7 +121,7 @@ export class Moves {
       if (step.what) app.say(`No ${step.by > 0 ? 'more' : 'earlier'} ${step.what}.`)
       return
     }
-    reader.following = false
+    reader.stay()
     const { key } = rows[to]!
     if (to < range.from || to >= range.to) reader.toRow(key)
     reader.focus(key)

@@ -73,7 +73,7 @@ export class QueueEdit {
     this.end()
     if (known) return
     const note = asked
-      ? 'That prompt was already given to the agent, as it was: your edit is here.'
+      ? 'Already sent unedited. Your edit is in the composer.'
       : 'That prompt is no longer in the queue: your edit is here.'
     giveDraft(this.sessionId, { text, note, focus: document.activeElement?.closest('[data-edit]') != null })
   }

@@ -139,6 +139,14 @@ export class Reader {
     return scroller.scrollHeight !== this.height || scroller.clientHeight !== this.room
   }
 
+  /** They follow the end no more, and stay where they are. */
+  stay(): void {
+    if (!this.following) return
+    this.following = false
+    // The rows may have changed since the last scroll event.
+    if (this.scroller) this.anchor = this.heights.anchorAt(this.scroller.scrollTop - this.lead)
+  }
+
   toEnd = () => {
     this.moving.up = false
     this.following = true
@@ -174,8 +182,8 @@ export class Reader {
   /** The row that is given the focus within the next two frames; the next step goes from there. */
   focusing: string | undefined
 
-  /** Gives a row the focus and brings it into view; it must be in the page after the next frame. */
-  focus(key: string): void {
+  /** Gives a row the focus and brings it into view. */
+  focus(key: string, again = true): void {
     this.focusing = key
     // The row that has the focus may leave the page first: a key pressed then is still the feed's.
     const { activeElement } = document
@@ -186,9 +194,15 @@ export class Reader {
         if (this.focusing !== key) return
         this.focusing = undefined
         const row = this.row(key)
-        row?.focus({ preventScroll: true })
+        if (!row) {
+          // Rows of other heights than assumed moved it out of the page.
+          if (!again || this.heights.indexOf(key) < 0) return
+          this.toRow(key)
+          return this.focus(key, false)
+        }
+        row.focus({ preventScroll: true })
         // Who follows is at the end, and its last row may be higher than the view.
-        if (!this.following) row?.scrollIntoView({ block: 'nearest' })
+        if (!this.following) row.scrollIntoView({ block: 'nearest' })
       }),
     )
   }

@@ -1,5 +1,6 @@
 import { getContext, setContext } from 'svelte'
 import { emptyFeed, type Feed } from '../../state/feed'
+import type { PromptItem } from '../../state/items'
 import { FirstUnread } from '../../state/read'
 import { QueueEdit } from './queueedit.svelte'
 
@@ -19,6 +20,8 @@ export class SessionView {
   selected = $state.raw<{ seq: number; last: number; call?: string | undefined } | null>(null)
   /** Tool calls that wait for an answer: the sheet shows what they want to do. */
   asking: ReadonlySet<string> = $state.raw(new Set())
+  /** Puts a prompt into the composer once more; null where there is no composer. */
+  again: ((prompt: PromptItem) => void) | null = $state.raw(null)
   /** What the person opened or closed, against what would be by itself. */
   private opened: ReadonlyMap<string, boolean> = $state.raw(new Map())
 

@@ -8,17 +8,19 @@ export function lastUsed(device: Device, now: number): string {
   const made = device.kind === 'device' ? 'paired' : 'made'
   const fresh = (time: string) => now - Date.parse(time) < hourMs
   if (device.last_used) {
-    return fresh(device.last_used) ? 'used within the hour' : `last used ${whenSaid(device.last_used, now)}`
+    return fresh(device.last_used)
+      ? 'active in the last hour'
+      : `last active ${whenSaid(device.last_used, now)}`
   }
   return fresh(device.created_at)
-    ? `${made} within the hour`
+    ? `${made} less than an hour ago`
     : `not used since it was ${made} ${whenSaid(device.created_at, now)}`
 }
 
 /** What it may do, before the name of the session it is for. */
 export function mayDo(device: Pick<Device, 'scope' | 'session_id'>): string {
   const may =
-    { owner: 'may do everything', collaborator: 'may prompt and answer', viewer: 'may look' }[device.scope] ??
+    { owner: 'full access', collaborator: 'prompts and answers', viewer: 'read-only' }[device.scope] ??
     device.scope
   return device.session_id ? `${may} in` : may
 }
