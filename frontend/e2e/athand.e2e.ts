@@ -22,6 +22,42 @@ afterAll(async () => {
   expect(await hub.stop()).toBe(0)
 })
 
+test('the palette does what the menu of a session does', async () => {
+  const id = await hub.newSession('By name', 'paced')
+  const screen = await device.watch(id, wide)
+  const { page } = screen
+  const choose = async (name: string) => {
+    await page.keyboard.press('Control+k')
+    await page.locator('dialog[open] input').fill(name)
+    await page
+      .getByRole('option', { name: new RegExp(`^${name}`) })
+      .first()
+      .waitFor()
+    await page.keyboard.press('Enter')
+  }
+  await choose('Pin')
+  await until('the pin', async () => (await hub.session(id)).pinned === true)
+  await choose('Rules')
+  await page.getByRole('dialog', { name: 'Rules' }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog', { name: 'Rules' }).waitFor({ state: 'detached' })
+  await choose('Rename or delete')
+  await page.getByRole('menuitem', { name: 'Rename' }).waitFor()
+  await page.keyboard.press('Escape')
+  await hub.prompt(id, '/slow 600')
+  await hub.event(id, 'turn_start')
+  await page.getByRole('button', { name: 'Stop', exact: true }).waitFor()
+  await choose('Stop')
+  expect((await hub.event(id, 'turn_end')).data.stop_reason).toBe('cancelled')
+  await choose('End session')
+  await hub.event(id, 'session_end')
+  await choose('Archive')
+  await until('the archive', async () => (await hub.session(id)).archived === true)
+  expect(screen.errors).toEqual([])
+  await page.close()
+  await hub.deleteSession(id)
+})
+
 describe.each([
   { name: 'by touch', size: phone },
   { name: 'by keys', size: wide },
@@ -59,6 +95,35 @@ describe.each([
     await hub.event(id, 'turn_end')
     await hub.deleteSession(id)
     await page.close()
+  })
+
+  test('a prompt is copied, and edited and sent again', async () => {
+    const id = await hub.newSession('Once more')
+    await hub.turn(id, '/plan')
+    const screen = await device.watch(id, size)
+    const { page } = screen
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    const row = page.locator('article.row', { hasText: '/plan' }).first()
+    const press = async (label: string) => {
+      const button = row.getByRole('button', { name: label, exact: true })
+      if (touch) return button.click()
+      await button.focus()
+      await page.keyboard.press('Enter')
+    }
+    await press('Copy prompt')
+    await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe('/plan')
+    await press('Edit and send again')
+    await expect.poll(() => screen.composer.inputValue()).toBe('/plan')
+    expect(await screen.composer.evaluate((area) => area === document.activeElement)).toBe(true)
+    const before = hub.lastSeq(id)
+    await screen.composer.fill('/slow 1')
+    await page.getByRole('button', { name: 'Send', exact: true }).click()
+    expect((await hub.event(id, 'user_prompt', before)).data.text).toBe('/slow 1')
+    await hub.event(id, 'turn_end', before)
+    await shot(screen, `again-${size.width}`)
+    expect(screen.errors).toEqual([])
+    await page.close()
+    await hub.deleteSession(id)
   })
 
   test('an @ completes a file, and a long paste becomes a file', async () => {

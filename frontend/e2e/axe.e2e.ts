@@ -135,7 +135,8 @@ describe('every screen is free of serious barriers', () => {
 
     test('an agent that crashed', () => look(`/s/${failed}`, atEnd(failed)))
 
-    test('the settings', () => look('/settings', (s) => s.page.getByText('This device may').waitFor()))
+    test('the settings', () =>
+      look('/settings', (s) => s.page.getByText('Access', { exact: true }).waitFor()))
 
     test('a session that is no more', () => look('/s/gone', (s) => s.page.getByText('no more').waitFor()))
 

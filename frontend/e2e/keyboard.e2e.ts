@@ -109,12 +109,16 @@ describe('with nothing but keys, a person', () => {
     await focused('Session')
     await press('q')
     await focused('alertdialog')
+    expect(await screen.permission.getByRole('heading').textContent(), 'it is a question').toMatch(/\?$/)
     const option = screen.permission.locator('[data-option]', { hasText: 'Allow once' })
+    let tabs = 0
     await until('the option in reach of the Tab key', async () => {
       if (await option.evaluate((button) => button === document.activeElement)) return true
       await press('Tab')
+      tabs++
       return false
     })
+    expect(tabs, 'Tabs to the answer').toBeLessThanOrEqual(3)
     await press('Enter')
     const outcome = await hub.event(session, 'permission_outcome', last)
     const request = hub.events(session).find((e) => e.type === 'permission_request' && e.seq > last)

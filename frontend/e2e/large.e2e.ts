@@ -31,7 +31,7 @@ describe('something large', () => {
       expect((await output.textContent())!.length).toBeLessThan(1_000)
       expect((await output.boundingBox())!.height).toBeLessThan(size.height / 2)
       await row.getByRole('button', { name: 'Show all 98 KB' }).click()
-      await row.getByRole('button', { name: 'Full size' }).click()
+      await row.getByRole('button', { name: 'Open full view' }).click()
       const details = page.getByRole('dialog', { name: 'Details' })
       const whole = details.getByRole('group', { name: 'Output' })
       await whole.waitFor()
@@ -41,7 +41,9 @@ describe('something large', () => {
       await page.goBack()
       await details.waitFor({ state: 'detached' })
       expect(
-        await row.getByRole('button', { name: 'Full size' }).evaluate((b) => b === document.activeElement),
+        await row
+          .getByRole('button', { name: 'Open full view' })
+          .evaluate((b) => b === document.activeElement),
       ).toBe(true)
       expect(errors).toEqual([])
       await page.close()

@@ -1,6 +1,7 @@
 // A turn that was cut off, as a person finds it, and the ways back. ABIDE_SHOTS names a folder for pictures.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { SessionInfo } from '../src/wire/gen.ts'
@@ -8,6 +9,7 @@ import { barriers, ofColours } from './rig/axe.ts'
 import { desktop, phone } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
 import { binaries, Hub } from './rig/hub.ts'
+import { Process } from './rig/process.ts'
 import type { Screen } from './rig/screen.ts'
 import { shot } from './rig/shot.ts'
 import { until } from './rig/until.ts'
@@ -40,10 +42,15 @@ describe('a turn that was cut off', () => {
   let mobile: Device
   let laptop: Device
   let long: string
+  /** Says in which mode the moody agent starts. */
+  const mode = (name: string) => writeFileSync(join(hub.home, 'mode'), name)
 
   beforeAll(async () => {
     hub = new Hub({
-      agents: { calm: [binaries.abide, 'demo-agent', '--speed', '4'] },
+      agents: (home) => ({
+        calm: [binaries.abide, 'demo-agent', '--speed', '4'],
+        moody: ['sh', '-c', `exec ${binaries.abide} demo-agent --mode $(cat ${join(home, 'mode')})`],
+      }),
       config: 'resume: {segment_tokens: 1000}\n',
     })
     long = longPast(hub)
@@ -112,7 +119,7 @@ describe('a turn that was cut off', () => {
     const here = await mobile.watch(session, phone)
     await card(here).getByText('The turn was cut off while it was answering').waitFor()
     await card(here).getByRole('button', { name: 'Show what is sent' }).press('Enter')
-    await card(here).getByRole('textbox', { name: 'What the agent is told' }).fill('/plan')
+    await card(here).getByRole('textbox', { name: 'Message to the agent' }).fill('/plan')
     await look(here, 'interrupted-prompt-390')
     await card(here).getByRole('button', { name: 'Resume' }).press('Enter')
     const settled = await hub.event(session, 'interruption_settled')
@@ -134,11 +141,46 @@ describe('a turn that was cut off', () => {
     rmSync(gone, { recursive: true })
     const here = await mobile.watch(session, phone)
     await card(here).getByText('Its folder is gone').waitFor()
-    await shot(here, 'interrupted-gone-390')
+    await look(here, 'interrupted-gone-390')
+    expect(await here.page.getByRole('button', { name: 'Restart' }).count(), 'which would not help').toBe(0)
+    expect(await here.page.getByText('could not be started: its folder').count(), 'said once').toBe(1)
     await card(here).getByRole('textbox', { name: 'Continue in another folder' }).fill(other)
     await card(here).getByRole('button', { name: 'Continue there' }).press('Enter')
     await here.feed.getByText('The work goes on in another folder').waitFor()
     expect((await hub.event(session, 'interruption_settled')).data.outcome).toBe('dismissed')
+  })
+
+  test('whose agent comes back with more rights waits until a person chose which count', async () => {
+    mode('ask')
+    const { session_id: session } = await hub.api<SessionInfo>('POST', '/api/sessions', { agent: 'moody' })
+    await hub.turn(session, '/plan')
+    await hub.prompt(session, '/slow 600')
+    await hub.event(session, 'agent_message', hub.lastSeq(session))
+    await hub.kill()
+    mode('auto')
+    await hub.start()
+    const cut = await hub.event(session, 'turn_interrupted')
+    const here = await mobile.watch(session, phone)
+    const there = await laptop.watch(session, desktop)
+    // The agent is started when it is needed: only then are its settings known.
+    await card(here).getByRole('button', { name: 'Resume' }).click()
+    for (const s of [here, there])
+      await card(s).getByText('Mode: auto, before ask — may allow more').waitFor()
+    await look(here, 'interrupted-drift-390')
+    await look(there, 'interrupted-drift-1280')
+    const apply = card(there).getByRole('button', { name: 'Resume with the earlier settings' })
+    await apply.focus()
+    await apply.press('Tab')
+    await card(there).getByRole('button', { name: 'Resume with these' }).press('Shift+Tab')
+    const before = hub.lastSeq(session)
+    await apply.press('Enter')
+    await hub.event(session, 'agent_message', before)
+    const since = hub.events(session).filter((e) => e.seq > cut.seq)
+    const asks = since.findIndex((e) => e.type === 'mode' && e.data.mode_id === 'ask')
+    const works = since.findIndex((e) => ['agent_message', 'tool_call'].includes(e.type))
+    expect(asks, 'in its earlier mode again').toBeGreaterThan(-1)
+    expect(works, 'and only then at work').toBeGreaterThan(asks)
+    await card(here).waitFor({ state: 'detached' })
   })
 
   test('is dismissed, and its lost question is told', async () => {
@@ -149,9 +191,88 @@ describe('a turn that was cut off', () => {
     await hub.start()
     const there = await laptop.watch(session, desktop)
     await card(there).getByText('A question was lost: “').waitFor()
+    await there.page.locator('nav, aside, main').getByText('Interrupted: ').first().waitFor()
     await look(there, 'interrupted-question-1280')
     await card(there).getByRole('button', { name: 'Dismiss' }).press('Enter')
     expect((await hub.event(session, 'interruption_settled')).data.outcome).toBe('dismissed')
     await card(there).waitFor({ state: 'detached' })
   })
 })
+
+const opencode = join(homedir(), '.cache/abide-agents/opencode-ai@1.18.33/node_modules/.bin/opencode')
+const player = resolve(import.meta.dirname, '../../../shared/tools/fakellm.mjs')
+
+// The soak of internal/blackbox, which runs before, installs the agent.
+describe.runIf(process.env['ABIDE_SOAK'] && existsSync(opencode) && existsSync(player))(
+  'a real agent',
+  () => {
+    let model: Process
+    let hub: Hub
+    let mobile: Device
+
+    beforeAll(async () => {
+      model = new Process('node', [player, '--delay', '2'], {})
+      const baseURL = `${(await model.line()).split('listening ')[1]!.trim()}/v1`
+      const config = {
+        autoupdate: false,
+        model: 'fake/fake-model',
+        permission: { edit: 'allow', bash: 'ask' },
+        provider: {
+          fake: {
+            npm: '@ai-sdk/openai-compatible',
+            options: { baseURL, apiKey: 'x' },
+            models: { 'fake-model': { name: 'Fake model' } },
+          },
+        },
+      }
+      hub = await Hub.start({
+        agents: (home) => ({
+          opencode: [
+            'env',
+            `HOME=${home}`,
+            `OPENCODE_CONFIG_CONTENT=${JSON.stringify(config)}`,
+            opencode,
+            'acp',
+          ],
+        }),
+      })
+      mobile = await Device.pair(hub, { size: phone })
+    })
+    afterAll(async () => {
+      await mobile.stop()
+      await hub.stop()
+      await model.kill('SIGKILL')
+    })
+
+    test('whose command was cut off by a kill of the hub goes on from a phone, and writes nothing twice', async () => {
+      const [file, half] = ['written.txt', 'half.txt'].map((name) => join(hub.workspace, name)) as [
+        string,
+        string,
+      ]
+      const { session_id: session } = await hub.api<SessionInfo>('POST', '/api/sessions', {
+        agent: 'opencode',
+      })
+      const here = await mobile.watch(session, phone)
+      await here.prompt(`[[write:${file}|once]] [[shell:echo half > ${half}; sleep 600]]`)
+      await here.page
+        .getByRole('button', { name: /^Allow/ })
+        .first()
+        .click()
+      await until('half of the command', () => Promise.resolve(existsSync(half)))
+      const written = statSync(file).mtimeMs
+      await hub.kill()
+      await hub.start()
+      await card(here).getByText('The turn was cut off while a tool was running').waitFor()
+      await card(here).getByRole('button', { name: 'Show what is sent' }).click()
+      const told = card(here).getByRole('textbox', { name: 'Message to the agent' })
+      expect(await told.inputValue()).toContain('written.txt')
+      await told.fill(`${await told.inputValue()}\n[[say:going on]]`)
+      await shot(here, 'interrupted-opencode-390')
+      await card(here).getByRole('button', { name: 'Resume' }).click()
+      const settled = await hub.event(session, 'interruption_settled')
+      expect((await hub.event(session, 'turn_end', settled.seq)).data.stop_reason).toBe('end_turn')
+      await here.feed.getByText('going on', { exact: true }).waitFor()
+      expect(statSync(file).mtimeMs, 'written once').toBe(written)
+    })
+  },
+)

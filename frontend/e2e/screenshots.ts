@@ -235,7 +235,7 @@ describe('pictures', () => {
       await s.page.locator('mark').first().waitFor()
     }))
   test('of the settings', () =>
-    take('settings', '/settings', (s) => s.page.getByText('This device may').waitFor()))
+    take('settings', '/settings', (s) => s.page.getByText('Access', { exact: true }).waitFor()))
   test('of the door', () =>
     take('door', '/', (s) => s.page.getByText('Pair this device').waitFor(), stranger))
   test('of a session that is no more', () =>

@@ -65,7 +65,7 @@ describe.each([
     const { text, seq } = phrase()
     await screen.page.keyboard.press('/')
     await screen.page.keyboard.type(text.toUpperCase())
-    await said('1 place in 1 session')
+    await said('1 match in 1 session')
     expect((await hits().locator('mark').textContent())!.toLowerCase()).toBe(text.toLowerCase())
     await screen.page.keyboard.press('ArrowDown')
     await screen.page.keyboard.press('Enter')
@@ -83,7 +83,7 @@ describe.each([
 
   test('hostile text is shown as text, in the query and in what is found', async () => {
     await field().fill(hostile)
-    await said(/places? in 1 session/)
+    await said(/match(es)? in 1 session/)
     expect(await hits().locator('mark').first().textContent()).toBe(hostile)
     await field().fill(`${hostile} nowhere`)
     await said(`Nothing found for ${hostile} nowhere`)

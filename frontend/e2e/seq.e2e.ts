@@ -151,7 +151,7 @@ describe('an address that names an event', () => {
       async () => (await shown(screen, min)) || (await shown(screen, min + 1)) || shown(screen, min + 2),
     )
     expect(await screen.feed.evaluate((feed) => feed.scrollTop)).toBe(0)
-    expect((await screen.feed.getByText('Loading what came before').count()) > 0).toBe(false)
+    expect((await screen.feed.getByText('Loading earlier messages').count()) > 0).toBe(false)
     expect(await shown(screen, max)).toBe(false)
     expect(await notices(screen)).toEqual([])
     await close(screen)

@@ -1,11 +1,14 @@
 // What lies beside the front door: other ports of the same host, and the hub's own port while it is down.
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, request, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { desktop, phone } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
-import { Hub } from './rig/hub.ts'
+import { binaries, Hub } from './rig/hub.ts'
 import type { Screen } from './rig/screen.ts'
+import { shot } from './rig/shot.ts'
 import { until } from './rig/until.ts'
 
 /** A request as another program got it: what it can send on, word for word. */
@@ -116,6 +119,48 @@ describe('a paired browser', () => {
     await server.stop()
   })
 
+  test('opens nothing to a page whose name was led to the hub', async () => {
+    // The agent's start writes events of its own: only what a page could cause is compared.
+    const sessions = async () => {
+      const { sessions } = await hub.api<{ sessions: { id: string }[] }>('GET', '/api/sessions')
+      return sessions.map(({ id }) => id)
+    }
+    const before = await sessions()
+    const page = await device.browser.window()
+    const origin = `http://rebound.test:${new URL(hub.origin).port}`
+    // The page came from its own server, as long as the name led there.
+    const own = `${origin}/own`
+    await page.route(own, (route) => route.fulfill({ contentType: 'text/html', body: '<title>page</title>' }))
+    await page.goto(own)
+    const got = await page.evaluate(async (session) => {
+      const send = async (path: string, body?: object) => {
+        const headers = { 'content-type': 'application/json' }
+        const init = body && { method: 'POST', headers, body: JSON.stringify(body) }
+        return (await fetch(path, init)).status
+      }
+      const socket = new Promise<string>((done) => {
+        const ws = new WebSocket(`ws://${location.host}/api/ws`, 'abide.v1')
+        ws.onopen = () => done('open')
+        ws.onerror = () => done('refused')
+      })
+      return [
+        await send('/'),
+        await send('/api/ready'),
+        await send('/api/sessions'),
+        await send(`/api/sessions/${session}/events`),
+        await send('/api/sessions', { agent: 'demo' }),
+        await send(`/api/sessions/${session}/prompt`, { prompt_id: 'p', text: 'rebound' }),
+        await send('/api/pair', { code: 'aaaaaaaaaaaaaaaa', page_key: '' }),
+        await socket,
+      ]
+    }, session)
+    expect(got).toEqual([421, 421, 421, 421, 421, 421, 421, 'refused'])
+    expect(await sessions()).toEqual(before)
+    const log = await hub.api('GET', `/api/sessions/${session}/events`)
+    expect(JSON.stringify(log)).not.toContain('rebound')
+    await page.close()
+  })
+
   test('shows and saves a file by a signed address', async () => {
     const png =
       'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
@@ -147,6 +192,29 @@ describe('a paired browser', () => {
     await hub.idle(session)
   })
 
+  test('shows a rule as suspended once the access of its maker has ended', async () => {
+    const token = execFileSync(binaries.abide, ['token', '--data', hub.data, '--name', 'maker'], {
+      encoding: 'utf8',
+    }).trim()
+    const made = await fetch(`${hub.origin}/api/sessions/${session}/rules`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ scope: 'session', effect: 'allow', kind: 'execute', title: 'make test' }),
+    })
+    expect(made.status).toBe(201)
+    const { devices } = await hub.api<{ devices: { id: string; name: string }[] }>('GET', '/api/devices')
+    await hub.api('DELETE', `/api/devices/${devices.find((d) => d.name === 'maker')!.id}`)
+    for (const size of [phone, desktop]) {
+      const other = await device.watch(session, size)
+      await other.page.getByRole('button', { name: 'More', exact: true }).click()
+      await other.page.getByRole('menuitem', { name: 'Rules…' }).click()
+      const dialog = other.page.getByRole('dialog', { name: 'Rules' })
+      await dialog.getByText('Suspended: its maker’s access has ended. It answers nothing.').waitFor()
+      await shot(other, `rule-suspended-${size.width}`)
+      await other.page.close()
+    }
+  })
+
   test('loses nothing to a program that takes the port while the hub is down', async () => {
     await hub.kill()
     const challenge = JSON.stringify({
@@ -158,7 +226,8 @@ describe('a paired browser', () => {
     await thief.stop()
 
     await hub.start()
-    for (const taken of thief.taken) {
+    // The app's own files are anyone's.
+    for (const taken of thief.taken.filter((t) => !t.path.startsWith('/assets/'))) {
       const status = await send(hub, taken)
       expect(status, `${taken.method} ${taken.path}`).toBe(401)
     }

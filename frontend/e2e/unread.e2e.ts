@@ -110,6 +110,16 @@ describe('a desktop and a phone of one person', () => {
             .map((row) => Number((row as HTMLElement).dataset['seq'])),
         )
     expect(await ruled()).toEqual([first])
+    // In pixels: how far the word reaches over the row above and the row below, less the room that these leave.
+    const over = await screen.feed.locator(`article[data-seq="${first}"]`).evaluate((row) => {
+      const slot = row.parentElement!
+      const word = getComputedStyle(slot, '::before')
+      const above = getComputedStyle(slot.previousElementSibling!.firstElementChild!)
+      const up = -parseFloat(word.top)
+      const down = parseFloat(word.height) - up
+      return [up - parseFloat(above.paddingBottom), down - parseFloat(getComputedStyle(row).paddingTop)]
+    })
+    expect(Math.max(...over), 'the word covers no row').toBeLessThanOrEqual(0)
     await screen.page.keyboard.press('G')
     await until('the end', async () => !(await inView()))
     await screen.page.keyboard.press('u')

@@ -6,7 +6,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 /** The longest files begin first, so that none is left to one worker alone at the end. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const long = ['matrix', 'catalogue', 'axe', 'wake', 'restart'].map((name) => `${name}.e2e.ts`)
+    const long = ['catalogue', 'menu', 'restart', 'hostile', 'matrix', 'keys', 'axe', 'wake', 'record'].map(
+      (name) => `${name}.e2e.ts`,
+    )
     const rank = (file: TestSpecification) => long.indexOf(basename(file.moduleId)) + 1 || 99
     return (await super.sort(files)).sort((a, b) => rank(a) - rank(b))
   }

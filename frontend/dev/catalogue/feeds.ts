@@ -198,6 +198,17 @@ export const feeds: State[] = [
     messages: held(whole, agent({ status: 'failed', message: 'demo is not installed: npm i -g demo' })),
   },
   {
+    name: 'session, agent failed with many words',
+    path,
+    messages: held(
+      whole,
+      agent({
+        status: 'failed',
+        message: `demo ended with exit code 1 before it was ready. It said: ${'a line of a stack, and where it was thrown. '.repeat(30)}`,
+      }),
+    ),
+  },
+  {
     name: 'session, agent backing off',
     path,
     messages: held(

@@ -24,6 +24,7 @@ const some = [
     subject: 'f2',
     title: `find . -name '*.go' -newer go.mod -exec gofmt -l {} + | ${'grep -v _test.go | '.repeat(8)}wc -l \u202e`,
   }),
+  rule('r5', { scope: 'session', kind: 'edit', subject: 'f3', title: 'Write notes.md', suspended: true }),
 ]
 
 const rules = (name: string, hub: State['hub'], does: State['does'] = []): State => ({

@@ -9,8 +9,8 @@ const source = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')
 /** The rules whose answer depends on the theme: by the second of two themes, no other can find anything new. */
 export const ofColours = ['color-contrast', 'link-in-text-block']
 
-/** Less than serious, and asked all the same: who goes by headings misses nothing. */
-const asked = ['heading-order']
+/** Less than serious, and asked all the same: going by headings or landmarks misses nothing. */
+const asked = ['heading-order', 'landmark-banner-is-top-level']
 
 /**
  * The rules whose findings are never asked for, as all that a rule finds weighs what the rule does: left

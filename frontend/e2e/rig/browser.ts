@@ -40,8 +40,11 @@ const flags = [
   '--disable-component-update',
   '--disable-sync',
   // Else each new window loads two pages of its own for the address bar: a second of a processor, beside what is tested.
-  '--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup',
+  // Chromium's local network checks are off, because not every browser has them.
+  '--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup,LocalNetworkAccessChecks',
   '--hide-scrollbars',
+  // A foreign name that resolves to this machine, as after DNS rebinding.
+  '--host-resolver-rules=MAP rebound.test 127.0.0.1',
   '--remote-debugging-port=0',
 ]
 
