@@ -1,78 +1,39 @@
-import { describe, expect, test } from 'vitest'
-import { diffTexts } from '../src/text/diff'
-import { byLine } from '../src/markdown/tokens'
-import { changedWords, pairsOf } from '../src/text/words'
-import { partsOf } from '../src/ui/feed/diffparts'
+import { expect, it } from 'vitest'
+import { deviceName } from '../src/net/devicename'
+import { after, emptyFeed } from '../src/state/feed'
+import { rowsOf } from '../src/state/rows'
+import { clock } from '../src/text/time'
+import { Script } from './support/script'
 
-const compare = (before: string, after: string) => {
-  const { lines } = diffTexts(before, after)
-  const marks = changedWords(lines)
-  return lines.flatMap((line) =>
-    (marks.get(line) ?? []).map(([from, to]) => `${line.kind} ${line.text.slice(from, to)}`),
-  )
-}
-
-describe('the changed words of a line', () => {
-  test('are those that differ from the line in its place', () => {
-    expect(compare('const a = 1\nlet b = 2\n', 'const a = 7\nlet bb = 2\n')).toEqual([
-      ...['remove 1', 'remove b', 'add 7', 'add bb'],
-    ])
-  })
-
-  test('are not told of lines that are hardly alike, or have no partner', () => {
-    expect(compare('the quick brown fox\n', 'import { x } from "y"\n')).toEqual([])
-    expect(compare('one\n', 'one\ntwo\n')).toEqual([])
-  })
-
-  test('cost no more than a bound, whatever the lines', () => {
-    const long = (word: string) => `${word} ${'a '.repeat(1000)}\n`
-    expect(compare(long('b'), long('c'))).toEqual([])
-    const many = (word: string) => Array.from({ length: 2000 }, (_, i) => `line ${i} ${word}`).join('\n')
-    expect(compare(many('b'), many('c')).length).toBe(800)
-  })
+it.each([
+  [
+    'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 Chrome/130.0 Mobile Safari/537.36',
+    'Chrome on Android',
+  ],
+  [
+    'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605 Version/18.0 Safari/604.1',
+    'Safari on iPhone',
+  ],
+  ['Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/130.0 Safari/537.36', 'Chrome on Linux'],
+])('a device is named by its own system: %s', (agent, name) => {
+  expect(deviceName(agent)).toBe(name)
 })
 
-test('two sides have what was removed beside what was added in its place', () => {
-  const { lines } = diffTexts('a\nb\nc\nd\n', 'a\nB\nd\ne\n')
-  expect(pairsOf(lines).map(([old, now]) => [old?.text ?? null, now?.text ?? null])).toEqual([
-    ...[
-      ['a', 'a'],
-      ['b', 'B'],
-      ['c', null],
-      ['d', 'd'],
-      [null, 'e'],
-    ],
-  ])
+it('a time of day has no leading zero where the locale has none', () => {
+  expect(clock('2026-11-22T09:05:00')).not.toMatch(/^0/)
 })
 
-describe('the parts of a line', () => {
-  test('change where its colour or its changed words begin and end', () => {
-    expect(partsOf('let b = 2', [[0, 3, 'hljs-keyword']], [[4, 5]])).toEqual([
-      { text: 'let', look: 'hljs-keyword', changed: false },
-      { text: ' ', look: '', changed: false },
-      { text: 'b', look: '', changed: true },
-      { text: ' = 2', look: '', changed: false },
-    ])
-    expect(partsOf('', [], [])).toEqual([])
-  })
-
-  test('have the colour of the inner of two tokens, also in the lines of a token of several', () => {
-    const text = 'x /* a\nb */ `${y}`'
-    const tokens = byLine(text, [
-      [14, 15, 'inner'],
-      [2, 11, 'comment'],
-      [12, 17, 'string'],
-    ])
-    expect(tokens).toEqual([
-      [[2, 6, 'comment']],
-      [
-        [0, 4, 'comment'],
-        [5, 10, 'string'],
-        [7, 8, 'inner'],
-      ],
-    ])
-    expect(partsOf('b */ `${y}`', tokens[1]!, []).map((p) => `${p.look}:${p.text}`)).toEqual([
-      ...['comment:b */', ': ', 'string:`$', 'inner:{', 'string:y}', ':`'],
-    ])
-  })
+it('a terminal that a call names is shown in the call alone', () => {
+  const events = new Script()
+    .add('user_prompt', { prompt_id: 'p', text: 'go' })
+    .add('tool_call', {
+      tool_call_id: 'c',
+      title: 'Run',
+      kind: 'execute',
+      content: [{ type: 'terminal', terminalId: 't' }],
+    } as never)
+    .add('terminal_output', { terminal_id: 't', data: 'out' })
+    .add('terminal_output', { terminal_id: 'other', data: 'out' }).events
+  const kinds = rowsOf(after(emptyFeed(0), events)).map((r) => (r.kind === 'item' ? r.item.kind : r.kind))
+  expect(kinds).toEqual(['prompt', 'tool', 'terminal'])
 })
