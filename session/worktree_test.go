@@ -89,7 +89,7 @@ func TestAWorktreeThatCannotBeMadeLeavesNothing(t *testing.T) {
 	}{
 		"it needs a filter":      {filtered, session.ForkRequest{Worktree: filepath.Join(root, "w")}, session.ErrConflict, `filter "lfs"`},
 		"in no repository":       {elsewhere, session.ForkRequest{Worktree: filepath.Join(root, "w")}, session.ErrInvalid, "no git repository"},
-		"outside of the folders": {b, session.ForkRequest{Worktree: filepath.Join(filepath.Dir(root), "w")}, session.ErrForbidden, "may run in"},
+		"outside of the folders": {b, session.ForkRequest{Worktree: filepath.Join(filepath.Dir(root), "w")}, session.ErrForbidden, "outside the allowed folders"},
 		"no whole path":          {b, session.ForkRequest{Worktree: "w"}, session.ErrInvalid, "absolute"},
 		"two folders":            {b, session.ForkRequest{Worktree: filepath.Join(root, "w"), Workspace: root}, session.ErrInvalid, "not both"},
 		"an unknown agent":       {b, session.ForkRequest{Worktree: filepath.Join(root, "w"), Agent: "other"}, session.ErrInvalid, "no agent"},
