@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/abidehub/abide/internal/bell"
 	"github.com/abidehub/abide/queue"
@@ -40,10 +41,12 @@ type BackgroundSession struct {
 	gone chan struct{} // closed when nothing of the session runs any more
 }
 
-// start runs a recovered session's engine until it ends.
+// start runs a recovered session's engine until it ends. What the log says is
+// published before anybody has the session: the list's line may be older than a kill.
 func start(e *engine) *BackgroundSession {
 	b := e.b
 	e.publish()
+	e.listing.keep(time.Now())
 	go e.run() // waited for through b.gone, by whoever closes the session
 	return b
 }

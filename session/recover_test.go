@@ -345,3 +345,24 @@ func TestASessionKilledRightAfterAPromptIsClosedWithoutBeingAskedFor(t *testing.
 		return err == nil && bytes.Contains(data, []byte(`"hub_restart"`))
 	}, patience, 5*time.Millisecond)
 }
+
+func TestASessionThatWasCutOffIsListedSoFromItsOpeningOn(t *testing.T) {
+	h := newHub(t)
+	b, _ := h.busy()
+	for range 20 {
+		next := h.copyOf(t)
+		for version, open := uint64(0), false; !open; { // who follows the open sessions learns of it without asking
+			changed := next.manager.Changed()
+			var infos []session.Info
+			infos, _, version = next.manager.ChangesSince(version)
+			for _, info := range infos {
+				open = open || next.manager.Opened(info.SessionID) != nil
+			}
+			if !open {
+				receive(t, changed, "the opening is no news")
+			}
+		}
+		require.Equal(t, session.StatusInterrupted, next.session(b.ID()).Info().Status)
+		next.close()
+	}
+}

@@ -86,6 +86,9 @@ func (m *Manager) openSession(id string, o *opening) {
 		m.mu.Unlock()
 	}
 	close(o.done)
+	if o.err == nil {
+		m.news.touch(id) // who looks at open sessions alone may have looked too early
+	}
 }
 
 // load recovers a session and starts its engine.
