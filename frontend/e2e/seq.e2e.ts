@@ -54,8 +54,8 @@ describe('an address that names an event', () => {
       const rows = [...document.querySelectorAll<HTMLElement>('article[data-seq]')]
       const row = rows.find((r) => Number(r.dataset['seq']) <= seq && seq <= Number(r.dataset['last']))
       const box = row?.getBoundingClientRect()
-      const view = document.querySelector('[role=feed]')!.getBoundingClientRect()
-      return box !== undefined && box.top < view.bottom && box.bottom > view.top
+      const view = document.querySelector('[role=feed]')?.getBoundingClientRect()
+      return box !== undefined && view !== undefined && box.top < view.bottom && box.bottom > view.top
     }, seq)
   const sees = (screen: Screen, seq: number) => until(`event ${seq}`, () => shown(screen, seq))
 

@@ -54,12 +54,12 @@ describe('a tab that met another hub than the one it came from', () => {
 
   test('does not speak to one of another protocol; what it wrote is kept, and sent once that is mended', async () => {
     await replace('newer', 2)
-    await strip('newer than this page').waitFor()
+    await strip('hub has been updated').waitFor()
     await screen.prompt('Written in between')
     await screen.page.locator('[data-outbox]').getByText('Written in between').waitFor()
     await screen.composer.fill(draft)
     Object.assign(site.hub, { protocol: 1 }) // as the page of the newer hub speaks it
-    await strip('newer than this page').getByRole('button', { name: 'Reload' }).click()
+    await strip('hub has been updated').getByRole('button', { name: 'Reload' }).click()
     await until('the prompt at the hub', () => prompts().length === 1)
     await screen.feed.getByText('Written in between').waitFor()
     expect(await screen.composer.inputValue()).toBe(draft)

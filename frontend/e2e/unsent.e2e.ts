@@ -184,7 +184,7 @@ describe('what a person wrote', () => {
       await begin('/slow 2')
       await field().fill('what I mean')
       await screen.answer('Reject')
-      await screen.page.getByText('already given to the agent').waitFor()
+      await screen.page.getByText('Already sent unedited').waitFor()
       expect(await screen.composer.inputValue()).toBe('what I mean')
       await screen.page.reload()
       await expect.poll(() => screen.composer.inputValue()).toBe('what I mean')
