@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { build } from 'vite'
+import { words } from './words.mjs'
 
 /** Where the hub has the script of an exported page. */
 export const pageFile = fileURLToPath(new URL('../../session/export/player.js', import.meta.url))
@@ -12,6 +13,7 @@ export const pageFile = fileURLToPath(new URL('../../session/export/player.js', 
 export async function pageScript() {
   const built = await build({
     configFile: false,
+    plugins: [words()],
     logLevel: 'error',
     build: {
       target: 'es2022',

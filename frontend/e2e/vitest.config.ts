@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { basename } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { words } from '../dev/words.mjs'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** The longest files begin first, so that none is left to one worker alone at the end. */
@@ -18,6 +19,7 @@ class LongestFirst extends BaseSequencer {
 // other in one process and share its browsers (rig/browser.ts). The time limits are for machines many times
 // slower than a developer's: none of them is a goal.
 export default defineConfig({
+  plugins: [words()],
   test: {
     include: ['e2e/**/*.e2e.ts'],
     environment: 'node',

@@ -119,7 +119,7 @@ const code = /^#pair=([\w-]+)$/.exec(location.hash)?.[1]
 if (code) {
   history.replaceState(null, '', location.pathname + location.search)
   hub.pair(code).then(begin, (error: Error) => {
-    store.dispatch({ kind: 'problem', text: `Pairing failed: ${error.message}` })
+    store.dispatch({ kind: 'problem', text: t`Pairing failed: ${error.message}` })
     begin()
   })
 } else {

@@ -98,6 +98,11 @@ export const deceptions: State[] = [
     messages,
     does: [{ write: '[data-composer]', words: '/' }],
   },
-  { name: 'deceiving names, in the details', path, messages, does: [{ press: '[aria-label=Details]' }] },
-  { name: 'deceiving names, in the menu', path, messages, does: [{ press: '[aria-label=More]' }] },
+  {
+    name: 'deceiving names, in the details',
+    path,
+    messages,
+    does: [{ press: `[aria-label="${t`Details`}"]` }],
+  },
+  { name: 'deceiving names, in the menu', path, messages, does: [{ press: `[aria-label="${t`More`}"]` }] },
 ]

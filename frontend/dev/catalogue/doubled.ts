@@ -76,9 +76,14 @@ export const doubles: State[] = [
     name: 'doubled, in the details',
     path,
     messages: held(said, { observers: [observer, observer] }),
-    does: [{ press: '[aria-label=Details]' }],
+    does: [{ press: `[aria-label="${t`Details`}"]` }],
   },
-  { name: 'doubled, in the menu', path, messages: held(said), does: [{ press: '[aria-label=More]' }] },
+  {
+    name: 'doubled, in the menu',
+    path,
+    messages: held(said),
+    does: [{ press: `[aria-label="${t`More`}"]` }],
+  },
   {
     name: 'doubled, in a question',
     path,
@@ -99,7 +104,7 @@ export const doubles: State[] = [
       ...held(turn(30), prompting).slice(0, -1),
       frame(stateFrame({ ...prompting, at_seq: 30, queue })),
     ],
-    does: [{ press: 'section[aria-label=Queue] .chip' }],
+    does: [{ press: `section[aria-label="${t`Queue`}"] .chip` }],
   },
   {
     name: 'doubled, ways to log in',

@@ -139,7 +139,7 @@ const stalled = [
   } as AbideEvent,
 ]
 
-const menu = { press: '[aria-label=More]' }
+const menu = { press: `[aria-label="${t`More`}"]` }
 const question = { ...prompting, pending_permissions: ['perm-edit-1'] }
 /** Read as far as this, a good while ago. */
 const away = (seq: number) => ({ [sessionId]: { epoch, seq, at: Date.now() - 42 * 60_000 } })
@@ -276,7 +276,12 @@ export const feeds: State[] = [
     messages: held(whole),
     does: [menu, { press: '[role=menu] .danger' }],
   },
-  { name: 'session, details', path, messages: held(whole), does: [{ press: '[aria-label=Details]' }] },
+  {
+    name: 'session, details',
+    path,
+    messages: held(whole),
+    does: [{ press: `[aria-label="${t`Details`}"]` }],
+  },
   {
     name: 'others here',
     path,

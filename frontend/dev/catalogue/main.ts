@@ -12,13 +12,8 @@ import { parseRoute } from '../../src/ui/router.svelte'
 import '../../src/ui/theme.css'
 import '../../src/ui/prose.css'
 import { painted, play } from './play'
+import { choices } from './state'
 import { stateOf, states, type State } from './states'
-
-const choices = {
-  agents: [{ name: 'demo', description: 'The built-in demo agent' }, { name: 'claude' }],
-  workspaces: ['/src/ferry', '/src/lake'],
-  defaultWorkspace: '/src/ferry',
-}
 
 /** A hub that does nothing, but answers what the state says. */
 function hubOf(state: State): Intents {

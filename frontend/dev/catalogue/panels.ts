@@ -59,7 +59,7 @@ const ways: AuthMethod[] = [
 
 const later = [
   { write: '[data-composer]', words: 'Then write the changelog' },
-  { press: '[aria-label="Send later"]' },
+  { press: `[aria-label="${t`Send later`}"]` },
 ]
 
 export const panels: State[] = [

@@ -30,3 +30,10 @@ export interface State {
   left?: Record<string, Read>
   does?: readonly Step[]
 }
+
+/** What every hub here offers for a new session. */
+export const choices = {
+  agents: [{ name: 'demo', description: 'The built-in demo agent' }, { name: 'claude' }],
+  workspaces: ['/src/ferry', '/src/lake'],
+  defaultWorkspace: '/src/ferry',
+}

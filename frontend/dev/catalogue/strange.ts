@@ -68,6 +68,6 @@ export const strange: State[] = [
   {
     ...named('constructor'),
     name: 'names of every object, in the details',
-    does: [{ press: '[aria-label=Details]' }],
+    does: [{ press: `[aria-label="${t`Details`}"]` }],
   },
 ]

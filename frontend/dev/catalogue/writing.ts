@@ -62,7 +62,7 @@ const queued = [
   frame(goldenFrame('state')),
   frame(stateFrame({ ...prompting, at_seq: 30, queue })),
 ]
-const unfold = { press: 'section[aria-label=Queue] .chip' }
+const unfold = { press: `section[aria-label="${t`Queue`}"] .chip` }
 
 const write = (words: string): Step => ({ write: '[data-composer]', words })
 
@@ -107,7 +107,7 @@ export const writing: State[] = [
     name: 'queue, edited',
     path,
     messages: queued,
-    does: [unfold, { press: 'section[aria-label=Queue] [aria-label^=Edit]' }],
+    does: [unfold, { press: `section[aria-label="${t`Queue`}"] [data-edits]` }],
   },
   {
     name: 'queue, to be cleared',
@@ -115,7 +115,9 @@ export const writing: State[] = [
     messages: queued,
     does: [
       unfold,
-      { press: 'section[aria-label=Queue] > .quiet, section[aria-label=Queue] > button:last-child' },
+      {
+        press: `section[aria-label="${t`Queue`}"] > .quiet, section[aria-label="${t`Queue`}"] > button:last-child`,
+      },
     ],
   },
   { name: 'sending', path, messages: [...held(whole), prompt({})] },

@@ -20,12 +20,13 @@ export interface CatalogueOptions {
   whole: boolean
 }
 
-/** Builds the catalogue, and returns its folder. */
-export async function builtCatalogue(): Promise<string> {
+/** Builds the catalogue, and returns its folder. In the mode "pseudo" its words are in a pseudo-language. */
+export async function builtCatalogue(mode = 'production'): Promise<string> {
   const folder = leavings.folder('abide-catalogue-')
   const root = resolve(import.meta.dirname, '../..')
   await build({
     root,
+    mode,
     configFile: join(root, 'vite.config.ts'),
     logLevel: 'error',
     build: {

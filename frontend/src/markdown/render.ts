@@ -26,7 +26,7 @@ function copyButton(): HTMLElement {
   const button = document.createElement('button')
   button.type = 'button'
   button.className = 'copycode'
-  button.setAttribute('aria-label', 'Copy code')
+  button.setAttribute('aria-label', t`Copy code`)
   return button
 }
 
@@ -198,7 +198,7 @@ export class Renderer {
       this.drawn.delete(at)
       this.outlines.delete(parts[at]!.portion)
     }
-    const label = `Show more of ${parts[first]!.from} earlier parts`
+    const label = t`Show more of ${parts[first]!.from} earlier parts`
     // Set again, the same words would be new ones: laid out and painted for each word that comes at the end.
     if (this.earlier.textContent !== label) this.earlier.textContent = label
     if (first === 0) this.earlier.remove()

@@ -31,7 +31,7 @@ purify.addHook('afterSanitizeAttributes', (node) => {
   if (name === 'INPUT') {
     node.setAttribute('type', 'checkbox')
     node.setAttribute('disabled', '')
-    node.setAttribute('aria-label', node.hasAttribute('checked') ? 'Done' : 'To do')
+    node.setAttribute('aria-label', node.hasAttribute('checked') ? t`Done` : t`To do`)
   }
   // What is too wide scrolls, and so must be within reach of the keyboard.
   if (name === 'PRE') node.setAttribute('tabindex', '0')
@@ -77,7 +77,7 @@ function box(table: HTMLTableElement): void {
   region.tabIndex = 0
   region.setAttribute('role', 'region')
   const heads = [...table.querySelectorAll('th')].map((th) => th.textContent?.trim()).filter(Boolean)
-  region.setAttribute('aria-label', `Table: ${heads.join(', ')}`.slice(0, 120))
+  region.setAttribute('aria-label', t`Table: ${heads.join(', ')}`.slice(0, 120))
   for (const code of table.querySelectorAll('code')) {
     // A name too long for a column breaks; short ones are no narrower for it.
     if ((code.textContent ?? '').length > 24) code.className = 'long'
@@ -88,7 +88,7 @@ function box(table: HTMLTableElement): void {
   const count = /^rows-(\d+)$/.exec(rest?.className ?? '')?.[1]
   if (!rest || count === undefined) return
   rest.remove()
-  hide(rest.textContent ?? '', table.tBodies[0]!, region, `Show all ${count} rows`)
+  hide(rest.textContent ?? '', table.tBodies[0]!, region, t`Show all ${count} rows`)
 }
 
 /** How much of what is shown as it was written is in the page before the rest is asked for. */
@@ -100,5 +100,5 @@ function cut(source: HTMLElement): void {
   if (text.length <= sourceMax * 1.5) return
   const at = text.lastIndexOf('\n', sourceMax) + 1 || sourceMax
   source.textContent = text.slice(0, at)
-  hide(text.slice(at), source, source, `Show all ${Math.ceil(text.length / 1000)} KB`)
+  hide(text.slice(at), source, source, t`Show all ${Math.ceil(text.length / 1000)} KB`)
 }

@@ -39,7 +39,7 @@ interface Refused {
   challenge?: string
 }
 
-const unreachable = () => new ApiError(0, 'unreachable', 'The hub cannot be reached.')
+const unreachable = () => new ApiError(0, 'unreachable', t`The hub cannot be reached.`)
 
 function refused(text: string): Refused {
   return (parse(text) as { error?: Refused } | null)?.error ?? {}
@@ -63,11 +63,10 @@ const device = (id: string) => `/api/devices/${encodeURIComponent(id)}`
 /** A request, whose headers can be added to. */
 type Sent = RequestInit & { headers?: Record<string, string> }
 
-const lostKey =
-  'This browser does not have the key any more that it was paired with: its data was deleted, or a part of it.'
+const lostKey = t`This browser does not have the key any more that it was paired with: its data was deleted, or a part of it.`
 
 function apiError(status: number, { code, message }: Refused): ApiError {
-  return new ApiError(status, code ?? 'internal', message ?? `The hub answered ${status}.`)
+  return new ApiError(status, code ?? 'internal', message ?? t`The hub answered ${status}.`)
 }
 
 async function send(path: string, request: Sent, token = ''): Promise<Response> {

@@ -80,7 +80,7 @@ export class Database<S extends DBSchema = Sessions> {
         void this.open()
           .then(work)
           .catch(() => {})
-      throw new Error('the database is not open yet')
+      throw new Error(t`the database is not open yet`)
     }
     try {
       return await within(this.open().then(work))
@@ -130,7 +130,7 @@ export async function transact<S extends DBSchema, T, N extends StoreNames<S>[]>
 function within<T>(work: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout>
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('the database does not answer')), patienceMs)
+    timer = setTimeout(() => reject(new Error(t`the database does not answer`)), patienceMs)
   })
   return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }

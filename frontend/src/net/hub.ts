@@ -334,7 +334,7 @@ export class Hub implements Intents {
     }
     if (this.send(frame)) return
     this.requests.settle(requestId)
-    this.store.dispatch({ kind: 'problem', sessionId, text: 'Not connected: try again in a moment.' })
+    this.store.dispatch({ kind: 'problem', sessionId, text: t`Not connected: try again in a moment.` })
   }
 
   private adopted(target: string): void {

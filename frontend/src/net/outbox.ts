@@ -173,8 +173,8 @@ export class Outbox {
       if (frame.winner?.option_id !== item.optionId) {
         const text =
           frame.winner?.outcome === 'selected'
-            ? `${frame.winner.by} answered first: your answer did not count.`
-            : 'The request was withdrawn before your answer came.'
+            ? t`${frame.winner.by} answered first: your answer did not count.`
+            : t`The request was withdrawn before your answer came.`
         this.dispatch({ kind: 'problem', sessionId: item.sessionId, request: item.id, text })
       }
       return this.drop(id)
@@ -194,9 +194,9 @@ export class Outbox {
 
   /** Keeps a prompt whose session was deleted before it came: no other place has its words. */
   private homeless(item: OutboxItem): void {
-    this.fail(item, 'Its session was deleted.')
+    this.fail(item, t`Its session was deleted.`)
     const words = item.text.length > 60 ? `${item.text.slice(0, 60)}…` : item.text
-    const text = `“${words}” was not asked: its session was deleted. The words are kept at /s/${item.sessionId}.`
+    const text = t`“${words}” was not asked: its session was deleted. The words are kept at /s/${item.sessionId}.`
     this.dispatch({ kind: 'problem', request: item.id, text })
   }
 
@@ -228,7 +228,7 @@ export class Outbox {
     const passing =
       error instanceof ApiError && (error.status === 0 || error.status === 429 || error.status >= 500)
     if (passing) setTimeout(() => this.flush(), againMs)
-    else this.fail(item, `A file could not be sent: ${error.message}`)
+    else this.fail(item, t`A file could not be sent: ${error.message}`)
   }
 
   /** Whether nobody would expect an item to be sent any more: so is one of a time that is none, or is to come. */

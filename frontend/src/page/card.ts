@@ -19,16 +19,16 @@ export function cardOf(item: Item): HTMLElement | null {
       const steps = item.entries.map(
         (e) => `${e.status === 'completed' ? '☑' : '☐'} ${textOf(e.content).text}`,
       )
-      return card('tool', 'Plan', steps.join('\n'))
+      return card('tool', t`Plan`, steps.join('\n'))
     }
     case 'permission': {
       const { ask, outcome } = item
       const chosen = ask?.options.find((o) => o.option_id === outcome?.option_id)?.name
-      const answer = outcome ? [chosen ?? outcome.outcome, outcome.by && `by ${actorName(outcome.by)}`] : []
-      return card('permission', `Asked: ${ask?.title ?? ''}`, answer.filter(Boolean).join(' '))
+      const answer = outcome ? [chosen ?? outcome.outcome, outcome.by && t`by ${actorName(outcome.by)}`] : []
+      return card('permission', t`Asked: ${ask?.title ?? ''}`, answer.filter(Boolean).join(' '))
     }
     case 'terminal':
-      return card('tool', 'Terminal', item.output, true)
+      return card('tool', t`Terminal`, item.output, true)
     case 'turn_end':
       return item.error ? card('trouble', '', textOf(item.error.message).text) : null
     case 'event': {

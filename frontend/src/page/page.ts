@@ -70,9 +70,9 @@ function paint(): void {
   if (stick) scrollTo(0, document.body.scrollHeight)
   const { seq } = player
   const gap = frame !== 0 ? (player.gap() ?? 0) : 0
-  const idle = gap > idleMs ? ` · nothing for ${stretch(gap)}` : ''
+  const idle = gap > idleMs ? t` · nothing for ${stretch(gap)}` : ''
   seek.value = String(seq)
-  at.textContent = last > 0 ? `${seq < first ? 0 : seq} of ${last}${idle}` : ''
+  at.textContent = last > 0 ? t`${seq < first ? 0 : seq} of ${last}${idle}` : ''
   document.documentElement.dataset['seq'] = String(seq < first ? 0 : seq)
 }
 
@@ -85,7 +85,7 @@ async function go(to: number): Promise<void> {
 function stop(): void {
   cancelAnimationFrame(frame)
   frame = 0
-  play.textContent = 'Play'
+  play.textContent = t`Play`
 }
 
 async function toggle(): Promise<void> {
@@ -94,7 +94,7 @@ async function toggle(): Promise<void> {
     return paint()
   }
   if (player.seq >= last) await player.seek(first - 1, never)
-  play.textContent = 'Pause'
+  play.textContent = t`Pause`
   then = performance.now()
   left = 0
   frame = requestAnimationFrame(tick)

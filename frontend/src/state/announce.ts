@@ -19,16 +19,16 @@ export function turnSpoken(feed: Feed, since: Seq, plain: (markdown: string) => 
   }
   const newest = ends[0]
   if (!newest) return null
-  const others = ends.length > 1 ? `${ends.length} turns ended. The last: ` : ''
+  const others = ends.length > 1 ? t`${ends.length} turns ended. The last: ` : ''
   const answer = answerOf(feed, newest, plain)
   return `${others}${ending(newest)}${answer === '' ? '' : ` ${answer}`}`
 }
 
 function ending(end: TurnEndItem): string {
-  if (end.error) return `Turn failed: ${end.error.message}.`
-  if (end.stopReason === 'end_turn') return 'Turn ended.'
-  if (end.stopReason === 'interrupted') return 'Turn force-stopped.'
-  return `Turn ended: ${end.stopReason.replaceAll('_', ' ')}.`
+  if (end.error) return t`Turn failed: ${end.error.message}.`
+  if (end.stopReason === 'end_turn') return t`Turn ended.`
+  if (end.stopReason === 'interrupted') return t`Turn force-stopped.`
+  return t`Turn ended: ${end.stopReason.replaceAll('_', ' ')}.`
 }
 
 function answerOf(feed: Feed, end: TurnEndItem, plain: (markdown: string) => string): string {

@@ -30,8 +30,8 @@ export function cutOf(feed: Feed, call: ToolItem): Cut | null {
 
 /** What a screen says of such a call: a word beside its title, and a sentence below it. */
 export const cutWords: Readonly<Record<Cut, { readonly word: string; readonly sentence: string }>> = {
-  stopped: { word: 'stopped', sentence: 'Stopped before it finished.' },
-  hub: { word: 'interrupted', sentence: 'Interrupted when the hub restarted.' },
-  agent: { word: 'interrupted', sentence: 'Interrupted: the agent ended.' },
-  unknown: { word: 'not finished', sentence: 'It did not finish.' },
+  stopped: { word: t`stopped`, sentence: t`Stopped before it finished.` },
+  hub: { word: t`interrupted`, sentence: t`Interrupted when the hub restarted.` },
+  agent: { word: t`interrupted`, sentence: t`Interrupted: the agent ended.` },
+  unknown: { word: t`not finished`, sentence: t`It did not finish.` },
 }

@@ -2,10 +2,10 @@ import type { PermissionKind, PermissionOption } from '../wire/gen'
 import { own } from './own'
 
 const words: Record<PermissionKind, string> = {
-  allow_once: 'Allow once',
-  allow_always: 'Always allow',
-  reject_once: 'Reject once',
-  reject_always: 'Always reject',
+  allow_once: t`Allow once`,
+  allow_always: t`Always allow`,
+  reject_once: t`Reject once`,
+  reject_always: t`Always reject`,
 }
 
 /** Names that say by themselves what their kind does. */
@@ -18,7 +18,7 @@ const plain: Record<PermissionKind, readonly string[]> = {
 
 /** What choosing an option does. The name is the agent's word and may say another thing. */
 export function effectOf(option: PermissionOption): string {
-  return own(words, option.kind) ?? 'Other answer'
+  return own(words, option.kind) ?? t`Other answer`
 }
 
 /** Whether an option has a name that can be read. */

@@ -65,12 +65,12 @@ export const fileAddress = (sessionId: string, path: string) =>
 
 /** What a change is called: one letter and a word. */
 export function changeWords(code: string): { letter: string; word: string } {
-  if (code === '??') return { letter: 'N', word: 'new' }
-  if (code.includes('U') || code === 'AA' || code === 'DD') return { letter: '!', word: 'in conflict' }
-  if (code.includes('D')) return { letter: 'D', word: 'deleted' }
-  if (code.includes('R')) return { letter: 'R', word: 'renamed' }
-  if (code.includes('A')) return { letter: 'A', word: 'added' }
-  return { letter: 'M', word: 'modified' }
+  if (code === '??') return { letter: 'N', word: t`new` }
+  if (code.includes('U') || code === 'AA' || code === 'DD') return { letter: '!', word: t`in conflict` }
+  if (code.includes('D')) return { letter: 'D', word: t`deleted` }
+  if (code.includes('R')) return { letter: 'R', word: t`renamed` }
+  if (code.includes('A')) return { letter: 'A', word: t`added` }
+  return { letter: 'M', word: t`modified` }
 }
 
 /** A file that can be shown in the app, or why it is not. */

@@ -27,14 +27,14 @@ export function connectionWords(now: Connection): string {
   const { link, waited, opening, first, seconds, missing } = now
   if (link.phase === 'refused') {
     return link.refusal === 'version'
-      ? 'The hub has been updated. Reload this page; your drafts are kept.'
-      : "Access denied. Pair again or ask the hub's owner."
+      ? t`The hub has been updated. Reload this page; your drafts are kept.`
+      : t`Access denied. Pair again or ask the hub's owner.`
   }
-  if (link.phase === 'offline') return 'Offline. Messages will send when you reconnect.'
+  if (link.phase === 'offline') return t`Offline. Messages will send when you reconnect.`
   if (isLost(now))
-    return `No connection to the hub. ${seconds > 0 ? `Retrying in ${seconds}\u00a0s.` : 'Retrying…'}`
-  if (away(link) && !opening) return waited === 'some' && !first ? 'Reconnecting…' : ''
-  return missing > 200 ? `Catching up: ${missing} events` : ''
+    return t`No connection to the hub. ${seconds > 0 ? t`Retrying in ${seconds}\u00a0s.` : t`Retrying…`}`
+  if (away(link) && !opening) return waited === 'some' && !first ? t`Reconnecting…` : ''
+  return missing > 200 ? t`Catching up: ${missing} events` : ''
 }
 
 /** Whether nothing reaches the hub. */

@@ -52,7 +52,7 @@ export class Pages {
     while (at < last) {
       const answer = await this.ask(at, (n + 1) * pageSeqs - at, ended)
       if (answer.verdict === 'reset' || answer.epoch !== this.epoch || answer.events[0]?.seq !== at + 1)
-        throw new Error('The log has changed meanwhile. Load the page again.')
+        throw new Error(t`The log has changed meanwhile. Load the page again.`)
       page = [...page, ...answer.events]
       at = page.at(-1)!.seq
     }

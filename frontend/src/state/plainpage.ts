@@ -96,7 +96,7 @@ async function loadCut(
   const events: AbideEvent[] = []
   for (let at = from - 1; at < to;) {
     const answer = await ask(at, Math.min(answerSeqs, to - at))
-    if (answer.verdict === 'reset') throw new Error('The log has changed meanwhile. Load the page again.')
+    if (answer.verdict === 'reset') throw new Error(t`The log has changed meanwhile. Load the page again.`)
     if (answer.events.length === 0) break
     events.push(...answer.events)
     at = answer.last_seq

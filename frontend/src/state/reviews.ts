@@ -63,10 +63,10 @@ export interface Reviews {
 export function promptOf(comments: readonly Comment[]): string {
   const inOrder = [...comments].sort((a, b) => a.from_seq - b.from_seq)
   const lines = inOrder.map((c) => `- ${placeOf(c)}: ${c.text.replaceAll('\n', '\n  ')}`)
-  return `Please take these review comments into account:\n\n${lines.join('\n')}`
+  return t`Please take these review comments into account:\n\n${lines.join('\n')}`
 }
 
 /** The events a comment is on, in words. */
 export function placeOf({ from_seq, to_seq }: Comment): string {
-  return from_seq === to_seq ? `Event ${from_seq}` : `Events ${from_seq} to ${to_seq}`
+  return from_seq === to_seq ? t`Event ${from_seq}` : t`Events ${from_seq} to ${to_seq}`
 }

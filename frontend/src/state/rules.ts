@@ -24,20 +24,20 @@ export interface Rule {
 export type NewRule = Pick<Rule, 'scope' | 'effect' | 'kind' | 'title'>
 
 const kinds: Partial<Record<ToolKind, string>> = {
-  read: 'reads',
-  edit: 'edits',
-  delete: 'deletions',
-  move: 'moves',
-  search: 'searches',
-  execute: 'commands',
-  fetch: 'fetches',
-  switch_mode: 'changes of mode',
+  read: t`reads`,
+  edit: t`edits`,
+  delete: t`deletions`,
+  move: t`moves`,
+  search: t`searches`,
+  execute: t`commands`,
+  fetch: t`fetches`,
+  switch_mode: t`changes of mode`,
 }
 
 /** What a rule is about. */
 export function aboutOf(rule: Rule): string {
-  if (rule.subject) return rule.title || 'One request, exactly as it was'
-  return `All ${rule.kind ? (own(kinds, rule.kind) ?? `calls of kind ${rule.kind}`) : 'requests'}`
+  if (rule.subject) return rule.title || t`One request, exactly as it was`
+  return t`All ${rule.kind ? (own(kinds, rule.kind) ?? t`calls of kind ${rule.kind}`) : t`requests`}`
 }
 
 /** Whether reads are allowed by a rule as far as that scope reaches. */

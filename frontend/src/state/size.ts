@@ -19,10 +19,10 @@ export function exceeds(text: string, max: number): boolean {
 
 /** What is wrong with a frame of so many bytes, and what to do about it, in words for a person. */
 export function tooLong(bytes: number, max: number): string {
-  const most = max < bytes ? `and the hub takes at most ${roundUp(max)}` : 'more than the hub takes'
-  return `This is ${roundUp(bytes)}, ${most} at once. Shorten it, or put it into a file and attach that.`
+  const most = max < bytes ? t`and the hub takes at most ${roundUp(max)}` : t`more than the hub takes`
+  return t`This is ${roundUp(bytes)}, ${most} at once. Shorten it, or put it into a file and attach that.`
 }
 
 function roundUp(bytes: number): string {
-  return `${Math.ceil(bytes / 1024).toLocaleString('en')} KB`
+  return t`${Math.ceil(bytes / 1024).toLocaleString('en')} KB`
 }

@@ -1,10 +1,10 @@
 /** The kinds of events that a person can be told of, with what they are called. */
 export const events = {
-  permission: 'A permission is asked',
-  form: 'A form is asked',
-  turn_over: 'A turn of over a minute has ended',
-  failed: 'A turn has failed',
-  interrupted: 'A turn was cut off',
+  permission: t`A permission is asked`,
+  form: t`A form is asked`,
+  turn_over: t`A turn of over a minute has ended`,
+  failed: t`A turn has failed`,
+  interrupted: t`A turn was cut off`,
 } as const
 
 export type EventKind = keyof typeof events
@@ -44,6 +44,6 @@ export interface Channel extends Choice {
 
 /** A delivery in words. */
 export function delivery({ kind, outcome, attempts, detail }: Outcome): string {
-  const tries = attempts > 1 ? `, after ${attempts} attempts` : ''
+  const tries = attempts > 1 ? t`, after ${attempts} attempts` : ''
   return `${events[kind as EventKind] ?? kind}: ${outcome}${tries}${detail ? ` (${detail})` : ''}`
 }

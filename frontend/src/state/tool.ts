@@ -97,7 +97,7 @@ export function readTool(item: Fields): ToolView {
   const large = [item.rawOutput, ...sayings.map((name) => result[name])].find((held) => largeOf(held))
   if (large !== undefined && outputs.length === 0) files.push(textFile(large))
   return {
-    title: item.title || command || 'Tool call',
+    title: item.title || command || t`Tool call`,
     kind: item.toolKind ?? 'other',
     status: item.status ?? 'pending',
     command,

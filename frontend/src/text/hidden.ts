@@ -34,10 +34,10 @@ export function legible(text: string): string {
 /** Splits what is shown with its own lines and spaces, so that long runs of them hide nothing either. */
 export function revealLaidOut(text: string): Piece[] {
   const pieces = split(text, room, (found) => {
-    if (!found.startsWith('\n')) return [{ text: found, hidden: `${[...found].length} spaces` }]
+    if (!found.startsWith('\n')) return [{ text: found, hidden: t`${[...found].length} spaces` }]
     const empty = found.split('\n').length - 2
     return [
-      { text: found.slice(0, -1), hidden: `⏎ ${empty} empty lines` },
+      { text: found.slice(0, -1), hidden: t`⏎ ${empty} empty lines` },
       { text: '\n' }, // so that what follows begins a line
     ]
   })

@@ -4,7 +4,7 @@ export function ago(time: string, now: number): string {
   const seconds = Math.max(0, (now - then) / 1000)
   if (Number.isNaN(seconds)) return ''
   if (seconds < 45) return 'now'
-  if (seconds < 45 * 60) return `${Math.round(seconds / 60)} min`
+  if (seconds < 45 * 60) return t`${Math.round(seconds / 60)} min`
   if (seconds < 22 * 3600) return `${Math.round(seconds / 3600)} h`
   const date = new Date(then)
   if (seconds < 6 * 86400) return date.toLocaleDateString(undefined, { weekday: 'short' })
@@ -26,14 +26,14 @@ export function duration(ms: number): string {
   if (s < 9.95) return `${s.toFixed(1)} s`
   if (s < 60) return `${Math.round(s)} s`
   if (s < 3600) return `${Math.floor(s / 60)}:${String(Math.floor(s % 60)).padStart(2, '0')}`
-  return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`
+  return t`${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`
 }
 
 /** "40 s", "42 min", "1 h 12 min": how long something was, where seconds say no more. */
 export function stretch(ms: number): string {
   const minutes = Math.round(ms / 60_000)
   if (!(minutes >= 1)) return duration(ms)
-  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+  return minutes < 60 ? t`${minutes} min` : t`${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }
 
 /** "12.4k": a count short enough for a chip. */
@@ -46,6 +46,6 @@ export function short(n: number): string {
 /** "560 KB". */
 export function bytes(n: number): string {
   if (n < 1024) return `${n} B`
-  if (n < 1024 * 1024) return `${Math.round(n / 1024)} KB`
-  return `${(n / 1024 / 1024).toFixed(1)} MB`
+  if (n < 1024 * 1024) return t`${Math.round(n / 1024)} KB`
+  return t`${(n / 1024 / 1024).toFixed(1)} MB`
 }

@@ -6,5 +6,5 @@ export function whenSaid(time: string, now: number): string {
   if (Number.isNaN(date.valueOf())) return ''
   const day = date.toLocaleDateString(undefined, { day: 'numeric', month: 'short' })
   const today = date.toDateString() === new Date(now).toDateString()
-  return today ? `at ${clock(time)}` : `on ${day} at ${clock(time)}`
+  return today ? t`at ${clock(time)}` : t`on ${day} at ${clock(time)}`
 }

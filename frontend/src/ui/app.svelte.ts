@@ -98,7 +98,7 @@ export class Screens {
     const { route } = this.router
     const live = 'id' in route ? this.session(route.id)?.live : null
     const me = live?.observers.find((o) => o.client_id === this.state.hub?.client_id)
-    return actor === '' || actor === me?.actor ? 'You' : actorName(actor)
+    return actor === '' || actor === me?.actor ? t`You` : actorName(actor)
   }
 
   /** A session's frame is in the page: its rows come once that has been painted, in two short tasks, not a long one. */

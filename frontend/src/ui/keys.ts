@@ -25,7 +25,7 @@ export type Action =
 
 /** Every key with its action, in the order of the help. */
 export const bindings: readonly { keys: string; action: Action }[] = [
-  { keys: 'Ctrl+K', action: 'palette' },
+  { keys: t`Ctrl+K`, action: 'palette' },
   { keys: '?', action: 'help' },
   { keys: '/', action: 'search' },
   { keys: 'c', action: 'new_session' },

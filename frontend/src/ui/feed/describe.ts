@@ -15,35 +15,35 @@ export function describe(event: AbideEvent): Said {
   switch (event.type) {
     case 'session_start': {
       const d = event.data
-      const branch = d.git?.branch ? ` on ${d.git.branch}` : ''
-      return { tone: 'quiet', text: `Session with ${d.agent} in ${d.workspace}${branch}` }
+      const branch = d.git?.branch ? t` on ${d.git.branch}` : ''
+      return { tone: 'quiet', text: t`Session with ${d.agent} in ${d.workspace}${branch}` }
     }
     case 'session_end':
-      return { tone: 'quiet', text: `Session ended: ${event.data.reason}` }
+      return { tone: 'quiet', text: t`Session ended: ${event.data.reason}` }
     case 'agent_started': {
       const d = event.data
       const name = [d.name ?? d.agent, d.version].filter(Boolean).join(' ')
       if (d.context_lost) {
-        return { tone: 'warn', text: `${name} restarted without context` }
+        return { tone: 'warn', text: t`${name} restarted without context` }
       }
-      return { tone: 'quiet', text: d.resumed ? `${name} resumed with context` : `${name} started` }
+      return { tone: 'quiet', text: d.resumed ? t`${name} resumed with context` : t`${name} started` }
     }
     case 'agent_exit': {
       const d = event.data
-      const how = d.signal ? ` (${d.signal})` : d.code !== undefined ? ` (exit ${d.code})` : ''
+      const how = d.signal ? ` (${d.signal})` : d.code !== undefined ? t` (exit ${d.code})` : ''
       const calm = d.code === 0 || d.reason === 'stopped'
       return {
         tone: calm ? 'quiet' : 'bad',
-        text: d.reason === 'exited' ? `The agent ended${how}` : `The agent ended: ${d.reason}${how}`,
+        text: d.reason === 'exited' ? t`The agent ended${how}` : t`The agent ended: ${d.reason}${how}`,
         detail: d.stderr_tail || undefined,
       }
     }
     case 'agent_stalled':
-      return { tone: 'warn', text: `Agent silent for ${stretch(event.data.silent_ms)}` }
+      return { tone: 'warn', text: t`Agent silent for ${stretch(event.data.silent_ms)}` }
     case 'file_read':
-      return { tone: 'quiet', text: `Read ${event.data.path} (${bytes(event.data.bytes)})` }
+      return { tone: 'quiet', text: t`Read ${event.data.path} (${bytes(event.data.bytes)})` }
     case 'file_write':
-      return { tone: 'quiet', text: `Wrote ${event.data.path} (${bytes(event.data.bytes)})` }
+      return { tone: 'quiet', text: t`Wrote ${event.data.path} (${bytes(event.data.bytes)})` }
     case 'error':
       return { tone: 'bad', text: event.data.message || event.data.code, detail: event.data.detail }
     case 'note': {
@@ -52,8 +52,8 @@ export function describe(event: AbideEvent): Said {
       const { method } = event.data
       const [part] = /^(fs|terminal)(?=\/)/.exec(method) ?? []
       const unknown = part
-        ? `The agent asked for “${method}”, which is off: “${part}: true” in its configuration turns it on. It is kept as it came.`
-        : `The agent sent “${kindIn(event.data.raw) ?? method}”, which is new to abide. It is kept as it came.`
+        ? t`The agent asked for “${method}”, which is off: “${part}: true” in its configuration turns it on. It is kept as it came.`
+        : t`The agent sent “${kindIn(event.data.raw) ?? method}”, which is new to abide. It is kept as it came.`
       return {
         tone: 'quiet',
         text: text || (own ? event.data.method : unknown),
@@ -61,14 +61,14 @@ export function describe(event: AbideEvent): Said {
       }
     }
     case 'epoch':
-      return { tone: 'warn', text: `The log has a new identity: ${event.data.reason}` }
+      return { tone: 'warn', text: t`The log has a new identity: ${event.data.reason}` }
     case 'log_truncated':
       return {
         tone: 'bad',
-        text: `Events ${event.data.from} to ${event.data.to} were lost and cannot be brought back`,
+        text: t`Events ${event.data.from} to ${event.data.to} were lost and cannot be brought back`,
       }
     case 'corrupt':
-      return { tone: 'bad', text: `Event ${event.seq} cannot be read: ${event.data.reason}` }
+      return { tone: 'bad', text: t`Event ${event.seq} cannot be read: ${event.data.reason}` }
     default:
       return { tone: 'quiet', text: event.type, raw: event.data }
   }

@@ -13,16 +13,16 @@ import type { ToolKind } from '../../wire/gen'
 
 /** The icon of each kind of tool call, and the kind in a word. */
 export const kinds: Record<ToolKind, { icon: typeof Wrench; word: string }> = {
-  read: { icon: FileText, word: 'Read' },
-  edit: { icon: Pencil, word: 'Edit' },
-  delete: { icon: Trash, word: 'Delete' },
-  move: { icon: Arrow, word: 'Move' },
-  search: { icon: Search, word: 'Search' },
-  execute: { icon: SquareTerminal, word: 'Command' },
-  think: { icon: Lightbulb, word: 'Think' },
-  fetch: { icon: Globe, word: 'Fetch' },
-  switch_mode: { icon: Shuffle, word: 'Mode' },
-  other: { icon: Wrench, word: 'Tool' },
+  read: { icon: FileText, word: t`Read` },
+  edit: { icon: Pencil, word: t`Edit` },
+  delete: { icon: Trash, word: t`Delete` },
+  move: { icon: Arrow, word: t`Move` },
+  search: { icon: Search, word: t`Search` },
+  execute: { icon: SquareTerminal, word: t`Command` },
+  think: { icon: Lightbulb, word: t`Think` },
+  fetch: { icon: Globe, word: t`Fetch` },
+  switch_mode: { icon: Shuffle, word: t`Mode` },
+  other: { icon: Wrench, word: t`Tool` },
 }
 
 /** The icon and word of a kind, also of one that is not in the list. */

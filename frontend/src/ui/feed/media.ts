@@ -21,9 +21,9 @@ export function mediaOf(content: unknown): Media | null {
   const from = block['type'] === 'resource' ? record(block['resource']) : block
   const held = from['data'] ?? from['blob']
   if (held === undefined && block['type'] !== 'image' && block['type'] !== 'audio') return null
-  const type = text(from['mimeType']) || 'of an unknown type'
+  const type = text(from['mimeType']) || t`of an unknown type`
   const uri = text(from['uri'])
-  const kind = /^[a-z]+/.exec(type)?.[0] ?? 'file'
+  const kind = /^[a-z]+/.exec(type)?.[0] ?? t`file`
   const name = text(block['name']) || uri.split(/[/\\]/).at(-1) || `${kind}${ending(type)}`
   const blob = (record(held)['blob'] ?? null) as Blob | null
   const data = typeof held === 'string' ? decode(held) : null
@@ -36,18 +36,18 @@ export function mediaOf(content: unknown): Media | null {
     why:
       blob || data
         ? reason(type, blob !== null, block['type'] === 'image')
-        : 'It is damaged: what was sent is no file.',
+        : t`It is damaged: what was sent is no file.`,
   }
 }
 
 function reason(type: string, large: boolean, picture: boolean): string {
-  if (type.startsWith('image/svg')) return 'Not shown: a picture of this kind can hold scripts.'
-  if (type.startsWith('audio/') || type.startsWith('video/')) return 'Not played here.'
-  if (large && type === 'text/plain') return 'Too large to show in full; above is the beginning.'
-  if (large && isPicture(type)) return 'Too large to show here.'
+  if (type.startsWith('image/svg')) return t`Not shown: a picture of this kind can hold scripts.`
+  if (type.startsWith('audio/') || type.startsWith('video/')) return t`Not played here.`
+  if (large && type === 'text/plain') return t`Too large to show in full; above is the beginning.`
+  if (large && isPicture(type)) return t`Too large to show here.`
   // Else it would have been: only what a browser could not show comes here.
-  if (picture && isPicture(type)) return 'It is damaged: what was sent is no picture.'
-  return 'Not shown: it may be more than text or a plain picture.'
+  if (picture && isPicture(type)) return t`It is damaged: what was sent is no picture.`
+  return t`Not shown: it may be more than text or a plain picture.`
 }
 
 function ending(type: string): string {

@@ -18,5 +18,5 @@ export function around(entries: readonly PlanEntry[], limit: number) {
 
 /** Says what is folded away before the entries that are shown. */
 export function folded(before: number, done: number): string {
-  return before === done ? `${done} done` : `${before} earlier, ${done} done`
+  return before === done ? t`${done} done` : t`${before} earlier, ${done} done`
 }

@@ -1,7 +1,7 @@
 import type { SessionInfo } from '../../wire/gen'
 import type { Screens } from '../app.svelte'
 
-const title = (info: SessionInfo) => `“${info.name || 'Untitled session'}”`
+const title = (info: SessionInfo) => `“${info.name || t`Untitled session`}”`
 
 /** What a menu, a swipe and a selection do to sessions. A failure is told on whatever screen the person is by then. */
 export class Deeds {
@@ -13,19 +13,19 @@ export class Deeds {
   }
 
   pin(info: SessionInfo, pinned = !info.pinned): Promise<boolean> {
-    return this.change(info, { pinned }, pinned ? 'was not pinned' : 'was not unpinned')
+    return this.change(info, { pinned }, pinned ? t`was not pinned` : t`was not unpinned`)
   }
 
   /** Archives sessions, or takes them out, and offers the way back. */
   async archive(infos: readonly SessionInfo[], archived = !infos[0]?.archived): Promise<void> {
     const done: SessionInfo[] = []
     for (const info of infos) {
-      const failed = archived ? 'was not archived' : 'was not unarchived'
+      const failed = archived ? t`was not archived` : t`was not unarchived`
       if (await this.change(info, { archived }, failed)) done.push(info)
     }
     if (done.length === 0) return
-    const what = done.length === 1 ? title(done[0]!) : `${done.length} sessions`
-    this.app.say(`${archived ? 'Archived' : 'Unarchived'} ${what}.`, async () => {
+    const what = done.length === 1 ? title(done[0]!) : t`${done.length} sessions`
+    this.app.say(`${archived ? t`Archived` : t`Unarchived`} ${what}.`, async () => {
       for (const { session_id } of done) await this.app.hub.update(session_id, { archived: !archived })
     })
     if (archived) this.leave(done)
@@ -35,7 +35,7 @@ export class Deeds {
     try {
       await this.app.hub.end(info.session_id)
     } catch (error) {
-      this.report(info, `was not ended: ${(error as Error).message}`)
+      this.report(info, t`was not ended: ${(error as Error).message}`)
     }
   }
 

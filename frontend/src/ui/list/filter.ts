@@ -11,13 +11,13 @@ export interface Filter {
 }
 
 const statusWords: Record<SessionInfo['status'], string> = {
-  needs_you: 'Needs you',
-  running: 'Running',
-  idle: 'Idle',
-  failed: 'Failed',
-  interrupted: 'Interrupted',
-  ended: 'Ended',
-  damaged: 'Damaged',
+  needs_you: t`Needs you`,
+  running: t`Running`,
+  idle: t`Idle`,
+  failed: t`Failed`,
+  interrupted: t`Interrupted`,
+  ended: t`Ended`,
+  damaged: t`Damaged`,
 }
 
 export const of = {

@@ -6,12 +6,12 @@ import type { Seq } from '../../wire/gen'
 export type Along = 'event' | 'time'
 
 export const markWords: Record<MarkKind, string> = {
-  prompt: 'Prompt',
-  edit: 'Edit',
-  command: 'Command',
-  question: 'Question',
-  error: 'Error',
-  interruption: 'Interruption',
+  prompt: t`Prompt`,
+  edit: t`Edit`,
+  command: t`Command`,
+  question: t`Question`,
+  error: t`Error`,
+  interruption: t`Interruption`,
 }
 
 /** How far along the timeline a seq is, from 0 to 1. */

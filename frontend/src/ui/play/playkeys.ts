@@ -3,18 +3,18 @@ import type { Deck } from './deck.svelte'
 
 /** Every key of the player, as in video players, in the order of its help. */
 export const playKeys: readonly { keys: string; does: string }[] = [
-  { keys: 'Space k', does: 'play or pause' },
-  { keys: '← →', does: '5 seconds back or on; with Shift a tenth' },
-  { keys: ', .', does: 'one event back or on' },
-  { keys: 'p n', does: 'to the tool call before or after' },
-  { keys: '[ ]', does: 'to the mark before or after' },
-  { keys: '{ }', does: 'to the turn before or after' },
-  { keys: '< >', does: 'slower or faster' },
-  { keys: '0–9', does: 'to a tenth of the timeline' },
-  { keys: 'Home End', does: 'to the first or the last event' },
-  { keys: 'l', does: 'to the live edge' },
-  { keys: 'r', does: 'repeat: at the end, begin again' },
-  { keys: 'c', does: 'copy a link to this moment' },
+  { keys: 'Space k', does: t`play or pause` },
+  { keys: '← →', does: t`5 seconds back or on; with Shift a tenth` },
+  { keys: ', .', does: t`one event back or on` },
+  { keys: 'p n', does: t`to the tool call before or after` },
+  { keys: '[ ]', does: t`to the mark before or after` },
+  { keys: '{ }', does: t`to the turn before or after` },
+  { keys: '< >', does: t`slower or faster` },
+  { keys: '0–9', does: t`to a tenth of the timeline` },
+  { keys: 'Home End', does: t`to the first or the last event` },
+  { keys: 'l', does: t`to the live edge` },
+  { keys: 'r', does: t`repeat: at the end, begin again` },
+  { keys: 'c', does: t`copy a link to this moment` },
 ]
 
 /** Does what a key press asks of the player; false if it asks for nothing. */

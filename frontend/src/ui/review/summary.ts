@@ -1,19 +1,19 @@
 import type { TurnLine } from '../../state/overview'
 import { duration, short } from '../../text/time'
+import { counted } from '../../text/counted'
 
 /** What became of a turn, in one line. */
 export function summary(turn: TurnLine): string {
   const files = (turn.files?.length ?? 0) + (turn.files_left_out ?? 0)
-  const count = (n: number, one: string) => `${n} ${one}${n === 1 ? '' : 's'}`
   return [
-    files > 0 ? `${count(files, 'file')} +${turn.added ?? 0} −${turn.removed ?? 0}` : '',
-    turn.commands ? count(turn.commands, 'command') : '',
-    turn.commands_failed ? `${turn.commands_failed} failed` : '',
-    turn.questions ? count(turn.questions, 'question') : '',
-    turn.tokens ? `${short(turn.tokens)} tokens` : '',
-    turn.end_seq === undefined ? 'going on' : turn.ms !== undefined ? duration(turn.ms) : '',
-    turn.interrupted ? 'interrupted' : '',
-    turn.error ? 'failed' : '',
+    files > 0 ? `${counted(files, t`file`, t`files`)} +${turn.added ?? 0} −${turn.removed ?? 0}` : '',
+    turn.commands ? counted(turn.commands, t`command`, t`commands`) : '',
+    turn.commands_failed ? t`${turn.commands_failed} failed` : '',
+    turn.questions ? counted(turn.questions, t`question`, t`questions`) : '',
+    turn.tokens ? t`${short(turn.tokens)} tokens` : '',
+    turn.end_seq === undefined ? t`going on` : turn.ms !== undefined ? duration(turn.ms) : '',
+    turn.interrupted ? t`interrupted` : '',
+    turn.error ? t`failed` : '',
   ]
     .filter(Boolean)
     .join(' · ')

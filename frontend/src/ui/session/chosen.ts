@@ -21,18 +21,18 @@ export function acceptFiles(
   const problems: string[] = []
   const surplus: string[] = []
   for (const file of more) {
-    const name = file.name || 'pasted'
-    if (file.size === 0) problems.push(`${name} is empty.`)
+    const name = file.name || t`pasted`
+    if (file.size === 0) problems.push(t`${name} is empty.`)
     else if (file.size > fileMax)
-      problems.push(`${name} has ${bytes(file.size)}; at most ${bytes(fileMax)} can be sent.`)
+      problems.push(t`${name} has ${bytes(file.size)}; at most ${bytes(fileMax)} can be sent.`)
     else if (files.length >= filesMax) surplus.push(name)
     else files.push({ name, blob: file })
   }
   if (surplus.length > 0)
     problems.push(
-      `A prompt takes ${filesMax} files; left out ${surplus.length === 1 ? 'is' : `are ${surplus.length}:`} ${surplus.join(', ')}.`,
+      t`A prompt takes ${filesMax} files; left out ${surplus.length === 1 ? t`is` : t`are ${surplus.length}:`} ${surplus.join(', ')}.`,
     )
   if (agent?.prompt_capabilities?.image === false && files.some((f) => f.blob.type.startsWith('image/')))
-    problems.push(`${agent.name || 'This agent'} takes no images: it will not see them.`)
+    problems.push(t`${agent.name || t`This agent`} takes no images: it will not see them.`)
   return { files, problem: problems.join(' ') }
 }

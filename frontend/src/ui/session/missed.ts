@@ -7,15 +7,15 @@ export function missedWords(missed: Summary): string {
   const files = new Set(missed.files.map((f) => f.path)).size
   const lines = sumOf(missed.files)
   const work = [
-    count(missed.turns, 'turn', 'turns'),
-    count(missed.toolCalls, 'tool call', 'tool calls'),
-    files > 0 ? count(files, 'file', 'files') + (lines ? ` (+${lines.added} −${lines.removed})` : '') : '',
+    count(missed.turns, t`turn`, t`turns`),
+    count(missed.toolCalls, t`tool call`, t`tool calls`),
+    files > 0 ? count(files, t`file`, t`files`) + (lines ? ` (+${lines.added} −${lines.removed})` : '') : '',
   ].filter(Boolean)
   if (!missed.whole && work[0]) work[0] = work[0].replace(/^(\S+)/, '$1+')
   return [
-    ...(work.length > 0 ? work : [count(missed.events, 'event', 'events')]),
-    missed.removed > 0 ? `${short(missed.removed)} events no longer kept by the hub` : '',
-    count(missed.questions, 'question waiting', 'questions waiting'),
+    ...(work.length > 0 ? work : [count(missed.events, t`event`, t`events`)]),
+    missed.removed > 0 ? t`${short(missed.removed)} events no longer kept by the hub` : '',
+    count(missed.questions, t`question waiting`, t`questions waiting`),
   ]
     .filter(Boolean)
     .join(', ')

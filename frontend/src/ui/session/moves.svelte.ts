@@ -88,7 +88,7 @@ export class Moves {
     if (this.wanted > session.maxSeq) {
       // What is kept on the device may end earlier than the log: the hub's state says where that is.
       if (!session.live) return
-      const text = `Event ${this.wanted} is not in this session: it ends at ${session.maxSeq}.`
+      const text = t`Event ${this.wanted} is not in this session: it ends at ${session.maxSeq}.`
       untrack(() => app.store.dispatch({ kind: 'problem', sessionId: session.id, text }))
     }
     const to = outer(rows, nearest(session, this.wanted))
@@ -118,7 +118,7 @@ export class Moves {
     const to = stepFrom(rows, from, step)
     // A key that does nothing looks broken.
     if (to < 0) {
-      if (step.what) app.say(`No ${step.by > 0 ? 'more' : 'earlier'} ${step.what}.`)
+      if (step.what) app.say(step.by > 0 ? t`No more ${step.what}.` : t`No earlier ${step.what}.`)
       return
     }
     reader.stay()

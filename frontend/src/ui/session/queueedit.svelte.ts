@@ -73,8 +73,8 @@ export class QueueEdit {
     this.end()
     if (known) return
     const note = asked
-      ? 'Already sent unedited. Your edit is in the composer.'
-      : 'That prompt is no longer in the queue: your edit is here.'
+      ? t`Already sent unedited. Your edit is in the composer.`
+      : t`That prompt is no longer in the queue: your edit is here.`
     giveDraft(this.sessionId, { text, note, focus: document.activeElement?.closest('[data-edit]') != null })
   }
 

@@ -28,14 +28,14 @@ const error = (row: Row) =>
 export const steps: Partial<Record<Action, Step>> = {
   next: { by: 1, fits: any },
   previous: { by: -1, fits: any },
-  next_tool: { by: 1, fits: tool, what: 'tool calls' },
-  previous_tool: { by: -1, fits: tool, what: 'tool calls' },
-  next_error: { by: 1, fits: error, what: 'errors' },
-  previous_error: { by: -1, fits: error, what: 'errors' },
-  next_diff: { by: 1, fits: diff, what: 'changes' },
-  previous_diff: { by: -1, fits: diff, what: 'changes' },
-  next_prompt: { by: 1, fits: prompt, what: 'prompts' },
-  previous_prompt: { by: -1, fits: prompt, what: 'prompts' },
+  next_tool: { by: 1, fits: tool, what: t`tool calls` },
+  previous_tool: { by: -1, fits: tool, what: t`tool calls` },
+  next_error: { by: 1, fits: error, what: t`errors` },
+  previous_error: { by: -1, fits: error, what: t`errors` },
+  next_diff: { by: 1, fits: diff, what: t`changes` },
+  previous_diff: { by: -1, fits: diff, what: t`changes` },
+  next_prompt: { by: 1, fits: prompt, what: t`prompts` },
+  previous_prompt: { by: -1, fits: prompt, what: t`prompts` },
 }
 
 /** Returns the index of the row a step leads to; -1 if there is none. */

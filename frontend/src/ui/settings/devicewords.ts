@@ -5,33 +5,33 @@ const hourMs = 3_600_000
 
 /** When it was last used, no finer than the hub notes it. */
 export function lastUsed(device: Device, now: number): string {
-  const made = device.kind === 'device' ? 'paired' : 'made'
+  const made = device.kind === 'device' ? t`paired` : t`made`
   const fresh = (time: string) => now - Date.parse(time) < hourMs
   if (device.last_used) {
     return fresh(device.last_used)
-      ? 'active in the last hour'
-      : `last active ${whenSaid(device.last_used, now)}`
+      ? t`active in the last hour`
+      : t`last active ${whenSaid(device.last_used, now)}`
   }
   return fresh(device.created_at)
-    ? `${made} less than an hour ago`
-    : `not used since it was ${made} ${whenSaid(device.created_at, now)}`
+    ? t`${made} less than an hour ago`
+    : t`not used since it was ${made} ${whenSaid(device.created_at, now)}`
 }
 
 /** What it may do, before the name of the session it is for. */
 export function mayDo(device: Pick<Device, 'scope' | 'session_id'>): string {
   const may =
-    { owner: 'full access', collaborator: 'prompts and answers', viewer: 'read-only' }[device.scope] ??
+    { owner: t`full access`, collaborator: t`prompts and answers`, viewer: t`read-only` }[device.scope] ??
     device.scope
-  return device.session_id ? `${may} in` : may
+  return device.session_id ? t`${may} in` : may
 }
 
 /** What is over when its access is ended. */
 export function whatEnds(device: Device): string {
   if (device.current) {
-    return 'Every page of this hub in this browser is cut off at once. To come in again it has to be paired with a new link from abide pair. Drafts and the sessions it keeps for offline stay in it until its site data is cleared.'
+    return t`Every page of this hub in this browser is cut off at once. To come in again it has to be paired with a new link from abide pair. Drafts and the sessions it keeps for offline stay in it until its site data is cleared.`
   }
   if (device.kind === 'token') {
-    return 'Whoever uses this token is cut off within a second, and is refused from then on. It cannot be brought back: a script would need a new one.'
+    return t`Whoever uses this token is cut off within a second, and is refused from then on. It cannot be brought back: a script would need a new one.`
   }
-  return 'Its pages are cut off within a second, and it has to be paired anew to come in again. What it has not sent yet stays in it.'
+  return t`Its pages are cut off within a second, and it has to be paired anew to come in again. What it has not sent yet stays in it.`
 }

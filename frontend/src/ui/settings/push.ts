@@ -9,18 +9,18 @@ const endpointKey = 'abide.push.endpoint'
 /** Why this browser cannot be told, in words; empty where it can. */
 export function hindrance(): string {
   if (!isSecureContext)
-    return 'This page was not opened by https, nor on the machine the hub runs on. The browser gives it no service worker, and so no notifications.'
+    return t`This page was not opened by https, nor on the machine the hub runs on. The browser gives it no service worker, and so no notifications.`
   const phone =
     /iPhone|iPad/.test(navigator.userAgent) ||
     (navigator.userAgent.includes('Macintosh') && navigator.maxTouchPoints > 1)
   if (phone && !matchMedia('(display-mode: standalone)').matches)
-    return 'On an iPhone or iPad only apps on the home screen are told. Tap Share, then “Add to Home Screen”, and turn this on in the app that you open from there.'
+    return t`On an iPhone or iPad only apps on the home screen are told. Tap Share, then “Add to Home Screen”, and turn this on in the app that you open from there.`
   if (!('serviceWorker' in navigator))
-    return 'This browser gives the page no service worker: a private window has none.'
+    return t`This browser gives the page no service worker: a private window has none.`
   if (!('PushManager' in window) || !('Notification' in window))
-    return 'This browser has no notifications of this kind.'
+    return t`This browser has no notifications of this kind.`
   if (Notification.permission === 'denied')
-    return 'The browser refuses notifications of this address. Allow them in its settings for this site, then load the page again.'
+    return t`The browser refuses notifications of this address. Allow them in its settings for this site, then load the page again.`
   return ''
 }
 
@@ -52,7 +52,7 @@ async function enter(hub: Intents, subscription: PushSubscription, choice: Parti
 /** Has this browser told what was chosen; asks the person first where the browser wants that. */
 export async function tell(hub: Intents, choice: Partial<Choice>): Promise<void> {
   if ((await Notification.requestPermission()) !== 'granted')
-    throw new Error(hindrance() || 'The browser was not allowed to show notifications.')
+    throw new Error(hindrance() || t`The browser was not allowed to show notifications.`)
   const { public_key } = await hub.ask<{ public_key: string }>('GET', path)
   await enter(hub, await subscribe((await registered(true))!, bytes(public_key)), choice)
 }
@@ -72,12 +72,12 @@ async function subscribe(
 ) {
   const options = { userVisibleOnly: true, applicationServerKey }
   try {
-    return await Promise.race([pushManager.subscribe(options), late('it does not answer')])
+    return await Promise.race([pushManager.subscribe(options), late(t`it does not answer`)])
   } catch (error) {
     const old = await pushManager.getSubscription()
     // One for another hub's key, as after the hub's data was made anew.
     if (old && (await old.unsubscribe())) return pushManager.subscribe(options)
-    throw new Error(`The browser's push service did not take this device: ${(error as Error).message}`)
+    throw new Error(t`The browser's push service did not take this device: ${(error as Error).message}`)
   }
 }
 
@@ -92,7 +92,7 @@ async function registered(wait: boolean): Promise<ServiceWorkerRegistration | un
   const container = navigator.serviceWorker as ServiceWorkerContainer | undefined
   if (!container) return undefined
   if (!wait) return container.getRegistration()
-  return Promise.race([container.ready, late('The page has no service worker yet. Load it again.')])
+  return Promise.race([container.ready, late(t`The page has no service worker yet. Load it again.`)])
 }
 
 function bytes(text: string): Uint8Array<ArrayBuffer> {

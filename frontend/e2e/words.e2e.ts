@@ -1,0 +1,86 @@
+// Every state of the catalogue with a pseudo-language in place of its words: what is still in plain letters is what
+// the state itself shows (a name, a path, what an agent said), or a word that src/words.json does not have.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { choices } from '../dev/catalogue/state.ts'
+import { states, type State } from '../dev/catalogue/states.ts'
+import { preview, type Preview } from '../dev/preview.mjs'
+import { Browser, phone } from './rig/browser.ts'
+import { builtCatalogue, View } from './rig/catalogue.ts'
+
+let site: Preview
+let browser: Browser
+let view: View
+beforeAll(async () => {
+  site = await preview({ root: await builtCatalogue('pseudo') })
+  browser = await Browser.start()
+  view = await View.open(browser, site.url, { name: 'phone', of: phone }, 'light', false)
+})
+afterAll(async () => {
+  await browser.stop()
+  await site.stop()
+})
+
+const plain = (text: string) => text.match(/(?<!\p{L})[a-zA-Z]{2,}(?!\p{L})/gu) ?? []
+/** What the browser writes of times and of what throws, words that come in two chunks, and the app's own name. */
+const others = [
+  'AM PM Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec',
+  'Cannot read properties of null reading',
+  'anything migration abide',
+].flatMap(plain)
+
+test('every word on a screen is of the catalogue', async () => {
+  const known = new Set(others)
+  for (const state of states) {
+    for (const text of await given(state)) for (const word of plain(text)) known.add(word)
+  }
+  expect(known.size).toBeGreaterThan(500)
+  const strange: Record<string, string> = {}
+  for (const { name } of states) {
+    await view.show(name)
+    for (const text of await texts()) {
+      for (const word of plain(text)) if (!known.has(word)) strange[word] ??= `${name}: ${text}`
+    }
+  }
+  expect(strange).toEqual({})
+})
+
+/** Every text that a state has of somebody else: in its messages, in what its hub answers, and in what is written. */
+async function given({ messages, hub, path, query, does }: State): Promise<string[]> {
+  const found: string[] = []
+  const collect = (value: unknown): void => {
+    if (typeof value === 'string')
+      found.push(value, value.slice(0, 40)) // a name is cut there
+    else if (value instanceof Error) found.push(value.message)
+    else if (value instanceof Map || value instanceof Set) [...value].forEach(collect)
+    else if (value && typeof value === 'object') {
+      // Without asking what is computed: some states have what fails.
+      for (const [key, own] of Object.entries(Object.getOwnPropertyDescriptors(value))) {
+        collect(key)
+        collect(own.value)
+      }
+    }
+  }
+  const nothing = () => new Promise((done) => setImmediate(done))
+  collect([choices, messages, path, query, does])
+  for (const answer of Object.values(hub?.() ?? {}) as unknown[]) {
+    if (typeof answer !== 'function') continue
+    await Promise.race([nothing(), new Promise((done) => done(answer()))]).then(collect, collect)
+  }
+  return found
+}
+
+/** All texts and labels on screen. */
+function texts(): Promise<string[]> {
+  return view.page.evaluate(() => {
+    const labels = ['aria-label', 'aria-description', 'aria-roledescription', 'alt', 'placeholder', 'title']
+    const all = [
+      ...document.body.querySelectorAll<HTMLElement>(
+        '*:not(script, style, code, kbd, pre, pre *, .prose :not([aria-label]))',
+      ),
+    ]
+    return all.flatMap((e) => [
+      ...labels.map((l) => e.getAttribute(l) ?? ''),
+      ...[...e.childNodes].flatMap((n) => (n.nodeType === Node.TEXT_NODE ? [n.nodeValue!] : [])),
+    ])
+  })
+}

@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest'
+import { catalogue, messages, pseudo, wordsIn } from '../dev/words.mjs'
+
+const found = (text: string, file = 'A.svelte') => wordsIn(text, file).messages
+const said = (text: string, file = 'A.svelte') => wordsIn(text, file).written((message) => `<${message}>`)
+
+it('the catalogue has every word of the screens, and no other', () => {
+  expect(Object.keys(catalogue()), 'npm run words writes it').toEqual(messages())
+  expect(Object.values(catalogue()).filter((word) => /⟦|\{\}/.test(word))).toEqual([])
+})
+
+describe('words', () => {
+  it('are texts and labels, with a place for each thing computed among them', () => {
+    const markup =
+      '<p class="a b" title="Copy {name}">Show {n} of\n  {all} <b>now</b> {x}</p><input placeholder="Go" />'
+    expect(found(markup)).toEqual(['Copy {0}', 'Show {0} of {1}', 'now', 'Go'])
+  })
+
+  it('are in code what is marked, also within another', () => {
+    const code = 'const a = x === "no" ? t`Not ${who}${t`, or ${n}`}.` : t`Yes`'
+    expect(found(code, 'a.ts')).toEqual(['Not {0}{1}.', ', or {0}', 'Yes'])
+    expect(said(code, 'a.ts')).toBe('const a = x === "no" ? `<Not ${who}${`<, or ${n}>`}.>` : `<Yes>`')
+  })
+
+  it('are not what is typed or run', () => {
+    expect(found('<kbd>Esc Esc</kbd> <code>abide pair</code> <style>p { color: red }</style>')).toEqual([])
+  })
+
+  it('say anything without becoming markup or code', () => {
+    const say = (text: string, file: string, message: string) => wordsIn(text, file).written(() => message)
+    expect(say('<p>Hello</p>', 'A.svelte', '{a} < "b" & c')).toBe('<p>&#123;a} &lt; "b" &amp; c</p>')
+    expect(say('<p title="Hello"></p>', 'A.svelte', '"b"')).toBe('<p title="&quot;b&quot;"></p>')
+    expect(say('t`Hello`', 'a.ts', 'a ${b} `c` \\')).toBe('`a \\${b} \\`c\\` \\\\`')
+  })
+
+  it('may name what is computed in another order', () => {
+    const { written } = wordsIn('<p>{n} of {all} files</p>', 'A.svelte')
+    expect(written(() => '{1} files, {0} of them')).toBe('<p>{all} files, {n} of them</p>')
+  })
+
+  it('keep the space around them', () => {
+    expect(said('<p>a <b>bold</b> move on</p>')).toBe(
+      '<p>a <b><bold></b> <move on></p>'.replace('<bold>', '&lt;bold>').replace('<move on>', '&lt;move on>'),
+    )
+  })
+})
+
+it('a pseudo-language leaves no plain letter', () => {
+  expect(pseudo('Show {0} of {1} Files, XYZ jq')).toMatch(/^⟦[^a-zA-Z]+⟧$/)
+  expect(pseudo('{0} a')).toContain('{0}')
+})
