@@ -15,6 +15,7 @@ export interface Edit {
 
 /** All changes to a piece of a file, as one. A file that agents show only parts of may have several pieces. */
 export interface Piece {
+  readonly path: string
   readonly before: string
   readonly after: string
   /** For each line of `after`: the seq of the edit that wrote it, 0 where it was there before. */
@@ -69,7 +70,7 @@ export function byFile(edits: readonly Edit[]): FileChanges[] {
   return [...files].map(([path, { large, pieces }]) => ({
     path,
     large,
-    pieces: pieces.filter((p) => p.before !== p.after).map((p) => p.done()),
+    pieces: pieces.filter((p) => p.before !== p.after).map((p) => p.done(path)),
   }))
 }
 
@@ -106,8 +107,9 @@ class Growing {
     this.after = now
   }
 
-  done(): Piece {
+  done(path: string): Piece {
     return {
+      path,
       before: this.before,
       after: this.after,
       wrote: this.wrote,
