@@ -1,5 +1,6 @@
 // What is at hand: a folder for a new session, and files after an @, by touch on a phone and by keys on a desktop.
 import { mkdirSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { phone, type Size } from './rig/browser.ts'
@@ -124,6 +125,66 @@ describe.each([
     expect(screen.errors).toEqual([])
     await page.close()
     await hub.deleteSession(id)
+  })
+
+  test('the prompts of a session are gone through, upwards', async () => {
+    const id = await hub.newSession(`Prompts ${name}`)
+    for (let i = 0; i < 5; i++) await hub.turn(id, '/plan')
+    const screen = await device.watch(id, size)
+    const { page } = screen
+    const prompts = hub.events(id).flatMap((e) => (e.type === 'user_prompt' ? [e.seq] : []))
+    const earlier = page.getByRole('button', { name: 'Previous prompt' })
+    /** The prompts in view. */
+    const inView = () =>
+      screen.feed.evaluate((feed) => {
+        const { top, bottom } = feed.getBoundingClientRect()
+        return [...feed.querySelectorAll<HTMLElement>('article[data-seq]')].flatMap((row) => {
+          const box = row.getBoundingClientRect()
+          return box.top >= top && box.bottom <= bottom ? [Number(row.dataset['seq'])] : []
+        })
+      })
+    await screen.feed.hover()
+    await page.mouse.wheel(0, -200)
+    let at = hub.lastSeq(id)
+    for (let i = 0; i < 2; i++) {
+      await earlier.focus()
+      await (touch ? earlier.click() : page.keyboard.press('Enter'))
+      await until('an earlier prompt at the top', async () => {
+        const seq = (await inView()).find((shown) => prompts.includes(shown)) ?? at
+        if (seq >= at) return false
+        at = seq
+        return true
+      })
+    }
+    await shot(screen, `prompts-${size.width}`)
+    expect(screen.errors).toEqual([])
+    await page.close()
+    await hub.deleteSession(id)
+  })
+
+  test('an @ completes another session, and ~ a folder of the home', async () => {
+    const other = await hub.newSession('Water the tulips')
+    await hub.turn(other, '/plan')
+    const session = await hub.newSession(`Mentions ${name}`)
+    await hub.turn(session, '/plan')
+    const screen = await device.watch(session, size)
+    const { page } = screen
+    await screen.composer.focus()
+    await page.keyboard.type('as in @Water')
+    const found = page.getByRole('option', { name: 'Water the tulips' })
+    await found.waitFor()
+    await (touch ? found.click() : page.keyboard.press('Tab'))
+    await expect.poll(() => screen.composer.inputValue()).toBe(`as in @session:${other} `)
+    await screen.composer.fill('')
+    await screen.go('/')
+    await (touch ? page.getByRole('button', { name: 'New session' }).click() : page.keyboard.press('c'))
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('First prompt').fill('/plan')
+    await dialog.locator('input[list=workspaces]').fill('~/nowhere-at-all')
+    await dialog.getByRole('button', { name: 'Start', exact: true }).click()
+    await dialog.getByText(join(homedir(), 'nowhere-at-all')).first().waitFor()
+    await page.close()
+    for (const id of [other, session]) await hub.deleteSession(id)
   })
 
   test('an @ completes a file, and a long paste becomes a file', async () => {

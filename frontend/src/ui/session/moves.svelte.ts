@@ -80,6 +80,17 @@ export class Moves {
     else if (action === 'unread' && view.unread.seq !== null) this.jump(view.unread.seq)
   }
 
+  /** Goes to the prompt before what is read, which has no focus where it is read by touch. */
+  earlierPrompt = () => {
+    const { app, reader } = this.feed
+    const rows = this.feed.rows()
+    const at = reader.at
+    const to = stepFrom(rows, at ? reader.heights.indexOf(at.key) : rows.length, steps.previous_prompt!)
+    if (to < 0) return app.say(t`No earlier prompts.`)
+    reader.stay()
+    reader.toRow(rows[to]!.key)
+  }
+
   private arrive(): void {
     const { app, reader } = this.feed
     const session = this.feed.session()
