@@ -60,21 +60,12 @@ describe('pictures', () => {
     await hub.event(sessions['locked'], 'agent_exit')
     sessions['rules'] = await hub.newSession('Tidy the tests')
     await hub.turn(sessions['rules'], '/plan')
-    // By a device, whose name the rules then have.
-    const maker = await device.open('/')
-    await maker.page.evaluate(async (url) => {
-      for (const rule of [
-        { scope: 'session', effect: 'allow', kind: 'edit', title: 'Edits' },
-        { scope: 'session', effect: 'reject', kind: 'fetch', title: 'Fetches' },
-        { scope: 'agent', effect: 'allow', kind: 'read', title: 'Always allow reads' },
-      ])
-        await fetch(url, {
-          method: 'POST',
-          headers: { 'Content-Type': 'application/json' },
-          body: JSON.stringify(rule),
-        })
-    }, `/api/sessions/${sessions['rules']}/rules`)
-    await maker.page.close()
+    for (const rule of [
+      { scope: 'session', effect: 'allow', kind: 'edit', title: 'Edits' },
+      { scope: 'session', effect: 'reject', kind: 'fetch', title: 'Fetches' },
+      { scope: 'agent', effect: 'allow', kind: 'read', title: 'Always allow reads' },
+    ])
+      await hub.api('POST', `/api/sessions/${sessions['rules']}/rules`, rule)
   }, 120_000)
   afterAll(async () => {
     await stranger.stop()
@@ -157,7 +148,7 @@ describe('pictures', () => {
   })
   test('of an agent at work', () =>
     take('running', `/s/${sessions['running']}`, (s) =>
-      s.page.getByRole('button', { name: 'Stop' }).waitFor(),
+      s.page.getByRole('button', { name: 'Stop', exact: true }).waitFor(),
     ))
   test('of the list', () => take('sessions', '/', (s) => s.page.getByText('Needs you').first().waitFor()))
   test('of a new session', () =>
