@@ -105,7 +105,7 @@ func (a *activeFile) placeCopy(open File, size int64) (File, error) {
 		return nil, err
 	}
 	fresh, err := newLogFile(a.fs, aside, func(f File) error {
-		return copySpan(f, open, span{0, size})
+		return span{size: size}.copyTo(f, 0, open)
 	})
 	if err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func (a *activeFile) keepStanding(open File) error {
 	err = errors.Join(err, sizeErr)
 	if err == nil && size > 0 {
 		var kept string
-		if kept, _, err = quarantine(a.fs, a.dir, "replaced", f, span{0, size}); err == nil {
+		if kept, _, err = quarantine(a.fs, a.dir, "replaced", f, span{size: size}); err == nil {
 			a.logger.Warn("what stood in place of the log's file is kept", "session", a.id, "in", kept)
 		}
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -95,6 +96,22 @@ func (w *writer) admit(ctx context.Context, drafts []event.Draft) ([]event.Draft
 		d.Data = data
 	}
 	return drafts, nil
+}
+
+// checkDraft refuses what would break the framing or the wire. The rest of a
+// draft's promise (compact, valid JSON) is its maker's.
+func checkDraft(d *event.Draft) error {
+	n := len(d.Data)
+	if n < 2 || d.Data[0] != '{' || d.Data[n-1] != '}' {
+		return fmt.Errorf("%w: data of %q is not a JSON object", ErrInvalid, d.Type)
+	}
+	if bytes.IndexByte(d.Data, '\n') >= 0 {
+		return fmt.Errorf("%w: data of %q holds a line break", ErrInvalid, d.Type)
+	}
+	if d.Type == "" || d.Turn < 0 {
+		return fmt.Errorf("%w: type %q, turn %d", ErrInvalid, d.Type, d.Turn)
+	}
+	return nil
 }
 
 // awaitPen returns nil once the caller holds the pen, or the request once another
@@ -233,7 +250,7 @@ func (w *writer) publish() {
 	for i := range p.lines {
 		line := &p.lines[i]
 		if at := p.offset + int64(line.start); at == 0 || at-p.indexed >= indexStep {
-			p.seg.index.add(entry{line.seq, at})
+			p.seg.index.add(line.seq, at)
 			p.indexed = at
 		}
 	}

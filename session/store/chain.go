@@ -1,10 +1,8 @@
 package store
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 
@@ -15,72 +13,6 @@ import (
 // The files of a log form a chain: each names the checksum of the line before its
 // first. A file with the name of a complete one that does not fit the chain is
 // stray. It is never read, moved or removed; its seqs are served as placeholders.
-
-// prelude bounds how far into a file its start line is looked for: a file made by
-// reopening a frozen log has the lines that were not synced before it.
-const prelude = 4 << 20
-
-// origin is what the session_start or segment_start of a file says.
-type origin struct {
-	session string // empty if the file has no start line
-	epoch   string
-	first   event.Seq
-	prev    string // checksum of the line before first; empty in older logs
-	made    event.Made
-}
-
-// originOf reads the start line of a file. A line whose checksum is wrong is
-// ignored.
-func originOf(file io.ReaderAt, size int64) (origin, error) {
-	lines := newProbe(file, 0, min(size, prelude))
-	defer lines.close()
-	for {
-		l, err := lines.next()
-		if err != nil {
-			return origin{}, notEOF(err)
-		}
-		if l.overlong {
-			continue
-		}
-		if p := parseLine(l.text); p.quality == verified {
-			if o := p.origin(); o.session != "" {
-				return o, nil
-			}
-		}
-	}
-}
-
-// origin is what a line says of its file, if it is a start line.
-func (p parsed) origin() (o origin) {
-	switch bodyType(p.body) {
-	case event.TypeSessionStart, event.TypeSegmentStart:
-	default:
-		return o
-	}
-	e, err := bodyEvent(p.body)
-	if err != nil {
-		return o
-	}
-	payload, err := e.Payload()
-	if err != nil {
-		return o
-	}
-	switch d := payload.(type) {
-	case event.SessionStart:
-		if e.Seq == 1 {
-			o = origin{session: d.SessionID, epoch: d.Epoch, first: 1, made: event.Made{
-				Agent: d.Agent, Workspace: d.Workspace, ProjectRoot: d.ProjectRoot, CreatedBy: d.CreatedBy, CreatedByID: d.CreatedByID,
-				RequestKey: d.RequestKey, RequestHash: d.RequestHash, CreatedAt: &e.Time,
-			}}
-		}
-	case event.SegmentStart:
-		o = origin{session: d.SessionID, epoch: d.Epoch, first: d.FirstSeq, prev: d.Prev, made: d.Made}
-	}
-	if !isEpoch(o.epoch) {
-		o.epoch = ""
-	}
-	return o
-}
 
 // origin is that of a segment's file. A file that is gone has none.
 func (s *segment) origin() (o origin, err error) {
@@ -94,11 +26,8 @@ func (s *segment) origin() (o origin, err error) {
 // lastLine is the last line of a file. It is bad if the file is gone or damaged.
 func (s *segment) lastLine() (p parsed, err error) {
 	err = s.with(func(file File, size int64) error {
-		line, ok, err := lineEndingAt(file, size)
-		if ok {
-			p = parseLine(line)
-			p.body = nil
-		}
+		p, err = lineEndingAt(file, size)
+		p.body = nil
 		return err
 	})
 	return p, err
@@ -139,7 +68,7 @@ func (s *segment) fits(next *segment, id string) (bool, error) {
 				return false, err
 			}
 			if last.quality == verified && last.seq == s.lastSeq() {
-				return string(appendHex(nil, last.sum)) == after.prev, nil
+				return hexSum(last.sum) == after.prev, nil
 			}
 		}
 	}
@@ -214,38 +143,10 @@ func disjoint(list []*segment) []*segment {
 
 // study reads the whole segment and makes its index complete.
 func (s *segment) study(file File, end int64) (*scan, error) {
-	sc := newScan(s.first - 1)
-	sc.last = s.lastSeq()
+	sc := newScan(s.first-1, s.lastSeq())
 	if err := sc.run(file, 0, end); err != nil {
 		return nil, err
 	}
-	s.index.replace(sc.entries, sc.irregular)
+	s.index.replace(sc)
 	return sc, nil
-}
-
-// lineEndingAt reads the line whose newline is the byte before end.
-func lineEndingAt(file io.ReaderAt, end int64) ([]byte, bool, error) {
-	for size := int64(probeSize); ; size *= 4 {
-		size = min(size, end)
-		buf := make([]byte, size)
-		if _, err := file.ReadAt(buf, end-size); err != nil {
-			if errors.Is(err, io.EOF) {
-				return nil, false, nil
-			}
-			return nil, false, fmt.Errorf("read log: %w", err)
-		}
-		if buf[size-1] != '\n' {
-			return nil, false, nil
-		}
-		line := buf[:size-1]
-		if at := bytes.LastIndexByte(line, '\n'); at >= 0 {
-			return line[at+1:], true, nil
-		}
-		if size == end {
-			return line, true, nil
-		}
-		if size > longestLine {
-			return nil, false, nil
-		}
-	}
 }

@@ -305,8 +305,7 @@ func (c *checking) segment(seg *segment) (event.Seq, error) {
 	case active:
 		end = min(end, c.size)
 	}
-	s := newScan(seg.first - 1)
-	s.last = seg.last
+	s := newScan(seg.first-1, seg.last)
 	s.visit = func(p parsed, l rawLine) { c.event(name, p, l) }
 	if err := s.run(file, 0, end); err != nil {
 		return 0, err
@@ -357,7 +356,7 @@ func (c *checking) told(name string, s *scan, whole bool) {
 
 // event verifies one line.
 func (c *checking) event(name string, p parsed, l rawLine) {
-	if m := &c.meta; p.seq == m.SyncedSeq && l.offset+l.size == m.LogBytes && m.TailCRC == string(appendHex(nil, p.sum)) {
+	if m := &c.meta; p.seq == m.SyncedSeq && l.offset+l.size == m.LogBytes && m.TailCRC == hexSum(p.sum) {
 		c.reached = true
 	}
 	if p.quality == unverified {
@@ -369,7 +368,7 @@ func (c *checking) event(name string, p parsed, l rawLine) {
 	if !strings.Contains(string(p.body), `"sha256":"`) {
 		return
 	}
-	e, err := bodyEvent(p.body)
+	e, err := p.event()
 	if err != nil {
 		c.add(ProblemUnreadable, name, p.seq, "%v", err)
 		return

@@ -60,7 +60,7 @@ func (c *checking) checkpoint(name string, s *scan) {
 		c.behind(s.good.seq)
 	case m.SyncedSeq < s.good.seq:
 		c.add(ProblemMetadata, metadataName, m.SyncedSeq, "it is behind the log, which ends with seq %d, and its line is not where it says", s.good.seq)
-	case m.SyncedSeq != s.good.seq || m.LogBytes != s.good.offset || m.TailCRC != string(appendHex(nil, s.good.sum)):
+	case m.SyncedSeq != s.good.seq || m.LogBytes != s.good.offset || m.TailCRC != hexSum(s.good.sum):
 		c.add(ProblemMetadata, metadataName, m.SyncedSeq, "it has the end of %s at byte %d with crc %s, where it is at byte %d with crc %08x",
 			name, m.LogBytes, m.TailCRC, s.good.offset, s.good.sum)
 	case m.MaxSeq != m.SyncedSeq || m.EventCount != int64(m.MaxSeq-m.MinSeq+1):

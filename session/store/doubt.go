@@ -1,20 +1,10 @@
 package store
 
-import (
-	"bytes"
-	"errors"
-	"hash/crc32"
-)
+import "errors"
 
 // errDoubtful says that metadata can be read and is not what a store wrote. None of
 // its numbers is acted upon: by them files are removed and seqs are given out.
 var errDoubtful = errors.New("its checksum is missing or wrong")
-
-// intact reports whether the bytes of metadata.json have their checksum.
-func intact(data []byte) bool {
-	body, sum, ok := cutCRC(bytes.TrimRight(data, "\n"))
-	return ok && crc32.Checksum(body, castagnoli) == sum
-}
 
 // words is the metadata without what its numbers say. Who wrote it stays, and
 // that the device failed: both make recovery more careful.

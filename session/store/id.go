@@ -3,7 +3,6 @@ package store
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"strings"
 	"time"
 )
 
@@ -29,11 +28,6 @@ func newID(at time.Time) string {
 
 // newEpoch makes the identity of a log: 64 random bits as 16 hex digits.
 func newEpoch() string { return randomHex(8) }
-
-// isEpoch reports whether newEpoch could have made a text.
-func isEpoch(s string) bool {
-	return len(s) == 16 && strings.Trim(s, "0123456789abcdef") == ""
-}
 
 func randomHex(n int) string {
 	b := make([]byte, n)

@@ -32,8 +32,10 @@ type entry struct {
 	offset int64
 }
 
-// add remembers an entry if it lies well apart from its neighbours.
-func (x *index) add(e entry) {
+// add remembers that the line of seq begins at offset, if that lies well apart from
+// what is known.
+func (x *index) add(seq event.Seq, offset int64) {
+	e := entry{seq, offset}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	n := len(x.entries)
@@ -52,11 +54,18 @@ func (x *index) add(e entry) {
 	x.entries[i] = e
 }
 
-// replace takes the result of a whole scan.
-func (x *index) replace(entries []entry, irregular bool) {
+// replace takes the result of a scan of the whole file.
+func (x *index) replace(s *scan) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.entries, x.irregular, x.complete = entries, irregular, true
+	x.entries, x.irregular, x.complete = s.entries, s.irregular, true
+}
+
+// extend adds the lines that a scan of a part of the file met.
+func (x *index) extend(s *scan) {
+	for _, e := range s.entries {
+		x.add(e.seq, e.offset)
+	}
 }
 
 // copyOf takes what is known of a file, for a copy of it.
@@ -97,20 +106,20 @@ func (x *index) around(seq event.Seq, end int64) (low entry, high int64, irregul
 	return low, high, x.irregular
 }
 
-// find returns a line start from which a short scan forward meets the line of
-// seq: a known entry, or the result of a binary search on the leading seqs of
-// file, whose size is end. The zero entry is the start of the file.
-func (x *index) find(file io.ReaderAt, seq event.Seq, end int64) (entry, error) {
+// find returns the start of a line, and its seq, from which a short scan forward meets
+// the line of seq: what is known, or the result of a binary search on the leading seqs
+// of file, whose size is end. At is zero for the start of the file.
+func (x *index) find(file io.ReaderAt, seq event.Seq, end int64) (at event.Seq, offset int64, err error) {
 	low, high, irregular := x.around(seq, end)
 	if irregular {
-		return low, nil
+		return low.seq, low.offset, nil
 	}
 	searched := false
 	for high-low.offset > indexStep {
 		middle := low.offset + (high-low.offset)/2
 		e, found, err := firstVerified(file, middle, high)
 		if err != nil {
-			return entry{}, err
+			return 0, 0, err
 		}
 		if !found || e.seq > seq {
 			high = middle
@@ -119,9 +128,9 @@ func (x *index) find(file io.ReaderAt, seq event.Seq, end int64) (entry, error) 
 		low, searched = e, true
 	}
 	if searched {
-		x.add(low)
+		x.add(low.seq, low.offset)
 	}
-	return low, nil
+	return low.seq, low.offset, nil
 }
 
 // firstVerified returns the first line with a right checksum that starts behind from

@@ -74,19 +74,18 @@ func (i *inspection) checkpointHolds(file File, size int64) (bool, error) {
 	if !i.hasMeta || m.LogFirst != i.active.first || m.SyncedSeq < m.LogFirst || m.LogBytes > size || m.LogBytes <= 0 || !isEpoch(m.Epoch) {
 		return false, nil
 	}
-	line, ok, err := lineEndingAt(file, m.LogBytes)
-	if err != nil || !ok {
+	p, err := lineEndingAt(file, m.LogBytes)
+	if err != nil {
 		return false, err
 	}
-	p := parseLine(line)
-	return p.quality != bad && p.seq == m.SyncedSeq && string(appendHex(nil, p.sum)) == m.TailCRC, nil
+	return p.quality != bad && p.seq == m.SyncedSeq && hexSum(p.sum) == m.TailCRC, nil
 }
 
 // endFits reports whether the whole log ends where the metadata says, which its
 // checkpoint alone need not tell: lines that do not count may be the last.
 func (i *inspection) endFits() bool {
 	m, end := &i.meta, i.scan.good
-	return m.SyncedSeq == end.seq && m.LogBytes == end.offset && m.TailCRC == string(appendHex(nil, end.sum))
+	return m.SyncedSeq == end.seq && m.LogBytes == end.offset && m.TailCRC == hexSum(end.sum)
 }
 
 // ownActive reports whether the active file has its start line. It is an *errForeign
@@ -125,7 +124,7 @@ func (i *inspection) prevOf(first event.Seq) string {
 	if err != nil || last.quality != verified || last.seq != first-1 {
 		return ""
 	}
-	return string(appendHex(nil, last.sum))
+	return hexSum(last.sum)
 }
 
 // Why a log gets a new epoch.

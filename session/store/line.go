@@ -2,11 +2,12 @@ package store
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -141,6 +142,18 @@ func appendCRC(dst []byte, start int) ([]byte, uint32) {
 	return append(dst, "\"}\n"...), sum
 }
 
+// hexSum writes a checksum as 8 lower-case hex digits.
+func hexSum(sum uint32) string { return string(appendHex(nil, sum)) }
+
+// parseSum reads a checksum as hexSum wrote it; zero if it is not one.
+func parseSum(s string) uint32 {
+	b, err := hex.DecodeString(s)
+	if err != nil || len(b) != 4 {
+		return 0
+	}
+	return uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
+}
+
 func appendHex(dst []byte, sum uint32) []byte {
 	const digits = "0123456789abcdef"
 	return append(dst, digits[sum>>28], digits[sum>>24&15], digits[sum>>20&15], digits[sum>>16&15],
@@ -160,21 +173,8 @@ func encodeLine(dst []byte, seq event.Seq, d event.Draft) ([]byte, uint32, error
 	return dst, sum, nil
 }
 
-// checkDraft refuses what would break the framing or the wire. The rest of a
-// draft's promise (compact, valid JSON) is its maker's.
-func checkDraft(d *event.Draft) error {
-	n := len(d.Data)
-	if n < 2 || d.Data[0] != '{' || d.Data[n-1] != '}' {
-		return fmt.Errorf("%w: data of %q is not a JSON object", ErrInvalid, d.Type)
-	}
-	if bytes.IndexByte(d.Data, '\n') >= 0 {
-		return fmt.Errorf("%w: data of %q holds a line break", ErrInvalid, d.Type)
-	}
-	if d.Type == "" || d.Turn < 0 {
-		return fmt.Errorf("%w: type %q, turn %d", ErrInvalid, d.Type, d.Turn)
-	}
-	return nil
-}
+// bodyOf is the body of a line that encodeLine built.
+func bodyOf(line []byte) []byte { return line[:len(line)-crcSuffix-1] }
 
 // quality says how far a line on disk can be trusted.
 type quality uint8
@@ -247,6 +247,13 @@ func cutCRC(line []byte) (body []byte, sum uint32, ok bool) {
 		}
 	}
 	return line[:at], sum, true
+}
+
+// sumHolds reports whether data ends with the right checksum of what is before it, as
+// a line does. Line breaks behind the checksum are ignored.
+func sumHolds(data []byte) bool {
+	body, sum, ok := cutCRC(bytes.TrimRight(data, "\n"))
+	return ok && crc32.Checksum(body, castagnoli) == sum
 }
 
 // leadingSeq reads the seq that begins a line.
@@ -362,17 +369,18 @@ func bodyTime(body []byte) (string, bool) {
 	return string(rest[:len(event.TimeLayout)]), true
 }
 
-// bodyEvent decodes a body.
-func bodyEvent(body []byte) (event.Event, error) {
-	object := append(append(make([]byte, 0, len(body)+1), body...), '}')
+// event decodes the line.
+func (p parsed) event() (event.Event, error) {
+	object := append(append(make([]byte, 0, len(p.body)+1), p.body...), '}')
 	var e event.Event
 	err := json.Unmarshal(object, &e)
 	return e, err
 }
 
-// placeholder is the body shown for an event that cannot be read. It carries
-// the time of the event before it, so every reader sees the same.
-func placeholder(dst []byte, seq event.Seq, at string, reason string) []byte {
+// placeholder appends the body shown for an event that cannot be read. It carries
+// the time of the event before it, as bodyTime returns it, so every reader sees the
+// same. An empty time is that of the year 1.
+func placeholder(dst []byte, seq event.Seq, at string) []byte {
 	if at == "" {
 		at = "0001-01-01T00:00:00.000000Z"
 	}
@@ -381,9 +389,14 @@ func placeholder(dst []byte, seq event.Seq, at string, reason string) []byte {
 	dst = append(dst, `,"time":"`...)
 	dst = append(dst, at...)
 	dst = append(dst, `","type":"corrupt","data":{"reason":"`...)
-	dst = append(dst, reason...)
+	dst = append(dst, reasonUnreadable...)
 	return append(dst, `"}`...)
 }
 
 // reasonUnreadable is why a placeholder stands where an event was.
 const reasonUnreadable = "this event cannot be read from the log"
+
+// isEpoch reports whether a text is 16 lower-case hex digits, as the epoch of a log is.
+func isEpoch(s string) bool {
+	return len(s) == 16 && strings.Trim(s, "0123456789abcdef") == ""
+}

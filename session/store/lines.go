@@ -158,6 +158,9 @@ type order struct {
 	last event.Seq // the last a complete file can have; zero of any other
 }
 
+// accepts reports whether the next line is an event of the log, and moves on if it is.
+func (o *order) accepts(p parsed) bool { return o.judge(p) == accepted }
+
 // judge decides about the next line, and moves on if it is accepted.
 func (o *order) judge(p parsed) verdict {
 	switch {

@@ -134,7 +134,7 @@ func readMetadata(fsys FS, dir string) (Metadata, error) {
 	if id := filepath.Base(dir); m.SessionID != id {
 		return m, fmt.Errorf("read %s: it belongs to session %q, not to %q", metadataName, m.SessionID, id)
 	}
-	if m.Format <= metadataFormat && !intact(data) {
+	if m.Format <= metadataFormat && !sumHolds(data) {
 		return m, fmt.Errorf("read %s: %w", metadataName, errDoubtful)
 	}
 	return m, nil

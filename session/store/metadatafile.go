@@ -136,7 +136,7 @@ func (s *metadataFile) writeFiles() error {
 	}
 	if synced.offset > 0 {
 		m.SyncedSeq, m.LogFirst, m.LogBytes = synced.seq, synced.first, synced.offset
-		m.TailCRC = string(appendHex(nil, synced.sum))
+		m.TailCRC = hexSum(synced.sum)
 		m.LogBorn = bornOf(s.fs, filepath.Join(s.dir, activeName))
 	}
 	m.MaxSeq = m.SyncedSeq

@@ -58,10 +58,10 @@ func fillNew(aside, dir, runID string, opts Options, start event.SessionStart) (
 	end := position{seq: 1, first: 1, offset: int64(len(line)), sum: sum}
 	l := newLog(start.SessionID, dir, runID, opts)
 	l.writer.pen.seg = &segment{fs: opts.FS, first: 1, path: filepath.Join(dir, activeName), file: file}
-	l.writer.pen.seg.index.add(entry{1, 0})
+	l.writer.pen.seg.index.add(1, 0)
 	l.writer.pen.file, l.writer.pen.next, l.writer.pen.offset, l.writer.pen.marked = file, 2, end.offset, true
 	l.segs.list = []*segment{l.writer.pen.seg}
-	l.tail.add(1, line[:len(line)-crcSuffix-1])
+	l.tail.add(1, bodyOf(line))
 	l.marks.reset(1, end)
 	l.touched.Store(now.UnixMicro())
 	l.metadataFile.labels = labels{SessionID: start.SessionID}
@@ -70,7 +70,7 @@ func fillNew(aside, dir, runID string, opts Options, start event.SessionStart) (
 		Workspace: start.Workspace, ProjectRoot: start.ProjectRoot, CreatedBy: start.CreatedBy, CreatedByID: start.CreatedByID,
 		RequestKey: start.RequestKey, RequestHash: start.RequestHash,
 		CreatedAt: now, UpdatedAt: now, Epoch: start.Epoch, MinSeq: 1, MaxSeq: 1, EventCount: 1,
-		Checkpoint: Checkpoint{SyncedSeq: 1, LogFirst: 1, LogBytes: end.offset, TailCRC: string(appendHex(nil, sum)), LogBorn: bornOf(opts.FS, filepath.Join(aside, activeName))},
+		Checkpoint: Checkpoint{SyncedSeq: 1, LogFirst: 1, LogBytes: end.offset, TailCRC: hexSum(sum), LogBorn: bornOf(opts.FS, filepath.Join(aside, activeName))},
 		Writer:     &Writer{BootID: opts.BootID, RunID: runID},
 	}
 	// Also syncs the names in the directory.

@@ -18,11 +18,11 @@ func quarantine(fsys FS, dir, kind string, file io.ReaderAt, part span) (kept st
 	if err != nil {
 		return "", false, err
 	}
-	sum, err := checksum(file, part)
+	sum, err := part.checksum(file)
 	if err != nil {
 		return "", false, err
 	}
-	name := fmt.Sprintf("%s-at-%d-%s", kind, part.offset, appendHex(nil, sum))
+	name := fmt.Sprintf("%s-at-%d-%s", kind, part.offset, hexSum(sum))
 	path := filepath.Join(folder, name)
 	if info, err := fsys.Stat(path); err == nil && info.Size() == part.size {
 		return filepath.Join(quarantineDir, name), false, nil
@@ -35,7 +35,7 @@ func quarantine(fsys FS, dir, kind string, file io.ReaderAt, part span) (kept st
 	if err != nil {
 		return "", false, fmt.Errorf("make %s: %w", name, err)
 	}
-	err = copySpan(f, file, part)
+	err = part.copyTo(f, 0, file)
 	if err == nil {
 		err = f.Datasync()
 	}

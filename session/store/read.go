@@ -315,7 +315,7 @@ func (c *collector) fill(upTo event.Seq) bool {
 	}
 	var room [160]byte
 	for c.want <= upTo {
-		if !c.take(placeholder(room[:0], c.want, at, reasonUnreadable)) {
+		if !c.take(placeholder(room[:0], c.want, at)) {
 			return false
 		}
 		c.holes++
@@ -326,20 +326,20 @@ func (c *collector) fill(upTo event.Seq) bool {
 // readSegment takes the events of one segment up to bound. The segment's bytes
 // end at end.
 func (c *collector) readSegment(seg *segment, file File, end int64, bound event.Seq) error {
-	start, err := seg.index.find(file, c.want, end)
+	at, start, err := seg.index.find(file, c.want, end)
 	if err != nil {
 		return err
 	}
 	sure := seg.index.isComplete()
 	o := order{prev: seg.first - 1, last: seg.lastSeq()}
-	if start.seq > 0 {
-		o.prev = start.seq - 1
+	if at > 0 {
+		o.prev = at - 1
 	}
 	if c.out == nil {
-		c.out = make([]byte, 0, c.guess(end-start.offset))
+		c.out = make([]byte, 0, c.guess(end-start))
 	}
 	c.known = false
-	r := newLineReader(file, start.offset, end)
+	r := newLineReader(file, start, end)
 	defer r.close()
 	for c.want <= bound {
 		l, err := r.next()
@@ -353,7 +353,7 @@ func (c *collector) readSegment(seg *segment, file File, end int64, bound event.
 			continue
 		}
 		p := parseLine(l.text)
-		if o.judge(p) != accepted {
+		if !o.accepts(p) {
 			continue
 		}
 		if p.seq > c.want {

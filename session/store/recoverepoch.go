@@ -9,10 +9,16 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
+// scannedEnd is the end of the last good line of the active file.
+func (r *recovery) scannedEnd() position {
+	good := r.scan.good
+	return position{seq: good.seq, first: r.active.first, offset: good.offset, sum: good.sum}
+}
+
 // settleEpoch gives the log a new identity if acknowledged or visible history
 // could have been lost, and returns the end of the log after that.
 func (r *recovery) settleEpoch(file File) (position, error) {
-	end := position{seq: r.scan.good.seq, first: r.active.first, offset: r.scan.good.offset, sum: r.scan.good.sum}
+	end := r.scannedEnd()
 	// Go on after whatever anybody may have seen: rule 6.
 	known := max(end.seq, r.meta.SyncedSeq, r.meta.MaxSeq, r.meta.FrozenSeq)
 	var payloads []event.Payload

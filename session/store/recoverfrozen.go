@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"syscall"
-
-	"github.com/abidehub/abide/internal/disk"
 )
 
 // errDistrusted says that the device failed to sync a log: it may have dropped
@@ -21,7 +19,7 @@ var errFrozenBefore = errors.New("the device failed while the log was written or
 // so, only what is written anew is what the next sync speaks of. A file
 // system that wants room even for that has the sync believed instead.
 func renew(file File, part span) error {
-	err := part.each(file, func(piece []byte, at int64) error { return disk.WriteAll(file, piece, part.offset+at) })
+	err := part.copyTo(file, part.offset, file)
 	if isFull(err) {
 		return nil
 	}
@@ -68,7 +66,7 @@ func (r *recovery) reopen() {
 	l := r.log
 	synced := position{seq: r.active.first - 1, first: r.active.first}
 	if r.trusted {
-		synced = position{seq: r.meta.SyncedSeq, first: r.meta.LogFirst, offset: r.meta.LogBytes, sum: parseHex(r.meta.TailCRC)}
+		synced = position{seq: r.meta.SyncedSeq, first: r.meta.LogFirst, offset: r.meta.LogBytes, sum: parseSum(r.meta.TailCRC)}
 	}
 	l.marks.distrust(synced)
 	l.health.freeze(errFrozenBefore)

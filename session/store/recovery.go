@@ -171,8 +171,8 @@ func (r *recovery) scanActive(file File) error {
 	}
 	r.trusted = r.trusted && started
 	if r.trusted {
-		r.scan = newScan(r.meta.SyncedSeq)
-		r.scan.good.sum = parseHex(r.meta.TailCRC)
+		r.scan = newScan(r.meta.SyncedSeq, 0)
+		r.scan.good.sum = parseSum(r.meta.TailCRC)
 		if err := r.scan.run(file, r.meta.LogBytes, size); err != nil {
 			return err
 		}
@@ -182,19 +182,17 @@ func (r *recovery) scanActive(file File) error {
 				return err
 			}
 		} else {
-			for _, e := range r.scan.entries {
-				r.active.index.add(e)
-			}
+			r.active.index.extend(r.scan)
 		}
 	} else {
-		r.scan = newScan(r.active.first - 1)
+		r.scan = newScan(r.active.first-1, 0)
 		if err := r.scan.run(file, 0, size); err != nil {
 			return err
 		}
 		if r.hasMeta && r.meta.LogFirst == r.active.first && !r.endFits() {
 			r.did("read the whole log: the checkpoint at seq %d does not fit it", r.meta.SyncedSeq)
 		}
-		r.active.index.replace(r.scan.entries, r.scan.irregular)
+		r.active.index.replace(r.scan)
 	}
 	if r.scan.epoch != "" {
 		r.epoch = r.scan.epoch
@@ -258,7 +256,7 @@ func (r *recovery) mendTail(file File) error {
 	if r.trusted {
 		from = r.meta.LogBytes
 	}
-	if err := renew(file, span{from, s.good.offset - from}); err != nil {
+	if err := renew(file, span{offset: from, size: s.good.offset - from}); err != nil {
 		return err
 	}
 	return r.datasync(file)
@@ -273,7 +271,7 @@ func (r *recovery) adopt(file File, end position) error {
 	l.marks.reset(minSeq, end)
 	l.writer.pen.seg, l.writer.pen.file = r.active, file
 	l.writer.pen.next, l.writer.pen.offset, l.writer.pen.indexed, l.writer.pen.opened = end.seq+1, end.offset, end.offset, end
-	if at, ok := bodyTimeOf(r.scan.head[:]); ok {
+	if at, ok := r.scan.lastTime(); ok {
 		l.touched.Store(at.UnixMicro())
 	} else {
 		l.touched.Store(r.meta.UpdatedAt.UnixMicro())
@@ -373,6 +371,6 @@ func (r *recovery) copyMetadata() (name string, err error) {
 	if err != nil || size == 0 {
 		return "", err
 	}
-	name, _, err = quarantine(r.fs, r.dir, "metadata", file, span{0, size})
+	name, _, err = quarantine(r.fs, r.dir, "metadata", file, span{size: size})
 	return name, err
 }

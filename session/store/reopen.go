@@ -104,7 +104,7 @@ func (r *reopener) ownLinesIntact() error {
 	if _, synced := r.marks.positions(); synced.first == p.seg.first && synced.offset > from.offset {
 		from = synced
 	}
-	s := newScan(from.seq)
+	s := newScan(from.seq, 0)
 	if err := s.run(p.file, from.offset, p.offset); err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (w *writer) beginFile(sealed string, last event.Seq, file File, final first
 	old := p.seg
 	old.seal(sealed, last)
 	p.seg = &segment{fs: w.fs, first: last + 1, path: filepath.Join(w.dir, activeName), file: file}
-	p.seg.index.add(entry{last + 1, 0})
+	p.seg.index.add(last+1, 0)
 	p.file, p.offset, p.indexed, p.ragged = file, final.offset, 0, false
 	p.opened = position{seq: last}
 	p.next = final.seq + 1

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"io"
+	"time"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -14,8 +15,8 @@ type scan struct {
 	// visit, if set, is called with every accepted line.
 	visit func(p parsed, l rawLine)
 
-	good position // end of the last good line
-	end  int64    // end of what was looked at
+	good lineEnd // end of the last good line
+	end  int64   // end of what was looked at
 
 	entries   []entry // for the index
 	irregular bool    // a repeated line was met
@@ -34,6 +35,13 @@ type scan struct {
 	pending []span // damaged lines since the last good one
 }
 
+// lineEnd is the place behind a line.
+type lineEnd struct {
+	seq    event.Seq // of the line
+	offset int64
+	sum    uint32 // checksum of the line
+}
+
 // hole is a run of seqs that no line of the log has.
 type hole struct{ from, to event.Seq }
 
@@ -46,9 +54,10 @@ type repeat struct {
 // span is a stretch of bytes in a file.
 type span struct{ offset, size int64 }
 
-// newScan starts behind the event of seq prev.
-func newScan(prev event.Seq) *scan {
-	s := &scan{order: order{prev: prev}}
+// newScan starts behind the event of seq prev. Last is the last seq that the file can
+// have; zero if it may have any.
+func newScan(prev, last event.Seq) *scan {
+	s := &scan{order: order{prev: prev, last: last}}
 	s.good.seq = prev
 	return s
 }
@@ -127,7 +136,7 @@ func (s *scan) notice(p parsed) {
 	default:
 		return
 	}
-	e, err := bodyEvent(p.body)
+	e, err := p.event()
 	if err != nil {
 		return
 	}
@@ -157,6 +166,16 @@ func (s *scan) believe(epoch string) {
 	if n := len(s.epochs); n == 0 || s.epochs[n-1] != epoch {
 		s.epochs = append(s.epochs, epoch)
 	}
+}
+
+// lastTime is the time of the last good line, if it has one.
+func (s *scan) lastTime() (time.Time, bool) {
+	text, ok := bodyTime(s.head[:])
+	if !ok {
+		return time.Time{}, false
+	}
+	at, err := time.Parse(event.TimeLayout, text)
+	return at, err == nil
 }
 
 // torn is the stretch behind the last good line.

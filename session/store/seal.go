@@ -58,7 +58,7 @@ type firstLine struct {
 func (w *writer) makeSegment(before position) (File, firstLine, error) {
 	first := before.seq + 1
 	data, err := json.Marshal(event.SegmentStart{
-		Format: logFormat, SessionID: w.id, Epoch: w.meta.Epoch(), FirstSeq: first, Prev: string(appendHex(nil, before.sum)), Made: w.meta.made(),
+		Format: logFormat, SessionID: w.id, Epoch: w.meta.Epoch(), FirstSeq: first, Prev: hexSum(before.sum), Made: w.meta.made(),
 	})
 	if err != nil {
 		return nil, firstLine{}, err
@@ -75,8 +75,7 @@ func (w *writer) makeSegment(before position) (File, firstLine, error) {
 	if err != nil {
 		return nil, firstLine{}, err
 	}
-	body := text[:len(text)-crcSuffix-1]
-	return file, firstLine{position{seq: first, first: first, offset: int64(len(text)), sum: sum}, body}, nil
+	return file, firstLine{position{seq: first, first: first, offset: int64(len(text)), sum: sum}, bodyOf(text)}, nil
 }
 
 // newLogFile makes a log file that is locked, and synced once fill has written

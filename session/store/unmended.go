@@ -56,23 +56,21 @@ func (r *recovery) readable(file File, why error) (*Log, error) {
 func (r *recovery) bringShown(file File) (position, error) {
 	synced := position{seq: r.active.first - 1, first: r.active.first}
 	if r.trusted {
-		synced = position{seq: r.meta.SyncedSeq, first: r.meta.LogFirst, offset: r.meta.LogBytes, sum: parseHex(r.meta.TailCRC)}
+		synced = position{seq: r.meta.SyncedSeq, first: r.meta.LogFirst, offset: r.meta.LogBytes, sum: parseSum(r.meta.TailCRC)}
 	}
 	if r.meta.Frozen || r.suspect {
 		return synced, nil
 	}
-	good := r.scan.good
-	good.first = r.active.first
 	if r.scan.unended { // readers take whole lines only
 		return synced, nil
 	}
-	if err := renew(file, span{synced.offset, good.offset - synced.offset}); err != nil {
+	if err := renew(file, span{offset: synced.offset, size: r.scan.good.offset - synced.offset}); err != nil {
 		return synced, err
 	}
 	if err := r.datasync(file); err != nil {
 		return synced, nil
 	}
-	return good, nil
+	return r.scannedEnd(), nil
 }
 
 // tryMend mends the log if it is unmended, and reports whether it was.
