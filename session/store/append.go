@@ -214,7 +214,7 @@ func (w *writer) encode(drafts []event.Draft, want, next event.Seq) (event.Seq, 
 		line.body = len(p.buf)
 		p.buf, line.sum = appendCRC(p.buf, line.start)
 		p.lines = append(p.lines, line)
-		if p.enc.durable {
+		if p.enc.Durable() {
 			p.durable = append(p.durable, next)
 		}
 		next++

@@ -77,6 +77,10 @@ func (e *encoder) appendBody(dst []byte, seq event.Seq, d *event.Draft, at stamp
 	return append(dst, d.Data...)
 }
 
+// Durable reports whether the line built last is of a type that is synced before it is
+// visible.
+func (e *encoder) Durable() bool { return e.durable }
+
 // count makes head that of the next seq, where it has as many digits.
 func (e *encoder) count() {
 	i := e.units

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 
@@ -51,7 +50,8 @@ func (r *recovery) settleEpoch(file File) (position, error) {
 		if err != nil {
 			return end, err
 		}
-		d := event.Draft{Type: p.EventType(), Time: r.log.opts.Now(), Data: data}
+		r.wrote = r.log.opts.Now()
+		d := event.Draft{Type: p.EventType(), Time: r.wrote, Data: data}
 		if lines, end.sum, err = encodeLine(lines, known+1+event.Seq(i), d); err != nil {
 			return end, err
 		}
@@ -65,6 +65,5 @@ func (r *recovery) settleEpoch(file File) (position, error) {
 		}
 	}
 	end.seq, end.offset = known+event.Seq(len(payloads)), end.offset+int64(len(lines))
-	copy(r.scan.head[:], lines[bytes.LastIndexByte(lines[:len(lines)-1], '\n')+1:])
 	return end, nil
 }

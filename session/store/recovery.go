@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
@@ -22,9 +23,10 @@ import (
 type recovery struct {
 	inspection
 	log     *Log
-	suspect bool     // the device failed to sync it in this run: see reopen
-	actions []string // what was done, for people
-	changed bool     // the metadata on disk is not what it should be
+	suspect bool      // the device failed to sync it in this run: see reopen
+	actions []string  // what was done, for people
+	changed bool      // the metadata on disk is not what it should be
+	wrote   time.Time // the time of the last line that recovery appended
 }
 
 // prior is what is known of a log before it is opened.
@@ -271,11 +273,7 @@ func (r *recovery) adopt(file File, end position) error {
 	l.marks.reset(minSeq, end)
 	l.writer.pen.seg, l.writer.pen.file = r.active, file
 	l.writer.pen.next, l.writer.pen.offset, l.writer.pen.indexed, l.writer.pen.opened = end.seq+1, end.offset, end.offset, end
-	if at, ok := r.scan.lastTime(); ok {
-		l.touched.Store(at.UnixMicro())
-	} else {
-		l.touched.Store(r.meta.UpdatedAt.UnixMicro())
-	}
+	l.touched.Store(r.newest().UnixMicro())
 	irregular := r.meta.Irregular && r.meta.LogFirst == r.active.first || r.scan.irregular
 	if r.meta.Epoch != r.epoch || r.meta.Irregular != irregular || r.meta.Writer != nil || !sameDamage(r.meta.Damage, l.health.get().Damage) {
 		r.changed = true
@@ -298,6 +296,17 @@ func (r *recovery) adopt(file File, end position) error {
 		l.opts.Logger.Warn("log recovered", "session", l.id, "did", a)
 	}
 	return nil
+}
+
+// newest is the time of the last event of the log.
+func (r *recovery) newest() time.Time {
+	if !r.wrote.IsZero() {
+		return r.wrote
+	}
+	if at, ok := r.scan.lastTime(); ok {
+		return at
+	}
+	return r.meta.UpdatedAt
 }
 
 // sameDamage reports whether the metadata has the damage there is.

@@ -11,7 +11,7 @@ import (
 // scan walks over a segment line by line and notes everything recovery, Check
 // and the index need to know. It changes nothing.
 type scan struct {
-	order
+	order order
 	// visit, if set, is called with every accepted line.
 	visit func(p parsed, l rawLine)
 
@@ -95,8 +95,8 @@ func (s *scan) line(l rawLine) {
 	if !l.terminated && p.quality != verified {
 		p = parsed{} // it was torn; else only its newline was not written
 	}
-	before := s.prev
-	switch s.judge(p) {
+	before := s.order.prev
+	switch s.order.judge(p) {
 	case damaged:
 		s.pending = append(s.pending, span{l.offset, l.size})
 		if l.terminated {
