@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/abidehub/abide/session/event"
-	"github.com/abidehub/abide/session/store"
+	"github.com/abidehub/abide/session/store/logfile"
 )
 
 // glance is what a line says, before anything of it is decoded. Searching looks
@@ -24,7 +24,7 @@ type glance struct {
 // nothing is checked.
 func glanceAt(line []byte, h head) (g glance, ok bool) {
 	kind, data := h.kindOf(), h.data()
-	if kind == "" || data == nil || !store.Intact(line) {
+	if kind == "" || data == nil || !logfile.Intact(line) {
 		return g, false
 	}
 	fields, ok := fieldsOf(data)

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/abidehub/abide/session/event"
-	"github.com/abidehub/abide/session/store"
+	"github.com/abidehub/abide/session/store/logfile"
 )
 
 // around is how many bytes of text a snippet shows before and after its match.
@@ -107,7 +107,7 @@ func (s *scan) window(ctx context.Context, source Source, w window) ([]Hit, erro
 			seq = seqOf(line)
 		}
 		if beyond := seq > source.MaxSeq; beyond || seq >= w.end && !s.suspect.open {
-			if store.Intact(line) {
+			if logfile.Intact(line) {
 				break
 			}
 			if beyond {

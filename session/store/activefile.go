@@ -10,6 +10,7 @@ import (
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store/logfile"
 )
 
 // A person may remove, replace or shorten the active file while a hub writes it.
@@ -105,7 +106,7 @@ func (a *activeFile) placeCopy(open File, size int64) (File, error) {
 		return nil, err
 	}
 	fresh, err := newLogFile(a.fs, aside, func(f File) error {
-		return span{size: size}.copyTo(f, 0, open)
+		return logfile.Span{Size: size}.CopyTo(f, 0, open)
 	})
 	if err != nil {
 		return nil, err
@@ -134,7 +135,7 @@ func (a *activeFile) keepStanding(open File) error {
 	err = errors.Join(err, sizeErr)
 	if err == nil && size > 0 {
 		var kept string
-		if kept, _, err = quarantine(a.fs, a.dir, "replaced", f, span{size: size}); err == nil {
+		if kept, _, err = quarantine(a.fs, a.dir, "replaced", f, logfile.Span{Size: size}); err == nil {
 			a.logger.Warn("what stood in place of the log's file is kept", "session", a.id, "in", kept)
 		}
 	}

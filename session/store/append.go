@@ -11,6 +11,7 @@ import (
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store/logfile"
 )
 
 // writer writes one log: it makes lines of drafts, and goes on in a new file when one
@@ -210,9 +211,9 @@ func (w *writer) encode(drafts []event.Draft, want, next event.Seq) (event.Seq, 
 		}
 		p.at = at
 		line := written{seq: next, start: len(p.buf)}
-		p.buf = p.enc.appendBody(p.buf, next, d, at)
+		p.buf = p.enc.AppendBody(p.buf, next, d, at)
 		line.body = len(p.buf)
-		p.buf, line.sum = appendCRC(p.buf, line.start)
+		p.buf, line.sum = logfile.AppendCRC(p.buf, line.start)
 		p.lines = append(p.lines, line)
 		if p.enc.Durable() {
 			p.durable = append(p.durable, next)
@@ -249,8 +250,8 @@ func (w *writer) publish() {
 	w.health.fits(int64(len(p.buf)))
 	for i := range p.lines {
 		line := &p.lines[i]
-		if at := p.offset + int64(line.start); at == 0 || at-p.indexed >= indexStep {
-			p.seg.index.add(line.seq, at)
+		if at := p.offset + int64(line.start); at == 0 || at-p.indexed >= logfile.IndexStep {
+			p.seg.index.Add(line.seq, at)
 			p.indexed = at
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store/logfile"
 )
 
 // The files of a log form a chain: each names the checksum of the line before its
@@ -15,19 +16,19 @@ import (
 // stray. It is never read, moved or removed; its seqs are served as placeholders.
 
 // origin is that of a segment's file. A file that is gone has none.
-func (s *segment) origin() (o origin, err error) {
+func (s *segment) origin() (o logfile.Origin, err error) {
 	err = s.with(func(file File, size int64) error {
-		o, err = originOf(file, size)
+		o, err = logfile.OriginOf(file, size)
 		return err
 	})
 	return o, err
 }
 
 // lastLine is the last line of a file. It is bad if the file is gone or damaged.
-func (s *segment) lastLine() (p parsed, err error) {
+func (s *segment) lastLine() (p logfile.Line, err error) {
 	err = s.with(func(file File, size int64) error {
-		p, err = lineEndingAt(file, size)
-		p.body = nil
+		p, err = logfile.EndingAt(file, size)
+		p.Body = nil
 		return err
 	})
 	return p, err
@@ -62,13 +63,13 @@ func (s *segment) fits(next *segment, id string) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if after.prev != "" && after.session == id && after.first == s.lastSeq()+1 {
+		if after.Prev != "" && after.Session == id && after.First == s.lastSeq()+1 {
 			last, err := s.lastLine()
 			if err != nil {
 				return false, err
 			}
-			if last.quality == verified && last.seq == s.lastSeq() {
-				return hexSum(last.sum) == after.prev, nil
+			if last.Quality == logfile.Verified && last.Seq == s.lastSeq() {
+				return logfile.Hex(last.Sum) == after.Prev, nil
 			}
 		}
 	}
@@ -77,7 +78,7 @@ func (s *segment) fits(next *segment, id string) (bool, error) {
 		return false, err
 	}
 	// A file that recovery began may start behind seqs that were lost.
-	return o.session == "" || o.session == id && s.first <= o.first && o.first <= s.lastSeq(), nil
+	return o.Session == "" || o.Session == id && s.first <= o.First && o.First <= s.lastSeq(), nil
 }
 
 // errForeign says that events.jsonl is another session's. The session cannot be
@@ -107,7 +108,7 @@ func InChain(dir, name string) (bool, error) {
 		case filepath.Base(seg.path) != name:
 		case i == len(files)-1:
 			o, err := seg.origin()
-			return o.session == "" || o.session == id, err
+			return o.Session == "" || o.Session == id, err
 		default:
 			return seg.fits(files[i+1], id)
 		}
@@ -122,8 +123,8 @@ func madeBy(files []*segment, id string) (event.Made, error) {
 		if err != nil {
 			return event.Made{}, err
 		}
-		if o.session == id && o.made != (event.Made{}) {
-			return o.made, nil
+		if o.Session == id && o.Made != (event.Made{}) {
+			return o.Made, nil
 		}
 	}
 	return event.Made{}, nil
@@ -142,11 +143,11 @@ func disjoint(list []*segment) []*segment {
 }
 
 // study reads the whole segment and makes its index complete.
-func (s *segment) study(file File, end int64) (*scan, error) {
-	sc := newScan(s.first-1, s.lastSeq())
-	if err := sc.run(file, 0, end); err != nil {
+func (s *segment) study(file File, end int64) (*logfile.Scan, error) {
+	sc := logfile.NewScan(s.first-1, s.lastSeq())
+	if err := sc.Run(file, 0, end); err != nil {
 		return nil, err
 	}
-	s.index.replace(sc)
+	s.index.Replace(sc)
 	return sc, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store/logfile"
 )
 
 // Check verifies every invariant of the data directory dir, or of the one
@@ -305,72 +306,72 @@ func (c *checking) segment(seg *segment) (event.Seq, error) {
 	case active:
 		end = min(end, c.size)
 	}
-	s := newScan(seg.first-1, seg.last)
-	s.visit = func(p parsed, l rawLine) { c.event(name, p, l) }
-	if err := s.run(file, 0, end); err != nil {
+	s := logfile.NewScan(seg.first-1, seg.last)
+	s.Visit = func(p logfile.Line, l logfile.Raw) { c.event(name, p, l) }
+	if err := s.Run(file, 0, end); err != nil {
 		return 0, err
 	}
-	c.told(name, s, seg.last != 0 && s.good.seq >= seg.last)
+	c.told(name, s, seg.last != 0 && s.Good.Seq >= seg.last)
 	c.begins(name, seg, s)
 	if active && !c.live {
 		if c.trusted, err = c.checkpointHolds(file, end); err != nil {
 			return 0, err
 		}
-		c.scan, c.epoch = s, s.epoch
+		c.scan, c.epoch = s, s.Epoch
 	}
 	if c.hasMeta && c.meta.LogFirst == seg.first && seg.last == 0 {
 		c.checkpoint(name, s)
 	}
 	if seg.last == 0 {
-		return s.good.seq, nil
+		return s.Good.Seq, nil
 	}
-	if s.good.seq < seg.last {
-		c.add(ProblemHole, name, s.good.seq+1, "the file ends with seq %d", s.good.seq)
+	if s.Good.Seq < seg.last {
+		c.add(ProblemHole, name, s.Good.Seq+1, "the file ends with seq %d", s.Good.Seq)
 	}
 	return seg.last, err
 }
 
 // told reports what the scan noted. What is behind the last line of a file that
 // has all it must have is nothing that is missed.
-func (c *checking) told(name string, s *scan, whole bool) {
-	for _, h := range s.holes {
-		if h.from == h.to {
-			c.add(ProblemHole, name, h.from, "it has no line")
+func (c *checking) told(name string, s *logfile.Scan, whole bool) {
+	for _, h := range s.Holes {
+		if h.From == h.To {
+			c.add(ProblemHole, name, h.From, "it has no line")
 			continue
 		}
-		c.add(ProblemHole, name, h.from, "no lines for it and all up to seq %d", h.to)
+		c.add(ProblemHole, name, h.From, "no lines for it and all up to seq %d", h.To)
 	}
-	for _, b := range s.badLines {
-		c.add(ProblemDamaged, name, 0, "%d bytes at byte %d are no line of this file", b.size, b.offset)
+	for _, b := range s.BadLines {
+		c.add(ProblemDamaged, name, 0, "%d bytes at byte %d are no line of this file", b.Size, b.Offset)
 	}
-	for _, again := range s.repeats {
-		c.add(ProblemRepeat, name, again.seq, "the line at byte %d does not count: it or a higher seq was there before", again.offset)
+	for _, again := range s.Repeats {
+		c.add(ProblemRepeat, name, again.Seq, "the line at byte %d does not count: it or a higher seq was there before", again.Offset)
 	}
-	if torn := s.torn(); torn.size > 0 && !whole {
-		c.add(ProblemTorn, name, s.good.seq, "%d bytes at byte %d, the end of the file, are no line", torn.size, torn.offset)
+	if torn := s.Torn(); torn.Size > 0 && !whole {
+		c.add(ProblemTorn, name, s.Good.Seq, "%d bytes at byte %d, the end of the file, are no line", torn.Size, torn.Offset)
 	}
-	if s.unended {
-		c.add(ProblemTorn, name, s.good.seq, "its line is the last and lacks its newline")
+	if s.Unended {
+		c.add(ProblemTorn, name, s.Good.Seq, "its line is the last and lacks its newline")
 	}
 }
 
 // event verifies one line.
-func (c *checking) event(name string, p parsed, l rawLine) {
-	if m := &c.meta; p.seq == m.SyncedSeq && l.offset+l.size == m.LogBytes && m.TailCRC == hexSum(p.sum) {
+func (c *checking) event(name string, p logfile.Line, l logfile.Raw) {
+	if m := &c.meta; p.Seq == m.SyncedSeq && l.Offset+l.Size == m.LogBytes && m.TailCRC == logfile.Hex(p.Sum) {
 		c.reached = true
 	}
-	if p.quality == unverified {
-		c.add(ProblemUnverified, name, p.seq, "its checksum is absent or wrong")
+	if p.Quality == logfile.Unverified {
+		c.add(ProblemUnverified, name, p.Seq, "its checksum is absent or wrong")
 	}
-	if l.size > maxLine {
-		c.add(ProblemLine, name, p.seq, "%d bytes long", l.size)
+	if l.Size > logfile.MaxLine {
+		c.add(ProblemLine, name, p.Seq, "%d bytes long", l.Size)
 	}
-	if !strings.Contains(string(p.body), `"sha256":"`) {
+	if !strings.Contains(string(p.Body), `"sha256":"`) {
 		return
 	}
-	e, err := p.event()
+	e, err := p.Event()
 	if err != nil {
-		c.add(ProblemUnreadable, name, p.seq, "%v", err)
+		c.add(ProblemUnreadable, name, p.Seq, "%v", err)
 		return
 	}
 	var data any
@@ -379,7 +380,7 @@ func (c *checking) event(name string, p parsed, l rawLine) {
 	}
 	for b := range references(data) {
 		if !c.blobs.sound(b) {
-			c.add(ProblemBlob, name, p.seq, "blob %s of %d bytes is missing or damaged", b.SHA256, b.Bytes)
+			c.add(ProblemBlob, name, p.Seq, "blob %s of %d bytes is missing or damaged", b.SHA256, b.Bytes)
 		}
 	}
 }

@@ -4,17 +4,19 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/abidehub/abide/session/store/logfile"
 )
 
 // begins verifies the first line of a file.
-func (c *checking) begins(name string, seg *segment, s *scan) {
+func (c *checking) begins(name string, seg *segment, s *logfile.Scan) {
 	switch {
-	case seg.first == 1 && !s.sawFirst:
+	case seg.first == 1 && !s.SawFirst:
 		c.add(ProblemStart, name, 1, "no session_start")
-	case s.epoch == "" && seg.first > 1:
+	case s.Epoch == "" && seg.first > 1:
 		c.add(ProblemStart, name, seg.first, "no segment_start")
-	case c.hasMeta && seg.last == 0 && c.meta.LogFirst == seg.first && c.meta.Epoch != s.epoch:
-		c.add(ProblemMetadata, metadataName, 0, "epoch is %q, the log's is %q", c.meta.Epoch, s.epoch)
+	case c.hasMeta && seg.last == 0 && c.meta.LogFirst == seg.first && c.meta.Epoch != s.Epoch:
+		c.add(ProblemMetadata, metadataName, 0, "epoch is %q, the log's is %q", c.meta.Epoch, s.Epoch)
 	}
 }
 
@@ -37,10 +39,10 @@ func (c *checking) stray(seg, next *segment) bool {
 	name, active := filepath.Base(seg.currentPath()), seg.lastSeq() == 0
 	if active {
 		o, err := seg.origin()
-		if err != nil || o.session == "" || o.session == c.id {
+		if err != nil || o.Session == "" || o.Session == c.id {
 			return false // an error is met again when its lines are read
 		}
-		c.add(ProblemStray, name, seg.first, "it belongs to session %q: the session cannot be opened before its own file is in this place", o.session)
+		c.add(ProblemStray, name, seg.first, "it belongs to session %q: the session cannot be opened before its own file is in this place", o.Session)
 		seg.retire() // only read from
 		return true
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store/logfile"
 )
 
 // readMeta reads the metadata, and tells what is wrong with it.
@@ -50,19 +51,19 @@ func (c *checking) labels() {
 }
 
 // checkpoint verifies that the metadata names the line it was written after.
-func (c *checking) checkpoint(name string, s *scan) {
+func (c *checking) checkpoint(name string, s *logfile.Scan) {
 	m := &c.meta
 	c.ended = true
 	switch {
-	case m.SyncedSeq > s.good.seq:
-		c.lost(name, s.good.seq)
-	case m.SyncedSeq < s.good.seq && c.reached, m.LogBytes == 0:
-		c.behind(s.good.seq)
-	case m.SyncedSeq < s.good.seq:
-		c.add(ProblemMetadata, metadataName, m.SyncedSeq, "it is behind the log, which ends with seq %d, and its line is not where it says", s.good.seq)
-	case m.SyncedSeq != s.good.seq || m.LogBytes != s.good.offset || m.TailCRC != hexSum(s.good.sum):
+	case m.SyncedSeq > s.Good.Seq:
+		c.lost(name, s.Good.Seq)
+	case m.SyncedSeq < s.Good.Seq && c.reached, m.LogBytes == 0:
+		c.behind(s.Good.Seq)
+	case m.SyncedSeq < s.Good.Seq:
+		c.add(ProblemMetadata, metadataName, m.SyncedSeq, "it is behind the log, which ends with seq %d, and its line is not where it says", s.Good.Seq)
+	case m.SyncedSeq != s.Good.Seq || m.LogBytes != s.Good.Offset || m.TailCRC != logfile.Hex(s.Good.Sum):
 		c.add(ProblemMetadata, metadataName, m.SyncedSeq, "it has the end of %s at byte %d with crc %s, where it is at byte %d with crc %08x",
-			name, m.LogBytes, m.TailCRC, s.good.offset, s.good.sum)
+			name, m.LogBytes, m.TailCRC, s.Good.Offset, s.Good.Sum)
 	case m.MaxSeq != m.SyncedSeq || m.EventCount != int64(m.MaxSeq-m.MinSeq+1):
 		c.add(ProblemMetadata, metadataName, m.MaxSeq, "event_count %d, min_seq %d, max_seq %d, synced_seq %d", m.EventCount, m.MinSeq, m.MaxSeq, m.SyncedSeq)
 	}

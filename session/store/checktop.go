@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+
+	"github.com/abidehub/abide/session/store/logfile"
 )
 
 // missing is what is said of a file that is not there.
@@ -52,7 +54,7 @@ func checkHub(fsys FS, dir string, r *Report) {
 		at.Detail, at.Mendable = fmt.Sprintf("%v; a hub makes it anew, with another hub id", err), true
 	case hub.Format > dirFormat:
 		at.Detail = fmt.Sprintf("it has format %d: use the newer program that wrote it", hub.Format)
-	case !isEpoch(hub.HubID):
+	case !logfile.IsEpoch(hub.HubID):
 		at.Detail, at.Mendable = "no hub id in it; a hub makes it anew", true
 	case !isRun(hub.LastRun.RunID):
 		at.Detail, at.Mendable = fmt.Sprintf("no run can have had the id %q; the next makes another", hub.LastRun.RunID), true

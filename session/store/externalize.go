@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store/logfile"
 )
 
 const (
@@ -20,7 +21,7 @@ const (
 	// headBytes is how much of such a value stays in the line as text.
 	headBytes = 4 << 10
 	// maxData leaves room for the envelope in a line of maxLine bytes.
-	maxData = maxLine - 1<<10
+	maxData = logfile.MaxLine - 1<<10
 	// maxDepth is how deep a payload is looked into.
 	maxDepth = 200
 )
@@ -183,7 +184,7 @@ func (w *mover) members(v []byte) ([]byte, error) {
 		}
 		size += len(m.value)
 	}
-	if size > maxLine {
+	if size > logfile.MaxLine {
 		// Thousands of members, each of them small: the names alone are too much.
 		return nil, fmt.Errorf("%w: a payload of %d bytes has no large value", ErrInvalid, size)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/internal/disk"
+	"github.com/abidehub/abide/session/store/logfile"
 )
 
 const (
@@ -47,7 +48,7 @@ func beginRun(fsys FS, dir, boot string, at time.Time) (now hubFile, before hubR
 	case err != nil:
 		return hubFile{}, hubRun{}, fmt.Errorf("read %s: %w", hubName, err)
 	default:
-		if json.Unmarshal(data, &now) != nil || now.Format <= dirFormat && !isEpoch(now.HubID) {
+		if json.Unmarshal(data, &now) != nil || now.Format <= dirFormat && !logfile.IsEpoch(now.HubID) {
 			now = hubFile{}
 		}
 		before = now.LastRun

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store/logfile"
 )
 
 // ErrExists reports an import of a session that is there already.
@@ -41,7 +42,7 @@ type Imported struct {
 func (s *Store) Import(ctx context.Context, in Imported) (id string, err error) {
 	payload, err := in.First.Payload()
 	start, ok := payload.(event.SessionStart)
-	if err != nil || !ok || in.First.Seq != 1 || !ValidID(start.SessionID) || !isEpoch(start.Epoch) || start.Format != logFormat {
+	if err != nil || !ok || in.First.Seq != 1 || !ValidID(start.SessionID) || !logfile.IsEpoch(start.Epoch) || start.Format != logFormat {
 		return "", fmt.Errorf("%w: it does not begin with the first event of a session, session_start of format %d", ErrInvalid, logFormat)
 	}
 	id = start.SessionID

@@ -7,6 +7,7 @@ import (
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store/logfile"
 )
 
 // inspection is what the files of one session say. Recovery and Check share it, so
@@ -24,7 +25,7 @@ type inspection struct {
 
 	sealed  []*segment
 	active  *segment
-	scan    *scan
+	scan    *logfile.Scan
 	epoch   string
 	trusted bool // the checkpoint holds, so that only what lies behind it was looked at
 }
@@ -63,29 +64,29 @@ func (i *inspection) firstSeq(file File) (event.Seq, error) {
 	if err != nil {
 		return 0, fmt.Errorf("read log: %w", err)
 	}
-	o, err := originOf(file, size)
-	return max(o.first, 1), err
+	o, err := logfile.OriginOf(file, size)
+	return max(o.First, 1), err
 }
 
 // checkpointHolds reports whether the line the metadata calls the last synced
 // one ends where it says. If so, all before it is as it was.
 func (i *inspection) checkpointHolds(file File, size int64) (bool, error) {
 	m := &i.meta
-	if !i.hasMeta || m.LogFirst != i.active.first || m.SyncedSeq < m.LogFirst || m.LogBytes > size || m.LogBytes <= 0 || !isEpoch(m.Epoch) {
+	if !i.hasMeta || m.LogFirst != i.active.first || m.SyncedSeq < m.LogFirst || m.LogBytes > size || m.LogBytes <= 0 || !logfile.IsEpoch(m.Epoch) {
 		return false, nil
 	}
-	p, err := lineEndingAt(file, m.LogBytes)
+	p, err := logfile.EndingAt(file, m.LogBytes)
 	if err != nil {
 		return false, err
 	}
-	return p.quality != bad && p.seq == m.SyncedSeq && hexSum(p.sum) == m.TailCRC, nil
+	return p.Quality != logfile.Bad && p.Seq == m.SyncedSeq && logfile.Hex(p.Sum) == m.TailCRC, nil
 }
 
 // endFits reports whether the whole log ends where the metadata says, which its
 // checkpoint alone need not tell: lines that do not count may be the last.
 func (i *inspection) endFits() bool {
-	m, end := &i.meta, i.scan.good
-	return m.SyncedSeq == end.seq && m.LogBytes == end.offset && m.TailCRC == hexSum(end.sum)
+	m, end := &i.meta, i.scan.Good
+	return m.SyncedSeq == end.Seq && m.LogBytes == end.Offset && m.TailCRC == logfile.Hex(end.Sum)
 }
 
 // ownActive reports whether the active file has its start line. It is an *errForeign
@@ -93,10 +94,10 @@ func (i *inspection) endFits() bool {
 // because bytes before that may have been written over.
 func (i *inspection) ownActive() (started bool, err error) {
 	o, err := i.active.origin()
-	if err == nil && o.session != "" && o.session != i.id {
-		err = &errForeign{o.session}
+	if err == nil && o.Session != "" && o.Session != i.id {
+		err = &errForeign{o.Session}
 	}
-	return o.session != "", err
+	return o.Session != "", err
 }
 
 // restored reports whether the log's files, or the metadata, are copies of those that
@@ -121,10 +122,10 @@ func (i *inspection) prevOf(first event.Seq) string {
 		return ""
 	}
 	last, err := i.sealed[len(i.sealed)-1].lastLine()
-	if err != nil || last.quality != verified || last.seq != first-1 {
+	if err != nil || last.Quality != logfile.Verified || last.Seq != first-1 {
 		return ""
 	}
-	return hexSum(last.sum)
+	return logfile.Hex(last.Sum)
 }
 
 // Why a log gets a new epoch.
@@ -138,10 +139,10 @@ const (
 // epochReason says why the log needs a new epoch; empty if it needs none.
 func (i *inspection) epochReason() string {
 	m := &i.meta
-	other := i.hasMeta && !i.trusted && m.Epoch != "" && len(i.scan.epochs) > 0 && !slices.Contains(i.scan.epochs, m.Epoch)
+	other := i.hasMeta && !i.trusted && m.Epoch != "" && len(i.scan.Epochs) > 0 && !slices.Contains(i.scan.Epochs, m.Epoch)
 	stopped := !i.hasMeta && i.crashed || i.hasMeta && i.boot != "" && m.Writer != nil && m.Writer.BootID != i.boot
 	switch {
-	case i.hasMeta && max(m.SyncedSeq, m.MaxSeq, m.FrozenSeq) > i.scan.good.seq, i.scan.lost > 0:
+	case i.hasMeta && max(m.SyncedSeq, m.MaxSeq, m.FrozenSeq) > i.scan.Good.Seq, i.scan.Lost > 0:
 		return reasonLost
 	case i.doubtful, i.epoch == "":
 		return reasonUnknown

@@ -67,7 +67,7 @@ func newLog(id, dir, runID string, opts Options) *Log {
 		active: activeFile{id: id, dir: dir, fs: opts.FS, logger: opts.Logger},
 	}
 	if !opts.machineTime {
-		l.writer.pen.clock.now = opts.Now
+		l.writer.pen.clock.Now = opts.Now
 	}
 	l.reopener = reopener{writer: &l.writer, mender: &l.mender}
 	l.mender.writer = &l.writer

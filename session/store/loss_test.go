@@ -14,6 +14,7 @@ import (
 
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/store"
+	"github.com/abidehub/abide/session/store/logfile"
 )
 
 // inFiles records a session whose log lies in many files, and names them, the
@@ -103,9 +104,9 @@ func bounds(t *testing.T, path string) (first, last event.Seq) {
 	if err == nil {
 		lines := bytes.Split(bytes.TrimSpace(data), []byte("\n"))
 		for i, to := range []*event.Seq{&first, &last} {
-			seq, ok := store.VerifiedSeq(lines[i*(len(lines)-1)])
-			require.True(t, ok)
-			*to = seq
+			line := logfile.Parse(lines[i*(len(lines)-1)])
+			require.Equal(t, logfile.Verified, line.Quality)
+			*to = line.Seq
 		}
 		return first, last
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store/logfile"
 )
 
 // Metadata is what a list shows of a session, and the checkpoint from which its
@@ -134,7 +135,7 @@ func readMetadata(fsys FS, dir string) (Metadata, error) {
 	if id := filepath.Base(dir); m.SessionID != id {
 		return m, fmt.Errorf("read %s: it belongs to session %q, not to %q", metadataName, m.SessionID, id)
 	}
-	if m.Format <= metadataFormat && !sumHolds(data) {
+	if m.Format <= metadataFormat && !logfile.SumHolds(data) {
 		return m, fmt.Errorf("read %s: %w", metadataName, errDoubtful)
 	}
 	return m, nil
@@ -149,7 +150,7 @@ func writeMetadata(fsys FS, dir string, m Metadata) error {
 		if err != nil {
 			return nil, err
 		}
-		data, _ = appendCRC(data[:len(data)-1], 0)
+		data, _ = logfile.AppendCRC(data[:len(data)-1], 0)
 		return data, nil
 	})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store/logfile"
 )
 
 // metadataFile is a log's metadata in memory and on its way to disk, with the labels
@@ -136,7 +137,7 @@ func (s *metadataFile) writeFiles() error {
 	}
 	if synced.offset > 0 {
 		m.SyncedSeq, m.LogFirst, m.LogBytes = synced.seq, synced.first, synced.offset
-		m.TailCRC = hexSum(synced.sum)
+		m.TailCRC = logfile.Hex(synced.sum)
 		m.LogBorn = bornOf(s.fs, filepath.Join(s.dir, activeName))
 	}
 	m.MaxSeq = m.SyncedSeq
@@ -182,5 +183,5 @@ func (s *metadataFile) made() event.Made {
 
 // updatedAt is when the newest event was written.
 func (s *metadataFile) updatedAt() time.Time {
-	return stamp(s.touched.Load()).time()
+	return logfile.Stamp(s.touched.Load()).Time()
 }

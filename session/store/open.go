@@ -12,6 +12,7 @@ import (
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store/logfile"
 )
 
 // createLog makes a new session aside, on the device, and then gives it its
@@ -47,7 +48,7 @@ func fillNew(aside, dir, runID string, opts Options, start event.SessionStart) (
 	if err != nil {
 		return nil, err
 	}
-	line, sum, err := encodeLine(nil, 1, event.Draft{Type: event.TypeSessionStart, Time: now, Data: data})
+	line, sum, err := logfile.Encode(nil, 1, event.Draft{Type: event.TypeSessionStart, Time: now, Data: data})
 	if err != nil {
 		return nil, err
 	}
@@ -58,10 +59,10 @@ func fillNew(aside, dir, runID string, opts Options, start event.SessionStart) (
 	end := position{seq: 1, first: 1, offset: int64(len(line)), sum: sum}
 	l := newLog(start.SessionID, dir, runID, opts)
 	l.writer.pen.seg = &segment{fs: opts.FS, first: 1, path: filepath.Join(dir, activeName), file: file}
-	l.writer.pen.seg.index.add(1, 0)
+	l.writer.pen.seg.index.Add(1, 0)
 	l.writer.pen.file, l.writer.pen.next, l.writer.pen.offset, l.writer.pen.marked = file, 2, end.offset, true
 	l.segs.list = []*segment{l.writer.pen.seg}
-	l.tail.add(1, bodyOf(line))
+	l.tail.add(1, logfile.Body(line))
 	l.marks.reset(1, end)
 	l.touched.Store(now.UnixMicro())
 	l.metadataFile.labels = labels{SessionID: start.SessionID}
@@ -70,7 +71,7 @@ func fillNew(aside, dir, runID string, opts Options, start event.SessionStart) (
 		Workspace: start.Workspace, ProjectRoot: start.ProjectRoot, CreatedBy: start.CreatedBy, CreatedByID: start.CreatedByID,
 		RequestKey: start.RequestKey, RequestHash: start.RequestHash,
 		CreatedAt: now, UpdatedAt: now, Epoch: start.Epoch, MinSeq: 1, MaxSeq: 1, EventCount: 1,
-		Checkpoint: Checkpoint{SyncedSeq: 1, LogFirst: 1, LogBytes: end.offset, TailCRC: hexSum(sum), LogBorn: bornOf(opts.FS, filepath.Join(aside, activeName))},
+		Checkpoint: Checkpoint{SyncedSeq: 1, LogFirst: 1, LogBytes: end.offset, TailCRC: logfile.Hex(sum), LogBorn: bornOf(opts.FS, filepath.Join(aside, activeName))},
 		Writer:     &Writer{BootID: opts.BootID, RunID: runID},
 	}
 	// Also syncs the names in the directory.
@@ -195,14 +196,14 @@ func promoteNext(fsys FS, dir, path string, sealed []*segment) (File, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	lines := newLineReader(f, 0, size)
-	defer lines.close()
-	l, err := lines.next()
+	lines := logfile.NewReader(f, 0, size)
+	defer lines.Close()
+	l, err := lines.Next()
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, errors.Join(err, f.Close())
 	}
-	first := parseLine(l.text)
-	if first.quality != verified || !beginsLog(first.seq, sealed) {
+	first := logfile.Parse(l.Text)
+	if first.Quality != logfile.Verified || !beginsLog(first.Seq, sealed) {
 		return nil, f.Close() // left half made; recovery removes it
 	}
 	if err := fsys.Rename(aside, path); err != nil {

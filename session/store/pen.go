@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store/logfile"
 )
 
 // mostPerWrite is how many bytes of waiting appends one write takes along.
@@ -41,9 +42,9 @@ type place struct {
 
 // batch is the lines of one write.
 type batch struct {
-	clock   clock
-	enc     encoder
-	at      stamp // of the last line
+	clock   logfile.Clock
+	enc     logfile.Encoder
+	at      logfile.Stamp // of the last line
 	buf     []byte
 	lines   []written
 	durable []event.Seq
@@ -164,9 +165,9 @@ func (r *request) size() int {
 }
 
 // stamp is the time of a draft's line.
-func (b *batch) stamp(d *event.Draft) (stamp, error) {
+func (b *batch) stamp(d *event.Draft) (logfile.Stamp, error) {
 	if d.Time.IsZero() {
-		return b.clock.read()
+		return b.clock.Read()
 	}
-	return stampOf(d.Time)
+	return logfile.StampOf(d.Time)
 }

@@ -8,23 +8,24 @@ import (
 	"path/filepath"
 
 	"github.com/abidehub/abide/internal/disk"
+	"github.com/abidehub/abide/session/store/logfile"
 )
 
 // quarantine copies a stretch of a file into the session's quarantine, on the
 // device before it returns, and says whether it was not there yet. The name
 // follows from the bytes, so the same bytes are kept once.
-func quarantine(fsys FS, dir, kind string, file io.ReaderAt, part span) (kept string, made bool, err error) {
+func quarantine(fsys FS, dir, kind string, file io.ReaderAt, part logfile.Span) (kept string, made bool, err error) {
 	folder, err := ownFolder(fsys, dir, quarantineDir)
 	if err != nil {
 		return "", false, err
 	}
-	sum, err := part.checksum(file)
+	sum, err := part.Checksum(file)
 	if err != nil {
 		return "", false, err
 	}
-	name := fmt.Sprintf("%s-at-%d-%s", kind, part.offset, hexSum(sum))
+	name := fmt.Sprintf("%s-at-%d-%s", kind, part.Offset, logfile.Hex(sum))
 	path := filepath.Join(folder, name)
-	if info, err := fsys.Stat(path); err == nil && info.Size() == part.size {
+	if info, err := fsys.Stat(path); err == nil && info.Size() == part.Size {
 		return filepath.Join(quarantineDir, name), false, nil
 	}
 	tmp := path + disk.TempSuffix
@@ -35,7 +36,7 @@ func quarantine(fsys FS, dir, kind string, file io.ReaderAt, part span) (kept st
 	if err != nil {
 		return "", false, fmt.Errorf("make %s: %w", name, err)
 	}
-	err = part.copyTo(f, 0, file)
+	err = part.CopyTo(f, 0, file)
 	if err == nil {
 		err = f.Datasync()
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store/logfile"
 )
 
 const (
@@ -311,11 +312,11 @@ func (c *collector) fill(upTo event.Seq) bool {
 	}
 	at := ""
 	if c.known {
-		at, _ = bodyTime(c.prev[:])
+		at, _ = logfile.BodyTime(c.prev[:])
 	}
 	var room [160]byte
 	for c.want <= upTo {
-		if !c.take(placeholder(room[:0], c.want, at)) {
+		if !c.take(logfile.Placeholder(room[:0], c.want, at)) {
 			return false
 		}
 		c.holes++
@@ -326,48 +327,48 @@ func (c *collector) fill(upTo event.Seq) bool {
 // readSegment takes the events of one segment up to bound. The segment's bytes
 // end at end.
 func (c *collector) readSegment(seg *segment, file File, end int64, bound event.Seq) error {
-	at, start, err := seg.index.find(file, c.want, end)
+	at, start, err := seg.index.Find(file, c.want, end)
 	if err != nil {
 		return err
 	}
-	sure := seg.index.isComplete()
-	o := order{prev: seg.first - 1, last: seg.lastSeq()}
+	sure := seg.index.IsComplete()
+	o := logfile.Order{Prev: seg.first - 1, Last: seg.lastSeq()}
 	if at > 0 {
-		o.prev = at - 1
+		o.Prev = at - 1
 	}
 	if c.out == nil {
 		c.out = make([]byte, 0, c.guess(end-start))
 	}
 	c.known = false
-	r := newLineReader(file, start, end)
-	defer r.close()
+	r := logfile.NewReader(file, start, end)
+	defer r.Close()
 	for c.want <= bound {
-		l, err := r.next()
+		l, err := r.Next()
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
 			return err
 		}
-		if l.overlong {
+		if l.Overlong {
 			continue
 		}
-		p := parseLine(l.text)
-		if !o.accepts(p) {
+		p := logfile.Parse(l.Text)
+		if !o.Accepts(p) {
 			continue
 		}
-		if p.seq > c.want {
+		if p.Seq > c.want {
 			if !sure {
 				return errUnsure
 			}
-			if !c.fill(min(p.seq-1, bound)) {
+			if !c.fill(min(p.Seq-1, bound)) {
 				return nil
 			}
 		}
-		if p.seq == c.want && p.seq <= bound && !c.take(p.body) {
+		if p.Seq == c.want && p.Seq <= bound && !c.take(p.Body) {
 			return nil
 		}
-		if n := copy(c.prev[:], p.body); n < len(c.prev) {
+		if n := copy(c.prev[:], p.Body); n < len(c.prev) {
 			clear(c.prev[n:])
 		}
 		c.known = true

@@ -10,14 +10,14 @@ import (
 // and that lines at the end are damaged, which are cut off.
 func (r *recovery) forewarn() error {
 	givesUp := !r.trusted && r.meta.LogBytes > 0 && r.meta.LogFirst == r.active.first
-	if !r.hasMeta || r.doubtful || !givesUp && r.scan.lost == 0 {
+	if !r.hasMeta || r.doubtful || !givesUp && r.scan.Lost == 0 {
 		return nil
 	}
 	if givesUp {
 		r.meta.LogBytes = 0
 	}
 	m := r.meta
-	if r.scan.lost > 0 {
+	if r.scan.Lost > 0 {
 		m.FrozenSeq = max(m.FrozenSeq, r.shown())
 	}
 	return writeMetadata(r.fs, r.dir, m)
@@ -26,8 +26,8 @@ func (r *recovery) forewarn() error {
 // shown is the last seq that readers are known to have seen; one beyond the end of
 // the log, for which it gets a new epoch, if whole lines at the end are damaged.
 func (r *recovery) shown() event.Seq {
-	if r.scan.lost > 0 {
-		return r.scan.good.seq + 1
+	if r.scan.Lost > 0 {
+		return r.scan.Good.Seq + 1
 	}
-	return r.scan.good.seq
+	return r.scan.Good.Seq
 }

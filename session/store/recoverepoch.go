@@ -6,12 +6,13 @@ import (
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store/logfile"
 )
 
 // scannedEnd is the end of the last good line of the active file.
 func (r *recovery) scannedEnd() position {
-	good := r.scan.good
-	return position{seq: good.seq, first: r.active.first, offset: good.offset, sum: good.sum}
+	good := r.scan.Good
+	return position{seq: good.Seq, first: r.active.first, offset: good.Offset, sum: good.Sum}
 }
 
 // settleEpoch gives the log a new identity if acknowledged or visible history
@@ -52,7 +53,7 @@ func (r *recovery) settleEpoch(file File) (position, error) {
 		}
 		r.wrote = r.log.opts.Now()
 		d := event.Draft{Type: p.EventType(), Time: r.wrote, Data: data}
-		if lines, end.sum, err = encodeLine(lines, known+1+event.Seq(i), d); err != nil {
+		if lines, end.sum, err = logfile.Encode(lines, known+1+event.Seq(i), d); err != nil {
 			return end, err
 		}
 	}

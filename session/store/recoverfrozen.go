@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"syscall"
+
+	"github.com/abidehub/abide/session/store/logfile"
 )
 
 // errDistrusted says that the device failed to sync a log: it may have dropped
@@ -18,8 +20,8 @@ var errFrozenBefore = errors.New("the device failed while the log was written or
 // are. Where the device failed under a process that was killed before it could say
 // so, only what is written anew is what the next sync speaks of. A file
 // system that wants room even for that has the sync believed instead.
-func renew(file File, part span) error {
-	err := part.copyTo(file, part.offset, file)
+func renew(file File, part logfile.Span) error {
+	err := part.CopyTo(file, part.Offset, file)
 	if isFull(err) {
 		return nil
 	}
@@ -66,7 +68,7 @@ func (r *recovery) reopen() {
 	l := r.log
 	synced := position{seq: r.active.first - 1, first: r.active.first}
 	if r.trusted {
-		synced = position{seq: r.meta.SyncedSeq, first: r.meta.LogFirst, offset: r.meta.LogBytes, sum: parseSum(r.meta.TailCRC)}
+		synced = position{seq: r.meta.SyncedSeq, first: r.meta.LogFirst, offset: r.meta.LogBytes, sum: logfile.ParseHex(r.meta.TailCRC)}
 	}
 	l.marks.distrust(synced)
 	l.health.freeze(errFrozenBefore)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store/logfile"
 )
 
 // recovery opens one log for writing: it decides what of the files belongs to
@@ -173,31 +174,31 @@ func (r *recovery) scanActive(file File) error {
 	}
 	r.trusted = r.trusted && started
 	if r.trusted {
-		r.scan = newScan(r.meta.SyncedSeq, 0)
-		r.scan.good.sum = parseSum(r.meta.TailCRC)
-		if err := r.scan.run(file, r.meta.LogBytes, size); err != nil {
+		r.scan = logfile.NewScan(r.meta.SyncedSeq, 0)
+		r.scan.Good.Sum = logfile.ParseHex(r.meta.TailCRC)
+		if err := r.scan.Run(file, r.meta.LogBytes, size); err != nil {
 			return err
 		}
 		r.epoch = r.meta.Epoch
-		if r.meta.Irregular || r.scan.irregular {
-			if _, err := r.active.study(file, r.scan.good.offset); err != nil {
+		if r.meta.Irregular || r.scan.Irregular {
+			if _, err := r.active.study(file, r.scan.Good.Offset); err != nil {
 				return err
 			}
 		} else {
-			r.active.index.extend(r.scan)
+			r.active.index.Extend(r.scan)
 		}
 	} else {
-		r.scan = newScan(r.active.first-1, 0)
-		if err := r.scan.run(file, 0, size); err != nil {
+		r.scan = logfile.NewScan(r.active.first-1, 0)
+		if err := r.scan.Run(file, 0, size); err != nil {
 			return err
 		}
 		if r.hasMeta && r.meta.LogFirst == r.active.first && !r.endFits() {
 			r.did("read the whole log: the checkpoint at seq %d does not fit it", r.meta.SyncedSeq)
 		}
-		r.active.index.replace(r.scan)
+		r.active.index.Replace(r.scan)
 	}
-	if r.scan.epoch != "" {
-		r.epoch = r.scan.epoch
+	if r.scan.Epoch != "" {
+		r.epoch = r.scan.Epoch
 	}
 	r.reportScan()
 	return nil
@@ -205,9 +206,9 @@ func (r *recovery) scanActive(file File) error {
 
 // reportScan tells what the scan found that stays.
 func (r *recovery) reportScan() {
-	d := Damage{Unverified: r.scan.unverified, Conflicts: len(r.scan.repeats)}
-	for _, h := range r.scan.holes {
-		d.Holes += int64(h.to - h.from + 1)
+	d := Damage{Unverified: r.scan.Unverified, Conflicts: len(r.scan.Repeats)}
+	for _, h := range r.scan.Holes {
+		d.Holes += int64(h.To - h.From + 1)
 	}
 	switch old := r.meta.Damage; {
 	case old == nil:
@@ -224,8 +225,8 @@ func (r *recovery) reportScan() {
 // mendTail cuts off what lies behind the last good line, after a copy of it is
 // on the device: rule 5. What stays is brought to the device: rule 0.
 func (r *recovery) mendTail(file File) error {
-	s, torn := r.scan, r.scan.torn()
-	if s.good.seq != r.meta.SyncedSeq || torn.size > 0 || s.unended {
+	s, torn := r.scan, r.scan.Torn()
+	if s.Good.Seq != r.meta.SyncedSeq || torn.Size > 0 || s.Unended {
 		r.changed = true // the metadata is behind, or will be
 	}
 	if !r.changed && r.meta.Writer == nil && !r.meta.Frozen {
@@ -234,22 +235,22 @@ func (r *recovery) mendTail(file File) error {
 	if err := r.forewarn(); err != nil {
 		return err
 	}
-	if torn.size > 0 {
-		name, _, err := quarantine(r.fs, r.dir, fmt.Sprintf("torn-%d", s.good.seq), file, torn)
+	if torn.Size > 0 {
+		name, _, err := quarantine(r.fs, r.dir, fmt.Sprintf("torn-%d", s.Good.Seq), file, torn)
 		if err != nil {
 			return err
 		}
-		if err := file.Truncate(torn.offset); err != nil {
+		if err := file.Truncate(torn.Offset); err != nil {
 			return err
 		}
-		r.did("cut off %d bytes behind seq %d; they are in %s", torn.size, s.good.seq, name)
+		r.did("cut off %d bytes behind seq %d; they are in %s", torn.Size, s.Good.Seq, name)
 	}
-	if s.unended {
-		if err := disk.WriteAll(file, []byte{'\n'}, s.good.offset); err != nil {
+	if s.Unended {
+		if err := disk.WriteAll(file, []byte{'\n'}, s.Good.Offset); err != nil {
 			return err
 		}
-		s.good.offset++
-		r.did("ended the line of seq %d, which lacked its newline", s.good.seq)
+		s.Good.Offset++
+		r.did("ended the line of seq %d, which lacked its newline", s.Good.Seq)
 	}
 	if r.meta.Frozen {
 		return nil // a sync would report success; see reopen
@@ -258,7 +259,7 @@ func (r *recovery) mendTail(file File) error {
 	if r.trusted {
 		from = r.meta.LogBytes
 	}
-	if err := renew(file, span{offset: from, size: s.good.offset - from}); err != nil {
+	if err := renew(file, logfile.Span{Offset: from, Size: s.Good.Offset - from}); err != nil {
 		return err
 	}
 	return r.datasync(file)
@@ -274,7 +275,7 @@ func (r *recovery) adopt(file File, end position) error {
 	l.writer.pen.seg, l.writer.pen.file = r.active, file
 	l.writer.pen.next, l.writer.pen.offset, l.writer.pen.indexed, l.writer.pen.opened = end.seq+1, end.offset, end.offset, end
 	l.touched.Store(r.newest().UnixMicro())
-	irregular := r.meta.Irregular && r.meta.LogFirst == r.active.first || r.scan.irregular
+	irregular := r.meta.Irregular && r.meta.LogFirst == r.active.first || r.scan.Irregular
 	if r.meta.Epoch != r.epoch || r.meta.Irregular != irregular || r.meta.Writer != nil || !sameDamage(r.meta.Damage, l.health.get().Damage) {
 		r.changed = true
 	}
@@ -303,7 +304,7 @@ func (r *recovery) newest() time.Time {
 	if !r.wrote.IsZero() {
 		return r.wrote
 	}
-	if at, ok := r.scan.lastTime(); ok {
+	if at, ok := r.scan.LastTime(); ok {
 		return at
 	}
 	return r.meta.UpdatedAt
@@ -380,6 +381,6 @@ func (r *recovery) copyMetadata() (name string, err error) {
 	if err != nil || size == 0 {
 		return "", err
 	}
-	name, _, err = quarantine(r.fs, r.dir, "metadata", file, span{size: size})
+	name, _, err = quarantine(r.fs, r.dir, "metadata", file, logfile.Span{Size: size})
 	return name, err
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store/logfile"
 )
 
 // reopener gives a frozen log a fresh active file. The caller of its methods holds the
@@ -83,7 +84,7 @@ func (r *reopener) copyActive() error {
 	// The name means it from here on, whatever becomes of the directory.
 	old := p.seg
 	p.seg = &segment{fs: r.fs, first: old.first, path: old.path, file: fresh}
-	p.seg.index.copyOf(&old.index)
+	p.seg.index.CopyOf(&old.index)
 	p.file, p.ragged = fresh, false
 	r.segs.swapLast(p.seg)
 	if err := errors.Join(old.retire(), err); err != nil {
@@ -104,12 +105,12 @@ func (r *reopener) ownLinesIntact() error {
 	if _, synced := r.marks.positions(); synced.first == p.seg.first && synced.offset > from.offset {
 		from = synced
 	}
-	s := newScan(from.seq, 0)
-	if err := s.run(p.file, from.offset, p.offset); err != nil {
+	s := logfile.NewScan(from.seq, 0)
+	if err := s.Run(p.file, from.offset, p.offset); err != nil {
 		return err
 	}
-	if s.good.seq != p.next-1 || s.torn().size > 0 || len(s.holes)+len(s.badLines)+s.unverified > 0 {
-		return fmt.Errorf("what was not synced is damaged behind seq %d", s.good.seq)
+	if s.Good.Seq != p.next-1 || s.Torn().Size > 0 || len(s.Holes)+len(s.BadLines)+s.Unverified > 0 {
+		return fmt.Errorf("what was not synced is damaged behind seq %d", s.Good.Seq)
 	}
 	return nil
 }
@@ -122,7 +123,7 @@ func (w *writer) beginFile(sealed string, last event.Seq, file File, final first
 	old := p.seg
 	old.seal(sealed, last)
 	p.seg = &segment{fs: w.fs, first: last + 1, path: filepath.Join(w.dir, activeName), file: file}
-	p.seg.index.add(last+1, 0)
+	p.seg.index.Add(last+1, 0)
 	p.file, p.offset, p.indexed, p.ragged = file, final.offset, 0, false
 	p.opened = position{seq: last}
 	p.next = final.seq + 1

@@ -10,6 +10,7 @@ import (
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store/logfile"
 )
 
 // logFormat is the version of the lines this program writes.
@@ -58,12 +59,12 @@ type firstLine struct {
 func (w *writer) makeSegment(before position) (File, firstLine, error) {
 	first := before.seq + 1
 	data, err := json.Marshal(event.SegmentStart{
-		Format: logFormat, SessionID: w.id, Epoch: w.meta.Epoch(), FirstSeq: first, Prev: hexSum(before.sum), Made: w.meta.made(),
+		Format: logFormat, SessionID: w.id, Epoch: w.meta.Epoch(), FirstSeq: first, Prev: logfile.Hex(before.sum), Made: w.meta.made(),
 	})
 	if err != nil {
 		return nil, firstLine{}, err
 	}
-	text, sum, err := encodeLine(nil, first, event.Draft{Type: event.TypeSegmentStart, Time: w.opts.Now(), Data: data})
+	text, sum, err := logfile.Encode(nil, first, event.Draft{Type: event.TypeSegmentStart, Time: w.opts.Now(), Data: data})
 	if err != nil {
 		return nil, firstLine{}, err
 	}
@@ -75,7 +76,7 @@ func (w *writer) makeSegment(before position) (File, firstLine, error) {
 	if err != nil {
 		return nil, firstLine{}, err
 	}
-	return file, firstLine{position{seq: first, first: first, offset: int64(len(text)), sum: sum}, bodyOf(text)}, nil
+	return file, firstLine{position{seq: first, first: first, offset: int64(len(text)), sum: sum}, logfile.Body(text)}, nil
 }
 
 // newLogFile makes a log file that is locked, and synced once fill has written

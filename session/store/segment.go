@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store/logfile"
 )
 
 const (
@@ -28,9 +29,9 @@ const (
 // segment is one file of a log. Its file is opened when somebody reads, and
 // closed once the segment is retired and the last reader has let go.
 type segment struct {
-	fs    FS        // set at construction
-	first event.Seq // set at construction
-	index index     // locks itself
+	fs    FS            // set at construction
+	first event.Seq     // set at construction
+	index logfile.Index // locks itself
 
 	looked  atomic.Bool // it is known whether the file is stray: see Log.chained
 	looking sync.Mutex  // held while that is done
@@ -95,7 +96,7 @@ func (s *segment) rest() {
 		s.looked.Store(false)
 		s.stray.Store(false)
 	}
-	s.index.drop()
+	s.index.Drop()
 }
 
 // seal says that the file was renamed and is complete.
@@ -211,7 +212,7 @@ func parseSealedName(name string) (first, last event.Seq, ok bool) {
 	}
 	f, err1 := strconv.ParseInt(a, 10, 64)
 	l, err2 := strconv.ParseInt(b, 10, 64)
-	if err1 != nil || err2 != nil || f < 1 || l < f || event.Seq(l) > farSeq {
+	if err1 != nil || err2 != nil || f < 1 || l < f || event.Seq(l) > logfile.FarSeq {
 		return 0, 0, false
 	}
 	return event.Seq(f), event.Seq(l), true

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync/atomic"
 	"syscall"
+
+	"github.com/abidehub/abide/session/store/logfile"
 )
 
 // unmended is a log that recovery could not mend for lack of room. It can be read,
@@ -37,7 +39,7 @@ func (r *recovery) readable(file File, why error) (*Log, error) {
 	}
 	l := newLog(r.log.id, r.dir, r.log.runID, r.log.opts)
 	active := &segment{fs: r.fs, first: r.active.first, path: r.active.path}
-	active.index.copyOf(&r.active.index)
+	active.index.CopyOf(&r.active.index)
 	l.segs.list = append(r.sealed, active)
 	l.marks.reset(r.firstSeqOf(l.segs.list), end)
 	l.touched.Store(r.meta.UpdatedAt.UnixMicro())
@@ -56,15 +58,15 @@ func (r *recovery) readable(file File, why error) (*Log, error) {
 func (r *recovery) bringShown(file File) (position, error) {
 	synced := position{seq: r.active.first - 1, first: r.active.first}
 	if r.trusted {
-		synced = position{seq: r.meta.SyncedSeq, first: r.meta.LogFirst, offset: r.meta.LogBytes, sum: parseSum(r.meta.TailCRC)}
+		synced = position{seq: r.meta.SyncedSeq, first: r.meta.LogFirst, offset: r.meta.LogBytes, sum: logfile.ParseHex(r.meta.TailCRC)}
 	}
 	if r.meta.Frozen || r.suspect {
 		return synced, nil
 	}
-	if r.scan.unended { // readers take whole lines only
+	if r.scan.Unended { // readers take whole lines only
 		return synced, nil
 	}
-	if err := renew(file, span{offset: synced.offset, size: r.scan.good.offset - synced.offset}); err != nil {
+	if err := renew(file, logfile.Span{Offset: synced.offset, Size: r.scan.Good.Offset - synced.offset}); err != nil {
 		return synced, err
 	}
 	if err := r.datasync(file); err != nil {

@@ -1,4 +1,4 @@
-package store
+package logfile
 
 import (
 	"errors"
@@ -10,19 +10,19 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// indexStep is how far apart the entries of an index are, in bytes of the file.
-const indexStep = 64 << 10
+// IndexStep is how far apart the entries of an index are, in bytes of the file.
+const IndexStep = 64 << 10
 
-// index finds the place of a seq in one segment. It is sparse and filled as it
+// Index finds the place of a seq in one file. It is sparse and filled as it
 // is needed: by appends, by a scan, and by the searches that had to do without.
-// It is safe for concurrent use.
-type index struct {
+// It is safe for concurrent use. The zero Index knows nothing.
+type Index struct {
 	mu      sync.Mutex
 	entries []entry // ascending in both fields
 	// irregular says that seqs do not ascend with offsets everywhere, so that
 	// only a scan from an entry finds a place. Such an index is complete.
 	irregular bool
-	// complete says that a scan has seen the whole segment.
+	// complete says that a scan has seen the whole file.
 	complete bool
 }
 
@@ -32,9 +32,9 @@ type entry struct {
 	offset int64
 }
 
-// add remembers that the line of seq begins at offset, if that lies well apart from
+// Add remembers that the line of seq begins at offset, if that lies well apart from
 // what is known.
-func (x *index) add(seq event.Seq, offset int64) {
+func (x *Index) Add(seq event.Seq, offset int64) {
 	e := entry{seq, offset}
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -43,7 +43,7 @@ func (x *index) add(seq event.Seq, offset int64) {
 	if n > 0 && x.entries[n-1].offset >= e.offset {
 		i = sort.Search(n, func(i int) bool { return x.entries[i].offset >= e.offset })
 	}
-	if i > 0 && e.offset-x.entries[i-1].offset < indexStep || i < n && x.entries[i].offset-e.offset < indexStep {
+	if i > 0 && e.offset-x.entries[i-1].offset < IndexStep || i < n && x.entries[i].offset-e.offset < IndexStep {
 		return
 	}
 	if i > 0 && x.entries[i-1].seq >= e.seq || i < n && x.entries[i].seq <= e.seq {
@@ -54,35 +54,37 @@ func (x *index) add(seq event.Seq, offset int64) {
 	x.entries[i] = e
 }
 
-// replace takes the result of a scan of the whole file.
-func (x *index) replace(s *scan) {
+// Replace takes the result of a scan of the whole file. The index is complete then.
+func (x *Index) Replace(s *Scan) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.entries, x.irregular, x.complete = s.entries, s.irregular, true
+	x.entries, x.irregular, x.complete = s.entries, s.Irregular, true
 }
 
-// extend adds the lines that a scan of a part of the file met.
-func (x *index) extend(s *scan) {
+// Extend adds the lines that a scan of a part of the file met.
+func (x *Index) Extend(s *Scan) {
 	for _, e := range s.entries {
-		x.add(e.seq, e.offset)
+		x.Add(e.seq, e.offset)
 	}
 }
 
-// copyOf takes what is known of a file, for a copy of it.
-func (x *index) copyOf(other *index) {
+// CopyOf takes what is known of a file, for a copy of it.
+func (x *Index) CopyOf(other *Index) {
 	other.mu.Lock()
 	defer other.mu.Unlock()
 	x.entries, x.irregular, x.complete = slices.Clone(other.entries), other.irregular, other.complete
 }
 
-func (x *index) isComplete() bool {
+// IsComplete reports whether a scan has seen the whole file, so that a seq that Find does
+// not lead to has no line.
+func (x *Index) IsComplete() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.complete
 }
 
-// drop forgets what can be found again.
-func (x *index) drop() {
+// Drop forgets what Find can find again without a scan.
+func (x *Index) Drop() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if !x.irregular {
@@ -92,7 +94,7 @@ func (x *index) drop() {
 
 // around returns the last entry at or before seq (the zero entry if none is
 // known) and the offset of the first one behind it (or end).
-func (x *index) around(seq event.Seq, end int64) (low entry, high int64, irregular bool) {
+func (x *Index) around(seq event.Seq, end int64) (low entry, high int64, irregular bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	i := sort.Search(len(x.entries), func(i int) bool { return x.entries[i].seq > seq })
@@ -106,16 +108,16 @@ func (x *index) around(seq event.Seq, end int64) (low entry, high int64, irregul
 	return low, high, x.irregular
 }
 
-// find returns the start of a line, and its seq, from which a short scan forward meets
+// Find returns the start of a line, and its seq, from which a short scan forward meets
 // the line of seq: what is known, or the result of a binary search on the leading seqs
 // of file, whose size is end. At is zero for the start of the file.
-func (x *index) find(file io.ReaderAt, seq event.Seq, end int64) (at event.Seq, offset int64, err error) {
+func (x *Index) Find(file io.ReaderAt, seq event.Seq, end int64) (at event.Seq, offset int64, err error) {
 	low, high, irregular := x.around(seq, end)
 	if irregular {
 		return low.seq, low.offset, nil
 	}
 	searched := false
-	for high-low.offset > indexStep {
+	for high-low.offset > IndexStep {
 		middle := low.offset + (high-low.offset)/2
 		e, found, err := firstVerified(file, middle, high)
 		if err != nil {
@@ -128,7 +130,7 @@ func (x *index) find(file io.ReaderAt, seq event.Seq, end int64) (at event.Seq, 
 		low, searched = e, true
 	}
 	if searched {
-		x.add(low.seq, low.offset)
+		x.Add(low.seq, low.offset)
 	}
 	return low.seq, low.offset, nil
 }
@@ -137,22 +139,22 @@ func (x *index) find(file io.ReaderAt, seq event.Seq, end int64) (at event.Seq, 
 // and before end.
 func firstVerified(file io.ReaderAt, from, end int64) (entry, bool, error) {
 	r := newProbe(file, from, end)
-	defer r.close()
+	defer r.Close()
 	// The first piece is the rest of a line, unless from is a line start; then
 	// that line is found by a later probe.
-	if _, err := r.next(); err != nil {
+	if _, err := r.Next(); err != nil {
 		return entry{}, false, notEOF(err)
 	}
 	for {
-		l, err := r.next()
+		l, err := r.Next()
 		if err != nil {
 			return entry{}, false, notEOF(err)
 		}
-		if !l.terminated || l.overlong {
+		if !l.terminated || l.Overlong {
 			continue
 		}
-		if p := parseLine(l.text); p.quality == verified {
-			return entry{seq: p.seq, offset: l.offset}, true, nil
+		if p := Parse(l.Text); p.Quality == Verified {
+			return entry{seq: p.Seq, offset: l.Offset}, true, nil
 		}
 	}
 }
@@ -169,7 +171,7 @@ const probeSize = 4 << 10
 
 var probes = sync.Pool{New: func() any { b := make([]byte, probeSize); return &b }}
 
-// newProbe is a lineReader for a short look.
-func newProbe(file io.ReaderAt, from, end int64) *lineReader {
-	return &lineReader{file: file, end: end, base: from, window: probes.Get().(*[]byte)}
+// newProbe is a Reader for a short look.
+func newProbe(file io.ReaderAt, from, end int64) *Reader {
+	return &Reader{file: file, end: end, base: from, window: probes.Get().(*[]byte)}
 }

@@ -1,4 +1,4 @@
-package store
+package logfile
 
 import (
 	"bytes"
@@ -19,9 +19,9 @@ const windowSize = 64 << 10
 
 var windows = sync.Pool{New: func() any { b := make([]byte, windowSize); return &b }}
 
-// lineReader walks over the lines of a file between two offsets. One goroutine
-// uses it; close gives its window back.
-type lineReader struct {
+// Reader reads the lines of a file between two offsets. One goroutine
+// uses it; Close gives its window back.
+type Reader struct {
 	file io.ReaderAt
 	end  int64 // nothing at or behind it is looked at
 
@@ -32,20 +32,28 @@ type lineReader struct {
 	sought int   // no line break before it
 }
 
-// rawLine is one line as it lies on disk.
-type rawLine struct {
-	text       []byte // without its newline; good until the next call
-	offset     int64
-	size       int64 // with its newline
-	terminated bool  // it has a newline
-	overlong   bool  // text is missing: it would not fit into memory
+// Raw is one line as it lies on disk.
+type Raw struct {
+	// Text is the line without its newline, good until the next call of the Reader.
+	Text []byte
+	// Offset is where the line begins in the file, in bytes.
+	Offset int64
+	// Size is how many bytes it has, with its newline.
+	Size int64
+	// Overlong says that Text is missing, because it would not fit into memory. No such
+	// line counts.
+	Overlong bool
+
+	terminated bool // it has a newline
 }
 
-func newLineReader(file io.ReaderAt, from, end int64) *lineReader {
-	return &lineReader{file: file, end: end, base: from, window: windows.Get().(*[]byte)}
+// NewReader reads the lines of file from offset from, where one begins, to offset end.
+func NewReader(file io.ReaderAt, from, end int64) *Reader {
+	return &Reader{file: file, end: end, base: from, window: windows.Get().(*[]byte)}
 }
 
-func (r *lineReader) close() {
+// Close must be called once, after the last Next.
+func (r *Reader) Close() {
 	switch len(*r.window) {
 	case windowSize:
 		windows.Put(r.window)
@@ -55,8 +63,9 @@ func (r *lineReader) close() {
 	r.window = nil
 }
 
-// next returns the next line; io.EOF after the last.
-func (r *lineReader) next() (rawLine, error) {
+// Next returns the next line; io.EOF after the last. Its text is good until the next call
+// of a method.
+func (r *Reader) Next() (Raw, error) {
 	for {
 		buf := (*r.window)[:r.filled]
 		if i := bytes.IndexByte(buf[r.sought:], '\n'); i >= 0 {
@@ -65,7 +74,7 @@ func (r *lineReader) next() (rawLine, error) {
 		r.sought = r.filled
 		if r.base+int64(r.filled) >= r.end {
 			if r.from == r.filled {
-				return rawLine{}, io.EOF
+				return Raw{}, io.EOF
 			}
 			return r.take(r.filled, false), nil
 		}
@@ -73,25 +82,25 @@ func (r *lineReader) next() (rawLine, error) {
 			return r.skipOverlong()
 		}
 		if err := r.fill(); err != nil {
-			return rawLine{}, err
+			return Raw{}, err
 		}
 	}
 }
 
 // take hands out the bytes up to at.
-func (r *lineReader) take(at int, terminated bool) rawLine {
-	l := rawLine{text: (*r.window)[r.from:at], offset: r.base + int64(r.from), terminated: terminated}
+func (r *Reader) take(at int, terminated bool) Raw {
+	l := Raw{Text: (*r.window)[r.from:at], Offset: r.base + int64(r.from), terminated: terminated}
 	r.from = at
 	if terminated {
 		r.from++
 	}
-	l.size = r.base + int64(r.from) - l.offset
+	l.Size = r.base + int64(r.from) - l.Offset
 	r.sought = r.from
 	return l
 }
 
 // fill reads on, behind what is already there.
-func (r *lineReader) fill() error {
+func (r *Reader) fill() error {
 	if r.from > 0 {
 		n := copy(*r.window, (*r.window)[r.from:r.filled])
 		r.base += int64(r.from)
@@ -100,7 +109,7 @@ func (r *lineReader) fill() error {
 	if r.filled == len(*r.window) {
 		larger := make([]byte, 2*len(*r.window))
 		copy(larger, (*r.window)[:r.filled])
-		r.close()
+		r.Close()
 		r.window = &larger
 	}
 	room := (*r.window)[r.filled:]
@@ -121,21 +130,21 @@ func (r *lineReader) fill() error {
 }
 
 // skipOverlong passes over a line too long to be held.
-func (r *lineReader) skipOverlong() (rawLine, error) {
-	l := rawLine{offset: r.base + int64(r.from), overlong: true}
+func (r *Reader) skipOverlong() (Raw, error) {
+	l := Raw{Offset: r.base + int64(r.from), Overlong: true}
 	for {
 		r.base += int64(r.filled)
 		r.from, r.filled, r.sought = 0, 0, 0
 		if r.base >= r.end {
-			l.size = r.base - l.offset
+			l.Size = r.base - l.Offset
 			return l, nil
 		}
 		if err := r.fill(); err != nil {
-			return rawLine{}, err
+			return Raw{}, err
 		}
 		if i := bytes.IndexByte((*r.window)[:r.filled], '\n'); i >= 0 {
 			r.from, r.sought = i+1, i+1
-			l.size = r.base + int64(r.from) - l.offset
+			l.Size = r.base + int64(r.from) - l.Offset
 			l.terminated = true
 			return l, nil
 		}
@@ -151,30 +160,33 @@ const (
 	accepted                // an event of the log
 )
 
-// order decides, line by line, what belongs to the log. Recovery, readers and
+// Order decides, line by line, what belongs to the log. Recovery, readers and
 // Check all use it, so they never disagree.
-type order struct {
-	prev event.Seq // seq of the last accepted line
-	last event.Seq // the last a complete file can have; zero of any other
+type Order struct {
+	// Prev is the seq of the last accepted line. To begin, it is the seq before the first
+	// that may come.
+	Prev event.Seq
+	// Last is the last seq that a complete file can have; zero of any other.
+	Last event.Seq
 }
 
-// accepts reports whether the next line is an event of the log, and moves on if it is.
-func (o *order) accepts(p parsed) bool { return o.judge(p) == accepted }
+// Accepts reports whether the next line is an event of the log, and moves on if it is.
+func (o *Order) Accepts(p Line) bool { return o.judge(p) == accepted }
 
 // judge decides about the next line, and moves on if it is accepted.
-func (o *order) judge(p parsed) verdict {
+func (o *Order) judge(p Line) verdict {
 	switch {
-	case p.quality == bad:
+	case p.Quality == Bad:
 		return damaged
-	case p.seq > farSeq && p.seq != o.prev+1:
+	case p.Seq > FarSeq && p.Seq != o.Prev+1:
 		return damaged // right as its checksum may be, nothing could be written behind it
-	case p.quality == unverified && p.seq != o.prev+1:
+	case p.Quality == Unverified && p.Seq != o.Prev+1:
 		return damaged // it may be the seq that was hit
-	case o.last > 0 && p.seq > o.last:
+	case o.Last > 0 && p.Seq > o.Last:
 		return damaged // of no seq of this file: those behind it still count
-	case p.seq <= o.prev:
+	case p.Seq <= o.Prev:
 		return repeated
 	}
-	o.prev = p.seq
+	o.Prev = p.Seq
 	return accepted
 }

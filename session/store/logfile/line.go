@@ -1,4 +1,4 @@
-package store
+package logfile
 
 import (
 	"bytes"
@@ -27,22 +27,22 @@ const (
 	// maxSeq keeps a seq exact in JavaScript.
 	maxSeq = event.Seq(1)<<53 - 1
 
-	// farSeq is the last seq that is believed of anything but the line that comes
+	// FarSeq is the last seq that is believed of anything but the line that comes
 	// next, so that a log whose files were edited never runs out of seqs: ten thousand
 	// events a second take 892 years to reach it.
-	farSeq = event.Seq(1) << 48
+	FarSeq = event.Seq(1) << 48
 )
 
-// maxLine is the most bytes a line may have when it is written. Reading has no
+// MaxLine is the most bytes a line may have when it is written. Reading has no
 // such limit.
-const maxLine = 1 << 20
+const MaxLine = 1 << 20
 
 // castagnoli is the CRC-32C table; processors compute it in hardware.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// encoder builds lines. One goroutine uses it. What lines have in common with
+// Encoder builds lines. One goroutine uses it. What lines have in common with
 // the one before is kept: making it costs more than all the rest of an envelope.
-type encoder struct {
+type Encoder struct {
 	// head is what the next line begins with, but for the microseconds, where that
 	// has the seq, the second, the type and the turn below.
 	head   []byte // {"seq":41,"time":"2026-02-21T14:03:07.000000Z","type":"agent_message","turn":2,"data":
@@ -50,7 +50,7 @@ type encoder struct {
 	micros int    // where the first digit of the microseconds is
 
 	next    event.Seq // zero before the first line
-	second  stamp
+	second  Stamp
 	kind    event.Type
 	turn    int
 	durable bool // kind is
@@ -62,8 +62,9 @@ type encoder struct {
 // errTime reports a time that RFC 3339 cannot write.
 var errTime = errors.New("time is outside the years 1 to 9999")
 
-// appendBody appends a line's body: everything before the checksum.
-func (e *encoder) appendBody(dst []byte, seq event.Seq, d *event.Draft, at stamp) []byte {
+// AppendBody appends a line's body: everything before the checksum.
+// The draft's data must be one JSON object without a line break.
+func (e *Encoder) AppendBody(dst []byte, seq event.Seq, d *event.Draft, at Stamp) []byte {
 	if seq != e.next || uint64(at-e.second) >= 1e6 || d.Type != e.kind || d.Turn != e.turn {
 		e.begin(seq, d, at)
 	}
@@ -79,10 +80,10 @@ func (e *encoder) appendBody(dst []byte, seq event.Seq, d *event.Draft, at stamp
 
 // Durable reports whether the line built last is of a type that is synced before it is
 // visible.
-func (e *encoder) Durable() bool { return e.durable }
+func (e *Encoder) Durable() bool { return e.durable }
 
 // count makes head that of the next seq, where it has as many digits.
-func (e *encoder) count() {
+func (e *Encoder) count() {
 	i := e.units
 	for ; e.head[i] == '9'; i-- {
 		e.head[i] = '0'
@@ -96,11 +97,11 @@ func (e *encoder) count() {
 }
 
 // begin makes head anew.
-func (e *encoder) begin(seq event.Seq, d *event.Draft, at stamp) {
+func (e *Encoder) begin(seq event.Seq, d *event.Draft, at Stamp) {
 	if e.next == 0 || uint64(at-e.second) >= 1e6 {
-		second := at.time().Truncate(time.Second)
+		second := at.Time().Truncate(time.Second)
 		e.clock = second.AppendFormat(append(e.clock[:0], `,"time":"`...), "2006-01-02T15:04:05.")
-		e.second = stamp(second.UnixMicro())
+		e.second = Stamp(second.UnixMicro())
 	}
 	if e.next == 0 || d.Type != e.kind || d.Turn != e.turn {
 		e.label = appendLabel(e.label[:0], d.Type, d.Turn)
@@ -139,18 +140,18 @@ func appendType(dst []byte, t event.Type) []byte {
 	return append(dst, '"')
 }
 
-// appendCRC ends the line whose body is dst[start:], and returns the checksum.
-func appendCRC(dst []byte, start int) ([]byte, uint32) {
+// AppendCRC ends the line whose body is dst[start:], and returns the checksum.
+func AppendCRC(dst []byte, start int) ([]byte, uint32) {
 	sum := crc32.Checksum(dst[start:], castagnoli)
 	dst = appendHex(append(dst, crcKey...), sum)
 	return append(dst, "\"}\n"...), sum
 }
 
-// hexSum writes a checksum as 8 lower-case hex digits.
-func hexSum(sum uint32) string { return string(appendHex(nil, sum)) }
+// Hex writes a checksum as 8 lower-case hex digits.
+func Hex(sum uint32) string { return string(appendHex(nil, sum)) }
 
-// parseSum reads a checksum as hexSum wrote it; zero if it is not one.
-func parseSum(s string) uint32 {
+// ParseHex reads a checksum as Hex wrote it; zero if it is not one.
+func ParseHex(s string) uint32 {
 	b, err := hex.DecodeString(s)
 	if err != nil || len(b) != 4 {
 		return 0
@@ -164,45 +165,51 @@ func appendHex(dst []byte, sum uint32) []byte {
 		digits[sum>>12&15], digits[sum>>8&15], digits[sum>>4&15], digits[sum&15])
 }
 
-// encodeLine builds one whole line, for the few places that are not the hot
-// path.
-func encodeLine(dst []byte, seq event.Seq, d event.Draft) ([]byte, uint32, error) {
-	var e encoder
-	at, err := stampOf(d.Time)
+// Encode appends one whole line with its newline, and returns its checksum. It is for
+// the few places that are not the hot path. A time outside the years 1 to 9999 is an
+// error.
+func Encode(dst []byte, seq event.Seq, d event.Draft) ([]byte, uint32, error) {
+	var e Encoder
+	at, err := StampOf(d.Time)
 	if err != nil {
 		return dst, 0, err
 	}
 	start := len(dst)
-	dst, sum := appendCRC(e.appendBody(dst, seq, &d, at), start)
+	dst, sum := AppendCRC(e.AppendBody(dst, seq, &d, at), start)
 	return dst, sum, nil
 }
 
-// bodyOf is the body of a line that encodeLine built.
-func bodyOf(line []byte) []byte { return line[:len(line)-crcSuffix-1] }
+// Body is the body of one line that Encode built. It shares memory with it.
+func Body(line []byte) []byte { return line[:len(line)-crcSuffix-1] }
 
-// quality says how far a line on disk can be trusted.
-type quality uint8
+// Quality says how far a line on disk can be trusted.
+type Quality uint8
 
 const (
-	bad        quality = iota // not a line of a log
-	verified                  // its checksum is right
-	unverified                // reads as an event, but its checksum is absent or wrong
+	// Bad is no line of a log.
+	Bad Quality = iota
+	// Verified has the right checksum.
+	Verified
+	// Unverified reads as an event, but its checksum is absent or wrong.
+	Unverified
 )
 
-// parsed is what one line holds.
-type parsed struct {
-	quality quality
-	seq     event.Seq
-	// body is the event's object without its closing brace. It may point into
+// Line is what one line holds. The zero Line is a bad one.
+type Line struct {
+	// Quality says how far the line can be trusted.
+	Quality Quality
+	// Seq is that of the event, 1 to 2^53-1.
+	Seq event.Seq
+	// Body is the event's object without its closing brace. It may point into
 	// the line that was parsed.
-	body []byte
-	// sum is the checksum of body.
-	sum uint32
+	Body []byte
+	// Sum is the checksum of Body; of an unverified line, that of the line as it was read.
+	Sum uint32
 }
 
-// parseLine reads a line without its newline. A line this program wrote costs
+// Parse reads a line without its newline. A line this program wrote costs
 // one checksum and no JSON decoding.
-func parseLine(line []byte) parsed {
+func Parse(line []byte) Line {
 	if p, ok := parseVerified(line); ok {
 		return p
 	}
@@ -210,20 +217,20 @@ func parseLine(line []byte) parsed {
 }
 
 // parseVerified reads a line whose checksum is right and whose seq comes first.
-func parseVerified(line []byte) (parsed, bool) {
+func parseVerified(line []byte) (Line, bool) {
 	body, sum, ok := cutCRC(line)
 	if !ok || crc32.Checksum(body, castagnoli) != sum {
-		return parsed{}, false
+		return Line{}, false
 	}
 	seq, ok := leadingSeq(body)
 	if !ok {
-		return parsed{}, false
+		return Line{}, false
 	}
-	return parsed{quality: verified, seq: seq, body: body, sum: sum}, true
+	return Line{Quality: Verified, Seq: seq, Body: body, Sum: sum}, true
 }
 
 // Intact reports whether a line of a log, without its newline, is byte for byte
-// what a store wrote: its checksum is there and right. Such a line is valid JSON
+// as it was written: its checksum is there and right. Such a line is valid JSON
 // of the form the package comment describes.
 func Intact(line []byte) bool {
 	_, ok := parseVerified(line)
@@ -253,9 +260,9 @@ func cutCRC(line []byte) (body []byte, sum uint32, ok bool) {
 	return line[:at], sum, true
 }
 
-// sumHolds reports whether data ends with the right checksum of what is before it, as
+// SumHolds reports whether data ends with the right checksum of what is before it, as
 // a line does. Line breaks behind the checksum are ignored.
-func sumHolds(data []byte) bool {
+func SumHolds(data []byte) bool {
 	body, sum, ok := cutCRC(bytes.TrimRight(data, "\n"))
 	return ok && crc32.Checksum(body, castagnoli) == sum
 }
@@ -285,12 +292,12 @@ const maxGlued = 64
 
 // parseDoubtful reads a line that is not exactly as written: edited, with CRLF,
 // damaged, or glued to the remains of another.
-func parseDoubtful(line []byte) parsed {
+func parseDoubtful(line []byte) Line {
 	trimmed := bytes.TrimRight(line, "\r \t")
 	if p, ok := parseVerified(trimmed); ok {
 		return p
 	}
-	if p := parseLoose(trimmed); p.quality != bad {
+	if p := parseLoose(trimmed); p.Quality != Bad {
 		return p
 	}
 	// A lost page or a torn write can leave garbage right before a whole line.
@@ -308,18 +315,18 @@ func parseDoubtful(line []byte) parsed {
 			return p
 		}
 	}
-	return parsed{}
+	return Line{}
 }
 
 // parseLoose reads a line as JSON, for what it says rather than how it is
 // written.
-func parseLoose(line []byte) parsed {
+func parseLoose(line []byte) Line {
 	if len(line) == 0 || line[0] != '{' {
-		return parsed{}
+		return Line{}
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, line); err != nil {
-		return parsed{}
+		return Line{}
 	}
 	text := compact.Bytes()
 	if p, ok := parseVerified(text); ok {
@@ -331,22 +338,22 @@ func parseLoose(line []byte) parsed {
 	}
 	var e event.Event
 	if err := json.Unmarshal(text, &e); err != nil {
-		return parsed{}
+		return Line{}
 	}
 	if e.Seq <= 0 || e.Seq > maxSeq || e.Type == "" || e.Turn < 0 || e.FirstSeq != 0 || len(e.Data) == 0 || e.Data[0] != '{' {
-		return parsed{}
+		return Line{}
 	}
-	at, err := stampOf(e.Time)
+	at, err := StampOf(e.Time)
 	if err != nil {
-		return parsed{}
+		return Line{}
 	}
-	var enc encoder
-	body := enc.appendBody(nil, e.Seq, &event.Draft{Type: e.Type, Turn: e.Turn, Data: e.Data}, at)
-	return parsed{
-		quality: unverified,
-		seq:     e.Seq,
-		body:    append(body, `,"unverified":true`...),
-		sum:     crc32.Checksum(line, castagnoli),
+	var enc Encoder
+	body := enc.AppendBody(nil, e.Seq, &event.Draft{Type: e.Type, Turn: e.Turn, Data: e.Data}, at)
+	return Line{
+		Quality: Unverified,
+		Seq:     e.Seq,
+		Body:    append(body, `,"unverified":true`...),
+		Sum:     crc32.Checksum(line, castagnoli),
 	}
 }
 
@@ -364,8 +371,9 @@ func bodyType(body []byte) event.Type {
 	return event.Type(name)
 }
 
-// bodyTime returns the text of the time in a body of canonical form.
-func bodyTime(body []byte) (string, bool) {
+// BodyTime returns the text of the time in a body, or the start of one that has 64 bytes.
+// It reports false if the body is not as Parse returns them.
+func BodyTime(body []byte) (string, bool) {
 	_, rest, ok := bytes.Cut(body[:min(len(body), 64)], []byte(`,"time":"`))
 	if !ok || len(rest) < len(event.TimeLayout) {
 		return "", false
@@ -373,18 +381,18 @@ func bodyTime(body []byte) (string, bool) {
 	return string(rest[:len(event.TimeLayout)]), true
 }
 
-// event decodes the line.
-func (p parsed) event() (event.Event, error) {
-	object := append(append(make([]byte, 0, len(p.body)+1), p.body...), '}')
+// Event decodes a line that is not bad.
+func (p Line) Event() (event.Event, error) {
+	object := append(append(make([]byte, 0, len(p.Body)+1), p.Body...), '}')
 	var e event.Event
 	err := json.Unmarshal(object, &e)
 	return e, err
 }
 
-// placeholder appends the body shown for an event that cannot be read. It carries
-// the time of the event before it, as bodyTime returns it, so every reader sees the
+// Placeholder appends the body shown for an event that cannot be read. It carries
+// the time of the event before it, as BodyTime returns it, so every reader sees the
 // same. An empty time is that of the year 1.
-func placeholder(dst []byte, seq event.Seq, at string) []byte {
+func Placeholder(dst []byte, seq event.Seq, at string) []byte {
 	if at == "" {
 		at = "0001-01-01T00:00:00.000000Z"
 	}
@@ -400,7 +408,7 @@ func placeholder(dst []byte, seq event.Seq, at string) []byte {
 // reasonUnreadable is why a placeholder stands where an event was.
 const reasonUnreadable = "this event cannot be read from the log"
 
-// isEpoch reports whether a text is 16 lower-case hex digits, as the epoch of a log is.
-func isEpoch(s string) bool {
+// IsEpoch reports whether a text is 16 lower-case hex digits, as the epoch of a log is.
+func IsEpoch(s string) bool {
 	return len(s) == 16 && strings.Trim(s, "0123456789abcdef") == ""
 }
