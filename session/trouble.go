@@ -8,6 +8,7 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -69,7 +70,7 @@ func openError(id string, err error) error {
 	switch {
 	case errors.Is(err, store.ErrAway):
 		t = awayTrouble(id, store.AbsenceOf(err))
-	case errors.Is(err, store.ErrBlocked), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+	case errors.Is(err, store.ErrBlocked), disk.IsFull(err):
 		t.Kind, t.What, t.Do = TroubleBlocked, "there is no space left to open the session", makeRoomWords
 	case errors.Is(err, store.ErrFrozen), errors.Is(err, syscall.EIO):
 		t.Kind, t.What, t.Do = TroubleFrozen, "the device failed while the session was opened", deviceWords

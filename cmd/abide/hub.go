@@ -8,13 +8,13 @@ import (
 	"net"
 	"os"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/abidehub/abide/frontend"
 	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/config"
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/internal/localhub"
 	"github.com/abidehub/abide/internal/notify"
 	"github.com/abidehub/abide/internal/workspace"
@@ -126,7 +126,7 @@ func buildHub(ctx context.Context, c config.Config, own []string, logger *slog.L
 // the same; the command line then needs to be told.
 func (h *hub) tellAddr() error {
 	err := localhub.Announce(h.dir, h.base)
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+	if disk.IsFull(err) {
 		h.logger.Warn("there is no room to write where the hub listens; commands that ask it need ABIDE_ADDR or a restart", "err", err)
 		return nil
 	}

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/abidehub/abide/internal/disk"
@@ -141,7 +140,7 @@ func writeRecord(path string, r *record) (os.FileInfo, error) {
 // writeError says that the file could not be written, and whether for lack of
 // room.
 func writeError(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+	if disk.IsFull(err) {
 		return fmt.Errorf("writing credentials: %w: %w", ErrNoRoom, err)
 	}
 	return fmt.Errorf("writing credentials: %w", err)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -100,6 +101,12 @@ func openFile(name string, flag int) (*os.File, error) {
 // ErrShort reports a write that stopped early without saying why, as a device
 // that is about to be full does.
 var ErrShort = fmt.Errorf("short write: %w", unix.ENOSPC)
+
+// IsFull reports whether an error says that the device, or a quota, has no room. The same
+// call may succeed once there is some.
+func IsFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
 
 // ErrNoFile refuses a directory, a pipe or a device where a file must be.
 var ErrNoFile = errors.New("it is no regular file")

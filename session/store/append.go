@@ -232,7 +232,7 @@ func (w *writer) undo(err error) error {
 	if p.file.Truncate(p.offset) == nil {
 		p.ragged = false
 	}
-	if isFull(err) {
+	if disk.IsFull(err) {
 		w.health.block(err)
 		w.poke()
 		err = fmt.Errorf("%w: %w", ErrBlocked, err)

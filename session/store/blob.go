@@ -44,7 +44,7 @@ func (s *blobs) PutBlobFrom(ctx context.Context, mediaType string, from io.Reade
 	}
 	b, err := s.store(from)
 	if err != nil {
-		if isFull(err) {
+		if disk.IsFull(err) {
 			s.full(err)
 			return event.Blob{}, fmt.Errorf("%w: write blob: %w", ErrBlocked, err)
 		}

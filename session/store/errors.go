@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/abidehub/abide/internal/disk"
 )
 
 // What callers branch on. Errors are wrapped around these with words for a
@@ -66,15 +68,10 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("data directory %s is in use by %s", e.Dir, holder)
 }
 
-// isFull reports whether an error says the device has no room: it may get some.
-func isFull(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
-}
-
 // waitsForRoom reports whether an error says that there is no room, on the device or
 // in the system's tables: either ends by itself.
 func waitsForRoom(err error) bool {
-	return isFull(err) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM)
+	return disk.IsFull(err) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM)
 }
 
 // withheld reports whether the system refused to give back a file that is there,

@@ -177,7 +177,7 @@ func (u *upkeep) flushMetadata(ctx context.Context) error {
 
 // roomFor adds to an error that there is no room that the call may be repeated.
 func roomFor(err error) error {
-	if isFull(err) {
+	if disk.IsFull(err) {
 		return fmt.Errorf("%w: %w", ErrBlocked, err)
 	}
 	return err

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/abidehub/abide/internal/disk"
 )
 
 const lockName = "LOCK"
@@ -81,7 +83,7 @@ func lockFile(fsys FS, dir string, at time.Time) (File, error) {
 		holder := readHolder(f)
 		return nil, errors.Join(&LockedError{Dir: dir, Holder: holder}, f.Close())
 	}
-	if err := writeHolder(f, at); err != nil && !isFull(err) { // the text is for people
+	if err := writeHolder(f, at); err != nil && !disk.IsFull(err) { // the text is for people
 		return nil, errors.Join(fmt.Errorf("write lock: %w", err), f.Close())
 	}
 	return f, nil

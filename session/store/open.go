@@ -89,7 +89,7 @@ func openLog(ctx context.Context, dir, runID string, opts Options, before prior)
 	}
 	r := newRecovery(newLog(filepath.Base(dir), dir, runID, opts), before)
 	err = r.run(file)
-	if isFull(err) {
+	if disk.IsFull(err) {
 		l, err := r.readable(file, err)
 		if err != nil {
 			err = errors.Join(err, file.Close())

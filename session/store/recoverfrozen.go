@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"syscall"
 
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
@@ -22,7 +23,7 @@ var errFrozenBefore = errors.New("the device failed while the log was written or
 // system that wants room even for that has the sync believed instead.
 func renew(file File, part logfile.Span) error {
 	err := part.CopyTo(file, part.Offset, file)
-	if isFull(err) {
+	if disk.IsFull(err) {
 		return nil
 	}
 	return err

@@ -361,7 +361,7 @@ func (r *recovery) rebuild() error {
 func (r *recovery) keepMetadata() error {
 	name, err := r.copyMetadata()
 	switch {
-	case withheld(err) && !isFull(err):
+	case withheld(err) && !disk.IsFull(err):
 		return fmt.Errorf("keep the damaged metadata: %w", err)
 	case err != nil:
 		r.log.opts.Logger.Warn("damaged metadata cannot be kept", "session", r.log.id, "err", err)

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -112,7 +113,7 @@ func makeDir(fsys FS, dir string) error {
 // begin enters this run and reads what lists show.
 func (s *Store) begin() error {
 	hub, before, err := beginRun(s.opts.FS, s.dir, s.opts.BootID, s.opts.Now())
-	if err != nil && !isFull(err) {
+	if err != nil && !disk.IsFull(err) {
 		return err
 	}
 	s.hub = hub
@@ -422,7 +423,7 @@ func (s *Store) Close() error {
 
 // createError says that a session could not be made.
 func createError(err error) error {
-	if isFull(err) {
+	if disk.IsFull(err) {
 		return fmt.Errorf("create session: %w: %w", ErrBlocked, err)
 	}
 	return fmt.Errorf("create session: %w", err)

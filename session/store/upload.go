@@ -67,7 +67,7 @@ func (s *blobs) keepUpload(path string, r uploadRecord) error {
 		return fmt.Errorf("encode upload: %w", err)
 	}
 	if err := s.place(path, record); err != nil {
-		if isFull(err) {
+		if disk.IsFull(err) {
 			s.full(err)
 			return fmt.Errorf("%w: write upload: %w", ErrBlocked, err)
 		}
