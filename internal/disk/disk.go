@@ -307,5 +307,31 @@ func WriteAll(f File, data []byte, at int64) error {
 	return err
 }
 
+// errLinked refuses a folder that lies elsewhere: what is there is somebody else's to
+// name, to remove and to give a mode.
+var errLinked = errors.New("it is a symbolic link: put the directory itself in its place")
+
+// MakeFolder makes the folder name of directory dir, unless it is there, and returns its
+// path. It refuses a symbolic link. The name need not be durable.
+func MakeFolder(fsys FS, dir, name string) (path string, err error) {
+	path = filepath.Join(dir, name)
+	if IsLink(fsys, path) {
+		err = &fs.PathError{Op: "use", Path: name, Err: errLinked}
+	} else {
+		err = fsys.Mkdir(path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("make %s: %w", name, err)
+	}
+	return path, nil
+}
+
+// IsLink reports whether a name is a symbolic link's. It is false where that cannot be
+// told.
+func IsLink(fsys FS, path string) bool {
+	info, err := fsys.Stat(path)
+	return err == nil && info.Mode().Type() == fs.ModeSymlink
+}
+
 // TempSuffix ends the name of a file that is not in place yet.
 const TempSuffix = ".tmp"

@@ -67,7 +67,7 @@ func (s *blobs) keeps(b event.Blob) bool {
 // that exists has all its bytes. Two callers may put the same bytes at once;
 // each makes its own file.
 func (s *blobs) store(from io.Reader) (event.Blob, error) {
-	dir, err := ownFolder(s.fs, s.dir, blobsDir)
+	dir, err := disk.MakeFolder(s.fs, s.dir, blobsDir)
 	if err != nil {
 		return event.Blob{}, err
 	}

@@ -107,7 +107,7 @@ func (c *checking) files(beside []Beside) {
 	for _, folder := range []string{".", blobsDir, quarantineDir, derivedDir} {
 		path := filepath.Join(c.dir, folder)
 		names, err := c.fs.ReadDir(path)
-		if folder != "." && (errors.Is(err, fs.ErrNotExist) || isLink(c.fs, path)) {
+		if folder != "." && (errors.Is(err, fs.ErrNotExist) || disk.IsLink(c.fs, path)) {
 			continue // a link is told among the names of the session
 		}
 		if err != nil {

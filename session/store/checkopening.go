@@ -38,7 +38,7 @@ func (c *checking) opening(list []*segment) {
 func (c *checking) halfMade() {
 	for _, folder := range []string{".", blobsDir} {
 		names, err := c.fs.ReadDir(filepath.Join(c.dir, folder))
-		if err != nil || folder != "." && isLink(c.fs, filepath.Join(c.dir, folder)) {
+		if err != nil || folder != "." && disk.IsLink(c.fs, filepath.Join(c.dir, folder)) {
 			continue // which was said
 		}
 		for _, n := range names {

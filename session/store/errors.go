@@ -33,9 +33,6 @@ var (
 	// errSymlink refuses a log that lies elsewhere: its lock and its renames are
 	// those of another directory.
 	errSymlink = errors.New(activeName + " is a symbolic link: put the file itself in its place")
-	// errLinked refuses a directory of a session that lies elsewhere: what is there is
-	// somebody else's to name, to remove and to give a mode.
-	errLinked = errors.New("it is a symbolic link: put the directory itself in its place")
 	// ErrOutOfOrder says an event offered to Record is not the next one.
 	ErrOutOfOrder = errors.New("event is not the next one")
 	// ErrRemoved says the events asked for were removed by retention.

@@ -15,7 +15,7 @@ import (
 // device before it returns, and says whether it was not there yet. The name
 // follows from the bytes, so the same bytes are kept once.
 func quarantine(fsys FS, dir, kind string, file io.ReaderAt, part logfile.Span) (kept string, made bool, err error) {
-	folder, err := ownFolder(fsys, dir, quarantineDir)
+	folder, err := disk.MakeFolder(fsys, dir, quarantineDir)
 	if err != nil {
 		return "", false, err
 	}
@@ -47,24 +47,4 @@ func quarantine(fsys FS, dir, kind string, file io.ReaderAt, part logfile.Span) 
 		return "", false, fmt.Errorf("place %s: %w", name, err)
 	}
 	return filepath.Join(quarantineDir, name), true, errors.Join(fsys.SyncDir(folder), fsys.SyncDir(dir))
-}
-
-// ownFolder makes a directory of a session, unless it is there, and returns its path.
-func ownFolder(fsys FS, dir, name string) (path string, err error) {
-	path = filepath.Join(dir, name)
-	if isLink(fsys, path) {
-		err = &fs.PathError{Op: "use", Path: name, Err: errLinked}
-	} else {
-		err = fsys.Mkdir(path)
-	}
-	if err != nil {
-		return "", fmt.Errorf("make %s: %w", name, err)
-	}
-	return path, nil
-}
-
-// isLink reports whether a name is a symbolic link's.
-func isLink(fsys FS, path string) bool {
-	info, err := fsys.Stat(path)
-	return err == nil && info.Mode().Type() == fs.ModeSymlink
 }

@@ -121,7 +121,7 @@ func (r *recovery) removeStale() {
 		}
 	}
 	blobs := filepath.Join(r.dir, blobsDir)
-	if names, err = r.fs.ReadDir(blobs); err != nil || isLink(r.fs, blobs) {
+	if names, err = r.fs.ReadDir(blobs); err != nil || disk.IsLink(r.fs, blobs) {
 		return // there are none that are the session's
 	}
 	for _, n := range names {
