@@ -11,6 +11,7 @@ import (
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store/blobs"
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
@@ -21,7 +22,7 @@ type writer struct {
 	*core
 	// Set at construction.
 	meta      *metadataFile
-	blobs     *blobs
+	blobs     *blobs.Folder
 	sync      *syncer
 	poke      func() // has the keeper flush soon
 	completed func() // a file is complete
@@ -79,7 +80,7 @@ func (w *writer) admit(ctx context.Context, drafts []event.Draft) ([]event.Draft
 		if err := checkDraft(d); err != nil {
 			return nil, err
 		}
-		large = large || len(d.Data) > maxValue
+		large = large || len(d.Data) > blobs.MaxValue
 	}
 	if !large {
 		return drafts, nil
@@ -87,16 +88,37 @@ func (w *writer) admit(ctx context.Context, drafts []event.Draft) ([]event.Draft
 	drafts = slices.Clone(drafts)
 	for i := range drafts {
 		d := &drafts[i]
-		if len(d.Data) <= maxValue {
+		if len(d.Data) <= blobs.MaxValue {
 			continue
 		}
-		data, err := w.blobs.externalize(ctx, d.Data)
+		data, err := w.shrink(ctx, d.Data)
 		if err != nil {
 			return nil, err
 		}
 		d.Data = data
 	}
 	return drafts, nil
+}
+
+// shrink moves the large values of a payload into blobs.
+func (w *writer) shrink(ctx context.Context, data []byte) ([]byte, error) {
+	h := &w.health
+	data, err := blobs.Shrink(data, func(mediaType string, value []byte) (event.Blob, error) {
+		size := int64(len(value))
+		h.wants.Store(size) // before a full device is known, or the keeper would take less room for enough
+		blob, err := w.blobs.PutBlob(ctx, mediaType, value)
+		switch {
+		case err == nil:
+			h.fits(size)
+		case !errors.Is(err, ErrBlocked): // else whoever appends it tries again
+			h.wants.CompareAndSwap(size, 0)
+		}
+		return blob, err
+	})
+	if errors.Is(err, blobs.ErrTooLarge) {
+		err = fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	return data, err
 }
 
 // checkDraft refuses what would break the framing or the wire. The rest of a

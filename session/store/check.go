@@ -13,6 +13,7 @@ import (
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store/blobs"
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
@@ -78,7 +79,7 @@ type checking struct {
 	ended   bool  // the end of the log was compared with the metadata, or cannot be
 	live    bool  // somebody has the log open
 	size    int64 // of the active file, while nobody had the log open
-	blobs   blobCheck
+	blobs   *blobs.Check
 }
 
 func (c *checking) add(kind, file string, seq event.Seq, format string, args ...any) {
@@ -90,7 +91,7 @@ func checkSession(ctx context.Context, fsys FS, boot, dir string, report *Report
 		return err
 	}
 	report.Sessions++
-	c := &checking{inspection: inspection{fs: fsys, boot: boot, dir: dir, id: filepath.Base(dir)}, ctx: ctx, report: report, blobs: blobCheck{fs: fsys, dir: filepath.Join(dir, blobsDir)}}
+	c := &checking{inspection: inspection{fs: fsys, boot: boot, dir: dir, id: filepath.Base(dir)}, ctx: ctx, report: report, blobs: blobs.NewCheck(fsys, dir)}
 	c.files(beside)
 	for _, b := range beside {
 		if mendable, err := b.Check(dir); err != nil {
@@ -104,7 +105,7 @@ func checkSession(ctx context.Context, fsys FS, boot, dir string, report *Report
 
 // files looks at names and modes. Files that somebody else knows are that one's to read.
 func (c *checking) files(beside []Beside) {
-	for _, folder := range []string{".", blobsDir, quarantineDir, derivedDir} {
+	for _, folder := range []string{".", blobs.Dir, quarantineDir, derivedDir} {
 		path := filepath.Join(c.dir, folder)
 		names, err := c.fs.ReadDir(path)
 		if folder != "." && (errors.Is(err, fs.ErrNotExist) || disk.IsLink(c.fs, path)) {
@@ -378,8 +379,8 @@ func (c *checking) event(name string, p logfile.Line, l logfile.Raw) {
 	if json.Unmarshal(e.Data, &data) != nil {
 		return
 	}
-	for b := range references(data) {
-		if !c.blobs.sound(b) {
+	for b := range blobs.References(data) {
+		if !c.blobs.Sound(b) {
 			c.add(ProblemBlob, name, p.Seq, "blob %s of %d bytes is missing or damaged", b.SHA256, b.Bytes)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/abidehub/abide/internal/disk"
+	"github.com/abidehub/abide/session/store/blobs"
 )
 
 // opening notes what the next who opens the session does with it although nothing of
@@ -36,13 +37,13 @@ func (c *checking) opening(list []*segment) {
 
 // halfMade notes files that a crash left half made.
 func (c *checking) halfMade() {
-	for _, folder := range []string{".", blobsDir} {
+	for _, folder := range []string{".", blobs.Dir} {
 		names, err := c.fs.ReadDir(filepath.Join(c.dir, folder))
 		if err != nil || folder != "." && disk.IsLink(c.fs, filepath.Join(c.dir, folder)) {
 			continue // which was said
 		}
 		for _, n := range names {
-			if name := n.Name(); isHalfMade(name) || folder == blobsDir && strings.HasSuffix(name, disk.TempSuffix) {
+			if name := n.Name(); isHalfMade(name) || folder == blobs.Dir && strings.HasSuffix(name, disk.TempSuffix) {
 				c.note(filepath.Join(folder, name), "a crash left it half made; opening the session puts it in its place or removes it")
 			}
 		}

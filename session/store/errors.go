@@ -9,13 +9,14 @@ import (
 	"syscall"
 
 	"github.com/abidehub/abide/internal/disk"
+	"github.com/abidehub/abide/session/store/blobs"
 )
 
 // What callers branch on. Errors are wrapped around these with words for a
 // person.
 var (
 	// ErrNotFound says there is no such session or blob.
-	ErrNotFound = errors.New("not found")
+	ErrNotFound = blobs.ErrNotFound
 	// ErrInvalidID says an id is not of the form ids have.
 	ErrInvalidID = errors.New("invalid session id")
 	// ErrInvalid says an argument is wrong; trying again cannot help.
@@ -43,7 +44,7 @@ var (
 	// errAllAway is the ErrAway of the directory of all sessions.
 	errAllAway = fmt.Errorf("sessions' %w", ErrAway)
 	// ErrDamaged says the bytes on the device are not those that were written.
-	ErrDamaged = errors.New("damaged on the device")
+	ErrDamaged = blobs.ErrDamaged
 	// ErrFormat says the data was written by a newer program.
 	ErrFormat = errors.New("data is of a newer format")
 )

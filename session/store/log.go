@@ -1,7 +1,9 @@
 package store
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/abidehub/abide/internal/bell"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store/blobs"
 )
 
 // Log is one session's events: what happened, in order, numbered without gaps.
@@ -19,7 +22,7 @@ type Log struct {
 	core
 	reader
 	metadataFile
-	blobs
+	*blobs.Folder
 	syncer    syncer
 	writer    writer
 	mender    mender
@@ -60,10 +63,10 @@ func newLog(id, dir, runID string, opts Options) *Log {
 	l.bell.Pace(bellGap)
 	l.reader = reader{core: c}
 	l.metadataFile = metadataFile{core: c, readOnly: l.mender.unmended, changed: k.poke}
-	l.blobs = blobs{core: c, full: l.full}
+	l.Folder = blobs.New(opts.FS, dir, l.refusal, l.full)
 	l.syncer = syncer{core: c, active: &l.writer.active, failed: l.writer.freeze}
 	l.writer = writer{
-		core: c, meta: &l.metadataFile, blobs: &l.blobs, sync: &l.syncer, poke: k.poke, completed: l.retention.look,
+		core: c, meta: &l.metadataFile, blobs: l.Folder, sync: &l.syncer, poke: k.poke, completed: l.retention.look,
 		active: activeFile{id: id, dir: dir, fs: opts.FS, logger: opts.Logger},
 	}
 	if !opts.machineTime {
@@ -181,10 +184,19 @@ func (l *Log) Retain(ctx context.Context, maxBytes int64) (event.Seq, error) {
 // once both are there. The session calls it at the end of a turn.
 func (l *Log) FlushMetadata(ctx context.Context) error { return l.upkeep.flushMetadata(ctx) }
 
+// refusal is why no blob may be kept any more; nil if it may.
+func (l *Log) refusal() error {
+	if l.closed.Load() {
+		return ErrClosed
+	}
+	return nil
+}
+
 // full notes that there was no room for a value. The keeper finds out when there is.
-func (l *Log) full(err error) {
+func (l *Log) full(err error) error {
 	l.health.block(err)
 	l.keeper.poke()
+	return ErrBlocked
 }
 
 // settle is the last flush of a log.
@@ -202,3 +214,12 @@ var _ interface {
 	ReadAfter(ctx context.Context, after event.Seq, maxBytes int) (event.Batch, error)
 	Changed() <-chan struct{}
 } = (*Log)(nil)
+
+// compact makes one line of a JSON object.
+func compact(data []byte) ([]byte, error) {
+	var buf bytes.Buffer
+	if err := json.Compact(&buf, data); err != nil {
+		return nil, err
+	}
+	return bytes.ToValidUTF8(buf.Bytes(), []byte("\uFFFD")), nil
+}

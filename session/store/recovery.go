@@ -11,6 +11,7 @@ import (
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store/blobs"
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
@@ -120,12 +121,12 @@ func (r *recovery) removeStale() {
 			}
 		}
 	}
-	blobs := filepath.Join(r.dir, blobsDir)
-	if names, err = r.fs.ReadDir(blobs); err != nil || disk.IsLink(r.fs, blobs) {
+	folder := filepath.Join(r.dir, blobs.Dir)
+	if names, err = r.fs.ReadDir(folder); err != nil || disk.IsLink(r.fs, folder) {
 		return // there are none that are the session's
 	}
 	for _, n := range names {
-		if strings.HasSuffix(n.Name(), disk.TempSuffix) && r.fs.Remove(filepath.Join(blobs, n.Name())) == nil {
+		if strings.HasSuffix(n.Name(), disk.TempSuffix) && r.fs.Remove(filepath.Join(folder, n.Name())) == nil {
 			r.did("removed half a blob, %s", n.Name())
 		}
 	}

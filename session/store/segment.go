@@ -22,7 +22,6 @@ const (
 	sealedSuffix  = ".jsonl"
 	nextName      = ".events-next.jsonl" // a segment being made
 	quarantineDir = "quarantine"
-	blobsDir      = "blobs"
 	metadataName  = "metadata.json"
 )
 

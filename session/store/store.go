@@ -10,11 +10,13 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store/blobs"
 )
 
 const (
@@ -336,6 +338,16 @@ func (s *Store) SessionDir(id string) (string, error) {
 		return "", fmt.Errorf("session %s: %w", id, ErrNotFound)
 	}
 	return filepath.Join(s.root(), id), nil
+}
+
+// StaleUploads lists blobs of a session that were uploaded, not after before, and of
+// which nobody has said that the log names them. The log is not opened.
+func (s *Store) StaleUploads(id string, before time.Time) ([]string, error) {
+	dir, err := s.SessionDir(id)
+	if err != nil {
+		return nil, err
+	}
+	return blobs.New(s.opts.FS, dir, nil, nil).StaleUploads(before, nil)
 }
 
 // Delete removes a session and everything of it, a damaged one too. Its log is

@@ -1,9 +1,8 @@
-package store
+package blobs
 
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -16,20 +15,25 @@ import (
 )
 
 const (
-	// maxValue is the largest value a line holds; a larger one becomes a blob.
-	maxValue = 256 << 10
+	// MaxValue is the largest value a line holds, in bytes; a larger one becomes a blob.
+	MaxValue = 256 << 10
 	// headBytes is how much of such a value stays in the line as text.
 	headBytes = 4 << 10
-	// maxData leaves room for the envelope in a line of maxLine bytes.
+	// maxData leaves room for the envelope in a line of logfile.MaxLine bytes.
 	maxData = logfile.MaxLine - 1<<10
 	// maxDepth is how deep a payload is looked into.
 	maxDepth = 200
 )
 
-// externalize moves the large values of a payload into blobs: every string over
-// 256 KiB, wherever it is, and then the largest members until the line fits.
-func (s *blobs) externalize(ctx context.Context, data []byte) ([]byte, error) {
-	w := mover{ctx: ctx, blobs: s}
+// ErrTooLarge says that a payload is too large for a line and has no large value.
+var ErrTooLarge = errors.New("too large for a line")
+
+// Shrink moves the large values of a payload, a JSON object, into blobs: every string over
+// 256 KiB, wherever it is, and then the largest members until the line fits. What it
+// returns names the blobs that put made. The payload is not changed. An error is that of
+// put, or ErrTooLarge, or the payload is no JSON.
+func Shrink(data []byte, put func(mediaType string, data []byte) (event.Blob, error)) ([]byte, error) {
+	w := mover{blob: put}
 	out, err := w.value(data, 0)
 	if err != nil {
 		return nil, fmt.Errorf("move large values to blobs: %w", err)
@@ -44,8 +48,7 @@ func (s *blobs) externalize(ctx context.Context, data []byte) ([]byte, error) {
 
 // mover replaces large values of one payload.
 type mover struct {
-	ctx   context.Context
-	blobs *blobs
+	blob func(mediaType string, data []byte) (event.Blob, error)
 }
 
 // member is one name of a JSON object, and its value as it is written.
@@ -57,7 +60,7 @@ type member struct {
 // value returns v with its large strings replaced. What is small is not even
 // looked at.
 func (w *mover) value(v []byte, depth int) ([]byte, error) {
-	if len(v) <= maxValue || depth > maxDepth {
+	if len(v) <= MaxValue || depth > maxDepth {
 		return v, nil
 	}
 	switch v[0] {
@@ -84,7 +87,7 @@ func (w *mover) object(v []byte, depth int) ([]byte, error) {
 		}
 	}
 	for i, m := range members {
-		if len(m.value) > maxValue && m.value[0] == '"' && m.name == "data" {
+		if len(m.value) > MaxValue && m.value[0] == '"' && m.name == "data" {
 			members[i].value, err = w.text(m.value, media)
 		} else {
 			members[i].value, err = w.value(m.value, depth+1)
@@ -132,16 +135,10 @@ func (w *mover) text(v []byte, media string) ([]byte, error) {
 
 // put stores a value and returns the reference that takes its place.
 func (w *mover) put(media string, data []byte, text string) ([]byte, error) {
-	h, size := &w.blobs.health, int64(len(data))
-	h.wants.Store(size) // before a full device is known, or the keeper would take less room for enough
-	blob, err := w.blobs.PutBlob(w.ctx, media, data)
+	blob, err := w.blob(media, data)
 	if err != nil {
-		if !errors.Is(err, ErrBlocked) { // else whoever appends it tries again
-			h.wants.CompareAndSwap(size, 0)
-		}
 		return nil, err
 	}
-	h.fits(size)
 	head := text[:min(len(text), headBytes)]
 	for len(head) > 0 && !utf8.ValidString(head) {
 		head = head[:len(head)-1] // not in the middle of a character
@@ -156,7 +153,7 @@ func quote(v any) []byte {
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		panic(fmt.Sprintf("store: encode %T: %v", v, err))
+		panic(fmt.Sprintf("blobs: encode %T: %v", v, err))
 	}
 	return bytes.TrimSuffix(buf.Bytes(), []byte{'\n'})
 }
@@ -186,7 +183,7 @@ func (w *mover) members(v []byte) ([]byte, error) {
 	}
 	if size > logfile.MaxLine {
 		// Thousands of members, each of them small: the names alone are too much.
-		return nil, fmt.Errorf("%w: a payload of %d bytes has no large value", ErrInvalid, size)
+		return nil, fmt.Errorf("%w: a payload of %d bytes has no large value", ErrTooLarge, size)
 	}
 	return joinObject(members), nil
 }

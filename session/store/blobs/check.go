@@ -1,4 +1,4 @@
-package store
+package blobs
 
 import (
 	"crypto/sha256"
@@ -7,20 +7,26 @@ import (
 	"iter"
 	"path/filepath"
 
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
 )
 
-// blobCheck verifies the blobs that a session's events name, each once. One
-// goroutine uses it.
-type blobCheck struct {
-	fs  FS
+// Check verifies the blobs that a session's events name, each once. One goroutine uses
+// it.
+type Check struct {
+	fs  disk.FS
 	dir string
 
 	seen map[event.Blob]bool // those looked at, and whether they are sound
 }
 
-// references yields every blob that a decoded payload names.
-func references(v any) iter.Seq[event.Blob] {
+// NewCheck is a check of the blobs of the session in a directory.
+func NewCheck(fsys disk.FS, session string) *Check {
+	return &Check{fs: fsys, dir: filepath.Join(session, Dir)}
+}
+
+// References yields every blob that a payload names, which is decoded JSON.
+func References(v any) iter.Seq[event.Blob] {
 	return func(yield func(event.Blob) bool) { eachReference(v, yield) }
 }
 
@@ -48,8 +54,8 @@ func eachReference(v any, yield func(event.Blob) bool) bool {
 	return true
 }
 
-// sound reports whether a blob is there with the bytes it must have.
-func (c *blobCheck) sound(b event.Blob) bool {
+// Sound reports whether a blob is there with the bytes it must have.
+func (c *Check) Sound(b event.Blob) bool {
 	sound, known := c.seen[b]
 	if known {
 		return sound
@@ -62,7 +68,7 @@ func (c *blobCheck) sound(b event.Blob) bool {
 	return sound
 }
 
-func (c *blobCheck) look(b event.Blob) bool {
+func (c *Check) look(b event.Blob) bool {
 	if raw, err := hex.DecodeString(b.SHA256); err != nil || len(raw) != sha256.Size {
 		return false
 	}

@@ -1,4 +1,4 @@
-package store
+package blobs
 
 import (
 	"crypto/sha256"
@@ -15,19 +15,10 @@ import (
 // maxStale bounds how many uploads are listed at once.
 const maxStale = 1000
 
-// StaleUploads lists blobs of a session that were uploaded, not after before, and of
-// which nobody has said that the log names them. The log is not opened.
-func (s *Store) StaleUploads(id string, before time.Time) ([]string, error) {
-	dir, err := s.SessionDir(id)
-	if err != nil {
-		return nil, err
-	}
-	b := blobs{core: &core{fs: s.opts.FS, dir: dir}}
-	return b.StaleUploads(before, nil)
-}
-
-// StaleUploads is that of the store, for a log that is open; with only, of those.
-func (s *blobs) StaleUploads(before time.Time, only []string) ([]string, error) {
+// StaleUploads lists blobs that were uploaded, not after before, and of which nobody has
+// said that the log names them: at most 1,000, by their SHA-256. With only, it looks at
+// those alone.
+func (s *Folder) StaleUploads(before time.Time, only []string) ([]string, error) {
 	byBlob, err := s.uploads()
 	if err != nil {
 		return nil, err
@@ -49,7 +40,7 @@ func (s *blobs) StaleUploads(before time.Time, only []string) ([]string, error) 
 }
 
 // NameUploads notes that the log names uploaded blobs: they are never stale again.
-func (s *blobs) NameUploads(shas []string) error {
+func (s *Folder) NameUploads(shas []string) error {
 	byBlob, err := s.uploads()
 	for _, sha := range shas {
 		for _, path := range byBlob[sha] {
@@ -65,12 +56,12 @@ func (s *blobs) NameUploads(shas []string) error {
 }
 
 // RemoveUploads removes uploaded blobs and their records. No event may name them.
-func (s *blobs) RemoveUploads(shas []string) error {
+func (s *Folder) RemoveUploads(shas []string) error {
 	byBlob, err := s.uploads()
 	if err != nil {
 		return err
 	}
-	dir := filepath.Join(s.dir, blobsDir)
+	dir := s.dir
 	for _, sha := range shas {
 		// A crash in between leaves records without a blob, which are stale again.
 		for _, path := range append([]string{filepath.Join(dir, sha)}, byBlob[sha]...) {
@@ -83,8 +74,8 @@ func (s *blobs) RemoveUploads(shas []string) error {
 }
 
 // uploads are the paths of the records of uploads, by the blob they are of.
-func (s *blobs) uploads() (map[string][]string, error) {
-	dir := filepath.Join(s.dir, blobsDir)
+func (s *Folder) uploads() (map[string][]string, error) {
+	dir := s.dir
 	names, err := s.fs.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -1,4 +1,4 @@
-package store
+package blobs
 
 import (
 	"bytes"
@@ -22,12 +22,12 @@ const verifiedAtOnce = 16 << 20
 // closes it. Nobody is given other bytes for the whole: one of up to 16 MiB that
 // is damaged is ErrDamaged here, a larger one fails with it before its last bytes
 // are read. The reader's Name is the path of the file, absolute.
-func (s *blobs) OpenBlob(sha string) (io.ReadSeekCloser, error) {
+func (s *Folder) OpenBlob(sha string) (io.ReadSeekCloser, error) {
 	sum, err := hex.DecodeString(sha)
 	if err != nil || len(sum) != sha256.Size || hex.EncodeToString(sum) != sha {
 		return nil, fmt.Errorf("%w: blob %q", ErrNotFound, sha)
 	}
-	path := filepath.Join(s.dir, blobsDir, sha)
+	path := filepath.Join(s.dir, sha)
 	f, err := s.fs.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: blob %s", ErrNotFound, sha)
@@ -51,7 +51,7 @@ func (s *blobs) OpenBlob(sha string) (io.ReadSeekCloser, error) {
 
 // blobReader is an open blob. One goroutine uses it.
 type blobReader struct {
-	file File
+	file disk.File
 	part *io.SectionReader
 	path string
 	want []byte // its hash

@@ -1,4 +1,4 @@
-package store
+package blobs
 
 import (
 	"bytes"
@@ -35,9 +35,9 @@ func (r uploadRecord) kept() bool { return r.Named || r.UploadedAt.IsZero() }
 
 // NoteUpload keeps, on the device before it returns, under which name and type
 // a blob was uploaded, and when. The blob is there already.
-func (s *blobs) NoteUpload(ctx context.Context, a event.Attachment, at time.Time) error {
-	if s.closed.Load() {
-		return ErrClosed
+func (s *Folder) NoteUpload(ctx context.Context, a event.Attachment, at time.Time) error {
+	if err := s.refuse(); err != nil {
+		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -45,12 +45,12 @@ func (s *blobs) NoteUpload(ctx context.Context, a event.Attachment, at time.Time
 	path := s.uploadPath(a)
 	if r, err := s.uploadRecord(path); err == nil && r.kept() {
 		// A crash may have come between the name and its being durable.
-		return s.fs.SyncDir(filepath.Dir(path))
+		return s.fs.SyncDir(s.dir)
 	}
 	return s.keepUpload(path, uploadRecord{Name: a.Name, MediaType: a.MediaType, UploadedAt: at.UTC()})
 }
 
-func (s *blobs) uploadRecord(path string) (r uploadRecord, err error) {
+func (s *Folder) uploadRecord(path string) (r uploadRecord, err error) {
 	data, err := s.fs.ReadFile(path)
 	if err != nil {
 		return r, err
@@ -61,38 +61,36 @@ func (s *blobs) uploadRecord(path string) (r uploadRecord, err error) {
 	return r, nil
 }
 
-func (s *blobs) keepUpload(path string, r uploadRecord) error {
+func (s *Folder) keepUpload(path string, r uploadRecord) error {
 	record, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("encode upload: %w", err)
 	}
 	if err := s.place(path, record); err != nil {
 		if disk.IsFull(err) {
-			s.full(err)
-			return fmt.Errorf("%w: write upload: %w", ErrBlocked, err)
+			return fmt.Errorf("%w: write upload: %w", s.full(err), err)
 		}
 		return fmt.Errorf("write upload: %w", err)
 	}
 	return nil
 }
 
-func (s *blobs) place(path string, record []byte) error {
-	dir := filepath.Dir(path)
-	tmp := filepath.Join(dir, "incoming."+randomHex(8)+disk.TempSuffix)
+func (s *Folder) place(path string, record []byte) error {
+	tmp := s.incoming()
 	if _, err := s.write(tmp, bytes.NewReader(record)); err != nil {
 		return err
 	}
 	if err := s.fs.Rename(tmp, path); err != nil {
 		return errors.Join(err, s.fs.Remove(tmp))
 	}
-	return s.fs.SyncDir(dir)
+	return s.fs.SyncDir(s.dir)
 }
 
 // Upload is what was uploaded, by what somebody says of it: of the claim counts
 // the hash, and name and type where the bytes came under several. Bytes is the
 // blob's size. What was never uploaded is ErrNotFound, also where the log has
 // such a blob of its own.
-func (s *blobs) Upload(claim event.Attachment) (event.Attachment, error) {
+func (s *Folder) Upload(claim event.Attachment) (event.Attachment, error) {
 	blob, err := s.OpenBlob(claim.SHA256)
 	if errors.Is(err, ErrDamaged) {
 		return event.Attachment{}, fmt.Errorf("%w: upload it again: %w", ErrNotFound, err)
@@ -118,8 +116,8 @@ func (s *blobs) Upload(claim event.Attachment) (event.Attachment, error) {
 }
 
 // firstUpload finds any record of a blob, always the same.
-func (s *blobs) firstUpload(sha string) (string, error) {
-	dir := filepath.Join(s.dir, blobsDir)
+func (s *Folder) firstUpload(sha string) (string, error) {
+	dir := s.dir
 	names, err := s.fs.ReadDir(dir)
 	if err != nil {
 		return "", fmt.Errorf("find upload: %w", err)
@@ -137,16 +135,16 @@ func (s *blobs) firstUpload(sha string) (string, error) {
 }
 
 // Uploaded reports whether a blob of these bytes was uploaded.
-func (s *blobs) Uploaded(sha string) bool {
+func (s *Folder) Uploaded(sha string) bool {
 	_, err := s.firstUpload(sha)
 	return err == nil
 }
 
 // UploadSize is how many bytes the uploaded blobs have, and how many blobs they are.
-func (s *blobs) UploadSize() (bytes int64, files int, err error) {
+func (s *Folder) UploadSize() (bytes int64, files int, err error) {
 	byBlob, err := s.uploads()
 	for sha := range byBlob {
-		if info, err := s.fs.Stat(filepath.Join(s.dir, blobsDir, sha)); err == nil {
+		if info, err := s.fs.Stat(filepath.Join(s.dir, sha)); err == nil {
 			bytes, files = bytes+info.Size(), files+1
 		}
 	}
@@ -154,7 +152,7 @@ func (s *blobs) UploadSize() (bytes int64, files int, err error) {
 }
 
 // uploadPath is where the record of an upload is.
-func (s *blobs) uploadPath(a event.Attachment) string {
+func (s *Folder) uploadPath(a event.Attachment) string {
 	sum := sha256.Sum256([]byte(a.Name + "\x00" + a.MediaType))
-	return filepath.Join(s.dir, blobsDir, a.SHA256+"."+hex.EncodeToString(sum[:8]))
+	return filepath.Join(s.dir, a.SHA256+"."+hex.EncodeToString(sum[:8]))
 }

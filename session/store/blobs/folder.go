@@ -1,0 +1,135 @@
+package blobs
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/abidehub/abide/internal/disk"
+	"github.com/abidehub/abide/session/event"
+)
+
+// Dir is the name of the folder in a session's directory.
+const Dir = "blobs"
+
+var (
+	// ErrNotFound says that there is no such blob, or that it was not uploaded.
+	ErrNotFound = errors.New("not found")
+	// ErrDamaged says that the bytes on the device are not those that were written.
+	ErrDamaged = errors.New("damaged on the device")
+)
+
+// Folder is the blobs of one session. It is safe for concurrent use.
+type Folder struct {
+	// Set at construction.
+	fs      disk.FS
+	session string // the session's directory
+	dir     string // the folder in it
+	refuse  func() error
+	full    func(error) error
+}
+
+// New is the folder of the session in a directory. The folder is made with the first
+// blob. Refuse says why nothing may be put into it, nil if it may. Full is told that
+// there was no room, and returns the error that the caller is to see beside that. A
+// Folder that is only read from needs neither.
+func New(fsys disk.FS, session string, refuse func() error, full func(error) error) *Folder {
+	return &Folder{fs: fsys, session: session, dir: filepath.Join(session, Dir), refuse: refuse, full: full}
+}
+
+// PutBlob keeps data, on the device before it returns, so that an event may name it. The
+// same bytes are kept once. MediaType is not looked at. Data is not kept.
+func (s *Folder) PutBlob(ctx context.Context, mediaType string, data []byte) (event.Blob, error) {
+	sum := sha256.Sum256(data)
+	b := event.Blob{SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(data)), MediaType: mediaType}
+	if s.refuse() == nil && ctx.Err() == nil && s.keeps(b) {
+		return b, nil
+	}
+	return s.PutBlobFrom(ctx, mediaType, bytes.NewReader(data))
+}
+
+// PutBlobFrom is PutBlob for what is read until its end, and never held in
+// memory. After an error of the reader nothing is kept.
+func (s *Folder) PutBlobFrom(ctx context.Context, mediaType string, from io.Reader) (event.Blob, error) {
+	if err := s.refuse(); err != nil {
+		return event.Blob{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return event.Blob{}, err
+	}
+	b, err := s.store(from)
+	if err != nil {
+		if disk.IsFull(err) {
+			return event.Blob{}, fmt.Errorf("%w: write blob: %w", s.full(err), err)
+		}
+		return event.Blob{}, fmt.Errorf("write blob: %w", err)
+	}
+	b.MediaType = mediaType
+	return b, nil
+}
+
+// keeps reports whether the blob is there with the bytes it must have, on the
+// device: a crash, or an error, may have come between its name and that being
+// durable, and a damaged file would be passed on to every later event.
+func (s *Folder) keeps(b event.Blob) bool {
+	return NewCheck(s.fs, s.session).Sound(b) && s.fs.SyncDir(s.dir) == nil
+}
+
+// store makes the blob's file aside and renames it into place, so a name
+// that exists has all its bytes. Two callers may put the same bytes at once;
+// each makes its own file.
+func (s *Folder) store(from io.Reader) (event.Blob, error) {
+	dir, err := disk.MakeFolder(s.fs, s.session, Dir)
+	if err != nil {
+		return event.Blob{}, err
+	}
+	if err := s.fs.SyncDir(s.session); err != nil {
+		return event.Blob{}, err
+	}
+	tmp := s.incoming()
+	b, err := s.write(tmp, from)
+	if err != nil {
+		return event.Blob{}, err
+	}
+	if s.keeps(b) {
+		return b, s.fs.Remove(tmp)
+	}
+	if err := s.fs.Rename(tmp, filepath.Join(dir, b.SHA256)); err != nil {
+		return event.Blob{}, errors.Join(err, s.fs.Remove(tmp))
+	}
+	return b, s.fs.SyncDir(dir)
+}
+
+// write writes a file and brings it to the device. After an error there is
+// no file.
+func (s *Folder) write(path string, from io.Reader) (event.Blob, error) {
+	f, err := s.fs.Create(path)
+	if err != nil {
+		return event.Blob{}, err
+	}
+	hash := sha256.New()
+	n, err := io.Copy(io.MultiWriter(io.NewOffsetWriter(f, 0), hash), from)
+	if errors.Is(err, io.ErrShortWrite) {
+		err = disk.ErrShort
+	}
+	if err == nil {
+		err = f.Datasync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return event.Blob{}, errors.Join(err, s.fs.Remove(path))
+	}
+	return event.Blob{SHA256: hex.EncodeToString(hash.Sum(nil)), Bytes: n}, nil
+}
+
+// incoming is the name of a file that is being written, another at each call.
+func (s *Folder) incoming() string {
+	var random [8]byte
+	rand.Read(random[:]) // never fails: the program ends if there is no randomness
+	return filepath.Join(s.dir, "incoming."+hex.EncodeToString(random[:])+disk.TempSuffix)
+}
