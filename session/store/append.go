@@ -177,10 +177,10 @@ func (w *writer) prepare(drafts []event.Draft, want event.Seq) (first, last even
 		next, r.err = w.encode(r.drafts, r.want, next)
 		r.last = next - 1
 	}
-	if w.tail.wanted() {
+	if w.tail.Wanted() {
 		for i := range p.lines {
 			line := &p.lines[i]
-			w.tail.add(line.seq, p.buf[line.start:line.body])
+			w.tail.Add(line.seq, p.buf[line.start:line.body])
 		}
 	}
 	return first, last, err
@@ -249,7 +249,7 @@ func (w *writer) encode(drafts []event.Draft, want, next event.Seq) (event.Seq, 
 // those who wanted it.
 func (w *writer) undo(err error) error {
 	p := &w.pen
-	w.tail.drop()
+	w.tail.Drop()
 	p.ragged = true
 	if p.file.Truncate(p.offset) == nil {
 		p.ragged = false

@@ -227,7 +227,7 @@ func (u *upkeep) rest() {
 		if written, synced := u.marks.positions(); written.seq != synced.seq {
 			return nil
 		}
-		u.tail.drop()
+		u.tail.Drop()
 		p.buf = nil
 		if !p.marked {
 			return nil

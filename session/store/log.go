@@ -12,6 +12,7 @@ import (
 	"github.com/abidehub/abide/internal/bell"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/store/blobs"
+	"github.com/abidehub/abide/session/store/tail"
 )
 
 // Log is one session's events: what happened, in order, numbered without gaps.
@@ -44,7 +45,7 @@ type core struct {
 	closed  atomic.Bool
 	touched atomic.Int64 // microseconds of the newest event's time
 	marks   marks
-	tail    tail
+	tail    tail.Tail
 	bell    bell.Bell
 	segs    segments
 	health  health
@@ -59,7 +60,7 @@ func newLog(id, dir, runID string, opts Options) *Log {
 	l := &Log{core: core{id: id, dir: dir, fs: opts.FS, opts: opts, runID: runID}}
 	c, k := &l.core, &l.keeper
 	l.marks.strict = opts.Durability == Strict
-	l.tail.limit = opts.TailBytes
+	l.tail.Limit = opts.TailBytes
 	l.bell.Pace(bellGap)
 	l.reader = reader{core: c}
 	l.metadataFile = metadataFile{core: c, readOnly: l.mender.unmended, changed: k.poke}
@@ -129,7 +130,7 @@ func (l *Log) close() error {
 		}
 	}
 	errs = append(errs, l.segs.close())
-	l.tail.drop()
+	l.tail.Drop()
 	l.bell.Wait()
 	l.bell.RingNow()
 	l.health.bell.Ring()

@@ -62,7 +62,7 @@ func fillNew(aside, dir, runID string, opts Options, start event.SessionStart) (
 	l.writer.pen.seg.index.Add(1, 0)
 	l.writer.pen.file, l.writer.pen.next, l.writer.pen.offset, l.writer.pen.marked = file, 2, end.offset, true
 	l.segs.list = []*segment{l.writer.pen.seg}
-	l.tail.add(1, logfile.Body(line))
+	l.tail.Add(1, logfile.Body(line))
 	l.marks.reset(1, end)
 	l.touched.Store(now.UnixMicro())
 	l.metadataFile.labels = labels{SessionID: start.SessionID}

@@ -41,7 +41,7 @@ func (r *reader) ReadAfter(ctx context.Context, after event.Seq, maxBytes int) (
 	if after < 0 {
 		return event.Batch{}, fmt.Errorf("%w: seq %d", ErrInvalid, after)
 	}
-	if b, ok := r.tail.read(after, visible, maxBytes); ok {
+	if b, ok := r.tail.Read(after, visible, maxBytes); ok {
 		return b, nil
 	}
 	if err := r.removed(after + 1); err != nil {
@@ -84,7 +84,7 @@ func (r *reader) page(ctx context.Context, first, bound event.Seq) (event.Batch,
 	if first > bound {
 		return event.Batch{}, nil
 	}
-	if b, ok := r.tail.read(first-1, bound, pageBytes); ok && b.Last == bound {
+	if b, ok := r.tail.Read(first-1, bound, pageBytes); ok && b.Last == bound {
 		return b, nil
 	}
 	c := collector{want: first, bound: bound, page: true}
@@ -113,7 +113,7 @@ func (r *reader) ReadWritten(ctx context.Context, after event.Seq, maxBytes int)
 	if after < 0 {
 		return event.Batch{}, after, fmt.Errorf("%w: seq %d", ErrInvalid, after)
 	}
-	if b, ok := r.tail.read(after, visible, maxBytes); ok {
+	if b, ok := r.tail.Read(after, visible, maxBytes); ok {
 		return b, b.Last, nil // the tail holds lines only
 	}
 	if err := r.removed(after + 1); err != nil {

@@ -128,7 +128,7 @@ func (w *writer) beginFile(sealed string, last event.Seq, file File, final first
 	p.opened = position{seq: last}
 	p.next = final.seq + 1
 	w.segs.push(p.seg)
-	w.tail.add(final.seq, final.body)
+	w.tail.Add(final.seq, final.body)
 	w.marks.wrote(final.position, nil)
 	if durable {
 		w.marks.reached(final.position)

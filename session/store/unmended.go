@@ -111,7 +111,7 @@ func (m *mender) become(own *Log) error {
 	m.meta.adopt(&own.metadataFile)
 	m.health.setDamage(own.health.get().Damage)
 	m.touched.Store(own.touched.Load())
-	m.tail.drop() // it lacks the lines that only the recovery read
+	m.tail.Drop() // it lacks the lines that only the recovery read
 	m.marks.raise(&own.marks)
 	m.health.thaw()
 	if err := own.health.refusal(); err != nil {

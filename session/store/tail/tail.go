@@ -1,4 +1,6 @@
-package store
+// Package tail keeps the newest events of a log in memory, in the form they go over the
+// wire.
+package tail
 
 import (
 	"sort"
@@ -18,18 +20,19 @@ const (
 	bytesPerEvent = 64
 )
 
-// tail keeps the newest events in memory in the form they go over the wire:
-// objects joined by commas, without their checksums. A reader gets a slice of
-// it, so following a log live copies nothing and takes no lock.
+// Tail keeps events as objects joined by commas, without their checksums. A reader gets
+// a slice of it, so following a log live copies nothing and takes no lock.
 //
-// One goroutine adds; any number read. What a reader may look at is bounded by
-// the visible mark, which is stored after the bytes and read before them.
+// One goroutine at a time adds; any number read. What a reader may look at is bounded by
+// the log's visible mark, which is stored after the bytes and read before them.
 //
 // What nobody reads is not kept: once nobody has asked for as long as a whole tail
 // takes to fill, it is dropped, and begins anew behind the next question. Who asks
 // reads from the file until then, as whoever is behind the tail does.
-type tail struct {
-	limit  int                      // set at construction: most bytes kept
+type Tail struct {
+	// Limit is the most bytes kept. It is set before the first event.
+	Limit int
+
 	chunks atomic.Pointer[[]*chunk] // ascending, contiguous; replaced, never changed
 	asked  atomic.Bool              // somebody read, since the adder looked last
 
@@ -51,12 +54,13 @@ type chunk struct {
 // next is the seq the chunk would take next. Only the adder may ask.
 func (c *chunk) next() event.Seq { return c.first + event.Seq(c.count) }
 
-// wanted reports whether events are to be added. Those in between may be left out.
-func (t *tail) wanted() bool { return !t.asleep || t.asked.Load() }
+// Wanted reports whether events are to be added. Those in between may be left out. The
+// adder asks.
+func (t *Tail) Wanted() bool { return !t.asleep || t.asked.Load() }
 
-// add appends the event with the given seq; body lacks its closing brace. A seq
-// that does not follow the last one starts the tail over.
-func (t *tail) add(seq event.Seq, body []byte) {
+// Add appends the event with the given seq; body lacks its closing brace, and is not
+// kept. A seq that does not follow the last one starts the tail over.
+func (t *Tail) Add(seq event.Seq, body []byte) {
 	need := len(body) + 2 // comma and brace
 	c := t.last()
 	if c == nil || c.next() != seq || c.used+need > len(c.room) || c.count == len(c.ends) {
@@ -76,7 +80,7 @@ func (t *tail) add(seq event.Seq, body []byte) {
 	c.count++
 }
 
-func (t *tail) last() *chunk {
+func (t *Tail) last() *chunk {
 	if p := t.chunks.Load(); p != nil {
 		return (*p)[len(*p)-1]
 	}
@@ -85,32 +89,32 @@ func (t *tail) last() *chunk {
 
 // doze drops the tail when it has filled as a whole since anybody asked, and wakes
 // once somebody does.
-func (t *tail) doze() {
+func (t *Tail) doze() {
 	if t.asked.Load() {
 		t.asked.Store(false)
 		t.unread, t.asleep = 0, false
 	}
-	if t.unread >= t.limit && !t.asleep {
-		t.drop()
+	if t.unread >= t.Limit && !t.asleep {
+		t.Drop()
 		t.asleep = true
 	}
 }
 
 // grow opens a chunk for seq and drops the oldest ones beyond the limit.
-func (t *tail) grow(seq event.Seq, need int) *chunk {
+func (t *Tail) grow(seq event.Seq, need int) *chunk {
 	var old []*chunk
 	size := smallChunk
 	if c := t.last(); c != nil && c.next() == seq {
 		old = *t.chunks.Load()
 		// A quarter of the limit at most, so that at least three are kept.
-		size = min(2*len(c.room), fullChunk, max(smallChunk, t.limit/4))
+		size = min(2*len(c.room), fullChunk, max(smallChunk, t.Limit/4))
 	} else {
 		t.bytes = 0
 	}
 	size = max(size, need)
 	t.bytes += size
 	t.unread += size
-	for len(old) > 0 && t.bytes > t.limit {
+	for len(old) > 0 && t.bytes > t.Limit {
 		t.bytes -= len(old[0].room)
 		old = old[1:]
 	}
@@ -120,15 +124,16 @@ func (t *tail) grow(seq event.Seq, need int) *chunk {
 	return c
 }
 
-// drop forgets everything. The adder calls it.
-func (t *tail) drop() {
+// Drop forgets everything. The adder calls it.
+func (t *Tail) Drop() {
 	t.chunks.Store(nil)
 	t.bytes = 0
 }
 
-// read returns events after seq and up to visible, at most maxBytes of them but
+// Read returns events after seq and up to visible, at most maxBytes of them but
 // at least one. It reports false if the tail does not reach back so far.
-func (t *tail) read(after, visible event.Seq, maxBytes int) (event.Batch, bool) {
+// The batch shares memory with the tail and is not changed afterwards.
+func (t *Tail) Read(after, visible event.Seq, maxBytes int) (event.Batch, bool) {
 	if !t.asked.Load() { // else all who read would contend for it
 		t.asked.Store(true)
 	}
