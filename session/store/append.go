@@ -34,17 +34,17 @@ type writer struct {
 // submit is the way of every append: prepare the lines, write them, publish them.
 // The write is called from here and from no deeper: each frame around a system
 // call costs a mispredicted return behind it.
-func (w *writer) submit(ctx context.Context, drafts []event.Draft, want event.Seq) (first, last event.Seq, err error) {
+func (w *writer) submit(ctx context.Context, drafts []event.Draft) (first, last event.Seq, err error) {
 	if drafts, err = w.admit(ctx, drafts); err != nil {
 		return 0, 0, err
 	}
 	p := &w.pen
 	if !p.take() {
-		if r := w.awaitPen(drafts, want); r != nil {
+		if r := w.awaitPen(drafts); r != nil {
 			return w.acknowledge(ctx, r.first, r.last, r.durable(), r.err)
 		}
 	}
-	first, last, err = w.prepare(drafts, want)
+	first, last, err = w.prepare(drafts)
 	durable := len(p.durable) > 0 && p.durable[0] <= last
 	if len(p.lines) > 0 {
 		if n, failed := p.file.WriteAt(p.buf, p.offset); failed != nil || n < len(p.buf) {
@@ -140,8 +140,8 @@ func checkDraft(d *event.Draft) error {
 // awaitPen returns nil once the caller holds the pen, or the request once another
 // has written or refused it. Only here are the drafts copied: those of a call that
 // finds the pen free stay on its stack.
-func (w *writer) awaitPen(drafts []event.Draft, want event.Seq) *request {
-	r := &request{drafts: slices.Clone(drafts), want: want}
+func (w *writer) awaitPen(drafts []event.Draft) *request {
+	r := &request{drafts: slices.Clone(drafts)}
 	if w.pen.await(r) {
 		return nil
 	}
@@ -162,7 +162,7 @@ func (w *writer) withPen(f func() error) error {
 // prepare makes the lines of the drafts, and of what was taken along, and puts them
 // into the tail, where nobody sees them before they are published. There are none
 // if all were refused. The caller holds the pen.
-func (w *writer) prepare(drafts []event.Draft, want event.Seq) (first, last event.Seq, err error) {
+func (w *writer) prepare(drafts []event.Draft) (first, last event.Seq, err error) {
 	p := &w.pen
 	p.buf, p.lines, p.durable = p.buf[:0], p.lines[:0], p.durable[:0]
 	if err := w.ready(); err != nil {
@@ -170,11 +170,11 @@ func (w *writer) prepare(drafts []event.Draft, want event.Seq) (first, last even
 		return 0, 0, err
 	}
 	first = p.next
-	next, err := w.encode(drafts, want, first)
+	next, err := w.encode(drafts, first)
 	last = next - 1
 	for _, r := range p.along {
 		r.first = next
-		next, r.err = w.encode(r.drafts, r.want, next)
+		next, r.err = w.encode(r.drafts, next)
 		r.last = next - 1
 	}
 	if w.tail.Wanted() {
@@ -217,13 +217,10 @@ func (w *writer) ready() error {
 
 // encode adds the lines of one call to the buffer, or refuses it whole. It
 // returns the seq after the last line.
-func (w *writer) encode(drafts []event.Draft, want, next event.Seq) (event.Seq, error) {
+func (w *writer) encode(drafts []event.Draft, next event.Seq) (event.Seq, error) {
 	p := &w.pen
 	buf, lines, durable := len(p.buf), len(p.lines), len(p.durable)
 	first := next
-	if want != 0 && want != next {
-		return first, fmt.Errorf("%w: got %d, next is %d", ErrOutOfOrder, want, next)
-	}
 	for i := range drafts {
 		d := &drafts[i]
 		at, err := p.stamp(d)

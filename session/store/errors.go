@@ -34,8 +34,6 @@ var (
 	// errSymlink refuses a log that lies elsewhere: its lock and its renames are
 	// those of another directory.
 	errSymlink = errors.New(activeName + " is a symbolic link: put the file itself in its place")
-	// ErrOutOfOrder says an event offered to Record is not the next one.
-	ErrOutOfOrder = errors.New("event is not the next one")
 	// ErrRemoved says the events asked for were removed by retention.
 	ErrRemoved = errors.New("events were removed")
 	// ErrAway says that somebody took the session's directory away, or that of all

@@ -1,7 +1,9 @@
 package store
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -137,13 +139,16 @@ func (l *Log) take(ctx context.Context, epoch string, in Imported) error {
 // takeEvents writes the events and returns the epoch of the last.
 func (l *Log) takeEvents(ctx context.Context, epoch string, in Imported) (string, error) {
 	var drafts []event.Draft
-	first, bytes := event.Seq(2), 0
+	first, size := event.Seq(2), 0
 	flush := func() error {
 		if len(drafts) == 0 {
 			return nil
 		}
-		_, last, err := l.writer.submit(ctx, drafts, first)
-		first, bytes, drafts = last+1, 0, drafts[:0]
+		at, last, err := l.Append(ctx, drafts...)
+		if err == nil && at != first {
+			err = fmt.Errorf("event %d was written as %d", first, at)
+		}
+		first, size, drafts = last+1, 0, drafts[:0]
 		return err
 	}
 	for want := event.Seq(2); ; want++ {
@@ -170,10 +175,19 @@ func (l *Log) takeEvents(ctx context.Context, epoch string, in Imported) (string
 			return "", fmt.Errorf("%w: data of event %d: %w", ErrInvalid, e.Seq, err)
 		}
 		drafts = append(drafts, event.Draft{Type: e.Type, Time: e.Time, Turn: e.Turn, Data: data})
-		if bytes += len(data); bytes > importBytes || len(drafts) == importEvents {
+		if size += len(data); size > importBytes || len(drafts) == importEvents {
 			if err := flush(); err != nil {
 				return "", err
 			}
 		}
 	}
+}
+
+// compact makes one line of a JSON object.
+func compact(data []byte) ([]byte, error) {
+	var buf bytes.Buffer
+	if err := json.Compact(&buf, data); err != nil {
+		return nil, err
+	}
+	return bytes.ToValidUTF8(buf.Bytes(), []byte("\uFFFD")), nil
 }

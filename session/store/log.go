@@ -1,9 +1,7 @@
 package store
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -147,22 +145,7 @@ func (l *Log) close() error {
 // or the end of ctx while waiting for the device, leaves the drafts' fate open:
 // they are in the log, but were not acknowledged.
 func (l *Log) Append(ctx context.Context, drafts ...event.Draft) (first, last event.Seq, err error) {
-	return l.writer.submit(ctx, drafts, 0)
-}
-
-// Record writes an event that already has its seq. It must be the next one,
-// else ErrOutOfOrder. Its data is made compact. It waits as Append does.
-func (l *Log) Record(ctx context.Context, e event.Event) error {
-	data, err := compact(e.Data)
-	if err != nil {
-		return fmt.Errorf("%w: data of event %d: %w", ErrInvalid, e.Seq, err)
-	}
-	if e.Seq <= 0 {
-		return fmt.Errorf("%w: seq %d", ErrInvalid, e.Seq)
-	}
-	draft := [1]event.Draft{{Type: e.Type, Time: e.Time, Turn: e.Turn, Data: data}}
-	_, _, err = l.writer.submit(ctx, draft[:], e.Seq)
-	return err
+	return l.writer.submit(ctx, drafts)
 }
 
 // Reopen brings a frozen log back: the active file is copied to a fresh file, which
@@ -208,19 +191,4 @@ func (l *Log) settle() error {
 	}
 	l.setWriter(nil)
 	return l.saveMetadata()
-}
-
-// compile-time reminder of who reads logs: an observer's Source.
-var _ interface {
-	ReadAfter(ctx context.Context, after event.Seq, maxBytes int) (event.Batch, error)
-	Changed() <-chan struct{}
-} = (*Log)(nil)
-
-// compact makes one line of a JSON object.
-func compact(data []byte) ([]byte, error) {
-	var buf bytes.Buffer
-	if err := json.Compact(&buf, data); err != nil {
-		return nil, err
-	}
-	return bytes.ToValidUTF8(buf.Bytes(), []byte("\uFFFD")), nil
 }

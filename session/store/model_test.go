@@ -79,21 +79,6 @@ func TestALogIsWhatWasAppendedToIt(t *testing.T) {
 					learn(first, string(d.Data))
 				}
 			},
-			"record": func(t *rapid.T) {
-				next := l.Marks().Written + 1
-				if o.SegmentBytes < 1<<20 {
-					return // sealing takes a number of its own
-				}
-				d := draft(t)
-				wrong := rapid.Int64Range(-3, 3).Draw(t, "off")
-				err := l.Record(ctx, event.Event{Seq: next + event.Seq(wrong), Type: d.Type, Time: time.Now(), Data: d.Data})
-				if wrong != 0 {
-					require.Error(t, err)
-					return
-				}
-				require.NoError(t, err)
-				learn(next, string(d.Data))
-			},
 			"read after": func(t *rapid.T) {
 				m := l.Marks()
 				after := event.Seq(rapid.Int64Range(int64(m.Min)-1, int64(m.Visible)).Draw(t, "after"))
@@ -162,23 +147,6 @@ func TestALogIsWhatWasAppendedToIt(t *testing.T) {
 		require.Empty(t, r.Problems)
 		require.NoError(t, s.Close())
 	})
-}
-
-func TestRecordTakesTheNextEventOnly(t *testing.T) {
-	ctx := context.Background()
-	s := open(t, t.TempDir(), store.Options{})
-	l := create(t, s)
-	at := time.Date(2026, 2, 21, 14, 3, 7, 123456000, time.UTC)
-	e := event.Event{Seq: 2, Type: event.TypeNote, Time: at, Turn: 3, Data: []byte("{ \"method\" :\n \"x\" }")}
-	require.NoError(t, l.Record(ctx, e))
-	require.ErrorIs(t, l.Record(ctx, e), store.ErrOutOfOrder)
-	e.Seq = 4
-	require.ErrorIs(t, l.Record(ctx, e), store.ErrOutOfOrder)
-	e.Seq, e.Data = 3, []byte(`not json`)
-	require.ErrorIs(t, l.Record(ctx, e), store.ErrInvalid)
-	events := readAll(t, l)
-	require.Len(t, events, 2)
-	require.Equal(t, event.Event{Seq: 2, Type: event.TypeNote, Time: at, Turn: 3, Data: []byte(`{"method":"x"}`)}, events[1])
 }
 
 func TestAppendRefusesWhatWouldBreakTheLog(t *testing.T) {

@@ -69,8 +69,7 @@ type written struct {
 // request is a call that waits for the pen.
 type request struct {
 	drafts      []event.Draft
-	want        event.Seq // the seq the only draft must get; zero for any
-	alone       bool      // wants the pen itself, not a write
+	alone       bool // wants the pen itself, not a write
 	first, last event.Seq
 	err         error
 	// turn gives the pen to the request (true), or tells it that another one has
