@@ -2,6 +2,7 @@ package store
 
 import (
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store/logfile"
 )
 
 // forewarn has the metadata say, on the device and before anything of the log is
@@ -30,4 +31,14 @@ func (r *recovery) shown() event.Seq {
 		return r.scan.Good.Seq + 1
 	}
 	return r.scan.Good.Seq
+}
+
+// syncedEnd is the end of what the active file is known to have on the device: that of
+// the checkpoint if it holds, else the start of the file.
+func (r *recovery) syncedEnd() position {
+	if !r.trusted {
+		return position{seq: r.active.first - 1, first: r.active.first}
+	}
+	m := &r.meta
+	return position{seq: m.SyncedSeq, first: m.LogFirst, offset: m.LogBytes, sum: logfile.ParseHex(m.TailCRC)}
 }

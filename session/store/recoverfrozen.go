@@ -67,10 +67,7 @@ func (r *recovery) suspectMeta() {
 // that has worked; and until then the log can be read only.
 func (r *recovery) reopen() {
 	l := r.log
-	synced := position{seq: r.active.first - 1, first: r.active.first}
-	if r.trusted {
-		synced = position{seq: r.meta.SyncedSeq, first: r.meta.LogFirst, offset: r.meta.LogBytes, sum: logfile.ParseHex(r.meta.TailCRC)}
-	}
+	synced := r.syncedEnd()
 	l.marks.distrust(synced)
 	l.health.freeze(errFrozenBefore)
 	r.changed = true

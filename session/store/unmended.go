@@ -56,10 +56,7 @@ func (r *recovery) readable(file File, why error) (*Log, error) {
 // bringShown brings the log's good lines to the device and returns their end. Of a
 // device that failed before only the checkpoint is believed.
 func (r *recovery) bringShown(file File) (position, error) {
-	synced := position{seq: r.active.first - 1, first: r.active.first}
-	if r.trusted {
-		synced = position{seq: r.meta.SyncedSeq, first: r.meta.LogFirst, offset: r.meta.LogBytes, sum: logfile.ParseHex(r.meta.TailCRC)}
-	}
+	synced := r.syncedEnd()
 	if r.meta.Frozen || r.suspect {
 		return synced, nil
 	}
