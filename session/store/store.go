@@ -75,24 +75,18 @@ func Open(dir string, o Options) (*Store, error) {
 
 // makeDirs makes the data directory and what it always has.
 func makeDirs(fsys FS, dir string) error {
-	parent := filepath.Dir(dir)
-	if _, err := fsys.Stat(parent); errors.Is(err, fs.ErrNotExist) && parent != dir {
-		if err := makeParents(fsys, parent); err != nil {
-			return err
-		}
-	}
-	// Each name is made durable: a session is worth nothing in a directory that
-	// a power cut takes away.
-	if err := makeDir(fsys, dir); err != nil {
+	if err := makeAll(fsys, dir); err != nil {
 		return err
 	}
 	return makeDir(fsys, filepath.Join(dir, sessionsDir))
 }
 
-func makeParents(fsys FS, dir string) error {
+// makeAll makes a directory and the parents it lacks. Each name is made durable: a session
+// is worth nothing in a directory that a power cut takes away.
+func makeAll(fsys FS, dir string) error {
 	parent := filepath.Dir(dir)
 	if _, err := fsys.Stat(parent); errors.Is(err, fs.ErrNotExist) && parent != dir {
-		if err := makeParents(fsys, parent); err != nil {
+		if err := makeAll(fsys, parent); err != nil {
 			return err
 		}
 	}
