@@ -13,16 +13,10 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-// A person may remove, replace or shorten the active file while a hub writes it.
-// That is looked for at each sync and when an idle log wakes, never at an append:
-// what was not synced was not acknowledged.
-var (
-	// errTaken: what is written now is gone with the process, which has the last copy.
-	errTaken = errors.New("the log's file was removed or replaced by somebody while the hub had it open")
-)
-
 // activeFile is the name of a log's active file: which file has it, and how another
-// gets it. The caller holds the pen, unless a method says otherwise.
+// gets it. A person may remove, replace or shorten the file while a hub writes it. That
+// is looked for at each sync and when an idle log wakes, never at an append: what was not
+// synced was not acknowledged. The caller holds the pen, unless a method says otherwise.
 type activeFile struct {
 	id     string
 	dir    string
@@ -140,4 +134,32 @@ func (a *activeFile) keepStanding(open File) error {
 		}
 	}
 	return errors.Join(err, f.Close())
+}
+
+// newLogFile makes a log file that is locked, and synced once fill has written
+// it.
+func newLogFile(fsys FS, path string, fill func(File) error) (File, error) {
+	f, err := fsys.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	ok, err := f.TryLock()
+	if err == nil && !ok {
+		err = errLocked
+	}
+	if err == nil {
+		err = fill(f)
+	}
+	if err == nil {
+		err = f.Datasync()
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close(), fsys.Remove(path))
+	}
+	return f, nil
+}
+
+// writing fills a file with the given bytes.
+func writing(text []byte) func(File) error {
+	return func(f File) error { return disk.WriteAll(f, text, 0) }
 }

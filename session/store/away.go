@@ -31,13 +31,6 @@ func away(fsys FS, dir string) error {
 	return gone(err)
 }
 
-// Present is nil where the log's directory is there, else an ErrAway, or why that
-// cannot be told.
-func (l *Log) Present() error { return away(l.fs, l.dir) }
-
-// gone is the error for a session without a directory.
-func gone(err error) error { return fmt.Errorf("session %w: %w", ErrAway, err) }
-
 // allAway says that the directory of all sessions is gone, if it is.
 func allAway(fsys FS, root string) error {
 	if _, err := fsys.Stat(root); errors.Is(err, fs.ErrNotExist) {
@@ -55,13 +48,4 @@ func AbsenceOf(err error) Absence {
 		return Away
 	}
 	return ""
-}
-
-// absence is that of a frozen log.
-func (l *Log) absence() Absence {
-	err := away(l.fs, l.dir)
-	if err == nil && errors.Is(l.health.refusal(), ErrAway) {
-		return Returned
-	}
-	return AbsenceOf(err)
 }

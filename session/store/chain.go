@@ -130,18 +130,6 @@ func madeBy(files []*segment, id string) (event.Made, error) {
 	return event.Made{}, nil
 }
 
-// disjoint leaves out of the complete files, which are in order, those whose names
-// have seqs of the file before.
-func disjoint(list []*segment) []*segment {
-	var kept []*segment
-	for _, s := range list {
-		if n := len(kept); n == 0 || s.first > kept[n-1].last {
-			kept = append(kept, s)
-		}
-	}
-	return kept
-}
-
 // study reads the whole segment and makes its index complete.
 func (s *segment) study(file File, end int64) (*logfile.Scan, error) {
 	sc := logfile.NewScan(s.first-1, s.lastSeq())
@@ -150,4 +138,13 @@ func (s *segment) study(file File, end int64) (*logfile.Scan, error) {
 	}
 	s.index.Replace(sc)
 	return sc, nil
+}
+
+// beginsLog reports whether a line may be the first of the file behind the sealed
+// ones.
+func beginsLog(seq event.Seq, sealed []*segment) bool {
+	if len(sealed) == 0 {
+		return seq == 1 // a copy of the file itself: see putBack
+	}
+	return seq == sealed[len(sealed)-1].last+1
 }

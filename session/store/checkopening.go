@@ -50,12 +50,6 @@ func (c *checking) halfMade() {
 	}
 }
 
-// isHalfMade reports whether a file of a session is one that is never read before it
-// has another name.
-func isHalfMade(name string) bool {
-	return name == nextName || name == metadataName+disk.TempSuffix || name == labelsName+disk.TempSuffix || name == "room"+disk.TempSuffix
-}
-
 // note adds what is no harm, and what whoever opens the session next mends.
 func (c *checking) note(file, format string, args ...any) {
 	c.report.Notes = append(c.report.Notes, Problem{

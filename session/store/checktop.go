@@ -11,9 +11,6 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-// missing is what is said of a file that is not there.
-const missing = "it is missing"
-
 // noFileHere is what is said of a directory that has the name of a file.
 const noFileHere = "it is a directory, where a file belongs; move it away"
 
@@ -62,11 +59,6 @@ func checkHub(fsys FS, dir string, r *Report) {
 		return
 	}
 	r.add(at)
-}
-
-func isRun(id string) bool {
-	_, ok := parseRun(id)
-	return ok
 }
 
 // checkJSON verifies that a file that calls itself JSON is that. What it must
@@ -125,13 +117,4 @@ func modeOf(info fs.FileInfo, err error, at Problem, r *Report) {
 		at.Kind, at.Detail = ProblemMode, fmt.Sprintf("its mode is %#o and must be %#o: chmod it", got, want)
 		r.add(at)
 	}
-}
-
-// whyNoMetadata says in words for a person what is wrong with metadata.json or
-// labels.json.
-func whyNoMetadata(err error) string {
-	if errors.Is(err, fs.ErrNotExist) {
-		return missing
-	}
-	return err.Error()
 }

@@ -9,10 +9,6 @@ import (
 	"github.com/abidehub/abide/internal/disk"
 )
 
-// derivedDir is the name of a Derived directory, of a session and of the data
-// directory.
-const derivedDir = "derived"
-
 // Derived is a directory of files that are computed from logs. Each of them may be
 // missing, old or damaged at any time: its reader checks what it reads, and
 // computes it again.
@@ -20,12 +16,6 @@ type Derived struct {
 	fs  FS
 	dir string
 }
-
-// Derived is where files lie that are computed from this log.
-func (l *Log) Derived() Derived { return Derived{l.fs, filepath.Join(l.dir, derivedDir)} }
-
-// Derived is where files lie that are computed from all logs.
-func (s *Store) Derived() Derived { return Derived{s.opts.FS, filepath.Join(s.dir, derivedDir)} }
 
 // Read returns a file. fs.ErrNotExist if there is none.
 func (d Derived) Read(name string) ([]byte, error) {
@@ -47,6 +37,9 @@ func (d Derived) Write(name string, data []byte) error {
 	}
 	return nil
 }
+
+// Derived is where files lie that are computed from all logs.
+func (s *Store) Derived() Derived { return Derived{s.opts.FS, filepath.Join(s.dir, derivedDir)} }
 
 // Remove removes the directory and all files in it.
 func (d Derived) Remove() error { return d.fs.RemoveAll(d.dir) }

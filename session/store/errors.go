@@ -41,6 +41,9 @@ var (
 	ErrAway = errors.New("directory is gone")
 	// errAllAway is the ErrAway of the directory of all sessions.
 	errAllAway = fmt.Errorf("sessions' %w", ErrAway)
+	// errTaken says that what is written now is gone with the process, which has the last
+	// copy.
+	errTaken = errors.New("the log's file was removed or replaced by somebody while the hub had it open")
 	// ErrDamaged says the bytes on the device are not those that were written.
 	ErrDamaged = blobs.ErrDamaged
 	// ErrFormat says the data was written by a newer program.
@@ -91,4 +94,19 @@ func whatToDo(id string, err error) error {
 		then = "take it away or put the file of a backup in its place"
 	}
 	return fmt.Errorf("%w; should that last, the device has a bad place: stop the hub, copy %s elsewhere, %s, and run: abide repair %s", err, name, then, id)
+}
+
+// gone is the error for a session without a directory.
+func gone(err error) error { return fmt.Errorf("session %w: %w", ErrAway, err) }
+
+// missing is what is said of a file that is not there.
+const missing = "it is missing"
+
+// whyNoMetadata says in words for a person what is wrong with metadata.json or
+// labels.json.
+func whyNoMetadata(err error) string {
+	if errors.Is(err, fs.ErrNotExist) {
+		return missing
+	}
+	return err.Error()
 }

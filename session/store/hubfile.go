@@ -13,12 +13,6 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-const (
-	hubName = "hub.json"
-	// dirFormat is the version of the data directory this program writes.
-	dirFormat = 1
-)
-
 // hubFile is hub.json: what one run tells the next.
 type hubFile struct {
 	Format int    `json:"format"`
@@ -91,4 +85,9 @@ func parseRun(id string) (n int64, ok bool) {
 	const latest = 253402300800_000_000
 	n, err := strconv.ParseInt(id, 16, 64)
 	return n, err == nil && n >= 0 && n < latest
+}
+
+func isRun(id string) bool {
+	_, ok := parseRun(id)
+	return ok
 }

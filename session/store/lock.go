@@ -13,8 +13,6 @@ import (
 	"github.com/abidehub/abide/internal/disk"
 )
 
-const lockName = "LOCK"
-
 // dirLocker is an FS that can lock a directory itself: a LOCK file that somebody
 // removed says nothing of the hub that still holds it.
 type dirLocker interface {
@@ -110,14 +108,4 @@ func readHolder(f File) string {
 		return ""
 	}
 	return strings.TrimSpace(strings.ToValidUTF8(string(text[:n]), "?"))
-}
-
-// bootID names this start of the machine; empty where the system has no name
-// for it, and then a machine's unclean stop looks like that of a process.
-func bootID() string {
-	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(id))
 }

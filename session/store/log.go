@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
+	"path/filepath"
 	"time"
 
-	"github.com/abidehub/abide/internal/bell"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/store/blobs"
-	"github.com/abidehub/abide/session/store/tail"
 )
 
 // Log is one session's events: what happened, in order, numbered without gaps.
@@ -29,24 +27,6 @@ type Log struct {
 	retention retention
 	upkeep    upkeep
 	keeper    keeper
-}
-
-// core is what the parts of a log share. What is not set at construction locks itself.
-type core struct {
-	// Set at construction.
-	id    string
-	dir   string
-	fs    FS
-	opts  Options
-	runID string
-
-	closed  atomic.Bool
-	touched atomic.Int64 // microseconds of the newest event's time
-	marks   marks
-	tail    tail.Tail
-	bell    bell.Bell
-	segs    segments
-	health  health
 }
 
 // bellGap is how long news may wait in a burst. A screen cannot tell, and a
@@ -192,3 +172,19 @@ func (l *Log) settle() error {
 	l.setWriter(nil)
 	return l.saveMetadata()
 }
+
+// Present is nil where the log's directory is there, else an ErrAway, or why that
+// cannot be told.
+func (l *Log) Present() error { return away(l.fs, l.dir) }
+
+// absence is that of a frozen log.
+func (l *Log) absence() Absence {
+	err := away(l.fs, l.dir)
+	if err == nil && errors.Is(l.health.refusal(), ErrAway) {
+		return Returned
+	}
+	return AbsenceOf(err)
+}
+
+// Derived is where files lie that are computed from this log.
+func (l *Log) Derived() Derived { return Derived{l.fs, filepath.Join(l.dir, derivedDir)} }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -117,8 +118,9 @@ type Damage struct {
 	Missing int64 `json:"missing,omitempty"`
 }
 
-// metadataFormat is the version this program writes.
-const metadataFormat = 1
+// errDoubtful says that metadata can be read and is not what a store wrote. None of
+// its numbers is acted upon: by them files are removed and seqs are given out.
+var errDoubtful = errors.New("its checksum is missing or wrong")
 
 // readMetadata reads a session's metadata.json. Garbage is an error, which
 // leaves a caller with a log to rebuild it from; with errDoubtful, also with what
@@ -191,5 +193,13 @@ func (m Metadata) clone() Metadata {
 		w := *m.Writer
 		m.Writer = &w
 	}
+	return m
+}
+
+// words is the metadata without what its numbers say. Who wrote it stays, and
+// that the device failed: both make recovery more careful.
+func (m Metadata) words() Metadata {
+	m.EventCount, m.MinSeq, m.MaxSeq, m.FrozenSeq, m.Epoch = 0, 0, 0, 0, ""
+	m.Checkpoint, m.Damage = Checkpoint{}, nil
 	return m
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -184,4 +185,31 @@ func (s *metadataFile) made() event.Made {
 // updatedAt is when the newest event was written.
 func (s *metadataFile) updatedAt() time.Time {
 	return logfile.Stamp(s.touched.Load()).Time()
+}
+
+// Label changes what a person sets of a session: Name where Named, Archived, Pinned.
+// It returns once that is on the device, where metadata.json follows; what cannot be
+// written is not taken. ErrBlocked if there is no room. f must not call the log.
+func (s *metadataFile) Label(f func(*Metadata)) error {
+	if s.closed.Load() {
+		return ErrClosed
+	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.mu.Lock()
+	m := s.meta.clone()
+	s.mu.Unlock()
+	f(&m)
+	if given := m.labels(); given != s.labels {
+		if err := writeLabels(s.fs, s.dir, given); err != nil {
+			// It may have its name already.
+			if writeLabels(s.fs, s.dir, s.labels) != nil {
+				s.labels = labels{} // so that they are written with the metadata
+			}
+			return fmt.Errorf("session %s: %w", s.id, errors.Join(s.health.refusal(), roomFor(err)))
+		}
+		s.labels = given
+	}
+	s.UpdateMetadata(f)
+	return nil
 }

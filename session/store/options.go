@@ -2,6 +2,8 @@ package store
 
 import (
 	"log/slog"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/abidehub/abide/internal/disk"
@@ -88,4 +90,14 @@ func (o Options) withDefaults() Options {
 		o.BootID = bootID()
 	}
 	return o
+}
+
+// bootID names this start of the machine; empty where the system has no name
+// for it, and then a machine's unclean stop looks like that of a process.
+func bootID() string {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(id))
 }

@@ -8,13 +8,9 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/store/logfile"
 )
-
-// logFormat is the version of the lines this program writes.
-const logFormat = 1
 
 // seal closes the active file under its final name and begins a new one. The
 // new file is made and locked aside first, so that a failure costs nothing: the
@@ -77,32 +73,4 @@ func (w *writer) makeSegment(before position) (File, firstLine, error) {
 		return nil, firstLine{}, err
 	}
 	return file, firstLine{position{seq: first, first: first, offset: int64(len(text)), sum: sum}, logfile.Body(text)}, nil
-}
-
-// newLogFile makes a log file that is locked, and synced once fill has written
-// it.
-func newLogFile(fsys FS, path string, fill func(File) error) (File, error) {
-	f, err := fsys.Create(path)
-	if err != nil {
-		return nil, err
-	}
-	ok, err := f.TryLock()
-	if err == nil && !ok {
-		err = errLocked
-	}
-	if err == nil {
-		err = fill(f)
-	}
-	if err == nil {
-		err = f.Datasync()
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close(), fsys.Remove(path))
-	}
-	return f, nil
-}
-
-// writing fills a file with the given bytes.
-func writing(text []byte) func(File) error {
-	return func(f File) error { return disk.WriteAll(f, text, 0) }
 }

@@ -16,15 +16,6 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-const (
-	activeName    = "events.jsonl"
-	sealedPrefix  = "events-"
-	sealedSuffix  = ".jsonl"
-	nextName      = ".events-next.jsonl" // a segment being made
-	quarantineDir = "quarantine"
-	metadataName  = "metadata.json"
-)
-
 // segment is one file of a log. Its file is opened when somebody reads, and
 // closed once the segment is retired and the last reader has let go.
 type segment struct {
@@ -231,4 +222,16 @@ func sealedSegments(fsys FS, dir string) ([]*segment, error) {
 	}
 	slices.SortStableFunc(list, func(a, b *segment) int { return cmp.Compare(a.first, b.first) })
 	return disjoint(list), nil
+}
+
+// disjoint leaves out of the complete files, which are in order, those whose names
+// have seqs of the file before.
+func disjoint(list []*segment) []*segment {
+	var kept []*segment
+	for _, s := range list {
+		if n := len(kept); n == 0 || s.first > kept[n-1].last {
+			kept = append(kept, s)
+		}
+	}
+	return kept
 }

@@ -19,12 +19,6 @@ import (
 	"github.com/abidehub/abide/session/store/blobs"
 )
 
-const (
-	sessionsDir   = "sessions"
-	newPrefix     = ".new-"
-	deletedPrefix = ".deleted-"
-)
-
 // Store is a data directory, held by this process alone. It is safe for
 // concurrent use.
 type Store struct {

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
-
-	"github.com/abidehub/abide/session/event"
 )
 
 // unswap takes back half of a swap of the file that the pen writes.
@@ -43,13 +41,4 @@ func (r *reopener) keepLast() error {
 	}
 	_, err := r.putBack()
 	return err
-}
-
-// beginsLog reports whether a line may be the first of the file behind the sealed
-// ones.
-func beginsLog(seq event.Seq, sealed []*segment) bool {
-	if len(sealed) == 0 {
-		return seq == 1 // a copy of the file itself: see putBack
-	}
-	return seq == sealed[len(sealed)-1].last+1
 }

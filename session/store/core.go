@@ -1,0 +1,26 @@
+package store
+
+import (
+	"sync/atomic"
+
+	"github.com/abidehub/abide/internal/bell"
+	"github.com/abidehub/abide/session/store/tail"
+)
+
+// core is what the parts of a log share. What is not set at construction locks itself.
+type core struct {
+	// Set at construction.
+	id    string
+	dir   string
+	fs    FS
+	opts  Options
+	runID string
+
+	closed  atomic.Bool
+	touched atomic.Int64 // microseconds of the newest event's time
+	marks   marks
+	tail    tail.Tail
+	bell    bell.Bell
+	segs    segments
+	health  health
+}

@@ -1,0 +1,37 @@
+package store
+
+import "github.com/abidehub/abide/internal/disk"
+
+// The names of what lies in a data directory: see docs/storage.md.
+const (
+	hubName       = "hub.json"
+	lockName      = "LOCK"
+	sessionsDir   = "sessions"
+	newPrefix     = ".new-"     // of a session that is being made
+	deletedPrefix = ".deleted-" // of a session that is being removed
+)
+
+// The names of what lies in a session's directory, beside blobs.Dir.
+const (
+	activeName    = "events.jsonl"
+	sealedPrefix  = "events-"
+	sealedSuffix  = ".jsonl"
+	nextName      = ".events-next.jsonl" // a segment being made
+	metadataName  = "metadata.json"
+	labelsName    = "labels.json"
+	quarantineDir = "quarantine"
+	derivedDir    = "derived"
+)
+
+// The versions of what this program writes. It reads no later ones.
+const (
+	dirFormat      = 1 // of the data directory, in hub.json
+	logFormat      = 1 // of the lines, in session_start and segment_start
+	metadataFormat = 1 // of metadata.json
+)
+
+// isHalfMade reports whether a file of a session is one that is never read before it
+// has another name.
+func isHalfMade(name string) bool {
+	return name == nextName || name == metadataName+disk.TempSuffix || name == labelsName+disk.TempSuffix || name == "room"+disk.TempSuffix
+}

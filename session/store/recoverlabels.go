@@ -1,0 +1,38 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/abidehub/abide/internal/disk"
+)
+
+// readLabels puts what a person set on the metadata that was read or is being
+// rebuilt. The labels are written first, so where the two differ they are newer.
+func (r *recovery) readLabels() error {
+	given, err := readLabels(r.fs, r.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		r.log.metadataFile.labels = labels{SessionID: r.meta.SessionID}
+		return nil
+	}
+	if withheld(err) || errors.Is(err, disk.ErrNoFile) {
+		return fmt.Errorf("read what a person set: %w", err)
+	}
+	if err != nil {
+		aside := labelsName + ".damaged"
+		if err := r.fs.Rename(filepath.Join(r.dir, labelsName), filepath.Join(r.dir, aside)); err != nil {
+			aside = "nowhere: " + err.Error()
+		}
+		r.did("what a person set is taken from the metadata; the file of it is now %s: %v", aside, err)
+		return nil
+	}
+	r.log.metadataFile.labels = given
+	before := r.meta.labels()
+	r.meta.label(given)
+	if r.hasMeta && before != given {
+		r.did("took name, pin and archive flag from %s, which is newer than the metadata", labelsName)
+	}
+	return nil
+}
