@@ -53,12 +53,10 @@ func TestFault16AFailedSyncIsNeverRetriedAndFreezesTheLog(t *testing.T) {
 	f, s, l := onFaulty(t, store.Options{})
 	_, _, err := l.Append(ctx, prompt("p1"))
 	require.NoError(t, err)
-	changed := l.HealthChanged()
 	f.set(nthOf(1, "datasync", "events", syscall.EIO))
 	_, last, err := l.Append(ctx, prompt("p2"))
 	require.ErrorIs(t, err, store.ErrFrozen)
 	require.ErrorIs(t, err, syscall.EIO)
-	<-changed
 	require.Equal(t, store.HealthFrozen, l.Health().State)
 	require.Contains(t, l.Health().Reason, "input/output error")
 	require.Equal(t, last-1, l.Marks().Visible, "what is not acknowledged is not shown")
@@ -349,10 +347,8 @@ func TestAKillWhileReopeningKeepsWhatWasSeen(t *testing.T) {
 	<-held
 	f.hold("datasync", nil)
 	f.set(nthOf(1, "datasync", "events", syscall.EIO))
-	health := l.HealthChanged()
 	close(release)
-	<-health
-	require.Equal(t, store.HealthFrozen, l.Health().State)
+	awaitHealth(t, l, store.HealthFrozen)
 	f.set(nthOf(1, "rename", "events", errCrashed)) // the fresh file into its place
 	require.ErrorIs(t, l.Reopen(ctx), errCrashed)
 	require.Error(t, s.Close())

@@ -50,21 +50,8 @@ func TestFault14AValueLargerThanTheDeviceWaitsWithoutSpinning(t *testing.T) {
 	requireSound(t, dir)
 }
 
-// awaitHealth waits until the log is in that state. Its health changes for other
-// reasons meanwhile, as metadata that finds no room.
+// awaitHealth waits until the log is in that state.
 func awaitHealth(t *testing.T, l *store.Log, want store.HealthState) {
 	t.Helper()
-	late := time.After(patience)
-	for {
-		changed := l.HealthChanged()
-		if l.Health().State == want {
-			return
-		}
-		select {
-		case <-changed:
-		case <-late:
-			require.Equal(t, want, l.Health().State, "it stays so")
-			return
-		}
-	}
+	require.Eventually(t, func() bool { return l.Health().State == want }, patience, time.Millisecond, "its health is never %s", want)
 }

@@ -6,8 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
-
-	"github.com/abidehub/abide/internal/bell"
 )
 
 // HealthState is how a log is.
@@ -53,7 +51,6 @@ type health struct {
 	reason string
 	err    error // why the log is frozen
 	damage Damage
-	bell   bell.Bell
 
 	unsaved string // why the metadata cannot be written
 }
@@ -78,13 +75,9 @@ func (h *health) saved(err error) {
 	if err != nil {
 		why = whyUnsaved(err)
 	}
-	h.change(func() bool {
-		if h.unsaved == why {
-			return false
-		}
-		h.unsaved = why
-		return true
-	})
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.unsaved = why
 }
 
 // whyUnsaved says without a path why metadata cannot be written.
@@ -108,14 +101,13 @@ func (h *health) refusal() error {
 
 // block notes that the device is full.
 func (h *health) block(err error) {
-	h.change(func() bool {
-		if h.state == HealthFrozen || h.state == HealthBlocked {
-			return false
-		}
-		h.state, h.reason = HealthBlocked, err.Error()
-		h.blocked.Store(true)
-		return true
-	})
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.state == HealthFrozen || h.state == HealthBlocked {
+		return
+	}
+	h.state, h.reason = HealthBlocked, err.Error()
+	h.blocked.Store(true)
 }
 
 // fits notes that n bytes found room. That ends the wait of what is no larger.
@@ -135,65 +127,47 @@ func (h *health) unblock() {
 	if !h.blocked.Load() {
 		return
 	}
-	h.change(func() bool {
-		if h.state != HealthBlocked {
-			return false
-		}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.state == HealthBlocked {
 		h.state, h.reason = HealthOK, ""
 		h.blocked.Store(false)
-		return true
-	})
+	}
 }
 
 // freeze notes that the device failed.
 func (h *health) freeze(err error) {
-	h.change(func() bool {
-		if h.state == HealthFrozen {
-			return false
-		}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.state != HealthFrozen {
 		h.state, h.reason, h.err = HealthFrozen, err.Error(), fmt.Errorf("%w: %w", ErrFrozen, err)
 		h.frozen.Store(true)
-		return true
-	})
+	}
 }
 
 // thaw notes that the log was reopened.
 func (h *health) thaw() {
-	h.change(func() bool {
-		h.state, h.reason, h.err = HealthOK, "", nil
-		h.frozen.Store(false)
-		h.blocked.Store(false)
-		h.wants.Store(0)
-		return true
-	})
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.state, h.reason, h.err = HealthOK, "", nil
+	h.frozen.Store(false)
+	h.blocked.Store(false)
+	h.wants.Store(0)
 }
 
 // sawHoles notes holes a reader met. Readers meet the same hole many times, so
 // it only says that there are some.
 func (h *health) sawHoles(n int) {
-	h.change(func() bool {
-		if h.damage.Holes > 0 {
-			return false
-		}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.damage.Holes == 0 {
 		h.damage.Holes = int64(n)
-		return true
-	})
+	}
 }
 
 // setDamage takes what recovery found.
 func (h *health) setDamage(d Damage) {
-	h.change(func() bool {
-		h.damage = d
-		return d != Damage{}
-	})
-}
-
-// change runs f under the lock and rings the bell if it says so.
-func (h *health) change(f func() bool) {
 	h.mu.Lock()
-	changed := f()
-	h.mu.Unlock()
-	if changed {
-		h.bell.Ring()
-	}
+	defer h.mu.Unlock()
+	h.damage = d
 }

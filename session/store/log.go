@@ -80,10 +80,6 @@ func (l *Log) Health() Health {
 	return h
 }
 
-// HealthChanged returns a channel that is closed when Health may answer
-// otherwise. Take it before asking.
-func (l *Log) HealthChanged() <-chan struct{} { return l.health.bell.Listen() }
-
 // close brings everything to the device, says so in the metadata, and lets the
 // files go. Readers and waiting appends get ErrClosed.
 func (l *Log) close() error {
@@ -111,7 +107,6 @@ func (l *Log) close() error {
 	l.tail.Drop()
 	l.bell.Wait()
 	l.bell.RingNow()
-	l.health.bell.Ring()
 	return errors.Join(errs...)
 }
 

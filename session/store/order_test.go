@@ -87,11 +87,9 @@ func TestFault16TheMetadataOfAFrozenLogSpeaksOfSyncedEventsOnly(t *testing.T) {
 	f, s, l := onFaulty(t, store.Options{})
 	synced := l.Marks().Synced
 	f.set(nthOf(1, "datasync", "events", syscall.EIO)) // the keeper's
-	health := l.HealthChanged()
 	_, seen, err := l.Append(ctx, message("seen, and not on the device"))
 	require.NoError(t, err)
-	<-health
-	require.Equal(t, store.HealthFrozen, l.Health().State)
+	awaitHealth(t, l, store.HealthFrozen)
 	files := onMemory{t, f.FS.(*memFS), l.ID()}
 	var m store.Metadata
 	require.Eventually(t, func() bool {

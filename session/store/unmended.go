@@ -115,7 +115,6 @@ func (m *mender) become(own *Log) error {
 		m.health.freeze(err) // the device failed under the log's writer
 	}
 	m.bell.Ring()
-	m.health.bell.Ring()
 	var errs []error
 	for _, s := range old {
 		errs = append(errs, s.retire())
