@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -115,14 +116,22 @@ func TestFault24EventsOfADirectoryThatIsAwayCannotBeReadForNow(t *testing.T) {
 	}
 	data, dir := h.dir, filepath.Join(h.dir, "sessions", s.ID())
 	h.stop()
-	h = startHub(t, hubOptions{dir: data, file: 4 << 10, tail: 1})
-	mustSession(t, h, s.ID()) // which opens no complete file
+	h = startHub(t, hubOptions{dir: data, file: 4 << 10, tail: 1, idle: 20 * time.Millisecond})
+	mustSession(t, h, s.ID())
 	complete, err := filepath.Glob(filepath.Join(dir, "events-*.jsonl"))
 	require.NoError(t, err)
 	require.NotEmpty(t, complete)
 	away := filepath.Join(t.TempDir(), "away")
-	require.NoError(t, os.Rename(dir, away))
-	res := h.api("GET", "/api/sessions/"+s.ID()+"/events", nil)
+	// What the opening synced stays open, and can be read, until the log rests.
+	var res response
+	require.Eventually(t, func() bool {
+		require.NoError(t, os.Rename(dir, away))
+		res = h.api("GET", "/api/sessions/"+s.ID()+"/events", nil)
+		if res.status == 200 {
+			require.NoError(t, os.Rename(away, dir))
+		}
+		return res.status != 200
+	}, patience, 50*time.Millisecond)
 	require.Equal(t, 503, res.status)
 	require.Contains(t, res.body, "the session's directory is gone; delete the session, or put its directory back")
 	require.NoError(t, os.Rename(away, dir))

@@ -20,8 +20,11 @@ func TestWhateverAnAgentDoesItsTurnEndsOnceAndTheNextPromptWorks(t *testing.T) {
 	c := h.screen("commands", first, 0)
 	c.prompt(first.SessionID, "p0", "/plan")
 	c.untilTurnEnds("p0")
-	offered := payloads[event.Commands](t, c.seen())
-	require.NotEmpty(t, offered)
+	var offered []event.Commands // the agent tells them when it likes
+	c.until("the agent's commands", func(events []event.Event, _ *wire.State) bool {
+		offered = payloads[event.Commands](t, events)
+		return len(offered) > 0
+	})
 	for _, command := range offered[0].Commands {
 		t.Run(command.Name, func(t *testing.T) {
 			h := h.in(t)
