@@ -170,7 +170,7 @@ describe('notifications', () => {
     const { page } = await opened('/settings', 'granted', phone, service)
     await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined))
     await page.getByRole('button', { name: 'Turn on for this device' }).click()
-    await page.getByRole('checkbox', { name: 'A turn was cut off' }).waitFor()
+    await page.getByRole('switch', { name: 'A turn was cut off' }).waitFor()
     await page.goto(`${at.device.origin}/s/${session}`)
     await page.locator('html[data-link=open]').waitFor()
 
@@ -310,7 +310,7 @@ describe('notifications', () => {
         })
         await page.goto(`${at.device.origin}/settings`)
         await page.getByRole('button', { name: 'Turn on for this device' }).click()
-        const box = page.getByRole('checkbox', { name: 'A turn was cut off' })
+        const box = page.getByRole('switch', { name: 'A turn was cut off' })
         await box.waitFor()
         expect(await box.isChecked()).toBe(true)
         await box.click()
@@ -323,7 +323,7 @@ describe('notifications', () => {
         await gone
         await box.waitFor()
         expect(await box.isChecked()).toBe(false)
-        await page.getByRole('checkbox', { name: /^Quiet hours/ }).click()
+        await page.getByRole('switch', { name: /^Quiet hours/ }).click()
         await page.getByLabel('from').waitFor()
         expect(await barriers(page)).toEqual([])
         await page.getByRole('button', { name: 'Turn off' }).click()

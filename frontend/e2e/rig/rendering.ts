@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Page } from 'playwright-core'
 import { build, type Rolldown } from 'vite'
+import { words } from '../../dev/words.mjs'
 import type { Renderer } from '../../src/markdown/render.ts'
 import type { sanitise } from '../../src/markdown/sanitise.ts'
 import { phone, type Browser } from './browser.ts'
@@ -17,6 +18,7 @@ const src = resolve(import.meta.dirname, '../../src')
 export async function renderingPage(browser: Browser): Promise<Page> {
   const built = (await build({
     configFile: false,
+    plugins: [words()],
     logLevel: 'error',
     build: {
       write: false,
