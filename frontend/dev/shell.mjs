@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
+import { saying, wordsIn, workerFile } from './words.mjs'
 
 /**
  * Writes sw.js: the service worker with the list of files it keeps and a
@@ -7,10 +8,14 @@ import { readdirSync, readFileSync } from 'node:fs'
  * @returns {import('vite').Plugin}
  */
 export function serviceWorker() {
+  let mode = ''
   return {
     name: 'abide-service-worker',
     enforce: 'post',
     apply: 'build',
+    configResolved(config) {
+      mode = config.mode
+    },
     generateBundle(_, bundle) {
       const kept = {
         'first.js': readFileSync('public/first.js'),
@@ -29,7 +34,8 @@ export function serviceWorker() {
           .sort()
           .map((file) => `/${file}`),
       ]
-      const source = readFileSync('dev/sw.js', 'utf8').replace(
+      const worker = wordsIn(readFileSync(workerFile, 'utf8'), 'sw.ts').written(saying(mode))
+      const source = worker.replace(
         '/* global FILES, VERSION */',
         `const FILES = ${JSON.stringify(files)}\nconst VERSION = '${hash.digest('hex').slice(0, 16)}'`,
       )

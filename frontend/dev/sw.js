@@ -52,7 +52,7 @@ async function tell({ kind, session_id, seq, tag = 'abide', title, body, badge, 
   }
   await show(title || 'abide', {
     tag,
-    body: body || (settled ? 'Settled elsewhere.' : 'A session needs you.'),
+    body: body || (settled ? t`Settled elsewhere.` : t`A session needs you.`),
     data: { session_id, seq, kind, answer },
     silent: settled,
     requireInteraction: kind === 'permission' || kind === 'form',
@@ -82,7 +82,7 @@ self.addEventListener('notificationclick', (event) => {
 
 /** Answers the question; the token is the only credential. What went wrong is shown in its place. */
 async function settle({ title, tag, data }, token, option) {
-  let why = 'The hub cannot be reached.'
+  let why = t`The hub cannot be reached.`
   try {
     const response = await fetch('/api/answer', {
       method: 'POST',
@@ -96,7 +96,7 @@ async function settle({ title, tag, data }, token, option) {
     // The words above say it.
   }
   const { session_id, seq, kind } = data
-  await show(title, { tag, body: `Not answered. ${why}`, data: { session_id, seq, kind } })
+  await show(title, { tag, body: t`Not answered. ${why}`, data: { session_id, seq, kind } })
 }
 
 // The browser's push service gave this device another address. Only a page may tell the hub:
@@ -110,7 +110,7 @@ async function renew({ oldSubscription, newSubscription }) {
   if (!newSubscription && options) await self.registration.pushManager.subscribe(options).catch(() => {})
   await show('abide', {
     tag: 'abide',
-    body: 'The push service of this browser gave the device a new address. Open this once, so that you are told again.',
+    body: t`The push service of this browser gave the device a new address. Open this once, so that you are told again.`,
     data: {},
   })
 }

@@ -8,6 +8,8 @@ import { fileURLToPath } from 'node:url'
 import { parse } from 'svelte/compiler'
 
 const source = fileURLToPath(new URL('../src/', import.meta.url))
+/** It shows notifications, and is no part of the bundle. */
+export const workerFile = fileURLToPath(new URL('./sw.js', import.meta.url))
 /** Its states name some of the app's words. */
 const states = fileURLToPath(new URL('./catalogue/', import.meta.url))
 export const catalogueFile = join(source, 'words.json')
@@ -130,11 +132,21 @@ export function messages() {
     const text = readFileSync(join(source, file), 'utf8')
     return file.endsWith('.svelte') || text.includes('t`') ? wordsIn(text, file).messages : []
   })
-  return [...new Set(found)].sort()
+  return [...new Set([...found, ...wordsIn(readFileSync(workerFile, 'utf8'), 'sw.ts').messages])].sort()
 }
 
 /** @returns {Record<string, string>} */
 export const catalogue = () => JSON.parse(readFileSync(catalogueFile, 'utf8'))
+
+/**
+ * What is shown in the place of a message, in a mode of the build.
+ * @param {string} mode
+ * @returns {(message: string) => string}
+ */
+export function saying(mode) {
+  const said = catalogue()
+  return mode === 'pseudo' ? pseudo : (message) => said[message] ?? message
+}
 
 /**
  * Puts the words of the catalogue into the sources.
@@ -146,8 +158,7 @@ export function words() {
     name: 'abide-words',
     enforce: 'pre',
     configResolved({ mode }) {
-      const said = catalogue()
-      say = mode === 'pseudo' ? pseudo : (message) => said[message] ?? message
+      say = saying(mode)
     },
     transform(code, id) {
       const file = id.split('?')[0] ?? id

@@ -14,7 +14,8 @@ beforeAll(async () => {
   site = await preview({ root: await builtCatalogue() })
   browser = await Browser.start()
   for (const [name, of] of Object.entries({ phone, desktop })) {
-    views[name] = await View.open(browser, site.url, { name, of }, 'light', false)
+    const view = (views[name] = await View.open(browser, site.url, { name, of }, 'light', false))
+    await view.page.context().clearPermissions() // another file may have had this browser
   }
 })
 afterAll(async () => {
