@@ -34,7 +34,7 @@ test.each([
   const view = views[size]!
   await view.show(state)
   const { page } = view
-  // What a state loads of its own accord may come a moment later, and answers take a press only after one.
+  // Some parts load late, and answers are disabled for a moment after the question comes.
   await page.waitForFunction(() => !document.querySelector('[data-option]:disabled'))
   let tree = ''
   await until('a tree that stays', async () => {

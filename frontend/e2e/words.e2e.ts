@@ -44,7 +44,7 @@ test('every word on a screen is of the catalogue', async () => {
   expect(strange).toEqual({})
 })
 
-/** Every text that a state has of somebody else: in its messages, in what its hub answers, and in what is written. */
+/** The texts of a state that are data: in its messages, in its hub's answers, and what its steps type. */
 async function given({ messages, hub, path, query, does }: State): Promise<string[]> {
   const found: string[] = []
   const collect = (value: unknown): void => {
