@@ -1,0 +1,121 @@
+// A workspace larger than any screen: what is shown of it, cut or refused, on a phone.
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { phone } from './rig/browser.ts'
+import { Device } from './rig/device.ts'
+import { Hub } from './rig/hub.ts'
+import type { Screen } from './rig/screen.ts'
+import { shot } from './rig/shot.ts'
+
+const manyFiles = 100_000
+const manyChanges = 5_000
+const shown = 2_000
+const MiB = 1 << 20
+
+let hub: Hub
+let device: Device
+let session: string
+let screen: Screen
+beforeAll(async () => {
+  hub = await Hub.start()
+  const at = (...path: string[]) => join(hub.workspace, ...path)
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.org', ...args], { cwd: at() })
+  git('init', '-q', '-b', 'garden')
+  mkdirSync(at('leaves'))
+  for (let i = 0; i < manyChanges; i++) writeFileSync(at('leaves', `leaf-${i}.txt`), 'green\n')
+  git('add', '.')
+  git('commit', '-q', '-m', 'spring')
+  for (let i = 0; i < manyChanges; i++) writeFileSync(at('leaves', `leaf-${i}.txt`), 'red and brown\n')
+  writeFileSync(at('.gitignore'), '/seeds\n')
+  mkdirSync(at('seeds'))
+  for (let i = 0; i < manyFiles; i++) writeFileSync(at('seeds', `seed-${i}`), '')
+  writeFileSync(at('huge.txt'), 'one line of text\n'.repeat((2 * MiB) / 17 + 1))
+  truncateSync(at('huge.txt'), 100 * MiB)
+  writeFileSync(at('huge.bin'), Buffer.from([0, 255, 254, 0, 1]))
+  truncateSync(at('huge.bin'), 100 * MiB)
+  mkdirSync(join(hub.home, 'elsewhere'))
+  writeFileSync(join(hub.home, 'elsewhere', 'secret.txt'), 'not of the workspace')
+  symlinkSync(join(hub.home, 'elsewhere'), at('out'))
+  device = await Device.pair(hub)
+  session = await hub.newSession('Large')
+  screen = await device.watch(session, phone)
+}, 60_000)
+afterAll(async () => {
+  await device.stop()
+  expect(await hub.stop()).toBe(0)
+})
+
+const files = () => screen.page.getByRole('main', { name: 'Files' })
+const see = (path: string) =>
+  screen.page.goto(`${hub.origin}/s/${session}/files?path=${encodeURIComponent(path)}`)
+
+test('a folder of 100,000 files is listed in part and says how many more there are', async () => {
+  await see('')
+  await files().getByRole('button', { name: 'seeds' }).click()
+  await files()
+    .getByText(`${manyFiles - shown} more are not listed.`)
+    .waitFor()
+  expect(
+    await files()
+      .getByRole('link', { name: /^seed-/ })
+      .count(),
+  ).toBe(shown)
+  await shot(screen, 'large-folder')
+})
+
+test('of 5,000 changed files as many are named as fit, and all are counted', async () => {
+  await see('')
+  const all = manyChanges + 4 // .gitignore, two large files and the link
+  await files()
+    .getByRole('button', { name: `Changed ${all}` })
+    .click()
+  const named = await files()
+    .getByRole('link', { name: /modified$/ })
+    .count()
+  await files()
+    .getByText(`${all - named} more are not listed.`)
+    .waitFor()
+  await shot(screen, 'large-changes')
+  // The agent is asked for all of them, those that are not listed, too.
+  await files().getByRole('button', { name: 'Commit…' }).click()
+  await screen.composer.waitFor()
+  expect(await screen.composer.inputValue()).toContain('Commit all uncommitted changes in the workspace')
+  await screen.composer.fill('')
+})
+
+test('of a file of 100 MB its beginning is shown, and nothing of a binary one', async () => {
+  await see('huge.txt')
+  const content = files().getByRole('group', { name: 'Content' })
+  await content.waitFor()
+  expect((await content.locator('code').textContent())!.length).toBeLessThanOrEqual(200_000)
+  await shot(screen, 'large-file')
+  const more = files().getByRole('button', { name: 'Show more' })
+  while (await more.isVisible()) await more.click()
+  await files().getByText('Only the first 2.0 MB of 100.0 MB are shown.').waitFor()
+  await see('huge.bin')
+  await files().getByText('A binary file. It is not shown.').waitFor()
+})
+
+test('a link out of the workspace is neither opened nor read', async () => {
+  await see('')
+  await files().getByText('huge.bin').waitFor()
+  expect(await files().getByRole('button', { name: 'out', exact: true }).count()).toBe(0)
+  await see('out/secret.txt')
+  await files().getByRole('alert').waitFor()
+  expect(await files().textContent()).not.toContain('not of the workspace')
+  const read = await fetch(`${hub.origin}/api/sessions/${session}/files?path=out`, {
+    headers: { authorization: `Bearer ${hub.token}` },
+  })
+  expect(read.status).toBe(404)
+})
+
+test('@ finds a file in a workspace of 105,000', async () => {
+  await screen.page.goto(`${hub.origin}/s/${session}`)
+  await screen.composer.fill('')
+  await screen.composer.pressSequentially('see @leaf-4999')
+  await screen.page.getByRole('option', { name: /leaf-4999\.txt/ }).waitFor()
+  await screen.composer.fill('')
+})
