@@ -174,6 +174,15 @@ describe('a sub-agent', () => {
       await shot(screen, `sub-agent-${size.width}`)
       await screen.page.close()
     })
+
+  test('a link to one of its calls shows that call', async () => {
+    const inside = at.hub
+      .events(session)
+      .find((e) => e.type === 'tool_call' && e.data.title === 'Run the tests')!
+    const screen = await at.device.open(`/s/${session}?seq=${inside.seq}`, phone)
+    await screen.feed.getByRole('button', { name: /Run the tests/ }).waitFor()
+    await screen.page.close()
+  })
 })
 
 /** A PNG of so many pixels: grey, or noise, which does not compress. */

@@ -6,7 +6,7 @@ import type { Screens } from '../app.svelte'
 import type { Action } from '../keys'
 import type { Reader } from './reader.svelte'
 import { stepFrom, steps, type Step } from './steps'
-import type { SessionView } from './view.svelte'
+import { groupKey, type SessionView } from './view.svelte'
 
 interface Feed {
   readonly app: Screens
@@ -23,6 +23,8 @@ export class Moves {
   /** Where to go once it is here, and whether it was asked for. */
   private wanted: number | null = $state(null)
   private asked = false
+  /** Whether an address led there: what hides it is opened. */
+  private unfold = false
   /** How far below the top of the view its row is to be; by itself near the top. */
   private offset: number | undefined
   /** Where they were before an address took them to a seq; 0: at the end. */
@@ -35,7 +37,7 @@ export class Moves {
   /** Goes to a seq, loaded or not. */
   jump = (to: number, offset?: number) => {
     this.feed.view.selected = null
-    this.asked = false
+    this.asked = this.unfold = false
     this.offset = offset
     this.wanted = to
   }
@@ -48,7 +50,9 @@ export class Moves {
       const at = reader.following ? null : reader.at
       const row = at && rows()[reader.heights.indexOf(at.key)]
       this.before ??= row ? { seq: span(row).first, offset: at.offset } : 0
-      return this.jump(seq)
+      this.jump(seq)
+      this.unfold = true
+      return
     }
     this.before = null
     if (before) this.jump(before.seq, before.offset)
@@ -92,7 +96,7 @@ export class Moves {
   }
 
   private arrive(): void {
-    const { app, reader } = this.feed
+    const { app, reader, view } = this.feed
     const session = this.feed.session()
     const rows = this.feed.rows()
     if (this.wanted === null || rows.length === 0 || session.seeking !== null) return
@@ -102,7 +106,8 @@ export class Moves {
       const text = t`Event ${this.wanted} is not in this session: it ends at ${session.maxSeq}.`
       untrack(() => app.store.dispatch({ kind: 'problem', sessionId: session.id, text }))
     }
-    const to = outer(rows, nearest(session, this.wanted))
+    const at = nearest(session, this.wanted)
+    const to = outer(rows, at)
     if (!isShown(session, to) && !this.asked) {
       this.asked = true
       reader.following = false
@@ -111,6 +116,11 @@ export class Moves {
     this.wanted = null
     const row = rows.findLast((r) => span(r).first <= to) ?? rows[0]
     if (!row) return
+    const calls = row.kind === 'group' ? row.tools : row.calls
+    if (this.unfold && calls?.some((call) => call.seq === at)) {
+      const of = row.kind === 'group' ? row.key : row.item.key
+      untrack(() => view.setOpen(groupKey(of), true))
+    }
     const share = () => {
       const { first, last } = span(this.feed.rows()[reader.heights.indexOf(row.key)] ?? row)
       return (to - first) / (last - first + 1)

@@ -40,6 +40,11 @@ export class SessionView {
   }
 }
 
+/** The key by which a group of calls is opened; of is its row's, or that of the call they belong to. */
+export function groupKey(of: string): string {
+  return `group:${of}`
+}
+
 const key = Symbol('session view')
 
 export function provideView(view: SessionView): void {
