@@ -1,10 +1,10 @@
 // Files of the workspace: the tree, what changed, a file, by touch on a phone and by keys on a desktop.
-import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { phone, type Size } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
+import { repository } from './rig/git.ts'
 import { Hub } from './rig/hub.ts'
 import { shot } from './rig/shot.ts'
 
@@ -18,9 +18,7 @@ let device: Device
 beforeAll(async () => {
   hub = await Hub.start()
   const at = (...path: string[]) => join(hub.workspace, ...path)
-  const git = (...args: string[]) =>
-    execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.org', ...args], { cwd: at() })
-  git('init', '-q', '-b', 'garden')
+  const git = repository(hub.workspace)
   git('remote', 'add', 'origin', 'https://someone:secret@github.com/abidehub/garden.git')
   mkdirSync(at('beds'))
   writeFileSync(at('beds', 'main.go'), 'package main\n\nfunc main() {}\n')

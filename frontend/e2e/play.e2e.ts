@@ -1,10 +1,10 @@
-import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { barriers, ofColours } from './rig/axe.ts'
 import { phone, type Size } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
+import { repository } from './rig/git.ts'
 import { Hub } from './rig/hub.ts'
 import { longSession } from './rig/longsession.ts'
 import type { Screen } from './rig/screen.ts'
@@ -279,9 +279,7 @@ describe('a session, played back', () => {
     const folder = join(hub.workspace, 'repository')
     mkdirSync(folder)
     writeFileSync(join(folder, 'a.md'), '# A\n')
-    const git = (...args: string[]) =>
-      execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', ...args], { cwd: folder })
-    git('init', '--quiet')
+    const git = repository(folder)
     git('add', '.')
     git('commit', '--quiet', '-m', 'one')
     const { session_id } = await hub.api<{ session_id: string }>('POST', '/api/sessions', {
