@@ -137,64 +137,51 @@ describe.each([
     await screen.page.close()
   })
 
-  // Giving up on a dead link takes its time, and is the same at each size.
+  // Giving up on a dead link takes its time, and is the same at each size: one dead link for three screens.
   if (size === phone) {
-    test('that cannot be renamed keeps what was typed, and says why where it was', async () => {
-      const session = await hub.newSession('As it was')
-      const screen = await device.watch(session, size)
-      await choose(screen, 'Rename')
-      const field = screen.page.getByRole('textbox', { name: 'Name', exact: true })
+    test('over a dead link says why nothing was renamed or deleted, and keeps what was typed', async () => {
+      const [named, stayed, left, other] = await Promise.all(
+        ['As it was', 'Out of reach', 'Left behind', 'Elsewhere'].map((name) => hub.newSession(name)),
+      )
+      const renames = await device.watch(named!, size)
+      const stays = await device.watch(stayed!, size)
+      const leaves = await device.watch(left!, size)
+      await choose(renames, 'Rename')
+      const field = renames.page.getByRole('textbox', { name: 'Name', exact: true })
       await field.fill('As it will be')
+      await choose(stays, 'Delete…')
+      await choose(leaves, 'Delete…')
       for (const fault of ['blackhole', 'rst']) await proxy.tell(fault)
-      await button(screen, 'Rename').click()
-      await screen.page
-        .getByRole('group')
-        .getByText('It was not renamed: The hub cannot be reached.')
-        .waitFor()
+
+      const forGood = ({ page }: Screen) => page.getByRole('menuitem', { name: 'Delete for good' })
+      await button(renames, 'Rename').click()
+      await forGood(stays).click()
+      await stays.page.getByRole('menuitem', { name: 'Deleting…' }).waitFor()
+      await forGood(leaves).click()
+      await leaves.go(`/s/${other}`)
+      await Promise.all([
+        renames.page.getByRole('group').getByText('It was not renamed: The hub cannot be reached.').waitFor(),
+        stays.page.getByRole('menu').getByText('It was not deleted: The hub cannot be reached.').waitFor(),
+        leaves.page.getByText('“Left behind” was not deleted: The hub cannot be reached.').waitFor(),
+      ])
       expect(await field.inputValue()).toBe('As it will be')
+      expect(new URL(stays.page.url()).pathname).toBe(`/s/${stayed}`)
+      expect(new URL(leaves.page.url()).pathname).toBe(`/s/${other}`)
+
       await heal()
-      await screen.reaches(session, 1)
-      await button(screen, 'Rename').click()
-      await screen.page.getByRole('heading', { name: 'As it will be' }).waitFor()
+      await renames.reaches(named!, 1)
+      await button(renames, 'Rename').click()
+      await renames.page.getByRole('heading', { name: 'As it will be' }).waitFor()
       await until('the menu closed', async () => (await field.count()) === 0)
-      await screen.page.close()
-    })
-
-    test('over a dead link says that it deletes, and stays with the reason', async () => {
-      const session = await hub.newSession('Out of reach')
-      const screen = await device.watch(session, size)
-      await choose(screen, 'Delete…')
-      for (const fault of ['blackhole', 'rst']) await proxy.tell(fault)
-      await screen.page.getByRole('menuitem', { name: 'Delete for good' }).click()
-      await screen.page.getByRole('menuitem', { name: 'Deleting…' }).waitFor()
-      await screen.page
-        .getByRole('menu')
-        .getByText('It was not deleted: The hub cannot be reached.')
-        .waitFor()
-      expect(new URL(screen.page.url()).pathname).toBe(`/s/${session}`)
-      await heal()
-      await screen.reaches(session, 1)
-      await screen.page.getByRole('menuitem', { name: 'Delete for good' }).click()
-      await until('the list', () => new URL(screen.page.url()).pathname === '/')
-      await expect(hub.session(session)).rejects.toThrow('404')
-      expect(screen.errors).toEqual([])
-      await screen.page.close()
-    })
-
-    test('leaves a person where they went while it could not delete, and names what it is about', async () => {
-      const session = await hub.newSession('Left behind')
-      const other = await hub.newSession('Elsewhere')
-      const screen = await device.watch(session, size)
-      await choose(screen, 'Delete…')
-      for (const fault of ['blackhole', 'rst']) await proxy.tell(fault)
-      await screen.page.getByRole('menuitem', { name: 'Delete for good' }).click()
-      await screen.go(`/s/${other}`)
-      await screen.page.getByText('“Left behind” was not deleted: The hub cannot be reached.').waitFor()
-      expect(new URL(screen.page.url()).pathname).toBe(`/s/${other}`)
-      await heal()
-      await screen.reaches(other, 1)
-      expect(screen.errors).toEqual([])
-      await screen.page.close()
+      await stays.reaches(stayed!, 1)
+      await forGood(stays).click()
+      await until('the list', () => new URL(stays.page.url()).pathname === '/')
+      await expect(hub.session(stayed!)).rejects.toThrow('404')
+      await leaves.reaches(other!, 1)
+      for (const screen of [renames, stays, leaves]) {
+        expect(screen.errors).toEqual([])
+        await screen.page.close()
+      }
     })
   }
 })
