@@ -13,7 +13,7 @@ const FileName = fileName
 
 // Check says why the file of a session's queue cannot be understood, in words for a
 // person that name no path; nil if it can, or if there is none. It changes nothing.
-// Mend helps if damaged is true.
+// Repair helps if damaged is true.
 func Check(dir string) (damaged bool, err error) {
 	_, err = file{dir: dir}.read()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -23,10 +23,10 @@ func Check(dir string) (damaged bool, err error) {
 	return errors.As(err, &d), err
 }
 
-// Mend does with a file that cannot be understood what Open does: it moves it into the
+// Repair does with a file that cannot be understood what Open does: it moves it into the
 // quarantine. An empty one takes its place, so that the next Open does not report once
-// more what Mend said. It says what it did; empty is nothing. No hub may run.
-func Mend(dir string) (did string, err error) {
+// more what Repair said. It says what it did; empty is nothing. No hub may run.
+func Repair(dir string) (did string, err error) {
 	damaged, why := Check(dir)
 	if !damaged {
 		return "", why

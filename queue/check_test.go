@@ -13,8 +13,8 @@ import (
 )
 
 // What stands in place of the file and is none keeps nobody waiting, is found by a
-// check, and mended once, by opening the queue as by a repair.
-func TestAFileThatCannotBeUnderstoodIsFoundAndMendedOnce(t *testing.T) {
+// check, and repaired once, by opening the queue as by a repair.
+func TestAFileThatCannotBeUnderstoodIsFoundAndRepairedOnce(t *testing.T) {
 	for name, put := range map[string]func(path string) error{
 		"garbage":     func(path string) error { return os.WriteFile(path, []byte("garbage"), 0o600) },
 		"no queue":    func(path string) error { return os.WriteFile(path, []byte("{}"), 0o600) },
@@ -33,9 +33,9 @@ func TestAFileThatCannotBeUnderstoodIsFoundAndMendedOnce(t *testing.T) {
 			require.NoError(t, err)
 			require.False(t, damaged)
 			path := filepath.Join(dir, "queue.json")
-			for _, mend := range []func(){
+			for _, repair := range []func(){
 				func() {
-					did, err := queue.Mend(dir)
+					did, err := queue.Repair(dir)
 					require.NoError(t, err)
 					require.Contains(t, did, "queue.json")
 					q, err := queue.Open(dir, queue.Options{})
@@ -66,10 +66,10 @@ func TestAFileThatCannotBeUnderstoodIsFoundAndMendedOnce(t *testing.T) {
 				require.ErrorContains(t, err, "queue.json")
 				require.NotContains(t, err.Error(), dir)
 				require.Equal(t, name != "no queue", queue.Waiting(dir)) // else nothing is known to wait
-				mend()
+				repair()
 				_, err = os.Lstat(path)
 				require.ErrorIs(t, err, os.ErrNotExist)
-				did, err := queue.Mend(dir)
+				did, err := queue.Repair(dir)
 				require.NoError(t, err)
 				require.Empty(t, did)
 				_ = os.Remove(path + ".pipe") // of the link, if there was one

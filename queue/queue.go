@@ -62,8 +62,8 @@ type Queue struct {
 	taken string // prompt id of the item in flight
 	// unsaved is true while the file may be behind now.
 	unsaved bool
-	// trouble is why the last save failed; nil if it worked.
-	trouble error
+	// failed is why the last save failed; nil if it worked.
+	failed error
 }
 
 // Damage says what was wrong with a queue's file when it was opened.
@@ -347,13 +347,13 @@ func (q *Queue) Flush() error {
 	return q.adopt(q.now)
 }
 
-// Trouble is why the file could not be written when that was last tried, or nil.
-func (q *Queue) Trouble() error { return q.trouble }
+// Err is why the file could not be written when that was last tried, or nil.
+func (q *Queue) Err() error { return q.failed }
 
 // Retry writes the file if that failed when it was last tried, and reports whether
 // it still does.
 func (q *Queue) Retry() error {
-	if q.trouble == nil {
+	if q.failed == nil {
 		return nil
 	}
 	return q.adopt(q.now)
@@ -406,7 +406,7 @@ func (q *Queue) adopt(next contents) error {
 
 func (q *Queue) save(c contents) (landed bool, err error) {
 	landed, err = q.file.save(c)
-	q.trouble = err
+	q.failed = err
 	return landed, err
 }
 

@@ -8,7 +8,7 @@ func cut(b event.Batch, n int) event.Batch {
 		return b
 	}
 	end, taken := 0, 0
-	for g := range b.Glances() {
+	for g := range b.Headers() {
 		if taken == n {
 			break
 		}

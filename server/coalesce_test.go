@@ -37,7 +37,7 @@ func TestEventsThatWaitGoOutInFramesAsFullAs64KiBAllows(t *testing.T) {
 				cursor = head.LastSeq
 				require.LessOrEqual(t, len(events), frameBound)
 				if cursor < last && len(events) < frameBound-size-200 {
-					short++ // there was room for one more
+					short++ // there was space for one more
 				}
 			}
 			require.LessOrEqual(t, short, of.short)

@@ -63,7 +63,7 @@ func explain(err error, sessionID string) (p *problem, unexpected bool) {
 	var resolved *session.AlreadyResolved
 	var refusal *auth.Refusal
 	var tooLong *http.MaxBytesError
-	var stuck *session.TroubleError
+	var stuck *session.ProblemError
 	var settled *session.AlreadySettled
 	var unconfirmed *session.NeedsConfirmation
 	switch {
@@ -76,10 +76,10 @@ func explain(err error, sessionID string) (p *problem, unexpected bool) {
 		return &problem{code: wire.CodeConflict, message: unconfirmed.Error(), needs: unconfirmed.Needs}, false
 	case errors.As(err, &stuck): // before the causes it wraps
 		after := retryOpening
-		if stuck.Kind == session.TroubleBlocked {
+		if stuck.Kind == session.ProblemBlocked {
 			after = retryLater
 		}
-		return &problem{code: wire.CodeUnavailable, message: stuck.Error(), retryAfter: after}, stuck.Kind == session.TroubleDamaged
+		return &problem{code: wire.CodeUnavailable, message: stuck.Error(), retryAfter: after}, stuck.Kind == session.ProblemDamaged
 	case errors.As(err, &resolved):
 		return &problem{
 			code: wire.CodeAlreadyResolved, message: resolved.Error(),

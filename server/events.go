@@ -186,7 +186,7 @@ func (e *eventStream) Deliver(_ context.Context, b event.Batch) error {
 		return fmt.Errorf("bounding a write: %w", err)
 	}
 	seq := b.First
-	for g := range b.Glances() {
+	for g := range b.Headers() {
 		if err := e.write("", seq, g.JSON); err != nil {
 			return err
 		}

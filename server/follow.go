@@ -31,7 +31,7 @@ type follow struct {
 
 	frames   *frames
 	frame    *frame    // made by ReadAfter for Deliver
-	room     *room     // for frames that no other client needs; nil while there is nothing to send
+	buffer   *buffer   // for frames that no other client needs; nil while there is nothing to send
 	resting  bool      // frames knows that everything was sent
 	behind   bool      // the last frame was about full: more is waiting
 	said     event.Seq // how far the client was told the log reaches
@@ -119,12 +119,12 @@ func (f *follow) begin(ctx context.Context) (event.Seq, error) {
 // Without a next frame the follower is about to wait, and rests.
 func (f *follow) ReadAfter(ctx context.Context, after event.Seq, maxBytes int) (event.Batch, error) {
 	f.wake()
-	made, err := f.frames.after(ctx, after, f.said, maxBytes, &f.room)
+	made, err := f.frames.after(ctx, after, f.said, maxBytes, &f.buffer)
 	if err != nil {
 		return event.Batch{}, err
 	}
 	if made == nil {
-		f.frames.rest(&f.room)
+		f.frames.rest(&f.buffer)
 		f.resting = true
 		return event.Batch{}, nil
 	}

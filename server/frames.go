@@ -46,8 +46,8 @@ type making struct {
 	done chan struct{} // nil while nobody waits
 }
 
-// room is a frame that is nobody else's, and the bytes it is made in.
-type room struct {
+// buffer is a frame that is nobody else's, and the bytes it is made in.
+type buffer struct {
 	frame frame
 	bytes []byte
 }
@@ -56,7 +56,7 @@ type room struct {
 // at the same cursor, without decoding an event.
 type frames struct {
 	session *session.BackgroundSession
-	rooms   *sync.Pool
+	buffers *sync.Pool
 
 	mu      sync.Mutex
 	recent  [sharedFrames]*frame
@@ -71,7 +71,7 @@ type frames struct {
 // client was told already that the log reaches said: no frame says less to it. A
 // frame that nobody else can want is made in own, which is lent where it is nil, and
 // is good until own is used again.
-func (f *frames) after(ctx context.Context, after, said event.Seq, maxBytes int, own **room) (*frame, error) {
+func (f *frames) after(ctx context.Context, after, said event.Seq, maxBytes int, own **buffer) (*frame, error) {
 	for {
 		maxSeq := f.session.Log().Marks().Visible
 		if after >= maxSeq {
@@ -83,11 +83,11 @@ func (f *frames) after(ctx context.Context, after, said event.Seq, maxBytes int,
 			return made, nil
 		case others == nil && mine == nil:
 			if *own == nil {
-				*own = f.rooms.Get().(*room)
+				*own = f.buffers.Get().(*buffer)
 			}
 			return f.read(ctx, after, maxSeq, maxBytes, *own)
 		case mine != nil:
-			made, err := f.read(ctx, after, maxSeq, maxBytes, &room{})
+			made, err := f.read(ctx, after, maxSeq, maxBytes, &buffer{})
 			f.finish(mine, made)
 			return made, err
 		}
@@ -103,16 +103,16 @@ func (f *frames) after(ctx context.Context, after, said event.Seq, maxBytes int,
 	}
 }
 
-// read makes a frame in the given room, or none if there is nothing. It holds no
+// read makes a frame in the given buffer, or none if there is nothing. It holds no
 // lock: reading may go to the disk.
-func (f *frames) read(ctx context.Context, after, maxSeq event.Seq, maxBytes int, in *room) (*frame, error) {
+func (f *frames) read(ctx context.Context, after, maxSeq event.Seq, maxBytes int, in *buffer) (*frame, error) {
 	log := f.session.Log()
 	batch, err := log.ReadAfter(ctx, after, maxBytes)
 	if err != nil || batch.Empty() {
 		return nil, f.session.ReadError(err)
 	}
 	maxSeq = max(maxSeq, batch.Last)
-	bytes := slices.Grow(in.bytes[:0], headRoom+len(batch.JSON)+256)[:headRoom]
+	bytes := slices.Grow(in.bytes[:0], headroom+len(batch.JSON)+256)[:headroom]
 	bytes = wire.AppendEvents(bytes, f.session.ID(), log.Epoch(), batch, maxSeq)
 	in.bytes = bytes
 	// What the batch was made of is let go: the frame has the same bytes.
@@ -191,14 +191,14 @@ func (f *frames) forget(at int) {
 	}
 }
 
-// rest says that a user has all there is and sleeps until it wakes; the room it was
+// rest says that a user has all there is and sleeps until it wakes; the buffer it was
 // lent, if any, it gives back. Once all of them sleep, nobody needs what was kept,
 // and an idle session holds no frames.
-func (f *frames) rest(own **room) {
+func (f *frames) rest(own **buffer) {
 	if *own != nil {
 		if cap((*own).bytes) <= 2*liveBytes { // made for a huge event, it would stay huge
 			(*own).frame = frame{}
-			f.rooms.Put(*own)
+			f.buffers.Put(*own)
 		}
 		*own = nil
 	}
@@ -241,7 +241,7 @@ func (f *frames) restIfAllDo() {
 
 // frameCache holds the frames of the sessions that are being followed.
 type frameCache struct {
-	rooms sync.Pool // of *room, for all sessions
+	buffers sync.Pool // of *buffer, for all sessions
 
 	mu       sync.Mutex
 	sessions map[*session.BackgroundSession]*frames
@@ -249,7 +249,7 @@ type frameCache struct {
 
 func newFrameCache() *frameCache {
 	return &frameCache{
-		rooms:    sync.Pool{New: func() any { return new(room) }},
+		buffers:  sync.Pool{New: func() any { return new(buffer) }},
 		sessions: make(map[*session.BackgroundSession]*frames),
 	}
 }
@@ -260,7 +260,7 @@ func (c *frameCache) acquire(s *session.BackgroundSession) *frames {
 	defer c.mu.Unlock()
 	f, ok := c.sessions[s]
 	if !ok {
-		f = &frames{session: s, rooms: &c.rooms}
+		f = &frames{session: s, buffers: &c.buffers}
 		c.sessions[s] = f
 	}
 	f.join()

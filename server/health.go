@@ -30,29 +30,29 @@ type health struct {
 	Interruptions session.ResumeCounts `json:"interruptions"`
 	// Sessions are those with which something is wrong, of those the credential
 	// may read, the newest first.
-	Sessions []trouble `json:"sessions"`
+	Sessions []sessionProblem `json:"sessions"`
 }
 
-// trouble is what is wrong with one session.
-type trouble struct {
+// sessionProblem is what is wrong with one session.
+type sessionProblem struct {
 	SessionID string              `json:"session_id"`
-	Kind      session.TroubleKind `json:"kind"`
+	Kind      session.ProblemKind `json:"kind"`
 	// What says what is wrong, Do what a person can do.
 	What string `json:"what"`
 	Do   string `json:"do"`
 }
 
 func healthRoute(s *Server, c *call) error {
-	troubles := []trouble{}
-	for _, t := range s.manager.Troubles() {
+	problems := []sessionProblem{}
+	for _, t := range s.manager.Problems() {
 		if c.grant.May(auth.Read, t.SessionID) {
-			troubles = append(troubles, trouble{t.SessionID, t.Kind, t.What, t.Do})
+			problems = append(problems, sessionProblem{t.SessionID, t.Kind, t.What, t.Do})
 		}
 	}
 	return c.reply(http.StatusOK, health{
 		Status: "ok", Protocol: wire.Version, Version: s.version, HubID: s.hubID,
 		Scope: string(c.grant.Scope), Time: time.Now().UTC(), UptimeMS: time.Since(s.started).Milliseconds(),
-		Clients: s.clients.count(), IgnoredMessages: s.ignored.Load(), Notifications: s.notify.Counts(), Sessions: troubles,
+		Clients: s.clients.count(), IgnoredMessages: s.ignored.Load(), Notifications: s.notify.Counts(), Sessions: problems,
 		Interruptions: s.manager.ResumeCounts(),
 	})
 }

@@ -172,7 +172,7 @@ func TestASessionWhoseLogCannotBeOpenedIsUnavailableWithWordsAndOthersWork(t *te
 
 	require.NoError(t, os.Remove(h.eventsFile(hurt.ID())))
 	require.NoError(t, os.Rename(aside, h.eventsFile(hurt.ID())))
-	require.Equal(t, 200, h.api("POST", "/api/sessions/"+hurt.ID()+"/reopen", nil).status, "mended beside the running hub")
+	require.Equal(t, 200, h.api("POST", "/api/sessions/"+hurt.ID()+"/reopen", nil).status, "repaired beside the running hub")
 	require.Empty(t, h.health(h.token))
 	require.Equal(t, "idle", h.statuses(h.token)[hurt.ID()])
 }

@@ -44,14 +44,14 @@ func TestHealthSaysHowAFileThatWasRemovedComesBack(t *testing.T) {
 	require.Contains(t, after, lines[:strings.LastIndex(lines, "]")])
 }
 
-// noRoomFor has no room for files of one name while it is full.
-type noRoomFor struct {
+// fullFor has no space for files of one name while it is full.
+type fullFor struct {
 	store.FS
 	name string
 	full atomic.Bool
 }
 
-func (d *noRoomFor) Create(name string) (store.File, error) {
+func (d *fullFor) Create(name string) (store.File, error) {
 	if d.full.Load() && strings.HasPrefix(filepath.Base(name), d.name) {
 		return nil, &os.PathError{Op: "create", Path: name, Err: syscall.ENOSPC}
 	}
@@ -64,7 +64,7 @@ func (h *hub) requireName(id, name string) {
 }
 
 func TestANameThatIsRefusedForWantOfRoomIsNotTaken(t *testing.T) {
-	disk := &noRoomFor{FS: store.OS(), name: "labels.json"}
+	disk := &fullFor{FS: store.OS(), name: "labels.json"}
 	h := startHub(t, hubOptions{fs: disk})
 	s := h.session()
 	require.Equal(t, 200, h.api("PATCH", "/api/sessions/"+s.ID(), map[string]any{"name": "first"}).status)
@@ -82,7 +82,7 @@ func TestANameThatIsRefusedForWantOfRoomIsNotTaken(t *testing.T) {
 
 // Either file alone is enough, so a name that one of them has is taken.
 func TestANameIsTakenThoughTheMetadataCannotBeWrittenAndHealthSaysSo(t *testing.T) {
-	disk := &noRoomFor{FS: store.OS(), name: "metadata.json"}
+	disk := &fullFor{FS: store.OS(), name: "metadata.json"}
 	h := startHub(t, hubOptions{fs: disk})
 	s := h.session()
 	disk.full.Store(true)

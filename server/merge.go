@@ -44,7 +44,7 @@ func merge(b event.Batch) (event.Batch, error) {
 		open = nil
 		return err
 	}
-	for g := range b.Glances() {
+	for g := range b.Headers() {
 		next, joinable, err := readRun(g.JSON)
 		if err != nil {
 			return event.Batch{}, err

@@ -6,16 +6,16 @@ import "encoding/binary"
 // out with one write and many clients can share it.
 type message []byte
 
-// headRoom is what the head of a frame takes at most (RFC 6455, 5.2). Frames of a
+// headroom is what the head of a frame takes at most (RFC 6455, 5.2). Frames of a
 // server are not masked.
-const headRoom = 10
+const headroom = 10
 
-// seal makes a message of a payload that has headRoom bytes of room in front of it.
+// seal makes a message of a payload that has headroom bytes free in front of it.
 func seal(b []byte) message {
-	var head [headRoom]byte
+	var head [headroom]byte
 	used := 2
 	head[0] = 0x81 // text, and all of it
-	switch n := len(b) - headRoom; {
+	switch n := len(b) - headroom; {
 	case n < 126:
 		head[1] = byte(n)
 	case n < 1<<16:
@@ -25,13 +25,13 @@ func seal(b []byte) message {
 		head[1], used = 127, 10
 		binary.BigEndian.PutUint64(head[2:], uint64(n))
 	}
-	m := b[headRoom-used:]
+	m := b[headroom-used:]
 	copy(m, head[:used])
 	return m
 }
 
 // messageOf makes a message of a copy of payload.
 func messageOf(payload []byte) message {
-	b := make([]byte, headRoom, headRoom+len(payload))
+	b := make([]byte, headroom, headroom+len(payload))
 	return seal(append(b, payload...))
 }

@@ -16,7 +16,7 @@ func (b *BackgroundSession) Done() <-chan struct{} { return b.done }
 // OpenBlob opens a value of this session that was too large for its log, or an
 // attachment, by the SHA-256 of its bytes in hex. The caller closes it. One that
 // is not there is ErrNotFound, one that cannot be read or has other bytes a
-// *TroubleError: of those over 16 MiB the reader fails before its last bytes.
+// *ProblemError: of those over 16 MiB the reader fails before its last bytes.
 func (b *BackgroundSession) OpenBlob(sha256 string) (io.ReadSeekCloser, error) {
 	blob, err := b.log.OpenBlob(sha256)
 	if err == nil {
@@ -28,7 +28,7 @@ func (b *BackgroundSession) OpenBlob(sha256 string) (io.ReadSeekCloser, error) {
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, logError(err)
 	}
-	return nil, &TroubleError{blobTrouble(b.id, err), err}
+	return nil, &ProblemError{blobProblem(b.id, err), err}
 }
 
 // Attached reports whether a blob of this session was uploaded as a file of a

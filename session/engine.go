@@ -45,7 +45,7 @@ type engine struct {
 	questions questions
 	recording recording
 	listing   listing
-	folds     foldKeeper
+	folds     foldCache
 	unsaved   unsavedQueue
 	present   presenceClock
 	ended     bool

@@ -133,7 +133,7 @@ func (j *journal) probeLog(now time.Time) {
 	if !now.Before(h.probeAt) {
 		if j.log.Health().State != store.HealthBlocked {
 			h.blocked, j.dirty = false, true
-			j.followMended()
+			j.followRepaired()
 			return
 		}
 		h.probeAt = now.Add(probeInterval)
@@ -141,8 +141,8 @@ func (j *journal) probeLog(now time.Time) {
 	j.wake(h.probeAt)
 }
 
-// followMended takes the lines that mending the log added behind the fold.
-func (j *journal) followMended() {
+// followRepaired takes the lines that repairing the log added behind the fold.
+func (j *journal) followRepaired() {
 	if j.log.Marks().Visible <= j.fold.seq {
 		return
 	}

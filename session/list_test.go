@@ -102,7 +102,7 @@ func TestTenThousandSessionsAreListedAndFoundWithoutTheirLogs(t *testing.T) {
 	require.Len(t, list(session.ListOptions{Query: "/p42", Limit: 500}).Sessions, sessions/100, "by its project")
 	require.Len(t, list(session.ListOptions{Project: "/projects/p7", Limit: 500}).Sessions, sessions/100)
 	require.Empty(t, list(session.ListOptions{Query: "nowhere"}).Sessions)
-	h.manager.Troubles()
+	h.manager.Problems()
 	require.Zero(t, shelf.opened.Load(), "logs that were opened")
 }
 

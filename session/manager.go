@@ -71,7 +71,7 @@ type Manager struct {
 
 	mu       sync.Mutex
 	open     map[string]*opening
-	broken   map[string]*TroubleError      // by session that could not be opened last time
+	broken   map[string]*ProblemError      // by session that could not be opened last time
 	creating map[creationKey]chan struct{} // closed when the creation under way with that key has ended
 	closed   bool
 }
@@ -108,7 +108,7 @@ func NewManager(o Options) (*Manager, error) {
 		ctx:     ctx,
 		cancel:  cancel,
 		open:    map[string]*opening{},
-		broken:  map[string]*TroubleError{},
+		broken:  map[string]*ProblemError{},
 
 		creating:  map[creationKey]chan struct{}{},
 		searching: make(chan struct{}, maxSearches()),
@@ -171,7 +171,7 @@ func (m *Manager) wakeSessions() {
 		if !working && meta.Writer == nil && !queue.Waiting(dir) {
 			continue
 		}
-		// One that cannot be opened is in Troubles, and keeps nobody else waiting.
+		// One that cannot be opened is in Problems, and keeps nobody else waiting.
 		_, _ = m.Session(m.ctx, meta.SessionID)
 	}
 }
@@ -185,7 +185,7 @@ func (m *Manager) List(o ListOptions) (ListPage, error) {
 // opened.
 func (m *Manager) Info(ctx context.Context, id string) (Info, error) {
 	b, err := m.Session(ctx, id)
-	var failed *TroubleError
+	var failed *ProblemError
 	if errors.As(err, &failed) {
 		if meta, listed := m.store.Listed(id); listed {
 			return m.listed(meta), nil
@@ -258,7 +258,7 @@ func (m *Manager) Update(ctx context.Context, id string, p Patch) error {
 // runs and is idle is asked to delete what it keeps itself.
 func (m *Manager) Delete(ctx context.Context, id string) error {
 	_, err := m.Session(ctx, id)
-	var failed *TroubleError
+	var failed *ProblemError
 	if errors.As(err, &failed) {
 		return m.deleteBroken(ctx, id)
 	}

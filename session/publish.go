@@ -77,15 +77,15 @@ type listLine struct {
 	status Status
 }
 
-// foldKeeper writes the fold down, so that a long log need not be read whole when the
+// foldCache writes the fold down, so that a long log need not be read whole when the
 // session is opened again.
-type foldKeeper struct {
+type foldCache struct {
 	*journal
 	kept event.Seq // of the fold that was written down last
 }
 
 // keep writes the fold down if that is due. It always is for a last one.
-func (k *foldKeeper) keep(last bool) {
+func (k *foldCache) keep(last bool) {
 	if k.fold.seq-k.kept < foldEvery && !(last && k.fold.seq > k.kept) || k.health.frozen != nil {
 		return
 	}

@@ -31,7 +31,7 @@ type recovery struct {
 	cut         []queue.Entry // interruptions of prompts the ledger knows
 	ledgerAfter event.Seq
 
-	glances []event.Glance // of the batch that is read; kept for its room
+	headers []event.Header // of the batch that is read; kept for its room
 }
 
 // recoverSession reads what there is and closes what was left open. stored is the
@@ -98,10 +98,10 @@ func (r *recovery) read(ctx context.Context, after event.Seq) error {
 // not look at, and chunks of messages of which only the newest count: those are
 // not decoded.
 func (r *recovery) takeAll(b event.Batch) error {
-	glances := slices.AppendSeq(r.glances[:0], b.Glances())
-	r.glances = glances
-	said := lastSaid(glances)
-	for i, g := range glances {
+	headers := slices.AppendSeq(r.headers[:0], b.Headers())
+	r.headers = headers
+	said := lastSaid(headers)
+	for i, g := range headers {
 		if idle := g.Type == event.TypeAgentMessage && i < said; idle || g.Type != "" && !folded(g.Type) {
 			continue
 		}
@@ -124,8 +124,8 @@ func (r *recovery) takeAll(b event.Batch) error {
 // lastSaid is the place of the newest event that says a whole text, so that no
 // chunk before it is in the last line any more. One that may not be decoded does
 // not count; without any it is 0.
-func lastSaid(glances []event.Glance) int {
-	for i, g := range slices.Backward(glances) {
+func lastSaid(headers []event.Header) int {
+	for i, g := range slices.Backward(headers) {
 		if g.Type != event.TypeUserPrompt && g.Type != event.TypeError {
 			continue
 		}

@@ -134,8 +134,8 @@ func (m *Manager) load(id string) (*BackgroundSession, error) {
 	e.questions = questions{journal: &e.journal, agent: &e.agent, turn: &e.turn}
 	e.recording = recording{journal: &e.journal, turn: &e.turn}
 	e.listing = listing{journal: &e.journal, agent: &e.agent, named: meta.Named}
-	e.folds = foldKeeper{journal: &e.journal, kept: stored}
-	e.health.blocked = log.Health().State == store.HealthBlocked // it waits for room to be mended
+	e.folds = foldCache{journal: &e.journal, kept: stored}
+	e.health.blocked = log.Health().State == store.HealthBlocked // it waits for space to be repaired
 	e.reportQueue(meta.CreatedBy != "" && !meta.Imported)
 	return start(e), nil
 }
@@ -224,7 +224,7 @@ func (m *Manager) retire(ctx context.Context, id string, end func(*BackgroundSes
 // its agent is stopped, what was not on the device is copied to a fresh file, and
 // what was open is closed. A prompt that was refused when the device failed may
 // turn out to be in the log; it is not given to the agent by itself. If the
-// device fails again the session stays frozen, which is a *TroubleError. A session
+// device fails again the session stays frozen, which is a *ProblemError. A session
 // that could not be opened before is opened if it can be now; one with which
 // nothing is wrong is left alone.
 func (m *Manager) Reopen(ctx context.Context, id string) error {

@@ -13,35 +13,35 @@ import (
 // Health, an open that failed and a verb that is refused say the same of what keeps a
 // session from being written: the words are here.
 const (
-	goneWords     = "delete the session, or put its directory back and reopen it"
-	allGoneWords  = "put the directory `sessions` back into the data directory, or mount what it was on, then reopen the session"
-	returnedWords = "reopen the session (POST /api/sessions/ID/reopen): nothing of it is lost"
-	makeRoomWords = "make room on the device; it goes on by itself"
-	deviceWords   = "look at the device and the system's log, then reopen the session (POST /api/sessions/ID/reopen) or restart the hub: what was acknowledged is kept"
-	frozenWords   = "the log takes nothing more after an error of the device"
-	savedWords    = "look at the device, and at what lies in place of the session's metadata.json and labels.json; it goes on by itself"
+	goneWords      = "delete the session, or put its directory back and reopen it"
+	allGoneWords   = "put the directory `sessions` back into the data directory, or mount what it was on, then reopen the session"
+	returnedWords  = "reopen the session (POST /api/sessions/ID/reopen): nothing of it is lost"
+	freeSpaceWords = "free space on the device; it goes on by itself"
+	deviceWords    = "look at the device and the system's log, then reopen the session (POST /api/sessions/ID/reopen) or restart the hub: what was acknowledged is kept"
+	frozenWords    = "the log takes nothing more after an error of the device"
+	savedWords     = "look at the device, and at what lies in place of the session's metadata.json and labels.json; it goes on by itself"
 	// Of a file that was taken the hub has the last copy.
 	takenWords = "reopen the session (POST /api/sessions/ID/reopen): that puts back what the hub still has of it, and keeps in the session's quarantine what stands in its place; while that fails, copy the file that the hub has open from /proc/%d/fd before the hub ends"
 )
 
-// stuckTrouble is what keeps a log from being written, if something does.
-func stuckTrouble(id string, h store.Health) (t Trouble, stuck bool) {
+// stuckProblem is what keeps a log from being written, if something does.
+func stuckProblem(id string, h store.Health) (t Problem, stuck bool) {
 	t.SessionID = id
 	switch {
 	case h.State == store.HealthBlocked:
-		t.Kind, t.What, t.Do = TroubleBlocked, "there is no space left to write the log", makeRoomWords
+		t.Kind, t.What, t.Do = ProblemBlocked, "there is no space left to write the log", freeSpaceWords
 	case h.State != store.HealthFrozen:
 		return t, false
 	case h.Absence == store.Away, h.Absence == store.AllAway:
-		return awayTrouble(id, h.Absence), true
+		return awayProblem(id, h.Absence), true
 	case h.Absence == store.Returned:
-		t.Kind, t.What, t.Do = TroubleFrozen, "the session's directory was gone for a while, and is back", returnedWords
+		t.Kind, t.What, t.Do = ProblemFrozen, "the session's directory was gone for a while, and is back", returnedWords
 		return t, true
 	case h.Taken != "":
-		t.Kind, t.What, t.Do = TroubleFrozen, "the log takes nothing more: "+h.Taken, fmt.Sprintf(takenWords, os.Getpid())
+		t.Kind, t.What, t.Do = ProblemFrozen, "the log takes nothing more: "+h.Taken, fmt.Sprintf(takenWords, os.Getpid())
 		return t, true
 	default:
-		t.Kind, t.What, t.Do = TroubleFrozen, frozenWords, deviceWords
+		t.Kind, t.What, t.Do = ProblemFrozen, frozenWords, deviceWords
 	}
 	if h.Unsaved != "" {
 		t.What += ": its metadata cannot be written: " + h.Unsaved
@@ -49,39 +49,39 @@ func stuckTrouble(id string, h store.Health) (t Trouble, stuck bool) {
 	return t, true
 }
 
-// awayTrouble says which directory is gone.
-func awayTrouble(id string, which store.Absence) Trouble {
+// awayProblem says which directory is gone.
+func awayProblem(id string, which store.Absence) Problem {
 	if which == store.AllAway {
-		return Trouble{id, TroubleUnreadable, "the directory of all sessions is gone", allGoneWords}
+		return Problem{id, ProblemUnreadable, "the directory of all sessions is gone", allGoneWords}
 	}
-	return Trouble{id, TroubleUnreadable, "the session's directory is gone", goneWords}
+	return Problem{id, ProblemUnreadable, "the session's directory is gone", goneWords}
 }
 
-// unsavedTrouble is that of metadata that cannot be written, while the log can.
-func unsavedTrouble(id, why string) Trouble {
+// unsavedProblem is that of metadata that cannot be written, while the log can.
+func unsavedProblem(id, why string) Problem {
 	switch why {
 	case syscall.ENOSPC.Error(), syscall.EDQUOT.Error():
-		return Trouble{id, TroubleBlocked, "there is no space left to write the session's metadata", makeRoomWords}
+		return Problem{id, ProblemBlocked, "there is no space left to write the session's metadata", freeSpaceWords}
 	}
-	return Trouble{id, TroubleDamaged, "the session's metadata cannot be written: " + why, savedWords}
+	return Problem{id, ProblemDamaged, "the session's metadata cannot be written: " + why, savedWords}
 }
 
 // stuck turns an error of the session's log into one of this package's: what keeps
 // the log from being written in the words of health, which also say what to do.
 func (b *BackgroundSession) stuck(err error) error {
-	if t, stuck := stuckTrouble(b.id, b.log.Health()); stuck && isStuck(err) {
-		return &TroubleError{Trouble: t, Err: err}
+	if t, stuck := stuckProblem(b.id, b.log.Health()); stuck && isStuck(err) {
+		return &ProblemError{Problem: t, Err: err}
 	}
 	return logError(err)
 }
 
-// blobTrouble says what is wrong with a file of blobs.
-func blobTrouble(id string, err error) Trouble {
+// blobProblem says what is wrong with a file of blobs.
+func blobProblem(id string, err error) Problem {
 	what := "the file of this value cannot be read: " + whyUnsaved(err)
 	if errors.Is(err, store.ErrDamaged) {
 		what = "the file of this value is damaged"
 	}
-	return Trouble{id, TroubleDamaged, what, "`abide check " + id + "` names it: put it back from a backup, or upload the same file again"}
+	return Problem{id, ProblemDamaged, what, "`abide check " + id + "` names it: put it back from a backup, or upload the same file again"}
 }
 
 // unkept is the error for who uploads what could not be kept.
@@ -92,7 +92,7 @@ func (b *BackgroundSession) unkept(err error) error {
 	if away := b.log.Present(); errors.Is(away, store.ErrAway) {
 		return logError(away)
 	}
-	return &TroubleError{Trouble{b.id, TroubleDamaged, "the file cannot be kept: " + whyUnsaved(err),
+	return &ProblemError{Problem{b.id, ProblemDamaged, "the file cannot be kept: " + whyUnsaved(err),
 		"look at the device, and at what lies in the session's directory `blobs`: `abide check " + b.id + "` names what is wrong"}, err}
 }
 
@@ -113,11 +113,11 @@ func isStuck(err error) bool {
 func logError(err error) error {
 	switch {
 	case errors.Is(err, store.ErrAway):
-		return &TroubleError{awayTrouble("", store.AbsenceOf(err)), err}
+		return &ProblemError{awayProblem("", store.AbsenceOf(err)), err}
 	case errors.Is(err, store.ErrBlocked):
-		return &TroubleError{Trouble{Kind: TroubleBlocked, What: "there is no space left on the device", Do: makeRoomWords}, err}
+		return &ProblemError{Problem{Kind: ProblemBlocked, What: "there is no space left on the device", Do: freeSpaceWords}, err}
 	case errors.Is(err, store.ErrFrozen):
-		return &TroubleError{Trouble{Kind: TroubleFrozen, What: frozenWords, Do: deviceWords}, err}
+		return &ProblemError{Problem{Kind: ProblemFrozen, What: frozenWords, Do: deviceWords}, err}
 	case errors.Is(err, store.ErrClosed):
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrInvalidID):

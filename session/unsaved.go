@@ -16,7 +16,7 @@ type unsavedQueue struct {
 // probe tries a save that failed again, so that what health says ends with its
 // cause, and tells health of it.
 func (u *unsavedQueue) probe(j *journal, now time.Time) {
-	err := j.queue.Trouble()
+	err := j.queue.Err()
 	if err != nil && u.why != "" && !now.Before(u.probeAt) {
 		err = j.queue.Retry()
 		u.probeAt = now.Add(probeInterval)
@@ -46,13 +46,13 @@ func whyUnsaved(err error) string {
 	return "the system refuses it"
 }
 
-// queueTrouble puts into words that the waiting prompts of a session cannot be saved.
-func queueTrouble(id, why string) Trouble {
+// queueProblem puts into words that the waiting prompts of a session cannot be saved.
+func queueProblem(id, why string) Problem {
 	switch why {
 	case syscall.ENOSPC.Error(), syscall.EDQUOT.Error():
-		return Trouble{id, TroubleBlocked, "there is no space left to write the session's waiting prompts", makeRoomWords}
+		return Problem{id, ProblemBlocked, "there is no space left to write the session's waiting prompts", freeSpaceWords}
 	}
-	return Trouble{id, TroubleDamaged, "the session's waiting prompts cannot be written: " + why, queueWords}
+	return Problem{id, ProblemDamaged, "the session's waiting prompts cannot be written: " + why, queueWords}
 }
 
 const queueWords = "look at the device, and at what lies in place of the session's queue.json; prompts are refused while the agent works, and it goes on by itself"

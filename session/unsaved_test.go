@@ -17,8 +17,8 @@ import (
 // A queue whose file cannot be written is in health, and is no more once it can be,
 // although nobody asks for anything.
 func TestAQueueThatCannotBeSavedIsInHealthUntilItCan(t *testing.T) {
-	for kind, cause := range map[session.TroubleKind]error{
-		session.TroubleBlocked: syscall.ENOSPC, session.TroubleDamaged: syscall.EIO,
+	for kind, cause := range map[session.ProblemKind]error{
+		session.ProblemBlocked: syscall.ENOSPC, session.ProblemDamaged: syscall.EIO,
 	} {
 		t.Run(cause.Error(), func(t *testing.T) {
 			for step, refused := range map[string]bool{"create": true, "sync-dir": true, "sync": false} {
@@ -33,7 +33,7 @@ func TestAQueueThatCannotBeSavedIsInHealthUntilItCan(t *testing.T) {
 						}
 					})
 					b, a := h.busy()
-					require.Empty(t, h.manager.Troubles())
+					require.Empty(t, h.manager.Problems())
 					fails.Store(true)
 					if refused { // what a person asked for
 						_, err := b.Prompt(ctxOf(t), ask("waits"))
@@ -43,14 +43,14 @@ func TestAQueueThatCannotBeSavedIsInHealthUntilItCan(t *testing.T) {
 						awaitIdle(t, b)
 						prompt(t, b, "p")
 					}
-					var all []session.Trouble
-					require.Eventually(t, func() bool { all = h.manager.Troubles(); return len(all) > 0 }, patience, tick)
+					var all []session.Problem
+					require.Eventually(t, func() bool { all = h.manager.Problems(); return len(all) > 0 }, patience, tick)
 					require.Len(t, all, 1)
 					require.Equal(t, kind, all[0].Kind)
 					require.Equal(t, b.ID(), all[0].SessionID)
 					require.Contains(t, all[0].What, "waiting prompts")
 					fails.Store(false)
-					require.Eventually(t, func() bool { return len(h.manager.Troubles()) == 0 }, patience, tick)
+					require.Eventually(t, func() bool { return len(h.manager.Problems()) == 0 }, patience, tick)
 					require.Equal(t, queue.Queued, prompt(t, b, "later").Outcome)
 				})
 			}

@@ -20,7 +20,7 @@ type uploadDays struct {
 	bytes map[string]int64 // by credential
 }
 
-// take counts n bytes, or says when there is room for them.
+// take counts n bytes, or says when there is space for them.
 func (u *uploadDays) take(credential string, n, limit int64) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()

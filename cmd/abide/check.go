@@ -35,7 +35,7 @@ func (p *program) checkCommand() *cobra.Command {
 
 // waitingPrompts are the file of a session that is the queue's.
 func waitingPrompts() store.Beside {
-	return store.Beside{File: queue.FileName, Check: queue.Check, Mend: queue.Mend}
+	return store.Beside{File: queue.FileName, Check: queue.Check, Repair: queue.Repair}
 }
 
 func (p *program) check(ctx context.Context, id string) error {
@@ -49,7 +49,7 @@ func (p *program) check(ctx context.Context, id string) error {
 	}
 	verdict := "all sound"
 	if n := len(report.Problems); n > 0 {
-		verdict = fmt.Sprintf("%s; `abide repair` mends %d, what is left is read past", counted(n, "problem"), mendable(report.Problems))
+		verdict = fmt.Sprintf("%s; `abide repair` can repair %d, and the rest is skipped when read", counted(n, "problem"), repairable(report.Problems))
 	}
 	if err := p.printReport(report, verdict); err != nil {
 		return err

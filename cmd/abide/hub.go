@@ -122,12 +122,12 @@ func buildHub(ctx context.Context, c config.Config, own []string, logger *slog.L
 	return h, h.tellAddr()
 }
 
-// tellAddr writes where the hub listens. Without room for that it is served all
+// tellAddr writes where the hub listens. Without space for that it is served all
 // the same; the command line then needs to be told.
 func (h *hub) tellAddr() error {
 	err := localhub.Announce(h.dir, h.base)
 	if disk.IsFull(err) {
-		h.logger.Warn("there is no room to write where the hub listens; commands that ask it need ABIDE_ADDR or a restart", "err", err)
+		h.logger.Warn("there is no space to write where the hub listens; commands that ask it need ABIDE_ADDR or a restart", "err", err)
 		return nil
 	}
 	return err
@@ -290,7 +290,7 @@ func (h *hub) close() error {
 	}
 	err := h.store.Close()
 	if errors.Is(err, store.ErrFrozen) {
-		// It was reported when it froze, and the next start mends it: the hub
+		// It was reported when it froze, and the next start repairs it: the hub
 		// itself ended as it was told to.
 		h.logger.Warn("a session could not be closed", "err", err)
 		err = nil

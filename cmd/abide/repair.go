@@ -13,10 +13,10 @@ import (
 
 // errNotOpened says that a repair left a session behind that nothing can open; it
 // was printed.
-var errNotOpened = errors.New("a session cannot be opened; what is said of it above is for a person to mend")
+var errNotOpened = errors.New("a session cannot be opened; what is said of it above is for a person to repair")
 
-// errStays says that a repair left problems it cannot mend; they were printed.
-var errStays = errors.New("every session can be opened; what is left no repair mends, and docs/storage.md says what each kind means")
+// errStays says that problems are left that cannot be repaired; they were printed.
+var errStays = errors.New("every session can be opened; what is left cannot be repaired, and docs/storage.md says what each kind means")
 
 func (p *program) repairCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -61,7 +61,7 @@ func (p *program) repair(ctx context.Context, id string) error {
 	}
 	verdict := counted(len(report.Actions), "repair")
 	if n := len(report.Problems); n > 0 {
-		verdict += ", " + counted(n, "problem") + " left that no repair mends"
+		verdict += ", " + counted(n, "problem") + " left that cannot be repaired"
 	}
 	if err := p.printReport(report, verdict); err != nil {
 		return err

@@ -52,11 +52,11 @@ func counted[N int | int64](n N, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// mendable is how many of the problems a repair mends.
-func mendable(problems []store.Problem) int {
+// repairable is how many of the problems can be repaired.
+func repairable(problems []store.Problem) int {
 	n := 0
 	for _, p := range problems {
-		if p.Mendable {
+		if p.Repairable {
 			n++
 		}
 	}

@@ -64,8 +64,8 @@ func (p *program) serve(ctx context.Context, flags config.Flags) (err error) {
 	switch {
 	case err == nil:
 		link = pairLink(h.base, printed)
-	case errors.Is(err, auth.ErrNoRoom):
-		logger.Warn("there is no room for a pairing code: browsers that are paired come in; make room and run `abide pair` for others", "err", err)
+	case errors.Is(err, auth.ErrNoSpace):
+		logger.Warn("there is no space for a pairing code: browsers that are paired come in; free space and run `abide pair` for others", "err", err)
 	default:
 		return err
 	}

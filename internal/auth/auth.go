@@ -40,6 +40,6 @@ var (
 	ErrNotFound = errors.New("no such device or token")
 	// ErrInvalid reports a grant that must not be made.
 	ErrInvalid = errors.New("invalid grant")
-	// ErrNoRoom says that the device is full; the same may be tried again.
-	ErrNoRoom = errors.New("no space left for credentials")
+	// ErrNoSpace says that the device is full; the same may be tried again.
+	ErrNoSpace = errors.New("no space left for credentials")
 )

@@ -45,7 +45,7 @@ type credentialsFile struct {
 func (f *credentialsFile) open() error {
 	// Opening through a change gives the file its mode back where somebody loosened it.
 	err := f.update(func(*record) error { return nil })
-	if errors.Is(err, ErrNoRoom) {
+	if errors.Is(err, ErrNoSpace) {
 		return f.openAsItIs(err)
 	}
 	return err
@@ -65,7 +65,7 @@ func (f *credentialsFile) ended(hash string) bool {
 	return slices.ContainsFunc(f.outdated, func(old string) bool { return sameHash(old, hash) })
 }
 
-// openAsItIs takes the file as it is where there is no room to write it again:
+// openAsItIs takes the file as it is where there is no space to write it again:
 // who has a credential can come in. Without a file the error is why.
 func (f *credentialsFile) openAsItIs(why error) error {
 	path := filepath.Join(f.dir, recordFile)
@@ -79,7 +79,7 @@ func (f *credentialsFile) openAsItIs(why error) error {
 	if err := os.Chmod(path, 0o600); err != nil {
 		return fmt.Errorf("keeping credentials from others: %w", err)
 	}
-	f.logger.Warn("there is no room to write credentials: those there are stay good, and none can be made or revoked", "err", why)
+	f.logger.Warn("there is no space to write credentials: those there are stay good, and none can be made or revoked", "err", why)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.install(rec, version)

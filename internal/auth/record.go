@@ -141,7 +141,7 @@ func writeRecord(path string, r *record) (os.FileInfo, error) {
 // room.
 func writeError(err error) error {
 	if disk.IsFull(err) {
-		return fmt.Errorf("writing credentials: %w: %w", ErrNoRoom, err)
+		return fmt.Errorf("writing credentials: %w: %w", ErrNoSpace, err)
 	}
 	return fmt.Errorf("writing credentials: %w", err)
 }

@@ -20,11 +20,11 @@ import (
 type finding struct {
 	Sessions int `json:"sessions"`
 	Problems []struct {
-		Session  string `json:"session"`
-		Kind     string `json:"kind"`
-		File     string `json:"file"`
-		Detail   string `json:"detail"`
-		Mendable bool   `json:"mendable"`
+		Session    string `json:"session"`
+		Kind       string `json:"kind"`
+		File       string `json:"file"`
+		Detail     string `json:"detail"`
+		Repairable bool   `json:"repairable"`
 	} `json:"problems"`
 	Actions []struct{ Session, Did string } `json:"actions"`
 }
@@ -103,10 +103,10 @@ func TestCheckAndRepairSayWhatIsWrongAndWhatBecomesOfIt(t *testing.T) {
 	}
 	missing := sha256.Sum256([]byte("never stored"))
 	for _, c := range []struct {
-		name   string
-		damage func(t *testing.T, dir string)
-		kinds  []string // as check finds them
-		mended bool     // by repair, all of them
+		name     string
+		damage   func(t *testing.T, dir string)
+		kinds    []string // as check finds them
+		repaired bool     // by repair, all of them
 	}{
 		{"nothing", func(*testing.T, string) {}, nil, true},
 		{"a bit flipped in the middle", log(func(l [][]byte) [][]byte {
@@ -155,13 +155,13 @@ func TestCheckAndRepairSayWhatIsWrongAndWhatBecomesOfIt(t *testing.T) {
 			require.Equal(t, c.kinds, before.kinds(), out)
 			require.Contains(t, out, "1 session, ")
 			code = 1
-			if c.mended {
+			if c.repaired {
 				code = 0
 			}
 			found(t, h, "repair", data, code)
 			after, out := found(t, h, "check", data, code)
 			for _, p := range after.Problems {
-				require.False(t, p.Mendable, "repair left what it mends: %s", out)
+				require.False(t, p.Repairable, "repair left what can be repaired: %s", out)
 			}
 		})
 	}

@@ -79,14 +79,14 @@ func TestFault16ADeviceErrorAnywhereHarmsNoMoreThanItHits(t *testing.T) {
 		bystander.prompt(other.SessionID, id, "/plan")
 		require.Equal(t, event.StopEndTurn, bystander.untilTurnEnds(id).StopReason)
 	}
-	for _, trouble := range []func(*testing.T, *device, *hub, *screen, wire.SessionInfo, func(*testing.T)){
+	for _, fault := range []func(*testing.T, *device, *hub, *screen, wire.SessionInfo, func(*testing.T)){
 		failLogWrite, failMetadata, failQueue, failReadMarks, failSealing, failReading,
 	} {
 		session := h.create("demo")
 		c := h.screen(fmt.Sprintf("screen %d", asked), session, 0)
 		c.prompt(session.SessionID, "first", "/burst 50")
 		c.untilTurnEnds("first")
-		trouble(t, d, h, c, session, unharmed)
+		fault(t, d, h, c, session, unharmed)
 		d.fail(nil)
 	}
 }

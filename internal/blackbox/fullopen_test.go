@@ -18,7 +18,7 @@ import (
 
 // TestASessionWithAnOpenTurnWaitsForRoomAndThenGoesOn kills a hub in the middle
 // of a turn and fills the device: the end of the turn cannot be written, so until
-// there is room whoever asks for the session is told to come back, and then it is
+// there is space whoever asks for the session is told to come back, and then it is
 // as after any kill.
 func TestASessionWithAnOpenTurnWaitsForRoomAndThenGoesOn(t *testing.T) {
 	disk := newSmallDisk(t)

@@ -15,7 +15,7 @@ import (
 
 // TestAHubStartsOnAFullDeviceAndShowsWhatIsThere kills a hub, fills the device to
 // the last byte and tears the log of a session: the hub comes up, the history can
-// be read, prompts are refused for lack of room, and it heals by itself.
+// be read, prompts are refused for lack of space, and it heals by itself.
 func TestAHubStartsOnAFullDeviceAndShowsWhatIsThere(t *testing.T) {
 	disk := newSmallDisk(t)
 	if disk == nil {
@@ -38,7 +38,7 @@ func TestAHubStartsOnAFullDeviceAndShowsWhatIsThere(t *testing.T) {
 	require.NoError(t, log.Close())
 	require.NoError(t, disk.fill(0))
 
-	lines := h.spawn() // with no room for a pairing code
+	lines := h.spawn() // with no space for a pairing code
 	said, ok := h.line(lines)
 	require.True(t, ok, "the hub ended:\n%s", h.logged())
 	require.Equal(t, "listening on http://"+h.addr, said)
@@ -49,7 +49,7 @@ func TestAHubStartsOnAFullDeviceAndShowsWhatIsThere(t *testing.T) {
 	}
 	fresh := h.screen("fresh", torn, 0)
 	fresh.until("the history", func(events []event.Event, _ *wire.State) bool { return len(events) >= len(other.seen()) })
-	requireRefused(t, other, torn.SessionID, "no room")
+	requireRefused(t, other, torn.SessionID, "no space")
 	require.Contains(t, h.logged(), "no space left")
 
 	require.NoError(t, disk.heal())

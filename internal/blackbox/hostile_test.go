@@ -14,15 +14,15 @@ import (
 	"github.com/coder/websocket"
 )
 
-// stranger is somebody with a good credential and bad manners.
-type stranger struct {
+// hostileClient has a good credential and sends what it must not.
+type hostileClient struct {
 	addr, token string
 	session     wire.SessionInfo
 }
 
 // harass is one visit. What the hub makes of it is its own affair, as long as
 // nobody else is harmed.
-func (s stranger) harass(ctx context.Context, random *rand.Rand) (string, error) {
+func (s hostileClient) harass(ctx context.Context, random *rand.Rand) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 12*time.Second)
 	defer cancel()
 	visits := []struct {
@@ -37,7 +37,7 @@ func (s stranger) harass(ctx context.Context, random *rand.Rand) (string, error)
 	return visit.kind, nil
 }
 
-func (s stranger) dial(ctx context.Context) (*websocket.Conn, error) {
+func (s hostileClient) dial(ctx context.Context) (*websocket.Conn, error) {
 	conn, _, err := websocket.Dial(ctx, "ws://"+s.addr+"/api/ws", &websocket.DialOptions{
 		HTTPHeader: map[string][]string{"Authorization": {"Bearer " + s.token}}, Subprotocols: []string{wire.Subprotocol},
 	})
@@ -46,7 +46,7 @@ func (s stranger) dial(ctx context.Context) (*websocket.Conn, error) {
 
 // neverRead follows the session from its beginning and leaves the events where
 // they are.
-func (s stranger) neverRead(ctx context.Context, random *rand.Rand) error {
+func (s hostileClient) neverRead(ctx context.Context, random *rand.Rand) error {
 	conn, err := s.dial(ctx)
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (s stranger) neverRead(ctx context.Context, random *rand.Rand) error {
 }
 
 // talkNonsense sends messages that make no sense, to a session that is there.
-func (s stranger) talkNonsense(ctx context.Context, random *rand.Rand) error {
+func (s hostileClient) talkNonsense(ctx context.Context, random *rand.Rand) error {
 	conn, err := s.dial(ctx)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (s stranger) talkNonsense(ctx context.Context, random *rand.Rand) error {
 	return nil
 }
 
-func (s stranger) shout(ctx context.Context, _ *rand.Rand) error {
+func (s hostileClient) shout(ctx context.Context, _ *rand.Rand) error {
 	conn, err := s.dial(ctx)
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (s stranger) shout(ctx context.Context, _ *rand.Rand) error {
 	return conn.Write(ctx, websocket.MessageBinary, make([]byte, 3<<20))
 }
 
-func (s stranger) ping(ctx context.Context, _ *rand.Rand) error {
+func (s hostileClient) ping(ctx context.Context, _ *rand.Rand) error {
 	conn, err := s.dial(ctx)
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (s stranger) ping(ctx context.Context, _ *rand.Rand) error {
 	return nil
 }
 
-func (s stranger) mumble(ctx context.Context, random *rand.Rand) error {
+func (s hostileClient) mumble(ctx context.Context, random *rand.Rand) error {
 	noise := make([]byte, 4096)
 	for i := range noise {
 		noise[i] = byte(random.Uint32())
@@ -118,11 +118,11 @@ func (s stranger) mumble(ctx context.Context, random *rand.Rand) error {
 }
 
 // stammer begins a request and never ends it.
-func (s stranger) stammer(ctx context.Context, _ *rand.Rand) error {
+func (s hostileClient) stammer(ctx context.Context, _ *rand.Rand) error {
 	return s.raw(ctx, "POST /api/sessions HTTP/1.1\r\nHost: "+s.addr+"\r\nAuthorization: Bearer "+s.token+"\r\nContent-Length: 1000\r\n\r\n{")
 }
 
-func (s stranger) raw(ctx context.Context, text string) error {
+func (s hostileClient) raw(ctx context.Context, text string) error {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "tcp", s.addr)
 	if err != nil {

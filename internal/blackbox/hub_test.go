@@ -147,7 +147,7 @@ func (h *hub) tryStart() bool {
 	if _, code, ok := strings.Cut(second, "#pair="); ok {
 		h.secrets = append(h.secrets, code)
 	} else {
-		require.Contains(h.t, h.logged(), "there is no room for a pairing code", "without one, the hub says why: %s", second)
+		require.Contains(h.t, h.logged(), "there is no space for a pairing code", "without one, the hub says why: %s", second)
 	}
 	h.addr = strings.TrimPrefix(base, "http://")
 	if h.hub == nil {

@@ -32,7 +32,7 @@ func soakTime(t *testing.T) time.Duration {
 // TestNothingIsLostUnderAllFaultsAtOnce has three people at work, each at three
 // screens, while everything goes wrong that can: the hub is killed, restarted
 // and stopped, its files are damaged in its absence, its disk is full at times,
-// its agents die, connections stall, break and go dead, clients freeze, strangers
+// its agents die, connections stall, break and go dead, clients freeze, hostile clients
 // harass it and somebody edits its configuration. An account outside the hub
 // says at each of its ends, and once more at the very end, whether anything that
 // was seen or promised is gone.
@@ -45,7 +45,7 @@ func TestNothingIsLostUnderAllFaultsAtOnce(t *testing.T) {
 	}
 	t.Logf("ABIDE_SOAK_SEED=%d", seed)
 	s := newSoak(t, seed)
-	s.beginTrouble()
+	s.beginFaults()
 	told := time.Now()
 	for began := time.Now(); time.Since(began) < soakTime(t); {
 		s.strike()
@@ -57,7 +57,7 @@ func TestNothingIsLostUnderAllFaultsAtOnce(t *testing.T) {
 	s.settle()
 }
 
-// soak is a hub, the people and the trouble around it.
+// soak is a hub, the people and the fault around it.
 type soak struct {
 	*hub
 	random  *rand.Rand
@@ -106,12 +106,12 @@ func newSoak(t *testing.T, seed uint64) *soak {
 	return s
 }
 
-// beginTrouble starts everything that goes wrong beside the hub's own end.
-func (s *soak) beginTrouble() {
+// beginFaults starts everything that goes wrong beside the hub's own end.
+func (s *soak) beginFaults() {
 	w := s.weather
-	strangers := make([]stranger, len(s.people))
+	attackers := make([]hostileClient, len(s.people))
 	for i, p := range s.people { // while the configuration can be read
-		strangers[i] = stranger{s.addr, s.token(), p.session}
+		attackers[i] = hostileClient{s.addr, s.token(), p.session}
 	}
 	w.blow(1500*time.Millisecond, cut(s.network))
 	w.blow(3*time.Second, killAgents(s.id()))
@@ -119,8 +119,8 @@ func (s *soak) beginTrouble() {
 	for _, c := range s.crowds {
 		w.blow(2*time.Second, freeze(c))
 	}
-	for _, stranger := range strangers {
-		w.blow(time.Second, stranger.harass)
+	for _, attacker := range attackers {
+		w.blow(time.Second, attacker.harass)
 	}
 	if s.disk != nil {
 		w.blow(4*time.Second, fillUp(s.disk))
@@ -179,7 +179,7 @@ func (s *soak) progress() {
 	}
 }
 
-// end stops the hub in order. With room on its disk it must say that all went
+// end stops the hub in order. With space on its disk it must say that all went
 // well.
 func (s *soak) end() {
 	s.t.Helper()
@@ -189,7 +189,7 @@ func (s *soak) end() {
 	}
 	require.NoError(s.t, s.cmd.Process.Signal(syscall.SIGTERM))
 	if err := s.wait(); err != nil {
-		require.True(s.t, s.disk.wasFull(), "the hub ended badly with room on its disk: %v\n%s", err, tail(s.logged(), 4000))
+		require.True(s.t, s.disk.wasFull(), "the hub ended badly with space on its disk: %v\n%s", err, tail(s.logged(), 4000))
 	}
 }
 
@@ -264,7 +264,7 @@ func (s *soak) tell(since time.Duration) {
 	s.t.Logf("%s: %d prompts, %d events; %s", since.Round(time.Second), prompts, events, s.weather)
 }
 
-// settle ends the trouble and requires that everybody has everything, once.
+// settle ends the fault and requires that everybody has everything, once.
 func (s *soak) settle() {
 	s.t.Helper()
 	s.weather.calm()

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// weather is what goes wrong around a hub by itself: each kind of trouble has a
+// weather is what goes wrong around a hub by itself: each kind of fault has a
 // goroutine of its own, so that they meet.
 type weather struct {
 	t    *testing.T
@@ -34,9 +34,9 @@ func newWeather(t *testing.T, seed uint64) *weather {
 	return w
 }
 
-// blow makes trouble again and again, with pauses of gap on average, until calm.
-// What it was is the trouble's answer; an error is one of the test's own.
-func (w *weather) blow(gap time.Duration, trouble func(context.Context, *rand.Rand) (kind string, err error)) {
+// blow makes fault again and again, with pauses of gap on average, until calm.
+// What it was is the fault's answer; an error is one of the test's own.
+func (w *weather) blow(gap time.Duration, fault func(context.Context, *rand.Rand) (kind string, err error)) {
 	w.seed++
 	random := rand.New(rand.NewPCG(w.seed, 1))
 	w.wait.Go(func() {
@@ -45,7 +45,7 @@ func (w *weather) blow(gap time.Duration, trouble func(context.Context, *rand.Ra
 			if w.ctx.Err() != nil {
 				return
 			}
-			kind, err := trouble(w.ctx, random)
+			kind, err := fault(w.ctx, random)
 			if err != nil {
 				w.t.Errorf("%s: %v", kind, err)
 				return
@@ -62,7 +62,7 @@ func (w *weather) count(kind string) {
 	w.counts[kind]++
 }
 
-// calm ends all trouble and waits until it has ended.
+// calm ends all fault and waits until it has ended.
 func (w *weather) calm() {
 	w.end()
 	w.wait.Wait()

@@ -102,7 +102,7 @@ func openFile(name string, flag int) (*os.File, error) {
 // that is about to be full does.
 var ErrShort = fmt.Errorf("short write: %w", unix.ENOSPC)
 
-// IsFull reports whether an error says that the device, or a quota, has no room. The same
+// IsFull reports whether an error says that the device, or a quota, has no space. The same
 // call may succeed once there is some.
 func IsFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)

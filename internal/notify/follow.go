@@ -113,7 +113,7 @@ func (n *Notifier) describe(note *Note, info session.Info) {
 
 // Deliver implements observer.Sink.
 func (f *fold) Deliver(_ context.Context, b event.Batch) error {
-	for g := range b.Glances() {
+	for g := range b.Headers() {
 		switch g.Type {
 		case event.TypePermissionRequest, event.TypePermissionOutcome, event.TypeTurnStart, event.TypeTurnEnd,
 			event.TypeTurnInterrupted, event.TypeInterruptionSettled, event.TypeUserPrompt, "":

@@ -48,7 +48,7 @@ func NewFeed(w io.Writer, level Level, style Style) *Feed {
 func (f *Feed) Write(e event.Event) error {
 	payload, err := e.Payload()
 	if err != nil {
-		return f.trouble("an event could not be understood: " + string(e.Type))
+		return f.problem("an event could not be understood: " + string(e.Type))
 	}
 	switch p := payload.(type) {
 	case event.UserPrompt:
@@ -121,7 +121,7 @@ func (f *Feed) line(text string) error {
 	return err
 }
 
-func (f *Feed) trouble(text string) error { return f.line(f.style.Red("! " + Line(text))) }
+func (f *Feed) problem(text string) error { return f.line(f.style.Red("! " + Line(text))) }
 
 func (f *Feed) prompt(p event.UserPrompt) error {
 	f.turn, f.told = transcript.Transcript{}, map[string]bool{}
@@ -279,18 +279,18 @@ func (f *Feed) end(p event.TurnEnd) error {
 	if p.StopReason == event.StopCancelled {
 		return f.line(f.style.Dim("— " + Line(text)))
 	}
-	return f.trouble(text)
+	return f.problem(text)
 }
 
 // remark writes what is not part of the talk.
 func (f *Feed) remark(payload event.Payload) error {
 	switch p := payload.(type) {
 	case event.Error:
-		return f.trouble(p.Message)
+		return f.problem(p.Message)
 	case event.Corrupt:
-		return f.trouble("an event could not be read: " + p.Reason)
+		return f.problem("an event could not be read: " + p.Reason)
 	case event.LogTruncated:
-		return f.trouble(fmt.Sprintf("events %d to %d are lost", p.From, p.To))
+		return f.problem(fmt.Sprintf("events %d to %d are lost", p.From, p.To))
 	case event.SessionEnd:
 		return f.line(f.style.Dim("— the session was ended"))
 	case event.Epoch:

@@ -43,21 +43,21 @@ var (
 // any goroutine.
 type Agent struct {
 	// set at construction
-	cfg     Config
-	ctx     context.Context // lives until the last event was recorded
-	end     context.CancelFunc
-	proc    *process
-	kin     *kin
-	in      *stdin
-	out     *outPipe
-	errs    *outPipe
-	stderr  *stderrRing
-	tap     *tap
-	conn    *sdk.Connection
-	calls   *calls
-	inbound *inbound
-	rec     *recorder
-	served  served
+	cfg         Config
+	ctx         context.Context // lives until the last event was recorded
+	end         context.CancelFunc
+	proc        *process
+	descendants *descendants
+	in          *stdin
+	out         *outPipe
+	errs        *outPipe
+	stderr      *stderrRing
+	tap         *tap
+	conn        *sdk.Connection
+	calls       *calls
+	inbound     *inbound
+	rec         *recorder
+	served      served
 
 	// tasks are all goroutines but the one that ends the stream after them.
 	tasks tasks
@@ -127,7 +127,7 @@ func launch(ctx context.Context, cfg Config, sink Sink) (*Agent, error) {
 	files.closeChild()
 
 	a := &Agent{
-		cfg: cfg, proc: proc, kin: newKin(proc.pid()), calls: newCalls(), stderr: newStderrRing(cfg.secrets(os.Environ())),
+		cfg: cfg, proc: proc, descendants: newDescendants(proc.pid()), calls: newCalls(), stderr: newStderrRing(cfg.secrets(os.Environ())),
 		quiet: make(chan struct{}), gone: make(chan struct{}), done: make(chan struct{}),
 		stop: stopping{hurry: make(chan struct{}), over: make(chan struct{})},
 	}

@@ -134,8 +134,8 @@ type Bounds struct {
 	// session to be closed (1 s), for the agent to exit after stdin was closed (2 s), after SIGTERM (3 s), and for
 	// what is left after SIGKILL to be gone (5 s).
 	Cancel, Closed, StdinClosed, Terminated, Killed time.Duration
-	// Drain is how long an exited agent's output may stay silent before a
-	// stranger who holds its end of the pipe is no longer waited for: 250 ms.
+	// Drain is how long an exited agent's output may stay silent before
+	// another process that holds its end of the pipe is no longer waited for: 250 ms.
 	Drain time.Duration
 	// Silence is how long an agent may say nothing in a turn before it is
 	// reported as stalled: 10 min.

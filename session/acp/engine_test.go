@@ -312,7 +312,7 @@ func TestAttachmentsReachTheAgentInTheFormItTakes(t *testing.T) {
 }
 
 // TestAPromptsAttachmentsHaveOneBudget attaches more than may wait for the agent
-// at once: what finds no room any more is pointed at, and the line stays within
+// at once: what finds no space any more is pointed at, and the line stays within
 // the bound however much its text grows on the way.
 func TestAPromptsAttachmentsHaveOneBudget(t *testing.T) {
 	dir := t.TempDir()

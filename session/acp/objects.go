@@ -58,7 +58,7 @@ func (o *objects) reset(src []byte) {
 	o.dec.Reset(&o.in, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// mostMembers is how much room for members is kept for the next line.
+// mostMembers is how much space for members is kept for the next line.
 const mostMembers = 1 << 10
 
 var errNoObject = errors.New("not a JSON object")
@@ -258,7 +258,7 @@ func (o *objects) textOf(quoted []byte) (text string, exact bool) {
 	return text, !strings.ContainsRune(text, '\uFFFD') || bytes.Contains(quoted, []byte("\uFFFD"))
 }
 
-// mostWords is how many words are kept at once, and mostUnquoted how much room.
+// mostWords is how many words are kept at once, and mostUnquoted how much space.
 const (
 	mostWords    = 512
 	mostUnquoted = 64 << 10

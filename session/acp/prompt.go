@@ -20,7 +20,7 @@ import (
 const attachmentLimit = 16 << 20
 
 // promptBlocks is the prompt as the protocol spells it. Attachments go in the
-// form the agent said it takes, while there is room: together they fill half of
+// form the agent said it takes, while there is space: together they fill half of
 // what may wait to be written, so that a cancel or an answer fits in behind the
 // prompt. Those for which there is none are pointed at.
 func (a *Agent) promptBlocks(p event.UserPrompt, account string) ([]sdk.ContentBlock, error) {

@@ -8,8 +8,8 @@ import (
 )
 
 // drainLimit is how much is read after the agent exited: more than a pipe
-// holds, so all the agent wrote, and not for ever what a stranger writes who
-// holds the same pipe.
+// holds, so all the agent wrote. It bounds what another process with the same pipe
+// writes.
 const drainLimit = 1 << 20
 
 // outPipe is the read end of an agent's stdout or stderr. It ends at EOF, or

@@ -86,17 +86,17 @@ func (a *Agent) stopSequence() {
 		a.await(ended, b.Cancel)
 	}
 	a.closeSession()
-	a.kin.look()
+	a.descendants.look()
 	a.in.close()
 	if a.await(a.proc.exited, b.StdinClosed) {
 		return
 	}
-	a.kin.look()
+	a.descendants.look()
 	a.proc.signal(syscall.SIGTERM)
 	if a.await(a.proc.exited, b.Terminated) {
 		return
 	}
-	a.kin.look()
+	a.descendants.look()
 	a.proc.kill()
 	<-a.proc.exited
 }
@@ -163,7 +163,7 @@ func (a *Agent) closeSession() {
 	}
 }
 
-// sweepOwn ends what carries this agent's marker, and its kin that does not,
+// sweepOwn ends what carries this agent's marker, and its descendants that does not,
 // after its group is gone.
 func (a *Agent) sweepOwn() {
 	reapGroup(a.proc.pid())
@@ -171,7 +171,7 @@ func (a *Agent) sweepOwn() {
 	defer cancel()
 	marker := a.cfg.marker()
 	ended, err := sweep(ctx, func() []proc {
-		return append(marked(func(m string) bool { return m == marker }), a.kin.living()...)
+		return append(marked(func(m string) bool { return m == marker }), a.descendants.living()...)
 	})
 	if err != nil {
 		a.cfg.Logger.Error("processes outlive their agent", "err", err)

@@ -106,8 +106,8 @@ func TestCrashIsReportedWithItsCodeAndTheTailOfStderr(t *testing.T) {
 	<-a.Done()
 }
 
-func TestFault48StdoutOfAnExitedAgentIsNotWaitedForWhenAStrangerHoldsIt(t *testing.T) {
-	start(t, beside(config(t, "demo")), newSink()) // the stranger may be this one's, so it is let live
+func TestFault48StdoutOfAnExitedAgentIsNotWaitedForWhenAnotherProcessHoldsIt(t *testing.T) {
+	start(t, beside(config(t, "demo")), newSink()) // the other process may be this one's, so it is let live
 	s := newSink()
 	a := start(t, config(t, "holder"), s)
 	require.NoError(t, a.Prompt(prompt("p", "hello")))

@@ -34,8 +34,8 @@ func appendPayload(dst []byte, p Payload) (data []byte, ok bool, err error) {
 	return append(w.dst, '}'), true, w.err
 }
 
-// roomFor is about how long the JSON of a streamed payload is.
-func roomFor(p Payload) int {
+// sizeHint is about how long the JSON of a streamed payload is.
+func sizeHint(p Payload) int {
 	const keys = 64
 	switch p := p.(type) {
 	case AgentMessage:

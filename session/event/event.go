@@ -97,7 +97,7 @@ func NewDraft(p Payload, turn int, at time.Time) (Draft, error) {
 }
 
 func encode(p Payload) ([]byte, error) {
-	data, ok, err := appendPayload(make([]byte, 0, roomFor(p)), p)
+	data, ok, err := appendPayload(make([]byte, 0, sizeHint(p)), p)
 	if !ok {
 		data, err = marshal(p)
 	}

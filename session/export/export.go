@@ -93,7 +93,7 @@ func Write(ctx context.Context, w io.Writer, s Session, format Format, redact Re
 // each hands every event to f, redacted.
 func (s Session) each(ctx context.Context, r *redactor, f func(event.Event) error) error {
 	runs := &runs{redactor: r, next: f}
-	err := s.read(ctx, func(g event.Glance) error {
+	err := s.read(ctx, func(g event.Header) error {
 		e, err := g.Event()
 		if err != nil {
 			return err
@@ -108,10 +108,10 @@ func (s Session) each(ctx context.Context, r *redactor, f func(event.Event) erro
 }
 
 // read hands every event to f as the log has it.
-func (s Session) read(ctx context.Context, f func(event.Glance) error) error {
+func (s Session) read(ctx context.Context, f func(event.Header) error) error {
 	next := s.First
 	sink := sinkFunc(func(_ context.Context, b event.Batch) error {
-		for g := range b.Glances() {
+		for g := range b.Headers() {
 			if next > s.Last {
 				return nil
 			}
@@ -145,7 +145,7 @@ func (u until) ReadAfter(ctx context.Context, after event.Seq, maxBytes int) (ev
 // lines writes the events, one a line. Without a redaction they are as the log has them.
 func (s Session) lines(ctx context.Context, w io.Writer, redact Redaction) error {
 	if !redact.any() {
-		return s.read(ctx, func(g event.Glance) error {
+		return s.read(ctx, func(g event.Header) error {
 			_, err := w.Write(append(slices.Clone(g.JSON), '\n'))
 			return err
 		})

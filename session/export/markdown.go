@@ -99,8 +99,8 @@ func (m *markdown) entry(entry *transcript.Entry) {
 			m.line("- [%s] %s", mark, oneLine(step.Content, ""))
 		}
 		m.line("")
-	case transcript.Trouble:
-		m.line("> **Trouble:** %s\n", oneLine(entry.Text, ""))
+	case transcript.Problem:
+		m.line("> **Problem:** %s\n", oneLine(entry.Text, ""))
 	}
 }
 

@@ -61,7 +61,7 @@ func (f *Fold) Encode() ([]byte, error) { return json.Marshal(f) }
 
 // Apply folds a batch in that follows what is folded, and is not merged.
 func (f *Fold) Apply(b event.Batch) error {
-	for g := range b.Glances() {
+	for g := range b.Headers() {
 		e, err := g.Event()
 		if err != nil {
 			return err

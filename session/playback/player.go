@@ -60,7 +60,7 @@ func (p *Player) Deliver(_ context.Context, b event.Batch) error {
 	if err := p.fold.Apply(b); err != nil {
 		return err
 	}
-	for g := range b.Glances() {
+	for g := range b.Headers() {
 		e, err := g.Event()
 		if err != nil {
 			return err
@@ -144,7 +144,7 @@ func (p *Player) read(ctx context.Context, after, to event.Seq, f func(event.Eve
 		if b.Empty() {
 			return fmt.Errorf("%w: event %d is gone", ErrEnd, after+1)
 		}
-		for g := range b.Glances() {
+		for g := range b.Headers() {
 			if after == to {
 				return nil
 			}

@@ -46,19 +46,19 @@ type suspect struct {
 }
 
 // begin makes it the passage of a line that says something.
-func (s *suspect) begin(g glance) {
+func (s *suspect) begin(g lineText) {
 	*s = suspect{
 		open: true, joined: g.joined, id: append(s.id[:0], g.id...), lines: s.lines[:0], folded: s.folded[:0],
 	}
 }
 
 // has tells whether a line goes on in it.
-func (s *suspect) has(g glance) bool {
+func (s *suspect) has(g lineText) bool {
 	return s.open && s.joined && g.joined && bytes.Equal(s.id, g.id)
 }
 
 // add appends a line.
-func (s *suspect) add(line []byte, g glance) {
+func (s *suspect) add(line []byte, g lineText) {
 	s.lines = append(s.lines, line)
 	for i, text := range g.texts {
 		if i > 0 && text != nil {
@@ -114,7 +114,7 @@ func (s *scan) window(ctx context.Context, source Source, w window) ([]Hit, erro
 				continue // a damaged number; what follows may be whole
 			}
 		}
-		g, ok := glanceOf(line, h)
+		g, ok := lineTextOf(line, h)
 		if !ok || g.texts[0] == nil {
 			continue
 		}
@@ -132,19 +132,19 @@ func (s *scan) window(ctx context.Context, source Source, w window) ([]Hit, erro
 	return hits, nil
 }
 
-// glanceOf reads a line, by decoding it where nothing less will do. It is false
+// lineTextOf reads a line, by decoding it where nothing less will do. It is false
 // for one that is no event or says nothing.
-func glanceOf(line []byte, h head) (glance, bool) {
-	if g, ok := glanceAt(line, h); ok {
+func lineTextOf(line []byte, h head) (lineText, bool) {
+	if g, ok := lineTextAt(line, h); ok {
 		return g, true
 	}
 	p, piece, ok := read(line)
 	if !ok {
-		return glance{}, false
+		return lineText{}, false
 	}
 	text, err := json.Marshal(piece)
 	id, joined := strings.CutPrefix(p.key, messageKey)
-	return glance{joined: joined, id: []byte(id), texts: [2][]byte{text}}, err == nil
+	return lineText{joined: joined, id: []byte(id), texts: [2][]byte{text}}, err == nil
 }
 
 // passage decodes the suspect's lines.

@@ -107,7 +107,7 @@ func (s *scan) readSegment(path string, before event.Seq) (window, error) {
 	}
 	for size := int64(windowBytes); ; size *= 2 {
 		from := max(end-size, 0)
-		text := s.room(int(min(end+overhang, info.Size()) - from))
+		text := s.buf(int(min(end+overhang, info.Size()) - from))
 		n, err := file.ReadAt(text, from)
 		if err != nil && err != io.EOF {
 			return window{}, fmt.Errorf("reading %s: %w", filepath.Base(path), err)
@@ -130,8 +130,8 @@ func (s *scan) readSegment(path string, before event.Seq) (window, error) {
 	}
 }
 
-// room is n bytes of the buffer, which grows where a line needs it.
-func (s *scan) room(n int) []byte {
+// buf is n bytes of the buffer, which grows where a line needs it.
+func (s *scan) buf(n int) []byte {
 	if cap(s.buffer) < n {
 		s.buffer = make([]byte, n)
 	}

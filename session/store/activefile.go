@@ -16,7 +16,7 @@ import (
 // activeFile is the name of a log's active file: which file has it, and how another
 // gets it. A person may remove, replace or shorten the file while a hub writes it. That
 // is looked for at each sync and when an idle log wakes, never at an append: what was not
-// synced was not acknowledged. The caller holds the pen, unless a method says otherwise.
+// synced was not acknowledged. The caller holds the write lock, unless a method says otherwise.
 type activeFile struct {
 	id     string
 	dir    string

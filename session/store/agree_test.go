@@ -86,7 +86,7 @@ func TestCheckTellsOfAllThatOpeningASessionDoes(t *testing.T) {
 				what := said[len(said)-1] // that the metadata is behind comes before
 				require.Contains(t, what.Detail, c.says)
 				require.NotContains(t, what.Detail, d.root)
-				require.True(t, what.Mendable)
+				require.True(t, what.Repairable)
 				if c.kind == "" {
 					require.Empty(t, before.Problems)
 				} else {

@@ -16,7 +16,7 @@ import (
 )
 
 // writer writes one log: it makes lines of drafts, and goes on in a new file when one
-// is complete. Its methods are called by the holder of the pen, unless they say
+// is complete. Its methods are called by the holder of the write lock, unless they say
 // otherwise.
 type writer struct {
 	*core
@@ -24,11 +24,12 @@ type writer struct {
 	meta      *metadataFile
 	blobs     *blobs.Folder
 	sync      *syncer
-	poke      func() // has the keeper flush soon
+	poke      func() // has the flusher flush soon
 	completed func() // a file is complete
 
 	active activeFile
-	pen    pen
+	lock   writeLock
+	out    output // owned by the holder of lock
 }
 
 // submit is the way of every append: prepare the lines, write them, publish them.
@@ -38,9 +39,9 @@ func (w *writer) submit(ctx context.Context, drafts []event.Draft) (first, last 
 	if drafts, err = w.admit(ctx, drafts); err != nil {
 		return 0, 0, err
 	}
-	p := &w.pen
-	if !p.take() {
-		if r := w.awaitPen(drafts); r != nil {
+	p := &w.out
+	if !w.lock.tryLock() {
+		if r := w.awaitLock(drafts); r != nil {
 			return w.acknowledge(ctx, r.first, r.last, r.durable(), r.err)
 		}
 	}
@@ -53,7 +54,7 @@ func (w *writer) submit(ctx context.Context, drafts []event.Draft) (first, last 
 			w.publish()
 		}
 	}
-	p.pass()
+	w.lock.unlock()
 	return w.acknowledge(ctx, first, last, durable, err)
 }
 
@@ -105,7 +106,7 @@ func (w *writer) shrink(ctx context.Context, data []byte) ([]byte, error) {
 	h := &w.health
 	data, err := blobs.Shrink(data, func(mediaType string, value []byte) (event.Blob, error) {
 		size := int64(len(value))
-		h.wants.Store(size) // before a full device is known, or the keeper would take less room for enough
+		h.wants.Store(size) // before a full device is known, or the flusher would take less space for enough
 		blob, err := w.blobs.PutBlob(ctx, mediaType, value)
 		switch {
 		case err == nil:
@@ -137,42 +138,41 @@ func checkDraft(d *event.Draft) error {
 	return nil
 }
 
-// awaitPen returns nil once the caller holds the pen, or the request once another
+// awaitLock returns nil once the caller holds the write lock, or the request once another
 // has written or refused it. Only here are the drafts copied: those of a call that
-// finds the pen free stay on its stack.
-func (w *writer) awaitPen(drafts []event.Draft) *request {
+// finds the write lock free stay on its stack.
+func (w *writer) awaitLock(drafts []event.Draft) *request {
 	r := &request{drafts: slices.Clone(drafts)}
-	if w.pen.await(r) {
+	if w.lock.acquire(r) {
 		return nil
 	}
 	return r
 }
 
-// withPen runs f while this goroutine holds the pen, so that nothing is written
+// withWriteLock runs f while this goroutine holds the write lock, so that nothing is written
 // beside it. It waits its turn like an append.
-func (w *writer) withPen(f func() error) error {
-	p := &w.pen
-	if !p.take() {
-		p.await(&request{alone: true})
+func (w *writer) withWriteLock(f func() error) error {
+	if !w.lock.tryLock() {
+		w.lock.acquire(&request{alone: true})
 	}
-	defer p.pass()
+	defer w.lock.unlock()
 	return f()
 }
 
 // prepare makes the lines of the drafts, and of what was taken along, and puts them
 // into the tail, where nobody sees them before they are published. There are none
-// if all were refused. The caller holds the pen.
+// if all were refused. The caller holds the write lock.
 func (w *writer) prepare(drafts []event.Draft) (first, last event.Seq, err error) {
-	p := &w.pen
+	p := &w.out
 	p.buf, p.lines, p.durable = p.buf[:0], p.lines[:0], p.durable[:0]
 	if err := w.ready(); err != nil {
-		p.fail(err)
+		w.lock.fail(err)
 		return 0, 0, err
 	}
 	first = p.next
 	next, err := w.encode(drafts, first)
 	last = next - 1
-	for _, r := range p.along {
+	for _, r := range w.lock.along {
 		r.first = next
 		next, r.err = w.encode(r.drafts, next)
 		r.last = next - 1
@@ -188,12 +188,12 @@ func (w *writer) prepare(drafts []event.Draft) (first, last event.Seq, err error
 
 // ready reports whether the log can be written, and makes it so where it can.
 func (w *writer) ready() error {
-	p := &w.pen
+	p := &w.out
 	if p.closed {
 		return ErrClosed
 	}
 	if p.file == nil {
-		return w.noRoomToMend()
+		return w.noSpaceToRepair()
 	}
 	if err := w.health.refusal(); err != nil {
 		return err
@@ -218,7 +218,7 @@ func (w *writer) ready() error {
 // encode adds the lines of one call to the buffer, or refuses it whole. It
 // returns the seq after the last line.
 func (w *writer) encode(drafts []event.Draft, next event.Seq) (event.Seq, error) {
-	p := &w.pen
+	p := &w.out
 	buf, lines, durable := len(p.buf), len(p.lines), len(p.durable)
 	first := next
 	for i := range drafts {
@@ -245,7 +245,7 @@ func (w *writer) encode(drafts []event.Draft, next event.Seq) (event.Seq, error)
 // undo takes back a write that failed, maybe half way, and returns what to tell
 // those who wanted it.
 func (w *writer) undo(err error) error {
-	p := &w.pen
+	p := &w.out
 	w.tail.Drop()
 	p.ragged = true
 	if p.file.Truncate(p.offset) == nil {
@@ -259,13 +259,13 @@ func (w *writer) undo(err error) error {
 		w.freeze(fmt.Errorf("write log: %w", err))
 		err = w.health.refusal()
 	}
-	p.fail(err)
+	w.lock.fail(err)
 	return err
 }
 
-// publish makes the written lines known: index, marks, bell, keeper.
+// publish makes the written lines known: index, marks, bell, flusher.
 func (w *writer) publish() {
-	p := &w.pen
+	p := &w.out
 	w.health.fits(int64(len(p.buf)))
 	for i := range p.lines {
 		line := &p.lines[i]
@@ -284,13 +284,6 @@ func (w *writer) publish() {
 	w.poke()
 	if cap(p.buf) > mostPerWrite {
 		p.buf = nil // one huge batch must not be paid for ever after
-	}
-}
-
-// fail refuses what was taken along and is not refused yet.
-func (p *pen) fail(err error) {
-	for _, r := range p.along {
-		r.err = cmp.Or(r.err, err)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // A bad place of the device stays: the error says what a person can do, and that
 // helps.
 func TestAFileThatTheDeviceNeverGivesBackNamesTheWayOut(t *testing.T) {
-	for name, mend := range map[string]func(d disk){
+	for name, repair := range map[string]func(d disk){
 		"metadata.json": disk.withoutMetadata,
 		"events.jsonl": func(d disk) { // as a copy that has zeros for what cannot be read
 			data := d.read("events.jsonl")
@@ -47,7 +47,7 @@ func TestAFileThatTheDeviceNeverGivesBackNamesTheWayOut(t *testing.T) {
 			require.NoError(t, s.Close())
 
 			bad = false
-			mend(d)
+			repair(d)
 			r, err = store.Repair(t.Context(), d.root, d.id, store.Options{FS: f})
 			require.NoError(t, err)
 			require.Empty(t, r.Problems)

@@ -6,16 +6,16 @@ type Beside struct {
 	// File is its name.
 	File string
 	// Check says why the file in a session's directory cannot be used, and whether
-	// Mend helps; nil if it can. It changes nothing.
-	Check func(dir string) (mendable bool, err error)
-	// Mend makes it usable, and says what it did; empty is nothing.
-	Mend func(dir string) (did string, err error)
+	// Repair helps; nil if it can. It changes nothing.
+	Check func(dir string) (repairable bool, err error)
+	// Repair makes it usable, and says what it did; empty is nothing.
+	Repair func(dir string) (did string, err error)
 }
 
-// mendBeside mends what lies beside a log.
-func mendBeside(dir, id string, beside []Beside, report *Report) {
+// repairBeside repairs what lies beside a log.
+func repairBeside(dir, id string, beside []Beside, report *Report) {
 	for _, b := range beside {
-		did, err := b.Mend(dir)
+		did, err := b.Repair(dir)
 		if did != "" {
 			report.Actions = append(report.Actions, Action{Session: id, Did: did})
 		}

@@ -94,9 +94,9 @@ func checkSession(ctx context.Context, fsys FS, boot, dir string, report *Report
 	c := &checking{inspection: inspection{fs: fsys, boot: boot, dir: dir, id: filepath.Base(dir)}, ctx: ctx, report: report, blobs: blobs.NewCheck(fsys, dir)}
 	c.files(beside)
 	for _, b := range beside {
-		if mendable, err := b.Check(dir); err != nil {
+		if repairable, err := b.Check(dir); err != nil {
 			report.Problems = append(report.Problems, Problem{
-				Session: c.id, Kind: ProblemUnreadable, File: b.File, Detail: err.Error(), Mendable: mendable,
+				Session: c.id, Kind: ProblemUnreadable, File: b.File, Detail: err.Error(), Repairable: repairable,
 			})
 		}
 	}
@@ -250,7 +250,7 @@ func (c *checking) withoutActive() ([]*segment, error) {
 		return nil, fmt.Errorf("there is no %s, and no other file of the log", activeName)
 	}
 	c.report.add(Problem{
-		Session: c.id, Kind: ProblemStart, File: activeName, Mendable: true,
+		Session: c.id, Kind: ProblemStart, File: activeName, Repairable: true,
 		Detail: "it is missing; the log goes on in a new one",
 	})
 	return list, nil

@@ -155,11 +155,11 @@ func TestRepairFindsNothingToDoTheSecondTime(t *testing.T) {
 				}
 				_, err := store.Repair(ctx, d.root, d.id, store.Options{})
 				require.NoError(t, err)
-				mended := snapshotDir(t, d.dir())
+				repaired := snapshotDir(t, d.dir())
 				r, err := store.Repair(ctx, d.root, d.id, store.Options{})
 				require.NoError(t, err)
 				require.Empty(t, r.Actions)
-				require.Equal(t, mended, snapshotDir(t, d.dir()))
+				require.Equal(t, repaired, snapshotDir(t, d.dir()))
 			})
 		}
 	}
@@ -173,7 +173,7 @@ func TestCheckRefusesIDsThatAreNone(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrNotFound)
 }
 
-func TestRepairMendsWhatCanBeMendedAndSaysSo(t *testing.T) {
+func TestRepairRepairsWhatCanBeRepairedAndSaysSo(t *testing.T) {
 	ctx := context.Background()
 	d := recorded(t, 10)
 	d.write("events.jsonl", append(d.read("events.jsonl"), "torn"...))
@@ -310,7 +310,7 @@ func TestACheckOfALogWithoutItsActiveFileReadsTheOthers(t *testing.T) {
 	require.EqualValues(t, last, r.Events)
 	require.Equal(t, []string{store.ProblemStart, store.ProblemHole, store.ProblemMetadata}, kinds(t, d))
 	for _, p := range r.Problems {
-		require.Equal(t, p.Kind != store.ProblemHole, p.Mendable, p.String())
+		require.Equal(t, p.Kind != store.ProblemHole, p.Repairable, p.String())
 	}
 	_, err = store.Repair(ctx, d.root, d.id, store.Options{})
 	require.NoError(t, err)

@@ -72,7 +72,7 @@ func (c *checking) checkpoint(name string, s *logfile.Scan) {
 // behind notes that the metadata lags, as it may after a crash.
 func (c *checking) behind(last event.Seq) {
 	c.report.Notes = append(c.report.Notes, Problem{
-		Session: c.id, Kind: ProblemMetadata, File: metadataName, Seq: c.meta.SyncedSeq, Mendable: true,
+		Session: c.id, Kind: ProblemMetadata, File: metadataName, Seq: c.meta.SyncedSeq, Repairable: true,
 		Detail: fmt.Sprintf("it is behind the log, which ends with seq %d, as after a crash", last),
 	})
 }

@@ -50,9 +50,9 @@ func (c *checking) halfMade() {
 	}
 }
 
-// note adds what is no harm, and what whoever opens the session next mends.
+// note adds what is no harm, and what whoever opens the session next repairs.
 func (c *checking) note(file, format string, args ...any) {
 	c.report.Notes = append(c.report.Notes, Problem{
-		Session: c.id, Kind: ProblemMetadata, File: file, Mendable: true, Detail: fmt.Sprintf(format, args...),
+		Session: c.id, Kind: ProblemMetadata, File: file, Repairable: true, Detail: fmt.Sprintf(format, args...),
 	})
 }

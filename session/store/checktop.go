@@ -22,7 +22,7 @@ func checkTop(fsys FS, dir string, r *Report) {
 		for i := before; i < len(r.Problems); i++ {
 			// Every run writes hub.json anew, and makes a LOCK where there is none.
 			p := &r.Problems[i]
-			p.Mendable = name == hubName && p.Kind == ProblemMode || p.Detail == missing
+			p.Repairable = name == hubName && p.Kind == ProblemMode || p.Detail == missing
 		}
 	}
 	if names, err := fsys.ReadDir(dir); err == nil { // else the mode of it said so
@@ -48,13 +48,13 @@ func checkHub(fsys FS, dir string, r *Report) {
 	at := Problem{Kind: ProblemUnreadable, File: hubName}
 	switch {
 	case err != nil:
-		at.Detail, at.Mendable = fmt.Sprintf("%v; a hub makes it anew, with another hub id", err), true
+		at.Detail, at.Repairable = fmt.Sprintf("%v; a hub makes it anew, with another hub id", err), true
 	case hub.Format > dirFormat:
 		at.Detail = fmt.Sprintf("it has format %d: use the newer program that wrote it", hub.Format)
 	case !logfile.IsEpoch(hub.HubID):
-		at.Detail, at.Mendable = "no hub id in it; a hub makes it anew", true
+		at.Detail, at.Repairable = "no hub id in it; a hub makes it anew", true
 	case !isRun(hub.LastRun.RunID):
-		at.Detail, at.Mendable = fmt.Sprintf("no run can have had the id %q; the next makes another", hub.LastRun.RunID), true
+		at.Detail, at.Repairable = fmt.Sprintf("no run can have had the id %q; the next makes another", hub.LastRun.RunID), true
 	default:
 		return
 	}

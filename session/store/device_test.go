@@ -340,7 +340,7 @@ func TestAKillWhileReopeningKeepsWhatWasSeen(t *testing.T) {
 	ctx := context.Background()
 	f, s, l := onFaulty(t, store.Options{})
 	held, release := make(chan struct{}), make(chan struct{})
-	f.hold("datasync", func() { close(held); <-release }) // the keeper is stuck in a sync
+	f.hold("datasync", func() { close(held); <-release }) // the flusher is stuck in a sync
 	_, seen, err := l.Append(ctx, message("seen, and not on the device"))
 	require.NoError(t, err)
 	require.Equal(t, seen, l.Marks().Visible)

@@ -67,9 +67,9 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("data directory %s is in use by %s", e.Dir, holder)
 }
 
-// waitsForRoom reports whether an error says that there is no room, on the device or
+// isNoSpace reports whether an error says that there is no space, on the device or
 // in the system's tables: either ends by itself.
-func waitsForRoom(err error) bool {
+func isNoSpace(err error) bool {
 	return disk.IsFull(err) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM)
 }
 

@@ -150,7 +150,7 @@ func (p *teller) deviceFails(l *store.Log) {
 	p.also(nil, nil)
 }
 
-// endedAndKilled ends a run right before what it mended was synced.
+// endedAndKilled ends a run right before what it repaired was synced.
 func endedAndKilled(p *teller) {
 	damaged(damages[1])(p)
 	p.open()

@@ -42,7 +42,7 @@ type Health struct {
 type health struct {
 	frozen  atomic.Bool // read on every append
 	blocked atomic.Bool // read on every append
-	// wants is how many bytes the largest value takes that waits for room; zero
+	// wants is how many bytes the largest value takes that waits for space; zero
 	// if it is lines only.
 	wants atomic.Int64
 
@@ -110,7 +110,7 @@ func (h *health) block(err error) {
 	h.blocked.Store(true)
 }
 
-// fits notes that n bytes found room. That ends the wait of what is no larger.
+// fits notes that n bytes found space. That ends the wait of what is no larger.
 func (h *health) fits(n int64) {
 	wants := h.wants.Load()
 	if n < wants {
@@ -122,7 +122,7 @@ func (h *health) fits(n int64) {
 	h.unblock()
 }
 
-// unblock notes that there is room again.
+// unblock notes that there is space again.
 func (h *health) unblock() {
 	if !h.blocked.Load() {
 		return

@@ -37,7 +37,7 @@ func TestCheckAndRepairAgree(t *testing.T) {
 			require.NotEmpty(t, before.Problems)
 			var stay, left []string
 			for _, p := range before.Problems {
-				if !p.Mendable {
+				if !p.Repairable {
 					stay = append(stay, p.Kind)
 				}
 			}

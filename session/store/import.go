@@ -87,7 +87,7 @@ func (s *Store) importAside(ctx context.Context, start event.SessionStart, in Im
 	opts.SegmentBytes = math.MaxInt64
 	l, err := fillNew(aside, aside, s.RunID(), opts, start)
 	if err == nil {
-		l.keeper.start()
+		l.flusher.start()
 		err = errors.Join(l.take(ctx, start.Epoch, in), l.close())
 	}
 	if err == nil {

@@ -29,7 +29,7 @@ const childEnv = "ABIDE_STORE_TEST_WRITER"
 // reports, on stdout, every event once it was acknowledged or shown. A report is
 // one write of one line, so the oracle outlives the child.
 func writerMain(dir string) error {
-	// One that only streams has nothing synced but by the log's own keeper.
+	// One that only streams has nothing synced but by the log's own flusher.
 	streams, file := os.Getenv(childEnv+"_STREAMS") != "", int64(64<<10)
 	if streams {
 		file = 16 << 20 // to complete a file is to sync it

@@ -22,11 +22,11 @@ type Log struct {
 	*blobs.Folder
 	syncer    syncer
 	writer    writer
-	mender    mender
+	repairer  repairer
 	reopener  reopener
 	retention retention
 	upkeep    upkeep
-	keeper    keeper
+	flusher   flusher
 }
 
 // bellGap is how long news may wait in a burst. A screen cannot tell, and a
@@ -36,12 +36,12 @@ const bellGap = 100 * time.Microsecond
 // newLog makes a log that knows nothing yet; recovery fills it.
 func newLog(id, dir, runID string, opts Options) *Log {
 	l := &Log{core: core{id: id, dir: dir, fs: opts.FS, opts: opts, runID: runID}}
-	c, k := &l.core, &l.keeper
+	c, k := &l.core, &l.flusher
 	l.marks.strict = opts.Durability == Strict
 	l.tail.Limit = opts.TailBytes
 	l.bell.Pace(bellGap)
 	l.reader = reader{core: c}
-	l.metadataFile = metadataFile{core: c, readOnly: l.mender.unmended, changed: k.poke}
+	l.metadataFile = metadataFile{core: c, readOnly: l.repairer.unrepaired, changed: k.poke}
 	l.Folder = blobs.New(opts.FS, dir, l.refusal, l.full)
 	l.syncer = syncer{core: c, active: &l.writer.active, failed: l.writer.freeze}
 	l.writer = writer{
@@ -49,12 +49,12 @@ func newLog(id, dir, runID string, opts Options) *Log {
 		active: activeFile{id: id, dir: dir, fs: opts.FS, logger: opts.Logger},
 	}
 	if !opts.machineTime {
-		l.writer.pen.clock.Now = opts.Now
+		l.writer.out.clock.Now = opts.Now
 	}
-	l.reopener = reopener{writer: &l.writer, mender: &l.mender}
-	l.mender.writer = &l.writer
+	l.reopener = reopener{writer: &l.writer, repairer: &l.repairer}
+	l.repairer.writer = &l.writer
 	l.retention.writer = &l.writer
-	l.upkeep = upkeep{writer: &l.writer, mender: &l.mender, retention: &l.retention}
+	l.upkeep = upkeep{writer: &l.writer, repairer: &l.repairer, retention: &l.retention}
 	k.idleAfter, k.flush, k.rest, k.failed = opts.IdleAfter, l.upkeep.flush, l.upkeep.rest, l.upkeep.unflushed
 	k.wake = make(chan struct{}, 1)
 	k.done = make(chan struct{})
@@ -87,17 +87,17 @@ func (l *Log) close() error {
 		return nil
 	}
 	var errs []error
-	errs = append(errs, l.writer.withPen(func() error { l.writer.pen.closed = true; return nil }))
-	l.keeper.stop()
-	if u := l.mender.state.Load(); u != nil { // nobody else has the pen any more
+	errs = append(errs, l.writer.withWriteLock(func() error { l.writer.out.closed = true; return nil }))
+	l.flusher.stop()
+	if u := l.repairer.state.Load(); u != nil { // nobody else has the write lock any more
 		errs = append(errs, l.saveMetadata(), u.file.Close())
 	} else {
-		errs = append(errs, l.writer.withPen(l.reopener.keepLast))
+		errs = append(errs, l.writer.withWriteLock(l.reopener.keepLast))
 	}
 	if l.health.frozen.Load() {
 		// The next run must know not to trust the page cache.
 		errs = append(errs, fmt.Errorf("close session %s: %w", l.id, l.health.refusal()), l.saveMetadata())
-	} else if !l.mender.unmended() {
+	} else if !l.repairer.unrepaired() {
 		errs = append(errs, l.settle())
 		if l.health.frozen.Load() {
 			errs = append(errs, l.saveMetadata()) // it was the last sync that failed
@@ -151,10 +151,10 @@ func (l *Log) refusal() error {
 	return nil
 }
 
-// full notes that there was no room for a value. The keeper finds out when there is.
+// full notes that there was no space for a value. The flusher finds out when there is.
 func (l *Log) full(err error) error {
 	l.health.block(err)
-	l.keeper.poke()
+	l.flusher.poke()
 	return ErrBlocked
 }
 

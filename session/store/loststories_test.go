@@ -99,7 +99,7 @@ func lostStories() []story {
 					path := p.path(name)
 					p.disk.move(path, "/away")
 					p.disk.stand(path, of.kind, "")
-					p.oracle.mend = func(m *memFS) {
+					p.oracle.repair = func(m *memFS) {
 						if _, err := m.Stat("/away"); err == nil {
 							_ = m.RemoveAll(path)
 							m.move("/away", path)
@@ -119,7 +119,7 @@ func lostStories() []story {
 					if p.gone {
 						return
 					}
-					p.oracle.mend(p.disk)
+					p.oracle.repair(p.disk)
 					p.append(p.log(0), prompt("p2"))
 				},
 			})
@@ -333,26 +333,26 @@ func (p *teller) vanish(l *store.Log) {
 	require.NoError(p.t, p.disk.SyncDir("/data/sessions"))
 }
 
-// moveAway moves it out of the data directory, until the mend.
+// moveAway moves it out of the data directory, until the repair.
 func (p *teller) moveAway(l *store.Log) {
 	if p.gone {
 		return
 	}
 	dir := filepath.Join("/data/sessions", l.ID())
 	p.disk.move(dir, "/away")
-	p.oracle.mend = func(m *memFS) {
+	p.oracle.repair = func(m *memFS) {
 		if _, err := m.Stat("/away"); err == nil {
 			m.move("/away", dir)
 		}
 	}
 }
 
-// putBack is the mend.
+// putBack is the repair.
 func (p *teller) putBack(l *store.Log) {
 	if p.gone {
 		return
 	}
-	p.oracle.mend(p.disk)
+	p.oracle.repair(p.disk)
 	delete(p.oracle.deletes, l.ID())
 }
 

@@ -93,7 +93,7 @@ func TestAnOldLogThatLostWhatMadeItIsReadAndCheckSaysSo(t *testing.T) {
 		require.NoError(t, err)
 		for _, p := range r.Problems {
 			if p.Kind == store.ProblemStart {
-				require.False(t, p.Mendable)
+				require.False(t, p.Repairable)
 				require.Contains(t, p.Detail, "agent")
 				told++
 			}

@@ -12,9 +12,9 @@ var errUnmarked = errors.New("the session's metadata cannot be written, so nothi
 // markWriter puts on disk that this run writes the log, before its first line:
 // after an unclean stop of the machine that line may be gone although somebody
 // saw it, and only the mark tells the next run. Where it cannot be written nothing
-// else is. The caller holds the pen.
+// else is. The caller holds the write lock.
 func (w *writer) markWriter() error {
-	if err := w.active.named(w.pen.file); err != nil {
+	if err := w.active.named(w.out.file); err != nil {
 		w.freeze(fmt.Errorf("wake log: %w", err))
 		return w.health.refusal()
 	}
@@ -22,7 +22,7 @@ func (w *writer) markWriter() error {
 	switch {
 	case err == nil:
 		return nil
-	case waitsForRoom(err):
+	case isNoSpace(err):
 		w.health.block(err)
 		w.poke() // it tries again, and the log goes on once that has worked
 		return fmt.Errorf("%w: %w", ErrBlocked, err)
@@ -41,9 +41,9 @@ func (w *writer) markWriter() error {
 func (w *writer) mark() error {
 	w.meta.setWriter(&Writer{BootID: w.opts.BootID, RunID: w.runID})
 	if err := w.meta.saveMetadata(); err != nil {
-		w.meta.setWriter(nil) // the keeper writes the metadata of an idle log
+		w.meta.setWriter(nil) // the flusher writes the metadata of an idle log
 		return err
 	}
-	w.pen.marked = true
+	w.out.marked = true
 	return nil
 }

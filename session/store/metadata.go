@@ -69,7 +69,7 @@ type Metadata struct {
 	// FrozenSeq is the last seq that was written then, which readers may have
 	// seen; zero unless Frozen.
 	FrozenSeq event.Seq `json:"frozen_seq,omitempty"`
-	// Damage is what recovery and readers found that cannot be mended.
+	// Damage is what recovery and readers found that cannot be repaired.
 	Damage *Damage `json:"damage,omitempty"`
 	// Born is when this very file was made, as the file system has it. A file that
 	// was written over with another's bytes is older or newer than they say.

@@ -15,7 +15,7 @@ import (
 // in it. It is safe for concurrent use.
 type metadataFile struct {
 	*core
-	// readOnly says that the log waits to be mended: only labels are written.
+	// readOnly says that the log waits to be repaired: only labels are written.
 	readOnly func() bool
 	// changed asks for save to be called soon.
 	changed func()
@@ -111,7 +111,7 @@ func (s *metadataFile) setFrozen(frozen bool) {
 // saveMetadata writes metadata.json if it would change, and before it labels.json
 // if that would. It speaks of synced
 // events only, so it never claims what a power cut can take back. Of an
-// unmended log only labels.json is written.
+// unrepaired log only labels.json is written.
 func (s *metadataFile) saveMetadata() error {
 	err := s.writeFiles()
 	s.health.saved(err)
@@ -189,7 +189,7 @@ func (s *metadataFile) updatedAt() time.Time {
 
 // Label changes what a person sets of a session: Name where Named, Archived, Pinned.
 // It returns once that is on the device, where metadata.json follows; what cannot be
-// written is not taken. ErrBlocked if there is no room. f must not call the log.
+// written is not taken. ErrBlocked if there is no space. f must not call the log.
 func (s *metadataFile) Label(f func(*Metadata)) error {
 	if s.closed.Load() {
 		return ErrClosed
@@ -206,7 +206,7 @@ func (s *metadataFile) Label(f func(*Metadata)) error {
 			if writeLabels(s.fs, s.dir, s.labels) != nil {
 				s.labels = labels{} // so that they are written with the metadata
 			}
-			return fmt.Errorf("session %s: %w", s.id, errors.Join(s.health.refusal(), roomFor(err)))
+			return fmt.Errorf("session %s: %w", s.id, errors.Join(s.health.refusal(), blockedIfFull(err)))
 		}
 		s.labels = given
 	}

@@ -32,11 +32,11 @@ func createLog(dir, runID string, opts Options, start event.SessionStart) (*Log,
 	}
 	if err != nil {
 		if l != nil {
-			err = errors.Join(err, l.writer.pen.file.Close())
+			err = errors.Join(err, l.writer.out.file.Close())
 		}
 		return nil, errors.Join(err, fsys.RemoveAll(aside))
 	}
-	l.keeper.start()
+	l.flusher.start()
 	return l, nil
 }
 
@@ -58,10 +58,10 @@ func fillNew(aside, dir, runID string, opts Options, start event.SessionStart) (
 	}
 	end := position{seq: 1, first: 1, offset: int64(len(line)), sum: sum}
 	l := newLog(start.SessionID, dir, runID, opts)
-	l.writer.pen.seg = &segment{fs: opts.FS, first: 1, path: filepath.Join(dir, activeName), file: file}
-	l.writer.pen.seg.index.Add(1, 0)
-	l.writer.pen.file, l.writer.pen.next, l.writer.pen.offset, l.writer.pen.marked = file, 2, end.offset, true
-	l.segs.list = []*segment{l.writer.pen.seg}
+	l.writer.out.seg = &segment{fs: opts.FS, first: 1, path: filepath.Join(dir, activeName), file: file}
+	l.writer.out.seg.index.Add(1, 0)
+	l.writer.out.file, l.writer.out.next, l.writer.out.offset, l.writer.out.marked = file, 2, end.offset, true
+	l.segs.list = []*segment{l.writer.out.seg}
 	l.tail.Add(1, logfile.Body(line))
 	l.marks.reset(1, end)
 	l.touched.Store(now.UnixMicro())
@@ -99,7 +99,7 @@ func openLog(ctx context.Context, dir, runID string, opts Options, before prior)
 	if err != nil {
 		return nil, r.actions, errors.Join(whatToDo(r.log.id, err), file.Close())
 	}
-	r.log.keeper.start()
+	r.log.flusher.start()
 	return r.log, r.actions, nil
 }
 

@@ -64,8 +64,8 @@ type oracle struct {
 	// taken are the seqs of a session whose lines the story took out of the log: for
 	// them a placeholder may stand, and nothing else.
 	taken map[string]func(event.Seq) bool
-	// mend is what a person does before a session can be opened again.
-	mend func(*memFS)
+	// repair is what a person does before a session can be opened again.
+	repair func(*memFS)
 }
 
 func newOracle(t require.TestingT) *oracle {
@@ -157,8 +157,8 @@ func shown(e event.Event) string {
 // streamed may be gone, but then its identity is gone with it.
 func (o *oracle) verify(fsys *memFS, boot string, powerCut bool) {
 	opts := store.Options{FS: fsys, BootID: boot, SegmentBytes: 1500}
-	if o.mend != nil {
-		o.mend(fsys)
+	if o.repair != nil {
+		o.repair(fsys)
 	}
 	s, err := store.Open("/data", opts)
 	require.NoError(o.t, err)
@@ -169,13 +169,13 @@ func (o *oracle) verify(fsys *memFS, boot string, powerCut bool) {
 		o.compare(l, powerCut)
 	}
 	require.NoError(o.t, s.Close())
-	mended := fsys.files()
+	repaired := fsys.files()
 
 	s, err = store.Open("/data", opts)
 	require.NoError(o.t, err)
 	defer s.Close()
 	logs = o.open(s)
-	require.Equal(o.t, mended, fsys.files(), "opening a second time changed something")
+	require.Equal(o.t, repaired, fsys.files(), "opening a second time changed something")
 	for _, l := range logs {
 		first, _, err := l.Append(context.Background(), message("after"))
 		require.NoError(o.t, err)

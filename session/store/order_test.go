@@ -86,7 +86,7 @@ func TestFault16TheMetadataOfAFrozenLogSpeaksOfSyncedEventsOnly(t *testing.T) {
 	ctx := context.Background()
 	f, s, l := onFaulty(t, store.Options{})
 	synced := l.Marks().Synced
-	f.set(nthOf(1, "datasync", "events", syscall.EIO)) // the keeper's
+	f.set(nthOf(1, "datasync", "events", syscall.EIO)) // the flusher's
 	_, seen, err := l.Append(ctx, message("seen, and not on the device"))
 	require.NoError(t, err)
 	awaitHealth(t, l, store.HealthFrozen)
@@ -143,7 +143,7 @@ func TestFault16AFrozenLogWhoseUnsyncedLinesAreDamagedStaysFrozen(t *testing.T) 
 	}
 }
 
-func TestFault01NoByteOfATornEndIsLostWhereverThePowerFailsWhileItIsMended(t *testing.T) {
+func TestFault01NoByteOfATornEndIsLostWhereverThePowerFailsWhileItIsRepaired(t *testing.T) {
 	ctx := context.Background()
 	const torn = `{"seq":3,"time":"2026-02-21T14:03:07.123456Z","type":"agent_mess`
 	crashed := true

@@ -148,7 +148,7 @@ func TestFault23ALogOfAnotherOwnerFailsAlone(t *testing.T) {
 	}
 }
 
-// Without an inode left no file can be made, though there is room.
+// Without an inode left no file can be made, though there is space.
 func TestFault23ADeviceWithoutInodesBlocksAndHealsByItself(t *testing.T) {
 	none := withMount(t, "tmpfs", "-o", "nr_inodes=2,mode=0700", "abide-test")
 	_, err := store.Open(filepath.Join(none, "data"), store.Options{})

@@ -46,7 +46,7 @@ func TestAPageIsTheNewestQuarterOfAMiBWhateverIsAskedFor(t *testing.T) {
 					if page.First > max(1, bound-event.Seq(limit)+1) { // cut by its bytes
 						older, err := l.ReadBefore(ctx, page.First, 1)
 						require.NoError(t, err)
-						require.Greater(t, len(page.JSON)+1+len(older.JSON), pageBound, "there was room for one more")
+						require.Greater(t, len(page.JSON)+1+len(older.JSON), pageBound, "there was space for one more")
 					}
 				}
 			}

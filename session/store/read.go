@@ -382,7 +382,7 @@ func (c *collector) readSegment(seg *segment, file File, end int64, bound event.
 	return nil
 }
 
-// guess is how much room a batch will need, so that it is made once.
+// guess is how much space a batch will need, so that it is made once.
 func (c *collector) guess(left int64) int64 {
 	if c.page {
 		return min(left, 32<<10)

@@ -100,7 +100,7 @@ var readStories = []story{
 		steps: []string{"open events.jsonl", "lock events.jsonl", "read sealed", "read blob"},
 	},
 	{
-		name: "a large value that there is no room for",
+		name: "a large value that there is no space for",
 		tell: func(p *teller) {
 			p.open()
 			l := p.create()

@@ -6,7 +6,7 @@ import (
 )
 
 // forewarn has the metadata say, on the device and before anything of the log is
-// mended, what the log shows no more once it is: that the checkpoint does not hold,
+// repaired, what the log shows no more once it is: that the checkpoint does not hold,
 // which a line that is ended may make fit although its newline is not on the device,
 // and that lines at the end are damaged, which are cut off.
 func (r *recovery) forewarn() error {

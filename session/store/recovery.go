@@ -16,7 +16,7 @@ import (
 )
 
 // recovery opens one log for writing: it decides what of the files belongs to
-// it, mends what may be mended, and gives it a new epoch if acknowledged history
+// it, repairs what may be repaired, and gives it a new epoch if acknowledged history
 // could have been lost. Doing it twice does nothing the second time.
 //
 // The order matters. Bytes are copied to quarantine before they are cut off; the
@@ -62,8 +62,8 @@ func (r *recovery) run(file File) error {
 	if err := r.scanActive(file); err != nil {
 		return err
 	}
-	if err := r.mendTail(file); err != nil {
-		return fmt.Errorf("mend the end of the log: %w", err)
+	if err := r.repairTail(file); err != nil {
+		return fmt.Errorf("repair the end of the log: %w", err)
 	}
 	if !r.hasMeta {
 		if err := r.rebuild(); err != nil {
@@ -223,9 +223,9 @@ func (r *recovery) reportScan() {
 	r.log.health.setDamage(d)
 }
 
-// mendTail cuts off what lies behind the last good line, after a copy of it is
+// repairTail cuts off what lies behind the last good line, after a copy of it is
 // on the device: rule 5. What stays is brought to the device: rule 0.
-func (r *recovery) mendTail(file File) error {
+func (r *recovery) repairTail(file File) error {
 	s, torn := r.scan, r.scan.Torn()
 	if s.Good.Seq != r.meta.SyncedSeq || torn.Size > 0 || s.Unended {
 		r.changed = true // the metadata is behind, or will be
@@ -273,8 +273,8 @@ func (r *recovery) adopt(file File, end position) error {
 	minSeq := r.firstSeqOf(l.segs.list)
 	r.reportFiles(minSeq)
 	l.marks.reset(minSeq, end)
-	l.writer.pen.seg, l.writer.pen.file = r.active, file
-	l.writer.pen.next, l.writer.pen.offset, l.writer.pen.indexed, l.writer.pen.opened = end.seq+1, end.offset, end.offset, end
+	l.writer.out.seg, l.writer.out.file = r.active, file
+	l.writer.out.next, l.writer.out.offset, l.writer.out.indexed, l.writer.out.opened = end.seq+1, end.offset, end.offset, end
 	l.touched.Store(r.newest().UnixMicro())
 	irregular := r.meta.Irregular && r.meta.LogFirst == r.active.first || r.scan.Irregular
 	if r.meta.Epoch != r.epoch || r.meta.Irregular != irregular || r.meta.Writer != nil || !sameDamage(r.meta.Damage, l.health.get().Damage) {
@@ -341,7 +341,7 @@ func (r *recovery) reportFiles(next event.Seq) {
 		next = max(next, seg.last+1)
 	}
 	if d.Missing != before {
-		r.changed = true // and nothing is mended by it
+		r.changed = true // and nothing is repaired by it
 		r.log.opts.Logger.Warn("events are missing, with the files they were in", "session", r.log.id, "events", d.Missing)
 	}
 	r.log.health.setDamage(d)
@@ -357,7 +357,7 @@ func (r *recovery) rebuild() error {
 }
 
 // keepMetadata copies a damaged metadata.json to quarantine, as it is about to
-// be replaced. The log does not need it, so that there is no room for it stops
+// be replaced. The log does not need it, so that there is no space for it stops
 // nothing; what may be otherwise the next time is waited for.
 func (r *recovery) keepMetadata() error {
 	name, err := r.copyMetadata()

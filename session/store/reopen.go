@@ -11,26 +11,26 @@ import (
 )
 
 // reopener gives a frozen log a fresh active file. The caller of its methods holds the
-// pen, unless they say otherwise.
+// write lock, unless they say otherwise.
 type reopener struct {
 	*writer
-	mender *mender
+	repairer *repairer
 }
 
-// reopen does what Log.Reopen says. The caller does not hold the pen.
+// reopen does what Log.Reopen says. The caller does not hold the write lock.
 func (r *reopener) reopen(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return r.withPen(func() error {
-		if r.pen.closed {
+	return r.withWriteLock(func() error {
+		if r.out.closed {
 			return ErrClosed
 		}
 		if !r.health.frozen.Load() {
 			return nil
 		}
-		if r.pen.file == nil {
-			if err := r.mender.mend(); err != nil {
+		if r.out.file == nil {
+			if err := r.repairer.repair(); err != nil {
 				return fmt.Errorf("reopen log: %w", errors.Join(err, ErrFrozen))
 			}
 			return nil
@@ -42,7 +42,7 @@ func (r *reopener) reopen(ctx context.Context) error {
 	})
 }
 
-// thaw does what Reopen says. The caller holds the pen.
+// thaw does what Reopen says. The caller holds the write lock.
 func (r *reopener) thaw() error {
 	if done, err := r.putBack(); err != nil {
 		return fmt.Errorf("reopen log: %w", errors.Join(err, ErrFrozen))
@@ -53,7 +53,7 @@ func (r *reopener) thaw() error {
 		if err := r.mark(); err != nil {
 			return fmt.Errorf("reopen log: %w", errors.Join(err, ErrFrozen))
 		}
-		r.thawed(r.pen.next - 1)
+		r.thawed(r.out.next - 1)
 		return nil
 	}
 	if err := r.ownLinesIntact(); err != nil {
@@ -74,9 +74,9 @@ func (r *reopener) thawed(last event.Seq) {
 }
 
 // copyActive puts a synced copy of the active file in its place. The caller holds the
-// pen.
+// write lock.
 func (r *reopener) copyActive() error {
-	p := &r.pen
+	p := &r.out
 	fresh, err := r.active.placeCopy(p.file, p.offset)
 	if fresh == nil {
 		return err
@@ -101,7 +101,7 @@ func (r *reopener) copyActive() error {
 // ownLinesIntact verifies that the lines which this process wrote and could not sync
 // read as they were written: the system may have dropped them.
 func (r *reopener) ownLinesIntact() error {
-	p, from := &r.pen, r.pen.opened
+	p, from := &r.out, r.out.opened
 	if _, synced := r.marks.positions(); synced.first == p.seg.first && synced.offset > from.offset {
 		from = synced
 	}
@@ -117,9 +117,9 @@ func (r *reopener) ownLinesIntact() error {
 
 // beginFile moves the log on to a file that is in place and synced: sealed is
 // the name of the one before, last its last seq. Unless the names are durable too,
-// nothing of it counts as synced. The caller holds the pen.
+// nothing of it counts as synced. The caller holds the write lock.
 func (w *writer) beginFile(sealed string, last event.Seq, file File, final firstLine, durable bool) {
-	p := &w.pen
+	p := &w.out
 	old := p.seg
 	old.seal(sealed, last)
 	p.seg = &segment{fs: w.fs, first: last + 1, path: filepath.Join(w.dir, activeName), file: file}

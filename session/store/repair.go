@@ -13,7 +13,7 @@ import (
 // a hub does, so none may run: *LockedError. Opening a session does the same;
 // Repair is for those who do not want to wait for that. One session that cannot
 // be repaired is a problem in the report and stops no other. What others know of files
-// beside a log is mended, too.
+// beside a log is repaired, too.
 func Repair(ctx context.Context, dir, id string, o Options, beside ...Beside) (Report, error) {
 	report := Report{Problems: []Problem{}}
 	if _, err := o.withDefaults().FS.Stat(filepath.Join(dir, sessionsDir)); errors.Is(err, fs.ErrNotExist) {
@@ -26,7 +26,7 @@ func Repair(ctx context.Context, dir, id string, o Options, beside ...Beside) (R
 		return report, err
 	}
 	for _, p := range before.Problems {
-		if p.Mendable { // which opening the directory has done
+		if p.Repairable { // which opening the directory has done
 			report.Actions = append(report.Actions, Action{Did: fmt.Sprintf("made %s anew: %s", p.File, p.Detail)})
 		}
 	}
@@ -50,7 +50,7 @@ func Repair(ctx context.Context, dir, id string, o Options, beside ...Beside) (R
 		}
 		if err == nil {
 			report.Events += l.Metadata().EventCount
-			mendBeside(filepath.Join(s.root(), id), id, beside, &report)
+			repairBeside(filepath.Join(s.root(), id), id, beside, &report)
 			err = l.close()
 		}
 		if err != nil {

@@ -15,7 +15,7 @@ type Report struct {
 	// Problems are the invariants that do not hold, in the order of the files.
 	Problems []Problem `json:"problems"`
 	// Notes are what is as a crash may leave it: no harm, and the next to open
-	// the session mends it.
+	// the session repairs it.
 	Notes []Problem `json:"notes,omitempty"`
 	// Actions are what Repair did, in words for a person.
 	Actions []Action `json:"actions,omitempty"`
@@ -34,9 +34,9 @@ type Problem struct {
 	File string    `json:"file,omitempty"`
 	// Detail is for a person.
 	Detail string `json:"detail"`
-	// Mendable says that Repair mends it. All else stays, and what can be read
+	// Repairable says that Repair removes it. All else stays, and what can be read
 	// is read past it.
-	Mendable bool `json:"mendable"`
+	Repairable bool `json:"repairable"`
 }
 
 // String is one line for a person.
@@ -76,9 +76,9 @@ type Action struct {
 func (r *Report) add(p Problem) {
 	switch p.Kind {
 	case ProblemMetadata:
-		p.Mendable = true
+		p.Repairable = true
 	case ProblemTorn:
-		p.Mendable = p.File == activeName // no other file is ever written again
+		p.Repairable = p.File == activeName // no other file is ever written again
 	}
 	r.Problems = append(r.Problems, p)
 }

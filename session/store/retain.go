@@ -16,7 +16,7 @@ type retention struct {
 	bytes  atomic.Int64 // most bytes of the log; zero is all of it
 	excess atomic.Bool  // there may be more than that
 
-	unremoved bool // files of removed events are still there; used by the holder of the pen
+	unremoved bool // files of removed events are still there; used by the holder of the write lock
 }
 
 // setKeep says how much of the log is kept, which takes effect soon.
@@ -58,12 +58,12 @@ func (r *retention) retain(ctx context.Context, maxBytes int64) (event.Seq, erro
 		return 0, err
 	}
 	minSeq := event.Seq(r.marks.min.Load())
-	err := r.withPen(func() error {
-		if r.pen.closed {
+	err := r.withWriteLock(func() error {
+		if r.out.closed {
 			return ErrClosed
 		}
-		if r.pen.file == nil {
-			return r.noRoomToMend()
+		if r.out.file == nil {
+			return r.noSpaceToRepair()
 		}
 		if err := r.health.refusal(); err != nil {
 			return err
@@ -83,12 +83,12 @@ func (r *retention) retain(ctx context.Context, maxBytes int64) (event.Seq, erro
 
 // firstWithin is the first seq of the oldest file that may stay.
 func (r *retention) firstWithin(maxBytes int64) (event.Seq, error) {
-	left := maxBytes - r.pen.offset
+	left := maxBytes - r.out.offset
 	list := r.segs.all()
 	first := list[len(list)-1].first
 	for i := len(list) - 2; i >= 0; i-- {
 		info, err := r.fs.Stat(list[i].currentPath())
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // one that is lost takes no room
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // one that is lost takes no space
 			return 0, err
 		}
 		if err == nil {
@@ -104,7 +104,7 @@ func (r *retention) firstWithin(maxBytes int64) (event.Seq, error) {
 
 // removeBelow forgets the events below first. Files go in their order, those that
 // could not be removed before too: what a failure leaves must end where the log
-// begins, or the files between would look lost. The caller holds the pen.
+// begins, or the files between would look lost. The caller holds the write lock.
 func (r *retention) removeBelow(first event.Seq) error {
 	r.marks.remove(first)
 	if err := r.meta.saveMetadata(); err != nil {
@@ -124,7 +124,7 @@ func (r *retention) removeBelow(first event.Seq) error {
 		if seg.last >= first {
 			break
 		}
-		if _, err := removeOld(seg, append(files[i+1:len(files):len(files)], r.pen.seg), r.id); err != nil {
+		if _, err := removeOld(seg, append(files[i+1:len(files):len(files)], r.out.seg), r.id); err != nil {
 			return err
 		}
 	}

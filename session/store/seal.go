@@ -14,9 +14,9 @@ import (
 
 // seal closes the active file under its final name and begins a new one. The
 // new file is made and locked aside first, so that a failure costs nothing: the
-// log then goes on in the old file. The caller holds the pen.
+// log then goes on in the old file. The caller holds the write lock.
 func (w *writer) seal() error {
-	p := &w.pen
+	p := &w.out
 	if err := w.sync.syncTo(context.Background(), p.next-1); err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func (r *reader) SeqAt(ctx context.Context, at time.Time) (seq event.Seq, found 
 		if err != nil || through == after {
 			return 0, false, err
 		}
-		for g := range b.Glances() {
+		for g := range b.Headers() {
 			e, err := g.Event()
 			if err != nil {
 				return 0, false, fmt.Errorf("look for %s: %w", at.Format(time.RFC3339), err)

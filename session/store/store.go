@@ -237,8 +237,8 @@ func (s *Store) Create(ctx context.Context, start event.SessionStart) (*Log, err
 }
 
 // Log returns a session's log. The first call opens and recovers it; others
-// wait for that, and calls for other sessions do not. A log that there is no room
-// to mend can be read, and is HealthBlocked. ErrInvalidID, ErrNotFound, or
+// wait for that, and calls for other sessions do not. A log that there is no space
+// to repair can be read, and is HealthBlocked. ErrInvalidID, ErrNotFound, or
 // why it cannot be opened; a later call tries again.
 func (s *Store) Log(ctx context.Context, id string) (*Log, error) {
 	if !ValidID(id) {

@@ -126,7 +126,7 @@ var plainStories = []story{
 			p.say(l, func(m *store.Metadata) { m.LastLine = "first" })
 			p.flush(l)
 			p.say(l, func(m *store.Metadata) { m.LastLine = "second" })
-			p.wait(time.Second) // the keeper writes it
+			p.wait(time.Second) // the flusher writes it
 			p.say(l, func(m *store.Metadata) { m.LastLine = "third" })
 			p.append(l, prompt("p"))
 			p.flush(l)

@@ -45,7 +45,7 @@ type teller struct {
 	options store.Options
 	cause   error // of the fault; nil without one
 	gone    bool  // the process is
-	trouble error // of the story's own; nil while there is none
+	broken  error // of the story's own; nil while there is none
 
 	store    *store.Store
 	recorder *store.Recorder
@@ -108,7 +108,7 @@ func (p *teller) named(what string, err error) {
 	if errors.Is(p.cause, errHalf) && errors.Is(err, syscall.ENOSPC) {
 		return
 	}
-	for _, known := range []error{p.cause, p.trouble, store.ErrBlocked, store.ErrFrozen} {
+	for _, known := range []error{p.cause, p.broken, store.ErrBlocked, store.ErrFrozen} {
 		if known != nil && errors.Is(err, known) {
 			return
 		}
@@ -301,7 +301,7 @@ func (p *teller) remove(l *store.Log) {
 
 // also makes calls fail that are part of the story, until it is nil.
 func (p *teller) also(hits func(op, name string) bool, cause error) {
-	p.trouble = cause
+	p.broken = cause
 	p.fs.also(func(op, name string) error {
 		if cause != nil && hits(op, name) {
 			return cause

@@ -6,17 +6,17 @@ import (
 	"path/filepath"
 )
 
-// unswap takes back half of a swap of the file that the pen writes.
+// unswap takes back half of a swap of the file that the write lock writes.
 func (r *reopener) unswap() (bool, error) {
 	_, synced := r.marks.positions()
-	return r.active.unswap(r.pen.file, r.pen.seg.first, synced.seq)
+	return r.active.unswap(r.out.file, r.out.seg.first, synced.seq)
 }
 
 // putBack gives the open file its name again if it lost that, as a copy that is
 // synced. It reports
-// whether there was anything to do. The caller holds the pen, and nothing is synced.
+// whether there was anything to do. The caller holds the write lock, and nothing is synced.
 func (r *reopener) putBack() (done bool, err error) {
-	p := &r.pen
+	p := &r.out
 	active := filepath.Join(r.dir, activeName)
 	named, err := r.fs.Means(active, p.file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -34,9 +34,9 @@ func (r *reopener) putBack() (done bool, err error) {
 }
 
 // keepLast sees to it that the end of this process does not take the last copy of a
-// log with it, whose file was removed or replaced. The caller holds the pen.
+// log with it, whose file was removed or replaced. The caller holds the write lock.
 func (r *reopener) keepLast() error {
-	if r.pen.file == nil || errors.Is(r.active.whyTaken(), ErrAway) {
+	if r.out.file == nil || errors.Is(r.active.whyTaken(), ErrAway) {
 		return nil // it is not written, or all of the session was removed
 	}
 	_, err := r.putBack()

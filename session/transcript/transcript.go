@@ -54,7 +54,7 @@ const (
 	Tool       Kind = "tool"
 	Permission Kind = "permission"
 	Plan       Kind = "plan"
-	Trouble    Kind = "trouble" // an error, an agent's exit, an unreadable event
+	Problem    Kind = "problem" // an error, an agent's exit, an unreadable event
 	Other      Kind = "other"   // kept and shown, not understood
 )
 
@@ -63,7 +63,7 @@ type Entry struct {
 	Kind Kind      `json:"kind"`
 	Seq  event.Seq `json:"seq"` // of the first event folded into it
 	At   time.Time `json:"at"`
-	// Text is a message's or thought's whole text, or trouble in words.
+	// Text is a message's or thought's whole text, or problem in words.
 	Text string `json:"text,omitempty"`
 	// Blocks are content blocks that are not text, in the agent's own JSON.
 	Blocks     []json.RawMessage        `json:"blocks,omitempty"`
@@ -127,11 +127,11 @@ func (t *Transcript) apply(e event.Event, payload event.Payload) {
 			entry.Outcome = &p
 		}
 	case event.Error:
-		t.add(e, &Entry{Kind: Trouble, Text: p.Message})
+		t.add(e, &Entry{Kind: Problem, Text: p.Message})
 	case event.AgentExit:
-		t.add(e, &Entry{Kind: Trouble, Text: "the agent ended: " + p.Reason})
+		t.add(e, &Entry{Kind: Problem, Text: "the agent ended: " + p.Reason})
 	case event.Corrupt:
-		t.add(e, &Entry{Kind: Trouble, Text: "an event could not be read: " + p.Reason})
+		t.add(e, &Entry{Kind: Problem, Text: "an event could not be read: " + p.Reason})
 	case event.TurnInterrupted:
 		t.turn(e.Turn).Interrupted = &p
 	case event.InterruptionSettled, event.WorkspaceSeen, event.TurnStart, event.AgentStarted, event.Mode, event.Config, event.Commands, event.Usage, event.SegmentStart:

@@ -130,7 +130,7 @@ func TestAToolCallTakesOverEveryFieldOfItsUpdates(t *testing.T) {
 	require.Equal(t, &update, tr.Turns[0].Entries[0].Tool)
 }
 
-func TestTroubleAndTheTitleAreTold(t *testing.T) {
+func TestAProblemAndTheTitleAreTold(t *testing.T) {
 	tr := fold(t,
 		event.Title{Title: "A name"},
 		event.Error{Code: "x", Message: "It broke."},
@@ -140,7 +140,7 @@ func TestTroubleAndTheTitleAreTold(t *testing.T) {
 	require.Equal(t, "A name", tr.Title)
 	var told []string
 	for _, entry := range tr.Turns[0].Entries {
-		require.Equal(t, transcript.Trouble, entry.Kind)
+		require.Equal(t, transcript.Problem, entry.Kind)
 		told = append(told, entry.Text)
 	}
 	require.Equal(t, []string{"It broke.", "the agent ended: killed", "an event could not be read: half a line"}, told)

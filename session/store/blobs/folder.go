@@ -37,7 +37,7 @@ type Folder struct {
 
 // New is the folder of the session in a directory. The folder is made with the first
 // blob. Refuse says why nothing may be put into it, nil if it may. Full is told that
-// there was no room, and returns the error that the caller is to see beside that. A
+// there was no space, and returns the error that the caller is to see beside that. A
 // Folder that is only read from needs neither.
 func New(fsys disk.FS, session string, refuse func() error, full func(error) error) *Folder {
 	return &Folder{fs: fsys, session: session, dir: filepath.Join(session, Dir), refuse: refuse, full: full}

@@ -38,15 +38,15 @@ type Tail struct {
 
 	// Owned by the adder.
 	bytes  int  // capacity of the chunks
-	unread int  // bytes that were made room for since somebody asked
+	unread int  // bytes that were added since somebody asked
 	asleep bool // until somebody asks
 }
 
 // chunk is a run of events. Its bytes and ends are written once and never moved.
 type chunk struct {
 	first event.Seq
-	room  []byte   // as long as it will ever be; filled up to used
-	ends  []uint32 // ends[i] is where the object of first+i ends in room
+	buf   []byte   // as long as it will ever be; filled up to used
+	ends  []uint32 // ends[i] is where the object of first+i ends in buf
 	used  int      // owned by the adder
 	count int      // owned by the adder
 }
@@ -63,18 +63,18 @@ func (t *Tail) Wanted() bool { return !t.asleep || t.asked.Load() }
 func (t *Tail) Add(seq event.Seq, body []byte) {
 	need := len(body) + 2 // comma and brace
 	c := t.last()
-	if c == nil || c.next() != seq || c.used+need > len(c.room) || c.count == len(c.ends) {
+	if c == nil || c.next() != seq || c.used+need > len(c.buf) || c.count == len(c.ends) {
 		if t.doze(); t.asleep {
 			return
 		}
 		c = t.grow(seq, need)
 	}
 	if c.count > 0 {
-		c.room[c.used] = ','
+		c.buf[c.used] = ','
 		c.used++
 	}
-	c.used += copy(c.room[c.used:], body)
-	c.room[c.used] = '}'
+	c.used += copy(c.buf[c.used:], body)
+	c.buf[c.used] = '}'
 	c.used++
 	c.ends[c.count] = uint32(c.used)
 	c.count++
@@ -107,7 +107,7 @@ func (t *Tail) grow(seq event.Seq, need int) *chunk {
 	if c := t.last(); c != nil && c.next() == seq {
 		old = *t.chunks.Load()
 		// A quarter of the limit at most, so that at least three are kept.
-		size = min(2*len(c.room), fullChunk, max(smallChunk, t.Limit/4))
+		size = min(2*len(c.buf), fullChunk, max(smallChunk, t.Limit/4))
 	} else {
 		t.bytes = 0
 	}
@@ -115,10 +115,10 @@ func (t *Tail) grow(seq event.Seq, need int) *chunk {
 	t.bytes += size
 	t.unread += size
 	for len(old) > 0 && t.bytes > t.Limit {
-		t.bytes -= len(old[0].room)
+		t.bytes -= len(old[0].buf)
 		old = old[1:]
 	}
-	c := &chunk{first: seq, room: make([]byte, size), ends: make([]uint32, size/bytesPerEvent+1)}
+	c := &chunk{first: seq, buf: make([]byte, size), ends: make([]uint32, size/bytesPerEvent+1)}
 	chunks := append(append(make([]*chunk, 0, len(old)+1), old...), c)
 	t.chunks.Store(&chunks)
 	return c
@@ -172,6 +172,6 @@ func (t *Tail) Read(after, visible event.Seq, maxBytes int) (event.Batch, bool) 
 		First: after + 1,
 		Last:  after + event.Seq(count),
 		Count: count,
-		JSON:  c.room[start:end:end],
+		JSON:  c.buf[start:end:end],
 	}, true
 }

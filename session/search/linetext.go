@@ -8,9 +8,9 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-// glance is what a line says, before anything of it is decoded. Searching looks
+// lineText is what a line says, before anything of it is decoded. Searching looks
 // at every line but decodes only those of a passage that may hold a match.
-type glance struct {
+type lineText struct {
 	// joined says that the line is a chunk of a message, the one with this id.
 	joined bool
 	id     []byte
@@ -19,10 +19,10 @@ type glance struct {
 	texts [2][]byte
 }
 
-// glanceAt reads a line that is exactly as a store wrote it, and whose data has
+// lineTextAt reads a line that is exactly as a store wrote it, and whose data has
 // the usual shape. Of any other it is false: those are decoded, since here
 // nothing is checked.
-func glanceAt(line []byte, h head) (g glance, ok bool) {
+func lineTextAt(line []byte, h head) (g lineText, ok bool) {
 	kind, data := h.kindOf(), h.data()
 	if kind == "" || data == nil || !logfile.Intact(line) {
 		return g, false
@@ -34,15 +34,15 @@ func glanceAt(line []byte, h head) (g glance, ok bool) {
 	switch kind {
 	case event.TypeAgentMessage:
 		id, simple := simpleID(fields.messageID)
-		return glance{joined: true, id: id, texts: [2][]byte{unlessEmpty(fields.text)}}, simple && plain(fields.text)
+		return lineText{joined: true, id: id, texts: [2][]byte{unlessEmpty(fields.text)}}, simple && plain(fields.text)
 	case event.TypeUserPrompt:
-		return glance{texts: [2][]byte{unlessEmpty(fields.text)}}, plain(fields.text)
+		return lineText{texts: [2][]byte{unlessEmpty(fields.text)}}, plain(fields.text)
 	default: // a tool
 		title := unlessEmpty(fields.title)
 		if title == nil && len(fields.rawInput) > 0 && fields.rawInput[0] == '{' {
 			return g, false // whether it says anything depends on what is in it
 		}
-		return glance{texts: [2][]byte{title, fields.rawInput}}, plain(fields.title)
+		return lineText{texts: [2][]byte{title, fields.rawInput}}, plain(fields.title)
 	}
 }
 

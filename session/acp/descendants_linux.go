@@ -7,33 +7,33 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kin finds what an agent brought forth and its marker does not: programs that
+// descendants finds the processes of an agent that do not carry its marker: programs that
 // were started with an environment of their own. While the agent lives they
 // descend from it; what is orphaned comes to this process, the subreaper.
-type kin struct {
+type descendants struct {
 	leader proc // the agent
 
 	mu   sync.Mutex
 	seen map[processKey]bool // guarded by mu: who descended from it at some time
 }
 
-func newKin(pid int) *kin {
+func newDescendants(pid int) *descendants {
 	leader, _ := readProc(pid) // a zombie at worst: nobody reaped it yet
-	return &kin{leader: leader, seen: map[processKey]bool{}}
+	return &descendants{leader: leader, seen: map[processKey]bool{}}
 }
 
 // look notes who descends from the agent now. Whoever is about to end it looks
 // first: afterwards the line is cut.
-func (k *kin) look() {
+func (k *descendants) look() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, p := range descendants(processes(), k.leader.key(), k.seen) {
+	for _, p := range descendantsOf(processes(), k.leader.key(), k.seen) {
 		k.seen[p.key()] = true
 	}
 }
 
-// living lists those of the agent's kin that live, once the agent does not.
-func (k *kin) living() []proc {
+// living lists those of the agent's descendants that live, once the agent does not.
+func (k *descendants) living() []proc {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	list := processes()
@@ -41,7 +41,7 @@ func (k *kin) living() []proc {
 		k.seen[p.key()] = true
 	}
 	var found []proc
-	for _, p := range descendants(list, k.leader.key(), k.seen) {
+	for _, p := range descendantsOf(list, k.leader.key(), k.seen) {
 		if !p.zombie {
 			found = append(found, p)
 		}
@@ -53,7 +53,7 @@ func (k *kin) living() []proc {
 // left: it has no marker, began after the agent did, and nobody else who was
 // here then lives to have begun it. With several agents at work, the last of
 // them takes the stray along.
-func (k *kin) strays(list []proc) []proc {
+func (k *descendants) strays(list []proc) []proc {
 	session, err := unix.Getsid(0)
 	if err != nil {
 		return nil
@@ -80,9 +80,9 @@ func (k *kin) strays(list []proc) []proc {
 	return found
 }
 
-// descendants lists the others and whoever descends from them or from the root,
+// descendantsOf lists the others and whoever descends from them or from the root,
 // which itself is not listed.
-func descendants(list []proc, root processKey, others map[processKey]bool) []proc {
+func descendantsOf(list []proc, root processKey, others map[processKey]bool) []proc {
 	children := map[int][]proc{}
 	var line, found []proc
 	known := map[processKey]bool{root: true}

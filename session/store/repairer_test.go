@@ -14,7 +14,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-func TestALogThatThereIsNoRoomToMendIsTriedAgainWithGrowingPausesAndNotForEver(t *testing.T) {
+func TestALogThatThereIsNoSpaceToRepairIsTriedAgainWithGrowingPausesAndNotForEver(t *testing.T) {
 	d := recorded(t, 5)
 	f := &faultFS{FS: store.OS()}
 	var tries atomic.Int64

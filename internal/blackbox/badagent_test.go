@@ -11,7 +11,7 @@ import (
 )
 
 // TestWhateverAnAgentDoesItsTurnEndsOnceAndTheNextPromptWorks has the built-in
-// agent do everything it can, the troubles agents make among them. A turn that
+// agent do everything it can, the faults agents make among them. A turn that
 // does not end by itself is cancelled, then freed by force.
 func TestWhateverAnAgentDoesItsTurnEndsOnceAndTheNextPromptWorks(t *testing.T) {
 	t.Parallel()

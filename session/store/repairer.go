@@ -9,22 +9,22 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-// unmended is a log that recovery could not mend for lack of room. It can be read,
-// Append gives ErrBlocked, and the keeper tries recovery again. The holder of the
-// pen owns it.
-type unmended struct {
+// unrepaired is a log that recovery could not repair for lack of space. It can be read,
+// Append gives ErrBlocked, and the flusher tries recovery again. The holder of the
+// write lock owns it.
+type unrepaired struct {
 	file  File // the active file, locked
 	prior prior
 }
 
-// mender recovers a log that there was no room to mend when it was opened.
-type mender struct {
+// repairer recovers a log that there was no space to repair when it was opened.
+type repairer struct {
 	*writer
-	state atomic.Pointer[unmended] // changed by the holder of the pen; nil once it is mended
+	state atomic.Pointer[unrepaired] // changed by the holder of the write lock; nil once it is repaired
 }
 
-// unmended reports whether the log waits to be mended.
-func (m *mender) unmended() bool { return m.state.Load() != nil }
+// unrepaired reports whether the log waits to be repaired.
+func (m *repairer) unrepaired() bool { return m.state.Load() != nil }
 
 // readable makes a log of a recovery that failed with why, because the device is
 // full. It ends where the log is known to be on the device. If that is not known,
@@ -44,12 +44,12 @@ func (r *recovery) readable(file File, why error) (*Log, error) {
 	l.marks.reset(r.firstSeqOf(l.segs.list), end)
 	l.touched.Store(r.meta.UpdatedAt.UnixMicro())
 	l.metadataFile.meta, l.metadataFile.labels = r.meta, r.log.metadataFile.labels
-	l.mender.state.Store(&unmended{file: file, prior: prior{r.crashed, r.suspect}})
+	l.repairer.state.Store(&unrepaired{file: file, prior: prior{r.crashed, r.suspect}})
 	l.health.setDamage(r.log.health.get().Damage)
 	l.health.block(why)
-	l.opts.Logger.Warn("no room to mend the log; it can only be read until there is", "session", l.id, "err", why)
-	l.keeper.start()
-	l.keeper.poke() // it tries again until there is room
+	l.opts.Logger.Warn("no space to repair the log; it can only be read until there is", "session", l.id, "err", why)
+	l.flusher.start()
+	l.flusher.poke() // it tries again until there is space
 	return l, nil
 }
 
@@ -72,19 +72,19 @@ func (r *recovery) bringShown(file File) (position, error) {
 	return r.scannedEnd(), nil
 }
 
-// tryMend mends the log if it is unmended, and reports whether it was.
-func (m *mender) tryMend() (was bool, err error) {
-	err = m.withPen(func() error {
-		if was = m.state.Load() != nil; was && !m.pen.closed {
-			return m.mend()
+// tryRepair repairs the log if it is unrepaired, and reports whether it was.
+func (m *repairer) tryRepair() (was bool, err error) {
+	err = m.withWriteLock(func() error {
+		if was = m.state.Load() != nil; was && !m.out.closed {
+			return m.repair()
 		}
 		return nil
 	})
 	return was, err
 }
 
-// mend recovers the log once more. The caller holds the pen.
-func (m *mender) mend() error {
+// repair recovers the log once more. The caller holds the write lock.
+func (m *repairer) repair() error {
 	u := m.state.Load()
 	own := newLog(m.id, m.dir, m.runID, m.opts)
 	r := newRecovery(own, u.prior)
@@ -94,16 +94,16 @@ func (m *mender) mend() error {
 			m.meta.setFrozen(true)
 			m.health.freeze(err) // only Reopen tries again
 		}
-		return fmt.Errorf("mend log: %w", err)
+		return fmt.Errorf("repair log: %w", err)
 	}
 	defer m.state.Store(nil) // after become: until then only labels.json is written
 	return m.become(own)
 }
 
 // become takes over what was recovered of the same log, with the readers still
-// on it. The caller holds the pen.
-func (m *mender) become(own *Log) error {
-	m.pen.place, m.pen.marked = own.writer.pen.place, own.writer.pen.marked
+// on it. The caller holds the write lock.
+func (m *repairer) become(own *Log) error {
+	m.out.place, m.out.marked = own.writer.out.place, own.writer.out.marked
 	old := m.segs.replace(own.segs.all())
 	m.meta.adopt(&own.metadataFile)
 	m.health.setDamage(own.health.get().Damage)
@@ -122,10 +122,10 @@ func (m *mender) become(own *Log) error {
 	return errors.Join(errs...)
 }
 
-// noRoomToMend says why an unmended log cannot be written.
-func (w *writer) noRoomToMend() error {
+// noSpaceToRepair says why an unrepaired log cannot be written.
+func (w *writer) noSpaceToRepair() error {
 	if err := w.health.refusal(); err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: there is none to mend %s", ErrBlocked, activeName)
+	return fmt.Errorf("%w: there is none to repair %s", ErrBlocked, activeName)
 }

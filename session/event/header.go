@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// Glance is an event of a batch as far as it can be told without decoding it.
+// Header is an event of a batch as far as it can be told without decoding it.
 // It shares the batch's memory, which must not be changed.
-type Glance struct {
+type Header struct {
 	// JSON is the event's whole object.
 	JSON []byte
 	// Type is empty where the object is not of the exact form a log writes, such
@@ -22,13 +22,13 @@ type Glance struct {
 	seq, turn, at, data []byte // of an object of that form
 }
 
-// Glances yields the events of a batch one by one. The batch may be merged.
-func (b Batch) Glances() iter.Seq[Glance] {
-	return func(yield func(Glance) bool) {
+// Headers yields the events of a batch one by one. The batch may be merged.
+func (b Batch) Headers() iter.Seq[Header] {
+	return func(yield func(Header) bool) {
 		for rest := b.JSON; len(rest) > 0; {
-			g, ok := glanceAt(rest)
+			g, ok := headerAt(rest)
 			if !ok {
-				g = Glance{JSON: rest[:valueLength(rest)]}
+				g = Header{JSON: rest[:valueLength(rest)]}
 			}
 			if len(g.JSON) == 0 { // no JSON at all: its reader will say so
 				g.JSON = rest
@@ -43,7 +43,7 @@ func (b Batch) Glances() iter.Seq[Glance] {
 }
 
 // Event decodes the envelope. Data shares the batch's memory too.
-func (g Glance) Event() (Event, error) {
+func (g Header) Event() (Event, error) {
 	if g.Type != "" {
 		if e, ok := g.simple(); ok {
 			return e, nil
@@ -58,7 +58,7 @@ func (g Glance) Event() (Event, error) {
 
 // Chunk is the event as a chunk of the agent's message, if it is one that holds
 // text alone and says it without escapes, as the bulk of a long answer does.
-func (g Glance) Chunk() (seq Seq, m AgentMessage, ok bool) {
+func (g Header) Chunk() (seq Seq, m AgentMessage, ok bool) {
 	if g.Type != TypeAgentMessage {
 		return 0, m, false
 	}
@@ -94,7 +94,7 @@ func plainString(text []byte, key string) (value, rest []byte, ok bool) {
 }
 
 // simple is Event for the form a log writes.
-func (g Glance) simple() (Event, bool) {
+func (g Header) simple() (Event, bool) {
 	seq, err := strconv.ParseInt(string(g.seq), 10, 64)
 	if err != nil {
 		return Event{}, false
@@ -112,10 +112,10 @@ func (g Glance) simple() (Event, bool) {
 	return Event{Seq: Seq(seq), Time: at, Type: g.Type, Turn: turn, Data: g.data}, true
 }
 
-// glanceAt reads the object that text begins with, if it has the exact form a
+// headerAt reads the object that text begins with, if it has the exact form a
 // log writes: these members in this order, and none after the data. What is in
 // the data is not looked at.
-func glanceAt(text []byte) (g Glance, ok bool) {
+func headerAt(text []byte) (g Header, ok bool) {
 	const (
 		seqKey, timeKey, typeKey = `{"seq":`, `,"time":"`, `","type":"`
 		turnKey, dataKey         = `,"turn":`, `,"data":`
@@ -129,7 +129,7 @@ func glanceAt(text []byte) (g Glance, ok bool) {
 			if part.to == &g.turn {
 				continue
 			}
-			return Glance{}, false
+			return Header{}, false
 		}
 		rest = rest[len(part.key):]
 		n := 0
@@ -147,7 +147,7 @@ func glanceAt(text []byte) (g Glance, ok bool) {
 			n = valueLength(rest)
 		}
 		if n == 0 {
-			return Glance{}, false
+			return Header{}, false
 		}
 		if part.to != nil {
 			*part.to = rest[:n:n]
@@ -155,7 +155,7 @@ func glanceAt(text []byte) (g Glance, ok bool) {
 		rest = rest[n:]
 	}
 	if len(rest) == 0 || rest[0] != '}' || g.data[0] != '{' || len(rest) > 1 && rest[1] != ',' {
-		return Glance{}, false
+		return Header{}, false
 	}
 	g.JSON = text[: len(text)-len(rest)+1 : len(text)-len(rest)+1]
 	return g, true

@@ -20,7 +20,7 @@ func TestGlancingAtABatchYieldsEveryKindAsDecodingDoes(t *testing.T) {
 	want, err := b.Events()
 	require.NoError(t, err)
 	i := 0
-	for g := range b.Glances() {
+	for g := range b.Headers() {
 		require.Equal(t, want[i].Type, g.Type)
 		require.Equal(t, lines[i], g.JSON)
 		got, err := g.Event()
@@ -31,9 +31,9 @@ func TestGlancingAtABatchYieldsEveryKindAsDecodingDoes(t *testing.T) {
 	require.Equal(t, b.Count, i)
 }
 
-// FuzzGlances holds that whatever decodes as events is yielded as those events,
+// FuzzHeaders holds that whatever decodes as events is yielded as those events,
 // and that nothing else makes it panic or run for ever.
-func FuzzGlances(f *testing.F) {
+func FuzzHeaders(f *testing.F) {
 	for _, seed := range []string{
 		`{"seq":1,"time":"2026-02-21T14:03:07.123456Z","type":"note","turn":2,"data":{"a":"},{\"\\"}}`,
 		`{"seq":1,"time":"2026-02-21T14:03:07.123456Z","type":"note","data":{}},{"seq":2,"time":"2026-02-21T14:03:07.123456Z","type":"title","data":{"title":"x"},"type":"note"}`,
@@ -50,7 +50,7 @@ func FuzzGlances(f *testing.F) {
 			wantErr = errors.New("no batch of a log has blanks between its events")
 		}
 		var got []event.Event
-		for g := range b.Glances() {
+		for g := range b.Headers() {
 			require.NotEmpty(t, g.JSON)
 			e, err := g.Event()
 			if wantErr != nil {

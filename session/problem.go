@@ -12,50 +12,50 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// TroubleKind says what is wrong with a session.
-type TroubleKind string
+// ProblemKind says what is wrong with a session.
+type ProblemKind string
 
 const (
-	// TroubleUnreadable: its files cannot be opened, so nothing of it is shown.
-	TroubleUnreadable TroubleKind = "unreadable"
-	// TroubleDamaged: something of its log is lost or contradicts itself; the
+	// ProblemUnreadable: its files cannot be opened, so nothing of it is shown.
+	ProblemUnreadable ProblemKind = "unreadable"
+	// ProblemDamaged: something of its log is lost or contradicts itself; the
 	// rest is shown, and the session works.
-	TroubleDamaged TroubleKind = "damaged"
-	// TroubleFrozen: the device failed to keep what was written.
-	TroubleFrozen TroubleKind = "frozen"
-	// TroubleBlocked: the device is full. It ends by itself when there is room.
-	TroubleBlocked TroubleKind = "blocked"
+	ProblemDamaged ProblemKind = "damaged"
+	// ProblemFrozen: the device failed to keep what was written.
+	ProblemFrozen ProblemKind = "frozen"
+	// ProblemBlocked: the device is full. It ends by itself when there is space.
+	ProblemBlocked ProblemKind = "blocked"
 )
 
 // Values lists the kinds there are.
-func (TroubleKind) Values() []string {
-	return []string{string(TroubleUnreadable), string(TroubleDamaged), string(TroubleFrozen), string(TroubleBlocked)}
+func (ProblemKind) Values() []string {
+	return []string{string(ProblemUnreadable), string(ProblemDamaged), string(ProblemFrozen), string(ProblemBlocked)}
 }
 
-// Trouble is what is wrong with a session, in words for a person.
-type Trouble struct {
+// Problem is what is wrong with a session, in words for a person.
+type Problem struct {
 	SessionID string
-	Kind      TroubleKind
+	Kind      ProblemKind
 	// What says what is wrong; Do says what helps. Neither names a path.
 	What, Do string
 }
 
-// TroubleError says why a session cannot be opened or written. It is an
+// ProblemError says why a session cannot be opened or written. It is an
 // ErrUnavailable. The next one who asks tries again.
-type TroubleError struct {
-	Trouble
+type ProblemError struct {
+	Problem
 	// Err is the cause, which may name files: it is for the hub's log.
 	Err error
 }
 
 // Error is for a person who may read the session.
-func (e *TroubleError) Error() string { return e.What + "; " + e.Do }
+func (e *ProblemError) Error() string { return e.What + "; " + e.Do }
 
 // Unwrap returns the cause.
-func (e *TroubleError) Unwrap() error { return e.Err }
+func (e *ProblemError) Unwrap() error { return e.Err }
 
 // Is makes it an ErrUnavailable.
-func (e *TroubleError) Is(target error) bool { return target == ErrUnavailable }
+func (e *ProblemError) Is(target error) bool { return target == ErrUnavailable }
 
 // openError turns what kept a session from being opened into words. What says
 // nothing of the session stays as it is.
@@ -66,14 +66,14 @@ func openError(id string, err error) error {
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrInvalidID):
 		return fmt.Errorf("open session: %w", logError(err))
 	}
-	t := Trouble{SessionID: id, Kind: TroubleUnreadable}
+	t := Problem{SessionID: id, Kind: ProblemUnreadable}
 	switch {
 	case errors.Is(err, store.ErrAway):
-		t = awayTrouble(id, store.AbsenceOf(err))
+		t = awayProblem(id, store.AbsenceOf(err))
 	case errors.Is(err, store.ErrBlocked), disk.IsFull(err):
-		t.Kind, t.What, t.Do = TroubleBlocked, "there is no space left to open the session", makeRoomWords
+		t.Kind, t.What, t.Do = ProblemBlocked, "there is no space left to open the session", freeSpaceWords
 	case errors.Is(err, store.ErrFrozen), errors.Is(err, syscall.EIO):
-		t.Kind, t.What, t.Do = TroubleFrozen, "the device failed while the session was opened", deviceWords
+		t.Kind, t.What, t.Do = ProblemFrozen, "the device failed while the session was opened", deviceWords
 	case errors.Is(err, store.ErrFormat):
 		t.What, t.Do = "the session was written by a newer abide", "run that version or a later one"
 	case errors.Is(err, fs.ErrPermission):
@@ -81,13 +81,13 @@ func openError(id string, err error) error {
 	default:
 		t.What, t.Do = "the session's files cannot be read", "run `abide check "+id+"`, which names what is wrong, or bring the files back from a backup"
 	}
-	return &TroubleError{Trouble: t, Err: err}
+	return &ProblemError{Problem: t, Err: err}
 }
 
-// noteOpened remembers whether a session could be opened, for Troubles and the
+// noteOpened remembers whether a session could be opened, for Problems and the
 // list, and tells the log once.
 func (m *Manager) noteOpened(id string, err error) {
-	var failed *TroubleError
+	var failed *ProblemError
 	if err != nil && !errors.As(err, &failed) {
 		return
 	}
@@ -99,7 +99,7 @@ func (m *Manager) noteOpened(id string, err error) {
 		m.broken[id] = failed
 	}
 	m.mu.Unlock()
-	if failed != nil && (before == nil || before.Trouble != failed.Trouble) {
+	if failed != nil && (before == nil || before.Problem != failed.Problem) {
 		m.logger.Error("session cannot be opened", "session", id, "err", failed.Err)
 		m.news.touch(id)
 	} else if failed == nil && before != nil {
@@ -109,7 +109,7 @@ func (m *Manager) noteOpened(id string, err error) {
 }
 
 // openFailure is why a session could not be opened when it was last tried, or nil.
-func (m *Manager) openFailure(id string) *TroubleError {
+func (m *Manager) openFailure(id string) *ProblemError {
 	m.mu.Lock()
 	failed := m.broken[id]
 	m.mu.Unlock()
@@ -138,18 +138,18 @@ func (m *Manager) listed(meta store.Metadata) Info {
 	return info
 }
 
-// Troubles lists what is wrong with sessions, those with the newest events
+// Problems lists what is wrong with sessions, those with the newest events
 // first. No session is opened for it: one that nobody asked for since the hub
 // started is judged by what was known of it when it was last open.
-func (m *Manager) Troubles() []Trouble {
+func (m *Manager) Problems() []Problem {
 	open := map[string]*BackgroundSession{}
 	for _, b := range m.opened() {
 		open[b.id] = b
 	}
-	var all []Trouble
+	var all []Problem
 	for _, meta := range m.store.List() {
 		if failed := m.openFailure(meta.SessionID); failed != nil {
-			all = append(all, failed.Trouble)
+			all = append(all, failed.Problem)
 			continue
 		}
 		var health store.Health
@@ -158,38 +158,38 @@ func (m *Manager) Troubles() []Trouble {
 		} else if meta.Damage != nil {
 			health.Damage = *meta.Damage
 		}
-		all = append(all, troublesOf(meta.SessionID, health)...)
+		all = append(all, problemsOf(meta.SessionID, health)...)
 		if b := open[meta.SessionID]; b != nil && health.Absence == "" {
 			if why := b.unsaved.Load(); why != nil {
-				all = append(all, queueTrouble(meta.SessionID, *why))
+				all = append(all, queueProblem(meta.SessionID, *why))
 			}
 		}
 	}
 	return all
 }
 
-// troublesOf puts a log's health into words.
-func troublesOf(id string, h store.Health) []Trouble {
-	var all []Trouble
-	add := func(kind TroubleKind, what, do string) { all = append(all, Trouble{id, kind, what, do}) }
-	if t, stuck := stuckTrouble(id, h); stuck {
+// problemsOf puts a log's health into words.
+func problemsOf(id string, h store.Health) []Problem {
+	var all []Problem
+	add := func(kind ProblemKind, what, do string) { all = append(all, Problem{id, kind, what, do}) }
+	if t, stuck := stuckProblem(id, h); stuck {
 		all = append(all, t)
 	} else if h.Unsaved != "" {
-		all = append(all, unsavedTrouble(id, h.Unsaved))
+		all = append(all, unsavedProblem(id, h.Unsaved))
 	}
 	if h.Absence != "" {
 		return all // what is damaged is told when it can be looked at
 	}
 	check := "`abide check " + id + "` names the places"
 	if h.Conflicts > 0 {
-		add(TroubleDamaged, fmt.Sprintf("%d events are in the log twice with different content; the first of each is shown", h.Conflicts),
+		add(ProblemDamaged, fmt.Sprintf("%d events are in the log twice with different content; the first of each is shown", h.Conflicts),
 			check+"; the others are kept in the session's quarantine")
 	}
 	if h.Holes > 0 || h.Missing > 0 {
-		add(TroubleDamaged, "events are missing from the log; placeholders stand for them", check+"; bring the log back from a backup if you have one")
+		add(ProblemDamaged, "events are missing from the log; placeholders stand for them", check+"; bring the log back from a backup if you have one")
 	}
 	if h.Unverified > 0 {
-		add(TroubleDamaged, fmt.Sprintf("the checksums of %d events are absent or wrong; they are shown as they are", h.Unverified), check)
+		add(ProblemDamaged, fmt.Sprintf("the checksums of %d events are absent or wrong; they are shown as they are", h.Unverified), check)
 	}
 	return all
 }

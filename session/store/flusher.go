@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// flushEvery is the least time between two rounds of the keeper, and with
+	// flushEvery is the least time between two rounds of the flusher, and with
 	// the sync's own duration what a power cut may cost a stream: within 100 ms.
 	flushEvery = 80 * time.Millisecond
 	// retryFirst and retryLast bound how often a full device is tried.
@@ -21,10 +21,10 @@ const (
 	retryLast  = 5 * time.Second
 )
 
-// keeper runs what one log does in the background: it flushes soon after it was
+// flusher runs what one log does in the background: it flushes soon after it was
 // poked, tries again after a failure, and rests when nothing was to do for long. Each
 // log has its own, so one log's slow device is nobody else's.
-type keeper struct {
+type flusher struct {
 	// Set at construction.
 	idleAfter time.Duration
 	flush     func(context.Context) error
@@ -34,11 +34,11 @@ type keeper struct {
 	dirty  atomic.Bool   // there is something to do
 	wake   chan struct{} // one slot
 	cancel context.CancelFunc
-	done   chan struct{} // closed when the keeper has ended
+	done   chan struct{} // closed when the flusher has ended
 }
 
-// poke wakes the keeper. It costs one atomic load while the keeper is awake.
-func (k *keeper) poke() {
+// poke wakes the flusher. It costs one atomic load while the flusher is awake.
+func (k *flusher) poke() {
 	if k.dirty.Load() || k.dirty.Swap(true) {
 		return
 	}
@@ -48,8 +48,8 @@ func (k *keeper) poke() {
 	}
 }
 
-// start runs the keeper until stop.
-func (k *keeper) start() {
+// start runs the flusher until stop.
+func (k *flusher) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	k.cancel = cancel
 	go func() {
@@ -58,13 +58,13 @@ func (k *keeper) start() {
 	}()
 }
 
-// stop ends the keeper and waits for it.
-func (k *keeper) stop() {
+// stop ends the flusher and waits for it.
+func (k *flusher) stop() {
 	k.cancel()
 	<-k.done
 }
 
-func (k *keeper) run(ctx context.Context) {
+func (k *flusher) run(ctx context.Context) {
 	var (
 		last  time.Time
 		retry time.Duration
@@ -120,10 +120,10 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// upkeep is the work that the keeper calls for.
+// upkeep is the work that the flusher calls for.
 type upkeep struct {
 	*writer
-	mender    *mender
+	repairer  *repairer
 	retention *retention
 }
 
@@ -149,7 +149,7 @@ func (u *upkeep) flushFiles(ctx context.Context) error {
 	if err := u.meta.saveMetadata(); err != nil {
 		return err
 	}
-	return errors.Join(u.retention.trim(ctx), u.tryRoom())
+	return errors.Join(u.retention.trim(ctx), u.probeSpace())
 }
 
 // unflushed tells of a flush that failed. The next run must know of a frozen log.
@@ -172,28 +172,28 @@ func (u *upkeep) flushMetadata(ctx context.Context) error {
 	if err := u.sync.syncTo(ctx, written.seq); err != nil {
 		return err
 	}
-	return roomFor(u.meta.saveMetadata())
+	return blockedIfFull(u.meta.saveMetadata())
 }
 
-// roomFor adds to an error that there is no room that the call may be repeated.
-func roomFor(err error) error {
+// blockedIfFull adds to an error that there is no space that the call may be repeated.
+func blockedIfFull(err error) error {
 	if disk.IsFull(err) {
 		return fmt.Errorf("%w: %w", ErrBlocked, err)
 	}
 	return err
 }
 
-// probeBytes is how much room a blocked log wants to see before it goes on, if
+// probeBytes is how much space a blocked log wants to see before it goes on, if
 // what waits is not larger.
 const probeBytes = 64 << 10
 
-// tryRoom finds out whether a blocked log may go on, so that it heals even if
+// probeSpace finds out whether a blocked log may go on, so that it heals even if
 // nobody appends.
-func (u *upkeep) tryRoom() error {
+func (u *upkeep) probeSpace() error {
 	if !u.health.blocked.Load() {
 		return nil
 	}
-	if unmended, err := u.mender.tryMend(); unmended {
+	if unrepaired, err := u.repairer.tryRepair(); unrepaired {
 		return err
 	}
 	path := filepath.Join(u.dir, "room"+disk.TempSuffix)
@@ -219,8 +219,8 @@ func (u *upkeep) tryRoom() error {
 // rest lets go of what an idle log can do without, and says on disk that
 // nothing of it is unsynced, so that a power cut leaves its epoch alone.
 func (u *upkeep) rest() {
-	if err := u.withPen(func() error {
-		p := &u.pen
+	if err := u.withWriteLock(func() error {
+		p := &u.out
 		if p.closed || p.file == nil || u.health.frozen.Load() {
 			return nil
 		}
