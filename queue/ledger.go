@@ -13,7 +13,7 @@ const (
 	Queued Outcome = "queued"
 	// Received: it is in the log.
 	Received Outcome = "received"
-	// Removed: somebody took it out of the queue; it will not run.
+	// Removed: a client took it out of the queue; it will not run.
 	Removed Outcome = "removed"
 	// Interrupted: it is in the log, and its turn was cut off. It is not given
 	// to the agent again by itself.

@@ -46,11 +46,11 @@ type Status struct {
 // Queue is one session's waiting prompts and the ledger of its prompt ids. One
 // goroutine owns it.
 //
-// A change somebody asked for (Add, Revise, Remove, Clear) is on
-// the device when it returns nil and did not happen when it fails. A change that
-// follows from the log (Enter, Enter, Interrupt) has happened in any case: its
-// error only says that the file could not follow for now; the next save catches
-// up, and after a crash the log tells.
+// A change that a client asked for (Add, Revise, Remove, Clear) is on the device
+// when it returns nil and did not happen when it fails. A change that follows from
+// the log (Enter, Enter, Interrupt) has happened in any case: its error only says
+// that the file could not follow for now; the next save catches up, and after a
+// crash the log tells.
 type Queue struct {
 	file    file
 	maxSize int

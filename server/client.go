@@ -30,8 +30,9 @@ const (
 
 // SessionWSClient is one socket and what it follows. One goroutine reads it, and
 // each followed session has one with a cursor of its own; what belongs to no
-// session has one only while there is some (see news). Whoever has something to
-// send waits for the socket's write turn, so a slow socket delays nobody but itself.
+// session has one only while there is some (see news). A goroutine with something
+// to send waits for the socket's write turn, so a slow socket delays only its own
+// client.
 type SessionWSClient struct {
 	// set at construction
 	*socket

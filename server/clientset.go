@@ -15,7 +15,7 @@ const goingAway = websocket.StatusGoingAway
 // clientSet is who is connected, and how many may be.
 type clientSet struct {
 	running sync.WaitGroup // one for each client's run
-	closed  chan struct{}  // closed when nobody is admitted any more
+	closed  chan struct{}  // closed when no more clients are admitted
 
 	mu      sync.Mutex
 	limits  Limits

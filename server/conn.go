@@ -25,18 +25,19 @@ import (
 // only when less than the bound is left of it, so a write may take between one
 // bound and one and a half.
 //
-// When a frame is not taken within the bound, the kernel is left the rest of it and
-// a close frame, and the connection is closed: whoever reads on later sees why.
+// When the client does not take a frame within the bound, the kernel is given the
+// rest of it and a close frame, and the connection is closed. A client that reads
+// on later sees why.
 type socketConn struct {
 	net.Conn
 	bound time.Duration
 	turn  chan struct{} // held while a frame is in flight
 	over  atomic.Bool   // nothing more is read or written
 
-	// Owned by whoever reads.
+	// Owned by the reading goroutine.
 	frames frameCount
 
-	// Owned by whoever holds the turn.
+	// Owned by the holder of the write turn.
 	deadline time.Time
 	closing  bool // a close frame went out: no message follows it
 }
@@ -105,7 +106,7 @@ func (c *socketConn) giveUp(rest []byte, code uint16, reason string) {
 		return
 	}
 	c.over.Store(true)
-	// What the kernel does not take, nobody sees: the frame stays cut.
+	// What the kernel does not take is lost, and the frame stays cut.
 	leaveBehind(tcp, [][]byte{rest, closeFrame(code, reason)})
 	tcp.Close()
 }

@@ -33,10 +33,10 @@ func boundUnsent(conn *net.TCPConn, bytes int) error {
 // close frame.
 const lastWords = 512 << 10
 
-// leaveBehind gives the kernel bytes to deliver once the connection is closed,
-// should the other end ever read on, without waiting: what does not fit is lost.
-// What the other end sent and nobody read is dropped, as the kernel would answer
-// a close on top of it with a reset, and lose the bytes.
+// leaveBehind gives the kernel bytes to deliver after the connection is closed. It
+// does not wait: what does not fit is lost. Unread input is dropped first, because
+// the kernel answers a close with unread input by a reset, which would lose the
+// bytes.
 func leaveBehind(conn *net.TCPConn, bytes [][]byte) {
 	raw, err := conn.SyscallConn()
 	if err != nil {

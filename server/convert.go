@@ -10,8 +10,9 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// maxObservers bounds the observers a state names: beyond it nobody reads them,
-// and a state that names a thousand is sent to each of the thousand.
+// maxObservers bounds the observers that a state names. A longer list is of no use
+// to a reader, and naming a thousand observers would send a thousand names to each
+// of them.
 const maxObservers = 50
 
 // stateFrame is a session's state as clients see it.

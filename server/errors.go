@@ -123,8 +123,8 @@ func words(err error) string {
 	return text
 }
 
-// withoutFolders is the text of an error that came from the hub's files, without
-// where they lie: that is nobody's who sends a prompt.
+// withoutFolders is the text of an error from the hub's files without their paths,
+// which are of no concern to a client.
 func withoutFolders(text string, err error) string {
 	switch e := err.(type) {
 	case *fs.PathError:

@@ -27,7 +27,7 @@ type following struct {
 	// presence, what the client last told of itself.
 	session  *session.BackgroundSession
 	presence session.Presence
-	typedAt  time.Time // when it last said that somebody types
+	typedAt  time.Time // when the client last said that its user types
 }
 
 // life is a context that ends when a channel is closed. What package context makes
@@ -138,7 +138,7 @@ func (c *SessionWSClient) followUntilClosed(ctx context.Context, id, requestID s
 // client itself, or because its access ended.
 func (c *SessionWSClient) refuseStopped(requestID, id string) {
 	switch {
-	case requestID == "" || rung(c.ended): // nobody waits for it
+	case requestID == "" || rung(c.ended): // no client waits for it
 	case !c.may(auth.Read, id):
 		c.refuse(requestID, id, forbidden())
 	default:

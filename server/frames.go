@@ -15,8 +15,8 @@ const (
 	// were not faster, and a slow link has to swallow each whole.
 	liveBytes = 64 << 10
 	// sharedFrames and sharedBytes are how many frames, and of how many bytes in
-	// all, are kept of one session for other clients at the same cursor while
-	// anybody lags. Those who follow live are within a frame or two of each other;
+	// all, are kept of one session for other clients at the same cursor while any
+	// client lags. Those who follow live are within a frame or two of each other;
 	// when the agent outruns a hundred of them, they spread: with 16 frames, half
 	// of all that were asked for had to be made again, with 64 a tenth.
 	sharedFrames = 64
@@ -43,10 +43,10 @@ type making struct {
 	maxBytes int
 
 	made *frame        // nil if it failed; readable once done is closed
-	done chan struct{} // nil while nobody waits
+	done chan struct{} // nil while no user waits
 }
 
-// buffer is a frame that is nobody else's, and the bytes it is made in.
+// buffer is a frame of one user alone, and the bytes it is made in.
 type buffer struct {
 	frame frame
 	bytes []byte
@@ -68,9 +68,9 @@ type frames struct {
 }
 
 // after returns the frame that follows a cursor, or nil when there is none. The
-// client was told already that the log reaches said: no frame says less to it. A
-// frame that nobody else can want is made in own, which is lent where it is nil, and
-// is good until own is used again.
+// client was told already that the log reaches said, and no frame tells it less. A
+// frame that no other client can need is made in own, which is lent where it is
+// nil; the frame is valid until own is used again.
 func (f *frames) after(ctx context.Context, after, said event.Seq, maxBytes int, own **buffer) (*frame, error) {
 	for {
 		maxSeq := f.session.Log().Marks().Visible
@@ -91,7 +91,7 @@ func (f *frames) after(ctx context.Context, after, said event.Seq, maxBytes int,
 			f.finish(mine, made)
 			return made, err
 		}
-		// Whoever makes it reads a log and writes to nobody: that is never long.
+		// Its maker reads the log and writes to no socket, so it never takes long.
 		select {
 		case <-others.done:
 		case <-ctx.Done():
@@ -123,10 +123,9 @@ func (f *frames) read(ctx context.Context, after, maxSeq event.Seq, maxBytes int
 }
 
 // find returns a frame that serves; or one that others make, to wait for; or, where
-// others may want it, one to make and to finish. While the log grows, its end is
-// another for each client that asks; a frame that is about full would hold the
-// same events now, and its word on the end of the log is good for whoever has heard
-// no later one.
+// others may want it, one to make and to finish. While the log grows, max_seq
+// differs between callers. A nearly full frame is reused anyway: its events are the
+// same, and its max_seq is right for a client that was told no later one.
 func (f *frames) find(after, said, maxSeq event.Seq, maxBytes int) (made *frame, others, mine *making) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -191,9 +190,9 @@ func (f *frames) forget(at int) {
 	}
 }
 
-// rest says that a user has all there is and sleeps until it wakes; the buffer it was
-// lent, if any, it gives back. Once all of them sleep, nobody needs what was kept,
-// and an idle session holds no frames.
+// rest says that a user has read everything and sleeps until it is woken. It gives
+// back the buffer it was lent, if any. When all users sleep, the kept frames are
+// dropped: an idle session holds none.
 func (f *frames) rest(own **buffer) {
 	if *own != nil {
 		if cap((*own).bytes) <= 2*liveBytes { // made for a huge event, it would stay huge

@@ -53,8 +53,8 @@ func verbOf(messageType string) (verb auth.Verb, known bool) {
 	return 0, false
 }
 
-// Decoded, a message can be many times as large as it was sent. Those beyond
-// largeMessage are decoded a few at a time, whoever sent them.
+// A decoded message can be many times as large as its bytes. Messages beyond
+// largeMessage are decoded a few at a time, over all clients.
 const (
 	largeMessage = 64 << 10
 	largeAtOnce  = 4
@@ -251,8 +251,8 @@ func (c *SessionWSClient) answer(m *wire.PermissionAnswer, s *session.Background
 	return nil
 }
 
-// ack takes what the client has applied. Nobody can have applied what is not in
-// the log: such a client counts wrong, and is told.
+// ack takes the seq that the client has applied. A seq beyond the log is an error
+// of the client, and it is told.
 func (c *SessionWSClient) ack(m *wire.Ack) error {
 	s := c.followed(m.SessionID)
 	if s == nil {

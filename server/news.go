@@ -20,7 +20,7 @@ const listPause = 250 * time.Millisecond
 // them (watchClients), and one more says what there is to one client.
 type news struct {
 	client *SessionWSClient
-	// saying is true while somebody says something, and before the client was
+	// saying is true while a goroutine sends one, and before the client was
 	// greeted. Meanwhile that one owns the list, else watchClients.
 	saying atomic.Bool
 	list   listNews
@@ -74,8 +74,8 @@ func (n *news) look(now time.Time, goroutines *sync.WaitGroup) {
 		goroutines.Go(c.ping)
 	}
 	list := !now.Before(n.listAt) && n.list.more()
-	// A little early, for the frame's way is part of the silence. Whoever is
-	// writing breaks the silence as well.
+	// A little early, because the frame's way to the client is part of the silence.
+	// A write that is under way breaks the silence as well.
 	beat := !c.writing() && c.wrote() >= c.server.timing.Heartbeat*9/10
 	if !list && !beat {
 		return

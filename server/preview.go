@@ -7,8 +7,7 @@ import (
 	"github.com/abidehub/abide/internal/preview"
 )
 
-// previews makes small pictures one at a time: a decoded picture may take
-// 150 MiB, whoever asks.
+// previews makes small pictures one at a time: a decoded picture may take 150 MiB.
 type previews chan struct{}
 
 // of waits for its turn, until ctx ends. It leaves the picture at its beginning

@@ -153,9 +153,9 @@ func (l Limits) withDefaults() Limits {
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 {
-		// net/http reads the rest of a body nobody asked for before it sends a
-		// refusal, and waits for it without end unless the connection has a bound.
-		// Not every ResponseWriter of a test can; then nothing is bounded.
+		// net/http reads the rest of an unread body before it sends a refusal, and
+		// waits for it without end unless the connection has a bound. Not every
+		// ResponseWriter of a test can; then nothing is bounded.
 		http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.timing.Request))
 	}
 	s.handler.ServeHTTP(w, r)

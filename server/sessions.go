@@ -101,8 +101,8 @@ func createRoute(s *Server, c *call) error {
 }
 
 // promptID is the id of the prompt in a request: the body's, else the
-// Idempotency-Key, else a new one, with which a resend would be another prompt.
-// Which of two that differ a resend goes by nobody could tell.
+// Idempotency-Key, else a new one, with which a resend would be another prompt. Two
+// that differ are an error, as a resend could go by either.
 func (c *call) promptID(inBody string) (string, error) {
 	key := c.r.Header.Get("Idempotency-Key")
 	switch {

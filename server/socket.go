@@ -26,7 +26,7 @@ type ending struct {
 	// goodbye sends a goodbye frame first: a planned close.
 	goodbye    bool
 	retryAfter time.Duration
-	// dead skips the farewell: nobody is there to read it.
+	// dead skips the farewell: the other end is gone.
 	dead bool
 }
 
@@ -112,7 +112,7 @@ func (s *socket) heard() time.Duration {
 func (s *socket) sign() { s.lastRead.Store(int64(time.Since(s.epoch))) }
 
 // close says why the socket ends, as far as the other end takes it within the
-// bound, and closes the connection. Somebody must be reading meanwhile, or the
+// bound, and closes the connection. A goroutine must be reading meanwhile, or the
 // other end's close is not seen.
 func (s *socket) close() {
 	defer s.conn.CloseNow()

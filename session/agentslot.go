@@ -69,7 +69,7 @@ type agentSlot struct {
 
 	// idleSince is when the last turn ended.
 	idleSince time.Time
-	wanted    bool // somebody waits for the agent without a turn
+	wanted    bool // a client waits for the agent without a turn
 	crashes   []time.Time
 	restartAt time.Time
 }
@@ -187,7 +187,7 @@ func (e *engine) agentStarted(s *sink, proc Agent, err error) {
 		return
 	}
 	a.proc = proc
-	if a.status == AgentStopping { // somebody could not wait for it to be ready
+	if a.status == AgentStopping { // it was stopped before it was ready
 		e.stopNow()
 		return
 	}
@@ -200,7 +200,7 @@ func (e *engine) startFailed(err error) {
 	a := &e.agent
 	cause, exited := a.cause, a.exited
 	e.agentGone()
-	if cause != notStopped { // whoever stopped it has settled what becomes of an open turn
+	if cause != notStopped { // its stopper has settled what becomes of an open turn
 		return
 	}
 	e.logger.Warn("agent did not start", "agent", e.agentName, "err", err)
@@ -345,8 +345,8 @@ func (e *engine) agentGone() {
 	e.dirty = true
 }
 
-// crashed decides what follows an end nobody asked for. An agent that was
-// needed is started again after a pause, so often and no more.
+// crashed decides what follows an agent's exit that was not asked for. An agent
+// that was needed is started again after a pause, so often and no more.
 func (e *engine) crashed(words string, needed bool) {
 	a := &e.agent
 	now := time.Now()
@@ -435,14 +435,14 @@ func (e *engine) giveUpOnLastWord() {
 	}
 }
 
-// restAgent puts an idle agent to sleep when another session needs its seat, or
-// nobody needs it for long. The latter only where it can come back with its
-// memory: one that cannot is given a short account when it is back, which is
-// worse than remembering and better than another session's prompt that waits.
+// restAgent stops an idle agent when another session needs its seat, or when it was
+// not used for long. The latter only where it can come back with its memory: one
+// that cannot is given a short account when it is back, which is worse than
+// remembering and better than another session's prompt that waits.
 func (e *engine) restAgent(now time.Time) {
 	a := &e.agent
 	if a.status == AgentStopping {
-		return // its seat is free in a moment: nobody else need be asked for theirs
+		return // its seat is free in a moment: no other session is asked for its own
 	}
 	idle := a.up() && !e.fold.open && len(e.fold.permissions.open) == 0 && !e.closing
 	if _, waiting := e.queue.NextDue(now); !idle || waiting {

@@ -43,13 +43,13 @@ func (b *BackgroundSession) AnswerPermission(ctx context.Context, a Answer) (eve
 	return ask(ctx, b, func(e *engine) (event.PermissionOutcome, error) { return e.questions.answer(a) })
 }
 
-// questions are what the agent asks of people: it records them, and settles them by an
-// answer, by a rule, or because nobody watches.
+// questions are the agent's requests to people. It records them and settles them:
+// by an answer, by a rule, or by the policy for an unwatched session.
 type questions struct {
 	*journal
 	agent     *agentSlot
 	turn      *turnRun
-	unwatched time.Time // since when nobody watches while requests are open
+	unwatched time.Time // since when the session is unwatched while requests are open
 }
 
 func (q *questions) answer(a Answer) (event.PermissionOutcome, error) {
@@ -170,8 +170,8 @@ func (q *questions) recordRequest(p event.PermissionRequest) error {
 	return nil
 }
 
-// recordWithdrawal takes the agent no longer asking. Somebody's answer that was
-// quicker stays.
+// recordWithdrawal records that the agent withdrew its request. An answer that came
+// first stays.
 func (q *questions) recordWithdrawal(p event.PermissionOutcome) error {
 	request, open := q.fold.permissions.find(p.PermissionID)
 	if !open {
@@ -181,7 +181,7 @@ func (q *questions) recordWithdrawal(p event.PermissionOutcome) error {
 	return err
 }
 
-// watchRequests applies the policy for sessions nobody watches. It never allows
+// watchRequests applies the policy for unwatched sessions. It never allows
 // anything.
 func (q *questions) watchRequests(now time.Time) {
 	open := q.fold.permissions.open

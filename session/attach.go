@@ -53,8 +53,7 @@ func (b *BackgroundSession) Attach(ctx context.Context, by event.Actor, name, me
 	return a, nil
 }
 
-// attached reads a file that somebody sends, and remembers what was wrong with
-// it.
+// attached reads an uploaded file, and keeps the error of a failed read.
 type attached struct {
 	from  io.Reader
 	limit int64

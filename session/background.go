@@ -14,7 +14,7 @@ import (
 )
 
 // BackgroundSession is one session: its log, its queue, its agent. It goes on
-// whether anybody watches or not. Its methods may be called by any number of
+// whether it is watched or not. Its methods may be called by any number of
 // goroutines.
 //
 // What happens is in the log; State and its bell are for what is worthless once
@@ -42,12 +42,13 @@ type BackgroundSession struct {
 }
 
 // start runs a recovered session's engine until it ends. What the log says is
-// published before anybody has the session: the list's line may be older than a kill.
+// published before the session is handed out: the list's line may be older than a
+// kill.
 func start(e *engine) *BackgroundSession {
 	b := e.b
 	e.publish()
 	e.listing.keep(time.Now())
-	go e.run() // waited for through b.gone, by whoever closes the session
+	go e.run() // waited for through b.gone, by the closer of the session
 	return b
 }
 
@@ -97,7 +98,7 @@ func ask[T any](ctx context.Context, b *BackgroundSession, fn func(*engine) (T, 
 	reply := make(chan answer, 1)
 	job := func(e *engine) {
 		value, err := fn(e)
-		e.publish() // whoever asked finds what it did in the state
+		e.publish() // the caller finds what it did in the state
 		reply <- answer{value, err}
 	}
 	select {

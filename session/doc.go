@@ -1,5 +1,5 @@
-// Package session keeps agents at work: it runs one turn at a time in each
-// session, whether anybody watches or not.
+// Package session keeps agents at work: it runs one turn at a time in each session,
+// whether it is watched or not.
 //
 // A BackgroundSession is one session. One goroutine owns its turn, its open
 // permission requests, its queue and its agent; every verb, every line of the

@@ -73,7 +73,8 @@ func (e *engine) run() {
 		e.setAlarm()
 	}
 	e.hub.pool.release(e.seat)
-	// Whoever waits for the agent's last words hears that nobody listens.
+	// A goroutine that waits to hand over the agent's last events learns that the
+	// engine has ended.
 	e.agent.detach()
 }
 

@@ -25,7 +25,7 @@ var (
 	ErrForbidden = errors.New("forbidden")
 )
 
-// AlreadyResolved says that somebody else settled a permission request first.
+// AlreadyResolved says that a permission request was settled before.
 type AlreadyResolved struct {
 	// Winner is the outcome that counts.
 	Winner event.PermissionOutcome

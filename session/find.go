@@ -20,8 +20,8 @@ import (
 // its turn.
 func maxSearches() int { return max(1, runtime.GOMAXPROCS(0)/2) }
 
-// searchPatience is how long a search waits for its turn. Longer, and whoever
-// asked has long given up or asked again.
+// searchPatience is how long a search waits for its turn. After that the user has
+// given up or asked again.
 const searchPatience = 10 * time.Second
 
 // searchBudget is how long one call reads before it answers with what it found

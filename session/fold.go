@@ -55,8 +55,8 @@ type fold struct {
 	firstPrompt string // a title made of the first prompt
 	line        lastLine
 
-	// changed is set when something other than seq and line changed. Whoever
-	// looks clears it.
+	// changed is set when something other than seq and line changed. The reader
+	// clears it.
 	changed bool
 }
 

@@ -73,7 +73,7 @@ func (j *journal) write(list ...entry) (event.Seq, error) {
 
 // writeDrafts is write for entries that are encoded already.
 func (j *journal) writeDrafts(drafts []event.Draft, list []entry) (event.Seq, error) {
-	// A write is not given up because whoever asked for it went away.
+	// A write goes on when its caller goes away.
 	first, _, err := j.log.Append(context.Background(), drafts...)
 	j.noteLog(err)
 	if err != nil {
@@ -156,7 +156,7 @@ func (j *journal) followRepaired() {
 	j.fold.changed = false
 }
 
-// refusal is the error for whoever wants something that must be written first.
+// refusal is the error for a request that must be written first.
 func (j *journal) refusal() error {
 	switch {
 	case j.closing:

@@ -102,8 +102,9 @@ func firstLine(text string) string {
 	return ""
 }
 
-// lineOf is the last line with something in it, of what is said around code if there is any: code alone tells
-// nobody what it is about. The text may begin in a block of code.
+// lineOf is the last line with something in it, of what is said around code if
+// there is any: code alone does not say what it is about. The text may begin in a
+// block of code.
 func lineOf(text string, fenced bool) string {
 	var prose, code string
 	for line := range strings.Lines(text) {

@@ -59,8 +59,8 @@ func (b *BackgroundSession) Authenticate(ctx context.Context, methodID string, a
 }
 
 // beginLogin ends the agent, and has the next one log in. It reports false, and
-// does nothing, where nobody knows the agent's ways yet; blindly does it all the
-// same.
+// does nothing, while the agent's login methods are not known yet; with blindly it
+// does it all the same.
 func (e *engine) beginLogin(methodID string, actor event.Actor, blindly bool) (bool, error) {
 	if err := e.refusal(); err != nil {
 		return false, err

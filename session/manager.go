@@ -171,7 +171,8 @@ func (m *Manager) wakeSessions() {
 		if !working && meta.Writer == nil && !queue.Waiting(dir) {
 			continue
 		}
-		// One that cannot be opened is in Problems, and keeps nobody else waiting.
+		// One that cannot be opened is in Problems, and no other session waits for
+		// it.
 		_, _ = m.Session(m.ctx, meta.SessionID)
 	}
 }

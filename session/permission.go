@@ -16,7 +16,7 @@ const byHub = "hub"
 
 func theHub() event.Actor { return event.Actor{Name: byHub} }
 
-// openRequest is a permission request nobody has settled.
+// openRequest is a permission request that is not settled yet.
 type openRequest struct {
 	Request event.PermissionRequest
 	Turn    int
@@ -89,7 +89,7 @@ func (r openRequest) option(id string) (event.PermissionOption, bool) {
 	return event.PermissionOption{}, false
 }
 
-// cancelled is the outcome that settles a request nobody answered.
+// cancelled is the outcome of a request that was not answered.
 func (r openRequest) cancelled(by event.Actor, reason string) event.PermissionOutcome {
 	return event.PermissionOutcome{
 		PermissionID: r.Request.PermissionID,

@@ -121,7 +121,7 @@ func (p *agentPool) grant() {
 	for ; asked < len(p.waiting); asked++ {
 		longest := p.longestResting()
 		if longest == nil {
-			return // whoever rests next is asked then
+			return // the next idle agent is asked then
 		}
 		longest.yield = true
 		longest.ring()

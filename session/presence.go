@@ -32,7 +32,8 @@ type Presence struct {
 	// Device is the id of the credential that the screen came in with.
 	Device   string
 	Activity Activity
-	// Viewer is set for one who may look but not answer: nobody waits for them.
+	// Viewer is set for one who may look but not answer; no policy waits for an
+	// answer from it.
 	Viewer bool
 	// Seq is the last event the client has applied.
 	Seq event.Seq
@@ -46,7 +47,7 @@ type watchers struct {
 	mu       sync.Mutex
 	present  map[string]Presence
 	typed    map[string]time.Time // when those who type last said so
-	material bool                 // somebody came, went or changed activity since the last take
+	material bool                 // an observer came, went or changed activity since the last take
 }
 
 func newWatchers() *watchers {
@@ -92,8 +93,8 @@ func (w *watchers) ring() {
 	}
 }
 
-// fade takes for viewing those who said too long ago that they type, and
-// returns when to look again; zero when nobody types.
+// fade takes for viewing those who said too long ago that they type, and returns
+// when to look again; zero when no observer types.
 func (w *watchers) fade(now time.Time) (again time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -151,7 +152,7 @@ func (w *watchers) any() bool {
 	return len(w.present) > 0
 }
 
-// anybody reports whether somebody who may answer has the session on a visible
+// anybody reports whether an observer who may answer has the session on a visible
 // screen.
 func (w *watchers) anybody() bool {
 	w.mu.Lock()

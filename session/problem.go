@@ -138,9 +138,9 @@ func (m *Manager) listed(meta store.Metadata) Info {
 	return info
 }
 
-// Problems lists what is wrong with sessions, those with the newest events
-// first. No session is opened for it: one that nobody asked for since the hub
-// started is judged by what was known of it when it was last open.
+// Problems lists what is wrong with sessions, those with the newest events first.
+// No session is opened for it: one that was not opened since the hub started is
+// judged by what was known of it when it was last open.
 func (m *Manager) Problems() []Problem {
 	open := map[string]*BackgroundSession{}
 	for _, b := range m.opened() {

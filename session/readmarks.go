@@ -135,8 +135,8 @@ func (r *ReadMarks) Move(person, sessionID, epoch string, seq event.Seq) {
 	}
 }
 
-// carry moves the mark of everybody who has read a session of this epoch up to
-// from on to to: what lies between is news to nobody.
+// carry moves the mark of everybody who has read a session of this epoch up to from
+// on to to: the events between are not counted as unread.
 func (r *ReadMarks) carry(sessionID, epoch string, from, to event.Seq) {
 	r.mu.Lock()
 	var people []string

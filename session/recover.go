@@ -18,8 +18,8 @@ import (
 const foldBatch = 4 << 20
 
 // recovery brings a session back from its log and its queue: what is open, what
-// became of each prompt, what a crash cut off. It runs before anybody observes
-// the session and may be interrupted and repeated at any point.
+// became of each prompt, what a crash cut off. It runs before the session has
+// observers and may be interrupted and repeated at any point.
 type recovery struct {
 	log   *store.Log
 	queue *queue.Queue
@@ -70,9 +70,9 @@ func catchUp(ctx context.Context, log *store.Log, q *queue.Queue, f fold) (fold,
 }
 
 // read folds the log from after on. The fold and the ledger may be at different
-// places; each takes what is news to it. What was removed of the log's beginning
-// is passed over, also what is removed meanwhile; so are placeholders, of which a
-// single line with a number far ahead can make more than anybody can read.
+// places; each takes what is news to it. What was removed of the log's beginning is
+// passed over, also what is removed meanwhile; so are placeholders, as one line
+// with a seq far ahead stands for any number of them.
 func (r *recovery) read(ctx context.Context, after event.Seq) error {
 	for {
 		batch, through, err := r.log.ReadWritten(ctx, after, foldBatch)

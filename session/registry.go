@@ -10,8 +10,8 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// restBeforeEviction is how long nobody must have asked for an open session
-// before it may be closed to make room for another.
+// restBeforeEviction is how long an open session must not have been used before it
+// may be closed to make room for another.
 const restBeforeEviction = time.Minute
 
 // opening is a session that is open, being opened or being closed. Its fields
@@ -75,8 +75,8 @@ func (m *Manager) enter(id string) (o *opening, retiring chan struct{}, err erro
 	return o, o.retiring, nil
 }
 
-// openSession opens a session under the manager's own context: whoever asked
-// may go away, and others may have come to wait.
+// openSession opens a session under the manager's own context: its caller may go
+// away, and others may have come to wait.
 func (m *Manager) openSession(id string, o *opening) {
 	o.b, o.err = m.load(id)
 	m.noteOpened(id, o.err)
@@ -193,8 +193,8 @@ func (o *opening) ready() bool {
 	}
 }
 
-// retire closes an open session by end, while nobody can get hold of it anew.
-// end reports whether the session is closed now.
+// retire closes an open session by end, while no caller can get it anew. end
+// reports whether the session is closed now.
 func (m *Manager) retire(ctx context.Context, id string, end func(*BackgroundSession) (bool, error)) error {
 	m.mu.Lock()
 	o := m.open[id]

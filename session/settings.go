@@ -66,13 +66,13 @@ func (q QueueSettings) maxSize() int {
 	return q.MaxSize
 }
 
-// PermissionSettings say what becomes of a permission request in a session
-// nobody watches. Nothing is ever allowed because time ran out.
+// PermissionSettings say what becomes of a permission request in an unwatched
+// session. Nothing is ever allowed because time ran out.
 type PermissionSettings struct {
 	// DenyUnattended rejects at once; else the request waits.
 	DenyUnattended bool
-	// WaitLimit is how long a request waits in a session nobody watches before
-	// it is rejected; 0 means for ever.
+	// WaitLimit is how long a request waits in an unwatched session before it is
+	// rejected; 0 means for ever.
 	WaitLimit time.Duration
 }
 

@@ -64,7 +64,7 @@ type PromptCapabilities struct {
 	EmbeddedContext bool
 }
 
-// Observer is somebody following the session.
+// Observer is one client that follows the session.
 type Observer struct {
 	ClientID string
 	Presence

@@ -128,8 +128,8 @@ func (e *engine) watchTurn(now time.Time) {
 	}
 }
 
-// watchCancelled does what is due for a turn that somebody asked to end. An
-// agent that goes on may be clearing up, so ending it is left to people.
+// watchCancelled does what is due for a turn that was cancelled. An agent that goes
+// on may be clearing up, so ending it is left to people.
 func (e *engine) watchCancelled(now time.Time) {
 	t := &e.turn
 	if at := t.since.Add(resetAfter); now.Before(at) {
@@ -286,8 +286,8 @@ func (e *engine) endTurn(before []entry, reason event.StopReason, failure *event
 	return nil
 }
 
-// endTurnOrLater is endTurn for ends nobody repeats: what cannot be written now
-// is tried again.
+// endTurnOrLater is endTurn for ends that come once: what cannot be written now is
+// tried again.
 func (e *engine) endTurnOrLater(before []entry, reason event.StopReason, failure *event.Failure) {
 	if err := e.endTurn(before, reason, failure); err != nil && e.fold.open {
 		e.turn.endAs, e.turn.failure = reason, failure

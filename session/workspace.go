@@ -27,7 +27,7 @@ func (s *Settings) resolveWorkspace(dir string) (string, error) {
 	}
 	real, err := realDir(dir)
 	if err != nil {
-		// Whoever may not run there learns nothing of what is there.
+		// A caller that may not run there learns nothing of what is there.
 		if !s.allows(filepath.Clean(dir)) {
 			return "", s.outside(dir)
 		}

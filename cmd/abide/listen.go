@@ -9,10 +9,10 @@ import (
 	"syscall"
 )
 
-// listen opens the loopback addresses a hub answers on. With 127.0.0.1 or
-// localhost that is ::1 as well, on the same port: browsers try either for
-// localhost, and nobody else should get there first. The first listener's
-// address is the one to tell people.
+// listen opens the loopback addresses a hub answers on. With 127.0.0.1 or localhost
+// that is ::1 as well, on the same port: browsers try either for localhost, and no
+// other program must get there first. The first listener's address is the one to
+// tell people.
 func listen(ctx context.Context, addr string) ([]net.Listener, error) {
 	for try := 0; ; try++ {
 		listeners, err := listenOnce(ctx, addr)

@@ -13,8 +13,8 @@ import (
 )
 
 func main() {
-	// The first signal ends the program cleanly; from then on a second one ends
-	// it at once, as if nobody listened.
+	// The first signal ends the program cleanly; from then on a second one ends it
+	// at once, as a signal does by default.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-ctx.Done()

@@ -86,8 +86,8 @@ func (p *program) serve(ctx context.Context, flags config.Flags) (err error) {
 	if c.Open && printed == "" {
 		h.browse(p.env, link)
 	} else if c.Open {
-		// Another code than the printed one: whoever sees the terminal, or a
-		// log of it, has not got the browser's.
+		// Another code than the printed one: a person who reads the terminal, or a
+		// log of it, does not learn the browser's.
 		opened, err := h.pairingCode()
 		if err != nil {
 			return err

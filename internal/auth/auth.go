@@ -25,7 +25,7 @@ import (
 const (
 	// PairingLife is how long a pairing code may wait for its browser.
 	PairingLife = 2 * time.Minute
-	// DeviceIdle ends a device nobody used for this long.
+	// DeviceIdle ends a device that was not used for this long.
 	DeviceIdle = 30 * 24 * time.Hour
 	// DeviceLife ends a device whatever happens.
 	DeviceLife = 180 * 24 * time.Hour

@@ -43,7 +43,7 @@ type credentialsFile struct {
 
 // open reads the file, and makes it where there is none.
 func (f *credentialsFile) open() error {
-	// Opening through a change gives the file its mode back where somebody loosened it.
+	// Opening through a change restores the file's mode if it was loosened.
 	err := f.update(func(*record) error { return nil })
 	if errors.Is(err, ErrNoSpace) {
 		return f.openAsItIs(err)
@@ -86,9 +86,9 @@ func (f *credentialsFile) openAsItIs(why error) error {
 	return nil
 }
 
-// newest returns the record, read again if the file is not the one it came
-// from. A file that cannot be read leaves the old record in force: whoever can
-// break the file could change it as well, and nobody is let in by it.
+// newest returns the record, read again if the file is not the one it came from. A
+// file that cannot be read leaves the old record in force. This admits no one new,
+// and a person who can break the file could change it as well.
 func (f *credentialsFile) newest() *record {
 	path := filepath.Join(f.dir, recordFile)
 	f.mu.Lock()

@@ -53,8 +53,8 @@ type Door struct {
 	names    atomic.Pointer[[]string] // allowed Host values
 }
 
-// NewDoor returns a door for the hub with that id. Until Names was called it
-// admits nobody.
+// NewDoor returns a door for the hub with that id. It admits no caller until Names
+// was called.
 func NewDoor(registry *Registry, hubID string) *Door {
 	d := &Door{registry: registry, hubID: hubID, limiter: newLimiter(registry.now), seals: newSeals(registry.now)}
 	d.names.Store(&[]string{})
@@ -245,10 +245,10 @@ func (d *Door) SignAddress(r *http.Request, device Grant, path string) (address 
 
 // Pair spends a pairing code that came with a request and returns the cookie to
 // set, which takes the place of those the browser presents. The key is the page's
-// public key, the other half of the credential. An address that
-// guessed wrong too often waits for its refusal; a right code never waits, so that
-// nobody is locked out by somebody else's guesses. A code has 80 random bits and
-// two minutes. The error is a *Refusal, ctx's, ErrInvalid, or one of the registry's file.
+// public key, the other half of the credential. An address that guessed wrong too
+// often waits for its refusal; a right code never waits, so that another person's
+// guesses lock no one out. A code has 80 random bits and two minutes. The error is
+// a *Refusal, ctx's, ErrInvalid, or one of the registry's file.
 func (d *Door) Pair(ctx context.Context, r *http.Request, code, device, key string) (*http.Cookie, Grant, error) {
 	if _, err := parsePageKey(key); err != nil {
 		return nil, Grant{}, err

@@ -220,9 +220,9 @@ func (r *Registry) Grant(kind Kind, id string) (Grant, error) {
 	return Grant{}, ErrUnknown
 }
 
-// May reports whether whom a record names may do verb on a session now. Records of a
-// credential that has ended, or has been revoked, name nobody. Those of the hub's own
-// machine always count: its owner holds no credential for long.
+// May reports whether the person that a record names may do verb on a session now.
+// A record of an ended or revoked credential allows nothing. Records of the hub's
+// own machine always count: its owner holds no credential for long.
 func (r *Registry) May(by event.Actor, verb Verb, sessionID string) bool {
 	if strings.HasPrefix(by.ID, holderPrefix) {
 		return true
@@ -314,7 +314,7 @@ func (r *Registry) Changed() <-chan struct{} { return r.file.changed.Listen() }
 // ctx ends.
 func (r *Registry) Run(ctx context.Context) error { return r.file.watch(ctx) }
 
-// touch notes that a credential was used. Failing to must not keep anybody out.
+// touch notes that a credential was used. A failure to do so refuses no one.
 func (r *Registry) touch(kind Kind, id string, now time.Time) {
 	err := r.file.update(func(next *record) error {
 		for i, rec := range next.grants(kind) {

@@ -32,7 +32,7 @@ func ParseScope(s string) (Scope, bool) {
 	return "", false
 }
 
-// Verb is what somebody wants to do, as coarse as scopes tell it apart.
+// Verb is a kind of action, as coarse as scopes tell it apart.
 type Verb int
 
 // The verbs, from least to most.
@@ -94,8 +94,8 @@ func (g Grant) Actor() string {
 // By is the grant's holder as the log of a session names it.
 func (g Grant) By() event.Actor { return event.Actor{Name: g.Actor(), ID: cmp.Or(g.Holder, g.ID)} }
 
-// Person names who reads with the grant. All of the owner's devices and tokens are
-// one person; whoever was let in to look, or to one session, is one of their own.
+// Person names the reader behind the grant. All of the owner's devices and tokens
+// are one person; each viewer, and each guest of one session, is one of their own.
 func (g Grant) Person() string {
 	if g.Scope == Owner && g.SessionID == "" {
 		return string(Owner)

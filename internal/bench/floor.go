@@ -16,9 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// floor is about the least a server can do: events in memory, nothing on disk,
-// nobody waits for anybody. A writer for each processor goes round its clients
-// and gives each what is new, up to 64 KiB at once, without ever blocking.
+// floor is about the least a server can do: events in memory, nothing on disk, no
+// client waits for another. A writer for each processor goes round its clients and
+// gives each what is new, up to 64 KiB at once, without ever blocking.
 type floor struct {
 	addr string
 

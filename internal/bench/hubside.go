@@ -130,8 +130,8 @@ func publishAll(ctx context.Context, p publisher, o order) (longest time.Duratio
 			time.Sleep(time.Until(due))
 		}
 		sent := time.Now()
-		// Each event has bytes of its own: whoever keeps them is not billed for a
-		// copy the others do not need.
+		// Each event has bytes of its own: a server that keeps them is not billed
+		// for a copy that the others do not need.
 		data := append([]byte(nil), draft.Data...)
 		writeStamp(data[at:], sent.UnixNano())
 		if err := p.publish(ctx, data); err != nil {

@@ -128,7 +128,7 @@ func measureAppend(ctx context.Context, b *bench) error {
 	}
 
 	// Many short rounds: each fits between two moments at which the machine gives
-	// the processor to somebody else.
+	// the processor to another process.
 	const lines = 4_000
 	var raw, alone, followed, late, beside, together, validated []time.Duration
 	for range 15 * b.rounds() {
@@ -156,7 +156,7 @@ func measureAppend(ctx context.Context, b *bench) error {
 			*step.into = append(*step.into, took)
 		}
 	}
-	b.atLeast("append, against write(2), nobody watching", 0.70, ratio(raw, alone))
+	b.atLeast("append, against write(2), unwatched", 0.70, ratio(raw, alone))
 	b.atLeast("append, against write(2), 100 observers", 0.55, ratio(raw, followed))
 	b.atMost(fmt.Sprintf("append to a log of %s events, against an empty one", count(b.scaled(1_000_000, 4))), 1.10, ratio(late, alone))
 	b.atMost("append beside 20 sessions of 100 events a second, against alone", 1.10, ratio(beside, alone))

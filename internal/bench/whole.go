@@ -135,7 +135,7 @@ func openBare(ctx context.Context, dir, id string) (time.Duration, error) {
 	return took, errors.Join(err, m.Close(ctx), s.Close())
 }
 
-// measureIdleSessions weighs sessions that are open and that nobody watches.
+// measureIdleSessions weighs sessions that are open and unwatched.
 func measureIdleSessions(ctx context.Context, b *bench) (err error) {
 	const goal = 32 << 10
 	server, err := b.serve(ctx, "sessions")

@@ -69,7 +69,8 @@ func New(base, token string) (*Hub, error) {
 // connection: after a restart it may listen elsewhere, and its token may be
 // another. It does not connect.
 func Locate(locate func(context.Context) (Place, error)) *Hub {
-	// A transport of its own: closing its idle connections disturbs nobody.
+	// A transport of its own: closing its idle connections disturbs no other
+	// client.
 	return &Hub{locate: locate, renews: true, http: &http.Client{Transport: &http.Transport{}}}
 }
 

@@ -72,8 +72,8 @@ func (s *Socket) loaded(ctx context.Context, make func(id string) wire.Message) 
 	return *page, nil
 }
 
-// Answer settles a permission request. An *Error with code already_resolved
-// names the winner where somebody else was first.
+// Answer settles a permission request. An *Error with code already_resolved names
+// the winner where another client was first.
 func (s *Socket) Answer(ctx context.Context, a wire.PermissionAnswer) (wire.PermissionResolved, error) {
 	answer, err := s.ask(ctx, func(id string) wire.Message { a.RequestID = id; return &a })
 	if err != nil {

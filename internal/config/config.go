@@ -105,7 +105,7 @@ type MCPServer struct {
 	Headers map[string]string `yaml:"headers"`
 }
 
-// Permissions is what happens to a permission request nobody watches.
+// Permissions is what happens to a permission request in an unwatched session.
 type Permissions struct {
 	// Unattended is "wait" or "deny". It is never "allow".
 	Unattended string

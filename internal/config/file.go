@@ -19,9 +19,9 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// file is config.yaml. Pointers tell what was not said from what was said to be
-// nothing. Numbers are what they say, until whole looks at them: the decoder would
-// cut off a fraction and tell nobody.
+// file is config.yaml. Pointers tell an absent key from an empty value. Numbers
+// stay as written until whole looks at them: the decoder would cut off a fraction
+// silently.
 type file struct {
 	Addr        *string                `yaml:"addr"`
 	Data        *string                `yaml:"data"`

@@ -21,7 +21,7 @@ type Flags struct {
 type Loader struct {
 	// Path is the file.
 	Path string
-	// Required makes it an error that there is no such file: somebody named it.
+	// Required makes a missing file an error, because the user named it.
 	Required bool
 	// Env is the environment, as "NAME=value".
 	Env   []string

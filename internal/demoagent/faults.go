@@ -129,7 +129,7 @@ func (t *turn) clientFiles(string) error {
 	return t.say(fmt.Sprintf("I wrote three lines and read the second: %q. What is outside the workspace %s.", read.Content, outcome))
 }
 
-// early updates a call that nobody heard of.
+// early updates a call that was not announced.
 func (t *turn) early(string) error {
 	id := t.nextTool()
 	if err := t.status(id, sdk.ToolCallStatusInProgress, sdk.WithUpdateTitle("Something nobody announced")); err != nil {

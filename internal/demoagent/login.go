@@ -11,10 +11,10 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 )
 
-// login is whether somebody has logged in. It is a file, so that a login in a
+// login is whether a user has logged in. It is a file, so that a login in a
 // terminal counts for the agents that run, and lasts.
 type login struct {
-	path string // empty when nobody has to
+	path string // empty when no login is needed
 }
 
 func newLogin(o Options) login {

@@ -27,8 +27,8 @@ type Options struct {
 	// StateDir is where sessions are kept for a later session/load. Empty means
 	// a folder of the user's state directory.
 	StateDir string
-	// Login makes the agent want a login before it works. Whether somebody has
-	// logged in is kept in StateDir.
+	// Login makes the agent want a login before it works. Whether a user has logged
+	// in is kept in StateDir.
 	Login bool
 	// Version is what the agent calls its version.
 	Version string
@@ -57,8 +57,8 @@ func Run(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 		wire: &wire{out: out}, order: newOrder(in), sessions: map[sdk.SessionId]*session{},
 	}
 	defer a.close()
-	// The SDK reads as soon as it is made, before anybody could know what was
-	// made: its input opens when a.conn is there.
+	// The SDK reads as soon as it is made, before a.conn is set: its input opens
+	// when a.conn is there.
 	input := &gate{in: a.order, open: make(chan struct{})}
 	a.conn = sdk.NewAgentSideConnection(a, a.wire, input)
 	a.conn.SetLogger(slog.New(slog.DiscardHandler))

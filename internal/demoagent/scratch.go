@@ -110,7 +110,7 @@ func lockedFolder() (string, *os.File, error) {
 }
 
 // removeStale removes the folders of agents that were killed. What cannot be
-// removed, or is somebody else's, stays.
+// removed, or belongs to another user, stays.
 func removeStale() {
 	found, _ := filepath.Glob(filepath.Join(os.TempDir(), scratchPrefix+"*"))
 	for _, dir := range found {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// datasync leaves out the timestamps, which nobody relies on and which would
-// cost a second journal commit.
+// datasync leaves out the timestamps, which abide does not use and which would cost
+// a second journal commit.
 func datasync(f *os.File) error {
 	for {
 		err := unix.Fdatasync(int(f.Fd()))

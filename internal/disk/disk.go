@@ -81,8 +81,8 @@ func (osFS) OpenRW(name string) (File, error) {
 	return newRWFile(f)
 }
 
-// openFile opens a regular file. Anything else is refused, and a pipe is not
-// waited for: nobody may ever write to it.
+// openFile opens a regular file. Anything else is refused, and a pipe is not waited
+// for, as it may never have a writer.
 func openFile(name string, flag int) (*os.File, error) {
 	f, err := os.OpenFile(name, flag|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -234,7 +234,7 @@ func (f *rwFile) WriteAt(p []byte, at int64) (n int, err error) {
 			return n, err // without its name, which may be another than it was made by
 		}
 	}
-	runtime.KeepAlive(f) // an os.File nobody holds is closed
+	runtime.KeepAlive(f) // an unreachable os.File is closed
 	return n, nil
 }
 
@@ -269,7 +269,7 @@ func ReplaceWith(fsys FS, path string, fill func(tmp string) ([]byte, error)) er
 	tmp := path + TempSuffix
 	f, err := fsys.Create(tmp)
 	if errors.Is(err, fs.ErrExist) {
-		// A crash left it. It was never renamed, so nobody relies on it.
+		// A crash left it. It was never renamed, so nothing relies on it.
 		if err := fsys.Remove(tmp); err != nil {
 			return fmt.Errorf("remove stale %s: %w", filepath.Base(tmp), err)
 		}
@@ -307,8 +307,8 @@ func WriteAll(f File, data []byte, at int64) error {
 	return err
 }
 
-// errLinked refuses a folder that lies elsewhere: what is there is somebody else's to
-// name, to remove and to give a mode.
+// errLinked refuses a folder that lies elsewhere: what is there belongs to another
+// program, which may rename or remove it or change its mode.
 var errLinked = errors.New("it is a symbolic link: put the directory itself in its place")
 
 // MakeFolder makes the folder name of directory dir, unless it is there, and returns its

@@ -5,12 +5,12 @@
 // stdin, answering each with "ok" or "error: …":
 //
 //	upstream HOST:PORT   where new connections go
-//	stall                bytes stop, both ways, and nobody is told
+//	stall                bytes stop, both ways, silently
 //	heal                 bytes flow again, those that waited first
-//	strand               the open connections never carry a byte again, and
-//	                     nobody is told; new ones work
+//	strand               the open connections never carry a byte again, silently;
+//	                     new ones work
 //	mute                 on the open connections what the server says gets
-//	                     lost, and nobody is told; what clients say arrives
+//	                     lost, silently; what clients say arrives
 //	rst                  every connection is reset
 //	fin                  every connection is closed in order
 //	blackhole            new connections are accepted and never answered

@@ -1,9 +1,9 @@
 // Command longsession writes a session of many events into a data directory.
 //
-// It is for tests and measurements which need a session that nobody would wait
-// for: a million events take a minute. The log is written by the store, as a hub
-// writes it, so it is sound by every rule of docs/storage.md. No hub may be
-// running on the directory. The id of the session is printed.
+// It is for tests and measurements that need a session of a million events, which
+// takes a minute to write. The log is written by the store, as a hub writes it, so
+// it is sound by every rule of docs/storage.md. No hub may be running on the
+// directory. The id of the session is printed.
 package main
 
 import (

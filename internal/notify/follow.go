@@ -154,7 +154,8 @@ func (f *fold) take(e event.Event, p event.Payload) {
 	}
 }
 
-// ended is the note of a turn's end. Its kind is empty where nobody is told.
+// ended is the note of a turn's end. Its kind is empty where no notification is
+// sent.
 func (f *fold) ended(e event.Event, p event.TurnEnd) Note {
 	note := Note{Seq: e.Seq, At: e.Time}
 	switch {

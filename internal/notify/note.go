@@ -50,8 +50,8 @@ type Note struct {
 	At        time.Time `json:"at"`
 	Title     string    `json:"title"`
 	Body      string    `json:"body"`
-	// PermissionID and Options are of a question. There are no options where the text was cut:
-	// nobody allows what they cannot read.
+	// PermissionID and Options are of a question. There are no options where the
+	// text was cut: what is allowed must be readable whole.
 	PermissionID string   `json:"permission_id,omitempty"`
 	Options      []Option `json:"options,omitempty"`
 }

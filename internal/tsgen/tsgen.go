@@ -1,8 +1,8 @@
 // Package tsgen writes the TypeScript types of the events and frames.
 //
-// It walks the registries of packages event and wire by reflection, so a new
-// kind of event or frame reaches the web app without anybody naming it twice.
-// Its test keeps the generated file current.
+// It walks the registries of packages event and wire by reflection, so a new kind
+// of event or frame reaches the web app without being named twice. Its test keeps
+// the generated file current.
 package tsgen
 
 import (

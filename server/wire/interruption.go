@@ -49,7 +49,7 @@ type Drift struct {
 	AllowsMore bool `json:"allows_more"`
 }
 
-// LostQuestion is a permission request that nobody can answer any more.
+// LostQuestion is a permission request that can no longer be answered.
 type LostQuestion struct {
 	PermissionID string `json:"permission_id"`
 	Title        string `json:"title"`

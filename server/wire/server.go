@@ -173,7 +173,7 @@ type PromptCapabilities struct {
 	EmbeddedContext bool `json:"embedded_context"`
 }
 
-// Observer is somebody following the session.
+// Observer is one client that follows the session.
 type Observer struct {
 	ClientID string    `json:"client_id"`
 	Actor    string    `json:"actor"`
@@ -284,8 +284,8 @@ type PromptQueued struct {
 	Position  int    `json:"position"`
 }
 
-// PromptRemoved answers the resend of a prompt that somebody took out of the
-// queue: it will not run.
+// PromptRemoved answers the resend of a prompt that a client took out of the queue:
+// it will not run.
 type PromptRemoved struct {
 	RequestID string `json:"request_id,omitempty"`
 	SessionID string `json:"session_id"`

@@ -129,9 +129,9 @@ func (t *shortText) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// DecodeClient reads a frame sent by a client. It returns a pointer to one of
-// the structs of ClientMessages. It checks the shape only; whoever acts on a
-// message validates its fields.
+// DecodeClient reads a frame sent by a client. It returns a pointer to one of the
+// structs of ClientMessages. It checks the shape only; the handler of a message
+// validates its fields.
 func DecodeClient(frame []byte) (Message, error) { return decodeAs(frame, ClientMessages()) }
 
 // DecodeServer reads a frame sent by the server, for clients written in Go.
@@ -159,8 +159,8 @@ func decodeAs(frame []byte, known []Message) (Message, error) {
 	return nil, fmt.Errorf("%w: %q", ErrUnknownType, head.Type)
 }
 
-// Fault says what is wrong with JSON, in words for whoever sent it: nothing of
-// this program's own types.
+// Fault says what is wrong with JSON in words for its sender, without this
+// program's own type names.
 func Fault(err error) string {
 	var kind *json.UnmarshalTypeError
 	var syntax *json.SyntaxError

@@ -57,9 +57,8 @@ func (a *Agent) begin(ctx context.Context) error {
 	return nil
 }
 
-// logIn asks the agent to log in, where the hub was told to. A login that
-// happens in a terminal is not asked for: the session's beginning shows whether
-// somebody did it.
+// logIn asks the agent to log in, where the hub was told to. A login that happens
+// in a terminal is not asked for: the start of a session shows whether it was done.
 func (a *Agent) logIn(ctx context.Context, offers offers) error {
 	id := a.cfg.AuthMethod
 	if id == "" {

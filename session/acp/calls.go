@@ -46,7 +46,7 @@ type call struct {
 	by     event.Actor   // whose request it is, of set_mode and set_config_option
 	sent   chan struct{} // closed when the line is on its way
 	answer chan answer   // gets one, or none if the agent goes
-	// abandon tells the agent that nobody waits for the answer any more.
+	// abandon tells the agent that the answer is no longer waited for.
 	abandon context.CancelFunc
 }
 

@@ -18,12 +18,12 @@ type descendants struct {
 }
 
 func newDescendants(pid int) *descendants {
-	leader, _ := readProc(pid) // a zombie at worst: nobody reaped it yet
+	leader, _ := readProc(pid) // a zombie at worst: it is not reaped yet
 	return &descendants{leader: leader, seen: map[processKey]bool{}}
 }
 
-// look notes who descends from the agent now. Whoever is about to end it looks
-// first: afterwards the line is cut.
+// look notes the agent's descendants. It is called before the agent is ended:
+// afterwards their parent is gone and they cannot be found.
 func (k *descendants) look() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -49,10 +49,10 @@ func (k *descendants) living() []proc {
 	return found
 }
 
-// strays lists what this process inherited and nobody but the agent can have
-// left: it has no marker, began after the agent did, and nobody else who was
-// here then lives to have begun it. With several agents at work, the last of
-// them takes the stray along.
+// strays lists the processes that this one inherited and that only the agent can
+// have left: they have no marker, began after the agent did, and no other process
+// of that time is left that could have started them. With several agents at work,
+// the last of them takes the stray along.
 func (k *descendants) strays(list []proc) []proc {
 	session, err := unix.Getsid(0)
 	if err != nil {
@@ -80,8 +80,8 @@ func (k *descendants) strays(list []proc) []proc {
 	return found
 }
 
-// descendantsOf lists the others and whoever descends from them or from the root,
-// which itself is not listed.
+// descendantsOf lists the others and the descendants of them and of the root,
+// without the root.
 func descendantsOf(list []proc, root processKey, others map[processKey]bool) []proc {
 	children := map[int][]proc{}
 	var line, found []proc

@@ -66,7 +66,7 @@ func newInbound(prefix string, l Limits) *inbound {
 // refusal is a request the agent may not have open as well.
 type refusal struct {
 	// payload says so in the log. It is nil for all but the first refusal of a
-	// flood: an agent must not fill the disk with questions nobody sees.
+	// flood: an agent must not fill the disk with requests that are never shown.
 	payload event.Payload
 	answer  string // the response's body
 }
@@ -153,8 +153,8 @@ func (i *inbound) done(r *request) {
 	delete(i.requests, r.ticket)
 }
 
-// settle takes an open question off the table, or returns nil: whoever takes it
-// answers it.
+// settle takes an open request out of the table, or returns nil. Its caller answers
+// the request.
 func (i *inbound) settle(id string) *question {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -25,8 +25,8 @@ type process struct {
 	state  *os.ProcessState
 }
 
-// startProcess starts cmd, whose files must all be *os.File: then nothing but
-// the process itself is waited for, whoever holds its pipes.
+// startProcess starts cmd, whose files must all be *os.File: then only the process
+// itself is waited for, and not the other holders of its pipes.
 func startProcess(cmd *exec.Cmd, grace time.Duration) (*process, error) {
 	ownGroup(cmd)
 	p := &process{cmd: cmd, grace: grace, exited: make(chan struct{})}
@@ -50,8 +50,8 @@ func startProcess(cmd *exec.Cmd, grace time.Duration) (*process, error) {
 	return p, nil
 }
 
-// wait reaps the leader. Its group is ended while the leader is still a
-// zombie: until then nobody else can have the group's id.
+// wait reaps the leader. Its group is ended while the leader is still a zombie:
+// until then no other group can have its id.
 func (p *process) wait() {
 	waitUnreaped(p.cmd.Process.Pid)
 	p.endGroup()

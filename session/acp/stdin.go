@@ -16,7 +16,7 @@ const writePiece = 64 << 10
 var errStdinFull = errors.New("too much is waiting for the agent to read it")
 
 // stdin writes to the agent from a goroutine of its own, so that an agent that
-// stops reading blocks nobody. Writers only queue.
+// stops reading blocks no writer. Writers only queue.
 type stdin struct {
 	// set at construction
 	pipe  *os.File

@@ -101,7 +101,7 @@ func (a *Agent) stopSequence() {
 	<-a.proc.exited
 }
 
-// await waits for done, for the process to exit, for d, or for somebody in a
+// await waits for done, for the process to exit, for d, or for a call that is in a
 // hurry. It reports whether the process exited.
 func (a *Agent) await(done <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)

@@ -78,8 +78,8 @@ func marked(match func(marker string) bool) []proc {
 	return found
 }
 
-// markerOf reads the marker a process was started with. It cannot be read of
-// other users' processes, which are none of ours.
+// markerOf reads the marker a process was started with. It cannot be read of other
+// users' processes, which the hub did not start.
 func markerOf(pid int) (string, bool) {
 	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {
@@ -122,8 +122,8 @@ func (k processKey) gone() bool {
 	return p.zombie
 }
 
-// reapOrphans reaps dead processes this one inherited as a subreaper. What
-// somebody here started, and waits for, is left alone: it shares this process's
+// reapOrphans reaps dead processes this one inherited as a subreaper. A process
+// that this program started, and waits for, is left alone: it shares this process's
 // session, and either its group or leads one of its own. Whatever is in another
 // session, or in a group that a third one leads, was inherited.
 func reapOrphans() {

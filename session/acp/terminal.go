@@ -81,7 +81,7 @@ func (t *terminal) run() {
 	}
 	<-t.proc.exited
 	code, signal := t.proc.exit()
-	// An agent that is gone has nobody to be told.
+	// An agent that is gone cannot be told.
 	_ = t.record(event.TerminalOutput{TerminalID: t.id, Exit: &event.TerminalExit{Code: code, Signal: signal}})
 }
 

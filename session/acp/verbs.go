@@ -36,7 +36,7 @@ func (a *Agent) sendPrompt(t *turn, p event.UserPrompt, account string) {
 	blocks, err := a.promptBlocks(p, account)
 	if err == nil {
 		params := map[string]any{"sessionId": a.SessionID(), "prompt": blocks}
-		// Nobody abandons a prompt: that would lose the reason why it stopped.
+		// A prompt is never abandoned: that would lose the reason why it stopped.
 		err = a.send(&call{method: methodPrompt, about: t.prompt}, params)
 	}
 	if err != nil {

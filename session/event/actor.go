@@ -1,7 +1,7 @@
 package event
 
-// Actor is who did something: a name for people, which anybody may bear, and the id
-// of the credential, which tells two of one name apart. "uid:N" is the id of a
+// Actor is who did something: a name for people, which need not be unique, and the
+// id of the credential, which tells two of one name apart. "uid:N" is the id of a
 // person at the hub's own machine; what the hub or the agent does has none.
 type Actor struct{ Name, ID string }
 

@@ -460,7 +460,7 @@ type SegmentStart struct {
 }
 
 // Made is what made the session: session_start says so, and each segment after it
-// again, because retention removes the first. Older logs have none of it.
+// again, because retention removes the first. Older logs lack it.
 type Made struct {
 	Agent       string     `json:"agent,omitempty"`
 	Workspace   string     `json:"workspace,omitempty"`

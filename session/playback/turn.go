@@ -73,7 +73,7 @@ func (t *Turn) change(path string, added, removed int) {
 }
 
 // takeBack is change for lines that were counted before. A file without any other
-// change is none of the turn's.
+// change is not counted for the turn.
 func (t *Turn) takeBack(f File) {
 	t.change(f.Path, -f.Added, -f.Removed)
 	for i, listed := range t.Files {

@@ -133,7 +133,7 @@ func (q *Query) Run(ctx context.Context, sources []Source, from Place) (Result, 
 				return result, nil
 			}
 			w, err := scan.readWindow(source, before)
-			if err != nil { // the damage of one session keeps nobody from what the others say
+			if err != nil { // damage of one session does not hide the others' results
 				result.Skipped = append(result.Skipped, source.SessionID)
 				break
 			}

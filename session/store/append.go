@@ -111,7 +111,7 @@ func (w *writer) shrink(ctx context.Context, data []byte) ([]byte, error) {
 		switch {
 		case err == nil:
 			h.fits(size)
-		case !errors.Is(err, ErrBlocked): // else whoever appends it tries again
+		case !errors.Is(err, ErrBlocked): // else its caller appends it again
 			h.wants.CompareAndSwap(size, 0)
 		}
 		return blob, err
@@ -160,8 +160,8 @@ func (w *writer) withWriteLock(f func() error) error {
 }
 
 // prepare makes the lines of the drafts, and of what was taken along, and puts them
-// into the tail, where nobody sees them before they are published. There are none
-// if all were refused. The caller holds the write lock.
+// into the tail, where no reader sees them before they are published. There are
+// none if all were refused. The caller holds the write lock.
 func (w *writer) prepare(drafts []event.Draft) (first, last event.Seq, err error) {
 	p := &w.out
 	p.buf, p.lines, p.durable = p.buf[:0], p.lines[:0], p.durable[:0]

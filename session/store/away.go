@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// Absence says whether somebody took the directory of a log away.
+// Absence says whether the directory of a log was taken away.
 type Absence string
 
 const (

@@ -8,7 +8,7 @@ type dater interface {
 	Born(name string) (string, error)
 }
 
-// bornOf says when a file was made; empty if nobody knows.
+// bornOf says when a file was made; empty if the file system does not tell.
 func bornOf(fsys FS, name string) string {
 	d, ok := fsys.(dater)
 	if !ok {

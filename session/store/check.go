@@ -17,11 +17,11 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-// Check verifies every invariant of the data directory dir, or of the one
-// session id, and changes nothing. It takes no lock, so it may run beside a hub:
-// a log that somebody writes is checked up to its checkpoint. The error says
-// that the check itself could not run; what it found is in the report. What others
-// know of files beside a log is checked, too.
+// Check verifies every invariant of the data directory dir, or of the one session
+// id, and changes nothing. It takes no lock, so it may run beside a hub: a log that
+// is being written is checked up to its checkpoint. The error says that the check
+// itself could not run; what it found is in the report. What others know of files
+// beside a log is checked, too.
 func Check(ctx context.Context, dir, id string, beside ...Beside) (Report, error) {
 	return checkDir(ctx, disk.OS(), bootID(), dir, id, beside...)
 }
@@ -77,8 +77,8 @@ type checking struct {
 	report  *Report
 	reached bool  // the line of the metadata's checkpoint is where it says
 	ended   bool  // the end of the log was compared with the metadata, or cannot be
-	live    bool  // somebody has the log open
-	size    int64 // of the active file, while nobody had the log open
+	live    bool  // another process has the log open
+	size    int64 // of the active file, while no process had the log open
 	blobs   *blobs.Check
 }
 
@@ -103,7 +103,8 @@ func checkSession(ctx context.Context, fsys FS, boot, dir string, report *Report
 	return c.log()
 }
 
-// files looks at names and modes. Files that somebody else knows are that one's to read.
+// files looks at names and modes. Files that belong to another package are checked
+// by it.
 func (c *checking) files(beside []Beside) {
 	for _, folder := range []string{".", blobs.Dir, quarantineDir, derivedDir} {
 		path := filepath.Join(c.dir, folder)
@@ -238,8 +239,8 @@ func (c *checking) segments() (list []*segment, err error) {
 	return nil, errors.Join(fmt.Errorf("%s is replaced again and again", activeName), err)
 }
 
-// withoutActive lists the files of a log whose active file is gone: whoever opens
-// it makes another.
+// withoutActive lists the files of a log whose active file is gone: the next open
+// makes another.
 func (c *checking) withoutActive() ([]*segment, error) {
 	c.readMeta()
 	list, err := sealedSegments(c.fs, c.dir)
@@ -256,9 +257,9 @@ func (c *checking) withoutActive() ([]*segment, error) {
 	return list, nil
 }
 
-// openActive opens the active file, finds out whether somebody writes it, and reads
-// the metadata that goes with it. The lock is taken for a moment only, so that
-// size and metadata are of one moment; whoever opens a log meanwhile waits.
+// openActive opens the active file, finds out whether another process writes it,
+// and reads the metadata that goes with it. The lock is taken for a moment only, so
+// that size and metadata are of one moment; an open of the log meanwhile waits.
 func (c *checking) openActive() (*segment, error) {
 	path := filepath.Join(c.dir, activeName)
 	probe, err := c.fs.Open(path)

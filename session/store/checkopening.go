@@ -50,7 +50,7 @@ func (c *checking) halfMade() {
 	}
 }
 
-// note adds what is no harm, and what whoever opens the session next repairs.
+// note adds what is harmless, and what the next open of the session repairs.
 func (c *checking) note(file, format string, args ...any) {
 	c.report.Notes = append(c.report.Notes, Problem{
 		Session: c.id, Kind: ProblemMetadata, File: file, Repairable: true, Detail: fmt.Sprintf(format, args...),

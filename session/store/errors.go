@@ -36,14 +36,14 @@ var (
 	errSymlink = errors.New(activeName + " is a symbolic link: put the file itself in its place")
 	// ErrRemoved says the events asked for were removed by retention.
 	ErrRemoved = errors.New("events were removed")
-	// ErrAway says that somebody took the session's directory away, or that of all
-	// sessions. Nothing is lost once it is back.
+	// ErrAway says that the session's directory, or that of all sessions, is gone.
+	// Nothing is lost once it is back.
 	ErrAway = errors.New("directory is gone")
 	// errAllAway is the ErrAway of the directory of all sessions.
 	errAllAway = fmt.Errorf("sessions' %w", ErrAway)
 	// errTaken says that what is written now is gone with the process, which has the last
 	// copy.
-	errTaken = errors.New("the log's file was removed or replaced by somebody while the hub had it open")
+	errTaken = errors.New("the log's file was removed or replaced while the hub had it open")
 	// ErrDamaged says the bytes on the device are not those that were written.
 	ErrDamaged = blobs.ErrDamaged
 	// ErrFormat says the data was written by a newer program.

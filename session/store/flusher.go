@@ -22,8 +22,8 @@ const (
 )
 
 // flusher runs what one log does in the background: it flushes soon after it was
-// poked, tries again after a failure, and rests when nothing was to do for long. Each
-// log has its own, so one log's slow device is nobody else's.
+// poked, tries again after a failure, and rests when nothing was to do for long.
+// Each log has its own, so a slow device of one log delays no other log.
 type flusher struct {
 	// Set at construction.
 	idleAfter time.Duration
@@ -187,8 +187,8 @@ func blockedIfFull(err error) error {
 // what waits is not larger.
 const probeBytes = 64 << 10
 
-// probeSpace finds out whether a blocked log may go on, so that it heals even if
-// nobody appends.
+// probeSpace finds out whether a blocked log may go on, so that it recovers even
+// without an append.
 func (u *upkeep) probeSpace() error {
 	if !u.health.blocked.Load() {
 		return nil

@@ -26,9 +26,9 @@ type Health struct {
 	State HealthState `json:"state"`
 	// Reason is why, in words for a person; empty while the state is ok.
 	Reason string `json:"reason,omitempty"`
-	// Taken says that somebody removed, replaced or shortened the file of a frozen
-	// log; empty if it is frozen for another reason. The hub has what is left of the
-	// file open, until it ends.
+	// Taken says how the file of a frozen log was removed, replaced or shortened by
+	// another program; empty if it is frozen for another reason. The hub has what
+	// is left of the file open, until it ends.
 	Taken string `json:"taken,omitempty"`
 	// Absence says of a frozen log whether its directory is gone, or was.
 	Absence Absence `json:"absence,omitempty"`
@@ -89,7 +89,7 @@ func whyUnsaved(err error) string {
 	return "the system refuses it"
 }
 
-// refusal is the error for whoever wants to write to a frozen log.
+// refusal is the error for an append to a frozen log.
 func (h *health) refusal() error {
 	if !h.frozen.Load() {
 		return nil

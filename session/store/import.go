@@ -34,7 +34,7 @@ type Imported struct {
 	// NextBlob returns the bytes of a large value and the hash they must have, and
 	// io.EOF after the last. Nil is none.
 	NextBlob func() (sha256 string, data io.Reader, err error)
-	// Name is what a person called it; empty if nobody did.
+	// Name is the name that a person gave it; empty if none.
 	Name string
 }
 

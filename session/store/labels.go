@@ -12,7 +12,7 @@ import (
 // it, on disk before the metadata, that outlives metadata which cannot be read.
 type labels struct {
 	SessionID string `json:"session_id"`
-	// Name is empty while nobody named the session.
+	// Name is empty until a person names the session.
 	Name     string `json:"name,omitempty"`
 	Archived bool   `json:"archived,omitempty"`
 	Pinned   bool   `json:"pinned,omitempty"`
@@ -39,8 +39,8 @@ func (m *Metadata) label(given labels) {
 	}
 }
 
-// readLabels reads a session's labels.json. fs.ErrNotExist says that nobody set
-// anything, or that metadata.json alone has it.
+// readLabels reads a session's labels.json. fs.ErrNotExist says that no label was
+// set, or that metadata.json alone has them.
 func readLabels(fsys FS, dir string) (labels, error) {
 	var given labels
 	data, err := fsys.ReadFile(filepath.Join(dir, labelsName))

@@ -83,7 +83,7 @@ func (s *Store) Listed(id string) (Metadata, bool) {
 	return meta, true
 }
 
-// TakeBackUpdated has the log count as updated at a time before its newest events,
-// which are news to nobody. Of a log that is recovered after a crash the newest
-// event counts again. Nobody may append meanwhile.
+// TakeBackUpdated sets the log's updated time to one before its newest events, so
+// that these do not make it unread. After a recovery from a crash the newest event
+// counts again. There must be no append meanwhile.
 func (l *Log) TakeBackUpdated(at time.Time) { l.touched.Store(at.UnixMicro()) }

@@ -13,8 +13,8 @@ import (
 	"github.com/abidehub/abide/internal/disk"
 )
 
-// dirLocker is an FS that can lock a directory itself: a LOCK file that somebody
-// removed says nothing of the hub that still holds it.
+// dirLocker is an FS that can lock a directory itself: after its LOCK file was
+// removed, the hub that holds it could not be seen otherwise.
 type dirLocker interface {
 	// LockDir takes the exclusive advisory lock of a directory until it is closed,
 	// or reports false if another has it.
@@ -53,7 +53,8 @@ func lockDir(fsys FS, dir string, at time.Time) (File, error) {
 	return dirLock{f, whole}, nil
 }
 
-// holderOf is who says to have the data directory, empty where nobody does.
+// holderOf is the text of the LOCK file, which names its holder; empty if it has
+// none.
 func holderOf(fsys FS, dir string) string {
 	f, err := fsys.Open(filepath.Join(dir, lockName))
 	if err != nil {

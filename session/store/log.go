@@ -89,7 +89,7 @@ func (l *Log) close() error {
 	var errs []error
 	errs = append(errs, l.writer.withWriteLock(func() error { l.writer.out.closed = true; return nil }))
 	l.flusher.stop()
-	if u := l.repairer.state.Load(); u != nil { // nobody else has the write lock any more
+	if u := l.repairer.state.Load(); u != nil { // no other goroutine has the write lock any more
 		errs = append(errs, l.saveMetadata(), u.file.Close())
 	} else {
 		errs = append(errs, l.writer.withWriteLock(l.reopener.keepLast))

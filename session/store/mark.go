@@ -10,9 +10,9 @@ import (
 var errUnmarked = errors.New("the session's metadata cannot be written, so nothing is written to its log")
 
 // markWriter puts on disk that this run writes the log, before its first line:
-// after an unclean stop of the machine that line may be gone although somebody
-// saw it, and only the mark tells the next run. Where it cannot be written nothing
-// else is. The caller holds the write lock.
+// after an unclean stop of the machine that line may be gone although a client saw
+// it, and only the mark tells the next run. If it cannot be written, nothing else
+// is written. The caller holds the write lock.
 func (w *writer) markWriter() error {
 	if err := w.active.named(w.out.file); err != nil {
 		w.freeze(fmt.Errorf("wake log: %w", err))

@@ -53,8 +53,8 @@ func (m *marks) reset(min event.Seq, p position) {
 	m.visible.Store(int64(p.seq))
 }
 
-// remove says that all below first can no longer be read. It is never taken
-// back, whoever says it last.
+// remove says that all below first can no longer be read. A lower first has no
+// effect.
 func (m *marks) remove(first event.Seq) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

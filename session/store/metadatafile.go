@@ -168,7 +168,7 @@ func (s *metadataFile) writeFiles() error {
 }
 
 // Epoch is the log's identity, 16 hex digits. It changes only while the log is
-// opened or reopened, before anybody reads it.
+// opened or reopened, before it is read.
 func (s *metadataFile) Epoch() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -180,9 +180,9 @@ func remakeActive(fsys FS, dir, path string) (File, error) {
 	return file, nil
 }
 
-// promoteNext puts the file in place that was made aside to follow the last
-// sealed one. It was synced before that one was renamed, and may hold events
-// that somebody saw. It returns nil if there is none.
+// promoteNext puts the file in place that was made aside to follow the last sealed
+// one. It was synced before that one was renamed, and may hold events that a client
+// saw. It returns nil if there is none.
 func promoteNext(fsys FS, dir, path string, sealed []*segment) (File, error) {
 	aside := filepath.Join(dir, nextName)
 	f, err := fsys.OpenRW(aside)

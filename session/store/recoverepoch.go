@@ -19,7 +19,7 @@ func (r *recovery) scannedEnd() position {
 // could have been lost, and returns the end of the log after that.
 func (r *recovery) settleEpoch(file File) (position, error) {
 	end := r.scannedEnd()
-	// Go on after whatever anybody may have seen: rule 6.
+	// Go on after every seq that a client may have seen: rule 6.
 	known := max(end.seq, r.meta.SyncedSeq, r.meta.MaxSeq, r.meta.FrozenSeq)
 	var payloads []event.Payload
 	reason := r.epochReason()

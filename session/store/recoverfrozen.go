@@ -9,9 +9,9 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-// errDistrusted says that the device failed to sync a log: it may have dropped
-// what it did not write, and would report success the next time. Whoever opens the
-// log next must know.
+// errDistrusted says that the device failed to sync a log: it may have dropped what
+// it did not write, and would report success the next time. The next open must
+// know.
 var errDistrusted = errors.New("the device failed to store the log")
 
 // errFrozenBefore is why a log is frozen from the start.

@@ -16,8 +16,8 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-// segment is one file of a log. Its file is opened when somebody reads, and
-// closed once the segment is retired and the last reader has let go.
+// segment is one file of a log. Its file is opened for the first reader, and closed
+// once the segment is retired and the last reader has released it.
 type segment struct {
 	fs    FS            // set at construction
 	first event.Seq     // set at construction
@@ -29,7 +29,7 @@ type segment struct {
 
 	mu      sync.Mutex
 	path    string
-	file    File      // nil until somebody needs it
+	file    File      // nil until the first reader
 	last    event.Seq // zero while active
 	readers int
 	retired bool
@@ -63,7 +63,7 @@ func (s *segment) release() {
 	}
 }
 
-// retire closes the file as soon as nobody reads it.
+// retire closes the file as soon as it has no reader.
 func (s *segment) retire() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -38,7 +38,7 @@ type Store struct {
 // entryOf is what the store knows of one session.
 type entryOf struct {
 	meta    Metadata      // as on disk, while the log is not open
-	log     *Log          // nil until somebody needs it
+	log     *Log          // nil until it is needed
 	opening chan struct{} // closed when an attempt to open has ended
 	suspect bool          // the device failed that attempt; used by who opens the log
 	hidden  bool          // being made; not listed yet
@@ -157,8 +157,8 @@ func (s *Store) load() error {
 	return nil
 }
 
-// readListed reads one session's metadata for lists. One that cannot be read
-// leaves the session listed, so that somebody can open it and so rebuild it.
+// readListed reads one session's metadata for lists. One that cannot be read leaves
+// the session listed, so that it can be opened and so rebuilt.
 func (s *Store) readListed(id string) Metadata {
 	dir := filepath.Join(s.root(), id)
 	m, err := readMetadata(s.opts.FS, dir)
@@ -328,8 +328,8 @@ func (s *Store) SessionDir(id string) (string, error) {
 	return filepath.Join(s.root(), id), nil
 }
 
-// StaleUploads lists blobs of a session that were uploaded, not after before, and of
-// which nobody has said that the log names them. The log is not opened.
+// StaleUploads lists blobs of a session that were uploaded, not after before, and
+// that were not reported as named by the log. The log is not opened.
 func (s *Store) StaleUploads(id string, before time.Time) ([]string, error) {
 	dir, err := s.SessionDir(id)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// syncer brings one log to the device. Whoever needs a sync and finds none
-// running makes it for everybody who waits; those who come while one runs share
-// the next. No lock is held meanwhile.
+// syncer brings one log to the device. A goroutine that needs a sync and finds none
+// running syncs for all that wait; those that come while one runs share the next.
+// No lock is held meanwhile.
 type syncer struct {
 	*core
 	active *activeFile     // set at construction
@@ -28,8 +28,8 @@ func (s *syncer) syncTo(ctx context.Context, seq event.Seq) error {
 			return nil
 		}
 		s.mu.Lock()
-		// Asked under the lock, behind which the sync before has ended: after one
-		// that failed nobody makes another.
+		// Asked under the lock, behind which the sync before has ended: after a
+		// failed one there is no other.
 		if err := s.health.refusal(); err != nil {
 			s.mu.Unlock()
 			return err

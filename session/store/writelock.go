@@ -14,8 +14,8 @@ import (
 const mostPerWrite = 1 << 20
 
 // writeLock lets one goroutine at a time write a log. Appends that come meanwhile
-// wait and go out together in the holder's next write. Where nobody waits, locking
-// and unlocking are one atomic step each.
+// wait and go out together in the holder's next write. Without waiters, locking and
+// unlocking are one atomic step each.
 type writeLock struct {
 	state atomic.Int32
 
@@ -24,7 +24,7 @@ type writeLock struct {
 	along   []*request // whose drafts go out with the holder's; owned by the holder
 }
 
-// The states of a write lock. It is contended as long as somebody waits: it is
+// The states of a write lock. It is contended as long as a goroutine waits: it is
 // not unlocked in between, so a later caller cannot overtake.
 const (
 	unlocked int32 = iota
@@ -90,7 +90,7 @@ func (l *writeLock) acquire(r *request) bool {
 	r.turn = make(chan bool, 1)
 	l.mu.Lock()
 	if l.state.Swap(contended) == unlocked {
-		l.state.Store(locked) // it was unlocked just now, and nobody waits
+		l.state.Store(locked) // it was unlocked just now, and no goroutine waits
 		l.mu.Unlock()
 		return true
 	}

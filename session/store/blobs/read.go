@@ -19,9 +19,9 @@ import (
 const verifiedAtOnce = 16 << 20
 
 // OpenBlob opens a blob by the SHA-256 of its bytes, 64 hex digits. The caller
-// closes it. Nobody is given other bytes for the whole: one of up to 16 MiB that
-// is damaged is ErrDamaged here, a larger one fails with it before its last bytes
-// are read. The reader's Name is the path of the file, absolute.
+// closes it. A damaged blob is never read to its end as if it were whole: one of up
+// to 16 MiB is ErrDamaged here, a larger one fails with ErrDamaged before its last
+// bytes are read. The reader's Name is the path of the file, absolute.
 func (s *Folder) OpenBlob(sha string) (io.ReadSeekCloser, error) {
 	sum, err := hex.DecodeString(sha)
 	if err != nil || len(sum) != sha256.Size || hex.EncodeToString(sum) != sha {

@@ -15,9 +15,9 @@ import (
 // maxStale bounds how many uploads are listed at once.
 const maxStale = 1000
 
-// StaleUploads lists blobs that were uploaded, not after before, and of which nobody has
-// said that the log names them: at most 1,000, by their SHA-256. With only, it looks at
-// those alone.
+// StaleUploads lists blobs that were uploaded, not after before, and that were not
+// reported as named by the log: at most 1,000, by their SHA-256. With only, it
+// looks at those alone.
 func (s *Folder) StaleUploads(before time.Time, only []string) ([]string, error) {
 	byBlob, err := s.uploads()
 	if err != nil {

@@ -86,10 +86,10 @@ func (s *Folder) place(path string, record []byte) error {
 	return s.fs.SyncDir(s.dir)
 }
 
-// Upload is what was uploaded, by what somebody says of it: of the claim counts
-// the hash, and name and type where the bytes came under several. Bytes is the
-// blob's size. What was never uploaded is ErrNotFound, also where the log has
-// such a blob of its own.
+// Upload is the record of an uploaded file that a claim names. The claim's hash
+// finds it; its name and type choose where the same bytes were uploaded under
+// several. Bytes is the blob's size. What was never uploaded is ErrNotFound, also
+// where the log has such a blob of its own.
 func (s *Folder) Upload(claim event.Attachment) (event.Attachment, error) {
 	blob, err := s.OpenBlob(claim.SHA256)
 	if errors.Is(err, ErrDamaged) {

@@ -26,20 +26,20 @@ const (
 // One goroutine at a time adds; any number read. What a reader may look at is bounded by
 // the log's visible mark, which is stored after the bytes and read before them.
 //
-// What nobody reads is not kept: once nobody has asked for as long as a whole tail
-// takes to fill, it is dropped, and begins anew behind the next question. Who asks
-// reads from the file until then, as whoever is behind the tail does.
+// An unread tail is not kept: when there was no read for as long as a whole tail
+// takes to fill, it is dropped, and begins anew after the next read. Until then
+// readers read the file, as those behind the tail do.
 type Tail struct {
 	// Limit is the most bytes kept. It is set before the first event.
 	Limit int
 
 	chunks atomic.Pointer[[]*chunk] // ascending, contiguous; replaced, never changed
-	asked  atomic.Bool              // somebody read, since the adder looked last
+	asked  atomic.Bool              // there was a read since the adder looked last
 
 	// Owned by the adder.
 	bytes  int  // capacity of the chunks
-	unread int  // bytes that were added since somebody asked
-	asleep bool // until somebody asks
+	unread int  // bytes that were added since the last read
+	asleep bool // until the next read
 }
 
 // chunk is a run of events. Its bytes and ends are written once and never moved.
@@ -87,8 +87,8 @@ func (t *Tail) last() *chunk {
 	return nil
 }
 
-// doze drops the tail when it has filled as a whole since anybody asked, and wakes
-// once somebody does.
+// doze drops the tail when it has filled as a whole since the last read, and wakes
+// at the next.
 func (t *Tail) doze() {
 	if t.asked.Load() {
 		t.asked.Store(false)
