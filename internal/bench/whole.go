@@ -64,7 +64,7 @@ func measureWhole(ctx context.Context, b *bench) error {
 		}
 		opened = append(opened, took)
 	}
-	b.told(fmt.Sprintf("searching %s events for what is not there, against reading their files", count(events)), ratio(searched, read))
+	b.told(fmt.Sprintf("searching %s events for absent text, against reading their files", count(events)), ratio(searched, read))
 	b.told(fmt.Sprintf("opening %s events without metadata and queue, against reading their files", count(events)), ratio(opened, read))
 	b.detail("%d MB of events: reading %s, searching %s (%.0f MB/s), opening without metadata and queue %s", bytes>>20,
 		median(read), median(searched), float64(bytes)/1e6/median(searched).Seconds(), median(opened))
