@@ -14,9 +14,10 @@ import (
 )
 
 // activeFile is the name of a log's active file: which file has it, and how another
-// gets it. A person may remove, replace or shorten the file while a hub writes it. That
-// is looked for at each sync and when an idle log wakes, never at an append: what was not
-// synced was not acknowledged. The caller holds the write lock, unless a method says otherwise.
+// gets it. A person may remove, replace or shorten the file while a hub writes it.
+// It is checked at each sync and when an idle log wakes, never at an append:
+// unsynced events were not acknowledged. The caller holds the write lock, unless a
+// method says otherwise.
 type activeFile struct {
 	id     string
 	dir    string
@@ -40,7 +41,7 @@ func (a *activeFile) named(file File) error {
 	return nil
 }
 
-// whyTaken says what was taken: the file, or its directory.
+// whyTaken says whether the file or its directory was taken.
 func (a *activeFile) whyTaken() error {
 	if err := away(a.fs, a.dir); errors.Is(err, ErrAway) {
 		return err
@@ -89,8 +90,8 @@ func (a *activeFile) swap(sealed string) (swapped bool, err error) {
 }
 
 // placeCopy puts a synced copy of the first size bytes of the open file in place of
-// the active one. What stands there is in quarantine before. After an error that
-// comes with a file, it is in place, but its name may not be durable.
+// the active one. The file there was copied to quarantine before. After an error
+// that comes with a file, it is in place, but its name may not be durable.
 func (a *activeFile) placeCopy(open File, size int64) (File, error) {
 	if err := a.keepStanding(open); err != nil {
 		return nil, fmt.Errorf("keep what stands in place of %s: %w", activeName, err)
@@ -111,7 +112,7 @@ func (a *activeFile) placeCopy(open File, size int64) (File, error) {
 	return fresh, a.fs.SyncDir(a.dir)
 }
 
-// keepStanding copies what stands in place of the open file to quarantine.
+// keepStanding copies the file that stands in place of the open one to quarantine.
 func (a *activeFile) keepStanding(open File) error {
 	active := filepath.Join(a.dir, activeName)
 	if named, err := a.fs.Means(active, open); named || errors.Is(err, fs.ErrNotExist) {

@@ -58,7 +58,7 @@ func (w *writer) submit(ctx context.Context, drafts []event.Draft) (first, last 
 	return w.acknowledge(ctx, first, last, durable, err)
 }
 
-// acknowledge returns once the caller may be told what became of its drafts.
+// acknowledge returns once the caller may be told the result for its drafts.
 func (w *writer) acknowledge(ctx context.Context, first, last event.Seq, durable bool, err error) (event.Seq, event.Seq, error) {
 	if err != nil {
 		return 0, 0, err
@@ -122,8 +122,8 @@ func (w *writer) shrink(ctx context.Context, data []byte) ([]byte, error) {
 	return data, err
 }
 
-// checkDraft refuses what would break the framing or the wire. The rest of a
-// draft's promise (compact, valid JSON) is its maker's.
+// checkDraft refuses a draft that would break the framing or the wire. The rest of
+// a draft's promise (compact, valid JSON) is its maker's.
 func checkDraft(d *event.Draft) error {
 	n := len(d.Data)
 	if n < 2 || d.Data[0] != '{' || d.Data[n-1] != '}' {
@@ -159,9 +159,10 @@ func (w *writer) withWriteLock(f func() error) error {
 	return f()
 }
 
-// prepare makes the lines of the drafts, and of what was taken along, and puts them
-// into the tail, where no reader sees them before they are published. There are
-// none if all were refused. The caller holds the write lock.
+// prepare makes the lines of the drafts, and of those of the waiting requests it
+// took along, and puts them into the tail, where no reader sees them before they
+// are published. There are none if all were refused. The caller holds the write
+// lock.
 func (w *writer) prepare(drafts []event.Draft) (first, last event.Seq, err error) {
 	p := &w.out
 	p.buf, p.lines, p.durable = p.buf[:0], p.lines[:0], p.durable[:0]
@@ -242,8 +243,8 @@ func (w *writer) encode(drafts []event.Draft, next event.Seq) (event.Seq, error)
 	return next, nil
 }
 
-// undo takes back a write that failed, maybe half way, and returns what to tell
-// those who wanted it.
+// undo takes back a write that failed, maybe half way, and returns the error for
+// its callers.
 func (w *writer) undo(err error) error {
 	p := &w.out
 	w.tail.Drop()

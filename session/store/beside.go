@@ -1,18 +1,18 @@
 package store
 
-// Beside is a file in a session's directory that is not the store's, and what its
-// owner knows of it.
+// Beside is a file in a session's directory that another package owns, with that
+// package's functions for it.
 type Beside struct {
 	// File is its name.
 	File string
 	// Check says why the file in a session's directory cannot be used, and whether
 	// Repair helps; nil if it can. It changes nothing.
 	Check func(dir string) (repairable bool, err error)
-	// Repair makes it usable, and says what it did; empty is nothing.
+	// Repair makes it usable, and reports its actions; empty is nothing.
 	Repair func(dir string) (did string, err error)
 }
 
-// repairBeside repairs what lies beside a log.
+// repairBeside repairs the other packages' files beside a log.
 func repairBeside(dir, id string, beside []Beside, report *Report) {
 	for _, b := range beside {
 		did, err := b.Repair(dir)

@@ -25,9 +25,9 @@ func bornOf(fsys FS, name string) string {
 // the metadata that says so may be older than it looks.
 const noFile = "none"
 
-// writtenOver reports whether metadata that has its checksum was written over what
-// was in its file. A store never does that; it is what cp and rsync --inplace do to a
-// file that is there, and then the log's files keep their births too. Bytes that a
+// writtenOver reports whether metadata with a right checksum was written over the
+// old contents of its file. A store never does that; cp and rsync --inplace do so
+// to an existing file, and then the log's files keep their births too. Bytes that a
 // person edited are no copy, and have no checksum.
 func writtenOver(fsys FS, dir string, m *Metadata) bool {
 	now := bornOf(fsys, filepath.Join(dir, metadataName))

@@ -116,7 +116,7 @@ func InChain(dir, name string) (bool, error) {
 	return false, nil
 }
 
-// madeBy is what made the session id, as the oldest of its files says.
+// madeBy is the origin of the session id, as the oldest of its files says.
 func madeBy(files []*segment, id string) (event.Made, error) {
 	for _, seg := range files {
 		o, err := seg.origin()

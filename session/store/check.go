@@ -20,8 +20,8 @@ import (
 // Check verifies every invariant of the data directory dir, or of the one session
 // id, and changes nothing. It takes no lock, so it may run beside a hub: a log that
 // is being written is checked up to its checkpoint. The error says that the check
-// itself could not run; what it found is in the report. What others know of files
-// beside a log is checked, too.
+// itself could not run; its findings are in the report. The other packages' files
+// beside a log are checked, too.
 func Check(ctx context.Context, dir, id string, beside ...Beside) (Report, error) {
 	return checkDir(ctx, disk.OS(), bootID(), dir, id, beside...)
 }
@@ -144,7 +144,7 @@ func (c *checking) log() error {
 	c.strays(list)
 	next := c.minSeq()
 	if next == 0 && len(list) > 0 {
-		next = list[0].first // what came before, if anything, nothing says any more
+		next = list[0].first // events before it, if any, are unknown
 	}
 	c.forgotten(list)
 	for i, seg := range list {
@@ -201,8 +201,8 @@ func following(list []*segment, i int) *segment {
 
 // segments lists the files of the log.
 func (c *checking) segments() (list []*segment, err error) {
-	// A log that is just being sealed has no active file for a moment, and one whose
-	// files are small has another before it was looked at.
+	// A log that is just being sealed has no active file for a moment, and one with
+	// small files may have the next before this one was read.
 	const mostMissing, patience = 100, 10 * time.Second
 	missing := 0
 	for began := time.Now(); missing < mostMissing && time.Since(began) < patience; {
@@ -333,8 +333,8 @@ func (c *checking) segment(seg *segment) (event.Seq, error) {
 	return seg.last, err
 }
 
-// told reports what the scan noted. What is behind the last line of a file that
-// has all it must have is nothing that is missed.
+// told reports the notes of the scan. Bytes behind the last line of a complete file
+// are no loss.
 func (c *checking) told(name string, s *logfile.Scan, whole bool) {
 	for _, h := range s.Holes {
 		if h.From == h.To {

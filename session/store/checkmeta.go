@@ -10,7 +10,7 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-// readMeta reads the metadata, and tells what is wrong with it.
+// readMeta reads the metadata and reports its problems.
 func (c *checking) readMeta() {
 	switch err := c.inspection.readMeta(); {
 	case err == nil:
@@ -35,7 +35,7 @@ func (c *checking) minSeq() event.Seq {
 	return c.meta.MinSeq
 }
 
-// labels verifies that what a person set is twice the same. Of metadata from
+// labels verifies that both copies of the labels are the same. Of metadata from
 // before there were labels there is no second copy.
 func (c *checking) labels() {
 	given, err := readLabels(c.fs, c.dir)

@@ -9,8 +9,8 @@ import (
 	"github.com/abidehub/abide/session/store/blobs"
 )
 
-// opening notes what the next who opens the session does with it although nothing of
-// it is wrong, so that a check is not silent about what a repair then tells.
+// opening notes the changes that the next open makes to a sound session, so that a
+// check names everything that a repair would report.
 func (c *checking) opening(list []*segment) {
 	if c.live {
 		return
@@ -21,7 +21,7 @@ func (c *checking) opening(list []*segment) {
 	}
 	m := &c.meta
 	if c.scan != nil {
-		if why := c.epochReason(); why == reasonCopy || why == reasonStopped { // what else is wrong is a problem
+		if why := c.epochReason(); why == reasonCopy || why == reasonStopped { // other reasons are problems
 			c.note(metadataName, "the log gets a new epoch when it is opened: %s", why)
 		}
 	}
@@ -50,7 +50,7 @@ func (c *checking) halfMade() {
 	}
 }
 
-// note adds what is harmless, and what the next open of the session repairs.
+// note adds a harmless finding, or one that the next open of the session repairs.
 func (c *checking) note(file, format string, args ...any) {
 	c.report.Notes = append(c.report.Notes, Problem{
 		Session: c.id, Kind: ProblemMetadata, File: file, Repairable: true, Detail: fmt.Sprintf(format, args...),

@@ -11,10 +11,10 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-// noFileHere is what is said of a directory that has the name of a file.
+// noFileHere is the message for a directory that has the name of a file.
 const noFileHere = "it is a directory, where a file belongs; move it away"
 
-// checkTop looks at what lies beside the sessions.
+// checkTop checks the files beside the sessions.
 func checkTop(fsys FS, dir string, r *Report) {
 	for _, name := range []string{".", sessionsDir, hubName, lockName} {
 		before := len(r.Problems)
@@ -61,8 +61,8 @@ func checkHub(fsys FS, dir string, r *Report) {
 	r.add(at)
 }
 
-// checkJSON verifies that a file that calls itself JSON is that. What it must
-// hold is the business of who writes it.
+// checkJSON verifies that a file that calls itself JSON is that. Its contents are
+// checked by the package that writes it.
 func checkJSON(fsys FS, path string, at Problem, r *Report) {
 	switch name := filepath.Base(path); {
 	case !strings.HasSuffix(name, ".json"), name == hubName, name == metadataName, name == labelsName:
@@ -83,7 +83,7 @@ func checkJSON(fsys FS, path string, at Problem, r *Report) {
 func checkMode(fsys FS, path string, at Problem, r *Report) {
 	info, err := fsys.Stat(path)
 	if at.File == sessionsDir && err == nil && info.Mode().Type() == fs.ModeSymlink {
-		// A person may keep the sessions on another device. What the link leads to counts.
+		// A person may keep the sessions on another device. A link is followed.
 		info, err = fsys.Stat(path + string(filepath.Separator) + ".")
 	}
 	modeOf(info, err, at, r)

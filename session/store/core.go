@@ -7,7 +7,8 @@ import (
 	"github.com/abidehub/abide/session/store/tail"
 )
 
-// core is what the parts of a log share. What is not set at construction locks itself.
+// core is shared by the parts of a log. Fields that change after construction have
+// their own locks.
 type core struct {
 	// Set at construction.
 	id    string

@@ -10,8 +10,7 @@ import (
 )
 
 // Derived is a directory of files that are computed from logs. Each of them may be
-// missing, old or damaged at any time: its reader checks what it reads, and
-// computes it again.
+// missing, old or damaged at any time: its reader checks it, and computes it again.
 type Derived struct {
 	fs  FS
 	dir string

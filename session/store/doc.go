@@ -1,13 +1,14 @@
-// Package store keeps sessions as append-only files that survive whatever stops
-// the machine.
+// Package store keeps sessions as append-only files that survive crashes and power
+// cuts.
 //
-// A Store is a data directory, a Log one session's events, Metadata what lists
-// show of it. docs/storage.md describes every file; this is the log itself.
+// A Store is a data directory, a Log one session's events, Metadata its summary for
+// lists. docs/storage.md describes every file; this is the log itself.
 //
 // # The lines
 //
 // A log is the lines of events-<first>-<last>.jsonl in order of <first>, and then
-// of events.jsonl. Package logfile has what a line is and which lines of a file count.
+// of events.jsonl. Package logfile defines a line and decides which lines of a file
+// count.
 //
 // # The order of things
 //

@@ -12,8 +12,8 @@ import (
 	"github.com/abidehub/abide/session/store/blobs"
 )
 
-// What callers branch on. Errors are wrapped around these with words for a
-// person.
+// Errors that callers test with errors.Is. Errors are wrapped around these with
+// words for a person.
 var (
 	// ErrNotFound says there is no such session or blob.
 	ErrNotFound = blobs.ErrNotFound
@@ -24,8 +24,8 @@ var (
 	// ErrBlocked says the device is full. Nothing was written; the same call
 	// may be made again later.
 	ErrBlocked = errors.New("no space left to write the log")
-	// ErrFrozen says the device failed to store what was written. The log takes
-	// nothing more until it is reopened; what was not acknowledged is kept.
+	// ErrFrozen says the device failed to store written events. The log takes
+	// nothing more until it is reopened; unacknowledged events are kept.
 	ErrFrozen = errors.New("log is frozen after a device error")
 	// ErrClosed says the log or the store was closed.
 	ErrClosed = errors.New("log is closed")
@@ -41,8 +41,8 @@ var (
 	ErrAway = errors.New("directory is gone")
 	// errAllAway is the ErrAway of the directory of all sessions.
 	errAllAway = fmt.Errorf("sessions' %w", ErrAway)
-	// errTaken says that what is written now is gone with the process, which has the last
-	// copy.
+	// errTaken says that events written now are lost when the process ends, because
+	// it has the last copy.
 	errTaken = errors.New("the log's file was removed or replaced while the hub had it open")
 	// ErrDamaged says the bytes on the device are not those that were written.
 	ErrDamaged = blobs.ErrDamaged
@@ -54,7 +54,7 @@ var (
 type LockedError struct {
 	// Dir is the data directory.
 	Dir string
-	// Holder is what the other hub wrote about itself. It is for people only.
+	// Holder is the other hub's own text in the LOCK file. It is for people only.
 	Holder string
 }
 
@@ -73,16 +73,16 @@ func isNoSpace(err error) bool {
 	return disk.IsFull(err) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM)
 }
 
-// withheld reports whether the system refused to give back a file that is there,
-// as it does out of descriptors or memory, or where the device fails: that says
-// nothing of what is in the file.
+// withheld reports whether the system refused to read an existing file, out of
+// descriptors or memory or because the device failed. That says nothing about the
+// file's contents.
 func withheld(err error) bool {
 	var no syscall.Errno
 	return errors.As(err, &no) && !errors.Is(no, fs.ErrNotExist)
 }
 
-// whatToDo adds to an error what a person can do about it, if it says that the
-// device does not give back a file of a session.
+// whatToDo adds the remedy to an error that says that the device does not give back
+// a file of a session.
 func whatToDo(id string, err error) error {
 	var failed *fs.PathError
 	if !errors.Is(err, syscall.EIO) || !errors.As(err, &failed) || !strings.HasPrefix(failed.Op, "read") {
@@ -99,11 +99,10 @@ func whatToDo(id string, err error) error {
 // gone is the error for a session without a directory.
 func gone(err error) error { return fmt.Errorf("session %w: %w", ErrAway, err) }
 
-// missing is what is said of a file that is not there.
+// missing is the message for a file that does not exist.
 const missing = "it is missing"
 
-// whyNoMetadata says in words for a person what is wrong with metadata.json or
-// labels.json.
+// whyNoMetadata describes the fault of metadata.json or labels.json for a person.
 func whyNoMetadata(err error) string {
 	if errors.Is(err, fs.ErrNotExist) {
 		return missing

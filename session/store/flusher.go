@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// flushEvery is the least time between two rounds of the flusher, and with
-	// the sync's own duration what a power cut may cost a stream: within 100 ms.
+	// flushEvery is the least time between two rounds of the flusher. Together with
+	// the duration of a sync it bounds what a power cut can cost a stream: 100 ms.
 	flushEvery = 80 * time.Millisecond
 	// retryFirst and retryLast bound how often a full device is tried.
 	retryFirst = 100 * time.Millisecond
 	retryLast  = 5 * time.Second
 )
 
-// flusher runs what one log does in the background: it flushes soon after it was
-// poked, tries again after a failure, and rests when nothing was to do for long.
-// Each log has its own, so a slow device of one log delays no other log.
+// flusher does one log's work in the background: it flushes soon after it was
+// poked, tries again after a failure, and rests after long idleness. Each log has
+// its own, so a slow device of one log delays no other log.
 type flusher struct {
 	// Set at construction.
 	idleAfter time.Duration
@@ -127,9 +127,9 @@ type upkeep struct {
 	retention *retention
 }
 
-// flush syncs what is written and writes the metadata that follows from it. Where the
-// directory was removed it freezes the log: what is written goes nowhere, and trying
-// again brings it back as little.
+// flush syncs the written events and writes the metadata that follows from them. If
+// the directory was removed it freezes the log: writes go nowhere, and another try
+// does not bring it back.
 func (u *upkeep) flush(ctx context.Context) error {
 	err := u.flushFiles(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -163,7 +163,7 @@ func (u *upkeep) unflushed(err error, again time.Duration) {
 	}
 }
 
-// flushMetadata does what Log.FlushMetadata says.
+// flushMetadata implements Log.FlushMetadata.
 func (u *upkeep) flushMetadata(ctx context.Context) error {
 	if u.closed.Load() {
 		return ErrClosed
@@ -183,8 +183,8 @@ func blockedIfFull(err error) error {
 	return err
 }
 
-// probeBytes is how much space a blocked log wants to see before it goes on, if
-// what waits is not larger.
+// probeBytes is the space that a blocked log needs before it goes on, unless the
+// waiting write is larger.
 const probeBytes = 64 << 10
 
 // probeSpace finds out whether a blocked log may go on, so that it recovers even
@@ -216,8 +216,8 @@ func (u *upkeep) probeSpace() error {
 	return nil
 }
 
-// rest lets go of what an idle log can do without, and says on disk that
-// nothing of it is unsynced, so that a power cut leaves its epoch alone.
+// rest frees the memory and files that an idle log does not need, and records on
+// disk that everything is synced, so that a power cut does not change its epoch.
 func (u *upkeep) rest() {
 	if err := u.withWriteLock(func() error {
 		p := &u.out

@@ -21,14 +21,14 @@ const (
 	HealthFrozen HealthState = "frozen"
 )
 
-// Health says whether a log can be written, and what of it is damaged.
+// Health says whether a log can be written, and counts its damage.
 type Health struct {
 	State HealthState `json:"state"`
 	// Reason is why, in words for a person; empty while the state is ok.
 	Reason string `json:"reason,omitempty"`
 	// Taken says how the file of a frozen log was removed, replaced or shortened by
-	// another program; empty if it is frozen for another reason. The hub has what
-	// is left of the file open, until it ends.
+	// another program; empty if it is frozen for another reason. The hub has the
+	// rest of the file open until it ends.
 	Taken string `json:"taken,omitempty"`
 	// Absence says of a frozen log whether its directory is gone, or was.
 	Absence Absence `json:"absence,omitempty"`
@@ -110,7 +110,8 @@ func (h *health) block(err error) {
 	h.blocked.Store(true)
 }
 
-// fits notes that n bytes found space. That ends the wait of what is no larger.
+// fits notes that n bytes found space. That ends the wait of writes that are no
+// larger.
 func (h *health) fits(n int64) {
 	wants := h.wants.Load()
 	if n < wants {
@@ -165,7 +166,7 @@ func (h *health) sawHoles(n int) {
 	}
 }
 
-// setDamage takes what recovery found.
+// setDamage takes the damage that recovery found.
 func (h *health) setDamage(d Damage) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

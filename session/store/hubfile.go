@@ -13,7 +13,7 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-// hubFile is hub.json: what one run tells the next.
+// hubFile is hub.json: the facts that one run keeps for the next.
 type hubFile struct {
 	Format int    `json:"format"`
 	HubID  string `json:"hub_id"`
@@ -80,7 +80,7 @@ func nextRun(before string, at time.Time) string {
 	return fmt.Sprintf("%016x", n)
 }
 
-// parseRun reads what nextRun wrote. No clock is beyond the year 9999.
+// parseRun reads the text that nextRun wrote. No clock is beyond the year 9999.
 func parseRun(id string) (n int64, ok bool) {
 	const latest = 253402300800_000_000
 	n, err := strconv.ParseInt(id, 16, 64)

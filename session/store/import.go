@@ -20,7 +20,7 @@ import (
 var ErrExists = errors.New("the session exists")
 
 const (
-	// importEvents and importBytes bound what an import writes at once.
+	// importEvents and importBytes bound one write of an import.
 	importEvents = 500
 	importBytes  = 1 << 20
 )
@@ -38,9 +38,10 @@ type Imported struct {
 	Name string
 }
 
-// Import makes a session of events that have their seqs, times and epochs already. It
-// is there whole or not at all. Its metadata says that it is Imported. ErrExists if a
-// session has its id, ErrInvalid for what is no log from its beginning.
+// Import makes a session of events that have their seqs, times and epochs already.
+// It is there whole or not at all. Its metadata says that it is Imported. ErrExists
+// if a session has its id, ErrInvalid if the events are not a log from its
+// beginning.
 func (s *Store) Import(ctx context.Context, in Imported) (id string, err error) {
 	payload, err := in.First.Payload()
 	start, ok := payload.(event.SessionStart)

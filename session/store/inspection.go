@@ -10,8 +10,8 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-// inspection is what the files of one session say. Recovery and Check share it, so
-// that they agree. It changes nothing.
+// inspection is the result of reading the files of one session. Recovery and Check
+// share it, so that they agree. It changes nothing.
 type inspection struct {
 	fs      FS
 	dir     string
@@ -27,7 +27,7 @@ type inspection struct {
 	active  *segment
 	scan    *logfile.Scan
 	epoch   string
-	trusted bool // the checkpoint holds, so that only what lies behind it was looked at
+	trusted bool // the checkpoint holds, so only the lines behind it were read
 }
 
 // readMeta reads the metadata. With an error there is none, but for its words where
@@ -100,15 +100,15 @@ func (i *inspection) ownActive() (started bool, err error) {
 	return o.Session != "", err
 }
 
-// restored reports whether the log's files, or the metadata, are copies of those that
-// a hub wrote. They may be of an earlier time: the log may have gone on since, and
-// readers may have seen what came then.
+// restored reports whether the log's files, or the metadata, are copies of those
+// that a hub wrote. They may be of an earlier time: the log may have gone on since,
+// and readers may have seen the events since.
 func (i *inspection) restored() bool {
 	return areOthers(i.fs, i.meta.LogBorn, i.active.path, i.sealed)
 }
 
-// noticeCopy notes in the metadata that it was written over what was in its file, so
-// that an attempt to open the session that fails forgets nothing.
+// noticeCopy notes in the metadata that it was written over the old contents of its
+// file, so that the note survives a failed attempt to open the session.
 func (i *inspection) noticeCopy() {
 	if writtenOver(i.fs, i.dir, &i.meta) {
 		i.meta.LogBorn = noFile

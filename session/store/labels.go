@@ -8,8 +8,9 @@ import (
 	"github.com/abidehub/abide/internal/disk"
 )
 
-// labels are what a person set of a session and no event says: a second copy of
-// it, on disk before the metadata, that outlives metadata which cannot be read.
+// labels are the settings of a session that a person made and that no event has.
+// The file is a second copy, on disk before the metadata, for the case that the
+// metadata cannot be read.
 type labels struct {
 	SessionID string `json:"session_id"`
 	// Name is empty until a person names the session.
@@ -19,7 +20,7 @@ type labels struct {
 	Imported bool   `json:"imported,omitempty"`
 }
 
-// labels returns what a person set.
+// labels returns the metadata's labels.
 func (m *Metadata) labels() labels {
 	given := labels{SessionID: m.SessionID, Archived: m.Archived, Pinned: m.Pinned, Imported: m.Imported}
 	if m.Named {
@@ -28,7 +29,7 @@ func (m *Metadata) labels() labels {
 	return given
 }
 
-// label puts on the metadata what a person set.
+// label puts the labels on the metadata.
 func (m *Metadata) label(given labels) {
 	m.Archived, m.Pinned, m.Imported = given.Archived, given.Pinned, given.Imported
 	if m.Named && given.Name == "" {

@@ -25,9 +25,9 @@ func (p Place) compare(other Place) int {
 	return cmp.Or(other.UpdatedAt.Compare(p.UpdatedAt), strings.Compare(other.SessionID, p.SessionID))
 }
 
-// Newest yields what List returns behind a place, each made when it is taken: a
-// page of a long list costs a page. The order is that of the moment the first was
-// taken, and so is each UpdatedAt; sessions deleted since are left out.
+// Newest yields the entries of List after a place. Each is made when it is taken,
+// so a page of a long list costs a page. The order is that of the moment the first
+// was taken, and so is each UpdatedAt; sessions deleted since are left out.
 func (s *Store) Newest(behind Place) iter.Seq[Metadata] {
 	return func(yield func(Metadata) bool) {
 		for _, p := range s.places(behind) {
@@ -66,8 +66,8 @@ func (s *Store) places(behind Place) []Place {
 	return places
 }
 
-// Listed returns what List has of one session, and whether it has it. No log is
-// opened for it.
+// Listed returns the entry of List for one session, and whether there is one. No
+// log is opened for it.
 func (s *Store) Listed(id string) (Metadata, bool) {
 	s.mu.Lock()
 	e := s.sessions[id]

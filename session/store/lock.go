@@ -30,10 +30,9 @@ type dirLock struct {
 // Close gives both back.
 func (l dirLock) Close() error { return errors.Join(l.File.Close(), l.dir.Close()) }
 
-// lockDir takes the lock of a data directory. The lock belongs to the open
-// files, so it ends with the process however that ends; what the file says is
-// for people only and never decides anything. Where directories cannot be locked
-// the file alone decides.
+// lockDir takes the lock of a data directory. The lock belongs to the open files,
+// so it ends with the process however that ends; the file's text is for people only
+// and decides nothing. Where directories cannot be locked the file alone decides.
 func lockDir(fsys FS, dir string, at time.Time) (File, error) {
 	locker, can := fsys.(dirLocker)
 	if !can {
@@ -88,7 +87,7 @@ func lockFile(fsys FS, dir string, at time.Time) (File, error) {
 	return f, nil
 }
 
-// writeHolder says who has the lock.
+// writeHolder writes the holder's name into the LOCK file.
 func writeHolder(f File, at time.Time) error {
 	host, err := os.Hostname()
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/abidehub/abide/session/store/blobs"
 )
 
-// Log is one session's events: what happened, in order, numbered without gaps.
-// It is safe for concurrent use. Reading never waits for writing, and one log
-// never waits for another. Each part of it has a type of its own; a part calls those
-// above it in this list.
+// Log is one session's events, in order, numbered without gaps. It is safe for
+// concurrent use. Reading never waits for writing, and one log never waits for
+// another. Each part of it has a type of its own; a part calls those above it in
+// this list.
 type Log struct {
 	core
 	reader
@@ -71,7 +71,7 @@ func (l *Log) Changed() <-chan struct{} { return l.bell.Listen() }
 // Marks returns the watermarks, all of one moment.
 func (l *Log) Marks() Marks { return l.marks.snapshot() }
 
-// Health says whether the log can be written and what of it is damaged.
+// Health says whether the log can be written, and counts its damage.
 func (l *Log) Health() Health {
 	h := l.health.get()
 	if h.State == HealthFrozen {
@@ -130,11 +130,11 @@ func (l *Log) Append(ctx context.Context, drafts ...event.Draft) (first, last ev
 // frozen. A log that is not frozen is left alone.
 func (l *Log) Reopen(ctx context.Context) error { return l.reopener.reopen(ctx) }
 
-// Retain removes the oldest sealed files of the log until what is left is at
-// most maxBytes, and returns the first seq that can still be read. The active
-// file is never removed. Readers that ask for removed events get ErrRemoved;
-// those that are just reading end first. The new first seq is on the device
-// before any file goes, so a crash leaves a file too many, never a hole.
+// Retain removes the oldest sealed files of the log until the rest is at most
+// maxBytes, and returns the first seq that can still be read. The active file is
+// never removed. Readers that ask for removed events get ErrRemoved; those that are
+// just reading end first. The new first seq is on the device before any file goes,
+// so a crash leaves a file too many, never a hole.
 func (l *Log) Retain(ctx context.Context, maxBytes int64) (event.Seq, error) {
 	return l.retention.retain(ctx, maxBytes)
 }

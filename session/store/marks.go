@@ -61,7 +61,7 @@ func (m *marks) remove(first event.Seq) {
 	m.min.Store(max(m.min.Load(), int64(first)))
 }
 
-// distrust takes back what was said to be synced; what is visible stays so.
+// distrust takes back the synced mark; visible events stay visible.
 func (m *marks) distrust(synced position) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -107,8 +107,8 @@ func (m *marks) reached(p position) bool {
 	return m.advance()
 }
 
-// advance moves visible. An event that waits for its sync holds back those
-// after it, so what is visible never reorders. The caller holds mu.
+// advance moves visible. An event that waits for its sync holds back those after
+// it, so events become visible in order. The caller holds mu.
 func (m *marks) advance() bool {
 	visible := m.written.seq
 	switch {
@@ -124,7 +124,7 @@ func (m *marks) advance() bool {
 	return true
 }
 
-// positions returns what is written and what is synced.
+// positions returns the end of the written and of the synced part.
 func (m *marks) positions() (written, synced position) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -12,9 +12,9 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-// Metadata is what a list shows of a session, and the checkpoint from which its
-// log is opened. It may lag behind the log and can be rebuilt from it, and from
-// labels.json what a person set (Name where Named, Archived, Pinned).
+// Metadata is a session's summary for lists, and the checkpoint from which its log
+// is opened. It may lag behind the log. It can be rebuilt from the log, and the
+// labels (Name where Named, Archived, Pinned) from labels.json.
 //
 // The store owns the numbers; UpdateMetadata cannot change them. The session
 // owns the rest.
@@ -43,7 +43,8 @@ type Metadata struct {
 	Pinned   bool   `json:"pinned,omitempty"`
 	// Imported says that another hub made the events: nothing is added to them.
 	Imported bool `json:"imported,omitempty"`
-	// ForkedFrom is what the session goes on from, and Forks what goes on from it.
+	// ForkedFrom is the place in another session that this one was forked from, and
+	// Forks are the sessions forked from this one.
 	ForkedFrom *Forked  `json:"forked_from,omitempty"`
 	Forks      []Forked `json:"forks,omitempty"`
 	// LastLine is a line of text for lists.
@@ -60,16 +61,16 @@ type Metadata struct {
 
 	// Checkpoint says how much of the log is known to be on the device.
 	Checkpoint
-	// Writer is who has the log open and may have shown events that are not on
-	// the device; nil once it was closed cleanly or is idle.
+	// Writer is the run that has the log open and may have shown events that are
+	// not on the device; nil once it was closed cleanly or is idle.
 	Writer *Writer `json:"writer,omitempty"`
-	// Frozen says that the device failed to store what lies behind the
-	// checkpoint.
+	// Frozen says that the device failed to store the lines behind the checkpoint.
 	Frozen bool `json:"frozen,omitempty"`
 	// FrozenSeq is the last seq that was written then, which readers may have
 	// seen; zero unless Frozen.
 	FrozenSeq event.Seq `json:"frozen_seq,omitempty"`
-	// Damage is what recovery and readers found that cannot be repaired.
+	// Damage counts the faults found by recovery and readers that cannot be
+	// repaired.
 	Damage *Damage `json:"damage,omitempty"`
 	// Born is when this very file was made, as the file system has it. A file that
 	// was written over with another's bytes is older or newer than they say.
@@ -106,7 +107,7 @@ type Writer struct {
 	RunID  string `json:"run_id"`
 }
 
-// Damage counts what is wrong with a log and stays so.
+// Damage counts the faults of a log that cannot be repaired.
 type Damage struct {
 	// Holes are events that no line has.
 	Holes int64 `json:"holes,omitempty"`
@@ -118,13 +119,12 @@ type Damage struct {
 	Missing int64 `json:"missing,omitempty"`
 }
 
-// errDoubtful says that metadata can be read and is not what a store wrote. None of
-// its numbers is acted upon: by them files are removed and seqs are given out.
+// errDoubtful says that metadata can be read but was not written by a store. None
+// of its numbers is acted upon: by them files are removed and seqs are given out.
 var errDoubtful = errors.New("its checksum is missing or wrong")
 
-// readMetadata reads a session's metadata.json. Garbage is an error, which
-// leaves a caller with a log to rebuild it from; with errDoubtful, also with what
-// it says.
+// readMetadata reads a session's metadata.json. Garbage is an error, which leaves a
+// caller with a log to rebuild it from; with errDoubtful, also with its contents.
 func readMetadata(fsys FS, dir string) (Metadata, error) {
 	var m Metadata
 	data, err := fsys.ReadFile(filepath.Join(dir, metadataName))
@@ -161,7 +161,7 @@ func writeMetadata(fsys FS, dir string, m Metadata) error {
 	return nil
 }
 
-// made is what made the session.
+// made is the origin of the session.
 func (m *Metadata) made() event.Made {
 	made := event.Made{
 		Agent: m.Agent, Workspace: m.Workspace, ProjectRoot: m.ProjectRoot, CreatedBy: m.CreatedBy, CreatedByID: m.CreatedByID,
@@ -183,7 +183,7 @@ func (m *Metadata) take(made event.Made) {
 	}
 }
 
-// clone copies what a caller could change behind the store's back.
+// clone copies the slices and maps that a caller could change.
 func (m Metadata) clone() Metadata {
 	if m.Damage != nil {
 		d := *m.Damage
@@ -196,8 +196,8 @@ func (m Metadata) clone() Metadata {
 	return m
 }
 
-// words is the metadata without what its numbers say. Who wrote it stays, and
-// that the device failed: both make recovery more careful.
+// words is the metadata without its numbers. Writer and Frozen stay: both make
+// recovery more careful.
 func (m Metadata) words() Metadata {
 	m.EventCount, m.MinSeq, m.MaxSeq, m.FrozenSeq, m.Epoch = 0, 0, 0, 0, ""
 	m.Checkpoint, m.Damage = Checkpoint{}, nil

@@ -26,11 +26,11 @@ type metadataFile struct {
 	saved   uint64   // the version that is on disk
 
 	writing sync.Mutex // held while the files are written; never by readers
-	labels  labels     // as on disk; used by who holds writing, and before that by who opens the log
+	labels  labels     // as on disk; used by the holder of writing, and before that while the log is opened
 }
 
-// Metadata returns what lists show, with the numbers of this moment. The caller
-// may keep and change it.
+// Metadata returns the summary for lists, with the numbers of this moment. The
+// caller may keep and change it.
 func (s *metadataFile) Metadata() Metadata {
 	s.mu.Lock()
 	m := s.meta.clone()
@@ -86,8 +86,8 @@ func (s *metadataFile) adopt(other *metadataFile) {
 	s.version++
 }
 
-// keepWords goes on with what was said of the session before the rest of the
-// metadata was replaced. The caller holds mu.
+// keepWords takes over the words of the old metadata when the rest was replaced.
+// The caller holds mu.
 func (s *metadataFile) keepWords(before Metadata) {
 	s.meta.label(before.labels())
 	if before.Status == "" {
@@ -100,7 +100,7 @@ func (s *metadataFile) keepWords(before Metadata) {
 }
 
 // setFrozen says in the metadata that the device failed behind the checkpoint, so
-// that the next run does not trust what the page cache still shows.
+// that the next run does not trust the page cache.
 func (s *metadataFile) setFrozen(frozen bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,9 +109,8 @@ func (s *metadataFile) setFrozen(frozen bool) {
 }
 
 // saveMetadata writes metadata.json if it would change, and before it labels.json
-// if that would. It speaks of synced
-// events only, so it never claims what a power cut can take back. Of an
-// unrepaired log only labels.json is written.
+// if that would. It counts synced events only, which a power cut cannot take back.
+// Of an unrepaired log only labels.json is written.
 func (s *metadataFile) saveMetadata() error {
 	err := s.writeFiles()
 	s.health.saved(err)
@@ -122,12 +121,12 @@ func (s *metadataFile) writeFiles() error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	s.mu.Lock()
-	version := s.version // before what it is the version of, which may be newer and is then saved again
+	version := s.version // read before the metadata, which may be newer and is then saved again
 	s.mu.Unlock()
 	m := s.Metadata()
 	written, synced := s.marks.positions()
 	s.mu.Lock()
-	if synced.offset == 0 { // nothing is known to be on the device but what was said before
+	if synced.offset == 0 { // nothing more is known to be on the device than before
 		synced.seq = s.meta.SyncedSeq
 		m.SyncedSeq = synced.seq
 	}
@@ -175,7 +174,7 @@ func (s *metadataFile) Epoch() string {
 	return s.meta.Epoch
 }
 
-// made is what made the session.
+// made is the origin of the session.
 func (s *metadataFile) made() event.Made {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,9 +186,10 @@ func (s *metadataFile) updatedAt() time.Time {
 	return logfile.Stamp(s.touched.Load()).Time()
 }
 
-// Label changes what a person sets of a session: Name where Named, Archived, Pinned.
-// It returns once that is on the device, where metadata.json follows; what cannot be
-// written is not taken. ErrBlocked if there is no space. f must not call the log.
+// Label changes the labels of a session: Name where Named, Archived, Pinned. It
+// returns once that is on the device, where metadata.json follows; a change that
+// cannot be written has no effect. ErrBlocked if there is no space. f must not call
+// the log.
 func (s *metadataFile) Label(f func(*Metadata)) error {
 	if s.closed.Load() {
 		return ErrClosed

@@ -2,7 +2,7 @@ package store
 
 import "github.com/abidehub/abide/internal/disk"
 
-// The names of what lies in a data directory: see docs/storage.md.
+// The names of the files of a data directory: see docs/storage.md.
 const (
 	hubName       = "hub.json"
 	lockName      = "LOCK"
@@ -11,7 +11,7 @@ const (
 	deletedPrefix = ".deleted-" // of a session that is being removed
 )
 
-// The names of what lies in a session's directory, beside blobs.Dir.
+// The names of the files of a session's directory, beside blobs.Dir.
 const (
 	activeName    = "events.jsonl"
 	sealedPrefix  = "events-"
@@ -23,7 +23,7 @@ const (
 	derivedDir    = "derived"
 )
 
-// The versions of what this program writes. It reads no later ones.
+// The versions of the formats that this program writes. It reads no later ones.
 const (
 	dirFormat      = 1 // of the data directory, in hub.json
 	logFormat      = 1 // of the lines, in session_start and segment_start

@@ -13,9 +13,9 @@ import (
 type Durability uint8
 
 const (
-	// Balanced shows what the agent streams once it is written, and what people
-	// and the agent agreed on once it is synced. A stream is synced within
-	// 100 ms.
+	// Balanced shows streamed events once they are written, and events that people
+	// and the agent agree on once they are synced. A stream is synced within 100
+	// ms.
 	Balanced Durability = iota
 	// Strict shows nothing before it is synced.
 	Strict
@@ -29,12 +29,12 @@ type FS = disk.FS
 // File is an open file of an FS.
 type File = disk.File
 
-// OS returns the real file system, for those who want to stand before it.
+// OS returns the real file system, for callers that wrap it.
 func OS() FS { return disk.OS() }
 
 // Options adjust a Store. The zero value is usable.
 type Options struct {
-	// Logger takes what an operator should know; nil discards it.
+	// Logger takes messages for an operator; nil discards it.
 	Logger *slog.Logger
 	// Durability says when events become visible.
 	Durability Durability
@@ -66,7 +66,7 @@ const (
 	defaultIdleAfter    = time.Minute
 )
 
-// withDefaults fills what was left open.
+// withDefaults fills the fields that are unset.
 func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// pageBytes bounds what ReadBefore returns, whatever the limit asked for.
+	// pageBytes bounds the result of ReadBefore, under any limit.
 	pageBytes = 256 << 10
 	// maxPage is the most events ReadBefore returns.
 	maxPage = 10_000
 )
 
-// reader reads one log. It is safe for concurrent use and never waits for who writes.
+// reader reads one log. It is safe for concurrent use and never waits for a writer.
 type reader struct{ *core }
 
 // ReadAfter returns events after the given seq, oldest first: at most maxBytes
@@ -54,10 +54,10 @@ func (r *reader) ReadAfter(ctx context.Context, after event.Seq, maxBytes int) (
 	return c.batch(), nil
 }
 
-// ReadBefore returns the newest events below the given seq, in ascending order:
-// at most limit (and 10,000) of them, at most 256 KiB but at least one. Before
-// 0, or beyond the end, means from the end. It reads as ReadAfter does, but what
-// retention removes meanwhile only makes the page shorter.
+// ReadBefore returns the newest events below the given seq, in ascending order: at
+// most limit (and 10,000) of them, at most 256 KiB but at least one. Before 0, or
+// beyond the end, means from the end. It reads as ReadAfter does, but events that
+// retention removes meanwhile only make the page shorter.
 func (r *reader) ReadBefore(ctx context.Context, before event.Seq, limit int) (event.Batch, error) {
 	if r.closed.Load() {
 		return event.Batch{}, ErrClosed
@@ -73,7 +73,7 @@ func (r *reader) ReadBefore(ctx context.Context, before event.Seq, limit int) (e
 		first := max(bound-event.Seq(min(limit, maxPage))+1, event.Seq(r.marks.min.Load()))
 		b, err := r.page(ctx, first, bound)
 		if errors.Is(err, ErrRemoved) && r.removed(first) != nil {
-			continue // from what is left; the first seq only ever rises
+			continue // from the remaining events; the first seq only ever rises
 		}
 		return b, err
 	}
@@ -96,12 +96,12 @@ func (r *reader) page(ctx context.Context, first, bound event.Seq) (event.Batch,
 	return c.batch(), nil
 }
 
-// ReadWritten reads as ReadAfter does but shows no placeholders, so that what is
-// missing costs nothing, however many events that are. It is for those who fold a
-// log, to whom a placeholder says nothing. Through is up to where the log was
-// read, and what to ask after next: it is after itself if there is nothing newer
-// yet, and otherwise higher, also where the batch is empty. The batch's Last is
-// through, and its Count how many events are in it.
+// ReadWritten reads as ReadAfter does but returns no placeholders, so that missing
+// events cost nothing, however many they are. It is for folds of a log, which
+// ignore placeholders. Through is the seq up to which the log was read, and the
+// after of the next call: it is after itself if there is nothing newer yet, and
+// otherwise higher, also where the batch is empty. The batch's Last is through, and
+// its Count how many events are in it.
 func (r *reader) ReadWritten(ctx context.Context, after event.Seq, maxBytes int) (b event.Batch, through event.Seq, err error) {
 	if r.closed.Load() {
 		return event.Batch{}, after, ErrClosed
@@ -234,7 +234,7 @@ func (r *reader) chained(seg *segment, next event.Seq) (bool, error) {
 	return ok, nil
 }
 
-// activeEnd is the end of what may be read of the active segment, so that no
+// activeEnd is the end of the readable part of the active segment, so that no
 // reader meets a line that is just being written.
 func (r *reader) activeEnd(seg *segment, file File) (int64, error) {
 	written, _ := r.marks.positions()
@@ -253,7 +253,7 @@ type collector struct {
 	bound    event.Seq // the last one that may be taken
 	maxBytes int       // most bytes, unless page is set
 	page     bool      // keep the newest pageBytes, dropping older ones
-	sparse   bool      // pass over what is missing
+	sparse   bool      // pass over missing events
 
 	out   []byte
 	first event.Seq // of out

@@ -5,10 +5,10 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-// forewarn has the metadata say, on the device and before anything of the log is
-// repaired, what the log shows no more once it is: that the checkpoint does not hold,
-// which a line that is ended may make fit although its newline is not on the device,
-// and that lines at the end are damaged, which are cut off.
+// forewarn records in the metadata, on the device and before the log is repaired,
+// two facts that the repaired log no longer shows: that the checkpoint does not
+// hold, which a line that is ended may make fit although its newline is not on the
+// device, and that lines at the end are damaged, which are cut off.
 func (r *recovery) forewarn() error {
 	givesUp := !r.trusted && r.meta.LogBytes > 0 && r.meta.LogFirst == r.active.first
 	if !r.hasMeta || r.doubtful || !givesUp && r.scan.Lost == 0 {
@@ -33,8 +33,8 @@ func (r *recovery) shown() event.Seq {
 	return r.scan.Good.Seq
 }
 
-// syncedEnd is the end of what the active file is known to have on the device: that of
-// the checkpoint if it holds, else the start of the file.
+// syncedEnd is the end of the part of the active file that is known to be on the
+// device: that of the checkpoint if it holds, else the start of the file.
 func (r *recovery) syncedEnd() position {
 	if !r.trusted {
 		return position{seq: r.active.first - 1, first: r.active.first}

@@ -9,18 +9,17 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-// errDistrusted says that the device failed to sync a log: it may have dropped what
-// it did not write, and would report success the next time. The next open must
-// know.
+// errDistrusted says that the device failed to sync a log: it may have dropped
+// unwritten pages, and would report success the next time. The next open must know.
 var errDistrusted = errors.New("the device failed to store the log")
 
 // errFrozenBefore is why a log is frozen from the start.
 var errFrozenBefore = errors.New("the device failed while the log was written or opened before")
 
 // renew writes bytes of a file that may not be on the device once more, as they
-// are. Where the device failed under a process that was killed before it could say
-// so, only what is written anew is what the next sync speaks of. A file
-// system that wants room even for that has the sync believed instead.
+// are. If the process was killed before it could record a failed sync, the next
+// sync covers only pages written since. A file system that wants room even for that
+// has the sync believed instead.
 func renew(file File, part logfile.Span) error {
 	err := part.CopyTo(file, part.Offset, file)
 	if disk.IsFull(err) {
@@ -47,15 +46,15 @@ func (r *recovery) datasync(file File) error {
 	return fmt.Errorf("%w: %w", errDistrusted, err)
 }
 
-// suspectMeta has the metadata say, on the device too, what this run knows of the
-// device.
+// suspectMeta records in the metadata, on the device too, that this run's sync
+// failed.
 func (r *recovery) suspectMeta() {
 	if !r.suspect || r.meta.Frozen {
 		return
 	}
 	r.meta.Frozen, r.changed = true, true
 	if !r.hasMeta {
-		return // what it is rebuilt from is not known yet
+		return // the source for rebuilding it is not known yet
 	}
 	if err := writeMetadata(r.fs, r.dir, r.meta); err != nil {
 		r.log.opts.Logger.Warn("metadata of a frozen log cannot be written", "session", r.log.id, "err", err)
@@ -63,8 +62,8 @@ func (r *recovery) suspectMeta() {
 }
 
 // reopen copies the active file of a log whose device failed to a fresh file. Only
-// what the checkpoint names is taken to be on the device, in the metadata too, until
-// that has worked; and until then the log can be read only.
+// the part up to the checkpoint is taken to be on the device, in the metadata too,
+// until that has worked; and until then the log can be read only.
 func (r *recovery) reopen() {
 	l := r.log
 	synced := r.syncedEnd()

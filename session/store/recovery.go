@@ -15,9 +15,9 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-// recovery opens one log for writing: it decides what of the files belongs to
-// it, repairs what may be repaired, and gives it a new epoch if acknowledged history
-// could have been lost. Doing it twice does nothing the second time.
+// recovery opens one log for writing: it decides which files and lines belong to
+// it, repairs the files, and gives it a new epoch if acknowledged history could
+// have been lost. Doing it twice does nothing the second time.
 //
 // The order matters. Bytes are copied to quarantine before they are cut off; the
 // log is on the device before the metadata speaks of it; the metadata is written
@@ -26,12 +26,12 @@ type recovery struct {
 	inspection
 	log     *Log
 	suspect bool      // the device failed to sync it in this run: see reopen
-	actions []string  // what was done, for people
-	changed bool      // the metadata on disk is not what it should be
+	actions []string  // the repairs made, in words for people
+	changed bool      // the metadata on disk must be written
 	wrote   time.Time // the time of the last line that recovery appended
 }
 
-// prior is what is known of a log before it is opened.
+// prior is the knowledge about a log before it is opened.
 type prior struct {
 	crashed bool // the machine stopped while a hub had the data directory open
 	suspect bool // the device failed to sync it in this run: see reopen
@@ -99,7 +99,7 @@ func (r *recovery) readMeta() error {
 	return nil
 }
 
-// loseMeta begins metadata anew, with the words of what is there.
+// loseMeta begins metadata anew, with the words of the old one.
 func (r *recovery) loseMeta(why error) error {
 	r.did("metadata rebuilt from the log: %s", whyNoMetadata(why))
 	if errors.Is(why, fs.ErrNotExist) {
@@ -108,7 +108,7 @@ func (r *recovery) loseMeta(why error) error {
 	return r.keepMetadata()
 }
 
-// removeStale removes what a crash left half made. Nothing refers to it.
+// removeStale removes half-made files of a crash. Nothing refers to it.
 func (r *recovery) removeStale() {
 	names, err := r.fs.ReadDir(r.dir)
 	if err != nil {
@@ -205,7 +205,7 @@ func (r *recovery) scanActive(file File) error {
 	return nil
 }
 
-// reportScan tells what the scan found that stays.
+// reportScan reports the lasting faults that the scan found.
 func (r *recovery) reportScan() {
 	d := Damage{Unverified: r.scan.Unverified, Conflicts: len(r.scan.Repeats)}
 	for _, h := range r.scan.Holes {
@@ -223,8 +223,8 @@ func (r *recovery) reportScan() {
 	r.log.health.setDamage(d)
 }
 
-// repairTail cuts off what lies behind the last good line, after a copy of it is
-// on the device: rule 5. What stays is brought to the device: rule 0.
+// repairTail cuts off what lies behind the last good line, after a copy of it is on
+// the device: rule 5. The remaining lines are synced: rule 0.
 func (r *recovery) repairTail(file File) error {
 	s, torn := r.scan, r.scan.Torn()
 	if s.Good.Seq != r.meta.SyncedSeq || torn.Size > 0 || s.Unended {
@@ -266,7 +266,7 @@ func (r *recovery) repairTail(file File) error {
 	return r.datasync(file)
 }
 
-// adopt hands what was found to the log and writes the metadata.
+// adopt hands the recovered state to the log and writes the metadata.
 func (r *recovery) adopt(file File, end position) error {
 	l := r.log
 	l.segs.list = append(r.sealed, r.active)
@@ -319,8 +319,9 @@ func sameDamage(told *Damage, d Damage) bool {
 	return *told == d
 }
 
-// firstSeqOf is the first seq that can be read. What the metadata has below the
-// first file was not removed by retention, which records that before: it is lost.
+// firstSeqOf is the first seq that can be read. Events that the metadata counts
+// below the first file were not removed by retention, which records that before:
+// they are lost.
 func (r *recovery) firstSeqOf(list []*segment) event.Seq {
 	first := list[0].first
 	if r.hasMeta && r.meta.MinSeq > 0 {
@@ -347,7 +348,7 @@ func (r *recovery) reportFiles(next event.Seq) {
 	r.log.health.setDamage(d)
 }
 
-// rebuild makes metadata from what the log says of the session.
+// rebuild makes metadata from the events of the log.
 func (r *recovery) rebuild() error {
 	made, err := madeBy(append(slices.Clone(r.sealed), r.active), r.log.id)
 	if err == nil && made != (event.Made{}) {
@@ -356,9 +357,9 @@ func (r *recovery) rebuild() error {
 	return err
 }
 
-// keepMetadata copies a damaged metadata.json to quarantine, as it is about to
-// be replaced. The log does not need it, so that there is no space for it stops
-// nothing; what may be otherwise the next time is waited for.
+// keepMetadata copies a damaged metadata.json to quarantine, as it is about to be
+// replaced. The log does not need it, so that there is no space for it stops
+// nothing; a cause that may be gone the next time is waited for.
 func (r *recovery) keepMetadata() error {
 	name, err := r.copyMetadata()
 	switch {

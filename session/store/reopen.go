@@ -17,7 +17,7 @@ type reopener struct {
 	repairer *repairer
 }
 
-// reopen does what Log.Reopen says. The caller does not hold the write lock.
+// reopen implements Log.Reopen. The caller does not hold the write lock.
 func (r *reopener) reopen(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -42,7 +42,7 @@ func (r *reopener) reopen(ctx context.Context) error {
 	})
 }
 
-// thaw does what Reopen says. The caller holds the write lock.
+// thaw implements Reopen. The caller holds the write lock.
 func (r *reopener) thaw() error {
 	if done, err := r.putBack(); err != nil {
 		return fmt.Errorf("reopen log: %w", errors.Join(err, ErrFrozen))
@@ -81,7 +81,8 @@ func (r *reopener) copyActive() error {
 	if fresh == nil {
 		return err
 	}
-	// The name means it from here on, whatever becomes of the directory.
+	// From here on the name belongs to the new file, even if the sync of the
+	// directory fails.
 	old := p.seg
 	p.seg = &segment{fs: r.fs, first: old.first, path: old.path, file: fresh}
 	p.seg.index.CopyOf(&old.index)

@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 )
 
-// Repair applies the rules of recovery to every session of the data directory
-// dir, or to the one session id, and says what it did. It takes the directory as
-// a hub does, so none may run: *LockedError. Opening a session does the same;
-// Repair is for those who do not want to wait for that. One session that cannot
-// be repaired is a problem in the report and stops no other. What others know of files
-// beside a log is repaired, too.
+// Repair applies the rules of recovery to every session of the data directory dir,
+// or to the one session id, and reports its actions. It takes the directory as a
+// hub does, so none may run: *LockedError. Opening a session does the same; Repair
+// is for a person who does not want to wait for that. One session that cannot be
+// repaired is a problem in the report and stops no other. The other packages' files
+// beside a log are repaired, too.
 func Repair(ctx context.Context, dir, id string, o Options, beside ...Beside) (Report, error) {
 	report := Report{Problems: []Problem{}}
 	if _, err := o.withDefaults().FS.Stat(filepath.Join(dir, sessionsDir)); errors.Is(err, fs.ErrNotExist) {

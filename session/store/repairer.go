@@ -100,8 +100,8 @@ func (m *repairer) repair() error {
 	return m.become(own)
 }
 
-// become takes over what was recovered of the same log, with the readers still
-// on it. The caller holds the write lock.
+// become takes over the recovered state of the same log while its readers stay. The
+// caller holds the write lock.
 func (m *repairer) become(own *Log) error {
 	m.out.place, m.out.marked = own.writer.out.place, own.writer.out.marked
 	old := m.segs.replace(own.segs.all())

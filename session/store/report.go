@@ -7,17 +7,17 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Report is what a check or a repair found.
+// Report is the result of a check or a repair.
 type Report struct {
 	// Sessions and Events are how many were looked at.
 	Sessions int   `json:"sessions"`
 	Events   int64 `json:"events"`
 	// Problems are the invariants that do not hold, in the order of the files.
 	Problems []Problem `json:"problems"`
-	// Notes are what is as a crash may leave it: no harm, and the next to open
-	// the session repairs it.
+	// Notes are traces of a crash: they are harmless, and the next open of the
+	// session repairs them.
 	Notes []Problem `json:"notes,omitempty"`
-	// Actions are what Repair did, in words for a person.
+	// Actions are the changes Repair made, in words for a person.
 	Actions []Action `json:"actions,omitempty"`
 }
 
@@ -34,8 +34,8 @@ type Problem struct {
 	File string    `json:"file,omitempty"`
 	// Detail is for a person.
 	Detail string `json:"detail"`
-	// Repairable says that Repair removes it. All else stays, and what can be read
-	// is read past it.
+	// Repairable says that Repair removes it. All other problems stay, and readers
+	// pass over them.
 	Repairable bool `json:"repairable"`
 }
 

@@ -33,8 +33,8 @@ func (r *retention) look() {
 	r.poke()
 }
 
-// trim removes what the log has too much of, if a file was completed or the limit
-// changed since it was last looked at.
+// trim applies the size limit, if a file was completed or the limit changed since
+// the last time.
 func (r *retention) trim(ctx context.Context) error {
 	keep := r.bytes.Load()
 	if keep <= 0 || !r.excess.Swap(false) {
@@ -52,7 +52,7 @@ func (r *retention) trim(ctx context.Context) error {
 	return nil
 }
 
-// retain does what Log.Retain says.
+// retain implements Log.Retain.
 func (r *retention) retain(ctx context.Context, maxBytes int64) (event.Seq, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -102,9 +102,10 @@ func (r *retention) firstWithin(maxBytes int64) (event.Seq, error) {
 	return first, nil
 }
 
-// removeBelow forgets the events below first. Files go in their order, those that
-// could not be removed before too: what a failure leaves must end where the log
-// begins, or the files between would look lost. The caller holds the write lock.
+// removeBelow forgets the events below first. Files go in their order, also those
+// that could not be removed before: the files that a failure leaves must end where
+// the log begins, or the files between would look lost. The caller holds the write
+// lock.
 func (r *retention) removeBelow(first event.Seq) error {
 	r.marks.remove(first)
 	if err := r.meta.saveMetadata(); err != nil {

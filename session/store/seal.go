@@ -38,8 +38,8 @@ func (w *writer) seal() error {
 		w.opts.Logger.Warn("log cannot be sealed; it goes on in the same file", "session", w.id, "err", err)
 		return nil
 	}
-	// What is written now could lie in a file whose name says it is complete, or
-	// in one whose name a power cut takes away.
+	// Events written now could go to a file whose name says it is complete, or to
+	// one whose name a power cut takes away.
 	w.freeze(fmt.Errorf("seal log: %w", err))
 	return w.health.refusal()
 }

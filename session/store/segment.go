@@ -192,7 +192,7 @@ func sealedName(first, last event.Seq) string {
 	return fmt.Sprintf("%s%012d-%012d%s", sealedPrefix, first, last, sealedSuffix)
 }
 
-// parseSealedName reads what sealedName wrote.
+// parseSealedName parses a name made by sealedName.
 func parseSealedName(name string) (first, last event.Seq, ok bool) {
 	rest, ok1 := strings.CutPrefix(name, sealedPrefix)
 	rest, ok2 := strings.CutSuffix(rest, sealedSuffix)

@@ -31,16 +31,16 @@ type Store struct {
 
 	mu       sync.Mutex
 	sessions map[string]*entryOf
-	keep     int64 // Options.KeepBytes, or what it became since
+	keep     int64 // Options.KeepBytes, or the value of the last SetKeep
 	closed   bool
 }
 
-// entryOf is what the store knows of one session.
+// entryOf is the store's entry for one session.
 type entryOf struct {
 	meta    Metadata      // as on disk, while the log is not open
 	log     *Log          // nil until it is needed
 	opening chan struct{} // closed when an attempt to open has ended
-	suspect bool          // the device failed that attempt; used by who opens the log
+	suspect bool          // the device failed that attempt; used while the log is opened
 	hidden  bool          // being made; not listed yet
 }
 
@@ -67,7 +67,7 @@ func Open(dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// makeDirs makes the data directory and what it always has.
+// makeDirs makes the data directory and its fixed folders.
 func makeDirs(fsys FS, dir string) error {
 	if err := makeAll(fsys, dir); err != nil {
 		return err
@@ -93,14 +93,14 @@ func makeDir(fsys FS, dir string) error {
 	}
 	err := fsys.SyncDir(filepath.Dir(dir))
 	if errors.Is(err, fs.ErrPermission) {
-		// A parent may let pass and not be listed. What journals on Linux sync of a
-		// directory takes its name along.
+		// A parent may let pass and not be listed. On Linux, a journal's sync of a
+		// directory includes the directory's own name.
 		return fsys.SyncDir(dir)
 	}
 	return err
 }
 
-// begin enters this run and reads what lists show.
+// begin enters this run and reads the metadata for lists.
 func (s *Store) begin() error {
 	hub, before, err := beginRun(s.opts.FS, s.dir, s.opts.BootID, s.opts.Now())
 	if err != nil && !disk.IsFull(err) {
@@ -163,7 +163,7 @@ func (s *Store) readListed(id string) Metadata {
 	dir := filepath.Join(s.root(), id)
 	m, err := readMetadata(s.opts.FS, dir)
 	if err == nil || errors.Is(err, errDoubtful) {
-		return m // what it says is good enough for a list
+		return m // its contents are good enough for a list
 	}
 	m = Metadata{SessionID: id}
 	if given, err := readLabels(s.opts.FS, dir); err == nil {
@@ -301,9 +301,9 @@ func (s *Store) openEntry(ctx context.Context, id string, e *entryOf) (*Log, err
 }
 
 // SetKeep changes how many bytes of each log are kept: beyond that the oldest
-// complete files of a log are removed, the active one never. Zero keeps
-// everything. It takes effect soon on the logs that are open, and on each other
-// when it is opened; what was removed is told by Marks.Min.
+// complete files of a log are removed, the active one never. Zero keeps everything.
+// It takes effect soon on the logs that are open, and on each other when it is
+// opened; removed events are told by Marks.Min.
 func (s *Store) SetKeep(bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -55,7 +55,7 @@ func (s *syncer) syncTo(ctx context.Context, seq event.Seq) error {
 	}
 }
 
-// syncOnce syncs what is written by now. Failure freezes the log: the kernel may
+// syncOnce syncs everything written by now. Failure freezes the log: the kernel may
 // have dropped the bytes and would report success the next time.
 func (s *syncer) syncOnce() {
 	written, synced := s.marks.positions()

@@ -33,8 +33,8 @@ func (r *reopener) putBack() (done bool, err error) {
 	return true, r.copyActive()
 }
 
-// keepLast sees to it that the end of this process does not take the last copy of a
-// log with it, whose file was removed or replaced. The caller holds the write lock.
+// keepLast keeps the last copy of a log whose file was removed or replaced, so that
+// it outlives this process. The caller holds the write lock.
 func (r *reopener) keepLast() error {
 	if r.out.file == nil || errors.Is(r.active.whyTaken(), ErrAway) {
 		return nil // it is not written, or all of the session was removed

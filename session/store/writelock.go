@@ -19,7 +19,7 @@ const mostPerWrite = 1 << 20
 type writeLock struct {
 	state atomic.Int32
 
-	mu      sync.Mutex // held by a goroutine that begins to wait, and by the holder to look who waits
+	mu      sync.Mutex // held by a goroutine that begins to wait, and by the holder while it looks for waiters
 	waiting []*request
 	along   []*request // whose drafts go out with the holder's; owned by the holder
 }
@@ -32,8 +32,8 @@ const (
 	contended
 )
 
-// output is where a log is written and what goes out next. The holder of the
-// write lock owns it.
+// output is the file a log is written to, and the bytes that go out next. The
+// holder of the write lock owns it.
 type output struct {
 	closed bool
 	marked bool // the metadata on disk names this run as the writer
@@ -48,7 +48,7 @@ type place struct {
 	next    event.Seq // the seq of the next event
 	offset  int64     // end of the last whole line
 	ragged  bool      // bytes of a failed write may lie behind offset
-	opened  position  // end of what the file held when this process began to write it
+	opened  position  // end of the file when this process began to write it
 	indexed int64     // offset of the last line in the index
 }
 

@@ -54,7 +54,7 @@ func (s *Folder) PutBlob(ctx context.Context, mediaType string, data []byte) (ev
 	return s.PutBlobFrom(ctx, mediaType, bytes.NewReader(data))
 }
 
-// PutBlobFrom is PutBlob for what is read until its end, and never held in
+// PutBlobFrom is PutBlob for a reader, which it reads to its end and never holds in
 // memory. After an error of the reader nothing is kept.
 func (s *Folder) PutBlobFrom(ctx context.Context, mediaType string, from io.Reader) (event.Blob, error) {
 	if err := s.refuse(); err != nil {

@@ -71,7 +71,7 @@ func (b *blobReader) verify() error {
 	return b.judge(whole, n)
 }
 
-// judge looks at what was read of the whole blob.
+// judge checks the whole blob after it was read.
 func (b *blobReader) judge(read hash.Hash, n int64) error {
 	if n != b.part.Size() || !bytes.Equal(read.Sum(nil), b.want) {
 		return fmt.Errorf("%w: blob %x", ErrDamaged, b.want)

@@ -28,10 +28,10 @@ const (
 // ErrTooLarge says that a payload is too large for a line and has no large value.
 var ErrTooLarge = errors.New("too large for a line")
 
-// Shrink moves the large values of a payload, a JSON object, into blobs: every string over
-// 256 KiB, wherever it is, and then the largest members until the line fits. What it
-// returns names the blobs that put made. The payload is not changed. An error is that of
-// put, or ErrTooLarge, or the payload is no JSON.
+// Shrink moves the large values of a payload, a JSON object, into blobs: every
+// string over 256 KiB, wherever it is, and then the largest members until the line
+// fits. Its result names the blobs that put made. The payload is not changed. An
+// error is that of put, or ErrTooLarge, or the payload is no JSON.
 func Shrink(data []byte, put func(mediaType string, data []byte) (event.Blob, error)) ([]byte, error) {
 	w := mover{blob: put}
 	out, err := w.value(data, 0)
@@ -57,8 +57,7 @@ type member struct {
 	value []byte
 }
 
-// value returns v with its large strings replaced. What is small is not even
-// looked at.
+// value returns v with its large strings replaced. Small values are not looked at.
 func (w *mover) value(v []byte, depth int) ([]byte, error) {
 	if len(v) <= MaxValue || depth > maxDepth {
 		return v, nil

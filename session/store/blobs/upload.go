@@ -18,9 +18,9 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// uploadRecord is what is kept of an upload beside its bytes, in a file of its
-// own for each name and type they came under. So two uploads of the same bytes
-// never write the same thing.
+// uploadRecord is the record of an upload beside its bytes: one file for each name
+// and type they came under. So two uploads of the same bytes never write the same
+// thing.
 type uploadRecord struct {
 	Name      string `json:"name"`
 	MediaType string `json:"media_type"`
@@ -88,8 +88,8 @@ func (s *Folder) place(path string, record []byte) error {
 
 // Upload is the record of an uploaded file that a claim names. The claim's hash
 // finds it; its name and type choose where the same bytes were uploaded under
-// several. Bytes is the blob's size. What was never uploaded is ErrNotFound, also
-// where the log has such a blob of its own.
+// several. Bytes is the blob's size. A blob that was never uploaded is ErrNotFound,
+// also where the log itself made one with that hash.
 func (s *Folder) Upload(claim event.Attachment) (event.Attachment, error) {
 	blob, err := s.OpenBlob(claim.SHA256)
 	if errors.Is(err, ErrDamaged) {

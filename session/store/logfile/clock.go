@@ -16,7 +16,7 @@ type Clock struct {
 	Now func() time.Time
 
 	asked time.Time // when the time of day was asked for
-	nanos int64     // what it was, since 1970
+	nanos int64     // the last time read, since 1970
 }
 
 // Read is the time now. It is an error outside the years 1 to 9999.

@@ -1,8 +1,8 @@
 // Package logfile reads and writes the lines of one file of a session's log.
 //
-// It knows what a line is, how far a line on disk can be trusted, which lines of a file
-// count and where a seq lies. It knows nothing of sessions, of metadata or of several
-// files: that is package store.
+// It writes and parses lines, verifies their checksums, decides which lines of a
+// file count, and finds the offset of a seq. It knows nothing of sessions, of
+// metadata or of several files: that is package store.
 //
 // # The lines
 //

@@ -33,7 +33,7 @@ type entry struct {
 }
 
 // Add remembers that the line of seq begins at offset, if that lies well apart from
-// what is known.
+// the known offsets.
 func (x *Index) Add(seq event.Seq, offset int64) {
 	e := entry{seq, offset}
 	x.mu.Lock()
@@ -47,7 +47,7 @@ func (x *Index) Add(seq event.Seq, offset int64) {
 		return
 	}
 	if i > 0 && x.entries[i-1].seq >= e.seq || i < n && x.entries[i].seq <= e.seq {
-		return // never believe what contradicts what is known
+		return // an offset that contradicts the known ones is ignored
 	}
 	x.entries = append(x.entries, entry{})
 	copy(x.entries[i+1:], x.entries[i:])
@@ -68,7 +68,7 @@ func (x *Index) Extend(s *Scan) {
 	}
 }
 
-// CopyOf takes what is known of a file, for a copy of it.
+// CopyOf takes over the index of a file, for a copy of that file.
 func (x *Index) CopyOf(other *Index) {
 	other.mu.Lock()
 	defer other.mu.Unlock()
@@ -83,7 +83,7 @@ func (x *Index) IsComplete() bool {
 	return x.complete
 }
 
-// Drop forgets what Find can find again without a scan.
+// Drop forgets the offsets that Find can find again without a scan.
 func (x *Index) Drop() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -108,9 +108,10 @@ func (x *Index) around(seq event.Seq, end int64) (low entry, high int64, irregul
 	return low, high, x.irregular
 }
 
-// Find returns the start of a line, and its seq, from which a short scan forward meets
-// the line of seq: what is known, or the result of a binary search on the leading seqs
-// of file, whose size is end. At is zero for the start of the file.
+// Find returns the start of a line, and its seq, from which a short scan forward
+// meets the line of seq. It is a known offset, or the result of a binary search on
+// the leading seqs of file, whose size is end. At is zero for the start of the
+// file.
 func (x *Index) Find(file io.ReaderAt, seq event.Seq, end int64) (at event.Seq, offset int64, err error) {
 	low, high, irregular := x.around(seq, end)
 	if irregular {

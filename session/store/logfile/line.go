@@ -27,8 +27,8 @@ const (
 	// maxSeq keeps a seq exact in JavaScript.
 	maxSeq = event.Seq(1)<<53 - 1
 
-	// FarSeq is the last seq that is believed of anything but the line that comes
-	// next, so that a log whose files were edited never runs out of seqs: ten thousand
+	// FarSeq is the highest seq that is accepted except on the next line in order,
+	// so that a log whose files were edited never runs out of seqs: ten thousand
 	// events a second take 892 years to reach it.
 	FarSeq = event.Seq(1) << 48
 )
@@ -40,11 +40,11 @@ const MaxLine = 1 << 20
 // castagnoli is the CRC-32C table; processors compute it in hardware.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Encoder builds lines. One goroutine uses it. What lines have in common with
-// the one before is kept: making it costs more than all the rest of an envelope.
+// Encoder builds lines. One goroutine uses it. The part that a line shares with the
+// one before is kept: making it costs more than the rest of an envelope.
 type Encoder struct {
-	// head is what the next line begins with, but for the microseconds, where that
-	// has the seq, the second, the type and the turn below.
+	// head is the beginning of the next line except for the microseconds, if that
+	// line has the seq, second, type and turn below.
 	head   []byte // {"seq":41,"time":"2026-02-21T14:03:07.000000Z","type":"agent_message","turn":2,"data":
 	units  int    // where the last digit of the seq is
 	micros int    // where the first digit of the microseconds is
@@ -70,7 +70,7 @@ func (e *Encoder) AppendBody(dst []byte, seq event.Seq, d *event.Draft, at Stamp
 	}
 	start := len(dst)
 	dst = append(dst, e.head...)
-	// Not into head first: what was just written is slow to read again.
+	// Not into head first: bytes just written are slow to read again.
 	digits, micros := dst[start+e.micros:][:6], uint32(at-e.second)
 	digits[0], digits[1], digits[2] = byte('0'+micros/100000), byte('0'+micros/10000%10), byte('0'+micros/1000%10)
 	digits[3], digits[4], digits[5] = byte('0'+micros/100%10), byte('0'+micros/10%10), byte('0'+micros%10)
@@ -115,7 +115,7 @@ func (e *Encoder) begin(seq event.Seq, d *event.Draft, at Stamp) {
 	e.next = seq
 }
 
-// appendLabel writes what stands between an event's time and its data.
+// appendLabel writes the part between an event's time and its data.
 func appendLabel(dst []byte, t event.Type, turn int) []byte {
 	dst = append(dst, `Z","type":`...)
 	dst = appendType(dst, t)
@@ -194,7 +194,7 @@ const (
 	Unverified
 )
 
-// Line is what one line holds. The zero Line is a bad one.
+// Line is one parsed line. The zero Line is a bad one.
 type Line struct {
 	// Quality says how far the line can be trusted.
 	Quality Quality
@@ -260,8 +260,8 @@ func cutCRC(line []byte) (body []byte, sum uint32, ok bool) {
 	return line[:at], sum, true
 }
 
-// SumHolds reports whether data ends with the right checksum of what is before it, as
-// a line does. Line breaks behind the checksum are ignored.
+// SumHolds reports whether data ends with the right checksum of the bytes before
+// it, as a line does. Line breaks behind the checksum are ignored.
 func SumHolds(data []byte) bool {
 	body, sum, ok := cutCRC(bytes.TrimRight(data, "\n"))
 	return ok && crc32.Checksum(body, castagnoli) == sum
@@ -318,8 +318,7 @@ func parseDoubtful(line []byte) Line {
 	return Line{}
 }
 
-// parseLoose reads a line as JSON, for what it says rather than how it is
-// written.
+// parseLoose reads a line as JSON, whatever its spacing and order of keys.
 func parseLoose(line []byte) Line {
 	if len(line) == 0 || line[0] != '{' {
 		return Line{}

@@ -13,7 +13,7 @@ import (
 // reopening a frozen log has the lines that were not synced before it.
 const prelude = 4 << 20
 
-// Origin is what the session_start or segment_start of a file says.
+// Origin is the data of the session_start or segment_start of a file.
 type Origin struct {
 	// Session is the session's id; empty if the file has no start line.
 	Session string
@@ -22,7 +22,7 @@ type Origin struct {
 	// Prev is the checksum of the line before First, as Hex writes it; empty in older
 	// logs and in a session's first file.
 	Prev string
-	// Made is what made the session.
+	// Made is the origin of the session.
 	Made event.Made
 }
 
@@ -47,7 +47,7 @@ func OriginOf(file io.ReaderAt, size int64) (Origin, error) {
 	}
 }
 
-// origin is what a line says of its file, if it is a start line.
+// origin is the Origin in a line, if it is a start line.
 func (p Line) origin() (o Origin) {
 	switch bodyType(p.Body) {
 	case event.TypeSessionStart, event.TypeSegmentStart:

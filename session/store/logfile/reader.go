@@ -99,7 +99,7 @@ func (r *Reader) take(at int, terminated bool) Raw {
 	return l
 }
 
-// fill reads on, behind what is already there.
+// fill reads more bytes behind those in the buffer.
 func (r *Reader) fill() error {
 	if r.from > 0 {
 		n := copy(*r.window, (*r.window)[r.from:r.filled])
@@ -151,7 +151,7 @@ func (r *Reader) skipOverlong() (Raw, error) {
 	}
 }
 
-// verdict is what becomes of a line.
+// verdict is the decision about a line.
 type verdict uint8
 
 const (
@@ -160,7 +160,7 @@ const (
 	accepted                // an event of the log
 )
 
-// Order decides, line by line, what belongs to the log. Recovery, readers and
+// Order decides, line by line, which lines belong to the log. Recovery, readers and
 // Check all use it, so they never disagree.
 type Order struct {
 	// Prev is the seq of the last accepted line. To begin, it is the seq before the first

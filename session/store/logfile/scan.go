@@ -8,8 +8,8 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Scan reads a file line by line and notes what recovery, a check and an Index need to
-// know of it. It changes nothing. One goroutine uses it.
+// Scan reads a file line by line and collects the facts that recovery, a check and
+// an Index need. It changes nothing. One goroutine uses it.
 type Scan struct {
 	// Visit, if set before Run, is called with every accepted line.
 	Visit func(Line, Raw)
@@ -40,7 +40,7 @@ type Scan struct {
 	Epochs []string
 
 	order   Order
-	end     int64    // end of what was looked at
+	end     int64    // end of the scanned part
 	entries []entry  // for the index
 	head    [64]byte // start of the last good line, for its time
 	pending []Span   // damaged lines since the last good one
@@ -141,7 +141,7 @@ func (s *Scan) line(l Raw) {
 	s.pending, s.Lost = s.pending[:0], 0
 }
 
-// notice keeps what single events say about the whole log.
+// notice keeps the facts about the whole log that single events have.
 func (s *Scan) notice(p Line) {
 	clear(s.head[copy(s.head[:], p.Body):])
 	switch bodyType(p.Body) {
@@ -191,5 +191,5 @@ func (s *Scan) LastTime() (time.Time, bool) {
 	return at, err == nil
 }
 
-// Torn is what was looked at behind the last good line.
+// Torn is the scanned part behind the last good line.
 func (s *Scan) Torn() Span { return Span{s.Good.Offset, s.end - s.Good.Offset} }

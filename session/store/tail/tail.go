@@ -13,8 +13,8 @@ const (
 	// smallChunk is the first chunk after a pause, so that an idle session
 	// costs little.
 	smallChunk = 4 << 10
-	// fullChunk is what a chunk grows to; one batch of the live path is at most
-	// one chunk.
+	// fullChunk is the size that a chunk grows to; one batch of the live path is at
+	// most one chunk.
 	fullChunk = 64 << 10
 	// bytesPerEvent sizes a chunk's table; a chunk of smaller events ends early.
 	bytesPerEvent = 64
@@ -23,8 +23,8 @@ const (
 // Tail keeps events as objects joined by commas, without their checksums. A reader gets
 // a slice of it, so following a log live copies nothing and takes no lock.
 //
-// One goroutine at a time adds; any number read. What a reader may look at is bounded by
-// the log's visible mark, which is stored after the bytes and read before them.
+// One goroutine at a time adds; any number read. A reader may read up to the log's
+// visible mark, which is stored after the bytes and read before them.
 //
 // An unread tail is not kept: when there was no read for as long as a whole tail
 // takes to fill, it is dropped, and begins anew after the next read. Until then
@@ -134,7 +134,7 @@ func (t *Tail) Drop() {
 // at least one. It reports false if the tail does not reach back so far.
 // The batch shares memory with the tail and is not changed afterwards.
 func (t *Tail) Read(after, visible event.Seq, maxBytes int) (event.Batch, bool) {
-	if !t.asked.Load() { // else all who read would contend for it
+	if !t.asked.Load() { // else all readers would contend for it
 		t.asked.Store(true)
 	}
 	p := t.chunks.Load()
