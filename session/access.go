@@ -8,9 +8,9 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// Done returns a channel that is closed when the session is no longer open: it
-// was put aside, it is being deleted, or the hub is ending. Its log can still be
-// read for a while; Manager.Session says what became of it.
+// Done returns a channel that is closed when the session is no longer open: it was
+// put aside, it is being deleted, or the hub is ending. Its log can still be read
+// for a while; Manager.Session tells why.
 func (b *BackgroundSession) Done() <-chan struct{} { return b.done }
 
 // OpenBlob opens a value of this session that was too large for its log, or an
@@ -38,5 +38,5 @@ func (b *BackgroundSession) Attached(sha256 string) bool {
 	return !errors.Is(err, store.ErrNotFound)
 }
 
-// Settings returns what is in force. It is shared and must not be changed.
+// Settings returns the settings in force. It is shared and must not be changed.
 func (m *Manager) Settings() *Settings { return m.settings.Load() }

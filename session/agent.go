@@ -41,11 +41,10 @@ type Forgetter interface {
 	Forget(ctx context.Context) error
 }
 
-// AgentSink takes what an agent says. One goroutine, the reader of the agent's
-// output, calls it, in the order of the wire: first an event.AgentStarted, then
-// whatever the agent sends, and as the very last one event.AgentExit, exactly
-// once however the agent ended, also when StartAgent failed after the process
-// ran.
+// AgentSink takes an agent's output. One goroutine, the reader of the agent's
+// output, calls it, in the order of the wire: first an event.AgentStarted, then all
+// that the agent sends, and as the very last one event.AgentExit, exactly once
+// however the agent ended, also when StartAgent failed after the process ran.
 type AgentSink interface {
 	// Record returns once the payloads are in the log. While the log cannot be
 	// written it blocks, so that the pipe's own back-pressure holds the agent.
@@ -53,7 +52,7 @@ type AgentSink interface {
 	Record(ctx context.Context, payloads []event.Payload) error
 }
 
-// AgentSpec says which agent to start, and for what.
+// AgentSpec says which agent to start, and for which session.
 type AgentSpec struct {
 	SessionID string
 	// Agent is the configured agent's name.

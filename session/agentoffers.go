@@ -6,7 +6,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// agentOffers is what an agent said when it started.
+// agentOffers are the capabilities that an agent announced when it started.
 type agentOffers struct {
 	known     bool                // it has started
 	resumable bool                // it can come back with its memory: only such a one may be put to sleep
@@ -14,8 +14,8 @@ type agentOffers struct {
 	logins    []string            // ids of its ways to log in
 }
 
-// offersOf reads what an agent said when it started. What cannot be read is not
-// offered.
+// offersOf reads the capabilities that an agent announced when it started.
+// Unreadable ones are taken as absent.
 func offersOf(p event.AgentStarted) agentOffers {
 	var raw struct {
 		Initialize struct {

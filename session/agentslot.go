@@ -52,11 +52,11 @@ type agentSlot struct {
 	version string
 	message string
 	offers  agentOffers  // of the agent last started
-	login   []AuthMethod // what it wants before it works
+	login   []AuthMethod // the login methods of an agent that wants a login first
 	authBy  string       // how the next start logs in
 	anew    bool         // the next start begins a new agent session
-	// exited is set when an agent ended while it was being started; what
-	// StartAgent says of it then tells more.
+	// exited is set when an agent ended while it was being started; the error of
+	// StartAgent then tells more.
 	exited    *event.AgentExit
 	heard     time.Time // when it last spoke, recorded or not
 	restSince time.Time
@@ -168,7 +168,7 @@ func (e *engine) startAgent() {
 	})
 }
 
-// agentStarted takes what became of a start.
+// agentStarted takes the result of a start.
 func (e *engine) agentStarted(s *sink, proc Agent, err error) {
 	a := &e.agent
 	if a.sink != s { // it was given up
@@ -200,7 +200,7 @@ func (e *engine) startFailed(err error) {
 	a := &e.agent
 	cause, exited := a.cause, a.exited
 	e.agentGone()
-	if cause != notStopped { // its stopper has settled what becomes of an open turn
+	if cause != notStopped { // its stopper has settled the open turn
 		return
 	}
 	e.logger.Warn("agent did not start", "agent", e.agentName, "err", err)
@@ -226,7 +226,7 @@ func (e *engine) startFailed(err error) {
 	e.endTurnOrLater(said, event.StopAgentExit, failure)
 }
 
-// agentExited takes an agent's last word, which closes what it left open. An
+// agentExited takes an agent's exit, which closes its open calls and requests. An
 // error means that nothing happened and the word should be said again.
 func (e *engine) agentExited(exit event.AgentExit) error {
 	a := &e.agent
@@ -260,15 +260,15 @@ func (e *engine) agentExited(exit event.AgentExit) error {
 	return nil
 }
 
-// noNews says that what was written since is housekeeping: who had read all has
-// read that too, and the list goes by what came before.
+// noNews says that the events written since are housekeeping: they do not make a
+// session unread, and the list does not move it up.
 func (e *engine) noNews(before event.Seq, updated time.Time) {
 	e.hub.reads.carry(e.b.id, e.log.Epoch(), before, e.log.Marks().Visible)
 	e.log.TakeBackUpdated(updated)
 }
 
-// recordExit writes an agent's end and closes what it left open. A turn it was
-// never given is not its own, and waits for the next agent.
+// recordExit writes an agent's exit and closes its open calls and requests. A turn
+// it was never given is not its own, and waits for the next agent.
 func (e *engine) recordExit(exit event.AgentExit, reason event.StopReason) error {
 	if e.fold.open && !e.turn.given && !e.turn.restore.halfway() {
 		_, err := e.write(append(e.entries(exit), e.closeAll(string(reason))...)...)
@@ -319,7 +319,7 @@ func (e *engine) stopNow() {
 		e.stopProcess(proc)
 		e.post(func(e *engine) {
 			if e.agent.sink == s {
-				// Its group is gone; what it said before is still on its way.
+				// Its group is gone; its earlier output is still on its way.
 				e.agent.lastWordBy = time.Now().Add(lastWordBound)
 			}
 		})
@@ -345,8 +345,8 @@ func (e *engine) agentGone() {
 	e.dirty = true
 }
 
-// crashed decides what follows an agent's exit that was not asked for. An agent
-// that was needed is started again after a pause, so often and no more.
+// crashed decides the step after an unexpected exit of the agent. An agent that was
+// needed is started again after a pause, so often and no more.
 func (e *engine) crashed(words string, needed bool) {
 	a := &e.agent
 	now := time.Now()
@@ -391,8 +391,8 @@ func (a *agentSlot) forgive() {
 	}
 }
 
-// watchAgent does what is due for the agent: the start that waits for a seat,
-// the restart after a crash, the end of waiting for last words.
+// watchAgent does the due steps for the agent: a start that waits for a seat, a
+// restart after a crash, the end of the wait for an AgentExit.
 func (e *engine) watchAgent(now time.Time) {
 	a := &e.agent
 	if !a.lastWordBy.IsZero() && a.sink != nil {
@@ -425,8 +425,8 @@ func (e *engine) watchAgent(now time.Time) {
 	}
 }
 
-// giveUpOnLastWord is for an agent whose process is gone and which never said
-// so: the log must not wait for it for ever.
+// giveUpOnLastWord is for an agent whose process is gone without an AgentExit: the
+// log must not wait for it for ever.
 func (e *engine) giveUpOnLastWord() {
 	exit := event.AgentExit{Reason: "stopped; it did not report its end"}
 	if err := e.agentExited(exit); err != nil {

@@ -60,8 +60,8 @@ func (b *BackgroundSession) readyAgent(ctx context.Context) (Agent, error) {
 	}
 }
 
-// SetMode changes the agent's mode and waits for its answer, starting it if
-// need be. What it is then comes as an event.
+// SetMode changes the agent's mode and waits for its answer, starting it if need
+// be. The new mode comes as an event.
 func (b *BackgroundSession) SetMode(ctx context.Context, modeID string, actor event.Actor) error {
 	if modeID == "" {
 		return fmt.Errorf("%w: no mode was named", ErrInvalid)
@@ -77,9 +77,9 @@ func (b *BackgroundSession) SetMode(ctx context.Context, modeID string, actor ev
 	return nil
 }
 
-// SetConfigOption changes one of the agent's options, to a string or a boolean,
-// and waits for its answer, starting the agent if need be. What the options are
-// then comes as an event.
+// SetConfigOption changes one of the agent's options, to a string or a boolean, and
+// waits for its answer, starting the agent if need be. The new options come as an
+// event.
 func (b *BackgroundSession) SetConfigOption(ctx context.Context, id string, value any, actor event.Actor) error {
 	switch value.(type) {
 	case string, bool:

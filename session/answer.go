@@ -15,15 +15,15 @@ type Answer struct {
 	PermissionID string
 	// OptionID is one of the options the agent offered.
 	OptionID string
-	// Content is what was filled in, a JSON object, when the agent asked with a
+	// Content is the filled-in form, a JSON object, when the agent asked with a
 	// form.
 	Content json.RawMessage
 	Actor   event.Actor
 	// Remember, when set, makes a rule of the answer: the same again is answered
-	// the same, in this session or in every session with this agent. Without it
-	// an option that says "always" is remembered for the session. The agent is
-	// told what counts once where it offers that: the hub remembers, and forgets
-	// when it is told to.
+	// the same, in this session or in every session with this agent. Without it an
+	// option that says "always" is remembered for the session. The agent is told
+	// its option that counts once, if it offers one: the hub keeps the rule, and
+	// can revoke it.
 	Remember RuleScope
 	// MayRule says that the person may make rules in this session. Without it Remember
 	// is ErrForbidden, and an option that says "always" counts once.

@@ -9,10 +9,10 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Attach stores what content holds as a file that a prompt will name, and
-// returns what the prompt should carry. All of it is on the device when it
-// returns. The bytes are read as they come and never held in memory; what is larger
-// than the limits allow, or breaks off, leaves nothing behind.
+// Attach stores the bytes of content as a file that a prompt will name, and returns
+// the reference for the prompt. All of it is on the device when it returns. The
+// bytes are read as they come and never held in memory; an upload that exceeds the
+// limits, or breaks off, leaves nothing behind.
 func (b *BackgroundSession) Attach(ctx context.Context, by event.Actor, name, mediaType string, content io.Reader) (a event.Attachment, err error) {
 	quota, err := ask(ctx, b, func(e *engine) (*uploadQuota, error) {
 		return &uploadQuota{b: b, days: e.hub.uploads, credential: by.ID, limits: e.hub.settings().Limits}, nil

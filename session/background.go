@@ -17,10 +17,10 @@ import (
 // whether it is watched or not. Its methods may be called by any number of
 // goroutines.
 //
-// What happens is in the log; State and its bell are for what is worthless once
-// old. A verb returns when it took effect, not when the agent has done anything
-// about it. When a context ends first, the verb may still take effect; verbs
-// are made so that sending them again is harmless.
+// Events are in the log; State and its bell are for values of which only the latest
+// counts. A verb returns when it took effect, not when the agent has done anything
+// about it. When a context ends first, the verb may still take effect; verbs are
+// made so that sending them again is harmless.
 type BackgroundSession struct {
 	id       string
 	log      *store.Log
@@ -31,7 +31,7 @@ type BackgroundSession struct {
 	logger   *slog.Logger
 	comments *commentBook
 	uploads  uploadSum
-	// uploading is held by uploads, and by who removes old ones.
+	// uploading is held by uploads, and by the removal of old ones.
 	uploading sync.RWMutex
 	counting  chan struct{} // holds one while an overview is computed
 	estimate  atomic.Pointer[segmentEstimate]
@@ -41,7 +41,7 @@ type BackgroundSession struct {
 	gone chan struct{} // closed when nothing of the session runs any more
 }
 
-// start runs a recovered session's engine until it ends. What the log says is
+// start runs a recovered session's engine until it ends. The state of the log is
 // published before the session is handed out: the list's line may be older than a
 // kill.
 func start(e *engine) *BackgroundSession {
@@ -77,7 +77,7 @@ func (b *BackgroundSession) StateChanged() <-chan struct{} {
 // agent. The slice is shared and must not be changed.
 func (b *BackgroundSession) Queue() []queue.Item { return b.State().Queue }
 
-// SetPresence says what the observer clientID does. It never blocks.
+// SetPresence sets the activity of the observer clientID. It never blocks.
 func (b *BackgroundSession) SetPresence(clientID string, p Presence) { b.watchers.set(clientID, p) }
 
 // RemovePresence says that the observer clientID is gone. It never blocks.
@@ -98,7 +98,7 @@ func ask[T any](ctx context.Context, b *BackgroundSession, fn func(*engine) (T, 
 	reply := make(chan answer, 1)
 	job := func(e *engine) {
 		value, err := fn(e)
-		e.publish() // the caller finds what it did in the state
+		e.publish() // the caller finds its change in the state
 		reply <- answer{value, err}
 	}
 	select {

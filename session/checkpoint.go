@@ -30,8 +30,8 @@ type checkpoint struct {
 	Given bool
 	// Round counts the tool batches so far.
 	Round int
-	// Text and Thought are the end of what the agent said; the lengths are of the
-	// whole, in runes.
+	// Text and Thought are the end of the agent's message and thought; the lengths
+	// are of the whole, in runes.
 	Text, Thought       string
 	TextLen, ThoughtLen int
 	Open, Finished      []event.ToolCallFields

@@ -12,12 +12,12 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// forgetBound is how long an agent may take to delete what it keeps.
+// forgetBound is how long an agent may take to delete its own copy of a session.
 const forgetBound = 2 * time.Second
 
 // close ends the session: its agent is stopped, an open turn is closed. When ctx
-// ends first, the engine is made to end at once and what is open stays so in the
-// log.
+// ends first, the engine is made to end at once, and open calls and turns stay open
+// in the log.
 func (b *BackgroundSession) close(ctx context.Context) error {
 	b.post(func(e *engine) { e.closing = true })
 	select {
@@ -30,7 +30,7 @@ func (b *BackgroundSession) close(ctx context.Context) error {
 	return fmt.Errorf("close session %s: %w", b.id, ctx.Err())
 }
 
-// forget has a running agent delete what it keeps of the session, before it is
+// forget has a running agent delete its own copy of the session before it is
 // stopped. One that cannot, or does not answer in time, is stopped all the same.
 func (b *BackgroundSession) forget(ctx context.Context) {
 	proc, err := ask(ctx, b, func(e *engine) (Agent, error) {
@@ -99,7 +99,7 @@ func (b *BackgroundSession) rename(ctx context.Context, name string) error {
 	})
 }
 
-// label changes what a person sets of the session, on the device.
+// label changes the session's labels, on the device.
 func (b *BackgroundSession) label(ctx context.Context, p Patch) error {
 	change := func(m *store.Metadata) {
 		if p.Name != nil {

@@ -29,7 +29,7 @@ const (
 	maxComment  = 8 << 10
 )
 
-// Comment is what a person says of a range of events. It is no event: the log stays
+// Comment is a person's comment on a range of events. It is no event: the log stays
 // as it is.
 type Comment struct {
 	CommentID string    `json:"comment_id"`
@@ -44,7 +44,7 @@ type Comment struct {
 	EditedAt *time.Time `json:"edited_at,omitempty"`
 }
 
-// CommentPatch changes what it names of a comment.
+// CommentPatch changes the fields of a comment that it has.
 type CommentPatch struct {
 	Text     *string
 	Resolved *bool
@@ -132,7 +132,7 @@ func (b *commentBook) counted(version int64, list []Comment) {
 	}
 }
 
-// change replaces the comments by what f makes of them. An error of f changes nothing.
+// change replaces the comments by the result of f. An error of f changes nothing.
 func (b *commentBook) change(f func([]Comment) ([]Comment, error)) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -19,8 +19,8 @@ type CreateRequest struct {
 	Agent string
 	// Workspace is an absolute directory; empty means the default.
 	Workspace string
-	// Name is what a person calls the session; empty lets the first prompt and
-	// the agent name it.
+	// Name is the name that a person gave the session; empty lets the first prompt
+	// and the agent name it.
 	Name string
 	// Prompt is asked at once when it is not empty.
 	Prompt string
@@ -61,9 +61,9 @@ func (r CreateRequest) hash() string {
 }
 
 // Create makes a session and asks its first prompt, which starts its agent. With a
-// key it does so once, however often it is sent, also where it was cut off between
-// any two steps: what is missing is made up for. ErrConflict if the key made a
-// session of another request.
+// key it does so once, however often it is sent. If it was cut off between two
+// steps, the next call does the missing ones. ErrConflict if the key made a session
+// of another request.
 func (m *Manager) Create(ctx context.Context, r CreateRequest) (*BackgroundSession, error) {
 	prompt := PromptRequest{PromptID: r.Key, Text: r.Prompt, Actor: r.Actor}
 	if r.Key == "" {

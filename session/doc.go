@@ -2,9 +2,9 @@
 // whether it is watched or not.
 //
 // A BackgroundSession is one session. One goroutine owns its turn, its open
-// permission requests, its queue and its agent; every verb, every line of the
-// agent and every timer passes through that goroutine's mailbox, so the order
-// of the log is the order of its state. What happened goes into the log and
-// observers pull it from there; what is worthless once old is a State, of which
-// only the latest counts. The Manager knows the sessions.
+// permission requests, its queue and its agent; every verb, every line of the agent
+// and every timer passes through that goroutine's mailbox, so the order of the log
+// is the order of its state. Events go into the log and observers pull them from
+// there; values of which only the latest counts are a State. The Manager knows the
+// sessions.
 package session

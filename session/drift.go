@@ -11,7 +11,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// noteSettings is the note that says what became of settings that differ from the
+// noteSettings is the note on the decision about settings that differ from the
 // recorded ones.
 const noteSettings = "abide/settings"
 
@@ -25,7 +25,7 @@ type Drift struct {
 	AllowsMore bool
 }
 
-// DriftChoice is what a person does about drift.
+// DriftChoice is a person's choice about drift.
 type DriftChoice string
 
 const (
@@ -35,9 +35,9 @@ const (
 	DriftKeep DriftChoice = "keep"
 )
 
-// agentSettings are what an agent worked with, as the log says.
+// agentSettings are an agent's settings, as the log has them.
 type agentSettings struct {
-	Name    string        `json:"name,omitempty"` // what the agent calls itself
+	Name    string        `json:"name,omitempty"` // the agent's own name
 	Version string        `json:"version,omitempty"`
 	Mode    string        `json:"mode,omitempty"`
 	Options []agentOption `json:"options,omitempty"`
@@ -55,7 +55,7 @@ type agentOption struct {
 	Value    json.RawMessage `json:"currentValue,omitempty"`
 }
 
-// settings are what the agent works with now.
+// settings returns the agent's present settings.
 func (f *fold) settings() agentSettings {
 	s := f.agent
 	if f.mode != nil {
@@ -67,7 +67,7 @@ func (f *fold) settings() agentSettings {
 	return s
 }
 
-// optionsOf reads an agent's options; what cannot be read is left out.
+// optionsOf reads an agent's options; unreadable ones are left out.
 func optionsOf(raw json.RawMessage) []agentOption {
 	var all []json.RawMessage
 	_ = json.Unmarshal(raw, &all) // then there is none
@@ -81,8 +81,8 @@ func optionsOf(raw json.RawMessage) []agentOption {
 	return list
 }
 
-// startedWith takes the start of an agent. What the one before worked with is
-// kept until this one is given a prompt: by then it is decided what counts.
+// startedWith takes the start of an agent. The settings of the agent before are
+// kept until this one is given a prompt: by then the drift is decided.
 func (f *fold) startedWith(p event.AgentStarted) {
 	if f.before == nil && f.agent.Name+f.agent.Version != "" {
 		before := f.settings()
@@ -108,8 +108,8 @@ func (e *engine) drift() []Drift {
 	})
 }
 
-// drift lists what differs in now. What now does not have is not compared: a
-// setting that is not there allows nothing.
+// drift lists the settings that differ in now. A setting that now lacks is not
+// compared: an absent setting allows nothing.
 func (s agentSettings) drift(now agentSettings) []Drift {
 	var rows []Drift
 	differs := func(field, recorded, current string, allowsMore bool) {
@@ -158,7 +158,7 @@ func (o agentOption) text() string {
 // value is the option's value as SetConfigOption takes it.
 func (o agentOption) value() any {
 	var value any
-	_ = json.Unmarshal(o.Value, &value) // the agent refuses what is no value
+	_ = json.Unmarshal(o.Value, &value) // the agent refuses an invalid value
 	return value
 }
 
@@ -180,7 +180,8 @@ func (o agentOption) allowsMore(current string) bool {
 	return false
 }
 
-// modeRanks orders the modes of known agents by what they allow without asking.
+// modeRanks orders the modes of known agents by the actions they allow without
+// asking.
 var modeRanks = map[string]int{
 	"plan": 1, "read-only": 1, "readonly": 1, "architect": 1,
 	"ask": 2, "default": 2, "manual": 2,
@@ -217,7 +218,7 @@ func fieldWords(field string) string {
 	return strings.TrimPrefix(field, "options.")
 }
 
-// driftDecision is what a person said about drift when they resumed a turn.
+// driftDecision is a person's decision about drift when they resumed a turn.
 type driftDecision struct {
 	choice    DriftChoice
 	by        event.Actor
@@ -242,9 +243,9 @@ func (d driftDecision) mayDecide(rows []Drift) error {
 	return nil
 }
 
-// guard reports whether the open turn may be given to the agent: the agent works
-// with the recorded settings, or with what a person chose. An agent that came back
-// with more rights is given nothing until then.
+// guard reports whether the open turn may be given to the agent: the agent has the
+// recorded settings, or those that a person chose. An agent that came back with
+// more rights is given nothing until then.
 func (e *engine) guard() bool {
 	t := &e.turn
 	rows := e.drift()
@@ -301,7 +302,7 @@ func (e *engine) applySettings() {
 	})
 }
 
-// applyTo changes what differs in an agent that works with now.
+// applyTo changes the settings that differ in an agent whose settings are now.
 func (s agentSettings) applyTo(ctx context.Context, proc Agent, now agentSettings, by event.Actor) error {
 	if s.Mode != "" && s.Mode != now.Mode {
 		if err := proc.SetMode(ctx, s.Mode, by); err != nil {
@@ -320,8 +321,8 @@ func (s agentSettings) applyTo(ctx context.Context, proc Agent, now agentSetting
 	return nil
 }
 
-// settingsApplied goes on once the agent has the recorded settings. What cannot
-// be set, such as its version, a person accepted by this choice.
+// settingsApplied goes on once the agent has the recorded settings. By this choice
+// a person also accepted differences that cannot be set, such as the version.
 func (e *engine) settingsApplied(err error) {
 	e.turn.applying = false
 	rows := slices.DeleteFunc(e.drift(), func(d Drift) bool { return err == nil && !settable(d.Field) })
@@ -333,7 +334,7 @@ func (e *engine) settingsApplied(err error) {
 		e.pauseTurn(why + ". The agent is given nothing until a person decides.")
 		return
 	}
-	e.turn.drift.choice = DriftKeep // of what cannot be set
+	e.turn.drift.choice = DriftKeep // for the settings that cannot be set
 	e.dirty = true
 }
 
@@ -403,8 +404,8 @@ func ofServer(title, server string) bool {
 	return is && rest != "" && strings.ContainsAny(rest[:1], "_/.:")
 }
 
-// goneTools names once the tools that were used and whose MCP server the agent is
-// not given any more.
+// goneTools names once the used tools whose MCP server the agent is no longer
+// given.
 func (e *engine) goneTools(servers []string) []entry {
 	var gone []string
 	for _, server := range e.fold.agent.MCPServers {

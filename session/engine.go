@@ -8,13 +8,13 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// How often a session looks again at what it cannot be told of.
+// How often a session polls for changes that raise no signal.
 const (
 	probeInterval    = time.Second            // whether a blocked log can be written again
 	progressInterval = 250 * time.Millisecond // how often mere streaming moves the session list
 )
 
-// hub is what an engine needs of the manager it belongs to.
+// hub is the part of the manager that an engine uses.
 type hub struct {
 	start    StartAgent
 	settings func() *Settings
@@ -30,10 +30,9 @@ type hub struct {
 	logger  *slog.Logger
 }
 
-// engine is the goroutine that owns a session. Jobs from the mailbox, alarms
-// and bells make something happen; after each of them proceed looks at where
-// things stand and does what should be done next. Its parts are types of their own,
-// called from its goroutine.
+// engine is the goroutine that owns a session. Jobs from the mailbox, alarms and
+// bells make something happen; after each of them proceed looks at the state and
+// does the next steps. Its parts are types of their own, called from its goroutine.
 type engine struct {
 	journal
 	seat    *seat          // set at construction
@@ -78,9 +77,9 @@ func (e *engine) run() {
 	e.agent.detach()
 }
 
-// proceed does everything that is due. It may be called at any time: it looks
-// at how things are, not at what just happened. What one thing it does makes due
-// is done as well, such as the next prompt after the end of a turn.
+// proceed does everything that is due. It may be called at any time: it looks at
+// the state, not at the last event. It also does the steps that become due by its
+// own ones, such as the next prompt after the end of a turn.
 func (e *engine) proceed() {
 	now := time.Now()
 	e.wakeAt = time.Time{}
@@ -106,8 +105,7 @@ func (e *engine) proceed() {
 // maxPasses bounds how long proceed keeps the mailbox waiting.
 const maxPasses = 10
 
-// pass does what is due as things stand, and marks the state as dirty if that
-// changed anything.
+// pass does the steps that are due, and marks the state as dirty if one changed it.
 func (e *engine) pass(now time.Time) {
 	e.probeLog(now)
 	e.unsaved.probe(&e.journal, now)
@@ -130,8 +128,8 @@ func (e *engine) pass(now time.Time) {
 	e.restAgent(now)
 }
 
-// passRecorded is pass while a program records the session: the hub only waits for it,
-// and leaves open what is open when it ends.
+// passRecorded is pass while a program records the session: the hub only waits for
+// it, and at its own end leaves open calls open.
 func (e *engine) passRecorded(now time.Time) {
 	switch {
 	case e.closing:

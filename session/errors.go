@@ -7,13 +7,13 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// What can go wrong with a request. Each is wrapped with words for a person.
+// Errors of requests. Each is wrapped with words for a person.
 var (
 	// ErrInvalid: a field is missing or cannot be.
 	ErrInvalid = errors.New("invalid")
 	// ErrNotFound: there is no such session, prompt, request or agent.
 	ErrNotFound = errors.New("not found")
-	// ErrConflict: it contradicts what is already there.
+	// ErrConflict: it contradicts the present state.
 	ErrConflict = errors.New("conflict")
 	// ErrBusy: a limit is reached, or the agent is at work; later it may do.
 	ErrBusy = errors.New("busy")
@@ -31,7 +31,7 @@ type AlreadyResolved struct {
 	Winner event.PermissionOutcome
 }
 
-// Error says who was first.
+// Error names the winner.
 func (e *AlreadyResolved) Error() string {
 	return fmt.Sprintf("permission request %s was already answered by %s", e.Winner.PermissionID, e.Winner.By)
 }

@@ -15,17 +15,17 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// maxSearches bounds the searches that read files at the same time: to half of
-// the processors, so that those who work keep the others. Another one waits for
-// its turn.
+// maxSearches bounds the searches that read files at the same time to half of the
+// processors, so that sessions at work keep the others. Another one waits for its
+// turn.
 func maxSearches() int { return max(1, runtime.GOMAXPROCS(0)/2) }
 
 // searchPatience is how long a search waits for its turn. After that the user has
 // given up or asked again.
 const searchPatience = 10 * time.Second
 
-// searchBudget is how long one call reads before it answers with what it found
-// and where to go on.
+// searchBudget is how long one call reads before it answers with its results and
+// the place to go on from.
 const searchBudget = 500 * time.Millisecond
 
 // SearchRequest asks where a text occurs.
@@ -39,7 +39,7 @@ type SearchRequest struct {
 	Cursor string
 }
 
-// SearchPage is what one call found.
+// SearchPage is the result of one call.
 type SearchPage struct {
 	// Hits are of the newest sessions first, and in each the newest first.
 	Hits []search.Hit
@@ -50,15 +50,15 @@ type SearchPage struct {
 	Skipped []string
 	// Bytes is how much was read.
 	Bytes int64
-	// Sessions is how many there are to search, and Left how many of them are
-	// not wholly searched yet, for a person who waits.
+	// Sessions is the number of sessions to search, and Left the number not wholly
+	// searched yet, to show progress.
 	Sessions, Left int
 }
 
-// Search finds text in prompts, messages and tool titles, for about half a
-// second a call. It opens no session. ErrInvalid for what cannot be searched
-// for; ctx's error when the caller goes away, also while it waits for its turn;
-// ErrBusy when that takes 10 seconds.
+// Search finds text in prompts, messages and tool titles, for about half a second a
+// call. It opens no session. ErrInvalid for an invalid query; ctx's error when the
+// caller goes away, also while it waits for its turn; ErrBusy when that takes 10
+// seconds.
 func (m *Manager) Search(ctx context.Context, r SearchRequest) (SearchPage, error) {
 	query, err := search.NewQuery(r.Text, r.Limit, searchBudget)
 	if errors.Is(err, search.ErrQuery) {

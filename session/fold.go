@@ -7,9 +7,9 @@ import (
 	"github.com/abidehub/abide/session/transcript"
 )
 
-// fold is what a log says so far: which turn, what is open, what the agent last
-// said of itself. The same fold follows a live session and recovers one after a
-// crash, so both agree on what is open.
+// fold is the state of a session as computed from its log: the turn, the open calls
+// and requests, the agent's last settings. The same fold follows a live session and
+// recovers one after a crash, so both have the same state.
 type fold struct {
 	seq event.Seq // the last event folded in
 	at  time.Time // of the event that is folded in
@@ -41,8 +41,8 @@ type fold struct {
 	cutNow         *event.TurnInterrupted
 	agentSessionID string
 	agent          agentSettings // but for mode and options, which are above
-	// before is what the agent before this one worked with, until this one is
-	// given a prompt.
+	// before has the settings of the agent before this one, until this one is given
+	// a prompt.
 	before *agentSettings
 	// mcpTools are the tools of MCP servers that were used.
 	mcpTools []string
@@ -134,7 +134,7 @@ func (f *fold) apply(seq event.Seq, turn int, p event.Payload) {
 	}
 }
 
-// applyTurn folds in what moves the turn and its requests.
+// applyTurn folds in the events of turns and requests.
 func (f *fold) applyTurn(seq event.Seq, turn int, p event.Payload) bool {
 	switch p := p.(type) {
 	case event.UserPrompt:
@@ -182,7 +182,7 @@ func (f *fold) applyTurn(seq event.Seq, turn int, p event.Payload) bool {
 	return true
 }
 
-// applyAgent folds in what the agent says of itself.
+// applyAgent folds in the events about the agent itself.
 func (f *fold) applyAgent(p event.Payload) bool {
 	switch p := p.(type) {
 	case event.AgentStarted:
@@ -214,7 +214,7 @@ func (f *fold) applyAgent(p event.Payload) bool {
 	return true
 }
 
-// name is what the session is called when no person named it.
+// name is the session's name when no person named it.
 func (f *fold) name() string {
 	if f.title != "" {
 		return f.title

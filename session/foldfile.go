@@ -15,8 +15,8 @@ import (
 const (
 	// foldName is the file in a session's derived directory that holds its fold.
 	foldName = "fold.json"
-	// foldFormat is the version of it. Any change of what a fold keeps, or of how it
-	// reads an event, takes the next number.
+	// foldFormat is the version of it. Any change of a fold's fields, or of its
+	// reading of an event, takes the next number.
 	foldFormat = 2
 	// foldEvery is how many events may be folded without the file being written. So
 	// many are read again, at most, when the hub was killed.

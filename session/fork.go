@@ -13,7 +13,7 @@ import (
 	"github.com/abidehub/abide/session/transcript"
 )
 
-// forkTail bounds the end of what the agent said last, in an account for a fork, in
+// forkTail bounds the end of the agent's last message, in an account for a fork, in
 // bytes.
 const forkTail = 4 << 10
 
@@ -31,9 +31,10 @@ type ForkRequest struct {
 	Key string
 }
 
-// Fork makes a session that goes on from an event of this one. Its log begins with an
-// account of what was asked and said until then, which its agent is told before the
-// first prompt. This session's log stays as it is; its metadata names the fork.
+// Fork makes a session that goes on from an event of this one. Its log begins with
+// an account of the prompts and the last message until then, which its agent is
+// told before the first prompt. This session's log stays as it is; its metadata
+// names the fork.
 func (m *Manager) Fork(ctx context.Context, id string, r ForkRequest) (*BackgroundSession, error) {
 	from, err := m.Session(ctx, id)
 	if err != nil {
@@ -108,7 +109,7 @@ func (f *fold) foldFork(n event.Note) bool {
 	return true
 }
 
-// readFork reads what a fork needs of a log up to an event.
+// readFork reads the parts of a log, up to an event, that a fork needs.
 func readFork(ctx context.Context, log observer.Source, first, last event.Seq) (*forkReader, error) {
 	from := &forkReader{last: last}
 	if err := observer.New(upTo{log, last}, from, first-1, checkpointBytes).CatchUp(ctx); err != nil {
@@ -125,7 +126,7 @@ type forkReader struct {
 	commit  string // that the workspace was last seen at
 }
 
-// text tells what was asked, and the end of what was said last.
+// text has the prompts, and the end of the last message.
 func (r *forkReader) text() string {
 	text := r.account.Text()
 	if text == "" {

@@ -16,9 +16,9 @@ import (
 // formURL names an agent's form to the validator; nothing is fetched by it.
 const formURL = "abide:form"
 
-// checkForm holds what was filled in against the form the agent asked with, so
-// that a mistake is told to who made it and the question stays open. The error
-// names the field. A form that makes no sense is the agent's own to judge by.
+// checkForm checks a filled-in form against its schema, so that the person is told
+// of a mistake and the request stays open. The error names the field. A form that
+// makes no sense is the agent's own to judge by.
 func checkForm(form, content json.RawMessage) error {
 	schema, err := compileForm(form)
 	if err != nil {

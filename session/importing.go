@@ -15,8 +15,8 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// What an import reads at most: of a line, of a file of a zip that is held in memory, and
-// of all its files.
+// Bounds of an import, in bytes: of a line, of a file of a zip that is held in
+// memory, and of all its files.
 const (
 	maxImportLine = 4 << 20
 	maxImportFile = 32 << 20

@@ -31,7 +31,7 @@ type Interruption struct {
 	Held bool
 }
 
-// interruptions is what the fold knows of turns that were cut off.
+// interruptions is the fold's part about turns that were cut off.
 type interruptions struct {
 	// Open is the interruption that is not settled; nil if there is none.
 	Open *Interruption `json:"open,omitempty"`
@@ -56,8 +56,8 @@ func (i *interruptions) settle(at time.Time, p event.InterruptionSettled) {
 	}
 }
 
-// prompted takes a prompt. It settles what is open: the event that says how comes
-// right after it in the same batch, and a crash may cut that off.
+// prompted takes a prompt. It settles an open interruption: the event with the
+// outcome comes right after it in the same batch, and a crash may cut that off.
 func (i *interruptions) prompted(at time.Time, p event.UserPrompt) {
 	i.countResume(p.PromptID)
 	if i.Open == nil {
@@ -86,7 +86,7 @@ func (e *engine) cutOff(reason event.InterruptReason) event.TurnInterrupted {
 	return p
 }
 
-// phase is what the agent does in its turn as its open tool calls show.
+// phase is the agent's activity in its turn, as its open tool calls show.
 func (f *fold) phase() event.TurnPhase {
 	phase := event.PhaseStreaming
 	for _, call := range f.tools.unfinished() {
