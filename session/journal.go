@@ -12,8 +12,8 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// journal is what a session knows, and the only way it writes to its log. The parts of
-// the engine share it; the engine's goroutine owns it.
+// journal is a session's fold with its log: the session writes only through it. The
+// parts of the engine share it; the engine's goroutine owns it.
 type journal struct {
 	// Set at construction.
 	b         *BackgroundSession
@@ -55,9 +55,9 @@ func (j *journal) entries(payloads ...event.Payload) []entry {
 	return list
 }
 
-// write appends entries, all or none, and folds them in. It returns the first
-// one's seq. Where the fate of a write is not known the log is broken, and
-// nothing is folded in: what holds is found out when it is opened again.
+// write appends entries, all or none, and folds them in. It returns the first one's
+// seq. If the fate of a write is unknown the log is broken, and nothing is folded
+// in: the next open finds out which events hold.
 func (j *journal) write(list ...entry) (event.Seq, error) {
 	now := time.Now()
 	drafts := make([]event.Draft, 0, len(list))

@@ -20,7 +20,7 @@ type lastLine struct {
 	tail      []byte // the end of that message, from the beginning of a line unless one is longer
 	fenced    bool   // the tail begins in a block of code
 	within    bool   // the tail begins within a line
-	fixed     string // what was said other than in chunks; used while tail is empty
+	fixed     string // text that did not come in chunks; used while tail is empty
 }
 
 // say replaces everything by one whole text.
@@ -81,8 +81,8 @@ func (l *lastLine) fail(message string) {
 	l.fixed = firstLine(message)
 }
 
-// words is an open request as the list asks it, as in "Allow: rm -rf build?". It
-// is empty for one whose content is not known any more.
+// words is an open request as the list asks it, as in "Allow: rm -rf build?". It is
+// empty for one with unknown content.
 func (r openRequest) words() string {
 	title := firstLine(r.Request.Title)
 	allows := func(o event.PermissionOption) bool { return o.Kind == event.AllowOnce || o.Kind == event.AllowAlways }
@@ -102,9 +102,8 @@ func firstLine(text string) string {
 	return ""
 }
 
-// lineOf is the last line with something in it, of what is said around code if
-// there is any: code alone does not say what it is about. The text may begin in a
-// block of code.
+// lineOf is the last non-empty line of the text, outside of code if possible: code
+// alone makes a poor summary. The text may begin in a block of code.
 func lineOf(text string, fenced bool) string {
 	var prose, code string
 	for line := range strings.Lines(text) {
@@ -120,7 +119,7 @@ func lineOf(text string, fenced bool) string {
 	return cut(oneLine(cmp.Or(prose, code)), lastLineRunes)
 }
 
-// fencedAfter reports whether what follows a line is in a block of code.
+// fencedAfter reports whether the text after a line is in a block of code.
 func fencedAfter(line string, before bool) bool {
 	if !isFence(line) {
 		return before

@@ -42,8 +42,8 @@ type Info struct {
 	ForkedFrom *store.Forked
 	Forks      []store.Forked
 	Imported   bool // from another hub: nothing is added to it
-	// LastLine is what is asked where the session needs a person, what went
-	// wrong where it failed, else the newest thing said, cut to a line.
+	// LastLine is the open request where the session needs a person, the problem
+	// where it failed, else the newest message, cut to a line.
 	LastLine string
 }
 
@@ -80,10 +80,10 @@ type ListOptions struct {
 	// Status keeps sessions with this status; "archived" keeps archived ones,
 	// which no other status does, and "all" keeps everything.
 	Status string
-	// Project keeps sessions whose project root or workspace this is.
+	// Project keeps sessions with this project root or workspace.
 	Project string
-	// Query keeps sessions in whose name, last line, agent, project root,
-	// workspace or id all its words occur, whatever their case.
+	// Query keeps sessions that have all its words in their name, last line, agent,
+	// project root, workspace or id, in any case.
 	Query string
 	// Limit is the page's size: 30 if 0, at most 500.
 	Limit int
@@ -125,7 +125,8 @@ func decodeCursor(text string) (listCursor, error) {
 	return c, nil
 }
 
-// page makes a page of what newest has behind a place; line makes a line of each.
+// page makes a page of the entries of newest after a place; line makes a line of
+// each.
 func (o ListOptions) page(newest func(store.Place) iter.Seq[store.Metadata], line func(store.Metadata) Info) (ListPage, error) {
 	limit := o.Limit
 	if limit <= 0 {
@@ -195,7 +196,7 @@ func hasWords(m store.Metadata, words []string) bool {
 // rememberedGone is how many sessions that are no more are told of.
 const rememberedGone = 1000
 
-// news is what changed in the session list: the latest wins, so only the last
+// news are the changes of the session list: the latest wins, so only the last
 // change of each session is kept.
 type news struct {
 	bell bell.Bell
@@ -236,8 +237,8 @@ func (n *news) since(v uint64) (changed, gone []string, now uint64) {
 	return n.changed.since(v), n.gone.since(v), n.version
 }
 
-// timeline says when each session was last in the news. Asking what is new costs
-// as much as there is, however many sessions there are.
+// timeline says when each session was last in the news. A query costs as much as
+// there are changes, however many sessions there are.
 type timeline struct {
 	order *list.List // of moments, the latest last
 	at    map[string]*list.Element

@@ -9,13 +9,13 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// AuthMethod is a way to log in to what an agent uses.
+// AuthMethod is a way to log in to an agent's provider.
 type AuthMethod struct {
 	ID          string
 	Name        string
 	Description string
-	// Command is what a person runs in a terminal; nil when Authenticate or
-	// Description is the way.
+	// Command is the command that a person runs in a terminal; nil when
+	// Authenticate or Description is the way.
 	Command []string
 }
 
@@ -26,7 +26,7 @@ type LoginNeeded struct {
 	Err error
 }
 
-// Error says what to do.
+// Error tells the person how to log in.
 func (e *LoginNeeded) Error() string { return e.Err.Error() }
 
 // Unwrap returns the agent's own error.

@@ -31,8 +31,8 @@ type Options struct {
 	WorkspaceQueues map[string]QueueSettings
 	Permissions     PermissionSettings
 	Limits          Limits
-	// MayRule reports whether whom a record names may still make rules for a session,
-	// or for all with an empty id. It must not wait. Nil is always.
+	// MayRule reports whether the person that a record names may still make rules
+	// for a session, or for all with an empty id. It must not wait. Nil is always.
 	MayRule func(by event.Actor, sessionID string) bool
 	// InspectWorkspace tells where a workspace stands, for the prompt that resumes
 	// a turn. Nil leaves that out.
@@ -44,13 +44,13 @@ type Options struct {
 	Now func() time.Time
 	// SweepEvery is how often old uploads are looked for: 10 minutes.
 	SweepEvery time.Duration
-	// QueueFailpoint is called before each step of saving a queue. It is for
-	// tests of what a crash or a failure leaves behind.
+	// QueueFailpoint is called before each step of saving a queue. It is for tests
+	// of crashes and failures.
 	QueueFailpoint func(step string) error
 }
 
-// Manager knows the sessions: which there are, which are open, who may have an
-// agent. It stands for the SessionManager of the first design. It is safe for
+// Manager keeps the sessions: it lists them, opens them, and decides which may run
+// an agent. It stands for the SessionManager of the first design. It is safe for
 // concurrent use.
 type Manager struct {
 	store    *store.Store
@@ -220,10 +220,10 @@ func (m *Manager) ChangesSince(v uint64) (changed []Info, gone []string, now uin
 	return changed, gone, now
 }
 
-// Reads returns what people have read.
+// Reads returns people's read marks.
 func (m *Manager) Reads() *ReadMarks { return m.reads }
 
-// Patch changes what a person may change of a session; nil fields stay.
+// Patch changes a session's name, archive and pin flags; nil fields stay.
 type Patch struct {
 	// Name, when empty, lets the agent and the first prompt name it again.
 	Name     *string
@@ -231,7 +231,8 @@ type Patch struct {
 	Archived *bool
 }
 
-// Update changes a session's line of the list. What cannot be written is not changed.
+// Update changes a session's line of the list. A change that cannot be written has
+// no effect.
 func (m *Manager) Update(ctx context.Context, id string, p Patch) error {
 	b, err := m.Session(ctx, id)
 	if err != nil {
@@ -248,15 +249,15 @@ func (m *Manager) Update(ctx context.Context, id string, p Patch) error {
 		return fmt.Errorf("update session: %w", b.stuck(err))
 	}
 	if err := b.log.FlushMetadata(ctx); err != nil {
-		// What was set is on the device, and the log goes on trying.
+		// The labels are on the device, and the log goes on trying.
 		m.logger.Warn("metadata is not on the device yet", "session", id, "err", err)
 	}
 	m.news.touch(id)
 	return nil
 }
 
-// Delete stops a session's agent and removes everything of it. An agent that
-// runs and is idle is asked to delete what it keeps itself.
+// Delete stops a session's agent and removes everything of it. A running idle agent
+// is asked to delete its own copy.
 func (m *Manager) Delete(ctx context.Context, id string) error {
 	_, err := m.Session(ctx, id)
 	var failed *ProblemError
@@ -294,10 +295,10 @@ func (m *Manager) deleteBroken(ctx context.Context, id string) error {
 	return nil
 }
 
-// Close ends the manager: agents are stopped, open turns are closed as
-// hub_restart, nothing runs any more when it returns. When ctx ends first, what
-// is still open stays so in the log and is closed by the next start. The store
-// is the caller's to close.
+// Close ends the manager: agents are stopped, open turns are closed as hub_restart,
+// nothing runs any more when it returns. When ctx ends first, open turns and calls
+// stay open in the log and are closed by the next start. The store is the caller's
+// to close.
 func (m *Manager) Close(ctx context.Context) error {
 	m.mu.Lock()
 	m.closed = true
@@ -313,7 +314,7 @@ func (m *Manager) Close(ctx context.Context) error {
 	for range sessions {
 		all = append(all, <-errs)
 	}
-	// The agents' ends are behind what people have read.
+	// The agents' exits come after the read marks.
 	if err := m.reads.save(); err != nil {
 		m.logger.Warn("read marks could not be saved", "err", err)
 	}

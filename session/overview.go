@@ -53,8 +53,8 @@ func (b *BackgroundSession) readOverview() *playback.Fold {
 	return playback.NewFold(b.log.Epoch())
 }
 
-// extend counts the events behind those that are counted. What retention removed is
-// passed over.
+// extend counts the events behind those that are counted. Removed events are passed
+// over.
 func (b *BackgroundSession) extend(ctx context.Context, fold *playback.Fold) error {
 	after := fold.Overview.AtSeq
 	for {

@@ -7,11 +7,11 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// rememberedOutcomes is how many settled requests are remembered, to tell a
-// late answerer who was first.
+// rememberedOutcomes is how many settled requests are remembered, to name the
+// winner to a late answer.
 const rememberedOutcomes = 128
 
-// byHub is the name of the actor of what the hub did by itself.
+// byHub is the name of the actor of the hub's own actions.
 const byHub = "hub"
 
 func theHub() event.Actor { return event.Actor{Name: byHub} }
@@ -20,8 +20,8 @@ func theHub() event.Actor { return event.Actor{Name: byHub} }
 type openRequest struct {
 	Request event.PermissionRequest
 	Turn    int
-	// about is what it was about when it came: what is said of the call later
-	// changes neither what was asked nor what a rule may be made of.
+	// about is the subject at the time of the request: later updates of the call
+	// change neither the request nor a rule made from it.
 	about subject
 	// asked is when it came, as this run of the hub saw it.
 	asked time.Time

@@ -28,8 +28,8 @@ func (s *seat) ring() {
 }
 
 // agentPool bounds how many agents live at once. When all seats are taken, the
-// session whose agent has rested longest is asked to put it to sleep. Sessions
-// that wait get a seat in the order they asked.
+// session with the longest idle agent is asked to stop it. Sessions that wait get a
+// seat in the order they asked.
 type agentPool struct {
 	mu      sync.Mutex
 	limit   int

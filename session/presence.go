@@ -17,7 +17,7 @@ const presenceInterval = time.Second
 // so: the screen that said it may be gone.
 const TypingLasts = 10 * time.Second
 
-// Activity is what a person does at a screen.
+// Activity is a person's activity at a screen.
 type Activity string
 
 const (
@@ -26,13 +26,13 @@ const (
 	Away    Activity = "away" // the screen is not visible
 )
 
-// Presence is what one observer last told of itself.
+// Presence is the last report of one observer.
 type Presence struct {
 	Actor string
 	// Device is the id of the credential that the screen came in with.
 	Device   string
 	Activity Activity
-	// Viewer is set for one who may look but not answer; no policy waits for an
+	// Viewer is set for an observer that may not answer; no policy waits for an
 	// answer from it.
 	Viewer bool
 	// Seq is the last event the client has applied.
@@ -46,7 +46,7 @@ type watchers struct {
 
 	mu       sync.Mutex
 	present  map[string]Presence
-	typed    map[string]time.Time // when those who type last said so
+	typed    map[string]time.Time // when each typing observer last said so
 	material bool                 // an observer came, went or changed activity since the last take
 }
 
@@ -93,8 +93,8 @@ func (w *watchers) ring() {
 	}
 }
 
-// fade takes for viewing those who said too long ago that they type, and returns
-// when to look again; zero when no observer types.
+// fade turns typing into viewing for observers that last said so too long ago, and
+// returns when to look again; zero when no observer types.
 func (w *watchers) fade(now time.Time) (again time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// ProblemKind says what is wrong with a session.
+// ProblemKind is the kind of a session's problem.
 type ProblemKind string
 
 const (
@@ -21,7 +21,7 @@ const (
 	// ProblemDamaged: something of its log is lost or contradicts itself; the
 	// rest is shown, and the session works.
 	ProblemDamaged ProblemKind = "damaged"
-	// ProblemFrozen: the device failed to keep what was written.
+	// ProblemFrozen: the device failed to store written events.
 	ProblemFrozen ProblemKind = "frozen"
 	// ProblemBlocked: the device is full. It ends by itself when there is space.
 	ProblemBlocked ProblemKind = "blocked"
@@ -32,16 +32,16 @@ func (ProblemKind) Values() []string {
 	return []string{string(ProblemUnreadable), string(ProblemDamaged), string(ProblemFrozen), string(ProblemBlocked)}
 }
 
-// Problem is what is wrong with a session, in words for a person.
+// Problem is a session's problem, in words for a person.
 type Problem struct {
 	SessionID string
 	Kind      ProblemKind
-	// What says what is wrong; Do says what helps. Neither names a path.
+	// What names the problem; Do is the remedy. Neither names a path.
 	What, Do string
 }
 
 // ProblemError says why a session cannot be opened or written. It is an
-// ErrUnavailable. The next one who asks tries again.
+// ErrUnavailable. The next call tries again.
 type ProblemError struct {
 	Problem
 	// Err is the cause, which may name files: it is for the hub's log.
@@ -57,8 +57,8 @@ func (e *ProblemError) Unwrap() error { return e.Err }
 // Is makes it an ErrUnavailable.
 func (e *ProblemError) Is(target error) bool { return target == ErrUnavailable }
 
-// openError turns what kept a session from being opened into words. What says
-// nothing of the session stays as it is.
+// openError puts the error of a failed open into words. An error that is not about
+// the session is returned unchanged.
 func openError(id string, err error) error {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, store.ErrClosed):
@@ -138,9 +138,9 @@ func (m *Manager) listed(meta store.Metadata) Info {
 	return info
 }
 
-// Problems lists what is wrong with sessions, those with the newest events first.
-// No session is opened for it: one that was not opened since the hub started is
-// judged by what was known of it when it was last open.
+// Problems lists the problems of sessions, those with the newest events first. No
+// session is opened for it: one that was not opened since the hub started is judged
+// by its metadata from when it was last open.
 func (m *Manager) Problems() []Problem {
 	open := map[string]*BackgroundSession{}
 	for _, b := range m.opened() {
@@ -178,7 +178,7 @@ func problemsOf(id string, h store.Health) []Problem {
 		all = append(all, unsavedProblem(id, h.Unsaved))
 	}
 	if h.Absence != "" {
-		return all // what is damaged is told when it can be looked at
+		return all // damage is reported once the files can be read
 	}
 	check := "`abide check " + id + "` names the places"
 	if h.Conflicts > 0 {

@@ -22,7 +22,7 @@ const (
 	maxAttachments = 20
 )
 
-// When says what to do with a prompt while the agent is busy.
+// When says how a prompt is handled while the agent is busy.
 type When string
 
 const (
@@ -30,7 +30,7 @@ const (
 	WhenQueue When = "queue" // always into the queue
 )
 
-// PromptRequest is what a person asks.
+// PromptRequest is a person's prompt.
 type PromptRequest struct {
 	// PromptID is the client's own id of this prompt, at most 128 bytes. Sent
 	// again it is answered with the latest outcome.
@@ -154,8 +154,7 @@ func result(s queue.Status) PromptResult {
 	return PromptResult{Outcome: s.Outcome, Seq: event.Seq(s.Seq), Position: s.Position}
 }
 
-// validate checks what can be told from the request alone, whose text may have
-// limit bytes.
+// validate checks the request by itself. Its text may have limit bytes.
 func (r PromptRequest) validate(limit int) error {
 	switch {
 	case r.PromptID == "" || len(r.PromptID) > maxPromptID || !printable(r.PromptID):
@@ -178,8 +177,8 @@ func printable(s string) bool {
 	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
 
-// uploaded replaces what a client says of its attachments by what their upload
-// recorded: name, type and size go to the agent and to every screen. With an
+// uploaded replaces a client's description of its attachments by the records of
+// their uploads: name, type and size go to the agent and to every screen. With an
 // error some are not there, and are left as the client says.
 func (e *engine) uploaded(claims []event.Attachment) (list []event.Attachment, missing error) {
 	list = slices.Clone(claims)
@@ -197,7 +196,7 @@ func (e *engine) uploaded(claims []event.Attachment) (list []event.Attachment, m
 	return list, missing
 }
 
-// attachmentName keeps of a client's file name what is safe to show and to
+// attachmentName keeps the part of a client's file name that is safe to show and to
 // write: its last element, printable, at most 100 runes.
 func attachmentName(name string) string {
 	name = path.Base(strings.ReplaceAll(name, `\`, "/"))

@@ -45,7 +45,7 @@ func (e *engine) publish() {
 	e.b.bell.Ring()
 }
 
-// presenceClock paces the publishing of what observers merely make progress in.
+// presenceClock paces the publishing of observers' progress.
 type presenceClock struct {
 	publishedAt time.Time
 	stale       bool
@@ -73,7 +73,8 @@ type listLine struct {
 	progressed bool
 	flush      bool // a turn ended: metadata must be on the device soon
 	at         time.Time
-	// status is what the list was told last; empty before the first time.
+	// status is the status that the list was told last; empty before the first
+	// time.
 	status Status
 }
 
@@ -166,8 +167,8 @@ func (l *listing) status() Status {
 	return StatusIdle
 }
 
-// lineFor is the line of text the list shows beside a status: what is asked of
-// a person or what went wrong, else the newest thing said.
+// lineFor is the line of text the list shows beside a status: the open request or
+// the problem, else the newest message.
 func (l *listing) lineFor(status Status) string {
 	line := l.fold.line.line()
 	if open := l.fold.permissions.open; status == StatusNeedsYou && len(open) > 0 {

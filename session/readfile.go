@@ -24,7 +24,7 @@ type readMarksFile struct {
 	Since map[string]int64 `json:"since,omitempty"`
 }
 
-// readReadFile returns what the file says; what cannot be read is set aside.
+// readReadFile returns the marks in the file; an unreadable file is renamed.
 func readReadFile(path string, logger *slog.Logger) (f readMarksFile) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -44,8 +44,8 @@ func readReadFile(path string, logger *slog.Logger) (f readMarksFile) {
 	return f
 }
 
-// keep saves marks a moment after they moved, and what is left when ctx ends.
-// What could not be saved is tried again, and told once.
+// keep saves marks a moment after they moved, and the rest when ctx ends. A failed
+// save is tried again, and logged once.
 func (r *ReadMarks) keep(ctx context.Context) {
 	failed := false
 	for ended := false; !ended; {

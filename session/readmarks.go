@@ -15,17 +15,17 @@ import (
 const (
 	// readPause is how long moves of marks are collected before they are saved.
 	readPause = 500 * time.Millisecond
-	// maxReaders and maxReadSessions bound what is kept: beyond them what did not
-	// move for longest is forgotten, and nothing made before is news then.
+	// maxReaders and maxReadSessions bound the marks: beyond them those that did
+	// not move for longest are forgotten, and earlier events then count as read.
 	maxReaders      = 2048
 	maxReadSessions = 2048
-	// maxReadWaiters bounds the channels of people who may be gone.
+	// maxReadWaiters bounds the channels, as their people may be gone.
 	maxReadWaiters = 8192
 )
 
 // readMark is how far one person has read one session.
 type readMark struct {
-	// Epoch is whose seq it is: in another epoch the mark means nothing.
+	// Epoch is the epoch of Seq: in another epoch the mark means nothing.
 	Epoch string    `json:"epoch"`
 	Seq   event.Seq `json:"seq"`
 	// At is when it moved last, in seconds since 1970.
@@ -34,10 +34,10 @@ type readMark struct {
 	version uint64 // of the move, in this run
 }
 
-// ReadMarks remembers how far each person has read each session. A person is
-// whatever the caller calls so. A mark counts at once and is in read.json within
-// about a second; a crash before that takes it back, which shows something read
-// as unread. It is safe for concurrent use, and nothing waits for the device.
+// ReadMarks remembers how far each person has read each session. The caller chooses
+// the names of people. A mark counts at once and is in read.json within about a
+// second; a crash before that takes it back, which shows something read as unread.
+// It is safe for concurrent use, and nothing waits for the device.
 type ReadMarks struct {
 	path   string
 	logger *slog.Logger
@@ -45,7 +45,7 @@ type ReadMarks struct {
 
 	mu      sync.Mutex
 	people  map[string]map[string]readMark // by person and session
-	since   map[string]int64               // by person: what was made before, in microseconds since 1970, is no news to them
+	since   map[string]int64               // by person, their first visit in microseconds since 1970: sessions made before count as read
 	waiting map[string]*bell.Bell          // by person; removed when it rings
 	version uint64
 	unsaved bool
@@ -78,10 +78,10 @@ func openReadMarks(dir string, logger *slog.Logger) *ReadMarks {
 	return r
 }
 
-// Of returns how far a person has read a session whose line this is, at most to
-// its MaxSeq. 0 is known where they never looked at one in which something was
-// said and which was made since they came. Of others, and of another epoch,
-// nothing is known: who comes anew is not told that all there ever was is news.
+// Of returns how far a person has read the session of this list line, at most to
+// its MaxSeq. Without a mark, 0 is known if the session has a last line and was
+// made since the person's first visit. Where known is false, also in another epoch,
+// the session counts as read.
 func (r *ReadMarks) Of(person string, line Info) (seq event.Seq, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,8 +135,8 @@ func (r *ReadMarks) Move(person, sessionID, epoch string, seq event.Seq) {
 	}
 }
 
-// carry moves the mark of everybody who has read a session of this epoch up to from
-// on to to: the events between are not counted as unread.
+// carry moves every mark in this session and epoch that stands at from to to: the
+// events between are not counted as unread.
 func (r *ReadMarks) carry(sessionID, epoch string, from, to event.Seq) {
 	r.mu.Lock()
 	var people []string
@@ -186,8 +186,8 @@ func (r *ReadMarks) Changed(person string) <-chan struct{} {
 	return own.Listen()
 }
 
-// Since returns the sessions whose mark the person moved after the version v, in
-// no order, and the v of the next call. Of many moves only the latest counts.
+// Since returns the sessions with a mark that the person moved after the version v,
+// in no order, and the v of the next call. Of many moves only the latest counts.
 func (r *ReadMarks) Since(person string, v uint64) (sessions []string, now uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -199,7 +199,7 @@ func (r *ReadMarks) Since(person string, v uint64) (sessions []string, now uint6
 	return sessions, r.version
 }
 
-// put sets a mark and forgets what is then too much. The lock is held.
+// put sets a mark and forgets marks beyond the bounds. The lock is held.
 func (r *ReadMarks) put(person, sessionID string, mark readMark) {
 	marks := r.people[person]
 	if marks == nil {
@@ -219,7 +219,7 @@ func (r *ReadMarks) put(person, sessionID string, mark readMark) {
 	marks[sessionID] = mark
 }
 
-// stalest returns the key whose value has the least age mark.
+// stalest returns the key of the value with the least age mark.
 func stalest[V any](all map[string]V, at func(V) int64) string {
 	key, least := "", int64(math.MaxInt64)
 	for k, v := range all {
@@ -238,7 +238,7 @@ func lastMove(marks map[string]readMark) int64 {
 	return last
 }
 
-// changed has what is kept saved soon. The lock is held.
+// changed has the marks saved soon. The lock is held.
 func (r *ReadMarks) changed() {
 	r.unsaved = true
 	select {

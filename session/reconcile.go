@@ -23,7 +23,7 @@ type Workspace struct {
 	// most changedShown; More counts the others.
 	Changed []string
 	More    int
-	// DiffStat is what `git diff --stat` says.
+	// DiffStat has the numbers of `git diff --stat`.
 	DiffStat string
 	// Unknown says why git could not tell; empty if it could.
 	Unknown string

@@ -43,10 +43,11 @@ type Recorded struct {
 	Data json.RawMessage `json:"data"`
 }
 
-// Record makes a session whose events a program reports with BackgroundSession.Record.
-// The agent need not be configured, and the workspace may be any directory: the hub
-// starts nothing in it. Until the recording ends, every other verb that would write is
-// ErrConflict. With a key it makes one session, however often it is sent.
+// Record makes a session for a program that reports its events with
+// BackgroundSession.Record. The agent need not be configured, and the workspace may
+// be any directory: the hub starts nothing in it. Until the recording ends, every
+// other verb that would write is ErrConflict. With a key it makes one session,
+// however often it is sent.
 func (m *Manager) Record(ctx context.Context, r CreateRequest) (Recording, error) {
 	if r.Prompt != "" {
 		return Recording{}, fmt.Errorf("%w: a recorder reports its prompts", ErrInvalid)
@@ -67,7 +68,7 @@ func (m *Manager) Record(ctx context.Context, r CreateRequest) (Recording, error
 	})
 }
 
-// recording takes what the program reports that records the session.
+// recording takes the reports of the program that records the session.
 type recording struct {
 	*journal
 	turn  *turnRun
@@ -124,8 +125,8 @@ func (b *BackgroundSession) Record(ctx context.Context, recorderID string, after
 	return ask(ctx, b, func(e *engine) (event.Seq, error) { return e.recording.take(recorderID, after, payloads) })
 }
 
-// reportedBy gives an event in which a recorder names an actor the id of the
-// credential that made the recording: the recorder is who says so.
+// reportedBy gives an event with an actor the id of the credential that made the
+// recording, because the actor's name is the recorder's claim.
 func reportedBy(p event.Payload, byID string) event.Payload {
 	of := func(by string) string {
 		if by == "" {
@@ -204,7 +205,8 @@ func (r *recording) take(recorderID string, after event.Seq, payloads []event.Pa
 	return r.fold.seq, nil
 }
 
-// hear is nil for the recorder of this session, from whom the hub has heard now.
+// hear notes the time of a report, and returns nil for the recorder of this
+// session.
 func (r *recording) hear(recorderID string) error {
 	if recorderID == "" || recorderID != r.fold.recorder.ID || !r.fold.recorder.Open {
 		return fmt.Errorf("%w: this recorder does not record the session, or no longer", ErrConflict)
@@ -278,7 +280,8 @@ func sameBlob(reference, value json.RawMessage) bool {
 	return hex.EncodeToString(sum[:]) == ref.Blob.SHA256
 }
 
-// placed gives each payload its turn, and refuses what no session can hold.
+// placed gives each payload its turn, and refuses payloads that no session can
+// hold.
 func (r *recording) placed(payloads []event.Payload) ([]entry, error) {
 	turn, open := r.fold.turn, r.fold.open
 	list := make([]entry, 0, len(payloads))
@@ -325,8 +328,8 @@ func (r *recording) follow(first event.Seq, list []entry) {
 	}
 }
 
-// EndRecording ends what a recorder left open and the session, which is then one like
-// any other. The same again changes nothing.
+// EndRecording closes the recorder's open calls and ends the session, which is then
+// one like any other. The same again changes nothing.
 func (b *BackgroundSession) EndRecording(ctx context.Context, recorderID, reason string, actor event.Actor) error {
 	if err := checkReason(reason); err != nil {
 		return err

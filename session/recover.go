@@ -17,15 +17,15 @@ import (
 // foldBatch is how much of a log is read at once while it is folded, in bytes.
 const foldBatch = 4 << 20
 
-// recovery brings a session back from its log and its queue: what is open, what
-// became of each prompt, what a crash cut off. It runs before the session has
-// observers and may be interrupted and repeated at any point.
+// recovery restores a session from its log and its queue: its open calls, the
+// outcome of each prompt, the turn that a crash cut off. It runs before the session
+// has observers and may be interrupted and repeated at any point.
 type recovery struct {
 	log   *store.Log
 	queue *queue.Queue
 	fold  fold
 
-	// What the log says of prompts the ledger does not follow yet.
+	// The log's facts about prompts that the ledger does not have yet.
 	entries     []queue.Entry
 	byID        map[string]int
 	cut         []queue.Entry // interruptions of prompts the ledger knows
@@ -34,8 +34,8 @@ type recovery struct {
 	headers []event.Header // of the batch that is read; kept for its room
 }
 
-// recoverSession reads what there is and closes what was left open. stored is the
-// last event of the fold that was written down.
+// recoverSession reads the log and the queue and closes open turns and calls.
+// stored is the last event of the fold that was written down.
 func recoverSession(ctx context.Context, log *store.Log, q *queue.Queue, delegating []string) (f fold, stored event.Seq, err error) {
 	f = loadFold(log.Derived(), log.Epoch(), log.Marks().Visible)
 	f.tools.delegating, stored = delegating, f.seq
@@ -55,8 +55,8 @@ func catchUp(ctx context.Context, log *store.Log, q *queue.Queue, f fold) (fold,
 		return fold{}, err
 	}
 	if r.fold.recorder.Open || log.Metadata().Imported {
-		// Its recorder may be there still, and goes on; nothing is added to what was
-		// imported.
+		// Its recorder may be there still, and goes on; nothing is added to an
+		// imported session.
 		_ = r.followLog()
 		return r.fold, nil
 	}
@@ -70,9 +70,9 @@ func catchUp(ctx context.Context, log *store.Log, q *queue.Queue, f fold) (fold,
 }
 
 // read folds the log from after on. The fold and the ledger may be at different
-// places; each takes what is news to it. What was removed of the log's beginning is
-// passed over, also what is removed meanwhile; so are placeholders, as one line
-// with a seq far ahead stands for any number of them.
+// places; each takes the events it does not have yet. Events that retention
+// removed, also meanwhile, are passed over; so are placeholders, as one line with a
+// seq far ahead stands for any number of them.
 func (r *recovery) read(ctx context.Context, after event.Seq) error {
 	for {
 		batch, through, err := r.log.ReadWritten(ctx, after, foldBatch)
@@ -94,8 +94,8 @@ func (r *recovery) read(ctx context.Context, after event.Seq) error {
 	}
 }
 
-// takeAll takes the events of a batch. A long log is mostly what the fold does
-// not look at, and chunks of messages of which only the newest count: those are
+// takeAll takes the events of a batch. Most of a long log are events that the fold
+// does not use, and chunks of messages of which only the newest count: those are
 // not decoded.
 func (r *recovery) takeAll(b event.Batch) error {
 	headers := slices.AppendSeq(r.headers[:0], b.Headers())
@@ -107,7 +107,7 @@ func (r *recovery) takeAll(b event.Batch) error {
 		}
 		if seq, m, ok := g.Chunk(); ok {
 			if seq > r.fold.seq {
-				r.fold.apply(seq, 0, m) // whatever its turn: a chunk moves none
+				r.fold.apply(seq, 0, m) // of any turn: a chunk moves none
 			}
 			continue
 		}
@@ -174,10 +174,10 @@ func (r *recovery) sawPrompt(p event.UserPrompt, e event.Event) {
 	})
 }
 
-// originalHash is the hash of what a prompt first came with, as far as the log
-// can tell: one that waited says it, as it may have been edited meanwhile. Where
-// the log is older than that, or the rest of a very long prompt is lost, it is
-// empty, which matches any resend.
+// originalHash is the hash of a prompt as it first came, as far as the log can
+// tell: a queued prompt has it in its event, as it may have been edited meanwhile.
+// Where the log is older than that, or the rest of a very long prompt is lost, it
+// is empty, which matches any resend.
 func (r *recovery) originalHash(p event.UserPrompt, e event.Event) string {
 	if p.QueuedAt != nil {
 		return p.OriginalHash
@@ -215,7 +215,7 @@ func (r *recovery) sawInterruption(promptID string, seq event.Seq, at time.Time)
 	r.cut = append(r.cut, queue.Entry{PromptID: promptID, Seq: int64(seq), At: at})
 }
 
-// closeOpen ends what the run before left open: its agent is gone.
+// closeOpen ends the open turn and calls of the run before: its agent is gone.
 func (r *recovery) closeOpen(ctx context.Context) error {
 	f := &r.fold
 	list := closings(f, func(toolCall) bool { return true }, string(event.StopHubRestart))

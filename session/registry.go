@@ -82,12 +82,12 @@ func (m *Manager) openSession(id string, o *opening) {
 	m.noteOpened(id, o.err)
 	if o.err != nil {
 		m.mu.Lock()
-		delete(m.open, id) // the next one who asks tries again
+		delete(m.open, id) // the next call tries again
 		m.mu.Unlock()
 	}
 	close(o.done)
 	if o.err == nil {
-		m.news.touch(id) // who looks at open sessions alone may have looked too early
+		m.news.touch(id) // a reader of open sessions alone may have looked too early
 	}
 }
 
@@ -221,12 +221,12 @@ func (m *Manager) retire(ctx context.Context, id string, end func(*BackgroundSes
 }
 
 // Reopen brings back a session whose log is frozen after an error of the device:
-// its agent is stopped, what was not on the device is copied to a fresh file, and
-// what was open is closed. A prompt that was refused when the device failed may
-// turn out to be in the log; it is not given to the agent by itself. If the
-// device fails again the session stays frozen, which is a *ProblemError. A session
-// that could not be opened before is opened if it can be now; one with which
-// nothing is wrong is left alone.
+// its agent is stopped, the events not on the device are copied to a fresh file,
+// and the open turn and calls are closed. A prompt that was refused when the device
+// failed may turn out to be in the log; it is not given to the agent by itself. If
+// the device fails again the session stays frozen, which is a *ProblemError. A
+// session that could not be opened before is opened if it can be now; one with
+// which nothing is wrong is left alone.
 func (m *Manager) Reopen(ctx context.Context, id string) error {
 	b, err := m.Session(ctx, id)
 	if err != nil {

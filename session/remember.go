@@ -10,14 +10,14 @@ import (
 const noteAnsweredOnce = "abide/answered_once"
 
 // kindSwitchMode is a tool call that asks which way of working comes next. Its
-// options are ways of working, whatever kind they are said to be of.
+// options are modes, whatever kind the agent gives them.
 const kindSwitchMode event.ToolKind = "switch_mode"
 
-// lasting is what becomes of an answer that is meant for longer than once.
+// lasting is the effect of an answer that is meant for longer than once.
 type lasting struct {
 	// rule is to be put in force; nil for none.
 	rule *Rule
-	// notes are what people are told.
+	// notes are the notes for people.
 	notes []event.Note
 	// tell is the option the agent gets. It is the chosen one, or one that counts
 	// once in its place: then only the hub remembers, and can take it back.
@@ -77,8 +77,9 @@ func (q *questions) lastingOf(request openRequest, chosen event.PermissionOption
 	return l, nil
 }
 
-// effectOf is what an option of a kind does. Only the protocol's own kinds are
-// known; what another means is the agent's to say, and no rule's to repeat.
+// effectOf is the effect of an option of a kind. Only the protocol's own kinds are
+// known; the meaning of any other is known to the agent only, and no rule repeats
+// it.
 func effectOf(kind event.PermissionKind) (effect RuleEffect, always, known bool) {
 	switch kind {
 	case event.AllowOnce, event.AllowAlways:

@@ -48,9 +48,9 @@ const (
 	restoreTold
 )
 
-// restore tells a new agent session what the session was so far, before the prompt
-// that resumes a turn: segment by segment, each interrupted at once. It belongs to
-// the engine; nothing of it is kept, so after a crash the turn is offered again.
+// restore tells a new agent session the session so far, before the prompt that
+// resumes a turn: segment by segment, each interrupted at once. It belongs to the
+// engine; nothing of it is kept, so after a crash the turn is offered again.
 type restore struct {
 	step        restoreStep
 	mayFallBack bool // auto: it falls back on this way where the agent has no memory
@@ -65,7 +65,7 @@ type restore struct {
 	// patient says that an interrupt at once failed, as it does with OpenCode: each
 	// segment is the agent's for takenAfter before it is interrupted.
 	patient bool
-	answer  []byte // what it said to it
+	answer  []byte // the agent's answer to it
 	// counted is how many tokens the agent itself counts; 0 while it does not say.
 	counted int64
 }
@@ -90,8 +90,8 @@ func preamble(n, of int) string {
 		"No answer is wanted: do not reply, do not act on it, do not call tools.\n\n", n, of, n, of)
 }
 
-// restored reports whether the agent knows what it is to know before it is given the
-// prompt, and does what is due for that.
+// restored reports whether the agent was told the session so far, and does the next
+// due step of it.
 func (e *engine) restored(now time.Time) bool {
 	r := &e.turn.restore
 	switch r.step {
@@ -235,7 +235,7 @@ func (e *engine) segmentEnded(p event.TurnEnd) error {
 	return nil
 }
 
-// restoreEnds says what was told, and what the agent counts.
+// restoreEnds records the number of segments told, and the agent's own count.
 func (e *engine) restoreEnds() bool {
 	r := &e.turn.restore
 	counted := r.counted
@@ -275,7 +275,7 @@ func (e *engine) restoreFailed(why string, failure *event.Failure) {
 	e.endTurnOrLater(e.entries(event.Note{Method: noteRestore, Text: event.Text(text)}), event.StopInterrupted, nil)
 }
 
-// aside takes from what an agent says what it answers to a segment. The rest is
+// aside takes an agent's answer to a segment out of its output. The rest is
 // recorded as it is.
 func (r *restore) aside(payloads []event.Payload, drafts []event.Draft) (rest []event.Payload, kept []event.Draft, answer []byte) {
 	if r.step != restoreTelling {
@@ -365,7 +365,8 @@ func (r *segmentReader) Deliver(_ context.Context, b event.Batch) error {
 	return nil
 }
 
-// segmentEstimate is what a segmented restore takes, for one interruption.
+// segmentEstimate is the estimated size of a segmented restore, for one
+// interruption.
 type segmentEstimate struct {
 	of               string
 	segments, tokens int

@@ -27,23 +27,22 @@ type InspectWorkspace func(ctx context.Context, folder string, diff bool) Worksp
 // wayAuto leaves it to the hub how the agent gets its memory back.
 const wayAuto = "auto"
 
-// Offer is what a person is offered about an interruption.
+// Offer lists the ways to resume after an interruption.
 type Offer struct {
 	Interruption
 	Age time.Duration
 	// Stale says that the interruption is older than the configured bound.
 	Stale bool
-	// Mismatch names what is not as it was: "workspace" where the folder is gone or
-	// another one, "repository", "branch", "agent" where its command is another one or it
-	// is not configured any more. A resume has to confirm it.
+	// Mismatch names the changes since: "workspace" where the folder is gone or
+	// another one, "repository", "branch", "agent" where its command is another one
+	// or it is no longer configured. A resume has to confirm it.
 	Mismatch []string
 	// Drift lists the settings with which the agent came back that differ from the
 	// recorded ones. It is empty until the agent is back.
 	Drift []Drift
-	// Lost are the questions that waited for an answer, and what they would have
-	// allowed.
+	// Lost are the permission requests that waited for an answer.
 	Lost []event.PermissionRequest
-	// Prompt is what the agent would be told.
+	// Prompt is the prompt that the agent would be given.
 	Prompt string
 	Ways   []WayOffer
 	// attachments are those of a prompt that the agent was not given.
@@ -66,9 +65,9 @@ type ResumeRequest struct {
 	Way string
 	// Prompt replaces the one that was offered; empty keeps it.
 	Prompt string
-	// Drift is what to do about settings that differ; empty while none do.
+	// Drift is the choice about settings that differ; empty while none do.
 	Drift DriftChoice
-	// Confirm lists what was shown: "stale", and what Mismatch names.
+	// Confirm lists the confirmed warnings: "stale", and the names in Mismatch.
 	Confirm []string
 	Actor   event.Actor
 	// MayManage says that the actor may let an agent do more.
@@ -77,16 +76,16 @@ type ResumeRequest struct {
 	attachments []event.Attachment
 }
 
-// Resumed says what the agent is given.
+// Resumed describes the accepted resume.
 type Resumed struct {
 	PromptID string
 	Way      event.ResumeWay
 }
 
-// NeedsConfirmation refuses a resume until a person confirmed what is listed.
+// NeedsConfirmation refuses a resume until a person confirmed the listed warnings.
 type NeedsConfirmation struct{ Needs []string }
 
-// and is what has to be confirmed altogether; nil if nothing is left.
+// and has all warnings to confirm; nil if nothing is left.
 func (n *NeedsConfirmation) and(more, confirmed []string) error {
 	all := &NeedsConfirmation{}
 	if n != nil {
@@ -108,7 +107,7 @@ func (n *NeedsConfirmation) Error() string {
 	return "confirm what has changed since: " + strings.Join(n.Needs, ", ")
 }
 
-// AlreadySettled says who settled an interruption first.
+// AlreadySettled says that an interruption was settled before, and by which actor.
 type AlreadySettled struct {
 	Winner event.InterruptionSettled
 	At     time.Time
@@ -157,7 +156,7 @@ func (b *BackgroundSession) Interruption(ctx context.Context) (Offer, error) {
 	return offer, nil
 }
 
-// resumeFacts is what an offer needs to know of the engine.
+// resumeFacts are the engine's facts for an offer.
 type resumeFacts struct {
 	open       *Interruption
 	workspace  string
@@ -266,8 +265,8 @@ func (b *BackgroundSession) Resume(ctx context.Context, r ResumeRequest) (Resume
 	return ask(ctx, b, func(e *engine) (Resumed, error) { return e.resume(r, way) })
 }
 
-// settledMeanwhile prefers the word on who settled an interruption to another
-// error.
+// settledMeanwhile returns AlreadySettled in place of another error if the
+// interruption was settled meanwhile.
 func (b *BackgroundSession) settledMeanwhile(ctx context.Context, r ResumeRequest, err error) error {
 	if settled := tell(ctx, b, func(e *engine) error { return e.mayResume(r) }); settled != nil {
 		return settled
@@ -320,7 +319,7 @@ func (r ResumeRequest) decision() driftDecision {
 	return driftDecision{choice: r.Drift, by: r.Actor, mayManage: r.MayManage}
 }
 
-// resume writes the prompt and what it settles in one batch.
+// resume writes the prompt and the interruption_settled event in one batch.
 func (e *engine) resume(r ResumeRequest, way event.ResumeWay) (Resumed, error) {
 	if err := e.mayResume(r); err != nil {
 		return Resumed{}, err

@@ -10,8 +10,8 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// ResumeCounts counts turns that were cut off, and what became of them, since the
-// hub started.
+// ResumeCounts counts turns that were cut off, and their outcomes, since the hub
+// started.
 type ResumeCounts struct {
 	Interrupted map[event.TurnPhase]int `json:"interrupted"`
 	// Resumed counts by phase, then by way.
@@ -86,7 +86,7 @@ func (m *Manager) ResumeCounts() ResumeCounts {
 	return counts
 }
 
-// countCut counts what a write says of turns that were cut off. before is the
+// countCut counts the turns in a write that were cut off. before is the
 // interruption that was open before it.
 func (j *journal) countCut(list []entry, before *Interruption) {
 	for _, n := range list {

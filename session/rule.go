@@ -21,7 +21,7 @@ const (
 // Values lists the set.
 func (RuleScope) Values() []string { return []string{"session", "agent"} }
 
-// RuleEffect is what a rule answers.
+// RuleEffect is a rule's answer.
 type RuleEffect string
 
 const (
@@ -39,7 +39,7 @@ type Rule struct {
 	ID     string     `json:"id"`
 	Scope  RuleScope  `json:"scope"`
 	Effect RuleEffect `json:"effect"`
-	// Agent is whose requests it answers.
+	// Agent is the agent that it answers.
 	Agent string `json:"agent,omitempty"`
 	// Kind, when set, keeps to tool calls of this kind.
 	Kind event.ToolKind `json:"kind,omitempty"`
@@ -48,7 +48,7 @@ type Rule struct {
 	// kinds, title, input, changes and paths. An agent cannot get another command
 	// under it by calling it the same.
 	Subject string `json:"subject,omitempty"`
-	// Title says what Subject is, for people.
+	// Title describes Subject for people.
 	Title string `json:"title,omitempty"`
 	// AgentTold says that the agent offered nothing that counts once, so that it
 	// was told to remember, too, and may do so after the rule is revoked.
@@ -75,8 +75,8 @@ const (
 	tooManyRules = "there are 1000 rules already: revoke some"
 )
 
-// covers reports whether a rule speaks about a subject of an agent. What allows
-// must fit all that was said of it; what rejects, any of it.
+// covers reports whether a rule speaks about a subject of an agent. An allow rule
+// must fit all facts of the call; a reject rule, any of them.
 func (r Rule) covers(agent string, s subject) bool {
 	switch {
 	case r.Agent != agent:
@@ -114,8 +114,8 @@ func (h hub) suspends(r Rule, sessionID string) bool {
 	return h.mayRule != nil && !h.mayRule(event.Actor{Name: r.CreatedBy, ID: r.CreatedByID}, sessionID)
 }
 
-// decide finds the rule that answers a request about s. One that rejects comes before
-// those that allow. What a person has to fill in or look at is never answered.
+// decide finds the rule that answers a request about s. One that rejects comes
+// before those that allow. Forms and pages are never answered.
 func (q *questions) decide(s subject, p event.PermissionRequest) (event.PermissionOutcome, bool) {
 	var found *Rule
 	rules := q.rules()
@@ -156,9 +156,9 @@ func (b *BackgroundSession) Rules(ctx context.Context) ([]Rule, error) {
 	return list, err
 }
 
-// AddRule puts a rule in force, such as "always allow reads", and records it in
-// the log with its maker. Its Kind or its Subject says what it is about; its ID,
-// Agent and CreatedAt are filled in.
+// AddRule puts a rule in force, such as "always allow reads", and records it in the
+// log with its maker. Its Kind or its Subject names the requests; its ID, Agent and
+// CreatedAt are filled in.
 func (b *BackgroundSession) AddRule(ctx context.Context, r Rule) (Rule, error) {
 	if r.Effect != RuleAllow && r.Effect != RuleReject || r.Scope != RuleSession && r.Scope != RuleAgent {
 		return Rule{}, fmt.Errorf("%w: a rule allows or rejects, in a session or for an agent", ErrInvalid)
@@ -187,9 +187,9 @@ func (b *BackgroundSession) AddRule(ctx context.Context, r Rule) (Rule, error) {
 	})
 }
 
-// Like fills in what a rule is about from an open permission request: the same
-// again, and nothing else. A request that is not open is ErrNotFound; one that
-// does not say exactly what it is about is ErrInvalid.
+// Like fills in a rule's subject from an open permission request: that very
+// request, and nothing else. A request that is not open is ErrNotFound; a request
+// without an exact subject is ErrInvalid.
 func (b *BackgroundSession) Like(ctx context.Context, r Rule, permissionID string) (Rule, error) {
 	return ask(ctx, b, func(e *engine) (Rule, error) {
 		for _, open := range e.fold.permissions.open {
@@ -230,7 +230,7 @@ func (b *BackgroundSession) RevokeRule(ctx context.Context, id string, actor eve
 	return tell(ctx, b, func(e *engine) error { return e.questions.noteRule(noteRuleRevoked, revoked, actor) })
 }
 
-// ruleMaker is what changes of rules need of the engine; their files are
+// ruleMaker is the part of the engine that changes of rules use; their files are
 // written outside of it.
 type ruleMaker struct {
 	book  *ruleBook

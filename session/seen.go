@@ -49,7 +49,8 @@ func (e *engine) watchWorkspace(now time.Time) {
 	})
 }
 
-// sawWorkspace records what is news. What cannot be written now is looked at again.
+// sawWorkspace records changes of the workspace. If it cannot be written now, it is
+// tried again.
 func (e *engine) sawWorkspace(seen event.WorkspaceSeen) {
 	s := &e.turn.seen
 	s.busy = false
@@ -70,7 +71,7 @@ func (w Workspace) seen() event.WorkspaceSeen {
 	}
 }
 
-// mismatch names what is not as it was. What was or is not known is not compared.
+// mismatch names the differences. Unknown values are not compared.
 func mismatch(seen *event.WorkspaceSeen, w Workspace) []string {
 	switch {
 	case w.Missing:
@@ -89,7 +90,7 @@ func mismatch(seen *event.WorkspaceSeen, w Workspace) []string {
 
 func differ(was, is string) bool { return was != "" && is != "" && was != is }
 
-// writeSince says what changed in the workspace since it was last seen.
+// writeSince describes the changes in the workspace since it was last seen.
 func writeSince(b *strings.Builder, seen *event.WorkspaceSeen, w Workspace) {
 	if seen == nil || w.Missing {
 		return

@@ -15,7 +15,7 @@ type AgentInfo struct {
 	Name string
 	// Description is a line for people.
 	Description string
-	// Command is what runs it.
+	// Command is the command line that runs it.
 	Command []string
 	// MCPServers are the names of the MCP servers that it is given.
 	MCPServers []string
@@ -66,8 +66,8 @@ func (q QueueSettings) maxSize() int {
 	return q.MaxSize
 }
 
-// PermissionSettings say what becomes of a permission request in an unwatched
-// session. Nothing is ever allowed because time ran out.
+// PermissionSettings decide about permission requests in unwatched sessions.
+// Nothing is ever allowed because time ran out.
 type PermissionSettings struct {
 	// DenyUnattended rejects at once; else the request waits.
 	DenyUnattended bool
@@ -76,7 +76,7 @@ type PermissionSettings struct {
 	WaitLimit time.Duration
 }
 
-// Limits bound what the hub takes on. Zero fields take the default.
+// Limits bound the hub's resources. Zero fields take the default.
 type Limits struct {
 	// Sessions bounds the sessions kept open in memory: 100.
 	Sessions int
@@ -94,7 +94,7 @@ type Limits struct {
 	AttachmentBytes int
 	// SessionAttachmentBytes bounds all attachments of a session: 1 GiB.
 	SessionAttachmentBytes int64
-	// DailyAttachmentBytes bounds what one credential uploads on a day: 200 MiB.
+	// DailyAttachmentBytes bounds the uploads of one credential on a day: 200 MiB.
 	DailyAttachmentBytes int64
 }
 
@@ -126,7 +126,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Settings are what the configuration says and may say anew while the hub runs.
+// Settings are the parts of the configuration that can change while the hub runs.
 type Settings struct {
 	// Agents are the configured agents; the first is the default.
 	Agents []AgentInfo
@@ -143,7 +143,8 @@ type Settings struct {
 	Limits          Limits
 }
 
-// queue is what holds for a session in workspace, whose links are resolved.
+// queue returns the queue settings for a session in workspace, a path with its
+// links resolved.
 func (s *Settings) queue(workspace string) QueueSettings {
 	for dir := workspace; len(s.WorkspaceQueues) > 0; dir = filepath.Dir(dir) {
 		if q, ok := s.WorkspaceQueues[dir]; ok {

@@ -101,8 +101,8 @@ func unreadable(p event.Payload, err error) event.Payload {
 	}
 }
 
-// record takes what an agent said. It returns how many payloads are settled;
-// after an error the rest may be offered again.
+// record writes an agent's output. It returns how many payloads are settled; after
+// an error the rest may be offered again.
 func (e *engine) record(s *sink, payloads []event.Payload, drafts []event.Draft) (done int, err error) {
 	if e.agent.sink != s {
 		return 0, errDetached
@@ -130,8 +130,8 @@ func (e *engine) record(s *sink, payloads []event.Payload, drafts []event.Draft)
 	return done, nil
 }
 
-// noteHeard remembers that the agent spoke. What is said about its silence is
-// not.
+// noteHeard remembers that the agent spoke. The hub's notes about its silence are
+// not counted.
 func (e *engine) noteHeard(payloads []event.Payload) {
 	for _, p := range payloads {
 		if _, silent := p.(event.AgentStalled); !silent {
@@ -141,8 +141,8 @@ func (e *engine) noteHeard(payloads []event.Payload) {
 	}
 }
 
-// recordFrozen is what is left to do when nothing can be written any more: the
-// agent is stopped, and its end is noticed.
+// recordFrozen is called when the log can no longer be written: the agent is
+// stopped, and its exit is noticed.
 func (e *engine) recordFrozen(payloads []event.Payload) error {
 	for _, p := range payloads {
 		if _, ok := p.(event.AgentExit); ok {
@@ -165,7 +165,7 @@ func (e *engine) moves(p event.Payload) bool {
 	return false
 }
 
-// recordStream writes what needs nothing but its turn.
+// recordStream writes an event that needs only its turn.
 func (e *engine) recordStream(payloads []event.Payload, drafts []event.Draft) error {
 	payloads, drafts, answer := e.turn.restore.aside(payloads, drafts)
 	if len(payloads) == 0 {
@@ -229,8 +229,8 @@ func (e *engine) recordMove(p event.Payload) error {
 	return nil
 }
 
-// recordStarted notes who answers now, and tells people when it remembers
-// nothing of what they read above.
+// recordStarted notes the agent that answers now, and tells people when it has no
+// memory of the session so far.
 func (e *engine) recordStarted(p event.AgentStarted) error {
 	lost := p.Resumed == "" && e.fold.given > 0
 	p.ContextLost = lost

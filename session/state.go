@@ -38,7 +38,7 @@ const (
 	AgentStarting AgentStatus = "starting"
 	AgentReady    AgentStatus = "ready"
 	AgentStopping AgentStatus = "stopping"
-	AgentFailed   AgentStatus = "failed" // a person decides what next
+	AgentFailed   AgentStatus = "failed" // a person decides how to go on
 )
 
 // AgentState is a session's agent.
@@ -46,14 +46,15 @@ type AgentState struct {
 	Name    string
 	Status  AgentStatus
 	Version string
-	// Message says what is wrong or awaited, and what to do.
+	// Message describes the problem or the wait, and the remedy.
 	Message string
 	// RestartAt is when the hub starts the agent again by itself; zero when it
 	// will not.
 	RestartAt time.Time
 	// AuthMethods are the ways to log in, when the agent wants a login.
 	AuthMethods []AuthMethod
-	// PromptCapabilities is what prompts may hold; nil until the agent said it.
+	// PromptCapabilities are the kinds of content that prompts may hold; nil until
+	// the agent said it.
 	PromptCapabilities *PromptCapabilities
 }
 

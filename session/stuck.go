@@ -10,8 +10,8 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// Health, an open that failed and a verb that is refused say the same of what keeps a
-// session from being written: the words are here.
+// Health, an open that failed and a verb that is refused use the same words about a
+// session that cannot be written: the words are here.
 const (
 	goneWords      = "delete the session, or put its directory back and reopen it"
 	allGoneWords   = "put the directory `sessions` back into the data directory, or mount what it was on, then reopen the session"
@@ -24,7 +24,7 @@ const (
 	takenWords = "reopen the session (POST /api/sessions/ID/reopen): that puts back what the hub still has of it, and keeps in the session's quarantine what stands in its place; while that fails, copy the file that the hub has open from /proc/%d/fd before the hub ends"
 )
 
-// stuckProblem is what keeps a log from being written, if something does.
+// stuckProblem is the problem of a log that cannot be written, or nil.
 func stuckProblem(id string, h store.Health) (t Problem, stuck bool) {
 	t.SessionID = id
 	switch {
@@ -66,8 +66,8 @@ func unsavedProblem(id, why string) Problem {
 	return Problem{id, ProblemDamaged, "the session's metadata cannot be written: " + why, savedWords}
 }
 
-// stuck turns an error of the session's log into one of this package's: what keeps
-// the log from being written in the words of health, which also say what to do.
+// stuck turns an error of the session's log into one of this package's, in the
+// words of health, which include the remedy.
 func (b *BackgroundSession) stuck(err error) error {
 	if t, stuck := stuckProblem(b.id, b.log.Health()); stuck && isStuck(err) {
 		return &ProblemError{Problem: t, Err: err}
@@ -75,7 +75,7 @@ func (b *BackgroundSession) stuck(err error) error {
 	return logError(err)
 }
 
-// blobProblem says what is wrong with a file of blobs.
+// blobProblem describes the fault of a file of blobs.
 func blobProblem(id string, err error) Problem {
 	what := "the file of this value cannot be read: " + whyUnsaved(err)
 	if errors.Is(err, store.ErrDamaged) {
@@ -84,7 +84,7 @@ func blobProblem(id string, err error) Problem {
 	return Problem{id, ProblemDamaged, what, "`abide check " + id + "` names it: put it back from a backup, or upload the same file again"}
 }
 
-// unkept is the error for who uploads what could not be kept.
+// unkept is the error for an upload that could not be stored.
 func (b *BackgroundSession) unkept(err error) error {
 	if isStuck(err) || errors.Is(err, store.ErrClosed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return b.stuck(err)
@@ -96,7 +96,7 @@ func (b *BackgroundSession) unkept(err error) error {
 		"look at the device, and at what lies in the session's directory `blobs`: `abide check " + b.id + "` names what is wrong"}, err}
 }
 
-// ReadError is the error for who could not read the session's log, in words for a
+// ReadError is the error for a failed read of the session's log, in words for a
 // person where it is away.
 func (b *BackgroundSession) ReadError(err error) error {
 	if errors.Is(err, store.ErrAway) {

@@ -15,10 +15,10 @@ import (
 // reason to say more than two.
 const mostKinds = 8
 
-// subject is what a permission request is about: everything said of its tool
-// call by its announcement, its updates and the request. Each field is as it was
-// last said; of the kind, what was said before counts too. What may be large is
-// kept as a digest. A subject is never changed: upsert makes another.
+// subject is the subject of a permission request: all facts of its tool call from
+// its announcement, its updates and the request. Each field is as it was last said;
+// for the kind, earlier values count too. Large values are kept as a digest. A
+// subject is never changed: upsert makes another.
 type subject struct {
 	title string
 	kind  event.ToolKind
@@ -64,9 +64,9 @@ func (s subject) equal(o subject) bool {
 		s.input == o.input && s.diffs == o.diffs && s.paths == o.paths
 }
 
-// identified reports whether it says exactly what would be done: a command or
-// another input, a change, or the file that is read or deleted. A title does not:
-// it is the model's words.
+// identified reports whether it names the exact action: a command or another input,
+// a change, or the file that is read or deleted. A title does not: it is the
+// model's words.
 func (s subject) identified() bool {
 	if s.lost {
 		return false
@@ -91,7 +91,7 @@ func (s subject) perhaps(kind event.ToolKind) bool {
 	return s.lost || slices.Contains(s.kinds, kind)
 }
 
-// subjectOf is what a request is about, as far as is known by now.
+// subjectOf is the subject of a request, as far as is known by now.
 func (f *fold) subjectOf(p event.PermissionRequest) subject {
 	s := f.tools.said(p.ToolCallID).upsert(fieldsAsked(p.ToolCall))
 	if s.title == "" {

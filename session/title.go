@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Lengths of what lists show, in runes.
+// Lengths of texts in lists, in runes.
 const (
 	titleRunes    = 60
 	lastLineRunes = 120

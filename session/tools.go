@@ -12,10 +12,9 @@ import (
 // late update finds the turn it belongs to.
 const rememberedTools = 1024
 
-// toolCalls knows which turn each tool call belongs to, what was said of it and
-// which calls have not ended. It is fed by tool calls, their updates and
-// permission requests alike, because agents begin with any of the three. The zero
-// value is empty.
+// toolCalls keeps the turn and the facts of each tool call, and the calls that have
+// not ended. It is fed by tool calls, their updates and permission requests alike,
+// because agents begin with any of the three. The zero value is empty.
 type toolCalls struct {
 	calls map[string]*toolCall
 	seen  int
@@ -54,7 +53,7 @@ func (t *toolCalls) again(id string, turn int) bool {
 	return known && call.done && call.turn < turn
 }
 
-// said is what was said of a call so far; nothing of an unknown one.
+// said has the facts of a call so far; nothing of an unknown one.
 func (t *toolCalls) said(id string) subject {
 	if call, known := t.calls[id]; known {
 		return call.about
@@ -62,8 +61,8 @@ func (t *toolCalls) said(id string) subject {
 	return subject{}
 }
 
-// changedAt is the seq of the last event that changed what was said of a call; 0 for
-// an unknown one.
+// changedAt is the seq of the last event that changed the facts of a call; 0 for an
+// unknown one.
 func (t *toolCalls) changedAt(id string) event.Seq {
 	if call, known := t.calls[id]; known {
 		return call.changedAt
@@ -71,8 +70,8 @@ func (t *toolCalls) changedAt(id string) event.Seq {
 	return 0
 }
 
-// see takes what the event seq says of a call. An empty status leaves a known call
-// as it is; a new one then counts as begun.
+// see takes the facts of a call in the event seq. An empty status leaves a known
+// call as it is; a new one then counts as begun.
 func (t *toolCalls) see(seq event.Seq, turn int, said event.ToolCallFields) {
 	id, status := said.ToolCallID, said.Status
 	if parent := t.calls[parentOf(said.Raw)]; parent != nil {

@@ -22,26 +22,26 @@ type turnRun struct {
 	since     time.Time // when it began, was given to the agent, or was cancelled
 	given     bool
 	cancelled bool // a person asked to end it
-	// stoppedBy is the actor of the cancel, or of what ended the turn by force.
+	// stoppedBy is the actor of the cancel or of the force_reset.
 	stoppedBy  event.Actor
 	offerReset bool
 	// endAs is set while the turn is over and only its end could not be
 	// written yet.
 	endAs   event.StopReason
 	failure *event.Failure
-	// cut is what cuts the turn off; empty while nothing does, or a person ended
-	// it.
+	// cut is the cause that cuts the turn off; empty while nothing does, or a
+	// person ended it.
 	cut event.InterruptReason
 	// stoppedIn is the phase in which the agent was stopped: one that is asked to end
 	// its turn closes its tools first.
 	stoppedIn event.TurnPhase
-	// drift is what a person said about an agent that comes back with other
+	// drift is a person's decision about an agent that comes back with other
 	// settings; applying says that it is being given the recorded ones.
 	drift    driftDecision
 	applying bool
 	// kept are the settings that differ and were said to be kept.
 	kept []Drift
-	// restore is what the agent is told before the prompt.
+	// restore is the account that the agent is told before the prompt.
 	restore restore
 	// autoTried says that the hub tried to resume the turn that ended.
 	autoTried bool
@@ -101,7 +101,7 @@ func (j *journal) saved(doing string, err error) {
 	}
 }
 
-// watchTurn does what is due for the open turn.
+// watchTurn does the due steps for the open turn.
 func (e *engine) watchTurn(now time.Time) {
 	t := &e.turn
 	if t.endAs != "" {
@@ -128,8 +128,8 @@ func (e *engine) watchTurn(now time.Time) {
 	}
 }
 
-// watchCancelled does what is due for a turn that was cancelled. An agent that goes
-// on may be clearing up, so ending it is left to people.
+// watchCancelled does the due steps for a cancelled turn. An agent that goes on may
+// be clearing up, so ending it is left to people.
 func (e *engine) watchCancelled(now time.Time) {
 	t := &e.turn
 	if at := t.since.Add(resetAfter); now.Before(at) {
@@ -239,9 +239,9 @@ func (e *engine) recordTurnEnd(p event.TurnEnd) error {
 }
 
 // cutBy returns why a turn that its agent ended is cut off all the same: the
-// provider failed, or the agent was stopped with the hub. An agent whose question
-// was lost by that may call its end a normal one. It is empty for an end of the
-// agent's own, and for one that a person asked for.
+// provider failed, or the agent was stopped with the hub. An agent that lost its
+// request by that may report a normal end. It is empty for an end of the agent's
+// own, and for one that a person asked for.
 func (e *engine) cutBy(p event.TurnEnd, lostQuestion bool) event.InterruptReason {
 	switch {
 	case e.turn.cancelled:
@@ -254,10 +254,10 @@ func (e *engine) cutBy(p event.TurnEnd, lostQuestion bool) event.InterruptReason
 	return ""
 }
 
-// endTurn closes the open turn on the hub's account, together with what should
-// stand before that in the log. Whatever the agent left open is closed as well,
-// unless the agent goes on: it was never given the turn that is cancelled.
-// Without an open turn it writes the rest.
+// endTurn closes the open turn on the hub's account, together with the events that
+// belong before the end in the log. The agent's open calls are closed as well,
+// unless the agent was never given the cancelled turn and goes on. Without an open
+// turn it writes the rest.
 func (e *engine) endTurn(before []entry, reason event.StopReason, failure *event.Failure) error {
 	list := before
 	if reason != event.StopCancelled || e.turn.given {
@@ -286,8 +286,7 @@ func (e *engine) endTurn(before []entry, reason event.StopReason, failure *event
 	return nil
 }
 
-// endTurnOrLater is endTurn for ends that come once: what cannot be written now is
-// tried again.
+// endTurnOrLater is endTurn for ends that come once: a failed write is tried again.
 func (e *engine) endTurnOrLater(before []entry, reason event.StopReason, failure *event.Failure) {
 	if err := e.endTurn(before, reason, failure); err != nil && e.fold.open {
 		e.turn.endAs, e.turn.failure = reason, failure
@@ -311,7 +310,7 @@ func outcomesOf(list []entry) []event.PermissionOutcome {
 	return outcomes
 }
 
-// turnEnded is what follows the end of every turn.
+// turnEnded does the steps after the end of every turn.
 func (e *engine) turnEnded(end event.TurnEnd, seq event.Seq) {
 	now := time.Now()
 	if interrupted(end.StopReason) {
@@ -383,9 +382,9 @@ func (e *engine) cancel(actor event.Actor) error {
 	return nil
 }
 
-// ForceReset frees a turn whose agent does not answer: the turn ends as
-// interrupted, and the agent is stopped. The next prompt starts it again.
-// Without a turn nothing happens.
+// ForceReset frees a turn of an agent that does not answer: the turn ends as
+// interrupted, and the agent is stopped. The next prompt starts it again. Without a
+// turn nothing happens.
 func (b *BackgroundSession) ForceReset(ctx context.Context, actor event.Actor) error {
 	return tell(ctx, b, func(e *engine) error {
 		if e.fold.recorder.Open || e.imported {

@@ -13,8 +13,8 @@ type unsavedQueue struct {
 	probeAt time.Time
 }
 
-// probe tries a save that failed again, so that what health says ends with its
-// cause, and tells health of it.
+// probe tries a failed save again and tells health of it, so that the problem ends
+// with its cause.
 func (u *unsavedQueue) probe(j *journal, now time.Time) {
 	err := j.queue.Err()
 	if err != nil && u.why != "" && !now.Before(u.probeAt) {

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// uploadOverhead is what each uploaded file counts beside its bytes: many empty
+// uploadOverhead is added to the bytes of each uploaded file, in bytes: many empty
 // files cost the device, too.
 const uploadOverhead = 4 << 10
 
-// uploadDays counts what each credential uploads on a day (UTC), since the hub
-// started.
+// uploadDays counts the bytes that each credential uploads on a day (UTC), since
+// the hub started.
 type uploadDays struct {
 	now func() time.Time
 
@@ -41,14 +41,14 @@ func (u *uploadDays) giveBack(credential string, n int64) {
 	u.bytes[credential] = max(0, u.bytes[credential]-n)
 }
 
-// uploadSum is what a session's uploads take, those under way with them.
+// uploadSum is the size of a session's uploads, including those under way.
 type uploadSum struct {
 	mu    sync.Mutex
 	known bool
 	bytes int64
 }
 
-// take counts n bytes; kept is asked once for what is there already.
+// take counts n bytes; kept is asked once for the size of the existing uploads.
 func (u *uploadSum) take(n, limit int64, kept func() (int64, error)) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -67,7 +67,7 @@ func (u *uploadSum) take(n, limit int64, kept func() (int64, error)) error {
 	return nil
 }
 
-// forget has what is there counted anew; nothing is under way.
+// forget has the existing uploads counted anew; nothing is under way.
 func (u *uploadSum) forget() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -80,7 +80,7 @@ func (u *uploadSum) giveBack(n int64) {
 	u.bytes = max(0, u.bytes-n)
 }
 
-// uploadQuota is what one upload takes of its session's and its credential's room.
+// uploadQuota is one upload's share of its session's and its credential's limits.
 type uploadQuota struct {
 	b          *BackgroundSession
 	days       *uploadDays

@@ -58,8 +58,9 @@ func (m *Manager) sweepSession(id string, before time.Time) error {
 }
 
 // sweepUploads removes the uploads, not after before, that nothing names. A prompt
-// looks whether its files are there, and gets into the log or the queue, in one job of
-// the engine; so does what removes them. Most of the log is searched ahead of that job.
+// looks whether its files are there, and gets into the log or the queue, in one job
+// of the engine; so does their removal. Most of the log is searched ahead of that
+// job.
 func (b *BackgroundSession) sweepUploads(ctx context.Context, before time.Time) error {
 	stale, err := b.log.StaleUploads(before, nil)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/abidehub/abide/queue"
 )
 
-// QueueRevision is a change of a waiting prompt. What is nil stays as it is.
+// QueueRevision is a change of a waiting prompt. A nil field stays unchanged.
 type QueueRevision struct {
 	// Text is the new one. A resend of the prompt still compares with the text
 	// it first came with.

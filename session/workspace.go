@@ -27,7 +27,8 @@ func (s *Settings) resolveWorkspace(dir string) (string, error) {
 	}
 	real, err := realDir(dir)
 	if err != nil {
-		// A caller that may not run there learns nothing of what is there.
+		// A caller that may not run there learns nothing about the folder's
+		// contents.
 		if !s.allows(filepath.Clean(dir)) {
 			return "", s.outside(dir)
 		}
@@ -135,8 +136,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// projectRoot walks up from a workspace to what marks a project. It is empty
-// where nothing does.
+// projectRoot walks up from a workspace to the folder with a project's marker. It
+// is empty where nothing does.
 func projectRoot(workspace string) string {
 	for dir := workspace; ; dir = filepath.Dir(dir) {
 		for _, mark := range []string{".git", "AGENTS.md"} {
