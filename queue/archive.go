@@ -15,13 +15,15 @@ import (
 	"github.com/abidehub/abide/internal/disk"
 )
 
-// archiveName is the file of what the ledger of queue.json has grown out of.
+// archiveName is the file of the entries that no longer fit into the ledger of
+// queue.json.
 const archiveName = "ledger.jsonl"
 
-// archive is what became of the prompts that are too old for the ledger: a file
-// of entries, one a line, that is only ever appended to, and in memory what a
-// resend is answered from, some 100 bytes for each. An entry that is there twice
-// counts as it was last; what a crash left half written is still in the ledger.
+// archive keeps the outcomes of the prompts that are too old for the ledger: a file
+// of entries, one a line, that is only ever appended to, and in memory some 100
+// bytes for each, from which a resend is answered. An entry that is there twice
+// counts as it was last; an entry that a crash left half written is still in the
+// ledger.
 type archive struct {
 	entries map[digest]archived
 }
@@ -29,7 +31,7 @@ type archive struct {
 // digest stands for a prompt id or a payload: 128 bits.
 type digest [16]byte
 
-// archived is an Entry without what only people read.
+// archived is an Entry without the fields for people.
 type archived struct {
 	hash    digest // of the payload; zero when not known
 	seq     int64
@@ -57,7 +59,7 @@ func compact(e Entry) archived {
 	return c
 }
 
-// find returns what is known of a prompt id.
+// find returns the entry of a prompt id.
 func (a *archive) find(promptID string) (Entry, bool) {
 	c, ok := a.entries[digestOf(promptID)]
 	if !ok {
@@ -70,7 +72,7 @@ func (a *archive) find(promptID string) (Entry, bool) {
 	return e, true
 }
 
-// news is what of the entries the archive does not say yet.
+// news are the entries that the archive does not have yet.
 func (a *archive) news(entries []Entry) []Entry {
 	var list []Entry
 	for _, e := range entries {

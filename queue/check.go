@@ -23,9 +23,9 @@ func Check(dir string) (damaged bool, err error) {
 	return errors.As(err, &d), err
 }
 
-// Repair does with a file that cannot be understood what Open does: it moves it into the
-// quarantine. An empty one takes its place, so that the next Open does not report once
-// more what Repair said. It says what it did; empty is nothing. No hub may run.
+// Repair moves an unreadable file into the quarantine, as Open does. An empty one
+// takes its place, so that the next Open does not report it again. It reports its
+// actions; empty is nothing. No hub may run.
 func Repair(dir string) (did string, err error) {
 	damaged, why := Check(dir)
 	if !damaged {

@@ -10,10 +10,9 @@
 //	 "ledger":[{"prompt_id":"…","hash":"…","outcome":"received","seq":41,"at":"…"}]}
 //
 // Items are waiting prompts, in the order they will be given to the agent. The
-// ledger remembers what became of the last prompt ids, at least 1,000, and
-// ledger.jsonl what became of all before them, each with a hash of the payload it
-// first came with, so that a resend from a client's outbox is answered and runs
-// nothing twice. The session's log is the truth about prompts that were made:
-// log_seq says how far into the log the ledger is complete, and opening the queue
-// enters what came after it.
+// ledger keeps the outcomes of the last prompt ids, at least 1,000, and
+// ledger.jsonl those of all before them, each with a hash of its first payload, so
+// that a resend from a client's outbox is answered and runs nothing twice. The
+// session's log is the truth about prompts that ran: log_seq says how far into the
+// log the ledger is complete, and opening the queue enters what came after it.
 package queue

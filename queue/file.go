@@ -19,7 +19,7 @@ const (
 	format        = 1
 )
 
-// contents is what the file holds.
+// contents are the contents of the file.
 type contents struct {
 	Format int    `json:"format"`
 	LogSeq int64  `json:"log_seq"`
@@ -38,7 +38,7 @@ type file struct {
 // load reads the file. A missing one gives fs.ErrNotExist, one that cannot be
 // understood an *damagedError.
 func (f file) load() (contents, error) {
-	// What a crash left of an unfinished save was never acknowledged.
+	// An unfinished save of a crash was never acknowledged.
 	if err := os.Remove(filepath.Join(f.dir, tempName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return contents{}, fmt.Errorf("remove stale %s: %w", tempName, err)
 	}

@@ -38,8 +38,8 @@ func (i Item) due(now time.Time) bool {
 	return i.ScheduledAt == nil || !i.ScheduledAt.After(now)
 }
 
-// Hash is what the ledger keeps of a prompt's payload: 128 bits of SHA-256 over
-// the text and what names the attachments, in hex.
+// Hash stands for a prompt's payload in the ledger: 128 bits of SHA-256 over the
+// text and the names of the attachments, in hex.
 func Hash(text string, attachments []Attachment) string {
 	payload, err := json.Marshal(struct {
 		Text        string       `json:"text"`

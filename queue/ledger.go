@@ -20,7 +20,7 @@ const (
 	Interrupted Outcome = "interrupted"
 )
 
-// Entry is what the ledger knows of one prompt id.
+// Entry is the ledger's entry of one prompt id.
 type Entry struct {
 	PromptID string `json:"prompt_id"`
 	// Hash is of the original payload. Empty means that it is not known, as

@@ -28,13 +28,13 @@ type Options struct {
 	// MaxSize bounds the waiting prompts; 0 means no bound.
 	MaxSize int
 	// Failpoint, when set, is called before each step of a save with the step's
-	// name: create, write, sync, rename, sync-dir; and archive, which writes down
-	// what the ledger has grown out of. An error makes the step fail.
-	// It is for tests of what a crash or a failure leaves behind.
+	// name: create, write, sync, rename, sync-dir; and archive, which stores the
+	// entries that no longer fit into the ledger. An error makes the step fail. It
+	// is for tests of crashes and failures.
 	Failpoint func(step string) error
 }
 
-// Status is what became of a prompt.
+// Status is the outcome of a prompt.
 type Status struct {
 	Outcome Outcome
 	// Seq is the prompt's event when it is in the log.
@@ -66,7 +66,7 @@ type Queue struct {
 	failed error
 }
 
-// Damage says what was wrong with a queue's file when it was opened.
+// Damage describes the fault of a queue's file when it was opened.
 type Damage struct {
 	// Cause is why the file could not be understood.
 	Cause error
@@ -75,9 +75,9 @@ type Damage struct {
 }
 
 // Open reads the queue of a session's directory. Where there is none it begins
-// empty. A file that cannot be understood is moved into the directory's
-// quarantine, Damage reports it, and the queue begins empty as well. In both
-// cases LogSeq is 0: enter what the log holds before using the queue.
+// empty. A file that cannot be understood is moved into the directory's quarantine,
+// Damage reports it, and the queue begins empty as well. In both cases LogSeq is 0:
+// enter the log's prompts before using the queue.
 func Open(dir string, o Options) (*Queue, error) {
 	q := &Queue{file: file{dir: dir, failpoint: o.Failpoint}, maxSize: o.MaxSize}
 	c, err := q.file.load()
@@ -115,7 +115,7 @@ func Waiting(dir string) bool {
 	return json.Unmarshal(data, &c) != nil || len(c.Items) > 0
 }
 
-// Damage reports what Open found wrong, or nil.
+// Damage returns the fault that Open found, or nil.
 func (q *Queue) Damage() *Damage { return q.damage }
 
 // Missing reports whether Open found no file.
@@ -130,12 +130,12 @@ func (q *Queue) SetMaxSize(n int) { q.maxSize = n }
 // Len is how many prompts wait, one in flight included.
 func (q *Queue) Len() int { return len(q.now.Items) }
 
-// Items returns the waiting prompts in order, one in flight included. The slice
-// and what it points to must not be changed.
+// Items returns the waiting prompts in order, one in flight included. The slice and
+// its elements must not be changed.
 func (q *Queue) Items() []Item { return q.now.Items }
 
-// Lookup tells what became of a prompt id, if it is known. Another payload than
-// it first came with gives ErrConflict. What it tells is on the device.
+// Lookup returns the outcome of a prompt id, if it is known. Another payload than
+// it first came with gives ErrConflict. The outcome is on the device.
 func (q *Queue) Lookup(promptID, hash string) (Status, bool, error) {
 	status, known, err := q.lookup(promptID, hash)
 	if err != nil || !known {
@@ -182,7 +182,7 @@ func (q *Queue) Add(item Item) (Status, error) {
 	return Status{Outcome: Queued, Position: len(q.now.Items) - 1}, nil
 }
 
-// Revision is a change of a waiting prompt. What is nil stays as it is.
+// Revision is a change of a waiting prompt. A nil field stays unchanged.
 type Revision struct {
 	// Text and Title are the new ones. The ledger goes on comparing resends with
 	// the text the prompt first came with.
@@ -336,10 +336,10 @@ func (q *Queue) Advance(seq int64) error {
 }
 
 // Rewind forgets how far the ledger follows the log: the log is not the one it
-// followed. Enter what it holds.
+// followed. Enter its contents.
 func (q *Queue) Rewind() { q.now.LogSeq = 0 }
 
-// Flush saves what an earlier save could not.
+// Flush repeats a failed save.
 func (q *Queue) Flush() error {
 	if !q.unsaved {
 		return nil
@@ -367,9 +367,9 @@ func (q *Queue) find(in ledger, promptID string) (Entry, bool) {
 	return q.old.find(promptID)
 }
 
-// remember adds an entry to the ledger of next. What that has grown out of goes
-// into the archive first; where it cannot, it stays in the ledger, so that no
-// prompt id is ever forgotten.
+// remember adds an entry to the ledger of next. Entries that no longer fit go into
+// the archive first; where it cannot, it stays in the ledger, so that no prompt id
+// is ever forgotten.
 func (q *Queue) remember(next *contents, e Entry) {
 	next.Ledger = next.Ledger.with(e)
 	old, young := next.Ledger.split()

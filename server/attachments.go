@@ -66,14 +66,14 @@ func (c *call) upload(to *session.BackgroundSession, name, kind string, limit in
 	return attachment, nil
 }
 
-// skip reads on past what is refused, up to twice the limit: a client that is
+// skip reads on through a refused body, up to twice the limit: a client that is
 // still writing when the connection closes sees a reset and never the answer.
 func (c *call) skip(limit int) {
 	_, _ = io.CopyN(io.Discard, c.r.Body, 2*int64(limit)) // the answer is a refusal either way
 }
 
-// mediaType is what the client says the bytes are, without parameters. Nothing
-// trusts it but the agent it is passed on to: downloads are sniffed.
+// mediaType is the client's Content-Type, without parameters. Nothing trusts it but
+// the agent it is passed on to: downloads are sniffed.
 func mediaType(header string) (string, error) {
 	if header == "" {
 		return "application/octet-stream", nil

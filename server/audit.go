@@ -36,8 +36,8 @@ func auditRoute(s *Server, c *call) error {
 	return c.reply(http.StatusOK, auditAnswer{records})
 }
 
-// note adds what a request of peer (its address) did to the audit trail. It was done, so a trail that
-// cannot be written fails no request.
+// note adds the change that a request of peer (its address) made to the audit
+// trail. It was done, so a trail that cannot be written fails no request.
 func (s *Server) note(peer string, g auth.Grant, what audit.Record) {
 	by := g.By()
 	what.By, what.ByID, what.Peer = by.Name, by.ID, peer

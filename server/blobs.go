@@ -32,7 +32,7 @@ func blobRoute(s *Server, c *call) error {
 		return err
 	}
 	if !c.grant.May(auth.Act, own.ID()) && own.Attached(sum) {
-		return forbidden() // a viewer reads what was said, no files
+		return forbidden() // a viewer reads messages, no files
 	}
 	blob, err := own.OpenBlob(sum)
 	if errors.Is(err, session.ErrNotFound) {
@@ -100,8 +100,8 @@ func blobAddressRoute(s *Server, c *call) error {
 	return c.reply(http.StatusOK, signedAddress{address, until})
 }
 
-// sniff says what the bytes are, and whether a browser may show them in place.
-// What could hold a script, SVG and HTML first of all, is a download.
+// sniff returns the media type of the bytes, and whether a browser may show them in
+// place. A type that could hold a script, above all SVG and HTML, is a download.
 func sniff(r io.ReadSeeker) (kind string, inline bool, err error) {
 	head := make([]byte, 512)
 	n, err := io.ReadFull(r, head)
@@ -115,7 +115,7 @@ func sniff(r io.ReadSeeker) (kind string, inline bool, err error) {
 	case "image/png", "image/jpeg", "image/gif", "image/webp":
 		return kind, true, nil
 	case "text/plain; charset=utf-8":
-		// The detection does not know SVG; whatever begins as markup is none.
+		// The detection does not know SVG; bytes that begin as markup are not.
 		return kind, !bytes.HasPrefix(bytes.TrimSpace(bytes.TrimPrefix(head[:n], []byte("\xef\xbb\xbf"))), []byte("<")), nil
 	}
 	return "application/octet-stream", false, nil

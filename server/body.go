@@ -15,8 +15,8 @@ import (
 	"github.com/abidehub/abide/server/wire"
 )
 
-// maxBody bounds a request's body: a prompt of the largest size a socket takes,
-// and what is around it.
+// maxBody bounds a request's body: a prompt of the largest size a socket takes, and
+// its envelope.
 const maxBody = wire.MaxClientFrame + 64<<10
 
 // read decodes a request's JSON body into to. No body leaves to as it is. A
@@ -71,7 +71,7 @@ func (c *call) replyRaw(status int, body []byte) error {
 	c.boundAnswer()
 	c.w.Header().Set("Content-Type", "application/json")
 	c.w.WriteHeader(status)
-	c.w.Write(append(body, '\n')) // the client may be gone; there is nobody to tell
+	c.w.Write(append(body, '\n')) // an error means that the client is gone
 	return nil
 }
 

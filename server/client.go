@@ -20,19 +20,19 @@ import (
 )
 
 const (
-	// A client may send frameRate frames a second, and frameBurst at once, whatever
-	// is in them; beyond that it is read more slowly.
+	// A client may send frameRate frames a second, and frameBurst at once, of any
+	// content; beyond that it is read more slowly.
 	frameRate  = 200
 	frameBurst = 1000
 	// maxSlow bounds the requests of one client that wait for an agent.
 	maxSlow = 8
 )
 
-// SessionWSClient is one socket and what it follows. One goroutine reads it, and
-// each followed session has one with a cursor of its own; what belongs to no
-// session has one only while there is some (see news). A goroutine with something
-// to send waits for the socket's write turn, so a slow socket delays only its own
-// client.
+// SessionWSClient is one socket and the sessions it follows. One goroutine reads
+// it, and each followed session has one with a cursor of its own; messages that
+// belong to no session have one only while there are some (see news). A goroutine
+// with something to send waits for the socket's write turn, so a slow socket delays
+// only its own client.
 type SessionWSClient struct {
 	// set at construction
 	*socket
@@ -79,7 +79,7 @@ func (c *SessionWSClient) run(own *session.BackgroundSession, from place) {
 	c.wait.Wait()
 }
 
-// leave begins to end what the client does, once its socket ends; run waits.
+// leave begins to end the client's goroutines, once its socket ends; run waits.
 func (c *SessionWSClient) leave() {
 	c.wait.Go(func() {
 		c.cancelFollows()
@@ -111,8 +111,8 @@ func (c *SessionWSClient) send(ctx context.Context, m wire.Message) error {
 	return c.write(ctx, messageOf(frame))
 }
 
-// read handles what the client sends, one message after the other, until the
-// connection is closed.
+// read handles the client's messages, one after the other, until the connection is
+// closed.
 func (c *SessionWSClient) read() {
 	for {
 		// Ended by close: a context would cost a timer for each message.
@@ -135,13 +135,13 @@ func (c *SessionWSClient) read() {
 	}
 }
 
-// pacer returns what waits until a client may have sent n frames more, while its
-// socket lives.
+// pacer returns a function that waits until a client may send n more frames, while
+// its socket lives.
 func pacer(ended <-chan struct{}) func(n int) {
 	pace := rate.NewLimiter(frameRate, frameBurst)
 	return func(n int) {
 		for ; n > 0; n -= frameBurst {
-			// Once the socket ends, what is read is only looked at for the peer's close.
+			// Once the socket ends, input is read only to find the peer's close.
 			if pace.WaitN(life(ended), min(n, frameBurst)) != nil {
 				return
 			}
@@ -178,8 +178,8 @@ func (c *SessionWSClient) maxSeqs() map[string]event.Seq {
 	return seqs
 }
 
-// regrant takes what the registry says now of the credential this socket came
-// with, or ends the socket.
+// regrant takes the present grant of this socket's credential from the registry, or
+// ends the socket.
 func (c *SessionWSClient) regrant() {
 	held := c.grant.Load()
 	now, err := c.server.registry.Grant(held.Kind, held.ID)
@@ -200,7 +200,7 @@ func (c *SessionWSClient) regrant() {
 		if !now.May(auth.Read, f.id) {
 			f.cancel()
 		} else {
-			// What it is called may have changed, and whether it may answer.
+			// Its name, and whether it may answer, may have changed.
 			c.presence(f.id, func(p *session.Presence) { p.Actor = now.Actor() })
 		}
 	}

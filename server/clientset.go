@@ -12,7 +12,7 @@ import (
 
 const goingAway = websocket.StatusGoingAway
 
-// clientSet is who is connected, and how many may be.
+// clientSet has the connected clients and bounds their number.
 type clientSet struct {
 	running sync.WaitGroup // one for each client's run
 	closed  chan struct{}  // closed when no more clients are admitted

@@ -24,7 +24,7 @@ type newComment struct {
 	Text    string    `json:"text"`
 }
 
-// commentChange changes what it names of a comment.
+// commentChange changes the fields of a comment that it has.
 type commentChange struct {
 	Text     *string `json:"text,omitempty"`
 	Resolved *bool   `json:"resolved,omitempty"`

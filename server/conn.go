@@ -16,10 +16,10 @@ import (
 	"github.com/abidehub/abide/server/wire"
 )
 
-// socketConn is the connection under a WebSocket: the frames of both its writers
-// go through here, one at a time. The library writes control frames, each with one
+// socketConn is the connection under a WebSocket: the frames of both its writers go
+// through here, one at a time. The library writes control frames, each with one
 // call of Write, and it alone reads; messages are written by send, without the
-// locks and buffers of the library, which all who are idle would pay for.
+// locks and buffers of the library, which every idle client would pay for.
 //
 // It bounds each write without touching a timer for each: the deadline is moved
 // only when less than the bound is left of it, so a write may take between one
@@ -124,17 +124,18 @@ func closeFrame(code uint16, reason string) []byte {
 }
 
 const (
-	// readBuffer is the size of a WebSocket's buffer for reading: what clients send
-	// mostly fits, and of a larger frame only the start passes through it.
+	// readBuffer is the size of a WebSocket's buffer for reading, in bytes: most
+	// messages of clients fit, and of a larger frame only the start passes through
+	// it.
 	readBuffer = 128
 	// controlBuffer holds the largest control frame, so that the library writes
 	// each with one call (RFC 6455, 5.5: 125 bytes and the head).
 	controlBuffer = 128
 )
 
-// unsentBytes bounds what the kernel holds for one client beyond what is on its
-// way: without it a client that reads nothing would be given megabytes before
-// it counts as slow. What is on its way is not bounded, so long links are fast.
+// unsentBytes bounds the bytes that the kernel holds unsent for one client: without
+// it a client that reads nothing would be given megabytes before it counts as slow.
+// Bytes in flight are not bounded, so long links are fast.
 const unsentBytes = 64 << 10
 
 // hijacker makes the WebSocket library write through a socketConn and lets go
@@ -172,7 +173,7 @@ func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return own, bufio.NewReadWriter(reader, bufio.NewWriterSize(own, controlBuffer)), nil
 }
 
-// replay reads what was read before, then the connection.
+// replay reads the bytes that were read before, then the connection.
 type replay struct {
 	early []byte
 	conn  net.Conn

@@ -28,15 +28,14 @@ func boundUnsent(conn *net.TCPConn, bytes int) error {
 	return nil
 }
 
-// lastWords is how much the kernel may hold of a connection that is closed, with
-// its own overhead: what was not sent yet, the rest of the largest page, and a
-// close frame.
+// lastWords is how much the kernel may hold of a closed connection, with its own
+// overhead: the unsent bytes, the rest of the largest page, and a close frame.
 const lastWords = 512 << 10
 
 // leaveBehind gives the kernel bytes to deliver after the connection is closed. It
-// does not wait: what does not fit is lost. Unread input is dropped first, because
-// the kernel answers a close with unread input by a reset, which would lose the
-// bytes.
+// does not wait: bytes that do not fit are lost. Unread input is dropped first,
+// because the kernel answers a close with unread input by a reset, which would lose
+// the bytes.
 func leaveBehind(conn *net.TCPConn, bytes [][]byte) {
 	raw, err := conn.SyscallConn()
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"net"
 )
 
-// boundUnsent bounds the send buffer, the nearest thing every system has. What
-// is on its way is in there too.
+// boundUnsent bounds the send buffer, the nearest thing every system has. Bytes in
+// flight are counted too.
 func boundUnsent(conn *net.TCPConn, bytes int) error {
 	if err := conn.SetWriteBuffer(4 * bytes); err != nil {
 		return fmt.Errorf("bounding unsent data: %w", err)
@@ -16,6 +16,6 @@ func boundUnsent(conn *net.TCPConn, bytes int) error {
 	return nil
 }
 
-// leaveBehind leaves nothing behind where what a closed connection may hold is not
-// known: the other end sees the connection break.
+// leaveBehind does nothing on systems where the buffer of a closed connection is
+// not known: the other end sees the connection break.
 func leaveBehind(*net.TCPConn, [][]byte) {}

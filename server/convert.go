@@ -75,7 +75,7 @@ func itemOf(i queue.Item) wire.QueueItem {
 	return item
 }
 
-// promptFrame says what became of a prompt.
+// promptFrame is the frame with the outcome of a prompt.
 func promptFrame(requestID, sessionID, promptID string, r session.PromptResult) wire.Message {
 	switch r.Outcome {
 	case queue.Queued:

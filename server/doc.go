@@ -8,7 +8,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// doc is what openapi.json says of a route beside its path and its gate.
+// doc is a route's documentation in openapi.json, beside its path and its gate.
 type doc struct {
 	summary string
 	query   []param

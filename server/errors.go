@@ -18,17 +18,17 @@ import (
 	"github.com/abidehub/abide/session"
 )
 
-// problem is an error as clients see it: a code of the closed set and words for
-// a person. What else is known of the cause stays in the hub's log.
+// problem is an error as clients see it: a code of the closed set and words for a
+// person. More about the cause is in the hub's log.
 type problem struct {
 	code       wire.Code
 	message    string
 	retryAfter time.Duration
 	winner     *wire.PermissionResolved
 	settled    *wire.Settled // in place of winner, of an interruption
-	needs      []string      // what has to be confirmed
+	needs      []string      // the warnings to confirm
 	challenge  string        // for a page to sign, with unauthorized
-	ended      bool          // the browser's sign-in ended: what it cached goes
+	ended      bool          // the browser's sign-in ended: its cache is cleared
 	status     int           // HTTP status where the code's own is not meant
 }
 
@@ -47,15 +47,15 @@ func forbidden() *problem {
 	return &problem{code: wire.CodeForbidden, message: "your access does not cover that"}
 }
 
-// retryLater is when those are asked back who met a limit or a full disk.
+// retryLater is the Retry-After of a limit or a full disk.
 const retryLater = 2 * time.Second
 
-// retryOpening is when those are asked back whose session cannot be opened or
-// written: a person has to do something first.
+// retryOpening is the Retry-After of a session that cannot be opened or written: a
+// person has to do something first.
 const retryOpening = 30 * time.Second
 
-// explain turns any error into what may be shown. It reports whether the error
-// was unexpected: then its text stays here and should be logged.
+// explain turns any error into the answer that a client may see. It reports whether
+// the error was unexpected: then its text stays here and should be logged.
 func explain(err error, sessionID string) (p *problem, unexpected bool) {
 	if errors.As(err, &p) {
 		return p, false
@@ -216,7 +216,7 @@ func (p *problem) write(w http.ResponseWriter) {
 		forgetCached(w.Header())
 	}
 	w.WriteHeader(p.httpStatus())
-	w.Write(append(body, '\n')) // the client may be gone; there is nobody to tell
+	w.Write(append(body, '\n')) // an error means that the client is gone
 }
 
 func (p *problem) frame(requestID, sessionID string) *wire.Error {

@@ -135,7 +135,8 @@ func (s *Server) stream(c *call, own *session.BackgroundSession, from place) err
 	if ctx.Err() == nil && !errors.Is(err, errGone) && !errors.Is(err, observer.ErrEnded) {
 		c.logger().Error("stream ended", "session", own.ID(), "err", err)
 	}
-	// The last message's deadline may be over: what says that the answer ends needs one of its own.
+	// The last message's deadline may be over: the end of the answer needs one of
+	// its own.
 	_ = sink.control.SetWriteDeadline(time.Now().Add(s.timing.Write))
 	return nil // the answer has begun: an error can only end it
 }

@@ -19,7 +19,7 @@ import (
 const (
 	// mostOfFile bounds the bytes of a file in one answer.
 	mostOfFile = 2 << 20
-	// mostTyped bounds what is completed, in bytes.
+	// mostTyped bounds the text to complete, in bytes.
 	mostTyped = 256
 	// mostCompleted bounds the files that completion answers with.
 	mostCompleted = 50
@@ -34,7 +34,7 @@ type fileList struct {
 	LeftOut int               `json:"left_out,omitempty"`
 }
 
-// completions are the files that match what was typed, the best first.
+// completions are the files that match the typed text, the best first.
 type completions struct {
 	Paths []string `json:"paths"`
 }
@@ -90,8 +90,8 @@ func fileRoute(s *Server, c *call) error {
 	return nil
 }
 
-// cutRange shortens the range that a request asks for to what one answer may hold.
-// A large file has to be asked for by ranges.
+// cutRange shortens the requested range to the size of one answer. A large file has
+// to be asked for by ranges.
 func cutRange(r *http.Request, size int64) error {
 	asked := r.Header.Get("Range")
 	if asked == "" || r.Header.Get("If-Range") != "" {

@@ -24,15 +24,14 @@ type following struct {
 	stopOnce sync.Once
 	running  sync.WaitGroup
 	// session is nil until it was opened; guarded by the client's mu, as is
-	// presence, what the client last told of itself.
+	// presence, the client's last report about itself.
 	session  *session.BackgroundSession
 	presence session.Presence
 	typedAt  time.Time // when the client last said that its user types
 }
 
-// life is a context that ends when a channel is closed. What package context makes
-// for it would be half a KiB more for each client, and again for each session it
-// follows.
+// life is a context that ends when a channel is closed. A context would cost half a
+// KiB more for each client, and again for each session it follows.
 type life <-chan struct{}
 
 func (l life) Deadline() (time.Time, bool) { return time.Time{}, false }
@@ -120,7 +119,7 @@ func (c *SessionWSClient) followUntilClosed(ctx context.Context, id, requestID s
 	follow := &follow{client: c, session: s, requestID: requestID, place: from}
 	err := follow.run(ctx)
 	for errors.Is(err, errOvertaken) && ctx.Err() == nil {
-		err = follow.run(ctx) // the verdict says what is gone
+		err = follow.run(ctx) // the verdict names the missing thing
 	}
 	switch {
 	case ctx.Err() != nil && follow.frames == nil: // it never came to a verdict
@@ -146,9 +145,8 @@ func (c *SessionWSClient) refuseStopped(requestID, id string) {
 	}
 }
 
-// sessionClosed tells a client what became of a session that was closed under
-// it. One that is only put aside, or whose hub is ending, is worth coming back
-// for by cursor.
+// sessionClosed tells a client why a session was closed under it. After an
+// eviction, or at the hub's end, the client can come back with its cursor.
 func (c *SessionWSClient) sessionClosed(ctx context.Context, id string) {
 	_, err := c.server.manager.Session(ctx, id)
 	if !errors.Is(err, session.ErrNotFound) {

@@ -7,7 +7,7 @@ type frameCount struct {
 	// pace waits until n frames more may have come; nil until the client runs.
 	pace func(n int)
 
-	head      []byte // of the frame whose head is being read: at most 14 bytes
+	head      []byte // of the head of the frame being read: at most 14 bytes
 	skip      uint64 // bytes of the present frame that are still to come
 	fragments int    // of the present message
 }
@@ -16,7 +16,7 @@ type frameCount struct {
 // largest size in fewer than ten.
 const maxFragments = 1000
 
-// take looks at what was read, and waits if there were too many frames in it. It
+// take counts the frames in the bytes read, and waits if there were too many. It
 // reports whether the message that is being read may go on.
 func (f *frameCount) take(p []byte) bool {
 	frames := 0

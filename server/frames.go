@@ -16,9 +16,9 @@ const (
 	liveBytes = 64 << 10
 	// sharedFrames and sharedBytes are how many frames, and of how many bytes in
 	// all, are kept of one session for other clients at the same cursor while any
-	// client lags. Those who follow live are within a frame or two of each other;
-	// when the agent outruns a hundred of them, they spread: with 16 frames, half
-	// of all that were asked for had to be made again, with 64 a tenth.
+	// client lags. Clients that follow live are within a frame or two of each
+	// other; when the agent outruns a hundred of them, they spread: with 16 frames,
+	// half of all that were asked for had to be made again, with 64 a tenth.
 	sharedFrames = 64
 	sharedBytes  = sharedFrames * (liveBytes + 1<<10)
 )
@@ -64,7 +64,7 @@ type frames struct {
 	bytes   int // of recent
 	making  []*making
 	users   int
-	resting int // of the users, those who have all there is
+	resting int // users that have read everything
 }
 
 // after returns the frame that follows a cursor, or nil when there is none. The
@@ -115,7 +115,7 @@ func (f *frames) read(ctx context.Context, after, maxSeq event.Seq, maxBytes int
 	bytes := slices.Grow(in.bytes[:0], headroom+len(batch.JSON)+256)[:headroom]
 	bytes = wire.AppendEvents(bytes, f.session.ID(), log.Epoch(), batch, maxSeq)
 	in.bytes = bytes
-	// What the batch was made of is let go: the frame has the same bytes.
+	// The batch's own memory is freed: the frame has the same bytes.
 	end := len(bytes) - len("]}")
 	batch.JSON = bytes[end-len(batch.JSON) : end : end]
 	in.frame = frame{after: after, maxBytes: maxBytes, maxSeq: maxSeq, batch: batch, message: seal(bytes)}
@@ -153,8 +153,7 @@ func (f *frames) find(after, said, maxSeq event.Seq, maxBytes int) (made *frame,
 	return nil, nil, mine
 }
 
-// finish gives what was made, if it was, to those who wait for it and to those who
-// come later.
+// finish gives the frame, if one was made, to the waiting users and to later ones.
 func (f *frames) finish(m *making, made *frame) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -168,9 +167,8 @@ func (f *frames) finish(m *making, made *frame) {
 	}
 }
 
-// keep takes a frame in for the others, over the oldest. One that could be of
-// use to none, as all of them have what it says, goes with the next rest. The
-// caller holds mu.
+// keep takes a frame in for the others, over the oldest. A frame whose events all
+// users have is dropped at the next rest. The caller holds mu.
 func (f *frames) keep(made *frame) {
 	f.forget(f.next)
 	f.recent[f.next] = made
@@ -182,7 +180,7 @@ func (f *frames) keep(made *frame) {
 	}
 }
 
-// forget drops what is kept at a place. The caller holds mu.
+// forget drops the frame that is kept at a place. The caller holds mu.
 func (f *frames) forget(at int) {
 	if old := f.recent[at]; old != nil {
 		f.bytes -= len(old.message)
@@ -207,7 +205,7 @@ func (f *frames) rest(own **buffer) {
 	f.restIfAllDo()
 }
 
-// wake takes back what rest said.
+// wake undoes rest.
 func (f *frames) wake() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

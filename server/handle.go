@@ -10,8 +10,8 @@ import (
 	"github.com/abidehub/abide/session"
 )
 
-// handle does what one message asks. Whatever is wrong with it, the socket
-// lives; a type this program does not know is ignored and counted.
+// handle carries out one message. The socket survives every faulty message; a type
+// this program does not know is ignored and counted.
 func (c *SessionWSClient) handle(data []byte) {
 	head, err := wire.ReadHead(data)
 	if err != nil {
@@ -24,7 +24,8 @@ func (c *SessionWSClient) handle(data []byte) {
 		c.server.ignored.Add(1)
 		return
 	}
-	// What is refused anyway is not decoded. A session id that is none is refused below.
+	// A message that is refused anyway is not decoded. A session id that is none is
+	// refused below.
 	if head.Type != typePing && validID(head.SessionID) && !c.may(verb, head.SessionID) {
 		c.refuse(head.RequestID, head.SessionID, forbidden())
 		return
@@ -39,7 +40,7 @@ func (c *SessionWSClient) handle(data []byte) {
 
 const typePing = "ping"
 
-// verbOf is what a client must be allowed to send a message of that type.
+// verbOf is the verb that the credential must cover for a message of that type.
 func verbOf(messageType string) (verb auth.Verb, known bool) {
 	switch messageType {
 	case typePing, "observe", "unobserve", "load_events", "ack", "presence":
@@ -68,7 +69,7 @@ func (c *SessionWSClient) decode(data []byte) (wire.Message, error) {
 	return wire.DecodeClient(data)
 }
 
-// act does what a message asks.
+// act carries out a message.
 func (c *SessionWSClient) act(message wire.Message) {
 	switch m := message.(type) {
 	case *wire.Ping:
@@ -138,8 +139,7 @@ func (c *SessionWSClient) handleVerb(message wire.Message) {
 	}
 }
 
-// do checks what every message about a session needs, and answers for its
-// failure.
+// do makes the checks of every message about a session, and answers a failure.
 func (c *SessionWSClient) do(requestID, id string, verb auth.Verb, act func() error) {
 	err := func() error {
 		switch {
@@ -170,7 +170,8 @@ func (c *SessionWSClient) with(requestID, id string, verb auth.Verb, act func(*s
 	})
 }
 
-// aside is with, for what waits for the agent: a pong must not wait behind it.
+// aside is with, for requests that wait for the agent: a pong must not wait behind
+// them.
 func (c *SessionWSClient) aside(requestID, id string, verb auth.Verb, act func(context.Context, *session.BackgroundSession) error) {
 	c.with(requestID, id, verb, func(s *session.BackgroundSession) error {
 		if c.slow.Add(1) > maxSlow {
@@ -279,7 +280,7 @@ func (c *SessionWSClient) ack(m *wire.Ack) error {
 	return nil
 }
 
-// declare takes what a person does at this screen.
+// declare takes the person's activity at this screen.
 func (c *SessionWSClient) declare(m *wire.Presence) error {
 	activity := session.Activity(m.Activity)
 	switch activity {
@@ -290,7 +291,7 @@ func (c *SessionWSClient) declare(m *wire.Presence) error {
 	return invalid("activity is none of viewing, typing, away")
 }
 
-// presence changes what others see of this client in a session it follows.
+// presence changes this client's entry in the observers of a session it follows.
 func (c *SessionWSClient) presence(id string, change func(*session.Presence)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,14 +12,15 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 	"connect-src 'self'; font-src 'self'; manifest-src 'self'; worker-src 'self'; frame-ancestors 'none'; " +
 	"base-uri 'none'; form-action 'self'; require-trusted-types-for 'script'; trusted-types abide-shell abide-worker svelte-trusted-html dompurify"
 
-// features are what no page of the hub uses of a device, and no script in it may.
+// features are the device features that no page of the hub uses, and no script in
+// it may use.
 const features = "camera=(), display-capture=(), geolocation=(), gyroscope=(), hid=(), microphone=(), midi=(), payment=(), serial=(), usb=()"
 
 // halfYear is how long a browser that met a public name keeps to https.
 const halfYear = "max-age=15552000"
 
-// setHeaders puts on every answer, errors too, what browsers need to be told.
-// Data is never stored; static files say otherwise for themselves.
+// setHeaders sets the security headers on every answer, errors too. Data is never
+// stored; static files say otherwise for themselves.
 func setHeaders(h http.Header, r *http.Request) {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -35,6 +36,6 @@ func setHeaders(h http.Header, r *http.Request) {
 	}
 }
 
-// forgetCached has a browser whose sign-in ended drop what it cached of the hub.
-// Its storage is the page's to clear: drafts stay.
+// forgetCached has a browser with an ended sign-in drop its cache of the hub. Its
+// storage is the page's to clear: drafts stay.
 func forgetCached(h http.Header) { h.Set("Clear-Site-Data", `"cache"`) }

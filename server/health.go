@@ -33,11 +33,11 @@ type health struct {
 	Sessions []sessionProblem `json:"sessions"`
 }
 
-// sessionProblem is what is wrong with one session.
+// sessionProblem is the problem of one session.
 type sessionProblem struct {
 	SessionID string              `json:"session_id"`
 	Kind      session.ProblemKind `json:"kind"`
-	// What says what is wrong, Do what a person can do.
+	// What names the problem, Do the remedy.
 	What string `json:"what"`
 	Do   string `json:"do"`
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // listNews is how far one client was told of the session list and of new grants,
-// and what rings when there is more: of the sessions, of what its person has read
-// of them, and of credentials.
+// and the bells of more: of the sessions, of its person's read marks, and of
+// credentials.
 type listNews struct {
 	changed, read, granted <-chan struct{}
 	version, readVersion   uint64

@@ -6,8 +6,8 @@ import "encoding/binary"
 // out with one write and many clients can share it.
 type message []byte
 
-// headroom is what the head of a frame takes at most (RFC 6455, 5.2). Frames of a
-// server are not masked.
+// headroom is the largest size of a frame's head, in bytes (RFC 6455, 5.2). Frames
+// of a server are not masked.
 const headroom = 10
 
 // seal makes a message of a payload that has headroom bytes free in front of it.

@@ -14,10 +14,10 @@ import (
 // client: a stream changes its session's line all the time.
 const listPause = 250 * time.Millisecond
 
-// news is what one client is told that belongs to no followed session: the list's
+// news are one client's messages that belong to no followed session: the list's
 // changes and, when nothing else was sent, heartbeats. Thousands of clients mostly
 // have none, and a goroutine that waits costs its stack: so one looks after all of
-// them (watchClients), and one more says what there is to one client.
+// them (watchClients), and one more sends to one client.
 type news struct {
 	client *SessionWSClient
 	// saying is true while a goroutine sends one, and before the client was
@@ -60,16 +60,15 @@ func (s *Server) watchClients() {
 	}
 }
 
-// look starts saying what there is, in goroutines of the given group. It does not
-// wait.
+// look starts to send the news, in goroutines of the given group. It does not wait.
 func (n *news) look(now time.Time, goroutines *sync.WaitGroup) {
 	c := n.client
 	if n.saying.Load() || rung(c.ended) {
 		return
 	}
 	if !c.writing() && !now.Before(n.pulseAt) && c.heard() >= c.server.timing.Ping {
-		// A connection whose other end vanished is found out by this. A frame in
-		// flight has a bound of its own.
+		// This finds connections with a vanished other end. A frame in flight has a
+		// bound of its own.
 		n.pulseAt = now.Add(c.server.timing.Ping)
 		goroutines.Go(c.ping)
 	}

@@ -13,7 +13,7 @@ import (
 // pairRequest spends a pairing code.
 type pairRequest struct {
 	Code string `json:"code"`
-	// Device is what a person will call this browser in the list of devices.
+	// Device is this browser's name in the list of devices.
 	Device string `json:"device,omitempty"`
 	// PageKey is the public key that the page keeps the private half of: the
 	// uncompressed point of P-256, in base64url.
@@ -55,7 +55,7 @@ type device struct {
 	Current bool `json:"current,omitempty"`
 }
 
-// deviceList is who may come in.
+// deviceList is the list of paired browsers and tokens.
 type deviceList struct {
 	Devices []device `json:"devices"`
 }

@@ -96,7 +96,7 @@ func forceResetRoute(s *Server, c *call) error {
 type permissionAnswer struct {
 	// OptionID is one of the options the agent offered.
 	OptionID string `json:"option_id"`
-	// Content is what was filled in, when the request had a form.
+	// Content is the filled-in form, when the request had one.
 	Content json.RawMessage `json:"content,omitempty"`
 	// SeenSeq is the last event the person had seen when answering. The answer is
 	// refused with conflict if the tool call changed after it.

@@ -9,7 +9,8 @@ import (
 	"github.com/abidehub/abide/server/wire"
 )
 
-// pushState is what a device needs to turn its notifications on, and those it has.
+// pushState has the keys that a device needs to turn its notifications on, and its
+// subscriptions.
 type pushState struct {
 	// PublicKey is the hub's VAPID key: the applicationServerKey of a subscription.
 	PublicKey     string                `json:"public_key"`

@@ -51,8 +51,8 @@ func queueItemRoute(s *Server, c *call) error {
 	return &problem{code: wire.CodeNotFound, message: "that prompt does not wait"}
 }
 
-// queuePatch changes what it names of a waiting prompt. ScheduledAt may be null:
-// as soon as the agent is idle.
+// queuePatch changes the fields of a waiting prompt that it has. ScheduledAt may be
+// null: as soon as the agent is idle.
 type queuePatch struct {
 	Text     *string `json:"text,omitempty"`
 	Position *int    `json:"position,omitempty"`

@@ -13,13 +13,13 @@ import (
 	"github.com/abidehub/abide/session"
 )
 
-// route is one thing that can be asked over HTTP: who may, and how it is
-// answered. The door and the documentation are made from it.
+// route is one HTTP route: its gate, its verb and its handler. The door and the
+// documentation are made from it.
 type route struct {
 	method, path string
 	gate         auth.Gate
-	// verb is what the credential must cover, on the session in the path if
-	// there is one. Only read at gate Credential.
+	// verb is the verb that the credential must cover, on the session in the path
+	// if there is one. Only read at gate Credential.
 	verb auth.Verb
 	// filtered routes check the grant themselves, for each thing they show.
 	filtered bool
@@ -34,10 +34,10 @@ func (r route) methods() []string {
 	return []string{r.method}
 }
 
-// routes lists the API. What an unpaired browser may see is the app's own files
-// (gate OwnHost), whether the hub is ready (no data), and the exchange of a
-// pairing code or a signed challenge, and the answer by a notification's token (gate OwnPage). Everything else needs a
-// credential.
+// routes lists the API. An unpaired browser may see only the app's own files (gate
+// OwnHost), whether the hub is ready (no data), and the exchange of a pairing code
+// or a signed challenge, and the answer by a notification's token (gate OwnPage).
+// Everything else needs a credential.
 func routes() []route {
 	const one = "/api/sessions/{id}"
 	return []route{
@@ -115,7 +115,7 @@ func routes() []route {
 	}
 }
 
-// unknownRoute answers for what is not there, to those who may know.
+// unknownRoute answers for a path without a route, to clients that may know.
 func unknownRoute() route {
 	return route{gate: auth.Credential, filtered: true, handle: func(*Server, *call) error {
 		return &problem{code: wire.CodeNotFound, message: "there is no such route; GET /api/openapi.json lists them"}

@@ -18,15 +18,15 @@ type ruleList struct {
 	Rules []session.Rule `json:"rules"`
 }
 
-// newRule is a rule about a kind of tool call, or about one thing: a subject
-// copied from another rule, or what an open permission request asks for.
+// newRule is a rule about a kind of tool call, or about one thing: a subject copied
+// from another rule, or that of an open permission request.
 type newRule struct {
 	Scope        session.RuleScope  `json:"scope"`
 	Effect       session.RuleEffect `json:"effect"`
 	Kind         event.ToolKind     `json:"kind,omitempty"`
 	Subject      string             `json:"subject,omitempty"`
 	PermissionID string             `json:"permission_id,omitempty"`
-	// Title says for people what the rule is about.
+	// Title describes the rule's subject for people.
 	Title string `json:"title,omitempty"`
 }
 
@@ -101,7 +101,7 @@ func ruleRevokeRoute(s *Server, c *call) error {
 	return c.done()
 }
 
-// ruleDetail says what a rule is about in the audit trail.
+// ruleDetail describes a rule in the audit trail.
 func ruleDetail(r session.Rule) string {
 	return fmt.Sprintf("%s: %s %s %q, for the %s", r.ID, r.Effect, r.Kind, r.Title, r.Scope)
 }

@@ -13,7 +13,7 @@ const (
 	maxHits     = 100
 )
 
-// searchAnswer is what one call of a search found.
+// searchAnswer is the result of one call of a search.
 type searchAnswer struct {
 	Hits []search.Hit `json:"hits"`
 	// NextCursor goes on where this call's time or limit ended.

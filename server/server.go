@@ -2,9 +2,9 @@
 // screens and scripts follow sessions.
 //
 // A request passes the door (package auth) before anything else looks at it.
-// What a session is asked to do goes straight to package session; what it has
-// to show is pulled from its log by a follower for each client. Nothing here
-// holds anything of a session that its log and its state do not hold.
+// Requests to a session go straight to package session; its events are pulled from
+// its log by a follower for each client. Nothing here holds anything of a session
+// that its log and its state do not hold.
 package server
 
 import (
@@ -29,7 +29,7 @@ import (
 	"github.com/abidehub/abide/session"
 )
 
-// Options are what a Server is made of.
+// Options are the parts of a Server.
 type Options struct {
 	Manager  *session.Manager
 	Registry *auth.Registry
@@ -46,7 +46,7 @@ type Options struct {
 	Page string
 	// Files shows the files of workspaces; nil does so without git.
 	Files *workspace.Files
-	// Logger takes what an operator should know; nil discards it.
+	// Logger takes messages for an operator; nil discards it.
 	Logger *slog.Logger
 	Timing Timing
 	Limits Limits
@@ -67,12 +67,12 @@ type Timing struct {
 	Request time.Duration
 }
 
-// Limits bound what clients may take. Zero fields take the default.
+// Limits bound the resources of clients. Zero fields take the default.
 type Limits struct {
 	// Clients is how many sockets and event streams may be open: 2000.
 	Clients int
-	// Connections is how many connections may be open, whatever they carry:
-	// twice Clients and 512 more.
+	// Connections is how many connections may be open, of any kind: twice Clients
+	// and 512 more.
 	Connections int
 }
 
@@ -161,7 +161,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.handler.ServeHTTP(w, r)
 }
 
-// SetLimits changes the limits while the server runs. What is open stays open.
+// SetLimits changes the limits while the server runs. Open connections stay open.
 func (s *Server) SetLimits(l Limits) { s.clients.setLimits(l.withDefaults()) }
 
 // Serve answers on the listeners until ctx ends; then it says goodbye to the
@@ -202,8 +202,8 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 // drainTime bounds how long requests in flight may take to finish.
 const drainTime = 3 * time.Second
 
-// drain ends what is open: nothing new is admitted, sockets are told to come
-// back, requests finish.
+// drain ends the open connections: no new ones are admitted, sockets are told to
+// come back, requests finish.
 func (s *Server) drain(hs *http.Server) {
 	s.draining.Store(true)
 	s.clients.endAll(ending{
@@ -212,14 +212,14 @@ func (s *Server) drain(hs *http.Server) {
 	bound, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
 	if err := hs.Shutdown(bound); err != nil {
-		hs.Close() // the listeners are closed; what did not finish in time is cut off
+		hs.Close() // the listeners are closed; unfinished requests are cut off
 	}
 	s.cancel()
 	s.clients.wait()
 }
 
-// watchGrants holds live sockets and streams to what the registry says now: news of a
-// revocation within moments, an expiry within a second.
+// watchGrants ends live sockets and streams without a valid grant: within moments
+// of a revocation, within a second of an expiry.
 func (s *Server) watchGrants() {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -239,8 +239,8 @@ func (s *Server) watchGrants() {
 // route builds the handler: the door first, then the routes.
 func (s *Server) route(app *static) http.Handler {
 	router := mux.NewRouter()
-	// Paths are matched as they were sent: cleaning would answer a traversal
-	// with a redirect to what it meant.
+	// Paths are matched as they were sent: cleaning would answer a traversal with a
+	// redirect to its target.
 	router.SkipClean(true)
 	router.UseEncodedPath()
 	for _, r := range append(routes(), openAPIRoute()) {
@@ -252,7 +252,7 @@ func (s *Server) route(app *static) http.Handler {
 	return headers(router)
 }
 
-// ofApp matches what is not the API: addresses of the app and its files.
+// ofApp matches the addresses of the app and its files, all but the API.
 func ofApp(r *http.Request, _ *mux.RouteMatch) bool {
 	return r.URL.Path != "/api" && !strings.HasPrefix(r.URL.Path, "/api/")
 }

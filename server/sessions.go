@@ -63,7 +63,7 @@ func listRoute(s *Server, c *call) error {
 	return c.reply(http.StatusOK, answer)
 }
 
-// newSession is what a session is made of. An empty agent or workspace takes
+// newSession is the request for a new session. An empty agent or workspace takes
 // the hub's default.
 type newSession struct {
 	Agent     string `json:"agent,omitempty"`
@@ -158,7 +158,7 @@ func endRoute(s *Server, c *call) error {
 	return sessionRoute(s, c)
 }
 
-// sessionPatch changes what it names and leaves the rest.
+// sessionPatch changes the fields that it has and leaves the rest.
 type sessionPatch struct {
 	Name     *string `json:"name,omitempty"`
 	Pinned   *bool   `json:"pinned,omitempty"`
@@ -185,7 +185,7 @@ func deleteRoute(s *Server, c *call) error {
 	return c.done()
 }
 
-// agentList is what a new session can be made of.
+// agentList are the agents and workspaces for a new session.
 type agentList struct {
 	Agents []agentInfo `json:"agents"`
 	// Workspaces are the directories sessions may run in and below.

@@ -34,7 +34,7 @@ type ending struct {
 // for the turn; nothing is queued.
 type socket struct {
 	conn  *websocket.Conn // reads, answers and asks for signs of life, closes
-	under *socketConn     // what conn speaks over, and messages are written to
+	under *socketConn     // the connection below conn, which messages are written to
 	ended chan struct{}   // closed by end
 	leave func()          // called by end: begins to close the socket, and does not wait
 
@@ -46,7 +46,7 @@ type socket struct {
 	epoch     time.Time
 }
 
-// newSocket returns a socket whose leave is still to be set.
+// newSocket returns a socket. Its leave is still to be set.
 func newSocket(conn *websocket.Conn, under *socketConn) *socket {
 	return &socket{conn: conn, under: under, ended: make(chan struct{}), epoch: time.Now()}
 }
@@ -84,9 +84,9 @@ func (s *socket) write(ctx context.Context, m message) error {
 		s.lastWrite.Store(int64(time.Since(s.epoch)))
 		return nil
 	}
-	// What is on the wire may end in the middle of a frame, so nothing more can
-	// follow here. Where the bound was passed, the connection has left a close
-	// frame behind; else the client sees it break. Either way it comes back.
+	// The bytes sent may end in the middle of a frame, so nothing more can follow
+	// here. Where the bound was passed, the connection has left a close frame
+	// behind; else the client sees it break. Either way it comes back.
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		s.end(ending{code: wire.CloseTooSlow, reason: tooSlow, dead: true})
 	} else {

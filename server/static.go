@@ -85,7 +85,7 @@ func zip(data []byte) []byte {
 	return zipped.Bytes()
 }
 
-// kindOf does not ask the system, whose table differs from one to the next.
+// kindOf does not use the system's table, which differs between systems.
 func kindOf(name string) string {
 	switch path.Ext(name) {
 	case ".html":
@@ -169,7 +169,7 @@ func (f *staticFile) serve(c *call, status int) {
 	h.Set("Content-Length", fmt.Sprint(len(body)))
 	c.w.WriteHeader(status)
 	if c.r.Method == http.MethodGet {
-		c.w.Write(body) // the client may be gone; there is nobody to tell
+		c.w.Write(body) // an error means that the client is gone
 	}
 }
 

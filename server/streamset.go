@@ -17,8 +17,8 @@ type liveStream struct {
 	conn      net.Conn // nil where the request did not come over a connection of Serve
 }
 
-// cut ends the stream at once. What the kernel holds for a reader that is slow is
-// dropped: it was said after the access ended, or soon would have been.
+// cut ends the stream at once. The bytes that the kernel holds for a slow reader
+// are dropped, because its access has ended.
 func (s *liveStream) cut() {
 	if s.conn == nil {
 		return

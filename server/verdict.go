@@ -18,7 +18,7 @@ type place struct {
 	merge bool
 }
 
-// newPlace checks what a client asked for.
+// newPlace checks a client's request.
 func newPlace(after *event.Seq, epoch string, tail *int, merge bool) (place, error) {
 	p := place{after: after, epoch: epoch, tail: wire.DefaultPage, merge: merge}
 	if after != nil && *after < 0 {
@@ -129,7 +129,8 @@ func (l span) load(ctx context.Context, after, before *event.Seq, epoch string, 
 	}
 	batch, err := l.after(ctx, cursor, limit)
 	if err != nil {
-		// What was there a moment ago may have been removed while it was read.
+		// Events that existed a moment ago may have been removed while they were
+		// read.
 		if now := spanOf(l.session); now.wrong(cursor, epoch) != "" {
 			return now.load(ctx, after, before, epoch, limit)
 		}
@@ -174,7 +175,7 @@ func (l span) before(ctx context.Context, before event.Seq, limit int) (event.Ba
 	return batch, nil
 }
 
-// answer fills in what every answer says. An empty one stands at the cursor.
+// answer fills in the fields of every answer. An empty one stands at the cursor.
 func (l span) answer(b event.Batch, cursor event.Seq) wire.EventsLoaded {
 	loaded := wire.EventsLoaded{
 		SessionID: l.session.ID(), Verdict: wire.VerdictOK, Epoch: l.epoch,

@@ -24,10 +24,10 @@ type lasting struct {
 	tell string
 }
 
-// lastingOf finds what becomes of an answer: the same again is answered the same
-// where the answer says so. An option that says "always" is remembered for the
-// session without asking. An answer that asks for what cannot be is ErrInvalid, one that
-// asks for what its person may not is ErrForbidden.
+// lastingOf finds the lasting effect of an answer: a rule that answers the same
+// request alike, if the answer asks for it. An option that says "always" is
+// remembered for the session without asking. An impossible rule is ErrInvalid, one
+// that the person may not make is ErrForbidden.
 func (q *questions) lastingOf(request openRequest, chosen event.PermissionOption, a Answer) (lasting, error) {
 	l := lasting{tell: chosen.OptionID}
 	effect, always, known := effectOf(chosen.Kind)

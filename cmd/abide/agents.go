@@ -13,8 +13,8 @@ import (
 	"github.com/abidehub/abide/session/acp"
 )
 
-// agents starts the configured agents for sessions. What is configured may
-// change while it is used: it counts for agents started from then on.
+// agents starts the configured agents for sessions. A changed configuration applies
+// to agents started from then on.
 type agents struct {
 	hubID, runID string
 	own          []string // the hub's own files; see ownFiles

@@ -64,7 +64,7 @@ func readRecording(name string) (*demoagent.Recording, error) {
 	return demoagent.ReadRecording(file)
 }
 
-// demoLogin is what a person runs in a terminal.
+// demoLogin is the login command that a person runs in a terminal.
 func (p *program) demoLogin(verb string, o demoagent.Options) error {
 	act, done := demoagent.LogIn, "logged in"
 	if verb == "logout" {

@@ -24,7 +24,7 @@ type finding struct {
 	Level string `json:"level"`
 	Check string `json:"check"`
 	What  string `json:"what"`
-	// Do is what to do about it; empty where nothing is.
+	// Do is the remedy; empty where nothing is.
 	Do string `json:"do,omitempty"`
 }
 
@@ -34,7 +34,7 @@ const (
 	levelRisk = "risk"
 )
 
-// doctorAnswer is what `abide doctor --json` prints.
+// doctorAnswer is the output of `abide doctor --json`.
 type doctorAnswer struct {
 	Risks    int       `json:"risks"`
 	Findings []finding `json:"findings"`

@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	// sweepTime bounds ending what an earlier run left behind.
+	// sweepTime bounds the ending of processes of an earlier run.
 	sweepTime = 30 * time.Second
 	// lockPatience is how long a killed hub may take to be gone.
 	lockPatience = time.Second
@@ -49,13 +49,14 @@ type hub struct {
 	server    *server.Server
 	listeners []net.Listener
 
-	beside sync.WaitGroup // what runs beside the server; ends with ctx
+	beside sync.WaitGroup // goroutines beside the server; they end with ctx
 	ctx    context.Context
 	cancel context.CancelFunc
 }
 
 // buildHub makes a hub that is ready to serve, in the order in which each part
-// needs the one before. What was made is closed again if a later part fails.
+// needs the one before. The parts made so far are closed again if a later one
+// fails.
 func buildHub(ctx context.Context, c config.Config, own []string, logger *slog.Logger) (h *hub, err error) {
 	since := time.Now()
 	h = &hub{logger: logger, dir: c.Data, started: c}
@@ -151,8 +152,8 @@ func openStore(ctx context.Context, dir string, o store.Options) (*store.Store, 
 	}
 }
 
-// sweep ends what an earlier run of this hub left behind, before any agent
-// starts: two agents must never work in one tree.
+// sweep ends the processes of an earlier run of this hub before any agent starts:
+// two agents must never work in one tree.
 func (h *hub) sweep(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, sweepTime)
 	defer cancel()
@@ -166,7 +167,7 @@ func (h *hub) sweep(ctx context.Context) error {
 	return nil
 }
 
-// settings is what sessions need of a configuration.
+// settings is the sessions' part of a configuration.
 func (h *hub) settings(c config.Config) (session.Settings, error) {
 	workspace, err := os.Getwd()
 	if err != nil {
@@ -263,8 +264,8 @@ func (h *hub) run(name string, f func(context.Context) error) {
 	})
 }
 
-// close ends what was built, in the opposite order: when it returns, the agents
-// are gone and the data directory is free.
+// close ends the parts in the opposite order of their making: when it returns, the
+// agents are gone and the data directory is free.
 func (h *hub) close() error {
 	h.cancel()
 	h.beside.Wait()

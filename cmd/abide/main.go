@@ -1,8 +1,8 @@
 // Command abide keeps coding agents at work while nobody watches, and lets any
 // screen join a session at any moment.
 //
-// This package only joins the parts: it reads flags and configuration, builds
-// what the command needs, runs it and stops it.
+// This package only joins the parts: it reads flags and configuration, builds the
+// parts of the command, runs it and stops it.
 package main
 
 import (

@@ -6,7 +6,7 @@ import (
 	"github.com/abidehub/abide/internal/outgoing"
 )
 
-// guard is what the hub's own requests pass.
+// guard is the guard of the hub's own requests.
 func guard(c config.Config) *outgoing.Guard { return &outgoing.Guard{Allow: c.Outgoing.Allow} }
 
 // channels are the channels of a configuration as the notifier has them.

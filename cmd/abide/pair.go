@@ -12,7 +12,7 @@ import (
 	"github.com/abidehub/abide/internal/localhub"
 )
 
-// pairAnswer is what `abide pair --json` prints.
+// pairAnswer is the output of `abide pair --json`.
 type pairAnswer struct {
 	URL string `json:"url"`
 	// URLs are all links that code opens: URL, and those by the other names.
@@ -70,11 +70,11 @@ func (p *program) pair() error {
 	return err
 }
 
-// elsewhere is what is said where the only link is this machine's own.
+// elsewhere is the hint where the only link works on this machine alone.
 const elsewhere = "works on this machine only; for a phone, set up a tunnel (docs/access.md)"
 
-// pairLinks are the links that spend a code, by each public name first: https, which
-// what is in front of the hub speaks. The last is this machine's own.
+// pairLinks are the links that spend a code, by each public name first, with https,
+// as the proxy in front of the hub speaks it. The last is this machine's own.
 func pairLinks(base string, public []string, code string) []string {
 	var links []string
 	for _, name := range public {

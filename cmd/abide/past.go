@@ -23,8 +23,8 @@ type past struct {
 	read    bool
 }
 
-// known is what the replay of a loaded session should hold. It is nil when there
-// were no turns before.
+// known are the events that the replay of a loaded session should have. It is nil
+// when there were no turns before.
 func (p *past) known(ctx context.Context) (*acp.Known, error) {
 	if p.log == nil {
 		return nil, nil
@@ -39,7 +39,7 @@ func (p *past) known(ctx context.Context) (*acp.Known, error) {
 	return known, nil
 }
 
-// text is what an agent without memory is told.
+// text is the account for an agent without memory.
 func (p *past) text(ctx context.Context) (string, error) {
 	err := p.readLog(ctx)
 	return p.account.Text(), err

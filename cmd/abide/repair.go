@@ -68,7 +68,7 @@ func (p *program) repair(ctx context.Context, id string) error {
 	}
 	switch {
 	case unended != nil:
-		return unended // what was repaired is, but the directory does not say so
+		return unended // the repairs hold, but the directory still has the mark of an unclean end
 	case failed > 0:
 		return errNotOpened
 	case len(report.Problems) > 0:
@@ -77,7 +77,7 @@ func (p *program) repair(ctx context.Context, id string) error {
 	return nil
 }
 
-// addStaying adds to what could not be opened what a check still finds.
+// addStaying adds the problems that a check still finds to the failed opens.
 func addStaying(ctx context.Context, dir, id string, report *store.Report) error {
 	broken := map[string]bool{}
 	for _, problem := range report.Problems {

@@ -10,7 +10,7 @@ import (
 // have thousands, and the first of them say where to look.
 const alike = 10
 
-// printReport says what a check or a repair found, with what it says at the end.
+// printReport prints the report of a check or a repair, and its summary.
 func (p *program) printReport(report store.Report, verdict string) error {
 	if p.json {
 		return p.printJSON(report)

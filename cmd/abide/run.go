@@ -22,7 +22,7 @@ import (
 
 func usagef(format string, args ...any) error { return cli.Usagef(format, args...) }
 
-// program is what every command has to work with.
+// program is the environment of every command.
 type program struct {
 	env            []string
 	stdin          io.Reader
@@ -31,7 +31,7 @@ type program struct {
 	configFile string
 	data       string
 	json       bool
-	// shell is what the commands share that speak to a hub.
+	// shell is shared by the commands that speak to a hub.
 	shell *cli.Program
 }
 
@@ -154,7 +154,7 @@ func (p *program) load() (config.Config, error) {
 // errNoData says that no hub ever ran on this data directory.
 var errNoData = errors.New("no hub has run here yet")
 
-// existing returns the data directory of commands that work on what a hub made.
+// existing returns the data directory for commands that need one made by a hub.
 func (p *program) existing() (string, error) {
 	c, err := p.load()
 	if err != nil {

@@ -9,9 +9,10 @@ import (
 	"github.com/abidehub/abide/internal/config"
 )
 
-// ownFiles are the hub's own files and directories, which agents' fs methods neither
-// read nor write: the data directory, and the configuration's directory. Of a
-// configuration that was named it is the file only: what is beside it is not abide's.
+// ownFiles are the hub's own files and directories, which agents' fs methods
+// neither read nor write: the data directory, and the configuration's directory.
+// For a configuration that was named it is the file only: the files beside it are
+// not abide's.
 func ownFiles(loader config.Loader, c config.Config) []string {
 	if loader.Required {
 		return []string{c.Data, loader.Path}

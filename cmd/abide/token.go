@@ -12,7 +12,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// tokenAnswer is what `abide token --json` prints.
+// tokenAnswer is the output of `abide token --json`.
 type tokenAnswer struct {
 	Token     string     `json:"token"`
 	ID        string     `json:"id"`

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is set by the linker (-X main.version=…); empty asks what the Go tool
-// recorded.
+// version is set by the linker (-X main.version=…); if empty, the version that the
+// Go tool recorded is used.
 var version string
 
 func versionText() string {
@@ -32,7 +32,7 @@ func versionText() string {
 	return "dev"
 }
 
-// versionAnswer is what `abide version --json` prints.
+// versionAnswer is the output of `abide version --json`.
 type versionAnswer struct {
 	Version string `json:"version"`
 	Go      string `json:"go"`

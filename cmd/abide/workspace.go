@@ -15,7 +15,7 @@ import (
 const changedFiles = 50
 
 // identityBound is how long a repository may take to say which one it is: finding
-// its first commit walks its history. What is not known then is not compared.
+// its first commit walks its history. Unknown values are not compared.
 const identityBound = 700 * time.Millisecond
 
 // workspaces tells where a workspace stands, by files and a git that runs nothing

@@ -38,7 +38,7 @@ type LoadEvents struct {
 	Merge     bool       `json:"merge,omitempty"`
 }
 
-// When says what to do with a prompt while the agent is busy.
+// When says how a prompt is handled while the agent is busy.
 type When string
 
 const (
@@ -68,7 +68,7 @@ type Cancel struct {
 	SessionID string `json:"session_id"`
 }
 
-// ForceReset frees a turn whose agent does not answer: the agent is stopped.
+// ForceReset frees a turn of an agent that does not answer: the agent is stopped.
 type ForceReset struct {
 	RequestID string `json:"request_id,omitempty"`
 	SessionID string `json:"session_id"`
@@ -119,7 +119,7 @@ type PermissionAnswer struct {
 	SessionID    string `json:"session_id"`
 	PermissionID string `json:"permission_id"`
 	OptionID     string `json:"option_id"`
-	// Content is what was filled in, a JSON object, when the request had a form.
+	// Content is the filled-in form, a JSON object, when the request had one.
 	Content json.RawMessage `json:"content,omitempty"`
 	// SeenSeq is the last event the person had seen when answering. The answer is
 	// refused with conflict if the tool call changed after it; absent is unchecked.
@@ -174,25 +174,25 @@ type SetConfigOption struct {
 	Value any `json:"value"`
 }
 
-// Ack says what the client has applied and whether a person can see it.
-// Presence rests on this, never on WebSocket pongs.
+// Ack says up to which event the client has applied, and whether a person can see
+// it. Presence rests on this, never on WebSocket pongs.
 type Ack struct {
 	SessionID string `json:"session_id"`
-	// Epoch is whose Seq it is. In another epoch than the log's nothing is
-	// taken from it: the client will be told to start over. Empty, which only
-	// clients of the beginning send, is the log's.
+	// Epoch is the epoch of Seq. In another epoch than the log's nothing is taken
+	// from it: the client will be told to start over. Empty, which only clients of
+	// the beginning send, is the log's.
 	Epoch   string    `json:"epoch,omitempty"`
 	Seq     event.Seq `json:"seq"`
 	Visible bool      `json:"visible"`
 }
 
-// Activity is what a person does at a screen.
+// Activity is a person's activity at a screen.
 type Activity string
 
 // Values lists the set.
 func (Activity) Values() []string { return []string{"viewing", "typing", "away"} }
 
-// Presence tells the others what this person does.
+// Presence tells the others this person's activity.
 type Presence struct {
 	SessionID string   `json:"session_id"`
 	Activity  Activity `json:"activity"`

@@ -25,7 +25,7 @@ type Offer struct {
 	AgeS int64 `json:"age_s"`
 	// Stale says that a resume has to be confirmed because of the age.
 	Stale bool `json:"stale"`
-	// Mismatch names what is not as it was: workspace, repository, branch, agent (its
+	// Mismatch names the changes since: workspace, repository, branch, agent (its
 	// configured command). A resume has to confirm it.
 	Mismatch []string `json:"mismatch"`
 	// Drift lists the settings with which the agent came back that differ from the
@@ -34,7 +34,7 @@ type Offer struct {
 	Drift []Drift `json:"drift"`
 	// LostQuestion is the question that waited for an answer.
 	LostQuestion *LostQuestion `json:"lost_question,omitempty"`
-	// Prompt is what the agent is told.
+	// Prompt is the prompt that the agent is given.
 	Prompt string `json:"prompt"`
 	Ways   []Way  `json:"ways"`
 }
@@ -88,7 +88,7 @@ type Resume struct {
 	Prompt string `json:"prompt,omitempty"`
 	// Drift is apply or keep: the recorded settings or the current ones.
 	Drift string `json:"drift,omitempty"`
-	// Confirm lists what was shown: stale, and what mismatch names.
+	// Confirm lists the confirmed warnings: stale, and the names in mismatch.
 	Confirm []string `json:"confirm,omitempty"`
 }
 
@@ -103,7 +103,7 @@ type Dismiss struct {
 	InterruptionID string `json:"interruption_id"`
 }
 
-// Settled says who settled an interruption first.
+// Settled names the first to settle an interruption.
 type Settled struct {
 	Outcome event.SettledAs `json:"outcome"`
 	By      string          `json:"by"`

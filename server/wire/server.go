@@ -7,7 +7,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Limits are what a client must respect.
+// Limits are the limits for clients.
 type Limits struct {
 	MaxFrame int `json:"max_frame"`
 	MaxPage  int `json:"max_page"`
@@ -56,15 +56,15 @@ type ResetReason string
 const (
 	ResetEpoch  ResetReason = "epoch"   // another log than the client knew
 	ResetAhead  ResetReason = "ahead"   // the cursor is beyond the log
-	ResetBefore ResetReason = "min_seq" // what followed the cursor is no longer kept
+	ResetBefore ResetReason = "min_seq" // the events after the cursor are no longer kept
 )
 
 // Values lists the set.
 func (ResetReason) Values() []string { return []string{"epoch", "ahead", "min_seq"} }
 
-// EventsLoaded answers observe and load_events, and opens a session's own
-// socket (then without a RequestID). On reset the client forgets what it holds
-// of the session and starts from these events.
+// EventsLoaded answers observe and load_events, and opens a session's own socket
+// (then without a RequestID). On reset the client drops its events of the session
+// and starts from these.
 type EventsLoaded struct {
 	RequestID string      `json:"request_id,omitempty"`
 	SessionID string      `json:"session_id"`
@@ -80,7 +80,7 @@ type EventsLoaded struct {
 	// HasMore says that there is more in the direction asked for: older for
 	// tail and before_seq, newer for after_seq.
 	HasMore bool `json:"has_more"`
-	// Prepend says the events go before what the client holds.
+	// Prepend says the events go before those that the client has.
 	Prepend bool          `json:"prepend"`
 	Events  []event.Event `json:"events"`
 }
@@ -146,23 +146,24 @@ type Agent struct {
 	Name    string      `json:"name"`
 	Status  AgentStatus `json:"status"`
 	Version string      `json:"version,omitempty"`
-	// Message says what is wrong and what to do, when Status is failed.
+	// Message names the problem and the remedy, when Status is failed.
 	Message string `json:"message,omitempty"`
 	// RestartAt is when the hub starts the agent again by itself.
 	RestartAt *time.Time `json:"restart_at,omitempty"`
 	// AuthMethods are the ways to log in, when the agent wants a login.
 	AuthMethods []AuthMethod `json:"auth_methods,omitempty"`
-	// PromptCapabilities is what prompts may hold, once the agent said it.
+	// PromptCapabilities are the kinds of content that prompts may hold, once the
+	// agent announced them.
 	PromptCapabilities *PromptCapabilities `json:"prompt_capabilities,omitempty"`
 }
 
-// AuthMethod is a way to log in to what an agent uses.
+// AuthMethod is a way to log in to an agent's provider.
 type AuthMethod struct {
 	MethodID    string `json:"method_id"`
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
-	// Command is what a person runs in a terminal; without one, authenticate or
-	// Description is the way.
+	// Command is the command that a person runs in a terminal; without one,
+	// authenticate or Description is the way.
 	Command []string `json:"command,omitempty"`
 }
 
@@ -238,16 +239,16 @@ type SessionInfo struct {
 	Pinned      bool          `json:"pinned"`
 	// Imported sessions come from another hub: nothing is added to them.
 	Imported bool `json:"imported,omitempty"`
-	// ForkedFrom is what the session goes on from, and Forks what goes on from it.
+	// ForkedFrom is the place in another session that this one was forked from, and
+	// Forks are the sessions forked from this one.
 	ForkedFrom *Forked  `json:"forked_from,omitempty"`
 	Forks      []Forked `json:"forks,omitempty"`
-	// LastLine is, for the list and cut to a line, what is asked where the
-	// session needs a person, what went wrong where it failed, else the newest
-	// thing said.
+	// LastLine is a line for the list: the open request where the session needs a
+	// person, the problem where it failed, else the newest message.
 	LastLine string `json:"last_line,omitempty"`
-	// ReadSeq is how far the person who asks has read it, on any of their
-	// screens: 0 when never, though something was said in it and it was made since
-	// they came. Absent in others they never read, or read in another epoch.
+	// ReadSeq is how far the person who asks has read it, on any of their screens:
+	// 0 when never, if it has a last line and was made since the person's first
+	// visit. Absent in others they never read, or read in another epoch.
 	ReadSeq *event.Seq `json:"read_seq,omitempty"`
 }
 
@@ -292,7 +293,7 @@ type PromptRemoved struct {
 	PromptID  string `json:"prompt_id"`
 }
 
-// PromptInterrupted answers the resend of a prompt whose turn a crash cut off:
+// PromptInterrupted answers the resend of a prompt of a turn that a crash cut off:
 // it is in the log at Seq and is not sent to the agent again by itself.
 type PromptInterrupted struct {
 	RequestID string    `json:"request_id,omitempty"`
@@ -335,7 +336,7 @@ type Error struct {
 	Winner *PermissionResolved `json:"winner,omitempty"`
 	// Settled is set with already_resolved of an interruption.
 	Settled *Settled `json:"settled,omitempty"`
-	// Needs is what a resume has to confirm.
+	// Needs are the warnings that a resume has to confirm.
 	Needs []string `json:"needs,omitempty"`
 }
 
@@ -345,7 +346,7 @@ type Goodbye struct {
 	RetryAfterMS int64  `json:"retry_after_ms"`
 }
 
-// Comments says how many review comments a session has, to those who follow it: once
+// Comments says how many review comments a session has, to its followers: once
 // there are any, and with every change. The latest wins; the list is asked for.
 type Comments struct {
 	SessionID string `json:"session_id"`

@@ -16,7 +16,7 @@ import (
 // Version is the protocol's version.
 const Version = 1
 
-// Subprotocol is what both ends name at the WebSocket upgrade.
+// Subprotocol is named by both ends at the WebSocket upgrade.
 const Subprotocol = "abide.v1"
 
 // Limits of the protocol.
@@ -91,7 +91,8 @@ var ErrUnknownType = errors.New("unknown message type")
 // or whose fields do not have the types they should.
 var ErrMalformed = errors.New("malformed message")
 
-// Head is what a client's message says of itself before the rest is decoded.
+// Head are the fields of a client's message that are read before the rest is
+// decoded.
 type Head struct {
 	Type      string
 	RequestID string
@@ -159,8 +160,8 @@ func decodeAs(frame []byte, known []Message) (Message, error) {
 	return nil, fmt.Errorf("%w: %q", ErrUnknownType, head.Type)
 }
 
-// Fault says what is wrong with JSON in words for its sender, without this
-// program's own type names.
+// Fault describes the fault of a JSON text for its sender, without this program's
+// own type names.
 func Fault(err error) string {
 	var kind *json.UnmarshalTypeError
 	var syntax *json.SyntaxError
