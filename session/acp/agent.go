@@ -1,16 +1,16 @@
 // Package acp runs one coding agent as a child process and speaks the Agent
 // Client Protocol with it.
 //
-// Between the agent's stdout and the SDK stands a line tap: it reads every line
-// in the order of the wire, turns it into a payload of package event and hands
-// it to the Sink before anything else happens. The SDK only numbers requests
-// and dispatches them. What cannot be recorded is not read, so an agent that
+// Between the agent's stdout and the SDK stands a line tap: it reads every line in
+// the order of the wire, turns it into a payload of package event and hands it to
+// the Sink before anything else happens. The SDK only numbers requests and
+// dispatches them. The hub reads no faster than it records, so an agent that
 // outruns the disk waits in its own pipe.
 //
-// The process runs in a group of its own and carries a marker in its
-// environment, by which everything it started is found and ended with it, by
-// Stop or by the Sweep of a later run. What cleared its environment is found by
-// its descent, as long as this process lives.
+// The process runs in a group of its own and carries a marker in its environment,
+// by which everything it started is found and ended with it, by Stop or by the
+// Sweep of a later run. A process that cleared its environment is found by its
+// descent, as long as this process lives.
 package acp
 
 import (
@@ -102,7 +102,7 @@ func Start(ctx context.Context, cfg Config, sink Sink) (*Agent, error) {
 		_ = a.rec.put(startFailure(err)) // its own failure ends the agent too
 		a.shutdown("start_failed", true)
 		<-a.done
-		return nil, err // the caller says whose it is
+		return nil, err // the caller names the agent
 	}
 	return a, nil
 }
@@ -200,8 +200,8 @@ func mebibytes(n int) string {
 	return fmt.Sprintf("%d MiB", n>>20)
 }
 
-// supervise waits for the process, ends what it left behind, and makes the last
-// recording.
+// supervise waits for the process, ends the processes it left behind, and makes the
+// last recording.
 func (a *Agent) supervise() {
 	defer close(a.done)
 	<-a.proc.exited
@@ -237,7 +237,7 @@ func (a *Agent) Done() <-chan struct{} { return a.done }
 // PID is the agent's process id, which is also its group's.
 func (a *Agent) PID() int { return a.proc.pid() }
 
-// SessionID is the agent's own id of the session: what Config.Resume takes.
+// SessionID is the agent's own id of the session, for Config.Resume.
 func (a *Agent) SessionID() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

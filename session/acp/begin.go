@@ -30,8 +30,8 @@ func beginsSession(method string) bool {
 // protocolVersion is the version of the protocol spoken here.
 const protocolVersion = 1
 
-// begin introduces the hub to the agent and begins the session. The reader
-// records what comes of it.
+// begin introduces the hub to the agent and begins the session. The reader records
+// the result.
 func (a *Agent) begin(ctx context.Context) error {
 	hello, err := a.bounded(ctx, methodInitialize, a.cfg.introduction())
 	if err != nil {
@@ -116,8 +116,8 @@ func (a *Agent) beginSession(ctx context.Context, offers offers) (string, error)
 	return began.SessionID, a.giveAccount(ctx)
 }
 
-// expectReplay says whether what the agent says next is a replay, and if so what
-// it is compared with.
+// expectReplay says whether the agent's next output is a replay, and if so which
+// history it is compared with.
 func (a *Agent) expectReplay(ctx context.Context, replay bool) error {
 	if replay && a.cfg.Known != nil {
 		known, err := a.cfg.Known(ctx)
@@ -130,7 +130,7 @@ func (a *Agent) expectReplay(ctx context.Context, replay bool) error {
 	return nil
 }
 
-// giveAccount keeps for the first prompt what an agent without memory is told.
+// giveAccount keeps the account for an agent without memory until the first prompt.
 func (a *Agent) giveAccount(ctx context.Context) error {
 	if !a.cfg.ContextLost || a.cfg.Account == nil {
 		return nil
@@ -150,7 +150,7 @@ func (a *Agent) bounded(ctx context.Context, method string, params any) (json.Ra
 	return a.request(ctx, method, params)
 }
 
-// introduction is what the hub says of itself.
+// introduction is the hub's name and version.
 func (c Config) introduction() any {
 	version := c.Version
 	if version == "" {
@@ -163,8 +163,8 @@ func (c Config) introduction() any {
 		"clientCapabilities": object{
 			"fs":       object{"readTextFile": c.Files, "writeTextFile": c.Files},
 			"terminal": c.Terminals,
-			// Logging in happens in a person's own terminal; the hub says what
-			// to run there.
+			// Logging in happens in a person's own terminal; the hub names the
+			// command to run there.
 			"auth":        object{"terminal": true},
 			"elicitation": object{"form": object{}, "url": object{}},
 			"session":     object{"configOptions": object{"boolean": object{}}, "compaction": object{}, "notices": object{}},

@@ -17,7 +17,7 @@ type RequestError struct {
 	Method  string
 	Code    int
 	Message string
-	// Data is what the agent added, or nil.
+	// Data is the error's data, or nil.
 	Data json.RawMessage
 }
 
@@ -43,7 +43,7 @@ type call struct {
 	method string
 	// about is the prompt_id of a session/prompt, the mode of a set_mode.
 	about  string
-	by     event.Actor   // whose request it is, of set_mode and set_config_option
+	by     event.Actor   // the actor of a set_mode or set_config_option
 	sent   chan struct{} // closed when the line is on its way
 	answer chan answer   // gets one, or none if the agent goes
 	// abandon tells the agent that the answer is no longer waited for.
@@ -126,9 +126,9 @@ func (a *Agent) send(call *call, params any) error {
 	a.calls.turn <- struct{}{}
 	defer func() { <-a.calls.turn }()
 	call.sent, call.answer = make(chan struct{}), make(chan answer, 1)
-	// The SDK learns of the answer a moment later than the call does. So it has
-	// a context of its own: ended with the caller's, it would tell the agent to
-	// cancel what the agent has answered.
+	// The SDK learns of the answer a moment later than the call does. So it has a
+	// context of its own: ended with the caller's, it would tell the agent to
+	// cancel an answered request.
 	ctx, cancel := context.WithCancel(a.ctx)
 	call.abandon = cancel
 	a.calls.next(call)

@@ -14,7 +14,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Sink takes what an agent says: one call at a time, in the order of the wire.
+// Sink takes an agent's output: one call at a time, in the order of the wire.
 type Sink interface {
 	// Record returns once the payloads are kept; the slice is then used again. It
 	// may block: the agent's output is not read meanwhile. An error says that
@@ -22,7 +22,7 @@ type Sink interface {
 	Record(ctx context.Context, payloads []event.Payload) error
 }
 
-// Config says which agent to run, where, and what it may do.
+// Config says which agent to run, where, and with which rights.
 type Config struct {
 	// Name is the configured agent's name, recorded in event.AgentStarted.
 	Name string
@@ -31,15 +31,15 @@ type Config struct {
 	Command []string
 	// Workspace is the absolute directory the agent works in.
 	Workspace string
-	// Env is added to the agent's environment and wins over what is inherited.
+	// Env is added to the agent's environment and wins over inherited variables.
 	// Values of names that sound like a secret are redacted from stderr tails.
 	Env map[string]string
 	// PassEnv names variables to inherit beyond the built-in allow-list.
 	PassEnv []string
 
-	// HubID, RunID and SessionID make the marker by which a later run of the
-	// hub finds what this one left behind. None may be empty, and neither of
-	// the first two may hold a dot.
+	// HubID, RunID and SessionID make the marker by which a later run of the hub
+	// finds the processes that this one left behind. None may be empty, and neither
+	// of the first two may hold a dot.
 	HubID, RunID, SessionID string
 
 	// Resume is the agent's own id of the session to continue, if it ran
@@ -54,10 +54,10 @@ type Config struct {
 	// for such an agent; an error fails Start. Nil, or an empty account, sends
 	// none.
 	Account func(context.Context) (string, error)
-	// Known says what the log already holds, against which the replay of
-	// session/load is compared. The replay itself is dropped either way. It is
-	// called by Start before it asks for a replay, and only then; an error fails
-	// Start. Nil compares nothing, and so does a nil answer.
+	// Known is the history in the log, which the replay of session/load is compared
+	// with. The replay itself is dropped either way. It is called by Start before
+	// it asks for a replay, and only then; an error fails Start. Nil compares
+	// nothing, and so does a nil answer.
 	Known func(context.Context) (*Known, error)
 
 	// AuthMethod, when set, is the method by which the agent is asked to log in
@@ -70,20 +70,20 @@ type Config struct {
 	// the hub; Terminals lets it run commands there. Both are off by default:
 	// agents have their own means, and some fail when they are offered these.
 	Files, Terminals bool
-	// Private are files and directories that Files never reads or writes, by
-	// whatever name: the hub's data and configuration.
+	// Private are files and directories that Files never reads or writes, under any
+	// name: the hub's data and configuration.
 	Private []string
 
 	// OpenBlob opens an attachment's bytes by its hash. Nil means there are no
-	// attachments. If what it returns has a Name() string method, that is the
-	// path agents are pointed at when they cannot take the bytes in a prompt.
+	// attachments. If its result has a Name() string method, that is the path given
+	// to agents that cannot take the bytes in a prompt.
 	OpenBlob func(sha256 string) (io.ReadCloser, error)
 
 	// Version is the hub's version, which the agent is told.
 	Version string
 	Limits  Limits
 	Bounds  Bounds
-	// Logger takes what is of no interest to the session's readers. Nil
+	// Logger takes messages that are of no interest to the session's readers. Nil
 	// discards it.
 	Logger *slog.Logger
 	// Clock is for tests. Nil means the system's.
@@ -104,7 +104,7 @@ type MCPServer struct {
 	Headers map[string]string
 }
 
-// Limits bound what an agent may make the hub hold. Zero fields take the
+// Limits bound the memory that an agent can make the hub use. Zero fields take the
 // default.
 type Limits struct {
 	// LineBytes is the longest line read from the agent; a longer one ends it
@@ -116,8 +116,8 @@ type Limits struct {
 	// OpenRequests is how many requests of any kind the agent may have open;
 	// one more is refused. Default 1024.
 	OpenRequests int
-	// HeldBytes is how much of what an agent says before its session is
-	// answered is held back. Default 64 MiB.
+	// HeldBytes bounds the held output of an agent before its session is answered.
+	// Default 64 MiB.
 	HeldBytes int
 	// StdinBytes is how much may wait to be written to the agent. Default 64 MiB.
 	StdinBytes int
@@ -131,8 +131,9 @@ type Bounds struct {
 	// the agent counts as hung: 60 s.
 	StdinStuck time.Duration
 	// Stop sequence: for the turn to end after session/cancel (2 s), for the
-	// session to be closed (1 s), for the agent to exit after stdin was closed (2 s), after SIGTERM (3 s), and for
-	// what is left after SIGKILL to be gone (5 s).
+	// session to be closed (1 s), for the agent to exit after stdin was closed (2
+	// s), after SIGTERM (3 s), and for its processes to be gone after SIGKILL (5
+	// s).
 	Cancel, Closed, StdinClosed, Terminated, Killed time.Duration
 	// Drain is how long an exited agent's output may stay silent before
 	// another process that holds its end of the pipe is no longer waited for: 250 ms.

@@ -10,17 +10,17 @@ import (
 // methodUpdate is the notification nearly everything an agent says comes in.
 const methodUpdate = "session/update"
 
-// converter turns the agent's updates into payloads. Whatever it does not
-// understand whole keeps the agent's own JSON as raw; what it does not
-// understand at all becomes an event.Note. It belongs to the reader.
+// converter turns the agent's updates into payloads. An update that it understands
+// in part keeps the agent's own JSON as raw; one that it does not understand at all
+// becomes an event.Note. It belongs to the reader.
 type converter struct {
 	messages messageIDs
 	modes    []event.ModeOption
 }
 
-// update converts the update object of one session/update; nil stands for one
-// that is no object. whole is what raw holds where the fields do not say all: the
-// update, or the notification's params if those say more.
+// update converts the update object of one session/update; nil stands for one that
+// is no object. whole is the JSON for raw where the fields are not all: the update,
+// or the notification's params if they have more.
 func (c *converter) update(e *effect, f *fields, whole json.RawMessage, exact bool) {
 	if f == nil {
 		e.record(event.Note{Method: methodUpdate, Raw: whole})
@@ -53,8 +53,8 @@ func (c *converter) update(e *effect, f *fields, whole json.RawMessage, exact bo
 	case "session_info_update":
 		e.record(title(f, whole))
 	default:
-		// user_message_chunk, notice and compaction_* among them: their words
-		// are taken for those who do not know the kind.
+		// user_message_chunk, notice and compaction_* among them: their text is
+		// taken for clients that do not know the kind.
 		e.record(event.Note{Method: methodUpdate, Text: event.Text(words(f)), Raw: whole})
 	}
 }
@@ -269,7 +269,7 @@ func title(f *fields, whole json.RawMessage) event.Payload {
 	return p
 }
 
-// words finds what an update of another kind says to a person.
+// words finds the text for a person in an update of another kind.
 func words(f *fields) string {
 	var heading, text string
 	f.text("title", &heading)

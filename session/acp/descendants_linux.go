@@ -7,14 +7,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// descendants finds the processes of an agent that do not carry its marker: programs that
-// were started with an environment of their own. While the agent lives they
-// descend from it; what is orphaned comes to this process, the subreaper.
+// descendants finds the processes of an agent that do not carry its marker:
+// programs that were started with an environment of their own. While the agent
+// lives they descend from it; orphaned processes come to this process, the
+// subreaper.
 type descendants struct {
 	leader proc // the agent
 
 	mu   sync.Mutex
-	seen map[processKey]bool // guarded by mu: who descended from it at some time
+	seen map[processKey]bool // guarded by mu: its descendants at some time
 }
 
 func newDescendants(pid int) *descendants {
@@ -69,7 +70,7 @@ func (k *descendants) strays(list []proc) []proc {
 		}
 		others := false
 		for _, q := range list {
-			// What is started here leads a group of its own.
+			// Processes started here lead groups of their own.
 			leads := q.parent == self && !q.zombie && q.session == session && q.group == q.pid
 			others = others || leads && q.key() != k.leader.key() && q.born <= p.born
 		}

@@ -2,8 +2,8 @@
 
 package acp
 
-// descendants finds no process here: there is no way to ask who descends from whom that
-// does not race with pids used again.
+// descendants finds no process here: there is no way to list descendants that does
+// not race with reused pids.
 type descendants struct{}
 
 func newDescendants(int) *descendants { return &descendants{} }

@@ -8,14 +8,14 @@ import (
 // markerName is the variable that marks every process an agent starts.
 const markerName = "ABIDE_AGENT"
 
-// NotAnAgents is the environment entry for what the hub starts for itself: what
-// that leaves behind is not taken for an agent's.
+// NotAnAgents is the environment entry for the hub's own child processes, so that
+// their leftovers are not taken for an agent's.
 func NotAnAgents() string { return markerName + "=" }
 
-// inherited are the variables an agent gets from the hub's environment, beside
-// the LC_ ones: what programs need to find their files, speak the person's
-// language and reach the network. No credential is among them; those a person
-// names in the agent's config.
+// inherited are the variables an agent gets from the hub's environment, beside the
+// LC_ ones: the ones that programs need to find their files, speak the person's
+// language and reach the network. No credential is among them; those a person names
+// in the agent's config.
 func inherited() []string {
 	return []string{
 		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "COLORTERM", "TZ", "TMPDIR", "LANG", "LANGUAGE",

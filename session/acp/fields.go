@@ -15,8 +15,8 @@ import (
 func objectFields(text []byte) (*fields, error) { return new(objects).parse(text) }
 
 // fields is one JSON object of the agent, whose members are taken one by one.
-// What was not taken, or not understood, is left over: then the event keeps the
-// agent's own JSON beside what was understood. The zero value has no members.
+// Members that were not taken, or not understood, are left over: then the event
+// keeps the agent's own JSON beside the fields. The zero value has no members.
 // Fields may be used until the next line is read.
 type fields struct {
 	in    *objects
@@ -136,8 +136,8 @@ func word[T ~string](f *fields, key string, v *T) {
 	*v = T(s)
 }
 
-// Bounds of what is one line of a screen, or a key of a map: what an agent says
-// beyond them stays in raw, whole.
+// Bounds of values that are one line of a screen, or a key of a map: longer ones
+// stay in raw, whole.
 const (
 	labelBytes      = 4 << 10
 	identifierBytes = 256
@@ -246,7 +246,8 @@ func (f *fields) objects(key string, read func(*fields)) bool {
 
 func isNull(raw json.RawMessage) bool { return string(bytes.TrimSpace(raw)) == "null" }
 
-// mustJSON encodes what cannot fail to encode: structs of strings and numbers.
+// mustJSON encodes values that cannot fail to encode: structs of strings and
+// numbers.
 func mustJSON(v any) json.RawMessage {
 	data, err := json.Marshal(v)
 	if err != nil {

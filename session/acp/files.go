@@ -54,8 +54,8 @@ func (f *files) open(params json.RawMessage) (*os.Root, string, fileRequest, err
 	return root, rel, r, nil
 }
 
-// within returns the path relative to the workspace, by its words alone: what
-// links do is for os.Root to judge.
+// within returns the path relative to the workspace, by its text alone: os.Root
+// checks the links.
 func within(workspace, path string) (string, error) {
 	if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
 		return "", invalid("path %q is not absolute", path)
@@ -196,7 +196,7 @@ func (f *files) admitWrite(file *os.File, rel, path string) error {
 	return nil
 }
 
-// admit refuses what is the hub's own.
+// admit refuses the hub's own files.
 func (f *files) admit(file *os.File, rel, path string) error {
 	info, err := file.Stat()
 	if err != nil {
@@ -216,8 +216,9 @@ func inGitError(path string) error {
 	return forbidden("%s is in .git, which only git writes", path)
 }
 
-// fileError says whose fault it is. os.Root has no sentinel for a path that
-// leads out: whatever is not plainly absent or locked counts as one.
+// fileError maps an error to a code for the agent. os.Root has no sentinel for a
+// path that leads out: an error that is neither absence nor a refused permission
+// counts as one.
 func fileError(path string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -23,8 +23,8 @@ type request struct {
 	question *question
 }
 
-// question is a request that a person answers, however long that takes. The
-// answer is written as it is given, so it stays before whatever is sent next.
+// question is a request that a person answers, however long that takes. The answer
+// is written as it is given, so it stays before the next message.
 type question struct {
 	id      string          // the permission_id
 	request json.RawMessage // the request's id on the wire

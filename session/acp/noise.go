@@ -47,7 +47,7 @@ func (n *noise) skipped(line []byte, why string) []event.Payload {
 	})
 }
 
-// end reports what was not reported yet.
+// end reports the lines that were not reported yet.
 func (n *noise) end() []event.Payload {
 	if n.hidden == 0 {
 		return nil

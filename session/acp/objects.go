@@ -16,7 +16,7 @@ import (
 type objects struct {
 	dec jsontext.Decoder
 	in  bytes.Buffer
-	// src is what dec reads.
+	// src is the source of dec.
 	src []byte
 	// members holds those of all objects of the current line; a member is named
 	// by its place in it.
@@ -50,8 +50,9 @@ func nested(name []byte) bool {
 	return false
 }
 
-// reset begins to read src. It accepts what encoding/json accepts: of members with one name the last
-// counts, and half a surrogate pair is a replacement character.
+// reset begins to read src. It accepts the same input as encoding/json: of members
+// with one name the last counts, and half a surrogate pair is a replacement
+// character.
 func (o *objects) reset(src []byte) {
 	o.in = *bytes.NewBuffer(src)
 	o.src = src

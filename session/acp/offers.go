@@ -9,21 +9,21 @@ import (
 	"strings"
 )
 
-// offers is what an agent said it can do.
+// offers are the capabilities that an agent announced.
 type offers struct {
 	load, resume, list, close, delete bool
 	image, audio, embedded            bool
 	auth                              []AuthMethod
 }
 
-// AuthMethod is a way to log in to what the agent uses.
+// AuthMethod is a way to log in to the agent's provider.
 type AuthMethod struct {
 	ID          string
 	Name        string
 	Description string
-	// Command is what a person runs in a terminal to log in, with the variables
-	// it needs; the agent is then started anew, and not asked to log in. Nil
-	// when asking the agent, or what the description says, is the way.
+	// Command is the command that a person runs in a terminal to log in, with the
+	// variables it needs; the agent is then started anew, and not asked to log in.
+	// Nil when the login is a request to the agent, or is in the description.
 	Command []string
 }
 
@@ -139,7 +139,7 @@ func (o offers) continuing() []string {
 	return methods
 }
 
-// explain says what to run where the agent wants a login.
+// explain adds the command to run where the agent wants a login.
 func (o offers) explain(err error) error {
 	var refused *RequestError
 	if errors.As(err, &refused) && refused.Code == codeAuthRequired {

@@ -12,10 +12,10 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Onlooker turns the traffic between another client and its agent into events, by the
-// same conversion as for the hub's own agents. It follows one session of the agent at a
-// time, the one begun last; what belongs to others becomes notes. It belongs to one
-// goroutine.
+// Onlooker turns the traffic between another client and its agent into events, by
+// the same conversion as for the hub's own agents. It follows one session of the
+// agent at a time, the one begun last; messages of other sessions become notes. It
+// belongs to one goroutine.
 type Onlooker struct {
 	tap    tap
 	actor  string
@@ -30,8 +30,8 @@ type Onlooker struct {
 	questions int
 }
 
-// NewOnlooker returns an onlooker for an agent of that name. What the client does goes
-// by the name actor.
+// NewOnlooker returns an onlooker for an agent of that name. The client's own
+// actions have actor as their actor.
 func NewOnlooker(agent, actor string) *Onlooker {
 	id := make([]byte, 6)
 	rand.Read(id)
@@ -67,7 +67,7 @@ func (o *Onlooker) FromClient(line []byte) []event.Payload {
 	return nil
 }
 
-// request keeps what the client asks for, so that the answer is understood.
+// request keeps the client's request, so that the answer is understood.
 func (o *Onlooker) request(m message, params *fields) []event.Payload {
 	c := &call{method: m.Method}
 	o.sent[requestKey(m.ID)] = c
@@ -93,7 +93,7 @@ func (o *Onlooker) request(m message, params *fields) []event.Payload {
 	return nil
 }
 
-// promptText is what a person reads of a prompt's content blocks.
+// promptText is the text of a prompt's content blocks for a person.
 func promptText(params json.RawMessage) string {
 	var p struct {
 		Prompt []struct {
@@ -227,7 +227,7 @@ func (o *Onlooker) response(m message, e *effect) {
 	}
 }
 
-// End is what remains to be told when the traffic ends.
+// End returns the remaining events when the traffic ends.
 func (o *Onlooker) End() []event.Payload {
 	var e effect
 	o.tap.stream.say(&e, o.tap.noise.end()...)
@@ -235,7 +235,7 @@ func (o *Onlooker) End() []event.Payload {
 	return e.payloads
 }
 
-// apart takes a line apart; ok is false for what is no message.
+// apart takes a line apart; ok is false for a line that is no message.
 func (o *Onlooker) apart(line []byte) (m message, params *fields, ok bool) {
 	if !utf8.Valid(line) {
 		line = bytes.ToValidUTF8(line, []byte("\uFFFD"))

@@ -21,7 +21,7 @@ func permission(r *request) []event.Payload {
 	f.text("sessionId", &session)
 	f.objects("options", func(option *fields) {
 		var o event.PermissionOption
-		option.text("optionId", &o.OptionID) // whole: it is what the agent is answered with
+		option.text("optionId", &o.OptionID) // whole: it is the answer to the agent
 		option.label("name", &o.Name)
 		word(option, "kind", &o.Kind)
 		if usable(o.OptionID) && !offered(p.Options, o.OptionID) {

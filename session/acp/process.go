@@ -62,7 +62,7 @@ func (p *process) wait() {
 	_ = err // the state says the same
 }
 
-// endGroup asks what the leader left in its group to go, and then makes it.
+// endGroup ends the leader's group: by SIGTERM, and after the grace by SIGKILL.
 func (p *process) endGroup() {
 	if othersInGroup(p.pid()) {
 		p.signal(syscall.SIGTERM)
@@ -84,7 +84,7 @@ func (p *process) signal(sig syscall.Signal) {
 	}
 }
 
-// kill ends the group, and gives up the grace of what outlives the leader.
+// kill ends the group, without the grace for processes that outlive the leader.
 func (p *process) kill() { p.signal(syscall.SIGKILL) }
 
 // exit returns how the leader ended: its code, or the signal that ended it.
@@ -164,7 +164,7 @@ func (p *pipes) close() {
 
 // notRunnable puts a failed start in words for a person.
 func notRunnable(command, workspace string, err error) error {
-	// The system's error names the command also where the folder is what is missing.
+	// The system's error names the command also where the folder is missing.
 	if _, gone := os.Stat(workspace); errors.Is(gone, fs.ErrNotExist) {
 		return fmt.Errorf("its folder %s does not exist", workspace)
 	}

@@ -15,14 +15,14 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// attachmentLimit is how much of one attachment goes into a prompt. What is
-// larger is pointed at.
+// attachmentLimit is how much of one attachment goes into a prompt. Larger files
+// are named by their path.
 const attachmentLimit = 16 << 20
 
-// promptBlocks is the prompt as the protocol spells it. Attachments go in the
-// form the agent said it takes, while there is space: together they fill half of
-// what may wait to be written, so that a cancel or an answer fits in behind the
-// prompt. Those for which there is none are pointed at.
+// promptBlocks is the prompt as the protocol spells it. Attachments go in the form
+// that the agent announced, while there is space: together they fill half of the
+// write queue, so that a cancel or an answer fits in behind the prompt. Those for
+// which there is none are pointed at.
 func (a *Agent) promptBlocks(p event.UserPrompt, account string) ([]sdk.ContentBlock, error) {
 	var blocks []sdk.ContentBlock
 	if account != "" {

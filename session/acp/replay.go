@@ -9,7 +9,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Known is what the log holds of the agent session that is to be loaded.
+// Known is the log's history of the agent session to load.
 type Known struct {
 	// Prompts are the prompts this agent session was given, in order.
 	Prompts []KnownPrompt
@@ -43,9 +43,9 @@ func (p KnownPrompt) is(remembered string) bool {
 	return remembered == text
 }
 
-// replay takes the history an agent repeats while it loads a session. The log
-// has that history already: nothing of it is recorded again, but what the log
-// does not know is told.
+// replay takes the history an agent repeats while it loads a session. The log has
+// that history already: nothing of it is recorded again, but differences from it
+// are noted.
 type replay struct {
 	prompts []string
 	open    bool   // the last thing said was a user chunk
@@ -156,7 +156,7 @@ func (k *Known) compare(remembered []string) (extra, missing []string) {
 	return extra, missing
 }
 
-// without returns what of list is not in other.
+// without returns the elements of list that are not in other.
 func without(list, other []string) []string {
 	known := map[string]bool{}
 	for _, s := range other {

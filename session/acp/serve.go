@@ -11,7 +11,8 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// served is what the hub does for the agent, where the config turned it on.
+// served are the methods that the hub serves to the agent, where the config turned
+// them on.
 type served struct {
 	files     *files
 	terminals *terminals
@@ -26,7 +27,7 @@ func newServed(cfg Config, id string, record func(...event.Payload) error) serve
 	}
 }
 
-// serves reports whether the hub does itself what the method asks for.
+// serves reports whether the hub itself serves the method.
 func (c Config) serves(method string) bool {
 	switch method {
 	case sdk.ClientMethodFsReadTextFile, sdk.ClientMethodFsWriteTextFile:

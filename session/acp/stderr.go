@@ -23,7 +23,7 @@ const (
 	shortestPassed = 8
 )
 
-// stderrRing keeps the end of what an agent wrote to stderr.
+// stderrRing keeps the end of an agent's stderr.
 type stderrRing struct {
 	secrets []string
 
@@ -46,7 +46,7 @@ func (r *stderrRing) Write(p []byte) (int, error) {
 }
 
 // tail returns the end of stderr for a person: whole lines, valid UTF-8, known
-// secrets and what looks like one replaced.
+// secrets and likely ones replaced.
 func (r *stderrRing) tail() string {
 	r.mu.Lock()
 	kept := slices.Clone(r.kept)
@@ -100,7 +100,7 @@ func (c Config) secrets(inherit []string) []string {
 		if !ok || !slices.Contains(c.PassEnv, name) {
 			continue
 		}
-		// Credentials are what a variable is handed on for, whatever its name;
+		// A variable is handed on for the credential in it, whatever its name is;
 		// where it is a place of something, that is no secret.
 		if secretName.MatchString(name) || len(value) >= shortestPassed && !strings.ContainsAny(value, "/ ") {
 			keep(value)
@@ -131,8 +131,8 @@ func redact(text string, secrets []string) string {
 	return urlSecret.ReplaceAllString(text, "${1}"+redacted+"@")
 }
 
-// redactJSON replaces known secrets in JSON, and leaves it JSON: what only looks
-// like one stays.
+// redactJSON replaces known secrets in JSON, and leaves it JSON: likely secrets
+// stay.
 func redactJSON(raw json.RawMessage, secrets []string) json.RawMessage {
 	text := string(raw)
 	for _, secret := range secrets {

@@ -109,7 +109,7 @@ func (s *stdin) take() ([]byte, bool) {
 	return message, true
 }
 
-// close closes the agent's stdin once what is queued was written.
+// close closes the agent's stdin once the queue was written.
 func (s *stdin) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

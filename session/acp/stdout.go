@@ -7,14 +7,13 @@ import (
 	"time"
 )
 
-// drainLimit is how much is read after the agent exited: more than a pipe
-// holds, so all the agent wrote. It bounds what another process with the same pipe
-// writes.
+// drainLimit is how much is read after the agent exited: more than a pipe holds, so
+// all the agent wrote. It bounds the output of another process with the same pipe.
 const drainLimit = 1 << 20
 
-// outPipe is the read end of an agent's stdout or stderr. It ends at EOF, or
-// after the agent exited when what the pipe held was read: a grandchild that
-// keeps the other end open does not keep the reader.
+// outPipe is the read end of an agent's stdout or stderr. It ends at EOF, or after
+// the agent exited and the pipe's contents were read: a grandchild that keeps the
+// other end open does not keep the reader.
 type outPipe struct {
 	pipe *os.File
 	idle time.Duration

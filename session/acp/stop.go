@@ -13,7 +13,7 @@ import (
 // stopping is why and how an agent ends.
 type stopping struct {
 	once  sync.Once
-	hurry chan struct{} // closed to skip what asks nicely
+	hurry chan struct{} // closed to skip the polite steps
 	over  chan struct{} // closed when the sequence has ended
 
 	mu      sync.Mutex
@@ -33,7 +33,7 @@ func (s *stopping) reason(signal string) string {
 	return "exited"
 }
 
-// press skips what asks nicely.
+// press skips the polite steps.
 func (s *stopping) press() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,12 +43,12 @@ func (s *stopping) press() {
 	}
 }
 
-// Stop ends the agent and everything it started: session/cancel if a turn is
-// open, session/close where it is offered, stdin closed, SIGTERM and then SIGKILL to its group, and a sweep for
-// what left the group; each with its bound. When ctx ends it goes to SIGKILL at
-// once. It returns when all of it is gone; the error says that something is
-// still there, which only the system's refusal to end a process can cause. The
-// last events may still be on their way then: see Done.
+// Stop ends the agent and everything it started: session/cancel if a turn is open,
+// session/close where it is offered, stdin closed, SIGTERM and then SIGKILL to its
+// group, and a sweep for processes that left the group; each with its bound. When
+// ctx ends it goes to SIGKILL at once. It returns when all of it is gone; the error
+// says that something is still there, which only the system's refusal to end a
+// process can cause. The last events may still be on their way then: see Done.
 func (a *Agent) Stop(ctx context.Context) error {
 	a.shutdown("stopped", false)
 	select {
@@ -65,8 +65,8 @@ func (a *Agent) Stop(ctx context.Context) error {
 	}
 }
 
-// shutdown begins the stop sequence, for the first reason given. At once skips
-// what asks nicely.
+// shutdown begins the stop sequence, for the first reason given. At once skips the
+// polite steps.
 func (a *Agent) shutdown(why string, atOnce bool) {
 	if atOnce {
 		a.stop.press()
@@ -120,8 +120,8 @@ func (a *Agent) await(done <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-// cancelTurn ends an open turn the way the protocol asks for, and returns what
-// is closed when the agent settled it.
+// cancelTurn ends an open turn the way the protocol asks for, and returns a channel
+// that is closed when the agent settled it.
 func (a *Agent) cancelTurn() <-chan struct{} {
 	a.mu.Lock()
 	open := a.turn
@@ -136,9 +136,9 @@ func (a *Agent) cancelTurn() <-chan struct{} {
 	return open.ended
 }
 
-// closeSession lets an agent that is stopped in order, and offers it, free what it
-// holds for the session; it can go on with it later. One that does not answer in
-// time is stopped all the same.
+// closeSession asks an agent that is stopped in order, and offers it, to free the
+// session's resources; it can go on with it later. One that does not answer in time
+// is stopped all the same.
 func (a *Agent) closeSession() {
 	a.mu.Lock()
 	able := a.offers.close && a.session != "" && a.turn == nil
@@ -163,8 +163,8 @@ func (a *Agent) closeSession() {
 	}
 }
 
-// sweepOwn ends what carries this agent's marker, and its descendants that does not,
-// after its group is gone.
+// sweepOwn ends the processes with this agent's marker, and its descendants without
+// it, after its group is gone.
 func (a *Agent) sweepOwn() {
 	reapGroup(a.proc.pid())
 	ctx, cancel := context.WithTimeout(context.Background(), a.cfg.Bounds.Killed)

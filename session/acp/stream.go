@@ -12,8 +12,8 @@ import (
 // errHeldTooMuch says that the agent kept talking before its session began.
 var errHeldTooMuch = errors.New("too much was said before the session began")
 
-// stream is what one agent says, as a session sees it: first that it started,
-// then everything else in the order of the wire. What is said before is held.
+// stream is one agent's output as a session sees it: first its start, then
+// everything else in the order of the wire. Output from before the start is held.
 // It belongs to the reader.
 type stream struct {
 	// set at construction
@@ -29,8 +29,8 @@ type stream struct {
 	waiting []held
 	bytes   int
 
-	// known is what a replay is compared with; Start sets it before it asks for
-	// one.
+	// known is the history that a replay is compared with; Start sets it before it
+	// asks for one.
 	known atomic.Pointer[Known]
 }
 
@@ -49,8 +49,8 @@ func (s *stream) say(e *effect, p ...event.Payload) {
 	}
 }
 
-// notification records what the agent said by itself; f is its params, nil where
-// they are no object. replaying says that session/load has not been answered yet.
+// notification records an agent's notification; f is its params, nil where they are
+// no object. replaying says that session/load has not been answered yet.
 func (s *stream) notification(m message, f *fields, replaying bool, e *effect) {
 	s.bytes += len(m.Params)
 	if m.Method != methodUpdate || f == nil {
@@ -88,8 +88,8 @@ func (s *stream) overflow() error {
 	return nil
 }
 
-// request records what the agent asks for. What the hub serves itself is
-// recorded by the one who serves it.
+// request records an agent's request. Requests that the hub serves itself are
+// recorded by the code that serves them.
 func (s *stream) request(r *request, e *effect) {
 	switch {
 	case r.question != nil && r.question.form:
@@ -103,7 +103,7 @@ func (s *stream) request(r *request, e *effect) {
 	}
 }
 
-// response records what an answer to one of the hub's requests settles.
+// response records the effect of an answer to one of the hub's requests.
 func (s *stream) response(c *call, got answer, m message, e *effect) {
 	switch {
 	case c.method == methodInitialize && got.err == nil:
@@ -142,7 +142,7 @@ func saysNothing(result json.RawMessage) bool {
 	return isNull(result) || err == nil && f.complete()
 }
 
-// begin says that the agent started, then what was held.
+// begin records the agent's start, then the held events.
 func (s *stream) begin(method string, result json.RawMessage, e *effect) {
 	f, err := objectFields(result)
 	if err != nil {
@@ -217,7 +217,7 @@ func optionValues(raw json.RawMessage) (model string, values map[string]json.Raw
 	return model, values
 }
 
-// release records what was held: when the session begins, or never will.
+// release records the held events: when the session begins, or cannot begin.
 func (s *stream) release(e *effect) {
 	waiting := s.waiting
 	s.waiting, s.started = nil, true

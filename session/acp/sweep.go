@@ -33,9 +33,9 @@ func earlierRun(marker, hubID, runID string) bool {
 	return ok && run != runID
 }
 
-// sweep kills what find lists until it lists nothing and all that was killed is
-// gone: what is killed may have forked just before, and takes a moment to die in
-// which it no longer shows its marker.
+// sweep kills the processes that find lists until it lists none and all killed ones
+// are gone. A killed process may have forked just before, and while it dies it no
+// longer shows its marker.
 func sweep(ctx context.Context, find func() []proc) (ended int, err error) {
 	dying := map[processKey]bool{}
 	for {

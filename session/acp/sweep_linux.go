@@ -24,7 +24,7 @@ type processKey struct {
 
 func (p proc) key() processKey { return processKey{p.pid, p.born} }
 
-// processes lists what runs. Those that end meanwhile are left out.
+// processes lists the running processes. Those that end meanwhile are left out.
 func processes() []proc {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -67,7 +67,7 @@ func readProc(pid int) (proc, bool) {
 	return p, true
 }
 
-// marked lists the live processes whose marker matches.
+// marked lists the live processes with a matching marker.
 func marked(match func(marker string) bool) []proc {
 	var found []proc
 	for _, p := range processes() {
@@ -124,7 +124,7 @@ func (k processKey) gone() bool {
 
 // reapOrphans reaps dead processes this one inherited as a subreaper. A process
 // that this program started, and waits for, is left alone: it shares this process's
-// session, and either its group or leads one of its own. Whatever is in another
+// session, and either its group or leads one of its own. A process in another
 // session, or in a group that a third one leads, was inherited.
 func reapOrphans() {
 	self := os.Getpid()
@@ -141,7 +141,7 @@ func reapOrphans() {
 	}
 }
 
-// reapGroup reaps what died in a group whose leader was reaped before.
+// reapGroup reaps the dead processes of a group after its leader was reaped.
 func reapGroup(pgid int) {
 	for {
 		pid, err := unix.Wait4(-pgid, nil, unix.WNOHANG, nil)

@@ -13,11 +13,11 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// tap stands between the agent's stdout and the SDK. It reads every line, in
-// the order of the wire, and gives it to the session; the SDK is only told that
-// a request or a response came, never what it says. So its notification queue,
-// its line limit, its reordering and its lossy types cannot touch what is
-// recorded. All of it belongs to the reader goroutine but what is marked.
+// tap stands between the agent's stdout and the SDK. It reads every line, in the
+// order of the wire, and gives it to the session; the SDK is only told that a
+// request or a response came, never its contents. So its notification queue, its
+// line limit, its reordering and its lossy types cannot change the recorded events.
+// All fields belong to the reader goroutine except the marked ones.
 type tap struct {
 	// set at construction
 	lines   *lineReader
@@ -30,8 +30,8 @@ type tap struct {
 	secrets []string
 	reply   func(line []byte) // answers a request the SDK is not told of
 
-	// loading is set by Start while session/load runs: what comes meanwhile is
-	// a replay.
+	// loading is set by Start while session/load runs: messages meanwhile are a
+	// replay.
 	loading atomic.Bool
 	// heard is the unix time in nanoseconds of the last lines, for the watch.
 	heard atomic.Int64
@@ -90,8 +90,8 @@ func memberOf(name []byte) string {
 	return ""
 }
 
-// effect is what follows from lines: what is recorded, and what is done after
-// that, in order.
+// effect is the effect of lines: the events to record, and the steps after that, in
+// order.
 type effect struct {
 	payloads []event.Payload
 	then     []func()
@@ -143,7 +143,7 @@ func (t *tap) line(line []byte, e *effect) {
 		return
 	}
 	if !utf8.Valid(line) {
-		// A stray byte must not cost the line: what it stood for is lost either way.
+		// A stray byte must not cost the line: its character is lost either way.
 		line = bytes.ToValidUTF8(line, []byte("\uFFFD"))
 	}
 	if line[0] != '{' && bytes.TrimSpace(line)[0] != '{' {
@@ -246,8 +246,8 @@ func (t *tap) response(m message, e *effect) {
 	t.passResponse(e, m.ID)
 }
 
-// passRequest tells the SDK of a request by its number. The write cannot block
-// for long: the SDK's reader only sorts what it gets.
+// passRequest tells the SDK of a request by its number. The write cannot block for
+// long: the SDK's reader only sorts its input.
 func (t *tap) passRequest(e *effect, id json.RawMessage, r *request) {
 	stub := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":%s,"params":%d}`+"\n", id, mustJSON(r.method), r.ticket)
 	e.after(func() { _, _ = t.sdk.Write(stub) })
@@ -260,7 +260,7 @@ func (t *tap) passResponse(e *effect, id json.RawMessage) {
 }
 
 // requestError is an agent's error, which ends up in the hub's log: agents quote
-// what they were given.
+// their input.
 func (t *tap) requestError(method string, raw json.RawMessage) *RequestError {
 	var e struct {
 		Code    int             `json:"code"`

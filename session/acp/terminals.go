@@ -64,7 +64,7 @@ func (ts *terminals) create(_ context.Context, params json.RawMessage) (any, err
 	}
 	cmd.Dir = dir
 	cfg := ts.cfg
-	cfg.Env = maps.Clone(ts.cfg.Env) // what a person configured for the agent is for its commands, too
+	cfg.Env = maps.Clone(ts.cfg.Env) // the agent's configured variables are for its commands, too
 	if cfg.Env == nil {
 		cfg.Env = map[string]string{}
 	}

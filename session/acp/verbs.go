@@ -31,7 +31,7 @@ func (a *Agent) Prompt(p event.UserPrompt) error {
 	return nil
 }
 
-// sendPrompt reads what is attached, which may take a moment, and sends.
+// sendPrompt reads the attachments, which may take a moment, and sends.
 func (a *Agent) sendPrompt(t *turn, p event.UserPrompt, account string) {
 	blocks, err := a.promptBlocks(p, account)
 	if err == nil {
@@ -137,7 +137,7 @@ type StoredSession struct {
 	UpdatedAt string `json:"updatedAt"`
 }
 
-// ErrNotOffered says that the agent cannot do what was asked.
+// ErrNotOffered says that the agent does not offer the request.
 var ErrNotOffered = errors.New("the agent does not offer this")
 
 // List returns one page of the sessions the agent keeps for its workspace, and

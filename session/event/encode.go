@@ -57,7 +57,7 @@ func (f *ToolCallFields) bytes() int {
 		len(f.RawInput) + len(f.RawOutput) + len(f.Raw)
 }
 
-// objectWriter appends the members of one object. A key comes with what stands
+// objectWriter appends the members of one object. A key includes the punctuation
 // before it.
 type objectWriter struct {
 	dst []byte

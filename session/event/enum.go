@@ -23,7 +23,7 @@ func (StopReason) Values() []string {
 	return []string{"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "interrupted", "hub_restart", "agent_exit"}
 }
 
-// InterruptReason says what cut a turn off.
+// InterruptReason is the cause that cut a turn off.
 type InterruptReason string
 
 const (
@@ -40,7 +40,7 @@ func (InterruptReason) Values() []string {
 	return []string{"hub_restart", "hub_stop", "agent_exit", "agent_restart", "provider_error", "paused"}
 }
 
-// TurnPhase is what the agent was doing when its turn was cut off.
+// TurnPhase is the agent's activity when its turn was cut off.
 type TurnPhase string
 
 const (
@@ -52,7 +52,7 @@ const (
 // Values lists the set.
 func (TurnPhase) Values() []string { return []string{"streaming_llm", "executing_tools", "delegating"} }
 
-// SettledAs is what became of an interruption.
+// SettledAs is the outcome of an interruption.
 type SettledAs string
 
 const (
@@ -76,7 +76,7 @@ const (
 // Values lists the set.
 func (ResumeWay) Values() []string { return []string{"server", "local", "segmented"} }
 
-// ToolKind is what sort of thing a tool call does.
+// ToolKind is the kind of a tool call.
 type ToolKind string
 
 // Values lists the set.
@@ -114,7 +114,7 @@ type PlanStatus string
 // Values lists the set.
 func (PlanStatus) Values() []string { return []string{"pending", "in_progress", "completed"} }
 
-// PermissionKind is what an answer to a permission request means.
+// PermissionKind is the meaning of an option of a permission request.
 type PermissionKind string
 
 const (

@@ -1,4 +1,4 @@
-// Package event defines what can happen in a session.
+// Package event defines the events of a session.
 //
 // An event is one durable fact. It looks the same on disk, on the socket, over
 // HTTP and in exports:
@@ -40,8 +40,8 @@ type Event struct {
 	Data json.RawMessage `json:"data"`
 	// FirstSeq is set on a merged run of chunks, which covers FirstSeq..Seq.
 	FirstSeq Seq `json:"first_seq,omitempty"`
-	// Unverified marks an event whose line on disk failed its checksum but
-	// still reads as JSON and has the right seq.
+	// Unverified marks an event with a wrong checksum on disk that still reads as
+	// JSON and has the right seq.
 	Unverified bool `json:"unverified,omitempty"`
 }
 

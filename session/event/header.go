@@ -74,8 +74,8 @@ func (g Header) Chunk() (seq Seq, m AgentMessage, ok bool) {
 	return Seq(n), AgentMessage{MessageID: string(id), Text: Text(text)}, err == nil
 }
 
-// plainString reads what follows the key up to the next quote, and what is
-// behind that, if every byte of it means itself.
+// plainString splits the bytes after the key at the next quote, if every byte
+// before it stands for itself.
 func plainString(text []byte, key string) (value, rest []byte, ok bool) {
 	if !bytes.HasPrefix(text, []byte(key)) {
 		return nil, nil, false
@@ -112,9 +112,9 @@ func (g Header) simple() (Event, bool) {
 	return Event{Seq: Seq(seq), Time: at, Type: g.Type, Turn: turn, Data: g.data}, true
 }
 
-// headerAt reads the object that text begins with, if it has the exact form a
-// log writes: these members in this order, and none after the data. What is in
-// the data is not looked at.
+// headerAt reads the object that text begins with, if it has the exact form a log
+// writes: these members in this order, and none after the data. The data is not
+// looked at.
 func headerAt(text []byte) (g Header, ok bool) {
 	const (
 		seqKey, timeKey, typeKey = `{"seq":`, `,"time":"`, `","type":"`

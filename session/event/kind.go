@@ -175,9 +175,9 @@ func (SegmentStart) EventType() Type { return TypeSegmentStart }
 // EventType implements Payload.
 func (Corrupt) EventType() Type { return TypeCorrupt }
 
-// Durable reports whether an event of this kind is shown only once it is synced
-// to the device: what people and the agent agreed on, as opposed to what the
-// agent streams.
+// Durable reports whether an event of this kind is shown only once it is synced to
+// the device: events that people and the agent agree on, as opposed to streamed
+// ones.
 func (t Type) Durable() bool {
 	switch t {
 	case TypeUserPrompt, TypePermissionRequest, TypePermissionOutcome, TypeTurnInterrupted, TypeTurnEnd, TypeInterruptionSettled,

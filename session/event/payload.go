@@ -47,13 +47,13 @@ type SessionStart struct {
 	Git         *Git   `json:"git,omitempty"`
 	CreatedBy   string `json:"created_by,omitempty"`
 	CreatedByID string `json:"created_by_id,omitempty"`
-	// RequestKey is what the client called its request to make the session: sent
+	// RequestKey is the client's id of the request that made the session: sent
 	// again, it makes no second one.
 	RequestKey string `json:"request_key,omitempty"`
 	// RequestHash is of all that was asked for with the key; with another
 	// request the key is refused.
 	RequestHash string `json:"request_hash,omitempty"`
-	// Settings are what is known before an agent runs: its MCP servers and rules.
+	// Settings are the ones known before an agent runs: its MCP servers and rules.
 	Settings *AgentSettings `json:"settings,omitempty"`
 }
 
@@ -61,11 +61,11 @@ type SessionStart struct {
 // live again.
 type SessionEnd struct {
 	Reason string `json:"reason"`
-	// By is the actor who ended it; empty in older logs. ByID is, here as elsewhere,
-	// the id of the actor's credential; older logs have none.
+	// By is the actor that ended it; empty in older logs. ByID is, here as
+	// elsewhere, the id of the actor's credential; older logs have none.
 	By   string `json:"by,omitempty"`
 	ByID string `json:"by_id,omitempty"`
-	// Result is what the session came to, for a program that asked for it.
+	// Result is the session's result, for a program that asked for it.
 	Result json.RawMessage `json:"result,omitempty"`
 }
 
@@ -77,7 +77,7 @@ type Attachment struct {
 	SHA256    string `json:"sha256"`
 }
 
-// UserPrompt is what a person asks. It opens a turn.
+// UserPrompt is a person's prompt. It opens a turn.
 type UserPrompt struct {
 	// PromptID is the client's id; it makes a resend harmless.
 	PromptID    string       `json:"prompt_id"`
@@ -87,9 +87,9 @@ type UserPrompt struct {
 	ByID        string       `json:"by_id,omitempty"`
 	// QueuedAt is set when the prompt waited in the queue.
 	QueuedAt *time.Time `json:"queued_at,omitempty"`
-	// OriginalHash is of the payload the prompt first came with, as package
-	// queue makes it. It is set when the prompt waited: it may have been edited
-	// since, and a resend compares with what it was.
+	// OriginalHash is of the payload the prompt first came with, as package queue
+	// makes it. It is set when the prompt waited: it may have been edited since,
+	// and a resend is compared with the original.
 	OriginalHash string `json:"original_hash,omitempty"`
 }
 
@@ -102,7 +102,7 @@ type TurnStart struct {
 type TurnEnd struct {
 	PromptID   string     `json:"prompt_id"`
 	StopReason StopReason `json:"stop_reason"`
-	// By is the actor who cancelled the turn or ended it by force. It is empty for
+	// By is the actor that cancelled the turn or ended it by force. It is empty for
 	// a turn that no person stopped, and in older logs.
 	By   string `json:"by,omitempty"`
 	ByID string `json:"by_id,omitempty"`
@@ -131,8 +131,8 @@ type Checkpoint struct {
 	ToSeq   Seq `json:"to_seq"`
 }
 
-// InterruptionSettled says what became of an interruption. Every interruption has
-// at most one; a prompt in the log settles it as well.
+// InterruptionSettled is the outcome of an interruption. Every interruption has at
+// most one; a prompt in the log settles it as well.
 type InterruptionSettled struct {
 	InterruptionID string    `json:"interruption_id"`
 	Outcome        SettledAs `json:"outcome"`
@@ -196,8 +196,8 @@ type Location struct {
 	Line *int   `json:"line,omitempty"`
 }
 
-// ToolCallFields are the fields a tool call and its updates share. An absent
-// field means unchanged; content and locations replace what was there.
+// ToolCallFields are the fields a tool call and its updates share. An absent field
+// means unchanged; content and locations replace the earlier ones.
 type ToolCallFields struct {
 	ToolCallID string     `json:"tool_call_id"`
 	Title      string     `json:"title,omitempty"`
@@ -250,11 +250,10 @@ type PermissionRequest struct {
 	ToolCallID   string             `json:"tool_call_id,omitempty"`
 	Title        string             `json:"title"`
 	Options      []PermissionOption `json:"options"`
-	// ToolCall is what the agent wants to do, in the agent's own JSON.
+	// ToolCall is the tool call in question, in the agent's own JSON.
 	ToolCall json.RawMessage `json:"tool_call,omitempty"`
-	// Form is set when the agent asks for values: the JSON schema of a flat
-	// object, whose values the outcome's Content holds. Its options are
-	// "accept" and "decline".
+	// Form is set when the agent asks for values: the JSON schema of a flat object.
+	// The outcome's Content has the values. Its options are "accept" and "decline".
 	Form json.RawMessage `json:"form,omitempty"`
 	// URL is set when the agent asks a person to visit a page instead.
 	URL string          `json:"url,omitempty"`
@@ -267,9 +266,9 @@ type PermissionOutcome struct {
 	PermissionID string  `json:"permission_id"`
 	Outcome      Outcome `json:"outcome"`
 	OptionID     string  `json:"option_id,omitempty"`
-	// Content is what was filled in, when the request had a Form.
+	// Content is the filled-in form, when the request had one.
 	Content json.RawMessage `json:"content,omitempty"`
-	// By names the actor who answered, or "hub".
+	// By names the actor that answered, or "hub".
 	By     string `json:"by"`
 	ByID   string `json:"by_id,omitempty"`
 	Rule   string `json:"rule,omitempty"`
@@ -301,7 +300,7 @@ type ModeOption struct {
 type Mode struct {
 	ModeID string       `json:"mode_id"`
 	Modes  []ModeOption `json:"modes,omitempty"`
-	// By is the actor who chose it; empty where the agent did, and in older logs.
+	// By is the actor that chose it; empty where the agent did, and in older logs.
 	By   string          `json:"by,omitempty"`
 	ByID string          `json:"by_id,omitempty"`
 	Raw  json.RawMessage `json:"raw,omitempty"`
@@ -311,7 +310,7 @@ type Mode struct {
 // array of ACP session config options.
 type Config struct {
 	Options json.RawMessage `json:"options"`
-	// By is the actor who chose an option; empty where the agent did, and in older
+	// By is the actor that chose an option; empty where the agent did, and in older
 	// logs.
 	By   string          `json:"by,omitempty"`
 	ByID string          `json:"by_id,omitempty"`
@@ -322,7 +321,7 @@ type Config struct {
 type Command struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
-	// Hint says what to type after the name.
+	// Hint describes the text to type after the name.
 	Hint string `json:"hint,omitempty"`
 }
 
@@ -357,7 +356,7 @@ type AgentStarted struct {
 	// Agent is the configured agent's name.
 	Agent string `json:"agent"`
 	PID   int    `json:"pid"`
-	// Name and Version are what the agent calls itself.
+	// Name and Version are the agent's own.
 	Name    string `json:"name,omitempty"`
 	Version string `json:"version,omitempty"`
 	// AgentSessionID is the agent's own id of the session.
@@ -367,14 +366,14 @@ type AgentStarted struct {
 	// ContextLost is set when earlier turns exist that this agent knows
 	// nothing of.
 	ContextLost bool `json:"context_lost,omitempty"`
-	// Settings are what it works with. They are compared with those of the next
-	// start.
+	// Settings are the ones it starts with. They are compared with those of the
+	// next start.
 	Settings *AgentSettings `json:"settings,omitempty"`
 	// Raw holds the answers to initialize and session/new.
 	Raw json.RawMessage `json:"raw,omitempty"`
 }
 
-// AgentSettings are what an agent works with when it starts.
+// AgentSettings are an agent's settings when it starts.
 type AgentSettings struct {
 	Mode  string `json:"mode,omitempty"`
 	Model string `json:"model,omitempty"`
@@ -430,7 +429,7 @@ type Note struct {
 	Method string          `json:"method"`
 	Text   Text            `json:"text,omitempty"`
 	Raw    json.RawMessage `json:"raw,omitempty"`
-	// By is the actor, where the note tells of what a person did.
+	// By is the actor, where the note is about a person's action.
 	By   string `json:"by,omitempty"`
 	ByID string `json:"by_id,omitempty"`
 }
@@ -459,8 +458,8 @@ type SegmentStart struct {
 	Made
 }
 
-// Made is what made the session: session_start says so, and each segment after it
-// again, because retention removes the first. Older logs lack it.
+// Made is the origin of the session: session_start has it, and each segment after
+// it again, because retention removes the first. Older logs lack it.
 type Made struct {
 	Agent       string     `json:"agent,omitempty"`
 	Workspace   string     `json:"workspace,omitempty"`

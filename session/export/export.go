@@ -1,6 +1,6 @@
 // Package export writes a session as a file to take away: its events, a zip of
-// everything, Markdown for a pull request, or a page that plays it. What should not
-// leave the hub can be left out.
+// everything, Markdown for a pull request, or a page that plays it. Parts that
+// should not leave the hub can be left out.
 package export
 
 import (
@@ -46,7 +46,7 @@ func (f Format) Extension() string {
 // batchBytes is how much of a log is read at once.
 const batchBytes = 1 << 20
 
-// Session is what is exported.
+// Session is the session to export.
 type Session struct {
 	SessionID, Name, Agent, Workspace, ProjectRoot string
 
@@ -220,7 +220,7 @@ func (s Session) blob(archive *zip.Writer, sha string) error {
 	return err
 }
 
-// Found is what a redaction would take away.
+// Found are the places that a redaction would remove.
 type Found struct {
 	Events int `json:"events"`
 	// Secrets, Paths and Images count the places, Thoughts and Outputs the events.
@@ -243,7 +243,7 @@ type Place struct {
 // maxPlaces bounds the places of a preview.
 const maxPlaces = 200
 
-// Preview tells what a redaction would take away, without the text itself.
+// Preview lists the places that a redaction would remove, without the text itself.
 func Preview(ctx context.Context, s Session, redact Redaction) (Found, error) {
 	r := newRedactor(s, redact)
 	r.found = Found{Places: []Place{}}

@@ -21,7 +21,7 @@ func (s Session) markdown(ctx context.Context, w io.Writer, redact Redaction) er
 	err := s.each(ctx, r, func(e event.Event) error {
 		if e.Type == event.TypeUserPrompt {
 			m.turns(fold)
-			fold = &transcript.Transcript{LastSeq: e.Seq - 1} // what was written is not held
+			fold = &transcript.Transcript{LastSeq: e.Seq - 1} // the written part is not held
 		}
 		return fold.Apply(e)
 	})
@@ -45,8 +45,8 @@ func (m *markdown) line(format string, args ...any) {
 	}
 }
 
-// turns writes the turns that are not written yet. What comes for an older one is an
-// afterthought that has no place any more.
+// turns writes the turns that are not written yet. An update of an older one comes
+// too late for its place.
 func (m *markdown) turns(t *transcript.Transcript) {
 	for _, turn := range t.Turns {
 		if turn.Number < m.written {

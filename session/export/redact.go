@@ -11,7 +11,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Redaction is what an export leaves out.
+// Redaction lists the parts that an export leaves out.
 type Redaction struct {
 	// Secrets are texts of the form of a known token, key or password.
 	Secrets bool
@@ -19,9 +19,9 @@ type Redaction struct {
 	Paths bool
 	// Images are pictures.
 	Images bool
-	// Thoughts are what the agent thought.
+	// Thoughts are the agent's thoughts.
 	Thoughts bool
-	// Outputs are what tools and terminals said.
+	// Outputs are the output of tools and terminals.
 	Outputs bool
 }
 
@@ -72,7 +72,8 @@ func secretShapes() []string {
 	}
 }
 
-// redactor takes away what a redaction names. It also counts it. One goroutine uses it.
+// redactor removes the parts that a redaction names. It also counts it. One
+// goroutine uses it.
 type redactor struct {
 	Redaction
 	secrets, homes, pictures *regexp.Regexp
@@ -130,7 +131,7 @@ func (r *redactor) event(e event.Event) (event.Event, error) {
 	return e, nil
 }
 
-// dropOutput removes what a tool said, and reports whether there was any.
+// dropOutput removes a tool's output, and reports whether there was any.
 func (r *redactor) dropOutput(kind event.Type, data map[string]any) bool {
 	switch kind {
 	case event.TypeTerminalOutput:
@@ -270,7 +271,7 @@ type runs struct {
 	bytes int
 }
 
-// chunkOf is what text an event adds to, and the member that holds it.
+// chunkOf is the text that an event adds to, and the member that holds it.
 func chunkOf(e event.Event) (key, member, text string) {
 	payload, err := e.Payload()
 	if err != nil {

@@ -83,7 +83,7 @@ func (c *clock) tick(at time.Time) {
 	}
 }
 
-// MarkKind is what a mark on the timeline stands for.
+// MarkKind is the kind of a mark on the timeline.
 type MarkKind string
 
 // The kinds of marks.

@@ -11,9 +11,9 @@ import (
 // maxTurns bounds the turns of an overview: the newest stay.
 const maxTurns = 2000
 
-// Overview is a session at a glance: where its events are, what is worth going to,
-// and what became of each turn. The zero value is a session before its first event.
-// One goroutine uses it.
+// Overview is a summary of a session: the density of its events, the marks worth
+// going to, and the outcome of each turn. The zero value is a session before its
+// first event. One goroutine uses it.
 type Overview struct {
 	Epoch        string    `json:"epoch"`
 	MinSeq       event.Seq `json:"min_seq"`
@@ -46,8 +46,8 @@ func NewFold(epoch string) *Fold {
 	return &Fold{Format: foldFormat, Overview: Overview{Epoch: epoch, Marks: []Mark{}, Turns: []*Turn{}}}
 }
 
-// ReadFold reads what Encode wrote for the log with this epoch, which ends at last.
-// It reports false for anything else.
+// ReadFold reads the bytes that Encode wrote for the log with this epoch, which
+// ends at last. It reports false for anything else.
 func ReadFold(data []byte, epoch string, last event.Seq) (*Fold, bool) {
 	f := NewFold(epoch)
 	if json.Unmarshal(data, f) != nil || f.Format != foldFormat || f.Overview.Epoch != epoch || f.Overview.AtSeq > last {
@@ -59,7 +59,7 @@ func ReadFold(data []byte, epoch string, last event.Seq) (*Fold, bool) {
 // Encode writes the fold down.
 func (f *Fold) Encode() ([]byte, error) { return json.Marshal(f) }
 
-// Apply folds a batch in that follows what is folded, and is not merged.
+// Apply folds in the next batch, which is not merged.
 func (f *Fold) Apply(b event.Batch) error {
 	for g := range b.Headers() {
 		e, err := g.Event()

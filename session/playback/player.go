@@ -27,8 +27,9 @@ const (
 // ErrEnd reports a step beyond either end of the log.
 var ErrEnd = errors.New("the session has no event there")
 
-// Player moves through a session's events. It holds keyframes of the state, and reads
-// what lies between them from the source when it is asked for. One goroutine uses it.
+// Player moves through a session's events. It holds keyframes of the state, and
+// reads the events between them from the source when they are asked for. One
+// goroutine uses it.
 type Player struct {
 	source      observer.Source
 	first, last event.Seq
@@ -39,14 +40,15 @@ type Player struct {
 	now         transcript.State
 }
 
-// NewPlayer returns a player of the log whose first event is first. It stands before it.
+// NewPlayer returns a player of the log that begins at the seq first. It stands
+// before it.
 func NewPlayer(source observer.Source, first event.Seq) *Player {
 	start := transcript.State{Seq: first - 1}
 	return &Player{source: source, first: first, last: first - 1, every: keyEvery, keys: []transcript.State{start}, end: start, fold: NewFold(""), now: start}
 }
 
-// Load reads what the source has by now. Again, it goes on from where it ended: a live
-// session is followed by that.
+// Load reads the source's events so far. Again, it goes on from where it ended: a
+// live session is followed by that.
 func (p *Player) Load(ctx context.Context) error {
 	err := observer.New(p.source, p, p.last, loadBytes).CatchUp(ctx)
 	if err != nil {
@@ -74,8 +76,8 @@ func (p *Player) Deliver(_ context.Context, b event.Batch) error {
 	return nil
 }
 
-// detached is an event whose data does not hold on to its batch. Only what a state
-// keeps as it is needs that.
+// detached is an event with a copy of its data, so that it does not keep its batch
+// in memory. Only events that a state keeps need that.
 func detached(e event.Event) event.Event {
 	if e.Type == event.TypeConfig {
 		e.Data = append([]byte(nil), e.Data...)
@@ -111,7 +113,7 @@ func (p *Player) First() event.Seq { return p.first }
 // Last is the last event that is loaded.
 func (p *Player) Last() event.Seq { return p.last }
 
-// Overview counts what is loaded. It is not to be changed.
+// Overview covers the loaded events. It is not to be changed.
 func (p *Player) Overview() *Overview { return &p.fold.Overview }
 
 // Seek goes to the moment after an event; first-1 is the beginning. ErrEnd for an
@@ -209,7 +211,7 @@ func (p *Player) Mark(kind MarkKind, back bool) (found Mark, ok bool) {
 }
 
 // Window is the feed up to the player's place: its newest rows, at most 500, of the
-// last 4,000 events. A row that began before them shows what came in them.
+// last 4,000 events. A row that began before them shows their part.
 func (p *Player) Window(ctx context.Context) ([]*transcript.Turn, error) {
 	t := transcript.Transcript{LastSeq: max(p.first-1, p.now.Seq-windowEvents)}
 	err := p.read(ctx, t.LastSeq, p.now.Seq, func(e event.Event) error {

@@ -17,7 +17,7 @@ const (
 	promptRunes = 200
 )
 
-// Turn is what became of one prompt.
+// Turn is the summary of one prompt's turn.
 type Turn struct {
 	Turn        int              `json:"turn"`
 	Seq         event.Seq        `json:"seq"`
@@ -153,7 +153,7 @@ func (f *Fold) classify(e event.Event, turn *Turn, c *callMade, update event.Too
 		f.mark(e, MarkCommand, c.Title)
 	}
 	if len(changes) == 0 || c.Failed {
-		return // what a call proposed stays its change, whatever it says afterwards
+		return // a call's proposed change stays, also after later updates
 	}
 	for _, before := range c.Changes {
 		turn.takeBack(before)

@@ -26,9 +26,9 @@ func appendFold(to []byte, text string) []byte {
 	return to
 }
 
-// appendFoldJSON appends what is in a JSON value the way appendFold does, with
-// its escapes undone as decoding undoes them. A string's text thus comes out the
-// same from the middle of anything: escapes stand in strings only.
+// appendFoldJSON appends the text of a JSON value the way appendFold does, with its
+// escapes undone as decoding undoes them. A string's text thus comes out the same
+// from the middle of anything: escapes stand in strings only.
 func appendFoldJSON(to, value []byte) []byte {
 	for i := 0; i < len(value); {
 		run := i
@@ -115,8 +115,8 @@ func foldRune(r rune) rune {
 	return least
 }
 
-// unfolded is the place in text whose folding ends at byte at of the whole
-// folding: a folded rune may have another length than its original.
+// unfolded is the offset in text that folds to byte at of the whole folding: a
+// folded rune may have another length than its original.
 func unfolded(text string, at int) int {
 	i := 0
 	for folded := 0; folded < at && i < len(text); {

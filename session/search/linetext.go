@@ -8,8 +8,8 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-// lineText is what a line says, before anything of it is decoded. Searching looks
-// at every line but decodes only those of a passage that may hold a match.
+// lineText is the text in a line, found without decoding it. Searching looks at
+// every line but decodes only those of a passage that may hold a match.
 type lineText struct {
 	// joined says that the line is a chunk of a message, the one with this id.
 	joined bool
@@ -19,9 +19,9 @@ type lineText struct {
 	texts [2][]byte
 }
 
-// lineTextAt reads a line that is exactly as a store wrote it, and whose data has
-// the usual shape. Of any other it is false: those are decoded, since here
-// nothing is checked.
+// lineTextAt reads a line that is exactly as a store wrote it, with data of the
+// usual shape. Of any other it is false: those are decoded, since here nothing is
+// checked.
 func lineTextAt(line []byte, h head) (g lineText, ok bool) {
 	kind, data := h.kindOf(), h.data()
 	if kind == "" || data == nil || !logfile.Intact(line) {
@@ -40,7 +40,7 @@ func lineTextAt(line []byte, h head) (g lineText, ok bool) {
 	default: // a tool
 		title := unlessEmpty(fields.title)
 		if title == nil && len(fields.rawInput) > 0 && fields.rawInput[0] == '{' {
-			return g, false // whether it says anything depends on what is in it
+			return g, false // whether it has text depends on its data
 		}
 		return lineText{texts: [2][]byte{title, fields.rawInput}}, plain(fields.title)
 	}
@@ -49,7 +49,7 @@ func lineTextAt(line []byte, h head) (g lineText, ok bool) {
 // head is the beginning of a line of canonical form.
 type head struct {
 	seq event.Seq
-	// kind is the type as it is written, and rest what follows it.
+	// kind is the type as it is written, and rest the bytes after it.
 	kind, rest []byte
 }
 
@@ -93,7 +93,7 @@ func (h head) kindOf() event.Type {
 	return ""
 }
 
-// data is the payload and what follows it; nil where it is not where it belongs.
+// data is the payload and the bytes after it; nil where it is not where it belongs.
 func (h head) data() []byte {
 	const turnKey, dataKey = `,"turn":`, `,"data":`
 	rest := h.rest

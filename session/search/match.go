@@ -111,7 +111,7 @@ func (s *scan) window(ctx context.Context, source Source, w window) ([]Hit, erro
 				break
 			}
 			if beyond {
-				continue // a damaged number; what follows may be whole
+				continue // a damaged number; the rest may be whole
 			}
 		}
 		g, ok := lineTextOf(line, h)
@@ -177,8 +177,8 @@ func spoken(line []byte) bool {
 		bytes.HasPrefix(rest, []byte("tool_call"))
 }
 
-// read takes the text out of a line. A line that is no event has none: what is
-// damaged is the log's own business.
+// read takes the text out of a line. A line that is no event has none: damage is
+// reported by the log.
 func read(line []byte) (*passage, string, bool) {
 	var e event.Event
 	if json.Unmarshal(line, &e) != nil {

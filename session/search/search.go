@@ -1,12 +1,12 @@
-// Package search finds text in what sessions said.
+// Package search finds text in sessions.
 //
-// It reads the event files themselves, backwards in windows, and keeps nothing:
-// no log is opened for writing, recovered or held in memory. What is searched
-// are prompts, the agent's messages and the titles and commands of its tools;
-// chunks of one message are joined first, so that a phrase is found across
-// them. Of a value that was moved to a blob the head is searched.
+// It reads the event files themselves, backwards in windows, and keeps nothing: no
+// log is opened for writing, recovered or held in memory. It searches prompts, the
+// agent's messages and the titles and commands of its tools; chunks of one message
+// are joined first, so that a phrase is found across them. Of a value that was
+// moved to a blob the head is searched.
 //
-// A line whose checksum is right is not decoded to find that it has nothing: its
+// A line with a right checksum is not decoded to find that it has no match: its
 // text is cut out and compared in place, at some 400 MB a second and core. Only
 // passages that may match are decoded, and lines that are not as a store wrote
 // them.
@@ -59,9 +59,9 @@ type Place struct {
 	Before    event.Seq `json:"b"`
 }
 
-// Result is what one call found.
+// Result is the result of one call.
 type Result struct {
-	// Skipped are the sessions whose files could not be read, or not to their
+	// Skipped are the sessions with files that could not be read, or not to their
 	// beginning.
 	Skipped []string
 	Hits    []Hit
@@ -88,9 +88,9 @@ type scan struct {
 	suspect suspect
 }
 
-// NewQuery checks what is searched for: plain text, no pattern; whatever its
-// case. A call to Run ends soon after limit hits or when budget is spent. The
-// error is ErrQuery.
+// NewQuery checks the text to search for: plain text, no pattern; in any case. A
+// call to Run ends soon after limit hits or when budget is spent. The error is
+// ErrQuery.
 func NewQuery(text string, limit int, budget time.Duration) (*Query, error) {
 	text = strings.TrimSpace(text)
 	switch {
@@ -107,9 +107,9 @@ func NewQuery(text string, limit int, budget time.Duration) (*Query, error) {
 }
 
 // Run searches the sources in their order, each from its newest event to its
-// oldest. Sources must be ordered by SessionID, descending, which a cursor
-// relies on. A source whose files are gone is skipped. The error is ctx's, or
-// that of reading.
+// oldest. Sources must be ordered by SessionID, descending, which a cursor relies
+// on. A source without its files is skipped. The error is ctx's, or that of
+// reading.
 func (q *Query) Run(ctx context.Context, sources []Source, from Place) (Result, error) {
 	deadline := time.Now().Add(q.budget)
 	scan := scan{query: q}

@@ -21,8 +21,8 @@ const (
 	// overhang is how far behind its end a window is read for the rest of a
 	// message that began in it.
 	overhang = 256 << 10
-	// maxWindow bounds what one line can make a window grow to. Lines are at
-	// most 1 MiB; what is longer is damage.
+	// maxWindow bounds a window, which one line can make grow. Lines are at most 1
+	// MiB; a longer one is damage.
 	maxWindow = 64 << 20
 	// near is how close halving comes to a place; then lines are looked at.
 	near = 64 << 10
@@ -33,12 +33,12 @@ const (
 // window is a run of whole lines. Its text is good until the next is read.
 type window struct {
 	text  []byte
-	first event.Seq // of its first event; what is below is for the next window
+	first event.Seq // of its first event; lower ones are for the next window
 	end   event.Seq // matches must begin below it
 }
 
-// readWindow reads the lines that lie before an event. An empty one whose first
-// is 0 says there are none.
+// readWindow reads the lines that lie before an event. An empty one with first 0
+// says there are none.
 func (s *scan) readWindow(source Source, before event.Seq) (window, error) {
 	names, err := segments(source.Dir)
 	if err != nil || len(names) == 0 {
@@ -138,8 +138,8 @@ func (s *scan) buf(n int) []byte {
 	return s.buffer[:n]
 }
 
-// placeOf is the offset of the first line whose seq is not below before, found
-// by halving: a log's seqs ascend.
+// placeOf is the offset of the first line with a seq not below before, found by
+// halving: a log's seqs ascend.
 func (s *scan) placeOf(file io.ReaderAt, size int64, before event.Seq) (int64, error) {
 	low, high := int64(0), size
 	for high-low > near {

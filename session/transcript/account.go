@@ -122,7 +122,7 @@ func (a *Account) tool(id string) {
 	}
 }
 
-// Text tells an agent without memory in a few lines what was asked before. It is
+// Text tells an agent without memory the earlier prompts in a few lines. It is
 // empty when nothing was.
 func (a *Account) Text() string {
 	if len(a.asked) == 0 {

@@ -26,11 +26,11 @@ type Segment struct {
 	Tokens int
 }
 
-// Segments cuts a session into pieces of about so many tokens. What is longer is
+// Segments cuts a session into pieces of about so many tokens. Longer text is
 // split. One goroutine uses it.
 type Segments struct {
 	limit int
-	turns Transcript // what is not told yet: one turn at a time
+	turns Transcript // the part not told yet: one turn at a time
 	now   int        // the turn that is open
 
 	list   []Segment
@@ -71,7 +71,7 @@ func (s *Segments) List() (list []Segment, left int) {
 	return s.list, s.left
 }
 
-// tell writes what is known so far, and forgets it.
+// tell writes the entries so far, and forgets them.
 func (s *Segments) tell() {
 	for _, turn := range s.turns.Turns {
 		if turn.Prompt != nil {
@@ -120,7 +120,7 @@ func (s *Segments) cut() {
 	}
 }
 
-// entryText is what an agent is told of an entry. Thoughts, permissions and
+// entryText is the text of an entry for an agent. Thoughts, permissions and
 // housekeeping are left out.
 func entryText(entry *Entry) string {
 	switch entry.Kind {
@@ -151,7 +151,7 @@ func toolText(tool *event.ToolCallFields) string {
 			Text event.Text `json:"text"`
 		} `json:"content"`
 	}
-	_ = json.Unmarshal(tool.Content, &content) // what cannot be read is not told
+	_ = json.Unmarshal(tool.Content, &content) // unreadable content is left out
 	for _, c := range content {
 		switch {
 		case c.Type == "diff":

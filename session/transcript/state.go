@@ -8,8 +8,8 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// State is how a session stands as of Seq: what a transcript does not tell. It holds
-// no text of messages and no output. The zero value is a session before its first
+// State is the state of a session as of Seq, beside its transcript. It holds no
+// text of messages and no output. The zero value is a session before its first
 // event. One goroutine uses it.
 type State struct {
 	Seq event.Seq

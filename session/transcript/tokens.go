@@ -2,7 +2,7 @@ package transcript
 
 import "unicode"
 
-// charClass is what a rune counts as when tokens are estimated.
+// charClass is the class of a rune when tokens are estimated.
 type charClass uint8
 
 const (

@@ -1,10 +1,9 @@
-// Package transcript folds events into what a person reads.
+// Package transcript folds events into text for a person.
 //
 // A Transcript is a pure function of the events applied to it: chunks of one
-// message are joined, a tool call and its updates become one entry, a
-// permission request carries its outcome. It is what export, the terminal UI
-// and snapshots are made from; it never changes the log and can always be made
-// again.
+// message are joined, a tool call and its updates become one entry, a permission
+// request carries its outcome. Export, the terminal UI and snapshots are made from
+// it; it never changes the log and can always be made again.
 package transcript
 
 import (
@@ -32,8 +31,8 @@ type Transcript struct {
 	permissions map[string]*Entry
 }
 
-// Turn is one prompt and everything the agent did about it. Turn 0 holds what
-// happened before the first prompt.
+// Turn is one prompt and everything the agent did about it. Turn 0 has the events
+// before the first prompt.
 type Turn struct {
 	Number int               `json:"number"`
 	Prompt *event.UserPrompt `json:"prompt,omitempty"`
@@ -44,7 +43,7 @@ type Turn struct {
 	End         *event.TurnEnd         `json:"end,omitempty"`
 }
 
-// Kind is what an entry is.
+// Kind is the kind of an entry.
 type Kind string
 
 // The kinds of entries.
