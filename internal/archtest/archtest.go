@@ -16,7 +16,7 @@ import (
 // Module is this module's path.
 const Module = "github.com/abidehub/abide"
 
-// anything lets a package import whatever it likes.
+// anything lets a package import every package.
 const anything = "*"
 
 // row is one package's arrows.
@@ -27,8 +27,8 @@ type row struct {
 	libraries bool
 }
 
-// arrows is the table of docs/architecture.md: what each package may import of
-// this module. A package that is not listed may import nothing.
+// arrows is the table of the allowed imports: for each package, the packages of
+// this module that it may import. A package that is not listed may import nothing.
 func arrows() map[string]row {
 	return map[string]row{
 		"cmd/abide":             {[]string{anything}, true},
@@ -82,7 +82,7 @@ func reserved() map[string][]string {
 	}
 }
 
-// Package is what the tests need to know of one package.
+// Package has the tests' facts about one package.
 type Package struct {
 	// Path is relative to the module.
 	Path string
@@ -146,8 +146,7 @@ func planned(path, imported string) bool {
 	return !strings.Contains(first, ".") || own.libraries
 }
 
-// Undocumented returns a sentence for each package without a comment that says
-// what it is.
+// Undocumented returns a sentence for each package without a package comment.
 func Undocumented(packages []Package) []string {
 	var found []string
 	for _, p := range packages {

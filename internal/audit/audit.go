@@ -1,4 +1,4 @@
-// Package audit keeps the list of what was granted, answered, deleted and refused.
+// Package audit keeps the list of grants, answers, deletions and refusals.
 //
 // It is audit.jsonl in the data directory, 0600, one JSON object a line:
 //
@@ -37,7 +37,7 @@ const (
 	maxLine = 6*6*maxText + 1024
 )
 
-// Verb is what was done.
+// Verb is the kind of an action.
 type Verb string
 
 // The verbs.

@@ -1,9 +1,9 @@
-// Package auth decides who may come in and what they may do.
+// Package auth authenticates requests and decides what each credential may do.
 //
-// Every request passes three gates in one order (see Door): is it addressed to
-// this hub (Host), does it come from this hub's own pages (Origin), does it
-// carry a credential. What a credential may do is its Grant, kept in a Registry,
-// the file auth.json of the data directory:
+// Every request passes three gates in one order (see Door): is it addressed to this
+// hub (Host), does it come from this hub's own pages (Origin), does it carry a
+// credential. The rights of a credential are its Grant, kept in a Registry, the
+// file auth.json of the data directory:
 //
 //	{"format":1,"secret":"…","pairing":[{"hash","created_at","expires_at"}],
 //	 "devices":[{"id","name","scope","hash","page_key","created_at","last_used"}],
@@ -27,11 +27,11 @@ const (
 	PairingLife = 2 * time.Minute
 	// DeviceIdle ends a device that was not used for this long.
 	DeviceIdle = 30 * 24 * time.Hour
-	// DeviceLife ends a device whatever happens.
+	// DeviceLife ends a device, also one in use.
 	DeviceLife = 180 * 24 * time.Hour
 )
 
-// What can be wrong with a credential or a request about one.
+// Errors of credentials and of requests about them.
 var (
 	// ErrUnknown reports a credential the hub does not hold: never given out,
 	// spent, expired or revoked. Nothing tells these apart for the presenter.

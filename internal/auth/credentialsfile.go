@@ -27,8 +27,8 @@ const (
 	maxEnded = 256
 )
 
-// credentialsFile is the file that holds the record of credentials, and what was
-// read from it last. Each change is made to the file's newest content under its lock.
+// credentialsFile is the file with the record of credentials, and the record last
+// read from it. Each change is made to the file's newest content under its lock.
 type credentialsFile struct {
 	dir    string
 	now    func() time.Time
@@ -65,8 +65,8 @@ func (f *credentialsFile) ended(hash string) bool {
 	return slices.ContainsFunc(f.outdated, func(old string) bool { return sameHash(old, hash) })
 }
 
-// openAsItIs takes the file as it is where there is no space to write it again:
-// who has a credential can come in. Without a file the error is why.
+// openAsItIs takes the file as it is where there is no space to write it again, so
+// that holders of credentials can still come in. Without a file the error is why.
 func (f *credentialsFile) openAsItIs(why error) error {
 	path := filepath.Join(f.dir, recordFile)
 	rec, version, err := readRecord(path)
@@ -154,9 +154,9 @@ func (f *credentialsFile) update(change func(next *record) error) error {
 	return nil
 }
 
-// watch notices what other processes do to the file, within half a second, until
-// ctx ends. It looks rather than being told: a look is one stat, and works on
-// every file system.
+// watch notices changes of the file by other processes, within half a second, until
+// ctx ends. It looks rather than being told: a look is one stat, and works on every
+// file system.
 func (f *credentialsFile) watch(ctx context.Context) error {
 	tick := time.NewTicker(noticeEvery)
 	defer tick.Stop()

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Refusal is why a request was not admitted. Its message is safe to show: it
-// says what the requester did, not what the hub knows.
+// Refusal is why a request was not admitted. Its message is safe to show: it names
+// the requester's fault and no secret of the hub.
 type Refusal struct {
 	// Status is the HTTP status: 421, 403, 401 or 429, by the gate that refused.
 	Status  int
@@ -21,7 +21,7 @@ type Refusal struct {
 	// RetryAfter is when to try again, with 429.
 	RetryAfter time.Duration
 	guess      bool // counts as one for the limiter
-	// Ended says, with 401, that the request came from a device whose sign-in ended.
+	// Ended says, with 401, that the device's sign-in ended.
 	Ended bool
 	// Challenge is for a page to sign, with 401, when its device's cookie is good
 	// and the page token is missing or not good any more.
@@ -172,8 +172,8 @@ func (d *Door) device(r *http.Request) (Grant, *Refusal) {
 	}
 }
 
-// devices lists the paired devices whose cookies a request carries and that have
-// a page's key: at least one, or there is a refusal.
+// devices lists the paired devices that have a page's key and whose cookies a
+// request carries: at least one, or there is a refusal.
 func (d *Door) devices(r *http.Request) ([]Grant, *Refusal) {
 	cookies := d.cookies(r)
 	if len(cookies) == 0 {
@@ -413,8 +413,8 @@ func bearer(r *http.Request) (token string, present bool) {
 	return strings.TrimSpace(token), true
 }
 
-// peer is the address failures are counted by: one host, or one IPv6 network,
-// whose members one party usually controls.
+// peer is the address failures are counted by: one host, or one IPv6 network, as
+// one party usually controls it.
 func peer(r *http.Request) string {
 	addr, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {

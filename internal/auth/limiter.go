@@ -25,7 +25,7 @@ const (
 	maxAddresses = 1024
 )
 
-// limiter slows down those who present wrong credentials, by delay and in
+// limiter slows down clients that present wrong credentials, by delay and in
 // bounded memory.
 type limiter struct {
 	now   func() time.Time
@@ -54,8 +54,8 @@ func (l *limiter) count(address string) {
 	take(l.of(address, now), now)
 }
 
-// take lets a bucket go into debt, which is what wait waits for, but only so
-// far that an attack is forgotten a minute after it ended.
+// take lets a bucket go into debt, which wait waits for, but only so far that an
+// attack is forgotten a minute after it ended.
 func take(b *rate.Limiter, now time.Time) {
 	if b.TokensAt(now) > -float64(b.Burst()) {
 		b.ReserveN(now, 1)
@@ -122,8 +122,8 @@ func (l *limiter) of(address string, now time.Time) *rate.Limiter {
 	return b
 }
 
-// forget drops the addresses whose failures are paid off or, when all still
-// have some, all of them: the bucket for everybody together still holds.
+// forget drops the addresses without debt or, when all have some, all of them: the
+// bucket for all addresses together still holds.
 func (l *limiter) forget(now time.Time) {
 	for address, b := range l.addresses {
 		if b.TokensAt(now) >= addressBurst {

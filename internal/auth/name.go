@@ -19,8 +19,7 @@ func reservedError(name string) error {
 	return fmt.Errorf("%w: the name %q is reserved; choose another", ErrInvalid, name)
 }
 
-// cleanName makes what a browser or a person calls a device fit for one line of
-// a list, a log and a terminal.
+// cleanName makes a device's name fit for one line of a list, a log and a terminal.
 func cleanName(name string) string {
 	name = strings.Map(func(c rune) rune {
 		if c == utf8.RuneError || !unicode.IsPrint(c) {

@@ -23,8 +23,8 @@ const (
 	challengeLife = 2 * time.Minute
 )
 
-// PageHeader carries the page token of a request. A WebSocket, whose headers a
-// page cannot set, offers it as the subprotocol PageProtocol + token.
+// PageHeader carries the page token of a request. For a WebSocket, where a page
+// cannot set headers, it is the subprotocol PageProtocol + token.
 const (
 	PageHeader   = "Abide-Page"
 	PageProtocol = "abide.page."
@@ -33,7 +33,7 @@ const (
 // addressParam carries the signature of a signed address.
 const addressParam = "signature"
 
-// signedText is what a page signs with its key: the challenge is good for
+// signedText is the text that a page signs with its key: the challenge is good for
 // nothing at another origin.
 func signedText(origin, challenge string) string {
 	return "abide-page\n" + origin + "\n" + challenge
@@ -56,7 +56,7 @@ func newSeals(now func() time.Time) *seals {
 	return s
 }
 
-// make seals the parts for a life. The first part says what the seal is for.
+// make seals the parts for a life. The first part is the purpose of the seal.
 func (s *seals) make(life time.Duration, parts ...string) (seal string, until time.Time) {
 	until = s.now().Add(life).UTC().Truncate(time.Second)
 	raw := binary.BigEndian.AppendUint64(nil, uint64(until.Unix()))

@@ -79,7 +79,7 @@ func (g grantRecord) lastSeen() time.Time {
 	return g.CreatedAt
 }
 
-// prune drops what has ended, so the file stays as small as what is in use.
+// prune drops ended credentials, so the file stays as small as the set in use.
 func (r *record) prune(now time.Time) {
 	r.Pairing = slices.DeleteFunc(r.Pairing, func(p pairingRecord) bool { return !now.Before(p.ExpiresAt) })
 	r.Devices = slices.DeleteFunc(r.Devices, func(g grantRecord) bool { return !g.live(KindDevice, now) })

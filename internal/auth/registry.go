@@ -30,8 +30,8 @@ const (
 	newFor = 7 * 24 * time.Hour
 	maxNew = 20
 
-	// touchEvery is how stale last_used may be. It is what a device that is
-	// always on costs in writes.
+	// touchEvery is how stale last_used may be. It bounds the writes of a device
+	// that is always on.
 	touchEvery = time.Hour
 	// lookRate is how often a second the file is read for a code that is not known.
 	lookRate = 20
@@ -64,7 +64,7 @@ func Open(dir string, logger *slog.Logger, now func() time.Time) (*Registry, err
 	return &Registry{file: file, now: now, logger: logger, looks: rate.NewLimiter(lookRate, lookRate)}, nil
 }
 
-// TokenRequest says what a token is for.
+// TokenRequest is a request for a token.
 type TokenRequest struct {
 	Name  string
 	Scope Scope
@@ -136,9 +136,9 @@ func (r *Registry) MintPairingCode() (string, error) {
 }
 
 // Redeem spends a pairing code and makes a device with the owner's scope. The
-// secret is the device's cookie, returned once and kept nowhere. A code that
-// is spent, expired or was never given out is ErrUnknown. The devices whose cookies
-// are replaced, which may be good no more, end in the same write: they are the same
+// secret is the device's cookie, returned once and kept nowhere. A code that is
+// spent, expired or was never given out is ErrUnknown. The devices with the
+// replaced cookies, valid or not, end in the same write: they are the same
 // browser's, which will not present them again.
 func (r *Registry) Redeem(code, device, pageKey string, replaced ...string) (secret string, g Grant, err error) {
 	if !r.waits(code) {
@@ -207,7 +207,7 @@ func (r *Registry) Ended(cookie string) bool {
 	return r.file.ended(r.file.newest().hash(cookie))
 }
 
-// Grant is what the registry holds of a grant now, for those who live longer
+// Grant is the registry's present version of a grant, for users that live longer
 // than one request. ErrUnknown means it ended or was revoked.
 func (r *Registry) Grant(kind Kind, id string) (Grant, error) {
 	current := r.file.known()
@@ -258,8 +258,7 @@ func (r *Registry) LetInSince(own Grant) []Grant {
 	return list[max(0, len(list)-maxNew):]
 }
 
-// Revoke ends a device or a token for good. Those who hold a socket by it learn
-// through Changed.
+// Revoke ends a device or a token for good. Its sockets learn through Changed.
 func (r *Registry) Revoke(id string) error {
 	err := r.file.update(func(next *record) error {
 		before := len(next.Devices) + len(next.Tokens)
@@ -310,7 +309,7 @@ func (r *Registry) Rename(id, name string) (Grant, error) {
 // it before asking. Changes by other processes ring it while Run runs.
 func (r *Registry) Changed() <-chan struct{} { return r.file.changed.Listen() }
 
-// Run notices what other processes do to the file, within half a second, until
+// Run notices changes of the file by other processes, within half a second, until
 // ctx ends.
 func (r *Registry) Run(ctx context.Context) error { return r.file.watch(ctx) }
 

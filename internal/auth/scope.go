@@ -8,8 +8,8 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Scope is how much a credential may do. It is read from the hub's own record
-// of the credential, never from what a client says.
+// Scope is how much a credential may do. It is read from the hub's own record of
+// the credential, never from a client's claim.
 type Scope string
 
 // The scopes, from most to least.
@@ -46,7 +46,7 @@ const (
 	Manage
 )
 
-// Kind is what sort of credential a grant belongs to.
+// Kind is the kind of credential that a grant belongs to.
 type Kind string
 
 // The kinds of credentials.
@@ -55,8 +55,7 @@ const (
 	KindToken  Kind = "token"  // a script, by Bearer token
 )
 
-// Grant is what the hub knows of one credential: who it is and what it may do.
-// It holds no secret.
+// Grant is the identity and the rights of one credential. It holds no secret.
 type Grant struct {
 	ID    string
 	Kind  Kind
@@ -73,7 +72,7 @@ type Grant struct {
 	CreatedAt time.Time
 	// LastUsed is when it was last presented, to about an hour.
 	LastUsed time.Time
-	// ExpiresAt is when it ends whatever happens; zero means never.
+	// ExpiresAt is when it ends at the latest; zero means never.
 	ExpiresAt time.Time
 }
 
@@ -103,9 +102,9 @@ func (g Grant) Person() string {
 	return string(g.Kind) + ":" + g.ID
 }
 
-// May reports whether the grant covers verb on a session. An empty sessionID
-// means no session in particular: all of them, or something of the hub itself.
-// What is not known to be allowed is refused.
+// May reports whether the grant covers verb on a session. An empty sessionID means
+// no session in particular: all of them, or something of the hub itself. Every verb
+// that is not listed is refused.
 func (g Grant) May(verb Verb, sessionID string) bool {
 	if g.SessionID != "" && sessionID != g.SessionID {
 		return false

@@ -71,7 +71,7 @@ func (b *Bell) Ring() {
 	})
 }
 
-// RingNow wakes all listeners at once, whatever the gap.
+// RingNow wakes all listeners at once, without regard to the gap.
 func (b *Bell) RingNow() {
 	if b.gap > 0 {
 		b.last.Store(int64(time.Since(b.started)))

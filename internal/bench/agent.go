@@ -19,8 +19,8 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// agentRole is the role of an agent: a process that answers a prompt, whose text
-// is a number, with so many lines, as fast as they are read.
+// agentRole is the role of an agent: a process that answers a prompt, a number as
+// text, with that many lines, as fast as they are read.
 const agentRole = "agent"
 
 // updateBytes is the length of an agent's line. An event of it has about
@@ -181,7 +181,7 @@ func (p *pipe) each(n int, take func(line []byte) error) error {
 
 // feed implements feeder as a program would that relays an agent with the library:
 // it takes the message apart with encoding/json, to know notifications from
-// answers, and publishes what they notify of.
+// answers, and publishes their parameters.
 func (r *rival) feed(ctx context.Context, n int) error {
 	return r.relay(ctx, n, func(line []byte) error {
 		var m struct {
@@ -208,8 +208,8 @@ func (r *rival) relay(ctx context.Context, n int, take func(line []byte) error) 
 	return r.pipe.each(n, take)
 }
 
-// unread is the rival that publishes the agent's lines as they are: nothing in it
-// knows what an agent says.
+// unread is the rival that publishes the agent's lines as they are: it does not
+// parse them.
 type unread struct{ *rival }
 
 func newUnread(ctx context.Context, dir string) (publisher, error) {

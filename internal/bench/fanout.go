@@ -136,7 +136,7 @@ func measureIdle(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// weight is what one client costs, in bytes.
+// weight is the memory of one client, in bytes.
 type weight struct{ resident, heap, stacks int64 }
 
 // quietly is how long clients have been idle when they are weighed as shipped.
@@ -148,7 +148,7 @@ func (b *bench) weigh(ctx context.Context, clients int) (shipped, collected weig
 		return shipped, collected, err
 	}
 	defer func() { err = errors.Join(err, server.close()) }()
-	// What the first clients make the server allocate for good is not theirs.
+	// Lasting allocations that the first clients cause are not counted for them.
 	warm, err := gather(server, 20, server.Last+1, false)
 	if err != nil {
 		return shipped, collected, err

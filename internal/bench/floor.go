@@ -18,7 +18,7 @@ import (
 
 // floor is about the least a server can do: events in memory, nothing on disk, no
 // client waits for another. A writer for each processor goes round its clients and
-// gives each what is new, up to 64 KiB at once, without ever blocking.
+// gives each the new events, up to 64 KiB at once, without ever blocking.
 type floor struct {
 	addr string
 
@@ -169,7 +169,7 @@ func (c *floorClient) load(all []byte, ends []int) {
 	c.cursor = to
 }
 
-// push writes what the socket takes and says whether that was anything.
+// push writes as much as the socket takes and reports whether that was anything.
 func (c *floorClient) push() bool {
 	var n int
 	var err error

@@ -57,12 +57,12 @@ type order struct {
 	Rate    int `json:"rate,omitempty"`
 	// Feed is how many lines the server's agent is to say.
 	Feed int `json:"feed,omitempty"`
-	// Usage asks for what the process has used, after a collection if Collect.
+	// Usage asks for the process's usage, after a collection if Collect.
 	Usage   bool `json:"usage,omitempty"`
 	Collect bool `json:"collect,omitempty"`
 }
 
-// usage is what a process has used until now.
+// usage is the processor time and memory of a process until now.
 type usage struct {
 	CPU      time.Duration `json:"cpu"`
 	Mallocs  uint64        `json:"mallocs"`
@@ -177,8 +177,8 @@ func newManager(s *store.Store) (*session.Manager, error) {
 	})
 }
 
-// hub is abide itself: store, session, server, with one session on whose log
-// events are appended one by one, each written to its file.
+// hub is abide itself: store, session, server, with one session and events appended
+// to its log one by one, each written to its file.
 type hub struct {
 	session *session.BackgroundSession
 	log     *store.Log

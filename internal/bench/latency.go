@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Latency is measured in slices of half a second, which go round servers that
-// stay up: what else the machine does lasts longer than a slice, and so meets
-// all of them alike.
+// Latency is measured in slices of half a second, which go round servers that stay
+// up: other work of the machine lasts longer than a slice, and so meets all of them
+// alike.
 const (
 	pacedClients = 50
 	pacedRate    = 400 // events a second: 20,000 deliveries
@@ -66,7 +66,7 @@ func (b *bench) newPacer(ctx context.Context, role string, stalled int) (p *pace
 	return p, err
 }
 
-// slice publishes at the rate and waits until all who read have everything. The
+// slice publishes at the rate and waits until all readers have everything. The
 // clients that never read are new ones each time: a server may part with them.
 func (p *pacer) slice() error {
 	for range p.stalled {

@@ -49,7 +49,7 @@ func (r *reader) ask(message, answer string) (time.Duration, error) {
 }
 
 // measureLoad asks for the newest page of a long log over a socket, and for a pong
-// in turns: what is left is the page's.
+// in turns: the difference is the page's.
 func measureLoad(ctx context.Context, b *bench) (err error) {
 	server, err := b.serve(ctx, "long")
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // agent's message as real agents send them, in its envelope.
 const lineBytes = 318
 
-// chunk is a streamed event whose line has lineBytes bytes.
+// chunk is a streamed event with a line of lineBytes bytes.
 func chunk() event.Draft {
 	const envelope = 115 // {"seq":…,"time":…,"type":"agent_message","turn":1,"data":…,"crc":"…"}\n
 	frame := `{"message_id":"` + stamp(0) + `","text":"`
@@ -30,8 +30,8 @@ func chunk() event.Draft {
 // the event and know how long it took to come.
 func stamp(nanoseconds int64) string { return fmt.Sprintf("%019d", nanoseconds) }
 
-// writeStamp puts a stamp over another without allocating, so that what is
-// counted in a run is the server's.
+// writeStamp puts a stamp over another without allocating, so that a run counts
+// only the server's allocations.
 func writeStamp(over []byte, nanoseconds int64) {
 	for i := 18; i >= 0; i-- {
 		over[i] = byte('0' + nanoseconds%10)
@@ -184,7 +184,7 @@ func busy(logs []*store.Log) (stop func()) {
 					return
 				case <-next.C:
 				}
-				_, _, _ = l.Append(ctx, draft) // a device that fails fails what is measured too
+				_, _, _ = l.Append(ctx, draft) // a failure of the device fails the measurement too
 				next.Reset(10 * time.Millisecond)
 			}
 		})
@@ -192,8 +192,8 @@ func busy(logs []*store.Log) (stop func()) {
 	return func() { cancel(); wait.Wait() }
 }
 
-// validateEach makes drafts of payloads, as is done with what agents send
-// before it gets to a log.
+// validateEach makes drafts of payloads, as the hub does before it appends an
+// agent's events.
 func validateEach(n int) (time.Duration, error) {
 	p := event.AgentMessage{MessageID: stamp(0), Text: event.Text(strings.Repeat("All work and no play. ", 8))}
 	began := time.Now()

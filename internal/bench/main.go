@@ -1,14 +1,13 @@
-// Command bench measures what abide promises of speed, as ratios.
+// Command bench measures abide's promises of speed, as ratios.
 //
 // It prints one table: figure, goal, measured, and ok or SHORT. A figure is
-// measured side by side with what it is compared to, in interleaved rounds of
-// one run, and the median counts: on a noisy machine nothing else means
-// anything. What has a goal in absolute terms is shown as the share of that
-// goal which was used. The numbers behind the ratios follow in a section of
-// their own.
+// measured side by side with its rival, in interleaved rounds of one run, and the
+// median counts: on a noisy machine nothing else means anything. A figure with an
+// absolute goal is shown as the used share of that goal. The numbers behind the
+// ratios follow in a section of their own.
 //
-// It is a module of its own, so that what abide is only compared with does not
-// become one of its dependencies.
+// It is a module of its own, so that the rivals do not become dependencies of
+// abide.
 package main
 
 import (

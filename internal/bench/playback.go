@@ -57,7 +57,7 @@ func measurePlayback(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// heap is what is in use once all garbage is gone.
+// heap is the memory in use after a collection, in bytes.
 func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats

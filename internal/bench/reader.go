@@ -22,7 +22,7 @@ type reader struct {
 	// reached is the number of the last event that came whole.
 	reached atomic.Int64
 	bytes   atomic.Int64
-	// delays is what each event took, where they are wanted; owned by run.
+	// delays has the time of each event, where they are wanted; owned by run.
 	delays []time.Duration
 	timed  bool
 	failed atomic.Pointer[error]

@@ -37,12 +37,12 @@ func (b *bench) scaled(n, part int) int {
 	return n
 }
 
-// atLeast adds a row whose ratio must reach the goal.
+// atLeast adds a row with a ratio that must reach the goal.
 func (b *bench) atLeast(figure string, goal, ratio float64) {
 	b.add(figure, fmt.Sprintf("≥ %.3g ×", goal), ratio, ratio >= goal)
 }
 
-// atMost adds a row whose ratio must not exceed the goal.
+// atMost adds a row with a ratio that must not exceed the goal.
 func (b *bench) atMost(figure string, goal, ratio float64) {
 	b.add(figure, fmt.Sprintf("≤ %.3g ×", goal), ratio, ratio <= goal)
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// measureWhole measures what goes over the whole of a long log, against reading
-// its files: searching it, and opening its session when nothing but the log is
-// left of it.
+// measureWhole measures the two operations on the whole of a long log, against
+// reading its files: searching it, and opening its session when only the log is
+// left.
 func measureWhole(ctx context.Context, b *bench) error {
 	events := b.scaled(1_000_000, 4)
 	dir := filepath.Join(b.dir, "whole")
@@ -143,7 +143,7 @@ func measureIdleSessions(ctx context.Context, b *bench) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, server.close()) }()
-	// What the first ones make the process allocate for good is not theirs.
+	// Lasting allocations that the first ones cause are not counted for them.
 	if _, err := server.tell(order{Publish: 20}); err != nil {
 		return err
 	}

@@ -121,7 +121,7 @@ func (p *Program) printQuestion(q event.PermissionRequest) error {
 }
 
 // choose returns the id of the option a person means: its number, its id, or its
-// name whatever the case.
+// name in any case.
 func choose(q event.PermissionRequest, name string) (string, error) {
 	if n, err := strconv.Atoi(name); err == nil && n >= 1 && n <= len(q.Options) {
 		return q.Options[n-1].OptionID, nil

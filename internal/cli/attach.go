@@ -62,8 +62,8 @@ type seat struct {
 	out     sink
 
 	mu sync.Mutex
-	// questions are those that wait, oldest first: a person answers what they
-	// see, which may be a moment before the state says that it waits.
+	// questions are the open ones, oldest first. A person answers the one on the
+	// screen, which may be a moment before the state has it.
 	questions []event.PermissionRequest
 	settled   map[string]bool
 	// form is the one that the person fills in, of the oldest question.
@@ -72,11 +72,11 @@ type seat struct {
 	// have been typing its answer. It has a form where that was being filled in.
 	past event.PermissionRequest
 	mine string // the question that was answered from here last
-	// open are the prompts sent from here whose turns have not ended.
+	// open are the prompts sent from here with turns that have not ended.
 	open  map[string]bool
 	seen  event.Seq // the last event that was written
 	ended bool      // stdin is at its end
-	shown bool      // what there was when the person came has been written
+	shown bool      // the events from before the person came have been written
 }
 
 // stay reads along after a seq until the person leaves. The prompts are sent first.
@@ -102,7 +102,7 @@ func (p *Program) stay(ctx context.Context, hub *client.Hub, s wire.SessionInfo,
 	return errors.Join(err, seat.out.close())
 }
 
-// typed sends what the person types until they leave.
+// typed sends the person's lines until they leave.
 func (s *seat) typed(ctx context.Context, leave context.CancelFunc, prompts []string) {
 	for _, text := range prompts {
 		s.line(ctx, text)
@@ -245,7 +245,7 @@ func (s *seat) news(ctx context.Context, u client.Update) error {
 	return nil
 }
 
-// note keeps what lines the person types are about.
+// note keeps the open questions, which the person's lines answer.
 func (s *seat) note(e event.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,8 +1,8 @@
 // Package cli holds the commands that drive a hub from a shell.
 //
-// Each is an observer like any other: it speaks to the hub by internal/client
-// and reads no file of a session. A Program is what all of them share: the
-// streams, the way to the hub, and the meaning of exit codes.
+// Each is an observer like any other: it speaks to the hub by internal/client and
+// reads no file of a session. A Program is shared by all of them: the streams, the
+// way to the hub, and the meaning of exit codes.
 package cli
 
 import (
@@ -48,7 +48,7 @@ type Env struct {
 	Browse func(ctx context.Context, address string) error
 }
 
-// Program is what every command has to work with.
+// Program is the environment of every command.
 type Program struct {
 	Env
 	hub     string // --hub

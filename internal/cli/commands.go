@@ -44,7 +44,7 @@ func (p *Program) onHub(cmd *cobra.Command, body func(ctx context.Context, hub *
 	return cmd
 }
 
-// onSession makes a command whose first argument names a session.
+// onSession makes a command with a session as its first argument.
 func (p *Program) onSession(cmd *cobra.Command, body func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, args []string) error) *cobra.Command {
 	cmd.ValidArgsFunction = p.completeSession
 	return p.onHub(cmd, func(ctx context.Context, hub *client.Hub, args []string) error {

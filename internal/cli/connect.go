@@ -89,7 +89,7 @@ func connect(ctx context.Context, base, token string) (*client.Hub, error) {
 	return hub, nil
 }
 
-// private reports whether what is sent to an address stays on this machine or is
+// private reports whether traffic to an address stays on this machine or is
 // encrypted.
 func private(base string) bool {
 	u, err := url.Parse(base)

@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// attempts and attemptPause bound how often something is sent again whose
+	// attempts and attemptPause bound how often a request is sent again after its
 	// answer was lost, as when the hub is being started again.
 	attempts     = 20
 	attemptPause = 500 * time.Millisecond
@@ -32,8 +32,8 @@ const (
 	maxPrompt = 1 << 20
 )
 
-// again sends something until an answer comes. What is sent carries a key of its
-// own, so that sending it twice does it once.
+// again sends something until an answer comes. A request carries a key of its own,
+// so that sending it twice does it once.
 func again[T any](ctx context.Context, send func() (T, error)) (T, error) {
 	for try := 1; ; try++ {
 		answer, err := send()
@@ -273,7 +273,7 @@ func (p *Program) end() *cobra.Command {
 	return cmd
 }
 
-// removed is what rm --json prints.
+// removed is the output of rm --json.
 type removed struct {
 	SessionID string `json:"session_id"`
 	Deleted   bool   `json:"deleted"`
@@ -330,7 +330,7 @@ func (p *Program) ask(ctx context.Context, asked time.Time, question string) (st
 	}
 }
 
-// line is what a person typed, and when.
+// line is a typed line, and its time.
 type line struct {
 	text string
 	at   time.Time

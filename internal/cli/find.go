@@ -126,7 +126,7 @@ func projectRoot() (string, error) {
 // tail is the part of an id that tells sessions of one second apart.
 func tail(id string) string { return id[strings.LastIndexByte(id, '-')+1:] }
 
-// short shortens each id to what is unique among them.
+// short shortens each id to a part that is unique among them.
 func short(list []wire.SessionInfo) map[string]string {
 	names := map[string]string{}
 	for _, s := range list {
@@ -149,7 +149,7 @@ func short(list []wire.SessionInfo) map[string]string {
 	return names
 }
 
-// completeSession completes the id of a session; it is silent about what fails.
+// completeSession completes the id of a session; it is silent about failures.
 func (p *Program) completeSession(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveDefault

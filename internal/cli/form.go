@@ -29,8 +29,8 @@ type filling struct {
 	at     int
 }
 
-// filled begins to fill in the form of a question whose option sends one, or
-// returns nil where there is nothing to fill in.
+// filled begins to fill in the form of a question if the option sends one, else it
+// returns nil.
 func filled(q event.PermissionRequest, option string) *filling {
 	fields := plain.Fields(q.Form)
 	if option != acceptForm || len(fields) == 0 {
@@ -72,7 +72,7 @@ func (f *filling) take(line string) (choice client.Choice, done bool, err error)
 	return client.Choice{OptionID: acceptForm, Content: content}, true, nil
 }
 
-// again goes back to the first field. An empty line keeps what was given there.
+// again goes back to the first field. An empty line keeps the value given before.
 func (f *filling) again() {
 	f.at = 0
 	for i := range f.fields {

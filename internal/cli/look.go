@@ -19,7 +19,7 @@ import (
 // listed is how many sessions ls shows where a person does not say.
 const listed = 30
 
-// sessionList is what ls --json prints.
+// sessionList is the output of ls --json.
 type sessionList struct {
 	Sessions []wire.SessionInfo `json:"sessions"`
 }
@@ -173,7 +173,7 @@ func visible(s string) int {
 	}
 }
 
-// searchAnswer is what search --json prints.
+// searchAnswer is the output of search --json.
 type searchAnswer struct {
 	Hits []client.Hit `json:"hits"`
 	// Skipped are the sessions that could not be read in full.
@@ -297,7 +297,7 @@ func (p *Program) orJSON(value any, err error) error {
 	return p.PrintJSON(value)
 }
 
-// ruleList is what rules --json prints.
+// ruleList is the output of rules --json.
 type ruleList struct {
 	Rules []client.Rule `json:"rules"`
 }
@@ -328,7 +328,7 @@ func (p *Program) rules() *cobra.Command {
 	return cmd
 }
 
-// deviceList is what devices --json prints.
+// deviceList is the output of devices --json.
 type deviceList struct {
 	Devices []client.Device `json:"devices"`
 }

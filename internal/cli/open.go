@@ -11,7 +11,7 @@ import (
 	"github.com/abidehub/abide/server/wire"
 )
 
-// page is what open --json prints.
+// page is the output of open --json.
 type page struct {
 	URL string `json:"url"`
 }

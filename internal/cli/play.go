@@ -86,7 +86,7 @@ func (p *Program) player(ctx context.Context, name string) (player *playback.Pla
 	return player, done, nil
 }
 
-// tape is what a player reads, with the seq of its first event.
+// tape is the source of a player, with the seq of its first event.
 func (p *Program) tape(ctx context.Context, name string) (source observer.Source, first event.Seq, done func(), err error) {
 	if file, err := os.Open(name); err == nil {
 		lines, err := openEventFile(file)
@@ -145,8 +145,8 @@ type paced struct {
 	say   io.Writer
 }
 
-// wait is a pause of playback.Pace: what was printed is seen, and a pause that is
-// shorter than it was is told.
+// wait is a pause of playback.Pace. It flushes the output, and prints a note if the
+// pause is shorter than the recorded one.
 func (p *paced) wait(ctx context.Context, pause, gap time.Duration) error {
 	if p.still {
 		return ctx.Err()

@@ -16,13 +16,13 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// promptAnswer is what prompt --json prints.
+// promptAnswer is the output of prompt --json.
 type promptAnswer struct {
 	SessionID string `json:"session_id"`
 	client.Asked
 	// The rest is there with --wait.
 	StopReason event.StopReason `json:"stop_reason,omitempty"`
-	// Text is what the agent said in the turn.
+	// Text is the agent's message in the turn.
 	Text  string         `json:"text,omitempty"`
 	Error *event.Failure `json:"error,omitempty"`
 }
@@ -90,7 +90,7 @@ type turn struct {
 	ask     client.Ask
 	noAsk   bool
 
-	said, beside sink // what the agent says, and the rest
+	said, beside sink // the agent's messages, and the rest
 	text         strings.Builder
 	number       int // of the turn, once it began
 	end          *event.TurnEnd
@@ -115,7 +115,7 @@ func (a *asking) over(id string) {
 	}
 }
 
-// errEnded ends a watch: what was waited for has come.
+// errEnded ends a watch: the awaited event has come.
 var errEnded = errors.New("ended")
 
 func (p *Program) wait(ctx context.Context, hub *client.Hub, s wire.SessionInfo, ask client.Ask, asked client.Asked, noAsk bool) error {
@@ -131,7 +131,7 @@ func (p *Program) wait(ctx context.Context, hub *client.Hub, s wire.SessionInfo,
 		p.notice("queued; waiting for its turn")
 	}
 	if p.interactive() {
-		p.lines() // what is typed from here on, before a question, does not answer it
+		p.lines() // lines typed from here on, before a question, do not answer it
 	}
 	err = p.follow(ctx, hub, s, s.MaxSeq, func(u client.Update) error { return t.news(ctx, u) })
 	t.asking.over("")

@@ -12,7 +12,7 @@ import (
 	"github.com/abidehub/abide/server/wire"
 )
 
-// queueList is what queue --json prints.
+// queueList is the output of queue --json.
 type queueList struct {
 	Queue []wire.QueueItem `json:"queue"`
 }

@@ -188,7 +188,7 @@ func (p *Program) show() *cobra.Command {
 	return cmd
 }
 
-// read hands the events from a seq to what is the end now to a sink, page by page.
+// read hands the events from a seq to the present end to a sink, page by page.
 func (p *Program) read(ctx context.Context, hub *client.Hub, s wire.SessionInfo, from event.Seq, to sink) error {
 	epoch := s.Epoch
 	for after, limit := max(from, s.MinSeq)-1, firstPage; after < s.MaxSeq; limit = wire.MaxPage {
@@ -270,7 +270,7 @@ func (p *Program) tail() *cobra.Command {
 }
 
 // follow hands each piece of news after a seq to each, over any number of
-// connections. A person who leaves by Ctrl-C ends it without an error.
+// connections. Ctrl-C ends it without an error.
 func (p *Program) follow(ctx context.Context, hub *client.Hub, s wire.SessionInfo, after event.Seq, each func(client.Update) error) error {
 	lost := false
 	err := client.NewWatch(hub, s.SessionID, client.Cursor{Epoch: s.Epoch, Seq: after}).Run(ctx, func(u client.Update) error {
@@ -295,7 +295,7 @@ func (p *Program) follow(ctx context.Context, hub *client.Hub, s wire.SessionInf
 	return err
 }
 
-// notice tells a person on stderr what happens meanwhile.
+// notice tells a person on stderr about the connection.
 func (p *Program) notice(format string, args ...any) {
 	fmt.Fprintf(p.Stderr, "abide: %s\n", plain.Line(fmt.Sprintf(format, args...)))
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// resumeAnswer is what resume --json prints.
+// resumeAnswer is the output of resume --json.
 type resumeAnswer struct {
 	SessionID      string `json:"session_id"`
 	InterruptionID string `json:"interruption_id"`
@@ -78,7 +78,7 @@ func driftChoice(apply, keep bool) string {
 	return ""
 }
 
-// confirming are the flags that confirm what a hub wants confirmed.
+// confirming are the flags that confirm a hub's warnings.
 func confirming(needs []string) []string {
 	var flags []string
 	for _, need := range needs {

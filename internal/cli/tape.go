@@ -20,7 +20,7 @@ type hubEvents struct {
 	id  string
 }
 
-// Changed implements observer.Source: what is played is what is there.
+// Changed implements observer.Source. It never rings: a tape does not grow.
 func (hubEvents) Changed() <-chan struct{} { return nil }
 
 // ReadAfter implements observer.Source.

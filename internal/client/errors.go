@@ -44,7 +44,7 @@ type RefusedError struct {
 	// Code and Message are the hub's own words, where it had any.
 	Code    wire.Code
 	Message string
-	// Needs is what has to be confirmed, where a resume was refused for that.
+	// Needs are the warnings to confirm, where a resume was refused for that.
 	Needs []string
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/abidehub/abide/server/wire"
 )
 
-// Export is what a session is written as. The zero value is all of its events. From
-// and To are seqs or times.
+// Export is the form that a session is written in. The zero value is all of its
+// events. From and To are seqs or times.
 type Export struct {
 	Format   string
 	From, To string

@@ -15,15 +15,15 @@ type Cursor struct {
 	Seq   event.Seq
 }
 
-// maxHeld bounds what is held above a gap. What does not fit is dropped: the
-// pages that close the gap bring it.
+// maxHeld bounds the events held above a gap. Events that do not fit are dropped:
+// the pages that close the gap bring it.
 const maxHeld = 4096
 
 // ErrEpoch says that events of another log came than the one being followed:
 // observe again, and the hub's verdict will be a reset.
 var ErrEpoch = errors.New("events of another epoch")
 
-// Change is what one frame did to a History.
+// Change is the effect of one frame on a History.
 type Change struct {
 	// Reset says that all that was held before is void; Events begin anew.
 	Reset bool
@@ -32,7 +32,7 @@ type Change struct {
 	Events []event.Event
 	// Older is a page that goes before everything held; no cursor moves.
 	Older []event.Event
-	// Missing is what to ask the hub for, because there is a gap. Its
+	// Missing is the request to send to the hub, because there is a gap. Its
 	// RequestID is empty.
 	Missing *wire.LoadEvents
 }
@@ -52,8 +52,8 @@ type History struct {
 	gaps    int
 }
 
-// NewHistory follows the session from a cursor, or from whatever the hub says
-// first when that is zero.
+// NewHistory follows the session from a cursor, or from the hub's first frame when
+// that is zero.
 func NewHistory(sessionID string, from Cursor) *History {
 	return &History{sessionID: sessionID, cursor: from}
 }
@@ -68,8 +68,8 @@ func (h *History) Dropped() int { return h.dropped }
 // Gaps is documented with Dropped.
 func (h *History) Gaps() int { return h.gaps }
 
-// Reconnected says that a new connection begins: what was asked for on the old
-// one will not be answered.
+// Reconnected says that a new connection begins: requests on the old one will not
+// be answered.
 func (h *History) Reconnected() {
 	h.held, h.asked = nil, false
 }
@@ -114,8 +114,8 @@ func (h *History) load(m *wire.EventsLoaded) Change {
 	return change
 }
 
-// close goes on after the page that was asked for: with what was held, and by
-// asking again where that is not enough.
+// close goes on after the requested page: with the held events, and with another
+// request where they are not enough.
 func (h *History) close(change *Change) {
 	held := h.held
 	h.held, h.asked = nil, false

@@ -53,8 +53,8 @@ type Hub struct {
 	http   *http.Client
 }
 
-// New returns the hub at base. It does not connect. The token is what `abide
-// token` prints.
+// New returns the hub at base. It does not connect. The token is one made by `abide
+// token`.
 func New(base, token string) (*Hub, error) {
 	place := Place{Base: base, Token: token}
 	if _, err := place.url(); err != nil {
@@ -65,7 +65,7 @@ func New(base, token string) (*Hub, error) {
 	return h, nil
 }
 
-// Locate returns a hub whose place is asked for with each request and each
+// Locate returns a hub whose address is looked up for each request and each
 // connection: after a restart it may listen elsewhere, and its token may be
 // another. It does not connect.
 func Locate(locate func(context.Context) (Place, error)) *Hub {
@@ -83,7 +83,7 @@ func (h *Hub) Health(ctx context.Context) error {
 	return h.do(ctx, http.MethodGet, "/api/health", nil, nil)
 }
 
-// NewSession is what a session is made of.
+// NewSession is the request for a new session.
 type NewSession struct {
 	// Agent is a configured agent's name; empty takes the hub's first.
 	Agent string `json:"agent,omitempty"`
@@ -94,8 +94,9 @@ type NewSession struct {
 	// Prompt is asked at once when it is not empty.
 	Prompt string `json:"prompt,omitempty"`
 	// Key is the caller's own name for this request, and the id of its prompt.
-	// Create with the same again makes nothing new and asks nothing twice, so a
-	// session whose answer was lost is simply made again. Empty makes one each time.
+	// Create with the same key again makes nothing new and prompts nothing twice,
+	// so after a lost answer the call is simply repeated. Empty makes one each
+	// time.
 	Key string `json:"-"`
 }
 
@@ -121,7 +122,7 @@ func (h *Hub) Session(ctx context.Context, id string) (wire.SessionInfo, error) 
 // Page is a run of the session list.
 type Page struct {
 	Sessions []wire.SessionInfo `json:"sessions"`
-	// NextCursor asks for what follows; empty at the end.
+	// NextCursor asks for the next page; empty at the end.
 	NextCursor string `json:"next_cursor"`
 }
 

@@ -15,8 +15,8 @@ func (h *Hub) Interruption(ctx context.Context, id string) (wire.Offer, error) {
 	return open, err
 }
 
-// Resume settles an interruption by going on. A *RefusedError with Needs names
-// what has to be confirmed first.
+// Resume settles an interruption by going on. A *RefusedError with Needs names the
+// warnings to confirm first.
 func (h *Hub) Resume(ctx context.Context, id string, r wire.Resume) (wire.Resumed, error) {
 	var resumed wire.Resumed
 	err := h.do(ctx, http.MethodPost, session(id)+"/resume", r, &resumed)

@@ -8,7 +8,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// NewRecording is what a session is made of that the caller records.
+// NewRecording is the request for a session that the caller records.
 type NewRecording struct {
 	Agent     string `json:"agent"`
 	Workspace string `json:"workspace"`

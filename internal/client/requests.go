@@ -20,9 +20,9 @@ import (
 type ListQuery struct {
 	// Status keeps one status; "archived" and "all" are possible, too.
 	Status string
-	// Project keeps the sessions whose project root or workspace this is.
+	// Project keeps the sessions with this project root or workspace.
 	Project string
-	// Text keeps the sessions in whose line all its words occur.
+	// Text keeps the sessions with all its words in their line.
 	Text string
 	// Limit is the size of the page, 200 at most; 0 takes the hub's.
 	Limit int
@@ -46,7 +46,7 @@ func (h *Hub) List(ctx context.Context, q ListQuery) (Page, error) {
 	return page, err
 }
 
-// Patch changes what it names of a session and leaves the rest.
+// Patch changes the fields of a session that it has and leaves the rest.
 type Patch struct {
 	Name     *string `json:"name,omitempty"`
 	Pinned   *bool   `json:"pinned,omitempty"`
@@ -60,7 +60,7 @@ func (h *Hub) Update(ctx context.Context, id string, p Patch) (wire.SessionInfo,
 	return info, err
 }
 
-// Agents is what a new session can be made of.
+// Agents are the agents and workspaces for a new session.
 type Agents struct {
 	Agents           []AgentInfo `json:"agents"`
 	Workspaces       []string    `json:"workspaces"`
@@ -145,7 +145,8 @@ type Hit struct {
 	Ranges    [][2]int  `json:"ranges,omitempty"`
 }
 
-// Found is what one call of a search found. While Done is false, NextCursor goes on.
+// Found is the result of one call of a search. While Done is false, NextCursor goes
+// on.
 type Found struct {
 	Hits         []Hit    `json:"hits"`
 	NextCursor   string   `json:"next_cursor,omitempty"`
@@ -155,7 +156,7 @@ type Found struct {
 	Done         bool     `json:"done"`
 }
 
-// Search looks for a text in what sessions said, from a cursor on.
+// Search looks for a text in sessions, from a cursor on.
 func (h *Hub) Search(ctx context.Context, text string, limit int, cursor string) (Found, error) {
 	query := url.Values{"q": {text}, "limit": {strconv.Itoa(limit)}}
 	if cursor != "" {
@@ -174,7 +175,7 @@ type Ask struct {
 	When        wire.When          `json:"when,omitempty"`
 }
 
-// Asked is what became of a prompt.
+// Asked is the outcome of a prompt.
 type Asked struct {
 	PromptID string    `json:"prompt_id"`
 	Outcome  Fate      `json:"outcome"`
@@ -201,7 +202,7 @@ func (h *Hub) Attach(ctx context.Context, id, name, mediaType string, body io.Re
 // Choice answers a permission request.
 type Choice struct {
 	OptionID string `json:"option_id"`
-	// Content is what was filled in, when the request had a form.
+	// Content is the filled-in form, when the request had one.
 	Content json.RawMessage `json:"content,omitempty"`
 	// SeenSeq is the last event the person had seen: the hub refuses the answer
 	// where the tool call changed after it.
@@ -235,7 +236,7 @@ func (h *Hub) Queue(ctx context.Context, id string) ([]wire.QueueItem, error) {
 	return h.queue(ctx, http.MethodGet, session(id)+"/queue", nil)
 }
 
-// QueueChange changes what it names of a waiting prompt.
+// QueueChange changes the fields of a waiting prompt that it has.
 type QueueChange struct {
 	Text *string `json:"text,omitempty"`
 	// Position counts from 0.

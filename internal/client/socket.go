@@ -37,7 +37,7 @@ type Socket struct {
 	mu      sync.Mutex
 	asked   int
 	waiting map[string]chan wire.Message
-	// ended is closed when Run returns; what still waits will not be answered.
+	// ended is closed when Run returns; waiting requests will not be answered.
 	ended chan struct{}
 }
 
@@ -105,10 +105,10 @@ func (s *Socket) Connected() wire.Connected { return s.connected }
 // ignored.
 func (s *Socket) Unknown() int64 { return s.unknown.Load() }
 
-// Run reads until ctx ends, the connection does or handle returns an error,
-// and hands every frame to handle in the order of the wire, answers to
-// requests included. It is called once, and closes the socket. The error says
-// what ended it: handle's, ctx's, or a *ClosedError.
+// Run reads until ctx ends, the connection does or handle returns an error, and
+// hands every frame to handle in the order of the wire, answers to requests
+// included. It is called once, and closes the socket. The error is the cause of its
+// end: handle's, ctx's, or a *ClosedError.
 func (s *Socket) Run(ctx context.Context, handle func(wire.Message) error) error {
 	defer close(s.ended)
 	defer s.conn.CloseNow()

@@ -8,10 +8,10 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Fate is what became of a prompt.
+// Fate is the outcome of a prompt.
 type Fate string
 
-// What a hub answers to a prompt.
+// A hub's answers to a prompt.
 const (
 	Received    Fate = "received"    // in the log at Seq, on the device
 	Queued      Fate = "queued"      // waits at Position
@@ -28,9 +28,9 @@ type PromptOutcome struct {
 	Position int
 }
 
-// Prompt asks the agent and waits until the hub has the prompt in its log or
-// its queue. The same PromptID again changes nothing, so a prompt whose answer
-// was lost is simply sent again. Its RequestID is set here.
+// Prompt asks the agent and waits until the hub has the prompt in its log or its
+// queue. The same PromptID again changes nothing, so after a lost answer the prompt
+// is simply sent again. Its RequestID is set here.
 func (s *Socket) Prompt(ctx context.Context, p wire.Prompt) (PromptOutcome, error) {
 	answer, err := s.ask(ctx, func(id string) wire.Message { p.RequestID = id; return &p })
 	if err != nil {

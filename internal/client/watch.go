@@ -57,7 +57,7 @@ func (w *Watch) Socket() *Socket {
 	return w.socket
 }
 
-// History is what was applied so far. Only each may ask it while Run runs.
+// History has the events applied so far. Only each may ask it while Run runs.
 func (w *Watch) History() *History { return w.history }
 
 // Run connects, hands every piece of news to each in order, and connects again

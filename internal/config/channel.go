@@ -22,7 +22,7 @@ type fileQuiet struct {
 	To   string `yaml:"to"`
 }
 
-// channelEvents are what a channel can be told.
+// channelEvents are the events that a channel can choose.
 func channelEvents() []string {
 	return []string{"permission", "form", "turn_over", "failed", "interrupted"}
 }
@@ -42,7 +42,8 @@ func (r reader) applyChannels(c *Config, f file) error {
 	return nil
 }
 
-// makeChannel checks a channel. What is wrong with its url is not told: it may be a secret.
+// makeChannel checks a channel. The fault of its url is not described: it may be a
+// secret.
 func makeChannel(name string, f fileChannel) (Channel, error) {
 	u, err := url.Parse(f.URL)
 	switch {

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Config is what the hub was told to be. Paths in it are absolute.
+// Config is the hub's configuration. Paths in it are absolute.
 type Config struct {
 	// Addr is the loopback address to listen on, host:port. Port 0 picks a
 	// free one.
@@ -79,7 +79,7 @@ type Agent struct {
 	// Shown is the command line for people, with variables' names where the file
 	// names variables.
 	Shown string
-	// Env is added to what little the agent inherits.
+	// Env is added to the few variables that the agent inherits.
 	Env map[string]string
 	// PassEnv names variables of the hub's environment to hand on.
 	PassEnv []string
@@ -89,7 +89,7 @@ type Agent struct {
 	// Silence is how long it may say nothing in a turn before that is reported;
 	// 0 means the default, 10 minutes. Else it is at least a second.
 	Silence time.Duration
-	// Resume is what it has of its own.
+	// Resume has its own resume settings.
 	Resume AgentResume
 }
 
@@ -105,7 +105,7 @@ type MCPServer struct {
 	Headers map[string]string `yaml:"headers"`
 }
 
-// Permissions is what happens to a permission request in an unwatched session.
+// Permissions is the policy for permission requests in unwatched sessions.
 type Permissions struct {
 	// Unattended is "wait" or "deny". It is never "allow".
 	Unattended string
@@ -126,7 +126,7 @@ type Queue struct {
 	AfterInterruption string
 }
 
-// Limits bound what the hub holds at once.
+// Limits bound the hub's resources.
 type Limits struct {
 	// Sessions is how many sessions may be active, Agents how many agent
 	// processes may live, Clients how many sockets may be open.
@@ -140,7 +140,7 @@ type Limits struct {
 // phone's keypad.
 const DefaultAddr = "127.0.0.1:22433"
 
-// Error is what is wrong with the configuration, and where.
+// Error is a fault of the configuration, and its place.
 type Error struct {
 	// File is the file's path, or the name of an environment variable or flag.
 	File string
@@ -159,7 +159,7 @@ type refusal string
 func (r refusal) Error() string        { return string(r) }
 func (r refusal) Is(target error) bool { return target == ErrRefused }
 
-// Unwrap returns what found the value wrong.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.cause }
 
 // Error implements error.
@@ -183,8 +183,8 @@ func defaults() Config {
 	}
 }
 
-// checkAddr refuses what is not loopback: abide runs code as its user, and has
-// no TLS of its own yet to guard an open port with.
+// checkAddr refuses addresses that are not loopback: abide runs code as its user,
+// and has no TLS of its own yet to guard an open port with.
 func checkAddr(addr string) error {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/abidehub/abide/internal/outgoing"
 )
 
-// variable is one ABIDE_… variable and what it sets.
+// variable is one ABIDE_… variable and its setting.
 type variable struct {
 	name string
 	set  func(l Loader, c *Config, value string) error
 }
 
-// variables lists what the environment may set: everything of the file that is
+// variables lists the settings of the environment: everything of the file that is
 // one value or a plain list.
 func variables() []variable {
 	return []variable{

@@ -13,8 +13,8 @@ import (
 )
 
 // Lengths from which on a variable's value is hidden: hiding shorter ones would
-// only garble what people read. A name that says what it holds is taken at its
-// word sooner.
+// only garble messages. For a name like PASSWORD or TOKEN a shorter length is
+// enough.
 const (
 	shortestHidden = 6
 	shortestSecret = 3
@@ -22,11 +22,11 @@ const (
 
 var secretName = regexp.MustCompile(`(?i)(key|token|secret|passw|credential|auth)`)
 
-// expansion puts the environment into a parsed file, and keeps what it put there
-// out of what is said about the file: it is likely to be a secret.
+// expansion puts the environment into a parsed file, and keeps their values out of
+// messages about the file: they are likely to be secrets.
 type expansion struct {
 	loader Loader
-	put    map[string]string // what stood in the file, by the value
+	put    map[string]string // the text in the file, by the value
 }
 
 // hide returns err with variables' names in place of their values.
@@ -53,8 +53,8 @@ func (x *expansion) unexpanded(text string) string {
 	return text
 }
 
-// expand replaces ${NAME} in every value of the parsed file. It works on the
-// tree, so what a variable holds is text and never becomes YAML.
+// expand replaces ${NAME} in every value of the parsed file. It works on the tree,
+// so a variable's value is text and never becomes YAML.
 func (x *expansion) expand(node ast.Node) error {
 	switch n := node.(type) {
 	case *ast.MappingNode:
@@ -122,8 +122,8 @@ func (x *expansion) expandText(text string) (string, error) {
 	}
 }
 
-// leadingName is the beginning of text that can be a variable's name: what
-// follows may be anything, also a secret.
+// leadingName is the beginning of text that can be a variable's name: the rest may
+// be anything, also a secret.
 func leadingName(text string) string {
 	end := strings.IndexFunc(text, func(r rune) bool {
 		return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')

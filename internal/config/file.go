@@ -65,7 +65,7 @@ type fileQueue struct {
 	Workspaces        map[string]fileWorkspaceQueue `yaml:"workspaces"`
 }
 
-// fileWorkspaceQueue is what one directory's queue has of its own.
+// fileWorkspaceQueue has the queue settings of one directory.
 type fileWorkspaceQueue struct {
 	Enabled           *bool    `yaml:"enabled"`
 	Delay             *string  `yaml:"delay"`
@@ -147,7 +147,7 @@ func (l Loader) yamlError(err error) error {
 	return &Error{File: l.Path, Reason: err.Error()}
 }
 
-// inWords names a kind of YAML for people who write it.
+// inWords names a kind of YAML for people.
 func inWords(t ast.NodeType) string {
 	switch t {
 	case ast.SequenceType:
@@ -169,7 +169,7 @@ func keyOf(value *token.Token) string {
 	return colon.Prev.Value + ": "
 }
 
-// wanted names a Go type for people who write YAML.
+// wanted names a Go type in YAML's words for people.
 func wanted(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Float64:
@@ -184,14 +184,14 @@ func wanted(t reflect.Type) string {
 	return "text"
 }
 
-// reader turns what the file says into a Config, and knows where it says it.
+// reader turns the file into a Config, and keeps the position of each value.
 type reader struct {
 	loader Loader
 	doc    *ast.File
 	base   string
 }
 
-// wrong points at what the path names, such as $.queue.delay.
+// wrong points at the value with this path, such as $.queue.delay.
 func (r reader) wrong(path, format string, args ...any) error {
 	e := &Error{File: r.loader.Path, Reason: strings.TrimPrefix(path, "$.") + ": " + fmt.Sprintf(format, args...)}
 	for _, arg := range args {
@@ -278,7 +278,7 @@ func (r reader) applyAgents(c *Config, f file) error {
 		}
 		for variable := range a.Env {
 			if variable == "" || strings.ContainsAny(variable, "=\x00") {
-				// What is behind the first = may be a secret.
+				// The text behind the first = may be a secret.
 				name, _, _ := strings.Cut(variable, "=")
 				return r.wrong(path+".env", "a variable's name has no = in it and is not empty: write %q: and its value behind it", name)
 			}
@@ -458,7 +458,7 @@ func checkMCPServer(s *MCPServer) error {
 		if s.URL == "" {
 			return fmt.Errorf("%s needs a url", s.Name)
 		}
-		// What is wrong with it is not told: it may hold a password.
+		// Its fault is not described: it may hold a password.
 		if u, err := url.Parse(s.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 			return fmt.Errorf("%s: its url is none of http:// or https:// with a host", s.Name)
 		}

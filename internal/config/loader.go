@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Flags are what the command line said. Nil means it said nothing.
+// Flags are the settings of the command line. Nil means it said nothing.
 type Flags struct {
 	Addr *string
 	Data *string
@@ -26,7 +26,7 @@ type Loader struct {
 	// Env is the environment, as "NAME=value".
 	Env   []string
 	Flags Flags
-	// Dir is what relative paths of the environment and the flags start from.
+	// Dir is the base of relative paths of the environment and the flags.
 	Dir string
 }
 

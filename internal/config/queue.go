@@ -43,7 +43,7 @@ func (r reader) applyWorkspaceQueue(c *Config, dir string, f fileWorkspaceQueue)
 	if _, twice := c.WorkspaceQueues[path]; twice {
 		return wrong("", errors.New("this directory is named twice"))
 	}
-	q := c.Queue // what it does not say of its own
+	q := c.Queue // the defaults for its own settings
 	if field, err := f.apply(&q); err != nil {
 		return wrong(field, err)
 	}
@@ -73,7 +73,8 @@ func (r reader) lineOf(names ...string) int {
 	return line
 }
 
-// apply changes what was said. With an error comes the field it is about.
+// apply changes the settings that are present. With an error comes the field it is
+// about.
 func (f fileWorkspaceQueue) apply(to *Queue) (field string, err error) {
 	if f.Enabled != nil {
 		to.Enabled = *f.Enabled

@@ -11,7 +11,7 @@ import (
 type Resume struct {
 	// StaleAfter is the age from which a resume has to be confirmed.
 	StaleAfter time.Duration
-	// Auto lets the hub resume by itself what changed in nothing.
+	// Auto lets the hub resume a turn by itself when nothing changed since.
 	Auto bool
 	// SegmentedFallback tells an agent without memory the whole session.
 	SegmentedFallback bool
@@ -19,7 +19,7 @@ type Resume struct {
 	SegmentTokens int
 }
 
-// AgentResume is what one agent has otherwise, and what only an agent has.
+// AgentResume has one agent's own values, and the settings that only an agent has.
 type AgentResume struct {
 	StaleAfter time.Duration // 0 is as for all
 	Auto       *bool         // nil is as for all
@@ -30,7 +30,7 @@ type AgentResume struct {
 	Delegating []string
 }
 
-// Of is what counts for an agent.
+// Of returns the settings in force for an agent.
 func (r Resume) Of(a AgentResume) Resume {
 	if a.StaleAfter > 0 {
 		r.StaleAfter = a.StaleAfter
@@ -83,8 +83,7 @@ func (r reader) applyResume(c *Config, f file) error {
 	return nil
 }
 
-// of reads what one agent has of its own. With an error comes the field it is
-// about.
+// of reads one agent's own values. With an error comes the field it is about.
 func (f fileAgentResume) of() (a AgentResume, field string, err error) {
 	a = AgentResume{Auto: f.Auto, SegmentedFallback: f.SegmentedFallback, Delegating: f.Delegating}
 	if f.SegmentTokens != nil {
@@ -115,7 +114,7 @@ func setStaleAfter(to *time.Duration, s string) error {
 	return nil
 }
 
-// setSegmentTokens takes what fits a prompt and is worth a turn.
+// setSegmentTokens accepts sizes that fit a prompt and are worth a turn.
 func setSegmentTokens(to *int, n int) error {
 	if n < 200 || n > 100_000 {
 		return fmt.Errorf("%d is not between 200 and 100000", n)

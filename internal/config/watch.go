@@ -16,10 +16,10 @@ import (
 // write in several steps.
 const settle = 150 * time.Millisecond
 
-// Watch calls apply with each new content that is good, and refuse with what is
-// wrong with one that is not; then what was applied before stays in force. It
-// begins with what changed since loaded was. Both are called by this goroutine.
-// It returns when ctx ends, or with the error that keeps it from watching.
+// Watch calls apply with each new valid configuration, and refuse with the error of
+// an invalid one; then the one applied before stays in force. It begins with
+// changes since loaded was read. Both are called by this goroutine. It returns when
+// ctx ends, or with the error that keeps it from watching.
 func (l Loader) Watch(ctx context.Context, loaded Config, apply func(Config), refuse func(error)) error {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {

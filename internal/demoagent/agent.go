@@ -21,7 +21,7 @@ type agent struct {
 
 	mu       sync.Mutex
 	sessions map[sdk.SessionId]*session // guarded by mu
-	files    sdk.FileSystemCapabilities // guarded by mu: what the client serves
+	files    sdk.FileSystemCapabilities // guarded by mu: the client's capabilities
 }
 
 // Initialize implements sdk.Agent.
@@ -48,7 +48,7 @@ func (a *agent) Initialize(_ context.Context, p sdk.InitializeRequest) (sdk.Init
 	}, nil
 }
 
-// Prompt implements sdk.Agent: it plays what the prompt names.
+// Prompt implements sdk.Agent: it plays the scenario that the prompt names.
 func (a *agent) Prompt(ctx context.Context, p sdk.PromptRequest) (sdk.PromptResponse, error) {
 	if err := a.login.required(); err != nil {
 		return sdk.PromptResponse{}, err
@@ -84,7 +84,7 @@ func (a *agent) Prompt(ctx context.Context, p sdk.PromptRequest) (sdk.PromptResp
 	return sdk.PromptResponse{StopReason: t.stop, Usage: t.usage()}, nil
 }
 
-// promptText is what a person typed: the last text block.
+// promptText is the person's text: the last text block.
 func promptText(blocks []sdk.ContentBlock) string {
 	for i := len(blocks) - 1; i >= 0; i-- {
 		if text := blocks[i].Text; text != nil {
@@ -106,7 +106,7 @@ func (a *agent) session(id sdk.SessionId) (*session, error) {
 	return nil, &sdk.RequestError{Code: -32002, Message: fmt.Sprintf("session %q not found", id)}
 }
 
-// close removes what the sessions left on disk.
+// close removes the sessions' files.
 func (a *agent) close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

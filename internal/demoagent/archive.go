@@ -17,8 +17,8 @@ import (
 // archiveBytes is how much of one session is kept.
 const archiveBytes = 8 << 20
 
-// archive keeps sessions in a folder, one file each: a line with what the
-// session is, then a line for each update a client would need again.
+// archive keeps sessions in a folder, one file each: a line with the session's
+// facts, then a line for each update a client would need again.
 type archive struct{ dir string }
 
 // about is the first line of a session's file.

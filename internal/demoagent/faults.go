@@ -141,7 +141,7 @@ func (t *turn) early(string) error {
 	return t.say("The update came before the call.")
 }
 
-// unknown sends what is new, foreign or made up.
+// unknown sends messages that are new, foreign or made up.
 func (t *turn) unknown(string) error {
 	for _, update := range []map[string]any{
 		{"sessionUpdate": "notice", "severity": "warning", "title": "A notice", "description": "Something to know."},
@@ -171,7 +171,7 @@ func (t *turn) unknown(string) error {
 // tinyPNG is one grey pixel.
 const tinyPNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="
 
-// noise writes what is no message between two that are.
+// noise writes lines that are no messages between two that are.
 func (t *turn) noise(string) error {
 	if err := t.say("Before the noise. "); err != nil {
 		return err
@@ -265,8 +265,8 @@ func (t *turn) maxTokens(string) error {
 	return t.say("This answer ends in the middle of a")
 }
 
-// stubborn goes on though the turn was cancelled. Its time is the clock's,
-// whatever the speed: it is there to be waited for.
+// stubborn goes on though the turn was cancelled. Its time is real time at any
+// speed: it is there to be waited for.
 func (t *turn) stubborn(argument string) error {
 	if err := t.say("I will not be stopped. "); err != nil {
 		return err

@@ -24,7 +24,8 @@ func newLogin(o Options) login {
 	return login{path: filepath.Join(o.stateDir(), "login")}
 }
 
-// LogIn is what a person runs in a terminal to log agents with these options in.
+// LogIn is the command that a person runs in a terminal to log in agents with these
+// options.
 func LogIn(o Options) error {
 	o.Login = true
 	return newLogin(o).in()
@@ -36,7 +37,7 @@ func LogOut(o Options) error {
 	return newLogin(o).out()
 }
 
-// required is the error of what works only after a login.
+// required is the error of requests that need a login.
 func (l login) required() error {
 	if l.path == "" {
 		return nil

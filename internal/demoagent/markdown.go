@@ -1,6 +1,6 @@
 package demoagent
 
-// sample has every kind of markdown, and what must not become markup.
+// sample has every kind of markdown, and text that must not become markup.
 const sample = "# Markdown\n\n" +
 	"A paragraph with *emphasis*, **weight**, ~~regret~~, `code` and a [link](https://example.invalid/).\n\n" +
 	"## Lists\n\n1. first\n2. second\n   - nested\n   - twice\n\n- [x] done\n- [ ] to do\n\n" +

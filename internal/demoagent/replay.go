@@ -16,7 +16,7 @@ const (
 	maxReplayPause = 2 * time.Second
 )
 
-// Recording is what the agent of a session said, turn by turn.
+// Recording is an agent's output in a session, turn by turn.
 type Recording struct{ turns [][]recorded }
 
 // recorded is an event of a log, as far as a replay needs it.
@@ -27,7 +27,7 @@ type recorded struct {
 	Data json.RawMessage `json:"data"`
 }
 
-// ReadRecording reads what `abide export --format jsonl` writes.
+// ReadRecording reads the output of `abide export --format jsonl`.
 func ReadRecording(from io.Reader) (*Recording, error) {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(make([]byte, 0, 64<<10), maxReplayLine)
@@ -53,8 +53,8 @@ func ReadRecording(from io.Reader) (*Recording, error) {
 	return r, nil
 }
 
-// replay says what the recorded agent said in its turn of the same number, and asks
-// what it asked. Which answer comes changes nothing of what follows.
+// replay repeats the recorded agent's output in its turn of the same number, with
+// its requests. The answers do not change the rest.
 func (t *turn) replay(r *Recording) error {
 	if t.session.turns > len(r.turns) {
 		return t.say(fmt.Sprintf("The recording has %d turns, and this is turn %d.", len(r.turns), t.session.turns))
@@ -74,7 +74,7 @@ func (t *turn) replay(r *Recording) error {
 	return t.ctx.Err()
 }
 
-// again does once more what an event tells. What the hub or a person did is left out.
+// again repeats one event of the agent. Events of the hub or a person are left out.
 func (t *turn) again(e recorded) error {
 	var said struct {
 		MessageID  string            `json:"message_id"`
@@ -150,7 +150,7 @@ func (t *turn) toolAgain(kind string, data json.RawMessage) error {
 	return t.raw(update)
 }
 
-// askAgain asks what was asked, and waits for any answer.
+// askAgain repeats a recorded request, and waits for any answer.
 func (t *turn) askAgain(id string, call, data json.RawMessage) error {
 	var asked struct {
 		Title   string `json:"title"`

@@ -1,10 +1,9 @@
 // Package demoagent is a coding agent without a model: it speaks the Agent
 // Client Protocol over stdio and plays the same script every time.
 //
-// It is what a first run talks to when no agent is configured, what the tests
-// drive, and where the screenshots come from. A plain prompt plays the tour;
-// each slash command exercises one thing. It works on a scratch copy, so it
-// changes nothing of the workspace.
+// A first run talks to it when no agent is configured, the tests drive it, and the
+// screenshots show it. A plain prompt plays the tour; each slash command exercises
+// one thing. It works on a scratch copy, so it changes nothing of the workspace.
 package demoagent
 
 import (
@@ -30,7 +29,7 @@ type Options struct {
 	// Login makes the agent want a login before it works. Whether a user has logged
 	// in is kept in StateDir.
 	Login bool
-	// Version is what the agent calls its version.
+	// Version is the agent's version.
 	Version string
 	// Mode is the mode that sessions begin and come back in; empty is ask.
 	Mode string
@@ -38,7 +37,7 @@ type Options struct {
 	MCP string
 	// Replay is a recorded session to speak again instead of the script; nil is none.
 	Replay *Recording
-	// Stderr takes what the agent logs; nil means os.Stderr.
+	// Stderr takes the agent's log; nil means os.Stderr.
 	Stderr io.Writer
 	// Exit ends the process for the commands that crash; nil means os.Exit.
 	Exit func(code int)

@@ -17,15 +17,15 @@ const (
 )
 
 // scratch is a copy of the workspace that the script may change. Its folder is
-// locked as long as its agent lives, so that what a killed one left behind is
-// told from what is in use.
+// locked as long as its agent lives, so that the folder of a killed agent is told
+// from one in use.
 type scratch struct {
 	dir  string
 	lock *os.File
 }
 
-// open makes the copy once, of at most 200 files and 1 MiB: enough to show.
-// Folders that hold what tools made are left out.
+// open makes the copy once, of at most 200 files and 1 MiB: enough to show. Folders
+// of build output are left out.
 func (s *scratch) open(workspace string) (string, error) {
 	if s.dir != "" {
 		return s.dir, nil
@@ -38,7 +38,7 @@ func (s *scratch) open(workspace string) (string, error) {
 	files, bytes := 0, int64(0)
 	err = filepath.WalkDir(workspace, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // what cannot be read is not shown
+			return nil // unreadable files are not shown
 		}
 		rel, err := filepath.Rel(workspace, path)
 		if err != nil {
@@ -109,8 +109,8 @@ func lockedFolder() (string, *os.File, error) {
 	}
 }
 
-// removeStale removes the folders of agents that were killed. What cannot be
-// removed, or belongs to another user, stays.
+// removeStale removes the folders of agents that were killed. Folders that cannot
+// be removed, or belong to another user, stay.
 func removeStale() {
 	found, _ := filepath.Glob(filepath.Join(os.TempDir(), scratchPrefix+"*"))
 	for _, dir := range found {

@@ -13,7 +13,7 @@ type session struct {
 	id        sdk.SessionId
 	workspace string
 
-	// playing is held by the turn at work, which owns what follows.
+	// playing is held by the turn at work, which owns the fields below.
 	playing  sync.Mutex
 	scratch  scratch
 	turns    int // of this run of the agent
@@ -89,7 +89,7 @@ func (s *session) keep(update json.RawMessage) {
 	}
 }
 
-// turnOver returns what the turn is to be remembered by.
+// turnOver returns the updates by which the turn is remembered.
 func (s *session) turnOver() []json.RawMessage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,8 +98,7 @@ func (s *session) turnOver() []json.RawMessage {
 	return updates
 }
 
-// continueAfter goes on counting behind what was kept, so that no id occurs
-// twice.
+// continueAfter goes on counting after the kept ids, so that no id occurs twice.
 func (s *session) continueAfter(updates []json.RawMessage) {
 	s.playing.Lock()
 	defer s.playing.Unlock()

@@ -96,7 +96,7 @@ func (a *agent) CloseSession(_ context.Context, p sdk.CloseSessionRequest) (sdk.
 	return sdk.CloseSessionResponse{}, nil
 }
 
-// UnstableDeleteSession implements what the SDK calls session/delete.
+// UnstableDeleteSession implements session/delete, by the SDK's name for it.
 func (a *agent) UnstableDeleteSession(_ context.Context, p sdk.UnstableDeleteSessionRequest) (sdk.UnstableDeleteSessionResponse, error) {
 	a.archive.remove(p.SessionId)
 	return sdk.UnstableDeleteSessionResponse{}, nil

@@ -9,10 +9,10 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 )
 
-// tour shows once what agents do.
+// tour shows each thing that agents do once.
 func (t *turn) tour() error {
 	steps := []string{"Read what is there", "Add a greeting", "Check the result", "Sum up"}
-	if !strings.HasPrefix(t.text, "[SESSION_") { // what a hub says names nothing
+	if !strings.HasPrefix(t.text, "[SESSION_") { // a hub's own text names no scenario
 		if err := t.title(titleOf(t.text)); err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func (t *turn) askUnlessAuto(call sdk.ToolCallUpdate, options []sdk.PermissionOp
 	return t.ask(call, options)
 }
 
-// run shows a command whose output comes bit by bit.
+// run shows a command with output that comes bit by bit.
 func (t *turn) run(dir string) error {
 	lines := []string{"checking README.md", "checking GREETING.md", "2 files checked, nothing to complain about"}
 	id := t.nextTool()

@@ -35,7 +35,7 @@ func (t *turn) pause(d time.Duration) error {
 	}
 }
 
-// update sends one update. Updates go out whatever became of the turn.
+// update sends one update. Updates go out also after the turn was cancelled.
 func (t *turn) update(u sdk.SessionUpdate) error {
 	t.remember(u)
 	return t.agent.conn.SessionUpdate(context.WithoutCancel(t.ctx), sdk.SessionNotification{SessionId: t.session.id, Update: u})
@@ -159,8 +159,8 @@ func (t *turn) usage() *sdk.Usage {
 // restorePrefix begins a prompt that is a part of a session's record.
 const restorePrefix = "[SESSION_RESTORE"
 
-// readRecord takes a part of a session's record. It takes a moment, whatever is
-// asked, as models do.
+// readRecord takes a part of a session's record. It takes a moment for every
+// prompt, as models do.
 func (t *turn) readRecord() *sdk.Usage {
 	t.ctx = context.WithoutCancel(t.ctx)
 	_ = t.pause(300 * time.Millisecond) // nothing ends it
@@ -168,7 +168,7 @@ func (t *turn) readRecord() *sdk.Usage {
 	return &sdk.Usage{InputTokens: t.session.used, TotalTokens: t.session.used}
 }
 
-// context tells how full the context is, and what it cost.
+// context reports the fill of the context, and the cost.
 func (t *turn) context() error {
 	t.session.used += 200 + (len(t.text)+t.said)/4
 	return t.update(sdk.SessionUpdate{UsageUpdate: &sdk.SessionUsageUpdate{

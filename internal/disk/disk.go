@@ -25,10 +25,9 @@ type FS interface {
 	Open(name string) (File, error)
 	// OpenRW opens an existing file for reading and writing.
 	OpenRW(name string) (File, error)
-	// Create makes a new file, 0600 whatever the umask; it must not exist.
+	// Create makes a new file, 0600 under any umask; it must not exist.
 	Create(name string) (File, error)
-	// Mkdir makes a directory, 0700 whatever the umask; one that exists becomes
-	// 0700.
+	// Mkdir makes a directory, 0700 under any umask; one that exists becomes 0700.
 	Mkdir(name string) error
 	ReadFile(name string) ([]byte, error)
 	ReadDir(name string) ([]fs.DirEntry, error)
@@ -201,9 +200,9 @@ func (f osFile) TryLock() (bool, error) {
 	return err == nil, err
 }
 
-// rwFile is an osFile whose writes are the system call and nothing else: what
-// os.File does around it is a thirtieth of an append. For that, its Close may not be
-// called beside a WriteAt, which the race detector would see.
+// rwFile is an osFile whose writes are the bare system call: the work of os.File
+// around it is a thirtieth of an append. For that, its Close may not be called
+// beside a WriteAt, which the race detector would see.
 type rwFile struct {
 	osFile
 	fd int // -1 once it is closed
@@ -307,8 +306,8 @@ func WriteAll(f File, data []byte, at int64) error {
 	return err
 }
 
-// errLinked refuses a folder that lies elsewhere: what is there belongs to another
-// program, which may rename or remove it or change its mode.
+// errLinked refuses a folder that lies elsewhere: its files belong to another
+// program, which may rename or remove them or change their modes.
 var errLinked = errors.New("it is a symbolic link: put the directory itself in its place")
 
 // MakeFolder makes the folder name of directory dir, unless it is there, and returns its

@@ -14,8 +14,8 @@ import (
 // environment that carries them has a bound of its own.
 const mostReplaced = 2000
 
-// configuration is what a repository's configuration says, with included files and
-// the worktree's own. A key has its section and name in lower case.
+// configuration is a repository's configuration, with included files and the
+// worktree's own. A key has its section and name in lower case.
 type configuration struct {
 	values map[string]string // the last value of each key
 }
@@ -111,8 +111,8 @@ func (c configuration) replaced() map[string]string {
 	return set
 }
 
-// neutral are the settings of a section that replace what may name a program. A
-// merge driver fails, which leaves a conflict: an empty one would take one side.
+// neutral are the settings that replace those of a section that may name a program.
+// A merge driver fails, which leaves a conflict: an empty one would take one side.
 func neutral(section string) map[string]string {
 	switch section {
 	case "filter":

@@ -27,7 +27,7 @@ var (
 const (
 	// atOnce bounds the git processes of a hub.
 	atOnce = 4
-	// mostOutput bounds what one git process may print.
+	// mostOutput bounds the output of one git process, in bytes.
 	mostOutput = 16 << 20
 )
 
@@ -76,7 +76,7 @@ func recent(printed string) bool {
 }
 
 // Run runs a git command in folder, which is in the repository's worktree, and
-// returns what it prints. It is the only place of the hub that runs git, for every
+// returns its output. It is the only place of the hub that runs git, for every
 // command alike: nothing that the repository names runs. It ends with ctx; the
 // caller sets the time limit. More than 16 MiB of output is ErrTooLarge.
 func (g *Git) Run(ctx context.Context, r *Repository, folder string, args ...string) ([]byte, error) {
@@ -91,7 +91,7 @@ func (g *Git) run(ctx context.Context, r *Repository, folder string, c configura
 	return g.output(ctx, folder, append(r.environment(), c.overrides()...), safeArgs(args)...)
 }
 
-// safeArgs adds what only a command's own options switch off.
+// safeArgs adds the options that switch off features which no configuration can.
 func safeArgs(args []string) []string {
 	if len(args) == 0 {
 		return args
@@ -147,7 +147,7 @@ func (g *Git) output(ctx context.Context, dir string, more []string, args ...str
 }
 
 // minimalEnvironment holds nothing of the hub's own. A transport that git tries is
-// refused whatever it is called, so a partial clone fetches nothing.
+// refused under any name, so a partial clone fetches nothing.
 func minimalEnvironment() []string {
 	return []string{
 		"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/nonexistent", "LC_ALL=C",
@@ -167,7 +167,7 @@ type bounded struct {
 	full func()
 }
 
-// Write implements io.Writer. It never fails, so that what git says last is read.
+// Write implements io.Writer. It never fails, so that git's last output is read.
 func (b *bounded) Write(p []byte) (int, error) {
 	room := b.most - b.kept.Len()
 	if len(p) <= room {

@@ -28,9 +28,9 @@ type Identity struct {
 	Head
 }
 
-// Identify says what folder is. A folder without git has path, device and inode. The
-// error is about the folder, or ctx's; what git does not say in time stays empty. A
-// nil Git reads files only.
+// Identify returns the identity of folder's repository. A folder without git has
+// path, device and inode. The error is about the folder, or ctx's; fields that git
+// does not answer in time stay empty. A nil Git reads files only.
 func (g *Git) Identify(ctx context.Context, folder string) (Identity, error) {
 	id, err := statFolder(folder)
 	if err != nil {
@@ -82,8 +82,8 @@ func (g *Git) askHead(ctx context.Context, r *Repository, c configuration, known
 	return known
 }
 
-// root walks to the first commit. A shallow clone's first commit is whatever was
-// cloned, which says nothing.
+// root walks to the first commit. A shallow clone's first commit is the first one
+// cloned, which identifies nothing.
 func (g *Git) root(ctx context.Context, r *Repository, c configuration, commit string) string {
 	if _, err := os.Lstat(filepath.Join(r.common, "shallow")); commit == "" || !errors.Is(err, os.ErrNotExist) {
 		return ""

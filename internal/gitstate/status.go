@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Status is what differs from the commit.
+// Status has the differences from the commit.
 type Status struct {
 	// Files are the first of them, in git's order.
 	Files []Change
@@ -24,8 +24,8 @@ type Change struct {
 	From string
 }
 
-// Status lists what differs from the commit in folder and below, at most that many
-// files. An untracked directory counts as one.
+// Status lists the files in folder and below that differ from the commit, at most
+// that many. An untracked directory counts as one.
 func (g *Git) Status(ctx context.Context, r *Repository, folder string, most int) (Status, error) {
 	out, err := g.Run(ctx, r, folder, "status", "--porcelain=v1", "-z", "--untracked-files=normal", "--no-renames", "--", ".")
 	if err != nil {

@@ -35,7 +35,7 @@ func (g *Git) AddWorktree(ctx context.Context, r *Repository, folder, commit str
 	}
 	_, err := g.Run(ctx, r, r.Worktree, "worktree", "add", "--quiet", "--detach", folder, commit)
 	if err != nil {
-		// What a git that was cut off had written by then.
+		// The files that a git that was cut off had written by then.
 		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanBound)
 		defer cancel()
 		_ = g.RemoveWorktree(clean, r, folder) // there may be none
@@ -52,7 +52,7 @@ func (g *Git) RemoveWorktree(ctx context.Context, r *Repository, folder string) 
 	return nil
 }
 
-// suited looks through a commit for what AddWorktree cannot write out.
+// suited looks through a commit for entries that AddWorktree cannot write out.
 func (g *Git) suited(ctx context.Context, r *Repository, commit string) error {
 	own, err := os.ReadFile(filepath.Join(r.common, "info", "attributes"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -68,8 +68,8 @@ func announced(dir string) (string, error) {
 }
 
 // write replaces a file whole. Several programs may do so at once, so each has a
-// temporary file of its own; nothing is lost with the file. CreateTemp makes it 0600
-// whatever the umask.
+// temporary file of its own; nothing is lost with the file. CreateTemp makes it
+// 0600 under any umask.
 func write(path string, data []byte) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".hub-*.tmp")
 	if err != nil {

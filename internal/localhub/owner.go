@@ -17,7 +17,7 @@ import (
 
 const (
 	credentialName = "cli.json"
-	// Holder is what lists and logs call the command line.
+	// Holder is the command line's name in lists and logs.
 	Holder = "command line"
 	// life is how long a credential lasts, and spare how much of that a command
 	// wants to begin with.

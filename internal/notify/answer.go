@@ -19,7 +19,7 @@ import (
 // maxTokens bounds the answer tokens that are out.
 const maxTokens = 4096
 
-// answerToken is what a token may answer: one question, once.
+// answerToken is the right of a token: to answer one question, once.
 type answerToken struct {
 	sessionID, permissionID string
 	seq                     event.Seq
@@ -57,7 +57,7 @@ func (t *tokens) put(text string, a answerToken) {
 	}
 }
 
-// take removes a token and returns what it may answer.
+// take removes a token and returns its right.
 func (t *tokens) take(text string) (answerToken, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -77,7 +77,7 @@ func (t *tokens) drop(is func(answerToken) bool) {
 	}
 }
 
-// Answered is what a token answered.
+// Answered is the question that a token answered.
 type Answered struct {
 	SessionID string
 	Grant     auth.Grant

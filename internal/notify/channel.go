@@ -35,7 +35,7 @@ type Channel struct {
 	Choice Choice
 }
 
-// channelSet is what the configuration says.
+// channelSet has the channels of the configuration.
 type channelSet struct {
 	list []Channel
 	base string
@@ -68,7 +68,7 @@ func (n *Notifier) ChannelList() []ChannelState {
 	return list
 }
 
-// ChooseChannel changes what a channel is told, over what the configuration says.
+// ChooseChannel changes the events of a channel, over those of the configuration.
 func (n *Notifier) ChooseChannel(name string, choice Choice) error {
 	if err := choice.check(); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"github.com/abidehub/abide/session"
 )
 
-// apply makes deliveries of what an event means.
+// apply makes the deliveries for an event.
 func (n *Notifier) apply(b *session.BackgroundSession, what found) {
 	defer n.kick.Ring()
 	n.mu.Lock()
@@ -48,7 +48,7 @@ func (n *Notifier) tell(b *session.BackgroundSession, note Note) {
 	n.keep()
 }
 
-// settle withdraws what was told, if this is what was told. The lock is held.
+// settle withdraws a message, if it is the one that was sent. The lock is held.
 func (n *Notifier) settle(sessionID string, what found) {
 	if what.permission != "" {
 		n.tokens.drop(func(t answerToken) bool { return t.sessionID == sessionID && t.permissionID == what.permission })
@@ -74,7 +74,7 @@ func (n *Notifier) settle(sessionID string, what found) {
 	n.keep()
 }
 
-// settles reports whether a message of this kind is settled by what was found.
+// settles reports whether a message of this kind is settled by the finding.
 func (f found) settles(kind Kind, permission string) bool {
 	return slices.Contains(f.settled, kind) || f.permission != "" && f.permission == permission
 }
@@ -90,8 +90,8 @@ func (n *Notifier) queue(d delivery) {
 	n.saved.Deliveries = append(n.saved.Deliveries, d)
 }
 
-// withdrawQueued drops what waits to be sent about a session: something newer takes its
-// place. The lock is held.
+// withdrawQueued drops the waiting messages about a session: a newer one takes
+// their place. The lock is held.
 func (n *Notifier) withdrawQueued(sessionID string) {
 	n.saved.Deliveries = slices.DeleteFunc(n.saved.Deliveries, func(d delivery) bool { return d.Note.SessionID == sessionID })
 }
@@ -127,8 +127,8 @@ func (n *Notifier) mayRead(t target, sessionID string) bool {
 	return err == nil && grant.May(auth.Read, sessionID)
 }
 
-// revive looks at what an earlier run left to send: a question died with the hub, the rest
-// is sent if it still stands.
+// revive checks the unsent messages of an earlier run: questions died with the hub,
+// the others are sent if they still hold.
 func (n *Notifier) revive(ctx context.Context) {
 	n.mu.Lock()
 	waiting := slices.Clone(n.saved.Deliveries)
@@ -150,7 +150,7 @@ func (n *Notifier) revive(ctx context.Context) {
 	}
 }
 
-// stands reports whether what a note says of a session is still so.
+// stands reports whether a note about a session still holds.
 func (n *Notifier) stands(ctx context.Context, note Note) bool {
 	info, err := n.manager.Info(ctx, note.SessionID)
 	if err != nil {

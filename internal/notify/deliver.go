@@ -26,7 +26,7 @@ const (
 	lifetime = 24 * time.Hour
 )
 
-// dispatch begins to send what is due and returns when the next is.
+// dispatch begins to send the due messages and returns when the next is due.
 func (n *Notifier) dispatch(ctx context.Context, sending *sync.WaitGroup) (next time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -93,7 +93,7 @@ func (n *Notifier) drop(id string) {
 	n.saved.Deliveries = slices.DeleteFunc(n.saved.Deliveries, func(d delivery) bool { return d.ID == id })
 }
 
-// send makes one attempt and records what became of it.
+// send makes one attempt and records its outcome.
 func (n *Notifier) send(ctx context.Context, t target, d delivery) {
 	answer, err := n.transmit(ctx, t, d)
 	defer n.kick.Ring()
@@ -162,7 +162,8 @@ func (n *Notifier) backOff(attempts int) time.Duration {
 	return wait
 }
 
-// judge says what an answer means, and whether and when it is worth another attempt.
+// judge returns the outcome of an answer, and whether and when another attempt is
+// worth it.
 func (n *Notifier) judge(o *Outcome, a outgoing.Answer, err error) (retry bool, wait time.Duration) {
 	o.Outcome = "failed"
 	switch {
@@ -236,7 +237,8 @@ func (n *Notifier) needing(t target) int {
 	return count
 }
 
-// link is the address of what a note is about; empty where the hub has no address that others reach.
+// link is the address of a note's session; empty where the hub has no address that
+// others reach.
 func (n *Notifier) link(note Note) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

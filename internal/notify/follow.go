@@ -17,14 +17,14 @@ const (
 	readBytes = 256 << 10
 )
 
-// follow is how far one session was looked at, and what was learnt.
+// follow is the cursor in one session, and the facts learnt from it.
 type follow struct {
 	epoch  string
 	cursor event.Seq
 	fold   fold
 }
 
-// fold remembers what the events of a session say about the ones to come.
+// fold keeps the facts of earlier events that later ones need.
 type fold struct {
 	since    time.Time
 	longTurn time.Duration
@@ -35,17 +35,17 @@ type fold struct {
 	found    []found
 }
 
-// found is one thing an event means: there is something to tell, or what was told is settled.
+// found is one finding in an event: a message to send, or one that is settled.
 type found struct {
 	note    *Note
 	settled []Kind
-	// permission is the question that was settled, and by whom.
+	// permission is the settled question, and the actor.
 	permission, by string
 	// next is another question of the session that still waits.
 	next *Note
 }
 
-// lookAt reads what changed in the sessions since a version of the list.
+// lookAt reads the changes in the sessions since a version of the list.
 func (n *Notifier) lookAt(ctx context.Context, version uint64) uint64 {
 	changed, gone, now := n.manager.ChangesSince(version)
 	for _, info := range changed {
@@ -59,8 +59,8 @@ func (n *Notifier) lookAt(ctx context.Context, version uint64) uint64 {
 	return now
 }
 
-// catchUp reads a session's new events and does what they ask for. A session that is
-// not open has none.
+// catchUp reads a session's new events and applies them. A session that is not open
+// has none.
 func (n *Notifier) catchUp(ctx context.Context, info session.Info) {
 	b := n.manager.Opened(info.SessionID)
 	if b == nil {
@@ -90,7 +90,7 @@ func (n *Notifier) catchUp(ctx context.Context, info session.Info) {
 	}
 }
 
-// describe adds what the session list says of a session to a note of it.
+// describe adds the session's line of the list to its note.
 func (n *Notifier) describe(note *Note, info session.Info) {
 	name := info.Name
 	if name == "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Kind says what a message is about.
+// Kind is the kind of a message.
 type Kind string
 
 // The kinds of events a person can choose, and those of the messages around them.
@@ -26,7 +26,7 @@ const (
 
 	// Withdrawn takes a message of the same tag back.
 	Withdrawn Kind = "withdrawn"
-	// Test is what a person asked for in the settings.
+	// Test is a test message that a person asked for in the settings.
 	Test Kind = "test"
 )
 
@@ -42,7 +42,7 @@ const (
 	maxBody = 480
 )
 
-// Note is what there is to tell of one session.
+// Note is a message about one session.
 type Note struct {
 	SessionID string    `json:"session_id"`
 	Kind      Kind      `json:"kind"`
@@ -62,7 +62,7 @@ type Option struct {
 	Label    string `json:"label"`
 }
 
-// Payload is what a push or a webhook carries.
+// Payload is the body of a push or a webhook.
 type Payload struct {
 	// ID is the same for each attempt at one delivery.
 	ID        string    `json:"id"`
@@ -120,8 +120,8 @@ func onceOptions(options []event.PermissionOption) []Option {
 	return list
 }
 
-// asks is what a tool call would do, in its own JSON: its whole input, not the model's
-// words about it.
+// asks is the action of a tool call, in its own JSON: its whole input, not the
+// model's words about it.
 func asks(call json.RawMessage) string {
 	var fields struct {
 		RawInput  json.RawMessage `json:"rawInput"`
@@ -152,8 +152,8 @@ func asks(call json.RawMessage) string {
 	return strings.Join(paths, "\n")
 }
 
-// legible shows by name each character that a reader cannot see or that reorders what
-// is read. Line feeds stay.
+// legible shows by name each character that is invisible or that reorders the text.
+// Line feeds stay.
 func legible(text string) string {
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(text, "\uFFFD") {

@@ -1,4 +1,5 @@
-// Package notify decides who is told what of sessions that need a person, and sends it.
+// Package notify decides which devices and channels are notified of sessions that
+// need a person, and sends the messages.
 //
 // The Notifier follows the sessions that change, by their logs. An event that is
 // worth telling becomes a Note. For each target (a browser's push subscription, or a
@@ -45,7 +46,7 @@ type Options struct {
 type Timing struct {
 	// LongTurn is how long a turn takes at least for its end to be told: 60 s.
 	LongTurn time.Duration
-	// Ack is how long a visible screen may take to acknowledge what it shows: 1.5 s.
+	// Ack is how long a visible screen may take to acknowledge its events: 1.5 s.
 	Ack time.Duration
 	// Retry is the wait before the second attempt; it grows fivefold: 2 s.
 	Retry time.Duration
@@ -64,7 +65,7 @@ type Notifier struct {
 	kick     bell.Bell          // rings when there may be a delivery to send
 
 	mu     sync.Mutex
-	saved  record // what push.json holds
+	saved  record // the contents of push.json
 	guard  *outgoing.Guard
 	config channelSet
 	busy   map[string]bool // targets that a delivery is on its way to
@@ -73,7 +74,7 @@ type Notifier struct {
 
 // Counts says how many messages there were since the start.
 type Counts struct {
-	// Sent counts attempts; the others count what they ended in.
+	// Sent counts attempts; the others count by their outcomes.
 	Sent      int64 `json:"sent"`
 	Delivered int64 `json:"delivered"`
 	Failed    int64 `json:"failed"`
@@ -149,6 +150,6 @@ func (n *Notifier) Run(ctx context.Context) error {
 	}
 }
 
-// Finish looks at what the sessions wrote while the hub ended, after Run has
-// returned and the sessions are closed. It is sent after the next start.
+// Finish reads the events that the sessions wrote while the hub ended, after Run
+// has returned and the sessions are closed. It is sent after the next start.
 func (n *Notifier) Finish(ctx context.Context) { n.lookAt(ctx, 0) }

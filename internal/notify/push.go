@@ -21,7 +21,7 @@ import (
 // errUnusable says that a target can never be sent to.
 var errUnusable = errors.New("the subscription cannot be used")
 
-// contact is who a push service would ask about the hub's pushes.
+// contact is the address for a push service's questions about the hub's pushes.
 const contact = "https://github.com/abidehub/abide"
 
 // pushLife is how many seconds a push service keeps a message for a device that is away.

@@ -17,12 +17,13 @@ const (
 	fileName = "push.json"
 	// keptOutcomes is how many ended deliveries are kept for people to see.
 	keptOutcomes = 100
-	// maxSubscriptions bounds the browsers of a hub, and maxDeliveries what waits.
+	// maxSubscriptions bounds the browsers of a hub, and maxDeliveries the waiting
+	// messages.
 	maxSubscriptions = 200
 	maxDeliveries    = 2000
 )
 
-// Choice is what a target wants to be told.
+// Choice has the events that a target chose.
 type Choice struct {
 	// Events are the kinds that are told; nil is all.
 	Events []Kind `json:"events"`
@@ -31,7 +32,8 @@ type Choice struct {
 	Quiet *Quiet   `json:"quiet,omitempty"`
 }
 
-// Quiet are hours in which nothing is sent. What still waits then is sent afterwards.
+// Quiet are hours in which nothing is sent. Messages that still hold then are sent
+// afterwards.
 type Quiet struct {
 	// From and To are times of the day as HH:MM. The day may change between them.
 	From string `json:"from"`
@@ -52,7 +54,7 @@ func (c Choice) shown() Choice {
 	return c
 }
 
-// check reports what of a choice cannot be meant.
+// check reports the invalid parts of a choice.
 func (c Choice) check() error {
 	for _, k := range c.Events {
 		if !slices.Contains(Kinds(), k) {
@@ -136,7 +138,7 @@ type told struct {
 	Targets      []string  `json:"targets"`
 }
 
-// Outcome is what became of a delivery.
+// Outcome is the outcome of a delivery.
 type Outcome struct {
 	ID        string    `json:"id"`
 	Target    string    `json:"target"`
@@ -199,8 +201,8 @@ func (n *Notifier) save() error {
 	return nil
 }
 
-// keep saves, and reports a failure to the log: what was decided still happens, and may be
-// forgotten by a crash. The lock is held.
+// keep saves, and reports a failure to the log: the decision still takes effect,
+// and may be lost by a crash. The lock is held.
 func (n *Notifier) keep() {
 	if err := n.save(); err != nil {
 		n.logger.Warn("notifications could not be saved", "err", err)

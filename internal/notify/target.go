@@ -11,9 +11,9 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 )
 
-// What can be wrong with a request about notifications.
+// Errors of requests about notifications.
 var (
-	// ErrInvalid says what of a request cannot be.
+	// ErrInvalid names the invalid part of a request.
 	ErrInvalid = errors.New("invalid")
 	// ErrNotFound says that there is no such subscription, channel or token.
 	ErrNotFound = errors.New("not found")
@@ -59,7 +59,7 @@ func (n *Notifier) target(id string) (target, bool) {
 	return target{}, false
 }
 
-// NewSubscription is what a browser says of its push subscription.
+// NewSubscription is a browser's push subscription.
 type NewSubscription struct {
 	Endpoint string `json:"endpoint"`
 	Keys     struct {
@@ -97,7 +97,8 @@ func (n *Notifier) PublicKey() (string, error) {
 	return public, nil
 }
 
-// Subscribe adds a browser of a device, or changes what it wants if its endpoint is known.
+// Subscribe adds a browser of a device, or changes its choice if its endpoint is
+// known.
 func (n *Notifier) Subscribe(grant auth.Grant, in NewSubscription) (id string, err error) {
 	if err := errors.Join(in.check(), checkPush(in)); err != nil {
 		return "", err
@@ -171,7 +172,8 @@ func (n *Notifier) owns(grant auth.Grant, id string) bool {
 	return slices.ContainsFunc(n.saved.Subscriptions, func(s subscription) bool { return s.ID == id && s.of(grant) })
 }
 
-// removeSubscription drops a subscription and what is on its way to it. The lock is held.
+// removeSubscription drops a subscription and its waiting messages. The lock is
+// held.
 func (n *Notifier) removeSubscription(id string) {
 	n.saved.Subscriptions = slices.DeleteFunc(n.saved.Subscriptions, func(s subscription) bool { return s.ID == id })
 	n.saved.Deliveries = slices.DeleteFunc(n.saved.Deliveries, func(d delivery) bool { return d.Target == id })

@@ -1,5 +1,5 @@
 // Package outgoing sends the hub's own requests (push, webhooks) to addresses that
-// others named, without reaching what only this machine or its network can reach.
+// others named, but never to addresses of this machine or its private network.
 //
 // The scheme is https; http only to addresses that Allow names. A name is resolved
 // once, each address is checked, and a checked address is dialled, so a name that
@@ -49,7 +49,7 @@ type Guard struct {
 	bound time.Duration
 }
 
-// Answer is what came back.
+// Answer is the answer to a request.
 type Answer struct {
 	// Status is the HTTP status. A redirect is not followed: its 3xx is here.
 	Status int
@@ -153,7 +153,7 @@ func (g *Guard) transport(plain bool) *http.Transport {
 	return t
 }
 
-// dial resolves, checks, and connects to what was checked.
+// dial resolves a name, checks the addresses, and connects to a checked one.
 func (g *Guard) dial(ctx context.Context, network, address string, plain bool) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -13,7 +13,8 @@ func public(addr netip.Addr) bool {
 			"192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24",
 			"203.0.113.0/24", "224.0.0.0/3")
 	}
-	// Global unicast only, without what carries an IPv4 address or is for examples.
+	// Global unicast only, without addresses that carry an IPv4 address or are for
+	// examples.
 	return in(addr, "2000::/3") && !in(addr, "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
 }
 

@@ -1,5 +1,5 @@
-// Package ownfiles tells whether an open file is one of the hub's own, whatever name
-// or link it was opened by.
+// Package ownfiles tells whether an open file is one of the hub's own, opened by
+// any name or link.
 package ownfiles
 
 import (

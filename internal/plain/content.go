@@ -40,9 +40,9 @@ type entry struct {
 	NewText string          `json:"newText"`
 }
 
-// Asked is what a permission request would allow, beside its title: the whole
-// input, the text and the changes of its tool call, or the fields of its form,
-// each line indented.
+// Asked is the action that a permission request would allow, beside its title: the
+// whole input, the text and the changes of its tool call, or the fields of its
+// form, each line indented.
 func Asked(q event.PermissionRequest) string {
 	var call struct {
 		RawInput json.RawMessage `json:"rawInput"`

@@ -15,7 +15,7 @@ type Level int
 
 // The levels.
 const (
-	// Compact is what people and the agent said, and what was asked.
+	// Compact is the messages of people and the agent, and the permission requests.
 	Compact Level = iota
 	// Normal adds one line for each tool call.
 	Normal
@@ -94,7 +94,7 @@ func (f *Feed) End() error {
 	return err
 }
 
-// Close writes what the turn has left unfinished and ends the line.
+// Close writes the turn's unfinished part and ends the line.
 func (f *Feed) Close() error {
 	if f.level > Compact {
 		for _, turn := range f.turn.Turns {
@@ -163,7 +163,7 @@ func (f *Feed) message(id, text string, block json.RawMessage) error {
 	return err
 }
 
-// fold applies an event to the turn's transcript, whatever was left out before it.
+// fold applies an event to the turn's transcript, also after a gap.
 func (f *Feed) fold(e event.Event) {
 	f.turn.LastSeq = e.Seq - 1
 	if e.FirstSeq != 0 {
@@ -282,7 +282,7 @@ func (f *Feed) end(p event.TurnEnd) error {
 	return f.problem(text)
 }
 
-// remark writes what is not part of the talk.
+// remark writes a line that is not part of the conversation.
 func (f *Feed) remark(payload event.Payload) error {
 	switch p := payload.(type) {
 	case event.Error:

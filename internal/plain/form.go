@@ -13,7 +13,7 @@ import (
 type Field struct {
 	Name     string
 	Required bool
-	// Default is what an empty line stands for, or nil.
+	// Default is the value of an empty line, or nil.
 	Default any
 
 	title, about, kind string
@@ -24,7 +24,7 @@ type Field struct {
 
 type fieldChoice struct{ value, title string }
 
-// property is what a form's JSON schema says of one value.
+// property is one value's part of a form's JSON schema.
 type property struct {
 	Type                 string
 	Title, Description   string
@@ -54,7 +54,7 @@ func Fields(form json.RawMessage) []Field {
 		var all map[string]json.RawMessage
 		var p property
 		_ = json.Unmarshal(schema.Properties, &all) // keys has read it
-		_ = json.Unmarshal(all[name], &p)           // what makes no sense is a text
+		_ = json.Unmarshal(all[name], &p)           // an invalid property is a text
 		fields = append(fields, newField(name, slices.Contains(schema.Required, name), p))
 	}
 	return fields
@@ -122,7 +122,8 @@ func between(least, most *json.Number, of string) string {
 	return ""
 }
 
-// String says in one line what the field takes, and what an empty line means.
+// String describes in one line the field's values, and the meaning of an empty
+// line.
 func (f Field) String() string {
 	empty := ""
 	switch {
@@ -188,8 +189,8 @@ func (f Field) told(value any) string {
 	return fmt.Sprint(value)
 }
 
-// Read makes the field's value of what a person typed. An empty line is the
-// default, and nil where there is none.
+// Read makes the field's value of a typed line. An empty line is the default, and
+// nil where there is none.
 func (f Field) Read(typed string) (any, error) {
 	if typed = strings.TrimSpace(typed); typed == "" {
 		if f.Default == nil && f.Required {

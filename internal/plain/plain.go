@@ -1,4 +1,4 @@
-// Package plain makes what agents and people wrote fit for a terminal.
+// Package plain makes text of agents and people fit for a terminal.
 //
 // Nothing it returns moves the cursor, changes a colour, a title or a clipboard:
 // every control character is replaced by a visible sign, and so is every

@@ -27,8 +27,8 @@ const (
 // decoded, or none that this package knows.
 var ErrNone = errors.New("no preview of this")
 
-// Of reads a picture and returns a small one and its media type. What is seen
-// through stays so; of an animation it is the first picture.
+// Of reads a picture and returns a small one and its media type. Transparency is
+// kept; of an animation it is the first picture.
 func Of(r io.ReadSeeker) (data []byte, mediaType string, err error) {
 	head, format, err := image.DecodeConfig(r)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package record stands between an ACP client and its agent: it passes every byte
-// through and hands what they say to a hub, as a session that all screens see live.
+// through and hands the traffic to a hub, as a session that all screens see live.
 //
 // Bytes are passed on as they come. A line is put into a file before it is passed on,
 // and handed over from there in order; while the hub is away the file grows, up to a
@@ -35,7 +35,7 @@ const (
 	lastWords = 20 * time.Second
 	// stopBound is how long the command may take to end once it was told to.
 	stopBound = 5 * time.Second
-	// actor is who acts at the client's side, in the log.
+	// actor is the actor of the client's side, in the log.
 	actor = "editor"
 )
 
@@ -58,11 +58,11 @@ func (e *FinalError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *FinalError) Unwrap() error { return e.Err }
 
-// Options are what a recording is made of.
+// Options are the options of a recording.
 type Options struct {
 	// Command is the agent's command and its arguments.
 	Command []string
-	// Agent is what the agent is called in the session.
+	// Agent is the agent's name in the session.
 	Agent          string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
@@ -71,9 +71,9 @@ type Options struct {
 	Waiting int64
 }
 
-// Run runs the command until it ends, and returns its exit code. It records what it can;
-// why it cannot is said on Stderr and never stops the command. When ctx ends, the
-// command is told to end.
+// Run runs the command until it ends, and returns its exit code. It records as much
+// as it can; why it cannot is said on Stderr and never stops the command. When ctx
+// ends, the command is told to end.
 func Run(ctx context.Context, o Options) (code int, err error) {
 	if o.Waiting == 0 {
 		o.Waiting = DefaultWaiting
@@ -171,7 +171,8 @@ func (t *tape) fromAgent(p []byte) {
 // longestLine is that of the hub's own agents.
 const longestLine = 32 << 20
 
-// lines takes the whole lines of what was read, and returns the beginning of the next.
+// lines takes the whole lines of the bytes read, and returns the beginning of the
+// next.
 func (t *tape) lines(begun, read []byte, take func([]byte) []event.Payload) []byte {
 	for {
 		line, after, whole := bytes.Cut(read, []byte("\n"))

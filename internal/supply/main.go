@@ -1,4 +1,4 @@
-// Command supply checks what abide is made of: module checksums, known
+// Command supply checks abide's dependencies: module checksums, known
 // vulnerabilities, licences, and writes the list of parts (SBOM, CycloneDX).
 //
 // It prints a line for each check: ok, skipped or FAILED, and exits with 1 if one
@@ -69,7 +69,7 @@ type skippedError struct{ why string }
 
 func (e skippedError) Error() string { return e.why }
 
-// noNetwork matches what tools say when a host cannot be reached.
+// noNetwork matches the tools' messages when a host cannot be reached.
 var noNetwork = regexp.MustCompile(`(?i)no such host|dial tcp|connection refused|i/o timeout|network is unreachable|ENOTFOUND|ECONNREFUSED|ETIMEDOUT|EAI_AGAIN|proxyconnect|TLS handshake timeout|deadline exceeded|unexpected status|(http|status)[^\n]{0,20}(403|404|405|501|502|503)`)
 
 func command(dir, name string, args ...string) (string, error) {

@@ -47,7 +47,7 @@ func Generate() ([]byte, error) {
 	if err := g.messages("ServerMessage", wire.ServerMessages()); err != nil {
 		return nil, err
 	}
-	// What only HTTP and the disk speak of.
+	// Types of HTTP and the disk only.
 	for _, extra := range []any{event.BlobRef{}, wire.SessionInfo{}, wire.Offer{}, wire.Resume{}} {
 		if _, err := g.name(reflect.TypeOf(extra)); err != nil {
 			return nil, err
@@ -130,7 +130,8 @@ func (g *generator) object(t reflect.Type, discriminator string) error {
 	return nil
 }
 
-// name returns how a Go type is written in TypeScript, and emits what it needs.
+// name returns how a Go type is written in TypeScript, and emits the declarations
+// it needs.
 func (g *generator) name(t reflect.Type) (string, error) {
 	switch t {
 	case reflect.TypeFor[time.Time]():

@@ -36,7 +36,7 @@ type Changes struct {
 	NewPullRequest string `json:"new_pull_request,omitempty"`
 }
 
-// Changes asks git what differs from the commit in root and below.
+// Changes asks git for the differences from the commit in root and below.
 func (f *Files) Changes(ctx context.Context, root string) (Changes, error) {
 	c := Changes{Files: []Change{}}
 	repository, err := gitstate.Find(root)

@@ -44,7 +44,7 @@ func New(git *gitstate.Git, own []string) *Files {
 	return &Files{git: git, own: own, names: newNames()}
 }
 
-// Kind is what an entry is.
+// Kind is the kind of an entry.
 type Kind string
 
 // The kinds of entries. A link is shown as such and opened only if it leads to
@@ -166,8 +166,8 @@ func (f *Files) open(root, path string) (*os.File, error) {
 	return opened, nil
 }
 
-// admit refuses what is in .git, where a configuration may hold passwords, and what
-// is the hub's own.
+// admit refuses files in .git, where a configuration may hold passwords, and the
+// hub's own files.
 func (f *Files) admit(opened *os.File, root, rel string) error {
 	info, err := opened.Stat()
 	if err != nil {
@@ -194,8 +194,8 @@ func local(path string) (string, error) {
 	return filepath.Clean(path), nil
 }
 
-// notFound keeps the cause for the hub's own log only: its text does not tell what
-// is outside.
+// notFound keeps the cause for the hub's own log only: its text tells nothing about
+// files outside.
 func notFound(path string, cause error) error {
 	return fmt.Errorf("%w: %s: %w", ErrNotFound, path, cause)
 }

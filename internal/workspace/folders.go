@@ -18,7 +18,7 @@ const mostFolders = 500
 type Folder struct {
 	Name string `json:"name"`
 	Path string `json:"path"`
-	// Branch is the branch of the repository whose worktree the folder is.
+	// Branch is the branch of the repository that the folder is a worktree of.
 	Branch string `json:"branch,omitempty"`
 	// Repository says that the folder is a repository's worktree.
 	Repository bool `json:"repository"`
@@ -61,7 +61,7 @@ func (f *Files) Folders(roots []string, path string) (FolderContent, error) {
 	return place, nil
 }
 
-// MakeFolder makes the folder at path, whose parent exists.
+// MakeFolder makes the folder at path. Its parent must exist.
 func (f *Files) MakeFolder(roots []string, path string) (Folder, error) {
 	parent, name := filepath.Split(filepath.Clean(path))
 	if name == "" || strings.HasPrefix(name, ".") {

@@ -20,7 +20,7 @@ import (
 const (
 	// mostNames bounds the file names that are kept of one folder.
 	mostNames = 200_000
-	// mostKept bounds the folders whose names are kept.
+	// mostKept bounds the folders with kept names.
 	mostKept = 4
 	// namesFresh is how long names are used before the folder is read again.
 	namesFresh = 15 * time.Second
@@ -61,7 +61,7 @@ func (n *names) of(root string) *nameList {
 	return l
 }
 
-// Complete returns the paths in root that match what was typed, the best first, at
+// Complete returns the paths in root that match the typed text, the best first, at
 // most that many. Files that .gitignore names are left out.
 func (f *Files) Complete(ctx context.Context, root, typed string, most int) ([]string, error) {
 	l := f.names.of(root)
@@ -96,7 +96,7 @@ func (f *Files) readNames(ctx context.Context, root string) ([]name, error) {
 	return list, nil
 }
 
-// gitNames asks git, which knows what is ignored.
+// gitNames asks git, which knows the ignored files.
 func (f *Files) gitNames(ctx context.Context, root string) ([]string, error) {
 	if f.git == nil {
 		return nil, gitstate.ErrUnavailable

@@ -35,7 +35,7 @@ func (w *worst) Pop() any {
 	return last
 }
 
-// best returns the paths that match what was typed, the best first.
+// best returns the paths that match the typed text, the best first.
 func best(list []name, typed string, most int) []string {
 	typed = strings.ToLower(typed)
 	var kept worst

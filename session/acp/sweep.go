@@ -7,12 +7,11 @@ import (
 	"time"
 )
 
-// Sweep ends every process an earlier run of this hub left behind: those that
-// carry its marker with another run id, whatever group or session they moved
-// to. Call it before any agent starts, so that two agents never edit one tree.
-// It returns how many it ended, and an error if some are still there after
-// 10 s or when ctx ends. The lock on the data directory is what makes every
-// other run an earlier one.
+// Sweep ends every process an earlier run of this hub left behind: those that carry
+// its marker with another run id, in any process group or session. Call it before
+// any agent starts, so that two agents never edit one tree. It returns how many it
+// ended, and an error if some are still there after 10 s or when ctx ends. Because
+// of the lock on the data directory every other run is an earlier one.
 //
 // Only Linux has the means. Elsewhere it returns 0: agents end there when their
 // stdin closes, or not.
