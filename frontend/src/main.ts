@@ -43,7 +43,7 @@ const hub = new Hub(
 )
 void hub.takeUp()
 
-/** What must be where a killed tab leaves it. */
+/** The data that must outlive a killed tab. */
 function keep(leaving: boolean, visible = document.visibilityState === 'visible'): void {
   marks.note(store.state, Date.now(), visible ? hub.shown : null)
   marks.flush(leaving)
@@ -59,21 +59,21 @@ document.addEventListener('visibilitychange', () => {
   if (hidden) void cache.flush()
 })
 
-// A part did not come. Only where the hub has not even this file, whose name goes with all the others', was it updated
-// under the page; else it was the network.
+// A part did not come. Only where the hub lacks this file too, which has the same version as the
+// others, was it updated under the page; else it was the network.
 addEventListener('vite:preloadError', () => {
   void fetch(import.meta.url, { method: 'HEAD', cache: 'no-store' })
     .then(({ status }) => status === 404 && store.dispatch({ kind: 'skew' }))
     .catch(() => {})
 })
 
-// What the screen in the address needs loads beside the dial, not after it.
+// The code of the screen in the address loads beside the dial, not after it.
 const route = parseRoute(location.pathname, location.search)
 const needed = route.screen === 'session' ? [loadSession(), markdown.load()] : []
 
 /**
- * What keeps the app's own files on the device. It fetches all of them, and so comes when what is on the screen has
- * had the network for itself.
+ * The service worker, which keeps the app's own files on the device. It fetches all of them, and so
+ * starts after the screen's own requests.
  */
 let shell: Promise<Shell> | undefined
 const keepShell = () =>
@@ -105,7 +105,8 @@ screens.framed = false
 const partsMs = 3_000
 /** How long the network is left to the first screen. */
 const shellMs = 3_000
-// The page's first words stay until there is a screen to take their place; what failed to load says so there.
+// The page's first words stay until there is a screen to take their place; a failed load is shown
+// there.
 void Promise.race([Promise.allSettled(needed), new Promise((late) => setTimeout(late, partsMs))]).then(() => {
   const target = document.getElementById('app')!
   target.replaceChildren()
@@ -133,6 +134,6 @@ function begin(): void {
   if (route.screen === 'session') hub.follow(route.id)
   hub.connection.start()
   const sweep = () => void hub.outbox.load().catch(() => {})
-  sweep() // what this very tab left when it was reloaded must not wait for another's round
+  sweep() // items that this very tab left when it was reloaded must not wait for another tab
   kept.whenSweeper(() => setInterval(sweep, 30_000))
 }

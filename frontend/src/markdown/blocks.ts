@@ -9,12 +9,11 @@ const emptyLine = /\n[ \t]*\n/
 const piece = 16_000
 
 /**
- * Splits growing markdown into blocks. Blocks that further text cannot change
- * are settled: they are given out once, in order, and never looked at again;
- * what follows them is the tail. Rendering the settled blocks and the tail one
- * by one equals rendering the whole text.
+ * Splits growing markdown into blocks. Blocks that further text cannot change are settled: they are
+ * given out once, in order, and never looked at again; the rest is the tail. Rendering the settled
+ * blocks and the tail one by one equals rendering the whole text.
  *
- * What an update costs grows with the tail and what is added, not with the text.
+ * The cost of an update grows with the tail and the added text, not with the whole.
  */
 export class Blocks {
   readonly settled: string[] = []
@@ -30,8 +29,8 @@ export class Blocks {
   private line = 0
 
   /**
-   * Takes the text so far; false when it does not continue what was there, so that all blocks are new.
-   * Stops where it is once that is `enough` for now.
+   * Takes the text so far; false when it does not continue the text before, so that all blocks are
+   * new. Stops where it is once that is `enough` for now.
    */
   update(text: string, enough: () => boolean = () => false): boolean {
     const grows = (this.grew = text.startsWith(this.text))
@@ -39,7 +38,7 @@ export class Blocks {
       this.defines = false
       this.line = 0
     }
-    // A line once more as it grows: what looked like a definition may end as none.
+    // A line once more as it grows: a line that looked like a definition may end as none.
     const defines = this.defines || definition.test(text.slice(this.line))
     const continues = grows && !(defines && this.settled.length > 0)
     if (!continues) this.settled.length = 0
@@ -69,7 +68,7 @@ export class Blocks {
     }
   }
 
-  /** Settles what is whole in the first characters of the tail. */
+  /** Settles the whole blocks in the first characters of the tail. */
   private settleIn(size: number): void {
     // An unfinished line may still turn out to belong to the block above it:
     // "2" becomes "2. next" and goes on with the list.

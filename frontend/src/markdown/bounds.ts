@@ -6,7 +6,10 @@ const inlineNestingMax = 8
 /** How long a list or a quote is. */
 const lengthMax = 32_000
 const linesMax = 500
-/** A paragraph, an item or a cell: what takes longest per character is what could begin or end something. */
+/**
+ * A paragraph, an item or a cell: the characters that could begin or end something take the
+ * longest.
+ */
 const inlineMax = 10_000
 const marksMax = 800
 const longWord = /\S{3000}/
@@ -26,7 +29,7 @@ export interface CutTable extends Tokens.Table {
   rest?: { source: string; count: number }
 }
 
-/** Whether words are too many, or too tangled, to be looked through for what is inline. */
+/** Whether a text is too long, or too tangled, to be parsed for inline marks. */
 export function isTooMuch(text: string): boolean {
   if (text.length <= marksMax) return false
   return text.length > inlineMax || (text.match(marks)?.length ?? 0) > marksMax || longWord.test(text)
@@ -35,15 +38,15 @@ export function isTooMuch(text: string): boolean {
 class TooDeep extends Error {}
 
 /**
- * Reads markdown with bounds on what a block costs, whatever an agent writes:
- * past them it stays as it was written. A bound depends on nothing but the
- * block, so that a block reads alike by itself and within its message.
+ * Reads markdown with bounds on the cost of a block: past them the text stays as it was written. A
+ * bound depends on nothing but the block, so that a block reads alike by itself and within its
+ * message.
  */
 export class BoundedTokenizer extends Tokenizer {
   private depth = 0
   private inlineDepth = 0
 
-  // HTML is text: what an agent writes never becomes markup of the page.
+  // HTML is text: an agent's HTML never becomes markup of the page.
   /** A footnote is words at the place they stand, and no address. */
   override def(src: string): Tokens.Def | undefined {
     const def = super.def(src)
@@ -160,7 +163,7 @@ function stretch(src: string): string {
   return src.slice(0, end).trimEnd()
 }
 
-/** No kind of its own: what is HTML is shown as text, too, and no block is joined to it. */
+/** No kind of its own: HTML is shown as text, too, and no block is joined to it. */
 function sourceOf(raw: string): Source {
   return { type: 'html', raw, text: raw, block: true, pre: false, source: true }
 }

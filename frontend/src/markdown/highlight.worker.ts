@@ -48,7 +48,7 @@ onmessage = ({ data }: MessageEvent<Asked>) => {
   else postMessage({ id: data.id, html })
 }
 
-/** Reads the tokens from what the highlighter made: spans, text and five entities. */
+/** Reads the tokens from the highlighter's output: spans, text and five entities. */
 function tokensIn(html: string): Token[] {
   const tokens: Token[] = []
   const open: [number, string][] = []

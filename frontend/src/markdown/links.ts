@@ -1,7 +1,10 @@
 /** A host with a dot and letters after it, or one written in numbers. */
 const hostLike = /^(?:[\p{L}\p{N}_-]+\.)+(?:\p{L}{2,}|xn--[\w-]+)$|^\d{1,3}(?:\.\d{1,3}){3}$/u
 
-/** What file names and names of libraries end with, and hosts do not: bun.sh is an address before it is a script. */
+/**
+ * Endings of names of files and libraries that are not taken for hosts: bun.sh is an address before
+ * it is a script.
+ */
 const fileEndings = new Set(
   (
     'c cfg conf cpp cs css csv diff go h hpp htm html ini ipynb java js json jsonl jsx kt lock log lua mdx mjs ' +
@@ -10,16 +13,15 @@ const fileEndings = new Set(
 )
 
 /**
- * Where a link goes, for a person to see, if its text looks like an address
- * somewhere else; null if it does not. An address in the text is judged by
- * what comes before its path, as a person reads it.
+ * Where a link goes, for a person to see, if its text looks like an address somewhere else; null if
+ * it does not. An address in the text is judged by the part before its path, as a person reads it.
  */
 export function elsewhere(text: string, href: string): string | null {
   const real = placeOf(href)
   if (real === null) return null
   const named = text
     .normalize('NFKC')
-    .replace(/\p{Cf}/gu, '') // characters nobody sees
+    .replace(/\p{Cf}/gu, '') // invisible characters
     .replace(/[。｡․]/gu, '.') // dots that are none
     .toLowerCase()
     .split(/\s+/u)
@@ -38,7 +40,7 @@ function placeOf(href: string): string | null {
   }
 }
 
-/** What a word names as its host, as it would be read; null when it is no address. */
+/** The host that a word names, as it would be read; null when it is no address. */
 function addressIn(word: string): string | null {
   const scheme = word.search(/https?:|mailto:/)
   return authorityOf(word) ?? (scheme > 0 ? authorityOf(word.slice(scheme)) : null)

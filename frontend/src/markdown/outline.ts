@@ -1,6 +1,6 @@
 /**
- * The levels of a message's headings: below those of the screen they stand on, and one below the last at most,
- * whatever numbers the agent wrote. They look as they were written.
+ * The levels of a message's headings: below those of the screen they stand on, and at most one
+ * below the last, for any numbers that the agent wrote. They look as they were written.
  */
 export class Outline {
   constructor(
@@ -8,7 +8,7 @@ export class Outline {
     private readonly open: readonly number[] = [],
   ) {}
 
-  /** Levels what comes next, and returns what holds after it. */
+  /** Sets the levels of the next headings, and returns the outline after them. */
   level(fragment: ParentNode): Outline {
     const open = [...this.open]
     for (const heading of fragment.querySelectorAll('h1, h2, h3, h4, h5, h6')) {

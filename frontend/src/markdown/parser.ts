@@ -14,7 +14,7 @@ export function escapeHTML(text: string): string {
 }
 
 class HTML extends Renderer {
-  // A remote image would tell its host who reads this and when.
+  // A remote image would tell its host the reader's address and time.
   override image({ href, text }: Tokens.Image) {
     return `<a href="${escapeHTML(href)}">${escapeHTML(text || href)}</a>`
   }

@@ -1,14 +1,20 @@
 /**
- * A part is laid out by itself (prose.css): what grows in the last one costs the others nothing.
- * It ends after so many blocks, or once they weigh so much.
+ * A part is laid out by itself (prose.css): growth of the last one costs the others nothing. It
+ * ends after so many blocks, or once they weigh so much.
  */
 const partBlocks = 32
 const partWeight = 128
-/** What is shown or hidden at once weighs about so much, and so many of the newest portions are shown. */
+/**
+ * The weight of the text shown or hidden at once, and the number of the newest portions that are
+ * shown.
+ */
 const portionWeight = 250
 const newest = 4
 
-/** What begins an element, or often does: a cell, a link, a line of a list or of code, a mark of emphasis. */
+/**
+ * Marks that begin an element, or often do: a cell, a link, a line of a list or of code, a mark of
+ * emphasis.
+ */
 const begins = /[|[\n]|[*_`~]+|:\/\/|@|www\./g
 
 /** About how many elements a block becomes. One that is large is bounded by itself. */

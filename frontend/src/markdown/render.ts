@@ -59,9 +59,11 @@ export class Renderer {
   private portions = new Portions()
   /** How many of the settled blocks have their place. */
   private placed = 0
-  /** What is in the page, by the place of the part. */
+  /** The elements in the page, by the index of the part. */
   private readonly drawn = new Map<number, Drawn>()
-  /** The levels of the headings that are settled, by portion: what is before one may not be in the page. */
+  /**
+   * The levels of the settled headings, by portion: the portion before one may not be in the page.
+   */
   private readonly outlines = new Map<number, Outline>()
   /** How many earlier portions were asked for. */
   private more = 0
@@ -84,7 +86,7 @@ export class Renderer {
     private readonly level = 2,
   ) {
     this.earlier.className = 'rest'
-    // What is remembered is shown as a copy, which has no listeners of its own.
+    // A remembered element is shown as a copy, which has no listeners of its own.
     element.addEventListener('click', (event) => {
       const copy = (event.target as Element).closest<HTMLElement>('button.copycode')
       if (copy) return void copyCode(copy)
@@ -122,7 +124,7 @@ export class Renderer {
     this.costMs = this.endedAt - began
   }
 
-  /** Ends what is still to be shown. */
+  /** Ends pending work. */
   stop(): void {
     clearTimeout(this.later)
     clearTimeout(this.filling)
@@ -137,12 +139,12 @@ export class Renderer {
     if (table !== document.activeElement) table?.focus({ preventScroll: true })
   }
 
-  /** What can be cut, in order. */
+  /** The elements that can be cut, in order. */
   private tables(of: Element = this.element): Element[] {
     return [...of.querySelectorAll('.table, .source')]
   }
 
-  /** Which of those that can be cut an element is, whatever is in the page before it. */
+  /** The index of an element among all that can be cut, also those not in the page. */
   private placeOf(table: Element): string | null {
     for (const [at, { element }] of this.drawn) {
       const place = element.contains(table) ? this.tables(element).indexOf(table) : -1
@@ -186,7 +188,10 @@ export class Renderer {
     this.fill()
   }
 
-  /** Has in the page what is to be there, the newest first; what takes longer than a slice goes on in another task. */
+  /**
+   * Puts the wanted portions into the page, the newest first; work beyond a slice goes on in
+   * another task.
+   */
   private fill(): void {
     clearTimeout(this.filling)
     if (this.anew) return
@@ -222,7 +227,7 @@ export class Renderer {
     begin.focus({ preventScroll: true })
   }
 
-  /** Draws what is new of the portion that begins with a part; false when nothing is. */
+  /** Draws the new part of the portion that begins with a part; false when nothing is. */
   private drawPortion(from: number): boolean {
     const { parts } = this.portions
     let drew = false

@@ -25,7 +25,7 @@ export class Opened {
   /** `read` makes a table of its source: with its first rows, and a template for the source of the others. */
   constructor(private readonly read: (source: string) => DocumentFragment) {}
 
-  /** Puts into the page what was kept out of the block before the button. */
+  /** Puts the hidden rest of the block before the button into the page. */
   show(button: HTMLElement): void {
     const block = button.previousElementSibling as HTMLElement
     const rest = block.querySelector('template')
@@ -63,7 +63,7 @@ export class Opened {
       this.source = source.slice(0, source.length - (left.length - head.length))
       this.rows.push(...rows)
     } while (more || performance.now() < until)
-    // What is no longer in the page is shown by another look.
+    // A block that is no longer in the page is drawn again.
     setTimeout(() => body.isConnected && this.add(source, body))
   }
 }

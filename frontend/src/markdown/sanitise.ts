@@ -25,7 +25,7 @@ purify.addHook('afterSanitizeAttributes', (node) => {
     node.setAttribute('rel', 'noopener noreferrer nofollow')
     node.setAttribute('target', '_blank')
     const href = node.getAttribute('href')
-    // Whoever points at a link sees the whole of where it goes.
+    // The tooltip of a link is its whole address.
     if (href && href !== node.textContent) node.setAttribute('title', href)
   }
   if (name === 'INPUT') {
@@ -33,7 +33,7 @@ purify.addHook('afterSanitizeAttributes', (node) => {
     node.setAttribute('disabled', '')
     node.setAttribute('aria-label', node.hasAttribute('checked') ? t`Done` : t`To do`)
   }
-  // What is too wide scrolls, and so must be within reach of the keyboard.
+  // A wide block scrolls, and so must be within reach of the keyboard.
   if (name === 'PRE') node.setAttribute('tabindex', '0')
   const classes = node.getAttribute('class')
   if (classes !== null) {
@@ -47,7 +47,7 @@ purify.addHook('afterSanitizeAttributes', (node) => {
   }
 })
 
-/** Returns a fragment that is safe to put into the page, whatever the HTML was. */
+/** Returns a fragment that is safe to put into the page, for any HTML. */
 export function sanitise(html: string): DocumentFragment {
   const fragment = purify.sanitize(html, config) as unknown as DocumentFragment
   for (const link of fragment.querySelectorAll('a')) {
@@ -70,7 +70,10 @@ function nameHost(link: HTMLAnchorElement): void {
   link.append(note)
 }
 
-/** What is too wide for the column scrolls in a box of its own, within reach of the keyboard. */
+/**
+ * A block that is too wide for the column scrolls in a box of its own, within reach of the
+ * keyboard.
+ */
 function box(table: HTMLTableElement): void {
   const region = document.createElement('div')
   region.className = 'table'
@@ -91,7 +94,7 @@ function box(table: HTMLTableElement): void {
   hide(rest.textContent ?? '', table.tBodies[0]!, region, t`Show all ${count} rows`)
 }
 
-/** How much of what is shown as it was written is in the page before the rest is asked for. */
+/** How much of a preformatted text is in the page before the rest is asked for. */
 const sourceMax = 20_000
 
 function cut(source: HTMLElement): void {

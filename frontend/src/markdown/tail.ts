@@ -10,8 +10,8 @@ const longest = 512
 const words = /[\p{L}\p{N}] (?:[^\s\p{C}#&)*.:<>@[\\\]_`|~]| |[.:](?= |$))*$/u
 
 /**
- * The end of a message that grows, as the last nodes of an element. What has not
- * changed stays the same nodes: a frame costs what is new, not what is there.
+ * The end of a message that grows, as the last nodes of an element. Unchanged parts keep their
+ * nodes: the cost of a frame is that of the new text alone.
  */
 export class Tail {
   private nodes: ChildNode[] = []
@@ -30,7 +30,7 @@ export class Tail {
     this.text = text
   }
 
-  /** Takes nodes for the end as they are, whatever they were made of. */
+  /** Takes nodes as the end, from any source. */
   hold(nodes: ChildNode[]): void {
     this.remove()
     this.nodes = nodes
@@ -43,7 +43,10 @@ export class Tail {
     this.last = this.fence = null
   }
 
-  /** Words that go on a line need no parser. Spaces at the end wait for what follows them, for a parser drops some. */
+  /**
+   * Words that go on a line need no parser. Spaces at the end wait for the next text, because a
+   * parser drops some.
+   */
   private addWords(text: string): boolean {
     const { last, text: was } = this
     if (!last || text.length - was.length > longest || !text.startsWith(was)) return false
@@ -98,7 +101,10 @@ function unspaced(text: string): string {
   return text.slice(0, end)
 }
 
-/** What the last line of a text is in, where that is a line of prose: a cell may be one too many, a link may have ended. */
+/**
+ * The elements around the last line of a text, if that is a line of prose: a cell may be one too
+ * many, a link may have ended.
+ */
 const prose = new Set(['P', 'LI', 'H1', 'H2', 'H3', 'H4', 'H5', 'H6'])
 
 /** The text that nodes end in, but for lines between blocks; null where they end in anything but prose. */
@@ -108,10 +114,10 @@ function lastText(nodes: readonly Node[]): Text | null {
   return last ? lastText([...last.childNodes]) : null
 }
 
-/** Makes the last nodes of an element what the fragment has; those that are the same stay. */
+/** Makes the last nodes of an element equal to the fragment's; those that are the same stay. */
 function patch(element: Node, was: readonly ChildNode[], fragment: Node): ChildNode[] {
   const now = [...fragment.childNodes]
-  // What is in a template is not compared.
+  // The contents of a template are not compared.
   const hides = (fragment as ParentNode).querySelector('template') !== null
   let kept = 0
   while (!hides && kept < was.length && kept < now.length && keep(was[kept]!, now[kept]!)) kept++
@@ -120,7 +126,7 @@ function patch(element: Node, was: readonly ChildNode[], fragment: Node): ChildN
   return [...was.slice(0, kept), ...now.slice(kept)]
 }
 
-/** Whether a node is what another is, or could be made so. */
+/** Whether a node equals another, or could be made equal. */
 function keep(was: ChildNode, now: ChildNode): boolean {
   if (was.isEqualNode(now)) return true
   if (was instanceof Text && now instanceof Text) {

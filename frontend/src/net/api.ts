@@ -23,7 +23,7 @@ export class ApiError extends Error {
 
 /** A pooled connection that slept hangs for minutes; no request may. */
 const timeoutMs = 15_000
-/** A hub that is there says so sooner, whatever else it does. */
+/** A hub that is up answers sooner, also when it is busy. */
 const readyMs = 3_000
 /** The hub's signed addresses last ten minutes. */
 const addressMs = 8 * 60_000
@@ -32,7 +32,7 @@ const blobMs = 60_000
 /** 25 MB over a poor link take this long. */
 const uploadMs = 300_000
 
-/** What a refusal of the hub says. */
+/** A refusal of the hub. */
 interface Refused {
   code?: Code
   message?: string
@@ -60,7 +60,7 @@ const session = (id: string) => `/api/sessions/${encodeURIComponent(id)}`
 
 const device = (id: string) => `/api/devices/${encodeURIComponent(id)}`
 
-/** A request, whose headers can be added to. */
+/** A request with headers that can be added to. */
 type Sent = RequestInit & { headers?: Record<string, string> }
 
 const lostKey = t`This browser does not have the key any more that it was paired with: its data was deleted, or a part of it.`
@@ -83,7 +83,10 @@ function reached<T>(came: Promise<T>): Promise<T> {
 
 const textOf = (response: Response) => reached(response.text())
 
-/** What the hub is asked over HTTP, by a page that has the second half of its credential from `page`. */
+/**
+ * The requests to the hub over HTTP, by a page that has the second half of its credential from
+ * `page`.
+ */
 export function hubAPI(page: PageKey) {
   let proving: Promise<boolean> | null = null
   const addresses = new Map<string, { address: string; until: number }>()
@@ -110,7 +113,7 @@ export function hubAPI(page: PageKey) {
 
   const words = async (path: string, request: Sent) => textOf(await respond(path, request))
 
-  /** What the hub answers, as it is. A challenge is answered first, and the request sent again. */
+  /** The hub's answer, unchanged. A challenge is answered first, and the request sent again. */
   async function respond(path: string, request: Sent): Promise<Response> {
     const token = page.token
     const first = await send(path, request, token)
@@ -185,7 +188,7 @@ export function hubAPI(page: PageKey) {
       return call('PATCH', session(id), change)
     },
 
-    /** Deletes it. One that is gone, as by a request whose answer was lost, is deleted. */
+    /** Deletes it. One that is gone, as after a lost answer, counts as deleted. */
     async remove(id: string): Promise<void> {
       try {
         await call('DELETE', session(id))
@@ -242,7 +245,7 @@ export function hubAPI(page: PageKey) {
       return call('GET', `${session(id)}/events?${query}`, undefined, ended)
     },
 
-    /** What a review asks the hub for; loaded with the first review. */
+    /** The requests of a review to the hub; loaded with the first review. */
     async review(): Promise<Reviews> {
       return (await import('./reviews')).reviews(call)
     },
@@ -273,7 +276,7 @@ export function hubAPI(page: PageKey) {
       await call('DELETE', `${session(id)}/rules/${encodeURIComponent(rule)}`)
     },
 
-    /** One page of a search in what sessions said; `ended` takes the request back. */
+    /** One page of a search in sessions; `ended` takes the request back. */
     async search(text: string, cursor: string, ended: AbortSignal): Promise<FoundPage> {
       return call('GET', `/api/search?${new URLSearchParams({ q: text, cursor })}`, undefined, ended)
     },
@@ -285,7 +288,10 @@ export function hubAPI(page: PageKey) {
       })
     },
 
-    /** Where an image or a download of a blob comes from, for some minutes: neither can carry what a request does. */
+    /**
+     * The address of an image or a download of a blob, valid for some minutes: neither can carry a
+     * request's headers.
+     */
     async blobAddress(id: string, sha256: string): Promise<string> {
       const path = `${session(id)}/blobs/${encodeURIComponent(sha256)}`
       const known = addresses.get(path)

@@ -7,9 +7,9 @@ const ackMs = 1_000
 const typingMs = 5_000
 
 /**
- * Tells the hub what this screen has applied and whether a person can see it.
- * Others' "who watches" and the person's read mark rest on it: nothing is said
- * before the hub's own mark of what was read elsewhere is here.
+ * Tells the hub the last applied event of this screen, and whether a person can see it. Others'
+ * "who watches" and the person's read mark rest on it: nothing is sent before the hub's own read
+ * mark is here.
  */
 export class Attention {
   private sent: { id: string; epoch: string; seq: Seq; visible: boolean } | null = null
@@ -54,7 +54,7 @@ export class Attention {
     this.calm = setTimeout(() => this.viewing(session_id), typingMs)
   }
 
-  /** The text was sent or given up; says nothing when nobody was said to type. */
+  /** The text was sent or given up; sends nothing when no typing was reported. */
   viewing(session_id: string): void {
     if (this.calm === undefined) return
     clearTimeout(this.calm)
@@ -62,7 +62,7 @@ export class Attention {
     this.send({ type: 'presence', session_id, activity: 'viewing' })
   }
 
-  /** Says so before long, together with what else changes until then. */
+  /** Sends it before long, together with other changes until then. */
   soon(): void {
     this.timer ??= setTimeout(() => this.now(), ackMs)
   }

@@ -10,14 +10,13 @@ const keptSessions = 20
 /** Writing waits this long, so that a stream costs one transaction, not hundreds. */
 const writeMs = 400
 
-/** What localStorage says is in the cache: read before the database could be. */
+/** The hint in localStorage about the cache: it is read before the database could be. */
 export type Hint = Pick<KeptRun, 'epoch' | 'first' | 'last'>
 
 /**
- * The newest events of the sessions looked at, kept in IndexedDB so that a page
- * shows them before the hub has answered and asks only for what came after.
- * What the hub says always wins: a reset empties it. It keeps one run without a
- * hole for each session, or nothing.
+ * The newest events of the sessions looked at, kept in IndexedDB so that a page shows them before
+ * the hub has answered and asks only for later ones. The hub always wins: a reset empties it. It
+ * keeps one run without a hole for each session, or nothing.
  */
 export class EventCache {
   private readonly runs = new Map<string, KeptRun>()
@@ -34,7 +33,7 @@ export class EventCache {
     return own(read(this.storage), sessionId) ?? null
   }
 
-  /** Returns the kept run; null unless it is exactly what the hint promised, or longer. */
+  /** Returns the kept run; null unless it is exactly the run that the hint promised, or longer. */
   async load(sessionId: string, hint: Hint): Promise<AbideEvent[] | null> {
     const events = await this.db.use(async (db) => {
       const tx = db.transaction(['runs', 'pages'])
@@ -85,7 +84,7 @@ export class EventCache {
     this.timer ??= setTimeout(() => void this.flush(), writeMs)
   }
 
-  /** Drops what is kept of a session. */
+  /** Drops the cache of a session. */
   forget(sessionId: string): void {
     this.runs.delete(sessionId)
     this.pending.delete(sessionId)
@@ -109,7 +108,7 @@ export class EventCache {
       .catch(() => {})
   }
 
-  /** Writes what waits. The hint moves only after the database has it. */
+  /** Writes the waiting events. The hint moves only after the database has it. */
   async flush(): Promise<void> {
     clearTimeout(this.timer)
     this.timer = undefined
@@ -136,7 +135,7 @@ export class EventCache {
         this.runs.set(id, { ...(this.runs.get(id) ?? run), first })
         promises[id] = { epoch: run.epoch, first, last: run.last }
       } catch {
-        // Full or severed: what is kept may have a hole now, so nothing of it counts.
+        // Full or severed: the cache may have a gap now, so nothing of it counts.
         this.runs.delete(id)
         promises[id] = null
       }

@@ -2,7 +2,7 @@ import type { DBSchema } from 'idb'
 import type { OutboxFile } from '../state/outboxitem'
 import { transact, type Database, type Layout } from './db'
 
-/** What all drafts together may hold; more than one prompt takes, and little to a device. */
+/** The limit of all drafts together; more than one prompt takes, and little to a device. */
 const mostBytes = 600 * 1024 * 1024
 
 /** A file chosen for a session's next prompt, under the id of its choosing. */
@@ -20,7 +20,7 @@ export const chosenLayout: Layout<Schema> = {
   upgrade: (db) => void db.createObjectStore('files', { keyPath: ['sessionId', 'id'] }),
 }
 
-/** What a tab tells the others: it kept files of a session, or let go of some. */
+/** A tab's message to the others: it stored files of a session, or dropped some. */
 interface News {
   sessionId: string
   gone: readonly string[]
@@ -31,7 +31,7 @@ interface News {
  * page. A person's tabs share them: each adds and lets go of its own, and hears the others.
  */
 export class ChosenDB {
-  /** Let go of by any tab; the device has them until what they went into is kept. */
+  /** Let go of by any tab; the device has them until the prompt with them is stored. */
   private readonly gone = new Set<string>()
   private readonly channel = new BroadcastChannel('abide-files')
 
@@ -44,7 +44,10 @@ export class ChosenDB {
     })
   }
 
-  /** Calls back when another tab kept files of a session or let go of some; returns what ends it. */
+  /**
+   * Calls back when another tab kept files of a session or let go of some; returns the function
+   * that ends it.
+   */
   watch(sessionId: string, changed: () => void): () => void {
     const listen = ({ data }: MessageEvent<News>) => {
       if (data.sessionId === sessionId) changed()
@@ -53,7 +56,9 @@ export class ChosenDB {
     return () => this.channel.removeEventListener('message', listen)
   }
 
-  /** Returns what is kept for a session, in the order of ids; nothing where it cannot be read. */
+  /**
+   * Returns the stored files of a session, in the order of ids; nothing where it cannot be read.
+   */
   async load(sessionId: string): Promise<readonly Chosen[]> {
     const read = this.db.use((db) =>
       transact(db, ['files'], (tx) =>

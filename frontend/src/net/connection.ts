@@ -3,20 +3,20 @@ import { parseFrame } from '../wire/frames'
 import type { ClientMessage, ServerMessage } from '../wire/gen'
 import { start, step, type Effect, type Input, type Machine, type Refusal, type Timer } from './machine'
 
-/** What the connection needs of the app. */
+/** The parts of the app that the connection uses. */
 export interface Side {
   /** Where to dial: read at each dial, so that the cursor in it is the newest. */
   url(): string
-  /** What to offer at a dial. */
+  /** The subprotocols to offer at a dial. */
   protocols(): string[]
-  /** The socket `gen` is the connection from now on; `target` is what it was dialled to. */
+  /** The socket `gen` is the connection from now on; `target` is the session it was dialled to. */
   adopted(target: string): void
   frame(frame: ServerMessage): void
   unknown(): void
   /** The hub closed the connection over a frame that was too large for it. */
   tooLarge(): void
   link(link: LinkState): void
-  /** Asks over HTTP what a failed dial could not say. */
+  /** Asks over HTTP for the cause of a failed dial. */
   health(): Promise<Refusal | null>
 }
 
@@ -117,7 +117,7 @@ export class Connection {
     const entry = this.sockets.get(gen)
     if (!entry) return
     this.sockets.delete(gen)
-    // Late events of a dropped socket must reach nobody.
+    // Late events of a dropped socket must be ignored.
     entry.socket.onmessage = entry.socket.onclose = null
     entry.socket.close()
   }
@@ -138,7 +138,7 @@ export class Connection {
       default:
         this.input({ type: 'frame', gen })
     }
-    // Only what the connection says counts; a spare has said nothing yet.
+    // Only the connection's own messages count; a spare has said nothing yet.
     if (gen === this.machine.main?.gen) this.side.frame(frame)
   }
 

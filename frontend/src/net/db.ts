@@ -34,7 +34,7 @@ interface Sessions extends DBSchema {
 
 export type Handle = IDBPDatabase<Sessions>
 
-/** Longer than any healthy transaction; a frozen database must hold nobody up. */
+/** Longer than any healthy transaction; a frozen database must delay nothing. */
 const patienceMs = 2_000
 
 /** The stores of a database, and how it gets them. */
@@ -47,7 +47,7 @@ const sessions: Layout<Sessions> = {
   version: 2,
   upgrade(db, before) {
     if (before < 1) db.createObjectStore('outbox', { keyPath: 'item.id' })
-    // What is kept of sessions comes anew from the hub; only what a person wrote goes on.
+    // Cached sessions come anew from the hub; only a person's own text is carried over.
     for (const store of [...db.objectStoreNames]) if (store !== 'outbox') db.deleteObjectStore(store)
     db.createObjectStore('runs', { keyPath: 'sessionId' })
     // By first, too: two tabs may have cut the same events in other places.
@@ -106,7 +106,7 @@ export class Database<S extends DBSchema = Sessions> {
         },
       })
     this.handle = open(this.layout.version)
-      // A newer app was here: what it left has these stores, too.
+      // A newer app was here: its database has these stores, too.
       .catch((error: Error) => (error.name === 'VersionError' ? open() : Promise.reject(error)))
       .finally(() => (this.opening = this.late = false))
     return this.handle
@@ -114,8 +114,8 @@ export class Database<S extends DBSchema = Sessions> {
 }
 
 /**
- * Runs work in one transaction and waits until it is on the device. Whatever of it fails
- * when the system severs the database fails here, and nowhere unheard.
+ * Runs work in one transaction and waits until it is on the device. When the system severs the
+ * database, every failure of it is handled here.
  */
 export async function transact<S extends DBSchema, T, N extends StoreNames<S>[]>(
   db: IDBPDatabase<S>,

@@ -1,4 +1,4 @@
-/** What a browser is called in the list of devices, until a person gives it a name. */
+/** The name of a browser in the list of devices, until a person gives it one. */
 export function deviceName(agent: string): string {
   const browser = /Firefox|Edg|Chrome|Safari/.exec(agent)?.[0].replace('Edg', 'Edge') ?? 'Browser'
   // Android says Linux, too, and an iPhone says Mac OS: the more telling name comes first.

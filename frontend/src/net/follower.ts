@@ -16,8 +16,8 @@ const searchPages = 20
 const heldSessions = 4
 
 /**
- * Follows one session: says where to dial, asks for what is missing, and joins
- * what the cache has with what the hub sends.
+ * Follows one session: says where to dial, asks for missing events, and joins the cache's events
+ * with the hub's.
  */
 export class Follower {
   private id: string | null = null
@@ -58,7 +58,7 @@ export class Follower {
     this.observe()
   }
 
-  /** Where to dial: straight into the replay of what is followed. */
+  /** Where to dial: straight into the replay of the followed session. */
   url(origin: string): string {
     const session = this.current()
     if (session === null || session.shut !== null) return `${origin}/api/ws`
@@ -84,7 +84,7 @@ export class Follower {
   /** A socket dialled to `target` is the connection now. */
   adopted(target: string): void {
     const session = this.current()
-    // Dialled to what is followed now, the socket replays without being asked.
+    // If it was dialled to the session followed now, the socket replays without being asked.
     if (session && !target.includes(`/${session.id}/`)) this.observe()
   }
 
@@ -136,7 +136,7 @@ export class Follower {
     if (session?.window) this.askWindow(session, null, { after_seq: session.window.last, limit: around })
   }
 
-  /** Asks for what the state says is missing. */
+  /** Asks for the events that the state lacks. */
   ask(): void {
     const session = this.current()
     const at = session && cursor(session)
@@ -154,7 +154,7 @@ export class Follower {
       const { epoch, seq: after_seq } = at
       this.send({ type: 'load_events', request_id, session_id: session.id, epoch, after_seq, limit: 500 })
     } else if (missingPermissions(session).length > 0 && this.searched < searchPages) {
-      // Found or not, it is the live run's: a window pages by what the reader does.
+      // Found or not, it is the live run's: a window pages when the reader scrolls.
       if (session.window || this.requests.has('older', session.id)) return
       this.searched++
       this.older(session.id)

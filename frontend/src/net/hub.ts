@@ -15,7 +15,7 @@ import { Outbox, type OutboxStorage } from './outbox'
 import type { PageKey } from './page'
 import { Requests } from './requests'
 
-/** Joins the connection and the state: frames in by dispatch, what a person asks out. */
+/** Joins the connection and the state: frames in by dispatch, a person's requests out. */
 export class Hub implements Intents {
   readonly connection: Connection
   readonly attention: Attention
@@ -36,7 +36,7 @@ export class Hub implements Intents {
     private readonly page: PageKey,
     storage: OutboxStorage,
     cache: EventCache | null,
-    /** Drops what this browser keeps of sessions. */
+    /** Drops this browser's cache of sessions. */
     private readonly wipe: () => void,
     private readonly device: Storage,
   ) {
@@ -87,7 +87,10 @@ export class Hub implements Intents {
     return this.follower.current()?.id ?? null
   }
 
-  /** The session whose events are on screen. Its data may be here long before the part of the app that shows it. */
+  /**
+   * The session on screen, once its events are. Its data may be here long before the part of the
+   * app that shows it.
+   */
   get shown(): string | null {
     return this.onScreen === this.followed ? this.onScreen : null
   }
@@ -250,7 +253,7 @@ export class Hub implements Intents {
   }
 
   async choices() {
-    // Here before the connection may be lost: what is asked for then must be kept.
+    // Made before the connection may be lost: requests of that time must be kept.
     const starts = this.starts()
     const choices = await this.api.choices()
     void starts.then((starts) => starts.keepChoices(choices))
@@ -361,7 +364,7 @@ export class Hub implements Intents {
       if (purpose?.kind === 'window') {
         this.store.dispatch({ kind: 'seek', sessionId: purpose.sessionId, seq: null })
       }
-      return // what was refused is not asked again at once
+      return // a refused request is not repeated at once
     }
     this.follower.ask()
   }
@@ -371,7 +374,7 @@ export class Hub implements Intents {
     const { token } = this.page
     const refused = await this.api.refusal()
     this.why = refused?.why ?? ''
-    // What the dial lacked is here now.
+    // The credential that the dial lacked is here now.
     if (this.page.token !== token) this.connection.wake(true)
     if (refused?.refusal === 'unauthorized') this.wipe()
     if (refused !== null || session === null) return refused?.refusal ?? null

@@ -48,7 +48,7 @@ export class Journal {
       .filter((id) => this.isDone(id))
   }
 
-  /** All items, of every tab; what is not an item is left alone. */
+  /** All items, of every tab; values that are not items are left alone. */
   all(): KeptItem[] {
     return this.keys().flatMap((key) => read(this.storage.getItem(key)) ?? [])
   }

@@ -1,7 +1,7 @@
-// What the device's storage holds may be of another version of the app, or broken
-// by anything that shares the origin: it is looked at before it is believed.
+// The device's stored data may be of another version of the app, or broken by other code of the
+// origin: it is checked before it is used.
 
-/** What is stored at a key; null where there is nothing, or nothing that can be read. */
+/** The value stored at a key; null where there is nothing, or nothing that can be read. */
 export function parsed(storage: Storage, key: string): unknown {
   try {
     return JSON.parse(storage.getItem(key) ?? 'null')

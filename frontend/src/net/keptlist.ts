@@ -40,7 +40,7 @@ export class KeptList {
   }
 }
 
-/** What the list's order and lines are made of; the rest may be missing, as in an older hub's. */
+/** The fields for the list's order and lines; the rest may be missing, as in an older hub's. */
 function isLine(value: unknown): value is SessionInfo {
   return (
     isRecord(value) &&

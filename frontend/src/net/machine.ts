@@ -7,9 +7,9 @@ export interface Link {
 }
 
 /**
- * The connection as a value. `main` is what the app talks through; `spare`
- * exists only while main is under suspicion, and takes its place by proving
- * first that it lives. There are never more than these two sockets.
+ * The connection as a value. the app talks through `main`; `spare` exists only while main is under
+ * suspicion, and takes its place by proving first that it lives. There are never more than these
+ * two sockets.
  */
 export interface Machine {
   readonly wanted: boolean
@@ -17,7 +17,7 @@ export interface Machine {
   readonly online: boolean
   readonly main: Link | null
   readonly spare: Link | null
-  /** A ping on main whose pong has not come; only this nonce proves life. */
+  /** A ping on main without its pong yet; only this nonce proves life. */
   readonly probe: { readonly nonce: string; readonly at: number; readonly late: boolean } | null
   /** Something went out that wants an answer, is looked after, and nothing was heard since. */
   readonly unanswered: boolean
@@ -53,7 +53,7 @@ export type Input =
   | { type: 'health'; refusal: Refusal | null }
   | { type: 'timer'; timer: Timer }
 
-/** What the driver does for the machine, in order. */
+/** The driver's actions for the machine, in order. */
 export type Effect =
   | { do: 'dial'; gen: number }
   | { do: 'drop'; gen: number }
@@ -82,7 +82,9 @@ export const limits = {
   probeMs: 1_500,
   /** A pong later than this ends main even without a spare. */
   deadMs: 10_000,
-  /** A connection that closes sooner may have to do with what is sent on it: the next waits longer. */
+  /**
+   * A connection that closes sooner may have done so because of a message: the next waits longer.
+   */
   settledMs: 5_000,
   backoffMinMs: 250,
   backoffMaxMs: 10_000,
@@ -111,7 +113,7 @@ const revoked = 4001
 /** After this dialling again would not help. */
 const forbidden = 4003
 
-/** Returns the machine after one input, and what has to be done. */
+/** Returns the machine after one input, and the actions to do. */
 export function step(from: Machine, input: Input, at: Moment): [Machine, Effect[]] {
   const run = new Step(from, at)
   run.take(input)
@@ -192,8 +194,8 @@ class Step {
   private sent(): void {
     const { main, unanswered } = this.m
     if (main?.phase !== 'open' || unanswered) return
-    // A new connection repeats what waits while it is still busy with what was missed: doubted for that,
-    // one after the other would be given up on a slow link.
+    // A new connection repeats waiting requests while it is still busy with the replay. If it were
+    // doubted for that, one after the other would be given up on a slow link.
     if (this.since(main.dialledAt) < limits.settledMs) return
     this.set({ unanswered: true })
     this.clock('answer', limits.probeMs)
@@ -231,7 +233,7 @@ class Step {
   }
 
   private heard(gen: number): void {
-    // No proof of life: what was buffered before the link died arrives late too.
+    // No proof of life: bytes buffered before the link died arrive late too.
     if (gen === this.m.main?.gen) this.set({ lastFrameAt: this.at.now, unanswered: false })
   }
 
@@ -388,7 +390,7 @@ class Step {
     this.effects.push({ do: 'drop', gen: link.gen })
   }
 
-  /** How long ago that was: endless where the clock was set back since, which hides nothing from who looks. */
+  /** How long ago that was: endless if the clock was set back since, so that the pill is shown. */
   private since(moment: number): number {
     return moment <= this.at.now ? this.at.now - moment : Infinity
   }

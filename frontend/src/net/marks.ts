@@ -12,20 +12,19 @@ export interface Mark {
   epoch: string
   seq: Seq
   seen: Seq
-  /** When a person last saw it, in ms; 0 where nobody did. */
+  /** When a person last saw it, in ms; 0 if it was never read. */
   at: number
 }
 
 /**
- * Keeps each session's watermark {epoch, seq} where a killed tab leaves it:
- * localStorage is the one store that is written before the page can be frozen.
- * The device's tabs share it: each session has a key of its own, and what is
- * written there never takes back what another tab has seen of the same epoch.
+ * Keeps each session's watermark {epoch, seq} where a killed tab leaves it: localStorage is the one
+ * store that is written before the page can be frozen. The device's tabs share it: each session has
+ * a key of its own, and a write there never lowers the mark of another tab in the same epoch.
  */
 export class Marks {
-  /** What this page saw. */
+  /** This page's marks. */
   private readonly own = new Map<string, Mark>()
-  /** Sessions whose place moved since it was written. */
+  /** Sessions with marks that moved since they were written. */
   private readonly moved = new Set<string>()
 
   constructor(private readonly storage: Storage) {}
@@ -51,7 +50,9 @@ export class Marks {
     }
   }
 
-  /** Writes what moved; called every second, and when the page is hidden also to keep the time. */
+  /**
+   * Writes the moved marks; called every second, and when the page is hidden also to keep the time.
+   */
   flush(always = false): void {
     for (const id of always ? this.own.keys() : this.moved) {
       const fresh = this.read(id) === null
@@ -65,7 +66,7 @@ export class Marks {
     }
   }
 
-  /** The newest of what this page and the device's other tabs know. */
+  /** The newest mark of this page and the device's other tabs. */
   private mark(id: string): Mark | null {
     const own = this.own.get(id) ?? null
     const stored = this.read(id)

@@ -12,24 +12,27 @@ export interface OutboxStorage {
   delete(id: string): Promise<void>
   /** The name of this tab among a person's. */
   readonly tab: string
-  /** Settles when another tab has ended: with true where it is this one that looks after what it left. */
+  /** Settles when another tab has ended: with true if this tab takes over its items. */
   ended(tab: string): Promise<boolean>
 }
 
-/** What a person's tabs tell each other: of an item and its tab, that one is done with, to send one again, to tell all. */
+/**
+ * The messages between a person's tabs: of an item and its tab, that one is done with, to send one
+ * again, to tell all.
+ */
 type News =
   | { kind: 'outbox'; item: OutboxItem; tab: string }
   | { kind: 'outbox_done'; id: string }
   | { kind: 'retry'; id: string }
   | { kind: 'all' }
 
-/** Asked before sending: nobody wants an old prompt to run unannounced. */
+/** The person is asked before sending: an old prompt must not run unannounced. */
 const staleMs = 10 * 60_000
 /** Before a file is tried again that the hub could not be given. */
 const againMs = 5_000
 /** How long another tab's item is shown after it is done with: the feed of this one may have it a moment later. */
 const lingerMs = 300
-/** What nobody has taken over by then of a tab that ended is nowhere any more. */
+/** Items of an ended tab that no tab has taken over by then are lost. */
 const takenMs = 2_000
 
 /**
@@ -39,7 +42,7 @@ const takenMs = 2_000
  */
 export class Outbox {
   private readonly items = new Map<string, OutboxItem>()
-  /** Prompts whose files are on their way. */
+  /** Prompts with files that are being uploaded. */
   private readonly uploading = new Set<string>()
   /** Called when an item is done with that the device does not keep. */
   private readonly unkept = new Map<string, () => void>()
@@ -59,14 +62,14 @@ export class Outbox {
     private readonly now: () => number = Date.now,
   ) {}
 
-  /** Shows what a person's other tabs have on its way, and tells them what this one has. */
+  /** Shows the waiting items of a person's other tabs, and tells them this one's. */
   join(channel: BroadcastChannel): void {
     this.channel = channel
     channel.onmessage = ({ data }: MessageEvent<News>) => this.heard(data)
     this.tell({ kind: 'all' })
   }
 
-  /** Takes up what an earlier tab left. */
+  /** Takes over the items of an earlier tab. */
   async load(): Promise<void> {
     for (const item of await this.storage.all()) {
       if (this.items.has(item.id)) continue
@@ -109,7 +112,7 @@ export class Outbox {
     void this.storage.delete(id).catch(() => {})
   }
 
-  /** A new socket, which takes frames of so many bytes: what was sending is sent again. */
+  /** A new socket, which takes frames of so many bytes: items under way are sent again. */
   resend(maxFrame = this.maxFrame): void {
     this.maxFrame = maxFrame
     for (const item of this.items.values()) {
@@ -131,7 +134,7 @@ export class Outbox {
     if (largest) this.fail(largest.item, tooLong(largest.bytes, this.maxFrame))
   }
 
-  /** Sends what waits, in order. */
+  /** Sends the waiting items, in order. */
   flush(): void {
     const behindFiles = new Set<string>()
     for (const item of this.items.values()) {
@@ -187,7 +190,7 @@ export class Outbox {
     this.fail(item, frame.message)
   }
 
-  /** Gives up what was on its way to a session that a person of this device deleted. */
+  /** Gives up the items of a session that a person deleted on this device. */
   forget(sessionId: string): void {
     for (const item of [...this.items.values()]) if (item.sessionId === sessionId) this.drop(item.id)
   }
@@ -231,7 +234,10 @@ export class Outbox {
     else this.fail(item, t`A file could not be sent: ${error.message}`)
   }
 
-  /** Whether nobody would expect an item to be sent any more: so is one of a time that is none, or is to come. */
+  /**
+   * Whether an item is too old to be sent without asking; so is one with no time, or a time in the
+   * future.
+   */
   private old(item: OutboxItem): boolean {
     const age = this.now() - item.createdAt
     return !(age <= staleMs && age >= -staleMs)
@@ -253,7 +259,10 @@ export class Outbox {
     this.channel?.postMessage(news)
   }
 
-  /** An item is of the tab that has it, whatever others say of it; they may give it up all the same. */
+  /**
+   * An item belongs to the tab that has it, against other tabs' messages; they may give it up all
+   * the same.
+   */
   private heard(news: News): void {
     if (news.kind === 'all') for (const item of this.items.values()) this.set(item)
     else if (news.kind === 'outbox') this.theirsIs(news.item, news.tab)

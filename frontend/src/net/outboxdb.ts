@@ -5,7 +5,10 @@ import type { OutboxStorage } from './outbox'
 
 const tabLock = (tab: string) => `abide.tab.${tab}`
 const sweepLock = 'abide.outbox'
-/** How long the browser takes at most to hand on what a tab held that ended; else the next round takes it up. */
+/**
+ * How long the browser takes at most to hand on the lock of an ended tab; else the next round takes
+ * it up.
+ */
 const settleMs = 300
 
 /** A lock taken by force costs nothing: two tabs may send the same then, and its id makes that harmless. */
@@ -15,12 +18,12 @@ const stolen = () => {}
 export type Locks = Pick<LockManager, 'request' | 'query'>
 
 /**
- * The outbox in IndexedDB, shared by a person's tabs. A tab sends what was
- * written in it; what a dead tab left is taken over by the one tab that holds
- * the lock. Should two tabs ever send the same item, its id makes that harmless.
+ * The outbox in IndexedDB, shared by a person's tabs. A tab sends the prompts written in it; those
+ * of a dead tab are taken over by the one tab that holds the lock. Should two tabs ever send the
+ * same item, its id makes that harmless.
  */
 export class OutboxDB implements OutboxStorage {
-  /** What the database has yet to say of an item; null once it is done with. */
+  /** The database's pending answer about an item; null once it is done with. */
   private readonly due = new Map<string, { item: OutboxItem | null }>()
   /** Items that the database has had. */
   private readonly had = new Set<string>()
@@ -36,7 +39,7 @@ export class OutboxDB implements OutboxStorage {
     locks?.request(tabLock(tab), () => new Promise(() => {})).catch(stolen)
   }
 
-  /** Calls back once, when this tab is the one that looks after what others left. */
+  /** Calls back once, when this tab is the one that takes over other tabs' items. */
   whenSweeper(sweep: () => void): void {
     if (!this.locks) return sweep()
     this.locks
@@ -49,21 +52,21 @@ export class OutboxDB implements OutboxStorage {
   }
 
   async ended(tab: string): Promise<boolean> {
-    if (!this.locks) return new Promise(() => {}) // nobody can tell
-    // Shared: who only waits for its end is not taken for the tab.
+    if (!this.locks) return new Promise(() => {}) // it cannot be told
+    // Shared: a tab that only waits for the end is not taken for its holder.
     await this.locks.request(tabLock(tab), { mode: 'shared' }, () => {})
     // Its locks go one after the other: it may have been the one that looked after others.
     await new Promise((later) => setTimeout(later, settleMs))
     return this.sweeps
   }
 
-  /** Takes over the items whose tab is gone, and returns them, the oldest first. */
+  /** Takes over the items of ended tabs, and returns them, the oldest first. */
   async all(): Promise<OutboxItem[]> {
     const locks = (await this.locks?.query())?.held ?? []
     const held = locks.flatMap(({ name, mode }) => (mode === 'shared' ? [] : name))
     const left = ({ owner }: KeptItem) => owner === this.tab || !held.includes(tabLock(owner))
     const taken = new Map<string, OutboxItem>()
-    // What a page wrote down in its last moment: the database may have it too, as it was before.
+    // The items that a page wrote in its last moment: the database may have older versions of them.
     for (const kept of this.journal.all().filter(left)) {
       const item = keptItem(kept.item)
       if (!item) continue
@@ -71,7 +74,7 @@ export class OutboxDB implements OutboxStorage {
       this.journal.put(item, this.tab)
     }
     const done: string[] = []
-    // Noted before the database is asked: what it does not have then, it will never have again.
+    // Noted before the database is asked: an item missing then is gone for good.
     const marks = this.journal.marks()
     const stored = (db: Handle) =>
       transact(db, ['outbox'], async (tx) => {
@@ -79,7 +82,7 @@ export class OutboxDB implements OutboxStorage {
         const mine: KeptItem[] = []
         const ids = await store.getAllKeys()
         done.push(...marks.filter((id) => !ids.includes(id)))
-        // What is no item stays as it is, for who looks into it by hand: it is neither shown nor sent.
+        // A value that is no item stays stored, for a look by hand: it is neither shown nor sent.
         for (const kept of await store.getAll()) {
           const item = keptItem(kept.item)
           if (!item || !left(kept)) continue
@@ -100,7 +103,10 @@ export class OutboxDB implements OutboxStorage {
     return [...taken.values()].sort((a, b) => a.createdAt - b.createdAt)
   }
 
-  /** Keeps an item. The journal has one without files when the call returns: the database holds up nobody then. */
+  /**
+   * Keeps an item. The journal has an item without files when the call returns, so the database
+   * delays nothing.
+   */
   async put(item: OutboxItem): Promise<void> {
     const written = this.journal.put(item, this.tab)
     const stored = this.write(item.id, item)
@@ -115,7 +121,10 @@ export class OutboxDB implements OutboxStorage {
     await this.write(id, null)
   }
 
-  /** Work on the database may come late, and out of turn: it writes what is due by then, and not what was when it was asked. */
+  /**
+   * Work on the database may come late, and out of turn: it writes the state of that moment, not
+   * the one of the request.
+   */
   private write(id: string, item: OutboxItem | null): Promise<void> {
     this.due.set(id, { item })
     return this.db.use(async (db) => {

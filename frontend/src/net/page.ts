@@ -16,15 +16,15 @@ export const pageLayout: Layout<Keys> = {
   upgrade: (db) => void db.createObjectStore('keys'),
 }
 
-/** What the hub gives for a signed challenge. */
+/** The hub's answer to a signed challenge. */
 export interface Granted {
   token: string
 }
 
 /**
- * The half of this browser's credential that is bound to the origin: cookies are sent to every port of a
- * host, this is not. A key that no script can read signs the hub's challenge; what the hub gives for that is
- * sent with each request, and is worth nothing once the hub has ended. See docs/adr/0042.
+ * The half of this browser's credential that is bound to the origin: cookies are sent to every port
+ * of a host, this is not. A key that no script can read signs the hub's challenge; the token it
+ * gets for that is sent with each request, and ends with the hub. See docs/adr/0042.
  */
 export class PageKey {
   /** As long as the page lives, also where nothing can be stored. */
@@ -36,7 +36,7 @@ export class PageKey {
     private readonly db: Database<Keys>,
   ) {}
 
-  /** What to send with each request; empty where there is none yet. Another tab may have got it. */
+  /** The headers of each request; empty where there is none yet. Another tab may have got it. */
   get token(): string {
     return this.read()?.token ?? ''
   }

@@ -1,4 +1,4 @@
-/** What a frame with a request_id was sent for. */
+/** The purpose of a frame with a request_id. */
 export type Purpose =
   | { kind: 'observe'; sessionId: string }
   | { kind: 'gap'; sessionId: string }
@@ -8,7 +8,7 @@ export type Purpose =
   | { kind: 'outbox'; id: string; sessionId: string }
   | { kind: 'verb'; sessionId: string }
 
-/** Remembers what was asked on the present socket, so that nothing is asked twice at once. */
+/** Remembers the requests on the present socket, so that none is sent twice at once. */
 export class Requests {
   private readonly open = new Map<string, Purpose>()
   private count = 0
@@ -19,7 +19,7 @@ export class Requests {
     return id
   }
 
-  /** Forgets a request and returns what it was for. */
+  /** Forgets a request and returns its purpose. */
   settle(id: string | undefined): Purpose | undefined {
     if (id === undefined) return undefined
     const purpose = this.open.get(id)
@@ -31,7 +31,7 @@ export class Requests {
     return [...this.open.values()].some((p) => p.kind === kind && p.sessionId === sessionId)
   }
 
-  /** A new socket: what was asked on the old one will not be answered. */
+  /** A new socket: requests on the old one will not be answered. */
   clear(): void {
     this.open.clear()
   }

@@ -14,7 +14,7 @@ const session = (id: string) => `/api/sessions/${encodeURIComponent(id)}`
 const query = (fields: Part & { format?: string; redact?: string }) =>
   new URLSearchParams(Object.entries(fields).map(([name, value]) => [name, String(value)])).toString()
 
-/** What a review asks the hub for over HTTP. */
+/** The requests of a review to the hub over HTTP. */
 export function reviews(call: Call): Reviews {
   const one = (id: string, comment: string) => `${session(id)}/comments/${encodeURIComponent(comment)}`
   return {
@@ -28,7 +28,7 @@ export function reviews(call: Call): Reviews {
     fork: (id, fork: Fork, key) =>
       call<SessionInfo>('POST', `${session(id)}/fork`, fork, undefined, { 'Idempotency-Key': key }),
     preview: (id, part) => call<Preview>('GET', `${session(id)}/export?redact=preview&${query(part)}`),
-    // The browser fetches it by itself, and writes what comes to the disk.
+    // The browser fetches it by itself, and writes it to the disk.
     async exportAddress(id, format, redact, part) {
       const { address } = await call<{ address: string }>('POST', `${session(id)}/export/address`)
       return `${address}&${query({ ...part, format, redact: redact.join(',') })}`

@@ -6,7 +6,7 @@ import { isRecord, parsed } from './kept'
 
 export const startsKey = 'abide.starts'
 const choicesKey = 'abide.choices'
-/** Before what could not be sent is tried again. */
+/** The pause before a failed request is tried again. */
 const againMs = 5_000
 
 /**
@@ -49,13 +49,13 @@ export class Starts {
     this.write((list) => list.filter((s) => s.key !== key))
   }
 
-  /** Has the hub make what waits, oldest first, until it cannot be reached. */
+  /** Has the hub make the waiting sessions, oldest first, until it cannot be reached. */
   flush(): Promise<void> {
     this.again = true
     return (this.sending ??= this.send().finally(() => (this.sending = null)))
   }
 
-  /** What a new session may be made of, as the hub said last: to fill the form without it. */
+  /** The agents and folders for a new session, as last loaded: to fill the form without the hub. */
   keptChoices(): Choices | null {
     const value = parsed(this.storage, choicesKey)
     if (!isRecord(value)) return null
@@ -100,7 +100,7 @@ export class Starts {
     }
   }
 
-  /** Changes what the device has now: another tab may have changed it since. */
+  /** Changes the device's present list: another tab may have changed it since. */
   private write(change: (list: readonly Start[]) => readonly Start[]): boolean {
     this.read()
     const list = change(this.list)

@@ -1,7 +1,7 @@
 /** The device's localStorage; where it is forbidden, one that lasts as long as the page. */
 export function deviceStorage(): Storage {
   try {
-    return localStorage // reading the property is what throws
+    return localStorage // reading the property throws
   } catch {
     return new PageStorage()
   }

@@ -21,7 +21,7 @@ const first = events[0]?.seq ?? 1
 const last = events.at(-1)?.seq ?? 0
 const never = new AbortController().signal
 
-/** What the hub would answer, from the page itself. */
+/** The hub's answers, from the page itself. */
 const ask: Ask = (after, limit) =>
   Promise.resolve({
     type: 'events_loaded',
@@ -53,7 +53,7 @@ let left = 0
 
 const cards = new Map<string, { item: object; node: HTMLElement | null }>()
 
-/** Shows the place: of the rows, those are made anew whose items changed. */
+/** Shows the place: only rows with changed items are made anew. */
 function paint(): void {
   const shown: HTMLElement[] = []
   const keys = new Set<string>()

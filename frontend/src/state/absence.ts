@@ -3,17 +3,20 @@ import type { Left } from './catchup'
 import { FirstUnread, newest, type Read } from './read'
 import { behind } from './select'
 
-/** Away for longer than this, a person is told what they missed. */
+/** A person who was away for longer than this is told about missed events. */
 const awayMs = 60_000
 
-/** Decides, each time a person comes back to a session, what is unread and whether to tell them what they missed. */
+/**
+ * Decides, each time a person comes back to a session, which events are unread and whether to show
+ * a summary of missed ones.
+ */
 export class Absence {
   readonly unread = new FirstUnread()
-  /** What was read elsewhere counts once, as it was before this screen says that it reads. */
+  /** Reading elsewhere counts once, with the mark from before this screen reads. */
   private merged = false
   /** How far it was when they last looked, while they do. */
   private seen: Read | null = null
-  /** They left by a sleep of the device: what the link was before says nothing. */
+  /** They left by a sleep of the device: the link's earlier state says nothing. */
   private slept = false
 
   /** `left` is how the person left the session when this device last showed it. */
@@ -29,10 +32,10 @@ export class Absence {
   }
 
   /**
-   * Takes the newest state, and whether they look at it. Returns where they left if they are
-   * to be told, else null. Decided once, when they look and the newest of the session is
-   * here: what comes after is being watched. Called at least each second while they do: a clock
-   * that went on by more than a minute in between says that the device slept with the page in front.
+   * Takes the newest state, and whether they look at it. Returns where they left if they are to be
+   * told, else null. Decided once, when they look and the newest of the session is here: later
+   * events are being watched. Called at least each second while they do: a clock that went on by
+   * more than a minute in between says that the device slept with the page in front.
    */
   look(state: AppState, now: number, looking: boolean): Left | null {
     this.merge(state, now)
@@ -54,7 +57,7 @@ export class Absence {
     this.left = null
     this.slept = false
     if (session.epoch !== left.epoch || session.feed.last <= left.seq) return null
-    this.unread.begin(Math.max(left.seq + 1, session.minSeq)) // what the hub let go is read by nobody
+    this.unread.begin(Math.max(left.seq + 1, session.minSeq)) // removed events can no longer be read
     return now - left.at > awayMs ? left : null
   }
 

@@ -6,9 +6,9 @@ import type { TurnEndItem } from './items'
 const mostSpoken = 600
 
 /**
- * What somebody who does not see the feed is told of the events after `since`:
- * the newest turn that ended, as a whole, and how many ended with it; null when
- * none did; `plain` makes words of markdown. What a turn has said so far is not told: it would be read in pieces.
+ * The announcement of the events after `since` for a screen reader: the newest turn that ended, as
+ * a whole, and how many ended with it; null when none did; `plain` makes words of markdown. A
+ * running turn's text is not announced: it would be read in pieces.
  */
 export function turnSpoken(feed: Feed, since: Seq, plain: (markdown: string) => string): string | null {
   const ends: TurnEndItem[] = []

@@ -20,9 +20,9 @@ export interface AppState {
   readonly outbox: ReadonlyMap<string, OutboxItem>
   /** Sessions that wait to be made, oldest first. */
   readonly starts: readonly Start[]
-  /** Newest last; what went wrong with something the person did. */
+  /** Newest last; the failure of a person's action. */
   readonly problems: readonly Problem[]
-  /** Who was let in lately, oldest first. */
+  /** Recent grants, oldest first. */
   readonly grants: readonly Grant[]
   /** Frames of types this app does not know. */
   readonly unknownFrames: number
@@ -127,7 +127,7 @@ function onFrame(state: AppState, frame: ServerMessage): AppState {
         ...state,
         hub: frame,
         grants: [],
-        listed: false, // what was asked for over another connection may be older than this one's events
+        listed: false, // an answer over another connection may be older than this one's events
         skew: state.skew || (state.hub?.version ?? frame.version) !== frame.version,
       }
     case 'events': {
@@ -157,7 +157,7 @@ function onFrame(state: AppState, frame: ServerMessage): AppState {
     case 'permission_resolved':
     case 'error':
     case 'goodbye':
-      return state // answers to what the app sent: net acts on them
+      return state // answers to the app's requests: net acts on them
     case 'comments':
       return onSession(state, frame.session_id, (s) => ({ ...s, comments: frame.version }))
   }
@@ -167,7 +167,7 @@ function isOpen(link: LinkState): boolean {
   return link.phase === 'open' || link.phase === 'checking'
 }
 
-/** What was said of an earlier request is read by now, or no longer matters. */
+/** The message about an earlier request is read by now, or no longer matters. */
 function passed(state: AppState, sessionId: string): AppState {
   const problems = state.problems.filter((p) => !p.request || p.sessionId !== sessionId)
   return problems.length === state.problems.length ? state : { ...state, problems }

@@ -3,9 +3,9 @@ import { askView } from './askview'
 import { toolView, type ToolView } from './tool'
 
 /**
- * What the call of a waiting request is now, where that is no longer what was asked; else null.
- * What an update leaves out has not changed, and news of its status alone is none. What the request
- * itself does not say is shown as the call has it, and never differs.
+ * The present call of a waiting request, where it differs from the request; else null. Fields that
+ * an update lacks have not changed, and a new status alone is no difference. Fields that the
+ * request lacks are shown from the call, and never differ.
  */
 export function changedSince(item: PermissionItem, known: ToolItem | undefined): ToolView | null {
   if (!item.ask || !known || known.last <= item.seq) return null

@@ -4,7 +4,10 @@ import { record } from './json'
 import { largeOf, textOrHead } from './large'
 import { readTool, text, type ToolView } from './tool'
 
-/** Reads what a permission request asks for: the agent's own tool call, over what is known of it. */
+/**
+ * Reads the subject of a permission request: the agent's own tool call, over the known facts of
+ * that call.
+ */
 export function askView(ask: PermissionAsk, known: ToolItem | undefined): ToolView {
   const call = record(ask.toolCall)
   const content = call['content']
@@ -42,8 +45,8 @@ export function saysCommand(tool: ToolView): boolean {
 }
 
 /**
- * Whether a request says exactly what it would do, so that an answer to it can be a
- * rule: the hub's own measure, which has the last word.
+ * Whether a request names its exact action, so that an answer to it can be a rule: the hub applies
+ * the same rule, and decides.
  */
 export function identified(tool: ToolView): boolean {
   const input = tool.input ?? ''

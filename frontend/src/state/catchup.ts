@@ -16,7 +16,7 @@ export interface Summary {
   readonly events: number
   /** Whether all of them are loaded: if not, turns, tool calls and files are at least these. */
   readonly whole: boolean
-  /** How many of the events the hub no longer keeps, so nobody can say what they were. */
+  /** How many of the events the hub no longer keeps, so they are not described. */
   readonly removed: number
   readonly turns: number
   readonly toolCalls: number
@@ -27,7 +27,7 @@ export interface Summary {
   readonly first: Seq
 }
 
-/** Computes from the events of the live run what happened since a person left. */
+/** Computes a summary of the live run's events since a person left. */
 export function catchUp(session: SessionState, left: Left): Summary {
   const { feed } = session
   const whole = feed.first <= left.seq + 1
@@ -52,7 +52,7 @@ export function catchUp(session: SessionState, left: Left): Summary {
     turns,
     toolCalls,
     files,
-    // What waits is state: known also where its request is not loaded.
+    // Waiting requests are state: known also where their events are not loaded.
     questions: whole ? questions : Math.max(questions, session.live?.pending_permissions?.length ?? 0),
     first: Math.max(left.seq + 1, session.minSeq),
   }

@@ -28,7 +28,7 @@ export function cutOf(feed: Feed, call: ToolItem): Cut | null {
   return 'unknown'
 }
 
-/** What a screen says of such a call: a word beside its title, and a sentence below it. */
+/** The words for such a call: one beside its title, and a sentence below it. */
 export const cutWords: Readonly<Record<Cut, { readonly word: string; readonly sentence: string }>> = {
   stopped: { word: t`stopped`, sentence: t`Stopped before it finished.` },
   hub: { word: t`interrupted`, sentence: t`Interrupted when the hub restarted.` },

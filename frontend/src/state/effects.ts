@@ -8,7 +8,7 @@ const words: Record<PermissionKind, string> = {
   reject_always: t`Always reject`,
 }
 
-/** Names that say by themselves what their kind does. */
+/** Names that describe their kind by themselves. */
 const plain: Record<PermissionKind, readonly string[]> = {
   allow_once: ['allow', 'allow once'],
   allow_always: ['always allow', 'allow always'],
@@ -16,7 +16,7 @@ const plain: Record<PermissionKind, readonly string[]> = {
   reject_always: ['always reject', 'reject always'],
 }
 
-/** What choosing an option does. The name is the agent's word and may say another thing. */
+/** The effect of an option. The name is the agent's word and may say another thing. */
 export function effectOf(option: PermissionOption): string {
   return own(words, option.kind) ?? t`Other answer`
 }
@@ -26,7 +26,7 @@ export function named(option: PermissionOption): boolean {
   return /[\p{L}\p{N}\p{P}\p{S}]/u.test(option.name)
 }
 
-/** Whether the name alone says what choosing the option does. */
+/** Whether the name alone describes the effect of the option. */
 export function saysItself(option: PermissionOption): boolean {
   return (own(plain, option.kind) ?? []).includes(option.name.trim().toLowerCase())
 }
@@ -36,7 +36,7 @@ export function countsOnce(option: PermissionOption): boolean {
   return option.kind === 'allow_once' || option.kind === 'reject_once'
 }
 
-/** The one answer that can be kept as a rule: what allows this request alone. */
+/** The one answer that can be kept as a rule: the option that allows this request alone. */
 export function remembered(options: readonly PermissionOption[]): PermissionOption | undefined {
   return options.find((o) => o.kind === 'allow_once')
 }

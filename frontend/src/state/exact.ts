@@ -3,8 +3,9 @@ import { largeOf } from './large'
 import { own } from './own'
 
 /**
- * The border where what a hub sent becomes state: behind it everything has its type. What has another is
- * left out, or has the value that stands for nothing; without what names it, a part is left out whole.
+ * The border where a hub's message becomes state: behind it every value has its type. A value of
+ * another type is left out, or replaced by the empty value; a part without its id is left out
+ * whole.
  */
 type Shape = (value: unknown) => unknown
 

@@ -14,7 +14,7 @@ import { exactData, exactTime } from './exact'
 import { itemOf } from './itemof'
 import type { Item, TextItem } from './items'
 
-/** What the agent last said of itself, each with the seq that said it. */
+/** The agent's latest settings, each with the seq of its event. */
 export interface Latest {
   mode?: { seq: Seq; value: ModeData }
   modes?: { seq: Seq; value: readonly ModeOption[] }
@@ -25,9 +25,9 @@ export interface Latest {
 }
 
 /**
- * The fold of a run of events, seq first..last without a hole. It is a value:
- * adding events makes a new one. Folding is associative, which is what lets an
- * older page be folded alone and put before what is there (see `before`).
+ * The fold of a run of events, seq first..last without a hole. It is a value: adding events makes a
+ * new one. Folding is associative, so an older page can be folded alone and put before the feed
+ * (see `before`).
  */
 export interface Feed {
   /** The run is empty when last is first-1. */
@@ -44,7 +44,7 @@ export interface Feed {
   readonly latest: Latest
 }
 
-/** Returns a feed without events, whose cursor is at `last`. */
+/** Returns a feed without events, with its cursor at `last`. */
 export function emptyFeed(last: Seq): Feed {
   return {
     first: last + 1,
@@ -79,8 +79,8 @@ export function before(page: Feed, feed: Feed): Feed {
 }
 
 /**
- * Returns the items from..to-1 as a feed of their own. No item may have events
- * on both sides of a cut. What the agent last said is kept whole.
+ * Returns the items from..to-1 as a feed of their own. No item may have events on both sides of a
+ * cut. The agent's last message is kept whole.
  */
 export function part(feed: Feed, from: number, to: number): Feed {
   const { items } = feed

@@ -55,7 +55,7 @@ export interface Files {
   list(sessionId: string, path: string): Promise<Listing>
   changes(sessionId: string): Promise<Changes>
   read(sessionId: string, path: string): Promise<FileRead>
-  /** Paths of a session's workspace that match what was typed, the best first. */
+  /** Paths of a session's workspace that match the typed text, the best first. */
   complete(sessionId: string, typed: string, ended: AbortSignal): Promise<readonly string[]>
 }
 
@@ -63,7 +63,7 @@ export interface Files {
 export const fileAddress = (sessionId: string, path: string) =>
   `/s/${sessionId}/files${path === '' ? '' : `?path=${encodeURIComponent(path)}`}`
 
-/** What a change is called: one letter and a word. */
+/** The names of a change: one letter and a word. */
 export function changeWords(code: string): { letter: string; word: string } {
   if (code === '??') return { letter: 'N', word: t`new` }
   if (code.includes('U') || code === 'AA' || code === 'DD') return { letter: '!', word: t`in conflict` }

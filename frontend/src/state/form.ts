@@ -46,7 +46,7 @@ export function fieldsOf(schema: unknown): Field[] {
   })
 }
 
-/** What the answer holds: nothing for what was left empty. */
+/** The answer's values, without those of empty fields. */
 export function contentOf(
   fields: readonly Field[],
   values: Readonly<Record<string, FieldValue>>,

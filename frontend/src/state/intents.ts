@@ -21,14 +21,17 @@ export interface NewSession {
   prompt?: string
 }
 
-/** What a new session may be made of. */
+/** The agents and folders for a new session. */
 export interface Choices {
   agents: readonly AgentChoice[]
   workspaces: readonly string[]
   defaultWorkspace: string
 }
 
-/** What goes with a permission answer: a filled-in form, how far to remember it as a rule, and the last event on screen. */
+/**
+ * The details of a permission answer: a filled-in form, how far to remember it as a rule, and the
+ * last event on screen.
+ */
 export interface AnswerMore {
   content?: unknown
   remember?: RuleScope
@@ -39,9 +42,11 @@ export interface AnswerMore {
 export interface Intents {
   /** Follows a session from where the app left it, and no other. */
   follow(sessionId: string | null): void
-  /** Says whose events are on screen, once they are: only from then on does a person read them. */
+  /**
+   * Names the session on screen, once its events are: only from then on does a person read them.
+   */
   show(sessionId: string | null): void
-  /** Brings a seq on screen, wherever in the log; what is between need not be loaded. */
+  /** Brings a seq on screen, wherever in the log; the events between need not be loaded. */
   seek(sessionId: string, seq: Seq): void
   /** Shows the live run again. */
   live(sessionId: string): void
@@ -76,7 +81,7 @@ export interface Intents {
   queueClear(sessionId: string): void
   setMode(sessionId: string, modeId: string): void
   setConfigOption(sessionId: string, configId: string, value: unknown): void
-  /** Says what the person does at this screen. */
+  /** Reports the person's activity at this screen. */
   typing(sessionId: string): void
   /** Ends a notice the person has read. */
   dismissProblem(id: number): void
@@ -99,18 +104,18 @@ export interface Intents {
   ): Promise<EventsLoadedMessage>
   /** The session at a glance: its timeline and its turns. */
   overview(sessionId: string): Promise<Overview>
-  /** What a review asks for: comments, forks and exports. */
+  /** The requests of a review: comments, forks and exports. */
   review(): Promise<Reviews>
   /** The rules that answer permission requests in a session: its own, then its agent's. */
   rules(sessionId: string): Promise<readonly Rule[]>
   addRule(sessionId: string, rule: NewRule): Promise<void>
   revokeRule(sessionId: string, ruleId: string): Promise<void>
-  /** One page of where a text occurs in what sessions said, from the cursor of the page before or ''. */
+  /** One page of the places of a text in sessions, from the cursor of the page before or ''. */
   search(text: string, cursor: string, ended: AbortSignal): Promise<FoundPage>
   /** Where an image or a download of a blob comes from, for some minutes. */
   blobAddress(sessionId: string, sha256: string): Promise<string>
   choices(): Promise<Choices>
-  /** What asks for files and folders; it is loaded when first needed. */
+  /** The requests for files and folders; it is loaded when first needed. */
   files(): Promise<Files>
   /** Makes a session and asks its prompt; sent again with the same key it does neither twice. */
   create(request: NewSession, key: string): Promise<SessionInfo>
@@ -118,7 +123,7 @@ export interface Intents {
   later(request: NewSession, key: string): Promise<boolean>
   startNow(key: string): void
   dropStart(key: string): void
-  /** What a new session may be made of, as the hub said last; null where it never did. */
+  /** The agents and folders for a new session, as last loaded; null where it never did. */
   lastChoices(): Promise<Choices | null>
   update(sessionId: string, change: { name?: string; pinned?: boolean; archived?: boolean }): Promise<void>
   remove(sessionId: string): Promise<void>
@@ -130,13 +135,16 @@ export interface Intents {
   resume(sessionId: string, how: Resume): Promise<void>
   /** Settles it without going on. */
   dismiss(sessionId: string, interruptionId: string): Promise<void>
-  /** Opens a session again that the hub could not open, or whose device failed; the error's text is for the person. */
+  /**
+   * Opens a session again that the hub could not open, or that was frozen by a failed device; the
+   * error's text is for the person.
+   */
   reopen(sessionId: string): Promise<void>
   /** Whether the hub answers at all, also while it is slow to open a session. */
   answers(): Promise<boolean>
   /** Asks the hub by HTTP, for parts of the app that are loaded on their own. */
   ask<T>(method: string, path: string, body?: unknown): Promise<T>
-  /** Who may come in by this hub: browsers and tokens. */
+  /** The paired browsers and tokens of this hub. */
   devices(): Promise<readonly Device[]>
   renameDevice(id: string, name: string): Promise<void>
   /** Ends the access of a browser or a token; of this one, too. */

@@ -16,14 +16,14 @@ const phases: Readonly<Record<TurnPhase, string>> = {
   delegating: t`while a sub-agent was at work`,
 }
 
-/** Says why a turn was cut off and in the middle of what. */
+/** Says why a turn was cut off, and during which activity. */
 export function cutOffWords(reason: InterruptReason, phase: TurnPhase): string {
   if (reason === 'paused') return t`The turn has not begun.`
   const doing = own(phases, phase)
   return t`The turn was cut off${doing ? ` ${doing}` : ''}: ${own(reasons, reason) ?? reason}.`
 }
 
-/** Says which question was lost, and what it would have allowed. */
+/** Names the lost permission request and its action. */
 export function lostWords(offer: Offer): string {
   const lost = offer.lost_question
   if (!lost) return ''
@@ -47,7 +47,7 @@ const mismatches: Readonly<Record<string, string>> = {
   agent: t`Its agent is configured with another command than then, or not at all.`,
 }
 
-/** Says what of the workspace is not as it was. */
+/** Names the changes of the workspace. */
 export function mismatchWords(names: readonly string[]): string {
   return names.map((name) => own(mismatches, name) ?? name).join(' ')
 }
@@ -67,7 +67,7 @@ const ways: Readonly<Record<string, string>> = {
 
 const number = new Intl.NumberFormat('en')
 
-/** Says how the agent gets its memory back, and what that takes. */
+/** Says how the agent gets its memory back, and the cost of that. */
 export function wayWords(way: Pick<Way, 'way' | 'tokens' | 'segments'> | 'auto'): string {
   if (way === 'auto') return own(ways, way) ?? way
   const takes = way.segments

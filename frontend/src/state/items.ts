@@ -14,7 +14,7 @@ import type {
   ToolStatus,
 } from '../wire/gen'
 
-/** What every item of a feed has. An item's place is its first seq. */
+/** The fields of every item of a feed. An item's place is its first seq. */
 interface Head {
   /** Unique in the session and stable for the item's life. */
   key: string
@@ -113,7 +113,7 @@ export interface TurnEndItem extends Head {
   kind: 'turn_end'
   promptId: string
   stopReason: StopReason
-  /** Who stopped it; empty where no person did, and in logs of older hubs. */
+  /** The actor that stopped it; empty where no person did, and in logs of older hubs. */
   by: string
   usage: unknown
   error?: Failure

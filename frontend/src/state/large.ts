@@ -30,7 +30,7 @@ export function largeOf(value: unknown): Large | null {
   }
 }
 
-/** A text, or the beginning of one that was too large; null for what is no text. */
+/** A text, or the beginning of one that was too large; null for a value that is no text. */
 export function textOrHead(value: unknown): string | null {
   return typeof value === 'string' ? value : (largeOf(value)?.head ?? null)
 }

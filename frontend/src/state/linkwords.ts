@@ -1,11 +1,11 @@
 import type { LinkState } from './link'
 
-/** What is known of the connection at one moment. */
+/** The facts about the connection at one moment. */
 export interface Connection {
   link: Pick<LinkState, 'phase' | 'refusal'>
   /** How long the connection has been away: under 400 ms, longer, over 5 s. Most wakes are over by the first. */
   waited: 'no' | 'some' | 'long'
-  /** The hub answers otherwise and is slow to open what was asked for. */
+  /** The hub answers, but is slow to open the session. */
   opening: boolean
   /** Nothing of the session was shown yet: it says itself that it is being opened. */
   first: boolean

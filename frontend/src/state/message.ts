@@ -20,7 +20,7 @@ export type Message =
   | { kind: 'close'; sessionId: string }
   /** A person wants to see a seq; null: they do not after all. */
   | { kind: 'seek'; sessionId: string; seq: Seq | null }
-  /** A person wants to see what is newest. */
+  /** A person wants to see the newest events. */
   | { kind: 'live'; sessionId: string }
   /** A page of the window: around target, or the next on either side of it. */
   | { kind: 'window_page'; frame: EventsLoadedMessage; target: Seq | null }

@@ -4,7 +4,7 @@ import { Chunks } from './chunks'
 import type { Item, PermissionItem, ToolItem } from './items'
 import { toolView } from './tool'
 
-/** What a session was at a seq, beside its feed. */
+/** The state of a session at a seq, beside its feed. */
 export interface Moment {
   readonly seq: Seq
   /** The newest turn, 0 before the first. */
@@ -17,7 +17,9 @@ export interface Moment {
   readonly latest: Latest
 }
 
-/** Reads a moment from the fold of all events up to it, or of what `carried` left of those. */
+/**
+ * Reads a moment from the fold of all events up to it, or of the part that `carried` kept of those.
+ */
 export function momentOf(feed: Feed): Moment {
   let prompt: Item | undefined
   let end: Item | undefined
@@ -42,7 +44,7 @@ export function momentOf(feed: Feed): Moment {
   }
 }
 
-/** Leaves of a fold what later events can still change of a moment: a keyframe. It does not grow with the log. */
+/** Keeps the part of a fold that later moments need: a keyframe. It does not grow with the log. */
 export function carried(feed: Feed): Feed {
   const { turn } = momentOf(feed)
   let prompt: Item | undefined

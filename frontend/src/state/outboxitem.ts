@@ -2,7 +2,7 @@ import type { Attachment, RuleScope, Seq } from '../wire/gen'
 
 export type OutboxStatus = 'queued' | 'sending' | 'accepted' | 'failed'
 
-/** A file of a prompt on its way; stored is what the hub said of it once it has the bytes. */
+/** A file of a prompt on its way; stored is the hub's record of it once it has the bytes. */
 export interface OutboxFile {
   readonly name: string
   readonly blob: Blob
@@ -20,7 +20,7 @@ export interface OutboxItem {
   readonly files?: readonly OutboxFile[]
   /** The answer's option. */
   readonly optionId?: string
-  /** What was filled in, where the request had a form. */
+  /** The filled-in form, where the request had one. */
   readonly content?: unknown
   /** How far the answer is kept as a rule; absent for this once. */
   readonly remember?: RuleScope
@@ -30,15 +30,15 @@ export interface OutboxItem {
   readonly scheduledAt?: string
   readonly createdAt: number
   readonly status: OutboxStatus
-  /** What went wrong, in words for a person. */
+  /** The failure, in words for a person. */
   readonly problem?: string
   /** Too old to be sent without asking. */
   readonly stale?: boolean
 }
 
 /**
- * Reads an item as a device kept it; null for what is none. One whose time nobody knows is as old as can
- * be, so that it asks before it is sent.
+ * Reads an item as a device kept it; null for a value that is none. One without a time counts as
+ * old, so that it asks before it is sent.
  */
 export function keptItem(value: unknown): OutboxItem | null {
   const item = value as { readonly [K in keyof OutboxItem]?: unknown } | null | undefined

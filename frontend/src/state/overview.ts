@@ -10,7 +10,7 @@ export interface Mark {
   readonly label?: string
 }
 
-/** What became of one turn; `end_seq` is absent while it is open. */
+/** The outcome of one turn; `end_seq` is absent while it is open. */
 export interface TurnLine {
   readonly turn: number
   readonly seq: Seq

@@ -1,6 +1,6 @@
 import type { AbideEvent, EventsLoadedMessage, Seq } from '../wire/gen'
 
-/** How many seqs a page covers: what the hub hands out at once. */
+/** How many seqs a page covers: as many as the hub sends at once. */
 export const pageSeqs = 500
 
 /** How many pages are held: a player goes back and forth among few. */

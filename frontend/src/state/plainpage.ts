@@ -5,7 +5,7 @@ import { rowsOf, type Row } from './rows'
 /** How many seqs a page is cut from; where a prompt begins the page, it has up to as many again. */
 export const pageSeqs = 2000
 
-/** What the hub hands out at once. */
+/** As many events as the hub sends at once. */
 const answerSeqs = 500
 
 /** Asks the hub for events after a seq, as they are in the log, runs of chunks merged. */
@@ -48,7 +48,7 @@ export async function loadPage(
   const cut = await loadCut(Math.max(cutOf(number), ends.min_seq), cutOf(number + 1) - 1, ask, seen)
   const next =
     number < highest ? await loadToPrompt(cutOf(number + 1), size, ask) : { events: [], prompt: true }
-  // Who asks for the first page there is gets what no page before it has.
+  // The first page also has the events that no page before it has.
   const begin = number === lowest ? 0 : Math.max(0, cut.findIndex(isPrompt))
   const events = [...cut.slice(begin), ...next.events]
   const first = events[0] ? firstOf(events[0]) : ends.max_seq + 1
@@ -106,7 +106,10 @@ async function loadCut(
   return events
 }
 
-/** What is left of a turn that goes on beyond a cut, up to the next prompt; nothing if it fills the next page. */
+/**
+ * The rest of a turn that goes on beyond a cut, up to the next prompt; nothing if it fills the next
+ * page.
+ */
 async function loadToPrompt(
   from: Seq,
   size: number,

@@ -14,7 +14,7 @@ const feedMost = 4000
 /** Keyframes held at most; then every second one goes. */
 const keyframesMost = 512
 
-/** How many pages a step looks through for what it goes to. */
+/** How many pages a step looks through for its target. */
 const lookPages = 40
 
 /** A place in time: ms since the first event, as it was and as it is played. */
@@ -24,8 +24,9 @@ export interface Offset {
 }
 
 /**
- * A session at one seq after another. What it holds does not grow with the log: some pages of events, the feed around
- * the place, and keyframes. A place that was wanted later than another is never left by the earlier one's answer.
+ * A session at one seq after another. Its memory does not grow with the log: some pages of events,
+ * the feed around the place, and keyframes. A place that was wanted later than another is never
+ * left by the earlier one's answer.
  */
 export class Player {
   seq: Seq
@@ -64,13 +65,16 @@ export class Player {
     )
   }
 
-  /** What the next event's time is after the place's, in ms; null while that event is not held. */
+  /** The time from the place's event to the next, in ms; null while that event is not held. */
   gap(): number | null {
     const next = this.pages.get(this.seq + 1)
     return next ? this.clock.gap(next) : null
   }
 
-  /** Applies the next events while they are held and `ms` of played time has room for them; returns what is left. */
+  /**
+   * Applies the next events while they are held and `ms` of played time has room for them; returns
+   * the rest.
+   */
   advance(ms: number, last: Seq): number {
     const events: AbideEvent[] = []
     const clock = this.clock.copy()
@@ -93,7 +97,7 @@ export class Player {
     return left
   }
 
-  /** Loads what comes after the place. */
+  /** Loads the events after the place. */
   async ahead(last: Seq, ended: AbortSignal): Promise<void> {
     await this.pages.range(this.seq + 1, Math.min(last, this.seq + pageSeqs), ended)
   }
@@ -149,7 +153,7 @@ export class Player {
     return null
   }
 
-  /** What the session was at a seq, from the nearest keyframe before it. */
+  /** The state of the session at a seq, from the nearest keyframe before it. */
   async moment(seq: Seq, ended: AbortSignal): Promise<Moment> {
     let n = Math.floor(seq / pageSeqs)
     while (n > 0 && !this.keyframes.has(n)) n--
@@ -192,7 +196,7 @@ export class Player {
   /** The first event of the feed at a seq: that of a page, or the one before where the place is near its beginning. */
   private firstFor(seq: Seq): Seq {
     const { first, last } = this.feed
-    // What is on screen stays, as long as the place is among it or just after.
+    // The rows on screen stay, as long as the place is among them or just after.
     if (
       last >= first &&
       first <= seq - Math.min(leadSeqs, seq - this.overview.min_seq) &&
@@ -203,7 +207,7 @@ export class Player {
     return Math.max(this.overview.min_seq, seq - page < leadSeqs ? page - pageSeqs : page)
   }
 
-  /** The event at or before a seq whose time is known, with it. */
+  /** The event at or before a seq that has a known time, with that time. */
   private begin(seq: Seq): { seq: Seq } & Offset {
     const { order, min_seq } = this.overview
     const at = order.at_ms ?? []

@@ -19,12 +19,15 @@ export function newest(own: Read | null, line: SessionInfo | undefined, now: num
   }
 }
 
-/** How many events of a session came after what was read; none where nothing is known of that. */
+/** How many events of a session came after the read mark; none where nothing is known of that. */
 export function unread(line: SessionInfo, read: Read | null): number {
   return read?.epoch === line.epoch ? Math.max(0, line.max_seq - read.seq) : 0
 }
 
-/** Where what a person has not read begins: from when they come to it until they were there and went on. */
+/**
+ * The seq of the first unread event: set when the person opens the session, and kept until they saw
+ * it and moved on.
+ */
 export class FirstUnread {
   private place: Seq | null = null
   private reached = false

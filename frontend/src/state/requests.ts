@@ -2,9 +2,9 @@ import { find, type Feed } from './feed'
 import type { ToolItem } from './items'
 import { toolKey } from './itemof'
 
-/** What a person made of a call that asked first. */
+/** A person's answer to the request of a call. */
 export interface Verdict {
-  /** Its newest answer was no: what it proposed was not to be done. */
+  /** Its newest answer was no: the proposed action was not allowed. */
   readonly rejected: boolean
   /** How long it waited for answers, in ms. */
   readonly waited: number
@@ -30,7 +30,7 @@ export function verdictOn(feed: Feed, call: ToolItem): Verdict {
   return { rejected, waited, unanswered }
 }
 
-/** Whether a call did what it says: it ended well, and nobody had said no to it. */
+/** Whether a call was carried out: it ended well, and was not rejected. */
 export function wasDone(feed: Feed, call: ToolItem): boolean {
   return call.status === 'completed' && !verdictOn(feed, call).rejected
 }

@@ -23,7 +23,7 @@ export type Format = (typeof formats)[number]
 export const redactions = ['secrets', 'paths', 'images', 'thoughts', 'outputs'] as const
 export type Redaction = (typeof redactions)[number]
 
-/** What an export would leave out. */
+/** The parts that an export would leave out. */
 export type Preview = Readonly<Record<Redaction | 'events', number>>
 
 /** The events from one seq to another; all of them without. */
@@ -41,7 +41,7 @@ export interface Fork {
   readonly agent?: string
 }
 
-/** What a review asks the hub for. The text of an error is for the person. */
+/** The requests of a review to the hub. The text of an error is for the person. */
 export interface Reviews {
   comments(sessionId: string): Promise<CommentList>
   /** Sent again with the same key it adds nothing. */

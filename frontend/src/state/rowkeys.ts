@@ -2,9 +2,9 @@ import type { Seq } from '../wire/gen'
 import { rowAt, span, type Row } from './rows'
 
 /**
- * Lets the rows of one screen keep their keys. The oldest row, a text or a group
- * of tool calls, may turn out to begin in an older page; by its new first event it
- * would be another row, and whoever reads it, or has the focus in it, would lose it.
+ * Lets the rows of one screen keep their keys. The oldest row, a text or a group of tool calls, may
+ * turn out to begin in an older page; by its new first event it would be another row, and a reader,
+ * or the focus, would lose its place.
  */
 export class RowKeys {
   private oldest: Row | null = null
@@ -13,8 +13,9 @@ export class RowKeys {
   private readonly made = new WeakMap<Row, Row>()
 
   /**
-   * Returns the rows as given, but those whose beginning came late with the key they came with. Unless somebody is
-   * among the rows, one that begins late from now on may as well be another: made anew, it moves nothing on the screen.
+   * Returns the rows as given, except that rows with a late beginning keep their first key. Unless
+   * the focus or an open part is among the rows, a row that begins late from now on may be made
+   * anew: it moves nothing on the screen.
    */
   take(rows: readonly Row[], among = true): readonly Row[] {
     if (among) this.notice(rows)
@@ -42,7 +43,7 @@ export class RowKeys {
     }
   }
 
-  /** A row is made anew only when what it shows is. */
+  /** A row is made anew only when its content changed. */
   private keyed(row: Row, key: string): Row {
     const was = this.made.get(row)
     if (was) return was

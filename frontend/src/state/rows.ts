@@ -5,8 +5,8 @@ import { toolView } from './tool'
 import type { Seq } from '../wire/gen'
 
 /**
- * What the feed shows in one place: an item, or a run of reads and searches as one line. A sub-agent's calls are with
- * the call that began it.
+ * One place of the feed: an item, or a run of reads and searches as one line. A sub-agent's calls
+ * are with the call that began it.
  */
 export type Row =
   | { readonly kind: 'item'; readonly key: string; readonly item: Item; readonly calls?: readonly ToolItem[] }
@@ -41,9 +41,9 @@ export function rowsOf(feed: Feed): readonly Row[] {
 }
 
 /**
- * An idle agent that was put to sleep, and its return with its memory, are the
- * hub's housekeeping: nobody is shown either. A return without memory is shown,
- * and the hub's note about it is not: it says the same to who reads the log alone.
+ * An idle agent that was put to sleep, and its return with its memory, are the hub's housekeeping:
+ * neither is shown. A return without memory is shown, and the hub's note about it is not: it says
+ * the same for readers of the log alone.
  */
 class Agent {
   private asleep = false
@@ -87,7 +87,7 @@ class Nests {
     if (row.kind === 'item' && row.item.kind === 'tool') this.at.set(row.key, this.rows.length)
   }
 
-  /** Whether a row is a sub-agent's call whose parent is shown: it lies with that one. */
+  /** Whether a row is a sub-agent's call with a parent on screen: it lies with that one. */
   takes(row: Row): boolean {
     if (row.kind !== 'item' || row.item.kind !== 'tool' || row.item.parent === undefined) return false
     const at = this.at.get(toolKey(row.item.turn, row.item.parent))
@@ -99,7 +99,7 @@ class Nests {
     return true
   }
 
-  /** Gives the parents their calls. A row is made anew only when what it shows is. */
+  /** Gives the parents their calls. A row is made anew only when its content changed. */
   fill(): void {
     for (const [at, calls] of this.calls) {
       const row = this.rows[at]!
@@ -117,7 +117,10 @@ function callOf(row: Row): readonly ToolItem[] {
   return row.kind === 'item' && row.item.kind === 'tool' ? [row.item] : []
 }
 
-/** Returns the seq that leads to what shows an event: a sub-agent's call is shown with the call that began it. */
+/**
+ * Returns the seq of the row that shows an event: a sub-agent's call is shown with the call that
+ * began it.
+ */
 export function outer(rows: readonly Row[], seq: Seq): Seq {
   const row = rows.find((row) => row.kind === 'item' && row.calls?.some((call) => call.seq === seq))
   return row ? firstOf(row) : seq
@@ -140,7 +143,7 @@ export function leadsTo(rows: readonly Row[], at: number, seq: Seq): boolean {
   return first <= seq && (next ? seq < span(next).first : seq <= last)
 }
 
-/** Whether what begins at a seq begins with this row: of all rows it is so of one at most. */
+/** Whether the item that begins at a seq begins with this row: at most one row does. */
 export function beginsWith(rows: readonly Row[], at: number, seq: Seq): boolean {
   const holds = (at: number) => leadsTo(rows, at, seq) && seq <= span(rows[at]!).last
   if (leadsTo(rows, at, seq)) return holds(at)
@@ -179,7 +182,8 @@ function rowsOfChunk(items: readonly Item[]): Row[] {
 function shown(item: Item): boolean {
   // While it waits the sheet below the feed shows it, whole.
   if (item.kind === 'permission') return item.ask !== undefined && item.outcome !== undefined
-  // The end a hub gave a call, whose beginning is not loaded yet: by itself it names nothing.
+  // The end that a hub gave a call with a beginning that is not loaded yet: by itself it has no
+  // title.
   if (item.kind === 'tool')
     return !(item.synthetic && item.title === undefined && item.toolKind === undefined)
   if (item.kind === 'text') return item.text !== '' || item.blobs.length > 0

@@ -34,7 +34,7 @@ const kinds: Partial<Record<ToolKind, string>> = {
   switch_mode: t`changes of mode`,
 }
 
-/** What a rule is about. */
+/** The subject of a rule. */
 export function aboutOf(rule: Rule): string {
   if (rule.subject) return rule.title || t`One request, exactly as it was`
   return t`All ${rule.kind ? (own(kinds, rule.kind) ?? t`calls of kind ${rule.kind}`) : t`requests`}`

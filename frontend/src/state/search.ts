@@ -1,6 +1,6 @@
 import type { EventType, Seq } from '../wire/gen'
 
-/** One place where a text occurs in what sessions said. */
+/** One place of a text in a session. */
 export interface Hit {
   session_id: string
   name: string
@@ -13,13 +13,13 @@ export interface Hit {
   ranges?: readonly (readonly [number, number])[]
 }
 
-/** What one call of a search found. */
+/** The result of one call of a search. */
 export interface FoundPage {
   hits: readonly Hit[]
   next_cursor?: string
   sessions: number
   sessions_left: number
-  /** Sessions whose files could not be read, or only in part. */
+  /** Sessions with files that could not be read, or only in part. */
   skipped?: readonly string[]
   done: boolean
 }
@@ -42,7 +42,10 @@ export function bySession(hits: readonly Hit[]): HitGroup[] {
   return groups
 }
 
-/** Cuts a snippet at its matches and leaves out what is dropped between them; ranges that do not fit it mark nothing. */
+/**
+ * Cuts a snippet at its matches and leaves out the text between them; ranges that do not fit it
+ * mark nothing.
+ */
 export function pieces(
   { snippet, ranges = [] }: Hit,
   dropped: readonly (readonly [number, number])[] = [],

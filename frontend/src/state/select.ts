@@ -46,10 +46,10 @@ export function ownPrompts(state: AppState, session: SessionState): OutboxItem[]
   )
 }
 
-/** The same each time: who reads it is not told that it is another. */
+/** The same object each time, so that its readers are not updated. */
 const noModes: readonly ModeOption[] = []
 
-/** What the agent last said of itself: events where they say it, else the state. */
+/** The agent's latest settings: from events where they have them, else from the state. */
 export function told(session: SessionState): Pick<StateMessage, 'mode' | 'config' | 'commands' | 'usage'> & {
   modes: readonly { id: string; name: string }[]
 } {
@@ -80,7 +80,7 @@ export function turnState(session: SessionState): TurnState {
   return session.live?.turn.state ?? 'idle'
 }
 
-/** Whether nobody ever asked anything in a session, nor is about to. */
+/** Whether a session has no prompt, neither sent nor waiting. */
 export function untouched(session: SessionState): boolean {
   if (session.status !== 'ready' || session.feed.first > 1 || turnState(session) !== 'idle') return false
   if (session.live === null || session.live.queue.length > 0) return false
@@ -96,8 +96,8 @@ export function behind(session: SessionState): number {
 }
 
 /**
- * How long the agent has said nothing, in ms at a time of Date.now. Never longer than the turn: what came before it is
- * no silence of its own.
+ * How long the agent has said nothing, in ms at a time of Date.now. Never longer than the turn: the
+ * time before it is not its silence.
  */
 export function silence(session: SessionState, now: number): number {
   const newest = Date.parse(session.feed.items.last()?.until ?? '')

@@ -9,10 +9,10 @@ import type {
 import { exactState } from './exact'
 import { after, before, emptyFeed, find, type Feed } from './feed'
 
-/** Events kept beyond a gap; what does not fit is loaded again. */
+/** Events kept beyond a gap; events that do not fit are loaded again. */
 const heldMax = 2000
 
-/** What the app holds of one session it follows. */
+/** The app's data of one followed session. */
 export interface SessionState {
   readonly id: string
   /** loading until the first events_loaded; gone when the hub says so. */
@@ -25,7 +25,7 @@ export interface SessionState {
   readonly window: Feed | null
   /** A seq a person wants to see that is not held yet. */
   readonly seeking: Seq | null
-  /** Events after a gap, waiting for what is between; ascending. */
+  /** Events after a gap, waiting for those between; ascending. */
   readonly held: readonly AbideEvent[]
   /** The lowest seq the log still has, and the highest the hub spoke of. */
   readonly minSeq: Seq
@@ -34,7 +34,7 @@ export interface SessionState {
   readonly live: StateMessage | null
   /** State that is ahead of the cursor. */
   readonly ahead: StateMessage | null
-  /** Set when the hub replaced what was held, until the person has seen it. */
+  /** Set when the hub replaced the events, until the person has seen it. */
   readonly reset: { reason: ResetReason } | null
   /** The hub answered with another epoch than the events': follow anew. */
   readonly stale: boolean
@@ -89,7 +89,7 @@ export function onEvents(session: SessionState, frame: EventsMessage): SessionSt
   return settle(apply({ ...session, maxSeq: Math.max(session.maxSeq, frame.max_seq) }, frame.events))
 }
 
-/** Applies a page: the start of following, what a gap was missing, or older events. */
+/** Applies a page: the start of following, the events of a gap, or older events. */
 export function onEventsLoaded(was: SessionState, frame: EventsLoadedMessage): SessionState {
   const session = { ...was, shut: null, answered: was.answered || !frame.prepend }
   const marks = { minSeq: frame.min_seq, maxSeq: Math.max(frame.max_seq, 0) }

@@ -17,7 +17,7 @@ export function exceeds(text: string, max: number): boolean {
   return frameBytes(text) + aroundMax > max
 }
 
-/** What is wrong with a frame of so many bytes, and what to do about it, in words for a person. */
+/** The problem of a frame of so many bytes, and its remedy, in words for a person. */
 export function tooLong(bytes: number, max: number): string {
   const most = max < bytes ? t`and the hub takes at most ${roundUp(max)}` : t`more than the hub takes`
   return t`This is ${roundUp(bytes)}, ${most} at once. Shorten it, or put it into a file and attach that.`

@@ -2,7 +2,7 @@ import type { NewSession } from './intents'
 
 /** A session that was asked for without a connection and waits to be made. */
 export interface Start {
-  /** What the hub knows the request by: sent again it makes no second session. */
+  /** The request's id for the hub: sent again it makes no second session. */
   readonly key: string
   readonly request: NewSession
   /** When the person asked for it, in ms of Date.now. */
@@ -11,7 +11,7 @@ export interface Start {
   readonly problem?: string
 }
 
-/** Asked before it is made: nobody wants an old prompt to run unannounced. */
+/** The person is asked before it is made: an old prompt must not run unannounced. */
 export const staleMs = 10 * 60_000
 
 /** Whether it waits for the person to say it once more. */
@@ -19,7 +19,7 @@ export function isStale(start: Start, now: number): boolean {
   return now - start.at > staleMs
 }
 
-/** Reads what a device kept; what is none is left out. */
+/** Reads the stored requests; invalid ones are left out. */
 export function keptStarts(value: unknown): readonly Start[] {
   if (!Array.isArray(value)) return []
   return (value as { readonly [K in keyof Start]?: unknown }[]).filter((start): start is Start => {

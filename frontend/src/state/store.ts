@@ -21,7 +21,7 @@ export class Store {
     for (const listener of this.listeners) listener(next)
   }
 
-  /** Calls listener after each change; returns what ends it. */
+  /** Calls listener after each change; returns the function that ends it. */
   subscribe(listener: (state: AppState) => void): () => void {
     this.listeners.add(listener)
     return () => this.listeners.delete(listener)

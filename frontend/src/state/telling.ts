@@ -1,4 +1,4 @@
-/** The kinds of events that a person can be told of, with what they are called. */
+/** The kinds of events that a person can be notified of, with their names. */
 export const events = {
   permission: t`A permission is asked`,
   form: t`A form is asked`,
@@ -15,7 +15,7 @@ export interface Quiet {
   zone?: string
 }
 
-/** What a device or a channel is told. */
+/** The choice of a device or a channel. */
 export interface Choice {
   events: EventKind[]
   muted?: string[]

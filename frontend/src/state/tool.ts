@@ -17,14 +17,14 @@ export interface ToolView {
   title: string
   kind: ToolKind
   status: ToolStatus
-  /** The command line, for what runs one. */
+  /** The command line, if the call runs one. */
   command: string | null
   /** Parts of the command that were too large for the event: of these it has only the beginning. */
   commandLarge: readonly Large[]
   directory: string | null
   paths: readonly string[]
   changes: readonly FileChange[]
-  /** What it said: text content, else the raw output's text. */
+  /** Its output: text content, else the raw output's text. */
   output: string
   terminals: readonly string[]
   images: readonly { mediaType: string; data: string }[]
@@ -32,12 +32,12 @@ export interface ToolView {
   files: readonly unknown[]
   exitCode: number | null
   input: unknown
-  /** What else it would do, or does, that is too large to be shown. */
+  /** Further input or output that is too large to be shown. */
   large: readonly LargePart[]
   rawOutput: unknown
 }
 
-/** Where agents put what a tool said, the first that is there. */
+/** The members where agents put a tool's output; the first present one counts. */
 const sayings = ['output', 'formatted_output', 'stdout']
 
 const views = new WeakMap<object, ToolView>()
@@ -54,7 +54,7 @@ type Fields = Pick<
   'title' | 'toolKind' | 'status' | 'content' | 'diffs' | 'locations' | 'rawInput' | 'rawOutput'
 >
 
-/** Reads what an agent says of a tool call. */
+/** Reads an agent's facts of a tool call. */
 export function readTool(item: Fields): ToolView {
   const input = record(item.rawInput)
   const result = record(item.rawOutput)
@@ -88,7 +88,7 @@ export function readTool(item: Fields): ToolView {
       }
     }
   }
-  // What a call proposed and then did stays its change, whatever its agent says in that place afterwards.
+  // A change that a call proposed and carried out stays its change, also after later updates.
   if (changes.length === 0 && item.status === 'completed')
     changes.push(...list(item.diffs).map(record).map(changeOf))
   const asked = input['command'] ?? input['cmd']

@@ -7,7 +7,7 @@ import type { SessionState } from './session'
 const windowMax = 4000
 const windowKept = 3000
 
-/** What the feed on screen is made of: the window while the reader is away, else the live run. */
+/** The source of the feed on screen: the window while the reader is away, else the live run. */
 export function shownFeed(session: SessionState): Feed {
   return session.window ?? session.feed
 }
@@ -29,8 +29,8 @@ export function isShown(session: SessionState, seq: Seq): boolean {
 }
 
 /**
- * Wants a seq on screen. One of the live run ends the window; any other is to be
- * loaded, and what is on screen stays there until it came. null gives up the wish.
+ * Wants a seq on screen. One of the live run ends the window; any other is to be loaded, and the
+ * present rows stay on screen until it came. null gives up the wish.
  */
 export function onSeek(session: SessionState, seq: Seq | null): SessionState {
   if (seq === null) return { ...session, seeking: null }
@@ -48,9 +48,9 @@ export function onLive(session: SessionState): SessionState {
 }
 
 /**
- * Takes a page of the window: the one around `target`, or the next on either
- * side. A page that no longer fits what is held is dropped. The live run and its
- * cursor are not touched but where the window has reached it: then they are one.
+ * Takes a page of the window: the one around `target`, or the next on either side. A page that no
+ * longer fits the window is dropped. The live run and its cursor are not touched but where the
+ * window has reached it: then they are one.
  */
 export function onWindowPage(
   session: SessionState,
@@ -61,12 +61,13 @@ export function onWindowPage(
     return { ...onLive(session), stale: true }
   }
   const marked = { ...session, minSeq: frame.min_seq, maxSeq: Math.max(session.maxSeq, frame.max_seq) }
-  // What the live run has is taken from there.
+  // Events that the live run has are taken from there.
   const events = frame.events.filter((e) => e.seq < session.feed.first)
   const head = events[0]
   const tail = events.at(-1)
   if (!head || !tail) {
-    // Nothing there, though the log should go on: what is newest is better than asking for ever.
+    // Nothing there, though the log should go on: the newest events are better than asking for
+    // ever.
     const lost = target === null ? !frame.prepend : target === session.seeking
     return lost ? onLive(marked) : marked
   }

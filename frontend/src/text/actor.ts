@@ -1,4 +1,7 @@
-/** Who did something, as people call them: a grant without a name of its own goes by its kind and the end of its id. */
+/**
+ * The name of an actor for people: a grant without a name of its own goes by its kind and the end
+ * of its id.
+ */
 export function actorName(actor: string): string {
   const [, kind, id] = /^(token|device):(.+)$/.exec(actor) ?? []
   return id ? `${kind === 'token' ? t`A script` : t`A device`} (${id.slice(-4)})` : actor

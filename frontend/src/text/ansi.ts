@@ -55,7 +55,7 @@ export function parseAnsi(output: string): Span[] {
   return spans
 }
 
-/** A progress bar redraws its line with \r: only what was drawn last stays. */
+/** A progress bar redraws its line with \r: only the last drawing stays. */
 function overwrite(output: string): string {
   if (!output.includes('\r')) return output
   return output

@@ -1,19 +1,19 @@
 /** A run of text, or a character that would deceive the eye, shown by name. */
 export interface Piece {
   text: string
-  /** Set for what a reader cannot see: what to show in its place. */
+  /** Set for an invisible character: the text to show in its place. */
   hidden?: string
 }
 
-// Bidirectional controls reorder what is read ("Trojan Source"); zero-width
-// and other invisible characters make two different commands look the same.
-// What chooses the look of an emoji, or makes a keycap, belongs to what is seen.
+// Bidirectional controls reorder the text ("Trojan Source"); zero-width and other invisible
+// characters make two different commands look the same. A character that chooses the look of an
+// emoji, or makes a keycap, belongs to the visible one.
 const look = String.raw`(?<=(?![0-9#*])\p{Emoji})[\ufe0e\ufe0f]|(?<=[0-9#*])\ufe0f\u20e3`
 const unseen = String.raw`[\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800\ufff9-\ufffb\0-\x08\x0b-\x1f\x7f-\x9f]`
 const deceiving = new RegExp(`(?!${look})${unseen}`, 'gu')
 
-// As much room as nobody needs between two words, or two lines, of a command: what
-// comes behind it would be out of sight.
+// More space than a command needs between two words or lines: the text behind it would be out of
+// sight.
 const blank = String.raw`[\p{Zs}\t\u2800]`
 const room = new RegExp(`${blank}{20,}|\\n(?:${blank}*\\n){2,}`, 'gu')
 
@@ -31,14 +31,14 @@ export function legible(text: string): string {
     .join('')
 }
 
-/** Splits what is shown with its own lines and spaces, so that long runs of them hide nothing either. */
+/** Splits preformatted text, so that long runs of lines and spaces hide nothing either. */
 export function revealLaidOut(text: string): Piece[] {
   const pieces = split(text, room, (found) => {
     if (!found.startsWith('\n')) return [{ text: found, hidden: t`${[...found].length} spaces` }]
     const empty = found.split('\n').length - 2
     return [
       { text: found.slice(0, -1), hidden: t`⏎ ${empty} empty lines` },
-      { text: '\n' }, // so that what follows begins a line
+      { text: '\n' }, // so that the next text begins a line
     ]
   })
   return pieces.flatMap((piece) => (piece.hidden ? [piece] : reveal(piece.text)))

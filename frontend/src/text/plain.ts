@@ -1,4 +1,4 @@
-/** What only marks text up: of each, the parts that are dropped are the capture groups. */
+/** Marks without text of their own: in each, the dropped parts are the capture groups. */
 const marks: readonly RegExp[] = [
   // Headings; one "#" in mid-line is a number sign.
   /(?:^|\n)[ \t]*(#{1,6}[ \t]+)/dg,
@@ -17,7 +17,7 @@ const marks: readonly RegExp[] = [
   /(~~)(?=\S).*?(?<=\S)(~~)/dg,
   /(!?\[)[^\]\n]+(\]\([^)\s]*\))/dg,
   /(<)(?:https?:\/\/|mailto:)[^\s<>]+(>)/dg,
-  // What a line that was cut no longer closes.
+  // A mark that a cut line no longer closes.
   /(?<!\S)(\*\*|`)(?=[^\s*`])[^*`\n]*…$/dg,
   /(!?\[)[^\]\n]+(\]\([^)\s]*)…$/dg,
 ]

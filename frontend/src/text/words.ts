@@ -40,7 +40,7 @@ export function changedWords(lines: readonly DiffLine[]): Map<DiffLine, Mark[]> 
   return marks
 }
 
-/** Returns the lines as rows of two sides: what was removed beside what was added in its place. */
+/** Returns the lines as rows of two sides: removed lines beside the added ones in their place. */
 export function pairsOf(lines: readonly DiffLine[]): [DiffLine | null, DiffLine | null][] {
   const rows: [DiffLine | null, DiffLine | null][] = []
   let i = 0

@@ -29,7 +29,7 @@ export class Fenwick {
     if (this.length === this.values.length) this.grow()
     const i = ++this.length
     this.values[i - 1] = value
-    // A new node covers what the smaller nodes before it cover.
+    // A new node covers the range of the smaller nodes before it.
     let sum = value
     for (let j = i - 1; j > i - (i & -i); j -= j & -j) sum += this.tree[j]!
     this.tree[i] = sum

@@ -19,9 +19,9 @@ interface Keyed {
 }
 
 /**
- * The heights of a long list of rows, of which only those near the view are in
- * the page. Heights of rows never seen are estimates; measuring one changes
- * what is above or below the reader, which the anchor makes up for.
+ * The heights of a long list of rows, of which only those near the view are in the page. Heights of
+ * rows never seen are estimates; measuring one changes the height above or below the reader, which
+ * the anchor makes up for.
  */
 export class RowWindow<R extends Keyed> {
   private rows: readonly R[] = []
@@ -35,7 +35,10 @@ export class RowWindow<R extends Keyed> {
     return this.heights.sum(this.rows.length)
   }
 
-  /** Takes the rows as they are now. Appending costs what is appended; any other change costs a pass. */
+  /**
+   * Takes the rows as they are now. The cost of appending grows with the appended rows only; any
+   * other change costs a pass.
+   */
   sync(rows: readonly R[]): void {
     const old = this.rows
     this.rows = rows
@@ -54,7 +57,7 @@ export class RowWindow<R extends Keyed> {
     }
   }
 
-  /** Notes a row's height as the page has it; true when it differs from what was assumed. */
+  /** Notes a row's height as the page has it; true when it differs from the assumed height. */
   measure(key: string, height: number): boolean {
     const index = this.indexOf(key)
     if (index < 0 || Math.abs(this.heights.get(index) - height) < 0.5) return false
@@ -63,7 +66,7 @@ export class RowWindow<R extends Keyed> {
     return true
   }
 
-  /** Rows of another width have other heights: what was measured is only an estimate now. */
+  /** Rows of another width have other heights: the measured height is only an estimate now. */
   forget(): void {
     this.measured.clear()
   }

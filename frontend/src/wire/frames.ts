@@ -24,7 +24,9 @@ const known: Record<ServerMessage['type'], true> = {
   goodbye: true,
 }
 
-/** Reads one frame; null for what is not a frame of a known type, which the caller counts. */
+/**
+ * Reads one frame; null for a message that is not a frame of a known type, which the caller counts.
+ */
 export function parseFrame(text: string): ServerMessage | null {
   let frame: unknown
   try {
