@@ -17,8 +17,8 @@ export default defineConfig({
   build: {
     target: 'es2022',
     assetsInlineLimit: 0,
-    // A part asks for its styles by name. The scripts it shares with others it finds out itself, once; their names
-    // would be with every part in what each start loads.
+    // A part asks for its styles by name. The scripts it shares with others it finds out itself,
+    // once; their names would make the first load larger.
     modulePreload: {
       polyfill: false,
       resolveDependencies: (_, parts, { hostType }) =>
@@ -29,7 +29,8 @@ export default defineConfig({
     rolldownOptions: {
       output: {
         codeSplitting: sessionWhole(),
-        // The app names each of its parts: what tells two versions of one part from each other is enough.
+        // The app names each of its parts: a hash that tells two versions of one part apart is
+        // enough.
         entryFileNames: 'assets/[name]-[hash:6].js',
         chunkFileNames: 'assets/[name]-[hash:6].js',
         assetFileNames: 'assets/[name]-[hash:6][extname]',
@@ -46,7 +47,7 @@ export default defineConfig({
   },
 })
 
-/** Empties what an earlier build left, but not the committed placeholder beside it. */
+/** Removes the files of an earlier build, but not the committed placeholder beside them. */
 function freshAssets(): Plugin {
   return {
     name: 'abide-fresh-assets',

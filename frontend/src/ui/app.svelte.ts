@@ -20,7 +20,7 @@ export interface Notice {
 /** The longest a change waits where no frame is painted, as in a hidden tab. */
 const unpaintedMs = 100
 
-/** The state field by field: who reads one field is not told of the others. */
+/** The state field by field: readers of one field are not updated for the others. */
 class Shown implements AppState {
   link = $state.raw(initial.link)
   hub = $state.raw(initial.hub)
@@ -37,12 +37,12 @@ class Shown implements AppState {
 }
 
 /**
- * What the screens see: the newest state, at most once per painted frame
- * however many messages came in between.
+ * The state for the screens: the newest one, at most once per painted frame, however many messages
+ * came in between.
  */
 export class Screens {
   readonly state: AppState = new Shown()
-  /** The same as one value, for what must look at each change. */
+  /** The same as one value, for readers that must see each change. */
   whole: AppState = $state.raw(initial)
   /** Ticks each second while something on screen shows a running time. */
   now = $state(Date.now())
@@ -55,9 +55,9 @@ export class Screens {
   readonly router = new Router()
   /** The session on screen was gone to by a key for the feed: the next one is, too. */
   byKeys = false
-  /** Does what a key asks of the feed on screen. */
+  /** Carries out a key's action on the feed on screen. */
   feed: ((action: Action) => void) | null = null
-  /** What was just done or could not be, with a way back where there is one; leaves by itself. */
+  /** The last action or failure, with an undo where there is one; leaves by itself. */
   notice: Notice | null = $state.raw(null)
   private due = false
 
@@ -80,7 +80,7 @@ export class Screens {
     this.notice = { text, undo }
   }
 
-  /** What lies over the screen; the way back takes it away. */
+  /** The overlay; the way back takes it away. */
   get overlay(): Over | null {
     return this.router.over
   }
@@ -93,7 +93,10 @@ export class Screens {
     return id === null ? undefined : this.state.sessions.get(id)
   }
 
-  /** Who did something in the session on screen: "You" for what goes by the name the hub has for this browser. */
+  /**
+   * The name of an actor in the session on screen: "You" for the name that the hub has for this
+   * browser.
+   */
   who(actor: string): string {
     const { route } = this.router
     const live = 'id' in route ? this.session(route.id)?.live : null

@@ -1,4 +1,4 @@
-/** What a key asks for, where nothing is being typed. */
+/** The action of a key outside of a text field. */
 export type Action =
   | 'palette'
   | 'help'
@@ -90,7 +90,7 @@ export function isForComposer(event: Pressed & { target: EventTarget | null }): 
   return !takesText(at) && !at?.closest('[role=feed], [role=menu], [data-permission]:not([data-arrived])')
 }
 
-/** Whether what has the focus takes text. */
+/** Whether the focused element takes text. */
 export function takesText(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement &&

@@ -23,7 +23,7 @@ export const markdown = new Part<Make>(async () => {
   return (element, whole) => new Renderer(element, highlight, whole, whole ? 3 : 2)
 })
 
-/** What says how a turn ended: many a session is opened in which none ends. */
+/** The line about a turn's end: many opened sessions have none. */
 export const speech = new Part(async () => {
   const [{ turnSpoken }, { spoken }] = await Promise.all([
     import('../state/announce'),
@@ -32,13 +32,18 @@ export const speech = new Part(async () => {
   return (feed: Feed, since: Seq) => turnSpoken(feed, since, spoken)
 })
 
-/** What shows changes as soon as it is on screen comes with what compares them. */
+/**
+ * The code that shows changes as soon as they are on screen comes with the code that compares them.
+ */
 async function comparing<T>(part: Promise<T>): Promise<T> {
   const [loaded] = await Promise.all([part, comparer.load()])
   return loaded
 }
 
-/** Returns what loads a dialog. Each is a function of its own, by which Lazy knows what it has loaded. */
+/**
+ * Returns the function that loads a dialog. Each is a function of its own, by which Lazy recognises
+ * a loaded dialog.
+ */
 const dialog =
   <T>(of: (dialogs: typeof import('./dialogs')) => T) =>
   async () => ({ default: of(await import('./dialogs')) })

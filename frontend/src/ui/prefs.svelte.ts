@@ -15,7 +15,7 @@ interface Saved {
 
 const key = 'abide.prefs'
 
-/** What a person chose on this device. */
+/** A person's choices on this device. */
 export class Prefs {
   private saved: Saved = $state(read())
 

@@ -1,4 +1,7 @@
-/** Keeps what matches all the words, best first: at the start, at a word, inside, or as scattered letters. */
+/**
+ * Keeps the entries that match all the words, best first: at the start, at a word, inside, or as
+ * scattered letters.
+ */
 export function rank<T extends { name: string; hint?: string }>(words: string, items: readonly T[]): T[] {
   const asked = words.toLowerCase().split(/\s+/).filter(Boolean)
   if (asked.length === 0) return [...items]

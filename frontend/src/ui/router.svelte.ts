@@ -24,23 +24,26 @@ function whole(query: string, name: string): number | null {
   return Number.isSafeInteger(number) && number > 0 ? number : null
 }
 
-/** What can lie over a screen: dialogs, the session's menu, and its details where they have no room beside it. */
+/**
+ * The overlays of a screen: dialogs, the session's menu, and its details where they have no room
+ * beside it.
+ */
 export type Over = 'palette' | 'help' | 'new_session' | 'rules' | 'agent' | 'schedule' | 'menu' | 'details'
 
-/** What an entry of the history knows beside its address. */
+/** The state of a history entry beside its address. */
 interface Entry {
   /** How many entries before it are the app's own. */
   depth: number
   over: Over | null
 }
 
-/** The address bar: every screen has an address, and back goes back, from what lies over a screen first. */
+/** The address bar: every screen has an address, and back goes back, first from an overlay. */
 export class Router {
   route: Route = $state.raw(parseRoute(location.pathname, location.search))
-  /** What lies over the screen: an entry of the history of its own, and never over another session. */
+  /** The overlay: a history entry of its own, and never over another session. */
   over: Over | null = $state(null)
   private depth = 0
-  /** While the entry of what was closed is still being left: what is to be done after. */
+  /** While the entry of a closed overlay is still being left: the step to do after. */
   private waiting: (() => void)[] | null = null
 
   constructor() {
@@ -57,7 +60,7 @@ export class Router {
 
   go(path: string, replace = false): void {
     this.settled(() => {
-      // The entry of what lay over the screen becomes the next screen's.
+      // The overlay's entry becomes the next screen's.
       this.put(path, null, replace || this.over !== null)
       this.read()
     })
@@ -71,12 +74,12 @@ export class Router {
     })
   }
 
-  /** Lays something over the screen, in the place of what is there. */
+  /** Opens an overlay, in the place of the present one. */
   open(over: Over): void {
     this.settled(() => this.put(location.pathname + location.search, over, this.over !== null))
   }
 
-  /** Takes away what lies over the screen if it is this. */
+  /** Closes the overlay if it is this one. */
   close(over: Over): void {
     if (this.over !== over) return
     this.over = null

@@ -1,4 +1,4 @@
-/** What is said to somebody who does not see the screen; the regions of the page say each change once. */
+/** The announcements for a screen reader; the regions of the page say each change once. */
 export class Told {
   /** The newest turn that ended, and how many were told: two may sound the same. */
   turn = $state.raw({ words: '', times: 0 })

@@ -7,7 +7,7 @@ export interface Brief {
   of: number
 }
 
-/** Cuts a command short for a card nobody opened: neither blank lines nor many lines fill the screen. */
+/** Cuts a command short for a closed card: neither blank lines nor many lines fill the screen. */
 export function brief(command: string): Brief {
   if (command.trim() === '') return { text: '', of: 0 }
   const lines = command.replace(/\s+$/, '').split('\n')

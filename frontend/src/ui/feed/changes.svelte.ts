@@ -1,7 +1,10 @@
 import type { FileChange, ToolView } from '../../state/tool'
 import type { Diff, diffTexts } from '../../text/diff'
 
-/** Compares the two sides of changes. What does it is loaded when the first is to be compared: many screens have none. */
+/**
+ * Compares the two sides of changes. The code for it is loaded when the first is to be compared:
+ * many screens have none.
+ */
 class Comparer {
   /** It could not be loaded, the last time it was tried. */
   failed = $state(false)
@@ -9,7 +12,7 @@ class Comparer {
   private loading: Promise<void> | undefined
   private readonly diffs = new WeakMap<FileChange, Diff>()
 
-  /** Loads what compares; never rejects. */
+  /** Loads the comparing code; never rejects. */
   load(): Promise<void> {
     return (this.loading ??= import('../../text/diff').then(
       (part) => {

@@ -74,7 +74,7 @@ export function describe(event: AbideEvent): Said {
   }
 }
 
-/** What an update of a session calls itself, where it says so; it is kept alone or with what came with it. */
+/** An update's own kind, where it has one; it is kept alone or with its params. */
 function kindIn(raw: unknown): string | undefined {
   const sent = raw as { sessionUpdate?: unknown; update?: { sessionUpdate?: unknown } } | null | undefined
   const kind = sent?.sessionUpdate ?? sent?.update?.sessionUpdate

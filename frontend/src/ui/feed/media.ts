@@ -6,7 +6,7 @@ import type { Blob } from '../../wire/gen'
 export interface Media {
   name: string
   type: string
-  /** Unknown when what was sent is damaged. */
+  /** Unknown when the data is damaged. */
   bytes: number | null
   /** Its bytes, where they came with the event. */
   data: Uint8Array<ArrayBuffer> | null
@@ -45,7 +45,7 @@ function reason(type: string, large: boolean, picture: boolean): string {
   if (type.startsWith('audio/') || type.startsWith('video/')) return t`Not played here.`
   if (large && type === 'text/plain') return t`Too large to show in full; above is the beginning.`
   if (large && isPicture(type)) return t`Too large to show here.`
-  // Else it would have been: only what a browser could not show comes here.
+  // Else it would have been: only content that a browser cannot show comes here.
   if (picture && isPicture(type)) return t`It is damaged: what was sent is no picture.`
   return t`Not shown: it may be more than text or a plain picture.`
 }

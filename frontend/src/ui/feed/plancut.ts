@@ -3,7 +3,10 @@ import type { PlanEntry } from '../../wire/gen'
 /** How many entries of a plan are shown until all are asked for. */
 export const most = 12
 
-/** The entries around what is in progress, or next, how many come before them, and how many of those are done. */
+/**
+ * The entries around the one in progress, or next, how many come before them, and how many of those
+ * are done.
+ */
 export function around(entries: readonly PlanEntry[], limit: number) {
   const now = entries.findIndex((e) => e.status === 'in_progress')
   const at = now >= 0 ? now : entries.findIndex((e) => e.status !== 'completed')
@@ -16,7 +19,7 @@ export function around(entries: readonly PlanEntry[], limit: number) {
   }
 }
 
-/** Says what is folded away before the entries that are shown. */
+/** Describes the hidden entries before the shown ones. */
 export function folded(before: number, done: number): string {
   return before === done ? t`${done} done` : t`${before} earlier, ${done} done`
 }

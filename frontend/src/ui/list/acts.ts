@@ -1,4 +1,4 @@
-// What is done to sessions in the list, loaded when the first of it is asked for.
+// The actions on sessions in the list, loaded with the first one.
 export { default as Acts } from './Acts.svelte'
 export { default as Filters } from './Filters.svelte'
 export { fits, groupsOf } from './filter'

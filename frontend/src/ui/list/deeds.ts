@@ -3,11 +3,14 @@ import type { Screens } from '../app.svelte'
 
 const title = (info: SessionInfo) => `“${info.name || t`Untitled session`}”`
 
-/** What a menu, a swipe and a selection do to sessions. A failure is told on whatever screen the person is by then. */
+/**
+ * The actions of a menu, a swipe and a selection on sessions. A failure is told on any screen that
+ * the person is on by then.
+ */
 export class Deeds {
   constructor(private readonly app: Screens) {}
 
-  /** Tells what became of a session, long after: the menu is gone by then. */
+  /** Tells the outcome for a session later, when the menu is gone. */
   report(info: SessionInfo, what: string): void {
     this.app.store.dispatch({ kind: 'problem', sessionId: info.session_id, text: `${title(info)} ${what}` })
   }
@@ -45,7 +48,10 @@ export class Deeds {
     this.leave([info])
   }
 
-  /** Goes to the list from a session that is not in it any more. Who went on meanwhile stays where they are. */
+  /**
+   * Goes to the list from a session that is not in it any more. A person who went to another screen
+   * meanwhile stays there.
+   */
   private leave(infos: readonly SessionInfo[]): void {
     const { route } = this.app.router
     if (route.screen === 'session' && infos.some((info) => info.session_id === route.id))

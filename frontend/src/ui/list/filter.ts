@@ -2,7 +2,7 @@ import { own } from '../../state/own'
 import { base } from '../../text/path'
 import type { SessionInfo } from '../../wire/gen'
 
-/** Which sessions the list shows, and in which groups. Empty: all of them; by what they need. */
+/** Which sessions the list shows, and in which groups. Empty: all of them; by their need. */
 export interface Filter {
   project: string
   status: string

@@ -1,12 +1,12 @@
 import type { Intents } from '../../state/intents'
 import type { Hit } from '../../state/search'
 
-/** How long a person pauses before what they wrote is searched for. */
+/** How long a person pauses before the typed text is searched for. */
 export const debounceMs = 250
 /** How many hits are fetched before the person is asked whether there should be more. */
 export const batch = 20
 
-/** How far a search is; its hits stay whatever becomes of it. */
+/** How far a search is; its hits stay in any case. */
 export interface Finding {
   readonly text: string
   /** More: there is more than was asked for. Broken off: the connection went, it goes on by itself. */

@@ -9,7 +9,7 @@ const longText = 10_000
 /** How much of the writing of a long text may be lost with the page. */
 const laterMs = 500
 
-/** What a person said of a new session; what they have not touched is absent. */
+/** A person's input for a new session; untouched fields are absent. */
 export type NewFields = Partial<Record<'agent' | 'workspace' | 'name' | 'prompt', string>>
 
 /** The form of a new session, kept on this device until there is that session; shared between a person's tabs. */
@@ -18,7 +18,7 @@ export class NewDraft {
   /** Whether the device has it as it is now, also after the page. */
   kept = $state(true)
 
-  /** What the form is called from the first Start until its session is there. */
+  /** The form's id from the first Start until its session is there. */
   private called = ''
   /** While a long text is still to be written down. */
   private later: ReturnType<typeof setTimeout> | undefined
@@ -34,7 +34,7 @@ export class NewDraft {
     else this.save()
   }
 
-  /** Takes what another tab wrote. */
+  /** Takes over another tab's text. */
   follow(text: string): void {
     clearTimeout(this.later)
     this.later = undefined
@@ -45,8 +45,9 @@ export class NewDraft {
   }
 
   /**
-   * What the hub is to know this request by: the same at each Start, also after the page, so that one whose answer
-   * was lost makes no second session and asks nothing twice; another once anything of it is another.
+   * The request's id for the hub: the same at each Start, also after a reload, so that a repeat
+   * after a lost answer makes no second session and no second prompt; another once anything of it
+   * is another.
    */
   key({ agent, workspace, name, prompt }: NewSession): string {
     if (this.called === '') this.called = crypto.randomUUID()
@@ -67,7 +68,7 @@ export class NewDraft {
     this.save()
   }
 
-  /** Writes down what is still to be: the page may be at its end. */
+  /** Writes pending changes: the page may be at its end. */
   flush = (): void => {
     if (this.later !== undefined) this.save()
   }
@@ -81,7 +82,7 @@ export class NewDraft {
   }
 }
 
-/** What the device has, whoever wrote it. */
+/** The device's copy, from any tab. */
 function parse(text: string): NewFields & { called?: string } {
   try {
     const kept: unknown = JSON.parse(text)

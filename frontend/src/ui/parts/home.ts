@@ -1,5 +1,5 @@
 /**
- * Where a person goes on whose button is gone: at the field, or at the feed where the field
+ * Where the focus goes when a person's button is gone: at the field, or at the feed where the field
  * would open a keyboard; outside a session at the first thing on its screen.
  */
 export function home(): HTMLElement | null {

@@ -1,7 +1,7 @@
 /**
- * Remembers what has the focus now. What it returns gives the focus back, unless
- * it went elsewhere by itself: what is taken out of the page leaves it nowhere.
- * What a finger had pressed gets no ring that it did not have.
+ * Remembers the focused element. Returns a function that gives the focus back, unless it went
+ * elsewhere by itself: an element taken out of the page leaves the focus nowhere. A button pressed
+ * by touch gets no ring that it did not have.
  */
 export function opener(): () => void {
   const before = document.activeElement

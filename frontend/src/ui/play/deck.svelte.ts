@@ -9,13 +9,15 @@ import type { Screens } from '../app.svelte'
 
 export const speeds = [0.5, 1, 2, 4, 8, 16] as const
 
-/** What a step goes to. */
+/** The targets of a step. */
 export type StepKind = 'event' | 'tool' | 'turn' | 'mark'
 
 /** How long the timeline may be behind the log before it is asked for again. */
 const staleMs = 5_000
 
-/** The player's controls: what a person asks for, and what is on screen of it. Made while a component is. */
+/**
+ * The player's controls: a person's requests, and the state on screen. Made while a component is.
+ */
 export class Deck {
   feed: Feed = $state.raw(emptyFeed(0))
   seq: Seq = $state(0)
@@ -170,7 +172,7 @@ export class Deck {
     return this.seek(by > 0 ? this.last : this.first)
   }
 
-  /** Reads what the session was at the place on screen. */
+  /** Reads the state of the session at the place on screen. */
   look = async (): Promise<void> => {
     const { player, seq } = this
     if (!player) return
@@ -210,7 +212,7 @@ export class Deck {
     this.overview = this.player.overview = overview
   }
 
-  /** Does one thing at a time with the player: what is asked for later takes its place. */
+  /** Does one thing at a time with the player: a later request takes its place. */
   private async doing(act: (player: Player, ended: AbortSignal) => Promise<unknown>): Promise<void> {
     const { player } = this
     if (!player) return

@@ -2,7 +2,7 @@ import { aboutWhen, type Mark, type MarkKind, type Overview } from '../../state/
 import { own } from '../../state/own'
 import type { Seq } from '../../wire/gen'
 
-/** What the timeline counts along its length. */
+/** The counts along the timeline. */
 export type Along = 'event' | 'time'
 
 export const markWords: Record<MarkKind, string> = {
@@ -84,7 +84,7 @@ function shape(kind: MarkKind, x: number, height: number): string {
   }
 }
 
-/** What a mark is called, with what it is about. */
+/** A mark's name, with its subject. */
 export function nameOf(mark: Mark): string {
   const kind = own(markWords, mark.kind) ?? mark.kind
   return mark.label ? `${kind}: ${mark.label}` : kind

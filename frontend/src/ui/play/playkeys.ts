@@ -17,13 +17,13 @@ export const playKeys: readonly { keys: string; does: string }[] = [
   { keys: 'c', does: t`copy a link to this moment` },
 ]
 
-/** Does what a key press asks of the player; false if it asks for nothing. */
+/** Carries out a key press on the player; false if it asks for nothing. */
 export function pressed(deck: Deck, event: KeyboardEvent, copy: () => void): boolean {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return false
   const { target, key } = event
   const slider = target instanceof HTMLInputElement && target.type === 'range'
   if (!slider && takesText(target)) return false
-  // A button does by Space what it is for.
+  // Space presses a focused button.
   if (key === ' ' && target instanceof Element && target.closest('button, a, summary')) return false
   const tenth = (deck.last - deck.first) / 10
   if (/^[0-9]$/.test(key)) return did(deck.seek(Math.round(deck.first + tenth * Number(key))))

@@ -3,7 +3,10 @@ import type { Screens } from '../app.svelte'
 import type { SessionView } from '../session/view.svelte'
 import type { Deck } from './deck.svelte'
 
-/** What a screen around a player keeps in step with it: its address, and what the feed's rows know. Made while a component is. */
+/**
+ * The parts that a screen keeps in step with its player: the address, and the context of the feed's
+ * rows. Made while a component is.
+ */
 export class Stage {
   /** Questions that wait at the place, and the turn that goes on there; -1 while none does. */
   readonly open = $derived.by(() => {

@@ -26,7 +26,7 @@ export interface Piece {
 export interface FileChanges {
   readonly path: string
   readonly pieces: readonly Piece[]
-  /** Edits whose texts were too large for the log: they are not in the pieces. */
+  /** Edits with texts too large for the log: they are not in the pieces. */
   readonly large: readonly Seq[]
 }
 

@@ -2,7 +2,7 @@ import type { TurnLine } from '../../state/overview'
 import { duration, short } from '../../text/time'
 import { counted } from '../../text/counted'
 
-/** What became of a turn, in one line. */
+/** The outcome of a turn, in one line. */
 export function summary(turn: TurnLine): string {
   const files = (turn.files?.length ?? 0) + (turn.files_left_out ?? 0)
   return [

@@ -1,6 +1,7 @@
 /**
- * Puts the focus where a person who opened a session goes on: at the feed when they came by its keys, else at the
- * composer. By touch the composer would open a keyboard, so the focus stays. Whoever is at something already stays there.
+ * Puts the focus where a person goes on after opening a session: at the feed when they came by its
+ * keys, else at the composer. By touch the composer would open a keyboard, so the focus stays. A
+ * focus that is somewhere already stays there.
  */
 export function arrive(byKeys: boolean): void {
   const at = document.activeElement

@@ -5,13 +5,16 @@ import { bytes } from '../../text/time'
 export const fileMax = 25 * 1024 * 1024
 export const filesMax = 20
 
-/** What an agent says it takes, where it says so. */
+/** The kinds of content that an agent announced, if any. */
 interface Taker {
   name?: string
   prompt_capabilities?: { image?: boolean }
 }
 
-/** Adds files to those chosen; the problem says what was left out, and what the agent cannot see. */
+/**
+ * Adds files to those chosen; the problem names the files left out, and those that the agent cannot
+ * see.
+ */
 export function acceptFiles(
   have: readonly OutboxFile[],
   more: readonly File[],

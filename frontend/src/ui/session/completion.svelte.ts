@@ -1,13 +1,13 @@
 import type { Command } from '../../wire/gen'
 
-/** One that can be taken: its name as it is shown, what it is, and the text that takes its place. */
+/** One completion: its shown name, its kind, and its text. */
 export interface Offered {
   name: string
   about: string
   text: string
 }
 
-/** Finds what an @ may name. */
+/** Finds the completions of an @. */
 export type Find = (typed: string, ended: AbortSignal) => Promise<readonly Offered[]>
 
 /** Completes a slash command, or a file or session after an @, while it is being written. */
@@ -40,7 +40,7 @@ export class Completion {
     private readonly take: (text: string) => void,
   ) {}
 
-  /** What was written changed; `before` is the text before the cursor. */
+  /** The text changed; `before` is the text before the cursor. */
   changed(before: string): void {
     this.chosen = 0
     this.dismissed = false
@@ -71,7 +71,7 @@ export class Completion {
     this.dismiss()
   }
 
-  /** Does what a key asks of the list; false when the key is not the list's. */
+  /** Carries out a key press on the list; false when the key is not the list's. */
   press(event: KeyboardEvent): boolean {
     if (this.commands.length === 0) return false
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0

@@ -45,7 +45,7 @@ export class Draft {
   /** While a long text is still to be written down. */
   private later: ReturnType<typeof setTimeout> | undefined
 
-  /** What the draft is called from its first letter until it is sent, by all tabs that show it. */
+  /** The draft's id from its first letter until it is sent, shared by all tabs that show it. */
   private name = ''
 
   constructor(
@@ -58,7 +58,10 @@ export class Draft {
     void this.look()
   }
 
-  /** Hears of other tabs' files; returns what ends the draft, which writes down what is still to be. */
+  /**
+   * Hears of other tabs' files; returns the function that ends the draft, which writes pending
+   * changes.
+   */
   watch = (): (() => void) => {
     const unwatch = this.chosen.watch(this.id, () => void this.look())
     return () => {
@@ -85,7 +88,7 @@ export class Draft {
     else this.save()
   }
 
-  /** Takes what another tab wrote. */
+  /** Takes over another tab's text. */
   follow(text: string): void {
     clearTimeout(this.later)
     this.later = undefined
@@ -94,7 +97,7 @@ export class Draft {
     this.name = text === '' ? '' : draftName(this.id)
   }
 
-  /** Writes down what is still to be: the page or the screen may be at its end. */
+  /** Writes pending changes: the page or the screen may be at its end. */
   flush = (): void => {
     if (this.later !== undefined) this.save()
   }
@@ -108,7 +111,7 @@ export class Draft {
     return true
   }
 
-  /** Adds what was written elsewhere on the screen. */
+  /** Adds text that was written elsewhere on the screen. */
   take(given: Given): void {
     this.write(joined(this.text, given.text))
     this.note = given.note ?? ''
@@ -123,7 +126,7 @@ export class Draft {
     void this.chosen.remove(this.id, [id]).then(this.saveFiles)
   }
 
-  /** Empties it; the device lets go of the files once what they went into is kept. */
+  /** Empties it; the device drops the files once the prompt with them is stored. */
   clear(kept?: Promise<unknown>): void {
     this.write('')
     this.name = ''

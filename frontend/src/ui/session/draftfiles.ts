@@ -7,13 +7,18 @@ export interface ChosenFile extends OutboxFile {
 
 /** Keeps the files chosen in each session until they are sent or taken away. Nothing of it rejects. */
 export interface ChosenFiles {
-  /** What is kept for a session, as it was chosen, without what was let go of. */
+  /** The stored files of a session, in the order chosen, without removed ones. */
   load(sessionId: string): Promise<readonly ChosenFile[]>
   /** Keeps these beside the others; false, and none is kept, where the device has no room for them. */
   add(sessionId: string, files: readonly ChosenFile[]): Promise<boolean>
-  /** Lets go of files: no draft has them from now on; the device forgets them after what they went into is kept. */
+  /**
+   * Lets go of files: no draft has them from now on; the device drops them once the prompt with
+   * them is stored.
+   */
   remove(sessionId: string, ids: readonly string[], after?: Promise<unknown>): Promise<void>
-  /** Calls back when another tab kept files or let go of some; returns what ends it. */
+  /**
+   * Calls back when another tab kept files or let go of some; returns the function that ends it.
+   */
   watch(sessionId: string, changed: () => void): () => void
 }
 

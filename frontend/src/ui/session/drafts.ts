@@ -4,7 +4,7 @@ const prefix = 'abide.draft.'
 const named = 'abide.named.'
 const giving = 'abide-draft'
 
-/** What a person wrote elsewhere on a session's screen, for its composer. */
+/** Text that a person wrote elsewhere on a session's screen, for its composer. */
 export interface Given {
   text: string
   files?: readonly OutboxFile[]
@@ -14,10 +14,10 @@ export interface Given {
   focus?: boolean
 }
 
-/** Drafts that the device did not take: they last as long as the page, whatever it shows meanwhile. */
+/** Drafts that the device could not store: they last as long as the page, across its screens. */
 const unkept = new Map<string, string>()
 
-/** What a person has written in a session and not sent; shared between a person's tabs. */
+/** A person's unsent text in a session; shared between a person's tabs. */
 export function loadDraft(sessionId: string): string {
   const mine = unkept.get(sessionId)
   if (mine !== undefined) return mine
@@ -74,7 +74,7 @@ export function unnameDraft(sessionId: string): void {
   }
 }
 
-/** Calls back when another tab changes the draft; returns what ends it. */
+/** Calls back when another tab changes the draft; returns the function that ends it. */
 export function watchDraft(sessionId: string, changed: (text: string) => void): () => void {
   const listen = (event: StorageEvent) => {
     if (event.key !== prefix + sessionId) return
@@ -85,13 +85,16 @@ export function watchDraft(sessionId: string, changed: (text: string) => void): 
   return () => removeEventListener('storage', listen)
 }
 
-/** Adds words to a session's draft: to its composer on this screen, else to what the device keeps. */
+/** Adds words to a session's draft: to its composer on this screen, else to the stored draft. */
 export function giveDraft(sessionId: string, given: Given): void {
   const event = new CustomEvent(giving, { detail: { sessionId, given }, cancelable: true })
   if (dispatchEvent(event)) saveDraft(sessionId, joined(loadDraft(sessionId), given.text))
 }
 
-/** Calls back with what is given to a session's draft on this screen; returns what ends it. */
+/**
+ * Calls back with text added to a session's draft on this screen; returns the function that ends
+ * it.
+ */
 export function takeDraft(sessionId: string, take: (given: Given) => void): () => void {
   const listen = (event: Event) => {
     const { detail } = event as CustomEvent<{ sessionId: string; given: Given }>
@@ -103,7 +106,7 @@ export function takeDraft(sessionId: string, take: (given: Given) => void): () =
   return () => removeEventListener(giving, listen)
 }
 
-/** Two texts as one: what was there, then what comes. */
+/** Two texts as one: the present, then the new one. */
 export function joined(there: string, more: string): string {
   return there.trim() === '' ? more : more.trim() === '' ? there : `${there.trimEnd()}\n\n${more}`
 }

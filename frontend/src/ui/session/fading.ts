@@ -1,6 +1,6 @@
 /**
- * Lets a box fade out at its lower edge while there is more below: its class `fades`. How high
- * what is in it is goes into `--content`, so that a box can be kept from being higher than that.
+ * Lets a box fade out at its lower edge while there is more below: its class `fades`. The height of
+ * its contents goes into `--content`, so that a box can be kept from being higher than that.
  */
 export function fading(box: HTMLElement): { destroy(): void } {
   const look = () => {

@@ -1,4 +1,7 @@
-/** Tells two texts apart: 64 bits of each as hex. Quick, and no guard against who wants two to look the same. */
+/**
+ * Tells two texts apart: 64 bits of each as hex. Quick, and no guard against a person who makes two
+ * look the same.
+ */
 export function fingerprint(text: string): string {
   return half(text, 0x811c9dc5) + half(text, 0x2c1b3c6d)
 }

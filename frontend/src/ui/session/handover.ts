@@ -1,7 +1,7 @@
 /**
- * Keeps the focus from being lost with a question that goes while a person is in it: it
- * moves to what comes next, which is the next question, else back to where they came from,
- * else to the feed. An action, also for what is no question.
+ * Keeps the focus when a question goes away while a person is in it: it moves to the next question,
+ * else back to its earlier place, else to the feed. An action, also for elements that are no
+ * question.
  */
 export function handover(question: HTMLElement, after?: () => HTMLElement | null) {
   const screen = question.closest('main')
@@ -13,7 +13,7 @@ export function handover(question: HTMLElement, after?: () => HTMLElement | null
     if (now && !inside) before = relatedTarget as HTMLElement | null
     inside = now
   }
-  // A press on what takes no focus leaves the question, too.
+  // A press on an element that takes no focus leaves the question, too.
   const pressed = ({ target }: PointerEvent) => (inside &&= question.contains(target as Node))
   document.addEventListener('focusin', entered)
   document.addEventListener('pointerdown', pressed)

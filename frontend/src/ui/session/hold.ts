@@ -1,7 +1,7 @@
 /**
- * Remembers which button of the queue has the focus before the queue is drawn anew. What it
- * returns gives a lost focus back: to that button in its new place, else to what is pressed
- * next. Only who removed a prompt is at the next one's button to do so again.
+ * Remembers which button of the queue has the focus before the queue is drawn anew. Returns a
+ * function that gives a lost focus back: to that button in its new place, else to the next likely
+ * button. Only after a removal is that the next prompt's button for the same.
  */
 export function hold(queue: HTMLElement, removed: string): () => void {
   const at = document.activeElement

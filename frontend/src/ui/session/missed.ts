@@ -2,7 +2,10 @@ import type { Summary } from '../../state/catchup'
 import { short } from '../../text/time'
 import { sumOf } from '../feed/changes.svelte'
 
-/** Says what a person missed: "2 turns, 9 tool calls, 1 question waiting"; events only where nothing else is known. */
+/**
+ * Describes the missed events: "2 turns, 9 tool calls, 1 question waiting"; events only where
+ * nothing else is known.
+ */
 export function missedWords(missed: Summary): string {
   const files = new Set(missed.files.map((f) => f.path)).size
   const lines = sumOf(missed.files)

@@ -23,7 +23,7 @@ export class Moves {
   /** Where to go once it is here, and whether it was asked for. */
   private wanted: number | null = $state(null)
   private asked = false
-  /** Whether an address led there: what hides it is opened. */
+  /** Whether an address led there: a group that hides it is opened. */
   private unfold = false
   /** How far below the top of the view its row is to be; by itself near the top. */
   private offset: number | undefined
@@ -84,7 +84,7 @@ export class Moves {
     else if (action === 'unread' && view.unread.seq !== null) this.jump(view.unread.seq)
   }
 
-  /** Goes to the prompt before what is read, which has no focus where it is read by touch. */
+  /** Goes to the prompt before the row in view, which has no focus where it is read by touch. */
   earlierPrompt = () => {
     const { app, reader } = this.feed
     const rows = this.feed.rows()
@@ -101,7 +101,7 @@ export class Moves {
     const rows = this.feed.rows()
     if (this.wanted === null || rows.length === 0 || session.seeking !== null) return
     if (this.wanted > session.maxSeq) {
-      // What is kept on the device may end earlier than the log: the hub's state says where that is.
+      // The device's copy may end before the log does: the hub's state has the log's end.
       if (!session.live) return
       const text = t`Event ${this.wanted} is not in this session: it ends at ${session.maxSeq}.`
       untrack(() => app.store.dispatch({ kind: 'problem', sessionId: session.id, text }))

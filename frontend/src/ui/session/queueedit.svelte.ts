@@ -3,10 +3,10 @@ import type { SessionState } from '../../state/session'
 import type { QueueItem } from '../../wire/gen'
 import { giveDraft } from './drafts'
 
-/** What is being written, as this tab keeps it through a reload. */
+/** The text being edited, as this tab keeps it through a reload. */
 interface Kept {
   id: string
-  /** What the queue had when the edit began. */
+  /** The queue's text when the edit began. */
   from: string
   text: string
 }
@@ -20,7 +20,7 @@ export class QueueEdit {
   id = $state<string | null>(null)
   text = $state('')
   private from = ''
-  /** What was last saved; null when nothing was. */
+  /** The last saved text; null when nothing was. */
   private sent: string | null = null
   private readonly key: string
 
@@ -48,7 +48,7 @@ export class QueueEdit {
     this.sent = text
     if (text !== has) return true
     this.end()
-    // What was saved before may be on its way.
+    // An earlier save may be under way.
     return sent !== null
   }
 
@@ -57,13 +57,16 @@ export class QueueEdit {
     this.keep(null)
   }
 
-  /** Looks at what became of the prompt: ends once the queue has the words, and saves them from a prompt that left. */
+  /**
+   * Follows the prompt: ends once the queue has the text, and keeps the text of a prompt that left
+   * the queue.
+   */
   look(session: SessionState): void {
     const { id, text } = this
     if (id === null || session.live === null) return
     const item = session.live.queue.find((queued) => queued.prompt_id === id)
     if (item) {
-      // The hub keeps half a character as the sign for what cannot be read.
+      // The hub keeps half a character as the replacement character.
       if (item.text === text.replace(/\p{Cs}/gu, '\ufffd') && (text === this.sent || item.text !== this.from))
         this.end()
       return

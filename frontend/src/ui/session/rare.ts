@@ -1,4 +1,5 @@
-// What a session shows when it is put away, cannot be opened or has another history: loaded together when first shown.
+// The parts for a session that is archived, cannot be opened or has another history: loaded
+// together when first shown.
 export { default as Archived } from './Archived.svelte'
 export { default as Gone } from './Gone.svelte'
 export { default as Replaced } from './Replaced.svelte'

@@ -12,18 +12,18 @@ const scrolling = ['ArrowUp', 'ArrowDown', 'PageUp', 'PageDown', 'Home', 'End', 
 const near = 24
 
 /**
- * Where a person is in a feed. At the end they follow it: new rows keep the end
- * in view. Anywhere else nothing that changes around them moves what they read.
+ * Where a person is in a feed. At the end they follow it: new rows keep the end in view. Anywhere
+ * else no change around them moves the text in view.
  */
 export class Reader {
   following = $state(true)
   /** Whether the last row is wholly in view, also where a person stays at a row and follows nothing. */
   atEnd = $state(true)
-  /** The height of what comes before the rows, in px. */
+  /** The height of the content before the rows, in px. */
   readonly lead = 44
   readonly heights = new RowHeights(
     ({ key, by }) => {
-      // What they read is as far from the row's end as it was; a place in the row is found anew.
+      // The text in view keeps its distance from the row's end; a place in the row is found anew.
       if (this.anchor?.key === key && (!this.share || this.anchor !== this.aim))
         this.anchor = { key, offset: this.anchor.offset - by }
     },
@@ -34,7 +34,7 @@ export class Reader {
   private version = $state(0)
   private scroller: HTMLElement | null = null
   private anchor: Anchor | null = null
-  /** Where they were taken: what stands above it is still to be measured. */
+  /** Where they were taken: the content above it is still to be measured. */
   private aim: Anchor | null = null
   /** How far down its row the place is that they were taken to, from 0 to 1: less or more as the row gets its parts. */
   private share: (() => number) | null = null
@@ -78,9 +78,11 @@ export class Reader {
 
   /** Where the view begins among the rows, in px. */
   private get begin(): number {
-    // Who follows is at the end, wherever a row of another height than assumed leaves them for a moment.
+    // A follower is at the end, even if a row of another height than assumed moves the view for a
+    // moment.
     if (this.following) return this.heights.total - this.view
-    // Rows that came above what is read move it before the scroll position follows: what is read must stay in the page.
+    // Rows added above the text in view move it before the scroll position follows: the text must
+    // stay in the page.
     const { top } = this
     return (this.anchor && this.heights.topOf(this.anchor)) ?? top - this.lead
   }
@@ -119,7 +121,7 @@ export class Reader {
     this.atEnd = end(scroller) - this.top < near
   }
 
-  /** Takes a move whose scroll event has not come yet for what it is, so that it is not undone. */
+  /** Recognises a move before its scroll event comes, so that it is not undone. */
   private notice(scroller: HTMLElement): void {
     const moved = scroller.scrollTop - this.top
     if (this.placing || Math.abs(moved) < 1 || this.cut(scroller)) return
@@ -131,9 +133,9 @@ export class Reader {
   }
 
   /**
-   * Whether the end has moved since the reader was put there: a feed or a foot of another
-   * height. What was lower for a moment may be higher by now; the browser has cut the
-   * position meanwhile, and that is not the reader. Their hand is known without this.
+   * Whether the end has moved since the reader was put there: a feed or a foot of another height. A
+   * view that was lower for a moment may be higher by now; the browser has cut the position
+   * meanwhile, and that is not the reader. Their hand is known without this.
    */
   private shifted(scroller: HTMLElement): boolean {
     return scroller.scrollHeight !== this.height || scroller.clientHeight !== this.room
@@ -154,8 +156,8 @@ export class Reader {
   }
 
   /**
-   * Puts a row near the top of the view, or as far below it as they had it. Of a row that has no room in the view,
-   * what is that `share` of it down.
+   * Puts a row near the top of the view, or as far below it as they had it. In a row higher than
+   * the view, the place at that `share` of its height.
    */
   toRow(key: string, offset = 60, share: (() => number) | null = null): void {
     this.following = false
@@ -201,7 +203,7 @@ export class Reader {
           return this.focus(key, false)
         }
         row.focus({ preventScroll: true })
-        // Who follows is at the end, and its last row may be higher than the view.
+        // A follower is at the end, and its last row may be higher than the view.
         if (!this.following) row.scrollIntoView({ block: 'nearest' })
       }),
     )

@@ -5,7 +5,7 @@ export class Recall {
   private at = -1
   private shown = ''
 
-  /** Returns what the composer holds after a step; null where the step is not one through prompts. */
+  /** Returns the composer's text after a step; null where the step is not one through prompts. */
   step(by: 'up' | 'down', text: string, feed: Feed): string | null {
     if (text === '') this.at = -1
     else if (text !== this.shown) return null

@@ -2,7 +2,7 @@ import { span, type Row } from '../../state/rows'
 import { RowWindow } from '../../virtual/window'
 import { estimate } from './estimate'
 
-/** A row that had more put before what was there: its key, and by how many px it grew at its top. */
+/** A row that grew at its top: its key, and by how many px. */
 export interface Grown {
   key: string
   by: number
@@ -10,7 +10,7 @@ export interface Grown {
 
 /** The heights of a feed's rows, as the page has them wherever it has had them. */
 export class RowHeights extends RowWindow<Row> {
-  /** The oldest row: what comes before may belong to it, and then it grows at its top. */
+  /** The oldest row: older events may belong to it, and then it grows at its top. */
   private oldest: { key: string; seq: number } | null = null
   /** Rows that grew so and are not measured yet, with their heights before. */
   private readonly growing = new Map<string, number>()
@@ -40,7 +40,10 @@ export class RowHeights extends RowWindow<Row> {
     super(estimate)
   }
 
-  /** Takes the rows. An older page may begin with the start of the oldest row, which then has more above what was there. */
+  /**
+   * Takes the rows. An older page may begin with the start of the oldest row, which then grows at
+   * its top.
+   */
   override sync(rows: readonly Row[]): void {
     const { oldest } = this
     const height = oldest ? this.height(oldest.key) : 0

@@ -7,7 +7,7 @@ import type { Action } from '../keys'
 export interface Step {
   by: 1 | -1
   fits: (row: Row) => boolean
-  /** What it stops at, in words; without it every row does. */
+  /** The stops of a step, in words; without it every row does. */
   what?: string
 }
 

@@ -4,7 +4,7 @@ import type { PromptItem } from '../../state/items'
 import { FirstUnread } from '../../state/read'
 import { QueueEdit } from './queueedit.svelte'
 
-/** What all parts of one session's screen share. */
+/** The values shared by all parts of one session's screen. */
 export class SessionView {
   feed: Feed = $state.raw(emptyFeed(0))
   /** Where the person has yet to read. */
@@ -18,11 +18,11 @@ export class SessionView {
   turn = $state(-1)
   /** The entry the inspector shows: its first and last seq, and the key of the call or terminal it may be. */
   selected = $state.raw<{ seq: number; last: number; call?: string | undefined } | null>(null)
-  /** Tool calls that wait for an answer: the sheet shows what they want to do. */
+  /** Tool calls that wait for an answer: the sheet shows their actions. */
   asking: ReadonlySet<string> = $state.raw(new Set())
   /** Puts a prompt into the composer once more; null where there is no composer. */
   again: ((prompt: PromptItem) => void) | null = $state.raw(null)
-  /** What the person opened or closed, against what would be by itself. */
+  /** The parts that the person opened or closed, against the default. */
   private opened: ReadonlyMap<string, boolean> = $state.raw(new Map())
 
   readonly edit: QueueEdit

@@ -17,7 +17,7 @@ export function lastUsed(device: Device, now: number): string {
     : t`not used since it was ${made} ${whenSaid(device.created_at, now)}`
 }
 
-/** What it may do, before the name of the session it is for. */
+/** Its rights, before the name of its session. */
 export function mayDo(device: Pick<Device, 'scope' | 'session_id'>): string {
   const may =
     { owner: t`full access`, collaborator: t`prompts and answers`, viewer: t`read-only` }[device.scope] ??
@@ -25,7 +25,7 @@ export function mayDo(device: Pick<Device, 'scope' | 'session_id'>): string {
   return device.session_id ? t`${may} in` : may
 }
 
-/** What is over when its access is ended. */
+/** The things that end with its access. */
 export function whatEnds(device: Device): string {
   if (device.current) {
     return t`Every page of this hub in this browser is cut off at once. To come in again it has to be paired with a new link from abide pair. Drafts and the sessions it keeps for offline stay in it until its site data is cleared.`

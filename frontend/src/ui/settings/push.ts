@@ -24,7 +24,7 @@ export function hindrance(): string {
   return ''
 }
 
-/** What this browser is told; null while it is told nothing. */
+/** This browser's choice of notifications; null while it is told nothing. */
 export async function telling(hub: Intents): Promise<Told | null> {
   const subscription = await (await registered(false))?.pushManager.getSubscription()
   if (!subscription) return null
@@ -49,7 +49,10 @@ async function enter(hub: Intents, subscription: PushSubscription, choice: Parti
   localStorage.setItem(endpointKey, json.endpoint ?? '')
 }
 
-/** Has this browser told what was chosen; asks the person first where the browser wants that. */
+/**
+ * Has this browser notified of the chosen events; asks the person first where the browser wants
+ * that.
+ */
 export async function tell(hub: Intents, choice: Partial<Choice>): Promise<void> {
   if ((await Notification.requestPermission()) !== 'granted')
     throw new Error(hindrance() || t`The browser was not allowed to show notifications.`)
