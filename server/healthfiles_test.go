@@ -29,7 +29,7 @@ func TestHealthSaysHowAFileThatWasRemovedComesBack(t *testing.T) {
 	list := h.health(h.token)
 	require.Len(t, list, 1)
 	require.Equal(t, "frozen", list[0].Kind)
-	require.Contains(t, list[0].What, "removed or replaced by somebody")
+	require.Contains(t, list[0].What, "removed or replaced while the hub had it open")
 	require.Contains(t, list[0].Do, "/reopen")
 	require.NotContains(t, list[0].Do, "restart")
 	res := h.api("POST", "/api/sessions/"+s.ID()+"/reopen", nil)

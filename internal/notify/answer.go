@@ -117,6 +117,9 @@ func (n *Notifier) Answer(ctx context.Context, token, optionID string) (Answered
 func (n *Notifier) closed(a answerToken) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if r := n.busy[a.target]; r != nil && r.note.SessionID == a.sessionID && r.note.PermissionID == a.permissionID {
+		r.answered = true
+	}
 	if is, ok := n.saved.Told[a.sessionID]; ok && is.PermissionID == a.permissionID {
 		is.Targets = slices.DeleteFunc(slices.Clone(is.Targets), func(id string) bool { return id == a.target })
 		n.saved.Told[a.sessionID] = is

@@ -26,6 +26,14 @@ const (
 	lifetime = 24 * time.Hour
 )
 
+// request is a delivery on its way to a target.
+type request struct {
+	note Note
+	// answered says that the device answered the question before its service answered
+	// the hub: the device has taken the message away itself.
+	answered bool
+}
+
 // dispatch begins to send the due messages and returns when the next is due.
 func (n *Notifier) dispatch(ctx context.Context, sending *sync.WaitGroup) (next time.Time) {
 	n.mu.Lock()
@@ -39,14 +47,14 @@ func (n *Notifier) dispatch(ctx context.Context, sending *sync.WaitGroup) (next 
 		case !known || now.Sub(d.Note.At) > lifetime && d.Kind != Withdrawn && d.Kind != Test || n.isShown(d):
 			n.drop(d.ID)
 			changed = true
-		case n.busy[d.Target] || len(n.busy) >= sendingAtOnce:
+		case n.busy[d.Target] != nil || len(n.busy) >= sendingAtOnce:
 			// The end of that one rings.
 		case d.Due.After(now):
 			next = sooner(next, d.Due)
 		case d.Kind != Test && d.Kind != Withdrawn && !quiet.IsZero():
 			next = sooner(next, quiet)
 		default:
-			n.busy[d.Target] = true
+			n.busy[d.Target] = &request{note: d.Note}
 			n.counts.Sent++
 			n.noteTold(d)
 			changed = true
@@ -99,6 +107,7 @@ func (n *Notifier) send(ctx context.Context, t target, d delivery) {
 	defer n.kick.Ring()
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	onWay := n.busy[d.Target]
 	delete(n.busy, d.Target)
 	if ctx.Err() != nil {
 		return // the hub ends: the next start tries again
@@ -129,7 +138,7 @@ func (n *Notifier) send(ctx context.Context, t target, d delivery) {
 	if ended.Outcome == "gone" {
 		n.removeSubscription(t.id)
 	}
-	if d.Kind != Withdrawn && d.Kind != Test && n.saved.Told[d.Note.SessionID].Seq != d.Note.Seq && ended.Outcome == "delivered" && t.withdraws {
+	if d.Kind != Withdrawn && d.Kind != Test && n.saved.Told[d.Note.SessionID].Seq != d.Note.Seq && ended.Outcome == "delivered" && t.withdraws && !onWay.answered {
 		n.takeBackLate(t, d) // it was settled while this was on its way
 	}
 	n.saved.Outcomes = append(n.saved.Outcomes, ended)

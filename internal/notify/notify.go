@@ -68,7 +68,7 @@ type Notifier struct {
 	saved  record // the contents of push.json
 	guard  *outgoing.Guard
 	config channelSet
-	busy   map[string]bool // targets that a delivery is on its way to
+	busy   map[string]*request // the request on its way, by target
 	counts Counts
 }
 
@@ -93,7 +93,7 @@ func Open(o Options) (*Notifier, error) {
 	}
 	n := &Notifier{
 		dir: o.Dir, manager: o.Manager, registry: o.Registry, since: o.Since, logger: o.Logger, timing: o.Timing.withDefaults(),
-		sessions: map[string]*follow{}, saved: saved, busy: map[string]bool{},
+		sessions: map[string]*follow{}, saved: saved, busy: map[string]*request{},
 	}
 	n.Configure(o.Guard, o.Channels, o.Base)
 	return n, nil

@@ -52,7 +52,7 @@ func TestALogWhoseFileWasTakenIsPutBackByReopening(t *testing.T) {
 				_, _, err := o.log.Append(t.Context(), prompt("into nothing"))
 				require.ErrorIs(t, err, store.ErrFrozen)
 				require.NotEmpty(t, o.log.Health().Taken)
-				require.Contains(t, o.log.Health().Reason, "removed or replaced by somebody")
+				require.Contains(t, o.log.Health().Reason, "removed or replaced while the hub had it open")
 				require.NoError(t, o.log.Reopen(t.Context()))
 				require.Equal(t, store.Health{State: store.HealthOK}, o.log.Health())
 				require.Equal(t, epoch, o.log.Epoch())
