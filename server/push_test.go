@@ -122,6 +122,22 @@ func TestOfTwoQuestionsTheOneThatStillWaitsIsToldAgain(t *testing.T) {
 	require.Empty(t, phone.got, "it took its own message away")
 }
 
+func TestADeviceThatAnswersBeforeItsServiceGetsNoWithdrawal(t *testing.T) {
+	h := startHub(t, hubOptions{notify: notify.Timing{LongTurn: time.Hour, Ack: time.Minute, Retry: time.Millisecond}})
+	phone, tablet := h.browser("phone"), h.browser("tablet")
+	phone.hold = make(chan struct{})
+	s, other := h.session(), h.session()
+	h.ask(s, "p1")
+	asked := phone.next()
+	require.Equal(t, notify.Permission, tablet.next().Kind)
+	require.Equal(t, 200, h.answer(asked.Answer.Token, "yes").status)
+	require.Equal(t, notify.Withdrawn, tablet.next().Kind, "the answer was noted while the phone's service had not answered")
+	close(phone.hold)
+	h.ask(other, "p2")
+	next := phone.next()
+	require.Equal(t, other.ID(), next.SessionID, "it took its own message away: %s", next.Kind)
+}
+
 func TestAnAnswerOfADeviceThatWasRevokedIsRefused(t *testing.T) {
 	h := startHub(t, hubOptions{notify: quick()})
 	phone := h.browser("phone")

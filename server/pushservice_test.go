@@ -35,6 +35,7 @@ type browser struct {
 	mu    sync.Mutex
 	reply func(attempt int, w http.ResponseWriter, r *http.Request) // nil is 201
 	tries int
+	hold  chan struct{} // closed when the service may answer; nil is at once
 }
 
 func newBrowser(t *testing.T) *browser {
@@ -82,7 +83,7 @@ func (b *browser) take(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	b.mu.Lock()
 	b.tries++
-	tries, reply := b.tries, b.reply
+	tries, reply, hold := b.tries, b.reply, b.hold
 	b.mu.Unlock()
 	if r.Header.Get("Content-Encoding") != "aes128gcm" || r.Header.Get("Authorization") == "" || r.Header.Get("TTL") == "" {
 		w.WriteHeader(http.StatusBadRequest)
@@ -93,6 +94,9 @@ func (b *browser) take(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	b.got <- b.decrypt(body)
+	if hold != nil {
+		<-hold
+	}
 	w.WriteHeader(http.StatusCreated)
 }
 
