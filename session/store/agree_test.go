@@ -12,8 +12,8 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// A check says something of whatever a repair then tells of, and is silent where that
-// has nothing to do.
+// A check reports each finding that a repair then reports as mended, and reports
+// nothing where the repair has nothing to do.
 func TestCheckTellsOfAllThatOpeningASessionDoes(t *testing.T) {
 	bornFS(t)
 	for name, c := range map[string]struct {

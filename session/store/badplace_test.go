@@ -11,12 +11,12 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// A bad place of the device stays: the error says what a person can do, and that
-// helps.
+// A bad place of the device stays: the error names a step for the person, and that
+// step helps.
 func TestAFileThatTheDeviceNeverGivesBackNamesTheWayOut(t *testing.T) {
 	for name, repair := range map[string]func(d disk){
 		"metadata.json": disk.withoutMetadata,
-		"events.jsonl": func(d disk) { // as a copy that has zeros for what cannot be read
+		"events.jsonl": func(d disk) { // as a copy with zeros in place of the unreadable bytes
 			data := d.read("events.jsonl")
 			clear(data[600:900])
 			d.write("events.jsonl", data)

@@ -29,8 +29,8 @@ func line318() event.Draft {
 }
 
 // rounds runs a and b in turn, n calls each, until the benchmark's count is
-// reached, and returns the median time of one call of each. Interleaved, they
-// share whatever else the machine does.
+// reached, and returns the median time of one call of each. Interleaved, they share
+// the load of the rest of the machine.
 func rounds(b *testing.B, n int, first, second func()) (one, two time.Duration) {
 	b.Helper()
 	var ones, twos []time.Duration
@@ -65,8 +65,8 @@ func rawWriter(b *testing.B, size int) func() {
 	}
 }
 
-// report prints what a benchmark compared: the share of raw write(2) speed that
-// is left.
+// report prints the result of a comparison: the share of raw write(2) speed that is
+// left.
 func report(b *testing.B, raw, ours time.Duration) {
 	b.ReportMetric(float64(raw)/float64(ours), "x-raw")
 	b.ReportMetric(float64(ours), "ns/append")
@@ -324,7 +324,7 @@ func BenchmarkStart(b *testing.B) {
 	})
 }
 
-// BenchmarkValidate is what comes before Append: a payload to JSON.
+// BenchmarkValidate measures the step before Append: a payload to JSON.
 func BenchmarkValidate(b *testing.B) {
 	p := event.AgentMessage{MessageID: "m1", Text: event.Text(bytes.Repeat([]byte("x"), 177))}
 	at := time.Now()

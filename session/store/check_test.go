@@ -132,7 +132,7 @@ func TestALineBehindAHigherSeqDoesNotCount(t *testing.T) {
 	o.close()
 }
 
-// What does not count may be the last of the file, where the checkpoint is.
+// A line that does not count may be the last of the file, where the checkpoint is.
 func TestRepairFindsNothingToDoTheSecondTime(t *testing.T) {
 	ctx := context.Background()
 	other := recorded(t, 10).lines()
@@ -252,7 +252,8 @@ func TestAPipeWhereAFileMustBeStopsNeitherCheckNorTheHub(t *testing.T) {
 	}
 }
 
-// What reads a file refuses a directory in its place, so a check must tell it.
+// The store refuses to read a directory in place of a file, so a check must report
+// it.
 func TestADirectoryWhereAFileMustBeIsTold(t *testing.T) {
 	d := recorded(t, 3)
 	for _, name := range []string{"LOCK", "hub.json", "hub.addr", "auth.json", "auth.lock", "read.json", "rules.json"} {

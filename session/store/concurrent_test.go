@@ -20,7 +20,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// collector is a Sink that checks what it is given: the next events, each once.
+// collector is a Sink that checks its input: the next events, each once.
 type collector struct {
 	until  event.Seq
 	cursor event.Seq

@@ -6,7 +6,7 @@ import (
 	"github.com/abidehub/abide/internal/disk"
 )
 
-// ErrNoFile refuses what is no regular file.
+// ErrNoFile refuses anything but a regular file.
 var ErrNoFile = disk.ErrNoFile
 
 // CheckOn is Check on a file system.

@@ -11,7 +11,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// failedStories are what becomes of a log whose device failed.
+// failedStories are about a log whose device failed.
 var failedStories = []story{
 	{
 		name:   "a device that failed under the run before",
@@ -87,7 +87,7 @@ var failedStories = []story{
 		name: "lines at the end that are damaged",
 		before: func(p *teller) {
 			killed(p)
-			p.oracle.stays = skipped // the seqs of what is cut off may stay without a line
+			p.oracle.stays = skipped // the seqs of the lines cut off may stay without a line
 			id, ruined := p.oracle.created[0], 2
 			p.spoil("events.jsonl", func(data []byte) []byte {
 				lines := strings.SplitAfter(string(data), "\n")
@@ -115,7 +115,7 @@ var failedStories = []story{
 	},
 }
 
-// skipped is what a check finds of lines that are no lines any more.
+// skipped are the findings of a check about lines that were damaged.
 var skipped = []string{store.ProblemHole, store.ProblemDamaged}
 
 // goesOn is the run behind it.
@@ -150,7 +150,7 @@ func (p *teller) deviceFails(l *store.Log) {
 	p.also(nil, nil)
 }
 
-// endedAndKilled ends a run right before what it repaired was synced.
+// endedAndKilled ends a run right before its repair was synced.
 func endedAndKilled(p *teller) {
 	damaged(damages[1])(p)
 	p.open()

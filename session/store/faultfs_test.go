@@ -12,7 +12,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// errCrashed is what every call gets after the process "died".
+// errCrashed is the error of every call after the process "died".
 var errCrashed = errors.New("the process is gone")
 
 // faultFS stands before a file system and fails its calls on demand. It counts
@@ -37,8 +37,8 @@ type call struct {
 	failed   bool
 }
 
-// changes reports whether the call changes what is on the device, or what of it
-// survives.
+// changes reports whether the call changes the contents of the device, or how much
+// of them survives.
 func (c call) changes() bool {
 	switch c.op {
 	case "open", "read", "readfile", "readdir", "stat", "lock":
@@ -47,7 +47,7 @@ func (c call) changes() bool {
 	return true
 }
 
-// step names the call by what it does.
+// step names the call by its effect.
 func (c call) step() string { return stepOf(c.op, c.name) }
 
 // errHalf makes a write stop half way without saying why.
@@ -94,7 +94,7 @@ func (f *faultFS) step(op, name string) error {
 	return nil
 }
 
-// set changes what fails from now on.
+// set changes which calls fail from now on.
 func (f *faultFS) set(fault func(call int, op, name string) error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -108,7 +108,7 @@ func (f *faultFS) died() bool {
 	return f.dead
 }
 
-// also makes calls fail whatever set says.
+// also makes calls fail independently of set.
 func (f *faultFS) also(fails func(op, name string) error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -231,8 +231,8 @@ func (f *faultFS) Stat(name string) (fs.FileInfo, error) {
 	return f.FS.Stat(name)
 }
 
-// Born says what the file system below says, and cannot fail: who asks takes no
-// answer for an answer.
+// Born returns the answer of the file system below, and cannot fail: to its caller
+// no answer is an answer too.
 func (f *faultFS) Born(name string) (string, error) {
 	d, ok := f.FS.(interface{ Born(string) (string, error) })
 	if !ok {

@@ -140,7 +140,7 @@ func TestFault24NothingIsAcknowledgedInALogWhoseFileWasRemoved(t *testing.T) {
 	}
 }
 
-// The run id of hub.json is whatever somebody wrote there.
+// The run id of hub.json may be any text.
 func TestARunIdThatCannotBeIsToldAndReplaced(t *testing.T) {
 	ctx := context.Background()
 	for _, id := range []string{"7fffffffffffffff", "7ffffffffffffffe", "0fffffffffffffff", "-000000000000001", "8000000000000000", "none", ""} {

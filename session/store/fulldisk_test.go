@@ -35,7 +35,7 @@ func TestFault14AValueLargerThanTheDeviceWaitsWithoutSpinning(t *testing.T) {
 		return n
 	}
 	files.forget()
-	time.Sleep(2 * time.Second) // what is measured
+	time.Sleep(2 * time.Second) // the measured time
 	require.Less(t, tries(), 10, "it waits ever longer between two tries")
 	require.Eventually(t, func() bool { return tries() > 0 }, time.Minute, 10*time.Millisecond, "it tries again")
 	require.Equal(t, store.HealthBlocked, l.Health().State)

@@ -47,7 +47,7 @@ func (d disk) read(name string) []byte {
 	return data
 }
 
-// write puts a file there as a person would, later than what the hub wrote: two
+// write puts a file there as a person would, later than the hub's last write: two
 // writes within one tick of the file system's clock bear the same time.
 func (d disk) write(name string, data []byte) {
 	d.t.Helper()
@@ -134,8 +134,8 @@ func snapshotDir(t testing.TB, dir string) map[string]string {
 	return files
 }
 
-// birth is what metadata says of its own file, which is another each time it is
-// written, and the checksum of that.
+// birth is the metadata's record of its own file, which is a new file at each
+// write, and the checksum of that record.
 var birth = regexp.MustCompile(`,"born":"[0-9.]+","crc":"[0-9a-f]{8}"`)
 
 func withoutBirth(text string) string { return birth.ReplaceAllString(text, "") }

@@ -11,8 +11,9 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// TestCheckAndRepairAgree damages a directory, and requires that repair leaves what
-// check said that it would, says that it did the rest, and has nothing to say again.
+// TestCheckAndRepairAgree damages a directory, and requires that repair leaves the
+// findings that check called unrepairable, reports the others as mended, and
+// reports nothing when it runs again.
 func TestCheckAndRepairAgree(t *testing.T) {
 	ctx := context.Background()
 	for name, test := range map[string]struct {

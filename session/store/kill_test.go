@@ -103,15 +103,15 @@ func writerMain(dir string) error {
 	return group.Wait()
 }
 
-// promises is what children reported, by epoch and seq.
+// promises are the events that children reported, by epoch and seq.
 type promises struct {
 	epoch   string
 	streams bool // the children stream only
 	runs    int
 	data    map[string]map[event.Seq]string
 	durable map[string]map[event.Seq]bool
-	// heard is when each of the latest child was first reported, lost what of them
-	// was not found afterwards.
+	// heard is the time of each first report of the latest child; lost are those
+	// that were not found afterwards.
 	heard map[event.Seq]time.Time
 	lost  []event.Seq
 }
@@ -176,8 +176,8 @@ func (p *promises) runAndKill(t *testing.T, dir, boot string, after time.Duratio
 	_ = child.Wait() // it was killed
 }
 
-// verify reads what is there now and compares. lossy says that the power was
-// cut: then what was only streamed may be gone, with its epoch.
+// verify reads the log as it is now and compares. lossy says that the power was
+// cut: then events that were only streamed may be gone, with their epoch.
 func (p *promises) verify(t *testing.T, dir, boot string, lossy bool) int {
 	t.Helper()
 	s, err := store.Open(dir, store.Options{BootID: boot})
@@ -306,7 +306,7 @@ func TestFault14AFullTmpfsBlocksTheSessionAndItHealsByItself(t *testing.T) {
 	require.Len(t, readAll(t, l), len(acked)+1, "reading goes on")
 
 	require.NoError(t, os.Remove(filler))
-	awaitHealth(t, l, store.HealthOK) // nobody appends: it finds out by itself
+	awaitHealth(t, l, store.HealthOK) // without an append: it finds out by itself
 	require.NoError(t, add())
 	events := readAll(t, l)
 	for seq, data := range acked {
@@ -377,8 +377,8 @@ func TestFault18PowerLossLosesNothingThatWasAcknowledged(t *testing.T) {
 		var failed error
 		var cut time.Time
 		p.runAndKill(t, dir+"/data", boot, after, func(child *exec.Cmd) {
-			// The writer is stopped first: what it reports afterwards would not
-			// be of this side of the cut.
+			// The writer is stopped first: its later reports would not be of this
+			// side of the cut.
 			cut = time.Now()
 			failed = errors.Join(child.Process.Signal(syscall.SIGSTOP), shutdownExt4(dir), child.Process.Signal(syscall.SIGKILL))
 		})
@@ -403,5 +403,5 @@ func TestFault18PowerLossLosesNothingThatWasAcknowledged(t *testing.T) {
 }
 
 // mayLose is how much of a stream a power cut may take: 100 ms and the sync's own
-// time, with what a busy machine and its loop device need.
+// time, with the time that a busy machine and its loop device need.
 const mayLose = 2 * time.Second

@@ -18,7 +18,7 @@ func byHand(seq event.Seq) []byte {
 }
 
 // TestALineWrittenByHandMakesNoLogWithoutEnd puts a line without a checksum into a
-// log, whose seq leaps over more than there can have been.
+// log, whose seq leaps over more events than can have been written.
 func TestALineWrittenByHandMakesNoLogWithoutEnd(t *testing.T) {
 	for name, test := range map[string]struct {
 		seq  event.Seq
@@ -63,8 +63,8 @@ func TestALineWrittenByHandMakesNoLogWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestALineOfTheLastSeqThereIsEndsNoLog appends a line with a right checksum behind
-// whose seq little or nothing could be written.
+// TestALineOfTheLastSeqThereIsEndsNoLog appends a line with a right checksum and a
+// seq so high that little or nothing fits behind it.
 func TestALineOfTheLastSeqThereIsEndsNoLog(t *testing.T) {
 	for _, far := range []event.Seq{1<<53 - 1, 1<<53 - 100, 1<<48 + 1} {
 		for _, meta := range []bool{true, false} {

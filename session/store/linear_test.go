@@ -18,19 +18,19 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// operation is what a client asked of the log: to append a prompt, or, with an
-// empty id, for the newest event.
+// operation is a client's request to the log: to append a prompt, or, with an empty
+// id, for the newest event.
 type operation struct{ id string }
 
-// outcome is what it was told; unknown if the process died first.
+// outcome is the answer to it; unknown if the process died first.
 type outcome struct {
 	unknown bool
 	seq     event.Seq
 	newest  string
 }
 
-// logModel says what a log is to those who use it: a list that only grows, whose
-// state is its ids in order.
+// logModel is the log as its users see it: a list that only grows, whose state is
+// its ids in order.
 var logModel = (&porcupine.NondeterministicModel{
 	Init: func() []any { return []any{"start"} },
 	Step: func(state, input, output any) []any {
@@ -53,7 +53,8 @@ var logModel = (&porcupine.NondeterministicModel{
 	},
 }).ToModel()
 
-// history is what the clients of one log did, over all its process's lives.
+// history has the operations of the clients of one log, over all lives of its
+// process.
 type history struct {
 	mu    sync.Mutex
 	start time.Time

@@ -11,7 +11,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// elsewhere is a directory of somebody's that a link in a session leads to.
+// elsewhere is a directory outside the store that a link in a session leads to.
 type elsewhere struct {
 	t   *testing.T
 	dir string

@@ -14,8 +14,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// lostStories are of files and directories that somebody takes away, or puts something
-// else in place of.
+// lostStories are of files and directories that a person removes or replaces.
 func lostStories() []story {
 	all := slices.Clone(awayStories)
 	for which, at := range map[string]func([]string) string{
@@ -60,10 +59,10 @@ func lostStories() []story {
 						p.oracle.said[p.oracle.created[0]] = nil // the last line is nowhere else
 					}
 					if name == "metadata.json" && of.to != "" {
-						p.oracle.renews = true // what a link leads to may be of an earlier time
+						p.oracle.renews = true // the link's target may be of an earlier time
 					}
 					if name == "labels.json" && of.to != "" {
-						p.oracle.stays = []string{store.ProblemStray} // it is read, and written anew when somebody sets one
+						p.oracle.stays = []string{store.ProblemStray} // it is read, and written anew when a label is set
 					}
 				},
 				tell: goesOn,
@@ -128,8 +127,8 @@ func lostStories() []story {
 	return all
 }
 
-// standing is what may stand in place of a file. One that leads to the file itself
-// loses nothing. A device is refused where a pipe is.
+// standing are the things that may stand in place of a file. One that leads to the
+// file itself loses nothing. A device is refused where a pipe is.
 var standing = map[string]struct {
 	kind fs.FileMode
 	to   string
@@ -328,7 +327,7 @@ func (p *teller) vanish(l *store.Log) {
 		return
 	}
 	p.oracle.deletes[l.ID()] = true
-	p.oracle.taken[l.ID()] = func(event.Seq) bool { return true } // while the hub has what it had of it
+	p.oracle.taken[l.ID()] = func(event.Seq) bool { return true } // while the hub still has the file open
 	require.NoError(p.t, p.disk.RemoveAll(filepath.Join("/data/sessions", l.ID())))
 	require.NoError(p.t, p.disk.SyncDir("/data/sessions"))
 }

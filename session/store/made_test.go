@@ -13,7 +13,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// madeBy is what a session's lists say of how it was made.
+// madeBy is how a session was made, as lists show it.
 func madeBy(m store.Metadata) store.Metadata {
 	return store.Metadata{
 		Agent: m.Agent, Workspace: m.Workspace, ProjectRoot: m.ProjectRoot, CreatedBy: m.CreatedBy,
@@ -51,7 +51,7 @@ func TestASessionKnowsWhatMadeItWithoutItsFirstFileAndItsMetadata(t *testing.T) 
 			require.NoError(t, s.Close())
 			d := disk{t, root, l.ID()}
 
-			for _, lose := range lose { // the second time from what the first wrote
+			for _, lose := range lose { // the second time from the files of the first
 				d.withoutMetadata()
 				if lose != nil {
 					lose(d)

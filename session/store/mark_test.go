@@ -36,8 +36,8 @@ func asleep(t testing.TB) (*memFS, *faultFS, *store.Store, *store.Log) {
 	return disk, f, s, l
 }
 
-// A power cut may take back what was shown; that costs the epoch only where the
-// metadata says that somebody wrote.
+// A power cut may take back shown events; that costs the epoch only where the
+// metadata has the mark of an open log.
 func TestNothingIsShownThatNoMetadataSpeaksOf(t *testing.T) {
 	for name, no := range map[string]error{"full": syscall.ENOSPC, "failing": syscall.EIO, "out of descriptors": syscall.EMFILE} {
 		t.Run(name, func(t *testing.T) {

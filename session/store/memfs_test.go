@@ -15,16 +15,15 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// memFS is a file system that knows what is on the device and what is only in
-// the page cache, so a test can cut the power: see powerCut. It implements
-// store.FS by the letter of POSIX: contents become durable by fdatasync, names by
-// fsync of their directory, nothing else does. What a sync failed to write stays
-// in the page cache and is never written again, unless somebody writes it anew:
-// the syncs behind it say that all is well.
+// memFS is a file system that keeps the device and the page cache apart, so a test
+// can cut the power: see powerCut. It implements store.FS by the letter of POSIX:
+// contents become durable by fdatasync, names by fsync of their directory, nothing
+// else does. Bytes that a sync failed to write stay in the page cache and reach the
+// device only if they are written anew: the later syncs report success.
 type memFS struct {
 	mu    sync.Mutex
-	nodes map[string]*memNode // by clean path: what a program sees
-	// names is what is durable of each directory: its entries at the last sync.
+	nodes map[string]*memNode // by clean path, as a program sees them
+	// names are the durable entries of each directory: those at its last sync.
 	names  map[*memNode]map[string]*memNode
 	locks  map[*memNode]*memFile
 	births bool // it says when a file was made
@@ -33,12 +32,12 @@ type memFS struct {
 
 type memNode struct {
 	dir     bool
-	kind    fs.FileMode // of what is neither a file nor a directory: its type
+	kind    fs.FileMode // the type, where it is neither a file nor a directory
 	link    string      // where a symbolic link leads, a path
 	born    int         // in their order
 	written time.Time
-	data    []byte // what a program sees
-	durable []byte // what a power cut leaves for sure
+	data    []byte // as a program sees it
+	durable []byte // survives a power cut for sure
 	dropped []bool // by byte of data: a sync failed to write it
 }
 
@@ -49,8 +48,8 @@ func newMemFS() *memFS {
 	return m
 }
 
-// restart is what a new process finds after the old one was killed: everything,
-// but no lock.
+// restart is the file system of a new process after the old one was killed:
+// everything, but no lock.
 func (m *memFS) restart() *memFS {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -81,8 +80,8 @@ func (n *memNode) copy() *memNode {
 	return &c
 }
 
-// powerCut is what is found after the power failed: of what was not synced, any
-// part may be there, and where a file grew, zeros may stand for its bytes.
+// powerCut is the file system after the power failed: any part of the unsynced
+// bytes may be there, and where a file grew, zeros may stand for its bytes.
 func (m *memFS) powerCut(r *rand.Rand) *memFS {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -146,7 +145,7 @@ func (m *memFS) nameOf(n *memNode) string {
 	return "nowhere"
 }
 
-// children lists what is directly under path. The caller holds mu.
+// children lists the entries directly under path. The caller holds mu.
 func (m *memFS) children(path string) map[string]*memNode {
 	prefix := strings.TrimSuffix(path, "/") + "/"
 	all := map[string]*memNode{}
@@ -158,7 +157,7 @@ func (m *memFS) children(path string) map[string]*memNode {
 	return all
 }
 
-// files is every file by its path, but for what each run writes of itself.
+// files is every file by its path, except those that each run writes about itself.
 func (m *memFS) files() map[string]string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -171,7 +170,7 @@ func (m *memFS) files() map[string]string {
 	return all
 }
 
-// edit is change as a person makes it: later than what was written before.
+// edit is change as a person makes it: later than the write before it.
 func (m *memFS) edit(path string, change func([]byte) []byte) {
 	time.Sleep(time.Millisecond)
 	m.change(path, change)
@@ -206,8 +205,8 @@ func (m *memFS) change(path string, change func([]byte) []byte) {
 
 func pathError(op, name string, err error) error { return &fs.PathError{Op: op, Path: name, Err: err} }
 
-// stand puts something in place of a file, on the device: what it is, and where it
-// leads if it is a link.
+// stand puts something in place of a file, on the device: its type, and its target
+// if it is a link.
 func (m *memFS) stand(path string, kind fs.FileMode, link string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -328,7 +327,7 @@ func (m *memFS) Stat(name string) (fs.FileInfo, error) {
 	return n.info(filepath.Base(name)), nil
 }
 
-// Born implements what the store asks of a file system that knows births.
+// Born implements the store's interface to a file system that knows births.
 func (m *memFS) Born(name string) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -132,7 +132,7 @@ func TestALogIsWhatWasAppendedToIt(t *testing.T) {
 			"kill": func(*rapid.T) {
 				before, epoch := l.Marks(), l.Epoch()
 				next := disk.restart()
-				require.NoError(t, s.Close()) // of the old process, whose files are no longer looked at
+				require.NoError(t, s.Close()) // of the old process: its files are not read again
 				disk = next
 				s, l = reopen(l.ID())
 				require.Equal(t, before.Visible, l.Marks().Visible)

@@ -117,7 +117,7 @@ func TestAKillBetweenAnyTwoStepsLosesNothing(t *testing.T) {
 					for n := 1; ; n++ { // each time the story comes by
 						at := 0
 						for attempt := 0; at == 0 && attempt < 5; attempt++ {
-							// What a log does by itself may come in another order.
+							// A log's own calls may come in another order.
 							_, at = told(t, &s, faults[0].before(step), n)
 							if n > 1 {
 								break
@@ -138,10 +138,10 @@ func TestAKillBetweenAnyTwoStepsLosesNothing(t *testing.T) {
 // is red again.
 func sample(name string) int { return int(crc32.ChecksumIEEE([]byte(name)) >> 1) }
 
-// told tells a story with a fault at the n-th call that it can happen to, holds
-// what is left against what was promised, and returns the calls that were made,
-// and the number of the one that failed, zero if none did. Its time is its own,
-// so what waits for a timer takes none.
+// told tells a story with a fault at the n-th call that it can happen to, compares
+// the files left with the promises, and returns the calls that were made, and the
+// number of the one that failed, zero if none did. Its time is its own, so waiting
+// for a timer takes none.
 func told(t *testing.T, s *story, f fault, n int) (trace []call, at int) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newTeller(t, s)

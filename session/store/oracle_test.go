@@ -16,21 +16,21 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// sighting is what a reader was shown of an event.
+// sighting is an event as a reader was shown it.
 type sighting struct {
 	event event.Event
 	text  string
 	epoch string // that the event was written in; the log may have another since
 }
 
-// identity is what must never name two events.
+// identity must never name two events.
 type identity struct {
 	session string
 	epoch   string
 	seq     event.Seq
 }
 
-// given is what people and the session said of a session.
+// given is a session's data from people and from the session itself.
 type given struct {
 	name             string
 	named            bool
@@ -40,7 +40,7 @@ type given struct {
 
 func givenOf(m store.Metadata) given { return given{m.Name, m.Named, m.Archived, m.Pinned, m.LastLine} }
 
-// oracle remembers, outside the store, what it promised.
+// oracle remembers the store's promises, outside the store.
 type oracle struct {
 	t require.TestingT
 
@@ -48,15 +48,15 @@ type oracle struct {
 	acked   map[identity]string // appends that returned without an error: the text
 	durable map[identity]bool   // those of them that said to be on the device
 	seen    map[identity]sighting
-	synced  map[identity]bool // what of it was said to be on the device
+	synced  map[identity]bool // events that were said to be on the device
 
-	said    map[string][]given           // by session: what was last flushed, and all that was said since
+	said    map[string][]given           // by session: the last flushed, and all since
 	kept    map[string]map[string]string // by session: the blobs that were kept, by their hash
 	uploads map[string][]event.Attachment
 	removes map[string]bool   // sessions whose oldest events may be gone
 	deletes map[string]bool   // sessions that may be gone, and whether they must be
 	stays   []string          // kinds of damage that the story leaves
-	epochs  map[string]string // by session: what it had when it was last looked at
+	epochs  map[string]string // by session, when it was last looked at
 	renews  bool              // a kill may cost an epoch for nothing: see ADR 35
 	// ruined is the first seq of a session whose line the story destroyed: it may be
 	// gone, and its identity with it.
@@ -64,7 +64,7 @@ type oracle struct {
 	// taken are the seqs of a session whose lines the story took out of the log: for
 	// them a placeholder may stand, and nothing else.
 	taken map[string]func(event.Seq) bool
-	// repair is what a person does before a session can be opened again.
+	// repair is the person's step before a session can be opened again.
 	repair func(*memFS)
 }
 
@@ -77,7 +77,7 @@ func newOracle(t require.TestingT) *oracle {
 	}
 }
 
-// clone is an oracle that goes on from here alone, as what is made of what is left
+// clone is an oracle that goes on from here alone, for a branch of the story that
 // goes its own way.
 func (o *oracle) clone() *oracle {
 	c := *o
@@ -85,8 +85,8 @@ func (o *oracle) clone() *oracle {
 	return &c
 }
 
-// look reads a log from the start, as an observer would, and remembers it. What
-// was shown once must be shown again.
+// look reads a log from the start, as an observer would, and remembers it. An event
+// that was shown once must be shown again.
 func (o *oracle) look(l *store.Log) {
 	synced := l.Marks().Synced
 	events, _ := o.read(l) // as far as it goes
@@ -153,8 +153,8 @@ func shown(e event.Event) string {
 	return fmt.Sprintf("%s %s %s", e.Type, e.Time.UTC().Format(event.TimeLayout), e.Data)
 }
 
-// verify opens what a fault left and compares. After a power cut, what was
-// streamed may be gone, but then its identity is gone with it.
+// verify opens what a fault left and compares. After a power cut, streamed events
+// may be gone, but then their identities are gone with them.
 func (o *oracle) verify(fsys *memFS, boot string, powerCut bool) {
 	opts := store.Options{FS: fsys, BootID: boot, SegmentBytes: 1500}
 	if o.repair != nil {
@@ -202,8 +202,8 @@ func (o *oracle) open(s *store.Store) []*store.Log {
 	return logs
 }
 
-// listed requires that a list shows every session that must be there. What a person
-// set and the metadata lost is in the labels.
+// listed requires that a list shows every session that must be there. A label that
+// the metadata lost is in the file of labels.
 func (o *oracle) listed(s *store.Store) {
 	all := map[string]store.Metadata{}
 	for _, m := range s.List() {
@@ -216,7 +216,7 @@ func (o *oracle) listed(s *store.Store) {
 	}
 }
 
-// compare holds one session against what was promised of it.
+// compare compares one session with the promises about it.
 func (o *oracle) compare(l *store.Log, powerCut bool) {
 	now, epochs := o.readBack(l)
 	minSeq := l.Marks().Min
@@ -330,7 +330,7 @@ func (o *oracle) compareBlobs(l *store.Log) {
 	}
 }
 
-// check requires that a check finds nothing but what a power cut does.
+// check requires that a check finds only the effects of a power cut.
 func (o *oracle) check(fsys *memFS, boot string, powerCut bool) {
 	s, err := store.Open("/data", store.Options{FS: fsys, BootID: boot})
 	require.NoError(o.t, err)

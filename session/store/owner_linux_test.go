@@ -18,8 +18,8 @@ import (
 // nobody is a user who owns nothing.
 const nobody = 65534
 
-// asNobody does something as a user who may do less than root: the file system sees
-// the one thread as that user. The thread ends with its goroutine, for it is never
+// asNobody does something with fewer rights than root: the file system sees the one
+// thread as that user. The thread ends with its goroutine, for it is never
 // unlocked.
 func asNobody(t *testing.T, do func()) {
 	t.Helper()
@@ -68,7 +68,7 @@ func TestFault23ADirectoryOfAnotherOwnerSaysWhy(t *testing.T) {
 	require.Equal(t, before, snapshotDir(t, root))
 
 	owned(t, root)
-	require.NoError(t, os.Chmod(root, 0o500)) // which nobody can write to any more
+	require.NoError(t, os.Chmod(root, 0o500)) // without the right to write
 	asNobody(t, func() {
 		if s, err = store.Open(filepath.Join(root, "deeper"), store.Options{}); err == nil {
 			_ = s.Close()

@@ -84,7 +84,7 @@ func TestAPageThatRetentionOvertakesIsWhatIsLeft(t *testing.T) {
 		if first != 0 {
 			return
 		}
-		first = -1 // retention reads nothing, but let nobody depend on that
+		first = -1 // retention reads nothing, but the test must not depend on that
 		var err error
 		first, err = l.Retain(ctx, 6000)
 		require.NoError(t, err)

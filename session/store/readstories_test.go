@@ -147,8 +147,8 @@ func (p *teller) removable(l *store.Log) {
 	}
 }
 
-// checkBeside checks what the store has open. A check that meets no fault finds
-// nothing.
+// checkBeside checks the sessions that the store has open. A check that meets no
+// fault finds nothing.
 func (p *teller) checkBeside() {
 	p.t.Helper()
 	p.try("check", func() error {

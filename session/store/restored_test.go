@@ -15,8 +15,8 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// putInPlace keeps what a session's files hold, and writes it into the files that
-// have their names later, as cp -a does: they stay the same files.
+// putInPlace keeps the contents of a session's files, and writes them into the
+// files that have their names later, as cp -a does: they stay the same files.
 func putInPlace(t *testing.T, d disk, pattern string) (restore func()) {
 	t.Helper()
 	names, err := filepath.Glob(d.path(pattern))
@@ -184,7 +184,7 @@ func TestALogOfAnotherEpochThanItsMetadataIsNotGoneOnUnderIt(t *testing.T) {
 	short := d.read("events.jsonl")
 	d = d.goneOn(store.Options{}, 50)
 	long := d.read("events.jsonl")
-	d = d.goneOn(store.Options{}, 10) // and on from there: what long lacks was seen
+	d = d.goneOn(store.Options{}, 10) // and on from there: the events that long lacks were seen
 	first := epochOf(t, d)
 	d.withoutMetadata()
 	d.write("events.jsonl", append(short, []byte(`{"seq":11,"time":"2026-02-21T14:03:07.123456Z","type":"epoch","data":{"epoch":"00000000000000aa","reason":"test"}}`+"\n")...))

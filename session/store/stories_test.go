@@ -19,8 +19,8 @@ import (
 // smallFiles has a log go on in a new file every few events.
 const smallFiles = 1600
 
-// stories are what a store is for, and what recovery is for. One that is added
-// is told under every fault.
+// stories are the uses of a store, and of its recovery. One that is added is told
+// under every fault.
 func stories() []story {
 	all := slices.Clone(plainStories)
 	for _, d := range damages {
@@ -275,7 +275,7 @@ var plainStories = []story{
 	},
 }
 
-// damages are what a crash leaves, of which nothing that was promised is lost.
+// damages are those that a crash leaves: no promised event is lost by them.
 var damages = []damage{
 	{"a torn tail", func(p *teller) { p.spoil("events.jsonl", torn) }, []string{
 		"create quarantined.tmp", "write quarantined.tmp", "datasync quarantined.tmp", "rename quarantined.tmp", "syncdir quarantine",
@@ -307,7 +307,7 @@ var damages = []damage{
 		p.spoil("metadata.json", func(data []byte) []byte {
 			return bytes.Replace(data, []byte(`"max_seq":1`), []byte(`"max_seq":7`), 1)
 		})
-		p.oracle.renews = true // nobody knows how far the log went
+		p.oracle.renews = true // the length of the log is unknown
 	}, []string{"rename quarantined.tmp", "write events.jsonl", "rename metadata.json.tmp"}},
 	{"metadata that is ahead of the log", func(p *teller) {
 		id := p.oracle.created[0]

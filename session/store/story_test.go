@@ -34,8 +34,8 @@ type story struct {
 	steps []string
 }
 
-// teller tells a story, and the oracle what was promised in it. Errors are
-// answered as a session answers them: what may be tried again is.
+// teller tells a story, and tells the oracle of the promises in it. Errors are
+// answered as a session answers them: it tries again where it may.
 type teller struct {
 	t       *testing.T
 	ctx     context.Context
@@ -65,8 +65,8 @@ func newTeller(t *testing.T, s *story) *teller {
 	return p
 }
 
-// leave ends what the story left open. What a fault made of it is looked at from
-// outside.
+// leave closes the logs that the story left open. The effect of a fault is looked
+// at from outside.
 func (p *teller) leave() {
 	if p.store != nil {
 		_ = p.store.Close()
@@ -97,8 +97,8 @@ func (p *teller) try(what string, do func() error) bool {
 	return false
 }
 
-// named requires that an error says what went wrong: the fault itself, or one of
-// those that callers branch on.
+// named requires that an error names its cause: the fault itself, or one of those
+// that callers branch on.
 func (p *teller) named(what string, err error) {
 	p.t.Helper()
 	if errors.Is(err, errCrashed) {
@@ -178,14 +178,13 @@ func (p *teller) log(n int) (l *store.Log) {
 	return l
 }
 
-// append appends drafts with one call, again and again where that is what the
-// error asks for.
+// append appends drafts with one call, again and again where the error asks for it.
 func (p *teller) append(l *store.Log, drafts ...event.Draft) {
 	p.t.Helper()
 	p.try("append", func() error {
 		first, last, err := l.Append(p.ctx, drafts...)
 		if errors.Is(err, store.ErrFrozen) {
-			p.oracle.look(l) // what is visible stays visible
+			p.oracle.look(l) // visible events stay visible
 			if err := l.Reopen(p.ctx); err != nil {
 				p.named("reopen", err)
 			}
@@ -201,7 +200,7 @@ func (p *teller) append(l *store.Log, drafts ...event.Draft) {
 	})
 }
 
-// acknowledged tells the oracle what one call appended.
+// acknowledged tells the oracle of the events that one call appended.
 func (p *teller) acknowledged(l *store.Log, first event.Seq, drafts ...event.Draft) {
 	durable := p.options.Durability == store.Strict
 	for _, d := range drafts {
@@ -222,7 +221,7 @@ func (p *teller) messages(l *store.Log, n int) {
 	}
 }
 
-// say changes what lists show of a session, in memory.
+// say changes a session's line in lists, in memory.
 func (p *teller) say(l *store.Log, change func(*store.Metadata)) {
 	if p.gone {
 		return
@@ -285,7 +284,7 @@ func (p *teller) retain(l *store.Log, bytes int64) {
 	p.oracle.look(l)
 }
 
-// remove deletes a session. What a fault interrupts has happened or not.
+// remove deletes a session. A call that a fault interrupts took effect or did not.
 func (p *teller) remove(l *store.Log) {
 	p.t.Helper()
 	if p.gone {
@@ -335,7 +334,7 @@ func (p *teller) refusedDraft(l *store.Log, d event.Draft, want error) {
 	p.oracle.look(l)
 }
 
-// look remembers what a log shows.
+// look remembers the events that a log shows.
 func (p *teller) look(l *store.Log) {
 	if !p.gone {
 		p.oracle.look(l)
@@ -380,7 +379,7 @@ func (p *teller) wait(d time.Duration) {
 	}
 }
 
-// spoil changes a file of the first session while nobody has it open.
+// spoil changes a file of the first session while it is not open.
 func (p *teller) spoil(name string, change func([]byte) []byte) {
 	p.t.Helper()
 	p.disk.change(filepath.Join("/data/sessions", p.oracle.created[0], name), change)
@@ -402,7 +401,7 @@ func (p *teller) acked(id string) (last event.Seq) {
 	return last
 }
 
-// list requires that a list shows every session, whatever cannot be read of it.
+// list requires that a list shows every session, also one that cannot be read.
 func (p *teller) list() {
 	p.t.Helper()
 	if !p.gone {
@@ -424,8 +423,8 @@ func writes(op string) bool { return op == "create" || op == "write" || op == "m
 
 func anyCall(string) bool { return true }
 
-// faults are what every story comes through. The process ends at the first:
-// what is left is looked at as after a kill, and as after several power cuts.
+// faults are those that every story survives. The process ends at the first: its
+// files are looked at as after a kill, and as after several power cuts.
 var faults = []fault{
 	{name: "the end", cause: errCrashed, hits: anyCall, calls: 1},
 	{name: "EIO", cause: syscall.EIO, hits: anyCall, calls: 1},
@@ -472,7 +471,7 @@ var stepNames = []struct {
 	{regexp.MustCompile(`^incoming\..*\.tmp$`), "incoming"},
 }
 
-// stepOf names a call by what it does.
+// stepOf names a call by its effect.
 func stepOf(op, name string) string {
 	name = filepath.Base(name)
 	for _, s := range stepNames {

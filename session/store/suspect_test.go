@@ -36,8 +36,8 @@ func TestADeviceThatFailedToSyncALogThatWasOpenedIsNotBelievedTheNextTime(t *tes
 	requireAppends(t, l)
 }
 
-// What was shown before the device failed, and is not there any more, keeps its
-// seqs: no other event gets them under the same epoch.
+// Events that were shown before the device failed, and are gone, keep their seqs:
+// no other event gets them under the same epoch.
 func TestLinesThatAFailedDeviceLostAreGoneOnBehind(t *testing.T) {
 	ctx := context.Background()
 	f, s, l := onFaulty(t, store.Options{})
@@ -51,7 +51,7 @@ func TestLinesThatAFailedDeviceLostAreGoneOnBehind(t *testing.T) {
 	seen := l.Marks().Visible
 	require.EqualValues(t, 4, seen)
 	require.Error(t, s.Close())
-	// The page cache let go of what the device did not take.
+	// The page cache dropped the bytes that the device did not take.
 	disk := f.FS.(*memFS)
 	path := "/data/sessions/" + l.ID() + "/events.jsonl"
 	disk.change(path, func(data []byte) []byte {

@@ -42,7 +42,8 @@ func TestWhatAReaderHoldsOfTheTailNeverChanges(t *testing.T) {
 			var held []event.Batch
 			var texts []string
 			for l.Marks().Visible < events {
-				// Anywhere in the tail, at its far end too: what is dropped next.
+				// Anywhere in the tail, also at its far end, where it is dropped
+				// next.
 				after := max(1, l.Marks().Visible-event.Seq(r.IntN(1200)))
 				b, err := l.ReadAfter(context.Background(), after, 4<<10)
 				if err != nil {
@@ -205,7 +206,7 @@ func TestWhoComesWhileNothingIsKeptMissesNothing(t *testing.T) {
 		return after
 	}
 	for range 5 {
-		write(1_000) // many tails, and nobody looks
+		write(1_000) // many tails without a reader
 		for after := cursor; after < seq; after += 50 {
 			readFrom(after)
 		}

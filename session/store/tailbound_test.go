@@ -11,8 +11,8 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// What is kept of a log in memory has a bound, also while somebody reads: what is older
-// comes from the file.
+// The part of a log that is kept in memory has a bound, also while a reader
+// follows: older events come from the file.
 func TestOfALongLogOnlyTheEndIsInMemory(t *testing.T) {
 	ctx := context.Background()
 	f := &faultFS{FS: store.OS()}

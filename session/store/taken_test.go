@@ -11,7 +11,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// taking is what a person does to the file of a session that a hub has open.
+// taking is a person's change to the file of a session that a hub has open.
 var taking = map[string]func(path string) error{
 	"removed": os.Remove,
 	"replaced as an editor does": func(path string) error {
@@ -72,7 +72,7 @@ func TestALogWhoseFileWasTakenIsPutBackByReopening(t *testing.T) {
 	}
 }
 
-// requireStanding makes sure that what a person put in place of the log is kept.
+// requireStanding requires that the file put in place of the log is kept.
 func requireStanding(t testing.TB, d disk, name string) {
 	t.Helper()
 	if name == "removed" || name == "moved away" {

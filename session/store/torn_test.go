@@ -124,9 +124,8 @@ func TestABadByteAnywhereCostsAtMostItsOwnLine(t *testing.T) {
 	}
 }
 
-// FuzzRecovery opens whatever bytes may lie in a log file. It must not panic,
-// must be idempotent, and must keep every line whose checksum is right and whose
-// number is still free.
+// FuzzRecovery opens log files of any bytes. It must not panic, must be idempotent,
+// and must keep every line whose checksum is right and whose number is still free.
 func FuzzRecovery(f *testing.F) {
 	disk, id := memSession(f, 4)
 	path := "/data/sessions/" + id + "/events.jsonl"
