@@ -63,7 +63,7 @@ func (m *memory) ReadAfter(_ context.Context, after event.Seq, _ int) (event.Bat
 	return event.Batch{First: first, Last: last, Count: len(lines), JSON: []byte(strings.Join(lines, ","))}, nil
 }
 
-// seen collects what it is given and tells when it has until.
+// seen collects events and tells when it has until.
 type seen struct {
 	seqs  []event.Seq
 	until event.Seq

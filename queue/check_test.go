@@ -12,8 +12,8 @@ import (
 	"github.com/abidehub/abide/queue"
 )
 
-// What stands in place of the file and is none keeps nobody waiting, is found by a
-// check, and repaired once, by opening the queue as by a repair.
+// Something else in place of the file blocks no caller, is found by a check, and
+// repaired once, by opening the queue as by a repair.
 func TestAFileThatCannotBeUnderstoodIsFoundAndRepairedOnce(t *testing.T) {
 	for name, put := range map[string]func(path string) error{
 		"garbage":     func(path string) error { return os.WriteFile(path, []byte("garbage"), 0o600) },

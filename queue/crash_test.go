@@ -11,7 +11,7 @@ import (
 	"github.com/abidehub/abide/queue"
 )
 
-// steps are what a save goes through, in order.
+// steps are the steps of a save, in order.
 var steps = []string{"create", "write", "sync", "rename", "sync-dir"}
 
 // verbs change a queue that holds a, b and c with a in flight.
@@ -130,7 +130,7 @@ func TestWhatTheLogSaysHoldsEvenWhenItCannotBeSaved(t *testing.T) {
 			require.ErrorIs(t, err, errDisk, "acknowledged what is not on the device")
 
 			armed = false
-			add(t, q, "d") // the next save carries what the failed one could not
+			add(t, q, "d") // the next save carries the items of the failed one
 			status, known, err := open(t, dir).Lookup("a", hashOf("a"))
 			require.NoError(t, err)
 			require.True(t, known)
@@ -177,7 +177,7 @@ func TestAnyRunOfVerbsAndFailuresKeepsEveryPromptOnce(t *testing.T) {
 			return q
 		}
 		q := reopen()
-		logged := map[string]int64{} // the log: what must never be taken again
+		logged := map[string]int64{} // the log: the items that must never be taken again
 		seq := int64(0)
 		acked := map[string]bool{}
 		for range rapid.IntRange(1, 40).Draw(rt, "verbs") {
@@ -207,7 +207,7 @@ func TestAnyRunOfVerbsAndFailuresKeepsEveryPromptOnce(t *testing.T) {
 				failing = ""
 				q = reopen()
 				known := q.LogSeq()
-				for id, s := range logged { // what the owner's catch-up does
+				for id, s := range logged { // as the owner's catch-up does
 					if s > known {
 						require.NoError(rt, q.Enter(queue.Entry{PromptID: id, Hash: hashOf(id), Outcome: queue.Received, Seq: s}))
 					}

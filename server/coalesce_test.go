@@ -20,7 +20,7 @@ const frameBound = 64 << 10
 
 func TestEventsThatWaitGoOutInFramesAsFullAs64KiBAllows(t *testing.T) {
 	for name, of := range map[string]struct{ tail, short int }{
-		// What is kept in memory after a pause begins with pieces of 4 to 32 KiB.
+		// The part kept in memory after a pause begins with pieces of 4 to 32 KiB.
 		"from memory": {8 << 20, 4}, "from the file": {8 << 10, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestAnEventLargerThanAFrameGoesOutAlone(t *testing.T) {
 }
 
 // deadlines counts how often the write deadline of a listener's connections is
-// moved, and what is written to them.
+// moved, and the bytes written to them.
 type deadlines struct {
 	net.Listener
 	moved, writes atomic.Int64

@@ -123,9 +123,9 @@ func TestFramesLargerThanTheBufferArriveWholeAndInOrderWithPongsBetween(t *testi
 }
 
 // Those who stop reading, or leave, in the middle of large frames are cut off
-// there: what they got before is whole, and those who come later get all of it.
+// there: they got whole frames before, and clients that come later get all of it.
 func TestAClientThatIsCutOffInALargeFrameLeavesNothingBehind(t *testing.T) {
-	t.Parallel() // it waits for the write's bound, which who reads keeps however slow the machine is
+	t.Parallel() // it waits for the write's bound, which a client that reads keeps on any machine
 	h := startHub(t, hubOptions{timing: server.Timing{Write: 5 * time.Second}})
 	s := h.session()
 	h.prompt(s, "p1", "say 6000")

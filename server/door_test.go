@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// documented lists the routes of openapi.json, which a test of its own holds
-// against what the hub answers.
+// documented lists the routes of openapi.json, which a test of its own compares
+// with the hub's answers.
 func documented(t *testing.T, h *hub) (list []struct{ method, path string }) {
 	t.Helper()
 	var doc struct{ Paths map[string]map[string]any }
@@ -147,7 +147,7 @@ func TestPathTraversalIsRefused(t *testing.T) {
 	}
 }
 
-// Fault 56: what a person would have to keep secret is in no log and no address.
+// Fault 56: no secret is in a log or an address.
 func TestNoCredentialIsLogged(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s := h.session()

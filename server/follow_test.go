@@ -26,7 +26,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// same holds what a client saw against the log, without printing both.
+// same compares the events that a client saw with the log, without printing both.
 func same(t *testing.T, want, got []event.Event) {
 	t.Helper()
 	require.Equal(t, seqs(want), seqs(got))
@@ -75,7 +75,7 @@ func TestABurstOf20000ReachesTenClientsWholeAndInOrder(t *testing.T) {
 	for i := range seen {
 		require.True(t, bytes.Equal(log, seen[i]), "client %d: %d bytes for %d", i, len(seen[i]), len(log))
 	}
-	// The one that never reads cost nobody anything, and is let go.
+	// The client that never reads cost the others nothing, and is disconnected.
 	require.Eventually(t, func() bool { return strings.Contains(h.api("GET", "/api/health", nil).body, `"clients":9`) }, patience, 20*time.Millisecond)
 	never.conn.CloseNow()
 }
@@ -228,8 +228,8 @@ func TestASharedFrameNeverTellsAClientLessThanItHasHeard(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s := h.session()
 	path := "/api/sessions/" + s.ID() + "/ws?after_seq=0&epoch=" + s.Log().Epoch()
-	// Long enough for full frames, then short enough not to drive them out of
-	// what is kept for the next client.
+	// Long enough for full frames, then short enough not to push them out of the
+	// memory for the next client.
 	for n, text := range []string{"say 3000", "hi"} {
 		h.prompt(s, fmt.Sprintf("p%d", n), text)
 		if n == 0 {
@@ -288,7 +288,7 @@ func TestASlowLinkGetsThroughABacklog(t *testing.T) {
 type slowConn struct {
 	net.Conn
 	rate int
-	next time.Time // when the link has carried what was read
+	next time.Time // when the link has carried the bytes read
 }
 
 func (s *slowConn) dial(ctx context.Context, network, addr string) (net.Conn, error) {

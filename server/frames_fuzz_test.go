@@ -10,7 +10,7 @@ import (
 	"github.com/abidehub/abide/server/wire"
 )
 
-// TestAnyFrameIsAnsweredOrIgnored sends what FuzzClientFrames begins with.
+// TestAnyFrameIsAnsweredOrIgnored sends the seeds of FuzzClientFrames.
 func TestAnyFrameIsAnsweredOrIgnored(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s := h.session()

@@ -48,7 +48,7 @@ func grow(t *testing.T, s *session.BackgroundSession, events, size int) {
 // heap is the memory in use after a collection, in bytes.
 func heap() int64 {
 	var m runtime.MemStats
-	runtime.GC() // twice: the first one only retires what pools hold
+	runtime.GC() // twice: the first one only retires the contents of pools
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)

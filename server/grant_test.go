@@ -124,8 +124,7 @@ func TestRoutesHoldToTheScope(t *testing.T) {
 	require.Equal(t, s.ID(), find[*wire.Session](p, nil).Session.SessionID, "the other session is not even mentioned")
 }
 
-// Fault 61.
-// The hub is told, and does not have to look: here nobody looks.
+// Fault 61. The hub is told: here it never looks by itself.
 func TestARevokedDeviceLosesItsSocketAtOnce(t *testing.T) {
 	h := startHub(t, hubOptions{alone: true})
 	s := h.session()
@@ -263,8 +262,7 @@ func TestAGrantThatIsNarrowedEndsWhatItDoesNotCoverAnyMore(t *testing.T) {
 	}
 }
 
-// narrow gives the token of that name another scope, as somebody does who edits
-// the file.
+// narrow gives the token of that name another scope, as by an edit of the file.
 func (h *hub) narrow(name string, scope auth.Scope, sessionID string) {
 	h.t.Helper()
 	path := filepath.Join(h.dir, "auth.json")

@@ -62,12 +62,12 @@ type hubOptions struct {
 	fs       store.FS
 	tail     int           // bytes of each log kept in memory; zero is the default
 	file     int64         // bytes at which a log goes on in a new file; zero is the default
-	idle     time.Duration // how long a log without news keeps what it has in memory; zero is the default
+	idle     time.Duration // how long a log without news keeps its memory; zero is the default
 	listen   func(net.Listener) net.Listener
 	now      func() time.Time // of credentials; nil is the clock
 	notify   notify.Timing
 	channels []notify.Channel
-	alone    bool // nobody looks whether another process changed the credentials
+	alone    bool // the hub does not look whether another process changed the credentials
 	untold   bool // the notifier does not run, so that it reads no log
 }
 

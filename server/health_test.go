@@ -18,7 +18,7 @@ import (
 	"github.com/abidehub/abide/session"
 )
 
-// sick is what the health of a hub says of one session.
+// sick is one session in the health of a hub.
 type sick struct {
 	SessionID string `json:"session_id"`
 	Kind      string `json:"kind"`

@@ -95,7 +95,7 @@ func TestANameIsTakenThoughTheMetadataCannotBeWrittenAndHealthSaysSo(t *testing.
 	require.Contains(t, list[0].What, "metadata")
 	disk.full.Store(false)
 	require.Eventually(t, func() bool { return len(h.health(h.token)) == 0 }, patience, 5*time.Millisecond, "it heals by itself")
-	// What a person put there does not go away by itself.
+	// A file that a person put there does not go away by itself.
 	path := filepath.Join(h.dir, "sessions", s.ID(), "metadata.json")
 	require.NoError(t, os.Remove(path))
 	require.NoError(t, os.Mkdir(path, 0o700))

@@ -150,7 +150,7 @@ func TestAStreamResumesWhereItWasCut(t *testing.T) {
 	}
 }
 
-// Fault 55, and what else a pairing must not do.
+// Fault 55, and other limits of a pairing.
 func TestPairing(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	code, err := h.registry.MintPairingCode()
@@ -240,7 +240,7 @@ func TestAPreviewOfALargePictureIsASmallOne(t *testing.T) {
 	require.Contains(t, small.header.Get("Content-Security-Policy"), "sandbox")
 	require.NotEqual(t, get(data.Bytes(), "").header.Get("ETag"), small.header.Get("ETag"))
 
-	// What has no preview is answered as it is.
+	// A file without a preview is answered as it is.
 	for _, whole := range []string{"\x89PNG\r\n\x1a\n....", "just words", string(data.Bytes()[:1000])} {
 		got := get([]byte(whole), "?preview=true")
 		require.Equal(t, 200, got.status)
@@ -290,7 +290,7 @@ func TestADamagedBlobIsNoSuccessfulDownload(t *testing.T) {
 					require.Contains(t, string(body), "the file of this value is damaged; `abide check "+s.ID()+"` names it")
 				}
 			}
-			// The same bytes again do not lean on what is damaged.
+			// The same bytes again do not rely on the damaged file.
 			_, err = s.Log().PutBlob(ctx, "text/plain", data)
 			require.NoError(t, err)
 			status, body, err := get("")

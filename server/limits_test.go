@@ -24,7 +24,7 @@ import (
 	"github.com/abidehub/abide/server/wire"
 )
 
-// alive is a session somebody works in while others misbehave.
+// alive is a session in use while other clients misbehave.
 func alive(t *testing.T, h *hub) func() {
 	t.Helper()
 	p := h.dial("/api/ws")
@@ -102,7 +102,7 @@ func silent(t *testing.T, h *hub, n int) (closed *atomic.Int64, leave func()) {
 
 // Fault 64: more connections and more sockets than there may be.
 func TestMoreConnectionsThanAllowedAreClosedAndOthersLive(t *testing.T) {
-	// Nobody is closed here because of its silence.
+	// No client is closed here because of its silence.
 	h := startHub(t, hubOptions{limits: server.Limits{Connections: 20}, timing: server.Timing{Request: time.Hour}})
 	check := alive(t, h)
 	closed, leave := silent(t, h, 200)
@@ -112,7 +112,7 @@ func TestMoreConnectionsThanAllowedAreClosedAndOthersLive(t *testing.T) {
 	leave()
 }
 
-// Fault 64: who says nothing makes room for others in the end.
+// Fault 64: a silent client makes room for others in the end.
 func TestSilentConnectionsMakeRoom(t *testing.T) {
 	t.Parallel() // it waits for the bound
 	h := startHub(t, hubOptions{limits: server.Limits{Clients: 5, Connections: 20}, timing: server.Timing{Request: 4 * time.Second}})
@@ -235,7 +235,7 @@ func closeCode(t *testing.T, r *bufio.Reader) websocket.StatusCode {
 	}
 }
 
-// Fault 64: nobody is offered compression, so nothing can be a bomb.
+// Fault 64: no client is offered compression, so no frame can be a bomb.
 func TestDeflateIsNotOffered(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	_, _, head := rawSocket(t, h, "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n")
@@ -246,8 +246,8 @@ func TestDeflateIsNotOffered(t *testing.T) {
 	require.Equal(t, websocket.StatusProtocolError, closeCode(t, r))
 }
 
-// Fault 64: floods of pings, of both kinds. The flooder is slowed down, and
-// nobody else is.
+// Fault 64: floods of pings, of both kinds. The flooder is slowed down, and no
+// other client is.
 func TestAPingFloodSlowsDownNobodyElse(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	check := alive(t, h)

@@ -44,8 +44,8 @@ func TestWhatIsLiveIsNotMergedEvenWhereManyEventsShareAFrame(t *testing.T) {
 }
 
 // TestAnEventThatComesWhileAClientIsAboutToSleepReachesIt appends in the very
-// moments in which clients have taken all there was. Each round ends with an
-// event nothing follows: whoever sleeps through its bell never gets it.
+// moments in which clients have taken all there was. Each round ends with an event
+// nothing follows: an observer that misses its bell never gets it.
 func TestAnEventThatComesWhileAClientIsAboutToSleepReachesIt(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s := h.session()

@@ -72,15 +72,16 @@ func messageNeeds() map[string]need {
 	}
 }
 
-// ghost is the id of a session that is not there: what is allowed finds nothing to do.
+// ghost is the id of a session that is not there: an allowed request finds nothing
+// to do.
 const ghost = "20260221-140307-00000000"
 
-// presented is a credential, and what it may do.
+// presented is a credential, and its rights.
 type presented struct {
 	name   string
 	header http.Header
 	good   bool // 401 otherwise
-	most   need // of what it may do in the ghost session; owner: everywhere
+	most   need // its rights in the ghost session; owner: everywhere
 	other  bool // it is for another session
 	cookie bool
 }

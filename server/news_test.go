@@ -45,8 +45,8 @@ func TestAnIdleClientHasTwoGoroutinesAndMissesNothing(t *testing.T) {
 			}
 		}
 	}
-	// Somebody else's session, without a word in the one they follow; and silence
-	// is broken.
+	// The news of another session, without a word in the one they follow; and
+	// silence is broken.
 	other := h.session()
 	for _, p := range peers {
 		find(p, func(m *wire.Session) bool { return m.Session.SessionID == other.ID() })

@@ -58,7 +58,7 @@ func readDoc(t *testing.T, h *hub) apiDoc {
 	return doc
 }
 
-// fits holds a decoded answer against a schema, and refuses what the schema
+// fits compares a decoded answer with a schema, and refuses fields that the schema
 // does not mention.
 func (d apiDoc) fits(s apiSchema, value any, at string) error {
 	if s.Ref != "" {

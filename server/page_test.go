@@ -55,23 +55,24 @@ func (h *hub) page(name string, as http.Header) *page {
 	return &page{h, cookies[0].Name + "=" + cookies[0].Value, key, answer.Page.Token}
 }
 
-// header is what a request of the page carries.
+// header has the headers of the page's requests.
 func (p *page) header() http.Header {
 	return http.Header{"Cookie": {p.cookie}, auth.PageHeader: {p.token}, "Origin": {p.h.origin()}}
 }
 
-// half is what a request carries of one who has only the cookie.
+// half has the headers of a client that has only the cookie.
 func (p *page) half() http.Header {
 	return http.Header{"Cookie": {p.cookie}, "Origin": {p.h.origin()}}
 }
 
-// device pairs a fresh page and returns what its requests carry.
+// device pairs a fresh page and returns the headers of its requests.
 func (h *hub) device(name string) http.Header {
 	h.t.Helper()
 	return h.page(name, nil).header()
 }
 
-// challenge asks with the cookie alone and returns what the page has to sign.
+// challenge asks with the cookie alone and returns the text that the page has to
+// sign.
 func (p *page) challenge() string {
 	p.h.t.Helper()
 	res := p.h.do("GET", "/api/health", nil, p.half())
@@ -97,7 +98,7 @@ func (p *page) prove(challenge, signature string) response {
 	return p.h.do("POST", "/api/page", map[string]string{"challenge": challenge, "signature": signature}, p.half())
 }
 
-// again is what the page's requests carry to a hub that was started anew.
+// again has the headers of the page's requests to a hub that was started anew.
 func (p *page) again(h *hub) http.Header {
 	h.t.Helper()
 	p.h = h
@@ -110,8 +111,8 @@ func (p *page) again(h *hub) http.Header {
 	return p.header()
 }
 
-// Fault 78: what another port of the machine is sent opens nothing, whatever
-// Origin it forges.
+// Fault 78: the cookies that another port of the machine is sent open nothing, with
+// any forged Origin.
 func TestACookieWithoutItsPageOpensNothing(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s := h.session()
@@ -172,9 +173,9 @@ func TestAPageSignsAChallengeForItsToken(t *testing.T) {
 	require.Equal(t, 403, h.do("POST", "/api/page", map[string]string{"challenge": challenge}, http.Header{"Cookie": {p.cookie}}).status, "no Origin")
 }
 
-// A program that listens on the hub's port while the hub is down is sent all
-// that a page sends by itself: the cookie, the token, and a signature of
-// whatever it asks to be signed.
+// A program that listens on the hub's port while the hub is down is sent all that a
+// page sends by itself: the cookie, the token, and a signature of any text it asks
+// to be signed.
 func TestWhatAPageSaysWhileTheHubIsDownIsWorthNothingLater(t *testing.T) {
 	dir := t.TempDir()
 	h := startHub(t, hubOptions{dir: dir})

@@ -49,7 +49,7 @@ func newBrowser(t *testing.T) *browser {
 	return b
 }
 
-// browserSubscription is what a browser asks with.
+// browserSubscription is the body of a browser's request.
 func browserSubscription() map[string]any {
 	key, _ := ecdh.P256().GenerateKey(rand.Reader)
 	return subscriptionOf("https://push.example/x", key, make([]byte, 16))

@@ -16,8 +16,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// reads acks a session on a screen that somebody looks at, and returns when the
-// hub has taken it.
+// reads acks a session on a visible screen, and returns when the hub has taken it.
 func (p *peer) reads(s *session.BackgroundSession, seq event.Seq) {
 	p.t.Helper()
 	p.send(&wire.Ack{SessionID: s.ID(), Seq: seq, Visible: true})
@@ -146,7 +145,7 @@ func TestMarksOutliveTheHubHoweverItEnds(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 0o600, info.Mode().Perm())
 
-	killed := saved() // what a hub that is killed now leaves
+	killed := saved() // the file that a hub killed now leaves
 	p.reads(s, 4)
 	h.stop()
 	require.NotEqual(t, killed, saved(), "a hub that ends saves what is left")
@@ -194,7 +193,7 @@ func TestMarksThatCannotBeReadAreSetAside(t *testing.T) {
 	}
 }
 
-// told is what the line of a session says of what the holder of a credential has read.
+// told is the read mark of a credential in a session's line.
 func (h *hub) told(s *session.BackgroundSession, as http.Header) *event.Seq {
 	h.t.Helper()
 	var line wire.SessionInfo
@@ -211,7 +210,7 @@ func TestWhatWasMadeSinceAPersonCameIsUnreadUntilTheyLook(t *testing.T) {
 	phone := phonePage.header()
 	quiet, made := h.session(), h.session()
 	h.prompt(made, "p1", "say 3")
-	deskPage := h.page("desk", nil) // of the same person, who is here already
+	deskPage := h.page("desk", nil) // of the same person, already connected
 	desk := deskPage.header()
 
 	for _, as := range []http.Header{phone, desk, bearer(h.token)} {

@@ -146,7 +146,8 @@ func TestAClientOvertakenWhileItReadsIsToldAndFollowsOn(t *testing.T) {
 	}
 }
 
-// overtake has retention remove what a client that reads nothing has not been sent.
+// overtake has retention remove events that a client that reads nothing has not
+// been sent.
 func overtake(t *testing.T, h *hub, s *session.BackgroundSession, observe func() *peer) {
 	p := observe()
 	verdict := expect[*wire.EventsLoaded](p)

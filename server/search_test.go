@@ -147,7 +147,7 @@ func TestASearchThatWaitedTooLongForItsTurnIsRefusedAsBusy(t *testing.T) {
 	metadata, err := json.Marshal(store.Metadata{Format: 1, SessionID: id, Status: "idle", MinSeq: 1, MaxSeq: 9})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(own, "metadata.json"), metadata, 0o600))
-	// A file that whoever opens it waits for: a disk that does not answer.
+	// A named pipe: opening it blocks, as on a disk that does not answer.
 	slow := filepath.Join(own, "events.jsonl")
 	require.NoError(t, syscall.Mkfifo(slow, 0o600))
 	h := startHub(t, hubOptions{dir: dir})

@@ -53,7 +53,7 @@ func TestOneCredentialLeavesPlacesForOthersAndAllOfThemForOwners(t *testing.T) {
 	s := h.session()
 	viewer := func() http.Header { return bearer(h.mint(auth.TokenRequest{Scope: auth.Viewer, SessionID: s.ID()})) }
 	path := "/api/sessions/" + s.ID() + "/ws"
-	for range 2 { // two viewers, the second of whom meets what is left to owners
+	for range 2 { // two viewers, the second of whom meets the slots left to owners
 		as, got := viewer(), 0
 		for range 10 {
 			if _, status, err := h.tryDial(path, as); err == nil {
@@ -109,7 +109,7 @@ func TestAViewersMessageIsShort(t *testing.T) {
 	require.Equal(t, websocket.StatusMessageTooBig, p.closed())
 }
 
-// The fields of the prompt cannot be read: that is said to those only who may prompt.
+// The fields of the prompt cannot be read: only a client that may prompt is told.
 func TestAMessageThatIsNotAllowedIsNotDecoded(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s := h.session()

@@ -79,8 +79,8 @@ func lastWords(t *testing.T, r io.Reader) (events []event.Event, size int) {
 	}
 }
 
-// held bounds what the kernel may have kept for a client that reads nothing: its
-// own window, what was not sent, and a frame.
+// held bounds the bytes that the kernel may keep for a client that reads nothing:
+// its own window, unsent bytes, and a frame.
 const held = 512 << 10
 
 func TestAClientThatReadsOnAfterTheDeadlineSeesWholeFramesAndThen4008(t *testing.T) {
@@ -148,8 +148,8 @@ func handToCat(t *testing.T, conn net.Conn, r *bufio.Reader) (heard func() []byt
 	}, cat.Process
 }
 
-// The question whether it lives was on its way already; no answer can come past
-// what it does not take.
+// The question whether it lives was on its way already; no answer can come past the
+// bytes that it does not take.
 func TestAStuckClientThatOwesAPongIsTold4008AsWell(t *testing.T) {
 	t.Parallel()
 	// A slow machine has seconds to get stuck in.
@@ -185,7 +185,7 @@ func (c *catching) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// unsent is what the kernel holds of a connection that is not on its way yet.
+// unsent are the bytes that the kernel holds of a connection and has not sent yet.
 func unsent(t *testing.T, conn net.Conn) (bytes int) {
 	t.Helper()
 	raw, err := conn.(*net.TCPConn).SyscallConn()

@@ -122,7 +122,8 @@ func TestFault24EventsOfADirectoryThatIsAwayCannotBeReadForNow(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, complete)
 	away := filepath.Join(t.TempDir(), "away")
-	// What the opening synced stays open, and can be read, until the log rests.
+	// The files that the opening synced stay open, and can be read, until the log
+	// rests.
 	var res response
 	require.Eventually(t, func() bool {
 		require.NoError(t, os.Rename(dir, away))

@@ -19,8 +19,8 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// TestFault39AThousandTabsReadTheFileAsOftenAsOne has a thousand tabs wake at
-// the same cursor, far behind what is kept in memory, and then follow live.
+// TestFault39AThousandTabsReadTheFileAsOftenAsOne has a thousand tabs wake at the
+// same cursor, far behind the part kept in memory, and then follow live.
 func TestFault39AThousandTabsReadTheFileAsOftenAsOne(t *testing.T) {
 	const tabs = 1000
 	files := &countedFS{FS: store.OS()}
@@ -42,7 +42,7 @@ func TestFault39AThousandTabsReadTheFileAsOftenAsOne(t *testing.T) {
 	one := files.reads.Swap(0)
 	require.Positive(t, one, "what the tabs missed is not in memory")
 	alone[0].conn.CloseNow()
-	// Nobody follows any more, so no frame is kept.
+	// No tab follows any more, so no frame is kept.
 	require.Eventually(t, func() bool { return strings.Contains(h.api("GET", "/api/health", nil).body, `"clients":0`) }, patience, 10*time.Millisecond)
 
 	all := make(peers, tabs)
@@ -62,7 +62,7 @@ func TestFault39AThousandTabsReadTheFileAsOftenAsOne(t *testing.T) {
 	// Where a frame ends depends on the moment, so a few may be made that the one tab had no need of.
 	require.LessOrEqual(t, many, 2*one, "not once for each of %d tabs", tabs)
 
-	// Less than what is kept in memory, so that no tab is too slow for it.
+	// Less than the part kept in memory, so that no tab is too slow for it.
 	h.prompt(s, "p2", "say 50")
 	all.collect(ctx, end, s.Log().Marks().Visible)
 	require.Zero(t, files.reads.Load(), "live news comes from memory")

@@ -89,7 +89,7 @@ func TestACredentialUploadsSoMuchADay(t *testing.T) {
 	require.Equal(t, 201, h.uploadAs(helper, s, uploadText("h2")).status)
 }
 
-// attach uploads text and returns what a prompt names it by.
+// attach uploads text and returns its id for a prompt.
 func (h *hub) attach(s *session.BackgroundSession, text string) (a event.Attachment) {
 	h.t.Helper()
 	res := h.upload(s, "name=a.txt", "text/plain", strings.NewReader(text))

@@ -137,15 +137,15 @@ func TestACreationWaitsForNoOther(t *testing.T) {
 	require.NoError(t, <-slow)
 }
 
-// createSteps are what a session with a first prompt goes through on the device,
-// from nothing to the prompt in the log.
+// createSteps are the steps of a session with a first prompt on the device, from
+// nothing to the prompt in the log.
 var createSteps = []string{
 	"create events.jsonl", "write events.jsonl", "sync events.jsonl", "rename to metadata.json", "sync directory",
 	"queue create", "queue rename",
 }
 
-// TestACreationThatIsCutOffAnywhereIsMadeUpForWhenItIsSentAgain looks at what a kill
-// -9 leaves before each step a hub takes on the device while it makes a session, and
+// TestACreationThatIsCutOffAnywhereIsMadeUpForWhenItIsSentAgain stops a hub by a
+// kill -9 before each of its steps on the device while it makes a session, and
 // sends the same request again.
 func TestACreationThatIsCutOffAnywhereIsMadeUpForWhenItIsSentAgain(t *testing.T) {
 	k := &killer{t: t}

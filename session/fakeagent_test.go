@@ -17,14 +17,13 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// agents starts scripted agents and counts what they are given, over any number
-// of hubs.
+// agents starts scripted agents and counts their prompts, over any number of hubs.
 type agents struct {
 	// started gets every agent that was started.
 	started chan *fakeAgent
 	// resumable makes agents say that they can resume.
 	resumable bool
-	// hello, when set, changes what agents say of themselves.
+	// hello, when set, changes the agents' answer to initialize.
 	hello func(*event.AgentStarted)
 	// after is what agents say right after that.
 	after []event.Payload
@@ -32,7 +31,7 @@ type agents struct {
 	forgotten atomic.Int32
 	// hold, when set, keeps starts waiting until it is closed.
 	hold chan struct{}
-	// onStart, when set, decides what becomes of a start.
+	// onStart, when set, decides the outcome of a start.
 	onStart func(*fakeAgent) error
 	// onPrompt, when set, is what every agent does with a prompt.
 	onPrompt func(*fakeAgent, event.UserPrompt)

@@ -34,7 +34,7 @@ func TestManySearchesAtOnceTakeTurnsAndKeepNobodyFromWork(t *testing.T) {
 	metadata, err := json.Marshal(store.Metadata{Format: 1, SessionID: id, Status: "idle", MinSeq: 1, MaxSeq: 9})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "metadata.json"), metadata, 0o600))
-	// A file that whoever opens it waits for: a disk that does not answer.
+	// A named pipe: opening it blocks, as on a disk that does not answer.
 	slow := filepath.Join(dir, "events.jsonl")
 	require.NoError(t, syscall.Mkfifo(slow, 0o600))
 	h.open()
@@ -67,7 +67,7 @@ func TestManySearchesAtOnceTakeTurnsAndKeepNobodyFromWork(t *testing.T) {
 	prompt(t, h.create(), "p1")
 	require.Equal(t, most, reading(t), "the others wait")
 
-	leave() // those who wait end at once, though no turn comes
+	leave() // the waiting searches end at once, though no turn comes
 	for range searches - most {
 		require.ErrorIs(t, receive(t, ended, "a search that waits does not end with its caller"), context.Canceled)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// answers is what a session answers: its state, its line in the list, its events and
-// what became of its prompt.
+// answers are a session's answers: its state, its line in the list, its events and
+// the outcome of its prompt.
 func answers(t *testing.T, b *session.BackgroundSession) string {
 	t.Helper()
 	data, err := json.Marshal([]any{b.State(), b.Info(), shape(t, b), prompt(t, b, promptID(0)).Outcome})

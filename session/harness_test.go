@@ -63,7 +63,7 @@ func (h *hub) open(options ...hubOption) {
 	h.store, h.manager, h.closed = st, m, false
 }
 
-// close ends the hub cleanly and checks what it leaves.
+// close ends the hub cleanly and checks its files.
 func (h *hub) close() {
 	h.t.Helper()
 	if h.closed {
@@ -85,7 +85,7 @@ func (h *hub) check() {
 	require.Empty(h.t, report.Problems)
 }
 
-// copyOf is another hub that finds what a kill -9 at this moment would leave.
+// copyOf is another hub on the files that a kill -9 at this moment would leave.
 func (h *hub) copyOf(t *testing.T, options ...hubOption) *hub {
 	t.Helper()
 	c := &hub{t: t, dir: t.TempDir(), workspace: h.workspace, agents: newAgents()}
@@ -109,7 +109,7 @@ func copyDir(t require.TestingT, from, to string) {
 	}
 }
 
-// stamps tells each file of a directory from what it is after a change.
+// stamps tells whether a file of a directory has changed.
 func stamps(t require.TestingT, dir string) string {
 	var all strings.Builder
 	require.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -318,5 +318,5 @@ func openManager(t *testing.T, h *hub) (*session.Manager, error) {
 	})
 }
 
-// person is somebody of that name with a credential of their own.
+// person is an actor of that name with a credential of its own.
 func person(name string) event.Actor { return event.Actor{Name: name, ID: "id-" + name} }

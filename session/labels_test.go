@@ -54,7 +54,7 @@ func TestWhatAPersonSetOutlivesEitherOfItsFiles(t *testing.T) {
 			require.Equal(t, "Mine", listed.Name, "the list had no name before the session was opened")
 			require.True(t, listed.Pinned && listed.Archived)
 			b := h.session(id)
-			prompt(t, b, promptID(0)) // which names a session that nobody named
+			prompt(t, b, promptID(0)) // which names a session without a name
 			h.close()
 			h.open()
 			info := h.session(id).Info()

@@ -18,7 +18,7 @@ import (
 )
 
 // shelf is a file system with the sessions an earlier hub left, in memory: their
-// metadata, and no logs. It counts what is opened of a session.
+// metadata, and no logs. It counts the files of a session that are opened.
 type shelf struct {
 	store.FS
 	sessions string // the directory

@@ -256,8 +256,8 @@ func TestMetadataFollowsTheTurn(t *testing.T) {
 	}, patience, tick, "metadata on the device does not follow the end of the turn")
 }
 
-// TestMetadataIsOnTheDeviceWithTheEndOfATurn looks before the clock moves: what
-// the log does by itself after a while comes too late.
+// TestMetadataIsOnTheDeviceWithTheEndOfATurn looks before the clock moves: the
+// log's own later sync comes too late.
 func TestMetadataIsOnTheDeviceWithTheEndOfATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub(t)

@@ -126,7 +126,7 @@ func TestAnAnswerToACallThatChangedSinceItWasSeenIsRefused(t *testing.T) {
 	changed := b.Log().Marks().Visible
 	require.ErrorIs(t, at(seen), session.ErrConflict)
 	require.Equal(t, []string{"q1"}, pending(b), "an answer that was refused counted")
-	// Output and status change nothing of what was asked.
+	// Output and status do not change the question.
 	require.NoError(t, a.say(toolUpdate("c", event.ToolInProgress), message("meanwhile")))
 	require.NoError(t, at(changed))
 	require.NoError(t, at(seen), "the winner's own answer again succeeds")
@@ -177,13 +177,13 @@ func TestFault35PermissionWithNoObserver(t *testing.T) {
 	h := newHub(t)
 	b, a := h.busy()
 	require.NoError(t, a.say(question("q1")))
-	// Nobody was there; somebody comes, finds it open and answers.
+	// No client was there; a client comes, finds it open and answers.
 	require.Equal(t, []string{"q1"}, h.session(b.ID()).State().PendingPermissions)
 	_, err := answer(b, "q1", "yes", "tab")
 	require.NoError(t, err)
 
-	// The next one is open when the hub is killed: it is settled by the next
-	// run before anybody can see the session.
+	// The next one is open when the hub is killed: it is settled by the next run
+	// before a client can see the session.
 	require.NoError(t, a.say(question("q2")))
 	after := h.copyOf(t)
 	b2 := after.session(b.ID())

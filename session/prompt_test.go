@@ -152,7 +152,7 @@ func TestTheQueueKeepsItsLimitsAndItsSwitch(t *testing.T) {
 	require.Equal(t, queue.Queued, prompt(t, b, promptID(2)).Outcome, "the workspace's own settings do not hold")
 	require.Empty(t, b.Queue()[1].Title)
 
-	// Above it, by another name, with a nearer one that is somebody else's.
+	// Above it, by another name, with a nearer one of another owner.
 	link := filepath.Join(t.TempDir(), "link")
 	require.NoError(t, os.Symlink(filepath.Dir(b.Info().Workspace), link))
 	settings.WorkspaceQueues = map[string]session.QueueSettings{
@@ -354,7 +354,7 @@ func TestAVerbWhoseCallerLeftStillHappensOnce(t *testing.T) {
 	b := h.create()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, _ = b.Prompt(ctx, ask("p")) // whether it was quicker is nobody's business
+	_, _ = b.Prompt(ctx, ask("p")) // whether it was quicker does not matter
 	require.Equal(t, queue.Received, prompt(t, b, "p").Outcome)
 	require.Len(t, payloads[event.UserPrompt](t, b), 1)
 }

@@ -135,16 +135,16 @@ func TestAPlannedEndClosesTheTurnAndStopsTheAgent(t *testing.T) {
 	require.Equal(t, queue.Interrupted, prompt(t, b, promptID(0)).Outcome)
 }
 
-// takeSteps are what a prompt that is taken goes through on the device: into the
-// log, and out of the queue into its ledger.
+// takeSteps are the steps on the device of a prompt that is taken: into the log,
+// and out of the queue into its ledger.
 var takeSteps = []string{
 	"write events.jsonl", "sync events.jsonl",
 	"queue create", "queue write", "queue sync", "queue rename", "queue sync-dir",
 }
 
-// TestAKillBetweenAnyTwoSteps stops the hub before each step it takes
-// on the device while prompts are made, queued, taken and answered, and at each
-// step looks at what a kill -9 there leaves.
+// TestAKillBetweenAnyTwoSteps stops the hub before each step it takes on the device
+// while prompts are made, queued, taken and answered, and at each step looks at the
+// files that a kill -9 there leaves.
 func TestAKillBetweenAnyTwoSteps(t *testing.T) {
 	if testing.Short() {
 		t.Skip("opens a hub for each of many steps")
@@ -351,7 +351,7 @@ func TestASessionThatWasCutOffIsListedSoFromItsOpeningOn(t *testing.T) {
 	b, _ := h.busy()
 	for range 20 {
 		next := h.copyOf(t)
-		for version, open := uint64(0), false; !open; { // who follows the open sessions learns of it without asking
+		for version, open := uint64(0), false; !open; { // a follower of the open sessions learns of it without asking
 			changed := next.manager.Changed()
 			var infos []session.Info
 			infos, _, version = next.manager.ChangesSince(version)

@@ -126,8 +126,8 @@ func TestARestoreIsCancelledAtAnyMomentAndLeavesAUsableSession(t *testing.T) {
 	require.Equal(t, "next", receive(t, a.prompts, "no prompt").PromptID)
 }
 
-// A hub that is killed between any two segments offers the turn again, and gives the
-// next agent nothing of what the first one was told.
+// A hub that is killed between any two segments offers the turn again, and gives
+// the next agent none of the segments that the first one was told.
 func TestARestoreThatAKillCutOffIsOfferedAgain(t *testing.T) {
 	h, b, open := longPast(t, segmented)
 	resumed := tellSession(t, b, open.ID)

@@ -300,7 +300,7 @@ func TestQueueDelayAndScheduleAreKept(t *testing.T) {
 		require.Equal(t, "third", (<-a.prompts).PromptID)
 		require.NoError(t, a.end("third", event.StopEndTurn))
 
-		// A scheduled prompt holds nobody back who asks meanwhile.
+		// A scheduled prompt does not hold up a prompt that comes meanwhile.
 		require.Equal(t, queue.Received, prompt(t, b, "now").Outcome)
 		require.Equal(t, "now", (<-a.prompts).PromptID)
 		require.NoError(t, a.end("now", event.StopEndTurn))

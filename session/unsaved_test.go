@@ -14,8 +14,8 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// A queue whose file cannot be written is in health, and is no more once it can be,
-// although nobody asks for anything.
+// A queue whose file cannot be written is in health, and no longer once it can be
+// written, although no request comes.
 func TestAQueueThatCannotBeSavedIsInHealthUntilItCan(t *testing.T) {
 	for kind, cause := range map[session.ProblemKind]error{
 		session.ProblemBlocked: syscall.ENOSPC, session.ProblemDamaged: syscall.EIO,
@@ -35,10 +35,10 @@ func TestAQueueThatCannotBeSavedIsInHealthUntilItCan(t *testing.T) {
 					b, a := h.busy()
 					require.Empty(t, h.manager.Problems())
 					fails.Store(true)
-					if refused { // what a person asked for
+					if refused { // a person's request
 						_, err := b.Prompt(ctxOf(t), ask("waits"))
 						require.ErrorIs(t, err, session.ErrUnavailable)
-					} else { // what follows from the log
+					} else { // a consequence of the log
 						require.NoError(t, a.end(promptID(0), event.StopEndTurn))
 						awaitIdle(t, b)
 						prompt(t, b, "p")

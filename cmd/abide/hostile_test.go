@@ -11,7 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// spells is what a terminal would obey: titles, clipboard, colours, cursor,
+// spells are texts that a terminal would obey: titles, clipboard, colours, cursor,
 // screens, bells, device reports, in both forms of the control characters.
 func spells() string {
 	var b strings.Builder
@@ -90,7 +90,7 @@ func hostileAgent() {
 	}
 }
 
-// sane: what the last command printed leaves a terminal as it was. Colours of this
+// sane: the output of the last command leaves a terminal as it was. Colours of this
 // program are allowed where it was told to use them, and are taken back.
 func cmdSane(ts *testscript.TestScript, neg bool, args []string) {
 	output := ts.ReadFile("stdout") + ts.ReadFile("stderr")

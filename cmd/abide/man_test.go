@@ -42,7 +42,7 @@ func TestTheManPagesAreThoseOfTheCommands(t *testing.T) {
 	}
 }
 
-// Each command says what it does, and those for sessions show an example.
+// Each command has a description, and those for sessions show an example.
 func TestEveryCommandExplainsItself(t *testing.T) {
 	for _, cmd := range commands(tree()) {
 		require.NotEmpty(t, cmd.Short, cmd.CommandPath())

@@ -156,7 +156,7 @@ func TestAtATerminalAFormIsFilledInFieldByField(t *testing.T) {
 		"Name is needed", "Ada",
 		"How often (a whole number, 1 to 9; empty: 1): ", "77",
 		"Tone (1 Warm · 2 Dry; may be empty): ", "",
-		"times: ", "", // the hub refuses 77, and what was given stays
+		"times: ", "", // the hub refuses 77, and the typed text stays
 		"Name (a text, 1 to 40 characters; empty: Ada): ", "",
 		"empty: 77): ", "7\n",
 		"You filled in `", "/form",

@@ -215,7 +215,7 @@ func cmdUmask(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Defer(func() { syscall.Umask(old) })
 }
 
-// oneline: what is on stderr is one line, and says who speaks.
+// oneline: stderr has one line, which begins with the program's name.
 func cmdOneLine(ts *testscript.TestScript, neg bool, args []string) {
 	text := ts.ReadFile("stderr")
 	if strings.Count(text, "\n") != 1 || !strings.HasPrefix(text, "abide: ") {
@@ -223,7 +223,7 @@ func cmdOneLine(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// term [N]: SIGTERM to what runs in the background, or only to what was started last.
+// term [N]: SIGTERM to all commands in the background, or only to the last.
 func cmdTerm(ts *testscript.TestScript, neg bool, args []string) {
 	running := ts.BackgroundCmds()
 	if len(args) > 0 {
@@ -236,7 +236,7 @@ func cmdTerm(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// down: waits until nobody answers for $DATA any more.
+// down: waits until no hub answers for $DATA any more.
 func cmdDown(ts *testscript.TestScript, neg bool, args []string) {
 	wait(ts, "the hub's end", func() bool {
 		_, err := localhub.Address(ts.Getenv("DATA"))
@@ -244,7 +244,7 @@ func cmdDown(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// shape: the JSON on stdout, with what differs in each run made alike.
+// shape: the JSON on stdout, with the values that differ in each run made alike.
 func cmdShape(ts *testscript.TestScript, neg bool, args []string) {
 	text := ts.ReadFile("stdout")
 	for _, alike := range []struct{ pattern, with string }{

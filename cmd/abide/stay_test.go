@@ -79,7 +79,7 @@ func (s *shell) do(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// stays is a command that runs until it is stopped, and what it has printed.
+// stays is a command that runs until it is stopped, and its output.
 type stays struct {
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
@@ -222,7 +222,7 @@ func peakMiB(t *testing.T, pid int) int {
 	return kib >> 10
 }
 
-// page is what a browser holds of a session: a client like its own, by a token.
+// page is a session as a browser holds it: a client like its own, by a token.
 type browserPage struct {
 	mu     sync.Mutex
 	events []event.Event

@@ -39,7 +39,7 @@ func TestTheProtocolDocumentQuotesTheGoldenFiles(t *testing.T) {
 	require.True(t, quoted["events.jsonl"])
 }
 
-// golden is what a golden file holds, or is about to: the frames' files may be
+// golden is the content of a golden file, or will be: the frames' files may be
 // rewritten by this very run.
 func golden(t *testing.T, name string) string {
 	t.Helper()

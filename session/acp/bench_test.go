@@ -16,8 +16,8 @@ import (
 )
 
 // BenchmarkTap measures the way from the bytes of an agent's output to the data of
-// events: of a chunk after the other, and of the lines of recorded traces, where
-// somebody has them.
+// events: of one chunk after the other, and of the lines of recorded traces, where
+// there are some.
 func BenchmarkTap(b *testing.B) {
 	chunk := `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk",` +
 		`"messageId":"msg_01","content":{"type":"text","text":"` + strings.Repeat("All work and no play. ", 8) + `\n"}}}}` + "\n"

@@ -22,8 +22,8 @@ const (
 	goldenSums   = "testdata/bytes/traces.golden"
 )
 
-// TestTheBytesOfEachEventAreThoseOfTheGoldenFiles holds what is written of a
-// trace to the byte: an agent's words are stored once and for all.
+// TestTheBytesOfEachEventAreThoseOfTheGoldenFiles compares the bytes written of a
+// trace: an agent's words are stored once and for all.
 func TestTheBytesOfEachEventAreThoseOfTheGoldenFiles(t *testing.T) {
 	data, err := os.ReadFile(strangeLines)
 	require.NoError(t, err)

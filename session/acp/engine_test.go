@@ -311,9 +311,9 @@ func TestAttachmentsReachTheAgentInTheFormItTakes(t *testing.T) {
 	require.Equal(t, event.StopEndTurn, turnOf(t, a, s, "r").StopReason)
 }
 
-// TestAPromptsAttachmentsHaveOneBudget attaches more than may wait for the agent
-// at once: what finds no space any more is pointed at, and the line stays within
-// the bound however much its text grows on the way.
+// TestAPromptsAttachmentsHaveOneBudget attaches more than may wait for the agent at
+// once: an attachment without room is sent as a path, and the line stays within the
+// bound however much its text grows on the way.
 func TestAPromptsAttachmentsHaveOneBudget(t *testing.T) {
 	dir := t.TempDir()
 	files := map[string]string{
@@ -417,7 +417,7 @@ func (c *clock) forward(d time.Duration) {
 			}
 		}
 		c.mu.Unlock()
-		time.Sleep(time.Millisecond) // lets who waited wait again; more steps follow if it did not
+		time.Sleep(time.Millisecond) // lets the waiting goroutine wait again; more steps follow if it did not
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Conversation is a tap with no process and no SDK around it: what it
-// records depends on the lines alone.
+// Conversation is a tap with no process and no SDK around it: its events depend on
+// the lines alone.
 type Conversation struct{ tap *tap }
 
 // NewConversation returns a conversation that loads the session resume, unless
@@ -41,8 +41,7 @@ func (c *Conversation) Sent(line []byte) {
 	c.tap.calls.sent(line)
 }
 
-// Said is a line of the agent. It returns what is recorded of it: each event's
-// type and data.
+// Said is a line of the agent. It returns the type and data of each event.
 func (c *Conversation) Said(line []byte) (events []string) {
 	var e effect
 	c.tap.line(line, &e)
@@ -56,7 +55,7 @@ func (c *Conversation) Said(line []byte) (events []string) {
 	return events
 }
 
-// Read reads an agent's whole output, and records what it says.
+// Read reads and records an agent's whole output.
 func (c *Conversation) Read(out io.Reader, record func(...event.Payload) error) error {
 	c.tap.lines = newLineReader(out, 32<<20)
 	return c.tap.run(record)

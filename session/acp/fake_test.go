@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// fake is an agent made of raw lines, for what the demo agent does not do.
+// fake is an agent made of raw lines, for cases that the demo agent does not have.
 type fake struct {
 	in  *bufio.Reader
 	out *os.File

@@ -16,7 +16,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// waitFor is the longest a test waits for what must happen.
+// waitFor is the longest wait of a test for one step.
 const waitFor = time.Minute
 
 // sink keeps what an agent says, and answers permission requests if told to.

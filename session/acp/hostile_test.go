@@ -10,8 +10,8 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// playHostile says what is well formed and far too long, asks what nobody can
-// answer, and slips in a byte that is no UTF-8.
+// playHostile sends well-formed lines that are far too long, a request without an
+// answer, and a byte that is no UTF-8.
 func playHostile(f *fake) int {
 	f.hello()
 	p := f.prompt()

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// wired returns stdin and stdout, and keeps what passes in the folder
+// wired returns stdin and stdout, and keeps the traffic in the folder
 // ACP_TEST_WIRE, or as a trace in the file ACP_TEST_RECORD, if that is set.
 func wired() (io.Reader, io.Writer) {
 	if file := os.Getenv("ACP_TEST_RECORD"); file != "" {
@@ -55,7 +55,7 @@ func (w withoutResume) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// play is what the test binary does as that role.
+// play runs the test binary in that role.
 func play(role string) int {
 	if role == "demo" {
 		in, out := wired()

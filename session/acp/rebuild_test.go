@@ -24,9 +24,8 @@ func (o object) json() json.RawMessage {
 	return data
 }
 
-// rebuild returns what the agent sent, made only of what an event holds: the
-// proof that the event lost nothing. It returns nothing for events that repeat
-// what another one holds.
+// rebuild makes the agent's line again from an event alone: the proof that the
+// event lost nothing. It returns nothing for events that repeat another one.
 func rebuild(p event.Payload) []json.RawMessage {
 	switch p := p.(type) {
 	case event.AgentStarted:

@@ -16,7 +16,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// recorded returns stdin and stdout, and writes what passes to a trace.
+// recorded returns stdin and stdout, and writes the traffic to a trace.
 func recorded(path string) (io.Reader, io.Writer) {
 	file, err := os.Create(path)
 	if err != nil {
@@ -104,7 +104,7 @@ func recordDemo(t *testing.T) {
 		finish(t, a, s)
 		data, err := os.ReadFile(file)
 		require.NoError(t, err)
-		// Where it was made is nobody's business.
+		// The trace must not tell where it was made.
 		data = bytes.ReplaceAll(data, []byte(cfg.Workspace), []byte("/home/dev/project"))
 		data = regexp.MustCompile(regexp.QuoteMeta(os.TempDir())+`/[\w.-]+`).ReplaceAll(data, []byte("/home/dev/scratch"))
 		require.NoError(t, os.WriteFile(filepath.Join(ownTraceDir, name+".jsonl"), data, 0o644))

@@ -187,7 +187,7 @@ func withExit(line json.RawMessage, before []event.Payload) json.RawMessage {
 	return o.json()
 }
 
-// lineOf is what of a line must be found again.
+// lineOf is the part of a line that must be found again.
 func lineOf(t *testing.T, m incoming) json.RawMessage {
 	switch {
 	case m.Method == "session/update":
@@ -258,8 +258,8 @@ func matchGolden(t *testing.T, golden, got string) {
 	require.Equal(t, string(want), got)
 }
 
-// folded is what a person reads of the session: its prompts as the trace has
-// them, and what the agent made of each.
+// folded is the session as a person reads it: its prompts as the trace has them,
+// and the agent's answer to each.
 func folded(t *testing.T, steps []step, payloads []event.Payload) string {
 	t.Helper()
 	var prompts []event.Payload

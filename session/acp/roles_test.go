@@ -182,7 +182,7 @@ func playEndless(f *fake) int {
 	return 1
 }
 
-// playFlood writes what is no message, among it some that is.
+// playFlood writes lines that are no messages, with some messages between.
 func playFlood(f *fake) int {
 	f.hello()
 	p := f.prompt()
@@ -242,7 +242,7 @@ func playEarly(f *fake) int {
 	return 0
 }
 
-// playGreedy asks for more permissions than anybody may have open.
+// playGreedy asks for more permissions than may be open.
 func playGreedy(f *fake) int {
 	f.hello()
 	p := f.prompt()
@@ -320,8 +320,8 @@ func playHub(f *fake) int {
 	select {}
 }
 
-// playEcho says what it was asked: the prompt's blocks, or its MCP servers. It
-// knows no session of before.
+// playEcho repeats its request: the prompt's blocks, or its MCP servers. It knows
+// no session of before.
 func playEcho(f *fake) int {
 	version, capabilities := os.Getenv("ACP_TEST_VERSION"), os.Getenv("ACP_TEST_CAPABILITIES")
 	if version == "" {

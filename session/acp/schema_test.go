@@ -67,8 +67,8 @@ func (s *schema) validate(t *testing.T, name string, value json.RawMessage) {
 }
 
 // conversation validates one side's messages; the other's say which method a
-// response answers. It returns how many of what were checked, and the methods
-// the schema does not have.
+// response answers. It returns the counts of checked messages by kind, and the
+// methods the schema does not have.
 func (s *schema) conversation(t *testing.T, side, other []incoming) (checked map[string]int, unknown []string) {
 	t.Helper()
 	asked := map[string]string{}

@@ -31,8 +31,8 @@ type reply struct {
 	}
 }
 
-// playAsks makes the requests of ACP_TEST_ASKS one after the other, and says
-// what it got.
+// playAsks makes the requests of ACP_TEST_ASKS one after the other, and repeats the
+// answers.
 func playAsks(f *fake) int {
 	f.hello()
 	p := f.prompt()

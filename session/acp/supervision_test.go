@@ -174,7 +174,8 @@ func TestFault46NoiseOnStdoutIsSkippedAndReportedAtABoundedRate(t *testing.T) {
 func TestFault43AgentThatNeverAnswersInitializeFailsToStartInTime(t *testing.T) {
 	cfg := config(t, "mute")
 	var exit event.AgentExit
-	// Long enough to say what it waits for: how long that is depends on the machine.
+	// Long enough to write the reason of the wait: that time depends on the
+	// machine.
 	for cfg.Bounds.Start = time.Second; exit.StderrTail == "" && cfg.Bounds.Start < waitFor; cfg.Bounds.Start *= 2 {
 		s := newSink()
 		_, err := acp.Start(context.Background(), cfg, s)

@@ -56,7 +56,7 @@ func TestFault42GrandchildInItsOwnSessionIsSweptWithItsAgent(t *testing.T) {
 	require.NoFileExists(t, fmt.Sprintf("/proc/%d/stat", pid), "Stop returns when all of it is gone, and was reaped here")
 }
 
-// hidden has an agent start what it hides, and returns the pids.
+// hidden has an agent start the processes that it hides, and returns the pids.
 func hidden(t *testing.T, a *acp.Agent, s *sink, how string) []int {
 	t.Helper()
 	turnOf(t, a, s, how)

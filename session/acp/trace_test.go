@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// traceDir holds recorded conversations with real agents, where somebody has
-// them; ownTraceDir holds those with the demo agent.
+// traceDir holds recorded conversations with real agents, where there are some;
+// ownTraceDir holds those with the demo agent.
 const (
 	traceDir    = "../../../shared/acp-traces"
 	ownTraceDir = "testdata/demo"
@@ -70,9 +70,9 @@ func traces(t *testing.T) []string {
 	return append(own, files...)
 }
 
-// playReplay plays the agent's side of the trace in ACP_TEST_TRACE. It waits
-// for the client's messages where the trace has them, and spells their ids as
-// this client did. What the trace does not expect is refused.
+// playReplay plays the agent's side of the trace in ACP_TEST_TRACE. It waits for
+// the client's messages where the trace has them, and spells their ids as this
+// client did. A request that the trace does not expect is refused.
 func playReplay(f *fake) int {
 	steps, err := readTrace(os.Getenv("ACP_TEST_TRACE"))
 	if err != nil {

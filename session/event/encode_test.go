@@ -12,7 +12,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// marshalled is what encoding/json makes of a payload.
+// marshalled is a payload as encoding/json writes it.
 func marshalled(p event.Payload) ([]byte, error) {
 	var buf bytes.Buffer
 	e := json.NewEncoder(&buf)

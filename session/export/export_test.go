@@ -92,7 +92,7 @@ func seeds() map[string]string {
 	}
 }
 
-// Proof 5: whatever was seeded, in whichever field, the exported bytes do not have it.
+// Proof 5: the exported bytes have none of the seeded secrets, in no field.
 func TestNothingThatIsRedactedIsInTheBytes(t *testing.T) {
 	picture := strings.Repeat("iVBORw0KGgo", 20)
 	var said strings.Builder

@@ -96,7 +96,7 @@ func requireFolds(t *testing.T, r *rand.Rand, log *tape, steps int) {
 	}
 }
 
-// recorded is a session of what a recorded agent said, over and over, at least n events.
+// recorded is a session that repeats a recorded agent's output, at least n events.
 func recorded(t *testing.T, r *rand.Rand, name string, n int) *tape {
 	t.Helper()
 	data, err := os.ReadFile(name)

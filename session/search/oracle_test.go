@@ -61,7 +61,7 @@ type spoken struct {
 	seqs   []event.Seq
 }
 
-// listen joins what a log says into passages.
+// listen joins the events of a log into passages.
 func listen(log string) (passages []spoken) {
 	for _, line := range strings.Split(log, "\n") {
 		s, ok := understand(line)
@@ -80,7 +80,7 @@ func listen(log string) (passages []spoken) {
 	return passages
 }
 
-// slowly finds what a search finds, newest first: in the plainest way.
+// slowly is a search in the plainest way, newest first.
 func slowly(passages []spoken, query string) (seqs []event.Seq) {
 	needle := foldedRunes(query)
 	for i := len(passages) - 1; i >= 0; i-- {
@@ -198,7 +198,7 @@ func (a author) data(kind string) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// query is a piece of what was said, in another case.
+// query is a piece of the text, in another case.
 func (a author) query(passages []spoken) string {
 	text := []rune(passages[a.IntN(len(passages))].text)
 	from := a.IntN(len(text))
@@ -232,8 +232,8 @@ func (a author) log(lines int) string {
 	return b.String()
 }
 
-// Searching decodes few of the lines. What it finds must be what decoding all
-// of them finds.
+// Searching decodes few of the lines. Its hits must be those that decoding all of
+// them gives.
 func TestNothingIsLostByNotDecoding(t *testing.T) {
 	found := 0
 	for seed := range uint64(300) {
