@@ -25,9 +25,9 @@ type objects struct {
 	fields []fields
 	// unquoted is room for a string without its escapes.
 	unquoted []byte
-	// words are short strings that were read before: an agent says the same ids
-	// and kinds on each line. Each is allocated once.
-	words map[string]string
+	// words are short strings that were read before, each in the place of its hash: an
+	// agent says the same ids and kinds on each line. They are allocated once.
+	words []string
 }
 
 // member is one member of an object, or one element of an array.
@@ -256,12 +256,13 @@ func (o *objects) textOf(quoted []byte) (text string, exact bool) {
 	if cap(o.unquoted) > mostUnquoted {
 		o.unquoted = nil
 	}
-	return text, !strings.ContainsRune(text, '\uFFFD') || bytes.Contains(quoted, []byte("\uFFFD"))
+	exact = !bytes.Contains(quoted, []byte(`\u`)) || !strings.ContainsRune(text, '\uFFFD') || bytes.Contains(quoted, []byte("\uFFFD"))
+	return text, exact
 }
 
-// mostWords is how many words are kept at once, and mostUnquoted how much space.
+// wordPlaces is how many words are kept at once, and mostUnquoted how much space.
 const (
-	mostWords    = 512
+	wordPlaces   = 128
 	mostUnquoted = 64 << 10
 )
 
@@ -271,13 +272,16 @@ func (o *objects) word(quoted []byte) (text string, exact bool) {
 		return o.textOf(quoted)
 	}
 	said := quoted[1 : len(quoted)-1]
-	text, known := o.words[string(said)]
-	if !known {
-		if o.words == nil || len(o.words) == mostWords {
-			o.words = map[string]string{}
-		}
-		text = string(said)
-		o.words[text] = text
+	if len(said) == 0 {
+		return "", true
 	}
-	return text, true
+	if o.words == nil {
+		o.words = make([]string, wordPlaces)
+	}
+	// Ids of one kind differ in their last characters.
+	place := &o.words[(31*(31*len(said)+int(said[len(said)/2]))+int(said[len(said)-1]))%wordPlaces]
+	if *place != string(said) {
+		*place = string(said)
+	}
+	return *place, true
 }
