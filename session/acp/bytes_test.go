@@ -116,3 +116,40 @@ func FuzzLine(f *testing.F) {
 		}
 	})
 }
+
+// FuzzObjects compares the members of an object with those that encoding/json finds.
+func FuzzObjects(f *testing.F) {
+	data, err := os.ReadFile(strangeLines)
+	require.NoError(f, err)
+	for line := range bytes.Lines(data) {
+		f.Add(bytes.TrimSuffix(line, []byte("\n")))
+	}
+	for _, text := range []string{
+		`{"a":1,"b":[{"c":"}"},"]"],"a":{"d":null}}`, ` { "params" : { "update" : { "content" : [ ] , "_meta" : { } } } , "id" : 1.5e3 } `,
+		`{"a\\":"\\\"","\u0061":"\\\\","":"","x":tru}`, `{"a":1}{"b":2}`, `{"a":1,}`, `{"params":{"params":{"a":1},"params":2}}`, `{`, `{"a":"\`,
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if !utf8.Valid(text) {
+			return // a line is made valid before
+		}
+		var want map[string]json.RawMessage
+		found, err := acp.Members(text)
+		if json.Unmarshal(text, &want) != nil || want == nil {
+			require.Error(t, err)
+			return
+		}
+		require.NoError(t, err)
+		require.Equal(t, want, found)
+		for name, value := range want {
+			if value[0] == '{' {
+				var inner map[string]json.RawMessage
+				require.NoError(t, json.Unmarshal(value, &inner))
+				found, err := acp.Members(text, name)
+				require.NoError(t, err)
+				require.Equal(t, inner, found)
+			}
+		}
+	})
+}

@@ -61,6 +61,25 @@ func (c *Conversation) Read(out io.Reader, record func(...event.Payload) error) 
 	return c.tap.run(record)
 }
 
+// Members returns the last value of each name of an object, or of an object inside it
+// whose names are given.
+func Members(text []byte, names ...string) (map[string]json.RawMessage, error) {
+	f, err := new(objects).parse(text)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		f = f.inside(name)
+	}
+	values := map[string]json.RawMessage{}
+	for at := f.first; at != 0; at = f.in.members[at].next {
+		if m := &f.in.members[at]; !m.taken {
+			values[string(m.name)] = m.value
+		}
+	}
+	return values, nil
+}
+
 // hurriedClock is a minute on each time it is read, so that every strange line is
 // reported.
 type hurriedClock struct{ now time.Time }
