@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { paired } from './rig/paired.ts'
+import { Screen } from './rig/screen.ts'
 import { until } from './rig/until.ts'
 
 /** What the page keeps of sessions, and everything in localStorage. */
@@ -43,6 +44,51 @@ describe('a device whose sign-in was revoked', () => {
     await page.getByRole('button', { name: 'Pair' }).click()
     await composer.waitFor()
     expect(await composer.inputValue()).toBe('half a thought')
+  })
+
+  test('stays paired when a refusal from before comes while it dials', async () => {
+    const session = await at.hub.newSession('Refused late')
+    const page = await at.device.browser.window()
+    let dial = Promise.resolve()
+    await page.routeWebSocket(/\/api\//, async (client) => {
+      await dial
+      client.connectToServer()
+    })
+    const { composer } = await Screen.open(page, `${at.device.origin}/s/${session}`)
+    await composer.waitFor()
+    const { devices } = await at.hub.api<{ devices: { id: string; current?: true }[] }>('GET', '/api/devices')
+    for (const { id } of devices.filter((d) => !d.current)) await at.hub.api('DELETE', `/api/devices/${id}`)
+    const signedOut = page.getByRole('heading', { name: 'This device is signed out' })
+    await signedOut.waitFor()
+
+    let ask = () => {}
+    let answer = () => {}
+    let connect = () => {}
+    const asked = new Promise<void>((done) => (ask = done))
+    const late = new Promise<void>((done) => (answer = done))
+    dial = new Promise<void>((done) => (connect = done))
+    const refusal = { error: { code: 'unauthorized', message: 'pair this device' } }
+    await page.route(
+      '**/api/health',
+      async (route) => {
+        ask()
+        await late
+        await route.fulfill({ status: 401, json: refusal })
+      },
+      { times: 1 },
+    )
+    await page.evaluate(() => dispatchEvent(new Event('online')))
+    await asked
+    await page.getByLabel('Pairing link or code').fill(at.hub.pairLink())
+    await page.getByRole('button', { name: 'Pair' }).click()
+    await signedOut.waitFor({ state: 'hidden' })
+    const answered = page.waitForResponse('**/api/health')
+    answer()
+    await (await answered).finished()
+    connect()
+    await composer.fill('/plan')
+    await composer.press('Enter')
+    await at.hub.event(session, 'turn_end')
   })
 
   test('goes on in every tab once one is paired, and sends what waited in them', async () => {

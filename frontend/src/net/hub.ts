@@ -373,9 +373,12 @@ export class Hub implements Intents {
     const session = this.follower.current()
     const { token } = this.page
     const refused = await this.api.refusal()
+    if (this.page.token !== token) {
+      // The credential that the dial lacked is here now, and what was refused is the one before.
+      this.connection.wake(true)
+      if (refused?.refusal === 'unauthorized') return null
+    }
     this.why = refused?.why ?? ''
-    // The credential that the dial lacked is here now.
-    if (this.page.token !== token) this.connection.wake(true)
     if (refused?.refusal === 'unauthorized') this.wipe()
     if (refused !== null || session === null) return refused?.refusal ?? null
     try {
