@@ -195,7 +195,7 @@ func TestWrongCodesAreDelayedNotLockedOut(t *testing.T) {
 	r := request("POST", "127.0.0.1:22433", nil)
 	key := pageKey(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // with it whoever would have to wait is refused otherwise
+	cancel() // with it, a request that would have to wait is refused
 	for range 5 {
 		_, _, err := f.door.Pair(ctx, r, "guess", "eve", key)
 		require.Equal(t, 401, status(err))
@@ -237,7 +237,7 @@ func TestARevokedDeviceIsToldAtOnce(t *testing.T) {
 	f := newDoor(t)
 	require.NoError(t, f.reg.Revoke(f.grant.ID))
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // whoever would have to wait gets its error
+	cancel() // a request that would have to wait gets its error
 	for range 100 {
 		_, err := f.door.Admit(ctx, request("GET", "127.0.0.1:22433", map[string]string{"Cookie": f.cookie.Name + "=" + f.cookie.Value, "Origin": "http://127.0.0.1:22433"}), auth.Credential)
 		require.Equal(t, 401, status(err))

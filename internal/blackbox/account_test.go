@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// account is what is known of a session's log without looking at its beginning
-// again: rounds would take longer and longer.
+// account is the known part of a session's log, which is not read again: rounds
+// would take longer and longer.
 type account struct {
 	dir     string // the session's
 	log     []event.Event
@@ -43,7 +43,7 @@ func (in prompts) add(t *testing.T, events []event.Event) {
 	}
 }
 
-// update reads what the log has gained, in however many files. No hub may be
+// update reads the new part of the log, in any number of files. No hub may be
 // writing it.
 func (a *account) update(t *testing.T) {
 	known := len(a.log)
@@ -85,7 +85,7 @@ func (a *account) read(t *testing.T, path string) (whole bool) {
 	return true
 }
 
-// hold requires that a screen saw what is in the log.
+// hold requires that a screen saw the events of the log.
 func (a *account) hold(t *testing.T, c *screen) {
 	seen := c.seen()
 	require.LessOrEqual(t, len(seen), len(a.log), "%s saw more than there is", c.name)

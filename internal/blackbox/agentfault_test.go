@@ -112,8 +112,8 @@ func TestFault42GrandchildSetsidIsSwept(t *testing.T) {
 }
 
 // TestFault44AnAgentThatHangsMidTurnIsCancelled has one agent that stopped
-// listening and one that was stopped by the system: a cancel ends both turns,
-// what they left open is closed, their processes are gone and the next prompt
+// listening and one that was stopped by the system: a cancel ends both turns, their
+// open calls and questions are closed, their processes are gone and the next prompt
 // works.
 func TestFault44AnAgentThatHangsMidTurnIsCancelled(t *testing.T) {
 	t.Parallel()

@@ -65,8 +65,8 @@ func TestAClientThatNeverReadsIsClosedAndItsMemoryIsNotTheHubs(t *testing.T) {
 	c.prompt(session.SessionID, "p2", "/burst 60000")
 	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p2").StopReason)
 	grown := residentKiB(t, h.cmd.Process.Pid) - memory
-	// The log is over 10 MiB by now: what the hub held for ten clients would be
-	// over 100 MiB. The race detector's own share is the rest.
+	// The log is over 10 MiB by now: copies of it for ten clients would be over 100
+	// MiB. The race detector's own share is the rest.
 	require.Less(t, grown, 100<<10, "the hub grew by %d KiB", grown)
 	c.until("the stuck clients gone", func(_ []event.Event, s *wire.State) bool {
 		return s != nil && len(s.Observers) == 1

@@ -10,8 +10,8 @@ import (
 )
 
 // TestAnAgentComesBackByTheBestWayItOffers kills an agent in the middle of a turn
-// and has it come back by resume, by load, or anew with a short account of what
-// was. In no case is anything in the log twice.
+// and has it come back by resume, by load, or anew with a short account of the
+// session. In no case is anything in the log twice.
 func TestAnAgentComesBackByTheBestWayItOffers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ resumed, hidden string }{{"resume", ""}, {"load", "resume"}, {"", "resume load"}} {

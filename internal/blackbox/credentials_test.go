@@ -27,7 +27,7 @@ import (
 	"github.com/abidehub/abide/internal/notify"
 )
 
-// visitor asks a hub by HTTP and keeps what it was answered.
+// visitor asks a hub by HTTP and keeps the answers.
 type visitor struct {
 	h       *hub
 	header  http.Header
@@ -144,7 +144,7 @@ func TestNoCredentialLeavesItsOwnFile(t *testing.T) {
 		v := as(owner)
 		v.ask("GET", "/api/sessions/"+url.PathEscape(secret), nil)
 		v.ask("GET", "/api/search?limit="+url.QueryEscape(secret), nil)
-		for _, body := range v.answers { // they may repeat what was asked
+		for _, body := range v.answers { // they may repeat the request
 			require.NotContains(t, body, owner)
 		}
 	}
@@ -215,7 +215,7 @@ func TestNoCredentialLeavesItsOwnFile(t *testing.T) {
 	}
 }
 
-// signature is what of a signed address is secret.
+// signature is the secret part of a signed address.
 func signature(address string) string {
 	return address[strings.LastIndexAny(address, "=.")+1:]
 }

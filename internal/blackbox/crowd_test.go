@@ -29,13 +29,13 @@ import (
 // crowdName is the variable that tells a crowd, as JSON, whom to watch.
 const crowdName = "ABIDE_BLACKBOX_CROWD"
 
-// crowdOrder is what a crowd's process is told.
+// crowdOrder is an order to a crowd's process.
 type crowdOrder struct {
 	Base, Token, Session, Epoch string
 	Clients                     int
 }
 
-// crowdAccount is what one client of a crowd saw.
+// crowdAccount has the events that one client of a crowd saw.
 type crowdAccount struct {
 	Last    event.Seq
 	Dropped int
@@ -79,7 +79,7 @@ func newCrowd(h *hub, base string, s wire.SessionInfo, clients int) *crowd {
 	return c
 }
 
-// pause stops the process: its sockets stay open and nobody reads them.
+// pause stops the process: its sockets stay open and unread.
 func (c *crowd) pause() error { return c.cmd.Process.Signal(syscall.SIGSTOP) }
 
 // resume continues it.
@@ -203,8 +203,8 @@ func (l *lateness) take() []time.Duration {
 
 var errSawAll = errors.New("saw all")
 
-// follow is one client of a crowd: it ends at the first news after it reached
-// what was named, or at once where it is there already.
+// follow is one client of a crowd: it ends at the first news after it reached the
+// named event, or at once where it is there already.
 func follow(hub *client.Hub, order crowdOrder, late *lateness, named <-chan struct{}, last *event.Seq) (a crowdAccount) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -281,7 +281,7 @@ func TestFault29TenOfAHundredStoppedClientsCostTheOthersNothing(t *testing.T) {
 	others.requireSaw(log) // while the ten stand still
 	t.Logf("the hub grew by %d KiB", grown)
 	require.Less(t, grown, 100<<10, "KiB the hub grew by, the race detector's share among it")
-	// Those who are done have left; the ten were closed by the hub.
+	// Clients that are done have left; the ten were closed by the hub.
 	require.Eventually(t, func() bool { return sockets(t, pid) <= open }, patience, 50*time.Millisecond, "the hub keeps the ten")
 
 	require.NoError(t, ten.resume())
@@ -317,7 +317,7 @@ func TestTenStoppedClientsDoNotSlowTheOthersDown(t *testing.T) {
 			require.NoError(t, ten.pause())
 		}
 		id := fmt.Sprintf("burst %d", round)
-		c.prompt(session.SessionID, id, "/burst 4000") // fills the sockets of whoever does not read
+		c.prompt(session.SessionID, id, "/burst 4000") // fills the sockets of clients that do not read
 		c.untilTurnEnds(id)
 		require.Eventually(t, func() bool { return len(others.lag()) == 0 }, patience, 200*time.Millisecond, "the others read the burst")
 		id = fmt.Sprintf("slow %d", round)

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// onDisk reads a session's log as anybody could who knows docs/storage.md, and
-// requires every line whole, its checksum right and the seqs without a gap.
+// onDisk reads a session's log as docs/storage.md describes it, and requires every
+// line whole, its checksum right and the seqs without a gap.
 func onDisk(t *testing.T, h *hub, id string) []event.Event {
 	t.Helper()
 	dir := filepath.Join(h.data, "sessions", id)
@@ -67,7 +67,7 @@ func requireSame(t *testing.T, want, got []event.Event, who string) {
 	requirePrefix(t, want, got, who)
 }
 
-// requirePrefix requires that what somebody saw is how the log begins.
+// requirePrefix requires that the log begins with the events that a client saw.
 func requirePrefix(t *testing.T, log, seen []event.Event, who string) {
 	t.Helper()
 	require.LessOrEqual(t, len(seen), len(log), "%s saw more than there is: the log ends at %d", who, len(log))

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFault16ADeviceErrorInTheKernelFreezesOneSession puts the whole program on
-// a device whose fsync fails once with EIO, and then lies: it says all is well.
+// TestFault16ADeviceErrorInTheKernelFreezesOneSession puts the whole program on a
+// device whose fsync fails once with EIO and reports success afterwards.
 func TestFault16ADeviceErrorInTheKernelFreezesOneSession(t *testing.T) {
 	t.Parallel()
 	d := newDevice(t)
@@ -50,8 +50,8 @@ func TestFault16ADeviceErrorInTheKernelFreezesOneSession(t *testing.T) {
 	d.fail(nil)
 	h.kill()
 	h.start()
-	// The next run keeps what was written though nobody was told so, in a file
-	// that never failed, and goes on.
+	// The next run keeps the written events though no client was told of them, in a
+	// file that never failed, and goes on.
 	b.prompt(broken.SessionID, "b4", "/burst 50")
 	require.Equal(t, event.StopEndTurn, b.untilTurnEnds("b4").StopReason)
 	ids := map[string]int{}
@@ -61,9 +61,10 @@ func TestFault16ADeviceErrorInTheKernelFreezesOneSession(t *testing.T) {
 	require.Equal(t, map[string]int{"b1": 1, "b2": 1, "b4": 1}, ids)
 }
 
-// TestFault16ADeviceErrorAnywhereHarmsNoMoreThanItHits has the kernel answer EIO
-// to one kind of call after another, on one hub: what is not kept is refused,
-// what can wait goes on, and once the device is well nothing is missing.
+// TestFault16ADeviceErrorAnywhereHarmsNoMoreThanItHits has the kernel answer EIO to
+// one kind of call after another, on one hub: a request that cannot be kept is
+// refused, work that can wait goes on, and once the device is well nothing is
+// missing.
 func TestFault16ADeviceErrorAnywhereHarmsNoMoreThanItHits(t *testing.T) {
 	t.Parallel()
 	d := newDevice(t)
@@ -91,7 +92,7 @@ func TestFault16ADeviceErrorAnywhereHarmsNoMoreThanItHits(t *testing.T) {
 	}
 }
 
-// on makes the ops fail whose path ends so.
+// on makes the operations on paths with this end fail.
 func on(suffix string, ops ...string) func(op, path string) bool {
 	return func(op, path string) bool { return slices.Contains(ops, op) && strings.HasSuffix(path, suffix) }
 }
@@ -102,7 +103,7 @@ func failLogWrite(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInfo
 	requireRefused(t, c, s.SessionID, "refused")
 	unharmed(t)
 	d.fail(nil)
-	requireRefused(t, c, s.SessionID, "refused") // what the device says now is not believed
+	requireRefused(t, c, s.SessionID, "refused") // the device's answer now is not trusted
 	require.Len(t, c.seen(), before, "what is not acknowledged is not shown")
 	info, err := h.hub.Session(t.Context(), s.SessionID)
 	require.NoError(t, err)
@@ -152,7 +153,7 @@ func failQueue(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInfo, u
 		d.fail(nil)
 		require.Equal(t, client.PromptOutcome{Fate: client.Queued, Position: i}, c.prompt(s.SessionID, id, "/burst 10"))
 	}
-	h.kill() // what was said to be queued is
+	h.kill() // acknowledged prompts are in the queue
 	h.start()
 	c.until("the end of the request", func(events []event.Event, _ *wire.State) bool {
 		return len(payloads[event.PermissionOutcome](t, events)) == 1
@@ -229,7 +230,7 @@ func failReading(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInfo,
 	require.Error(t, err)
 	require.Positive(t, d.times("read", s.SessionID+"/events-"))
 	unharmed(t)
-	c.prompt(s.SessionID, "more", "/burst 50") // what is in memory or another file is not harmed either
+	c.prompt(s.SessionID, "more", "/burst 50") // events in memory or in another file are not harmed either
 	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("more").StopReason)
 	d.fail(nil)
 	page, err := h.hub.EventsAfter(t.Context(), s.SessionID, 0, 100)

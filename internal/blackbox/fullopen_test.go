@@ -16,10 +16,10 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// TestASessionWithAnOpenTurnWaitsForRoomAndThenGoesOn kills a hub in the middle
-// of a turn and fills the device: the end of the turn cannot be written, so until
-// there is space whoever asks for the session is told to come back, and then it is
-// as after any kill.
+// TestASessionWithAnOpenTurnWaitsForRoomAndThenGoesOn kills a hub in the middle of
+// a turn and fills the device: the end of the turn cannot be written, so until
+// there is space a request for the session is told to come back, and then it is as
+// after any kill.
 func TestASessionWithAnOpenTurnWaitsForRoomAndThenGoesOn(t *testing.T) {
 	disk := newSmallDisk(t)
 	if disk == nil {

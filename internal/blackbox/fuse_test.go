@@ -19,7 +19,7 @@ import (
 // dying disk do. The kernel's own calls fail, so any program can be put on it.
 type device struct {
 	// Set at construction.
-	dir   string // what the program under test is given
+	dir   string // for the program under test
 	under string // where its files are
 
 	mu     sync.Mutex
@@ -92,7 +92,7 @@ type deviceNode struct {
 	device *device
 }
 
-// WrapChild implements fs.NodeWrapChilder: what is in a device is of it.
+// WrapChild implements fs.NodeWrapChilder: a file in a device belongs to it.
 func (n *deviceNode) WrapChild(_ context.Context, child fs.InodeEmbedder) fs.InodeEmbedder {
 	return &deviceNode{LoopbackNode: child.(*fs.LoopbackNode), device: n.device}
 }
@@ -127,8 +127,8 @@ func (n *deviceNode) wrap(file fs.FileHandle, errno syscall.Errno) fs.FileHandle
 	return &deviceFile{loopback: file.(loopback), device: n.device, fd: fd}
 }
 
-// loopback is what the kernel asks of an open file. That the kernel may pass
-// the device by (PassthroughFd) is not offered to it: no call would fail.
+// loopback has the kernel's requests to an open file. That the kernel may pass the
+// device by (PassthroughFd) is not offered to it: no call would fail.
 type loopback interface {
 	fs.FileReader
 	fs.FileWriter
@@ -143,7 +143,7 @@ type loopback interface {
 type deviceFile struct {
 	loopback
 	device *device
-	fd     int // what the calls that do not fail go to
+	fd     int // of the calls that do not fail
 }
 
 // path is the file's name at this moment: a rename does not make it sound. The

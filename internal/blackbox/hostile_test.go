@@ -14,14 +14,14 @@ import (
 	"github.com/coder/websocket"
 )
 
-// hostileClient has a good credential and sends what it must not.
+// hostileClient has a good credential and sends frames that it must not send.
 type hostileClient struct {
 	addr, token string
 	session     wire.SessionInfo
 }
 
-// harass is one visit. What the hub makes of it is its own affair, as long as
-// nobody else is harmed.
+// harass is one visit. The hub may answer as it likes, as long as no other client
+// is harmed.
 func (s hostileClient) harass(ctx context.Context, random *rand.Rand) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 12*time.Second)
 	defer cancel()

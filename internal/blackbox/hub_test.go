@@ -33,7 +33,7 @@ type hub struct {
 	data      string
 	config    string
 	workspace string
-	log       string // what all its runs wrote to stderr
+	log       string // the stderr of all its runs
 	addr      string
 
 	cmd     *exec.Cmd
@@ -42,7 +42,7 @@ type hub struct {
 	hub     *client.Hub
 }
 
-// settings are what a test may choose of a hub's configuration.
+// settings are the parts of a hub's configuration that a test may choose.
 type settings struct {
 	agents map[string]agent
 	// data is the data directory; empty is a new one beside the hub's files.
@@ -99,13 +99,13 @@ func newHub(t *testing.T, s settings) *hub {
 }
 
 // lasting is an address the hub can have again after it was down. The system gives
-// out ports from 32768 on, also for a moment and to whoever connects somewhere.
+// out ports from 32768 on, also for a moment and to any program that connects.
 func lasting(t *testing.T) string {
 	t.Helper()
 	for range 1000 {
 		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000)))
 		if err != nil {
-			continue // somebody has it
+			continue // it is in use
 		}
 		require.NoError(t, listener.Close())
 		return listener.Addr().String()
@@ -177,7 +177,7 @@ func (h *hub) spawn() <-chan string {
 	script := `umask 000; exec "$@"`
 	cmd := exec.Command("sh", append([]string{"-c", script, "sh", h.program}, h.args("serve", "--addr", h.addr, "--open=false")...)...)
 	cmd.Dir = h.workspace
-	// Most tests send prompts without a person who decides about interruptions.
+	// Most tests send prompts without deciding about interruptions.
 	cmd.Env = append(os.Environ(), "ABIDE_QUEUE_AFTER_INTERRUPTION=continue")
 	cmd.Stderr = log
 	out, err := cmd.StdoutPipe()
@@ -190,7 +190,7 @@ func (h *hub) spawn() <-chan string {
 		for scanner := bufio.NewScanner(out); scanner.Scan(); {
 			select {
 			case lines <- scanner.Text():
-			default: // nobody reads beyond the first two
+			default: // no test reads beyond the first two
 			}
 		}
 		ended <- cmd.Wait()
@@ -330,7 +330,7 @@ func (h *hub) id() string {
 	return is.HubID
 }
 
-// requireClosedModes requires that nobody else may read anything.
+// requireClosedModes requires that no other user may read a file.
 func (h *hub) requireClosedModes() {
 	h.t.Helper()
 	require.NoError(h.t, filepath.WalkDir(h.data, func(path string, d fs.DirEntry, err error) error {

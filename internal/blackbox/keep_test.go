@@ -13,8 +13,8 @@ import (
 )
 
 // TestALogIsKeptToTheLimitOfTheConfiguration edits keep_log_mib beside a running
-// hub: the oldest files go, who asks for them is told, and it stays so over a
-// kill.
+// hub: the oldest files go, a client that asks for them is told, and it stays so
+// over a kill.
 func TestALogIsKeptToTheLimitOfTheConfiguration(t *testing.T) {
 	h := newHub(t, settings{more: "log_file_mib: 1\n"})
 	s := h.create("demo")

@@ -105,8 +105,8 @@ func TestFault32APromptsIdBelongsToThePayloadItFirstCameWith(t *testing.T) {
 	h.start()
 	requireFates("after a kill", ran)
 
-	// The log alone knows what was given to the agent at once; of what waited it
-	// cannot tell whether it was edited, so it takes any payload for the same.
+	// Prompts that went to the agent at once are in the log alone; of what waited
+	// it cannot tell whether it was edited, so it takes any payload for the same.
 	h.stop()
 	require.NoError(t, os.Remove(filepath.Join(h.data, "sessions", id, "queue.json")))
 	h.start()

@@ -20,18 +20,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// operation is what a client asked of a session: to take a prompt, or, with an
-// empty id, for all prompts there are.
+// operation is a client's request to a session: to take a prompt, or, with an empty
+// id, for all prompts there are.
 type operation struct{ id string }
 
-// answer is what it was told; unknown if the hub died first.
+// answer is the hub's answer; unknown if the hub died first.
 type answer struct {
 	unknown bool
 	prompts string // the ids in order, each behind a space
 }
 
-// promptsModel says what a session's prompts are to its clients: a list that
-// only grows.
+// promptsModel is a session's prompts as its clients see them: a list that only
+// grows.
 func promptsModel() porcupine.Model {
 	return (&porcupine.NondeterministicModel{
 		Init: func() []any { return []any{""} },
@@ -50,7 +50,8 @@ func promptsModel() porcupine.Model {
 	}).ToModel()
 }
 
-// history is what the clients of one session did, over all lives of its hub.
+// history has the operations of the clients of one session, over all lives of its
+// hub.
 type history struct {
 	mu    sync.Mutex
 	start time.Time
@@ -69,8 +70,8 @@ func (h *history) add(by int, in operation, called time.Time, out answer) {
 	})
 }
 
-// counts are the prompts that were taken, the reads, and the prompts of which
-// nobody heard.
+// counts are the prompts that were taken, the reads, and the prompts without an
+// answer.
 func (h *history) counts() (taken, reads, unknown int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -87,9 +88,9 @@ func (h *history) counts() (taken, reads, unknown int) {
 	return taken, reads, unknown
 }
 
-// TestPromptsAndReadsAreLinearizableAcrossKillsOfTheHub has four clients prompt
-// one session by their sockets and read it by HTTP while the hub is killed, and
-// has porcupine look for an order of what they did that makes sense.
+// TestPromptsAndReadsAreLinearizableAcrossKillsOfTheHub has four clients prompt one
+// session by their sockets and read it by HTTP while the hub is killed, and has
+// porcupine look for an order of their operations that makes sense.
 func TestPromptsAndReadsAreLinearizableAcrossKillsOfTheHub(t *testing.T) {
 	t.Parallel()
 	sessions := 1
@@ -163,7 +164,8 @@ func (h *history) prompt(ctx context.Context, by int, c *screen, session, id str
 }
 
 // read asks for all prompts. The pages are read one after the other: as nothing
-// that was read can change, they are what there was when the last was read.
+// that was read can change, together they are the list at the time of the last
+// read.
 func (h *history) read(ctx context.Context, by int, hub *client.Hub, session string) {
 	called := time.Now()
 	var ids strings.Builder

@@ -78,8 +78,8 @@ func TestAnAgentIsLoggedInOverTheSocket(t *testing.T) {
 	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p4").StopReason, "a login lasts")
 }
 
-// TestAnAgentIsLoggedInOverHTTPAfterItsOwnCommandRanInATerminal runs what the
-// state says to run. The agent may not be asked for such a login.
+// TestAnAgentIsLoggedInOverHTTPAfterItsOwnCommandRanInATerminal runs the command
+// that the state names. The agent may not be asked for such a login.
 func TestAnAgentIsLoggedInOverHTTPAfterItsOwnCommandRanInATerminal(t *testing.T) {
 	t.Parallel()
 	record := filepath.Join(t.TempDir(), "record")

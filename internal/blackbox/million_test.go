@@ -36,7 +36,7 @@ func TestALongSessionOpensListsAndPagesToItsFirstEvent(t *testing.T) {
 	id := writeLongSession(t, data, events)
 	h := newHub(t, settings{data: data, program: program, more: "log_file_mib: 64\n"})
 	// No hub has kept this session: the first opening reads all of it, as it would
-	// where somebody else's log was put there. What counts is every one after that.
+	// a log copied from another hub. What counts is every one after that.
 	openOnce(t, h, id)
 	h.stop()
 	h.start()

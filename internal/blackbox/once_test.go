@@ -131,8 +131,8 @@ func onceOnly(asked event.PermissionRequest) []event.PermissionOption {
 	})
 }
 
-// TestManyQueueAtOnceAndEachAcknowledgedPromptRunsOnce fills the queue from
-// many sockets at once: what was acknowledged runs, what was refused does not.
+// TestManyQueueAtOnceAndEachAcknowledgedPromptRunsOnce fills the queue from many
+// sockets at once: acknowledged prompts run, refused ones do not.
 func TestManyQueueAtOnceAndEachAcknowledgedPromptRunsOnce(t *testing.T) {
 	t.Parallel()
 	h := newHub(t, settings{more: "queue: {max_size: 20}\n"})

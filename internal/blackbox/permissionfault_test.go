@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFault34AnAnswerToNoOpenRequestIsRefused answers what was never asked, what
-// was settled or cancelled, and what another session asks.
+// TestFault34AnAnswerToNoOpenRequestIsRefused answers a request that never was,
+// ones that were settled or cancelled, and one of another session.
 func TestFault34AnAnswerToNoOpenRequestIsRefused(t *testing.T) {
 	t.Parallel()
 	h := newHub(t, settings{})
@@ -47,9 +47,9 @@ func TestFault34AnAnswerToNoOpenRequestIsRefused(t *testing.T) {
 	requireTrueScreens(t, h, session.SessionID, desk)
 }
 
-// TestFault35ARequestNobodyWatchesWaits lets an agent ask while no client is
-// there: whoever comes later answers it; one that is open when the hub is killed
-// is cancelled, and the agent's process never hears of it.
+// TestFault35ARequestNobodyWatchesWaits lets an agent ask while no client is there:
+// a client that comes later answers it; one that is open when the hub is killed is
+// cancelled, and the agent's process never hears of it.
 func TestFault35ARequestNobodyWatchesWaits(t *testing.T) {
 	t.Parallel()
 	record := filepath.Join(t.TempDir(), "record")

@@ -21,9 +21,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// person is one session with its screens and somebody who prompts at some of
-// them all the time, sending each prompt until the hub has said what became of
-// it, and answers at the others.
+// person is one session with its screens, and a user who prompts at some of them
+// all the time, sends each prompt until the hub has answered it, and answers
+// questions at the others.
 type person struct {
 	*hub
 	session wire.SessionInfo
@@ -33,13 +33,13 @@ type person struct {
 	account account
 
 	quiet context.CancelFunc // ends the prompting and meddling
-	busy  sync.WaitGroup     // who prompts and meddles
+	busy  sync.WaitGroup     // the goroutines that prompt and meddle
 
 	mu    sync.Mutex
 	acked map[string]client.PromptOutcome // by prompt id
 	texts map[string]string
 	order []string // the ids in the order they were acknowledged
-	// removed are prompts somebody wanted out of the queue: each may have been
+	// removed are prompts that a screen removed from the queue: each may have been
 	// taken before.
 	removed map[string]bool
 	// untold are prompts that quiet came over: the hub may have any of them, and
@@ -136,8 +136,8 @@ func (p *person) send(ctx context.Context, c *screen, id, text string) {
 	p.untold[id] = true
 }
 
-// meddle cancels, switches modes and works on the queue, until ctx ends. What
-// the hub refuses, because it came too late, is nobody's loss.
+// meddle cancels, switches modes and works on the queue, until ctx ends. A request
+// that the hub refuses because it came too late loses nothing.
 func (p *person) meddle(ctx context.Context, c *screen, random *rand.Rand) {
 	for ctx.Err() == nil {
 		rest(ctx, time.Duration(random.Int64N(int64(600*time.Millisecond))))
@@ -149,7 +149,7 @@ func (p *person) meddle(ctx context.Context, c *screen, random *rand.Rand) {
 			continue
 		}
 		limited, cancel := context.WithTimeout(ctx, 5*time.Second)
-		// It fails where the connection ends, which is what the test is about.
+		// It fails where the connection ends, which the test does on purpose.
 		_ = socket.Send(limited, p.whim(state, random))
 		cancel()
 	}
@@ -178,8 +178,8 @@ func (p *person) whim(state *wire.State, random *rand.Rand) wire.Message {
 	return &wire.SetMode{SessionID: id, ModeID: []string{"auto", "ask"}[random.IntN(2)]}
 }
 
-// requireKept holds the log against what the screens saw and what the hub said
-// of prompts until now. No hub may be running.
+// requireKept compares the log with the events that the screens saw and the hub's
+// answers to prompts until now. No hub may be running.
 func (p *person) requireKept() {
 	p.t.Helper()
 	acked := p.outcomes()
@@ -246,8 +246,8 @@ func (p *person) hush() {
 	p.busy.Wait()
 }
 
-// finish lets what is queued come to its end, then sends the prompts there were
-// once more: none may run again.
+// finish lets the queue run empty, then sends all prompts once more: none may run
+// again.
 func (p *person) finish() {
 	p.t.Helper()
 	desk := p.screens[0]

@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTheQueueIsConfiguredForEveryoneAndForAWorkspaceWhileTheHubRuns edits the
-// file under a running hub: what is good counts for sessions that are open, what
-// is bad is refused with its line and changes nothing.
+// TestTheQueueIsConfiguredForEveryoneAndForAWorkspaceWhileTheHubRuns edits the file
+// under a running hub: valid values count for sessions that are open, invalid ones
+// are refused with their line and change nothing.
 func TestTheQueueIsConfiguredForEveryoneAndForAWorkspaceWhileTheHubRuns(t *testing.T) {
 	t.Parallel()
 	h := newHub(t, settings{more: "queue: {max_size: 2}\n"})

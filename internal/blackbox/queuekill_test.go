@@ -67,13 +67,13 @@ func TestQueuedPromptsAreTakenOnceInOrderThroughKillsBetweenTheSteps(t *testing.
 	c.requireTakenOnce()
 }
 
-// queuers are clients who each queue prompts, one after the other, behind a busy
+// queuers are clients that each queue prompts, one after the other, behind a busy
 // agent.
 type queuers struct {
 	t       *testing.T
 	hub     *hub
 	session string
-	record  string // of what the agent was given
+	record  string // of the agent's prompts
 	each    int
 	open    string // the prompt whose turn does not end by itself, if any
 	screens []*screen
@@ -119,8 +119,8 @@ func newQueuers(t *testing.T, clients, each int, open string) *queuers {
 
 func queuedID(client, n int) string { return fmt.Sprintf("q-%d-%d", client, n) }
 
-// text is unlike the text of any other prompt; the agent ignores what stands
-// behind its command.
+// text is unlike the text of any other prompt; the agent ignores the text behind
+// its command.
 func (c *queuers) text(id string) string {
 	if id == c.open {
 		return "/ask (" + id + ")"
@@ -175,8 +175,8 @@ func (c *queuers) requireInOrder(log []event.Event) {
 	}
 }
 
-// requireGiven sends every prompt again and holds what the hub says of it, and
-// what the agent was given, against how its turn ended.
+// requireGiven sends every prompt again and compares the hub's answer, and the
+// agent's record, with the end of its turn.
 func (c *queuers) requireGiven(ends map[string]event.StopReason) {
 	c.t.Helper()
 	given := readRecord(c.t, c.record)

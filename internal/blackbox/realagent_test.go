@@ -153,8 +153,8 @@ func startModel(t *testing.T) string {
 }
 
 // TestARealAgentWorksWhileASecondScreenAnswers is the main job: an agent that
-// people use writes a file and runs a command, another client than the one
-// which asked answers its requests, and both saw exactly what is on disk.
+// people use writes a file and runs a command, another client than the one that
+// prompted answers its requests, and both saw exactly the events on disk.
 func TestARealAgentWorksWhileASecondScreenAnswers(t *testing.T) {
 	t.Parallel()
 	forEachRealAgent(t, func(t *testing.T, r *rig) {

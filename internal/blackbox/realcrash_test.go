@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// oldWords is what the agent said in the first turn, and in no other.
+// oldWords are words of the agent's first turn, and of no other.
 const oldWords = "zanzibar-in-the-first-turn"
 
 // liveThrough plays a whole turn that leaves behind everything a history has: a

@@ -127,7 +127,8 @@ func (h *hub) recordedSession(name string) []event.Event {
 	}
 }
 
-// requireHeard requires that the log has what the editor heard, once each.
+// requireHeard requires that the log has the lines that the editor heard, once
+// each.
 func (e *editor) requireHeard(events []event.Event, turns int) {
 	e.t.Helper()
 	var said strings.Builder
@@ -186,7 +187,7 @@ func TestAKilledRecorderLeavesAClosedSessionWithWhatTheEditorGot(t *testing.T) {
 	e.prompt("hello", nil)
 	e.prompt("tell me more", func(line int) {
 		if line == 3 {
-			time.Sleep(100 * time.Millisecond) // what was passed on is handed over: see ADR 39
+			time.Sleep(100 * time.Millisecond) // the recorder hands over the passed lines: see ADR 39
 			require.NoError(t, e.cmd.Process.Kill())
 		}
 	})

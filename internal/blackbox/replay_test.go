@@ -151,8 +151,8 @@ func requireEndOf(t *testing.T, trace []traceLine, prompt message, end event.Tur
 // agentLine is what must be kept of one line of the agent's.
 type agentLine struct {
 	values []string
-	// settles is true of a response: it is kept in the event it settles, which
-	// may stand before what the agent said in between.
+	// settles is true of a response: it is kept in the event it settles, which may
+	// stand before the agent's lines in between.
 	settles bool
 }
 
@@ -167,7 +167,7 @@ func agentLines(trace []traceLine) []agentLine {
 		if json.Unmarshal(l.Msg, &whole) != nil {
 			continue
 		}
-		// What every line has, and what the type of its event says.
+		// The fields of every line, and those that the type of its event implies.
 		delete(whole, "jsonrpc")
 		delete(whole, "id")
 		delete(whole, "method")

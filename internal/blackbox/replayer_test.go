@@ -70,9 +70,9 @@ func replayed(trace []traceLine) []traceLine {
 	return out
 }
 
-// playReplay says what the agent of a trace said, each time the hub has done
-// what the client of the trace did. Ids of the hub's requests take the place of
-// those in the trace.
+// playReplay writes the lines of the agent of a trace, each time the hub has done
+// the step of the trace's client. Ids of the hub's requests take the place of those
+// in the trace.
 func playReplay() error {
 	trace, err := readTrace(os.Getenv(traceName))
 	if err != nil {
@@ -118,7 +118,7 @@ func loadedSession(trace []traceLine) string {
 	return ""
 }
 
-// hear waits for the hub's counterpart of what the trace's client sent.
+// hear waits for the hub's counterpart of a line of the trace's client.
 func hear(hub *bufio.Reader, want message) (message, error) {
 	method := want.Method
 	if method == "session/load" {

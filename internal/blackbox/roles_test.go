@@ -43,8 +43,8 @@ const (
 	hiddenName = "ABIDE_BLACKBOX_HIDDEN"
 )
 
-// tapped puts a tap in front of an agent: what it is given is on record, and
-// so is whether another agent of its session was alive when it started.
+// tapped puts a tap in front of an agent: it records the agent's input, and whether
+// another agent of its session was alive when it started.
 func tapped(t *testing.T, record string, a agent) agent {
 	t.Helper()
 	self, err := os.Executable()
@@ -108,8 +108,8 @@ func playTap() error {
 	return cmd.Wait()
 }
 
-// concealer writes an agent's output to stdout without some of what its first
-// line, the answer to initialize, offers.
+// concealer writes an agent's output to stdout without some of the offers in its
+// first line, the answer to initialize.
 type concealer struct {
 	hidden []string
 	first  []byte
@@ -204,8 +204,8 @@ func parentOf(pid int) (parent int, born string, ok bool) {
 	return parent, f[19], err == nil
 }
 
-// remember writes down who belongs to the agent that is recorded, for the tap of
-// the next one to look for.
+// remember writes down the processes of the recorded agent, for the tap of the next
+// one to look for.
 func remember(t *testing.T, record string) {
 	t.Helper()
 	children := readRecord(t, record).children
@@ -221,7 +221,7 @@ func remember(t *testing.T, record string) {
 func survivors(record string) []int {
 	data, err := os.ReadFile(record + ".family")
 	if err != nil {
-		return nil // nobody was remembered
+		return nil // no process was remembered
 	}
 	var members map[int]string
 	if err := json.Unmarshal(data, &members); err != nil {
@@ -236,7 +236,7 @@ func survivors(record string) []int {
 	return alive
 }
 
-// recording is what a tap wrote.
+// recording is the record of a tap.
 type recording struct {
 	rivals   []string
 	children []int

@@ -230,9 +230,9 @@ func (c *screen) cancel(session string) {
 	require.NoError(c.t, c.socket().Send(c.t.Context(), &wire.Cancel{SessionID: session}))
 }
 
-// requireTrueScreens stops the hub, so that the log stands still, starts it
-// again, so that every screen comes back by its cursor, and requires each to
-// hold exactly what is on disk.
+// requireTrueScreens stops the hub, so that the log stands still, starts it again,
+// so that every screen comes back by its cursor, and requires each to hold exactly
+// the events on disk.
 func requireTrueScreens(t *testing.T, h *hub, id string, screens ...*screen) {
 	t.Helper()
 	h.stop()

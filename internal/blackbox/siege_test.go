@@ -29,15 +29,16 @@ import (
 // siegeName is the variable that tells a siege, as JSON, whom to attack.
 const siegeName = "ABIDE_BLACKBOX_SIEGE"
 
-// siegeOrder is what the attacking process is told.
+// siegeOrder is an order to the attacking process.
 type siegeOrder struct {
 	Addr, Session, Epoch string
 	Viewers              []string // tokens
 }
 
 // TestASiegeCostsATurnAndTheOwnerNothing attacks the hub in every way at once: ten
-// thousand connections without a credential, and a hundred viewers who each open all
-// the sockets they may, read nothing, and send what breaks a server that trusts them.
+// thousand connections without a credential, and a hundred viewers that each open
+// all the sockets they may, read nothing, and send frames that break a server that
+// trusts them.
 func TestASiegeCostsATurnAndTheOwnerNothing(t *testing.T) {
 	if os.Getenv("ABIDE_SOAK") == "" {
 		t.Skip("takes a minute of a quiet machine: set ABIDE_SOAK")

@@ -16,12 +16,12 @@ import (
 type smallDisk struct {
 	dir string
 	mu  sync.Mutex
-	// full says that it is, or was when somebody last asked wasFull.
+	// full says that it is, or was at the last call of wasFull.
 	full, was bool
 }
 
-// roomyBytes is what a disk holds that is not full: in memory, so no more than
-// a test needs.
+// roomyBytes is the size of a disk that is not full: in memory, so no more than a
+// test needs.
 const roomyBytes = 4 << 30
 
 // newSmallDisk mounts one, or returns nil where that takes what this process is

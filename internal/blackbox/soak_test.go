@@ -127,8 +127,8 @@ func (s *soak) beginFaults() {
 	}
 }
 
-// strike lets the hub work for a while, ends it in some way, compares what it
-// leaves behind with all accounts, damages its files and starts it again.
+// strike lets the hub work for a while, ends it in some way, compares its files
+// with all accounts, damages its files and starts it again.
 func (s *soak) strike() {
 	s.t.Helper()
 	if s.random.IntN(3) > 0 {

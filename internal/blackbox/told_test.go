@@ -16,9 +16,9 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// teller is a service on loopback that takes what the hub tells. While it holds,
-// it takes nothing: a request waits until its hub is gone. That something is taken
-// back is no news.
+// teller is a service on loopback that takes the hub's notifications. While it
+// holds, it takes nothing: a request waits until its hub is gone. That something is
+// taken back is no news.
 type teller struct {
 	*httptest.Server
 	came chan notify.Payload // each request, taken or not
@@ -61,7 +61,7 @@ func (s *teller) hold(holds bool) {
 	s.holds = holds
 }
 
-// next waits for a request and requires what it tells of.
+// next waits for a notification and requires its kind.
 func (s *teller) next(t *testing.T, kind notify.Kind, session string) {
 	t.Helper()
 	select {
@@ -73,7 +73,7 @@ func (s *teller) next(t *testing.T, kind notify.Kind, session string) {
 	}
 }
 
-// told are the kinds of what was taken about a session.
+// told are the kinds of the notifications taken about a session.
 func (s *teller) told(session string) []notify.Kind {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// solitude is a session that nobody watches but who is told to. It is read from
-// its file, as every screen would be somebody.
+// solitude is a session without a viewer, unless a test joins one. It is read from
+// its file, as every screen would be a viewer.
 type solitude struct {
 	t       *testing.T
 	h       *hub
@@ -34,7 +34,7 @@ func (s *solitude) ask(promptID string) event.Event {
 	return s.wait(event.TypePermissionRequest, n)
 }
 
-// join is somebody who comes to watch, and returns once the session knows.
+// join adds a viewer, and returns once the session knows.
 func (s *solitude) join() *wireTap {
 	s.t.Helper()
 	w := s.h.raw("/api/sessions/" + s.session.SessionID + "/ws")
@@ -43,7 +43,7 @@ func (s *solitude) join() *wireTap {
 	return w
 }
 
-// answer settles a request as the one who joined.
+// answer settles a request as the viewer.
 func (s *solitude) answer(w *wireTap, request event.Event) {
 	s.t.Helper()
 	var asked event.PermissionRequest
@@ -83,8 +83,8 @@ func (s *solitude) recorded(kind event.Type) []event.Event {
 }
 
 // TestTheConfigurationSaysWhatBecomesOfRequestsNobodyWatches goes through the
-// values of permissions while the hub runs, each edit saved as editors do: with
-// nobody there, with somebody, and with somebody who comes or goes in between.
+// values of permissions while the hub runs, each edit saved as editors do: without
+// a viewer, with one, and with one that comes or goes in between.
 func TestTheConfigurationSaysWhatBecomesOfRequestsNobodyWatches(t *testing.T) {
 	t.Parallel()
 	h := newHub(t, settings{more: "permissions: {unattended: deny}\n"})
@@ -124,7 +124,7 @@ func TestTheConfigurationSaysWhatBecomesOfRequestsNobodyWatches(t *testing.T) {
 	require.GreaterOrEqual(t, at.Sub(asked.Time), 5*time.Second)
 	asked = s.ask("wait a while, joined")
 	somebody = s.join()
-	time.Sleep(time.Until(asked.Time.Add(6 * time.Second))) // the limit passes under somebody's eyes
+	time.Sleep(time.Until(asked.Time.Add(6 * time.Second))) // the limit passes while a viewer is there
 	s.answer(somebody, asked)
 	answered, _ = s.outcome(5)
 	require.NotEqual(t, "hub", answered.By)

@@ -61,7 +61,7 @@ func TestManyUploadsAtOnceAreNotHeldInMemory(t *testing.T) {
 	require.Eventually(t, func() bool {
 		files, err := os.ReadDir(blobs)
 		require.NoError(t, err)
-		return len(files) == 2*whole // each with what was said of it
+		return len(files) == 2*whole // each with its description
 	}, patience, 20*time.Millisecond, "what was cut off leaves nothing behind")
 }
 

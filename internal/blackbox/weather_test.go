@@ -154,7 +154,7 @@ func reconfigure(path string, good []byte) func(context.Context, *rand.Rand) (st
 	}
 }
 
-// replaceFile writes a file as editors do: nobody sees half of it.
+// replaceFile writes a file as editors do: no reader sees half of it.
 func replaceFile(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".edit-*")
 	if err != nil {

@@ -42,7 +42,7 @@ func (c *connection) hear() wire.Message {
 	return m
 }
 
-// hub serves a script on the session "s" to who holds the token "t".
+// hub serves a script on the session "s" for the token "t".
 func hub(t *testing.T, play script) *client.Hub {
 	connections := make(chan int, 1)
 	connections <- 0
@@ -83,7 +83,8 @@ func loaded(first, last event.Seq) *wire.EventsLoaded {
 
 var errEnough = errors.New("enough")
 
-// follow watches until it holds the event at last, and returns what it applied.
+// follow watches until it holds the event at last, and returns the events that it
+// applied.
 func follow(t *testing.T, h *client.Hub, from client.Cursor, last event.Seq) ([]event.Event, *client.Watch) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

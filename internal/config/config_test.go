@@ -282,7 +282,7 @@ func TestANamedFileMustBeThere(t *testing.T) {
 // patience is the longest a test waits for something that should come at once.
 const patience = time.Minute
 
-// watching runs Watch and returns what it reported.
+// watching runs Watch and returns its reports.
 func watching(t *testing.T, l config.Loader) (applied chan config.Config, refused chan error) {
 	t.Helper()
 	loaded, err := l.Load()
@@ -307,8 +307,8 @@ func watchingSince(t *testing.T, l config.Loader, loaded config.Config) (applied
 	return applied, refused
 }
 
-// write replaces the file the way editors do, once, and waits for what the watch
-// reports of it: a second time would be reported, too, behind whatever comes next.
+// write replaces the file the way editors do, once, and waits for the watch's
+// report of it: a second write would be reported, too, behind the next report.
 func write[T any](t *testing.T, path, yaml string, reported chan T) T {
 	t.Helper()
 	tmp := path + ".new"

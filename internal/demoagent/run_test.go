@@ -99,7 +99,7 @@ func (c *client) next() message {
 	}
 }
 
-// call makes a request and answers what the agent asks meanwhile: permissions
+// call makes a request and answers the agent's questions meanwhile: permissions
 // with the option, forms by declining.
 func (c *client) call(method, params, option string) message {
 	c.t.Helper()

@@ -148,7 +148,7 @@ func TestStatusKeepsToTheFolder(t *testing.T) {
 	require.Equal(t, []gitstate.Change{{Code: "??", Path: "below/"}}, s.Files)
 }
 
-// A fake git says what the real one gets.
+// A fake git prints the arguments of the real one.
 func fakeGit(t *testing.T, script string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "git")

@@ -145,7 +145,7 @@ func TestFault80NothingOfAHostileRepositoryRuns(t *testing.T) {
 				_, _ = g.Run(ctx, r, work, args...) // that it may fail is not this test's matter
 			}
 			require.Empty(t, tr.sprung(t), "a program of the repository ran")
-			if !strings.HasPrefix(name, "partial clone") { // what is missing cannot be told
+			if !strings.HasPrefix(name, "partial clone") { // missing objects cannot be told
 				require.NoError(t, statusErr)
 				require.NoError(t, diffErr)
 			}
@@ -177,7 +177,7 @@ func TestGitAsAPersonRunsItRunsWhatTheRepositoryNames(t *testing.T) {
 				cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b", "-p"}, args...)...)
 				cmd.Dir = work
 				cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "VISUAL=false"}
-				_ = cmd.Run() // what it says does not matter
+				_ = cmd.Run() // its outcome does not matter
 				cancel()
 			}
 			require.NotEmpty(t, tr.sprung(t))

@@ -124,7 +124,7 @@ func TestFault62AnAnswerHasAtMost64KiBOfHeadersToo(t *testing.T) {
 	require.Error(t, err)
 
 	exact := receiver(t, func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // else the connection is closed under who still sends
+		_, _ = io.Copy(io.Discard, r.Body) // else the connection is closed while the client still sends
 		_, _ = w.Write(make([]byte, outgoing.MaxBytes))
 	})
 	answer, err := local(exact).Send(t.Context(), "POST", exact.URL, nil, make([]byte, outgoing.MaxBytes))

@@ -49,7 +49,7 @@ func TestWidthsAreThoseOfTheTerminal(t *testing.T) {
 	require.Equal(t, "日 ", plain.Pad("日", 3))
 }
 
-// written is what a feed writes of payloads, numbered from 1, in turn 1.
+// written are a feed's lines of payloads, numbered from 1, in turn 1.
 func written(t *testing.T, level plain.Level, style plain.Style, payloads ...event.Payload) string {
 	t.Helper()
 	var out bytes.Buffer

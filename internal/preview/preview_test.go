@@ -88,7 +88,8 @@ func TestWhatHasNoPreviewIsSaidToHaveNone(t *testing.T) {
 	var tiny, whole bytes.Buffer
 	require.NoError(t, png.Encode(&tiny, picture(480, 480, 255)))
 	require.NoError(t, png.Encode(&whole, picture(1000, 1000, 255)))
-	// It says 60,000 × 60,000 in 33 bytes: 14 GB if somebody believed it.
+	// It claims 60,000 × 60,000 pixels in 33 bytes: 14 GB for a decoder that trusts
+	// it.
 	bomb := bytes.Clone(whole.Bytes())
 	binary.BigEndian.PutUint32(bomb[16:], 60_000)
 	binary.BigEndian.PutUint32(bomb[20:], 60_000)

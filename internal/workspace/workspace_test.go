@@ -107,8 +107,8 @@ func TestStrangeNamesAreShownAndOpened(t *testing.T) {
 	}
 }
 
-// hundredThousandFiles returns a repository of so many, in git's index only:
-// the disk is not what is tested.
+// hundredThousandFiles returns a repository of so many, in git's index only: the
+// test is not about the disk.
 func hundredThousandFiles(t testing.TB) string {
 	root := t.TempDir()
 	git(t, root, "init", "-q")
