@@ -5,7 +5,7 @@ import { until } from './rig/until.ts'
 
 const at = paired()
 
-/** Installed in the page: writes down what a screen reader is given to say, in order. */
+/** Installed in the page: records the announcements for a screen reader, in order. */
 function listen(): void {
   const said: string[] = []
   const last = new WeakMap<Element, string>()

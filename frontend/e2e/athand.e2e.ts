@@ -1,4 +1,5 @@
-// What is at hand: a folder for a new session, and files after an @, by touch on a phone and by keys on a desktop.
+// Pickers: a folder for a new session, and files after an @, by touch on a phone and by keys on a
+// desktop.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'

@@ -69,7 +69,7 @@ describe('budgets', () => {
     await hub.stop()
     const not: string[] = []
     if (rounds === 1) not.push('wakes beyond one of every kind: ABIDE_SOAK=1 make bench-web, or make soak')
-    // What takes time is only worth what the machine had left for it.
+    // Times depend on the processor time that the machine had left.
     const load = loadavg().map((n) => n.toFixed(1))
     console.log(`\nload of ${cpus().length} processors in 1, 5 and 15 minutes: ${load.join(', ')}`)
     console.log(`${table(rows, not)}\n`)
@@ -325,7 +325,7 @@ describe('budgets', () => {
   test('a very long session', async () => {
     const screen = await device.watch(long, desktop)
     await screen.reaches(long, many)
-    // Only the newest page is held: each jump has to ask for what it shows.
+    // Only the newest page is held: each jump has to load its page.
     const fresh = await device.watch(long, desktop)
     await fresh.reaches(long, many)
     const jumps: number[] = []

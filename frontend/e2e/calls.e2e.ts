@@ -1,4 +1,4 @@
-// What a session says of its tool calls, by what became of them.
+// The lines of tool calls in a session, by their outcome.
 import { expect, test } from 'vitest'
 import { desktop, phone } from './rig/browser.ts'
 import { paired } from './rig/paired.ts'
@@ -41,7 +41,7 @@ test('a call of a turn that has ended does not go on in the next, one that was r
     ]),
   )
   await screen.permission.waitFor()
-  await elapse(2_500) // what a person took to answer is no time of the call
+  await elapse(2_500) // a person's time to answer is no time of the call
   await screen.answer('Reject')
   await screen.reaches(session, (await at.hub.event(session, 'turn_end')).seq)
 

@@ -1,4 +1,4 @@
-// A call that becomes another one while a person is asked about it: what they read is what they allow.
+// A call that changes while a person is asked about it: they allow only the version that they read.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { desktop } from './rig/browser.ts'
 import { paired } from './rig/paired.ts'
@@ -49,7 +49,7 @@ describe('a call that changed after it was shown', () => {
       await screen.page.keyboard.press('Enter')
       await read().waitFor({ state: 'detached' })
       await until('allowing', () => option('yes').isEnabled())
-      // The question goes on to be what the keys are for.
+      // The keys still belong to the question.
       expect(await screen.permission.evaluate((sheet) => sheet === document.activeElement)).toBe(true)
       expect(await changed().count(), 'what it is now stays in sight').toBe(1)
     }

@@ -1,4 +1,4 @@
-// What a person chooses, and the keys that take them through a session.
+// Choices, and the keys for moving through a session.
 import { beforeAll, describe, expect, test } from 'vitest'
 import { desktop } from './rig/browser.ts'
 import { paired } from './rig/paired.ts'

@@ -76,7 +76,7 @@ describe('the devices of a hub, in its settings', () => {
     await other().getByRole('button', { name: 'Revoke: Kitchen' }).click()
     await other().getByText('has to be paired anew').waitFor()
     expect((await listed()).some((d) => d.name === 'Kitchen')).toBe(true)
-    // What was not meant is the nearest key.
+    // The nearest key was pressed by mistake.
     await screen.page.keyboard.press('Enter')
     expect(await focused()).toBe('Revoke: Kitchen')
     await screen.page.keyboard.press('Enter')

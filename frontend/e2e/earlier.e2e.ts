@@ -1,4 +1,4 @@
-// The beginning of a message that is too long to be in the page at once, as somebody with a keyboard comes to it.
+// The beginning of a message that is too long to be in the page at once, reached by keyboard.
 import { expect, test } from 'vitest'
 import { desktop } from './rig/browser.ts'
 import { paired } from './rig/paired.ts'

@@ -1,4 +1,4 @@
-// A device whose storage is full: what a person does is done all the same, and what could be lost is said.
+// A device whose storage is full: actions work all the same, and a note says what could be lost.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { desktop } from './rig/browser.ts'
 import { Device } from './rig/device.ts'

@@ -1,4 +1,4 @@
-// Who is let in is shown on each open page of the owner, with a button that ends it.
+// A new device is shown on each open page of the owner, with a button that removes it.
 import { execFileSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { phone } from './rig/browser.ts'

@@ -51,10 +51,12 @@ describe('a message', () => {
       .sort((a, b) => a - b)
       .map((c) => t.slice(0, c))
 
-  // A slow machine must not make the renderer put off what the test looks at.
+  // A slow machine must not make the renderer put off the rows under test.
   beforeAll(() => page.evaluate(() => void (performance.now = () => 0)))
 
-  /** What is shown in the end of texts that came one after the other; the last is all of it unless it `grows`. */
+  /**
+   * The shown end of texts that came one after the other; the last is all of it unless it `grows`.
+   */
   const shown = (steps: readonly string[], grows = false) =>
     page.evaluate(
       ({ steps, grows }) => {

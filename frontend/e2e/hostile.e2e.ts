@@ -223,7 +223,7 @@ describe('hostile text', () => {
       const rule = { scope: 'session', effect: 'allow', kind: 'execute', title }
       await hub.api('POST', `/api/sessions/${session}/rules`, rule)
     }
-    // The title is what is read of a rule about one request.
+    // People read the title of a rule about one request.
     const one = { scope: 'session', effect: 'reject', kind: 'edit', subject: 'nothing asked here' }
     await hub.api('POST', `/api/sessions/${session}/rules`, { ...one, title: titles[0] })
     const { rules } = await hub.api<{ rules: { title: string }[] }>('GET', `/api/sessions/${session}/rules`)
@@ -342,7 +342,7 @@ function suspects(screen: Screen): Promise<string[]> {
     for (const element of document.body.querySelectorAll('*')) {
       for (const { name, value } of element.attributes) {
         if (/^on/i.test(name)) found.push(`${name}=${value}`)
-        // What an agent sent as a file is saved, as bytes without a type that runs.
+        // A file from an agent is saved, as bytes without a type that runs.
         const saved = element.matches('a[download]') && value.startsWith(`blob:${location.origin}/`)
         if (/^(xlink:)?href$/.test(name) && !saved && !/^(https?:|mailto:|\/|#)/.test(value))
           found.push(`${name}=${value}`)

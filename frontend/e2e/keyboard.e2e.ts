@@ -46,7 +46,7 @@ describe('with nothing but keys, a person', () => {
     })
   }
 
-  /** Waits until an answer counts: what was pressed for something else just before does not. */
+  /** Waits until an answer counts: a key pressed for something else just before does not. */
   const answerable = () =>
     until('the options', () => screen.permission.locator('[data-option]').first().isEnabled())
 

@@ -25,7 +25,7 @@ describe('of the keys that the help names', () => {
   let screen: Screen
   let page: Screen['page']
   let session: string
-  /** Where what was not read begins. */
+  /** The beginning of the unread part. */
   let unread: number
 
   beforeAll(async () => {
@@ -234,7 +234,7 @@ describe('of the keys that the help names', () => {
     },
   }
 
-  // What was read is told to the hub by any of these: what was not comes before.
+  // Any of these tells the hub the read mark: the unread part comes before.
   const first = bindings.filter((b) => b.action === 'unread')
   const others = bindings.filter((b) => b.action !== 'unread')
   test.each([...first, ...others])('$keys is: $action', async ({ keys, action }) => {
@@ -270,7 +270,7 @@ describe('of the keys that the help names', () => {
     await screen.composer.fill('')
   })
 
-  // What is always allowed is asked no more.
+  // An action that is always allowed is asked no more.
   test.each([
     ['a', 'once'],
     ['x', 'no'],

@@ -1,4 +1,4 @@
-// What is too large to be read within the feed: how much of it the page holds, and where it is read whole.
+// Texts too large for the feed: how much of them the page holds, and where they are read whole.
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { desktop, phone } from './rig/browser.ts'

@@ -1,4 +1,4 @@
-// A workspace larger than any screen: what is shown of it, cut or refused, on a phone.
+// A workspace larger than any screen: the parts shown, cut or refused, on a phone.
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'

@@ -62,7 +62,7 @@ describe.each([195, 320])('on a screen of %i px', (width) => {
   test('nothing but lines of code is wider than it', async () => {
     const screen = await phone.open('/', { width, height: 600 })
     const { page } = screen
-    /** What has to be scrolled sideways, or cannot be reached at all. */
+    /** Elements that have to be scrolled sideways, or cannot be reached at all. */
     const wide = () =>
       page.evaluate(() => {
         const code = 'pre, pre *, .lines, .lines *, :has(> .lines)'

@@ -1,4 +1,4 @@
-// How markdown is laid out: in a real browser, whose boxes nothing else has.
+// How markdown is laid out: in a real browser, as only a browser lays out boxes.
 import { Marked } from 'marked'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -17,7 +17,7 @@ afterAll(() => browser.stop())
 const lines = (count: number, line: string) => Array(count).fill(line).join('\n')
 
 describe('harmless markdown is what the parser by itself makes of it', () => {
-  /** HTML without what the app adds to each link, box and code block. */
+  /** HTML without the app's additions to each link, box and code block. */
   const bare = (html: string | null) =>
     page.evaluate((given) => {
       const element = document.createElement('div')
@@ -151,7 +151,7 @@ describe('a message of very many small blocks', () => {
         return { nodes, longest }
       }, text)
       expect(grown.nodes).toBeLessThan(1_200)
-      // A slow machine must pass, and what was seen without a bound were seconds.
+      // A slow machine must pass; without a bound it took seconds.
       expect(grown.longest).toBeLessThan(1_000)
       const main = page.locator('main')
       await until('the end', async () => (await main.innerText()).includes('19999'))

@@ -1,4 +1,4 @@
-// What the menu of a session does to it, and that each of it can be taken back or is asked about first.
+// The actions of a session's menu: each can be taken back or is asked about first.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { SessionInfo } from '../src/wire/gen.ts'
 import { barriers } from './rig/axe.ts'

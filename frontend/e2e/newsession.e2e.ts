@@ -1,4 +1,4 @@
-// A new session is made once, however often it is asked for, and what was typed for it is kept until then.
+// A new session is made once, however often it is asked for, and the typed text is kept until then.
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { SessionInfo } from '../src/wire/gen.ts'
@@ -53,7 +53,7 @@ describe('a new session', () => {
       keys.push(route.request().headers()['idempotency-key'])
       if (keys.length > 2) return route.continue()
       await route.fetch() // the hub has it
-      await route.abort() // and what it says gets lost
+      await route.abort() // and its answer gets lost
     })
     await form(page)
     await field(page, 'Name optional').fill('Mine')
@@ -133,7 +133,7 @@ describe('a new session', () => {
     tell()
     await formed(page)
     expect(await field(page, 'Folder').inputValue()).toBe('/typed/meanwhile')
-    await field(page, 'Folder').fill('') // what is taken away stays away, too
+    await field(page, 'Folder').fill('') // a removed value stays removed, too
     expect(await field(page, 'Folder').inputValue()).toBe('')
     await page.getByRole('button', { name: 'Cancel' }).click()
     await page.close()

@@ -1,5 +1,6 @@
-// Being told: what the service worker makes of pushes and of taps on them, and the settings, in a browser that
-// allows notifications and in one that does not. No push service is asked: pushes come as the browser delivers them.
+// Being told: the service worker's handling of pushes and of taps on them, and the settings, in a
+// browser that allows notifications and in one that does not. No push service is asked: pushes come
+// as the browser delivers them.
 import { describe, expect, test } from 'vitest'
 import type { CDPSession, Page, Worker } from 'playwright-core'
 import { barriers } from './rig/axe.ts'
@@ -91,8 +92,8 @@ describe('notifications', () => {
     const running = its()!
     await until('the permission', () => running.evaluate(() => Notification.permission === 'granted'))
     /**
-     * How many messages the worker that runs now has shown: it may have been stopped and started again. Who asks for
-     * the notifications while one is being shown makes Chromium forget that one.
+     * How many messages the worker that runs now has shown: it may have been stopped and started
+     * again. Chromium forgets a notification whose list is asked for while it is being shown.
      */
     const done = () =>
       its()!.evaluate(() => {

@@ -95,7 +95,7 @@ describe('two phones and a desktop on one session', () => {
 
     await proxy.tell('heal')
     await killed.browser.reopen()
-    // Several pages of the phone, each of which may think that what is left is its own to send.
+    // Several pages of the phone, each of which may take the unsent prompts for its own.
     const pages = [await killed.open('/', phoneSize), await killed.watch(sessions[0]!, phoneSize)]
     pages.push(await killed.watch(sessions[1]!, phoneSize))
     for (const session of sessions) {
@@ -106,7 +106,7 @@ describe('two phones and a desktop on one session', () => {
       await until('an empty outbox', async () => (await stored(page, 'outbox')).length === 0)
       await page.locator('[data-outbox]').waitFor({ state: 'detached' })
     }
-    // A new connection sends again what is still believed to be on its way; and what is asked after it is behind it.
+    // A new connection sends the unanswered requests again; and later requests are behind them.
     await proxy.tell('rst')
     for (const [at, session] of sessions.entries()) {
       await pages[at + 1]!.reaches(session, hub.lastSeq(session))

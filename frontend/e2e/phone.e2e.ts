@@ -1,4 +1,5 @@
-// What a phone's small screen and poor network make of a session: nothing is cut off, and nothing cries out early.
+// A session on a phone's small screen and poor network: nothing is cut off, and nothing cries out
+// early.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Page } from 'playwright-core'
 import { phone } from './rig/browser.ts'
@@ -195,7 +196,7 @@ interface Noted {
   alarm?: number
 }
 
-/** Runs in the page: notes what is there, from when on, until the connection is back. */
+/** Runs in the page: notes the shown parts and their times, until the connection is back. */
 function note(): void {
   const noted: Noted = {}
   Object.assign(window, { noted })

@@ -83,7 +83,7 @@ describe('a session, played back', () => {
     const next = hub.events(long).find((e) => e.type === 'user_prompt' && e.seq > turn.seq)!
     await at(screen, next.seq)
     await expect.poll(() => new URL(screen.page.url()).search).toBe(`?seq=${next.seq}`)
-    // What is shown is the feed up to there, and nothing after.
+    // The feed is shown up to there, and nothing after.
     await expect.poll(async () => Math.max(...(await lasts(screen)))).toBe(next.seq)
     for (let i = 0; i < 4; i++) await keyboard.press('>')
     await keyboard.press('Space')

@@ -1,5 +1,5 @@
-// What a person sees of a question before they answer it: nothing hides, and on a low
-// screen nothing is covered. ABIDE_SHOTS names a folder for pictures.
+// A question as a person sees it before they answer: nothing hides, and on a low screen nothing is
+// covered. ABIDE_SHOTS names a folder for pictures.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'

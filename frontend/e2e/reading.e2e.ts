@@ -1,5 +1,6 @@
-// What a screen reader is given of the list, the feed, a question and the composer, in its order, as golden trees in
-// e2e/golden. A changed tree is looked at, then written anew with `npm run e2e -- e2e/reading.e2e.ts -u`.
+// The list, the feed, a question and the composer as a screen reader gets them, in order, as golden
+// trees in e2e/golden. A changed tree is looked at, then written anew with `npm run e2e --
+// e2e/reading.e2e.ts -u`.
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { preview, type Preview } from '../dev/preview.mjs'
@@ -46,7 +47,7 @@ test.each([
   await expect(`${tree}\n`).toMatchFileSnapshot(`golden/${name}.yaml`)
 })
 
-/** The tree of a part of the page, without what the clock writes. */
+/** The tree of a part of the page, without times. */
 async function read(page: Page, part: string): Promise<string> {
   const tree = await page.locator(part).first().ariaSnapshot()
   return tree

@@ -25,7 +25,7 @@ function longPast(hub: Hub): string {
 const card = (screen: Screen) => screen.page.getByRole('region', { name: 'Interrupted turn' })
 const progress = (screen: Screen) => screen.page.getByRole('progressbar', { name: 'Told so far' })
 
-/** Fails if the card keeps somebody from using it, in either theme; takes its pictures. */
+/** Fails if the card has an accessibility problem, in either theme; takes its pictures. */
 async function look(screen: Screen, name: string): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     await screen.page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })

@@ -1,4 +1,4 @@
-// What is done to sessions in the list itself: by touch on a phone, by keys on a desktop.
+// Actions on sessions in the list itself: by touch on a phone, by keys on a desktop.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { barriers } from './rig/axe.ts'
 import { phone } from './rig/browser.ts'

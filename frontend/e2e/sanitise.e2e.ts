@@ -1,4 +1,5 @@
-// What the sanitiser leaves of markdown and of HTML: in a real browser, whose parser nothing else has.
+// The output of the sanitiser for markdown and HTML: in a real browser, as only a browser has its
+// parser.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
@@ -60,7 +61,7 @@ test('a picture is a link, and is not asked for', async () => {
   expect(await page.locator('main a').evaluateAll((all) => all.map((a) => a.textContent))).toEqual(['cat'])
 })
 
-// The parser lets no HTML through. This is what stands should it ever be talked into some.
+// The parser lets no HTML through. This is the second line of defence.
 describe('of HTML that reaches the sanitiser', () => {
   const corpus = JSON.parse(
     readFileSync(join(import.meta.dirname, 'rig/hostile/corpus.json'), 'utf8'),
@@ -108,7 +109,7 @@ describe('of HTML that reaches the sanitiser', () => {
             }
           }
         }
-        // What would run by a failed load runs after it.
+        // A script of a failed load would run after it.
         await new Promise((resolve) => setTimeout(resolve, 100))
         return { left, foreign, ran }
       },

@@ -10,7 +10,7 @@ import { Screen } from './rig/screen.ts'
 
 /** Every screen, size and theme goes here; nothing of it is kept. */
 const all = resolve(import.meta.dirname, '../test-results/screens')
-/** What the docs show. */
+/** The pictures of the docs. */
 const kept = resolve(import.meta.dirname, '../../docs/images')
 const keep = new Set([
   'session-desktop',
@@ -232,7 +232,7 @@ describe('pictures', () => {
   test('of a session that is no more', () =>
     take('gone', '/s/gone', (s) => s.page.getByText('no more').waitFor()))
   test('of no connection', () =>
-    // The app opens by itself; what it shows is what this device has kept.
+    // The app opens by itself; it shows the copy that this device has kept.
     take('offline', `/s/${sessions['Add a greeting']}`, async (s) => {
       await s.feed.getByText('Done').first().waitFor()
       // The worker that opens the app without a hub begins a while after the first screen.

@@ -1,4 +1,4 @@
-// What an address with ?seq= shows: the event it names, or the nearest there is.
+// An address with ?seq= shows the event it names, or the nearest there is.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { desktop } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
@@ -48,7 +48,7 @@ describe('an address that names an event', () => {
     await screen.page.close()
   }
   const notices = (screen: Screen) => screen.page.locator('[data-problem]').allInnerTexts()
-  /** Whether the row of an event is in view, and marked as what the address names. */
+  /** Whether the row of an event is in view, and marked as the one that the address names. */
   const shown = (screen: Screen, seq: number) =>
     screen.page.evaluate((seq) => {
       const rows = [...document.querySelectorAll<HTMLElement>('article[data-seq]')]
@@ -145,7 +145,7 @@ describe('an address that names an event', () => {
   test('that the hub has let go shows the oldest it has', async () => {
     expect(min).toBeGreaterThan(1)
     const screen = await open(1)
-    // The start of a turn, and what an agent says of itself, have no row.
+    // The start of a turn, and an agent's own data, have no row.
     await until(
       'the oldest row',
       async () => (await shown(screen, min)) || (await shown(screen, min + 1)) || shown(screen, min + 2),

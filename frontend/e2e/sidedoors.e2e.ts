@@ -1,4 +1,4 @@
-// What lies beside the front door: other ports of the same host, and the hub's own port while it is down.
+// Side doors: other ports of the same host, and the hub's own port while it is down.
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, request, type IncomingMessage, type Server } from 'node:http'
@@ -11,7 +11,7 @@ import type { Screen } from './rig/screen.ts'
 import { shot } from './rig/shot.ts'
 import { until } from './rig/until.ts'
 
-/** A request as another program got it: what it can send on, word for word. */
+/** A request as another program got it, which it can send on word for word. */
 interface Taken {
   method: string
   path: string
@@ -120,7 +120,7 @@ describe('a paired browser', () => {
   })
 
   test('opens nothing to a page whose name was led to the hub', async () => {
-    // The agent's start writes events of its own: only what a page could cause is compared.
+    // The agent's start writes events of its own: only events that a page could cause are compared.
     const sessions = async () => {
       const { sessions } = await hub.api<{ sessions: { id: string }[] }>('GET', '/api/sessions')
       return sessions.map(({ id }) => id)
@@ -178,7 +178,7 @@ describe('a paired browser', () => {
     const image = screen.page.locator('.prompt img')
     await image.waitFor()
     await until('the image', () => image.evaluate((img: HTMLImageElement) => img.naturalWidth === 1))
-    // Where this browser saves files is not told: what it is led to is.
+    // The folder of downloads is unknown; the address of the download is known.
     const saved = screen.page.evaluate(
       () =>
         new Promise<number>((done) => {

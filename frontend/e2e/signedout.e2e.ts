@@ -4,7 +4,7 @@ import { paired } from './rig/paired.ts'
 import { Screen } from './rig/screen.ts'
 import { until } from './rig/until.ts'
 
-/** What the page keeps of sessions, and everything in localStorage. */
+/** The page's copies of sessions, and everything in localStorage. */
 async function read(): Promise<{ pages: number; words: string }> {
   const db = await new Promise<IDBDatabase>((done) => {
     const opening = indexedDB.open('abide')

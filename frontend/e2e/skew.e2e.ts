@@ -1,4 +1,4 @@
-// A page and a hub of different versions. The hub is the one in memory: it says of itself what a test wants.
+// A page and a hub of different versions. The hub is the one in memory: a test chooses its version.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { preview, type Preview } from '../dev/preview.mjs'
 import { Browser, phone } from './rig/browser.ts'

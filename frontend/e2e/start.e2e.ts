@@ -1,4 +1,5 @@
-// How the app comes to be there: what its first screen waits for, and what becomes of the rest where a part does not come.
+// The start of the app: the parts that its first screen waits for, and the rest where a part does
+// not come.
 import { beforeAll, describe, expect, test } from 'vitest'
 import { paired } from './rig/paired.ts'
 import { Screen } from './rig/screen.ts'
@@ -138,7 +139,7 @@ describe('a page that starts', () => {
     await failed.waitFor()
     expect(await failed.innerText(), 'the words of the error').toMatch(/null/)
     await until('the error, told to the console too', () => screen.errors.length > 0)
-    // The list goes on, also with what is new.
+    // The list goes on, also with new sessions.
     await at.hub.newSession('Come meanwhile')
     await screen.page.getByRole('link', { name: /Come meanwhile/ }).waitFor()
     await screen.page.unroute('**/api/devices')

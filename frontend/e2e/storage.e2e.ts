@@ -98,7 +98,7 @@ describe('what a device keeps', () => {
 
   test('is written again after the system severed the database: the prompt outlives its tab and runs once', async () => {
     const screen = await watch()
-    // Closes every connection of the page to its database from behind, and takes what was in it.
+    // Closes every connection of the page to its database from behind, and deletes its contents.
     const cdp = await device.browser.context.newCDPSession(screen.page)
     await cdp.send('Storage.clearDataForOrigin', { origin: device.origin, storageTypes: 'indexeddb' })
     await cdp.detach()
@@ -129,7 +129,7 @@ describe('what a device keeps', () => {
         })
       for (const name of held) await steal(name)
     })
-    // A third looks after what it takes for a dead tab's.
+    // A third takes over the data of a tab that it believes dead.
     const third = await (async () => {
       const page = await device.browser.window()
       const opened = Screen.open(page, `${device.origin}/s/${session}`)

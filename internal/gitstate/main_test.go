@@ -68,7 +68,7 @@ func newTrap(t *testing.T) trap {
 	return tr
 }
 
-// sprung is the file that the trap writes; empty if it did not run.
+// sprung is the output of the trap; empty if it did not run.
 func (tr trap) sprung(t *testing.T) string {
 	t.Helper()
 	said, err := os.ReadFile(tr.mark)

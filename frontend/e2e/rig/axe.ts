@@ -20,7 +20,10 @@ const lesser = (require('axe-core') as { _audit: { rules: { id: string; impact?:
   .filter((rule) => ['minor', 'moderate'].includes(rule.impact ?? '') && !asked.includes(rule.id))
   .map((rule) => rule.id)
 
-/** What keeps somebody from using the page, worst kinds and those asked, by all rules or those given: rule, and where. */
+/**
+ * The accessibility problems of the page, worst kinds and those asked, by all rules or those given:
+ * rule, and where.
+ */
 export async function barriers(page: Page, rules?: string[]): Promise<string[]> {
   // Half a megabyte: once a page.
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(source)

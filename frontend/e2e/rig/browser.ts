@@ -39,8 +39,8 @@ const flags = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
-  // Else each new window loads two pages of its own for the address bar: a second of a processor, beside what is tested.
-  // Chromium's local network checks are off, because not every browser has them.
+  // Else each new window loads two pages of its own for the address bar: a second of a processor,
+  // beside the test. Chromium's local network checks are off, because not every browser has them.
   '--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup,LocalNetworkAccessChecks',
   '--hide-scrollbars',
   // A foreign name that resolves to this machine, as after DNS rebinding.
@@ -111,14 +111,14 @@ export class Browser {
     this.context.on('page', watchPage)
   }
 
-  /** Keeps what is downloaded from now on, under its own name, in the folder it returns. */
+  /** Keeps later downloads, under their own names, in the folder it returns. */
   async downloads(): Promise<string> {
     const folder = join(this.#profile, 'downloads')
     await this.#cdp.send('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: folder })
     return folder
   }
 
-  /** Ends the browser as its user would: it writes down what it keeps, cookies too. */
+  /** Ends the browser as its user would: it saves its data, cookies too. */
   async close(): Promise<void> {
     this.#reusable = false
     await this.#cdp.send('Browser.close').catch(() => {})

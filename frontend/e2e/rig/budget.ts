@@ -1,4 +1,4 @@
-/** One line of the table: what was measured against what it may be. */
+/** One line of the table: a figure and its budget. */
 export interface Row {
   what: string
   goal: number

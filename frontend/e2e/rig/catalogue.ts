@@ -52,7 +52,7 @@ export class Catalogue {
     // One after the other: two windows opened at once would be taken for one.
     for (const size of sizes) {
       for (const theme of themes) {
-        // An origin of its own each: what one view keeps on the device is nothing to the others.
+        // An origin of its own each: a view's data on the device does not affect the others.
         const site = await preview({ root: folder })
         catalogue.sites.push(site)
         catalogue.views.push(await View.open(catalogue.browser, site.url, size, theme, options.whole))
@@ -69,7 +69,7 @@ export class Catalogue {
   }
 }
 
-/** A page of one size and one theme: what is looked at must not be on its way from another. */
+/** A page of one size and one theme: a view must not still be changing from another. */
 export class View {
   readonly errors: string[] = []
 

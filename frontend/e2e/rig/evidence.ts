@@ -1,7 +1,7 @@
-// What there is to see of a test that failed, gathered while its pages are still open.
+// The evidence of a test that failed, gathered while its pages are still open.
 import type { Page } from 'playwright-core'
 
-/** Somebody who can say what they saw; a witness that was never asked costs nothing. */
+/** A source of evidence; a witness that was never asked costs nothing. */
 export interface Witness {
   testify(): string | Promise<string>
 }
@@ -18,7 +18,7 @@ export function dismiss(witness: Witness): void {
   witnesses.delete(witness)
 }
 
-/** What all witnesses say; who does not answer, as a stopped browser, is not waited for. */
+/** The evidence of all witnesses; who does not answer, as a stopped browser, is not waited for. */
 export async function evidence(): Promise<string> {
   const said = await Promise.all(
     [...witnesses].map((witness) => {
@@ -55,7 +55,7 @@ export function watchPage(page: Page): void {
   page.once('close', () => dismiss(witness))
 }
 
-/** The last lines of what a process said, as evidence. */
+/** The last lines of a process's output, as evidence. */
 export function tail(text: string, lines = 30): string {
   return indent(text.trimEnd().split('\n').slice(-lines).join('\n'))
 }

@@ -6,15 +6,18 @@ interface Snapshot {
   nodes: number[]
 }
 
-/** What is no object of the page: compiled code and its shapes come and go as the browser likes. */
+/**
+ * Heap that is no object of the page: compiled code and its shapes come and go as the browser
+ * likes.
+ */
 const notObjects = ['code', 'object shape', 'string', 'concatenated string', 'sliced string', 'hidden']
 
-/** What the page's own heap takes, in bytes, after the garbage is gone. */
+/** The size of the page's own heap in bytes, after a collection. */
 export function usedBytes(page: Page): Promise<number> {
   return profiled(page, async (cdp) => (await cdp.send('Runtime.getHeapUsage')).usedSize)
 }
 
-/** What the objects in the page's heap take, in bytes, without texts and code. */
+/** The size of the objects in the page's heap in bytes, without texts and code. */
 export function objectBytes(page: Page): Promise<number> {
   return profiled(page, async (cdp) => {
     const chunks: string[] = []

@@ -65,7 +65,7 @@ export class Hub {
     return this.#addr
   }
 
-  /** What the hub has said to its operator. */
+  /** The hub's log for its operator. */
   get log(): string {
     return this.#process?.stderr ?? ''
   }
@@ -208,7 +208,7 @@ export class Hub {
     after = 0,
   ): Promise<Extract<AbideEvent, { type: T }>> {
     const found = await until(`${type} after ${after}`, () =>
-      // Of a long log, asked again and again, only what may be it is parsed.
+      // Of a long log, asked again and again, only lines that may be the event are parsed.
       this.#lines(session)
         .filter((line) => line.includes(`"${type}"`))
         .map((line) => JSON.parse(line) as AbideEvent)

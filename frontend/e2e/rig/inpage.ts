@@ -8,9 +8,9 @@ export interface Watched {
   most: number
   /** The oldest event that the document held at first. */
   begun: number | undefined
-  /** What the content policy refused: a sign that something was injected. */
+  /** Refusals of the content policy: a sign that something was injected. */
   violations: string[]
-  /** What a hostile text managed to run. */
+  /** Scripts that a hostile text managed to run. */
   ran: string[]
 }
 

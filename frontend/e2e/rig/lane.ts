@@ -13,7 +13,7 @@ import { elapse, until } from './until.ts'
 
 /** What happens to the connection while the page sleeps. */
 export const faults = ['none', 'stall', 'rst', 'fin', 'restart', 'blackhole'] as const
-/** What the session is at when the page falls asleep. */
+/** The session's state when the page falls asleep. */
 export const moments = ['idle', 'mid-stream', 'a prompt in the outbox', 'a permission open'] as const
 
 export type Fault = (typeof faults)[number]
@@ -81,7 +81,7 @@ export class Lane {
     await expectWhole(this.screen, this.hub, this.#session)
     expect(await this.screen.page.locator('[data-outbox]').count(), 'prompts still in the outbox').toBe(0)
     this.#forget(this.#session)
-    // What the browser keeps pooled is as dead as the socket was.
+    // The browser's pooled connections are as dead as the socket was.
     await this.proxy.tell('rst')
   }
 
@@ -89,14 +89,14 @@ export class Lane {
     return this.#cycles
   }
 
-  /** What the app keeps in its page, in bytes, without what the rig has left there. */
+  /** The app's memory in its page, in bytes, without the rig's own. */
   async kept(): Promise<number> {
     if (this.sleep !== 'bfcache') return usedBytes(this.screen.page)
     this.#left ??= await leftByRig(this.phone)
     return (await objectBytes(this.screen.page)) - this.#left * this.#cycles
   }
 
-  /** What there is to see of a cycle that failed: the difference, the screen, the end of the log. */
+  /** The evidence of a cycle that failed: the difference, the screen, the end of the log. */
   async evidence(error: Error & { actual?: unknown; expected?: unknown }): Promise<string> {
     const part = async (what: () => unknown) => {
       try {
@@ -125,7 +125,7 @@ export class Lane {
   async #begin(fault: Fault, moment: Moment): Promise<void> {
     const agent = moment === 'mid-stream' ? 'paced' : 'demo'
     this.#session = await this.hub.newSession(`Cycle ${++this.#cycles}`, agent)
-    // The document stays the same, so that what it leaks and the sockets it keeps add up.
+    // The document stays the same, so that leaks and open sockets add up.
     await this.screen.go(`/s/${this.#session}`)
     await this.screen.reaches(this.#session, 1)
     if (moment === 'mid-stream') {

@@ -1,4 +1,4 @@
-// A session that nobody would wait for, written into the folder of a hub not yet started.
+// A session too long to record in a test, written into the folder of a hub not yet started.
 import { execFileSync } from 'node:child_process'
 import { join, resolve } from 'node:path'
 import type { Hub } from './hub.ts'

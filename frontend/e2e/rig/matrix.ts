@@ -4,7 +4,7 @@ import type { Sleep } from './sleep.ts'
 
 const sleeps: Sleep[] = ['hidden', 'freeze', 'bfcache', 'stop']
 
-/** What one lane goes through. */
+/** The steps of one lane. */
 export interface Track {
   sleep: Sleep
   faults: readonly Fault[]
@@ -37,7 +37,7 @@ export function tracks(whole: boolean): Track[] {
 /** Wakes in one round over all tracks of the whole matrix. */
 export const wakesInRound = sleeps.length * faults.length * moments.length
 
-/** What a page may keep of all its wakes together, in bytes. */
+/** The bytes that a page may keep of all its wakes together. */
 export const mostGrowth = 5 * 1024 * 1024
 
 /** What became of one lane. */
@@ -53,9 +53,9 @@ export interface Outcome {
 }
 
 /**
- * Takes a lane through its track so many times. Every other round the network comes back after the page does.
- * With `weigh` the heap is measured: once all moments have come twice, when the app has loaded what it loads when
- * first needed, and at the end.
+ * Takes a lane through its track so many times. Every other round the network comes back after the
+ * page does. With `weigh` the heap is measured: once all moments have come twice, when the app has
+ * loaded its lazy parts, and at the end.
  */
 export async function run(track: Track, rounds: number, weigh: boolean): Promise<Outcome> {
   const lane = await Lane.start(track.sleep)

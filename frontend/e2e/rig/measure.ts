@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { CDPSession, Page } from 'playwright-core'
 import type { Screen } from './screen.ts'
 
-/** Limits what a page may do, until the answer is detached. */
+/** Limits a page's processor and network, until the answer is detached. */
 export async function throttled(
   page: Page,
   o: { cache?: boolean; slow4G?: boolean; cpu?: number },
@@ -37,7 +37,10 @@ export interface Vitals {
   cls: number
 }
 
-/** Runs in the page before the app: gathers what a person notices of a start in `vitals`. */
+/**
+ * Runs in the page before the app: gathers the figures of a start that a person notices in
+ * `vitals`.
+ */
 export function watchVitals(): void {
   const vitals: Vitals = { fcp: 0, key: 0, tbt: 0, cls: 0 }
   Object.assign(window, { vitals })
@@ -55,8 +58,8 @@ export function watchVitals(): void {
 }
 
 /**
- * Presses a key in the composer as soon as a session's rows up to seq are there, by the browser itself: what a test
- * library runs in a page to do so would be part of the figure.
+ * Presses a key in the composer as soon as a session's rows up to seq are there, by the browser
+ * itself: a test library's script in the page would be part of the figure.
  */
 export async function pressKey(cdp: CDPSession, seq: number): Promise<void> {
   const ready = `new Promise((resolve) => {

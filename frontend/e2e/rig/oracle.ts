@@ -1,14 +1,13 @@
-// What "gapless, and nothing twice" means, judged from outside: the log on disk
-// against what a screen holds and shows.
+// "Gapless, and nothing twice", judged from outside: the log on disk against the events that a
+// screen holds and shows.
 import { expect } from 'vitest'
 import type { AbideEvent } from '../../src/wire/gen.ts'
 import type { Hub } from './hub.ts'
 import type { Screen, ShownRow } from './screen.ts'
 
 /**
- * Fails unless the screen has applied exactly the events of the log and shows
- * exactly what the agent said and people asked, in order. Nothing may be added
- * to the log meanwhile.
+ * Fails unless the screen has applied exactly the events of the log and shows exactly the words of
+ * the agent and of people, in order. Nothing may be added to the log meanwhile.
  */
 export async function expectWhole(screen: Screen, hub: Hub, session: string, within?: number): Promise<void> {
   const log = hub.events(session)
@@ -41,7 +40,9 @@ function expectClean(screen: Screen, watched: Awaited<ReturnType<Screen['watched
   expect(screen.errors).toEqual([])
 }
 
-/** What a screen shows, without the keys of its rows: a row keeps the one it came with, on each screen its own. */
+/**
+ * A screen's rows, without their keys: a row keeps the one it came with, on each screen its own.
+ */
 export async function shownBy(screen: Screen): Promise<Omit<ShownRow, 'key'>[]> {
   return (await screen.rows()).map(({ seq, last, text }) => ({ seq, last, text }))
 }

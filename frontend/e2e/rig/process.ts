@@ -49,7 +49,7 @@ export class Process {
         ? undefined
         : await new Promise<string | undefined>((resolve) => this.#waiting.push(resolve)))
     if (line !== undefined) return line
-    // What it said of its end may be read after the end itself.
+    // Its last output may be read after the end itself.
     await this.#closed
     throw new Error(`${this.child.spawnfile} ended without a line: ${this.stderr}`)
   }

@@ -1,4 +1,4 @@
-// The network between a browser and the hub, and what can go wrong with it.
+// The network between a browser and the hub, and its faults.
 import { binaries } from './hub.ts'
 import { Process } from './process.ts'
 

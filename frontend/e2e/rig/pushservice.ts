@@ -1,4 +1,5 @@
-// What stands for a browser's push service: it takes messages from the hub and decrypts them as the browser would.
+// A stand-in for a browser's push service: it takes messages from the hub and decrypts them as the
+// browser would.
 import { createDecipheriv, createECDH, hkdfSync, randomBytes } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'

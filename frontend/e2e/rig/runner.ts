@@ -1,5 +1,5 @@
-// Prints what there is to see when a test or what comes before it fails: at that moment, for what
-// comes after closes the pages and ends the hub.
+// Prints the evidence when a test or a step before it fails: at that moment, for later steps close
+// the pages and end the hub.
 import { TestRunner, type RunnerTestCase, type RunnerTestSuite } from 'vitest'
 import { evidence } from './evidence.ts'
 

@@ -1,9 +1,9 @@
-// One page of the app: what a person does at it, and what a test reads off it.
+// One page of the app: a person's actions at it, and a test's readings of it.
 import type { Locator, Page } from 'playwright-core'
 import { watch, type Watched } from './inpage.ts'
 import { elapse } from './until.ts'
 
-/** What the app says of itself in the attributes of its root element. */
+/** The app's state in the attributes of its root element. */
 export interface Facts {
   link: string
   session: string
@@ -20,7 +20,7 @@ export interface ShownRow {
   key: string
   seq: number
   last: number
-  /** What the agent said, or what the person asked, as it is shown. */
+  /** The words of the agent or of a person, as they are shown. */
   text: string
 }
 
@@ -161,7 +161,10 @@ export class Screen {
   }
 }
 
-/** Runs in the page, which says so itself: asking it again and again costs more than what is asked about. */
+/**
+ * Runs in the page, which says so itself: asking it again and again costs more than the work under
+ * test.
+ */
 function reached({ session, seq }: { session: string; seq: number }): Promise<true> {
   const root = document.documentElement
   return new Promise((resolve) => {

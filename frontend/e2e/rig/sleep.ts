@@ -59,10 +59,10 @@ async function lifecycle(cdp: CDPSession, state: 'frozen' | 'active'): Promise<v
 }
 
 /**
- * The bytes of objects that the rig itself leaves in a page with every return from the browser's cache of
- * pages: the library that drives the browser takes the document for a new one, puts its script of 330 KB
- * into it again, and never takes it out. Measured at a page of the same hub that has no app in it, by what
- * the lanes do at theirs.
+ * The bytes of objects that the rig itself leaves in a page with every return from the browser's
+ * cache of pages: the library that drives the browser takes the document for a new one, puts its
+ * script of 330 KB into it again, and never takes it out. Measured at a page of the same hub
+ * without the app, by the steps of the lanes.
  */
 export async function leftByRig(device: Device): Promise<number> {
   // A browser keeps a page or not as it likes, and a busy one may not: there is nothing measured then.

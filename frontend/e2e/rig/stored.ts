@@ -1,4 +1,4 @@
-// What a page's databases hold, read beside the app.
+// The contents of a page's databases, read beside the app.
 import type { Page } from 'playwright-core'
 
 /** The records of one store; none while the app has not made it. */
@@ -6,7 +6,7 @@ export function stored<T>(page: Page, store: string): Promise<T[]> {
   const name = store === 'files' ? 'abide-files' : 'abide'
   return page.evaluate(
     async ({ name, store }) => {
-      // To open what is not there would make it, empty, and in the app's way.
+      // Opening a missing database would create it, empty, and block the app.
       const made = (await indexedDB.databases()).some((db) => db.name === name)
       if (!made) return []
       const answer = <A>(asked: IDBRequest<A>) =>

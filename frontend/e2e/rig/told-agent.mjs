@@ -1,5 +1,6 @@
-// An agent that does what it is told. A prompt is JSON, a list of what it sends in order: an update as it is, or
-// { ask } for a permission request, whose answer it waits for. Updates in the file it is given are sent meanwhile.
+// An agent whose prompts are its script. A prompt is JSON, a list of messages that it sends in
+// order: an update as it is, or { ask } for a permission request, whose answer it waits for.
+// Updates in the file it is given are sent meanwhile.
 import { readFileSync, rmSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 

@@ -1,4 +1,4 @@
-// What the agent that does what it is told can be told.
+// The steps of the scripted agent's prompts.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Hub } from './hub.ts'

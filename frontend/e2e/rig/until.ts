@@ -1,4 +1,6 @@
-/** Waits until check returns something, asking often; fails after a bound, saying what it waited for. */
+/**
+ * Waits until check returns something, asking often; fails after a bound, and names the condition.
+ */
 export async function until<T>(
   what: string,
   check: () => T | undefined | null | false | Promise<T | undefined | null | false>,
@@ -13,7 +15,7 @@ export async function until<T>(
   }
 }
 
-/** Lets time itself pass, where that is what is tested: a sleep, a silence. */
+/** Lets time pass, where the test is about time: a sleep, a silence. */
 export function elapse(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }
