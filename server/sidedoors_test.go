@@ -83,12 +83,16 @@ func TestRequestsUnderWayOfOneCredentialLeavePlacesForOthers(t *testing.T) {
 		conn, err := net.Dial("tcp", h.addr)
 		require.NoError(t, err)
 		defer conn.Close()
-		fmt.Fprintf(conn, "POST /api/sessions/%s/attachments?name=a HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: text/plain\r\nContent-Length: 9\r\n\r\nbegun", s.ID(), h.addr, slow)
+		fmt.Fprintf(conn, "POST /api/sessions/%s/attachments?name=a HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: text/plain\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n", s.ID(), h.addr, slow)
+		require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
+		line, err := bufio.NewReader(conn).ReadString('\n')
+		require.NoError(t, err)
+		require.Equal(t, "HTTP/1.1 100 Continue\r\n", line, "the hub waits for the body")
 		held = append(held, conn)
 	}
 	path := "/api/sessions/" + s.ID()
 	status := func(as http.Header) int { return h.do("GET", path, nil, as).status }
-	require.Eventually(t, func() bool { return status(bearer(slow)) == 503 }, patience, 5*time.Millisecond)
+	require.Equal(t, 503, status(bearer(slow)))
 	require.Equal(t, 200, status(bearer(h.mint(auth.TokenRequest{Scope: auth.Viewer, SessionID: s.ID()}))), "another's are its own")
 	require.Equal(t, 200, h.api("GET", path, nil).status)
 	for _, conn := range held {
