@@ -44,34 +44,57 @@ func (c stopCause) ends() event.StopReason {
 	return event.StopAgentExit
 }
 
-// agentSlot is the session's place for an agent process. The engine owns it.
-type agentSlot struct {
-	status  AgentStatus
-	proc    Agent // while ready or stopping
-	sink    *sink // of the agent that is there; nil while absent or failed
-	version string
-	message string
-	offers  agentOffers  // of the agent last started
-	login   []AuthMethod // the login methods of an agent that wants a login first
-	authBy  string       // how the next start logs in
-	anew    bool         // the next start begins a new agent session
-	// exited is set when an agent ended while it was being started; the error of
-	// StartAgent then tells more.
-	exited    *event.AgentExit
-	heard     time.Time // when it last spoke, recorded or not
-	restSince time.Time
-	// chosen are the settings that people gave it since it started, by field.
-	chosen  map[string]string
-	resumed event.Resumption // how the one that is there got its memory back
-	cause   stopCause
-	// lastWordBy is when an agent that was stopped must have said its last.
-	lastWordBy time.Time
+// turnEnder ends the open turn, for the parts below turns that make a turn end.
+type turnEnder interface {
+	end(before []entry, reason event.StopReason, failure *event.Failure) error
+	endOrLater(before []entry, reason event.StopReason, failure *event.Failure)
+}
 
+// agentSlot is the session's place for an agent process: it starts, restarts and
+// stops it.
+type agentSlot struct {
+	// Set at construction.
+	*journal
+	seat    *seat
+	helpers *helpers
+	turn    *turnRun
+	ends    turnEnder
+
+	status  AgentStatus
+	message string       // about the status, for a person
+	login   []AuthMethod // the login methods of an agent that wants a login first
 	// idleSince is when the last turn ended.
 	idleSince time.Time
-	wanted    bool // a client waits for the agent without a turn
+	agentProcess
+	nextStart
+}
+
+// agentProcess is the process in the slot, or the last one.
+type agentProcess struct {
+	proc    Agent // while ready or stopping
+	sink    *sink // nil while absent or failed
+	version string
+	offers  agentOffers
+	resumed event.Resumption // how it got its memory back
+	heard   time.Time        // when it last spoke, recorded or not
+	// chosen are the settings that people gave it since it started, by field.
+	chosen    map[string]string
+	restSince time.Time // since when it could be stopped for being idle; zero while it could not
+	cause     stopCause
+	// exited is set when it ended while it was being started; the error of StartAgent
+	// then tells more.
+	exited *event.AgentExit
+	// lastWordBy is when it must have said its last, once it was stopped.
+	lastWordBy time.Time
+}
+
+// nextStart is when and how the agent is started the next time.
+type nextStart struct {
+	wanted    bool   // a client waits for the agent without a turn
+	authBy    string // the login method to use
+	anew      bool   // it begins a new agent session
 	crashes   []time.Time
-	restartAt time.Time
+	restartAt time.Time // after a crash; zero while none is due
 }
 
 // follows is the transition table of the slot: it reports whether a status may
@@ -115,98 +138,95 @@ func (a *agentSlot) detach() {
 	}
 }
 
-// startAgent starts the agent, as soon as there is a seat for it.
-func (e *engine) startAgent() {
-	a := &e.agent
+// start starts the agent, as soon as there is a seat for it.
+func (a *agentSlot) start() {
 	if a.there() {
 		return
 	}
 	if a.status != AgentStarting {
 		a.become(AgentStarting, "")
 		a.restartAt = time.Time{}
-		e.dirty = true
+		a.dirty = true
 	}
-	if !e.hub.pool.acquire(e.seat) {
+	if !a.hub.pool.acquire(a.seat) {
 		if a.message == "" {
 			a.message = "waiting until another session's agent is free"
-			e.dirty = true
+			a.dirty = true
 		}
 		return // the seat's bell rings, and proceed comes back here
 	}
 	a.message, a.cause, a.exited = "", notStopped, nil
 	a.offers.known, a.offers.resumable = false, false
-	e.dirty = true
-	s := newSink(e.b)
+	a.dirty = true
+	s := newSink(a.b)
 	a.sink = s
 	spec := AgentSpec{
-		SessionID:      e.b.id,
-		Agent:          e.agentName,
-		Workspace:      e.workspace,
-		AgentSessionID: e.fold.agentSessionID,
-		ContextLost:    e.fold.given > 0,
-		OpenBlob:       func(sha256 string) (io.ReadCloser, error) { return e.log.OpenBlob(sha256) },
-		Past:           e.log,
-		PastAfter:      max(0, e.log.Marks().Min-1),
+		SessionID:      a.b.id,
+		Agent:          a.agentName,
+		Workspace:      a.workspace,
+		AgentSessionID: a.fold.agentSessionID,
+		ContextLost:    a.fold.given > 0,
+		OpenBlob:       func(sha256 string) (io.ReadCloser, error) { return a.log.OpenBlob(sha256) },
+		Past:           a.log,
+		PastAfter:      max(0, a.log.Marks().Min-1),
 		AuthMethod:     a.authBy,
 	}
 	if a.anew {
 		spec.AgentSessionID, a.anew = "", false
 	}
-	if e.turn.restore.step == restoreWanted {
+	if a.turn.restore.step == restoreWanted {
 		spec.Past = nil // it is told the whole session
 	}
 	a.authBy, a.login = "", nil
-	bound := e.hub.settings().Limits.AgentStart
-	e.help(func() {
+	bound := a.hub.settings().Limits.AgentStart
+	a.helpers.run(func() {
 		ctx, cancel := context.WithTimeout(s.ctx, bound)
 		defer cancel()
-		proc, err := e.hub.start(ctx, spec, s)
+		proc, err := a.hub.start(ctx, spec, s)
 		if err == nil && proc == nil {
 			err = errors.New("no agent was started")
 		}
-		e.post(func(e *engine) { e.agentStarted(s, proc, err) })
+		a.helpers.post(func() { a.started(s, proc, err) })
 	})
 }
 
-// agentStarted takes the result of a start.
-func (e *engine) agentStarted(s *sink, proc Agent, err error) {
-	a := &e.agent
+// started takes the result of a start.
+func (a *agentSlot) started(s *sink, proc Agent, err error) {
 	if a.sink != s { // it was given up
 		if proc != nil {
-			e.help(func() { e.stopProcess(proc) })
+			a.helpers.run(func() { a.stopProcess(proc) })
 		}
 		return
 	}
-	e.dirty = true
+	a.dirty = true
 	if err == nil && a.exited != nil {
 		err = errors.New(exitWords(*a.exited))
-		e.help(func() { e.stopProcess(proc) })
+		a.helpers.run(func() { a.stopProcess(proc) })
 	}
 	if err != nil {
-		e.startFailed(err)
+		a.startFailed(err)
 		return
 	}
 	a.proc = proc
 	if a.status == AgentStopping { // it was stopped before it was ready
-		e.stopNow()
+		a.stopNow()
 		return
 	}
 	a.become(AgentReady, "")
-	e.logger.Info("agent is ready", "agent", e.agentName)
+	a.logger.Info("agent is ready", "agent", a.agentName)
 }
 
 // startFailed is the end of an agent that never was ready.
-func (e *engine) startFailed(err error) {
-	a := &e.agent
+func (a *agentSlot) startFailed(err error) {
 	cause, exited := a.cause, a.exited
-	e.agentGone()
+	a.gone()
 	if cause != notStopped { // its stopper has settled the open turn
 		return
 	}
-	e.logger.Warn("agent did not start", "agent", e.agentName, "err", err)
+	a.logger.Warn("agent did not start", "agent", a.agentName, "err", err)
 	failure := &event.Failure{
 		Code:    "agent_start",
-		Message: fmt.Sprintf("the agent %s could not be started: %v", e.agentName, err),
+		Message: fmt.Sprintf("the agent %s could not be started: %v", a.agentName, err),
 	}
 	var wanted *LoginNeeded
 	if errors.As(err, &wanted) {
@@ -214,79 +234,77 @@ func (e *engine) startFailed(err error) {
 		failure.Code, failure.Message = codeAuthRequired, wanted.Error()
 		a.become(AgentFailed, failure.Message)
 		a.login = wanted.Methods
-	} else if exited != nil && e.queue.Len() > 0 {
-		e.crashed(failure.Message, true)
+	} else if exited != nil && a.queue.Len() > 0 {
+		a.crashed(failure.Message, true)
 	} else {
 		a.become(AgentFailed, failure.Message+". A prompt or a restart tries again.")
 	}
 	var said []entry
 	if exited == nil { // no process ran that could have said so itself
-		said = e.entries(event.Error{Code: failure.Code, Message: failure.Message})
+		said = a.entries(event.Error{Code: failure.Code, Message: failure.Message})
 	}
-	e.endTurnOrLater(said, event.StopAgentExit, failure)
+	a.ends.endOrLater(said, event.StopAgentExit, failure)
 }
 
-// agentExited takes an agent's exit, which closes its open calls and requests. An
+// takeExit takes an agent's exit, which closes its open calls and requests. An
 // error means that nothing happened and the word should be said again.
-func (e *engine) agentExited(exit event.AgentExit) error {
-	a := &e.agent
+func (a *agentSlot) takeExit(exit event.AgentExit) error {
 	if a.proc == nil && a.exited == nil {
-		if _, err := e.write(e.entries(exit)...); err != nil {
+		if _, err := a.write(a.entries(exit)...); err != nil {
 			return err
 		}
-		a.exited = &exit // agentStarted follows
+		a.exited = &exit // started follows
 		return nil
 	}
-	reason, midTurn := event.StopAgentExit, e.fold.open
+	reason, midTurn := event.StopAgentExit, a.fold.open
 	if a.cause != notStopped {
 		reason = a.cause.ends()
 	}
 	if a.cause == stopSleep {
 		exit.Reason = "asleep"
 	}
-	before, updated := e.log.Marks().Visible, e.log.Metadata().UpdatedAt
-	if err := e.recordExit(exit, reason); err != nil {
+	before, updated := a.log.Marks().Visible, a.log.Metadata().UpdatedAt
+	if err := a.recordExit(exit, reason); err != nil {
 		return err
 	}
 	if !midTurn && (a.cause == stopSleep || a.cause == stopClose) {
-		e.noNews(before, updated)
+		a.noNews(before, updated)
 	}
 	cause := a.cause
-	e.agentGone()
+	a.gone()
 	if cause == notStopped || cause == stopBroken {
-		e.logger.Warn("agent ended", "agent", e.agentName, "how", exitWords(exit), "reason", exit.Reason)
-		e.crashed(exitWords(exit), midTurn || e.queue.Len() > 0)
+		a.logger.Warn("agent ended", "agent", a.agentName, "how", exitWords(exit), "reason", exit.Reason)
+		a.crashed(exitWords(exit), midTurn || a.queue.Len() > 0)
 	}
 	return nil
 }
 
 // noNews says that the events written since are housekeeping: they do not make a
 // session unread, and the list does not move it up.
-func (e *engine) noNews(before event.Seq, updated time.Time) {
-	e.hub.reads.carry(e.b.id, e.log.Epoch(), before, e.log.Marks().Visible)
-	e.log.TakeBackUpdated(updated)
+func (a *agentSlot) noNews(before event.Seq, updated time.Time) {
+	a.hub.reads.carry(a.b.id, a.log.Epoch(), before, a.log.Marks().Visible)
+	a.log.TakeBackUpdated(updated)
 }
 
 // recordExit writes an agent's exit and closes its open calls and requests. A turn
 // it was never given is not its own, and waits for the next agent.
-func (e *engine) recordExit(exit event.AgentExit, reason event.StopReason) error {
-	if e.fold.open && !e.turn.given && !e.turn.restore.halfway() {
-		_, err := e.write(append(e.entries(exit), e.closeAll(string(reason))...)...)
+func (a *agentSlot) recordExit(exit event.AgentExit, reason event.StopReason) error {
+	if a.fold.open && !a.turn.given && !a.turn.restore.halfway() {
+		_, err := a.write(append(a.entries(exit), a.closeAll(string(reason))...)...)
 		return err
 	}
-	if e.turn.cut = event.CutAgentExit; e.agent.cause == stopClose {
-		e.turn.cut = event.CutHubStop
+	if a.turn.cut = event.CutAgentExit; a.cause == stopClose {
+		a.turn.cut = event.CutHubStop
 	}
 	failure := &event.Failure{Code: "agent_exit", Message: exitWords(exit)}
-	if e.agent.cause == stopDeaf {
+	if a.cause == stopDeaf {
 		failure = &event.Failure{Code: "cancel_unanswered", Message: "the agent did not answer the cancel and was stopped"}
 	}
-	return e.endTurn(e.entries(exit), reason, failure)
+	return a.ends.end(a.entries(exit), reason, failure)
 }
 
-// stopAgent begins to stop the agent, if there is one.
-func (e *engine) stopAgent(cause stopCause) {
-	a := &e.agent
+// stop begins to stop the agent, if there is one.
+func (a *agentSlot) stop(cause stopCause) {
 	switch {
 	case a.status == AgentStopping:
 		if a.cause == stopSleep {
@@ -294,61 +312,59 @@ func (e *engine) stopAgent(cause stopCause) {
 		}
 		return
 	case a.status == AgentStarting && a.sink == nil: // it only waits for a seat
-		e.agentGone()
+		a.gone()
 		return
 	case !a.there():
 		return
 	}
 	starting := a.status == AgentStarting
-	if e.fold.open && e.turn.given {
-		e.turn.stoppedIn = e.fold.phase()
+	if a.fold.open && a.turn.given {
+		a.turn.stoppedIn = a.fold.phase()
 	}
 	a.become(AgentStopping, a.message)
 	a.cause = cause
-	e.dirty = true
+	a.dirty = true
 	if starting {
 		a.sink.cancel() // StartAgent gives up, and reports
 		return
 	}
-	e.stopNow()
+	a.stopNow()
 }
 
-func (e *engine) stopNow() {
-	s, proc := e.agent.sink, e.agent.proc
-	e.help(func() {
-		e.stopProcess(proc)
-		e.post(func(e *engine) {
-			if e.agent.sink == s {
+func (a *agentSlot) stopNow() {
+	s, proc := a.sink, a.proc
+	a.helpers.run(func() {
+		a.stopProcess(proc)
+		a.helpers.post(func() {
+			if a.sink == s {
 				// Its group is gone; its earlier output is still on its way.
-				e.agent.lastWordBy = time.Now().Add(lastWordBound)
+				a.lastWordBy = time.Now().Add(lastWordBound)
 			}
 		})
 	})
 }
 
-func (e *engine) stopProcess(proc Agent) {
+func (a *agentSlot) stopProcess(proc Agent) {
 	ctx, cancel := context.WithTimeout(context.Background(), stopBound)
 	defer cancel()
 	if err := proc.Stop(ctx); err != nil {
-		e.logger.Error("agent could not be stopped", "agent", e.agentName, "err", err)
+		a.logger.Error("agent could not be stopped", "agent", a.agentName, "err", err)
 	}
 }
 
-// agentGone is the end of an agent's stay in the slot, however it came.
-func (e *engine) agentGone() {
-	a := &e.agent
+// gone is the end of an agent's stay in the slot, however it came.
+func (a *agentSlot) gone() {
 	a.detach()
 	a.proc, a.version, a.lastWordBy, a.restSince, a.chosen = nil, "", time.Time{}, time.Time{}, nil
-	e.turn.applying = false
+	a.turn.applying = false
 	a.become(AgentAbsent, "")
-	e.hub.pool.release(e.seat)
-	e.dirty = true
+	a.hub.pool.release(a.seat)
+	a.dirty = true
 }
 
 // crashed decides the step after an unexpected exit of the agent. An agent that was
 // needed is started again after a pause, so often and no more.
-func (e *engine) crashed(words string, needed bool) {
-	a := &e.agent
+func (a *agentSlot) crashed(words string, needed bool) {
 	now := time.Now()
 	recent := a.crashes[:0]
 	for _, at := range a.crashes {
@@ -391,78 +407,76 @@ func (a *agentSlot) forgive() {
 	}
 }
 
-// watchAgent does the due steps for the agent: a start that waits for a seat, a
+// watch does the due steps for the agent: a start that waits for a seat, a
 // restart after a crash, the end of the wait for an AgentExit.
-func (e *engine) watchAgent(now time.Time) {
-	a := &e.agent
+func (a *agentSlot) watch(now time.Time) {
 	if !a.lastWordBy.IsZero() && a.sink != nil {
 		switch {
-		case e.health.blocked && !e.closing:
+		case a.health.blocked && !a.closing:
 			a.lastWordBy = now.Add(lastWordBound) // its words wait for the disk
-		case !now.Before(a.lastWordBy), e.closing && e.health.broken():
-			e.giveUpOnLastWord()
+		case !now.Before(a.lastWordBy), a.closing && a.health.broken():
+			a.giveUpOnLastWord()
 		}
 		if !a.lastWordBy.IsZero() {
-			e.wake(a.lastWordBy)
+			a.wake(a.lastWordBy)
 		}
 	}
-	if e.closing {
+	if a.closing {
 		return
 	}
 	if a.status == AgentStarting && a.sink == nil {
-		e.startAgent()
+		a.start()
 	}
 	if !a.restartAt.IsZero() {
 		if now.Before(a.restartAt) {
-			e.wake(a.restartAt)
+			a.wake(a.restartAt)
 		} else {
-			e.startAgent()
+			a.start()
 		}
 	}
 	if a.wanted && a.status == AgentAbsent {
 		a.wanted = false
-		e.startAgent()
+		a.start()
 	}
 }
 
 // giveUpOnLastWord is for an agent whose process is gone without an AgentExit: the
 // log must not wait for it for ever.
-func (e *engine) giveUpOnLastWord() {
+func (a *agentSlot) giveUpOnLastWord() {
 	exit := event.AgentExit{Reason: "stopped; it did not report its end"}
-	if err := e.agentExited(exit); err != nil {
-		e.logger.Error("end of the agent could not be recorded", "err", err)
-		e.agentGone()
+	if err := a.takeExit(exit); err != nil {
+		a.logger.Error("end of the agent could not be recorded", "err", err)
+		a.gone()
 	}
 }
 
-// restAgent stops an idle agent when another session needs its seat, or when it was
+// rest stops an idle agent when another session needs its seat, or when it was
 // not used for long. The latter only where it can come back with its memory: one
 // that cannot is given a short account when it is back, which is worse than
 // remembering and better than another session's prompt that waits.
-func (e *engine) restAgent(now time.Time) {
-	a := &e.agent
+func (a *agentSlot) rest(now time.Time) {
 	if a.status == AgentStopping {
 		return // its seat is free in a moment: no other session is asked for its own
 	}
-	idle := a.up() && !e.fold.open && len(e.fold.permissions.open) == 0 && !e.closing
-	if _, waiting := e.queue.NextDue(now); !idle || waiting {
+	idle := a.up() && !a.fold.open && len(a.fold.permissions.open) == 0 && !a.closing
+	if _, waiting := a.queue.NextDue(now); !idle || waiting {
 		if !a.restSince.IsZero() {
 			a.restSince = time.Time{}
-			e.hub.pool.rest(e.seat, time.Time{})
+			a.hub.pool.rest(a.seat, time.Time{})
 		}
 		return
 	}
 	if a.restSince.IsZero() {
 		a.restSince = now
-		e.hub.pool.rest(e.seat, now)
+		a.hub.pool.rest(a.seat, now)
 	}
-	bound := e.hub.settings().Limits.AgentIdle
+	bound := a.hub.settings().Limits.AgentIdle
 	overdue := a.offers.resumable && bound > 0 && !now.Before(a.restSince.Add(bound))
-	if overdue || e.hub.pool.shouldYield(e.seat) {
-		e.stopAgent(stopSleep)
+	if overdue || a.hub.pool.shouldYield(a.seat) {
+		a.stop(stopSleep)
 		return
 	}
 	if a.offers.resumable && bound > 0 {
-		e.wake(a.restSince.Add(bound))
+		a.wake(a.restSince.Add(bound))
 	}
 }

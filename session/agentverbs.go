@@ -20,9 +20,9 @@ func (b *BackgroundSession) Restart(ctx context.Context, actor event.Actor) erro
 		e.agent.wanted = true
 		if e.fold.open && e.turn.given {
 			e.turn.cut = event.CutAgentRestart
-			return e.reset(actor)
+			return e.turns.reset(actor)
 		}
-		e.stopAgent(stopReset)
+		e.agent.stop(stopReset)
 		return nil
 	})
 }
@@ -73,7 +73,7 @@ func (b *BackgroundSession) SetMode(ctx context.Context, modeID string, actor ev
 	if err := proc.SetMode(ctx, modeID, actor); err != nil {
 		return fmt.Errorf("%w: the agent did not take mode %q: %w", ErrInvalid, modeID, err)
 	}
-	b.post(func(e *engine) { e.chose("mode", modeID) })
+	b.post(func(e *engine) { e.agent.chose("mode", modeID) })
 	return nil
 }
 
@@ -96,6 +96,6 @@ func (b *BackgroundSession) SetConfigOption(ctx context.Context, id string, valu
 	if err := proc.SetConfigOption(ctx, id, value, actor); err != nil {
 		return fmt.Errorf("%w: the agent did not take option %q: %w", ErrInvalid, id, err)
 	}
-	b.post(func(e *engine) { e.choseOption(id) })
+	b.post(func(e *engine) { e.agent.choseOption(id) })
 	return nil
 }

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"strconv"
 	"strings"
 	"time"
 
@@ -18,10 +17,6 @@ const (
 	autoBound = time.Minute
 )
 
-func (e *engine) resumeSettings() ResumeSettings {
-	return e.hub.settings().agent(e.agentName).Resume
-}
-
 // countResume counts the resumes since the latest prompt that was none.
 func (i *interruptions) countResume(promptID string) {
 	if strings.HasPrefix(promptID, resumePrefix) {
@@ -31,24 +26,24 @@ func (i *interruptions) countResume(promptID string) {
 	}
 }
 
-// autoResume resumes a turn that was cut off, once, where the configuration lets
+// auto resumes a turn that was cut off, once, where the configuration lets
 // the hub do that by itself. A turn that waits for a person's choice, an agent that
 // does not start, and the third resume are a person's.
-func (e *engine) autoResume() {
-	open := e.fold.interruptions.Open
+func (s *resumer) auto() {
+	open := s.fold.interruptions.Open
 	switch {
-	case open == nil, e.turn.autoTried, !e.resumeSettings().Auto:
+	case open == nil, s.turn.autoTried, !s.resumeSettings().Auto:
 		return
-	case open.Reason == event.CutPaused, e.fold.interruptions.Resumes >= autoResumes, e.agent.status == AgentFailed:
+	case open.Reason == event.CutPaused, s.fold.interruptions.Resumes >= autoResumes, s.agent.status == AgentFailed:
 		return
 	}
-	e.turn.autoTried = true
+	s.turn.autoTried = true
 	id := open.ID
-	e.help(func() {
+	s.helpers.run(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), autoBound)
 		defer cancel()
-		if err := e.b.resumeUnchanged(ctx, id); err != nil {
-			e.logger.Info("turn is not resumed by itself", "err", err)
+		if err := s.b.resumeUnchanged(ctx, id); err != nil {
+			s.logger.Info("turn is not resumed by itself", "err", err)
 		}
 	})
 }
@@ -77,26 +72,4 @@ func (b *BackgroundSession) resumeUnchanged(ctx context.Context, id string) erro
 	}
 	_, err = b.Resume(ctx, r)
 	return err
-}
-
-// toldResumed says how the agent got its memory back, once it has the prompt that
-// resumes a turn.
-func (e *engine) toldResumed() []entry {
-	if !strings.HasPrefix(e.fold.promptID, resumePrefix) {
-		return nil
-	}
-	if e.turn.restore.step == restoreTold {
-		return nil // it says so itself
-	}
-	text := "The agent began a new session and is given a short account of this one."
-	switch e.agent.resumed {
-	case event.ResumedByResume, event.ResumedByLoad:
-		text = "The agent goes on with its own session (session/" + string(e.agent.resumed) + ")."
-		if turn := e.fold.completed; turn > 0 {
-			text += " The last answer it completed is that of turn " + strconv.Itoa(turn) + "."
-		} else {
-			text += " It has completed no answer yet."
-		}
-	}
-	return e.entries(event.Note{Method: "abide/resumed", Text: event.Text(text)})
 }

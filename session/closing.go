@@ -59,14 +59,14 @@ func (b *BackgroundSession) post(job func(*engine)) {
 // windDown goes on ending the session.
 func (e *engine) windDown() {
 	if e.agent.status != AgentAbsent && e.agent.status != AgentFailed {
-		e.stopAgent(stopClose)
+		e.agent.stop(stopClose)
 		if e.agent.status != AgentAbsent {
 			return
 		}
 	}
 	if e.fold.open {
 		e.turn.cut = event.CutHubStop
-		if err := e.endTurn(nil, event.StopHubRestart, nil); err != nil {
+		if err := e.turns.end(nil, event.StopHubRestart, nil); err != nil {
 			e.logger.Warn("open turn stays open until the next start", "err", err)
 		}
 	}

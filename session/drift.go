@@ -96,14 +96,14 @@ func (f *fold) startedWith(p event.AgentStarted) {
 
 // drift is how the settings of the agent differ from the recorded ones, but for
 // those a person chose since the agent started.
-func (e *engine) drift() []Drift {
-	before := e.fold.before
+func (a *agentSlot) drift() []Drift {
+	before := a.fold.before
 	if before == nil {
 		return nil
 	}
-	rows := before.drift(e.fold.settings())
+	rows := before.drift(a.fold.settings())
 	return slices.DeleteFunc(rows, func(d Drift) bool {
-		chosen, is := e.agent.chosen[d.Field]
+		chosen, is := a.chosen[d.Field]
 		return is && chosen == d.Current
 	})
 }
@@ -243,60 +243,80 @@ func (d driftDecision) mayDecide(rows []Drift) error {
 	return nil
 }
 
-// guard reports whether the open turn may be given to the agent: the agent has the
+// settingsRun is the open turn's part about settings that differ.
+type settingsRun struct {
+	// drift is a person's decision about an agent that comes back with other settings;
+	// applying says that it is being given the recorded ones.
+	drift    driftDecision
+	applying bool
+	// kept are the settings that differ and were said to be kept.
+	kept []Drift
+}
+
+// settingsGuard compares the settings of an agent that starts again with the recorded
+// ones, before it is given a turn.
+type settingsGuard struct {
+	*journal
+	agent   *agentSlot
+	turn    *turnRun
+	helpers *helpers
+	ends    turnEnder
+}
+
+// admits reports whether the open turn may be given to the agent: the agent has the
 // recorded settings, or those that a person chose. An agent that came back with
 // more rights is given nothing until then.
-func (e *engine) guard() bool {
-	t := &e.turn
-	rows := e.drift()
+func (g *settingsGuard) admits() bool {
+	t := g.turn
+	rows := g.agent.drift()
 	switch {
 	case len(rows) == 0, slices.Equal(rows, t.kept):
 		return true
 	case t.applying:
 		return false
 	case t.drift.choice == "" && !allowMore(rows):
-		return e.settingsKept(rows, theHub())
+		return g.keep(rows, theHub())
 	case t.drift.mayDecide(rows) != nil:
-		e.pauseTurn("The agent came back with other settings: " + driftWords(rows) + ". It is given nothing until a person decides.")
+		g.pause("The agent came back with other settings: " + driftWords(rows) + ". It is given nothing until a person decides.")
 		return false
 	case t.drift.choice == DriftKeep:
-		return e.settingsKept(rows, t.drift.by)
+		return g.keep(rows, t.drift.by)
 	}
-	e.applySettings()
+	g.apply()
 	return false
 }
 
-// settingsKept says with which settings the agent goes on.
-func (e *engine) settingsKept(rows []Drift, by event.Actor) bool {
+// keep says with which settings the agent goes on.
+func (g *settingsGuard) keep(rows []Drift, by event.Actor) bool {
 	text := "The agent goes on with other settings: " + driftWords(rows) + "."
 	if by != theHub() {
 		text += " " + by.Name + " kept them."
 	}
-	if _, err := e.write(e.entries(event.Note{Method: noteSettings, Text: event.Text(text), By: by.Name, ByID: by.ID})...); err != nil {
+	if _, err := g.write(g.entries(event.Note{Method: noteSettings, Text: event.Text(text), By: by.Name, ByID: by.ID})...); err != nil {
 		return false // the log is blocked, and proceed comes back here
 	}
-	e.turn.kept = rows
+	g.turn.kept = rows
 	return true
 }
 
-// pauseTurn ends a turn before the agent is given it, so that a person decides.
-func (e *engine) pauseTurn(why string) {
-	e.turn.cut = event.CutPaused
-	e.endTurnOrLater(e.entries(event.Note{Method: noteSettings, Text: event.Text(why)}), event.StopInterrupted, nil)
+// pause ends a turn before the agent is given it, so that a person decides.
+func (g *settingsGuard) pause(why string) {
+	g.turn.cut = event.CutPaused
+	g.ends.endOrLater(g.entries(event.Note{Method: noteSettings, Text: event.Text(why)}), event.StopInterrupted, nil)
 }
 
-// applySettings gives the agent the recorded mode and options again.
-func (e *engine) applySettings() {
-	before, now, proc, promptID, by := *e.fold.before, e.fold.settings(), e.agent.proc, e.fold.promptID, e.turn.drift.by
-	e.turn.applying = true
-	bound := e.hub.settings().Limits.AgentStart
-	e.help(func() {
+// apply gives the agent the recorded mode and options again.
+func (g *settingsGuard) apply() {
+	before, now, proc, promptID, by := *g.fold.before, g.fold.settings(), g.agent.proc, g.fold.promptID, g.turn.drift.by
+	g.turn.applying = true
+	bound := g.hub.settings().Limits.AgentStart
+	g.helpers.run(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), bound)
 		defer cancel()
 		err := before.applyTo(ctx, proc, now, by)
-		e.post(func(e *engine) {
-			if e.fold.promptID == promptID && e.agent.proc == proc && e.turn.applying {
-				e.settingsApplied(err)
+		g.helpers.post(func() {
+			if g.fold.promptID == promptID && g.agent.proc == proc && g.turn.applying {
+				g.applied(err)
 			}
 		})
 	})
@@ -321,21 +341,21 @@ func (s agentSettings) applyTo(ctx context.Context, proc Agent, now agentSetting
 	return nil
 }
 
-// settingsApplied goes on once the agent has the recorded settings. By this choice
+// applied goes on once the agent has the recorded settings. By this choice
 // a person also accepted differences that cannot be set, such as the version.
-func (e *engine) settingsApplied(err error) {
-	e.turn.applying = false
-	rows := slices.DeleteFunc(e.drift(), func(d Drift) bool { return err == nil && !settable(d.Field) })
+func (g *settingsGuard) applied(err error) {
+	g.turn.applying = false
+	rows := slices.DeleteFunc(g.agent.drift(), func(d Drift) bool { return err == nil && !settable(d.Field) })
 	if err != nil || len(rows) > 0 {
 		why := "The recorded settings could not be applied"
 		if err != nil {
 			why += ": " + err.Error()
 		}
-		e.pauseTurn(why + ". The agent is given nothing until a person decides.")
+		g.pause(why + ". The agent is given nothing until a person decides.")
 		return
 	}
-	e.turn.drift.choice = DriftKeep // for the settings that cannot be set
-	e.dirty = true
+	g.turn.drift.choice = DriftKeep // for the settings that cannot be set
+	g.dirty = true
 }
 
 // settable reports whether the hub can ask an agent to change a setting.
@@ -344,40 +364,20 @@ func settable(field string) bool {
 }
 
 // chose remembers that a person gave the agent a setting: that is no drift.
-func (e *engine) chose(field, value string) {
-	if e.agent.chosen == nil {
-		e.agent.chosen = map[string]string{}
+func (a *agentSlot) chose(field, value string) {
+	if a.chosen == nil {
+		a.chosen = map[string]string{}
 	}
-	e.agent.chosen[field] = value
+	a.chosen[field] = value
 }
 
 // choseOption is chose for an option that was set just now.
-func (e *engine) choseOption(id string) {
-	for _, o := range e.fold.settings().Options {
+func (a *agentSlot) choseOption(id string) {
+	for _, o := range a.fold.settings().Options {
 		if o.ID == id {
-			e.chose(o.field(), o.text())
+			a.chose(o.field(), o.text())
 		}
 	}
-}
-
-// settingsOf are the settings that the start of an agent tells of.
-func (e *engine) settingsOf(p event.AgentStarted) *event.AgentSettings {
-	s := &event.AgentSettings{MCPServers: []string{}}
-	if p.Settings != nil {
-		*s = *p.Settings
-	}
-	s.Rules, s.Command = ruleIDs(e.questions.rules(), e.agentName), e.hub.settings().agent(e.agentName).commandDigest()
-	return s
-}
-
-func ruleIDs(rules []Rule, agent string) []string {
-	ids := []string{}
-	for _, r := range rules {
-		if r.Agent == agent {
-			ids = append(ids, r.ID)
-		}
-	}
-	return ids
 }
 
 // usedToolsKept bounds the tools of MCP servers that are remembered by name.
@@ -402,25 +402,4 @@ func ofServer(title, server string) bool {
 	}
 	rest, is := strings.CutPrefix(title, server)
 	return is && rest != "" && strings.ContainsAny(rest[:1], "_/.:")
-}
-
-// goneTools names once the used tools whose MCP server the agent is no longer
-// given.
-func (e *engine) goneTools(servers []string) []entry {
-	var gone []string
-	for _, server := range e.fold.agent.MCPServers {
-		if slices.Contains(servers, server) {
-			continue
-		}
-		for _, title := range e.fold.mcpTools {
-			if ofServer(title, server) {
-				gone = append(gone, title)
-			}
-		}
-	}
-	if len(gone) == 0 {
-		return nil
-	}
-	text := "Tools that were used and are gone, as their MCP server is not configured any more: " + strings.Join(gone, ", ") + "."
-	return e.entries(event.Note{Method: "abide/mcp_tools_gone", Text: event.Text(text)})
 }

@@ -54,7 +54,7 @@ func (e *engine) end(p event.SessionEnd) error {
 	if _, err := e.write(e.entries(p)...); err != nil {
 		return fmt.Errorf("end session: %w", e.b.stuck(err))
 	}
-	e.stopAgent(stopSleep)
+	e.agent.stop(stopSleep)
 	e.list.flush = true
 	e.listing.keep(time.Now()) // the caller finds the status in the list
 	return nil

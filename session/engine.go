@@ -2,7 +2,6 @@ package session
 
 import (
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/abidehub/abide/session/event"
@@ -35,26 +34,55 @@ type hub struct {
 // does the next steps. Its parts are types of their own, called from its goroutine.
 type engine struct {
 	journal
-	seat    *seat          // set at construction
-	helpers sync.WaitGroup // goroutines beside run; each reports into the mailbox
+	helpers helpers
 	alarm   *time.Timer
+	turn    turnRun // the open turn; its parts below share it
 
-	turn      turnRun
-	agent     agentSlot
-	questions questions
-	recording recording
-	listing   listing
-	folds     foldCache
-	unsaved   unsavedQueue
-	present   presenceClock
-	ended     bool
+	agent      agentSlot
+	questions  questions
+	guard      settingsGuard
+	restorer   restorer
+	workspaces workspaceWatcher
+	turns      turns
+	intake     intake
+	resumes    resumer
+	output     agentOutput
+	recording  recording
+	listing    listing
+	folds      foldCache
+	unsaved    unsavedQueue
+	present    presenceClock
+	ended      bool
+}
+
+// newEngine joins the parts of a recovered session. Each knows only the parts that it
+// calls; the ones that end a turn know no more of turns than that.
+func newEngine(j journal, named bool, folded event.Seq) *engine {
+	e := &engine{journal: j, helpers: helpers{b: j.b}}
+	log, agent, turn, helpers := &e.journal, &e.agent, &e.turn, &e.helpers
+	e.agent = agentSlot{journal: log, seat: newSeat(), helpers: helpers, turn: turn, ends: &e.turns, status: AgentAbsent}
+	e.questions = questions{journal: log, agent: agent, turn: turn}
+	e.guard = settingsGuard{journal: log, agent: agent, turn: turn, helpers: helpers, ends: &e.turns}
+	e.restorer = restorer{journal: log, agent: agent, turn: turn, helpers: helpers, questions: &e.questions, ends: &e.turns}
+	e.workspaces = workspaceWatcher{journal: log, turn: turn, helpers: helpers}
+	e.turns = turns{
+		journal: log, agent: agent, turn: turn,
+		questions: &e.questions, guard: &e.guard, restorer: &e.restorer, workspaces: &e.workspaces,
+	}
+	e.intake = intake{journal: log, agent: agent, turns: &e.turns}
+	e.resumes = resumer{journal: log, agent: agent, turn: turn, turns: &e.turns, helpers: helpers}
+	e.output = agentOutput{journal: log, agent: agent, turn: turn, turns: &e.turns, restorer: &e.restorer, questions: &e.questions}
+	e.recording = recording{journal: log, turn: turn}
+	e.listing = listing{journal: log, agent: agent, named: named}
+	e.folds = foldCache{journal: log, kept: folded}
+	return e
 }
 
 // run is the engine. It returns when the session was closed and its agent is
 // gone.
 func (e *engine) run() {
 	defer close(e.b.gone)
-	defer e.helpers.Wait()
+	defer e.helpers.wait()
 	defer close(e.b.done) // helpers that still want to report need not
 	e.alarm = time.NewTimer(0)
 	defer e.alarm.Stop()
@@ -64,14 +92,14 @@ func (e *engine) run() {
 			job(e)
 		case <-e.b.watchers.changed:
 			e.present.stale = true
-		case <-e.seat.bell:
+		case <-e.agent.seat.bell:
 		case <-e.alarm.C:
 		}
 		e.proceed()
 		e.publish()
 		e.setAlarm()
 	}
-	e.hub.pool.release(e.seat)
+	e.hub.pool.release(e.agent.seat)
 	// A goroutine that waits to hand over the agent's last events learns that the
 	// engine has ended.
 	e.agent.detach()
@@ -113,19 +141,19 @@ func (e *engine) pass(now time.Time) {
 		e.passRecorded(now)
 		return
 	}
-	e.watchAgent(now)
+	e.agent.watch(now)
 	e.questions.watchRequests(now)
 	switch {
 	case e.closing:
 		e.windDown()
 	case e.health.broken():
 	case e.fold.open:
-		e.watchTurn(now)
+		e.turns.watch(now)
 	default:
-		e.autoResume()
-		e.takeNext(now)
+		e.resumes.auto()
+		e.turns.takeNext(now)
 	}
-	e.restAgent(now)
+	e.agent.rest(now)
 }
 
 // passRecorded is pass while a program records the session: the hub only waits for
@@ -145,22 +173,4 @@ func (e *engine) setAlarm() {
 		return
 	}
 	e.alarm.Reset(time.Until(e.wakeAt))
-}
-
-// help runs fn beside the engine. fn reports back with post.
-func (e *engine) help(fn func()) {
-	e.helpers.Add(1)
-	go func() {
-		defer e.helpers.Done()
-		fn()
-	}()
-}
-
-// post hands a job to the engine, for helpers. It is dropped if the engine has
-// ended.
-func (e *engine) post(job func(*engine)) {
-	select {
-	case e.b.mail <- job:
-	case <-e.b.done:
-	}
 }

@@ -78,14 +78,6 @@ func (f *fold) cutOff(reason event.InterruptReason) event.TurnInterrupted {
 	}
 }
 
-// cutOff is the event that says that the open turn is cut off now, in the phase in
-// which its agent was stopped if it was.
-func (e *engine) cutOff(reason event.InterruptReason) event.TurnInterrupted {
-	p := e.fold.cutOff(reason)
-	p.Phase = cmp.Or(e.turn.stoppedIn, p.Phase)
-	return p
-}
-
 // phase is the agent's activity in its turn, as its open tool calls show.
 func (f *fold) phase() event.TurnPhase {
 	phase := event.PhaseStreaming
@@ -137,44 +129,44 @@ func parentOf(raw json.RawMessage) string {
 
 // supersede is the event that settles the open interruption because a prompt
 // comes first. It is empty when there is none.
-func (e *engine) supersede(promptID string, by event.Actor) []entry {
-	open := e.fold.interruptions.Open
+func (j *journal) supersede(promptID string, by event.Actor) []entry {
+	open := j.fold.interruptions.Open
 	if open == nil {
 		return nil
 	}
-	return []entry{{e.fold.turn, event.InterruptionSettled{
+	return []entry{{j.fold.turn, event.InterruptionSettled{
 		InterruptionID: open.ID, Outcome: event.SettledSuperseded, PromptID: promptID, By: cmp.Or(by.Name, byHub), ByID: by.ID,
 	}}}
 }
 
 // release lets a queue go on that is held because of an interruption: a person
 // sends a prompt, which goes behind the others.
-func (e *engine) release(promptID string, by event.Actor) error {
-	list := e.supersede(promptID, by)
-	if e.fold.open || len(list) == 0 {
+func (j *journal) release(promptID string, by event.Actor) error {
+	list := j.supersede(promptID, by)
+	if j.fold.open || len(list) == 0 {
 		return nil
 	}
-	if _, err := e.write(list...); err != nil {
-		return e.b.stuck(err)
+	if _, err := j.write(list...); err != nil {
+		return j.b.stuck(err)
 	}
-	e.dirty = true
+	j.dirty = true
 	return nil
 }
 
 // held reports whether the queue waits for a person to decide about an
 // interruption.
-func (e *engine) held() bool {
-	open := e.fold.interruptions.Open
-	return open != nil && (open.Reason == event.CutPaused || !e.queueSettings().ContinueInterrupted)
+func (j *journal) held() bool {
+	open := j.fold.interruptions.Open
+	return open != nil && (open.Reason == event.CutPaused || !j.queueSettings().ContinueInterrupted)
 }
 
 // interruption is the open interruption as State tells it; nil if there is none.
-func (e *engine) interruption() *Interruption {
-	open := e.fold.interruptions.Open
+func (j *journal) interruption() *Interruption {
+	open := j.fold.interruptions.Open
 	if open == nil {
 		return nil
 	}
 	told := *open
-	told.Held = e.held() && e.queue.Len() > 0
+	told.Held = j.held() && j.queue.Len() > 0
 	return &told
 }

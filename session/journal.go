@@ -174,3 +174,41 @@ func (j *journal) refusal() error {
 	}
 	return nil
 }
+
+func (j *journal) queueSettings() QueueSettings {
+	return j.hub.settings().queue(j.workspace)
+}
+
+func (j *journal) resumeSettings() ResumeSettings {
+	return j.hub.settings().agent(j.agentName).Resume
+}
+
+// recordedAbroad reports whether the session was recorded in a directory in which the
+// hub may start no agent.
+func (j *journal) recordedAbroad() bool {
+	if j.fold.recorder.ID == "" {
+		return false
+	}
+	_, err := j.hub.settings().resolveWorkspace(j.workspace)
+	return err != nil
+}
+
+// reportQueue tells people when prompts that waited may be lost. A session that no
+// hub made (it has no created_by) had none.
+func (j *journal) reportQueue(kept bool) {
+	words := ""
+	if d := j.queue.Damage(); d != nil {
+		j.logger.Error("queue was damaged and is rebuilt from the log", "err", d.Cause, "aside", d.Aside)
+		words = "The file of waiting prompts was damaged and is kept in the session's quarantine. " +
+			"Prompts that waited are lost; those in the log are safe."
+	} else if kept && j.queue.Missing() && j.fold.turn > 0 {
+		j.logger.Error("queue was missing and is rebuilt from the log")
+		words = "The file of waiting prompts was missing. If prompts waited they are lost; those in the log are safe."
+	}
+	if words == "" {
+		return
+	}
+	if _, err := j.write(j.entries(event.Error{Code: "queue_lost", Message: words})...); err != nil {
+		j.logger.Warn("loss of the queue could not be recorded", "err", err)
+	}
+}

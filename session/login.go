@@ -40,13 +40,13 @@ func (b *BackgroundSession) Authenticate(ctx context.Context, methodID string, a
 	if methodID == "" || len(methodID) > 200 || strings.TrimSpace(methodID) == "" {
 		return fmt.Errorf("%w: name one of the methods in the agent's state", ErrInvalid)
 	}
-	begun, err := ask(ctx, b, func(e *engine) (bool, error) { return e.beginLogin(methodID, actor, false) })
+	begun, err := ask(ctx, b, func(e *engine) (bool, error) { return e.agent.beginLogin(methodID, actor, false) })
 	if err == nil && !begun {
 		if _, err := b.readyAgent(ctx); ctx.Err() != nil {
 			return err
 		}
 		// One that did not start and named no ways may need just this login.
-		_, err = ask(ctx, b, func(e *engine) (bool, error) { return e.beginLogin(methodID, actor, true) })
+		_, err = ask(ctx, b, func(e *engine) (bool, error) { return e.agent.beginLogin(methodID, actor, true) })
 	}
 	if err != nil {
 		return err
@@ -61,14 +61,14 @@ func (b *BackgroundSession) Authenticate(ctx context.Context, methodID string, a
 // beginLogin ends the agent, and has the next one log in. It reports false, and
 // does nothing, while the agent's login methods are not known yet; with blindly it
 // does it all the same.
-func (e *engine) beginLogin(methodID string, actor event.Actor, blindly bool) (bool, error) {
-	if err := e.refusal(); err != nil {
+func (a *agentSlot) beginLogin(methodID string, actor event.Actor, blindly bool) (bool, error) {
+	if err := a.refusal(); err != nil {
 		return false, err
 	}
-	if e.fold.open {
+	if a.fold.open {
 		return false, fmt.Errorf("%w: the agent is at work; log in after the turn", ErrBusy)
 	}
-	ways, known := e.agent.logins()
+	ways, known := a.logins()
 	if !known && !blindly {
 		return false, nil
 	}
@@ -78,10 +78,10 @@ func (e *engine) beginLogin(methodID string, actor event.Actor, blindly bool) (b
 	case known && !slices.Contains(ways, methodID):
 		return false, fmt.Errorf("%w: %q is none of the agent's ways to log in: name one of %s", ErrInvalid, methodID, strings.Join(ways, ", "))
 	}
-	e.logger.Info("agent is logged in", "actor", actor.Name, "method", methodID)
-	e.agent.forgive()
-	e.agent.authBy = methodID
-	e.stopAgent(stopReset)
+	a.logger.Info("agent is logged in", "actor", actor.Name, "method", methodID)
+	a.forgive()
+	a.authBy = methodID
+	a.stop(stopReset)
 	return true, nil
 }
 

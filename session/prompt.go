@@ -54,6 +54,13 @@ type PromptResult struct {
 	Position int
 }
 
+// intake takes people's prompts: each begins a turn or waits in the queue.
+type intake struct {
+	*journal
+	agent *agentSlot
+	turns *turns
+}
+
 // Prompt makes a prompt once, however often it is sent. An idle agent is given
 // it: when Prompt returns received, the prompt is in the log on the device. While
 // the agent is busy it waits in the queue: when Prompt returns queued, it is
@@ -61,39 +68,39 @@ type PromptResult struct {
 // changes nothing; with another payload than it first came with it is
 // ErrConflict. A full queue is ErrConflict, too.
 func (b *BackgroundSession) Prompt(ctx context.Context, r PromptRequest) (PromptResult, error) {
-	return ask(ctx, b, func(e *engine) (PromptResult, error) { return e.prompt(r) })
+	return ask(ctx, b, func(e *engine) (PromptResult, error) { return e.intake.take(r) })
 }
 
-func (e *engine) prompt(r PromptRequest) (PromptResult, error) {
-	if err := r.validate(e.hub.settings().Limits.PromptBytes); err != nil {
+func (i *intake) take(r PromptRequest) (PromptResult, error) {
+	if err := r.validate(i.hub.settings().Limits.PromptBytes); err != nil {
 		return PromptResult{}, err
 	}
 	var missing error
-	r.Attachments, missing = e.uploaded(r.Attachments)
+	r.Attachments, missing = i.uploaded(r.Attachments)
 	attachments := toQueue(r.Attachments)
 	hash := queue.Hash(r.Text, attachments)
-	status, known, err := e.queue.Lookup(r.PromptID, hash)
+	status, known, err := i.queue.Lookup(r.PromptID, hash)
 	if known || err != nil {
 		return result(status), queueError(err)
 	}
-	if err := e.refusal(); err != nil {
+	if err := i.refusal(); err != nil {
 		return PromptResult{}, err
 	}
 	if missing != nil {
 		return PromptResult{}, missing
 	}
-	if e.agent.status == AgentFailed {
-		e.agent.forgive() // a person decided
+	if i.agent.status == AgentFailed {
+		i.agent.forgive() // a person decided
 	}
-	if e.mustWait(r) {
+	if i.mustWait(r) {
 		if !r.waits() {
-			if err := e.release(r.PromptID, r.Actor); err != nil {
+			if err := i.release(r.PromptID, r.Actor); err != nil {
 				return PromptResult{}, err
 			}
 		}
-		return e.enqueue(r, attachments)
+		return i.enqueue(r, attachments)
 	}
-	seq, err := e.beginTurn(event.UserPrompt{
+	seq, err := i.turns.begin(event.UserPrompt{
 		PromptID:    r.PromptID,
 		Text:        event.Text(r.Text),
 		Attachments: r.Attachments,
@@ -101,7 +108,7 @@ func (e *engine) prompt(r PromptRequest) (PromptResult, error) {
 		ByID:        r.Actor.ID,
 	}, hash)
 	if err != nil {
-		return PromptResult{}, fmt.Errorf("make prompt: %w", e.b.stuck(err))
+		return PromptResult{}, fmt.Errorf("make prompt: %w", i.b.stuck(err))
 	}
 	return PromptResult{Outcome: queue.Received, Seq: seq}, nil
 }
@@ -111,17 +118,17 @@ func (r PromptRequest) waits() bool { return r.When == WhenQueue || r.ScheduledA
 
 // mustWait reports whether a prompt goes through the queue: the agent is at
 // work, or others were here before.
-func (e *engine) mustWait(r PromptRequest) bool {
-	if r.waits() || e.fold.open {
+func (i *intake) mustWait(r PromptRequest) bool {
+	if r.waits() || i.fold.open {
 		return true
 	}
 	now := time.Now()
-	due, waiting := e.queue.NextDue(now)
+	due, waiting := i.queue.NextDue(now)
 	return waiting && !due.After(now)
 }
 
-func (e *engine) enqueue(r PromptRequest, attachments []queue.Attachment) (PromptResult, error) {
-	settings := e.queueSettings()
+func (i *intake) enqueue(r PromptRequest, attachments []queue.Attachment) (PromptResult, error) {
+	settings := i.queueSettings()
 	if settings.Disabled {
 		return PromptResult{}, fmt.Errorf("%w: the agent is at work and the queue is switched off", ErrBusy)
 	}
@@ -137,17 +144,13 @@ func (e *engine) enqueue(r PromptRequest, attachments []queue.Attachment) (Promp
 	if !settings.Untitled {
 		item.Title = firstSentence(r.Text)
 	}
-	e.queue.SetMaxSize(settings.maxSize())
-	status, err := e.queue.Add(item)
+	i.queue.SetMaxSize(settings.maxSize())
+	status, err := i.queue.Add(item)
 	if err != nil {
 		return PromptResult{}, queueError(err)
 	}
-	e.dirty = true
+	i.dirty = true
 	return result(status), nil
-}
-
-func (e *engine) queueSettings() QueueSettings {
-	return e.hub.settings().queue(e.workspace)
 }
 
 func result(s queue.Status) PromptResult {
@@ -173,20 +176,16 @@ func (r PromptRequest) validate(limit int) error {
 	return nil
 }
 
-func printable(s string) bool {
-	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
-}
-
 // uploaded replaces a client's description of its attachments by the records of
 // their uploads: name, type and size go to the agent and to every screen. With an
 // error some are not there, and are left as the client says.
-func (e *engine) uploaded(claims []event.Attachment) (list []event.Attachment, missing error) {
+func (i *intake) uploaded(claims []event.Attachment) (list []event.Attachment, missing error) {
 	list = slices.Clone(claims)
-	for i, claim := range claims {
-		a, err := e.log.Upload(claim)
+	for n, claim := range claims {
+		a, err := i.log.Upload(claim)
 		switch {
 		case err == nil:
-			list[i] = a
+			list[n] = a
 		case errors.Is(err, store.ErrNotFound):
 			missing = fmt.Errorf("%w: attachment %q was not uploaded to this session", ErrInvalid, claim.Name)
 		default:
@@ -194,6 +193,10 @@ func (e *engine) uploaded(claims []event.Attachment) (list []event.Attachment, m
 		}
 	}
 	return list, missing
+}
+
+func printable(s string) bool {
+	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
 
 // attachmentName keeps the part of a client's file name that is safe to show and to

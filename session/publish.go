@@ -20,7 +20,7 @@ func (e *engine) publish() {
 	e.b.state.Store(&State{
 		SessionID:          e.b.id,
 		AtSeq:              f.seq,
-		Turn:               e.turnState(),
+		Turn:               e.turns.state(),
 		PendingPermissions: f.permissions.ids(),
 		Queue:              slices.Clip(e.queue.Items()),
 		Mode:               f.mode,

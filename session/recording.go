@@ -379,13 +379,3 @@ func (r *recording) watch(now time.Time) {
 
 // errRecording is a verb on a session that a program records.
 var errRecording = fmt.Errorf("%w: a program records this session; until that ends it can only be watched", ErrConflict)
-
-// recordedAbroad reports whether the session was recorded in a directory in which the
-// hub may start no agent.
-func (j *journal) recordedAbroad() bool {
-	if j.fold.recorder.ID == "" {
-		return false
-	}
-	_, err := j.hub.settings().resolveWorkspace(j.workspace)
-	return err != nil
-}

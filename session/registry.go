@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/queue"
-	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -123,41 +122,14 @@ func (m *Manager) load(id string) (*BackgroundSession, error) {
 		mail: make(chan func(*engine)), done: make(chan struct{}), gone: make(chan struct{}),
 	}
 	b.comments = openCommentBook(dir, b.logger)
-	e := &engine{
-		journal: journal{
-			b: b, log: log, queue: q, hub: m.hub, logger: b.logger,
-			workspace: meta.Workspace, agentName: meta.Agent, imported: meta.Imported,
-			fold: f, list: listLine{changed: true}, dirty: true,
-		},
-		seat: newSeat(), agent: agentSlot{status: AgentAbsent},
-	}
-	e.questions = questions{journal: &e.journal, agent: &e.agent, turn: &e.turn}
-	e.recording = recording{journal: &e.journal, turn: &e.turn}
-	e.listing = listing{journal: &e.journal, agent: &e.agent, named: meta.Named}
-	e.folds = foldCache{journal: &e.journal, kept: stored}
+	e := newEngine(journal{
+		b: b, log: log, queue: q, hub: m.hub, logger: b.logger,
+		workspace: meta.Workspace, agentName: meta.Agent, imported: meta.Imported,
+		fold: f, list: listLine{changed: true}, dirty: true,
+	}, meta.Named, stored)
 	e.health.blocked = log.Health().State == store.HealthBlocked // it waits for space to be repaired
 	e.reportQueue(meta.CreatedBy != "" && !meta.Imported)
 	return start(e), nil
-}
-
-// reportQueue tells people when prompts that waited may be lost. A session that no
-// hub made (it has no created_by) had none.
-func (e *engine) reportQueue(kept bool) {
-	words := ""
-	if d := e.queue.Damage(); d != nil {
-		e.logger.Error("queue was damaged and is rebuilt from the log", "err", d.Cause, "aside", d.Aside)
-		words = "The file of waiting prompts was damaged and is kept in the session's quarantine. " +
-			"Prompts that waited are lost; those in the log are safe."
-	} else if kept && e.queue.Missing() && e.fold.turn > 0 {
-		e.logger.Error("queue was missing and is rebuilt from the log")
-		words = "The file of waiting prompts was missing. If prompts waited they are lost; those in the log are safe."
-	}
-	if words == "" {
-		return
-	}
-	if _, err := e.write(e.entries(event.Error{Code: "queue_lost", Message: words})...); err != nil {
-		e.logger.Warn("loss of the queue could not be recorded", "err", err)
-	}
 }
 
 // opened lists the sessions that are open now.

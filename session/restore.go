@@ -90,25 +90,35 @@ func preamble(n, of int) string {
 		"No answer is wanted: do not reply, do not act on it, do not call tools.\n\n", n, of, n, of)
 }
 
+// restorer takes the steps of a restore.
+type restorer struct {
+	*journal
+	agent     *agentSlot
+	turn      *turnRun
+	helpers   *helpers
+	questions *questions
+	ends      turnEnder
+}
+
 // restored reports whether the agent was told the session so far, and does the next
 // due step of it.
-func (e *engine) restored(now time.Time) bool {
-	r := &e.turn.restore
+func (s *restorer) restored(now time.Time) bool {
+	r := &s.turn.restore
 	switch r.step {
 	case restoreNone:
-		if !r.mayFallBack || e.agent.resumed != "" || !e.resumeSettings().SegmentedFallback {
+		if !r.mayFallBack || s.agent.resumed != "" || !s.resumeSettings().SegmentedFallback {
 			return true
 		}
-		e.readSegments()
+		s.read()
 	case restoreWanted:
-		e.readSegments()
+		s.read()
 	case restoreTelling:
 		if r.open != "" {
-			e.watchSegment(now)
+			s.watchSegment(now)
 		} else if r.next < len(r.list) {
-			e.tellSegment(now)
+			s.tellSegment(now)
 		} else {
-			return e.restoreEnds()
+			return s.finish()
 		}
 	case restoreTold:
 		return true
@@ -116,104 +126,104 @@ func (e *engine) restored(now time.Time) bool {
 	return false
 }
 
-// readSegments reads the session beside the engine.
-func (e *engine) readSegments() {
-	e.turn.restore.step = restoreReading
-	promptID, proc, to, limit := e.fold.promptID, e.agent.proc, e.fold.promptSeq-1, e.resumeSettings().segmentTokens()
-	e.help(func() {
-		list, left, err := readSegments(context.Background(), e.log, to, limit)
-		e.post(func(e *engine) {
-			r := &e.turn.restore
-			if e.fold.promptID != promptID || e.agent.proc != proc || r.step != restoreReading || !e.fold.open {
+// read reads the session beside the engine.
+func (s *restorer) read() {
+	s.turn.restore.step = restoreReading
+	promptID, proc, to, limit := s.fold.promptID, s.agent.proc, s.fold.promptSeq-1, s.resumeSettings().segmentTokens()
+	s.helpers.run(func() {
+		list, left, err := readSegments(context.Background(), s.log, to, limit)
+		s.helpers.post(func() {
+			r := &s.turn.restore
+			if s.fold.promptID != promptID || s.agent.proc != proc || r.step != restoreReading || !s.fold.open {
 				return
 			}
 			if err != nil {
-				e.restoreFailed("the session could not be read: "+err.Error(), nil)
+				s.fail("the session could not be read: "+err.Error(), nil)
 				return
 			}
 			r.step, r.list, r.left, r.tokens = restoreTelling, list, left, tokensOf(list)
-			e.dirty = true
+			s.dirty = true
 			text := fmt.Sprintf("The agent began a new session. It is told this one in %s, about %d tokens, and then given the prompt.", segmentWords(len(list)), r.tokens)
 			if left > 0 {
 				text += fmt.Sprintf(" The oldest part, of %s, is left out.", segmentWords(left))
 			}
-			_, _ = e.write(e.entries(event.Note{Method: noteRestore, Text: event.Text(text)})...) // a log that is blocked goes on without it
+			_, _ = s.write(s.entries(event.Note{Method: noteRestore, Text: event.Text(text)})...) // a log that is blocked goes on without it
 		})
 	})
 }
 
 // tellSegment gives the agent the next segment and interrupts it.
-func (e *engine) tellSegment(now time.Time) {
-	r := &e.turn.restore
+func (s *restorer) tellSegment(now time.Time) {
+	r := &s.turn.restore
 	segment, n := r.list[r.next], r.next+1
 	text := preamble(n, len(r.list)) + segment.Text
 	raw, err := json.Marshal(map[string]any{"segment": n, "of": len(r.list), "tokens": segment.Tokens + preambleTokens, "text": text})
 	if err != nil {
-		e.restoreFailed(err.Error(), nil)
+		s.fail(err.Error(), nil)
 		return
 	}
 	said := fmt.Sprintf("Segment %d of %d was told.", n, len(r.list))
-	if _, err := e.write(e.entries(event.Note{Method: transcript.NoteSegment, Text: event.Text(said), Raw: raw})...); err != nil {
+	if _, err := s.write(s.entries(event.Note{Method: transcript.NoteSegment, Text: event.Text(said), Raw: raw})...); err != nil {
 		return // the log is blocked or frozen; proceed comes back here when it is not
 	}
-	r.open, r.since, r.interrupted = fmt.Sprintf("restore-%s-%d", e.fold.promptID, n), now, false
+	r.open, r.since, r.interrupted = fmt.Sprintf("restore-%s-%d", s.fold.promptID, n), now, false
 	if r.patient {
 		r.open += "-again"
 	}
-	if err := e.agent.proc.Prompt(event.UserPrompt{PromptID: r.open, Text: event.Text(text)}); err != nil {
-		e.restoreFailed("the agent did not take it", nil)
+	if err := s.agent.proc.Prompt(event.UserPrompt{PromptID: r.open, Text: event.Text(text)}); err != nil {
+		s.fail("the agent did not take it", nil)
 		return
 	}
 	if r.patient {
-		e.wake(now.Add(takenAfter))
+		s.wake(now.Add(takenAfter))
 		return
 	}
-	e.interruptSegment(now)
+	s.interruptSegment(now)
 }
 
 // interruptSegment tells the agent to end the segment that it has.
-func (e *engine) interruptSegment(now time.Time) {
-	if err := e.agent.proc.Cancel(); err != nil {
-		e.restoreFailed("the agent did not take it", nil)
+func (s *restorer) interruptSegment(now time.Time) {
+	if err := s.agent.proc.Cancel(); err != nil {
+		s.fail("the agent did not take it", nil)
 		return
 	}
-	e.turn.restore.interrupted = true
-	e.wake(now.Add(deafAfter))
+	s.turn.restore.interrupted = true
+	s.wake(now.Add(deafAfter))
 }
 
 // watchSegment interrupts a segment when its time has come, and gives up on an agent
 // that does not end it.
-func (e *engine) watchSegment(now time.Time) {
-	since := e.turn.restore.since
-	if at := since.Add(takenAfter); !e.turn.restore.interrupted {
+func (s *restorer) watchSegment(now time.Time) {
+	since := s.turn.restore.since
+	if at := since.Add(takenAfter); !s.turn.restore.interrupted {
 		if now.Before(at) {
-			e.wake(at)
+			s.wake(at)
 		} else {
-			e.interruptSegment(now)
+			s.interruptSegment(now)
 		}
 		return
 	}
-	if e.agent.heard.After(since) {
-		since = e.agent.heard
+	if s.agent.heard.After(since) {
+		since = s.agent.heard
 	}
 	if at := since.Add(deafAfter); now.Before(at) {
-		e.wake(at)
+		s.wake(at)
 		return
 	}
-	e.restoreFailed("the agent did not answer the cancel", nil)
+	s.fail("the agent did not answer the cancel", nil)
 }
 
 // segmentEnded takes the agent's answer to a segment. An error means that nothing
 // happened, and the end comes again.
-func (e *engine) segmentEnded(p event.TurnEnd) error {
-	r := &e.turn.restore
+func (s *restorer) segmentEnded(p event.TurnEnd) error {
+	r := &s.turn.restore
 	if p.Error != nil && !r.patient {
 		// It may be the interrupt that failed: the segment is told once more.
 		r.patient, r.open, r.answer = true, "", nil
 		return nil
 	}
 	if p.Error != nil && !r.interrupted {
-		e.restoreFailed(p.Error.Message, p.Error)
+		s.fail(p.Error.Message, p.Error)
 		return nil
 	}
 	if len(r.answer) > 0 {
@@ -222,7 +232,7 @@ func (e *engine) segmentEnded(p event.TurnEnd) error {
 			return err
 		}
 		said := fmt.Sprintf("The agent answered segment %d.", r.next+1)
-		if _, err := e.write(e.entries(event.Note{Method: transcript.NoteSegment, Text: event.Text(said), Raw: raw})...); err != nil {
+		if _, err := s.write(s.entries(event.Note{Method: transcript.NoteSegment, Text: event.Text(said), Raw: raw})...); err != nil {
 			return err
 		}
 	}
@@ -231,13 +241,13 @@ func (e *engine) segmentEnded(p event.TurnEnd) error {
 	}
 	r.told += r.list[r.next].Tokens + preambleTokens
 	r.next++
-	r.open, r.answer, e.dirty = "", nil, true
+	r.open, r.answer, s.dirty = "", nil, true
 	return nil
 }
 
-// restoreEnds records the number of segments told, and the agent's own count.
-func (e *engine) restoreEnds() bool {
-	r := &e.turn.restore
+// finish records the number of segments told, and the agent's own count.
+func (s *restorer) finish() bool {
+	r := &s.turn.restore
 	counted := r.counted
 	text := fmt.Sprintf("The agent was told the session in %s: about %d tokens by estimate", segmentWords(len(r.list)), r.tokens)
 	if counted > 0 {
@@ -246,33 +256,33 @@ func (e *engine) restoreEnds() bool {
 		text += ". It does not say how many it counts."
 	}
 	raw, _ := json.Marshal(map[string]int64{"segments": int64(len(r.list)), "tokens": int64(r.tokens), "counted": counted}) // numbers always marshal
-	if _, err := e.write(e.entries(event.Note{Method: noteRestore, Text: event.Text(text), Raw: raw})...); err != nil {
+	if _, err := s.write(s.entries(event.Note{Method: noteRestore, Text: event.Text(text), Raw: raw})...); err != nil {
 		return false
 	}
-	r.step, r.list, e.dirty = restoreTold, nil, true
+	r.step, r.list, s.dirty = restoreTold, nil, true
 	return true
 }
 
-// endRestore ends a restore that a person cancels. The turn is offered again, as it
+// cancel ends a restore that a person cancels. The turn is offered again, as it
 // has not begun.
-func (e *engine) endRestore() error {
-	r := &e.turn.restore
-	e.turn.cut = event.CutPaused
-	by := e.turn.stoppedBy
+func (s *restorer) cancel() error {
+	r := &s.turn.restore
+	s.turn.cut = event.CutPaused
+	by := s.turn.stoppedBy
 	text := fmt.Sprintf("%s ended telling the agent the session, after %d of %s.", by.Name, r.next, segmentWords(len(r.list)))
 	note := event.Note{Method: noteRestore, Text: event.Text(text), By: by.Name, ByID: by.ID}
-	return e.endTurn(e.entries(note), event.StopInterrupted, nil)
+	return s.ends.end(s.entries(note), event.StopInterrupted, nil)
 }
 
-// restoreFailed cuts the turn off again, so that a person decides.
-func (e *engine) restoreFailed(why string, failure *event.Failure) {
-	r := &e.turn.restore
-	e.turn.cut = event.CutAgentRestart
+// fail cuts the turn off again, so that a person decides.
+func (s *restorer) fail(why string, failure *event.Failure) {
+	r := &s.turn.restore
+	s.turn.cut = event.CutAgentRestart
 	if failure != nil {
-		e.turn.cut = event.CutProviderError
+		s.turn.cut = event.CutProviderError
 	}
 	text := fmt.Sprintf("Telling the agent the session ended after %d of %s: %s.", r.next, segmentWords(len(r.list)), strings.TrimSuffix(why, "."))
-	e.endTurnOrLater(e.entries(event.Note{Method: noteRestore, Text: event.Text(text)}), event.StopInterrupted, nil)
+	s.ends.endOrLater(s.entries(event.Note{Method: noteRestore, Text: event.Text(text)}), event.StopInterrupted, nil)
 }
 
 // aside takes an agent's answer to a segment out of its output. The rest is
@@ -300,10 +310,10 @@ func (r *restore) heard(answer []byte) {
 	r.answer = append(r.answer, answer[:min(len(answer), answerBytes-len(r.answer))]...)
 }
 
-// refuseInRestore answers a question to a segment: nothing is to be done about it.
-func (e *engine) refuseInRestore(p event.PermissionRequest) error {
-	e.turn.restore.heard([]byte("\nAsked for permission: " + p.Title + "\n"))
-	e.questions.tellAgent(event.PermissionOutcome{PermissionID: p.PermissionID, Outcome: event.OutcomeCancelled, By: byHub, Reason: "the session is being told"})
+// refuse answers a question to a segment: nothing is to be done about it.
+func (s *restorer) refuse(p event.PermissionRequest) error {
+	s.turn.restore.heard([]byte("\nAsked for permission: " + p.Title + "\n"))
+	s.questions.tellAgent(event.PermissionOutcome{PermissionID: p.PermissionID, Outcome: event.OutcomeCancelled, By: byHub, Reason: "the session is being told"})
 	return nil
 }
 

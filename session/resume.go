@@ -121,7 +121,7 @@ func (a *AlreadySettled) Error() string {
 // Interruption returns the offer about the interruption that is open. It reads
 // the turn from the log and asks the workspace. ErrNotFound when none is open.
 func (b *BackgroundSession) Interruption(ctx context.Context) (Offer, error) {
-	facts, err := ask(ctx, b, func(e *engine) (resumeFacts, error) { return e.resumeFacts(), nil })
+	facts, err := ask(ctx, b, func(e *engine) (resumeFacts, error) { return e.resumes.facts(), nil })
 	if err != nil {
 		return Offer{}, err
 	}
@@ -156,6 +156,15 @@ func (b *BackgroundSession) Interruption(ctx context.Context) (Offer, error) {
 	return offer, nil
 }
 
+// resumer settles the open interruption by a resume, of a person or by itself.
+type resumer struct {
+	*journal
+	agent   *agentSlot
+	turn    *turnRun
+	turns   *turns
+	helpers *helpers
+}
+
 // resumeFacts are the engine's facts for an offer.
 type resumeFacts struct {
 	open       *Interruption
@@ -170,19 +179,19 @@ type resumeFacts struct {
 	agentChanged bool
 }
 
-func (e *engine) resumeFacts() resumeFacts {
+func (s *resumer) facts() resumeFacts {
 	return resumeFacts{
-		open:      e.interruption(),
-		workspace: e.workspace, look: e.hub.inspect, staleAfter: e.resumeSettings().staleAfter(),
-		agentChanged: e.agentChanged(), settings: e.resumeSettings(), remembers: e.fold.agentSessionID != "", drift: e.drift(),
+		open:      s.interruption(),
+		workspace: s.workspace, look: s.hub.inspect, staleAfter: s.resumeSettings().staleAfter(),
+		agentChanged: s.agentChanged(), settings: s.resumeSettings(), remembers: s.fold.agentSessionID != "", drift: s.agent.drift(),
 	}
 }
 
 // agentChanged compares the configured command with the one that started the agent
 // last, where the log says which that was.
-func (e *engine) agentChanged() bool {
-	settings, ran := e.hub.settings(), e.fold.agent.Command
-	return !settings.configured(e.agentName) || ran != "" && ran != settings.agent(e.agentName).commandDigest()
+func (s *resumer) agentChanged() bool {
+	settings, ran := s.hub.settings(), s.fold.agent.Command
+	return !settings.configured(s.agentName) || ran != "" && ran != settings.agent(s.agentName).commandDigest()
 }
 
 func (f resumeFacts) inspect(ctx context.Context) Workspace {
@@ -239,7 +248,7 @@ func (b *BackgroundSession) Resume(ctx context.Context, r ResumeRequest) (Resume
 	if !utf8.ValidString(r.Prompt) {
 		return Resumed{}, fmt.Errorf("%w: the prompt is not valid UTF-8", ErrInvalid)
 	}
-	facts, err := ask(ctx, b, func(e *engine) (resumeFacts, error) { return e.resumeFacts(), e.mayResume(r) })
+	facts, err := ask(ctx, b, func(e *engine) (resumeFacts, error) { return e.resumes.facts(), e.resumes.mayResume(r) })
 	var needs *NeedsConfirmation
 	if err != nil && !errors.As(err, &needs) {
 		return Resumed{}, err
@@ -262,35 +271,35 @@ func (b *BackgroundSession) Resume(ctx context.Context, r ResumeRequest) (Resume
 		r.Prompt = offer.Prompt
 	}
 	r.attachments = offer.attachments
-	return ask(ctx, b, func(e *engine) (Resumed, error) { return e.resume(r, way) })
+	return ask(ctx, b, func(e *engine) (Resumed, error) { return e.resumes.resume(r, way) })
 }
 
 // settledMeanwhile returns AlreadySettled in place of another error if the
 // interruption was settled meanwhile.
 func (b *BackgroundSession) settledMeanwhile(ctx context.Context, r ResumeRequest, err error) error {
-	if settled := tell(ctx, b, func(e *engine) error { return e.mayResume(r) }); settled != nil {
+	if settled := tell(ctx, b, func(e *engine) error { return e.resumes.mayResume(r) }); settled != nil {
 		return settled
 	}
 	return err
 }
 
 // mayResume checks a resume against the interruption that is open.
-func (e *engine) mayResume(r ResumeRequest) error {
-	if err := e.opened(r.InterruptionID); err != nil {
+func (s *resumer) mayResume(r ResumeRequest) error {
+	if err := s.opened(r.InterruptionID); err != nil {
 		return err
 	}
-	if err := e.refusal(); err != nil {
+	if err := s.refusal(); err != nil {
 		return err
 	}
-	if limit := e.hub.settings().Limits.PromptBytes; len(r.Prompt) > limit {
+	if limit := s.hub.settings().Limits.PromptBytes; len(r.Prompt) > limit {
 		return fmt.Errorf("%w: the prompt has %d bytes, at most %d are accepted", ErrTooLarge, len(r.Prompt), limit)
 	}
 	var needs []string
-	stale := time.Since(e.fold.interruptions.Open.At) > e.resumeSettings().staleAfter()
+	stale := time.Since(s.fold.interruptions.Open.At) > s.resumeSettings().staleAfter()
 	if stale && !slices.Contains(r.Confirm, "stale") {
 		needs = append(needs, "stale")
 	}
-	err := r.decision().mayDecide(e.drift())
+	err := r.decision().mayDecide(s.agent.drift())
 	var also *NeedsConfirmation
 	if errors.As(err, &also) {
 		needs = append(needs, also.Needs...)
@@ -304,8 +313,8 @@ func (e *engine) mayResume(r ResumeRequest) error {
 }
 
 // opened reports whether the interruption with this id is open.
-func (e *engine) opened(id string) error {
-	i := &e.fold.interruptions
+func (s *resumer) opened(id string) error {
+	i := &s.fold.interruptions
 	switch {
 	case i.Open != nil && i.Open.ID == id:
 		return nil
@@ -320,8 +329,8 @@ func (r ResumeRequest) decision() driftDecision {
 }
 
 // resume writes the prompt and the interruption_settled event in one batch.
-func (e *engine) resume(r ResumeRequest, way event.ResumeWay) (Resumed, error) {
-	if err := e.mayResume(r); err != nil {
+func (s *resumer) resume(r ResumeRequest, way event.ResumeWay) (Resumed, error) {
+	if err := s.mayResume(r); err != nil {
 		return Resumed{}, err
 	}
 	promptID := resumePrefix + r.InterruptionID
@@ -329,20 +338,20 @@ func (e *engine) resume(r ResumeRequest, way event.ResumeWay) (Resumed, error) {
 		InterruptionID: r.InterruptionID, Outcome: event.SettledResumed, Way: way, PromptID: promptID, By: r.Actor.Name, ByID: r.Actor.ID,
 	}
 	prompt := event.UserPrompt{PromptID: promptID, Text: event.Text(r.Prompt), Attachments: r.attachments, Actor: r.Actor.Name, ByID: r.Actor.ID}
-	if e.agent.status == AgentFailed {
-		e.agent.forgive() // a person decided
+	if s.agent.status == AgentFailed {
+		s.agent.forgive() // a person decided
 	}
-	if _, err := e.beginTurn(prompt, queue.Hash(r.Prompt, nil), settled); err != nil {
-		return Resumed{}, fmt.Errorf("resume: %w", e.b.stuck(err))
+	if _, err := s.turns.begin(prompt, queue.Hash(r.Prompt, nil), settled); err != nil {
+		return Resumed{}, fmt.Errorf("resume: %w", s.b.stuck(err))
 	}
-	e.turn.drift = r.decision()
-	e.turn.restore.mayFallBack = r.Way == "" || r.Way == wayAuto
+	s.turn.drift = r.decision()
+	s.turn.restore.mayFallBack = r.Way == "" || r.Way == wayAuto
 	if way == event.WaySegmented {
-		e.turn.restore.step = restoreWanted
+		s.turn.restore.step = restoreWanted
 	}
 	if way != event.WayServer {
-		e.agent.anew = true
-		e.stopAgent(stopSleep)
+		s.agent.anew = true
+		s.agent.stop(stopSleep)
 	}
 	return Resumed{PromptID: promptID, Way: way}, nil
 }
@@ -350,7 +359,7 @@ func (e *engine) resume(r ResumeRequest, way event.ResumeWay) (Resumed, error) {
 // Dismiss settles an interruption without going on. The queue goes on.
 func (b *BackgroundSession) Dismiss(ctx context.Context, interruptionID string, actor event.Actor) error {
 	return tell(ctx, b, func(e *engine) error {
-		if err := e.opened(interruptionID); err != nil {
+		if err := e.resumes.opened(interruptionID); err != nil {
 			return err
 		}
 		if err := e.refusal(); err != nil {

@@ -24,40 +24,47 @@ type workspaceWatch struct {
 	last      event.WorkspaceSeen
 }
 
-// watchWorkspace looks at the workspace when that is due. Git runs beside the
+// workspaceWatcher does the looks of a workspaceWatch.
+type workspaceWatcher struct {
+	*journal
+	turn    *turnRun
+	helpers *helpers
+}
+
+// watch looks at the workspace when that is due. Git runs beside the
 // session, and nothing waits for it.
-func (e *engine) watchWorkspace(now time.Time) {
-	s := &e.turn.seen
-	if !s.due || s.busy || e.hub.inspect == nil || e.fold.recorder.Open {
+func (w *workspaceWatcher) watch(now time.Time) {
+	s := &w.turn.seen
+	if !s.due || s.busy || w.hub.inspect == nil || w.fold.recorder.Open {
 		return
 	}
 	if next := s.at.Add(seenInterval); now.Before(next) {
-		e.wake(next)
+		w.wake(next)
 		return
 	}
 	s.due, s.busy, s.at = false, true, now
-	folder, promptID := e.workspace, e.fold.promptID
-	e.help(func() {
+	folder, promptID := w.workspace, w.fold.promptID
+	w.helpers.run(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), workspaceBound)
 		defer cancel()
-		seen := e.hub.inspect(ctx, folder, false).seen()
-		e.post(func(e *engine) {
-			if e.fold.open && e.fold.promptID == promptID {
-				e.sawWorkspace(seen)
+		seen := w.hub.inspect(ctx, folder, false).seen()
+		w.helpers.post(func() {
+			if w.fold.open && w.fold.promptID == promptID {
+				w.saw(seen)
 			}
 		})
 	})
 }
 
-// sawWorkspace records changes of the workspace. If it cannot be written now, it is
+// saw records changes of the workspace. If it cannot be written now, it is
 // tried again.
-func (e *engine) sawWorkspace(seen event.WorkspaceSeen) {
-	s := &e.turn.seen
+func (w *workspaceWatcher) saw(seen event.WorkspaceSeen) {
+	s := &w.turn.seen
 	s.busy = false
 	if reflect.DeepEqual(seen, s.last) {
 		return
 	}
-	if _, err := e.write(e.entries(seen)...); err != nil {
+	if _, err := w.write(w.entries(seen)...); err != nil {
 		s.due = true
 		return
 	}

@@ -1,7 +1,10 @@
 package session
 
 import (
+	"cmp"
 	"context"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/abidehub/abide/queue"
@@ -35,12 +38,7 @@ type turnRun struct {
 	// stoppedIn is the phase in which the agent was stopped: one that is asked to end
 	// its turn closes its tools first.
 	stoppedIn event.TurnPhase
-	// drift is a person's decision about an agent that comes back with other
-	// settings; applying says that it is being given the recorded ones.
-	drift    driftDecision
-	applying bool
-	// kept are the settings that differ and were said to be kept.
-	kept []Drift
+	settingsRun
 	// restore is the account that the agent is told before the prompt.
 	restore restore
 	// autoTried says that the hub tried to resume the turn that ended.
@@ -48,48 +46,60 @@ type turnRun struct {
 	seen      workspaceWatch
 }
 
-// state is the turn as people see it.
-func (e *engine) turnState() Turn {
-	t := Turn{State: TurnIdle}
-	if e.fold.open {
-		t = Turn{State: TurnPrompting, Number: e.fold.turn, PromptID: e.fold.promptID, Since: e.turn.since}
-		switch {
-		case e.turn.cancelled:
-			t.State, t.ForceReset = TurnCancelling, e.turn.offerReset
-		case !e.turn.given:
-			t.State = TurnStarting
-		}
-	}
-	if e.health.blocked {
-		t.State = TurnBlocked
-	}
-	return t
+// turns begins the session's turns, gives them to the agent and ends them. A turn
+// is begun by a prompt and has exactly one end.
+type turns struct {
+	*journal
+	agent      *agentSlot
+	turn       *turnRun
+	questions  *questions
+	guard      *settingsGuard
+	restorer   *restorer
+	workspaces *workspaceWatcher
 }
 
-// beginTurn puts a prompt into the log and the ledger. Only after that may it
+// state is the turn as people see it.
+func (t *turns) state() Turn {
+	now := Turn{State: TurnIdle}
+	if t.fold.open {
+		now = Turn{State: TurnPrompting, Number: t.fold.turn, PromptID: t.fold.promptID, Since: t.turn.since}
+		switch {
+		case t.turn.cancelled:
+			now.State, now.ForceReset = TurnCancelling, t.turn.offerReset
+		case !t.turn.given:
+			now.State = TurnStarting
+		}
+	}
+	if t.health.blocked {
+		now.State = TurnBlocked
+	}
+	return now
+}
+
+// begin puts a prompt into the log and the ledger. Only after that may it
 // be given to the agent. It settles the open interruption: as settled says, else
 // as superseded.
-func (e *engine) beginTurn(p event.UserPrompt, hash string, settled ...event.InterruptionSettled) (event.Seq, error) {
+func (t *turns) begin(p event.UserPrompt, hash string, settled ...event.InterruptionSettled) (event.Seq, error) {
 	now := time.Now()
-	turn := e.fold.turn + 1
+	turn := t.fold.turn + 1
 	// The prompt comes first: a crash that cuts the batch off after it still gives
 	// the agent nothing twice.
 	list := []entry{{turn, p}}
 	if len(settled) == 0 {
-		list = append(list, e.supersede(p.PromptID, event.Actor{Name: p.Actor, ID: p.ByID})...)
+		list = append(list, t.supersede(p.PromptID, event.Actor{Name: p.Actor, ID: p.ByID})...)
 	}
 	for _, s := range settled {
 		list = append(list, entry{turn, s})
 	}
-	seq, err := e.write(list...)
+	seq, err := t.write(list...)
 	if err != nil {
 		return 0, err
 	}
-	e.turn = turnRun{prompt: p, since: now}
-	e.saved("enter prompt", e.queue.Enter(queue.Entry{
+	*t.turn = turnRun{prompt: p, since: now}
+	t.saved("enter prompt", t.queue.Enter(queue.Entry{
 		PromptID: p.PromptID, Hash: hash, Outcome: queue.Received, Seq: int64(seq), At: now,
 	}))
-	e.dirty = true
+	t.dirty = true
 	return seq, nil
 }
 
@@ -101,95 +111,115 @@ func (j *journal) saved(doing string, err error) {
 	}
 }
 
-// watchTurn does the due steps for the open turn.
-func (e *engine) watchTurn(now time.Time) {
-	t := &e.turn
-	if t.endAs != "" {
-		e.endTurnOrLater(nil, t.endAs, t.failure)
+// watch does the due steps for the open turn.
+func (t *turns) watch(now time.Time) {
+	if t.turn.endAs != "" {
+		t.endOrLater(nil, t.turn.endAs, t.turn.failure)
 		return
 	}
-	if !t.given {
-		switch e.agent.status {
+	if !t.turn.given {
+		switch t.agent.status {
 		case AgentReady:
-			if e.guard() && e.restored(now) {
-				e.give(now)
+			if t.guard.admits() && t.restorer.restored(now) {
+				t.give(now)
 			}
 		case AgentStopping: // its end is on its way
 		case AgentFailed:
-			e.endTurnOrLater(nil, event.StopAgentExit, &event.Failure{Code: "agent_start", Message: e.agent.message})
+			t.endOrLater(nil, event.StopAgentExit, &event.Failure{Code: "agent_start", Message: t.agent.message})
 		default:
-			e.startAgent()
+			t.agent.start()
 		}
 		return
 	}
-	e.watchWorkspace(now)
-	if t.cancelled {
-		e.watchCancelled(now)
+	t.workspaces.watch(now)
+	if t.turn.cancelled {
+		t.watchCancelled(now)
 	}
 }
 
 // watchCancelled does the due steps for a cancelled turn. An agent that goes on may
 // be clearing up, so ending it is left to people.
-func (e *engine) watchCancelled(now time.Time) {
-	t := &e.turn
-	if at := t.since.Add(resetAfter); now.Before(at) {
-		e.wake(at)
-	} else if !t.offerReset {
-		t.offerReset, e.dirty = true, true
+func (t *turns) watchCancelled(now time.Time) {
+	if at := t.turn.since.Add(resetAfter); now.Before(at) {
+		t.wake(at)
+	} else if !t.turn.offerReset {
+		t.turn.offerReset, t.dirty = true, true
 	}
-	quiet := t.since
-	if e.agent.heard.After(quiet) {
-		quiet = e.agent.heard
+	quiet := t.turn.since
+	if t.agent.heard.After(quiet) {
+		quiet = t.agent.heard
 	}
 	switch at := quiet.Add(deafAfter); {
-	case !e.agent.up():
+	case !t.agent.up():
 	case now.Before(at):
-		e.wake(at)
+		t.wake(at)
 	default:
-		e.logger.Warn("agent does not answer the cancel and is stopped", "prompt", e.fold.promptID)
-		e.stopAgent(stopDeaf)
+		t.logger.Warn("agent does not answer the cancel and is stopped", "prompt", t.fold.promptID)
+		t.agent.stop(stopDeaf)
 	}
 }
 
 // give hands the prompt to the agent, once.
-func (e *engine) give(now time.Time) {
-	start := e.entries(event.TurnStart{PromptID: e.fold.promptID})
-	if _, err := e.write(append(start, e.toldResumed()...)...); err != nil {
+func (t *turns) give(now time.Time) {
+	start := t.entries(event.TurnStart{PromptID: t.fold.promptID})
+	if _, err := t.write(append(start, t.toldResumed()...)...); err != nil {
 		return // the log is blocked or frozen; proceed comes back here when it is not
 	}
-	e.turn.given, e.turn.since, e.dirty = true, now, true
-	e.turn.seen.due = true
-	if err := e.agent.proc.Prompt(e.turn.prompt); err != nil {
-		e.logger.Warn("agent did not take the prompt", "prompt", e.fold.promptID, "err", err)
-		e.stopAgent(stopBroken)
+	t.turn.given, t.turn.since, t.dirty = true, now, true
+	t.turn.seen.due = true
+	if err := t.agent.proc.Prompt(t.turn.prompt); err != nil {
+		t.logger.Warn("agent did not take the prompt", "prompt", t.fold.promptID, "err", err)
+		t.agent.stop(stopBroken)
 	}
+}
+
+// toldResumed says how the agent got its memory back, once it has the prompt that
+// resumes a turn.
+func (t *turns) toldResumed() []entry {
+	if !strings.HasPrefix(t.fold.promptID, resumePrefix) {
+		return nil
+	}
+	if t.turn.restore.step == restoreTold {
+		return nil // it says so itself
+	}
+	text := "The agent began a new session and is given a short account of this one."
+	switch t.agent.resumed {
+	case event.ResumedByResume, event.ResumedByLoad:
+		text = "The agent goes on with its own session (session/" + string(t.agent.resumed) + ")."
+		if turn := t.fold.completed; turn > 0 {
+			text += " The last answer it completed is that of turn " + strconv.Itoa(turn) + "."
+		} else {
+			text += " It has completed no answer yet."
+		}
+	}
+	return t.entries(event.Note{Method: "abide/resumed", Text: event.Text(text)})
 }
 
 // takeNext begins the next waiting prompt's turn. The agent is brought up first,
 // so that one which does not start uses up no prompt.
-func (e *engine) takeNext(now time.Time) {
-	due, waiting := e.queue.NextDue(now)
-	if !waiting || e.held() {
+func (t *turns) takeNext(now time.Time) {
+	due, waiting := t.queue.NextDue(now)
+	if !waiting || t.held() {
 		return
 	}
-	if idle := e.agent.idleSince.Add(e.queueSettings().Delay); idle.After(due) {
+	if idle := t.agent.idleSince.Add(t.queueSettings().Delay); idle.After(due) {
 		due = idle
 	}
 	if due.After(now) {
-		e.wake(due)
+		t.wake(due)
 		return
 	}
-	switch e.agent.status {
+	switch t.agent.status {
 	case AgentReady:
 	case AgentAbsent:
-		if e.agent.restartAt.IsZero() {
-			e.startAgent()
+		if t.agent.restartAt.IsZero() {
+			t.agent.start()
 		}
 		return
 	default: // on its way, or held until a person decides
 		return
 	}
-	item, ok := e.queue.Take(now)
+	item, ok := t.queue.Take(now)
 	if !ok {
 		return
 	}
@@ -203,38 +233,38 @@ func (e *engine) takeNext(now time.Time) {
 
 		OriginalHash: item.Hash,
 	}
-	if _, err := e.beginTurn(prompt, item.Hash); err != nil {
-		if e.health.frozen == nil {
-			e.queue.Return()
+	if _, err := t.begin(prompt, item.Hash); err != nil {
+		if t.health.frozen == nil {
+			t.queue.Return()
 		} // else it may be in the log: it stays in flight until that is known
 		return
 	}
-	e.watchTurn(now)
+	t.watch(now)
 }
 
-// recordTurnEnd closes the turn as the agent says. A second end of a turn, or
+// recordEnd closes the turn as the agent says. A second end of a turn, or
 // one of another turn, changes nothing: every turn has exactly one.
-func (e *engine) recordTurnEnd(p event.TurnEnd) error {
-	if !e.fold.open || p.PromptID != e.fold.promptID || !e.turn.given || e.turn.endAs != "" {
-		e.logger.Warn("agent ended a turn that is not open", "prompt", p.PromptID, "stop_reason", p.StopReason)
+func (t *turns) recordEnd(p event.TurnEnd) error {
+	if !t.fold.open || p.PromptID != t.fold.promptID || !t.turn.given || t.turn.endAs != "" {
+		t.logger.Warn("agent ended a turn that is not open", "prompt", p.PromptID, "stop_reason", p.StopReason)
 		return nil
 	}
-	turn := e.fold.turn
+	turn := t.fold.turn
 	cancelled := p.StopReason == event.StopCancelled
 	if cancelled {
-		p.By, p.ByID = e.turn.stoppedBy.Name, e.turn.stoppedBy.ID
+		p.By, p.ByID = t.turn.stoppedBy.Name, t.turn.stoppedBy.ID
 	}
-	list := closings(&e.fold, func(c toolCall) bool { return cancelled && c.turn == turn }, "the turn ended")
+	list := closings(&t.fold, func(c toolCall) bool { return cancelled && c.turn == turn }, "the turn ended")
 	outcomes := outcomesOf(list)
-	if cut := e.cutBy(p, len(outcomes) > 0); cut != "" {
-		list = append(list, entry{turn, e.cutOff(cut)})
+	if cut := t.cutBy(p, len(outcomes) > 0); cut != "" {
+		list = append(list, entry{turn, t.cutOff(cut)})
 	}
-	seq, err := e.write(append(list, entry{turn, p})...)
+	seq, err := t.write(append(list, entry{turn, p})...)
 	if err != nil {
 		return err
 	}
-	e.questions.tellAgent(outcomes...)
-	e.turnEnded(p, seq+event.Seq(len(list)))
+	t.questions.tellAgent(outcomes...)
+	t.ended(p, seq+event.Seq(len(list)))
 	return nil
 }
 
@@ -242,11 +272,11 @@ func (e *engine) recordTurnEnd(p event.TurnEnd) error {
 // provider failed, or the agent was stopped with the hub. An agent that lost its
 // request by that may report a normal end. It is empty for an end of the agent's
 // own, and for one that a person asked for.
-func (e *engine) cutBy(p event.TurnEnd, lostQuestion bool) event.InterruptReason {
+func (t *turns) cutBy(p event.TurnEnd, lostQuestion bool) event.InterruptReason {
 	switch {
-	case e.turn.cancelled:
+	case t.turn.cancelled:
 		return ""
-	case e.agent.cause == stopClose && (p.StopReason == event.StopCancelled || lostQuestion):
+	case t.agent.cause == stopClose && (p.StopReason == event.StopCancelled || lostQuestion):
 		return event.CutHubStop
 	case p.Error != nil && p.StopReason == event.StopInterrupted && p.Error.Code != codeAuthRequired:
 		return event.CutProviderError
@@ -254,44 +284,52 @@ func (e *engine) cutBy(p event.TurnEnd, lostQuestion bool) event.InterruptReason
 	return ""
 }
 
-// endTurn closes the open turn on the hub's account, together with the events that
+// end closes the open turn on the hub's account, together with the events that
 // belong before the end in the log. The agent's open calls are closed as well,
 // unless the agent was never given the cancelled turn and goes on. Without an open
 // turn it writes the rest.
-func (e *engine) endTurn(before []entry, reason event.StopReason, failure *event.Failure) error {
+func (t *turns) end(before []entry, reason event.StopReason, failure *event.Failure) error {
 	list := before
-	if reason != event.StopCancelled || e.turn.given {
-		list = append(list, e.closeAll(string(reason))...)
+	if reason != event.StopCancelled || t.turn.given {
+		list = append(list, t.closeAll(string(reason))...)
 	}
-	if !e.fold.open {
+	if !t.fold.open {
 		if len(list) == 0 {
 			return nil
 		}
-		_, err := e.write(list...)
+		_, err := t.write(list...)
 		return err
 	}
-	if e.turn.cut != "" && !e.turn.cancelled {
-		list = append(list, entry{e.fold.turn, e.cutOff(e.turn.cut)})
+	if t.turn.cut != "" && !t.turn.cancelled {
+		list = append(list, entry{t.fold.turn, t.cutOff(t.turn.cut)})
 	}
-	end := event.TurnEnd{PromptID: e.fold.promptID, StopReason: reason, Error: failure}
+	end := event.TurnEnd{PromptID: t.fold.promptID, StopReason: reason, Error: failure}
 	if reason == event.StopCancelled || reason == event.StopInterrupted {
-		end.By, end.ByID = e.turn.stoppedBy.Name, e.turn.stoppedBy.ID
+		end.By, end.ByID = t.turn.stoppedBy.Name, t.turn.stoppedBy.ID
 	}
-	list = append(list, entry{e.fold.turn, end})
-	seq, err := e.write(list...)
+	list = append(list, entry{t.fold.turn, end})
+	seq, err := t.write(list...)
 	if err != nil {
 		return err
 	}
-	e.turnEnded(end, seq+event.Seq(len(list)-1))
+	t.ended(end, seq+event.Seq(len(list)-1))
 	return nil
 }
 
-// endTurnOrLater is endTurn for ends that come once: a failed write is tried again.
-func (e *engine) endTurnOrLater(before []entry, reason event.StopReason, failure *event.Failure) {
-	if err := e.endTurn(before, reason, failure); err != nil && e.fold.open {
-		e.turn.endAs, e.turn.failure = reason, failure
-		e.wake(time.Now().Add(probeInterval))
+// endOrLater is end for ends that come once: a failed write is tried again.
+func (t *turns) endOrLater(before []entry, reason event.StopReason, failure *event.Failure) {
+	if err := t.end(before, reason, failure); err != nil && t.fold.open {
+		t.turn.endAs, t.turn.failure = reason, failure
+		t.wake(time.Now().Add(probeInterval))
 	}
+}
+
+// cutOff is the event that says that the open turn is cut off now, in the phase in
+// which its agent was stopped if it was.
+func (t *turns) cutOff(reason event.InterruptReason) event.TurnInterrupted {
+	p := t.fold.cutOff(reason)
+	p.Phase = cmp.Or(t.turn.stoppedIn, p.Phase)
+	return p
 }
 
 // closeAll ends every tool call and request that is open: the agent is gone or
@@ -310,21 +348,21 @@ func outcomesOf(list []entry) []event.PermissionOutcome {
 	return outcomes
 }
 
-// turnEnded does the steps after the end of every turn.
-func (e *engine) turnEnded(end event.TurnEnd, seq event.Seq) {
+// ended does the steps after the end of every turn.
+func (t *turns) ended(end event.TurnEnd, seq event.Seq) {
 	now := time.Now()
 	if interrupted(end.StopReason) {
-		e.saved("note interruption", e.queue.Interrupt(end.PromptID, int64(seq), now))
+		t.saved("note interruption", t.queue.Interrupt(end.PromptID, int64(seq), now))
 	} else {
-		e.saved("follow the log", e.queue.Advance(int64(seq)))
+		t.saved("follow the log", t.queue.Advance(int64(seq)))
 	}
-	if e.turn.restore.halfway() && e.agent.up() && end.StopReason != event.StopAgentExit && end.StopReason != event.StopHubRestart {
-		e.stopAgent(stopReset) // it knows a part of the session, and may still be reading
+	if t.turn.restore.halfway() && t.agent.up() && end.StopReason != event.StopAgentExit && end.StopReason != event.StopHubRestart {
+		t.agent.stop(stopReset) // it knows a part of the session, and may still be reading
 	}
-	e.turn = turnRun{}
-	e.agent.idleSince = now
-	e.list.flush = true
-	e.dirty = true
+	*t.turn = turnRun{}
+	t.agent.idleSince = now
+	t.list.flush = true
+	t.dirty = true
 }
 
 // interrupted reports whether a turn that ended so was cut off.
@@ -341,44 +379,43 @@ func interrupted(reason event.StopReason) bool {
 // says. Everything the agent still says is recorded. A turn the agent was not given
 // yet ends at once. Without a turn nothing happens.
 func (b *BackgroundSession) Cancel(ctx context.Context, actor event.Actor) error {
-	return tell(ctx, b, func(e *engine) error { return e.cancel(actor) })
+	return tell(ctx, b, func(e *engine) error { return e.turns.cancel(actor) })
 }
 
-func (e *engine) cancel(actor event.Actor) error {
-	if e.fold.recorder.Open || e.imported {
-		return e.refusal()
+func (t *turns) cancel(actor event.Actor) error {
+	if t.fold.recorder.Open || t.imported {
+		return t.refusal()
 	}
-	t := &e.turn
-	if !e.fold.open || t.cancelled || t.endAs != "" {
+	if !t.fold.open || t.turn.cancelled || t.turn.endAs != "" {
 		return nil
 	}
-	if !t.given {
-		t.stoppedBy = actor
-		if t.restore.halfway() {
-			return e.b.stuck(e.endRestore())
+	if !t.turn.given {
+		t.turn.stoppedBy = actor
+		if t.turn.restore.halfway() {
+			return t.b.stuck(t.restorer.cancel())
 		}
-		return e.b.stuck(e.endTurn(nil, event.StopCancelled, nil))
+		return t.b.stuck(t.end(nil, event.StopCancelled, nil))
 	}
 	var list []entry
 	var outcomes []event.PermissionOutcome
-	for _, r := range e.fold.permissions.open {
+	for _, r := range t.fold.permissions.open {
 		o := r.cancelled(actor, "the turn was cancelled")
 		outcomes = append(outcomes, o)
 		list = append(list, entry{r.Turn, o})
 	}
 	if len(list) > 0 {
-		if _, err := e.write(list...); err != nil {
-			return e.b.stuck(err)
+		if _, err := t.write(list...); err != nil {
+			return t.b.stuck(err)
 		}
 	}
-	t.cancelled, t.stoppedBy, t.since, e.dirty = true, actor, time.Now(), true
-	e.logger.Info("turn is cancelled", "prompt", e.fold.promptID, "actor", actor.Name)
-	if err := e.agent.proc.Cancel(); err != nil {
-		e.logger.Warn("agent did not take the cancel", "err", err)
-		e.stopAgent(stopReset)
+	t.turn.cancelled, t.turn.stoppedBy, t.turn.since, t.dirty = true, actor, time.Now(), true
+	t.logger.Info("turn is cancelled", "prompt", t.fold.promptID, "actor", actor.Name)
+	if err := t.agent.proc.Cancel(); err != nil {
+		t.logger.Warn("agent did not take the cancel", "err", err)
+		t.agent.stop(stopReset)
 		return nil
 	}
-	e.questions.tellAgent(outcomes...)
+	t.questions.tellAgent(outcomes...)
 	return nil
 }
 
@@ -394,15 +431,15 @@ func (b *BackgroundSession) ForceReset(ctx context.Context, actor event.Actor) e
 			return nil
 		}
 		e.logger.Info("turn is reset", "prompt", e.fold.promptID, "actor", actor.Name)
-		return e.reset(actor)
+		return e.turns.reset(actor)
 	})
 }
 
 // reset stops the agent in any case; the turn's end follows as soon as it can
 // be written.
-func (e *engine) reset(actor event.Actor) error {
-	e.turn.stoppedBy = actor
-	e.stopAgent(stopReset)
-	e.endTurnOrLater(nil, event.StopInterrupted, nil)
+func (t *turns) reset(actor event.Actor) error {
+	t.turn.stoppedBy = actor
+	t.agent.stop(stopReset)
+	t.endOrLater(nil, event.StopInterrupted, nil)
 	return nil
 }

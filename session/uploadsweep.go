@@ -75,38 +75,38 @@ func (b *BackgroundSession) sweepUploads(ctx context.Context, before time.Time) 
 			return struct{}{}, nil // the next round will do
 		}
 		defer b.uploading.Unlock()
-		return struct{}{}, e.removeUploads(ctx, before, stale, named, through)
+		return struct{}{}, e.intake.removeUploads(ctx, before, stale, named, through)
 	})
 	return err
 }
 
 // removeUploads is the engine's part: named are those that the log names through a seq.
-func (e *engine) removeUploads(ctx context.Context, before time.Time, stale, named []string, through event.Seq) error {
-	if marks := e.log.Marks(); e.log.Health().State != store.HealthOK || marks.Written != marks.Visible {
+func (i *intake) removeUploads(ctx context.Context, before time.Time, stale, named []string, through event.Seq) error {
+	if marks := i.log.Marks(); i.log.Health().State != store.HealthOK || marks.Written != marks.Visible {
 		return nil // the log may hold a prompt that cannot be read yet
 	}
-	stale, err := e.log.StaleUploads(before, stale) // one may have been uploaded again
+	stale, err := i.log.StaleUploads(before, stale) // one may have been uploaded again
 	if err != nil {
 		return err
 	}
-	later, _, err := e.b.namedAfter(ctx, through, stale)
+	later, _, err := i.b.namedAfter(ctx, through, stale)
 	if err != nil {
 		return err
 	}
 	named = append(named, later...)
 	waiting := map[string]bool{}
-	for _, item := range e.queue.Items() {
+	for _, item := range i.queue.Items() {
 		for _, a := range item.Attachments {
 			waiting[a.SHA256] = true
 		}
 	}
 	unnamed := slices.DeleteFunc(stale, func(sha string) bool { return waiting[sha] || slices.Contains(named, sha) })
 	if len(unnamed) > 0 {
-		err = e.log.RemoveUploads(unnamed)
-		e.b.uploads.forget()
+		err = i.log.RemoveUploads(unnamed)
+		i.b.uploads.forget()
 	}
 	if len(named) > 0 {
-		err = errors.Join(err, e.log.NameUploads(named))
+		err = errors.Join(err, i.log.NameUploads(named))
 	}
 	return err
 }

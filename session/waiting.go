@@ -32,7 +32,7 @@ func (b *BackgroundSession) QueueRevise(ctx context.Context, promptID string, r 
 			return fmt.Errorf("%w: position %d is negative", ErrInvalid, *r.Position)
 		}
 		if r.Text != nil {
-			title, err := e.retitled(*r.Text)
+			title, err := e.intake.retitled(*r.Text)
 			if err != nil {
 				return err
 			}
@@ -43,14 +43,14 @@ func (b *BackgroundSession) QueueRevise(ctx context.Context, promptID string, r 
 }
 
 // retitled checks the new text of a waiting prompt and makes its title.
-func (e *engine) retitled(text string) (string, error) {
-	limit := e.hub.settings().Limits.PromptBytes
+func (i *intake) retitled(text string) (string, error) {
+	limit := i.hub.settings().Limits.PromptBytes
 	switch {
 	case len(text) > limit:
 		return "", fmt.Errorf("%w: the prompt has %d bytes, at most %d are accepted", ErrTooLarge, len(text), limit)
 	case strings.TrimSpace(text) == "" || !utf8.ValidString(text):
 		return "", fmt.Errorf("%w: the prompt is empty or not valid UTF-8", ErrInvalid)
-	case e.queueSettings().Untitled:
+	case i.queueSettings().Untitled:
 		return "", nil
 	}
 	return firstSentence(text), nil

@@ -1,0 +1,212 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+// agentOutput records the agent's output and passes on what moves the turn, the agent
+// or a permission request.
+type agentOutput struct {
+	*journal
+	agent     *agentSlot
+	turn      *turnRun
+	turns     *turns
+	restorer  *restorer
+	questions *questions
+}
+
+// record writes an agent's output. It returns how many payloads are settled; after
+// an error the rest may be offered again.
+func (o *agentOutput) record(s *sink, payloads []event.Payload, drafts []event.Draft) (done int, err error) {
+	if o.agent.sink != s {
+		return 0, errDetached
+	}
+	if o.health.frozen != nil {
+		return 0, o.recordFrozen(payloads)
+	}
+	o.noteHeard(payloads)
+	for done < len(payloads) {
+		n := 0
+		for done+n < len(payloads) && !moves(payloads[done+n]) {
+			n++
+		}
+		if n > 0 {
+			err = o.recordStream(payloads[done:done+n], drafts[done:done+n])
+		} else {
+			n = 1
+			err = o.recordMove(payloads[done])
+		}
+		if err != nil {
+			return done, fmt.Errorf("record what the agent said: %w", err)
+		}
+		done += n
+	}
+	return done, nil
+}
+
+// noteHeard remembers that the agent spoke. The hub's notes about its silence are
+// not counted.
+func (o *agentOutput) noteHeard(payloads []event.Payload) {
+	for _, p := range payloads {
+		if _, silent := p.(event.AgentStalled); !silent {
+			o.agent.heard = time.Now()
+			return
+		}
+	}
+}
+
+// recordFrozen is called when the log can no longer be written: the agent is
+// stopped, and its exit is noticed.
+func (o *agentOutput) recordFrozen(payloads []event.Payload) error {
+	for _, p := range payloads {
+		if _, ok := p.(event.AgentExit); ok {
+			o.agent.gone()
+			o.agent.become(AgentFailed, o.b.stuck(store.ErrFrozen).Error())
+			return o.health.frozen
+		}
+	}
+	o.agent.stop(stopBroken)
+	return o.health.frozen
+}
+
+// moves reports whether a payload is more than one line of the stream: it moves
+// the turn, the agent or a permission request.
+func moves(p event.Payload) bool {
+	switch p.(type) {
+	case event.AgentStarted, event.AgentExit, event.TurnEnd, event.PermissionRequest, event.PermissionOutcome:
+		return true
+	}
+	return false
+}
+
+// recordStream writes an event that needs only its turn.
+func (o *agentOutput) recordStream(payloads []event.Payload, drafts []event.Draft) error {
+	payloads, drafts, answer := o.turn.restore.aside(payloads, drafts)
+	if len(payloads) == 0 {
+		o.turn.restore.heard(answer)
+		return nil
+	}
+	list := make([]entry, len(payloads))
+	announced := map[string]int{} // calls of this batch, which the fold has not seen yet
+	for i, p := range payloads {
+		id := toolCallID(p)
+		turn, here := announced[id]
+		if !here {
+			turn = o.fold.turnOf(p)
+		}
+		if _, ok := p.(event.ToolCall); ok {
+			announced[id] = turn
+		}
+		list[i] = entry{turn, p}
+		drafts[i].Turn = turn
+	}
+	_, err := o.writeDrafts(drafts, list)
+	if err == nil {
+		o.turn.restore.heard(answer)
+	}
+	if err == nil && o.fold.open && slices.ContainsFunc(payloads, endsTool) {
+		o.turn.seen.due = true
+	}
+	return err
+}
+
+// endsTool reports whether a payload ends a tool call, which may have changed files.
+func endsTool(p event.Payload) bool {
+	switch p := p.(type) {
+	case event.ToolCall:
+		return p.Status.Done()
+	case event.ToolCallUpdate:
+		return p.Status.Done()
+	}
+	return false
+}
+
+func (o *agentOutput) recordMove(p event.Payload) error {
+	switch p := p.(type) {
+	case event.AgentStarted:
+		return o.recordStarted(p)
+	case event.AgentExit:
+		return o.agent.takeExit(p)
+	case event.TurnEnd:
+		if open := o.turn.restore.open; open != "" && p.PromptID == open {
+			return o.restorer.segmentEnded(p)
+		}
+		return o.turns.recordEnd(p)
+	case event.PermissionRequest:
+		if o.turn.restore.step == restoreTelling {
+			return o.restorer.refuse(p)
+		}
+		return o.questions.recordRequest(p)
+	case event.PermissionOutcome:
+		return o.questions.recordWithdrawal(p)
+	}
+	return nil
+}
+
+// recordStarted notes the agent that answers now, and tells people when it has no
+// memory of the session so far.
+func (o *agentOutput) recordStarted(p event.AgentStarted) error {
+	lost := p.Resumed == "" && o.fold.given > 0
+	p.ContextLost = lost
+	p.Settings = o.settingsOf(p)
+	list := append(o.goneTools(p.Settings.MCPServers), o.entries(p)...)
+	if lost {
+		list = append(list, o.entries(event.Note{
+			Method: "abide/context_lost",
+			Text:   "The agent was started anew and does not remember the conversation above.",
+		})...)
+	}
+	if _, err := o.write(list...); err != nil {
+		return err
+	}
+	o.agent.version, o.agent.offers, o.agent.resumed = p.Version, offersOf(p), p.Resumed
+	o.dirty = true
+	return nil
+}
+
+// settingsOf are the settings that the start of an agent tells of.
+func (o *agentOutput) settingsOf(p event.AgentStarted) *event.AgentSettings {
+	s := &event.AgentSettings{MCPServers: []string{}}
+	if p.Settings != nil {
+		*s = *p.Settings
+	}
+	s.Rules, s.Command = ruleIDs(o.questions.rules(), o.agentName), o.hub.settings().agent(o.agentName).commandDigest()
+	return s
+}
+
+func ruleIDs(rules []Rule, agent string) []string {
+	ids := []string{}
+	for _, r := range rules {
+		if r.Agent == agent {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids
+}
+
+// goneTools names once the used tools whose MCP server the agent is no longer
+// given.
+func (o *agentOutput) goneTools(servers []string) []entry {
+	var gone []string
+	for _, server := range o.fold.agent.MCPServers {
+		if slices.Contains(servers, server) {
+			continue
+		}
+		for _, title := range o.fold.mcpTools {
+			if ofServer(title, server) {
+				gone = append(gone, title)
+			}
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	text := "Tools that were used and are gone, as their MCP server is not configured any more: " + strings.Join(gone, ", ") + "."
+	return o.entries(event.Note{Method: "abide/mcp_tools_gone", Text: event.Text(text)})
+}
