@@ -117,25 +117,36 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
-// FuzzObjects compares the members of an object with those that encoding/json finds.
+// FuzzObjects compares the members of a line that follows another with those that
+// encoding/json finds.
 func FuzzObjects(f *testing.F) {
 	data, err := os.ReadFile(strangeLines)
 	require.NoError(f, err)
 	for line := range bytes.Lines(data) {
-		f.Add(bytes.TrimSuffix(line, []byte("\n")))
+		line = bytes.TrimSuffix(line, []byte("\n"))
+		f.Add(line, line)
+	}
+	chunk := func(words string) []byte {
+		return []byte(`{"method":"session/update","params":{"update":{"content":{"type":"text","text":"` + words + `"},"x":{"text":1}}},"id":null}`)
+	}
+	for _, words := range []string{
+		``, `more words than before`, `a\"b\\`, `\u00e9\ud83d\ude00`, `\ud83d`, `\u00g0`, `\u12`, `\`, `\x`, "tab\there", `é😀`, `"`, `","text":"twice`, `a"},"b":{"c":"d`,
+	} {
+		f.Add(chunk("one word"), chunk(words))
+		f.Add(chunk(words), chunk("one word"))
 	}
 	for _, text := range []string{
 		`{"a":1,"b":[{"c":"}"},"]"],"a":{"d":null}}`, ` { "params" : { "update" : { "content" : [ ] , "_meta" : { } } } , "id" : 1.5e3 } `,
 		`{"a\\":"\\\"","\u0061":"\\\\","":"","x":tru}`, `{"a":1}{"b":2}`, `{"a":1,}`, `{"params":{"params":{"a":1},"params":2}}`, `{`, `{"a":"\`,
 	} {
-		f.Add([]byte(text))
+		f.Add([]byte(text), []byte(text))
 	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		if !utf8.Valid(text) {
+	f.Fuzz(func(t *testing.T, before, text []byte) {
+		if !utf8.Valid(before) || !utf8.Valid(text) {
 			return // a line is made valid before
 		}
 		var want map[string]json.RawMessage
-		found, err := acp.Members(text)
+		found, err := acp.Members(before, text)
 		if json.Unmarshal(text, &want) != nil || want == nil {
 			require.Error(t, err)
 			return
@@ -146,7 +157,7 @@ func FuzzObjects(f *testing.F) {
 			if value[0] == '{' {
 				var inner map[string]json.RawMessage
 				require.NoError(t, json.Unmarshal(value, &inner))
-				found, err := acp.Members(text, name)
+				found, err := acp.Members(before, text, name)
 				require.NoError(t, err)
 				require.Equal(t, inner, found)
 			}

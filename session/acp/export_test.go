@@ -62,9 +62,11 @@ func (c *Conversation) Read(out io.Reader, record func(...event.Payload) error) 
 }
 
 // Members returns the last value of each name of an object, or of an object inside it
-// whose names are given.
-func Members(text []byte, names ...string) (map[string]json.RawMessage, error) {
-	f, err := new(objects).parse(text)
+// whose names are given. The line before was read just before it.
+func Members(before, text []byte, names ...string) (map[string]json.RawMessage, error) {
+	var o objects
+	_, _ = o.line(before)
+	f, err := o.line(text)
 	if err != nil {
 		return nil, err
 	}

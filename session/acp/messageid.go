@@ -15,9 +15,10 @@ const (
 // one message. Synthesised ids are unique in the session, not only in this run
 // of the agent. It belongs to the reader.
 type messageIDs struct {
-	prefix string
-	n      int
-	run    chunkKind
+	prefix  string
+	n       int
+	run     chunkKind
+	current string // the id of the run
 }
 
 // id returns the chunk's own id, or the one of the run it belongs to.
@@ -28,9 +29,9 @@ func (m *messageIDs) id(kind chunkKind, own string) string {
 	}
 	if m.run != kind {
 		m.n++
-		m.run = kind
+		m.run, m.current = kind, fmt.Sprintf("%s-%d", m.prefix, m.n)
 	}
-	return fmt.Sprintf("%s-%d", m.prefix, m.n)
+	return m.current
 }
 
 // interrupt ends the run: a tool call, a permission request, a turn.

@@ -22,7 +22,8 @@ type objects struct {
 	// by its place in it.
 	members []member
 	// fields holds those that were made of the current line.
-	fields []fields
+	fields   []fields
+	template template
 	// unquoted is room for a string without its escapes.
 	unquoted []byte
 	// words are short strings that were read before, each in the place of its hash: an
@@ -34,6 +35,8 @@ type objects struct {
 type member struct {
 	name  []byte // unquoted; nil of an element
 	value []byte
+	at    int // where the value begins in what was parsed
+	size  int // of the value
 	taken bool
 	next  int // the next one of the same object; none if 0
 	inner int // the first one of the value, where that was taken apart; none if 0
@@ -73,7 +76,15 @@ func (o *objects) line(text []byte) (*fields, error) {
 	}
 	clear(o.fields)
 	o.fields = o.fields[:0]
-	return o.parse(text)
+	if members, ok := o.template.fill(text, o.members); ok {
+		o.members = members
+		return o.made(o.template.first), nil
+	}
+	f, err := o.parse(text)
+	if err == nil {
+		o.template.learn(text, o.members, f.first)
+	}
+	return f, err
 }
 
 // parse validates text, which must be an object, and takes it apart.
@@ -139,8 +150,14 @@ func (o *objects) member() (m member, err error) {
 		return m, o.inside(&m)
 	}
 	value, err := o.dec.ReadValue()
-	m.value = o.last(value)
+	o.take(&m, o.last(value))
 	return m, err
+}
+
+// take gives a member the value that was read just now.
+func (o *objects) take(m *member, value []byte) {
+	m.value, m.size = value, len(value)
+	m.at = int(o.dec.InputOffset()) - len(value)
 }
 
 // inside takes the object that the value of m is apart.
@@ -149,7 +166,7 @@ func (o *objects) inside(m *member) (err error) {
 	m.inner, err = o.object()
 	m.apart = true
 	value := o.src[from:o.dec.InputOffset()]
-	m.value = value[max(0, bytes.IndexByte(value, '{')):]
+	o.take(m, value[max(0, bytes.IndexByte(value, '{')):])
 	return err
 }
 
@@ -180,7 +197,7 @@ func (o *objects) elements(array []byte) (first int) {
 		} else {
 			var value []byte
 			value, err = o.dec.ReadValue()
-			m.value = o.last(value)
+			o.take(&m, o.last(value))
 		}
 		o.members = append(o.members, m)
 		if at := len(o.members) - 1; first == 0 {

@@ -76,11 +76,19 @@ func messageOf(f *fields) (m message, params *member, err error) {
 
 // memberOf returns the member of a message that a name means, or nothing.
 func memberOf(name []byte) string {
-	switch string(name) {
+	switch string(name) { // as nearly all spell them
 	case "jsonrpc":
 		return ""
-	case "method", "params", "id", "result", "error": // as nearly all spell them
-		return string(name)
+	case "method":
+		return "method"
+	case "params":
+		return "params"
+	case "id":
+		return "id"
+	case "result":
+		return "result"
+	case "error":
+		return "error"
 	}
 	for _, member := range []string{"method", "params", "id", "result", "error"} {
 		if strings.EqualFold(member, string(name)) {

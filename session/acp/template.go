@@ -1,0 +1,106 @@
+package acp
+
+import "bytes"
+
+// template is the last line that was taken apart byte by byte. An agent that streams
+// says the same line again and again with other words in it: such a line is valid
+// where the template is, and only its words have to be validated. A template belongs
+// to its objects.
+type template struct {
+	line    []byte   // a copy
+	names   []byte   // of members, one after the other
+	members []member // all but their values
+	first   int      // of the line's own members
+	// from and to are where the words are in line, without the quotes around them. to
+	// is 0 while there is no template.
+	from, to int
+}
+
+// Bounds of a template. A longer line is rare, and a copy of it costs.
+const (
+	templateBytes   = 4 << 10
+	templateMembers = 64
+)
+
+// learn makes a template of a line that was taken apart into members just now. Its own
+// begin with first.
+func (t *template) learn(line []byte, members []member, first int) {
+	t.to = 0
+	if len(line) > templateBytes || len(members) > templateMembers {
+		return
+	}
+	for i := len(members) - 1; i > 0; i-- {
+		if m := &members[i]; m.value[0] == '"' && (string(m.name) == "text" || string(m.name) == "data") {
+			t.from, t.to = m.at+1, m.at+len(m.value)-1
+			break
+		}
+	}
+	if t.to == 0 {
+		return
+	}
+	t.first = first
+	t.line = append(t.line[:0], line...)
+	t.members, t.names = append(t.members[:0], members...), t.names[:0]
+	for i := range t.members {
+		m := &t.members[i]
+		begin := len(t.names)
+		t.names = append(t.names, m.name...)
+		m.name, m.value = t.names[begin:], nil
+	}
+}
+
+// fill appends the members of a line that is the template with other words, and
+// reports whether it is.
+func (t *template) fill(line []byte, members []member) ([]member, bool) {
+	if t.to == 0 || !bytes.HasPrefix(line, t.line[:t.from]) {
+		return members, false
+	}
+	n := stringEnd(line[t.from:])
+	if n < 0 || !bytes.Equal(line[t.from+n:], t.line[t.to:]) {
+		return members, false
+	}
+	longer := t.from + n - t.to
+	for _, m := range t.members {
+		end := m.at + m.size
+		if m.at >= t.to {
+			m.at += longer
+		}
+		if end > t.to {
+			end += longer
+		}
+		m.value = line[m.at:end:end]
+		members = append(members, m)
+	}
+	return members, true
+}
+
+// stringEnd returns where a JSON string ends that text begins with, without its first
+// quote, or -1 where it is not valid.
+func stringEnd(text []byte) int {
+	for i := 0; i < len(text); {
+		switch c := text[i]; {
+		case c == '"':
+			return i
+		case c < ' ':
+			return -1
+		case c != '\\':
+			i++
+		case i+1 < len(text) && bytes.IndexByte([]byte(`"\/bfnrt`), text[i+1]) >= 0:
+			i += 2
+		case i+5 < len(text) && text[i+1] == 'u' && isHex(text[i+2:i+6]):
+			i += 6
+		default:
+			return -1
+		}
+	}
+	return -1
+}
+
+func isHex(digits []byte) bool {
+	for _, c := range digits {
+		if (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'f') {
+			return false
+		}
+	}
+	return true
+}
