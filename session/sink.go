@@ -47,12 +47,12 @@ func (s *sink) close() {
 func (s *sink) Record(ctx context.Context, payloads []event.Payload) error {
 	drafts := make([]event.Draft, len(payloads))
 	payloads = append([]event.Payload(nil), payloads...)
-	now := time.Now()
+	now, encoder := time.Now(), event.NewEncoder(payloads)
 	for i, p := range payloads {
-		draft, err := event.NewDraft(p, 0, now)
+		draft, err := encoder.Draft(p, 0, now)
 		if err != nil {
 			payloads[i] = unreadable(p, err)
-			if draft, err = event.NewDraft(payloads[i], 0, now); err != nil {
+			if draft, err = encoder.Draft(payloads[i], 0, now); err != nil {
 				return err
 			}
 		}

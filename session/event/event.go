@@ -89,15 +89,39 @@ type Draft struct {
 // NewDraft encodes p for a log. Invalid UTF-8 and JSON that cannot stand on one
 // line are repaired or refused here, so nothing after it has to check.
 func NewDraft(p Payload, turn int, at time.Time) (Draft, error) {
-	data, err := encode(p)
+	return new(Encoder).Draft(p, turn, at)
+}
+
+// Encoder makes the drafts of payloads that are recorded together: their data lie one
+// after the other in one allocation. The zero value is ready.
+type Encoder struct{ space []byte }
+
+// NewEncoder returns an encoder with space for these payloads.
+func NewEncoder(payloads []Payload) *Encoder {
+	size := 0
+	for _, p := range payloads {
+		size += sizeHint(p)
+	}
+	return &Encoder{make([]byte, 0, size)}
+}
+
+// Draft is NewDraft.
+func (e *Encoder) Draft(p Payload, turn int, at time.Time) (Draft, error) {
+	data, err := e.encode(p)
 	if err != nil {
 		return Draft{}, fmt.Errorf("encode %s: %w", p.EventType(), err)
 	}
 	return Draft{Type: p.EventType(), Time: at, Turn: turn, Data: data}, nil
 }
 
-func encode(p Payload) ([]byte, error) {
-	data, ok, err := appendPayload(make([]byte, 0, sizeHint(p)), p)
+func (e *Encoder) encode(p Payload) ([]byte, error) {
+	if size := sizeHint(p); cap(e.space) < size {
+		e.space = make([]byte, 0, size)
+	}
+	data, ok, err := appendPayload(e.space, p)
+	if n := len(data); n <= cap(e.space) {
+		data, e.space = data[:n:n], e.space[n:n:cap(e.space)]
+	} // else it is in memory of its own
 	if !ok {
 		data, err = marshal(p)
 	}
