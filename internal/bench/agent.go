@@ -23,22 +23,29 @@ import (
 // text, with that many lines, as fast as they are read.
 const agentRole = "agent"
 
-// updateBytes is the length of an agent's line. An event of it has about
+// updateBytes is the mean length of an agent's line. An event of it has about
 // lineBytes.
 const updateBytes = 360
 
-// update is one line of an agent: a chunk of its message.
-func update() string {
+// update is one line of an agent: a chunk of its message. Lines that follow one
+// another have other words and other lengths.
+func update(n int) string {
 	line := `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"bench","update":{"sessionUpdate":"agent_message_chunk",` +
 		`"messageId":"msg_01","content":{"type":"text","text":"`
 	const end = `\n"}}}}` + "\n"
-	text := strings.Repeat("All work and no play makes Jack a dull boy. ", 8)
-	return line + text[:updateBytes-len(line)-len(end)] + end
+	const said = "All work and no play makes Jack a dull boy, he said. "
+	length := updateBytes - len(line) - len(end) + n%41 - 20
+	return line + strings.Repeat(said, 12)[n%len(said):][:length] + end
 }
 
 // playAgent speaks as much of the Agent Client Protocol as a measurement needs.
 func playAgent() error {
-	lines := []byte(strings.Repeat(update(), (32<<10)/updateBytes))
+	var lines []byte
+	var ends []int
+	for n := range (32 << 10) / updateBytes {
+		lines = append(lines, update(n)...)
+		ends = append(ends, len(lines))
+	}
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 1<<20)
 	for in.Scan() {
@@ -61,7 +68,7 @@ func playAgent() error {
 			if err != nil {
 				return err
 			}
-			if err := flood(lines, n); err != nil {
+			if err := flood(lines, ends, n); err != nil {
 				return err
 			}
 			result = `{"stopReason":"end_turn"}`
@@ -76,10 +83,11 @@ func playAgent() error {
 	return in.Err()
 }
 
-func flood(lines []byte, n int) error {
+// flood writes n lines: all of them, which end at ends, again and again.
+func flood(lines []byte, ends []int, n int) error {
 	for n > 0 {
-		take := min(n, len(lines)/updateBytes)
-		if _, err := os.Stdout.Write(lines[:take*updateBytes]); err != nil {
+		take := min(n, len(ends))
+		if _, err := os.Stdout.Write(lines[:ends[take-1]]); err != nil {
 			return err
 		}
 		n -= take
