@@ -41,6 +41,7 @@ export default defineConfig({
   worker: { format: 'es' },
   test: {
     include: ['test/**/*.test.ts'],
+    setupFiles: ['test/support/seed.ts'],
     environment: 'node',
     // The property tests run hundreds of cases, also on a busy machine.
     testTimeout: 30_000,

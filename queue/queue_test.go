@@ -3,7 +3,6 @@ package queue_test
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,14 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/abidehub/abide/internal/seed"
 	"github.com/abidehub/abide/queue"
 )
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if os.Getenv("ABIDE_SOAK") == "" && os.Getenv("RAPID_SEED") == "" {
-		_ = flag.Set("rapid.seed", "1") // a fixed sample: a red run is red again
-	}
+	seed.FixRapid()
 	goleak.VerifyTestMain(m)
 }
 

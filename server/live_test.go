@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/internal/seed"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 )
@@ -71,8 +72,7 @@ func TestAnEventThatComesWhileAClientIsAboutToSleepReachesIt(t *testing.T) {
 	}
 	defer wait.Wait()
 	defer h.stop()
-	seed := rand.Uint64()
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := rand.New(rand.NewPCG(seed.Of(t), 0))
 	for round := range rounds {
 		_, first, err := s.Log().Append(context.Background(), chunkOf(t, "x"))
 		require.NoError(t, err)
@@ -90,7 +90,7 @@ func TestAnEventThatComesWhileAClientIsAboutToSleepReachesIt(t *testing.T) {
 					have++
 				}
 			case <-late:
-				t.Fatalf("seed %d, round %d: %d of %d clients have event %d", seed, round, have, clients, last)
+				t.Fatalf("round %d: %d of %d clients have event %d", round, have, clients, last)
 			}
 		}
 	}

@@ -22,6 +22,7 @@ export default defineConfig({
   plugins: [words()],
   test: {
     include: ['e2e/**/*.e2e.ts'],
+    setupFiles: ['test/support/seed.ts'],
     environment: 'node',
     isolate: false,
     maxWorkers: Math.min(2, availableParallelism()),

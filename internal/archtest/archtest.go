@@ -65,6 +65,7 @@ func arrows() map[string]row {
 		"internal/disk":         {nil, true},
 		"internal/gitstate":     {nil, false},
 		"internal/ownfiles":     {nil, false},
+		"internal/seed":         {nil, false},
 		"internal/workspace":    {[]string{"internal/gitstate", "internal/ownfiles"}, false},
 		"internal/blackbox":     {nil, false},
 		"internal/archtest":     {nil, false},

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/internal/seed"
 )
 
 // rounds is how often the hub is killed: 200 times with ABIDE_SOAK set, else a
@@ -24,9 +26,7 @@ func rounds() int {
 // starting, and holds the log against an account kept outside it.
 func TestNothingAnybodySawIsLostWhenTheHubIsKilled(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := rand.New(rand.NewPCG(seed.Of(t), 0))
 	record := filepath.Join(t.TempDir(), "record")
 	h := newHub(t, settings{agents: map[string]agent{"demo": tapped(t, record, demo())}})
 	var people []*person

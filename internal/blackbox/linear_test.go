@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/internal/seed"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 	"github.com/anishathalye/porcupine"
@@ -97,9 +98,7 @@ func TestPromptsAndReadsAreLinearizableAcrossKillsOfTheHub(t *testing.T) {
 	if os.Getenv("ABIDE_SOAK") != "" {
 		sessions = 15
 	}
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := rand.New(rand.NewPCG(seed.Of(t), 0))
 	// What a busy agent cannot take is refused, so that a prompt is in the log or
 	// nowhere.
 	h := newHub(t, settings{more: "queue: {enabled: false}\n"})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/internal/seed"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 	"github.com/stretchr/testify/require"
@@ -27,9 +28,7 @@ func TestTwoHundredQueuedPromptsAreTakenOnceInOrderWhereverTheHubIsKilled(t *tes
 	}
 	t.Parallel()
 	const kills = 6
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := rand.New(rand.NewPCG(seed.Of(t), 0))
 	c := newQueuers(t, 20, 10, "")
 	for range kills {
 		time.Sleep(time.Duration(random.Int64N(int64(900 * time.Millisecond)))) // the random moment

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/internal/seed"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 )
@@ -34,6 +35,7 @@ func TestAResumePressedThreeTimesAcrossAKillIsOneTurn(t *testing.T) {
 	session := h.create("demo")
 	screens := []*screen{h.screen("tab", session, 0), h.screen("phone", session, 0)}
 	tab := screens[0]
+	random := rand.New(rand.NewPCG(seed.Of(t), 0))
 	began := map[string]string{} // by interruption: the prompt that was cut off
 	for round := range resumeRounds() {
 		cut := fmt.Sprint("p", round)
@@ -55,7 +57,7 @@ func TestAResumePressedThreeTimesAcrossAKillIsOneTurn(t *testing.T) {
 				_, _ = h.hub.Resume(t.Context(), session.SessionID, press)
 			})
 		}()
-		time.Sleep(time.Duration(rand.Int64N(int64(30 * time.Millisecond)))) // the moment that is tried
+		time.Sleep(time.Duration(random.Int64N(int64(30 * time.Millisecond)))) // the moment that is tried
 		h.kill()
 		<-pressed
 		h.start()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/internal/seed"
 	"github.com/abidehub/abide/session/event"
 	"github.com/stretchr/testify/require"
 )
@@ -38,13 +39,7 @@ func soakTime(t *testing.T) time.Duration {
 // was seen or promised is gone.
 func TestNothingIsLostUnderAllFaultsAtOnce(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	if given := os.Getenv("ABIDE_SOAK_SEED"); given != "" {
-		_, err := fmt.Sscan(given, &seed)
-		require.NoError(t, err, "ABIDE_SOAK_SEED")
-	}
-	t.Logf("ABIDE_SOAK_SEED=%d", seed)
-	s := newSoak(t, seed)
+	s := newSoak(t, seed.Of(t))
 	s.beginFaults()
 	told := time.Now()
 	for began := time.Now(); time.Since(began) < soakTime(t); {

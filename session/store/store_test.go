@@ -3,7 +3,6 @@ package store_test
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/abidehub/abide/internal/seed"
 	"github.com/abidehub/abide/observer"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/store"
@@ -24,10 +24,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, writerMain(dir))
 		os.Exit(1)
 	}
-	flag.Parse()
-	if !soak() && os.Getenv("RAPID_SEED") == "" {
-		_ = flag.Set("rapid.seed", "1") // a fixed sample: a red run is red again
-	}
+	seed.FixRapid()
 	goleak.VerifyTestMain(m)
 }
 
