@@ -32,8 +32,16 @@ describe('a new session', () => {
   /** Waits until the form can be sent. */
   const formed = (page: Page) => page.locator('dialog select:enabled').waitFor()
 
+  /** The first session has a button of its own. */
+  const open = (page: Page) =>
+    page
+      .getByRole('button', { name: /^(New session|Start your first session)$/ })
+      .filter({ visible: true })
+      .first()
+      .click()
+
   async function form(page: Page): Promise<void> {
-    await page.getByRole('button', { name: 'New session' }).first().click()
+    await open(page)
     await formed(page)
   }
 
@@ -128,7 +136,7 @@ describe('a new session', () => {
       await told
       await route.continue()
     })
-    await page.getByRole('button', { name: 'New session' }).first().click()
+    await open(page)
     await field(page, 'Folder').fill('/typed/meanwhile')
     tell()
     await formed(page)

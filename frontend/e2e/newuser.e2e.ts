@@ -35,6 +35,12 @@ describe.each([
     expect(screen.requests.filter((url) => url.includes('pair='))).toEqual([])
   })
 
+  test('sees one button for a session, the one that starts the first', async () => {
+    const buttons = screen.page.getByRole('button', { name: /session/i }).filter({ visible: true })
+    expect(await buttons.allTextContents()).toEqual(['Start your first session'])
+    expect(await screen.page.locator('button.main').filter({ visible: true }).count()).toBe(1)
+  })
+
   test('cannot use the link a second time', async () => {
     const other = await Browser.start(size)
     const refused = await Screen.open(await other.window(size), hub.link)
