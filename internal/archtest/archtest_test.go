@@ -1,6 +1,8 @@
 package archtest_test
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/abidehub/abide/internal/archtest"
@@ -34,4 +36,26 @@ func TestAnUnplannedImportIsReported(t *testing.T) {
 		})
 	}
 	require.Empty(t, archtest.Unplanned([]archtest.Package{{Path: "server", Imports: []string{archtest.Module + "/session", "net/http", "github.com/coder/websocket"}}}))
+}
+
+func TestTheFilesOfTheStoreAreLayers(t *testing.T) {
+	layers, cycle, err := archtest.Layers("../../session/store")
+	require.NoError(t, err)
+	require.Empty(t, cycle, "files that use each other in a circle")
+	require.Greater(t, len(layers), 5)
+}
+
+func TestACircleOfFilesIsReported(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"leaf.go": "package p\nimport \"fmt\"\ntype Leaf struct{}\nfunc (Leaf) Say() { fmt.Println() }",
+		"one.go":  "package p\nfunc one(l Leaf) { l.Say(); two() }",
+		"two.go":  "package p\nfunc two() { one(Leaf{}) }",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	layers, cycle, err := archtest.Layers(dir)
+	require.NoError(t, err)
+	require.Equal(t, [][]string{{"leaf.go"}}, layers)
+	require.Equal(t, []string{"one.go", "two.go"}, cycle)
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 
 	"github.com/abidehub/abide/internal/disk"
@@ -14,23 +13,6 @@ import (
 	"github.com/abidehub/abide/session/store/blobs"
 	"github.com/abidehub/abide/session/store/logfile"
 )
-
-// writer writes one log: it makes lines of drafts, and goes on in a new file when one
-// is complete. Its methods are called by the holder of the write lock, unless they say
-// otherwise.
-type writer struct {
-	*core
-	// Set at construction.
-	meta      *metadataFile
-	blobs     *blobs.Folder
-	sync      *syncer
-	poke      func() // has the flusher flush soon
-	completed func() // a file is complete
-
-	active activeFile
-	lock   writeLock
-	out    output // owned by the holder of lock
-}
 
 // submit is the way of every append: prepare the lines, write them, publish them.
 // The write is called from here and from no deeper: each frame around a system
@@ -147,16 +129,6 @@ func (w *writer) awaitLock(drafts []event.Draft) *request {
 		return nil
 	}
 	return r
-}
-
-// withWriteLock runs f while this goroutine holds the write lock, so that nothing is written
-// beside it. It waits its turn like an append.
-func (w *writer) withWriteLock(f func() error) error {
-	if !w.lock.tryLock() {
-		w.lock.acquire(&request{alone: true})
-	}
-	defer w.lock.unlock()
-	return f()
 }
 
 // prepare makes the lines of the drafts, and of those of the waiting requests it
@@ -286,17 +258,4 @@ func (w *writer) publish() {
 	if cap(p.buf) > mostPerWrite {
 		p.buf = nil // one huge batch must not be paid for ever after
 	}
-}
-
-// freeze stops the log until it is reopened: see ErrFrozen.
-func (w *writer) freeze(err error) {
-	if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrAway) {
-		if away := away(w.fs, w.dir); errors.Is(away, ErrAway) {
-			err = fmt.Errorf("%w: %w", away, err)
-		}
-	}
-	w.health.freeze(err)
-	w.meta.setFrozen(true)
-	w.opts.Logger.Error("log is frozen", "session", w.id, "err", err)
-	w.poke()
 }

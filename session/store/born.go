@@ -1,7 +1,5 @@
 package store
 
-import "path/filepath"
-
 // dater is an FS that knows when a file was made, in a form of its own: see
 // osFS.Born. One that does not know makes no claim, and is not asked.
 type dater interface {
@@ -24,15 +22,6 @@ func bornOf(fsys FS, name string) string {
 // noFile stands for when the active file was made where that is of no use, because
 // the metadata that says so may be older than it looks.
 const noFile = "none"
-
-// writtenOver reports whether metadata with a right checksum was written over the
-// old contents of its file. A store never does that; cp and rsync --inplace do so
-// to an existing file, and then the log's files keep their births too. Bytes that a
-// person edited are no copy, and have no checksum.
-func writtenOver(fsys FS, dir string, m *Metadata) bool {
-	now := bornOf(fsys, filepath.Join(dir, metadataName))
-	return m.Born != "" && now != "" && m.Born != now
-}
 
 // areOthers reports whether none of the log's files is the one that was born then. That
 // is the active one, or a complete one if a crash came before the metadata of the next.

@@ -70,22 +70,6 @@ func checkDir(ctx context.Context, fsys FS, boot, dir, id string, beside ...Besi
 	return report, nil
 }
 
-// checking is the check of one session.
-type checking struct {
-	inspection
-	ctx     context.Context
-	report  *Report
-	reached bool  // the line of the metadata's checkpoint is where it says
-	ended   bool  // the end of the log was compared with the metadata, or cannot be
-	live    bool  // another process has the log open
-	size    int64 // of the active file, while no process had the log open
-	blobs   *blobs.Check
-}
-
-func (c *checking) add(kind, file string, seq event.Seq, format string, args ...any) {
-	c.report.add(Problem{Session: c.id, Kind: kind, File: file, Seq: seq, Detail: fmt.Sprintf(format, args...)})
-}
-
 func checkSession(ctx context.Context, fsys FS, boot, dir string, report *Report, beside []Beside) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -187,14 +171,6 @@ func (c *checking) log() error {
 		c.behind(next - 1)
 	case c.meta.SyncedSeq != next-1:
 		c.lost(activeName, next-1)
-	}
-	return nil
-}
-
-// following is the file behind the i-th; nil behind the last.
-func following(list []*segment, i int) *segment {
-	if i+1 < len(list) {
-		return list[i+1]
 	}
 	return nil
 }

@@ -25,3 +25,9 @@ type core struct {
 	segs    segments
 	health  health
 }
+
+// prior is the knowledge about a log before it is opened.
+type prior struct {
+	crashed bool // the machine stopped while a hub had the data directory open
+	suspect bool // the device failed to sync it in this run: see reopen
+}

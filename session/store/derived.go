@@ -37,8 +37,5 @@ func (d Derived) Write(name string, data []byte) error {
 	return nil
 }
 
-// Derived is where files lie that are computed from all logs.
-func (s *Store) Derived() Derived { return Derived{s.opts.FS, filepath.Join(s.dir, derivedDir)} }
-
 // Remove removes the directory and all files in it.
 func (d Derived) Remove() error { return d.fs.RemoveAll(d.dir) }

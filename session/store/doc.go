@@ -28,4 +28,12 @@
 // was there before does not count again. A seq that is missing is a hole, shown
 // as a placeholder. Bytes behind the last line that counts are cut off when the
 // log is opened, after a copy is in quarantine; nothing else is ever changed.
+//
+// # The files of this package
+//
+// Each file uses only files below it, which a test holds (internal/archtest). From the
+// bottom: errors, options and names; one segment, its marks and its health (core);
+// reading; metadata; the writer and what ends or begins a file (mark, seal); append;
+// retention, repair and reopening; the flusher's work (upkeep); Log; recovery, which
+// fills a Log; opening; Store; check and repair.
 package store

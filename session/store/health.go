@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+
+	"github.com/abidehub/abide/internal/disk"
 )
 
 // HealthState is how a log is.
@@ -171,4 +173,12 @@ func (h *health) setDamage(d Damage) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.damage = d
+}
+
+// blockedIfFull adds to an error that there is no space that the call may be repeated.
+func blockedIfFull(err error) error {
+	if disk.IsFull(err) {
+		return fmt.Errorf("%w: %w", ErrBlocked, err)
+	}
+	return err
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/abidehub/abide/internal/disk"
@@ -152,4 +153,13 @@ func (i *inspection) epochReason() string {
 		return reasonStopped
 	}
 	return ""
+}
+
+// writtenOver reports whether metadata with a right checksum was written over the
+// old contents of its file. A store never does that; cp and rsync --inplace do so
+// to an existing file, and then the log's files keep their births too. Bytes that a
+// person edited are no copy, and have no checksum.
+func writtenOver(fsys FS, dir string, m *Metadata) bool {
+	now := bornOf(fsys, filepath.Join(dir, metadataName))
+	return m.Born != "" && now != "" && m.Born != now
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 
 	"github.com/abidehub/abide/session/event"
@@ -116,24 +117,39 @@ func (r *reopener) ownLinesIntact() error {
 	return nil
 }
 
-// beginFile moves the log on to a file that is in place and synced: sealed is
-// the name of the one before, last its last seq. Unless the names are durable too,
-// nothing of it counts as synced. The caller holds the write lock.
-func (w *writer) beginFile(sealed string, last event.Seq, file File, final firstLine, durable bool) {
-	p := &w.out
-	old := p.seg
-	old.seal(sealed, last)
-	p.seg = &segment{fs: w.fs, first: last + 1, path: filepath.Join(w.dir, activeName), file: file}
-	p.seg.index.Add(last+1, 0)
-	p.file, p.offset, p.indexed, p.ragged = file, final.offset, 0, false
-	p.opened = position{seq: last}
-	p.next = final.seq + 1
-	w.segs.push(p.seg)
-	w.tail.Add(final.seq, final.body)
-	w.marks.wrote(final.position, nil)
-	if durable {
-		w.marks.reached(final.position)
+// unswap takes back half of a swap of the file that the write lock writes.
+func (r *reopener) unswap() (bool, error) {
+	_, synced := r.marks.positions()
+	return r.active.unswap(r.out.file, r.out.seg.first, synced.seq)
+}
+
+// putBack gives the open file its name again if it lost that, as a copy that is
+// synced. It reports
+// whether there was anything to do. The caller holds the write lock, and nothing is synced.
+func (r *reopener) putBack() (done bool, err error) {
+	p := &r.out
+	active := filepath.Join(r.dir, activeName)
+	named, err := r.fs.Means(active, p.file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
 	}
-	w.bell.Ring()
-	w.completed()
+	if !named {
+		if named, err = r.unswap(); err != nil {
+			return false, err
+		}
+	}
+	if named {
+		return false, nil
+	}
+	return true, r.copyActive()
+}
+
+// keepLast keeps the last copy of a log whose file was removed or replaced, so that
+// it outlives this process. The caller holds the write lock.
+func (r *reopener) keepLast() error {
+	if r.out.file == nil || errors.Is(r.active.whyTaken(), ErrAway) {
+		return nil // it is not written, or all of the session was removed
+	}
+	_, err := r.putBack()
+	return err
 }

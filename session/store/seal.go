@@ -44,12 +44,6 @@ func (w *writer) seal() error {
 	return w.health.refusal()
 }
 
-// firstLine is the line that says which segment begins.
-type firstLine struct {
-	position
-	body []byte
-}
-
 // makeSegment makes the file of a new segment aside, locked and synced. It begins with
 // a segment_start and goes on behind the line at before.
 func (w *writer) makeSegment(before position) (File, firstLine, error) {

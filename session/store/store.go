@@ -428,3 +428,6 @@ func createError(err error) error {
 	}
 	return fmt.Errorf("create session: %w", err)
 }
+
+// Derived is where files lie that are computed from all logs.
+func (s *Store) Derived() Derived { return Derived{s.opts.FS, filepath.Join(s.dir, derivedDir)} }
