@@ -41,6 +41,7 @@ describe('every state of the catalogue is shown without error and free of seriou
     expect(lost > 0, 'an entry is not shown').toBe(state.includes('cannot be shown'))
     if (state.includes('deceiving'))
       expect(await unseen(view), 'what cannot be seen is not named').toEqual([])
+    if (state.startsWith('question')) expectOneToLead(await answers(view), state)
     if (shots)
       await view.page.screenshot({ path: join(shots, `${state.replace(/\W+/g, '-')}-${view.name}.png`) })
     // What throws is told of once, in its place and to the console, and takes nothing else along.
@@ -50,6 +51,26 @@ describe('every state of the catalogue is shown without error and free of seriou
     expect(view.errors.length, `${view.name}: ${String(view.errors)}`).toBe(throws ? 1 : 0)
   }
 })
+
+/** One answer is filled, unless the only one rejects; those that reject are text, and none is hard to hit. */
+function expectOneToLead(looks: string[], state: string): void {
+  if (looks.length > 1) expect(looks.filter((look) => look === 'filled')).toHaveLength(1)
+  if (state === 'question, four answers') expect(looks).toEqual(['filled', 'outlined', 'text', 'text'])
+}
+
+/** How the answers of a question look, in their order. */
+function answers(view: View): Promise<string[]> {
+  return view.page.evaluate(() => {
+    const clear = 'rgba(0, 0, 0, 0)'
+    const surface = (e: Element) => getComputedStyle(e.closest('.sheet')!).backgroundColor
+    return [...document.querySelectorAll('[data-option]')].map((e) => {
+      if (e.getBoundingClientRect().height < 44) return 'small'
+      const { backgroundColor, borderTopColor } = getComputedStyle(e)
+      if (borderTopColor !== clear) return 'outlined'
+      return [clear, surface(e)].includes(backgroundColor) ? 'text' : 'filled'
+    })
+  })
+}
 
 /** Texts and labels with characters that cannot be seen, or that turn text round, but for prose and fields. */
 function unseen(view: View): Promise<string[]> {
