@@ -60,19 +60,8 @@ type fold struct {
 	changed bool
 }
 
-// turnOf is the turn an event of the agent belongs to: that of its tool call,
-// else the latest, also after that has ended. Turn and id together name a tool
-// call: ids are the agent's, and may come again.
-func (f *fold) turnOf(p event.Payload) int {
-	id := toolCallID(p)
-	if _, announced := p.(event.ToolCall); announced && f.open && f.tools.again(id, f.turn) {
-		return f.turn
-	}
-	if turn, known := f.tools.turn(id); known {
-		return turn
-	}
-	return f.turn
-}
+// turnOf is the turn an event of the agent belongs to.
+func (f *fold) turnOf(p event.Payload) int { return f.tools.turnOf(p, f.turn, f.open) }
 
 // toolCallID is the tool call a payload is about, if it is about one.
 func toolCallID(p event.Payload) string {

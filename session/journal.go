@@ -46,6 +46,19 @@ type entry struct {
 	payload event.Payload
 }
 
+// draftsOf encodes entries for the log.
+func draftsOf(list []entry, now time.Time) ([]event.Draft, error) {
+	drafts := make([]event.Draft, 0, len(list))
+	for _, n := range list {
+		draft, err := event.NewDraft(n.payload, n.turn, now)
+		if err != nil {
+			return nil, err
+		}
+		drafts = append(drafts, draft)
+	}
+	return drafts, nil
+}
+
 // entries gives payloads the latest turn.
 func (j *journal) entries(payloads ...event.Payload) []entry {
 	list := make([]entry, 0, len(payloads))
@@ -59,14 +72,9 @@ func (j *journal) entries(payloads ...event.Payload) []entry {
 // seq. If the fate of a write is unknown the log is broken, and nothing is folded
 // in: the next open finds out which events hold.
 func (j *journal) write(list ...entry) (event.Seq, error) {
-	now := time.Now()
-	drafts := make([]event.Draft, 0, len(list))
-	for _, n := range list {
-		draft, err := event.NewDraft(n.payload, n.turn, now)
-		if err != nil {
-			return 0, err
-		}
-		drafts = append(drafts, draft)
+	drafts, err := draftsOf(list, time.Now())
+	if err != nil {
+		return 0, err
 	}
 	return j.writeDrafts(drafts, list)
 }

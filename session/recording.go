@@ -107,22 +107,31 @@ func (f *fold) foldRecording(n event.Note) bool {
 // nothing twice, also when a crash cut it; another batch there is ErrConflict. An empty
 // batch says that the recorder is there.
 func (b *BackgroundSession) Record(ctx context.Context, recorderID string, after event.Seq, batch []Recorded) (event.Seq, error) {
-	payloads := make([]event.Payload, 0, len(batch))
-	for i, r := range batch {
-		p, err := event.Event{Type: r.Type, Data: r.Data}.Payload()
-		if err != nil {
-			return 0, fmt.Errorf("%w: event %d of the batch: %w", ErrInvalid, i, err)
-		}
-		if why := notReported(p); why != "" {
-			return 0, fmt.Errorf("%w: event %d of the batch: %s", ErrInvalid, i, why)
-		}
-		payloads = append(payloads, p)
+	payloads, err := payloadsOf(batch)
+	if err != nil {
+		return 0, err
 	}
 	byID := b.log.Metadata().CreatedByID
 	for i, p := range payloads {
 		payloads[i] = reportedBy(p, byID)
 	}
 	return ask(ctx, b, func(e *engine) (event.Seq, error) { return e.recording.take(recorderID, after, payloads) })
+}
+
+// payloadsOf decodes a batch, and refuses what a recorder may not report.
+func payloadsOf(batch []Recorded) ([]event.Payload, error) {
+	payloads := make([]event.Payload, 0, len(batch))
+	for i, r := range batch {
+		p, err := event.Event{Type: r.Type, Data: r.Data}.Payload()
+		if err != nil {
+			return nil, fmt.Errorf("%w: event %d of the batch: %w", ErrInvalid, i, err)
+		}
+		if why := notReported(p); why != "" {
+			return nil, fmt.Errorf("%w: event %d of the batch: %s", ErrInvalid, i, why)
+		}
+		payloads = append(payloads, p)
+	}
+	return payloads, nil
 }
 
 // reportedBy gives an event with an actor the id of the credential that made the
@@ -193,7 +202,7 @@ func (r *recording) take(recorderID string, after event.Seq, payloads []event.Pa
 	if len(payloads) == 0 {
 		return r.fold.seq, nil
 	}
-	list, err := r.placed(payloads)
+	list, err := r.fold.placed(payloads)
 	if err != nil {
 		return 0, err
 	}
@@ -280,13 +289,18 @@ func sameBlob(reference, value json.RawMessage) bool {
 	return hex.EncodeToString(sum[:]) == ref.Blob.SHA256
 }
 
-// placed gives each payload its turn, and refuses payloads that no session can
-// hold.
-func (r *recording) placed(payloads []event.Payload) ([]entry, error) {
-	turn, open := r.fold.turn, r.fold.open
+// placed gives each payload of a batch its turn, and refuses payloads that no session
+// can hold.
+func (f *fold) placed(payloads []event.Payload) ([]entry, error) {
+	turn, open := f.turn, f.open
+	var batch toolCalls // the calls that events of this batch are about
 	list := make([]entry, 0, len(payloads))
 	for _, p := range payloads {
-		at := turn
+		tools := &f.tools
+		if _, known := batch.turn(toolCallID(p)); known {
+			tools = &batch
+		}
+		at := tools.turnOf(p, turn, open)
 		switch p := p.(type) {
 		case event.UserPrompt:
 			if open {
@@ -299,10 +313,10 @@ func (r *recording) placed(payloads []event.Payload) ([]entry, error) {
 				return nil, fmt.Errorf("%w: no turn is open that a turn_end could end", ErrInvalid)
 			}
 			open = false
-		default:
-			if known, ok := r.fold.tools.turn(toolCallID(p)); ok {
-				at = known
-			}
+		case event.ToolCall:
+			batch.see(0, at, p.ToolCallFields)
+		case event.ToolCallUpdate:
+			batch.see(0, at, p.ToolCallFields)
 		}
 		list = append(list, entry{at, p})
 	}
@@ -347,12 +361,17 @@ func (b *BackgroundSession) EndRecording(ctx context.Context, recorderID, reason
 	})
 }
 
-func (r *recording) close(end event.SessionEnd, reason event.StopReason) error {
-	list := r.closeAll(string(reason))
-	if r.fold.open {
-		list = append(list, entry{r.fold.turn, event.TurnEnd{PromptID: r.fold.promptID, StopReason: reason}})
+// closed are the events that end a recording, with its turn and calls that are open.
+func (f *fold) closed(end event.SessionEnd, reason event.StopReason) []entry {
+	list := closings(f, func(toolCall) bool { return true }, string(reason))
+	if f.open {
+		list = append(list, entry{f.turn, event.TurnEnd{PromptID: f.promptID, StopReason: reason}})
 	}
-	if _, err := r.write(append(list, entry{r.fold.turn, end})...); err != nil {
+	return append(list, entry{f.turn, end})
+}
+
+func (r *recording) close(end event.SessionEnd, reason event.StopReason) error {
+	if _, err := r.write(r.fold.closed(end, reason)...); err != nil {
 		return fmt.Errorf("end recording: %w", r.b.stuck(err))
 	}
 	*r.turn = turnRun{}

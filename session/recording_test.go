@@ -2,6 +2,9 @@ package session_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +13,7 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
 )
 
 func recorded(t *testing.T, payloads ...event.Payload) []session.Recorded {
@@ -97,4 +101,61 @@ func TestASessionWhoseRecorderGoesSilentIsClosed(t *testing.T) {
 		requireLawful(t, r.Session, true)
 		require.Equal(t, session.StatusEnded, r.Session.Info().Status)
 	})
+}
+
+// TestARecordingPlacesItsEventsInTheSameTurnsWithAndWithoutAHub has the ids of calls
+// come again in a later turn, and updates come after the end of their turn, within a
+// batch and across batches.
+func TestARecordingPlacesItsEventsInTheSameTurnsWithAndWithoutAHub(t *testing.T) {
+	turn := func(id string) event.Payload { return event.UserPrompt{PromptID: id, Text: "go"} }
+	over := func(id string) event.Payload {
+		return event.TurnEnd{PromptID: id, StopReason: event.StopEndTurn}
+	}
+	update := func(id string, status event.ToolStatus) event.Payload {
+		return event.ToolCallUpdate{ToolCallFields: event.ToolCallFields{ToolCallID: id, Status: status}}
+	}
+	batches := [][]event.Payload{
+		{turn("p1"), toolCall("a", event.ToolInProgress), toolCall("b", event.ToolInProgress), update("a", event.ToolCompleted), over("p1"),
+			turn("p2"), toolCall("a", event.ToolInProgress), update("a", event.ToolCompleted), update("b", event.ToolCompleted)},
+		{message("so"), over("p2"), turn("p3"), update("b", event.ToolFailed), toolCall("a", event.ToolInProgress), toolCall("open", event.ToolInProgress)},
+	}
+	turns := [][]int{{1, 1, 1, 1, 1, 2, 2, 2, 1}, {2, 2, 3, 1, 3, 3}}
+	h := newHub(t)
+	r := h.recording()
+	dir := t.TempDir()
+	recorder, err := store.OpenRecorder(dir, store.Options{})
+	require.NoError(t, err)
+	log, err := recorder.Create(ctxOf(t), event.SessionStart{Agent: "someone's"})
+	require.NoError(t, err)
+	offline := session.RecordOffline(log)
+	last := r.MaxSeq
+	for _, batch := range batches {
+		last, err = r.Session.Record(ctxOf(t), r.RecorderID, last, recorded(t, batch...))
+		require.NoError(t, err)
+		require.NoError(t, offline.Record(ctxOf(t), recorded(t, batch...)))
+	}
+	require.ErrorIs(t, offline.Record(ctxOf(t), recorded(t, turn("p4"))), session.ErrInvalid, "a turn is open")
+	require.NoError(t, r.Session.EndRecording(ctxOf(t), r.RecorderID, "the agent ended", person("ann")))
+	require.NoError(t, offline.End(ctxOf(t), "the agent ended", person("ann")))
+
+	told := func(log *store.Log) (told []string) {
+		batch, _, err := log.ReadWritten(ctxOf(t), 0, 1<<20)
+		require.NoError(t, err)
+		events, err := batch.Events()
+		require.NoError(t, err)
+		for _, e := range events {
+			switch e.Type {
+			case event.TypeSessionStart, event.TypeNote:
+			default:
+				told = append(told, fmt.Sprint(e.Turn, " ", e.Type, " ", string(e.Data)))
+			}
+		}
+		return told
+	}
+	written := told(log)
+	require.Equal(t, told(r.Session.Log()), written)
+	for i, want := range slices.Concat(turns...) {
+		require.True(t, strings.HasPrefix(written[i], fmt.Sprint(want, " ")), "turn %d: %s", want, written[i])
+	}
+	require.NoError(t, recorder.Close())
 }

@@ -227,13 +227,9 @@ func (r *recovery) closeOpen(ctx context.Context) error {
 		return nil
 	}
 	now := time.Now()
-	drafts := make([]event.Draft, 0, len(list))
-	for _, n := range list {
-		draft, err := event.NewDraft(n.payload, n.turn, now)
-		if err != nil {
-			return fmt.Errorf("close what a crash left open: %w", err)
-		}
-		drafts = append(drafts, draft)
+	drafts, err := draftsOf(list, now)
+	if err != nil {
+		return fmt.Errorf("close what a crash left open: %w", err)
 	}
 	wasOpen, promptID := f.open, f.promptID
 	first, last, err := r.log.Append(ctx, drafts...)

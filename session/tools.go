@@ -38,6 +38,20 @@ type toolCall struct {
 	delegates bool
 }
 
+// turnOf is the turn an event of the agent belongs to: that of its tool call, else
+// the latest, which may be open. Turn and id together name a tool call: ids are the
+// agent's, and may come again.
+func (t *toolCalls) turnOf(p event.Payload, latest int, open bool) int {
+	id := toolCallID(p)
+	if _, announced := p.(event.ToolCall); announced && open && t.again(id, latest) {
+		return latest
+	}
+	if turn, known := t.turn(id); known {
+		return turn
+	}
+	return latest
+}
+
 // turn is the turn of a known call.
 func (t *toolCalls) turn(id string) (int, bool) {
 	if call, known := t.calls[id]; known {

@@ -54,7 +54,7 @@ func arrows() map[string]row {
 		"internal/client":       {[]string{"server/wire", "session/event"}, true},
 		"internal/localhub":     {[]string{"internal/audit", "internal/auth", "internal/client"}, false},
 		"internal/cli":          {[]string{"internal/client", "internal/localhub", "internal/plain", "observer", "server/wire", "session/event", "session/playback", "session/transcript"}, true},
-		"internal/record":       {[]string{"internal/client", "server/wire", "session/acp", "session/event", "session/store"}, false},
+		"internal/record":       {[]string{"internal/client", "server/wire", "session", "session/acp", "session/event", "session/store"}, false},
 		"internal/plain":        {[]string{"session/event", "session/transcript"}, true},
 		"internal/audit":        {nil, true},
 		"internal/notify":       {[]string{"session", "session/event", "observer", "internal/auth", "internal/bell", "internal/disk", "internal/outgoing"}, true},

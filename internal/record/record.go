@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -35,6 +36,10 @@ const (
 	lastWords = 20 * time.Second
 	// stopBound is how long the command may take to end once it was told to.
 	stopBound = 5 * time.Second
+	// stoppedEarly begins the reason of the end of a session that was not recorded to its
+	// end. It goes on with at most mostWhy bytes: a hub takes 1000.
+	stoppedEarly = "the recording stopped early: "
+	mostWhy      = 500
 	// actor is the actor of the client's side, in the log.
 	actor = "editor"
 )
@@ -222,28 +227,52 @@ func (t *tape) put(payloads []event.Payload) {
 // stop ends the recording, never the agent. The caller holds mu.
 func (t *tape) stop(format string, args ...any) {
 	if !t.stopped {
-		t.stopped = true
-		t.say("the recording stops, the agent goes on: "+format, args...)
+		why := fmt.Sprintf(format, args...)
+		t.stopped, t.reason = true, stoppedEarly+strings.ToValidUTF8(why[:min(len(why), mostWhy)], "")
+		t.say("the recording stops, the agent goes on: %s", why)
 	}
 }
 
 // finish tells the end of the agent.
 func (t *tape) finish(exit event.AgentExit) {
 	t.mu.Lock()
+	if !t.stopped {
+		t.reason = "the agent ended"
+	}
 	t.put(append(t.onlooker.End(), exit))
-	t.reason = "the agent ended"
 	t.mu.Unlock()
 	t.spool.finish()
 }
 
-// handOver hands events over until the last was.
+// errAway says that the hub was away for too long after the end.
+var errAway = errors.New("the hub is away")
+
+// handOver hands events over until the last was, and ends the session.
 func (t *tape) handOver(to Destination) {
-	ctx := context.Background()
+	if err := t.handAll(to); err != nil {
+		t.giveUp("%v", err)
+		if errors.Is(err, errAway) {
+			return
+		}
+	}
+	t.mu.Lock()
+	reason, stopped := t.reason, t.stopped
+	t.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
+	defer cancel()
+	if err := to.End(ctx, reason); err != nil && !stopped { // the cause of a stop was said
+		t.say("the session stays open until the hub closes it: %v", err)
+	}
+}
+
+// handAll hands events over until there are none and will be none. An error says why
+// the rest cannot be.
+func (t *tape) handAll(to Destination) error {
 	deadline := time.Time{} // once nothing more comes
 	for pause := time.Duration(0); ; {
 		lines, size, done, err := t.spool.next(batchBytes)
 		if done || err != nil {
-			break
+			return err
 		}
 		if len(lines) == 0 {
 			select {
@@ -252,36 +281,25 @@ func (t *tape) handOver(to Destination) {
 			case <-time.After(heartbeat):
 			}
 		}
-		err = to.Put(ctx, lines)
+		err = to.Put(context.Background(), lines)
 		var final *FinalError
 		switch {
 		case err == nil:
-			pause = 0
 			if err := t.spool.handed(size); err != nil {
-				t.giveUp("%v", err)
-				return
+				return err
 			}
+			pause = 0
 			continue
 		case errors.As(err, &final):
-			t.giveUp("%v", final.Err)
-			return
+			return final.Err
 		}
 		if over := t.over(); over && deadline.IsZero() {
 			deadline = time.Now().Add(lastWords)
 		} else if over && time.Now().After(deadline) {
-			t.giveUp("the hub is away, %d bytes of events are lost: %v", t.spool.waiting(), err)
-			return
+			return fmt.Errorf("%w, %d bytes of events are lost: %w", errAway, t.spool.waiting(), err)
 		}
 		pause = min(max(2*pause, 50*time.Millisecond), retryMost)
 		time.Sleep(pause)
-	}
-	t.mu.Lock()
-	reason := t.reason
-	t.mu.Unlock()
-	end, cancel := context.WithTimeout(ctx, lastWords)
-	defer cancel()
-	if err := to.End(end, reason); err != nil {
-		t.say("the session stays open until the hub closes it: %v", err)
 	}
 }
 

@@ -79,7 +79,7 @@ func (s *spool) next(most int) (lines [][]byte, size int64, done bool, err error
 	r := bufio.NewReaderSize(io.NewSectionReader(s.file, start, end-start), 64<<10)
 	for size < int64(most) {
 		line, err := r.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
+		if errors.Is(err, io.EOF) && len(lines) > 0 {
 			break
 		}
 		if err != nil {

@@ -1,0 +1,57 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
+)
+
+// OfflineRecording writes the events of a recorder where no hub runs, as a hub would.
+// It belongs to one goroutine.
+type OfflineRecording struct {
+	log  *store.Log
+	fold fold
+}
+
+// RecordOffline begins to record into a new log.
+func RecordOffline(log *store.Log) *OfflineRecording { return &OfflineRecording{log: log} }
+
+// Record writes a batch, all of it or nothing.
+func (r *OfflineRecording) Record(ctx context.Context, batch []Recorded) error {
+	payloads, err := payloadsOf(batch)
+	if err != nil {
+		return err
+	}
+	list, err := r.fold.placed(payloads)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	return r.write(ctx, list)
+}
+
+// End closes what is open and ends the session.
+func (r *OfflineRecording) End(ctx context.Context, reason string, actor event.Actor) error {
+	err := r.write(ctx, r.fold.closed(endOf(reason, actor), event.StopInterrupted))
+	if err == nil {
+		r.log.UpdateMetadata(func(m *store.Metadata) { m.Status = string(StatusEnded) }) // a hub lists it so
+	}
+	return err
+}
+
+func (r *OfflineRecording) write(ctx context.Context, list []entry) error {
+	drafts, err := draftsOf(list, time.Now())
+	if err != nil {
+		return err
+	}
+	first, _, err := r.log.Append(ctx, drafts...)
+	if err != nil {
+		return fmt.Errorf("write events: %w", err)
+	}
+	for i, n := range list {
+		r.fold.apply(first+event.Seq(i), n.turn, n.payload)
+	}
+	return nil
+}
