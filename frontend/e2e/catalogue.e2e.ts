@@ -42,6 +42,7 @@ describe('every state of the catalogue is shown without error and free of seriou
     if (state.includes('deceiving'))
       expect(await unseen(view), 'what cannot be seen is not named').toEqual([])
     if (state.startsWith('question')) expectOneToLead(await answers(view), state)
+    expect(await switches(view), 'a switch is no longer one').toEqual([])
     if (shots)
       await view.page.screenshot({ path: join(shots, `${state.replace(/\W+/g, '-')}-${view.name}.png`) })
     // What throws is told of once, in its place and to the console, and takes nothing else along.
@@ -70,6 +71,15 @@ function answers(view: View): Promise<string[]> {
       return [clear, surface(e)].includes(backgroundColor) ? 'text' : 'filled'
     })
   })
+}
+
+/** The switches that are not as the theme has them. */
+function switches(view: View): Promise<string[]> {
+  return view.page.evaluate(() =>
+    [...document.querySelectorAll<HTMLElement>('[role=switch]')]
+      .filter((e) => e.offsetWidth !== 36 || e.offsetHeight !== 22)
+      .map((e) => `${e.offsetWidth} × ${e.offsetHeight}: ${e.closest('label')?.textContent.trim()}`),
+  )
 }
 
 /** Texts and labels with characters that cannot be seen, or that turn text round, but for prose and fields. */

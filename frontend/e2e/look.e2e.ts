@@ -39,6 +39,34 @@ for (const size of [phone, desktop])
     await page.close()
   })
 
+test('the choices of Settings lie side by side in one control, on a phone too', async () => {
+  const screen = await at.device.open('/settings', phone)
+  const groups = screen.page.getByRole('group').filter({ has: screen.page.getByRole('radio') })
+  expect(await groups.count()).toBe(2)
+  for (const group of await groups.all()) {
+    const boxes = await group.locator('label').evaluateAll((labels) =>
+      labels.map((label) => {
+        const { left, right, top, height } = label.getBoundingClientRect()
+        return { left, right, top, height }
+      }),
+    )
+    for (const [i, box] of boxes.entries()) {
+      expect(box.height, 'large enough for a finger').toBeGreaterThanOrEqual(40)
+      expect(box.top, 'one row').toBe(boxes[0]!.top)
+      if (i > 0) expect(box.left, 'no gap').toBeLessThanOrEqual(boxes[i - 1]!.right)
+    }
+    const [chosen, ...others] = await group
+      .getByRole('radio')
+      .evaluateAll((radios) =>
+        (radios as HTMLInputElement[])
+          .sort((a, b) => Number(b.checked) - Number(a.checked))
+          .map((radio) => getComputedStyle(radio.closest('label')!).backgroundColor),
+      )
+    expect(others, 'the chosen one stands out').not.toContain(chosen)
+  }
+  await screen.page.close()
+})
+
 test('where the system asks for more contrast, all text has seven to one', async () => {
   const session = await at.hub.newSession('Contrast')
   await at.hub.turn(session, '/plan')

@@ -139,6 +139,28 @@ const stalled = [
   } as AbideEvent,
 ]
 
+/** The agent's own options, as switches and a choice. */
+const options = {
+  ...whole.at(-1)!,
+  seq: whole.at(-1)!.seq + 1,
+  type: 'config',
+  data: {
+    options: [
+      {
+        id: 'model',
+        name: 'Model',
+        currentValue: 'large',
+        options: [
+          { value: 'large', name: 'Large' },
+          { value: 'small', name: 'Small' },
+        ],
+      },
+      { id: 'think', name: 'Think first', currentValue: true },
+      { id: 'web', name: 'Search the web', currentValue: false },
+    ],
+  },
+} as AbideEvent
+
 const menu = { press: `[aria-label="${t`More`}"]` }
 const question = { ...prompting, pending_permissions: ['perm-edit-1'] }
 /** Read as far as this, a good while ago. */
@@ -280,6 +302,12 @@ export const feeds: State[] = [
     name: 'session, details',
     path,
     messages: held(whole),
+    does: [{ press: `[aria-label="${t`Details`}"]` }],
+  },
+  {
+    name: 'session, details, options',
+    path,
+    messages: held([...whole, options]),
     does: [{ press: `[aria-label="${t`Details`}"]` }],
   },
   {
