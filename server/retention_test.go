@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -19,10 +20,10 @@ import (
 // that is left.
 func (h *hub) retain(s *session.BackgroundSession, bytes int64) event.Seq {
 	h.t.Helper()
-	first, err := s.Log().Retain(context.Background(), bytes)
-	require.NoError(h.t, err)
-	require.Greater(h.t, first, event.Seq(2), "nothing was removed")
-	return first
+	h.store.SetKeep(bytes)
+	require.Eventually(h.t, func() bool { return s.Log().Marks().Min > 2 }, patience, time.Millisecond, "nothing was removed")
+	h.store.SetKeep(0)
+	return s.Log().Marks().Min
 }
 
 func TestAClientBelowWhatIsKeptIsToldOnEveryWay(t *testing.T) {

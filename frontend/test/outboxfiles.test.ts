@@ -1,11 +1,12 @@
 import { expect, test, vi } from 'vitest'
 import { ApiError } from '../src/net/api'
-import { MemoryStorage, Outbox } from '../src/net/outbox'
+import { Outbox } from '../src/net/outbox'
 import { Requests } from '../src/net/requests'
 import type { OutboxFile, OutboxItem } from '../src/state/outboxitem'
 import type { Message } from '../src/state/message'
 import type { Attachment, ClientMessage } from '../src/wire/gen'
 import { acceptFiles, fileMax, filesMax } from '../src/ui/session/chosen'
+import { MemoryStorage } from './support/memorystorage'
 
 const file = (name: string): OutboxFile => ({ name, blob: new Blob([name], { type: 'text/plain' }) })
 const stored = (name: string): Attachment => ({ name, media_type: 'text/plain', bytes: 1, sha256: name })

@@ -291,9 +291,7 @@ func (d *Door) cookie(r *http.Request, value string) *http.Cookie {
 
 // overTLS reports whether the browser reached the hub by https, as far as a
 // request tells: ownOrigin lets plain http through for loopback names only.
-func overTLS(r *http.Request) bool {
-	return r.TLS != nil || PublicName(r.Host) || strings.HasPrefix(r.Header.Get("Origin"), "https://")
-}
+func overTLS(r *http.Request) bool { return r.TLS != nil || PublicName(r.Host) }
 
 // cookieName carries the hub's id: cookies ignore ports, so two hubs on one
 // machine would overwrite each other's.

@@ -34,7 +34,7 @@ func measurePlayback(ctx context.Context, b *bench) error {
 		return err
 	}
 	loaded, held := time.Since(began), heap()-before
-	var seeks, windows []time.Duration
+	var seeks []time.Duration
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 100 * b.rounds() {
 		began := time.Now()
@@ -43,16 +43,9 @@ func measurePlayback(ctx context.Context, b *bench) error {
 		}
 		seeks = append(seeks, time.Since(began))
 	}
-	for range 5 * b.rounds() {
-		began := time.Now()
-		if _, err := p.Window(ctx); err != nil {
-			return err
-		}
-		windows = append(windows, time.Since(began))
-	}
 	b.within(fmt.Sprintf("Player.Seek anywhere in %s events, p95", count(n)), 20*time.Millisecond, percentile(seeks, 95))
 	b.atMost(fmt.Sprintf("memory a player of %s events holds, against 16 MiB", count(n)), 1, float64(held)/(16<<20))
-	b.detail("a player of %s events: loading %s, %d KiB held, seek %s, the feed there %s", count(n), loaded, held>>10, median(seeks), median(windows))
+	b.detail("a player of %s events: loading %s, %d KiB held, seek %s", count(n), loaded, held>>10, median(seeks))
 	runtime.KeepAlive(p)
 	return nil
 }

@@ -125,8 +125,3 @@ func Cut(s string, width int) string {
 	}
 	return s[:len(s)-len(rest)] + "…"
 }
-
-// Pad fills a line of safe text up to width cells.
-func Pad(s string, width int) string {
-	return s + strings.Repeat(" ", max(0, width-Width(s)))
-}

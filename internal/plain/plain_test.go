@@ -46,7 +46,6 @@ func TestWidthsAreThoseOfTheTerminal(t *testing.T) {
 	require.Equal(t, "e\u0301…", plain.Cut("e\u0301a\u0301o\u0301", 2), "a mark stays with its letter")
 	require.Equal(t, "abc", plain.Cut("abc", 3))
 	require.Equal(t, "", plain.Cut("abc", 0))
-	require.Equal(t, "日 ", plain.Pad("日", 3))
 }
 
 // written are a feed's lines of payloads, numbered from 1, in turn 1.

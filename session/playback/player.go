@@ -17,9 +17,6 @@ const (
 	// many keyframes there are before every second one is dropped.
 	keyEvery = 500
 	maxKeys  = 4096
-	// maxRows bounds the feed's window, and windowEvents the events it is made from.
-	maxRows      = 500
-	windowEvents = 4000
 	// loadBytes and seekBytes are how much of a log is read at once.
 	loadBytes, seekBytes = 1 << 20, 64 << 10
 )
@@ -163,12 +160,6 @@ func (p *Player) read(ctx context.Context, after, to event.Seq, f func(event.Eve
 	return nil
 }
 
-// Next and Previous step by one event, ErrEnd at the end.
-func (p *Player) Next(ctx context.Context) error { return p.Seek(ctx, p.now.Seq+1) }
-
-// Previous steps back by one event.
-func (p *Player) Previous(ctx context.Context) error { return p.Seek(ctx, p.now.Seq-1) }
-
 // Reset goes to the beginning.
 func (p *Player) Reset(ctx context.Context) error { return p.Seek(ctx, p.first-1) }
 
@@ -194,47 +185,6 @@ func (p *Player) SeqAt(ctx context.Context, at time.Time) (event.Seq, error) {
 }
 
 var errFound = errors.New("found")
-
-// Mark is the next mark after the player's place, or with back the one before it, of a
-// kind; empty is any. It reports false if there is none.
-func (p *Player) Mark(kind MarkKind, back bool) (found Mark, ok bool) {
-	for _, m := range p.fold.Overview.Marks {
-		switch {
-		case kind != "" && m.Kind != kind:
-		case back && m.Seq < p.now.Seq:
-			found, ok = m, true
-		case !back && m.Seq > p.now.Seq:
-			return m, true
-		}
-	}
-	return found, ok
-}
-
-// Window is the feed up to the player's place: its newest rows, at most 500, of the
-// last 4,000 events. A row that began before them shows their part.
-func (p *Player) Window(ctx context.Context) ([]*transcript.Turn, error) {
-	t := transcript.Transcript{LastSeq: max(p.first-1, p.now.Seq-windowEvents)}
-	err := p.read(ctx, t.LastSeq, p.now.Seq, func(e event.Event) error {
-		e.Data = append([]byte(nil), e.Data...)
-		return t.Apply(e)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("fold the feed: %w", err)
-	}
-	return newest(t.Turns, maxRows), nil
-}
-
-// newest cuts turns to their newest rows.
-func newest(turns []*transcript.Turn, rows int) []*transcript.Turn {
-	for i := len(turns) - 1; i >= 0; i-- {
-		if n := len(turns[i].Entries); n > rows {
-			turns[i].Entries = turns[i].Entries[n-rows:]
-			return turns[i:]
-		}
-		rows -= len(turns[i].Entries)
-	}
-	return turns
-}
 
 // Pace is how Play goes.
 type Pace struct {

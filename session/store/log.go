@@ -130,15 +130,6 @@ func (l *Log) Append(ctx context.Context, drafts ...event.Draft) (first, last ev
 // frozen. A log that is not frozen is left alone.
 func (l *Log) Reopen(ctx context.Context) error { return l.reopener.reopen(ctx) }
 
-// Retain removes the oldest sealed files of the log until the rest is at most
-// maxBytes, and returns the first seq that can still be read. The active file is
-// never removed. Readers that ask for removed events get ErrRemoved; those that are
-// just reading end first. The new first seq is on the device before any file goes,
-// so a crash leaves a file too many, never a hole.
-func (l *Log) Retain(ctx context.Context, maxBytes int64) (event.Seq, error) {
-	return l.retention.retain(ctx, maxBytes)
-}
-
 // FlushMetadata brings the log and then its metadata to the device, and returns
 // once both are there. The session calls it at the end of a turn.
 func (l *Log) FlushMetadata(ctx context.Context) error { return l.upkeep.flushMetadata(ctx) }

@@ -52,7 +52,11 @@ func (r *retention) trim(ctx context.Context) error {
 	return nil
 }
 
-// retain implements Log.Retain.
+// retain removes the oldest sealed files of the log until the rest is at most
+// maxBytes, and returns the first seq that can still be read. The active file is
+// never removed. Readers that ask for removed events get ErrRemoved; those that are
+// just reading end first. The new first seq is on the device before any file goes,
+// so a crash leaves a file too many, never a hole.
 func (r *retention) retain(ctx context.Context, maxBytes int64) (event.Seq, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err

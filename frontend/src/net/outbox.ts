@@ -317,13 +317,3 @@ function message(item: OutboxItem, request_id: string): ClientMessage {
     ...(item.seenSeq && { seen_seq: item.seenSeq }),
   }
 }
-
-/** An outbox that lives as long as the tab. */
-export class MemoryStorage implements OutboxStorage {
-  private readonly items = new Map<string, OutboxItem>()
-  readonly tab = ''
-  ended = (): Promise<boolean> => new Promise(() => {})
-  all = async (): Promise<OutboxItem[]> => [...this.items.values()]
-  put = async (item: OutboxItem): Promise<void> => void this.items.set(item.id, item)
-  delete = async (id: string): Promise<void> => void this.items.delete(id)
-}
