@@ -1,4 +1,4 @@
-// Command abide keeps coding agents at work while nobody watches, and lets any
+// Command abide keeps coding agents at work while you are away, and lets any
 // screen join a session at any moment.
 //
 // This package only joins the parts: it reads flags and configuration, builds the

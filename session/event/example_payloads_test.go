@@ -53,7 +53,7 @@ func examples() []event.Payload {
 		event.Title{Title: "Greeting in Go", Raw: json.RawMessage(`{"a":1}`)},
 		event.AgentStarted{Agent: "demo", PID: 4711, Name: "abide demo", Version: "1.0", AgentSessionID: "s1", Resumed: event.ResumedByResume, ContextLost: true, Raw: json.RawMessage(`{"a":1}`),
 			Settings: &event.AgentSettings{Mode: "ask", Model: "m", Options: map[string]json.RawMessage{"model": json.RawMessage(`"m"`)}, MCPServers: []string{"files"}, Rules: []string{"r1"}}},
-		event.AgentExit{Code: ptr(1), Signal: "killed", Reason: "crashed", StderrTail: "boom"},
+		event.AgentExit{Code: ptr(1), Signal: "killed", Reason: "killed", StderrTail: "boom"},
 		event.AgentStalled{SilentMS: 600000},
 		event.TerminalOutput{TerminalID: "t1", ToolCallID: "call_1", Data: "ok\n", Exit: &event.TerminalExit{Code: ptr(0), Signal: "TERM"}},
 		event.Error{Code: "protocol", Message: "a line was not JSON", Detail: "hello"},
