@@ -51,7 +51,7 @@ test: test-go test-web test-e2e ## run every test: Go with -race, the app's, end
 
 .PHONY: test-go
 # -count=1: some tests build and run the program, which the test cache cannot see.
-# lint vets, and nobody debugs what is linked for one run.
+# lint vets, and a program that is linked for one run is not debugged.
 # The two run beside each other: each waits for clocks and programs more than it computes.
 test-go: ## run the Go tests with the race detector
 	@$(MAKE) --no-print-directory -j2 test-packages test-program

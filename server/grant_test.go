@@ -70,7 +70,7 @@ func TestAViewerDoesNotKeepARequestFromBeingDeniedUnattended(t *testing.T) {
 	find(helper, func(m *wire.State) bool { return len(m.PendingPermissions) == 1 })
 	helper.send(&wire.Presence{SessionID: s.ID(), Activity: "away"})
 	viewer.send(&wire.Presence{SessionID: s.ID(), Activity: "typing"})
-	require.Contains(t, string(h.await(s, 0, event.TypePermissionOutcome).Data), "nobody watches this session")
+	require.Contains(t, string(h.await(s, 0, event.TypePermissionOutcome).Data), "no person watches this session")
 }
 
 // Fault 60, over HTTP: each route by each scope.

@@ -188,7 +188,7 @@ func (q *questions) watchRequests(now time.Time) {
 	if len(open) == 0 || q.closing || q.health.broken() {
 		return
 	}
-	if q.b.watchers.anybody() {
+	if q.b.watchers.watching() {
 		q.unwatched = time.Time{}
 		return
 	}
@@ -211,7 +211,7 @@ func (q *questions) watchRequests(now time.Time) {
 			q.wake(at)
 			continue
 		}
-		o := r.denied("nobody watches this session")
+		o := r.denied("no person watches this session")
 		if _, err := q.write(entry{r.Turn, o}); err != nil {
 			return
 		}

@@ -225,7 +225,7 @@ func TestUnattendedRequestsAreNeverAllowedByTimeRunningOut(t *testing.T) {
 				require.Equal(t, c.denied, time.Since(began))
 				require.Equal(t, event.PermissionOutcome{
 					PermissionID: "q1", Outcome: event.OutcomeSelected, OptionID: "no",
-					By: "hub", Reason: "nobody watches this session",
+					By: "hub", Reason: "no person watches this session",
 				}, o)
 
 				no := question("q2")

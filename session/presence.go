@@ -152,9 +152,9 @@ func (w *watchers) any() bool {
 	return len(w.present) > 0
 }
 
-// anybody reports whether an observer who may answer has the session on a visible
+// watching reports whether an observer who may answer has the session on a visible
 // screen.
-func (w *watchers) anybody() bool {
+func (w *watchers) watching() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, p := range w.present {

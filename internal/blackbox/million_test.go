@@ -20,7 +20,7 @@ import (
 
 // TestALongSessionOpensListsAndPagesToItsFirstEvent reads a session of a million
 // events, 20,000 in the sample, as the app does: in the list, its last fifty,
-// then page by page back to the first. Somebody else asks the hub small things
+// then page by page back to the first. Another client asks the hub small things
 // meanwhile; in the soak, by the program as people have it, neither that nor any of
 // the reader's own answers may take over 100 ms.
 func TestALongSessionOpensListsAndPagesToItsFirstEvent(t *testing.T) {
@@ -46,7 +46,7 @@ func TestALongSessionOpensListsAndPagesToItsFirstEvent(t *testing.T) {
 	busy := p.during(func() { own = readBackwards(t, h, id, events) })
 	t.Logf("round trips of others, the hub being idle: %s; while a session of %d events is read: %s", quiet, events, busy)
 	t.Logf("the reader's own: %s", own)
-	require.Greater(t, len(busy), 5, "nobody asked meanwhile")
+	require.Greater(t, len(busy), 5, "the other client did not ask meanwhile")
 	if soaking {
 		require.LessOrEqual(t, busy.at(0.99), 100*time.Millisecond, "the hub pauses")
 	}

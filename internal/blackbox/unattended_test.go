@@ -97,19 +97,19 @@ func TestTheConfigurationSaysWhatBecomesOfRequestsNobodyWatches(t *testing.T) {
 		require.NoError(t, os.Rename(h.config+"~", h.config))
 		require.Eventually(t, func() bool { return strings.Count(h.logged(), logged) == times }, patience, 10*time.Millisecond, logged)
 	}
-	const nobody = "nobody watches this session"
+	const unwatched = "no person watches this session"
 
 	s.ask("deny")
 	denied, _ := s.outcome(0)
-	require.Equal(t, event.PermissionOutcome{PermissionID: denied.PermissionID, Outcome: event.OutcomeSelected, OptionID: "no", By: "hub", Reason: nobody}, denied)
-	somebody := s.join()
-	s.answer(somebody, s.ask("deny, watched"))
+	require.Equal(t, event.PermissionOutcome{PermissionID: denied.PermissionID, Outcome: event.OutcomeSelected, OptionID: "no", By: "hub", Reason: unwatched}, denied)
+	person := s.join()
+	s.answer(person, s.ask("deny, watched"))
 	answered, _ := s.outcome(1)
-	require.NotEqual(t, "hub", answered.By, "it was denied under somebody's eyes")
+	require.NotEqual(t, "hub", answered.By, "it was denied while a person watched")
 	s.ask("deny, left alone")
-	somebody.conn.CloseNow()
+	person.conn.CloseNow()
 	left, _ := s.outcome(2)
-	require.Equal(t, nobody, left.Reason)
+	require.Equal(t, unwatched, left.Reason)
 
 	save("{unattended: allow}", `permissions.unattended: \"allow\" is neither wait nor deny`, 1)
 	require.Contains(t, h.logged(), fmt.Sprintf("%s:%d: permissions", h.config, bytes.Count(base, []byte("\n"))+1))
@@ -120,15 +120,15 @@ func TestTheConfigurationSaysWhatBecomesOfRequestsNobodyWatches(t *testing.T) {
 	save("{unattended: wait, wait_limit: 5s}", "configuration applied", 1)
 	asked := s.ask("wait a while")
 	denied, at := s.outcome(4)
-	require.Equal(t, nobody, denied.Reason)
+	require.Equal(t, unwatched, denied.Reason)
 	require.GreaterOrEqual(t, at.Sub(asked.Time), 5*time.Second)
 	asked = s.ask("wait a while, joined")
-	somebody = s.join()
+	person = s.join()
 	time.Sleep(time.Until(asked.Time.Add(6 * time.Second))) // the limit passes while a viewer is there
-	s.answer(somebody, asked)
+	s.answer(person, asked)
 	answered, _ = s.outcome(5)
 	require.NotEqual(t, "hub", answered.By)
-	somebody.conn.CloseNow()
+	person.conn.CloseNow()
 
 	save("{unattended: wait}", "configuration applied", 2)
 	asked = s.ask("wait for ever")
@@ -136,5 +136,5 @@ func TestTheConfigurationSaysWhatBecomesOfRequestsNobodyWatches(t *testing.T) {
 	require.Len(t, s.recorded(event.TypePermissionOutcome), 6)
 	save("{unattended: deny}", "configuration applied", 3)
 	denied, _ = s.outcome(6)
-	require.Equal(t, nobody, denied.Reason, "an edit counts for what is open")
+	require.Equal(t, unwatched, denied.Reason, "an edit counts for what is open")
 }
