@@ -13,21 +13,21 @@
 // # The order of things
 //
 // An append is one write(2). Three marks follow from it: written (the kernel has
-// it), synced (the device has it), and visible (readers have it). Events of a
+// it), synced (the disk has it), and visible (readers have it). Events of a
 // durable type become visible once synced, others once written, and never out of
 // order. Appends that come while a write runs share the next one; callers that
-// wait for the device share its syncs. No lock is held over either that a reader
+// wait for the disk share its syncs. No lock is held over either that a reader
 // needs: readers take visible, which is an atomic number, and then bytes that
 // never change.
 //
 // # What belongs to the log
 //
 // The same rules decide in recovery, in readers and in Check (logfile.Order): a line
-// counts if its checksum is right, or if it is absent and the line reads as an
-// event, or if it is wrong but the line reads as the very next event. A seq that
-// was there before does not count again. A seq that is missing is a hole, shown
-// as a placeholder. Bytes behind the last line that counts are cut off when the
-// log is opened, after a copy is in quarantine; nothing else is ever changed.
+// counts if its checksum is right, or if it is absent or wrong and the line reads as
+// the very next event. A seq that was there before does not count again. A seq that
+// is missing is a hole, shown as a placeholder. Bytes after the last line that
+// counts, a torn tail, are cut off when the log is opened, after a copy is in
+// quarantine; nothing else is ever changed.
 //
 // # The files of this package
 //
