@@ -179,6 +179,25 @@ describe('budgets', () => {
     await proxy.tell('delay 0s')
   })
 
+  test('a hub that was killed and is back', async () => {
+    const own = await Hub.start()
+    const laptop = await Device.pair(own)
+    const screen = await laptop.watch(await own.newSession('Away'), desktop)
+    const times: number[] = []
+    // As long as waits between dials grew before they were bounded, and some.
+    for (const away of [1_000, 3_000, 6_000, 12_000, 25_000]) {
+      await own.kill()
+      await elapse(away)
+      await own.start()
+      const from = Date.now()
+      await screen.page.locator('html[data-link=open]').waitFor()
+      times.push(Date.now() - from)
+    }
+    await laptop.stop()
+    await own.stop()
+    note('hub killed and back: connected after its start, longest', 2000, Math.max(...times), 'ms')
+  })
+
   test('sending', async () => {
     const id = await hub.newSession('Sent')
     const screen = await device.watch(id, desktop)

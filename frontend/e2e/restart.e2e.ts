@@ -62,6 +62,23 @@ describe('a hub that dies in mid-stream', () => {
   })
 })
 
+test('a hub that was away for many dials is connected to again, without an action of a person', async () => {
+  const hub = await Hub.start()
+  const laptop = await Device.pair(hub)
+  const session = await hub.newSession('Away')
+  await hub.turn(session, '/slow 1')
+  const screen = await laptop.watch(session)
+  let dials = 0
+  screen.page.on('websocket', () => dials++)
+  await hub.kill()
+  await until('six dials in vain', () => Promise.resolve(dials >= 6))
+  await hub.start()
+  await screen.page.locator('html[data-link=open]').waitFor()
+  await expectWhole(screen, hub, session)
+  await laptop.stop()
+  expect(await hub.stop()).toBe(0)
+})
+
 describe('a bad network', () => {
   let hub: Hub
   let proxy: FaultProxy

@@ -67,6 +67,22 @@ test('waking without a network does not look like a dial that may succeed', () =
   expect(phases).toEqual(['offline'])
 })
 
+test('a page opened in the background dials once, and again when it is seen', async () => {
+  const seen = vi.spyOn(document, 'visibilityState', 'get').mockReturnValue('hidden')
+  let dials = 0
+  hub.on('connection', (socket) => {
+    dials++
+    socket.terminate()
+  })
+  connection.start()
+  // The second "waiting" is the retry that was due and dialled nothing.
+  await expect.poll(() => phases).toEqual(['dialling', 'waiting', 'waiting'])
+  expect(dials).toBe(1)
+  seen.mockReturnValue('visible')
+  document.dispatchEvent(new Event('visibilitychange'))
+  await expect.poll(() => dials).toBeGreaterThan(1)
+})
+
 test('a hub that answers counts for more than what the device says of its network', async () => {
   answer()
   vi.spyOn(navigator, 'onLine', 'get').mockReturnValue(false)

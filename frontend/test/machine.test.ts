@@ -2,6 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { limits, start, step, type Effect, type Input, type Machine, type Timer } from '../src/net/machine'
 
+/** What Math.random may give. */
+const chance = { min: 0, max: 1, maxExcluded: true, noNaN: true }
+
 /** A machine with a clock and the sockets and timers its effects would make. */
 class Bench {
   m: Machine = start
@@ -12,8 +15,10 @@ class Bench {
   readonly pings: string[] = []
   most = 0
 
+  constructor(private readonly random = () => 0.5) {}
+
   do(input: Input): this {
-    const [m, effects] = step(this.m, input, { now: this.now, random: () => 0.5 })
+    const [m, effects] = step(this.m, input, { now: this.now, random: this.random })
     this.m = m
     this.effects = effects
     for (const e of effects) {
@@ -243,8 +248,41 @@ describe('failure', () => {
       expect(b.m.main?.phase).toBe('dialling')
     }
     expect(waits[0]).toBeLessThanOrEqual(500)
-    expect(Math.max(...waits)).toBeLessThanOrEqual(10_000)
+    expect(Math.max(...waits)).toBeLessThanOrEqual(limits.redialMaxMs)
     expect(waits).toEqual([...waits].sort((x, y) => x - y))
+  })
+
+  it('is over within 2 s of the return of a hub that was away for however long', () => {
+    fc.assert(
+      fc.property(
+        fc.nat(600_000),
+        fc.nat(100),
+        fc.infiniteStream(fc.double(chance)),
+        (away, dialMs, dice) => {
+          const b = new Bench(() => dice.next().value).open().pass(limits.settledMs)
+          const back = b.now + away
+          b.do({ type: 'closed', gen: 1, code: 1006 })
+          for (;;) {
+            b.retried()
+            if (b.now >= back) break
+            b.do({ type: 'closed', gen: b.m.main!.gen, code: 1006 })
+          }
+          b.pass(dialMs).connected()
+          expect(b.now - back).toBeLessThanOrEqual(2_000)
+        },
+      ),
+    )
+  })
+
+  it('of many pages at once spreads their dials, so that no hub is stormed', () => {
+    const waits = Array.from({ length: 300 }, (_, page) => {
+      const b = new Bench(() => page / 300).do({ type: 'start' })
+      for (let i = 0; i < 5; i++) b.do({ type: 'closed', gen: b.m.main!.gen, code: 1006 }).retried()
+      b.do({ type: 'closed', gen: b.m.main!.gen, code: 1006 })
+      return b.m.retryAt! - b.now
+    })
+    for (let from = 250; from < limits.redialMaxMs; from += 250)
+      expect(waits.filter((ms) => ms >= from && ms <= from + 250).length).toBeLessThanOrEqual(65)
   })
 
   it('while hidden is not retried until the page is seen', () => {

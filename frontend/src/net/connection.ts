@@ -39,6 +39,8 @@ export class Connection {
   /** Begins, and keeps a connection until stop. */
   start(): void {
     if (this.stops.length === 0) this.watch()
+    // A page that was opened in the background tries once, and again when it is seen.
+    if (document.visibilityState === 'hidden') this.input({ type: 'hidden' })
     this.input({ type: 'start', online: navigator.onLine })
   }
 

@@ -87,6 +87,9 @@ export const limits = {
    */
   settledMs: 5_000,
   backoffMinMs: 250,
+  /** The longest wait after a failed dial, so that a connection stands within 2 s of the hub's return. */
+  redialMaxMs: 1_500,
+  /** The longest wait after connections that the hub took and that closed soon: each cost it a replay. */
   backoffMaxMs: 10_000,
   protocol: 1,
 } as const
@@ -344,19 +347,21 @@ class Step {
   private failed(): void {
     this.effects.push({ do: 'ask_health' }) // the browser hides why a dial failed
     this.set({ failures: this.m.failures + 1 })
-    this.retryIn(this.wait(this.m.failures))
+    this.retryIn(this.wait(this.m.failures, limits.redialMaxMs))
   }
 
   /** Dials after a connection that closed: at once after a long one, ever later after ever more short ones. */
   private reopen(lastedMs: number): void {
     const before = lastedMs < limits.settledMs ? this.m.brief : 0
     this.set({ brief: before + 1 })
-    this.retryIn(before === 0 ? this.at.random() * limits.backoffMinMs : this.wait(before + 1))
+    this.retryIn(
+      before === 0 ? this.at.random() * limits.backoffMinMs : this.wait(before + 1, limits.backoffMaxMs),
+    )
   }
 
-  /** How long to wait after so many failures in a row, with full jitter. */
-  private wait(failures: number): number {
-    const most = Math.min(limits.backoffMaxMs, limits.backoffMinMs * 2 ** failures)
+  /** How long to wait after so many failures in a row, with full jitter: many pages never dial together. */
+  private wait(failures: number, longestMs: number): number {
+    const most = Math.min(longestMs, limits.backoffMinMs * 2 ** failures)
     return limits.backoffMinMs + this.at.random() * (most - limits.backoffMinMs)
   }
 
