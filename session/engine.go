@@ -90,9 +90,9 @@ func (e *engine) run() {
 		select {
 		case job := <-e.b.mail:
 			job(e)
-		case <-e.b.watchers.changed:
+		case <-e.b.watchers.changed.C():
 			e.present.stale = true
-		case <-e.agent.seat.bell:
+		case <-e.agent.seat.bell.C():
 		case <-e.alarm.C:
 		}
 		e.proceed()

@@ -142,7 +142,7 @@ func (m *Manager) Configure(s Settings) error {
 	m.settings.Store(&s)
 	m.pool.setLimit(s.Limits.Agents)
 	for _, b := range m.opened() {
-		b.watchers.ring() // the engine looks at its settings again
+		b.watchers.changed.Ring() // the engine looks at its settings again
 	}
 	return nil
 }

@@ -4,12 +4,14 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/abidehub/abide/internal/bell"
 )
 
 // seat is a session's place among the live agents.
 type seat struct {
 	// bell rings when the seat was given, or when it should be given back.
-	bell chan struct{} // one slot
+	bell bell.Slot
 
 	// guarded by the pool's mu
 	holds   bool
@@ -18,14 +20,7 @@ type seat struct {
 	resting time.Time // since when the agent could be put to sleep; zero while it cannot
 }
 
-func newSeat() *seat { return &seat{bell: make(chan struct{}, 1)} }
-
-func (s *seat) ring() {
-	select {
-	case s.bell <- struct{}{}:
-	default:
-	}
-}
+func newSeat() *seat { return &seat{bell: bell.NewSlot()} }
 
 // agentPool bounds how many agents live at once. When all seats are taken, the
 // session with the longest idle agent is asked to stop it. Sessions that wait get a
@@ -110,7 +105,7 @@ func (p *agentPool) grant() {
 		p.waiting = p.waiting[1:]
 		s.waits, s.holds = false, true
 		p.holders[s] = struct{}{}
-		s.ring()
+		s.bell.Ring()
 	}
 	asked := 0
 	for s := range p.holders {
@@ -124,7 +119,7 @@ func (p *agentPool) grant() {
 			return // the next idle agent is asked then
 		}
 		longest.yield = true
-		longest.ring()
+		longest.bell.Ring()
 	}
 }
 

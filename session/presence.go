@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/abidehub/abide/internal/bell"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -42,7 +43,7 @@ type Presence struct {
 // watchers are the observers of a session. Clients report often and must not
 // wait for the session's goroutine, so they write here and ring.
 type watchers struct {
-	changed chan struct{} // one slot
+	changed bell.Slot
 
 	mu       sync.Mutex
 	present  map[string]Presence
@@ -51,7 +52,7 @@ type watchers struct {
 }
 
 func newWatchers() *watchers {
-	return &watchers{changed: make(chan struct{}, 1), present: map[string]Presence{}, typed: map[string]time.Time{}}
+	return &watchers{changed: bell.NewSlot(), present: map[string]Presence{}, typed: map[string]time.Time{}}
 }
 
 func (w *watchers) set(clientID string, p Presence) {
@@ -70,7 +71,7 @@ func (w *watchers) set(clientID string, p Presence) {
 	w.material = w.material || !known || old != p
 	w.mu.Unlock()
 	if !same {
-		w.ring()
+		w.changed.Ring()
 	}
 }
 
@@ -82,14 +83,7 @@ func (w *watchers) remove(clientID string) {
 	w.material = w.material || known
 	w.mu.Unlock()
 	if known {
-		w.ring()
-	}
-}
-
-func (w *watchers) ring() {
-	select {
-	case w.changed <- struct{}{}:
-	default:
+		w.changed.Ring()
 	}
 }
 

@@ -50,7 +50,7 @@ func (r *ReadMarks) keep(ctx context.Context) {
 	failed := false
 	for ended := false; !ended; {
 		select {
-		case <-r.moved:
+		case <-r.moved.C():
 			wait(ctx, readPause)
 		case <-ctx.Done():
 		}

@@ -41,7 +41,7 @@ type readMark struct {
 type ReadMarks struct {
 	path   string
 	logger *slog.Logger
-	moved  chan struct{} // holds one when there is something to save
+	moved  bell.Slot // there is something to save
 
 	mu      sync.Mutex
 	people  map[string]map[string]readMark // by person and session
@@ -55,7 +55,7 @@ type ReadMarks struct {
 // understood is set aside: marks are not worth keeping the hub from its work.
 func openReadMarks(dir string, logger *slog.Logger) *ReadMarks {
 	r := &ReadMarks{
-		path: filepath.Join(dir, readFile), logger: logger, moved: make(chan struct{}, 1),
+		path: filepath.Join(dir, readFile), logger: logger, moved: bell.NewSlot(),
 		people: map[string]map[string]readMark{}, since: map[string]int64{}, waiting: map[string]*bell.Bell{},
 	}
 	file := readReadFile(r.path, logger)
@@ -241,10 +241,7 @@ func lastMove(marks map[string]readMark) int64 {
 // changed has the marks saved soon. The lock is held.
 func (r *ReadMarks) changed() {
 	r.unsaved = true
-	select {
-	case r.moved <- struct{}{}:
-	default: // it is known already
-	}
+	r.moved.Ring()
 }
 
 // unsavedMarks returns a copy of everything if something of it is not saved.

@@ -276,7 +276,7 @@ func (t *tape) handAll(to Destination) error {
 		}
 		if len(lines) == 0 {
 			select {
-			case <-t.spool.news:
+			case <-t.spool.news.C():
 				continue
 			case <-time.After(heartbeat):
 			}

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"sync"
+
+	"github.com/abidehub/abide/internal/bell"
 )
 
 // errFull says that the spool holds as much as it may.
@@ -17,7 +19,7 @@ var errFull = errors.New("as much waits for the hub as may wait")
 // name: it is gone with the process.
 type spool struct {
 	most int64
-	news chan struct{} // one slot: a line was put or the spool ended
+	news bell.Slot // a line was put or the spool ended
 
 	mu    sync.Mutex
 	file  *os.File
@@ -34,21 +36,14 @@ func newSpool(most int64) (*spool, error) {
 	if err := os.Remove(file.Name()); err != nil {
 		return nil, errors.Join(fmt.Errorf("make a file for what waits: %w", err), file.Close())
 	}
-	return &spool{most: most, news: make(chan struct{}, 1), file: file}, nil
-}
-
-func (s *spool) ring() {
-	select {
-	case s.news <- struct{}{}:
-	default:
-	}
+	return &spool{most: most, news: bell.NewSlot(), file: file}, nil
 }
 
 // put adds lines, all or none.
 func (s *spool) put(lines []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer s.ring()
+	defer s.news.Ring()
 	if s.end-s.start+int64(len(lines)) > s.most {
 		return errFull
 	}
@@ -64,7 +59,7 @@ func (s *spool) finish() {
 	s.mu.Lock()
 	s.over = true
 	s.mu.Unlock()
-	s.ring()
+	s.news.Ring()
 }
 
 // next returns whole lines of at most so many bytes together, but one at least, and how

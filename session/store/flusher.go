@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync/atomic"
 	"time"
+
+	"github.com/abidehub/abide/internal/bell"
 )
 
 const (
@@ -26,8 +28,8 @@ type flusher struct {
 	rest      func()
 	failed    func(err error, again time.Duration) // again is zero if it does not try again
 
-	dirty  atomic.Bool   // there is something to do
-	wake   chan struct{} // one slot
+	dirty  atomic.Bool // there is something to do
+	wake   bell.Slot
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the flusher has ended
 }
@@ -37,10 +39,7 @@ func (k *flusher) poke() {
 	if k.dirty.Load() || k.dirty.Swap(true) {
 		return
 	}
-	select {
-	case k.wake <- struct{}{}:
-	default:
-	}
+	k.wake.Ring()
 }
 
 // start runs the flusher until stop.
@@ -75,7 +74,7 @@ func (k *flusher) run(ctx context.Context) {
 				k.rest()
 				continue
 			}
-		case <-k.wake:
+		case <-k.wake.C():
 		}
 		if !pause(ctx, flushEvery-time.Since(last)) {
 			return
