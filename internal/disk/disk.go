@@ -3,6 +3,7 @@
 package disk
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -277,6 +278,22 @@ func ReplaceWith(fsys FS, path string, fill func(tmp string) ([]byte, error)) er
 	if err != nil {
 		return err
 	}
+	return put(fsys, f, tmp, path, fill)
+}
+
+// ReplaceAmong is Replace for a file that several programs may replace at once: each has
+// a temporary file of its own, and one that a crash left stays. One of them is the last.
+func ReplaceAmong(fsys FS, path string, data []byte) error {
+	tmp := path + "." + rand.Text() + TempSuffix
+	f, err := fsys.Create(tmp)
+	if err != nil {
+		return err
+	}
+	return put(fsys, f, tmp, path, func(string) ([]byte, error) { return data, nil })
+}
+
+// put fills the open file tmp and puts it in the place of path.
+func put(fsys FS, f File, tmp, path string, fill func(tmp string) ([]byte, error)) error {
 	data, err := fill(tmp)
 	if err == nil {
 		err = WriteAll(f, data, 0)

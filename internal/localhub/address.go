@@ -19,6 +19,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/abidehub/abide/internal/disk"
 )
 
 const (
@@ -32,7 +34,7 @@ var ErrNoHub = errors.New("no hub is running on this data directory; `abide serv
 
 // Announce writes where the hub of a data directory listens.
 func Announce(dir, base string) error {
-	if err := write(filepath.Join(dir, addressName), []byte(base+"\n")); err != nil {
+	if err := disk.ReplaceAmong(disk.OS(), filepath.Join(dir, addressName), []byte(base+"\n")); err != nil {
 		return fmt.Errorf("writing %s: %w", addressName, err)
 	}
 	return nil
@@ -65,20 +67,4 @@ func announced(dir string) (string, error) {
 		return "", fmt.Errorf("reading %s: %w", addressName, err)
 	}
 	return strings.TrimSpace(string(data)), nil
-}
-
-// write replaces a file whole. Several programs may do so at once, so each has a
-// temporary file of its own; nothing is lost with the file. CreateTemp makes it
-// 0600 under any umask.
-func write(path string, data []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".hub-*.tmp")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name()) // gone already when the rename succeeded
-	_, err = tmp.Write(data)
-	if err := errors.Join(err, tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/internal/disk"
 )
 
 const (
@@ -123,7 +124,7 @@ func (o *owner) mint() (string, error) {
 	o.held = credential{Token: token, ExpiresAt: grant.ExpiresAt}
 	data, err := json.Marshal(o.held)
 	if err == nil {
-		err = write(filepath.Join(o.dir, credentialName), append(data, '\n'))
+		err = disk.ReplaceAmong(disk.OS(), filepath.Join(o.dir, credentialName), append(data, '\n'))
 	}
 	if err != nil {
 		return "", fmt.Errorf("writing %s: %w", credentialName, err)
