@@ -193,3 +193,17 @@ func TestAFollowerEndsWithItsContext(t *testing.T) {
 	err := observer.New(newMemory(1), &seen{}, 0, 1).Run(ctx)
 	require.ErrorIs(t, err, context.Canceled)
 }
+
+func TestABoundedSourceEndsAtItsBoundAlsoWithinABatch(t *testing.T) {
+	for _, perBatch := range []int{1, 3, 5, 10} {
+		log := newMemory(perBatch)
+		log.append(10)
+		for bound := event.Seq(0); bound <= 11; bound++ {
+			sink := &seen{done: make(chan struct{})}
+			follower := observer.New(observer.UpTo(log, bound), sink, 0, 1<<16)
+			require.NoError(t, follower.CatchUp(t.Context()))
+			require.Equal(t, min(bound, 10), follower.Cursor())
+			require.Len(t, sink.seqs, int(min(bound, 10)))
+		}
+	}
+}

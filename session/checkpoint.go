@@ -45,9 +45,9 @@ type checkpoint struct {
 
 // checkpointOf reads the turn of an interruption from the log.
 func checkpointOf(ctx context.Context, log observer.Source, i Interruption) (checkpoint, error) {
-	from := &turnReader{to: i.Checkpoint.ToSeq}
+	from := &turnReader{}
 	from.transcript.LastSeq = i.Checkpoint.FromSeq - 1
-	err := observer.New(from.until(log), from, i.Checkpoint.FromSeq-1, checkpointBytes).CatchUp(ctx)
+	err := observer.New(observer.UpTo(log, i.Checkpoint.ToSeq), from, i.Checkpoint.FromSeq-1, checkpointBytes).CatchUp(ctx)
 	if err != nil {
 		return checkpoint{}, fmt.Errorf("read the turn that was cut off: %w", err)
 	}
@@ -104,7 +104,6 @@ func tail(text string) (end string, length int) {
 // turnReader folds the events of one turn.
 type turnReader struct {
 	transcript transcript.Transcript
-	to         event.Seq
 	given      bool
 	seen       *event.WorkspaceSeen
 }
@@ -116,9 +115,6 @@ func (r *turnReader) Deliver(_ context.Context, b event.Batch) error {
 		return err
 	}
 	for _, e := range events {
-		if e.Seq > r.to {
-			return nil
-		}
 		r.given = r.given || e.Type == event.TypeTurnStart
 		if p, err := e.Payload(); err == nil && e.Type == event.TypeWorkspaceSeen {
 			seen := p.(event.WorkspaceSeen)
@@ -129,20 +125,4 @@ func (r *turnReader) Deliver(_ context.Context, b event.Batch) error {
 		}
 	}
 	return nil
-}
-
-// until is the log without the events after the turn.
-func (r *turnReader) until(log observer.Source) observer.Source { return upTo{log, r.to} }
-
-type upTo struct {
-	observer.Source
-	to event.Seq
-}
-
-// ReadAfter implements observer.Source.
-func (u upTo) ReadAfter(ctx context.Context, after event.Seq, maxBytes int) (event.Batch, error) {
-	if after >= u.to {
-		return event.Batch{}, nil
-	}
-	return u.Source.ReadAfter(ctx, after, maxBytes)
 }

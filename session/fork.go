@@ -111,8 +111,8 @@ func (f *fold) foldFork(n event.Note) bool {
 
 // readFork reads the parts of a log, up to an event, that a fork needs.
 func readFork(ctx context.Context, log observer.Source, first, last event.Seq) (*forkReader, error) {
-	from := &forkReader{last: last}
-	if err := observer.New(upTo{log, last}, from, first-1, checkpointBytes).CatchUp(ctx); err != nil {
+	from := &forkReader{}
+	if err := observer.New(observer.UpTo(log, last), from, first-1, checkpointBytes).CatchUp(ctx); err != nil {
 		return nil, fmt.Errorf("read the session to fork: %w", err)
 	}
 	return from, nil
@@ -120,7 +120,6 @@ func readFork(ctx context.Context, log observer.Source, first, last event.Seq) (
 
 // forkReader folds a log's beginning into an account.
 type forkReader struct {
-	last    event.Seq
 	account transcript.Account
 	said    string
 	commit  string // that the workspace was last seen at
@@ -145,9 +144,6 @@ func (r *forkReader) Deliver(_ context.Context, b event.Batch) error {
 		return err
 	}
 	for _, e := range events {
-		if e.Seq > r.last {
-			return nil
-		}
 		r.account.Apply(e)
 		switch e.Type {
 		case event.TypeUserPrompt, event.TypeAgentMessage, event.TypeSessionStart, event.TypeWorkspaceSeen:

@@ -346,8 +346,8 @@ func tokensOf(list []transcript.Segment) (tokens int) {
 
 // readSegments cuts a log into segments, up to an event.
 func readSegments(ctx context.Context, log *store.Log, to event.Seq, limit int) (list []transcript.Segment, left int, err error) {
-	reader := &segmentReader{segments: transcript.NewSegments(limit), to: to}
-	source := upTo{log, to}
+	reader := &segmentReader{transcript.NewSegments(limit)}
+	source := observer.UpTo(log, to)
 	if err := observer.New(source, reader, max(0, log.Marks().Min-1), checkpointBytes).CatchUp(ctx); err != nil {
 		return nil, 0, fmt.Errorf("read the session: %w", err)
 	}
@@ -355,11 +355,8 @@ func readSegments(ctx context.Context, log *store.Log, to event.Seq, limit int) 
 	return list, left, nil
 }
 
-// segmentReader cuts the events up to one of them into segments.
-type segmentReader struct {
-	segments *transcript.Segments
-	to       event.Seq
-}
+// segmentReader cuts events into segments.
+type segmentReader struct{ segments *transcript.Segments }
 
 // Deliver implements observer.Sink.
 func (r *segmentReader) Deliver(_ context.Context, b event.Batch) error {
@@ -368,9 +365,7 @@ func (r *segmentReader) Deliver(_ context.Context, b event.Batch) error {
 		return err
 	}
 	for _, e := range events {
-		if e.Seq <= r.to {
-			r.segments.Apply(e)
-		}
+		r.segments.Apply(e)
 	}
 	return nil
 }

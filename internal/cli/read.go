@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -50,55 +49,35 @@ func (l *levelFlags) level(raw bool) (plain.Level, error) {
 type sink struct {
 	write        func(event.Event) error
 	flush, close func() error
+	joined       bool // runs of chunks of one message may come as one event
 }
 
 // feedSink writes events as text for people.
 func feedSink(w io.Writer, level plain.Level, style plain.Style) sink {
 	out := bufio.NewWriterSize(w, 64<<10)
 	feed := plain.NewFeed(out, level, style)
-	return sink{feed.Write, out.Flush, func() error { return errors.Join(feed.Close(), out.Flush()) }}
+	return sink{write: feed.Write, flush: out.Flush, close: func() error { return errors.Join(feed.Close(), out.Flush()) }}
 }
 
 // rawSink writes each event as one line of JSON.
 func rawSink(w io.Writer) sink {
 	out := bufio.NewWriterSize(w, 64<<10)
-	return sink{func(e event.Event) error { return jsonLine(out, e) }, out.Flush, out.Flush}
+	return sink{write: func(e event.Event) error { return jsonLine(out, e) }, flush: out.Flush, close: out.Flush}
 }
 
-// turns writes each turn as one line of JSON once the next one begins.
+// turns writes each turn as one line of JSON once the next one begins. The chunks of
+// a message should come joined: a transcript copies the whole text for each event.
 type turns struct {
 	out  *bufio.Writer
 	fold transcript.Transcript
-	// run is the message whose chunks are being joined: a transcript would copy
-	// the whole text for each of them.
-	run  event.Event
-	id   string
-	text strings.Builder
 }
 
 func turnSink(w io.Writer) sink {
 	t := &turns{out: bufio.NewWriterSize(w, 64<<10)}
-	return sink{t.write, t.out.Flush, t.end}
+	return sink{write: t.write, flush: t.out.Flush, close: t.end, joined: true}
 }
 
 func (t *turns) write(e event.Event) error {
-	if id, text, ok := chunk(e); ok {
-		if t.id == id && t.run.Type == e.Type && t.run.Turn == e.Turn {
-			t.run.Seq = e.Seq
-			t.text.WriteString(text)
-			return nil
-		}
-		if err := t.join(); err != nil {
-			return err
-		}
-		t.run, t.id = e, id
-		t.run.FirstSeq = e.Seq
-		t.text.WriteString(text)
-		return nil
-	}
-	if err := t.join(); err != nil {
-		return err
-	}
 	if e.Type == event.TypeUserPrompt {
 		if err := t.end(); err != nil {
 			return err
@@ -108,38 +87,7 @@ func (t *turns) write(e event.Event) error {
 	return t.fold.Apply(e)
 }
 
-// chunk is the text of an event that is nothing but text of a message.
-func chunk(e event.Event) (id, text string, ok bool) {
-	if e.Type != event.TypeAgentMessage && e.Type != event.TypeAgentThought {
-		return "", "", false
-	}
-	var m event.AgentMessage // a thought has the same fields
-	if json.Unmarshal(e.Data, &m) != nil || len(m.Content) > 0 || m.MessageID == "" {
-		return "", "", false
-	}
-	return m.MessageID, string(m.Text), true
-}
-
-// join hands the joined chunks to the transcript.
-func (t *turns) join() error {
-	if t.id == "" {
-		return nil
-	}
-	data, err := json.Marshal(event.AgentMessage{MessageID: t.id, Text: event.Text(t.text.String())})
-	if err != nil {
-		return fmt.Errorf("joining a message: %w", err)
-	}
-	t.run.Data = data
-	t.fold.LastSeq = t.run.FirstSeq - 1
-	t.id = ""
-	t.text.Reset()
-	return t.fold.Apply(t.run)
-}
-
 func (t *turns) end() error {
-	if err := t.join(); err != nil {
-		return err
-	}
 	for _, turn := range t.fold.Turns {
 		if err := jsonLine(t.out, turn); err != nil {
 			return err
@@ -192,7 +140,11 @@ func (p *Program) show() *cobra.Command {
 func (p *Program) read(ctx context.Context, hub *client.Hub, s wire.SessionInfo, from event.Seq, to sink) error {
 	epoch := s.Epoch
 	for after, limit := max(from, s.MinSeq)-1, firstPage; after < s.MaxSeq; limit = wire.MaxPage {
-		page, err := hub.EventsAfter(ctx, s.SessionID, after, limit)
+		events := hub.EventsAfter
+		if to.joined {
+			events = hub.JoinedAfter
+		}
+		page, err := events(ctx, s.SessionID, after, limit)
 		if err != nil {
 			return err
 		}

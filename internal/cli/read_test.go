@@ -38,6 +38,8 @@ func TestTurnsAsJSONAreThoseOfTheTranscript(t *testing.T) {
 	sink := turnSink(&out)
 	for _, e := range events {
 		require.NoError(t, whole.Apply(e))
+	}
+	for _, e := range joined(t, events) {
 		require.NoError(t, sink.write(e))
 	}
 	require.NoError(t, sink.close())
@@ -48,4 +50,24 @@ func TestTurnsAsJSONAreThoseOfTheTranscript(t *testing.T) {
 		require.NoError(t, err)
 		require.JSONEq(t, string(want), lines[i])
 	}
+}
+
+// joined has each run of 500 chunks as two events, as two pages of a hub have it.
+func joined(t *testing.T, events []event.Event) (list []event.Event) {
+	t.Helper()
+	for _, e := range events {
+		if !strings.Contains(string(e.Data), `"chunk "`) {
+			list = append(list, e)
+			continue
+		}
+		if last := len(list) - 1; list[last].FirstSeq != 0 && e.Seq%300 != 0 {
+			list[last].Seq = e.Seq
+			list[last].Data = json.RawMessage(strings.Replace(string(list[last].Data), `"chunk `, `"chunk chunk `, 1))
+			continue
+		}
+		e.FirstSeq = e.Seq
+		list = append(list, e)
+	}
+	require.Less(t, len(list), 30)
+	return list
 }

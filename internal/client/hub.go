@@ -139,8 +139,18 @@ func (h *Hub) Delete(ctx context.Context, id string) error {
 
 // EventsAfter asks for a page of at most limit events after seq, oldest first.
 func (h *Hub) EventsAfter(ctx context.Context, id string, after event.Seq, limit int) (wire.EventsLoaded, error) {
+	return h.events(ctx, id, after, limit, "")
+}
+
+// JoinedAfter is EventsAfter with runs of chunks of one message joined. The limit is
+// of the events before that.
+func (h *Hub) JoinedAfter(ctx context.Context, id string, after event.Seq, limit int) (wire.EventsLoaded, error) {
+	return h.events(ctx, id, after, limit, "&merge=true")
+}
+
+func (h *Hub) events(ctx context.Context, id string, after event.Seq, limit int, more string) (wire.EventsLoaded, error) {
 	var page wire.EventsLoaded
-	path := fmt.Sprintf("/api/sessions/%s/events?after_seq=%d&limit=%d", url.PathEscape(id), after, limit)
+	path := fmt.Sprintf("/api/sessions/%s/events?after_seq=%d&limit=%d%s", url.PathEscape(id), after, limit, more)
 	err := h.do(ctx, http.MethodGet, path, nil, &page)
 	return page, err
 }

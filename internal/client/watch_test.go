@@ -218,3 +218,18 @@ func TestAPromptFindsItsAnswerAmongTheEvents(t *testing.T) {
 	_, err = s.Prompt(t.Context(), wire.Prompt{SessionID: "s", PromptID: "p2", Text: "hi"})
 	require.Error(t, err, "nobody will answer any more")
 }
+
+func TestJoinedEventsAreAskedOfTheHub(t *testing.T) {
+	asked := make(chan string, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.URL.RawQuery
+		_, _ = w.Write([]byte(`{}`))
+	}))
+	defer server.Close()
+	hub, err := client.New(server.URL, "secret")
+	require.NoError(t, err)
+	defer hub.Close()
+	_, err = hub.JoinedAfter(t.Context(), "s", 7, 50)
+	require.NoError(t, err)
+	require.Equal(t, "after_seq=7&limit=50&merge=true", <-asked)
+}

@@ -165,6 +165,23 @@ type Batch struct {
 // Empty reports whether the batch holds no event.
 func (b Batch) Empty() bool { return b.Count == 0 }
 
+// UpTo is the batch without the events after last. A merged batch has no such part.
+func (b Batch) UpTo(last Seq) Batch {
+	if b.Last <= last {
+		return b
+	}
+	cut, bytes := Batch{First: b.First, Last: last}, 0
+	for g := range b.Headers() {
+		if cut.Count == int(last-b.First+1) {
+			break
+		}
+		cut.Count++
+		bytes += len(g.JSON) + 1 // and the comma
+	}
+	cut.JSON = b.JSON[:max(bytes-1, 0)]
+	return cut
+}
+
 // Events decodes the batch. The live path never does this; tests, folds and
 // exports do.
 func (b Batch) Events() ([]Event, error) {

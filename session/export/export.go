@@ -109,37 +109,7 @@ func (s Session) each(ctx context.Context, r *redactor, f func(event.Event) erro
 
 // read hands every event to f as the log has it.
 func (s Session) read(ctx context.Context, f func(event.Header) error) error {
-	next := s.First
-	sink := sinkFunc(func(_ context.Context, b event.Batch) error {
-		for g := range b.Headers() {
-			if next > s.Last {
-				return nil
-			}
-			if err := f(g); err != nil {
-				return err
-			}
-			next++
-		}
-		return nil
-	})
-	return observer.New(until{s.Log, s.Last}, sink, s.First-1, batchBytes).CatchUp(ctx)
-}
-
-type sinkFunc func(context.Context, event.Batch) error
-
-func (f sinkFunc) Deliver(ctx context.Context, b event.Batch) error { return f(ctx, b) }
-
-// until is a log that ends at last.
-type until struct {
-	observer.Source
-	last event.Seq
-}
-
-func (u until) ReadAfter(ctx context.Context, after event.Seq, maxBytes int) (event.Batch, error) {
-	if after >= u.last {
-		return event.Batch{}, nil
-	}
-	return u.Source.ReadAfter(ctx, after, maxBytes)
+	return observer.New(observer.UpTo(s.Log, s.Last), observer.Each(f), s.First-1, batchBytes).CatchUp(ctx)
 }
 
 // lines writes the events, one a line. Without a redaction they are as the log has them.

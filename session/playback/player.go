@@ -135,27 +135,19 @@ func (p *Player) Seek(ctx context.Context, to event.Seq) error {
 
 // read hands the events after one up to another to f.
 func (p *Player) read(ctx context.Context, after, to event.Seq, f func(event.Event) error) error {
-	for after < to {
-		b, err := p.source.ReadAfter(ctx, after, seekBytes)
+	sink := observer.Each(func(g event.Header) error {
+		e, err := g.Event()
 		if err != nil {
 			return err
 		}
-		if b.Empty() {
-			return fmt.Errorf("%w: event %d is gone", ErrEnd, after+1)
-		}
-		for g := range b.Headers() {
-			if after == to {
-				return nil
-			}
-			e, err := g.Event()
-			if err != nil {
-				return err
-			}
-			if err := f(e); err != nil {
-				return err
-			}
-			after = e.Seq
-		}
+		return f(e)
+	})
+	reader := observer.New(observer.UpTo(p.source, to), sink, after, seekBytes)
+	if err := reader.CatchUp(ctx); err != nil {
+		return err
+	}
+	if reader.Cursor() < to {
+		return fmt.Errorf("%w: event %d is gone", ErrEnd, reader.Cursor()+1)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"time"
@@ -117,13 +118,5 @@ func (s *State) call(turn int, update event.ToolCallFields) {
 		at = len(s.Calls) - 1
 	}
 	c := &s.Calls[at]
-	if update.Title != "" {
-		c.Title = update.Title
-	}
-	if update.Kind != "" {
-		c.Kind = update.Kind
-	}
-	if update.Status != "" {
-		c.Status = update.Status
-	}
+	c.Title, c.Kind, c.Status = cmp.Or(update.Title, c.Title), cmp.Or(update.Kind, c.Kind), cmp.Or(update.Status, c.Status)
 }

@@ -7,6 +7,7 @@
 package transcript
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -189,15 +190,7 @@ func (t *Transcript) tool(e event.Event, update event.ToolCallFields) {
 }
 
 func merge(into *event.ToolCallFields, update event.ToolCallFields) {
-	if update.Title != "" {
-		into.Title = update.Title
-	}
-	if update.Kind != "" {
-		into.Kind = update.Kind
-	}
-	if update.Status != "" {
-		into.Status = update.Status
-	}
+	into.Title, into.Kind, into.Status = cmp.Or(update.Title, into.Title), cmp.Or(update.Kind, into.Kind), cmp.Or(update.Status, into.Status)
 	if update.Content != nil {
 		into.Content = update.Content
 	}
