@@ -2,6 +2,7 @@
 // calls under the call that began it. ABIDE_SHOTS names a folder for pictures.
 import { randomBytes } from 'node:crypto'
 import { crc32, deflateSync } from 'node:zlib'
+import type { Locator } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { barriers, ofColours } from './rig/axe.ts'
 import { desktop, phone } from './rig/browser.ts'
@@ -9,6 +10,7 @@ import { paired } from './rig/paired.ts'
 import type { Screen } from './rig/screen.ts'
 import { shot } from './rig/shot.ts'
 import { agents, call, say } from './rig/told.ts'
+import { touching } from './rig/touch.ts'
 import { until } from './rig/until.ts'
 
 const at = paired({ hub: { agents } })
@@ -55,45 +57,108 @@ describe('a change', () => {
     await screen.page.close()
   })
 
-  test('gives its path to the clipboard by touch, as a command, its output and a code block do', async () => {
-    const session = await at.hub.newSession('To copy', 'told')
-    const command = {
-      kind: 'execute',
-      status: 'completed',
-      rawInput: { command: 'ls -a' },
-      content: [{ type: 'content', content: { type: 'text', text: 'all of it' } }],
+  describe.each([
+    { how: 'by touch at 390', size: phone },
+    { how: 'by keyboard at 1440', size: { width: 1440, height: 900 } },
+  ])('to be copied $how', ({ size }) => {
+    let session: string
+    let screen: Screen
+    let tap: ((at: Locator) => Promise<void>) | null
+
+    const copy = async (name: string) => {
+      const button = screen.feed.getByRole('button', { name, exact: true }).first()
+      if (tap) return tap(button)
+      await button.focus()
+      await screen.page.keyboard.press('Enter')
     }
-    await at.hub.turn(
-      session,
-      JSON.stringify([
-        call('List', command),
-        call('check --all', { ...command, rawInput: { command: 'check --all' } }),
-        call('Change tool.go', {
-          kind: 'edit',
-          status: 'completed',
-          content: [{ type: 'diff', path: 'tool.go', oldText: 'a\n', newText: 'b\n' }],
-        }),
-        say('Run this:\n\n```sh\necho block\n```\n'),
-      ]),
-    )
-    const screen = await at.device.watch(session, phone)
-    await screen.page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
-    const copies = async (name: string, text: string) => {
-      await screen.feed.getByRole('button', { name, exact: true }).first().click({ timeout: 5000 })
-      await expect
-        .poll(() => screen.page.evaluate(() => navigator.clipboard.readText()), { message: name })
-        .toBe(text)
+
+    beforeAll(async () => {
+      session = await at.hub.newSession('To copy', 'told')
+      const command = {
+        kind: 'execute',
+        status: 'completed',
+        rawInput: { command: 'ls -a' },
+        content: [{ type: 'content', content: { type: 'text', text: 'all of it' } }],
+      }
+      await at.hub.turn(
+        session,
+        JSON.stringify([
+          call('List', command),
+          call('check --all', { ...command, rawInput: { command: 'check --all' } }),
+          call('Change tool.go', {
+            kind: 'edit',
+            status: 'completed',
+            content: [{ type: 'diff', path: 'tool.go', oldText: 'a\n', newText: 'b\n' }],
+          }),
+          say('Run *this*:\n\n```sh\necho block\n```\n'),
+        ]),
+      )
+    })
+
+    /** Opens the session with every call open; with what the page finds in its browser. */
+    const begin = async (browser?: () => void) => {
+      screen = await at.device.watch(session, size)
+      tap = size === phone ? await touching(screen.page) : null
+      if (browser) {
+        await screen.page.addInitScript(browser)
+        await screen.page.reload()
+        await screen.reaches(session, at.hub.lastSeq(session))
+      }
+      await screen.page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+      await screen.feed.getByRole('button', { name: /Change tool.go/ }).waitFor()
+      const closed = screen.feed.locator('button.line[aria-expanded=false]')
+      while ((await closed.count()) > 0) await closed.first().click()
     }
-    const closed = screen.feed.locator('button.line[aria-expanded=false]')
-    while ((await closed.count()) > 0) await closed.first().click()
-    // The title is the command: it is not said again below.
-    const once = (command: string) => screen.feed.locator('.tool').getByText(command, { exact: true }).count()
-    expect([await once('ls -a'), await once('check --all')]).toEqual([1, 1])
-    await copies('Copy path', 'tool.go')
-    await copies('Copy command', 'ls -a')
-    await copies('Copy output', 'all of it')
-    await copies('Copy code', 'echo block\n')
-    await screen.page.close()
+
+    test('are a path, a diff, a command, its output, a code block and a message', async () => {
+      await begin()
+      const copies = async (name: string, text: string) => {
+        await copy(name)
+        await expect
+          .poll(() => screen.page.evaluate(() => navigator.clipboard.readText()), { message: name })
+          .toBe(text)
+      }
+      // The title is the command: it is not said again below.
+      const once = (command: string) =>
+        screen.feed.locator('.tool').getByText(command, { exact: true }).count()
+      expect([await once('ls -a'), await once('check --all')]).toEqual([1, 1])
+      await copies('Copy path', 'tool.go')
+      await copies('Copy diff', '--- a/tool.go\n+++ b/tool.go\n@@ -1,1 +1,1 @@\n-a\n+b\n')
+      await copies('Copy command', 'ls -a')
+      await copies('Copy output', 'all of it')
+      await copies('Copy code', 'echo block\n')
+      await copies('Copy as markdown', 'Run *this*:\n\n```sh\necho block\n```\n')
+      expect(screen.errors).toEqual([])
+      await screen.page.close()
+    })
+
+    test('are the same at a plain-http address, which has no clipboard to write to', async () => {
+      await begin(() => Object.defineProperty(Navigator.prototype, 'clipboard', { value: undefined }))
+      for (const [name, text] of [
+        ['Copy path', 'tool.go'],
+        ['Copy code', 'echo block\n'],
+      ] as const) {
+        await copy(name)
+        await screen.feed.locator('[data-copied=true]').first().waitFor()
+        await screen.composer.fill('')
+        await screen.composer.press('Control+v')
+        await expect.poll(() => screen.composer.inputValue(), { message: name }).toBe(text)
+      }
+      await screen.composer.fill('')
+      await screen.page.close()
+    })
+
+    test('say so where the browser does not let them', async () => {
+      await begin(() => {
+        Object.defineProperty(Navigator.prototype, 'clipboard', { value: undefined })
+        document.execCommand = () => false
+      })
+      await copy('Copy path')
+      await screen.feed.getByRole('button', { name: 'Not copied' }).waitFor()
+      expect(await screen.feed.locator('[data-copied=true]').count()).toBe(0)
+      await shot(screen, `not-copied-${size.width}`)
+      await screen.page.close()
+    })
   })
 
   test('is shown in two columns by keyboard, which is remembered', async () => {

@@ -9,7 +9,7 @@ const may: Record<string, readonly string[]> = {
   wire: [],
   text: [],
   virtual: [],
-  markdown: [],
+  markdown: ['text'],
   state: ['wire'],
   net: ['state', 'wire'],
   ui: ['state', 'wire', 'text', 'virtual', 'markdown'],

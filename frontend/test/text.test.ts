@@ -1,7 +1,9 @@
+import { applyPatch } from 'diff'
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { actorName } from '../src/text/actor'
 import { ending, parseAnsi } from '../src/text/ansi'
-import { diffTexts } from '../src/text/diff'
+import { diffTexts, patchOf } from '../src/text/diff'
 import { linesOf, reveal, revealLaidOut } from '../src/text/hidden'
 import { base, relative } from '../src/text/path'
 import { ago, bytes, duration, short } from '../src/text/time'
@@ -168,5 +170,51 @@ describe('ending', () => {
       ).toBe('end')
     }
     expect(ending('a😀b', 2)).toBe('b')
+  })
+})
+
+describe('a diff to be copied', () => {
+  it('is a patch with the names that git gives', () => {
+    const lines = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l']
+    const before = `${lines.join('\n')}\n`
+    const after = before.replace('b\n', 'B\n').replace('l\n', 'l\nm')
+    expect(patchOf('src/x.go', before, after)).toBe(
+      [
+        '--- a/src/x.go',
+        '+++ b/src/x.go',
+        '@@ -1,5 +1,5 @@',
+        ' a',
+        '-b',
+        '+B',
+        ' c',
+        ' d',
+        ' e',
+        '@@ -10,3 +10,4 @@',
+        ' j',
+        ' k',
+        ' l',
+        '+m',
+        '\\ No newline at end of file',
+        '',
+      ].join('\n'),
+    )
+  })
+
+  it('of a new file, a deleted one and a strange name says so', () => {
+    expect(patchOf('new', '', 'x\n')).toBe('--- /dev/null\n+++ b/new\n@@ -0,0 +1,1 @@\n+x\n')
+    expect(patchOf('/etc/old', 'x\n', '')).toBe('--- a/etc/old\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-x\n')
+    expect(patchOf('a\n+evil', 'x\n', 'y\n').split('\n')[1]).toBe('+++ "b/a\\n+evil"')
+  })
+
+  it('makes the new text of the old one, however different they are', () => {
+    const text = fc.array(fc.constantFrom('a', 'b', '', 'c d'), { maxLength: 12 }).map((l) => l.join('\n'))
+    fc.assert(
+      fc.property(text, text, (before, after) => {
+        if (before !== after) expect(applyPatch(before, patchOf('f', before, after))).toBe(after)
+      }),
+    )
+    const many = (word: string) => Array.from({ length: 6000 }, (_, i) => `${word}${i}`).join('\n')
+    expect(diffTexts(many('old'), many('new')).coarse).toBe(true)
+    expect(applyPatch(many('old'), patchOf('f', many('old'), many('new')))).toBe(many('new'))
   })
 })

@@ -1,3 +1,4 @@
+import { copyText } from '../text/clipboard'
 import { Blocks } from './blocks'
 import { Outline } from './outline'
 import { parse } from './parser'
@@ -31,8 +32,8 @@ function copyButton(): HTMLElement {
 }
 
 async function copyCode(button: HTMLElement): Promise<void> {
-  await navigator.clipboard?.writeText(button.nextElementSibling?.textContent ?? '')
-  button.dataset['copied'] = ''
+  const copied = await copyText(button.nextElementSibling?.textContent ?? '')
+  button.dataset['copied'] = String(copied)
   setTimeout(() => delete button.dataset['copied'], 1500)
 }
 

@@ -1,5 +1,5 @@
 import type { FileChange, ToolView } from '../../state/tool'
-import type { Diff, diffTexts } from '../../text/diff'
+import type { Diff } from '../../text/diff'
 
 /**
  * Compares the two sides of changes. The code for it is loaded when the first is to be compared:
@@ -8,7 +8,7 @@ import type { Diff, diffTexts } from '../../text/diff'
 class Comparer {
   /** It could not be loaded, the last time it was tried. */
   failed = $state(false)
-  private compare = $state.raw<typeof diffTexts | null>(null)
+  private compare = $state.raw<typeof import('../../text/diff') | null>(null)
   private loading: Promise<void> | undefined
   private readonly diffs = new WeakMap<FileChange, Diff>()
 
@@ -16,7 +16,7 @@ class Comparer {
   load(): Promise<void> {
     return (this.loading ??= import('../../text/diff').then(
       (part) => {
-        this.compare = part.diffTexts
+        this.compare = part
         this.failed = false
       },
       () => {
@@ -35,8 +35,13 @@ class Comparer {
     let diff = this.diffs.get(change)
     if (diff) return diff
     if (!this.compare) return (void this.load(), null)
-    this.diffs.set(change, (diff = this.compare(change.before, change.after)))
+    this.diffs.set(change, (diff = this.compare.diffTexts(change.before, change.after)))
     return diff
+  }
+
+  /** A change as a unified diff, once `of` has told how its sides differ. */
+  patch({ path, before, after }: FileChange): string {
+    return this.compare?.patchOf(path, before, after) ?? ''
   }
 }
 
