@@ -110,7 +110,7 @@ async function renew({ oldSubscription, newSubscription }) {
   if (!newSubscription && options) await self.registration.pushManager.subscribe(options).catch(() => {})
   await show('abide', {
     tag: 'abide',
-    body: t`The push service of this browser gave the device a new address. Open this once, so that you are told again.`,
+    body: t`The push service of this browser gave the device a new address. Open this once to keep getting notifications.`,
     data: {},
   })
 }

@@ -138,7 +138,8 @@ describe('every screen is free of serious barriers', () => {
     test('the settings', () =>
       look('/settings', (s) => s.page.getByText('Access', { exact: true }).waitFor()))
 
-    test('a session that is no more', () => look('/s/gone', (s) => s.page.getByText('no more').waitFor()))
+    test('a session that was not found', () =>
+      look('/s/gone', (s) => s.page.getByText('Session not found').waitFor()))
 
     test('an address that leads nowhere', () =>
       look('/nowhere', (s) => s.page.getByRole('main').first().waitFor()))

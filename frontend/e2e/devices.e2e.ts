@@ -74,7 +74,7 @@ describe('the devices of a hub, in its settings', () => {
     const cut = await tablet.open('/', phone)
     await cut.page.locator('html[data-link=open]').waitFor()
     await other().getByRole('button', { name: 'Revoke: Kitchen' }).click()
-    await other().getByText('has to be paired anew').waitFor()
+    await other().getByText('has to be paired again').waitFor()
     expect((await listed()).some((d) => d.name === 'Kitchen')).toBe(true)
     // The nearest key was pressed by mistake.
     await screen.page.keyboard.press('Enter')
@@ -105,7 +105,7 @@ describe('the devices of a hub, in its settings', () => {
     await own()
       .getByRole('button', { name: /^Sign out/ })
       .click()
-    await own().getByText('cut off at once').waitFor()
+    await own().getByText('signed out at once').waitFor()
     await own().getByRole('button', { name: 'Sign out', exact: true }).click()
     await screen.page.getByRole('heading', { name: 'This device is signed out' }).waitFor()
     expect((await listed()).filter((d) => d.name !== 'owner' && d.name !== '')).toEqual([])

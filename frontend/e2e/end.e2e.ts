@@ -40,7 +40,7 @@ describe('who is at the end of a feed stays there', () => {
 
   const expectEnd = async (when: string) => {
     expect(await fromEnd(screen), when).toBeLessThanOrEqual(1)
-    expect(await screen.page.getByRole('button', { name: 'Latest' }).count(), when).toBe(0)
+    expect(await screen.page.getByRole('button', { name: 'Jump to latest' }).count(), when).toBe(0)
   }
 
   test('while they write a prompt of many lines, and take them back', async () => {
@@ -120,7 +120,7 @@ describe('who is at the end of a feed stays there', () => {
   })
 
   test('also by keys: nothing lies over the last row, and G takes the focus there', async () => {
-    const pill = screen.page.getByRole('button', { name: /Latest|new$/ })
+    const pill = screen.page.getByRole('button', { name: /Jump to latest|new$/ })
     const focused = () =>
       screen.page.evaluate(() => {
         const row = document.activeElement!.closest<HTMLElement>('[data-key]')

@@ -23,7 +23,7 @@ describe('a session that cannot be shown', () => {
 
   test('and never was offers nothing to do with it, and claims no draft', async () => {
     const { page } = await device.open('/s/never-was')
-    await page.getByRole('heading', { name: 'This session is no more' }).waitFor()
+    await page.getByRole('heading', { name: 'Session not found' }).waitFor()
     expect(await page.getByText('is kept on this device').count()).toBe(0)
     for (const name of ['Details', 'More', 'Rules…', 'Agent…']) {
       expect(await page.getByRole('button', { name }).count(), name).toBe(0)
@@ -36,7 +36,7 @@ describe('a session that cannot be shown', () => {
     const { page, composer } = await device.watch(session)
     await composer.fill('half a thought')
     await hub.deleteSession(session)
-    await page.getByRole('heading', { name: 'This session is no more' }).waitFor()
+    await page.getByRole('heading', { name: 'Session not found' }).waitFor()
     expect(await page.getByRole('group', { name: 'Draft' }).textContent()).toBe('half a thought')
     await page.close()
   })
@@ -54,7 +54,7 @@ describe('a session that cannot be shown', () => {
     await screen.page.getByText('“on its way for long” was not asked: its session was deleted.').waitFor()
 
     await screen.go(`/s/${session}`)
-    await screen.page.getByRole('heading', { name: 'This session is no more' }).waitFor()
+    await screen.page.getByRole('heading', { name: 'Session not found' }).waitFor()
     const words = screen.page.getByRole('group', { name: 'Your prompt' })
     expect(await words.textContent()).toBe('on its way for long')
     await screen.page.reload()
@@ -62,7 +62,7 @@ describe('a session that cannot be shown', () => {
     await screen.page.getByRole('button', { name: 'Discard' }).click()
     await words.waitFor({ state: 'detached' })
     await screen.page.reload()
-    await screen.page.getByRole('heading', { name: 'This session is no more' }).waitFor()
+    await screen.page.getByRole('heading', { name: 'Session not found' }).waitFor()
     expect(await words.count()).toBe(0)
     expect(await stored(screen.page, 'outbox')).toEqual([])
     await screen.page.close()

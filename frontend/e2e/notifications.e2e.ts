@@ -171,7 +171,7 @@ describe('notifications', () => {
     const { page } = await opened('/settings', 'granted', phone, service)
     await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined))
     await page.getByRole('button', { name: 'Turn on for this device' }).click()
-    await page.getByRole('switch', { name: 'A turn was cut off' }).waitFor()
+    await page.getByRole('switch', { name: 'A turn was interrupted' }).waitFor()
     await page.goto(`${at.device.origin}/s/${session}`)
     await page.locator('html[data-link=open]').waitFor()
 
@@ -217,7 +217,10 @@ describe('notifications', () => {
   test('a device that got another address is asked to open the app once', async () => {
     const { page, worker: its } = await worker('/')
     await its.evaluate(() => dispatchEvent(new Event('pushsubscriptionchange')))
-    await until('the word', async () => (await shown(page))[0]?.body.includes('told again') === true)
+    await until(
+      'the word',
+      async () => (await shown(page))[0]?.body.includes('keep getting notifications') === true,
+    )
     await tap(its)
     await page.waitForURL('**/settings')
     await until('nothing', async () => (await shown(page)).length === 0)
@@ -311,7 +314,7 @@ describe('notifications', () => {
         })
         await page.goto(`${at.device.origin}/settings`)
         await page.getByRole('button', { name: 'Turn on for this device' }).click()
-        const box = page.getByRole('switch', { name: 'A turn was cut off' })
+        const box = page.getByRole('switch', { name: 'A turn was interrupted' })
         await box.waitFor()
         expect(await box.isChecked()).toBe(true)
         await box.click()

@@ -166,7 +166,7 @@ describe('on a poor network', () => {
   })
 
   test('that nothing was asked is not said above a prompt that waits', async () => {
-    const untouched = screen.page.getByText('Nothing was asked here yet')
+    const untouched = screen.page.getByText('No messages yet')
     expect(await untouched.count()).toBe(1)
     await screen.prompt('/slow 1')
     await screen.page.locator('[data-outbox]').waitFor()

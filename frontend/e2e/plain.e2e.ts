@@ -32,7 +32,7 @@ describe('a session as one plain page', () => {
   test('is reached from the menu of the session, and holds each event of its log once, page by page', async () => {
     const screen = await device.watch(long, phone)
     await screen.page.getByRole('button', { name: 'More', exact: true }).click()
-    await screen.page.getByRole('menuitem', { name: 'Show all as a plain page' }).click()
+    await screen.page.getByRole('menuitem', { name: 'Open printable transcript' }).click()
     const log = hub.events(long)
     const newest = await covered(screen, 3)
     expect(newest.last).toBe(log.at(-1)!.seq)
@@ -99,7 +99,7 @@ describe('a session as one plain page', () => {
     expect(before).toEqual({ first: 1, last: hub.lastSeq(id) })
     await hub.turn(id, '/burst 40')
     await screen.page.getByText(/more events have come since/).waitFor()
-    await screen.page.getByRole('button', { name: 'Load what is new' }).click()
+    await screen.page.getByRole('button', { name: 'Load new events' }).click()
     await until('what is new', async () => (await covered(screen, 1)).last === hub.lastSeq(id))
     await screen.page.getByRole('link', { name: 'Back to the session' }).click()
     await screen.reaches(id, hub.lastSeq(id))

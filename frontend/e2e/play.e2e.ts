@@ -250,7 +250,7 @@ describe('a session, played back', () => {
   test('is exported, and forked, from its review', async () => {
     const screen = await device.open(`/s/${tour}/review`, phone)
     await screen.page.getByRole('button', { name: 'Export…' }).click()
-    await screen.page.getByRole('button', { name: 'Count what would go' }).click()
+    await screen.page.getByRole('button', { name: 'Preview' }).click()
     await screen.page
       .getByText(/: \d+ found/)
       .first()

@@ -229,8 +229,8 @@ describe('pictures', () => {
     take('settings', '/settings', (s) => s.page.getByText('Access', { exact: true }).waitFor()))
   test('of the door', () =>
     take('door', '/', (s) => s.page.getByText('Pair this device').waitFor(), stranger))
-  test('of a session that is no more', () =>
-    take('gone', '/s/gone', (s) => s.page.getByText('no more').waitFor()))
+  test('of a session that was deleted', () =>
+    take('gone', '/s/gone', (s) => s.page.getByText('Session not found').waitFor()))
   test('of no connection', () =>
     // The app opens by itself; it shows the copy that this device has kept.
     take('offline', `/s/${sessions['Add a greeting']}`, async (s) => {

@@ -209,7 +209,7 @@ describe('a paired browser', () => {
       await other.page.getByRole('button', { name: 'More', exact: true }).click()
       await other.page.getByRole('menuitem', { name: 'Rules…' }).click()
       const dialog = other.page.getByRole('dialog', { name: 'Rules' })
-      await dialog.getByText('Suspended: its maker’s access has ended. It answers nothing.').waitFor()
+      await dialog.getByText('Suspended: its author’s access was revoked or has expired.').waitFor()
       await shot(other, `rule-suspended-${size.width}`)
       await other.page.close()
     }

@@ -83,7 +83,7 @@ it('a picture that no browser can show is damaged, and what was sent is there to
   expect(picture).toMatchObject({
     name: 'image.png',
     bytes: 10,
-    why: 'It is damaged: what was sent is no picture.',
+    why: 'Damaged: the content is not a picture.',
   })
   expect(new TextDecoder().decode(picture!.data!)).toBe('no picture')
 })
@@ -94,6 +94,6 @@ it.each([undefined, '', '%%', 7, { a: 1 }])('a picture whose data is %j is said 
   expect(mediaOf(picture)).toMatchObject({
     name: 'image.png',
     data: null,
-    why: expect.stringContaining('damaged'),
+    why: expect.stringContaining('Damaged'),
   })
 })

@@ -9,6 +9,25 @@ it('the catalogue has every word of the screens, and no other', () => {
   expect(Object.values(catalogue()).filter((word) => /⟦|\{\}/.test(word))).toEqual([])
 })
 
+/** Phrases of earlier versions that readers stumbled over. The usual words are: expired, revoked, interrupted, resumed. */
+const unusual = [
+  /\b(is no more|never was|anew|where the hub runs|also when|wants a|in force|take it back|come in|may look|cut off)\b/i,
+  /\b(in your place|ran out|counts? this once|told nothing|access of .* has ended|may do everything)\b/i,
+  /\b(closed by the hub|broke off|turn was cancelled|everything the agent asks|what it asks|does not say exactly)\b/i,
+  /\b(no answers to choose|exactly this again|offered nothing for once|^you were away|latest work|who watches)\b/i,
+  /\b(within the hour|pair it again to go on|another device join|built it yourself|make one with|nothing at this address)\b/i,
+  /\b(the list has it|take it out|is pinned still|is in the archive still|keep it|asked here|was said|places in)\b/i,
+  /\b(in this order|what you send|at work|with its memory|knows nothing of|no sign of|new identity|another history)\b/i,
+  /\b(the device failed|what compares|above is its beginning|full size|get all|may not connect|lies over the screen)\b/i,
+  /\b(nothing is being typed|these keys|without this, enter|ten minutes ago|already given to the agent|plain page)\b/i,
+  /\b(read, find and print|no title, project|somebody|nobody)\b/i,
+  /^What(ever|) .*[^?]$|^Who(ever|) .*[^?]$/,
+]
+
+it('no word of the screens is one that readers stumbled over', () => {
+  expect(Object.values(catalogue()).filter((word) => unusual.some((phrase) => phrase.test(word)))).toEqual([])
+})
+
 describe('words', () => {
   it('are texts and labels, with a place for each thing computed among them', () => {
     const markup =

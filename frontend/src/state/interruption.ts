@@ -13,14 +13,14 @@ const reasons: Readonly<Record<InterruptReason, string>> = {
 const phases: Readonly<Record<TurnPhase, string>> = {
   streaming_llm: t`while it was answering`,
   executing_tools: t`while a tool was running`,
-  delegating: t`while a sub-agent was at work`,
+  delegating: t`while a sub-agent was working`,
 }
 
-/** Says why a turn was cut off, and during which activity. */
+/** Says why a turn was interrupted, and during which activity. */
 export function cutOffWords(reason: InterruptReason, phase: TurnPhase): string {
   if (reason === 'paused') return t`The turn has not begun.`
   const doing = own(phases, phase)
-  return t`The turn was cut off${doing ? ` ${doing}` : ''}: ${own(reasons, reason) ?? reason}.`
+  return t`Interrupted${doing ? ` ${doing}` : ''}: ${own(reasons, reason) ?? reason}.`
 }
 
 /** Names the lost permission request and its action. */

@@ -4,7 +4,7 @@ export const events = {
   form: t`A form is asked`,
   turn_over: t`A turn of over a minute has ended`,
   failed: t`A turn has failed`,
-  interrupted: t`A turn was cut off`,
+  interrupted: t`A turn was interrupted`,
 } as const
 
 export type EventKind = keyof typeof events

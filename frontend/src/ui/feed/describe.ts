@@ -61,7 +61,7 @@ export function describe(event: AbideEvent): Said {
       }
     }
     case 'epoch':
-      return { tone: 'warn', text: t`The log has a new identity: ${event.data.reason}` }
+      return { tone: 'warn', text: t`This session’s log has changed: ${event.data.reason}` }
     case 'log_truncated':
       return {
         tone: 'bad',

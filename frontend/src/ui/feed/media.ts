@@ -36,7 +36,7 @@ export function mediaOf(content: unknown): Media | null {
     why:
       blob || data
         ? reason(type, blob !== null, block['type'] === 'image')
-        : t`It is damaged: what was sent is no file.`,
+        : t`Damaged: the content is not a file.`,
   }
 }
 
@@ -46,7 +46,7 @@ function reason(type: string, large: boolean, picture: boolean): string {
   if (large && type === 'text/plain') return t`Too large to show in full; above is the beginning.`
   if (large && isPicture(type)) return t`Too large to show here.`
   // Else it would have been: only content that a browser cannot show comes here.
-  if (picture && isPicture(type)) return t`It is damaged: what was sent is no picture.`
+  if (picture && isPicture(type)) return t`Damaged: the content is not a picture.`
   return t`Not shown: it may be more than text or a plain picture.`
 }
 

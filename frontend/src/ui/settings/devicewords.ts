@@ -28,10 +28,10 @@ export function mayDo(device: Pick<Device, 'scope' | 'session_id'>): string {
 /** The things that end with its access. */
 export function whatEnds(device: Device): string {
   if (device.current) {
-    return t`Every page of this hub in this browser is cut off at once. To come in again it has to be paired with a new link from abide pair. Drafts and the sessions it keeps for offline stay in it until its site data is cleared.`
+    return t`Every page of this hub in this browser is signed out at once. To sign in again, pair it with a new link from abide pair. Drafts and sessions saved for offline use stay in the browser until its site data is cleared.`
   }
   if (device.kind === 'token') {
-    return t`Whoever uses this token is cut off within a second, and is refused from then on. It cannot be brought back: a script would need a new one.`
+    return t`Connections with this token end within a second, and later ones are refused. This cannot be undone: a script needs a new token.`
   }
-  return t`Its pages are cut off within a second, and it has to be paired anew to come in again. What it has not sent yet stays in it.`
+  return t`Its pages are signed out within a second. To sign in again, it has to be paired again. Its unsent messages stay on it.`
 }

@@ -14,7 +14,7 @@ export function hindrance(): string {
     /iPhone|iPad/.test(navigator.userAgent) ||
     (navigator.userAgent.includes('Macintosh') && navigator.maxTouchPoints > 1)
   if (phone && !matchMedia('(display-mode: standalone)').matches)
-    return t`On an iPhone or iPad only apps on the home screen are told. Tap Share, then “Add to Home Screen”, and turn this on in the app that you open from there.`
+    return t`On an iPhone or iPad only apps on the home screen get notifications. Tap Share, then “Add to Home Screen”, and turn this on in the app that you open from there.`
   if (!('serviceWorker' in navigator))
     return t`This browser gives the page no service worker: a private window has none.`
   if (!('PushManager' in window) || !('Notification' in window))
