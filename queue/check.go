@@ -37,7 +37,7 @@ func Repair(dir string) (did string, err error) {
 		return "", err
 	}
 	if _, err := f.save(contents{}); err != nil {
-		return "", fmt.Errorf("the damaged %s is aside; begin it anew: %w", fileName, err)
+		return "", fmt.Errorf("the damaged %s is aside; starting over: %w", fileName, err)
 	}
 	if aside == "" {
 		return fmt.Sprintf("removed %s, which was no file", fileName), nil

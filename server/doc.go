@@ -50,7 +50,7 @@ func docPage() doc {
 }
 
 func docDevices() doc {
-	return doc{summary: "Who may come in: paired browsers and tokens.", out: deviceList{}, status: 200}
+	return doc{summary: "Paired browsers and tokens.", out: deviceList{}, status: 200}
 }
 
 func docRename() doc {
@@ -176,12 +176,12 @@ func docForceReset() doc {
 }
 
 func docInterruption() doc {
-	return doc{summary: "The turn that was cut off, and how it can be resumed. 404 when there is none.", out: wire.Offer{}, status: 200}
+	return doc{summary: "The interrupted turn, and how it can be resumed. 404 when there is none.", out: wire.Offer{}, status: 200}
 }
 
 func docResume() doc {
 	return doc{
-		summary: "Resume the turn that was cut off. way is auto, server, local or segmented; the last tells a new agent session all of this one, and state.restore says how far it is. The first to settle it wins, others get 409 " +
+		summary: "Resume the interrupted turn. way is auto, server, local or segmented; the last tells a new agent session all of this one, and state.restore says how far it is. The first to settle it wins, others get 409 " +
 			"already_resolved with the winner. 409 conflict with needs lists what confirm must name, " +
 			"or drift: then drift says apply (the recorded settings) or keep (the current ones), which takes access to manage " +
 			"the session where one allows more.",

@@ -76,7 +76,7 @@ func exportRoute(s *Server, c *call) error {
 		return nil
 	}
 	if err := export.Write(c.r.Context(), patient{c}, out, format, redact); err != nil {
-		c.logger().Warn("an export was cut off", "err", err)
+		c.logger().Warn("an export was interrupted", "err", err)
 		panic(http.ErrAbortHandler) // the client sees a download that failed
 	}
 	return nil

@@ -49,7 +49,7 @@ func checkpointOf(ctx context.Context, log observer.Source, i Interruption) (che
 	from.transcript.LastSeq = i.Checkpoint.FromSeq - 1
 	err := observer.New(observer.UpTo(log, i.Checkpoint.ToSeq), from, i.Checkpoint.FromSeq-1, checkpointBytes).CatchUp(ctx)
 	if err != nil {
-		return checkpoint{}, fmt.Errorf("read the turn that was cut off: %w", err)
+		return checkpoint{}, fmt.Errorf("read the interrupted turn: %w", err)
 	}
 	c := checkpoint{Reason: i.Reason, Phase: i.Phase, Given: from.given, Seen: from.seen}
 	for _, turn := range from.transcript.Turns {

@@ -81,7 +81,7 @@ func openCommentBook(dir string, logger *slog.Logger) *commentBook {
 	b := &commentBook{path: filepath.Join(dir, commentsFile), logger: logger}
 	if _, err := b.read(); err != nil {
 		aside := b.path + ".damaged"
-		logger.Warn("comments cannot be read and begin anew", "err", err, "aside", aside, "renamed", os.Rename(b.path, aside))
+		logger.Warn("comments cannot be read and start over", "err", err, "aside", aside, "renamed", os.Rename(b.path, aside))
 	}
 	return b
 }

@@ -66,7 +66,7 @@ func (a *agentSlot) beginLogin(methodID string, actor event.Actor, blindly bool)
 		return false, err
 	}
 	if a.fold.open {
-		return false, fmt.Errorf("%w: the agent is at work; log in after the turn", ErrBusy)
+		return false, fmt.Errorf("%w: the agent is working; log in after the turn", ErrBusy)
 	}
 	ways, known := a.logins()
 	if !known && !blindly {

@@ -159,7 +159,7 @@ func (o *agentOutput) recordStarted(p event.AgentStarted) error {
 	if lost {
 		list = append(list, o.entries(event.Note{
 			Method: "abide/context_lost",
-			Text:   "The agent was started anew and does not remember the conversation above.",
+			Text:   "The agent restarted without context: it does not remember the conversation above.",
 		})...)
 	}
 	if _, err := o.write(list...); err != nil {

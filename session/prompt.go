@@ -130,7 +130,7 @@ func (i *intake) mustWait(r PromptRequest) bool {
 func (i *intake) enqueue(r PromptRequest, attachments []queue.Attachment) (PromptResult, error) {
 	settings := i.queueSettings()
 	if settings.Disabled {
-		return PromptResult{}, fmt.Errorf("%w: the agent is at work and the queue is switched off", ErrBusy)
+		return PromptResult{}, fmt.Errorf("%w: the agent is working and the queue is switched off", ErrBusy)
 	}
 	item := queue.Item{
 		PromptID:    r.PromptID,

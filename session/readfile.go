@@ -38,7 +38,7 @@ func readReadFile(path string, logger *slog.Logger) (f readMarksFile) {
 	}
 	if err != nil {
 		aside := path + ".damaged"
-		logger.Warn("read marks cannot be read and begin anew", "err", err, "aside", aside, "renamed", os.Rename(path, aside))
+		logger.Warn("read marks cannot be read and start over", "err", err, "aside", aside, "renamed", os.Rename(path, aside))
 		return readMarksFile{}
 	}
 	return f

@@ -40,7 +40,7 @@ func reconciliation(c checkpoint, w Workspace) string {
 		return c.Prompt // it has not begun
 	}
 	var b strings.Builder
-	b.WriteString("[SESSION_RESUMED]\nYour last turn was cut off: " + reasonWords(c.Reason) + "\n\n")
+	b.WriteString("[SESSION_RESUMED]\nYour last turn was interrupted: " + reasonWords(c.Reason) + "\n\n")
 	writeWorkspace(&b, w)
 	writeSince(&b, c.Seen, w)
 	switch {
@@ -127,7 +127,7 @@ func writeTools(b *strings.Builder, c checkpoint) {
 }
 
 func writeDelegating(b *strings.Builder, c checkpoint) {
-	fmt.Fprintf(b, "A sub-agent was at work%s.", roundWords(c))
+	fmt.Fprintf(b, "A sub-agent was working%s.", roundWords(c))
 	writeText(b, c)
 	writeFinished(b, c)
 	writeList(b, "Calls that were open, the sub-agent's own among them:", c.Open)

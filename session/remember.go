@@ -98,7 +98,7 @@ func (q *questions) onlyOnce(request openRequest, known bool) string {
 	case request.Request.Form != nil || request.Request.URL != "":
 		return "a person fills in a form or looks at a page each time"
 	case request.about.kind == kindSwitchMode:
-		return "which way of working comes next is chosen anew each time"
+		return "the next mode is chosen each time"
 	case !request.about.identified():
 		return "the agent does not say exactly what it would do, so a rule could cover something else"
 	case q.fold.subjectOf(request.Request).fingerprint() != request.about.fingerprint():
@@ -110,7 +110,7 @@ func (q *questions) onlyOnce(request openRequest, known bool) string {
 }
 
 func onceWords(chosen event.PermissionOption, why string, told bool) string {
-	words := fmt.Sprintf("“%s” counts this once: %s.", cut(oneLine(chosen.Name), lastLineRunes), why)
+	words := fmt.Sprintf("“%s” applies to this request only: %s.", cut(oneLine(chosen.Name), lastLineRunes), why)
 	if told {
 		words += " The agent was told so and may remember it itself."
 	}

@@ -184,7 +184,7 @@ func TestWhatIsNotSaidExactlyCountsThisOnce(t *testing.T) {
 	require.Empty(t, rules)
 	notes := payloads[event.Note](t, b)
 	require.Len(t, notes, 1, "nobody was told")
-	require.Contains(t, notes[0].Text, "counts this once")
+	require.Contains(t, notes[0].Text, "applies to this request only")
 
 	require.NoError(t, a.say(called("c2", event.ToolCallFields{Title: "Run", RawInput: raw(`{"command":"rm"}`)}), wantsCall("q2", "c2", nil)))
 	require.NoError(t, a.say(called("c2", event.ToolCallFields{Title: "Run", RawInput: raw(`{"command":"ls"}`)})))

@@ -78,7 +78,7 @@ func TestASegmentedRestoreTellsTheWholeSessionAndThenThePrompt(t *testing.T) {
 		}
 		require.NoError(t, a.say(event.TurnEnd{PromptID: p.PromptID, StopReason: event.StopCancelled, Usage: []byte(`{"inputTokens":1200,"outputTokens":34}`)}))
 	}
-	require.Equal(t, "User:\ndo prompt-000\n\nAssistant:\n"+strings.TrimSpace(strings.Repeat("A line of an answer that is long.\n", 100))+"\n\n(This turn was cut off.)\n\n", told.String())
+	require.Equal(t, "User:\ndo prompt-000\n\nAssistant:\n"+strings.TrimSpace(strings.Repeat("A line of an answer that is long.\n", 100))+"\n\n(This turn was interrupted.)\n\n", told.String())
 	given := receive(t, a.prompts, "no prompt")
 	require.Equal(t, resumed.PromptID, given.PromptID)
 	require.Contains(t, string(given.Text), "[SESSION_RESUMED]")

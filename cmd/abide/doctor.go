@@ -43,7 +43,7 @@ type doctorAnswer struct {
 func (p *program) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check the set-up: what is risky, and what to do about it",
+		Short: "Check the set-up for risks, and print how to fix them",
 		Long: "Looks at the data directory, the configuration, the workspaces, the credentials and git. Changes nothing and\n" +
 			"needs no running hub.\n\nExits with 0 when there is no risk, 1 when there is one. docs/security.md explains each.",
 		Args: arguments(cobra.NoArgs),

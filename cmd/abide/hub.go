@@ -225,14 +225,14 @@ func (h *hub) browse(env []string, link string) {
 func (h *hub) watch(loader config.Loader) {
 	h.run("configuration", func(ctx context.Context) error {
 		return loader.Watch(ctx, h.started, h.reconfigure, func(err error) {
-			h.logger.Error("configuration refused, the old one stays in force", "err", err)
+			h.logger.Error("configuration refused, the previous one is kept", "err", err)
 		})
 	})
 }
 
 func (h *hub) reconfigure(c config.Config) {
 	if err := h.agents.configure(c); err != nil {
-		h.logger.Error("configuration refused, the old one stays in force", "err", err)
+		h.logger.Error("configuration refused, the previous one is kept", "err", err)
 		return
 	}
 	settings, err := h.settings(c)
@@ -240,7 +240,7 @@ func (h *hub) reconfigure(c config.Config) {
 		err = h.manager.Configure(settings)
 	}
 	if err != nil {
-		h.logger.Error("configuration refused, the old one stays in force", "err", err)
+		h.logger.Error("configuration refused, the previous one is kept", "err", err)
 		return
 	}
 	h.warnOfExposure(settings)

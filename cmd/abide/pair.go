@@ -63,7 +63,7 @@ func (p *program) pair() error {
 		return p.printJSON(pairAnswer{URL: links[0], URLs: links, ExpiresInSeconds: int(auth.PairingLife.Seconds())})
 	}
 	qrterminal.GenerateHalfBlock(links[0], qrterminal.L, p.stdout)
-	_, err = fmt.Fprintf(p.stdout, "%s\nopens once, within %d minutes\n", strings.Join(links, "\n"), int(auth.PairingLife.Minutes()))
+	_, err = fmt.Fprintf(p.stdout, "%s\nsingle-use link, valid for %d minutes\n", strings.Join(links, "\n"), int(auth.PairingLife.Minutes()))
 	if err == nil && len(links) == 1 {
 		_, err = fmt.Fprintln(p.stdout, elsewhere)
 	}

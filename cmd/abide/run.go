@@ -98,7 +98,7 @@ func (p *program) root() *cobra.Command {
 		Short: "Run coding agents and follow them from any device",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("there is no command %q (`abide --help` lists them)", args[0])
+				return usagef("unknown command %q (`abide --help` lists them)", args[0])
 			}
 			return nil
 		},
@@ -109,7 +109,7 @@ func (p *program) root() *cobra.Command {
 	}
 	root.SetVersionTemplate("abide {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef("%w (`%s --help` says what it takes)", err, cmd.CommandPath())
+		return usagef("%w (see `%s --help`)", err, cmd.CommandPath())
 	})
 	root.PersistentFlags().StringVar(&p.configFile, "config", "", "configuration `FILE` (default ~/.config/abide/config.yaml)")
 	root.PersistentFlags().StringVar(&p.data, "data", "", "data `DIR`ectory (default ~/.local/share/abide)")
@@ -152,7 +152,7 @@ func (p *program) load() (config.Config, error) {
 }
 
 // errNoData says that no hub ever ran on this data directory.
-var errNoData = errors.New("no hub has run here yet")
+var errNoData = errors.New("no data directory")
 
 // existing returns the data directory for commands that need one made by a hub.
 func (p *program) existing() (string, error) {
@@ -161,7 +161,7 @@ func (p *program) existing() (string, error) {
 		return "", err
 	}
 	if _, err := os.Stat(c.Data); errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("%w: %s does not exist; `abide serve` makes it, --data names another", errNoData, c.Data)
+		return "", fmt.Errorf("%w at %s; run `abide serve` or pass --data", errNoData, c.Data)
 	} else if err != nil {
 		return "", fmt.Errorf("looking at the data directory: %w", err)
 	}

@@ -65,7 +65,7 @@ func (p *program) serve(ctx context.Context, flags config.Flags) (err error) {
 	case err == nil:
 		link = pairLink(h.base, printed)
 	case errors.Is(err, auth.ErrNoSpace):
-		logger.Warn("there is no space for a pairing code: browsers that are paired come in; free space and run `abide pair` for others", "err", err)
+		logger.Warn("no space for a pairing code: only paired browsers can connect; free space and run `abide pair` for others", "err", err)
 	default:
 		return err
 	}
@@ -75,7 +75,7 @@ func (p *program) serve(ctx context.Context, flags config.Flags) (err error) {
 		for _, link := range links[:len(links)-1] {
 			words += "or " + link + "\n"
 		}
-		words += fmt.Sprintf("a link opens once, within %d minutes; `abide pair` prints another\n", int(auth.PairingLife.Minutes()))
+		words += fmt.Sprintf("single-use link, valid for %d minutes; `abide pair` prints another\n", int(auth.PairingLife.Minutes()))
 		if len(links) == 1 {
 			words += elsewhere + "\n"
 		}

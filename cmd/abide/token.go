@@ -40,7 +40,7 @@ func (p *program) tokenCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&scope, "scope", "owner", "owner, collaborator or viewer")
-	cmd.Flags().StringVar(&req.SessionID, "session", "", "the one session it is for, by `ID`; all but an owner's need one")
+	cmd.Flags().StringVar(&req.SessionID, "session", "", "restrict it to the session `ID`; required unless --scope is owner")
 	cmd.Flags().DurationVar(&req.Life, "expires", 0, "lifetime, such as 12h (0 = until revoked)")
 	cmd.Flags().StringVar(&req.Name, "name", "", "display name in the device list and in the log")
 	p.jsonFlag(cmd)

@@ -93,7 +93,7 @@ describe('a session as one plain page', () => {
     const screen = await device.watch(id)
     await screen.page.keyboard.press('Escape') // out of the composer
     await screen.page.keyboard.press('Control+k')
-    await screen.page.getByRole('combobox', { name: 'Command or session' }).fill('plain page')
+    await screen.page.getByRole('combobox', { name: 'Command or session' }).fill('printable')
     await screen.page.keyboard.press('Enter')
     const before = await covered(screen, 1)
     expect(before).toEqual({ first: 1, last: hub.lastSeq(id) })

@@ -145,7 +145,7 @@ func (d *Door) identify(ctx context.Context, r *http.Request, token string, hasT
 func (d *Door) token(secret string) (Grant, *Refusal) {
 	grant, err := d.registry.Present(KindToken, secret)
 	if err != nil {
-		return Grant{}, &Refusal{Status: http.StatusUnauthorized, guess: true, Message: "the token is not valid, or not any more: make a new one with “abide token”"}
+		return Grant{}, &Refusal{Status: http.StatusUnauthorized, guess: true, Message: "the token is invalid, revoked or expired: make a new one with “abide token”"}
 	}
 	return grant, nil
 }
@@ -199,7 +199,7 @@ func (d *Door) devices(r *http.Request) ([]Grant, *Refusal) {
 	}
 	// A page with an ended cookie asks several times, in each tab. It is told at once.
 	guess := !slices.ContainsFunc(cookies, d.registry.Ended)
-	return nil, &Refusal{Status: http.StatusUnauthorized, Ended: true, guess: guess, Message: "this device's sign-in was revoked, or it ran out: pair it again with the link that “abide pair” prints"}
+	return nil, &Refusal{Status: http.StatusUnauthorized, Ended: true, guess: guess, Message: "this device was signed out or its access expired: pair it again with the link that “abide pair” prints"}
 }
 
 // Prove exchanges a signed challenge, which a request carries beside the cookie,

@@ -84,13 +84,13 @@ func (r *Registry) MintToken(req TokenRequest) (secret string, g Grant, err erro
 		return "", Grant{}, fmt.Errorf("%w: no scope %q", ErrInvalid, req.Scope)
 	}
 	if req.Scope != Owner && req.SessionID == "" {
-		return "", Grant{}, fmt.Errorf("%w: a %s's token is for one session: name it", ErrInvalid, req.Scope)
+		return "", Grant{}, fmt.Errorf("%w: a %s token requires a session (--session ID)", ErrInvalid, req.Scope)
 	}
 	if reserved(cleanName(req.Name)) {
 		return "", Grant{}, reservedError(req.Name)
 	}
 	if req.Life < 0 {
-		return "", Grant{}, fmt.Errorf("%w: a life of %s has already ended", ErrInvalid, req.Life)
+		return "", Grant{}, fmt.Errorf("%w: a lifetime of %s is in the past", ErrInvalid, req.Life)
 	}
 	now := r.now().UTC().Truncate(time.Millisecond)
 	secret = tokenPrefix + randomText(32)

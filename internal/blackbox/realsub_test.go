@@ -20,7 +20,7 @@ func TestARealAgentGoesOnAfterItWasCutOffWithASubAgentAtWork(t *testing.T) {
 			session, c, open := r.cutOff(t, r.agent.delegate("[[hang]]"), hasType(event.TypeToolCallUpdate), cut)
 			require.Equal(t, reason, open.Reason)
 			require.Equal(t, event.PhaseDelegating, open.Phase, reason)
-			require.Contains(t, open.Prompt, "A sub-agent was at work")
+			require.Contains(t, open.Prompt, "A sub-agent was working")
 			r.goesOnFrom(t, session, c, open)
 		}
 	})

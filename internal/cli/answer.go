@@ -68,7 +68,7 @@ func (p *Program) answer() *cobra.Command {
 		}
 		return nil
 	})
-	cmd.Flags().StringVar(&values, "values", "", "what to fill a form with, a JSON `OBJECT`")
+	cmd.Flags().StringVar(&values, "values", "", "values for a form, a JSON `OBJECT`")
 	p.JSONFlag(cmd)
 	return cmd
 }
@@ -82,7 +82,7 @@ func waiting(ctx context.Context, hub *client.Hub, s wire.SessionInfo) (q event.
 	}
 	if len(state.PendingPermissions) == 0 {
 		if len(state.Agent.AuthMethods) > 0 {
-			return q, 0, withCode(ExitNotFound, "no question waits; the agent wants a login (`abide open %s`)", tail(s.SessionID))
+			return q, 0, withCode(ExitNotFound, "no question waits; the agent needs you to log in (`abide open %s`)", tail(s.SessionID))
 		}
 		return q, 0, withCode(ExitNotFound, "no question waits in %s", s.SessionID)
 	}

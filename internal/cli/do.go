@@ -124,7 +124,7 @@ type beginning struct {
 func (b *beginning) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&b.agent, "agent", "", "the configured agent `A` (default: the first; `abide agents` lists them)")
 	cmd.Flags().StringVar(&b.folder, "folder", "", "work in folder `F` (default: the current one; with --hub, the hub's default)")
-	cmd.Flags().StringVar(&b.name, "name", "", "what lists call the session")
+	cmd.Flags().StringVar(&b.name, "name", "", "display name of the session")
 }
 
 func (b *beginning) addFiles(cmd *cobra.Command) {
@@ -257,7 +257,7 @@ func (p *Program) label(name, short string, patch func(on bool) client.Patch) *c
 	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) (wire.SessionInfo, error) {
 		return hub.Update(ctx, s.SessionID, patch(!off))
 	})
-	cmd.Flags().BoolVar(&off, "off", false, "take it back")
+	cmd.Flags().BoolVar(&off, "off", false, "undo it")
 	return cmd
 }
 

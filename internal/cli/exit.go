@@ -96,7 +96,7 @@ func exitOfAnswer(e *client.RefusedError) int {
 func Arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
-			return Usagef("%w (`%s --help` says what it takes)", err, cmd.CommandPath())
+			return Usagef("%w (see `%s --help`)", err, cmd.CommandPath())
 		}
 		return nil
 	}

@@ -335,8 +335,8 @@ type deviceList struct {
 
 func (p *Program) devices() *cobra.Command {
 	cmd := p.onHub(&cobra.Command{
-		Use: "devices [revoke NAME]", Short: "List the devices and tokens that may come in, or revoke one",
-		Long:    "List the devices and tokens that may come in, or revoke one by its id or its name.",
+		Use: "devices [revoke NAME]", Short: "List devices and tokens, or revoke one",
+		Long:    "List the devices and tokens with access, or revoke one by its id or its name.",
 		Example: "abide devices\nabide devices revoke 'Firefox on Linux'",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 || len(args) == 2 && args[0] == "revoke" {

@@ -28,8 +28,8 @@ func (p *Program) resume() *cobra.Command {
 	var confirm []string
 	cmd := p.onSession(&cobra.Command{
 		Use:   "resume ID",
-		Short: "Go on with a turn that was cut off",
-		Long: "Go on with a turn that was cut off: the agent is told what it had done, and how the workspace is now. Where\n" +
+		Short: "Resume an interrupted turn",
+		Long: "Resume an interrupted turn: the agent is told what it had done, and how the workspace is now. Where\n" +
 			"something has changed since, the hub wants it confirmed: it exits with 4 and names the flags. An agent that comes back with other\n" +
 			"settings, such as a mode that allows more, is given nothing until one of --apply-session-settings and\n" +
 			"--keep-current-config says which count. The way segmented tells a new agent session all of this one: how much\n" +
@@ -178,8 +178,8 @@ func (p *Program) begun(ctx context.Context, hub *client.Hub, s wire.SessionInfo
 
 func (p *Program) dismiss() *cobra.Command {
 	return p.quiet(&cobra.Command{
-		Use: "dismiss ID", Short: "Leave a turn that was cut off as it is",
-		Long:    "Leave a turn that was cut off as it is. The prompts that wait in the queue go on.",
+		Use: "dismiss ID", Short: "Leave an interrupted turn as it is",
+		Long:    "Leave an interrupted turn as it is. The prompts that wait in the queue go on.",
 		Example: "abide dismiss -", Args: cobra.ExactArgs(1),
 	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) (wire.SessionInfo, error) {
 		open, err := interruption(ctx, hub, s)
@@ -196,7 +196,7 @@ func (p *Program) dismiss() *cobra.Command {
 func interruption(ctx context.Context, hub *client.Hub, s wire.SessionInfo) (wire.Offer, error) {
 	open, err := hub.Interruption(ctx, s.SessionID)
 	if refused := (*client.RefusedError)(nil); errors.As(err, &refused) && refused.Status == http.StatusNotFound {
-		err = withCode(ExitNotFound, "no turn of %s was cut off", s.SessionID)
+		err = withCode(ExitNotFound, "%s has no interrupted turn", s.SessionID)
 	}
 	return open, err
 }

@@ -47,7 +47,7 @@ func (h *Hub) Export(ctx context.Context, id string, e Export, w io.Writer) erro
 		return errors.Join(refusal(res.StatusCode, data), err)
 	}
 	if _, err := io.Copy(w, res.Body); err != nil {
-		return fmt.Errorf("the export was cut off: %w", err)
+		return fmt.Errorf("the export was interrupted: %w", err)
 	}
 	return nil
 }

@@ -148,7 +148,7 @@ func (f *fold) take(e event.Event, p event.Payload) {
 		f.tell(fresh, note)
 	case event.TurnInterrupted:
 		f.cut = e.Turn
-		f.tell(fresh, Note{Kind: Interrupted, Seq: e.Seq, At: e.Time, Body: "The turn was cut off: " + cutOff(p.Reason) + "."})
+		f.tell(fresh, Note{Kind: Interrupted, Seq: e.Seq, At: e.Time, Body: "Interrupted: " + cutOff(p.Reason) + "."})
 	case event.TurnEnd:
 		f.tell(fresh, f.ended(e, p))
 	}

@@ -174,7 +174,7 @@ func readRecord(path string) (record, error) {
 		return r, err
 	}
 	if err := json.Unmarshal(data, &r); err != nil {
-		return r, fmt.Errorf("%s cannot be read; remove it to begin anew, each device then has to turn notifications on again: %w", path, err)
+		return r, fmt.Errorf("%s cannot be read; remove it to start over, each device then has to turn notifications on again: %w", path, err)
 	}
 	if r.Format != 1 {
 		return r, fmt.Errorf("%s has format %d, which a newer version of abide wrote", path, r.Format)

@@ -46,9 +46,9 @@ func (e *AuthError) Error() string {
 		ways = append(ways, way)
 	}
 	if len(ways) == 0 {
-		return "the agent wants a login, and names no way to do it"
+		return "the agent needs a login, and names no way to log in"
 	}
-	return "the agent wants a login (" + strings.Join(ways, "; ") + ")"
+	return "the agent needs a login (" + strings.Join(ways, "; ") + ")"
 }
 
 // Unwrap returns the agent's own error.

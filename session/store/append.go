@@ -173,7 +173,7 @@ func (w *writer) ready() error {
 	}
 	if p.ragged {
 		if err := p.file.Truncate(p.offset); err != nil {
-			return fmt.Errorf("%w: cut off a failed write: %w", ErrBlocked, err)
+			return fmt.Errorf("%w: truncate a failed write: %w", ErrBlocked, err)
 		}
 		p.ragged = false
 	}

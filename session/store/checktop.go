@@ -48,11 +48,11 @@ func checkHub(fsys FS, dir string, r *Report) {
 	at := Problem{Kind: ProblemUnreadable, File: hubName}
 	switch {
 	case err != nil:
-		at.Detail, at.Repairable = fmt.Sprintf("%v; a hub makes it anew, with another hub id", err), true
+		at.Detail, at.Repairable = fmt.Sprintf("%v; a hub rebuilds it, with another hub id", err), true
 	case hub.Format > dirFormat:
 		at.Detail = fmt.Sprintf("it has format %d: use the newer program that wrote it", hub.Format)
 	case !logfile.IsEpoch(hub.HubID):
-		at.Detail, at.Repairable = "no hub id in it; a hub makes it anew", true
+		at.Detail, at.Repairable = "no hub id in it; a hub rebuilds it", true
 	case !isRun(hub.LastRun.RunID):
 		at.Detail, at.Repairable = fmt.Sprintf("no run can have had the id %q; the next makes another", hub.LastRun.RunID), true
 	default:

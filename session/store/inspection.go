@@ -133,7 +133,7 @@ func (i *inspection) prevOf(first event.Seq) string {
 const (
 	reasonLost    = "events that readers may have seen are missing or damaged"
 	reasonStopped = "the machine stopped while the session was open"
-	reasonCopy    = "the files are a copy, or another log's: it may have gone on since"
+	reasonCopy    = "restored from a copy; newer events may be missing"
 	reasonUnknown = "the metadata or the first line of the log is damaged"
 )
 

@@ -209,7 +209,7 @@ func (r *recovery) repairTail(file File) error {
 		if err := file.Truncate(torn.Offset); err != nil {
 			return err
 		}
-		r.did("cut off %d bytes behind seq %d; they are in %s", torn.Size, s.Good.Seq, name)
+		r.did("removed %d bytes behind seq %d; they are in %s", torn.Size, s.Good.Seq, name)
 	}
 	if s.Unended {
 		if err := disk.WriteAll(file, []byte{'\n'}, s.Good.Offset); err != nil {

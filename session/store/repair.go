@@ -27,7 +27,7 @@ func Repair(ctx context.Context, dir, id string, o Options, beside ...Beside) (R
 	}
 	for _, p := range before.Problems {
 		if p.Repairable { // which opening the directory has done
-			report.Actions = append(report.Actions, Action{Did: fmt.Sprintf("made %s anew: %s", p.File, p.Detail)})
+			report.Actions = append(report.Actions, Action{Did: fmt.Sprintf("rebuilt %s: %s", p.File, p.Detail)})
 		}
 	}
 	ids := []string{id}

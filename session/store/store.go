@@ -112,7 +112,7 @@ func (s *Store) begin() error {
 		s.opts.Logger.Warn("this run could not be entered", "file", hubName, "err", err)
 	}
 	if before.RunID != "" && !isRun(before.RunID) {
-		s.opts.Logger.Warn("the id of the run before cannot be; ids begin anew", "file", hubName, "run", before.RunID)
+		s.opts.Logger.Warn("the id of the run before is invalid; ids start over", "file", hubName, "run", before.RunID)
 	}
 	s.crashed = !before.Clean && before.BootID != s.opts.BootID
 	return s.load()

@@ -81,7 +81,7 @@ func (s *Segments) tell() {
 			s.piece(entryText(entry))
 		}
 		if cut := turn.Interrupted; cut != nil {
-			s.piece("(This turn was cut off.)\n\n")
+			s.piece("(This turn was interrupted.)\n\n")
 		}
 	}
 	s.turns = Transcript{LastSeq: s.turns.LastSeq}

@@ -114,7 +114,7 @@ export const doubles: State[] = [
       whole,
       agent({
         status: 'failed',
-        message: 'demo wants a login.',
+        message: 'demo needs a login.',
         auth_methods: [1, 2].map((n) => ({ method_id: 'a', name: `Way ${n}` })),
       }),
     ),

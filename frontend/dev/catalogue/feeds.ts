@@ -249,7 +249,7 @@ export const feeds: State[] = [
       whole,
       agent({
         status: 'failed',
-        message: 'demo wants a login.',
+        message: 'demo needs a login.',
         auth_methods: [{ method_id: 'browser', name: 'Browser' }],
       }),
     ),

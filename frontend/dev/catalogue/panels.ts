@@ -89,7 +89,7 @@ export const panels: State[] = [
   }),
   panel('login needed', {
     status: 'failed',
-    message: 'demo wants a login.',
+    message: 'demo needs a login.',
     auth_methods: ways,
   }),
   {
@@ -97,7 +97,7 @@ export const panels: State[] = [
     path,
     overlay: 'agent',
     messages: [
-      ...held(whole, agent({ status: 'failed', message: 'demo wants a login.', auth_methods: ways })),
+      ...held(whole, agent({ status: 'failed', message: 'demo needs a login.', auth_methods: ways })),
       { kind: 'problem', sessionId, text: 'the login failed: the key is not valid any more' },
     ],
   },
