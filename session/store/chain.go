@@ -55,9 +55,14 @@ func (s *segment) with(f func(file File, size int64) error) error {
 }
 
 // fits reports whether a complete file is part of the log of session id. next is
-// the file behind it, nil if there is none. If damage hides the link, the file's own
-// start line decides; if that is damaged too, the file's name is believed.
+// the file behind it, nil if there is none. One whose start line names another session
+// is not, whatever its end. If damage hides the link, the file's own start line
+// decides; if that is damaged too, the file's name is believed.
 func (s *segment) fits(next *segment, id string) (bool, error) {
+	o, err := s.origin()
+	if err != nil || o.Session != "" && o.Session != id {
+		return false, err
+	}
 	if next != nil {
 		after, err := next.origin()
 		if err != nil {
@@ -73,12 +78,8 @@ func (s *segment) fits(next *segment, id string) (bool, error) {
 			}
 		}
 	}
-	o, err := s.origin()
-	if err != nil {
-		return false, err
-	}
 	// A file that recovery began may start behind seqs that were lost.
-	return o.Session == "" || o.Session == id && s.first <= o.First && o.First <= s.lastSeq(), nil
+	return o.Session == "" || s.first <= o.First && o.First <= s.lastSeq(), nil
 }
 
 // errForeign says that events.jsonl is another session's. The session cannot be

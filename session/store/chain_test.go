@@ -81,6 +81,21 @@ func TestACompleteFileOfAnotherSessionIsStray(t *testing.T) {
 	}
 }
 
+func TestACompleteFileOfAnotherSessionThatEndsWithTheSameBytesIsStray(t *testing.T) {
+	d, events, sealed := inFiles(t)
+	file := filepath.Base(sealed[2])
+	lines := bytes.SplitAfter(d.read(file), []byte("\n"))
+	changed := strings.Replace(string(lines[0]), d.id, twin(t, sealed).id, 1)
+	require.NotEqual(t, string(lines[0]), changed)
+	lines[0] = signed(changed)
+	d.write(file, bytes.Join(lines, nil))
+	first, last := rangeOf(t, sealed[2])
+	strays(t, d, sealed[2], events, first, last)
+	ours, err := store.InChain(d.dir(), file)
+	require.NoError(t, err)
+	require.False(t, ours, "search passes over it")
+}
+
 // An older file of the same session under the right name has another last line.
 func TestACompleteFileThatTheNextDoesNotNameIsStray(t *testing.T) {
 	d, events, sealed := inFiles(t)
