@@ -9,6 +9,7 @@ import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
 import { shot } from './rig/shot.ts'
 import { until } from './rig/until.ts'
+import { tap } from './rig/touch.ts'
 
 const wide: Size = { width: 1440, height: 900 }
 let hub: Hub
@@ -71,7 +72,7 @@ describe.each([
     const { page } = screen
     const press = async (label: string) => {
       const button = page.getByRole('button', { name: label, exact: true }).filter({ visible: true }).first()
-      if (touch) return button.click()
+      if (touch) return tap(button)
       await button.focus()
       await page.keyboard.press('Enter')
     }
@@ -108,7 +109,7 @@ describe.each([
     const row = page.locator('article.row', { hasText: '/plan' }).first()
     const press = async (label: string) => {
       const button = row.getByRole('button', { name: label, exact: true })
-      if (touch) return button.click()
+      if (touch) return tap(button)
       await button.focus()
       await page.keyboard.press('Enter')
     }
@@ -149,7 +150,7 @@ describe.each([
     let at = hub.lastSeq(id)
     for (let i = 0; i < 2; i++) {
       await earlier.focus()
-      await (touch ? earlier.click() : page.keyboard.press('Enter'))
+      await (touch ? tap(earlier) : page.keyboard.press('Enter'))
       await until('an earlier prompt at the top', async () => {
         const seq = (await inView()).find((shown) => prompts.includes(shown)) ?? at
         if (seq >= at) return false
@@ -174,11 +175,11 @@ describe.each([
     await page.keyboard.type('as in @Water')
     const found = page.getByRole('option', { name: 'Water the tulips' })
     await found.waitFor()
-    await (touch ? found.click() : page.keyboard.press('Tab'))
+    await (touch ? tap(found) : page.keyboard.press('Tab'))
     await expect.poll(() => screen.composer.inputValue()).toBe(`as in @session:${other} `)
     await screen.composer.fill('')
     await screen.go('/')
-    await (touch ? page.getByRole('button', { name: 'New session' }).click() : page.keyboard.press('c'))
+    await (touch ? tap(page.getByRole('button', { name: 'New session' })) : page.keyboard.press('c'))
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('First prompt').fill('/plan')
     await dialog.locator('input[list=workspaces]').fill('~/nowhere-at-all')
@@ -197,7 +198,7 @@ describe.each([
     const found = screen.page.getByRole('option', { name: 'tulip.md' })
     await found.waitFor()
     await shot(screen, `mention-${size.width}`)
-    await (touch ? found.click() : screen.page.keyboard.press('Tab'))
+    await (touch ? tap(found) : screen.page.keyboard.press('Tab'))
     expect(await screen.composer.inputValue()).toBe('look at @garden/tulip.md ')
     await screen.page.keyboard.type('now')
     await until('the end of the text', async () =>

@@ -2,7 +2,6 @@
 // calls under the call that began it. ABIDE_SHOTS names a folder for pictures.
 import { randomBytes } from 'node:crypto'
 import { crc32, deflateSync } from 'node:zlib'
-import type { Locator } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { barriers, ofColours } from './rig/axe.ts'
 import { desktop, phone } from './rig/browser.ts'
@@ -10,7 +9,7 @@ import { paired } from './rig/paired.ts'
 import type { Screen } from './rig/screen.ts'
 import { shot } from './rig/shot.ts'
 import { agents, call, say } from './rig/told.ts'
-import { touching } from './rig/touch.ts'
+import { tap } from './rig/touch.ts'
 import { until } from './rig/until.ts'
 
 const at = paired({ hub: { agents } })
@@ -63,11 +62,10 @@ describe('a change', () => {
   ])('to be copied $how', ({ size }) => {
     let session: string
     let screen: Screen
-    let tap: ((at: Locator) => Promise<void>) | null
 
     const copy = async (name: string) => {
       const button = screen.feed.getByRole('button', { name, exact: true }).first()
-      if (tap) return tap(button)
+      if (size === phone) return tap(button)
       await button.focus()
       await screen.page.keyboard.press('Enter')
     }
@@ -98,7 +96,6 @@ describe('a change', () => {
     /** Opens the session with every call open; with what the page finds in its browser. */
     const begin = async (browser?: () => void) => {
       screen = await at.device.watch(session, size)
-      tap = size === phone ? await touching(screen.page) : null
       if (browser) {
         await screen.page.addInitScript(browser)
         await screen.page.reload()
@@ -223,7 +220,7 @@ describe('a sub-agent', () => {
       const row = screen.feed.locator('article', { has: calls(screen) })
       await calls(screen).waitFor()
       expect(await screen.feed.getByText('Read one.go', { exact: true }).count(), 'closed').toBe(0)
-      if (size === phone) await calls(screen).click()
+      if (size === phone) await tap(calls(screen))
       else {
         await calls(screen).focus()
         await screen.page.keyboard.press('Enter')
@@ -296,7 +293,7 @@ describe('a picture', () => {
       expect(await screen.feed.getByRole('button', { name: 'Open Picture sent by the agent' }).count()).toBe(
         1,
       )
-      await (size === phone ? small.click() : small.press('Enter'))
+      await (size === phone ? tap(small) : small.press('Enter'))
       const whole = screen.page.getByRole('dialog', { name: 'Picture' })
       const shown = whole.getByRole('img', { name: 'Picture' })
       expect(await height(shown)).toBeGreaterThan(400)

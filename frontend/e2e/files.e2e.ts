@@ -7,6 +7,7 @@ import { Device } from './rig/device.ts'
 import { repository } from './rig/git.ts'
 import { Hub } from './rig/hub.ts'
 import { shot } from './rig/shot.ts'
+import { tap } from './rig/touch.ts'
 
 const wide: Size = { width: 1440, height: 900 }
 const dot = Buffer.from(
@@ -49,7 +50,7 @@ describe.each([
     const files = page.getByRole('main', { name: 'Files' })
     const take = async (role: 'link' | 'button' | 'menuitem', label: string | RegExp) => {
       const one = page.getByRole(role, { name: label, exact: true }).filter({ visible: true }).first()
-      if (size === phone) return one.click()
+      if (size === phone) return tap(one)
       await one.focus()
       await page.keyboard.press('Enter')
     }

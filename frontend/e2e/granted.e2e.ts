@@ -6,6 +6,7 @@ import { Device } from './rig/device.ts'
 import { binaries, Hub } from './rig/hub.ts'
 import type { Screen } from './rig/screen.ts'
 import { until } from './rig/until.ts'
+import { tap } from './rig/touch.ts'
 
 describe('a new grant', () => {
   let hub: Hub
@@ -51,13 +52,9 @@ describe('a new grant', () => {
     )
     expect(await status(secret)).toBe(200)
 
-    const cdp = await pocket.page.context().newCDPSession(pocket.page)
-    await cdp.send('Emulation.setTouchEmulationEnabled', { enabled: true })
-    const box = (await line(pocket, 'night job').getByRole('button').boundingBox())!
-    expect(box.height).toBeGreaterThanOrEqual(36)
-    const touchPoints = [{ x: box.x + box.width / 2, y: box.y + box.height / 2 }]
-    await cdp.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints })
-    await cdp.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] })
+    const revoke = line(pocket, 'night job').getByRole('button')
+    expect((await revoke.boundingBox())!.height).toBeGreaterThanOrEqual(36)
+    await tap(revoke)
     await line(desk, 'night job').waitFor({ state: 'detached' })
     await line(pocket, 'night job').waitFor({ state: 'detached' })
     expect(await status(secret)).toBe(401)

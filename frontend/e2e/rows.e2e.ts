@@ -6,6 +6,7 @@ import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
 import type { Screen } from './rig/screen.ts'
 import { until } from './rig/until.ts'
+import { tap } from './rig/touch.ts'
 
 const wide = { width: 1440, height: 900 }
 
@@ -24,11 +25,6 @@ describe.each([
     device = await Device.pair(hub, { size })
     for (const name of ['One', 'Two', 'Three']) ids[name] = await hub.newSession(name)
     screen = await device.open('/', size)
-    if (touch) {
-      const cdp = await screen.page.context().newCDPSession(screen.page)
-      await cdp.send('Emulation.setTouchEmulationEnabled', { enabled: true })
-      await screen.page.reload()
-    }
     await row('One').waitFor()
   })
   afterAll(async () => {
@@ -47,7 +43,7 @@ describe.each([
   /** Opens the menu of a row and takes an entry. */
   async function choose(name: string, ...entries: string[]) {
     const { page } = screen
-    if (touch) await button(`More: ${name}`).click()
+    if (touch) await tap(button(`More: ${name}`))
     else {
       await row(name).locator('[data-entry]').focus()
       await page.keyboard.press('Tab')
@@ -56,7 +52,7 @@ describe.each([
     await page.getByRole('menu').waitFor()
     for (const entry of entries) {
       const item = page.getByRole('menuitem', { name: entry, exact: true })
-      if (touch) await item.click()
+      if (touch) await tap(item)
       else {
         const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim())
         for (let i = 0; i < 6 && (await focused()) !== entry; i++) await page.keyboard.press('ArrowDown')
@@ -104,7 +100,7 @@ describe.each([
   test('is chosen with others, and all are archived and brought back at once', async () => {
     await choose('One', 'Select')
     const box = screen.page.getByRole('checkbox', { name: /Three/ })
-    if (touch) await box.click()
+    if (touch) await tap(box)
     else {
       await box.focus()
       await screen.page.keyboard.press('Enter')

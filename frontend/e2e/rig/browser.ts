@@ -51,9 +51,11 @@ const flags = [
 export interface Size {
   width: number
   height: number
+  /** Whether fingers are used: the pointer is coarse, and nothing hovers. Taps are rig/tap.ts's. */
+  touch?: boolean
 }
 
-export const phone: Size = { width: 390, height: 844 }
+export const phone: Size = { width: 390, height: 844, touch: true }
 export const desktop: Size = { width: 1280, height: 800 }
 
 /** Browsers of this worker that no test holds. Starting Chromium takes two seconds of a processor. */
@@ -139,6 +141,10 @@ export class Browser {
     await this.#cdp.send('Target.createTarget', { url: 'about:blank', newWindow: true })
     const page = await opened
     if (size) await page.setViewportSize(size)
+    if (size?.touch) {
+      const cdp = await this.context.newCDPSession(page)
+      await cdp.send('Emulation.setTouchEmulationEnabled', { enabled: true })
+    }
     return page
   }
 
