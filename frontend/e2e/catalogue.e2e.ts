@@ -34,6 +34,32 @@ describe('every state of the catalogue is shown without error and free of seriou
     for (const each of looked) if (each.status === 'rejected') throw each.reason
   })
 
+  test('the accent marks one thing: the action of the screen', async () => {
+    const view = catalogue.views.find(({ name }) => name === 'desktop-light')!
+    await view.show('list, unread')
+    const colours = await view.page.evaluate(() => {
+      const style = (selector: string) => getComputedStyle(document.querySelector(selector)!)
+      const search = document.querySelector<HTMLElement>('[data-search]')!
+      search.focus()
+      return {
+        action: style('.head button').backgroundColor,
+        running: style('.dot.running').backgroundColor,
+        unread: style('.new').backgroundColor,
+        focus: getComputedStyle(search).outlineColor,
+        link: style('[href="/settings"]:not(.settings)').color,
+        filled: [...document.querySelectorAll('button.main')].map((b) => b.textContent.trim()),
+        rows: new Set(
+          [...document.querySelector('.head')!.children].map((e) => e.getBoundingClientRect().top >= 40),
+        ).size,
+        mark: document.querySelectorAll('.brand svg').length,
+      }
+    })
+    const { filled, mark, rows, action, ...others } = colours
+    expect({ filled, mark, rows }).toEqual({ filled: ['New session'], mark: 1, rows: 1 })
+    expect(Object.values(others)).not.toContain(action)
+    expect(new Set(Object.values(others)).size, JSON.stringify(others)).toBe(4)
+  })
+
   async function look(view: View, state: string): Promise<void> {
     await view.show(state)
     expect(await view.barriers(), view.name).toEqual([])
