@@ -81,6 +81,7 @@ describe('a person at a desktop', () => {
     await page.keyboard.press('o')
     await until('the other way', async () => (await opens.getAttribute('aria-expanded')) !== before)
     const details = page.getByRole('complementary', { name: 'Details' })
+    await details.getByText('Inspect', { exact: true }).click()
     await details.getByRole('button', { name: 'Raw event' }).click()
     await details.getByText('tool_call', { exact: false }).first().waitFor()
     expect(await details.innerText()).toContain(`Event ${call.seq}`)

@@ -32,7 +32,7 @@ describe('something large', () => {
       expect((await output.boundingBox())!.height).toBeLessThan(size.height / 2)
       await row.getByRole('button', { name: 'Show all 98 KB' }).click()
       await row.getByRole('button', { name: 'Open full view' }).click()
-      const details = page.getByRole('dialog', { name: 'Details' })
+      const details = page.getByRole('dialog', { name: 'Full view' })
       const whole = details.getByRole('group', { name: 'Output' })
       await whole.waitFor()
       expect((await whole.textContent())!.length).toBeGreaterThan(100_000)

@@ -18,6 +18,8 @@ export class SessionView {
   turn = $state(-1)
   /** The entry the inspector shows: its first and last seq, and the key of the call or terminal it may be. */
   selected = $state.raw<{ seq: number; last: number; call?: string | undefined } | null>(null)
+  /** The details over the feed are of the selected call alone, all of it. */
+  full = $state(false)
   /** Tool calls that wait for an answer: the sheet shows their actions. */
   asking: ReadonlySet<string> = $state.raw(new Set())
   /** Puts a prompt into the composer once more; null where there is no composer. */

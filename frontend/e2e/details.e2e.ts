@@ -1,0 +1,63 @@
+// The details of a session: first how the work stands, and the log's own entry last.
+import { expect, test } from 'vitest'
+import { barriers } from './rig/axe.ts'
+import { phone } from './rig/browser.ts'
+import { paired } from './rig/paired.ts'
+import { shot } from './rig/shot.ts'
+import { agents, call, turn } from './rig/told.ts'
+import { touching } from './rig/touch.ts'
+
+const at = paired({ hub: { agents } })
+
+test.each([
+  { how: 'by touch at 390', size: phone },
+  { how: 'by keyboard at 1440', size: { width: 1440, height: 900 } },
+])('begin with plan, files and usage, and end with the entry in focus, $how', async ({ size }) => {
+  const session = await at.hub.newSession('Looked into', 'told')
+  const edit = call('Change tool.go', {
+    kind: 'edit',
+    content: [{ type: 'diff', path: 'tool.go', oldText: 'a\n', newText: 'b\n' }],
+  })
+  await turn(
+    at.hub,
+    session,
+    { sessionUpdate: 'plan', entries: [{ content: 'Change it', priority: 'high', status: 'completed' }] },
+    edit,
+    { sessionUpdate: 'usage_update', used: 19_000, size: 200_000, cost: { amount: 0.11, currency: 'USD' } },
+  )
+  const screen = await at.device.watch(session, size)
+  const { page, feed } = screen
+  const touch = size === phone
+  const tap = touch ? await touching(page) : null
+  const row = feed.getByRole('button', { name: /Change tool.go/ })
+  if (tap) await tap(row)
+  else {
+    await row.focus()
+    await page.keyboard.press('Enter')
+  }
+  if (tap) await tap(page.getByRole('button', { name: 'Details', exact: true }))
+  const details = page.getByRole(touch ? 'dialog' : 'complementary', { name: 'Details' })
+  await details.getByText('19k of 200k').waitFor()
+  const headings = await details.locator('h2, summary').allInnerTexts()
+  expect(headings.filter((heading) => heading !== 'Details')).toEqual([
+    'Plan',
+    'Files changed',
+    'Usage',
+    'Session',
+    'Viewers',
+    'Inspect',
+  ])
+  const raw = details.getByRole('button', { name: 'Raw event' })
+  expect(await raw.count(), 'behind Inspect').toBe(0)
+  await shot(screen, `details-${size.width}`)
+  const inspect = details.getByText('Inspect', { exact: true })
+  if (tap) await tap(inspect)
+  else {
+    await inspect.focus()
+    await page.keyboard.press('Enter')
+  }
+  await raw.waitFor()
+  expect(await barriers(page)).toEqual([])
+  expect(screen.errors).toEqual([])
+  await page.close()
+})
