@@ -5,7 +5,7 @@ import { phone } from './rig/browser.ts'
 import { paired } from './rig/paired.ts'
 import { shot } from './rig/shot.ts'
 import { agents, call, turn } from './rig/told.ts'
-import { touching } from './rig/touch.ts'
+import { tap } from './rig/touch.ts'
 
 const at = paired({ hub: { agents } })
 
@@ -28,14 +28,13 @@ test.each([
   const screen = await at.device.watch(session, size)
   const { page, feed } = screen
   const touch = size === phone
-  const tap = touch ? await touching(page) : null
   const row = feed.getByRole('button', { name: /Change tool.go/ })
-  if (tap) await tap(row)
+  if (touch) await tap(row)
   else {
     await row.focus()
     await page.keyboard.press('Enter')
   }
-  if (tap) await tap(page.getByRole('button', { name: 'Details', exact: true }))
+  if (touch) await tap(page.getByRole('button', { name: 'Details', exact: true }))
   const details = page.getByRole(touch ? 'dialog' : 'complementary', { name: 'Details' })
   await details.getByText('19k of 200k').waitFor()
   const headings = await details.locator('h2, summary').allInnerTexts()
@@ -51,7 +50,7 @@ test.each([
   expect(await raw.count(), 'behind Inspect').toBe(0)
   await shot(screen, `details-${size.width}`)
   const inspect = details.getByText('Inspect', { exact: true })
-  if (tap) await tap(inspect)
+  if (touch) await tap(inspect)
   else {
     await inspect.focus()
     await page.keyboard.press('Enter')
