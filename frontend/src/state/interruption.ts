@@ -41,10 +41,10 @@ const settings: Readonly<Record<string, string>> = {
 }
 
 const mismatches: Readonly<Record<string, string>> = {
-  branch: t`Another branch is checked out than then.`,
-  repository: t`Its folder holds another repository than then.`,
-  workspace: t`Its folder is another one than then.`,
-  agent: t`Its agent is configured with another command than then, or not at all.`,
+  branch: t`A different branch is checked out now.`,
+  repository: t`Its folder holds a different repository now.`,
+  workspace: t`Its folder was replaced by another.`,
+  agent: t`Its agent’s command was changed or removed in the configuration.`,
 }
 
 /** Names the changes of the workspace. */
