@@ -163,7 +163,7 @@ test('without a connection titles are searched and the text once it is back', as
     await proxy.tell('rst')
     await page.locator('html[data-link=waiting], html[data-link=offline]').waitFor()
     await field.fill('/markdown')
-    await page.getByText('No connection: only titles are searched.').waitFor()
+    await page.getByText('Offline. Only titles are searched').waitFor()
     expect(await page.locator('.hit').count()).toBe(0)
     expect(await page.getByText('Nothing found').count()).toBe(0)
     await field.fill('holidays')
@@ -174,7 +174,7 @@ test('without a connection titles are searched and the text once it is back', as
     await field.fill('/markdown')
     await proxy.tell('heal')
     await page.locator('.hit').first().waitFor()
-    expect(await page.getByText('No connection: only titles are searched.').count()).toBe(0)
+    expect(await page.getByText('Offline. Only titles are searched').count()).toBe(0)
   } finally {
     await device.stop()
     await hub.stop()
