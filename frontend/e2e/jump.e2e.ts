@@ -143,6 +143,19 @@ describe('a session of 100,000 events', () => {
     await back.page.close()
   })
 
+  test('says so for some seconds, and then no more', async () => {
+    await hub.turn(id, '/burst 10')
+    const page = await device.browser.window(desktop)
+    await page.clock.install({ time: Date.now() + 7_200_000 })
+    const back = await Screen.open(page, `${device.origin}/s/${id}`)
+    await back.reaches(id, hub.lastSeq(id))
+    await card(back).waitFor()
+    await page.clock.fastForward(9_000)
+    await card(back).waitFor({ state: 'detached' })
+    expect(back.errors).toEqual([])
+    await page.close()
+  })
+
   test('keeps what is read in its place while the start of its message is loaded', async () => {
     const far = await Device.pair(hub, { origin: proxy.origin })
     const slow = await far.watch(id, desktop)
