@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { phone, type Size } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
+import { folderOf, writeFolder } from './rig/newsession.ts'
 import { shot } from './rig/shot.ts'
 import { until } from './rig/until.ts'
 import { tap } from './rig/touch.ts'
@@ -79,8 +80,9 @@ describe.each([
     await (touch ? press('Start your first session') : page.keyboard.press('c'))
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('First prompt').fill('/plan')
-    await press('Browse folders…')
-    const browser = dialog.getByRole('group', { name: 'Choose a folder' })
+    const chip = dialog.locator('[data-folder]')
+    await (touch ? chip.click() : chip.press('Enter'))
+    const browser = dialog.getByRole('group', { name: 'Folders' })
     await browser.getByRole('button', { name: 'garden' }).waitFor()
     await press('garden')
     await browser.getByRole('button', { name: 'pots' }).waitFor()
@@ -90,7 +92,7 @@ describe.each([
     await browser.getByText(made).first().waitFor()
     await shot(screen, `new-session-${size.width}`)
     await press('Use this folder')
-    expect(await dialog.locator('input[list=workspaces]').inputValue()).toBe(made)
+    expect(await folderOf(page)).toBe(made)
     await press('Start')
     await page.waitForURL('**/s/*')
     const id = new URL(page.url()).pathname.slice('/s/'.length)
@@ -182,7 +184,7 @@ describe.each([
     await (touch ? tap(page.getByRole('button', { name: 'New session' })) : page.keyboard.press('c'))
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('First prompt').fill('/plan')
-    await dialog.locator('input[list=workspaces]').fill('~/nowhere-at-all')
+    await writeFolder(page, '~/nowhere-at-all')
     await dialog.getByRole('button', { name: 'Start', exact: true }).click()
     await dialog.getByText(join(homedir(), 'nowhere-at-all')).first().waitFor()
     await page.close()

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
+import { writeFolder } from './rig/newsession.ts'
 import { expectWhole } from './rig/oracle.ts'
 import type { Screen } from './rig/screen.ts'
 import { until } from './rig/until.ts'
@@ -54,7 +55,7 @@ describe('with nothing but keys, a person', () => {
     await press('c')
     await focused('First prompt optional')
     await type('/ask')
-    // Agent, folder, a chip for each recent folder, then the name.
+    // Agent, folder, then the name.
     const name = screen.page.getByLabel('Name optional')
     await until('the focus on the name', async () => {
       await press('Tab')
@@ -193,7 +194,7 @@ describe('with nothing but keys, a person', () => {
     await screen.go('/')
     await press('Escape', 'c')
     // Without a folder the form itself would hold it back.
-    await page.getByRole('dialog').getByLabel('Folder').fill(hub.workspace)
+    await writeFolder(page, hub.workspace)
     await page.getByRole('dialog').getByLabel('First prompt').focus()
     await press('Control+Enter')
     loaded()

@@ -1,10 +1,11 @@
 // A new session is made once, however often it is asked for, and the typed text is kept until then.
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { SessionInfo } from '../src/wire/gen.ts'
-import { phone } from './rig/browser.ts'
+import { desktop, phone } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
+import { folderOf, writeFolder } from './rig/newsession.ts'
 import { shot } from './rig/shot.ts'
 
 describe('a new session', () => {
@@ -102,7 +103,7 @@ describe('a new session', () => {
   test('keeps what was typed for it through Esc, a reload and the end of its tab', async () => {
     const { page } = await laptop.open('/')
     await form(page)
-    await field(page, 'Folder').fill('/not/there')
+    await writeFolder(page, '/not/there')
     await field(page, 'First prompt').fill('/slow')
     await field(page, 'First prompt').press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
@@ -115,11 +116,11 @@ describe('a new session', () => {
 
     const after = (await laptop.open('/')).page
     await form(after)
-    expect([await words(after), await field(after, 'Folder').inputValue()]).toEqual(['/slow 3', '/not/there'])
+    expect([await words(after), await folderOf(after)]).toEqual(['/slow 3', '/not/there'])
     await start(after)
     await after.getByRole('alert').getByText('/not/there').waitFor()
     expect(await words(after), 'after a refusal').toBe('/slow 3')
-    await field(after, 'Folder').fill(hub.workspace)
+    await writeFolder(after, hub.workspace)
     await start(after)
     await after.waitForURL('**/s/*')
     const made = await sessions()
@@ -137,13 +138,52 @@ describe('a new session', () => {
       await route.continue()
     })
     await open(page)
-    await field(page, 'Folder').fill('/typed/meanwhile')
+    await writeFolder(page, '/typed/meanwhile')
     tell()
     await formed(page)
-    expect(await field(page, 'Folder').inputValue()).toBe('/typed/meanwhile')
-    await field(page, 'Folder').fill('') // a removed value stays removed, too
-    expect(await field(page, 'Folder').inputValue()).toBe('')
+    expect(await folderOf(page)).toBe('/typed/meanwhile')
+    await writeFolder(page, '') // a removed value stays removed, too
+    expect(await folderOf(page)).toBe('')
     await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.close()
+  })
+
+  test.each([phone, desktop])('begins with the prompt, and has chips below it, at $width', async (size) => {
+    const earlier = await hub.newSession('Earlier')
+    const { page } = await laptop.open('/', size)
+    await page.evaluate(() => localStorage.removeItem('abide.draft.new'))
+    await form(page)
+    const inForm = page.locator('dialog form :is(textarea, select, input, button)')
+    expect(await inForm.evaluateAll((all) => all.map((e) => e.textContent!.trim() || e.tagName))).toEqual([
+      'TEXTAREA',
+      expect.stringContaining('demo'),
+      expect.stringMatching(/^Folder: /),
+      'INPUT',
+      'Cancel',
+      'Start',
+    ])
+    const box = (selector: string) => page.locator(`dialog form ${selector}`).first().boundingBox()
+    const [prompt, agent, folder] = [
+      await box('textarea'),
+      await box('label.chip'),
+      await box('[data-folder]'),
+    ]
+    expect(prompt!.height).toBeGreaterThanOrEqual(140)
+    expect(agent!.y).toBeGreaterThan(prompt!.y + prompt!.height)
+    expect(agent!.height).toBeGreaterThanOrEqual(size === phone ? 44 : 32)
+    expect(folder!.height).toBeGreaterThanOrEqual(size === phone ? 44 : 32)
+    // By keys: the chip opens the folders, and has the focus again.
+    await writeFolder(page, '/elsewhere')
+    await page.locator('[data-folder]:focus').waitFor()
+    expect(await folderOf(page)).toBe('/elsewhere')
+    await page.keyboard.press('Enter')
+    const chooser = page.getByRole('dialog', { name: 'Choose a folder' })
+    await chooser.getByRole('list', { name: 'Recent' }).getByRole('button').click()
+    await chooser.waitFor({ state: 'detached' })
+    expect(await folderOf(page)).toBe((await hub.session(earlier)).workspace)
+    await writeFolder(page, '')
+    await start(page)
+    await chooser.getByLabel('Path').waitFor()
     await page.close()
   })
 
@@ -152,20 +192,28 @@ describe('a new session', () => {
     const { page } = screen
     await page.evaluate(() => localStorage.removeItem('abide.draft.new'))
     await form(page)
-    const whole = page.getByRole('dialog').getByText(hub.workspace)
-    await whole.waitFor()
     expect(hub.workspace.length).toBeGreaterThan(45)
-    const lines = await whole.evaluate((element) => {
-      const range = document.createRange()
-      range.selectNodeContents(element)
-      const { left, right } = element.closest('dialog')!.getBoundingClientRect()
-      return [...range.getClientRects()].map((line) => line.left >= left && line.right <= right)
-    })
-    expect(lines).not.toEqual([])
-    expect(lines).not.toContain(false)
+    /** Whether all of the text lies within its dialog. */
+    const whole = (text: Locator) =>
+      text.evaluate((element) => {
+        const range = document.createRange()
+        range.selectNodeContents(element)
+        const { left, right } = element.closest('dialog')!.getBoundingClientRect()
+        const lines = [...range.getClientRects()]
+        return lines.length > 0 && lines.every((line) => line.left >= left && line.right <= right)
+      })
+    const chip = page.locator('[data-folder]')
+    expect(await chip.textContent()).toContain('a-folder-with-a-long-name-and-a-telling-end')
+    expect(await whole(chip)).toBe(true)
     await shot(screen, 'new-session-phone')
-    await field(page, 'Folder').fill('/src')
-    await page.locator('dialog .whole').waitFor({ state: 'detached' })
+    await chip.click()
+    const chooser = page.getByRole('dialog', { name: 'Choose a folder' })
+    const path = chooser.locator('small.whole')
+    expect(await path.textContent()).toBe(hub.workspace)
+    expect(await whole(path)).toBe(true)
+    await shot(screen, 'new-session-folder-phone')
+    await chooser.getByLabel('Path').fill('/src')
+    await path.waitFor({ state: 'detached' })
     await page.close()
   })
 
@@ -179,7 +227,7 @@ describe('a new session', () => {
     await page.locator('html:not([data-link=open]):not([data-link=checking])').waitFor()
     await form(page)
     await field(page, 'First prompt').fill('/slow 1')
-    await field(page, 'Folder').fill(hub.workspace)
+    await writeFolder(page, hub.workspace)
     await shot(screen, 'start-offline-390')
     await page.getByRole('button', { name: 'Start when connected' }).click()
     const waiting = page.getByRole('region', { name: 'Not started yet' })
@@ -207,7 +255,7 @@ describe('a new session', () => {
     await page.locator('html:not([data-link=open]):not([data-link=checking])').waitFor()
     await form(page)
     await field(page, 'First prompt').fill('look around')
-    await field(page, 'Folder').fill('/nowhere/at/all')
+    await writeFolder(page, '/nowhere/at/all')
     await page.getByRole('button', { name: 'Start when connected' }).click()
     const waiting = page.getByRole('region', { name: 'Not started yet' })
     await waiting.waitFor()
@@ -215,10 +263,7 @@ describe('a new session', () => {
     await waiting.getByText('/nowhere/at/all').waitFor()
     await waiting.getByRole('button', { name: 'Edit' }).click()
     await formed(page)
-    expect([await words(page), await field(page, 'Folder').inputValue()]).toEqual([
-      'look around',
-      '/nowhere/at/all',
-    ])
+    expect([await words(page), await folderOf(page)]).toEqual(['look around', '/nowhere/at/all'])
     await waiting.waitFor({ state: 'detached' })
     expect(await sessions()).toEqual([])
     await page.close()

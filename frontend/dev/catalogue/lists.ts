@@ -1,4 +1,5 @@
 // The list of sessions and the search in it, and the screens beside them.
+import type { Files, FolderContent } from '../../src/state/files'
 import type { FoundPage, Hit } from '../../src/state/search'
 import { sessionId } from '../../test/support/script'
 import { connected, held, link, list, opened, path, sessions, whole } from './frames'
@@ -32,6 +33,15 @@ const found = (over: Partial<FoundPage> = {}): FoundPage => ({
   done: true,
   ...over,
 })
+const folders: FolderContent = {
+  name: 'src',
+  path: '/src',
+  repository: false,
+  folders: [
+    { name: 'ferry', path: '/src/ferry', repository: true, branch: 'main' },
+    { name: 'lake', path: '/src/lake', repository: false },
+  ],
+}
 const on = { next_cursor: 'c', sessions_left: 18, done: false }
 
 function searching(name: string, words: string, ...answers: Answer[]): State {
@@ -118,6 +128,14 @@ export const lists: State[] = [
   searching('search, failed', 'retr', { problem: 'The hub cannot be reached.' }),
   { ...searching('search, offline', 'retr'), messages: [...opened, link({ phase: 'offline' })] },
   { name: 'new session', path: '/', overlay: 'new_session', messages: opened },
+  {
+    name: 'new session, the folder',
+    path: '/',
+    overlay: 'new_session',
+    messages: opened,
+    hub: () => ({ files: async () => ({ folders: async () => folders }) as unknown as Files }),
+    does: [{ press: '[data-folder]' }],
+  },
   {
     name: 'new session, no agents known',
     path: '/',
