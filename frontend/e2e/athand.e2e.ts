@@ -26,47 +26,127 @@ afterAll(async () => {
   expect(await hub.stop()).toBe(0)
 })
 
-test('the palette does what the menu of a session does', async () => {
-  const id = await hub.newSession('By name', 'paced')
-  const screen = await device.watch(id, wide)
-  const { page } = screen
-  const choose = async (name: string) => {
-    await page.keyboard.press('Control+k')
-    await page.locator('dialog[open] input').fill(name)
-    await page
-      .getByRole('option', { name: new RegExp(`^${name}`) })
-      .first()
-      .waitFor()
-    await page.keyboard.press('Enter')
-  }
-  await choose('Pin')
-  await until('the pin', async () => (await hub.session(id)).pinned === true)
-  await choose('Rules')
-  await page.getByRole('dialog', { name: 'Rules' }).waitFor()
-  await page.keyboard.press('Escape')
-  await page.getByRole('dialog', { name: 'Rules' }).waitFor({ state: 'detached' })
-  await choose('Rename or delete')
-  await page.getByRole('menuitem', { name: 'Rename' }).waitFor()
-  await page.keyboard.press('Escape')
-  await hub.prompt(id, '/slow 600')
-  await hub.event(id, 'turn_start')
-  await page.getByRole('button', { name: 'Stop', exact: true }).waitFor()
-  await choose('Stop')
-  expect((await hub.event(id, 'turn_end')).data.stop_reason).toBe('cancelled')
-  await choose('End session')
-  await hub.event(id, 'session_end')
-  await choose('Archive')
-  await until('the archive', async () => (await hub.session(id)).archived === true)
-  expect(screen.errors).toEqual([])
-  await page.close()
-  await hub.deleteSession(id)
-})
-
 describe.each([
   { name: 'by touch', size: phone },
   { name: 'by keys', size: wide },
 ])('$name', ({ name, size }) => {
   const touch = size === phone
+
+  test('the palette knows what the menu of a session knows, and the agent’s options', async () => {
+    const id = await hub.newSession('By name')
+    await hub.turn(id, '/plan')
+    const screen = await device.watch(id, size)
+    const { page } = screen
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    const more = page.getByRole('button', { name: 'More', exact: true })
+    const palette = page.getByRole('dialog', { name: 'Commands and sessions' })
+    const open = async () => {
+      if (!touch) await page.keyboard.press('Control+k')
+      else {
+        await tap(more)
+        await tap(page.getByRole('menuitem', { name: 'All commands…' }))
+      }
+      await palette.getByRole('option').first().waitFor()
+    }
+    const choose = async (name: string) => {
+      await open()
+      await palette.getByRole('combobox').fill(name)
+      const found = palette.getByRole('option', { name: new RegExp(`^${name}`) }).first()
+      await found.waitFor()
+      await (touch ? tap(found) : page.keyboard.press('Enter'))
+      await palette.waitFor({ state: 'detached' })
+    }
+
+    await more.click()
+    await page.getByRole('menuitem', { name: 'Rename' }).waitFor()
+    const entries = await page.locator('[role=menu] button').allInnerTexts()
+    expect(entries).toContain('Copy link')
+    await page.keyboard.press('Escape')
+    await page.getByRole('menu').waitFor({ state: 'detached' })
+    await open()
+    const names = await palette.getByRole('option').locator('span').allInnerTexts()
+    const known = (entry: string) =>
+      [entry, `${entry}…`, `Mode: ${entry}`].some((name) => names.includes(name)) || entry === 'All commands…'
+    expect(entries.filter((entry) => !known(entry))).toEqual([])
+    await shot(screen, `palette-${size.width}`)
+    await page.keyboard.press('Escape')
+    await palette.waitFor({ state: 'detached' })
+
+    await choose('Pin')
+    await until('the pin', async () => (await hub.session(id)).pinned === true)
+    const before = hub.lastSeq(id)
+    await choose('Mode: Auto')
+    expect((await hub.event(id, 'mode', before)).data.mode_id).toBe('auto')
+    await choose('Model: Hasty')
+    const model = await hub.event(id, 'config', before)
+    expect(JSON.stringify(model.data.options)).toContain('"currentValue":"hasty"')
+    await choose('Verbose: on')
+    await hub.event(id, 'config', model.seq)
+    await choose('Copy link')
+    await expect
+      .poll(() => page.evaluate(() => navigator.clipboard.readText()))
+      .toBe(`${new URL(page.url()).origin}/s/${id}`)
+    await choose('Rules')
+    await page.getByRole('dialog', { name: 'Rules' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog', { name: 'Rules' }).waitFor({ state: 'detached' })
+    if (touch) {
+      await choose('Details')
+      await page.getByRole('dialog', { name: 'Details' }).waitFor()
+      await page.keyboard.press('Escape')
+      await page.getByRole('dialog', { name: 'Details' }).waitFor({ state: 'detached' })
+    }
+    await choose('Rename')
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Named anew')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Named anew' }).waitFor()
+    await choose('End session')
+    await hub.event(id, 'session_end')
+    await choose('Archive')
+    await until('the archive', async () => (await hub.session(id)).archived === true)
+    // The page leaves for the list when it hears the answer, a moment after the hub archived it.
+    await until('the list', () => new URL(page.url()).pathname === '/')
+    await screen.go(`/s/${id}`)
+    await screen.reaches(id, hub.lastSeq(id))
+    await choose('Delete')
+    const asked = page.getByRole('menuitem', { name: 'Delete for good' })
+    await asked.waitFor()
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Cancel')
+    await (touch ? tap(asked) : asked.press('Enter'))
+    await until(
+      'it is deleted',
+      async () =>
+        await hub.session(id).then(
+          () => false,
+          () => true,
+        ),
+    )
+    expect(screen.errors).toEqual([])
+    await page.close()
+  })
+
+  test('the palette stops a turn', async () => {
+    const id = await hub.newSession('Halted by name', 'paced')
+    const screen = await device.watch(id, size)
+    const { page } = screen
+    await hub.prompt(id, '/slow 600')
+    await hub.event(id, 'turn_start')
+    await page.getByRole('button', { name: 'Stop', exact: true }).waitFor()
+    const stop = page.getByRole('option', { name: /^Stop/ })
+    if (touch) {
+      await tap(page.getByRole('button', { name: 'More', exact: true }))
+      await tap(page.getByRole('menuitem', { name: 'All commands…' }))
+      await tap(stop)
+    } else {
+      await page.keyboard.press('Control+k')
+      await page.getByRole('combobox', { name: 'Command or session' }).fill('Stop')
+      await stop.waitFor()
+      await page.keyboard.press('Enter')
+    }
+    expect((await hub.event(id, 'turn_end')).data.stop_reason).toBe('cancelled')
+    await page.close()
+    await hub.deleteSession(id)
+  })
 
   test('a folder is browsed to, another made in it, and the session runs there', async () => {
     const screen = await device.open('/', size)

@@ -17,6 +17,9 @@ export interface Notice {
   undo: (() => Promise<void>) | undefined
 }
 
+/** On such a screen the details have no room beside the feed. */
+export const narrowDetails = '(max-width: 1180px)'
+
 /** The longest a change waits where no frame is painted, as in a hidden tab. */
 const unpaintedMs = 100
 
@@ -53,6 +56,8 @@ export class Screens {
   readonly told = new Told()
   readonly prefs = new Prefs()
   readonly router = new Router()
+  /** Where the menu of a session opens; null for its beginning. */
+  menuAt: 'rename' | 'delete' | null = null
   /** The session on screen was gone to by a key for the feed: the next one is, too. */
   byKeys = false
   /** Carries out a key's action on the feed on screen. */
@@ -87,6 +92,18 @@ export class Screens {
 
   set overlay(over: Over) {
     this.router.open(over)
+  }
+
+  /** Shows or hides the details: beside the feed, or over it where there is no room. */
+  toggleDetails(): void {
+    if (matchMedia(narrowDetails).matches) this.overlay = 'details'
+    else this.prefs.inspector = !this.prefs.inspector
+  }
+
+  /** Opens the menu of the session on screen where its name is changed, or where it asks to delete it. */
+  openMenu(at: 'rename' | 'delete'): void {
+    this.menuAt = at
+    this.overlay = 'menu'
   }
 
   session(id: string | null): SessionState | undefined {

@@ -42,6 +42,14 @@ export class Deeds {
     }
   }
 
+  async reopen(info: SessionInfo): Promise<void> {
+    try {
+      await this.app.hub.reopen(info.session_id)
+    } catch (error) {
+      this.report(info, t`was not opened: ${(error as Error).message}`)
+    }
+  }
+
   /** Deletes a session for good. The error's text is for the person. */
   async remove(info: SessionInfo): Promise<void> {
     await this.app.hub.remove(info.session_id)
