@@ -1,24 +1,33 @@
-import { describe, expect, test } from 'vitest'
-import { phone } from './rig/browser.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { desktop, phone, type Size } from './rig/browser.ts'
 import { paired } from './rig/paired.ts'
 import { Screen } from './rig/screen.ts'
+import { until } from './rig/until.ts'
 
 interface Shift {
   value: number
   sources: string[]
 }
 
-describe('a session that is opened', () => {
+describe('a page that is opened', () => {
   const at = paired()
+  let long: string
+  let changed: string
 
-  test('moves nothing that is read while what comes before it is loaded', async () => {
-    const id = await at.hub.newSession('Opened')
+  beforeAll(async () => {
     // Its newest page is shorter than the screen, so that older ones are asked for at once.
-    await at.hub.turn(id, '/burst 300')
-    const page = await at.device.browser.window(phone)
+    long = await at.hub.newSession('Opened')
+    await at.hub.turn(long, '/burst 300')
+    changed = await at.hub.newSession('With a change')
+    await at.hub.turn(changed, '/diff')
+  })
+
+  /** A blank page of a slow device that notes each shift of its layout. */
+  async function watched(size: Size): Promise<Page> {
+    const page = await at.device.browser.window(size)
     const cdp = await at.device.browser.context.newCDPSession(page)
-    await cdp.send('Network.enable')
-    // The pages come one after the other, each painted before the next.
+    // The pages of a log come one after the other, each painted before the next.
     await cdp.send('Emulation.setCPUThrottlingRate', { rate: 4 })
     await page.addInitScript(() => {
       const shifts: Shift[] = []
@@ -31,13 +40,51 @@ describe('a session that is opened', () => {
         }
       }).observe({ type: 'layout-shift', buffered: true })
     })
-    const screen = await Screen.open(page, `${at.device.origin}/s/${id}`)
-    await screen.reaches(id, at.hub.lastSeq(id))
-    await page.locator('html[data-first-seq="1"]').waitFor()
+    return page
+  }
+
+  async function expectStill(page: Page): Promise<void> {
     await page.evaluate(() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r))))
     const shifts = await page.evaluate(() => (window as unknown as { shifts: Shift[] }).shifts)
     const sum = shifts.reduce((all, shift) => all + shift.value, 0)
-    expect(sum, JSON.stringify(shifts)).toBeLessThan(0.02)
+    expect(sum, JSON.stringify(shifts)).toBeLessThanOrEqual(0.02)
+  }
+
+  const read: [string, Size, () => string][] = [
+    ['a long session on a phone', phone, () => long],
+    ['a session with a change on a phone', phone, () => changed],
+    ['a session with a change on a desktop', desktop, () => changed],
+  ]
+  test.each(read)('moves nothing that is read: %s', async (_, size, which) => {
+    const page = await watched(size)
+    const id = which()
+    const screen = await Screen.open(page, `${at.device.origin}/s/${id}`)
+    await screen.reaches(id, at.hub.lastSeq(id))
+    await page.locator('html[data-first-seq="1"]').waitFor()
+    await expectStill(page)
     expect(screen.errors).toEqual([])
+    await page.close()
+  })
+
+  const opened: [string, Size, () => string, string][] = [
+    ['the list on a phone', phone, () => '/', 'With a change'],
+    ['the list on a desktop', desktop, () => '/', 'With a change'],
+    ['the settings on a phone', phone, () => '/settings', 'Notifications'],
+    ['the settings on a desktop', desktop, () => '/settings', 'Notifications'],
+    ['a review on a phone', phone, () => `/s/${changed}/review`, '/diff'],
+    ['a review on a desktop', desktop, () => `/s/${changed}/review`, '/diff'],
+    ['a playback on a phone', phone, () => `/s/${changed}/play`, 'Live'],
+  ]
+  test.each(opened)('moves nothing that is read: %s', async (_, size, path, words) => {
+    const page = await watched(size)
+    await page.goto(at.device.origin + path())
+    await page.getByText(words).first().waitFor()
+    await until('the page at rest', async () => {
+      const before = await page.content()
+      await page.evaluate(() => new Promise((r) => setTimeout(r, 200)))
+      return before === (await page.content())
+    })
+    await expectStill(page)
+    await page.close()
   })
 })
