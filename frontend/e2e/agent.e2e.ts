@@ -90,6 +90,15 @@ describe('an agent is steered from a phone', () => {
     await until('the mode by its chip on the desktop', async () => {
       return (await chips(there).getByRole('combobox', { name: 'Mode', exact: true }).inputValue()) === 'ask'
     })
+    // By the keys of a desktop: the first letter of a choice.
+    const modelChip = chips(there).getByRole('combobox', { name: 'Model', exact: true })
+    await modelChip.focus()
+    await there.page.keyboard.press('s')
+    await until('the model by its chip on the phone', async () => {
+      return (
+        (await chips(here).getByRole('combobox', { name: 'Model', exact: true }).inputValue()) === 'steady'
+      )
+    })
     const verbose = chips(there).getByRole('button', { name: 'Verbose', pressed: true })
     await verbose.focus()
     await there.page.keyboard.press('Space')

@@ -7,6 +7,7 @@ import { Device } from './rig/device.ts'
 import { repository } from './rig/git.ts'
 import { Hub } from './rig/hub.ts'
 import { shot } from './rig/shot.ts'
+import { until } from './rig/until.ts'
 import { tap } from './rig/touch.ts'
 
 const wide: Size = { width: 1440, height: 900 }
@@ -80,11 +81,23 @@ describe.each([
     ]) {
       await page.goto(`${hub.origin}/s/${session}/files?path=${encodeURIComponent(path!)}`)
       await files.locator('section').locator(sign!).waitFor()
+      if (path === 'dot.png')
+        await until('its pixels', () =>
+          files
+            .locator('section')
+            .locator(sign!)
+            .evaluate((image: HTMLImageElement) => image.naturalWidth > 0),
+        )
     }
     await page.goto(`${hub.origin}/s/${session}/files?path=beds%2Fmain.go`)
     await take('button', 'Commit…')
     await screen.composer.waitFor()
     expect(await screen.composer.inputValue()).toContain('Commit the uncommitted changes in `beds/main.go`')
+    await page.goto(`${hub.origin}/s/${session}/files?path=beds%2Fmain.go`)
+    await take('button', 'Discard…')
+    await until('the prompt that discards', async () =>
+      /Discard the uncommitted changes in `beds\/main.go`/.test(await screen.composer.inputValue()),
+    )
     await page.close()
     await hub.deleteSession(session)
   })
