@@ -120,10 +120,31 @@ describe.each([
     await lists('One')
     expect(await barriers(screen.page)).toEqual([])
     await screen.page.locator('[data-filter=status]').selectOption('')
-    await screen.page.locator('[data-filter=by]').selectOption('agent')
-    await screen.page.getByRole('heading', { name: 'demo' }).waitFor()
+    for (const [field, value, shown] of [
+      ['project', 'work', ['One', 'Three']],
+      ['agent', 'demo', ['One', 'Three']],
+    ] as const) {
+      await screen.page.locator(`[data-filter=${field}]`).selectOption(value)
+      await lists(...shown)
+      await screen.page.locator(`[data-filter=${field}]`).selectOption('')
+    }
+    for (const [by, heading] of [
+      ['project', 'work'],
+      ['status', 'Needs you'],
+      ['agent', 'demo'],
+    ] as const) {
+      await screen.page.locator('[data-filter=by]').selectOption(by)
+      await screen.page.getByRole('heading', { name: heading, exact: true }).waitFor()
+    }
     await button('Filter').click()
     await lists('One', 'Three')
+  })
+
+  test('opens its menu by a press that stays, as by the right button', async () => {
+    await row('One').locator('[data-entry]').click({ button: 'right' })
+    await screen.page.getByRole('menu').waitFor()
+    await screen.page.keyboard.press('Escape')
+    await until('the menu gone', async () => (await screen.page.getByRole('menu').count()) === 0)
   })
 
   if (touch)
