@@ -125,6 +125,11 @@ describe.each([
 
   test('finds the session again in the list, under the title the agent gave it', async () => {
     const list = await Screen.open(await browser.window(size), hub.origin)
+    // A phone shows it over the list.
+    await list.page
+      .getByRole('complementary', { name: 'New access' })
+      .getByRole('button', { name: 'Dismiss' })
+      .click()
     await list.page.getByRole('link', { name: /Show me around/ }).click()
     await list.reaches(session, hub.lastSeq(session))
     await list.page.close()
