@@ -195,7 +195,7 @@ describe('a turn that was cut off', () => {
     await card(there).getByText('A question was lost: “').waitFor()
     await there.page.locator('nav, aside, main').getByText('Interrupted: ').first().waitFor()
     expect(await there.feed.locator('.failed, .bad').count(), 'one cause is not told as failures').toBe(0)
-    await there.page.locator('[data-entry]').getByRole('img', { name: 'Interrupted' }).waitFor()
+    await there.page.locator('[data-entry]').getByRole('img', { name: 'Interrupted' }).first().waitFor()
     await card(there).getByRole('button', { name: 'Resume', exact: true }).waitFor()
     await look(there, 'interrupted-question-1280')
     await card(there).getByRole('button', { name: 'Dismiss' }).press('Enter')
