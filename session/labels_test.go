@@ -117,3 +117,13 @@ func TestANameIsOnTheDeviceOnceItsSessionIsMade(t *testing.T) {
 		require.Contains(t, string(data), `"name":"Mine"`, name)
 	}
 }
+
+func TestAPromptTakesASessionOutOfTheArchive(t *testing.T) {
+	h := newHub(t)
+	b := h.create()
+	yes := true
+	require.NoError(t, h.manager.Update(ctxOf(t), b.ID(), session.Patch{Archived: &yes}))
+	require.True(t, b.Info().Archived)
+	prompt(t, b, promptID(7))
+	require.False(t, b.Info().Archived)
+}

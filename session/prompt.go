@@ -66,7 +66,8 @@ type intake struct {
 // the agent is busy it waits in the queue: when Prompt returns queued, it is
 // there on the device. A prompt id that is known gets its latest outcome and
 // changes nothing; with another payload than it first came with it is
-// ErrConflict. A full queue is ErrConflict, too.
+// ErrConflict. A full queue is ErrConflict, too. An accepted prompt takes the session
+// out of the archive.
 func (b *BackgroundSession) Prompt(ctx context.Context, r PromptRequest) (PromptResult, error) {
 	return ask(ctx, b, func(e *engine) (PromptResult, error) { return e.intake.take(r) })
 }
@@ -98,7 +99,11 @@ func (i *intake) take(r PromptRequest) (PromptResult, error) {
 				return PromptResult{}, err
 			}
 		}
-		return i.enqueue(r, attachments)
+		result, err := i.enqueue(r, attachments)
+		if err == nil {
+			i.unarchive()
+		}
+		return result, err
 	}
 	seq, err := i.turns.begin(event.UserPrompt{
 		PromptID:    r.PromptID,
@@ -110,7 +115,20 @@ func (i *intake) take(r PromptRequest) (PromptResult, error) {
 	if err != nil {
 		return PromptResult{}, fmt.Errorf("make prompt: %w", i.b.stuck(err))
 	}
+	i.unarchive()
 	return PromptResult{Outcome: queue.Received, Seq: seq}, nil
+}
+
+// unarchive takes the session out of the archive, because it goes on: there its
+// requests would wait unseen.
+func (i *intake) unarchive() {
+	if !i.log.Metadata().Archived {
+		return
+	}
+	if err := i.log.Label(func(m *store.Metadata) { m.Archived = false }); err != nil {
+		i.logger.Warn("session stays archived", "err", err)
+	}
+	i.list.changed = true
 }
 
 // waits reports whether a person asks for the prompt to wait.
