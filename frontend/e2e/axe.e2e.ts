@@ -27,7 +27,7 @@ async function expectOpenToAll(page: Page): Promise<void> {
   }
 }
 
-describe('every screen is free of serious barriers', () => {
+describe('every screen is free of barriers', () => {
   let hub: Hub
   let device: Device
   let stranger: Browser

@@ -288,7 +288,7 @@ describe('budgets', () => {
     }
     await catalogue.stop()
     if (found.length > 0) console.error(found.join('\n'))
-    note(`axe: serious or critical, ${states.length} states × 2 themes × 390/1280`, 0, found.length, '')
+    note(`axe: barriers by every rule, ${states.length} states × 2 themes × 390/1280`, 0, found.length, '')
   })
 
   test('a long message that grows', async () => {

@@ -11,9 +11,9 @@ import { Catalogue, type View } from './rig/catalogue.ts'
 const whole = process.env['ABIDE_SOAK'] !== undefined
 const shots = process.env['ABIDE_SHOTS']
 const only = process.env['ABIDE_STATES']
-const wanted = only ? states.filter((s) => s.name.includes(only)) : states
+const wanted = states.filter((s) => new RegExp(only ?? '').test(s.name))
 
-describe('every state of the catalogue is shown without error and free of serious barriers', () => {
+describe('every state of the catalogue is shown without error and free of barriers', () => {
   let catalogue: Catalogue
 
   beforeAll(async () => {

@@ -26,11 +26,14 @@ afterAll(async () => {
 
 test.each([
   ['list', 'body', 'phone'],
+  ['list', 'body', 'desktop'],
   ['session, done', 'main', 'phone'],
   ['session, done', 'body', 'desktop'],
   ['question', 'main', 'phone'],
+  ['question', 'main', 'desktop'],
   ['session, away, a question waits', 'main', 'phone'],
   ['draft', 'main', 'phone'],
+  ['draft', 'main', 'desktop'],
 ])('%s, %s on a %s', async (state, part, size) => {
   const view = views[size]!
   await view.show(state)

@@ -4,16 +4,19 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { choices } from '../dev/catalogue/state.ts'
 import { states, type State } from '../dev/catalogue/states.ts'
 import { preview, type Preview } from '../dev/preview.mjs'
-import { Browser, phone } from './rig/browser.ts'
+import { Browser, desktop, phone } from './rig/browser.ts'
 import { builtCatalogue, View } from './rig/catalogue.ts'
 
 let site: Preview
 let browser: Browser
-let view: View
+/** A state's words may differ by size: a list beside it, a panel open. */
+let views: View[]
 beforeAll(async () => {
   site = await preview({ root: await builtCatalogue('pseudo') })
   browser = await Browser.start()
-  view = await View.open(browser, site.url, { name: 'phone', of: phone }, 'light', false)
+  views = []
+  for (const [name, of] of Object.entries({ phone, desktop }))
+    views.push(await View.open(browser, site.url, { name, of }, 'light', false))
 })
 afterAll(async () => {
   await browser.stop()
@@ -36,15 +39,17 @@ test('every word on a screen is of the catalogue', async () => {
   expect(known.size).toBeGreaterThan(500)
   const strange: Record<string, string> = {}
   for (const { name } of states) {
-    await view.show(name)
-    for (const text of await texts()) {
-      for (const word of plain(text)) if (!known.has(word)) strange[word] ??= `${name}: ${text}`
+    await Promise.all(views.map((view) => view.show(name)))
+    for (const view of views) {
+      for (const text of await texts(view)) {
+        for (const word of plain(text)) if (!known.has(word)) strange[word] ??= `${name}: ${text}`
+      }
     }
   }
   expect(strange).toEqual({})
 })
 
-/** The texts of a state that are data: in its messages, in its hub's answers, and what its steps type. */
+/** The texts of a state that are data: in its messages, in its hub's answers and theirs, and what its steps type. */
 async function given({ messages, hub, path, query, does }: State): Promise<string[]> {
   const found: string[] = []
   const collect = (value: unknown): void => {
@@ -62,15 +67,21 @@ async function given({ messages, hub, path, query, does }: State): Promise<strin
   }
   const nothing = () => new Promise((done) => setImmediate(done))
   collect([choices, messages, path, query, does])
-  for (const answer of Object.values(hub?.() ?? {}) as unknown[]) {
-    if (typeof answer !== 'function') continue
-    await Promise.race([nothing(), new Promise((done) => done(answer()))]).then(collect, collect)
+  const ask = async (answers: unknown): Promise<void> => {
+    for (const answer of Object.values(answers ?? {}) as unknown[]) {
+      if (typeof answer !== 'function') continue
+      await Promise.race([nothing(), new Promise((done) => done(answer()))]).then(async (given) => {
+        collect(given)
+        await ask(given)
+      }, collect)
+    }
   }
+  await ask(hub?.())
   return found
 }
 
 /** All texts and labels on screen. */
-function texts(): Promise<string[]> {
+function texts(view: View): Promise<string[]> {
   return view.page.evaluate(() => {
     const labels = ['aria-label', 'aria-description', 'aria-roledescription', 'alt', 'placeholder', 'title']
     const all = [

@@ -1,6 +1,6 @@
 // A session's screen: its feed, its turn, its questions.
 import { epoch, eventsFrame, loadedFrame, Script, sessionId } from '../../test/support/script'
-import type { AbideEvent } from '../../src/wire/gen'
+import type { AbideEvent, LostQuestion, Offer } from '../../src/wire/gen'
 import { agent, frame, goldenEvents, held, opened, path, prompting, session, turn, whole } from './frames'
 import type { State } from './state'
 
@@ -166,6 +166,46 @@ const question = { ...prompting, pending_permissions: ['perm-edit-1'] }
 /** Read as far as this, a good while ago. */
 const away = (seq: number) => ({ [sessionId]: { epoch, seq, at: Date.now() - 42 * 60_000 } })
 
+const lost: LostQuestion = {
+  permission_id: 'perm-edit-1',
+  title: 'Edit retry.go?',
+  options: [{ option_id: 'once', name: 'Allow once', kind: 'allow_once' }],
+}
+
+/** A turn that was cut off, and what the hub offers. */
+const interrupted = (name: string, over: Partial<Offer> = {}, does: State['does'] = []): State => {
+  const cut = {
+    interruption_id: 'i1',
+    turn: 1,
+    reason: 'hub_restart',
+    phase: 'executing_tools',
+    at_seq: 20,
+    at: new Date(Date.now() - 90_000).toISOString(),
+    held: true,
+  } as const
+  const offer: Offer = {
+    ...cut,
+    age_s: 90,
+    stale: false,
+    mismatch: [],
+    drift: [],
+    prompt: 'You were cut off while a tool was running. Look at what it did, then go on.',
+    ways: [
+      { way: 'server', available: true },
+      { way: 'local', available: false, why: 'the agent cannot load a session' },
+      { way: 'segmented', available: true, tokens: 9_300, segments: 2 },
+    ],
+    ...over,
+  }
+  return {
+    name: `interrupted${name}`,
+    path,
+    messages: held(turn(30), { interruption: cut }),
+    hub: () => ({ interruption: async () => offer }),
+    does,
+  }
+}
+
 export const feeds: State[] = [
   { name: 'session, loading', path, messages: opened, does: [{ wait: 200 }] },
   {
@@ -319,6 +359,27 @@ export const feeds: State[] = [
         { client_id: 'y', actor: 'Laptop', activity: 'away', seq: 2 },
       ],
     }),
+  },
+  interrupted(''),
+  interrupted(', what is sent', {}, [{ press: '.interrupted button:nth-of-type(3)' }]),
+  interrupted(', long ago, and a question was lost', {
+    age_s: 260_000,
+    stale: true,
+    mismatch: ['branch', 'repository'],
+    lost_question: lost,
+  }),
+  interrupted(', other settings', {
+    drift: [
+      { field: 'model', recorded: 'large', current: 'small', allows_more: false },
+      { field: 'mode', recorded: 'ask', current: 'auto', allows_more: true },
+    ],
+  }),
+  interrupted(', its folder is gone', {
+    ways: [{ way: 'server', available: false, why: 'the folder is gone' }],
+  }),
+  {
+    ...interrupted(', no answer'),
+    hub: () => ({ interruption: () => Promise.reject(new Error('The hub cannot be reached.')) }),
   },
   { name: 'question', path, messages: held(asked, question) },
   { name: 'question, deceiving', path, messages: held(deceiving.events, question) },

@@ -3,7 +3,7 @@ import type { Files, FolderContent } from '../../src/state/files'
 import type { FoundPage, Hit } from '../../src/state/search'
 import { sessionId } from '../../test/support/script'
 import { connected, held, link, list, opened, path, sessions, whole } from './frames'
-import type { State } from './state'
+import type { State, Step } from './state'
 
 /** What the hub answers to a search; none is an answer that does not come. */
 type Answer = FoundPage | { problem: string } | null
@@ -58,6 +58,16 @@ function searching(name: string, words: string, ...answers: Answer[]): State {
   }
   return { name, path: '/', hub, does: [{ write: '[data-search]', words }], messages: opened }
 }
+
+const rowMenu = { press: '[data-row] .more' }
+const item = (n: number) => ({ press: `[popover] [role=menuitem]:nth-of-type(${n})` })
+const filters = { press: '.finding button' }
+const acting = (name: string, ...does: readonly Step[]): State => ({
+  name: `list, ${name}`,
+  path: '/',
+  messages: opened,
+  does,
+})
 
 export const lists: State[] = [
   { name: 'list', path: '/', messages: opened },
@@ -120,6 +130,20 @@ export const lists: State[] = [
     messages: [link(), { kind: 'list_failed', text: 'The hub cannot be reached.' }],
   },
   { name: 'list, offline', path: '/', messages: [link(), connected, list, link({ phase: 'offline' })] },
+  acting('menu of a row', rowMenu),
+  acting('menu of a row, rename', rowMenu, item(2)),
+  acting('menu of a row, delete', rowMenu, item(5)),
+  acting('selection', rowMenu, item(4), { press: '[data-row="20260220-120000-00000001"] a' }),
+  acting('selection, nothing selected', rowMenu, item(4), { press: '[aria-checked=true]' }),
+  acting('selection, delete', rowMenu, item(4), { press: '.bar[role=group] button:nth-of-type(3)' }),
+  acting('filter', filters),
+  acting('filter, by project', filters, { choose: '[data-filter=by]', value: 'project' }),
+  acting(
+    'filter, nothing fits',
+    filters,
+    { choose: '[data-filter=project]', value: 'lake' },
+    { choose: '[data-filter=status]', value: t`Needs you` },
+  ),
   searching('search, found', 'retr', found({ hits })),
   searching('search, under way', 'retr', found({ hits: hits.slice(0, 1), ...on }), null),
   searching('search, more', 'retr', found({ hits: Array(20).fill(hits[0]) as Hit[], ...on })),

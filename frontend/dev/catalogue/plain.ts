@@ -5,7 +5,7 @@ import { goldenEvents, opened, path, whole } from './frames'
 import type { State } from './state'
 
 /** The hub's answers: these events, of a log that ends with the newest of them or at `max`. */
-const log =
+export const log =
   (events = whole, max = events.at(-1)?.seq ?? 0) =>
   () => ({
     events: async (_: string, after: number, limit: number): Promise<EventsLoadedMessage> => {

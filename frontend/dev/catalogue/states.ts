@@ -5,10 +5,12 @@ import { initial, reduce } from '../../src/state/app'
 import { deceptions } from './deceiving'
 import { doubles } from './doubled'
 import { feeds } from './feeds'
+import { workspace } from './files'
 import { links } from './links'
 import { lists } from './lists'
 import { panels } from './panels'
 import { plains } from './plain'
+import { again } from './reviews'
 import { settings } from './settings'
 import type { State } from './state'
 import { strange } from './strange'
@@ -24,6 +26,8 @@ export const states: State[] = [
   ...writing,
   ...links,
   ...plains,
+  ...workspace,
+  ...again,
   ...doubles,
   ...deceptions,
   ...strange,

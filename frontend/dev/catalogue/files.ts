@@ -1,0 +1,143 @@
+// The files of a session's workspace, and the folders in which a new session may run.
+import type { Changes, FileRead, Files, FolderContent, Listing } from '../../src/state/files'
+import { opened, path } from './frames'
+import type { State } from './state'
+
+const root: Listing = {
+  entries: [
+    { name: 'cmd', kind: 'folder', size: 0 },
+    { name: 'docs', kind: 'folder', size: 0 },
+    { name: 'current', kind: 'link', size: 0 },
+    { name: 'ferry.sock', kind: 'other', size: 0 },
+    { name: 'gpj.\u202eexe.png', kind: 'file', size: 5_120 },
+    { name: 'latin1-\ufffd.txt', kind: 'file', size: 12, unreadable: true },
+    {
+      name: 'a-name-that-is-longer-than-any-place-for-it-on-a-phone-or-beside-a-file.go',
+      kind: 'file',
+      size: 9,
+    },
+    { name: 'notes.md', kind: 'file', size: 300 },
+    { name: 'retry.go', kind: 'file', size: 420 },
+    { name: 'wait.go', kind: 'file', size: 31_000_000 },
+  ],
+  left_out: 4_990,
+}
+const inner: Listing = { entries: [{ name: 'main.go', kind: 'file', size: 812 }], left_out: 0 }
+
+const changes: Changes = {
+  repository: true,
+  branch: 'retries-spread-out',
+  files: [
+    { path: 'cmd/main.go', code: ' M' },
+    { path: 'notes.md', code: '??' },
+    { path: 'old.go', code: ' D' },
+    { path: 'retry.go', code: 'M ' },
+    { path: 'wait.go', code: 'UU' },
+  ],
+  left_out: 12,
+  new_pull_request: 'https://forge.example/ferry/compare/retries-spread-out?expand=1',
+}
+
+const code = `package ferry
+
+import "time"
+
+// Wait returns how long to wait before attempt n.
+func Wait(n int) time.Duration {
+	return min(most, base<<n) // a line that is a good deal longer than the screen of any phone is wide
+}
+`
+const notes =
+  '# Notes\n\nWhy the retries **spread out**:\n\n- one outage, many clients\n- `Wait` was the same for all\n'
+
+/** What the file is read as: its bytes, their type, and the size of all of it. */
+const bytes = (content: BlobPart, type = '', size?: number) => {
+  const blob = new Blob([content], { type })
+  return async (): Promise<FileRead> => ({ blob, size: size ?? blob.size })
+}
+const picture = async (): Promise<FileRead> => {
+  const blob = await (await fetch('/icons/apple-180.png')).blob()
+  return { blob, size: blob.size }
+}
+const unreachable = () => Promise.reject(new Error('The hub cannot be reached.'))
+
+const hub = (over: Partial<Files>) => () => ({
+  files: async (): Promise<Files> => ({
+    folders: async () => folder,
+    makeFolder: unreachable,
+    list: async (_, of) => (of === 'cmd' ? inner : root),
+    changes: async () => changes,
+    read: bytes(code),
+    complete: async () => [],
+    ...over,
+  }),
+})
+
+const files = (name: string, over: Partial<Files> = {}, does: State['does'] = []): State => ({
+  name: `files${name}`,
+  path: `${path}/files`,
+  messages: opened,
+  hub: hub(over),
+  does,
+})
+
+const file = (name: string, of: string, read: Files['read'], over: Partial<Files> = {}): State => ({
+  ...files(`, ${name}`, { read, ...over }),
+  query: `?path=${encodeURIComponent(of)}`,
+})
+
+const folder: FolderContent = {
+  name: 'ferry',
+  path: '/src/ferry',
+  repository: true,
+  branch: 'main',
+  parent: '/src',
+  folders: [
+    { name: 'cmd', path: '/src/ferry/cmd', repository: false },
+    { name: 'vendored', path: '/src/ferry/vendored', repository: true, branch: 'release-2.4' },
+    { name: 'gpj.\u202eexe', path: '/src/ferry/gpj.\u202eexe', repository: false },
+  ],
+  left_out: 3,
+}
+
+const browser = (name: string, over: Partial<Files>, does: State['does'] = []): State => ({
+  name: `new session, folders${name}`,
+  path: '/',
+  overlay: 'new_session',
+  messages: opened,
+  hub: hub(over),
+  does: [{ press: 'dialog .chips button[aria-expanded=false]' }, ...does],
+})
+
+export const workspace: State[] = [
+  files(''),
+  files(', a folder opened', {}, [{ press: 'main nav button[aria-expanded=false]' }]),
+  files(', those that changed', {}, [{ press: 'main nav button[aria-pressed=false]' }]),
+  files(', no repository', { changes: async () => ({ repository: false, files: [] }) }),
+  files(', changes unknown', {
+    changes: async () => ({ repository: true, files: [], unknown: 'git is not installed' }),
+  }),
+  files(', empty', { list: async () => ({ entries: [], left_out: 0 }) }),
+  files(', loading', { list: () => new Promise(() => {}) }),
+  files(', failed', { list: unreachable, changes: unreachable }),
+  file('code', 'retry.go', bytes(code)),
+  file('code that deceives', 'cmd/main.go', bytes(`${code}// \u202e tfel ot thgir\n`)),
+  file('long code', 'wait.go', bytes(code.repeat(1_200), '', 31_000_000)),
+  file('markdown', 'notes.md', bytes(notes)),
+  file('a picture', 'gpj.\u202eexe.png', picture),
+  file('a damaged picture', 'logo.png', bytes('no picture', 'image/png')),
+  file('a large picture', 'logo.png', bytes('the beginning', 'image/png', 31_000_000)),
+  file('a binary', 'ferry', bytes(new Uint8Array([0, 1, 2, 255]))),
+  file('an empty file', 'empty.txt', bytes('')),
+  file('a deleted file', 'old.go', () => Promise.reject(new Error('no such file'))),
+  file('a file that failed', 'retry.go', unreachable),
+  file('a file that loads', 'retry.go', () => new Promise(() => {})),
+  browser('', {}),
+  browser(', none here', { folders: async () => ({ ...folder, parent: '', folders: [], left_out: 0 }) }),
+  browser(', loading', { folders: () => new Promise(() => {}) }),
+  browser(', failed', { folders: unreachable }),
+  browser(', not created', {}, [
+    { write: 'dialog .browser input', words: 'harbour' },
+    { press: 'dialog .new button' },
+  ]),
+]

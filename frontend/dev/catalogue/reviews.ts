@@ -1,0 +1,133 @@
+// A session seen again: the review and the playback.
+import { orderOf, type Overview, type TurnLine } from '../../src/state/overview'
+import { idleMs } from '../../src/state/player'
+import type { Comment, Reviews } from '../../src/state/reviews'
+import type { AbideEvent } from '../../src/wire/gen'
+import { loadedFrame } from '../../test/support/script'
+import { opened, path, turn, whole } from './frames'
+import { log } from './plain'
+import type { State } from './state'
+
+/** A line for each turn of the events, as the hub would tell. */
+const turnLine = (events: readonly AbideEvent[]): TurnLine => ({
+  turn: 1,
+  seq: 1,
+  end_seq: events.length - 2,
+  at: events[0]!.time,
+  ms: 754_000,
+  prompt: 'Make the retries spread out.',
+  actor: 'owner',
+  files: [{ path: '/home/dev/src/ferry/retry.go', added: 13, removed: 3 }],
+  added: 13,
+  removed: 3,
+  tools: 6,
+  commands: 1,
+  commands_failed: 1,
+  questions: 1,
+  tokens: 12_431,
+})
+
+const overview = (events: readonly AbideEvent[]): Overview => ({
+  epoch: loadedFrame([]).epoch,
+  min_seq: 1,
+  at_seq: events.length,
+  from: events[0]!.time,
+  to: events.at(-1)!.time,
+  time: { bucket_ms: 1000, events: events.map((_, i) => (i * 7) % 5) },
+  order: orderOf(events, idleMs),
+  marks: (['prompt', 'edit', 'command', 'question', 'error', 'interruption'] as const).map((kind, i) => ({
+    seq: 1 + Math.floor((i * events.length) / 6),
+    kind,
+    turn: 1,
+  })),
+  turns: [
+    turnLine(events),
+    {
+      turn: 2,
+      seq: events.length - 1,
+      end_seq: events.length - 1,
+      at: events.at(-1)!.time,
+      interrupted: true,
+    },
+    {
+      turn: 3,
+      seq: events.length,
+      end_seq: events.length,
+      at: events.at(-1)!.time,
+      error: 'the model is overloaded',
+    },
+  ],
+  turns_left_out: 4,
+})
+
+const comments: Comment[] = [
+  {
+    comment_id: 'c1',
+    from_seq: 12,
+    to_seq: 18,
+    text: 'Why not a constant? \u202e',
+    by: 'Phone',
+    at: new Date(Date.now() - 7_200_000).toISOString(),
+    resolved: false,
+  },
+  { comment_id: 'c2', from_seq: 2, to_seq: 2, text: 'Good.', by: '', at: whole[0]!.time, resolved: true },
+]
+const unreachable = () => Promise.reject(new Error('The hub cannot be reached.'))
+
+const hub =
+  (events: AbideEvent[], over: Partial<Reviews> = {}) =>
+  () => ({
+    ...log(events)(),
+    overview: async () => overview(events),
+    review: async () =>
+      ({
+        comments: async () => ({ version: 1, comments }),
+        preview: async () => ({ events: 40, secrets: 1, paths: 12, images: 0, thoughts: 3, outputs: 5 }),
+        ...over,
+      }) as Reviews,
+  })
+
+const screen = (screen: 'review' | 'play', name: string, does: State['does'] = [], over = hub(whole)) => ({
+  name: `${screen === 'play' ? 'playback' : 'review'}${name}`,
+  path: `${path}/${screen}`,
+  messages: opened,
+  hub: over as State['hub'],
+  does,
+})
+const tab = (n: number) => ({ press: `[role=tab]:nth-child(${n})` })
+const taking = { press: 'main.screen header button:not([aria-label])' }
+
+export const again: State[] = [
+  screen('review', ''),
+  screen('review', ', the panel closed', [{ press: 'main.screen header [aria-pressed=true]' }]),
+  screen('review', ', changes', [tab(2), { wait: 400 }]),
+  screen('review', ', comments', [tab(3), { press: '.pick input' }]),
+  screen('review', ', a comment edited', [tab(3), { press: '.pick + div p ~ button' }]),
+  screen(
+    'review',
+    ', no comments',
+    [tab(3)],
+    hub(whole, { comments: async () => ({ version: 0, comments: null }) }),
+  ),
+  screen('review', ', comments failed', [tab(3)], hub(whole, { comments: unreachable })),
+  screen('review', ', search', [{ write: 'main.screen [role=search] input', words: 'retr' }, { wait: 400 }]),
+  screen('review', ', export', [taking]),
+  screen('review', ', export counted', [taking, { press: 'dialog .row button' }]),
+  screen(
+    'review',
+    ', export failed',
+    [taking, { press: 'dialog .row button' }],
+    hub(whole, { preview: unreachable }),
+  ),
+  screen('review', ', fork into a worktree', [taking, { press: 'dialog [name=where]:not(:checked)' }]),
+  screen('review', ', failed', [], () => ({ ...hub(whole)(), overview: unreachable })),
+  screen('play', ''),
+  screen('play', ', loading', [], () => ({ ...hub(whole)(), overview: () => new Promise<never>(() => {}) })),
+  {
+    ...screen('play', ', at a question', [], hub(turn(30))),
+    query: '?seq=29',
+  },
+  // Beside the feed there is room for the panel, and its keys are opened; on a phone the panel itself is.
+  screen('play', ', turns and keys', [{ press: 'main.screen header [aria-pressed=false], aside summary' }]),
+  screen('play', ', failed', [], () => ({ ...hub(whole)(), overview: unreachable })),
+]
