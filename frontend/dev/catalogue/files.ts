@@ -106,7 +106,7 @@ const browser = (name: string, over: Partial<Files>, does: State['does'] = []): 
   overlay: 'new_session',
   messages: opened,
   hub: hub(over),
-  does: [{ press: 'dialog .chips button[aria-expanded=false]' }, ...does],
+  does: [{ press: '[data-folder]' }, ...does],
 })
 
 export const workspace: State[] = [
