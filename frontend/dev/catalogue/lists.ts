@@ -177,7 +177,7 @@ export const lists: State[] = [
     hub: () => ({
       create: () => Promise.reject(new Error('the folder /src/none does not exist: choose another')),
     }),
-    does: [{ press: 'dialog form [type=submit]' }],
+    does: [{ press: 'dialog form [type=submit]:enabled' }],
   },
   { name: 'palette', path, overlay: 'palette', messages: held(whole) },
   {
