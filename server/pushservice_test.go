@@ -80,7 +80,10 @@ func (b *browser) subscribe(h *hub) {
 }
 
 func (b *browser) take(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body)
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the hub's end cut it off
+	}
 	b.mu.Lock()
 	b.tries++
 	tries, reply, hold := b.tries, b.reply, b.hold

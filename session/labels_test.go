@@ -54,7 +54,9 @@ func TestWhatAPersonSetOutlivesEitherOfItsFiles(t *testing.T) {
 			require.Equal(t, "Mine", listed.Name, "the list had no name before the session was opened")
 			require.True(t, listed.Pinned && listed.Archived)
 			b := h.session(id)
-			prompt(t, b, promptID(0)) // which names a session without a name
+			prompt(t, b, promptID(0)) // which names a session without a name, and takes it out of the archive
+			yes := true
+			require.NoError(t, h.manager.Update(ctxOf(t), id, session.Patch{Archived: &yes}))
 			h.close()
 			h.open()
 			info := h.session(id).Info()
