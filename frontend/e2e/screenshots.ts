@@ -3,8 +3,9 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Browser, desktop, phone, type Size } from './rig/browser.ts'
+import { Browser, phone, type Size } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
+import { repository } from './rig/git.ts'
 import { binaries, Hub } from './rig/hub.ts'
 import { Screen } from './rig/screen.ts'
 
@@ -15,15 +16,17 @@ const kept = resolve(import.meta.dirname, '../../docs/images')
 const keep = new Set([
   'session-desktop',
   'session-desktop-dark',
-  'session-phone',
   'permission-phone-dark',
   'sessions-phone',
-  'rules-phone',
+  'review-phone',
+  'file-phone',
 ])
 const most = 200 * 1024
 
+const wide: Size = { width: 1440, height: 900 }
+
 const sizes: [string, Size][] = [
-  ['desktop', desktop],
+  ['desktop', wide],
   ['phone', phone],
 ]
 
@@ -40,10 +43,7 @@ describe('pictures', () => {
         locked: [binaries.abide, 'demo-agent', '--speed', '0', '--login', '--state', join(home, 'locked')],
       }),
     })
-    writeFileSync(
-      join(hub.workspace, 'README.md'),
-      '# uploader\n\nSends files, and tries again when the network does not.\n',
-    )
+    write()
     device = await Device.pair(hub)
     stranger = await Browser.start()
     await ended('Explain the retry loop', 'Explain how the retry loop backs off')
@@ -72,6 +72,60 @@ describe('pictures', () => {
     await device.stop()
     await hub.stop()
   })
+
+  /** A repository with a change that is not committed. */
+  function write(): void {
+    const retry = (wait: string) => `package uploader
+
+import (
+\t"context"
+\t"math/rand/v2"
+\t"time"
+)
+
+const (
+\tbase = 250 * time.Millisecond
+\tmost = 10 * time.Second
+)
+
+// Wait returns how long to wait before attempt n.
+func Wait(n int) time.Duration {
+${wait}}
+
+// Do runs send until it succeeds or ctx ends.
+func Do(ctx context.Context, send func() error) error {
+\tfor n := 1; ; n++ {
+\t\tif err := send(); err == nil {
+\t\t\treturn nil
+\t\t}
+\t\tselect {
+\t\tcase <-ctx.Done():
+\t\t\treturn ctx.Err()
+\t\tcase <-time.After(Wait(n)):
+\t\t}
+\t}
+}
+`
+    const at = (...path: string[]) => join(hub.workspace, ...path)
+    const git = repository(hub.workspace)
+    for (const folder of ['cmd', 'docs', 'testdata']) {
+      mkdirSync(at(folder))
+      writeFileSync(at(folder, 'notes.md'), `# ${folder}\n`)
+    }
+    writeFileSync(at('README.md'), '# uploader\n\nSends files, and tries again when the network does not.\n')
+    writeFileSync(at('go.mod'), 'module example.org/uploader\n\ngo 1.26\n')
+    writeFileSync(
+      at('queue.go'),
+      'package uploader\n\n// Queue holds the files that wait.\ntype Queue struct{}\n',
+    )
+    writeFileSync(at('retry.go'), retry('\treturn base << n\n'))
+    git('add', '.')
+    git('commit', '-q', '-m', 'first')
+    writeFileSync(
+      at('retry.go'),
+      retry('\tceiling := min(most, base<<min(n, 6))\n\treturn base + rand.N(ceiling-base+1)\n'),
+    )
+  }
 
   /** A session whose turn is over, its permission given. */
   async function ended(name: string, prompt: string): Promise<void> {
@@ -225,6 +279,57 @@ describe('pictures', () => {
       await s.page.getByLabel('Search sessions').fill('retry')
       await s.page.locator('mark').first().waitFor()
     }))
+  test('of the filter', () =>
+    take('filter', '/', async (s) => {
+      await s.page.getByRole('button', { name: 'Filter' }).click()
+      await s.page.getByLabel('Group by').selectOption({ label: 'Status' })
+    }))
+  test('of the menu of a row', () =>
+    take('row-menu', '/', async (s) => {
+      await s.page.getByRole('button', { name: 'More: Markdown' }).click()
+      await s.page.getByRole('menuitem', { name: 'Select' }).waitFor()
+    }))
+  test('of a selection', () =>
+    take('selection', '/', async (s) => {
+      await s.page.getByRole('button', { name: 'More: Markdown' }).click()
+      await s.page.getByRole('menuitem', { name: 'Select' }).click()
+      await s.page.getByRole('group', { name: 'Selected sessions' }).waitFor()
+    }))
+  test('of the folders for a new session', () =>
+    take('folders', '/', async (s) => {
+      await s.page.getByRole('button', { name: 'New session' }).first().click()
+      await s.page.locator('[data-folder]').click()
+      await s.page.getByRole('button', { name: 'Use this folder' }).waitFor()
+    }))
+  test('of the files', () =>
+    take('files', `/s/${sessions['Add a greeting']}/files`, (s) =>
+      s.page.getByRole('link', { name: /^retry\.go/ }).waitFor(),
+    ))
+  test('of a file', () =>
+    take('file', `/s/${sessions['Add a greeting']}/files?path=retry.go`, (s) =>
+      s.page.locator('code .hljs-keyword').first().waitFor(),
+    ))
+  test('of a review', () =>
+    take('review', `/s/${sessions['Add a greeting']}/review`, async (s) => {
+      await s.page.getByRole('tab', { name: 'Changes' }).click()
+      await s.page.locator('[data-changes] .piece').first().waitFor()
+    }))
+  test('of an export', () =>
+    take('export', `/s/${sessions['Add a greeting']}/review`, async (s) => {
+      await s.page.getByRole('button', { name: 'Export…' }).click()
+      await s.page.getByRole('dialog').getByText('Leave out').waitFor()
+    }))
+  test('of a playback', () =>
+    take('playback', `/s/${sessions['Add a greeting']}/play?seq=12`, (s) =>
+      s.page.locator('[data-play="12"][data-busy=false]').waitFor(),
+    ))
+  test('of a device that is added', () =>
+    take('add-device', '/settings', async (s) => {
+      await s.page.getByRole('button', { name: 'Add a device' }).click()
+      const link = s.page.locator('.add svg, .add img, .add canvas').last()
+      await link.waitFor()
+      await link.scrollIntoViewIfNeeded()
+    }))
   test('of the settings', () =>
     take('settings', '/settings', (s) => s.page.getByText('Access', { exact: true }).waitFor()))
   test('of the door', () =>
@@ -240,4 +345,10 @@ describe('pictures', () => {
       await hub.kill()
       await s.page.getByRole('button', { name: 'Try now' }).waitFor()
     }))
+  test('of a turn that was interrupted', async () => {
+    await hub.start()
+    await take('interrupted', `/s/${sessions['running']}`, (s) =>
+      s.page.getByRole('button', { name: 'Resume' }).first().waitFor(),
+    )
+  })
 })
