@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -192,7 +193,8 @@ func (c *call) workspace() (string, error) {
 		return "", err
 	}
 	folder := own.Info().Workspace
-	if !c.server.manager.InRoots(folder) {
+	// It was a real path when the session was made. A link in its place leads elsewhere.
+	if real, err := filepath.EvalSymlinks(folder); err != nil || real != folder || !c.server.manager.InRoots(folder) {
 		return "", notFound("the folder of session " + own.ID())
 	}
 	return folder, nil

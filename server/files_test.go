@@ -61,6 +61,14 @@ func TestFilesOutsideOfTheWorkspaceDoNotExist(t *testing.T) {
 	for _, route := range []string{"/files", "/file?path=a", "/complete", "/changes"} {
 		require.Equal(t, 403, h.do("GET", one+route, nil, viewer).status, route)
 	}
+	// A link that takes the folder's place leads nowhere.
+	folder := s.Info().Workspace
+	require.Equal(t, 200, h.api("GET", one+"/files", nil).status)
+	require.NoError(t, os.Rename(folder, folder+"-aside"))
+	require.NoError(t, os.Symlink(folder+"-aside", folder))
+	for _, route := range []string{"/files", "/file?path=a", "/complete?q=a", "/changes"} {
+		require.Equal(t, 404, h.api("GET", one+route, nil).status, route)
+	}
 	// A session that was recorded where no session may run shows no files.
 	recording, err := h.manager.Record(t.Context(), session.CreateRequest{Agent: "other", Workspace: t.TempDir(), Actor: event.Actor{Name: "ann"}})
 	require.NoError(t, err)

@@ -79,27 +79,13 @@ func (f *Files) List(root, path string) (Listing, error) {
 		return Listing{}, err
 	}
 	defer opened.Close()
-	found, err := opened.ReadDir(mostRead)
-	if err != nil && !errors.Is(err, io.EOF) {
+	found, left, err := firstEntries(opened)
+	if err != nil {
 		return Listing{}, notFound(path, err)
 	}
-	found = slices.DeleteFunc(found, func(e fs.DirEntry) bool { return ownfiles.InGit(e.Name()) })
-	slices.SortFunc(found, func(a, b fs.DirEntry) int {
-		if a.IsDir() != b.IsDir() {
-			if a.IsDir() {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(a.Name(), b.Name())
-	})
-	list := Listing{Entries: []Entry{}}
+	list := Listing{Entries: []Entry{}, LeftOut: left}
 	own := f.own.Infos()
 	for _, e := range found {
-		if len(list.Entries) == mostEntries {
-			list.LeftOut++
-			continue
-		}
 		info, err := e.Info()
 		if err != nil || isOne(info, own) {
 			continue
@@ -107,6 +93,38 @@ func (f *Files) List(root, path string) (Listing, error) {
 		list.Entries = append(list.Entries, entryOf(info))
 	}
 	return list, nil
+}
+
+// firstEntries reads a folder and keeps its first entries: folders first, then by name.
+// left counts the others. It holds few entries at once, however many there are.
+func firstEntries(folder *os.File) (first []fs.DirEntry, left int, err error) {
+	for read := 0; read < mostRead; {
+		some, err := folder.ReadDir(mostEntries)
+		read += len(some)
+		some = slices.DeleteFunc(some, func(e fs.DirEntry) bool { return ownfiles.InGit(e.Name()) })
+		first = append(first, some...)
+		slices.SortFunc(first, func(a, b fs.DirEntry) int {
+			if a.IsDir() != b.IsDir() {
+				if a.IsDir() {
+					return -1
+				}
+				return 1
+			}
+			return strings.Compare(a.Name(), b.Name())
+		})
+		if over := len(first) - mostEntries; over > 0 {
+			left += over
+			clear(first[mostEntries:])
+			first = first[:mostEntries]
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+	}
+	return first, left, nil
 }
 
 func isOne(info fs.FileInfo, of []os.FileInfo) bool {
@@ -166,7 +184,8 @@ func (f *Files) open(root, path string) (*os.File, error) {
 	return opened, nil
 }
 
-// admit refuses files in .git, where a configuration may hold passwords, and the
+// admit refuses what is not below root, whose path is real: a link may have taken its
+// place. It refuses files in .git, where a configuration may hold passwords, and the
 // hub's own files.
 func (f *Files) admit(opened *os.File, root, rel string) error {
 	info, err := opened.Stat()
@@ -176,6 +195,9 @@ func (f *Files) admit(opened *os.File, root, rel string) error {
 	at, err := ownfiles.RealPath(opened, root, rel)
 	if err != nil {
 		return notFound(rel, err)
+	}
+	if at != root && !strings.HasPrefix(at, strings.TrimSuffix(root, "/")+"/") {
+		return notFound(rel, errors.New("it is not in the folder: a link stands in the folder's place"))
 	}
 	if ownfiles.InGit(at) || f.own.Holds(info, at) {
 		return notFound(rel, errors.New("it is private"))

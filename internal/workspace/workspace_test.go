@@ -86,6 +86,21 @@ func TestNothingOutsideOfTheWorkspaceIsListedOrRead(t *testing.T) {
 	require.NotContains(t, strings.Join(paths, " "), ".git/")
 }
 
+func TestALinkInTheFoldersPlaceLeadsNowhere(t *testing.T) {
+	top := t.TempDir()
+	root, other := filepath.Join(top, "work"), filepath.Join(top, "other")
+	put(t, other, "private", "do not tell")
+	require.NoError(t, os.Symlink(other, root))
+	files := newFiles(t)
+	_, err := files.List(root, "")
+	require.ErrorIs(t, err, workspace.ErrNotFound)
+	_, _, err = files.Open(root, "private")
+	require.ErrorIs(t, err, workspace.ErrNotFound)
+	list, err := files.List(other, "")
+	require.NoError(t, err)
+	require.Equal(t, []string{"private"}, namesOf(list))
+}
+
 func TestStrangeNamesAreShownAndOpened(t *testing.T) {
 	root, f := t.TempDir(), newFiles(t)
 	names := []string{"-rf", "a b", "new\nline", "q?#%25&=", "\u202egnp.exe", "c:\\d", "ünïcödé", "'\"`$(x)"}
