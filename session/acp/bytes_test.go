@@ -164,3 +164,21 @@ func FuzzObjects(f *testing.F) {
 		}
 	})
 }
+
+// FuzzText compares the decoding of a string with that of encoding/json.
+func FuzzText(f *testing.F) {
+	for _, text := range []string{`""`, `"a"`, `"\n"`, `"a\"b\\c\/\b\f\r\t"`, `"\\"`, `"\u00e9x\n"`, `"\ud800"`, `"é\né"`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, quoted []byte) {
+		var want string
+		if !utf8.Valid(quoted) || len(quoted) == 0 || quoted[0] != '"' || quoted[len(quoted)-1] != '"' || json.Unmarshal(quoted, &want) != nil {
+			return
+		}
+		got, exact := acp.TextOf(quoted)
+		require.Equal(t, want, got)
+		if !bytes.Contains(quoted, []byte(`\u`)) {
+			require.True(t, exact)
+		}
+	})
+}

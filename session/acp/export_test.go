@@ -92,3 +92,6 @@ func (c *hurriedClock) Now() time.Time {
 }
 
 func (*hurriedClock) After(time.Duration) <-chan time.Time { return nil }
+
+// TextOf decodes a JSON string as the fields of events are decoded.
+func TextOf(quoted []byte) (text string, exact bool) { return new(objects).textOf(quoted) }

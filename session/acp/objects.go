@@ -268,13 +268,46 @@ func (o *objects) textOf(quoted []byte) (text string, exact bool) {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return string(quoted[1 : len(quoted)-1]), true
 	}
-	o.unquoted, _ = jsontext.AppendUnquote(o.unquoted[:0], quoted)
+	simple := o.unescape(quoted[1 : len(quoted)-1])
+	if !simple {
+		o.unquoted, _ = jsontext.AppendUnquote(o.unquoted[:0], quoted)
+	}
 	text = string(o.unquoted)
 	if cap(o.unquoted) > mostUnquoted {
 		o.unquoted = nil
 	}
-	exact = !bytes.Contains(quoted, []byte(`\u`)) || !strings.ContainsRune(text, '\uFFFD') || bytes.Contains(quoted, []byte("\uFFFD"))
+	exact = simple || !bytes.Contains(quoted, []byte(`\u`)) || !strings.ContainsRune(text, '\uFFFD') || bytes.Contains(quoted, []byte("\uFFFD"))
 	return text, exact
+}
+
+// unescape puts a valid string without its escapes into unquoted. It reports false for
+// a string with an escape of four digits.
+func (o *objects) unescape(said []byte) bool {
+	o.unquoted = o.unquoted[:0]
+	for {
+		at := bytes.IndexByte(said, '\\')
+		if at < 0 {
+			o.unquoted = append(o.unquoted, said...)
+			return true
+		}
+		char := said[at+1]
+		switch char {
+		case 'b':
+			char = '\b'
+		case 'f':
+			char = '\f'
+		case 'n':
+			char = '\n'
+		case 'r':
+			char = '\r'
+		case 't':
+			char = '\t'
+		case 'u':
+			return false
+		}
+		o.unquoted = append(append(o.unquoted, said[:at]...), char)
+		said = said[at+2:]
+	}
 }
 
 // wordPlaces is how many words are kept at once, and mostUnquoted how much space.
