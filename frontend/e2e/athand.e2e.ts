@@ -39,7 +39,8 @@ describe.each([
     const { page } = screen
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     const more = page.getByRole('button', { name: 'More', exact: true })
-    const palette = page.getByRole('dialog', { name: 'Commands and sessions' })
+    // Hidden it is on its way out: a key that opens it again comes after that.
+    const palette = page.getByRole('dialog', { name: 'Commands and sessions', includeHidden: true })
     const open = async () => {
       if (!touch) await page.keyboard.press('Control+k')
       else {
