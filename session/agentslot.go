@@ -92,7 +92,7 @@ type agentProcess struct {
 type nextStart struct {
 	wanted    bool   // a client waits for the agent without a turn
 	authBy    string // the login method to use
-	anew      bool   // it begins a new agent session
+	anew      bool   // it begins a new agent session, without the agent's memory
 	crashes   []time.Time
 	restartAt time.Time // after a crash; zero while none is due
 }

@@ -69,7 +69,7 @@ func usesBetweenFiles(dir string) (map[string]map[string]bool, error) {
 		return nil, fmt.Errorf("no Go files in %s", dir)
 	}
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
-	// What other packages have is not looked up: it is in none of these files.
+	// Names of other packages are not resolved. Only uses between these files count.
 	conf := types.Config{Importer: emptyPackages{}, Error: func(error) {}}
 	pkg, _ := conf.Check(dir, fset, files, info)
 	for name, object := range info.Uses {

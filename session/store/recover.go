@@ -64,7 +64,8 @@ func (r *recovery) readMeta() error {
 	return nil
 }
 
-// loseMeta begins metadata anew, with the words of the old one.
+// loseMeta replaces damaged metadata by an empty one, which rebuild fills from the log.
+// The damaged file is kept in quarantine.
 func (r *recovery) loseMeta(why error) error {
 	r.did("metadata rebuilt from the log: %s", whyNoMetadata(why))
 	if errors.Is(why, fs.ErrNotExist) {
