@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -153,15 +154,22 @@ func FuzzObjects(f *testing.F) {
 		}
 		require.NoError(t, err)
 		require.Equal(t, want, found)
-		for name, value := range want {
-			if value[0] == '{' {
+		var compare func(within map[string]json.RawMessage, names ...string)
+		compare = func(within map[string]json.RawMessage, names ...string) {
+			for name, value := range within {
+				if value[0] != '{' || len(names) == 4 {
+					continue
+				}
+				path := append(slices.Clone(names), name)
 				var inner map[string]json.RawMessage
 				require.NoError(t, json.Unmarshal(value, &inner))
-				found, err := acp.Members(before, text, name)
+				found, err := acp.Members(before, text, path...)
 				require.NoError(t, err)
 				require.Equal(t, inner, found)
+				compare(inner, path...)
 			}
 		}
+		compare(want)
 	})
 }
 
