@@ -132,6 +132,10 @@ export class Screen {
           lasts.add(last!)
           const body = row.querySelector('.message, .prompt > p')
           if (body?.querySelector('.prose.plain')) return false
+          // A long text is cut until the rest is asked for.
+          const rest = body?.querySelector<HTMLElement>('button.rest')
+          rest?.click()
+          if (rest) return false
           shown.set(key!, { key: key!, seq: Number(seq), last: Number(last), text: body?.textContent ?? '' })
         }
         return true
