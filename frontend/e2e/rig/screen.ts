@@ -140,6 +140,15 @@ export class Screen {
         }
         return true
       }
+      /** How far the rows at both edges reach beyond them: a row is read whole at once, however high it is. */
+      const cut = () => {
+        const { top, bottom } = feed.getBoundingClientRect()
+        const boxes = [...feed.querySelectorAll('article[data-key]')].map((row) =>
+          row.getBoundingClientRect(),
+        )
+        const at = (edge: number) => boxes.find((box) => box.top <= edge && box.bottom >= edge)
+        return { above: top - (at(top)?.top ?? top), below: (at(bottom)?.bottom ?? bottom) - bottom }
+      }
       const scroll = async (there: () => boolean, by: number) => {
         for (;;) {
           const whole = read()
@@ -150,7 +159,11 @@ export class Screen {
               `out of reach: at ${feed.scrollTop} of ${feed.scrollHeight}, first is ${firstSeq}`,
             )
           }
-          if (whole) feed.scrollTop += by * feed.clientHeight
+          if (whole)
+            feed.scrollTop +=
+              by < 0
+                ? Math.min(by * feed.clientHeight, -cut().above)
+                : Math.max(by * feed.clientHeight, cut().below)
           await painted()
         }
       }
