@@ -247,7 +247,7 @@ export function hubAPI(page: PageKey) {
 
     /** The requests of a review to the hub; loaded with the first review. */
     async review(): Promise<Reviews> {
-      return (await import('./reviews')).reviews(call)
+      return (await import('./later')).reviews(call)
     },
 
     async overview(id: string): Promise<Overview> {
@@ -301,7 +301,7 @@ export function hubAPI(page: PageKey) {
       return address
     },
 
-    files: (): Promise<Files> => import('./files').then(({ filesAPI }) => filesAPI(call, respond)),
+    files: (): Promise<Files> => import('./later').then(({ filesAPI }) => filesAPI(call, respond)),
 
     async choices(): Promise<Choices> {
       const answer = await call<{

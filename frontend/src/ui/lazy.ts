@@ -64,6 +64,9 @@ const acts =
 
 export const loadFilters = acts((all) => all.Filters)
 export const loadActs = acts((all) => all.Acts)
+export const loadTextSearch = acts((all) => all.TextSearch)
+export const loadWaiting = acts((all) => all.Waiting)
+export const loadTellHint = acts((all) => all.TellHint)
 
 const rare =
   <T>(of: (parts: typeof import('./session/rare')) => T) =>
@@ -73,6 +76,12 @@ export const loadArchived = rare((all) => all.Archived)
 export const loadGone = rare((all) => all.Gone)
 export const loadReplaced = rare((all) => all.Replaced)
 export const loadShut = rare((all) => all.Shut)
+export const loadFiles = rare((all) => all.Files)
+export const loadQueue = rare((all) => all.Queue)
+export const loadInterrupted = rare((all) => all.Interrupted)
+export const loadRestoring = rare((all) => all.Restoring)
+const catchUp = rare((all) => all.CatchUp)
+export const loadCatchUp = () => comparing(catchUp())
 
 /** The other screens, and the parts of a session that most sessions do not show. */
 export const loadSession = () => import('./session/Session.svelte')
@@ -82,15 +91,7 @@ export const loadFileScreen = () => import('./files/FileScreen.svelte')
 export const loadPlay = () => import('./play/Play.svelte')
 export const loadSettings = () => import('./Settings.svelte')
 export const loadGranted = () => import('./parts/Granted.svelte')
-export const loadTextSearch = () => import('./list/TextSearch.svelte')
-export const loadWaiting = () => import('./list/Waiting.svelte')
-export const loadTellHint = () => import('./list/TellHint.svelte')
 export const loadPair = () => import('./Pair.svelte')
 export const loadEntry = () => import('./session/Entry.svelte')
-export const loadFiles = () => import('./session/Files.svelte')
-export const loadQueue = () => import('./session/Queue.svelte')
 export const loadPermission = () => comparing(import('./session/PermissionSheet.svelte'))
 export const loadDiff = () => comparing(import('./feed/Diff.svelte'))
-export const loadCatchUp = () => comparing(import('./session/CatchUp.svelte'))
-export const loadInterrupted = () => import('./session/Interrupted.svelte')
-export const loadRestoring = () => import('./session/Restoring.svelte')

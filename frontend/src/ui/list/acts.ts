@@ -1,4 +1,10 @@
-// The actions on sessions in the list, loaded with the first one.
+// The parts of the list that come with the first use of one: actions, filters, searches, hints.
 export { default as Acts } from './Acts.svelte'
 export { default as Filters } from './Filters.svelte'
+export { default as TellHint } from './TellHint.svelte'
+export { default as TextSearch } from './TextSearch.svelte'
+export { default as Waiting } from './Waiting.svelte'
+export { rank } from '../rank'
+export { Deeds } from './deeds'
 export { fits, groupsOf } from './filter'
+export { swipes } from './swipe'

@@ -5,8 +5,8 @@ export function drawn(list: HTMLElement, app: Screens): { destroy(): void } | un
   if (!matchMedia('(pointer: coarse)').matches) return
   let end: (() => void) | undefined
   let over = false
-  void Promise.all([import('./swipe'), import('./deeds')])
-    .then(([{ swipes }, { Deeds }]) => {
+  void import('./acts')
+    .then(({ swipes, Deeds }) => {
       if (over) return
       const deeds = new Deeds(app)
       end = swipes(list, (id, way) => {

@@ -1,6 +1,10 @@
-// The parts for a session that is archived, cannot be opened or has another history: loaded
-// together when first shown.
+// The parts of a session that most sessions do not show: loaded together with the first of them.
 export { default as Archived } from './Archived.svelte'
+export { default as CatchUp } from './CatchUp.svelte'
+export { default as Files } from './Files.svelte'
 export { default as Gone } from './Gone.svelte'
+export { default as Interrupted } from './Interrupted.svelte'
+export { default as Queue } from './Queue.svelte'
 export { default as Replaced } from './Replaced.svelte'
+export { default as Restoring } from './Restoring.svelte'
 export { default as Shut } from './Shut.svelte'
