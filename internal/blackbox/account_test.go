@@ -15,15 +15,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// account is the known part of a session's log, which is not read again: rounds
-// would take longer and longer.
+// account holds the part of a session's log that was read so far. It is not read
+// again, or each round would take longer.
 type account struct {
-	dir     string // the session's
+	dir     string // the session's directory
 	log     []event.Event
-	file    event.Seq // the first seq of the file that is being read
-	offset  int64     // where the log goes on in it
+	file    event.Seq // first seq of the file being read
+	offset  int64     // bytes of the file already read
 	prompts prompts
-	held    map[*screen]int // how much of each screen was held against it
+	held    map[*screen]int // events of each screen already compared
 }
 
 func newAccount(dir string) account {
@@ -43,8 +43,8 @@ func (in prompts) add(t *testing.T, events []event.Event) {
 	}
 }
 
-// update reads the new part of the log, in any number of files. No hub may be
-// writing it.
+// update reads the log from where the last update stopped, across files. No hub may
+// be writing to it.
 func (a *account) update(t *testing.T) {
 	known := len(a.log)
 	for {
@@ -60,9 +60,9 @@ func (a *account) update(t *testing.T) {
 	a.prompts.add(t, a.log[known:])
 }
 
-// read goes on in one file and says whether it ends with a whole line. One that
-// is torn has not been repaired yet by the hub that was killed, and one that is
-// not there was about to be made.
+// read continues in one file and reports whether the file ends with a whole line. A
+// torn end is left for the next hub to repair. A missing file counts as whole: the
+// hub was killed before it created the file.
 func (a *account) read(t *testing.T, path string) (whole bool) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

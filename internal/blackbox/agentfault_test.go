@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFault40AgentCrashMidTool kills the agent's process while a tool waits for
-// a person: the tool and its request are closed, the next agent goes on where
-// the dead one was, and nothing is in the log twice.
+// TestFault40AgentCrashMidTool kills the agent's process while a tool waits for a
+// permission. The tool and its request are closed, the next agent resumes the
+// session, and no event is in the log twice.
 func TestFault40AgentCrashMidTool(t *testing.T) {
 	t.Parallel()
 	record := filepath.Join(t.TempDir(), "record")
@@ -36,16 +36,16 @@ func TestFault40AgentCrashMidTool(t *testing.T) {
 	given := readRecord(t, record)
 	require.Len(t, given.children, 2)
 	require.Empty(t, given.rivals)
-	require.Equal(t, 1, given.prompts["/edit notes.txt"], "a prompt in flight is never sent again")
+	require.Equal(t, 1, given.prompts["/edit notes.txt"], "the interrupted prompt was sent again")
 	started := payloads[event.AgentStarted](t, c.seen())
-	require.NotEmpty(t, started[1].Resumed, "the second agent goes on where the first was")
+	require.NotEmpty(t, started[1].Resumed, "the second agent resumes the first one's session")
 	requireTrueScreens(t, h, session.SessionID, c)
 	for _, e := range c.seen()[len(crashed):] {
-		require.NotContains(t, string(e.Data), "notes.txt", "history that is in the log came again: %s", e.Type)
+		require.NotContains(t, string(e.Data), "notes.txt", "a logged event was logged again: %s", e.Type)
 	}
 }
 
-// requireAborted requires that the request and its tool were closed.
+// requireAborted requires that the request and its tool call were closed.
 func requireAborted(t *testing.T, log []event.Event, request event.PermissionRequest) {
 	t.Helper()
 	outcomes := payloads[event.PermissionOutcome](t, log)
@@ -63,8 +63,8 @@ func requireAborted(t *testing.T, log []event.Event, request event.PermissionReq
 	require.Equal(t, 1, aborted, "the unfinished tool is closed once")
 }
 
-// TestFault41HubKill9MidTurn kills the hub while a tool waits for a person. An
-// agent that outlived it is gone before the next one starts.
+// TestFault41HubKill9MidTurn kills the hub while a tool waits for a permission. An
+// agent process that outlived it must be gone before the next agent starts.
 func TestFault41HubKill9MidTurn(t *testing.T) {
 	t.Parallel()
 	record := filepath.Join(t.TempDir(), "record")
@@ -86,8 +86,9 @@ func TestFault41HubKill9MidTurn(t *testing.T) {
 	requireTrueScreens(t, h, session.SessionID, c)
 }
 
-// TestFault42GrandchildSetsidIsSwept has an agent's helper leave its group and
-// session, then kills the hub: the next one ends it when it starts.
+// TestFault42GrandchildSetsidIsSwept lets a helper of the agent leave its process
+// group and session, then kills the hub. The next hub kills the helper at its
+// start.
 func TestFault42GrandchildSetsidIsSwept(t *testing.T) {
 	t.Parallel()
 	pidFile := filepath.Join(t.TempDir(), "pid")
@@ -111,10 +112,10 @@ func TestFault42GrandchildSetsidIsSwept(t *testing.T) {
 	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p2").StopReason)
 }
 
-// TestFault44AnAgentThatHangsMidTurnIsCancelled has one agent that stopped
-// listening and one that was stopped by the system: a cancel ends both turns, their
-// open calls and questions are closed, their processes are gone and the next prompt
-// works.
+// TestFault44AnAgentThatHangsMidTurnIsCancelled cancels a turn of an agent that
+// ignores its input, and one of an agent stopped by SIGSTOP. Both turns end, their
+// open tool calls and questions are closed, the processes are gone, and the next
+// prompt works.
 func TestFault44AnAgentThatHangsMidTurnIsCancelled(t *testing.T) {
 	t.Parallel()
 	for name, hang := range map[string]struct {
@@ -138,9 +139,9 @@ func TestFault44AnAgentThatHangsMidTurnIsCancelled(t *testing.T) {
 			c.prompt(session.SessionID, "p2", "/plan")
 			c.cancel(session.SessionID)
 			require.Equal(t, event.StopCancelled, c.untilTurnEnds("p1").StopReason)
-			require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p2").StopReason, "the queue goes on with the next agent")
+			require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p2").StopReason, "the next agent takes the queued prompt")
 			given := readRecord(t, record)
-			require.Empty(t, given.rivals, "the next agent met the one that hung")
+			require.Empty(t, given.rivals, "the hung agent was alive when the next one started")
 			require.Len(t, given.children, 2)
 			require.Equal(t, 1, given.prompts[hang.text])
 			requireTrueScreens(t, h, session.SessionID, c)

@@ -17,13 +17,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// block is a content block as an agent is given it.
+// block is an ACP content block of a prompt.
 type block struct {
 	Type, Text, Data, MimeType, Name, URI string
 	Resource                              struct{ Text, MimeType, URI string }
 }
 
-// given are the blocks of the prompt whose text this is, as the tap saw them.
+// given returns the blocks of the prompt with this text, as the tap recorded them.
 func given(t *testing.T, record, text string) []block {
 	t.Helper()
 	data, err := os.ReadFile(record)
@@ -44,7 +44,7 @@ func given(t *testing.T, record, text string) []block {
 	return found[0]
 }
 
-// upload stores a file for a session's prompts.
+// upload stores a file for the prompts of a session.
 func upload(t *testing.T, h *hub, token, session, name, kind string, data []byte) event.Attachment {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
@@ -63,9 +63,9 @@ func upload(t *testing.T, h *hub, token, session, name, kind string, data []byte
 	return a
 }
 
-// TestAttachmentsReachTheAgentAsBlocksItTakes gives an image, a text and a file
-// too large for a prompt to an idle agent, and once more out of the queue of a
-// hub that was killed.
+// TestAttachmentsReachTheAgentAsBlocksItTakes attaches an image, a text and a file
+// too large for a prompt. It sends them to an idle agent, and once more from the
+// queue of a hub that was killed.
 func TestAttachmentsReachTheAgentAsBlocksItTakes(t *testing.T) {
 	t.Parallel()
 	record := filepath.Join(t.TempDir(), "record")
@@ -96,7 +96,7 @@ func TestAttachmentsReachTheAgentAsBlocksItTakes(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "file", where.Scheme)
 		bytesThere, err := os.ReadFile(where.Path)
-		require.NoError(t, err, "what it is pointed at can be read")
+		require.NoError(t, err, "the linked file can be read")
 		require.True(t, bytes.Equal(large, bytesThere))
 	}
 	send("p1", "/markdown now")

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWhateverAnAgentDoesItsTurnEndsOnceAndTheNextPromptWorks has the built-in
-// agent do everything it can, the faults agents make among them. A turn that
-// does not end by itself is cancelled, then freed by force.
+// TestWhateverAnAgentDoesItsTurnEndsOnceAndTheNextPromptWorks runs every command of
+// the built-in agent, including its faults. A turn that does not end is cancelled,
+// then force-reset.
 func TestWhateverAnAgentDoesItsTurnEndsOnceAndTheNextPromptWorks(t *testing.T) {
 	t.Parallel()
 	h := newHub(t, settings{})
@@ -20,7 +20,7 @@ func TestWhateverAnAgentDoesItsTurnEndsOnceAndTheNextPromptWorks(t *testing.T) {
 	c := h.screen("commands", first, 0)
 	c.prompt(first.SessionID, "p0", "/plan")
 	c.untilTurnEnds("p0")
-	var offered []event.Commands // the agent tells them when it likes
+	var offered []event.Commands // sent by the agent at a time of its choosing
 	c.until("the agent's commands", func(events []event.Event, _ *wire.State) bool {
 		offered = payloads[event.Commands](t, events)
 		return len(offered) > 0
@@ -44,7 +44,8 @@ func TestWhateverAnAgentDoesItsTurnEndsOnceAndTheNextPromptWorks(t *testing.T) {
 	}
 }
 
-// endTurn waits for the end of p1, first with patience, then without.
+// endTurn waits for the end of p1. If it does not end, it cancels and then
+// force-resets the turn.
 func endTurn(t *testing.T, c *screen, session string) {
 	ended := func(within time.Duration) bool {
 		deadline := time.After(within)
@@ -70,10 +71,10 @@ func endTurn(t *testing.T, c *screen, session string) {
 		return
 	}
 	require.NoError(t, c.socket().Send(t.Context(), &wire.ForceReset{SessionID: session}))
-	require.True(t, ended(30*time.Second), "the turn cannot be freed")
+	require.True(t, ended(30*time.Second), "a force reset does not end the turn")
 }
 
-// answerAll allows whatever is asked until the returned function is called.
+// answerAll allows every permission request until the returned function is called.
 func answerAll(c *screen, session string) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -81,8 +82,8 @@ func answerAll(c *screen, session string) (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-// TestASessionThatIsDeletedWhileOpenTakesNobodyWithIt deletes a session at work
-// under the eyes of two screens.
+// TestASessionThatIsDeletedWhileOpenTakesNobodyWithIt deletes a busy session that
+// two screens follow. Other sessions keep working.
 func TestASessionThatIsDeletedWhileOpenTakesNobodyWithIt(t *testing.T) {
 	t.Parallel()
 	h := newHub(t, settings{agents: map[string]agent{"demo": paced()}})
@@ -103,5 +104,5 @@ func TestASessionThatIsDeletedWhileOpenTakesNobodyWithIt(t *testing.T) {
 	require.NoDirExists(t, h.data+"/sessions/"+doomed.SessionID)
 	bystander.prompt(other.SessionID, "p1", "/plan")
 	require.Equal(t, event.StopEndTurn, bystander.untilTurnEnds("p1").StopReason)
-	require.Eventually(t, func() bool { return len(marked(h.id()+".")) <= 1 }, patience, 20*time.Millisecond, "the doomed session's agent lives")
+	require.Eventually(t, func() bool { return len(marked(h.id()+".")) <= 1 }, patience, 20*time.Millisecond, "the deleted session's agent is still running")
 }

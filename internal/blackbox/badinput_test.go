@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// wireTap is a raw socket: the test writes the frames itself.
+// wireTap is a raw WebSocket: the test writes the frames itself.
 type wireTap struct {
 	t    *testing.T
 	conn *websocket.Conn
@@ -48,7 +48,7 @@ func (w *wireTap) write(frame string) {
 	require.NoError(w.t, w.conn.Write(w.t.Context(), websocket.MessageText, []byte(frame)))
 }
 
-// next reads until a frame of the type comes.
+// next reads until a frame of the type arrives.
 func (w *wireTap) next(kind string) wire.Message {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
@@ -140,7 +140,7 @@ func TestABadCursorGetsAResetWithTheNewestPage(t *testing.T) {
 			require.Equal(t, wire.VerdictReset, loaded.Verdict)
 			require.Equal(t, place.reason, loaded.Reason)
 			require.Equal(t, session.Epoch, loaded.Epoch)
-			require.GreaterOrEqual(t, loaded.LastSeq, newest, "what the workspace looks like may be written after the turn")
+			require.GreaterOrEqual(t, loaded.LastSeq, newest, "a workspace event may follow the turn")
 			require.Len(t, loaded.Events, wire.DefaultPage)
 			require.Equal(t, loaded.LastSeq, loaded.Events[len(loaded.Events)-1].Seq)
 			w.write(fmt.Sprintf(`{"type":"load_events","request_id":"r","session_id":%q,"after_seq":0,"limit":500}`, session.SessionID))
@@ -177,7 +177,7 @@ func TestAFrameOverTheLimitClosesOnlyItsSocket(t *testing.T) {
 	c := h.screen("screen", session, 0)
 	w := h.raw("/api/ws")
 	frame := bytes.Repeat([]byte("x"), wire.MaxClientFrame+1)
-	_ = w.conn.Write(t.Context(), websocket.MessageText, frame) // the hub may close before all is written
+	_ = w.conn.Write(t.Context(), websocket.MessageText, frame) // the hub may close the socket before all is written
 	require.Contains(t, []websocket.StatusCode{websocket.StatusMessageTooBig, -1}, w.closed())
 	binary := h.raw("/api/ws")
 	require.NoError(t, binary.conn.Write(t.Context(), websocket.MessageBinary, []byte(`{"type":"ping","nonce":"n"}`)))
@@ -187,8 +187,8 @@ func TestAFrameOverTheLimitClosesOnlyItsSocket(t *testing.T) {
 	require.Equal(t, 1, c.connections())
 }
 
-// TestAnAgentThatCannotBeStartedSaysSoAndAPromptEndsItsTurn asks an agent that
-// is missing and one that exits at once.
+// TestAnAgentThatCannotBeStartedSaysSoAndAPromptEndsItsTurn uses a missing agent
+// program and one that exits at once.
 func TestAnAgentThatCannotBeStartedSaysSoAndAPromptEndsItsTurn(t *testing.T) {
 	t.Parallel()
 	h := newHub(t, settings{agents: map[string]agent{

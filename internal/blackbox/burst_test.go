@@ -12,10 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestABurstOfTwentyThousandUpdatesReachesTenClientsWhole has ten clients on
-// one session: eight as fast as they can, one slow, one that never reads a
-// byte. The agent, the nine and another session go on as if that one were not
-// there.
+// TestABurstOfTwentyThousandUpdatesReachesTenClientsWhole has ten clients on one
+// session: eight fast ones, a slow one, and one that never reads. The last one must
+// not slow the agent, the other nine or another session.
 func TestABurstOfTwentyThousandUpdatesReachesTenClientsWhole(t *testing.T) {
 	t.Parallel()
 	const updates = 20_000
@@ -48,8 +47,8 @@ func TestABurstOfTwentyThousandUpdatesReachesTenClientsWhole(t *testing.T) {
 }
 
 // TestAClientThatNeverReadsIsClosedAndItsMemoryIsNotTheHubs leaves ten sockets
-// unread through a flood: the hub closes them at its write deadline, having
-// kept nothing for them.
+// unread while the agent floods the log. The hub closes them at its write deadline
+// and buffers nothing for them.
 func TestAClientThatNeverReadsIsClosedAndItsMemoryIsNotTheHubs(t *testing.T) {
 	t.Parallel()
 	h := newHub(t, settings{})
@@ -65,8 +64,8 @@ func TestAClientThatNeverReadsIsClosedAndItsMemoryIsNotTheHubs(t *testing.T) {
 	c.prompt(session.SessionID, "p2", "/burst 60000")
 	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p2").StopReason)
 	grown := residentKiB(t, h.cmd.Process.Pid) - memory
-	// The log is over 10 MiB by now: copies of it for ten clients would be over 100
-	// MiB. The race detector's own share is the rest.
+	// The log is over 10 MiB by now: a copy for each of ten clients would be over
+	// 100 MiB. The race detector adds to the growth.
 	require.Less(t, grown, 100<<10, "the hub grew by %d KiB", grown)
 	c.until("the stuck clients gone", func(_ []event.Event, s *wire.State) bool {
 		return s != nil && len(s.Observers) == 1
@@ -75,7 +74,7 @@ func TestAClientThatNeverReadsIsClosedAndItsMemoryIsNotTheHubs(t *testing.T) {
 		"the hub keeps the sockets of clients that were stuck")
 }
 
-// sockets counts the sockets a process has open.
+// sockets counts the open sockets of a process.
 func sockets(t *testing.T, pid int) int {
 	t.Helper()
 	dir := fmt.Sprintf("/proc/%d/fd", pid)
@@ -103,8 +102,8 @@ func residentKiB(t *testing.T, pid int) int {
 }
 
 // TestABurstIsWholeWhilePermissionsAreAnsweredAndTheModeIsSwitched floods a
-// session that asks for permissions in the middle of it, while another client
-// answers them and switches the mode, and samples the hub's memory.
+// session. Meanwhile another client answers permission requests and switches the
+// mode, and the test samples the hub's memory.
 func TestABurstIsWholeWhilePermissionsAreAnsweredAndTheModeIsSwitched(t *testing.T) {
 	t.Parallel()
 	const updates = 20_000
@@ -127,7 +126,7 @@ func TestABurstIsWholeWhilePermissionsAreAnsweredAndTheModeIsSwitched(t *testing
 	}
 	require.Equal(t, event.StopEndTurn, desk.untilTurnEnds("p1").StopReason)
 	stop()
-	require.Less(t, most-before, 150<<10, "KiB the hub grew by, the race detector's share among it")
+	require.Less(t, most-before, 150<<10, "growth of the hub in KiB, with the race detector")
 	requireTrueScreens(t, h, session.SessionID, desk, phone)
 	got, answered, switched := 0, 0, 0
 	for _, e := range desk.seen() {

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// finding is what check and repair print as JSON.
+// finding is the JSON output of check and repair.
 type finding struct {
 	Sessions int `json:"sessions"`
 	Problems []struct {
@@ -38,8 +38,8 @@ func (f finding) kinds() []string {
 	return slices.Compact(all)
 }
 
-// found runs check or repair twice over, for a person on a copy and as JSON, and
-// requires that the two say the same.
+// found runs check or repair twice, as text on a copy and as JSON on the original.
+// It requires that both report the same.
 func found(t *testing.T, h *hub, command, data string, code int) (finding, string) {
 	t.Helper()
 	forPeople := filepath.Join(t.TempDir(), "data")
@@ -50,7 +50,7 @@ func found(t *testing.T, h *hub, command, data string, code int) (finding, strin
 	require.Equal(t, code, got, out+errs)
 	require.Equal(t, code != 0, errs != "", "an error is one line on stderr")
 	require.LessOrEqual(t, strings.Count(errs, "\n"), 1)
-	require.NotContains(t, out+errs, "%!", "words with a hole in them")
+	require.NotContains(t, out+errs, "%!", "a format verb without its argument")
 
 	machine := *h
 	machine.t, machine.data = t, data
@@ -59,7 +59,7 @@ func found(t *testing.T, h *hub, command, data string, code int) (finding, strin
 	var f finding
 	require.NoError(t, json.Unmarshal([]byte(text), &f), text)
 	for _, p := range f.Problems {
-		require.Contains(t, out, ": "+p.Kind+": ", "only JSON names it")
+		require.Contains(t, out, ": "+p.Kind+": ", "the text output lacks this problem")
 		require.NotEmpty(t, p.Detail)
 	}
 	for _, a := range f.Actions {
@@ -75,7 +75,7 @@ func copyAll(t *testing.T, from, to string) {
 	require.NoError(t, err, string(out))
 }
 
-// seqAfter is the seq of the event that would follow.
+// seqAfter is the seq of the event after these lines.
 func seqAfter(lines [][]byte) string { return strconv.Itoa(len(lines) + 1) }
 
 func TestCheckAndRepairSayWhatIsWrongAndWhatBecomesOfIt(t *testing.T) {
@@ -105,8 +105,8 @@ func TestCheckAndRepairSayWhatIsWrongAndWhatBecomesOfIt(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		damage   func(t *testing.T, dir string)
-		kinds    []string // as check finds them
-		repaired bool     // by repair, all of them
+		kinds    []string // found by check
+		repaired bool     // repair repairs all of them
 	}{
 		{"nothing", func(*testing.T, string) {}, nil, true},
 		{"a bit flipped in the middle", log(func(l [][]byte) [][]byte {
@@ -161,7 +161,7 @@ func TestCheckAndRepairSayWhatIsWrongAndWhatBecomesOfIt(t *testing.T) {
 			found(t, h, "repair", data, code)
 			after, out := found(t, h, "check", data, code)
 			for _, p := range after.Problems {
-				require.False(t, p.Repairable, "repair left what can be repaired: %s", out)
+				require.False(t, p.Repairable, "repair left a repairable problem: %s", out)
 			}
 		})
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAnAgentComesBackByTheBestWayItOffers kills an agent in the middle of a turn
-// and has it come back by resume, by load, or anew with a short account of the
-// session. In no case is anything in the log twice.
+// TestAnAgentComesBackByTheBestWayItOffers kills an agent in the middle of a turn.
+// The next one continues by session/resume, by session/load, or in a new ACP
+// session with a summary. No event may be in the log twice.
 func TestAnAgentComesBackByTheBestWayItOffers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ resumed, hidden string }{{"resume", ""}, {"load", "resume"}, {"", "resume load"}} {
@@ -53,7 +53,7 @@ func TestAnAgentComesBackByTheBestWayItOffers(t *testing.T) {
 				}
 			}
 			if c.resumed == "load" {
-				// The demo agent keeps a turn when it is over: this one never was.
+				// The demo agent stores a turn when it ends. This turn never ended.
 				require.Len(t, forgotten, 1)
 				require.JSONEq(t, `{"extra_prompts":[],"extra_tool_calls":[],"missing_prompts":["/edit notes.txt"],"updates":5}`, forgotten[0])
 			} else {
@@ -62,7 +62,7 @@ func TestAnAgentComesBackByTheBestWayItOffers(t *testing.T) {
 			account := given.accounts["/plan"]
 			if c.resumed == "" {
 				require.Contains(t, account, "- /edit first.txt\n- /edit notes.txt\n")
-				require.NotContains(t, account, "/plan", "what is asked now is not of the past")
+				require.NotContains(t, account, "/plan", "the current prompt is in the summary of earlier ones")
 			} else {
 				require.Empty(t, account)
 			}

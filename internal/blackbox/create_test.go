@@ -18,7 +18,7 @@ import (
 )
 
 // TestASessionAskedForByManyAtOnceIsMadeOnceAndItsPromptRunsOnce sends one creation
-// on eight connections at the same moment, and then the same key with something else.
+// on eight connections at once, then the same key with a different request.
 func TestASessionAskedForByManyAtOnceIsMadeOnceAndItsPromptRunsOnce(t *testing.T) {
 	t.Parallel()
 	record := filepath.Join(t.TempDir(), "record")
@@ -60,7 +60,7 @@ func TestASessionAskedForByManyAtOnceIsMadeOnceAndItsPromptRunsOnce(t *testing.T
 }
 
 // TestASessionIsMadeOnceWhereverTheHubIsKilled kills the hub as soon as a step of a
-// creation can be seen from outside, and sends the same request until it is answered.
+// creation is visible from outside, and repeats the request until it is answered.
 func TestASessionIsMadeOnceWhereverTheHubIsKilled(t *testing.T) {
 	t.Parallel()
 	record := filepath.Join(t.TempDir(), "record")
@@ -70,7 +70,7 @@ func TestASessionIsMadeOnceWhereverTheHubIsKilled(t *testing.T) {
 		name string
 		seen func(before int, answered <-chan struct{}) bool
 	}{
-		// It may be there for too short a time to be seen.
+		// This state may be too short to be seen.
 		{"the directory is made aside", func(before int, _ <-chan struct{}) bool {
 			return inFolder(sessions, ".new-*") > 0 || inFolder(sessions, "2*") > before
 		}},
@@ -91,11 +91,11 @@ func TestASessionIsMadeOnceWhereverTheHubIsKilled(t *testing.T) {
 		request := client.NewSession{Agent: "demo", Workspace: h.workspace, Name: "Mine", Prompt: text, Key: key}
 		answered := make(chan struct{})
 		go func() {
-			defer close(answered) // the kill ends it, if nothing before
+			defer close(answered) // a killed hub ends the request without an answer
 			_, _ = h.hub.Create(t.Context(), request)
 		}()
 		for deadline := time.Now().Add(patience); !step.seen(n, answered); {
-			require.True(t, time.Now().Before(deadline), "waited in vain until %s", step.name)
+			require.True(t, time.Now().Before(deadline), "never seen: %s", step.name)
 		}
 		h.kill()
 		<-answered
@@ -120,7 +120,8 @@ func TestASessionIsMadeOnceWhereverTheHubIsKilled(t *testing.T) {
 	}
 }
 
-// createAgain sends a creation until it is answered, as a person presses Start again.
+// createAgain repeats a creation until it is answered, like a person who presses
+// Start again.
 func (h *hub) createAgain(request client.NewSession) wire.SessionInfo {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), patience)

@@ -27,14 +27,14 @@ import (
 	"github.com/abidehub/abide/internal/notify"
 )
 
-// visitor asks a hub by HTTP and keeps the answers.
+// visitor sends HTTP requests to a hub and keeps the answers.
 type visitor struct {
 	h       *hub
 	header  http.Header
-	answers map[string]string // bodies by request
+	answers map[string]string // response bodies by request
 }
 
-// ask makes a request and returns the answer's status, body and cookies.
+// ask sends a request and returns the response's status, body and cookies.
 func (v *visitor) ask(method, path string, body any) (int, string, []*http.Cookie) {
 	v.h.t.Helper()
 	data, err := json.Marshal(body)
@@ -52,8 +52,8 @@ func (v *visitor) ask(method, path string, body any) (int, string, []*http.Cooki
 	return res.StatusCode, string(answer), res.Cookies()
 }
 
-// handOut is ask for an answer that may hold the secrets in it: those of the JSON
-// fields, which are returned.
+// handOut is ask for a response that may contain secrets. It returns the values of
+// the named JSON fields.
 func (v *visitor) handOut(method, path string, body any, fields ...string) []string {
 	v.h.t.Helper()
 	status, answer, cookies := v.ask(method, path, body)
@@ -72,9 +72,9 @@ func (v *visitor) handOut(method, path string, body any, fields ...string) []str
 	return secrets
 }
 
-// TestNoCredentialLeavesItsOwnFile uses every kind of credential there is, rightly
-// and wrongly, and looks for each of them in all that the hub wrote, answered and
-// started.
+// TestNoCredentialLeavesItsOwnFile uses every kind of credential, rightly and
+// wrongly. It then searches for each of them in everything the hub wrote, answered
+// and started.
 func TestNoCredentialLeavesItsOwnFile(t *testing.T) {
 	t.Parallel()
 	service := newTeller(t)
@@ -88,7 +88,7 @@ func TestNoCredentialLeavesItsOwnFile(t *testing.T) {
 		return &visitor{h, http.Header{"Authorization": {"Bearer " + token}}, map[string]string{}}
 	}
 
-	// A browser is paired.
+	// Pair a browser.
 	out, _, code := h.run("pair", "--json")
 	require.Zero(t, code)
 	pairing := regexp.MustCompile(`#pair=([a-z0-9]+)`).FindStringSubmatch(out)[1]
@@ -104,7 +104,7 @@ func TestNoCredentialLeavesItsOwnFile(t *testing.T) {
 	secrets["a pairing code"], secrets["a device's cookie"], secrets["a page token"] = pairing, paired[0], paired[1]
 	page.header.Set("Abide-Page", paired[1])
 
-	// It subscribes to push and gets signed addresses.
+	// Subscribe to push and get signed addresses.
 	receiver, err := ecdh.P256().GenerateKey(rand.Reader)
 	require.NoError(t, err)
 	secrets["a push address"] = "endpoint-known-to-the-browser"
@@ -137,14 +137,14 @@ func TestNoCredentialLeavesItsOwnFile(t *testing.T) {
 			require.Equal(t, 200, status, "%s: %s", path, answer)
 		}
 	}
-	wrong := as(owner + "x") // a guess, of which few are answered at once
+	wrong := as(owner + "x") // a wrong token: the hub rate-limits these
 	wrong.ask("GET", "/api/sessions", nil)
 	maps.Copy(me.answers, wrong.answers)
 	for _, secret := range secrets {
 		v := as(owner)
 		v.ask("GET", "/api/sessions/"+url.PathEscape(secret), nil)
 		v.ask("GET", "/api/search?limit="+url.QueryEscape(secret), nil)
-		for _, body := range v.answers { // they may repeat the request
+		for _, body := range v.answers { // bodies may repeat the request
 			require.NotContains(t, body, owner)
 		}
 	}
@@ -153,7 +153,7 @@ func TestNoCredentialLeavesItsOwnFile(t *testing.T) {
 	status, _, _ = as(viewerOf).ask("GET", "/api/sessions", nil)
 	require.Equal(t, 401, status)
 
-	// The secrets of the files themselves.
+	// Secrets that only the hub's files contain.
 	var kept struct{ Secret string }
 	decode(t, filepath.Join(h.data, "auth.json"), &kept)
 	require.NotEmpty(t, kept.Secret)
@@ -193,7 +193,7 @@ func TestNoCredentialLeavesItsOwnFile(t *testing.T) {
 		places[path] = data
 		return err
 	}))
-	own := map[string][]string{ // each a file of mode 0600
+	own := map[string][]string{ // the only file that may contain each secret; all have mode 0600
 		"the webhook's secret":  {h.config},
 		"the registry's secret": {filepath.Join(h.data, "auth.json")},
 		"a push address":        {filepath.Join(h.data, "push.json")},
@@ -210,7 +210,7 @@ func TestNoCredentialLeavesItsOwnFile(t *testing.T) {
 			info, err := os.Stat(path)
 			require.NoError(t, err)
 			require.Equal(t, fs.FileMode(0o600), info.Mode().Perm(), path)
-			require.Contains(t, string(places[path]), secret, "%s is looked for where it is", what)
+			require.Contains(t, string(places[path]), secret, "the search finds %s in its own file", what)
 		}
 	}
 }
@@ -220,7 +220,7 @@ func signature(address string) string {
 	return address[strings.LastIndexAny(address, "=.")+1:]
 }
 
-// grantOf is the id of the token with the scope.
+// grantOf returns the id of the token with the scope.
 func grantOf(t *testing.T, v *visitor, scope string) string {
 	t.Helper()
 	_, answer, _ := v.ask("GET", "/api/devices", nil)

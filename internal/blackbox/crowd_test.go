@@ -26,26 +26,26 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// crowdName is the variable that tells a crowd, as JSON, whom to watch.
+// crowdName is the environment variable with the crowd's order as JSON.
 const crowdName = "ABIDE_BLACKBOX_CROWD"
 
-// crowdOrder is an order to a crowd's process.
+// crowdOrder is the order to a crowd's process.
 type crowdOrder struct {
 	Base, Token, Session, Epoch string
 	Clients                     int
 }
 
-// crowdAccount has the events that one client of a crowd saw.
+// crowdAccount summarises the events that one client of a crowd received.
 type crowdAccount struct {
 	Last    event.Seq
 	Dropped int
 	Gaps    int
 	Resets  int
-	Sum     string // of every event, as sumOf makes it
+	Sum     string // checksum of all events, see sumOf
 	Error   string
 }
 
-// crowd is clients in a process of their own, which can be stopped as a whole.
+// crowd is a process of many clients, which can be stopped as a whole.
 type crowd struct {
 	t     *testing.T
 	cmd   *exec.Cmd
@@ -53,10 +53,10 @@ type crowd struct {
 	out   *os.File
 	count int
 
-	accounts *json.Decoder // of out
+	accounts *json.Decoder // decodes the process's stdout
 }
 
-// newCrowd starts one; each client follows the session from its first event.
+// newCrowd starts a crowd. Each client follows the session from its first event.
 func newCrowd(h *hub, base string, s wire.SessionInfo, clients int) *crowd {
 	h.t.Helper()
 	order, err := json.Marshal(crowdOrder{base, h.token(), s.SessionID, s.Epoch, clients})
@@ -74,7 +74,7 @@ func newCrowd(h *hub, base string, s wire.SessionInfo, clients int) *crowd {
 	c := &crowd{t: h.t, cmd: cmd, in: in, out: out.(*os.File), count: clients, accounts: json.NewDecoder(out)}
 	h.t.Cleanup(func() {
 		cmd.Process.Kill()
-		cmd.Wait() // killed, unless it had ended
+		cmd.Wait() // it was killed, unless it had ended
 	})
 	return c
 }
@@ -85,15 +85,15 @@ func (c *crowd) pause() error { return c.cmd.Process.Signal(syscall.SIGSTOP) }
 // resume continues it.
 func (c *crowd) resume() error { return c.cmd.Process.Signal(syscall.SIGCONT) }
 
-// ask tells all clients to go on until they have seen seq, without waiting.
+// ask tells all clients to end once they have received seq. It does not wait.
 func (c *crowd) ask(until event.Seq) {
 	c.t.Helper()
 	_, err := fmt.Fprintln(c.in, until)
 	require.NoError(c.t, err)
 }
 
-// lag is how long the agent's messages took from their line in the log to the
-// clients, since lag was asked last.
+// lag returns the delays of the agent's messages since the last call: from the line
+// in the log to the clients.
 func (c *crowd) lag() roundTrips {
 	c.t.Helper()
 	_, err := fmt.Fprintln(c.in, "lag")
@@ -105,8 +105,8 @@ func (c *crowd) lag() roundTrips {
 	return took
 }
 
-// requireSaw requires of each client that asked for the end of the log that it
-// saw every event of it once, in order.
+// requireSaw requires that each client that was asked for the end of the log
+// received every event once, in order.
 func (c *crowd) requireSaw(log []event.Event) {
 	c.t.Helper()
 	want := sumOf(log)
@@ -128,7 +128,8 @@ func sumOf(events []event.Event) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// playCrowd is the process: it watches until stdin names the last seq.
+// playCrowd is the crowd's process. It follows the session until stdin names the
+// last seq.
 func playCrowd() error {
 	var order crowdOrder
 	if err := json.Unmarshal([]byte(os.Getenv(crowdName)), &order); err != nil {
@@ -140,7 +141,7 @@ func playCrowd() error {
 	}
 	defer hub.Close()
 	accounts := make([]crowdAccount, order.Clients)
-	named := make(chan struct{}) // closed once last is known
+	named := make(chan struct{}) // closed once last is set
 	var last event.Seq
 	var late lateness
 	var wait sync.WaitGroup
@@ -176,7 +177,7 @@ func playCrowd() error {
 	return nil
 }
 
-// lateness is how late the agent's messages came to a crowd.
+// lateness collects the delays of the agent's messages in a crowd.
 type lateness struct {
 	mu   sync.Mutex
 	took []time.Duration
@@ -192,7 +193,7 @@ func (l *lateness) add(e event.Event) {
 	l.took = append(l.took, took)
 }
 
-// take returns what came since it was last asked; it never is nil.
+// take returns the delays since the last call. It is never nil.
 func (l *lateness) take() []time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -203,8 +204,8 @@ func (l *lateness) take() []time.Duration {
 
 var errSawAll = errors.New("saw all")
 
-// follow is one client of a crowd: it ends at the first news after it reached the
-// named event, or at once where it is there already.
+// follow is one client of a crowd. It ends when it has received the last event that
+// stdin named.
 func follow(hub *client.Hub, order crowdOrder, late *lateness, named <-chan struct{}, last *event.Seq) (a crowdAccount) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -253,10 +254,10 @@ func follow(hub *client.Hub, order crowdOrder, late *lateness, named <-chan stru
 	return a
 }
 
-// TestFault29TenOfAHundredStoppedClientsCostTheOthersNothing stops a process
-// with ten of a hundred clients while the agent floods the log. The others see
-// all of it meanwhile, the hub keeps nothing for the ten and closes them, and
-// when they are continued they recover everything by cursor.
+// TestFault29TenOfAHundredStoppedClientsCostTheOthersNothing stops a process with
+// ten of a hundred clients while the agent floods the log. The others receive every
+// event, and the hub buffers nothing for the ten and closes their sockets. Once
+// continued, the ten catch up from their cursors.
 func TestFault29TenOfAHundredStoppedClientsCostTheOthersNothing(t *testing.T) {
 	t.Parallel()
 	h := newHub(t, settings{})
@@ -278,10 +279,11 @@ func TestFault29TenOfAHundredStoppedClientsCostTheOthersNothing(t *testing.T) {
 	grown := residentKiB(t, pid) - memory
 	log := onDisk(t, h, session.SessionID)
 	others.ask(event.Seq(len(log)))
-	others.requireSaw(log) // while the ten stand still
+	others.requireSaw(log) // while the ten are stopped
 	t.Logf("the hub grew by %d KiB", grown)
-	require.Less(t, grown, 100<<10, "KiB the hub grew by, the race detector's share among it")
-	// Clients that are done have left; the ten were closed by the hub.
+	require.Less(t, grown, 100<<10, "growth of the hub in KiB, with the race detector")
+	// Clients that are done have disconnected. The hub closed the sockets of the
+	// ten.
 	require.Eventually(t, func() bool { return sockets(t, pid) <= open }, patience, 50*time.Millisecond, "the hub keeps the ten")
 
 	require.NoError(t, ten.resume())
@@ -289,9 +291,9 @@ func TestFault29TenOfAHundredStoppedClientsCostTheOthersNothing(t *testing.T) {
 	ten.requireSaw(log)
 }
 
-// TestTenStoppedClientsDoNotSlowTheOthersDown measures, round by round, how late
-// the agent's messages come to ninety clients while ten others read along and
-// while these ten stand still with their sockets full.
+// TestTenStoppedClientsDoNotSlowTheOthersDown measures the delays of the agent's
+// messages at ninety clients, in rounds: with ten more clients that read, then with
+// those ten stopped and their sockets full.
 func TestTenStoppedClientsDoNotSlowTheOthersDown(t *testing.T) {
 	if os.Getenv("ABIDE_SOAK") == "" {
 		t.Skip("takes two minutes of a quiet machine: set ABIDE_SOAK")
@@ -337,7 +339,7 @@ func TestTenStoppedClientsDoNotSlowTheOthersDown(t *testing.T) {
 	slices.Sort(with)
 	t.Logf("p99 of the others: with ten stopped %s, without %s; the hub's memory in KiB round by round %v", with.at(0.5), without.at(0.5), memory)
 	require.LessOrEqual(t, float64(with.at(0.5)), 1.5*float64(without.at(0.5)))
-	require.Less(t, memory[len(memory)-1]-memory[1], 16<<10, "KiB the hub grew by")
+	require.Less(t, memory[len(memory)-1]-memory[1], 16<<10, "growth of the hub in KiB")
 
 	c.prompt(session.SessionID, "last", "/plan")
 	c.untilTurnEnds("last")

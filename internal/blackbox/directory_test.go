@@ -20,15 +20,15 @@ func TestASecondHubOnADirectoryIsRefusedAndTheFirstUnharmed(t *testing.T) {
 	c := h.screen("screen", session, 0)
 	_, errs, code := h.run("serve", "--addr", "127.0.0.1:0", "--open=false")
 	require.Equal(t, 4, code, errs)
-	require.Equal(t, 1, strings.Count(strings.TrimSpace(errs), "\n")+1, "one line that says what to do: %q", errs)
+	require.Equal(t, 1, strings.Count(strings.TrimSpace(errs), "\n")+1, "one line with the remedy: %q", errs)
 	require.Contains(t, errs, h.data)
 	c.prompt(session.SessionID, "p1", "/plan")
 	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p1").StopReason)
 	requireTrueScreens(t, h, session.SessionID, c)
 }
 
-// TestAStaleLockFileStopsNobody leaves a LOCK that names a process which is
-// alive and not a hub, as a reused pid would: only the kernel's lock counts.
+// TestAStaleLockFileStopsNobody leaves a LOCK file with the pid of a running
+// process that is not a hub, as after a reused pid. Only the kernel's lock counts.
 func TestAStaleLockFileStopsNobody(t *testing.T) {
 	t.Parallel()
 	h := newHub(t, settings{})
@@ -52,8 +52,8 @@ func TestADirectoryThatCannotBeWrittenIsAClearError(t *testing.T) {
 	requireOneLine(t, exec.Command(binary(), "serve", "--addr", "127.0.0.1:0", "--open=false", "--data", filepath.Join(dir, "data")))
 }
 
-// requireReadOnlyRefusal mounts the directory read-only over itself, in a mount
-// namespace of the hub's own: root may write where modes forbid it.
+// requireReadOnlyRefusal remounts the directory read-only in a mount namespace of
+// the hub: root may write despite file modes.
 func requireReadOnlyRefusal(t *testing.T, h *hub) {
 	script := `mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" || exit 99; shift; exec "$@"`
 	args := append([]string{"-m", "sh", "-c", script, "sh", h.data, binary()}, h.args("serve", "--addr", "127.0.0.1:0", "--open=false")...)
@@ -72,7 +72,7 @@ func requireOneLine(t *testing.T, cmd *exec.Cmd) {
 		t.Skipf("mounts are not allowed here: %s", errs.String())
 	}
 	require.Error(t, err)
-	require.NotEqual(t, 2, cmd.ProcessState.ExitCode(), "a panic, or used wrongly: %s", errs.String())
+	require.NotEqual(t, 2, cmd.ProcessState.ExitCode(), "a panic, or a usage error: %s", errs.String())
 	require.NotContains(t, errs.String(), "goroutine ")
 	last := strings.TrimSpace(errs.String())
 	require.NotEmpty(t, last)
@@ -84,7 +84,7 @@ func TestTheHubEndsCleanlyOnSIGTERMInTheMiddleOfATurn(t *testing.T) {
 	h := newHub(t, settings{agents: map[string]agent{"demo": paced()}})
 	session := h.create("demo")
 	c := h.screen("screen", session, 0)
-	c.prompt(session.SessionID, "p1", "/slow 3600") // an hour, which is not waited for
+	c.prompt(session.SessionID, "p1", "/slow 3600") // an hour; the test does not wait for it
 	c.until("the agent at work", hasType(event.TypeAgentMessage))
 	h.stop() // requires exit code 0
 	h.requireNoAgents()

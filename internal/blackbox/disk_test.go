@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// onDisk reads a session's log as docs/storage.md describes it, and requires every
-// line whole, its checksum right and the seqs without a gap.
+// onDisk reads a session's log as docs/storage.md describes it. Every line must be
+// whole with a correct checksum, and the seqs must have no gap.
 func onDisk(t *testing.T, h *hub, id string) []event.Event {
 	t.Helper()
 	dir := filepath.Join(h.data, "sessions", id)
@@ -60,14 +60,14 @@ func parseLine(line []byte) (event.Event, error) {
 	return e, err
 }
 
-// requireSame requires that both hold the same events with the same content.
+// requireSame requires the same events with the same content.
 func requireSame(t *testing.T, want, got []event.Event, who string) {
 	t.Helper()
 	require.Len(t, got, len(want), "%s", who)
 	requirePrefix(t, want, got, who)
 }
 
-// requirePrefix requires that the log begins with the events that a client saw.
+// requirePrefix requires that the log begins with the events of a client.
 func requirePrefix(t *testing.T, log, seen []event.Event, who string) {
 	t.Helper()
 	require.LessOrEqual(t, len(seen), len(log), "%s saw more than there is: the log ends at %d", who, len(log))
@@ -83,7 +83,7 @@ func sameEvent(a, b event.Event) error {
 	return nil
 }
 
-// payloads decodes all events of one kind.
+// payloads decodes all events of one type.
 func payloads[P event.Payload](t *testing.T, events []event.Event) []P {
 	t.Helper()
 	var zero P

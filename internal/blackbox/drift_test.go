@@ -13,8 +13,8 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// TestAnAgentThatMayDoMoreWaitsForAPersonWhoManages has the built-in agent come back
-// in mode auto after it worked in mode ask.
+// TestAnAgentThatMayDoMoreWaitsForAPersonWhoManages restarts the built-in agent in
+// mode auto after it worked in mode ask.
 func TestAnAgentThatMayDoMoreWaitsForAPersonWhoManages(t *testing.T) {
 	t.Parallel()
 	mode := filepath.Join(t.TempDir(), "mode")
@@ -30,7 +30,7 @@ func TestAnAgentThatMayDoMoreWaitsForAPersonWhoManages(t *testing.T) {
 	require.NoError(t, os.WriteFile(mode, []byte("auto"), 0o600))
 	h.start()
 
-	// The agent starts for the resume: only then are its settings known.
+	// The resume starts the agent. Its settings are unknown before.
 	first, err := h.hub.Interruption(t.Context(), id)
 	require.NoError(t, err)
 	_, err = h.hub.Resume(t.Context(), id, wire.Resume{InterruptionID: first.InterruptionID, Prompt: "/plan"})
@@ -39,7 +39,7 @@ func TestAnAgentThatMayDoMoreWaitsForAPersonWhoManages(t *testing.T) {
 	offer, err := h.hub.Interruption(t.Context(), id)
 	require.NoError(t, err)
 	require.Equal(t, []wire.Drift{{Field: "mode", Recorded: "ask", Current: "auto", AllowsMore: true}}, offer.Drift)
-	require.Empty(t, payloads[event.Plan](t, tab.seen()), "it was given nothing")
+	require.Empty(t, payloads[event.Plan](t, tab.seen()), "the agent got the prompt")
 
 	guest, err := client.New("http://"+h.addr, h.token("--scope", "collaborator", "--session", id))
 	require.NoError(t, err)

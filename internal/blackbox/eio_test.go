@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFault16ADeviceErrorInTheKernelFreezesOneSession puts the whole program on a
-// device whose fsync fails once with EIO and reports success afterwards.
+// TestFault16ADeviceErrorInTheKernelFreezesOneSession puts the hub on a device
+// whose fsync fails once with EIO and then reports success.
 func TestFault16ADeviceErrorInTheKernelFreezesOneSession(t *testing.T) {
 	t.Parallel()
 	d := newDevice(t)
@@ -37,21 +37,21 @@ func TestFault16ADeviceErrorInTheKernelFreezesOneSession(t *testing.T) {
 	requireRefused(t, b, broken.SessionID, "b2")
 	requireRefused(t, b, broken.SessionID, "b2")
 	requireRefused(t, b, broken.SessionID, "b3")
-	require.Equal(t, 1, d.times("fsync", file), "a sync after a failed one means nothing")
-	require.Len(t, b.seen(), before, "what is not acknowledged is not shown")
+	require.Equal(t, 1, d.times("fsync", file), "fsync is not retried after EIO")
+	require.Len(t, b.seen(), before, "an unacknowledged event was shown")
 	require.Eventually(t, func() bool {
 		info, err := h.hub.Session(t.Context(), broken.SessionID)
 		return err == nil && info.Status == "damaged"
 	}, patience, 10*time.Millisecond, "nobody is told")
 
 	s.prompt(sound.SessionID, "s1", "/burst 200")
-	require.Equal(t, event.StopEndTurn, s.untilTurnEnds("s1").StopReason, "another session is harmed")
+	require.Equal(t, event.StopEndTurn, s.untilTurnEnds("s1").StopReason, "another session stopped working")
 
 	d.fail(nil)
 	h.kill()
 	h.start()
-	// The next run keeps the written events though no client was told of them, in a
-	// file that never failed, and goes on.
+	// The next run keeps the written events though they were never shown. It copies
+	// them to a new file and continues.
 	b.prompt(broken.SessionID, "b4", "/burst 50")
 	require.Equal(t, event.StopEndTurn, b.untilTurnEnds("b4").StopReason)
 	ids := map[string]int{}
@@ -61,10 +61,10 @@ func TestFault16ADeviceErrorInTheKernelFreezesOneSession(t *testing.T) {
 	require.Equal(t, map[string]int{"b1": 1, "b2": 1, "b4": 1}, ids)
 }
 
-// TestFault16ADeviceErrorAnywhereHarmsNoMoreThanItHits has the kernel answer EIO to
-// one kind of call after another, on one hub: a request that cannot be kept is
-// refused, work that can wait goes on, and once the device is well nothing is
-// missing.
+// TestFault16ADeviceErrorAnywhereHarmsNoMoreThanItHits lets the kernel answer EIO
+// to one kind of call after another. A request whose data cannot be stored is
+// refused. Writes that can be repeated do not stop the session. When the device
+// works again, no data is missing.
 func TestFault16ADeviceErrorAnywhereHarmsNoMoreThanItHits(t *testing.T) {
 	t.Parallel()
 	d := newDevice(t)
@@ -92,7 +92,7 @@ func TestFault16ADeviceErrorAnywhereHarmsNoMoreThanItHits(t *testing.T) {
 	}
 }
 
-// on makes the operations on paths with this end fail.
+// on selects operations on paths with this suffix.
 func on(suffix string, ops ...string) func(op, path string) bool {
 	return func(op, path string) bool { return slices.Contains(ops, op) && strings.HasSuffix(path, suffix) }
 }
@@ -103,11 +103,11 @@ func failLogWrite(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInfo
 	requireRefused(t, c, s.SessionID, "refused")
 	unharmed(t)
 	d.fail(nil)
-	requireRefused(t, c, s.SessionID, "refused") // the device's answer now is not trusted
-	require.Len(t, c.seen(), before, "what is not acknowledged is not shown")
+	requireRefused(t, c, s.SessionID, "refused") // the device works again, and the log is still frozen
+	require.Len(t, c.seen(), before, "an unacknowledged event was shown")
 	info, err := h.hub.Session(t.Context(), s.SessionID)
 	require.NoError(t, err)
-	require.EqualValues(t, "damaged", info.Status, "nobody is told")
+	require.EqualValues(t, "damaged", info.Status, "the session list does not say damaged")
 	h.kill()
 	h.start()
 	c.prompt(s.SessionID, "after", "/burst 50")
@@ -162,7 +162,7 @@ func failQueue(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInfo, u
 	for i := range 4 {
 		require.Equal(t, event.StopEndTurn, c.untilTurnEnds(fmt.Sprintf("q%d", i)).StopReason)
 	}
-	require.Len(t, payloads[event.UserPrompt](t, c.seen()), 6, "each ran once")
+	require.Len(t, payloads[event.UserPrompt](t, c.seen()), 6, "prompts in the log")
 }
 
 func failReadMarks(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInfo, unharmed func(*testing.T)) {
@@ -176,7 +176,7 @@ func failReadMarks(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInf
 	}
 	mark := func(seq event.Seq) {
 		require.NoError(t, c.socket().Send(t.Context(), &wire.Ack{SessionID: s.SessionID, Seq: seq, Visible: true}))
-		require.Eventually(t, func() bool { return read() == seq }, patience, 10*time.Millisecond, "a mark counts at once")
+		require.Eventually(t, func() bool { return read() == seq }, patience, 10*time.Millisecond, "the read mark is not visible at once")
 	}
 	tried := func() bool { return d.times("write", "read.json") > 0 }
 	d.fail(func(op, path string) bool { return op == "write" && strings.Contains(path, "read.json") })
@@ -188,7 +188,7 @@ func failReadMarks(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInf
 	require.Eventually(t, tried, patience, 10*time.Millisecond, "the marks were never written")
 	h.stop()
 	h.start()
-	require.EqualValues(t, 20, read(), "what was written before the end")
+	require.EqualValues(t, 20, read(), "the read mark after a restart")
 }
 
 func failSealing(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInfo, unharmed func(*testing.T)) {
@@ -222,7 +222,7 @@ func failSealing(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInfo,
 }
 
 func failReading(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInfo, unharmed func(*testing.T)) {
-	c.prompt(s.SessionID, "long", "/burst 9000") // in more than one file, and more than memory keeps
+	c.prompt(s.SessionID, "long", "/burst 9000") // several files, and more than the tail in memory
 	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("long").StopReason)
 	log := onDisk(t, h, s.SessionID)
 	d.fail(func(op, path string) bool { return op == "read" && strings.Contains(path, s.SessionID+"/events-") })
@@ -230,7 +230,7 @@ func failReading(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInfo,
 	require.Error(t, err)
 	require.Positive(t, d.times("read", s.SessionID+"/events-"))
 	unharmed(t)
-	c.prompt(s.SessionID, "more", "/burst 50") // events in memory or in another file are not harmed either
+	c.prompt(s.SessionID, "more", "/burst 50") // the failed file does not matter to these reads
 	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("more").StopReason)
 	d.fail(nil)
 	page, err := h.hub.EventsAfter(t.Context(), s.SessionID, 0, 100)
@@ -248,5 +248,5 @@ func requireRefused(t *testing.T, c *screen, session, prompt string) {
 	refused := (*client.Error)(nil)
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, wire.CodeUnavailable, refused.Code)
-	require.NotContains(t, refused.Message, "/"+session, "where the hub keeps its files is nobody's who prompts")
+	require.NotContains(t, refused.Message, "/"+session, "the refusal names a path of the hub")
 }

@@ -17,13 +17,13 @@ import (
 )
 
 // TestASessionWithAnOpenTurnWaitsForRoomAndThenGoesOn kills a hub in the middle of
-// a turn and fills the device: the end of the turn cannot be written, so until
-// there is space a request for the session is told to come back, and then it is as
-// after any kill.
+// a turn and fills the device, so that the next hub cannot write the end of the
+// turn. Requests for the session get 503 with Retry-After until there is space.
+// Then the session recovers as after any kill.
 func TestASessionWithAnOpenTurnWaitsForRoomAndThenGoesOn(t *testing.T) {
 	disk := newSmallDisk(t)
 	if disk == nil {
-		t.Skip("no file system of its own can be mounted here")
+		t.Skip("no file system can be mounted here")
 	}
 	h := newHub(t, settings{data: filepath.Join(disk.dir, "data")})
 	s := h.create("demo")
@@ -50,14 +50,14 @@ func TestASessionWithAnOpenTurnWaitsForRoomAndThenGoesOn(t *testing.T) {
 	}
 	status, _, list := ask("")
 	require.Equal(t, http.StatusOK, status)
-	require.Contains(t, list, s.SessionID, "it is listed all the same")
+	require.Contains(t, list, s.SessionID, "the session is missing from the list")
 	events := "/" + s.SessionID + "/events"
 	for range 3 {
 		status, after, body := ask(events)
 		require.Equal(t, http.StatusServiceUnavailable, status, body)
-		require.NotEmpty(t, after, "when to come back")
-		require.Contains(t, body, "no space left", "what to do about it")
-		require.NotContains(t, body, h.data, "where the hub keeps its files is nobody's who asks")
+		require.NotEmpty(t, after, "no Retry-After")
+		require.Contains(t, body, "no space left", "the cause is missing")
+		require.NotContains(t, body, h.data, "the response names a path of the hub")
 	}
 
 	require.NoError(t, disk.heal())
@@ -70,8 +70,8 @@ func TestASessionWithAnOpenTurnWaitsForRoomAndThenGoesOn(t *testing.T) {
 	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("next").StopReason)
 }
 
-// fillLastPage appends to a session's log until the page its end lies in is all
-// but full: a full device still takes what fits into that.
+// fillLastPage appends to a session's log until its last page is almost full. A
+// full device still accepts writes within an allocated page.
 func fillLastPage(t *testing.T, data, session string) {
 	t.Helper()
 	st, err := store.Open(data, store.Options{})

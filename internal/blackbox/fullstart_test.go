@@ -13,13 +13,13 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// TestAHubStartsOnAFullDeviceAndShowsWhatIsThere kills a hub, fills the device to
-// the last byte and tears the log of a session: the hub comes up, the history can
-// be read, prompts are refused for lack of space, and it heals by itself.
+// TestAHubStartsOnAFullDeviceAndShowsWhatIsThere kills a hub, fills the device and
+// tears the log of a session. The next hub starts, serves the history and refuses
+// prompts for lack of space. Once there is space it works again without a restart.
 func TestAHubStartsOnAFullDeviceAndShowsWhatIsThere(t *testing.T) {
 	disk := newSmallDisk(t)
 	if disk == nil {
-		t.Skip("no file system of its own can be mounted here")
+		t.Skip("no file system can be mounted here")
 	}
 	h := newHub(t, settings{data: filepath.Join(disk.dir, "data")})
 	s := h.create("demo")
@@ -38,7 +38,7 @@ func TestAHubStartsOnAFullDeviceAndShowsWhatIsThere(t *testing.T) {
 	require.NoError(t, log.Close())
 	require.NoError(t, disk.fill(0))
 
-	lines := h.spawn() // with no space for a pairing code
+	lines := h.spawn() // it has no space to store a pairing code
 	said, ok := h.line(lines)
 	require.True(t, ok, "the hub ended:\n%s", h.logged())
 	require.Equal(t, "listening on http://"+h.addr, said)

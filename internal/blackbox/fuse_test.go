@@ -15,19 +15,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// device is a directory whose files fail with EIO on command, as those on a
-// dying disk do. The kernel's own calls fail, so any program can be put on it.
+// device is a FUSE directory whose files fail with EIO on command, like those on a
+// dying disk. The kernel's own calls fail, so any program can use it.
 type device struct {
 	// Set at construction.
-	dir   string // for the program under test
-	under string // where its files are
+	dir   string // as the program under test sees it
+	under string // of the files behind it
 
 	mu     sync.Mutex
 	broken func(op, path string) bool
-	calls  map[string]int // by op and path, since break was called
+	calls  map[string]int // by op and path, since the last call of fail
 }
 
-// newDevice mounts one, or skips the test where that cannot be done.
+// newDevice mounts a device. It skips the test where FUSE is not available.
 func newDevice(t *testing.T) *device {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -51,16 +51,16 @@ func newDevice(t *testing.T) *device {
 	return d
 }
 
-// fail makes the calls for which broken says so fail with EIO, until nil is
-// given. Ops are read, write, fsync, create and rename, the last two by the new
-// name; paths are relative to the directory.
+// fail makes every call for which broken returns true fail with EIO, until it is
+// called with nil. Ops are read, write, fsync, create and rename; create and rename
+// have the new name as their path. Paths are relative to the directory.
 func (d *device) fail(broken func(op, path string) bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.broken, d.calls = broken, map[string]int{}
 }
 
-// times is how often files with that in their path saw op since fail.
+// times counts the calls of op since fail on files whose path contains path.
 func (d *device) times(op, path string) (n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -72,7 +72,7 @@ func (d *device) times(op, path string) (n int) {
 	return n
 }
 
-// call notes one call and says what becomes of it.
+// call counts one call and returns its error.
 func (d *device) call(op, path string) syscall.Errno {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -92,14 +92,14 @@ type deviceNode struct {
 	device *device
 }
 
-// WrapChild implements fs.NodeWrapChilder: a file in a device belongs to it.
+// WrapChild implements fs.NodeWrapChilder. It keeps every file inside the device.
 func (n *deviceNode) WrapChild(_ context.Context, child fs.InodeEmbedder) fs.InodeEmbedder {
 	return &deviceNode{LoopbackNode: child.(*fs.LoopbackNode), device: n.device}
 }
 
 func (n *deviceNode) Open(ctx context.Context, flags uint32) (fs.FileHandle, uint32, syscall.Errno) {
 	file, _, errno := n.LoopbackNode.Open(ctx, flags)
-	// Past the page cache: each read(2) is asked for, so each can fail.
+	// Bypass the page cache: each read(2) reaches the device, so each can fail.
 	return n.wrap(file, errno), fuse.FOPEN_DIRECT_IO, errno
 }
 
@@ -127,8 +127,8 @@ func (n *deviceNode) wrap(file fs.FileHandle, errno syscall.Errno) fs.FileHandle
 	return &deviceFile{loopback: file.(loopback), device: n.device, fd: fd}
 }
 
-// loopback has the kernel's requests to an open file. That the kernel may pass the
-// device by (PassthroughFd) is not offered to it: no call would fail.
+// loopback lists the operations on an open file. It leaves out PassthroughFd: with
+// passthrough the kernel would bypass the device, and no call could fail.
 type loopback interface {
 	fs.FileReader
 	fs.FileWriter
@@ -143,12 +143,12 @@ type loopback interface {
 type deviceFile struct {
 	loopback
 	device *device
-	fd     int // of the calls that do not fail
+	fd     int // of the file behind it
 }
 
-// path is the file's name at this moment: a rename does not make it sound. The
-// kernel is asked, as the library's tree of names can keep an old one of a file
-// that has the inode number of one just removed.
+// path returns the current name of the file, because a renamed file must still
+// fail. It asks the kernel: the library's tree can hold the old name of a removed
+// file with the same inode number.
 func (f *deviceFile) path() string {
 	path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.fd))
 	if err != nil {

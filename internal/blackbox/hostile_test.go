@@ -14,14 +14,14 @@ import (
 	"github.com/coder/websocket"
 )
 
-// hostileClient has a good credential and sends frames that it must not send.
+// hostileClient has a valid credential and sends frames that it must not send.
 type hostileClient struct {
 	addr, token string
 	session     wire.SessionInfo
 }
 
-// harass is one visit. The hub may answer as it likes, as long as no other client
-// is harmed.
+// harass opens one connection and misbehaves on it. The hub may answer in any way
+// that harms no other client.
 func (s hostileClient) harass(ctx context.Context, random *rand.Rand) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 12*time.Second)
 	defer cancel()
@@ -33,7 +33,7 @@ func (s hostileClient) harass(ctx context.Context, random *rand.Rand) (string, e
 		{"huge frame", s.shout}, {"ping flood", s.ping}, {"broken HTTP", s.mumble}, {"half a request", s.stammer},
 	}
 	visit := visits[random.IntN(len(visits))]
-	_ = visit.pay(ctx, random) // the hub is down at times, and may always hang up
+	_ = visit.pay(ctx, random) // the hub may be down, and may always hang up
 	return visit.kind, nil
 }
 
@@ -44,8 +44,7 @@ func (s hostileClient) dial(ctx context.Context) (*websocket.Conn, error) {
 	return conn, err
 }
 
-// neverRead follows the session from its beginning and leaves the events where
-// they are.
+// neverRead follows the session from its beginning and does not read the events.
 func (s hostileClient) neverRead(ctx context.Context, random *rand.Rand) error {
 	conn, err := s.dial(ctx)
 	if err != nil {
@@ -60,7 +59,7 @@ func (s hostileClient) neverRead(ctx context.Context, random *rand.Rand) error {
 	return nil
 }
 
-// talkNonsense sends messages that make no sense, to a session that is there.
+// talkNonsense sends meaningless messages to an existing session.
 func (s hostileClient) talkNonsense(ctx context.Context, random *rand.Rand) error {
 	conn, err := s.dial(ctx)
 	if err != nil {
@@ -117,7 +116,7 @@ func (s hostileClient) mumble(ctx context.Context, random *rand.Rand) error {
 	return s.raw(ctx, string(noise)+"\r\n\r\n")
 }
 
-// stammer begins a request and never ends it.
+// stammer begins a request and never completes it.
 func (s hostileClient) stammer(ctx context.Context, _ *rand.Rand) error {
 	return s.raw(ctx, "POST /api/sessions HTTP/1.1\r\nHost: "+s.addr+"\r\nAuthorization: Bearer "+s.token+"\r\nContent-Length: 1000\r\n\r\n{")
 }

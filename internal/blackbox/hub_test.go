@@ -24,32 +24,32 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hub is the program under test with a data directory of its own. It may be
-// started, killed and started again; every start listens where the first did.
-// When its test ends the directory is checked in every way this package knows.
+// hub is the program under test with a data directory. It may be started, killed
+// and started again, always on the same address. When its test ends, the directory
+// gets every check of this package.
 type hub struct {
 	t         *testing.T
-	program   string // the one under test
+	program   string // the binary
 	data      string
 	config    string
 	workspace string
-	log       string // the stderr of all its runs
+	log       string // stderr of all runs
 	addr      string
 
 	cmd     *exec.Cmd
-	ended   chan error // gets cmd.Wait's answer once
-	secrets []string   // tokens and pairing codes it ever handed out
+	ended   chan error // receives the result of cmd.Wait
+	secrets []string   // tokens and pairing codes it printed
 	hub     *client.Hub
 }
 
 // settings are the parts of a hub's configuration that a test may choose.
 type settings struct {
 	agents map[string]agent
-	// data is the data directory; empty is a new one beside the hub's files.
+	// data is the data directory. If empty, it is a new one beside the hub's files.
 	data string
-	// program is what runs; empty is the one built for these tests.
+	// program is the binary. If empty, it is the one built for these tests.
 	program string
-	// more are lines of YAML for the end of the file.
+	// more is YAML appended to the configuration.
 	more string
 }
 
@@ -65,7 +65,7 @@ type agent struct {
 // demo is the built-in agent without pauses.
 func demo() agent { return agent{Command: []string{binary(), "demo-agent", "--speed", "0"}} }
 
-// paced is the built-in agent as people see it.
+// paced is the built-in agent at its usual speed.
 func paced() agent { return agent{Command: []string{binary(), "demo-agent"}} }
 
 // newHub starts a hub and stops it when the test ends.
@@ -98,8 +98,8 @@ func newHub(t *testing.T, s settings) *hub {
 	return h
 }
 
-// lasting is an address the hub can have again after it was down. The system gives
-// out ports from 32768 on, also for a moment and to any program that connects.
+// lasting returns an address that stays free while the hub is down. The system
+// gives out ports from 32768 on to other programs, so it uses a lower one.
 func lasting(t *testing.T) string {
 	t.Helper()
 	for range 1000 {
@@ -114,7 +114,7 @@ func lasting(t *testing.T) string {
 	return ""
 }
 
-// in is the hub as one of its test's subtests sees it.
+// in returns the hub for use in a subtest.
 func (h *hub) in(t *testing.T) *hub {
 	inner := *h
 	inner.t = t
@@ -131,23 +131,23 @@ func (h *hub) start() {
 	require.True(h.t, h.tryStart(), "the hub ended before it listened:\n%s", tail(h.logged(), 8000))
 }
 
-// tryStart is start for a hub that may have a reason to end at once. It says
-// whether it listens.
+// tryStart starts a hub that may end at once for a known reason. It reports whether
+// the hub listens.
 func (h *hub) tryStart() bool {
 	h.t.Helper()
 	lines := h.spawn()
 	first, ok := h.line(lines)
 	if !ok {
-		require.Error(h.t, h.wait(), "a hub that ends before it listens has failed")
+		require.Error(h.t, h.wait(), "exit code of a hub that never listened")
 		return false
 	}
 	base, ok := strings.CutPrefix(first, "listening on ")
-	require.True(h.t, ok, "the first line says where it listens")
+	require.True(h.t, ok, "no second line")
 	second, _ := h.line(lines)
 	if _, code, ok := strings.Cut(second, "#pair="); ok {
 		h.secrets = append(h.secrets, code)
 	} else {
-		require.Contains(h.t, h.logged(), "there is no space for a pairing code", "without one, the hub says why: %s", second)
+		require.Contains(h.t, h.logged(), "there is no space for a pairing code", "no reason is logged for the missing pairing code: %s", second)
 	}
 	h.addr = strings.TrimPrefix(base, "http://")
 	if h.hub == nil {
@@ -159,16 +159,16 @@ func (h *hub) tryStart() bool {
 	return true
 }
 
-// stumble starts the hub and kills it that soon, whether it listens or not.
+// stumble starts the hub and kills it after this time, whether it listens by then
+// or not.
 func (h *hub) stumble(after time.Duration) {
 	h.t.Helper()
 	h.spawn()
-	time.Sleep(after) // the moment that is tried
+	time.Sleep(after) // a random moment of the start
 	h.kill()
 }
 
-// spawn starts the hub under a umask that would let everybody in, and returns
-// the first lines it prints.
+// spawn starts the hub under umask 0 and returns its first lines of output.
 func (h *hub) spawn() <-chan string {
 	h.t.Helper()
 	log, err := os.OpenFile(h.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -190,7 +190,7 @@ func (h *hub) spawn() <-chan string {
 		for scanner := bufio.NewScanner(out); scanner.Scan(); {
 			select {
 			case lines <- scanner.Text():
-			default: // no test reads beyond the first two
+			default: // no test reads more than two lines
 			}
 		}
 		ended <- cmd.Wait()
@@ -199,7 +199,7 @@ func (h *hub) spawn() <-chan string {
 	return lines
 }
 
-// line is the next line it prints, or not ok where it has ended.
+// line returns the next line of output. ok is false if the hub has ended.
 func (h *hub) line(lines <-chan string) (line string, ok bool) {
 	h.t.Helper()
 	select {
@@ -217,7 +217,7 @@ func (h *hub) logged() string {
 	return string(data)
 }
 
-// token mints a credential by the command line, as scripts do.
+// token creates a token with the command line, like a script.
 func (h *hub) token(more ...string) string {
 	h.t.Helper()
 	out, errs, code := h.run("token", more...)
@@ -228,7 +228,7 @@ func (h *hub) token(more ...string) string {
 	return token
 }
 
-// run runs another command on the hub's directory.
+// run runs another abide command on the hub's data directory.
 func (h *hub) run(command string, more ...string) (stdout, stderr string, code int) {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -243,14 +243,14 @@ func (h *hub) run(command string, more ...string) (stdout, stderr string, code i
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
-// kill ends the hub as a crash would and waits until it is gone.
+// kill ends the hub by SIGKILL and waits until it is gone.
 func (h *hub) kill() {
 	h.t.Helper()
 	require.NoError(h.t, h.cmd.Process.Kill())
 	h.wait()
 }
 
-// stop ends the hub in order and requires that it says so.
+// stop ends the hub by SIGTERM and requires exit code 0.
 func (h *hub) stop() {
 	h.t.Helper()
 	require.NoError(h.t, h.cmd.Process.Signal(syscall.SIGTERM))
@@ -270,7 +270,7 @@ func (h *hub) wait() error {
 	return nil
 }
 
-// create makes a session of the agent in the hub's workspace.
+// create creates a session of the agent in the hub's workspace.
 func (h *hub) create(agent string) wire.SessionInfo {
 	h.t.Helper()
 	info, err := h.hub.Create(h.t.Context(), client.NewSession{Agent: agent, Workspace: h.workspace})
@@ -292,13 +292,12 @@ func (h *hub) finish() {
 	h.requireNoSecrets()
 	require.NotContains(h.t, h.logged(), "DATA RACE")
 	require.NotContains(h.t, h.logged(), "panic:")
-	require.NotContains(h.t, h.logged(), "0xc0", "an address in the log, where a value should be")
+	require.NotContains(h.t, h.logged(), "0xc0", "a pointer instead of a value in the log")
 	out, errs, code := h.run("check")
 	require.Zero(h.t, code, "abide check: %s%s", out, errs)
 }
 
-// keep leaves the files of a failed test behind where ABIDE_KEEP names a
-// directory.
+// keep copies the files of a failed test to the directory in ABIDE_KEEP, if set.
 func (h *hub) keep() {
 	if dir := os.Getenv("ABIDE_KEEP"); dir != "" {
 		to := filepath.Join(dir, strings.ReplaceAll(h.t.Name(), "/", "_"))
@@ -350,8 +349,8 @@ func (h *hub) requireClosedModes() {
 	}))
 }
 
-// requireNoSecrets requires that no token and no pairing code is in anything
-// the hub wrote.
+// requireNoSecrets requires that the hub wrote no token and no pairing code to any
+// file.
 func (h *hub) requireNoSecrets() {
 	h.t.Helper()
 	files := []string{h.log}
@@ -381,7 +380,7 @@ func marked(prefix string) []int {
 		}
 		environ, err := os.ReadFile("/proc/" + e.Name() + "/environ")
 		if err != nil {
-			continue // gone, or not ours
+			continue // the process is gone or belongs to another user
 		}
 		for _, v := range bytes.Split(environ, []byte{0}) {
 			if bytes.HasPrefix(v, []byte("ABIDE_AGENT="+prefix)) && !zombie(pid) {
@@ -401,7 +400,7 @@ func zombie(pid int) bool {
 	return !ok || rest[0] == 'Z'
 }
 
-// rawSocket is a connection on which the test decides when anything is read.
+// rawSocket opens a connection that is read only when the test reads it.
 func rawSocket(t *testing.T, h *hub, path string) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", h.addr)

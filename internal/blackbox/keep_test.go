@@ -12,9 +12,8 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// TestALogIsKeptToTheLimitOfTheConfiguration edits keep_log_mib beside a running
-// hub: the oldest files go, a client that asks for them is told, and it stays so
-// over a kill.
+// TestALogIsKeptToTheLimitOfTheConfiguration adds keep_log_mib to the configuration
+// of a running hub. The hub removes the oldest files, also after a kill.
 func TestALogIsKeptToTheLimitOfTheConfiguration(t *testing.T) {
 	h := newHub(t, settings{more: "log_file_mib: 1\n"})
 	s := h.create("demo")
@@ -38,7 +37,7 @@ func TestALogIsKeptToTheLimitOfTheConfiguration(t *testing.T) {
 		require.NoError(t, err)
 		return info.MinSeq
 	}
-	require.EqualValues(t, 1, minSeq(), "without the option nothing goes")
+	require.EqualValues(t, 1, minSeq(), "events were removed without the option")
 
 	edit, err := os.OpenFile(h.config, os.O_APPEND|os.O_WRONLY, 0)
 	require.NoError(t, err)
@@ -54,7 +53,7 @@ func TestALogIsKeptToTheLimitOfTheConfiguration(t *testing.T) {
 	h.kill()
 	h.start()
 	require.GreaterOrEqual(t, minSeq(), first)
-	require.LessOrEqual(t, minSeq(), first+20_000, "no more than was too much")
+	require.LessOrEqual(t, minSeq(), first+20_000, "too many events were removed")
 	c.prompt(s.SessionID, "after", "/plan")
 	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("after").StopReason)
 	out, errs, code := h.run("check")

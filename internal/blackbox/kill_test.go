@@ -21,9 +21,9 @@ func rounds() int {
 	return 10
 }
 
-// TestNothingAnybodySawIsLostWhenTheHubIsKilled kills the hub at random moments
-// while people prompt, answer and watch, some of the time while it is only just
-// starting, and holds the log against an account kept outside it.
+// TestNothingAnybodySawIsLostWhenTheHubIsKilled kills the hub at random moments,
+// also during its start, while people prompt, answer and watch. It compares the log
+// with the events and acknowledgements that the clients received.
 func TestNothingAnybodySawIsLostWhenTheHubIsKilled(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(seed.Of(t), 0))
@@ -35,13 +35,13 @@ func TestNothingAnybodySawIsLostWhenTheHubIsKilled(t *testing.T) {
 		people[n].act(random.Uint64(), 1, 0)
 	}
 	for range rounds() {
-		time.Sleep(100*time.Millisecond + time.Duration(random.Int64N(int64(2*time.Second)))) // the random moment
+		time.Sleep(100*time.Millisecond + time.Duration(random.Int64N(int64(2*time.Second)))) // a random moment
 		h.kill()
 		for _, p := range people {
 			p.requireKept()
 		}
 		for random.IntN(3) == 0 {
-			h.stumble(time.Duration(random.Int64N(int64(400 * time.Millisecond)))) // in the middle of its repairs
+			h.stumble(time.Duration(random.Int64N(int64(400 * time.Millisecond)))) // possibly during recovery
 		}
 		h.start()
 	}
@@ -56,5 +56,5 @@ func TestNothingAnybodySawIsLostWhenTheHubIsKilled(t *testing.T) {
 	for _, p := range people {
 		interrupted += p.requireSettled()
 	}
-	require.Positive(t, interrupted, "no kill hit a turn: the rounds proved nothing")
+	require.Positive(t, interrupted, "no kill interrupted a turn")
 }

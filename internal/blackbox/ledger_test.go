@@ -12,10 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFault32APromptsIdBelongsToThePayloadItFirstCameWith holds for short prompts and
-// for those too large for a line of the log: while they wait, after they were
-// edited, removed and taken, after the hub ended in either way, and after its
-// ledger was lost.
+// TestFault32APromptsIdBelongsToThePayloadItFirstCameWith resends prompts, with the
+// same payload and with another one. It does so while they wait, after they were
+// edited, removed and taken, after a stop and a kill of the hub, and after the
+// ledger was lost. It covers short prompts and those too large for a line of the
+// log.
 func TestFault32APromptsIdBelongsToThePayloadItFirstCameWith(t *testing.T) {
 	t.Parallel()
 	h := newHub(t, settings{more: "queue: {max_size: 20}\n"})
@@ -38,7 +39,8 @@ func TestFault32APromptsIdBelongsToThePayloadItFirstCameWith(t *testing.T) {
 		}
 		return outcome.Fate, codeOf(err)
 	}
-	// requireFates sends each prompt again as it was, and otherwise.
+	// requireFates resends each prompt, once unchanged and once with another
+	// payload.
 	requireFates := func(when string, fates map[string]client.Fate) {
 		t.Helper()
 		for kind, original := range payloads {
@@ -93,7 +95,7 @@ func TestFault32APromptsIdBelongsToThePayloadItFirstCameWith(t *testing.T) {
 	queued["removed"] = client.Removed
 	requireFates("after the edits", queued)
 	h.stop()
-	h.start() // what waits is taken now
+	h.start() // the hub takes the waiting prompts now
 	for kind := range payloads {
 		for _, what := range []string{"edited", "waiting"} {
 			require.Equal(t, event.StopEndTurn, c.untilTurnEnds(kind+"-"+what).StopReason)
@@ -105,8 +107,9 @@ func TestFault32APromptsIdBelongsToThePayloadItFirstCameWith(t *testing.T) {
 	h.start()
 	requireFates("after a kill", ran)
 
-	// Prompts that went to the agent at once are in the log alone; of what waited
-	// it cannot tell whether it was edited, so it takes any payload for the same.
+	// Without the ledger, prompts that went to the agent at once are known from the
+	// log alone. The log does not say whether a queued prompt was edited, so any
+	// payload is accepted as the same.
 	h.stop()
 	require.NoError(t, os.Remove(filepath.Join(h.data, "sessions", id, "queue.json")))
 	h.start()
@@ -114,7 +117,7 @@ func TestFault32APromptsIdBelongsToThePayloadItFirstCameWith(t *testing.T) {
 	for _, what := range []string{"edited", "waiting"} {
 		fate, code := send("huge-"+what, payloads["huge"])
 		require.Empty(t, code)
-		require.Equal(t, client.Received, fate, "it ran again")
+		require.Equal(t, client.Received, fate, "a resent prompt ran again")
 	}
 	requireTrueScreens(t, h, id, c)
 	given := 0

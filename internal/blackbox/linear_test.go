@@ -21,18 +21,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// operation is a client's request to a session: to take a prompt, or, with an empty
-// id, for all prompts there are.
+// operation is a client's request: to send the prompt with this id, or, if the id
+// is empty, to read all prompts.
 type operation struct{ id string }
 
-// answer is the hub's answer; unknown if the hub died first.
+// answer is the hub's answer. It is unknown if the hub died first.
 type answer struct {
 	unknown bool
-	prompts string // the ids in order, each behind a space
+	prompts string // the ids in order, each after a space
 }
 
-// promptsModel is a session's prompts as its clients see them: a list that only
-// grows.
+// promptsModel models a session's prompts as an append-only list.
 func promptsModel() porcupine.Model {
 	return (&porcupine.NondeterministicModel{
 		Init: func() []any { return []any{""} },
@@ -40,7 +39,7 @@ func promptsModel() porcupine.Model {
 			now, in, out := state.(string), input.(operation), output.(answer)
 			switch {
 			case in.id != "" && out.unknown:
-				return []any{now, now + " " + in.id} // it may be there or not
+				return []any{now, now + " " + in.id} // the prompt may be in the list or not
 			case in.id != "":
 				return []any{now + " " + in.id}
 			case out.prompts == now:
@@ -51,8 +50,8 @@ func promptsModel() porcupine.Model {
 	}).ToModel()
 }
 
-// history has the operations of the clients of one session, over all lives of its
-// hub.
+// history records the operations of all clients of one session, across restarts of
+// the hub.
 type history struct {
 	mu    sync.Mutex
 	start time.Time
@@ -62,7 +61,7 @@ type history struct {
 func (h *history) add(by int, in operation, called time.Time, out answer) {
 	returned := int64(time.Since(h.start))
 	if out.unknown {
-		returned = math.MaxInt64 // it may come to light after any restart
+		returned = math.MaxInt64 // it may take effect after any restart
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -71,8 +70,8 @@ func (h *history) add(by int, in operation, called time.Time, out answer) {
 	})
 }
 
-// counts are the prompts that were taken, the reads, and the prompts without an
-// answer.
+// counts returns the numbers of accepted prompts, of reads, and of prompts without
+// an answer.
 func (h *history) counts() (taken, reads, unknown int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -90,8 +89,8 @@ func (h *history) counts() (taken, reads, unknown int) {
 }
 
 // TestPromptsAndReadsAreLinearizableAcrossKillsOfTheHub has four clients prompt one
-// session by their sockets and read it by HTTP while the hub is killed, and has
-// porcupine look for an order of their operations that makes sense.
+// session over sockets and read it over HTTP while the hub is killed. Porcupine
+// checks that the operations have a linear order.
 func TestPromptsAndReadsAreLinearizableAcrossKillsOfTheHub(t *testing.T) {
 	t.Parallel()
 	sessions := 1
@@ -99,8 +98,8 @@ func TestPromptsAndReadsAreLinearizableAcrossKillsOfTheHub(t *testing.T) {
 		sessions = 15
 	}
 	random := rand.New(rand.NewPCG(seed.Of(t), 0))
-	// What a busy agent cannot take is refused, so that a prompt is in the log or
-	// nowhere.
+	// With the queue off, a busy session refuses a prompt, so an accepted prompt is
+	// in the log.
 	h := newHub(t, settings{more: "queue: {enabled: false}\n"})
 	for range sessions {
 		linearize(t, h, random)
@@ -131,10 +130,10 @@ func linearize(t *testing.T, h *hub, random *rand.Rand) {
 				}
 			})
 		}
-		if life == 0 { // on a busy machine too
+		if life == 0 { // at least some, even on a busy machine
 			require.Eventually(t, func() bool { taken, _, _ := past.counts(); return taken > 0 }, patience, 20*time.Millisecond)
 		}
-		time.Sleep(500*time.Millisecond + time.Duration(random.Int64N(int64(time.Second)))) // the random moment
+		time.Sleep(500*time.Millisecond + time.Duration(random.Int64N(int64(time.Second)))) // a random moment
 		h.kill()
 		cancel()
 		acting.Wait()
@@ -147,7 +146,7 @@ func linearize(t *testing.T, h *hub, random *rand.Rand) {
 	require.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(promptsModel(), past.ops, patience))
 }
 
-// prompt sends one, once.
+// prompt sends a prompt once.
 func (h *history) prompt(ctx context.Context, by int, c *screen, session, id string) {
 	socket := c.watch.Socket()
 	if socket == nil {
@@ -162,16 +161,15 @@ func (h *history) prompt(ctx context.Context, by int, c *screen, session, id str
 	h.add(by, operation{id}, called, answer{unknown: err != nil})
 }
 
-// read asks for all prompts. The pages are read one after the other: as nothing
-// that was read can change, together they are the list at the time of the last
-// read.
+// read reads all prompts, page by page. Read events never change, so the pages
+// together are the list at the time of the last read.
 func (h *history) read(ctx context.Context, by int, hub *client.Hub, session string) {
 	called := time.Now()
 	var ids strings.Builder
 	for after := event.Seq(0); ; {
 		page, err := hub.EventsAfter(ctx, session, after, wire.MaxPage)
 		if err != nil {
-			return // the hub is not there
+			return // the hub is down
 		}
 		for _, e := range page.Events {
 			if after = e.Seq; e.Type != event.TypeUserPrompt {
@@ -179,7 +177,7 @@ func (h *history) read(ctx context.Context, by int, hub *client.Hub, session str
 			}
 			var p event.UserPrompt
 			if err := json.Unmarshal(e.Data, &p); err != nil {
-				p.PromptID = err.Error() // of which no order makes sense
+				p.PromptID = err.Error() // an id that no order can explain
 			}
 			ids.WriteString(" " + p.PromptID)
 		}

@@ -15,14 +15,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// demanding is the built-in agent wanting a login, with a tap in front.
+// demanding is the built-in agent with a required login, behind a tap.
 func demanding(t *testing.T, record string) agent {
 	a := demo()
 	a.Command = append(a.Command, "--login", "--state", filepath.Join(t.TempDir(), "state"))
 	return tapped(t, record, a)
 }
 
-// untilWanted sends a prompt and waits until the state says how to log in.
+// untilWanted sends a prompt and waits until the state lists the login methods.
 func untilWanted(c *screen, session, promptID string) map[string]wire.AuthMethod {
 	c.t.Helper()
 	c.prompt(session, promptID, "/plan")
@@ -41,8 +41,8 @@ func untilWanted(c *screen, session, promptID string) map[string]wire.AuthMethod
 	return methods
 }
 
-// TestAnAgentIsLoggedInOverTheSocket asks an agent that wants a login, first in
-// ways that fail.
+// TestAnAgentIsLoggedInOverTheSocket logs in to an agent that requires it. Several
+// attempts fail first.
 func TestAnAgentIsLoggedInOverTheSocket(t *testing.T) {
 	t.Parallel()
 	record := filepath.Join(t.TempDir(), "record")
@@ -50,7 +50,7 @@ func TestAnAgentIsLoggedInOverTheSocket(t *testing.T) {
 	session := h.create("demo")
 	c := h.screen("screen", session, 0)
 	methods := untilWanted(c, session.SessionID, "p1")
-	require.Empty(t, methods["here"].Command, "the agent does it itself")
+	require.Empty(t, methods["here"].Command, "a method of the agent has a command")
 
 	tap := h.raw("/api/ws")
 	for method, why := range map[string]string{
@@ -64,7 +64,7 @@ func TestAnAgentIsLoggedInOverTheSocket(t *testing.T) {
 		require.Equal(t, wire.CodeInvalid, failed.Code)
 		require.Contains(t, failed.Message, why)
 	}
-	require.Len(t, untilWanted(c, session.SessionID, "p2"), 3, "a login that failed leaves the ways there are")
+	require.Len(t, untilWanted(c, session.SessionID, "p2"), 3, "a failed login changed the methods")
 
 	require.NoError(t, c.socket().Send(t.Context(), &wire.Authenticate{SessionID: session.SessionID, MethodID: "here"}))
 	c.until("an agent that is logged in", func(_ []event.Event, s *wire.State) bool {
@@ -78,8 +78,9 @@ func TestAnAgentIsLoggedInOverTheSocket(t *testing.T) {
 	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p4").StopReason, "a login lasts")
 }
 
-// TestAnAgentIsLoggedInOverHTTPAfterItsOwnCommandRanInATerminal runs the command
-// that the state names. The agent may not be asked for such a login.
+// TestAnAgentIsLoggedInOverHTTPAfterItsOwnCommandRanInATerminal runs the login
+// command that the state names. The hub must not send authenticate to the agent for
+// this method.
 func TestAnAgentIsLoggedInOverHTTPAfterItsOwnCommandRanInATerminal(t *testing.T) {
 	t.Parallel()
 	record := filepath.Join(t.TempDir(), "record")
@@ -93,7 +94,7 @@ func TestAnAgentIsLoggedInOverHTTPAfterItsOwnCommandRanInATerminal(t *testing.T)
 
 	status, body := h.authenticate(session.SessionID, "terminal")
 	require.Equal(t, http.StatusBadRequest, status, body)
-	require.Contains(t, body, "login`", "it says what to run first")
+	require.Contains(t, body, "login`", "the refusal lacks the command")
 	out, err := exec.CommandContext(t.Context(), command[0], command[1:]...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	status, body = h.authenticate(session.SessionID, "terminal")
@@ -107,18 +108,18 @@ func TestAnAgentIsLoggedInOverHTTPAfterItsOwnCommandRanInATerminal(t *testing.T)
 	require.Equal(t, 1, timesGiven(t, record, "authenticate"))
 	status, _ = h.authenticate(other.SessionID, "terminal")
 	require.Equal(t, http.StatusOK, status)
-	require.Equal(t, 1, timesGiven(t, record, "authenticate"), "an agent was asked for a login that is a terminal's")
+	require.Equal(t, 1, timesGiven(t, record, "authenticate"), "the agent was sent authenticate for a terminal login")
 	requireTrueScreens(t, h, session.SessionID, c)
 }
 
-// timesGiven counts how often the tap saw a call of the method.
+// timesGiven counts the calls of the method that the tap recorded.
 func timesGiven(t *testing.T, record, method string) int {
 	data, err := os.ReadFile(record)
 	require.NoError(t, err)
 	return bytes.Count(data, []byte(`"method":"`+method+`"`))
 }
 
-// authenticate asks over HTTP.
+// authenticate sends the request over HTTP.
 func (h *hub) authenticate(session, method string) (status int, body string) {
 	h.t.Helper()
 	data, err := json.Marshal(map[string]string{"method_id": method})

@@ -10,8 +10,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// roleName is the variable that makes this test binary play an agent: what to
-// play is in roles.
+// roleName is the environment variable that makes this test binary run as an agent.
+// Its values are the keys of roles.
 const roleName = "ABIDE_BLACKBOX_ROLE"
 
 func TestMain(m *testing.M) {
@@ -27,8 +27,8 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	os.Setenv(binaryName, filepath.Join(dir, "abide"))
-	// Of the programs started from here: report races at once, not by sleeping a
-	// second at each exit.
+	// For the started programs: report races at once, without the default sleep of
+	// a second at exit.
 	os.Setenv("GORACE", "halt_on_error=0 atexit_sleep_ms=0")
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		os.RemoveAll(dir)

@@ -19,15 +19,15 @@ import (
 )
 
 // TestALongSessionOpensListsAndPagesToItsFirstEvent reads a session of a million
-// events, 20,000 in the sample, as the app does: in the list, its last fifty,
-// then page by page back to the first. Another client asks the hub small things
-// meanwhile; in the soak, by the program as people have it, neither that nor any of
-// the reader's own answers may take over 100 ms.
+// events (20,000 in the sample) like the app: the list, the last fifty events, then
+// page by page back to the first. Meanwhile another client sends small requests. In
+// the soak, with the production build, no answer to either client may take over 100
+// ms.
 func TestALongSessionOpensListsAndPagesToItsFirstEvent(t *testing.T) {
 	soaking := os.Getenv("ABIDE_SOAK") != ""
 	events, program := 20_000, binary()
 	if soaking {
-		events, program = 1_000_000, filepath.Join(t.TempDir(), "abide") // without the race detector
+		events, program = 1_000_000, filepath.Join(t.TempDir(), "abide") // no race detector
 		buildProgram(t, program, "../../cmd/abide")
 	} else {
 		t.Parallel()
@@ -35,33 +35,33 @@ func TestALongSessionOpensListsAndPagesToItsFirstEvent(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	id := writeLongSession(t, data, events)
 	h := newHub(t, settings{data: data, program: program, more: "log_file_mib: 64\n"})
-	// No hub has kept this session: the first opening reads all of it, as it would
-	// a log copied from another hub. What counts is every one after that.
+	// The first opening of a session from elsewhere reads all of it. The test
+	// measures later openings.
 	openOnce(t, h, id)
 	h.stop()
 	h.start()
 	p := newProber(t, h)
-	quiet := p.during(func() { time.Sleep(time.Duration(events/200) * time.Millisecond) }) // as a measure of the machine
+	quiet := p.during(func() { time.Sleep(time.Duration(events/200) * time.Millisecond) }) // to measure the machine
 	var own roundTrips
 	busy := p.during(func() { own = readBackwards(t, h, id, events) })
 	t.Logf("round trips of others, the hub being idle: %s; while a session of %d events is read: %s", quiet, events, busy)
-	t.Logf("the reader's own: %s", own)
+	t.Logf("the reader's round trips: %s", own)
 	require.Greater(t, len(busy), 5, "the other client did not ask meanwhile")
 	if soaking {
 		require.LessOrEqual(t, busy.at(0.99), 100*time.Millisecond, "the hub pauses")
 	}
 	if !soaking {
-		return // of the program with the race detector the longest says nothing
+		return // the race detector distorts the maximum
 	}
 	require.LessOrEqual(t, own.at(0.99), 100*time.Millisecond, "the reader waits")
 	if quiet.at(1) >= 10*time.Millisecond {
-		t.Skipf("the longest is not judged: the machine itself pauses, an idle hub's longest answer took %s", quiet.at(1))
+		t.Skipf("the maximum is not checked: an idle hub's longest answer took %s on this machine", quiet.at(1))
 	}
 	require.LessOrEqual(t, busy.at(1), 100*time.Millisecond, "the hub paused")
 	require.LessOrEqual(t, own.at(1), 100*time.Millisecond, "the reader waited")
 }
 
-// writeLongSession makes a data directory with one session and returns its id.
+// writeLongSession creates a data directory with one session and returns its id.
 func writeLongSession(t *testing.T, data string, events int) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "longsession")
@@ -73,7 +73,8 @@ func writeLongSession(t *testing.T, data string, events int) string {
 	return strings.TrimSpace(string(out))
 }
 
-// buildProgram builds as make does, which has compiled the parts.
+// buildProgram builds a command with the flags of make, so that compiled packages
+// come from the cache.
 func buildProgram(t *testing.T, path, source string) {
 	t.Helper()
 	out, err := exec.Command("go", "build", "-trimpath", "-o", path, source).CombinedOutput()
@@ -87,7 +88,7 @@ func openOnce(t *testing.T, h *hub, id string) {
 	require.Eventually(t, func() bool {
 		socket, err := h.hub.DialSession(t.Context(), id, client.Cursor{})
 		if err != nil {
-			return false // it gave up waiting; the hub goes on
+			return false // the request timed out; the hub continues to open it
 		}
 		errOpen := errors.New("it is open")
 		return errors.Is(socket.Run(t.Context(), func(wire.Message) error { return errOpen }), errOpen)
@@ -95,8 +96,8 @@ func openOnce(t *testing.T, h *hub, id string) {
 	t.Logf("the first opening took %s", time.Since(began))
 }
 
-// readBackwards reads the session from the list to its first event, and returns
-// how long each answer took: the list, the newest events, and every page.
+// readBackwards reads the session back to its first event. It returns the duration
+// of each request: the list, the newest events, and every page.
 func readBackwards(t *testing.T, h *hub, id string, events int) (took roundTrips) {
 	asked := time.Now()
 	answered := func() { took = append(took, time.Since(asked)) }
@@ -123,7 +124,7 @@ func readBackwards(t *testing.T, h *hub, id string, events int) (took roundTrips
 	defer func() { cancel(); require.ErrorIs(t, <-ended, context.Canceled) }()
 	first := <-opened
 	answered()
-	require.EqualValues(t, events, first.LastSeq, "the hub found nothing amiss")
+	require.EqualValues(t, events, first.LastSeq, "the hub changed the log")
 	require.GreaterOrEqual(t, len(first.Events), 50)
 	seen := len(first.Events)
 	for before := first.FirstSeq; before > 1; {
@@ -143,7 +144,7 @@ func readBackwards(t *testing.T, h *hub, id string, events int) (took roundTrips
 	return took
 }
 
-// prober asks a hub something small, again and again.
+// prober sends small requests to a hub, one after another.
 type prober struct {
 	t      *testing.T
 	socket *client.Socket
@@ -169,7 +170,7 @@ func newProber(t *testing.T, h *hub) *prober {
 	return p
 }
 
-// during asks every 10 ms while f runs, and returns how long each took.
+// during probes every 10 ms while f runs and returns each duration.
 func (p *prober) during(f func()) (took roundTrips) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
@@ -202,12 +203,12 @@ func (p *prober) during(f func()) (took roundTrips) {
 // roundTrips are durations in ascending order.
 type roundTrips []time.Duration
 
-// at is the duration that this share of them does not exceed; 1 is the longest.
+// at returns the quantile of the durations; at(1) is the longest.
 func (r roundTrips) at(share float64) time.Duration {
 	return r[int(share*float64(len(r)-1))]
 }
 
-// String is what people want to know of them.
+// String returns the quantiles of interest.
 func (r roundTrips) String() string {
 	return "p50 " + r.at(0.5).String() + ", p99 " + r.at(0.99).String() + ", longest " + r.at(1).String()
 }

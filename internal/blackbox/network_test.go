@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// network is the fault proxy, a process between clients and a hub. It is safe
-// for concurrent use.
+// network is the fault proxy, a process between clients and a hub. It is safe for
+// concurrent use.
 type network struct {
 	t    *testing.T
 	addr string
@@ -25,7 +25,7 @@ type network struct {
 	answers  *bufio.Reader
 }
 
-// newNetwork starts one that leads nowhere yet.
+// newNetwork starts a proxy without an upstream.
 func newNetwork(t *testing.T) *network {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "faultproxy")
@@ -48,7 +48,7 @@ func newNetwork(t *testing.T) *network {
 	return n
 }
 
-// tell gives commands in order and returns the first thing that went wrong.
+// tell sends commands in order and returns the first error.
 func (n *network) tell(commands ...string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

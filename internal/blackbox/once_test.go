@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// together runs f n times at once and waits for all.
+// together runs f n times concurrently and waits for all calls.
 func together(n int, f func(i int)) {
 	var wait sync.WaitGroup
 	start := make(chan struct{})
@@ -27,7 +27,7 @@ func together(n int, f func(i int)) {
 	wait.Wait()
 }
 
-// codeOf is the hub's refusal, or empty.
+// codeOf returns the code of the hub's refusal, or an empty string.
 func codeOf(err error) wire.Code {
 	refused := (*client.Error)(nil)
 	if errors.As(err, &refused) {
@@ -37,7 +37,7 @@ func codeOf(err error) wire.Code {
 }
 
 // TestFault31APromptSentByManyAtOnceRunsOnce sends each of several prompts from six
-// sockets at the same moment, some while the agent is at work.
+// sockets at once, some while the agent is busy.
 func TestFault31APromptSentByManyAtOnceRunsOnce(t *testing.T) {
 	t.Parallel()
 	record := filepath.Join(t.TempDir(), "record")
@@ -74,8 +74,8 @@ func TestFault31APromptSentByManyAtOnceRunsOnce(t *testing.T) {
 	}
 }
 
-// TestFault33TheFirstAnswerToAPermissionRequestWins lets five screens answer at once,
-// differently.
+// TestFault33TheFirstAnswerToAPermissionRequestWins lets five screens send
+// different answers at once.
 func TestFault33TheFirstAnswerToAPermissionRequestWins(t *testing.T) {
 	t.Parallel()
 	h := newHub(t, settings{})
@@ -103,7 +103,8 @@ func TestFault33TheFirstAnswerToAPermissionRequestWins(t *testing.T) {
 		winners := 0
 		for i, err := range errs {
 			if err == nil {
-				// Another screen of the same person with the same answer has won too.
+				// Another screen of the same person with the same answer also
+				// succeeds.
 				winners++
 				require.Equal(t, outcome.OptionID, resolved[i].OptionID)
 				require.Equal(t, outcome.OptionID, options[i%len(options)].OptionID)
@@ -124,7 +125,7 @@ func TestFault33TheFirstAnswerToAPermissionRequestWins(t *testing.T) {
 	require.Len(t, payloads[event.PermissionOutcome](t, screens[0].seen()), 8)
 }
 
-// onceOnly are the options that settle nothing but this request.
+// onceOnly returns the options that apply to this request only.
 func onceOnly(asked event.PermissionRequest) []event.PermissionOption {
 	return slices.DeleteFunc(slices.Clone(asked.Options), func(o event.PermissionOption) bool {
 		return o.Kind != event.AllowOnce && o.Kind != event.RejectOnce
@@ -132,7 +133,7 @@ func onceOnly(asked event.PermissionRequest) []event.PermissionOption {
 }
 
 // TestManyQueueAtOnceAndEachAcknowledgedPromptRunsOnce fills the queue from many
-// sockets at once: acknowledged prompts run, refused ones do not.
+// sockets at once. Acknowledged prompts run, refused ones do not.
 func TestManyQueueAtOnceAndEachAcknowledgedPromptRunsOnce(t *testing.T) {
 	t.Parallel()
 	h := newHub(t, settings{more: "queue: {max_size: 20}\n"})
@@ -152,7 +153,7 @@ func TestManyQueueAtOnceAndEachAcknowledgedPromptRunsOnce(t *testing.T) {
 			queued[fmt.Sprintf("q%d", i)] = true
 			continue
 		}
-		require.Contains(t, []wire.Code{wire.CodeConflict, wire.CodeBusy}, codeOf(err), "a full queue refuses in these words: %v", err)
+		require.Contains(t, []wire.Code{wire.CodeConflict, wire.CodeBusy}, codeOf(err), "the code of a full queue: %v", err)
 	}
 	require.Len(t, queued, 20)
 	c.answer(session.SessionID, request, event.AllowOnce)
@@ -163,8 +164,8 @@ func TestManyQueueAtOnceAndEachAcknowledgedPromptRunsOnce(t *testing.T) {
 	require.Len(t, payloads[event.UserPrompt](t, c.seen()), 21)
 }
 
-// TestFault37ACancelThatMeetsTheEndOfItsTurnLeavesOneEnd cancels at every moment of
-// short turns.
+// TestFault37ACancelThatMeetsTheEndOfItsTurnLeavesOneEnd cancels short turns at
+// different moments, also as they end.
 func TestFault37ACancelThatMeetsTheEndOfItsTurnLeavesOneEnd(t *testing.T) {
 	t.Parallel()
 	h := newHub(t, settings{})
@@ -173,7 +174,7 @@ func TestFault37ACancelThatMeetsTheEndOfItsTurnLeavesOneEnd(t *testing.T) {
 	for n := range 40 {
 		id := fmt.Sprintf("p%d", n)
 		c.prompt(session.SessionID, id, "/burst 40")
-		time.Sleep(time.Duration(n%20) * time.Millisecond) // the moment that is tried
+		time.Sleep(time.Duration(n%20) * time.Millisecond) // a different moment each time
 		c.cancel(session.SessionID)
 		end := c.untilTurnEnds(id)
 		require.Contains(t, []event.StopReason{event.StopEndTurn, event.StopCancelled}, end.StopReason)
@@ -182,8 +183,8 @@ func TestFault37ACancelThatMeetsTheEndOfItsTurnLeavesOneEnd(t *testing.T) {
 	require.Len(t, payloads[event.TurnEnd](t, c.seen()), 40)
 }
 
-// TestAClientThatComesAndGoesDuringAStormMissesNothing drops its connection
-// over and over while the agent floods the log.
+// TestAClientThatComesAndGoesDuringAStormMissesNothing reconnects a client again
+// and again while the agent floods the log.
 func TestAClientThatComesAndGoesDuringAStormMissesNothing(t *testing.T) {
 	t.Parallel()
 	h := newHub(t, settings{})
@@ -223,8 +224,8 @@ func TestAClientThatComesAndGoesDuringAStormMissesNothing(t *testing.T) {
 	require.GreaterOrEqual(t, len(seen), 12000)
 }
 
-// TestPagesAndTheFileAgreeWhileTheSessionGrows reads a session forwards over
-// HTTP while it grows, then backwards over the socket.
+// TestPagesAndTheFileAgreeWhileTheSessionGrows reads a growing session forwards
+// over HTTP, then backwards over the socket.
 func TestPagesAndTheFileAgreeWhileTheSessionGrows(t *testing.T) {
 	t.Parallel()
 	h := newHub(t, settings{})

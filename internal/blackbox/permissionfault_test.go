@@ -12,8 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFault34AnAnswerToNoOpenRequestIsRefused answers a request that never was,
-// ones that were settled or cancelled, and one of another session.
+// TestFault34AnAnswerToNoOpenRequestIsRefused answers a request that does not
+// exist, requests that are already settled or cancelled, and one of another
+// session.
 func TestFault34AnAnswerToNoOpenRequestIsRefused(t *testing.T) {
 	t.Parallel()
 	h := newHub(t, settings{})
@@ -39,7 +40,7 @@ func TestFault34AnAnswerToNoOpenRequestIsRefused(t *testing.T) {
 	h.start()
 	desk.untilTurnEnds("p2")
 	for _, r := range payloads[event.PermissionRequest](t, desk.seen()) {
-		require.Equal(t, wire.CodeAlreadyResolved, answer(session.SessionID, r.PermissionID, "yes"), "what the dead agent asked")
+		require.Equal(t, wire.CodeAlreadyResolved, answer(session.SessionID, r.PermissionID, "yes"), "a request of the dead agent")
 	}
 	for _, o := range payloads[event.PermissionOutcome](t, desk.seen()) {
 		require.Equal(t, event.OutcomeCancelled, o.Outcome)
@@ -47,9 +48,9 @@ func TestFault34AnAnswerToNoOpenRequestIsRefused(t *testing.T) {
 	requireTrueScreens(t, h, session.SessionID, desk)
 }
 
-// TestFault35ARequestNobodyWatchesWaits lets an agent ask while no client is there:
-// a client that comes later answers it; one that is open when the hub is killed is
-// cancelled, and the agent's process never hears of it.
+// TestFault35ARequestNobodyWatchesWaits lets an agent ask for a permission while no
+// client is connected. A client that connects later answers it. A request that is
+// open when the hub is killed is cancelled, and the agent never gets an answer.
 func TestFault35ARequestNobodyWatchesWaits(t *testing.T) {
 	t.Parallel()
 	record := filepath.Join(t.TempDir(), "record")
@@ -87,9 +88,9 @@ func TestFault35ARequestNobodyWatchesWaits(t *testing.T) {
 	requireTrueScreens(t, h, session.SessionID, late)
 }
 
-// TestFault47ACrashLoopBacksOffAndStops has an agent that crashes at every
-// prompt and a queue full of them: it is started less and less often, then not
-// at all, and what waits is kept for a person's decision.
+// TestFault47ACrashLoopBacksOffAndStops has an agent that crashes at every prompt,
+// and a full queue. The hub restarts it with growing pauses and then gives up. The
+// waiting prompts stay in the queue until a person decides.
 func TestFault47ACrashLoopBacksOffAndStops(t *testing.T) {
 	t.Parallel()
 	r := newRestarts(t, demo())
@@ -101,7 +102,7 @@ func TestFault47ACrashLoopBacksOffAndStops(t *testing.T) {
 	given := readRecord(t, r.record)
 	require.Len(t, given.children, 5)
 	require.Empty(t, given.rivals)
-	require.Zero(t, given.prompts["/crash (c6)"], "what waits is kept")
+	require.Zero(t, given.prompts["/crash (c6)"], "a waiting prompt was sent")
 	var began []time.Time
 	for _, e := range r.desk.seen() {
 		if e.Type == event.TypeAgentStarted {

@@ -21,9 +21,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// person is one session with its screens, and a user who prompts at some of them
-// all the time, sends each prompt until the hub has answered it, and answers
-// questions at the others.
+// person is one session with its screens and a simulated user. The user prompts at
+// some screens, resends each prompt until the hub has answered it, and answers
+// permission requests at the other screens.
 type person struct {
 	*hub
 	session wire.SessionInfo
@@ -39,16 +39,16 @@ type person struct {
 	acked map[string]client.PromptOutcome // by prompt id
 	texts map[string]string
 	order []string // the ids in the order they were acknowledged
-	// removed are prompts that a screen removed from the queue: each may have been
-	// taken before.
+	// removed are prompts that a screen removed from the queue. The hub may have
+	// taken each of them before.
 	removed map[string]bool
-	// untold are prompts that quiet came over: the hub may have any of them, and
-	// take it at any time.
+	// untold are prompts without an answer when the prompting ended. The hub may
+	// have any of them, and may take it at any time.
 	untold map[string]bool
 }
 
-// newPerson makes a session with a screen by each of the ways to the hub. The
-// last screen is a slow one.
+// newPerson creates a session with one screen for each client. The last screen is
+// slow.
 func newPerson(h *hub, n int, ways ...*client.Hub) *person {
 	p := &person{
 		hub: h, session: h.create("demo"), number: n,
@@ -65,8 +65,9 @@ func newPerson(h *hub, n int, ways ...*client.Hub) *person {
 	return p
 }
 
-// act has the first prompters of the screens prompt and the others answer,
-// until quiet is called. Meddlers do on the last screen what else people do.
+// act starts the user: the first prompters of the screens send prompts and the
+// others answer requests, until quiet is called. Meddlers perform other actions on
+// the last screen.
 func (p *person) act(seed uint64, prompters, meddlers int) {
 	ctx, quiet := context.WithCancel(context.Background())
 	p.quiet = quiet
@@ -90,23 +91,22 @@ func (p *person) act(seed uint64, prompters, meddlers int) {
 	})
 }
 
-// ask prompts until ctx ends.
+// ask sends prompts until ctx ends.
 func (p *person) ask(ctx context.Context, c *screen, random *rand.Rand, at int) {
 	kinds := []string{"/burst 400", "/burst 3000", "/ask", "/plan", "/edit", "/markdown", "/big 1"}
 	for i := 0; ctx.Err() == nil; i++ {
-		// The numbers at the end are ignored by the agent and tell prompts apart.
+		// The agent ignores the numbers at the end. They make each prompt unique.
 		text := fmt.Sprintf("%s (%d.%d.%d)", kinds[random.IntN(len(kinds))], p.number, at, i)
 		p.send(ctx, c, fmt.Sprintf("prompt-%d-%d-%d", p.number, at, i), text)
 	}
 }
 
-// tagOf is what tells a prompt apart from all others, however its text was
-// edited.
+// tagOf returns the unique part of a prompt, which edits of its text keep.
 func tagOf(text string) string { return tag.FindString(text) }
 
 var tag = regexp.MustCompile(`\(\d+\.\d+\.\d+\)`)
 
-// send sends one prompt until its fate is known.
+// send repeats one prompt until its outcome is known.
 func (p *person) send(ctx context.Context, c *screen, id, text string) {
 	for ctx.Err() == nil {
 		socket := c.watch.Socket()
@@ -126,9 +126,9 @@ func (p *person) send(ctx context.Context, c *screen, id, text string) {
 			p.mu.Unlock()
 			return
 		case errors.As(err, &refused):
-			rest(ctx, 20*time.Millisecond) // the queue is full, or the hub is ending
+			rest(ctx, 20*time.Millisecond) // the queue is full, or the hub is stopping
 		default:
-			rest(ctx, 5*time.Millisecond) // the connection is gone: send it again
+			rest(ctx, 5*time.Millisecond) // the connection is lost: resend
 		}
 	}
 	p.mu.Lock()
@@ -136,8 +136,8 @@ func (p *person) send(ctx context.Context, c *screen, id, text string) {
 	p.untold[id] = true
 }
 
-// meddle cancels, switches modes and works on the queue, until ctx ends. A request
-// that the hub refuses because it came too late loses nothing.
+// meddle cancels turns, switches modes and changes the queue until ctx ends. The
+// hub may refuse a request that came too late.
 func (p *person) meddle(ctx context.Context, c *screen, random *rand.Rand) {
 	for ctx.Err() == nil {
 		rest(ctx, time.Duration(random.Int64N(int64(600*time.Millisecond))))
@@ -149,13 +149,13 @@ func (p *person) meddle(ctx context.Context, c *screen, random *rand.Rand) {
 			continue
 		}
 		limited, cancel := context.WithTimeout(ctx, 5*time.Second)
-		// It fails where the connection ends, which the test does on purpose.
+		// The send fails if the connection ends, which the test causes on purpose.
 		_ = socket.Send(limited, p.whim(state, random))
 		cancel()
 	}
 }
 
-// whim is something a person may do.
+// whim returns a random action.
 func (p *person) whim(state *wire.State, random *rand.Rand) wire.Message {
 	id := p.session.SessionID
 	var item wire.QueueItem
@@ -178,8 +178,8 @@ func (p *person) whim(state *wire.State, random *rand.Rand) wire.Message {
 	return &wire.SetMode{SessionID: id, ModeID: []string{"auto", "ask"}[random.IntN(2)]}
 }
 
-// requireKept compares the log with the events that the screens saw and the hub's
-// answers to prompts until now. No hub may be running.
+// requireKept compares the log with the events on the screens and the hub's answers
+// to prompts. No hub may be running.
 func (p *person) requireKept() {
 	p.t.Helper()
 	acked := p.outcomes()
@@ -200,7 +200,7 @@ func (p *person) requireAcknowledged(acked map[string]client.PromptOutcome, in p
 		case client.Queued:
 			require.True(p.t, len(in[id]) == 1 || p.wasRemoved(id) || p.queued(id), "%s was acknowledged as queued", id)
 		case client.Removed:
-			require.True(p.t, p.wasRemoved(id), "nobody removed %s", id)
+			require.True(p.t, p.wasRemoved(id), "%s is neither logged, queued nor removed", id)
 		}
 	}
 	for id, seqs := range in {
@@ -214,7 +214,7 @@ func (p *person) wasRemoved(id string) bool {
 	return p.removed[id]
 }
 
-// queued says whether the prompt waits in the queue's file.
+// queued reports whether the prompt is in the queue's file.
 func (p *person) queued(id string) bool {
 	data, err := os.ReadFile(filepath.Join(p.data, "sessions", p.session.SessionID, "queue.json"))
 	require.NoError(p.t, err)
@@ -231,11 +231,11 @@ func (p *person) queued(id string) bool {
 	})
 }
 
-// remembered is how many of its latest prompts a hub surely knows when they are
-// sent again: it promises a thousand.
+// remembered is a number of recent prompts that the hub surely still knows when
+// they are resent. It promises a thousand.
 const remembered = 900
 
-// hush ends the prompting and meddling, after one more prompt that the hub takes.
+// hush ends the prompting and meddling after one more accepted prompt.
 func (p *person) hush() {
 	p.t.Helper()
 	acked := len(p.outcomes())
@@ -246,7 +246,7 @@ func (p *person) hush() {
 	p.busy.Wait()
 }
 
-// finish lets the queue run empty, then sends all prompts once more: none may run
+// finish waits until the queue is empty, then resends all prompts. None may run
 // again.
 func (p *person) finish() {
 	p.t.Helper()
@@ -282,7 +282,7 @@ func (p *person) finish() {
 	p.t.Logf("%s: %d prompts, %d events, %d connections", desk.name, len(before), len(desk.seen()), desk.connections())
 }
 
-// told is where the prompts are whose sender was told what became of them.
+// told returns the prompts whose sender got an answer.
 func (p *person) told(in prompts) prompts {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -298,8 +298,8 @@ func (p *person) outcomes() map[string]client.PromptOutcome {
 }
 
 // requireSettled requires that every turn began at most once and ended exactly
-// once, and that every request has exactly one outcome. It returns how many
-// turns a kill cut off.
+// once, and that every request has exactly one outcome. It returns the number of
+// turns that a kill interrupted.
 func (p *person) requireSettled() (interrupted int) {
 	p.t.Helper()
 	log := onDisk(p.t, p.hub, p.session.SessionID)
@@ -331,11 +331,11 @@ func (p *person) requireSettled() (interrupted int) {
 	return interrupted
 }
 
-// requireGivenOnce requires that no agent was given a prompt more than once, nor
-// started beside one of before.
+// requireGivenOnce requires that no agent got a prompt twice, and that no earlier
+// agent was alive when one started.
 func requireGivenOnce(t *testing.T, given recording) {
 	t.Helper()
-	require.Empty(t, given.rivals, "an agent of before was alive when the next one started")
+	require.Empty(t, given.rivals, "an earlier agent was alive when the next one started")
 	times := map[string]int{}
 	for text, n := range given.prompts {
 		times[tagOf(text)] += n

@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTheQueueIsConfiguredForEveryoneAndForAWorkspaceWhileTheHubRuns edits the file
-// under a running hub: valid values count for sessions that are open, invalid ones
-// are refused with their line and change nothing.
+// TestTheQueueIsConfiguredForEveryoneAndForAWorkspaceWhileTheHubRuns edits the
+// configuration of a running hub. Valid values apply to open sessions. Invalid ones
+// are refused with their line and change no setting.
 func TestTheQueueIsConfiguredForEveryoneAndForAWorkspaceWhileTheHubRuns(t *testing.T) {
 	t.Parallel()
 	h := newHub(t, settings{more: "queue: {max_size: 2}\n"})
@@ -48,7 +48,7 @@ func TestTheQueueIsConfiguredForEveryoneAndForAWorkspaceWhileTheHubRuns(t *testi
 		return codeOf(err)
 	}
 	for _, s := range []wire.SessionInfo{plain, special} {
-		require.Equal(t, []wire.Code{"", "", wire.CodeConflict}, []wire.Code{ask(s), ask(s), ask(s)}, "two fit")
+		require.Equal(t, []wire.Code{"", "", wire.CodeConflict}, []wire.Code{ask(s), ask(s), ask(s)}, "the limit is two")
 	}
 	edit(fmt.Sprintf("{max_size: 2, workspaces: {%q: {max_size: 3, titles: false, delay: 300ms}}}", own), "configuration applied")
 	require.Equal(t, []wire.Code{"", wire.CodeConflict, wire.CodeConflict}, []wire.Code{ask(special), ask(special), ask(plain)})
@@ -58,7 +58,7 @@ func TestTheQueueIsConfiguredForEveryoneAndForAWorkspaceWhileTheHubRuns(t *testi
 
 	edit(fmt.Sprintf("\n  max_size: 9\n  workspaces:\n    %q:\n      delay: sometime", own), `own.delay: \"sometime\" is not a duration`)
 	require.Contains(t, h.logged(), fmt.Sprintf("%s:%d: queue.workspaces.", h.config, strings.Count(before, "\n")+5))
-	require.Equal(t, wire.CodeConflict, ask(plain), "a bad edit changed something")
+	require.Equal(t, wire.CodeConflict, ask(plain), "an invalid edit changed a setting")
 
 	edit("{enabled: false}", "configuration applied")
 	require.Eventually(t, func() bool { return ask(plain) == wire.CodeBusy }, patience, 50*time.Millisecond, "the queue is off")

@@ -18,10 +18,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTwoHundredQueuedPromptsAreTakenOnceInOrderWhereverTheHubIsKilled has
-// twenty clients queue ten prompts each behind a busy agent, and kills the hub
-// at random moments: while they queue, while the queue is taken, while the hub
-// starts again.
+// TestTwoHundredQueuedPromptsAreTakenOnceInOrderWhereverTheHubIsKilled has twenty
+// clients queue ten prompts each behind a busy agent. It kills the hub at random
+// moments: while prompts are queued, while they are taken, and while the hub
+// starts.
 func TestTwoHundredQueuedPromptsAreTakenOnceInOrderWhereverTheHubIsKilled(t *testing.T) {
 	if os.Getenv("ABIDE_SOAK") == "" {
 		t.Skip("takes two minutes: set ABIDE_SOAK")
@@ -31,7 +31,7 @@ func TestTwoHundredQueuedPromptsAreTakenOnceInOrderWhereverTheHubIsKilled(t *tes
 	random := rand.New(rand.NewPCG(seed.Of(t), 0))
 	c := newQueuers(t, 20, 10, "")
 	for range kills {
-		time.Sleep(time.Duration(random.Int64N(int64(900 * time.Millisecond)))) // the random moment
+		time.Sleep(time.Duration(random.Int64N(int64(900 * time.Millisecond)))) // a random moment
 		c.hub.kill()
 		for random.IntN(3) == 0 {
 			c.hub.stumble(time.Duration(random.Int64N(int64(400 * time.Millisecond))))
@@ -41,13 +41,12 @@ func TestTwoHundredQueuedPromptsAreTakenOnceInOrderWhereverTheHubIsKilled(t *tes
 	c.requireTakenOnce()
 }
 
-// TestQueuedPromptsAreTakenOnceInOrderThroughKillsBetweenTheSteps is the short
-// form of it, with each kill at a step: as soon as a client has read that its
-// prompt is queued, as soon as the hub listens again, and in the middle of a
-// turn the queue began.
+// TestQueuedPromptsAreTakenOnceInOrderThroughKillsBetweenTheSteps is the short form
+// of it, with three fixed kills: when a client has read that its prompt is queued,
+// when the hub listens again, and in the middle of a queued prompt's turn.
 func TestQueuedPromptsAreTakenOnceInOrderThroughKillsBetweenTheSteps(t *testing.T) {
 	t.Parallel()
-	const open = "q-0-9" // its turn goes on until the hub is killed
+	const open = "q-0-9" // its turn continues until the hub is killed
 	c := newQueuers(t, 4, 10, open)
 	for range 7 {
 		<-c.heard
@@ -66,22 +65,21 @@ func TestQueuedPromptsAreTakenOnceInOrderThroughKillsBetweenTheSteps(t *testing.
 	c.requireTakenOnce()
 }
 
-// queuers are clients that each queue prompts, one after the other, behind a busy
-// agent.
+// queuers are clients that each queue prompts in order behind a busy agent.
 type queuers struct {
 	t       *testing.T
 	hub     *hub
 	session string
-	record  string // of the agent's prompts
+	record  string // the tap's record of prompts
 	each    int
 	open    string // the prompt whose turn does not end by itself, if any
 	screens []*screen
-	desk    *screen     // the first of them
-	heard   chan string // each prompt once its client has read that it is queued
+	desk    *screen     // the first client
+	heard   chan string // receives each prompt once its client has read that it is queued
 	posting sync.WaitGroup
 }
 
-// newQueuers begins with a turn that goes on until the hub is killed.
+// newQueuers begins with a turn that continues until the hub is killed.
 func newQueuers(t *testing.T, clients, each int, open string) *queuers {
 	t.Helper()
 	c := &queuers{
@@ -118,8 +116,7 @@ func newQueuers(t *testing.T, clients, each int, open string) *queuers {
 
 func queuedID(client, n int) string { return fmt.Sprintf("q-%d-%d", client, n) }
 
-// text is unlike the text of any other prompt; the agent ignores the text behind
-// its command.
+// text is unique to the prompt. The agent ignores the text after its command.
 func (c *queuers) text(id string) string {
 	if id == c.open {
 		return "/ask (" + id + ")"
@@ -127,13 +124,13 @@ func (c *queuers) text(id string) string {
 	return "/plan (" + id + ")"
 }
 
-// requireTakenOnce waits until all is queued and taken, and requires that each
-// prompt was logged once, in its client's order, ended once, and was given to
-// the agent once, or at most once where a kill ended its turn.
+// requireTakenOnce waits until all prompts are queued and taken. It requires that
+// each prompt was logged once and in its client's order, ended once, and was given
+// to the agent once, or at most once if a kill ended its turn.
 func (c *queuers) requireTakenOnce() {
 	c.t.Helper()
 	t, all := c.t, len(c.screens)*c.each+1
-	c.posting.Wait() // each of them was accepted
+	c.posting.Wait() // all of them were accepted
 	in, next := prompts{}, 0
 	c.desk.until("the end of the queue", func(events []event.Event, s *wire.State) bool {
 		in.add(t, events[next:])
@@ -156,8 +153,8 @@ func (c *queuers) requireTakenOnce() {
 	require.Len(t, after, all, "a prompt sent again ran again")
 }
 
-// requireInOrder requires each prompt once in the log, behind those its client
-// queued before it.
+// requireInOrder requires that each prompt is in the log once, after the earlier
+// prompts of its client.
 func (c *queuers) requireInOrder(log []event.Event) {
 	c.t.Helper()
 	logged := prompts{}
@@ -174,12 +171,12 @@ func (c *queuers) requireInOrder(log []event.Event) {
 	}
 }
 
-// requireGiven sends every prompt again and compares the hub's answer, and the
-// agent's record, with the end of its turn.
+// requireGiven resends every prompt and compares the hub's answer and the agent's
+// record with the end of its turn.
 func (c *queuers) requireGiven(ends map[string]event.StopReason) {
 	c.t.Helper()
 	given := readRecord(c.t, c.record)
-	require.Empty(c.t, given.rivals, "an agent of before was alive when the next one started")
+	require.Empty(c.t, given.rivals, "an earlier agent was alive when the next one started")
 	interrupted := 0
 	for n := range c.screens {
 		for i := range c.each {
@@ -199,8 +196,8 @@ func (c *queuers) requireGiven(ends map[string]event.StopReason) {
 	c.t.Logf("%d prompts were interrupted", interrupted)
 }
 
-// queueUntilHeard sends a prompt until the hub has said that it has it, and says
-// whether it did before ctx ended.
+// queueUntilHeard resends a prompt until the hub acknowledges it, and reports
+// whether it did so before ctx ended.
 func queueUntilHeard(ctx context.Context, c *screen, session, id, text string) bool {
 	for ctx.Err() == nil {
 		if socket := c.watch.Socket(); socket != nil {

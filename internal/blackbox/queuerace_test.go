@@ -13,10 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFault36QueueAddRemoveEditRaceWithTurnEnd has many hands add, edit, move and
-// remove while one short turn ends after the other: what the agent's process was
-// given is what was accepted, each once, in the words of the last edit that was
-// accepted, and nothing that was removed.
+// TestFault36QueueAddRemoveEditRaceWithTurnEnd lets many clients add, edit, move
+// and remove queued prompts while short turns end. The agent must get each accepted
+// prompt once, with the text of the last accepted edit, and no removed prompt.
 func TestFault36QueueAddRemoveEditRaceWithTurnEnd(t *testing.T) {
 	t.Parallel()
 	const hands, each = 6, 10
@@ -53,7 +52,7 @@ func TestFault36QueueAddRemoveEditRaceWithTurnEnd(t *testing.T) {
 	}
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	var mu sync.Mutex
-	want := map[string]string{} // the text each prompt is to be given in; empty for none
+	want := map[string]string{} // the text that the agent must get; empty if removed
 	counts := map[string]int{}
 	note := func(prompt, text, what string, err error) {
 		mu.Lock()
@@ -75,7 +74,7 @@ func TestFault36QueueAddRemoveEditRaceWithTurnEnd(t *testing.T) {
 			return prompt
 		}
 		mine := []string{add(0), add(1), add(2)}
-		if i == 0 { // these two are in time on any machine; now turn follows turn
+		if i == 0 { // these are always in time; the turns begin after them
 			text := "/plan (" + mine[2] + " edited)"
 			note(mine[2], text, "edit", change("PATCH", mine[2], fmt.Sprintf(`{"text":%q}`, text)))
 			note(mine[1], "", "remove", change("DELETE", mine[1], ""))
@@ -83,7 +82,7 @@ func TestFault36QueueAddRemoveEditRaceWithTurnEnd(t *testing.T) {
 			screens[0].answer(id, request, event.AllowOnce)
 		}
 		for n := 3; n < each; n++ {
-			// The oldest of one's own is about to be taken, or just was.
+			// The hub is about to take the client's oldest prompt, or just took it.
 			switch oldest := mine[0]; n % 3 {
 			case 0:
 				text := "/plan (" + oldest + " edited)"

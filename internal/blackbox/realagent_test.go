@@ -17,11 +17,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// realAgent is an agent from npm, its model played on loopback.
+// realAgent is an agent from npm with a simulated model on loopback.
 type realAgent struct {
 	name, npm, bin string
 	args           []string
-	// allow, reject are the kinds of answer it offers for one tool call.
+	// allow, reject are the option kinds it offers for a tool call.
 	allow, reject event.PermissionKind
 	env           func(home, model string) map[string]string
 }
@@ -64,9 +64,8 @@ func opencodeConfig(model string) string {
 	return string(config)
 }
 
-// forEachRealAgent runs a test with each agent that can be had here. What is
-// hidden of the ways to come back to a session, resume and load, the agent does
-// not offer.
+// forEachRealAgent runs a test with each available agent. The methods in hidden
+// (resume, load) are removed from the agent's capabilities.
 func forEachRealAgent(t *testing.T, run func(t *testing.T, r *rig), hidden ...string) {
 	if os.Getenv("ABIDE_SOAK") == "" {
 		t.Skip("installs agents from the network and takes minutes: set ABIDE_SOAK")
@@ -94,7 +93,7 @@ type rig struct {
 	record string
 }
 
-// install returns the agent's program, from the cache where it is there.
+// install returns the path of the agent's program, from the cache if it is there.
 func install(t *testing.T, a realAgent) string {
 	t.Helper()
 	npm, err := exec.LookPath("npm")
@@ -110,8 +109,8 @@ func install(t *testing.T, a realAgent) string {
 		return program
 	}
 	require.NoError(t, os.MkdirAll(filepath.Dir(dir), 0o755))
-	// Made aside and moved, so that an install that was cut short is not taken
-	// for a whole one.
+	// Install into a temporary directory and rename it, so that an interrupted
+	// install is never used.
 	aside, err := os.MkdirTemp(filepath.Dir(dir), ".new-")
 	require.NoError(t, err)
 	defer os.RemoveAll(aside)
@@ -125,17 +124,17 @@ func install(t *testing.T, a realAgent) string {
 		t.Skipf("npm cannot install %s: %v: %s", a.npm, err, tail(string(out), 300))
 	}
 	if err := os.Rename(aside, dir); err != nil {
-		require.FileExists(t, program, "%v", err) // another test was first
+		require.FileExists(t, program, "%v", err) // another test was faster
 	}
 	return program
 }
 
-// startModel plays the language model and returns its address.
+// startModel starts the simulated model and returns its address.
 func startModel(t *testing.T) string {
 	t.Helper()
 	const script = "../../../shared/tools/fakellm.mjs"
 	if _, err := os.Stat(script); err != nil {
-		t.Skipf("no model to play: %v", err)
+		t.Skipf("no simulated model: %v", err)
 	}
 	cmd := exec.Command("node", script, "--delay", "2")
 	out, err := cmd.StdoutPipe()
@@ -152,9 +151,9 @@ func startModel(t *testing.T) string {
 	return address
 }
 
-// TestARealAgentWorksWhileASecondScreenAnswers is the main job: an agent that
-// people use writes a file and runs a command, another client than the one that
-// prompted answers its requests, and both saw exactly the events on disk.
+// TestARealAgentWorksWhileASecondScreenAnswers is the main use: a real agent writes
+// a file and runs a command, and a second client answers its permission requests.
+// Both clients must receive exactly the events on disk.
 func TestARealAgentWorksWhileASecondScreenAnswers(t *testing.T) {
 	t.Parallel()
 	forEachRealAgent(t, func(t *testing.T, r *rig) {

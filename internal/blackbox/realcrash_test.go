@@ -12,22 +12,23 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// oldWords are words of the agent's first turn, and of no other.
+// oldWords occur in the agent's first turn only.
 const oldWords = "zanzibar-in-the-first-turn"
 
-// liveThrough plays a whole turn that leaves behind everything a history has: a
-// prompt, thoughts, a message, a tool call that a person allowed.
+// liveThrough runs a turn with one of each part of a history: a prompt, thoughts, a
+// message, and a tool call that a person allowed.
 func (r *rig) liveThrough(c *screen, session wire.SessionInfo) {
 	r.t.Helper()
-	// An account of the turn has its first line, which must not play it again.
+	// The script stands after the first line, because a summary of the turn quotes
+	// the first line and must not run it again.
 	c.prompt(session.SessionID, "p0", fmt.Sprintf(oldWords+"\n[[think]] [[say:%s]] [[write:%s|first]]", oldWords, filepath.Join(r.workspace, "first.txt")))
 	c.answer(session.SessionID, c.untilAsked(1), r.agent.allow)
 	require.Equal(r.t, event.StopEndTurn, c.untilTurnEnds("p0").StopReason)
 	require.FileExists(r.t, filepath.Join(r.workspace, "first.txt"))
 }
 
-// killInMidTurn kills the agent's process while it talks, and returns the log as
-// of the end of that turn.
+// killInMidTurn kills the agent's process during an answer. It returns the log up
+// to the end of that turn.
 func (r *rig) killInMidTurn(c *screen, session wire.SessionInfo, promptID string) []event.Event {
 	r.t.Helper()
 	before := len(c.seen())
@@ -42,15 +43,16 @@ func (r *rig) killInMidTurn(c *screen, session wire.SessionInfo, promptID string
 	return c.seen()
 }
 
-// goesOn plays one more turn and requires that it is an ordinary one, of an
-// agent that came back in that way after all of its predecessor was gone.
+// goesOn runs one more turn. It requires that the turn is ordinary, that the agent
+// continued by the given method, and that all processes of its predecessor were
+// gone.
 func (r *rig) goesOn(c *screen, session wire.SessionInfo, resumed string) {
 	r.t.Helper()
 	c.prompt(session.SessionID, "again", "[[say:back again]]")
 	require.Equal(r.t, event.StopEndTurn, c.untilTurnEnds("again").StopReason)
 	record := readRecord(r.t, r.record)
 	require.Len(r.t, record.children, 2)
-	require.Empty(r.t, record.rivals, "something of the agent before was alive when the next one started")
+	require.Empty(r.t, record.rivals, "a process of the earlier agent was alive when the next one started")
 	for text, given := range record.prompts {
 		require.Equal(r.t, 1, given, text)
 	}
@@ -60,8 +62,8 @@ func (r *rig) goesOn(c *screen, session wire.SessionInfo, resumed string) {
 	require.Equal(r.t, resumed == "", started[1].ContextLost)
 }
 
-// requireNoneTwice requires that nothing said or done before is in the log once
-// more: no words, no message, no tool call. after is what came later.
+// requireNoneTwice requires that after repeats no words, message or tool call of
+// before.
 func requireNoneTwice(t *testing.T, before, after []event.Event) {
 	t.Helper()
 	type item struct{ MessageID, ToolCallID, PermissionID, PromptID string }
@@ -80,13 +82,13 @@ func requireNoneTwice(t *testing.T, before, after []event.Event) {
 		known[of(e)] = true
 	}
 	delete(known, item{})
-	require.Greater(t, len(known), 4, "there is a history that could come again")
+	require.Greater(t, len(known), 4, "the history is too short to repeat")
 	require.NotEmpty(t, payloads[event.AgentMessage](t, after))
 	for _, e := range after {
-		require.False(t, known[of(e)], "%s of before came again: %s", e.Type, e.Data)
+		require.False(t, known[of(e)], "%s was logged again: %s", e.Type, e.Data)
 		switch e.Type {
 		case event.TypeAgentStarted, event.TypeTitle:
-			// An agent may name its session by its first words, each time.
+			// An agent may name its session by its first words each time.
 		default:
 			require.NotContains(t, string(e.Data), oldWords, "%s", e.Type)
 		}
@@ -109,8 +111,8 @@ func TestTheNextPromptWorksAfterARealAgentWasKilled(t *testing.T) {
 	})
 }
 
-// TestARealAgentThatCanOnlyLoadRepeatsNothing: the history that a load repeats is
-// compared with the log, found the same, and dropped.
+// TestARealAgentThatCanOnlyLoadRepeatsNothing: the hub compares the history that a
+// load repeats with the log, finds it the same, and drops it.
 func TestARealAgentThatCanOnlyLoadRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	forEachRealAgent(t, func(t *testing.T, r *rig) {
@@ -124,8 +126,8 @@ func TestARealAgentThatCanOnlyLoadRepeatsNothing(t *testing.T) {
 	}, "resume")
 }
 
-// TestARealAgentThatCannotComeBackIsToldWhatWas: it begins anew, and its first
-// prompt goes with a short account.
+// TestARealAgentThatCannotComeBackIsToldWhatWas: the agent starts a new ACP
+// session, and its first prompt includes a summary.
 func TestARealAgentThatCannotComeBackIsToldWhatWas(t *testing.T) {
 	t.Parallel()
 	forEachRealAgent(t, func(t *testing.T, r *rig) {
@@ -136,13 +138,13 @@ func TestARealAgentThatCannotComeBackIsToldWhatWas(t *testing.T) {
 		r.goesOn(c, session, "")
 		account := readRecord(t, r.record).accounts["[[say:back again]]"]
 		require.Contains(t, account, "- "+oldWords+"\n- a long story\n")
-		require.NotContains(t, account, "back again", "it is not of the past")
+		require.NotContains(t, account, "back again", "the current prompt is in the summary")
 		requireTrueScreens(t, r.hub, session.SessionID, c)
 	}, "resume", "load")
 }
 
-// TestARealAgentDiesWithItsHubAndTheNextPromptWorks kills the hub while a tool
-// of the agent waits for a person.
+// TestARealAgentDiesWithItsHubAndTheNextPromptWorks kills the hub while a tool of
+// the agent waits for a permission.
 func TestARealAgentDiesWithItsHubAndTheNextPromptWorks(t *testing.T) {
 	t.Parallel()
 	forEachRealAgent(t, func(t *testing.T, r *rig) {
@@ -166,8 +168,8 @@ func TestARealAgentDiesWithItsHubAndTheNextPromptWorks(t *testing.T) {
 	})
 }
 
-// TestARealAgentThatTalksDiesWithItsHub kills the hub in the middle of an
-// answer, and lets the agent that comes back load its session.
+// TestARealAgentThatTalksDiesWithItsHub kills the hub in the middle of an answer.
+// The next agent loads the session.
 func TestARealAgentThatTalksDiesWithItsHub(t *testing.T) {
 	t.Parallel()
 	forEachRealAgent(t, func(t *testing.T, r *rig) {

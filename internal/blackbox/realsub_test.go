@@ -11,8 +11,8 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// TestARealAgentGoesOnAfterItWasCutOffWithASubAgentAtWork has the sub-agent's model
-// never end its answer.
+// TestARealAgentGoesOnAfterItWasCutOffWithASubAgentAtWork lets the sub-agent's
+// model answer without an end.
 func TestARealAgentGoesOnAfterItWasCutOffWithASubAgentAtWork(t *testing.T) {
 	t.Parallel()
 	forEachRealAgent(t, func(t *testing.T, r *rig) {
@@ -26,7 +26,8 @@ func TestARealAgentGoesOnAfterItWasCutOffWithASubAgentAtWork(t *testing.T) {
 	})
 }
 
-// TestARealAgentIsToldAllOfASessionInSegments cuts a turn off after a long answer.
+// TestARealAgentIsToldAllOfASessionInSegments interrupts a turn after a long
+// answer.
 func TestARealAgentIsToldAllOfASessionInSegments(t *testing.T) {
 	t.Parallel()
 	forEachRealAgent(t, func(t *testing.T, r *rig) {
@@ -53,18 +54,18 @@ func TestARealAgentIsToldAllOfASessionInSegments(t *testing.T) {
 			}
 		}
 		require.Greater(t, segments, 2)
-		require.Len(t, payloads[event.UserPrompt](t, c.seen()), 3, "a segment is no prompt")
+		require.Len(t, payloads[event.UserPrompt](t, c.seen()), 3, "a segment was logged as a prompt")
 		requireTrueScreens(t, r.hub, session, c)
 	})
 }
 
-// delegate is a prompt for which the model calls the agent's tool for sub-agents.
+// delegate returns a prompt that makes the model call the agent's sub-agent tool.
 func (a realAgent) delegate(prompt string) string {
 	tool, kind := "task", "general"
 	if a.name == "claude" {
 		tool, kind = "Task", "general-purpose"
 	}
 	args, _ := json.Marshal(map[string]string{"description": "Explore", "prompt": prompt, "subagent_type": kind})
-	// Escaped brackets are the sub-agent's own.
+	// The sub-agent's model unescapes the brackets.
 	return "[[tool:" + tool + "|" + strings.NewReplacer("[", `\u005b`, "]", `\u005d`).Replace(string(args)) + "]]"
 }

@@ -30,7 +30,7 @@ type editor struct {
 	stderr  bytes.Buffer
 	session string
 	ids     int
-	heard   strings.Builder // the text of all messages
+	heard   strings.Builder // text of all messages
 }
 
 // record starts an agent behind the recorder.
@@ -57,7 +57,8 @@ func (h *hub) record(more ...string) *editor {
 	return e
 }
 
-// ask sends a request and reads until its answer. at is called with each line's number.
+// ask sends a request and reads until its response. It calls at with the number of
+// each line.
 func (e *editor) ask(method string, params any, at func(line int)) json.RawMessage {
 	e.t.Helper()
 	e.ids++
@@ -127,8 +128,7 @@ func (h *hub) recordedSession(name string) []event.Event {
 	}
 }
 
-// requireHeard requires that the log has the lines that the editor heard, once
-// each.
+// requireHeard requires that the log has every line the editor received, once.
 func (e *editor) requireHeard(events []event.Event, turns int) {
 	e.t.Helper()
 	var said strings.Builder
@@ -177,7 +177,8 @@ func TestAKilledAgentEndsItsRecordingWithItsOwnCode(t *testing.T) {
 	require.Equal(t, "killed", payloads[event.AgentExit](t, events)[0].Signal)
 }
 
-// The recorder is killed, and with it the agent's pipes. The hub waits 30 s for it.
+// The test kills the recorder, which closes the agent's pipes. The hub waits 30 s
+// for a lost recorder.
 func TestAKilledRecorderLeavesAClosedSessionWithWhatTheEditorGot(t *testing.T) {
 	if os.Getenv("ABIDE_SOAK") == "" {
 		t.Skip("waits 30 s for a recorder that is gone: set ABIDE_SOAK")
@@ -187,7 +188,7 @@ func TestAKilledRecorderLeavesAClosedSessionWithWhatTheEditorGot(t *testing.T) {
 	e.prompt("hello", nil)
 	e.prompt("tell me more", func(line int) {
 		if line == 3 {
-			time.Sleep(100 * time.Millisecond) // the recorder hands over the passed lines: see ADR 39
+			time.Sleep(100 * time.Millisecond) // the recorder hands lines over asynchronously: see ADR 39
 			require.NoError(t, e.cmd.Process.Kill())
 		}
 	})
@@ -197,10 +198,10 @@ func TestAKilledRecorderLeavesAClosedSessionWithWhatTheEditorGot(t *testing.T) {
 	for _, m := range payloads[event.AgentMessage](t, events) {
 		said.WriteString(string(m.Text))
 	}
-	// The last lines may have reached the log and not the editor, or the other way round.
+	// The last lines may be in the log but not at the editor, or the reverse.
 	heard, logged := e.heard.String(), said.String()
 	require.True(t, strings.HasPrefix(heard, logged) || strings.HasPrefix(logged, heard), "%q is not %q", logged, heard)
-	require.Less(t, len(heard)-len(logged), 256, "more is lost than what was being handed over")
+	require.Less(t, len(heard)-len(logged), 256, "more is lost than the lines in flight")
 	require.Len(t, payloads[event.UserPrompt](t, events), 2)
 	require.Len(t, payloads[event.TurnEnd](t, events), 2)
 	require.Equal(t, "hub", payloads[event.SessionEnd](t, events)[0].By)

@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRecordedTracesReplayWithEveryLineKept plays what real agents said into
-// real sessions. Nothing may be an error, and every value the agent sent must
-// be in the log, mapped or raw, in the order it was sent.
+// TestRecordedTracesReplayWithEveryLineKept replays the output of real agents into
+// sessions. No line may be an error. Every value the agent sent must be in the log,
+// mapped or raw, in order.
 func TestRecordedTracesReplayWithEveryLineKept(t *testing.T) {
 	t.Parallel()
 	const traces = "../../../shared/acp-traces"
@@ -56,15 +56,15 @@ func replay(t *testing.T, h *hub, path string) {
 		case "session/prompt":
 			prompts++
 			c.prompt(session.SessionID, fmt.Sprintf("p%d", prompts), promptText(t, m))
-			// Whoever answers the trace's permission requests does it meanwhile.
+			// This answers the permission requests of the turn until it ends.
 			answerAsTraced(t, c, session.SessionID, trace[i:])
 			end := c.untilTurnEnds(fmt.Sprintf("p%d", prompts))
 			requireEndOf(t, trace, m, end)
 		}
 	}
 	if prompts == 0 {
-		// A handshake only: the agent must come up for a prompt, which this trace
-		// never answers.
+		// The trace has a handshake only. A prompt makes the agent start, and is
+		// never answered.
 		c.prompt(session.SessionID, "p1", "hello")
 		c.until("the agent", hasType(event.TypeAgentStarted))
 	}
@@ -91,8 +91,8 @@ func promptText(t *testing.T, m message) string {
 	return p.Prompt[0].Text
 }
 
-// answerAsTraced answers each permission request of the next turn as the
-// trace's client did, and cancels where it did.
+// answerAsTraced answers each permission request of the next turn like the trace's
+// client, and cancels where it did.
 func answerAsTraced(t *testing.T, c *screen, session string, trace []traceLine) {
 	asked := 0
 	requests := map[string]bool{}
@@ -122,7 +122,7 @@ func answerAsTraced(t *testing.T, c *screen, session string, trace []traceLine) 
 			case "cancelled":
 				c.cancel(session)
 				continue
-			case "": // a form
+			case "": // an elicitation form
 				option = request.Options[0].OptionID
 			}
 			_, err := c.socket().Answer(t.Context(), wire.PermissionAnswer{SessionID: session, PermissionID: request.PermissionID, OptionID: option})
@@ -131,7 +131,7 @@ func answerAsTraced(t *testing.T, c *screen, session string, trace []traceLine) 
 	}
 }
 
-// requireEndOf requires the end the trace's agent gave the turn.
+// requireEndOf requires the stop reason of the trace's agent.
 func requireEndOf(t *testing.T, trace []traceLine, prompt message, end event.TurnEnd) {
 	for _, l := range trace {
 		m, ok := l.parsed()
@@ -148,11 +148,11 @@ func requireEndOf(t *testing.T, trace []traceLine, prompt message, end event.Tur
 	}
 }
 
-// agentLine is what must be kept of one line of the agent's.
+// agentLine holds the values of one line of the agent that the log must have.
 type agentLine struct {
 	values []string
-	// settles is true of a response: it is kept in the event it settles, which may
-	// stand before the agent's lines in between.
+	// settles marks a response. Its values are in the event that it settles, which
+	// may precede the events of the agent's lines in between.
 	settles bool
 }
 
@@ -167,7 +167,8 @@ func agentLines(trace []traceLine) []agentLine {
 		if json.Unmarshal(l.Msg, &whole) != nil {
 			continue
 		}
-		// The fields of every line, and those that the type of its event implies.
+		// Remove the fields that every line has and those implied by the event
+		// type.
 		delete(whole, "jsonrpc")
 		delete(whole, "id")
 		delete(whole, "method")
@@ -204,8 +205,8 @@ func leaves(v any, into []string) []string {
 	return into
 }
 
-// lost are the lines whose values no event holds, or only one before the event
-// of the line before it. Several lines may share an event.
+// lost returns the lines whose values are in no event, or only in an event before
+// that of the previous line. Several lines may share an event.
 func lost(lines []agentLine, events []event.Event) []string {
 	held := make([]map[string]int, len(events))
 	for i, e := range events {

@@ -8,18 +8,17 @@ import (
 	"os"
 )
 
-// traceName is the variable that names the trace to replay.
+// traceName is the environment variable with the path of the trace to replay.
 const traceName = "ABIDE_BLACKBOX_TRACE"
 
-// traceLine is one line of a recorded conversation between a client and an
-// agent.
+// traceLine is one line of a recorded conversation between a client and an agent.
 type traceLine struct {
 	Dir string          `json:"dir"` // c>a, a>c, err, meta
 	Msg json.RawMessage `json:"msg"`
 	Raw string          `json:"raw"`
 }
 
-// message is a JSON-RPC message as far as a replay needs it.
+// message contains the fields of a JSON-RPC message that a replay needs.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -46,13 +45,14 @@ func readTrace(path string) ([]traceLine, error) {
 	return lines, nil
 }
 
-// parsed is the line's message; ok is false for a line that is none.
+// parsed decodes the line's message. ok is false if it has none.
 func (l traceLine) parsed() (m message, ok bool) {
 	return m, len(l.Msg) > 0 && json.Unmarshal(l.Msg, &m) == nil
 }
 
-// replayed are the agent's lines of a trace that a hub can bring about: it
-// never asks for the list of sessions, and begins where the trace loaded.
+// replayed returns the lines of a trace that a hub can cause. It leaves out
+// session/list, which a hub never calls, and starts at session/load if the trace
+// has one.
 func replayed(trace []traceLine) []traceLine {
 	var out []traceLine
 	skip := map[string]bool{}
@@ -70,16 +70,16 @@ func replayed(trace []traceLine) []traceLine {
 	return out
 }
 
-// playReplay writes the lines of the agent of a trace, each time the hub has done
-// the step of the trace's client. Ids of the hub's requests take the place of those
-// in the trace.
+// playReplay is an agent that replays a trace. It writes the agent's lines that
+// follow a line of the client as soon as the hub has sent the same message, with
+// the ids of the hub's requests.
 func playReplay() error {
 	trace, err := readTrace(os.Getenv(traceName))
 	if err != nil {
 		return err
 	}
 	hub := bufio.NewReaderSize(os.Stdin, 1<<20)
-	ids := map[string]json.RawMessage{} // of the trace -> of the hub
+	ids := map[string]json.RawMessage{} // trace id -> hub id
 	loaded := loadedSession(trace)
 	for _, l := range replayed(trace) {
 		m, _ := l.parsed()
@@ -105,7 +105,8 @@ func playReplay() error {
 	}
 }
 
-// loadedSession is the session the trace's client loaded, if it did.
+// loadedSession returns the id of the session that the trace's client loaded, if
+// any.
 func loadedSession(trace []traceLine) string {
 	for _, l := range trace {
 		if m, ok := l.parsed(); ok && m.Method == "session/load" {
@@ -118,7 +119,7 @@ func loadedSession(trace []traceLine) string {
 	return ""
 }
 
-// hear waits for the hub's counterpart of a line of the trace's client.
+// hear reads until the hub sends the message of the trace's client.
 func hear(hub *bufio.Reader, want message) (message, error) {
 	method := want.Method
 	if method == "session/load" {
@@ -137,14 +138,14 @@ func hear(hub *bufio.Reader, want message) (message, error) {
 			return got, nil
 		}
 		if got.Method == "session/cancel" {
-			continue // how the hub answers a request with "cancelled"
+			continue // the hub's "cancelled" answer to a request
 		}
 		return message{}, fmt.Errorf("the hub sent %.200s instead of %q %s", line, method, want.ID)
 	}
 }
 
-// say writes one line of the agent's. A response gets the id of the hub's
-// request; the answer to a load becomes that to the beginning of a session.
+// say writes one line of the agent. A response gets the id of the hub's request.
+// The response to session/load becomes the response to session/new.
 func say(raw json.RawMessage, m message, ids map[string]json.RawMessage, loaded string) error {
 	if !m.isResponse() {
 		_, err := fmt.Printf("%s\n", raw)
@@ -152,7 +153,7 @@ func say(raw json.RawMessage, m message, ids map[string]json.RawMessage, loaded 
 	}
 	id, ok := ids[string(m.ID)]
 	if !ok {
-		return fmt.Errorf("the trace answers %s, which was not asked", m.ID)
+		return fmt.Errorf("the trace answers %s, which the hub did not send", m.ID)
 	}
 	var whole map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &whole); err != nil {

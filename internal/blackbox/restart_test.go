@@ -14,13 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// behind runs a shell script before an agent, which the script starts.
+// behind wraps an agent in a shell script, which must start it.
 func behind(script string, a agent) agent {
 	return agent{Command: append([]string{"sh", "-c", script + `; exec "$@"`, "sh"}, a.Command...), Env: a.Env}
 }
 
-// restarts is a session whose agent is restarted. Every start of a process is
-// on record.
+// restarts is a session whose agent is restarted. The tap records every start of a
+// process.
 type restarts struct {
 	*hub
 	record  string
@@ -37,7 +37,7 @@ func newRestarts(t *testing.T, a agent) *restarts {
 	return r
 }
 
-// restart asks over the socket.
+// restart sends the request over the socket.
 func (r *restarts) restart() {
 	r.t.Helper()
 	require.NoError(r.t, r.desk.socket().Send(r.t.Context(), &wire.RestartAgent{SessionID: r.session.SessionID}))
@@ -62,9 +62,10 @@ func (r *restarts) untilReady() {
 	r.untilAgent("a ready agent", func(a wire.Agent) bool { return a.Status == wire.AgentReady })
 }
 
-// requireSound requires that the agent works, that no two of its processes ever
-// met, that there were so many and each left its exit in the log. A negative
-// number says that some may have been ended before they were on record.
+// requireSound requires that the agent works, that no two of its processes ran at
+// the same time, and that as many processes as given started and have an exit in
+// the log. If processes is negative, some may have ended before the tap recorded
+// them.
 func (r *restarts) requireSound(processes int) {
 	r.t.Helper()
 	r.desk.prompt(r.session.SessionID, "last", "/plan (last)")
@@ -115,7 +116,7 @@ func TestAnAgentIsRestartedInWhateverStateItIs(t *testing.T) {
 			r.restart()
 		}
 		require.NoError(t, os.WriteFile(gate, nil, 0o600))
-		require.Equal(t, event.StopEndTurn, r.desk.untilTurnEnds("p1").StopReason, "what no agent was given is not lost")
+		require.Equal(t, event.StopEndTurn, r.desk.untilTurnEnds("p1").StopReason, "a prompt that no agent got is lost")
 		r.requireSound(4)
 	})
 	t.Run("failed", func(t *testing.T) {
@@ -134,7 +135,7 @@ func TestAnAgentIsRestartedInWhateverStateItIs(t *testing.T) {
 	t.Run("backing off", func(t *testing.T) {
 		t.Parallel()
 		r := newRestarts(t, demo())
-		for n := range 4 { // the fourth pause is of eight seconds
+		for n := range 4 { // the fourth pause is eight seconds
 			r.desk.prompt(r.session.SessionID, fmt.Sprint("crash-", n), fmt.Sprintf("/crash (%d)", n))
 		}
 		r.desk.prompt(r.session.SessionID, "p1", "/plan (waiting)")
@@ -161,15 +162,15 @@ func TestAnAgentIsRestartedInWhateverStateItIs(t *testing.T) {
 	})
 }
 
-// TestManyRestartsAtOnceNeverLetTwoAgentsMeet restarts from many sockets and
-// over HTTP while prompts go on.
+// TestManyRestartsAtOnceNeverLetTwoAgentsMeet sends restarts from many sockets and
+// over HTTP while prompts run.
 func TestManyRestartsAtOnceNeverLetTwoAgentsMeet(t *testing.T) {
 	t.Parallel()
 	r := newRestarts(t, demo())
 	token := r.token()
 	for round := range 4 {
 		r.desk.prompt(r.session.SessionID, fmt.Sprint("p", round), fmt.Sprintf("/stubborn 60 (%d)", round))
-		// Of this turn: an agent that is stopped may talk on.
+		// Match this turn only: a stopped agent may still send output.
 		r.desk.until("an agent at work", func(events []event.Event, _ *wire.State) bool {
 			return slices.ContainsFunc(events, func(e event.Event) bool { return e.Type == event.TypeAgentMessage && e.Turn == round+1 })
 		})
@@ -194,7 +195,7 @@ func TestManyRestartsAtOnceNeverLetTwoAgentsMeet(t *testing.T) {
 	r.requireSound(-1)
 }
 
-// recorded counts a tap's lines of one kind so far.
+// recorded counts the tap's lines of one kind.
 func recorded(t *testing.T, record, kind string) int {
 	if _, err := os.Stat(record); err != nil {
 		return 0 // no tap has started yet

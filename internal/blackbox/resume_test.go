@@ -16,13 +16,13 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// cutOff is a turn in one phase, as it is when it is cut off.
+// cutOff is a phase of a turn in which the test interrupts it.
 type cutOff struct {
 	phase  event.TurnPhase
 	prompt string
-	// under says that the turn is in its phase.
+	// under reports whether the turn is in the phase.
 	under func(events []event.Event, _ *wire.State) bool
-	// told is in the prompt that resumes it.
+	// told is text that the resuming prompt must contain.
 	told string
 }
 
@@ -34,7 +34,7 @@ func phases() []cutOff {
 	}
 }
 
-// hasTypes is a condition: there are so many events of a type.
+// hasTypes is true once there are n events of a type.
 func hasTypes(kind event.Type, n int) func([]event.Event, *wire.State) bool {
 	return func(events []event.Event, _ *wire.State) bool {
 		found := 0
@@ -47,7 +47,7 @@ func hasTypes(kind event.Type, n int) func([]event.Event, *wire.State) bool {
 	}
 }
 
-// begun is a turn of each phase under way, each in a session of its own.
+// begun has a running turn for each phase, each in a separate session.
 type begun struct {
 	cutOff
 	session wire.SessionInfo
@@ -74,8 +74,8 @@ func beginAll(t *testing.T) (*hub, []begun) {
 	return h, list
 }
 
-// requireResumed resumes a turn that was cut off for a reason, and requires that it
-// ends and that no agent was given a prompt twice.
+// requireResumed resumes a turn that was interrupted for a reason. It requires that
+// the turn ends and that no agent got a prompt twice.
 func (b begun) requireResumed(t *testing.T, h *hub, reason event.InterruptReason) {
 	t.Helper()
 	b.screen.untilTurnEnds("p1")
@@ -126,8 +126,8 @@ func TestTurnsOfEachPhaseAreResumedAfterTheirAgentsWereKilled(t *testing.T) {
 	}
 }
 
-// TestARealAgentGoesOnAfterItsHubWasKilledInACommand has written a file, and runs a
-// command of which half is done.
+// TestARealAgentGoesOnAfterItsHubWasKilledInACommand interrupts a turn that has
+// written a file and is in the middle of a command.
 func TestARealAgentGoesOnAfterItsHubWasKilledInACommand(t *testing.T) {
 	t.Parallel()
 	forEachRealAgent(t, func(t *testing.T, r *rig) { goesOnAfter(t, r, r.kill, event.CutHubRestart) })
@@ -148,8 +148,8 @@ func TestARealAgentGoesOnAfterItsHubWasStoppedInACommand(t *testing.T) {
 	forEachRealAgent(t, func(t *testing.T, r *rig) { goesOnAfter(t, r, r.stop, event.CutHubStop) })
 }
 
-// realCuts are the ways in which a real agent's turn is cut off, and how the hub is
-// there again.
+// realCuts are the ways to interrupt a real agent's turn. Each restarts the hub if
+// needed.
 func (r *rig) realCuts(t *testing.T) map[event.InterruptReason]func() {
 	return map[event.InterruptReason]func(){
 		event.CutHubRestart: func() { r.kill(); r.start() },
@@ -174,7 +174,7 @@ func TestARealAgentGoesOnAfterItWasCutOffInAnAnswer(t *testing.T) {
 	})
 }
 
-// cutOff begins a turn in a session of its own and cuts it off under a condition.
+// cutOff starts a turn in a new session and interrupts it once the condition holds.
 func (r *rig) cutOff(t *testing.T, prompt string, under func([]event.Event, *wire.State) bool, cut func()) (session string, c *screen, open wire.Offer) {
 	t.Helper()
 	made := r.create(r.agent.name)
@@ -189,8 +189,8 @@ func (r *rig) cutOff(t *testing.T, prompt string, under func([]event.Event, *wir
 	return session, c, open
 }
 
-// goesOnFrom resumes a turn, and requires that it ends and that no prompt was given
-// twice.
+// goesOnFrom resumes a turn. It requires that the turn ends and that no prompt was
+// sent twice.
 func (r *rig) goesOnFrom(t *testing.T, session string, c *screen, open wire.Offer) {
 	t.Helper()
 	words := "going on from " + open.InterruptionID
@@ -245,14 +245,14 @@ func goesOnAfter(t *testing.T, r *rig, cut func(), reason event.InterruptReason)
 	require.Equal(t, reason, open.Reason)
 	require.Equal(t, event.PhaseTools, open.Phase)
 	require.Contains(t, open.Prompt, "written.txt")
-	require.Contains(t, open.Prompt, "?? half.txt", "the command's half effect")
+	require.Contains(t, open.Prompt, "?? half.txt", "the file of the interrupted command")
 	require.Contains(t, open.Prompt, "A command that did not finish may have had effects")
 	resumed, err := r.hub.hub.Resume(t.Context(), session.SessionID, wire.Resume{
 		InterruptionID: open.InterruptionID, Prompt: open.Prompt + "\n[[say:going on]]",
 	})
 	require.NoError(t, err)
 	require.Equal(t, event.StopEndTurn, c.untilTurnEnds(resumed.PromptID).StopReason)
-	require.Len(t, payloads[event.ToolCall](t, c.seen()), calls, "nothing is done again")
+	require.Len(t, payloads[event.ToolCall](t, c.seen()), calls, "a tool call was repeated")
 	after, err := os.Stat(written)
 	require.NoError(t, err)
 	require.Equal(t, before.ModTime(), after.ModTime(), "the file is not written twice")

@@ -17,8 +17,8 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// resumeRounds is how often a resume is pressed across a kill: 200 times in make soak.
-// Package session has 20 rounds without processes.
+// resumeRounds is the number of rounds: 200 in make soak. Package session runs 20
+// rounds without processes.
 func resumeRounds() int {
 	if os.Getenv("ABIDE_SOAK") != "" {
 		return 200
@@ -26,8 +26,8 @@ func resumeRounds() int {
 	return 2
 }
 
-// TestAResumePressedThreeTimesAcrossAKillIsOneTurn has two sockets and a script press
-// Resume at once, and kills the hub at some moment of that.
+// TestAResumePressedThreeTimesAcrossAKillIsOneTurn presses Resume on two sockets
+// and over HTTP at once, and kills the hub meanwhile.
 func TestAResumePressedThreeTimesAcrossAKillIsOneTurn(t *testing.T) {
 	t.Parallel()
 	record := filepath.Join(t.TempDir(), "record")
@@ -36,7 +36,7 @@ func TestAResumePressedThreeTimesAcrossAKillIsOneTurn(t *testing.T) {
 	screens := []*screen{h.screen("tab", session, 0), h.screen("phone", session, 0)}
 	tab := screens[0]
 	random := rand.New(rand.NewPCG(seed.Of(t), 0))
-	began := map[string]string{} // by interruption: the prompt that was cut off
+	began := map[string]string{} // interruption id -> interrupted prompt
 	for round := range resumeRounds() {
 		cut := fmt.Sprint("p", round)
 		tab.prompt(session.SessionID, cut, "/fail provider")
@@ -50,14 +50,14 @@ func TestAResumePressedThreeTimesAcrossAKillIsOneTurn(t *testing.T) {
 		go func() {
 			defer close(pressed)
 			together(3, func(i int) {
-				if i < 2 { // it fails where the hub is killed first
+				if i < 2 { // fails if the hub is killed first
 					_ = sockets[i].Send(t.Context(), &wire.ResumeTurn{SessionID: session.SessionID, Resume: press})
 					return
 				}
 				_, _ = h.hub.Resume(t.Context(), session.SessionID, press)
 			})
 		}()
-		time.Sleep(time.Duration(random.Int64N(int64(30 * time.Millisecond)))) // the moment that is tried
+		time.Sleep(time.Duration(random.Int64N(int64(30 * time.Millisecond)))) // a random moment
 		h.kill()
 		<-pressed
 		h.start()
@@ -90,8 +90,8 @@ func TestAResumePressedThreeTimesAcrossAKillIsOneTurn(t *testing.T) {
 	require.Len(t, turns, 2*len(began), "each turn is one that failed or one that resumes it")
 }
 
-// settle waits for the end of a turn that resumes another, and dismisses what cut it
-// off if something did.
+// settle waits for the end of a resumed turn. If it was interrupted, settle
+// dismisses the interruption.
 func (h *hub) settle(session wire.SessionInfo, promptID string, c *screen) {
 	h.t.Helper()
 	if end := c.untilTurnEnds(promptID); end.StopReason == event.StopEndTurn {

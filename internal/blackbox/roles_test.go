@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// play makes this process an agent and returns its exit code.
+// play runs this process as an agent and returns its exit code.
 func play(role string) int {
 	roles := map[string]func() error{"tap": playTap, "replay": playReplay, "crowd": playCrowd, "siege": playSiege, "telltale": playTelltale}
 	run, ok := roles[role]
@@ -38,13 +38,13 @@ func play(role string) int {
 const (
 	recordName  = "ABIDE_BLACKBOX_RECORD"
 	commandName = "ABIDE_BLACKBOX_COMMAND"
-	// hiddenName lists the ways to come back to a session, resume and load, that
-	// the tap does not let the agent offer.
+	// hiddenName lists the capabilities, resume and load, that the tap removes from
+	// the agent's initialize response.
 	hiddenName = "ABIDE_BLACKBOX_HIDDEN"
 )
 
-// tapped puts a tap in front of an agent: it records the agent's input, and whether
-// another agent of its session was alive when it started.
+// tapped puts a tap in front of an agent. The tap records the agent's input, and
+// whether another agent of the session was alive at its start.
 func tapped(t *testing.T, record string, a agent) agent {
 	t.Helper()
 	self, err := os.Executable()
@@ -58,8 +58,8 @@ func tapped(t *testing.T, record string, a agent) agent {
 	return agent{Command: []string{self}, Env: env, Resume: a.Resume}
 }
 
-// playTap runs the agent named by the environment. It writes each line of its
-// stdin to the record before it passes it on.
+// playTap runs the agent named by the environment. It writes each line of stdin to
+// the record before it passes the line on.
 func playTap() error {
 	record, err := os.OpenFile(os.Getenv(recordName), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -108,8 +108,8 @@ func playTap() error {
 	return cmd.Wait()
 }
 
-// concealer writes an agent's output to stdout without some of the offers in its
-// first line, the answer to initialize.
+// concealer writes an agent's output to stdout. It removes some capabilities from
+// the first line, the response to initialize.
 type concealer struct {
 	hidden []string
 	first  []byte
@@ -148,7 +148,7 @@ func (c *concealer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// rivals lists the other live processes of the session this agent is for.
+// rivals lists the other live processes of the tap's session.
 func rivals() []int {
 	hub, rest, _ := strings.Cut(os.Getenv("ABIDE_AGENT"), ".")
 	_, session, _ := strings.Cut(rest, ".")
@@ -162,8 +162,8 @@ func rivals() []int {
 	return others
 }
 
-// family lists the process and all its descendants, each with the time it was
-// started: with the pid, that names a process for good.
+// family returns the process and all its descendants with their start times. Pid
+// and start time together identify a process.
 func family(pid int) map[int]string {
 	type parentage struct {
 		parent int
@@ -190,7 +190,7 @@ func family(pid int) map[int]string {
 	return found
 }
 
-// parentOf reads a live process's parent and when it was started.
+// parentOf returns a live process's parent and start time.
 func parentOf(pid int) (parent int, born string, ok bool) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -204,8 +204,7 @@ func parentOf(pid int) (parent int, born string, ok bool) {
 	return parent, f[19], err == nil
 }
 
-// remember writes down the processes of the recorded agent, for the tap of the next
-// one to look for.
+// remember stores the processes of the recorded agent for the next tap to look for.
 func remember(t *testing.T, record string) {
 	t.Helper()
 	children := readRecord(t, record).children
@@ -217,11 +216,11 @@ func remember(t *testing.T, record string) {
 	require.NoError(t, os.WriteFile(record+".family", data, 0o600))
 }
 
-// survivors lists those of them that are alive.
+// survivors returns the remembered processes that are alive.
 func survivors(record string) []int {
 	data, err := os.ReadFile(record + ".family")
 	if err != nil {
-		return nil // no process was remembered
+		return nil // remember was not called
 	}
 	var members map[int]string
 	if err := json.Unmarshal(data, &members); err != nil {
@@ -236,13 +235,13 @@ func survivors(record string) []int {
 	return alive
 }
 
-// recording is the record of a tap.
+// recording is the content of a tap's record.
 type recording struct {
 	rivals   []string
 	children []int
 	// prompts counts how often each text was given to the agent.
 	prompts map[string]int
-	// accounts are what went before a prompt's text, by the text.
+	// accounts holds the text before each prompt's text, by that text.
 	accounts map[string]string
 }
 
@@ -255,7 +254,7 @@ func readRecord(t *testing.T, path string) recording {
 	for in := bufio.NewReaderSize(f, 1<<20); ; {
 		text, err := in.ReadString('\n')
 		if errors.Is(err, io.EOF) {
-			return r // a line cut short by a kill did not reach the agent
+			return r // the agent did not get a line cut short by a kill
 		}
 		require.NoError(t, err)
 		kind, rest, _ := strings.Cut(strings.TrimSpace(text), " ")

@@ -15,11 +15,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// patience is the longest a test waits for something that should come at once.
+// patience is the time limit for something that should happen at once.
 const patience = 5 * time.Minute
 
-// screen is a client that follows one session from its first event for the
-// whole test, over however many connections, and keeps all it saw.
+// screen is a client that follows one session from its first event for the whole
+// test, across reconnects, and keeps all events.
 type screen struct {
 	t     *testing.T
 	name  string
@@ -30,21 +30,21 @@ type screen struct {
 	state   *wire.State
 	online  int // connections so far
 	resets  int
-	changed chan struct{} // closed at the next news
+	changed chan struct{} // closed at the next change
 }
 
-// screen begins one. A pause after each frame makes it a slow one.
+// screen starts one that pauses after each frame.
 func (h *hub) screen(name string, s wire.SessionInfo, pause time.Duration) *screen {
 	return h.screenBy(h.hub, name, s, pause)
 }
 
-// screenBy is screen by a way to the hub of its own.
+// screenBy is screen with another client.
 func (h *hub) screenBy(way *client.Hub, name string, s wire.SessionInfo, pause time.Duration) *screen {
 	c := &screen{
 		t: h.t, name: name, changed: make(chan struct{}),
 		watch: client.NewWatch(way, s.SessionID, client.Cursor{Epoch: s.Epoch}),
 	}
-	c.watch.LongestPause = 200 * time.Millisecond // a test has no time for five seconds
+	c.watch.LongestPause = 200 * time.Millisecond // instead of five seconds
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
@@ -83,21 +83,21 @@ func (c *screen) take(u client.Update) {
 	c.changed = make(chan struct{})
 }
 
-// seen is all events so far.
+// seen returns all events so far.
 func (c *screen) seen() []event.Event {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.events)
 }
 
-// connections counts them so far.
+// connections returns the number of connections so far.
 func (c *screen) connections() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.online
 }
 
-// until waits until cond holds; it is asked after every piece of news.
+// until waits until cond is true. It calls cond at every change.
 func (c *screen) until(what string, cond func(events []event.Event, state *wire.State) bool) {
 	c.t.Helper()
 	deadline := time.After(patience)
@@ -154,7 +154,7 @@ func (c *screen) untilAsked(n int) event.PermissionRequest {
 	return asked[n-1]
 }
 
-// socket is the connection of the moment.
+// socket returns the current connection.
 func (c *screen) socket() *client.Socket {
 	c.t.Helper()
 	var s *client.Socket
@@ -162,7 +162,7 @@ func (c *screen) socket() *client.Socket {
 	return s
 }
 
-// prompt asks and waits for the hub's word.
+// prompt sends a prompt and waits for its outcome.
 func (c *screen) prompt(session, promptID, text string) client.PromptOutcome {
 	c.t.Helper()
 	outcome, err := c.socket().Prompt(c.t.Context(), wire.Prompt{SessionID: session, PromptID: promptID, Text: text})
@@ -170,8 +170,8 @@ func (c *screen) prompt(session, promptID, text string) client.PromptOutcome {
 	return outcome
 }
 
-// promptAgain is prompt for a connection that may have been cut a moment ago:
-// then it is sent again over the next one, as everybody may.
+// promptAgain is prompt for a connection that may be lost: it resends over the next
+// one.
 func (c *screen) promptAgain(session, promptID, text string) client.PromptOutcome {
 	c.t.Helper()
 	var outcome client.PromptOutcome
@@ -210,7 +210,7 @@ func (c *screen) allow(ctx context.Context, session string) {
 				continue
 			}
 			limited, cancel := context.WithTimeout(ctx, 5*time.Second)
-			// It fails where the request was withdrawn, or settled by a crash.
+			// It fails if the request was withdrawn, or settled by a crash.
 			_, _ = socket.Answer(limited, wire.PermissionAnswer{SessionID: session, PermissionID: asked.PermissionID, OptionID: asked.Options[0].OptionID})
 			cancel()
 		}
@@ -230,9 +230,8 @@ func (c *screen) cancel(session string) {
 	require.NoError(c.t, c.socket().Send(c.t.Context(), &wire.Cancel{SessionID: session}))
 }
 
-// requireTrueScreens stops the hub, so that the log stands still, starts it again,
-// so that every screen comes back by its cursor, and requires each to hold exactly
-// the events on disk.
+// requireTrueScreens stops the hub and reads its log, then starts it again. Every
+// screen reconnects with its cursor and must hold exactly the events on disk.
 func requireTrueScreens(t *testing.T, h *hub, id string, screens ...*screen) {
 	t.Helper()
 	h.stop()

@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// playTelltale is an agent that says everything it knows wherever it can, and
-// then fails: on stdout beside the protocol, on stderr, and in its answer to the
-// request that its first argument names.
+// playTelltale is an agent that prints its secrets and then fails: on stdout beside
+// the protocol, on stderr, and in its answer to the request that its first argument
+// names.
 func playTelltale() error {
 	env := strings.Join(os.Environ(), " ")
 	fmt.Println("environment:", env)
@@ -47,9 +47,9 @@ func playTelltale() error {
 	return nil
 }
 
-// TestNoSecretOfTheConfigurationIsWrittenDown gives agents secrets in every way
-// there is, and has them say all they know while they fail. Every hub's log and
-// data directory are looked through when its test ends.
+// TestNoSecretOfTheConfigurationIsWrittenDown gives agents secrets in every
+// possible way. The agents print them while they fail. Every hub's log and data
+// directory are searched when its test ends.
 func TestNoSecretOfTheConfigurationIsWrittenDown(t *testing.T) {
 	t.Setenv("PASSED_ON_TOKEN", "hunter2-passed-on")
 	t.Setenv("PASSED_ON", "hunter2-plain-name")
@@ -75,7 +75,7 @@ func TestNoSecretOfTheConfigurationIsWrittenDown(t *testing.T) {
 		c.prompt(session.SessionID, "p1", "hello")
 		end := c.untilTurnEnds("p1")
 		require.Contains(t, []event.StopReason{event.StopAgentExit, event.StopInterrupted}, end.StopReason)
-		require.Contains(t, end.Error.Message, "SOME_API_KEY", "it did say what it knows")
+		require.Contains(t, end.Error.Message, "SOME_API_KEY", "the agent's message is missing")
 		c.until("the end of the agent", func(events []event.Event, _ *wire.State) bool {
 			return len(payloads[event.AgentExit](t, events)) > 0
 		})
@@ -87,9 +87,9 @@ func TestNoSecretOfTheConfigurationIsWrittenDown(t *testing.T) {
 		}
 		require.ElementsMatch(t, failures[name], codes)
 	}
-	require.Contains(t, h.logged(), "SOME_API_KEY", "why it did not start is in the log")
+	require.Contains(t, h.logged(), "SOME_API_KEY", "the log lacks the reason of the failed start")
 
-	// A bad edit names the place and not the value.
+	// The error of a bad edit names the option, not its value.
 	good, err := os.ReadFile(h.config)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(h.config, append(good, "queue: {delay: \"${PASSED_ON_TOKEN}\"}\n"...), 0o600))

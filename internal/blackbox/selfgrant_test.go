@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAnAgentMakesItselfNoCredential has the command of an agent run `abide token` and
-// `abide pair` before it plays the agent: both refuse, and nothing was granted.
+// TestAnAgentMakesItselfNoCredential runs `abide token` and `abide pair` from an
+// agent's command. Both must refuse and grant no credential.
 func TestAnAgentMakesItselfNoCredential(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

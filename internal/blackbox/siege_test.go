@@ -26,24 +26,23 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// siegeName is the variable that tells a siege, as JSON, whom to attack.
+// siegeName is the environment variable with the siege's order as JSON.
 const siegeName = "ABIDE_BLACKBOX_SIEGE"
 
-// siegeOrder is an order to the attacking process.
+// siegeOrder is the order to the attacking process.
 type siegeOrder struct {
 	Addr, Session, Epoch string
 	Viewers              []string // tokens
 }
 
 // TestASiegeCostsATurnAndTheOwnerNothing attacks the hub in every way at once: ten
-// thousand connections without a credential, and a hundred viewers that each open
-// all the sockets they may, read nothing, and send frames that break a server that
-// trusts them.
+// thousand connections without a credential, and a hundred viewers. Each viewer
+// opens as many sockets as it may, does not read them, and sends harmful frames.
 func TestASiegeCostsATurnAndTheOwnerNothing(t *testing.T) {
 	if os.Getenv("ABIDE_SOAK") == "" {
 		t.Skip("takes a minute of a quiet machine: set ABIDE_SOAK")
 	}
-	program := filepath.Join(t.TempDir(), "abide") // without the race detector
+	program := filepath.Join(t.TempDir(), "abide") // no race detector
 	buildProgram(t, program, "../../cmd/abide")
 	h := newHub(t, settings{program: program, agents: map[string]agent{"demo": {Command: []string{program, "demo-agent", "--speed", "10"}}}})
 	session := h.create("demo")
@@ -55,7 +54,7 @@ func TestASiegeCostsATurnAndTheOwnerNothing(t *testing.T) {
 	c := h.screen("owner", session, 0)
 	p := newProber(t, h)
 	before := residentKiB(t, h.cmd.Process.Pid)
-	c.prompt(session.SessionID, "p", "/slow 320") // thirty-two seconds at ten times the pace
+	c.prompt(session.SessionID, "p", "/slow 320") // 32 seconds at ten times the speed
 
 	siege := startSiege(t, order)
 	most := before
@@ -70,7 +69,7 @@ func TestASiegeCostsATurnAndTheOwnerNothing(t *testing.T) {
 			time.Sleep(50 * time.Millisecond)
 		}
 	})
-	require.NoError(t, refused, "the owner is shut out")
+	require.NoError(t, refused, "the owner was refused")
 	done := siege.end()
 	slices.Sort(requests)
 	t.Logf("the owner's requests over new connections: %s; round trips on the owner's socket: %s; memory from %d to %d MiB", requests, pings, before>>10, most>>10)
@@ -78,17 +77,17 @@ func TestASiegeCostsATurnAndTheOwnerNothing(t *testing.T) {
 	for what, n := range done {
 		require.NotZero(t, n, what)
 	}
-	// The longest is in the log: a busy machine has pauses of its own.
+	// The maximum is only logged: a busy machine has pauses.
 	require.Less(t, requests.at(0.99), 500*time.Millisecond)
 	require.Less(t, pings.at(0.99), 500*time.Millisecond)
-	require.Less(t, most-before, 600<<10, "KiB the hub grew by")
+	require.Less(t, most-before, 600<<10, "growth of the hub in KiB")
 	c.untilTurnEnds("p")
 	log := onDisk(t, h, session.SessionID)
 	c.until("the whole log", func(events []event.Event, _ *wire.State) bool { return len(events) >= len(log) })
 	requireSame(t, log, c.seen(), "the owner's screen")
 }
 
-// ownersRequest asks over a connection of its own, and returns how long it took.
+// ownersRequest sends a request over a new connection and returns its duration.
 func ownersRequest(addr, token string) (time.Duration, error) {
 	way := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
 	req, err := http.NewRequest("GET", "http://"+addr+"/api/sessions", nil)
@@ -131,16 +130,16 @@ func startSiege(t *testing.T, order siegeOrder) *siege {
 	s.out, err = s.cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, s.cmd.Start())
-	// Attackers have machines of their own: they get what processor time is left.
+	// Real attackers have their own machines, so this process runs at low priority.
 	require.NoError(t, syscall.Setpriority(syscall.PRIO_PROCESS, s.cmd.Process.Pid, 10))
 	t.Cleanup(func() {
 		s.cmd.Process.Kill()
-		s.cmd.Wait() // killed, unless it had ended
+		s.cmd.Wait() // it was killed, unless it had ended
 	})
 	return s
 }
 
-// end ends the siege and returns how often each attack was carried out.
+// end ends the siege and returns the count of each attack.
 func (s *siege) end() (done map[string]int64) {
 	s.t.Helper()
 	require.NoError(s.t, s.in.Close())
@@ -148,7 +147,7 @@ func (s *siege) end() (done map[string]int64) {
 	return done
 }
 
-// playSiege is the process.
+// playSiege is the attacking process.
 func playSiege() error {
 	var order siegeOrder
 	if err := json.Unmarshal([]byte(os.Getenv(siegeName)), &order); err != nil {
@@ -183,8 +182,8 @@ func playSiege() error {
 	return json.NewEncoder(os.Stdout).Encode(done)
 }
 
-// attack is one way to be a bad client. The hub may always hang up: an attack fails
-// only where it could not begin.
+// attack is one kind of misbehaviour. The hub may always hang up: an attack fails
+// only if it cannot begin.
 type attack struct {
 	name      string
 	attackers int
@@ -232,7 +231,7 @@ func (o siegeOrder) attacks() []attack {
 	}
 }
 
-// zeros are zero bytes without end.
+// zeros is an endless reader of zero bytes.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) {
@@ -240,7 +239,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// maskedHead is the head of a client's frame whose mask is zero.
+// maskedHead is the header of a client frame with a zero mask.
 func maskedHead(first byte, length uint64) []byte {
 	head := bigendian.BigEndian.AppendUint64([]byte{first, 0x80 | 127}, length)
 	if length < 126 {
@@ -259,7 +258,8 @@ func (o siegeOrder) dial(ctx context.Context) (conn net.Conn, leave func(), err 
 	return conn, func() { stop(); conn.Close() }, nil
 }
 
-// hold sends the beginning of a request and a byte a second until the hub hangs up.
+// hold sends the beginning of a request, then a byte a second until the hub hangs
+// up.
 func (o siegeOrder) hold(ctx context.Context, begin string) error {
 	conn, leave, err := o.dial(ctx)
 	if err != nil {
@@ -268,7 +268,7 @@ func (o siegeOrder) hold(ctx context.Context, begin string) error {
 	defer leave()
 	io.WriteString(conn, begin) // the hub may hang up before it is read
 	for ctx.Err() == nil {
-		conn.SetReadDeadline(time.Now().Add(time.Second)) // fails where the read does
+		conn.SetReadDeadline(time.Now().Add(time.Second)) // an error shows in the read
 		_, err := conn.Read(make([]byte, 1))
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return nil
@@ -280,8 +280,8 @@ func (o siegeOrder) hold(ctx context.Context, begin string) error {
 	return nil
 }
 
-// fillPlaces opens sockets until the hub refuses one, observes the session on each
-// from its beginning, and reads nothing for five seconds.
+// fillPlaces opens sockets until the hub refuses one. It observes the session on
+// each from its beginning and does not read for five seconds.
 func (o siegeOrder) fillPlaces(ctx context.Context, token string) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -293,11 +293,11 @@ func (o siegeOrder) fillPlaces(ctx context.Context, token string) error {
 			break
 		}
 		defer leave()
-		conn.Write(append(maskedHead(0x81, uint64(len(observe))), observe...)) // it may be closed by now
+		conn.Write(append(maskedHead(0x81, uint64(len(observe))), observe...)) // the hub may have closed it
 	}
 	<-ctx.Done()
 	if opened == 0 {
-		return errors.New("no place")
+		return errors.New("no socket could be opened")
 	}
 	return nil
 }
@@ -313,7 +313,7 @@ func (o siegeOrder) frames(ctx context.Context, token string, send func(net.Conn
 	return nil
 }
 
-// socket opens a WebSocket of which only the answer's first line is read.
+// socket opens a WebSocket and reads only the status line of the response.
 func (o siegeOrder) socket(ctx context.Context, token string) (conn net.Conn, leave func(), err error) {
 	if conn, leave, err = o.dial(ctx); err != nil {
 		return nil, nil, err

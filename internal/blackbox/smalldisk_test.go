@@ -11,21 +11,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// smallDisk is a directory on a file system of its own that can be made full at
-// any moment. It is safe for concurrent use.
+// smallDisk is a directory on a separate tmpfs that can be made full at any moment.
+// It is safe for concurrent use.
 type smallDisk struct {
 	dir string
 	mu  sync.Mutex
-	// full says that it is, or was at the last call of wasFull.
+	// full: the disk is full. was: it was full since the last call of wasFull.
 	full, was bool
 }
 
-// roomyBytes is the size of a disk that is not full: in memory, so no more than a
-// test needs.
+// roomyBytes is the size of a disk that is not full. A tmpfs takes memory only for
+// its content.
 const roomyBytes = 4 << 30
 
-// newSmallDisk mounts one, or returns nil where that takes what this process is
-// not allowed.
+// newSmallDisk mounts a tmpfs. It returns nil if the process may not mount one.
 func newSmallDisk(t *testing.T) *smallDisk {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -42,7 +41,7 @@ func newSmallDisk(t *testing.T) *smallDisk {
 	return d
 }
 
-// fill leaves room for that many bytes.
+// fill leaves this many bytes of free space.
 func (d *smallDisk) fill(room int64) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -58,11 +57,11 @@ func (d *smallDisk) fill(room int64) error {
 		} else if room > 1<<30 {
 			return err
 		}
-		room += 1 << 20 // more was written since
+		room += 1 << 20 // more was written meanwhile
 	}
 }
 
-// heal makes room again.
+// heal makes space again.
 func (d *smallDisk) heal() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -70,7 +69,7 @@ func (d *smallDisk) heal() error {
 	return d.resize(roomyBytes)
 }
 
-// keepRoom heals the disk and keeps it so while f runs.
+// keepRoom heals the disk and prevents fill while f runs.
 func (d *smallDisk) keepRoom(f func()) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -82,7 +81,7 @@ func (d *smallDisk) keepRoom(f func()) error {
 	return nil
 }
 
-// wasFull says whether it was full at any time since it was last asked.
+// wasFull reports whether the disk was full since the last call.
 func (d *smallDisk) wasFull() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// soakTime is how long the faults go on: what ABIDE_SOAK_TIME says, else ten
-// minutes with ABIDE_SOAK set, else a sample.
+// soakTime is how long the faults last: ABIDE_SOAK_TIME, else ten minutes with
+// ABIDE_SOAK set, else a sample.
 func soakTime(t *testing.T) time.Duration {
 	if given := os.Getenv("ABIDE_SOAK_TIME"); given != "" {
 		wanted, err := time.ParseDuration(given)
@@ -30,13 +30,13 @@ func soakTime(t *testing.T) time.Duration {
 	return 7 * time.Second
 }
 
-// TestNothingIsLostUnderAllFaultsAtOnce has three people at work, each at three
-// screens, while everything goes wrong that can: the hub is killed, restarted
-// and stopped, its files are damaged in its absence, its disk is full at times,
-// its agents die, connections stall, break and go dead, clients freeze, hostile clients
-// harass it and somebody edits its configuration. An account outside the hub
-// says at each of its ends, and once more at the very end, whether anything that
-// was seen or promised is gone.
+// TestNothingIsLostUnderAllFaultsAtOnce simulates three people at three screens
+// each while every kind of fault happens. The hub is killed, restarted and stopped.
+// Its files are damaged while it is down, and its disk is full at times. Its agents
+// die. Connections stall, break and go silent, clients freeze, and hostile clients
+// attack. The configuration is edited. After each end of the hub, and at the very
+// end, the test compares the log with all events and acknowledgements that the
+// clients received.
 func TestNothingIsLostUnderAllFaultsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newSoak(t, seed.Of(t))
@@ -52,13 +52,13 @@ func TestNothingIsLostUnderAllFaultsAtOnce(t *testing.T) {
 	s.settle()
 }
 
-// soak is a hub, the people and the fault around it.
+// soak is a hub with its users and its faults.
 type soak struct {
 	*hub
 	random  *rand.Rand
 	record  string
-	good    []byte   // the configuration as it should be
-	network *network // between the hub and the screens
+	good    []byte   // the valid configuration
+	network *network // the proxy between the hub and the screens
 	disk    *smallDisk
 	people  []*person
 	crowds  []*crowd
@@ -77,7 +77,7 @@ func newSoak(t *testing.T, seed uint64) *soak {
 	if s.disk != nil {
 		wanted.data = filepath.Join(s.disk.dir, "data")
 	} else {
-		t.Log("without root no disk gets full: that fault is left out")
+		t.Log("full disks are left out: they need root")
 	}
 	s.hub = newHub(t, wanted)
 	var err error
@@ -101,11 +101,11 @@ func newSoak(t *testing.T, seed uint64) *soak {
 	return s
 }
 
-// beginFaults starts everything that goes wrong beside the hub's own end.
+// beginFaults starts the faults that happen beside the ends of the hub.
 func (s *soak) beginFaults() {
 	w := s.weather
 	attackers := make([]hostileClient, len(s.people))
-	for i, p := range s.people { // while the configuration can be read
+	for i, p := range s.people { // before faults edit the configuration
 		attackers[i] = hostileClient{s.addr, s.token(), p.session}
 	}
 	w.blow(1500*time.Millisecond, cut(s.network))
@@ -122,19 +122,19 @@ func (s *soak) beginFaults() {
 	}
 }
 
-// strike lets the hub work for a while, ends it in some way, compares its files
-// with all accounts, damages its files and starts it again.
+// strike lets the hub work for a while and ends it in some way. It compares the
+// hub's files with all accounts, damages the files and starts the hub again.
 func (s *soak) strike() {
 	s.t.Helper()
 	if s.random.IntN(3) > 0 {
 		s.progress() // on a busy machine too
 	}
-	time.Sleep(100*time.Millisecond + time.Duration(s.random.Int64N(int64(3*time.Second)))) // the random moment
+	time.Sleep(100*time.Millisecond + time.Duration(s.random.Int64N(int64(3*time.Second)))) // a random moment
 	switch s.random.IntN(8) {
 	case 0:
 		s.weather.count("hub stopped for a moment")
 		require.NoError(s.t, s.cmd.Process.Signal(syscall.SIGSTOP))
-		time.Sleep(time.Duration(s.random.Int64N(int64(2 * time.Second)))) // the moment
+		time.Sleep(time.Duration(s.random.Int64N(int64(2 * time.Second)))) // a random moment
 		require.NoError(s.t, s.cmd.Process.Signal(syscall.SIGCONT))
 		return
 	case 1:
@@ -153,14 +153,14 @@ func (s *soak) strike() {
 	for s.random.IntN(3) == 0 {
 		s.weather.count("hub killed while it starts")
 		s.spawn()
-		time.Sleep(time.Duration(s.random.Int64N(int64(400 * time.Millisecond)))) // the moment that is tried
-		_ = s.cmd.Process.Kill()                                                  // it may have refused to start by then
+		time.Sleep(time.Duration(s.random.Int64N(int64(400 * time.Millisecond)))) // a random moment of the start
+		_ = s.cmd.Process.Kill()                                                  // it may have refused to start
 		_ = s.wait()
 	}
 	s.startAnyhow()
 }
 
-// progress waits until one more prompt was acknowledged, for a while.
+// progress waits a limited time until one more prompt is acknowledged.
 func (s *soak) progress() {
 	acked := func() (n int) {
 		for _, p := range s.people {
@@ -174,8 +174,8 @@ func (s *soak) progress() {
 	}
 }
 
-// end stops the hub in order. With space on its disk it must say that all went
-// well.
+// end stops the hub with SIGTERM. Unless its disk was full, it must exit with code
+// 0.
 func (s *soak) end() {
 	s.t.Helper()
 	if s.disk == nil || s.random.IntN(2) == 0 {
@@ -188,8 +188,8 @@ func (s *soak) end() {
 	}
 }
 
-// startAnyhow starts the hub. It may refuse where its disk is full or its
-// configuration bad at that moment, and must say so.
+// startAnyhow starts the hub. The hub may refuse, with a message, if its disk is
+// full or its configuration invalid.
 func (s *soak) startAnyhow() {
 	s.t.Helper()
 	for range 20 {
@@ -208,8 +208,8 @@ func (s *soak) startAnyhow() {
 	require.Fail(s.t, "the hub does not start")
 }
 
-// damage does to a session's files what crashes do, and what loses nothing: a
-// torn tail, metadata that is gone or garbage, a temporary file left behind.
+// damage does to a session's files what a crash may do without loss: a torn tail,
+// missing or corrupt metadata, a leftover temporary file.
 func (s *soak) damage(session string) {
 	s.t.Helper()
 	log, metadata := filepath.Join(session, "events.jsonl"), filepath.Join(session, "metadata.json")
@@ -233,12 +233,12 @@ func (s *soak) damage(session string) {
 		s.weather.count("temporary file left behind")
 	}
 	if err != nil {
-		// A full disk, and files that the crash came before.
+		// The disk may be full, or the file may not exist yet.
 		require.True(s.t, os.IsNotExist(err) || strings.Contains(err.Error(), "no space left"), "%v", err)
 	}
 }
 
-// appendTo adds to a file that is there.
+// appendTo appends to an existing file.
 func appendTo(path, text string) error {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -249,7 +249,7 @@ func appendTo(path, text string) error {
 	return err
 }
 
-// tell prints how it goes.
+// tell logs the progress.
 func (s *soak) tell(since time.Duration) {
 	events, prompts := 0, 0
 	for _, p := range s.people {
@@ -259,7 +259,7 @@ func (s *soak) tell(since time.Duration) {
 	s.t.Logf("%s: %d prompts, %d events; %s", since.Round(time.Second), prompts, events, s.weather)
 }
 
-// settle ends the fault and requires that everybody has everything, once.
+// settle ends the faults and requires that every client has every event once.
 func (s *soak) settle() {
 	s.t.Helper()
 	s.weather.calm()
@@ -277,7 +277,7 @@ func (s *soak) settle() {
 	for _, p := range s.people {
 		p.finish()
 	}
-	s.stop() // the log stands still
+	s.stop() // the log no longer changes
 	log := onDisk(s.t, s.hub, s.people[0].session.SessionID)
 	s.start()
 	for _, c := range s.crowds {

@@ -20,13 +20,14 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// storedToken is the throw-away token of the stored directories' auth.json.
+// storedToken is the throw-away token in the stored directories' auth.json.
 const storedToken = "abide_NLUxM227NF49na4pa9WGqhvUUsKlmgASjF0n5ByxDmk"
 
-// TestAStoredDataDirectoryOpensAsItWas opens each directory that an earlier build
-// made and reads every event, cursor, queue item, label, rule and device of it.
-// Each is an archive, because git keeps no file modes; birth marks (born, log_born)
-// are taken out of its metadata, so that it does not count as a restored copy.
+// TestAStoredDataDirectoryOpensAsItWas opens data directories that earlier builds
+// made. It reads every event, cursor, queue item, label, rule and device. Each
+// directory is an archive, because git keeps no file modes. The birth marks (born,
+// log_born) were removed from its metadata, so that it does not count as a restored
+// copy.
 func TestAStoredDataDirectoryOpensAsItWas(t *testing.T) {
 	archives, err := filepath.Glob("testdata/data-*.tar.gz")
 	require.NoError(t, err)
@@ -53,8 +54,8 @@ func TestAStoredDataDirectoryOpensAsItWas(t *testing.T) {
 	}
 }
 
-// everything reads by the stored token all that the API tells of a data directory.
-// Events are counted and summed.
+// everything reads with the stored token all that the API returns about a data
+// directory. Events are counted and summed.
 func (h *hub) everything() map[string]any {
 	h.t.Helper()
 	all := map[string]any{}
@@ -81,7 +82,7 @@ func (h *hub) everything() map[string]any {
 	return all
 }
 
-// sumEvents is how many events a session has, and a checksum of all of them.
+// sumEvents returns the number of a session's events and their checksum.
 func (h *hub) sumEvents(at string) string {
 	h.t.Helper()
 	sum, after, count := sha256.New(), event.Seq(0), 0
@@ -103,7 +104,8 @@ func (h *hub) sumEvents(at string) string {
 	}
 }
 
-// read gets a path of the API into all, and into answer where that is not nil.
+// read stores the response of an API path in all, and decodes it into answer if
+// that is not nil.
 func (h *hub) read(path string, all map[string]any, answer any) {
 	h.t.Helper()
 	req, err := http.NewRequestWithContext(h.t.Context(), http.MethodGet, "http://"+h.addr+path, nil)

@@ -16,12 +16,11 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// teller is a service on loopback that takes the hub's notifications. While it
-// holds, it takes nothing: a request waits until its hub is gone. That something is
-// taken back is no news.
+// teller is a webhook receiver on loopback. While it holds, a request gets no
+// response until its hub is gone. It ignores withdrawals.
 type teller struct {
 	*httptest.Server
-	came chan notify.Payload // each request, taken or not
+	came chan notify.Payload // each request, accepted or not
 
 	mu    sync.Mutex
 	holds bool
@@ -69,11 +68,11 @@ func (s *teller) next(t *testing.T, kind notify.Kind, session string) {
 		require.Equal(t, kind, p.Kind, p.Body)
 		require.Equal(t, session, p.SessionID)
 	case <-time.After(patience):
-		t.Fatalf("nothing was sent, and %s should be", kind)
+		t.Fatalf("no notification came; want %s", kind)
 	}
 }
 
-// told are the kinds of the notifications taken about a session.
+// told returns the kinds of the accepted notifications about a session.
 func (s *teller) told(session string) []notify.Kind {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,14 +85,14 @@ func (s *teller) told(session string) []notify.Kind {
 	return kinds
 }
 
-// ask begins a turn that asks for a permission.
+// ask starts a turn that asks for a permission.
 func (h *hub) ask(session, id string) {
 	h.t.Helper()
 	_, err := h.hub.Ask(h.t.Context(), session, client.Ask{PromptID: id, Text: "/ask"})
 	require.NoError(h.t, err)
 }
 
-// hub starts a hub with the service as its only channel.
+// hub starts a hub with the receiver as its only channel.
 func (s *teller) hub(t *testing.T) *hub {
 	t.Helper()
 	at, err := url.Parse(s.URL)
@@ -113,7 +112,8 @@ func TestATurnThatAnOrderlyStopCutsOffIsToldOnceAfterTheStart(t *testing.T) {
 	h.start()
 	service.next(t, notify.Interrupted, s.SessionID)
 
-	// What is sent comes in its order: nothing else is on its way before this.
+	// Notifications are sent in order. Once this one has come, no earlier one is
+	// pending.
 	last := h.create("demo")
 	h.ask(last.SessionID, "p2")
 	service.next(t, notify.Permission, last.SessionID)
@@ -126,8 +126,8 @@ func TestWhatAKilledHubHadToTellIsToldOnceIfItStillStands(t *testing.T) {
 	h := service.hub(t)
 	s := h.create("demo")
 
-	// A question is asked and not sent yet. It dies with the hub: instead of it the
-	// hub tells that the turn was cut off.
+	// The notification of a question is not sent yet when the hub dies. The hub
+	// sends one about the interrupted turn instead.
 	service.hold(true)
 	h.ask(s.SessionID, "p1")
 	service.next(t, notify.Permission, s.SessionID)
@@ -135,13 +135,15 @@ func TestWhatAKilledHubHadToTellIsToldOnceIfItStillStands(t *testing.T) {
 	h.start()
 	service.next(t, notify.Interrupted, s.SessionID)
 
-	// That is not sent yet either, still stands after the next start, and is sent.
+	// That notification is not sent before the next kill either. It still applies
+	// after the next start, and is sent then.
 	h.kill()
 	service.hold(false)
 	h.start()
 	service.next(t, notify.Interrupted, s.SessionID)
 
-	// Another is settled before it could be sent, and is not sent after the start.
+	// The question of another session is settled before its notification could be
+	// sent. It is not sent after the start.
 	service.hold(true)
 	other := h.create("demo")
 	h.ask(other.SessionID, "p2")
@@ -160,7 +162,8 @@ func TestWhatAKilledHubHadToTellIsToldOnceIfItStillStands(t *testing.T) {
 	service.hold(false)
 	h.start()
 
-	// What is sent comes in its order: nothing else is on its way before this.
+	// Notifications are sent in order. Once this one has come, no earlier one is
+	// pending.
 	last := h.create("demo")
 	h.ask(last.SessionID, "p3")
 	service.next(t, notify.Permission, last.SessionID)

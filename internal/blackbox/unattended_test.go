@@ -15,17 +15,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// solitude is a session without a viewer, unless a test joins one. It is read from
-// its file, as every screen would be a viewer.
+// solitude is a session without a viewer until a test joins one. The test reads its
+// file, because a screen would count as a viewer.
 type solitude struct {
 	t       *testing.T
 	h       *hub
 	session wire.SessionInfo
-	teller  *wireTap // follows nothing
+	teller  *wireTap // observes no session
 }
 
-// ask makes a prompt whose agent asks, and returns its request once it is
-// recorded.
+// ask sends a prompt whose agent asks for a permission, and returns the logged
+// request.
 func (s *solitude) ask(promptID string) event.Event {
 	s.t.Helper()
 	n := len(s.recorded(event.TypePermissionRequest))
@@ -34,7 +34,7 @@ func (s *solitude) ask(promptID string) event.Event {
 	return s.wait(event.TypePermissionRequest, n)
 }
 
-// join adds a viewer, and returns once the session knows.
+// join adds a viewer and waits until the session counts it.
 func (s *solitude) join() *wireTap {
 	s.t.Helper()
 	w := s.h.raw("/api/sessions/" + s.session.SessionID + "/ws")
@@ -52,7 +52,8 @@ func (s *solitude) answer(w *wireTap, request event.Event) {
 	w.next("permission_resolved")
 }
 
-// outcome is the nth, from 0, and when it was recorded; the turn has ended too.
+// outcome waits for the n-th outcome, from 0, and for the end of its turn. It
+// returns the outcome and its time.
 func (s *solitude) outcome(n int) (event.PermissionOutcome, time.Time) {
 	s.t.Helper()
 	e := s.wait(event.TypePermissionOutcome, n)
@@ -75,16 +76,17 @@ func (s *solitude) recorded(kind event.Type) []event.Event {
 	var all []event.Event
 	for line := range bytes.Lines(data) {
 		var e event.Event
-		if json.Unmarshal(line, &e) == nil && e.Type == kind { // the last may be half written
+		if json.Unmarshal(line, &e) == nil && e.Type == kind { // the last line may be incomplete
 			all = append(all, e)
 		}
 	}
 	return all
 }
 
-// TestTheConfigurationSaysWhatBecomesOfRequestsNobodyWatches goes through the
-// values of permissions while the hub runs, each edit saved as editors do: without
-// a viewer, with one, and with one that comes or goes in between.
+// TestTheConfigurationSaysWhatBecomesOfRequestsNobodyWatches sets each value of
+// permissions.unattended while the hub runs: without a viewer, with one, and with
+// one that joins or leaves in between. Each edit replaces the file like an editor
+// does.
 func TestTheConfigurationSaysWhatBecomesOfRequestsNobodyWatches(t *testing.T) {
 	t.Parallel()
 	h := newHub(t, settings{more: "permissions: {unattended: deny}\n"})
@@ -115,7 +117,7 @@ func TestTheConfigurationSaysWhatBecomesOfRequestsNobodyWatches(t *testing.T) {
 	require.Contains(t, h.logged(), fmt.Sprintf("%s:%d: permissions", h.config, bytes.Count(base, []byte("\n"))+1))
 	s.ask("still deny")
 	denied, _ = s.outcome(3)
-	require.Equal(t, "no", denied.OptionID, "a bad edit changed something")
+	require.Equal(t, "no", denied.OptionID, "an invalid edit changed a setting")
 
 	save("{unattended: wait, wait_limit: 5s}", "configuration applied", 1)
 	asked := s.ask("wait a while")
@@ -124,7 +126,7 @@ func TestTheConfigurationSaysWhatBecomesOfRequestsNobodyWatches(t *testing.T) {
 	require.GreaterOrEqual(t, at.Sub(asked.Time), 5*time.Second)
 	asked = s.ask("wait a while, joined")
 	person = s.join()
-	time.Sleep(time.Until(asked.Time.Add(6 * time.Second))) // the limit passes while a viewer is there
+	time.Sleep(time.Until(asked.Time.Add(6 * time.Second))) // the limit passes while a viewer is connected
 	s.answer(person, asked)
 	answered, _ = s.outcome(5)
 	require.NotEqual(t, "hub", answered.By)
@@ -132,9 +134,9 @@ func TestTheConfigurationSaysWhatBecomesOfRequestsNobodyWatches(t *testing.T) {
 
 	save("{unattended: wait}", "configuration applied", 2)
 	asked = s.ask("wait for ever")
-	time.Sleep(time.Until(asked.Time.Add(6 * time.Second))) // longer than the limit there was
+	time.Sleep(time.Until(asked.Time.Add(6 * time.Second))) // longer than the former limit
 	require.Len(t, s.recorded(event.TypePermissionOutcome), 6)
 	save("{unattended: deny}", "configuration applied", 3)
 	denied, _ = s.outcome(6)
-	require.Equal(t, unwatched, denied.Reason, "an edit counts for what is open")
+	require.Equal(t, unwatched, denied.Reason, "an edit applies to an open request")
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestManyUploadsAtOnceAreNotHeldInMemory stops 64 uploads of 24 MiB in the
-// middle, lets a few arrive whole and cuts the others off.
+// TestManyUploadsAtOnceAreNotHeldInMemory pauses 64 uploads of 24 MiB in the
+// middle, completes a few and aborts the others.
 func TestManyUploadsAtOnceAreNotHeldInMemory(t *testing.T) {
 	t.Parallel()
 	const uploads, size, sent, whole = 64, 24 << 20, 6 << 20, 3
@@ -29,7 +29,7 @@ func TestManyUploadsAtOnceAreNotHeldInMemory(t *testing.T) {
 		require.NoError(t, err)
 		conns[i] = conn
 		_, err = fmt.Fprintf(conn, "POST /api/sessions/%s/attachments?name=f%d HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n%032d",
-			session.SessionID, i, h.addr, token, size, i) // no two are the same
+			session.SessionID, i, h.addr, token, size, i) // all differ
 		require.NoError(t, err)
 		for n := 32; n < sent; n += len(chunk) {
 			_, err = conn.Write(chunk)
@@ -37,10 +37,10 @@ func TestManyUploadsAtOnceAreNotHeldInMemory(t *testing.T) {
 		}
 	})
 	blobs := filepath.Join(h.data, "sessions", session.SessionID, "blobs")
-	require.Eventually(t, func() bool { return onDevice(t, blobs) >= uploads*(sent-len(chunk)) }, patience, 20*time.Millisecond, "what arrived is written as it comes")
+	require.Eventually(t, func() bool { return onDevice(t, blobs) >= uploads*(sent-len(chunk)) }, patience, 20*time.Millisecond, "received bytes are not written to disk")
 	grown := residentKiB(t, h.cmd.Process.Pid) - before
 	t.Logf("the hub grew by %d KiB while %d MiB were on their way", grown, uploads*sent>>20)
-	require.Less(t, grown, 160<<10, "KiB the hub grew by, the race detector's share among it")
+	require.Less(t, grown, 160<<10, "growth of the hub in KiB, with the race detector")
 
 	for i, conn := range conns {
 		if i >= whole {
@@ -61,11 +61,11 @@ func TestManyUploadsAtOnceAreNotHeldInMemory(t *testing.T) {
 	require.Eventually(t, func() bool {
 		files, err := os.ReadDir(blobs)
 		require.NoError(t, err)
-		return len(files) == 2*whole // each with its description
+		return len(files) == 2*whole // each has a description file
 	}, patience, 20*time.Millisecond, "what was cut off leaves nothing behind")
 }
 
-// onDevice is how much a directory's files hold; they may go meanwhile.
+// onDevice returns the bytes in a directory's files. Files may disappear meanwhile.
 func onDevice(t *testing.T, dir string) int {
 	files, err := os.ReadDir(dir)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// weather is what goes wrong around a hub by itself: each kind of fault has a
-// goroutine of its own, so that they meet.
+// weather runs the faults around a hub. Each kind has a goroutine, so that faults
+// overlap.
 type weather struct {
 	t    *testing.T
 	seed uint64
@@ -34,8 +34,8 @@ func newWeather(t *testing.T, seed uint64) *weather {
 	return w
 }
 
-// blow makes fault again and again, with pauses of gap on average, until calm.
-// What it was is the fault's answer; an error is one of the test's own.
+// blow calls fault again and again until calm, with random pauses of gap on
+// average. It counts the kind that fault returns. An error fails the test.
 func (w *weather) blow(gap time.Duration, fault func(context.Context, *rand.Rand) (kind string, err error)) {
 	w.seed++
 	random := rand.New(rand.NewPCG(w.seed, 1))
@@ -55,20 +55,20 @@ func (w *weather) blow(gap time.Duration, fault func(context.Context, *rand.Rand
 	})
 }
 
-// count notes that something happened.
+// count counts one fault of the kind.
 func (w *weather) count(kind string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.counts[kind]++
 }
 
-// calm ends all fault and waits until it has ended.
+// calm ends all faults and waits for them.
 func (w *weather) calm() {
 	w.end()
 	w.wait.Wait()
 }
 
-// String is what happened so far.
+// String lists the faults so far.
 func (w *weather) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -80,7 +80,7 @@ func (w *weather) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// cut has a network do to connections what networks do.
+// cut applies random network faults to the proxy's connections.
 func cut(n *network) func(context.Context, *rand.Rand) (string, error) {
 	return func(ctx context.Context, random *rand.Rand) (string, error) {
 		kind := []string{"delay", "stall", "rst", "fin", "strand", "mute", "blackhole"}[random.IntN(7)]
@@ -94,13 +94,13 @@ func cut(n *network) func(context.Context, *rand.Rand) (string, error) {
 		rest(ctx, time.Duration(random.Int64N(int64(2*time.Second))))
 		heal := []string{"delay 0s", "heal"}
 		if kind == "strand" || kind == "mute" {
-			heal = append(heal, "rst") // half a minute of silence would tell them as well
+			heal = append(heal, "rst") // a silent connection would take half a minute to notice
 		}
 		return kind, n.tell(heal...)
 	}
 }
 
-// fillUp has a disk be full for a while.
+// fillUp fills the disk for a while.
 func fillUp(d *smallDisk) func(context.Context, *rand.Rand) (string, error) {
 	return func(ctx context.Context, random *rand.Rand) (string, error) {
 		if err := d.fill(random.Int64N(512 << 10)); err != nil {
@@ -111,7 +111,7 @@ func fillUp(d *smallDisk) func(context.Context, *rand.Rand) (string, error) {
 	}
 }
 
-// killAgents has one process of the hub's agents die.
+// killAgents kills one process of the hub's agents.
 func killAgents(hubID string) func(context.Context, *rand.Rand) (string, error) {
 	return func(_ context.Context, random *rand.Rand) (string, error) {
 		pids := marked(hubID + ".")
@@ -126,7 +126,8 @@ func killAgents(hubID string) func(context.Context, *rand.Rand) (string, error) 
 	}
 }
 
-// freeze stops a crowd for a while, now and then beyond the hub's patience.
+// freeze stops a crowd for a while, at times for longer than the hub's write
+// deadline.
 func freeze(c *crowd) func(context.Context, *rand.Rand) (string, error) {
 	return func(ctx context.Context, random *rand.Rand) (string, error) {
 		if err := c.pause(); err != nil {
@@ -137,8 +138,8 @@ func freeze(c *crowd) func(context.Context, *rand.Rand) (string, error) {
 	}
 }
 
-// reconfigure edits the configuration of a running hub, badly at times. It ends
-// with the good one.
+// reconfigure edits the configuration of a running hub, at times with an error. It
+// ends with the valid one.
 func reconfigure(path string, good []byte) func(context.Context, *rand.Rand) (string, error) {
 	return func(ctx context.Context, random *rand.Rand) (string, error) {
 		edits := []string{
@@ -154,7 +155,7 @@ func reconfigure(path string, good []byte) func(context.Context, *rand.Rand) (st
 	}
 }
 
-// replaceFile writes a file as editors do: no reader sees half of it.
+// replaceFile replaces a file atomically, like an editor does.
 func replaceFile(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".edit-*")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// gitIn runs git as a person does.
+// gitIn runs git like a person does.
 func gitIn(t *testing.T, dir string, args ...string) {
 	t.Helper()
 	cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"}, args...)...)
@@ -42,8 +42,8 @@ func makeRepository(t *testing.T, dir string) {
 	writeIn(t, dir, "a.go", "package b\n")
 }
 
-// TestAResumeSaysWhatBecameOfTheRepository cuts turns off, changes their repositories
-// while the hub is down, and reads what each resume would tell the agent.
+// TestAResumeSaysWhatBecameOfTheRepository interrupts turns, changes their
+// repositories while the hub is down, and reads the text of each resume.
 func TestAResumeSaysWhatBecameOfTheRepository(t *testing.T) {
 	t.Parallel()
 	trap := filepath.Join(t.TempDir(), "trap")
@@ -70,7 +70,7 @@ func TestAResumeSaysWhatBecameOfTheRepository(t *testing.T) {
 			for i := range 10_000 {
 				writeIn(t, dir, fmt.Sprintf("new%05d", i), "")
 			}
-		}, nil, ""}, // TestTenThousandChangedFilesAreCountedAndFiftyNamed has the count
+		}, nil, ""}, // TestTenThousandChangedFilesAreCountedAndFiftyNamed checks the count
 		"hostile": {func(dir string) {
 			writeIn(t, dir, ".gitattributes", "* filter=evil diff=evil\n")
 			config, err := os.OpenFile(filepath.Join(dir, ".git/config"), os.O_APPEND|os.O_WRONLY, 0)
@@ -117,10 +117,10 @@ func TestAResumeSaysWhatBecameOfTheRepository(t *testing.T) {
 		_, err = h.hub.Resume(t.Context(), began[name].SessionID, r)
 		require.NoError(t, err, name)
 	}
-	require.NoFileExists(t, mark, "a program of the repository ran")
+	require.NoFileExists(t, mark, "a program from the repository ran")
 	hostile := filepath.Join(h.workspace, "hostile")
 	cmd := exec.Command("git", "status")
 	cmd.Dir = hostile
-	_ = cmd.Run() // it fails: the filter says nothing
-	require.FileExists(t, mark, "git as a person runs it springs the trap")
+	_ = cmd.Run() // it fails: the filter has no output
+	require.FileExists(t, mark, "plain git does not run the program: the test proves nothing")
 }

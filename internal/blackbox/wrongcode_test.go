@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWrongPairingCodesLeaveNoThreads presents 3,000 wrong codes at once. Each is
+// TestWrongPairingCodesLeaveNoThreads sends 3,000 wrong codes at once. Each is
 // refused without a lock or a file, so the hub needs no thread for it.
 func TestWrongPairingCodesLeaveNoThreads(t *testing.T) {
 	t.Parallel()
@@ -31,13 +31,13 @@ func TestWrongPairingCodesLeaveNoThreads(t *testing.T) {
 		body := fmt.Sprintf(`{"code":"wrong%05d","device":"a browser","page_key":%q}`, i, base64.RawURLEncoding.EncodeToString(public))
 		req, err := http.NewRequestWithContext(t.Context(), "POST", "http://"+h.addr+"/api/pair", strings.NewReader(body))
 		if err != nil {
-			panic(err) // of an address that is good
+			panic(err) // the address is valid
 		}
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("Origin", "http://"+h.addr)
 		res, err := way.Do(req)
 		if err != nil {
-			return // hung up on: too many connections were open
+			return // the hub had too many open connections
 		}
 		res.Body.Close()
 		if res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusTooManyRequests {
@@ -45,7 +45,7 @@ func TestWrongPairingCodesLeaveNoThreads(t *testing.T) {
 		}
 	})
 	require.Greater(t, refused.Load(), int64(codes/2), "answers 401 or 429")
-	// A thread that was made stays.
+	// The Go runtime keeps its threads, so the count includes past ones.
 	t.Log(refused.Load(), threads(t, h.cmd.Process.Pid))
 	require.Less(t, threads(t, h.cmd.Process.Pid), most)
 }
