@@ -1,6 +1,6 @@
 /**
- * Names in the page what a session's screen is made of, so that first.js asks for
- * it before the app has been loaded and has found out that it needs it.
+ * Writes the files of the session screen into a meta element of index.html. first.js
+ * preloads them from there, before the app itself is loaded.
  * @returns {import('vite').Plugin}
  */
 export function sessionAhead() {
@@ -21,7 +21,7 @@ export function sessionAhead() {
       }
       for (const part of wanted) {
         const chunk = chunks.find((c) => c.facadeModuleId?.endsWith(part))
-        if (!chunk) throw new Error(`${part} is no part of its own any more`)
+        if (!chunk) throw new Error(`${part} is not a chunk of its own any more`)
         take(chunk)
       }
       const source = String(page.source)

@@ -1,12 +1,12 @@
-// A hub in memory, so that the app runs and can be looked at with no backend.
-// It keeps the protocol's rules for one kind of client: this app.
+// A hub in memory, so that the app runs without a backend.
+// It implements the part of the protocol that this app uses.
 import { createHash } from 'node:crypto'
 import { WebSocketServer } from 'ws'
 import { sessions as fixtures, tour } from './script.mjs'
 
 const limits = { max_frame: 1048576, max_page: 500, max_queue: 10, max_attachment: 26214400 }
 
-/** All that was sent with a request: a file's bytes as they are, anything else is JSON. */
+/** The body of a request as bytes. */
 async function bodyOf(request) {
   const parts = []
   for await (const part of request) parts.push(part)
@@ -193,7 +193,7 @@ class MockSession {
     this.hub.everyone({ type: 'session', session: this.info })
   }
 
-  /** Keeps a file; the same bytes again are the same file. */
+  /** Stores a file under the hash of its bytes. */
   attach(name, media_type, bytes) {
     const sha256 = createHash('sha256').update(bytes).digest('hex')
     this.blobs.set(sha256, { media_type, bytes })
@@ -290,7 +290,7 @@ class MockSession {
         type: 'error',
         request_id,
         code: 'already_resolved',
-        message: 'somebody has answered',
+        message: 'the question is already answered',
       })
     this.pending = this.pending.filter((p) => p !== asked)
     this.append('permission_outcome', { permission_id, outcome: 'selected', option_id, by: 'owner' })
@@ -344,7 +344,7 @@ function* burst(n) {
     ]
 }
 
-/** A hub to hang into an HTTP server: answers /api and its sockets. */
+/** Answers the /api requests and WebSockets of an HTTP server. */
 export class MockHub {
   constructor({ pace = 25 } = {}) {
     Object.assign(this, {
@@ -526,7 +526,7 @@ export class MockHub {
     }
   }
 
-  /** Where a text occurs, two sessions a call. The hub joins chunks; this looks at each event alone. */
+  /** Searches two sessions per call. The real hub joins chunks first; this searches each event alone. */
   found(query) {
     const text = query.get('q').trim().toLowerCase()
     const from = Number(query.get('cursor') || 0)
@@ -547,7 +547,7 @@ export class MockHub {
     return { hits, next_cursor, searched: 0, sessions: all.length, sessions_left: left, done: left === 0 }
   }
 
-  /** Answers a request under /api; false for any other. */
+  /** Answers a request under /api; returns false for any other. */
   async request(request, response) {
     const url = new URL(request.url, 'http://mock')
     if (!url.pathname.startsWith('/api/')) return false

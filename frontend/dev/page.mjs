@@ -3,11 +3,12 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'vite'
 import { words } from './words.mjs'
 
-/** Where the hub has the script of an exported page. */
+/** The path of the exported page's script, which the hub embeds. */
 export const pageFile = fileURLToPath(new URL('../../session/export/player.js', import.meta.url))
 
 /**
- * Builds that script of the app's own player: one classic script, as the page's policy names it by its hash.
+ * Builds the exported page's script from src/page/page.ts. It is one classic script: the page's policy
+ * allows exactly one, by its hash.
  * @returns {Promise<string>}
  */
 export async function pageScript() {

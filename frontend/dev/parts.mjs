@@ -4,9 +4,9 @@ const app = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 const session = fileURLToPath(new URL('../src/ui/session/Session.svelte', import.meta.url))
 
 /**
- * Keeps what the app begins with in one piece, and what a session's screen is made of in another. Other screens share
- * parts of both; left to itself the bundler cuts a piece for each sharing, and a session costs a dozen small requests,
- * which compress badly.
+ * Bundles the modules of the start into one chunk, and the modules of the session screen into another. Other screens
+ * share modules of both. Without these groups the bundler makes a chunk for each combination of sharing screens, so a
+ * session costs a dozen small requests, which compress badly.
  * @returns {import('vite').Rolldown.CodeSplittingOptions}
  */
 export function sessionWhole() {
@@ -15,12 +15,12 @@ export function sessionWhole() {
   /** @type {Set<string>} */
   let begun
   return {
-    // Each has its own and no more.
+    // `name` below decides for each module; a group does not pull in its imports.
     includeDependenciesRecursively: false,
     groups: [
       {
         debugName: 'the app and a session',
-        // The screen itself is what the app names when it asks for one.
+        // Session.svelte stays outside the group: the app imports it dynamically, so it is an entry of its own.
         name: (id, graph) => {
           if (!own) {
             begun = reached(app, graph)
@@ -34,7 +34,7 @@ export function sessionWhole() {
 }
 
 /**
- * The modules that one brings along without being asked again.
+ * The modules that `from` imports statically, directly or through others, and `from` itself.
  * @param {string} from
  * @param {{ getModuleInfo(id: string): { importedIds: readonly string[] } | null }} graph
  */

@@ -1,5 +1,5 @@
-// Serves the built app with the mock hub under the policy the real hub sends,
-// so that what runs here runs there: node dev/preview.mjs [port]
+// Serves the built app with the mock hub under the content security policy of the real
+// hub, so that a violation shows here, too: node dev/preview.mjs [port]
 import { createServer } from 'node:http'
 import { readFile } from 'node:fs/promises'
 import { extname, join, normalize } from 'node:path'
@@ -22,7 +22,7 @@ export const policy =
   "form-action 'self'; require-trusted-types-for 'script'; " +
   'trusted-types abide-shell abide-worker svelte-trusted-html dompurify'
 
-/** Starts the server; the answer has its address, its hub and how to stop it. */
+/** Starts the server. Returns its URL, its mock hub and a function that stops it. */
 export async function preview({ port = 0, pace = 25, root = dist } = {}) {
   const hub = new MockHub({ pace })
   const server = createServer(async (request, response) => {

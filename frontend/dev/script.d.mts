@@ -1,2 +1,2 @@
-/** The tour of the mock hub's agent: types of events and their data. */
+/** The turn the mock hub's agent plays: pairs of event type and data. */
 export function tour(turn: number): Generator<[string, unknown]>

@@ -1,4 +1,4 @@
-// What the mock hub's agent does: a tour through everything the app shows.
+// The turn that the mock hub's agent plays: every kind of entry the app shows.
 
 const workspace = '/home/dev/src/ferry'
 
@@ -65,7 +65,7 @@ const output = [
   '\x1b[2m4 packages, 0 failures\x1b[0m',
 ].join('\n')
 
-/** The tour, as steps: an event to append, or something to wait for. */
+/** The turn as pairs of event type and data. The type `ask` is a question: the mock hub waits for its answer. */
 export function* tour(turn) {
   const id = (name) => `${name}-${turn}`
   const tool = (name, fields) => ['tool_call', { tool_call_id: id(name), ...fields }]
@@ -160,7 +160,7 @@ export function* chunks(type, message_id, text) {
   for (const part of text.match(/[\s\S]{1,24}/g) ?? []) yield [type, { message_id, text: part }]
 }
 
-/** Sessions that are there from the start. */
+/** The sessions the mock hub starts with. */
 export const sessions = [
   {
     id: '20260221-140307-9f3a11c0',

@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { saying, wordsIn, workerFile } from './words.mjs'
 
 /**
- * Writes sw.js: the service worker with the list of files it keeps and a
- * version made of their contents, so that any change is a new version.
+ * Writes sw.js: the service worker with the list of files it caches and a
+ * version, which is a hash of their contents.
  * @returns {import('vite').Plugin}
  */
 export function serviceWorker() {

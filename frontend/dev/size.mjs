@@ -1,4 +1,4 @@
-// Measures the built app against its budgets; exits 1 where one is exceeded.
+// Measures the built app against its budgets; exits with 1 if one is exceeded.
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -15,8 +15,8 @@ const zipped = (names) =>
 const assets = (...names) =>
   all.filter((file) => names.some((name) => new RegExp(`assets/${name}-[\\w-]+\\.js$`).test(file)))
 
-// The page names what it needs at the start; the session's screen and the parser, with what
-// they import themselves, come beside the first dial. Where there is room, details are beside them.
+// index.html names the files of the start. The session screen and the Markdown parser, with their
+// imports, are loaded while the app makes its first connection.
 const page = readFileSync(join(dist, 'index.html'), 'utf8')
 const named = [...page.matchAll(/ (?:src|href)="\/([^"]+\.js)"/g)].map((m) => join(dist, m[1]))
 const styles = [...page.matchAll(/ href="\/([^"]+\.css)"/g)].map((m) => join(dist, m[1]))

@@ -1,5 +1,5 @@
-// The service worker: the app's own files from its cache, everything else from
-// the network. It never touches /api, so data is never older than the hub.
+// The service worker: it serves the app's own files from its cache, everything else from
+// the network. It never handles /api, so the data is never older than the hub's.
 /* global FILES, VERSION */
 const name = `abide-${VERSION}`
 
@@ -16,7 +16,7 @@ self.addEventListener('activate', (event) => {
   )
 })
 
-// A new version waits until a person says so: nobody's screen changes by itself.
+// A new version waits until a person asks for it, so that no open screen reloads by itself.
 self.addEventListener('message', (event) => {
   if (event.data === 'update') void self.skipWaiting()
 })
@@ -30,24 +30,24 @@ self.addEventListener('fetch', (event) => {
   event.respondWith(caches.match(path, { cacheName: name }).then((kept) => kept ?? fetch(event.request)))
 })
 
-// Each push shows something: a browser takes the permission from an app that stays silent.
+// Each push shows a notification: browsers revoke the permission of an app that shows none.
 self.addEventListener('push', (event) => {
   let message = {}
   try {
     message = event.data.json()
   } catch {
-    // What cannot be read is still a sign that something waits.
+    // A push that cannot be parsed shows the default words.
   }
   event.waitUntil(tell(message))
 })
 
 async function tell({ kind, session_id, seq, tag = 'abide', title, body, badge, answer }) {
-  // Not waited for: a system may take its time over the number, and the message comes first.
+  // Not awaited: setting the badge may be slow, and must not delay the notification.
   if (typeof badge === 'number') navigator.setAppBadge?.(badge).catch(() => {})
   const settled = kind === 'withdrawn'
   if (settled) {
     const [shown] = await self.registration.getNotifications({ tag })
-    // A newer question has the tag now.
+    // A newer question already has this tag: show it again, silently.
     if (shown && shown.data.seq > seq) return show(shown.title, { ...kept(shown), silent: true })
   }
   await show(title || 'abide', {
@@ -80,7 +80,7 @@ self.addEventListener('notificationclick', (event) => {
   event.waitUntil(option ? settle(notification, answer.token, option) : open(notification.data ?? {}))
 })
 
-/** Answers the question; the token is the only credential. What went wrong is shown in its place. */
+/** Sends the answer; the token is the only credential. If that fails, a notification with the reason replaces the question. */
 async function settle({ title, tag, data }, token, option) {
   let why = t`The hub cannot be reached.`
   try {
@@ -93,14 +93,14 @@ async function settle({ title, tag, data }, token, option) {
     if (response.ok) return
     why = (await response.json()).error.message
   } catch {
-    // The words above say it.
+    // `why` already says that the hub cannot be reached.
   }
   const { session_id, seq, kind } = data
   await show(title, { tag, body: t`Not answered. ${why}`, data: { session_id, seq, kind } })
 }
 
-// The browser's push service gave this device another address. Only a page may tell the hub:
-// the settings do as they open.
+// The browser's push service gave this device a new address. Only a page can send it to the hub:
+// the settings do so when they open.
 self.addEventListener('pushsubscriptionchange', (event) => {
   event.waitUntil(renew(event))
 })
@@ -115,7 +115,7 @@ async function renew({ oldSubscription, newSubscription }) {
   })
 }
 
-/** Shows the app at what the message is about, in a window that is there if there is one. */
+/** Opens the notification's session in the app: in an open window if there is one, else in a new one. */
 async function open({ session_id, seq }) {
   const path = session_id ? `/s/${session_id}?seq=${seq}` : '/settings'
   const windows = await self.clients.matchAll({ type: 'window' })

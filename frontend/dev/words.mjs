@@ -1,22 +1,22 @@
-// The words of the screens. Words stand where they are shown: as text and labels of the markup, and in code as
-// t`Turn ended: ${why}.` One catalogue, src/words.json, says what is shown in their place. The build puts it there,
-// so words cost nothing while the app runs. A mode named "pseudo" shows every word of the catalogue in letters that
-// no source has: whatever is still plain is not in the catalogue.
+// The words of the screens. The sources contain them where they are shown: as text and labels of the markup, and in
+// code as t`Turn ended: ${why}.` The catalogue src/words.json maps each to the words shown. The build puts those in,
+// so the lookup costs nothing at run time. The mode "pseudo" shows every word of the catalogue in accented letters
+// that no source uses: a plain word on the screen is missing from the catalogue.
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'svelte/compiler'
 
 const source = fileURLToPath(new URL('../src/', import.meta.url))
-/** It shows notifications, and is no part of the bundle. */
+/** The service worker. It shows words in notifications, and the bundler does not see it. */
 export const workerFile = fileURLToPath(new URL('./sw.js', import.meta.url))
-/** Its states name some of the app's words. */
+/** The states of the catalogue page find some elements by the app's words. */
 const states = fileURLToPath(new URL('./catalogue/', import.meta.url))
 export const catalogueFile = join(source, 'words.json')
 
-/** Attributes, and properties of the app's own components, that are read by people. */
+/** Attributes, and properties of the app's own components, whose values are shown or read aloud. */
 const spoken = /^(aria-(label|description|roledescription)|alt|error|label|placeholder|title|what|words)$/
-/** What stands in these elements is typed or run as it is. */
+/** The text of these elements is typed or run literally, so it is not translated. */
 const verbatim = new Set(['code', 'kbd', 'pre'])
 const head = '<script lang="ts">'
 
@@ -24,13 +24,13 @@ const head = '<script lang="ts">'
  * Finds the words of a file.
  * @param {string} text of a .svelte or .ts file
  * @param {string} file its name
- * @returns {{ messages: string[], written(say: (message: string) => string): string }} each message has {0}, {1} … in the
- *   place of what is computed; written is the file with what `say` answers in place of each
+ * @returns {{ messages: string[], written(say: (message: string) => string): string }} each message has {0}, {1} … in
+ *   place of its expressions; `written` returns the file with each message replaced by `say(message)`
  */
 export function wordsIn(text, file) {
   const script = file.endsWith('.ts')
   const code = script ? head + text : text
-  // Of the same length, as the end of a script in a string would end this one.
+  // A `</script` in a string would end the script. The replacement has the same length, so positions stay valid.
   const whole = script ? `${code.replaceAll('</script', '<\\script')}</script>` : text
   /** @type {{ start: number, end: number, message: string, parts: [number, number][], write(said: string[]): string }[]} */
   const found = []
@@ -115,7 +115,7 @@ function escaped(text, attribute) {
 }
 
 /**
- * A message in letters that no source has, between brackets.
+ * The message in accented letters that no source uses, between brackets.
  * @param {string} message
  */
 export function pseudo(message) {
@@ -139,7 +139,7 @@ export function messages() {
 export const catalogue = () => JSON.parse(readFileSync(catalogueFile, 'utf8'))
 
 /**
- * What is shown in the place of a message, in a mode of the build.
+ * The function that maps a message to the words shown, for a mode of the build.
  * @param {string} mode
  * @returns {(message: string) => string}
  */
@@ -149,7 +149,7 @@ export function saying(mode) {
 }
 
 /**
- * Puts the words of the catalogue into the sources.
+ * The Vite plugin that puts the words of the catalogue into the sources.
  * @returns {import('vite').Plugin}
  */
 export function words() {
@@ -174,7 +174,7 @@ export function words() {
   }
 }
 
-/** Writes the catalogue anew: what is said in place of a message stays, what no source has any more goes. */
+/** Rewrites the catalogue: keeps the words of known messages, adds new messages, removes those no source has. */
 function collect() {
   const said = catalogue()
   const all = Object.fromEntries(messages().map((message) => [message, said[message] ?? message]))

@@ -1,4 +1,4 @@
-// Names that agents and others give, with what cannot be seen in each.
+// Names from agents, people and files, each with invisible or reordering characters.
 import { Script } from '../../test/support/script'
 import { held, path, prompting } from './frames'
 import type { State } from './state'
@@ -47,7 +47,7 @@ sent.add('tool_call', {
   content: blocks.map((content) => ({ type: 'content', content })),
 } as never)
 
-/** Asked for one command, and then made another. */
+/** The agent asks permission for one command and then replaces it with another. */
 const swapped = new Script()
   .add('user_prompt', { prompt_id: 'p1', text: 'Look', actor: 'owner' })
   .add('tool_call', {
@@ -72,7 +72,7 @@ const swapped = new Script()
     raw_input: { command: 'rm -rf /' },
   } as never)
 
-/** More steps than a screen holds, of a session whose beginning is not loaded. */
+/** A plan with more steps than fit on a screen, in a session whose first 4,000 events are not loaded. */
 const long = new Script()
   .add('user_prompt', { prompt_id: 'p1', text: 'Port it', actor: 'owner' })
   .add('plan', {

@@ -1,4 +1,4 @@
-// What an agent, a person or a damaged file may say twice, and what cannot be shown at all.
+// Duplicate ids and values from agents, people and damaged files, and entries whose rendering throws.
 import { loadedFrame, Script, stateFrame } from '../../test/support/script'
 import type { AbideEvent } from '../../src/wire/gen'
 import { agent, frame, held, opened, path, prompting, turn, whole } from './frames'
@@ -40,7 +40,7 @@ const queue = [
   { prompt_id: 'q1', text: 'Then the docs', queued_at: new Date().toISOString(), attachments: [file, file] },
 ]
 const observer = { client_id: 'x', actor: 'Phone', activity: 'typing', seq: 1 } as const
-/** What has its type, and fails whoever shows it. */
+/** A session update that throws when it is rendered. */
 const failing = {
   get sessionUpdate(): string {
     throw new Error('this is for tests of entries that fail')
@@ -51,7 +51,7 @@ const broken = [
   ...turn(30).slice(2),
 ]
 
-/** One call whose details fail, and one after it. */
+/** A call whose details throw when rendered, and a call after it. */
 const failed = asked()
   .add('tool_call', {
     tool_call_id: 'c1',
@@ -124,7 +124,7 @@ export const doubles: State[] = [
     name: 'details, of an entry after one whose details fail',
     path,
     messages: held(failed),
-    // On a desktop, which has them beside the feed.
+    // On a desktop the details are beside the feed and follow the focus.
     does: [
       { focus: 'article[data-seq="2"]' },
       { wait: 200 },

@@ -1,4 +1,4 @@
-// A session's screen: its feed, its turn, its questions.
+// The session screen: its feed, its turn, its questions.
 import { epoch, eventsFrame, loadedFrame, Script, sessionId } from '../../test/support/script'
 import type { AbideEvent, LostQuestion, Offer } from '../../src/wire/gen'
 import { agent, frame, goldenEvents, held, opened, path, prompting, session, turn, whole } from './frames'
@@ -6,7 +6,7 @@ import type { State } from './state'
 
 const asked = turn(1 + whole.findIndex((e) => e.type === 'permission_request'))
 
-/** What would be run hides behind room, and what is offered is not what it is called. */
+/** Whitespace pushes the dangerous part of the command out of sight, and option names contradict their kinds. */
 const deceiving = new Script()
   .add('user_prompt', { prompt_id: 'p1', text: 'Say ok' })
   .add('tool_call', {
@@ -44,7 +44,7 @@ const four = new Script()
     tool_call: { toolCallId: 'c1', kind: 'execute', title: `\`${said}\``, rawInput: { command: said } },
   })
 
-/** Sentences for answers, as agents write them, and more of them than there is room for. */
+/** Options named with whole sentences, as agents do, and more options than fit on the screen. */
 const wordy = new Script()
   .add('user_prompt', { prompt_id: 'p1', text: 'Test it' })
   .add('permission_request', {
@@ -139,7 +139,7 @@ const stalled = [
   } as AbideEvent,
 ]
 
-/** The agent's own options, as switches and a choice. */
+/** The agent's config options: two switches and a select. */
 const options = {
   ...whole.at(-1)!,
   seq: whole.at(-1)!.seq + 1,
@@ -163,7 +163,7 @@ const options = {
 
 const menu = { press: `[aria-label="${t`More`}"]` }
 const question = { ...prompting, pending_permissions: ['perm-edit-1'] }
-/** Read as far as this, a good while ago. */
+/** This device read up to `seq`, 42 minutes ago. */
 const away = (seq: number) => ({ [sessionId]: { epoch, seq, at: Date.now() - 42 * 60_000 } })
 
 const lost: LostQuestion = {
@@ -172,7 +172,7 @@ const lost: LostQuestion = {
   options: [{ option_id: 'once', name: 'Allow once', kind: 'allow_once' }],
 }
 
-/** A turn that was cut off, and what the hub offers. */
+/** An interrupted turn, and the hub's offer to continue it. */
 const interrupted = (name: string, over: Partial<Offer> = {}, does: State['does'] = []): State => {
   const cut = {
     interruption_id: 'i1',

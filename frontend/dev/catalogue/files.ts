@@ -1,4 +1,4 @@
-// The files of a session's workspace, and the folders in which a new session may run.
+// The files of a session's workspace, and the folder browser of a new session.
 import type { Changes, FileRead, Files, FolderContent, Listing } from '../../src/state/files'
 import { opened, path } from './frames'
 import type { State } from './state'
@@ -50,7 +50,7 @@ func Wait(n int) time.Duration {
 const notes =
   '# Notes\n\nWhy the retries **spread out**:\n\n- one outage, many clients\n- `Wait` was the same for all\n'
 
-/** What the file is read as: its bytes, their type, and the size of all of it. */
+/** A read that returns these bytes with this type; `size` is the whole file's if the bytes are only its start. */
 const bytes = (content: BlobPart, type = '', size?: number) => {
   const blob = new Blob([content], { type })
   return async (): Promise<FileRead> => ({ blob, size: size ?? blob.size })

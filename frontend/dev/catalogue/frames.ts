@@ -1,5 +1,5 @@
-// What the states are made of: the golden frames of the hub's own tests, and
-// scripts of events where a state needs a story.
+// The parts of the states: the golden frames and events of the hub's tests, and
+// messages built from scripts of events.
 import type { LinkState } from '../../src/state/link'
 import type { Message } from '../../src/state/message'
 import type { OutboxItem } from '../../src/state/outboxitem'
@@ -25,7 +25,7 @@ const goldenLines = import.meta.glob<string>('../../../session/event/testdata/ev
   eager: true,
 })
 
-/** One event of every type, as the hub's own tests pin them. */
+/** One event of every type, from the golden file of the hub's tests. */
 export const goldenEvents = Object.values(goldenLines)[0]!
   .trim()
   .split('\n')
@@ -63,7 +63,7 @@ const said: [SessionStatus, string, string][] = [
   ['damaged', 'Flaky upload test', ''],
 ]
 
-/** Sessions of every status; the first is the one the other states are of. */
+/** Sessions of every status. The first is the one the session screens show. */
 export const sessions = said.map(([status, name, last_line], i) =>
   session(status, {
     session_id: i === 0 ? sessionId : `20260220-120000-0000000${i}`,
@@ -75,10 +75,10 @@ export const sessions = said.map(([status, name, last_line], i) =>
 )
 export const list: Message = { kind: 'listed', sessions }
 
-/** A session on screen, nothing of it loaded. */
+/** A session is open, and no event of it is loaded. */
 export const opened = [link(), connected, list, { kind: 'open', sessionId } as Message]
 
-/** The events of a whole turn, up to the n-th. */
+/** The first `n` events of a turn; by default the whole turn, its question answered. */
 export function turn(n = Infinity): AbideEvent[] {
   const script = new Script().add('user_prompt', {
     prompt_id: 'p1',
@@ -98,15 +98,15 @@ export function turn(n = Infinity): AbideEvent[] {
   return script.events
 }
 
-/** A turn that is over. */
+/** The events of a completed turn. */
 export const whole = turn()
 
-/** A session on screen with these events, and what the hub says of it beside them. */
+/** A session is open with these events, and with a state frame with these fields. */
 export function held(known: AbideEvent[], state: Partial<StateMessage> = {}): Message[] {
-  // The last of it was just now: the running times on screen are such as a person sees.
+  // Moves the last event to three seconds ago, so that the screen shows plausible durations.
   const later = Date.now() - 3_000 - Date.parse(known.at(-1)?.time ?? '')
   const events = known.map((e) => ({ ...e, time: new Date(Date.parse(e.time) + later).toISOString() }))
-  // The list tells of the same session: as far as it goes, and never read here.
+  // The session's entry in the list has the same max_seq, and no read mark.
   const line = session('needs_you', {
     session_id: sessionId,
     name: sessions[0]!.name,
@@ -122,17 +122,17 @@ export function held(known: AbideEvent[], state: Partial<StateMessage> = {}): Me
   ]
 }
 
-/** A turn the agent is at work in. */
+/** The turn state while the agent works. */
 export const prompting = {
   turn: { state: 'prompting', number: 1, prompt_id: 'p1', since: new Date().toISOString() },
 } as const
 
-/** An agent in some condition. */
+/** The agent part of a state frame; ready by default. */
 export const agent = (over: Partial<Agent>): { agent: Agent } => ({
   agent: { name: 'demo', status: 'ready', version: '1.0', ...over },
 })
 
-/** A prompt of this screen on its way. */
+/** A prompt in the outbox; by default it is being sent. */
 export const prompt = (over: Partial<OutboxItem>): Message => ({
   kind: 'outbox',
   item: {

@@ -1,4 +1,4 @@
-// The connection, and a hub of another version than this page.
+// The states of the connection, and a hub with another version than the page.
 import { held, link, opened, path, prompt, prompting, turn, whole } from './frames'
 import type { State } from './state'
 

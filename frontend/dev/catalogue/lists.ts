@@ -1,11 +1,11 @@
-// The list of sessions and the search in it, and the screens beside them.
+// The list of sessions with its search, and the palette, the new session dialog, the keys and the pairing screen.
 import type { Files, FolderContent } from '../../src/state/files'
 import type { FoundPage, Hit } from '../../src/state/search'
 import { sessionId } from '../../test/support/script'
 import { connected, held, link, list, opened, path, sessions, whole } from './frames'
 import type { State, Step } from './state'
 
-/** What the hub answers to a search; none is an answer that does not come. */
+/** The hub's answer to a search: a page, an error, or null for an answer that never arrives. */
 type Answer = FoundPage | { problem: string } | null
 
 const hit = (seq: number, snippet: string, over: Partial<Hit> = {}): Hit => ({

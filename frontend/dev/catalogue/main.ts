@@ -1,7 +1,6 @@
-// The catalogue: every state in a frame of its own, at two sizes. One state
-// alone is catalogue.html?state=NAME, which is what the tests look at; the root
-// element says data-shown when all that brings the state about is done. A test goes
-// on to another state in the same page by `showState(NAME)`.
+// The catalogue page: every state in an iframe of its own, at two sizes. The tests open
+// one state as catalogue.html?state=NAME. The root element has data-shown when the steps
+// of the state are done. `showState(NAME)` shows another state in the same page.
 import { mount, unmount } from 'svelte'
 import type { Intents } from '../../src/state/intents'
 import { Store } from '../../src/state/store'
@@ -15,7 +14,7 @@ import { painted, play } from './play'
 import { choices } from './state'
 import { stateOf, states, type State } from './states'
 
-/** A hub that does nothing, but answers what the state says. */
+/** A hub with the answers of the state; every other method resolves to undefined. */
 function hubOf(state: State): Intents {
   const answers: Partial<Intents> = {
     choices: async () => choices,
@@ -35,7 +34,7 @@ Object.assign(window, { showState: (name: string) => show(named(name)!) })
 if (wanted) void parts().then(() => show(wanted))
 else index()
 
-/** Loads what the app loads when first needed: how long that takes is no part of a state. */
+/** Loads the app's lazy chunks first, so that no state depends on how long they take. */
 async function parts(): Promise<void> {
   const { markdown, speech, ...others } = lazy
   const loads: (() => Promise<unknown>)[] = Object.values(others)
@@ -45,7 +44,7 @@ async function parts(): Promise<void> {
 async function show(state: State): Promise<void> {
   if (app) await unmount(app)
   app = undefined
-  localStorage.clear() // a state is the same whatever was done in another
+  localStorage.clear() // states do not affect each other
   const left = (id: string) => state.left?.[id] ?? null
   const screens = new Screens(new Store(stateOf(state)), hubOf(state), { left })
   screens.router.route = parseRoute(state.path, state.query ?? '')

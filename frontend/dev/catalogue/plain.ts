@@ -4,7 +4,7 @@ import { loadedFrame, Script } from '../../test/support/script'
 import { goldenEvents, opened, path, whole } from './frames'
 import type { State } from './state'
 
-/** The hub's answers: these events, of a log that ends with the newest of them or at `max`. */
+/** A hub that serves these events as a log. The log's max_seq is the last event's seq, or `max`. */
 export const log =
   (events = whole, max = events.at(-1)?.seq ?? 0) =>
   () => ({

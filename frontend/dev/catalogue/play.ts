@@ -1,10 +1,10 @@
-// Does to the page what a person would, step by step.
+// Plays the steps of a state in the page.
 import type { Step } from './state'
 
-/** Longer than anything of a state takes to come; what has not come by then is missing. */
+/** How long a step waits for its element before it fails. */
 const patienceMs = 10_000
 
-/** Returns once every step is done; fails where a step's element never comes. */
+/** Does the steps in order; fails if the element of a step does not appear. */
 export async function play(steps: readonly Step[]): Promise<void> {
   for (const step of steps) {
     if ('press' in step) (await element<HTMLElement>(step.press)).click()
@@ -27,7 +27,7 @@ async function element<T extends Element>(selector: string): Promise<T> {
   for (;;) {
     const found = document.querySelector<T>(selector)
     if (found) return found
-    if (Date.now() > deadline) throw new Error(`no ${selector} came`)
+    if (Date.now() > deadline) throw new Error(`no element ${selector} appeared`)
     await painted()
   }
 }
@@ -37,7 +37,7 @@ function fill(field: { value: string } & Element, value: string, event: string):
   field.dispatchEvent(new Event(event, { bubbles: true }))
 }
 
-/** Two frames: the first may be under way already. */
+/** Waits for two frames, as the first may already be in progress. */
 export function painted(): Promise<void> {
   return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))
 }

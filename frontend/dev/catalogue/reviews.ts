@@ -1,4 +1,4 @@
-// A session seen again: the review and the playback.
+// The review and the playback of a session.
 import { orderOf, type Overview, type TurnLine } from '../../src/state/overview'
 import { idleMs } from '../../src/state/player'
 import type { Comment, Reviews } from '../../src/state/reviews'
@@ -8,7 +8,7 @@ import { opened, path, turn, whole } from './frames'
 import { log } from './plain'
 import type { State } from './state'
 
-/** A line for each turn of the events, as the hub would tell. */
+/** The hub's summary of the one turn that the events are. */
 const turnLine = (events: readonly AbideEvent[]): TurnLine => ({
   turn: 1,
   seq: 1,
@@ -127,7 +127,7 @@ export const again: State[] = [
     ...screen('play', ', at a question', [], hub(turn(30))),
     query: '?seq=29',
   },
-  // Beside the feed there is room for the panel, and its keys are opened; on a phone the panel itself is.
+  // On a desktop the panel is open: this opens its list of keys. On a phone this opens the panel.
   screen('play', ', turns and keys', [{ press: 'main.screen header [aria-pressed=false], aside summary' }]),
   screen('play', ', failed', [], () => ({ ...hub(whole)(), overview: unreachable })),
 ]

@@ -1,4 +1,4 @@
-// The settings: choices of this device, who may come in, and what the hub is.
+// The settings: preferences of this device, paired devices, channels, and the hub.
 import type { Device } from '../../src/state/devices'
 import type { Channel, Outcome } from '../../src/state/telling'
 import { sessionId } from '../../test/support/script'
@@ -30,7 +30,7 @@ const devices = [
   }),
 ]
 
-/** A link good for two minutes as of when it is asked for. The code is no real one. */
+/** A pairing link that expires two minutes after the call. Its code is made up. */
 const pairing = (loopback: boolean, life = 120_000) => ({
   url: loopback ? 'http://127.0.0.1:22433/#pair=k3v9' : 'https://hub.example/#pair=k3v9',
   expires_at: new Date(Date.now() + life).toISOString(),
@@ -81,7 +81,7 @@ const screen = (name: string, over: Partial<State> = {}): State => ({
   hub: () => ({ devices: async () => devices }),
   ...over,
 })
-/** A device as no hub tells of one: what shows it throws. */
+/** A device that is null, which no hub sends: the device list throws. */
 const broken = [null as unknown as Device]
 const failed = () => Promise.reject(new Error('The hub cannot be reached.'))
 

@@ -2,17 +2,17 @@ import type { Intents } from '../../src/state/intents'
 import type { Message } from '../../src/state/message'
 import type { Read } from '../../src/state/read'
 
-/** What somebody does to bring a screen into a state; each waits until its element is there. */
+/** One action in the page on the way to a state. It waits until its element exists. */
 export type Step =
   | { press: string }
   | { focus: string }
-  /** Words into a field. */
+  /** Writes words into a field. */
   | { write: string; words: string }
-  /** An entry of a select. */
+  /** Chooses an option of a select. */
   | { choose: string; value: string }
-  /** Files by the composer's picker. */
+  /** Attaches files with the composer's file input. */
   | { pick: () => File[] }
-  /** Nothing but waiting, for what shows only after a while. */
+  /** Waits this many milliseconds, for parts that appear after a delay. */
   | { wait: number }
 
 /** One state of one screen. */
@@ -20,18 +20,18 @@ export interface State {
   name: string
   /** The screen's address. */
   path: string
-  /** What the address asks for beside the screen, from its question mark on. */
+  /** The query of the address, with its question mark. */
   query?: string
   overlay?: 'palette' | 'help' | 'new_session' | 'rules' | 'agent'
   messages: Message[]
-  /** What the hub answers; whatever is not here is answered with nothing. */
+  /** The answers of the hub by method; a method that is missing resolves to undefined. */
   hub?: () => Partial<Intents>
-  /** How far this device had read each session, and when. */
+  /** The read mark of this device by session id. */
   left?: Record<string, Read>
   does?: readonly Step[]
 }
 
-/** What every hub here offers for a new session. */
+/** The agents and workspaces that every hub of the catalogue offers for a new session. */
 export const choices = {
   agents: [{ name: 'demo', description: 'The built-in demo agent' }, { name: 'claude' }],
   workspaces: ['/src/ferry', '/src/lake'],

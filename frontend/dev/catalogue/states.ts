@@ -1,5 +1,5 @@
 // Every state of every screen. The catalogue page shows them, the unit tests
-// reduce them, and the end-to-end tests look at each for barriers.
+// reduce them, and the end-to-end tests check each with axe.
 import type { AppState } from '../../src/state/app'
 import { initial, reduce } from '../../src/state/app'
 import { deceptions } from './deceiving'

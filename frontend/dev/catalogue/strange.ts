@@ -1,11 +1,11 @@
-// An agent whose every name is one that all objects have.
+// An agent whose every name is a property of Object.prototype.
 import { Script } from '../../test/support/script'
 import { held, path, prompting } from './frames'
 import type { State } from './state'
 
 export const foreign = ['constructor', '__proto__', 'toString', 'hasOwnProperty', 'valueOf']
 
-/** All that an agent can name, by one name; what waits is asked by it, too. */
+/** A session in which every name the agent can choose is `name`, with a question waiting. */
 export function named(name: string): State {
   const script = new Script()
   const add = (type: string, data: object) => script.add(type as never, data as never)

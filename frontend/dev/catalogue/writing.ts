@@ -1,4 +1,4 @@
-// What a person writes, attaches, sends and queues.
+// Drafts, attachments, the outbox and the queue.
 import type { OutboxFile } from '../../src/state/outboxitem'
 import { Script, sessionId, stateFrame } from '../../test/support/script'
 import { agent, frame, goldenFrame, held, path, prompt, prompting, turn, whole } from './frames'
