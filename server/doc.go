@@ -282,6 +282,14 @@ func docChanges() doc {
 	return doc{summary: "Where the workspace's git repository stands, and at most 1,000 changed files.", out: workspace.Changes{}, status: 200}
 }
 
+func docChange() doc {
+	return doc{
+		summary: "A file of the session's workspace in the commit and as it is now, each side a text of at most 2 MiB. A side without the file is absent; unknown says why texts are not told.",
+		query:   []param{{"path", "relative to the workspace", ""}},
+		out:     workspace.FileChange{}, status: 200,
+	}
+}
+
 func docRules() doc {
 	return doc{summary: "The permission rules that answer in this session: its own, then those of its agent.", out: ruleList{}, status: 200}
 }

@@ -160,6 +160,22 @@ func changesRoute(s *Server, c *call) error {
 	return c.reply(http.StatusOK, changes)
 }
 
+// changeRoute answers with a file in the commit and as it is now.
+func changeRoute(s *Server, c *call) error {
+	root, err := c.workspace()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.r.Context(), gitBound)
+	defer cancel()
+	path := c.r.URL.Query().Get("path")
+	change, err := s.files.Change(ctx, root, path)
+	if err != nil {
+		return fileProblem(err, path)
+	}
+	return c.reply(http.StatusOK, change)
+}
+
 func foldersRoute(s *Server, c *call) error {
 	path, roots := session.ExpandHome(c.r.URL.Query().Get("path")), s.manager.Roots()
 	if path == "" && len(roots) > 0 {

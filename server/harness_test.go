@@ -23,6 +23,7 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/notify"
 	"github.com/abidehub/abide/internal/outgoing"
+	"github.com/abidehub/abide/internal/workspace"
 	"github.com/abidehub/abide/server"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
@@ -67,8 +68,9 @@ type hubOptions struct {
 	now      func() time.Time // of credentials; nil is the clock
 	notify   notify.Timing
 	channels []notify.Channel
-	alone    bool // the hub does not look whether another process changed the credentials
-	untold   bool // the notifier does not run, so that it reads no log
+	alone    bool             // the hub does not look whether another process changed the credentials
+	untold   bool             // the notifier does not run, so that it reads no log
+	files    *workspace.Files // nil shows files without git
 }
 
 func startHub(t *testing.T, o hubOptions) *hub {
@@ -114,7 +116,7 @@ func startHub(t *testing.T, o hubOptions) *hub {
 			"assets/app-1a2b3c4d.js": {Data: []byte("//" + string(bytes.Repeat([]byte("app "), 1000)))},
 			"icon.svg":               {Data: []byte("<svg/>")},
 		},
-		Page: "index.html", Audit: audit.Open(o.dir), Logger: logger, Timing: o.timing, Limits: o.limits,
+		Page: "index.html", Audit: audit.Open(o.dir), Logger: logger, Timing: o.timing, Limits: o.limits, Files: o.files,
 	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -239,6 +239,7 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 		{"GET", "/api/sessions/{id}/file", one + "/file?path=a.txt", nil},
 		{"GET", "/api/sessions/{id}/complete", one + "/complete?q=a", nil},
 		{"GET", "/api/sessions/{id}/changes", one + "/changes", nil},
+		{"GET", "/api/sessions/{id}/change", one + "/change?path=a.txt", nil},
 		{"GET", "/api/sessions/{id}/rules", one + "/rules", nil},
 		{"POST", "/api/sessions/{id}/rules", one + "/rules", map[string]string{"scope": "session", "effect": "allow", "kind": "read"}},
 		{"DELETE", "/api/sessions/{id}/rules/{rule}", one + "/rules/" + rule.ID, nil},

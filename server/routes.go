@@ -100,6 +100,7 @@ func routes() []route {
 		{"GET", one + "/file", auth.Credential, auth.Act, false, fileRoute, docFile()},
 		{"GET", one + "/complete", auth.Credential, auth.Act, false, completeRoute, docComplete()},
 		{"GET", one + "/changes", auth.Credential, auth.Act, false, changesRoute, docChanges()},
+		{"GET", one + "/change", auth.Credential, auth.Act, false, changeRoute, docChange()},
 		{"GET", one + "/rules", auth.Credential, auth.Act, false, rulesRoute, docRules()},
 		{"POST", one + "/rules", auth.Credential, auth.Manage, false, ruleAddRoute, docRuleAdd()},
 		{"DELETE", one + "/rules/{rule}", auth.Credential, auth.Manage, false, ruleRevokeRoute, docRuleRevoke()},

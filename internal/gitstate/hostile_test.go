@@ -140,6 +140,7 @@ func TestFault80NothingOfAHostileRepositoryRuns(t *testing.T) {
 			r := find(t, work)
 			_, statusErr := g.Status(ctx, r, work, 10)
 			_, diffErr := g.DiffStat(ctx, r, work, "HEAD", 10)
+			committed, committedErr := g.Committed(ctx, r, "README.md", 1<<10)
 			_ = g.AddWorktree(ctx, r, filepath.Join(t.TempDir(), "made"), id.Commit) // it may refuse
 			for _, args := range commands {
 				_, _ = g.Run(ctx, r, work, args...) // that it may fail is not this test's matter
@@ -148,6 +149,8 @@ func TestFault80NothingOfAHostileRepositoryRuns(t *testing.T) {
 			if !strings.HasPrefix(name, "partial clone") { // missing objects cannot be told
 				require.NoError(t, statusErr)
 				require.NoError(t, diffErr)
+				require.NoError(t, committedErr)
+				require.Equal(t, "# Ours\n", string(committed))
 			}
 		})
 	}

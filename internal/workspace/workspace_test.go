@@ -1,6 +1,7 @@
 package workspace_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -99,6 +100,32 @@ func TestALinkInTheFoldersPlaceLeadsNowhere(t *testing.T) {
 	list, err := files.List(other, "")
 	require.NoError(t, err)
 	require.Equal(t, []string{"private"}, namesOf(list))
+}
+
+func TestNoChangeIsToldOfAPrivateFileNorThroughALinkInTheFoldersPlace(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "work")
+	own := put(t, root, "hub", "devices.json", "keys")
+	put(t, root, "a.txt", "a")
+	git(t, root, "init", "-q")
+	git(t, root, "add", ".")
+	git(t, root, "commit", "-q", "-m", "first")
+	require.NoError(t, os.Remove(own))
+	f := newFiles(t, filepath.Join(root, "hub"))
+	_, err := f.Change(t.Context(), root, "hub/devices.json")
+	require.ErrorIs(t, err, workspace.ErrNotFound, "the commit has it")
+	_, err = f.Change(t.Context(), root, "a.txt")
+	require.NoError(t, err)
+	late, cancel := context.WithCancel(t.Context())
+	cancel()
+	change, err := f.Change(late, root, "a.txt")
+	require.NoError(t, err)
+	require.Equal(t, workspace.FileChange{Unknown: "git took too long"}, change)
+
+	require.NoError(t, os.Rename(root, root+"-aside"))
+	require.NoError(t, os.Symlink(root+"-aside", root))
+	require.NoError(t, os.Remove(filepath.Join(root, "a.txt")))
+	_, err = f.Change(t.Context(), root, "a.txt")
+	require.ErrorIs(t, err, workspace.ErrNotFound, "the commit has it")
 }
 
 func TestStrangeNamesAreShownAndOpened(t *testing.T) {
