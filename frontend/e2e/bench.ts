@@ -31,7 +31,7 @@ import { elapse } from './rig/until.ts'
 const runs = 5
 const many = 100_000
 const kb = 1024
-/** Times through the matrix of wakes: 1,000 of them with ABIDE_SOAK. */
+/** Rounds through the matrix of wakes: one, or as many as make 1,000 wakes with ABIDE_SOAK. */
 const rounds = process.env['ABIDE_SOAK'] === undefined ? 1 : Math.ceil(1000 / wakesInRound)
 
 describe('budgets', () => {
@@ -69,7 +69,7 @@ describe('budgets', () => {
     await hub.stop()
     const not: string[] = []
     if (rounds === 1) not.push('wakes beyond one of every kind: ABIDE_SOAK=1 make bench-web, or make soak')
-    // Times depend on the processor time that the machine had left.
+    // The load is printed because the times depend on it.
     const load = loadavg().map((n) => n.toFixed(1))
     console.log(`\nload of ${cpus().length} processors in 1, 5 and 15 minutes: ${load.join(', ')}`)
     console.log(`${table(rows, not)}\n`)
@@ -118,12 +118,12 @@ describe('budgets', () => {
     note('cold, slow 4G, 4× CPU: layout shift', 0.02, median(figures.cls), '')
   })
 
-  test('what Lighthouse says of a session', async () => {
+  test('the Lighthouse scores of a session', async () => {
     const scores: Record<string, number[]> = {}
     for (let i = 0; i < runs; i++) {
       const result = await lighthouse(`${device.origin}/s/${session}`, {
         port: device.browser.port,
-        // The cookie of this device is what lets it see the session.
+        // Keep the storage: the device's cookie authorises it to see the session.
         disableStorageReset: true,
         logLevel: 'error',
         onlyCategories: ['performance', 'accessibility', 'best-practices'],
@@ -179,12 +179,12 @@ describe('budgets', () => {
     await proxy.tell('delay 0s')
   })
 
-  test('a hub that was killed and is back', async () => {
+  test('reconnecting after the hub was killed and restarted', async () => {
     const own = await Hub.start()
     const laptop = await Device.pair(own)
     const screen = await laptop.watch(await own.newSession('Away'), desktop)
     const times: number[] = []
-    // As long as waits between dials grew before they were bounded, and some.
+    // The time to reconnect must not grow with the time the hub was away.
     for (const away of [1_000, 3_000, 6_000, 12_000, 25_000]) {
       await own.kill()
       await elapse(away)
@@ -277,7 +277,7 @@ describe('budgets', () => {
     note('a permission answered: settled on three screens', 150, median(times), 'ms')
   })
 
-  test('what keeps somebody from using a screen', async () => {
+  test('accessibility violations', async () => {
     const found: string[] = []
     const catalogue = await Catalogue.start({ whole: false })
     for (const { name } of states) {
@@ -327,7 +327,7 @@ describe('budgets', () => {
     const screen = await device.open(`/s/${long}/play`, desktop)
     await screen.page.locator('[data-play="1"][data-busy=false]').waitFor()
     const times: number[] = []
-    // Near and far, forward and back, most of it not loaded yet.
+    // Seeks near and far, forwards and backwards, mostly to events that are not loaded yet.
     for (let i = 1; i <= 40; i++)
       times.push(await screen.page.evaluate(seekFilm, 1 + ((i * 61_803) % (many - 1))))
     note('playback seek, from the input to the painted frame: p95', 100, quantile(times, 0.95), 'ms')
@@ -344,7 +344,7 @@ describe('budgets', () => {
   test('a very long session', async () => {
     const screen = await device.watch(long, desktop)
     await screen.reaches(long, many)
-    // Only the newest page is held: each jump has to load its page.
+    // Only the newest page is loaded, so each jump has to load its page.
     const fresh = await device.watch(long, desktop)
     await fresh.reaches(long, many)
     const jumps: number[] = []
@@ -353,7 +353,7 @@ describe('budgets', () => {
     }
     note('jump to any seq', 150, median(jumps), 'ms')
     await fresh.page.close()
-    // Reads back to the first event, as a person with much patience would.
+    // Scrolls back to the first event, so that the whole session is loaded.
     await screen.page.evaluate(async () => {
       const feed = document.querySelector('[role=feed]')!
       while (document.documentElement.dataset['firstSeq'] !== '1') {
@@ -396,7 +396,7 @@ describe('budgets', () => {
     await screen.page.close()
   })
 
-  test('wakes from everything', async () => {
+  test('every kind of wake', async () => {
     const began = Date.now()
     const outcomes = await Promise.all(tracks(true).map((track) => run(track, rounds, true)))
     console.log(summary(outcomes, Date.now() - began))

@@ -1,4 +1,4 @@
-// Takes the pictures of README and docs, and every other screen to look at.
+// Takes the screenshots for the README and the docs, and screenshots of every other screen to look at.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Page } from 'playwright-core'
@@ -9,9 +9,9 @@ import { repository } from './rig/git.ts'
 import { binaries, Hub } from './rig/hub.ts'
 import { Screen } from './rig/screen.ts'
 
-/** Every screen, size and theme goes here; nothing of it is kept. */
+/** The folder of all screenshots, in every size and theme. It is not committed. */
 const all = resolve(import.meta.dirname, '../test-results/screens')
-/** The pictures of the docs. */
+/** The folder of the screenshots in the docs. */
 const kept = resolve(import.meta.dirname, '../../docs/images')
 const keep = new Set([
   'session-desktop',
@@ -73,7 +73,7 @@ describe('pictures', () => {
     await hub.stop()
   })
 
-  /** A repository with a change that is not committed. */
+  /** Makes a repository with an uncommitted change. */
   function write(): void {
     const retry = (wait: string) => `package uploader
 
@@ -127,7 +127,7 @@ func Do(ctx context.Context, send func() error) error {
     )
   }
 
-  /** A session whose turn is over, its permission given. */
+  /** Makes a session whose turn has ended, its permission request allowed. */
   async function ended(name: string, prompt: string): Promise<void> {
     const id = (sessions[name] = await hub.newSession(name))
     await hub.prompt(id, prompt)
@@ -152,7 +152,7 @@ func Do(ctx context.Context, send func() error) error {
       const page = await on.window(size)
       await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
       const screen = await Screen.open(page, device.origin + path)
-      // The docs look the same wherever these fonts are; elsewhere the system's serve.
+      // With these fonts installed the screenshots look the same on every machine.
       await page.evaluate(() => {
         document.documentElement.style.setProperty('--sans', "Inter, 'Noto Sans', system-ui, sans-serif")
         document.documentElement.style.setProperty(
@@ -332,15 +332,15 @@ func Do(ctx context.Context, send func() error) error {
     }))
   test('of the settings', () =>
     take('settings', '/settings', (s) => s.page.getByText('Access', { exact: true }).waitFor()))
-  test('of the door', () =>
+  test('of the pairing screen', () =>
     take('door', '/', (s) => s.page.getByText('Pair this device').waitFor(), stranger))
   test('of a session that was deleted', () =>
     take('gone', '/s/gone', (s) => s.page.getByText('Session not found').waitFor()))
   test('of no connection', () =>
-    // The app opens by itself; it shows the copy that this device has kept.
+    // The app opens without the hub, from the service worker and the event cache.
     take('offline', `/s/${sessions['Add a greeting']}`, async (s) => {
       await s.feed.getByText('Done').first().waitFor()
-      // The worker that opens the app without a hub begins a while after the first screen.
+      // The service worker starts a while after the first screen.
       await s.page.waitForFunction(() => navigator.serviceWorker.controller !== null)
       await hub.kill()
       await s.page.getByRole('button', { name: 'Try now' }).waitFor()

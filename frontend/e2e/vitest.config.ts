@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config'
 import { words } from '../dev/words.mjs'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** The longest files begin first, so that none is left to one worker alone at the end. */
+/** Runs the longest files first, so that the workers finish at about the same time. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const long = ['catalogue', 'menu', 'restart', 'hostile', 'matrix', 'keys', 'axe', 'wake', 'record'].map(
@@ -15,9 +15,9 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-// Two workers run the files side by side, where there is a second processor. The files of a worker follow each
-// other in one process and share its browsers (rig/browser.ts). The time limits are for machines many times
-// slower than a developer's: none of them is a goal.
+// Two workers run the files concurrently if there is a second processor. The files of a worker run one after the
+// other in one process and share its browsers (rig/browser.ts). The time limits allow for machines many times
+// slower than a developer's. They are not goals.
 export default defineConfig({
   plugins: [words()],
   test: {
@@ -28,7 +28,7 @@ export default defineConfig({
     maxWorkers: Math.min(2, availableParallelism()),
     sequence: { sequencer: LongestFirst },
     runner: './e2e/rig/runner.ts',
-    // All lanes of the wake matrix go at once, of which five would.
+    // All lanes of the wake matrix run concurrently; the default limit is five.
     maxConcurrency: 8,
     testTimeout: 300_000,
     hookTimeout: 300_000,

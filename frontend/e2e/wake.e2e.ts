@@ -121,7 +121,7 @@ describe('a phone that sleeps', () => {
     screen = await openNaive(phone, session)
     await expectWhole(screen, hub, session, awake)
     await sleepThrough(() => proxy.tell('strand'))
-    await expect(expectWhole(screen, hub, session, awake)).rejects.toThrow(/in vain for the page at seq/)
+    await expect(expectWhole(screen, hub, session, awake)).rejects.toThrow(/did not reach seq/)
   })
 
   test('is told from one that lost its place: a naive client that reads the end again is found out', async () => {

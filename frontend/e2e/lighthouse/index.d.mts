@@ -1,4 +1,4 @@
-/** Lighthouse, as far as the bench uses it: scores are 0 to 1, null where one could not be had. */
+/** The part of Lighthouse that the bench uses. Scores are 0 to 1, or null if one could not be computed. */
 export default function lighthouse(
   url: string,
   flags: {

@@ -1,2 +1,2 @@
-// The one door to Lighthouse: what it depends on is resolved from here.
+// The only import of Lighthouse, so that its dependencies are resolved from this folder.
 export { default } from 'lighthouse'

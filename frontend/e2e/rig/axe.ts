@@ -6,22 +6,22 @@ import type { Page } from 'playwright-core'
 const require = createRequire(import.meta.url)
 const source = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')
 
-/** The rules whose answer depends on the theme: by the second of two themes, no other can find anything new. */
+/** The rules whose result depends on the theme. Only these need a second run, in the dark theme. */
 export const ofColours = ['color-contrast', 'link-in-text-block']
 
-/** Rules that axe leaves out by itself, and that are asked: target-size is of WCAG 2.2, level AA. */
+/** Rules that axe disables by default and that run here. target-size is WCAG 2.2, level AA. */
 const more = ['target-size']
 
-/** Findings where a rule is wrong for this app: the rule, and the element it is wrong for. */
+/** False positives of axe in this app: the rule and the element. */
 const exceptions = [
-  // WCAG exempts a target whose size the line height of other text bounds; the rule cannot know that the numbers
-  // of a diff stand beside lines of code.
+  // WCAG exempts a target whose size is limited by the line height of other text. axe cannot tell that the line
+  // numbers of a diff are beside lines of code.
   { rule: 'target-size', element: /^<button class="to [^>]*aria-label="Line / },
 ]
 
-/** The accessibility problems of the page, by all rules or those given: rule, and where. */
+/** The accessibility violations in the page, by all rules or by `rules`. Each is a line with the rule and the element. */
 export async function barriers(page: Page, rules?: string[]): Promise<string[]> {
-  // Half a megabyte: once a page.
+  // axe is half a megabyte: inject it only once per page.
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(source)
   const options: RunOptions = {
     resultTypes: ['violations'],

@@ -1,4 +1,4 @@
-// A real Chromium, started by us: a browser that a test library launches cannot
+// A real Chromium, started by the rig itself: a browser that Playwright launches cannot
 // be frozen, so a wake tested in one proves nothing.
 import { execFileSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
@@ -39,11 +39,11 @@ const flags = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
-  // Else each new window loads two pages of its own for the address bar: a second of a processor,
-  // beside the test. Chromium's local network checks are off, because not every browser has them.
+  // Without the first two, each new window loads two pages for the address bar, which costs a second of
+  // processor time. Chromium's local network checks are off, because not every browser has them.
   '--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup,LocalNetworkAccessChecks',
   '--hide-scrollbars',
-  // A foreign name that resolves to this machine, as after DNS rebinding.
+  // A foreign name that resolves to the loopback address, as after DNS rebinding.
   '--host-resolver-rules=MAP rebound.test 127.0.0.1',
   '--remote-debugging-port=0',
 ]
@@ -51,33 +51,33 @@ const flags = [
 export interface Size {
   width: number
   height: number
-  /** Whether fingers are used: the pointer is coarse, and nothing hovers. Taps are rig/tap.ts's. */
+  /** Whether to emulate a touch screen: the pointer is coarse, and nothing hovers. rig/touch.ts makes the taps. */
   touch?: boolean
 }
 
 export const phone: Size = { width: 390, height: 844, touch: true }
 export const desktop: Size = { width: 1280, height: 800 }
 
-/** Browsers of this worker that no test holds. Starting Chromium takes two seconds of a processor. */
+/** Browsers that no test uses now. They are reused, because starting Chromium costs two seconds of processor time. */
 const idle: Browser[] = []
 
-/** One device: a Chromium with a profile, and so with cookies, of its own. */
+/** One device: a Chromium with its own profile, so with its own cookies. */
 export class Browser {
   #process!: Process
   #remote!: Remote
   #cdp!: CDPSession
   readonly #profile = leavings.folder('abide-chromium-')
-  /** Whether it was never closed, killed or frozen, so that the next test can have it. */
+  /** Whether the next test can reuse this browser: it was never closed, killed or frozen. */
   #reusable = true
   context!: BrowserContext
-  /** Where it is driven from. */
+  /** The port of its debugging protocol. */
   port = 0
 
   private constructor(private readonly size: Size) {
     call(this)
   }
 
-  /** A browser that keeps nothing: a new one, or one that an earlier test has stopped. */
+  /** Returns a browser without any data: one that an earlier test stopped, or a new one. */
   static async start(size: Size = desktop): Promise<Browser> {
     const at = idle.findIndex(({ size: { width, height } }) => width === size.width && height === size.height)
     const [again] = at < 0 ? [] : idle.splice(at, 1)
@@ -90,22 +90,22 @@ export class Browser {
     return browser
   }
 
-  /** Starts the browser on its profile, again after it was closed or killed. */
+  /** Starts the browser on its profile; also restarts it after it was closed or killed. */
   async reopen(): Promise<void> {
     const args = [
       ...flags,
       `--user-data-dir=${this.#profile}`,
       `--window-size=${this.size.width},${this.size.height}`,
     ]
-    // What it writes beside its profile, as certificates and fonts, goes there too: any HOME will do, and nothing stays behind.
+    // HOME and TMPDIR are the profile too, so that certificates and font caches are removed with it.
     const env = { ...process.env, HOME: this.#profile, TMPDIR: this.#profile }
     const child = (this.#process = new Process(executable(), [...args, 'about:blank'], { env }))
     const endpoint = await until('the debugging port', () => {
-      if (child.ended) throw new Error(`Chromium ended before it was there: ${child.stderr}`)
+      if (child.ended) throw new Error(`Chromium exited during start-up: ${child.stderr}`)
       return child.stderr.match(/ws:\/\/\S+/)?.[0]
     })
     this.port = Number(new URL(endpoint).port)
-    // noDefaults: otherwise the library overrides focus and freezing is no longer real.
+    // noDefaults: otherwise Playwright emulates focus, and freezing is no longer real.
     this.#remote = await chromium.connectOverCDP(endpoint, { noDefaults: true } as object)
     this.#cdp = await this.#remote.newBrowserCDPSession()
     this.context = this.#remote.contexts()[0]!
@@ -113,21 +113,21 @@ export class Browser {
     this.context.on('page', watchPage)
   }
 
-  /** Keeps later downloads, under their own names, in the folder it returns. */
+  /** Saves later downloads, under their own names, in the folder it returns. */
   async downloads(): Promise<string> {
     const folder = join(this.#profile, 'downloads')
     await this.#cdp.send('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: folder })
     return folder
   }
 
-  /** Ends the browser as its user would: it saves its data, cookies too. */
+  /** Closes the browser as its user would: it saves its data, including cookies. */
   async close(): Promise<void> {
     this.#reusable = false
     await this.#cdp.send('Browser.close').catch(() => {})
     await this.#process.exited
   }
 
-  /** Ends every process of the browser at once; the profile stays as it was at that moment. */
+  /** Kills every process of the browser at once; the profile stays as it was at that moment. */
   async kill(): Promise<void> {
     this.#reusable = false
     signalAll(this.#process.child, 'SIGKILL')
@@ -135,7 +135,7 @@ export class Browser {
     await this.#remote.close().catch(() => {})
   }
 
-  /** A blank page in a window of its own, so that it is visible beside others. */
+  /** Opens a blank page in a new window, so that it is visible beside other pages. */
   async window(size?: Size): Promise<Page> {
     const opened = this.context.waitForEvent('page')
     await this.#cdp.send('Target.createTarget', { url: 'about:blank', newWindow: true })
@@ -148,12 +148,12 @@ export class Browser {
     return page
   }
 
-  /** A blank tab in the window of the newest page, which it hides. */
+  /** Opens a blank tab in the window of the newest page. The tab hides that page. */
   tab(): Promise<Page> {
     return this.context.newPage()
   }
 
-  /** Stops every process of the browser, as a phone's system does. */
+  /** Suspends every process of the browser, as a phone's system does. */
   freeze(): void {
     this.#reusable = false
     signalAll(this.#process.child, 'SIGSTOP')
@@ -163,7 +163,7 @@ export class Browser {
     signalAll(this.#process.child, 'SIGCONT')
   }
 
-  /** Gives the browser up: pages and all that it keeps go, and the next test may have it. */
+  /** Returns the browser for reuse, without its pages and data; kills it if it cannot be reused. */
   async stop(): Promise<void> {
     dismiss(this)
     if (this.#reusable) {
@@ -175,7 +175,7 @@ export class Browser {
     rmSync(this.#profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
   }
 
-  /** Closes every page but a blank one, and forgets cookies, databases and service workers. */
+  /** Closes every page but a blank one, and deletes cookies, databases and service workers. */
   async #forget(): Promise<void> {
     const pages = this.context.pages()
     const blank = pages.find((page) => page.url() === 'about:blank') ?? (await this.tab())
@@ -187,7 +187,7 @@ export class Browser {
   }
 
   testify(): string {
-    // A machine of tests has no message bus, and Chromium does not get over it.
+    // Chromium logs many errors about the missing D-Bus of a test machine.
     const said = (this.#process?.stderr ?? '').split('\n').filter((line) => !/dbus/i.test(line))
     return `Chromium said\n${tail(said.join('\n'), 10)}`
   }

@@ -1,10 +1,10 @@
-/** One line of the table: a figure and its budget. */
+/** One line of the table: a measured figure and its budget. */
 export interface Row {
   what: string
   goal: number
   figure: number
   unit: string
-  /** The goal is the least it may be, not the most. */
+  /** The goal is a minimum, not a maximum. */
   least?: boolean
 }
 
@@ -12,13 +12,13 @@ export function median(values: number[]): number {
   return quantile(values, 0.5)
 }
 
-/** The value that the share q of the values does not exceed. */
+/** The q-quantile of the values. */
 export function quantile(values: number[], q: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.max(0, Math.ceil(q * sorted.length) - 1)] ?? NaN
 }
 
-/** A figure that could not be taken is SHORT: nothing is ok unmeasured. */
+/** The table as text. A figure that is NaN, because the measurement failed, is SHORT. */
 export function table(rows: Row[], not: string[]): string {
   const lines = rows.map((r) => {
     const digits = r.figure < 10 ? 2 : 0

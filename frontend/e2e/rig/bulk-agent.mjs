@@ -1,5 +1,5 @@
-// An agent for measurements. `rows N` says N messages at once; `grow N MS`
-// makes one message of N KB and then adds a word to it every MS, 1,000 times.
+// An agent for measurements. `rows N` sends N messages at once. `grow N MS` sends
+// one message of N KB and then appends a word to it every MS milliseconds, 1,000 times.
 import { createInterface } from 'node:readline'
 
 const write = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\n')

@@ -1,4 +1,4 @@
-// The catalogue as it is built for the hub's policy, looked at in each size and theme.
+// The built catalogue page, served under the hub's content security policy, in each size and theme.
 import { join, resolve } from 'node:path'
 import type { Page } from 'playwright-core'
 import { build } from 'vite'
@@ -16,11 +16,11 @@ const sizes = [
 const themes = ['light', 'dark'] as const
 
 export interface CatalogueOptions {
-  /** Asks every rule by dark too, and shows each state in a page of its own. */
+  /** Runs every axe rule in the dark theme too, and loads the page anew for each state. */
   whole: boolean
 }
 
-/** Builds the catalogue, and returns its folder. In the mode "pseudo" its words are in a pseudo-language. */
+/** Builds the catalogue page and returns its folder. The mode "pseudo" replaces its words with a pseudo-language. */
 export async function builtCatalogue(mode = 'production'): Promise<string> {
   const folder = leavings.folder('abide-catalogue-')
   const root = resolve(import.meta.dirname, '../..')
@@ -37,7 +37,7 @@ export async function builtCatalogue(mode = 'production'): Promise<string> {
   return folder
 }
 
-/** A browser with one view of the catalogue for each size and theme. */
+/** A browser with one view of the catalogue page for each size and theme. */
 export class Catalogue {
   readonly views: View[] = []
 
@@ -49,10 +49,10 @@ export class Catalogue {
   static async start(options: CatalogueOptions): Promise<Catalogue> {
     const folder = await builtCatalogue()
     const catalogue = new Catalogue([], await Browser.start())
-    // One after the other: two windows opened at once would be taken for one.
+    // Sequential: if two windows open at once, both waits may return the same page.
     for (const size of sizes) {
       for (const theme of themes) {
-        // An origin of its own each: a view's data on the device does not affect the others.
+        // Each view has its own origin, so that they do not share localStorage and databases.
         const site = await preview({ root: folder })
         catalogue.sites.push(site)
         catalogue.views.push(await View.open(catalogue.browser, site.url, size, theme, options.whole))
@@ -69,7 +69,7 @@ export class Catalogue {
   }
 }
 
-/** A page of one size and one theme: a view must not still be changing from another. */
+/** A page with a fixed size and theme: a page that changes them would still be animating when it is checked. */
 export class View {
   readonly errors: string[] = []
 
@@ -93,7 +93,7 @@ export class View {
   ): Promise<View> {
     const page = await browser.window(size.of)
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    // No hub keeps the pictures the states speak of.
+    // The mock hub does not have the blobs that the states refer to.
     await page.route('**/blobs/*', (route) => route.fulfill({ path: picture, contentType: 'image/png' }))
     const rules = colorScheme === 'light' || whole ? undefined : ofColours
     return new View(page, `${size.name}-${colorScheme}`, url, whole, rules)
@@ -114,8 +114,8 @@ export class View {
   }
 
   /**
-   * What keeps somebody from using the state, and lasts: what a state loads of its own accord may come a
-   * moment later, and a colour on its way is no state.
+   * The accessibility violations that last. Parts that load late and colours in transition may violate a rule
+   * for a moment, so this retries for up to 20 s.
    */
   async barriers(): Promise<string[]> {
     const deadline = Date.now() + 20_000

@@ -1,11 +1,11 @@
-// A person's device: a browser that this hub has paired, and its screens.
+// A person's device: a browser that is paired with the hub.
 import type { Page } from 'playwright-core'
 import { Browser, type Size } from './browser.ts'
 import type { Hub } from './hub.ts'
 import { Screen } from './screen.ts'
 
 export class Device {
-  /** The tabs that lay over a page and may again. */
+  /** The blank tab that covers each page, kept for the next time. */
   readonly #covers = new Map<Page, Page>()
 
   private constructor(
@@ -14,8 +14,8 @@ export class Device {
   ) {}
 
   /**
-   * Starts a browser and pairs it, through a proxy where `origin` is its address. Without `told` it does not show
-   * that others are let in: the rig itself makes devices and tokens.
+   * Starts a browser and pairs it, through a proxy if `origin` is the proxy's address. Without `told` the notices
+   * about newly granted access are dismissed, because the rig itself makes devices and tokens.
    */
   static async pair(
     hub: Hub,
@@ -32,27 +32,27 @@ export class Device {
     return device
   }
 
-  /** Opens an address of the hub in a window of its own. */
+  /** Opens a path of the hub in a new window. */
   async open(path: string, size?: Size): Promise<Screen> {
     return Screen.open(await this.browser.window(size), this.origin + path)
   }
 
-  /** Opens a session and waits until its newest events are there. */
+  /** Opens a session in a new window and waits until it has loaded events. */
   async watch(session: string, size?: Size): Promise<Screen> {
     const screen = await this.open(`/s/${session}`, size)
     await screen.reaches(session, 1)
     return screen
   }
 
-  /** Puts another tab before a page, in the window of the page. */
+  /** Shows another tab in the page's window, so that the page is hidden. */
   async cover(page: Page): Promise<void> {
     const kept = this.#covers.get(page)
     if (kept) return kept.bringToFront()
-    await page.bringToFront() // so that the tab opens in its window
+    await page.bringToFront() // so that the tab opens in this window
     this.#covers.set(page, await this.browser.tab())
   }
 
-  /** Puts a page before the tab that covers it. */
+  /** Shows the page again instead of the tab that covers it. */
   uncover(page: Page): Promise<void> {
     return page.bringToFront()
   }

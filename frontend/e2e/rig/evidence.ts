@@ -1,15 +1,15 @@
-// The evidence of a test that failed, gathered while its pages are still open.
+// The evidence for a failed test, gathered while its pages are still open.
 import type { Page } from 'playwright-core'
 
-/** A source of evidence; a witness that was never asked costs nothing. */
+/** A source of evidence: a hub, a browser or a page. It is asked only when a test fails. */
 export interface Witness {
   testify(): string | Promise<string>
 }
 
-/** Of this process: vitest loads its runner and the tests as modules apart, which share no other place. */
+/** Global, because vitest loads its runner and the tests as separate modules, which share only globalThis. */
 const witnesses: Set<Witness> = ((globalThis as { witnesses?: Set<Witness> }).witnesses ??= new Set())
 
-/** Has a witness asked, should a test of this file fail before it is dismissed. */
+/** Registers a witness: it is asked if a test fails before it is dismissed. */
 export function call(witness: Witness): void {
   witnesses.add(witness)
 }
@@ -18,7 +18,7 @@ export function dismiss(witness: Witness): void {
   witnesses.delete(witness)
 }
 
-/** The evidence of all witnesses; who does not answer, as a stopped browser, is not waited for. */
+/** The evidence of all witnesses. A witness that does not answer within 3 s, such as a frozen browser, is skipped. */
 export async function evidence(): Promise<string> {
   const said = await Promise.all(
     [...witnesses].map((witness) => {
@@ -31,7 +31,7 @@ export async function evidence(): Promise<string> {
   return said.join('\n')
 }
 
-/** Watches a page until it is closed. */
+/** Registers a page as a witness until it is closed. */
 export function watchPage(page: Page): void {
   const said: string[] = []
   page.on('console', (m) => said.push(`${m.type()}: ${m.text()} ${m.location().url}`))

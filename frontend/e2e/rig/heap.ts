@@ -1,4 +1,4 @@
-// How much a page keeps, as its browser counts it.
+// The size of a page's heap.
 import type { CDPSession, Page } from 'playwright-core'
 
 interface Snapshot {
@@ -7,17 +7,17 @@ interface Snapshot {
 }
 
 /**
- * Heap that is no object of the page: compiled code and its shapes come and go as the browser
- * likes.
+ * Heap nodes that are not objects of the page: strings, and compiled code with its shapes, which
+ * the browser adds and drops at any time.
  */
 const notObjects = ['code', 'object shape', 'string', 'concatenated string', 'sliced string', 'hidden']
 
-/** The size of the page's own heap in bytes, after a collection. */
+/** The size of the page's heap in bytes, after a garbage collection. */
 export function usedBytes(page: Page): Promise<number> {
   return profiled(page, async (cdp) => (await cdp.send('Runtime.getHeapUsage')).usedSize)
 }
 
-/** The size of the objects in the page's heap in bytes, without texts and code. */
+/** The size of the objects in the page's heap in bytes, without strings and code. */
 export function objectBytes(page: Page): Promise<number> {
   return profiled(page, async (cdp) => {
     const chunks: string[] = []

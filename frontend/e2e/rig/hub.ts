@@ -1,4 +1,4 @@
-// A hub as a person runs it: the built binary on a data directory of its own.
+// A hub as a person runs it: the built binary with its own data directory.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -15,26 +15,26 @@ export const binaries = {
   race: join(bin, 'abide-race'),
   faultproxy: join(bin, 'faultproxy'),
 }
-/** Without it a program built with -race takes a second to exit. */
+/** Without GORACE=atexit_sleep_ms=0 a program built with -race takes a second to exit. */
 const env = { ...process.env, GORACE: 'atexit_sleep_ms=0', ABIDE_QUEUE_AFTER_INTERRUPTION: 'continue' }
 
 export interface HubOptions {
-  /** What browsers may call the hub by, beside its own address. */
+  /** Host names by which browsers may reach the hub, besides its own address. */
   publicNames?: string[]
   /**
-   * Agents beside `demo`, which answers at once, and `paced`, which says ten numbers in 100 ms for `/slow`;
-   * or what makes them of a folder of the hub's own.
+   * Agents besides `demo`, which answers at once, and `paced`, which says ten numbers in 100 ms for `/slow`;
+   * or a function that returns them for the hub's home folder.
    */
   agents?: Record<string, string[]> | ((home: string) => Record<string, string[]>)
-  /** How long an agent may say nothing in a turn before that is reported; of every agent. */
+  /** How long any agent may be silent in a turn before the hub reports it. */
   silence?: string
   /** The name of the folder sessions run in. */
   folder?: string
-  /** How fast `demo` is against its natural pace; 0 does not wait at all. */
+  /** The pace of `demo` relative to its natural one; 0 is without any delay. */
   speed?: number
   /** More lines of the configuration. */
   config?: string
-  /** Runs the hub under the race detector: where connections, hubs or browsers come and go. */
+  /** Runs the hub under the race detector: for tests in which connections, hubs or browsers end. */
   race?: boolean
 }
 
@@ -46,7 +46,7 @@ export class Hub {
   #addr = '127.0.0.1:0'
   #token: string | undefined
   origin = ''
-  /** The link a person would open; it pairs one browser. */
+  /** The pairing link from the hub's output; it pairs one browser. */
   link = ''
 
   constructor(readonly options: HubOptions = {}) {
@@ -74,7 +74,7 @@ export class Hub {
     return `hub ${this.origin} said\n${tail(this.log)}`
   }
 
-  /** Starts the hub; again after a kill it comes back at the same address. */
+  /** Starts the hub. After a kill it starts again at the same address. */
   async start(): Promise<void> {
     this.#writeConfig()
     const args = [
@@ -114,12 +114,12 @@ export class Hub {
     )
   }
 
-  /** Ends the hub as a crash would: nothing is said, nothing is tidied. */
+  /** Kills the hub as a crash would: it cannot say goodbye or clean up. */
   async kill(): Promise<void> {
     await this.#process?.kill('SIGKILL')
   }
 
-  /** Ends the hub as its operator would, and returns its exit code. */
+  /** Stops the hub with SIGTERM, as its operator would, and returns its exit code. */
   async stop(): Promise<number | null> {
     dismiss(this)
     await this.#process?.kill('SIGTERM')
@@ -128,7 +128,7 @@ export class Hub {
     return code
   }
 
-  /** A bearer token, as a script would get one. */
+  /** A bearer token from `abide token`. */
   get token(): string {
     this.#token ??= execFileSync(binaries.abide, ['token', '--data', this.data], {
       encoding: 'utf8',
@@ -137,7 +137,7 @@ export class Hub {
     return this.#token
   }
 
-  /** A fresh pairing link to this hub's own address, or to another one. */
+  /** A new pairing link to this hub's own address, or to `origin`. */
   pairLink(origin = this.origin): string {
     const out = execFileSync(binaries.abide, ['pair', '--data', this.data, '--json'], {
       encoding: 'utf8',
@@ -178,14 +178,14 @@ export class Hub {
     await this.api('POST', `/api/sessions/${session}/prompt`, { prompt_id: crypto.randomUUID(), text })
   }
 
-  /** Prompts and waits until the turn is over. */
+  /** Sends a prompt and waits until its turn has ended. */
   async turn(session: string, text: string): Promise<void> {
     const before = this.lastSeq(session)
     await this.prompt(session, text)
     await this.event(session, 'turn_end', before)
   }
 
-  /** The session's events as they are on disk: the truth every screen is held against. */
+  /** The session's events from the log on disk. Every screen is compared with these. */
   events(session: string): AbideEvent[] {
     return this.#lines(session).map((line) => JSON.parse(line) as AbideEvent)
   }
@@ -208,7 +208,7 @@ export class Hub {
     after = 0,
   ): Promise<Extract<AbideEvent, { type: T }>> {
     const found = await until(`${type} after ${after}`, () =>
-      // Of a long log, asked again and again, only lines that may be the event are parsed.
+      // The log may be long and is read repeatedly, so only lines that contain the type are parsed.
       this.#lines(session)
         .filter((line) => line.includes(`"${type}"`))
         .map((line) => JSON.parse(line) as AbideEvent)
@@ -217,7 +217,7 @@ export class Hub {
     return found as Extract<AbideEvent, { type: T }>
   }
 
-  /** Waits until nothing is at work in the session any more. */
+  /** Waits until the session is idle or interrupted. */
   async idle(session: string): Promise<void> {
     await until(`${session} idle`, async () =>
       ['idle', 'interrupted'].includes((await this.session(session)).status),

@@ -1,16 +1,16 @@
-// What runs inside every page before the app does. It watches from outside: the
-// app does not know it is there.
+// The script that is injected into every page before the app loads. It observes the page
+// without any support from the app.
 
-/** What `watch` gathers in a page. */
+/** The observations of `watch` in a page. */
 export interface Watched {
-  /** Sockets that exist now and the most that existed at once. */
+  /** The open WebSockets now, and the maximum at any time. */
   sockets: number
   most: number
-  /** The oldest event that the document held at first. */
+  /** The seq of the oldest event that the document loaded first. */
   begun: number | undefined
-  /** Refusals of the content policy: a sign that something was injected. */
+  /** Violations of the content security policy: a sign that something was injected. */
   violations: string[]
-  /** Scripts that a hostile text managed to run. */
+  /** Calls from scripts that a hostile text managed to run. */
   ran: string[]
 }
 
@@ -23,13 +23,13 @@ declare global {
       most: number
       begun: number | undefined
       violations: string[]
-      /** Whether the document last came back from the browser's own cache of pages. */
+      /** Whether the document was last restored from the back/forward cache. */
       persisted?: boolean
     }
   }
 }
 
-/** Installed with addInitScript, so it must not refer to anything outside itself. */
+/** Installed with addInitScript, so it must not use anything outside this function. */
 export function watch(): void {
   const rig: Window['rig'] = {
     ran: [],
@@ -64,8 +64,8 @@ export function watch(): void {
       this.addEventListener('close', () => rig.sockets.delete(this))
     }
     override close(code?: number, reason?: string): void {
-      // The other side may be gone: the browser keeps a closing socket for as
-      // long as it likes, but the app has let go of it.
+      // The app no longer uses this socket, so it does not count. If the hub is gone, the
+      // browser may fire the close event much later.
       rig.sockets.delete(this)
       super.close(code, reason)
     }

@@ -1,5 +1,5 @@
-// One phone behind its own proxy, with its own hub, going through sleeps: lanes
-// run beside each other and share nothing.
+// A lane: a phone with its own hub behind its own proxy, which sleeps and wakes again and
+// again. Lanes run concurrently and share nothing.
 import { expect } from 'vitest'
 import { phone as phoneSize } from './browser.ts'
 import { Device } from './device.ts'
@@ -11,21 +11,21 @@ import type { Screen } from './screen.ts'
 import { fallAsleep, leftByRig, type Sleep } from './sleep.ts'
 import { elapse, until } from './until.ts'
 
-/** What happens to the connection while the page sleeps. */
+/** The faults of the connection while the page sleeps. */
 export const faults = ['none', 'stall', 'rst', 'fin', 'restart', 'blackhole'] as const
-/** The session's state when the page falls asleep. */
+/** The states of the session when the page falls asleep. */
 export const moments = ['idle', 'mid-stream', 'a prompt in the outbox', 'a permission open'] as const
 
 export type Fault = (typeof faults)[number]
 export type Moment = (typeof moments)[number]
 
-/** Long enough for a page that is not hidden to notice that its clock jumped. */
+/** How long a page sleeps, in milliseconds. A stopped page must notice that its clock jumped, which takes longer. */
 const naps: Record<Sleep, number> = { hidden: 600, freeze: 600, bfcache: 600, stop: 2_300 }
 
 export class Lane {
   #session = ''
   #cycles = 0
-  /** The bytes the rig leaves in the page with every wake, once measured. */
+  /** The bytes that the rig leaks into the page with every wake; undefined until measured. */
   #left: number | undefined
   readonly #forgetting: Promise<void>[] = []
 
@@ -43,7 +43,7 @@ export class Lane {
     await proxy.to(hub.addr)
     const phone = await Device.pair(hub, { origin: proxy.origin, size: phoneSize })
     const screen = await phone.open('/', phoneSize)
-    // The worker takes over what pages it finds when it begins, and the browser lets go of those it keeps for the way back.
+    // Wait for the service worker: when it claims the pages, the browser evicts those in the back/forward cache.
     await screen.page.waitForFunction(() => navigator.serviceWorker.controller !== null)
     return new Lane(sleep, hub, proxy, phone, screen)
   }
@@ -55,7 +55,7 @@ export class Lane {
     expect(await this.hub.stop()).toBe(0)
   }
 
-  /** Sleeps once; fails unless the page wakes to exactly the log. `late` keeps the network away a while longer. */
+  /** Sleeps once; fails unless the page shows exactly the log after the wake. With `late` the network returns after the wake. */
   async cycle(fault: Fault, moment: Moment, late = false): Promise<void> {
     await this.#begin(fault, moment)
     const cut = moment === 'a prompt in the outbox'
@@ -81,7 +81,7 @@ export class Lane {
     await expectWhole(this.screen, this.hub, this.#session)
     expect(await this.screen.page.locator('[data-outbox]').count(), 'prompts still in the outbox').toBe(0)
     this.#forget(this.#session)
-    // The browser's pooled connections are as dead as the socket was.
+    // The browser's pooled HTTP connections are dead too, so reset them.
     await this.proxy.tell('rst')
   }
 
@@ -89,14 +89,14 @@ export class Lane {
     return this.#cycles
   }
 
-  /** The app's memory in its page, in bytes, without the rig's own. */
+  /** The memory of the page in bytes, without the bytes that the rig leaks. */
   async kept(): Promise<number> {
     if (this.sleep !== 'bfcache') return usedBytes(this.screen.page)
     this.#left ??= await leftByRig(this.phone)
     return (await objectBytes(this.screen.page)) - this.#left * this.#cycles
   }
 
-  /** The evidence of a cycle that failed: the difference, the screen, the end of the log. */
+  /** The evidence for a failed cycle: the difference, the screen, the end of the log. */
   async evidence(error: Error & { actual?: unknown; expected?: unknown }): Promise<string> {
     const part = async (what: () => unknown) => {
       try {
@@ -117,7 +117,7 @@ export class Lane {
     ].join('\n  ')
   }
 
-  /** Ends the session's agent, and does not wait for it: agents take their time. */
+  /** Deletes the session, which ends its agent. It does not wait: an agent may take long to end. */
   #forget(session: string): void {
     this.#forgetting.push(this.hub.deleteSession(session).catch(() => {}))
   }
@@ -125,11 +125,11 @@ export class Lane {
   async #begin(fault: Fault, moment: Moment): Promise<void> {
     const agent = moment === 'mid-stream' ? 'paced' : 'demo'
     this.#session = await this.hub.newSession(`Cycle ${++this.#cycles}`, agent)
-    // The document stays the same, so that leaks and open sockets add up.
+    // The same document for all cycles, so that leaks and open sockets accumulate.
     await this.screen.go(`/s/${this.#session}`)
     await this.screen.reaches(this.#session, 1)
     if (moment === 'mid-stream') {
-      // The kill of a hub must find the stream, however long the page takes to fall asleep.
+      // The agent must still be streaming when the hub is killed, however long the page takes to fall asleep.
       await this.screen.prompt(fault === 'restart' ? '/slow 600' : '/slow 15')
       await this.screen.reaches(this.#session, 21)
     } else if (moment === 'a permission open') {

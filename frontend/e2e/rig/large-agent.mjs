@@ -1,6 +1,6 @@
-// An agent that says large things: `table` a table of 300 rows and 30 columns, `line` a command whose
-// output is one line of 100,000 characters, `grow` a table of 40 rows that gets another until it is stopped,
-// `asks` to change one line of a file of 6,000 and to add one, to write a new file and to run a command as large.
+// An agent that sends large content. `table`: a table of 300 rows and 30 columns. `line`: a command whose
+// output is one line of 100,000 characters. `grow`: a table of 40 rows that grows until it is cancelled.
+// `asks`: permission to edit a file of 6,000 lines, to write a new file and to run a command of that size.
 import { createInterface } from 'node:readline'
 
 const write = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\n')

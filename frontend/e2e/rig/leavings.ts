@@ -1,5 +1,5 @@
-// The processes and folders that tests have made. They end with the worker, also when it is killed: a stopped
-// Chromium, a hub and a folder alike.
+// The processes and temporary folders that tests made. They are removed when the worker ends, also when a signal
+// ends it. A frozen Chromium is killed, too.
 import type { ChildProcess } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,7 @@ class Leavings {
 
   constructor() {
     process.once('exit', () => this.#clear())
-    // A run that is broken off ends its workers so, and a runner that is killed lets go of them.
+    // An interrupted run signals its workers. If the runner is killed, its workers get "disconnect".
     for (const end of ['SIGINT', 'SIGTERM', 'SIGHUP', 'disconnect'] as const) {
       process.once(end, () => {
         this.#clear()
@@ -20,13 +20,13 @@ class Leavings {
     }
   }
 
-  /** Ends the process and all below it with this one, unless it ended before. */
+  /** Kills the process and its descendants when this worker ends. */
   add(child: ChildProcess): void {
     this.#running.add(child)
     child.once('exit', () => this.#running.delete(child))
   }
 
-  /** A new folder, removed with this process at the latest. */
+  /** Makes a temporary folder, which is removed at the latest when this worker ends. */
   folder(prefix: string): string {
     const folder = mkdtempSync(join(tmpdir(), prefix))
     this.#folders.add(folder)
@@ -41,22 +41,22 @@ class Leavings {
   }
 }
 
-/** Of this worker, whose test files follow each other in one process. */
+/** One for the worker: its test files run one after the other in one process. */
 export const leavings = new Leavings()
 
-/** Signals a process and all below it. */
+/** Sends a signal to a process and its descendants. */
 export function signalAll(root: ChildProcess, signal: NodeJS.Signals): void {
   if (root.pid === undefined) return
   for (const pid of tree(root.pid)) {
     try {
       process.kill(pid, signal)
     } catch {
-      // It ended by itself meanwhile.
+      // The process has ended already.
     }
   }
 }
 
-/** The process and all below it. */
+/** The ids of the process and its descendants. */
 function tree(root: number): number[] {
   const children = new Map<number, number[]>()
   for (const entry of readdirSync('/proc')) {
@@ -66,7 +66,7 @@ function tree(root: number): number[] {
       const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
       children.set(parent, [...(children.get(parent) ?? []), Number(entry)])
     } catch {
-      continue // it ended while we looked
+      continue // the process ended during the walk
     }
   }
   const all = [root]

@@ -1,27 +1,27 @@
-// The matrix of wakes: every sleep, with every fault of the network, at every moment of a session.
+// The matrix of wakes: every kind of sleep, with every network fault, at every moment of a session.
 import { faults, Lane, moments, type Fault, type Moment } from './lane.ts'
 import type { Sleep } from './sleep.ts'
 
 const sleeps: Sleep[] = ['hidden', 'freeze', 'bfcache', 'stop']
 
-/** The steps of one lane. */
+/** The part of the matrix that one lane goes through. */
 export interface Track {
   sleep: Sleep
   faults: readonly Fault[]
-  /** Whether every fault comes at every moment, or each at one. */
+  /** Whether every fault is combined with every moment, or with one moment only. */
   whole: boolean
 }
 
 /**
- * The moments at which a fault comes to a sleep. Of a sample it is one, so chosen that over all sleeps every fault
- * comes at every moment, and in every sleep each moment comes.
+ * The moments to combine with a fault. In the sample it is one. It is chosen so that every fault meets every moment
+ * over all sleeps, and every sleep has every moment.
  */
 function momentsOf({ sleep, whole }: Track, fault: Fault): readonly Moment[] {
   if (whole) return moments
   return [moments[(sleeps.indexOf(sleep) + faults.indexOf(fault)) % moments.length]!]
 }
 
-/** One lane for each sleep; of the whole matrix two that share its faults, as a lane that sleeps needs no processor. */
+/** One track for each sleep, or two in the whole matrix, each with half the faults: a sleeping lane needs no processor. */
 export function tracks(whole: boolean): Track[] {
   const lanesEach = whole ? 2 : 1
   const half = faults.length / lanesEach
@@ -34,28 +34,28 @@ export function tracks(whole: boolean): Track[] {
   )
 }
 
-/** Wakes in one round over all tracks of the whole matrix. */
+/** The number of wakes in one round over all tracks of the whole matrix. */
 export const wakesInRound = sleeps.length * faults.length * moments.length
 
-/** The bytes that a page may keep of all its wakes together. */
+/** The bytes by which a page's heap may grow over all its wakes. */
 export const mostGrowth = 5 * 1024 * 1024
 
-/** What became of one lane. */
+/** The result of one lane. */
 export interface Outcome {
   sleep: Sleep
-  /** How often each fault and each moment came. */
+  /** The number of wakes by fault and by moment. */
   cells: Map<string, number>
   wakes: number
   failures: string[]
-  /** The most sockets at once, and by how many bytes the heap grew after the first faults; NaN if not asked. */
+  /** The most sockets at once, and the bytes by which the heap grew after the first cycles; NaN if not measured. */
   sockets: number
   growth: number
 }
 
 /**
- * Takes a lane through its track so many times. Every other round the network comes back after the
- * page does. With `weigh` the heap is measured: once all moments have come twice, when the app has
- * loaded its lazy parts, and at the end.
+ * Takes a lane through its track `rounds` times. In every second round the network returns after the
+ * page has woken. With `weigh` the heap is measured twice: after two cycles per moment, when the app
+ * has loaded its lazy parts, and at the end.
  */
 export async function run(track: Track, rounds: number, weigh: boolean): Promise<Outcome> {
   const lane = await Lane.start(track.sleep)
@@ -66,13 +66,13 @@ export async function run(track: Track, rounds: number, weigh: boolean): Promise
     for (let round = 0; round < rounds; round++) {
       for (const fault of track.faults) {
         for (const moment of momentsOf(track, fault)) {
-          // A network that comes back after the page does costs a whole dial.
+          // If the network returns after the page, the first connection attempt fails.
           const late = round % 2 === 1
           for (const part of [fault, moment]) cells.set(part, (cells.get(part) ?? 0) + 1)
           await lane.cycle(fault, moment, late).catch(async (error: Error) => {
             const cell = `round ${round}, ${track.sleep}, ${fault}, ${moment}${late ? ', late' : ''}`
             failures.push(`${cell}: ${error.message}`)
-            // Said at once: a run that is broken off has shown its failures too.
+            // Printed at once, so that an interrupted run has shown its failures too.
             console.error(`${cell}: ${await lane.evidence(error)}`)
           })
           if (weigh && lane.cycles === 2 * moments.length) before = await lane.kept()
@@ -88,7 +88,7 @@ export async function run(track: Track, rounds: number, weigh: boolean): Promise
   }
 }
 
-/** All outcomes in a line: the wakes by kind, what failed, the most sockets and the most growth. */
+/** All outcomes in one line: wakes by kind, failures, the most sockets and the most growth. */
 export function summary(outcomes: Outcome[], ms: number): string {
   const by = new Map<string, number>()
   const add = (kind: string, n: number) => by.set(kind, (by.get(kind) ?? 0) + n)

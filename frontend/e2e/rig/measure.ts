@@ -1,10 +1,10 @@
-// What measurements do in a page and to it.
+// The functions that the bench runs in a page to measure it.
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CDPSession, Page } from 'playwright-core'
 import type { Screen } from './screen.ts'
 
-/** Limits a page's processor and network, until the answer is detached. */
+/** Throttles a page's processor and network until the returned session is detached. */
 export async function throttled(
   page: Page,
   o: { cache?: boolean; slow4G?: boolean; cpu?: number },
@@ -29,17 +29,16 @@ export async function throttled(
 }
 
 export interface Vitals {
-  /** First paint, when the first key was taken, and blocking time, in milliseconds. */
+  /** First contentful paint, first key handled, and total blocking time, in milliseconds. */
   fcp: number
   key: number
   tbt: number
-  /** Layout shift. */
+  /** Cumulative layout shift. */
   cls: number
 }
 
 /**
- * Runs in the page before the app: gathers the figures of a start that a person notices in
- * `vitals`.
+ * Runs in the page before the app: collects the figures of the start in `window.vitals`.
  */
 export function watchVitals(): void {
   const vitals: Vitals = { fcp: 0, key: 0, tbt: 0, cls: 0 }
@@ -58,8 +57,8 @@ export function watchVitals(): void {
 }
 
 /**
- * Presses a key in the composer as soon as a session's rows up to seq are there, by the browser
- * itself: a test library's script in the page would be part of the figure.
+ * Presses a key in the composer as soon as the session is rendered up to seq. It uses the browser's
+ * protocol directly: Playwright's script in the page would be part of the figure.
  */
 export async function pressKey(cdp: CDPSession, seq: number): Promise<void> {
   const ready = `new Promise((resolve) => {
@@ -78,7 +77,7 @@ export async function pressKey(cdp: CDPSession, seq: number): Promise<void> {
   await cdp.send('Input.dispatchKeyEvent', { type: 'keyUp', key: 'x' })
 }
 
-/** Runs in the page: follows a link to a seq; the milliseconds until a row with it is in view. */
+/** Runs in the page: follows a link to a seq. Returns the milliseconds until its row is in view. */
 export async function jump({ id, seq }: { id: string; seq: number }): Promise<number> {
   const link = document.createElement('a')
   link.href = `/s/${id}?seq=${seq}`
@@ -99,7 +98,7 @@ export async function jump({ id, seq }: { id: string; seq: number }): Promise<nu
   return performance.now() - from
 }
 
-/** Runs in the page: drags the player's timeline to a seq; the milliseconds from the input to the frame that shows it. */
+/** Runs in the page: moves the player's timeline to a seq. Returns the milliseconds from the input to the painted frame. */
 export async function seekFilm(seq: number): Promise<number> {
   const timeline = document.querySelector<HTMLInputElement>('input[aria-label=Timeline]')!
   const from = performance.now()
@@ -116,13 +115,13 @@ export async function seekFilm(seq: number): Promise<number> {
     if (performance.now() - from > 5_000) throw new Error(`event ${seq} did not come into view`)
     await new Promise((r) => requestAnimationFrame(r))
   }
-  // The frame that a task after its callbacks follows is painted.
+  // A task that was queued in a frame's callback runs after that frame is painted.
   await new Promise((r) => requestAnimationFrame(() => setTimeout(r)))
   timeline.dispatchEvent(new Event('change', { bubbles: true }))
   return performance.now() - from
 }
 
-/** Runs in the page: scrolls the feed from its middle; how long each frame took and the longest task. */
+/** Runs in the page: scrolls the feed from its middle. Returns the time of each frame and of the longest task. */
 export async function scrollFrames(): Promise<{ frames: number[]; longest: number }> {
   const feed = document.querySelector('[role=feed]')!
   feed.scrollTop = feed.scrollHeight / 2
@@ -144,7 +143,7 @@ export async function scrollFrames(): Promise<{ frames: number[]; longest: numbe
   return { frames, longest }
 }
 
-/** Runs in the page: notes when the frame that shows seq has been painted. */
+/** Runs in the page: records when the frame that shows seq has been painted. */
 export function paintedAt(seq: number): void {
   const painted = new Promise<number>((resolve) => {
     const look = () => {

@@ -1,15 +1,15 @@
-// A client that believes its socket: what everybody writes first. The oracle
-// must find it out, or the oracle proves nothing.
+// A naive client that trusts its socket. The oracle must report its lost and repeated
+// events, or the oracle proves nothing.
 import type { Device } from './device.ts'
 import { watch } from './inpage.ts'
 import { Screen } from './screen.ts'
 
-/** Opens a page that shows the session with no cursor, no probe and no rule for what comes twice. */
+/** Opens a page that shows the session without a cursor, without probes and without dropping duplicates. */
 export async function openNaive(device: Device, session: string): Promise<Screen> {
   const page = await device.browser.window()
   await page.addInitScript(watch)
   const screen = new Screen(page)
-  // Any document of the hub's own origin will do, if it is not the app.
+  // Any document of the hub's origin that is not the app.
   await page.goto(`${device.origin}/api/health`)
   await page.evaluate(run, session)
   await screen.reaches(session, 1)

@@ -1,9 +1,9 @@
-// The folder of the form for a new session: a chip, and behind it the path.
+// The folder in the new session form: a chip that opens a dialog with a path field.
 import type { Page } from 'playwright-core'
 
 const chip = (page: Page) => page.locator('[data-folder]')
 
-/** Types a path in place of the folder. */
+/** Chooses a folder by typing its path. */
 export async function writeFolder(page: Page, path: string): Promise<void> {
   await chip(page).press('Enter')
   const field = page.getByRole('dialog', { name: 'Choose a folder' }).getByLabel('Path')
@@ -12,7 +12,7 @@ export async function writeFolder(page: Page, path: string): Promise<void> {
   await field.waitFor({ state: 'detached' })
 }
 
-/** The folder that a session would start in. */
+/** The chosen folder. */
 export async function folderOf(page: Page): Promise<string> {
   return (await chip(page).getAttribute('title')) ?? ''
 }

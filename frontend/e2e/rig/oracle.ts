@@ -1,5 +1,5 @@
-// "Gapless, and nothing twice", judged from outside: the log on disk against the events that a
-// screen holds and shows.
+// The oracle: it compares the log on disk with the events that a screen has applied and shows. No
+// event may be missing, and none may be applied twice.
 import { expect } from 'vitest'
 import type { AbideEvent } from '../../src/wire/gen.ts'
 import type { Hub } from './hub.ts'
@@ -7,7 +7,7 @@ import type { Screen, ShownRow } from './screen.ts'
 
 /**
  * Fails unless the screen has applied exactly the events of the log and shows exactly the words of
- * the agent and of people, in order. Nothing may be added to the log meanwhile.
+ * the agent and of people, in order. The log must not grow during the check.
  */
 export async function expectWhole(screen: Screen, hub: Hub, session: string, within?: number): Promise<void> {
   const log = hub.events(session)
@@ -41,7 +41,7 @@ function expectClean(screen: Screen, watched: Awaited<ReturnType<Screen['watched
 }
 
 /**
- * A screen's rows, without their keys: a row keeps the one it came with, on each screen its own.
+ * A screen's rows without their keys, because the key of a row may differ between screens.
  */
 export async function shownBy(screen: Screen): Promise<Omit<ShownRow, 'key'>[]> {
   return (await screen.rows()).map(({ seq, last, text }) => ({ seq, last, text }))
@@ -55,7 +55,7 @@ function asked(rows: ShownRow[]): string[] {
   return rows.map((r) => r.key).filter((key) => key.startsWith('prompt:'))
 }
 
-/** `/slow` and `/burst` count: a number missing or shown twice is an event missing or applied twice. */
+/** The numbers that `/slow` and `/burst` print. A missing or repeated number is a missing or repeated event. */
 export function saidNumbers(log: AbideEvent[]): number[] {
   return numbers(
     log.map((e) => (e.type === 'agent_message' && typeof e.data.text === 'string' ? e.data.text : '')),

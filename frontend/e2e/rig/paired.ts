@@ -1,4 +1,4 @@
-// A hub and a device that it has paired, for all tests of a block.
+// A hub and a paired device for all tests of a block.
 import { afterAll, beforeAll, expect } from 'vitest'
 import type { Size } from './browser.ts'
 import { Device } from './device.ts'
@@ -9,7 +9,7 @@ export interface Paired {
   readonly device: Device
 }
 
-/** Starts both before the tests of this block and ends them behind; neither is there before. */
+/** Starts both before the tests of this block and stops them after. Use neither outside the tests and hooks. */
 export function paired(options: { size?: Size; hub?: HubOptions } = {}): Paired {
   let hub: Hub
   let device: Device

@@ -1,10 +1,10 @@
-// Child processes whose lines the tests read.
+// Child processes whose output the tests read line by line.
 import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { leavings } from './leavings.ts'
 
-/** A child process and the lines of its stdout, in order, none lost between reads. */
+/** A child process. Its lines of stdout are buffered until they are read. */
 export class Process {
   readonly child: ChildProcess
   readonly exited: Promise<number | null>
@@ -36,12 +36,12 @@ export class Process {
     })
   }
 
-  /** Whether it has, or never began. */
+  /** Whether the process has ended, or could not be started. */
   get ended(): boolean {
     return this.child.pid === undefined || this.child.exitCode !== null || this.child.signalCode !== null
   }
 
-  /** The next line of stdout; fails when the process ended without one. */
+  /** The next line of stdout; fails if the process ends without one. */
   async line(): Promise<string> {
     const line =
       this.#lines.shift() ??
@@ -49,7 +49,7 @@ export class Process {
         ? undefined
         : await new Promise<string | undefined>((resolve) => this.#waiting.push(resolve)))
     if (line !== undefined) return line
-    // Its last output may be read after the end itself.
+    // The last stderr output may arrive after the exit event.
     await this.#closed
     throw new Error(`${this.child.spawnfile} ended without a line: ${this.stderr}`)
   }

@@ -1,4 +1,4 @@
-// The network between a browser and the hub, and its faults.
+// A proxy between a browser and the hub that causes network faults.
 import { binaries } from './hub.ts'
 import { Process } from './process.ts'
 
@@ -6,7 +6,7 @@ export class FaultProxy {
   #process = new Process(binaries.faultproxy, [])
   addr = ''
 
-  /** Starts listening; connections go nowhere until `to` is called. */
+  /** Starts listening. `to` must be called before connections are forwarded. */
   static async start(): Promise<FaultProxy> {
     const proxy = new FaultProxy()
     proxy.addr = await proxy.#process.line()

@@ -1,4 +1,4 @@
-// A stand-in for a browser's push service: it takes messages from the hub and decrypts them as the
+// A fake of a browser's push service: it receives messages from the hub and decrypts them as the
 // browser would.
 import { createDecipheriv, createECDH, hkdfSync, randomBytes } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
@@ -15,9 +15,9 @@ export interface Pushed {
 }
 
 export class PushService {
-  /** What came, oldest first. */
+  /** The decrypted messages, oldest first. */
   readonly pushed: Pushed[] = []
-  /** How the messages were encoded. */
+  /** The Content-Encoding headers of the messages. */
   readonly encodings = new Set<string | undefined>()
   readonly #key = createECDH('prime256v1')
   readonly #secret = randomBytes(16)
@@ -45,7 +45,7 @@ export class PushService {
     await new Promise((closed) => this.#server.close(closed))
   }
 
-  /** Has a page subscribe here: the browser of a test has no push service. To be called before the page is opened. */
+  /** Makes a page subscribe to this service, because the test browser has none. Call it before the page is opened. */
   async serve(page: Page): Promise<void> {
     const subscription = {
       endpoint: `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/phone`,

@@ -1,4 +1,4 @@
-// The app's markdown in a page of its own, as a browser's parser and boxes take it.
+// A page with only the app's Markdown renderer, to test it with a real browser's parser and layout.
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Page } from 'playwright-core'
@@ -14,7 +14,7 @@ declare global {
 
 const src = resolve(import.meta.dirname, '../../src')
 
-/** Opens a page of a phone's size with an empty main; in it `rendering` is what the app shows markdown by. */
+/** Opens an empty page of a phone's size whose global `rendering` is the app's Markdown renderer. */
 export async function renderingPage(browser: Browser): Promise<Page> {
   const built = (await build({
     configFile: false,
@@ -35,7 +35,7 @@ export async function renderingPage(browser: Browser): Promise<Page> {
   return page
 }
 
-/** Shows a message in the page. */
+/** Renders a message in the page. */
 export function show(page: Page, markdown: string): Promise<void> {
   return page.evaluate((text) => {
     const main = document.querySelector('main')!

@@ -1,5 +1,5 @@
-// Prints the evidence when a test or a step before it fails: at that moment, for later steps close
-// the pages and end the hub.
+// A vitest runner that prints the evidence as soon as a test or a hook before it fails. Later hooks
+// close the pages and stop the hub.
 import { TestRunner, type RunnerTestCase, type RunnerTestSuite } from 'vitest'
 import { evidence } from './evidence.ts'
 

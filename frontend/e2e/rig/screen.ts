@@ -1,4 +1,4 @@
-// One page of the app: a person's actions at it, and a test's readings of it.
+// One page of the app: a person's actions in it, and the state that tests read from it.
 import type { Locator, Page } from 'playwright-core'
 import { watch, type Watched } from './inpage.ts'
 import { elapse } from './until.ts'
@@ -8,7 +8,7 @@ export interface Facts {
   link: string
   session: string
   epoch: string
-  /** The cursor, the oldest event held, and how many were folded. */
+  /** The cursor, the seq of the oldest event loaded, and the number of events applied. */
   seq: number
   first: number
   applied: number
@@ -20,14 +20,14 @@ export interface ShownRow {
   key: string
   seq: number
   last: number
-  /** The words of the agent or of a person, as they are shown. */
+  /** The text of a message or a prompt, as rendered; empty for other rows. */
   text: string
 }
 
 export class Screen {
-  /** What went wrong in the page's own code. */
+  /** The uncaught errors of the page. */
   readonly errors: string[] = []
-  /** Every address the page asked for. */
+  /** Every URL the page requested. */
   readonly requests: string[] = []
   readonly feed: Locator
   readonly composer: Locator
@@ -49,7 +49,7 @@ export class Screen {
     return screen
   }
 
-  /** Goes to another address of the app within the same document, as its own links do. */
+  /** Navigates to another path of the app within the same document, as its own links do. */
   async go(path: string): Promise<void> {
     await this.page.evaluate((to) => {
       history.pushState(null, '', to)
@@ -85,9 +85,9 @@ export class Screen {
       if (told === true) return this.facts()
       if (told === undefined) {
         const facts = JSON.stringify(await this.facts())
-        throw new Error(`waited ${within} ms in vain for the page at seq ${seq}; it is at ${facts}`)
+        throw new Error(`the page did not reach seq ${seq} within ${within} ms; it is at ${facts}`)
       }
-      // The page went to another document while it was asked: so does the question.
+      // The page loaded another document meanwhile: ask again there.
       if (!/context was destroyed|navigation/i.test(told.message)) throw told
     }
   }
@@ -97,12 +97,12 @@ export class Screen {
     await this.composer.press('Control+Enter')
   }
 
-  /** Answers the permission request on the screen by the option's name. */
+  /** Answers the permission request on the screen with the option of this name. */
   async answer(option: string): Promise<void> {
     await this.permission.locator('[data-option]', { hasText: option }).click()
   }
 
-  /** Every row of the feed from the first to the last, found by scrolling as a reader would. */
+  /** Every row of the feed from the first to the last. It scrolls through the feed to find them. */
   rows(): Promise<ShownRow[]> {
     return this.page.evaluate(async () => {
       const feed = document.querySelector<HTMLElement>('[role=feed]')!
@@ -112,7 +112,7 @@ export class Screen {
         new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
       const begun = () => feed.scrollTop < 1 && document.documentElement.dataset['firstSeq'] === '1'
       const ended = () => feed.scrollTop > feed.scrollHeight - feed.clientHeight - 1
-      /** Whether the rows of this place are made: on a busy machine they come some frames after the scroll. */
+      /** Whether the rows at this scroll position are rendered. On a busy machine that takes several frames. */
       const made = () => {
         const { top, height } = feed.getBoundingClientRect()
         const middle = Math.min(top + height / 2, top + feed.scrollHeight / 2)
@@ -121,18 +121,18 @@ export class Screen {
           return box.top < middle + 60 && box.bottom > middle - 60
         })
       }
-      /** Takes the rows in the page; false while some are not made, or have a text that its parser has not shown. */
+      /** Reads the rows in the page. Returns false while rows are missing or their Markdown is not rendered yet. */
       const read = () => {
         if (!made()) return false
         const lasts = new Set<string>()
         for (const row of feed.querySelectorAll<HTMLElement>('article[data-key]')) {
           const { key, seq, last } = row.dataset
-          // An event is part of one row, also while pages come and rows grow.
+          // An event belongs to one row only, also while pages load and rows grow.
           if (lasts.has(last!)) throw new Error(`two rows end with event ${last} at once`)
           lasts.add(last!)
           const body = row.querySelector('.message, .prompt > p')
           if (body?.querySelector('.prose.plain')) return false
-          // A long text is cut until the rest is asked for.
+          // A long text is cut; this button shows the rest.
           const rest = body?.querySelector<HTMLElement>('button.rest')
           rest?.click()
           if (rest) return false
@@ -140,7 +140,7 @@ export class Screen {
         }
         return true
       }
-      /** How far the rows at both edges reach beyond them: a row is read whole at once, however high it is. */
+      /** How far the rows at the top and bottom edges extend beyond the view. A row is read whole, however high it is. */
       const cut = () => {
         const { top, bottom } = feed.getBoundingClientRect()
         const boxes = [...feed.querySelectorAll('article[data-key]')].map((row) =>
@@ -170,7 +170,7 @@ export class Screen {
       feed.scrollTop = feed.scrollHeight
       await painted()
       await scroll(begun, -3)
-      // A row met at the end may have been made anew by an older page: who follows the end is in no row.
+      // The feed follows its end at first, so an older page may have replaced the rows read there: read all again.
       shown.clear()
       await scroll(ended, 0.7)
       return [...shown.values()].sort((a, b) => a.seq - b.seq)
@@ -179,8 +179,8 @@ export class Screen {
 }
 
 /**
- * Runs in the page, which says so itself: asking it again and again costs more than the work under
- * test.
+ * Runs in the page and resolves when it reaches the seq. Polling from outside would cost more than
+ * the work under test.
  */
 function reached({ session, seq }: { session: string; seq: number }): Promise<true> {
   const root = document.documentElement

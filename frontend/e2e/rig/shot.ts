@@ -4,7 +4,7 @@ import type { Screen } from './screen.ts'
 
 const folder = process.env['ABIDE_SHOTS']
 
-/** Keeps a picture where the screens of a test are to be looked at. */
+/** Saves a screenshot if ABIDE_SHOTS names a folder. */
 export async function shot(screen: Screen, name: string): Promise<void> {
   if (!folder) return
   mkdirSync(folder, { recursive: true })

@@ -7,14 +7,14 @@ import { objectBytes } from './heap.ts'
 import { until } from './until.ts'
 
 /**
- * hidden: another tab is in front, timers are slowed. freeze: hidden, and the
- * page's tasks are stopped. stop: every process of the browser is stopped, as
- * on a locked phone; nothing in it can notice. bfcache: the person went to
- * another page and comes back to this very document, kept by the browser.
+ * hidden: another tab is in front, and timers are slowed. freeze: hidden, and the
+ * page's tasks are frozen. stop: every process of the browser is suspended, as on
+ * a locked phone, without any event in the page. bfcache: the person went to another
+ * page and returns to the same document, which the browser kept in its back/forward cache.
  */
 export type Sleep = 'hidden' | 'freeze' | 'bfcache' | 'stop'
 
-/** Puts a screen to sleep and returns what wakes it. */
+/** Puts a screen to sleep and returns the function that wakes it. */
 export async function fallAsleep(how: Sleep, device: Device, screen: Screen): Promise<() => Promise<void>> {
   if (how === 'stop') {
     device.browser.freeze()
@@ -33,7 +33,7 @@ export async function fallAsleep(how: Sleep, device: Device, screen: Screen): Pr
   }
 }
 
-/** Goes elsewhere; fails on the way back unless the document itself came back. */
+/** Navigates away and returns the function that goes back. It fails unless the same document is restored. */
 async function leave(page: Page): Promise<() => Promise<void>> {
   const born = await page.evaluate(() => performance.timeOrigin)
   await page.evaluate(() =>
@@ -59,13 +59,12 @@ async function lifecycle(cdp: CDPSession, state: 'frozen' | 'active'): Promise<v
 }
 
 /**
- * The bytes of objects that the rig itself leaves in a page with every return from the browser's
- * cache of pages: the library that drives the browser takes the document for a new one, puts its
- * script of 330 KB into it again, and never takes it out. Measured at a page of the same hub
- * without the app, by the steps of the lanes.
+ * The bytes of objects that Playwright leaks into a page with every return from the back/forward
+ * cache: it takes the document for a new one and injects its script of 330 KB again. Measured in a
+ * page of the same hub without the app, with the same steps as in a lane.
  */
 export async function leftByRig(device: Device): Promise<number> {
-  // A browser keeps a page or not as it likes, and a busy one may not: there is nothing measured then.
+  // A busy browser may not keep the page in its cache. Then the measurement fails and is repeated.
   for (let tries = 1; ; tries++) {
     const bare = await device.open('/first.js')
     try {
@@ -85,7 +84,7 @@ async function leftIn(bare: Screen): Promise<number> {
     area.setAttribute('aria-label', 'Prompt')
     document.body.append(area)
   })
-  // The four moments of a lane: one without a prompt, one that ends with a press of a button.
+  // The four moments of a lane: one without a prompt, one that ends with a click.
   const round = async (moment: number) => {
     if (moment > 0) await bare.prompt('/slow')
     await (

@@ -1,7 +1,7 @@
-// The contents of a page's databases, read beside the app.
+// Reads the app's IndexedDB databases in a page.
 import type { Page } from 'playwright-core'
 
-/** The records of one store; none while the app has not made it. */
+/** The records of one store; empty if the app has not created the database yet. */
 export function stored<T>(page: Page, store: string): Promise<T[]> {
   const name = store === 'files' ? 'abide-files' : 'abide'
   return page.evaluate(

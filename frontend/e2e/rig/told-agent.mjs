@@ -1,6 +1,6 @@
-// An agent whose prompts are its script. A prompt is JSON, a list of messages that it sends in
-// order: an update as it is, or { ask } for a permission request, whose answer it waits for.
-// Updates in the file it is given are sent meanwhile.
+// An agent whose prompts are scripts for it. A prompt is a JSON list of steps: a session update to
+// send, or { ask } for a permission request, whose answer it waits for. During a turn it also sends
+// the updates in the file given as its argument.
 import { readFileSync, rmSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
@@ -30,7 +30,7 @@ if (meanwhile) {
       rmSync(meanwhile)
       for (const sent of list) update(sent)
     } catch {
-      // Nothing is there, or not yet the whole of it.
+      // The file does not exist, or is not completely written yet.
     }
   }, 20).unref()
 }

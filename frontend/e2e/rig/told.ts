@@ -1,4 +1,4 @@
-// The steps of the scripted agent's prompts.
+// The agent `told`, whose prompts are scripts for it, and the steps of such a script.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Hub } from './hub.ts'
@@ -8,15 +8,15 @@ export type Told = Record<string, unknown>
 const script = join(import.meta.dirname, 'told-agent.mjs')
 const file = (home: string) => join(home, 'meanwhile.json')
 
-/** The agent `told`, for a hub's options. */
+/** The agent `told`, for the options of a hub. */
 export const agents = (home: string) => ({ told: [process.execPath, script, file(home)] })
 
-/** Has the agent send updates while its turn goes on. */
+/** Makes the agent send these updates during its current turn. */
 export function meanwhile(hub: Hub, ...updates: Told[]): void {
   writeFileSync(file(hub.home), JSON.stringify(updates))
 }
 
-/** Has the agent do these things, one after the other, and waits until the turn is over. */
+/** Makes the agent do these steps in order, and waits until the turn has ended. */
 export function turn(hub: Hub, session: string, ...list: Told[]): Promise<void> {
   return hub.turn(session, JSON.stringify(list))
 }

@@ -1,7 +1,7 @@
-// A finger on the screen. A page of the size `phone` is one of a touch screen.
+// Taps on a touch screen, which a page of the size `phone` has.
 import type { Locator } from 'playwright-core'
 
-/** Taps an element that is in view, is seen, stands still and has no other over it. */
+/** Taps an element. Fails if it is not visible, moves, or is covered by another element. */
 export async function tap(at: Locator): Promise<void> {
   await at.click({ trial: true })
   const { coarse, opacity, x, y } = await at.evaluate((element) => {
@@ -9,8 +9,8 @@ export async function tap(at: Locator): Promise<void> {
     const coarse = matchMedia('(pointer: coarse)').matches
     return { coarse, opacity: getComputedStyle(element).opacity, x: left + width / 2, y: top + height / 2 }
   })
-  if (!coarse) throw new Error('the page is not one of a touch screen')
-  if (opacity === '0') throw new Error(`${at.toString()} is not seen by touch`)
+  if (!coarse) throw new Error('the page has no touch screen')
+  if (opacity === '0') throw new Error(`${at.toString()} is transparent on a touch screen`)
   const cdp = await at.page().context().newCDPSession(at.page())
   await cdp.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: [{ x, y }] })
   await cdp.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] })

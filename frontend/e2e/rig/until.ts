@@ -1,6 +1,4 @@
-/**
- * Waits until check returns something, asking often; fails after a bound, and names the condition.
- */
+/** Polls until check returns a value, and returns it; after `within` ms it fails and names the condition. */
 export async function until<T>(
   what: string,
   check: () => T | undefined | null | false | Promise<T | undefined | null | false>,
@@ -10,12 +8,12 @@ export async function until<T>(
   for (;;) {
     const found = await check()
     if (found !== undefined && found !== null && found !== false) return found
-    if (Date.now() > deadline) throw new Error(`waited ${within} ms in vain for ${what}`)
+    if (Date.now() > deadline) throw new Error(`timed out after ${within} ms waiting for ${what}`)
     await new Promise((resolve) => setTimeout(resolve, 25))
   }
 }
 
-/** Lets time pass, where the test is about time: a sleep, a silence. */
+/** Waits, for tests that are about time: a sleep, a silence. */
 export function elapse(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }

@@ -1,5 +1,5 @@
-// An agent that says everything it can in the words of corpus.json: each field
-// that reaches a screen carries each text of it once.
+// An agent that sends the texts of corpus.json in everything it can say: every field
+// that reaches a screen carries each text once.
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
@@ -12,7 +12,7 @@ const write = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0',
 const update = (update) => write({ method: 'session/update', params: { sessionId: session, update } })
 const text = (text) => ({ type: 'text', text })
 
-/** What waits for the hub's answer, by request id. */
+/** The resolvers of requests that wait for the hub's answer, by request id. */
 const waiting = new Map()
 let asked = 0
 function ask(params) {
@@ -83,7 +83,7 @@ async function play() {
   }
 }
 
-/** Names that say one thing and are another, wherever an agent may give one. */
+/** Sends deceptive names, with reordering and invisible characters, in every field where an agent may give a name. */
 async function turned() {
   const name = 'a\u202egpj.exe'
   const command = `cat ${name} \u200b/`
