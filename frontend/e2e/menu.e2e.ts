@@ -63,7 +63,7 @@ describe.each([
     // Archived, it is left for the list, and one press brings it back.
     await choose(screen, 'Archive')
     await screen.page.getByText('Archived “Put away”.').waitFor()
-    expect(new URL(screen.page.url()).pathname).toBe('/')
+    await screen.page.waitForURL((url) => url.pathname === '/')
     expect((await hub.session(only)).archived).toBe(true)
     expect(await barriers(screen.page)).toEqual([])
     await button(screen, 'Undo').click()
@@ -78,7 +78,7 @@ describe.each([
     await archivedLine(screen).waitFor({ state: 'detached' })
     await choose(screen, 'Archive')
     // The page leaves for the list when it hears the answer, a moment after the hub archived it.
-    await until('it left for the list', () => Promise.resolve(new URL(screen.page.url()).pathname === '/'))
+    await screen.page.waitForURL((url) => url.pathname === '/')
     expect((await hub.session(only)).archived).toBe(true)
 
     await screen.go(`/s/${only}`)
