@@ -7,9 +7,17 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 /** Runs the longest files first, so that the workers finish at about the same time. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const long = ['catalogue', 'menu', 'restart', 'hostile', 'matrix', 'keys', 'axe', 'wake', 'record'].map(
-      (name) => `${name}.e2e.ts`,
-    )
+    const long = [
+      'catalogue',
+      'words',
+      'largefolders',
+      'matrix',
+      'wake',
+      'menu',
+      'keys',
+      'record',
+      'axe',
+    ].map((name) => `${name}.e2e.ts`)
     const rank = (file: TestSpecification) => long.indexOf(basename(file.moduleId)) + 1 || 99
     return (await super.sort(files)).sort((a, b) => rank(a) - rank(b))
   }
