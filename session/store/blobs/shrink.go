@@ -19,6 +19,10 @@ const (
 	MaxValue = 256 << 10
 	// headBytes is how much of such a value stays in the line as text.
 	headBytes = 4 << 10
+	// worthMoving is more than the reference that takes a value's place.
+	worthMoving = headBytes + 512
+	// mostMoved is how many heads a line holds: each blob is a file of its own.
+	mostMoved = logfile.MaxLine / headBytes
 	// maxData leaves room for the envelope in a line of logfile.MaxLine bytes.
 	maxData = logfile.MaxLine - 1<<10
 	// maxDepth is how deep a payload is looked into.
@@ -169,11 +173,11 @@ func (w *mover) members(v []byte) ([]byte, error) {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(len(members[b].value), len(members[a].value)) })
 	size := len(v)
-	for _, i := range order {
-		if size <= maxData {
+	for moved, i := range order {
+		m := &members[i]
+		if size <= maxData || moved == mostMoved || len(m.value) <= worthMoving {
 			break
 		}
-		m := &members[i]
 		size -= len(m.value)
 		if m.value, err = w.put("application/json", m.value, string(m.value)); err != nil {
 			return nil, err
