@@ -2,8 +2,11 @@ package server_test
 
 import (
 	"net/http"
+	"strconv"
+	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/internal/auth"
@@ -11,14 +14,16 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
+type recordingMade struct {
+	SessionID  string    `json:"session_id"`
+	Epoch      string    `json:"epoch"`
+	RecorderID string    `json:"recorder_id"`
+	MaxSeq     event.Seq `json:"max_seq"`
+}
+
 func TestAProgramRecordsASessionThatEveryScreenSeesLive(t *testing.T) {
 	h := startHub(t, hubOptions{})
-	var made struct {
-		SessionID  string    `json:"session_id"`
-		Epoch      string    `json:"epoch"`
-		RecorderID string    `json:"recorder_id"`
-		MaxSeq     event.Seq `json:"max_seq"`
-	}
+	var made recordingMade
 	res := h.api("POST", "/api/sessions", map[string]any{"recorder": true, "agent": "other", "workspace": t.TempDir(), "name": "Elsewhere"})
 	require.Equal(t, 201, res.status, res.body)
 	res.decode(t, &made)
@@ -49,4 +54,28 @@ func TestAProgramRecordsASessionThatEveryScreenSeesLive(t *testing.T) {
 	id := h.idOf(h.token)
 	require.JSONEq(t, `{"reason":"exit 0","by":"owner","by_id":"`+id+`"}`, string(h.await(s, 0, event.TypeSessionEnd).Data))
 	require.Contains(t, string(h.await(s, 0, event.TypeUserPrompt).Data), `"actor":"hub","by_id":"`+id+`"`, "a recorder cannot speak as the hub")
+}
+
+func TestARecordersEventThatNoLogHoldsIsItsOwnMistake(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	var made recordingMade
+	h.api("POST", "/api/sessions", map[string]any{"recorder": true, "agent": "other", "workspace": t.TempDir()}).decode(t, &made)
+	many := make(map[string]int)
+	for i := range 200_000 {
+		many[strconv.Itoa(i)] = i
+	}
+	for name, e := range map[string]map[string]any{
+		"no type":              {"type": "", "data": map[string]string{}},
+		"a type of 200 bytes":  {"type": strings.Repeat("x", 200), "data": map[string]string{}},
+		"a type of two lines":  {"type": "x\ny", "data": map[string]string{}},
+		"no data":              {"type": "other"},
+		"data that is a list":  {"type": "other", "data": []int{}},
+		"data of many numbers": {"type": "other", "data": many},
+	} {
+		res := h.api("POST", "/api/sessions/"+made.SessionID+"/record", map[string]any{"recorder_id": made.RecorderID, "after_seq": made.MaxSeq, "events": []any{e}})
+		assert.Equal(t, 400, res.status, "%s: %s", name, res.body)
+	}
+	res := h.api("POST", "/api/sessions/"+made.SessionID+"/record", map[string]any{"recorder_id": made.RecorderID, "after_seq": made.MaxSeq,
+		"events": []any{map[string]any{"type": "other", "data": map[string]string{"of": "a later version"}}}})
+	require.Equal(t, 200, res.status, res.body)
 }

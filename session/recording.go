@@ -7,17 +7,22 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
 )
 
 // recorderSilence is how long a recorder may say nothing before the session is closed
 // as after a crash.
 const recorderSilence = 30 * time.Second
+
+// mostOfType bounds the name of an event's type, in bytes: every line repeats it.
+const mostOfType = 100
 
 // noteRecording says in the log that a program records the session. A session_end ends
 // the recording.
@@ -122,6 +127,9 @@ func (b *BackgroundSession) Record(ctx context.Context, recorderID string, after
 func payloadsOf(batch []Recorded) ([]event.Payload, error) {
 	payloads := make([]event.Payload, 0, len(batch))
 	for i, r := range batch {
+		if r.Type == "" || len(r.Type) > mostOfType || !printable(string(r.Type)) {
+			return nil, fmt.Errorf("%w: event %d of the batch: an event has a type of at most %d printable bytes", ErrInvalid, i, mostOfType)
+		}
 		p, err := event.Event{Type: r.Type, Data: r.Data}.Payload()
 		if err != nil {
 			return nil, fmt.Errorf("%w: event %d of the batch: %w", ErrInvalid, i, err)
@@ -180,6 +188,10 @@ func notReported(p event.Payload) string {
 		if p.PromptID == "" {
 			return "a user_prompt has a prompt_id"
 		}
+	case event.Unknown:
+		if !bytes.HasPrefix(bytes.TrimSpace(p.Raw), []byte("{")) {
+			return "the data of an event is an object"
+		}
 	}
 	return ""
 }
@@ -207,6 +219,9 @@ func (r *recording) take(recorderID string, after event.Seq, payloads []event.Pa
 		return 0, err
 	}
 	first, err := r.write(list...)
+	if errors.Is(err, store.ErrInvalid) { // too large for a line
+		return 0, fmt.Errorf("%w: record events: %w", ErrInvalid, err)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("record events: %w", r.b.stuck(err))
 	}
