@@ -66,7 +66,7 @@ func TestGrantsAnswersDeletionsAndRefusalsAreInTheAuditTrail(t *testing.T) {
 	require.Equal(t, 400, h.api("GET", "/api/audit?after=x", nil).status)
 }
 
-// Fault 86.
+// Fault 86 of the fault list.
 func TestFault86NoCredentialGoesByAReservedName(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	for _, name := range []string{"hub", "HUB", " agent ", "device:1", "token:1", "h\u200bub"} {

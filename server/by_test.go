@@ -13,7 +13,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// idOf is the id of a token's credential.
+// idOf returns the id of a token's credential.
 func (h *hub) idOf(token string) string {
 	h.t.Helper()
 	grant, err := h.registry.Present(auth.KindToken, token)
@@ -21,7 +21,7 @@ func (h *hub) idOf(token string) string {
 	return grant.ID
 }
 
-// Two credentials of one name do all that leaves a record.
+// Two credentials with the same name perform every action that leaves a record.
 func TestEveryRecordHasTheIDOfItsCredential(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	first := h.mint(auth.TokenRequest{Scope: auth.Owner, Name: "pat"})
@@ -40,7 +40,7 @@ func TestEveryRecordHasTheIDOfItsCredential(t *testing.T) {
 	create := map[string]string{"agent": "puppet", "prompt": "hold"}
 	do(first, 201, "POST", "/api/sessions", create).decode(t, &made)
 	do(second, 201, "POST", "/api/sessions", map[string]string{"agent": "puppet"}).decode(t, &others)
-	require.NotEqual(t, made.SessionID, others.SessionID, "a key is its credential's own, whatever the name")
+	require.NotEqual(t, made.SessionID, others.SessionID, "two credentials share a creation key")
 	do(first, 201, "POST", "/api/sessions", create).decode(t, &others)
 	require.Equal(t, made.SessionID, others.SessionID)
 

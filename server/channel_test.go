@@ -18,7 +18,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// posted is a request that a receiver of messages got.
+// posted is a request that a webhook or ntfy receiver got.
 type posted struct {
 	path      string
 	signature string
@@ -42,7 +42,7 @@ const hookSecret = "a secret of the receiver"
 func TestAWebhookIsSignedWithATimeAndHearsOfTheEnd(t *testing.T) {
 	url, got := listener(t)
 	timing := quick()
-	timing.LongTurn = time.Hour // the end of this one would take the withdrawal's place
+	timing.LongTurn = time.Hour // or the end of this turn would replace the withdrawal
 	h := startHub(t, hubOptions{notify: timing, channels: []notify.Channel{{Name: "desk", Type: notify.Webhook, URL: url + "/hook", Secret: hookSecret}}})
 	s := h.session()
 	h.ask(s, "p1")
@@ -55,7 +55,7 @@ func TestAWebhookIsSignedWithATimeAndHearsOfTheEnd(t *testing.T) {
 	var p notify.Payload
 	require.NoError(t, json.Unmarshal([]byte(first.body), &p))
 	require.Equal(t, notify.Permission, p.Kind)
-	require.Nil(t, p.Answer, "no token leaves but in an encrypted push")
+	require.Nil(t, p.Answer, "an answer token outside of an encrypted push")
 	_, err = s.AnswerPermission(context.Background(), session.Answer{PermissionID: "perm-1", OptionID: "yes", Actor: event.Actor{Name: "desk"}})
 	require.NoError(t, err)
 	require.Contains(t, (<-got).body, `"kind":"withdrawn"`)
@@ -79,7 +79,7 @@ func TestAChannelIsToldWhatWasChosenInTheApp(t *testing.T) {
 	require.Equal(t, 400, h.api("PUT", "/api/channels/desk", map[string]any{"events": []string{"everything"}}).status)
 	require.Equal(t, 404, h.api("PUT", "/api/channels/nobody", map[string]any{}).status)
 	require.Equal(t, 204, h.api("PUT", "/api/channels/desk", map[string]any{"events": []string{"permission"}, "muted": []string{muted.ID()}}).status)
-	h.prompt(heard, "p1", "say 3") // a turn's end is not chosen
+	h.prompt(heard, "p1", "say 3") // ends of turns are not selected
 	h.ask(muted, "p2")
 	h.ask(heard, "p3")
 	var p notify.Payload
@@ -102,7 +102,7 @@ func TestInQuietHoursOnlyATestIsSent(t *testing.T) {
 	require.EqualValues(t, 1, h.counts().Sent)
 }
 
-// stuckPhone is a hub whose only browser has a push service that hangs.
+// stuckPhone returns a hub whose only browser has a push service that hangs.
 func stuckPhone(t *testing.T) (*hub, *browser) {
 	t.Helper()
 	h := startHub(t, hubOptions{notify: quick()})
@@ -132,5 +132,5 @@ func TestAQuestionThatDiedWithTheHubIsNotSent(t *testing.T) {
 	h.stop()
 	phone.answers(nil)
 	startHub(t, hubOptions{dir: h.dir, notify: quick()})
-	require.NotEqual(t, notify.Permission, phone.next().Kind, "only that it is settled")
+	require.NotEqual(t, notify.Permission, phone.next().Kind, "the request was sent after it was settled")
 }

@@ -15,12 +15,12 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// frameBound is the most bytes of events in a frame that has more than one.
+// frameBound is the size limit of the events in a frame with more than one event.
 const frameBound = 64 << 10
 
 func TestEventsThatWaitGoOutInFramesAsFullAs64KiBAllows(t *testing.T) {
 	for name, of := range map[string]struct{ tail, short int }{
-		// The part kept in memory after a pause begins with pieces of 4 to 32 KiB.
+		// The tail in memory after a pause begins with pieces of 4 to 32 KiB.
 		"from memory": {8 << 20, 4}, "from the file": {8 << 10, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestEventsThatWaitGoOutInFramesAsFullAs64KiBAllows(t *testing.T) {
 				cursor = head.LastSeq
 				require.LessOrEqual(t, len(events), frameBound)
 				if cursor < last && len(events) < frameBound-size-200 {
-					short++ // there was space for one more
+					short++ // the next event would have fit
 				}
 			}
 			require.LessOrEqual(t, short, of.short)
@@ -61,8 +61,8 @@ func TestAnEventLargerThanAFrameGoesOutAlone(t *testing.T) {
 	require.Equal(t, "1-2 false, 3-3 true, 4-4 false", strings.Join(frames, ", "))
 }
 
-// deadlines counts how often the write deadline of a listener's connections is
-// moved, and the bytes written to them.
+// deadlines counts how often the write deadlines of a listener's connections are
+// set, and the bytes written.
 type deadlines struct {
 	net.Listener
 	moved, writes atomic.Int64
@@ -107,5 +107,5 @@ func TestAFrameMovesNoTimerOfItsOwn(t *testing.T) {
 		find[*wire.Pong](p, nil)
 	}
 	require.GreaterOrEqual(t, counted.writes.Load()-writes, int64(pings))
-	require.LessOrEqual(t, counted.moved.Load()-moved, int64(1), "a minute's bound is moved after half of one")
+	require.LessOrEqual(t, counted.moved.Load()-moved, int64(1), "a deadline of a minute is set again only after half a minute")
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/abidehub/abide/server/wire"
 )
 
-// comments is the next frame of that kind.
+// comments returns the next comments frame.
 func (p *peer) comments() *wire.Comments {
 	for {
 		if m, ok := p.next().(*wire.Comments); ok {
@@ -25,13 +25,13 @@ func TestTwoScreensSeeEachOthersComments(t *testing.T) {
 	first, second := h.dial(path+"/ws"), h.dial(path+"/ws")
 	header := bearer(h.token)
 	header.Set("Idempotency-Key", "c1")
-	for range 2 { // the same request again adds nothing
+	for range 2 { // a repeated request adds nothing
 		require.Equal(t, 201, h.do("POST", path+"/comments", map[string]any{"from_seq": 1, "text": "why?"}, header).status)
 	}
 	want := &wire.Comments{SessionID: s.ID(), Version: 1, Count: 1, Open: 1}
 	require.Equal(t, want, first.comments())
 	require.Equal(t, want, second.comments())
-	require.Equal(t, want, h.dial(path+"/ws").comments(), "a screen that comes later is told")
+	require.Equal(t, want, h.dial(path+"/ws").comments(), "a later screen did not get the comments")
 
 	viewer := bearer(h.mint(auth.TokenRequest{Scope: auth.Viewer, SessionID: s.ID()}))
 	require.Equal(t, 200, h.do("GET", path+"/comments", nil, viewer).status)

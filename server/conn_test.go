@@ -20,8 +20,8 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// rawFollow follows a session from its start over a connection with a small
-// window, so that a large frame takes the server many turns to get rid of.
+// rawFollow follows a session from its start over a connection with a small window,
+// so that the server needs many writes for a large frame.
 func rawFollow(t *testing.T, h *hub, s *session.BackgroundSession) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	conn, err := net.Dial("tcp", h.addr)
@@ -41,7 +41,7 @@ func rawFollow(t *testing.T, h *hub, s *session.BackgroundSession) (net.Conn, *b
 	}
 }
 
-// rawFrame reads one frame of a server: unmasked, and never in fragments.
+// rawFrame reads one frame of a server, which is unmasked and not fragmented.
 func rawFrame(r io.Reader) (opcode byte, payload []byte, err error) {
 	head := make([]byte, 2)
 	if _, err := io.ReadFull(r, head); err != nil {
@@ -63,7 +63,7 @@ func rawFrame(r io.Reader) (opcode byte, payload []byte, err error) {
 	return head[0] & 0x0f, payload, err
 }
 
-// eventsOf returns the events of a text frame, or none.
+// eventsOf returns the events of a text frame; nil if it has none.
 func eventsOf(t *testing.T, payload []byte) []event.Event {
 	t.Helper()
 	m, err := wire.DecodeServer(payload)
@@ -83,13 +83,13 @@ func TestFramesLargerThanTheBufferArriveWholeAndInOrderWithPongsBetween(t *testi
 	const pings = 300
 	wait.Go(func() {
 		for n := range pings {
-			// Masked with zeros: the payload is as it says.
+			// The mask is zero, so the payload is sent unchanged.
 			frame := append([]byte{0x89, 0x84, 0, 0, 0, 0}, fmt.Sprintf("%04d", n)...)
 			if _, err := conn.Write(frame); err != nil {
-				return // the reader below tells
+				return // the reader below fails then
 			}
 			if n%10 == 0 {
-				time.Sleep(time.Millisecond) // spread over many frames
+				time.Sleep(time.Millisecond) // spread the pings over many frames
 			}
 		}
 	})
@@ -118,14 +118,14 @@ func TestFramesLargerThanTheBufferArriveWholeAndInOrderWithPongsBetween(t *testi
 		}
 	}
 	same(t, want, all)
-	require.Greater(t, largest, 32<<10, "or nothing large was sent")
-	require.Positive(t, between, "or no pong came between events")
+	require.Greater(t, largest, 32<<10, "the largest frame is too small for this test")
+	require.Positive(t, between, "no pong came between events")
 }
 
-// Those who stop reading, or leave, in the middle of large frames are cut off
-// there: they got whole frames before, and clients that come later get all of it.
+// A client that stops reading or disconnects in the middle of a large frame has
+// received whole frames before it. Later clients receive everything.
 func TestAClientThatIsCutOffInALargeFrameLeavesNothingBehind(t *testing.T) {
-	t.Parallel() // it waits for the write's bound, which a client that reads keeps on any machine
+	t.Parallel() // it waits for the write deadline
 	h := startHub(t, hubOptions{timing: server.Timing{Write: 5 * time.Second}})
 	s := h.session()
 	h.prompt(s, "p1", "say 6000")
@@ -133,7 +133,7 @@ func TestAClientThatIsCutOffInALargeFrameLeavesNothingBehind(t *testing.T) {
 	for n := range 8 {
 		conn, r := rawFollow(t, h, s)
 		if n%2 > 0 {
-			_, err := r.Peek(1) // the server has begun
+			_, err := r.Peek(1) // the server has begun to send
 			require.NoError(t, err)
 			require.NoError(t, conn.Close())
 			continue
@@ -145,7 +145,7 @@ func TestAClientThatIsCutOffInALargeFrameLeavesNothingBehind(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(h.api("GET", "/api/health", nil).body), &health))
 		return health.Clients
 	}
-	require.Eventually(t, func() bool { return clients() == 0 }, patience, 20*time.Millisecond, "the write's bound ends them")
+	require.Eventually(t, func() bool { return clients() == 0 }, patience, 20*time.Millisecond, "the write deadline did not close them")
 	want := h.events(s)
 	for _, r := range stuck {
 		var got []event.Event
@@ -154,7 +154,7 @@ func TestAClientThatIsCutOffInALargeFrameLeavesNothingBehind(t *testing.T) {
 			got = append(got, eventsOf(t, payload)...)
 		}
 		require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "the connection is closed")
-		require.Less(t, len(got), len(want), "or it was never stuck")
+		require.Less(t, len(got), len(want), "the client was never stuck")
 		same(t, want[:len(got)], got)
 	}
 	same(t, want, h.dial(fmt.Sprintf("/api/sessions/%s/ws?after_seq=0&epoch=%s", s.ID(), s.Log().Epoch())).collect(0, want[len(want)-1].Seq))

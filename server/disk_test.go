@@ -7,7 +7,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// sickDisk is a device that fails to write or to sync logs while it is told to.
+// sickDisk is a file system that fails to write or to sync logs on command.
 type sickDisk struct {
 	store.FS
 	write, sync atomic.Pointer[error]
@@ -20,7 +20,7 @@ func (d *sickDisk) file(f store.File, name string, err error) (store.File, error
 		return f, err
 	}
 	switch filepath.Base(name) {
-	case "events.jsonl", ".events-next.jsonl": // which becomes the former
+	case "events.jsonl", ".events-next.jsonl": // this file is renamed to events.jsonl
 		return sickFile{f, d}, nil
 	}
 	return f, nil

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// documented lists the routes of openapi.json, which a test of its own compares
-// with the hub's answers.
+// documented returns the routes of openapi.json. Another test compares them with
+// the hub's responses.
 func documented(t *testing.T, h *hub) (list []struct{ method, path string }) {
 	t.Helper()
 	var doc struct{ Paths map[string]map[string]any }
@@ -27,7 +27,7 @@ func documented(t *testing.T, h *hub) (list []struct{ method, path string }) {
 
 var placeholder = regexp.MustCompile(`\{\w+\}`)
 
-// Faults 51, 52, 53, 54 on every route, those that are not there too.
+// Faults 51, 52, 53 and 54 on every route, and on unknown ones.
 func TestEveryRouteIsBehindTheDoor(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	id := h.session().ID()
@@ -41,7 +41,7 @@ func TestEveryRouteIsBehindTheDoor(t *testing.T) {
 		name   string
 		header http.Header
 		want   int
-		open   bool // also where no credential is needed
+		open   bool // needs no credential
 	}{
 		{"rebound name", http.Header{"Host": {"evil.com"}, "Cookie": {cookie}, "Origin": {"http://evil.com"}}, 421, true},
 		{"rebound name with the port", http.Header{"Host": {"evil.com" + port}, "Cookie": {cookie}, "Origin": {"http://evil.com" + port}}, 421, true},
@@ -66,7 +66,7 @@ func TestEveryRouteIsBehindTheDoor(t *testing.T) {
 		open := !strings.HasPrefix(path, "/api") || path == "/api/ready" || path == "/api/pair" || path == "/api/page" || path == "/api/answer"
 		for _, a := range attacks {
 			if open && !a.open || a.want == 401 && strings.Contains(a.name, "wrong") && path != "/api/ws" {
-				continue // wrong credentials are delayed; one route shows it
+				continue // wrong credentials are delayed, so one route must do
 			}
 			t.Run(r.method+" "+path+" "+a.name, func(t *testing.T) {
 				header := a.header.Clone()
@@ -87,7 +87,7 @@ func TestEveryRouteIsBehindTheDoor(t *testing.T) {
 			})
 		}
 	}
-	require.Len(t, h.events(mustSession(t, h, id)), 1, "nothing happened to the session")
+	require.Len(t, h.events(mustSession(t, h, id)), 1, "a refused request changed the session")
 }
 
 func TestAnUnpairedBrowserSeesThePageAndNoData(t *testing.T) {
@@ -147,7 +147,7 @@ func TestPathTraversalIsRefused(t *testing.T) {
 	}
 }
 
-// Fault 56: no secret is in a log or an address.
+// Fault 56: no log and no address contains a secret.
 func TestNoCredentialIsLogged(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s := h.session()

@@ -26,7 +26,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// same compares the events that a client saw with the log, without printing both.
+// same compares a client's events with the log, without printing both.
 func same(t *testing.T, want, got []event.Event) {
 	t.Helper()
 	require.Equal(t, seqs(want), seqs(got))
@@ -38,12 +38,12 @@ func same(t *testing.T, want, got []event.Event) {
 }
 
 func TestABurstOf20000ReachesTenClientsWholeAndInOrder(t *testing.T) {
-	t.Parallel() // it waits for the write's bound
+	t.Parallel() // it waits for the write deadline
 	h := startHub(t, hubOptions{timing: server.Timing{Write: 10 * time.Second}})
 	s := h.session()
 	const burst = 20_000
 	path := "/api/sessions/" + s.ID() + "/ws?after_seq=0"
-	never := h.dial(path) // never reads again
+	never := h.dial(path) // it does not read
 	var wait sync.WaitGroup
 	seen := make([][]byte, 9)
 	for i := range seen {
@@ -52,7 +52,7 @@ func TestABurstOf20000ReachesTenClientsWholeAndInOrder(t *testing.T) {
 			ended := false
 			for cursor := event.Seq(0); !ended; {
 				if i == 0 && cursor < burst/2 {
-					time.Sleep(time.Millisecond) // the slow one
+					time.Sleep(time.Millisecond) // the slow client
 				}
 				head, events := p.rawEvents()
 				if head.FirstSeq != cursor+1 {
@@ -75,12 +75,13 @@ func TestABurstOf20000ReachesTenClientsWholeAndInOrder(t *testing.T) {
 	for i := range seen {
 		require.True(t, bytes.Equal(log, seen[i]), "client %d: %d bytes for %d", i, len(seen[i]), len(log))
 	}
-	// The client that never reads cost the others nothing, and is disconnected.
+	// The client that does not read has not slowed the others, and the hub
+	// disconnects it.
 	require.Eventually(t, func() bool { return strings.Contains(h.api("GET", "/api/health", nil).body, `"clients":9`) }, patience, 20*time.Millisecond)
 	never.conn.CloseNow()
 }
 
-// rawEvents takes the next events frame: its head, and its events as sent.
+// rawEvents returns the head of the next events frame, and its events as sent.
 func (p *peer) rawEvents() (head wire.Events, events []byte) {
 	p.t.Helper()
 	for {
@@ -95,8 +96,8 @@ func (p *peer) rawEvents() (head wire.Events, events []byte) {
 	}
 }
 
-// wireForm is the log as clients must have seen it: its lines without their
-// checksums, a comma after each.
+// wireForm returns the log as clients receive it: lines without checksums, each
+// followed by a comma.
 func wireForm(t *testing.T, h *hub, id string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(h.dir, "sessions", id, "events.jsonl"))
@@ -123,7 +124,7 @@ func TestFault28ReconnectDuringAnAppendStormIsContiguous(t *testing.T) {
 				rounds++
 				cursor := event.Seq(len(all))
 				p := h.dial(fmt.Sprintf("/api/sessions/%s/ws?after_seq=%d&epoch=%s", s.ID(), cursor, s.Log().Epoch()))
-				loaded := find[*wire.EventsLoaded](p, nil) // the list may have news first
+				loaded := find[*wire.EventsLoaded](p, nil) // frames of the session list may come first
 				if loaded.Verdict != wire.VerdictOK {
 					t.Errorf("verdict %s %s at %d", loaded.Verdict, loaded.Reason, cursor)
 					return
@@ -150,10 +151,11 @@ func TestFault28ReconnectDuringAnAppendStormIsContiguous(t *testing.T) {
 	<-done
 }
 
-// TestFault29AStoppedClientIsLetGoAndDelaysNobody has a client that stops
-// reading: it is let go within the bound, and the others do not notice.
+// TestFault29AStoppedClientIsLetGoAndDelaysNobody stops one client from reading.
+// The hub closes its socket within the write deadline, and the others are not
+// delayed.
 func TestFault29AStoppedClientIsLetGoAndDelaysNobody(t *testing.T) {
-	t.Parallel() // it waits for the write's bound
+	t.Parallel() // it waits for the write deadline
 	h := startHub(t, hubOptions{timing: server.Timing{Write: 10 * time.Second}})
 	s := h.session()
 	stopped := h.dial("/api/sessions/" + s.ID() + "/ws")
@@ -178,29 +180,29 @@ func TestFault29AStoppedClientIsLetGoAndDelaysNobody(t *testing.T) {
 	require.NotEqual(t, websocket.StatusNormalClosure, stopped.closed())
 }
 
-// TestFault30AHalfOpenConnectionIsFreed has a peer that vanished without a
-// word: a ping finds it out.
+// TestFault30AHalfOpenConnectionIsFreed has a peer that disappeared without a
+// close. The hub's ping detects it.
 func TestFault30AHalfOpenConnectionIsFreed(t *testing.T) {
-	t.Parallel() // it waits for a pong's bound, which is one that a slow machine keeps
+	t.Parallel() // it waits for a pong deadline that a slow machine can meet
 	h := startHub(t, hubOptions{timing: server.Timing{Ping: time.Second, Write: 5 * time.Second}})
 	alive := h.dial("/api/ws")
 	var wait sync.WaitGroup
-	wait.Go(func() { // reading is what answers pings
+	wait.Go(func() { // the library answers pings while it reads
 		for {
 			if _, _, err := alive.conn.Read(alive.ctx); err != nil {
 				return
 			}
 		}
 	})
-	// Not a word after the handshake: no pong either.
+	// This client sends nothing after the handshake, also no pong.
 	conn, r, _ := rawSocket(t, h, "")
 	require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
 	_, err := io.Copy(io.Discard, r)
-	require.NoError(t, err, "the hub did not let go")
+	require.NoError(t, err, "the hub did not close the silent connection")
 	answers := func() bool { return strings.Contains(h.api("GET", "/api/health", nil).body, `"clients":1`) }
 	require.Eventually(t, answers, patience, 5*time.Millisecond)
 	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		require.True(t, answers(), "the one that answers stays")
+		require.True(t, answers(), "the client that answers pings was disconnected")
 	}
 	alive.conn.CloseNow()
 	wait.Wait()
@@ -210,12 +212,12 @@ func TestAFrameSaysHowFarTheLogIsNow(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s := h.session()
 	h.prompt(s, "p0", "say 3000")
-	stuck(t, h, s) // so that the frames of the others are kept
+	stuck(t, h, s) // so that frames are cached for others
 	before := s.Log().Marks().Visible
 	h.prompt(s, "p1", "hi")
 	path := fmt.Sprintf("/api/sessions/%s/ws?after_seq=%d&epoch=%s", s.ID(), before, s.Log().Epoch())
 	first := find[*wire.Events](h.dial(path), nil)
-	// Fewer frames than are kept for others, so the first one still is.
+	// Fewer frames than the cache holds, so that the first one is still in it.
 	_, err := s.Prompt(context.Background(), session.PromptRequest{PromptID: "p2", Text: "hold"})
 	require.NoError(t, err)
 	h.await(s, first.LastSeq, event.TypeTurnStart)
@@ -228,12 +230,12 @@ func TestASharedFrameNeverTellsAClientLessThanItHasHeard(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s := h.session()
 	path := "/api/sessions/" + s.ID() + "/ws?after_seq=0&epoch=" + s.Log().Epoch()
-	// Long enough for full frames, then short enough not to push them out of the
-	// memory for the next client.
+	// First events for full frames, then few enough to leave those frames in the
+	// cache for the next client.
 	for n, text := range []string{"say 3000", "hi"} {
 		h.prompt(s, fmt.Sprintf("p%d", n), text)
 		if n == 0 {
-			stuck(t, h, s) // so that the frames of the others are kept
+			stuck(t, h, s) // so that frames are cached for others
 		}
 		client := h.dial(path)
 		heard := find[*wire.EventsLoaded](client, nil).MaxSeq
@@ -248,8 +250,8 @@ func TestASharedFrameNeverTellsAClientLessThanItHasHeard(t *testing.T) {
 }
 
 func TestASlowLinkGetsThroughABacklog(t *testing.T) {
-	t.Parallel() // it waits for the link
-	// A frame of full size takes this link most of the write's bound.
+	t.Parallel() // it waits for the slow link
+	// A full frame takes this link most of the write deadline.
 	h := startHub(t, hubOptions{timing: server.Timing{Write: 2 * time.Second}})
 	s := h.session()
 	h.prompt(s, "p1", "say 1500")
@@ -259,7 +261,7 @@ func TestASlowLinkGetsThroughABacklog(t *testing.T) {
 	defer cancel()
 	var all []event.Event
 	for rounds := 0; len(all) == 0 || all[len(all)-1].Type != event.TypeTurnEnd; rounds++ {
-		require.Less(t, rounds, 10, "it must get on with each connection")
+		require.Less(t, rounds, 10, "too many connections: each must make progress")
 		conn, _, err := websocket.Dial(ctx, fmt.Sprintf("ws://%s/api/sessions/%s/ws?after_seq=%d&epoch=%s", h.addr, s.ID(), len(all), s.Log().Epoch()),
 			&websocket.DialOptions{HTTPClient: client, HTTPHeader: http.Header{"Authorization": {"Bearer " + h.token}}})
 		require.NoError(t, err)
@@ -284,11 +286,11 @@ func TestASlowLinkGetsThroughABacklog(t *testing.T) {
 	same(t, h.events(s), all)
 }
 
-// slowConn reads at a bounded rate from a connection with a small window.
+// slowConn is a connection with a small window that is read at a limited rate.
 type slowConn struct {
 	net.Conn
 	rate int
-	next time.Time // when the link has carried the bytes read
+	next time.Time // when the simulated link has delivered the bytes read
 }
 
 func (s *slowConn) dial(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -305,7 +307,7 @@ func (s *slowConn) dial(ctx context.Context, network, addr string) (net.Conn, er
 func (s *slowConn) Read(p []byte) (int, error) {
 	n, err := s.Conn.Read(p[:min(len(p), 2<<10)])
 	if now := time.Now(); s.next.Before(now.Add(-time.Second)) {
-		s.next = now // it was silent; a machine that slept too long is no slower link
+		s.next = now // do not catch up after an idle time
 	}
 	s.next = s.next.Add(time.Duration(n) * time.Second / time.Duration(s.rate))
 	time.Sleep(time.Until(s.next))

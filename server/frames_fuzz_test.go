@@ -19,9 +19,9 @@ func TestAnyFrameIsAnsweredOrIgnored(t *testing.T) {
 	}
 }
 
-// FuzzClientFrames sends frames over a real socket to a session that another
-// socket works with: no panic, the sender gets its error or is ignored, and a
-// ping behind it is answered.
+// FuzzClientFrames sends frames over a socket to a session that another socket
+// uses. There must be no panic, the sender gets an error or is ignored, and a ping
+// after the frame is answered.
 func FuzzClientFrames(f *testing.F) {
 	for _, frame := range oddFrames("20260101-000000-00000000") {
 		f.Add(frame)
@@ -29,15 +29,15 @@ func FuzzClientFrames(f *testing.F) {
 	f.Fuzz(func(t *testing.T, frame string) {
 		h := startHub(t, hubOptions{})
 		s := h.session()
-		// Frames find the session by its id, which no corpus can know.
+		// Replace the fixed id in the corpus with the session's id.
 		requireSocketLives(t, h, strings.ReplaceAll(frame, "20260101-000000-00000000", s.ID()))
 		_, err := s.Log().ReadAfter(t.Context(), 0, 1<<20)
-		require.NoError(t, err, "the session is harmed")
+		require.NoError(t, err, "the session no longer works")
 	})
 }
 
-// requireSocketLives sends a frame and then a ping. A frame may end its own
-// socket only for being no text of JSON's alphabet; the hub lives in any case.
+// requireSocketLives sends a frame and then a ping. A frame that is not valid UTF-8
+// may end its own socket. The hub must work in any case.
 func requireSocketLives(t *testing.T, h *hub, frame string) {
 	t.Helper()
 	p := h.dial("/api/ws")
@@ -52,7 +52,7 @@ func requireSocketLives(t *testing.T, h *hub, frame string) {
 	find(other, func(m *wire.Pong) bool { return m.Nonce == "another" })
 }
 
-// oddFrames are frames of every type for one session, sound and odd.
+// oddFrames are valid and invalid frames of every type for one session.
 func oddFrames(id string) []string {
 	return []string{
 		``, `null`, `[]`, `{}`, `{"type":null}`, `{"type":"ping","nonce":"n"}`, "{\"type\":\"ping\"}\x00",

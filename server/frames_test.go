@@ -19,8 +19,8 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// stuck follows a session from its start and reads nothing. Of a backlog of a
-// few hundred KiB it is stuck in the middle, and so the frames are kept for it.
+// stuck follows a session from its start and does not read. It gets stuck in the
+// middle of a backlog of a few hundred KiB, so the hub caches frames for it.
 func stuck(t *testing.T, h *hub, s *session.BackgroundSession) (leave func()) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DialContext: (&slowConn{rate: 64 << 10}).dial}}
@@ -45,7 +45,7 @@ func grow(t *testing.T, s *session.BackgroundSession, events, size int) {
 	}
 }
 
-// heap is the memory in use after a collection, in bytes.
+// heap returns the bytes in use after a garbage collection.
 func heap() int64 {
 	var m runtime.MemStats
 	runtime.GC() // twice: the first one only retires the contents of pools
@@ -70,15 +70,15 @@ func TestFramesKeptForLaggardsAreBoundedAndLetGoOnceAllHaveCaughtUp(t *testing.T
 				require.Equal(t, cursor+1, head.FirstSeq)
 				cursor = head.LastSeq
 			}
-			// The one that is stuck holds a frame of its own in its hands.
+			// The stuck client holds one frame outside the cache.
 			kept := heap() - before
-			require.Greater(t, kept, int64(2*mib), "nothing was kept for the one that lags")
-			require.Less(t, kept, int64(6*mib), "more was kept than is allowed")
+			require.Greater(t, kept, int64(2*mib), "no frame was cached for the slow client")
+			require.Less(t, kept, int64(6*mib), "the cache exceeds its limit")
 
 			leave()
 			require.Eventually(t, func() bool { return heap()-before < mib }, patience, 20*time.Millisecond,
 				"what was kept for laggards stayed when nobody lagged")
-			reader.send(&wire.Ping{Nonce: "1"}) // it follows still
+			reader.send(&wire.Ping{Nonce: "1"}) // it still follows
 			find[*wire.Pong](reader, nil)
 		})
 	}

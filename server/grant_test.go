@@ -21,7 +21,7 @@ import (
 
 func bearer(token string) http.Header { return http.Header{"Authorization": {"Bearer " + token}} }
 
-// Fault 60, over the socket: refused per message, and the socket lives.
+// Fault 60 over the socket: the message is refused and the socket stays open.
 func TestAViewerMayOnlyLook(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s, other := h.session(), h.session()
@@ -53,7 +53,7 @@ func TestAViewerMayOnlyLook(t *testing.T) {
 		require.Equal(t, "r", refusal.RequestID)
 	}
 	p.send(&wire.LoadEvents{RequestID: "r", SessionID: s.ID(), AfterSeq: ptr(event.Seq(0))})
-	require.Len(t, find[*wire.EventsLoaded](p, nil).Events, before, "looking is still allowed")
+	require.Len(t, find[*wire.EventsLoaded](p, nil).Events, before, "reading is still allowed")
 	require.Len(t, h.events(s), before)
 }
 
@@ -73,7 +73,7 @@ func TestAViewerDoesNotKeepARequestFromBeingDeniedUnattended(t *testing.T) {
 	require.Contains(t, string(h.await(s, 0, event.TypePermissionOutcome).Data), "no person watches this session")
 }
 
-// Fault 60, over HTTP: each route by each scope.
+// Fault 60 over HTTP: each route with each scope.
 func TestRoutesHoldToTheScope(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s, other := h.session(), h.session()
@@ -121,10 +121,10 @@ func TestRoutesHoldToTheScope(t *testing.T) {
 	find[*wire.Pong](p, nil)
 	h.prompt(other, "p1", "hi")
 	h.prompt(s, "p1", "hi")
-	require.Equal(t, s.ID(), find[*wire.Session](p, nil).Session.SessionID, "the other session is not even mentioned")
+	require.Equal(t, s.ID(), find[*wire.Session](p, nil).Session.SessionID, "a frame of another session")
 }
 
-// Fault 61. The hub is told: here it never looks by itself.
+// Fault 61. The hub is notified of the revocation: it does not poll in this test.
 func TestARevokedDeviceLosesItsSocketAtOnce(t *testing.T) {
 	h := startHub(t, hubOptions{alone: true})
 	s := h.session()
@@ -148,7 +148,7 @@ func TestARevokedDeviceLosesItsSocketAtOnce(t *testing.T) {
 	require.EqualValues(t, wire.CloseRevoked, tab.closed())
 	require.Equal(t, 401, h.do("GET", "/api/health", nil, phone).status)
 	laptop.send(&wire.Ping{Nonce: "n"})
-	require.Equal(t, "n", find[*wire.Pong](laptop, nil).Nonce, "another device stays")
+	require.Equal(t, "n", find[*wire.Pong](laptop, nil).Nonce, "another device was disconnected")
 }
 
 func TestABrowserPairedAnewTakesTheOldPlace(t *testing.T) {
@@ -206,11 +206,12 @@ func TestARevocationByTheCommandLineClosesTheSocket(t *testing.T) {
 }
 
 func TestATokenThatExpiresTakesItsSocketAndItsStreamAlong(t *testing.T) {
-	t.Parallel() // it waits for the token's end
-	// The stream ends whole also where its last message is older than a write may take.
+	t.Parallel() // it waits for the token to expire
+	// The stream ends with a complete response even if its last write is older than
+	// the write deadline.
 	h := startHub(t, hubOptions{timing: server.Timing{Write: 3 * time.Second}})
 	s := h.session()
-	// Long enough to be used first, however slow the machine is.
+	// Long enough for the token to be used, even on a slow machine.
 	token := bearer(h.mint(auth.TokenRequest{Scope: auth.Owner, Life: 10 * time.Second}))
 	p := h.dialAs("/api/ws", token)
 	stream := token.Clone()
@@ -222,7 +223,7 @@ func TestATokenThatExpiresTakesItsSocketAndItsStreamAlong(t *testing.T) {
 	case res := <-ended:
 		require.Equal(t, 200, res.status)
 	case <-time.After(patience):
-		t.Fatal("the stream went on")
+		t.Fatal("the stream did not end")
 	}
 }
 
@@ -262,7 +263,7 @@ func TestAGrantThatIsNarrowedEndsWhatItDoesNotCoverAnyMore(t *testing.T) {
 	}
 }
 
-// narrow gives the token of that name another scope, as by an edit of the file.
+// narrow changes the scope of the token of this name, as an edit of the file would.
 func (h *hub) narrow(name string, scope auth.Scope, sessionID string) {
 	h.t.Helper()
 	path := filepath.Join(h.dir, "auth.json")

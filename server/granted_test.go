@@ -11,7 +11,7 @@ import (
 	"github.com/abidehub/abide/server/wire"
 )
 
-// grants are those that the next such message tells of, by name.
+// grants returns the names in the next grants message.
 func (p *peer) grants() []string {
 	names := []string{}
 	for _, g := range find[*wire.Granted](p, nil).Grants {
@@ -20,11 +20,11 @@ func (p *peer) grants() []string {
 	return names
 }
 
-// Fault 85: an agent makes itself a token by the command line, and the owner is told
-// on each open page.
+// Fault 85: an agent creates a token with the command line. Every open page of the
+// owner gets a message about it.
 func TestEachNewGrantIsToldToTheOwnersPagesAndMayBeRevokedThere(t *testing.T) {
 	h, clock := movedHub(t)
-	clock.Add(int64(time.Second)) // the token of this test is older
+	clock.Add(int64(time.Second)) // so that the token of this test is older
 	laptop := h.device("laptop")
 	tab, script := h.dialAs("/api/ws", laptop), h.dial("/api/ws")
 	byCommandLine, err := auth.Open(h.dir, nil, func() time.Time { return time.Unix(0, clock.Load()) })
@@ -43,7 +43,7 @@ func TestEachNewGrantIsToldToTheOwnersPagesAndMayBeRevokedThere(t *testing.T) {
 
 	require.Equal(t, 204, h.do("DELETE", "/api/devices/"+viewer.ID, nil, laptop).status)
 	require.Equal(t, []string{"phone"}, tab.grants())
-	require.Equal(t, []string{"phone"}, h.dialAs("/api/ws", laptop).grants(), "a page that is opened later is told too")
+	require.Equal(t, []string{"phone"}, h.dialAs("/api/ws", laptop).grants(), "a page that is opened later gets no message")
 
 	require.Equal(t, http.StatusOK, h.do("GET", "/api/health", nil, phone).status)
 	for name, p := range map[string]*peer{"a script": script, "the newer page": h.dialAs("/api/ws", phone)} {
@@ -51,7 +51,7 @@ func TestEachNewGrantIsToldToTheOwnersPagesAndMayBeRevokedThere(t *testing.T) {
 		for done := false; !done; {
 			switch m := p.next().(type) {
 			case *wire.Granted:
-				t.Errorf("%s was told of %v", name, m.Grants)
+				t.Errorf("%s got a message about %v", name, m.Grants)
 			case *wire.Pong:
 				done = true
 			}
@@ -61,7 +61,7 @@ func TestEachNewGrantIsToldToTheOwnersPagesAndMayBeRevokedThere(t *testing.T) {
 
 func TestAGrantIsNewForAWeek(t *testing.T) {
 	h, clock := movedHub(t)
-	clock.Add(int64(time.Second)) // the token of this test is older
+	clock.Add(int64(time.Second)) // so that the token of this test is older
 	laptop := h.page("laptop", nil)
 	clock.Add(int64(time.Second))
 	h.mint(auth.TokenRequest{Name: "ci", Scope: auth.Owner})

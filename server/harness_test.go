@@ -35,8 +35,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const patience = time.Minute
 
-// hub is a whole hub on a real listener: a real store and real sessions, with
-// puppets for agents.
+// hub is a complete hub on a real listener, with a real store and real sessions.
+// Its agents are puppets.
 type hub struct {
 	t        *testing.T
 	dir      string
@@ -57,19 +57,19 @@ type hubOptions struct {
 	timing   server.Timing
 	limits   server.Limits
 	sessions session.Limits
-	sweep    time.Duration // between looks for old uploads; zero is the default
+	sweep    time.Duration // interval of removing old uploads; zero is the default
 	start    session.StartAgent
 	queue    session.QueueSettings
 	fs       store.FS
 	tail     int           // bytes of each log kept in memory; zero is the default
-	file     int64         // bytes at which a log goes on in a new file; zero is the default
-	idle     time.Duration // how long a log without news keeps its memory; zero is the default
+	file     int64         // bytes at which a log gets a new file; zero is the default
+	idle     time.Duration // how long an idle log keeps its memory; zero is the default
 	listen   func(net.Listener) net.Listener
-	now      func() time.Time // of credentials; nil is the clock
+	now      func() time.Time // clock of the credentials; nil is time.Now
 	notify   notify.Timing
 	channels []notify.Channel
-	alone    bool             // the hub does not look whether another process changed the credentials
-	untold   bool             // the notifier does not run, so that it reads no log
+	alone    bool             // do not poll for changes of credentials by other processes
+	untold   bool             // do not run the notifier, so that it reads no log
 	files    *workspace.Files // nil shows files without git
 }
 
@@ -168,7 +168,7 @@ func (h *hub) session() *session.BackgroundSession {
 	return s
 }
 
-// prompt asks an idle session and waits until the turn's end is in the log.
+// prompt prompts an idle session and waits until the end of the turn is in the log.
 func (h *hub) prompt(s *session.BackgroundSession, id, text string) {
 	h.t.Helper()
 	cursor := s.Log().Marks().Visible
@@ -178,7 +178,7 @@ func (h *hub) prompt(s *session.BackgroundSession, id, text string) {
 	require.Eventually(h.t, func() bool { return s.State().Turn.State == session.TurnIdle && s.State().AtSeq >= end.Seq }, patience, time.Millisecond)
 }
 
-// await waits for an event of that type after a cursor.
+// await waits for an event of the type after a cursor.
 func (h *hub) await(s *session.BackgroundSession, cursor event.Seq, kind event.Type) event.Event {
 	h.t.Helper()
 	deadline := time.After(patience)
@@ -205,7 +205,7 @@ func (h *hub) await(s *session.BackgroundSession, cursor event.Seq, kind event.T
 	}
 }
 
-// events is what the log holds now.
+// events returns the events in the log.
 func (h *hub) events(s *session.BackgroundSession) []event.Event {
 	h.t.Helper()
 	var all []event.Event
@@ -228,13 +228,13 @@ type response struct {
 	body   string
 }
 
-// api makes a request with the owner's token.
+// api sends a request with the owner's token.
 func (h *hub) api(method, path string, body any) response {
 	h.t.Helper()
 	return h.do(method, path, body, http.Header{"Authorization": {"Bearer " + h.token}})
 }
 
-// do makes a request exactly as told, with no header of its own but the body's.
+// do sends a request with the given headers and, if it has a body, a Content-Type.
 func (h *hub) do(method, path string, body any, header http.Header) response {
 	h.t.Helper()
 	var content io.Reader
@@ -284,14 +284,14 @@ func (r response) code(t *testing.T) string {
 	return e.Error.Code
 }
 
-// peer is the other end of a socket.
+// peer is the client's end of a socket.
 type peer struct {
 	t    *testing.T
 	conn *websocket.Conn
 	ctx  context.Context
 }
 
-// dial opens a socket with the owner's token and takes its connected frame.
+// dial opens a socket with the owner's token and reads its connected frame.
 func (h *hub) dial(path string) *peer {
 	h.t.Helper()
 	return h.dialAs(path, http.Header{"Authorization": {"Bearer " + h.token}})
@@ -308,7 +308,7 @@ func (h *hub) dialAs(path string, header http.Header) *peer {
 
 func (h *hub) tryDial(path string, header http.Header) (*peer, int, error) {
 	h.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*patience) // for all that is read from it
+	ctx, cancel := context.WithTimeout(context.Background(), 3*patience) // for all reads of this socket
 	h.t.Cleanup(cancel)
 	o := &websocket.DialOptions{HTTPHeader: header.Clone(), Subprotocols: []string{wire.Subprotocol}, Host: header.Get("Host"), HTTPClient: &http.Client{Transport: &http.Transport{}}}
 	o.HTTPHeader.Del("Host")
@@ -347,7 +347,7 @@ func (p *peer) next() wire.Message {
 	return m
 }
 
-// expect returns the next frame, which must be of that type.
+// expect returns the next frame, which must have type M.
 func expect[M wire.Message](p *peer) M {
 	p.t.Helper()
 	m := p.next()
@@ -356,7 +356,7 @@ func expect[M wire.Message](p *peer) M {
 	return typed
 }
 
-// find returns the next frame of that type that fits, passing over others.
+// find returns the next frame of type M for which fits is true, and skips others.
 func find[M wire.Message](p *peer, fits func(M) bool) M {
 	p.t.Helper()
 	for {
@@ -366,7 +366,7 @@ func find[M wire.Message](p *peer, fits func(M) bool) M {
 	}
 }
 
-// closed reads on until the socket ends, and returns its close code.
+// closed reads until the socket ends and returns its close code.
 func (p *peer) closed() websocket.StatusCode {
 	p.t.Helper()
 	for {
@@ -377,14 +377,14 @@ func (p *peer) closed() websocket.StatusCode {
 	}
 }
 
-// collect takes events of one session until it has seq last, checking that they
-// come once, in order, without a hole.
+// collect reads events of one session until seq last. It requires each event once,
+// in order and without a gap.
 func (p *peer) collect(cursor, last event.Seq) []event.Event {
 	p.t.Helper()
 	var all []event.Event
 	for cursor < last {
 		m := find[*wire.Events](p, nil)
-		require.Equal(p.t, cursor+1, m.FirstSeq, "no gap, nothing twice")
+		require.Equal(p.t, cursor+1, m.FirstSeq, "a gap or a repeated event")
 		require.Equal(p.t, m.LastSeq, m.Events[len(m.Events)-1].Seq)
 		require.GreaterOrEqual(p.t, m.MaxSeq, m.LastSeq)
 		for _, e := range m.Events {
@@ -409,7 +409,7 @@ func seqs(events []event.Event) string {
 
 func ptr[T any](v T) *T { return &v }
 
-// syncBuffer is a log that may be read while it is written.
+// syncBuffer is a log output that may be read while it is written.
 type syncBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

@@ -18,7 +18,7 @@ import (
 	"github.com/abidehub/abide/session"
 )
 
-// sick is one session in the health of a hub.
+// sick is a session with a problem in the hub's health.
 type sick struct {
 	SessionID string `json:"session_id"`
 	Kind      string `json:"kind"`
@@ -26,12 +26,12 @@ type sick struct {
 	Do        string `json:"do"`
 }
 
-// health asks how the hub is with a token.
+// health returns the sessions with problems that a token sees.
 func (h *hub) health(token string) []sick {
 	h.t.Helper()
 	res := h.do("GET", "/api/health", nil, http.Header{"Authorization": {"Bearer " + token}})
 	require.Equal(h.t, 200, res.status, res.body)
-	require.NotContains(h.t, res.body, h.dir, "a path is not for clients")
+	require.NotContains(h.t, res.body, h.dir, "a path of the hub in a response")
 	var answer struct {
 		Status          string
 		Protocol        int
@@ -77,9 +77,9 @@ func TestFault08HealthShowsAConflictToThoseWhoMayReadIt(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, log.Close())
 
-	for range 2 { // the next start does not forget it either
+	for range 2 { // the next start reports it too
 		h = startHub(t, hubOptions{dir: dir})
-		require.Equal(t, 200, h.api("GET", "/api/sessions/"+hurt.ID(), nil).status, "it is readable all the same")
+		require.Equal(t, 200, h.api("GET", "/api/sessions/"+hurt.ID(), nil).status, "a session with this problem must be readable")
 		list := h.health(h.token)
 		require.Len(t, list, 1)
 		require.Equal(t, hurt.ID(), list[0].SessionID)
@@ -90,7 +90,7 @@ func TestFault08HealthShowsAConflictToThoseWhoMayReadIt(t *testing.T) {
 		h.stop()
 	}
 	h = startHub(t, hubOptions{dir: dir})
-	require.Len(t, h.health(h.token), 1, "also before anybody opened the session")
+	require.Len(t, h.health(h.token), 1, "also before the session is opened")
 }
 
 func TestHealthShowsAFullAndAFailingDeviceForTheirSession(t *testing.T) {
@@ -107,7 +107,7 @@ func TestHealthShowsAFullAndAFailingDeviceForTheirSession(t *testing.T) {
 	require.Len(t, list, 1)
 	require.Equal(t, "blocked", list[0].Kind)
 	disk.write.Store(nil)
-	require.Eventually(t, func() bool { return len(h.health(h.token)) == 0 }, patience, 2*time.Millisecond, "it heals by itself")
+	require.Eventually(t, func() bool { return len(h.health(h.token)) == 0 }, patience, 2*time.Millisecond, "the problem does not end by itself")
 	require.Eventually(t, func() bool { return s.State().Turn.State == session.TurnIdle }, patience, 2*time.Millisecond)
 
 	broken := error(syscall.EIO)
@@ -123,14 +123,14 @@ func TestHealthShowsAFullAndAFailingDeviceForTheirSession(t *testing.T) {
 	reopen := func() response { return h.api("POST", "/api/sessions/"+s.ID()+"/reopen", nil) }
 	require.Equal(t, 503, reopen().status, "the device still fails")
 	require.Equal(t, "frozen", h.health(h.token)[0].Kind)
-	require.Equal(t, 200, h.api("GET", "/api/sessions/"+s.ID()+"/events", nil).status, "what is there is still shown")
-	find[*wire.Goodbye](screen, nil) // it comes back by its cursor
+	require.Equal(t, 200, h.api("GET", "/api/sessions/"+s.ID()+"/events", nil).status, "the events on disk are not served")
+	find[*wire.Goodbye](screen, nil) // it reconnects with its cursor
 	disk.sync.Store(nil)
 	res := reopen()
 	require.Equal(t, 200, res.status, res.body)
 	require.Empty(t, h.health(h.token))
 	h.prompt(mustSession(t, h, s.ID()), "p4", "goes on")
-	require.Equal(t, 200, reopen().status, "nothing is wrong any more")
+	require.Equal(t, 200, reopen().status, "the reopen failed on a working device")
 }
 
 func TestASessionWhoseLogCannotBeOpenedIsUnavailableWithWordsAndOthersWork(t *testing.T) {
@@ -141,7 +141,7 @@ func TestASessionWhoseLogCannotBeOpenedIsUnavailableWithWordsAndOthersWork(t *te
 	h.stop()
 	aside := filepath.Join(t.TempDir(), "log")
 	require.NoError(t, os.Rename(h.eventsFile(hurt.ID()), aside))
-	require.NoError(t, os.Mkdir(h.eventsFile(hurt.ID()), 0o700)) // a file that cannot be opened, also by root
+	require.NoError(t, os.Mkdir(h.eventsFile(hurt.ID()), 0o700)) // a directory in place of the file: opening it fails for root too
 
 	h = startHub(t, hubOptions{dir: dir})
 	screen := h.dial("/api/ws")
@@ -172,7 +172,7 @@ func TestASessionWhoseLogCannotBeOpenedIsUnavailableWithWordsAndOthersWork(t *te
 
 	require.NoError(t, os.Remove(h.eventsFile(hurt.ID())))
 	require.NoError(t, os.Rename(aside, h.eventsFile(hurt.ID())))
-	require.Equal(t, 200, h.api("POST", "/api/sessions/"+hurt.ID()+"/reopen", nil).status, "repaired beside the running hub")
+	require.Equal(t, 200, h.api("POST", "/api/sessions/"+hurt.ID()+"/reopen", nil).status, "the reopen failed after the repair")
 	require.Empty(t, h.health(h.token))
 	require.Equal(t, "idle", h.statuses(h.token)[hurt.ID()])
 }
@@ -190,7 +190,7 @@ func TestASessionThatCannotBeOpenedCanBeDeleted(t *testing.T) {
 	require.Empty(t, h.health(h.token))
 }
 
-// statuses are the sessions of the list a token sees.
+// statuses returns the status of each session in the list of a token.
 func (h *hub) statuses(token string) map[string]string {
 	h.t.Helper()
 	res := h.do("GET", "/api/sessions", nil, http.Header{"Authorization": {"Bearer " + token}})

@@ -16,7 +16,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// The hub has the last copy of a file that was removed, and its advice keeps it.
+// The hub holds the last copy of a removed file, and following its advice keeps it.
 func TestHealthSaysHowAFileThatWasRemovedComesBack(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s := h.session()
@@ -44,7 +44,8 @@ func TestHealthSaysHowAFileThatWasRemovedComesBack(t *testing.T) {
 	require.Contains(t, after, lines[:strings.LastIndex(lines, "]")])
 }
 
-// fullFor has no space for files of one name while it is full.
+// fullFor is a file system that has no space for files of one name while full is
+// set.
 type fullFor struct {
 	store.FS
 	name string
@@ -80,7 +81,7 @@ func TestANameThatIsRefusedForWantOfRoomIsNotTaken(t *testing.T) {
 	h.requireName(s.ID(), "first")
 }
 
-// Either file alone is enough, so a name that one of them has is taken.
+// The name is stored in two files, and one of them is enough to keep it.
 func TestANameIsTakenThoughTheMetadataCannotBeWrittenAndHealthSaysSo(t *testing.T) {
 	disk := &fullFor{FS: store.OS(), name: "metadata.json"}
 	h := startHub(t, hubOptions{fs: disk})
@@ -94,8 +95,8 @@ func TestANameIsTakenThoughTheMetadataCannotBeWrittenAndHealthSaysSo(t *testing.
 	require.Equal(t, "blocked", list[0].Kind)
 	require.Contains(t, list[0].What, "metadata")
 	disk.full.Store(false)
-	require.Eventually(t, func() bool { return len(h.health(h.token)) == 0 }, patience, 5*time.Millisecond, "it heals by itself")
-	// A file that a person put there does not go away by itself.
+	require.Eventually(t, func() bool { return len(h.health(h.token)) == 0 }, patience, 5*time.Millisecond, "the problem does not end by itself")
+	// A file that a person put there stays until a person removes it.
 	path := filepath.Join(h.dir, "sessions", s.ID(), "metadata.json")
 	require.NoError(t, os.Remove(path))
 	require.NoError(t, os.Mkdir(path, 0o700))

@@ -150,7 +150,7 @@ func TestAStreamResumesWhereItWasCut(t *testing.T) {
 	}
 }
 
-// Fault 55, and other limits of a pairing.
+// Fault 55, and other limits of pairing.
 func TestPairing(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	code, err := h.registry.MintPairingCode()
@@ -240,7 +240,7 @@ func TestAPreviewOfALargePictureIsASmallOne(t *testing.T) {
 	require.Contains(t, small.header.Get("Content-Security-Policy"), "sandbox")
 	require.NotEqual(t, get(data.Bytes(), "").header.Get("ETag"), small.header.Get("ETag"))
 
-	// A file without a preview is answered as it is.
+	// A file without a preview is returned unchanged.
 	for _, whole := range []string{"\x89PNG\r\n\x1a\n....", "just words", string(data.Bytes()[:1000])} {
 		got := get([]byte(whole), "?preview=true")
 		require.Equal(t, 200, got.status)
@@ -290,7 +290,7 @@ func TestADamagedBlobIsNoSuccessfulDownload(t *testing.T) {
 					require.Contains(t, string(body), "the file of this value is damaged; `abide check "+s.ID()+"` names it")
 				}
 			}
-			// The same bytes again do not rely on the damaged file.
+			// Storing the same bytes again must not rely on the damaged file.
 			_, err = s.Log().PutBlob(ctx, "text/plain", data)
 			require.NoError(t, err)
 			status, body, err := get("")
@@ -315,7 +315,7 @@ func TestTheAppIsServedForEveryAddressOfItsOwn(t *testing.T) {
 	for _, path := range []string{"/metrics", "/nothing", "/s/", "/s/a/b", "/settings/x", "/s/../settings"} {
 		res := h.do("GET", path, nil, http.Header{"Accept": {"text/html,*/*;q=0.8"}})
 		require.Equal(t, 404, res.status, path)
-		require.Contains(t, res.body, "<title>app</title>", "a browser shows the app's own word for it")
+		require.Contains(t, res.body, "<title>app</title>", "a browser gets the app, which shows the error")
 		require.Empty(t, res.header.Get("ETag"))
 		res = h.do("GET", path, nil, nil)
 		require.Equal(t, 404, res.status, path)

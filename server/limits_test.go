@@ -24,7 +24,8 @@ import (
 	"github.com/abidehub/abide/server/wire"
 )
 
-// alive is a session in use while other clients misbehave.
+// alive returns a function that requires a session to work while other clients
+// misbehave.
 func alive(t *testing.T, h *hub) func() {
 	t.Helper()
 	p := h.dial("/api/ws")
@@ -39,9 +40,10 @@ func alive(t *testing.T, h *hub) func() {
 	}
 }
 
-// Fault 64, slowloris: a head or a body that trickles in is not waited for.
+// Fault 64, slowloris: the hub ends a request whose head or body arrives too
+// slowly.
 func TestATricklingRequestIsCutOff(t *testing.T) {
-	t.Parallel() // it waits for the bounds, which the others keep however slow the machine is
+	t.Parallel() // it waits for the time limits
 	h := startHub(t, hubOptions{timing: server.Timing{Request: 4 * time.Second}})
 	check := alive(t, h)
 	for name, opening := range map[string]string{
@@ -67,8 +69,8 @@ func TestATricklingRequestIsCutOff(t *testing.T) {
 		})
 		require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
 		_, err = io.ReadAll(conn)
-		// A reset will do, as bytes were on their way.
-		require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "%s was waited for", name)
+		// A reset is acceptable, because unread bytes were on their way.
+		require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "%s was not cut off", name)
 		close(stop)
 		wait.Wait()
 		conn.Close()
@@ -76,7 +78,7 @@ func TestATricklingRequestIsCutOff(t *testing.T) {
 	}
 }
 
-// silent opens connections that say nothing, and counts those that are closed.
+// silent opens connections that send nothing, and counts those that the hub closes.
 func silent(t *testing.T, h *hub, n int) (closed *atomic.Int64, leave func()) {
 	t.Helper()
 	closed = &atomic.Int64{}
@@ -100,9 +102,9 @@ func silent(t *testing.T, h *hub, n int) (closed *atomic.Int64, leave func()) {
 	}
 }
 
-// Fault 64: more connections and more sockets than there may be.
+// Fault 64: more connections and more sockets than allowed.
 func TestMoreConnectionsThanAllowedAreClosedAndOthersLive(t *testing.T) {
-	// No client is closed here because of its silence.
+	// The request time limit must not close any client here.
 	h := startHub(t, hubOptions{limits: server.Limits{Connections: 20}, timing: server.Timing{Request: time.Hour}})
 	check := alive(t, h)
 	closed, leave := silent(t, h, 200)
@@ -112,9 +114,9 @@ func TestMoreConnectionsThanAllowedAreClosedAndOthersLive(t *testing.T) {
 	leave()
 }
 
-// Fault 64: a silent client makes room for others in the end.
+// Fault 64: the hub closes a silent client to make room for others.
 func TestSilentConnectionsMakeRoom(t *testing.T) {
-	t.Parallel() // it waits for the bound
+	t.Parallel() // it waits for the time limit
 	h := startHub(t, hubOptions{limits: server.Limits{Clients: 5, Connections: 20}, timing: server.Timing{Request: 4 * time.Second}})
 	check := alive(t, h)
 	closed, leave := silent(t, h, 200)
@@ -143,7 +145,7 @@ func TestSilentConnectionsMakeRoom(t *testing.T) {
 	h.dial("/api/ws")
 }
 
-// rawSocket is a socket whose frames a test writes byte by byte.
+// rawSocket opens a WebSocket whose frames a test writes byte by byte.
 func rawSocket(t *testing.T, h *hub, extra string) (net.Conn, *bufio.Reader, string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", h.addr)
@@ -163,14 +165,14 @@ func rawSocket(t *testing.T, h *hub, extra string) (net.Conn, *bufio.Reader, str
 	}
 }
 
-// frameHead is the head of a masked frame with a zero mask.
+// frameHead is the header of a masked frame with a zero mask.
 func frameHead(first byte, length uint64) []byte {
 	head := binary.BigEndian.AppendUint64([]byte{first, 0x80 | 127}, length)
 	return append(head, 0, 0, 0, 0)
 }
 
-// Fault 64: a frame that says it is a gigabyte, and a message of endless
-// fragments: both end with 1009 after a mebibyte.
+// Fault 64: a frame with a length of 1 GiB, and a message of endless fragments.
+// Both end with 1009 after 1 MiB.
 func TestAHugeFrameAndAFragmentFloodEndAtTheLimit(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	check := alive(t, h)
@@ -194,7 +196,7 @@ func TestAHugeFrameAndAFragmentFloodEndAtTheLimit(t *testing.T) {
 	} {
 		conn, r, _ := rawSocket(t, h, "")
 		var wait sync.WaitGroup
-		wait.Go(func() { require.Error(t, flood(conn)) }) // ends when the connection does
+		wait.Go(func() { require.Error(t, flood(conn)) }) // it ends with the connection
 		code := closeCode(t, r)
 		require.Equal(t, websocket.StatusMessageTooBig, code, name)
 		check()
@@ -207,7 +209,7 @@ type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
-// closeCode reads frames until the close frame.
+// closeCode reads frames until the close frame and returns its code.
 func closeCode(t *testing.T, r *bufio.Reader) websocket.StatusCode {
 	t.Helper()
 	for {
@@ -235,7 +237,7 @@ func closeCode(t *testing.T, r *bufio.Reader) websocket.StatusCode {
 	}
 }
 
-// Fault 64: no client is offered compression, so no frame can be a bomb.
+// Fault 64: the hub offers no compression, so a frame cannot be a compression bomb.
 func TestDeflateIsNotOffered(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	_, _, head := rawSocket(t, h, "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n")
@@ -246,8 +248,8 @@ func TestDeflateIsNotOffered(t *testing.T) {
 	require.Equal(t, websocket.StatusProtocolError, closeCode(t, r))
 }
 
-// Fault 64: floods of pings, of both kinds. The flooder is slowed down, and no
-// other client is.
+// Fault 64: floods of pings, as messages and as control frames. They slow down the
+// flooding client and no other.
 func TestAPingFloodSlowsDownNobodyElse(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	check := alive(t, h)
@@ -286,7 +288,7 @@ func TestAPingFloodSlowsDownNobodyElse(t *testing.T) {
 	})
 	for time.Now().Before(stop) {
 		check()
-		time.Sleep(20 * time.Millisecond) // as a person would
+		time.Sleep(20 * time.Millisecond) // the pace of a person
 	}
 	conn.Close()
 	messages.conn.CloseNow()
@@ -302,10 +304,10 @@ func TestAHeadThatIsTooLargeIsRefused(t *testing.T) {
 	require.Equal(t, 431, res.status)
 }
 
-// Fault 64: control frames count as messages do. The bound is on how soon all can be
-// answered, which a busy machine only makes later.
+// Fault 64: control frames count against the rate limit like messages. The test
+// requires a minimum time for all answers, so a busy machine cannot fail it.
 func TestAFloodOfControlFramesIsReadMoreSlowly(t *testing.T) {
-	t.Parallel() // it waits for the limit
+	t.Parallel() // it waits for the rate limit
 	h := startHub(t, hubOptions{})
 	check := alive(t, h)
 	for name, opcode := range map[string]byte{"pings": 0x9, "pongs": 0xa} {

@@ -16,7 +16,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// chunkOf is one streamed piece of message m.
+// chunkOf returns one streamed piece of message m.
 func chunkOf(t *testing.T, text string) event.Draft {
 	t.Helper()
 	data, err := json.Marshal(event.AgentMessage{MessageID: "m", Text: event.Text(text)})
@@ -30,7 +30,7 @@ func TestWhatIsLiveIsNotMergedEvenWhereManyEventsShareAFrame(t *testing.T) {
 	h.prompt(s, "p1", "say 20")
 	last := s.Log().Marks().Visible
 	p := h.dial(fmt.Sprintf("/api/sessions/%s/ws?after_seq=0&epoch=%s&merge=true", s.ID(), s.Log().Epoch()))
-	require.Less(t, len(p.collect(0, last)), 20, "what was there before is merged")
+	require.Less(t, len(p.collect(0, last)), 20, "the backlog is not merged")
 	var chunks []event.Draft
 	for i := range 10 {
 		chunks = append(chunks, chunkOf(t, fmt.Sprint(i)))
@@ -44,9 +44,9 @@ func TestWhatIsLiveIsNotMergedEvenWhereManyEventsShareAFrame(t *testing.T) {
 	}
 }
 
-// TestAnEventThatComesWhileAClientIsAboutToSleepReachesIt appends in the very
-// moments in which clients have taken all there was. Each round ends with an event
-// nothing follows: an observer that misses its bell never gets it.
+// TestAnEventThatComesWhileAClientIsAboutToSleepReachesIt appends an event just
+// when clients have read everything. No event follows in the round, so a client
+// that missed the wake-up would never get it.
 func TestAnEventThatComesWhileAClientIsAboutToSleepReachesIt(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s := h.session()
@@ -76,7 +76,8 @@ func TestAnEventThatComesWhileAClientIsAboutToSleepReachesIt(t *testing.T) {
 	for round := range rounds {
 		_, first, err := s.Log().Append(context.Background(), chunkOf(t, "x"))
 		require.NoError(t, err)
-		// As many as are drawn have this one when the next comes.
+		// Wait until a random number of clients have this event before the next
+		// one.
 		for range random.IntN(clients) {
 			<-reached
 		}

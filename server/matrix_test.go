@@ -15,21 +15,21 @@ import (
 	"github.com/abidehub/abide/server/wire"
 )
 
-// need is the least that a route or a message takes.
+// need is the least right that a route or a message requires.
 type need int
 
 const (
-	open    need = iota // the hub's own Host
-	ownPage             // and the page's own Origin
-	any_                // and a good credential
-	read                // that reads the session
-	act                 // that acts in it
-	manage              // that manages it
-	owner               // that manages the hub
+	open    need = iota // the hub's Host
+	ownPage             // and the page's Origin
+	any_                // and a valid credential
+	read                // that may read the session
+	act                 // that may act in it
+	manage              // that may manage it
+	owner               // that may manage the hub
 )
 
-// routeNeeds has a row for each route; one that is registered and not here fails
-// the test.
+// routeNeeds has a row for each route. A registered route without a row fails the
+// test.
 func routeNeeds() map[string]need {
 	const one = "/api/sessions/{id}"
 	return map[string]need{
@@ -62,7 +62,7 @@ func routeNeeds() map[string]need {
 	}
 }
 
-// messageNeeds has a row for each message of a client.
+// messageNeeds has a row for each client message.
 func messageNeeds() map[string]need {
 	return map[string]need{
 		"ping": any_, "observe": read, "unobserve": read, "load_events": read, "ack": read, "presence": read,
@@ -72,17 +72,17 @@ func messageNeeds() map[string]need {
 	}
 }
 
-// ghost is the id of a session that is not there: an allowed request finds nothing
-// to do.
+// ghost is the id of a session that does not exist, so an allowed request changes
+// nothing.
 const ghost = "20260221-140307-00000000"
 
-// presented is a credential, and its rights.
+// presented is a credential and its rights.
 type presented struct {
 	name   string
 	header http.Header
-	good   bool // 401 otherwise
-	most   need // its rights in the ghost session; owner: everywhere
-	other  bool // it is for another session
+	good   bool // false: the status is 401
+	most   need // its rights in the ghost session; owner: in every session
+	other  bool // restricted to another session
 	cookie bool
 }
 
@@ -117,8 +117,8 @@ func credentials(t *testing.T, h *hub, clock *atomic.Int64) []presented {
 	}
 }
 
-// movedHub is a hub whose clock the test moves, so that wrong credentials do not
-// have to wait.
+// movedHub is a hub whose clock the test advances, so that wrong credentials need
+// not wait.
 func movedHub(t *testing.T) (*hub, *atomic.Int64) {
 	t.Helper()
 	clock := &atomic.Int64{}
@@ -126,7 +126,7 @@ func movedHub(t *testing.T) (*hub, *atomic.Int64) {
 	return startHub(t, hubOptions{now: func() time.Time { return time.Unix(0, clock.Load()) }}), clock
 }
 
-// Faults 51–54, 60, 78, and each cell between them.
+// Faults 51–54, 60 and 78, in every combination.
 func TestEveryRouteForEveryCredentialHostAndOrigin(t *testing.T) {
 	h, clock := movedHub(t)
 	needs := routeNeeds()
@@ -147,7 +147,7 @@ func TestEveryRouteForEveryCredentialHostAndOrigin(t *testing.T) {
 					if origin != "" {
 						header.Set("Origin", origin)
 					}
-					if strings.HasSuffix(path, "/ws") { // refused by its version, behind the door
+					if strings.HasSuffix(path, "/ws") { // refused for its missing upgrade, after authorisation
 						header.Set("Connection", "Upgrade")
 						header.Set("Upgrade", "websocket")
 						header.Set("Sec-WebSocket-Version", "0")
@@ -157,7 +157,7 @@ func TestEveryRouteForEveryCredentialHostAndOrigin(t *testing.T) {
 						body = "not what is asked for"
 					}
 					if !p.good {
-						clock.Add(int64(15 * time.Second)) // else guesses wait
+						clock.Add(int64(15 * time.Second)) // so that wrong credentials are not delayed
 					}
 					got := h.do(method, path, body, header).status
 					want := cellOf(n, p, hostName == "good", originName)
@@ -173,7 +173,7 @@ func TestEveryRouteForEveryCredentialHostAndOrigin(t *testing.T) {
 	}
 }
 
-// cellOf is the status that a cell must have; 0 is any that is no refusal.
+// cellOf returns the status that a cell must have; 0 is any status but a refusal.
 func cellOf(n need, p presented, goodHost bool, origin string) int {
 	page := n == ownPage
 	switch {
@@ -185,7 +185,7 @@ func cellOf(n need, p presented, goodHost bool, origin string) int {
 		return 403
 	case n == open:
 		return 0
-	case page: // the body is refused before any code or signature
+	case page: // the body is invalid, so no code or signature is checked
 		return 0
 	case !p.good:
 		return 401
@@ -200,7 +200,7 @@ func TestEveryMessageForEveryCredential(t *testing.T) {
 	needs := messageNeeds()
 	for _, p := range credentials(t, h, clock) {
 		if !p.good {
-			continue // it opens no socket: a row of the routes
+			continue // it cannot open a socket: see the routes
 		}
 		header := p.header.Clone()
 		header.Set("Origin", h.origin())

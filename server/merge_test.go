@@ -30,7 +30,7 @@ func TestARunOfChunksEndsWithItsTurnItsMessageAndItsKind(t *testing.T) {
 	chunk(message, 2, "b", "5")
 	chunk(thought, 2, "b", "6") // another kind
 	chunk(thought, 2, "b", "7")
-	record(message, 2, `{"text":"8"}`) // of no message
+	record(message, 2, `{"text":"8"}`) // without a message id
 	record(message, 2, `{"text":"9"}`)
 	record(message, 2, `{"message_id":"c","text":"10","raw":{"more":1}}`) // more than text
 	chunk(message, 2, "c", "11")

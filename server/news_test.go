@@ -14,7 +14,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Each goroutine that waits costs 4 KiB, times thousands of clients.
+// Each waiting goroutine takes 4 KiB, for thousands of clients.
 func TestAnIdleClientHasTwoGoroutinesAndMissesNothing(t *testing.T) {
 	const clients = 20
 	h := startHub(t, hubOptions{timing: server.Timing{Heartbeat: 2 * time.Second}})
@@ -33,10 +33,10 @@ func TestAnIdleClientHasTwoGoroutinesAndMissesNothing(t *testing.T) {
 				of++
 			}
 		}
-		return of == 2*clients // the one that reads it, the one that follows the session
+		return of == 2*clients // one reads it, one follows the session
 	}
 	for turn := range 3 {
-		require.Eventually(t, idle, patience, 10*time.Millisecond, "idle clients keep goroutines")
+		require.Eventually(t, idle, patience, 10*time.Millisecond, "idle clients have more than two goroutines each")
 		h.prompt(s, fmt.Sprintf("p%d", turn), "hi")
 		last := s.Log().Marks().Visible
 		for _, p := range peers {
@@ -45,8 +45,7 @@ func TestAnIdleClientHasTwoGoroutinesAndMissesNothing(t *testing.T) {
 			}
 		}
 	}
-	// The news of another session, without a word in the one they follow; and
-	// silence is broken.
+	// Idle clients still get news of other sessions, and heartbeats.
 	other := h.session()
 	for _, p := range peers {
 		find(p, func(m *wire.Session) bool { return m.Session.SessionID == other.ID() })

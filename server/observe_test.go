@@ -12,7 +12,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// gate is a file system on which no log is opened until it is let through.
+// gate is a file system that opens no log until the test lets it.
 type gate struct {
 	store.FS
 	let chan struct{}
@@ -32,7 +32,7 @@ func TestAnObserveThatAnotherReplacesIsAnswered(t *testing.T) {
 	g := gate{store.OS(), make(chan struct{})}
 	h = startHub(t, hubOptions{dir: h.dir, fs: g})
 	let := sync.OnceFunc(func() { close(g.let) })
-	t.Cleanup(let) // or the hub does not end
+	t.Cleanup(let) // or the hub cannot stop
 	p := h.dial("/api/ws")
 	p.send(&wire.Observe{RequestID: "first", SessionID: id})
 	p.send(&wire.Observe{RequestID: "second", SessionID: id})
@@ -54,7 +54,7 @@ func TestEachOfManyObservesInARowIsAnsweredOnce(t *testing.T) {
 	h.prompt(s, "p1", "say 50")
 	p := h.dial("/api/ws")
 	const asked = 300
-	go func() { // while answers are read
+	go func() { // while the test reads responses
 		for i := range asked {
 			p.send(&wire.Observe{RequestID: fmt.Sprint(i), SessionID: s.ID()})
 		}

@@ -58,8 +58,8 @@ func readDoc(t *testing.T, h *hub) apiDoc {
 	return doc
 }
 
-// fits compares a decoded answer with a schema, and refuses fields that the schema
-// does not mention.
+// fits checks a decoded response against a schema. It refuses fields that the
+// schema does not have.
 func (d apiDoc) fits(s apiSchema, value any, at string) error {
 	if s.Ref != "" {
 		named, ok := d.Components.Schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")]
@@ -115,8 +115,8 @@ func (d apiDoc) fits(s apiSchema, value any, at string) error {
 	return nil
 }
 
-// Every documented operation is asked for, and its answer held against the
-// document: the status, the media type, and every field.
+// Every documented operation is called. Status, media type and every field of the
+// response must match the document.
 func TestEveryAnswerIsAsDocumented(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	doc := readDoc(t, h)
@@ -151,7 +151,7 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 	recording, err := h.manager.Record(context.Background(), session.CreateRequest{Agent: "other", Workspace: t.TempDir(), Actor: event.Actor{Name: "ann"}})
 	require.NoError(t, err)
 
-	// Two turns that were cut off: one is resumed, the other dismissed.
+	// Two interrupted turns: one is resumed, the other dismissed.
 	var cut [2]struct {
 		path string
 		body map[string]string
@@ -294,7 +294,7 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 	for path, operations := range doc.Paths {
 		for method := range operations {
 			if name := strings.ToUpper(method) + " " + path; !strings.HasSuffix(path, "/ws") {
-				require.True(t, asked[name], "%s is documented and not asked for here", name)
+				require.True(t, asked[name], "%s is documented, but this test does not call it", name)
 			}
 		}
 	}

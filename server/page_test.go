@@ -17,8 +17,7 @@ import (
 	"github.com/abidehub/abide/server/wire"
 )
 
-// page is a paired page: the cookie, the key that its origin keeps, and the
-// token that the hub gave it.
+// page is a paired page: its cookie, its private key, and the token from the hub.
 type page struct {
 	h      *hub
 	cookie string
@@ -35,7 +34,7 @@ func newPageKey(t *testing.T) (key *ecdsa.PrivateKey, public string) {
 	return key, base64.RawURLEncoding.EncodeToString(raw)
 }
 
-// page pairs a fresh device; with headers, as the browser that sends these.
+// page pairs a new device. Headers, if given, are those of the pairing request.
 func (h *hub) page(name string, as http.Header) *page {
 	h.t.Helper()
 	code, err := h.registry.MintPairingCode()
@@ -55,24 +54,24 @@ func (h *hub) page(name string, as http.Header) *page {
 	return &page{h, cookies[0].Name + "=" + cookies[0].Value, key, answer.Page.Token}
 }
 
-// header has the headers of the page's requests.
+// header returns the headers of the page's requests.
 func (p *page) header() http.Header {
 	return http.Header{"Cookie": {p.cookie}, auth.PageHeader: {p.token}, "Origin": {p.h.origin()}}
 }
 
-// half has the headers of a client that has only the cookie.
+// half returns the headers of a client that has only the cookie.
 func (p *page) half() http.Header {
 	return http.Header{"Cookie": {p.cookie}, "Origin": {p.h.origin()}}
 }
 
-// device pairs a fresh page and returns the headers of its requests.
+// device pairs a new page and returns the headers of its requests.
 func (h *hub) device(name string) http.Header {
 	h.t.Helper()
 	return h.page(name, nil).header()
 }
 
-// challenge asks with the cookie alone and returns the text that the page has to
-// sign.
+// challenge sends a request with the cookie alone and returns the text that the
+// page must sign.
 func (p *page) challenge() string {
 	p.h.t.Helper()
 	res := p.h.do("GET", "/api/health", nil, p.half())
@@ -98,7 +97,7 @@ func (p *page) prove(challenge, signature string) response {
 	return p.h.do("POST", "/api/page", map[string]string{"challenge": challenge, "signature": signature}, p.half())
 }
 
-// again has the headers of the page's requests to a hub that was started anew.
+// again returns the headers of the page's requests to a restarted hub.
 func (p *page) again(h *hub) http.Header {
 	h.t.Helper()
 	p.h = h
@@ -111,8 +110,8 @@ func (p *page) again(h *hub) http.Header {
 	return p.header()
 }
 
-// Fault 78: the cookies that another port of the machine is sent open nothing, with
-// any forged Origin.
+// Fault 78: the cookie, which the browser also sends to other ports of the machine,
+// opens nothing by itself, with any forged Origin.
 func TestACookieWithoutItsPageOpensNothing(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s := h.session()
@@ -127,7 +126,7 @@ func TestACookieWithoutItsPageOpensNothing(t *testing.T) {
 		"with the token of a socket": {"Cookie": {p.cookie}, "Origin": {h.origin()}, "Sec-Websocket-Protocol": {auth.PageProtocol}},
 	} {
 		require.Equal(t, 401, h.do("GET", "/api/sessions", nil, header).status, name)
-		header.Set("Origin", h.origin()) // no browser leaves it out of an upgrade
+		header.Set("Origin", h.origin()) // every browser sends it with an upgrade
 		_, status, err := h.tryDial("/api/ws", header)
 		require.Error(t, err, name)
 		require.Equal(t, 401, status, name)
@@ -152,7 +151,7 @@ func TestAPageOffersItsTokenAsASubprotocol(t *testing.T) {
 	require.NoError(t, err)
 	defer res.Body.Close()
 	require.Equal(t, 101, res.StatusCode)
-	require.Equal(t, wire.Subprotocol, res.Header.Get("Sec-WebSocket-Protocol"), "the token is not said back")
+	require.Equal(t, wire.Subprotocol, res.Header.Get("Sec-WebSocket-Protocol"), "the response repeats the token")
 }
 
 func TestAPageSignsAChallengeForItsToken(t *testing.T) {
@@ -173,9 +172,9 @@ func TestAPageSignsAChallengeForItsToken(t *testing.T) {
 	require.Equal(t, 403, h.do("POST", "/api/page", map[string]string{"challenge": challenge}, http.Header{"Cookie": {p.cookie}}).status, "no Origin")
 }
 
-// A program that listens on the hub's port while the hub is down is sent all that a
-// page sends by itself: the cookie, the token, and a signature of any text it asks
-// to be signed.
+// A program that listens on the hub's port while the hub is down receives all that
+// a page sends by itself: the cookie, the token, and a signature of any text it
+// chooses.
 func TestWhatAPageSaysWhileTheHubIsDownIsWorthNothingLater(t *testing.T) {
 	dir := t.TempDir()
 	h := startHub(t, hubOptions{dir: dir})
@@ -186,13 +185,13 @@ func TestWhatAPageSaysWhileTheHubIsDownIsWorthNothingLater(t *testing.T) {
 	h = startHub(t, hubOptions{dir: dir})
 	p.h = h
 	require.Equal(t, 401, h.do("GET", "/api/health", nil, p.header()).status, "the token")
-	require.Equal(t, 401, p.prove(challenge, p.sign(h.origin(), challenge)).status, "a challenge of before")
+	require.Equal(t, 401, p.prove(challenge, p.sign(h.origin(), challenge)).status, "an earlier challenge")
 	challenge = p.challenge()
-	require.Equal(t, 200, p.prove(challenge, p.sign(h.origin(), challenge)).status, "the page itself goes on")
+	require.Equal(t, 200, p.prove(challenge, p.sign(h.origin(), challenge)).status, "the page must still work")
 }
 
-// Fault 79: cookies that another port set beside the hub's own, before it and
-// behind it.
+// Fault 79: cookies of the same name that another port set, before and after the
+// hub's own.
 func TestACookieOfTheSameNameFromAnotherPortSignsNobodyOut(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	p := h.page("laptop", nil)
@@ -225,7 +224,7 @@ func TestAnAddressIsSignedForOneBlobAndOneDevice(t *testing.T) {
 	_, signature, _ := strings.Cut(answer.Address, "?")
 	require.Equal(t, 401, h.do("GET", path(second.SHA256)+"?"+signature, nil, img).status, "another blob")
 	require.Equal(t, 401, h.do("GET", "/api/sessions?"+signature, nil, img).status, "another route")
-	require.Equal(t, 401, h.do("POST", path(first.SHA256)+"/address?"+signature, nil, p.half()).status, "it only reads")
+	require.Equal(t, 401, h.do("POST", path(first.SHA256)+"/address?"+signature, nil, p.half()).status, "a signature allows GET only")
 	require.Equal(t, 401, h.do("GET", answer.Address, nil, nil).status, "no cookie")
 	require.Equal(t, 401, h.do("GET", answer.Address, nil, h.page("phone", nil).half()).status, "another device")
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 )
 
-// A pairing link may be made by a paired browser of the owner, and by nothing else.
+// Only a paired browser of the owner may create a pairing link.
 func TestAPairedBrowserMakesALinkThatPairsOneMore(t *testing.T) {
 	h, clock := movedHub(t)
 	laptop := h.page("laptop", nil).header()

@@ -32,7 +32,7 @@ type puppet struct {
 	closed bool
 	prompt string
 	asked  int
-	// unanswered are the questions of the turn that wait.
+	// unanswered counts the pending permission requests of the turn.
 	unanswered int
 	answers    []event.PermissionOutcome
 }
@@ -41,7 +41,7 @@ var errPuppetGone = errors.New("puppet is gone")
 
 func startPuppet(ctx context.Context, spec session.AgentSpec, sink session.AgentSink) (session.Agent, error) {
 	p := &puppet{sink: sink, words: make(chan func(), 64), done: make(chan struct{})}
-	go func() { // ends with Stop, which every session's end brings about
+	go func() { // ends with Stop, which the end of every session calls
 		defer close(p.done)
 		for word := range p.words {
 			word()
@@ -83,7 +83,7 @@ func (p *puppet) play(prompt event.UserPrompt) {
 	n, _ := strconv.Atoi(arg)
 	switch verb {
 	case "say":
-		const together = 10 // as lines that wait in a pipe are read
+		const together = 10 // lines waiting in a pipe are read at once too
 		for i := 0; i < n; i += together {
 			var words []event.Payload
 			for j := i; j < min(i+together, n); j++ {
@@ -91,14 +91,14 @@ func (p *puppet) play(prompt event.UserPrompt) {
 			}
 			p.say(words...)
 		}
-	case "alternate": // word by word between two messages, in pairs
+	case "alternate": // two messages in turns, two words each
 		for i := range n {
 			p.say(event.AgentMessage{MessageID: fmt.Sprint("m", i/2%2), Text: event.Text(fmt.Sprintf("word %d ", i))})
 		}
 	case "big":
 		p.say(event.AgentMessage{MessageID: "m-" + prompt.PromptID, Text: event.Text(strings.Repeat("x", n<<10))})
 	case "ask":
-		n = max(n, 1) // questions, all at once
+		n = max(n, 1) // permission requests, all at once
 		p.mu.Lock()
 		p.unanswered = n
 		p.mu.Unlock()
@@ -113,7 +113,7 @@ func (p *puppet) play(prompt event.UserPrompt) {
 			})
 		}
 		return
-	case "fail": // the model's provider does
+	case "fail": // an error of the model's provider
 		p.say(event.TurnEnd{PromptID: prompt.PromptID, StopReason: event.StopInterrupted, Error: &event.Failure{Code: "agent_error", Message: "overloaded"}})
 		return
 	case "hold":

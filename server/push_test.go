@@ -17,7 +17,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// quick makes waits short.
+// quick shortens the waits.
 func quick() notify.Timing {
 	return notify.Timing{LongTurn: time.Nanosecond, Ack: 50 * time.Millisecond, Retry: time.Millisecond}
 }
@@ -66,12 +66,12 @@ func TestOfThreeDevicesTheOneThatShowsTheSessionIsNotPushed(t *testing.T) {
 	shown.send(&wire.Ack{SessionID: s.ID(), Seq: s.Log().Metadata().MaxSeq, Visible: true})
 	onPhone, onTablet := phone.next(), tablet.next()
 	require.Equal(t, notify.Permission, onPhone.Kind)
-	require.Contains(t, onPhone.Body, "make", "what would be allowed is in the text")
+	require.Contains(t, onPhone.Body, "make", "the text lacks the command")
 	require.Equal(t, []notify.Option{{OptionID: "yes", Label: "Allow once"}, {OptionID: "no", Label: "Reject"}}, onPhone.Answer.Options)
 	require.Equal(t, 1, onPhone.Badge)
 	require.NotEqual(t, onPhone.Answer.Token, onTablet.Answer.Token)
 
-	require.Equal(t, 400, h.answer(onPhone.Answer.Token, "always").status, "what the notification did not offer")
+	require.Equal(t, 400, h.answer(onPhone.Answer.Token, "always").status, "an option that the notification did not offer")
 	require.Equal(t, 404, h.answer("guess", "yes").status)
 	res := h.answer(onPhone.Answer.Token, "yes")
 	require.Equal(t, 200, res.status, res.body)
@@ -86,10 +86,10 @@ func TestOfThreeDevicesTheOneThatShowsTheSessionIsNotPushed(t *testing.T) {
 
 	h.ask(s, "p3")
 	another := phone.next()
-	require.Equal(t, 404, h.answer(onPhone.Answer.Token, "yes").status, "of another question")
+	require.Equal(t, 404, h.answer(onPhone.Answer.Token, "yes").status, "a token of another request")
 	require.Equal(t, 200, h.answer(another.Answer.Token, "no").status)
 	require.Eventually(t, func() bool { return h.counts().Withdrawn >= 1 }, patience, time.Millisecond)
-	require.Empty(t, desk.got, "its screen showed the question")
+	require.Empty(t, desk.got, "a push to a device that showed the request")
 }
 
 func TestOfTwoQuestionsTheOneThatStillWaitsIsToldAgain(t *testing.T) {
@@ -105,7 +105,7 @@ func TestOfTwoQuestionsTheOneThatStillWaitsIsToldAgain(t *testing.T) {
 		if p.Seq < newest {
 			p = b.next()
 		}
-		require.Equal(t, newest, p.Seq, "a session has one message: the newest question")
+		require.Equal(t, newest, p.Seq, "the push is not about the newest request")
 		return p
 	}
 	second, other := latest(phone), latest(tablet)
@@ -113,13 +113,13 @@ func TestOfTwoQuestionsTheOneThatStillWaitsIsToldAgain(t *testing.T) {
 	again, same := phone.next(), tablet.next()
 	for _, p := range []notify.Payload{again, same} {
 		require.Equal(t, notify.Permission, p.Kind)
-		require.Equal(t, newest-1, p.Seq, "the other question still waits")
+		require.Equal(t, newest-1, p.Seq, "the other request must still be pending")
 		require.Equal(t, second.Tag, p.Tag)
 	}
-	require.Equal(t, 404, h.answer(other.Answer.Token, "no").status, "of the question that was answered")
+	require.Equal(t, 404, h.answer(other.Answer.Token, "no").status, "a token of an answered request")
 	require.Equal(t, 200, h.answer(again.Answer.Token, "no").status)
 	require.Equal(t, notify.Withdrawn, tablet.next().Kind)
-	require.Empty(t, phone.got, "it took its own message away")
+	require.Empty(t, phone.got, "a push to the device that answered")
 }
 
 func TestADeviceThatAnswersBeforeItsServiceGetsNoWithdrawal(t *testing.T) {
@@ -131,11 +131,11 @@ func TestADeviceThatAnswersBeforeItsServiceGetsNoWithdrawal(t *testing.T) {
 	asked := phone.next()
 	require.Equal(t, notify.Permission, tablet.next().Kind)
 	require.Equal(t, 200, h.answer(asked.Answer.Token, "yes").status)
-	require.Equal(t, notify.Withdrawn, tablet.next().Kind, "the answer was noted while the phone's service had not answered")
+	require.Equal(t, notify.Withdrawn, tablet.next().Kind, "the tablet waits for the phone's push service")
 	close(phone.hold)
 	h.ask(other, "p2")
 	next := phone.next()
-	require.Equal(t, other.ID(), next.SessionID, "it took its own message away: %s", next.Kind)
+	require.Equal(t, other.ID(), next.SessionID, "a push to the device that answered: %s", next.Kind)
 }
 
 func TestAnAnswerOfADeviceThatWasRevokedIsRefused(t *testing.T) {
@@ -150,14 +150,14 @@ func TestAnAnswerOfADeviceThatWasRevokedIsRefused(t *testing.T) {
 		}
 	}
 	require.Equal(t, 404, h.answer(asked.Answer.Token, "yes").status)
-	require.Len(t, s.State().PendingPermissions, 1, "it still waits for another device")
+	require.Len(t, s.State().PendingPermissions, 1, "the request must still be pending")
 }
 
 func TestAVisibleScreenThatDoesNotAcknowledgeIsPushedToo(t *testing.T) {
 	h := startHub(t, hubOptions{notify: notify.Timing{Ack: 50 * time.Millisecond}})
 	phone := h.browser("phone")
 	s := h.session()
-	h.watch(s, phone.as) // it froze: it says nothing any more
+	h.watch(s, phone.as) // it froze and sends nothing any more
 	h.ask(s, "p1")
 	require.Equal(t, notify.Permission, phone.next().Kind)
 }
@@ -201,7 +201,7 @@ func TestWhatPushServicesAnswerIsRetriedRecordedOrEndsTheSubscription(t *testing
 			phone := h.browser("phone")
 			phone.answers(c.reply)
 			s := h.session()
-			h.prompt(s, "p1", "say 3") // the turn notices nothing
+			h.prompt(s, "p1", "say 3") // the turn is not affected
 			require.Eventually(t, func() bool { return h.counts().Delivered+h.counts().Failed == 1 }, patience, 5*time.Millisecond)
 			require.Equal(t, c.attempts, phone.attempts())
 			var state struct{ Subscriptions []notify.Subscription }
@@ -218,7 +218,7 @@ func TestWhatPushServicesAnswerIsRetriedRecordedOrEndsTheSubscription(t *testing
 }
 
 func TestAServiceThatAsksForTimeGetsIt(t *testing.T) {
-	h := startHub(t, hubOptions{notify: quick()}) // else it is tried again after milliseconds
+	h := startHub(t, hubOptions{notify: quick()}) // slow enough that there is no second attempt
 	phone := h.browser("phone")
 	var refused time.Time
 	phone.answers(func(attempt int, w http.ResponseWriter, _ *http.Request) {
@@ -265,7 +265,8 @@ func TestAServiceThatHangsKeepsNoOtherWaiting(t *testing.T) {
 	require.Equal(t, 1, slow.attempts(), "one at a time")
 }
 
-// The services have been asked in the middle of the turn, and do not let go of it.
+// The push services hang or fail in the middle of the turn, and the turn is not
+// affected.
 func TestATurnNoticesNothingOfServicesThatHangOrFail(t *testing.T) {
 	h := startHub(t, hubOptions{notify: notify.Timing{LongTurn: time.Hour, Ack: time.Millisecond, Retry: time.Millisecond}})
 	hanging, broken := h.browser("hanging"), h.browser("broken")
@@ -282,7 +283,7 @@ func TestATurnNoticesNothingOfServicesThatHangOrFail(t *testing.T) {
 	h.ask(s, "p1")
 	require.Eventually(t, func() bool { return hanging.attempts() == 1 && broken.attempts() > 0 }, patience, time.Millisecond)
 	require.Equal(t, 200, h.api("POST", "/api/sessions/"+s.ID()+"/permissions/"+s.State().PendingPermissions[0], map[string]string{"option_id": "yes"}).status)
-	end := h.await(s, 0, event.TypeTurnEnd) // as clients see it
+	end := h.await(s, 0, event.TypeTurnEnd) // when clients see it
 	h.prompt(s, "p2", "say 100")
 	require.Greater(t, s.Log().Marks().Visible, end.Seq+100)
 	require.Equal(t, 1, hanging.attempts(), "it still hangs")

@@ -21,8 +21,7 @@ import (
 	"github.com/abidehub/abide/internal/notify"
 )
 
-// browser is one that takes pushes: it has the keys, and a push service of its own on
-// loopback.
+// browser is a browser with push keys and a push service on loopback.
 type browser struct {
 	t       *testing.T
 	as      http.Header // of its page
@@ -33,9 +32,9 @@ type browser struct {
 	got     chan notify.Payload
 
 	mu    sync.Mutex
-	reply func(attempt int, w http.ResponseWriter, r *http.Request) // nil is 201
+	reply func(attempt int, w http.ResponseWriter, r *http.Request) // nil answers 201
 	tries int
-	hold  chan struct{} // closed when the service may answer; nil is at once
+	hold  chan struct{} // the service answers once it is closed; nil: at once
 }
 
 func newBrowser(t *testing.T) *browser {
@@ -49,7 +48,7 @@ func newBrowser(t *testing.T) *browser {
 	return b
 }
 
-// browserSubscription is the body of a browser's request.
+// browserSubscription is the body of a browser's subscription.
 func browserSubscription() map[string]any {
 	key, _ := ecdh.P256().GenerateKey(rand.Reader)
 	return subscriptionOf("https://push.example/x", key, make([]byte, 16))
@@ -61,7 +60,7 @@ func subscriptionOf(endpoint string, key *ecdh.PrivateKey, secret []byte) map[st
 	}}
 }
 
-// told is a paired device whose browser takes pushes.
+// browser pairs a device whose browser receives pushes.
 func (h *hub) browser(name string) *browser {
 	h.t.Helper()
 	b := newBrowser(h.t)
@@ -82,7 +81,7 @@ func (b *browser) subscribe(h *hub) {
 func (b *browser) take(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the hub's end cut it off
+		return // the hub cancelled the request
 	}
 	b.mu.Lock()
 	b.tries++
@@ -103,7 +102,7 @@ func (b *browser) take(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusCreated)
 }
 
-// decrypt opens a message as RFC 8291 has it.
+// decrypt decrypts a push message (RFC 8291).
 func (b *browser) decrypt(body []byte) notify.Payload {
 	salt, sender := body[:16], body[21:21+int(body[20])]
 	public, err := ecdh.P256().NewPublicKey(sender)
@@ -130,7 +129,7 @@ func (b *browser) decrypt(body []byte) notify.Payload {
 	return p
 }
 
-// next is the next message that comes.
+// next returns the next push.
 func (b *browser) next() notify.Payload {
 	b.t.Helper()
 	select {
@@ -142,7 +141,7 @@ func (b *browser) next() notify.Payload {
 	}
 }
 
-// answers makes the push service answer otherwise.
+// answers sets the response of the push service.
 func (b *browser) answers(reply func(attempt int, w http.ResponseWriter, r *http.Request)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -162,7 +161,7 @@ func (h *hub) counts() notify.Counts {
 	return health.Notifications
 }
 
-// answer answers by a notification's token, as a service worker does.
+// answer answers a request with a notification's token, like a service worker.
 func (h *hub) answer(token, option string) response {
 	h.t.Helper()
 	return h.do("POST", "/api/answer", map[string]string{"token": token, "option_id": option}, http.Header{"Origin": {h.origin()}})

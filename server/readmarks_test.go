@@ -16,22 +16,22 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// reads acks a session on a visible screen, and returns when the hub has taken it.
+// reads acks a session as visible, and returns when the hub has processed it.
 func (p *peer) reads(s *session.BackgroundSession, seq event.Seq) {
 	p.t.Helper()
 	p.send(&wire.Ack{SessionID: s.ID(), Seq: seq, Visible: true})
 	p.settles()
 }
 
-// settles waits until everything sent before is done.
+// settles waits until the hub has processed everything sent before.
 func (p *peer) settles() {
 	p.t.Helper()
 	p.send(&wire.Ping{Nonce: "settled"})
 	find(p, func(m *wire.Pong) bool { return m.Nonce == "settled" })
 }
 
-// readSeq is how far the holder of a credential has read a session, by its line
-// and by the list alike.
+// readSeq returns the read mark of a credential's person, which the session and the
+// list must both show.
 func (h *hub) readSeq(s *session.BackgroundSession, as http.Header) event.Seq {
 	h.t.Helper()
 	var line wire.SessionInfo
@@ -86,7 +86,7 @@ func TestAMarkMovesForwardOnlyAndOnlyByWhatIsSeen(t *testing.T) {
 	require.EqualValues(t, 4, h.readSeq(s, bearer(h.token)), "never back")
 	p.send(&wire.Ack{SessionID: s.ID(), Seq: 5, Visible: false})
 	p.settles()
-	require.EqualValues(t, 4, h.readSeq(s, bearer(h.token)), "nobody saw it")
+	require.EqualValues(t, 4, h.readSeq(s, bearer(h.token)), "an ack of a hidden screen counted")
 	p.send(&wire.Ack{SessionID: s.ID(), Seq: s.Log().Marks().Visible + 1, Visible: true})
 	require.Equal(t, wire.CodeInvalid, find[*wire.Error](p, nil).Code)
 	require.EqualValues(t, 4, h.readSeq(s, bearer(h.token)), "never beyond the log")
@@ -103,7 +103,7 @@ func TestAnAckOfAnotherEpochMovesNothingAndTheSocketLives(t *testing.T) {
 	p.send(&wire.Ping{Nonce: "told"})
 	find(p, func(m wire.Message) bool {
 		_, refused := m.(*wire.Error)
-		require.False(t, refused, "it could not know")
+		require.False(t, refused, "an ack of an old epoch was refused")
 		pong, ok := m.(*wire.Pong)
 		return ok && pong.Nonce == "told"
 	})
@@ -145,10 +145,10 @@ func TestMarksOutliveTheHubHoweverItEnds(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 0o600, info.Mode().Perm())
 
-	killed := saved() // the file that a hub killed now leaves
+	killed := saved() // the file as a killed hub would leave it
 	p.reads(s, 4)
 	h.stop()
-	require.NotEqual(t, killed, saved(), "a hub that ends saves what is left")
+	require.NotEqual(t, killed, saved(), "a stopped hub did not save the marks")
 	h = startHub(t, hubOptions{dir: dir})
 	require.EqualValues(t, 4, h.readSeq(s, bearer(h.token)))
 	h.stop()
@@ -172,7 +172,7 @@ func TestAMarkOfAnotherEpochIsNone(t *testing.T) {
 	h = startHub(t, hubOptions{dir: dir})
 	require.Zero(t, h.readSeq(s, bearer(h.token)))
 	h.watch(s, bearer(h.token)).reads(s, 2)
-	require.EqualValues(t, 2, h.readSeq(s, bearer(h.token)), "a lower seq of this epoch is newer than any of another")
+	require.EqualValues(t, 2, h.readSeq(s, bearer(h.token)), "a mark of this epoch replaces one of an earlier epoch")
 }
 
 func TestMarksThatCannotBeReadAreSetAside(t *testing.T) {
@@ -193,7 +193,7 @@ func TestMarksThatCannotBeReadAreSetAside(t *testing.T) {
 	}
 }
 
-// told is the read mark of a credential in a session's line.
+// told returns the read mark in the session's line of the list.
 func (h *hub) told(s *session.BackgroundSession, as http.Header) *event.Seq {
 	h.t.Helper()
 	var line wire.SessionInfo
@@ -210,21 +210,21 @@ func TestWhatWasMadeSinceAPersonCameIsUnreadUntilTheyLook(t *testing.T) {
 	phone := phonePage.header()
 	quiet, made := h.session(), h.session()
 	h.prompt(made, "p1", "say 3")
-	deskPage := h.page("desk", nil) // of the same person, already connected
+	deskPage := h.page("desk", nil) // the same person, already connected
 	desk := deskPage.header()
 
 	for _, as := range []http.Header{phone, desk, bearer(h.token)} {
-		require.Nil(t, h.told(old, as), "what there was before them is no news")
-		require.Nil(t, h.told(quiet, as), "in this one nothing was said")
+		require.Nil(t, h.told(old, as), "a session older than the person has no mark")
+		require.Nil(t, h.told(quiet, as), "a session without messages has no mark")
 		require.Equal(t, new(event.Seq(0)), h.told(made, as))
 	}
 	viewer := bearer(h.mint(auth.TokenRequest{Scope: auth.Viewer, SessionID: made.ID()}))
-	require.Nil(t, h.told(made, viewer), "somebody else, who was never here")
+	require.Nil(t, h.told(made, viewer), "a new person has no mark")
 
 	h.stop()
 	h = startHub(t, hubOptions{dir: dir})
 	phone, desk = phonePage.again(h), deskPage.again(h)
-	require.Equal(t, new(event.Seq(0)), h.told(made, phone), "it outlives the hub")
+	require.Equal(t, new(event.Seq(0)), h.told(made, phone), "the mark is lost after a restart")
 	h.watch(mustSession(t, h, made.ID()), phone).reads(mustSession(t, h, made.ID()), 4)
 	require.Equal(t, new(event.Seq(4)), h.told(made, desk))
 	require.Nil(t, h.told(mustSession(t, h, old.ID()), desk))

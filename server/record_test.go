@@ -36,7 +36,7 @@ func TestAProgramRecordsASessionThatEveryScreenSeesLive(t *testing.T) {
 		{"type": "user_prompt", "data": map[string]string{"prompt_id": "p1", "text": "hi", "actor": "hub"}},
 		{"type": "agent_message", "data": map[string]string{"message_id": "m1", "text": "hello"}},
 	}}
-	for range 2 { // its answer was lost
+	for range 2 { // the first response was lost
 		res = h.api("POST", one+"/record", batch)
 		require.Equal(t, 200, res.status, res.body)
 		require.JSONEq(t, `{"max_seq":4}`, res.body)

@@ -16,8 +16,8 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// retain lets the oldest files of a session's log go and returns the first seq
-// that is left.
+// retain makes retention remove the oldest files of a session's log. It returns the
+// first remaining seq.
 func (h *hub) retain(s *session.BackgroundSession, bytes int64) event.Seq {
 	h.t.Helper()
 	h.store.SetKeep(bytes)
@@ -111,11 +111,11 @@ func TestAPageThatRetentionOvertakesIsAnsweredAsIfItCameLater(t *testing.T) {
 			h.prompt(s, "p1", "say 300")
 			first := event.Seq(0)
 			remove := func() { first = h.retain(s, 8<<10) }
-			files.next.Store(&remove) // in the middle of the page
+			files.next.Store(&remove) // while the page is read
 			res := h.api("GET", "/api/sessions/"+s.ID()+"/events?"+query, nil)
 			require.Equal(t, http.StatusOK, res.status, res.body)
 			require.Positive(t, first, "nothing was read from a file")
-			require.Contains(t, res.body, fmt.Sprintf(`"first_seq":%d,`, first), "it holds what is left")
+			require.Contains(t, res.body, fmt.Sprintf(`"first_seq":%d,`, first), "the page does not begin with the first remaining event")
 			if name == "after a cursor" {
 				require.Contains(t, res.body, `"verdict":"reset","reason":"min_seq"`)
 			}
@@ -147,13 +147,13 @@ func TestAClientOvertakenWhileItReadsIsToldAndFollowsOn(t *testing.T) {
 	}
 }
 
-// overtake has retention remove events that a client that reads nothing has not
-// been sent.
+// overtake makes retention remove events before they were sent to a client that
+// does not read.
 func overtake(t *testing.T, h *hub, s *session.BackgroundSession, observe func() *peer) {
 	p := observe()
 	verdict := expect[*wire.EventsLoaded](p)
 	require.Equal(t, wire.VerdictOK, verdict.Verdict)
-	for i := range 40 { // more than the buffers between the two hold
+	for i := range 40 { // more than the socket buffers hold
 		h.prompt(s, fmt.Sprint("p", i), "big 200")
 	}
 	last := s.Log().Marks().Visible
@@ -161,7 +161,7 @@ func overtake(t *testing.T, h *hub, s *session.BackgroundSession, observe func()
 	first := h.retain(s, 1<<20)
 	h.prompt(s, "after", "say 10")
 	end := s.Log().Marks().Visible
-	require.Equal(t, wire.VerdictOK, find[*wire.EventsLoaded](other, nil).Verdict) // the list may have news first
+	require.Equal(t, wire.VerdictOK, find[*wire.EventsLoaded](other, nil).Verdict) // frames of the session list may come first
 	other.collect(last, end)
 
 	cursor := verdict.LastSeq
@@ -169,15 +169,15 @@ func overtake(t *testing.T, h *hub, s *session.BackgroundSession, observe func()
 	for reset == nil {
 		switch m := p.next().(type) {
 		case *wire.Events:
-			require.Equal(t, cursor+1, m.FirstSeq, "no gap before it is told")
+			require.Equal(t, cursor+1, m.FirstSeq, "a gap before the reset")
 			cursor = m.LastSeq
 		case *wire.EventsLoaded:
 			reset = m
 		}
 	}
 	require.Equal(t, []any{wire.VerdictReset, wire.ResetBefore, first}, []any{reset.Verdict, reset.Reason, reset.MinSeq})
-	require.Empty(t, reset.RequestID, "what was asked was answered")
-	require.NotEmpty(t, reset.Events, "a session may say nothing more")
+	require.Empty(t, reset.RequestID, "the reset must not have a request id")
+	require.NotEmpty(t, reset.Events, "a reset must bring events, because none may follow")
 	require.Equal(t, []event.Seq{reset.FirstSeq, reset.LastSeq}, []event.Seq{reset.Events[0].Seq, reset.Events[len(reset.Events)-1].Seq})
 	cursor = reset.LastSeq
 	if cursor < end {

@@ -39,7 +39,7 @@ func TestARememberedAnswerAnswersTheSameAgainUntilItIsRevoked(t *testing.T) {
 	p.send(&wire.PermissionAnswer{RequestID: "a", SessionID: s.ID(), PermissionID: s.State().PendingPermissions[0], OptionID: "yes", Remember: wire.RuleAgent})
 	find[*wire.PermissionResolved](p, nil)
 	made := h.rules(other)
-	require.Len(t, made, 1, "a rule of the agent is listed in its every session")
+	require.Len(t, made, 1, "a rule of an agent is missing in another of its sessions")
 	require.Equal(t, session.RuleAgent, made[0].Scope)
 	require.Equal(t, "owner", made[0].CreatedBy)
 
@@ -51,7 +51,8 @@ func TestARememberedAnswerAnswersTheSameAgainUntilItIsRevoked(t *testing.T) {
 	require.Equal(t, made[0].ID, outcome.Rule)
 	h.await(s, cursor, event.TypeTurnEnd)
 
-	// Revoked in another session: it stops counting for the socket that is open.
+	// The rule is revoked through another session. It must stop applying to the
+	// open socket.
 	require.Equal(t, 204, h.api("DELETE", "/api/sessions/"+other.ID()+"/rules/"+made[0].ID, nil).status)
 	require.Empty(t, h.rules(s))
 	require.Equal(t, 404, h.api("DELETE", "/api/sessions/"+other.ID()+"/rules/"+made[0].ID, nil).status)
@@ -82,7 +83,7 @@ func TestARuleReachesNoFurtherThanItsMakersAccess(t *testing.T) {
 	require.Equal(t, 201, h.api("POST", path+"/rules", everywhere).status)
 	list := h.rules(s)
 	require.Len(t, list, 2)
-	require.Equal(t, "guest", list[0].CreatedBy, "the session's own come first")
+	require.Equal(t, "guest", list[0].CreatedBy, "rules of the session must come first")
 	require.Equal(t, 403, h.do("DELETE", path+"/rules/"+list[1].ID, nil, owns).status)
 	require.Equal(t, 403, h.do("DELETE", path+"/rules/"+list[0].ID, nil, one).status, "a collaborator revoked a rule")
 	require.Equal(t, 204, h.do("DELETE", path+"/rules/"+list[0].ID, nil, owns).status)
@@ -92,7 +93,7 @@ func TestARuleReachesNoFurtherThanItsMakersAccess(t *testing.T) {
 			noted++
 		}
 	}
-	require.Equal(t, 2, noted, "made and taken back, each with its actor")
+	require.Equal(t, 2, noted, "a rule event without its actor")
 
 	for _, bad := range []map[string]string{
 		{}, {"scope": "session", "effect": "allow"}, {"scope": "hub", "effect": "allow", "kind": "read"},

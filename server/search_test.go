@@ -52,7 +52,7 @@ func TestSearchFindsWhatWasSaidWhateverItsCase(t *testing.T) {
 	require.Equal(t, s.ID(), hit.SessionID)
 	require.Equal(t, `ÄRGER with "quotes"`, string([]rune(hit.Snippet)[hit.Ranges[0][0]:hit.Ranges[0][1]]))
 	require.Empty(t, h.search("q=nowhere-to-be-found").Hits)
-	require.Empty(t, h.search("q="+url.QueryEscape(".*")).Hits, "a query is no pattern")
+	require.Empty(t, h.search("q="+url.QueryEscape(".*")).Hits, "a query must not be a pattern")
 }
 
 func TestSearchGoesOnByCursorAndFindsEachOnce(t *testing.T) {
@@ -69,7 +69,7 @@ func TestSearchGoesOnByCursorAndFindsEachOnce(t *testing.T) {
 		f := h.search("q=needle&limit=1&cursor=" + cursor)
 		require.LessOrEqual(t, len(f.Hits), 1)
 		require.Equal(t, len(want), f.Sessions)
-		require.LessOrEqual(t, f.Left, left, "what is left only shrinks")
+		require.LessOrEqual(t, f.Left, left, "the remaining count grew")
 		require.Equal(t, f.Done, f.Left == 0)
 		left = f.Left
 		for _, hit := range f.Hits {
@@ -139,7 +139,7 @@ func TestASearchGoesPastASessionThatCannotBeRead(t *testing.T) {
 }
 
 func TestASearchThatWaitedTooLongForItsTurnIsRefusedAsBusy(t *testing.T) {
-	t.Parallel() // it waits for as long as a search does
+	t.Parallel() // it waits for the time limit of a search
 	dir := t.TempDir()
 	const id = "20260221-140307-aaaaaaaa"
 	own := filepath.Join(dir, "sessions", id)
@@ -147,7 +147,7 @@ func TestASearchThatWaitedTooLongForItsTurnIsRefusedAsBusy(t *testing.T) {
 	metadata, err := json.Marshal(store.Metadata{Format: 1, SessionID: id, Status: "idle", MinSeq: 1, MaxSeq: 9})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(own, "metadata.json"), metadata, 0o600))
-	// A named pipe: opening it blocks, as on a disk that does not answer.
+	// Opening a named pipe blocks, like a disk that does not answer.
 	slow := filepath.Join(own, "events.jsonl")
 	require.NoError(t, syscall.Mkfifo(slow, 0o600))
 	h := startHub(t, hubOptions{dir: dir})
@@ -155,7 +155,7 @@ func TestASearchThatWaitedTooLongForItsTurnIsRefusedAsBusy(t *testing.T) {
 	most := max(1, runtime.GOMAXPROCS(0)/2)
 	answers := make(chan response, most+1)
 	for range most + 1 {
-		go func() { answers <- h.api("GET", "/api/search?q=nowhere", nil) }() // waited for below
+		go func() { answers <- h.api("GET", "/api/search?q=nowhere", nil) }() // received below
 	}
 	refused := <-answers
 	require.Equal(t, http.StatusServiceUnavailable, refused.status, refused.body)
@@ -165,15 +165,15 @@ func TestASearchThatWaitedTooLongForItsTurnIsRefusedAsBusy(t *testing.T) {
 
 	file, err := os.OpenFile(slow, os.O_RDWR, 0)
 	require.NoError(t, err)
-	for range most { // a disk answers in the end, if only that it cannot
+	for range most { // unblock the disk with an error
 		select {
 		case found := <-answers:
 			require.Equal(t, http.StatusOK, found.status, found.body)
 		case <-time.After(patience):
-			t.Fatal("a search that had its turn does not end")
+			t.Fatal("a blocked search does not end")
 		}
 	}
 	require.NoError(t, file.Close())
 	require.NoError(t, os.RemoveAll(own))
-	require.True(t, h.search("q=nowhere").Done, "there are turns again")
+	require.True(t, h.search("q=nowhere").Done, "no search slot was freed")
 }

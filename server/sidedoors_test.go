@@ -21,7 +21,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Fault 83: a backlog that is being delivered to a slow reader.
+// Fault 83: a backlog is being sent to a slow reader.
 func TestARevokedStreamEndsWhileItsBacklogIsRead(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s := h.session()
@@ -43,7 +43,7 @@ func TestARevokedStreamEndsWhileItsBacklogIsRead(t *testing.T) {
 	require.NoError(t, h.registry.Revoke(grant.ID))
 	revoked := time.Now()
 	more, _ := io.Copy(io.Discard, conn)
-	require.Less(t, more, int64(2<<20), "of eight megabytes")
+	require.Less(t, more, int64(2<<20), "bytes after the revocation, of 8 MB")
 	require.Less(t, time.Since(revoked), patience/2)
 }
 
@@ -53,7 +53,7 @@ func TestOneCredentialLeavesPlacesForOthersAndAllOfThemForOwners(t *testing.T) {
 	s := h.session()
 	viewer := func() http.Header { return bearer(h.mint(auth.TokenRequest{Scope: auth.Viewer, SessionID: s.ID()})) }
 	path := "/api/sessions/" + s.ID() + "/ws"
-	for range 2 { // two viewers, the second of whom meets the slots left to owners
+	for range 2 { // two viewers; the second one meets the slots reserved for owners
 		as, got := viewer(), 0
 		for range 10 {
 			if _, status, err := h.tryDial(path, as); err == nil {
@@ -72,7 +72,7 @@ func TestOneCredentialLeavesPlacesForOthersAndAllOfThemForOwners(t *testing.T) {
 	}
 }
 
-// Fault 82: requests that are begun and never ended.
+// Fault 82: requests that are begun and never completed.
 func TestRequestsUnderWayOfOneCredentialLeavePlacesForOthers(t *testing.T) {
 	h := startHub(t, hubOptions{limits: server.Limits{Clients: 20}})
 	s := h.session()
@@ -93,7 +93,7 @@ func TestRequestsUnderWayOfOneCredentialLeavePlacesForOthers(t *testing.T) {
 	path := "/api/sessions/" + s.ID()
 	status := func(as http.Header) int { return h.do("GET", path, nil, as).status }
 	require.Equal(t, 503, status(bearer(slow)))
-	require.Equal(t, 200, status(bearer(h.mint(auth.TokenRequest{Scope: auth.Viewer, SessionID: s.ID()}))), "another's are its own")
+	require.Equal(t, 200, status(bearer(h.mint(auth.TokenRequest{Scope: auth.Viewer, SessionID: s.ID()}))), "another credential has a share of its own")
 	require.Equal(t, 200, h.api("GET", path, nil).status)
 	for _, conn := range held {
 		require.NoError(t, conn.Close())
@@ -113,7 +113,8 @@ func TestAViewersMessageIsShort(t *testing.T) {
 	require.Equal(t, websocket.StatusMessageTooBig, p.closed())
 }
 
-// The fields of the prompt cannot be read: only a client that may prompt is told.
+// The prompt's fields are invalid. Only a client that may prompt gets the error
+// about them.
 func TestAMessageThatIsNotAllowedIsNotDecoded(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s := h.session()
@@ -130,7 +131,7 @@ func TestAMessageThatIsNotAllowedIsNotDecoded(t *testing.T) {
 	}
 }
 
-// Fault 82: a message that never comes, in frames of no bytes.
+// Fault 82: a message in endless empty fragments.
 func TestEmptyFragmentsWithoutEndAreCutOff(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	check := alive(t, h)
@@ -148,7 +149,7 @@ func TestEmptyFragmentsWithoutEndAreCutOff(t *testing.T) {
 	check()
 }
 
-// Fault 84: connections that never send a request, and such as are done with one.
+// Fault 84: connections that never send a request, and idle ones after a request.
 func TestIdleConnectionsMakeRoomForAnOwner(t *testing.T) {
 	h := startHub(t, hubOptions{limits: server.Limits{Connections: 20}, timing: server.Timing{Request: time.Hour}})
 	_, leave := silent(t, h, 100)
@@ -167,7 +168,7 @@ func TestIdleConnectionsMakeRoomForAnOwner(t *testing.T) {
 	require.Equal(t, 200, h.api("GET", "/api/health", nil).status)
 }
 
-// Fault 84: requests that need no credential and never end.
+// Fault 84: requests without a credential that never end.
 func TestRequestsWithoutACredentialMakeRoomForAnOwner(t *testing.T) {
 	h := startHub(t, hubOptions{limits: server.Limits{Connections: 20}, timing: server.Timing{Request: time.Hour}})
 	mine := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1}}
@@ -198,7 +199,7 @@ func TestRequestsWithoutACredentialMakeRoomForAnOwner(t *testing.T) {
 		require.Equal(t, 200, h.api("GET", "/api/health", nil).status, "on a new connection")
 	}
 	ask()
-	require.Equal(t, 1, reused, "a connection that brought a credential stays")
+	require.Equal(t, 1, reused, "a connection that had a credential was closed")
 }
 
 func TestAViewerReadsNoAttachments(t *testing.T) {
@@ -224,12 +225,12 @@ func TestABrowserWhoseSignInEndsForgetsWhatItCached(t *testing.T) {
 	cut := h.page("phone", nil)
 	for _, g := range h.registry.Grants() {
 		switch g.Name {
-		case "laptop": // signs itself out
+		case "laptop": // it signs out
 			res := h.do("DELETE", "/api/devices/"+g.ID, nil, p.header())
 			require.Equal(t, 204, res.status)
 			require.Equal(t, `"cache"`, res.header.Get("Clear-Site-Data"))
 			require.Contains(t, res.header.Get("Set-Cookie"), "Max-Age=0")
-		case "phone": // is revoked from elsewhere
+		case "phone": // it is revoked by another client
 			res := h.api("DELETE", "/api/devices/"+g.ID, nil)
 			require.Equal(t, 204, res.status)
 			require.Empty(t, res.header.Get("Clear-Site-Data"))

@@ -25,13 +25,13 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// quickToGiveUp is a hub that waits a moment for a client to take a frame.
+// quickToGiveUp is a hub with a short write deadline.
 func quickToGiveUp(t *testing.T) *hub {
 	return startHub(t, hubOptions{timing: server.Timing{Write: 300 * time.Millisecond}})
 }
 
-// givenUp waits until the hub has nothing of its clients any more: no goroutine
-// works for one, and no more files are open than there may be.
+// givenUp waits until the hub has no goroutines for clients, and at most files open
+// file descriptors.
 func (h *hub) givenUp(files int) {
 	h.t.Helper()
 	stacks := make([]byte, 4<<20)
@@ -41,7 +41,7 @@ func (h *hub) givenUp(files int) {
 	}, patience, 20*time.Millisecond, "the client is still held")
 }
 
-// clients is how many the hub counts.
+// clients returns the hub's count of clients.
 func (h *hub) clients() int {
 	h.t.Helper()
 	var health struct{ Clients int }
@@ -56,8 +56,8 @@ func openFiles(t *testing.T) int {
 	return len(entries)
 }
 
-// lastWords reads whole frames up to a close frame, which must be the last thing
-// there is, and returns the events and how many bytes they came in.
+// lastWords reads frames up to a close frame, which must be the last one. It
+// returns the events and their size in bytes.
 func lastWords(t *testing.T, r io.Reader) (events []event.Event, size int) {
 	t.Helper()
 	for {
@@ -70,7 +70,7 @@ func lastWords(t *testing.T, r io.Reader) (events []event.Event, size int) {
 			require.True(t, errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET), "after the close frame: %v", err)
 			return events, size
 		}
-		if opcode == 0x9 { // a question whether it lives
+		if opcode == 0x9 { // a ping
 			continue
 		}
 		require.Equal(t, byte(0x1), opcode)
@@ -79,8 +79,8 @@ func lastWords(t *testing.T, r io.Reader) (events []event.Event, size int) {
 	}
 }
 
-// held bounds the bytes that the kernel may keep for a client that reads nothing:
-// its own window, unsent bytes, and a frame.
+// held bounds the bytes that the kernel may hold for a client that does not read:
+// the client's window, unsent bytes, and a frame.
 const held = 512 << 10
 
 func TestAClientThatReadsOnAfterTheDeadlineSeesWholeFramesAndThen4008(t *testing.T) {
@@ -90,15 +90,15 @@ func TestAClientThatReadsOnAfterTheDeadlineSeesWholeFramesAndThen4008(t *testing
 	want := h.events(s)
 	files := openFiles(t)
 	conn, r := rawFollow(t, h, s)
-	// Messages the hub cannot answer meanwhile, and does not read: these must not
-	// turn the close into a reset.
+	// The hub does not read these messages while it is stuck. They must not turn
+	// the close into a reset.
 	for range 100 {
 		_, err := conn.Write(append(frameHead(0x81, 27), `{"type":"ping","nonce":"n"}`...))
 		require.NoError(t, err)
 	}
 	h.givenUp(files + 1)
 	got, size := lastWords(t, r)
-	require.Less(t, len(got), len(want), "or it was never stuck")
+	require.Less(t, len(got), len(want), "the client was never stuck")
 	require.Less(t, size, held)
 	same(t, want[:len(got)], got)
 }
@@ -113,18 +113,18 @@ func TestAClientThatWasStoppedAndContinuesSeesWholeFramesAndThen4008(t *testing.
 	require.NoError(t, reader.Signal(syscall.SIGSTOP))
 	h.prompt(s, "p1", "say 6000")
 	want := h.events(s)
-	h.givenUp(files + 2) // the file it is heard through, and its handle
+	h.givenUp(files + 2) // the output file and its handle
 	require.NoError(t, reader.Signal(syscall.SIGCONT))
 	_, err := reader.Wait()
 	require.NoError(t, err)
 	got, size := lastWords(t, bytes.NewReader(heard()))
-	require.Less(t, len(got), len(want), "or it was never stuck")
+	require.Less(t, len(got), len(want), "the client was never stuck")
 	require.Less(t, size, held)
 	same(t, want[:len(got)], got)
 }
 
-// handToCat gives a connection to another process which reads it to its end.
-// What it read, after what r has, is what heard returns.
+// handToCat passes a connection to another process, which reads it to the end.
+// heard returns the bytes read: those buffered in r, then the process's.
 func handToCat(t *testing.T, conn net.Conn, r *bufio.Reader) (heard func() []byte, reader *os.Process) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "heard")
@@ -148,11 +148,11 @@ func handToCat(t *testing.T, conn net.Conn, r *bufio.Reader) (heard func() []byt
 	}, cat.Process
 }
 
-// The question whether it lives was on its way already; no answer can come past the
-// bytes that it does not take.
+// The hub's ping was already on its way. Its pong cannot get past the bytes that
+// the client does not read.
 func TestAStuckClientThatOwesAPongIsTold4008AsWell(t *testing.T) {
 	t.Parallel()
-	// A slow machine has seconds to get stuck in.
+	// A slow machine has seconds to fill the connection.
 	h := startHub(t, hubOptions{timing: server.Timing{Write: 4 * time.Second, Ping: 50 * time.Millisecond}})
 	s := h.session()
 	h.prompt(s, "p1", "say 6000")
@@ -171,7 +171,7 @@ func TestAStuckClientThatOwesAPongIsTold4008AsWell(t *testing.T) {
 	require.NotEmpty(t, got)
 }
 
-// catching keeps the connections a hub has accepted.
+// catching keeps the accepted connections of a hub.
 type catching struct {
 	net.Listener
 	conns chan net.Conn
@@ -185,7 +185,7 @@ func (c *catching) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// unsent are the bytes that the kernel holds of a connection and has not sent yet.
+// unsent returns the bytes of a connection that the kernel has not sent yet.
 func unsent(t *testing.T, conn net.Conn) (bytes int) {
 	t.Helper()
 	raw, err := conn.(*net.TCPConn).SyscallConn()
@@ -210,7 +210,7 @@ func TestOfAClientThatReadsNothingTheKernelHoldsLittleThatIsUnsent(t *testing.T)
 	rawFollow(t, h, s) // with a window of 64 KiB
 	conn := <-accepted
 	require.Eventually(t, func() bool { return unsent(t, conn) >= 64<<10 }, patience, time.Millisecond, "it was never stuck")
-	// Of 16 MB the kernel would take megabytes at once.
+	// Of one 16 MB write the kernel would take megabytes at once.
 	for range 100 {
 		require.Less(t, unsent(t, conn), 256<<10)
 		time.Sleep(time.Millisecond)

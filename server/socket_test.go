@@ -59,7 +59,7 @@ func TestObserveWithTailAnswersTheNewestPage(t *testing.T) {
 	require.Equal(t, h.events(s)[len(log):], p.collect(last, last+event.Seq(len(h.events(s))-len(log))))
 }
 
-// Fault 27, and the other cursors a server must not guess about.
+// Fault 27, and the other cursors that a server must not guess about.
 func TestABadCursorIsResetOrRefused(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s := h.session()
@@ -117,7 +117,7 @@ func TestABadCursorIsResetOrRefused(t *testing.T) {
 				t.Fatalf("answered with %s", m.MessageType())
 			}
 			p.send(&wire.Ping{Nonce: "alive"})
-			require.Equal(t, "alive", find[*wire.Pong](p, nil).Nonce, "the socket lives")
+			require.Equal(t, "alive", find[*wire.Pong](p, nil).Nonce, "the socket was closed")
 		})
 	}
 }
@@ -253,7 +253,7 @@ func TestObserveAgainStartsOver(t *testing.T) {
 	}
 	p.send(&wire.Unobserve{SessionID: s.ID()})
 	p.send(&wire.Ping{Nonce: "n"})
-	require.Empty(t, find[*wire.Pong](p, nil).MaxSeq, "nothing is followed")
+	require.Empty(t, find[*wire.Pong](p, nil).MaxSeq, "no session is followed")
 	h.prompt(s, "p2", "hi")
 	p.send(&wire.Ping{Nonce: "m"})
 	for {
@@ -349,7 +349,7 @@ func TestMergedBacklogCoversEverySeqAndLosesNoText(t *testing.T) {
 		}
 		return m
 	}
-	// The cursor is in the middle of a message: nothing may be merged across it.
+	// The cursor is in the middle of a message. No merge may cross it.
 	const cursor = 500
 	p := h.dial(fmt.Sprintf("/api/sessions/%s/ws?after_seq=%d&epoch=%s&merge=true", s.ID(), cursor, s.Log().Epoch()))
 	got := p.collect(cursor, last)
@@ -371,12 +371,12 @@ func TestMergedBacklogCoversEverySeqAndLosesNoText(t *testing.T) {
 	require.Len(t, runs, len(mixed)-20)
 
 	for _, e := range p.collect(last, last+1) {
-		require.Zero(t, e.FirstSeq, "what is live is not merged")
+		require.Zero(t, e.FirstSeq, "a live event was merged")
 	}
 }
 
 func TestASilentSocketHasAHeartbeat(t *testing.T) {
-	const beats = 20 // at the pace of another hub they would take minutes
+	const beats = 20 // at a hub's usual interval they would take minutes
 	h := startHub(t, hubOptions{timing: server.Timing{Heartbeat: 50 * time.Millisecond}})
 	s := h.session()
 	p := h.dial("/api/sessions/" + s.ID() + "/ws")
@@ -437,7 +437,7 @@ func TestADeletedSessionClosesItsOwnSocketWith4004(t *testing.T) {
 func TestAPlannedEndSaysGoodbye(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	p := h.dial("/api/ws")
-	go h.stop() // waited for by the test's clean-up
+	go h.stop() // the test's clean-up waits for it
 	bye := find[*wire.Goodbye](p, nil)
 	require.Positive(t, bye.RetryAfterMS)
 	require.Equal(t, websocket.StatusGoingAway, p.closed())

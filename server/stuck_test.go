@@ -18,7 +18,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// refusedPrompt sends a prompt that is refused, and returns the words of it.
+// refusedPrompt sends a prompt that must be refused, and returns the error.
 func (h *hub) refusedPrompt(id, prompt string) *wire.Error {
 	h.t.Helper()
 	screen := h.dial("/api/sessions/" + id + "/ws")
@@ -33,7 +33,7 @@ func TestFault16ARefusedPromptSaysWhatHealthSays(t *testing.T) {
 	h.prompt(s, "p1", "hello")
 	broken := error(syscall.EIO)
 	disk.sync.Store(&broken)
-	for _, prompt := range []string{"p2", "p3"} { // the one that met the failure, and one behind it
+	for _, prompt := range []string{"p2", "p3"} { // the first one meets the failure, the second comes after it
 		refused := h.refusedPrompt(s.ID(), prompt)
 		list := h.health(h.token)
 		require.Len(t, list, 1)
@@ -73,7 +73,7 @@ func TestFault24TheDirectoryOfAllSessionsMayBeTakenAwayAndPutBack(t *testing.T) 
 	folder, away := filepath.Join(dir, "sessions"), filepath.Join(t.TempDir(), "away")
 	require.NoError(t, os.Rename(folder, away))
 
-	api := func(method, path string, body any) response { // no verb says that it is the hub's fault, or that nothing is there
+	api := func(method, path string, body any) response { // requires 503 with a remedy, never 500 or 404
 		t.Helper()
 		res := h.api(method, path, body)
 		require.Equal(t, 503, res.status, path+res.body)
@@ -96,7 +96,7 @@ func TestFault24TheDirectoryOfAllSessionsMayBeTakenAwayAndPutBack(t *testing.T) 
 
 	require.NoError(t, os.Rename(away, folder))
 	list = h.health(h.token)
-	require.Len(t, list, 1, "what was not open goes on by itself")
+	require.Len(t, list, 1, "a session that was not open must recover by itself")
 	require.Equal(t, sick{open.ID(), "frozen", "the session's directory was gone for a while, and is back", list[0].Do}, list[0])
 	require.Equal(t, list[0].What+"; "+list[0].Do, h.refusedPrompt(open.ID(), "p3").Message)
 	require.Equal(t, 200, h.api("GET", "/api/sessions/"+asleep.ID()+"/events", nil).status)
@@ -122,8 +122,8 @@ func TestFault24EventsOfADirectoryThatIsAwayCannotBeReadForNow(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, complete)
 	away := filepath.Join(t.TempDir(), "away")
-	// The files that the opening synced stay open, and can be read, until the log
-	// rests.
+	// The files that the opening synced stay open and readable until the log is
+	// idle.
 	var res response
 	require.Eventually(t, func() bool {
 		require.NoError(t, os.Rename(dir, away))
@@ -152,7 +152,7 @@ func TestABlobThatCannotBeReadSaysWhatToDo(t *testing.T) {
 	blob := filepath.Join(dir, names[0].Name())
 	get := func() response { return h.api("GET", "/api/sessions/"+s.ID()+"/blobs/"+names[0].Name(), nil) }
 	require.Equal(t, 200, get().status)
-	named := func() { // by check
+	named := func() { // requires that check names the session
 		t.Helper()
 		report, err := store.Check(context.Background(), h.dir, s.ID())
 		require.NoError(t, err)

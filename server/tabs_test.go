@@ -19,15 +19,15 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// TestFault39AThousandTabsReadTheFileAsOftenAsOne has a thousand tabs wake at the
-// same cursor, far behind the part kept in memory, and then follow live.
+// TestFault39AThousandTabsReadTheFileAsOftenAsOne wakes a thousand tabs at the same
+// cursor, far before the tail in memory. They then follow live.
 func TestFault39AThousandTabsReadTheFileAsOftenAsOne(t *testing.T) {
 	const tabs = 1000
 	files := &countedFS{FS: store.OS()}
 	h := startHub(t, hubOptions{
 		fs: files, tail: 64 << 10, idle: time.Hour, untold: true,
 		limits: server.Limits{Clients: 2 * tabs},
-		// A tab that waits for the others answers nothing.
+		// A tab that waits for the others sends no pong.
 		timing: server.Timing{Write: time.Hour, Ping: time.Hour},
 	})
 	s := h.session()
@@ -40,16 +40,16 @@ func TestFault39AThousandTabsReadTheFileAsOftenAsOne(t *testing.T) {
 	alone.observe(ctx, s.ID(), s.Log().Epoch())
 	alone.collect(ctx, 0, end)
 	one := files.reads.Swap(0)
-	require.Positive(t, one, "what the tabs missed is not in memory")
+	require.Positive(t, one, "the backlog is in memory")
 	alone[0].conn.CloseNow()
-	// No tab follows any more, so no frame is kept.
+	// Once no tab follows, no frame is cached.
 	require.Eventually(t, func() bool { return strings.Contains(h.api("GET", "/api/health", nil).body, `"clients":0`) }, patience, 10*time.Millisecond)
 
 	all := make(peers, tabs)
 	for i := range all {
 		all[i] = h.dial("/api/ws")
 	}
-	// However slow the machine: none has read all before the last one begins.
+	// No tab may finish before the last one begins, however slow the machine.
 	files.hold()
 	all.observe(ctx, s.ID(), s.Log().Epoch())
 	for _, p := range all {
@@ -59,13 +59,14 @@ func TestFault39AThousandTabsReadTheFileAsOftenAsOne(t *testing.T) {
 	all.collect(ctx, 0, end)
 	many := files.reads.Swap(0)
 	t.Logf("%d reads of the file for one tab, %d for %d tabs at once", one, many, tabs)
-	// Where a frame ends depends on the moment, so a few may be made that the one tab had no need of.
+	// Frames can end at different events than for one tab, so some extra frames may
+	// be built.
 	require.LessOrEqual(t, many, 2*one, "not once for each of %d tabs", tabs)
 
-	// Less than the part kept in memory, so that no tab is too slow for it.
+	// Less than the tail in memory, so that no tab falls behind it.
 	h.prompt(s, "p2", "say 50")
 	all.collect(ctx, end, s.Log().Marks().Visible)
-	require.Zero(t, files.reads.Load(), "live news comes from memory")
+	require.Zero(t, files.reads.Load(), "live events were read from the file")
 	for _, p := range all {
 		p.conn.CloseNow()
 	}
@@ -74,7 +75,7 @@ func TestFault39AThousandTabsReadTheFileAsOftenAsOne(t *testing.T) {
 // peers are the tabs of a test.
 type peers []*peer
 
-// observe has all observe the session from its beginning.
+// observe makes every tab observe the session from its beginning.
 func (all peers) observe(ctx context.Context, session, epoch string) {
 	for _, p := range all {
 		p.ctx = ctx
@@ -82,8 +83,8 @@ func (all peers) observe(ctx context.Context, session, epoch string) {
 	}
 }
 
-// collect waits until each has seen the events after cursor, up to end, each
-// once and in order.
+// collect waits until each tab has received the events after cursor up to end, once
+// and in order.
 func (all peers) collect(ctx context.Context, cursor, end event.Seq) {
 	var wait sync.WaitGroup
 	for i, p := range all {
@@ -101,12 +102,12 @@ func (all peers) collect(ctx context.Context, cursor, end event.Seq) {
 	wait.Wait()
 }
 
-// countedFS counts the reads of event files, and makes them wait if it is told to.
+// countedFS counts the reads of event files and can block them.
 type countedFS struct {
 	store.FS
 	reads atomic.Int64
-	gate  sync.RWMutex           // held while reads wait
-	next  atomic.Pointer[func()] // called before the next read, once
+	gate  sync.RWMutex           // locked while reads must wait
+	next  atomic.Pointer[func()] // called once before the next read
 }
 
 func (f *countedFS) hold()  { f.gate.Lock() }
@@ -141,7 +142,7 @@ func (f *countedFS) count(file store.File, name string) store.File {
 	return countedFile{file, f}
 }
 
-// countedFile is an event file.
+// countedFile is an open event file.
 type countedFile struct {
 	store.File
 	fs *countedFS
@@ -153,7 +154,7 @@ func (f countedFile) ReadAt(p []byte, at int64) (int, error) {
 	}
 	f.fs.gate.RLock()
 	defer f.fs.gate.RUnlock()
-	if len(p) > 1 { // a sync looks at one byte
+	if len(p) > 1 { // a sync reads one byte
 		f.fs.reads.Add(1)
 	}
 	return f.File.ReadAt(p, at)

@@ -15,8 +15,8 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// TestFault38HostileTextNeverBreaksTheLog sends odd text: it is refused or the
-// log stays valid, line by line, and every client can still read it.
+// TestFault38HostileTextNeverBreaksTheLog sends hostile text. If it is accepted,
+// every line of the log stays valid and every client can read it.
 func TestFault38HostileTextNeverBreaksTheLog(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s := h.session()
@@ -39,7 +39,7 @@ func TestFault38HostileTextNeverBreaksTheLog(t *testing.T) {
 		p := h.dial("/api/ws")
 		require.NoError(t, p.conn.Write(p.ctx, websocket.MessageText, []byte(frame)), name)
 		answer := p.next()
-		for answer.MessageType() == (&wire.Session{}).MessageType() { // news of the list, of the prompt before
+		for answer.MessageType() == (&wire.Session{}).MessageType() { // list updates of the prompt before
 			answer = p.next()
 		}
 		switch m := answer.(type) {
@@ -64,7 +64,7 @@ func TestFault38HostileTextNeverBreaksTheLog(t *testing.T) {
 			prompts++
 		}
 	}
-	require.Greater(t, prompts, 3, "some of it is only odd, and is taken")
+	require.Greater(t, prompts, 3, "too few prompts were accepted")
 	log := h.events(s)
 	got := h.dial("/api/sessions/"+s.ID()+"/ws?after_seq=0").collect(0, log[len(log)-1].Seq)
 	same(t, log, got)

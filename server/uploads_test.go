@@ -18,7 +18,8 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// S9: a file counts 4 KiB beside its bytes, so these limits take two of 6 KiB.
+// S9: a file counts as its size plus 4 KiB, so these limits allow two files of 6
+// KiB.
 const (
 	uploadBytes = 6 << 10
 	twoUploads  = 2 * (uploadBytes + 4<<10)
@@ -41,8 +42,8 @@ func TestASessionKeepsSoMuchOfAttachmentsWhoeverUploadsThem(t *testing.T) {
 	s, other := h.session(), h.session()
 	helper := h.mint(auth.TokenRequest{Name: "helper", Scope: auth.Collaborator, SessionID: s.ID()})
 	require.Equal(t, 413, h.upload(s, "", "text/plain", strings.NewReader(strings.Repeat("y", twoUploads))).status)
-	require.Equal(t, 201, h.upload(s, "", "text/plain", uploadText("a")).status, "nothing is kept of one that was refused")
-	require.Equal(t, 201, h.upload(s, "", "text/plain", uploadText("a")).status, "the same bytes are kept once")
+	require.Equal(t, 201, h.upload(s, "", "text/plain", uploadText("a")).status, "a refused upload takes space")
+	require.Equal(t, 201, h.upload(s, "", "text/plain", uploadText("a")).status, "equal bytes are stored twice")
 	require.Equal(t, 201, h.uploadAs(helper, s, uploadText("b")).status)
 	res := h.uploadAs(helper, s, uploadText("c"))
 	require.Equal(t, http.StatusRequestEntityTooLarge, res.status)
@@ -53,7 +54,7 @@ func TestASessionKeepsSoMuchOfAttachmentsWhoeverUploadsThem(t *testing.T) {
 	h = startHub(t, o)
 	s, err := h.manager.Session(t.Context(), s.ID())
 	require.NoError(t, err)
-	require.Equal(t, 413, h.upload(s, "", "text/plain", uploadText("c")).status, "a hub that was started again knows")
+	require.Equal(t, 413, h.upload(s, "", "text/plain", uploadText("c")).status, "the limit is lost after a restart")
 }
 
 func TestACredentialUploadsSoMuchADay(t *testing.T) {
@@ -82,14 +83,14 @@ func TestACredentialUploadsSoMuchADay(t *testing.T) {
 	res := h.uploadAs(helper, s, uploadText("h"))
 	require.Equal(t, http.StatusRequestEntityTooLarge, res.status)
 	require.Contains(t, res.body, "try again after 00:00 UTC on 22 Feb, or set limits.daily_attachments_mib higher")
-	require.Equal(t, 201, h.upload(s, "", "text/plain", uploadText("h")).status, "another credential has a day of its own")
+	require.Equal(t, 201, h.upload(s, "", "text/plain", uploadText("h")).status, "the daily limit must be per credential")
 	require.Equal(t, 201, h.upload(other, "", "text/plain", uploadText("i")).status)
-	require.Equal(t, 413, h.upload(other, "", "text/plain", uploadText("j")).status, "whatever session it uploads to")
+	require.Equal(t, 413, h.upload(other, "", "text/plain", uploadText("j")).status, "the daily limit must apply to all sessions")
 	clock.Add(int64(time.Hour))
 	require.Equal(t, 201, h.uploadAs(helper, s, uploadText("h2")).status)
 }
 
-// attach uploads text and returns its id for a prompt.
+// attach uploads text and returns the attachment for a prompt.
 func (h *hub) attach(s *session.BackgroundSession, text string) (a event.Attachment) {
 	h.t.Helper()
 	res := h.upload(s, "name=a.txt", "text/plain", strings.NewReader(text))
@@ -140,7 +141,7 @@ func TestAnUploadThatNoPromptNamesWithinAnHourIsRemoved(t *testing.T) {
 	h = startHub(t, o)
 	s, err := h.manager.Session(t.Context(), s.ID())
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return !h.has(s, young) }, patience, 5*time.Millisecond, "a hub that was started again removes it too")
+	require.Eventually(t, func() bool { return !h.has(s, young) }, patience, 5*time.Millisecond, "not removed after a restart")
 	for name, a := range map[string]event.Attachment{"of the log": asked, "of the queue": waits, "that was uploaded again": idle} {
 		require.True(t, h.has(s, a), "the file %s stays", name)
 	}
@@ -159,7 +160,7 @@ func TestAFileThatAPromptInFlightNamesIsNeverRemoved(t *testing.T) {
 		var wait sync.WaitGroup
 		wait.Go(func() {
 			for range 200 * (i % 3) {
-				runtime.Gosched() // so that either may be first
+				runtime.Gosched() // so that either may come first
 			}
 			clock.Add(int64(2 * time.Hour))
 		})

@@ -23,7 +23,7 @@ func TestAPromptWhoseAnswerWasLostIsSentAgainAndRunsOnce(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s := h.session()
 	var seqs []event.Seq
-	for range 3 { // each on a socket of its own
+	for range 3 { // each on a new socket
 		p := h.dial("/api/ws")
 		p.send(&wire.Prompt{RequestID: "r", SessionID: s.ID(), PromptID: "p1", Text: "hi"})
 		received := find[*wire.PromptReceived](p, nil)
@@ -194,7 +194,7 @@ func TestAPromptsIdIsSaidOnceOrTheSameInBothPlaces(t *testing.T) {
 	refused := ask("p2")
 	require.Equal(t, 400, refused.status, refused.body)
 	require.Contains(t, refused.body, "Idempotency-Key")
-	require.Empty(t, h.events(s)[1:], "nothing was prompted")
+	require.Empty(t, h.events(s)[1:], "a prompt was logged")
 	require.Equal(t, 200, ask("p1").status)
 }
 

@@ -13,8 +13,8 @@ import (
 
 var quotation = regexp.MustCompile("(?s)<!-- golden: ([a-z_/.]+) -->\n```json\n(.*?)```\n")
 
-// TestTheProtocolDocumentQuotesTheGoldenFiles keeps docs/protocol.md true:
-// every golden file is quoted in it as it is.
+// TestTheProtocolDocumentQuotesTheGoldenFiles requires that docs/protocol.md quotes
+// every golden file exactly.
 func TestTheProtocolDocumentQuotesTheGoldenFiles(t *testing.T) {
 	path := filepath.Join("..", "..", "docs", "protocol.md")
 	document, err := os.ReadFile(path)
@@ -39,8 +39,8 @@ func TestTheProtocolDocumentQuotesTheGoldenFiles(t *testing.T) {
 	require.True(t, quoted["events.jsonl"])
 }
 
-// golden is the content of a golden file, or will be: the frames' files may be
-// rewritten by this very run.
+// golden returns the content of a golden file. It encodes frames anew, because this
+// run may be rewriting their files.
 func golden(t *testing.T, name string) string {
 	t.Helper()
 	for side, examples := range map[string][]wire.Message{"client": clientExamples(), "server": serverExamples()} {

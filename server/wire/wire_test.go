@@ -93,7 +93,7 @@ func serverExamples() []wire.Message {
 	}
 }
 
-// TestEveryFrameHasAGoldenFile pins each frame's form. The web app's tests and
+// TestEveryFrameHasAGoldenFile pins the JSON of each frame. The web app's tests and
 // docs/protocol.md read the same files.
 func TestEveryFrameHasAGoldenFile(t *testing.T) {
 	for _, side := range []struct {
@@ -173,7 +173,7 @@ func TestBadFramesAreToldApartFromUnknownOnes(t *testing.T) {
 	_, err := wire.DecodeClient([]byte(`{"type":"from_the_future"}`))
 	require.ErrorIs(t, err, wire.ErrUnknownType)
 	_, err = wire.DecodeClient([]byte(`{"type":"events"}`))
-	require.ErrorIs(t, err, wire.ErrUnknownType, "a client may not send what only the server says")
+	require.ErrorIs(t, err, wire.ErrUnknownType, "a client may not send a server message")
 }
 
 func TestUnknownFieldsAreIgnored(t *testing.T) {
