@@ -14,7 +14,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// resumesItself makes the hub resume by itself.
+// resumesItself turns automatic resume on.
 func resumesItself(o *session.Options, to *store.Options) {
 	clean(o, to)
 	o.Agents = []session.AgentInfo{{Name: "fake", Resume: session.ResumeSettings{Auto: true}, Delegating: []string{"Task"}}}
@@ -35,7 +35,7 @@ func TestTheHubResumesATurnByItselfTwiceAndThenAPersonDecides(t *testing.T) {
 	}
 	a.die(crash)
 	interruptionOf(t, b)
-	require.Eventually(t, func() bool { return len(h.agents.started) == 1 }, patience, time.Millisecond) // the agent is back
+	require.Eventually(t, func() bool { return len(h.agents.started) == 1 }, patience, time.Millisecond) // the agent was started again
 	require.Equal(t, session.StatusInterrupted, b.Info().Status)
 	require.Empty(t, h.agents.next(t).prompts)
 	told := noted(t, b, "abide/resumed")
@@ -119,7 +119,7 @@ func TestACallWhoseTitleTheConfigurationNamesIsASubAgent(t *testing.T) {
 	call := toolCall("t1", event.ToolInProgress)
 	call.Title = "task"
 	require.NoError(t, a.say(call))
-	// OpenCode calls it what it is about as soon as it knows.
+	// OpenCode sends the real title of a call in an update.
 	more := toolUpdate("t1", event.ToolInProgress)
 	more.Title = "Explore the code"
 	require.NoError(t, a.say(more))

@@ -42,7 +42,7 @@ func TestASessionIsMadeOnceHoweverOftenItsRequestIsSent(t *testing.T) {
 	h.open()
 	again, err := h.manager.Create(ctxOf(t), request)
 	require.NoError(t, err)
-	require.Equal(t, ids[0], again.ID(), "a restart made the request new")
+	require.Equal(t, ids[0], again.ID(), "after a restart the key made another session")
 
 	for _, other := range []session.CreateRequest{{Actor: person("bob"), Key: "k1"}, {Actor: person("ann"), Key: "k2"}, {Actor: person("ann")}, {Actor: person("ann")}} {
 		b, err := h.manager.Create(ctxOf(t), other)
@@ -73,7 +73,7 @@ func TestAKeyThatMadeASessionIsRefusedWithAnotherRequest(t *testing.T) {
 			change(&other)
 			_, err := h.manager.Create(ctxOf(t), other)
 			require.ErrorIs(t, err, session.ErrConflict, name)
-			require.Contains(t, err.Error(), b.ID(), "whoever gave the key twice is told what it made")
+			require.Contains(t, err.Error(), b.ID(), "the conflict names no session")
 		}
 	}
 	requireOthersRefused()
@@ -83,7 +83,7 @@ func TestAKeyThatMadeASessionIsRefusedWithAnotherRequest(t *testing.T) {
 	h.close()
 	require.NoError(t, os.Remove(filepath.Join(h.dir, "sessions", b.ID(), "metadata.json")))
 	h.open()
-	h.session(b.ID()) // rebuilds it from the log
+	h.session(b.ID()) // recovers the metadata from the log
 	requireOthersRefused()
 	again, err := h.manager.Create(ctxOf(t), request)
 	require.NoError(t, err)
@@ -137,16 +137,16 @@ func TestACreationWaitsForNoOther(t *testing.T) {
 	require.NoError(t, <-slow)
 }
 
-// createSteps are the steps of a session with a first prompt on the device, from
-// nothing to the prompt in the log.
+// createSteps are the disk steps of creating a session with a first prompt, up to
+// the prompt in the log.
 var createSteps = []string{
 	"create events.jsonl", "write events.jsonl", "sync events.jsonl", "rename to metadata.json", "sync directory",
 	"queue create", "queue rename",
 }
 
-// TestACreationThatIsCutOffAnywhereIsMadeUpForWhenItIsSentAgain stops a hub by a
-// kill -9 before each of its steps on the device while it makes a session, and
-// sends the same request again.
+// TestACreationThatIsCutOffAnywhereIsMadeUpForWhenItIsSentAgain copies the files
+// that a kill -9 would leave before each disk step of a creation. A hub on each
+// copy gets the same request again.
 func TestACreationThatIsCutOffAnywhereIsMadeUpForWhenItIsSentAgain(t *testing.T) {
 	k := &killer{t: t}
 	h := newHub(t, func(o *session.Options, s *store.Options) {
@@ -183,15 +183,16 @@ func TestACreationThatIsCutOffAnywhereIsMadeUpForWhenItIsSentAgain(t *testing.T)
 		prompts := payloads[event.UserPrompt](t, b)
 		require.Len(t, prompts, 1, "killed at %s", c.at)
 		require.Equal(t, "k1", prompts[0].PromptID)
-		require.LessOrEqual(t, c.given["k1"]+after.agents.givenTimes("k1"), 1, "killed at %s: two agents were given it", c.at)
+		require.LessOrEqual(t, c.given["k1"]+after.agents.givenTimes("k1"), 1, "killed at %s: two agents got the prompt", c.at)
 		requireLawful(t, b, true)
 		after.close()
 	}
-	require.Positive(t, found[0], "no kill came before there was a session")
-	require.Positive(t, found[1], "no kill came after there was one")
+	require.Positive(t, found[0], "no kill before the session existed")
+	require.Positive(t, found[1], "no kill after the session existed")
 }
 
-// Fault 80: internal/gitstate tries every way in which a repository names a program.
+// Fault 80. Package gitstate tests every way in which a repository can run a
+// program.
 func TestFault80ASessionInAHostileRepositoryRunsNothingOfIt(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "mark")
 	h := newHub(t)
@@ -221,5 +222,5 @@ func TestFault80ASessionInAHostileRepositoryRunsNothingOfIt(t *testing.T) {
 	require.Equal(t, "main", started.Git.Branch)
 	require.Len(t, started.Git.Commit, 40)
 	git("status")
-	require.FileExists(t, mark, "git as a person runs it springs the trap")
+	require.FileExists(t, mark, "plain git does not run the program: the test proves nothing")
 }

@@ -19,7 +19,8 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// demoRole is the variable that makes the test binary the demo agent.
+// demoRole is the environment variable that makes the test binary run as the demo
+// agent.
 const demoRole = "SESSION_TEST_DEMO"
 
 func playDemo() int {
@@ -31,7 +32,7 @@ func playDemo() int {
 	return 0
 }
 
-// withDemoAgent runs the real demo agent, a process over a real pipe.
+// withDemoAgent uses the real demo agent, a process over a pipe.
 func withDemoAgent(t *testing.T) hubOption {
 	t.Helper()
 	self, err := os.Executable()
@@ -133,7 +134,7 @@ func TestADemoAgentKilledInMidTurnComesBackWithItsMemory(t *testing.T) {
 	await(t, b, "the restart", func(s session.State) bool { return s.Agent.Status == session.AgentReady })
 	started := payloads[event.AgentStarted](t, b)
 	require.Len(t, started, 2)
-	require.NotEmpty(t, started[1].Resumed, "the agent came back without its memory")
+	require.NotEmpty(t, started[1].Resumed, "the agent did not resume its session")
 	require.Empty(t, noted(t, b, "abide/context_lost"))
 	again := 0
 	for _, e := range events(t, b) {
@@ -141,7 +142,7 @@ func TestADemoAgentKilledInMidTurnComesBackWithItsMemory(t *testing.T) {
 			again++
 		}
 	}
-	require.Equal(t, said, again, "history was doubled")
+	require.Equal(t, said, again, "the history was logged twice")
 	say(t, b, "next", "/markdown")
 	awaitIdle(t, b)
 	requireLawful(t, b, true)

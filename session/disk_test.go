@@ -42,7 +42,7 @@ func TestAFullDiskHoldsTheAgentAndRefusesPromptsUntilThereIsRoom(t *testing.T) {
 	_, err = answer(b, "q1", "yes", "tab")
 	require.ErrorIs(t, err, session.ErrUnavailable)
 	require.Equal(t, []string{"q1"}, b.State().PendingPermissions)
-	require.Empty(t, first, "what could not be written was taken")
+	require.Empty(t, first, "a prompt that was not written was sent")
 	require.Len(t, events(t, b), before)
 
 	full.Store(false)
@@ -110,7 +110,7 @@ func TestTheHubEndsDuringAFullDisk(t *testing.T) {
 }
 
 func TestAPromptThatCannotBeTakenYetIsTakenOnceThereIsRoom(t *testing.T) {
-	var writesLeft atomic.Int64 // until the disk is full
+	var writesLeft atomic.Int64 // writes left until the disk is full
 	writesLeft.Store(1 << 30)
 	h := newHub(t, func(_ *session.Options, o *store.Options) {
 		o.FS = steppedFS{store.OS(), func(step string) error {
@@ -151,7 +151,7 @@ func TestADeviceErrorFreezesTheSessionAlone(t *testing.T) {
 	require.ErrorIs(t, err, session.ErrUnavailable)
 	_, err = b.Prompt(ctxOf(t), ask("lost"))
 	require.ErrorIs(t, err, session.ErrUnavailable)
-	require.Zero(t, h.agents.givenTimes("lost"), "what may not be on the device was given to the agent")
+	require.Zero(t, h.agents.givenTimes("lost"), "a prompt that may not be synced was sent to the agent")
 	require.Eventually(t, func() bool { return b.Info().Status == session.StatusDamaged }, patience, tick)
 
 	other, _ := h.busy()
@@ -160,7 +160,7 @@ func TestADeviceErrorFreezesTheSessionAlone(t *testing.T) {
 	require.NoError(t, h.manager.Reopen(ctxOf(t), b.ID()))
 	b = h.session(b.ID())
 	requireLawful(t, b, true)
-	require.Equal(t, queue.Interrupted, prompt(t, b, "lost").Outcome, "it is in the log, and was not given to anybody")
+	require.Equal(t, queue.Interrupted, prompt(t, b, "lost").Outcome, "the prompt is in the log and was sent to no agent")
 	require.Zero(t, h.agents.givenTimes("lost"))
 	prompt(t, b, "next")
 	require.Equal(t, "next", receive(t, h.agents.next(t).prompts, "no prompt").PromptID)

@@ -11,7 +11,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// inMode makes every agent that starts say its mode, model and MCP servers.
+// inMode makes every started agent report its mode, model and MCP servers.
 func inMode(h *hub, mode, version string, servers ...string) {
 	h.agents.resumable = true
 	h.agents.hello = func(p *event.AgentStarted) {
@@ -24,8 +24,8 @@ func inMode(h *hub, mode, version string, servers ...string) {
 	}
 }
 
-// driftedHub is a session whose turn in mode ask was cut off, and whose agent comes
-// back in mode auto.
+// driftedHub returns a session whose turn was interrupted in mode ask and whose
+// next agent starts in mode auto.
 func driftedHub(t *testing.T) (*hub, *session.BackgroundSession, session.Interruption) {
 	t.Helper()
 	h := newHub(t, clean)
@@ -36,8 +36,8 @@ func driftedHub(t *testing.T) (*hub, *session.BackgroundSession, session.Interru
 	return h, b, interruptionOf(t, b)
 }
 
-// TestAnAgentThatComesBackWithMoreRightsIsGivenNothingBeforeAPersonChose is the
-// whole way: the first resume finds the other mode out, the second decides.
+// TestAnAgentThatComesBackWithMoreRightsIsGivenNothingBeforeAPersonChose covers the
+// whole flow: the first resume finds the changed mode, the second one decides.
 func TestAnAgentThatComesBackWithMoreRightsIsGivenNothingBeforeAPersonChose(t *testing.T) {
 	for _, choice := range []session.DriftChoice{session.DriftApply, session.DriftKeep} {
 		t.Run(string(choice), func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestAnAgentThatComesBackWithMoreRightsIsGivenNothingBeforeAPersonChose(t *t
 }
 
 func TestAPausedQueueWaitsWhateverTheQueueSays(t *testing.T) {
-	h := newHub(t) // after an interruption the queue goes on
+	h := newHub(t) // the queue continues after an interruption
 	inMode(h, "ask", "1")
 	b, a := h.busy()
 	prompt(t, b, "second")
@@ -102,7 +102,7 @@ func TestAPausedQueueWaitsWhateverTheQueueSays(t *testing.T) {
 	require.Empty(t, a.prompts)
 }
 
-// laterAgent is the newest agent, which may be the one given.
+// laterAgent returns the newest agent, or a if no other was started.
 func laterAgent(t *testing.T, h *hub, a *fakeAgent) *fakeAgent {
 	t.Helper()
 	select {

@@ -19,14 +19,14 @@ func TestASessionEndsBetweenTurnsAndAPromptMakesItLiveAgain(t *testing.T) {
 	awaitIdle(t, b)
 
 	require.NoError(t, b.End(ctxOf(t), "done", person("ann")))
-	require.NoError(t, b.End(ctxOf(t), "again", person("bob")), "it has ended")
+	require.NoError(t, b.End(ctxOf(t), "again", person("bob")), "ending twice must succeed")
 	require.Equal(t, []event.SessionEnd{{Reason: "done", By: "ann", ByID: "id-ann"}}, payloads[event.SessionEnd](t, b))
 	status := func(want session.Status) func() bool {
 		return func() bool { return b.Info().Status == want }
 	}
 	require.Eventually(t, status(session.StatusEnded), patience, time.Millisecond)
 	await(t, b, "a stopped agent", func(s session.State) bool { return s.Agent.Status == session.AgentAbsent })
-	require.Equal(t, session.StatusEnded, h.copyOf(t).session(b.ID()).Info().Status, "also for the next hub")
+	require.Equal(t, session.StatusEnded, h.copyOf(t).session(b.ID()).Info().Status, "the status is lost after a restart")
 
 	prompt(t, b, promptID(1))
 	next := h.agents.next(t)

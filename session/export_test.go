@@ -7,8 +7,8 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// QuickFold folds batches of a log as the opening of a session does, and returns
-// everything the fold knows, in words.
+// QuickFold folds batches of a log like the opening of a session. It returns the
+// fold's fields as text.
 func QuickFold(batches []event.Batch) (string, error) {
 	r := recovery{byID: map[string]int{}}
 	for _, b := range batches {
@@ -19,7 +19,7 @@ func QuickFold(batches []event.Batch) (string, error) {
 	return r.fold.words()
 }
 
-// FullFold is QuickFold by decoding every event.
+// FullFold is QuickFold with every event decoded.
 func FullFold(batches []event.Batch) (string, error) {
 	var f fold
 	for _, b := range batches {
@@ -34,8 +34,8 @@ func FullFold(batches []event.Batch) (string, error) {
 	return f.words()
 }
 
-// StoredFold is QuickFold where the hub ends, and another goes on from its fold.json,
-// after the first batches.
+// StoredFold is QuickFold continued from a fold.json that was stored after the
+// first batches.
 func StoredFold(batches []event.Batch, first int) (string, error) {
 	r := recovery{byID: map[string]int{}}
 	for i, b := range batches {
@@ -57,8 +57,8 @@ func StoredFold(batches []event.Batch, first int) (string, error) {
 	return r.fold.words()
 }
 
-// words changes the last line: what it says after one more chunk of the newest
-// message counts too.
+// words returns the fold's fields as text. It adds one chunk to the newest message
+// first, so that the message's state shows too.
 func (f *fold) words() (string, error) {
 	line := f.line.line()
 	f.line.chunk(f.line.messageID, " and more")

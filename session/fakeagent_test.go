@@ -17,34 +17,34 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// agents starts scripted agents and counts their prompts, over any number of hubs.
+// agents starts scripted agents and counts their prompts, across hubs.
 type agents struct {
-	// started gets every agent that was started.
+	// started receives every started agent.
 	started chan *fakeAgent
-	// resumable makes agents say that they can resume.
+	// resumable makes agents support resume.
 	resumable bool
-	// hello, when set, changes the agents' answer to initialize.
+	// hello, if set, changes the agents' answer to initialize.
 	hello func(*event.AgentStarted)
-	// after is what agents say right after that.
+	// after is sent by agents right after that.
 	after []event.Payload
-	// forgotten counts the sessions agents were told to delete.
+	// forgotten counts the sessions that agents were asked to delete.
 	forgotten atomic.Int32
-	// hold, when set, keeps starts waiting until it is closed.
+	// hold, if set, blocks starts until it is closed.
 	hold chan struct{}
-	// onStart, when set, decides the outcome of a start.
+	// onStart, if set, decides the result of a start.
 	onStart func(*fakeAgent) error
-	// onPrompt, when set, is what every agent does with a prompt.
+	// onPrompt, if set, handles every prompt of every agent.
 	onPrompt func(*fakeAgent, event.UserPrompt)
-	// onStop, when set, is what an agent does first when it is stopped.
+	// onStop, if set, is called first when an agent is stopped.
 	onStop func(*fakeAgent)
-	// stopping, when set, keeps stops waiting until it is closed.
+	// stopping, if set, blocks stops until it is closed.
 	stopping chan struct{}
 
 	mu    sync.Mutex
 	given map[string]int
 	order []string
 	live  map[string]int // running agents by workspace
-	most  int            // most agents that ran at once
+	most  int            // maximum of agents running at once
 	now   int
 }
 
@@ -52,8 +52,8 @@ func newAgents() *agents {
 	return &agents{started: make(chan *fakeAgent, 1000), given: map[string]int{}, live: map[string]int{}}
 }
 
-// fakeAgent is an agent without a process. One goroutine of its own speaks into
-// the sink, as the reader of a real one does.
+// fakeAgent is an agent without a process. One goroutine writes to the sink, like
+// the reader of a real agent.
 type fakeAgent struct {
 	all     *agents
 	spec    session.AgentSpec
@@ -64,11 +64,11 @@ type fakeAgent struct {
 	modes   chan string
 
 	words chan func()
-	over  chan struct{} // closed when the last word was said
+	over  chan struct{} // closed after the last event
 
 	mu   sync.Mutex
 	dead bool
-	told []string // cancels and answers, in the order they came
+	told []string // cancels and answers in order
 }
 
 // Forget implements session.Forgetter.
@@ -97,7 +97,7 @@ func (f *agents) start(ctx context.Context, spec session.AgentSpec, sink session
 		panic("two agents live in one session")
 	}
 	f.mu.Unlock()
-	go a.speak() // ends with the last word, which every test brings about
+	go a.speak() // ends with the last event, which every test causes
 	if f.hold != nil {
 		select {
 		case <-f.hold:
@@ -140,10 +140,10 @@ func (a *fakeAgent) speak() {
 	close(a.over)
 }
 
-// say speaks and waits until it is recorded.
+// say sends events and waits until they are recorded.
 func (a *fakeAgent) say(p ...event.Payload) error { return <-a.begin(p...) }
 
-// begin speaks without waiting.
+// begin sends events without waiting.
 func (a *fakeAgent) begin(p ...event.Payload) <-chan error {
 	done := make(chan error, 1)
 	a.mu.Lock()
@@ -156,7 +156,7 @@ func (a *fakeAgent) begin(p ...event.Payload) <-chan error {
 	return done
 }
 
-// die says the last word.
+// die sends the last event.
 func (a *fakeAgent) die(exit event.AgentExit) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -179,7 +179,7 @@ func (a *fakeAgent) Prompt(p event.UserPrompt) error {
 	a.all.mu.Unlock()
 	a.prompts <- p
 	if a.all.onPrompt != nil {
-		go a.all.onPrompt(a, p) // ends before its agent's last word
+		go a.all.onPrompt(a, p) // ends before the agent's last event
 	}
 	return nil
 }
@@ -238,7 +238,7 @@ func (a *fakeAgent) Stop(ctx context.Context) error {
 	return nil
 }
 
-// end settles the turn of the prompt as the agent's response does.
+// end settles the turn of the prompt, like the agent's response.
 func (a *fakeAgent) end(promptID string, reason event.StopReason) error {
 	return a.say(event.TurnEnd{PromptID: promptID, StopReason: reason})
 }
@@ -249,7 +249,7 @@ func (f *agents) givenTimes(promptID string) int {
 	return f.given[promptID]
 }
 
-// next waits for the next agent that is started.
+// next waits for the next started agent.
 func (f *agents) next(t *testing.T) *fakeAgent {
 	t.Helper()
 	return receive(t, f.started, "no agent was started")
@@ -266,7 +266,7 @@ func receive[T any](t *testing.T, ch <-chan T, otherwise string) T {
 	}
 }
 
-// patience is the longest a test waits for something that should come at once.
+// patience is the time limit for something that should happen at once.
 const patience = time.Minute
 
 func toolCall(id string, status event.ToolStatus) event.ToolCall {

@@ -18,7 +18,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// reading counts the searches that read files now.
+// reading counts the searches that are reading files.
 func reading(t *testing.T) int {
 	t.Helper()
 	var stacks strings.Builder
@@ -34,7 +34,7 @@ func TestManySearchesAtOnceTakeTurnsAndKeepNobodyFromWork(t *testing.T) {
 	metadata, err := json.Marshal(store.Metadata{Format: 1, SessionID: id, Status: "idle", MinSeq: 1, MaxSeq: 9})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "metadata.json"), metadata, 0o600))
-	// A named pipe: opening it blocks, as on a disk that does not answer.
+	// Opening a named pipe blocks, like a disk that does not answer.
 	slow := filepath.Join(dir, "events.jsonl")
 	require.NoError(t, syscall.Mkfifo(slow, 0o600))
 	h.open()
@@ -60,14 +60,14 @@ func TestManySearchesAtOnceTakeTurnsAndKeepNobodyFromWork(t *testing.T) {
 		})
 	}
 	most := max(1, runtime.GOMAXPROCS(0)/2)
-	require.Eventually(t, func() bool { return reading(t) == most }, patience, tick, "some begin")
+	require.Eventually(t, func() bool { return reading(t) == most }, patience, tick, "the first searches must begin")
 	page, err := h.manager.List(session.ListOptions{})
 	require.NoError(t, err)
 	require.Len(t, page.Sessions, 1)
 	prompt(t, h.create(), "p1")
-	require.Equal(t, most, reading(t), "the others wait")
+	require.Equal(t, most, reading(t), "the other searches must wait")
 
-	leave() // the waiting searches end at once, though no turn comes
+	leave() // the waiting searches end at once, without a free slot
 	for range searches - most {
 		require.ErrorIs(t, receive(t, ended, "a search that waits does not end with its caller"), context.Canceled)
 	}

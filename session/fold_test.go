@@ -14,8 +14,9 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// TestAFoldThatDecodesOnlyWhatItNeedsKnowsWhatAFullOneKnows folds a fixed sample of
-// logs in batches of many sizes: both ways, and from a stored fold.
+// TestAFoldThatDecodesOnlyWhatItNeedsKnowsWhatAFullOneKnows folds random logs with
+// fixed seeds in batches of many sizes: quickly, fully, and from a stored fold. The
+// results must be equal.
 func TestAFoldThatDecodesOnlyWhatItNeedsKnowsWhatAFullOneKnows(t *testing.T) {
 	for seed := range uint64(300) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
@@ -31,8 +32,8 @@ func TestAFoldThatDecodesOnlyWhatItNeedsKnowsWhatAFullOneKnows(t *testing.T) {
 	}
 }
 
-// randomLog is n events, in batches. Some are of a form no store writes but a
-// person who edits a log may: other orders of members, blanks, members twice.
+// randomLog returns n events in batches. Some have a form that no store writes but
+// a hand-edited log may have: reordered members, blanks, repeated members.
 func randomLog(t *testing.T, rnd *rand.Rand, n int) []event.Batch {
 	t.Helper()
 	var batches []event.Batch
@@ -66,11 +67,11 @@ func randomObject(t *testing.T, rnd *rand.Rand, seq event.Seq) []byte {
 		turn = fmt.Sprintf(`,"turn":%d`, d.Turn)
 	}
 	switch rnd.IntN(30) {
-	case 0: // data of another kind, which cannot be decoded
+	case 0: // data of another type, which cannot be decoded
 		return []byte(head + turn + `,"data":{"text":7,"prompt_id":[],"message_id":{},"message":0}}`)
 	case 1:
 		return []byte(head + turn + `,"data":` + string(d.Data) + `,"unverified":true}`)
-	case 2: // the type that counts is the last
+	case 2: // the last type counts
 		return []byte(head + turn + `,"data":` + string(d.Data) + `,"type":"agent_message"}`)
 	case 3:
 		return []byte(fmt.Sprintf(`{"data":%s,"seq": %d , "type":"%s","time":"%s"%s}`, d.Data, seq, d.Type, at, turn))

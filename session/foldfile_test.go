@@ -15,8 +15,8 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// answers are a session's answers: its state, its line in the list, its events and
-// the outcome of its prompt.
+// answers returns a session's state, list line, events and the outcome of its
+// prompt as text.
 func answers(t *testing.T, b *session.BackgroundSession) string {
 	t.Helper()
 	data, err := json.Marshal([]any{b.State(), b.Info(), shape(t, b), prompt(t, b, promptID(0)).Outcome})
@@ -24,8 +24,8 @@ func answers(t *testing.T, b *session.BackgroundSession) string {
 	return string(data)
 }
 
-// otherFold is a fold.json that says another mode than the log, with these changes to its
-// header.
+// otherFold returns a fold.json with another mode than the log and the given header
+// fields.
 func otherFold(t *testing.T, data []byte, header map[string]any) []byte {
 	t.Helper()
 	file := map[string]json.RawMessage{}
@@ -61,8 +61,8 @@ func TestDerivedFilesCostNothingButTime(t *testing.T) {
 	var head struct{ Seq event.Seq }
 	require.NoError(t, json.Unmarshal(whole, &head))
 
-	// reopened is what another hub answers on the directory with these bytes for
-	// fold.json, nil for neither derived directory.
+	// reopened returns the answers of another hub on a copy of the directory, with
+	// data as fold.json; nil removes the derived files.
 	reopened := func(t *testing.T, data []byte) string {
 		t.Helper()
 		c := &hub{t: t, dir: t.TempDir(), workspace: h.workspace, agents: newAgents()}

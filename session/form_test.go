@@ -38,7 +38,7 @@ func TestAFormsAnswerThatDoesNotFitIsRefusedAndTheQuestionStays(t *testing.T) {
 		require.Equal(t, []string{"f"}, b.State().PendingPermissions)
 	}
 	require.NoError(t, answer("yes", `{"colour":"red","count":2,"note":"more"}`))
-	require.JSONEq(t, `{"colour":"red","count":2,"note":"more"}`, string(receive(t, a.answers, "the agent was not told").Content))
+	require.JSONEq(t, `{"colour":"red","count":2,"note":"more"}`, string(receive(t, a.answers, "the agent got no answer").Content))
 }
 
 func TestAFormIsDeclinedUnfilledAndOneThatMakesNoSenseIsTheAgentsToJudge(t *testing.T) {

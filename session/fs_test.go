@@ -9,8 +9,8 @@ import (
 
 const tick = 2 * time.Millisecond
 
-// steppedFS is a file system that tells of every step that changes it before it
-// takes it. An error stops the step.
+// steppedFS is a file system that calls a function before each modification. An
+// error from it prevents the modification.
 type steppedFS struct {
 	store.FS
 	step func(string) error

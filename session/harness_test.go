@@ -49,8 +49,8 @@ func (h *hub) open(options ...hubOption) {
 		StartAgent:       h.agents.start,
 		Queue:            session.QueueSettings{MaxSize: 1000, ContinueInterrupted: true},
 	}
-	// Behind a name of its own the store does not watch the directory for other
-	// processes, and time in a synctest bubble can go on.
+	// With a wrapped FS the store does not watch the directory for other processes.
+	// A watcher would stop the time of a synctest bubble.
 	to := store.Options{FS: struct{ store.FS }{store.OS()}}
 	for _, o := range options {
 		o(&so, &to)
@@ -63,7 +63,7 @@ func (h *hub) open(options ...hubOption) {
 	h.store, h.manager, h.closed = st, m, false
 }
 
-// close ends the hub cleanly and checks its files.
+// close stops the hub cleanly and checks its files.
 func (h *hub) close() {
 	h.t.Helper()
 	if h.closed {
@@ -77,7 +77,7 @@ func (h *hub) close() {
 	h.check()
 }
 
-// check verifies the directory the hub left.
+// check verifies the data directory.
 func (h *hub) check() {
 	h.t.Helper()
 	report, err := store.Check(context.Background(), h.dir, "")
@@ -85,7 +85,8 @@ func (h *hub) check() {
 	require.Empty(h.t, report.Problems)
 }
 
-// copyOf is another hub on the files that a kill -9 at this moment would leave.
+// copyOf starts another hub on a copy of the files, as a kill -9 at this moment
+// would leave them.
 func (h *hub) copyOf(t *testing.T, options ...hubOption) *hub {
 	t.Helper()
 	c := &hub{t: t, dir: t.TempDir(), workspace: h.workspace, agents: newAgents()}
@@ -95,7 +96,7 @@ func (h *hub) copyOf(t *testing.T, options ...hubOption) *hub {
 	return c
 }
 
-// copyDir copies a directory that programs may be writing to, as it was at one moment.
+// copyDir makes a consistent copy of a directory that programs may be writing to.
 func copyDir(t require.TestingT, from, to string) {
 	for deadline := time.Now().Add(patience); ; {
 		before := stamps(t, from)
@@ -109,7 +110,7 @@ func copyDir(t require.TestingT, from, to string) {
 	}
 }
 
-// stamps tells whether a file of a directory has changed.
+// stamps returns a text that changes when a file of the directory changes.
 func stamps(t require.TestingT, dir string) string {
 	var all strings.Builder
 	require.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -178,7 +179,7 @@ func prompt(t *testing.T, b *session.BackgroundSession, id string) session.Promp
 	return result
 }
 
-// busy makes a session whose agent works on prompt-000.
+// busy creates a session whose agent works on prompt-000.
 func (h *hub) busy() (*session.BackgroundSession, *fakeAgent) {
 	h.t.Helper()
 	b := h.create()
@@ -206,7 +207,7 @@ func events(t require.TestingT, b *session.BackgroundSession) []event.Event {
 	}
 }
 
-// payloads are the payloads of one kind in a log.
+// payloads returns the payloads of one type in a log.
 func payloads[P event.Payload](t require.TestingT, b *session.BackgroundSession) []P {
 	var list []P
 	for _, e := range events(t, b) {
@@ -243,8 +244,9 @@ func awaitIdle(t *testing.T, b *session.BackgroundSession) session.State {
 	return await(t, b, "idle", idle)
 }
 
-// requireLawful checks what every log must satisfy: each turn has one prompt and
-// at most one end, each request at most one outcome, no prompt is there twice.
+// requireLawful checks the invariants of every log: each turn has one prompt and at
+// most one end, each request at most one outcome, and no prompt appears twice. With
+// allClosed, no turn or request may be open.
 func requireLawful(t require.TestingT, b *session.BackgroundSession, allClosed bool) {
 	prompts, ends := map[string]int{}, map[string]int{}
 	asked, settled := map[string]int{}, map[string]int{}
@@ -281,7 +283,7 @@ func requireLawful(t require.TestingT, b *session.BackgroundSession, allClosed b
 	}
 }
 
-// shape lists the types of a log's events, to compare orders.
+// shape lists the types of a log's events, to compare their order.
 func shape(t require.TestingT, b *session.BackgroundSession) []string {
 	var list []string
 	for _, e := range events(t, b) {
@@ -301,13 +303,13 @@ func shape(t require.TestingT, b *session.BackgroundSession) []string {
 	return list
 }
 
-// spoil puts garbage into a file.
+// spoil replaces a file by garbage.
 func spoil(t *testing.T, dir, name string) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("{"), 0o600))
 }
 
-// openManager opens a hub's directory by hand, to see it fail.
+// openManager opens a hub's directory and returns the error, if any.
 func openManager(t *testing.T, h *hub) (*session.Manager, error) {
 	t.Helper()
 	st, err := store.Open(h.dir, store.Options{})
@@ -318,5 +320,5 @@ func openManager(t *testing.T, h *hub) (*session.Manager, error) {
 	})
 }
 
-// person is an actor of that name with a credential of its own.
+// person returns an actor with a credential of the same name.
 func person(name string) event.Actor { return event.Actor{Name: name, ID: "id-" + name} }

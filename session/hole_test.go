@@ -15,8 +15,9 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// A line with a number far ahead and its checksum counts, and a placeholder stands for each event
-// before it. The session must not pay for as many as there could be.
+// A line whose seq is far too high but whose checksum is right counts, and
+// placeholders stand for the events before it. The session must stay fast despite
+// the many placeholders.
 func TestALineWithANumberFarAheadDoesNotMakeTheSessionUnusable(t *testing.T) {
 	h := newHub(t)
 	b, a := h.busy()
@@ -44,7 +45,7 @@ func TestALineWithANumberFarAheadDoesNotMakeTheSessionUnusable(t *testing.T) {
 		}
 	}()
 	again := c.session(b.ID()) // within patience
-	require.Equal(t, "plan", again.State().Mode.ModeID, "what is before the hole counts")
+	require.Equal(t, "plan", again.State().Mode.ModeID, "the events before the hole must count")
 	require.Equal(t, session.TurnIdle, again.State().Turn.State)
 	log := again.Log()
 	page, err := log.ReadBefore(ctxOf(t), far+1, 10)

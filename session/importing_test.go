@@ -11,7 +11,7 @@ import (
 	"github.com/abidehub/abide/session/export"
 )
 
-// exported is a session as a file.
+// exported returns a session exported in the format.
 func exported(t *testing.T, b *session.BackgroundSession, format export.Format) []byte {
 	t.Helper()
 	s, err := b.Export(0, 0)
@@ -21,8 +21,8 @@ func exported(t *testing.T, b *session.BackgroundSession, format export.Format) 
 	return out.Bytes()
 }
 
-// Proof 3, of its events: a session that goes through a file into another hub is the
-// same, event by event, also where a turn is open.
+// Proof 3: a session exported and imported into another hub has the same events,
+// also with an open turn.
 func TestAnExportInAnotherHubIsTheSameSession(t *testing.T) {
 	for _, format := range []export.Format{export.Zip, export.JSONL} {
 		t.Run(string(format), func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestAnExportInAnotherHubIsTheSameSession(t *testing.T) {
 			crashed := other.copyOf(t)
 			found, err := crashed.manager.Session(ctxOf(t), b.ID())
 			require.NoError(t, err)
-			require.Equal(t, last, found.Log().Marks().Visible, "nothing was added")
+			require.Equal(t, last, found.Log().Marks().Visible, "the import changed the log")
 			require.True(t, found.Info().Imported)
 		})
 	}
@@ -98,7 +98,7 @@ func TestWhatIsNoExportIsRefusedAndLeavesNothing(t *testing.T) {
 	require.Equal(t, event.Seq(1), went.First)
 	longer := append(bytes.Clone(whole), []byte(`{"seq":2,"time":"2026-02-21T14:03:07Z","type":"note","data":{"method":"x"}}`+"\n")...)
 	_, _, err = h.manager.Import(ctxOf(t), bytes.NewReader(longer))
-	require.ErrorIs(t, err, session.ErrConflict, "the session is there with fewer events")
+	require.ErrorIs(t, err, session.ErrConflict, "a session with fewer events exists")
 }
 
 func ptr[T any](v T) *T { return &v }

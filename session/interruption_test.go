@@ -13,10 +13,10 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// holding makes the queue wait after an interruption, as it does by default.
+// holding makes the queue wait after an interruption, which is the default.
 func holding(o *session.Options, _ *store.Options) { o.Queue.ContinueInterrupted = false }
 
-// interruptionOf waits until the session tells of an interruption.
+// interruptionOf waits until the session has an interruption.
 func interruptionOf(t *testing.T, b *session.BackgroundSession) session.Interruption {
 	t.Helper()
 	return *await(t, b, "interrupted", func(s session.State) bool { return s.Interruption != nil }).Interruption
@@ -115,7 +115,7 @@ func TestAfterAnInterruptionTheQueueWaitsForAPersonAlsoAcrossARestart(t *testing
 	require.True(t, interruptionOf(t, b).Held)
 	require.Len(t, b.Queue(), 1)
 
-	prompt(t, b, "sent") // goes behind the one that waits, and lets both go on
+	prompt(t, b, "sent") // it is queued after the waiting prompt and releases both
 	a := <-after.agents.started
 	require.Equal(t, "waits", (<-a.prompts).PromptID)
 	require.NoError(t, a.say(event.TurnEnd{PromptID: "waits", StopReason: event.StopEndTurn}))

@@ -13,7 +13,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// labelled is a hub, closed, with one session that a person named, pinned and
+// labelled returns a closed hub with one session that a person named, pinned and
 // archived.
 func labelled(t *testing.T) (h *hub, id string) {
 	h = newHub(t)
@@ -54,7 +54,7 @@ func TestWhatAPersonSetOutlivesEitherOfItsFiles(t *testing.T) {
 			require.Equal(t, "Mine", listed.Name, "the list had no name before the session was opened")
 			require.True(t, listed.Pinned && listed.Archived)
 			b := h.session(id)
-			prompt(t, b, promptID(0)) // which names a session without a name, and takes it out of the archive
+			prompt(t, b, promptID(0)) // names a session without a name, and unarchives it
 			yes := true
 			require.NoError(t, h.manager.Update(ctxOf(t), id, session.Patch{Archived: &yes}))
 			h.close()
@@ -63,7 +63,7 @@ func TestWhatAPersonSetOutlivesEitherOfItsFiles(t *testing.T) {
 			require.Equal(t, "Mine", info.Name)
 			require.True(t, info.Pinned && info.Archived)
 			h.close()
-			for _, name := range []string{metadata, labels} { // both are whole again
+			for _, name := range []string{metadata, labels} { // the hub has restored both
 				data, err := os.ReadFile(filepath.Join(dir, name))
 				require.NoError(t, err)
 				var on struct {

@@ -17,11 +17,11 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// shelf is a file system with the sessions an earlier hub left, in memory: their
-// metadata, and no logs. It counts the files of a session that are opened.
+// shelf is a file system in memory with the sessions of an earlier hub: their
+// metadata without logs. It counts the opened files of sessions.
 type shelf struct {
 	store.FS
-	sessions string // the directory
+	sessions string // the sessions directory
 	files    fstest.MapFS
 	opened   *atomic.Int64
 }
@@ -90,7 +90,7 @@ func TestTenThousandSessionsAreListedAndFoundWithoutTheirLogs(t *testing.T) {
 		page := list(session.ListOptions{Limit: 500, Cursor: cursor})
 		for _, info := range page.Sessions {
 			require.False(t, seen[info.SessionID], "twice in the list")
-			require.False(t, info.UpdatedAt.After(last), "the newest first")
+			require.False(t, info.UpdatedAt.After(last), "not newest first")
 			seen[info.SessionID], last = true, info.UpdatedAt
 		}
 		if cursor = page.NextCursor; cursor == "" {
@@ -103,7 +103,7 @@ func TestTenThousandSessionsAreListedAndFoundWithoutTheirLogs(t *testing.T) {
 	require.Len(t, list(session.ListOptions{Project: "/projects/p7", Limit: 500}).Sessions, sessions/100)
 	require.Empty(t, list(session.ListOptions{Query: "nowhere"}).Sessions)
 	h.manager.Problems()
-	require.Zero(t, shelf.opened.Load(), "logs that were opened")
+	require.Zero(t, shelf.opened.Load(), "opened files")
 }
 
 func TestNewsOfTheListAreToldOnceAndTheLatestLast(t *testing.T) {

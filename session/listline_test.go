@@ -13,7 +13,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// listed waits until the list shows a session so.
+// listed waits until the list shows the session with this status and line.
 func listed(t *testing.T, b *session.BackgroundSession, status session.Status, line string) {
 	t.Helper()
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
@@ -32,7 +32,7 @@ func TestTheListShowsWhatIsAskedAndThenWhatWasSaid(t *testing.T) {
 	require.NoError(t, a.say(q))
 	listed(t, b, session.StatusNeedsYou, "Allow: rm -rf build?")
 	require.NoError(t, a.say(question("q2")))
-	listed(t, b, session.StatusNeedsYou, "Allow: rm -rf build?") // the oldest is answered first
+	listed(t, b, session.StatusNeedsYou, "Allow: rm -rf build?") // the oldest request is shown first
 	_, err := answer(b, "q1", "no", "phone")
 	require.NoError(t, err)
 	listed(t, b, session.StatusNeedsYou, "May I q2?")

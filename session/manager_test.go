@@ -46,14 +46,14 @@ func TestAWorkspaceMustBeUnderOneOfTheRoots(t *testing.T) {
 		_, err := h.manager.Create(ctxOf(t), session.CreateRequest{Workspace: dir})
 		require.ErrorIs(t, err, want, dir)
 		if want == session.ErrForbidden {
-			require.ErrorContains(t, err, root, "where a session may run")
+			require.ErrorContains(t, err, root, "the error lacks the allowed root")
 		}
 	}
 	for _, dir := range []string{good, filepath.Join(root, "inside")} {
 		b, err := h.manager.Create(ctxOf(t), session.CreateRequest{Workspace: dir, Actor: person("ann"), Name: "Mine"})
 		require.NoError(t, err, dir)
 		start := payloads[event.SessionStart](t, b)[0]
-		require.Equal(t, good, start.Workspace, "the symlink was kept, and could be turned later")
+		require.Equal(t, good, start.Workspace, "the workspace must be resolved: a symlink can change later")
 		require.Equal(t, filepath.Join(root, "project"), start.ProjectRoot)
 		require.Equal(t, "ann", start.CreatedBy)
 		require.Equal(t, "id-ann", start.CreatedByID)
@@ -163,7 +163,7 @@ func TestADeletedSessionIsGoneWithItsAgent(t *testing.T) {
 	select {
 	case <-b.StateChanged():
 	default:
-		require.Fail(t, "whoever waits for the state waits for ever")
+		require.Fail(t, "the state's bell never rang")
 	}
 }
 
@@ -192,7 +192,7 @@ func TestUnusedSessionsMakeRoomForNewOnes(t *testing.T) {
 		watched := h.create()
 		watched.SetPresence("tab", session.Presence{Activity: session.Viewing})
 		_, err := h.manager.Create(t.Context(), session.CreateRequest{})
-		require.ErrorIs(t, err, session.ErrBusy, "a session somebody just used was closed")
+		require.ErrorIs(t, err, session.ErrBusy, "a session in use was closed")
 		time.Sleep(2 * time.Minute)
 		h.create()
 		_, err = idle.Prompt(t.Context(), ask("p"))
@@ -216,7 +216,7 @@ func TestPresenceIsPartOfTheState(t *testing.T) {
 			{ClientID: "tab", Presence: session.Presence{Actor: "ann", Activity: session.Viewing, Seq: 1}},
 		}, s.Observers)
 
-		// Mere progress is not worth a state each time.
+		// Progress of a tool must not publish a state each time.
 		rings, began := 0, time.Now()
 		for n := range 1000 {
 			changed := b.StateChanged()
@@ -229,7 +229,7 @@ func TestPresenceIsPartOfTheState(t *testing.T) {
 			}
 		}
 		require.LessOrEqual(t, rings, int(time.Since(began)/time.Second)+1)
-		require.GreaterOrEqual(t, rings, 5, "progress was never told")
+		require.GreaterOrEqual(t, rings, 5, "progress was never published")
 		b.RemovePresence("phone")
 		await(t, b, "one", func(s session.State) bool { return len(s.Observers) == 1 && s.Observers[0].Seq == 1001 })
 	})
@@ -256,8 +256,8 @@ func TestMetadataFollowsTheTurn(t *testing.T) {
 	}, patience, tick, "metadata on the device does not follow the end of the turn")
 }
 
-// TestMetadataIsOnTheDeviceWithTheEndOfATurn looks before the clock moves: the
-// log's own later sync comes too late.
+// TestMetadataIsOnTheDeviceWithTheEndOfATurn checks before time passes: the log's
+// periodic sync would come too late.
 func TestMetadataIsOnTheDeviceWithTheEndOfATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub(t)
@@ -305,11 +305,11 @@ func TestTypingEndsWhenItIsNotSaidAgain(t *testing.T) {
 		time.Sleep(9 * time.Second)
 		b.SetPresence("tab", typing)
 		time.Sleep(9 * time.Second)
-		require.Equal(t, session.Typing, activity(), "it was said again")
+		require.Equal(t, session.Typing, activity(), "another typing must extend it")
 		typing.Seq++ // an ack
 		b.SetPresence("tab", typing)
 		time.Sleep(2 * time.Second)
-		require.Equal(t, session.Viewing, activity(), "progress says nothing of typing")
+		require.Equal(t, session.Viewing, activity(), "an ack must not extend typing")
 		b.SetPresence("tab", session.Presence{Actor: "ann", Activity: session.Typing, Seq: 2})
 		require.Equal(t, session.Typing, activity())
 	})

@@ -13,7 +13,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// line is a session's line in the list.
+// line returns a session's line in the list.
 func (h *hub) line(id string) session.Info {
 	h.t.Helper()
 	line, err := h.manager.Info(ctxOf(h.t), id)
@@ -37,12 +37,12 @@ func TestAnAgentThatFallsAsleepIsNewsToNobody(t *testing.T) {
 		require.Greater(t, now.MaxSeq, read.MaxSeq)
 		of := func(person string) event.Seq { seq, _ := h.manager.Reads().Of(person, now); return seq }
 		require.Equal(t, now.MaxSeq, of("ann"))
-		require.Equal(t, read.MaxSeq-1, of("bob"), "who had not read all has not")
+		require.Equal(t, read.MaxSeq-1, of("bob"), "an unread session became read")
 		require.Zero(t, of("eve"))
-		require.Equal(t, read.UpdatedAt, now.UpdatedAt, "its place in the list")
+		require.Equal(t, read.UpdatedAt, now.UpdatedAt, "the session moved in the list")
 		h.close()
 		h.open()
-		require.Equal(t, read.UpdatedAt, h.line(b.ID()).UpdatedAt, "behind a restart")
+		require.Equal(t, read.UpdatedAt, h.line(b.ID()).UpdatedAt, "the session moved after a restart")
 		h.close()
 	})
 }
@@ -58,14 +58,14 @@ func TestWhatIsForgottenAsReadIsNoNewsAgain(t *testing.T) {
 		synctest.Wait()
 		line := h.line(b.ID())
 		_, known := h.manager.Reads().Of("ann", line)
-		require.True(t, known, "made since they came")
+		require.True(t, known, "a session newer than the person must have a mark")
 		h.manager.Reads().Move("ann", line.SessionID, line.Epoch, line.MaxSeq)
 		time.Sleep(time.Minute)
 		for i := range 2048 {
 			h.manager.Reads().Move("ann", fmt.Sprintf("20260221-140307-%08x", i), line.Epoch, 1)
 		}
 		_, known = h.manager.Reads().Of("ann", line)
-		require.False(t, known, "its mark is the one that went")
+		require.False(t, known, "the removed session must have no mark")
 		h.close()
 	})
 }

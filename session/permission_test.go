@@ -34,7 +34,7 @@ func TestAPermissionRequestIsAnEventAndTheAnswerToo(t *testing.T) {
 	require.NoError(t, err)
 	want := event.PermissionOutcome{PermissionID: "q1", Outcome: event.OutcomeSelected, OptionID: "no", By: "by phone", ByID: "phone"}
 	require.Equal(t, want, outcome)
-	require.Equal(t, want, receive(t, a.answers, "the agent was not told"))
+	require.Equal(t, want, receive(t, a.answers, "the agent got no answer"))
 	require.Equal(t, []event.PermissionOutcome{want}, payloads[event.PermissionOutcome](t, b))
 	require.Empty(t, b.State().PendingPermissions)
 	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
@@ -42,7 +42,7 @@ func TestAPermissionRequestIsAnEventAndTheAnswerToo(t *testing.T) {
 	require.Eventually(t, func() bool { return b.Info().Status == session.StatusIdle }, patience, time.Millisecond)
 }
 
-// Fault 33.
+// Fault 33 of the fault list.
 func TestFault33TwoTabsAnswerPermission(t *testing.T) {
 	h := newHub(t)
 	b, a := h.busy()
@@ -60,7 +60,7 @@ func TestFault33TwoTabsAnswerPermission(t *testing.T) {
 		})
 	}
 	group.Wait()
-	winner := receive(t, a.answers, "the agent was not told")
+	winner := receive(t, a.answers, "the agent got no answer")
 	won := 0
 	for tab, err := range results {
 		client := string(rune('a' + tab))
@@ -80,7 +80,7 @@ func TestFault33TwoTabsAnswerPermission(t *testing.T) {
 	}
 	require.Equal(t, 1, won)
 	require.Len(t, payloads[event.PermissionOutcome](t, b), 1)
-	require.Empty(t, a.answers, "the agent was told twice")
+	require.Empty(t, a.answers, "the agent got two answers")
 }
 
 // Fault 34.
@@ -126,7 +126,7 @@ func TestAnAnswerToACallThatChangedSinceItWasSeenIsRefused(t *testing.T) {
 	changed := b.Log().Marks().Visible
 	require.ErrorIs(t, at(seen), session.ErrConflict)
 	require.Equal(t, []string{"q1"}, pending(b), "an answer that was refused counted")
-	// Output and status do not change the question.
+	// Output and status do not change the request.
 	require.NoError(t, a.say(toolUpdate("c", event.ToolInProgress), message("meanwhile")))
 	require.NoError(t, at(changed))
 	require.NoError(t, at(seen), "the winner's own answer again succeeds")
@@ -142,7 +142,7 @@ func TestAFormIsAnsweredWithItsContent(t *testing.T) {
 	require.ErrorIs(t, err, session.ErrInvalid)
 	_, err = b.AnswerPermission(ctxOf(t), session.Answer{PermissionID: "f", OptionID: "yes", Content: json.RawMessage(`{"name":"x"}`)})
 	require.NoError(t, err)
-	require.JSONEq(t, `{"name":"x"}`, string(receive(t, a.answers, "the agent was not told").Content))
+	require.JSONEq(t, `{"name":"x"}`, string(receive(t, a.answers, "the agent got no answer").Content))
 }
 
 func TestAWithdrawnRequestHasOneOutcome(t *testing.T) {
@@ -159,7 +159,7 @@ func TestAWithdrawnRequestHasOneOutcome(t *testing.T) {
 	_, err = answer(b, "q2", "yes", "tab")
 	require.NoError(t, err)
 	withdrawn.PermissionID = "q2"
-	require.NoError(t, a.say(withdrawn)) // too late
+	require.NoError(t, a.say(withdrawn)) // after the answer
 	requireLawful(t, b, false)
 }
 
@@ -169,7 +169,7 @@ func TestATurnThatEndsSettlesItsOpenRequests(t *testing.T) {
 	require.NoError(t, a.say(question("q1"), event.TurnEnd{PromptID: promptID(0), StopReason: event.StopEndTurn}))
 	awaitIdle(t, b)
 	requireLawful(t, b, true)
-	require.Equal(t, event.OutcomeCancelled, receive(t, a.answers, "the agent was not told").Outcome)
+	require.Equal(t, event.OutcomeCancelled, receive(t, a.answers, "the agent got no answer").Outcome)
 }
 
 // Fault 35.
@@ -177,13 +177,13 @@ func TestFault35PermissionWithNoObserver(t *testing.T) {
 	h := newHub(t)
 	b, a := h.busy()
 	require.NoError(t, a.say(question("q1")))
-	// No client was there; a client comes, finds it open and answers.
+	// A client connects later, finds the request open and answers it.
 	require.Equal(t, []string{"q1"}, h.session(b.ID()).State().PendingPermissions)
 	_, err := answer(b, "q1", "yes", "tab")
 	require.NoError(t, err)
 
-	// The next one is open when the hub is killed: it is settled by the next run
-	// before a client can see the session.
+	// The next request is open when the hub is killed. The next run settles it
+	// before any client can see the session.
 	require.NoError(t, a.say(question("q2")))
 	after := h.copyOf(t)
 	b2 := after.session(b.ID())
@@ -197,7 +197,7 @@ func TestFault35PermissionWithNoObserver(t *testing.T) {
 func TestUnattendedRequestsAreNeverAllowedByTimeRunningOut(t *testing.T) {
 	for name, c := range map[string]struct {
 		policy session.PermissionSettings
-		denied time.Duration // after which; 0 is at once, negative is never
+		denied time.Duration // when it is denied; 0 is at once, negative is never
 	}{
 		"wait for ever": {session.PermissionSettings{}, -1},
 		"wait a while":  {session.PermissionSettings{WaitLimit: time.Minute}, time.Minute},
@@ -211,7 +211,7 @@ func TestUnattendedRequestsAreNeverAllowedByTimeRunningOut(t *testing.T) {
 				require.NoError(t, a.say(question("q1")))
 				time.Sleep(24 * time.Hour)
 				synctest.Wait()
-				require.Empty(t, a.answers, "a watched request was answered by nobody")
+				require.Empty(t, a.answers, "a watched request was answered by the hub")
 
 				b.RemovePresence("tab")
 				began := time.Now()
@@ -229,7 +229,7 @@ func TestUnattendedRequestsAreNeverAllowedByTimeRunningOut(t *testing.T) {
 				}, o)
 
 				no := question("q2")
-				no.Options = no.Options[:1] // only "yes" is offered
+				no.Options = no.Options[:1] // only "yes" is left
 				require.NoError(t, a.say(no))
 				require.Equal(t, event.OutcomeCancelled, (<-a.answers).Outcome)
 				requireLawful(t, b, false)
@@ -256,7 +256,7 @@ func TestWhoMayOnlyLookDoesNotCountAsWatching(t *testing.T) {
 	require.NoError(t, a.say(question("q1")))
 	require.Empty(t, a.answers)
 	b.RemovePresence("tab")
-	require.Equal(t, "no", receive(t, a.answers, "the request waits for who cannot answer").OptionID)
+	require.Equal(t, "no", receive(t, a.answers, "the request waits for a client that cannot answer").OptionID)
 }
 
 func TestErrorsSpeakToAPerson(t *testing.T) {

@@ -152,20 +152,21 @@ func TestTheQueueKeepsItsLimitsAndItsSwitch(t *testing.T) {
 	require.Equal(t, queue.Queued, prompt(t, b, promptID(2)).Outcome, "the workspace's own settings do not hold")
 	require.Empty(t, b.Queue()[1].Title)
 
-	// Above it, by another name, with a nearer one of another owner.
+	// The settings of a parent directory apply through a symlink too, unless a
+	// nearer directory has its own.
 	link := filepath.Join(t.TempDir(), "link")
 	require.NoError(t, os.Symlink(filepath.Dir(b.Info().Workspace), link))
 	settings.WorkspaceQueues = map[string]session.QueueSettings{
 		link: {MaxSize: 3}, filepath.Join(b.Info().Workspace, "below"): {Disabled: true}, b.Info().Workspace + "-not": {Disabled: true},
 	}
 	require.NoError(t, h.manager.Configure(settings))
-	require.Equal(t, queue.Queued, prompt(t, b, promptID(3)).Outcome, "what holds above a workspace holds in it")
+	require.Equal(t, queue.Queued, prompt(t, b, promptID(3)).Outcome, "the settings of a parent directory must apply")
 	require.Equal(t, "do prompt-003", b.Queue()[2].Title)
 	require.NoError(t, b.QueueClear(ctxOf(t)))
 	require.Empty(t, b.Queue())
 }
 
-// Fault 36, and the twenty clients of the turn engine.
+// Fault 36, with twenty clients.
 func TestFault36QueueAddRemoveEditRaceWithTurnEnd(t *testing.T) {
 	h := newHub(t)
 	h.agents.onPrompt = func(a *fakeAgent, p event.UserPrompt) {
@@ -187,7 +188,7 @@ func TestFault36QueueAddRemoveEditRaceWithTurnEnd(t *testing.T) {
 				if err != nil {
 					t.Errorf("prompt %s: %v", id, err)
 				}
-				if c == 0 && n == 5 { // the turn ends while the others are posting
+				if c == 0 && n == 5 { // the turn ends while the other clients send
 					if err := a.end(promptID(0), event.StopEndTurn); err != nil {
 						t.Error(err)
 					}
@@ -258,7 +259,7 @@ func TestTheQueueIsTakenAfterAHubRestart(t *testing.T) {
 	prompt(t, b, promptID(1))
 	h.close()
 	h.agents.onPrompt = func(a *fakeAgent, p event.UserPrompt) { _ = a.end(p.PromptID, event.StopEndTurn) }
-	h.open() // nobody asks for the session
+	h.open() // no request opens the session
 	a := h.agents.next(t)
 	require.Equal(t, promptID(1), receive(t, a.prompts, "the queue was not taken").PromptID)
 	require.Equal(t, queue.Interrupted, prompt(t, h.session(b.ID()), promptID(0)).Outcome)
@@ -307,7 +308,7 @@ func TestOfAnAttachmentCountsWhatItsUploadRecorded(t *testing.T) {
 	other, err := b.Attach(ctxOf(t), person("ann"), "other.txt", "text/plain", strings.NewReader("other"))
 	require.NoError(t, err)
 	h.close()
-	h.open() // what was recorded outlives the hub
+	h.open() // the recorded outcomes survive a restart
 	b = h.session(b.ID())
 
 	lies := session.PromptRequest{PromptID: "p", Text: "look", Attachments: []event.Attachment{
@@ -329,7 +330,7 @@ func TestOfAnAttachmentCountsWhatItsUploadRecorded(t *testing.T) {
 	blob, err := b.Log().PutBlob(ctxOf(t), "text/plain", []byte("of the log"))
 	require.NoError(t, err)
 	_, err = b.Prompt(ctxOf(t), session.PromptRequest{PromptID: "q", Text: "x", Attachments: []event.Attachment{{Name: "x", SHA256: blob.SHA256}}})
-	require.ErrorIs(t, err, session.ErrInvalid, "nobody uploaded it")
+	require.ErrorIs(t, err, session.ErrInvalid, "it was never uploaded")
 }
 
 func TestAWaitingPromptIsTitledByItsFirstSentence(t *testing.T) {
@@ -354,7 +355,7 @@ func TestAVerbWhoseCallerLeftStillHappensOnce(t *testing.T) {
 	b := h.create()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, _ = b.Prompt(ctx, ask("p")) // whether it was quicker does not matter
+	_, _ = b.Prompt(ctx, ask("p")) // either outcome is fine
 	require.Equal(t, queue.Received, prompt(t, b, "p").Outcome)
 	require.Len(t, payloads[event.UserPrompt](t, b), 1)
 }

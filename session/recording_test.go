@@ -63,13 +63,13 @@ func TestARecorderWritesEachBatchOnceAlsoOverACrashOfTheHub(t *testing.T) {
 	require.ErrorIs(t, err, session.ErrConflict)
 	require.ErrorIs(t, r.Session.Cancel(ctxOf(t), person("ann")), session.ErrConflict)
 
-	// The hub is killed and comes back: the batch may have come through in part.
+	// The hub is killed and restarted. It may have written a part of the batch.
 	next := h.copyOf(t).session(r.Session.ID())
 	more := append(first, recorded(t, toolCall("t1", event.ToolInProgress))...)
 	last, err = put(next, r.MaxSeq, more)
 	require.NoError(t, err)
 	require.Equal(t, r.MaxSeq+4, last)
-	require.Empty(t, payloads[event.TurnEnd](t, next), "the recorder goes on")
+	require.Empty(t, payloads[event.TurnEnd](t, next), "the recording must stay open")
 
 	require.NoError(t, next.EndRecording(ctxOf(t), r.RecorderID, "the agent ended", person("ann")))
 	require.NoError(t, next.EndRecording(ctxOf(t), r.RecorderID, "the agent ended", person("ann")))
@@ -103,8 +103,8 @@ func TestASessionWhoseRecorderGoesSilentIsClosed(t *testing.T) {
 	})
 }
 
-// TestARecordingPlacesItsEventsInTheSameTurnsWithAndWithoutAHub has the ids of calls
-// come again in a later turn, and updates come after the end of their turn, within a
+// TestARecordingPlacesItsEventsInTheSameTurnsWithAndWithoutAHub reuses tool call
+// ids in a later turn, and sends updates after the end of their turn, within a
 // batch and across batches.
 func TestARecordingPlacesItsEventsInTheSameTurnsWithAndWithoutAHub(t *testing.T) {
 	turn := func(id string) event.Payload { return event.UserPrompt{PromptID: id, Text: "go"} }

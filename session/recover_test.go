@@ -19,8 +19,8 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// Fault 41, the session's half: the turn is closed, nothing is sent again, and
-// the next prompt gets a new agent which people are warned about.
+// Fault 41 without processes: the turn is closed, no prompt is sent again, and the
+// next prompt starts an agent. A note says that the agent lost the context.
 func TestFault41HubKill9MidTurn(t *testing.T) {
 	h := newHub(t)
 	b, a := h.busy()
@@ -47,7 +47,7 @@ func TestFault41HubKill9MidTurn(t *testing.T) {
 	require.True(t, second.spec.ContextLost)
 	require.Equal(t, "next", receive(t, second.prompts, "no prompt").PromptID)
 	notes := payloads[event.Note](t, b)
-	require.Len(t, notes, 1, "nobody was told that the context is lost")
+	require.Len(t, notes, 1, "no note about the lost context")
 	require.Equal(t, "abide/context_lost", notes[0].Method)
 	require.NoError(t, second.end("next", event.StopEndTurn))
 	awaitIdle(t, b)
@@ -103,7 +103,7 @@ func TestRecoveryNeedsNoMetadataAndNoQueueFile(t *testing.T) {
 			require.Equal(t, queue.Interrupted, prompt(t, b, promptID(1)).Outcome)
 			_, err := b.Prompt(ctxOf(t), session.PromptRequest{PromptID: promptID(0), Text: "other"})
 			require.ErrorIs(t, err, session.ErrConflict)
-			for _, text := range []string{"other", "edited"} { // it first came with neither
+			for _, text := range []string{"other", "edited"} { // both differ from the first text
 				_, err = b.Prompt(ctxOf(t), session.PromptRequest{PromptID: promptID(1), Text: text})
 				require.ErrorIs(t, err, session.ErrConflict)
 			}
@@ -135,16 +135,16 @@ func TestAPlannedEndClosesTheTurnAndStopsTheAgent(t *testing.T) {
 	require.Equal(t, queue.Interrupted, prompt(t, b, promptID(0)).Outcome)
 }
 
-// takeSteps are the steps on the device of a prompt that is taken: into the log,
-// and out of the queue into its ledger.
+// takeSteps are the disk steps of taking a prompt: into the log, and from the queue
+// to its ledger.
 var takeSteps = []string{
 	"write events.jsonl", "sync events.jsonl",
 	"queue create", "queue write", "queue sync", "queue rename", "queue sync-dir",
 }
 
-// TestAKillBetweenAnyTwoSteps stops the hub before each step it takes on the device
-// while prompts are made, queued, taken and answered, and at each step looks at the
-// files that a kill -9 there leaves.
+// TestAKillBetweenAnyTwoSteps sends, queues, takes and answers prompts. Before each
+// disk step it copies the files that a kill -9 would leave, and checks a hub on
+// each copy.
 func TestAKillBetweenAnyTwoSteps(t *testing.T) {
 	if testing.Short() {
 		t.Skip("opens a hub for each of many steps")
@@ -211,7 +211,7 @@ func TestAKillBetweenAnyTwoSteps(t *testing.T) {
 		for n := range 3 {
 			id := promptID(n)
 			total := c.given[id] + after.agents.givenTimes(id)
-			require.LessOrEqual(t, total, 1, "killed at %s: %s was given to two agents", c.at, id)
+			require.LessOrEqual(t, total, 1, "killed at %s: %s was sent to two agents", c.at, id)
 			if _, known := logged[id]; !known {
 				continue
 			}
@@ -221,7 +221,7 @@ func TestAKillBetweenAnyTwoSteps(t *testing.T) {
 	}
 }
 
-// killer copies a hub's directory at each step the hub takes.
+// killer copies a hub's directory before each disk step.
 type killer struct {
 	t      *testing.T
 	hub    *hub
@@ -329,7 +329,7 @@ func TestASessionKilledRightAfterAPromptIsClosedWithoutBeingAskedFor(t *testing.
 	b, _ := h.busy()
 	left := t.TempDir()
 	copyDir(t, h.dir, left)
-	// What is written a moment later: the list's word that the session is at work.
+	// The hub writes the status "working" to the metadata a moment later.
 	name := filepath.Join(left, "sessions", b.ID(), "metadata.json")
 	metadata, err := os.ReadFile(name)
 	require.NoError(t, err)
@@ -351,7 +351,7 @@ func TestASessionThatWasCutOffIsListedSoFromItsOpeningOn(t *testing.T) {
 	b, _ := h.busy()
 	for range 20 {
 		next := h.copyOf(t)
-		for version, open := uint64(0), false; !open; { // a follower of the open sessions learns of it without asking
+		for version, open := uint64(0), false; !open; { // the bell of the open sessions rings for it
 			changed := next.manager.Changed()
 			var infos []session.Info
 			infos, _, version = next.manager.ChangesSince(version)
@@ -359,7 +359,7 @@ func TestASessionThatWasCutOffIsListedSoFromItsOpeningOn(t *testing.T) {
 				open = open || next.manager.Opened(info.SessionID) != nil
 			}
 			if !open {
-				receive(t, changed, "the opening is no news")
+				receive(t, changed, "the opening did not ring the bell")
 			}
 		}
 		require.Equal(t, session.StatusInterrupted, next.session(b.ID()).Info().Status)

@@ -18,13 +18,13 @@ func remember(t *testing.T, b *session.BackgroundSession, request, option string
 	return err
 }
 
-// called is a tool call of the agent as it is announced.
+// called returns the announcement of a tool call.
 func called(id string, fields event.ToolCallFields) event.ToolCall {
 	fields.ToolCallID = id
 	return event.ToolCall{ToolCallFields: fields}
 }
 
-// wantsCall is a request that names a call and says only what is given of it.
+// wantsCall returns a request about a call, with the given call fields only.
 func wantsCall(id, call string, said map[string]any) event.PermissionRequest {
 	p := wants(id, "", "", "")
 	fields := map[string]any{"toolCallId": call}
@@ -53,7 +53,7 @@ func TestOnlyOptionsOfAKnownKindAreRemembered(t *testing.T) {
 			require.Equal(t, []string{"q1"}, pending(b), "an answer that was refused counted")
 			_, err := answer(b, "q1", "deny", "tab")
 			require.NoError(t, err)
-			require.Equal(t, "deny", receive(t, a.answers, "the agent was not told").OptionID)
+			require.Equal(t, "deny", receive(t, a.answers, "the agent got no answer").OptionID)
 			q.PermissionID = "q2"
 			require.NoError(t, a.say(q))
 			require.Equal(t, []string{"q2"}, pending(b), "an answer of no known kind became a rule")
@@ -74,7 +74,7 @@ func TestAnAlwaysOfAPersonWhoMayMakeNoRulesCountsOnce(t *testing.T) {
 	require.NoError(t, a.say(q))
 	require.ErrorIs(t, guest("q1", "2", session.RuleSession), session.ErrForbidden)
 	require.NoError(t, guest("q1", "1", ""))
-	require.Equal(t, "2", receive(t, a.answers, "the agent was not told").OptionID, "the agent was told to remember")
+	require.Equal(t, "2", receive(t, a.answers, "the agent got no answer").OptionID, "the agent got an \"always\" option")
 	notes := payloads[event.Note](t, b)
 	require.Len(t, notes, 1)
 	require.Equal(t, "abide/answered_once", notes[0].Method)
@@ -84,7 +84,7 @@ func TestAnAlwaysOfAPersonWhoMayMakeNoRulesCountsOnce(t *testing.T) {
 	require.Equal(t, []string{"q2"}, pending(b), "the answer became a rule")
 	require.NoError(t, guest("q2", "4", ""))
 
-	// Where nothing counts once, allowing it would be for good.
+	// If no option counts once, allowing would be permanent.
 	q.PermissionID, q.Options = "q3", q.Options[:1]
 	require.NoError(t, a.say(q))
 	require.ErrorIs(t, guest("q3", "1", ""), session.ErrForbidden)
@@ -123,11 +123,11 @@ func TestARuleIsAboutTheWholeToolCallNotJustTheRequest(t *testing.T) {
 			require.NoError(t, a.say(called("c1", c.allowed), wantsCall("q1", "c1", c.said)))
 			_, err := answer(b, "q1", "1", "tab")
 			require.NoError(t, err)
-			receive(t, a.answers, "the agent was not told")
+			receive(t, a.answers, "the agent got no answer")
 			require.NoError(t, a.say(called("c2", c.other), wantsCall("q2", "c2", c.said)))
-			require.Equal(t, []string{"q2"}, pending(b), "something else was allowed")
+			require.Equal(t, []string{"q2"}, pending(b), "another command was allowed")
 			require.NoError(t, a.say(called("c3", c.allowed), wantsCall("q3", "c3", c.said)))
-			require.Equal(t, []string{"q2"}, pending(b), "the same again was asked again")
+			require.Equal(t, []string{"q2"}, pending(b), "an identical request was not answered by the rule")
 		})
 	}
 }
@@ -153,9 +153,9 @@ func TestARuleAboutAKindLooksAtEveryKindACallWasSaidToBeOf(t *testing.T) {
 	}
 	require.NoError(t, a.say(called("c1", announced("execute")), wantsCall("q1", "c1", map[string]any{"kind": "read"})))
 	require.NoError(t, a.say(called("c2", announced("read")), wantsCall("q2", "c2", map[string]any{"kind": "execute"})))
-	require.Equal(t, []string{"q1", "q2"}, pending(b), "allowed as a read what was also said to run something")
+	require.Equal(t, []string{"q1", "q2"}, pending(b), "a read rule allowed a request that also names a command")
 	require.NoError(t, a.say(called("c3", announced("read")), wantsCall("q3", "c3", nil)))
-	require.Equal(t, "2", receive(t, a.answers, "a read, whichever way one looks at it, was asked").OptionID)
+	require.Equal(t, "2", receive(t, a.answers, "a plain read was not answered by the rule").OptionID)
 	require.NoError(t, a.say(called("c4", announced("fetch")), wantsCall("q4", "c4", nil)))
 	require.Equal(t, "4", receive(t, a.answers, "a bare request escaped the rule that rejects").OptionID)
 	require.NoError(t, a.say(called("c5", announced("fetch")), wantsCall("q5", "c5", map[string]any{"kind": "read"})))
@@ -178,17 +178,17 @@ func TestWhatIsNotSaidExactlyCountsThisOnce(t *testing.T) {
 	require.ErrorIs(t, err, session.ErrInvalid)
 	_, err = answer(b, "q1", "1", "tab")
 	require.NoError(t, err)
-	require.Equal(t, "2", receive(t, a.answers, "the agent was not told").OptionID, "the agent was told to remember what nobody can take back")
+	require.Equal(t, "2", receive(t, a.answers, "the agent got no answer").OptionID, "the agent got an \"always\" option, which cannot be revoked")
 	rules, err := b.Rules(ctxOf(t))
 	require.NoError(t, err)
 	require.Empty(t, rules)
 	notes := payloads[event.Note](t, b)
-	require.Len(t, notes, 1, "nobody was told")
+	require.Len(t, notes, 1, "no note")
 	require.Contains(t, notes[0].Text, "applies to this request only")
 
 	require.NoError(t, a.say(called("c2", event.ToolCallFields{Title: "Run", RawInput: raw(`{"command":"rm"}`)}), wantsCall("q2", "c2", nil)))
 	require.NoError(t, a.say(called("c2", event.ToolCallFields{Title: "Run", RawInput: raw(`{"command":"ls"}`)})))
-	require.ErrorContains(t, remember(t, b, "q2", "2"), "changed", "a rule for what was shown for a moment")
+	require.ErrorContains(t, remember(t, b, "q2", "2"), "changed", "a rule was made for a request that has changed")
 
 	named := event.PermissionRequest{PermissionID: "q3", Options: question("").Options, ToolCall: raw(`{"title":"Run","rawInput":{"command":"rm"},"RAWINPUT":{"command":"ls"}}`)}
 	require.NoError(t, a.say(named))
@@ -217,10 +217,10 @@ func TestTheAgentIsToldWhatCountsOnceAndTheHubRemembers(t *testing.T) {
 	for request, c := range map[string]struct{ chosen, told string }{"q1": {"1", "2"}, "q2": {"3", "4"}} {
 		_, err := answer(b, request, c.chosen, "tab")
 		require.NoError(t, err)
-		require.Equal(t, c.told, receive(t, a.answers, "the agent was not told").OptionID)
+		require.Equal(t, c.told, receive(t, a.answers, "the agent got no answer").OptionID)
 	}
 	for _, o := range payloads[event.PermissionOutcome](t, b) {
-		require.Contains(t, []string{"1", "3"}, o.OptionID, "the log tells what the person chose")
+		require.Contains(t, []string{"1", "3"}, o.OptionID, "the log must have the chosen option")
 	}
 
 	forced := wants("q3", "execute", "Run ls", "ls")
@@ -228,7 +228,7 @@ func TestTheAgentIsToldWhatCountsOnceAndTheHubRemembers(t *testing.T) {
 	require.NoError(t, a.say(forced))
 	_, err := answer(b, "q3", "1", "tab")
 	require.NoError(t, err)
-	require.Equal(t, "1", receive(t, a.answers, "the agent was not told").OptionID, "there is no other")
+	require.Equal(t, "1", receive(t, a.answers, "the agent got no answer").OptionID, "it is the only option")
 	rules, err := b.Rules(ctxOf(t))
 	require.NoError(t, err)
 	require.Len(t, rules, 3)
@@ -245,7 +245,7 @@ func TestAWayOfWorkingIsPassedOnAsItWasChosen(t *testing.T) {
 	require.ErrorIs(t, remember(t, b, "q1", "1"), session.ErrInvalid)
 	_, err := answer(b, "q1", "1", "tab")
 	require.NoError(t, err)
-	require.Equal(t, "1", receive(t, a.answers, "the agent was not told").OptionID)
+	require.Equal(t, "1", receive(t, a.answers, "the agent got no answer").OptionID)
 	rules, err := b.Rules(ctxOf(t))
 	require.NoError(t, err)
 	require.Empty(t, rules)
@@ -260,7 +260,7 @@ func TestBetweenTwoAnswersThatCountOnceOnlyAPersonChooses(t *testing.T) {
 	require.ErrorIs(t, remember(t, b, "q1", "5"), session.ErrInvalid)
 	_, err := answer(b, "q1", "1", "tab")
 	require.NoError(t, err)
-	require.Equal(t, "1", receive(t, a.answers, "the agent was not told").OptionID)
+	require.Equal(t, "1", receive(t, a.answers, "the agent got no answer").OptionID)
 	q.PermissionID = "q2"
 	require.NoError(t, a.say(q))
 	require.Equal(t, []string{"q2"}, pending(b))

@@ -13,14 +13,14 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// segmented makes segments of about 200 tokens.
+// segmented sets segments of about 200 tokens.
 func segmented(o *session.Options, to *store.Options) {
 	clean(o, to)
 	o.Agents = []session.AgentInfo{{Name: "fake", Resume: session.ResumeSettings{SegmentTokens: 200}}}
 }
 
-// longPast is a session whose turn was cut off after a long answer, and whose
-// agent could resume.
+// longPast returns a session that was interrupted after a long answer and whose
+// agent can resume.
 func longPast(t *testing.T, options ...hubOption) (*hub, *session.BackgroundSession, session.Interruption) {
 	t.Helper()
 	h := newHub(t, options...)
@@ -39,7 +39,7 @@ func tellSession(t *testing.T, b *session.BackgroundSession, id string) session.
 	return resumed
 }
 
-// nextSegment is the next segment that the agent is given, and interrupted in.
+// nextSegment receives the next segment and ends its turn.
 func nextSegment(t *testing.T, a *fakeAgent) event.UserPrompt {
 	t.Helper()
 	p := receive(t, a.prompts, "no segment")
@@ -72,7 +72,7 @@ func TestASegmentedRestoreTellsTheWholeSessionAndThenThePrompt(t *testing.T) {
 		require.Equal(t, way.Segments, at.Total)
 		require.Equal(t, way.Tokens, at.Tokens)
 		require.Equal(t, event.WaySegmented, at.Way)
-		if n == 2 { // an agent that does not listen
+		if n == 2 { // an agent that ignores the instruction
 			require.NoError(t, a.say(message("Understood."), toolCall("t1", event.ToolInProgress), question("q1"), toolUpdate("t1", event.ToolCompleted)))
 			require.Equal(t, event.OutcomeCancelled, receive(t, a.answers, "the question is not refused").Outcome)
 		}
@@ -86,7 +86,7 @@ func TestASegmentedRestoreTellsTheWholeSessionAndThenThePrompt(t *testing.T) {
 	awaitIdle(t, b)
 	require.Nil(t, b.State().Restore)
 
-	require.Len(t, payloads[event.UserPrompt](t, b), 2, "a segment is no prompt")
+	require.Len(t, payloads[event.UserPrompt](t, b), 2, "a segment was logged as a prompt")
 	require.Len(t, payloads[event.TurnEnd](t, b), 2)
 	require.Empty(t, payloads[event.ToolCall](t, b))
 	require.Empty(t, payloads[event.PermissionRequest](t, b))
@@ -98,7 +98,7 @@ func TestASegmentedRestoreTellsTheWholeSessionAndThenThePrompt(t *testing.T) {
 	require.Contains(t, string(restore[1].Text), "1234 by its own count")
 	requireLawful(t, b, true)
 
-	// The session that was told is the agent's own from now on.
+	// The agent's new session is used from now on.
 	a.die(crash)
 	prompt(t, b, "later")
 	require.NotEmpty(t, h.agents.next(t).spec.AgentSessionID)
@@ -117,17 +117,17 @@ func TestARestoreIsCancelledAtAnyMomentAndLeavesAUsableSession(t *testing.T) {
 	require.Equal(t, event.CutPaused, again.Reason)
 	offer, err := b.Interruption(ctxOf(t))
 	require.NoError(t, err)
-	require.True(t, strings.HasPrefix(offer.Prompt, "[SESSION_RESUMED]"), "the prompt is the same one")
+	require.True(t, strings.HasPrefix(offer.Prompt, "[SESSION_RESUMED]"), "the resume prompt changed")
 	require.Contains(t, string(noted(t, b, "abide/restore")[1].Text), "bob ended telling the agent the session, after 1 of")
 	prompt(t, b, "next")
 	a = h.agents.next(t)
-	require.Empty(t, a.spec.AgentSessionID, "a session that was told half is not gone on with")
+	require.Empty(t, a.spec.AgentSessionID, "a half-restored agent session was resumed")
 	require.NotNil(t, a.spec.Past)
 	require.Equal(t, "next", receive(t, a.prompts, "no prompt").PromptID)
 }
 
-// A hub that is killed between any two segments offers the turn again, and gives
-// the next agent none of the segments that the first one was told.
+// If the hub is killed between two segments, the next hub offers the resume again.
+// The next agent gets all segments from the first one on.
 func TestARestoreThatAKillCutOffIsOfferedAgain(t *testing.T) {
 	h, b, open := longPast(t, segmented)
 	resumed := tellSession(t, b, open.ID)
@@ -141,7 +141,7 @@ func TestARestoreThatAKillCutOffIsOfferedAgain(t *testing.T) {
 		require.Equal(t, resumed.PromptID, offered.PromptID)
 		offer, err := again.Interruption(ctxOf(t))
 		require.NoError(t, err)
-		require.False(t, offer.Ways[0].Available, "the session that was told half is of no use")
+		require.False(t, offer.Ways[0].Available, "a half-restored agent session must not be offered")
 		require.Empty(t, after.agents.started)
 		tellSession(t, again, offered.ID)
 		second := after.agents.next(t)
@@ -194,7 +194,8 @@ func TestAProviderThatFailsInARestoreCutsTheTurnOff(t *testing.T) {
 	require.Contains(t, string(noted(t, b, "abide/restore")[1].Text), "Too many requests.")
 }
 
-// OpenCode answers a prompt with an error when it is interrupted before it has it.
+// OpenCode answers a prompt with an error if it is cancelled right after it was
+// sent.
 func TestAnAgentThatFailsWhenItIsInterruptedAtOnceGetsAMoment(t *testing.T) {
 	h, b, open := longPast(t, segmented)
 	tellSession(t, b, open.ID)
@@ -210,7 +211,7 @@ func TestAnAgentThatFailsWhenItIsInterruptedAtOnceGetsAMoment(t *testing.T) {
 	require.NotEqual(t, p.Text, nextSegment(t, a).Text)
 }
 
-// fallsBack tells the session where the agent cannot go on with its own.
+// fallsBack restores the session in segments if the agent cannot resume it.
 func fallsBack(o *session.Options, to *store.Options) {
 	segmented(o, to)
 	o.Agents[0].Resume.SegmentedFallback = true
@@ -218,10 +219,10 @@ func fallsBack(o *session.Options, to *store.Options) {
 
 func TestAutoTellsTheSessionWhereTheAgentHasForgottenItsOwn(t *testing.T) {
 	h, b, open := longPast(t, fallsBack)
-	h.agents.resumable = false // the agent offers no way back any more
+	h.agents.resumable = false // the agent no longer supports resume
 	resumed, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: open.ID, Actor: person("ann")})
 	require.NoError(t, err)
-	require.Equal(t, event.WayServer, resumed.Way, "it is tried first")
+	require.Equal(t, event.WayServer, resumed.Way, "resume is tried first")
 	a := h.agents.next(t)
 	require.NotEmpty(t, a.spec.AgentSessionID)
 	nextSegment(t, a)

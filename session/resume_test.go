@@ -18,7 +18,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// clean is a workspace in which one file has changed.
+// clean is a workspace with one changed file.
 func clean(o *session.Options, _ *store.Options) {
 	o.Queue.ContinueInterrupted = false
 	o.InspectWorkspace = func(context.Context, string, bool) session.Workspace {
@@ -26,7 +26,8 @@ func clean(o *session.Options, _ *store.Options) {
 	}
 }
 
-// TestTheOfferOfEachPhase holds the prompt of each phase to its golden file.
+// TestTheOfferOfEachPhase compares the resume prompt of each phase with its golden
+// file.
 func TestTheOfferOfEachPhase(t *testing.T) {
 	child := toolCall("child", event.ToolInProgress)
 	child.Title, child.Raw = "Read the schema", []byte(`{"_meta":{"claudeCode":{"parentToolUseId":"t2"}}}`)
@@ -118,11 +119,11 @@ func TestAResumeWinsOnceAndTheAgentGetsOnePrompt(t *testing.T) {
 		require.Equal(t, "resume-"+id, receive(t, a.prompts, "no prompt").PromptID)
 		require.NoError(t, a.say(event.TurnEnd{PromptID: "resume-" + id, StopReason: event.StopEndTurn}))
 	}
-	require.Equal(t, "waits", receive(t, a.prompts, "the queue did not go on").PromptID)
+	require.Equal(t, "waits", receive(t, a.prompts, "the queue did not continue").PromptID)
 }
 
-// A hub that is killed after the resume was accepted closes that turn as another
-// interruption, and gives the agent nothing by itself.
+// If the hub is killed after a resume was accepted, the next hub closes that turn
+// as another interruption. It sends the agent no prompt by itself.
 func TestAResumeIsNotRepeatedAfterAKill(t *testing.T) {
 	h := newHub(t, clean)
 	b, a := h.busy()

@@ -14,7 +14,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// rounds is how often a proof is repeated: 200 times in make soak.
+// rounds is how often a test repeats: 200 times in make soak.
 func rounds(otherwise int) int {
 	if os.Getenv("ABIDE_SOAK") != "" {
 		return 200
@@ -22,9 +22,9 @@ func rounds(otherwise int) int {
 	return otherwise
 }
 
-// TestTwoTabsAndAScriptThatResumeAtOnceMakeOneTurnAcrossAKill is proof 2: the
-// directory as a kill -9 would leave it is taken while they press, and all press
-// again on what comes up from it.
+// TestTwoTabsAndAScriptThatResumeAtOnceMakeOneTurnAcrossAKill is proof 2: three
+// clients resume at once. Meanwhile it copies the directory, as a kill -9 would
+// leave it. All three resume again on a hub on the copy.
 func TestTwoTabsAndAScriptThatResumeAtOnceMakeOneTurnAcrossAKill(t *testing.T) {
 	for range rounds(20) { // 200 in make soak
 		h := newHub(t, clean)
@@ -113,7 +113,7 @@ func TestAfterAnySequenceOfKillsAndDecisionsNothingIsDoneTwice(t *testing.T) {
 			h.open(clean)
 			b = h.session(b.ID())
 			for id, n := range given {
-				require.LessOrEqual(t, n, 1, "%s was given twice", id)
+				require.LessOrEqual(t, n, 1, "%s was sent twice", id)
 			}
 			status := map[string]event.ToolStatus{}
 			var order []string

@@ -10,7 +10,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// wants is a request to run a command; the agent offers all four kinds.
+// wants returns a request to run a command, with all four kinds of options.
 func wants(id, kind, title, command string) event.PermissionRequest {
 	call, err := json.Marshal(map[string]any{"kind": kind, "title": title, "rawInput": map[string]string{"command": command}})
 	if err != nil {
@@ -39,7 +39,7 @@ func TestAnAlwaysAnswerIsRememberedForTheSession(t *testing.T) {
 
 	require.NoError(t, a.say(wants("q2", "execute", "Run make", "make")))
 	o := receive(t, a.answers, "the rule did not answer")
-	require.Equal(t, "2", o.OptionID, "a rule must pick what counts once, or it cannot be revoked")
+	require.Equal(t, "2", o.OptionID, "a rule must choose a once option, or it cannot be revoked")
 	require.Equal(t, "by tab", o.By)
 	rules, err := b.Rules(ctxOf(t))
 	require.NoError(t, err)
@@ -120,7 +120,7 @@ func TestWhatRulesDoNotDo(t *testing.T) {
 	always := wants("always", "execute", "Run", "x")
 	always.Options = always.Options[:1]
 	require.NoError(t, a.say(form, always))
-	require.Equal(t, []string{"form", "always"}, pending(b), "answered what only a person can")
+	require.Equal(t, []string{"form", "always"}, pending(b), "a rule answered a request that only a person may answer")
 }
 
 func TestADamagedRuleBookIsNotForgottenSilently(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 
 var crash = event.AgentExit{Code: new(int), Reason: "exited"}
 
-// Fault 40, the session's half.
+// Fault 40 without processes.
 func TestFault40AgentCrashMidTool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub(t)
@@ -43,9 +43,9 @@ func TestFault40AgentCrashMidTool(t *testing.T) {
 		require.Equal(t, time.Second, time.Since(died))
 		require.Equal(t, "fake-"+b.ID(), second.spec.AgentSessionID)
 		require.Equal(t, promptID(1), (<-second.prompts).PromptID)
-		require.Empty(t, payloads[event.Note](t, b), "an agent that loaded its session was called forgetful")
+		require.Empty(t, payloads[event.Note](t, b), "a note about lost context, though the agent loaded its session")
 		require.NoError(t, second.end(promptID(1), event.StopEndTurn))
-		require.Equal(t, 1, h.agents.givenTimes(promptID(0)), "a prompt in flight was sent again by itself")
+		require.Equal(t, 1, h.agents.givenTimes(promptID(0)), "a prompt in flight was sent again")
 		synctest.Wait()
 		requireLawful(t, b, true)
 	})
@@ -56,7 +56,7 @@ func TestFault47ACrashLoopBacksOffAndStops(t *testing.T) {
 		h := newHub(t)
 		b, a := h.busy()
 		for _, want := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second} {
-			prompt(t, b, fmt.Sprint("after ", want)) // something waits, so the agent is needed
+			prompt(t, b, fmt.Sprint("after ", want)) // a waiting prompt needs the agent
 			died := time.Now()
 			a.die(crash)
 			a = <-h.agents.started
@@ -69,8 +69,8 @@ func TestFault47ACrashLoopBacksOffAndStops(t *testing.T) {
 		require.Contains(t, s.Agent.Message, "5")
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		require.Empty(t, h.agents.started, "the hub went on by itself")
-		require.Len(t, b.Queue(), 1, "a waiting prompt was used up")
+		require.Empty(t, h.agents.started, "the hub started an agent")
+		require.Len(t, b.Queue(), 1, "a waiting prompt was removed")
 
 		require.NoError(t, b.Restart(t.Context(), person("ann")))
 		a = <-h.agents.started
@@ -79,7 +79,7 @@ func TestFault47ACrashLoopBacksOffAndStops(t *testing.T) {
 		died := time.Now()
 		a.die(crash)
 		require.Equal(t, "last", (<-(<-h.agents.started).prompts).PromptID)
-		require.Equal(t, time.Second, time.Since(died), "the count did not begin anew")
+		require.Equal(t, time.Second, time.Since(died), "the count of crashes was not reset")
 	})
 }
 
@@ -123,7 +123,7 @@ func TestAnAgentThatCannotStartUsesUpOneDirectPromptAndNoWaitingOne(t *testing.T
 	await(t, b, "the second failure", func(s session.State) bool {
 		return len(payloads[event.AgentExit](t, b)) >= 2
 	})
-	require.Len(t, b.Queue(), 1, "a waiting prompt was used up by an agent that does not start")
+	require.Len(t, b.Queue(), 1, "a waiting prompt was removed although the agent does not start")
 	broken = false
 	require.NoError(t, b.Restart(ctxOf(t), person("ann")))
 	require.Equal(t, "second", receive(t, h.agents.next(t).prompts, "not taken").PromptID)
@@ -189,7 +189,7 @@ func TestIdleAgentsSleepWhenOthersNeedTheirSeat(t *testing.T) {
 	require.LessOrEqual(t, h.agents.most, 2, "more agents lived than allowed")
 	for _, b := range sessions {
 		requireLawful(t, b, true)
-		require.Empty(t, payloads[event.Note](t, b), "sleep cost an agent its memory")
+		require.Empty(t, payloads[event.Note](t, b), "the agent lost its context")
 		require.Empty(t, payloads[event.Error](t, b))
 	}
 }
@@ -234,7 +234,7 @@ func TestTheAgentIdleLongestGivesItsSeatToWhoeverWaitsEvenIfItCannotComeBack(t *
 		waiting := h.create()
 		prompt(t, waiting, "w")
 		next := <-h.agents.started
-		require.Less(t, time.Since(asked), time.Minute, "nobody waits for an idle agent")
+		require.Less(t, time.Since(asked), time.Minute, "a new session waits for an idle agent")
 		require.Equal(t, "w", (<-next.prompts).PromptID)
 		<-longest.over
 		require.NoError(t, next.end("w", event.StopEndTurn))
@@ -279,10 +279,10 @@ func TestALoginTheAgentDoesNotHaveLeavesItAsItIs(t *testing.T) {
 		p.Raw = json.RawMessage(`{"initialize":{"agentCapabilities":{},"authMethods":[{"id":"browser","name":"Browser"},{"id":"key"}]},"session":{}}`)
 	}
 	b := h.create()
-	require.ErrorContains(t, b.Authenticate(ctxOf(t), "stars", person("ann")), "browser, key", "of one that was not started")
+	require.ErrorContains(t, b.Authenticate(ctxOf(t), "stars", person("ann")), "browser, key", "of an agent that was not started")
 	a := h.agents.next(t)
 	prompt(t, b, "p1")
-	require.Equal(t, "p1", receive(t, a.prompts, "the agent is the same").PromptID)
+	require.Equal(t, "p1", receive(t, a.prompts, "the agent was replaced").PromptID)
 	require.ErrorIs(t, b.Authenticate(ctxOf(t), "browser", person("ann")), session.ErrBusy)
 	require.NoError(t, a.end("p1", event.StopEndTurn))
 	awaitIdle(t, b)
@@ -291,7 +291,7 @@ func TestALoginTheAgentDoesNotHaveLeavesItAsItIs(t *testing.T) {
 	require.ErrorIs(t, err, session.ErrInvalid)
 	require.ErrorContains(t, err, "browser, key")
 	require.Equal(t, session.AgentReady, b.State().Agent.Status)
-	require.Len(t, events(t, b), before, "nothing was stopped")
+	require.Len(t, events(t, b), before, "the agent was stopped")
 	require.NoError(t, b.Authenticate(ctxOf(t), "browser", person("ann")))
 	require.Equal(t, "browser", h.agents.next(t).spec.AuthMethod)
 }
@@ -313,7 +313,7 @@ func TestADeletedSessionIsDeletedByItsAgentToo(t *testing.T) {
 	b, a := h.busy()
 	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
 	awaitIdle(t, b)
-	other, _ := h.busy() // at work: it is only stopped
+	other, _ := h.busy() // it is only stopped
 	asleep := h.create()
 	for _, s := range []*session.BackgroundSession{b, other, asleep} {
 		require.NoError(t, h.manager.Delete(ctxOf(t), s.ID()))

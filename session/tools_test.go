@@ -8,7 +8,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// toolTurns lists the turns of the events about one tool call, in log order.
+// toolTurns returns the turn of each event about one tool call, in log order.
 func toolTurns(all []event.Event) []int {
 	var turns []int
 	for _, e := range all {
@@ -54,7 +54,7 @@ func TestAnAgentThatBeginsAnewCountsItsToolCallsAnew(t *testing.T) {
 	prompt(t, b, promptID(1))
 	second := h.agents.next(t)
 	receive(t, second.prompts, "the second prompt was not given")
-	// Not even announced, as some agents do it.
+	// Some agents send an update without announcing the call.
 	require.NoError(t, second.say(toolUpdate("t1", event.ToolPending)))
 	require.Equal(t, []int{1, 2}, toolTurns(events(t, b)))
 }

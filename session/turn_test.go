@@ -27,7 +27,7 @@ func TestCancelSettlesOpenRequestsAfterTheAgentIsToldAndKeepsReading(t *testing.
 		require.Equal(t, "ann", o.By)
 	}
 	require.NoError(t, b.Cancel(ctxOf(t), person("bob")))
-	require.Empty(t, a.cancels, "a second cancel was passed on")
+	require.Empty(t, a.cancels, "a second cancel reached the agent")
 
 	require.NoError(t, a.say(message("Stopping."), question("q3")))
 	require.NoError(t, a.end(promptID(0), event.StopCancelled))
@@ -40,7 +40,7 @@ func TestCancelSettlesOpenRequestsAfterTheAgentIsToldAndKeepsReading(t *testing.
 	for _, u := range payloads[event.ToolCallUpdate](t, b) {
 		failed[u.ToolCallID] = u.Synthetic && u.Status == event.ToolFailed
 	}
-	require.True(t, failed["t1"], "a cancelled turn left its tool call running for ever")
+	require.True(t, failed["t1"], "a cancelled turn left its tool call open")
 	require.Equal(t, queue.Received, prompt(t, b, promptID(0)).Outcome)
 }
 
@@ -57,7 +57,7 @@ func TestCancelBeforeTheAgentIsThereEndsTheTurnAtOnce(t *testing.T) {
 	a := h.agents.next(t)
 	prompt(t, b, "next")
 	require.Equal(t, "next", receive(t, a.prompts, "no prompt").PromptID)
-	require.Zero(t, h.agents.givenTimes("p"), "a cancelled prompt was given to the agent")
+	require.Zero(t, h.agents.givenTimes("p"), "a cancelled prompt was sent to the agent")
 	end := payloads[event.TurnEnd](t, b)[0]
 	require.Equal(t, event.StopCancelled, end.StopReason)
 	require.Equal(t, "ann", end.By)
@@ -86,7 +86,7 @@ func TestFault37CancelVsCompleteRace(t *testing.T) {
 			group.Go(func() { _ = b.ForceReset(ctxOf(t), person("ann")) })
 		}
 		group.Wait()
-		_ = a.end(id, event.StopCancelled) // a second end, as late as can be
+		_ = a.end(id, event.StopCancelled) // a second end, as late as possible
 		awaitIdle(t, b)
 	}
 	requireLawful(t, b, true)
@@ -96,13 +96,13 @@ func TestFault37CancelVsCompleteRace(t *testing.T) {
 func TestAnEndOfAnotherTurnEndsNothing(t *testing.T) {
 	h := newHub(t)
 	b, a := h.busy()
-	require.NoError(t, a.end("somebody else's", event.StopEndTurn))
+	require.NoError(t, a.end("another", event.StopEndTurn))
 	require.Equal(t, session.TurnPrompting, b.State().Turn.State)
 	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
 	prompt(t, b, promptID(1))
 	receive(t, a.prompts, "no prompt")
 	await(t, b, "prompting", func(s session.State) bool { return s.Turn.State == session.TurnPrompting })
-	require.NoError(t, a.end(promptID(0), event.StopEndTurn)) // once more
+	require.NoError(t, a.end(promptID(0), event.StopEndTurn)) // a second time
 	require.Equal(t, session.TurnPrompting, b.State().Turn.State)
 	require.NoError(t, a.end(promptID(1), event.StopEndTurn))
 	awaitIdle(t, b)
@@ -144,7 +144,7 @@ func TestAnAgentThatIsSilentAfterACancelIsStoppedAndOneThatTalksIsNot(t *testing
 		require.Equal(t, event.StopCancelled, ends[0].StopReason)
 		require.Equal(t, "cancel_unanswered", ends[0].Error.Code)
 		require.True(t, payloads[event.ToolCallUpdate](t, b)[0].Synthetic, "its tool is closed")
-		require.Equal(t, queue.Received, prompt(t, b, promptID(0)).Outcome, "a person ended it")
+		require.Equal(t, queue.Received, prompt(t, b, promptID(0)).Outcome, "a person ended the turn")
 		requireLawful(t, b, true)
 
 		prompt(t, b, promptID(1))
@@ -163,7 +163,7 @@ func TestForceResetStopsTheAgentAndClosesTheTurn(t *testing.T) {
 	prompt(t, b, promptID(1))
 	require.NoError(t, b.ForceReset(ctxOf(t), person("ann")))
 	require.Equal(t, queue.Interrupted, prompt(t, b, promptID(0)).Outcome)
-	require.NoError(t, a.say(message("last words"))) // it is still there for a moment
+	require.NoError(t, a.say(message("last words"))) // the old agent still sends output
 	close(h.agents.stopping)
 
 	second := h.agents.next(t)
@@ -235,7 +235,7 @@ func TestTheAgentsOwnWordsAreInTheState(t *testing.T) {
 	require.NoError(t, b.SetMode(ctxOf(t), "code", person("ann")))
 	s = b.State()
 	require.Equal(t, "code", s.Mode.ModeID)
-	require.Len(t, s.Mode.Modes, 1, "the list of modes was forgotten")
+	require.Len(t, s.Mode.Modes, 1, "the list of modes was lost")
 	require.ErrorIs(t, b.SetMode(ctxOf(t), "impossible", person("ann")), session.ErrInvalid)
 	require.NoError(t, b.SetConfigOption(ctxOf(t), "model", "small", person("ann")))
 	require.Contains(t, string(b.State().Config.Options), "small")
@@ -250,7 +250,7 @@ func TestAModeCanBeSetBeforeTheFirstPrompt(t *testing.T) {
 	b := h.create()
 	require.NoError(t, b.SetMode(ctxOf(t), "plan", person("ann")))
 	require.Equal(t, "plan", b.State().Mode.ModeID)
-	require.Equal(t, "plan", receive(t, h.agents.next(t).modes, "the agent was not told"))
+	require.Equal(t, "plan", receive(t, h.agents.next(t).modes, "the agent was not switched"))
 }
 
 func TestASessionIsNamedByItsFirstPromptThenTheAgentThenAPerson(t *testing.T) {
@@ -293,14 +293,14 @@ func TestQueueDelayAndScheduleAreKept(t *testing.T) {
 		prompt(t, b, "next")
 		require.NoError(t, a.end(promptID(0), event.StopEndTurn))
 		ended := time.Now()
-		require.Equal(t, queue.Queued, prompt(t, b, "third").Outcome, "who came later overtook who waited")
+		require.Equal(t, queue.Queued, prompt(t, b, "third").Outcome, "a later prompt overtook a waiting one")
 		require.Equal(t, "next", (<-a.prompts).PromptID)
 		require.Equal(t, 30*time.Second, time.Since(ended))
 		require.NoError(t, a.end("next", event.StopEndTurn))
 		require.Equal(t, "third", (<-a.prompts).PromptID)
 		require.NoError(t, a.end("third", event.StopEndTurn))
 
-		// A scheduled prompt does not hold up a prompt that comes meanwhile.
+		// A scheduled prompt does not delay a later prompt.
 		require.Equal(t, queue.Received, prompt(t, b, "now").Outcome)
 		require.Equal(t, "now", (<-a.prompts).PromptID)
 		require.NoError(t, a.end("now", event.StopEndTurn))

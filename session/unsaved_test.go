@@ -14,8 +14,8 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// A queue whose file cannot be written is in health, and no longer once it can be
-// written, although no request comes.
+// Health reports a queue whose file cannot be written. The report ends once the
+// file can be written, without any request.
 func TestAQueueThatCannotBeSavedIsInHealthUntilItCan(t *testing.T) {
 	for kind, cause := range map[session.ProblemKind]error{
 		session.ProblemBlocked: syscall.ENOSPC, session.ProblemDamaged: syscall.EIO,
@@ -38,7 +38,7 @@ func TestAQueueThatCannotBeSavedIsInHealthUntilItCan(t *testing.T) {
 					if refused { // a person's request
 						_, err := b.Prompt(ctxOf(t), ask("waits"))
 						require.ErrorIs(t, err, session.ErrUnavailable)
-					} else { // a consequence of the log
+					} else { // a consequence of an event
 						require.NoError(t, a.end(promptID(0), event.StopEndTurn))
 						awaitIdle(t, b)
 						prompt(t, b, "p")

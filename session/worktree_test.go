@@ -14,7 +14,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// runGit runs git as a person does.
+// runGit runs git like a person does.
 func runGit(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("git", args...)
@@ -32,8 +32,8 @@ func put(t *testing.T, dir, name, text string) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 }
 
-// inRepository is a hub that may use a folder with a repository, and a session in a
-// folder of that, made when its greet.go said hello.
+// inRepository returns a hub that may use a repository's folder, and a session in a
+// subfolder. The subfolder's greet.go said hello when the session was created.
 func inRepository(t *testing.T) (h *hub, b *session.BackgroundSession, root string) {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
