@@ -15,9 +15,9 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// BenchmarkTap measures the way from the bytes of an agent's output to the data of
-// events: of one chunk after the other, and of the lines of recorded traces, where
-// there are some.
+// BenchmarkTap measures the conversion of an agent's output into the data of
+// events: for repeated single chunks, and for the lines of recorded traces if there
+// are any.
 func BenchmarkTap(b *testing.B) {
 	chunk := `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk",` +
 		`"messageId":"msg_01","content":{"type":"text","text":"` + strings.Repeat("All work and no play. ", 8) + `\n"}}}}` + "\n"
@@ -42,7 +42,7 @@ func BenchmarkTap(b *testing.B) {
 	})
 }
 
-// readAgain reads b.N lines, the same again and again.
+// readAgain reads b.N lines, repeating the given ones.
 func readAgain(b *testing.B, lines []byte) {
 	var out []io.Reader
 	for n := 0; n < b.N; n += bytes.Count(lines, []byte("\n")) {

@@ -23,8 +23,8 @@ const (
 	goldenSums   = "testdata/bytes/traces.golden"
 )
 
-// TestTheBytesOfEachEventAreThoseOfTheGoldenFiles compares the bytes written of a
-// trace: an agent's words are stored once and for all.
+// TestTheBytesOfEachEventAreThoseOfTheGoldenFiles compares checksums of the event
+// bytes of each trace: stored events can never be changed.
 func TestTheBytesOfEachEventAreThoseOfTheGoldenFiles(t *testing.T) {
 	data, err := os.ReadFile(strangeLines)
 	require.NoError(t, err)
@@ -52,7 +52,7 @@ func TestTheBytesOfEachTraceAreThoseOfItsGoldenSum(t *testing.T) {
 		_, real := os.Stat(filepath.Join(traceDir, name+".jsonl"))
 		_, own := os.Stat(filepath.Join(ownTraceDir, name+".jsonl"))
 		if real != nil && own != nil {
-			t.Logf("the trace %s is not here: %s", name, traceDir)
+			t.Logf("trace %s not found in %s", name, traceDir)
 		}
 	}
 	for _, file := range traces(t) {
@@ -70,7 +70,7 @@ func TestTheBytesOfEachTraceAreThoseOfItsGoldenSum(t *testing.T) {
 	}
 }
 
-// bytesOf returns how many events a trace makes, and the checksum of their bytes.
+// bytesOf returns the number of events of a trace and the checksum of their bytes.
 func bytesOf(t *testing.T, file string) string {
 	t.Helper()
 	steps, err := readTrace(file)
@@ -99,8 +99,8 @@ func bytesOf(t *testing.T, file string) string {
 	return fmt.Sprintf("%d events, sha256 %x", n, sum.Sum(nil))
 }
 
-// FuzzLine feeds the tap anything: each line is recorded as valid events, or is
-// neither a notification nor a request.
+// FuzzLine feeds arbitrary lines to the tap. Each line must become valid events,
+// unless it is neither a notification nor a request.
 func FuzzLine(f *testing.F) {
 	data, err := os.ReadFile(strangeLines)
 	require.NoError(f, err)
@@ -118,8 +118,8 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
-// FuzzObjects compares the members of a line that follows another with those that
-// encoding/json finds.
+// FuzzObjects compares the members found in a line, read after another line, with
+// those that encoding/json finds.
 func FuzzObjects(f *testing.F) {
 	data, err := os.ReadFile(strangeLines)
 	require.NoError(f, err)
@@ -144,7 +144,7 @@ func FuzzObjects(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, before, text []byte) {
 		if !utf8.Valid(before) || !utf8.Valid(text) {
-			return // a line is made valid before
+			return // callers pass valid UTF-8 only
 		}
 		var want map[string]json.RawMessage
 		found, err := acp.Members(before, text)

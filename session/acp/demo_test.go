@@ -30,7 +30,7 @@ func TestTourIsRecordedWholeAndItsPermissionIsAnswered(t *testing.T) {
 		event.TypeAgentStarted, event.TypeCommands, event.TypeTitle, event.TypeAgentThought, event.TypePlan, event.TypeAgentMessage,
 		event.TypeToolCall, event.TypeToolCallUpdate, event.TypePermissionRequest, event.TypeUsage, event.TypeTurnEnd,
 	} {
-		require.True(t, seen[kind], "%s is part of the tour", kind)
+		require.True(t, seen[kind], "the tour lacks %s", kind)
 	}
 	require.Contains(t, message(s), "With your permission I wrote `GREETING.md`")
 }
@@ -48,5 +48,5 @@ func TestBurstArrivesCompleteAndInOrder(t *testing.T) {
 	require.Equal(t, want.String(), message(s))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	require.Less(t, s.batches, n/2, "lines that are ready are recorded together")
+	require.Less(t, s.batches, n/2, "available lines must be recorded together")
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// select answers the nth question, from 0, with an option.
+// choose answers the nth question, from 0, with an option.
 func choose(t *testing.T, a *acp.Agent, s *sink, n int, option string) event.PermissionRequest {
 	t.Helper()
 	require.Eventually(t, func() bool { return len(of[event.PermissionRequest](s)) > n }, waitFor, time.Millisecond)
@@ -28,7 +28,7 @@ func choose(t *testing.T, a *acp.Agent, s *sink, n int, option string) event.Per
 	return q
 }
 
-// turnOf plays one prompt to its end.
+// turnOf runs one prompt to its end.
 func turnOf(t *testing.T, a *acp.Agent, s *sink, text string) event.TurnEnd {
 	t.Helper()
 	require.NoError(t, a.Prompt(prompt(text, text)))
@@ -42,7 +42,7 @@ func TestModesAndOptionsAreRecordedWhenTheyChange(t *testing.T) {
 	require.Equal(t, "ask", of[event.Mode](s)[0].ModeID)
 	require.NoError(t, a.SetMode(ctx, "auto", event.Actor{Name: "ann", ID: "d1"}))
 	require.Equal(t, "auto", of[event.Mode](s)[1].ModeID)
-	require.Len(t, of[event.Mode](s)[1].Modes, 2, "a mode event is whole")
+	require.Len(t, of[event.Mode](s)[1].Modes, 2, "a mode event must list all modes")
 	require.NoError(t, a.SetConfigOption(ctx, "model", "hasty", event.Actor{Name: "ann", ID: "d1"}))
 	require.NoError(t, a.SetConfigOption(ctx, "verbose", true, event.Actor{Name: "ann", ID: "d1"}))
 	options := of[event.Config](s)
@@ -54,7 +54,7 @@ func TestModesAndOptionsAreRecordedWhenTheyChange(t *testing.T) {
 	require.Equal(t, -32602, refused.Code)
 	require.Error(t, a.SetConfigOption(ctx, "model", 7, event.Actor{Name: "ann", ID: "d1"}))
 	require.Len(t, of[event.Mode](s), 2)
-	// In auto nothing is asked.
+	// In auto mode the agent asks for no permission.
 	require.Equal(t, event.StopEndTurn, turnOf(t, a, s, "/edit x").StopReason)
 	require.Empty(t, of[event.PermissionRequest](s))
 }
@@ -115,7 +115,7 @@ func TestLoadedSessionIsComparedAndNotRecordedAgain(t *testing.T) {
 		require.Equal(t, event.ResumedByLoad, began.Resumed)
 		require.Equal(t, a.SessionID(), began.AgentSessionID)
 		first[event.Commands](t, s)
-		require.Empty(t, of[event.AgentMessage](s), "history is not appended twice")
+		require.Empty(t, of[event.AgentMessage](s), "the history was appended twice")
 		require.Empty(t, of[event.ToolCall](s))
 		require.Len(t, of[event.Note](s), c.notes)
 		if c.notes > 0 {
@@ -137,7 +137,7 @@ func TestAgentThatForgotTheSessionBeginsAnewWithAnAccount(t *testing.T) {
 	turnOf(t, a, s, "and now?")
 	require.JSONEq(t, `[{"type":"text","text":"Earlier: the sky was painted."},{"type":"text","text":"and now?"}]`, message(s))
 	turnOf(t, a, s, "again")
-	require.Equal(t, 1, strings.Count(message(s), "the sky was painted"), "once is enough")
+	require.Equal(t, 1, strings.Count(message(s), "the sky was painted"), "the summary was sent twice")
 }
 
 func TestSecondOfTwoQuestionsIsWithdrawnWhenTheFirstIsAnswered(t *testing.T) {
@@ -187,7 +187,7 @@ func TestTerminalOfTheAgentsOwnIsRecordedAsOutput(t *testing.T) {
 	require.Contains(t, string(outputs[0].Data), "package 1")
 	require.Equal(t, 0, *outputs[5].Exit.Code)
 	updates := of[event.ToolCallUpdate](s)
-	require.Len(t, updates, 1, "updates that hold nothing but output are not told twice")
+	require.Len(t, updates, 1, "updates with output only must not be recorded as updates")
 	require.Equal(t, event.ToolCompleted, updates[0].Status)
 }
 
@@ -200,7 +200,7 @@ func TestTurnsEndWithTheAgentsOwnReason(t *testing.T) {
 	require.Equal(t, event.StopInterrupted, failed.StopReason)
 	require.Equal(t, event.Failure{Code: "agent_error", Message: "The demo agent failed, as asked"}, *failed.Error)
 	require.Contains(t, string(failed.Raw), "scripted")
-	require.Equal(t, event.StopEndTurn, turnOf(t, a, s, "/early").StopReason, "an error ends a turn, not the agent")
+	require.Equal(t, event.StopEndTurn, turnOf(t, a, s, "/early").StopReason, "the agent must survive an error")
 }
 
 func TestWhatIsUnknownIsKeptRaw(t *testing.T) {
@@ -267,7 +267,7 @@ func TestFilesOfTheWorkspaceAreServedToTheDemoAgent(t *testing.T) {
 	require.Equal(t, "forbidden", of[event.Error](s)[0].Code)
 }
 
-// blob is an attachment's bytes, with or without a file that has them.
+// blob is an attachment's content without a file behind it.
 type blob struct{ *bytes.Reader }
 
 func (blob) Close() error { return nil }
@@ -296,7 +296,8 @@ func TestAttachmentsReachTheAgentInTheFormItTakes(t *testing.T) {
 	require.JSONEq(t, `[{"type":"text","text":"look"},{"type":"image","mimeType":"image/png","data":"AQID"},
 		{"type":"resource","resource":{"uri":"attachment:b%20c.txt","mimeType":"text/plain","text":"on disk"}}]`, message(s))
 
-	// An agent that takes neither is pointed at the file, or the turn fails.
+	// An agent that supports neither gets a link to the file. Without a file the
+	// turn fails.
 	s = newSink()
 	cfg = config(t, "echo")
 	cfg.OpenBlob = open
@@ -311,9 +312,9 @@ func TestAttachmentsReachTheAgentInTheFormItTakes(t *testing.T) {
 	require.Equal(t, event.StopEndTurn, turnOf(t, a, s, "r").StopReason)
 }
 
-// TestAPromptsAttachmentsHaveOneBudget attaches more than may wait for the agent at
-// once: an attachment without room is sent as a path, and the line stays within the
-// bound however much its text grows on the way.
+// TestAPromptsAttachmentsHaveOneBudget attaches more than the limit of bytes sent
+// with a prompt. An attachment over it is sent as a link, and the line stays below
+// the maximum although JSON escaping makes the text longer.
 func TestAPromptsAttachmentsHaveOneBudget(t *testing.T) {
 	dir := t.TempDir()
 	files := map[string]string{
@@ -383,7 +384,7 @@ func TestOtherVersionOfTheProtocolIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "version 2")
 }
 
-// clock is moved by hand.
+// clock is a clock that the test advances.
 type clock struct {
 	mu     sync.Mutex
 	now    time.Time
@@ -404,7 +405,7 @@ func (c *clock) After(d time.Duration) <-chan time.Time {
 	return timer
 }
 
-// forward moves the clock step by step, so that timers made meanwhile fire too.
+// forward advances the clock in steps, so that timers created meanwhile fire too.
 func (c *clock) forward(d time.Duration) {
 	const step = 30 * time.Second
 	for ; d > 0; d -= step {
@@ -417,7 +418,7 @@ func (c *clock) forward(d time.Duration) {
 			}
 		}
 		c.mu.Unlock()
-		time.Sleep(time.Millisecond) // lets the waiting goroutine wait again; more steps follow if it did not
+		time.Sleep(time.Millisecond) // lets the waiting goroutine set its next timer; if it was too slow, more steps follow
 	}
 }
 
@@ -428,11 +429,11 @@ func TestFault44SilenceInATurnIsReportedOnceAndNotWhileAPersonIsAwaited(t *testi
 	cfg.Clock = c
 	a := start(t, cfg, s)
 	c.forward(30 * time.Minute)
-	require.Empty(t, of[event.AgentStalled](s), "between turns silence is normal")
+	require.Empty(t, of[event.AgentStalled](s), "an idle agent must not count as stalled")
 	require.NoError(t, a.Prompt(prompt("p", "/ask")))
 	first[event.PermissionRequest](t, s)
 	c.forward(30 * time.Minute)
-	require.Empty(t, of[event.AgentStalled](s), "the agent waits for a person")
+	require.Empty(t, of[event.AgentStalled](s), "an agent waiting for a permission must not count as stalled")
 	choose(t, a, s, 0, "no")
 	ended(t, s, "p")
 	require.NoError(t, a.Prompt(prompt("q", "/hang")))

@@ -9,12 +9,12 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Conversation is a tap with no process and no SDK around it: its events depend on
-// the lines alone.
+// Conversation is a tap without a process and the SDK: its events depend on the
+// lines alone.
 type Conversation struct{ tap *tap }
 
-// NewConversation returns a conversation that loads the session resume, unless
-// that is empty. started says that the session has begun.
+// NewConversation returns a conversation. It loads the session resume unless that
+// is empty. started says whether the session has begun.
 func NewConversation(resume string, started bool) *Conversation {
 	limits := Limits{OpenPermissions: 1000, OpenRequests: 1000, HeldBytes: 1 << 30}
 	t := &tap{
@@ -27,7 +27,7 @@ func NewConversation(resume string, started bool) *Conversation {
 	return &Conversation{t}
 }
 
-// Sent is a line on its way to the agent.
+// Sent passes a line sent to the agent.
 func (c *Conversation) Sent(line []byte) {
 	var m struct {
 		ID     json.RawMessage
@@ -41,7 +41,7 @@ func (c *Conversation) Sent(line []byte) {
 	c.tap.calls.sent(line)
 }
 
-// Said is a line of the agent. It returns the type and data of each event.
+// Said passes a line from the agent. It returns the type and data of each event.
 func (c *Conversation) Said(line []byte) (events []string) {
 	var e effect
 	c.tap.line(line, &e)
@@ -61,8 +61,9 @@ func (c *Conversation) Read(out io.Reader, record func(...event.Payload) error) 
 	return c.tap.run(record)
 }
 
-// Members returns the last value of each name of an object, or of an object inside it
-// whose names are given. The line before was read just before it.
+// Members returns the last value of each member of an object, or of the nested
+// object at the path names. The line before is read first, because the reader
+// reuses its memory.
 func Members(before, text []byte, names ...string) (map[string]json.RawMessage, error) {
 	var o objects
 	_, _ = o.line(before)
@@ -82,8 +83,8 @@ func Members(before, text []byte, names ...string) (map[string]json.RawMessage, 
 	return values, nil
 }
 
-// hurriedClock is a minute on each time it is read, so that every strange line is
-// reported.
+// hurriedClock advances by a minute at each reading, so that no error report is
+// rate-limited.
 type hurriedClock struct{ now time.Time }
 
 func (c *hurriedClock) Now() time.Time {

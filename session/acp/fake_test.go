@@ -8,11 +8,12 @@ import (
 	"os"
 )
 
-// fake is an agent made of raw lines, for cases that the demo agent does not have.
+// fake is an agent that writes raw lines, for cases that the demo agent does not
+// cover.
 type fake struct {
 	in  *bufio.Reader
 	out *os.File
-	// said is out, and what keeps its lines for the test.
+	// said writes to out and keeps the lines for the test.
 	said io.Writer
 }
 
@@ -59,7 +60,7 @@ func (f *fake) chunk(text string) {
 	f.update(fmt.Sprintf(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":%q}}`, text))
 }
 
-// expect reads until a message with that method comes.
+// expect reads until a message with the method arrives.
 func (f *fake) expect(method string) incoming {
 	for {
 		if m := f.next(); m.Method == method {

@@ -16,19 +16,19 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// waitFor is the longest wait of a test for one step.
+// waitFor is the time limit of one step.
 const waitFor = time.Minute
 
-// sink keeps what an agent says, and answers permission requests if told to.
+// sink keeps the agent's events, and answers permission requests on demand.
 type sink struct {
 	mu       sync.Mutex
 	payloads []event.Payload
 	batches  int
 	changed  chan struct{}
-	// block, when set, holds every Record until it is closed.
+	// block, if set, blocks every Record until it is closed.
 	block chan struct{}
 	fail  error
-	// onRecord is called with each batch after it was kept.
+	// onRecord is called with each recorded batch.
 	onRecord func([]event.Payload)
 }
 
@@ -63,7 +63,7 @@ func (s *sink) all() []event.Payload {
 	return append([]event.Payload(nil), s.payloads...)
 }
 
-// wait waits until a payload is there for which is says yes, and returns it.
+// wait returns the first payload for which is returns true. It waits for it.
 func (s *sink) wait(t testing.TB, what string, is func(event.Payload) bool) event.Payload {
 	t.Helper()
 	deadline := time.After(waitFor)
@@ -120,14 +120,14 @@ func describe(payloads []event.Payload) string {
 	return text
 }
 
-// config runs the test binary in that role.
+// config configures the test binary as an agent with the role.
 func config(t testing.TB, role string) acp.Config {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
 	return acp.Config{
 		Name: "test", Command: []string{self}, Workspace: t.TempDir(),
-		// The race detector would linger a second at each exit.
+		// Without this, the race detector would delay each exit by a second.
 		Env:   map[string]string{roleName: role, "ACP_TEST_STATE": t.TempDir(), "GORACE": "atexit_sleep_ms=0"},
 		HubID: "testhub" + fmt.Sprint(os.Getpid()), RunID: "1", SessionID: "20260101-000000-" + t.Name(),
 		Bounds: acp.Bounds{
@@ -137,14 +137,14 @@ func config(t testing.TB, role string) acp.Config {
 	}
 }
 
-// beside is the config for the agent of another session.
+// beside returns the config of another session's agent.
 func beside(cfg acp.Config) acp.Config {
 	cfg.SessionID += "-beside"
 	return cfg
 }
 
-// start runs an agent and makes sure it is gone, with its exit recorded, when
-// the test ends.
+// start starts an agent. When the test ends, it requires that the agent is gone and
+// its exit is recorded.
 func start(t *testing.T, cfg acp.Config, s *sink) *acp.Agent {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), waitFor)
@@ -155,7 +155,7 @@ func start(t *testing.T, cfg acp.Config, s *sink) *acp.Agent {
 	return a
 }
 
-// finish stops the agent and checks what holds for every stream.
+// finish stops the agent and checks the invariants of its event stream.
 func finish(t *testing.T, a *acp.Agent, s *sink) {
 	ctx, cancel := context.WithTimeout(context.Background(), waitFor)
 	defer cancel()
@@ -175,7 +175,7 @@ func prompt(id, text string) event.UserPrompt {
 	return event.UserPrompt{PromptID: id, Text: event.Text(text)}
 }
 
-// ended waits for the end of that prompt's turn.
+// ended waits for the end of the prompt's turn.
 func ended(t testing.TB, s *sink, promptID string) event.TurnEnd {
 	t.Helper()
 	return s.wait(t, "the end of turn "+promptID, func(p event.Payload) bool {
@@ -193,7 +193,7 @@ func message(s *sink) string {
 	return text
 }
 
-// endProcess ends a process a test left behind on purpose.
+// endProcess kills a process that a test left running on purpose.
 func endProcess(t *testing.T, pid string) {
 	t.Helper()
 	n, err := strconv.Atoi(pid)

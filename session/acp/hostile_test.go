@@ -10,8 +10,8 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// playHostile sends well-formed lines that are far too long, a request without an
-// answer, and a byte that is no UTF-8.
+// playHostile sends valid lines with far too long values, invalid UTF-8, and
+// permission requests without options and with a repeated option id.
 func playHostile(f *fake) int {
 	f.hello()
 	p := f.prompt()
@@ -39,11 +39,11 @@ func TestWhatAScreenShowsIsShortWhateverTheAgentSaidAndTheRestIsKept(t *testing.
 
 	call, update := of[event.ToolCall](s)[0], of[event.ToolCallUpdate](s)[0]
 	require.LessOrEqual(t, len(call.ToolCallID), 256)
-	require.Equal(t, call.ToolCallID, update.ToolCallID, "a long id names the same call every time")
+	require.Equal(t, call.ToolCallID, update.ToolCallID, "a shortened id must stay the same")
 	require.LessOrEqual(t, len(call.Title), 5<<10)
 	require.True(t, strings.HasSuffix(call.Title, "…"))
 	require.Empty(t, call.Kind)
-	require.Greater(t, len(call.Raw), 900<<10, "what was cut is kept")
+	require.Greater(t, len(call.Raw), 900<<10, "the full values must be kept in raw")
 
 	plan := of[event.Plan](s)[0]
 	require.Len(t, plan.Entries, 1000)
@@ -64,6 +64,6 @@ func TestAQuestionWithoutAnAnswerIsCancelledAndSaid(t *testing.T) {
 	require.NoError(t, a.Prompt(prompt("p", "hello")))
 	ended(t, s, "p")
 	require.Len(t, of[event.PermissionRequest](s), 1)
-	require.Len(t, of[event.PermissionRequest](s)[0].Options, 1, "two options cannot be told apart by their one id")
+	require.Len(t, of[event.PermissionRequest](s)[0].Options, 1, "of two options with one id only the first counts")
 	require.Equal(t, "permission_without_options", of[event.Error](s)[0].Code)
 }

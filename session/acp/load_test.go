@@ -14,8 +14,8 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// playLoads loads a session whose history is ACP_TEST_LINES, one update a line,
-// and then plays prompts.
+// playLoads loads a session whose history is in ACP_TEST_LINES, one update per
+// line. It then handles prompts.
 func playLoads(f *fake) int {
 	m := f.expect("initialize")
 	f.result(m.ID, `{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}`)
@@ -31,7 +31,7 @@ func playLoads(f *fake) int {
 	}
 }
 
-// The updates of a history.
+// The updates of the history.
 func wasAsked(id, text string) string {
 	return string(object{"sessionUpdate": "user_message_chunk", "messageId": id, "content": object{"type": "text", "text": text}}.json())
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/abidehub/abide/internal/demoagent"
 )
 
-// roleName is the variable that makes the test binary an agent, or another
-// process a test needs.
+// roleName is the environment variable that makes the test binary run as an agent
+// or another helper process.
 const roleName = "ACP_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// wired returns stdin and stdout, and keeps the traffic in the folder
-// ACP_TEST_WIRE, or as a trace in the file ACP_TEST_RECORD, if that is set.
+// wired returns stdin and stdout. It records the traffic in the directory
+// ACP_TEST_WIRE, or as a trace in the file ACP_TEST_RECORD, if set.
 func wired() (io.Reader, io.Writer) {
 	if file := os.Getenv("ACP_TEST_RECORD"); file != "" {
 		return recorded(file)
@@ -45,7 +45,7 @@ func wired() (io.Reader, io.Writer) {
 	return io.TeeReader(os.Stdin, keep("client")), io.MultiWriter(keep("agent"), os.Stdout)
 }
 
-// withoutResume hides that the agent can resume.
+// withoutResume removes the resume capability from the agent's output.
 type withoutResume struct{ io.Writer }
 
 func (w withoutResume) Write(p []byte) (int, error) {
@@ -55,7 +55,7 @@ func (w withoutResume) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// play runs the test binary in that role.
+// play runs the test binary with the role.
 func play(role string) int {
 	if role == "demo" {
 		in, out := wired()

@@ -9,8 +9,8 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Every recorded conversation, overheard: turns begin and end in pairs, and each
-// question has one outcome at most.
+// Recorded conversations through an onlooker: turns begin and end in pairs, and
+// each permission request has at most one outcome.
 func TestAnOnlookerTellsARecordedConversationAsASession(t *testing.T) {
 	for _, file := range traces(t) {
 		t.Run(traceName(file), func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestAnOnlookerTellsARecordedConversationAsASession(t *testing.T) {
 			for _, p := range all {
 				switch p := p.(type) {
 				case event.UserPrompt:
-					require.Empty(t, open, "a turn in a turn")
+					require.Empty(t, open, "a turn began inside another")
 					open = p.PromptID
 					begun++
 				case event.TurnEnd:

@@ -24,8 +24,8 @@ func (o object) json() json.RawMessage {
 	return data
 }
 
-// rebuild makes the agent's line again from an event alone: the proof that the
-// event lost nothing. It returns nothing for events that repeat another one.
+// rebuild restores the agent's line from an event, which shows that the event lost
+// nothing. It returns nil for events that repeat another one.
 func rebuild(p event.Payload) []json.RawMessage {
 	switch p := p.(type) {
 	case event.AgentStarted:
@@ -97,7 +97,7 @@ func chunkLine(kind, id string, text event.Text, content, raw json.RawMessage) [
 		block = content
 	}
 	o := object{"sessionUpdate": kind, "content": block}
-	o.set("messageId", id, !madeID.MatchString(strconv.Quote(id))) // the agent named none
+	o.set("messageId", id, !madeID.MatchString(strconv.Quote(id))) // the agent sent no id
 	return lines(raw, o)
 }
 

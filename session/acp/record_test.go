@@ -16,7 +16,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// recorded returns stdin and stdout, and writes the traffic to a trace.
+// recorded returns stdin and stdout and writes the traffic to a trace.
 func recorded(path string) (io.Reader, io.Writer) {
 	file, err := os.Create(path)
 	if err != nil {
@@ -30,7 +30,7 @@ func recorded(path string) (io.Reader, io.Writer) {
 type recordedSide struct {
 	dir  string
 	rest []byte
-	mu   *sync.Mutex // of the file
+	mu   *sync.Mutex // guards the file
 	file *os.File
 }
 
@@ -57,7 +57,7 @@ func (r *recordedSide) Write(p []byte) (int, error) {
 	}
 }
 
-// recordDemo makes the traces of the demo agent anew.
+// recordDemo records the traces of the demo agent again.
 func recordDemo(t *testing.T) {
 	t.Helper()
 	for name, prompts := range map[string][]string{
@@ -104,7 +104,7 @@ func recordDemo(t *testing.T) {
 		finish(t, a, s)
 		data, err := os.ReadFile(file)
 		require.NoError(t, err)
-		// The trace must not tell where it was made.
+		// The trace must not contain local paths.
 		data = bytes.ReplaceAll(data, []byte(cfg.Workspace), []byte("/home/dev/project"))
 		data = regexp.MustCompile(regexp.QuoteMeta(os.TempDir())+`/[\w.-]+`).ReplaceAll(data, []byte("/home/dev/scratch"))
 		require.NoError(t, os.WriteFile(filepath.Join(ownTraceDir, name+".jsonl"), data, 0o644))

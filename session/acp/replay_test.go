@@ -22,7 +22,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// replayed plays a trace through an Agent, doing what its client did.
+// replayed plays a trace through an Agent and acts like the trace's client.
 func replayed(t *testing.T, file string) ([]step, *sink) {
 	t.Helper()
 	absolute, err := filepath.Abs(file)
@@ -69,7 +69,7 @@ func replayed(t *testing.T, file string) ([]step, *sink) {
 	for i := range prompts {
 		ended(t, s, fmt.Sprint("p", i+1))
 	}
-	// The trace may hold lines behind the last answer.
+	// The trace may have lines after the last response.
 	last := steps[len(steps)-1]
 	if want := last.message(); last.Dir == "a>c" && want.Method == "session/update" {
 		s.wait(t, "the last line", func(p event.Payload) bool {
@@ -98,7 +98,7 @@ func answersAPerson(result json.RawMessage) bool {
 	return strings.Contains(string(result), `"outcome"`) || strings.Contains(string(result), `"action"`)
 }
 
-// answerLike answers the nth question as the trace's client did.
+// answerLike answers the nth question like the trace's client.
 func answerLike(t *testing.T, a *acp.Agent, s *sink, n int, result json.RawMessage) {
 	t.Helper()
 	require.Eventually(t, func() bool { return len(of[event.PermissionRequest](s)) >= n }, waitFor, time.Millisecond)
@@ -135,8 +135,8 @@ func TestEveryLineOfTheRecordedTracesIsKeptInOrder(t *testing.T) {
 			require.Equal(t, "stopped", exit.Reason)
 			require.Empty(t, exit.StderrTail)
 
-			// Start and requests aside, the order of the log is the order of
-			// the wire: each line is searched behind the one before.
+			// Except for the start and for requests, the log has the order of the
+			// wire: each line is searched after the previous one.
 			var kept []string
 			payloads := s.all()
 			for i, p := range payloads {
@@ -144,7 +144,7 @@ func TestEveryLineOfTheRecordedTracesIsKeptInOrder(t *testing.T) {
 					kept = append(kept, canonical(t, withExit(line, payloads[:i])))
 				}
 			}
-			started := 2 // the answers to initialize and session/new come first
+			started := 2 // skip the responses to initialize and session/new
 			at := started
 			dropped := history(steps)
 			for i, st := range steps {
@@ -154,7 +154,7 @@ func TestEveryLineOfTheRecordedTracesIsKeptInOrder(t *testing.T) {
 				}
 				want := canonical(t, lineOf(t, m))
 				if dropped[i] {
-					require.NotContains(t, kept, want, "the log has its history once")
+					require.NotContains(t, kept, want, "the history is in the log twice")
 					continue
 				}
 				if contains(kept[:started], want) {
@@ -168,8 +168,8 @@ func TestEveryLineOfTheRecordedTracesIsKeptInOrder(t *testing.T) {
 	}
 }
 
-// withExit gives a tool call's update back the exit of its terminal, which is in
-// the event before it.
+// withExit restores the terminal's exit in a tool call update. It is in the event
+// before it.
 func withExit(line json.RawMessage, before []event.Payload) json.RawMessage {
 	var o object
 	if len(before) == 0 || json.Unmarshal(line, &o) != nil || o["_meta"] != nil {
@@ -187,7 +187,7 @@ func withExit(line json.RawMessage, before []event.Payload) json.RawMessage {
 	return o.json()
 }
 
-// lineOf is the part of a line that must be found again.
+// lineOf returns the part of a line that the log must have.
 func lineOf(t *testing.T, m incoming) json.RawMessage {
 	switch {
 	case m.Method == "session/update":
@@ -205,8 +205,8 @@ func lineOf(t *testing.T, m incoming) json.RawMessage {
 	return m.Result
 }
 
-// history marks the lines that are the replay of a loaded session, which the
-// log does not repeat.
+// history marks the lines that replay a loaded session. The log does not repeat
+// them.
 func history(steps []step) map[int]bool {
 	marked := map[int]bool{}
 	loading := ""
@@ -258,8 +258,8 @@ func matchGolden(t *testing.T, golden, got string) {
 	require.Equal(t, string(want), got)
 }
 
-// folded is the session as a person reads it: its prompts as the trace has them,
-// and the agent's answer to each.
+// folded is the session as a person reads it: the trace's prompts and the agent's
+// answer to each.
 func folded(t *testing.T, steps []step, payloads []event.Payload) string {
 	t.Helper()
 	var prompts []event.Payload
@@ -299,9 +299,9 @@ func folded(t *testing.T, steps []step, payloads []event.Payload) string {
 
 var madeID = regexp.MustCompile(`"([pm])-[0-9a-f]{8}-(\d+)"`)
 
-// listed writes payloads one a line, for golden files: ids made here are
-// numbered only, long values are shown by their start and hash, and chunks of
-// one message are one line.
+// listed prints one payload per line for golden files. Generated ids are numbered,
+// long values are shortened to their start and hash, and chunks of a message are
+// joined.
 func listed(t *testing.T, payloads []event.Payload) string {
 	t.Helper()
 	var out strings.Builder

@@ -16,7 +16,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// roles are the agents made of raw lines, and other processes tests need.
+// roles are the fake agents and other helper processes.
 func roles() map[string]func(*fake) int {
 	return map[string]func(*fake) int{
 		"hostile":   playHostile,
@@ -47,8 +47,8 @@ func roles() map[string]func(*fake) int {
 	}
 }
 
-// playSay writes the lines of ACP_TEST_LINES behind the prompt. A line SESSION
-// is replaced within.
+// playSay writes the lines of ACP_TEST_LINES after the prompt. It replaces SESSION
+// in them by the session id.
 func playSay(f *fake) int {
 	f.hello()
 	p := f.prompt()
@@ -60,7 +60,7 @@ func playSay(f *fake) int {
 	return 0
 }
 
-// playExits exits right behind its answer.
+// playExits exits right after its response.
 func playExits(f *fake) int {
 	f.hello()
 	p := f.prompt()
@@ -69,13 +69,13 @@ func playExits(f *fake) int {
 	return 0
 }
 
-// playDeaf stops reading once it is at work.
+// playDeaf stops reading during a turn.
 func playDeaf(f *fake) int {
 	f.hello()
 	select {}
 }
 
-// playStubborn reacts to nothing that asks nicely.
+// playStubborn ignores cancel, EOF and SIGTERM.
 func playStubborn(f *fake) int {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
 	f.hello()
@@ -96,7 +96,7 @@ func child(role string, env []string, attributes *syscall.SysProcAttr) *exec.Cmd
 	return cmd
 }
 
-// playParent starts a child in a session of its own, and says its pid.
+// playParent starts a child in its own process session and prints the pid.
 func playParent(f *fake) int {
 	f.hello()
 	p := f.prompt()
@@ -110,8 +110,9 @@ func playParent(f *fake) int {
 	return 0
 }
 
-// playHider starts, as its prompt says, a child or an orphan that has no marker,
-// in a session of its own, and that child one more; it says their pids.
+// playHider starts a child or an orphan, as its prompt says, without a marker and
+// in its own process session. That process starts another one. playHider prints
+// their pids.
 func playHider(f *fake) int {
 	f.hello()
 	p := f.prompt()
@@ -137,7 +138,7 @@ func playHider(f *fake) int {
 	return 0
 }
 
-// playDaemon starts a child and says both pids.
+// playDaemon starts a child and prints both pids.
 func playDaemon(f *fake) int {
 	cmd := child("sleeper", nil, nil)
 	if err := cmd.Start(); err != nil {
@@ -147,8 +148,8 @@ func playDaemon(f *fake) int {
 	return playSleeper(f)
 }
 
-// playHolder leaves a child behind that holds its stdout and cannot be found:
-// another session, no marker.
+// playHolder leaves a child that holds its stdout and cannot be found: it has
+// another process session and no marker.
 func playHolder(f *fake) int {
 	f.hello()
 	p := f.prompt()
@@ -168,7 +169,7 @@ func playSleeper(*fake) int {
 	return 0
 }
 
-// playEndless writes a line that never ends.
+// playEndless writes a line without an end.
 func playEndless(f *fake) int {
 	f.hello()
 	f.prompt()
@@ -182,7 +183,7 @@ func playEndless(f *fake) int {
 	return 1
 }
 
-// playFlood writes lines that are no messages, with some messages between.
+// playFlood writes invalid lines with some messages between them.
 func playFlood(f *fake) int {
 	f.hello()
 	p := f.prompt()
@@ -199,14 +200,14 @@ func playFlood(f *fake) int {
 	return 0
 }
 
-// playMute never answers.
+// playMute sends nothing.
 func playMute(f *fake) int {
 	f.next()
 	fmt.Fprintln(os.Stderr, "waiting for something, api_key=abcdef123456")
 	select {}
 }
 
-// playOrder asks in the middle of many updates.
+// playOrder asks for a permission in the middle of many updates.
 func playOrder(f *fake) int {
 	f.hello()
 	p := f.prompt()
@@ -227,7 +228,7 @@ func playOrder(f *fake) int {
 	}
 }
 
-// playEarly talks before its session is answered.
+// playEarly sends updates before its response to session/new.
 func playEarly(f *fake) int {
 	m := f.expect("initialize")
 	f.line(`{"jsonrpc":"2.0","method":"_hello","params":{"first":true}}`)
@@ -261,7 +262,7 @@ func playGreedy(f *fake) int {
 	return 0
 }
 
-// playWithdraws asks and takes it back.
+// playWithdraws asks for a permission and withdraws the request.
 func playWithdraws(f *fake) int {
 	f.hello()
 	p := f.prompt()
@@ -274,7 +275,7 @@ func playWithdraws(f *fake) int {
 	return 0
 }
 
-// playCloses closes its stdout and lives on.
+// playCloses closes its stdout and keeps running.
 func playCloses(f *fake) int {
 	f.hello()
 	f.prompt()
@@ -282,7 +283,7 @@ func playCloses(f *fake) int {
 	select {}
 }
 
-// playEnviron says what environment it got.
+// playEnviron prints its environment.
 func playEnviron(f *fake) int {
 	f.hello()
 	p := f.prompt()
@@ -293,7 +294,7 @@ func playEnviron(f *fake) int {
 	return 0
 }
 
-// playHub runs an agent as a hub would, and is killed.
+// playHub runs an agent like a hub, and is killed.
 func playHub(f *fake) int {
 	self, err := os.Executable()
 	if err != nil {
@@ -320,8 +321,8 @@ func playHub(f *fake) int {
 	select {}
 }
 
-// playEcho repeats its request: the prompt's blocks, or its MCP servers. It knows
-// no session of before.
+// playEcho answers with its request: the prompt's blocks, or its MCP servers. It
+// cannot resume a session.
 func playEcho(f *fake) int {
 	version, capabilities := os.Getenv("ACP_TEST_VERSION"), os.Getenv("ACP_TEST_CAPABILITIES")
 	if version == "" {
@@ -356,7 +357,7 @@ func playEcho(f *fake) int {
 	}
 }
 
-// playLogin works only for those who logged in.
+// playLogin works only after a login.
 func playLogin(f *fake) int {
 	f.result(f.expect("initialize").ID, `{"protocolVersion":1,"authMethods":[{"id":"l","name":"Log in","_meta":{"terminal-auth":{"command":"agent","args":["login"]}}}]}`)
 	f.line(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"Authentication required"}}`, f.expect("session/new").ID)

@@ -20,7 +20,7 @@ import (
 // schema checks messages against the protocol's published JSON schema.
 type schema struct {
 	compiler *jsonschema.Compiler
-	// names finds a definition by method and ending: Request, Response or
+	// names finds a definition by method and suffix: Request, Response or
 	// Notification.
 	names map[string]string
 }
@@ -44,7 +44,8 @@ func openSchema(t *testing.T) *schema {
 	return s
 }
 
-// check validates params or a result; it reports whether the schema knows them.
+// check validates params or a result. It reports whether the schema has the
+// definition.
 func (s *schema) check(t *testing.T, method, ending string, value json.RawMessage) bool {
 	t.Helper()
 	name, ok := s.names[method+" "+ending]
@@ -66,9 +67,9 @@ func (s *schema) validate(t *testing.T, name string, value json.RawMessage) {
 	}
 }
 
-// conversation validates one side's messages; the other's say which method a
-// response answers. It returns the counts of checked messages by kind, and the
-// methods the schema does not have.
+// conversation validates the messages of one side. The messages of the other side
+// tell the method of each response. It returns the numbers of checked messages by
+// kind, and the methods that the schema lacks.
 func (s *schema) conversation(t *testing.T, side, other []incoming) (checked map[string]int, unknown []string) {
 	t.Helper()
 	asked := map[string]string{}
@@ -99,7 +100,7 @@ func (s *schema) conversation(t *testing.T, side, other []incoming) (checked map
 	return checked, unknown
 }
 
-// wireOf reads what one side of a test's agent wrote.
+// wireOf reads the lines that one side wrote.
 func wireOf(t *testing.T, dir, side string) []incoming {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, side))
@@ -107,7 +108,7 @@ func wireOf(t *testing.T, dir, side string) []incoming {
 	var messages []incoming
 	for line := range bytes.Lines(data) {
 		var m incoming
-		if err := json.Unmarshal(line, &m); err == nil { // noise is on purpose
+		if err := json.Unmarshal(line, &m); err == nil { // some lines are invalid on purpose
 			messages = append(messages, m)
 		}
 	}
@@ -126,13 +127,13 @@ func TestBothDirectionsFollowTheProtocolsSchema(t *testing.T) {
 		if q.Form != nil {
 			o.Content = json.RawMessage(`{"name":"Ada","loud":true,"times":3}`)
 		}
-		_ = a.Answer(o) // one may have been withdrawn
+		_ = a.Answer(o) // the request may have been withdrawn
 	}
 	s.mu.Lock()
 	s.onRecord = func(payloads []event.Payload) {
 		for _, p := range payloads {
 			if q, ok := p.(event.PermissionRequest); ok {
-				go answer(q) // the reader that records may not wait for itself
+				go answer(q) // Answer waits for the reader, so the reader must not wait for Answer
 			}
 		}
 	}
@@ -165,13 +166,13 @@ func TestBothDirectionsFollowTheProtocolsSchema(t *testing.T) {
 	require.Equal(t, 2, checked["session/set_config_option Request"])
 	checked, unknown = schema.conversation(t, agent, client)
 	require.Empty(t, unknown)
-	require.Equal(t, len(texts)-1, checked["session/prompt Response"], "one ends in an error")
+	require.Equal(t, len(texts)-1, checked["session/prompt Response"], "all but the one that fails")
 	require.Equal(t, 1, checked["elicitation/create Request"])
 	require.Positive(t, checked["session/update Notification"])
 }
 
-// requireBoth requires that both sides' messages follow the schema, none of them
-// of a method it does not have, and that these are among them.
+// requireBoth requires that the messages of both sides follow the schema, that no
+// method is unknown, and that the given kinds occur.
 func requireBoth(t *testing.T, wire string, client, agent []string) {
 	t.Helper()
 	schema := openSchema(t)

@@ -16,8 +16,8 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// ask is one request an agent makes of the hub. "$T" in its params stands for
-// the terminal made last.
+// ask is a request of an agent to the hub. "$T" in its params stands for the id of
+// the last created terminal.
 type ask struct {
 	Method string         `json:"method"`
 	Params map[string]any `json:"params"`
@@ -31,8 +31,7 @@ type reply struct {
 	}
 }
 
-// playAsks makes the requests of ACP_TEST_ASKS one after the other, and repeats the
-// answers.
+// playAsks sends the requests of ACP_TEST_ASKS in order and reports the responses.
 func playAsks(f *fake) int {
 	f.hello()
 	p := f.prompt()
@@ -60,7 +59,7 @@ func playAsks(f *fake) int {
 	return 0
 }
 
-// asked runs an agent that makes the requests, and returns the answers.
+// asked runs an agent that sends the requests, and returns the responses.
 func asked(t *testing.T, cfg acp.Config, asks ...ask) ([]reply, *sink, *acp.Agent) {
 	t.Helper()
 	data, err := json.Marshal(asks)
@@ -96,7 +95,7 @@ func TestFilesAndTerminalsAreOffUnlessTheConfigTurnsThemOn(t *testing.T) {
 		require.Equal(t, -32601, r.Error.Code)
 	}
 	require.NoFileExists(t, path)
-	require.Len(t, of[event.Note](s), 4, "what was asked is kept")
+	require.Len(t, of[event.Note](s), 4, "the requests must be recorded")
 	require.JSONEq(t, `{"a":1,"sessionId":"fake-session"}`, string(of[event.Note](s)[3].Raw))
 }
 
@@ -130,7 +129,7 @@ func TestAgentReadsAndWritesTextFilesOfItsWorkspace(t *testing.T) {
 	require.Equal(t, event.FileWrite{Path: filepath.Join(dir, "new", "deep", "b.txt"), Bytes: 6, Lines: 1}, of[event.FileWrite](s)[0])
 }
 
-// Fault 49.
+// Fault 49 of the fault list.
 func TestFault49FilesOutsideTheWorkspaceAreRefusedAndReported(t *testing.T) {
 	cfg := config(t, "asks")
 	cfg.Files = true
@@ -209,7 +208,7 @@ func TestFault81TheHubsOwnFilesAndGitsAreRefusedByWhateverNameAndReported(t *tes
 	}
 	left, err := os.ReadDir(data)
 	require.NoError(t, err)
-	require.Len(t, left, 1, "nothing was made there")
+	require.Len(t, left, 1, "a file was created there")
 	require.NoDirExists(t, filepath.Join(dir, ".git", "hooks"))
 	reports := of[event.Error](s)
 	require.Len(t, reports, refused)
@@ -260,7 +259,7 @@ func TestAgentRunsCommandsInItsWorkspace(t *testing.T) {
 	require.JSONEq(t, `{"exitCode":3,"signal":null}`, string(replies[1].Result))
 	require.JSONEq(t, `{"output":"hello! from sub\noops\n","truncated":false,"exitStatus":{"exitCode":3,"signal":null}}`, string(replies[2].Result))
 	require.JSONEq(t, `{}`, string(replies[3].Result))
-	require.Equal(t, -32002, replies[4].Error.Code, "a released terminal is gone")
+	require.Equal(t, -32002, replies[4].Error.Code, "a released terminal must be unknown")
 	require.JSONEq(t, `{"exitCode":null,"signal":"SIGKILL"}`, string(replies[7].Result))
 	var cut struct {
 		Output    string
@@ -269,14 +268,14 @@ func TestAgentRunsCommandsInItsWorkspace(t *testing.T) {
 	require.NoError(t, json.Unmarshal(replies[11].Result, &cut))
 	require.True(t, cut.Truncated)
 	require.LessOrEqual(t, len(cut.Output), 11)
-	require.NotContains(t, cut.Output, "\uFFFD", "never cut within a character")
+	require.NotContains(t, cut.Output, "\uFFFD", "cut within a character")
 	require.Contains(t, string(replies[15].Result), "ONE TWO")
 	require.NotNil(t, replies[16].Error)
 	require.NotNil(t, replies[17].Error)
 
 	text, exits := map[string]string{}, map[string]*event.TerminalExit{}
 	for _, o := range of[event.TerminalOutput](s) {
-		require.Nil(t, exits[o.TerminalID], "the exit is the last of a terminal")
+		require.Nil(t, exits[o.TerminalID], "output after the terminal's exit")
 		text[o.TerminalID] += string(o.Data)
 		exits[o.TerminalID] = o.Exit
 	}
@@ -286,7 +285,7 @@ func TestAgentRunsCommandsInItsWorkspace(t *testing.T) {
 	require.Equal(t, 3, *exits[first].Code)
 	for id, output := range text {
 		if strings.Contains(output, "ä") {
-			require.Len(t, output, 99_999, "the log has all of it: %s", id)
+			require.Len(t, output, 99_999, "the log lacks output: %s", id)
 		}
 	}
 }
@@ -298,7 +297,7 @@ func TestStopEndsTheCommandsOfTheAgent(t *testing.T) {
 	out := first[event.TerminalOutput](t, s)
 	pid := strings.TrimSpace(string(out.Data))
 	if _, err := os.Stat("/proc/self"); err != nil {
-		t.Skip("no /proc to look a process up in")
+		t.Skip("needs /proc")
 	}
 	require.DirExists(t, "/proc/"+pid)
 	require.NoError(t, a.Stop(context.Background()))
@@ -306,7 +305,7 @@ func TestStopEndsTheCommandsOfTheAgent(t *testing.T) {
 	<-a.Done()
 	all := of[event.TerminalOutput](s)
 	require.Equal(t, "SIGKILL", all[len(all)-1].Exit.Signal)
-	require.Equal(t, fmt.Sprint(len(types(s.all()))-1), fmt.Sprint(index(stringsOf(types(s.all())), "agent_exit")), "the exit of the agent stays last")
+	require.Equal(t, fmt.Sprint(len(types(s.all()))-1), fmt.Sprint(index(stringsOf(types(s.all())), "agent_exit")), "agent_exit must be the last event")
 }
 
 func stringsOf(kinds []event.Type) []string {

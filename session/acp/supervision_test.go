@@ -36,7 +36,7 @@ func TestTurnIsSettledThoughTheAgentExitsRightBehindItsAnswer(t *testing.T) {
 func TestAgentThatStopsReadingIsEndedAndBlocksNobody(t *testing.T) {
 	said := prompt("p", strings.Repeat("more than a pipe holds ", 100_000))
 	cfg := config(t, "deaf")
-	cfg.Bounds.StdinStuck = time.Hour // whoever waits for it waits for longer than any test
+	cfg.Bounds.StdinStuck = time.Hour // longer than any test
 	a := start(t, cfg, newSink())
 	require.NoError(t, a.Prompt(said))
 	require.NoError(t, a.Cancel())
@@ -66,7 +66,7 @@ func TestAYesToClosingIsNoEvent(t *testing.T) {
 	a := start(t, config(t, "demo"), s)
 	require.NoError(t, a.Stop(context.Background()))
 	exitOf(t, s)
-	require.Empty(t, of[event.Note](s), "the agent's end says it")
+	require.Empty(t, of[event.Note](s), "the agent's exit reports it")
 }
 
 func TestStopGoesStraightToKillWhenItsContextEnds(t *testing.T) {
@@ -85,7 +85,7 @@ func TestStopGoesStraightToKillWhenItsContextEnds(t *testing.T) {
 func TestPoliteAgentEndsWhenItsStdinCloses(t *testing.T) {
 	s := newSink()
 	cfg := config(t, "demo")
-	cfg.Bounds.StdinClosed = waitFor // it ends by itself, however slow it is
+	cfg.Bounds.StdinClosed = waitFor // it exits by itself, at any speed
 	a := start(t, cfg, s)
 	require.NoError(t, a.Stop(context.Background()))
 	exit := exitOf(t, s)
@@ -102,12 +102,12 @@ func TestCrashIsReportedWithItsCodeAndTheTailOfStderr(t *testing.T) {
 	require.Equal(t, 3, *exit.Code)
 	require.Equal(t, "exited", exit.Reason)
 	require.Contains(t, exit.StderrTail, "crashing, as asked")
-	require.Empty(t, of[event.TurnEnd](s), "the session ends the turn: the agent never did")
+	require.Empty(t, of[event.TurnEnd](s), "the agent must not end the turn")
 	<-a.Done()
 }
 
 func TestFault48StdoutOfAnExitedAgentIsNotWaitedForWhenAnotherProcessHoldsIt(t *testing.T) {
-	start(t, beside(config(t, "demo")), newSink()) // the other process may be this one's, so it is let live
+	start(t, beside(config(t, "demo")), newSink()) // the holder's child may belong to this agent, so the hub must not kill it
 	s := newSink()
 	a := start(t, config(t, "holder"), s)
 	require.NoError(t, a.Prompt(prompt("p", "hello")))
@@ -136,10 +136,10 @@ func TestFault45LineOverTheCapEndsTheAgentInBoundedMemory(t *testing.T) {
 	require.NoError(t, a.Prompt(prompt("p", "hello")))
 	require.Equal(t, "protocol", exitOf(t, s).Reason)
 	runtime.ReadMemStats(&after)
-	require.Equal(t, "before", message(s), "what came before the line is kept")
+	require.Equal(t, "before", message(s), "output before the line is lost")
 	said := of[event.Error](s)
 	require.Contains(t, said[len(said)-1].Message, "more than 32 MiB in one line")
-	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(256<<20), "a gigabyte was on its way")
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(256<<20), "the line was kept in memory")
 }
 
 func TestLineJustUnderTheCapIsKept(t *testing.T) {
@@ -167,15 +167,14 @@ func TestFault46NoiseOnStdoutIsSkippedAndReportedAtABoundedRate(t *testing.T) {
 	require.NotEmpty(t, reports)
 	require.Less(t, len(reports), 20)
 	require.Contains(t, reports[0].Detail, "INFO starting step 0")
-	// 5 were shown, of 100,000 lines and 6 others that are no messages.
+	// Of 100,000 invalid lines and 6 more, 5 were reported.
 	require.Contains(t, reports[len(reports)-1].Message, fmt.Sprint(100_006-5))
 }
 
 func TestFault43AgentThatNeverAnswersInitializeFailsToStartInTime(t *testing.T) {
 	cfg := config(t, "mute")
 	var exit event.AgentExit
-	// Long enough to write the reason of the wait: that time depends on the
-	// machine.
+	// The time to write the reason for the delay depends on the machine.
 	for cfg.Bounds.Start = time.Second; exit.StderrTail == "" && cfg.Bounds.Start < waitFor; cfg.Bounds.Start *= 2 {
 		s := newSink()
 		_, err := acp.Start(context.Background(), cfg, s)
@@ -245,8 +244,8 @@ func TestPermissionIsRecordedWhereItStandsOnTheWireAndAnsweredOnlyWhenAPersonDoe
 			updates++
 		}
 	}
-	require.Equal(t, 500, updates, "all that came before the request is before it in the log, and no more")
-	require.Equal(t, event.TypeToolCallUpdate, kinds[at-1], "a call announced only by its request is an event too")
+	require.Equal(t, 500, updates, "the updates before the request must precede it in the log")
+	require.Equal(t, event.TypeToolCallUpdate, kinds[at-1], "a call that only the request announces must be recorded")
 	request := of[event.PermissionRequest](s)[0]
 	require.Equal(t, "rm -rf /tmp/x", request.Title)
 	require.Empty(t, of[event.TurnEnd](s))
@@ -280,7 +279,7 @@ func TestFault50PermissionRequestsBeyondTheCapAreCancelled(t *testing.T) {
 	ended(t, s, "p")
 	require.Equal(t, "92", message(s))
 	require.Len(t, of[event.PermissionRequest](s), 8)
-	require.Len(t, of[event.Error](s), 1, "a flood costs the log one line, however long it is")
+	require.Len(t, of[event.Error](s), 1, "a flood must add one line to the log")
 }
 
 func TestWithdrawnPermissionIsSettledAsCancelled(t *testing.T) {
@@ -298,7 +297,7 @@ func TestWithdrawnPermissionIsSettledAsCancelled(t *testing.T) {
 func TestCancelEndsTheTurnAndTheNextOneWorks(t *testing.T) {
 	s := newSink()
 	a := start(t, config(t, "demo"), s)
-	require.NoError(t, a.Cancel(), "without a turn there is nothing to cancel")
+	require.NoError(t, a.Cancel(), "a cancel without a turn must succeed")
 	require.NoError(t, a.Prompt(prompt("p", "/burst 1000000")))
 	require.ErrorIs(t, a.Prompt(prompt("q", "hello")), acp.ErrBusy)
 	first[event.AgentMessage](t, s)
@@ -352,7 +351,7 @@ func TestOutputIsNotReadWhileItCannotBeRecorded(t *testing.T) {
 	runtime.ReadMemStats(&m1)
 	require.Never(t, func() bool { return len(of[event.AgentMessage](s)) > 0 }, 300*time.Millisecond, 50*time.Millisecond)
 	runtime.ReadMemStats(&m2)
-	require.Less(t, int64(m2.HeapAlloc)-int64(m1.HeapAlloc), int64(16<<20), "the pipe waits, not the hub's memory")
+	require.Less(t, int64(m2.HeapAlloc)-int64(m1.HeapAlloc), int64(16<<20), "the hub buffered the output")
 	s.mu.Lock()
 	s.block = nil
 	s.mu.Unlock()
@@ -371,7 +370,7 @@ func TestAgentIsEndedWhenNothingMoreIsTaken(t *testing.T) {
 	<-a.Done()
 	s.mu.Lock()
 	s.fail = nil
-	s.payloads = append(s.payloads, event.AgentExit{}) // what finish expects of a sink that takes it
+	s.payloads = append(s.payloads, event.AgentExit{}) // finish requires it, and this sink does not record
 	s.mu.Unlock()
 }
 

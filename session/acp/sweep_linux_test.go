@@ -19,7 +19,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// carrying lists the live processes whose marker begins so.
+// carrying returns the live processes whose marker has the prefix.
 func carrying(t *testing.T, prefix string) []int {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")
@@ -38,7 +38,7 @@ func carrying(t *testing.T, prefix string) []int {
 	return pids
 }
 
-// alive reports whether the process runs; a zombie does not.
+// alive reports whether the process runs. A zombie does not run.
 func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && !strings.HasPrefix(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " Z")
@@ -53,10 +53,10 @@ func TestFault42GrandchildInItsOwnSessionIsSweptWithItsAgent(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, alive(pid))
 	require.NoError(t, a.Stop(context.Background()))
-	require.NoFileExists(t, fmt.Sprintf("/proc/%d/stat", pid), "Stop returns when all of it is gone, and was reaped here")
+	require.NoFileExists(t, fmt.Sprintf("/proc/%d/stat", pid), "Stop returned before every process was gone and reaped")
 }
 
-// hidden has an agent start the processes that it hides, and returns the pids.
+// hidden makes an agent start hidden processes and returns their pids.
 func hidden(t *testing.T, a *acp.Agent, s *sink, how string) []int {
 	t.Helper()
 	turnOf(t, a, s, how)
@@ -132,7 +132,7 @@ func TestAnOrphanThatMayBeAnotherAgentsIsLeftToTheLastOfThem(t *testing.T) {
 	pids := hidden(t, a, s, "an orphan")
 	late := start(t, beside(beside(config(t, "demo"))), newSink())
 	require.NoError(t, a.Stop(context.Background()))
-	require.NoError(t, late.Stop(context.Background()), "it began after the orphan did")
+	require.NoError(t, late.Stop(context.Background()), "an agent that started after the orphan")
 	for _, pid := range pids {
 		require.True(t, alive(pid))
 	}
@@ -161,7 +161,7 @@ func TestKilledHubLeavesNoAgentBehindOnceTheNextRunHasSwept(t *testing.T) {
 		}
 		other, err := acp.Sweep(context.Background(), hub, "1")
 		require.NoError(t, err)
-		require.Zero(t, other, "its own run is not swept")
+		require.Zero(t, other, "a process of the current run was swept")
 		ended, err := acp.Sweep(context.Background(), hub, "2")
 		require.NoError(t, err)
 		if role == "parent" {

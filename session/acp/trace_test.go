@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// traceDir holds recorded conversations with real agents, where there are some;
+// traceDir holds recorded conversations with real agents, if there are any.
 // ownTraceDir holds those with the demo agent.
 const (
 	traceDir    = "../../../shared/acp-traces"
@@ -55,8 +55,8 @@ func readTrace(file string) ([]step, error) {
 	return steps, scanner.Err()
 }
 
-// traces lists the recorded traces: the demo agent's, and those of real agents if
-// they are here.
+// traces lists the recorded traces of the demo agent, and those of real agents if
+// there are any.
 func traces(t *testing.T) []string {
 	t.Helper()
 	own, err := filepath.Glob(filepath.Join(ownTraceDir, "*.jsonl"))
@@ -71,8 +71,8 @@ func traces(t *testing.T) []string {
 }
 
 // playReplay plays the agent's side of the trace in ACP_TEST_TRACE. It waits for
-// the client's messages where the trace has them, and spells their ids as this
-// client did. A request that the trace does not expect is refused.
+// the client's messages at their places in the trace, and uses the request ids of
+// this client. It refuses a request that the trace does not have.
 func playReplay(f *fake) int {
 	steps, err := readTrace(os.Getenv("ACP_TEST_TRACE"))
 	if err != nil {
@@ -100,7 +100,7 @@ func playReplay(f *fake) int {
 	return 0
 }
 
-// until reads until the message comes that the trace has here.
+// until reads until the trace's message arrives.
 func (f *fake) until(want incoming, ids map[string]json.RawMessage) {
 	for {
 		got := f.next()
@@ -116,7 +116,7 @@ func (f *fake) until(want incoming, ids map[string]json.RawMessage) {
 	}
 }
 
-// canonical makes JSON values comparable.
+// canonical normalises JSON for comparison.
 func canonical(t *testing.T, raw []byte) string {
 	t.Helper()
 	decoder := json.NewDecoder(bytes.NewReader(raw))
