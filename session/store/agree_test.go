@@ -12,13 +12,13 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// A check reports each finding that a repair then reports as mended, and reports
-// nothing where the repair has nothing to do.
+// Check must report each finding that a repair then mends, and nothing if the
+// repair has nothing to do.
 func TestCheckTellsOfAllThatOpeningASessionDoes(t *testing.T) {
 	bornFS(t)
 	for name, c := range map[string]struct {
 		do   func(t *testing.T, d disk)
-		kind string // of the one problem; empty for a note
+		kind string // of the only problem; empty for a note
 		says string
 	}{
 		"nothing": {do: func(*testing.T, disk) {}},
@@ -49,7 +49,7 @@ func TestCheckTellsOfAllThatOpeningASessionDoes(t *testing.T) {
 				running := d.read("metadata.json")
 				require.NoError(t, s.Close())
 				running = running[:bytes.LastIndex(running, []byte(`,"crc"`))]
-				running = running[:bytes.LastIndex(running, []byte(`,"born"`))] // else it is a copy
+				running = running[:bytes.LastIndex(running, []byte(`,"born"`))] // otherwise it counts as a copy
 				d.write("metadata.json", withCRC(append(running, "}\n"...)))
 			},
 			says: "the machine stopped",
@@ -63,7 +63,7 @@ func TestCheckTellsOfAllThatOpeningASessionDoes(t *testing.T) {
 				f.set(nthOf(1, "datasync", "events", syscall.EIO))
 				_, _, err = l.Append(t.Context(), prompt("p"))
 				require.ErrorIs(t, err, store.ErrFrozen)
-				_ = s.Close() // it says that the log is frozen
+				_ = s.Close() // it returns the log's freezing as an error
 			},
 			says: "the device failed",
 		},
@@ -83,7 +83,7 @@ func TestCheckTellsOfAllThatOpeningASessionDoes(t *testing.T) {
 			if c.says == "" {
 				require.Empty(t, said)
 			} else {
-				what := said[len(said)-1] // that the metadata is behind comes before
+				what := said[len(said)-1] // a line about the old metadata may precede it
 				require.Contains(t, what.Detail, c.says)
 				require.NotContains(t, what.Detail, d.root)
 				require.True(t, what.Repairable)

@@ -14,8 +14,8 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// A placeholder says that an event is lost. Those of a directory that was moved away
-// are not.
+// A placeholder means that an event is lost. Events of a directory that was moved
+// away are not lost.
 func TestFault24NothingStandsInForEventsOfADirectoryThatIsAway(t *testing.T) {
 	s := open(t, t.TempDir(), store.Options{SegmentBytes: smallFiles, TailBytes: 1, IdleAfter: 50 * time.Millisecond})
 	l := create(t, s)
@@ -24,7 +24,7 @@ func TestFault24NothingStandsInForEventsOfADirectoryThatIsAway(t *testing.T) {
 	require.NoError(t, l.FlushMetadata(context.Background()))
 	dir, away := filepath.Join(s.Dir(), "sessions", l.ID()), filepath.Join(t.TempDir(), "away")
 	require.NoError(t, os.Rename(dir, away))
-	require.Eventually(t, func() bool { // files that are open can be read until the log is idle
+	require.Eventually(t, func() bool { // open files stay readable until the log is idle
 		_, err := l.ReadAfter(context.Background(), 0, 1<<20)
 		return err != nil
 	}, 30*time.Second, 20*time.Millisecond)
@@ -54,6 +54,6 @@ func TestFault24ALogWhoseDirectoryIsGoneIsLeftAlone(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		before := fsys.count()
 		time.Sleep(time.Hour)
-		require.Less(t, fsys.count()-before, 5, "of a directory that nobody can write to")
+		require.Less(t, fsys.count()-before, 5, "calls on a directory that is away")
 	})
 }

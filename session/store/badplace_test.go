@@ -11,8 +11,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// A bad place of the device stays: the error names a step for the person, and that
-// step helps.
+// A bad sector of the device stays. The error names a remedy, and the remedy works.
 func TestAFileThatTheDeviceNeverGivesBackNamesTheWayOut(t *testing.T) {
 	for name, repair := range map[string]func(d disk){
 		"metadata.json": disk.withoutMetadata,
@@ -25,7 +24,7 @@ func TestAFileThatTheDeviceNeverGivesBackNamesTheWayOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := recorded(t, 20)
 			if name == "events.jsonl" {
-				d.withoutMetadata() // so that all of it is read
+				d.withoutMetadata() // so that opening reads every line
 			}
 			f := &faultFS{FS: store.OS()}
 			bad := true

@@ -20,17 +20,17 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// line318 is a streamed event whose line has 318 bytes, the size everything was
-// measured with.
+// line318 is a streamed event whose line has 318 bytes. All recorded figures use
+// this size.
 func line318() event.Draft {
 	d := message("")
 	d.Data = []byte(`{"message_id":"m1","text":"` + string(bytes.Repeat([]byte("x"), 177)) + `"}`)
 	return d
 }
 
-// rounds runs a and b in turn, n calls each, until the benchmark's count is
-// reached, and returns the median time of one call of each. Interleaved, they share
-// the load of the rest of the machine.
+// rounds runs first and second in turn, n calls each, until the benchmark's count
+// is reached. It returns the median time of one call of each. The interleaving
+// exposes both to the same load of the machine.
 func rounds(b *testing.B, n int, first, second func()) (one, two time.Duration) {
 	b.Helper()
 	var ones, twos []time.Duration
@@ -51,7 +51,7 @@ func timed(n int, f func()) time.Duration {
 	return time.Since(start) / time.Duration(n)
 }
 
-// rawWriter writes the same bytes with nothing around it.
+// rawWriter writes the same bytes directly to a file.
 func rawWriter(b *testing.B, size int) func() {
 	b.Helper()
 	f, err := os.Create(filepath.Join(b.TempDir(), "raw"))
@@ -65,8 +65,7 @@ func rawWriter(b *testing.B, size int) func() {
 	}
 }
 
-// report prints the result of a comparison: the share of raw write(2) speed that is
-// left.
+// report prints the speed as a share of raw write(2).
 func report(b *testing.B, raw, ours time.Duration) {
 	b.ReportMetric(float64(raw)/float64(ours), "x-raw")
 	b.ReportMetric(float64(ours), "ns/append")
@@ -74,7 +73,7 @@ func report(b *testing.B, raw, ours time.Duration) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// benchAppend measures Append of one line beside write(2) of the same bytes.
+// benchAppend compares Append of one line with write(2) of the same bytes.
 func benchAppend(b *testing.B, l *store.Log) {
 	b.Helper()
 	ctx := context.Background()
@@ -140,7 +139,7 @@ func BenchmarkAppend(b *testing.B) {
 	})
 }
 
-// nowhere is a Sink that throws everything away.
+// nowhere is a Sink that discards everything.
 type nowhere struct{}
 
 func (nowhere) Deliver(context.Context, event.Batch) error { return nil }
@@ -159,8 +158,8 @@ func grow(b *testing.B, l *store.Log, n int) {
 	}
 }
 
-// BenchmarkAppend16 is a burst of 16 lines in one call, as the pipe of a fast
-// agent delivers them.
+// BenchmarkAppend16 appends 16 lines in one call, as the pipe of a fast agent
+// delivers them.
 func BenchmarkAppend16(b *testing.B) {
 	ctx := context.Background()
 	s := open(b, b.TempDir(), store.Options{})
@@ -180,8 +179,8 @@ func BenchmarkAppend16(b *testing.B) {
 	report(b, raw, ours/16)
 }
 
-// BenchmarkAppendDurable is a prompt: on the device before it returns, beside
-// write(2) and fdatasync(2) of the same bytes.
+// BenchmarkAppendDurable appends a prompt, which is synced before Append returns.
+// It is compared with write(2) and fdatasync(2) of the same bytes.
 func BenchmarkAppendDurable(b *testing.B) {
 	ctx := context.Background()
 	s := open(b, b.TempDir(), store.Options{})
@@ -206,8 +205,8 @@ func BenchmarkAppendDurable(b *testing.B) {
 	report(b, raw, ours)
 }
 
-// BenchmarkReplay is the last 50 events of a log that was just opened, with
-// nothing of it in memory.
+// BenchmarkReplay reads the last 50 events of a log that was just opened and has no
+// tail in memory.
 func BenchmarkReplay(b *testing.B) {
 	ctx := context.Background()
 	for _, n := range []int{10_000, 100_000, 1_000_000} {
@@ -245,7 +244,7 @@ func BenchmarkReplay(b *testing.B) {
 		b.Run(fmt.Sprintf("cold-tail/of=%d", n), func(b *testing.B) {
 			s := open(b, root, store.Options{})
 			for b.Loop() {
-				// The first to ask opens the log: recovery and all.
+				// The first call opens the log, including recovery.
 				l, err := s.Log(ctx, id)
 				if err != nil {
 					b.Fatal(err)
@@ -282,8 +281,8 @@ func BenchmarkReplay(b *testing.B) {
 	}
 }
 
-// BenchmarkStart opens a data directory of 10,000 sessions and lists it; the
-// files are in the page cache.
+// BenchmarkStart opens and lists a data directory of 10,000 sessions. The files are
+// in the page cache.
 func BenchmarkStart(b *testing.B) {
 	root := b.TempDir()
 	s, err := store.Open(root, store.Options{})
@@ -324,7 +323,7 @@ func BenchmarkStart(b *testing.B) {
 	})
 }
 
-// BenchmarkValidate measures the step before Append: a payload to JSON.
+// BenchmarkValidate measures the step before Append: encoding a payload as JSON.
 func BenchmarkValidate(b *testing.B) {
 	p := event.AgentMessage{MessageID: "m1", Text: event.Text(bytes.Repeat([]byte("x"), 177))}
 	at := time.Now()
@@ -336,7 +335,7 @@ func BenchmarkValidate(b *testing.B) {
 	}
 }
 
-// BenchmarkReadTail is one follower that has kept up: it copies nothing.
+// BenchmarkReadTail is one follower at the end of the log. It copies nothing.
 func BenchmarkReadTail(b *testing.B) {
 	ctx := context.Background()
 	s := open(b, b.TempDir(), store.Options{})

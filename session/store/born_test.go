@@ -11,21 +11,22 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// bornFS skips a test where files do not say when they were made.
+// bornFS skips a test if files have no birth times.
 func bornFS(t *testing.T) {
 	t.Helper()
 	fsys, ok := store.OS().(interface{ Born(string) (string, error) })
 	if !ok {
-		t.Skip("only Linux says when a file was made")
+		t.Skip("needs Linux for birth times")
 	}
 	at, err := fsys.Born(t.TempDir())
 	require.NoError(t, err)
 	if at == "" {
-		t.Skip("this file system does not say when a file was made")
+		t.Skip("this file system has no birth times")
 	}
 }
 
-// setAside copies a session's directory, and puts the copy in its place later.
+// setAside copies a session's directory. restore replaces the directory by the
+// copy.
 func setAside(t *testing.T, d disk) (restore func()) {
 	t.Helper()
 	copied := filepath.Join(t.TempDir(), "copy")
@@ -55,7 +56,7 @@ func TestABackupOfAWholeSessionPutBackAfterTheLogWentOnHasANewEpochOnce(t *testi
 			restore()
 			o = d.open(opts)
 			again := o.log.Epoch()
-			require.NotEqual(t, epoch, again, "the seqs behind the backup have been seen")
+			require.NotEqual(t, epoch, again, "the epoch is the same, though readers saw events after the backup")
 			events := readAll(t, o.log)
 			require.Equal(t, old, events[:len(old)])
 			require.Equal(t, event.TypeEpoch, events[len(old)].Type)
@@ -74,7 +75,7 @@ func TestALogThatMovedOrBeganANewFileIsNoCopy(t *testing.T) {
 	require.NoError(t, os.Rename(d.root, elsewhere))
 	d.root = elsewhere
 	o := d.open(store.Options{SegmentBytes: 1000})
-	early := filepath.Join(t.TempDir(), "early") // as a crash behind the first seal leaves it
+	early := filepath.Join(t.TempDir(), "early") // as a crash right after the first seal leaves it
 	require.NoError(t, os.Link(d.path("metadata.json"), early))
 	appendN(t, o.log, 40)
 	d = o.close()

@@ -15,8 +15,8 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// strays opens a session that has stray files, requires that seqs first to last are
-// served as placeholders and all others as they were, and that a check names file.
+// strays opens a session with stray files. It requires placeholders for the seqs
+// first to last, all other events unchanged, and that a check names file.
 func strays(t *testing.T, d disk, file string, events []event.Event, first, last event.Seq) {
 	t.Helper()
 	r, err := store.Check(t.Context(), d.root, d.id)
@@ -41,10 +41,10 @@ func strays(t *testing.T, d disk, file string, events []event.Event, first, last
 	}
 	requireAppends(t, o.log)
 	o.close()
-	require.Equal(t, was, d.read(filepath.Base(file)), "it is not touched")
+	require.Equal(t, was, d.read(filepath.Base(file)), "a stray file was changed")
 }
 
-// rangeOf is which seqs a complete file's name says.
+// rangeOf returns the first and last seq in a complete file's name.
 func rangeOf(t *testing.T, path string) (first, last event.Seq) {
 	t.Helper()
 	return seqOf(t, path, 0), seqOf(t, path, 1)
@@ -59,7 +59,7 @@ func seqOf(t *testing.T, path string, n int) (seq event.Seq) {
 	return seq
 }
 
-// twin is a session whose files have the names of another's.
+// twin records another session whose complete files have the same names.
 func twin(t *testing.T, sealed []string) disk {
 	t.Helper()
 	other, _, theirs := inFiles(t)
@@ -93,10 +93,10 @@ func TestACompleteFileOfAnotherSessionThatEndsWithTheSameBytesIsStray(t *testing
 	strays(t, d, sealed[2], events, first, last)
 	ours, err := store.InChain(d.dir(), file)
 	require.NoError(t, err)
-	require.False(t, ours, "search passes over it")
+	require.False(t, ours, "search must skip a stray file")
 }
 
-// An older file of the same session under the right name has another last line.
+// An older file of the same session under the right name has a different last line.
 func TestACompleteFileThatTheNextDoesNotNameIsStray(t *testing.T) {
 	d, events, sealed := inFiles(t)
 	file := filepath.Base(sealed[2])
@@ -179,7 +179,7 @@ func TestASessionWhoseActiveFileIsAnothersIsRefusedAndLeftAlone(t *testing.T) {
 	require.Contains(t, r.Problems[0].Detail, "belongs to session \""+other.id)
 	ours, err := store.InChain(d.dir(), "events.jsonl")
 	require.NoError(t, err)
-	require.False(t, ours, "search passes over it")
+	require.False(t, ours, "search must skip a stray file")
 	require.NoError(t, os.WriteFile(d.path("events.jsonl"), own, 0o600))
 	l, err := s.Log(t.Context(), d.id)
 	require.NoError(t, err)
@@ -202,7 +202,7 @@ func TestRetentionLeavesAStrayFileAlone(t *testing.T) {
 	require.Equal(t, []string{store.ProblemStray}, kinds(t, d))
 }
 
-// signed is a line, with or without its checksum, with the right one.
+// signed returns a line with the right checksum, whether it had one or not.
 func signed(line string) []byte {
 	body, _, found := strings.Cut(strings.TrimSuffix(line, "\n"), `,"crc":"`)
 	if !found {

@@ -16,7 +16,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// requireSound checks a data directory the way abide check does.
+// requireSound requires that a check of the data directory finds nothing.
 func requireSound(t testing.TB, root string) store.Report {
 	t.Helper()
 	r, err := store.Check(context.Background(), root, "")
@@ -27,7 +27,7 @@ func requireSound(t testing.TB, root string) store.Report {
 	return r
 }
 
-// kinds lists the kinds of problems a check finds.
+// kinds returns the kinds of problems that a check finds.
 func kinds(t testing.TB, d disk) []string {
 	t.Helper()
 	r, err := store.Check(context.Background(), d.root, d.id)
@@ -52,7 +52,7 @@ func TestCheckFindsNothingInASoundDirectory(t *testing.T) {
 	beside := requireSound(t, root)
 	require.NoError(t, s.Close())
 	after := requireSound(t, root)
-	require.Equal(t, beside, after, "beside a hub that has flushed, it sees as much")
+	require.Equal(t, beside, after, "a check beside a running hub found something else")
 	require.EqualValues(t, l.Marks().Visible, after.Events)
 }
 
@@ -115,7 +115,7 @@ func TestCheckNamesEachKindOfDamage(t *testing.T) {
 			damage(d)
 			before := snapshotDir(t, d.dir())
 			require.Contains(t, kinds(t, d), kind)
-			require.Equal(t, before, snapshotDir(t, d.dir()), "a check changes nothing")
+			require.Equal(t, before, snapshotDir(t, d.dir()), "a check changed a file")
 		})
 	}
 }
@@ -125,14 +125,14 @@ func TestALineBehindAHigherSeqDoesNotCount(t *testing.T) {
 	lines := d.lines()
 	d.setLines([][]byte{lines[0], lines[1], lines[2], lines[5], lines[3], lines[4], lines[6], lines[7], lines[8], lines[9]})
 	require.Equal(t, []string{store.ProblemHole, store.ProblemRepeat, store.ProblemRepeat}, kinds(t, d))
-	d.withoutMetadata() // or a checkpoint that fits is believed
+	d.withoutMetadata() // otherwise a matching checkpoint is trusted
 	o := d.open(store.Options{})
 	require.EqualValues(t, 2, o.log.Health().Conflicts)
 	require.EqualValues(t, 2, o.log.Health().Holes)
 	o.close()
 }
 
-// A line that does not count may be the last of the file, where the checkpoint is.
+// The last line of the file may be invalid, and the checkpoint is after it.
 func TestRepairFindsNothingToDoTheSecondTime(t *testing.T) {
 	ctx := context.Background()
 	other := recorded(t, 10).lines()
@@ -185,7 +185,7 @@ func TestRepairRepairsWhatCanBeRepairedAndSaysSo(t *testing.T) {
 	requireSound(t, d.root)
 	r, err = store.Repair(ctx, d.root, "", store.Options{})
 	require.NoError(t, err)
-	require.Empty(t, r.Actions, "the second time there is nothing to do")
+	require.Empty(t, r.Actions, "the second repair found something to do")
 
 	s := open(t, d.root, store.Options{})
 	_, err = store.Repair(ctx, d.root, "", store.Options{})
@@ -203,17 +203,17 @@ func TestDamageOfOneSessionStopsNoOther(t *testing.T) {
 	s := open(t, d.root, store.Options{})
 	_, err := s.Log(context.Background(), d.id)
 	require.Error(t, err)
-	require.Len(t, s.List(), 1, "it is listed all the same")
+	require.Len(t, s.List(), 1, "the session is not listed")
 	other := create(t, s)
 	requireAppends(t, other)
-	require.NoError(t, s.Delete(context.Background(), d.id), "and it can be deleted")
+	require.NoError(t, s.Delete(context.Background(), d.id), "the session cannot be deleted")
 	require.Equal(t, []event.Type{event.TypeSessionStart, event.TypeAgentMessage}, types(readAll(t, other)))
 }
 
 func TestCheckNotesMetadataThatOnlyLagsAfterAKill(t *testing.T) {
 	d := recorded(t, 10)
 	old := filepath.Join(t.TempDir(), "old")
-	require.NoError(t, os.Link(d.path("metadata.json"), old)) // the very file, as a kill leaves it
+	require.NoError(t, os.Link(d.path("metadata.json"), old)) // the same inode, as a kill leaves it
 	o := d.open(store.Options{})
 	appendN(t, o.log, 5)
 	o.close()
@@ -224,7 +224,7 @@ func TestCheckNotesMetadataThatOnlyLagsAfterAKill(t *testing.T) {
 	require.Len(t, r.Notes, 1)
 	require.True(t, r.OK())
 	d.setLines(append([][]byte{[]byte("what\n")}, d.lines()...))
-	require.Contains(t, kinds(t, d), store.ProblemMetadata, "its line is elsewhere")
+	require.Contains(t, kinds(t, d), store.ProblemMetadata, "the metadata gives a wrong place of the last line")
 }
 
 func TestAPipeWhereAFileMustBeStopsNeitherCheckNorTheHub(t *testing.T) {
@@ -252,8 +252,7 @@ func TestAPipeWhereAFileMustBeStopsNeitherCheckNorTheHub(t *testing.T) {
 	}
 }
 
-// The store refuses to read a directory in place of a file, so a check must report
-// it.
+// The store refuses to read a directory in place of a file. A check must report it.
 func TestADirectoryWhereAFileMustBeIsTold(t *testing.T) {
 	d := recorded(t, 3)
 	for _, name := range []string{"LOCK", "hub.json", "hub.addr", "auth.json", "auth.lock", "read.json", "rules.json"} {
@@ -318,12 +317,12 @@ func TestACheckOfALogWithoutItsActiveFileReadsTheOthers(t *testing.T) {
 	require.Equal(t, []string{store.ProblemHole}, kinds(t, d))
 }
 
-// gonePast has another process's retention remove a file at the worst moment: after
-// a check has listed it.
+// gonePast removes a file, as the retention of a running hub does, right after a
+// check has listed it.
 type gonePast struct {
 	store.FS
 	name string
-	left int // so many times the file is opened before
+	left int // how often the file is opened before
 	gone func()
 }
 
@@ -345,7 +344,7 @@ func TestAFileThatRetentionRemovesUnderACheckIsNoProblem(t *testing.T) {
 			hub := d.open(store.Options{SegmentBytes: 2000})
 			f := &gonePast{FS: store.OS(), name: filepath.Base(sealed[0])}
 			if early {
-				f.name, f.left = "events.jsonl", 1 // and the metadata was read
+				f.name, f.left = "events.jsonl", 1 // the metadata was read first
 			}
 			f.gone = func() {
 				_, err := hub.log.Retain(ctx, 4000)

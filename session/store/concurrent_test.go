@@ -20,7 +20,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// collector is a Sink that checks its input: the next events, each once.
+// collector is a Sink that requires each event once and in order.
 type collector struct {
 	until  event.Seq
 	cursor event.Seq
@@ -48,8 +48,8 @@ func (c *collector) Deliver(_ context.Context, b event.Batch) error {
 }
 
 func TestFault28EveryFollowerSeesAnAppendStormWholeAndInOrder(t *testing.T) {
-	// Small tails, segments and batches: followers keep changing between
-	// memory, file and the next file.
+	// With a small tail, small files and small batches, followers often switch
+	// between memory and files.
 	s := open(t, t.TempDir(), store.Options{TailBytes: 16 << 10, SegmentBytes: 64 << 10})
 	l := create(t, s)
 	const writers, each = 4, 600
@@ -92,7 +92,7 @@ func TestFault28EveryFollowerSeesAnAppendStormWholeAndInOrder(t *testing.T) {
 	}
 	require.NoError(t, group.Wait())
 	for _, sink := range sinks[1:] {
-		require.True(t, slices.Equal(sinks[0].text[:want], sink.text[:want]), "all see the same")
+		require.True(t, slices.Equal(sinks[0].text[:want], sink.text[:want]), "followers received different events")
 	}
 	require.NoError(t, l.FlushMetadata(context.Background()))
 	requireSound(t, s.Dir())
@@ -115,13 +115,13 @@ func TestADurableEventHoldsBackThoseBehindIt(t *testing.T) {
 		acked <- err
 	}()
 	<-held
-	first, _, err := l.Append(ctx, message("streamed")) // seq 3, does not wait
+	first, _, err := l.Append(ctx, message("streamed")) // seq 3; it is not synced at once
 	require.NoError(t, err)
 	require.EqualValues(t, 3, first)
 	require.Equal(t, store.Marks{Min: 1, Visible: 1, Written: 3, Synced: 1}, l.Marks())
 	b, err := l.ReadAfter(ctx, 1, 1000)
 	require.NoError(t, err)
-	require.True(t, b.Empty(), "nothing behind an event that waits for its sync is shown")
+	require.True(t, b.Empty(), "an event after an unsynced one was shown")
 	b, err = l.ReadBefore(ctx, 0, 10)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, b.Last)
@@ -141,7 +141,7 @@ func TestConcurrentDurableAppendsShareSyncs(t *testing.T) {
 	l := create(t, s)
 	var syncs atomic.Int64
 	const n = 100
-	f.hold("datasync", func() { // a device so slow that meanwhile all have written
+	f.hold("datasync", func() { // the sync takes until all appends have written
 		syncs.Add(1)
 		for end := time.Now().Add(patience); l.Marks().Written < n+1 && time.Now().Before(end); {
 			time.Sleep(time.Millisecond)
@@ -158,7 +158,7 @@ func TestConcurrentDurableAppendsShareSyncs(t *testing.T) {
 		})
 	}
 	require.NoError(t, group.Wait())
-	require.Less(t, syncs.Load(), int64(n/10), "a sync serves all who wait")
+	require.Less(t, syncs.Load(), int64(n/10), "waiting appends must share a sync")
 	require.NoError(t, s.Close())
 }
 
@@ -181,11 +181,12 @@ func TestStrictShowsNothingBeforeItIsSynced(t *testing.T) {
 	require.Error(t, s.Close())
 }
 
-// The bound is the store's own: in a bubble the device and the machine take no time.
+// The limit is the store's own timer. In a synctest bubble, the device and the
+// machine take no time.
 func TestAStreamIsSyncedWithin100Milliseconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// Behind a name of its own the store does not watch the directory, so that
-		// time can go on.
+		// With a wrapped FS the store does not watch the directory, so the time of
+		// the bubble can advance.
 		s := open(t, t.TempDir(), store.Options{FS: struct{ store.FS }{store.OS()}})
 		l := create(t, s)
 		for range 20 {
@@ -230,7 +231,7 @@ func TestAClosingLogLetsItsReadersEnd(t *testing.T) {
 			}
 		}
 	})
-	time.Sleep(20 * time.Millisecond) // let them run into each other
+	time.Sleep(20 * time.Millisecond) // let them overlap
 	require.NoError(t, s.Close())
 	require.ErrorIs(t, group.Wait(), store.ErrClosed)
 	_, _, err = l.Append(ctx, message("late"))

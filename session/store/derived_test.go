@@ -27,7 +27,7 @@ func TestADerivedFileIsReplacedWholeAndRemovedWithItsFolder(t *testing.T) {
 			require.ErrorIs(t, err, fs.ErrNotExist)
 		})
 	}
-	require.NoError(t, l.Derived().Write("x.json", []byte("not JSON, which no check minds")))
+	require.NoError(t, l.Derived().Write("x.json", []byte("not JSON, which no check reports")))
 	require.NoError(t, s.Close())
 	requireSound(t, root)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// onFaulty makes a session on a file system in memory that can be made to fail.
+// onFaulty creates a session on a file system in memory with injected faults.
 func onFaulty(t testing.TB, o store.Options) (*faultFS, *store.Store, *store.Log) {
 	t.Helper()
 	f := &faultFS{FS: newMemFS()}
@@ -32,7 +32,7 @@ func TestFault15AFullDeviceForMetadataDoesNotStopTheLog(t *testing.T) {
 	ctx := context.Background()
 	f, s, l := onFaulty(t, store.Options{})
 	f.set(func(_ int, op, _ string) error {
-		if op == "create" { // the log's own file is open already
+		if op == "create" { // the log's file is open already
 			return syscall.ENOSPC
 		}
 		return nil
@@ -59,9 +59,9 @@ func TestFault16AFailedSyncIsNeverRetriedAndFreezesTheLog(t *testing.T) {
 	require.ErrorIs(t, err, syscall.EIO)
 	require.Equal(t, store.HealthFrozen, l.Health().State)
 	require.Contains(t, l.Health().Reason, "input/output error")
-	require.Equal(t, last-1, l.Marks().Visible, "what is not acknowledged is not shown")
+	require.Equal(t, last-1, l.Marks().Visible, "an unacknowledged event was shown")
 
-	f.set(nil) // from now on the kernel would lie
+	f.set(nil) // from now on a sync would falsely succeed
 	syncs := 0
 	f.hold("datasync", func() { syncs++ })
 	_, _, err = l.Append(ctx, prompt("p3"))
@@ -76,9 +76,9 @@ func TestFault16AFailedSyncIsNeverRetriedAndFreezesTheLog(t *testing.T) {
 	require.Equal(t, store.HealthOK, l.Health().State)
 	events := readAll(t, l)
 	requireGapless(t, events)
-	require.Equal(t, event.TypeUserPrompt, events[last-1].Type, "what was not acknowledged is kept")
+	require.Equal(t, event.TypeUserPrompt, events[last-1].Type, "a written but unacknowledged event was lost")
 	requireAppends(t, l)
-	require.NoError(t, l.Reopen(ctx), "a sound log is left alone")
+	require.NoError(t, l.Reopen(ctx), "reopening a healthy log must do nothing")
 	require.NoError(t, s.Close())
 }
 
@@ -90,7 +90,7 @@ func TestFault16AFrozenLogIsCopiedToAFreshFileByTheNextRun(t *testing.T) {
 	f.set(nthOf(1, "datasync", "events", syscall.EIO))
 	_, last, err := l.Append(ctx, prompt("p2"))
 	require.ErrorIs(t, err, store.ErrFrozen)
-	require.Error(t, s.Close(), "such a run is not clean")
+	require.Error(t, s.Close(), "a run with a failed device must not be clean")
 
 	s, err = store.Open("/data", store.Options{FS: f, BootID: "boot"})
 	require.NoError(t, err)
@@ -114,8 +114,8 @@ func TestFault19AKillBetweenSealAndCreateMakesTheActiveFile(t *testing.T) {
 		_, _, err := l.Append(ctx, message(strings.Repeat("x", 100)))
 		require.NoError(t, err)
 	}
-	require.NoError(t, l.FlushMetadata(ctx))        // which renames as well
-	f.set(nthOf(2, "rename", "events", errCrashed)) // the new file into its place
+	require.NoError(t, l.FlushMetadata(ctx))        // it renames files too
+	f.set(nthOf(2, "rename", "events", errCrashed)) // the rename of the new file
 	for range 3 {
 		if _, _, err := l.Append(ctx, message(strings.Repeat("x", 100))); err != nil {
 			break
@@ -146,8 +146,8 @@ func TestFault19AMissingActiveFileBehindSealedOnesIsMadeAnew(t *testing.T) {
 	sealed, err := filepath.Glob(d.path("events-*.jsonl"))
 	require.NoError(t, err)
 	require.NotEmpty(t, sealed)
-	// As a kill right behind the first rename leaves it: the last sealed file is
-	// the newest, and the metadata does not know yet.
+	// As a kill right after the first rename leaves it: the newest file is sealed,
+	// and the metadata does not list it yet.
 	require.NoError(t, os.Remove(d.path("events.jsonl")))
 	d.withoutMetadata()
 	o := d.open(store.Options{})
@@ -185,7 +185,7 @@ func TestAMachineThatStoppedGivesOpenSessionsANewEpoch(t *testing.T) {
 	s2 := openAt(killed, "monday")
 	l, err := s2.Log(ctx, busy.ID())
 	require.NoError(t, err)
-	require.Equal(t, busy.Epoch(), l.Epoch(), "a killed process loses nothing: the page cache is still there")
+	require.Equal(t, busy.Epoch(), l.Epoch(), "a kill must not change the epoch: the page cache survives it")
 	require.NoError(t, s2.Close())
 
 	crashed := root.restart()
@@ -196,12 +196,12 @@ func TestAMachineThatStoppedGivesOpenSessionsANewEpoch(t *testing.T) {
 	epoch := l.Epoch()
 	l, err = s3.Log(ctx, idle.ID())
 	require.NoError(t, err)
-	require.Equal(t, idle.Epoch(), l.Epoch(), "nobody had written it")
+	require.Equal(t, idle.Epoch(), l.Epoch(), "the epoch changed, though the log was not open for writing")
 	require.NoError(t, s3.Close())
 	s4 := openAt(crashed, "wednesday")
 	l, err = s4.Log(ctx, busy.ID())
 	require.NoError(t, err)
-	require.Equal(t, epoch, l.Epoch(), "it was closed cleanly since")
+	require.Equal(t, epoch, l.Epoch(), "the epoch changed after a clean end")
 	require.NoError(t, s4.Close())
 	require.NoError(t, s.Close())
 }
@@ -297,7 +297,7 @@ func TestFault68FilesBelongToTheirOwnerWhateverTheUmask(t *testing.T) {
 		_, _, err = l.Append(context.Background(), message(strings.Repeat("x", 300<<10)))
 		require.NoError(t, err)
 		require.NoError(t, s.Close())
-		requireSound(t, root) // looks at every mode
+		requireSound(t, root) // checks every file mode
 	}
 }
 
@@ -315,7 +315,7 @@ func TestAFailedWriteLeavesNothingBehindAShorterOne(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, r.Problems)
 
-	// The same where cutting off fails as well, at first.
+	// The same if the truncation fails too at first.
 	f, s, l = onFaulty(t, store.Options{})
 	f.set(func(_ int, op, name string) error {
 		if op == "write" && strings.Contains(name, "events") || op == "truncate" {
@@ -340,7 +340,7 @@ func TestAKillWhileReopeningKeepsWhatWasSeen(t *testing.T) {
 	ctx := context.Background()
 	f, s, l := onFaulty(t, store.Options{})
 	held, release := make(chan struct{}), make(chan struct{})
-	f.hold("datasync", func() { close(held); <-release }) // the flusher is stuck in a sync
+	f.hold("datasync", func() { close(held); <-release }) // the flusher blocks in a sync
 	_, seen, err := l.Append(ctx, message("seen, and not on the device"))
 	require.NoError(t, err)
 	require.Equal(t, seen, l.Marks().Visible)
@@ -349,7 +349,7 @@ func TestAKillWhileReopeningKeepsWhatWasSeen(t *testing.T) {
 	f.set(nthOf(1, "datasync", "events", syscall.EIO))
 	close(release)
 	awaitHealth(t, l, store.HealthFrozen)
-	f.set(nthOf(1, "rename", "events", errCrashed)) // the fresh file into its place
+	f.set(nthOf(1, "rename", "events", errCrashed)) // the rename of the fresh file
 	require.ErrorIs(t, l.Reopen(ctx), errCrashed)
 	require.Error(t, s.Close())
 
@@ -374,7 +374,7 @@ func TestWhatARestartFindsIsOnTheDeviceBeforeItIsShown(t *testing.T) {
 	require.NoError(t, l.FlushMetadata(ctx))
 	f.set(func(_ int, op, _ string) error {
 		if op == "datasync" {
-			return errCrashed // killed before it can sync
+			return errCrashed // the kill comes before the sync
 		}
 		return nil
 	})
@@ -386,7 +386,7 @@ func TestWhatARestartFindsIsOnTheDeviceBeforeItIsShown(t *testing.T) {
 	require.NoError(t, err)
 	again, err := next.Log(ctx, l.ID())
 	require.NoError(t, err)
-	require.EqualValues(t, 2, again.Marks().Synced, "it says that this is on the device")
+	require.EqualValues(t, 2, again.Marks().Synced, "the marks must name the synced events")
 	for seed := range uint64(10) {
 		cut := killed.powerCut(rand.New(rand.NewPCG(seed, 7)))
 		data, err := cut.ReadFile("/data/sessions/" + l.ID() + "/events.jsonl")
@@ -400,8 +400,8 @@ func TestASearchThatIsMisledIsNotBelieved(t *testing.T) {
 	ctx := context.Background()
 	d := recorded(t, 4000)
 	lines := d.lines()
-	// Two stretches change places, byte for byte as long: the checkpoint cannot
-	// tell, and numbers no longer ascend.
+	// Swap two ranges of equal length. The checkpoint still fits, but the seqs no
+	// longer ascend.
 	for i := range 100 {
 		a, b := lines[1500+i], lines[3000+i]
 		require.Equal(t, len(a), len(b))
@@ -413,7 +413,7 @@ func TestASearchThatIsMisledIsNotBelieved(t *testing.T) {
 	require.Len(t, whole, 4000)
 	require.NoError(t, o.store.Close())
 	for _, before := range []event.Seq{1400, 1550, 2000, 2500, 3005, 3050, 3110, 4001} {
-		o := d.open(store.Options{}) // knows nothing of the order yet
+		o := d.open(store.Options{}) // it has not read the swapped lines yet
 		b, err := o.log.ReadBefore(ctx, before, 30)
 		require.NoError(t, err)
 		page, err := b.Events()

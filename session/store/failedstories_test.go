@@ -27,9 +27,9 @@ var failedStories = []story{
 		before: func(p *teller) {
 			failed(p)
 			p.open()
-			p.fs.set(nthOf(1, "rename", "events", errCrashed)) // the fresh file into its place
+			p.fs.set(nthOf(1, "rename", "events", errCrashed)) // the rename of the fresh file
 			_, err := p.store.Log(p.ctx, p.oracle.created[0])
-			require.NoError(p.t, err, "it can be read")
+			require.NoError(p.t, err, "a frozen log must stay readable")
 			restart(p)
 		},
 		tell: goesOn,
@@ -87,11 +87,11 @@ var failedStories = []story{
 		name: "lines at the end that are damaged",
 		before: func(p *teller) {
 			killed(p)
-			p.oracle.stays = skipped // the seqs of the lines cut off may stay without a line
+			p.oracle.stays = skipped // the seqs of removed lines may stay without a line
 			id, ruined := p.oracle.created[0], 2
 			p.spoil("events.jsonl", func(data []byte) []byte {
 				lines := strings.SplitAfter(string(data), "\n")
-				end := len(lines) - 1 // nothing is behind the last newline
+				end := len(lines) - 1 // after the last newline is nothing
 				p.oracle.ruined[id] = event.Seq(end - ruined + 1)
 				return []byte(strings.Join(lines[:end-ruined], "") + strings.Repeat("what\n", ruined))
 			})
@@ -115,10 +115,10 @@ var failedStories = []story{
 	},
 }
 
-// skipped are the findings of a check about lines that were damaged.
+// skipped are the problem kinds of damaged lines.
 var skipped = []string{store.ProblemHole, store.ProblemDamaged}
 
-// goesOn is the run behind it.
+// goesOn is the next run.
 func goesOn(p *teller) {
 	p.open()
 	l := p.log(0)
@@ -126,7 +126,7 @@ func goesOn(p *teller) {
 	p.messages(l, 2)
 }
 
-// streams makes a session whose newest events may not be on the device.
+// streams creates a session whose newest events may be unsynced.
 func streams(p *teller) *store.Log {
 	p.open()
 	l := p.create()
@@ -150,7 +150,7 @@ func (p *teller) deviceFails(l *store.Log) {
 	p.also(nil, nil)
 }
 
-// endedAndKilled ends a run right before its repair was synced.
+// endedAndKilled kills a run right before its repair was synced.
 func endedAndKilled(p *teller) {
 	damaged(damages[1])(p)
 	p.open()
@@ -160,7 +160,7 @@ func endedAndKilled(p *teller) {
 	restart(p)
 }
 
-// killed ends a run that had not synced all it had shown.
+// killed kills a run that has not synced all visible events.
 func killed(p *teller) {
 	streams(p)
 	restart(p)
@@ -175,7 +175,7 @@ func restart(p *teller) {
 	p.options.FS = p.fs
 }
 
-// fails makes the first so many calls of some steps fail, as part of the story.
+// fails makes the first calls of each step fail, as part of the story.
 func (p *teller) fails(steps map[string]int) {
 	p.oracle.renews = true // the file is copied: see ADR 35
 	left := map[string]int{}

@@ -92,7 +92,7 @@ func TestFault04AZeroPageInTheMiddleKeepsTheLinesBehindIt(t *testing.T) {
 			}
 		}
 		require.InDelta(t, 4096/(len(data)/200), corrupt, 3)
-		require.Empty(t, d.quarantined(), "nothing with good lines behind it is cut off")
+		require.Empty(t, d.quarantined(), "lines before valid lines were truncated")
 		require.NotZero(t, o.log.Health().Holes)
 		requireAppends(t, o.log)
 		o.close()
@@ -126,7 +126,7 @@ func TestFault06AFlippedBitInTheStructureIsAPlaceholder(t *testing.T) {
 	lines := d.lines()
 	lines[4][0] = '['
 	d.setLines(lines)
-	o := d.open(store.Options{}) // the checkpoint holds: found while reading
+	o := d.open(store.Options{}) // the checkpoint fits, so only reading finds the damage
 	events := readAll(t, o.log)
 	requireGapless(t, events)
 	require.Equal(t, event.TypeCorrupt, events[4].Type)
@@ -148,7 +148,7 @@ func TestFault06ADamagedLastLineNeverGivesItsSeqToAnother(t *testing.T) {
 		}
 		before := epochOf(t, d)
 		o := d.open(store.Options{})
-		require.NotEqual(t, before, o.log.Epoch(), "seq 10 may mean something else now")
+		require.NotEqual(t, before, o.log.Epoch(), "the epoch must change, because seq 10 may be another event")
 		requireAppends(t, o.log)
 		o.close()
 	}
@@ -199,7 +199,7 @@ func TestFault08AConflictingLineKeepsTheFirst(t *testing.T) {
 		requireAppends(t, o.log)
 		d = o.close()
 		again := d.open(store.Options{})
-		require.Equal(t, 1, again.log.Health().Conflicts, "a restart does not forget it")
+		require.Equal(t, 1, again.log.Health().Conflicts, "the conflict was forgotten after a restart")
 	}
 }
 
@@ -336,5 +336,5 @@ func TestFault27CursorsBeyondTheLog(t *testing.T) {
 	require.True(t, b.Empty())
 	b, err = l.ReadAfter(ctx, 0, -5)
 	require.NoError(t, err)
-	require.Equal(t, 1, b.Count, "at least one event, whatever the bound")
+	require.Equal(t, 1, b.Count, "a batch must have at least one event")
 }

@@ -12,20 +12,20 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// errCrashed is the error of every call after the process "died".
+// errCrashed is the error of every call after a simulated crash.
 var errCrashed = errors.New("the process is gone")
 
-// faultFS stands before a file system and fails its calls on demand. It counts
-// every call, so a test can walk through all of them.
+// faultFS wraps a file system. It injects errors and counts every call, so that a
+// test can fail each call in turn.
 type faultFS struct {
 	store.FS
 
 	mu    sync.Mutex
 	calls int
-	// fault decides about each call; nil lets it pass. A write that fails has
-	// written half of its bytes.
+	// fault decides about each call; nil lets it pass. A failed write has written
+	// half of its bytes.
 	fault func(call int, op, name string) error
-	extra func(op, name string) error // of the story, beside fault
+	extra func(op, name string) error // of the story, in addition to fault
 	dead  bool
 	log   []call
 	holds map[string]func()
@@ -37,8 +37,8 @@ type call struct {
 	failed   bool
 }
 
-// changes reports whether the call changes the contents of the device, or how much
-// of them survives.
+// changes reports whether the call changes what is on the device or what survives a
+// power cut.
 func (c call) changes() bool {
 	switch c.op {
 	case "open", "read", "readfile", "readdir", "stat", "lock":
@@ -50,10 +50,10 @@ func (c call) changes() bool {
 // step names the call by its effect.
 func (c call) step() string { return stepOf(c.op, c.name) }
 
-// errHalf makes a write stop half way without saying why.
+// errHalf stops a write half way.
 var errHalf = errors.New("half of a write")
 
-// hold calls before ahead of every call of one kind.
+// hold runs before ahead of every call of one kind.
 func (f *faultFS) hold(op string, before func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -94,35 +94,35 @@ func (f *faultFS) step(op, name string) error {
 	return nil
 }
 
-// set changes which calls fail from now on.
+// set replaces fault.
 func (f *faultFS) set(fault func(call int, op, name string) error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.fault = fault
 }
 
-// died reports whether the process is gone.
+// died reports whether the simulated process has crashed.
 func (f *faultFS) died() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.dead
 }
 
-// also makes calls fail independently of set.
+// also makes calls fail in addition to set.
 func (f *faultFS) also(fails func(op, name string) error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.extra = fails
 }
 
-// trace is every call so far.
+// trace returns every call so far.
 func (f *faultFS) trace() []call {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return append([]call(nil), f.log...)
 }
 
-// lines is the trace for a person.
+// lines prints the trace.
 func (f *faultFS) lines() string {
 	text := ""
 	for i, c := range f.trace() {
@@ -135,7 +135,7 @@ func (f *faultFS) lines() string {
 	return text
 }
 
-// forget begins to count anew.
+// forget clears the trace and the count.
 func (f *faultFS) forget() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -158,7 +158,7 @@ func nth(n int, err error) func(int, string, string) error {
 	}
 }
 
-// nthOf fails the n-th call of one kind for a file whose name has a part, once.
+// nthOf fails the n-th call of one kind on a file whose name contains part, once.
 func nthOf(n int, kind, part string, err error) func(int, string, string) error {
 	seen := 0
 	return func(_ int, op, name string) error {
@@ -231,8 +231,8 @@ func (f *faultFS) Stat(name string) (fs.FileInfo, error) {
 	return f.FS.Stat(name)
 }
 
-// Born returns the answer of the file system below, and cannot fail: to its caller
-// no answer is an answer too.
+// Born passes through and never fails: the store treats an error like a missing
+// birth time.
 func (f *faultFS) Born(name string) (string, error) {
 	d, ok := f.FS.(interface{ Born(string) (string, error) })
 	if !ok {
@@ -292,7 +292,7 @@ func (f *faultFile) ReadAt(p []byte, off int64) (int, error) {
 
 func (f *faultFile) WriteAt(p []byte, off int64) (int, error) {
 	if err := f.fs.step("write", f.name); errors.Is(err, errCrashed) {
-		return 0, err // died before
+		return 0, err // the process died before
 	} else if err != nil {
 		n, _ := f.File.WriteAt(p[:len(p)/2], off)
 		if errors.Is(err, errHalf) {

@@ -31,7 +31,8 @@ func TestFault20TwoHubsOnOneDirectory(t *testing.T) {
 
 func TestFault21ALockFileOfADeadProcessIsNoLock(t *testing.T) {
 	dir := t.TempDir()
-	// The process id is this test's own: a reused one must not matter.
+	// The pid in the file is that of a live process, this one. Only the kernel's
+	// lock may count.
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "LOCK"), fmt.Appendf(nil, "process %d on x since y\n and more", os.Getpid()), 0o600))
 	s := open(t, dir, store.Options{})
 	text, err := os.ReadFile(filepath.Join(dir, "LOCK"))
@@ -66,7 +67,7 @@ func TestFault22HugeValuesBecomeBlobsAndHugeLinesAreStillRead(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, huge, kept.String())
 
-	// A line from elsewhere that is over every cap.
+	// The damaged line is longer than every limit.
 	d := recorded(t, 3)
 	line := fmt.Sprintf(`{"seq":4,"time":"2026-02-21T14:03:07.123456Z","type":"note","data":{"method":"x","text":%q}}`+"\n", strings.Repeat("x", 3<<19))
 	d.write("events.jsonl", append(d.read("events.jsonl"), line...))
@@ -114,7 +115,7 @@ func TestFault24ASessionRemovedWhileOpenFailsAlone(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// A file that was removed or replaced takes nothing that is acknowledged.
+// If the file was removed or replaced, no append may be acknowledged.
 func TestFault24NothingIsAcknowledgedInALogWhoseFileWasRemoved(t *testing.T) {
 	for name, remove := range map[string]func(path string) error{
 		"removed": os.Remove,
@@ -135,12 +136,12 @@ func TestFault24NothingIsAcknowledgedInALogWhoseFileWasRemoved(t *testing.T) {
 			_, _, err = l.Append(t.Context(), prompt("p2"))
 			require.ErrorIs(t, err, store.ErrFrozen)
 			require.Contains(t, l.Health().Reason, "removed")
-			require.NoError(t, s.Close(), "the file is put back")
+			require.NoError(t, s.Close(), "the file was not restored")
 		})
 	}
 }
 
-// The run id of hub.json may be any text.
+// hub.json may contain any text as its run id.
 func TestARunIdThatCannotBeIsToldAndReplaced(t *testing.T) {
 	ctx := context.Background()
 	for _, id := range []string{"7fffffffffffffff", "7ffffffffffffffe", "0fffffffffffffff", "-000000000000001", "8000000000000000", "none", ""} {
@@ -174,7 +175,7 @@ func TestARunIdThatCannotBeIsToldAndReplaced(t *testing.T) {
 	}
 }
 
-// A marker of an agent's process is hub id, run id and session, with dots between.
+// An agent's marker is hub id, run id and session id, separated by dots.
 func TestAHubIdThatCannotBeIsReplaced(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "hub.json"), []byte(`{"format":1,"hub_id":"a.b; x","last_run":{}}`), 0o600))

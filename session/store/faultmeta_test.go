@@ -31,7 +31,7 @@ func TestFault10MetadataThatIsBehindIsBroughtUpToDate(t *testing.T) {
 	o.close()
 }
 
-// onDisk reads the metadata as it lies on disk.
+// onDisk reads metadata.json.
 func onDisk(t testing.TB, d disk) store.Metadata {
 	t.Helper()
 	var m store.Metadata
@@ -135,7 +135,7 @@ func TestFault13StaleTemporaryFilesAreRemoved(t *testing.T) {
 	halfMade := filepath.Join(d.root, "sessions", ".new-20260101-000000-00000000")
 	require.NoError(t, os.Mkdir(halfMade, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(halfMade, "events.jsonl"), nil, 0o600))
-	old := time.Now().Add(-time.Hour) // a new one may be about to be written
+	old := time.Now().Add(-time.Hour) // a recent one may belong to a write in progress
 	require.NoError(t, os.Chtimes(halfMade, old, old))
 	require.NoError(t, os.WriteFile(filepath.Join(d.root, "hub.json.tmp"), []byte("half"), 0o600))
 	o := d.open(store.Options{})

@@ -18,7 +18,7 @@ func TestFault14AValueLargerThanTheDeviceWaitsWithoutSpinning(t *testing.T) {
 	files := &faultFS{FS: store.OS()}
 	s, err := store.Open(dir, store.Options{FS: files})
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = s.Close() }) // or it cannot be unmounted
+	t.Cleanup(func() { _ = s.Close() }) // or the file system cannot be unmounted
 	l := create(t, s)
 	_, _, err = l.Append(ctx, prompt("p1"))
 	require.NoError(t, err)
@@ -36,10 +36,10 @@ func TestFault14AValueLargerThanTheDeviceWaitsWithoutSpinning(t *testing.T) {
 	}
 	files.forget()
 	time.Sleep(2 * time.Second) // the measured time
-	require.Less(t, tries(), 10, "it waits ever longer between two tries")
-	require.Eventually(t, func() bool { return tries() > 0 }, time.Minute, 10*time.Millisecond, "it tries again")
+	require.Less(t, tries(), 10, "the pauses between attempts must grow")
+	require.Eventually(t, func() bool { return tries() > 0 }, time.Minute, 10*time.Millisecond, "no further attempt")
 	require.Equal(t, store.HealthBlocked, l.Health().State)
-	require.Len(t, readAll(t, l), 2, "what was there can be read")
+	require.Len(t, readAll(t, l), 2, "earlier events must stay readable")
 
 	out, err := exec.Command("mount", "-o", "remount,size=64m", dir).CombinedOutput()
 	require.NoError(t, err, string(out))
@@ -50,7 +50,7 @@ func TestFault14AValueLargerThanTheDeviceWaitsWithoutSpinning(t *testing.T) {
 	requireSound(t, dir)
 }
 
-// awaitHealth waits until the log is in that state.
+// awaitHealth waits until the log has the health state.
 func awaitHealth(t *testing.T, l *store.Log, want store.HealthState) {
 	t.Helper()
 	require.Eventually(t, func() bool { return l.Health().State == want }, patience, time.Millisecond, "its health is never %s", want)

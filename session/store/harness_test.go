@@ -15,16 +15,16 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// disk is a session's files while no store has them open, for tests that damage
+// disk is a session's files while no store has them open. Tests use it to damage
 // them.
 type disk struct {
 	t    testing.TB
-	root string // the data directory
+	root string // data directory
 	id   string
 }
 
-// recorded makes a session of n events (session_start among them), closes it
-// cleanly and returns its files.
+// recorded creates a session of n events, including session_start. It closes the
+// session cleanly and returns its files.
 func recorded(t testing.TB, n int) disk {
 	t.Helper()
 	root := t.TempDir()
@@ -47,8 +47,8 @@ func (d disk) read(name string) []byte {
 	return data
 }
 
-// write puts a file there as a person would, later than the hub's last write: two
-// writes within one tick of the file system's clock bear the same time.
+// write replaces a file with a later modification time. The explicit time is needed
+// because two writes within one tick of the clock get the same time.
 func (d disk) write(name string, data []byte) {
 	d.t.Helper()
 	require.NoError(d.t, os.WriteFile(d.path(name), data, 0o600))
@@ -56,7 +56,7 @@ func (d disk) write(name string, data []byte) {
 	require.NoError(d.t, os.Chtimes(d.path(name), now, now))
 }
 
-// log is events.jsonl, line by line, each with its newline.
+// lines returns events.jsonl as lines, each with its newline.
 func (d disk) lines() [][]byte {
 	lines := bytes.SplitAfter(d.read("events.jsonl"), []byte("\n"))
 	if n := len(lines); len(lines[n-1]) == 0 {
@@ -73,7 +73,7 @@ func (d disk) withoutMetadata() {
 	require.NoError(d.t, os.Remove(d.path("metadata.json")))
 }
 
-// quarantined returns the contents of the quarantine.
+// quarantined returns the contents of the files in quarantine.
 func (d disk) quarantined() [][]byte {
 	d.t.Helper()
 	names, err := filepath.Glob(d.path("quarantine/*"))
@@ -102,8 +102,8 @@ func (d disk) open(o store.Options) opened {
 	return opened{disk: d, store: s, log: l}
 }
 
-// close closes the store, and proves that opening it once more changes nothing:
-// recovery is idempotent.
+// close closes the store. It requires that another opening changes nothing, because
+// recovery must be idempotent.
 func (o opened) close() disk {
 	o.t.Helper()
 	shown := readAll(o.t, o.log)
@@ -119,7 +119,7 @@ func (o opened) close() disk {
 	return o.disk
 }
 
-// snapshotDir is every file under dir by name, but for births.
+// snapshotDir returns every file under dir by name, without birth times.
 func snapshotDir(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -134,14 +134,14 @@ func snapshotDir(t testing.TB, dir string) map[string]string {
 	return files
 }
 
-// birth is the metadata's record of its own file, which is a new file at each
-// write, and the checksum of that record.
+// birth matches the record of the metadata's own birth time and the checksum. They
+// change with each write, because each write creates a file.
 var birth = regexp.MustCompile(`,"born":"[0-9.]+","crc":"[0-9a-f]{8}"`)
 
 func withoutBirth(text string) string { return birth.ReplaceAllString(text, "") }
 
-// requireAppends checks that the log takes the next event under the next seq, or
-// behind the start of a new file, and shows it.
+// requireAppends requires that the log appends an event under the next seq (or the
+// one after a new file's first line) and shows it.
 func requireAppends(t testing.TB, l *store.Log) {
 	t.Helper()
 	before := l.Marks().Visible
@@ -153,7 +153,7 @@ func requireAppends(t testing.TB, l *store.Log) {
 	require.Equal(t, last, l.Marks().Visible)
 }
 
-// types lists the types of events.
+// types returns the types of events.
 func types(events []event.Event) []event.Type {
 	var all []event.Type
 	for _, e := range events {

@@ -11,9 +11,9 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// TestCheckAndRepairAgree damages a directory, and requires that repair leaves the
-// findings that check called unrepairable, reports the others as mended, and
-// reports nothing when it runs again.
+// TestCheckAndRepairAgree damages a directory. Repair must leave the problems that
+// check called unrepairable, report all others as mended, and report nothing when
+// it runs again.
 func TestCheckAndRepairAgree(t *testing.T) {
 	ctx := context.Background()
 	for name, test := range map[string]struct {

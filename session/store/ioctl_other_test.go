@@ -4,5 +4,5 @@ package store_test
 
 import "errors"
 
-// ioctl has no meaning for the tests elsewhere.
+// ioctl is not used on other systems.
 func ioctl(uintptr, uintptr, *uint32) error { return errors.ErrUnsupported }

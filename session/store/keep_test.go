@@ -15,13 +15,13 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// logBytes is how much the files of a log hold.
+// logBytes returns the size of a log's files.
 func logBytes(t *testing.T, dir string) (sum int64) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "events*.jsonl"))
 	require.NoError(t, err)
 	for _, path := range files {
-		if info, err := os.Stat(path); err == nil { // else it was just removed
+		if info, err := os.Stat(path); err == nil { // otherwise it was just removed
 			sum += info.Size()
 		}
 	}
@@ -42,7 +42,7 @@ func TestALogIsKeptToItsLimitAtSealingAtAChangeAndAtOpening(t *testing.T) {
 	appendN(t, l, 300)
 	require.NoError(t, l.FlushMetadata(context.Background()))
 	require.Greater(t, logBytes(t, dir), int64(3*most))
-	require.EqualValues(t, 1, l.Marks().Min, "without a limit nothing goes")
+	require.EqualValues(t, 1, l.Marks().Min, "events were removed without a limit")
 
 	s.SetKeep(2 * most)
 	within(2 * most)
@@ -62,7 +62,7 @@ func TestALogIsKeptToItsLimitAtSealingAtAChangeAndAtOpening(t *testing.T) {
 	for range 5 {
 		first = l.Marks().Min
 		appendN(t, l, 100)
-		within(most + file) // the active file never goes
+		within(most + file) // the active file is never removed
 		require.Greater(t, l.Marks().Min, first)
 	}
 	require.Equal(t, l.Marks().Min, l.Metadata().MinSeq)

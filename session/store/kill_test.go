@@ -22,17 +22,17 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// childEnv makes the test binary be a writer; see writerMain.
+// childEnv makes the test binary run writerMain.
 const childEnv = "ABIDE_STORE_TEST_WRITER"
 
-// writerMain is the child of the kill tests: it appends as fast as it can and
-// reports, on stdout, every event once it was acknowledged or shown. A report is
-// one write of one line, so the oracle outlives the child.
+// writerMain is the child process of the kill tests. It appends continuously and
+// reports every acknowledged or visible event on stdout. Each report is one write
+// of one line, so the reports survive the child.
 func writerMain(dir string) error {
-	// One that only streams has nothing synced but by the log's own flusher.
+	// A child that only streams leaves syncing to the log's flusher.
 	streams, file := os.Getenv(childEnv+"_STREAMS") != "", int64(64<<10)
 	if streams {
-		file = 16 << 20 // to complete a file is to sync it
+		file = 16 << 20 // completing a file syncs it
 	}
 	s, err := store.Open(dir, store.Options{SegmentBytes: file, TailBytes: 8 << 10, BootID: os.Getenv(childEnv + "_BOOT")})
 	if err != nil {
@@ -55,7 +55,7 @@ func writerMain(dir string) error {
 			for i := 0; ; i++ {
 				d, word := message(fmt.Sprintf("%d-%d %s", w, i, strings.Repeat("y", i%300))), "ack"
 				if streams {
-					time.Sleep(time.Millisecond) // as agents do, and the device stays empty
+					time.Sleep(time.Millisecond) // as agents do; so the disk does not fill up
 				} else if i%20 == 19 {
 					d, word = prompt(fmt.Sprintf("%d-%d", w, i)), "durable"
 				}
@@ -106,17 +106,17 @@ func writerMain(dir string) error {
 // promises are the events that children reported, by epoch and seq.
 type promises struct {
 	epoch   string
-	streams bool // the children stream only
+	streams bool // the children only stream
 	runs    int
 	data    map[string]map[event.Seq]string
 	durable map[string]map[event.Seq]bool
-	// heard is the time of each first report of the latest child; lost are those
-	// that were not found afterwards.
+	// heard holds the time of each first report of the latest child. lost holds the
+	// reports that were not found afterwards.
 	heard map[event.Seq]time.Time
 	lost  []event.Seq
 }
 
-// read takes one child's reports, and closes spoke at the first.
+// read reads the reports of one child, and closes spoke at the first one.
 func (p *promises) read(r io.Reader, spoke chan<- struct{}) {
 	scanner := bufio.NewScanner(r)
 	for lines := 0; scanner.Scan(); lines++ {
@@ -134,7 +134,7 @@ func (p *promises) read(r io.Reader, spoke chan<- struct{}) {
 		number, data, ok := strings.Cut(rest, " ")
 		seq, err := strconv.ParseInt(number, 10, 64)
 		if !ok || err != nil || !strings.HasSuffix(data, "}") {
-			continue // the last line may be cut
+			continue // the last line may be incomplete
 		}
 		p.data[p.epoch][event.Seq(seq)] = data
 		if _, before := p.heard[event.Seq(seq)]; !before {
@@ -146,8 +146,8 @@ func (p *promises) read(r io.Reader, spoke chan<- struct{}) {
 	}
 }
 
-// runAndKill runs a writer and kills it some time after its log is open, or,
-// one time in four, after it was started.
+// runAndKill starts a writer and kills it some time after its log is open or, one
+// time in four, after its start.
 func (p *promises) runAndKill(t *testing.T, dir, boot string, after time.Duration, stop func(child *exec.Cmd)) {
 	t.Helper()
 	self, err := os.Executable()
@@ -170,14 +170,14 @@ func (p *promises) runAndKill(t *testing.T, dir, boot string, after time.Duratio
 		case <-done:
 		}
 	}
-	time.Sleep(after) // the moment is the test's parameter, not a hope
+	time.Sleep(after) // the moment of the kill is a parameter of the test
 	stop(child)
 	<-done
 	_ = child.Wait() // it was killed
 }
 
-// verify reads the log as it is now and compares. lossy says that the power was
-// cut: then events that were only streamed may be gone, with their epoch.
+// verify compares the log with the reports. lossy means that the power was cut:
+// then streamed events may be lost, if the epoch has changed.
 func (p *promises) verify(t *testing.T, dir, boot string, lossy bool) int {
 	t.Helper()
 	s, err := store.Open(dir, store.Options{BootID: boot})
@@ -226,7 +226,7 @@ func (p *promises) verify(t *testing.T, dir, boot string, lossy bool) int {
 			require.False(t, p.durable[epoch][seq] || !lossy, "seq %d is lost: %s", seq, data)
 		}
 		if lost {
-			require.NotEqual(t, epoch, l.Epoch(), "something that was seen is gone, and the epoch is the same")
+			require.NotEqual(t, epoch, l.Epoch(), "a reported event is lost and the epoch is the same")
 		}
 	}
 	require.NoError(t, s.Close())
@@ -245,9 +245,9 @@ func TestFault17KillMinus9LosesNothingThatAnybodySaw(t *testing.T) {
 	p := &promises{data: map[string]map[event.Seq]string{}, durable: map[string]map[event.Seq]bool{}}
 	dir := t.TempDir()
 	total := 0
-	// A slow machine takes more rounds to write as much.
+	// A slow machine needs more rounds to write as much.
 	for round := 0; round < rounds || total <= 1000 && round < 20*rounds; round++ {
-		if round%10 == 9 { // a fresh log now and then: the old one grows long
+		if round%10 == 9 { // at times a new log, because the old one grows long
 			dir = t.TempDir()
 			p = &promises{data: map[string]map[event.Seq]string{}, durable: map[string]map[event.Seq]bool{}}
 		}
@@ -261,7 +261,7 @@ func TestFault17KillMinus9LosesNothingThatAnybodySaw(t *testing.T) {
 	t.Logf("%d rounds, %d events verified", rounds, total)
 }
 
-// withMount mounts a small file system for a test, or skips it.
+// withMount mounts a small file system for a test. It skips the test if it cannot.
 func withMount(t *testing.T, kind string, args ...string) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -273,7 +273,8 @@ func withMount(t *testing.T, kind string, args ...string) string {
 		t.Skipf("cannot mount %s here: %v: %s", kind, err, out)
 	}
 	t.Cleanup(func() {
-		// A child of another test has every file open between its fork and its exec.
+		// A child of another test may still hold the mount between its fork and its
+		// exec.
 		require.Eventually(t, func() bool { return exec.Command("umount", dir).Run() == nil }, 30*time.Second, 50*time.Millisecond)
 	})
 	return dir
@@ -300,13 +301,13 @@ func TestFault14AFullTmpfsBlocksTheSessionAndItHealsByItself(t *testing.T) {
 	}
 	require.ErrorIs(t, err, store.ErrBlocked)
 	require.Equal(t, store.HealthBlocked, l.Health().State)
-	require.ErrorIs(t, add(), store.ErrBlocked, "and stays so")
+	require.ErrorIs(t, add(), store.ErrBlocked, "the log must stay blocked")
 	_, err = l.PutBlob(ctx, "text/plain", make([]byte, 900<<10))
 	require.ErrorIs(t, err, store.ErrBlocked)
-	require.Len(t, readAll(t, l), len(acked)+1, "reading goes on")
+	require.Len(t, readAll(t, l), len(acked)+1, "the log must stay readable")
 
 	require.NoError(t, os.Remove(filler))
-	awaitHealth(t, l, store.HealthOK) // without an append: it finds out by itself
+	awaitHealth(t, l, store.HealthOK) // without an append, by its own attempts
 	require.NoError(t, add())
 	events := readAll(t, l)
 	for seq, data := range acked {
@@ -316,8 +317,8 @@ func TestFault14AFullTmpfsBlocksTheSessionAndItHealsByItself(t *testing.T) {
 	requireSound(t, dir)
 }
 
-// shutdownExt4 stops an ext4 file system at once, as a power cut would: the
-// journal is not flushed.
+// shutdownExt4 shuts an ext4 file system down like a power cut: the journal is not
+// flushed.
 func shutdownExt4(dir string) error {
 	const (
 		extIOCShutdown = 0x8004587d // EXT4_IOC_SHUTDOWN, _IOR('X', 125, __u32)
@@ -366,26 +367,26 @@ func TestFault18PowerLossLosesNothingThatWasAcknowledged(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	p := &promises{data: map[string]map[event.Seq]string{}, durable: map[string]map[event.Seq]bool{}}
 	total := 0
-	longest := time.Duration(0) // between an event's report and the cut that lost it
-	// A slow machine takes more rounds to write as much.
+	longest := time.Duration(0) // maximum time between the report of an event and the cut that lost it
+	// A slow machine needs more rounds to write as much.
 	for round := 0; round < rounds || total <= 1000 && round < 20*rounds; round++ {
 		boot := fmt.Sprint("boot-", round)
 		after := time.Duration(30+r.IntN(200)) * time.Millisecond
 		if p.streams = round%2 == 1; p.streams {
-			after += 2 * mayLose // else there is nothing that is too old to be lost
+			after += 2 * mayLose // so that some events are too old to be lost
 		}
 		var failed error
 		var cut time.Time
 		p.runAndKill(t, dir+"/data", boot, after, func(child *exec.Cmd) {
-			// The writer is stopped first: its later reports would not be of this
-			// side of the cut.
+			// Stop the writer first: its later reports would be after the cut.
 			cut = time.Now()
 			failed = errors.Join(child.Process.Signal(syscall.SIGSTOP), shutdownExt4(dir), child.Process.Signal(syscall.SIGKILL))
 		})
 		if failed != nil {
 			t.Skipf("cannot shut the file system down here: %v", failed)
 		}
-		// A child of another test has every file open between its fork and its exec.
+		// A child of another test may still hold the mount between its fork and its
+		// exec.
 		require.Eventually(t, func() bool { return exec.Command("umount", dir).Run() == nil }, 30*time.Second, 50*time.Millisecond)
 		mounted = false
 		require.NoError(t, mount())
@@ -398,10 +399,10 @@ func TestFault18PowerLossLosesNothingThatWasAcknowledged(t *testing.T) {
 		}
 	}
 	require.Greater(t, total, 1000, "the children hardly wrote anything")
-	require.LessOrEqual(t, longest, mayLose, "what was streamed that long ago was not on the device")
-	t.Logf("%d events verified; of what was streamed the last %s were lost", total, longest)
+	require.LessOrEqual(t, longest, mayLose, "an event of that age was not synced")
+	t.Logf("%d events verified; the power cuts lost at most the last %s of the stream", total, longest)
 }
 
-// mayLose is how much of a stream a power cut may take: 100 ms and the sync's own
-// time, with the time that a busy machine and its loop device need.
+// mayLose is the maximum age of a streamed event that a power cut may lose: 100 ms,
+// the sync, and the time that a busy machine and its loop device need.
 const mayLose = 2 * time.Second

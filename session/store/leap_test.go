@@ -17,12 +17,12 @@ func byHand(seq event.Seq) []byte {
 	return fmt.Appendf(nil, `{"seq":%d,"time":"2026-02-21T14:03:07.000000Z","type":"note","data":{"method":"mine"}}`+"\n", seq)
 }
 
-// TestALineWrittenByHandMakesNoLogWithoutEnd puts a line without a checksum into a
-// log, whose seq leaps over more events than can have been written.
+// TestALineWrittenByHandMakesNoLogWithoutEnd inserts a line without a checksum
+// whose seq is higher than events could have been written.
 func TestALineWrittenByHandMakesNoLogWithoutEnd(t *testing.T) {
 	for name, test := range map[string]struct {
 		seq  event.Seq
-		at   int // before this line of twenty
+		at   int // before this one of twenty lines
 		kind string
 	}{
 		"at the end":               {9_000_000_000_000_000, 20, store.ProblemTorn},
@@ -52,7 +52,7 @@ func TestALineWrittenByHandMakesNoLogWithoutEnd(t *testing.T) {
 				require.Equal(t, events, now[:20])
 				requireGapless(t, now)
 				require.Zero(t, o.log.Health().Holes)
-				require.Equal(t, test.at == 20, o.log.Epoch() != epoch, "whole lines that are cut off cost the epoch")
+				require.Equal(t, test.at == 20, o.log.Epoch() != epoch, "only truncated whole lines change the epoch")
 				if test.at == 20 {
 					require.Equal(t, [][]byte{byHand(test.seq)}, d.quarantined()[:1])
 				}
@@ -64,7 +64,7 @@ func TestALineWrittenByHandMakesNoLogWithoutEnd(t *testing.T) {
 }
 
 // TestALineOfTheLastSeqThereIsEndsNoLog appends a line with a right checksum and a
-// seq so high that little or nothing fits behind it.
+// seq near the maximum, which leaves few or no seqs.
 func TestALineOfTheLastSeqThereIsEndsNoLog(t *testing.T) {
 	for _, far := range []event.Seq{1<<53 - 1, 1<<53 - 100, 1<<48 + 1} {
 		for _, meta := range []bool{true, false} {
@@ -83,14 +83,14 @@ func TestALineOfTheLastSeqThereIsEndsNoLog(t *testing.T) {
 					requireAppends(t, o.log)
 					o.close()
 				}
-				require.Len(t, d.quarantined(), 1, "one repair is enough")
+				require.Len(t, d.quarantined(), 1, "the line was quarantined more than once")
 				require.Empty(t, kinds(t, d))
 			})
 		}
 	}
 }
 
-// withCRC gives a line the checksum of its body.
+// withCRC appends the right checksum to a line's body.
 func withCRC(line []byte) []byte {
 	body := bytes.TrimSuffix(line, []byte("}\n"))
 	return fmt.Appendf(nil, `%s,"crc":"%08x"}`+"\n", body, crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))

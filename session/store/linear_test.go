@@ -18,19 +18,18 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// operation is a client's request to the log: to append a prompt, or, with an empty
-// id, for the newest event.
+// operation is a request to the log: to append the prompt with this id or, if the
+// id is empty, to read the newest event.
 type operation struct{ id string }
 
-// outcome is the answer to it; unknown if the process died first.
+// outcome is the result. It is unknown if the process died first.
 type outcome struct {
 	unknown bool
 	seq     event.Seq
 	newest  string
 }
 
-// logModel is the log as its users see it: a list that only grows, whose state is
-// its ids in order.
+// logModel models the log as an append-only list of ids.
 var logModel = (&porcupine.NondeterministicModel{
 	Init: func() []any { return []any{"start"} },
 	Step: func(state, input, output any) []any {
@@ -45,7 +44,7 @@ var logModel = (&porcupine.NondeterministicModel{
 		after := now + " " + in.id
 		switch {
 		case out.unknown:
-			return []any{now, after} // it may be there or not
+			return []any{now, after} // the prompt may be in the list or not
 		case int(out.seq) == len(ids)+1:
 			return []any{after}
 		}
@@ -53,7 +52,7 @@ var logModel = (&porcupine.NondeterministicModel{
 	},
 }).ToModel()
 
-// history has the operations of the clients of one log, over all lives of its
+// history records the operations of all clients of one log, across restarts of the
 // process.
 type history struct {
 	mu    sync.Mutex
@@ -68,12 +67,12 @@ func (h *history) add(client int, in operation, called int64, out outcome) {
 	defer h.mu.Unlock()
 	returned := h.now()
 	if out.unknown {
-		returned = math.MaxInt64 // it may come to light after any restart
+		returned = math.MaxInt64 // it may take effect after any restart
 	}
 	h.ops = append(h.ops, porcupine.Operation{ClientId: client, Input: in, Call: called, Output: out, Return: returned})
 }
 
-// newest is the id of a log's newest event, and its seq.
+// newest returns the id of a log's newest event, and its seq.
 func newest(l *store.Log) (outcome, error) {
 	b, err := l.ReadBefore(context.Background(), 0, 1)
 	if err != nil {
@@ -141,7 +140,7 @@ func TestAppendsAndReadsAreLinearizableAcrossKills(t *testing.T) {
 				})
 			}
 			clients.Wait()
-			next := disk.restart() // before anything is closed in good order
+			next := disk.restart() // a kill: no clean close comes before
 			_ = s.Close()
 			disk = next
 		}
@@ -152,5 +151,5 @@ func TestAppendsAndReadsAreLinearizableAcrossKills(t *testing.T) {
 		}
 		require.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(logModel, h.ops, patience), "round %d", round)
 	}
-	require.Greater(t, acked, 5*rounds, "the kills came so early that nothing was shown")
+	require.Greater(t, acked, 5*rounds, "the kills came too early")
 }

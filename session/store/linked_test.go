@@ -11,7 +11,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// elsewhere is a directory outside the store that a link in a session leads to.
+// elsewhere is a directory outside of the store that a link in a session points to.
 type elsewhere struct {
 	t   *testing.T
 	dir string
@@ -77,7 +77,7 @@ func TestATornTailIsNeverPutWhereALinkLeads(t *testing.T) {
 	_, err := s.Log(t.Context(), d.id)
 	require.ErrorContains(t, err, "symbolic link")
 	there.requireUntouched()
-	require.Equal(t, torn, d.read("events.jsonl"), "the only copy of the tail")
+	require.Equal(t, torn, d.read("events.jsonl"), "the only copy of the tail was changed")
 	require.NoError(t, os.Remove(d.path("quarantine")))
 	l, err := s.Log(t.Context(), d.id)
 	require.NoError(t, err)

@@ -18,12 +18,13 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-// inFiles records a session whose log lies in many files, and names them, the
+// inFiles records a session whose log has many files. It returns the complete ones,
 // oldest first.
 func inFiles(t *testing.T) (d disk, events []event.Event, sealed []string) {
 	t.Helper()
 	root := t.TempDir()
-	// JSON leaves out the zeros that end a time: the files of two sessions would differ.
+	// JSON omits trailing zeros of a time, so the files of two sessions would
+	// differ in length.
 	exact := func() time.Time { return time.Now().Truncate(10 * time.Microsecond).Add(time.Microsecond) }
 	s := open(t, root, store.Options{SegmentBytes: 2000, Now: exact})
 	l := create(t, s)
@@ -37,11 +38,11 @@ func inFiles(t *testing.T) (d disk, events []event.Event, sealed []string) {
 	return d, events, sealed
 }
 
-// requireLost requires that the first events are told to be lost, and all others
-// are as they were.
+// requireLost requires that the events up to lost are marked as lost and that the
+// others are unchanged.
 func requireLost(t *testing.T, l *store.Log, lost event.Seq, events []event.Event) {
 	t.Helper()
-	require.EqualValues(t, 1, l.Marks().Min, "what was lost is not what retention removed")
+	require.EqualValues(t, 1, l.Marks().Min, "lost events must not count as removed by retention")
 	now := readAll(t, l)
 	requireGapless(t, now)
 	for _, e := range now[:lost] {
@@ -58,7 +59,7 @@ func TestTheOldestFileLostIsALossAndNotRetention(t *testing.T) {
 	require.NoError(t, os.Remove(sealed[0]))
 	require.NoError(t, os.Remove(sealed[1]))
 	require.NoError(t, os.Remove(sealed[3]))
-	require.Equal(t, []string{store.ProblemHole, store.ProblemHole}, kinds(t, d), "the oldest two are one hole")
+	require.Equal(t, []string{store.ProblemHole, store.ProblemHole}, kinds(t, d), "the oldest two files must be one hole")
 	first, next := bounds(t, sealed[2])
 	lost := first - 1
 
@@ -66,7 +67,7 @@ func TestTheOldestFileLostIsALossAndNotRetention(t *testing.T) {
 	_, third := bounds(t, sealed[3])
 	missing := int64(lost + third - next)
 	require.Equal(t, store.Damage{Missing: missing}, o.log.Health().Damage)
-	require.Equal(t, missing, onDisk(t, d).Damage.Missing, "lists show it")
+	require.Equal(t, missing, onDisk(t, d).Damage.Missing, "the metadata must count the missing events")
 	b, err := o.log.ReadAfter(context.Background(), 0, 1<<20)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, b.First)
@@ -74,7 +75,7 @@ func TestTheOldestFileLostIsALossAndNotRetention(t *testing.T) {
 	requireGapless(t, now)
 	require.Equal(t, events[lost:next], now[lost:next])
 	o.close()
-	require.Equal(t, []string{store.ProblemHole, store.ProblemHole}, kinds(t, d), "opening it hides nothing")
+	require.Equal(t, []string{store.ProblemHole, store.ProblemHole}, kinds(t, d), "the check after an opening must find the same")
 }
 
 func TestAllCompleteFilesLostIsALoss(t *testing.T) {
@@ -100,7 +101,7 @@ func TestAFileThatIsLostWhileALogIsOpenIsToldAsALoss(t *testing.T) {
 	requireAppends(t, o.log)
 }
 
-// bounds are the first and last seq of a complete file.
+// bounds returns the first and last seq of a complete file.
 func bounds(t *testing.T, path string) (first, last event.Seq) {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -119,9 +120,9 @@ func bounds(t *testing.T, path string) (first, last event.Seq) {
 	return first, last
 }
 
-// TestFault12NumbersThatCannotBeRightAreNotActedUpon writes metadata that reads
-// well and whose numbers are wrong: with the checksum it had, without any, and
-// where the numbers agree with each other.
+// TestFault12NumbersThatCannotBeRightAreNotActedUpon writes valid metadata with
+// wrong numbers: with the old checksum, without a checksum, and with numbers that
+// are consistent with each other.
 func TestFault12NumbersThatCannotBeRightAreNotActedUpon(t *testing.T) {
 	const far = "4302743027"
 	one := func(field, value string) func(text string) string {
@@ -158,9 +159,9 @@ func TestFault12NumbersThatCannotBeRightAreNotActedUpon(t *testing.T) {
 			require.NotEqual(t, before, d.read("metadata.json"))
 			o := d.open(store.Options{SegmentBytes: 2000})
 			now := readAll(t, o.log)
-			require.Equal(t, events, now[:len(events)], "nothing is lost, nothing stands between")
+			require.Equal(t, events, now[:len(events)], "an event is lost or a placeholder was added")
 			require.LessOrEqual(t, len(now), len(events)+2)
-			require.Equal(t, event.TypeEpoch, now[len(events)].Type, "what the metadata named may have been given out")
+			require.Equal(t, event.TypeEpoch, now[len(events)].Type, "a new epoch must follow, because the seqs in the metadata may be in use")
 			require.Equal(t, "demo", o.log.Metadata().Agent)
 			for _, path := range sealed {
 				require.FileExists(t, path)
@@ -175,7 +176,7 @@ func TestFault12NumbersThatCannotBeRightAreNotActedUpon(t *testing.T) {
 
 func TestAnEndThatWasLostIsStillGoneOnBehind(t *testing.T) {
 	d, events, sealed := inFiles(t)
-	// A backup from before the newest files.
+	// Restore a backup older than the newest files.
 	var before event.Seq
 	for _, path := range sealed[4:] {
 		require.NoError(t, os.Remove(path))
@@ -187,6 +188,6 @@ func TestAnEndThatWasLostIsStillGoneOnBehind(t *testing.T) {
 	requireGapless(t, now)
 	require.Equal(t, events[:before], now[:before])
 	require.Equal(t, event.TypeCorrupt, now[len(events)-1].Type)
-	require.Equal(t, event.TypeEpoch, now[len(events)].Type, "no seq is given out twice")
+	require.Equal(t, event.TypeEpoch, now[len(events)].Type, "a seq was used twice")
 	o.close()
 }

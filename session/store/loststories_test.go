@@ -14,7 +14,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// lostStories are of files and directories that a person removes or replaces.
+// lostStories are about files and directories that a person removes or replaces.
 func lostStories() []story {
 	all := slices.Clone(awayStories)
 	for which, at := range map[string]func([]string) string{
@@ -32,7 +32,7 @@ func lostStories() []story {
 					if !keep {
 						p.lose("metadata.json")
 						p.oracle.said[p.oracle.created[0]] = nil
-						p.oracle.removes[p.oracle.created[0]] = which == "first" // nothing says any more that there was more
+						p.oracle.removes[p.oracle.created[0]] = which == "first" // without this file, no later file proves that there was more
 					}
 				},
 				tell: func(p *teller) {
@@ -56,13 +56,13 @@ func lostStories() []story {
 					inFour(p)
 					p.putInPlaceOf(name, of)
 					if name == "metadata.json" && of.to == "" {
-						p.oracle.said[p.oracle.created[0]] = nil // the last line is nowhere else
+						p.oracle.said[p.oracle.created[0]] = nil // the last line is stored in this file only
 					}
 					if name == "metadata.json" && of.to != "" {
-						p.oracle.renews = true // the link's target may be of an earlier time
+						p.oracle.renews = true // the link's target may be older
 					}
 					if name == "labels.json" && of.to != "" {
-						p.oracle.stays = []string{store.ProblemStray} // it is read, and written anew when a label is set
+						p.oracle.stays = []string{store.ProblemStray} // the file is readable and is replaced when a label is written
 					}
 				},
 				tell: goesOn,
@@ -127,8 +127,8 @@ func lostStories() []story {
 	return all
 }
 
-// standing are the things that may stand in place of a file. One that leads to the
-// file itself loses nothing. A device is refused where a pipe is.
+// standing are the things that may stand in place of a file. A link to the file
+// itself loses nothing. A device is refused like a pipe.
 var standing = map[string]struct {
 	kind fs.FileMode
 	to   string
@@ -216,7 +216,7 @@ var awayStories = []story{
 					return
 				}
 				p.lose(p.complete()[1])
-				p.oracle.renews = true // the metadata may have known the log by that file
+				p.oracle.renews = true // the metadata may have recorded the birth time of that file
 				p.pages(l)
 				p.messages(l, 2)
 			}
@@ -263,7 +263,7 @@ var awayStories = []story{
 	},
 }
 
-// inFour makes a session over several files.
+// inFour creates a session over several files.
 func inFour(p *teller) {
 	p.open()
 	l := p.create()
@@ -274,12 +274,12 @@ func inFour(p *teller) {
 	p.close()
 }
 
-// path is a file of the first session.
+// path returns the path of a file of the first session.
 func (p *teller) path(name string) string {
 	return filepath.Join("/data/sessions", p.oracle.created[0], name)
 }
 
-// complete are the names of the complete files of the first session, in order.
+// complete returns the names of the complete files of the first session, in order.
 func (p *teller) complete() (all []string) {
 	names, err := p.disk.ReadDir(p.path("."))
 	require.NoError(p.t, err)
@@ -291,7 +291,8 @@ func (p *teller) complete() (all []string) {
 	return all
 }
 
-// takes says that the lines of a file are gone, or something of its beginning.
+// takes tells the oracle that the lines of a file, or a part of its beginning, are
+// removed.
 func (p *teller) takes(name string) {
 	id, before := p.oracle.created[0], p.oracle.taken[p.oracle.created[0]]
 	first, last := bounds(p.t, name)
@@ -301,7 +302,7 @@ func (p *teller) takes(name string) {
 	p.oracle.stays = append(p.oracle.stays, store.ProblemHole, store.ProblemStart)
 }
 
-// lose takes a file away.
+// lose removes a file.
 func (p *teller) lose(name string) {
 	if strings.HasPrefix(name, "events-") {
 		p.takes(name)
@@ -310,7 +311,7 @@ func (p *teller) lose(name string) {
 	require.NoError(p.t, p.disk.SyncDir(p.path(".")))
 }
 
-// putInPlaceOf puts something in place of a file of the first session.
+// putInPlaceOf replaces a file of the first session.
 func (p *teller) putInPlaceOf(name string, of struct {
 	kind fs.FileMode
 	to   string
@@ -321,18 +322,18 @@ func (p *teller) putInPlaceOf(name string, of struct {
 	p.disk.stand(p.path(name), of.kind, of.to)
 }
 
-// vanish removes the directory of a session under the hub.
+// vanish removes the directory of an open session.
 func (p *teller) vanish(l *store.Log) {
 	if p.gone {
 		return
 	}
 	p.oracle.deletes[l.ID()] = true
-	p.oracle.taken[l.ID()] = func(event.Seq) bool { return true } // while the hub still has the file open
+	p.oracle.taken[l.ID()] = func(event.Seq) bool { return true } // events stay readable while the file is open
 	require.NoError(p.t, p.disk.RemoveAll(filepath.Join("/data/sessions", l.ID())))
 	require.NoError(p.t, p.disk.SyncDir("/data/sessions"))
 }
 
-// moveAway moves it out of the data directory, until the repair.
+// moveAway moves the directory out of the data directory until the repair.
 func (p *teller) moveAway(l *store.Log) {
 	if p.gone {
 		return
@@ -355,7 +356,7 @@ func (p *teller) putBack(l *store.Log) {
 	delete(p.oracle.deletes, l.ID())
 }
 
-// headless ends a session, and changes its first line.
+// headless ends a session and changes its first line.
 func (p *teller) headless(change func(line []byte) []byte, meta bool) {
 	streams(p)
 	p.leave()
@@ -372,7 +373,7 @@ func (p *teller) headless(change func(line []byte) []byte, meta bool) {
 	}
 }
 
-// secondHub tries to open the directory that a hub has.
+// secondHub tries to open the data directory of a running hub.
 func (p *teller) secondHub() {
 	p.t.Helper()
 	if p.gone {
@@ -384,11 +385,11 @@ func (p *teller) secondHub() {
 	if err == nil {
 		_ = s.Close()
 	}
-	require.Error(p.t, err, "two hubs have it")
+	require.Error(p.t, err, "the second hub opened the directory")
 	if locked := (*store.LockedError)(nil); !errors.As(err, &locked) {
 		p.named("open a second time", err)
 	}
-	for _, c := range second.trace() { // directories and the lock's file are there, and stay
+	for _, c := range second.trace() { // directories and the lock file exist and stay
 		there := c.op == "mkdir" || c.op == "syncdir" || c.step() == "create LOCK"
 		require.True(p.t, there || !c.changes(), "the second hub changes something: %s %s", c.op, c.name)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// madeBy is how a session was made, as lists show it.
+// madeBy returns the fields of the metadata that say how a session was created.
 func madeBy(m store.Metadata) store.Metadata {
 	return store.Metadata{
 		Agent: m.Agent, Workspace: m.Workspace, ProjectRoot: m.ProjectRoot, CreatedBy: m.CreatedBy,

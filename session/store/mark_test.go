@@ -14,7 +14,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// noMetadata fails the making of metadata.json, and nothing else.
+// noMetadata fails the creation of metadata.json.
 func noMetadata(err error) func(int, string, string) error {
 	return func(_ int, op, name string) error {
 		if op == "create" && strings.Contains(name, "metadata.json.tmp") {
@@ -36,8 +36,8 @@ func asleep(t testing.TB) (*memFS, *faultFS, *store.Store, *store.Log) {
 	return disk, f, s, l
 }
 
-// A power cut may take back shown events; that costs the epoch only where the
-// metadata has the mark of an open log.
+// A power cut may lose visible events. The epoch changes after it only if the
+// metadata marks the log as open.
 func TestNothingIsShownThatNoMetadataSpeaksOf(t *testing.T) {
 	for name, no := range map[string]error{"full": syscall.ENOSPC, "failing": syscall.EIO, "out of descriptors": syscall.EMFILE} {
 		t.Run(name, func(t *testing.T) {
@@ -52,12 +52,12 @@ func TestNothingIsShownThatNoMetadataSpeaksOf(t *testing.T) {
 				again, openErr := then.Log(t.Context(), l.ID())
 				require.NoError(t, openErr)
 				if again.Epoch() == epoch {
-					require.GreaterOrEqual(t, again.Marks().Visible, visible, "its seq is another event's next")
+					require.GreaterOrEqual(t, again.Marks().Visible, visible, "the next event would reuse a visible seq")
 				}
 				require.Error(t, err)
 				require.NoError(t, then.Close())
 				f.set(nil)
-				_ = s.Close() // a frozen log says so
+				_ = s.Close() // it returns the log's freezing as an error
 			}
 		})
 	}
@@ -91,7 +91,7 @@ func TestALogWhoseDeviceFailsItsMarkIsFrozenUntilItIsReopened(t *testing.T) {
 	f.set(nil)
 	require.NoError(t, l.Reopen(ctx))
 	require.Equal(t, store.Health{State: store.HealthOK}, l.Health())
-	require.Equal(t, event.Seq(3), l.Marks().Written, "nothing had to be copied")
+	require.Equal(t, event.Seq(3), l.Marks().Written, "the log was copied")
 	requireAppends(t, l)
 	require.NoError(t, s.Close())
 }

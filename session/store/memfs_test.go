@@ -15,29 +15,29 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// memFS is a file system that keeps the device and the page cache apart, so a test
-// can cut the power: see powerCut. It implements store.FS by the letter of POSIX:
-// contents become durable by fdatasync, names by fsync of their directory, nothing
-// else does. Bytes that a sync failed to write stay in the page cache and reach the
-// device only if they are written anew: the later syncs report success.
+// memFS is a file system in memory with separate device and page cache, so that a
+// test can cut the power: see powerCut. It implements store.FS and follows POSIX
+// strictly: fdatasync makes contents durable, fsync of the directory makes names
+// durable, and nothing else does. After a failed sync, later syncs succeed but the
+// bytes reach the device only if they are written again.
 type memFS struct {
 	mu    sync.Mutex
-	nodes map[string]*memNode // by clean path, as a program sees them
-	// names are the durable entries of each directory: those at its last sync.
+	nodes map[string]*memNode // by clean path, as programs see them
+	// names are the durable entries of each directory, as of its last sync.
 	names  map[*memNode]map[string]*memNode
 	locks  map[*memNode]*memFile
-	births bool // it says when a file was made
-	made   int  // how many were
+	births bool // files have birth times
+	made   int  // number of files created
 }
 
 type memNode struct {
 	dir     bool
-	kind    fs.FileMode // the type, where it is neither a file nor a directory
-	link    string      // where a symbolic link leads, a path
-	born    int         // in their order
+	kind    fs.FileMode // file type; zero for files and directories
+	link    string      // target of a symbolic link
+	born    int         // order of creation
 	written time.Time
-	data    []byte // as a program sees it
-	durable []byte // survives a power cut for sure
+	data    []byte // as programs see it
+	durable []byte // certain to survive a power cut
 	dropped []bool // by byte of data: a sync failed to write it
 }
 
@@ -48,8 +48,8 @@ func newMemFS() *memFS {
 	return m
 }
 
-// restart is the file system of a new process after the old one was killed:
-// everything, but no lock.
+// restart returns the file system as a new process sees it after a kill: everything
+// but locks.
 func (m *memFS) restart() *memFS {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -80,8 +80,8 @@ func (n *memNode) copy() *memNode {
 	return &c
 }
 
-// powerCut is the file system after the power failed: any part of the unsynced
-// bytes may be there, and where a file grew, zeros may stand for its bytes.
+// powerCut returns the file system after a power cut. Any part of the unsynced
+// bytes may be on the device. Where a file grew, its bytes may be zeros.
 func (m *memFS) powerCut(r *rand.Rand) *memFS {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -103,7 +103,7 @@ func (m *memFS) survive(next *memFS, r *rand.Rand, path string, n *memNode) {
 	for name, child := range m.names[n] {
 		entries[name] = child
 	}
-	// The kernel may have written any unsynced name, but a rename is one step.
+	// The kernel may have written any unsynced name, but a rename is atomic.
 	if r.IntN(2) == 0 {
 		entries = m.children(m.nameOf(n))
 	}
@@ -118,12 +118,12 @@ func (m *memFS) survive(next *memFS, r *rand.Rand, path string, n *memNode) {
 		if len(child.data) >= len(data) {
 			extra := child.data[len(data):]
 			switch r.IntN(4) {
-			case 0: // nothing of it
+			case 0: // none of the data
 			case 1: // all of it
 				data = slices.Clone(child.data)
-			case 2: // some of it
+			case 2: // a part of it
 				data = append(data, extra[:r.IntN(len(extra)+1)]...)
-			case 3: // its size, and only some of its bytes
+			case 3: // the size, and a part of the data
 				n := r.IntN(len(extra) + 1)
 				data = append(append(data, extra[:n]...), make([]byte, len(extra)-n)...)
 			}
@@ -134,8 +134,8 @@ func (m *memFS) survive(next *memFS, r *rand.Rand, path string, n *memNode) {
 	}
 }
 
-// nameOf is where a program finds a directory now; nowhere once it is removed.
-// The caller holds mu.
+// nameOf returns the current path of a directory, or an invalid path once it is
+// removed. The caller holds mu.
 func (m *memFS) nameOf(n *memNode) string {
 	for path, other := range m.nodes {
 		if other == n {
@@ -145,7 +145,7 @@ func (m *memFS) nameOf(n *memNode) string {
 	return "nowhere"
 }
 
-// children lists the entries directly under path. The caller holds mu.
+// children returns the entries directly under path. The caller holds mu.
 func (m *memFS) children(path string) map[string]*memNode {
 	prefix := strings.TrimSuffix(path, "/") + "/"
 	all := map[string]*memNode{}
@@ -157,7 +157,7 @@ func (m *memFS) children(path string) map[string]*memNode {
 	return all
 }
 
-// files is every file by its path, except those that each run writes about itself.
+// files returns every file by path, except the files that each run rewrites.
 func (m *memFS) files() map[string]string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -170,7 +170,7 @@ func (m *memFS) files() map[string]string {
 	return all
 }
 
-// edit is change as a person makes it: later than the write before it.
+// edit is change with a newer modification time, like an edit by a person.
 func (m *memFS) edit(path string, change func([]byte) []byte) {
 	time.Sleep(time.Millisecond)
 	m.change(path, change)
@@ -179,7 +179,7 @@ func (m *memFS) edit(path string, change func([]byte) []byte) {
 	m.nodes[path].written = time.Now()
 }
 
-// copyOver puts bytes in place of a file as a new one, as a backup put back does.
+// copyOver replaces a file by a new one, like a restored backup.
 func (m *memFS) copyOver(path string, data []byte) {
 	m.mu.Lock()
 	m.made++
@@ -188,7 +188,7 @@ func (m *memFS) copyOver(path string, data []byte) {
 	m.change(path, func([]byte) []byte { return slices.Clone(data) })
 }
 
-// change changes a file on the device, which keeps its time.
+// change changes a file on the device and keeps its modification time.
 func (m *memFS) change(path string, change func([]byte) []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -205,8 +205,8 @@ func (m *memFS) change(path string, change func([]byte) []byte) {
 
 func pathError(op, name string, err error) error { return &fs.PathError{Op: op, Path: name, Err: err} }
 
-// stand puts something in place of a file, on the device: its type, and its target
-// if it is a link.
+// stand replaces a file on the device by something of another type. link is the
+// target if that is a symbolic link.
 func (m *memFS) stand(path string, kind fs.FileMode, link string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -220,7 +220,7 @@ func (m *memFS) stand(path string, kind fs.FileMode, link string) {
 	m.names[m.nodes[filepath.Dir(path)]] = m.children(filepath.Dir(path))
 }
 
-// move moves a file or directory as a person does, on the device.
+// move renames a file or directory on the device, like a person.
 func (m *memFS) move(from, to string) {
 	_ = m.RemoveAll(to)
 	_ = m.Rename(from, to)
@@ -228,7 +228,7 @@ func (m *memFS) move(from, to string) {
 	_ = m.SyncDir(filepath.Dir(to))
 }
 
-// file is the regular file that name means. The caller holds mu.
+// file returns the regular file of that name. The caller holds mu.
 func (m *memFS) file(op, name string) (*memNode, error) {
 	n := m.nodes[filepath.Clean(name)]
 	if n != nil && n.kind == fs.ModeSymlink {
@@ -327,7 +327,7 @@ func (m *memFS) Stat(name string) (fs.FileInfo, error) {
 	return n.info(filepath.Base(name)), nil
 }
 
-// Born implements the store's interface to a file system that knows births.
+// Born implements the store's optional interface for birth times.
 func (m *memFS) Born(name string) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -470,7 +470,7 @@ func (f *memFile) Datasync() error {
 	return nil
 }
 
-// failSync is a sync that fails: see memFS.
+// failSync simulates a failed sync: see memFS.
 func (f *memFile) failSync() {
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()

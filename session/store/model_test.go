@@ -15,8 +15,8 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// TestALogIsWhatWasAppendedToIt compares a log with a plain slice under random
-// appends, reads, pages, retention, restarts and kills.
+// TestALogIsWhatWasAppendedToIt compares a log with a slice under random appends,
+// reads, pages, retention, restarts and kills.
 func TestALogIsWhatWasAppendedToIt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ctx := context.Background()
@@ -41,7 +41,7 @@ func TestALogIsWhatWasAppendedToIt(t *testing.T) {
 			return s, l
 		}
 		s, l := reopen("")
-		var model []string // model[i] is the data of seq i+1; "" for the log's own lines
+		var model []string // model[i] is the data of seq i+1; "" for the log's own events
 		learn := func(first event.Seq, data ...string) {
 			for len(model) < int(first)-1 {
 				model = append(model, "")
@@ -125,14 +125,14 @@ func TestALogIsWhatWasAppendedToIt(t *testing.T) {
 				before, epoch := l.Marks(), l.Epoch()
 				require.NoError(t, s.Close())
 				s, l = reopen(l.ID())
-				before.Synced = before.Written // closing sees to that
+				before.Synced = before.Written // closing syncs
 				require.Equal(t, before, l.Marks())
 				require.Equal(t, epoch, l.Epoch())
 			},
 			"kill": func(*rapid.T) {
 				before, epoch := l.Marks(), l.Epoch()
 				next := disk.restart()
-				require.NoError(t, s.Close()) // of the old process: its files are not read again
+				require.NoError(t, s.Close()) // close the old process's descriptors; its files are not read again
 				disk = next
 				s, l = reopen(l.ID())
 				require.Equal(t, before.Visible, l.Marks().Visible)
@@ -166,7 +166,7 @@ func TestAppendRefusesWhatWouldBreakTheLog(t *testing.T) {
 	}
 	_, _, err := l.Append(ctx)
 	require.ErrorIs(t, err, store.ErrInvalid)
-	require.Len(t, readAll(t, l), 1, "all or none")
+	require.Len(t, readAll(t, l), 1, "a part of the batch was appended")
 	_, _, err = l.Append(ctx, event.Draft{Type: `odd "type"`, Data: []byte(`{}`)})
 	require.NoError(t, err)
 	requireAppends(t, l)
@@ -224,19 +224,19 @@ func TestAnIdleLogLetsItsCachesGoAndComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
 		dir := t.TempDir()
-		// Behind a name of its own the store does not watch the directory, so that
-		// time can go on.
+		// With a wrapped FS the store does not watch the directory, so the time of
+		// the bubble can advance.
 		s := open(t, dir, store.Options{FS: struct{ store.FS }{store.OS()}, IdleAfter: 20 * time.Millisecond, SegmentBytes: 4000})
 		l := create(t, s)
 		appendN(t, l, 100)
 		d := disk{t: t, root: dir, id: l.ID()}
 		time.Sleep(time.Second)
 		synctest.Wait()
-		require.Nil(t, onDisk(t, d).Writer, "an idle log does not count as open: a power cut costs it nothing")
+		require.Nil(t, onDisk(t, d).Writer, "an idle log must not be marked as open")
 		requireGapless(t, readAll(t, l))
 		_, _, err := l.Append(ctx, message("again"))
 		require.NoError(t, err)
-		require.NotNil(t, onDisk(t, d).Writer, "and is marked before its next line is written")
+		require.NotNil(t, onDisk(t, d).Writer, "the log must be marked as open before its next line is written")
 		requireGapless(t, readAll(t, l))
 	})
 }
@@ -256,8 +256,8 @@ func TestBlobsAreKeptOnceAndMovedOutOfPayloads(t *testing.T) {
 	require.Less(t, len(b.JSON), 20<<10)
 	require.Contains(t, string(b.JSON), `"media_type":"image/png"`)
 	require.Contains(t, string(b.JSON), `"bytes":307200`)
-	require.Contains(t, string(b.JSON), `"small":1.50`, "the rest is as the agent wrote it")
-	// Many values, none of them large, still make a line that is too long.
+	require.Contains(t, string(b.JSON), `"small":1.50`, "small values must not be changed")
+	// Many small values can still make a line too long.
 	var many []string
 	for i := range 20 {
 		many = append(many, fmt.Sprintf(`"k%d":%q`, i, strings.Repeat("v", 100<<10)))

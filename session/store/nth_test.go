@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// soak reports whether the slow tests should take their time.
+// soak reports whether the tests run at full length.
 func soak() bool { return os.Getenv("ABIDE_SOAK") != "" }
 
-// cuts is how many power cuts are tried at each call.
+// cuts is the number of power cuts tried at each call.
 func cuts() int {
 	if soak() {
 		return 8
@@ -29,14 +29,14 @@ func TestAStoryIsToldAsItIs(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			trace, _ := told(t, &s, fault{}, 0)
 			for _, step := range s.steps {
-				require.Contains(t, stepsOf(trace), step, "the story does not come by that step")
+				require.Contains(t, stepsOf(trace), step, "the story has no such step")
 			}
 		})
 	}
 }
 
-// TestAStoryLosesNothingWhateverCallFails tells every story with every fault at
-// the first call it can happen to, at the second, and so on to its end.
+// TestAStoryLosesNothingWhateverCallFails runs every story with every fault at its
+// first possible call, then at the second, and so on.
 func TestAStoryLosesNothingWhateverCallFails(t *testing.T) {
 	for _, s := range stories() {
 		for _, f := range faults {
@@ -48,9 +48,9 @@ func TestAStoryLosesNothingWhateverCallFails(t *testing.T) {
 	}
 }
 
-// TestASyncAfterAFailedOneIsNotBelievedOnAFullDevice has the device fill up right
-// after it failed to sync, when neither the metadata can say so nor the bytes be
-// written anew.
+// TestASyncAfterAFailedOneIsNotBelievedOnAFullDevice fills the device right after a
+// failed sync. Then neither the metadata can record the failure nor the bytes be
+// written again.
 func TestASyncAfterAFailedOneIsNotBelievedOnAFullDevice(t *testing.T) {
 	for _, s := range stories() {
 		if !strings.HasPrefix(s.name, "a device that fails while a log is opened") {
@@ -71,9 +71,9 @@ func faultNamed(t *testing.T, name string) fault {
 	return faults[i]
 }
 
-// everyCall tells a story with a fault at the first call, the second, and so on,
-// until the story is over before it comes. Only in a soak is it every one; else
-// every 97th, from a start that the names of the story and the fault give.
+// everyCall runs a story with a fault at the first call, the second, and so on,
+// until the story ends before the fault. A soak tries every call. Otherwise it
+// tries every 97th, from a start derived from the names of the story and the fault.
 func everyCall(t *testing.T, s *story, f fault) {
 	first, step := 1+sample(s.name+f.name)%97, 97
 	if soak() {
@@ -91,10 +91,10 @@ func everyCall(t *testing.T, s *story, f fault) {
 	}
 }
 
-// TestAKillBetweenAnyTwoStepsLosesNothing has the process end right before each
-// step of each story that changes something on the device, and before those that
-// a story names: a step that no kill comes before is a failure. Unless in a soak, of
-// the steps a story does not name one in three is taken.
+// TestAKillBetweenAnyTwoStepsLosesNothing kills the process right before each step
+// of each story that changes the device, and before the steps that a story names. A
+// named step that never happens is a failure. Outside of a soak it tries one in
+// three of the other steps.
 func TestAKillBetweenAnyTwoStepsLosesNothing(t *testing.T) {
 	for _, s := range stories() {
 		t.Run(s.name, func(t *testing.T) {
@@ -114,16 +114,17 @@ func TestAKillBetweenAnyTwoStepsLosesNothing(t *testing.T) {
 					continue
 				}
 				t.Run(step, func(t *testing.T) {
-					for n := 1; ; n++ { // each time the story comes by
+					for n := 1; ; n++ { // for each time the story reaches the step
 						at := 0
 						for attempt := 0; at == 0 && attempt < 5; attempt++ {
-							// A log's own calls may come in another order.
+							// The calls of a log's goroutines may come in another
+							// order.
 							_, at = told(t, &s, faults[0].before(step), n)
 							if n > 1 {
 								break
 							}
 						}
-						require.True(t, n > 1 || at > 0, "no kill came right before it")
+						require.True(t, n > 1 || at > 0, "no kill came right before the step")
 						if at == 0 || !soak() {
 							return
 						}
@@ -134,14 +135,13 @@ func TestAKillBetweenAnyTwoStepsLosesNothing(t *testing.T) {
 	}
 }
 
-// sample turns a name into a number that is the same in every run, so that a red run
-// is red again.
+// sample derives a number from a name, so that a failing run can be repeated.
 func sample(name string) int { return int(crc32.ChecksumIEEE([]byte(name)) >> 1) }
 
-// told tells a story with a fault at the n-th call that it can happen to, compares
-// the files left with the promises, and returns the calls that were made, and the
-// number of the one that failed, zero if none did. Its time is its own, so waiting
-// for a timer takes none.
+// told runs a story with a fault at its n-th possible call and compares the
+// remaining files with the promises. It returns the calls that were made, and the
+// number of the failed call, or zero. It runs in a synctest bubble, so timers take
+// no time.
 func told(t *testing.T, s *story, f fault, n int) (trace []call, at int) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newTeller(t, s)
@@ -156,7 +156,7 @@ func told(t *testing.T, s *story, f fault, n int) (trace []call, at int) {
 			p.fs.set(f.from(n, &at))
 		}
 		s.tell(p)
-		if !p.gone { // killed before anything is closed in good order
+		if !p.gone { // a kill: no clean close comes before
 			p.oracle.clone().verify(p.disk.restart(), "boot-1", false)
 		}
 		p.leave()
@@ -164,7 +164,7 @@ func told(t *testing.T, s *story, f fault, n int) (trace []call, at int) {
 		for cut := range uint64(cuts()) {
 			p.oracle.clone().verify(p.disk.powerCut(rand.New(rand.NewPCG(uint64(n), cut))), "boot-2", true)
 		}
-		// The power fails under the run behind a kill, too.
+		// Cut the power also during the run after the kill.
 		after, disk := p.oracle.clone(), p.disk.restart()
 		after.verify(disk, "boot-1", false)
 		after.verify(disk.powerCut(rand.New(rand.NewPCG(uint64(n), 99))), "boot-2", true)

@@ -16,21 +16,21 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// sighting is an event as a reader was shown it.
+// sighting is an event as a reader received it.
 type sighting struct {
 	event event.Event
 	text  string
-	epoch string // that the event was written in; the log may have another since
+	epoch string // the epoch at the time of writing; the log may have another now
 }
 
-// identity must never name two events.
+// identity must never belong to two events.
 type identity struct {
 	session string
 	epoch   string
 	seq     event.Seq
 }
 
-// given is a session's data from people and from the session itself.
+// given is a session's data from people and from the session.
 type given struct {
 	name             string
 	named            bool
@@ -40,31 +40,31 @@ type given struct {
 
 func givenOf(m store.Metadata) given { return given{m.Name, m.Named, m.Archived, m.Pinned, m.LastLine} }
 
-// oracle remembers the store's promises, outside the store.
+// oracle records the promises of a store, outside of the store.
 type oracle struct {
 	t require.TestingT
 
 	created []string            // sessions whose creation was acknowledged
-	acked   map[identity]string // appends that returned without an error: the text
-	durable map[identity]bool   // those of them that said to be on the device
+	acked   map[identity]string // text of the appends that returned without an error
+	durable map[identity]bool   // those that were acknowledged as synced
 	seen    map[identity]sighting
-	synced  map[identity]bool // events that were said to be on the device
+	synced  map[identity]bool // events that the marks named as synced
 
-	said    map[string][]given           // by session: the last flushed, and all since
-	kept    map[string]map[string]string // by session: the blobs that were kept, by their hash
+	said    map[string][]given           // by session: the last flushed value, and all later ones
+	kept    map[string]map[string]string // by session: the stored blobs by hash
 	uploads map[string][]event.Attachment
 	removes map[string]bool   // sessions whose oldest events may be gone
-	deletes map[string]bool   // sessions that may be gone, and whether they must be
+	deletes map[string]bool   // sessions that may be gone (false) or must be gone (true)
 	stays   []string          // kinds of damage that the story leaves
-	epochs  map[string]string // by session, when it was last looked at
-	renews  bool              // a kill may cost an epoch for nothing: see ADR 35
-	// ruined is the first seq of a session whose line the story destroyed: it may be
-	// gone, and its identity with it.
+	epochs  map[string]string // by session, as of the last look
+	renews  bool              // a kill may change the epoch without a loss: see ADR 35
+	// ruined is the first seq of a session whose line the story destroyed. The
+	// event may be lost, with its identity.
 	ruined map[string]event.Seq
-	// taken are the seqs of a session whose lines the story took out of the log: for
-	// them a placeholder may stand, and nothing else.
+	// taken selects the seqs of a session whose lines the story removed. Only a
+	// placeholder may stand for them.
 	taken map[string]func(event.Seq) bool
-	// repair is the person's step before a session can be opened again.
+	// repair is what a person does before a session can be opened again.
 	repair func(*memFS)
 }
 
@@ -77,19 +77,18 @@ func newOracle(t require.TestingT) *oracle {
 	}
 }
 
-// clone is an oracle that goes on from here alone, for a branch of the story that
-// goes its own way.
+// clone returns a copy of the oracle for a branch of the story.
 func (o *oracle) clone() *oracle {
 	c := *o
 	c.seen, c.synced, c.epochs = maps.Clone(o.seen), maps.Clone(o.synced), maps.Clone(o.epochs)
 	return &c
 }
 
-// look reads a log from the start, as an observer would, and remembers it. An event
+// look reads a log from the start like an observer and records the events. An event
 // that was shown once must be shown again.
 func (o *oracle) look(l *store.Log) {
 	synced := l.Marks().Synced
-	events, _ := o.read(l) // as far as it goes
+	events, _ := o.read(l) // as far as possible
 	epochs, _ := epochsOf(events)
 	o.epochs[l.ID()] = l.Epoch()
 	for _, e := range events {
@@ -121,7 +120,7 @@ func (o *oracle) read(l *store.Log) (all []event.Event, err error) {
 	}
 }
 
-// epochsOf says of each event which epoch it was written in, and the last of them.
+// epochsOf returns the epoch of each event, and the last epoch.
 func epochsOf(events []event.Event) (of map[event.Seq]string, last string) {
 	of = map[event.Seq]string{}
 	for _, e := range events {
@@ -133,7 +132,7 @@ func epochsOf(events []event.Event) (of map[event.Seq]string, last string) {
 		case event.SessionStart:
 			last = p.Epoch
 		case event.SegmentStart:
-			// It may stand behind lines of its own file: see Reopen.
+			// An epoch event may follow lines of its own file: see Reopen.
 			for seq, epoch := range of {
 				if epoch == "" {
 					of[seq] = p.Epoch
@@ -148,13 +147,14 @@ func epochsOf(events []event.Event) (of map[event.Seq]string, last string) {
 	return of, last
 }
 
-// shown is an event as text.
+// shown returns an event as text.
 func shown(e event.Event) string {
 	return fmt.Sprintf("%s %s %s", e.Type, e.Time.UTC().Format(event.TimeLayout), e.Data)
 }
 
-// verify opens what a fault left and compares. After a power cut, streamed events
-// may be gone, but then their identities are gone with them.
+// verify opens the files that a fault left, and compares them with the promises.
+// After a power cut, streamed events may be lost, but then the epoch must have
+// changed.
 func (o *oracle) verify(fsys *memFS, boot string, powerCut bool) {
 	opts := store.Options{FS: fsys, BootID: boot, SegmentBytes: 1500}
 	if o.repair != nil {
@@ -162,7 +162,7 @@ func (o *oracle) verify(fsys *memFS, boot string, powerCut bool) {
 	}
 	s, err := store.Open("/data", opts)
 	require.NoError(o.t, err)
-	defer s.Close() // again, unless something is wrong
+	defer s.Close() // a second close, unless the test failed
 	o.listed(s)
 	logs := o.open(s)
 	for _, l := range logs {
@@ -187,7 +187,7 @@ func (o *oracle) verify(fsys *memFS, boot string, powerCut bool) {
 	o.check(fsys, boot, powerCut)
 }
 
-// open opens every session that must be there, and those that may be.
+// open opens every session that must exist, and those that may.
 func (o *oracle) open(s *store.Store) []*store.Log {
 	var logs []*store.Log
 	for _, id := range o.created {
@@ -202,7 +202,7 @@ func (o *oracle) open(s *store.Store) []*store.Log {
 	return logs
 }
 
-// listed requires that a list shows every session that must be there. A label that
+// listed requires that the list shows every session that must exist. A label that
 // the metadata lost is in the file of labels.
 func (o *oracle) listed(s *store.Store) {
 	all := map[string]store.Metadata{}
@@ -216,11 +216,11 @@ func (o *oracle) listed(s *store.Store) {
 	}
 }
 
-// compare compares one session with the promises about it.
+// compare compares one session with its promises.
 func (o *oracle) compare(l *store.Log, powerCut bool) {
 	now, epochs := o.readBack(l)
 	minSeq := l.Marks().Min
-	require.True(o.t, minSeq == 1 || o.removes[l.ID()], "events were removed that nobody wanted removed")
+	require.True(o.t, minSeq == 1 || o.removes[l.ID()], "events were removed without retention")
 	for id, text := range o.acked {
 		if id.session != l.ID() || id.seq < minSeq {
 			continue
@@ -244,47 +244,50 @@ func (o *oracle) compare(l *store.Log, powerCut bool) {
 		switch {
 		case ok && (o.isTaken(id, e) || o.isTaken(id, was.event)):
 		case ok && o.hasEpoch(id, epochs, was.epoch) && (e.Type != event.TypeCorrupt || was.text == shown(e)):
-			require.Equal(o.t, was.text, shown(e), "seq %d names another event now", id.seq)
+			require.Equal(o.t, was.text, shown(e), "seq %d belongs to another event now", id.seq)
 		case o.mayLose(id, powerCut && !o.synced[id]):
 			require.NotEqual(o.t, id.epoch, l.Epoch(), "seq %d was seen and lost, and the epoch is the same", id.seq)
 		case powerCut:
-			require.Fail(o.t, "said to be on the device and lost", "seq %d", id.seq)
+			require.Fail(o.t, "a synced event is lost", "seq %d", id.seq)
 		default:
-			require.Fail(o.t, "seen and lost", "seq %d", id.seq)
+			require.Fail(o.t, "a visible event is lost", "seq %d", id.seq)
 		}
 	}
 	if _, ruined := o.ruined[l.ID()]; o.epochs[l.ID()] != "" && !powerCut && !ruined && !o.renews {
-		require.Equal(o.t, o.epochs[l.ID()], l.Epoch(), "nothing was lost, and the epoch is another")
+		require.Equal(o.t, o.epochs[l.ID()], l.Epoch(), "the epoch changed without a loss")
 	}
 	if said := o.said[l.ID()]; said != nil {
-		require.Contains(o.t, said, givenOf(l.Metadata()), "neither what was flushed nor what was said since")
+		require.Contains(o.t, said, givenOf(l.Metadata()), "the metadata is neither the flushed value nor a later one")
 	}
 	o.compareBlobs(l)
 }
 
-// mayLose reports whether an event may be gone, if its epoch is: after a power cut
-// one that was not on the device, and one whose line the story destroyed.
+// mayLose reports whether an event may be lost if the epoch changes: an unsynced
+// event after a power cut, and an event whose line the story destroyed.
 func (o *oracle) mayLose(id identity, unsynced bool) bool {
 	first, ruined := o.ruined[id.session]
 	return unsynced || ruined && id.seq >= first
 }
 
-// isTaken reports whether an event is a placeholder for a line that the story took.
+// isTaken reports whether an event is a placeholder for a line that the story
+// removed.
 func (o *oracle) isTaken(id identity, e event.Event) bool {
 	taken := o.taken[id.session]
 	return taken != nil && taken(id.seq) && e.Type == event.TypeCorrupt
 }
 
-// hasEpoch reports whether the log says of an event that it was written in an epoch.
-// Where the first line is lost nothing says it of those before the next that names one.
+// hasEpoch reports whether the log shows that an event was written in the epoch. If
+// the first line is lost, the epoch of the following events is unknown until the
+// next line that names one.
 func (o *oracle) hasEpoch(id identity, epochs map[event.Seq]string, epoch string) bool {
 	return epochs[id.seq] == epoch || epochs[id.seq] == unsaid
 }
 
-// unsaid is the epoch of events of which the log does not say it any more.
+// unsaid is the epoch of events whose epoch the log no longer shows.
 const unsaid = "unsaid"
 
-// forget says that of the events of a log whose first line the story took.
+// forget sets the epoch of the events of a log to unsaid, after the story removed
+// its first line.
 func (o *oracle) forget(session string, events []event.Event, epochs map[event.Seq]string) {
 	if taken := o.taken[session]; taken == nil || !taken(1) {
 		return
@@ -298,7 +301,7 @@ func (o *oracle) forget(session string, events []event.Event, epochs map[event.S
 	}
 }
 
-// readBack reads the whole log: each event by its seq, and the epoch it has.
+// readBack reads the whole log. It returns each event and its epoch by seq.
 func (o *oracle) readBack(l *store.Log) (now map[event.Seq]event.Event, epochs map[event.Seq]string) {
 	events, err := o.read(l)
 	require.NoError(o.t, err)
@@ -344,7 +347,7 @@ func (o *oracle) check(fsys *memFS, boot string, powerCut bool) {
 	require.NoError(o.t, s.Close())
 }
 
-// sameData compares a draft with an event, whose large values are blobs by now.
+// sameData compares a draft with an event, whose large values are stored as blobs.
 func (o *oracle) sameData(l *store.Log, draft string, data json.RawMessage) bool {
 	if draft == string(data) {
 		return true

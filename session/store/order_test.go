@@ -36,7 +36,7 @@ func (m onMemory) read(name string) []byte {
 	return data
 }
 
-// overwrite puts other bytes in the place of some of the log.
+// overwrite replaces a part of the log's bytes.
 func (m onMemory) overwrite(at int, with string) {
 	m.t.Helper()
 	file, err := m.fs.OpenRW(m.path("events.jsonl"))
@@ -62,7 +62,7 @@ func TestFault16NobodyWhoWaitedForAFailedSyncMakesAnother(t *testing.T) {
 				return nil
 			}
 			if syncs++; syncs > 1 {
-				return nil // it would lie
+				return nil // a device that falsely reports success
 			}
 			return syscall.EIO
 		})
@@ -73,7 +73,7 @@ func TestFault16NobodyWhoWaitedForAFailedSyncMakesAnother(t *testing.T) {
 				require.ErrorIs(t, err, store.ErrFrozen)
 			})
 		}
-		synctest.Wait() // one makes the sync, the others share the next
+		synctest.Wait() // one append syncs, the others share the next sync
 		close(failing)
 		waiting.Wait()
 		require.Equal(t, 1, syncs)
@@ -86,7 +86,7 @@ func TestFault16TheMetadataOfAFrozenLogSpeaksOfSyncedEventsOnly(t *testing.T) {
 	ctx := context.Background()
 	f, s, l := onFaulty(t, store.Options{})
 	synced := l.Marks().Synced
-	f.set(nthOf(1, "datasync", "events", syscall.EIO)) // the flusher's
+	f.set(nthOf(1, "datasync", "events", syscall.EIO)) // the flusher's sync
 	_, seen, err := l.Append(ctx, message("seen, and not on the device"))
 	require.NoError(t, err)
 	awaitHealth(t, l, store.HealthFrozen)
@@ -166,7 +166,7 @@ func TestFault01NoByteOfATornEndIsLostWhereverThePowerFailsWhileItIsRepaired(t *
 		f.set(nth(f.count()+n, errCrashed))
 		_, err = s.Log(ctx, l.ID())
 		crashed = err != nil
-		_ = s.Close() // dead, or of no more interest
+		_ = s.Close() // dead, or no longer needed
 		for seed := range uint64(8) {
 			cut := onMemory{t, disk.powerCut(rand.New(rand.NewPCG(uint64(n), seed))), l.ID()}
 			kept := cut.read("events.jsonl")

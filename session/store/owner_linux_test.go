@@ -15,12 +15,11 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// nobody is a user who owns nothing.
+// nobody is a user without files.
 const nobody = 65534
 
-// asNobody does something with fewer rights than root: the file system sees the one
-// thread as that user. The thread ends with its goroutine, for it is never
-// unlocked.
+// asNobody runs do as that user: setfsuid changes the user of one thread for the
+// file system. The thread is never unlocked, so it ends with its goroutine.
 func asNobody(t *testing.T, do func()) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -30,13 +29,13 @@ func asNobody(t *testing.T, do func()) {
 	go func() {
 		defer close(done)
 		runtime.LockOSThread()
-		_, _, _ = syscall.RawSyscall(syscall.SYS_SETFSUID, nobody, 0, 0) // says only who it was before
+		_, _, _ = syscall.RawSyscall(syscall.SYS_SETFSUID, nobody, 0, 0) // returns the former user, not an error
 		do()
 	}()
 	<-done
 }
 
-// reachable is a data directory that others may come to.
+// reachable returns a data directory that other users may reach.
 func reachable(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -45,7 +44,7 @@ func reachable(t *testing.T) string {
 	return filepath.Join(dir, "data")
 }
 
-// owned gives a directory and all in it to nobody.
+// owned gives a directory and its content to nobody.
 func owned(t *testing.T, dir string) {
 	t.Helper()
 	require.NoError(t, filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
@@ -68,7 +67,7 @@ func TestFault23ADirectoryOfAnotherOwnerSaysWhy(t *testing.T) {
 	require.Equal(t, before, snapshotDir(t, root))
 
 	owned(t, root)
-	require.NoError(t, os.Chmod(root, 0o500)) // without the right to write
+	require.NoError(t, os.Chmod(root, 0o500)) // read-only
 	asNobody(t, func() {
 		if s, err = store.Open(filepath.Join(root, "deeper"), store.Options{}); err == nil {
 			_ = s.Close()
@@ -78,7 +77,7 @@ func TestFault23ADirectoryOfAnotherOwnerSaysWhy(t *testing.T) {
 	require.ErrorContains(t, err, root)
 }
 
-// A parent that others may pass through but not list, as homes are on some systems.
+// Some systems let others traverse /home but not list it.
 func TestFault23AParentThatMayNotBeListedIsEnough(t *testing.T) {
 	parent := filepath.Join(reachable(t), "..", "users")
 	require.NoError(t, os.Mkdir(parent, 0o700))
@@ -87,7 +86,7 @@ func TestFault23AParentThatMayNotBeListedIsEnough(t *testing.T) {
 	require.NoError(t, os.Mkdir(shared, 0o700))
 	require.NoError(t, os.Chown(mine, nobody, -1))
 	require.NoError(t, os.Chmod(parent, 0o711))
-	require.NoError(t, os.Chmod(shared, 0o733)) // where it may be made, too
+	require.NoError(t, os.Chmod(shared, 0o733)) // for the creation of the data directory
 	for _, root := range []string{mine, filepath.Join(shared, "data")} {
 		var opened, created error
 		asNobody(t, func() {
@@ -104,7 +103,8 @@ func TestFault23AParentThatMayNotBeListedIsEnough(t *testing.T) {
 	}
 }
 
-// One session whose files are another's, as after a restore as root, fails alone.
+// After a restore as root, one session's files may belong to root. Only this
+// session fails.
 func TestFault23ALogOfAnotherOwnerFailsAlone(t *testing.T) {
 	for _, name := range []string{"events.jsonl", "metadata.json"} {
 		t.Run(name, func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestFault23ALogOfAnotherOwnerFailsAlone(t *testing.T) {
 	}
 }
 
-// Without an inode left no file can be made, though there is space.
+// A device without free inodes can create no file, though it has space.
 func TestFault23ADeviceWithoutInodesBlocksAndHealsByItself(t *testing.T) {
 	none := withMount(t, "tmpfs", "-o", "nr_inodes=2,mode=0700", "abide-test")
 	_, err := store.Open(filepath.Join(none, "data"), store.Options{})

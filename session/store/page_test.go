@@ -12,7 +12,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// pageBound is the most bytes a page has that has more than one event.
+// pageBound is the size limit of a page with more than one event.
 const pageBound = 256 << 10
 
 func TestAPageIsTheNewestQuarterOfAMiBWhateverIsAskedFor(t *testing.T) {
@@ -37,16 +37,16 @@ func TestAPageIsTheNewestQuarterOfAMiBWhateverIsAskedFor(t *testing.T) {
 					}
 					page, err := l.ReadBefore(ctx, before, limit)
 					require.NoError(t, err)
-					require.Equal(t, bound, page.Last, "the newest are what counts")
+					require.Equal(t, bound, page.Last, "the page must end with the newest event")
 					require.LessOrEqual(t, len(page.JSON), pageBound)
 					events, err := page.Events()
 					require.NoError(t, err)
 					require.Len(t, events, page.Count)
 					require.Equal(t, page.First, events[0].Seq)
-					if page.First > max(1, bound-event.Seq(limit)+1) { // cut by its bytes
+					if page.First > max(1, bound-event.Seq(limit)+1) { // limited by its bytes
 						older, err := l.ReadBefore(ctx, page.First, 1)
 						require.NoError(t, err)
-						require.Greater(t, len(page.JSON)+1+len(older.JSON), pageBound, "there was space for one more")
+						require.Greater(t, len(page.JSON)+1+len(older.JSON), pageBound, "there was space for another event")
 					}
 				}
 			}
@@ -56,7 +56,7 @@ func TestAPageIsTheNewestQuarterOfAMiBWhateverIsAskedFor(t *testing.T) {
 
 func TestAnEventLargerThanAPageIsAPageOfItsOwn(t *testing.T) {
 	ctx := context.Background()
-	half := strings.Repeat("x", 200<<10) // small enough to stay in its line
+	half := strings.Repeat("x", 200<<10) // small enough not to become a blob
 	large := event.Draft{Type: event.TypeNote, Data: []byte(`{"a":"` + half + `","b":"` + half + `"}`)}
 	for name, tail := range map[string]int{"from memory": 4 << 20, "from the file": 8 << 10} {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestAnEventLargerThanAPageIsAPageOfItsOwn(t *testing.T) {
 			require.Greater(t, len(page.JSON), pageBound)
 			page, err = l.ReadBefore(ctx, 0, 10)
 			require.NoError(t, err)
-			require.Equal(t, []event.Seq{4, 4}, []event.Seq{page.First, page.Last}, "it does not fit beside another")
+			require.Equal(t, []event.Seq{4, 4}, []event.Seq{page.First, page.Last}, "the event must be alone in its page")
 		})
 	}
 }
@@ -80,18 +80,18 @@ func TestAPageThatRetentionOvertakesIsWhatIsLeft(t *testing.T) {
 	appendN(t, l, 100)
 	last := l.Marks().Visible
 	var first event.Seq
-	f.hold("read", func() { // the page is read from its oldest event on
+	f.hold("read", func() { // a page is read from its oldest event on
 		if first != 0 {
 			return
 		}
-		first = -1 // retention reads nothing, but the test must not depend on that
+		first = -1 // retention should not read, but the test must not depend on it
 		var err error
 		first, err = l.Retain(ctx, 6000)
 		require.NoError(t, err)
 	})
 	page, err := l.ReadBefore(ctx, 0, 1000)
 	require.NoError(t, err)
-	require.Greater(t, first, event.Seq(10), "retention came in between")
+	require.Greater(t, first, event.Seq(10), "retention must have removed events meanwhile")
 	require.Equal(t, []event.Seq{first, last}, []event.Seq{page.First, page.Last})
 	events, err := page.Events()
 	require.NoError(t, err)
@@ -99,6 +99,6 @@ func TestAPageThatRetentionOvertakesIsWhatIsLeft(t *testing.T) {
 	f.hold("read", nil)
 	page, err = l.ReadBefore(ctx, first, 10)
 	require.NoError(t, err)
-	require.True(t, page.Empty(), "nothing is left before the first")
+	require.True(t, page.Empty(), "a page before the first event must be empty")
 	require.NoError(t, s.Close())
 }

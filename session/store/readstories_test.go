@@ -11,8 +11,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// readStories are of logs that are read, listed, checked and kept to a size while
-// they are open.
+// readStories read, list and check open logs, and apply retention to them.
 var readStories = []story{
 	{
 		name:    "reading from files",
@@ -115,7 +114,7 @@ var readStories = []story{
 	},
 }
 
-// pages reads a log backwards, a page at a time, and then forwards.
+// pages reads a log backwards page by page, then forwards.
 func (p *teller) pages(l *store.Log) {
 	p.t.Helper()
 	if p.gone {
@@ -140,15 +139,16 @@ func (p *teller) pages(l *store.Log) {
 	p.look(l)
 }
 
-// removable says that the oldest files of a log may go at any time.
+// removable tells the oracle that retention may remove the oldest files of a log at
+// any time.
 func (p *teller) removable(l *store.Log) {
 	if !p.gone {
 		p.oracle.removes[l.ID()] = true
 	}
 }
 
-// checkBeside checks the sessions that the store has open. A check that meets no
-// fault finds nothing.
+// checkBeside checks the open sessions. Without a fault the check must find
+// nothing.
 func (p *teller) checkBeside() {
 	p.t.Helper()
 	p.try("check", func() error {

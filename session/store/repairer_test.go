@@ -42,7 +42,7 @@ func TestWhatADeviceFailedToSyncIsNotShownWhileThereIsNoRoomToCopyIt(t *testing.
 	o := recorded(t, 3).open(store.Options{})
 	_, _, err := o.log.Append(context.Background(), prompt("p1"))
 	require.NoError(t, err)
-	before := o.read("metadata.json") // as of an earlier line
+	before := o.read("metadata.json") // from an earlier time
 	_, _, err = o.log.Append(context.Background(), prompt("p2"))
 	require.NoError(t, err)
 	d := o.close()
@@ -64,5 +64,5 @@ func TestWhatADeviceFailedToSyncIsNotShownWhileThereIsNoRoomToCopyIt(t *testing.
 	require.Equal(t, synced, l.Marks().Visible)
 	f.set(nil)
 	awaitHealth(t, l, store.HealthOK)
-	require.EqualValues(t, 5, l.Marks().Visible-1, "the copy's own first line too")
+	require.EqualValues(t, 5, l.Marks().Visible-1, "the epoch event of the copy must count too")
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// putInPlace keeps the contents of a session's files, and writes them into the
-// files that have their names later, as cp -a does: they stay the same files.
+// putInPlace stores the contents of a session's files. restore writes them into the
+// current files of the same names, like cp -a, which keeps the inodes.
 func putInPlace(t *testing.T, d disk, pattern string) (restore func()) {
 	t.Helper()
 	names, err := filepath.Glob(d.path(pattern))
@@ -45,8 +45,8 @@ func (d disk) goneOn(opts store.Options, n int) disk {
 	return o.close()
 }
 
-// TestAPairIsNeverGivenOutAgainByABackupPutBack puts back a backup of a part of
-// a session's files or of all, into the files there are.
+// TestAPairIsNeverGivenOutAgainByABackupPutBack writes a backup of all or some of a
+// session's files into the current files.
 func TestAPairIsNeverGivenOutAgainByABackupPutBack(t *testing.T) {
 	bornFS(t)
 	for pattern, again := range map[string]bool{"*": true, "events*": true, "events.jsonl": true, "queue.json": false} {
@@ -101,7 +101,8 @@ func TestMetadataThatStoodStillIsNoCopy(t *testing.T) {
 	}
 }
 
-// A device that fails while a copy is opened does not make it forget that it is one.
+// If the device fails while a copy is opened, the next opening must still detect
+// the copy.
 func TestACopyStaysOneWhileItCannotBeOpened(t *testing.T) {
 	bornFS(t)
 	d := recorded(t, 10)
@@ -127,8 +128,8 @@ func TestACopyStaysOneWhileItCannotBeOpened(t *testing.T) {
 	o.close()
 }
 
-// TestAnEndThatABackupOfTheActiveFileLacksIsToldAsLost puts something else in the
-// place of the active file, with metadata that is sound.
+// TestAnEndThatABackupOfTheActiveFileLacksIsToldAsLost replaces the active file.
+// The metadata stays valid.
 func TestAnEndThatABackupOfTheActiveFileLacksIsToldAsLost(t *testing.T) {
 	const size = 6000
 	for name, spoil := range map[string]func(d disk, old []byte){
@@ -163,7 +164,7 @@ func TestAnEndThatABackupOfTheActiveFileLacksIsToldAsLost(t *testing.T) {
 			now := readAll(t, o.log)
 			requireGapless(t, now)
 			require.Equal(t, seen[:20], now[:20])
-			require.Equal(t, event.TypeCorrupt, now[was.SyncedSeq-1].Type, "it was stored once and is lost")
+			require.Equal(t, event.TypeCorrupt, now[was.SyncedSeq-1].Type, "the synced event must be reported as lost")
 			require.Positive(t, o.log.Health().Holes)
 			var news []event.Type
 			for _, e := range now[was.SyncedSeq:] {
@@ -177,14 +178,14 @@ func TestAnEndThatABackupOfTheActiveFileLacksIsToldAsLost(t *testing.T) {
 	}
 }
 
-// TestALogOfAnotherEpochThanItsMetadataIsNotGoneOnUnderIt puts back a log from
-// before the log got its epoch, which is longer than what it has become.
+// TestALogOfAnotherEpochThanItsMetadataIsNotGoneOnUnderIt restores a log from
+// before its current epoch. The backup is longer than the current log.
 func TestALogOfAnotherEpochThanItsMetadataIsNotGoneOnUnderIt(t *testing.T) {
 	d := recorded(t, 10)
 	short := d.read("events.jsonl")
 	d = d.goneOn(store.Options{}, 50)
 	long := d.read("events.jsonl")
-	d = d.goneOn(store.Options{}, 10) // and on from there: the events that long lacks were seen
+	d = d.goneOn(store.Options{}, 10) // readers saw these events, which the backup lacks
 	first := epochOf(t, d)
 	d.withoutMetadata()
 	d.write("events.jsonl", append(short, []byte(`{"seq":11,"time":"2026-02-21T14:03:07.123456Z","type":"epoch","data":{"epoch":"00000000000000aa","reason":"test"}}`+"\n")...))

@@ -14,7 +14,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// tightFS is a device with room for files of so many bytes.
+// tightFS is a device with a limited number of free bytes.
 type tightFS struct {
 	store.FS
 	room atomic.Int64
@@ -45,7 +45,7 @@ func TestALogStaysBlockedUntilThereIsRoomForTheLargeValueThatWaits(t *testing.T)
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
 		f := &tightFS{FS: newMemFS()}
-		f.room.Store(200 << 10) // several lines, and not the value
+		f.room.Store(200 << 10) // enough for several lines, but not for the value
 		s, err := store.Open("/data", store.Options{FS: f, BootID: "boot"})
 		require.NoError(t, err)
 		l := create(t, s)
@@ -54,13 +54,13 @@ func TestALogStaysBlockedUntilThereIsRoomForTheLargeValueThatWaits(t *testing.T)
 		require.ErrorIs(t, err, store.ErrBlocked)
 		for range 60 {
 			time.Sleep(time.Second)
-			require.Equal(t, store.HealthBlocked, l.Health().State, "the value does not fit")
+			require.Equal(t, store.HealthBlocked, l.Health().State, "the log must be blocked: the value does not fit")
 		}
 		appendN(t, l, 1)
-		require.Equal(t, store.HealthBlocked, l.Health().State, "a line fits, and the value does not")
+		require.Equal(t, store.HealthBlocked, l.Health().State, "the log must be blocked: a line fits, but not the value")
 		f.room.Store(1 << 30)
 		time.Sleep(10 * time.Second)
-		require.Equal(t, store.HealthOK, l.Health().State, "it heals by itself")
+		require.Equal(t, store.HealthOK, l.Health().State, "the log must recover by itself")
 		_, _, err = l.Append(ctx, huge)
 		require.NoError(t, err)
 
@@ -73,7 +73,7 @@ func TestALogStaysBlockedUntilThereIsRoomForTheLargeValueThatWaits(t *testing.T)
 		require.NoError(t, err)
 		f.room.Store(200 << 10)
 		time.Sleep(10 * time.Second)
-		require.Equal(t, store.HealthOK, l.Health().State, "what waited has its room, and needs no more")
+		require.Equal(t, store.HealthOK, l.Health().State, "the log must not be blocked after the waiting data was written")
 		require.NoError(t, s.Close())
 	})
 }

@@ -24,7 +24,7 @@ func TestATimeIsFoundByTheLatestTimeSoFarThoughTheClockWentBack(t *testing.T) {
 		_, _, err = l.Append(t.Context(), draft)
 		require.NoError(t, err)
 	}
-	var seconds []int // of every event, those of the log's own among them
+	var seconds []int // of every event, including the log's own
 	for after := event.Seq(0); after < l.Marks().Visible; {
 		b, err := l.ReadAfter(t.Context(), after, 1<<20)
 		require.NoError(t, err)

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 
 var _ observer.Source = (*store.Log)(nil)
 
-// patience is the longest a test waits for something that should come at once.
+// patience is the time limit for something that should happen at once.
 const patience = time.Minute
 
 // open opens a store that is closed at the end of the test.
@@ -50,7 +50,7 @@ func create(t testing.TB, s *store.Store) *store.Log {
 	return l
 }
 
-// message is one streamed draft.
+// message returns one streamed draft.
 func message(text string) event.Draft {
 	data, err := json.Marshal(event.AgentMessage{MessageID: "m1", Text: event.Text(text)})
 	if err != nil {

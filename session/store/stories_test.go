@@ -16,11 +16,11 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// smallFiles has a log go on in a new file every few events.
+// smallFiles is a file size that holds a few events.
 const smallFiles = 1600
 
-// stories are the uses of a store, and of its recovery. One that is added is told
-// under every fault.
+// stories are the uses of a store, including recovery. Every fault is injected into
+// each of them.
 func stories() []story {
 	all := slices.Clone(plainStories)
 	for _, d := range damages {
@@ -74,7 +74,7 @@ var plainStories = []story{
 			p.append(l, prompt("p1"))
 			p.append(l, message("one"), prompt("p2"), message("behind it"))
 			p.messages(l, 2)
-			p.wait(time.Second) // the stream is synced
+			p.wait(time.Second) // for the sync of the stream
 			p.messages(l, 1)
 		},
 		steps: []string{"write events.jsonl", "datasync events.jsonl", "stat events.jsonl"},
@@ -126,7 +126,7 @@ var plainStories = []story{
 			p.say(l, func(m *store.Metadata) { m.LastLine = "first" })
 			p.flush(l)
 			p.say(l, func(m *store.Metadata) { m.LastLine = "second" })
-			p.wait(time.Second) // the flusher writes it
+			p.wait(time.Second) // for the flusher
 			p.say(l, func(m *store.Metadata) { m.LastLine = "third" })
 			p.append(l, prompt("p"))
 			p.flush(l)
@@ -202,7 +202,7 @@ var plainStories = []story{
 			p.open()
 			l := p.create()
 			p.messages(l, 2)
-			p.wait(3 * time.Minute) // nothing on disk names a writer any more
+			p.wait(3 * time.Minute) // until no writer is named on disk
 			p.messages(l, 2)
 			p.wait(3 * time.Minute)
 		},
@@ -217,7 +217,7 @@ var plainStories = []story{
 			p.also(func(op, _ string) bool { return writes(op) }, syscall.ENOSPC)
 			p.refused(l, store.ErrBlocked)
 			p.also(nil, nil)
-			p.wait(10 * time.Second) // it heals by itself
+			p.wait(10 * time.Second) // until the log has recovered by itself
 			p.messages(l, 2)
 		},
 		steps: []string{"truncate events.jsonl", "create room.tmp", "write room.tmp", "remove room.tmp"},
@@ -275,7 +275,7 @@ var plainStories = []story{
 	},
 }
 
-// damages are those that a crash leaves: no promised event is lost by them.
+// damages are the kinds of damage that a crash leaves. They lose no promised event.
 var damages = []damage{
 	{"a torn tail", func(p *teller) { p.spoil("events.jsonl", torn) }, []string{
 		"create quarantined.tmp", "write quarantined.tmp", "datasync quarantined.tmp", "rename quarantined.tmp", "syncdir quarantine",
@@ -286,7 +286,7 @@ var damages = []damage{
 	}, []string{"write events.jsonl", "datasync events.jsonl"}},
 	{"metadata that is garbage", func(p *teller) {
 		p.spoil("metadata.json", garbage)
-		p.oracle.said[p.oracle.created[0]] = nil // the last line is nowhere else
+		p.oracle.said[p.oracle.created[0]] = nil // the last line is stored in this file only
 	}, []string{"rename quarantined.tmp", "rename metadata.json.tmp"}},
 	{"labels that are garbage, and a file half written", func(p *teller) {
 		p.spoil("labels.json", garbage)
@@ -313,7 +313,7 @@ var damages = []damage{
 		id := p.oracle.created[0]
 		p.spoil("events.jsonl", func(data []byte) []byte {
 			lines := bytes.SplitAfter(data, []byte("\n"))
-			end := len(lines) - 2 // the last line is lost, and nothing is behind it
+			end := len(lines) - 2 // the last line is lost, and nothing comes after it
 			p.oracle.ruined[id] = p.acked(id)
 			p.oracle.stays = skipped
 			return bytes.Join(lines[:end], nil)
@@ -359,7 +359,7 @@ var damages = []damage{
 	}, []string{"removeall .new"}},
 }
 
-// damage is one thing a crash leaves.
+// damage is one kind of damage that a crash leaves.
 type damage struct {
 	name  string
 	do    func(*teller)
@@ -370,7 +370,7 @@ func torn(data []byte) []byte { return append(data, `{"seq":99,"time":"2026-02-2
 
 func garbage([]byte) []byte { return []byte("garbage") }
 
-// again adds the first message of a file once more, as another event of its seq.
+// again appends the first message of a file again, changed but with the same seq.
 func again(data []byte) []byte {
 	for line := range bytes.Lines(data) {
 		if bytes.Contains(line, []byte("text ")) {
@@ -381,7 +381,7 @@ func again(data []byte) []byte {
 	return data
 }
 
-// damaged makes a session over two files and damages it.
+// damaged creates a session over two files and damages it.
 func damaged(d damage) func(*teller) {
 	return func(p *teller) {
 		p.open()

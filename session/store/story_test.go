@@ -17,25 +17,24 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// story is something that is done with a store. Each is told once as it is, and
-// again with each kind of fault at its first call of the file system, at its
-// second, and so on: see TestAStory….
+// story is a scripted use of a store. It runs once without a fault, and then with
+// each kind of fault at its first file system call, at the second, and so on: see
+// TestAStory….
 type story struct {
 	name string
-	// options of the store; the teller adds the file system.
+	// options are those of the store. The teller adds the file system.
 	options store.Options
-	// before, when set, leaves the device as the story finds it. No fault comes
-	// in between.
+	// before, if set, prepares the device without faults.
 	before func(*teller)
-	// tell is the story. Once the process is gone, its verbs do nothing.
+	// tell is the script. Once the process is dead, its verbs do nothing.
 	tell func(*teller)
-	// steps are calls that must be among those the story makes, so that there is
-	// a kill before each of them.
+	// steps are calls that the story must make, so that a kill comes before each of
+	// them.
 	steps []string
 }
 
-// teller tells a story, and tells the oracle of the promises in it. Errors are
-// answered as a session answers them: it tries again where it may.
+// teller runs a story and reports its promises to the oracle. It handles errors
+// like a session: it retries if it may.
 type teller struct {
 	t       *testing.T
 	ctx     context.Context
@@ -44,8 +43,8 @@ type teller struct {
 	fs      *faultFS
 	options store.Options
 	cause   error // of the fault; nil without one
-	gone    bool  // the process is
-	broken  error // of the story's own; nil while there is none
+	gone    bool  // the process is dead
+	broken  error // an error that the story causes; nil while there is none
 
 	store    *store.Store
 	recorder *store.Recorder
@@ -65,8 +64,8 @@ func newTeller(t *testing.T, s *story) *teller {
 	return p
 }
 
-// leave closes the logs that the story left open. The effect of a fault is looked
-// at from outside.
+// leave closes the logs that the story left open. The test examines the effect of a
+// fault from outside.
 func (p *teller) leave() {
 	if p.store != nil {
 		_ = p.store.Close()
@@ -77,12 +76,11 @@ func (p *teller) leave() {
 	p.store, p.recorder = nil, nil
 }
 
-// try does something until it succeeds, and says whether it did. A fault comes
-// once or for a while, so that it does not is a failure, unless the process is
-// gone.
+// try repeats do until it succeeds, and reports whether it did. A fault is
+// temporary, so endless failure is a test failure unless the process is dead.
 func (p *teller) try(what string, do func() error) bool {
 	p.t.Helper()
-	for range 600 { // a full device stays so for some attempts, which come with growing pauses
+	for range 600 { // a full device may stay full for some attempts, whose pauses grow
 		if p.gone = p.gone || p.fs.died(); p.gone {
 			return false
 		}
@@ -91,14 +89,14 @@ func (p *teller) try(what string, do func() error) bool {
 			return true
 		}
 		p.named(what, err)
-		p.wait(500 * time.Millisecond) // some things heal with time
+		p.wait(500 * time.Millisecond) // some problems end with time
 	}
-	require.Fail(p.t, "it did not heal", what)
+	require.Fail(p.t, "it did not recover", what)
 	return false
 }
 
-// named requires that an error names its cause: the fault itself, or one of those
-// that callers branch on.
+// named requires that an error wraps its cause: the fault, or a sentinel error that
+// callers check.
 func (p *teller) named(what string, err error) {
 	p.t.Helper()
 	if errors.Is(err, errCrashed) {
@@ -113,7 +111,7 @@ func (p *teller) named(what string, err error) {
 			return
 		}
 	}
-	require.Fail(p.t, "an error that nobody can act on", "%s: %v", what, err)
+	require.Fail(p.t, "an error without a known cause", "%s: %v", what, err)
 }
 
 // open opens the store.
@@ -125,7 +123,7 @@ func (p *teller) open() {
 	})
 }
 
-// close closes the store cleanly, as far as the device lets it.
+// close closes the store as cleanly as the device allows.
 func (p *teller) close() {
 	p.t.Helper()
 	if p.gone || p.store == nil {
@@ -137,7 +135,7 @@ func (p *teller) close() {
 	p.store = nil
 }
 
-// create makes a session.
+// create creates a session.
 func (p *teller) create() *store.Log {
 	p.t.Helper()
 	return p.createIn(func() (*store.Log, error) {
@@ -145,7 +143,7 @@ func (p *teller) create() *store.Log {
 	})
 }
 
-// record makes a session as a program does where no hub runs.
+// record creates a session as a program without a hub does.
 func (p *teller) record() *store.Log {
 	p.t.Helper()
 	p.try("open recorder", func() (err error) {
@@ -178,13 +176,13 @@ func (p *teller) log(n int) (l *store.Log) {
 	return l
 }
 
-// append appends drafts with one call, again and again where the error asks for it.
+// append appends drafts with one call, and repeats it if the error says so.
 func (p *teller) append(l *store.Log, drafts ...event.Draft) {
 	p.t.Helper()
 	p.try("append", func() error {
 		first, last, err := l.Append(p.ctx, drafts...)
 		if errors.Is(err, store.ErrFrozen) {
-			p.oracle.look(l) // visible events stay visible
+			p.oracle.look(l) // visible events must stay visible
 			if err := l.Reopen(p.ctx); err != nil {
 				p.named("reopen", err)
 			}
@@ -200,7 +198,7 @@ func (p *teller) append(l *store.Log, drafts ...event.Draft) {
 	})
 }
 
-// acknowledged tells the oracle of the events that one call appended.
+// acknowledged records the events of one append.
 func (p *teller) acknowledged(l *store.Log, first event.Seq, drafts ...event.Draft) {
 	durable := p.options.Durability == store.Strict
 	for _, d := range drafts {
@@ -221,7 +219,7 @@ func (p *teller) messages(l *store.Log, n int) {
 	}
 }
 
-// say changes a session's line in lists, in memory.
+// say changes a session's metadata in memory.
 func (p *teller) say(l *store.Log, change func(*store.Metadata)) {
 	if p.gone {
 		return
@@ -233,7 +231,7 @@ func (p *teller) say(l *store.Log, change func(*store.Metadata)) {
 	p.oracle.said[l.ID()] = append(p.oracle.said[l.ID()], givenOf(l.Metadata()))
 }
 
-// flush brings that to the device.
+// flush writes the metadata.
 func (p *teller) flush(l *store.Log) {
 	p.t.Helper()
 	p.try("flush", func() error {
@@ -250,7 +248,7 @@ func (p *teller) flush(l *store.Log) {
 	})
 }
 
-// blob keeps data beside the log.
+// blob stores data beside the log.
 func (p *teller) blob(l *store.Log, data string) (b event.Blob) {
 	p.t.Helper()
 	if p.try("put blob", func() (err error) { b, err = l.PutBlob(p.ctx, "text/plain", []byte(data)); return err }) {
@@ -262,7 +260,7 @@ func (p *teller) blob(l *store.Log, data string) (b event.Blob) {
 	return b
 }
 
-// upload notes under which name a blob was uploaded.
+// upload records the name of an uploaded blob.
 func (p *teller) upload(l *store.Log, b event.Blob, name string) {
 	p.t.Helper()
 	a := event.Attachment{Name: name, MediaType: "text/plain", Bytes: b.Bytes, SHA256: b.SHA256}
@@ -271,7 +269,7 @@ func (p *teller) upload(l *store.Log, b event.Blob, name string) {
 	}
 }
 
-// retain removes the oldest files of a log, if the device lets it.
+// retain removes the oldest files of a log, if the device allows it.
 func (p *teller) retain(l *store.Log, bytes int64) {
 	p.t.Helper()
 	if p.gone {
@@ -284,7 +282,8 @@ func (p *teller) retain(l *store.Log, bytes int64) {
 	p.oracle.look(l)
 }
 
-// remove deletes a session. A call that a fault interrupts took effect or did not.
+// remove deletes a session. If a fault interrupts the call, the session may exist
+// or not.
 func (p *teller) remove(l *store.Log) {
 	p.t.Helper()
 	if p.gone {
@@ -298,7 +297,8 @@ func (p *teller) remove(l *store.Log) {
 	p.oracle.deletes[l.ID()] = true
 }
 
-// also makes calls fail that are part of the story, until it is nil.
+// also makes the calls that hits selects fail with cause, as part of the story. A
+// nil cause ends that.
 func (p *teller) also(hits func(op, name string) bool, cause error) {
 	p.broken = cause
 	p.fs.also(func(op, name string) error {
@@ -309,7 +309,7 @@ func (p *teller) also(hits func(op, name string) bool, cause error) {
 	})
 }
 
-// refused appends once, to a log that cannot take it.
+// refused requires that one append to a log fails.
 func (p *teller) refused(l *store.Log, want error) {
 	p.t.Helper()
 	p.refusedDraft(l, prompt("refused"), want)
@@ -321,7 +321,7 @@ func (p *teller) refusedDraft(l *store.Log, d event.Draft, want error) {
 		return
 	}
 	first, _, err := l.Append(p.ctx, d)
-	if err == nil && p.cause != nil { // the fault hid from the hub that it cannot
+	if err == nil && p.cause != nil { // the fault hid the problem from the store
 		p.acknowledged(l, first, d)
 		p.oracle.look(l)
 		return
@@ -334,14 +334,14 @@ func (p *teller) refusedDraft(l *store.Log, d event.Draft, want error) {
 	p.oracle.look(l)
 }
 
-// look remembers the events that a log shows.
+// look records the visible events of a log.
 func (p *teller) look(l *store.Log) {
 	if !p.gone {
 		p.oracle.look(l)
 	}
 }
 
-// closeRecorder ends that program.
+// closeRecorder ends the program without a hub.
 func (p *teller) closeRecorder() {
 	p.t.Helper()
 	if p.gone {
@@ -372,26 +372,26 @@ func (p *teller) check() {
 	})
 }
 
-// wait lets time pass.
+// wait lets time pass in the bubble.
 func (p *teller) wait(d time.Duration) {
 	if !p.gone {
 		time.Sleep(d)
 	}
 }
 
-// spoil changes a file of the first session while it is not open.
+// spoil changes a file of the first session while the session is closed.
 func (p *teller) spoil(name string, change func([]byte) []byte) {
 	p.t.Helper()
 	p.disk.change(filepath.Join("/data/sessions", p.oracle.created[0], name), change)
 }
 
-// edit changes a file of the first session as a person does.
+// edit changes a file of the first session like a person, with a newer time.
 func (p *teller) edit(name string, change func([]byte) []byte) {
 	p.t.Helper()
 	p.disk.edit(filepath.Join("/data/sessions", p.oracle.created[0], name), change)
 }
 
-// acked is the last seq of a session that was acknowledged.
+// acked returns the highest acknowledged seq of a session.
 func (p *teller) acked(id string) (last event.Seq) {
 	for known := range p.oracle.acked {
 		if known.session == id {
@@ -401,7 +401,7 @@ func (p *teller) acked(id string) (last event.Seq) {
 	return last
 }
 
-// list requires that a list shows every session, also one that cannot be read.
+// list requires that the list shows every session, including unreadable ones.
 func (p *teller) list() {
 	p.t.Helper()
 	if !p.gone {
@@ -409,22 +409,23 @@ func (p *teller) list() {
 	}
 }
 
-// fault is one thing that goes wrong.
+// fault is one kind of fault.
 type fault struct {
 	name  string
 	cause error
-	hits  func(op string) bool // calls it can happen to
-	step  string               // the only one it can happen to; empty for any
-	calls int                  // how many of them in a row
+	hits  func(op string) bool // possible calls
+	step  string               // the only possible step; empty for any
+	calls int                  // number of failing calls in a row
 }
 
-// writes reports whether a call needs room on the device.
+// writes reports whether a call needs space on the device.
 func writes(op string) bool { return op == "create" || op == "write" || op == "mkdir" }
 
 func anyCall(string) bool { return true }
 
-// faults are those that every story survives. The process ends at the first: its
-// files are looked at as after a kill, and as after several power cuts.
+// faults are the faults that every story must survive. The first one kills the
+// process: its files are then examined as after a kill and as after several power
+// cuts.
 var faults = []fault{
 	{name: "the end", cause: errCrashed, hits: anyCall, calls: 1},
 	{name: "EIO", cause: syscall.EIO, hits: anyCall, calls: 1},
@@ -433,14 +434,14 @@ var faults = []fault{
 	{name: "a full device", cause: syscall.ENOSPC, hits: writes, calls: 15},
 }
 
-// before is the same fault at one step only.
+// before is the fault at one step only.
 func (f fault) before(step string) fault {
 	f.step = step
 	return f
 }
 
-// from makes the fault happen from the n-th call on that it can happen to, and
-// notes the number of the first.
+// from starts the fault at its n-th possible call and stores the number of the
+// first failed call in at.
 func (f fault) from(n int, at *int) func(int, string, string) error {
 	seen := 0
 	return func(call int, op, name string) error {
@@ -457,7 +458,7 @@ func (f fault) from(n int, at *int) func(int, string, string) error {
 	}
 }
 
-// stepNames are the parts of names that differ from run to run.
+// stepNames match the parts of names that differ from run to run.
 var stepNames = []struct {
 	from *regexp.Regexp
 	to   string

@@ -26,18 +26,18 @@ func TestADeviceThatFailedToSyncALogThatWasOpenedIsNotBelievedTheNextTime(t *tes
 	require.NoError(t, err)
 	_, err = s.Log(ctx, d.id)
 	require.ErrorIs(t, err, syscall.EIO)
-	require.True(t, onDisk(t, d).Frozen, "a kill now loses nothing of that")
+	require.True(t, onDisk(t, d).Frozen, "the freeze must be in the metadata already")
 	l, err := s.Log(ctx, d.id)
 	require.NoError(t, err)
 	require.Equal(t, store.HealthOK, l.Health().State)
 	after, err := os.Stat(d.path("events.jsonl"))
 	require.NoError(t, err)
-	require.False(t, os.SameFile(before, after), "the log goes on in a fresh file")
+	require.False(t, os.SameFile(before, after), "the log must continue in a new file")
 	requireAppends(t, l)
 }
 
-// Events that were shown before the device failed, and are gone, keep their seqs:
-// no other event gets them under the same epoch.
+// Events that were visible before the device failed and are lost keep their seqs:
+// under the same epoch no other event gets them.
 func TestLinesThatAFailedDeviceLostAreGoneOnBehind(t *testing.T) {
 	ctx := context.Background()
 	f, s, l := onFaulty(t, store.Options{})
@@ -51,7 +51,7 @@ func TestLinesThatAFailedDeviceLostAreGoneOnBehind(t *testing.T) {
 	seen := l.Marks().Visible
 	require.EqualValues(t, 4, seen)
 	require.Error(t, s.Close())
-	// The page cache dropped the bytes that the device did not take.
+	// The page cache dropped the bytes that the device did not accept.
 	disk := f.FS.(*memFS)
 	path := "/data/sessions/" + l.ID() + "/events.jsonl"
 	disk.change(path, func(data []byte) []byte {
@@ -73,8 +73,9 @@ func TestLinesThatAFailedDeviceLostAreGoneOnBehind(t *testing.T) {
 	}
 }
 
-// A line that recovery ended makes the checkpoint fit, though its newline is not on
-// the device. So the checkpoint is given up before, and a check knows that.
+// After recovery adds the missing newline to a line, the checkpoint fits although
+// the newline is unsynced. So recovery discards the checkpoint first, and check
+// knows that.
 func TestACheckpointThatDoesNotHoldIsGivenUpBeforeALineIsEnded(t *testing.T) {
 	ctx := context.Background()
 	d := recorded(t, 10)
@@ -94,7 +95,7 @@ func TestACheckpointThatDoesNotHoldIsGivenUpBeforeALineIsEnded(t *testing.T) {
 	require.Zero(t, onDisk(t, d).LogBytes)
 	l, err := s.Log(ctx, d.id)
 	require.NoError(t, err)
-	require.Equal(t, store.HealthFrozen, l.Health().State, "it can be read")
+	require.Equal(t, store.HealthFrozen, l.Health().State, "the log must be readable")
 	report, err := store.Check(ctx, d.root, "")
 	require.NoError(t, err)
 	require.Empty(t, report.Problems, "beside a hub that has the log open")

@@ -16,7 +16,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// numbered is a streamed event of about 300 bytes that says its own seq.
+// numbered is a streamed event of about 300 bytes that contains its seq.
 func numbered(seq event.Seq) event.Draft {
 	d := message("")
 	d.Time = time.Now()
@@ -42,8 +42,8 @@ func TestWhatAReaderHoldsOfTheTailNeverChanges(t *testing.T) {
 			var held []event.Batch
 			var texts []string
 			for l.Marks().Visible < events {
-				// Anywhere in the tail, also at its far end, where it is dropped
-				// next.
+				// A position anywhere in the tail, including its oldest part, which
+				// is dropped next.
 				after := max(1, l.Marks().Visible-event.Seq(r.IntN(1200)))
 				b, err := l.ReadAfter(context.Background(), after, 4<<10)
 				if err != nil {
@@ -57,7 +57,7 @@ func TestWhatAReaderHoldsOfTheTailNeverChanges(t *testing.T) {
 			}
 			for i, b := range held {
 				if string(b.JSON) != texts[i] {
-					return fmt.Errorf("events %d to %d are others now", b.First, b.Last)
+					return fmt.Errorf("events %d to %d changed", b.First, b.Last)
 				}
 				all, err := b.Events()
 				if err != nil {
@@ -76,13 +76,13 @@ func TestWhatAReaderHoldsOfTheTailNeverChanges(t *testing.T) {
 	require.NoError(t, group.Wait())
 }
 
-// TestABatchIsNoLargerThanWasAskedFor reads at many bounds, from memory and from
-// the file: as many events as fit, but at least one.
+// TestABatchIsNoLargerThanWasAskedFor reads with many limits, from memory and from
+// the file. A batch must hold as many events as fit, but at least one.
 func TestABatchIsNoLargerThanWasAskedFor(t *testing.T) {
 	for name, tail := range map[string]int{"memory": 1 << 20, "file": 1} {
 		t.Run(name, func(t *testing.T) {
 			l := create(t, open(t, t.TempDir(), store.Options{TailBytes: tail}))
-			_, err := l.ReadAfter(context.Background(), 0, 1) // from here on the tail is kept
+			_, err := l.ReadAfter(context.Background(), 0, 1) // the first read starts the tail
 			require.NoError(t, err)
 			for seq := event.Seq(2); seq <= 200; seq++ {
 				_, _, err := l.Append(context.Background(), numbered(seq))
@@ -120,7 +120,7 @@ func TestASmallTailKeepsAtLeastHalfOfItself(t *testing.T) {
 		_, err = l.ReadAfter(context.Background(), max(1, seq-behind), limit)
 		require.NoError(t, err)
 	}
-	require.Zero(t, files.reads.Load(), "reads of the file by who is never further behind than half a tail")
+	require.Zero(t, files.reads.Load(), "reads of the file by a follower at most half a tail behind")
 }
 
 // readsFS counts the reads of its files.
@@ -158,7 +158,7 @@ type readsFile struct {
 }
 
 func (f readsFile) ReadAt(p []byte, at int64) (int, error) {
-	if len(p) > 1 { // a sync looks at one byte
+	if len(p) > 1 { // a sync reads one byte
 		f.fs.reads.Add(1)
 	}
 	return f.File.ReadAt(p, at)
@@ -174,7 +174,7 @@ func TestAStreamNobodyReadsMakesNoGarbage(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	grow(8_000) // the tail is full, its chunks are as large as they get
+	grow(8_000) // the tail is full and its chunks have their final size
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	const events = 20_000
@@ -206,13 +206,13 @@ func TestWhoComesWhileNothingIsKeptMissesNothing(t *testing.T) {
 		return after
 	}
 	for range 5 {
-		write(1_000) // many tails without a reader
+		write(1_000) // many times the tail without a reader
 		for after := cursor; after < seq; after += 50 {
 			readFrom(after)
 		}
 		for cursor < seq-10 {
 			cursor = readFrom(cursor)
-			write(3) // it begins again while a reader is far behind
+			write(3) // the tail restarts while a reader is far behind
 		}
 		for range 300 {
 			write(1)
@@ -227,9 +227,9 @@ func TestWhoComesWhileNothingIsKeptMissesNothing(t *testing.T) {
 func TestTheTimesOfABurstAreThoseOfTheClock(t *testing.T) {
 	l := create(t, open(t, t.TempDir(), store.Options{}))
 	draft := line318()
-	draft.Time = time.Time{} // the log tells
+	draft.Time = time.Time{} // the log sets it
 	began := time.Now()
-	for time.Since(began) < 1100*time.Millisecond { // over a second's end, and many looks at the time of day
+	for time.Since(began) < 1100*time.Millisecond { // cross the end of a second with many clock readings
 		before := time.Now().Truncate(time.Microsecond)
 		seq, _, err := l.Append(context.Background(), draft)
 		after := time.Now()
@@ -238,7 +238,8 @@ func TestTheTimesOfABurstAreThoseOfTheClock(t *testing.T) {
 		require.NoError(t, err)
 		all, err := b.Events()
 		require.NoError(t, err)
-		// A clock that is being corrected runs a little apart from the monotonic one.
+		// While the wall clock is being corrected, it differs slightly from the
+		// monotonic clock.
 		require.WithinRange(t, all[0].Time, before.Add(-time.Millisecond), after.Add(time.Millisecond))
 	}
 }
@@ -263,6 +264,7 @@ func TestReadingAPageFromTheFileAllocatesNothingForEachEvent(t *testing.T) {
 			}
 		})
 	}
-	// A decoded event is several allocations; a larger page is a larger buffer.
+	// Decoding each event would take several allocations. A larger page may only
+	// need a larger buffer.
 	require.Less(t, allocations(500)-allocations(50), 20.0)
 }

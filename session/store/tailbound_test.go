@@ -11,8 +11,8 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// The part of a log that is kept in memory has a bound, also while a reader
-// follows: older events come from the file.
+// The tail in memory is limited, also while a reader follows. Older events are read
+// from the file.
 func TestOfALongLogOnlyTheEndIsInMemory(t *testing.T) {
 	ctx := context.Background()
 	f := &faultFS{FS: store.OS()}

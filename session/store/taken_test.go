@@ -11,7 +11,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// taking is a person's change to the file of a session that a hub has open.
+// taking are a person's changes to the file of an open session.
 var taking = map[string]func(path string) error{
 	"removed": os.Remove,
 	"replaced as an editor does": func(path string) error {
@@ -29,7 +29,7 @@ var taking = map[string]func(path string) error{
 	"moved away": func(path string) error { return os.Rename(path, path+".bak") },
 }
 
-// taken opens a session with ten events, and has its file taken.
+// taken opens a session with ten events and applies take to its file.
 func taken(t testing.TB, idle bool, take func(path string) error) (d disk, o opened, before []event.Event) {
 	t.Helper()
 	d = recorded(t, 10)
@@ -72,7 +72,7 @@ func TestALogWhoseFileWasTakenIsPutBackByReopening(t *testing.T) {
 	}
 }
 
-// requireStanding requires that the file put in place of the log is kept.
+// requireStanding requires that the file that replaced the log is kept.
 func requireStanding(t testing.TB, d disk, name string) {
 	t.Helper()
 	if name == "removed" || name == "moved away" {
@@ -81,7 +81,7 @@ func requireStanding(t testing.TB, d disk, name string) {
 	require.Contains(t, d.quarantined(), []byte("edited\n"))
 }
 
-// A hub that is told to end has the last copy.
+// A hub that shuts down holds the last copy.
 func TestAHubThatEndsLeavesTheLastCopyBehind(t *testing.T) {
 	for name, take := range taking {
 		for state, noticed := range map[string]bool{"noticed": true, "unnoticed": false} {
@@ -102,7 +102,7 @@ func TestAHubThatEndsLeavesTheLastCopyBehind(t *testing.T) {
 	}
 }
 
-// A crash after a copy was made and before it has its name leaves it to be found.
+// A crash may leave a finished copy before its rename. The next opening finds it.
 func TestACopyThatAKillLeftAsideIsTheLog(t *testing.T) {
 	d := recorded(t, 10)
 	require.NoError(t, os.Rename(d.path("events.jsonl"), d.path(".events-next.jsonl")))

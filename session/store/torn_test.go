@@ -25,7 +25,7 @@ func openMem(t testing.TB, fsys store.FS, id string) (*store.Store, *store.Log) 
 	return s, l
 }
 
-// memSession makes a closed session of n events in memory.
+// memSession creates a closed session of n events in memory.
 func memSession(t testing.TB, n int) (*memFS, string) {
 	t.Helper()
 	disk := newMemFS()
@@ -69,8 +69,8 @@ func TestALogTornAtEveryByteKeepsEveryWholeLine(t *testing.T) {
 				requireGapless(t, events)
 				require.Equal(t, shownAll[:lines], events[:lines])
 				if withMeta {
-					// The six events were acknowledged: none of their numbers may
-					// be used for anything else in the same epoch.
+					// The six events were acknowledged, so no other event may use
+					// their seqs in the same epoch.
 					require.Equal(t, lines == 6, original.Epoch() == l.Epoch())
 					require.GreaterOrEqual(t, len(events), 6)
 				} else if lines > 0 {
@@ -98,7 +98,7 @@ func TestABadByteAnywhereCostsAtMostItsOwnLine(t *testing.T) {
 	before := readAll(t, original)
 	for at := range whole {
 		values := []byte{0, '\n', whole[at] ^ 0x10}
-		if whole[at] >= '0' && whole[at] <= '9' { // another digit: a seq that reads well
+		if whole[at] >= '0' && whole[at] <= '9' { // another digit can make a different valid seq
 			values = append(values, whole[at]^0x01, whole[at]^0x04)
 		}
 		for _, value := range values {
@@ -115,7 +115,7 @@ func TestABadByteAnywhereCostsAtMostItsOwnLine(t *testing.T) {
 			hit := bytes.Count(whole[:at], []byte("\n"))
 			for i, e := range before {
 				if i == hit || whole[at] == '\n' && i == hit+1 {
-					continue // a lost newline may cost two
+					continue // a lost newline may cost two lines
 				}
 				require.Equal(t, e, events[i], "byte %d became %q", at, value)
 			}
@@ -124,8 +124,9 @@ func TestABadByteAnywhereCostsAtMostItsOwnLine(t *testing.T) {
 	}
 }
 
-// FuzzRecovery opens log files of any bytes. It must not panic, must be idempotent,
-// and must keep every line whose checksum is right and whose number is still free.
+// FuzzRecovery opens logs of arbitrary bytes. It must not panic and must be
+// idempotent. It must keep every line whose checksum is right and whose seq is
+// still free.
 func FuzzRecovery(f *testing.F) {
 	disk, id := memSession(f, 4)
 	path := "/data/sessions/" + id + "/events.jsonl"
@@ -149,17 +150,17 @@ func FuzzRecovery(f *testing.F) {
 		if err != nil && strings.Contains(err.Error(), "belongs to session") {
 			left, readErr := m.ReadFile(path)
 			require.NoError(t, errors.Join(readErr, s.Close()))
-			require.Equal(t, data, left, "another session's file is left alone")
+			require.Equal(t, data, left, "a file of another session was changed")
 			return
 		}
 		require.NoError(t, err)
 		marks := l.Marks()
 		var first []event.Event
-		if marks.Visible < 1000 { // a line may claim any number
+		if marks.Visible < 1000 { // a line may claim any seq
 			first = readAll(t, l)
 			requireGapless(t, first)
 		}
-		highest := event.Seq(0) // that any line before claims, be it right or not
+		highest := event.Seq(0) // the highest seq that an earlier line claims, valid or not
 		for _, line := range bytes.SplitAfter(data, []byte("\n")) {
 			text, whole := bytes.CutSuffix(line, []byte("\n"))
 			before := highest

@@ -10,7 +10,7 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-// FuzzLine decodes lines of any bytes.
+// FuzzLine decodes arbitrary lines.
 func FuzzLine(f *testing.F) {
 	f.Add([]byte(`{"seq":2,"time":"2026-02-21T14:03:07.123456Z","type":"note","data":{"method":"x"}}`))
 	f.Add([]byte(`{"seq":2,"time":"2026-02-21T14:03:07.123456Z","type":"note","data":{"method":"x"},"crc":"00000000"}`))
@@ -22,7 +22,7 @@ func FuzzLine(f *testing.F) {
 			return
 		}
 		object := append(bytes.Clone(read.Body), '}')
-		// A served line must be an event, whatever bytes were on disk.
+		// A served line must be an event, whatever bytes are on disk.
 		events, err := event.Batch{Count: 1, JSON: object}.Events()
 		require.NoError(t, err, "%q", object)
 		require.Equal(t, read.Seq, events[0].Seq)
