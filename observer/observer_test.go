@@ -17,14 +17,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// memory is a log that lives in memory; perBatch bounds the events of a read.
+// memory is a log in memory. perBatch limits the events of a read.
 type memory struct {
 	perBatch int
 
 	mu      sync.Mutex
 	last    event.Seq
 	changed chan struct{}
-	skip    event.Seq // leaves this seq out, as a broken log would
+	skip    event.Seq // leaves this seq out, like a damaged log
 }
 
 func newMemory(perBatch int) *memory {
@@ -63,7 +63,7 @@ func (m *memory) ReadAfter(_ context.Context, after event.Seq, _ int) (event.Bat
 	return event.Batch{First: first, Last: last, Count: len(lines), JSON: []byte(strings.Join(lines, ","))}, nil
 }
 
-// seen collects events and tells when it has until.
+// seen collects events and signals when it has until.
 type seen struct {
 	seqs  []event.Seq
 	until event.Seq
@@ -146,8 +146,8 @@ func TestCatchUpDeliversWhatThereIsAndDoesNotWait(t *testing.T) {
 	require.Equal(t, event.Seq(4), follower.Cursor())
 }
 
-// attending is a sink that counts its calls of Attend and answers with script's
-// next Wake; after the script it says Last.
+// attending is a sink that counts its Attend calls. Attend returns the next Wake of
+// the script and, after the script, Last.
 type attending struct {
 	seen
 	calls  int

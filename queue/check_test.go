@@ -12,8 +12,8 @@ import (
 	"github.com/abidehub/abide/queue"
 )
 
-// Something else in place of the file blocks no caller, is found by a check, and
-// repaired once, by opening the queue as by a repair.
+// An unreadable queue file, also a directory or a pipe, must not block any caller.
+// Check finds it, and opening the queue or a repair replaces it once.
 func TestAFileThatCannotBeUnderstoodIsFoundAndRepairedOnce(t *testing.T) {
 	for name, put := range map[string]func(path string) error{
 		"garbage":     func(path string) error { return os.WriteFile(path, []byte("garbage"), 0o600) },
@@ -65,21 +65,21 @@ func TestAFileThatCannotBeUnderstoodIsFoundAndRepairedOnce(t *testing.T) {
 				require.True(t, damaged)
 				require.ErrorContains(t, err, "queue.json")
 				require.NotContains(t, err.Error(), dir)
-				require.Equal(t, name != "no queue", queue.Waiting(dir)) // else nothing is known to wait
+				require.Equal(t, name != "no queue", queue.Waiting(dir)) // otherwise no prompt is known to wait
 				repair()
 				_, err = os.Lstat(path)
 				require.ErrorIs(t, err, os.ErrNotExist)
 				did, err := queue.Repair(dir)
 				require.NoError(t, err)
 				require.Empty(t, did)
-				_ = os.Remove(path + ".pipe") // of the link, if there was one
+				_ = os.Remove(path + ".pipe") // the link's target, if there was one
 			}
 		})
 	}
 }
 
-// The older prompt ids cannot be made up, so a file of them that is none is refused,
-// at once.
+// The older prompt ids cannot be restored, so a ledger that is no regular file is
+// refused at once.
 func TestAPipeInPlaceOfTheOlderIdsIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "ledger.jsonl"), 0o600))

@@ -14,7 +14,7 @@ import (
 // steps are the steps of a save, in order.
 var steps = []string{"create", "write", "sync", "rename", "sync-dir"}
 
-// verbs change a queue that holds a, b and c with a in flight.
+// verbs change a queue that contains a, b and c, with a in flight.
 var verbs = map[string]func(q *queue.Queue) error{
 	"add":    func(q *queue.Queue) error { _, err := q.Add(item("d")); return err },
 	"edit":   func(q *queue.Queue) error { return edit(q, "b", "edited", "") },
@@ -29,7 +29,7 @@ var verbs = map[string]func(q *queue.Queue) error{
 	"advance":   func(q *queue.Queue) error { return q.Advance(99) },
 }
 
-// snapshot is everything a reader can learn of a queue.
+// snapshot is everything a reader can see of a queue.
 func snapshot(t require.TestingT, q *queue.Queue) string {
 	s := fmt.Sprint(q.LogSeq(), " ")
 	for _, i := range q.Items() {
@@ -67,7 +67,7 @@ func TestAKillBetweenAnyTwoStepsLeavesTheOldQueueOrTheNew(t *testing.T) {
 				})
 				before := snapshot(t, open(t, dir))
 
-				after := func() string { // the same without the kill
+				after := func() string { // the result without the kill
 					dir := t.TempDir()
 					require.NoError(t, verb(prepare(t, dir, nil)))
 					return snapshot(t, open(t, dir))
@@ -77,7 +77,7 @@ func TestAKillBetweenAnyTwoStepsLeavesTheOldQueueOrTheNew(t *testing.T) {
 				armed = true
 				require.PanicsWithValue(t, "killed", func() { _ = verb(q) })
 				got := snapshot(t, open(t, dir))
-				if n <= 3 { // up to and including the moment before the rename
+				if n <= 3 { // up to the moment before the rename
 					require.Equal(t, before, got)
 				} else {
 					require.Equal(t, after, got)
@@ -127,10 +127,10 @@ func TestWhatTheLogSaysHoldsEvenWhenItCannotBeSaved(t *testing.T) {
 			require.ErrorIs(t, enter(q, "a", 9), errDisk)
 			require.Equal(t, []string{"b", "c"}, ids(q), "a prompt of the log can be taken again")
 			_, _, err := q.Lookup("a", hashOf("a"))
-			require.ErrorIs(t, err, errDisk, "acknowledged what is not on the device")
+			require.ErrorIs(t, err, errDisk, "an unsynced change was acknowledged")
 
 			armed = false
-			add(t, q, "d") // the next save carries the items of the failed one
+			add(t, q, "d") // the next save includes the items of the failed one
 			status, known, err := open(t, dir).Lookup("a", hashOf("a"))
 			require.NoError(t, err)
 			require.True(t, known)
@@ -159,8 +159,8 @@ func TestAnUnsyncedRenameIsNotAcknowledgedUntilItIsSynced(t *testing.T) {
 	require.Equal(t, []string{"a", "b", "c", "d"}, ids(q))
 }
 
-// TestAnyRunOfVerbsAndFailuresKeepsEveryPromptOnce compares the queue with a
-// plain model while saves fail and the process is dropped at random.
+// TestAnyRunOfVerbsAndFailuresKeepsEveryPromptOnce compares the queue with a simple
+// model while saves fail and the process is restarted at random.
 func TestAnyRunOfVerbsAndFailuresKeepsEveryPromptOnce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		dir := t.TempDir()
@@ -177,7 +177,7 @@ func TestAnyRunOfVerbsAndFailuresKeepsEveryPromptOnce(t *testing.T) {
 			return q
 		}
 		q := reopen()
-		logged := map[string]int64{} // the log: the items that must never be taken again
+		logged := map[string]int64{} // items in the log, which must never be taken again
 		seq := int64(0)
 		acked := map[string]bool{}
 		for range rapid.IntRange(1, 40).Draw(rt, "verbs") {
@@ -207,7 +207,7 @@ func TestAnyRunOfVerbsAndFailuresKeepsEveryPromptOnce(t *testing.T) {
 				failing = ""
 				q = reopen()
 				known := q.LogSeq()
-				for id, s := range logged { // as the owner's catch-up does
+				for id, s := range logged { // like the owner after a restart
 					if s > known {
 						require.NoError(rt, q.Enter(queue.Entry{PromptID: id, Hash: hashOf(id), Outcome: queue.Received, Seq: s}))
 					}
@@ -221,8 +221,8 @@ func TestAnyRunOfVerbsAndFailuresKeepsEveryPromptOnce(t *testing.T) {
 			}
 			for id := range acked {
 				if !waiting[id] {
-					// A removal whose directory could not be synced was not
-					// acknowledged, and may have happened all the same.
+					// A removal whose directory sync failed was not acknowledged,
+					// but may have happened.
 					s, known, err := q.Lookup(id, hashOf(id))
 					require.True(rt, known, "an acknowledged prompt was lost")
 					require.True(rt, err != nil || s.Outcome == queue.Removed)

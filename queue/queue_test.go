@@ -54,7 +54,7 @@ func ids(q *queue.Queue) []string {
 
 func hashOf(id string) string { return queue.Hash("do "+id, nil) }
 
-// enter is the second step of Take: the prompt is in the log at seq.
+// enter is the second step of Take, after the prompt was logged at seq.
 func enter(q *queue.Queue, id string, seq int64) error {
 	return q.Enter(queue.Entry{PromptID: id, Outcome: queue.Received, Seq: seq, At: noon})
 }
@@ -227,7 +227,7 @@ func TestAScheduledItemWaitsForItsTimeAndHoldsNobodyBack(t *testing.T) {
 }
 
 func TestALogEntryTakesTheItemOutOfTheQueue(t *testing.T) {
-	// A crash fell between the append of the prompt and the second step.
+	// A crash between the append of the prompt and the second step.
 	dir := t.TempDir()
 	add(t, open(t, dir), "a", "b")
 	q := open(t, dir)
@@ -275,9 +275,9 @@ func TestNoPromptIDIsEverForgotten(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(dir, "queue.json"))
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(data, &saved))
-	require.LessOrEqual(t, len(saved.Ledger), 2000, "what is written for every change grows without bound")
+	require.LessOrEqual(t, len(saved.Ledger), 2000, "the file that every change rewrites must have a bounded size")
 
-	// A crash in the middle of a line, and a queue that is made anew from the log.
+	// A crash in the middle of a line, and a queue rebuilt from the log.
 	old := filepath.Join(dir, "ledger.jsonl")
 	half, err := os.ReadFile(old)
 	require.NoError(t, err)

@@ -11,8 +11,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// spells are texts that a terminal would obey: titles, clipboard, colours, cursor,
-// screens, bells, device reports, in both forms of the control characters.
+// spells are texts with terminal control sequences in 7-bit and 8-bit form: titles,
+// clipboard, colours, cursor, screens, bells and device reports.
 func spells() string {
 	var b strings.Builder
 	for c := range 0x20 {
@@ -31,7 +31,7 @@ func spells() string {
 	return b.String()
 }
 
-// hostileAgent is an ACP agent whose every word is an attack on a terminal.
+// hostileAgent is an ACP agent that puts control sequences into every text.
 func hostileAgent() {
 	out := json.NewEncoder(os.Stdout)
 	in := bufio.NewScanner(os.Stdin)
@@ -80,7 +80,7 @@ func hostileAgent() {
 				"sessionId": "s", "toolCall": map[string]any{"toolCallId": "q", "title": "may I " + evil},
 				"options": []any{map[string]any{"optionId": "yes" + evil, "name": "Yes " + evil, "kind": "allow_once"}},
 			}})
-		case "": // the answer to the question
+		case "": // the answer to the permission request
 			out.Encode(map[string]any{"jsonrpc": "2.0", "id": prompt, "error": map[string]any{"code": -32603, "message": "it broke " + evil}})
 		default:
 			if m.ID != nil {
@@ -90,8 +90,8 @@ func hostileAgent() {
 	}
 }
 
-// sane: the output of the last command leaves a terminal as it was. Colours of this
-// program are allowed where it was told to use them, and are taken back.
+// sane requires that the output of the last command leaves the terminal unchanged.
+// The program's own colours are allowed if they were asked for and are reset.
 func cmdSane(ts *testscript.TestScript, neg bool, args []string) {
 	output := ts.ReadFile("stdout") + ts.ReadFile("stderr")
 	if output == "" {

@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "rewrite the man pages")
 
 const manDir = "../../docs/man"
 
-// The man pages are made from the commands themselves; `make generate` writes them.
+// The man pages are generated from the commands: `make generate` writes them.
 func TestTheManPagesAreThoseOfTheCommands(t *testing.T) {
 	pages := manPages(t)
 	if *update {

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// screen is a terminal of 60 columns that a command runs at.
+// screen is a terminal of 60 columns in which a command runs.
 type screen struct {
 	t   *testing.T
 	cmd *exec.Cmd
@@ -27,7 +27,7 @@ type screen struct {
 	read chan struct{}
 }
 
-// at runs a command at a terminal.
+// at starts a command in a terminal.
 func (s *shell) at(args ...string) *screen {
 	t := s.t
 	pty, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -45,9 +45,9 @@ func (s *shell) at(args ...string) *screen {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	require.NoError(t, cmd.Start())
 	sc := &screen{t: t, cmd: cmd, pty: pty, read: make(chan struct{})}
-	go func() { // closed by the end of the command, waited for in ends
+	go func() { // ends with the command; ends waits for it
 		defer close(sc.read)
-		_, _ = io.Copy(sc, pty) // the last read fails: the other side is gone
+		_, _ = io.Copy(sc, pty) // the last read fails because the other side is closed
 	}()
 	t.Cleanup(func() { _ = cmd.Process.Kill(); pty.Close() })
 	return sc
@@ -75,7 +75,7 @@ func (s *screen) types(text string) {
 	require.NoError(s.t, err)
 }
 
-// ends waits for the end of the command and returns what it showed.
+// ends waits for the end of the command and returns its output.
 func (s *screen) ends(code int) string {
 	s.t.Helper()
 	_ = s.cmd.Wait()
@@ -103,13 +103,14 @@ func TestAtATerminalAPersonIsAsked(t *testing.T) {
 	waits.types("reject\n")
 	require.Contains(t, waits.ends(0), "You chose `no`.")
 
-	// Alone it lists the sessions of the project, in colour, no line wider than the terminal.
+	// Without arguments it lists the project's sessions in colour, with no line
+	// wider than the terminal.
 	list := s.at().ends(0)
 	require.Contains(t, list, "\x1b[2midle\x1b[0m")
 	require.Contains(t, list, id[len(id)-8:][:4])
 	require.Contains(t, list, "…")
 
-	// Ctrl-C leaves, and the agent works on.
+	// Ctrl-C detaches, and the agent continues.
 	attached := s.at("attach", "-")
 	attached.waitFor("You chose")
 	attached.types("/slow 2\n")
@@ -141,7 +142,7 @@ func TestAtATerminalAFormIsFilledInFieldByField(t *testing.T) {
 	s := newShell(t)
 	s.do("new")
 	attached := s.at("attach", "-")
-	fills := func(lines ...string) { // an expected question, what is typed, and so on
+	fills := func(lines ...string) { // an expected question, the typed answer, and so on
 		for i := 0; i < len(lines); i += 2 {
 			attached.waitFor(lines[i])
 			attached.types(lines[i+1] + "\n")
@@ -166,7 +167,8 @@ func TestAtATerminalAFormIsFilledInFieldByField(t *testing.T) {
 	attached.types("send\n")
 	require.Eventually(t, func() bool { return strings.Count(attached.shown(), "In capitals (yes or no; empty: no): ") == 3 }, patience, 10*time.Millisecond)
 
-	// Answered elsewhere meanwhile: the value that is being typed is no prompt.
+	// The form was answered elsewhere meanwhile: the value being typed must not
+	// become a prompt.
 	s.do("answer", "-", "decline")
 	attached.waitFor("the form was answered elsewhere")
 	attached.types("yes\n")
@@ -191,7 +193,7 @@ func TestAtATerminalAFormIsFilledInFieldByField(t *testing.T) {
 	fills("In capitals", "", "Name (", "Eve", "How often", "", "Tone (", "")
 	attached.ends(0)
 
-	// A question that is answered elsewhere is no longer asked.
+	// A question that was answered elsewhere must no longer be asked.
 	attached = s.at("prompt", "-", "/ask", "--wait")
 	attached.waitFor("1-3: ")
 	s.do("answer", "-", "3")

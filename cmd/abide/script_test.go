@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"abide": main, "hostile-agent": hostileAgent})
 }
 
-// The scripts run this very program, as a person would.
+// The scripts run this program, like a person in a shell.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
@@ -66,7 +66,7 @@ func TestScripts(t *testing.T) {
 
 const patience = time.Minute
 
-// exits CODE PROGRAM ARGS…: the program ends with that code.
+// exits CODE PROGRAM ARGS…: requires that the program exits with CODE.
 func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits code program [args...]")
@@ -104,7 +104,8 @@ func wait(ts *testscript.TestScript, what string, done func() bool) {
 	}
 }
 
-// http STATUS METHOD PATH [BODY]: asks the hub with $TOKEN; the answer is stdout.
+// http STATUS METHOD PATH [BODY]: sends a request to the hub with $TOKEN. The
+// response body becomes stdout.
 func cmdHTTP(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: http status method path [body]")
@@ -132,7 +133,7 @@ func ask(ts *testscript.TestScript, method, path, body string) (int, []byte) {
 	return res.StatusCode, data
 }
 
-// field NAME VARIABLE: puts a field of the JSON on stdout into a variable.
+// field NAME VARIABLE: stores a field of the JSON on stdout in a variable.
 func cmdField(ts *testscript.TestScript, neg bool, args []string) {
 	var object map[string]any
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &object))
@@ -143,7 +144,7 @@ func cmdField(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[1], value)
 }
 
-// eventual PATH TEXT: asks for path until the answer holds the text.
+// eventual PATH TEXT: requests PATH until the response contains TEXT.
 func cmdEventual(ts *testscript.TestScript, neg bool, args []string) {
 	wait(ts, args[1], func() bool {
 		_, body := ask(ts, "GET", args[0], "")
@@ -151,8 +152,8 @@ func cmdEventual(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// agents N: waits until that many processes carry the marker of the hub of
-// $DATA. Only Linux can tell.
+// agents N: waits until N processes have the marker of $DATA's hub in their
+// environment. On other systems than Linux it does nothing.
 func cmdAgents(ts *testscript.TestScript, neg bool, args []string) {
 	if runtime.GOOS != "linux" {
 		return
@@ -177,7 +178,7 @@ func cmdAgents(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// private DIR: nothing in it is open to others.
+// private DIR: requires that DIR has no file that other users may access.
 func cmdPrivate(ts *testscript.TestScript, neg bool, args []string) {
 	seen := 0
 	ts.Check(filepath.WalkDir(ts.MkAbs(args[0]), func(path string, entry fs.DirEntry, err error) error {
@@ -206,8 +207,8 @@ func cmdPrivate(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// umask MODE: of the programs started from here on. The scripts of one run
-// share it, and any of them must work under any.
+// umask MODE: sets the umask of programs started from here on. All scripts of a run
+// share it, so each must work under any umask.
 func cmdUmask(ts *testscript.TestScript, neg bool, args []string) {
 	mode, err := strconv.ParseInt(args[0], 8, 32)
 	ts.Check(err)
@@ -215,7 +216,7 @@ func cmdUmask(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Defer(func() { syscall.Umask(old) })
 }
 
-// oneline: stderr has one line, which begins with the program's name.
+// oneline: requires that stderr is one line that begins with the program's name.
 func cmdOneLine(ts *testscript.TestScript, neg bool, args []string) {
 	text := ts.ReadFile("stderr")
 	if strings.Count(text, "\n") != 1 || !strings.HasPrefix(text, "abide: ") {
@@ -223,7 +224,7 @@ func cmdOneLine(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// term [N]: SIGTERM to all commands in the background, or only to the last.
+// term [N]: sends SIGTERM to all background commands, or to the last one.
 func cmdTerm(ts *testscript.TestScript, neg bool, args []string) {
 	running := ts.BackgroundCmds()
 	if len(args) > 0 {
@@ -236,7 +237,7 @@ func cmdTerm(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// down: waits until no hub answers for $DATA any more.
+// down: waits until the hub of $DATA no longer answers.
 func cmdDown(ts *testscript.TestScript, neg bool, args []string) {
 	wait(ts, "the hub's end", func() bool {
 		_, err := localhub.Address(ts.Getenv("DATA"))
@@ -244,7 +245,7 @@ func cmdDown(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// shape: the JSON on stdout, with the values that differ in each run made alike.
+// shape: the JSON on stdout with the values that differ between runs replaced.
 func cmdShape(ts *testscript.TestScript, neg bool, args []string) {
 	text := ts.ReadFile("stdout")
 	for _, alike := range []struct{ pattern, with string }{
@@ -255,7 +256,8 @@ func cmdShape(ts *testscript.TestScript, neg bool, args []string) {
 		{`"[0-9a-f]{32}"`, `"HEX32"`},
 		{`"uid:\d+"`, `"UID"`},
 		{`": "` + regexp.QuoteMeta(ts.Getenv("WORK")), `": "WORK`},
-		// A look at the workspace is recorded when it is done: seqs differ from run to run.
+		// Workspace inspections are recorded as they complete, so seqs differ
+		// between runs.
 		{`"(\w*seq|event_count)": \d+`, `"$1": N`},
 	} {
 		text = regexp.MustCompile(alike.pattern).ReplaceAllString(text, alike.with)
@@ -273,7 +275,7 @@ func cmdSecret(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.Chmod(path, os.FileMode(mode)))
 }
 
-// queued N: waits until that many prompts wait in the newest session.
+// queued N: waits until N prompts are queued in the newest session.
 func cmdQueued(ts *testscript.TestScript, neg bool, args []string) {
 	wait(ts, args[0]+" queued prompts", func() bool {
 		var list struct {
@@ -292,7 +294,7 @@ func cmdQueued(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// example DOCUMENT FILE: writes the script in a document into a file.
+// example DOCUMENT FILE: writes the script quoted in a document to a file.
 func cmdExample(ts *testscript.TestScript, neg bool, args []string) {
 	document, err := os.ReadFile(filepath.Join(ts.Getenv("DOCS"), args[0]))
 	ts.Check(err)

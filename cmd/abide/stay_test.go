@@ -24,7 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shell runs this very program as processes of their own, on one data directory.
+// shell runs this program in separate processes on one data directory.
 type shell struct {
 	t         *testing.T
 	bin, data string
@@ -36,7 +36,7 @@ func newShell(t *testing.T) *shell {
 	s := &shell{t: t, bin: filepath.Join(t.TempDir(), "abide"), data: filepath.Join(t.TempDir(), "data"), dir: t.TempDir()}
 	self, err := os.Executable()
 	require.NoError(t, err)
-	if os.Link(self, s.bin) != nil { // another file system
+	if os.Link(self, s.bin) != nil { // on another file system
 		data, err := os.ReadFile(self)
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(s.bin, data, 0o700))
@@ -79,7 +79,7 @@ func (s *shell) do(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// stays is a command that runs until it is stopped, and its output.
+// stays is a command that runs until it is stopped, with its output.
 type stays struct {
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
@@ -97,7 +97,7 @@ func (s *shell) stay(args ...string) *stays {
 	running.stdin, err = cmd.StdinPipe()
 	require.NoError(s.t, err)
 	require.NoError(s.t, cmd.Start())
-	go func() { running.ended <- cmd.Wait() }() // received by stop
+	go func() { running.ended <- cmd.Wait() }() // stop receives from it
 	s.t.Cleanup(func() {
 		_ = cmd.Process.Kill() // it may have ended
 		running.stdin.Close()
@@ -122,7 +122,7 @@ func (r *stays) waitFor(t *testing.T, text string) {
 	require.Eventually(t, func() bool { return strings.Contains(r.printed(), text) }, patience, 10*time.Millisecond, text)
 }
 
-// stop is Ctrl-C: the command ends by itself, with 0.
+// stop sends SIGINT, like Ctrl-C. The command must exit with code 0.
 func (r *stays) stop(t *testing.T) string {
 	t.Helper()
 	require.NoError(t, r.cmd.Process.Signal(syscall.SIGINT))
@@ -130,7 +130,7 @@ func (r *stays) stop(t *testing.T) string {
 	return r.printed()
 }
 
-// seqs reads the numbers of events printed one a line.
+// seqs reads seqs printed one per line.
 func seqs(t *testing.T, lines string) []event.Seq {
 	t.Helper()
 	var list []event.Seq
@@ -144,7 +144,7 @@ func seqs(t *testing.T, lines string) []event.Seq {
 	return list
 }
 
-// requireAll says that every event from 1 on is there, in order and once.
+// requireAll requires every event from 1 on, once and in order.
 func requireAll(t *testing.T, list []event.Seq) {
 	t.Helper()
 	for i, seq := range list {
@@ -169,7 +169,7 @@ func TestTailKeepsUpInBoundedMemoryAndShowBeginsAtOnce(t *testing.T) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 64<<20)
 	next := event.Seq(1)
-	turn := func() int { // reads on to the end of a turn, and returns the memory that took in MiB
+	turn := func() int { // reads to the end of a turn and returns the peak memory in MiB
 		for lines.Scan() {
 			var e event.Event
 			require.NoError(t, json.Unmarshal(lines.Bytes(), &e))
@@ -200,7 +200,7 @@ func TestTailKeepsUpInBoundedMemoryAndShowBeginsAtOnce(t *testing.T) {
 	require.True(t, head.Scan())
 	require.Less(t, time.Since(began), 5*time.Second)
 	require.True(t, head.Scan())
-	require.NoError(t, out.Close()) // as head does
+	require.NoError(t, out.Close()) // like head
 	err = shows.Wait()
 	var exit *exec.ExitError
 	require.ErrorAs(t, err, &exit, "it ends by SIGPIPE instead of reading on")
@@ -208,7 +208,7 @@ func TestTailKeepsUpInBoundedMemoryAndShowBeginsAtOnce(t *testing.T) {
 	require.Empty(t, stderr.String())
 }
 
-// peakMiB is the most memory a process ever had.
+// peakMiB returns the peak memory of a process.
 func peakMiB(t *testing.T, pid int) int {
 	if runtime.GOOS != "linux" {
 		return 0
@@ -222,7 +222,7 @@ func peakMiB(t *testing.T, pid int) int {
 	return kib >> 10
 }
 
-// page is a session as a browser holds it: a client like its own, by a token.
+// page is a session as a browser holds it: a client with a token.
 type browserPage struct {
 	mu     sync.Mutex
 	events []event.Event
@@ -238,7 +238,7 @@ func (s *shell) open(ctx context.Context, id string) (*browserPage, <-chan error
 	require.NoError(s.t, err)
 	page, ended := &browserPage{}, make(chan error, 1)
 	watch := client.NewWatch(hub, id, client.Cursor{Epoch: info.Epoch})
-	go func() { // received by the test
+	go func() { // the test receives from it
 		ended <- watch.Run(ctx, func(u client.Update) error {
 			page.mu.Lock()
 			defer page.mu.Unlock()
@@ -277,7 +277,7 @@ func TestATerminalAPageAndAScriptShareASession(t *testing.T) {
 	terminal := s.stay("attach", id)
 	follows := s.stay("tail", "-f", id, "--raw", "--from", "1")
 
-	// Asked from the terminal, answered by a script.
+	// The terminal asks, a script answers.
 	_, err := io.WriteString(terminal.stdin, "/ask\n")
 	require.NoError(t, err)
 	page.shows(t, event.TypePermissionRequest, "echo hello")
@@ -287,14 +287,14 @@ func TestATerminalAPageAndAScriptShareASession(t *testing.T) {
 	terminal.waitFor(t, "You chose `yes`.")
 	page.shows(t, event.TypePermissionOutcome, `"yes"`)
 
-	// Asked by a script, answered at the terminal.
+	// A script asks, the terminal answers.
 	s.do("prompt", id, "/ask")
 	require.Eventually(t, func() bool { return strings.Count(terminal.printed(), "? echo hello") == 2 }, patience, 10*time.Millisecond)
 	_, err = io.WriteString(terminal.stdin, "3\n")
 	require.NoError(t, err)
 	page.shows(t, event.TypePermissionOutcome, `"no"`)
 
-	// The hub is killed and comes back at the same place.
+	// The hub is killed and restarted on the same address.
 	base, err := localhub.Address(s.data)
 	require.NoError(t, err)
 	s.kill()
@@ -303,14 +303,14 @@ func TestATerminalAPageAndAScriptShareASession(t *testing.T) {
 	terminal.waitFor(t, "The plan is done.")
 	page.shows(t, event.TypePlan, "Check the answer")
 
-	// A terminal is stopped under load, and goes on.
+	// A terminal's process is stopped under load and continued.
 	require.NoError(t, follows.cmd.Process.Signal(syscall.SIGSTOP))
 	s.do("prompt", id, "/burst "+strconv.Itoa(burst), "--wait")
-	time.Sleep(pause) // the length of the stop is the fault
+	time.Sleep(pause) // the pause is the fault under test
 	require.NoError(t, follows.cmd.Process.Signal(syscall.SIGCONT))
 	s.do("prompt", id, "/markdown", "--wait")
 
-	// The log is the oracle: each of them has all of it, once.
+	// Compare with the log: each client must have all of it, once.
 	oracle := seqs(t, s.do("tail", id, "--raw", "--from", "1"))
 	requireAll(t, oracle)
 	last := `{"seq":` + strconv.Itoa(len(oracle)) + `,`

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Fault 85.
+// Fault 85 of the fault list.
 func TestFault85AnAgentCannotReadTheHubsEnvironment(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("to be another user needs root")

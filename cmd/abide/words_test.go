@@ -30,7 +30,7 @@ func TestTheHelpIsInUsualWords(t *testing.T) {
 	}
 }
 
-// The texts are the string literals of the code: errors, logs and notes of sessions.
+// The texts are the string literals of the code: errors, logs and notes.
 func TestTheErrorsAreInUsualWords(t *testing.T) {
 	const root = "../.."
 	read := 0

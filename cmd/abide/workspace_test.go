@@ -14,7 +14,7 @@ import (
 	"github.com/abidehub/abide/internal/gitstate"
 )
 
-// dirty is a repository with that many files that it does not know.
+// dirty returns a repository with as many untracked files.
 func dirty(t *testing.T, files int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -58,7 +58,7 @@ func TestAGitThatHangsIsToldInBoundedTime(t *testing.T) {
 	defer cancel()
 	began := time.Now()
 	state := workspaces{git}.inspect(ctx, dir, true)
-	require.Less(t, time.Since(began), bound+5*time.Second) // a machine under load kills late
+	require.Less(t, time.Since(began), bound+5*time.Second) // on a busy machine the kill may be late
 	require.Equal(t, "main", state.Branch)
 	require.Equal(t, "it took too long", state.Unknown)
 	require.Empty(t, state.Changed)

@@ -71,6 +71,6 @@ func TestTheFileIsBoundedAndItsPredecessorKept(t *testing.T) {
 	require.Less(t, current.Size(), int64(1<<20))
 	records, err := trail.After(41, 10)
 	require.NoError(t, err)
-	require.Len(t, records, 3, "seq goes on in the new file")
+	require.Len(t, records, 3, "the seq must continue in the new file")
 	require.EqualValues(t, 44, records[2].Seq)
 }

@@ -138,7 +138,7 @@ func TestGatesRefuseInOrder(t *testing.T) {
 		{"forwarded address does not count", "GET", host, map[string]string{"X-Forwarded-For": "127.0.0.1", "Forwarded": "for=127.0.0.1"}, 401},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f.clock.advance(time.Minute) // so no case pays for the failures of another
+			f.clock.advance(time.Minute) // failures of one case must not delay the next
 			r := request(c.method, c.host, c.header)
 			token, _ := f.door.PageToken(r, f.grant)
 			r.Header.Set(auth.PageHeader, token)
@@ -195,7 +195,7 @@ func TestWrongCodesAreDelayedNotLockedOut(t *testing.T) {
 	r := request("POST", "127.0.0.1:22433", nil)
 	key := pageKey(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // with it, a request that would have to wait is refused
+	cancel() // a cancelled context fails any request that would have to wait
 	for range 5 {
 		_, _, err := f.door.Pair(ctx, r, "guess", "eve", key)
 		require.Equal(t, 401, status(err))
@@ -213,7 +213,7 @@ func TestWrongCodesAreDelayedNotLockedOut(t *testing.T) {
 	code, err = f.reg.MintPairingCode()
 	require.NoError(t, err)
 	_, _, err = f.door.Pair(ctx, r, code, "phone", key)
-	require.NoError(t, err, "a right code does not wait, whoever guessed before")
+	require.NoError(t, err, "a right code must not wait after wrong ones")
 
 	f.clock.advance(30 * time.Second)
 	_, _, err = f.door.Pair(t.Context(), r, "guess", "eve", key)
@@ -224,7 +224,7 @@ func TestARightCredentialNeverWaits(t *testing.T) {
 	f := newDoor(t)
 	wrong := request("GET", "127.0.0.1:22433", map[string]string{"Authorization": "Bearer x"})
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // so the delays of the wrong ones end at once
+	cancel() // so that the delays of wrong codes end at once
 	for range 100 {
 		_, err := f.door.Admit(ctx, wrong, auth.Credential)
 		require.Error(t, err)
@@ -237,7 +237,7 @@ func TestARevokedDeviceIsToldAtOnce(t *testing.T) {
 	f := newDoor(t)
 	require.NoError(t, f.reg.Revoke(f.grant.ID))
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // a request that would have to wait gets its error
+	cancel() // a request that would have to wait fails
 	for range 100 {
 		_, err := f.door.Admit(ctx, request("GET", "127.0.0.1:22433", map[string]string{"Cookie": f.cookie.Name + "=" + f.cookie.Value, "Origin": "http://127.0.0.1:22433"}), auth.Credential)
 		require.Equal(t, 401, status(err))

@@ -20,7 +20,7 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 )
 
-// clock is a hand-moved time, safe to read while it is moved.
+// clock is a clock that the test advances. It is safe for concurrent use.
 type clock struct{ at atomic.Int64 }
 
 func newClock() *clock {
@@ -78,7 +78,8 @@ func TestPairingCodeEndsAfterTwoMinutes(t *testing.T) {
 	require.ErrorIs(t, err, auth.ErrUnknown)
 }
 
-// Thousands of wrong codes at once wait for no lock: here it is held all the while.
+// Thousands of concurrent wrong codes must not wait for the lock, which this test
+// holds.
 func TestAWrongPairingCodeIsRefusedWithoutTheFilesLock(t *testing.T) {
 	dir := t.TempDir()
 	r := open(t, dir, newClock())
@@ -151,7 +152,7 @@ func TestDeviceEndsWhenIdleOrOld(t *testing.T) {
 	secret, grant := pair(t, r, "Laptop")
 	require.Equal(t, auth.Owner, grant.Scope)
 
-	for range 5 { // used every 29 days: alive
+	for range 5 { // used every 29 days, it must stay valid
 		c.advance(29 * 24 * time.Hour)
 		_, err := r.Present(auth.KindDevice, secret)
 		require.NoError(t, err)
@@ -260,7 +261,7 @@ func TestParallelProcessesLoseNoToken(t *testing.T) {
 	require.Len(t, open(t, dir, c).Grants(), 32)
 }
 
-// Fault 68, this package's part of it.
+// Fault 68, the part of this package.
 func TestFilesArePrivateUnderAnyUmask(t *testing.T) {
 	old := syscall.Umask(0)
 	defer syscall.Umask(old)
@@ -313,7 +314,7 @@ func TestADamagedFileLetsNobodyInAndIsKept(t *testing.T) {
 	_, err := auth.Open(dir, nil, c.now)
 	require.ErrorContains(t, err, "damaged")
 	_, err = running.Present(auth.KindDevice, secret)
-	require.NoError(t, err, "who was in stays in")
+	require.NoError(t, err, "a credential in memory must stay valid")
 	_, _, err = running.MintToken(auth.TokenRequest{Scope: auth.Owner})
 	require.Error(t, err, "and nothing is written over it")
 	data, err := os.ReadFile(path)

@@ -16,7 +16,7 @@ func TestALineTypedBeforeTheQuestionDoesNotAnswerIt(t *testing.T) {
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return len(p.typed) == 1 }, time.Minute, time.Millisecond)
 	asked := time.Now()
-	go func() { // ends with the pipe, which is closed below
+	go func() { // ends when the pipe is closed below
 		_, _ = io.WriteString(types, "2\n3\n")
 		types.Close()
 	}()

@@ -52,7 +52,7 @@ func TestTurnsAsJSONAreThoseOfTheTranscript(t *testing.T) {
 	}
 }
 
-// joined has each run of 500 chunks as two events, as two pages of a hub have it.
+// joined merges each run of 500 chunks into two events, as two pages of a hub do.
 func joined(t *testing.T, events []event.Event) (list []event.Event) {
 	t.Helper()
 	for _, e := range events {

@@ -13,7 +13,7 @@ import (
 	"github.com/abidehub/abide/session/playback"
 )
 
-// eventLines are n events from seq first on, one a second.
+// eventLines returns n events from seq first on, one second apart.
 func eventLines(first, n int) string {
 	var b strings.Builder
 	for i := range n {

@@ -95,9 +95,9 @@ func TestFramesOfOtherSessionsChangeNothing(t *testing.T) {
 	require.Equal(t, client.Change{}, change)
 }
 
-// TestWhateverComesTheHistoryEndsWhole drives a history with frames that lose,
-// repeat and overlap at random; every gap is answered with a page of random
-// length, as late as it likes.
+// TestWhateverComesTheHistoryEndsWhole feeds a history with frames that lose,
+// repeat and overlap events at random. Each gap is answered later with a page of
+// random length.
 func TestWhateverComesTheHistoryEndsWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const end = 60

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// script plays the hub on one connection: number counts the connections from
-// 1, after is where the client says it is (-1 where it says nothing).
+// script plays the hub on one connection. number counts the connections from 1.
+// after is the client's cursor, or -1 without one.
 type script func(c *connection, number int, after event.Seq)
 
 type connection struct {
@@ -29,7 +29,7 @@ type connection struct {
 func (c *connection) say(m wire.Message) {
 	frame, err := wire.Encode(m)
 	require.NoError(c.t, err)
-	_ = c.ws.Write(c.ctx, websocket.MessageText, frame) // the client may have left
+	_ = c.ws.Write(c.ctx, websocket.MessageText, frame) // the client may have disconnected
 }
 
 func (c *connection) hear() wire.Message {
@@ -83,8 +83,7 @@ func loaded(first, last event.Seq) *wire.EventsLoaded {
 
 var errEnough = errors.New("enough")
 
-// follow watches until it holds the event at last, and returns the events that it
-// applied.
+// follow watches until it has the event at last. It returns the applied events.
 func follow(t *testing.T, h *client.Hub, from client.Cursor, last event.Seq) ([]event.Event, *client.Watch) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -216,7 +215,7 @@ func TestAPromptFindsItsAnswerAmongTheEvents(t *testing.T) {
 	cancel()
 	require.ErrorIs(t, <-ended, context.Canceled)
 	_, err = s.Prompt(t.Context(), wire.Prompt{SessionID: "s", PromptID: "p2", Text: "hi"})
-	require.Error(t, err, "nobody will answer any more")
+	require.Error(t, err, "an unanswered request must fail")
 }
 
 func TestJoinedEventsAreAskedOfTheHub(t *testing.T) {

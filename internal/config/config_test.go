@@ -185,8 +185,8 @@ func TestABadFileIsRefusedWithItsLineAndReason(t *testing.T) {
 	}
 }
 
-// TestWhatIsWrongIsSaidWithoutTheSecretsOfTheFile makes the mistakes that people
-// make where secrets stand.
+// TestWhatIsWrongIsSaidWithoutTheSecretsOfTheFile makes common mistakes in fields
+// that may contain secrets.
 func TestWhatIsWrongIsSaidWithoutTheSecretsOfTheFile(t *testing.T) {
 	const agent = "agents:\n  a:\n    command: [x]\n"
 	for _, yaml := range []string{
@@ -218,7 +218,7 @@ func TestWhatIsWrongIsSaidWithoutTheSecretsOfTheFile(t *testing.T) {
 		require.NotContains(t, err.Error(), "hunter2", yaml)
 	}
 	_, err := loader(t, "queue:\n  delay: ${SECRET}\n", "SECRET=sk-hunter2").Load()
-	require.ErrorContains(t, err, `queue.delay: "${SECRET}" is not a duration`, "it says what stands in the file")
+	require.ErrorContains(t, err, `queue.delay: "${SECRET}" is not a duration`, "the error must quote the file")
 }
 
 func TestFlagsBeatEnvironmentBeatsFile(t *testing.T) {
@@ -279,7 +279,7 @@ func TestANamedFileMustBeThere(t *testing.T) {
 	}
 }
 
-// patience is the longest a test waits for something that should come at once.
+// patience is the time limit for something that should happen at once.
 const patience = time.Minute
 
 // watching runs Watch and returns its reports.
@@ -307,8 +307,8 @@ func watchingSince(t *testing.T, l config.Loader, loaded config.Config) (applied
 	return applied, refused
 }
 
-// write replaces the file the way editors do, once, and waits for the watch's
-// report of it: a second write would be reported, too, behind the next report.
+// write replaces the file like an editor does, and waits for the report. Without
+// the wait, a second write could be reported together with the next one.
 func write[T any](t *testing.T, path, yaml string, reported chan T) T {
 	t.Helper()
 	tmp := path + ".new"
@@ -317,7 +317,7 @@ func write[T any](t *testing.T, path, yaml string, reported chan T) T {
 	return receive(t, reported)
 }
 
-// receive waits for what must come.
+// receive waits for a value.
 func receive[T any](t *testing.T, from <-chan T) T {
 	t.Helper()
 	select {

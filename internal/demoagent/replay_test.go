@@ -32,7 +32,7 @@ func TestARecordingIsSpokenAgainWithItsQuestions(t *testing.T) {
 	for _, want := range []string{"I will edit it.", `"toolCallId":"c1"`, `"Edit a.go"`, `"optionId":"sure"`, `"status":"completed"`} {
 		require.Contains(t, said, want)
 	}
-	require.JSONEq(t, `"end_turn"`, field(t, c.prompt(session, "more", "").Result, "stopReason"), "there is no second turn")
+	require.JSONEq(t, `"end_turn"`, field(t, c.prompt(session, "more", "").Result, "stopReason"), "a second turn has no recording and ends at once")
 }
 
 func TestWhatIsNoRecordingIsRefused(t *testing.T) {
@@ -42,7 +42,7 @@ func TestWhatIsNoRecordingIsRefused(t *testing.T) {
 	}
 }
 
-// field is one member of an object, as it is written.
+// field returns one member of an object unchanged.
 func field(t *testing.T, object json.RawMessage, name string) string {
 	t.Helper()
 	var members map[string]json.RawMessage

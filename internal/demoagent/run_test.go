@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// client drives one agent over pipes, line by line.
+// client drives an agent over pipes, line by line.
 type client struct {
 	t     *testing.T
 	in    io.WriteCloser
@@ -30,7 +30,7 @@ type client struct {
 	done  chan error
 	exits chan int
 	asked int
-	said  bytes.Buffer // all the agent wrote
+	said  bytes.Buffer // all output of the agent
 }
 
 type message struct {
@@ -81,7 +81,7 @@ func (c *client) send(format string, args ...any) {
 	require.NoError(c.t, err)
 }
 
-// patience is the longest a test waits for something that should come at once.
+// patience is the time limit for something that should happen at once.
 const patience = time.Minute
 
 func (c *client) next() message {
@@ -91,7 +91,7 @@ func (c *client) next() message {
 		require.True(c.t, ok, "the agent ended")
 		c.said.Write(line)
 		var m message
-		_ = json.Unmarshal(line, &m) // noise is on purpose
+		_ = json.Unmarshal(line, &m) // some lines are invalid on purpose
 		return m
 	case <-time.After(patience):
 		require.Fail(c.t, "the agent said nothing")
@@ -99,8 +99,8 @@ func (c *client) next() message {
 	}
 }
 
-// call makes a request and answers the agent's questions meanwhile: permissions
-// with the option, forms by declining.
+// call sends a request. Until the response it answers permission requests with the
+// option and declines forms.
 func (c *client) call(method, params, option string) message {
 	c.t.Helper()
 	c.asked++
@@ -121,7 +121,7 @@ func (c *client) call(method, params, option string) message {
 	}
 }
 
-// begin introduces the client and begins a session.
+// begin initializes the connection and creates a session.
 func (c *client) begin(workspace string) string {
 	c.t.Helper()
 	c.call("initialize", `{"protocolVersion":1,"clientCapabilities":{}}`, "")
@@ -160,8 +160,8 @@ func TestSamePromptsPlayTheSameScript(t *testing.T) {
 	require.Contains(t, runs[0], "With your")
 }
 
-// sorted forgets the one order that is not fixed: commands are offered behind
-// the answer to session/new, beside the first turn.
+// sorted removes the only variable order: available commands come after the
+// response to session/new, concurrently with the first turn.
 func sorted(run string) []string {
 	var lines, offers []string
 	for line := range strings.Lines(run) {
@@ -243,7 +243,7 @@ func TestEveryOfferedCommandPlaysAndTheAgentGoesOn(t *testing.T) {
 	deadly := map[string]bool{"crash": true, "kill": true, "exit-after": true, "hang": true, "stubborn": true}
 	for _, name := range offered {
 		if deadly[name] {
-			continue // played in their own tests, and against a real process
+			continue // covered by their own tests and with a real process
 		}
 		m := c.prompt(session, "/"+name, "yes")
 		if name == "error" {
@@ -272,7 +272,7 @@ func TestCancelEndsTheTurnAtAnyMoment(t *testing.T) {
 	for i := range 20 {
 		id := 1000 + i
 		c.send(`{"jsonrpc":"2.0","id":%d,"method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":"/slow 60"}]}}`, id, session)
-		if i%2 == 0 { // the other times it comes right behind the prompt
+		if i%2 == 0 { // otherwise it comes right after the prompt
 			for !strings.Contains(string(c.next().Params), "agent_message_chunk") {
 			}
 		}
@@ -318,7 +318,7 @@ func TestSessionIsLoadedAsItWasAlsoWhenAKillCutItsLastLine(t *testing.T) {
 	d.call("initialize", `{"protocolVersion":1}`, "")
 	m := d.call("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, session, dir), "")
 	require.Contains(t, string(m.Result), "currentModeId")
-	require.Equal(t, bytes.Count(whole, []byte("\n"))-2, bytes.Count(d.said.Bytes(), []byte(`"session/update"`)), "all but the header and what was cut")
+	require.Equal(t, bytes.Count(whole, []byte("\n"))-2, bytes.Count(d.said.Bytes(), []byte(`"session/update"`)), "all lines but the header and the last, cut one")
 	require.Contains(t, d.said.String(), `"user_message_chunk"`)
 	for _, id := range []string{"../" + session, "demo-9-9", ""} {
 		m := d.call("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, id, dir), "")

@@ -13,10 +13,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is the longest a test waits for something that should come at once.
+// patience is the time limit for something that should happen at once.
 const patience = time.Minute
 
-// rig is a proxy in front of a server that echoes.
+// rig is a proxy in front of an echo server.
 type rig struct {
 	t        *testing.T
 	addr     string
@@ -89,7 +89,7 @@ func TestAStallHoldsBytesBackSilentlyUntilItHeals(t *testing.T) {
 	r.tell("heal", "ok")
 	require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
 	_, err := io.ReadFull(conn, make([]byte, 5))
-	require.NoError(t, err, "what waited must arrive")
+	require.NoError(t, err, "the delayed bytes must arrive")
 }
 
 func TestResetAndOrderlyEndAreToldApart(t *testing.T) {

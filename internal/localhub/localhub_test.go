@@ -19,7 +19,7 @@ import (
 	"github.com/abidehub/abide/internal/localhub"
 )
 
-// hub answers /api/health to the tokens of a data directory.
+// hub answers /api/health with the tokens of a data directory.
 type hub struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -84,7 +84,7 @@ func TestAHubIsFoundWhereItListensAndNotAfterItIsGone(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, base, found)
 
-	require.NoError(t, listener.Close()) // killed: the announcement stays
+	require.NoError(t, listener.Close()) // like a kill, this leaves the announcement
 	_, err = localhub.Address(dir)
 	require.ErrorIs(t, err, localhub.ErrNoHub)
 	require.NoError(t, localhub.Withdraw(dir))

@@ -21,7 +21,7 @@ func asked(title, call string) Note {
 func TestWhatWouldBeAllowedIsInTheText(t *testing.T) {
 	note := asked("Clean up", `{"rawInput":{"command":"rm -rf build"}}`)
 	require.Equal(t, "Clean up\nrm -rf build", note.Body)
-	require.Equal(t, []Option{{"once", "Allow once"}, {"no", "Reject"}}, note.Options, "never what lasts")
+	require.Equal(t, []Option{{"once", "Allow once"}, {"no", "Reject"}}, note.Options, "no \"always\" option may be offered")
 	require.Contains(t, asked("Clean up", `{"rawInput":{"command":"rm", "cwd":"/"}}`).Body, `"cwd":"/"`, "not the command alone")
 }
 

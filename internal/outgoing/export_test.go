@@ -2,8 +2,8 @@ package outgoing
 
 import "time"
 
-// Bound gives a guard another limit of time, for tests.
+// Bound returns a guard with another time limit, for tests.
 func Bound(g *Guard, d time.Duration) { g.bound = d }
 
-// DefaultBound is the limit of a guard that was given none.
+// DefaultBound is the default time limit of a guard.
 const DefaultBound = defaultBound

@@ -24,7 +24,7 @@ func receiver(t *testing.T, handle http.HandlerFunc) *httptest.Server {
 	return s
 }
 
-// local is a guard that may send to this machine.
+// local returns a guard that may send to this machine.
 func local(s *httptest.Server) *outgoing.Guard {
 	return &outgoing.Guard{
 		Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
@@ -57,7 +57,7 @@ func TestFault62ANameIsResolvedOnceAndEachOfItsAddressesChecked(t *testing.T) {
 	s := receiver(t, func(http.ResponseWriter, *http.Request) { hit.Add(1) })
 	port := s.URL[strings.LastIndex(s.URL, ":"):]
 
-	// A rebinding name: allowed the first time, forbidden after that.
+	// DNS rebinding: the name's first address is allowed, the next one is not.
 	asked := 0
 	g := local(s)
 	g.Resolve = func(context.Context, string) ([]netip.Addr, error) {
@@ -124,7 +124,7 @@ func TestFault62AnAnswerHasAtMost64KiBOfHeadersToo(t *testing.T) {
 	require.Error(t, err)
 
 	exact := receiver(t, func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // else the connection is closed while the client still sends
+		_, _ = io.Copy(io.Discard, r.Body) // otherwise the connection closes while the client still sends
 		_, _ = w.Write(make([]byte, outgoing.MaxBytes))
 	})
 	answer, err := local(exact).Send(t.Context(), "POST", exact.URL, nil, make([]byte, outgoing.MaxBytes))
@@ -132,7 +132,7 @@ func TestFault62AnAnswerHasAtMost64KiBOfHeadersToo(t *testing.T) {
 	require.Len(t, answer.Body, outgoing.MaxBytes)
 }
 
-// Name, connection, handshake, headers and body share one limit of time.
+// One time limit covers DNS, connection, handshake, headers and body.
 func TestFault62ARequestEndsAtItsLimitOfTimeWhereverItIs(t *testing.T) {
 	require.Equal(t, 5*time.Second, outgoing.DefaultBound)
 	silent, err := net.Listen("tcp", "127.0.0.1:0")

@@ -48,7 +48,7 @@ func TestWidthsAreThoseOfTheTerminal(t *testing.T) {
 	require.Equal(t, "", plain.Cut("abc", 0))
 }
 
-// written are a feed's lines of payloads, numbered from 1, in turn 1.
+// written returns a feed's lines of the payloads, numbered from 1, in turn 1.
 func written(t *testing.T, level plain.Level, style plain.Style, payloads ...event.Payload) string {
 	t.Helper()
 	var out bytes.Buffer

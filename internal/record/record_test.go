@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// away is a hub that takes nothing until it is back.
+// away is a hub that accepts nothing until back is closed.
 type away struct {
 	back chan struct{}
 
@@ -50,7 +50,7 @@ func (a *away) End(_ context.Context, reason string) error {
 	return nil
 }
 
-// said is the text of the messages that arrived.
+// said returns the text of the messages that arrived.
 func (a *away) said(t *testing.T) string {
 	t.Helper()
 	var said strings.Builder
@@ -67,7 +67,7 @@ func (a *away) said(t *testing.T) string {
 	return said.String()
 }
 
-// whole is an agent's output that tells when all of it has come.
+// whole collects an agent's output and signals when all of it has arrived.
 type whole struct {
 	bytes.Buffer
 	want int
@@ -104,7 +104,7 @@ func TestARecordingThatWaitsForTooMuchStopsAndTheAgentGoesOn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			to := &away{back: make(chan struct{})}
-			out := &whole{want: agent.Len(), came: to.back} // the hub is back once the agent has said all
+			out := &whole{want: agent.Len(), came: to.back} // the hub is back once the agent's output is complete
 			stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
 			require.NoError(t, err)
 			defer stderr.Close()
@@ -128,7 +128,7 @@ func TestARecordingThatWaitsForTooMuchStopsAndTheAgentGoesOn(t *testing.T) {
 			require.Equal(t, "the recording stopped early: as much waits for the hub as may wait", to.ended)
 			require.NotEmpty(t, said)
 			require.Less(t, len(said), all.Len())
-			require.True(t, strings.HasPrefix(all.String(), said), "what waited is handed over in order, without a hole")
+			require.True(t, strings.HasPrefix(all.String(), said), "the spooled lines must arrive in order, without a gap")
 		})
 	}
 }

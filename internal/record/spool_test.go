@@ -11,7 +11,7 @@ import (
 	"github.com/abidehub/abide/session/acp"
 )
 
-// ended is a destination that keeps the reason of the end.
+// ended is a destination that stores the reason of the end.
 type ended struct{ reason string }
 
 func (*ended) Put(context.Context, [][]byte) error { return nil }

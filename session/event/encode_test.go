@@ -12,7 +12,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// marshalled is a payload as encoding/json writes it.
+// marshalled returns a payload encoded by encoding/json.
 func marshalled(p event.Payload) ([]byte, error) {
 	var buf bytes.Buffer
 	e := json.NewEncoder(&buf)
@@ -21,8 +21,8 @@ func marshalled(p event.Payload) ([]byte, error) {
 	return bytes.ToValidUTF8(bytes.TrimSuffix(buf.Bytes(), []byte("\n")), []byte("\uFFFD")), err
 }
 
-// streamed are the kinds that are encoded by hand, with every field from the same
-// few values.
+// streamed returns the kinds that have a hand-written encoder, with the given
+// values in every field.
 func streamed(text string, raw []byte, line int) []event.Payload {
 	fields := event.ToolCallFields{
 		ToolCallID: text, Title: text, Kind: event.ToolKind(text), Status: event.ToolStatus(text), Content: raw,

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestEveryKindHasAGoldenLine pins how each kind of event looks on disk and on
+// TestEveryKindHasAGoldenLine pins the JSON of each kind of event, on disk and on
 // the wire. The web app's tests read the same file.
 func TestEveryKindHasAGoldenLine(t *testing.T) {
 	golden := filepath.Join("testdata", "events.jsonl")

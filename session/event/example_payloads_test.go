@@ -11,8 +11,8 @@ func ptr[T any](v T) *T { return &v }
 
 var exampleTime = time.Date(2026, 2, 21, 14, 3, 7, 123456000, time.UTC)
 
-// examples holds one payload of every kind with every field set, so that the
-// golden lines show all there is.
+// examples returns one payload of every kind with every field set, so that the
+// golden lines show every field.
 func examples() []event.Payload {
 	fields := func(status event.ToolStatus) event.ToolCallFields {
 		return event.ToolCallFields{

@@ -31,8 +31,8 @@ func TestGlancingAtABatchYieldsEveryKindAsDecodingDoes(t *testing.T) {
 	require.Equal(t, b.Count, i)
 }
 
-// FuzzHeaders requires that lines that decode as events are yielded as those
-// events, and that no other line makes it panic or run for ever.
+// FuzzHeaders requires that lines that decode as events are returned as those
+// events, and that no other line causes a panic or an endless loop.
 func FuzzHeaders(f *testing.F) {
 	for _, seed := range []string{
 		`{"seq":1,"time":"2026-02-21T14:03:07.123456Z","type":"note","turn":2,"data":{"a":"},{\"\\"}}`,

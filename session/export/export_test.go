@@ -54,7 +54,7 @@ func write(t *testing.T, s export.Session, format export.Format, redact ...strin
 	return out.String()
 }
 
-// bytesOf is a file as it is searched: of a zip, all that is in it.
+// bytesOf returns the searchable bytes of an export: for a zip, its unpacked files.
 func bytesOf(t *testing.T, format export.Format, file string) string {
 	t.Helper()
 	if format != export.Zip {
@@ -74,7 +74,7 @@ func bytesOf(t *testing.T, format export.Format, file string) string {
 	return all.String()
 }
 
-// seeds are made so that no scanner takes this file for a leak.
+// seeds are assembled at run time, so that no secret scanner reports this file.
 func seeds() map[string]string {
 	letters := strings.Repeat("aB3dE6gH", 8)
 	return map[string]string{
@@ -92,7 +92,7 @@ func seeds() map[string]string {
 	}
 }
 
-// Proof 5: the exported bytes have none of the seeded secrets, in no field.
+// Proof 5: the exported bytes contain none of the planted secrets, in any field.
 func TestNothingThatIsRedactedIsInTheBytes(t *testing.T) {
 	picture := strings.Repeat("iVBORw0KGgo", 20)
 	var said strings.Builder
@@ -110,7 +110,7 @@ func TestNothingThatIsRedactedIsInTheBytes(t *testing.T) {
 	raw, err := json.Marshal(map[string]string{"said": text, "/home/annabel/key": "x"})
 	require.NoError(t, err)
 	list := []event.Payload{event.UserPrompt{PromptID: "p", Text: event.Text(text)}}
-	for _, piece := range strings.SplitAfter(text, "e") { // an agent streams in pieces
+	for _, piece := range strings.SplitAfter(text, "e") { // split, as an agent streams it
 		list = append(list, event.AgentMessage{MessageID: "m", Text: event.Text(piece)})
 	}
 	list = append(list,
@@ -135,7 +135,7 @@ func TestNothingThatIsRedactedIsInTheBytes(t *testing.T) {
 			require.NotContains(t, out, bad, format)
 		}
 	}
-	// Nor does a reader who joins the pieces find it.
+	// A reader who joins the pieces does not find it either.
 	var joined strings.Builder
 	for line := range strings.Lines(write(t, s, export.JSONL, "secrets", "paths", "images")) {
 		var e event.Event

@@ -13,14 +13,14 @@ import (
 	"github.com/abidehub/abide/session/playback"
 )
 
-// told is an event of a test's log, so long after the one before.
+// told is an event of a test's log and the time since the previous one.
 type told struct {
 	after time.Duration
 	turn  int
 	event.Payload
 }
 
-// batchOf is a log that begins at noon.
+// batchOf returns a log that begins at noon.
 func batchOf(t *testing.T, list ...told) event.Batch {
 	t.Helper()
 	at := time.Date(2026, 2, 21, 12, 0, 0, 0, time.UTC)

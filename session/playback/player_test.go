@@ -18,7 +18,7 @@ import (
 	"github.com/abidehub/abide/session/transcript"
 )
 
-// tape is a log in memory that hands out a few events at a time.
+// tape is a log in memory that returns a few events at a time.
 type tape struct {
 	events []event.Event
 	most   int
@@ -36,7 +36,7 @@ func (t *tape) ReadAfter(_ context.Context, after event.Seq, _ int) (event.Batch
 	return event.Batch{First: after + 1, Last: after + event.Seq(len(list)), Count: len(list), JSON: data[1 : len(data)-1]}, err
 }
 
-// random is a session of n events of all kinds, whose clock goes back now and then.
+// random returns a session of n events of all kinds. Its clock goes back at times.
 func random(t *testing.T, r *rand.Rand, n int) *tape {
 	t.Helper()
 	data, err := os.ReadFile("../event/testdata/events.jsonl")
@@ -63,8 +63,9 @@ func random(t *testing.T, r *rand.Rand, n int) *tape {
 	return &tape{list, 1 + r.IntN(200)}
 }
 
-// Proof 1: wherever a player comes from, its state at n is the fold of 1…n. The app's
-// player is held against the same sessions in frontend/test/player.test.ts.
+// Proof 1: a player's state at n is the fold of 1…n, from whatever position it
+// came. frontend/test/player.test.ts checks the app's player with the same
+// sessions.
 func TestAStateIsTheFoldOfAllBeforeIt(t *testing.T) {
 	for seed := range uint64(5) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -96,7 +97,7 @@ func requireFolds(t *testing.T, r *rand.Rand, log *tape, steps int) {
 	}
 }
 
-// recorded is a session that repeats a recorded agent's output, at least n events.
+// recorded repeats a recorded agent's output until it has at least n events.
 func recorded(t *testing.T, r *rand.Rand, name string, n int) *tape {
 	t.Helper()
 	data, err := os.ReadFile(name)
@@ -114,7 +115,7 @@ func recorded(t *testing.T, r *rand.Rand, name string, n int) *tape {
 			var e event.Event
 			require.NoError(t, json.Unmarshal([]byte(line), &e))
 			if len(log.events) > 50 && len(line) > 8<<10 {
-				continue // what an agent says of itself is long, and once is enough
+				continue // the start events are long, and one copy is enough
 			}
 			if add(e); e.Type == event.TypeTurnEnd {
 				turn++
@@ -125,7 +126,7 @@ func recorded(t *testing.T, r *rand.Rand, name string, n int) *tape {
 	return log
 }
 
-// deref prints what is behind pointers.
+// deref replaces pointers by their values for printing.
 func deref(s transcript.State) any {
 	usage := s.Usage
 	s.Usage = nil
@@ -136,7 +137,7 @@ func deref(s transcript.State) any {
 	return []any{s, string(text), string(s.Options)}
 }
 
-// walk takes a random step, seek or stretch of playing.
+// walk takes a random step, seek or period of playing.
 func walk(t *testing.T, r *rand.Rand, p *playback.Player, log *tape) {
 	t.Helper()
 	ctx := t.Context()
@@ -197,7 +198,7 @@ func TestAPlayerFollowsALiveSession(t *testing.T) {
 	require.NoError(t, p.Seek(t.Context(), 250))
 }
 
-// A player of a million events stays small and goes anywhere at once.
+// A player of a million events stays small and seeks to any event quickly.
 func BenchmarkSeekInAMillionEvents(b *testing.B) {
 	line := `{"seq":%d,"time":"2026-02-21T14:03:07.123456Z","type":"agent_message","turn":1,"data":{"message_id":"m%d","text":"a word or two"}}`
 	p := playback.NewPlayer(generated(line), 1)

@@ -13,15 +13,14 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// said is a line as the oracle understands it: everything decoded, nothing
-// guessed from bytes.
+// said is a line as the oracle reads it: fully decoded.
 type said struct {
 	seq  event.Seq
 	key  string // of a message
 	text string
 }
 
-// understand decodes a line as docs/storage.md and the package comment say.
+// understand decodes a line according to docs/storage.md and the package comment.
 func understand(line string) (said, bool) {
 	var e event.Event
 	if json.Unmarshal([]byte(line), &e) != nil {
@@ -53,7 +52,7 @@ func understand(line string) (said, bool) {
 	return s, strings.Trim(s.text, "\n") != ""
 }
 
-// spoken is a passage as the oracle joins it.
+// spoken is a passage joined by the oracle.
 type spoken struct {
 	key    string
 	text   string
@@ -80,7 +79,7 @@ func listen(log string) (passages []spoken) {
 	return passages
 }
 
-// slowly is a search in the plainest way, newest first.
+// slowly is the simplest search, newest first.
 func slowly(passages []spoken, query string) (seqs []event.Seq) {
 	needle := foldedRunes(query)
 	for i := len(passages) - 1; i >= 0; i-- {
@@ -100,7 +99,8 @@ func slowly(passages []spoken, query string) (seqs []event.Seq) {
 	return seqs
 }
 
-// foldedRunes names each rune by the least of those that differ by case only.
+// foldedRunes maps each rune to the smallest rune that differs from it by case
+// only.
 func foldedRunes(text string) []rune {
 	folded := []rune(text)
 	for i, r := range folded {
@@ -120,12 +120,12 @@ func indexRunes(in, needle []rune) int {
 	return -1
 }
 
-// author writes logs as agents, importers and failing disks do.
+// author writes random logs like those of agents, importers and failing disks.
 type author struct{ *rand.Rand }
 
 func (a author) pick(from ...string) string { return from[a.IntN(len(from))] }
 
-// words are few, so that a text occurs often, and awkward.
+// words are few, so that a text occurs often, and hard to match.
 func (a author) words() string {
 	var b strings.Builder
 	for range a.IntN(6) {
@@ -134,7 +134,7 @@ func (a author) words() string {
 	return b.String()
 }
 
-// quote writes a string as JSON in one of the ways there are.
+// quote encodes a string as JSON in a random way.
 func (a author) quote(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -159,7 +159,7 @@ func (a author) quote(text string) string {
 		}
 	}
 	if a.IntN(20) == 0 {
-		b.WriteString(a.pick(`\ud83d`, `\ude00`)) // half of a pair
+		b.WriteString(a.pick(`\ud83d`, `\ude00`)) // half of a surrogate pair
 	}
 	b.WriteByte('"')
 	return b.String()
@@ -173,7 +173,7 @@ func (a author) input() string {
 	)
 }
 
-// data writes a payload, its members in any order and among others.
+// data encodes a payload with its members in random order and with other members.
 func (a author) data(kind string) string {
 	members := []string{}
 	add := func(name, value string) {
@@ -198,7 +198,7 @@ func (a author) data(kind string) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// query is a piece of the text, in another case.
+// query returns a part of the text in another case.
 func (a author) query(passages []spoken) string {
 	text := []rune(passages[a.IntN(len(passages))].text)
 	from := a.IntN(len(text))
@@ -216,14 +216,14 @@ func (a author) log(lines int) string {
 		kind := a.pick("agent_message", "agent_message", "agent_message", "agent_message", "user_prompt", "tool_call", "tool_call_update", "usage", "agent_thought")
 		text := line(seq, kind, a.data(kind))
 		switch a.IntN(8) {
-		case 0: // without a checksum, as an importer leaves it
+		case 0: // without a checksum, as from an importer
 			text = text[:len(text)-len(`,"crc":"00000000"}`)-1] + "}\n"
 		case 1: // a flipped byte
 			at := strings.Index(text, `"data"`) + a.IntN(len(text)-strings.Index(text, `"data"`)-1)
 			if flipped := text[at] ^ byte(1<<a.IntN(7)); flipped != '\n' {
 				text = text[:at] + string([]byte{flipped}) + text[at+1:]
 			}
-		case 2, 3: // what no JSON has
+		case 2, 3: // invalid JSON
 			at := strings.Index(text, `"data"`) + a.IntN(len(text)-strings.Index(text, `"data"`)-20)
 			text = text[:at] + a.pick("\\q", "\x01", "\"", "\xff") + text[at:]
 		}
@@ -232,8 +232,8 @@ func (a author) log(lines int) string {
 	return b.String()
 }
 
-// Searching decodes few of the lines. Its hits must be those that decoding all of
-// them gives.
+// The search decodes few lines. It must find the same hits as a search that decodes
+// every line.
 func TestNothingIsLostByNotDecoding(t *testing.T) {
 	found := 0
 	for seed := range uint64(300) {
@@ -252,5 +252,5 @@ func TestNothingIsLostByNotDecoding(t *testing.T) {
 			found += len(want)
 		}
 	}
-	require.Greater(t, found, 2500, "the logs must hold what is searched for")
+	require.Greater(t, found, 2500, "too few hits: the logs must contain the queries")
 }

@@ -153,7 +153,7 @@ func BenchmarkSearchWithoutAHit(b *testing.B) {
 	}
 }
 
-// long is a log of several windows in which nothing is found.
+// long is a log of several windows without a hit.
 func long(t testing.TB) []search.Source {
 	var log strings.Builder
 	seq := 0
@@ -164,7 +164,7 @@ func long(t testing.TB) []search.Source {
 	return source(t, map[string]string{"events.jsonl": log.String()}, event.Seq(seq))
 }
 
-// canceled is a context that ends after it was asked some times.
+// canceled is a context that ends after a number of checks.
 type canceled struct {
 	context.Context
 	asked, after int
@@ -252,7 +252,7 @@ func TestPagesStayWholeWhileTheSessionGrows(t *testing.T) {
 		}
 		require.NoError(t, file.Close())
 		sources[0].MaxSeq = event.Seq(n)
-		if n == events+100 { // the active file is complete now
+		if n == events+100 { // the active file is complete by now
 			require.NoError(t, os.Rename(active, filepath.Join(sources[0].Dir, fmt.Sprintf("events-%012d-%012d.jsonl", 1, n))))
 			require.NoError(t, os.WriteFile(active, nil, 0o600))
 		}

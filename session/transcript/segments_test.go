@@ -13,7 +13,7 @@ import (
 	"github.com/abidehub/abide/session/transcript"
 )
 
-// The counts were made once, by the tokenizers that counts.json names.
+// The tokenizers named in counts.json produced the counts.
 func TestTheEstimateOfTokensIsWithinAQuarterOfRealTokenizers(t *testing.T) {
 	dir := filepath.Join("testdata", "tokens")
 	raw, err := os.ReadFile(filepath.Join(dir, "counts.json"))
@@ -40,7 +40,7 @@ func segmentsOf(t *testing.T, limit int, payloads ...event.Payload) []transcript
 		if _, is := p.(event.UserPrompt); is {
 			turn++
 		}
-		e := numbered(t, event.Seq(i+100), p) // the beginning may be gone
+		e := numbered(t, event.Seq(i+100), p) // the beginning of the log may be removed
 		e.Turn = turn
 		s.Apply(e)
 	}
