@@ -61,7 +61,7 @@ type Entry struct {
 	Name string `json:"name"`
 	Kind Kind   `json:"kind"`
 	Size int64  `json:"size"`
-	// Unreadable says that the name is no UTF-8, so that no request can name it.
+	// Unreadable says that the name is no UTF-8, which JSON cannot carry.
 	Unreadable bool `json:"unreadable,omitempty"`
 }
 

@@ -20,7 +20,7 @@ export interface FileEntry {
   name: string
   kind: 'folder' | 'file' | 'link' | 'other'
   size: number
-  /** The name is no UTF-8: no request can name it. */
+  /** The name is no UTF-8, which JSON cannot carry. */
   unreadable?: boolean
 }
 
