@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { states } from '../dev/catalogue/states.ts'
 import { Catalogue, type View } from './rig/catalogue.ts'
+import { motion } from './rig/motion.ts'
+import { smallTargets } from './rig/targets.ts'
 
 const whole = process.env['ABIDE_SOAK'] !== undefined
 const shots = process.env['ABIDE_SHOTS']
@@ -60,6 +62,52 @@ describe('every state of the catalogue is shown without error and free of barrie
     expect(new Set(Object.values(others)).size, JSON.stringify(others)).toBe(4)
   })
 
+  test('it moves where the system allows it', async () => {
+    const view = catalogue.views.find(({ name }) => name === 'desktop-light')!
+    await view.show('list, unread')
+    await view.page.emulateMedia({ reducedMotion: 'no-preference' })
+    expect(await motion(view.page)).toContainEqual(expect.stringMatching(/^runs to .*dot running/))
+    await view.page.emulateMedia({ reducedMotion: 'reduce' })
+    expect(await motion(view.page)).toEqual([])
+  })
+
+  test('with the system’s own colours the chosen, the focus and the states are seen', async () => {
+    const view = catalogue.views.find(({ name }) => name === 'desktop-light')!
+    const { page } = view
+    await page.emulateMedia({ forcedColors: 'active' })
+    for (const [state, least] of Object.entries(chosenOf)) {
+      await view.show(state)
+      const { chosen, hidden } = await unmarked(view)
+      expect(chosen, `${state}: what is chosen`).toBeGreaterThanOrEqual(least)
+      expect(hidden, state).toEqual([])
+      await page.keyboard.press('Tab')
+      for (let n = 0; n < 8; n++) {
+        expect(await focusShown(view), state).toBe('')
+        await page.keyboard.press('Tab')
+      }
+    }
+    await view.show('list, unread')
+    expect(await sameAsGround(view)).toEqual([])
+    await page.emulateMedia({ forcedColors: 'none' })
+  })
+
+  test('where more contrast is asked for, text has 7:1', async () => {
+    for (const view of catalogue.views.filter(({ name }) => name.startsWith('desktop'))) {
+      await view.page.emulateMedia({ contrast: 'more' })
+      for (const state of [
+        'list, unread',
+        'session, every kind of event',
+        'review, changes',
+        'settings',
+        'files',
+      ]) {
+        await view.show(state)
+        expect(await view.barriers(['color-contrast-enhanced']), `${state}, ${view.name}`).toEqual([])
+      }
+      await view.page.emulateMedia({ contrast: 'no-preference' })
+    }
+  })
+
   async function look(view: View, state: string): Promise<void> {
     await view.show(state)
     expect(await view.barriers(), view.name).toEqual([])
@@ -69,6 +117,7 @@ describe('every state of the catalogue is shown without error and free of barrie
       expect(await unseen(view), 'what cannot be seen is not named').toEqual([])
     if (state.startsWith('question')) expectOneToLead(await answers(view), state)
     expect(await switches(view), 'a switch is no longer one').toEqual([])
+    expect(await motion(view.page), 'it moves, where the system asks for stillness').toEqual([])
     if (shots)
       await view.page.screenshot({ path: join(shots, `${state.replace(/\W+/g, '-')}-${view.name}.png`) })
     // What throws is told of once, in its place and to the console, and takes nothing else along.
@@ -76,6 +125,9 @@ describe('every state of the catalogue is shown without error and free of barrie
     const failed = await view.page.getByRole('button', { name: 'Try again' }).count()
     if (throws) expect(failed, 'a part that failed').toBe(state.endsWith('throws') ? 1 : 0)
     expect(view.errors.length, `${view.name}: ${String(view.errors)}`).toBe(throws ? 1 : 0)
+    // The last: it scrolls.
+    if (view.name.startsWith('phone'))
+      await expect.poll(() => smallTargets(view.page), { message: 'smaller than a finger' }).toEqual([])
   }
 })
 
@@ -121,5 +173,49 @@ function unseen(view: View): Promise<string[]> {
       ...[...e.childNodes].flatMap((n) => (n.nodeType === Node.TEXT_NODE ? [n.nodeValue!] : [])),
     ])
     return texts.filter((text) => deceiving.test(text))
+  })
+}
+
+/** States with something that is chosen, and how much of it at the least. */
+const chosenOf = { settings: 2, files: 1, palette: 1, 'review, changes': 1 }
+
+/** The chosen of several: how many there are, and those that no outline marks. */
+function unmarked(view: View): Promise<{ chosen: number; hidden: string[] }> {
+  return view.page.evaluate(() => {
+    const marks = ['[aria-current]', '[aria-pressed=true]', '[aria-selected=true]', '.chosen']
+    const chosen = [...document.querySelectorAll(marks.join())].filter(
+      (e) => e.checkVisibility() && !e.matches(':focus-visible'),
+    )
+    const hidden = chosen.filter((e) => {
+      const { outlineStyle, outlineWidth } = getComputedStyle(e)
+      return outlineStyle === 'none' || parseFloat(outlineWidth) < 2
+    })
+    return { chosen: chosen.length, hidden: hidden.map((e) => e.outerHTML.slice(0, 120)) }
+  })
+}
+
+/** The element with the focus if it, and what holds it, has no outline; else nothing. */
+function focusShown(view: View): Promise<string> {
+  return view.page.evaluate(() => {
+    const focused = document.activeElement!
+    if (focused === document.body) return ''
+    const outlined = [focused, focused.closest('label')].some((e) => {
+      if (!e) return false
+      const { outlineStyle, outlineWidth, opacity } = getComputedStyle(e)
+      return outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2 && opacity !== '0'
+    })
+    return outlined ? '' : focused.outerHTML.slice(0, 160)
+  })
+}
+
+/** The dots of states and of what is unread that are of the colour of what is behind them. */
+function sameAsGround(view: View): Promise<string[]> {
+  return view.page.evaluate(() => {
+    const ground = getComputedStyle(document.documentElement).backgroundColor
+    return [...document.querySelectorAll('.dot, .new')].flatMap((e) => {
+      const { backgroundColor, borderTopColor, borderTopWidth } = getComputedStyle(e)
+      const seen = [backgroundColor, ...(borderTopWidth === '0px' ? [] : [borderTopColor])]
+      return seen.some((colour) => colour !== ground && colour !== 'rgba(0, 0, 0, 0)') ? [] : [e.outerHTML]
+    })
   })
 }

@@ -117,10 +117,10 @@ export class View {
    * The accessibility violations that last. Parts that load late and colours in transition may violate a rule
    * for a moment, so this retries for up to 20 s.
    */
-  async barriers(): Promise<string[]> {
+  async barriers(rules = this.rules): Promise<string[]> {
     const deadline = Date.now() + 20_000
     for (;;) {
-      const found = await barriers(this.page, this.rules)
+      const found = await barriers(this.page, rules)
       if (found.length === 0 || Date.now() > deadline) return found
       await elapse(50)
     }
