@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,20 +19,31 @@ const mostReplaced = 2000
 // worktree's own. A key has its section and name in lower case.
 type configuration struct {
 	values map[string]string // the last value of each key
+	own    map[string]string // those of the repository's own file
 }
 
 // configuration reads a repository's configuration. git reads it itself, since only
 // git knows which files it includes; to list it runs nothing.
 func (g *Git) configuration(ctx context.Context, r *Repository) (configuration, error) {
-	out, err := g.output(ctx, r.Worktree, r.environment(), "config", "--list", "--includes", "-z")
+	if err := r.contained(); err != nil {
+		return configuration{}, fmt.Errorf("read configuration: %w", err)
+	}
+	out, err := g.output(ctx, r.Worktree, r.Worktree, r.environment(), "config", "--list", "--includes", "--show-origin", "-z")
 	if err != nil {
 		return configuration{}, fmt.Errorf("read configuration: %w", err)
 	}
-	c := configuration{map[string]string{}}
-	for entry := range bytes.SplitSeq(out, []byte{0}) {
+	c := configuration{map[string]string{}, map[string]string{}}
+	for rest := out; len(rest) > 0; {
+		var origin, entry []byte
+		origin, rest, _ = bytes.Cut(rest, []byte{0})
+		entry, rest, _ = bytes.Cut(rest, []byte{0})
 		key, value, _ := strings.Cut(string(entry), "\n")
-		if key != "" {
-			c.values[key] = value
+		if key == "" {
+			continue
+		}
+		c.values[key] = value
+		if string(origin) == "file:"+filepath.Join(r.common, "config") {
+			c.own[key] = value
 		}
 	}
 	if n := len(c.replaced()); n > mostReplaced {
@@ -148,14 +160,15 @@ func named(key string) (section, name string, ok bool) {
 }
 
 // remote is where the repository comes from, without user and password: origin, or
-// the first of its remotes. Empty where there is none.
+// the first of its remotes. Empty where there is none. An included file may be another
+// repository's.
 func (c configuration) remote() string {
-	if url, ok := c.values["remote.origin.url"]; ok {
+	if url, ok := c.own["remote.origin.url"]; ok {
 		return withoutUser(url)
 	}
-	for _, key := range slices.Sorted(maps.Keys(c.values)) {
+	for _, key := range slices.Sorted(maps.Keys(c.own)) {
 		if strings.HasPrefix(key, "remote.") && strings.HasSuffix(key, ".url") {
-			return withoutUser(c.values[key])
+			return withoutUser(c.own[key])
 		}
 	}
 	return ""

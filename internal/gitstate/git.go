@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -35,6 +36,15 @@ const (
 type Git struct {
 	program string
 	running chan struct{} // one place for each process
+	mu      sync.Mutex
+	turns   map[string]*turn // of the worktrees in which git runs or waits
+}
+
+// turn is held by the git process of one worktree; the others wait for it. So a worktree
+// in which git hangs takes one place, and not all of them.
+type turn struct {
+	held    chan struct{}
+	waiting int // with the one that holds it
 }
 
 // New finds git and checks its version. An empty program is looked up in PATH. The
@@ -47,8 +57,8 @@ func New(ctx context.Context, program string) (*Git, error) {
 		}
 		program = found
 	}
-	g := &Git{program: program, running: make(chan struct{}, atOnce)}
-	out, err := g.output(ctx, "/", nil, "version")
+	g := &Git{program: program, running: make(chan struct{}, atOnce), turns: map[string]*turn{}}
+	out, err := g.output(ctx, "", "/", nil, "version")
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
@@ -88,7 +98,7 @@ func (g *Git) Run(ctx context.Context, r *Repository, folder string, args ...str
 }
 
 func (g *Git) run(ctx context.Context, r *Repository, folder string, c configuration, args ...string) ([]byte, error) {
-	return g.output(ctx, folder, append(r.environment(), c.overrides()...), safeArgs(args)...)
+	return g.output(ctx, r.Worktree, folder, append(r.environment(), c.overrides()...), safeArgs(args)...)
 }
 
 // safeArgs adds the options that switch off features which no configuration can.
@@ -107,23 +117,51 @@ func safeArgs(args []string) []string {
 }
 
 // environment names the repository, so that git neither searches for one nor
-// follows core.worktree.
+// follows core.worktree or commondir.
 func (r *Repository) environment() []string {
-	env := []string{"GIT_DIR=" + r.dir, "GIT_WORK_TREE=" + r.Worktree}
-	if r.common != r.dir {
-		env = append(env, "GIT_COMMON_DIR="+r.common)
-	}
-	return env
+	return []string{"GIT_DIR=" + r.dir, "GIT_WORK_TREE=" + r.Worktree, "GIT_COMMON_DIR=" + r.common}
 }
 
-// output runs git with the minimal environment and more.
-func (g *Git) output(ctx context.Context, dir string, more []string, args ...string) ([]byte, error) {
+// place waits for the worktree's turn and then for a place.
+func (g *Git) place(ctx context.Context, worktree string) (leave func(), err error) {
+	g.mu.Lock()
+	t := g.turns[worktree]
+	if t == nil {
+		t = &turn{held: make(chan struct{}, 1)}
+		g.turns[worktree] = t
+	}
+	t.waiting++
+	g.mu.Unlock()
+	gone := func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if t.waiting--; t.waiting == 0 {
+			delete(g.turns, worktree)
+		}
+	}
+	select {
+	case t.held <- struct{}{}:
+	case <-ctx.Done():
+		gone()
+		return nil, ctx.Err()
+	}
 	select {
 	case g.running <- struct{}{}:
-		defer func() { <-g.running }()
+		return func() { <-g.running; <-t.held; gone() }, nil
 	case <-ctx.Done():
-		return nil, fmt.Errorf("git %s: %w", args[0], ctx.Err())
+		<-t.held
+		gone()
+		return nil, ctx.Err()
 	}
+}
+
+// output runs git for a worktree, with the minimal environment and more.
+func (g *Git) output(ctx context.Context, worktree, dir string, more []string, args ...string) ([]byte, error) {
+	leave, err := g.place(ctx, worktree)
+	if err != nil {
+		return nil, fmt.Errorf("git %s: %w", args[0], err)
+	}
+	defer leave()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, g.program, args...)
@@ -134,7 +172,7 @@ func (g *Git) output(ctx context.Context, dir string, more []string, args ...str
 	out := &bounded{most: mostOutput, full: cancel}
 	said := &bounded{most: 4 << 10, full: func() {}}
 	cmd.Stdout, cmd.Stderr = out, said
-	err := cmd.Run()
+	err = cmd.Run()
 	switch {
 	case out.over:
 		return nil, fmt.Errorf("git %s: its output: %w", args[0], ErrTooLarge)

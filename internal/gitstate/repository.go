@@ -12,8 +12,13 @@ import (
 	"syscall"
 )
 
-// ErrNone says that a folder is in no git repository.
-var ErrNone = errors.New("not in a git repository")
+var (
+	// ErrNone says that a folder is in no git repository.
+	ErrNone = errors.New("not in a git repository")
+	// ErrRefused says that a .git names a directory that does not name it, which may be
+	// another's repository, or that it holds a link that leads out or a named pipe.
+	ErrRefused = errors.New("the repository cannot be read")
+)
 
 const (
 	// smallFile bounds HEAD, a loose ref, commondir and a .git file.
@@ -56,12 +61,16 @@ func Find(folder string) (*Repository, error) {
 // open returns the repository whose .git is in worktree.
 func open(worktree string) (*Repository, error) {
 	dir := filepath.Join(worktree, ".git")
-	info, err := os.Stat(dir)
+	info, err := os.Lstat(dir)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNone, err)
 	}
-	if !info.IsDir() {
-		line, err := readSmall(dir)
+	if info.IsDir() {
+		if _, err := os.Lstat(filepath.Join(dir, "HEAD")); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrNone, err)
+		}
+	} else {
+		line, err := readSmall(worktree, ".git")
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", dir, err)
 		}
@@ -71,19 +80,12 @@ func open(worktree string) (*Repository, error) {
 		}
 		dir = beside(worktree, strings.TrimSpace(to))
 	}
-	if _, err := os.Lstat(filepath.Join(dir, "HEAD")); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNone, err)
-	}
-	r := &Repository{Worktree: worktree, dir: dir, common: dir}
-	if to, err := readSmall(filepath.Join(dir, "commondir")); err == nil {
-		r.common = beside(dir, to)
-	}
-	return r, nil
+	return place(worktree, dir)
 }
 
 // Head reads where the repository stands. It reads files only.
 func (r *Repository) Head() (Head, error) {
-	name, err := readRef(filepath.Join(r.dir, "HEAD"))
+	name, err := readRef(r.dir, "HEAD")
 	if err != nil {
 		return Head{}, fmt.Errorf("read HEAD: %w", err)
 	}
@@ -112,7 +114,7 @@ func (r *Repository) resolve(ref string) (string, error) {
 		if !isRef(ref) {
 			return "", errors.New("HEAD names a ref that cannot be")
 		}
-		value, err := readRef(filepath.Join(r.common, filepath.FromSlash(ref)))
+		value, err := readRef(r.common, filepath.FromSlash(ref))
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EISDIR) || errors.Is(err, syscall.ENOTDIR) {
 			return r.packed(ref)
 		}
@@ -133,7 +135,7 @@ func (r *Repository) resolve(ref string) (string, error) {
 
 // packed looks a ref up in packed-refs.
 func (r *Repository) packed(ref string) (string, error) {
-	f, err := openRegular(filepath.Join(r.common, "packed-refs"))
+	f, err := openRegular(r.common, "packed-refs")
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
@@ -171,16 +173,16 @@ func beside(dir, path string) string {
 }
 
 // readRef reads HEAD or a ref, also one that old versions of git made as a link.
-func readRef(path string) (string, error) {
-	if to, err := os.Readlink(path); err == nil && strings.HasPrefix(to, "refs/") {
+func readRef(dir, name string) (string, error) {
+	if to, err := os.Readlink(filepath.Join(dir, name)); err == nil && strings.HasPrefix(to, "refs/") {
 		return "ref: " + to, nil
 	}
-	return readSmall(path)
+	return readSmall(dir, name)
 }
 
 // readSmall reads a file of one line.
-func readSmall(path string) (string, error) {
-	f, err := openRegular(path)
+func readSmall(dir, name string) (string, error) {
+	f, err := openRegular(dir, name)
 	if err != nil {
 		return "", err
 	}
@@ -190,14 +192,20 @@ func readSmall(path string) (string, error) {
 		return "", err
 	}
 	if len(data) > smallFile {
-		return "", fmt.Errorf("%s is larger than %d bytes", path, smallFile)
+		return "", fmt.Errorf("%s is larger than %d bytes", f.Name(), smallFile)
 	}
 	return strings.TrimSpace(string(data)), nil
 }
 
-// openRegular opens a file without waiting for the other end of a named pipe.
-func openRegular(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+// openRegular opens a file in dir: no link leads out of it, and the other end of a
+// named pipe is not waited for.
+func openRegular(dir, name string) (*os.File, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -205,9 +213,9 @@ func openRegular(path string) (*os.File, error) {
 	switch {
 	case err != nil:
 	case info.IsDir():
-		err = fmt.Errorf("%s: %w", path, syscall.EISDIR)
+		err = fmt.Errorf("%s: %w", f.Name(), syscall.EISDIR)
 	case !info.Mode().IsRegular():
-		err = fmt.Errorf("%s is not a file", path)
+		err = fmt.Errorf("%s is not a file", f.Name())
 	}
 	if err != nil {
 		f.Close()

@@ -59,6 +59,9 @@ func (f *Files) Changes(ctx context.Context, root string) (Changes, error) {
 	}
 	status, err := f.git.Status(ctx, repository, root, mostChanges)
 	switch {
+	case errors.Is(err, gitstate.ErrRefused):
+		c.Unknown = "the repository cannot be read"
+		return c, nil
 	case ctx.Err() != nil:
 		c.Unknown = "git took too long"
 		return c, nil
