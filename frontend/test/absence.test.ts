@@ -9,7 +9,7 @@ const minute = 60_000
 const script = new Script().say('m', 'one', 'two', 'three', 'four', 'five')
 const left = (seq: number, at = 0) => ({ epoch, seq, at })
 
-/** The session with its first events loaded, on an open link whose list is here. */
+/** The session with its first `events` events loaded. The connection is open and the list is loaded. */
 function shown(events: number, line: Partial<SessionInfo> = {}): AppState {
   let state = reduce(initial, { kind: 'open', sessionId })
   state = reduce(state, { kind: 'link', link: { phase: 'open', since: 0 } })
@@ -18,19 +18,19 @@ function shown(events: number, line: Partial<SessionInfo> = {}): AppState {
   return reduce(state, { kind: 'frame', frame: loadedFrame(script.events.slice(0, events)) })
 }
 
-test('a person who was away for more than a minute is told once what came since', () => {
+test('after an absence of more than a minute the new events are reported once', () => {
   const absence = new Absence(sessionId, left(2))
   expect(absence.look(shown(5), 2 * minute, true)).toEqual(left(2))
   expect(absence.look(shown(5), 3 * minute, true)).toBeNull()
 })
 
-test('nobody is told of what came within a minute, or of nothing', () => {
+test('an absence within a minute, or one without new events, is not reported', () => {
   expect(new Absence(sessionId, left(2)).look(shown(5), minute, true)).toBeNull()
   expect(new Absence(sessionId, left(5)).look(shown(5), 2 * minute, true)).toBeNull()
   expect(new Absence(sessionId, null).look(shown(5), 2 * minute, true)).toBeNull()
 })
 
-test('it is decided only when the newest is here and somebody looks', () => {
+test('an absence is decided only when the newest event is loaded and the page is looked at', () => {
   const absence = new Absence(sessionId, left(2))
   const gap = reduce(shown(3), { kind: 'frame', frame: eventsFrame(script.events.slice(4)) })
   expect(absence.look(gap, 2 * minute, true)).toBeNull()
@@ -40,7 +40,7 @@ test('it is decided only when the newest is here and somebody looks', () => {
   expect(absence.look(shown(5), 2 * minute, true)).toEqual(left(2))
 })
 
-test('it is not decided before the hub has said where a session ends that they come back to', () => {
+test('an absence is not decided before the hub has sent the end of the session', () => {
   const absence = new Absence(sessionId, left(2))
   const back = reduce(shown(2), { kind: 'leave', sessionId })
   expect(absence.look(back, 2 * minute, true)).toBeNull()
@@ -49,14 +49,14 @@ test('it is not decided before the hub has said where a session ends that they c
   expect(absence.unread.seq).toBe(3)
 })
 
-test('it is not decided by what the app still held of an earlier visit', () => {
+test('an absence is not decided by events the app still holds of an earlier visit', () => {
   const absence = new Absence(sessionId, left(2))
   expect(absence.look(shown(2, { max_seq: 5 }), 2 * minute, true)).toBeNull()
   expect(absence.look(shown(5), 2 * minute, true)).toEqual(left(2))
   expect(absence.unread.seq).toBe(3)
 })
 
-test('what was read on another screen was not missed, and what this screen reads itself does not count as that', () => {
+test('events read on another screen were not missed, but the read mark that this screen sends does not count', () => {
   const elsewhere = new Absence(sessionId, left(2))
   expect(elsewhere.look(shown(5, { read_seq: 5 }), 2 * minute, true)).toBeNull()
 
@@ -65,24 +65,24 @@ test('what was read on another screen was not missed, and what this screen reads
   expect(here.look(shown(5, { read_seq: 5 }), 2 * minute, true)).toEqual(left(3))
 })
 
-test('a device that has nothing of a session takes from the hub what is unread, and was not away', () => {
+test('a device without a read mark takes the unread part from the hub, and reports no absence', () => {
   const first = new Absence(sessionId, null)
   expect(first.look(shown(5, { read_seq: 2 }), 2 * minute, true)).toBeNull()
   expect(first.unread.seq).toBe(3)
 })
 
-test('leaving counts from what was shown then', () => {
+test('an absence begins at the events shown when the person left', () => {
   const absence = new Absence(sessionId, null)
   absence.look(shown(3), 0, true)
   absence.leave(shown(3), minute)
   expect(absence.look(shown(5), 3 * minute, true)).toEqual(left(3, minute))
 })
 
-/** The state, its link having been proven at `since`. */
+/** The state with a connection whose phase began at `since`. */
 const proven = (state: AppState, since: number, phase: 'open' | 'checking' = 'open') =>
   reduce(state, { kind: 'link', link: { phase, since } })
 
-test('a clock that jumped by more than a minute is an absence from when they last looked, with the page in front', () => {
+test('a clock jump of more than a minute in a visible page is an absence since the last look', () => {
   const absence = new Absence(sessionId, null)
   absence.look(shown(2), 1_000, true)
   absence.look(shown(3), 2_000, true)
@@ -94,14 +94,14 @@ test('a clock that jumped by more than a minute is an absence from when they las
   expect(absence.look(proven(shown(5), woken + 20), woken + 30, true)).toBeNull()
 })
 
-test('events that were buffered in the sleep do not hide it', () => {
+test('events buffered during a sleep do not hide the absence', () => {
   const absence = new Absence(sessionId, null)
   absence.look(shown(2), 1_000, true)
   expect(absence.look(shown(4), 2 * minute, true)).toBeNull()
   expect(absence.look(proven(shown(5), 2 * minute), 2 * minute + 20, true)).toEqual(left(2, 1_000))
 })
 
-test('a jump within a minute is no absence, nor is the clock of a page nobody looked at', () => {
+test('neither a clock jump within a minute nor one of a hidden page is an absence', () => {
   const short = new Absence(sessionId, null)
   short.look(shown(3), 1_000, true)
   expect(short.look(proven(shown(5), minute), minute, true)).toBeNull()
@@ -115,17 +115,17 @@ test('a jump within a minute is no absence, nor is the clock of a page nobody lo
   expect(hidden.look(proven(shown(5), 2 * minute), 4 * minute, false)).toBeNull()
 })
 
-test('what a screen asked for over an earlier connection is not the newest of the next', () => {
+test('a list loaded over an earlier connection is not taken for the newest', () => {
   const connected = { type: 'connected', version: '1' } as ServerMessage
   expect(reduce(shown(3), { kind: 'frame', frame: connected }).listed).toBe(false)
 })
 
-test('another history of the session has nothing to compare', () => {
+test('after a change of epoch no absence is reported', () => {
   const absence = new Absence(sessionId, { ...left(2), epoch: 'fedcba9876543210' })
   expect(absence.look(shown(5), 2 * minute, true)).toBeNull()
 })
 
-test('what is unread begins where they left, however short they were away', () => {
+test('the unread part begins where the person left, however short the absence', () => {
   const short = new Absence(sessionId, left(2))
   expect(short.unread.seq).toBeNull()
   short.look(shown(5), 1, true)
@@ -136,7 +136,7 @@ test('what is unread begins where they left, however short they were away', () =
   expect(nothing.unread.seq).toBeNull()
 })
 
-test('a person whose place the hub no longer keeps is told that events are gone, not that nothing was missed', () => {
+test('if the hub no longer keeps the events after the person’s place, the report says that events are gone', () => {
   const absence = new Absence(sessionId, left(1))
   const before = shown(1, { max_seq: 5 })
   const state = reduce(before, {

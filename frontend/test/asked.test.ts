@@ -23,7 +23,7 @@ const item = (toolCall: unknown): PermissionItem => ({
 })
 const asked = item({ toolCallId: 'c1', title: 'ls', rawInput: { command: 'ls' } })
 
-it('a call that became another since it asked says what it is now', () => {
+it('a call that changed since its permission request is reported as it is now', () => {
   expect(changedSince(asked, call(4, { rawInput: { command: 'rm -rf /' } }))?.command).toBe('rm -rf /')
   const writes = (newText: string) => [{ type: 'diff', path: 'a', oldText: '', newText }]
   const change = item({ toolCallId: 'c1', content: writes('x') })
@@ -36,7 +36,7 @@ it('a call that became another since it asked says what it is now', () => {
   expect(changedSince(asked, elsewhere)?.directory).toBe('/etc')
 })
 
-it('what an update leaves out, news of its status, and how it was before it asked, are no change', () => {
+it('omitted fields, a new status and updates before the request are not a change', () => {
   expect(changedSince(asked, call(4, { status: 'in_progress' }))).toBeNull()
   expect(changedSince(asked, call(3, { rawInput: { command: 'other' } }))).toBeNull()
   expect(changedSince(asked, undefined)).toBeNull()

@@ -21,7 +21,7 @@ function attention() {
   }
 }
 
-test('a person who sent the text is at once said to read', () => {
+test('sending the text changes the activity from typing to viewing at once', () => {
   const { attention: a, activities } = attention()
   a.typing('s1')
   a.viewing('s1')
@@ -37,7 +37,7 @@ test('a pause ends typing', () => {
   expect(activities()).toEqual(['typing', 'viewing'])
 })
 
-test('who did not type is not said to have stopped', () => {
+test('without typing, the end of typing is not sent', () => {
   const { attention: a, activities } = attention()
   a.viewing('s1')
   expect(activities()).toEqual([])

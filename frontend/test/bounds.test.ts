@@ -7,7 +7,7 @@ import { parse } from '../src/markdown/parser'
 const lines = (count: number, line: (at: number) => string) =>
   Array.from({ length: count }, (_, at) => line(at)).join('\n')
 
-/** What an agent could write to keep a page busy, in one block. */
+/** Texts of one block that an agent could write to keep a page busy. */
 const oneBlock: Record<string, string> = {
   'rows of a table': '|a|b|\n|-|-|\n' + '|x|y|\n'.repeat(20_000),
   'columns of a table': `|${'a|'.repeat(5_000)}\n|${'-|'.repeat(5_000)}\n|${'x|'.repeat(5_000)}`,
@@ -39,7 +39,7 @@ const oneBlock: Record<string, string> = {
   'numbers within numbers': '1. '.repeat(2_000) + 'deep',
   'quotes and lists within each other': '> - '.repeat(1_000) + 'deep',
 }
-/** What is in as many blocks as it says. */
+/** Texts of many blocks that an agent could write to keep a page busy. */
 const manyBlocks: Record<string, string> = {
   headings: '# *h*\n\n'.repeat(3_000),
   definitions: lines(5_000, (at) => `[r${at}]: http://x.example/${at}`),
@@ -49,7 +49,7 @@ const manyBlocks: Record<string, string> = {
 
 afterEach(() => vi.restoreAllMocks())
 
-/** How often, and over how many characters, what is inline was looked for, and how many blocks were read. */
+/** The work of parsing a text: the calls of the lexer for inline tokens, their characters, and the calls for blocks. */
 function workOf(text: string) {
   const inline = vi.spyOn(Lexer.prototype, 'inlineTokens')
   const emphasis = vi.spyOn(Tokenizer.prototype, 'emStrong')
@@ -67,7 +67,7 @@ function workOf(text: string) {
 
 const escaped = (text: string) => text.replaceAll('>', '&gt;')
 
-describe('what one block costs has a bound:', () => {
+describe('the cost of parsing is bounded:', () => {
   test.each(Object.entries(oneBlock))('%s', (_, text) => {
     const { characters, runs, marks, blocks } = workOf(text)
     expect(characters).toBeLessThan(20_000)
@@ -83,7 +83,7 @@ describe('what one block costs has a bound:', () => {
   })
 })
 
-describe('past its bounds a block is shown as it was written,', () => {
+describe('a block beyond a bound is shown as its source,', () => {
   test.each(
     [
       'lines of a quote',
@@ -92,13 +92,13 @@ describe('past its bounds a block is shown as it was written,', () => {
       'lists within lists',
       'numbers within numbers',
     ].map((name) => [name, oneBlock[name]!]),
-  )('and what comes after it is read: %s', (_, text) => {
+  )('and the text after it is parsed: %s', (_, text) => {
     const html = parse(`Before\n\n${text}\n\nAfter *it*`)
     expect(html).toContain(`<p>Before</p>\n<p class="source">${escaped(text.trimEnd())}</p>\n`)
     expect(html).toContain('<p>After <em>it</em></p>')
   })
 
-  it('and within them it is read', () => {
+  it('and a block within the bounds is parsed', () => {
     expect(parse('> '.repeat(30) + '*deep*')).toContain('<em>deep</em>')
     expect(parse('- *item*\n'.repeat(499)).match(/<em>/g)).toHaveLength(499)
     expect(parse('*word* '.repeat(300)).match(/<em>/g)).toHaveLength(300)
@@ -106,7 +106,7 @@ describe('past its bounds a block is shown as it was written,', () => {
   })
 })
 
-describe('where a bound is, it is:', () => {
+describe('a block is parsed at its bound and not beyond it:', () => {
   const source = (text: string) => parse(text).startsWith('<p class="source">')
   const columns = (count: number) => ['a', '-', 'x'].map((cell) => `|${`${cell}|`.repeat(count)}`).join('\n')
 
@@ -122,7 +122,7 @@ describe('where a bound is, it is:', () => {
     expect(source(text(most + 1)), 'one more').toBe(true)
   })
 
-  test('emphasis within emphasis, and what could begin or end something', () => {
+  test('nested emphasis, and the number of emphasis marks', () => {
     const emphasis = (text: string) => parse(text).match(/<em>/g)?.length ?? 0
     expect(emphasis('*a '.repeat(9) + 'b*'.repeat(9))).toBe(8)
     expect(emphasis('*w* '.repeat(400))).toBe(400)
@@ -130,7 +130,7 @@ describe('where a bound is, it is:', () => {
   })
 })
 
-it('a table is read by its first rows, and the others wait as a table', () => {
+it('the first rows of a table are parsed, and the rest stays a table that can be parsed later', () => {
   let source = '| a | b |\n|---|---|\n' + lines(1_000, (at) => `| ${at} | *x* |`)
   const seen: number[] = []
   for (;;) {
@@ -174,7 +174,7 @@ const long = fc
   )
   .map(([mark, times, word]) => `${mark}${word.repeat(times)}\n`)
 
-it('a block reads alike by itself and within its message, and however the text grew', () => {
+it('a block gives the same HTML alone and in its message, however the text grew', () => {
   fc.assert(
     fc.property(
       fc.array(fc.oneof(repeated, repeated, deep, long), { maxLength: 8 }),
@@ -187,7 +187,7 @@ it('a block reads alike by itself and within its message, and however the text g
         blocks.update(text)
         const all = [...blocks.settled, blocks.tail]
         expect(all.join('') === text).toBe(true)
-        // As one truth, for a difference of such texts is not to be read.
+        // Compared as a boolean, because the diff of such texts would be unreadable.
         expect(all.map(parse).join('') === parse(text)).toBe(true)
       },
     ),

@@ -4,13 +4,13 @@ import { brief, firstLine } from '../src/ui/feed/brief'
 const blank = '\n'.repeat(60)
 const many = Array.from({ length: 30 }, (_, i) => `step ${i}`).join('\n')
 
-describe('a command in a card nobody opened', () => {
+describe('a command in a closed card', () => {
   it('is whole where it is short', () => {
     expect(brief('make\nmake test')).toEqual({ text: 'make\nmake test', of: 0 })
     expect(brief('make\nmake test\n')).toEqual({ text: 'make\nmake test', of: 0 })
   })
 
-  it('begins where it says something, and says that there is more to see', () => {
+  it('begins at its first line that is not blank, and shows that it is cut', () => {
     expect(brief(`${blank}rm -rf build`)).toEqual({ text: 'rm -rf build', of: 61 })
     expect(brief(`echo${blank}rm -rf build`)).toEqual({ text: 'echo\n\nrm -rf build', of: 61 })
   })
@@ -21,11 +21,11 @@ describe('a command in a card nobody opened', () => {
     expect(of).toBe(30)
   })
 
-  it('of nothing but blank lines is nothing', () => {
+  it('of blank lines only is empty', () => {
     expect(brief(blank)).toEqual({ text: '', of: 0 })
   })
 
-  it('is known by its first line that says something', () => {
+  it('is named by its first line that is not blank', () => {
     expect(firstLine(`${blank}  rm -rf build\nls`)).toBe('rm -rf build')
     expect(firstLine('')).toBe('')
   })

@@ -18,7 +18,7 @@ beforeEach(() => {
   storage = deviceStorage()
 })
 
-/** A page that kept the events 1..9 in pieces. */
+/** A cache that has stored the events 1 to 9 in pieces. */
 async function visited(): Promise<EventCache> {
   const cache = new EventCache(db, storage)
   cache.offer(loadedFrame(range(1, 3)))
@@ -33,7 +33,7 @@ async function visited(): Promise<EventCache> {
   return cache
 }
 
-/** What a page opened later has of the session before the hub has answered; null for nothing. */
+/** The seqs that a page opened later loads from the cache; null if it has no run for the session. */
 async function later(): Promise<number[] | null> {
   const cache = new EventCache(db, storage)
   const hint = cache.hint(sessionId)
@@ -41,7 +41,7 @@ async function later(): Promise<number[] | null> {
   return kept?.map((e) => e.seq) ?? null
 }
 
-test('what was kept in pieces is one run, and events of another epoch add nothing to it', async () => {
+test('pieces stored one after the other load as one run, and events of another epoch are not added to it', async () => {
   const cache = await visited()
   expect(await later()).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9])
   cache.offer({ ...eventsFrame(range(10, 12)), epoch: next })
@@ -50,13 +50,13 @@ test('what was kept in pieces is one run, and events of another epoch add nothin
   expect(await later()).toHaveLength(9)
 })
 
-test('a piece that is missing in the middle is never passed over', async () => {
+test('a run with a missing piece in the middle is not loaded past the gap', async () => {
   await visited()
   await db.use((h) => h.delete('pages', [sessionId, 6, 4]))
   expect(await later()).toBeNull()
 })
 
-test('what a reset brings is what the next page has, and nothing of before', async () => {
+test('after a reset the next page loads the events of the reset only', async () => {
   const cache = await visited()
   cache.offer(loadedFrame(range(1, 3), { verdict: 'reset', reason: 'epoch', epoch: next }))
   await cache.flush()
@@ -64,7 +64,7 @@ test('what a reset brings is what the next page has, and nothing of before', asy
   expect(await db.use((h) => h.count('pages'))).toBe(1)
 })
 
-test('of a session whose events could not be written nothing is promised any more', async () => {
+test('a session whose events could not be written has no hint any more', async () => {
   const cache = await visited()
   vi.spyOn(db, 'use').mockRejectedValue(new DOMException('full', 'QuotaExceededError'))
   cache.offer(eventsFrame(range(10, 12)))
@@ -74,7 +74,7 @@ test('of a session whose events could not be written nothing is promised any mor
   expect(await later()).toBeNull()
 })
 
-test('of a long session the newest thousands are kept', async () => {
+test('the newest thousands of events of a long session are kept', async () => {
   const cache = new EventCache(db, storage)
   cache.offer(loadedFrame(range(1, 500)))
   for (let at = 500; at < 7_000; at += 500) {

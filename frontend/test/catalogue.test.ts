@@ -56,7 +56,7 @@ describe('the catalogue', () => {
     expect(of((s) => [...s.outbox.values()].map((o) => o.status))).toEqual(items)
   })
 
-  it('is in the states it says', () => {
+  it('has states that are what their names say', () => {
     expect(held('question').status).toBe('ready')
     expect(openPermissions(held('question')).map((p) => p.permissionId)).toEqual(['perm-edit-1'])
     expect(openPermissions(held('question with a form'))[0]?.ask?.form).toBeDefined()

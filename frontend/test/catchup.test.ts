@@ -5,7 +5,7 @@ import { comparer } from '../src/ui/feed/changes.svelte'
 import { missedWords } from '../src/ui/session/missed'
 import { epoch, loadedFrame, Script, sessionId } from './support/script'
 
-/** A session of three turns with a tool call each, loaded from `first` on; two questions wait. */
+/** A session of three turns with one tool call each, loaded from the seq `first` on, with two questions waiting. */
 function loaded(first: number, min_seq = 1) {
   const script = new Script()
   for (const n of [1, 2, 3]) {
@@ -29,24 +29,24 @@ function loaded(first: number, min_seq = 1) {
   }
 }
 
-describe('what was missed', () => {
-  it('is counted from the events when all of it is loaded', () => {
+describe('the summary of missed events', () => {
+  it('is counted from the events if all of them are loaded', () => {
     const missed = catchUp(loaded(1), { seq: 3, at: 0 })
     expect(missed).toMatchObject({ whole: true, events: 6, turns: 2, toolCalls: 2, questions: 0, first: 4 })
   })
 
-  it('has every event and waiting question, and at least the work that is loaded, when it is not', () => {
+  it('counts every event and waiting question, and the loaded tool calls, if not all events are loaded', () => {
     const missed = catchUp(loaded(7), { seq: 1, at: 0 })
     expect(missed).toMatchObject({ whole: false, events: 8, turns: 1, toolCalls: 1, questions: 2, first: 2 })
   })
 
-  it('has what the hub no longer keeps, and begins where it still can be read', () => {
+  it('counts the events the hub no longer keeps, and begins at the oldest it keeps', () => {
     const missed = catchUp(loaded(7, 7), { seq: 2, at: 0 })
     expect(missed).toMatchObject({ whole: false, events: 7, removed: 4, turns: 1, first: 7 })
     expect(catchUp(loaded(7, 7), { seq: 6, at: 0 })).toMatchObject({ whole: true, removed: 0, first: 7 })
   })
 
-  it('is said in words that fit one and many', async () => {
+  it('uses the singular and the plural', async () => {
     expect(missedWords(catchUp(loaded(1), { seq: 8, at: 0 }))).toBe('1 turn')
     expect(missedWords(catchUp(loaded(1), { seq: 3, at: 0 }))).toBe('2 turns, 2 tool calls')
     expect(missedWords(catchUp(loaded(7, 7), { seq: 2, at: 0 }))).toBe(

@@ -13,18 +13,18 @@ const compare = (before: string, after: string) => {
 }
 
 describe('the changed words of a line', () => {
-  test('are those that differ from the line in its place', () => {
+  test('are the words that differ from the line it replaces', () => {
     expect(compare('const a = 1\nlet b = 2\n', 'const a = 7\nlet bb = 2\n')).toEqual([
       ...['remove 1', 'remove b', 'add 7', 'add bb'],
     ])
   })
 
-  test('are not told of lines that are hardly alike, or have no partner', () => {
+  test('are not marked in lines that differ too much or replace no line', () => {
     expect(compare('the quick brown fox\n', 'import { x } from "y"\n')).toEqual([])
     expect(compare('one\n', 'one\ntwo\n')).toEqual([])
   })
 
-  test('cost no more than a bound, whatever the lines', () => {
+  test('have a bounded cost for any lines', () => {
     const long = (word: string) => `${word} ${'a '.repeat(1000)}\n`
     expect(compare(long('b'), long('c'))).toEqual([])
     const many = (word: string) => Array.from({ length: 2000 }, (_, i) => `line ${i} ${word}`).join('\n')
@@ -32,7 +32,7 @@ describe('the changed words of a line', () => {
   })
 })
 
-test('two sides have what was removed beside what was added in its place', () => {
+test('in two columns a removed line is beside the line that replaces it', () => {
   const { lines } = diffTexts('a\nb\nc\nd\n', 'a\nB\nd\ne\n')
   expect(pairsOf(lines).map(([old, now]) => [old?.text ?? null, now?.text ?? null])).toEqual([
     ...[
@@ -46,7 +46,7 @@ test('two sides have what was removed beside what was added in its place', () =>
 })
 
 describe('the parts of a line', () => {
-  test('change where its colour or its changed words begin and end', () => {
+  test('begin and end where a colour or a changed word does', () => {
     expect(partsOf('let b = 2', [[0, 3, 'hljs-keyword']], [[4, 5]])).toEqual([
       { text: 'let', look: 'hljs-keyword', changed: false },
       { text: ' ', look: '', changed: false },
@@ -56,7 +56,7 @@ describe('the parts of a line', () => {
     expect(partsOf('', [], [])).toEqual([])
   })
 
-  test('have the colour of the inner of two tokens, also in the lines of a token of several', () => {
+  test('have the colour of the inner of two tokens, also in a token of several lines', () => {
     const text = 'x /* a\nb */ `${y}`'
     const tokens = byLine(text, [
       [14, 15, 'inner'],

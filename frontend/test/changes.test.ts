@@ -6,7 +6,7 @@ const edit = (seq: number, path: string, before: string, after: string) => ({
   change: { path, before, after },
 })
 
-test('edits of a file are one change, whose lines know the event that wrote them', () => {
+test('edits of a file are one change, and each of its lines has the event that wrote it', () => {
   const [file] = byFile([
     edit(3, 'a', 'one\ntwo\nthree\n', 'one\n2\nthree\n'),
     edit(9, 'a', 'one\n2\nthree\n', 'zero\none\n2\nthree\nfour\n'),
@@ -16,7 +16,7 @@ test('edits of a file are one change, whose lines know the event that wrote them
   expect(wrote).toEqual([9, 0, 3, 0, 9])
 })
 
-test('an edit that shows a part of a file is put where that part is, and else is a piece of its own', () => {
+test('an edit of a part of a file is merged where that part is found, and else is a separate piece', () => {
   const [file] = byFile([
     edit(3, 'a', '', 'one\ntwo\n'),
     edit(4, 'a', 'two', 'TWO'),

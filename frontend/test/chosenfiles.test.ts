@@ -13,7 +13,7 @@ const name = () => `chosen-${++count}`
 const tab = (db: string, most?: number) => new ChosenDB(new Database(db, chosenLayout), most)
 const until = vi.waitFor
 
-test('what does not fit is refused and not kept, and what others have stays', async () => {
+test('files beyond the limit are refused and not kept, and the files of other drafts stay', async () => {
   const chosen = tab(name(), 100)
   expect(await chosen.add('a', [file('1', 60)])).toBe(true)
   expect(await chosen.add('b', [file('2', 60)])).toBe(false)
@@ -24,7 +24,7 @@ test('what does not fit is refused and not kept, and what others have stays', as
   expect(await chosen.add('b', [file('4', 100)])).toBe(true)
 })
 
-test('only sessions that are gone lose theirs, and none while nobody can say', async () => {
+test('the files of deleted sessions are removed, and those of a session whose state is unknown stay', async () => {
   const chosen = tab(name())
   for (const id of ['a', 'b', 'c']) await chosen.add(id, [file(id, 1)])
   await chosen.sweep((id) =>
@@ -34,7 +34,7 @@ test('only sessions that are gone lose theirs, and none while nobody can say', a
   for (const id of ['b', 'c']) expect(await chosen.load(id), id).toHaveLength(1)
 })
 
-test('where there is no database it says so, and forgetting works', async () => {
+test('without a database it reports that files are not kept, and removing works', async () => {
   const chosen = new ChosenDB({ use: () => Promise.reject(new Error('none')) } as never)
   expect(await chosen.add('a', [file('1', 1)])).toBe(false)
   await chosen.remove('a', ['1'])
@@ -59,7 +59,7 @@ test('files that are being sent do not come back with the screen, and stay on th
   await until(async () => expect(names(await tab(db).load('s'))).toEqual(['b']))
 })
 
-test('two tabs keep the files of both, and what one sends or takes away goes from the other', async () => {
+test('two tabs share their files, and a file that one sends or removes disappears from the other', async () => {
   const db = name()
   const device = tab(db)
   const a = new Draft('t', device)
@@ -79,7 +79,7 @@ test('two tabs keep the files of both, and what one sends or takes away goes fro
 })
 const abc = ['a', 'b', 'c']
 
-test('files there is no room for stay in the draft, say so, and are kept when there is room', async () => {
+test('files the device has no room for stay in the draft, are reported, and are kept once there is room', async () => {
   const device = tab(name(), 1)
   const draft = new Draft('u', device)
   draft.add(picked('a'), undefined)
@@ -92,7 +92,7 @@ test('files there is no room for stay in the draft, say so, and are kept when th
   expect(names(await device.load('u'))).toEqual(['b'])
 })
 
-test('files given back beyond what a prompt takes are all there, and it says how many must go', () => {
+test('files given back beyond the limit of a prompt are all there, and the draft says how many must be removed', () => {
   const draft = new Draft('v', tab(name()))
   const given = (n: number) => Array.from({ length: n }, (_, i) => ({ name: `${i}`, blob: new Blob(['x']) }))
   draft.take({ text: '', files: given(15) })

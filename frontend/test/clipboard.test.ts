@@ -8,7 +8,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** A browser with the older command: what is selected when it runs, and where that stands. */
+/** Installs execCommand, the older way to copy. Returns the texts it copied and the elements their field was in. */
 function older(does = true) {
   const copied: { text: string; inside: string }[] = []
   document.execCommand = () => {
@@ -41,7 +41,7 @@ test.each([
   expect([document.querySelector('textarea'), document.activeElement]).toEqual([null, button])
 })
 
-test('in an open dialog it is selected inside, as nothing outside can be', async () => {
+test('with an open modal dialog the text is selected inside it, because outside it cannot be', async () => {
   vi.stubGlobal('navigator', {})
   const copied = older()
   const dialog = document.body.appendChild(document.createElement('dialog'))
@@ -50,7 +50,7 @@ test('in an open dialog it is selected inside, as nothing outside can be', async
   expect(copied).toEqual([{ text: 'a', inside: 'DIALOG' }])
 })
 
-test('where neither copies, it says so', async () => {
+test('if neither way copies, it returns that', async () => {
   vi.stubGlobal('navigator', {})
   older(false)
   expect(await copyText('a')).toBe(false)

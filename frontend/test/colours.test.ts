@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 
 const ui = join(import.meta.dirname, '../src/ui')
 
-it('only the theme says what a colour is', () => {
+it('colours are defined only in the theme', () => {
   const styled = readdirSync(ui, { recursive: true, encoding: 'utf8' }).filter((f) =>
     /\.(svelte|css)$/.test(f),
   )
@@ -12,7 +12,7 @@ it('only the theme says what a colour is', () => {
     .filter((f) => f !== 'theme.css')
     .flatMap((f) => {
       const text = readFileSync(join(ui, f), 'utf8')
-      // A mask's colours are never seen: only how much of them there is counts.
+      // The colours of a mask are never visible: only their opacity counts.
       const style = (f.endsWith('.css') ? text : text.slice(text.indexOf('<style>'))).replace(
         /mask[^;]*;/g,
         '',
@@ -28,7 +28,7 @@ it('only the theme says what a colour is', () => {
 const theme = readFileSync(join(ui, 'theme.css'), 'utf8')
 const [usual, more] = theme.split('@media (prefers-contrast: more)') as [string, string]
 
-/** A variable's colour in the light and in the dark theme; with high contrast where it has another there. */
+/** A variable's colours in the light and the dark theme; with `high` those for high contrast if it has any. */
 function colours(name: string, high: boolean): string[] {
   const find = (text: string) =>
     text.match(new RegExp(`--${name}: light-dark\\((#\\w{6}), (#\\w{6})\\)`))?.slice(1)

@@ -3,7 +3,7 @@ import { Completion, type Offered } from '../src/ui/session/completion.svelte'
 import { mentions } from '../src/ui/session/mentions'
 import type { SessionInfo } from '../src/wire/gen'
 
-test('commands are offered for what is written, not for a draft that was there', () => {
+test('commands are offered for typed text, not for a restored draft', () => {
   const completion = new Completion(
     () => '/',
     () => [{ name: 'plan' }],

@@ -7,7 +7,7 @@ import { Connection } from '../src/net/connection'
 import type { LinkState } from '../src/state/link'
 import { subprotocol } from '../src/wire/frames'
 
-/** As a page's: an error nobody listens to is nobody's, and the close follows. */
+/** A socket as in a page: an error without a listener is ignored, and a close event follows it. */
 class PageSocket extends WebSocket {
   constructor(url: string, protocol: string[]) {
     super(url, protocol)
@@ -59,7 +59,7 @@ test('a page opened without a network says so before any dial has failed', () =>
   expect(phases).toEqual(['offline'])
 })
 
-test('waking without a network does not look like a dial that may succeed', () => {
+test('a wake without a network is not shown as a connection attempt', () => {
   vi.spyOn(navigator, 'onLine', 'get').mockReturnValue(false)
   connection.start()
   connection.wake()
@@ -75,7 +75,7 @@ test('a page opened in the background dials once, and again when it is seen', as
     socket.terminate()
   })
   connection.start()
-  // The second "waiting" is the retry that was due and dialled nothing.
+  // The second "waiting" is the due retry, which did not dial.
   await expect.poll(() => phases).toEqual(['dialling', 'waiting', 'waiting'])
   expect(dials).toBe(1)
   seen.mockReturnValue('visible')
@@ -83,15 +83,15 @@ test('a page opened in the background dials once, and again when it is seen', as
   await expect.poll(() => dials).toBeGreaterThan(1)
 })
 
-test('a hub that answers counts for more than what the device says of its network', async () => {
+test('a hub that answers outweighs the device saying it has no network', async () => {
   answer()
   vi.spyOn(navigator, 'onLine', 'get').mockReturnValue(false)
   connection.start()
   await expect.poll(() => phases).toEqual(['offline', 'open'])
 })
 
-test('a network that takes the connection with it is said to be gone before the hub is given up', async () => {
-  // It answers the first dial, and to no ping.
+test('if the network and the connection are lost, "offline" is shown before the hub is given up', async () => {
+  // The hub accepts the first connection, and answers no ping.
   hub.once('connection', (socket) =>
     socket.send(JSON.stringify({ type: 'connected', protocol: 1, heartbeat_ms: 10_000, client_id: 'c' })),
   )
@@ -101,13 +101,13 @@ test('a network that takes the connection with it is said to be gone before the 
   await expect.poll(() => phases, { timeout: 10_000 }).toEqual(['dialling', 'open', 'checking', 'offline'])
 })
 
-test('with a network the first dial is a dial', async () => {
+test('with a network the first phase is "dialling"', async () => {
   answer()
   connection.start()
   await expect.poll(() => phases).toEqual(['dialling', 'open'])
 })
 
-test('a socket closed over what was sent on it says so, and is dialled again', async () => {
+test('a socket closed because of a message sent on it reports that, and the connection is dialled again', async () => {
   answer()
   let dials = 0
   hub.on('connection', (socket) => {
@@ -159,7 +159,7 @@ test.each([
   await expect.poll(() => [dials, adopted]).toEqual([2, 2])
 })
 
-test('what a second socket says counts from when it is the connection', async () => {
+test('frames of a second socket are handled once it has become the connection', async () => {
   const sockets: WebSocket[] = []
   hub.on('connection', (socket) => sockets.push(socket))
   const say = (at: number, type: string) =>

@@ -30,12 +30,12 @@ it.each([
   expect(cutOf(feed, call)).toBe(cut)
 })
 
-it('a call that its agent ended was not cut, whatever ended the turn', () => {
+it('a call that its agent ended was not interrupted, however the turn ended', () => {
   const { feed, call } = closed('cancelled', false)
   expect(cutOf(feed, call)).toBeNull()
 })
 
-it('neither a stopped turn nor the calls it closed are errors to step to', () => {
+it('the keys to the next error skip a stopped turn and the calls it closed', () => {
   expect(stepFrom(rowsOf(closed('cancelled', true).feed), -1, steps.next_error!)).toBe(-1)
   expect(stepFrom(rowsOf(closed('cancelled', false).feed), -1, steps.next_error!)).toBeGreaterThan(0)
 })

@@ -15,7 +15,7 @@ afterEach(() => {
 })
 
 let count = 0
-/** A tab of another version of the app: it holds the database open, and frozen it does not let go. */
+/** A frozen tab of another version of the app: it holds the database open and does not close it when asked. */
 function frozen(version: number, stores: string[] = []) {
   const name = `frozen${count++}`
   return new Promise<{ name: string; tab: IDBDatabase }>((resolve) => {
@@ -43,10 +43,10 @@ function outbox(db: Database, device: Storage) {
   return { box, sent }
 }
 
-test('a frozen tab that keeps the database from opening holds up no prompt, and the device keeps it', async () => {
+test('a prompt is sent and kept while a frozen tab keeps the database from opening', async () => {
   const device = deviceStorage()
   vi.stubGlobal('localStorage', device)
-  vi.useFakeTimers({ toFake: ['setTimeout'] }) // no patience ends
+  vi.useFakeTimers({ toFake: ['setTimeout'] }) // no timeout fires
   const { name, tab } = await frozen(1, ['outbox'])
   const db = new Database(name)
   const { box, sent } = outbox(db, device)
@@ -59,7 +59,7 @@ test('a frozen tab that keeps the database from opening holds up no prompt, and 
   expect(await db.use((h) => h.getAllKeys('outbox'))).toEqual(['p'])
 })
 
-test('what is done with while the database is late to open is gone when it comes, and what was kept is there', async () => {
+test('items removed while the database opens late are removed once it is open, and kept items are there', async () => {
   const device = deviceStorage()
   vi.stubGlobal('localStorage', device)
   vi.useFakeTimers({ toFake: ['setTimeout'] })
@@ -72,7 +72,7 @@ test('what is done with while the database is late to open is gone when it comes
   const kept = new OutboxDB(db, 'me', undefined, new Journal(device))
   await kept.put(item('sent'))
   await kept.put(item('again'))
-  await vi.advanceTimersByTimeAsync(2_000) // both still wait for the opening
+  await vi.advanceTimersByTimeAsync(2_000) // both still wait for the database to open
   for (const id of ['sent', 'again', 'earlier']) {
     await expect(kept.delete(id)).rejects.toThrow('not open yet')
   }
@@ -86,7 +86,7 @@ test('what is done with while the database is late to open is gone when it comes
   expect((await kept.all()).map(({ id }) => id)).toEqual(['again'])
 })
 
-test('what is done with is not taken up again where the database would not let go of it', async () => {
+test('an item whose removal from the database failed is not sent again', async () => {
   const db = new Database(`kept${count++}`)
   const kept = new OutboxDB(db, 'me', undefined, new Journal(deviceStorage()))
   await kept.put({ ...prompt, createdAt: 1, status: 'queued' })
@@ -99,7 +99,7 @@ test('what is done with is not taken up again where the database would not let g
   expect(await db.use((h) => h.getAllKeys('outbox'))).toEqual([])
 })
 
-test('what is done with does not come back in the next page, though the database would not let go of it in this one', async () => {
+test('an item whose removal from the database failed does not come back in the next page', async () => {
   const db = new Database(`kept${count++}`)
   const device = deviceStorage()
   const page = (tab: string) => new OutboxDB(db, tab, undefined, new Journal(device))
@@ -120,7 +120,7 @@ test('what is done with does not come back in the next page, though the database
   ).toEqual(['p'])
 })
 
-test('what a page wrote of an item in its last moment is newer than what the database has', async () => {
+test('the version of an item that a page wrote last is used, not the older one in the database', async () => {
   const db = new Database(`kept${count++}`)
   const device = deviceStorage()
   vi.stubGlobal('localStorage', device)
@@ -136,7 +136,7 @@ test('what a page wrote of an item in its last moment is newer than what the dat
   }
 })
 
-test('where localStorage lasts no longer than the page, a prompt waits for the database', async () => {
+test('if localStorage ends with the page, a prompt waits for the database', async () => {
   const db = new Database(`page${count++}`)
   const { box, sent } = outbox(db, deviceStorage())
   const added = box.add(prompt)
@@ -145,7 +145,7 @@ test('where localStorage lasts no longer than the page, a prompt waits for the d
   expect(await db.use((h) => h.getAllKeys('outbox'))).toEqual(['p'])
 })
 
-test('an opening that is late is waited for once, fails at once then, and is used when it comes', async () => {
+test('a late opening of the database is waited for once; later uses fail at once until it is open', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout'] })
   const { name, tab } = await frozen(1)
   const opens = vi.spyOn(indexedDB, 'open')
@@ -162,7 +162,7 @@ test('an opening that is late is waited for once, fails at once then, and is use
   expect(opens).toHaveBeenCalledTimes(1)
 })
 
-test('files chosen are kept in a database of their own, and one a newer app left is used as it is', async () => {
+test('chosen files are kept in a separate database, and one of a newer app is used as it is', async () => {
   const { name, tab } = await frozen(3, ['outbox', 'chosen', 'runs', 'pages'])
   tab.close()
   expect(await new Database(name).use((h) => h.getAllKeys('outbox'))).toEqual([])

@@ -22,7 +22,7 @@ it('this device comes first, then browsers, then tokens, each used last first', 
   expect(inOrder(devices).map((d) => d.id)).toEqual(['this', 'used', 'old', 'token'])
 })
 
-it('a last use is said no finer than the hub notes it', () => {
+it('the time of last use is shown no finer than the hub records it', () => {
   expect(lastUsed(device('d', { last_used: '2026-02-21T13:20:00Z' }), now)).toBe('active in the last hour')
   expect(lastUsed(device('d', { last_used: '2026-02-19T13:20:00Z' }), now)).toMatch(/^last active on /)
   expect(lastUsed(device('d', { created_at: '2026-02-21T13:20:00Z' }), now)).toBe(
@@ -31,7 +31,7 @@ it('a last use is said no finer than the hub notes it', () => {
   expect(lastUsed(device('d', { kind: 'token' }), now)).toMatch(/^not used since it was made /)
 })
 
-it('a scope of one session says so', () => {
+it('a scope of one session is named', () => {
   expect(mayDo(device('d'))).toBe('full access')
   expect(mayDo(device('d', { scope: 'viewer', session_id: 's' }))).toBe('read-only in')
 })

@@ -8,14 +8,14 @@ afterEach(() => void vi.unstubAllGlobals())
 
 const draft = () => new Draft('s', new PageFiles())
 
-test('a draft the device has is there in the next page, and says nothing', () => {
+test('a stored draft is there in the next page, without a warning', () => {
   const first = draft()
   first.write('half a thought')
   expect(first.kept).toBe(true)
   expect(draft().text).toBe('half a thought')
 })
 
-test('a draft the device has no room for says that it would be lost, until it is sent or fits', () => {
+test('a draft the device has no room for warns that it may be lost, until it is sent or fits', () => {
   const full = draft()
   const kept = localStorage
   vi.stubGlobal('localStorage', {
@@ -28,7 +28,7 @@ test('a draft the device has no room for says that it would be lost, until it is
   full.write('too much')
   expect(full.text).toBe('too much')
   expect(full.kept).toBe(false)
-  const back = draft() // its person looked at another session meanwhile
+  const back = draft() // as after a visit to another session
   expect([back.text, back.kept]).toEqual(['too much', false])
   full.clear()
   expect([draft().text, draft().kept]).toEqual(['', true])
@@ -40,7 +40,7 @@ test('a draft the device has no room for says that it would be lost, until it is
   expect(draft().text).toBe('fits')
 })
 
-test('a draft that two tabs send at once is one prompt, and what is written or chosen anew is another', async () => {
+test('a draft that two tabs send at once is one prompt, and new text or files are another', async () => {
   const [one, two] = [draft(), draft()]
   one.write('again')
   two.follow('again')
@@ -61,7 +61,7 @@ test('a draft that two tabs send at once is one prompt, and what is written or c
   }
 })
 
-test('a draft of no name, as an older app or none leaves it, is never taken for another', () => {
+test('a draft without an id, as an older app left it, is never taken for another draft', () => {
   const first = draft()
   first.write('again')
   first.clear()

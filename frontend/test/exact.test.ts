@@ -18,14 +18,14 @@ const events = readFileSync(join(repo, 'session/event/testdata/events.jsonl'), '
   .map((line) => JSON.parse(line) as AbideEvent)
 const id = '20260221-140307-9f3a11c0'
 
-/** A golden event with other data, as the only one of its session. */
+/** The feed of one golden event with changed data. */
 function shown(type: EventType, over: Record<string, unknown>) {
   const event = events.find((e) => e.type === type)!
   const sent = { ...event, seq: 1, first_seq: undefined, data: { ...event.data, ...over } } as AbideEvent
   return after(emptyFeed(0), [sent])
 }
 
-/** The golden state of a session at its cursor, with other parts. */
+/** The app after the golden state frame with changed fields, at the cursor of the session. */
 function live(over: object): AppState {
   const open = reduce(initial, { kind: 'open', sessionId: id })
   const page = reduce(open, { kind: 'frame', frame: parseFrame(golden('events_loaded'))! })
@@ -39,7 +39,7 @@ function live(over: object): AppState {
   return reduce(page, { kind: 'frame', frame })
 }
 
-it('an entry of a plan that says nothing is left out, and what is no plan has none', () => {
+it('an empty entry of a plan is left out, and a malformed plan has no entries', () => {
   const good = { content: 'Write', priority: 'high', status: 'pending' }
   const entries = (value: unknown) => {
     const item = shown('plan', { entries: value }).items.get(0)
@@ -52,7 +52,7 @@ it('an entry of a plan that says nothing is left out, and what is no plan has no
   expect(entries({ content: 'x' })).toEqual([])
 })
 
-it('modes, a cost and a title that are none are as if they had not been said', () => {
+it('malformed modes, costs and titles are ignored', () => {
   expect(shown('mode', { modes: ['x', { id: 'a', name: 'Ask' }] }).latest.modes?.value).toEqual([
     { id: 'a', name: 'Ask' },
   ])
@@ -70,7 +70,7 @@ it('modes, a cost and a title that are none are as if they had not been said', (
   })
 })
 
-it('a request without words for a title still asks, and a turn ends for no known reason', () => {
+it('a permission request with a malformed title still asks, and a malformed stop reason is unknown', () => {
   const asked = shown('permission_request', {
     title: [null],
     options: [null, { option_id: 'a', name: 'Yes' }],
@@ -81,7 +81,7 @@ it('a request without words for a title still asks, and a turn ends for no known
   expect(shown('turn_end', { stop_reason: { a: 1 } }).items.get(0)).toMatchObject({ stopReason: 'unknown' })
 })
 
-it('what is not named by what it is, is shown as it came', () => {
+it('an event with a malformed id or malformed data is shown as raw data', () => {
   expect(shown('tool_call', { tool_call_id: 5 }).items.get(0)).toMatchObject({ kind: 'unknown' })
   const event = { seq: 1, time: 'never', type: 'note', data: 'no object' } as unknown as AbideEvent
   expect(after(emptyFeed(0), [event]).items.get(0)).toMatchObject({
@@ -91,7 +91,7 @@ it('what is not named by what it is, is shown as it came', () => {
   })
 })
 
-it('a state without a place is none, and its parts are lists whatever they were', () => {
+it('a state frame with a malformed seq is ignored, and malformed parts become empty', () => {
   expect(live({ at_seq: '7' }).sessions.get(id)?.live).toBeNull()
   expect(
     live({

@@ -9,7 +9,7 @@ const fold = (events: AbideEvent[]) => after(emptyFeed((events[0]?.seq ?? 1) - 1
 const items = (feed: Feed) => [...feed.items]
 
 describe('the feed', () => {
-  it('joins chunks of one message, across what does not interrupt it', () => {
+  it('joins chunks of one message, across events that do not interrupt it', () => {
     const script = new Script().add('user_prompt', { prompt_id: 'p', text: 'hi' }).say('m', 'a', 'b')
     script.add('usage', { used: 1, size: 2 }).add('note', { method: 'x/y' }).say('m', 'c')
     const texts = items(fold(script.events)).filter((i) => i.kind === 'text')
@@ -37,7 +37,7 @@ describe('the feed', () => {
     })
   })
 
-  it('keeps as its change what a call proposed as a diff, where its agent then only says that it is done', () => {
+  it('keeps the diff that a call proposed if the agent later only reports its completion', () => {
     const diff = { type: 'diff', path: '/w/oc.txt', oldText: '', newText: 'one\ntwo' }
     const says = (text: string) => [{ type: 'content', content: { type: 'text', text } }]
     const call = (status: 'completed' | 'failed' | 'in_progress', text: string) => {
@@ -66,7 +66,7 @@ describe('the feed', () => {
     expect(find(feed, 'tool', 'tool:2:t')).toMatchObject({ title: 'Second', status: 'pending' })
   })
 
-  it('makes a tool call of an update nobody announced', () => {
+  it('makes a tool call of an update without an earlier tool_call event', () => {
     const script = new Script().add('tool_call_update', {
       tool_call_id: 't',
       title: 'Orphan',
@@ -83,7 +83,7 @@ describe('the feed', () => {
     expect(find(fold(script.events), 'permission', 'permission:p')?.outcome?.by).toBe('phone')
   })
 
-  it('shows a type it does not know, and data that does not fit', () => {
+  it('shows an event of an unknown type, and one with malformed data', () => {
     const strange = { seq: 1, time: '', type: 'hologram', data: { x: 1 } } as unknown as AbideEvent
     const broken = { seq: 2, time: '', type: 'tool_call', data: null } as unknown as AbideEvent
     expect(items(fold([strange, broken])).map((i) => i.kind)).toEqual(['unknown', 'unknown'])

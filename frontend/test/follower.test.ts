@@ -29,7 +29,7 @@ beforeEach(() => {
 
 afterEach(() => void vi.useRealTimers())
 
-/** A page: its state, its cache and what it sent. */
+/** A page: its state, its cache and the messages it sent. */
 function page(connected = true) {
   const link = { connected }
   const store = new Store()
@@ -48,14 +48,14 @@ function page(connected = true) {
 }
 
 describe('following', () => {
-  it('begins with the newest page, and dials straight into it', () => {
+  it('begins with the newest page, which the connection’s address asks for', () => {
     const p = page()
     p.follower.follow(sessionId)
     expect(p.follower.url('ws://h')).toBe(`ws://h/api/sessions/${sessionId}/ws?tail=100&merge=true`)
     expect(p.sent).toMatchObject([{ type: 'observe', tail: 100 }])
   })
 
-  it('asks again for a session the hub could not open, when the hub says, while it is shut and followed', () => {
+  it('asks again for a session the hub could not open, after the time the hub said, while it is followed', () => {
     vi.useFakeTimers()
     const p = page()
     p.follower.follow(sessionId)
@@ -75,7 +75,7 @@ describe('following', () => {
     vi.useRealTimers()
   })
 
-  it('of a session that is shut dials for the hub alone, and asks when the hub said last', () => {
+  it('connects without a session while the hub cannot open it, and asks after the time the hub said last', () => {
     vi.useFakeTimers()
     const p = page()
     p.follower.follow(sessionId)
@@ -89,7 +89,7 @@ describe('following', () => {
     vi.useRealTimers()
   })
 
-  it('of many sessions holds the four looked at last', () => {
+  it('keeps the four sessions looked at last', () => {
     const p = page()
     const ids = Array.from({ length: 7 }, (_, i) => `20260221-140307-0000000${i}`)
     for (const id of ids) p.follower.follow(id)
@@ -104,7 +104,7 @@ describe('following', () => {
     expect(p.follower.url('ws://h')).toContain(`after_seq=9&epoch=${epoch}`)
   })
 
-  it('asks once for what a gap is missing', () => {
+  it('asks once for the events missing in a gap', () => {
     const p = page()
     p.follower.follow(sessionId)
     p.frame(loadedFrame(range(1, 5)))
@@ -116,7 +116,7 @@ describe('following', () => {
     expect(p.session().feed.last).toBe(10)
   })
 
-  it('follows anew where the epoch differs, and takes the reset', () => {
+  it('follows anew if the epoch differs, and applies the reset', () => {
     const p = page()
     p.follower.follow(sessionId)
     p.frame(loadedFrame(range(1, 5)))
@@ -126,7 +126,7 @@ describe('following', () => {
     expect([p.session().feed.last, p.session().epoch]).toEqual([3, 'ffffffffffffffff'])
   })
 
-  it('asks once to follow anew, also where that could not be asked at first', () => {
+  it('asks once to follow anew, also if the first attempt could not be sent', () => {
     const p = page()
     p.follower.follow(sessionId)
     p.frame(loadedFrame(range(1, 5)))
@@ -157,7 +157,7 @@ describe('following', () => {
     expect(asked()).toBe(21)
   })
 
-  it('looks through older pages for a request that waits', () => {
+  it('loads older pages to find a waiting permission request', () => {
     const p = page()
     p.follower.follow(sessionId)
     p.frame(loadedFrame(range(10, 12), { has_more: true }))
@@ -165,7 +165,7 @@ describe('following', () => {
     expect(p.sent.at(-1)).toMatchObject({ type: 'load_events', before_seq: 10 })
   })
 
-  it('of another session lets go of the first, and comes back to where it was', () => {
+  it('ends the following of one session when another is opened, and continues it on return', () => {
     const p = page()
     p.follower.follow(sessionId)
     p.frame(loadedFrame(range(1, 5)))
@@ -178,7 +178,7 @@ describe('following', () => {
     expect(p.sent.at(-1)).toMatchObject({ type: 'observe', after_seq: 5 })
   })
 
-  it('after a dial to the right place asks for nothing', () => {
+  it('asks for nothing if the connection’s address already named the place', () => {
     const p = page()
     p.follower.follow(sessionId)
     const before = p.sent.length
@@ -198,12 +198,12 @@ describe('the event cache', () => {
     await p.cache.flush()
   }
 
-  it('lets the next visit dial from where the last one ended, before anything was read', async () => {
+  it('lets the next visit connect with the last visit’s cursor, before the database is read', async () => {
     await visited()
     const p = page()
     p.follower.follow(sessionId)
     expect(p.follower.url('ws://h')).toContain(`after_seq=9&epoch=${epoch}`)
-    // What the hub sends before the database answers waits its turn.
+    // Frames that arrive before the database answers are held.
     p.frame(loadedFrame([], { first_seq: 10, last_seq: 9, max_seq: 12 }))
     p.frame(eventsFrame(range(10, 12)))
     expect(p.session().status).toBe('loading')
@@ -211,14 +211,14 @@ describe('the event cache', () => {
     expect([p.session().feed.first, p.session().feed.last, p.text()]).toEqual([2, 12, 'abcdefghijk'])
   })
 
-  it('shows what it has with no hub at all', async () => {
+  it('shows its events without a hub', async () => {
     await visited()
     const p = page(false)
     p.follower.follow(sessionId)
     await vi.waitFor(() => expect(p.text()).toBe('abcdefgh'))
   })
 
-  it('is written by two tabs that cut what came in other places', async () => {
+  it('can be written by two tabs that split the events at different places', async () => {
     const p = page()
     p.follower.follow(sessionId)
     p.frame(loadedFrame(range(2, 5)))
@@ -239,7 +239,7 @@ describe('the event cache', () => {
     await vi.waitFor(() => expect(next.text()).toBe('abcdefgh'))
   })
 
-  it('of an older version of the app is forgotten, and its outbox is not', async () => {
+  it('of an older version of the app is deleted, but its outbox is kept', async () => {
     const name = 'older'
     await new Promise<void>((resolve, reject) => {
       const asked = indexedDB.open(name, 1)
@@ -260,7 +260,7 @@ describe('the event cache', () => {
     ])
   })
 
-  it('that lost its events makes the session begin anew', async () => {
+  it('that lost its events makes the session load anew', async () => {
     await visited()
     await db.use((h) => h.clear('pages'))
     const p = page()
@@ -273,18 +273,18 @@ describe('the event cache', () => {
     expect(p.cache.hint(sessionId)).toBeNull()
   })
 
-  it('that is read for a session which is left meanwhile asks nothing of the next', async () => {
+  it('that finishes loading for a session left meanwhile sends nothing for the next session', async () => {
     await visited()
     await db.use((h) => h.clear('pages'))
     const p = page()
     p.follower.follow(sessionId)
     p.follower.follow('20260221-140307-00000000')
-    await db.use((h) => h.count('pages')) // after what was asked before it
+    await db.use((h) => h.count('pages')) // runs after the earlier reads
     await new Promise((later) => setTimeout(later, 20))
     expect(p.sent.filter((m) => m.type === 'observe' && m.session_id !== sessionId)).toHaveLength(1)
   })
 
-  it('of another epoch than promised is not shown', async () => {
+  it('with another epoch than its hint is not shown', async () => {
     await visited()
     await db.use(async (h) =>
       h.put('runs', { ...(await h.get('runs', sessionId))!, epoch: 'ffffffffffffffff' }),

@@ -14,7 +14,7 @@ const schema = {
   },
 }
 
-it('reads a form, with choices, defaults and kinds nobody knows', () => {
+it('reads a form, with choices, defaults and unknown field types', () => {
   expect(
     fieldsOf(schema).map((f) => [f.name, f.kind, f.required, f.initial, f.choices.map((c) => c.title)]),
   ).toEqual([
@@ -27,7 +27,7 @@ it('reads a form, with choices, defaults and kinds nobody knows', () => {
   ])
 })
 
-it('answers with what was filled in, and says what is missing', () => {
+it('answers with the filled fields, and names the missing ones', () => {
   const fields = fieldsOf(schema)
   const values = { colour: 'red', name: '', count: null, sure: false, tags: ['a'], odd: '' }
   expect(missingIn(fields, values)).toEqual(['name'])

@@ -25,7 +25,7 @@ describe('the golden frames', () => {
     expect(() => reduce(open, { kind: 'frame', frame: frame! })).not.toThrow()
   })
 
-  it('of a reset begin the session where they say', () => {
+  it('of a reset restart the session at their seq', () => {
     const frame = parseFrame(readFileSync(join(serverFrames, 'events_loaded.json'), 'utf8'))!
     const open = reduce(initial, { kind: 'open', sessionId: id })
     expect(cursor(reduce(open, { kind: 'frame', frame }).sessions.get(id)!)).toEqual({
@@ -34,7 +34,7 @@ describe('the golden frames', () => {
     })
   })
 
-  it('of an unknown type are not taken for known ones', () => {
+  it('of an unknown type are recognised as unknown', () => {
     expect(parseFrame('{"type":"hologram"}')).toBeNull()
     expect(parseFrame('{"type":"constructor"}')).toBeNull()
     expect(parseFrame('[1]')).toBeNull()
@@ -53,7 +53,7 @@ describe('the golden events', () => {
     expect([...feed.items].map((i) => i.kind)).not.toContain('unknown')
   })
 
-  it('that have no card of their own are said in words', () => {
+  it('that have no card are described in words', () => {
     for (const item of after(emptyFeed(0), events).items) {
       if (item.kind === 'event') expect(say(item.event).text, item.event.type).not.toBe(item.event.type)
     }

@@ -12,7 +12,7 @@ const blob = (sha256: string, head: string) => ({
 const ask = (toolCall: unknown): PermissionAsk => ({ title: 'Edit', options: [], toolCall })
 const diff = (oldText: unknown, newText: unknown) => ({ type: 'diff', path: '/a.ts', oldText, newText })
 
-it('a change too large for its event has its beginnings, is compared with nothing and counted as nothing', async () => {
+it('a change too large for its event shows the start of both texts, without a diff and without counts', async () => {
   await comparer.load()
   const content = [diff(blob('aa', 'one'), blob('bb', 'two')), diff(null, blob('cc', 'new'))]
   const { changes, large } = askView(ask({ content }), undefined)
@@ -32,7 +32,7 @@ it('a change too large for its event has its beginnings, is compared with nothin
   expect(sumOf(whole.changes)).toEqual({ added: 1, removed: 1 })
 })
 
-it('a command too large for its event shows its beginning and is there whole', () => {
+it('a command too large for its event shows its start and refers to the whole', () => {
   const one = askView(ask({ rawInput: { command: blob('aa', 'rm -rf') } }), undefined)
   expect(one).toMatchObject({
     command: 'rm -rf',
@@ -43,7 +43,7 @@ it('a command too large for its event shows its beginning and is there whole', (
   expect(words).toMatchObject({ command: 'sh -c rm', commandLarge: [{ sha256: 'aa' }], large: [] })
 })
 
-it('whatever else a request holds that is too large is named', () => {
+it('every other part of a request that is too large is named', () => {
   const inner = askView(ask({ rawInput: { edits: [{ text: blob('aa', 'x') }] } }), undefined)
   expect(inner.large).toMatchObject([{ at: 'input.edits.0.text', large: { sha256: 'aa', head: 'x' } }])
   expect(askView(ask({ content: blob('bb', '[{') }), undefined).large).toMatchObject([{ at: 'content' }])
@@ -51,7 +51,7 @@ it('whatever else a request holds that is too large is named', () => {
   expect(askView(ask({ title: blob('dd', 'Long') }), undefined).title).toBe('Long')
 })
 
-it('a large call that became another with the same beginning says so', () => {
+it('a change of a large call is detected, also if the start of its text is the same', () => {
   const head = { key: 'k', time: '', until: '', turn: 1 }
   const item = (toolCall: unknown): PermissionItem => ({
     ...head,

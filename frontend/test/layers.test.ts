@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 
 const src = resolve(__dirname, '../src')
 
-/** What each layer may import; imports point downwards only. */
+/** The layers that each layer may import. Imports point downwards only. */
 const may: Record<string, readonly string[]> = {
   wire: [],
   text: [],
@@ -37,7 +37,7 @@ const imports = files(src)
     })
   })
 
-it('finds the imports it judges', () => {
+it('finds the imports it checks', () => {
   expect(imports.length).toBeGreaterThan(100)
 })
 
@@ -48,7 +48,7 @@ it('imports point downwards only', () => {
   expect(wrong.map((w) => `${w.from} -> ${w.to}`)).toEqual([])
 })
 
-it('every folder is a layer somebody thought about', () => {
+it('every folder is listed as a layer', () => {
   const folders = readdirSync(src, { withFileTypes: true }).flatMap((f) => (f.isDirectory() ? [f.name] : []))
   expect(folders.filter((f) => !(f in may))).toEqual([])
 })
@@ -64,7 +64,7 @@ it('no component is over 200 lines of script and markup', () => {
   expect(long).toEqual([])
 })
 
-it('nothing reaches for HTML or script by string', () => {
+it('no source sets HTML or runs code from a string', () => {
   const banned = /\{@html|\.innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function/
   expect(
     files(src)

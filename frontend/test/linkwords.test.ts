@@ -12,7 +12,7 @@ const now = (phase: LinkState['phase'], over: Partial<Connection> = {}): Connect
   ...over,
 })
 
-test('a hub that is away is never called catching up, however much is missing', () => {
+test('an unreachable hub is never shown as catching up, however many events are missing', () => {
   const missing = 5_000
   expect(connectionWords(now('open', { missing }))).toBe('Catching up: 5000 events')
   for (const phase of ['dialling', 'checking', 'waiting'] as const) {
@@ -27,7 +27,7 @@ test('a hub that is away is never called catching up, however much is missing', 
   }
 })
 
-test('what will not pass by itself is said at once', () => {
+test('a state that does not end by itself is shown at once', () => {
   for (const phase of ['offline', 'refused'] as const) expect(isLost(now(phase))).toBe(true)
   expect(connectionWords(now('offline', { missing: 5_000 }))).toBe(
     'Offline. Messages will send when you reconnect.',
@@ -40,12 +40,12 @@ test('what will not pass by itself is said at once', () => {
   )
 })
 
-test('a hub that is slow to open a session is not out of reach', () => {
+test('a hub that is slow to open a session is not shown as unreachable', () => {
   const slow = now('dialling', { waited: 'long', opening: true })
   expect([isLost(slow), connectionWords(slow)]).toEqual([false, ''])
 })
 
-test('of a session that is being opened for the first time only a lost connection is said', () => {
+test('while a session opens for the first time only a lost connection is shown', () => {
   expect(connectionWords(now('dialling', { waited: 'some', first: true }))).toBe('')
   expect(connectionWords(now('dialling', { waited: 'long', first: true }))).toMatch(/^No connection/)
 })

@@ -12,7 +12,7 @@ function line(
   return { session_id, status, updated_at, pinned: false, archived: false, ...over } as SessionInfo
 }
 
-test('who needs a person comes first, then who runs, then the rest, pinned and newest before others', () => {
+test('sessions that need an answer come first, then running ones, then the rest; pinned and newest before others', () => {
   const order = byNeed([
     line('old', 'idle', 1),
     line('archived', 'needs_you', 59, { archived: true }),

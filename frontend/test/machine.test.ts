@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { limits, start, step, type Effect, type Input, type Machine, type Timer } from '../src/net/machine'
 
-/** What Math.random may give. */
+/** The range of Math.random. */
 const chance = { min: 0, max: 1, maxExcluded: true, noNaN: true }
 
-/** A machine with a clock and the sockets and timers its effects would make. */
+/** A machine with a fake clock, and the sockets and timers that its effects ask for. */
 class Bench {
   m: Machine = start
   now = 1_000_000
@@ -35,7 +35,7 @@ class Bench {
     return this
   }
 
-  /** Lets time pass, firing what is due in order. */
+  /** Lets time pass and fires the due timers in order. */
   pass(ms: number): this {
     const end = this.now + ms
     for (;;) {
@@ -49,7 +49,7 @@ class Bench {
     return this
   }
 
-  /** The clock is set back; the timers run on. */
+  /** Sets the clock back; the timers keep their remaining time. */
   setBack(ms: number): this {
     this.now -= ms
     for (const [timer, at] of this.timers) this.timers.set(timer, at - ms)
@@ -61,7 +61,7 @@ class Bench {
     return this.pass(this.m.retryAt! - this.now)
   }
 
-  /** Time passes while nothing runs, as in a phone's pocket. */
+  /** Hides the page and lets time pass without firing timers, as on a sleeping phone. */
   sleep(ms: number): this {
     this.do({ type: 'hidden' })
     this.now += ms
@@ -78,14 +78,14 @@ class Bench {
 }
 
 describe('what is sent', () => {
-  it('is looked after: with nothing heard since, the connection is asked, and doubted', () => {
+  it('is watched: if no frame arrives afterwards, the connection is probed, and doubted', () => {
     const b = new Bench().open().pass(6_000).do({ type: 'sent' }).pass(1_499)
     expect(b.pings).toEqual([])
     expect([b.pass(1).pings.length, b.alive.size]).toEqual([1, 1])
     expect([b.pass(limits.probeMs).alive.size, b.m.probe?.late]).toEqual([2, true])
   })
 
-  it('asks nothing once something was heard', () => {
+  it('causes no probe once a frame has arrived', () => {
     const b = new Bench()
       .open()
       .pass(6_000)
@@ -96,13 +96,13 @@ describe('what is sent', () => {
     expect(b.pings).toEqual([])
   })
 
-  it('counts from the first that is not heard of', () => {
+  it('is timed from the first message without a reply', () => {
     const b = new Bench().open().pass(6_000)
     for (let i = 0; i < 5; i++) b.do({ type: 'sent' }).pass(400)
     expect(b.pings.length).toBe(1)
   })
 
-  it('doubts no new connection, which repeats what waits while it catches up', () => {
+  it('does not cause a probe of a new connection, which resends the outbox while it catches up', () => {
     const b = new Bench()
       .open()
       .pass(limits.settledMs - 1)
@@ -120,18 +120,18 @@ describe('a clock that is set back', () => {
     expect([b.pings.length, b.timers.has('silence')]).toEqual([1, true])
   })
 
-  it('leaves looked after what is sent behind it, and what was sent before', () => {
+  it('keeps watching messages sent before and after it', () => {
     const behind = new Bench().open().pass(6_000).setBack(hour).do({ type: 'sent' }).pass(limits.probeMs)
     const before = new Bench().open().pass(6_000).do({ type: 'sent' }).setBack(hour).pass(limits.probeMs)
     expect([behind.pings.length, before.pings.length]).toEqual([1, 1])
   })
 
-  it('lets no wake take a long sleep for none', () => {
+  it('does not make a long sleep look short', () => {
     const b = new Bench().open().sleep(60_000).setBack(hour).do({ type: 'wake' })
     expect(b.alive.size).toBe(2)
   })
 
-  it('voids no probe: the next trigger asks again, and a spare that hangs is dialled anew', () => {
+  it('does not block probes: the next trigger probes again, and a hanging second socket is dialled anew', () => {
     const b = new Bench()
       .open()
       .sleep(60_000)
@@ -143,21 +143,21 @@ describe('a clock that is set back', () => {
 })
 
 describe('a network that goes', () => {
-  it('is no proof against the connection, which is asked', () => {
+  it('is no proof that the connection is dead: it is probed', () => {
     const b = new Bench().open().do({ type: 'offline' })
     expect([b.pings.length, b.alive.size, b.m.main?.phase]).toEqual([1, 1, 'open'])
     b.do({ type: 'pong', gen: 1, nonce: b.pings[0]! }).pass(5_000)
     expect([b.m.probe, b.alive.size]).toEqual([null, 1])
   })
 
-  it('has taken the connection with it when no pong comes', () => {
+  it('means the phase "offline" if no pong comes', () => {
     const b = new Bench().open().do({ type: 'offline' }).pass(limits.probeMs)
     expect(b.m.probe?.late).toBe(true)
     b.do({ type: 'closed', gen: 2, code: 1006 }).pass(limits.deadMs - limits.probeMs)
     expect([b.m.main, b.m.online, b.alive.size]).toEqual([null, false, 0])
   })
 
-  it('is there again where a hub answers, or the device says so', () => {
+  it('counts as back when a hub answers, or the device says so', () => {
     const b = new Bench().open().do({ type: 'offline' }).pass(limits.probeMs)
     expect(b.m.online).toBe(false)
     expect(b.connected(2).m.online).toBe(true)
@@ -168,12 +168,12 @@ describe('a network that goes', () => {
 })
 
 describe('a wake', () => {
-  it('within 5 s asks for proof and dials nothing', () => {
+  it('after a sleep within 5 s sends a probe and dials nothing', () => {
     const b = new Bench().open().sleep(3000).do({ type: 'wake' })
     expect([b.pings.length, b.alive.size]).toEqual([1, 1])
   })
 
-  it('after longer asks for proof and races a second socket at once', () => {
+  it('after a longer sleep sends a probe and dials a second socket at once', () => {
     const b = new Bench().open().sleep(60_000).do({ type: 'wake' })
     expect(b.effects.map((e) => e.do)).toEqual(['ping', 'timer', 'timer', 'dial'])
     expect(b.alive.size).toBe(2)
@@ -188,18 +188,18 @@ describe('a wake', () => {
   it('takes the new socket when it is connected first, and drops the old one', () => {
     const b = new Bench().open().sleep(60_000).do({ type: 'wake' }).connected(2)
     expect([b.m.main, [...b.alive]]).toEqual([expect.objectContaining({ gen: 2, phase: 'open' }), [2]])
-    // What the dropped one still says is nobody's.
+    // Events of the dropped socket are ignored.
     b.do({ type: 'pong', gen: 1, nonce: b.pings[0]! }).do({ type: 'closed', gen: 1, code: 1006 })
     expect([b.m.main?.gen, b.m.retryAt]).toEqual([2, null])
   })
 
-  it('takes no frame, and no pong to another nonce, for proof of life', () => {
+  it('accepts neither a frame nor a pong to another nonce as proof of life', () => {
     const b = new Bench().open().sleep(60_000).do({ type: 'wake' })
     b.do({ type: 'frame', gen: 1 }).do({ type: 'pong', gen: 1, nonce: 'before the sleep' })
     expect([b.m.probe === null, b.alive.size]).toEqual([false, 2])
   })
 
-  it('dials a second socket anew that has hung since the wake before', () => {
+  it('redials a second socket that has hung since the wake before', () => {
     const b = new Bench().open().sleep(60_000).do({ type: 'wake' }).sleep(60_000).do({ type: 'wake' })
     expect([b.m.main?.gen, [...b.alive]]).toEqual([1, [1, 3]])
   })
@@ -210,19 +210,19 @@ describe('a wake', () => {
     expect([b.most, b.pings.length]).toEqual([2, 1])
   })
 
-  it('begins a dial again that slept', () => {
+  it('restarts a connection attempt that was interrupted by the sleep', () => {
     const b = new Bench().do({ type: 'start' }).sleep(60_000).do({ type: 'wake' })
     expect([b.m.main?.gen, [...b.alive]]).toEqual([2, [2]])
   })
 
-  it('without a connection dials now, not when it was due', () => {
+  it('without a connection dials now, not at the due time', () => {
     const b = new Bench().do({ type: 'start' })
     for (let i = 0; i < 6; i++) b.do({ type: 'closed', gen: b.m.main!.gen, code: 1006 }).retried()
     b.do({ type: 'closed', gen: b.m.main!.gen, code: 1006 }).do({ type: 'wake' })
     expect(b.m.main?.phase).toBe('dialling')
   })
 
-  it('without a connection forgets how often it failed', () => {
+  it('without a connection resets the backoff', () => {
     const b = new Bench().do({ type: 'start' })
     for (let i = 0; i < 6; i++) b.do({ type: 'closed', gen: b.m.main!.gen, code: 1006 }).retried()
     b.do({ type: 'closed', gen: b.m.main!.gen, code: 1006 }).do({ type: 'wake' })
@@ -230,7 +230,7 @@ describe('a wake', () => {
     expect(b.m.retryAt! - b.now).toBeLessThanOrEqual(2 * limits.backoffMinMs)
   })
 
-  it('of a silent zombie without any other hint ends with a new socket', () => {
+  it('is not needed to replace a silent dead connection', () => {
     const b = new Bench().open().pass(10_000 * 1.5 + 1_000 + limits.probeMs)
     expect([b.pings.length, b.m.spare?.gen]).toEqual([1, 2])
     expect(b.connected(2).m.main?.gen).toBe(2)
@@ -274,7 +274,7 @@ describe('failure', () => {
     )
   })
 
-  it('of many pages at once spreads their dials, so that no hub is stormed', () => {
+  it('of many pages at once is retried at spread times, so that the hub is not overloaded', () => {
     const waits = Array.from({ length: 300 }, (_, page) => {
       const b = new Bench(() => page / 300).do({ type: 'start' })
       for (let i = 0; i < 5; i++) b.do({ type: 'closed', gen: b.m.main!.gen, code: 1006 }).retried()
@@ -307,7 +307,7 @@ describe('failure', () => {
     expect([b.m.main?.gen, b.m.main?.phase, [...b.alive]]).toEqual([2, 'open', [2]])
   })
 
-  it('of a dial that hung before the page woke is raced at once', () => {
+  it('of a dial that hung before the wake is raced by a second dial at once', () => {
     const b = new Bench()
       .do({ type: 'start' })
       .pass(limits.probeMs + 1)
@@ -328,7 +328,7 @@ describe('failure', () => {
     expect(b.m).toMatchObject({ refusal: 'forbidden', main: null })
   })
 
-  it('by a sign-in that ended is asked for: final, unless this browser was paired again', () => {
+  it('by a sign-in that ended is checked over HTTP: final, unless this browser was paired again', () => {
     const b = new Bench().open().do({ type: 'closed', gen: 1, code: 4001 })
     expect(b.effects).toContainEqual({ do: 'ask_health' })
     b.do({ type: 'health', refusal: 'unauthorized' }).pass(60_000)
@@ -338,7 +338,7 @@ describe('failure', () => {
     expect(again.m).toMatchObject({ refusal: null, main: { phase: 'dialling' } })
   })
 
-  it('by a sign-in that ended is asked for again at each wake, as another tab may have paired this browser', () => {
+  it('by a sign-in that ended is checked again at each wake, as another tab may have paired this browser', () => {
     const b = new Bench().open().do({ type: 'closed', gen: 1, code: 4001 })
     b.do({ type: 'health', refusal: 'unauthorized' })
     b.effects.length = 0
@@ -376,7 +376,7 @@ describe('failure', () => {
     expect(Math.max(...waits)).toBeLessThanOrEqual(limits.backoffMaxMs)
     b.pass(limits.settledMs)
     expect(wait()).toBeLessThanOrEqual(limits.backoffMinMs)
-    // Who comes back to the page does not wait for what was before.
+    // A wake resets the backoff.
     b.retried().connected().pass(100)
     expect(wait()).toBeGreaterThan(limits.backoffMinMs)
     b.do({ type: 'wake' }).connected().pass(100)
@@ -414,7 +414,7 @@ describe('failure', () => {
   })
 })
 
-it('keeps its promises whatever happens in whatever order', () => {
+it('keeps its invariants for any order of events', () => {
   const gen = fc.nat(3)
   const act = fc.oneof<fc.Arbitrary<(b: Bench) => void>[]>(
     fc.nat(20_000).map((ms) => (b: Bench) => void b.pass(ms)),
@@ -444,10 +444,10 @@ it('keeps its promises whatever happens in whatever order', () => {
         expect(b.alive.size).toBeLessThanOrEqual(2)
         for (const link of [b.m.main, b.m.spare]) if (link) expect(b.alive.has(link.gen)).toBe(true)
         expect(b.alive.size).toBe(Number(b.m.main !== null) + Number(b.m.spare !== null))
-        // There is always something that leads on: a socket, a due dial, or a wake while hidden.
+        // The machine never gets stuck: it has a socket, a due dial, or waits hidden for a wake.
         if (!b.m.main && b.m.hiddenSince === null) expect(b.timers.has('retry')).toBe(true)
       }
-      // And from anywhere, a wake and an answering hub lead to a connection.
+      // From any state, a wake and an answering hub lead to a connection.
       b.do({ type: 'wake' }).pass(limits.probeMs + limits.dialMs)
       for (let i = 0; i < 3 && b.m.main?.phase !== 'open'; i++) {
         if (b.m.main) b.connected()

@@ -105,7 +105,7 @@ describe('blocks', () => {
     )
   })
 
-  it('know definitions in quotes and lists', () => {
+  it('use definitions in quotes and lists', () => {
     for (const t of [
       '> [q]: http://q\n\n> > deeper\n> [q]: http://q',
       '[q]\n\ntext\n\n- item\n\n  [q]: http://q',
@@ -135,7 +135,7 @@ describe('blocks', () => {
     expect(blocks.settled).toEqual(['One.\n\n', 'Two.\n\n'])
   })
 
-  it('of a text that does not continue start over', () => {
+  it('of a text that does not continue the last one are parsed from the start', () => {
     const blocks = new Blocks()
     blocks.update('One.\n\nTwo.\n')
     expect(blocks.update('Other')).toBe(false)
@@ -156,7 +156,7 @@ describe('the parser', () => {
   })
 })
 
-it('reads a footnote as words, not as the address of a link', () => {
+it('parses a footnote as text, not as a link definition', () => {
   expect(parse('As said.[^1]\n\n[^1]: there')).toBe('<p>As said.[^1]</p>\n<p>[^1]: there</p>\n')
   expect(parse('[1]\n\n[1]: https://abide.example')).toContain('<a href="https://abide.example">')
 })

@@ -12,16 +12,16 @@ const noon = Date.UTC(2026, 1, 21, 12)
 
 beforeEach(() => localStorage.clear())
 
-/** A page that holds the session with its first events. */
+/** The app with the session open and its first `events` events loaded. */
 function held(events: number, over: { session_id?: string; epoch?: string } = {}): AppState {
   const state = reduce(initial, { kind: 'open', sessionId: over.session_id ?? sessionId })
   return reduce(state, { kind: 'frame', frame: loadedFrame(script.events.slice(0, events), over) })
 }
 
-/** What a page opened later on this device knows. */
+/** The mark that a page opened later on this device reads. */
 const later = (id = sessionId) => new Marks(localStorage).left(id)
 
-test('a session whose events came while nobody saw them was not left by anybody', () => {
+test('events that arrive in a page that is not looked at set no mark', () => {
   const marks = new Marks(localStorage)
   marks.note(held(5), noon, null)
   marks.flush(true)
@@ -29,7 +29,7 @@ test('a session whose events came while nobody saw them was not left by anybody'
   expect(later()).toBeNull()
 })
 
-test('where a person left a session is known to the next page', () => {
+test('the mark of a session is known to the next page', () => {
   const marks = new Marks(localStorage)
   marks.note(held(3), noon, sessionId)
   marks.note(held(5), noon + 1000, null)
@@ -37,7 +37,7 @@ test('where a person left a session is known to the next page', () => {
   expect(later()).toEqual({ epoch, seq: 3, at: noon })
 })
 
-test('a tab that knows nothing of a session leaves what another tab wrote of it', () => {
+test('a tab without a mark for a session keeps the mark another tab wrote', () => {
   const one = new Marks(localStorage)
   const two = new Marks(localStorage)
   one.note(held(4), noon, sessionId)
@@ -49,7 +49,7 @@ test('a tab that knows nothing of a session leaves what another tab wrote of it'
   expect(later(other)).toEqual({ epoch, seq: 2, at: noon })
 })
 
-test('a tab that is behind takes back nothing, whichever writes last, and learns at once', () => {
+test('a tab that is behind never lowers a mark, and gets the higher mark at once', () => {
   const ahead = new Marks(localStorage)
   const behind = new Marks(localStorage)
   behind.note(held(2), noon - 5000, sessionId)
@@ -60,7 +60,7 @@ test('a tab that is behind takes back nothing, whichever writes last, and learns
   expect(behind.left(sessionId)).toEqual({ epoch, seq: 5, at: noon })
 })
 
-test('an epoch that ended takes nothing from the one after it', () => {
+test('a mark of an earlier epoch does not replace one of the next', () => {
   const stale = new Marks(localStorage)
   stale.note(held(5), noon - 5000, sessionId)
   const next = { epoch: 'fedcba9876543210' }
@@ -83,7 +83,7 @@ test('the device keeps the two hundred sessions seen last', () => {
   expect(later('20260221-150000-00000004')).toBeNull()
 })
 
-test('a session this page holds is not let go of, however long ago it was seen', () => {
+test('the mark of a session this page holds is kept, however old it is', () => {
   const marks = new Marks(localStorage)
   marks.note(held(3), noon - 1e9, sessionId)
   marks.flush()
@@ -95,7 +95,7 @@ test('a session this page holds is not let go of, however long ago it was seen',
   expect(later()).toEqual({ epoch, seq: 3, at: noon - 1e9 })
 })
 
-test('what has not moved is not written again, but when the page is hidden', () => {
+test('an unchanged mark is not written again, except when the page is hidden', () => {
   const marks = new Marks(localStorage)
   marks.note(held(3), noon, sessionId)
   marks.flush()
@@ -118,7 +118,7 @@ const broken = [
   '{"epoch":"e","seq":1.5,"seen":-2,"at":5}',
 ]
 
-test.each(broken)('a mark that is none is as if nothing were kept: %s', (text) => {
+test.each(broken)('a malformed mark is ignored: %s', (text) => {
   localStorage.setItem(`abide.mark.${sessionId}`, text)
   expect(later()).toBeNull()
 })

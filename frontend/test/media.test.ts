@@ -5,7 +5,7 @@ import { mediaOf } from '../src/ui/feed/media'
 
 const data = btoa('<svg onload="x()"/>')
 
-it('a file that came with its event says what it is, how large, and why it is not shown', () => {
+it('a file within its event shows its type, its size, and why it is not displayed', () => {
   expect(mediaOf({ type: 'image', mimeType: 'image/svg+xml', data })).toMatchObject({
     name: 'image.svg',
     type: 'image/svg+xml',
@@ -18,7 +18,7 @@ it('a file that came with its event says what it is, how large, and why it is no
   })
 })
 
-it('one too large for its event is its blob', () => {
+it('a file too large for its event is its blob', () => {
   const blob = { sha256: 'ab', bytes: 9_000_000, media_type: 'audio/wav' }
   expect(mediaOf({ type: 'audio', mimeType: 'audio/wav', data: { blob, head: 'UklG' } })).toMatchObject({
     bytes: 9_000_000,
@@ -29,7 +29,7 @@ it('one too large for its event is its blob', () => {
   expect(picture?.why).toContain('Too large')
 })
 
-it('a resource is called by the end of its address, which leaves its folder nowhere', () => {
+it('a resource is named by the last part of its address, without its folder', () => {
   const resource = { uri: 'file:///a/b\\..\\evil.exe', mimeType: 'application/x-msdownload', blob: data }
   expect(mediaOf({ type: 'resource', resource })?.name).toBe('evil.exe')
   expect(mediaOf({ type: 'resource', name: '../../a\\b', resource })?.name).toBe('.._.._a_b')
@@ -55,7 +55,7 @@ it.each([
   })
 })
 
-it('what is no base64 is said to be damaged, and text is no file', () => {
+it('data that is not base64 is shown as damaged, and text is no file', () => {
   expect(mediaOf({ type: 'audio', mimeType: 'audio/wav', data: '%%' })).toMatchObject({
     bytes: null,
     data: null,
@@ -78,7 +78,7 @@ it.each([
   ])
 })
 
-it('a picture that no browser can show is damaged, and what was sent is there to download', () => {
+it('a picture that no browser can show is shown as damaged, and its data can be downloaded', () => {
   const picture = mediaOf({ type: 'image', mimeType: 'image/png', data: btoa('no picture') })
   expect(picture).toMatchObject({
     name: 'image.png',
@@ -88,7 +88,7 @@ it('a picture that no browser can show is damaged, and what was sent is there to
   expect(new TextDecoder().decode(picture!.data!)).toBe('no picture')
 })
 
-it.each([undefined, '', '%%', 7, { a: 1 }])('a picture whose data is %j is said to be damaged', (data) => {
+it.each([undefined, '', '%%', 7, { a: 1 }])('a picture whose data is %j is shown as damaged', (data) => {
   const picture = { type: 'image', mimeType: 'image/png', data }
   expect(isFile(picture)).toBe(true)
   expect(mediaOf(picture)).toMatchObject({

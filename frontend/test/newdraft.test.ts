@@ -11,7 +11,7 @@ afterEach(() => {
 
 const request = { agent: 'demo', workspace: '/src', name: 'Mine', prompt: 'do it' }
 
-test('what was said of a new session is there in the next page, and what was not touched is not', () => {
+test('the fields a person filled in are there in the next page, and untouched ones are not stored', () => {
   const form = new NewDraft()
   form.write({ prompt: 'half a thought' })
   form.write({ workspace: '' })
@@ -23,7 +23,7 @@ test('what was said of a new session is there in the next page, and what was not
   expect(loadDraft(newDraftId)).toBe('')
 })
 
-test('a request has one key however often it is sent, and another once anything of it is another', () => {
+test('a request keeps its key however often it is sent, and gets another once a field changes', () => {
   const form = new NewDraft()
   form.write({ prompt: 'do it' })
   const key = form.key(request)
@@ -39,7 +39,7 @@ test('a request has one key however often it is sent, and another once anything 
   expect(form.key(request), 'once its session is there').not.toBe(key)
 })
 
-test('a form without words is another once it was put away', () => {
+test('a form without a prompt gets another key once it was closed', () => {
   const form = new NewDraft()
   const empty = { agent: 'demo', workspace: '/src' }
   const key = form.key(empty)
@@ -49,7 +49,7 @@ test('a form without words is another once it was put away', () => {
   expect(new NewDraft().key(empty)).not.toBe(key)
 })
 
-test('another tab’s words are taken, its key with them', () => {
+test('the text of another tab is taken over, with its key', () => {
   const [one, two] = [new NewDraft(), new NewDraft()]
   one.write({ prompt: 'do it' })
   const key = one.key(request)
@@ -60,7 +60,7 @@ test('another tab’s words are taken, its key with them', () => {
   expect(two.fields).toEqual({})
 })
 
-test('what is no form is left out, and a full device says so', () => {
+test('malformed stored forms are ignored, and a full device is reported', () => {
   for (const text of ['null', '[1]', '{"prompt":1,"agent":"demo","more":"x"}', 'half']) {
     localStorage.setItem(`abide.draft.${newDraftId}`, text)
     expect(new NewDraft().fields).toEqual(text.includes('agent') ? { agent: 'demo' } : {})
@@ -73,7 +73,7 @@ test('what is no form is left out, and a full device says so', () => {
   })
   form.write({ prompt: 'too much' })
   expect([form.fields.prompt, form.kept]).toEqual(['too much', false])
-  const back = new NewDraft() // its person pressed Esc meanwhile
+  const back = new NewDraft() // as after Esc
   expect([back.fields.prompt, back.kept]).toEqual(['too much', false])
   vi.unstubAllGlobals()
   back.clear()

@@ -10,7 +10,7 @@ import type { OutboxItem } from '../src/state/outboxitem'
 import type { Message } from '../src/state/message'
 import type { ClientMessage, ServerMessage } from '../src/wire/gen'
 
-/** The browser's locks, as far as the outbox uses them: a tab's locks end with it. */
+/** A fake of the browser's Web Locks, as far as the outbox uses them. A tab's locks are released when it is killed. */
 class FakeLocks {
   private readonly held = new Map<string, string>()
   private readonly waiting: { name: string; tab: string; run: () => unknown }[] = []
@@ -58,7 +58,7 @@ beforeEach(() => {
   now = 1_000_000
 })
 
-/** One tab: its outbox, and what it sent and showed. */
+/** One tab: its outbox, the messages it sent and the items it showed. */
 function tab(id: string, connected = true) {
   const sent: ClientMessage[] = []
   const shown = new Map<string, OutboxItem>()
@@ -107,7 +107,7 @@ describe('the outbox', () => {
     await vi.waitFor(async () => expect(await kept()).toEqual([]))
   })
 
-  it('sends how far an answer is remembered, and when a prompt is due, only where a person said so', async () => {
+  it('sends the scope of a remembered answer and the time of a prompt only if they were chosen', async () => {
     const t = tab('a')
     const answer = { id: 'q', sessionId: 's', kind: 'answer' as const, text: '', optionId: 'once' }
     await t.outbox.add(answer)
@@ -121,7 +121,7 @@ describe('the outbox', () => {
     expect(t.sent[0]).not.toHaveProperty('remember')
   })
 
-  it('keeps the words of a prompt whose session was deleted, tells of them, and forgets what its person deletes', async () => {
+  it('keeps and reports the text of a prompt whose session was deleted, until it is told to forget it', async () => {
     const t = tab('a')
     await t.outbox.add(prompt('p1'))
     t.answer({ type: 'session_gone', session_id: 's' })
@@ -133,18 +133,18 @@ describe('the outbox', () => {
     await vi.waitFor(async () => expect(await kept()).toEqual(['p2']))
   })
 
-  it('keeps what has no connection and sends it again, the same id, on a new one', async () => {
+  it('keeps an item without a connection and sends it with the same id on a new one', async () => {
     const t = tab('a', false)
     await t.outbox.add(prompt('p1'))
     expect([t.sent.length, t.shown.get('p1')?.status]).toEqual([0, 'queued'])
     t.link.connected = true
     t.outbox.resend()
-    t.requests.clear() // that socket died without an answer
+    t.requests.clear() // the socket closed without an answer
     t.outbox.resend()
     expect(t.sent.map((m) => (m as { prompt_id: string }).prompt_id)).toEqual(['p1', 'p1'])
   })
 
-  it('holds back what has no valid time and asks, and neither shows nor touches what is no item', async () => {
+  it('asks before it sends an item without a valid time, and ignores malformed items', async () => {
     const records = [
       { id: 'x1', kind: 'prompt', sessionId: 's', text: 'old words' },
       { id: 'x2', kind: 'prompt', sessionId: 's', text: 'old words', status: 'failed' },
@@ -167,18 +167,18 @@ describe('the outbox', () => {
     expect(t.sent).toMatchObject([{ prompt_id: 'x1', text: 'old words' }])
   })
 
-  it('takes up nothing twice: what is on its way when the device is looked through again stays so', async () => {
+  it('does not send an item again if it is being sent when the device is read again', async () => {
     const t = tab('a')
     await t.outbox.add(prompt('p1'))
     await t.outbox.load()
     expect([t.sent.length, t.shown.get('p1')?.status]).toEqual([1, 'sending'])
   })
 
-  it('of a dead tab belongs to who took it over, and to nobody else while they live', async () => {
+  it('of a dead tab belongs to the tab that took it over, for as long as that tab lives', async () => {
     const dead = tab('a', false)
     await dead.outbox.add(prompt('p1'))
     vi.spyOn(db, 'use').mockRejectedValue(new Error('severed'))
-    void dead.outbox.add(prompt('p2')) // only beside the database
+    void dead.outbox.add(prompt('p2')) // in localStorage only
     vi.restoreAllMocks()
     locks.kill('a')
     const b = tab('b', false)
@@ -189,7 +189,7 @@ describe('the outbox', () => {
     expect([c.sent, c.shown.size]).toEqual([[], 0])
   })
 
-  it('sends what a dead tab left in the order it was written', async () => {
+  it('sends the items of a dead tab in the order they were written', async () => {
     const dead = tab('a', false)
     for (const id of ['z', 'm', 'a']) {
       await dead.outbox.add(prompt(id))
@@ -201,7 +201,7 @@ describe('the outbox', () => {
     expect(t.sent.map((m) => (m as { prompt_id: string }).prompt_id)).toEqual(['z', 'm', 'a'])
   })
 
-  it('keeps on the device that an item failed, and that it is to be sent after all', async () => {
+  it('stores that an item failed, and that a person retries it', async () => {
     const first = tab('a')
     await first.outbox.add(prompt('p1'))
     first.answer({ type: 'error', code: 'too_large', message: 'the prompt is too large' })
@@ -213,13 +213,13 @@ describe('the outbox', () => {
     await vi.waitFor(async () => expect(await device()).toMatchObject({ status: 'queued', createdAt: now }))
   })
 
-  it('leaves no question open that was never sent', async () => {
+  it('has no pending request for an item that was never sent', async () => {
     const t = tab('a', false)
     await t.outbox.add(prompt('p1'))
     expect(t.requests.has('outbox', 's')).toBe(false)
   })
 
-  it('sends what a killed tab left, from the one tab that holds the lock', async () => {
+  it('sends the items of a killed tab from the one tab that gets its lock', async () => {
     const dead = tab('a', false)
     await dead.outbox.add(prompt('p1'))
     const b = tab('b')
@@ -227,7 +227,7 @@ describe('the outbox', () => {
     b.storage.whenSweeper(() => void b.outbox.load())
     c.storage.whenSweeper(() => void c.outbox.load())
     await b.outbox.load()
-    expect([b.sent, b.shown.size]).toEqual([[], 0]) // its tab lives: it is not theirs
+    expect([b.sent, b.shown.size]).toEqual([[], 0]) // tab a lives, so the item is not theirs
     locks.kill('a')
     await b.outbox.load()
     expect([b.sent.length, c.sent.length]).toEqual([1, 0])
@@ -242,7 +242,7 @@ describe('the outbox', () => {
     vi.spyOn(db, 'use').mockImplementation(use)
     const t = tab('a', false)
     void t.outbox.add(prompt('p1'))
-    locks.kill('a') // within the same task: nothing could be waited for
+    locks.kill('a') // in the same task, before anything asynchronous has run
     vi.restoreAllMocks()
     const other = tab('b')
     await other.outbox.load()
@@ -254,17 +254,17 @@ describe('the outbox', () => {
     expect(third.sent).toEqual([])
   })
 
-  it('leaves nothing beside the database once that has it', async () => {
+  it('leaves nothing in localStorage once the database has the item', async () => {
     const t = tab('a', false)
     await t.outbox.add(prompt('p1'))
     expect(await kept()).toEqual(['p1'])
     expect(device.length).toBe(0)
   })
 
-  it('forgets that an item is done with once the database has nothing of it, and not before', async () => {
+  it('forgets that an item is done only once the database no longer has it', async () => {
     const first = tab('a', false)
     await first.outbox.add(prompt('p1'))
-    device.setItem('abide.outbox.p1', '"done"') // its page ended before the database let go of it
+    device.setItem('abide.outbox.p1', '"done"') // its page ended before the database deleted it
     device.setItem('abide.outbox.p0', '"done"') // its page ended right after
     locks.kill('a')
     vi.spyOn(db, 'use').mockRejectedValue(new Error('severed'))
@@ -289,7 +289,7 @@ describe('the outbox', () => {
     expect(t.sent.length).toBe(1)
   })
 
-  it('shows what the hub refuses, and tries again what it is too busy for', async () => {
+  it('shows an item the hub refuses, and retries one the hub is too busy for', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout'] })
     const t = tab('a')
     t.storage.put = async () => {}
@@ -307,10 +307,10 @@ describe('the outbox', () => {
     vi.useRealTimers()
   })
 
-  describe('with a prompt that is more than the hub takes at once', () => {
+  describe('with a prompt that is larger than the hub accepts', () => {
     const huge = (id: string) => ({ ...prompt(id), text: 'ä'.repeat(600) }) // 1,200 bytes
 
-    it('fails it before it is sent, says what to do, and sends those behind it', async () => {
+    it('fails it before it is sent, explains what to do, and sends the next ones', async () => {
       const t = tab('a', false)
       await t.outbox.add(huge('p1'))
       await t.outbox.add(prompt('p2'))
@@ -323,7 +323,7 @@ describe('the outbox', () => {
       expect(t.shown.get('p1')?.status).toBe('failed')
     })
 
-    it('fails the largest when a socket was closed over it, and goes on with the rest', async () => {
+    it('fails the largest item when the hub closed the socket because of it, and sends the rest', async () => {
       const t = tab('a')
       await t.outbox.add(prompt('p1'))
       await t.outbox.add(huge('p2'))
@@ -336,7 +336,7 @@ describe('the outbox', () => {
       expect(t.shown.get('p2')!.problem).toContain('more than the hub takes at once')
     })
 
-    it('sends what is just short enough', async () => {
+    it('sends a prompt that is just short enough', async () => {
       const t = tab('a', false)
       await t.outbox.add(huge('p1'))
       t.link.connected = true
@@ -349,7 +349,7 @@ describe('the outbox', () => {
     })
   })
 
-  it('takes a permission that somebody else answered for settled', async () => {
+  it('removes an answer to a permission that another client has answered', async () => {
     const t = tab('a')
     await t.outbox.add({ id: 'perm', sessionId: 's', kind: 'answer', text: '', optionId: 'yes' })
     expect(t.sent).toMatchObject([{ type: 'permission_answer', permission_id: 'perm', option_id: 'yes' }])
@@ -395,7 +395,7 @@ describe('tabs of one browser', () => {
   }
   const status = (t: ReturnType<typeof tab>, id: string) => t.shown.get(id)?.status
 
-  it('show what any of them has on its way, as it is there, and that it is done with', async () => {
+  it('show each other’s items with their current status, and their end', async () => {
     const a = joined('a', false)
     const b = joined('b')
     await a.outbox.add(prompt('p1'))
@@ -416,7 +416,7 @@ describe('tabs of one browser', () => {
     expect([b.sent, late.sent]).toEqual([[], []])
   })
 
-  it('give up what another has on its way, and it is never sent', async () => {
+  it('can withdraw an item of another tab, which is then never sent', async () => {
     const a = joined('a', false)
     const b = joined('b')
     await a.outbox.add(prompt('p1'))
@@ -430,14 +430,14 @@ describe('tabs of one browser', () => {
     await vi.waitFor(() => expect(device.length).toBe(0))
   })
 
-  it('take over at once what one has left, and show nothing that went with it', async () => {
+  it('take over the stored items of a closed tab at once, and stop showing those that were not stored', async () => {
     const a = joined('a', false)
     const b = joined('b')
     b.storage.whenSweeper(() => {})
     const c = joined('c')
     await a.outbox.add(prompt('p1'))
     vi.spyOn(a.storage, 'put').mockRejectedValue(new Error('no room'))
-    void a.outbox.add(prompt('p2')) // nowhere but in its page
+    void a.outbox.add(prompt('p2')) // not stored, only in the memory of its page
     await vi.waitFor(() => expect([b.shown.size, c.shown.size]).toEqual([2, 2]))
     a.channel.close()
     locks.kill('a')
@@ -452,6 +452,6 @@ it('a severed database is opened once more', async () => {
   await db.use(async (h) =>
     h.put('outbox', { item: { ...prompt('p1'), createdAt: 1, status: 'queued' }, owner: 'a' }),
   )
-  await db.use(async (h) => h.close()) // what the system does behind the page's back
+  await db.use(async (h) => h.close()) // as when the system closes the database
   expect(await kept()).toEqual(['p1'])
 })

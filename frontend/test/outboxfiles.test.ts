@@ -24,7 +24,7 @@ function outbox(attach: (sessionId: string, file: OutboxFile) => Promise<Attachm
   return { box, storage, shown, prompt, prompts }
 }
 
-test('a prompt is sent when the hub has all its files, and those after it wait', async () => {
+test('a prompt is sent once the hub has all its files, and later prompts wait for it', async () => {
   const release: (() => void)[] = []
   const { prompt, prompts } = outbox(
     (_, f) => new Promise((done) => release.push(() => done(stored(f.name)))),
@@ -40,7 +40,7 @@ test('a prompt is sent when the hub has all its files, and those after it wait',
   expect(prompts()[0]?.attachments?.map((a) => a.sha256)).toEqual(['a', 'b'])
 })
 
-test('what a dead tab left is sent with its files by the next', async () => {
+test('the prompt of a dead tab is sent with its files by the next tab', async () => {
   const first = outbox(() => new Promise(() => {}))
   await first.prompt('p1', [file('a')])
   const { box, prompts, storage } = outbox(async (_, f) => stored(f.name))
@@ -49,7 +49,7 @@ test('what a dead tab left is sent with its files by the next', async () => {
   await vi.waitFor(() => expect(prompts()[0]?.attachments).toEqual([stored('a')]))
 })
 
-test('a file the hub refuses fails the prompt in words and keeps it for another try', async () => {
+test('a file the hub refuses fails the prompt with a reason and keeps it for a retry', async () => {
   let refuse = true
   const { box, shown, prompt, prompts } = outbox(async (_, f) => {
     if (refuse) throw new ApiError(413, 'too_large', 'too large')
@@ -81,7 +81,7 @@ test.each([
   await vi.waitFor(() => expect(prompts()).toHaveLength(1))
 })
 
-test('files too large, empty or too many are left out in words', () => {
+test('files too large, empty or too many are left out with a reason', () => {
   const big = new File([new Uint8Array(fileMax + 1)], 'big.bin')
   expect(acceptFiles([], [big], undefined)).toEqual({
     files: [],
@@ -95,7 +95,7 @@ test('files too large, empty or too many are left out in words', () => {
   )
 })
 
-test('an agent that takes no images is said so before sending', () => {
+test('before sending, a warning says that the agent accepts no images', () => {
   const picture = new File(['x'], 'a.png', { type: 'image/png' })
   const blind = { name: 'demo', prompt_capabilities: { image: false } }
   expect(acceptFiles([], [picture], blind).problem).toContain('takes no images')

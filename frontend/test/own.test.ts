@@ -13,14 +13,14 @@ import { kindOf } from '../src/ui/feed/kinds'
 import type { PermissionOption, ToolKind } from '../src/wire/gen'
 import { foreign, named, strange } from '../dev/catalogue/strange'
 
-describe.each(foreign)('an agent that calls everything %s', (name) => {
-  it('offers an answer whose effect nobody knows', () => {
+describe.each(foreign)('an agent that names everything %s', (name) => {
+  it('offers answers of an unknown kind', () => {
     const option = { option_id: name, name, kind: name } as unknown as PermissionOption
     expect(effectOf(option)).toBe('Other answer')
     expect(saysItself(option)).toBe(false)
   })
 
-  it('makes calls of the kind that stands for any', () => {
+  it('makes calls of the kind "other"', () => {
     expect(kindOf(name as ToolKind)).toBe(kindOf('other'))
     const rule = { kind: name } as unknown as Rule
     expect(aboutOf(rule)).toBe(`All calls of kind ${name}`)
@@ -38,12 +38,12 @@ describe.each(foreign)('an agent that calls everything %s', (name) => {
     expect(Object.entries(contentOf(fields, values('x')))).toEqual([[name, 'x']])
   })
 
-  it('has no place in the cache that nobody made', () => {
+  it('has no entry in the cache before one is stored', () => {
     const cache = new EventCache({} as Database, { getItem: () => '{}' } as unknown as Storage)
     expect(cache.hint(name)).toBeNull()
   })
 
-  it('is folded and read in every event it can send', () => {
+  it('is applied and described in every event it can send', () => {
     const { messages } = named(name)
     const state = messages.reduce(reduce, initial)
     const session = [...state.sessions.values()][0]!
@@ -68,12 +68,12 @@ describe.each(foreign)('an agent that calls everything %s', (name) => {
   })
 })
 
-it('the catalogue shows such an agent by every name', () => {
+it('the catalogue shows such an agent with every one of these names', () => {
   expect(strange.map((s) => s.name).join()).toContain('constructor')
 })
 
-// A table of words or pictures is asked by `own`, as what comes from elsewhere may bear any name.
-it('no table of the app is asked by a name without looking whether it is its own', () => {
+// Lookups in a table go through `own`, because a key from an agent may be a property of Object.prototype.
+it('no table of the app is indexed by a foreign name without checking that it is an own property', () => {
   const src = join(__dirname, '../src')
   const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((f) =>
     /\.(ts|svelte)$/.test(f),
@@ -83,9 +83,9 @@ it('no table of the app is asked by a name without looking whether it is its own
     const text = readFileSync(join(src, file), 'utf8')
     const tables = [...text.matchAll(/const (\w+): (?:Readonly<)?(?:Partial<)?Record<(\w+)/g)]
     for (const [, table, names] of tables) {
-      // Names that the app itself chose, and numbers, are no one else's.
+      // Numbers, and names that the app itself chose, cannot collide.
       if (['number', 'Action', 'Format', 'Redaction'].includes(names!) || table === 'escapes') continue
-      // What is only compared, or written, is no lookup.
+      // An assignment is not a lookup.
       if (new RegExp(`(?<![\\w.])${table}\\[[^\\]]+\\](?! =)`).test(text))
         found.push(`${relative('.', file)}: ${table}`)
     }

@@ -6,7 +6,7 @@ import { ApiError, hubAPI } from '../src/net/api'
 import { Database } from '../src/net/db'
 import { PageKey, pageLayout } from '../src/net/page'
 
-/** What the hub would ask for, and what it was sent. */
+/** The fake hub: its token and challenge, and the proofs it received. */
 let hub: {
   token: string
   challenge: string
@@ -43,7 +43,7 @@ test('a page that is paired sends its token with each request', async () => {
   expect(asked).toEqual(['/api/pair', '/api/health'])
 })
 
-test('a hub that was started anew has its challenge signed, once for all that was asked', async () => {
+test('the challenge of a restarted hub is signed, once for all waiting requests', async () => {
   await api.pair('code', 'this browser')
   hub.token = 'second'
   await Promise.all([api.refusal(), api.devices(), api.rules('s')])
@@ -51,7 +51,7 @@ test('a hub that was started anew has its challenge signed, once for all that wa
   expect(page.token).toBe('second')
 })
 
-test('another page of the browser has the token and the key', async () => {
+test('another page of the browser uses the same token and key', async () => {
   await api.pair('code', 'this browser')
   hub.token = 'second'
   const other = new PageKey(localStorage, new Database('abide-page', pageLayout))
@@ -60,7 +60,7 @@ test('another page of the browser has the token and the key', async () => {
   expect(page.token, 'it took the place of the first').toBe('second')
 })
 
-test('a browser that lost its key is told so', async () => {
+test('a browser that lost its key gets an error that says so', async () => {
   const refused = await api.refusal()
   expect(refused).toMatchObject({
     refusal: 'unauthorized',
@@ -68,7 +68,7 @@ test('a browser that lost its key is told so', async () => {
   })
 })
 
-test('a hub that ends while it is asked signs no one out', async () => {
+test('a hub that stops during a request does not sign the browser out', async () => {
   await api.pair('code', 'this browser')
   hub.token = 'second'
   const answer = fetch
@@ -79,7 +79,7 @@ test('a hub that ends while it is asked signs no one out', async () => {
   await expect(api.devices()).rejects.toMatchObject({ status: 0 } satisfies Partial<ApiError>)
 })
 
-test('the key cannot be read, and its signature holds for this origin', async () => {
+test('the key cannot be exported, and its signature is bound to this origin', async () => {
   const { key, publicKey } = await page.make()
   expect(key.extractable).toBe(false)
   await page.adopt(key, { token: 't' })

@@ -34,7 +34,7 @@ it.each([
   'list [x] of it',
 ])('%s has no markup and stays as it is', (text) => expect(plain(text)).toBe(text))
 
-it('a snippet keeps its match where markup around it is dropped', () => {
+it('a snippet keeps its match if the markup around it is dropped', () => {
   const hit = { session_id: 's', name: '', seq: 1, time: '', type: 'agent_message' as const }
   const snippet = '## Retry **loops** wait'
   const at = snippet.indexOf('loops')
@@ -43,14 +43,14 @@ it('a snippet keeps its match where markup around it is dropped', () => {
     { text: 'loops', match: true },
     { text: ' wait', match: false },
   ])
-  // What was looked for is shown, be it markup.
+  // The match itself is shown, even if it is markup.
   expect(pieces({ ...hit, snippet, ranges: [[0, 2]] }, markup(snippet))[0]).toEqual({
     text: '##',
     match: true,
   })
 })
 
-it('what the hub does not know of an agent is explained, and named as the agent names it', () => {
+it('an agent’s message that the hub does not know is explained, with the agent’s name for it', () => {
   const note = (data: object) =>
     say({ seq: 1, time: '', type: 'note', data: { method: 'session/update', ...data } } as AbideEvent).text
   expect(note({ raw: { update: { sessionUpdate: 'hologram' } } })).toContain(
@@ -59,7 +59,7 @@ it('what the hub does not know of an agent is explained, and named as the agent 
   expect(note({ raw: { sessionUpdate: 'hologram' } })).toContain('“hologram”')
   expect(note({ raw: 3 })).toContain('“session/update”')
   expect(note({ text: 'said', raw: {} })).toBe('said')
-  // Known, and only not turned on.
+  // Known methods that are turned off.
   expect(note({ method: 'fs/write_text_file', raw: {} })).toContain('is off: “fs: true” in its configuration')
   expect(note({ method: 'terminal/create', raw: {} })).toContain('“terminal: true”')
 })

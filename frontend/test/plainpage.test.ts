@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { loadPage, numberOf, rowsOfPage, type Ask } from '../src/state/plainpage'
 import type { AbideEvent, EventsLoadedMessage } from '../src/wire/gen'
 
-/** A log of turns of so many events each, which the hub no longer has before minSeq. */
+/** A log of turns with these numbers of events. The hub no longer has the events before minSeq. */
 function logOf(turns: readonly number[], minSeq = 1): AbideEvent[] {
   const events: AbideEvent[] = []
   turns.forEach((length, turn) => {
@@ -28,7 +28,7 @@ function logOf(turns: readonly number[], minSeq = 1): AbideEvent[] {
   return events.slice(minSeq - 1)
 }
 
-/** Answers as the hub does: never more than the limit, often less, and not from before the log begins. */
+/** A fake hub: it returns at most `limit` and at most `most` events, and a reset if `after` is before the log. */
 function hubOf(log: readonly AbideEvent[], most = 500): Ask {
   const min = log[0]?.seq ?? 1
   const max = log.at(-1)?.seq ?? 0
@@ -53,13 +53,13 @@ function hubOf(log: readonly AbideEvent[], most = 500): Ask {
   }
 }
 
-/** Small pages: what holds for these holds for large ones. */
+/** Small pages, to keep the tests fast. */
 const size = 60
 const page = (log: readonly AbideEvent[], number: number, most?: number) =>
   loadPage(number, hubOf(log, most), () => {}, size)
 
 describe('the pages of a plain log', () => {
-  it('hold each event of it once, whatever its turns are and wherever it begins', async () => {
+  it('hold each event of the log once, for any turns and any first seq', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.integer({ min: 1, max: 3 * size }), { minLength: 1, maxLength: 6 }),
@@ -87,7 +87,7 @@ describe('the pages of a plain log', () => {
     )
   })
 
-  it('begin with a prompt, so that no turn is cut that fits', async () => {
+  it('begin with a prompt, so that no turn that fits is cut', async () => {
     const log = logOf(Array.from({ length: 30 }, () => 17))
     for (let n = 1; n <= numberOf(log.length, size); n++) {
       const { feed, cutBefore, cutAfter } = await page(log, n)
@@ -96,13 +96,13 @@ describe('the pages of a plain log', () => {
     }
   })
 
-  it('say that a turn longer than a page is cut', async () => {
+  it('report that a turn longer than a page is cut', async () => {
     const { cutBefore, cutAfter, feed } = await page(logOf([5 * size]), 2)
     expect([cutBefore, cutAfter]).toEqual([true, true])
     expect([feed.first, feed.last]).toEqual([size + 1, 2 * size])
   })
 
-  it('say no less of the log than they hold, also while it grows', async () => {
+  it('report a log size of at least the events they hold, also while it grows', async () => {
     const [short, long] = [logOf([5]), logOf([9])]
     let asked = 0
     const { maxSeq, feed } = await loadPage(
@@ -114,7 +114,7 @@ describe('the pages of a plain log', () => {
     expect([feed.last, maxSeq]).toEqual([9, 9])
   })
 
-  it('are the nearest where there is none of that number', async () => {
+  it('are the nearest ones if there is no page of that number', async () => {
     const log = logOf([90, 90], 75)
     expect((await page(log, 1)).number).toBe(2)
     expect((await page(log, 99)).number).toBe(3)
@@ -124,7 +124,7 @@ describe('the pages of a plain log', () => {
     })
   })
 
-  it('show each tool call by itself, and a terminal only where no tool call shows it', async () => {
+  it('show each tool call separately, and a terminal only if no tool call shows it', async () => {
     const log = logOf([4])
     const head = { time: '2026-02-21T14:03:07Z', turn: 1 }
     const terminal = (seq: number, id: string) => ({

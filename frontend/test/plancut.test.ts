@@ -9,7 +9,7 @@ const plan = (n: number, now: number) =>
     priority: 'low',
   })) as PlanEntry[]
 
-it('a long plan shows what is in progress, with what is near it', () => {
+it('a long plan shows the entry in progress and those near it', () => {
   const { entries, before, done } = around(plan(300, 200), most)
   expect(entries).toHaveLength(12)
   expect(entries[2]?.status).toBe('in_progress')
@@ -18,7 +18,7 @@ it('a long plan shows what is in progress, with what is near it', () => {
   expect(folded(5, 3)).toBe('5 earlier, 3 done')
 })
 
-it('with nothing in progress it shows what is next, and it calls nothing done that is not', () => {
+it('with no entry in progress it shows the next one, and counts only completed entries as done', () => {
   const pending = (at: number) =>
     plan(300, 200).map((e, i) => (i === at ? { ...e, status: 'pending' as const } : e))
   expect(around(pending(200), most).entries[2]?.content).toBe('step 200')

@@ -14,7 +14,7 @@ const golden = readFileSync(resolve(__dirname, '../../session/event/testdata/eve
   .split('\n')
   .map((line) => JSON.parse(line) as AbideEvent)
 
-/** A random number below n, the same ones each run. */
+/** A seeded random generator of integers below n. */
 function dice(seed: number): (n: number) => number {
   let state = seed
   return (n) => {
@@ -23,7 +23,7 @@ function dice(seed: number): (n: number) => number {
   }
 }
 
-/** A session of many turns in which everything overlaps, with pauses and a clock that once goes back. */
+/** A session of many turns with overlapping messages and calls, with pauses, and a clock that is set back once. */
 function long(events: number, seed: number): AbideEvent[] {
   const roll = dice(seed)
   const script = new Script()
@@ -60,7 +60,7 @@ function long(events: number, seed: number): AbideEvent[] {
   })
 }
 
-/** The overview that the hub would make of them. */
+/** The overview that the hub would compute from the events. */
 function overviewOf(events: readonly AbideEvent[]): Overview {
   const from = Date.parse(events[0]!.time)
   const latest = events.reduce((newest, event) => Math.max(newest, Date.parse(event.time)), from)
@@ -91,7 +91,7 @@ function source(events: readonly AbideEvent[]) {
 
 const never = new AbortController().signal
 
-/** What the hub's fold of all events up to a seq says of the rows that begin in the player's feed. */
+/** Fails unless the player's feed at `seq` equals the fold of all events up to it, as far back as the feed begins. */
 function expectFold(player: Player, events: readonly AbideEvent[], seq: number) {
   expect(player.seq).toBe(seq)
   const all = after(
@@ -100,7 +100,7 @@ function expectFold(player: Player, events: readonly AbideEvent[], seq: number) 
   )
   const { first, last, count } = player.feed
   expect([last, count]).toEqual([seq, seq - first + 1])
-  // The first row may lack its beginning, and a call that began before the feed is a row where it is changed.
+  // The first row may lack its start, and a call that began before the feed has its row at its first update.
   const whole = [...all.items].filter((i) => i.seq >= first).map((i) => i.key)
   expect([...player.feed.items].map((i) => i.key)).toEqual(expect.arrayContaining(whole.slice(1)))
   if (first === events[0]!.seq) expect([...player.feed.items]).toEqual([...all.items])
@@ -109,7 +109,7 @@ function expectFold(player: Player, events: readonly AbideEvent[], seq: number) 
 
 const traceDir = resolve(__dirname, '../../session/acp/testdata/traces')
 
-/** A session of what a recorded agent said, over and over: those that Go's player is held against, too. */
+/** A session that repeats a recorded agent's events. The tests of the player in Go use the same recordings. */
 function recorded(name: string, events: number, seed: number): AbideEvent[] {
   const said = readFileSync(resolve(traceDir, name), 'utf8').trim().split('\n')
   const roll = dice(seed)
@@ -142,7 +142,7 @@ const sessions = {
 
 describe.each(Object.entries(sessions))('a player of the session %s', (name, events) => {
   it.each(name.endsWith('.jsonl') ? [1] : [1, 2])(
-    'is at each place what a fold of all events is, after any way there (seed %s)',
+    'equals the fold of all events at each place, whichever way it was reached (seed %s)',
     async (seed) => {
       const roll = dice(seed)
       const { player } = source(events)
@@ -163,7 +163,7 @@ describe.each(Object.entries(sessions))('a player of the session %s', (name, eve
     },
   )
 
-  it('finds a time as a look at each event does', async () => {
+  it('finds the same event for a time as a search through all events', async () => {
     const { player } = source(events)
     const last = events.at(-1)!.seq
     const roll = dice(9)
@@ -195,7 +195,7 @@ test('a player that plays a session through shows each event once, and takes 2 s
   expect(player.offset.played).toBeLessThan(player.offset.at)
 })
 
-test('what a player holds does not grow with the session', async () => {
+test('the events a player holds do not grow with the session', async () => {
   const events = long(14_000, 5)
   const { player, pages } = source(events)
   for (let seq = 1; seq <= events.length; seq += 500) await player.seek(seq, never)
@@ -205,7 +205,7 @@ test('what a player holds does not grow with the session', async () => {
   expect(player.feed.count).toBeLessThanOrEqual(6 * pageSeqs)
 })
 
-test('of two places wanted one after the other the later stays, whichever answer comes first', async () => {
+test('of two seeks the later one wins, whichever answer arrives first', async () => {
   const events = long(3000, 6)
   const waiting: (() => void)[] = []
   const ask: Ask = (seq, limit) =>

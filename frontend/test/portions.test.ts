@@ -10,7 +10,7 @@ const portionsOf = (blocks: readonly string[]) => {
 }
 const table = '|a|b|\n|-|-|\n|x|y|\n\n'
 
-it('what is shown of a message weighs as much however many blocks it has, and of whatever kind', () => {
+it('a portion of a message has the same weight for any number and kind of blocks', () => {
   for (const block of [
     'word\n\n',
     '[i](https://e.invalid)\n\n',
@@ -25,7 +25,7 @@ it('what is shown of a message weighs as much however many blocks it has, and of
   }
 })
 
-it('a message of a usual length is shown whole, and so is any once enough was asked for', () => {
+it('a message of usual length is shown whole, and so is any after enough requests for more', () => {
   const usual = portionsOf(Array<string>(60).fill('Some *words* with `code`\nin two lines.\n\n'))
   expect(usual.first(0)).toBe(0)
   const long = portionsOf(Array<string>(5_000).fill(table))
@@ -46,7 +46,7 @@ it('every block is in one part, and a portion begins with one of its parts', () 
   )
 })
 
-it('a long text is looked through in pieces that end when it is enough, and the blocks are the same', () => {
+it('a long text is parsed in pieces until enough is known, and the blocks are the same', () => {
   const text = `${'One.\n\n'.repeat(5_000)}\`\`\`\n${'code\n\n'.repeat(10_000)}\`\`\`\n\n${'Two.\n\n'.repeat(5_000)}End`
   const once = new Blocks()
   once.update(text)

@@ -4,7 +4,7 @@ import type { Message } from '../src/state/message'
 import type { OutboxItem } from '../src/state/outboxitem'
 import { eventsFrame, loadedFrame, Script, sessionId } from './support/script'
 
-/** A session where somebody else was first, and beside it a problem of another kind. */
+/** A session with a problem of this answer, which another client's answer preceded, and a problem of another kind. */
 function late(): AppState {
   const messages: Message[] = [
     { kind: 'open', sessionId },
@@ -30,21 +30,21 @@ const item: OutboxItem = {
   status: 'queued',
 }
 
-describe('that an answer did not count', () => {
-  it('is said until the next question', () => {
+describe('the notice that an answer did not count', () => {
+  it('is shown until the next question', () => {
     let state = reduce(late(), { kind: 'frame', frame: eventsFrame(script.events.slice(1, 2)) })
     expect(texts(state)).toEqual(both)
     state = reduce(state, { kind: 'frame', frame: eventsFrame(script.events.slice(2)) })
     expect(texts(state)).toEqual(['Not connected.'])
   })
 
-  it('is said until the person does the next thing there', () => {
+  it('is shown until the person’s next action in the session', () => {
     const elsewhere = reduce(late(), { kind: 'outbox', item: { ...item, sessionId: 'other' } })
     expect(texts(elsewhere)).toEqual(both)
     expect(texts(reduce(late(), { kind: 'outbox', item }))).toEqual(['Not connected.'])
   })
 
-  it('is not ended by news of what was on its way before', () => {
+  it('is not removed by an update of an earlier action', () => {
     const before = reduce(reduce(initial, { kind: 'open', sessionId }), { kind: 'outbox', item })
     const told = reduce(before, { kind: 'problem', sessionId, request: 'q1', text: 'late' })
     expect(texts(reduce(told, { kind: 'outbox', item: { ...item, status: 'sending' } }))).toEqual(['late'])

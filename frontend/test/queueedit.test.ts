@@ -12,14 +12,14 @@ const queued = (text: string): SessionState => ({
   live: stateFrame({ queue: [item(text)] }),
 })
 
-test('saving what the queue has ends the edit, and tells the hub nothing', () => {
+test('saving an unchanged text ends the edit, and sends nothing', () => {
   const edit = new QueueEdit('s')
   edit.begin(item('A'))
   expect(edit.save('A')).toBe(false)
   expect(edit.id).toBeNull()
 })
 
-test('words written while others are saved stay, and end the edit once they are saved, also as what they were', () => {
+test('text written during a save stays, and saving it ends the edit, also if it is the original text', () => {
   const edit = new QueueEdit('s')
   edit.begin(item('A'))
   edit.write('B')
@@ -35,7 +35,7 @@ test('words written while others are saved stay, and end the edit once they are 
   expect(edit.id).toBeNull()
 })
 
-test('what is taken back while it is on its way to the hub is saved, too', () => {
+test('a change that is undone while it is being saved is saved again', () => {
   const edit = new QueueEdit('s')
   edit.begin(item('A'))
   edit.write('B')

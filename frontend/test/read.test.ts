@@ -9,39 +9,39 @@ const line = (over: Partial<SessionInfo> = {}) =>
   ({ session_id: sessionId, epoch, max_seq: 10, ...over }) as SessionInfo
 const own = { epoch, seq: 5, at: 1_000 }
 
-test('what was read on another screen is read here', () => {
+test('events read on another screen are read here', () => {
   expect(newest(own, line({ read_seq: 8 }), 9_000)).toEqual({ epoch, seq: 8, at: 1_000 })
   expect(unread(line({ read_seq: 8 }), newest(own, line({ read_seq: 8 }), 9_000))).toBe(2)
 })
 
-test('what was read here before the hub heard of it stays read', () => {
+test('events read here stay read before the hub has acknowledged it', () => {
   expect(newest(own, line({ read_seq: 3 }), 9_000)).toBe(own)
   expect(newest(own, line(), 9_000)).toBe(own)
   expect(newest(own, undefined, 9_000)).toBe(own)
 })
 
-test('a device that never saw a session takes the mark of the hub, and was not away', () => {
+test('a device that never opened a session takes the mark of the hub, and reports no absence', () => {
   expect(newest(null, line({ read_seq: 8 }), 9_000)).toEqual({ epoch, seq: 8, at: 9_000 })
 })
 
-test('a mark of another epoch counts for nothing', () => {
+test('a mark of another epoch is ignored', () => {
   const old = { ...own, epoch: 'fedcba9876543210', seq: 99 }
   expect(unread(line(), old)).toBe(0)
   expect(newest(old, line({ read_seq: 2 }), 9_000)?.seq).toBe(2)
 })
 
-test('of a session they never looked at all is unread, and was missed since it was made', () => {
+test('a session that was never opened is unread from its start', () => {
   const made = line({ read_seq: 0, created_at: '2026-02-21T14:03:07Z' })
   expect(newest(null, made, 9_000)).toEqual({ epoch, seq: 0, at: Date.parse(made.created_at) })
   expect(unread(made, newest(null, made, 9_000))).toBe(10)
   expect(unread(made, newest(own, made, 9_000)), 'what this device knows better counts').toBe(5)
 })
 
-test('where the hub knows of nobody that they looked, or should have, nothing is unread', () => {
+test('without a read mark from the hub nothing is unread', () => {
   expect(unread(line(), newest(null, line(), 9_000))).toBe(0)
 })
 
-test('a screen says nothing before it knows what was read on others', () => {
+test('a screen sends no read mark before it knows those of other screens', () => {
   const store = new Store()
   const sent: ClientMessage[] = []
   const attention = new Attention(
@@ -50,7 +50,7 @@ test('a screen says nothing before it knows what was read on others', () => {
     (message) => (sent.push(message), true),
     () => true,
   )
-  store.dispatch({ kind: 'listed', sessions: [line()] }) // of the last visit
+  store.dispatch({ kind: 'listed', sessions: [line()] }) // the list kept from the last visit
   store.dispatch({ kind: 'open', sessionId })
   store.dispatch({ kind: 'link', link: { phase: 'open', since: 0 } })
   store.dispatch({ kind: 'frame', frame: loadedFrame(new Script().say('m', 'a', 'b').events) })
@@ -63,7 +63,7 @@ test('a screen says nothing before it knows what was read on others', () => {
   expect(store.state.listed).toBe(false)
 })
 
-test('the first unread stays until a person was there and went on', () => {
+test('the first unread event stays marked until it was in view and then scrolled past', () => {
   const place = new FirstUnread()
   expect(place.seq).toBeNull()
   place.begin(50)
@@ -71,7 +71,7 @@ test('the first unread stays until a person was there and went on', () => {
   place.see(1, 10) // and at its beginning
   place.see(80, 90)
   expect(place.seq).toBe(50)
-  place.begin(70) // away once more: what they have yet to read begins where it did
+  place.begin(70) // a second absence: the unread part begins where it did
   expect(place.seq).toBe(50)
   place.see(45, 55)
   expect(place.seq).toBe(50)
@@ -82,7 +82,7 @@ test('the first unread stays until a person was there and went on', () => {
   expect(place.seq).toBe(100)
 })
 
-test('after a new epoch a screen says of which it speaks, though the seq is the same', () => {
+test('after a change of epoch the read mark is sent again, also if the seq is the same', () => {
   const store = new Store()
   const sent: ClientMessage[] = []
   const attention = new Attention(

@@ -21,7 +21,7 @@ it('goes up to older prompts and down again to the empty field, equal ones once'
   expect(recall.step('down', '', feed)).toBeNull()
 })
 
-it('leaves words alone that the person wrote or changed', () => {
+it('does not replace text that the person wrote or changed', () => {
   const recall = new Recall()
   expect(recall.step('up', 'mine', feed)).toBeNull()
   expect(recall.step('up', '', feed)).toBe('two')

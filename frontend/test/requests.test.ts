@@ -13,7 +13,7 @@ const options = (['allow_once', 'reject_once'] as PermissionKind[]).map((kind) =
   kind,
 }))
 
-/** A call that asks at 4 s, is answered at 5 s and ends at 6 s, by each answer and end. */
+/** A call that asks at 4 s, is answered at 5 s and ends at 6 s, with this answer and end status. */
 function asked(answer: PermissionKind | null, status: ToolStatus): AbideEvent[] {
   const change = { type: 'diff', path: '/a', oldText: 'a', newText: 'b' }
   const script = new Script()
@@ -69,7 +69,7 @@ describe('a call that asked first', () => {
   })
 })
 
-it('the end that a hub gave a call of long ago is no row of its own: it is the call’s, once that is loaded', () => {
+it('the end that a hub gave an old call has no row of its own: it belongs to the call once that is loaded', () => {
   const events = asked(null, 'pending')
   const closed = {
     ...events[5]!,

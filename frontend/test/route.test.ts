@@ -16,7 +16,7 @@ test.each([
   expect(parseRoute('/s/20260221-a/plain', `?page=${seq}`)).toMatchObject({ screen: 'plain', page: named })
 })
 
-test('an address of files names the path as it is', () => {
+test('an address of files contains the path unchanged', () => {
   const path = 'a b/ü%?&#/x.md'
   expect(parseRoute('/s/20260221-a/files', `?path=${encodeURIComponent(path)}`)).toEqual({
     screen: 'files',

@@ -30,7 +30,7 @@ function shown(...events: AbideEvent[]): string[] {
   return rowsOf(after(emptyFeed(0), events)).map((r) => r.key)
 }
 
-test('of rows that reach over each other one is where a seq leads to, and one where what is new begins', () => {
+test('of overlapping rows, a link to a seq leads to one, and the new part begins at one', () => {
   const say = (seq: number, message_id: string): AbideEvent => ({
     seq,
     time,
@@ -95,7 +95,7 @@ describe('a sub-agent’s calls', () => {
           : r.key,
     )
 
-  test('lie with the call that began it, also a sub-agent’s own, and two work at once', () => {
+  test('are grouped under the call that started it, also nested ones, and with two at work at once', () => {
     const { rows } = read(
       call(2, 'a', undefined, 'think'),
       call(3, 'b', undefined, 'think'),
@@ -120,12 +120,12 @@ describe('a sub-agent’s calls', () => {
     ).toEqual([2, 3, 6, 2])
   })
 
-  test('are not counted as reads of the agent itself, and stand alone where their parent is not loaded', () => {
+  test('are not counted as reads of the agent itself, and are separate rows if their parent is not loaded', () => {
     const { rows } = read(call(2, 'r1'), call(3, 'gone1', 'gone'), call(4, 'r2'), call(5, 'r3'))
     expect(told(rows)).toEqual(['prompt:p1', toolKey(0, 'r1'), toolKey(0, 'gone1'), ['r2', 'r3']])
   })
 
-  test('keep their row as it is while nothing of it changes', () => {
+  test('keep the same row object while it does not change', () => {
     const { feed, rows } = read(call(2, 'a', undefined, 'think'), call(3, 'a1', 'a'))
     expect(rowsOf(after(feed, [say(4)]))[1]).toBe(rows[1])
     expect(rowsOf(after(feed, [call(4, 'a2', 'a')]))[1]).not.toBe(rows[1])
@@ -140,7 +140,7 @@ test('a wake without its memory is shown', () => {
   expect(shown(exit(1, 'asleep'), started(2, { context_lost: true }))).toEqual(['event:2'])
 })
 
-test('a lost memory is said once: by the start, and by the note where the start does not say it', () => {
+test('a lost memory is shown once: by the start, or by the note if the start does not show it', () => {
   const note: AbideEvent = {
     seq: 2,
     time,
@@ -157,7 +157,7 @@ test('a crash and the return after it are shown, also after an earlier sleep', (
   expect(shown(...slept, exit(3, 'exited'), started(4, { resumed: 'load' }))).toEqual(['event:3', 'event:4'])
 })
 
-test('a question has a row once it is answered: until then the sheet shows it', () => {
+test('a question has a row once it is answered; until then only the question panel shows it', () => {
   const ask = new Script().add('permission_request', { permission_id: 'q', title: 'Edit', options: [] })
   expect(shown(...ask.events)).toEqual([])
   ask.add('permission_outcome', { permission_id: 'q', outcome: 'cancelled', by: 'hub' })
@@ -186,7 +186,7 @@ describe('a row whose beginning is loaded later', () => {
     expect(more[1]).toMatchObject({ item: { text: 'one two three', key: late[0]!.key } })
   })
 
-  test('keeps its key when another text lies between its parts', () => {
+  test('keeps its key when another text is between its parts', () => {
     const script = new Script().say('a', 'one ').say('b', 'aside').say('a', 'two ', 'three ', 'four')
     const [late, whole] = keysAfter(...pages(script, 2))
     expect(whole.map((r) => r.key)).toEqual([late[0]!.key, 'text:2'])
@@ -201,7 +201,7 @@ describe('a row whose beginning is loaded later', () => {
     expect(more).toMatchObject([{ key: late[0]!.key, tools: { length: 5 } }])
   })
 
-  test('is not taken for one that merely lies around it', () => {
+  test('does not get the key of a row that merely encloses it', () => {
     const script = new Script()
     script
       .add('tool_call', { tool_call_id: 't', title: 'run', kind: 'execute', status: 'pending' })
@@ -223,7 +223,7 @@ describe('a row whose beginning is loaded later', () => {
     }
   })
 
-  test('is another while nobody is among the rows, and keeps what it has when nobody is any more', () => {
+  test('gets a new key while no reader is in the feed, and keeps its key after the reader has left', () => {
     const script = new Script().say('b', '1', '2', '3', '4')
     const from = (at: number) => rowsOf(after(emptyFeed(at), script.events.slice(at)))
     const keys = new RowKeys()
@@ -234,7 +234,7 @@ describe('a row whose beginning is loaded later', () => {
     expect(keys.take(from(1), false)[0]!.key).toBe('text:3')
   })
 
-  test('has again its own key once what was kept is gone', () => {
+  test('gets its own key again once the earlier rows are gone', () => {
     const script = new Script().say('b', '1', '2', '3')
     const keys = new RowKeys()
     const late = after(emptyFeed(2), script.events.slice(2))

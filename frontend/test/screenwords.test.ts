@@ -9,7 +9,7 @@ it('the catalogue has every word of the screens, and no other', () => {
   expect(Object.values(catalogue()).filter((word) => /⟦|\{\}/.test(word))).toEqual([])
 })
 
-/** Phrases of earlier versions that readers stumbled over. The usual words are: expired, revoked, interrupted, resumed. */
+/** Phrases of earlier versions that readers did not understand. Use the usual words: expired, revoked, interrupted, resumed. */
 const unusual = [
   /\b(is no more|never was|anew|where the hub runs|also when|wants a|in force|take it back|come in|may look|cut off)\b/i,
   /\b(in your place|ran out|counts? this once|told nothing|access of .* has ended|may do everything)\b/i,
@@ -24,35 +24,35 @@ const unusual = [
   /^What(ever|) .*[^?]$|^Who(ever|) .*[^?]$/,
 ]
 
-it('no word of the screens is one that readers stumbled over', () => {
+it('the screens use none of the phrases that readers did not understand', () => {
   expect(Object.values(catalogue()).filter((word) => unusual.some((phrase) => phrase.test(word)))).toEqual([])
 })
 
 describe('words', () => {
-  it('are texts and labels, with a place for each thing computed among them', () => {
+  it('are texts and labels, with a placeholder for each expression in them', () => {
     const markup =
       '<p class="a b" title="Copy {name}">Show {n} of\n  {all} <b>now</b> {x}</p><input placeholder="Go" />'
     expect(found(markup)).toEqual(['Copy {0}', 'Show {0} of {1}', 'now', 'Go'])
   })
 
-  it('are in code what is marked, also within another', () => {
+  it('are the tagged templates in code, also nested ones', () => {
     const code = 'const a = x === "no" ? t`Not ${who}${t`, or ${n}`}.` : t`Yes`'
     expect(found(code, 'a.ts')).toEqual(['Not {0}{1}.', ', or {0}', 'Yes'])
     expect(said(code, 'a.ts')).toBe('const a = x === "no" ? `<Not ${who}${`<, or ${n}>`}.>` : `<Yes>`')
   })
 
-  it('are not what is typed or run', () => {
+  it('are not the texts of code, kbd and pre', () => {
     expect(found('<kbd>Esc Esc</kbd> <code>abide pair</code> <style>p { color: red }</style>')).toEqual([])
   })
 
-  it('say anything without becoming markup or code', () => {
+  it('can contain any character without becoming markup or code', () => {
     const say = (text: string, file: string, message: string) => wordsIn(text, file).written(() => message)
     expect(say('<p>Hello</p>', 'A.svelte', '{a} < "b" & c')).toBe('<p>&#123;a} &lt; "b" &amp; c</p>')
     expect(say('<p title="Hello"></p>', 'A.svelte', '"b"')).toBe('<p title="&quot;b&quot;"></p>')
     expect(say('t`Hello`', 'a.ts', 'a ${b} `c` \\')).toBe('`a \\${b} \\`c\\` \\\\`')
   })
 
-  it('may name what is computed in another order', () => {
+  it('can have their placeholders in another order', () => {
     const { written } = wordsIn('<p>{n} of {all} files</p>', 'A.svelte')
     expect(written(() => '{1} files, {0} of them')).toBe('<p>{all} files, {n} of them</p>')
   })

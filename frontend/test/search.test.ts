@@ -13,7 +13,7 @@ const hit = (seq: number, over: Partial<Hit> = {}): Hit => ({
   ...over,
 })
 
-/** A hub whose answers the test gives, and what it was asked. */
+/** A finder with a fake hub: the test reads its calls and gives the answers. */
 class Asked {
   readonly calls: { text: string; cursor: string; ended: AbortSignal; answer: (page: FoundPage) => void }[] =
     []
@@ -51,7 +51,7 @@ it('asks once a person has paused, and for the last text only', async () => {
   expect(asked.calls.map((c) => c.text)).toEqual(['need'])
 })
 
-it('takes back the request of a text that is no longer wanted, and drops its answer', async () => {
+it('aborts the request of an outdated text, and drops its answer', async () => {
   asked.finder.start('old')
   await vi.advanceTimersByTimeAsync(debounceMs)
   asked.finder.start('new')
@@ -97,7 +97,7 @@ it('keeps its hits when a person stops it, and goes on from there', async () => 
   expect(asked.calls.at(-1)!.cursor).toBe('c1')
 })
 
-it('goes on by itself where a lost connection broke it off', async () => {
+it('continues by itself after a lost connection interrupted it', async () => {
   asked.finder.start('needle')
   await vi.advanceTimersByTimeAsync(debounceMs)
   await asked.answer([], 'c1')
@@ -107,7 +107,7 @@ it('goes on by itself where a lost connection broke it off', async () => {
   expect(asked.finding.status).toBe('searching')
 })
 
-it('says why a search failed, and tries again when the same is asked for', async () => {
+it('shows why a search failed, and retries when the same text is searched again', async () => {
   let tries = 0
   const finder = new Finder(
     () => (tries++, Promise.reject(new Error('at most 256 bytes can be searched for'))),

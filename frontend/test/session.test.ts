@@ -26,13 +26,13 @@ describe('the apply rule', () => {
     expect(cursor(after(start, eventsFrame(range(6, 9))))).toEqual({ epoch, seq: 9 })
   })
 
-  it('drops what is at or below the cursor', () => {
+  it('drops events at or below the cursor', () => {
     const twice = after(start, eventsFrame(range(4, 7)), eventsFrame(range(6, 8)))
     expect(cursor(twice)?.seq).toBe(8)
     expect(text(twice)).toBe('abcdefg')
   })
 
-  it('holds what is beyond a gap until what is between has come', () => {
+  it('holds events beyond a gap until the gap is filled', () => {
     const gap = after(start, eventsFrame(range(8, 10)))
     expect([hasGap(gap), cursor(gap)?.seq]).toEqual([true, 5])
     const filled = after(start, eventsFrame(range(8, 10)), loadedFrame(range(6, 7)))
@@ -67,28 +67,28 @@ describe('the apply rule', () => {
   })
 })
 
-describe('what comes out of turn', () => {
+describe('a frame out of order', () => {
   const start = loadedFrame(range(1, 5))
 
-  it('is not taken before it is known where the run begins, and asks for nothing', () => {
+  it('is not applied before the first page is loaded, and requests nothing', () => {
     const s = after(eventsFrame(range(6, 7)))
     expect([s.status, s.feed.count, s.stale]).toEqual(['loading', 0, false])
   })
 
-  it('follows no longer anew once the hub has answered with the epoch that is held', () => {
+  it('does not request to follow anew once the hub has answered with the same epoch', () => {
     const other = { ...eventsFrame(range(6, 7)), epoch: 'ffffffffffffffff' }
     const s = after(start, other, loadedFrame(range(6, 7)))
     expect([s.stale, cursor(s)?.seq]).toEqual([false, 7])
   })
 
-  it('of the cache does not replace what the hub has said', () => {
+  it('of the cache does not replace a page from the hub', () => {
     let state: AppState = reduce(initial, { kind: 'open', sessionId })
     state = reduce(state, { kind: 'frame', frame: start })
     state = reduce(state, { kind: 'cached', sessionId, epoch: 'ffffffffffffffff', events: range(1, 3) })
     expect(cursor(state.sessions.get(sessionId)!)).toEqual({ epoch, seq: 5 })
   })
 
-  it('is held up to a bound, beyond which it is loaded again', () => {
+  it('is held up to a limit, beyond which events are dropped and loaded again', () => {
     const long = new Script().say('m', ...Array.from({ length: 3_000 }, () => 'x')).events
     const gap = after(loadedFrame(long.slice(0, 1)), eventsFrame(long.slice(2)))
     expect(gap.held).toHaveLength(2_000)
@@ -102,22 +102,22 @@ describe('what comes out of turn', () => {
 })
 
 describe('pages', () => {
-  it('begin where the hub says, with a cursor at their end', () => {
+  it('begin at the hub’s first_seq, with the cursor at their end', () => {
     const s = after(loadedFrame(range(10, 14), { has_more: true }))
     expect([cursor(s)?.seq, hasOlder(s), text(s)]).toEqual([14, true, 'ijklm'])
   })
 
-  it('go before what is there and join the message they cut', () => {
+  it('are prepended and join the message that was cut', () => {
     const s = after(loadedFrame(range(10, 14)), loadedFrame(range(5, 9), { prepend: true, max_seq: 14 }))
     expect([cursor(s)?.seq, s.feed.first, text(s)]).toEqual([14, 5, 'defghijklm'])
   })
 
-  it('are ignored when they do not touch what is there', () => {
+  it('are ignored if they are not adjacent to the loaded events', () => {
     const s = after(loadedFrame(range(10, 14)), loadedFrame(range(3, 6), { prepend: true }))
     expect([s.feed.first, text(s)]).toEqual([10, 'ijklm'])
   })
 
-  it('of a reset replace everything, and say so', () => {
+  it('of a reset replace everything, and the reset is recorded', () => {
     const s = after(
       loadedFrame(range(1, 9)),
       eventsFrame(range(12, 13)),
@@ -172,7 +172,7 @@ it('a session that is gone is in no list', () => {
   expect([...state.list!.keys()]).toEqual(['another'])
 })
 
-it('a hub of another version than this page is said to be, for as long as the page', () => {
+it('once a hub has another version than the page, the page stays marked as outdated', () => {
   const connected = (version: string) => ({ type: 'connected', version }) as ServerMessage
   let state = reduce(initial, { kind: 'frame', frame: connected('1') })
   state = reduce(state, { kind: 'frame', frame: connected('1') })

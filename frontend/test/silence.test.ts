@@ -5,7 +5,7 @@ import type { SessionState } from '../src/state/session'
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1) + second * 1000).toISOString()
 
-/** A session that said something at one second, and whose turn began at another. */
+/** A session with a message at second `said`, and a turn that began at second `since`. */
 function session(said: number | null, since: number | null): SessionState {
   const event = {
     seq: 1,

@@ -15,7 +15,7 @@ it('a turn is read out in words, without the marks around them', () => {
   expect(words).toBe('Turn ended. Done I changed nothing in a.go: step, state. one, good. link')
 })
 
-it('what is no markup is read out as it is, and a long answer by its beginning', () => {
+it('text without markup is read out unchanged, and of a long answer only its start', () => {
   expect(spoken('a || b, 2 * 3 * 4, snake_case')).toBe('a || b, 2 * 3 * 4, snake_case')
   const script = new Script().add('user_prompt', { prompt_id: 'p', text: 'go' })
   script.say('m', '**x** '.repeat(50_000)).add('turn_end', { prompt_id: 'p', stop_reason: 'end_turn' })

@@ -9,7 +9,7 @@ beforeEach(() => localStorage.clear())
 const request = { agent: 'demo', workspace: '/src', prompt: 'do it' }
 const unreachable = () => new ApiError(0, 'unreachable', 'The hub cannot be reached.')
 
-/** Starts of one tab, whose hub answers by turns. */
+/** The starts of one tab. Its hub gives these answers in order; null is success. */
 function tab(answers: (Error | null)[], storage = localStorage) {
   const made: string[] = []
   let shown: readonly Start[] = []
@@ -29,7 +29,7 @@ function tab(answers: (Error | null)[], storage = localStorage) {
   return { starts, made, clock, shown: () => shown.map(({ key }) => key), list: () => shown }
 }
 
-test('what waits is on the device before anything is sent, and is sent until the hub has made it', async () => {
+test('a waiting start is stored before it is sent, and is sent until the hub has made the session', async () => {
   const { starts, made, shown } = tab([unreachable(), unreachable(), null])
   expect(starts.add(request, 'a')).toBe(true)
   expect(keptStarts(JSON.parse(localStorage.getItem(startsKey)!)).map((s) => s.key)).toEqual(['a'])
@@ -40,7 +40,7 @@ test('what waits is on the device before anything is sent, and is sent until the
   expect([shown(), new Set(made), localStorage.getItem(startsKey)]).toEqual([[], new Set(['a']), null])
 })
 
-test('a hub that could not take it yet is asked again, without another connection', async () => {
+test('a start that the hub could not take yet is sent again, without another connection', async () => {
   vi.useFakeTimers()
   try {
     const { starts, shown } = tab([new ApiError(503, 'unavailable', 'starting'), null])
@@ -53,7 +53,7 @@ test('a hub that could not take it yet is asked again, without another connectio
   }
 })
 
-test('another tab has what waits, and sends it by the same key', async () => {
+test('another tab sees the waiting starts, and sends them with the same key', async () => {
   const one = tab([unreachable()])
   one.starts.add(request, 'a')
   await one.starts.flush()
@@ -63,7 +63,7 @@ test('another tab has what waits, and sends it by the same key', async () => {
   expect([other.made, localStorage.getItem(startsKey)]).toEqual([['a'], null])
 })
 
-test('what the hub refuses says why and waits for the person, and does not keep the next', async () => {
+test('a refused start shows why and waits for the person, without holding up the next', async () => {
   const { starts, made, list } = tab([new ApiError(400, 'invalid', 'no such folder'), null])
   localStorage.setItem(startsKey, JSON.stringify([{ key: 'a', request, at: 1_000_000 }]))
   starts.add(request, 'b')
@@ -76,10 +76,10 @@ test('what the hub refuses says why and waits for the person, and does not keep 
   expect([made, list()]).toEqual([['a', 'b', 'a'], []])
 })
 
-test('after ten minutes it is made only if the person says so once more', async () => {
+test('after ten minutes a start is sent only if the person confirms it', async () => {
   const { starts, made, clock, shown } = tab([null])
   localStorage.setItem(startsKey, JSON.stringify([{ key: 'a', request, at: clock.now - staleMs - 1 }]))
-  starts.drop('none') // reads what the device has
+  starts.drop('none') // reads the stored starts
   await starts.flush()
   expect([made, shown()]).toEqual([[], ['a']])
   starts.retry('a')
@@ -87,7 +87,7 @@ test('after ten minutes it is made only if the person says so once more', async 
   expect([made, shown()]).toEqual([['a'], []])
 })
 
-test('where the device is full nothing is taken, and the caller is told', () => {
+test('on a full device no start is accepted, and the caller is told', () => {
   const full = {
     getItem: () => null,
     setItem() {
@@ -98,7 +98,7 @@ test('where the device is full nothing is taken, and the caller is told', () => 
   expect([starts.add(request, 'a'), shown()]).toEqual([false, []])
 })
 
-test('what the device keeps is looked at before it is believed', () => {
+test('malformed stored starts are ignored', () => {
   const good = { key: 'a', request, at: 1 }
   const bad = [null, 1, {}, { key: 'a', at: 1 }, { ...good, at: '1' }, { ...good, request: { agent: 1 } }]
   expect(keptStarts([...bad, good, { ...good, problem: 3 }])).toEqual([good])

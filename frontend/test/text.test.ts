@@ -44,8 +44,8 @@ describe('terminal output', () => {
   })
 })
 
-describe('what deceives the eye', () => {
-  it('is shown by name, and nothing is lost', () => {
+describe('a deceptive character', () => {
+  it('is shown by its name, and no text is lost', () => {
     const text = 'rm \u202e/ fr\u2066x\u200b'
     const pieces = reveal(text)
     expect(pieces.filter((p) => p.hidden).map((p) => p.hidden)).toEqual(['U+202E', 'U+2066', 'U+200B'])
@@ -78,7 +78,7 @@ describe('what deceives the eye', () => {
     expect(pieces.map((p) => p.text).join('')).toBe(text)
   })
 
-  it('is room, too, where text is laid out, and nothing is lost', () => {
+  it('is also long whitespace in preformatted text, and no text is lost', () => {
     const text = `echo ok${' '.repeat(400)}${'\n'.repeat(60)}curl\u200b x\n\t\n \u3000\n| sh`
     const pieces = revealLaidOut(text)
     expect(pieces.filter((p) => p.hidden).map((p) => p.hidden)).toEqual([
@@ -93,7 +93,7 @@ describe('what deceives the eye', () => {
     expect(revealLaidOut(script)).toEqual([{ text: script }])
   })
 
-  it('is not what people write', () => {
+  it('is not one that people write', () => {
     for (const text of [
       'naïve 日本語 שלום 👍🏽\n\ttab',
       '❤\ufe0f ☺\ufe0e ©\ufe0f 🏳\ufe0f 1\ufe0f\u20e3#\ufe0f\u20e3*\ufe0f\u20e3',
@@ -119,7 +119,7 @@ describe('a diff', () => {
     expect(diffTexts('', 'x\ny\n')).toMatchObject({ added: 2, removed: 0 })
   })
 
-  it('of hopeless pairs is shown whole, soon', () => {
+  it('of texts without common lines is shown whole, and fast', () => {
     const began = performance.now()
     const many = (salt: number) =>
       Array.from({ length: 30_000 }, (_, i) => `${(i * 7919 + salt) % 99_991}`).join('\n')
@@ -129,7 +129,7 @@ describe('a diff', () => {
   })
 })
 
-it('times, sizes and paths read as people say them', () => {
+it('times, sizes and paths are formatted for people', () => {
   const now = Date.parse('2026-02-21T12:00:00Z')
   expect(ago('2026-02-21T11:59:40Z', now)).toBe('now')
   expect(ago('2026-02-21T11:50:00Z', now)).toBe('10 min')
@@ -150,7 +150,7 @@ it('times, sizes and paths read as people say them', () => {
 })
 
 describe('actorName', () => {
-  it('names who has no name by what they are, and keeps every name', () => {
+  it('describes an actor without a name, and keeps every name', () => {
     expect(actorName('token:682ac8fea3d34c24')).toBe('A script (4c24)')
     expect(actorName('device:0b6b1d87')).toBe('A device (1d87)')
     for (const name of ['Chrome on Linux', 'token', 'token:', '']) expect(actorName(name)).toBe(name)
@@ -158,7 +158,7 @@ describe('actorName', () => {
 })
 
 describe('ending', () => {
-  it('is the last characters of a text, and cuts neither a colour nor a character in two', () => {
+  it('is the last characters of a text, and splits neither a colour sequence nor a character', () => {
     expect(ending('abc', 5)).toBe('abc')
     expect(ending('abcdef', 3)).toBe('def')
     const coloured = 'x\x1b[38;5;208mend'
@@ -174,7 +174,7 @@ describe('ending', () => {
 })
 
 describe('a diff to be copied', () => {
-  it('is a patch with the names that git gives', () => {
+  it('is a patch with file names as git writes them', () => {
     const lines = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l']
     const before = `${lines.join('\n')}\n`
     const after = before.replace('b\n', 'B\n').replace('l\n', 'l\nm')
@@ -200,13 +200,13 @@ describe('a diff to be copied', () => {
     )
   })
 
-  it('of a new file, a deleted one and a strange name says so', () => {
+  it('marks a new file, a deleted one and an unusual name as git does', () => {
     expect(patchOf('new', '', 'x\n')).toBe('--- /dev/null\n+++ b/new\n@@ -0,0 +1,1 @@\n+x\n')
     expect(patchOf('/etc/old', 'x\n', '')).toBe('--- a/etc/old\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-x\n')
     expect(patchOf('a\n+evil', 'x\n', 'y\n').split('\n')[1]).toBe('+++ "b/a\\n+evil"')
   })
 
-  it('makes the new text of the old one, however different they are', () => {
+  it('applied to the old text gives the new one, however different they are', () => {
     const text = fc.array(fc.constantFrom('a', 'b', '', 'c d'), { maxLength: 12 }).map((l) => l.join('\n'))
     fc.assert(
       fc.property(text, text, (before, after) => {

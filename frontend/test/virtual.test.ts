@@ -4,7 +4,7 @@ import { Fenwick } from '../src/virtual/fenwick'
 import { RowWindow } from '../src/virtual/window'
 
 describe('the tree of heights', () => {
-  it('knows each number again, however often it has grown', () => {
+  it('keeps each height, however often it has grown', () => {
     const tree = new Fenwick(2)
     for (let i = 0; i < 100; i++) tree.push(i)
     expect(Array.from({ length: 100 }, (_, i) => tree.get(i))).toEqual(
@@ -59,11 +59,11 @@ describe('the window of rows', () => {
     return w
   }
 
-  it('shows what is in view and a margin', () => {
+  it('contains the rows in view and a margin', () => {
     expect(make().range(1000, 500, 100)).toEqual({ from: 18, to: 33, above: 900, below: 5000 - 1650 })
   })
 
-  it('keeps the reader in place when older rows come before', () => {
+  it('keeps the reader in place when older rows are prepended', () => {
     const w = make()
     const anchor = w.anchorAt(1020)!
     w.sync(rows(0, 200))

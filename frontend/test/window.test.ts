@@ -6,7 +6,7 @@ import type { Message } from '../src/state/message'
 import { isShown, shownFeed } from '../src/state/window'
 import { eventsFrame, loadedFrame, Script, sessionId } from './support/script'
 
-/** A log of turns with messages in chunks and tool calls that end long after they began. */
+/** A log of turns with messages in chunks, and with tool calls that end several events after their start. */
 function log(size: number) {
   const script = new Script()
   while (script.events.length < size) {
@@ -21,7 +21,7 @@ function log(size: number) {
   return script.events
 }
 
-/** A session whose live run begins at `first`, and what pages of its log do to it. */
+/** A session whose live run begins at `first`, with functions that load pages of its log. */
 function opened(size: number, first: number) {
   const events = log(size)
   const pageOf = (from: number, to: number) =>
@@ -54,7 +54,7 @@ function opened(size: number, first: number) {
 }
 
 describe('a window apart from the live run', () => {
-  it('shows what was asked for, and leaves the live run as it is', () => {
+  it('shows the requested events, and leaves the live run unchanged', () => {
     const s = opened(1000, 900)
     const live = s.session().feed
     s.around(300, 40)
@@ -62,7 +62,7 @@ describe('a window apart from the live run', () => {
     expect(s.session().feed).toBe(live)
   })
 
-  it('keeps applying what is new underneath, and goes back to it at once', () => {
+  it('does not stop new events from being applied to the live run, and can be left at once', () => {
     const s = opened(1000, 900)
     s.around(300, 40)
     const next = s.events.slice(-1).map((e) => ({ ...e, seq: 1001 }))
@@ -72,7 +72,7 @@ describe('a window apart from the live run', () => {
     expect(shownFeed(s.session()).last).toBe(1001)
   })
 
-  it('drops the page of a place the reader no longer wants', () => {
+  it('drops the page of a place the reader has left', () => {
     const s = opened(1000, 900)
     s.take({ kind: 'seek', sessionId, seq: 100 })
     s.take({ kind: 'seek', sessionId, seq: 500 })
@@ -80,14 +80,14 @@ describe('a window apart from the live run', () => {
     expect([s.session().window, s.session().seeking]).toEqual([null, 500])
   })
 
-  it('does not let the live run grow over it by a page asked for before', () => {
+  it('does not let a page requested before it extend the live run over it', () => {
     const s = opened(1000, 900)
     s.around(700, 40)
     s.take({ kind: 'frame', frame: { ...loadedFrame(s.events.slice(599, 899)), prepend: true } })
     expect(s.session().feed.first).toBe(900)
   })
 
-  it('lets go of what is far from the reader, on either side', () => {
+  it('drops events far from the reader, on either side', () => {
     const s = opened(30_000, 29_900)
     s.around(15_000, 100)
     for (let i = 0; i < 6; i++) s.older(2400)
@@ -98,7 +98,7 @@ describe('a window apart from the live run', () => {
     expect(s.session().window!.first).toBeGreaterThan(500)
   })
 
-  it('equals the fold of its events however it was paged, and the whole log once joined', () => {
+  it('equals the fold of its events for any paging, and the fold of the whole log once joined', () => {
     const move = fc.record({
       way: fc.constantFrom('older', 'newer', 'seek'),
       n: fc.integer({ min: 1, max: 150 }),

@@ -23,7 +23,7 @@ it('a time of day has no leading zero where the locale has none', () => {
   expect(clock('2026-11-22T09:05:00')).not.toMatch(/^0/)
 })
 
-it('a terminal that a call names is shown in the call alone', () => {
+it('a terminal that a call refers to is shown in the call only', () => {
   const events = new Script()
     .add('user_prompt', { prompt_id: 'p', text: 'go' })
     .add('tool_call', {

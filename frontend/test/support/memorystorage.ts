@@ -1,7 +1,7 @@
 import type { OutboxStorage } from '../../src/net/outbox'
 import type { OutboxItem } from '../../src/state/outboxitem'
 
-/** An outbox that lives as long as the tab. */
+/** An outbox storage in memory. */
 export class MemoryStorage implements OutboxStorage {
   private readonly items = new Map<string, OutboxItem>()
   readonly tab = ''

@@ -10,7 +10,7 @@ import type {
 export const sessionId = '20260221-140307-9f3a11c0'
 export const epoch = '0123456789abcdef'
 
-/** Numbers events from 1, a second apart. */
+/** A builder of events: it numbers them from 1, one second apart. */
 export class Script {
   readonly events: AbideEvent[] = []
   private turn = 0

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 
-// A fixed sample: a red run is red again. A soak draws anew; fast-check prints its seed where a property fails, and
-// ABIDE_SOAK_SEED repeats it.
+// fast-check uses a fixed seed, so that a failed run fails again. A soak uses a random seed. fast-check prints the
+// seed of a failed property, and ABIDE_SOAK_SEED sets it.
 const given = process.env['ABIDE_SOAK_SEED']
 if (given !== undefined) fc.configureGlobal({ seed: Number(given) })
 else if (process.env['ABIDE_SOAK'] === undefined) fc.configureGlobal({ seed: 1 })
