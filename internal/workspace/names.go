@@ -2,9 +2,7 @@ package workspace
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +18,10 @@ import (
 const (
 	// mostNames bounds the file names that are kept of one folder.
 	mostNames = 200_000
+	// mostNameBytes bounds the length of their paths together.
+	mostNameBytes = 16 << 20
+	// mostDepth bounds how deep a folder is looked into. Each level is held open.
+	mostDepth = 64
 	// mostKept bounds the folders with kept names.
 	mostKept = 4
 	// namesFresh is how long names are used before the folder is read again.
@@ -109,11 +111,9 @@ func (f *Files) gitNames(ctx context.Context, root string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	paths := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+	paths := strings.SplitN(strings.TrimSuffix(string(out), "\x00"), "\x00", mostNames+1)
 	return paths[:min(len(paths), mostNames)], nil
 }
-
-var errEnough = errors.New("enough")
 
 // walkNames reads a folder that is in no repository. Hidden folders are left out,
 // and links are not followed.
@@ -122,28 +122,68 @@ func walkNames(ctx context.Context, root string) ([]string, error) {
 	if err != nil {
 		return nil, notFound(root, err)
 	}
-	defer base.Close()
-	var paths []string
-	err = fs.WalkDir(base.FS(), ".", func(path string, e fs.DirEntry, err error) error {
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case len(paths) == mostNames:
-			return errEnough
-		case err != nil:
-			return nil // a folder that may not be read
-		case e.IsDir() && path != "." && (strings.HasPrefix(e.Name(), ".") || e.Name() == "node_modules"):
-			return fs.SkipDir
-		case !e.IsDir():
-			paths = append(paths, path)
-		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, errEnough) {
+	w := walk{ctx: ctx}
+	if err := w.folder(base, "", 0); err != nil {
 		return nil, fmt.Errorf("read file names: %w", err)
 	}
-	return paths, nil
+	return w.paths, nil
 }
+
+// walk collects file names, until one of the bounds is reached.
+type walk struct {
+	ctx   context.Context
+	paths []string
+	seen  int // entries, folders too
+	bytes int
+}
+
+// folder reads dir, which it closes, and the folders in it. Each is opened in the one
+// above, so a deep one costs no more than another.
+func (w *walk) folder(dir *os.Root, path string, depth int) error {
+	defer dir.Close()
+	opened, err := dir.Open(".")
+	if err != nil {
+		return nil // it may not be read
+	}
+	defer opened.Close()
+	var folders []string
+	for {
+		some, err := opened.ReadDir(mostEntries)
+		for _, e := range some {
+			name := e.Name()
+			switch {
+			case !e.IsDir():
+				w.paths = append(w.paths, path+name)
+			case !strings.HasPrefix(name, ".") && name != "node_modules" && depth < mostDepth:
+				folders = append(folders, name)
+			}
+			w.seen++
+			w.bytes += len(path) + len(name)
+			if w.full() {
+				return nil
+			}
+		}
+		if w.ctx.Err() != nil {
+			return w.ctx.Err()
+		}
+		if err != nil {
+			break
+		}
+	}
+	opened.Close()
+	for _, name := range folders {
+		below, err := dir.OpenRoot(name)
+		if err != nil {
+			continue
+		}
+		if err := w.folder(below, path+name+"/", depth+1); err != nil || w.full() {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walk) full() bool { return w.seen >= mostNames || w.bytes >= mostNameBytes }
 
 // hidden reports of a path in root whether it is the hub's own or below that.
 func (f *Files) hidden(root string) func(path string) bool {

@@ -190,6 +190,44 @@ func TestCompletionOfAHundredThousandFiles(t *testing.T) {
 	require.Empty(t, paths, "named by .gitignore")
 }
 
+func TestCompletionLooksIntoAFolderToADepth(t *testing.T) {
+	root, f := t.TempDir(), newFiles(t)
+	put(t, root, strings.Repeat("d/", 64), "deep.go", "x")
+	put(t, root, strings.Repeat("d/", 65), "deeper.go", "x")
+	put(t, root, "node_modules", "deep.go", "x")
+	paths, err := f.Complete(t.Context(), root, "deep", 50)
+	require.NoError(t, err)
+	require.Equal(t, []string{strings.Repeat("d/", 64) + "deep.go"}, paths)
+}
+
+func TestCompletionReadsNamesToABound(t *testing.T) {
+	root, f := t.TempDir(), newFiles(t)
+	at, err := os.OpenRoot(root)
+	require.NoError(t, err)
+	defer at.Close()
+	long := strings.Repeat("n", 255)
+	for range 60 { // a path of 15,000 bytes, which only a relative name opens
+		require.NoError(t, at.Mkdir(long, 0o755))
+		below, err := at.OpenRoot(long)
+		require.NoError(t, err)
+		require.NoError(t, at.Close())
+		at = below
+	}
+	for i := range 2000 {
+		file, err := at.Create(fmt.Sprintf("f%04d", i))
+		require.NoError(t, err)
+		require.NoError(t, file.Close())
+	}
+	paths, err := f.Complete(t.Context(), root, "f", 5000)
+	require.NoError(t, err)
+	total := 0
+	for _, path := range paths {
+		total += len(path)
+	}
+	require.NotEmpty(t, paths)
+	require.LessOrEqual(t, total, 16<<20)
+}
+
 func TestAFolderOfManyFilesIsCut(t *testing.T) {
 	root, f := t.TempDir(), newFiles(t)
 	for i := range 2100 {
