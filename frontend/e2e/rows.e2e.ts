@@ -148,6 +148,25 @@ describe.each([
   })
 
   if (touch)
+    test('opens its menu by a finger that stays where the browser has no event for it, and stays here', async () => {
+      const { page } = screen
+      await page.evaluate(() =>
+        addEventListener('contextmenu', (e) => e.isTrusted && e.stopImmediatePropagation(), true),
+      )
+      const box = (await row('One').boundingBox())!
+      const cdp = await page.context().newCDPSession(page)
+      const touchPoints = [{ x: 150, y: box.y + box.height / 2 }]
+      await cdp.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints })
+      await page.getByRole('menu').waitFor()
+      await cdp.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] })
+      await tap(page.getByRole('menuitem', { name: 'Rename', exact: true }))
+      await page.getByRole('textbox', { name: 'Name', exact: true }).waitFor()
+      expect(new URL(page.url()).pathname).toBe('/')
+      await page.keyboard.press('Escape')
+      await until('the menu gone', async () => (await page.getByRole('group', { name: 'One' }).count()) === 0)
+    })
+
+  if (touch)
     test('is archived by a finger that draws it to the left, and pinned to the right', async () => {
       await swipe('Three', 120)
       await until('it pinned', async () => (await hub.session(ids['Three']!)).pinned)
