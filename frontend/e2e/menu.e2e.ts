@@ -1,4 +1,6 @@
 // The actions of a session's menu: each can be taken back or is asked about first.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { SessionInfo } from '../src/wire/gen.ts'
 import { barriers } from './rig/axe.ts'
@@ -7,6 +9,7 @@ import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
 import { FaultProxy } from './rig/proxy.ts'
 import type { Screen } from './rig/screen.ts'
+import { shot } from './rig/shot.ts'
 import { stored } from './rig/stored.ts'
 import { until } from './rig/until.ts'
 
@@ -124,6 +127,29 @@ describe.each([
     expect([...screen.errors, ...list.errors]).toEqual([])
     await screen.page.close()
     await list.page.close()
+  })
+
+  test('exports it', async () => {
+    const session = await hub.newSession('To take along')
+    const screen = await device.watch(session, size)
+    if (size === phone) await choose(screen, 'Export…')
+    else {
+      await screen.page.keyboard.press('Control+k')
+      await screen.page.getByRole('combobox').fill('export')
+      await screen.page.keyboard.press('Enter')
+    }
+    const dialog = screen.page.getByRole('dialog', { name: 'Export or fork' })
+    await dialog.getByRole('radio', { name: 'The events, one a line' }).check()
+    expect(await barriers(screen.page)).toEqual([])
+    await shot(screen, `export-${size.width}`)
+    const folder = await device.browser.downloads()
+    await button(screen, 'Export').click()
+    await until('the download', () => existsSync(join(folder, `${session}.jsonl`)))
+    await screen.page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    expect(new URL(screen.page.url()).pathname).toBe(`/s/${session}`)
+    expect(screen.errors).toEqual([])
+    await screen.page.close()
   })
 
   test('deletes it once that is said twice, and shows the list', async () => {

@@ -28,7 +28,8 @@ function whole(query: string, name: string): number | null {
  * The overlays of a screen: dialogs, the session's menu, and its details where they have no room
  * beside it.
  */
-export type Over = 'palette' | 'help' | 'new_session' | 'rules' | 'agent' | 'schedule' | 'menu' | 'details'
+export type Over =
+  'palette' | 'help' | 'new_session' | 'rules' | 'agent' | 'export' | 'schedule' | 'menu' | 'details'
 
 /** The state of a history entry beside its address. */
 interface Entry {

@@ -105,6 +105,9 @@ export function entriesOf(
     panels: [
       { name: t`Rules…`, hint: t`automatic answers`, act: () => (app.overlay = 'rules') },
       { name: t`Agent…`, hint: t`its state, options and login`, act: () => (app.overlay = 'agent') },
+      ...(viewer
+        ? none
+        : [{ name: t`Export…`, hint: t`a page, text or events`, act: () => (app.overlay = 'export') }]),
     ],
   }
 }
