@@ -2,10 +2,14 @@ package auth
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
+
+// longestName is the most runes of a device's name.
+const longestName = 64
 
 // reserved reports names by which logs call the hub, agents, and credentials without
 // a name. A browser that asks for one goes by its id.
@@ -27,9 +31,24 @@ func cleanName(name string) string {
 		}
 		return c
 	}, name)
-	name = strings.TrimSpace(name)
-	if runes := []rune(name); len(runes) > 64 {
-		name = string(runes[:64])
+	return firstRunes(strings.TrimSpace(name), longestName)
+}
+
+// freeName is the name, with a number from 2 on if a device has it already: two
+// browsers of one kind call themselves the same.
+func freeName(name string, devices []grantRecord) string {
+	taken := func(name string) bool {
+		return slices.ContainsFunc(devices, func(g grantRecord) bool { return g.Name == name })
 	}
-	return name
+	free := name
+	for n := 2; name != "" && taken(free); n++ {
+		number := fmt.Sprintf(" %d", n)
+		free = firstRunes(name, longestName-len(number)) + number
+	}
+	return free
+}
+
+func firstRunes(text string, most int) string {
+	runes := []rune(text)
+	return string(runes[:min(len(runes), most)])
 }

@@ -136,7 +136,8 @@ func (r *Registry) MintPairingCode() (string, error) {
 }
 
 // Redeem spends a pairing code and makes a device with the owner's scope. The
-// secret is the device's cookie, returned once and kept nowhere. A code that is
+// secret is the device's cookie, returned once and kept nowhere. A name that another
+// device has gets a number. A code that is
 // spent, expired or was never given out is ErrUnknown. The devices with the
 // replaced cookies, valid or not, end in the same write: they are the same
 // browser's, which will not present them again.
@@ -146,7 +147,7 @@ func (r *Registry) Redeem(code, device, pageKey string, replaced ...string) (sec
 	}
 	secret = randomText(32)
 	rec := grantRecord{
-		ID: randomID(), Name: cleanName(device), Scope: Owner, PageKey: pageKey, CreatedAt: r.now().UTC().Truncate(time.Millisecond),
+		ID: randomID(), Scope: Owner, PageKey: pageKey, CreatedAt: r.now().UTC().Truncate(time.Millisecond),
 	}
 	err = r.file.update(func(next *record) error {
 		hash := next.hash(code)
@@ -164,6 +165,7 @@ func (r *Registry) Redeem(code, device, pageKey string, replaced ...string) (sec
 			return fmt.Errorf("%w: %d devices are paired already", ErrInvalid, maxGrants)
 		}
 		next.Pairing = slices.Delete(next.Pairing, i, i+1)
+		rec.Name = freeName(cleanName(device), next.Devices)
 		rec.Hash = next.hash(secret)
 		next.Devices = append(next.Devices, rec)
 		return nil

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -326,6 +327,30 @@ func TestDeviceNamesAreFitForALine(t *testing.T) {
 	r := open(t, t.TempDir(), newClock())
 	_, grant := pair(t, r, "  Eve\x1b[2J\n\u202epohone \xff ")
 	require.Equal(t, "Eve[2Jpohone", grant.Name)
+}
+
+func TestADeviceNamedAsAnotherGetsANumber(t *testing.T) {
+	r := open(t, t.TempDir(), newClock())
+	var names []string
+	for _, asked := range []string{"Chrome on Linux", "Chrome on Linux", " Chrome on\n Linux", "Safari", "", ""} {
+		_, grant := pair(t, r, asked)
+		names = append(names, grant.Name)
+	}
+	require.Equal(t, []string{"Chrome on Linux", "Chrome on Linux 2", "Chrome on Linux 3", "Safari", "", ""}, names,
+		"a device without a name goes by its id")
+
+	long := strings.Repeat("é", 70)
+	_, first := pair(t, r, long)
+	_, second := pair(t, r, long)
+	require.Equal(t, strings.Repeat("é", 64), first.Name)
+	require.Equal(t, strings.Repeat("é", 62)+" 2", second.Name)
+
+	code, err := r.MintPairingCode()
+	require.NoError(t, err)
+	old, _ := pair(t, r, "Kitchen")
+	_, again, err := r.Redeem(code, "Kitchen", "", old)
+	require.NoError(t, err)
+	require.Equal(t, "Kitchen", again.Name, "a browser that pairs once more keeps its name")
 }
 
 func TestScopes(t *testing.T) {
