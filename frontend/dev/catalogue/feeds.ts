@@ -155,6 +155,12 @@ const options = {
           { value: 'small', name: 'Small' },
         ],
       },
+      {
+        id: 'effort',
+        name: 'Effort',
+        currentValue: 'default',
+        options: [{ value: 'default', name: 'Default (medium)' }],
+      },
       { id: 'think', name: 'Think first', currentValue: true },
       { id: 'web', name: 'Search the web', currentValue: false },
     ],
@@ -343,6 +349,11 @@ export const feeds: State[] = [
     path,
     messages: held(whole),
     does: [{ press: `[aria-label="${t`Details`}"]` }],
+  },
+  {
+    name: 'session, options',
+    path,
+    messages: held([...whole, options]),
   },
   {
     name: 'session, details, options',
