@@ -128,6 +128,25 @@ describe('every state of the catalogue is shown without error and free of barrie
     expect(shown).toEqual({ rows: 1, scrolls: true, low: 0, faded: false })
   })
 
+  test('a copy button of a phone covers no words', async () => {
+    const view = catalogue.views.find(({ name }) => name === 'phone-light')!
+    await view.show('session, options')
+    const covered = await view.page.evaluate(() => {
+      const box = (e: Element) => e.getBoundingClientRect()
+      const over = (a: DOMRect, b: DOMRect) =>
+        a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom
+      const buttons = [...document.querySelectorAll('.copycode, pre ~ .copying > button')]
+      const texts = [...document.querySelectorAll('[role=feed] pre')]
+      return {
+        buttons: new Set(buttons.map((b) => b.className.split(' ')[0])).size,
+        covering: buttons
+          .filter((b) => texts.some((text) => over(box(b), box(text))))
+          .map((b) => b.ariaLabel),
+      }
+    })
+    expect(covered).toEqual({ buttons: 2, covering: [] })
+  })
+
   async function look(view: View, state: string): Promise<void> {
     await view.show(state)
     expect(await view.barriers(), view.name).toEqual([])
