@@ -5,6 +5,7 @@ import { phone } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
 import { binaries, Hub } from './rig/hub.ts'
 import type { Screen } from './rig/screen.ts'
+import { shot } from './rig/shot.ts'
 import { until } from './rig/until.ts'
 import { tap } from './rig/touch.ts'
 
@@ -62,6 +63,30 @@ describe('a new grant', () => {
       await pocket.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
       'nothing is wider than the phone',
     ).toBe(true)
+  })
+
+  test('covers no row and no control', async () => {
+    await pocket.go('/')
+    await pocket.page.locator('[data-row]').waitFor()
+    const night = token('--name', 'night shift')
+    await line(desk, 'night shift').waitFor()
+    for (const screen of [pocket, desk]) {
+      await shot(screen, `granted-${screen === pocket ? 390 : 1440}`)
+      const covered = await line(screen, screen === pocket ? 'Browser' : 'night shift').evaluate((grant) => {
+        const notice = grant.closest('aside')!
+        const low = notice.getBoundingClientRect().bottom
+        return [...document.querySelectorAll('[data-row], a, button, h1')]
+          .filter((e) => !notice.contains(e) && !e.matches('.skip'))
+          .map((e) => ({ name: e.ariaLabel ?? e.textContent.trim(), box: e.getBoundingClientRect() }))
+          .filter(({ box }) => box.height > 0 && box.top < low)
+          .map(({ name }) => name)
+      })
+      expect(covered).toEqual([])
+    }
+    await pocket.go(`/s/${session}`)
+    await tap(line(pocket, 'night shift').getByRole('button'))
+    await line(desk, 'night shift').waitFor({ state: 'detached' })
+    expect(await status(night)).toBe(401)
   })
 
   test('is ended by keys, and the focus goes on', async () => {
