@@ -10,6 +10,8 @@ export interface FileChange {
   before: string
   after: string
   large?: { before: Large | null; after: Large | null }
+  /** The lines of the file that its sides begin at; null where they are parts of it and that is not known. */
+  first?: { before: number; after: number } | null
 }
 
 /** A tool call as a screen shows it, read from the agent's own JSON. */
@@ -91,6 +93,7 @@ export function readTool(item: Fields): ToolView {
   // A change that a call proposed and carried out stays its change, also after later updates.
   if (changes.length === 0 && item.status === 'completed')
     changes.push(...list(item.diffs).map(record).map(changeOf))
+  placed(changes, list(item.locations).map(record), input)
   const asked = input['command'] ?? input['cmd']
   const command = commandOf(asked)
   if (command !== null) for (const part of [asked, ...list(asked)]) shown.add(part)
@@ -153,6 +156,35 @@ function changeOf(entry: Record<string, unknown>): FileChange {
     ...((large.before || large.after) && { large }),
   }
 }
+
+/**
+ * Says where changes begin in their files: where the agent gives a line for each. Without it, a text
+ * that the call's input quotes and one of several are parts of an unknown place; another is the whole file.
+ */
+function placed(
+  changes: FileChange[],
+  locations: readonly Record<string, unknown>[],
+  input: Record<string, unknown>,
+): void {
+  const quoted = new Set([input, ...list(input['edits']).map(record)].flatMap((edit) => Object.values(edit)))
+  for (const path of new Set(changes.map((c) => c.path))) {
+    const parts = changes.filter((c) => c.path === path)
+    const lines = locations.flatMap((l) =>
+      l['path'] === path && typeof l['line'] === 'number' ? l['line'] : [],
+    )
+    /** By how many lines the parts before made the file longer. */
+    let grown = 0
+    for (const [i, part] of parts.entries()) {
+      const after = lines[i]
+      if (after !== undefined && lines.length === parts.length) {
+        part.first = { before: after - grown, after }
+        grown += rowsIn(part.after) - rowsIn(part.before)
+      } else if (part.before !== '' && (parts.length > 1 || quoted.has(part.before))) part.first = null
+    }
+  }
+}
+
+const rowsIn = (text: string) => (text === '' ? 0 : text.replace(/\n$/, '').split('\n').length)
 
 function saidIn(raw: unknown, result: Record<string, unknown>): string {
   if (typeof raw === 'string') return raw
