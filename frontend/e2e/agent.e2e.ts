@@ -7,7 +7,7 @@ import type { Screen } from './rig/screen.ts'
 import { shot } from './rig/shot.ts'
 import { until } from './rig/until.ts'
 
-describe('an agent is steered from a phone', () => {
+describe('an agent, controlled from a phone,', () => {
   let hub: Hub
   let mobile: Device
   let laptop: Device
@@ -29,7 +29,7 @@ describe('an agent is steered from a phone', () => {
 
   const panelOf = (screen: Screen) => screen.page.getByRole('dialog', { name: 'Agent' })
 
-  test('that wants a login says so; a login that is refused says why, one that works lets it work', async () => {
+  test('shows that it needs a login, why a login was refused, and works after a successful one', async () => {
     const session = await hub.newSession('Locked', 'locked')
     const screen = await mobile.watch(session, phone)
     await screen.prompt('/plan')
@@ -55,7 +55,7 @@ describe('an agent is steered from a phone', () => {
     await screen.page.close()
   })
 
-  test('takes another mode from the phone and other options from the desktop, and both show both', async () => {
+  test('gets its mode from the phone and its options from the desktop, and both screens show both', async () => {
     const session = await hub.newSession('Steered')
     const here = await mobile.watch(session, phone)
     await here.prompt('/plan')
@@ -90,7 +90,7 @@ describe('an agent is steered from a phone', () => {
     await until('the mode by its chip on the desktop', async () => {
       return (await chips(there).getByRole('combobox', { name: 'Mode', exact: true }).inputValue()) === 'ask'
     })
-    // By the keys of a desktop: the first letter of a choice.
+    // On a desktop a key chooses: the first letter of an option.
     const modelChip = chips(there).getByRole('combobox', { name: 'Model', exact: true })
     await modelChip.focus()
     await there.page.keyboard.press('s')
@@ -109,10 +109,10 @@ describe('an agent is steered from a phone', () => {
     await there.page.close()
   })
 
-  test('offers its commands while one is written, and takes the one that is completed', async () => {
+  test('offers its commands while one is typed, and gets the completed one', async () => {
     const session = await hub.newSession('Commands')
     const screen = await mobile.watch(session, phone)
-    await screen.prompt('/plan') // an agent says what it offers once it runs
+    await screen.prompt('/plan') // the agent sends its commands once it runs
     await hub.event(session, 'commands')
     const end = await hub.event(session, 'turn_end')
     await screen.reaches(session, end.seq)

@@ -5,7 +5,7 @@ import { until } from './rig/until.ts'
 
 const at = paired()
 
-/** Installed in the page: records the announcements for a screen reader, in order. */
+/** Runs in the page: records the screen reader announcements in order. */
 function listen(): void {
   const said: string[] = []
   const last = new WeakMap<Element, string>()
@@ -16,7 +16,7 @@ function listen(): void {
       const text = (region.textContent ?? '').replace(/\s+/g, ' ').trim()
       if (last.get(region) === text) continue
       last.set(region, text)
-      if (over && !over.contains(region)) continue // behind a dialog nothing is heard
+      if (over && !over.contains(region)) continue // a screen reader ignores regions behind a modal dialog
       const how = region.getAttribute('aria-live') ?? 'assertive'
       if (text !== '') said.push(`${how}: ${text}`)
     }
@@ -24,7 +24,7 @@ function listen(): void {
   new MutationObserver(look).observe(document, { childList: true, subtree: true, characterData: true })
 }
 
-test('who cannot see the feed is told whole turns, and interrupted only by a question and a lost connection', async () => {
+test('a screen reader announces whole turns, and interrupts only for a question and a lost connection', async () => {
   const session = await at.hub.newSession('Told', 'paced')
   await at.hub.turn(session, '/slow 1')
   const screen = await at.device.open('/')
@@ -46,7 +46,7 @@ test('who cannot see the feed is told whole turns, and interrupted only by a que
   await screen.reaches(session, at.hub.lastSeq(session))
   await screen.prompt('/slow 1')
   await spoken('Turn ended')
-  // A dialog is open: what happens behind it is heard all the same, and once.
+  // With a dialog open, events behind it are announced all the same, and once.
   await screen.page.keyboard.press('Escape')
   await screen.page.keyboard.press('?')
   await screen.page.getByRole('dialog', { name: 'Keys' }).waitFor()
@@ -62,7 +62,7 @@ test('who cannot see the feed is told whole turns, and interrupted only by a que
   await screen.page.getByRole('dialog', { name: 'Agent' }).waitFor()
   await at.hub.turn(session, '/slow 2')
   await spoken('19 20')
-  // "Catching up" is for what takes longer than 400 ms, and so for some machines only.
+  // "Catching up" appears after 400 ms, so only on slow machines.
   const told = (await said()).filter((line) => line !== 'polite: Catching up')
   await expect(told.join('\n') + '\n').toMatchFileSnapshot(join(import.meta.dirname, 'rig/announced.txt'))
 })

@@ -1,5 +1,5 @@
-// Pickers: a folder for a new session, and files after an @, by touch on a phone and by keys on a
-// desktop.
+// The palette, the folder picker, copying of prompts and the completion after an @, by touch on a
+// phone and by keys on a desktop.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -32,14 +32,14 @@ describe.each([
 ])('$name', ({ name, size }) => {
   const touch = size === phone
 
-  test('the palette knows what the menu of a session knows, and the agent’s options', async () => {
+  test('the palette has the commands of the session menu, and the agent’s options', async () => {
     const id = await hub.newSession('By name')
     await hub.turn(id, '/plan')
     const screen = await device.watch(id, size)
     const { page } = screen
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     const more = page.getByRole('button', { name: 'More', exact: true })
-    // Hidden it is on its way out: a key that opens it again comes after that.
+    // Hidden means that it is still closing: the key that opens it again must come later.
     const palette = page.getByRole('dialog', { name: 'Commands and sessions', includeHidden: true })
     const open = async () => {
       if (!touch) await page.keyboard.press('Control+k')
@@ -105,7 +105,7 @@ describe.each([
     await hub.event(id, 'session_end')
     await choose('Archive')
     await until('the archive', async () => (await hub.session(id)).archived === true)
-    // The page leaves for the list when it hears the answer, a moment after the hub archived it.
+    // The page goes to the list when it gets the answer, a moment after the hub archived the session.
     await until('the list', () => new URL(page.url()).pathname === '/')
     await screen.go(`/s/${id}`)
     await screen.reaches(id, hub.lastSeq(id))
@@ -149,7 +149,7 @@ describe.each([
     await hub.deleteSession(id)
   })
 
-  test('a folder is browsed to, another made in it, and the session runs there', async () => {
+  test('a person browses to a folder, makes another in it, and the session runs there', async () => {
     const screen = await device.open('/', size)
     const { page } = screen
     const press = async (label: string) => {
@@ -212,14 +212,14 @@ describe.each([
     await hub.deleteSession(id)
   })
 
-  test('the prompts of a session are gone through, upwards', async () => {
+  test('a command steps upwards through the prompts of a session', async () => {
     const id = await hub.newSession(`Prompts ${name}`)
     for (let i = 0; i < 5; i++) await hub.turn(id, '/plan')
     const screen = await device.watch(id, size)
     const { page } = screen
     const prompts = hub.events(id).flatMap((e) => (e.type === 'user_prompt' ? [e.seq] : []))
     const earlier = page.getByRole('button', { name: 'Previous prompt' })
-    /** The prompts in view. */
+    /** The seqs of the prompts in view. */
     const inView = () =>
       screen.feed.evaluate((feed) => {
         const { top, bottom } = feed.getBoundingClientRect()

@@ -6,28 +6,28 @@ import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
 import { Screen } from './rig/screen.ts'
 
-/** With ABIDE_SOAK every rule is asked of every screen at both sizes in both themes. */
+/** With ABIDE_SOAK every rule runs on every screen, at both sizes and in both themes. */
 const soak = process.env['ABIDE_SOAK'] !== undefined
 
 const sizes = [
   { name: 'at a desktop', size: desktop },
   { name: 'on a phone', size: phone },
 ]
-/** The sizes to look at every screen at; undefined is one and the other by turns. */
+/** The sizes at which every screen is checked; without a size, they alternate from screen to screen. */
 const asked: { name: string; size?: Size }[] = soak ? sizes : [{ name: 'at either size' }]
 
-/** Fails if a barrier lasts: by all rules in the light theme, by those of colours in the dark one. */
+/** Fails if a violation lasts. All rules run in the light theme, only those about colours in the dark one. */
 async function expectOpenToAll(page: Page): Promise<void> {
   expect(await page.locator('h1:not([aria-level]):visible').count(), 'one title').toBe(1)
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     const rules = colorScheme === 'light' || soak ? undefined : ofColours
-    // A button that can be pressed since a moment is on its way from one colour to another.
+    // A button that was just enabled is still changing its colour, so retry.
     await expect.poll(() => barriers(page, rules), { message: colorScheme, timeout: 20_000 }).toEqual([])
   }
 }
 
-describe('every screen is free of barriers', () => {
+describe('every screen has no accessibility violations', () => {
   let hub: Hub
   let device: Device
   let stranger: Browser
@@ -63,7 +63,7 @@ describe('every screen is free of barriers', () => {
     expect(await hub.stop()).toBe(0)
   })
 
-  // A screen is looked at on the desktop, and the next one on the phone: the catalogue has each at both.
+  // Screens alternate between desktop and phone. The catalogue’s tests check each state at both sizes.
   let looked = 0
   describe.each(asked)('$name', (given) => {
     const nextSize = () => given.size ?? sizes[looked++ % sizes.length]!.size
@@ -144,7 +144,7 @@ describe('every screen is free of barriers', () => {
     test('an address that leads nowhere', () =>
       look('/nowhere', (s) => s.page.getByRole('main').first().waitFor()))
 
-    test('the door', async () => {
+    test('the pairing screen', async () => {
       const page = await stranger.window(nextSize())
       const screen = await Screen.open(page, hub.origin)
       await screen.page.getByText('Pair this device').waitFor()

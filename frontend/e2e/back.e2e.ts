@@ -5,7 +5,7 @@ import { Hub } from './rig/hub.ts'
 import type { Screen } from './rig/screen.ts'
 import { until } from './rig/until.ts'
 
-describe('on a phone the way back', () => {
+describe('on a phone the back button', () => {
   let hub: Hub
   let mobile: Device
   let screen: Screen
@@ -25,7 +25,7 @@ describe('on a phone the way back', () => {
     expect(await hub.stop()).toBe(0)
   })
 
-  /** Comes to a session from the list, as a person does. */
+  /** Opens a session from the list. */
   async function enter(name: string): Promise<void> {
     await screen.page.locator('a', { hasText: name }).first().click()
     await screen.page.getByRole('heading', { name }).waitFor()
@@ -68,7 +68,7 @@ describe('on a phone the way back', () => {
     await until('the list', async () => (await at()) === '')
   })
 
-  test('does not bring up again what was closed by hand, and each closing is one step', async () => {
+  test('does not reopen a dialog that was closed by hand, and each closing goes back one step', async () => {
     await openList()
     await enter('First')
     for (const close of [
@@ -81,7 +81,7 @@ describe('on a phone the way back', () => {
       await close()
       await none()
       await until('the focus where it was', async () => (await focus()) === 'Details')
-      // The closing goes one step back; the browser drops it if another step comes before it is done.
+      // Closing goes one step back in history. The browser drops that step if another one starts before it is done.
       await until('the step of the closing', () => screen.page.evaluate(() => !history.state?.over))
     }
     expect(await at()).toBe(ids[0])
@@ -89,7 +89,7 @@ describe('on a phone the way back', () => {
     await until('the list', async () => (await at()) === '')
   })
 
-  test('leads from a session reached with something open to the one before, with nothing over either', async () => {
+  test('leads from a session that was opened over a dialog to the one before, without the dialog', async () => {
     await openList()
     await enter('First')
     await button('More').click()
@@ -105,7 +105,7 @@ describe('on a phone the way back', () => {
     await none()
   })
 
-  test('is not needed to delete a session by keys: who changes their mind keeps it', async () => {
+  test('is not needed to cancel deleting a session by keys', async () => {
     await openList()
     await enter('Second')
     await button('More').focus()
@@ -123,7 +123,7 @@ describe('on a phone the way back', () => {
     expect(await at()).toBe(ids[1])
   })
 
-  test('has the details as a dialog: named, with the focus in it and a button of 44 px, and nothing behind within reach', async () => {
+  test('is not needed to close the details: a modal dialog with the focus in it and a close button of 44 px', async () => {
     await openList()
     await enter('First')
     await button('Details').click()

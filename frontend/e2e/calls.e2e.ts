@@ -1,4 +1,4 @@
-// The lines of tool calls in a session, by their outcome.
+// The rows of tool calls in a session, by the outcome of the calls.
 import { expect, test } from 'vitest'
 import { desktop, phone } from './rig/browser.ts'
 import { paired } from './rig/paired.ts'
@@ -22,7 +22,7 @@ const end = ({ toolCallId }: Told, status: string): Told => ({
   status,
 })
 
-test('a call of a turn that has ended does not go on in the next, one that was rejected did not fail, and only what was done changed files', async () => {
+test('a call does not continue in the next turn, a rejected call did not fail, and only completed calls changed files', async () => {
   const session = await at.hub.newSession('Calls', 'told')
   const screen = await at.device.watch(session, desktop)
   const left = call('Left open', { status: 'in_progress' })
@@ -41,7 +41,7 @@ test('a call of a turn that has ended does not go on in the next, one that was r
     ]),
   )
   await screen.permission.waitFor()
-  await elapse(2_500) // a person's time to answer is no time of the call
+  await elapse(2_500) // the time a person takes to answer does not count as time of the call
   await screen.answer('Reject')
   await screen.reaches(session, (await at.hub.event(session, 'turn_end')).seq)
 
@@ -66,7 +66,7 @@ test('a call of a turn that has ended does not go on in the next, one that was r
   await screen.page.close()
 })
 
-test('marks piled on a letter stay in their row', async () => {
+test('combining marks stacked on a letter stay in their row', async () => {
   const session = await at.hub.newSession('Piled', 'told')
   const piled = [...'stays in its row'].map((c) => c + '\u0301\u0302\u0310\u0323'.repeat(12)).join('')
   await turn(at.hub, session, say('above\n\nabove\n\nabove'), call('Between'), say(piled), call('Below'))

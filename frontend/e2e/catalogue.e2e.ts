@@ -1,7 +1,8 @@
-// Looks at every state of every screen under the hub's own policy. A state is shown at both sizes: light at one,
-// where every rule is asked, and dark at the other, where the rules of colours are; the sizes change places from
-// one state to the next. States follow each other in one page. With ABIDE_SOAK every rule is asked of every state
-// at both sizes in both themes, each in a page of its own. ABIDE_SHOTS names a folder for pictures.
+// Checks every state of every screen under the hub's content security policy. A state is shown at both sizes: light
+// at one, where every axe rule runs, and dark at the other, where only the rules about colours run. The sizes swap
+// from one state to the next. The states are shown one after the other in one page. With ABIDE_SOAK every rule runs
+// on every state at both sizes in both themes, and the page is loaded for each. ABIDE_SHOTS names a folder for
+// screenshots.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -15,7 +16,7 @@ const shots = process.env['ABIDE_SHOTS']
 const only = process.env['ABIDE_STATES']
 const wanted = states.filter((s) => new RegExp(only ?? '').test(s.name))
 
-describe('every state of the catalogue is shown without error and free of barriers', () => {
+describe('every state of the catalogue is shown without errors and accessibility violations', () => {
   let catalogue: Catalogue
 
   beforeAll(async () => {
@@ -36,7 +37,7 @@ describe('every state of the catalogue is shown without error and free of barrie
     for (const each of looked) if (each.status === 'rejected') throw each.reason
   })
 
-  test('the accent marks one thing: the action of the screen', async () => {
+  test('only the main action of a screen has the accent colour', async () => {
     const view = catalogue.views.find(({ name }) => name === 'desktop-light')!
     await view.show('list, unread')
     const colours = await view.page.evaluate(() => {
@@ -159,7 +160,7 @@ describe('every state of the catalogue is shown without error and free of barrie
     expect(await motion(view.page), 'it moves, where the system asks for stillness').toEqual([])
     if (shots)
       await view.page.screenshot({ path: join(shots, `${state.replace(/\W+/g, '-')}-${view.name}.png`) })
-    // What throws is told of once, in its place and to the console, and takes nothing else along.
+    // A part that throws is reported once, in its place and on the console, and the rest keeps working.
     const throws = state.includes('it thr')
     const failed = await view.page.getByRole('button', { name: 'Try again' }).count()
     if (throws) expect(failed, 'a part that failed').toBe(state.endsWith('throws') ? 1 : 0)
@@ -170,13 +171,13 @@ describe('every state of the catalogue is shown without error and free of barrie
   }
 })
 
-/** One answer is filled, unless the only one rejects; those that reject are text, and none is hard to hit. */
+/** Fails unless exactly one of several options is filled. */
 function expectOneToLead(looks: string[], state: string): void {
   if (looks.length > 1) expect(looks.filter((look) => look === 'filled')).toHaveLength(1)
   if (state === 'question, four answers') expect(looks).toEqual(['filled', 'outlined', 'text', 'text'])
 }
 
-/** How the answers of a question look, in their order. */
+/** The look of the options of a question, in order. */
 function answers(view: View): Promise<string[]> {
   return view.page.evaluate(() => {
     const clear = 'rgba(0, 0, 0, 0)'
@@ -190,7 +191,7 @@ function answers(view: View): Promise<string[]> {
   })
 }
 
-/** The switches that are not as the theme has them. */
+/** The switches whose size is not that of the theme. */
 function switches(view: View): Promise<string[]> {
   return view.page.evaluate(() =>
     [...document.querySelectorAll<HTMLElement>('[role=switch]')]
@@ -199,7 +200,7 @@ function switches(view: View): Promise<string[]> {
   )
 }
 
-/** Texts and labels with characters that cannot be seen, or that turn text round, but for prose and fields. */
+/** Texts and labels, outside prose and fields, with invisible or reordering characters. */
 function unseen(view: View): Promise<string[]> {
   return view.page.evaluate(() => {
     const deceiving = /[\u200b\u202a-\u202e\u2066-\u2069]/

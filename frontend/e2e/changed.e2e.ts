@@ -1,4 +1,4 @@
-// A call that changes while a person is asked about it: they allow only the version that they read.
+// A call that changes while its permission is asked: a person can allow only the version that they have read.
 import { beforeEach, describe, expect, test } from 'vitest'
 import { desktop } from './rig/browser.ts'
 import { paired } from './rig/paired.ts'
@@ -39,7 +39,7 @@ describe('a call that changed after it was shown', () => {
     await changed().locator('pre').getByText(command, { exact: true }).waitFor()
   }
 
-  test('is read again before it can be allowed, by button or letter, and so is every further change', async () => {
+  test('can be allowed, by button or letter, only after it is confirmed as read, and so is every further change', async () => {
     for (const command of ['rm -r notes', 'curl elsewhere | sh']) {
       await becomes(command)
       expect(await option('yes').isDisabled(), command).toBe(true)
@@ -51,7 +51,7 @@ describe('a call that changed after it was shown', () => {
       await until('allowing', () => option('yes').isEnabled())
       // The keys still belong to the question.
       expect(await screen.permission.evaluate((sheet) => sheet === document.activeElement)).toBe(true)
-      expect(await changed().count(), 'what it is now stays in sight').toBe(1)
+      expect(await changed().count(), 'the changed call is shown').toBe(1)
     }
     expect(outcomes()).toEqual([])
     await option('yes').click()
@@ -62,7 +62,7 @@ describe('a call that changed after it was shown', () => {
     expect(screen.errors).toEqual([])
   })
 
-  test('can be rejected unread', async () => {
+  test('can be rejected at once', async () => {
     await becomes('rm -r notes')
     expect(await read().count()).toBe(1)
     await option('no').click()

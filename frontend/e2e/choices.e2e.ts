@@ -1,4 +1,4 @@
-// Choices, and the keys for moving through a session.
+// The choice of theme, and the keys that step through a session.
 import { beforeAll, describe, expect, test } from 'vitest'
 import { desktop } from './rig/browser.ts'
 import { paired } from './rig/paired.ts'
@@ -15,7 +15,7 @@ describe('a person at a desktop', () => {
     await at.hub.event(session, 'permission_request')
   })
 
-  test('chooses the theme: light, dark or what the system says, which the next page has too', async () => {
+  test('chooses the theme: light, dark or the system’s, which the next page has too', async () => {
     const { page } = await at.device.open('/settings', desktop)
     const shown = () => page.evaluate(() => getComputedStyle(document.body).color)
     const choose = (name: string) => page.getByRole('radio', { name }).check()
@@ -40,7 +40,7 @@ describe('a person at a desktop', () => {
     await page.close()
   })
 
-  test('steps by keys to tools, changes and errors, opens what has the focus, and reads its raw event', async () => {
+  test('steps by keys to tool calls, changes and errors, opens the focused one, and reads its raw event', async () => {
     const screen = await at.device.watch(session, desktop)
     const { page } = screen
     await screen.answer('Allow once')
@@ -51,7 +51,7 @@ describe('a person at a desktop', () => {
     const log = at.hub.events(session)
     const call = log.find((e) => e.type === 'tool_call')!
     const refused = log.findLast((e) => e.type === 'turn_end')!
-    /** The first and the last event of the row that has the focus. */
+    /** The first and the last seq of the focused row. */
     const focused = () =>
       page.evaluate(() => {
         const { seq, last } = document.activeElement?.closest<HTMLElement>('[data-key]')?.dataset ?? {}

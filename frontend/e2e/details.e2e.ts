@@ -1,4 +1,4 @@
-// The details of a session: first how the work stands, and the log's own entry last.
+// The details of a session: the state of the work comes first, the raw event last.
 import { expect, test } from 'vitest'
 import { barriers } from './rig/axe.ts'
 import { phone } from './rig/browser.ts'

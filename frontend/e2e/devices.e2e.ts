@@ -34,7 +34,7 @@ describe('the devices of a hub, in its settings', () => {
   const listed = async () => (await hub.api<{ devices: Listed[] }>('GET', '/api/devices')).devices
   const focused = () => screen.page.evaluate(() => document.activeElement?.getAttribute('aria-label'))
 
-  test('are added by a link that is good once, and says what a phone needs', async () => {
+  test('are added by a link that works once, next to what a phone needs', async () => {
     await screen.page.getByRole('button', { name: 'Add a device' }).click()
     const panel = screen.page.getByRole('group', { name: 'Add a device' })
     await panel.getByRole('img', { name: 'QR code of the link' }).waitFor()
@@ -70,13 +70,13 @@ describe('the devices of a hub, in its settings', () => {
     expect((await listed()).map((d) => d.name)).toContain('Kitchen')
   })
 
-  test('are revoked only after what ends was named, and are cut off', async () => {
+  test('are revoked only after a question that names them, and are disconnected', async () => {
     const cut = await tablet.open('/', phone)
     await cut.page.locator('html[data-link=open]').waitFor()
     await other().getByRole('button', { name: 'Revoke: Kitchen' }).click()
     await other().getByText('has to be paired again').waitFor()
     expect((await listed()).some((d) => d.name === 'Kitchen')).toBe(true)
-    // The nearest key was pressed by mistake.
+    // The first Enter cancels: the focus is on the safe button at first.
     await screen.page.keyboard.press('Enter')
     expect(await focused()).toBe('Revoke: Kitchen')
     await screen.page.keyboard.press('Enter')
@@ -87,7 +87,7 @@ describe('the devices of a hub, in its settings', () => {
     expect((await listed()).some((d) => d.name === 'Kitchen')).toBe(false)
   })
 
-  test('say so where the connection is gone, and change nothing', async () => {
+  test('show that the connection is lost, and change nothing', async () => {
     await laptop.browser.context.setOffline(true)
     await screen.page.evaluate(() => dispatchEvent(new Event('offline')))
     await screen.page.getByText('nothing can be changed now').waitFor()
@@ -101,7 +101,7 @@ describe('the devices of a hub, in its settings', () => {
     await screen.page.getByText('nothing can be changed now').waitFor({ state: 'detached' })
   })
 
-  test('sign out this one', async () => {
+  test('can sign out this device', async () => {
     await own()
       .getByRole('button', { name: /^Sign out/ })
       .click()

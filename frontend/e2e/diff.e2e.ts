@@ -1,5 +1,5 @@
-// Tool calls as a person reads them: a change coloured, its changed words marked, in one column or two; a sub-agent's
-// calls under the call that began it. ABIDE_SHOTS names a folder for pictures.
+// The display of tool calls: a diff with colours and marked words, in one column or two; a sub-agent's calls under
+// the call that started it; pictures. ABIDE_SHOTS names a folder for screenshots.
 import { randomBytes } from 'node:crypto'
 import { crc32, deflateSync } from 'node:zlib'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -42,7 +42,7 @@ describe('a change', () => {
   }
   const changed = (screen: Screen) => screen.feed.locator('.changed').allTextContents()
 
-  test('is coloured on a phone, in one column, with the words that changed', async () => {
+  test('is coloured on a phone, in one column, with its changed words marked', async () => {
     const screen = await at.device.watch(session, phone)
     const change = await open(screen)
     expect(await changed(screen)).toEqual([',', 'm ', '7', '70'])
@@ -93,7 +93,7 @@ describe('a change', () => {
       )
     })
 
-    /** Opens the session with every call open; with what the page finds in its browser. */
+    /** Opens the session and every call in it. `browser` runs first in the page, to change the browser's clipboard. */
     const begin = async (browser?: () => void) => {
       screen = await at.device.watch(session, size)
       if (browser) {
@@ -115,7 +115,7 @@ describe('a change', () => {
           .poll(() => screen.page.evaluate(() => navigator.clipboard.readText()), { message: name })
           .toBe(text)
       }
-      // The title is the command: it is not said again below.
+      // The title is the command, so it is not repeated below.
       const once = (command: string) =>
         screen.feed.locator('.tool').getByText(command, { exact: true }).count()
       expect([await once('ls -a'), await once('check --all')]).toEqual([1, 1])
@@ -158,7 +158,7 @@ describe('a change', () => {
     })
   })
 
-  test('is shown in two columns by keyboard, which is remembered', async () => {
+  test('is shown in two columns by keyboard, and the choice is remembered', async () => {
     const screen = await at.device.watch(session, desktop)
     await screen.page.setViewportSize({ width: 1440, height: 900 })
     await open(screen)
@@ -247,7 +247,7 @@ describe('a sub-agent', () => {
   })
 })
 
-/** A PNG of so many pixels: grey, or noise, which does not compress. */
+/** A PNG of this size. `fill` gives its pixels: grey, or noise, which does not compress. */
 function png(width: number, height: number, fill: (length: number) => Buffer): Buffer {
   const chunk = (type: string, data: Buffer) => {
     const body = Buffer.concat([Buffer.from(type), data])
@@ -306,7 +306,7 @@ describe('a picture', () => {
       await screen.page.close()
     })
 
-  test('that is attached is loaded whole only once it is opened', async () => {
+  test('that is attached is loaded in full size only once it is opened', async () => {
     const attached = await at.hub.newSession('An attachment', 'told')
     const data = png(1600, 1200, randomBytes)
     const uploaded = await fetch(`${at.hub.origin}/api/sessions/${attached}/attachments?name=large.png`, {

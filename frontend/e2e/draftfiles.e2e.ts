@@ -21,10 +21,10 @@ describe('files chosen for a prompt', () => {
       return shown.length === wanted.length && wanted.every((name, i) => shown[i]!.includes(name))
     })
   const choose = (screen: Screen) => screen.page.locator('[data-picker]').setInputFiles(files)
-  /** How many files the device itself keeps, of all sessions. */
+  /** The number of files in the browser's database, of all sessions. */
   const kept = async (screen: Screen) => (await stored(screen.page, 'files')).length
 
-  test('are there after a reload, are sent whole, and are let go of then', async () => {
+  test('are there after a reload, are sent whole, and are deleted from the device then', async () => {
     const session = await at.hub.newSession('Reloaded')
     const screen = await at.device.watch(session)
     await choose(screen)
@@ -46,10 +46,10 @@ describe('files chosen for a prompt', () => {
     await screen.page.close()
   })
 
-  test('are there after the tab was killed, but those that were taken away', async () => {
+  test('are there after the browser was killed, except removed ones', async () => {
     const session = await at.hub.newSession('Killed')
     const mortal = await Device.pair(at.hub)
-    // Chromium writes cookies down half a minute late, or when it closes.
+    // Chromium saves cookies after half a minute, or when it closes.
     await mortal.browser.close()
     await mortal.browser.reopen()
     const screen = await mortal.watch(session)
@@ -65,7 +65,7 @@ describe('files chosen for a prompt', () => {
     await mortal.stop()
   })
 
-  test('are the same in two tabs, whichever they are chosen or taken away in', async () => {
+  test('are the same in two tabs, whichever tab adds or removes them', async () => {
     const session = await at.hub.newSession('Two tabs')
     const one = await at.device.watch(session)
     const two = await at.device.watch(session)
@@ -83,7 +83,7 @@ describe('files chosen for a prompt', () => {
     for (const tab of [one, two]) await tab.page.close()
   })
 
-  test('of a session that was deleted elsewhere are let go of', async () => {
+  test('of a session that was deleted elsewhere are deleted from the device', async () => {
     const session = await at.hub.newSession('Deleted')
     const screen = await at.device.watch(session)
     const before = await kept(screen)

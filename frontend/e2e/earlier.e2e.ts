@@ -1,4 +1,4 @@
-// The beginning of a message that is too long to be in the page at once, reached by keyboard.
+// Reaching the start of a message that is too long to be rendered at once, by keyboard.
 import { expect, test } from 'vitest'
 import { desktop } from './rig/browser.ts'
 import { paired } from './rig/paired.ts'
@@ -6,7 +6,7 @@ import { agents, say, turn } from './rig/told.ts'
 import { until } from './rig/until.ts'
 
 const rig = paired({ hub: { agents } })
-test('earlier parts come with Enter, again and again, and the last of them have the focus', async () => {
+test('Enter shows earlier parts, again and again, and the first paragraph gets the focus at last', async () => {
   const session = await rig.hub.newSession('Long', 'told')
   const count = 1_600
   await turn(rig.hub, session, say(Array.from({ length: count }, (_, at) => `Paragraph ${at}.\n\n`).join('')))
@@ -32,7 +32,7 @@ test('earlier parts come with Enter, again and again, and the last of them have 
   const paragraphs = await page.locator('.prose p').allTextContents()
   expect(paragraphs).toEqual(paragraphs.map((_, at) => `Paragraph ${at}.`))
   expect(paragraphs).toHaveLength(count)
-  // From there a reader goes on: the focus is in the message, not at the top of the page.
+  // The focus is in the message, not at the top of the page, so that a reader can continue there.
   expect(await page.evaluate(() => document.activeElement!.closest('article') !== null)).toBe(true)
   expect(screen.errors).toEqual([])
   await page.close()

@@ -5,7 +5,7 @@ import { Hub } from './rig/hub.ts'
 import type { Screen } from './rig/screen.ts'
 import { until } from './rig/until.ts'
 
-/** How far the feed is from its end, once everything has had its time to move it. */
+/** How far the feed is from its end, in pixels, after four frames in which it may move. */
 const fromEnd = (screen: Screen) =>
   screen.page.evaluate(async () => {
     for (let i = 0; i < 4; i++) await new Promise((resolve) => requestAnimationFrame(resolve))
@@ -13,7 +13,7 @@ const fromEnd = (screen: Screen) =>
     return Math.round(feed.scrollHeight - feed.clientHeight - feed.scrollTop)
   })
 
-describe('who is at the end of a feed stays there', () => {
+describe('a feed at its end stays there', () => {
   let hub: Hub
   let device: Device
   let screen: Screen
@@ -43,7 +43,7 @@ describe('who is at the end of a feed stays there', () => {
     expect(await screen.page.getByRole('button', { name: 'Jump to latest' }).count(), when).toBe(0)
   }
 
-  test('while they write a prompt of many lines, and take them back', async () => {
+  test('while a prompt of many lines is typed and deleted', async () => {
     await expectEnd('before')
     const low = await screen.composer.evaluate((area) => area.clientHeight)
     for (let line = 1; line <= 12; line++) {
@@ -58,14 +58,14 @@ describe('who is at the end of a feed stays there', () => {
     const caret = await screen.composer.evaluate(
       (area) => area.scrollTop + area.clientHeight - area.scrollHeight,
     )
-    // But for the field's padding.
+    // 12 px allow for the padding of the field.
     expect(Math.abs(caret), 'the line that is written is in view').toBeLessThan(12)
     await screen.composer.fill('')
     await expectEnd('none')
     expect(await screen.composer.evaluate((area) => area.clientHeight)).toBe(low)
   })
 
-  test('when what is below it goes and something higher comes, before anybody could see it', async () => {
+  test('when the part below it is replaced by a higher one between two frames', async () => {
     await screen.page.evaluate(() => {
       const foot = document.querySelector<HTMLElement>('.foot')!
       foot.style.display = 'none'
@@ -78,7 +78,7 @@ describe('who is at the end of a feed stays there', () => {
     await expectEnd('the foot as it was')
   })
 
-  test('when a row is lower for a moment and then higher than it was, before anybody could see it', async () => {
+  test('when a row shrinks and then grows beyond its height between two frames', async () => {
     await screen.page.evaluate(() => {
       const row = [...document.querySelectorAll<HTMLElement>('[data-key]')].at(-2)!
       row.style.display = 'none'
@@ -93,7 +93,7 @@ describe('who is at the end of a feed stays there', () => {
     await expectEnd('the row as it was')
   })
 
-  test('when they come back to a session which this page holds whole', async () => {
+  test('when a session that the page holds is opened again', async () => {
     await screen.go('/')
     await until('the feed gone', async () => (await screen.feed.count()) === 0)
     await screen.go(`/s/${id}`)
@@ -101,14 +101,14 @@ describe('who is at the end of a feed stays there', () => {
     await expectEnd('opened again')
   })
 
-  test('when they reload it', async () => {
+  test('when the page is reloaded', async () => {
     await screen.page.reload()
     await screen.reaches(id, hub.lastSeq(id))
     await screen.feed.getByRole('table').first().waitFor()
     await expectEnd('reloaded')
   })
 
-  test('while a prompt of theirs waits for a hub that is gone, also after a reload', async () => {
+  test('while a prompt waits for an unreachable hub, also after a reload', async () => {
     await hub.kill()
     await screen.prompt('Sent into the dark')
     await screen.page.locator('[data-outbox]').waitFor()
@@ -119,7 +119,7 @@ describe('who is at the end of a feed stays there', () => {
     await hub.start()
   })
 
-  test('also by keys: nothing lies over the last row, and G takes the focus there', async () => {
+  test('also by keys: nothing covers the last row, and G moves the focus there', async () => {
     const pill = screen.page.getByRole('button', { name: /Jump to latest|new$/ })
     const focused = () =>
       screen.page.evaluate(() => {
@@ -137,7 +137,7 @@ describe('who is at the end of a feed stays there', () => {
     await screen.page.keyboard.press('G')
     await until('the last row with the focus', async () => (await focused()) === 0)
     await expectEnd('after G')
-    // A step back and forth ends the following, and the end is in view all the same.
+    // A step up and down again ends the following of the end, but the end is in view.
     await screen.page.keyboard.press('k')
     await until('the row before', async () => (await focused()) === -1)
     await screen.page.keyboard.press('j')
@@ -145,5 +145,5 @@ describe('who is at the end of a feed stays there', () => {
     await until('nothing over it', async () => (await pill.count()) === 0)
   })
 
-  test('meets no error on the way', () => expect(screen.errors).toEqual([]))
+  test('without errors in the page', () => expect(screen.errors).toEqual([]))
 })

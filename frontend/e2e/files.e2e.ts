@@ -1,4 +1,4 @@
-// Files of the workspace: the tree, what changed, a file, by touch on a phone and by keys on a desktop.
+// Files of the workspace: the tree, the changes and a file, by touch on a phone and by keys on a desktop.
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -66,7 +66,7 @@ describe.each([
 
     const pull = files.getByRole('link', { name: 'New pull request' })
     expect(await pull.getAttribute('href')).toBe('https://github.com/abidehub/garden/compare/garden?expand=1')
-    await page.goBack() // to the tree on a phone; the tree is beside the file on a desktop
+    await page.goBack() // to the tree; on a desktop the tree is beside the file
     await shot(screen, `files-${size.width}`)
     await take('link', /README\.md/)
     await files.getByRole('heading', { name: 'Garden' }).waitFor()

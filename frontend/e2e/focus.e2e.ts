@@ -1,11 +1,11 @@
-// A button that goes when it is pressed leaves the focus where a person goes on, never nowhere.
+// When a pressed button disappears, the focus moves to a useful place and is never lost.
 import { describe, expect, test } from 'vitest'
 import { desktop } from './rig/browser.ts'
 import { paired } from './rig/paired.ts'
 import type { Screen } from './rig/screen.ts'
 import { until } from './rig/until.ts'
 
-/** What has the focus, and of which prompt, rule or part of a dialog. */
+/** The name of the focused element, and the prompt, rule or dialog section it is in. */
 const focus = ({ page }: Screen) =>
   page.evaluate(() => {
     const at = document.activeElement
@@ -27,7 +27,7 @@ async function focused(screen: Screen, want: string): Promise<void> {
 describe('the focus', () => {
   const at = paired()
 
-  /** A session whose agent waits, with prompts in its queue, which is open. */
+  /** Opens a session whose agent waits for an answer, with these prompts in its unfolded queue. */
   async function queued(...prompts: string[]): Promise<Screen> {
     const screen = await at.device.watch(await at.hub.newSession('Busy'))
     await screen.prompt('/ask')
@@ -51,14 +51,14 @@ describe('the focus', () => {
   }
   const press = (screen: Screen, key = 'Enter') => screen.page.keyboard.press(key)
 
-  /** Makes it a screen of fingers, where a field opens a keyboard. */
+  /** Makes the screen a touch screen, where focusing a field opens a keyboard. */
   async function touched({ page }: Screen): Promise<void> {
     const cdp = await page.context().newCDPSession(page)
     await cdp.send('Emulation.setTouchEmulationEnabled', { enabled: true })
     expect(await page.evaluate(() => matchMedia('(pointer: coarse)').matches)).toBe(true)
   }
 
-  test('goes with a queued prompt that is moved, and to the other direction at an end', async () => {
+  test('follows a queued prompt that is moved, and goes to the button of the other direction at an end', async () => {
     const screen = await queued('one', 'two', 'three')
     await item(screen, 'three', 'Earlier').focus()
     await press(screen)
@@ -92,7 +92,7 @@ describe('the focus', () => {
     await screen.page.close()
   })
 
-  test('is not at the next prompt’s Remove when another removed this one', async () => {
+  test('does not go to the next prompt’s Remove button when another screen removed the prompt', async () => {
     const screen = await queued('one', 'two', 'three')
     const other = await at.device.open(new URL(screen.page.url()).pathname)
     await other.page.getByText('3 queued').click()
@@ -149,7 +149,7 @@ describe('the focus', () => {
     const screen = await at.device.watch(session, desktop)
     if (by === 'touch') await touched(screen)
     const button = (name: string) => screen.page.getByRole('button', { name, exact: true })
-    await screen.prompt('/ask') // its turn goes on until it is answered or stopped
+    await screen.prompt('/ask') // the turn waits for an answer until it is stopped
     await screen.permission.waitFor()
     await button('Stop').focus()
     await press(screen)

@@ -1,4 +1,4 @@
-// A device whose storage is full: actions work all the same, and a note says what could be lost.
+// A device whose storage is full: actions still work, and a note says what could be lost.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { desktop } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
@@ -24,7 +24,7 @@ afterAll(async () => {
   expect(await hub.stop()).toBe(0)
 })
 
-/** From now on the page has no room, neither in localStorage nor in its databases: a quota that is told to Chromium holds only some of them. */
+/** Makes writes to localStorage and the databases fail in the page. A quota set in Chromium covers only some of them. */
 async function fill(screen: Screen): Promise<void> {
   await screen.page.evaluate(() => {
     const refuse = () => {
@@ -35,7 +35,7 @@ async function fill(screen: Screen): Promise<void> {
   })
 }
 
-test('a prompt is sent once, also later; a draft stays for as long as the page, and that it may be lost is said', async () => {
+test('a prompt is sent once, also after a lost connection; a draft stays while the page does, and a note says so', async () => {
   const session = await hub.newSession('Full')
   const other = await hub.newSession('Other')
   await hub.turn(session, '/slow 1')

@@ -21,7 +21,7 @@ describe('a session that cannot be shown', () => {
     expect(await hub.stop()).toBe(0)
   })
 
-  test('and never was offers nothing to do with it, and claims no draft', async () => {
+  test('because it never existed offers no actions, and shows no draft', async () => {
     const { page } = await device.open('/s/never-was')
     await page.getByRole('heading', { name: 'Session not found' }).waitFor()
     expect(await page.getByText('is kept on this device').count()).toBe(0)
@@ -31,7 +31,7 @@ describe('a session that cannot be shown', () => {
     await page.close()
   })
 
-  test('since it was deleted shows what was being written in it', async () => {
+  test('because it was deleted shows its draft', async () => {
     const session = await hub.newSession('Deleted')
     const { page, composer } = await device.watch(session)
     await composer.fill('half a thought')
@@ -41,7 +41,7 @@ describe('a session that cannot be shown', () => {
     await page.close()
   })
 
-  test('since it was deleted before a prompt came keeps its words, and says so elsewhere', async () => {
+  test('because it was deleted before a prompt arrived keeps its text, and reports that on other screens', async () => {
     const session = await hub.newSession('Deleted meanwhile')
     const screen = await device.watch(session)
     for (const fault of ['blackhole', 'rst']) await proxy.tell(fault)
@@ -68,7 +68,7 @@ describe('a session that cannot be shown', () => {
     await screen.page.close()
   })
 
-  test('since the hub is out of reach says that this device does not have it', async () => {
+  test('because the hub is unreachable says that this device does not have it', async () => {
     const known = await hub.newSession('Known')
     const other = await hub.newSession('Other')
     const screen = await device.watch(known)

@@ -42,7 +42,7 @@ describe('a new grant', () => {
   const status = async (secret: string) =>
     (await fetch(`${hub.origin}/api/health`, { headers: { authorization: `Bearer ${secret}` } })).status
 
-  test('is shown on every open page, and ended by a touch', async () => {
+  test('is shown on every open page, and removed by a tap', async () => {
     await line(pocket, 'Browser').waitFor()
     expect(await line(desk, 'Browser').count(), 'what was there before a browser is not new to it').toBe(0)
     const secret = token('--name', 'night job', '--scope', 'viewer', '--session', session)
@@ -89,7 +89,7 @@ describe('a new grant', () => {
     expect(await status(night)).toBe(401)
   })
 
-  test('is ended by keys, and the focus goes on', async () => {
+  test('is removed by keys, and the focus moves to the next button', async () => {
     const first = token('--name', 'first')
     const second = token('--name', 'second')
     await line(desk, 'second').waitFor()
@@ -107,7 +107,7 @@ describe('a new grant', () => {
     expect(await status(second)).toBe(200)
   })
 
-  test('stays dismissed on this browser, and the next is shown', async () => {
+  test('stays dismissed in this browser, and the next one is shown', async () => {
     await desk.page.keyboard.press('Tab')
     await desk.page.keyboard.press('Enter')
     await line(desk, 'second').waitFor({ state: 'detached' })

@@ -1,4 +1,4 @@
-// A message that grows looks at every step as if it had come at once.
+// A growing message looks at every step as if its text had arrived at once.
 import fc from 'fast-check'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -51,11 +51,11 @@ describe('a message', () => {
       .sort((a, b) => a - b)
       .map((c) => t.slice(0, c))
 
-  // A slow machine must not make the renderer put off the rows under test.
+  // With a stopped clock the renderer never runs out of time, so that a slow machine does not delay the rows.
   beforeAll(() => page.evaluate(() => void (performance.now = () => 0)))
 
   /**
-   * The shown end of texts that came one after the other; the last is all of it unless it `grows`.
+   * The rendered result after these texts were shown one after the other. With `grows` the last is not complete.
    */
   const shown = (steps: readonly string[], grows = false) =>
     page.evaluate(
@@ -70,7 +70,7 @@ describe('a message', () => {
       { steps, grows },
     )
 
-  test('looks the same however it grew', () =>
+  test('looks the same for any steps in which it grew', () =>
     fc.assert(
       fc.asyncProperty(text, cuts, async (t, at) => {
         expect(await shown([...upTo(t, at), t])).toBe(await shown([t]))
@@ -78,7 +78,7 @@ describe('a message', () => {
       { numRuns: 60 },
     ))
 
-  test('that is long looks the same however it grew', async () => {
+  test('that is long looks the same for any steps in which it grew', async () => {
     const line = fc.constantFrom(
       'word',
       '## Heading',
@@ -103,7 +103,7 @@ describe('a message', () => {
     expect(cut, 'and some were cut').toBeGreaterThan(5)
   })
 
-  test('looks as it is now, whatever was shown before: longer, shorter, another, with more before it', () =>
+  test('looks like its current text, whether a longer, a shorter or a different text was shown before', () =>
     fc.assert(
       fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 4 }), text, cuts, async (others, t, at) => {
         const steps = others.flatMap((other) => [...upTo(other, at), other, t + '\n\n' + other])
@@ -112,7 +112,7 @@ describe('a message', () => {
       { numRuns: 40 },
     ))
 
-  test('that ended and goes on after all looks like the whole', () =>
+  test('that was complete and grows again looks like the whole', () =>
     fc.assert(
       fc.asyncProperty(text, cuts, async (t, at) => {
         expect(await shown([...upTo(t, at), t], true)).toBe(await shown([t]))
@@ -120,7 +120,7 @@ describe('a message', () => {
       { numRuns: 40 },
     ))
 
-  test('looks at every step as if it had begun there, but for spaces that nobody sees', () => {
+  test('looks at every step as if it was rendered from the start, except for invisible spaces', () => {
     const word = fc.constantFrom(
       ...[
         'a',
@@ -205,7 +205,7 @@ describe('a message', () => {
     )
   })
 
-  test('keeps the nodes of what does not change', async () => {
+  test('keeps the DOM nodes of its unchanged parts', async () => {
     const kept = await page.evaluate(() => {
       const element = document.createElement('div')
       const renderer = new rendering.Renderer(element)
@@ -233,7 +233,7 @@ describe('a message', () => {
     })
   })
 
-  test('of which earlier parts are not in the page changes nothing there but the text that words come to', async () => {
+  test('whose earlier parts are not in the page changes only the text node that grows', async () => {
     const changed = await page.evaluate(() => {
       const element = document.createElement('div')
       const renderer = new rendering.Renderer(element)
@@ -251,7 +251,7 @@ describe('a message', () => {
     expect(changed).toEqual({ cut: true, at: [line, line, line] })
   })
 
-  test('that ended is shown once, however often it is shown', async () => {
+  test('that is complete is rendered once, however often it is shown', async () => {
     expect(await shown(['One.\n\nTwo.', 'One.\n\nTwo.'])).toBe(await shown(['One.\n\nTwo.']))
     const twice = await page.evaluate(() => {
       const element = document.createElement('div')

@@ -10,7 +10,7 @@ import { until } from './rig/until.ts'
 const folder = join(import.meta.dirname, 'rig/hostile')
 const corpus = JSON.parse(readFileSync(join(folder, 'corpus.json'), 'utf8')) as string[]
 
-/** Runs wherever it is taken for a page or a picture with scripts in it. */
+/** An SVG file whose scripts run if a browser opens it as a document. */
 const active =
   `<svg xmlns="http://www.w3.org/2000/svg" onload="window.rig.ran.push('file')">` +
   `<image href="https://evil.invalid/file"/><script>window.rig.ran.push('file')</script></svg>`
@@ -26,11 +26,11 @@ describe('hostile text', () => {
     device = await Device.pair(hub)
   })
   afterEach(async () => {
-    // Whatever a test showed: nothing ran, nothing was refused, nothing left.
+    // On every screen: no injected script ran, the content security policy blocked nothing, and no request left the hub.
     for (const screen of screens.splice(0)) {
       const { ran, violations } = await screen.watched()
       expect(ran, 'scripts that ran').toEqual([])
-      expect(violations, 'what the policy had to stop').toEqual([])
+      expect(violations, 'violations of the content security policy').toEqual([])
       expect(screen.errors).toEqual([])
       expect(await suspects(screen)).toEqual([])
       const left = screen.requests.filter(
@@ -54,10 +54,10 @@ describe('hostile text', () => {
 
   test('of an agent stays text in messages, thoughts, tools, files, diffs, plans and unknown things', async () => {
     const session = await hub.newSession('Hostile', 'hostile')
-    // A tall window holds much of the feed at once.
+    // A tall window renders many rows at once.
     const screen = await watch(session, { width: 1280, height: 2400 })
     await screen.prompt(corpus.join('\n'))
-    // While the request waits, its card stands in the page with every field hostile.
+    // While the request waits, the page shows it with every field hostile.
     await screen.permission.waitFor()
     for (const more of await screen.permission.locator('summary').all()) await more.click()
     await screen.permission.getByText('<script>').first().waitFor()
@@ -103,7 +103,7 @@ describe('hostile text', () => {
       .waitFor()
   })
 
-  test('shows what turns names round or cannot be seen, wherever a name is, and keeps it to the name', async () => {
+  test('in a name shows reordering and invisible characters everywhere, and does not reorder the text around it', async () => {
     const session = await hub.newSession('Turned', 'hostile')
     const screen = await watch(session, { width: 1280, height: 1600 })
     const name = 'a\u202egpj.exe'
@@ -117,7 +117,7 @@ describe('hostile text', () => {
     const end = await hub.event(session, 'turn_end')
     await screen.reaches(session, end.seq)
     for (const closed of await screen.feed.locator('button[aria-expanded=false]').all()) await closed.click()
-    // In no row of the feed does a name say more to the browser than to the reader, but in what is said in prose.
+    // The rows show such characters by their names, except in prose.
     expect(await bare(screen)).toEqual([])
     const plain = await device.open(`/s/${session}/plain`, phoneSize)
     screens.push(plain)
@@ -150,7 +150,7 @@ describe('hostile text', () => {
     await expect(hub.api('PATCH', `/api/sessions/${session}`, { name: 'a\u001b]0;b' })).rejects.toThrow(/400/)
   })
 
-  test('stays text in what a person asks, in the queue and after it', async () => {
+  test('stays text in a person’s prompt, in the queue and in the feed', async () => {
     const session = await hub.newSession('Person')
     const screen = await watch(session)
     await screen.prompt('/ask')
@@ -160,7 +160,7 @@ describe('hostile text', () => {
     await screen.page.getByRole('region', { name: 'Queue' }).getByText('<script>').first().waitFor()
     expect(await suspects(screen)).toEqual([])
     await screen.answer('Reject')
-    await screen.permission.getByText('GREETING.md').first().waitFor() // the tour of the hostile prompt
+    await screen.permission.getByText('GREETING.md').first().waitFor() // the question of the hostile prompt's turn
     await screen.answer('Reject')
     await hub.event(session, 'turn_end', (await hub.event(session, 'turn_end')).seq)
     await readAll(screen)
@@ -204,7 +204,7 @@ describe('hostile text', () => {
     const kept = (await hub.event(session, 'user_prompt')).data.attachments!
     expect(kept.map((file) => file.name).join(' ')).toContain('script')
     for (const { sha256 } of kept) {
-      // What opens the address itself, not the link, finds no page there.
+      // A file opened by its address, not by the link, is a download and not a page.
       const blob = await fetch(`${hub.origin}/api/sessions/${session}/blobs/${sha256}`, {
         headers: { authorization: `Bearer ${hub.token}` },
       })
@@ -215,7 +215,7 @@ describe('hostile text', () => {
     }
   })
 
-  test('stays text as the title of a rule, in what the rule answers', async () => {
+  test('stays text as the title of a rule, and in the answers of the rule', async () => {
     const session = await hub.newSession('Rules')
     const screen = await watch(session)
     const titles = packed(corpus.filter((words) => !/[^\x20-\x7e]/.test(words)))
@@ -223,7 +223,7 @@ describe('hostile text', () => {
       const rule = { scope: 'session', effect: 'allow', kind: 'execute', title }
       await hub.api('POST', `/api/sessions/${session}/rules`, rule)
     }
-    // People read the title of a rule about one request.
+    // The dialog shows the title of a rule only if the rule is about one request.
     const one = { scope: 'session', effect: 'reject', kind: 'edit', subject: 'nothing asked here' }
     await hub.api('POST', `/api/sessions/${session}/rules`, { ...one, title: titles[0] })
     const { rules } = await hub.api<{ rules: { title: string }[] }>('GET', `/api/sessions/${session}/rules`)
@@ -242,7 +242,7 @@ describe('hostile text', () => {
     await readAll(screen)
   })
 
-  test('is no name of an agent: the configuration takes none', async () => {
+  test('is refused as the name of an agent in the configuration', async () => {
     for (const name of ['<script>', 'a"b', "a'b", 'a b', '../a', 'a\u202eb']) {
       const refused = await Hub.start({ agents: { [JSON.stringify(name)]: ['true'] } }).then(
         () => null,
@@ -252,7 +252,7 @@ describe('hostile text', () => {
     }
   })
 
-  test('in the address leads nowhere', async () => {
+  test('in the address has no effect', async () => {
     for (const path of [
       '/s/%3Cscript%3E',
       '/?x=<img src=x onerror="window.rig.ran.push(1)">',
@@ -266,7 +266,7 @@ describe('hostile text', () => {
   })
 })
 
-/** Where a name says more to the browser than to the reader, but in prose. */
+/** The texts outside prose that contain an invisible or reordering character instead of its name. */
 function bare(screen: Screen): Promise<string[]> {
   return screen.page.evaluate(() => {
     const found: string[] = []
@@ -281,7 +281,7 @@ function bare(screen: Screen): Promise<string[]> {
   })
 }
 
-/** Joins texts to as few names as they fit in; a name has at most 200 characters. */
+/** Joins texts into as few names as possible. A name has at most 200 characters. */
 function packed(texts: string[]): string[] {
   const names: string[] = []
   for (const text of texts) {
@@ -292,7 +292,7 @@ function packed(texts: string[]): string[] {
   return names
 }
 
-/** Reads the whole feed, opening everything that can be opened, and checks each part while it is in the page. */
+/** Scrolls through the whole feed, opens everything that can be opened, and checks each part while it is rendered. */
 async function readAll(screen: Screen): Promise<void> {
   const keys = new Set<string>()
   await screen.feed.evaluate((feed) => (feed.scrollTop = 0))
@@ -318,7 +318,7 @@ async function readAll(screen: Screen): Promise<void> {
   expect(keys.size).toBeGreaterThan(3)
 }
 
-/** Waits until the plain page of a session is all there, opens all that opens, and checks it. */
+/** Waits until the plain page of a session is loaded, opens everything in it, and checks it. */
 async function readPlain(screen: Screen): Promise<void> {
   await screen.page.locator('.plain[aria-busy=false]').waitFor()
   await screen.page.evaluate(() => {
@@ -329,7 +329,7 @@ async function readPlain(screen: Screen): Promise<void> {
   expect(await suspects(screen)).toEqual([])
 }
 
-/** Elements and attributes that only injected markup would bring. */
+/** Elements and attributes that can only come from injected markup. */
 function suspects(screen: Screen): Promise<string[]> {
   return screen.page.evaluate(() => {
     const found: string[] = []
@@ -342,7 +342,7 @@ function suspects(screen: Screen): Promise<string[]> {
     for (const element of document.body.querySelectorAll('*')) {
       for (const { name, value } of element.attributes) {
         if (/^on/i.test(name)) found.push(`${name}=${value}`)
-        // A file from an agent is saved, as bytes without a type that runs.
+        // A file from an agent is a download from a blob: address, with a type that does not run.
         const saved = element.matches('a[download]') && value.startsWith(`blob:${location.origin}/`)
         if (/^(xlink:)?href$/.test(name) && !saved && !/^(https?:|mailto:|\/|#)/.test(value))
           found.push(`${name}=${value}`)
