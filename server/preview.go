@@ -3,11 +3,16 @@ package server
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/abidehub/abide/internal/preview"
 )
 
-// previews makes small pictures one at a time: a decoded picture may take 150 MiB.
+// previewBound is how long the data of one picture may take: a small file can have
+// thousands of scans.
+const previewBound = 10 * time.Second
+
+// previews makes small pictures one at a time: a decoded picture may take 96 MiB.
 type previews chan struct{}
 
 // of waits for its turn, until ctx ends. It leaves the picture at its beginning
@@ -19,7 +24,9 @@ func (p previews) of(ctx context.Context, picture io.ReadSeeker) (data []byte, m
 	case <-ctx.Done():
 		return nil, "", ctx.Err()
 	}
-	data, mediaType, err = preview.Of(picture)
+	ctx, cancel := context.WithTimeout(ctx, previewBound)
+	defer cancel()
+	data, mediaType, err = preview.Of(ctx, picture)
 	if err != nil {
 		if _, seek := picture.Seek(0, io.SeekStart); seek != nil {
 			return nil, "", seek

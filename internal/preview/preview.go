@@ -3,6 +3,7 @@ package preview
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -19,8 +20,8 @@ import (
 const (
 	// Edge is the longest side of a preview, in pixels.
 	Edge = 480
-	// maxPixels bounds the memory of one preview to some 150 MiB.
-	maxPixels = 32 << 20
+	// mostMemory bounds the memory in which one picture is decoded.
+	mostMemory = 96 << 20
 )
 
 // ErrNone is a picture that has no preview: it is small itself, too large to be
@@ -28,14 +29,21 @@ const (
 var ErrNone = errors.New("no preview of this")
 
 // Of reads a picture and returns a small one and its media type. Transparency is
-// kept; of an animation it is the first picture.
-func Of(r io.ReadSeeker) (data []byte, mediaType string, err error) {
+// kept; of an animation it is the first picture. It reads no more once ctx has ended.
+func Of(ctx context.Context, r io.ReadSeeker) (data []byte, mediaType string, err error) {
 	head, format, err := image.DecodeConfig(r)
 	if err != nil {
 		return nil, "", fmt.Errorf("%w: %w", ErrNone, err)
 	}
 	width, height := head.Width, head.Height
-	if width <= 0 || height <= 0 || width > maxPixels/height || max(width, height) <= Edge {
+	if width <= 0 || height <= 0 || width > mostMemory/height || max(width, height) <= Edge {
+		return nil, "", ErrNone
+	}
+	need, err := memory(r, head, format)
+	if err != nil {
+		return nil, "", fmt.Errorf("%w: %w", ErrNone, err)
+	}
+	if need > mostMemory {
 		return nil, "", ErrNone
 	}
 	if _, err := r.Seek(0, io.SeekStart); err != nil {
@@ -47,7 +55,7 @@ func Of(r io.ReadSeeker) (data []byte, mediaType string, err error) {
 			return nil, "", err
 		}
 	}
-	whole, _, err := image.Decode(r)
+	whole, _, err := image.Decode(until{ctx, r})
 	if err != nil {
 		return nil, "", fmt.Errorf("%w: %w", ErrNone, err)
 	}
@@ -62,6 +70,20 @@ func Of(r io.ReadSeeker) (data []byte, mediaType string, err error) {
 		return nil, "", err
 	}
 	return withExif(out.Bytes(), exif), "image/jpeg", nil
+}
+
+// until is a reader that ends with its context.
+type until struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+// Read implements io.Reader.
+func (u until) Read(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.r.Read(p)
 }
 
 // fit is the size of a preview: the longer side is Edge, the other at least 1.

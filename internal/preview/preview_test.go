@@ -2,6 +2,7 @@ package preview_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"hash/crc32"
 	"image"
@@ -9,6 +10,7 @@ import (
 	"image/gif"
 	"image/jpeg"
 	"image/png"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -34,7 +36,7 @@ func picture(width, height int, alpha uint8) image.Image {
 }
 
 func of(t *testing.T, data []byte) (image.Image, string, []byte) {
-	small, kind, err := preview.Of(bytes.NewReader(data))
+	small, kind, err := preview.Of(t.Context(), bytes.NewReader(data))
 	require.NoError(t, err)
 	p, _, err := image.Decode(bytes.NewReader(small))
 	require.NoError(t, err)
@@ -98,9 +100,79 @@ func TestWhatHasNoPreviewIsSaidToHaveNone(t *testing.T) {
 		"small itself": tiny.Bytes(), "empty": nil, "text": []byte("hello"), "bomb": bomb,
 		"cut short": whole.Bytes()[:200], "JPEG of nothing": {0xff, 0xd8, 0xff}, "JPEG with a broken segment": {0xff, 0xd8, 0xff, 0xe1, 0xff, 0xff, 0},
 	} {
-		_, _, err := preview.Of(bytes.NewReader(data))
+		_, _, err := preview.Of(t.Context(), bytes.NewReader(data))
 		assert.ErrorIs(t, err, preview.ErrNone, name)
 	}
+}
+
+// sizedPNG is a picture that claims a size. The decoder takes memory for it before it
+// finds that the rest is missing.
+func sizedPNG(t *testing.T, width, height uint32, depth, kind, interlace byte) []byte {
+	t.Helper()
+	var data bytes.Buffer
+	require.NoError(t, png.Encode(&data, picture(500, 500, 40)))
+	b := data.Bytes()
+	binary.BigEndian.PutUint32(b[16:], width)
+	binary.BigEndian.PutUint32(b[20:], height)
+	b[24], b[25], b[28] = depth, kind, interlace
+	binary.BigEndian.PutUint32(b[29:], crc32.ChecksumIEEE(b[12:29]))
+	return b
+}
+
+func sizedJPEG(t *testing.T, width, height uint16, progressive bool) []byte {
+	t.Helper()
+	var data bytes.Buffer
+	require.NoError(t, jpeg.Encode(&data, picture(500, 500, 255), nil))
+	b := data.Bytes()
+	frame := bytes.Index(b, []byte{0xff, 0xc0})
+	binary.BigEndian.PutUint16(b[frame+5:], height)
+	binary.BigEndian.PutUint16(b[frame+7:], width)
+	if progressive {
+		b[frame+1] = 0xc2
+		scan := bytes.Index(b, []byte{0xff, 0xda})
+		b[scan+12] = 0 // the last coefficient: the first scan has one
+	}
+	return b
+}
+
+func TestAPictureIsDecodedInBoundedMemory(t *testing.T) {
+	for name, data := range map[string][]byte{
+		"PNG":                       sizedPNG(t, 5000, 5000, 8, 6, 0),
+		"PNG of a line":             sizedPNG(t, 8<<20, 1, 16, 6, 0),
+		"PNG of 16 bits":            sizedPNG(t, 5600, 5600, 16, 6, 0),
+		"PNG of 16 bits, smaller":   sizedPNG(t, 3500, 3500, 16, 6, 0),
+		"interlaced PNG":            sizedPNG(t, 5600, 5600, 8, 6, 1),
+		"JPEG":                      sizedJPEG(t, 4096, 3072, false),
+		"large JPEG":                sizedJPEG(t, 8000, 8000, false),
+		"JPEG of a line":            sizedJPEG(t, 65000, 1, false),
+		"progressive JPEG":          sizedJPEG(t, 5600, 5600, true),
+		"progressive JPEG, smaller": sizedJPEG(t, 2800, 2800, true),
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, _, err := preview.Of(t.Context(), bytes.NewReader(data))
+		runtime.ReadMemStats(&after)
+		assert.ErrorIs(t, err, preview.ErrNone, name)
+		assert.LessOrEqual(t, after.TotalAlloc-before.TotalAlloc, uint64(100<<20), name)
+	}
+}
+
+func TestAPictureInBoundedMemoryHasAPreview(t *testing.T) {
+	t.Parallel()
+	deep := image.NewRGBA64(image.Rect(0, 0, 1000, 1000))
+	var asPNG bytes.Buffer
+	require.NoError(t, png.Encode(&asPNG, deep))
+	of(t, asPNG.Bytes())
+}
+
+func TestAPreviewEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	var data bytes.Buffer
+	require.NoError(t, png.Encode(&data, picture(1000, 1000, 40)))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, _, err := preview.Of(ctx, bytes.NewReader(data.Bytes()))
+	require.ErrorIs(t, err, preview.ErrNone)
 }
 
 func FuzzPreview(f *testing.F) {
@@ -112,7 +184,7 @@ func FuzzPreview(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		_, _, err := preview.Of(bytes.NewReader(data))
+		_, _, err := preview.Of(t.Context(), bytes.NewReader(data))
 		if err != nil {
 			require.ErrorIs(t, err, preview.ErrNone)
 		}
