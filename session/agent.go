@@ -8,19 +8,17 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Agent is the process that does the work, as far as a session needs it. The
-// session's one goroutine calls Prompt, Cancel and Answer, so these only hand
-// something over and return: they never wait for the agent. An error means
+// Agent is the agent process as a session sees it. The session's goroutine calls
+// Prompt, Cancel and Answer, so these never wait for the agent. An error means that
 // the agent is gone or going; its AgentExit follows through the sink.
 type Agent interface {
-	// Prompt hands over one prompt. The turn's end comes through the sink as
-	// an event.TurnEnd with the prompt's id. One prompt is open at a time.
+	// Prompt sends one prompt. The end of the turn comes through the sink as an
+	// event.TurnEnd with the prompt's id. Only one prompt is open at a time.
 	Prompt(p event.UserPrompt) error
-	// Cancel asks the agent to end its turn; the turn's end still comes
-	// through the sink. The session has answered every open permission
-	// request with cancelled before.
+	// Cancel asks the agent to end its turn. The turn's end still comes through the
+	// sink. The session answers every open permission request with cancelled.
 	Cancel() error
-	// Answer settles a permission request the sink was given.
+	// Answer settles a permission request that came through the sink.
 	Answer(o event.PermissionOutcome) error
 	// SetMode changes the agent's mode and waits for its answer. The new mode
 	// comes through the sink.
@@ -33,22 +31,21 @@ type Agent interface {
 	Stop(ctx context.Context) error
 }
 
-// Forgetter is an Agent that may keep the session itself, and can be told to
-// delete it.
+// Forgetter is an Agent that can delete its own copy of the session.
 type Forgetter interface {
-	// Forget waits for the agent's answer. An error may say that it does not
-	// offer this.
+	// Forget waits for the agent's answer. An error may mean that the agent does
+	// not support this.
 	Forget(ctx context.Context) error
 }
 
 // AgentSink takes an agent's output. One goroutine, the reader of the agent's
-// output, calls it, in the order of the wire: first an event.AgentStarted, then all
-// that the agent sends, and as the very last one event.AgentExit, exactly once
-// however the agent ended, also when StartAgent failed after the process ran.
+// output, calls it in the order of the wire: first an event.AgentStarted, then the
+// agent's events, and last exactly one event.AgentExit, however the agent ended.
+// This holds also if StartAgent failed after the process had started.
 type AgentSink interface {
-	// Record returns once the payloads are in the log. While the log cannot be
-	// written it blocks, so that the pipe's own back-pressure holds the agent.
-	// An error says that nothing more will be taken: stop the agent.
+	// Record returns once the payloads are in the log. While the log is blocked
+	// Record blocks too, which stops reading from the agent's pipe. After an error
+	// no more payloads are accepted: stop the agent.
 	Record(ctx context.Context, payloads []event.Payload) error
 }
 
@@ -59,24 +56,24 @@ type AgentSpec struct {
 	Agent string
 	// Workspace is the absolute directory the agent works in.
 	Workspace string
-	// AgentSessionID is the agent's own id of the session, if it ran before:
-	// resume or load it where the agent can, else begin a new one.
+	// AgentSessionID is the agent's own id of an earlier session. The agent resumes
+	// or loads it if it can, or else creates a new one.
 	AgentSessionID string
-	// ContextLost is true when the log holds earlier turns; an agent that
-	// begins anew knows nothing of them and says so in its AgentStarted.
+	// ContextLost is true if the log has earlier turns. An agent that creates a new
+	// session does not know them and reports so in its AgentStarted.
 	ContextLost bool
-	// AuthMethod, when set, is the way to log in before the session begins.
+	// AuthMethod, if set, is the login method to use before the session begins.
 	AuthMethod string
 	// OpenBlob opens a blob of the session, such as an attachment's bytes.
 	OpenBlob func(sha256 string) (io.ReadCloser, error)
-	// Past is the session's log, from which an account of earlier turns can be
-	// made for an agent that does not remember them; nil when it is told otherwise.
+	// Past is the session's log. It is used to summarise earlier turns for an agent
+	// that has no memory of them. Nil means that the agent gets no summary.
 	Past observer.Source
-	// PastAfter is the cursor before the first event that the log still holds.
+	// PastAfter is the seq before the first event that the log still holds.
 	PastAfter event.Seq
 }
 
-// StartAgent starts an agent and returns once it is ready for prompts, or
-// failed to be; with *LoginNeeded when a person has to log in first. It gives
-// up when ctx ends.
+// StartAgent starts an agent and returns once it is ready for prompts or has
+// failed. It returns *LoginNeeded if a person must log in first. It stops trying
+// when ctx ends.
 type StartAgent func(ctx context.Context, spec AgentSpec, sink AgentSink) (Agent, error)

@@ -8,14 +8,14 @@ import (
 
 // agentOffers are the capabilities that an agent announced when it started.
 type agentOffers struct {
-	known     bool                // it has started
-	resumable bool                // it can come back with its memory: only such a one may be put to sleep
-	prompts   *PromptCapabilities // nil where it did not say
-	logins    []string            // ids of its ways to log in
+	known     bool                // the agent has started
+	resumable bool                // it can resume its session: only such an agent is stopped when idle
+	prompts   *PromptCapabilities // nil if the agent did not report them
+	logins    []string            // ids of its login methods
 }
 
-// offersOf reads the capabilities that an agent announced when it started.
-// Unreadable ones are taken as absent.
+// offersOf reads the capabilities that an agent announced at its start. Unreadable
+// ones count as absent.
 func offersOf(p event.AgentStarted) agentOffers {
 	var raw struct {
 		Initialize struct {

@@ -10,13 +10,13 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Bounds of supervision.
+// Limits of supervision.
 const (
 	crashWindow   = 10 * time.Minute
 	crashLimit    = 5 // in crashWindow; then a person decides
 	longestPause  = time.Minute
-	stopBound     = 30 * time.Second // for Agent.Stop, which has its own sequence
-	lastWordBound = 5 * time.Second  // for AgentExit to follow the end of Stop
+	stopBound     = 30 * time.Second // for Agent.Stop, which has several steps
+	lastWordBound = 5 * time.Second  // from the end of Stop to the AgentExit
 )
 
 // stopCause is why the hub stops an agent.
@@ -24,14 +24,15 @@ type stopCause uint8
 
 const (
 	notStopped stopCause = iota
-	stopReset            // a person freed the turn
-	stopClose            // the hub ends
+	stopReset            // a person reset the turn
+	stopClose            // the hub is ending
 	stopDeaf             // it did not answer a cancel
-	stopSleep            // nothing to do
-	stopBroken           // it cannot be used any more
+	stopSleep            // idle
+	stopBroken           // unusable
 )
 
-// ends is how a turn ends that is open when an agent is stopped so.
+// ends returns the stop reason of a turn that is open when an agent is stopped for
+// this cause.
 func (c stopCause) ends() event.StopReason {
 	switch c {
 	case stopReset:
@@ -44,14 +45,14 @@ func (c stopCause) ends() event.StopReason {
 	return event.StopAgentExit
 }
 
-// turnEnder ends the open turn, for the parts below turns that make a turn end.
+// turnEnder ends the open turn. It is the interface for the parts below turns.
 type turnEnder interface {
 	end(before []entry, reason event.StopReason, failure *event.Failure) error
 	endOrLater(before []entry, reason event.StopReason, failure *event.Failure)
 }
 
-// agentSlot is the session's place for an agent process: it starts, restarts and
-// stops it.
+// agentSlot holds the session's agent process: it starts, restarts and stops the
+// process.
 type agentSlot struct {
 	// Set at construction.
 	*journal
@@ -61,44 +62,44 @@ type agentSlot struct {
 	ends    turnEnder
 
 	status  AgentStatus
-	message string       // about the status, for a person
-	login   []AuthMethod // the login methods of an agent that wants a login first
+	message string       // explains the status to a person
+	login   []AuthMethod // login methods of an agent that requires a login
 	// idleSince is when the last turn ended.
 	idleSince time.Time
 	agentProcess
 	nextStart
 }
 
-// agentProcess is the process in the slot, or the last one.
+// agentProcess is the current process, or the last one.
 type agentProcess struct {
 	proc    Agent // while ready or stopping
 	sink    *sink // nil while absent or failed
 	version string
 	offers  agentOffers
-	resumed event.Resumption // how it got its memory back
-	heard   time.Time        // when it last spoke, recorded or not
+	resumed event.Resumption // how it continued its session
+	heard   time.Time        // when it last sent anything, recorded or not
 	// chosen are the settings that people gave it since it started, by field.
 	chosen    map[string]string
-	restSince time.Time // since when it could be stopped for being idle; zero while it could not
+	restSince time.Time // since when it is idle and could be stopped; zero if it is not
 	cause     stopCause
-	// exited is set when it ended while it was being started; the error of StartAgent
-	// then tells more.
+	// exited is set if it ended during its start. The error of StartAgent then
+	// explains why.
 	exited *event.AgentExit
-	// lastWordBy is when it must have said its last, once it was stopped.
+	// lastWordBy is the deadline for its AgentExit after it was stopped.
 	lastWordBy time.Time
 }
 
-// nextStart is when and how the agent is started the next time.
+// nextStart says when and how the agent is started next.
 type nextStart struct {
 	wanted    bool   // a client waits for the agent without a turn
-	authBy    string // the login method to use
-	anew      bool   // it begins a new agent session, without the agent's memory
+	authBy    string // login method to use
+	anew      bool   // start a new agent session, without the agent's memory
 	crashes   []time.Time
 	restartAt time.Time // after a crash; zero while none is due
 }
 
-// follows is the transition table of the slot: it reports whether a status may
-// come after another.
+// follows is the transition table of the slot: it reports whether the status to may
+// follow from.
 func (to AgentStatus) follows(from AgentStatus) bool {
 	switch to {
 	case AgentStarting:
@@ -115,7 +116,7 @@ func (to AgentStatus) follows(from AgentStatus) bool {
 	return false
 }
 
-// become changes the status. A change that is not in the table is a bug.
+// become changes the status. It panics for a change that is not in the table.
 func (a *agentSlot) become(to AgentStatus, message string) {
 	if !to.follows(a.status) {
 		panic(fmt.Sprintf("agent slot: %s cannot follow %s", to, a.status))
@@ -125,12 +126,12 @@ func (a *agentSlot) become(to AgentStatus, message string) {
 
 func (a *agentSlot) up() bool { return a.status == AgentReady }
 
-// there reports whether a process is or may be there.
+// there reports whether a process exists or may exist.
 func (a *agentSlot) there() bool {
 	return a.status == AgentStarting && a.sink != nil || a.status == AgentReady || a.status == AgentStopping
 }
 
-// detach takes nothing more from the agent there was.
+// detach accepts no more output of the current agent.
 func (a *agentSlot) detach() {
 	if a.sink != nil {
 		a.sink.close()
@@ -138,7 +139,7 @@ func (a *agentSlot) detach() {
 	}
 }
 
-// start starts the agent, as soon as there is a seat for it.
+// start starts the agent as soon as a seat is free.
 func (a *agentSlot) start() {
 	if a.there() {
 		return
@@ -153,7 +154,7 @@ func (a *agentSlot) start() {
 			a.message = "waiting until another session's agent is free"
 			a.dirty = true
 		}
-		return // the seat's bell rings, and proceed comes back here
+		return // the seat's bell rings when one is free, and proceed calls start again
 	}
 	a.message, a.cause, a.exited = "", notStopped, nil
 	a.offers.known, a.offers.resumable = false, false
@@ -175,7 +176,7 @@ func (a *agentSlot) start() {
 		spec.AgentSessionID, a.anew = "", false
 	}
 	if a.turn.restore.step == restoreWanted {
-		spec.Past = nil // it is told the whole session
+		spec.Past = nil // it gets the whole session in segments
 	}
 	a.authBy, a.login = "", nil
 	bound := a.hub.settings().Limits.AgentStart
@@ -190,9 +191,9 @@ func (a *agentSlot) start() {
 	})
 }
 
-// started takes the result of a start.
+// started handles the result of a start.
 func (a *agentSlot) started(s *sink, proc Agent, err error) {
-	if a.sink != s { // it was given up
+	if a.sink != s { // the start was given up
 		if proc != nil {
 			a.helpers.run(func() { a.stopProcess(proc) })
 		}
@@ -216,11 +217,11 @@ func (a *agentSlot) started(s *sink, proc Agent, err error) {
 	a.logger.Info("agent is ready", "agent", a.agentName)
 }
 
-// startFailed is the end of an agent that never was ready.
+// startFailed handles the end of an agent that was never ready.
 func (a *agentSlot) startFailed(err error) {
 	cause, exited := a.cause, a.exited
 	a.gone()
-	if cause != notStopped { // its stopper has settled the open turn
+	if cause != notStopped { // stop has already ended the open turn
 		return
 	}
 	a.logger.Warn("agent did not start", "agent", a.agentName, "err", err)
@@ -230,7 +231,7 @@ func (a *agentSlot) startFailed(err error) {
 	}
 	var wanted *LoginNeeded
 	if errors.As(err, &wanted) {
-		// Trying again by itself changes nothing: a person has to log in.
+		// Another attempt would fail too: a person must log in.
 		failure.Code, failure.Message = codeAuthRequired, wanted.Error()
 		a.become(AgentFailed, failure.Message)
 		a.login = wanted.Methods
@@ -240,20 +241,20 @@ func (a *agentSlot) startFailed(err error) {
 		a.become(AgentFailed, failure.Message+". A prompt or a restart tries again.")
 	}
 	var said []entry
-	if exited == nil { // no process ran that could have said so itself
+	if exited == nil { // no process ran, so no AgentExit explains it
 		said = a.entries(event.Error{Code: failure.Code, Message: failure.Message})
 	}
 	a.ends.endOrLater(said, event.StopAgentExit, failure)
 }
 
-// takeExit takes an agent's exit, which closes its open calls and requests. An
-// error means that nothing happened and the word should be said again.
+// takeExit records an agent's exit and closes its open calls and requests. After an
+// error nothing has changed, and the caller repeats the call.
 func (a *agentSlot) takeExit(exit event.AgentExit) error {
 	if a.proc == nil && a.exited == nil {
 		if _, err := a.write(a.entries(exit)...); err != nil {
 			return err
 		}
-		a.exited = &exit // started follows
+		a.exited = &exit // started handles it
 		return nil
 	}
 	reason, midTurn := event.StopAgentExit, a.fold.open
@@ -279,15 +280,15 @@ func (a *agentSlot) takeExit(exit event.AgentExit) error {
 	return nil
 }
 
-// noNews says that the events written since are housekeeping: they do not make a
-// session unread, and the list does not move it up.
+// noNews marks the events written since before as housekeeping: they do not make
+// the session unread and do not move it up in the list.
 func (a *agentSlot) noNews(before event.Seq, updated time.Time) {
 	a.hub.reads.carry(a.b.id, a.log.Epoch(), before, a.log.Marks().Visible)
 	a.log.TakeBackUpdated(updated)
 }
 
 // recordExit writes an agent's exit and closes its open calls and requests. A turn
-// it was never given is not its own, and waits for the next agent.
+// that was not given to the agent stays open for the next one.
 func (a *agentSlot) recordExit(exit event.AgentExit, reason event.StopReason) error {
 	if a.fold.open && !a.turn.given && !a.turn.restore.halfway() {
 		_, err := a.write(append(a.entries(exit), a.closeAll(string(reason))...)...)
@@ -311,7 +312,7 @@ func (a *agentSlot) stop(cause stopCause) {
 			a.cause = cause
 		}
 		return
-	case a.status == AgentStarting && a.sink == nil: // it only waits for a seat
+	case a.status == AgentStarting && a.sink == nil: // it still waits for a seat
 		a.gone()
 		return
 	case !a.there():
@@ -325,7 +326,7 @@ func (a *agentSlot) stop(cause stopCause) {
 	a.cause = cause
 	a.dirty = true
 	if starting {
-		a.sink.cancel() // StartAgent gives up, and reports
+		a.sink.cancel() // StartAgent returns and reports
 		return
 	}
 	a.stopNow()
@@ -337,7 +338,8 @@ func (a *agentSlot) stopNow() {
 		a.stopProcess(proc)
 		a.helpers.post(func() {
 			if a.sink == s {
-				// Its group is gone; its earlier output is still on its way.
+				// The process group is gone, but its earlier output may still be
+				// unread.
 				a.lastWordBy = time.Now().Add(lastWordBound)
 			}
 		})
@@ -352,7 +354,7 @@ func (a *agentSlot) stopProcess(proc Agent) {
 	}
 }
 
-// gone is the end of an agent's stay in the slot, however it came.
+// gone empties the slot after an agent has ended.
 func (a *agentSlot) gone() {
 	a.detach()
 	a.proc, a.version, a.lastWordBy, a.restSince, a.chosen = nil, "", time.Time{}, time.Time{}, nil
@@ -362,8 +364,8 @@ func (a *agentSlot) gone() {
 	a.dirty = true
 }
 
-// crashed decides the step after an unexpected exit of the agent. An agent that was
-// needed is started again after a pause, so often and no more.
+// crashed decides what follows an unexpected exit. If the agent was needed, it is
+// restarted after a pause, up to crashLimit times.
 func (a *agentSlot) crashed(words string, needed bool) {
 	now := time.Now()
 	recent := a.crashes[:0]
@@ -398,7 +400,7 @@ func exitWords(exit event.AgentExit) string {
 	return words
 }
 
-// forgive lets a person's decision count more than past crashes.
+// forgive forgets past crashes, because a person decided to continue.
 func (a *agentSlot) forgive() {
 	a.crashes, a.restartAt = nil, time.Time{}
 	if a.status == AgentFailed {
@@ -407,13 +409,13 @@ func (a *agentSlot) forgive() {
 	}
 }
 
-// watch does the due steps for the agent: a start that waits for a seat, a
-// restart after a crash, the end of the wait for an AgentExit.
+// watch performs the steps that are due: a start that waits for a seat, a restart
+// after a crash, the end of the wait for an AgentExit.
 func (a *agentSlot) watch(now time.Time) {
 	if !a.lastWordBy.IsZero() && a.sink != nil {
 		switch {
 		case a.health.blocked && !a.closing:
-			a.lastWordBy = now.Add(lastWordBound) // its words wait for the disk
+			a.lastWordBy = now.Add(lastWordBound) // its output waits for the log
 		case !now.Before(a.lastWordBy), a.closing && a.health.broken():
 			a.giveUpOnLastWord()
 		}
@@ -440,8 +442,8 @@ func (a *agentSlot) watch(now time.Time) {
 	}
 }
 
-// giveUpOnLastWord is for an agent whose process is gone without an AgentExit: the
-// log must not wait for it for ever.
+// giveUpOnLastWord records an exit for an agent whose process is gone without an
+// AgentExit, so that the log need not wait for it.
 func (a *agentSlot) giveUpOnLastWord() {
 	exit := event.AgentExit{Reason: "stopped; it did not report its end"}
 	if err := a.takeExit(exit); err != nil {
@@ -450,13 +452,13 @@ func (a *agentSlot) giveUpOnLastWord() {
 	}
 }
 
-// rest stops an idle agent when another session needs its seat, or when it was
-// not used for long. The latter only where it can come back with its memory: one
-// that cannot is given a short account when it is back, which is worse than
-// remembering and better than another session's prompt that waits.
+// rest stops an idle agent if another session needs its seat, or if it was idle for
+// too long. The second case applies only to an agent that can resume its session.
+// The first applies to all: a new agent with a summary is worse than a resumed one,
+// but better than letting another session wait.
 func (a *agentSlot) rest(now time.Time) {
 	if a.status == AgentStopping {
-		return // its seat is free in a moment: no other session is asked for its own
+		return // its seat is free in a moment, so no other session must give one up
 	}
 	idle := a.up() && !a.fold.open && len(a.fold.permissions.open) == 0 && !a.closing
 	if _, waiting := a.queue.NextDue(now); !idle || waiting {

@@ -7,9 +7,9 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Restart stops the agent, if it runs, and starts it again; a turn that it was
-// given is closed as interrupted, one that still waited for it goes to the next.
-// It is a person's decision, so earlier crashes no longer count.
+// Restart stops the agent, if it runs, and starts it again. A turn that was given
+// to the agent is interrupted; a turn that was not is given to the next agent.
+// Because a person asked for it, earlier crashes no longer count.
 func (b *BackgroundSession) Restart(ctx context.Context, actor event.Actor) error {
 	return tell(ctx, b, func(e *engine) error {
 		if err := e.refusal(); err != nil {

@@ -15,41 +15,39 @@ type Answer struct {
 	PermissionID string
 	// OptionID is one of the options the agent offered.
 	OptionID string
-	// Content is the filled-in form, a JSON object, when the agent asked with a
-	// form.
+	// Content is the filled-in form, a JSON object, if the request has a form.
 	Content json.RawMessage
 	Actor   event.Actor
-	// Remember, when set, makes a rule of the answer: the same again is answered
-	// the same, in this session or in every session with this agent. Without it an
-	// option that says "always" is remembered for the session. The agent is told
-	// its option that counts once, if it offers one: the hub keeps the rule, and
-	// can revoke it.
+	// Remember, if set, makes a rule that answers the same request the same way, in
+	// this session or in every session of this agent. Without it, an "always"
+	// option makes a rule for the session. The agent gets its once option if it has
+	// one: the hub keeps the rule and can revoke it.
 	Remember RuleScope
-	// MayRule says that the person may make rules in this session. Without it Remember
-	// is ErrForbidden, and an option that says "always" counts once.
+	// MayRule means that the person may make rules in this session. Without it
+	// Remember is ErrForbidden, and an "always" option counts once.
 	MayRule bool
-	// SeenSeq, when set, is the last event that the client had applied. The answer is
+	// SeenSeq, if set, is the last event that the client had applied. The answer is
 	// refused if the request's tool call changed after it.
 	SeenSeq event.Seq
 }
 
-// AnswerPermission settles a permission request. The first answer wins: it is on
-// the device when this returns, and the agent is told. The winner's own answer
-// again succeeds; any other answer gets *AlreadyResolved. A request this session
-// does not know, or no longer, is ErrNotFound; an option the agent did not offer,
-// or one that is to be remembered and cannot be, is ErrInvalid; a tool call that changed
-// after SeenSeq is ErrConflict.
+// AnswerPermission settles a permission request. The first answer wins: when this
+// returns, it is on the device and the agent has it. Repeating the winning answer
+// succeeds. Any other answer gets *AlreadyResolved. An unknown or forgotten request
+// is ErrNotFound. An option the agent did not offer, or one that cannot be
+// remembered as asked, is ErrInvalid. A tool call that changed after SeenSeq is
+// ErrConflict.
 func (b *BackgroundSession) AnswerPermission(ctx context.Context, a Answer) (event.PermissionOutcome, error) {
 	return ask(ctx, b, func(e *engine) (event.PermissionOutcome, error) { return e.questions.answer(a) })
 }
 
-// questions are the agent's requests to people. It records them and settles them:
+// questions are the agent's permission requests. It records them and settles them:
 // by an answer, by a rule, or by the policy for an unwatched session.
 type questions struct {
 	*journal
 	agent     *agentSlot
 	turn      *turnRun
-	unwatched time.Time // since when the session is unwatched while requests are open
+	unwatched time.Time // since when requests are open and the session is unwatched
 }
 
 func (q *questions) answer(a Answer) (event.PermissionOutcome, error) {
@@ -113,7 +111,7 @@ func (q *questions) answer(a Answer) (event.PermissionOutcome, error) {
 	return outcome, nil
 }
 
-// sentAgain reports whether an answer is the winner's own once more.
+// sentAgain reports whether an answer repeats the winning one.
 func (q *questions) sentAgain(winner event.PermissionOutcome, a Answer) bool {
 	if winner.Outcome != event.OutcomeSelected || winner.OptionID != a.OptionID {
 		return false
@@ -129,7 +127,7 @@ func isObject(data json.RawMessage) bool {
 	return json.Unmarshal(data, &object) == nil && object != nil
 }
 
-// tellAgent passes outcomes that are in the log on to the agent.
+// tellAgent sends outcomes that are in the log to the agent.
 func (q *questions) tellAgent(outcomes ...event.PermissionOutcome) {
 	for _, o := range outcomes {
 		if q.agent.proc == nil {
@@ -141,7 +139,7 @@ func (q *questions) tellAgent(outcomes ...event.PermissionOutcome) {
 	}
 }
 
-// recordRequest takes the agent asking.
+// recordRequest records a permission request of the agent.
 func (q *questions) recordRequest(p event.PermissionRequest) error {
 	_, open := q.fold.permissions.find(p.PermissionID)
 	_, settled := q.fold.permissions.outcome(p.PermissionID)
@@ -155,7 +153,7 @@ func (q *questions) recordRequest(p event.PermissionRequest) error {
 	list := []entry{{request.Turn, p}}
 	var outcomes []event.PermissionOutcome
 	if q.turn.cancelled && q.fold.open {
-		// The person was told that everything open was settled; this came after.
+		// A cancel settled all open requests before this one came.
 		o := request.cancelled(theHub(), "the turn was cancelled")
 		outcomes = append(outcomes, o)
 		list = append(list, entry{request.Turn, o})
@@ -170,8 +168,8 @@ func (q *questions) recordRequest(p event.PermissionRequest) error {
 	return nil
 }
 
-// recordWithdrawal records that the agent withdrew its request. An answer that came
-// first stays.
+// recordWithdrawal records that the agent withdrew its request. An earlier answer
+// stays.
 func (q *questions) recordWithdrawal(p event.PermissionOutcome) error {
 	request, open := q.fold.permissions.find(p.PermissionID)
 	if !open {
@@ -181,8 +179,8 @@ func (q *questions) recordWithdrawal(p event.PermissionOutcome) error {
 	return err
 }
 
-// watchRequests applies the policy for unwatched sessions. It never allows
-// anything.
+// watchRequests applies the policy for unwatched sessions. The policy never allows
+// a request.
 func (q *questions) watchRequests(now time.Time) {
 	open := q.fold.permissions.open
 	if len(open) == 0 || q.closing || q.health.broken() {
@@ -219,7 +217,7 @@ func (q *questions) watchRequests(now time.Time) {
 	}
 }
 
-// denied rejects a request once, with an option of the agent's if it has one.
+// denied rejects a request once, with the agent's option for that if there is one.
 func (r openRequest) denied(reason string) event.PermissionOutcome {
 	for _, o := range r.Request.Options {
 		if o.Kind == event.RejectOnce {

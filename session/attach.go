@@ -9,10 +9,10 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Attach stores the bytes of content as a file that a prompt will name, and returns
-// the reference for the prompt. All of it is on the device when it returns. The
-// bytes are read as they come and never held in memory; an upload that exceeds the
-// limits, or breaks off, leaves nothing behind.
+// Attach stores the bytes of content as a file for a later prompt, and returns the
+// reference to it. The file is on the device when Attach returns. The bytes are
+// written as they arrive and not held in memory. An upload that exceeds the limits
+// or is interrupted leaves no file.
 func (b *BackgroundSession) Attach(ctx context.Context, by event.Actor, name, mediaType string, content io.Reader) (a event.Attachment, err error) {
 	quota, err := ask(ctx, b, func(e *engine) (*uploadQuota, error) {
 		return &uploadQuota{b: b, days: e.hub.uploads, credential: by.ID, limits: e.hub.settings().Limits}, nil
@@ -20,7 +20,7 @@ func (b *BackgroundSession) Attach(ctx context.Context, by event.Actor, name, me
 	if err != nil {
 		return event.Attachment{}, err
 	}
-	b.uploading.RLock() // nothing that is uploaded just now is removed as old
+	b.uploading.RLock() // the sweep must not remove a new upload
 	defer b.uploading.RUnlock()
 	fresh := false
 	defer func() {
@@ -53,7 +53,7 @@ func (b *BackgroundSession) Attach(ctx context.Context, by event.Actor, name, me
 	return a, nil
 }
 
-// attached reads an uploaded file, and keeps the error of a failed read.
+// attached reads an upload and keeps the error of a failed read.
 type attached struct {
 	from  io.Reader
 	limit int64

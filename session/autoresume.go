@@ -11,13 +11,14 @@ import (
 const (
 	// resumePrefix begins the id of a prompt that resumes a turn.
 	resumePrefix = "resume-"
-	// autoResumes is how often the hub resumes by itself after a person's prompt.
+	// autoResumes is how often the hub resumes by itself after each prompt of a
+	// person.
 	autoResumes = 2
-	// autoBound is for one try of that.
+	// autoBound is the time limit of one attempt.
 	autoBound = time.Minute
 )
 
-// countResume counts the resumes since the latest prompt that was none.
+// countResume counts the resumes since the last other prompt.
 func (i *interruptions) countResume(promptID string) {
 	if strings.HasPrefix(promptID, resumePrefix) {
 		i.Resumes++
@@ -26,9 +27,9 @@ func (i *interruptions) countResume(promptID string) {
 	}
 }
 
-// auto resumes a turn that was cut off, once, where the configuration lets
-// the hub do that by itself. A turn that waits for a person's choice, an agent that
-// does not start, and the third resume are a person's.
+// auto resumes an interrupted turn once, if the configuration allows it. A person
+// must decide about a turn paused for a choice, about an agent that does not start,
+// and after two automatic resumes.
 func (s *resumer) auto() {
 	open := s.fold.interruptions.Open
 	switch {
@@ -48,8 +49,8 @@ func (s *resumer) auto() {
 	})
 }
 
-// resumeUnchanged resumes where nothing has to be confirmed. Drift that shows when
-// the agent is back pauses the turn.
+// resumeUnchanged resumes if there is nothing to confirm. Drift that shows when the
+// agent is back pauses the turn.
 func (b *BackgroundSession) resumeUnchanged(ctx context.Context, id string) error {
 	offer, err := b.Interruption(ctx)
 	if err != nil {
@@ -68,7 +69,7 @@ func (b *BackgroundSession) resumeUnchanged(ctx context.Context, id string) erro
 	}
 	r := ResumeRequest{InterruptionID: id, Actor: theHub()}
 	if len(offer.Drift) > 0 {
-		r.Drift = DriftKeep // it allows no more
+		r.Drift = DriftKeep // the drift does not allow more
 	}
 	_, err = b.Resume(ctx, r)
 	return err

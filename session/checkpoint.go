@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// checkpointTail bounds the text and the thought that a checkpoint holds, in
-	// runes. The newest are kept.
+	// checkpointTail is how many runes of the text and of the thought a checkpoint
+	// keeps, counted from the end.
 	checkpointTail = 4000
 	// checkpointBytes is how much of a log is read at once.
 	checkpointBytes = 1 << 20
 )
 
-// checkpoint is the state of a turn at the moment it was cut off. It is computed
-// from the turn's events and never stored.
+// checkpoint is the state of a turn when it was interrupted. It is computed from
+// the turn's events and never stored.
 type checkpoint struct {
 	Reason event.InterruptReason
 	Phase  event.TurnPhase
@@ -30,16 +30,16 @@ type checkpoint struct {
 	Given bool
 	// Round counts the tool batches so far.
 	Round int
-	// Text and Thought are the end of the agent's message and thought; the lengths
-	// are of the whole, in runes.
+	// Text and Thought are the ends of the agent's message and thought. TextLen and
+	// ThoughtLen are the full lengths in runes.
 	Text, Thought       string
 	TextLen, ThoughtLen int
 	Open, Finished      []event.ToolCallFields
 	Plan                []event.PlanEntry
-	// Lost are the questions that waited for an answer.
+	// Lost are the unanswered permission requests.
 	Lost []event.PermissionRequest
-	// Seen is where the workspace stood after the last tool that ended, or when the
-	// turn began; nil where that is not known.
+	// Seen is the state of the workspace after the last finished tool call, or at
+	// the beginning of the turn; nil if unknown.
 	Seen *event.WorkspaceSeen
 }
 
@@ -95,7 +95,7 @@ func (c *checkpoint) take(turn *transcript.Turn) {
 	c.Thought, c.ThoughtLen = tail(thought.String())
 }
 
-// tail is the end of a text, and how many runes the whole has.
+// tail returns the end of a text and the length of the whole in runes.
 func tail(text string) (end string, length int) {
 	runes := []rune(text)
 	return string(runes[max(0, len(runes)-checkpointTail):]), len(runes)

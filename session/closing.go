@@ -15,9 +15,8 @@ import (
 // forgetBound is how long an agent may take to delete its own copy of a session.
 const forgetBound = 2 * time.Second
 
-// close ends the session: its agent is stopped, an open turn is closed. When ctx
-// ends first, the engine is made to end at once, and open calls and turns stay open
-// in the log.
+// close ends the session: it stops the agent and closes an open turn. If ctx ends
+// first, the engine ends at once, and open calls and turns stay open in the log.
 func (b *BackgroundSession) close(ctx context.Context) error {
 	b.post(func(e *engine) { e.closing = true })
 	select {
@@ -30,8 +29,8 @@ func (b *BackgroundSession) close(ctx context.Context) error {
 	return fmt.Errorf("close session %s: %w", b.id, ctx.Err())
 }
 
-// forget has a running agent delete its own copy of the session before it is
-// stopped. One that cannot, or does not answer in time, is stopped all the same.
+// forget asks a running agent to delete its own copy of the session before it is
+// stopped. An agent that cannot, or does not answer in time, is stopped anyway.
 func (b *BackgroundSession) forget(ctx context.Context) {
 	proc, err := ask(ctx, b, func(e *engine) (Agent, error) {
 		if !e.agent.up() || e.fold.open {
@@ -45,10 +44,10 @@ func (b *BackgroundSession) forget(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, forgetBound)
 	defer cancel()
-	_ = forgetter.Forget(ctx) // most agents keep nothing, or do not offer it
+	_ = forgetter.Forget(ctx) // most agents keep no copy or do not support this
 }
 
-// post runs a job in the engine, if it has not ended.
+// post runs a job in the engine unless the engine has ended.
 func (b *BackgroundSession) post(job func(*engine)) {
 	select {
 	case b.mail <- job:
@@ -56,7 +55,7 @@ func (b *BackgroundSession) post(job func(*engine)) {
 	}
 }
 
-// windDown goes on ending the session.
+// windDown performs the next step of closing the session.
 func (e *engine) windDown() {
 	if e.agent.status != AgentAbsent && e.agent.status != AgentFailed {
 		e.agent.stop(stopClose)
@@ -84,8 +83,8 @@ func (e *engine) restful() bool {
 		e.agent.status != AgentStarting && !e.b.watchers.any()
 }
 
-// rename gives the session a person's name; an empty one lets it name itself
-// again.
+// rename sets the session's name given by a person. An empty one allows automatic
+// names again.
 func (b *BackgroundSession) rename(ctx context.Context, name string) error {
 	return tell(ctx, b, func(e *engine) error {
 		e.listing.named = name != ""
@@ -99,7 +98,7 @@ func (b *BackgroundSession) rename(ctx context.Context, name string) error {
 	})
 }
 
-// label changes the session's labels, on the device.
+// label changes the session's labels and writes them to the device.
 func (b *BackgroundSession) label(ctx context.Context, p Patch) error {
 	change := func(m *store.Metadata) {
 		if p.Name != nil {
@@ -126,7 +125,7 @@ func (b *BackgroundSession) label(ctx context.Context, p Patch) error {
 	})
 }
 
-// givenName checks a name a person gave.
+// givenName checks a name given by a person.
 func givenName(name string) (string, error) {
 	name = strings.TrimSpace(name)
 	if utf8.RuneCountInString(name) > 200 || name != "" && !printable(name) {
@@ -138,8 +137,8 @@ func givenName(name string) (string, error) {
 	return name, nil
 }
 
-// seen reports whether a printable rune is something to look at by itself: marks go
-// on others, and some letters and signs are blank.
+// seen reports whether a rune is visible by itself. Combining marks are not, nor
+// are some blank letters and signs.
 func seen(r rune) bool {
 	return !unicode.IsMark(r) && !unicode.IsSpace(r) && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) && r != '\u2800'
 }

@@ -21,16 +21,17 @@ import (
 )
 
 const (
-	// commentsFile holds a session's review comments: a line of the format and the
-	// version, then one line for each comment.
+	// commentsFile holds a session's review comments: a line with the format and
+	// the version, then one line for each comment.
 	commentsFile = "comments.jsonl"
-	// maxComments and maxComment bound the comments of a session, and the bytes of one.
+	// maxComments limits the comments of a session; maxComment limits the bytes of
+	// one.
 	maxComments = 1000
 	maxComment  = 8 << 10
 )
 
-// Comment is a person's comment on a range of events. It is no event: the log stays
-// as it is.
+// Comment is a person's comment on a range of events. It is not an event: the log
+// does not change.
 type Comment struct {
 	CommentID string    `json:"comment_id"`
 	FromSeq   event.Seq `json:"from_seq"`
@@ -40,30 +41,30 @@ type Comment struct {
 	ByID      string    `json:"by_id,omitempty"`
 	At        time.Time `json:"at"`
 	Resolved  bool      `json:"resolved"`
-	// EditedAt is when its text was changed last; nil if it never was.
+	// EditedAt is the time of the last change of the text; nil if there was none.
 	EditedAt *time.Time `json:"edited_at,omitempty"`
 }
 
-// CommentPatch changes the fields of a comment that it has.
+// CommentPatch changes the comment's fields that are not nil.
 type CommentPatch struct {
 	Text     *string
 	Resolved *bool
 }
 
-// CommentCount is how many comments there are. Version rises with every change.
+// CommentCount is the number of comments. Version rises with every change.
 type CommentCount struct {
 	Version     int64
 	Count, Open int
 }
 
-// commentBook keeps the comments of a session in its file. A change is on the device
-// before it is seen. Only counts are in memory.
+// commentBook stores the comments of a session in its file. A change becomes
+// visible once it is on the device. Only the counts are in memory.
 type commentBook struct {
 	path    string
 	logger  *slog.Logger
 	changed bell.Bell
 
-	mu    sync.Mutex // one reads or writes the file at a time
+	mu    sync.Mutex // held while the file is read or written
 	count CommentCount
 }
 
@@ -75,8 +76,8 @@ type commentsHead struct {
 	Version int64 `json:"version"`
 }
 
-// openCommentBook reads the comments of a session's directory. A file that cannot be
-// understood is set aside.
+// openCommentBook reads the comments of a session's directory. An invalid file is
+// set aside.
 func openCommentBook(dir string, logger *slog.Logger) *commentBook {
 	b := &commentBook{path: filepath.Join(dir, commentsFile), logger: logger}
 	if _, err := b.read(); err != nil {
@@ -86,8 +87,8 @@ func openCommentBook(dir string, logger *slog.Logger) *commentBook {
 	return b
 }
 
-// read returns the comments, oldest first, and counts them. The caller holds mu, or is
-// alone.
+// read returns the comments, oldest first, and updates the counts. The caller holds
+// mu or has the only reference.
 func (b *commentBook) read() ([]Comment, error) {
 	data, err := os.ReadFile(b.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -132,7 +133,7 @@ func (b *commentBook) counted(version int64, list []Comment) {
 	}
 }
 
-// change replaces the comments by the result of f. An error of f changes nothing.
+// change replaces the comments by the result of f. If f fails, nothing changes.
 func (b *commentBook) change(f func([]Comment) ([]Comment, error)) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -180,12 +181,13 @@ func (b *BackgroundSession) CommentCount() CommentCount {
 	return b.comments.count
 }
 
-// CommentsChanged returns a channel that is closed when the comments change. Take it
-// before CommentCount, or news in between is missed.
+// CommentsChanged returns a channel that is closed when the comments change. Take
+// it before CommentCount, or a change in between is missed.
 func (b *BackgroundSession) CommentsChanged() <-chan struct{} { return b.comments.changed.Listen() }
 
-// AddComment adds a comment, on the device before it returns. Its id is the client's
-// own: the same again changes nothing, another with the id is ErrConflict.
+// AddComment adds a comment, which is on the device when AddComment returns. The
+// client chooses the id. Repeating the call changes nothing; another comment with
+// the same id is ErrConflict.
 func (b *BackgroundSession) AddComment(c Comment) (Comment, error) {
 	if c.ToSeq == 0 {
 		c.ToSeq = c.FromSeq
@@ -224,7 +226,7 @@ func (b *BackgroundSession) AddComment(c Comment) (Comment, error) {
 	return made, err
 }
 
-// errSame ends a change that has nothing to do.
+// errSame is the error of a change that has no effect.
 var errSame = errors.New("nothing to change")
 
 func checkComment(text string) error {
@@ -234,8 +236,8 @@ func checkComment(text string) error {
 	return nil
 }
 
-// EditComment changes a comment, on the device before it returns. ErrNotFound if there
-// is none with that id.
+// EditComment changes a comment, which is on the device when EditComment returns.
+// An unknown id is ErrNotFound.
 func (b *BackgroundSession) EditComment(id string, p CommentPatch) (Comment, error) {
 	if p.Text != nil {
 		if err := checkComment(*p.Text); err != nil {
@@ -262,7 +264,7 @@ func (b *BackgroundSession) EditComment(id string, p CommentPatch) (Comment, err
 	return changed, err
 }
 
-// RemoveComment removes a comment. ErrNotFound if there is none with that id.
+// RemoveComment removes a comment. An unknown id is ErrNotFound.
 func (b *BackgroundSession) RemoveComment(id string) error {
 	return b.comments.change(func(list []Comment) ([]Comment, error) {
 		at := commentAt(list, id)

@@ -19,28 +19,30 @@ type CreateRequest struct {
 	Agent string
 	// Workspace is an absolute directory; empty means the default.
 	Workspace string
-	// Name is the name that a person gave the session; empty lets the first prompt
-	// and the agent name it.
+	// Name is the session's name given by a person. If empty, the first prompt and
+	// the agent name the session.
 	Name string
-	// Prompt is asked at once when it is not empty.
+	// Prompt, if not empty, is the first prompt.
 	Prompt string
 	Actor  event.Actor
-	// Key is the client's own name for this request, at most 128 bytes, and the id
-	// of its prompt. Sent again by the same actor it is answered with the session it
-	// made, as long as there is one. Empty makes a session each time.
+	// Key is the client's id of this request, at most 128 bytes, and the id of its
+	// prompt. If the same actor repeats the key, it gets the session of the first
+	// request, as long as that exists. Without a key each request creates a
+	// session.
 	Key string
 
 	recorded bool // by a program: the hub runs no agent for it
-	// forkOf is the session and the event that it goes on from.
+	// forkOf is the session and event that this session is forked from.
 	forkOf string
-	// worktree is made of Workspace's repository first, and the session works there.
+	// worktree is created first, from Workspace's repository. The session works in
+	// it.
 	worktree *worktree
 }
 
-// creationKey tells the requests of one client from those of others.
+// creationKey separates the keys of different clients.
 type creationKey struct{ byID, key string }
 
-// hash is of all that is asked for: 128 bits of SHA-256, in hex.
+// hash identifies the content of a request: 128 bits of SHA-256, in hex.
 func (r CreateRequest) hash() string {
 	asked := []string{r.Agent, r.Workspace, r.Name, r.Prompt}
 	if r.recorded {
@@ -53,17 +55,17 @@ func (r CreateRequest) hash() string {
 		asked = append(asked, "in worktree "+r.worktree.folder)
 	}
 	payload, err := json.Marshal(asked)
-	if err != nil { // strings always encode
+	if err != nil { // encoding strings never fails
 		panic(err)
 	}
 	sum := sha256.Sum256(payload)
 	return hex.EncodeToString(sum[:16])
 }
 
-// Create makes a session and asks its first prompt, which starts its agent. With a
-// key it does so once, however often it is sent. If it was cut off between two
-// steps, the next call does the missing ones. ErrConflict if the key made a session
-// of another request.
+// Create creates a session and sends its first prompt, which starts its agent. With
+// a key it does so once, however often the request is repeated. After an
+// interruption between two steps, the next call completes the rest. It is
+// ErrConflict if the key was used for another request.
 func (m *Manager) Create(ctx context.Context, r CreateRequest) (*BackgroundSession, error) {
 	prompt := PromptRequest{PromptID: r.Key, Text: r.Prompt, Actor: r.Actor}
 	if r.Key == "" {
@@ -74,7 +76,7 @@ func (m *Manager) Create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 		return nil, fmt.Errorf("%w: a key has at most %d printable bytes", ErrInvalid, maxPromptID)
 	}
 	if r.Prompt != "" {
-		// Before there is anything that a refusal would leave behind.
+		// Check everything before a refusal would leave something behind.
 		if err := prompt.validate(m.settings.Load().Limits.PromptBytes); err != nil {
 			return nil, err
 		}
@@ -89,8 +91,8 @@ func (m *Manager) Create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 	return b, nil
 }
 
-// createOnce makes the session, or finds the one that a request with this key has
-// made.
+// createOnce creates the session, or finds the one that a request with this key
+// created.
 func (m *Manager) createOnce(ctx context.Context, r CreateRequest) (*BackgroundSession, error) {
 	if r.Key == "" {
 		return m.create(ctx, r)
@@ -108,8 +110,8 @@ func (m *Manager) createOnce(ctx context.Context, r CreateRequest) (*BackgroundS
 	return m.create(ctx, r)
 }
 
-// holdKey waits until no other creation with this key is under way, so that the
-// same request twice at once makes one session. Other keys are not waited for.
+// holdKey waits until no other creation with this key is running, so that two
+// concurrent requests create one session. Other keys do not wait.
 func (m *Manager) holdKey(ctx context.Context, key creationKey) (done func(), err error) {
 	for {
 		m.mu.Lock()
@@ -134,10 +136,10 @@ func (m *Manager) holdKey(ctx context.Context, key creationKey) (done func(), er
 	}
 }
 
-// createdBefore answers a request that has made a session, and names it where the
-// hub ended before it could.
+// createdBefore answers a request that has already created a session. It also sets
+// the name if the hub ended before that.
 func (m *Manager) createdBefore(ctx context.Context, r CreateRequest, md store.Metadata) (*BackgroundSession, error) {
-	// Sessions of before the hash was kept have none; then any request matches.
+	// Older sessions have no hash; for them any request matches.
 	if md.RequestHash != "" && md.RequestHash != r.hash() {
 		return nil, fmt.Errorf("%w: this key made session %s of another agent, workspace, name or prompt", ErrConflict, md.SessionID)
 	}
@@ -211,8 +213,8 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 	return b, nil
 }
 
-// gitHead is where the workspace's repository stands, read from its files. Nil means
-// that there is none, or that its files do not say.
+// gitHead reads the branch and commit of the workspace's repository from its files.
+// Nil means that there is no repository, or that its files do not show it.
 func gitHead(workspace string) *event.Git {
 	repository, err := gitstate.Find(workspace)
 	if err != nil {
@@ -225,7 +227,7 @@ func gitHead(workspace string) *event.Git {
 	return &event.Git{Commit: head.Commit, Branch: head.Branch}
 }
 
-// nameCreated gives a new session the name its request has, if any.
+// nameCreated gives a new session the name from its request, if any.
 func (m *Manager) nameCreated(ctx context.Context, b *BackgroundSession, name string) error {
 	if name == "" {
 		return nil
@@ -234,7 +236,7 @@ func (m *Manager) nameCreated(ctx context.Context, b *BackgroundSession, name st
 		return err
 	}
 	if err := b.log.FlushMetadata(ctx); err != nil {
-		// The session is there, and the log goes on trying.
+		// The session exists, and the log retries the write.
 		m.logger.Warn("name of a new session is not on the device yet", "session", b.id, "err", err)
 	}
 	return nil

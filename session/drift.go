@@ -11,17 +11,15 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// noteSettings is the note on the decision about settings that differ from the
-// recorded ones.
+// noteSettings is the method of the note about changed agent settings.
 const noteSettings = "abide/settings"
 
-// Drift is a setting with which an agent came back that differs from the
-// recorded one.
+// Drift is a setting of a restarted agent that differs from the recorded one.
 type Drift struct {
 	// Field is agent, version, mode, model, mcp_servers, or options.ID.
 	Field             string
 	Recorded, Current string
-	// AllowsMore says that the agent may do more, or that the hub cannot tell.
+	// AllowsMore means that the agent may do more, or that the hub cannot tell.
 	AllowsMore bool
 }
 
@@ -29,22 +27,22 @@ type Drift struct {
 type DriftChoice string
 
 const (
-	// DriftApply gives the agent the recorded settings again.
+	// DriftApply sets the recorded settings again.
 	DriftApply DriftChoice = "apply"
-	// DriftKeep accepts the settings with which the agent came back.
+	// DriftKeep accepts the agent's present settings.
 	DriftKeep DriftChoice = "keep"
 )
 
-// agentSettings are an agent's settings, as the log has them.
+// agentSettings are an agent's settings, as recorded in the log.
 type agentSettings struct {
 	Name    string        `json:"name,omitempty"` // the agent's own name
 	Version string        `json:"version,omitempty"`
 	Mode    string        `json:"mode,omitempty"`
 	Options []agentOption `json:"options,omitempty"`
-	// MCPServers is nil where the log does not say.
+	// MCPServers is nil if the log does not list them.
 	MCPServers []string `json:"mcp_servers,omitempty"`
 	MCPKnown   bool     `json:"mcp_known,omitempty"`
-	// Command is a digest of the configured command that started it.
+	// Command is a digest of the agent's configured command.
 	Command string `json:"command,omitempty"`
 }
 
@@ -67,10 +65,10 @@ func (f *fold) settings() agentSettings {
 	return s
 }
 
-// optionsOf reads an agent's options; unreadable ones are left out.
+// optionsOf reads an agent's options. Unreadable ones are omitted.
 func optionsOf(raw json.RawMessage) []agentOption {
 	var all []json.RawMessage
-	_ = json.Unmarshal(raw, &all) // then there is none
+	_ = json.Unmarshal(raw, &all) // then there are none
 	var list []agentOption
 	for _, one := range all {
 		var o agentOption
@@ -81,8 +79,8 @@ func optionsOf(raw json.RawMessage) []agentOption {
 	return list
 }
 
-// startedWith takes the start of an agent. The settings of the agent before are
-// kept until this one is given a prompt: by then the drift is decided.
+// startedWith handles the start of an agent. The settings of the previous agent are
+// kept until the new one gets a prompt: by then the drift is decided.
 func (f *fold) startedWith(p event.AgentStarted) {
 	if f.before == nil && f.agent.Name+f.agent.Version != "" {
 		before := f.settings()
@@ -94,8 +92,8 @@ func (f *fold) startedWith(p event.AgentStarted) {
 	}
 }
 
-// drift is how the settings of the agent differ from the recorded ones, but for
-// those a person chose since the agent started.
+// drift lists the differences between the agent's settings and the recorded ones,
+// except those that people changed since the agent started.
 func (a *agentSlot) drift() []Drift {
 	before := a.fold.before
 	if before == nil {
@@ -108,8 +106,8 @@ func (a *agentSlot) drift() []Drift {
 	})
 }
 
-// drift lists the settings that differ in now. A setting that now lacks is not
-// compared: an absent setting allows nothing.
+// drift lists the settings that differ in now. A setting that is absent in now is
+// not compared, because it cannot allow more.
 func (s agentSettings) drift(now agentSettings) []Drift {
 	var rows []Drift
 	differs := func(field, recorded, current string, allowsMore bool) {
@@ -146,7 +144,7 @@ func (o agentOption) field() string {
 	return "options." + o.ID
 }
 
-// text is the option's value in words.
+// text returns the option's value as text.
 func (o agentOption) text() string {
 	var text string
 	if json.Unmarshal(o.Value, &text) == nil {
@@ -155,15 +153,15 @@ func (o agentOption) text() string {
 	return string(o.Value)
 }
 
-// value is the option's value as SetConfigOption takes it.
+// value returns the option's value as SetConfigOption takes it.
 func (o agentOption) value() any {
 	var value any
 	_ = json.Unmarshal(o.Value, &value) // the agent refuses an invalid value
 	return value
 }
 
-// allowsMore reports whether another value of the option may let the agent do
-// more. Which model thinks, and how hard, changes no right.
+// allowsMore reports whether another value of the option may let the agent do more.
+// Changing the model or its effort never does.
 func (o agentOption) allowsMore(current string) bool {
 	switch o.Category {
 	case "mode":
@@ -180,8 +178,7 @@ func (o agentOption) allowsMore(current string) bool {
 	return false
 }
 
-// modeRanks orders the modes of known agents by the actions they allow without
-// asking.
+// modeRanks orders the modes of known agents by what they allow without asking.
 var modeRanks = map[string]int{
 	"plan": 1, "read-only": 1, "readonly": 1, "architect": 1,
 	"ask": 2, "default": 2, "manual": 2,
@@ -190,8 +187,8 @@ var modeRanks = map[string]int{
 	"bypasspermissions": 5, "yolo": 5, "full-access": 5, "agent-full-access": 5,
 }
 
-// modeAllowsMore reports whether a mode may allow more than the recorded one. Of
-// a mode that is not known it says yes.
+// modeAllowsMore reports whether a mode may allow more than the recorded one. It is
+// true for an unknown mode.
 func modeAllowsMore(recorded, current string) bool {
 	was, known := modeRanks[strings.ToLower(recorded)]
 	is, also := modeRanks[strings.ToLower(current)]
@@ -202,7 +199,7 @@ func allowMore(rows []Drift) bool {
 	return slices.ContainsFunc(rows, func(d Drift) bool { return d.AllowsMore })
 }
 
-// driftWords names settings that differ.
+// driftWords lists the settings that differ, as text.
 func driftWords(rows []Drift) string {
 	list := make([]string, 0, len(rows))
 	for _, d := range rows {
@@ -218,14 +215,14 @@ func fieldWords(field string) string {
 	return strings.TrimPrefix(field, "options.")
 }
 
-// driftDecision is a person's decision about drift when they resumed a turn.
+// driftDecision is a person's decision about drift in a resume.
 type driftDecision struct {
 	choice    DriftChoice
 	by        event.Actor
 	mayManage bool
 }
 
-// mayDecide checks a decision about the drift that is known.
+// mayDecide checks a decision about known drift.
 func (d driftDecision) mayDecide(rows []Drift) error {
 	switch d.choice {
 	case "", DriftApply, DriftKeep:
@@ -243,18 +240,18 @@ func (d driftDecision) mayDecide(rows []Drift) error {
 	return nil
 }
 
-// settingsRun is the open turn's part about settings that differ.
+// settingsRun is the part of the open turn about changed settings.
 type settingsRun struct {
-	// drift is a person's decision about an agent that comes back with other settings;
-	// applying says that it is being given the recorded ones.
+	// drift is a person's decision. applying means that the recorded settings are
+	// being set.
 	drift    driftDecision
 	applying bool
-	// kept are the settings that differ and were said to be kept.
+	// kept are the changed settings that a note has already reported as kept.
 	kept []Drift
 }
 
-// settingsGuard compares the settings of an agent that starts again with the recorded
-// ones, before it is given a turn.
+// settingsGuard compares the settings of a restarted agent with the recorded ones
+// before the agent gets a turn.
 type settingsGuard struct {
 	*journal
 	agent   *agentSlot
@@ -264,8 +261,8 @@ type settingsGuard struct {
 }
 
 // admits reports whether the open turn may be given to the agent: the agent has the
-// recorded settings, or those that a person chose. An agent that came back with
-// more rights is given nothing until then.
+// recorded settings or those that a person accepted. Until then, an agent with more
+// rights gets no prompt.
 func (g *settingsGuard) admits() bool {
 	t := g.turn
 	rows := g.agent.drift()
@@ -286,26 +283,26 @@ func (g *settingsGuard) admits() bool {
 	return false
 }
 
-// keep says with which settings the agent goes on.
+// keep records the settings with which the agent continues.
 func (g *settingsGuard) keep(rows []Drift, by event.Actor) bool {
 	text := "The agent goes on with other settings: " + driftWords(rows) + "."
 	if by != theHub() {
 		text += " " + by.Name + " kept them."
 	}
 	if _, err := g.write(g.entries(event.Note{Method: noteSettings, Text: event.Text(text), By: by.Name, ByID: by.ID})...); err != nil {
-		return false // the log is blocked, and proceed comes back here
+		return false // the log is blocked; proceed tries again
 	}
 	g.turn.kept = rows
 	return true
 }
 
-// pause ends a turn before the agent is given it, so that a person decides.
+// pause ends a turn before the agent gets it, so that a person decides.
 func (g *settingsGuard) pause(why string) {
 	g.turn.cut = event.CutPaused
 	g.ends.endOrLater(g.entries(event.Note{Method: noteSettings, Text: event.Text(why)}), event.StopInterrupted, nil)
 }
 
-// apply gives the agent the recorded mode and options again.
+// apply sets the recorded mode and options again.
 func (g *settingsGuard) apply() {
 	before, now, proc, promptID, by := *g.fold.before, g.fold.settings(), g.agent.proc, g.fold.promptID, g.turn.drift.by
 	g.turn.applying = true
@@ -322,7 +319,7 @@ func (g *settingsGuard) apply() {
 	})
 }
 
-// applyTo changes the settings that differ in an agent whose settings are now.
+// applyTo sets the recorded values of an agent whose present settings are now.
 func (s agentSettings) applyTo(ctx context.Context, proc Agent, now agentSettings, by event.Actor) error {
 	if s.Mode != "" && s.Mode != now.Mode {
 		if err := proc.SetMode(ctx, s.Mode, by); err != nil {
@@ -341,8 +338,8 @@ func (s agentSettings) applyTo(ctx context.Context, proc Agent, now agentSetting
 	return nil
 }
 
-// applied goes on once the agent has the recorded settings. By this choice
-// a person also accepted differences that cannot be set, such as the version.
+// applied continues once the agent has the recorded settings. With this choice a
+// person also accepted differences that cannot be set, such as the version.
 func (g *settingsGuard) applied(err error) {
 	g.turn.applying = false
 	rows := slices.DeleteFunc(g.agent.drift(), func(d Drift) bool { return err == nil && !settable(d.Field) })
@@ -358,12 +355,13 @@ func (g *settingsGuard) applied(err error) {
 	g.dirty = true
 }
 
-// settable reports whether the hub can ask an agent to change a setting.
+// settable reports whether the hub can set this setting.
 func settable(field string) bool {
 	return field != "agent" && field != "version" && field != "mcp_servers"
 }
 
-// chose remembers that a person gave the agent a setting: that is no drift.
+// chose remembers that a person changed a setting, so that it does not count as
+// drift.
 func (a *agentSlot) chose(field, value string) {
 	if a.chosen == nil {
 		a.chosen = map[string]string{}
@@ -371,7 +369,7 @@ func (a *agentSlot) chose(field, value string) {
 	a.chosen[field] = value
 }
 
-// choseOption is chose for an option that was set just now.
+// choseOption is chose for an option.
 func (a *agentSlot) choseOption(id string) {
 	for _, o := range a.fold.settings().Options {
 		if o.ID == id {
@@ -380,10 +378,10 @@ func (a *agentSlot) choseOption(id string) {
 	}
 }
 
-// usedToolsKept bounds the tools of MCP servers that are remembered by name.
+// usedToolsKept limits the names of MCP tools that are remembered.
 const usedToolsKept = 100
 
-// usedTool remembers a tool of an MCP server, as its call's title names it.
+// usedTool remembers an MCP tool that a call's title names.
 func (f *fold) usedTool(title string) {
 	title = cut(oneLine(title), lastLineRunes)
 	if len(f.mcpTools) >= usedToolsKept || slices.Contains(f.mcpTools, title) {
@@ -394,8 +392,8 @@ func (f *fold) usedTool(title string) {
 	}
 }
 
-// ofServer reports whether a tool call's title names a tool of an MCP server:
-// agents write mcp__server__tool, server_tool, server/tool and the like.
+// ofServer reports whether a tool call's title names a tool of an MCP server.
+// Agents write mcp__server__tool, server_tool, server/tool and similar.
 func ofServer(title, server string) bool {
 	if strings.Contains(title, "mcp__"+server+"__") {
 		return true

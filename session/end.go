@@ -13,13 +13,13 @@ import (
 // maxEndReason bounds the reason of an end, in bytes.
 const maxEndReason = 1000
 
-// defaultEndReason is the reason of an end that names none.
+// defaultEndReason is the reason if none is given.
 const defaultEndReason = "done"
 
-// End says that the work of the session is done: session_end is in the log on the
-// device when it returns, the status is ended and the agent is stopped. A later prompt
-// is accepted and makes the session live again. While a turn is open, or a prompt is
-// about to open one, it is ErrConflict. Ending a session that has ended changes nothing.
+// End marks the work of the session as done. When it returns, session_end is on the
+// device, the status is ended and the agent is stopped. A later prompt makes the
+// session active again. While a turn is open, or a prompt is about to open one, it
+// is ErrConflict. Ending an ended session changes nothing.
 func (b *BackgroundSession) End(ctx context.Context, reason string, actor event.Actor) error {
 	if err := checkReason(reason); err != nil {
 		return err
@@ -56,6 +56,6 @@ func (e *engine) end(p event.SessionEnd) error {
 	}
 	e.agent.stop(stopSleep)
 	e.list.flush = true
-	e.listing.keep(time.Now()) // the caller finds the status in the list
+	e.listing.keep(time.Now()) // the caller must see the status in the list
 	return nil
 }

@@ -9,8 +9,8 @@ import (
 
 // How often a session polls for changes that raise no signal.
 const (
-	probeInterval    = time.Second            // whether a blocked log can be written again
-	progressInterval = 250 * time.Millisecond // how often mere streaming moves the session list
+	probeInterval    = time.Second            // checks whether a blocked log can be written again
+	progressInterval = 250 * time.Millisecond // updates the session list while the agent streams
 )
 
 // hub is the part of the manager that an engine uses.
@@ -24,19 +24,20 @@ type hub struct {
 	inspect  InspectWorkspace
 	numbers  *resumeNumbers
 	uploads  *uploadDays
-	// touched says that a session's line in the list changed.
+	// touched reports that a session's line in the list changed.
 	touched func(id string)
 	logger  *slog.Logger
 }
 
 // engine is the goroutine that owns a session. Jobs from the mailbox, alarms and
-// bells make something happen; after each of them proceed looks at the state and
-// does the next steps. Its parts are types of their own, called from its goroutine.
+// bells change the state. After each of them, proceed looks at the state and
+// performs the next steps. The parts of an engine are separate types, called from
+// its goroutine.
 type engine struct {
 	journal
 	helpers helpers
 	alarm   *time.Timer
-	turn    turnRun // the open turn; its parts below share it
+	turn    turnRun // the open turn, shared by the parts below
 
 	agent      agentSlot
 	questions  questions
@@ -55,8 +56,8 @@ type engine struct {
 	ended      bool
 }
 
-// newEngine joins the parts of a recovered session. Each knows only the parts that it
-// calls; the ones that end a turn know no more of turns than that.
+// newEngine connects the parts of a recovered session. Each part knows only those
+// that it calls. The parts that end a turn know only the turnEnder.
 func newEngine(j journal, named bool, folded event.Seq) *engine {
 	e := &engine{journal: j, helpers: helpers{b: j.b}}
 	log, agent, turn, helpers := &e.journal, &e.agent, &e.turn, &e.helpers
@@ -78,12 +79,12 @@ func newEngine(j journal, named bool, folded event.Seq) *engine {
 	return e
 }
 
-// run is the engine. It returns when the session was closed and its agent is
-// gone.
+// run is the engine's loop. It returns when the session was closed and its agent
+// has ended.
 func (e *engine) run() {
 	defer close(e.b.gone)
 	defer e.helpers.wait()
-	defer close(e.b.done) // helpers that still want to report need not
+	defer close(e.b.done) // helpers then drop their reports
 	e.alarm = time.NewTimer(0)
 	defer e.alarm.Stop()
 	for !e.ended {
@@ -100,14 +101,13 @@ func (e *engine) run() {
 		e.setAlarm()
 	}
 	e.hub.pool.release(e.agent.seat)
-	// A goroutine that waits to hand over the agent's last events learns that the
-	// engine has ended.
+	// This unblocks a goroutine that waits to deliver the agent's last events.
 	e.agent.detach()
 }
 
-// proceed does everything that is due. It may be called at any time: it looks at
-// the state, not at the last event. It also does the steps that become due by its
-// own ones, such as the next prompt after the end of a turn.
+// proceed performs everything that is due. It may be called at any time, because it
+// looks at the state and not at the last event. It also performs steps that its own
+// steps make due, such as the next prompt after the end of a turn.
 func (e *engine) proceed() {
 	now := time.Now()
 	e.wakeAt = time.Time{}
@@ -121,7 +121,7 @@ func (e *engine) proceed() {
 		}
 		dirty = true
 		if passes == maxPasses {
-			e.wake(now) // others in the mailbox come first
+			e.wake(now) // let other jobs in the mailbox run first
 			break
 		}
 	}
@@ -130,10 +130,11 @@ func (e *engine) proceed() {
 	e.folds.keep(e.ended)
 }
 
-// maxPasses bounds how long proceed keeps the mailbox waiting.
+// maxPasses limits how long proceed delays the mailbox.
 const maxPasses = 10
 
-// pass does the steps that are due, and marks the state as dirty if one changed it.
+// pass performs the steps that are due, and marks the state as dirty if one changed
+// it.
 func (e *engine) pass(now time.Time) {
 	e.probeLog(now)
 	e.unsaved.probe(&e.journal, now)
@@ -156,8 +157,8 @@ func (e *engine) pass(now time.Time) {
 	e.agent.rest(now)
 }
 
-// passRecorded is pass while a program records the session: the hub only waits for
-// it, and at its own end leaves open calls open.
+// passRecorded is pass while a program records the session. The hub only waits for
+// the program, and leaves calls open when the hub ends.
 func (e *engine) passRecorded(now time.Time) {
 	switch {
 	case e.closing:

@@ -15,8 +15,8 @@ import (
 
 var blobName = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// Export describes the session as it is now, for package export. The events are those
-// from from to to; 0 is the first and the last.
+// Export describes the session for package export, with the events from from to to;
+// 0 means the first or the last.
 func (b *BackgroundSession) Export(from, to event.Seq) (export.Session, error) {
 	md, marks := b.log.Metadata(), b.log.Marks()
 	s := export.Session{

@@ -15,50 +15,49 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// maxSearches bounds the searches that read files at the same time to half of the
-// processors, so that sessions at work keep the others. Another one waits for its
-// turn.
+// maxSearches limits concurrent searches to half of the processors, so that running
+// sessions keep the others. Further searches wait.
 func maxSearches() int { return max(1, runtime.GOMAXPROCS(0)/2) }
 
-// searchPatience is how long a search waits for its turn. After that the user has
-// given up or asked again.
+// searchPatience is how long a search waits for a slot. After that the user has
+// given up or searched again.
 const searchPatience = 10 * time.Second
 
-// searchBudget is how long one call reads before it answers with its results and
-// the place to go on from.
+// searchBudget is how long one call reads before it returns its results and a
+// cursor.
 const searchBudget = 500 * time.Millisecond
 
-// SearchRequest asks where a text occurs.
+// SearchRequest is a text search.
 type SearchRequest struct {
 	Text string
-	// Only is the one session to search; empty searches all.
+	// Only restricts the search to one session; empty searches all.
 	Only string
-	// Limit is how many hits are wanted, from 1.
+	// Limit is the maximum number of hits, at least 1.
 	Limit int
-	// Cursor is the NextCursor of the call before.
+	// Cursor is the NextCursor of the previous call.
 	Cursor string
 }
 
 // SearchPage is the result of one call.
 type SearchPage struct {
-	// Hits are of the newest sessions first, and in each the newest first.
+	// Hits are ordered by session, then by event, newest first in both.
 	Hits []search.Hit
-	// NextCursor goes on; empty when everything was searched. A page may have
-	// no hits and still not be the last: its time was up.
+	// NextCursor continues the search; it is empty at the end. A page without hits
+	// need not be the last: its time may have been up.
 	NextCursor string
-	// Skipped are the sessions that could not be read, or only in part.
+	// Skipped are the sessions that could not be read fully.
 	Skipped []string
-	// Bytes is how much was read.
+	// Bytes is the number of bytes read.
 	Bytes int64
-	// Sessions is the number of sessions to search, and Left the number not wholly
-	// searched yet, to show progress.
+	// Sessions is the number of sessions to search. Left is the number not yet
+	// fully searched, to show progress.
 	Sessions, Left int
 }
 
-// Search finds text in prompts, messages and tool titles, for about half a second a
-// call. It opens no session. ErrInvalid for an invalid query; ctx's error when the
-// caller goes away, also while it waits for its turn; ErrBusy when that takes 10
-// seconds.
+// Search finds text in prompts, messages and tool titles. A call takes about half a
+// second and opens no session. An invalid query is ErrInvalid. If no slot is free
+// for 10 seconds it is ErrBusy. If ctx ends, also while waiting, its error is
+// returned.
 func (m *Manager) Search(ctx context.Context, r SearchRequest) (SearchPage, error) {
 	query, err := search.NewQuery(r.Text, r.Limit, searchBudget)
 	if errors.Is(err, search.ErrQuery) {
@@ -102,8 +101,8 @@ func (m *Manager) Search(ctx context.Context, r SearchRequest) (SearchPage, erro
 	return page, nil
 }
 
-// searchable lists the sessions to search, by id descending: ids begin with the
-// time they were made, and do not move while a search goes on.
+// searchable lists the sessions to search by descending id. Ids begin with the
+// creation time, so the order is stable during a search.
 func (m *Manager) searchable(only string) []search.Source {
 	var sources []search.Source
 	for md := range m.store.Newest(store.Place{}) {

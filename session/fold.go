@@ -7,25 +7,25 @@ import (
 	"github.com/abidehub/abide/session/transcript"
 )
 
-// fold is the state of a session as computed from its log: the turn, the open calls
-// and requests, the agent's last settings. The same fold follows a live session and
+// fold is the state of a session computed from its log: the turn, the open calls
+// and requests, the agent's last settings. The same code follows a live session and
 // recovers one after a crash, so both have the same state.
 type fold struct {
-	seq event.Seq // the last event folded in
-	at  time.Time // of the event that is folded in
+	seq event.Seq // last event applied
+	at  time.Time // time of the event being applied
 
-	turn      int // the latest turn; 0 before the first
+	turn      int // latest turn; 0 before the first
 	promptID  string
 	promptSeq event.Seq // of the latest prompt
 	open      bool      // the latest turn has no end
 	failed    bool      // the latest turn ended with an error
-	// login says that the latest turn ended because the agent wants a login.
+	// login means that the latest turn ended because the agent requires a login.
 	login         bool
 	interruptions interruptions
-	// given counts the turns an agent was given. An agent that begins anew
-	// after the first has lost something.
+	// given counts the turns given to agents. A new agent session after the first
+	// turn has lost context.
 	given int
-	// completed is the latest turn whose answer the agent completed.
+	// completed is the latest turn with a complete answer.
 	completed int
 
 	tools       toolCalls
@@ -37,33 +37,33 @@ type fold struct {
 	commands *event.Commands
 	usage    *event.Usage
 
-	// cutNow is the interruption that the recovery wrote; nil if it wrote none.
+	// cutNow is the interruption that the recovery wrote; nil if none.
 	cutNow         *event.TurnInterrupted
 	agentSessionID string
-	agent          agentSettings // but for mode and options, which are above
-	// before has the settings of the agent before this one, until this one is given
-	// a prompt.
+	agent          agentSettings // without mode and options, which are above
+	// before has the settings of the previous agent until the present one gets a
+	// prompt.
 	before *agentSettings
 	// mcpTools are the tools of MCP servers that were used.
 	mcpTools []string
-	// halfTold says that the agent's session was told a part of this one, which is of
-	// no use without the rest.
+	// halfTold means that the agent's session got only a part of the segments, so
+	// it cannot be used.
 	halfTold    bool
 	ended       bool
 	recorder    recorder
-	title       string // as the agent gave it
-	firstPrompt string // a title made of the first prompt
+	title       string // from the agent
+	firstPrompt string // title made from the first prompt
 	line        lastLine
 
-	// changed is set when something other than seq and line changed. The reader
-	// clears it.
+	// changed is set when a field other than seq and line changes. The reader
+	// resets it.
 	changed bool
 }
 
-// turnOf is the turn an event of the agent belongs to.
+// turnOf returns the turn of an agent's event.
 func (f *fold) turnOf(p event.Payload) int { return f.tools.turnOf(p, f.turn, f.open) }
 
-// toolCallID is the tool call a payload is about, if it is about one.
+// toolCallID returns the tool call that a payload is about; empty if none.
 func toolCallID(p event.Payload) string {
 	switch p := p.(type) {
 	case event.ToolCall:
@@ -78,8 +78,8 @@ func toolCallID(p event.Payload) string {
 	return ""
 }
 
-// applyEvent folds in one event of the log. One that cannot be decoded counts
-// as seen: a later one may still say the same.
+// applyEvent applies one event of the log. An event that cannot be decoded is
+// skipped.
 func (f *fold) applyEvent(e event.Event) {
 	if !folded(e.Type) {
 		f.seq = e.Seq
@@ -94,8 +94,8 @@ func (f *fold) applyEvent(e event.Event) {
 	f.apply(e.Seq, e.Turn, p)
 }
 
-// folded reports whether apply looks at events of a type. It spares decoding
-// the bulk of a log.
+// folded reports whether apply uses events of a type. The others, the bulk of a
+// log, need not be decoded.
 func folded(t event.Type) bool {
 	switch t {
 	case event.TypeAgentThought, event.TypePlan, event.TypeFileRead, event.TypeFileWrite,
@@ -105,7 +105,7 @@ func folded(t event.Type) bool {
 	return true
 }
 
-// apply folds in the next event.
+// apply applies the next event.
 func (f *fold) apply(seq event.Seq, turn int, p event.Payload) {
 	f.seq = seq
 	switch p := p.(type) {
@@ -123,7 +123,7 @@ func (f *fold) apply(seq event.Seq, turn int, p event.Payload) {
 	}
 }
 
-// applyTurn folds in the events of turns and requests.
+// applyTurn applies events of turns and requests.
 func (f *fold) applyTurn(seq event.Seq, turn int, p event.Payload) bool {
 	switch p := p.(type) {
 	case event.UserPrompt:
@@ -149,7 +149,7 @@ func (f *fold) applyTurn(seq event.Seq, turn int, p event.Payload) bool {
 			f.agentSessionID, f.halfTold = "", false
 		}
 		f.open, f.login = false, p.Error != nil && p.Error.Code == codeAuthRequired
-		// A cancel that took force was asked for, and the end of the hub is none of the turn's.
+		// A turn that was cancelled, or that ended with the hub, has not failed.
 		if f.failed = p.Error != nil && (p.StopReason == event.StopInterrupted || p.StopReason == event.StopAgentExit); f.failed {
 			f.line.fail(p.Error.Message)
 		}
@@ -171,7 +171,7 @@ func (f *fold) applyTurn(seq event.Seq, turn int, p event.Payload) bool {
 	return true
 }
 
-// applyAgent folds in the events about the agent itself.
+// applyAgent applies events about the agent.
 func (f *fold) applyAgent(p event.Payload) bool {
 	switch p := p.(type) {
 	case event.AgentStarted:
@@ -179,10 +179,10 @@ func (f *fold) applyAgent(p event.Payload) bool {
 		f.startedWith(p)
 		f.agentSessionID = p.AgentSessionID
 		if p.Resumed == "" {
-			f.tools = toolCalls{delegating: f.tools.delegating} // an agent that begins anew counts anew
+			f.tools = toolCalls{delegating: f.tools.delegating} // a new agent session starts new call ids
 		}
 	case event.Mode:
-		if p.Modes == nil && f.mode != nil { // the list of modes is said once
+		if p.Modes == nil && f.mode != nil { // only the first mode event lists the modes
 			p.Modes = f.mode.Modes
 		}
 		p.Raw = nil
@@ -203,7 +203,7 @@ func (f *fold) applyAgent(p event.Payload) bool {
 	return true
 }
 
-// name is the session's name when no person named it.
+// name is the session's name unless a person named it.
 func (f *fold) name() string {
 	if f.title != "" {
 		return f.title

@@ -15,19 +15,19 @@ import (
 const (
 	// foldName is the file in a session's derived directory that holds its fold.
 	foldName = "fold.json"
-	// foldFormat is the version of it. Any change of a fold's fields, or of its
-	// reading of an event, takes the next number.
+	// foldFormat is the version of the file. Any change of the fold's fields, or of
+	// how it reads an event, needs the next number.
 	foldFormat = 2
-	// foldEvery is how many events may be folded without the file being written. So
-	// many are read again, at most, when the hub was killed.
+	// foldEvery is how many events may be folded before the file is written again.
+	// After a kill at most as many are read again.
 	foldEvery = 1 << 16
 )
 
-// foldFile is fold.json. It spares reading a long log whole, and nothing else: one
-// that is missing, damaged or of another history is not used.
+// foldFile is fold.json. It only saves reading a long log. A file that is missing,
+// damaged or of another history is ignored.
 type foldFile struct {
 	Format int `json:"format"`
-	// Epoch and Seq say which event is the last one that was folded.
+	// Epoch and Seq identify the last folded event.
 	Epoch string    `json:"epoch"`
 	Seq   event.Seq `json:"seq"`
 	// CRC is the CRC-32C of Fold.
@@ -35,7 +35,7 @@ type foldFile struct {
 	Fold json.RawMessage `json:"fold"`
 }
 
-// storedFold is a fold as JSON. Its fields are the fold's own.
+// storedFold is a fold as JSON, with the same fields.
 type storedFold struct {
 	Turn          int           `json:"turn,omitempty"`
 	PromptID      string        `json:"prompt_id,omitempty"`
@@ -126,8 +126,8 @@ func saveFold(d store.Derived, epoch string, f *fold) error {
 	return d.Write(foldName, data)
 }
 
-// loadFold returns the stored fold of the log with this epoch, which shows events up
-// to visible, or an empty one.
+// loadFold returns the stored fold of the log with this epoch and with visible
+// events up to visible, or an empty fold.
 func loadFold(d store.Derived, epoch string, visible event.Seq) fold {
 	data, err := d.Read(foldName)
 	if err != nil {
@@ -169,7 +169,7 @@ func foldCRC(data []byte) string {
 	return fmt.Sprintf("%08x", crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)))
 }
 
-// stored is the fold as it is written down.
+// stored converts a fold for storing.
 func (f *fold) stored() storedFold {
 	s := storedFold{
 		Turn: f.turn, PromptID: f.promptID, PromptSeq: f.promptSeq, Open: f.open, Failed: f.failed,
@@ -191,7 +191,7 @@ func (f *fold) stored() storedFold {
 	return s
 }
 
-// fold is stored the other way round.
+// fold is the inverse of stored.
 func (s *storedFold) fold() fold {
 	f := fold{
 		turn: s.Turn, promptID: s.PromptID, promptSeq: s.PromptSeq, open: s.Open, failed: s.Failed,

@@ -13,27 +13,27 @@ import (
 	"github.com/abidehub/abide/session/transcript"
 )
 
-// forkTail bounds the end of the agent's last message, in an account for a fork, in
+// forkTail limits the end of the agent's last message in the summary for a fork, in
 // bytes.
 const forkTail = 4 << 10
 
-// ForkRequest asks for a new session that begins with an account of another up to an
-// event.
+// ForkRequest asks for a new session that begins with a summary of another one up
+// to an event.
 type ForkRequest struct {
 	Seq event.Seq
-	// Workspace and Agent are the original's where they are empty.
+	// Workspace and Agent default to those of the original.
 	Workspace, Agent string
-	// Worktree is a new folder for a git worktree at the commit that the original's
-	// workspace was at. The session works there; then Workspace is empty.
+	// Worktree is the path of a new git worktree at the commit of the original's
+	// workspace. The session works there, and Workspace must be empty.
 	Worktree string
 	Actor    event.Actor
-	// Key makes a resend harmless, as in CreateRequest.
+	// Key makes a repeated request harmless, as in CreateRequest.
 	Key string
 }
 
-// Fork makes a session that goes on from an event of this one. Its log begins with
-// an account of the prompts and the last message until then, which its agent is
-// told before the first prompt. This session's log stays as it is; its metadata
+// Fork creates a session that continues from an event of this one. Its log begins
+// with a summary of the prompts and the last message until then. The agent gets the
+// summary before the first prompt. This session's log does not change; its metadata
 // names the fork.
 func (m *Manager) Fork(ctx context.Context, id string, r ForkRequest) (*BackgroundSession, error) {
 	from, err := m.Session(ctx, id)
@@ -82,7 +82,7 @@ func (m *Manager) Fork(ctx context.Context, id string, r ForkRequest) (*Backgrou
 	return made, nil
 }
 
-// beginFork writes the account, once.
+// beginFork writes the summary once.
 func (b *BackgroundSession) beginFork(ctx context.Context, origin store.Forked, account string, by event.Actor) error {
 	raw, err := json.Marshal(origin)
 	if err != nil {
@@ -91,7 +91,7 @@ func (b *BackgroundSession) beginFork(ctx context.Context, origin store.Forked, 
 	b.log.UpdateMetadata(func(m *store.Metadata) { m.ForkedFrom = &origin })
 	return tell(ctx, b, func(e *engine) error {
 		if e.fold.given > 0 {
-			return nil // the same request again
+			return nil // a repeated request
 		}
 		if _, err := e.write(e.entries(event.Note{Method: transcript.NoteForked, Text: event.Text(account), Raw: raw, By: by.Name, ByID: by.ID})...); err != nil {
 			return fmt.Errorf("fork session: %w", e.b.stuck(err))
@@ -100,7 +100,8 @@ func (b *BackgroundSession) beginFork(ctx context.Context, origin store.Forked, 
 	})
 }
 
-// foldFork follows the account that a fork begins with: its agent has a past.
+// foldFork applies the note with the summary of a fork: its agent has earlier
+// context.
 func (f *fold) foldFork(n event.Note) bool {
 	if n.Method != transcript.NoteForked {
 		return false
@@ -118,14 +119,14 @@ func readFork(ctx context.Context, log observer.Source, first, last event.Seq) (
 	return from, nil
 }
 
-// forkReader folds a log's beginning into an account.
+// forkReader collects the summary from the beginning of a log.
 type forkReader struct {
 	account transcript.Account
 	said    string
-	commit  string // that the workspace was last seen at
+	commit  string // the workspace's last known commit
 }
 
-// text has the prompts, and the end of the last message.
+// text returns the prompts and the end of the last message.
 func (r *forkReader) text() string {
 	text := r.account.Text()
 	if text == "" {

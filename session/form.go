@@ -13,12 +13,12 @@ import (
 	"golang.org/x/text/message"
 )
 
-// formURL names an agent's form to the validator; nothing is fetched by it.
+// formURL identifies an agent's form in the validator; it is never fetched.
 const formURL = "abide:form"
 
-// checkForm checks a filled-in form against its schema, so that the person is told
-// of a mistake and the request stays open. The error names the field. A form that
-// makes no sense is the agent's own to judge by.
+// checkForm checks a filled-in form against its schema, so that the person learns
+// of a mistake while the request stays open. The error names the field. With an
+// invalid schema the agent must check the answer itself.
 func checkForm(form, content json.RawMessage) error {
 	schema, err := compileForm(form)
 	if err != nil {
@@ -51,7 +51,7 @@ func compileForm(form json.RawMessage) (*jsonschema.Schema, error) {
 	return compiler.Compile(formURL)
 }
 
-// nowhere loads nothing: a form may not make the hub read files.
+// nowhere loads nothing: a form must not make the hub read files.
 type nowhere struct{}
 
 // Load implements jsonschema.URLLoader.
@@ -59,7 +59,7 @@ func (nowhere) Load(url string) (any, error) {
 	return nil, fmt.Errorf("a form refers to %q", url)
 }
 
-// formFault says the first thing that is wrong, and with which field.
+// formFault returns the first violation and its field.
 func formFault(wrong *jsonschema.ValidationError) string {
 	for len(wrong.Causes) > 0 && len(wrong.InstanceLocation) == 0 {
 		wrong = wrong.Causes[0]
@@ -68,7 +68,7 @@ func formFault(wrong *jsonschema.ValidationError) string {
 	if missing, ok := wrong.ErrorKind.(*kind.Required); ok {
 		return strings.TrimPrefix(field+".", ".") + strings.Join(missing.Missing, ", ") + " is missing"
 	}
-	for len(wrong.Causes) > 0 { // such as the first of a list's items
+	for len(wrong.Causes) > 0 { // such as the first one in a list
 		wrong = wrong.Causes[0]
 	}
 	fault := wrong.ErrorKind.LocalizedString(message.NewPrinter(language.English))

@@ -2,14 +2,14 @@ package session
 
 import "sync"
 
-// helpers are the goroutines beside the engine, for work that would block it. Each
+// helpers are goroutines beside the engine, for work that would block it. Each
 // reports back with post.
 type helpers struct {
 	b       *BackgroundSession
 	running sync.WaitGroup
 }
 
-// run calls fn in a goroutine of its own. wait waits for it.
+// run calls fn in a new goroutine. wait waits for it.
 func (h *helpers) run(fn func()) {
 	h.running.Add(1)
 	go func() {

@@ -15,22 +15,24 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// Bounds of an import, in bytes: of a line, of a file of a zip that is held in
-// memory, and of all its files.
+// Limits of an import in bytes: of a line, of a file of a zip held in memory, and
+// of all its files.
 const (
 	maxImportLine = 4 << 20
 	maxImportFile = 32 << 20
 	maxImportSum  = 16 << 30
 )
 
-// errImported is a verb on a session that was made elsewhere.
+// errImported is the error of a verb on an imported session.
 var errImported = fmt.Errorf("%w: this session was imported and can only be read: fork it to go on", ErrConflict)
 
-// Import brings back an export: the zip of a session, or the lines of its events. Its
-// id, seqs and epoch are as they were. The same export again finds the session that is
-// there; made says which. ErrConflict if another session has its id.
+// Import restores an export: the zip of a session, or the lines of its events. It
+// keeps the id, seqs and epoch. Repeating an import finds the existing session;
+// made reports whether the session was created. It is ErrConflict if another
+// session has the id.
 func (m *Manager) Import(ctx context.Context, from io.Reader) (b *BackgroundSession, made bool, err error) {
-	// A zip is read from its end. The file has no name, so that a crash leaves none.
+	// A zip is read from its end, so it is stored first. The file has no name, so a
+	// crash leaves none behind.
 	file, err := os.CreateTemp(m.store.Dir(), ".import-*")
 	if err != nil {
 		return nil, false, fmt.Errorf("%w: keep the import while it is read: %w", ErrUnavailable, err)
@@ -79,7 +81,7 @@ func (m *Manager) importFile(ctx context.Context, file *os.File) (b *BackgroundS
 	return b, true, err
 }
 
-// importedBefore finds the session that an export is of.
+// importedBefore finds the existing session of an export.
 func (m *Manager) importedBefore(ctx context.Context, id string, from *importSource) (*BackgroundSession, error) {
 	b, err := m.Session(ctx, id)
 	if err != nil {
@@ -90,7 +92,7 @@ func (m *Manager) importedBefore(ctx context.Context, id string, from *importSou
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	last := event.Seq(1)
-	epoch := start.(event.SessionStart).Epoch // Store.Import has looked
+	epoch := start.(event.SessionStart).Epoch // Store.Import has checked it
 	for {
 		e, err := from.imported.Next()
 		if errors.Is(err, io.EOF) {
@@ -165,7 +167,7 @@ func openImport(file *os.File) (*importSource, error) {
 	return s, nil
 }
 
-// openZip returns the events of a zip, and prepares the rest of it.
+// openZip returns the events of a zip and prepares its other files.
 func (s *importSource) openZip(file *os.File) (io.Reader, error) {
 	info, err := file.Stat()
 	if err != nil {

@@ -11,34 +11,34 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// codeAuthRequired is the code of a turn's failure when the agent wants a login.
+// codeAuthRequired is the failure code of a turn when the agent requires a login.
 const codeAuthRequired = "auth_required"
 
-// Interruption is a turn that was cut off and not settled yet. While there is
-// one, the queue is held unless the configuration says continue.
+// Interruption is an interrupted turn that is not settled yet. While there is one,
+// the queue is held unless the configuration says continue.
 type Interruption struct {
 	ID       string
 	Turn     int
 	PromptID string
 	Reason   event.InterruptReason
 	Phase    event.TurnPhase
-	// AtSeq is the seq of its turn_interrupted, At its time.
+	// AtSeq is the seq of its turn_interrupted event, At its time.
 	AtSeq event.Seq
 	At    time.Time
-	// Checkpoint names the events of the turn.
+	// Checkpoint gives the range of the turn's events.
 	Checkpoint event.Checkpoint
-	// Held says that prompts wait in the queue until a person decides.
+	// Held means that prompts wait in the queue until a person decides.
 	Held bool
 }
 
-// interruptions is the fold's part about turns that were cut off.
+// interruptions is the fold's part about interrupted turns.
 type interruptions struct {
-	// Open is the interruption that is not settled; nil if there is none.
+	// Open is the unsettled interruption; nil if none.
 	Open *Interruption `json:"open,omitempty"`
-	// Settled is the outcome of the latest one that is; nil if there is none.
+	// Settled is the outcome of the last settled one; nil if none.
 	Settled   *event.InterruptionSettled `json:"settled,omitempty"`
 	SettledAt time.Time                  `json:"settled_at,omitzero"`
-	// Resumes counts the resumes since the latest prompt that was none.
+	// Resumes counts the resumes since the last other prompt.
 	Resumes int `json:"resumes,omitempty"`
 }
 
@@ -56,8 +56,8 @@ func (i *interruptions) settle(at time.Time, p event.InterruptionSettled) {
 	}
 }
 
-// prompted takes a prompt. It settles an open interruption: the event with the
-// outcome comes right after it in the same batch, and a crash may cut that off.
+// prompted handles a prompt. It settles an open interruption: the event with the
+// outcome follows in the same batch, but a crash may have removed it.
 func (i *interruptions) prompted(at time.Time, p event.UserPrompt) {
 	i.countResume(p.PromptID)
 	if i.Open == nil {
@@ -68,7 +68,7 @@ func (i *interruptions) prompted(at time.Time, p event.UserPrompt) {
 	})
 }
 
-// cutOff is the event that says that the open turn is cut off now.
+// cutOff returns the event for an interruption of the open turn now.
 func (f *fold) cutOff(reason event.InterruptReason) event.TurnInterrupted {
 	id := make([]byte, 8)
 	rand.Read(id)
@@ -78,7 +78,7 @@ func (f *fold) cutOff(reason event.InterruptReason) event.TurnInterrupted {
 	}
 }
 
-// phase is the agent's activity in its turn, as its open tool calls show.
+// phase is the agent's activity in its turn, derived from its open tool calls.
 func (f *fold) phase() event.TurnPhase {
 	phase := event.PhaseStreaming
 	for _, call := range f.tools.unfinished() {
@@ -93,10 +93,9 @@ func (f *fold) phase() event.TurnPhase {
 	return phase
 }
 
-// parentOf is the tool call that an agent names as the parent of another in
-// `_meta`; empty when it names none.
+// parentOf returns the tool call that `_meta` names as the parent; empty if none.
 func parentOf(raw json.RawMessage) string {
-	if !bytes.Contains(raw, []byte(`"parentTool`)) { // most calls have none
+	if !bytes.Contains(raw, []byte(`"parentTool`)) { // most calls have no parent
 		return ""
 	}
 	var whole struct {
@@ -116,7 +115,7 @@ func parentOf(raw json.RawMessage) string {
 	if id := parent(whole.Meta); id != "" {
 		return id
 	}
-	for _, value := range whole.Meta { // agents put it under their own name
+	for _, value := range whole.Meta { // agents nest it under their own name
 		var inner map[string]json.RawMessage
 		if json.Unmarshal(value, &inner) == nil {
 			if id := parent(inner); id != "" {
@@ -127,8 +126,8 @@ func parentOf(raw json.RawMessage) string {
 	return ""
 }
 
-// supersede is the event that settles the open interruption because a prompt
-// comes first. It is empty when there is none.
+// supersede returns the event that settles the open interruption because of another
+// prompt; empty if there is no interruption.
 func (j *journal) supersede(promptID string, by event.Actor) []entry {
 	open := j.fold.interruptions.Open
 	if open == nil {
@@ -139,8 +138,8 @@ func (j *journal) supersede(promptID string, by event.Actor) []entry {
 	}}}
 }
 
-// release lets a queue go on that is held because of an interruption: a person
-// sends a prompt, which goes behind the others.
+// release continues a queue that an interruption holds: a person sent a prompt,
+// which is queued after the others.
 func (j *journal) release(promptID string, by event.Actor) error {
 	list := j.supersede(promptID, by)
 	if j.fold.open || len(list) == 0 {
@@ -153,14 +152,14 @@ func (j *journal) release(promptID string, by event.Actor) error {
 	return nil
 }
 
-// held reports whether the queue waits for a person to decide about an
+// held reports whether the queue waits for a person's decision about an
 // interruption.
 func (j *journal) held() bool {
 	open := j.fold.interruptions.Open
 	return open != nil && (open.Reason == event.CutPaused || !j.queueSettings().ContinueInterrupted)
 }
 
-// interruption is the open interruption as State tells it; nil if there is none.
+// interruption returns the open interruption for State; nil if none.
 func (j *journal) interruption() *Interruption {
 	open := j.fold.interruptions.Open
 	if open == nil {

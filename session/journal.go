@@ -12,8 +12,8 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// journal is a session's fold with its log: the session writes only through it. The
-// parts of the engine share it; the engine's goroutine owns it.
+// journal is a session's fold with its log. The session writes only through it. The
+// parts of the engine share it, and the engine's goroutine owns it.
 type journal struct {
 	// Set at construction.
 	b         *BackgroundSession
@@ -23,24 +23,24 @@ type journal struct {
 	logger    *slog.Logger
 	workspace string
 	agentName string
-	imported  bool // nothing is added to the log
+	imported  bool // the log is read-only
 
 	fold    fold
 	health  logHealth
 	list    listLine
 	closing bool
-	dirty   bool      // the published state is out of date
-	wakeAt  time.Time // when proceed has something to do by itself; zero is never
+	dirty   bool      // the published state is outdated
+	wakeAt  time.Time // when proceed must run next; zero if not needed
 }
 
-// wake asks for proceed to be called at t, at the latest.
+// wake asks for a call of proceed at t or earlier.
 func (j *journal) wake(t time.Time) {
 	if j.wakeAt.IsZero() || t.Before(j.wakeAt) {
 		j.wakeAt = t
 	}
 }
 
-// entry is a payload on its way into the log.
+// entry is a payload to be written, with its turn.
 type entry struct {
 	turn    int
 	payload event.Payload
@@ -59,7 +59,7 @@ func draftsOf(list []entry, now time.Time) ([]event.Draft, error) {
 	return drafts, nil
 }
 
-// entries gives payloads the latest turn.
+// entries makes entries in the latest turn.
 func (j *journal) entries(payloads ...event.Payload) []entry {
 	list := make([]entry, 0, len(payloads))
 	for _, p := range payloads {
@@ -68,9 +68,9 @@ func (j *journal) entries(payloads ...event.Payload) []entry {
 	return list
 }
 
-// write appends entries, all or none, and folds them in. It returns the first one's
-// seq. If the fate of a write is unknown the log is broken, and nothing is folded
-// in: the next open finds out which events hold.
+// write appends entries, all or none, and applies them to the fold. It returns the
+// seq of the first. If the result of a write is unknown, the log is broken and the
+// fold unchanged: the next opening finds out which events were written.
 func (j *journal) write(list ...entry) (event.Seq, error) {
 	drafts, err := draftsOf(list, time.Now())
 	if err != nil {
@@ -81,7 +81,7 @@ func (j *journal) write(list ...entry) (event.Seq, error) {
 
 // writeDrafts is write for entries that are encoded already.
 func (j *journal) writeDrafts(drafts []event.Draft, list []entry) (event.Seq, error) {
-	// A write goes on when its caller goes away.
+	// The write continues if its caller goes away.
 	first, _, err := j.log.Append(context.Background(), drafts...)
 	j.noteLog(err)
 	if err != nil {
@@ -89,7 +89,7 @@ func (j *journal) writeDrafts(drafts []event.Draft, list []entry) (event.Seq, er
 	}
 	before := j.fold.interruptions.Open
 	for i, n := range list {
-		j.fold.at = drafts[i].Time.UTC().Truncate(time.Microsecond) // as the line has it
+		j.fold.at = drafts[i].Time.UTC().Truncate(time.Microsecond) // as stored in the line
 		j.fold.apply(first+event.Seq(i), n.turn, n.payload)
 	}
 	j.countCut(list, before)
@@ -102,7 +102,7 @@ func (j *journal) writeDrafts(drafts []event.Draft, list []entry) (event.Seq, er
 	return first, nil
 }
 
-// logHealth is whether the log can be written, as the engine found it.
+// logHealth says whether the log can be written, as far as the engine knows.
 type logHealth struct {
 	blocked bool
 	frozen  error
@@ -111,18 +111,18 @@ type logHealth struct {
 
 func (h *logHealth) broken() bool { return h.blocked || h.frozen != nil }
 
-// noteLog learns from the outcome of a write.
+// noteLog updates the health after a write.
 func (j *journal) noteLog(err error) {
 	h := &j.health
 	switch {
 	case err == nil:
-		if h.blocked && j.log.Health().State != store.HealthBlocked { // else something larger still waits
+		if h.blocked && j.log.Health().State != store.HealthBlocked { // otherwise a larger value still waits
 			h.blocked, j.dirty = false, true
 		}
 	case errors.Is(err, store.ErrBlocked):
 		j.dirty = j.dirty || !h.blocked
 		h.blocked, h.probeAt = true, time.Now().Add(probeInterval)
-	case errors.Is(err, store.ErrInvalid): // says nothing of the device
+	case errors.Is(err, store.ErrInvalid): // not a problem of the device
 	default:
 		if h.frozen == nil {
 			j.logger.Error("log takes nothing more", "err", err)
@@ -132,7 +132,7 @@ func (j *journal) noteLog(err error) {
 	}
 }
 
-// probeLog notices that a blocked log has healed.
+// probeLog detects that a blocked log has recovered.
 func (j *journal) probeLog(now time.Time) {
 	h := &j.health
 	if !h.blocked {
@@ -149,7 +149,7 @@ func (j *journal) probeLog(now time.Time) {
 	j.wake(h.probeAt)
 }
 
-// followRepaired takes the lines that repairing the log added behind the fold.
+// followRepaired applies lines that a repair of the log has appended.
 func (j *journal) followRepaired() {
 	if j.log.Marks().Visible <= j.fold.seq {
 		return
@@ -191,8 +191,8 @@ func (j *journal) resumeSettings() ResumeSettings {
 	return j.hub.settings().agent(j.agentName).Resume
 }
 
-// recordedAbroad reports whether the session was recorded in a directory in which the
-// hub may start no agent.
+// recordedAbroad reports whether the session was recorded in a directory where the
+// hub may not start an agent.
 func (j *journal) recordedAbroad() bool {
 	if j.fold.recorder.ID == "" {
 		return false
@@ -201,8 +201,8 @@ func (j *journal) recordedAbroad() bool {
 	return err != nil
 }
 
-// reportQueue tells people when prompts that waited may be lost. A session that no
-// hub made (it has no created_by) had none.
+// reportQueue records a warning when waiting prompts may be lost. A session that
+// the hub did not create (without created_by) had none.
 func (j *journal) reportQueue(kept bool) {
 	words := ""
 	if d := j.queue.Damage(); d != nil {

@@ -10,43 +10,43 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// lastLineBytes bounds how much of a message's end is kept to find its last
-// line in.
+// lastLineBytes limits how much of a message's end is kept to find its last line.
 const lastLineBytes = 2048
 
-// lastLine keeps the newest thing said, for the session list.
+// lastLine keeps the last line of the newest message, for the session list.
 type lastLine struct {
 	messageID string
-	tail      []byte // the end of that message, from the beginning of a line unless one is longer
-	fenced    bool   // the tail begins in a block of code
-	within    bool   // the tail begins within a line
-	fixed     string // text that did not come in chunks; used while tail is empty
+	tail      []byte // end of the message; begins at the start of a line unless a line is longer
+	fenced    bool   // the tail begins inside a code block
+	within    bool   // the tail begins inside a line
+	fixed     string // text without chunks, used while tail is empty
 }
 
-// say replaces everything by one whole text.
+// say replaces everything by a complete text.
 func (l *lastLine) say(text event.Text) {
 	l.begin("")
 	l.fixed = lineOf(string(text), false)
 }
 
-// chunk adds to the message with this id, or begins it.
+// chunk appends to the message with this id, or begins it.
 func (l *lastLine) chunk(messageID string, text event.Text) {
 	if messageID != l.messageID {
 		l.fixed = l.line()
 		l.begin(messageID)
 	}
 	l.tail = append(l.tail, text...)
-	if over := len(l.tail) - lastLineBytes; over > lastLineBytes { // trim seldom
+	if over := len(l.tail) - lastLineBytes; over > lastLineBytes { // do not trim each time
 		l.trim(over)
 	}
 }
 
-// begin forgets the tail for that of another message.
+// begin starts another message with an empty tail.
 func (l *lastLine) begin(messageID string) {
 	l.messageID, l.tail, l.fenced, l.within = messageID, l.tail[:0], false, false
 }
 
-// trim drops the oldest so many bytes of the tail: only whole lines, unless the first is longer.
+// trim removes the oldest over bytes of the tail. It removes only whole lines
+// unless the first line is longer.
 func (l *lastLine) trim(over int) {
 	line := bytes.LastIndexByte(l.tail[:over], '\n') + 1
 	if l.within = line == 0; !l.within {
@@ -61,11 +61,11 @@ func (l *lastLine) trim(over int) {
 	l.tail = append(l.tail[:0], l.tail[over:]...)
 }
 
-// line is the last line with something in it.
+// line returns the last non-empty line.
 func (l *lastLine) line() string {
 	text := string(l.tail)
 	if l.within {
-		// It begins with a whole word.
+		// Begin with a whole word.
 		text = "…" + strings.TrimLeft(text[max(0, strings.IndexAny(text, " \t\n")):], " \t")
 	}
 	if line := lineOf(text, l.fenced); line != "" {
@@ -74,15 +74,15 @@ func (l *lastLine) line() string {
 	return l.fixed
 }
 
-// fail replaces everything by the first words of an error: its end is a trace
-// more often than not.
+// fail replaces everything by the first line of an error, because errors often end
+// with a stack trace.
 func (l *lastLine) fail(message string) {
 	l.begin("")
 	l.fixed = firstLine(message)
 }
 
-// words is an open request as the list asks it, as in "Allow: rm -rf build?". It is
-// empty for one with unknown content.
+// words returns an open request for the list, such as "Allow: rm -rf build?". It is
+// empty if the content is unknown.
 func (r openRequest) words() string {
 	title := firstLine(r.Request.Title)
 	allows := func(o event.PermissionOption) bool { return o.Kind == event.AllowOnce || o.Kind == event.AllowAlways }
@@ -92,7 +92,7 @@ func (r openRequest) words() string {
 	return "Allow: " + title + "?"
 }
 
-// firstLine is the first line with something in it.
+// firstLine returns the first non-empty line.
 func firstLine(text string) string {
 	for line := range strings.Lines(text) {
 		if line = oneLine(line); strings.IndexFunc(line, isWord) >= 0 {
@@ -102,8 +102,8 @@ func firstLine(text string) string {
 	return ""
 }
 
-// lineOf is the last non-empty line of the text, outside of code if possible: code
-// alone makes a poor summary. The text may begin in a block of code.
+// lineOf returns the last non-empty line of the text, outside of code blocks if
+// possible, because code is a poor summary. The text may begin inside a code block.
 func lineOf(text string, fenced bool) string {
 	var prose, code string
 	for line := range strings.Lines(text) {
@@ -119,16 +119,16 @@ func lineOf(text string, fenced bool) string {
 	return cut(oneLine(cmp.Or(prose, code)), lastLineRunes)
 }
 
-// fencedAfter reports whether the text after a line is in a block of code.
+// fencedAfter reports whether the text after a line is inside a code block.
 func fencedAfter(line string, before bool) bool {
 	if !isFence(line) {
 		return before
 	}
-	// Only the fence that opens a block names a language.
+	// Only an opening fence has a language.
 	return !before || strings.IndexFunc(line, isWord) >= 0
 }
 
-// isFence reports whether a line opens or closes a block of code.
+// isFence reports whether a line opens or closes a code block.
 func isFence(line string) bool {
 	line = strings.TrimSpace(line)
 	rest := strings.TrimLeft(line, "`")

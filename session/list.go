@@ -41,9 +41,9 @@ type Info struct {
 	Pinned     bool
 	ForkedFrom *store.Forked
 	Forks      []store.Forked
-	Imported   bool // from another hub: nothing is added to it
-	// LastLine is the open request where the session needs a person, the problem
-	// where it failed, else the newest message, cut to a line.
+	Imported   bool // from another hub, read-only
+	// LastLine is the open request if the session needs a person, the problem if it
+	// failed, else the last line of the newest message.
 	LastLine string
 }
 
@@ -74,20 +74,20 @@ func infoOf(m store.Metadata) Info {
 	}
 }
 
-// ListOptions choose a page of the session list. The zero value is the first
-// page of all sessions that are not archived.
+// ListOptions selects a page of the session list. The zero value is the first page
+// of all sessions that are not archived.
 type ListOptions struct {
-	// Status keeps sessions with this status; "archived" keeps archived ones,
-	// which no other status does, and "all" keeps everything.
+	// Status selects sessions with this status. "archived" selects archived
+	// sessions, which no other status includes. "all" selects every session.
 	Status string
-	// Project keeps sessions with this project root or workspace.
+	// Project selects sessions with this project root or workspace.
 	Project string
-	// Query keeps sessions that have all its words in their name, last line, agent,
-	// project root, workspace or id, in any case.
+	// Query selects sessions that contain all its words, in any case, in their
+	// name, last line, agent, project root, workspace or id.
 	Query string
 	// Limit is the page's size: 30 if 0, at most 500.
 	Limit int
-	// Cursor is the NextCursor of the page before.
+	// Cursor is the NextCursor of the previous page.
 	Cursor string
 }
 
@@ -98,8 +98,8 @@ type ListPage struct {
 	NextCursor string
 }
 
-// listCursor is where a page ended. It names a place in the order, not a
-// session, so it stays good when sessions come, go and move.
+// listCursor is the end of a page. It is a position in the order and not a session,
+// so it stays valid when sessions come, go and move.
 type listCursor struct {
 	UpdatedAt time.Time `json:"u"`
 	SessionID string    `json:"s"`
@@ -125,8 +125,8 @@ func decodeCursor(text string) (listCursor, error) {
 	return c, nil
 }
 
-// page makes a page of the entries of newest after a place; line makes a line of
-// each.
+// page returns a page of the entries of newest after a cursor. line makes the line
+// of an entry.
 func (o ListOptions) page(newest func(store.Place) iter.Seq[store.Metadata], line func(store.Metadata) Info) (ListPage, error) {
 	limit := o.Limit
 	if limit <= 0 {
@@ -179,7 +179,7 @@ func (o ListOptions) keeps(m store.Metadata, status Status) bool {
 	return true
 }
 
-// hasWords tells whether all words, which are of lower case, occur in a line.
+// hasWords reports whether a line contains all words, which must be lower case.
 func hasWords(m store.Metadata, words []string) bool {
 	if len(words) == 0 {
 		return true
@@ -193,11 +193,11 @@ func hasWords(m store.Metadata, words []string) bool {
 	return true
 }
 
-// rememberedGone is how many sessions that are no more are told of.
+// rememberedGone limits the deleted sessions that ChangesSince reports.
 const rememberedGone = 1000
 
-// news are the changes of the session list: the latest wins, so only the last
-// change of each session is kept.
+// news are the changes of the session list. Only the last change of each session is
+// kept.
 type news struct {
 	bell bell.Bell
 
@@ -237,14 +237,14 @@ func (n *news) since(v uint64) (changed, gone []string, now uint64) {
 	return n.changed.since(v), n.gone.since(v), n.version
 }
 
-// timeline says when each session was last in the news. A query costs as much as
-// there are changes, however many sessions there are.
+// timeline records when each session changed last. The cost of a query depends on
+// the number of changes, not of sessions.
 type timeline struct {
-	order *list.List // of moments, the latest last
+	order *list.List // moments in order of their version
 	at    map[string]*list.Element
 }
 
-// moment is the version a session came into the news with.
+// moment is the version in which a session changed last.
 type moment struct {
 	id      string
 	version uint64
@@ -266,14 +266,15 @@ func (t timeline) drop(id string) {
 	}
 }
 
-// keep forgets all but the latest.
+// keep removes all but the latest entries.
 func (t timeline) keep(most int) {
 	for t.order.Len() > most {
 		t.drop(t.order.Front().Value.(moment).id)
 	}
 }
 
-// since are the sessions in the news after a version, the latest last.
+// since returns the sessions that changed after a version, in order of their
+// change.
 func (t timeline) since(version uint64) (ids []string) {
 	for e := t.order.Back(); e != nil && e.Value.(moment).version > version; e = e.Prev() {
 		ids = append(ids, e.Value.(moment).id)

@@ -9,33 +9,33 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// AuthMethod is a way to log in to an agent's provider.
+// AuthMethod is a login method of an agent.
 type AuthMethod struct {
 	ID          string
 	Name        string
 	Description string
-	// Command is the command that a person runs in a terminal; nil when
-	// Authenticate or Description is the way.
+	// Command is the command that a person runs in a terminal; nil if Authenticate
+	// performs the login, or if only Description explains it.
 	Command []string
 }
 
-// LoginNeeded says that an agent wants a login before it works.
+// LoginNeeded means that an agent requires a login.
 type LoginNeeded struct {
 	Methods []AuthMethod
-	// Err is the agent's own error, in words for a person.
+	// Err is the agent's own error, for a person.
 	Err error
 }
 
-// Error tells the person how to log in.
+// Error explains how to log in.
 func (e *LoginNeeded) Error() string { return e.Err.Error() }
 
 // Unwrap returns the agent's own error.
 func (e *LoginNeeded) Unwrap() error { return e.Err }
 
-// Authenticate starts the agent anew, logging in by one of its methods, and
-// waits until it is ready. While a turn is open it is ErrBusy; a method the
-// agent does not have is ErrInvalid and leaves the agent as it is; a login that
-// fails is ErrInvalid with the agent's words.
+// Authenticate restarts the agent, logs in with one of its methods, and waits until
+// it is ready. While a turn is open it is ErrBusy. An unknown method is ErrInvalid
+// and does not affect the agent. A failed login is ErrInvalid with the agent's
+// message.
 func (b *BackgroundSession) Authenticate(ctx context.Context, methodID string, actor event.Actor) error {
 	if methodID == "" || len(methodID) > 200 || strings.TrimSpace(methodID) == "" {
 		return fmt.Errorf("%w: name one of the methods in the agent's state", ErrInvalid)
@@ -45,7 +45,8 @@ func (b *BackgroundSession) Authenticate(ctx context.Context, methodID string, a
 		if _, err := b.readyAgent(ctx); ctx.Err() != nil {
 			return err
 		}
-		// One that did not start and named no ways may need just this login.
+		// An agent that did not start and listed no methods may need just this
+		// login.
 		_, err = ask(ctx, b, func(e *engine) (bool, error) { return e.agent.beginLogin(methodID, actor, true) })
 	}
 	if err != nil {
@@ -58,9 +59,8 @@ func (b *BackgroundSession) Authenticate(ctx context.Context, methodID string, a
 	return err
 }
 
-// beginLogin ends the agent, and has the next one log in. It reports false, and
-// does nothing, while the agent's login methods are not known yet; with blindly it
-// does it all the same.
+// beginLogin stops the agent and lets the next one log in. It does nothing and
+// returns false if the agent's methods are not known yet, unless blindly is true.
 func (a *agentSlot) beginLogin(methodID string, actor event.Actor, blindly bool) (bool, error) {
 	if err := a.refusal(); err != nil {
 		return false, err
@@ -85,7 +85,7 @@ func (a *agentSlot) beginLogin(methodID string, actor event.Actor, blindly bool)
 	return true, nil
 }
 
-// logins lists the ids of the ways to log in, as far as the agent said.
+// logins lists the known ids of the login methods.
 func (a *agentSlot) logins() (ids []string, known bool) {
 	if len(a.login) == 0 {
 		return a.offers.logins, a.offers.known

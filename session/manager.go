@@ -15,43 +15,43 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// Options make a Manager. Store, StartAgent and one agent are needed.
+// Options configure a Manager. Store, StartAgent and one agent are required.
 type Options struct {
 	Store      *store.Store
 	StartAgent StartAgent
 	// Agents are the configured agents; the first is the default.
 	Agents []AgentInfo
-	// Workspaces are the directories sessions may run in or under. Empty allows
-	// DefaultWorkspace only.
+	// Workspaces are the directories in or under which sessions may run. Empty
+	// allows DefaultWorkspace only.
 	Workspaces       []string
 	DefaultWorkspace string
 	Queue            QueueSettings
-	// WorkspaceQueues replaces Queue for sessions in these directories and
-	// below; the nearest counts.
+	// WorkspaceQueues replaces Queue for sessions in or below these directories.
+	// The nearest one applies.
 	WorkspaceQueues map[string]QueueSettings
 	Permissions     PermissionSettings
 	Limits          Limits
-	// MayRule reports whether the person that a record names may still make rules
-	// for a session, or for all with an empty id. It must not wait. Nil is always.
+	// MayRule reports whether the recorded person may still make rules for a
+	// session, or for all sessions if the id is empty. It must not block. Nil
+	// always allows.
 	MayRule func(by event.Actor, sessionID string) bool
-	// InspectWorkspace tells where a workspace stands, for the prompt that resumes
-	// a turn. Nil leaves that out.
+	// InspectWorkspace returns the state of a workspace, for the prompt that
+	// resumes a turn. If nil, the prompt omits it.
 	InspectWorkspace InspectWorkspace
-	// Git makes worktrees for forks. Nil where there is no git.
+	// Git creates worktrees for forks. Nil if git is not installed.
 	Git    *gitstate.Git
 	Logger *slog.Logger
-	// Now is the clock by which uploads are counted; nil is time.Now.
+	// Now is the clock for counting uploads; nil is time.Now.
 	Now func() time.Time
-	// SweepEvery is how often old uploads are looked for: 10 minutes.
+	// SweepEvery is the interval of removing old uploads; 0 is 10 minutes.
 	SweepEvery time.Duration
-	// QueueFailpoint is called before each step of saving a queue. It is for tests
-	// of crashes and failures.
+	// QueueFailpoint is called before each step of saving a queue, to test crashes
+	// and failures.
 	QueueFailpoint func(step string) error
 }
 
-// Manager keeps the sessions: it lists them, opens them, and decides which may run
-// an agent. It stands for the SessionManager of the first design. It is safe for
-// concurrent use.
+// Manager manages the sessions: it lists them, opens them, and decides which may
+// run an agent. It is safe for concurrent use.
 type Manager struct {
 	store    *store.Store
 	hub      hub
@@ -67,18 +67,18 @@ type Manager struct {
 	cancel  context.CancelFunc
 	helpers sync.WaitGroup // goroutines that open sessions; Close waits
 
-	searching chan struct{} // one for each search that reads
+	searching chan struct{} // holds a value for each search that reads
 
 	mu       sync.Mutex
 	open     map[string]*opening
-	broken   map[string]*ProblemError      // by session that could not be opened last time
-	creating map[creationKey]chan struct{} // closed when the creation under way with that key has ended
+	broken   map[string]*ProblemError      // sessions whose last opening failed
+	creating map[creationKey]chan struct{} // closed when the running creation with that key has ended
 	closed   bool
 }
 
-// NewManager returns a manager that goes on where the hub ended before: sessions
-// with waiting prompts and sessions that were cut off in mid-turn are opened in
-// the background. No agent of an earlier run may be alive any more.
+// NewManager returns a manager that continues where the hub ended. In the
+// background it opens sessions with waiting prompts and sessions that were
+// interrupted. No agent of an earlier run may be alive.
 func NewManager(o Options) (*Manager, error) {
 	if o.Store == nil || o.StartAgent == nil {
 		return nil, errors.New("new manager: a store and a way to start agents are needed")
@@ -132,7 +132,7 @@ func NewManager(o Options) (*Manager, error) {
 	return m, nil
 }
 
-// Configure puts other settings in force, for open sessions too.
+// Configure replaces the settings, also of open sessions.
 func (m *Manager) Configure(s Settings) error {
 	if len(s.Agents) == 0 {
 		return errors.New("configure sessions: no agent is configured")
@@ -142,7 +142,7 @@ func (m *Manager) Configure(s Settings) error {
 	m.settings.Store(&s)
 	m.pool.setLimit(s.Limits.Agents)
 	for _, b := range m.opened() {
-		b.watchers.changed.Ring() // the engine looks at its settings again
+		b.watchers.changed.Ring() // the engine checks its settings again
 	}
 	return nil
 }
@@ -150,10 +150,10 @@ func (m *Manager) Configure(s Settings) error {
 // Agents lists the configured agents, the default first.
 func (m *Manager) Agents() []AgentInfo { return m.settings.Load().Agents }
 
-// wakeSessions opens the sessions that have something to do without being
-// asked: prompts wait in them, or the run before may have been killed in a turn.
-// The status is behind the log by up to a tenth of a second; the writer is on the
-// device before the first line.
+// wakeSessions opens the sessions that have work to do: those with waiting prompts,
+// and those that may have been killed during a turn. The status may be up to a
+// tenth of a second behind the log. The mark of an open log is on the device before
+// its first line.
 func (m *Manager) wakeSessions() {
 	for _, meta := range m.store.List() {
 		if m.ctx.Err() != nil {
@@ -171,19 +171,18 @@ func (m *Manager) wakeSessions() {
 		if !working && meta.Writer == nil && !queue.Waiting(dir) {
 			continue
 		}
-		// One that cannot be opened is in Problems, and no other session waits for
-		// it.
+		// A session that cannot be opened is listed in Problems and does not delay
+		// the others.
 		_, _ = m.Session(m.ctx, meta.SessionID)
 	}
 }
 
-// List returns a page of the sessions, newest first. No session is opened.
+// List returns a page of the sessions, newest first. It opens no session.
 func (m *Manager) List(o ListOptions) (ListPage, error) {
 	return o.page(m.store.Newest, m.listed)
 }
 
-// Info returns one session's line of the list, also of one that cannot be
-// opened.
+// Info returns the line of one session in the list, also if it cannot be opened.
 func (m *Manager) Info(ctx context.Context, id string) (Info, error) {
 	b, err := m.Session(ctx, id)
 	var failed *ProblemError
@@ -201,19 +200,19 @@ func (m *Manager) Info(ctx context.Context, id string) (Info, error) {
 // Info returns the session's line of the list.
 func (b *BackgroundSession) Info() Info { return infoOf(b.log.Metadata()) }
 
-// Changed returns a channel that is closed when the session list changes. Take
-// it before ChangesSince, or news in between is missed.
+// Changed returns a channel that is closed when the session list changes. Take it
+// before ChangesSince, or a change in between is missed.
 func (m *Manager) Changed() <-chan struct{} { return m.news.bell.Listen() }
 
-// ChangesSince returns the sessions that changed or came, and the ids of those
-// that went, after the version v; 0 is the manager's beginning. Of many changes
-// of one session only the latest is told. now is the v of the next call.
+// ChangesSince returns the sessions that changed or were added after version v, and
+// the ids of those that were deleted. Version 0 is the start of the manager. Of
+// several changes of a session it returns the last. now is the v of the next call.
 func (m *Manager) ChangesSince(v uint64) (changed []Info, gone []string, now uint64) {
 	ids, gone, now := m.news.since(v)
 	for _, id := range ids {
 		meta, listed := m.store.Listed(id)
 		if !listed {
-			continue // it went meanwhile, which is news of its own
+			continue // deleted meanwhile, which the next call reports
 		}
 		changed = append(changed, m.listed(meta))
 	}
@@ -223,16 +222,16 @@ func (m *Manager) ChangesSince(v uint64) (changed []Info, gone []string, now uin
 // Reads returns people's read marks.
 func (m *Manager) Reads() *ReadMarks { return m.reads }
 
-// Patch changes a session's name, archive and pin flags; nil fields stay.
+// Patch changes a session's name and its archived and pinned labels. Nil fields do
+// not change.
 type Patch struct {
-	// Name, when empty, lets the agent and the first prompt name it again.
+	// Name, if empty, allows automatic names again.
 	Name     *string
 	Pinned   *bool
 	Archived *bool
 }
 
-// Update changes a session's line of the list. A change that cannot be written has
-// no effect.
+// Update changes a session's labels. A change that cannot be written has no effect.
 func (m *Manager) Update(ctx context.Context, id string, p Patch) error {
 	b, err := m.Session(ctx, id)
 	if err != nil {
@@ -249,15 +248,15 @@ func (m *Manager) Update(ctx context.Context, id string, p Patch) error {
 		return fmt.Errorf("update session: %w", b.stuck(err))
 	}
 	if err := b.log.FlushMetadata(ctx); err != nil {
-		// The labels are on the device, and the log goes on trying.
+		// The labels are on the device, and the log retries the metadata.
 		m.logger.Warn("metadata is not on the device yet", "session", id, "err", err)
 	}
 	m.news.touch(id)
 	return nil
 }
 
-// Delete stops a session's agent and removes everything of it. A running idle agent
-// is asked to delete its own copy.
+// Delete stops a session's agent and deletes all files of the session. A running
+// idle agent is asked to delete its own copy.
 func (m *Manager) Delete(ctx context.Context, id string) error {
 	_, err := m.Session(ctx, id)
 	var failed *ProblemError
@@ -270,7 +269,7 @@ func (m *Manager) Delete(ctx context.Context, id string) error {
 	err = m.retire(ctx, id, func(b *BackgroundSession) (bool, error) {
 		b.forget(ctx)
 		if err := b.close(ctx); err != nil {
-			return true, err // its engine ended all the same
+			return true, err // its engine ended anyway
 		}
 		return true, m.store.Delete(ctx, id)
 	})
@@ -295,10 +294,9 @@ func (m *Manager) deleteBroken(ctx context.Context, id string) error {
 	return nil
 }
 
-// Close ends the manager: agents are stopped, open turns are closed as hub_restart,
-// nothing runs any more when it returns. When ctx ends first, open turns and calls
-// stay open in the log and are closed by the next start. The store is the caller's
-// to close.
+// Close stops all agents, closes open turns as hub_restart, and returns when all
+// goroutines have ended. If ctx ends first, open turns and calls stay open in the
+// log and the next start closes them. The caller closes the store.
 func (m *Manager) Close(ctx context.Context) error {
 	m.mu.Lock()
 	m.closed = true
@@ -308,13 +306,13 @@ func (m *Manager) Close(ctx context.Context) error {
 	sessions := m.opened()
 	errs := make(chan error, len(sessions))
 	for _, b := range sessions {
-		go func() { errs <- b.close(ctx) }() // collected below
+		go func() { errs <- b.close(ctx) }() // received below
 	}
 	var all []error
 	for range sessions {
 		all = append(all, <-errs)
 	}
-	// The agents' exits come after the read marks.
+	// Save the read marks after the agents' exits.
 	if err := m.reads.save(); err != nil {
 		m.logger.Warn("read marks could not be saved", "err", err)
 	}

@@ -9,17 +9,17 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// OfflineRecording writes the events of a recorder where no hub runs, as a hub would.
-// It belongs to one goroutine.
+// OfflineRecording writes the events of a recorder without a hub, in the same way
+// as a hub. It is not safe for concurrent use.
 type OfflineRecording struct {
 	log  *store.Log
 	fold fold
 }
 
-// RecordOffline begins to record into a new log.
+// RecordOffline starts a recording into a new log.
 func RecordOffline(log *store.Log) *OfflineRecording { return &OfflineRecording{log: log} }
 
-// Record writes a batch, all of it or nothing.
+// Record writes a batch, all or nothing.
 func (r *OfflineRecording) Record(ctx context.Context, batch []Recorded) error {
 	payloads, err := payloadsOf(batch)
 	if err != nil {
@@ -32,11 +32,11 @@ func (r *OfflineRecording) Record(ctx context.Context, batch []Recorded) error {
 	return r.write(ctx, list)
 }
 
-// End closes what is open and ends the session.
+// End closes open calls and turns and ends the session.
 func (r *OfflineRecording) End(ctx context.Context, reason string, actor event.Actor) error {
 	err := r.write(ctx, r.fold.closed(endOf(reason, actor), event.StopInterrupted))
 	if err == nil {
-		r.log.UpdateMetadata(func(m *store.Metadata) { m.Status = string(StatusEnded) }) // a hub lists it so
+		r.log.UpdateMetadata(func(m *store.Metadata) { m.Status = string(StatusEnded) }) // for the session list
 	}
 	return err
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// agentOutput records the agent's output and passes on what moves the turn, the agent
-// or a permission request.
+// agentOutput records the agent's output and forwards what affects the turn, the
+// agent or a permission request.
 type agentOutput struct {
 	*journal
 	agent     *agentSlot
@@ -21,8 +21,8 @@ type agentOutput struct {
 	questions *questions
 }
 
-// record writes an agent's output. It returns how many payloads are settled; after
-// an error the rest may be offered again.
+// record writes an agent's output. It returns how many payloads were handled. After
+// an error the caller may offer the rest again.
 func (o *agentOutput) record(s *sink, payloads []event.Payload, drafts []event.Draft) (done int, err error) {
 	if o.agent.sink != s {
 		return 0, errDetached
@@ -50,8 +50,8 @@ func (o *agentOutput) record(s *sink, payloads []event.Payload, drafts []event.D
 	return done, nil
 }
 
-// noteHeard remembers that the agent spoke. The hub's notes about its silence are
-// not counted.
+// noteHeard records the time of the agent's last output. The hub's notes about
+// silence do not count.
 func (o *agentOutput) noteHeard(payloads []event.Payload) {
 	for _, p := range payloads {
 		if _, silent := p.(event.AgentStalled); !silent {
@@ -61,8 +61,8 @@ func (o *agentOutput) noteHeard(payloads []event.Payload) {
 	}
 }
 
-// recordFrozen is called when the log can no longer be written: the agent is
-// stopped, and its exit is noticed.
+// recordFrozen is called when the log can no longer be written. It stops the agent,
+// and the exit is handled as usual.
 func (o *agentOutput) recordFrozen(payloads []event.Payload) error {
 	for _, p := range payloads {
 		if _, ok := p.(event.AgentExit); ok {
@@ -75,8 +75,8 @@ func (o *agentOutput) recordFrozen(payloads []event.Payload) error {
 	return o.health.frozen
 }
 
-// moves reports whether a payload is more than one line of the stream: it moves
-// the turn, the agent or a permission request.
+// moves reports whether a payload affects the turn, the agent or a permission
+// request, or is only a line of the stream.
 func moves(p event.Payload) bool {
 	switch p.(type) {
 	case event.AgentStarted, event.AgentExit, event.TurnEnd, event.PermissionRequest, event.PermissionOutcome:
@@ -93,7 +93,7 @@ func (o *agentOutput) recordStream(payloads []event.Payload, drafts []event.Draf
 		return nil
 	}
 	list := make([]entry, len(payloads))
-	announced := map[string]int{} // calls of this batch, which the fold has not seen yet
+	announced := map[string]int{} // calls of this batch, which are not in the fold yet
 	for i, p := range payloads {
 		id := toolCallID(p)
 		turn, here := announced[id]
@@ -116,7 +116,8 @@ func (o *agentOutput) recordStream(payloads []event.Payload, drafts []event.Draf
 	return err
 }
 
-// endsTool reports whether a payload ends a tool call, which may have changed files.
+// endsTool reports whether a payload ends a tool call, which may have changed
+// files.
 func endsTool(p event.Payload) bool {
 	switch p := p.(type) {
 	case event.ToolCall:
@@ -149,8 +150,8 @@ func (o *agentOutput) recordMove(p event.Payload) error {
 	return nil
 }
 
-// recordStarted notes the agent that answers now, and tells people when it has no
-// memory of the session so far.
+// recordStarted records the start of an agent, and adds a note if the agent has no
+// memory of the session.
 func (o *agentOutput) recordStarted(p event.AgentStarted) error {
 	lost := p.Resumed == "" && o.fold.given > 0
 	p.ContextLost = lost
@@ -170,7 +171,7 @@ func (o *agentOutput) recordStarted(p event.AgentStarted) error {
 	return nil
 }
 
-// settingsOf are the settings that the start of an agent tells of.
+// settingsOf returns the settings that an agent reported at its start.
 func (o *agentOutput) settingsOf(p event.AgentStarted) *event.AgentSettings {
 	s := &event.AgentSettings{MCPServers: []string{}}
 	if p.Settings != nil {
@@ -190,8 +191,8 @@ func ruleIDs(rules []Rule, agent string) []string {
 	return ids
 }
 
-// goneTools names once the used tools whose MCP server the agent is no longer
-// given.
+// goneTools adds a note, once, about used tools whose MCP server the agent no
+// longer has.
 func (o *agentOutput) goneTools(servers []string) []entry {
 	var gone []string
 	for _, server := range o.fold.agent.MCPServers {

@@ -11,14 +11,14 @@ import (
 
 const (
 	overviewFile = "overview.json"
-	// overviewBatch is how much of a log is read at once for an overview, and
-	// overviewAgain how many events may be counted again by the next request.
+	// overviewBatch is how much of a log is read at once. overviewAgain is how many
+	// events the next request may count again.
 	overviewBatch = 1 << 20
 	overviewAgain = 1000
 )
 
-// Overview counts the events so far, from where the last call ended. It is computed
-// by one call at a time; others wait.
+// Overview counts the events so far. It continues from the last call. One call
+// computes it at a time; others wait.
 func (b *BackgroundSession) Overview(ctx context.Context) (playback.Overview, error) {
 	select {
 	case b.counting <- struct{}{}:
@@ -43,7 +43,7 @@ func (b *BackgroundSession) Overview(ctx context.Context) (playback.Overview, er
 	return fold.Overview, nil
 }
 
-// readOverview goes on from the overview that was kept, or begins anew.
+// readOverview continues from the stored overview, or starts a new one.
 func (b *BackgroundSession) readOverview() *playback.Fold {
 	if data, err := b.log.Derived().Read(overviewFile); err == nil {
 		if fold, ok := playback.ReadFold(data, b.log.Epoch(), b.log.Marks().Visible); ok {
@@ -53,8 +53,7 @@ func (b *BackgroundSession) readOverview() *playback.Fold {
 	return playback.NewFold(b.log.Epoch())
 }
 
-// extend counts the events behind those that are counted. Removed events are passed
-// over.
+// extend counts the events after those already counted. It skips removed events.
 func (b *BackgroundSession) extend(ctx context.Context, fold *playback.Fold) error {
 	after := fold.Overview.AtSeq
 	for {

@@ -7,28 +7,28 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// rememberedOutcomes is how many settled requests are remembered, to name the
-// winner to a late answer.
+// rememberedOutcomes is how many settled requests are kept, so that a late answer
+// gets the winner.
 const rememberedOutcomes = 128
 
-// byHub is the name of the actor of the hub's own actions.
+// byHub is the actor name of the hub's own actions.
 const byHub = "hub"
 
 func theHub() event.Actor { return event.Actor{Name: byHub} }
 
-// openRequest is a permission request that is not settled yet.
+// openRequest is an unsettled permission request.
 type openRequest struct {
 	Request event.PermissionRequest
 	Turn    int
-	// about is the subject at the time of the request: later updates of the call
-	// change neither the request nor a rule made from it.
+	// about is the subject when the request came. Later updates of the call change
+	// neither the request nor a rule made from it.
 	about subject
-	// asked is when it came, as this run of the hub saw it.
+	// asked is when the request came, by the clock of this run.
 	asked time.Time
 }
 
-// permissions keeps the requests of one session, open and lately settled, as
-// the log tells them.
+// permissions holds the open and recently settled requests of one session, from its
+// log.
 type permissions struct {
 	open    []openRequest // oldest first
 	settled []event.PermissionOutcome
@@ -60,7 +60,7 @@ func (p *permissions) find(id string) (openRequest, bool) {
 	return openRequest{}, false
 }
 
-// outcome returns how a request was settled, if that was lately.
+// outcome returns the outcome of a recently settled request.
 func (p *permissions) outcome(id string) (event.PermissionOutcome, bool) {
 	for _, o := range slices.Backward(p.settled) {
 		if o.PermissionID == id {
@@ -89,7 +89,7 @@ func (r openRequest) option(id string) (event.PermissionOption, bool) {
 	return event.PermissionOption{}, false
 }
 
-// cancelled is the outcome of a request that was not answered.
+// cancelled returns the outcome of an unanswered request.
 func (r openRequest) cancelled(by event.Actor, reason string) event.PermissionOutcome {
 	return event.PermissionOutcome{
 		PermissionID: r.Request.PermissionID,

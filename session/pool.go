@@ -8,23 +8,23 @@ import (
 	"github.com/abidehub/abide/internal/bell"
 )
 
-// seat is a session's place among the live agents.
+// seat is a session's claim to run an agent.
 type seat struct {
-	// bell rings when the seat was given, or when it should be given back.
+	// bell rings when the seat is granted, or when it should be given back.
 	bell bell.Slot
 
-	// guarded by the pool's mu
+	// Guarded by the pool's mu.
 	holds   bool
 	waits   bool
-	yield   bool      // asked to give the seat back
-	resting time.Time // since when the agent could be put to sleep; zero while it cannot
+	yield   bool      // the seat should be given back
+	resting time.Time // since when the agent is idle; zero if it is not
 }
 
 func newSeat() *seat { return &seat{bell: bell.NewSlot()} }
 
-// agentPool bounds how many agents live at once. When all seats are taken, the
-// session with the longest idle agent is asked to stop it. Sessions that wait get a
-// seat in the order they asked.
+// agentPool limits the number of running agents. When all seats are taken, the
+// session whose agent has been idle longest is asked to stop it. Waiting sessions
+// get seats in the order of their requests.
 type agentPool struct {
 	mu      sync.Mutex
 	limit   int
@@ -36,7 +36,7 @@ func newAgentPool(limit int) *agentPool {
 	return &agentPool{limit: limit, holders: map[*seat]struct{}{}}
 }
 
-// setLimit changes the bound; 0 means none. Seats beyond it are not taken away.
+// setLimit changes the limit; 0 means none. It takes no seat away.
 func (p *agentPool) setLimit(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -44,8 +44,8 @@ func (p *agentPool) setLimit(n int) {
 	p.grant()
 }
 
-// acquire reports whether s has a seat; if not, it waits for one, and its bell
-// rings when it gets it.
+// acquire reports whether s has a seat. If not, s is queued, and its bell rings
+// when it gets one.
 func (p *agentPool) acquire(s *seat) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,8 +75,7 @@ func (p *agentPool) release(s *seat) {
 	p.grant()
 }
 
-// rest says since when the agent of s could be put to sleep; the zero time says
-// that it cannot.
+// rest sets since when the agent of s is idle; the zero time means that it is not.
 func (p *agentPool) rest(s *seat, since time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,14 +89,14 @@ func (p *agentPool) rest(s *seat, since time.Time) {
 	p.grant()
 }
 
-// shouldYield reports whether s was asked to put its agent to sleep.
+// shouldYield reports whether s should stop its agent.
 func (p *agentPool) shouldYield(s *seat) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return s.yield
 }
 
-// grant hands out free seats, and asks for as many as still are waited for. The
+// grant hands out free seats, and asks for as many seats as are still needed. The
 // caller holds mu.
 func (p *agentPool) grant() {
 	for len(p.waiting) > 0 && (p.limit <= 0 || len(p.holders) < p.limit) {
@@ -116,7 +115,7 @@ func (p *agentPool) grant() {
 	for ; asked < len(p.waiting); asked++ {
 		longest := p.longestResting()
 		if longest == nil {
-			return // the next idle agent is asked then
+			return // the next release asks another one
 		}
 		longest.yield = true
 		longest.bell.Ring()

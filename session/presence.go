@@ -10,12 +10,12 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// presenceInterval is how often mere progress of the observers is published.
-// Coming, going and a change of activity are published at once.
+// presenceInterval is how often progress of the observers is published. A new
+// observer, a leaving one and a change of activity are published at once.
 const presenceInterval = time.Second
 
-// TypingLasts is how long a person counts as typing after the client last said
-// so: the screen that said it may be gone.
+// TypingLasts is how long a person counts as typing after the client's last report,
+// because the client may be gone.
 const TypingLasts = 10 * time.Second
 
 // Activity is a person's activity at a screen.
@@ -27,27 +27,26 @@ const (
 	Away    Activity = "away" // the screen is not visible
 )
 
-// Presence is the last report of one observer.
+// Presence is the last report of an observer.
 type Presence struct {
 	Actor string
-	// Device is the id of the credential that the screen came in with.
+	// Device is the id of the screen's credential.
 	Device   string
 	Activity Activity
-	// Viewer is set for an observer that may not answer; no policy waits for an
-	// answer from it.
+	// Viewer means that the observer may not answer, so no policy waits for it.
 	Viewer bool
 	// Seq is the last event the client has applied.
 	Seq event.Seq
 }
 
-// watchers are the observers of a session. Clients report often and must not
-// wait for the session's goroutine, so they write here and ring.
+// watchers are the observers of a session. Clients report often and must not wait
+// for the session's goroutine, so they write here and ring the bell.
 type watchers struct {
 	changed bell.Slot
 
 	mu       sync.Mutex
 	present  map[string]Presence
-	typed    map[string]time.Time // when each typing observer last said so
+	typed    map[string]time.Time // last report of each typing observer
 	material bool                 // an observer came, went or changed activity since the last take
 }
 
@@ -63,9 +62,9 @@ func (w *watchers) set(clientID string, p Presence) {
 	switch {
 	case p.Activity != Typing:
 		delete(w.typed, clientID)
-	case old.Activity != Typing || old.Seq == p.Seq: // mere progress is no word of typing
+	case old.Activity != Typing || old.Seq == p.Seq: // progress is not a report of typing
 		w.typed[clientID] = time.Now()
-		same = false // the engine's timer must move
+		same = false // the engine must restart its timer
 	}
 	old.Seq = p.Seq
 	w.material = w.material || !known || old != p
@@ -87,8 +86,8 @@ func (w *watchers) remove(clientID string) {
 	}
 }
 
-// fade turns typing into viewing for observers that last said so too long ago, and
-// returns when to look again; zero when no observer types.
+// fade turns typing into viewing after TypingLasts. It returns when to call it
+// again; zero if no observer types.
 func (w *watchers) fade(now time.Time) (again time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -107,14 +106,14 @@ func (w *watchers) fade(now time.Time) (again time.Time) {
 	return again
 }
 
-// isMaterial reports whether the news should be published at once.
+// isMaterial reports whether the changes should be published at once.
 func (w *watchers) isMaterial() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.material
 }
 
-// take lists the observers by client id and counts the news as published.
+// take lists the observers by client id and marks the changes as published.
 func (w *watchers) take() []Observer {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -129,7 +128,7 @@ func (w *watchers) list() []Observer {
 	return w.observers()
 }
 
-// observers lists them. The lock is held.
+// observers lists the observers. The caller holds the lock.
 func (w *watchers) observers() []Observer {
 	list := make([]Observer, 0, len(w.present))
 	for id, p := range w.present {
@@ -139,7 +138,7 @@ func (w *watchers) observers() []Observer {
 	return list
 }
 
-// any reports whether there are observers at all.
+// any reports whether there are observers.
 func (w *watchers) any() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

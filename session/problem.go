@@ -16,14 +16,15 @@ import (
 type ProblemKind string
 
 const (
-	// ProblemUnreadable: its files cannot be opened, so nothing of it is shown.
+	// ProblemUnreadable: the files cannot be opened, so no event can be shown.
 	ProblemUnreadable ProblemKind = "unreadable"
-	// ProblemDamaged: something of its log is lost or contradicts itself; the
-	// rest is shown, and the session works.
+	// ProblemDamaged: a part of the log is lost or inconsistent. The rest is shown,
+	// and the session works.
 	ProblemDamaged ProblemKind = "damaged"
 	// ProblemFrozen: the device failed to store written events.
 	ProblemFrozen ProblemKind = "frozen"
-	// ProblemBlocked: the device is full. It ends by itself when there is space.
+	// ProblemBlocked: the device is full. The problem ends by itself once there is
+	// space.
 	ProblemBlocked ProblemKind = "blocked"
 )
 
@@ -32,23 +33,23 @@ func (ProblemKind) Values() []string {
 	return []string{string(ProblemUnreadable), string(ProblemDamaged), string(ProblemFrozen), string(ProblemBlocked)}
 }
 
-// Problem is a session's problem, in words for a person.
+// Problem is a session's problem, described for a person.
 type Problem struct {
 	SessionID string
 	Kind      ProblemKind
-	// What names the problem; Do is the remedy. Neither names a path.
+	// What describes the problem, Do the remedy. Neither contains a path.
 	What, Do string
 }
 
-// ProblemError says why a session cannot be opened or written. It is an
+// ProblemError is the error of a session that cannot be opened or written. It is an
 // ErrUnavailable. The next call tries again.
 type ProblemError struct {
 	Problem
-	// Err is the cause, which may name files: it is for the hub's log.
+	// Err is the cause. It may contain paths: it is for the hub's log only.
 	Err error
 }
 
-// Error is for a person who may read the session.
+// Error is for people who may read the session.
 func (e *ProblemError) Error() string { return e.What + "; " + e.Do }
 
 // Unwrap returns the cause.
@@ -57,8 +58,8 @@ func (e *ProblemError) Unwrap() error { return e.Err }
 // Is makes it an ErrUnavailable.
 func (e *ProblemError) Is(target error) bool { return target == ErrUnavailable }
 
-// openError puts the error of a failed open into words. An error that is not about
-// the session is returned unchanged.
+// openError describes a failed opening. An error that is not about the session is
+// returned unchanged.
 func openError(id string, err error) error {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, store.ErrClosed):
@@ -85,7 +86,7 @@ func openError(id string, err error) error {
 }
 
 // noteOpened remembers whether a session could be opened, for Problems and the
-// list, and tells the log once.
+// list. It logs a failure once.
 func (m *Manager) noteOpened(id string, err error) {
 	var failed *ProblemError
 	if err != nil && !errors.As(err, &failed) {
@@ -108,7 +109,7 @@ func (m *Manager) noteOpened(id string, err error) {
 	}
 }
 
-// openFailure is why a session could not be opened when it was last tried, or nil.
+// openFailure returns the error of the last attempt to open a session, or nil.
 func (m *Manager) openFailure(id string) *ProblemError {
 	m.mu.Lock()
 	failed := m.broken[id]
@@ -129,7 +130,8 @@ func (m *Manager) isAway(id string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// listed is a session's line of the list. One that cannot be opened shows so.
+// listed returns a session's line of the list, also if the session cannot be
+// opened.
 func (m *Manager) listed(meta store.Metadata) Info {
 	info := infoOf(meta)
 	if m.openFailure(meta.SessionID) != nil {
@@ -138,9 +140,9 @@ func (m *Manager) listed(meta store.Metadata) Info {
 	return info
 }
 
-// Problems lists the problems of sessions, those with the newest events first. No
-// session is opened for it: one that was not opened since the hub started is judged
-// by its metadata from when it was last open.
+// Problems lists the problems of sessions, newest activity first. It opens no
+// session. A session that was not opened since the hub started is judged by its
+// metadata.
 func (m *Manager) Problems() []Problem {
 	open := map[string]*BackgroundSession{}
 	for _, b := range m.opened() {
@@ -168,7 +170,7 @@ func (m *Manager) Problems() []Problem {
 	return all
 }
 
-// problemsOf puts a log's health into words.
+// problemsOf describes a log's health.
 func problemsOf(id string, h store.Health) []Problem {
 	var all []Problem
 	add := func(kind ProblemKind, what, do string) { all = append(all, Problem{id, kind, what, do}) }

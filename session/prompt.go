@@ -16,13 +16,13 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// Bounds of a prompt.
+// Limits of a prompt.
 const (
 	maxPromptID    = 128 // bytes
 	maxAttachments = 20
 )
 
-// When says how a prompt is handled while the agent is busy.
+// When says what happens to a prompt while the agent is busy.
 type When string
 
 const (
@@ -32,42 +32,41 @@ const (
 
 // PromptRequest is a person's prompt.
 type PromptRequest struct {
-	// PromptID is the client's own id of this prompt, at most 128 bytes. Sent
-	// again it is answered with the latest outcome.
+	// PromptID is the client's id of this prompt, at most 128 bytes. If it is
+	// repeated, the answer is the latest outcome.
 	PromptID string
 	Text     string
-	// Attachments were stored by Attach. Their SHA256 counts, and Name and
-	// MediaType where the same bytes were stored under several.
+	// Attachments were stored by Attach and are identified by their SHA256. Name
+	// and MediaType count if the same bytes were stored under several.
 	Attachments []event.Attachment
 	When        When
-	// ScheduledAt, when set, puts the prompt into the queue until then.
+	// ScheduledAt, if set, keeps the prompt in the queue until then.
 	ScheduledAt *time.Time
 	Actor       event.Actor
 }
 
-// PromptResult is the latest that became of a prompt.
+// PromptResult is the latest outcome of a prompt.
 type PromptResult struct {
 	Outcome queue.Outcome
-	// Seq is the prompt's event, when it is in the log.
+	// Seq is the prompt's event, if it is in the log.
 	Seq event.Seq
 	// Position counts from 0, while the prompt waits.
 	Position int
 }
 
-// intake takes people's prompts: each begins a turn or waits in the queue.
+// intake takes people's prompts. Each begins a turn or waits in the queue.
 type intake struct {
 	*journal
 	agent *agentSlot
 	turns *turns
 }
 
-// Prompt makes a prompt once, however often it is sent. An idle agent is given
-// it: when Prompt returns received, the prompt is in the log on the device. While
-// the agent is busy it waits in the queue: when Prompt returns queued, it is
-// there on the device. A prompt id that is known gets its latest outcome and
-// changes nothing; with another payload than it first came with it is
-// ErrConflict. A full queue is ErrConflict, too. An accepted prompt takes the session
-// out of the archive.
+// Prompt sends a prompt once, however often it is called. If the agent is idle, it
+// gets the prompt: when Prompt returns received, the prompt is in the log on the
+// device. If the agent is busy, the prompt is queued: when Prompt returns queued,
+// it is in the queue on the device. A known prompt id gets its latest outcome and
+// changes nothing; with another payload than at first it is ErrConflict. A full
+// queue is ErrConflict too. An accepted prompt unarchives the session.
 func (b *BackgroundSession) Prompt(ctx context.Context, r PromptRequest) (PromptResult, error) {
 	return ask(ctx, b, func(e *engine) (PromptResult, error) { return e.intake.take(r) })
 }
@@ -91,7 +90,7 @@ func (i *intake) take(r PromptRequest) (PromptResult, error) {
 		return PromptResult{}, missing
 	}
 	if i.agent.status == AgentFailed {
-		i.agent.forgive() // a person decided
+		i.agent.forgive() // a person decided to continue
 	}
 	if i.mustWait(r) {
 		if !r.waits() {
@@ -119,8 +118,8 @@ func (i *intake) take(r PromptRequest) (PromptResult, error) {
 	return PromptResult{Outcome: queue.Received, Seq: seq}, nil
 }
 
-// unarchive takes the session out of the archive, because it goes on: there its
-// requests would wait unseen.
+// unarchive removes the archived label, because requests of an archived session
+// would not be seen.
 func (i *intake) unarchive() {
 	if !i.log.Metadata().Archived {
 		return
@@ -131,11 +130,11 @@ func (i *intake) unarchive() {
 	i.list.changed = true
 }
 
-// waits reports whether a person asks for the prompt to wait.
+// waits reports whether the request asks to wait.
 func (r PromptRequest) waits() bool { return r.When == WhenQueue || r.ScheduledAt != nil }
 
-// mustWait reports whether a prompt goes through the queue: the agent is at
-// work, or others were here before.
+// mustWait reports whether a prompt must be queued: the agent is busy, or other
+// prompts wait.
 func (i *intake) mustWait(r PromptRequest) bool {
 	if r.waits() || i.fold.open {
 		return true
@@ -175,7 +174,7 @@ func result(s queue.Status) PromptResult {
 	return PromptResult{Outcome: s.Outcome, Seq: event.Seq(s.Seq), Position: s.Position}
 }
 
-// validate checks the request by itself. Its text may have limit bytes.
+// validate checks the request alone. Its text may have limit bytes.
 func (r PromptRequest) validate(limit int) error {
 	switch {
 	case r.PromptID == "" || len(r.PromptID) > maxPromptID || !printable(r.PromptID):
@@ -195,8 +194,8 @@ func (r PromptRequest) validate(limit int) error {
 }
 
 // uploaded replaces a client's description of its attachments by the records of
-// their uploads: name, type and size go to the agent and to every screen. With an
-// error some are not there, and are left as the client says.
+// their uploads, because the agent and every screen get name, type and size. After
+// an error, some are missing and keep the client's description.
 func (i *intake) uploaded(claims []event.Attachment) (list []event.Attachment, missing error) {
 	list = slices.Clone(claims)
 	for n, claim := range claims {
@@ -217,8 +216,8 @@ func printable(s string) bool {
 	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
 
-// attachmentName keeps the part of a client's file name that is safe to show and to
-// write: its last element, printable, at most 100 runes.
+// attachmentName returns the part of a client's file name that is safe to show and
+// to write: its last element, printable, at most 100 runes.
 func attachmentName(name string) string {
 	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
 	name = strings.Map(func(r rune) rune {

@@ -10,7 +10,7 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// publish makes the state known, if it changed.
+// publish publishes the state if it changed.
 func (e *engine) publish() {
 	if !e.dirty {
 		return
@@ -45,13 +45,13 @@ func (e *engine) publish() {
 	e.b.bell.Ring()
 }
 
-// presenceClock paces the publishing of observers' progress.
+// presenceClock limits how often observers' progress is published.
 type presenceClock struct {
 	publishedAt time.Time
 	stale       bool
 }
 
-// watch has the state published where observers have news.
+// watch marks the state for publishing when observers changed.
 func (p *presenceClock) watch(j *journal, now time.Time) {
 	if again := j.b.watchers.fade(now); !again.IsZero() {
 		j.wake(again)
@@ -67,50 +67,48 @@ func (p *presenceClock) watch(j *journal, now time.Time) {
 	}
 }
 
-// listLine is the session's line in the list, which follows the log.
+// listLine is the session's line in the list, derived from the log.
 type listLine struct {
 	changed    bool // in more than its last line
 	progressed bool
-	flush      bool // a turn ended: metadata must be on the device soon
+	flush      bool // a turn ended: metadata must reach the device soon
 	at         time.Time
-	// status is the status that the list was told last; empty before the first
-	// time.
+	// status is the last status in the list; empty before the first.
 	status Status
 }
 
-// foldCache writes the fold down, so that a long log need not be read whole when the
-// session is opened again.
+// foldCache stores the fold, so that opening the session need not read a long log.
 type foldCache struct {
 	*journal
-	kept event.Seq // of the fold that was written down last
+	kept event.Seq // last event of the stored fold
 }
 
-// keep writes the fold down if that is due. It always is for a last one.
+// keep stores the fold if that is due, which it always is for the last time.
 func (k *foldCache) keep(last bool) {
 	if k.fold.seq-k.kept < foldEvery && !(last && k.fold.seq > k.kept) || k.health.frozen != nil {
 		return
 	}
-	k.kept = k.fold.seq // also where it fails: the next attempt is that much later
+	k.kept = k.fold.seq // also after a failure: retry only after as many events again
 	if err := saveFold(k.log.Derived(), k.log.Epoch(), &k.fold); err != nil {
 		k.logger.Warn("the session's fold could not be written; the next opening reads more of the log", "err", err)
 	}
 }
 
-// listing keeps the session's line in the list.
+// listing updates the session's line in the list.
 type listing struct {
 	*journal
 	agent *agentSlot
 	named bool // a person named the session
 }
 
-// keep brings metadata up to date: at once when something changed, at
-// intervals while the agent streams.
+// keep updates the metadata: at once if something changed, at intervals while the
+// agent streams.
 func (l *listing) keep(now time.Time) {
 	line, status := &l.list, l.status()
 	if line.status == "" {
 		line.status = Status(l.log.Metadata().Status)
 	}
-	// The agent moves the status as well, and writes nothing when it does.
+	// The status can change with the agent, without any write to the log.
 	line.changed = line.changed || status != line.status
 	switch due := line.at.Add(progressInterval); {
 	case line.changed || line.flush:
@@ -167,8 +165,8 @@ func (l *listing) status() Status {
 	return StatusIdle
 }
 
-// lineFor is the line of text the list shows beside a status: the open request or
-// the problem, else the newest message.
+// lineFor returns the line for a status: the open request or the problem, else the
+// newest message.
 func (l *listing) lineFor(status Status) string {
 	line := l.fold.line.line()
 	if open := l.fold.permissions.open; status == StatusNeedsYou && len(open) > 0 {

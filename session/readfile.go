@@ -20,11 +20,11 @@ const readFile = "read.json"
 type readMarksFile struct {
 	Format int                            `json:"format"`
 	People map[string]map[string]readMark `json:"people"`
-	// Since is when each person came first; an older hub's file has none.
+	// Since is each person's first visit; files of older hubs have none.
 	Since map[string]int64 `json:"since,omitempty"`
 }
 
-// readReadFile returns the marks in the file; an unreadable file is renamed.
+// readReadFile returns the marks in the file. An invalid file is renamed.
 func readReadFile(path string, logger *slog.Logger) (f readMarksFile) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -44,8 +44,8 @@ func readReadFile(path string, logger *slog.Logger) (f readMarksFile) {
 	return f
 }
 
-// keep saves marks a moment after they moved, and the rest when ctx ends. A failed
-// save is tried again, and logged once.
+// keep saves marks shortly after they moved, and the rest when ctx ends. A failed
+// save is retried and logged once.
 func (r *ReadMarks) keep(ctx context.Context) {
 	failed := false
 	for ended := false; !ended; {
@@ -63,7 +63,8 @@ func (r *ReadMarks) keep(ctx context.Context) {
 	}
 }
 
-// save writes the file if something is not in it. keep must not be at it.
+// save writes the file if there are unsaved marks. It must not run concurrently
+// with keep.
 func (r *ReadMarks) save() error {
 	marks, unsaved := r.unsavedMarks()
 	if !unsaved {

@@ -15,33 +15,33 @@ import (
 const (
 	// readPause is how long moves of marks are collected before they are saved.
 	readPause = 500 * time.Millisecond
-	// maxReaders and maxReadSessions bound the marks: beyond them those that did
-	// not move for longest are forgotten, and earlier events then count as read.
+	// maxReaders and maxReadSessions limit the marks. Beyond them, the marks that
+	// moved least recently are removed, and earlier events then count as read.
 	maxReaders      = 2048
 	maxReadSessions = 2048
-	// maxReadWaiters bounds the channels, as their people may be gone.
+	// maxReadWaiters limits the channels, because their people may be gone.
 	maxReadWaiters = 8192
 )
 
 // readMark is how far one person has read one session.
 type readMark struct {
-	// Epoch is the epoch of Seq: in another epoch the mark means nothing.
+	// Epoch is the epoch of Seq. The mark is invalid in another epoch.
 	Epoch string    `json:"epoch"`
 	Seq   event.Seq `json:"seq"`
-	// At is when it moved last, in seconds since 1970.
+	// At is the time of the last move, in seconds since 1970.
 	At int64 `json:"at"`
 
 	version uint64 // of the move, in this run
 }
 
 // ReadMarks remembers how far each person has read each session. The caller chooses
-// the names of people. A mark counts at once and is in read.json within about a
-// second; a crash before that takes it back, which shows something read as unread.
-// It is safe for concurrent use, and nothing waits for the device.
+// the names of people. A mark is visible at once and in read.json within about a
+// second. A crash before that loses the move, so something read shows as unread. It
+// is safe for concurrent use and never waits for the device.
 type ReadMarks struct {
 	path   string
 	logger *slog.Logger
-	moved  bell.Slot // there is something to save
+	moved  bell.Slot // there are unsaved marks
 
 	mu      sync.Mutex
 	people  map[string]map[string]readMark // by person and session
@@ -51,8 +51,8 @@ type ReadMarks struct {
 	unsaved bool
 }
 
-// openReadMarks reads the marks of a data directory. A file that cannot be
-// understood is set aside: marks are not worth keeping the hub from its work.
+// openReadMarks reads the marks of a data directory. An invalid file is set aside,
+// because marks are not worth stopping the hub.
 func openReadMarks(dir string, logger *slog.Logger) *ReadMarks {
 	r := &ReadMarks{
 		path: filepath.Join(dir, readFile), logger: logger, moved: bell.NewSlot(),
@@ -67,7 +67,7 @@ func openReadMarks(dir string, logger *slog.Logger) *ReadMarks {
 			}
 			r.put(person, id, mark)
 			if at := mark.At * 1e6; file.Since[person] == 0 && (since == 0 || at < since) {
-				since = at // they were here by then
+				since = at // the person was known by then
 			}
 		}
 		r.came(person, since)
@@ -78,9 +78,9 @@ func openReadMarks(dir string, logger *slog.Logger) *ReadMarks {
 	return r
 }
 
-// Of returns how far a person has read the session of this list line, at most to
-// its MaxSeq. Without a mark, 0 is known if the session has a last line and was
-// made since the person's first visit. Where known is false, also in another epoch,
+// Of returns how far a person has read the session of this line, at most to its
+// MaxSeq. Without a mark, it is 0 and known if the session has a last line and was
+// created after the person's first visit. If known is false, also in another epoch,
 // the session counts as read.
 func (r *ReadMarks) Of(person string, line Info) (seq event.Seq, known bool) {
 	r.mu.Lock()
@@ -93,7 +93,7 @@ func (r *ReadMarks) Of(person string, line Info) (seq event.Seq, known bool) {
 	return 0, since > 0 && line.LastLine != "" && line.CreatedAt.UnixMicro() >= since
 }
 
-// Came says that a person is here. Only the first time counts.
+// Came records a person's first visit. Later calls have no effect.
 func (r *ReadMarks) Came(person string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -103,7 +103,7 @@ func (r *ReadMarks) Came(person string) {
 	}
 }
 
-// came moves since when a person is here, never back. The lock is held.
+// came moves a person's first visit, only forward. The caller holds the lock.
 func (r *ReadMarks) came(person string, since int64) {
 	if since <= r.since[person] {
 		return
@@ -114,8 +114,8 @@ func (r *ReadMarks) came(person string, since int64) {
 	r.since[person] = since
 }
 
-// Move says that a person has read a session of this epoch up to seq, which must
-// be in its log. Within an epoch a mark moves forward only.
+// Move records that a person has read a session of this epoch up to seq, which must
+// be in its log. Within an epoch a mark only moves forward.
 func (r *ReadMarks) Move(person, sessionID, epoch string, seq event.Seq) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,8 +135,8 @@ func (r *ReadMarks) Move(person, sessionID, epoch string, seq event.Seq) {
 	}
 }
 
-// carry moves every mark in this session and epoch that stands at from to to: the
-// events between are not counted as unread.
+// carry moves every mark in this session and epoch from exactly from to to, so that
+// the events between do not count as unread.
 func (r *ReadMarks) carry(sessionID, epoch string, from, to event.Seq) {
 	r.mu.Lock()
 	var people []string
@@ -151,7 +151,7 @@ func (r *ReadMarks) carry(sessionID, epoch string, from, to event.Seq) {
 	}
 }
 
-// forget drops every mark of a session that is no more.
+// forget removes every mark of a deleted session.
 func (r *ReadMarks) forget(sessionID string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -166,15 +166,15 @@ func (r *ReadMarks) forget(sessionID string) {
 	}
 }
 
-// Changed returns a channel that is closed when a mark of the person moves, and
-// sometimes without. Take it before Since, or news in between is missed.
+// Changed returns a channel that is closed when a mark of the person moves; it may
+// also close without a move. Take it before Since, or a move in between is missed.
 func (r *ReadMarks) Changed(person string) <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	own := r.waiting[person]
 	if own == nil {
 		if len(r.waiting) >= maxReadWaiters {
-			// Most of these people left. The others listen again.
+			// Most of these people left. The others call Changed again.
 			for _, b := range r.waiting {
 				b.Ring()
 			}
@@ -186,8 +186,8 @@ func (r *ReadMarks) Changed(person string) <-chan struct{} {
 	return own.Listen()
 }
 
-// Since returns the sessions with a mark that the person moved after the version v,
-// in no order, and the v of the next call. Of many moves only the latest counts.
+// Since returns the sessions whose mark the person moved after version v, in no
+// order, and the v of the next call. Only the last move of each counts.
 func (r *ReadMarks) Since(person string, v uint64) (sessions []string, now uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -199,7 +199,7 @@ func (r *ReadMarks) Since(person string, v uint64) (sessions []string, now uint6
 	return sessions, r.version
 }
 
-// put sets a mark and forgets marks beyond the bounds. The lock is held.
+// put sets a mark and removes marks beyond the limits. The caller holds the lock.
 func (r *ReadMarks) put(person, sessionID string, mark readMark) {
 	marks := r.people[person]
 	if marks == nil {
@@ -213,13 +213,13 @@ func (r *ReadMarks) put(person, sessionID string, mark readMark) {
 	}
 	if _, known := marks[sessionID]; !known && len(marks) >= maxReadSessions {
 		oldest := stalest(marks, func(m readMark) int64 { return m.At })
-		r.came(person, (marks[oldest].At+1)*1e6) // or it would be news again
+		r.came(person, (marks[oldest].At+1)*1e6) // otherwise it would count as unread again
 		delete(marks, oldest)
 	}
 	marks[sessionID] = mark
 }
 
-// stalest returns the key of the value with the least age mark.
+// stalest returns the key of the value with the lowest at.
 func stalest[V any](all map[string]V, at func(V) int64) string {
 	key, least := "", int64(math.MaxInt64)
 	for k, v := range all {
@@ -238,13 +238,13 @@ func lastMove(marks map[string]readMark) int64 {
 	return last
 }
 
-// changed has the marks saved soon. The lock is held.
+// changed schedules a save. The caller holds the lock.
 func (r *ReadMarks) changed() {
 	r.unsaved = true
 	r.moved.Ring()
 }
 
-// unsavedMarks returns a copy of everything if something of it is not saved.
+// unsavedMarks returns a copy of all marks if some are unsaved.
 func (r *ReadMarks) unsavedMarks() (readMarksFile, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

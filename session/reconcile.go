@@ -8,24 +8,24 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Workspace is where a session's folder stands.
+// Workspace is the state of a session's folder.
 type Workspace struct {
 	// Missing says that the folder does not exist.
 	Missing bool
-	// Repository says that git knows the folder. Branch and Commit are empty
-	// where there are none.
+	// Repository means that the folder is in a git repository. Branch and Commit
+	// may be empty.
 	Repository     bool
 	Branch, Commit string
 	// Folder is the folder's device and inode. Root is the repository's first
-	// commit, Remote where it comes from; both are empty where git does not say.
+	// commit and Remote its remote; both are empty if git does not report them.
 	Folder, Root, Remote string
-	// Changed are the changed files as `git status --porcelain` names them, at
-	// most changedShown; More counts the others.
+	// Changed lists changed files as `git status --porcelain` prints them, at most
+	// changedShown. More counts the others.
 	Changed []string
 	More    int
-	// DiffStat has the numbers of `git diff --stat`.
+	// DiffStat is the summary of `git diff --stat`.
 	DiffStat string
-	// Unknown says why git could not tell; empty if it could.
+	// Unknown says why git failed; empty if it did not.
 	Unknown string
 }
 
@@ -34,10 +34,10 @@ const (
 	toolsShown   = 50
 )
 
-// reconciliation is the prompt that a cut-off turn is resumed with.
+// reconciliation returns the prompt with which an interrupted turn is resumed.
 func reconciliation(c checkpoint, w Workspace) string {
 	if c.Reason == event.CutPaused && !c.Given {
-		return c.Prompt // it has not begun
+		return c.Prompt // the turn has not begun
 	}
 	var b strings.Builder
 	b.WriteString("[SESSION_RESUMED]\nYour last turn was interrupted: " + reasonWords(c.Reason) + "\n\n")

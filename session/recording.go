@@ -17,18 +17,18 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// recorderSilence is how long a recorder may say nothing before the session is closed
+// recorderSilence is how long a recorder may be silent before the session is closed
 // as after a crash.
 const recorderSilence = 30 * time.Second
 
-// mostOfType bounds the name of an event's type, in bytes: every line repeats it.
+// mostOfType limits the name of an event's type, in bytes: every line repeats it.
 const mostOfType = 100
 
-// noteRecording says in the log that a program records the session. A session_end ends
-// the recording.
+// noteRecording is the method of the note that a program records the session. A
+// session_end ends the recording.
 const noteRecording = "abide/recording"
 
-// recorder is the program that records a session, as the log tells it.
+// recorder is the program that records a session, according to the log.
 type recorder struct {
 	ID   string `json:"id"`
 	Open bool   `json:"open,omitempty"`
@@ -38,7 +38,7 @@ type recorder struct {
 type Recording struct {
 	Session    *BackgroundSession
 	RecorderID string
-	// MaxSeq is the last event: the first batch comes after it.
+	// MaxSeq is the last event. The first batch follows it.
 	MaxSeq event.Seq
 }
 
@@ -48,11 +48,11 @@ type Recorded struct {
 	Data json.RawMessage `json:"data"`
 }
 
-// Record makes a session for a program that reports its events with
+// Record creates a session for a program that reports its events with
 // BackgroundSession.Record. The agent need not be configured, and the workspace may
-// be any directory: the hub starts nothing in it. Until the recording ends, every
-// other verb that would write is ErrConflict. With a key it makes one session,
-// however often it is sent.
+// be any directory, because the hub starts nothing in it. Until the recording ends,
+// every other writing verb is ErrConflict. With a key it creates one session,
+// however often the request is repeated.
 func (m *Manager) Record(ctx context.Context, r CreateRequest) (Recording, error) {
 	if r.Prompt != "" {
 		return Recording{}, fmt.Errorf("%w: a recorder reports its prompts", ErrInvalid)
@@ -73,17 +73,17 @@ func (m *Manager) Record(ctx context.Context, r CreateRequest) (Recording, error
 	})
 }
 
-// recording takes the reports of the program that records the session.
+// recording takes the reports of a recorder.
 type recording struct {
 	*journal
 	turn  *turnRun
-	heard time.Time // when the program was last heard
+	heard time.Time // time of the last report
 }
 
-// begin puts the recorder into the log, once.
+// begin writes the note about the recorder, once.
 func (r *recording) begin(actor event.Actor) error {
 	if r.fold.recorder.Open {
-		return nil // the same request again
+		return nil // a repeated request
 	}
 	if r.fold.recorder.ID != "" || r.fold.turn > 0 {
 		return fmt.Errorf("%w: this key made a session whose recording has ended", ErrConflict)
@@ -91,7 +91,7 @@ func (r *recording) begin(actor event.Actor) error {
 	id := make([]byte, 16)
 	rand.Read(id)
 	raw, err := json.Marshal(recorder{ID: hex.EncodeToString(id), Open: true})
-	if err != nil { // a struct of strings
+	if err != nil { // a struct of strings never fails
 		panic(err)
 	}
 	note := event.Note{Method: noteRecording, Text: event.Text("Recorded by " + actor.Name + "."), Raw: raw, By: actor.Name, ByID: actor.ID}
@@ -102,15 +102,15 @@ func (r *recording) begin(actor event.Actor) error {
 	return nil
 }
 
-// foldRecording follows the recorder.
+// foldRecording applies events about the recorder.
 func (f *fold) foldRecording(n event.Note) bool {
 	return n.Method == noteRecording && json.Unmarshal(n.Raw, &f.recorder) == nil
 }
 
-// Record writes a batch that a recorder reports after the seq after, all of it or
-// nothing, and returns the last seq. The same batch after the same seq again writes
-// nothing twice, also when a crash cut it; another batch there is ErrConflict. An empty
-// batch says that the recorder is there.
+// Record writes a batch that a recorder reports after the seq after, all or
+// nothing, and returns the last seq. Repeating a batch at the same seq writes
+// nothing twice, also after a crash in between. Another batch at that seq is
+// ErrConflict. An empty batch is a heartbeat.
 func (b *BackgroundSession) Record(ctx context.Context, recorderID string, after event.Seq, batch []Recorded) (event.Seq, error) {
 	payloads, err := payloadsOf(batch)
 	if err != nil {
@@ -123,7 +123,7 @@ func (b *BackgroundSession) Record(ctx context.Context, recorderID string, after
 	return ask(ctx, b, func(e *engine) (event.Seq, error) { return e.recording.take(recorderID, after, payloads) })
 }
 
-// payloadsOf decodes a batch, and refuses what a recorder may not report.
+// payloadsOf decodes a batch and refuses events that a recorder may not report.
 func payloadsOf(batch []Recorded) ([]event.Payload, error) {
 	payloads := make([]event.Payload, 0, len(batch))
 	for i, r := range batch {
@@ -142,8 +142,8 @@ func payloadsOf(batch []Recorded) ([]event.Payload, error) {
 	return payloads, nil
 }
 
-// reportedBy gives an event with an actor the id of the credential that made the
-// recording, because the actor's name is the recorder's claim.
+// reportedBy sets the credential id of the recording in an event with an actor,
+// because the recorder chose the actor's name.
 func reportedBy(p event.Payload, byID string) event.Payload {
 	of := func(by string) string {
 		if by == "" {
@@ -174,7 +174,7 @@ func reportedBy(p event.Payload, byID string) event.Payload {
 	return p
 }
 
-// notReported says why a recorder may not report an event, or nothing.
+// notReported returns why a recorder may not report an event; empty if it may.
 func notReported(p event.Payload) string {
 	switch p := p.(type) {
 	case event.SessionStart, event.SessionEnd, event.SegmentStart, event.Epoch, event.LogTruncated, event.Corrupt,
@@ -229,8 +229,8 @@ func (r *recording) take(recorderID string, after event.Seq, payloads []event.Pa
 	return r.fold.seq, nil
 }
 
-// hear notes the time of a report, and returns nil for the recorder of this
-// session.
+// hear notes the time of a report. It returns an error unless the report comes from
+// this session's recorder.
 func (r *recording) hear(recorderID string) error {
 	if recorderID == "" || recorderID != r.fold.recorder.ID || !r.fold.recorder.Open {
 		return fmt.Errorf("%w: this recorder does not record the session, or no longer", ErrConflict)
@@ -239,8 +239,8 @@ func (r *recording) hear(recorderID string) error {
 	return nil
 }
 
-// known counts the payloads that are in the log behind a seq already. It is
-// ErrConflict if anything else is there.
+// known counts the payloads that are already in the log after a seq. If other
+// events are there it is ErrConflict.
 func (r *recording) known(after event.Seq, payloads []event.Payload) (known int, err error) {
 	for after < r.fold.seq {
 		batch, through, err := r.log.ReadWritten(context.Background(), after, foldBatch)
@@ -257,7 +257,7 @@ func (r *recording) known(after event.Seq, payloads []event.Payload) (known int,
 		for _, there := range events {
 			switch there.Type {
 			case event.TypeSegmentStart, event.TypeEpoch, event.TypeLogTruncated:
-				continue // the log's own
+				continue // written by the log itself
 			}
 			if known == len(payloads) || !sameEvent(there, payloads[known]) {
 				return 0, fmt.Errorf("%w: another event is in the log at seq %d", ErrConflict, there.Seq)
@@ -269,8 +269,8 @@ func (r *recording) known(after event.Seq, payloads []event.Payload) (known int,
 	return known, nil
 }
 
-// sameEvent reports whether an event of the log is this payload. A value that became a
-// blob is compared by its checksum.
+// sameEvent reports whether an event of the log has this payload. A value stored as
+// a blob is compared by its checksum.
 func sameEvent(there event.Event, p event.Payload) bool {
 	draft, err := event.NewDraft(p, 0, time.Time{})
 	if err != nil || draft.Type != there.Type {
@@ -304,11 +304,11 @@ func sameBlob(reference, value json.RawMessage) bool {
 	return hex.EncodeToString(sum[:]) == ref.Blob.SHA256
 }
 
-// placed gives each payload of a batch its turn, and refuses payloads that no session
-// can hold.
+// placed gives each payload of a batch its turn. It refuses payloads that no
+// session can hold.
 func (f *fold) placed(payloads []event.Payload) ([]entry, error) {
 	turn, open := f.turn, f.open
-	var batch toolCalls // the calls that events of this batch are about
+	var batch toolCalls // the calls of this batch
 	list := make([]entry, 0, len(payloads))
 	for _, p := range payloads {
 		tools := &f.tools
@@ -338,7 +338,7 @@ func (f *fold) placed(payloads []event.Payload) ([]entry, error) {
 	return list, nil
 }
 
-// follow brings the turn and the ledger to where the log is.
+// follow updates the turn and the ledger from the log.
 func (r *recording) follow(first event.Seq, list []entry) {
 	for i, n := range list {
 		switch p := n.payload.(type) {
@@ -357,8 +357,8 @@ func (r *recording) follow(first event.Seq, list []entry) {
 	}
 }
 
-// EndRecording closes the recorder's open calls and ends the session, which is then
-// one like any other. The same again changes nothing.
+// EndRecording closes the recorder's open calls and ends the session, which is an
+// ordinary session from then on. Repeating it changes nothing.
 func (b *BackgroundSession) EndRecording(ctx context.Context, recorderID, reason string, actor event.Actor) error {
 	if err := checkReason(reason); err != nil {
 		return err
@@ -376,7 +376,7 @@ func (b *BackgroundSession) EndRecording(ctx context.Context, recorderID, reason
 	})
 }
 
-// closed are the events that end a recording, with its turn and calls that are open.
+// closed returns the events that end a recording with its open turn and calls.
 func (f *fold) closed(end event.SessionEnd, reason event.StopReason) []entry {
 	list := closings(f, func(toolCall) bool { return true }, string(reason))
 	if f.open {
@@ -395,7 +395,7 @@ func (r *recording) close(end event.SessionEnd, reason event.StopReason) error {
 	return nil
 }
 
-// watch closes the session of a recorder that has gone.
+// watch closes the session of a lost recorder.
 func (r *recording) watch(now time.Time) {
 	if r.heard.IsZero() {
 		r.heard = now // this run has yet to hear of it

@@ -17,25 +17,25 @@ import (
 // foldBatch is how much of a log is read at once while it is folded, in bytes.
 const foldBatch = 4 << 20
 
-// recovery restores a session from its log and its queue: its open calls, the
-// outcome of each prompt, the turn that a crash cut off. It runs before the session
-// has observers and may be interrupted and repeated at any point.
+// recovery restores a session from its log and its queue: open calls, the outcome
+// of each prompt, the turn that a crash interrupted. It runs before the session has
+// observers. It may be interrupted and repeated at any point.
 type recovery struct {
 	log   *store.Log
 	queue *queue.Queue
 	fold  fold
 
-	// The log's facts about prompts that the ledger does not have yet.
+	// Facts about prompts in the log that the ledger does not have yet.
 	entries     []queue.Entry
 	byID        map[string]int
 	cut         []queue.Entry // interruptions of prompts the ledger knows
 	ledgerAfter event.Seq
 
-	headers []event.Header // of the batch that is read; kept for its room
+	headers []event.Header // of the batch being read; reused
 }
 
 // recoverSession reads the log and the queue and closes open turns and calls.
-// stored is the last event of the fold that was written down.
+// stored is the last event in the stored fold.
 func recoverSession(ctx context.Context, log *store.Log, q *queue.Queue, delegating []string) (f fold, stored event.Seq, err error) {
 	f = loadFold(log.Derived(), log.Epoch(), log.Marks().Visible)
 	f.tools.delegating, stored = delegating, f.seq
@@ -43,11 +43,11 @@ func recoverSession(ctx context.Context, log *store.Log, q *queue.Queue, delegat
 	return f, stored, err
 }
 
-// catchUp goes on from a fold of the log's beginning.
+// catchUp continues from a fold of the log's beginning.
 func catchUp(ctx context.Context, log *store.Log, q *queue.Queue, f fold) (fold, error) {
 	if event.Seq(q.LogSeq()) > log.Marks().Visible {
-		// The queue followed another history of this session, say one that a
-		// backup replaced.
+		// The queue belongs to another history of this session, such as that before
+		// a backup was restored.
 		q.Rewind()
 	}
 	r := &recovery{log: log, queue: q, fold: f, byID: map[string]int{}, ledgerAfter: event.Seq(q.LogSeq())}
@@ -55,24 +55,24 @@ func catchUp(ctx context.Context, log *store.Log, q *queue.Queue, f fold) (fold,
 		return fold{}, err
 	}
 	if r.fold.recorder.Open || log.Metadata().Imported {
-		// Its recorder may be there still, and goes on; nothing is added to an
-		// imported session.
+		// The recorder may still be running and continues. An imported session is
+		// read-only.
 		_ = r.followLog()
 		return r.fold, nil
 	}
 	if err := r.closeOpen(ctx); err != nil {
 		return fold{}, err
 	}
-	// A queue file that cannot be written now is behind the log as before; what
-	// counts is in memory, and the next save catches up.
+	// If the queue file cannot be written now, it stays behind the log. Memory is
+	// current, and the next save writes it.
 	_ = r.followLog()
 	return r.fold, nil
 }
 
 // read folds the log from after on. The fold and the ledger may be at different
-// places; each takes the events it does not have yet. Events that retention
-// removed, also meanwhile, are passed over; so are placeholders, as one line with a
-// seq far ahead stands for any number of them.
+// positions; each takes the events that it lacks. It skips removed events, also
+// those removed meanwhile, and placeholders, because one line with a high seq can
+// stand for any number of them.
 func (r *recovery) read(ctx context.Context, after event.Seq) error {
 	for {
 		batch, through, err := r.log.ReadWritten(ctx, after, foldBatch)
@@ -94,9 +94,8 @@ func (r *recovery) read(ctx context.Context, after event.Seq) error {
 	}
 }
 
-// takeAll takes the events of a batch. Most of a long log are events that the fold
-// does not use, and chunks of messages of which only the newest count: those are
-// not decoded.
+// takeAll takes the events of a batch. Most events of a long log are chunks or
+// types that the fold does not use: those are not decoded.
 func (r *recovery) takeAll(b event.Batch) error {
 	headers := slices.AppendSeq(r.headers[:0], b.Headers())
 	r.headers = headers
@@ -121,9 +120,9 @@ func (r *recovery) takeAll(b event.Batch) error {
 	return nil
 }
 
-// lastSaid is the place of the newest event that says a whole text, so that no
-// chunk before it is in the last line any more. One that may not be decoded does
-// not count; without any it is 0.
+// lastSaid returns the index of the newest event that has a complete text, so that
+// no earlier chunk can be in the last line. It skips events that cannot be decoded.
+// Without such an event it returns 0.
 func lastSaid(headers []event.Header) int {
 	for i, g := range slices.Backward(headers) {
 		if g.Type != event.TypeUserPrompt && g.Type != event.TypeError {
@@ -174,10 +173,10 @@ func (r *recovery) sawPrompt(p event.UserPrompt, e event.Event) {
 	})
 }
 
-// originalHash is the hash of a prompt as it first came, as far as the log can
-// tell: a queued prompt has it in its event, as it may have been edited meanwhile.
-// Where the log is older than that, or the rest of a very long prompt is lost, it
-// is empty, which matches any resend.
+// originalHash returns the hash of a prompt as it first came, as far as the log
+// shows. A queued prompt may have been edited, so its event contains the hash. If
+// the log is too old for that, or a part of a very long prompt is lost, the hash is
+// empty, which matches any resend.
 func (r *recovery) originalHash(p event.UserPrompt, e event.Event) string {
 	if p.QueuedAt != nil {
 		return p.OriginalHash
@@ -215,7 +214,7 @@ func (r *recovery) sawInterruption(promptID string, seq event.Seq, at time.Time)
 	r.cut = append(r.cut, queue.Entry{PromptID: promptID, Seq: int64(seq), At: at})
 }
 
-// closeOpen ends the open turn and calls of the run before: its agent is gone.
+// closeOpen ends the open turn and calls of the previous run, whose agent is gone.
 func (r *recovery) closeOpen(ctx context.Context) error {
 	f := &r.fold
 	list := closings(f, func(toolCall) bool { return true }, string(event.StopHubRestart))
@@ -237,7 +236,7 @@ func (r *recovery) closeOpen(ctx context.Context) error {
 		return fmt.Errorf("close what a crash left open: %w", logError(err))
 	}
 	for i, n := range list {
-		f.at = now.UTC().Truncate(time.Microsecond) // as the line has it
+		f.at = now.UTC().Truncate(time.Microsecond) // as stored in the line
 		f.apply(first+event.Seq(i), n.turn, n.payload)
 		if cut, is := n.payload.(event.TurnInterrupted); is {
 			f.cutNow = &cut
@@ -249,7 +248,7 @@ func (r *recovery) closeOpen(ctx context.Context) error {
 	return nil
 }
 
-// followLog brings the ledger to where the log is.
+// followLog updates the ledger from the log.
 func (r *recovery) followLog() error {
 	if len(r.entries) > 0 {
 		if err := r.queue.Enter(r.entries...); err != nil {
@@ -264,7 +263,7 @@ func (r *recovery) followLog() error {
 	return r.queue.Advance(int64(r.fold.seq))
 }
 
-// closings are the events that end unfinished tool calls and open requests.
+// closings returns the events that end unfinished tool calls and open requests.
 func closings(f *fold, which func(toolCall) bool, reason string) []entry {
 	var list []entry
 	for _, call := range f.tools.unfinished() {

@@ -9,26 +9,25 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// restBeforeEviction is how long an open session must not have been used before it
-// may be closed to make room for another.
+// restBeforeEviction is how long an open session must be unused before it may be
+// closed to make room for another.
 const restBeforeEviction = time.Minute
 
-// opening is a session that is open, being opened or being closed. Its fields
-// are guarded by the manager's mu, but for b and err, which are set before done
-// is closed.
+// opening is a session that is open, being opened or being closed. The manager's mu
+// guards its fields, except for b and err, which are set before done is closed.
 type opening struct {
-	done chan struct{} // closed when b or err is known
+	done chan struct{} // closed when b or err is set
 	b    *BackgroundSession
 	err  error
 
 	used time.Time
-	// retiring is set while the session is being closed, and is closed when that
-	// has ended one way or the other.
+	// retiring is set while the session is being closed. It is closed when that has
+	// ended, successfully or not.
 	retiring chan struct{}
 }
 
-// Session returns a session, which is opened if it is not. Everything a crash
-// left open in it is closed before this returns.
+// Session returns a session and opens it if necessary. Before it returns,
+// everything that a crash left open is closed.
 func (m *Manager) Session(ctx context.Context, id string) (*BackgroundSession, error) {
 	if !store.ValidID(id) {
 		return nil, fmt.Errorf("%w: %q is no session id", ErrNotFound, id)
@@ -53,7 +52,7 @@ func (m *Manager) Session(ctx context.Context, id string) (*BackgroundSession, e
 	}
 }
 
-// enter finds or begins the opening of a session.
+// enter finds or starts the opening of a session.
 func (m *Manager) enter(id string) (o *opening, retiring chan struct{}, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -74,8 +73,8 @@ func (m *Manager) enter(id string) (o *opening, retiring chan struct{}, err erro
 	return o, o.retiring, nil
 }
 
-// openSession opens a session under the manager's own context: its caller may go
-// away, and others may have come to wait.
+// openSession opens a session under the manager's context, because its caller may
+// go away and others may wait for it.
 func (m *Manager) openSession(id string, o *opening) {
 	o.b, o.err = m.load(id)
 	m.noteOpened(id, o.err)
@@ -86,7 +85,7 @@ func (m *Manager) openSession(id string, o *opening) {
 	}
 	close(o.done)
 	if o.err == nil {
-		m.news.touch(id) // a reader of open sessions alone may have looked too early
+		m.news.touch(id) // a reader of open sessions may have looked too early
 	}
 }
 
@@ -97,7 +96,7 @@ func (m *Manager) load(id string) (*BackgroundSession, error) {
 		return nil, openError(id, err)
 	}
 	if log.Health().State == store.HealthFrozen {
-		if err := log.Reopen(m.ctx); err != nil { // it can still be read
+		if err := log.Reopen(m.ctx); err != nil { // the log stays readable
 			m.logger.Error("log stays frozen", "session", id, "err", err)
 		}
 	}
@@ -127,12 +126,12 @@ func (m *Manager) load(id string) (*BackgroundSession, error) {
 		workspace: meta.Workspace, agentName: meta.Agent, imported: meta.Imported,
 		fold: f, list: listLine{changed: true}, dirty: true,
 	}, meta.Named, stored)
-	e.health.blocked = log.Health().State == store.HealthBlocked // it waits for space to be repaired
+	e.health.blocked = log.Health().State == store.HealthBlocked // the repair waits for space
 	e.reportQueue(meta.CreatedBy != "" && !meta.Imported)
 	return start(e), nil
 }
 
-// opened lists the sessions that are open now.
+// opened lists the open sessions.
 func (m *Manager) opened() []*BackgroundSession {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -145,7 +144,7 @@ func (m *Manager) opened() []*BackgroundSession {
 	return list
 }
 
-// Opened returns a session if it is open now, else nil. It opens nothing.
+// Opened returns a session if it is open, else nil.
 func (m *Manager) Opened(id string) *BackgroundSession {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -165,8 +164,8 @@ func (o *opening) ready() bool {
 	}
 }
 
-// retire closes an open session by end, while no caller can get it anew. end
-// reports whether the session is closed now.
+// retire closes an open session with end. Meanwhile other callers wait for it. end
+// reports whether the session is closed.
 func (m *Manager) retire(ctx context.Context, id string, end func(*BackgroundSession) (bool, error)) error {
 	m.mu.Lock()
 	o := m.open[id]
@@ -192,13 +191,12 @@ func (m *Manager) retire(ctx context.Context, id string, end func(*BackgroundSes
 	return err
 }
 
-// Reopen brings back a session whose log is frozen after an error of the device:
-// its agent is stopped, the events not on the device are copied to a fresh file,
-// and the open turn and calls are closed. A prompt that was refused when the device
-// failed may turn out to be in the log; it is not given to the agent by itself. If
-// the device fails again the session stays frozen, which is a *ProblemError. A
-// session that could not be opened before is opened if it can be now; one with
-// which nothing is wrong is left alone.
+// Reopen reopens a session whose log is frozen after a device error: it stops the
+// agent, copies the unsynced events to a new file, and closes the open turn and
+// calls. A prompt that was refused when the device failed may then be in the log;
+// the agent does not get it. If the device fails again, the session stays frozen
+// and the error is a *ProblemError. A session that could not be opened before is
+// opened if possible. A session without a problem is not changed.
 func (m *Manager) Reopen(ctx context.Context, id string) error {
 	b, err := m.Session(ctx, id)
 	if err != nil {
@@ -214,15 +212,15 @@ func (m *Manager) Reopen(ctx context.Context, id string) error {
 	if err != nil {
 		return fmt.Errorf("reopen session: %w", err)
 	}
-	b, err = m.Session(ctx, id) // opening a session thaws its log
+	b, err = m.Session(ctx, id) // opening a session reopens its log
 	if err == nil && b.log.Health().State == store.HealthFrozen {
 		err = b.stuck(store.ErrFrozen)
 	}
 	return err
 }
 
-// makeRoom keeps the number of open sessions under limit, by closing those that
-// rest longest.
+// makeRoom keeps the number of open sessions below limit by closing those that are
+// unused longest.
 func (m *Manager) makeRoom(ctx context.Context, limit int) error {
 	for {
 		id, over := m.longestUnused(limit)
@@ -244,9 +242,9 @@ func (m *Manager) makeRoom(ctx context.Context, limit int) error {
 	}
 }
 
-// longestUnused names the session to close next; over reports whether there are
-// more than the limit leaves room for. A session that is asked is used, so that
-// another one comes next if it does not rest.
+// longestUnused returns the session to close next. over reports whether there are
+// too many. It marks the session as used, so that another one is tried next if this
+// one cannot be closed.
 func (m *Manager) longestUnused(limit int) (id string, over bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

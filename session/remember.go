@@ -6,28 +6,29 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// noteAnsweredOnce says that an answer meant for longer counts this once.
+// noteAnsweredOnce is the method of the note that an "always" answer counts once.
 const noteAnsweredOnce = "abide/answered_once"
 
-// kindSwitchMode is a tool call that asks which way of working comes next. Its
-// options are modes, whatever kind the agent gives them.
+// kindSwitchMode is a tool call that asks for the next mode. Its options are modes,
+// whatever kind the agent gives them.
 const kindSwitchMode event.ToolKind = "switch_mode"
 
-// lasting is the effect of an answer that is meant for longer than once.
+// lasting is the effect of an answer beyond the request.
 type lasting struct {
-	// rule is to be put in force; nil for none.
+	// rule is the rule to make; nil for none.
 	rule *Rule
 	// notes are the notes for people.
 	notes []event.Note
-	// tell is the option the agent gets. It is the chosen one, or one that counts
-	// once in its place: then only the hub remembers, and can take it back.
+	// tell is the option that the agent gets: the chosen one, or a once option in
+	// its place. With a once option only the hub remembers the rule and can revoke
+	// it.
 	tell string
 }
 
-// lastingOf finds the lasting effect of an answer: a rule that answers the same
-// request alike, if the answer asks for it. An option that says "always" is
-// remembered for the session without asking. An impossible rule is ErrInvalid, one
-// that the person may not make is ErrForbidden.
+// lastingOf returns the lasting effect of an answer: a rule for identical requests,
+// if the answer asks for one. An "always" option makes a rule for the session
+// without asking. An impossible rule is ErrInvalid; one that the person may not
+// make is ErrForbidden.
 func (q *questions) lastingOf(request openRequest, chosen event.PermissionOption, a Answer) (lasting, error) {
 	l := lasting{tell: chosen.OptionID}
 	effect, always, known := effectOf(chosen.Kind)
@@ -77,9 +78,8 @@ func (q *questions) lastingOf(request openRequest, chosen event.PermissionOption
 	return l, nil
 }
 
-// effectOf is the effect of an option of a kind. Only the protocol's own kinds are
-// known; the meaning of any other is known to the agent only, and no rule repeats
-// it.
+// effectOf returns the effect of an option of a kind. Only the kinds of ACP are
+// known. No rule repeats others, because only the agent knows their meaning.
 func effectOf(kind event.PermissionKind) (effect RuleEffect, always, known bool) {
 	switch kind {
 	case event.AllowOnce, event.AllowAlways:
@@ -90,7 +90,7 @@ func effectOf(kind event.PermissionKind) (effect RuleEffect, always, known bool)
 	return "", false, false
 }
 
-// onlyOnce says why no rule can be made of an answer to a request, or nothing.
+// onlyOnce returns why no rule can be made from an answer; empty if one can.
 func (q *questions) onlyOnce(request openRequest, known bool) string {
 	switch {
 	case !known:

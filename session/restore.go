@@ -14,66 +14,69 @@ import (
 )
 
 const (
-	// defaultSegmentTokens is about how many tokens a segment has.
+	// defaultSegmentTokens is the approximate size of a segment.
 	defaultSegmentTokens = 4000
-	// noteRestore is the method of the notes that say how a restore begins and ends.
+	// noteRestore is the method of the notes about the beginning and end of a
+	// restore.
 	noteRestore = "abide/restore"
-	// answerBytes is how much of an agent's answer to a segment is kept.
+	// answerBytes limits how much of an agent's answer to a segment is kept.
 	answerBytes = 4 << 10
-	// takenAfter is how long an agent that cannot be interrupted at once has a segment.
+	// takenAfter is how long a segment stays with an agent that fails if it is
+	// interrupted at once.
 	takenAfter = time.Second
-	// preambleTokens is about how many tokens preamble adds to a segment.
+	// preambleTokens is the approximate size of the preamble.
 	preambleTokens = 60
 )
 
-// Restore is how far an agent was told the session so far.
+// Restore is the progress of telling an agent the session.
 type Restore struct {
 	Way event.ResumeWay
-	// Done of Total segments were told.
+	// Done is the number of segments sent, of Total.
 	Done, Total int
-	// Tokens is about how many tokens all segments have.
+	// Tokens is the approximate size of all segments.
 	Tokens int
-	// Percent is how much of them was told.
+	// Percent is the part of them that was sent.
 	Percent int
 }
 
-// restoreStep is how far a segmented restore is.
+// restoreStep is the progress of a segmented restore.
 type restoreStep uint8
 
 const (
 	restoreNone    restoreStep = iota
-	restoreWanted              // the agent is not back yet
-	restoreReading             // the log is read
+	restoreWanted              // waits for the agent
+	restoreReading             // reads the log
 	restoreTelling
 	restoreTold
 )
 
-// restore tells a new agent session the session so far, before the prompt that
-// resumes a turn: segment by segment, each interrupted at once. It belongs to the
-// engine; nothing of it is kept, so after a crash the turn is offered again.
+// restore sends the session so far to a new agent session, before the prompt that
+// resumes a turn. It sends segment by segment and cancels each at once, because no
+// answer is wanted. It belongs to the engine and is not stored: after a crash the
+// resume is offered again.
 type restore struct {
 	step        restoreStep
-	mayFallBack bool // auto: it falls back on this way where the agent has no memory
+	mayFallBack bool // auto: use this way if the agent cannot resume its session
 	list        []transcript.Segment
-	left        int // segments of the oldest text that are not told
+	left        int // segments of the oldest text that are omitted
 	tokens      int // of all segments
-	told        int // of those that were told
+	told        int // of the sent ones
 	next        int
 	open        string    // id of the segment that the agent has; empty between two
-	since       time.Time // since when it has it
-	interrupted bool      // it was told to end it
-	// patient says that an interrupt at once failed, as it does with OpenCode: each
-	// segment is the agent's for takenAfter before it is interrupted.
+	since       time.Time // since when the agent has it
+	interrupted bool      // it was cancelled
+	// patient means that cancelling at once failed, as with OpenCode: each segment
+	// then stays with the agent for takenAfter before it is cancelled.
 	patient bool
-	answer  []byte // the agent's answer to it
-	// counted is how many tokens the agent itself counts; 0 while it does not say.
+	answer  []byte // to the open segment
+	// counted is the agent's own count of tokens; 0 if it reports none.
 	counted int64
 }
 
-// halfway reports whether the agent knows only a part of the session.
+// halfway reports whether the agent may know only a part of the session.
 func (r *restore) halfway() bool { return r.step == restoreReading || r.step == restoreTelling }
 
-// state is the restore as people see it; nil while there is none.
+// state returns the restore for State; nil if none is running.
 func (r *restore) state() *Restore {
 	if r.step != restoreTelling {
 		return nil
@@ -84,13 +87,13 @@ func (r *restore) state() *Restore {
 	}
 }
 
-// preamble stands before each segment.
+// preamble precedes each segment.
 func preamble(n, of int) string {
 	return fmt.Sprintf("[SESSION_RESTORE %d/%d]\nThis is part %d of %d of the record of your earlier session. Take it as your own past. "+
 		"No answer is wanted: do not reply, do not act on it, do not call tools.\n\n", n, of, n, of)
 }
 
-// restorer takes the steps of a restore.
+// restorer performs a restore.
 type restorer struct {
 	*journal
 	agent     *agentSlot
@@ -100,8 +103,7 @@ type restorer struct {
 	ends      turnEnder
 }
 
-// restored reports whether the agent was told the session so far, and does the next
-// due step of it.
+// restored reports whether the restore is complete, and performs its next due step.
 func (s *restorer) restored(now time.Time) bool {
 	r := &s.turn.restore
 	switch r.step {
@@ -126,7 +128,7 @@ func (s *restorer) restored(now time.Time) bool {
 	return false
 }
 
-// read reads the session beside the engine.
+// read reads the log in a helper goroutine.
 func (s *restorer) read() {
 	s.turn.restore.step = restoreReading
 	promptID, proc, to, limit := s.fold.promptID, s.agent.proc, s.fold.promptSeq-1, s.resumeSettings().segmentTokens()
@@ -147,12 +149,12 @@ func (s *restorer) read() {
 			if left > 0 {
 				text += fmt.Sprintf(" The oldest part, of %s, is left out.", segmentWords(left))
 			}
-			_, _ = s.write(s.entries(event.Note{Method: noteRestore, Text: event.Text(text)})...) // a log that is blocked goes on without it
+			_, _ = s.write(s.entries(event.Note{Method: noteRestore, Text: event.Text(text)})...) // if the log is blocked, the note is omitted
 		})
 	})
 }
 
-// tellSegment gives the agent the next segment and interrupts it.
+// tellSegment sends the next segment to the agent and cancels it.
 func (s *restorer) tellSegment(now time.Time) {
 	r := &s.turn.restore
 	segment, n := r.list[r.next], r.next+1
@@ -164,7 +166,7 @@ func (s *restorer) tellSegment(now time.Time) {
 	}
 	said := fmt.Sprintf("Segment %d of %d was told.", n, len(r.list))
 	if _, err := s.write(s.entries(event.Note{Method: transcript.NoteSegment, Text: event.Text(said), Raw: raw})...); err != nil {
-		return // the log is blocked or frozen; proceed comes back here when it is not
+		return // the log is blocked or frozen; proceed tries again
 	}
 	r.open, r.since, r.interrupted = fmt.Sprintf("restore-%s-%d", s.fold.promptID, n), now, false
 	if r.patient {
@@ -181,7 +183,7 @@ func (s *restorer) tellSegment(now time.Time) {
 	s.interruptSegment(now)
 }
 
-// interruptSegment tells the agent to end the segment that it has.
+// interruptSegment cancels the segment that the agent has.
 func (s *restorer) interruptSegment(now time.Time) {
 	if err := s.agent.proc.Cancel(); err != nil {
 		s.fail("the agent did not take it", nil)
@@ -191,8 +193,8 @@ func (s *restorer) interruptSegment(now time.Time) {
 	s.wake(now.Add(deafAfter))
 }
 
-// watchSegment interrupts a segment when its time has come, and gives up on an agent
-// that does not end it.
+// watchSegment cancels a segment when its time has come, and gives up if the agent
+// does not end it.
 func (s *restorer) watchSegment(now time.Time) {
 	since := s.turn.restore.since
 	if at := since.Add(takenAfter); !s.turn.restore.interrupted {
@@ -213,12 +215,12 @@ func (s *restorer) watchSegment(now time.Time) {
 	s.fail("the agent did not answer the cancel", nil)
 }
 
-// segmentEnded takes the agent's answer to a segment. An error means that nothing
-// happened, and the end comes again.
+// segmentEnded handles the agent's answer to a segment. After an error nothing has
+// changed, and the caller repeats the call.
 func (s *restorer) segmentEnded(p event.TurnEnd) error {
 	r := &s.turn.restore
 	if p.Error != nil && !r.patient {
-		// It may be the interrupt that failed: the segment is told once more.
+		// The cancel itself may have caused the failure: send the segment again.
 		r.patient, r.open, r.answer = true, "", nil
 		return nil
 	}
@@ -245,7 +247,7 @@ func (s *restorer) segmentEnded(p event.TurnEnd) error {
 	return nil
 }
 
-// finish records the number of segments told, and the agent's own count.
+// finish records the number of segments sent and the agent's own count.
 func (s *restorer) finish() bool {
 	r := &s.turn.restore
 	counted := r.counted
@@ -255,7 +257,7 @@ func (s *restorer) finish() bool {
 	} else {
 		text += ". It does not say how many it counts."
 	}
-	raw, _ := json.Marshal(map[string]int64{"segments": int64(len(r.list)), "tokens": int64(r.tokens), "counted": counted}) // numbers always marshal
+	raw, _ := json.Marshal(map[string]int64{"segments": int64(len(r.list)), "tokens": int64(r.tokens), "counted": counted}) // numbers never fail
 	if _, err := s.write(s.entries(event.Note{Method: noteRestore, Text: event.Text(text), Raw: raw})...); err != nil {
 		return false
 	}
@@ -263,8 +265,8 @@ func (s *restorer) finish() bool {
 	return true
 }
 
-// cancel ends a restore that a person cancels. The turn is offered again, as it
-// has not begun.
+// cancel ends a restore on a person's request. The resume is offered again, because
+// the turn has not begun.
 func (s *restorer) cancel() error {
 	r := &s.turn.restore
 	s.turn.cut = event.CutPaused
@@ -274,7 +276,7 @@ func (s *restorer) cancel() error {
 	return s.ends.end(s.entries(note), event.StopInterrupted, nil)
 }
 
-// fail cuts the turn off again, so that a person decides.
+// fail interrupts the turn again, so that a person decides.
 func (s *restorer) fail(why string, failure *event.Failure) {
 	r := &s.turn.restore
 	s.turn.cut = event.CutAgentRestart
@@ -285,8 +287,8 @@ func (s *restorer) fail(why string, failure *event.Failure) {
 	s.ends.endOrLater(s.entries(event.Note{Method: noteRestore, Text: event.Text(text)}), event.StopInterrupted, nil)
 }
 
-// aside takes an agent's answer to a segment out of its output. The rest is
-// recorded as it is.
+// aside separates an agent's answer to a segment from its other output, which is
+// recorded as usual.
 func (r *restore) aside(payloads []event.Payload, drafts []event.Draft) (rest []event.Payload, kept []event.Draft, answer []byte) {
 	if r.step != restoreTelling {
 		return payloads, drafts, nil
@@ -310,15 +312,16 @@ func (r *restore) heard(answer []byte) {
 	r.answer = append(r.answer, answer[:min(len(answer), answerBytes-len(r.answer))]...)
 }
 
-// refuse answers a question to a segment: nothing is to be done about it.
+// refuse rejects a permission request during a segment: the agent must not act on
+// it.
 func (s *restorer) refuse(p event.PermissionRequest) error {
 	s.turn.restore.heard([]byte("\nAsked for permission: " + p.Title + "\n"))
 	s.questions.tellAgent(event.PermissionOutcome{PermissionID: p.PermissionID, Outcome: event.OutcomeCancelled, By: byHub, Reason: "the session is being told"})
 	return nil
 }
 
-// contextOf is how many tokens an agent counts in its context, by the usage of a
-// turn; 0 where it does not say.
+// contextOf returns the tokens in the agent's context according to the usage of a
+// turn; 0 if unknown.
 func contextOf(usage json.RawMessage) int64 {
 	var u struct {
 		Input  int64 `json:"inputTokens"`
@@ -326,7 +329,7 @@ func contextOf(usage json.RawMessage) int64 {
 		Write  int64 `json:"cachedWriteTokens"`
 		Output int64 `json:"outputTokens"`
 	}
-	_ = json.Unmarshal(usage, &u) // an agent that says it otherwise does not say it
+	_ = json.Unmarshal(usage, &u) // an unknown form counts as none
 	return u.Input + u.Read + u.Write + u.Output
 }
 
@@ -344,7 +347,7 @@ func tokensOf(list []transcript.Segment) (tokens int) {
 	return tokens
 }
 
-// readSegments cuts a log into segments, up to an event.
+// readSegments splits a log, up to an event, into segments.
 func readSegments(ctx context.Context, log *store.Log, to event.Seq, limit int) (list []transcript.Segment, left int, err error) {
 	reader := &segmentReader{transcript.NewSegments(limit)}
 	source := observer.UpTo(log, to)
@@ -355,7 +358,7 @@ func readSegments(ctx context.Context, log *store.Log, to event.Seq, limit int) 
 	return list, left, nil
 }
 
-// segmentReader cuts events into segments.
+// segmentReader splits events into segments.
 type segmentReader struct{ segments *transcript.Segments }
 
 // Deliver implements observer.Sink.
@@ -370,15 +373,14 @@ func (r *segmentReader) Deliver(_ context.Context, b event.Batch) error {
 	return nil
 }
 
-// segmentEstimate is the estimated size of a segmented restore, for one
-// interruption.
+// segmentEstimate is the estimated size of a segmented restore of one interruption.
 type segmentEstimate struct {
 	of               string
 	segments, tokens int
 }
 
-// estimateSegments is how many segments and tokens a segmented restore takes. The
-// latest answer is kept: each screen asks, and it takes the whole log.
+// estimateSegments returns how many segments and tokens a segmented restore takes.
+// The latest result is cached, because each screen asks and it needs the whole log.
 func (b *BackgroundSession) estimateSegments(ctx context.Context, open Interruption, limit int) (segmentEstimate, error) {
 	of := fmt.Sprint(open.ID, " ", limit)
 	if known := b.estimate.Load(); known != nil && known.of == of {

@@ -14,78 +14,80 @@ import (
 )
 
 const (
-	// workspaceBound is how long a workspace may take to say where it stands.
+	// workspaceBound is the time limit of inspecting a workspace.
 	workspaceBound = 2 * time.Second
-	// defaultStaleAfter is the age from which a resume has to be confirmed.
+	// defaultStaleAfter is the age from which a resume must be confirmed.
 	defaultStaleAfter = 25 * time.Minute
 )
 
-// InspectWorkspace tells where a folder stands. It runs nothing that the folder
-// names and returns when ctx ends at the latest. With diff it tells DiffStat, too.
+// InspectWorkspace returns the state of a folder. It runs no program that the
+// folder names, and returns at the latest when ctx ends. With diff it also sets
+// DiffStat.
 type InspectWorkspace func(ctx context.Context, folder string, diff bool) Workspace
 
-// wayAuto leaves it to the hub how the agent gets its memory back.
+// wayAuto lets the hub choose how the agent gets the earlier context.
 const wayAuto = "auto"
 
 // Offer lists the ways to resume after an interruption.
 type Offer struct {
 	Interruption
 	Age time.Duration
-	// Stale says that the interruption is older than the configured bound.
+	// Stale means that the interruption is older than the configured limit.
 	Stale bool
-	// Mismatch names the changes since: "workspace" where the folder is gone or
-	// another one, "repository", "branch", "agent" where its command is another one
-	// or it is no longer configured. A resume has to confirm it.
+	// Mismatch lists the changes since: "workspace" if the folder is missing or
+	// another one, "repository", "branch", and "agent" if its command changed or it
+	// is no longer configured. A resume must confirm them.
 	Mismatch []string
-	// Drift lists the settings with which the agent came back that differ from the
-	// recorded ones. It is empty until the agent is back.
+	// Drift lists the settings of the restarted agent that differ from the recorded
+	// ones. It is empty until the agent has started.
 	Drift []Drift
-	// Lost are the permission requests that waited for an answer.
+	// Lost are the unanswered permission requests.
 	Lost []event.PermissionRequest
-	// Prompt is the prompt that the agent would be given.
+	// Prompt is the prompt that the agent would get.
 	Prompt string
 	Ways   []WayOffer
-	// attachments are those of a prompt that the agent was not given.
+	// attachments belong to a prompt that the agent did not get.
 	attachments []event.Attachment
 }
 
-// WayOffer is a way to resume, and why it is not available if it is not.
+// WayOffer is a way to resume, with the reason if it is not available.
 type WayOffer struct {
 	Way       event.ResumeWay
 	Available bool
 	Why       string
-	// Tokens is about how many tokens the agent would be told, in so many Segments.
+	// Tokens is about how many tokens the agent would get, in how many Segments.
 	Tokens, Segments int
 }
 
-// ResumeRequest is a person's decision to go on.
+// ResumeRequest is a person's decision to resume.
 type ResumeRequest struct {
 	InterruptionID string
 	// Way is auto, server, local or segmented; empty is auto.
 	Way string
-	// Prompt replaces the one that was offered; empty keeps it.
+	// Prompt replaces the offered prompt if not empty.
 	Prompt string
-	// Drift is the choice about settings that differ; empty while none do.
+	// Drift is the choice about changed settings; empty while there are none.
 	Drift DriftChoice
 	// Confirm lists the confirmed warnings: "stale", and the names in Mismatch.
 	Confirm []string
 	Actor   event.Actor
-	// MayManage says that the actor may let an agent do more.
+	// MayManage means that the actor may let an agent do more.
 	MayManage bool
 
 	attachments []event.Attachment
 }
 
-// Resumed describes the accepted resume.
+// Resumed describes an accepted resume.
 type Resumed struct {
 	PromptID string
 	Way      event.ResumeWay
 }
 
-// NeedsConfirmation refuses a resume until a person confirmed the listed warnings.
+// NeedsConfirmation refuses a resume until a person has confirmed the listed
+// warnings.
 type NeedsConfirmation struct{ Needs []string }
 
-// and has all warnings to confirm; nil if nothing is left.
+// and has all warnings to confirm; nil if none is left.
 func (n *NeedsConfirmation) and(more, confirmed []string) error {
 	all := &NeedsConfirmation{}
 	if n != nil {
@@ -107,7 +109,7 @@ func (n *NeedsConfirmation) Error() string {
 	return "confirm what has changed since: " + strings.Join(n.Needs, ", ")
 }
 
-// AlreadySettled says that an interruption was settled before, and by which actor.
+// AlreadySettled means that an interruption is already settled, and by which actor.
 type AlreadySettled struct {
 	Winner event.InterruptionSettled
 	At     time.Time
@@ -118,8 +120,9 @@ func (a *AlreadySettled) Error() string {
 	return fmt.Sprintf("%s has %s it already", a.Winner.By, a.Winner.Outcome)
 }
 
-// Interruption returns the offer about the interruption that is open. It reads
-// the turn from the log and asks the workspace. ErrNotFound when none is open.
+// Interruption returns the offer about the open interruption. It reads the turn
+// from the log and inspects the workspace. It is ErrNotFound if no interruption is
+// open.
 func (b *BackgroundSession) Interruption(ctx context.Context) (Offer, error) {
 	facts, err := ask(ctx, b, func(e *engine) (resumeFacts, error) { return e.resumes.facts(), nil })
 	if err != nil {
@@ -156,7 +159,8 @@ func (b *BackgroundSession) Interruption(ctx context.Context) (Offer, error) {
 	return offer, nil
 }
 
-// resumer settles the open interruption by a resume, of a person or by itself.
+// resumer settles the open interruption by a resume, requested by a person or
+// automatic.
 type resumer struct {
 	*journal
 	agent   *agentSlot
@@ -172,10 +176,10 @@ type resumeFacts struct {
 	look       InspectWorkspace
 	staleAfter time.Duration
 	settings   ResumeSettings
-	remembers  bool // the agent has a session of its own to go on with
+	remembers  bool // the agent has a session of its own to continue
 	drift      []Drift
-	// agentChanged says that the agent's configured command is another one than that
-	// which ran last, or that there is none.
+	// agentChanged means that the agent's configured command differs from the last
+	// one that ran, or that there is none.
 	agentChanged bool
 }
 
@@ -188,7 +192,7 @@ func (s *resumer) facts() resumeFacts {
 }
 
 // agentChanged compares the configured command with the one that started the agent
-// last, where the log says which that was.
+// last, if the log has it.
 func (s *resumer) agentChanged() bool {
 	settings, ran := s.hub.settings(), s.fold.agent.Command
 	return !settings.configured(s.agentName) || ran != "" && ran != settings.agent(s.agentName).commandDigest()
@@ -218,7 +222,7 @@ func (f resumeFacts) ways(missing bool) []WayOffer {
 	return []WayOffer{server, {Way: event.WayLocal, Available: true}, {Way: event.WaySegmented, Available: true}}
 }
 
-// way is the way that a request means.
+// way returns the way that a request means.
 func (f resumeFacts) way(asked string) (event.ResumeWay, error) {
 	switch asked {
 	case "", wayAuto:
@@ -240,10 +244,10 @@ func (f resumeFacts) way(asked string) (event.ResumeWay, error) {
 	return "", fmt.Errorf("%w: a turn is resumed by auto, server, local or segmented", ErrInvalid)
 }
 
-// Resume gives the agent the prompt that takes up the turn that was cut off. The
-// first resume, dismissal or prompt settles an interruption; a later one gets
-// *AlreadySettled. When Resume returns, the prompt is in the log on the device:
-// after a crash it is not given again.
+// Resume gives the agent the prompt that continues the interrupted turn. The first
+// resume, dismissal or prompt settles an interruption; later ones get
+// *AlreadySettled. When Resume returns, the prompt is in the log on the device.
+// After a crash it is not sent again.
 func (b *BackgroundSession) Resume(ctx context.Context, r ResumeRequest) (Resumed, error) {
 	if !utf8.ValidString(r.Prompt) {
 		return Resumed{}, fmt.Errorf("%w: the prompt is not valid UTF-8", ErrInvalid)
@@ -274,7 +278,7 @@ func (b *BackgroundSession) Resume(ctx context.Context, r ResumeRequest) (Resume
 	return ask(ctx, b, func(e *engine) (Resumed, error) { return e.resumes.resume(r, way) })
 }
 
-// settledMeanwhile returns AlreadySettled in place of another error if the
+// settledMeanwhile returns AlreadySettled instead of another error if the
 // interruption was settled meanwhile.
 func (b *BackgroundSession) settledMeanwhile(ctx context.Context, r ResumeRequest, err error) error {
 	if settled := tell(ctx, b, func(e *engine) error { return e.resumes.mayResume(r) }); settled != nil {
@@ -283,7 +287,7 @@ func (b *BackgroundSession) settledMeanwhile(ctx context.Context, r ResumeReques
 	return err
 }
 
-// mayResume checks a resume against the interruption that is open.
+// mayResume checks a resume against the open interruption.
 func (s *resumer) mayResume(r ResumeRequest) error {
 	if err := s.opened(r.InterruptionID); err != nil {
 		return err
@@ -339,7 +343,7 @@ func (s *resumer) resume(r ResumeRequest, way event.ResumeWay) (Resumed, error) 
 	}
 	prompt := event.UserPrompt{PromptID: promptID, Text: event.Text(r.Prompt), Attachments: r.attachments, Actor: r.Actor.Name, ByID: r.Actor.ID}
 	if s.agent.status == AgentFailed {
-		s.agent.forgive() // a person decided
+		s.agent.forgive() // a person decided to continue
 	}
 	if _, err := s.turns.begin(prompt, queue.Hash(r.Prompt, nil), settled); err != nil {
 		return Resumed{}, fmt.Errorf("resume: %w", s.b.stuck(err))
@@ -356,7 +360,7 @@ func (s *resumer) resume(r ResumeRequest, way event.ResumeWay) (Resumed, error) 
 	return Resumed{PromptID: promptID, Way: way}, nil
 }
 
-// Dismiss settles an interruption without going on. The queue goes on.
+// Dismiss settles an interruption without a resume. The queue continues.
 func (b *BackgroundSession) Dismiss(ctx context.Context, interruptionID string, actor event.Actor) error {
 	return tell(ctx, b, func(e *engine) error {
 		if err := e.resumes.opened(interruptionID); err != nil {

@@ -10,22 +10,21 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// ResumeCounts counts turns that were cut off, and their outcomes, since the hub
-// started.
+// ResumeCounts counts interrupted turns and their outcomes since the hub started.
 type ResumeCounts struct {
 	Interrupted map[event.TurnPhase]int `json:"interrupted"`
 	// Resumed counts by phase, then by way.
 	Resumed    map[event.TurnPhase]map[event.ResumeWay]int `json:"resumed"`
 	Dismissed  int                                         `json:"dismissed"`
 	Superseded int                                         `json:"superseded"`
-	// Failed counts resumed turns that were cut off again.
+	// Failed counts resumed turns that were interrupted again.
 	Failed int `json:"failed"`
-	// MedianMS is the median time from an interruption to its resume, of the latest
-	// thousand; 0 while there was none.
+	// MedianMS is the median time from an interruption to its resume, of the last
+	// thousand; 0 if there was none.
 	MedianMS int64 `json:"median_ms"`
 }
 
-// waitsKept bounds the times that the median is taken of.
+// waitsKept limits the times in the median.
 const waitsKept = 1000
 
 // resumeNumbers keeps the counts of all sessions.
@@ -50,7 +49,7 @@ func (n *resumeNumbers) cutOff(p event.TurnInterrupted) {
 	}
 }
 
-// settled counts how an interruption ended.
+// settled counts the outcome of an interruption.
 func (n *resumeNumbers) settled(open Interruption, p event.InterruptionSettled) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -69,7 +68,7 @@ func (n *resumeNumbers) settled(open Interruption, p event.InterruptionSettled) 
 	}
 }
 
-// ResumeCounts counts turns that were cut off since the hub started.
+// ResumeCounts counts interrupted turns since the hub started.
 func (m *Manager) ResumeCounts() ResumeCounts {
 	n := m.hub.numbers
 	n.mu.Lock()
@@ -86,8 +85,8 @@ func (m *Manager) ResumeCounts() ResumeCounts {
 	return counts
 }
 
-// countCut counts the turns in a write that were cut off. before is the
-// interruption that was open before it.
+// countCut counts the interruptions in a write. before is the interruption that was
+// open before it.
 func (j *journal) countCut(list []entry, before *Interruption) {
 	for _, n := range list {
 		switch p := n.payload.(type) {

@@ -10,7 +10,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// RuleScope is how far a rule reaches.
+// RuleScope is where a rule applies.
 type RuleScope string
 
 const (
@@ -18,7 +18,7 @@ const (
 	RuleAgent   RuleScope = "agent"   // every session with this agent
 )
 
-// Values lists the set.
+// Values lists the scopes.
 func (RuleScope) Values() []string { return []string{"session", "agent"} }
 
 // RuleEffect is a rule's answer.
@@ -29,54 +29,55 @@ const (
 	RuleReject RuleEffect = "reject"
 )
 
-// Values lists the set.
+// Values lists the effects.
 func (RuleEffect) Values() []string { return []string{"allow", "reject"} }
 
-// Rule answers permission requests in a person's place. It only ever picks one
-// of the agent's own options that counts once (allow_once, reject_once), so that
-// it can be revoked at any time; where the agent offers none, a person is asked.
+// Rule answers permission requests for a person. It only chooses a once option
+// (allow_once, reject_once) of the agent, so that it can be revoked at any time. If
+// the agent offers none, a person is asked.
 type Rule struct {
 	ID     string     `json:"id"`
 	Scope  RuleScope  `json:"scope"`
 	Effect RuleEffect `json:"effect"`
-	// Agent is the agent that it answers.
+	// Agent is the agent whose requests it answers.
 	Agent string `json:"agent,omitempty"`
-	// Kind, when set, keeps to tool calls of this kind.
+	// Kind, if set, restricts the rule to tool calls of this kind.
 	Kind event.ToolKind `json:"kind,omitempty"`
-	// Subject, when set, keeps to one thing: the fingerprint of all that was said
-	// of a tool call, whether by its announcement, its updates or the request: its
-	// kinds, title, input, changes and paths. An agent cannot get another command
-	// under it by calling it the same.
+	// Subject, if set, restricts the rule to one action: it is the fingerprint of
+	// everything known of a tool call from its announcement, its updates and the
+	// request: kinds, title, input, changes and paths. Another command under the
+	// same title has another fingerprint.
 	Subject string `json:"subject,omitempty"`
 	// Title describes Subject for people.
 	Title string `json:"title,omitempty"`
-	// AgentTold says that the agent offered nothing that counts once, so that it
-	// was told to remember, too, and may do so after the rule is revoked.
+	// AgentTold means that the agent offered no once option. It got an "always"
+	// option and may remember it after the rule is revoked.
 	AgentTold bool   `json:"agent_told,omitempty"`
 	CreatedBy string `json:"created_by"`
-	// CreatedByID is the id of the maker's credential; rules of earlier versions have
-	// none.
+	// CreatedByID is the id of the maker's credential; empty in rules of earlier
+	// versions.
 	CreatedByID string    `json:"created_by_id,omitempty"`
 	CreatedAt   time.Time `json:"created_at"`
-	// Suspended is set in lists: the maker's credential has ended, was revoked, or may
-	// make no such rule any more, and the rule answers nothing. It is never stored.
+	// Suspended is set in lists if the maker's credential has expired, was revoked,
+	// or may no longer make such a rule. The rule then answers nothing. It is never
+	// stored.
 	Suspended bool `json:"suspended,omitempty"`
 }
 
-// Methods of the notes that keep a session's rules in its log.
+// Methods of the notes that record a session's rules in its log.
 const (
 	noteRuleAdded   = "abide/rule_added"
 	noteRuleRevoked = "abide/rule_revoked"
 )
 
-// maxRules bounds the rules of a session, those of agents among them.
+// maxRules limits the rules that apply to a session, including those of agents.
 const (
 	maxRules     = 1000
 	tooManyRules = "there are 1000 rules already: revoke some"
 )
 
-// covers reports whether a rule speaks about a subject of an agent. An allow rule
-// must fit all facts of the call; a reject rule, any of them.
+// covers reports whether a rule applies to a subject of an agent. An allow rule
+// must match all facts of the call, a reject rule any of them.
 func (r Rule) covers(agent string, s subject) bool {
 	switch {
 	case r.Agent != agent:
@@ -89,8 +90,8 @@ func (r Rule) covers(agent string, s subject) bool {
 	return s.surely(r.Kind)
 }
 
-// option is the agent's option a rule picks, if it offers one. Between several
-// that count once only a person can choose.
+// option returns the agent's option that a rule chooses. ok is false if there are
+// none or several: only a person can choose between several once options.
 func (r Rule) option(p event.PermissionRequest) (string, bool) {
 	want := event.AllowOnce
 	if r.Effect == RuleReject {
@@ -106,7 +107,7 @@ func (r Rule) option(p event.PermissionRequest) (string, bool) {
 	return option, count == 1
 }
 
-// suspends reports whether a rule of a session has no maker any more.
+// suspends reports whether the maker of a rule may no longer make it.
 func (h hub) suspends(r Rule, sessionID string) bool {
 	if r.Scope == RuleAgent {
 		sessionID = ""
@@ -114,8 +115,8 @@ func (h hub) suspends(r Rule, sessionID string) bool {
 	return h.mayRule != nil && !h.mayRule(event.Actor{Name: r.CreatedBy, ID: r.CreatedByID}, sessionID)
 }
 
-// decide finds the rule that answers a request about s. One that rejects comes
-// before those that allow. Forms and pages are never answered.
+// decide returns the answer of a rule to a request about s. Reject rules come
+// before allow rules. Rules never answer forms and pages.
 func (q *questions) decide(s subject, p event.PermissionRequest) (event.PermissionOutcome, bool) {
 	var found *Rule
 	rules := q.rules()
@@ -137,7 +138,7 @@ func (q *questions) decide(s subject, p event.PermissionRequest) (event.Permissi
 	}, true
 }
 
-// rules are those of the session, and those of agents.
+// rules returns those of the session and those of agents.
 func (q *questions) rules() []Rule {
 	return slices.Concat(q.fold.rules, q.hub.rules.all())
 }
@@ -156,9 +157,8 @@ func (b *BackgroundSession) Rules(ctx context.Context) ([]Rule, error) {
 	return list, err
 }
 
-// AddRule puts a rule in force, such as "always allow reads", and records it in the
-// log with its maker. Its Kind or its Subject names the requests; its ID, Agent and
-// CreatedAt are filled in.
+// AddRule adds a rule, such as "always allow reads", and records it in the log with
+// its maker. Kind or Subject must be set. AddRule sets ID, Agent and CreatedAt.
 func (b *BackgroundSession) AddRule(ctx context.Context, r Rule) (Rule, error) {
 	if r.Effect != RuleAllow && r.Effect != RuleReject || r.Scope != RuleSession && r.Scope != RuleAgent {
 		return Rule{}, fmt.Errorf("%w: a rule allows or rejects, in a session or for an agent", ErrInvalid)
@@ -187,9 +187,9 @@ func (b *BackgroundSession) AddRule(ctx context.Context, r Rule) (Rule, error) {
 	})
 }
 
-// Like fills in a rule's subject from an open permission request: that very
-// request, and nothing else. A request that is not open is ErrNotFound; a request
-// without an exact subject is ErrInvalid.
+// Like sets a rule's subject from an open permission request, so that the rule
+// matches exactly that request. A request that is not open is ErrNotFound; a
+// request without an exact subject is ErrInvalid.
 func (b *BackgroundSession) Like(ctx context.Context, r Rule, permissionID string) (Rule, error) {
 	return ask(ctx, b, func(e *engine) (Rule, error) {
 		for _, open := range e.fold.permissions.open {
@@ -206,7 +206,7 @@ func (b *BackgroundSession) Like(ctx context.Context, r Rule, permissionID strin
 	})
 }
 
-// RevokeRule takes a rule back, whether of the session or of its agent.
+// RevokeRule revokes a rule of the session or of its agent.
 func (b *BackgroundSession) RevokeRule(ctx context.Context, id string, actor event.Actor) error {
 	maker, err := b.ruleMaker(ctx)
 	if err != nil {
@@ -230,8 +230,8 @@ func (b *BackgroundSession) RevokeRule(ctx context.Context, id string, actor eve
 	return tell(ctx, b, func(e *engine) error { return e.questions.noteRule(noteRuleRevoked, revoked, actor) })
 }
 
-// ruleMaker is the part of the engine that changes of rules use; their files are
-// written outside of it.
+// ruleMaker is the part of the engine that changes rules. Agents' rules are written
+// outside of the engine.
 type ruleMaker struct {
 	book  *ruleBook
 	agent string
@@ -244,8 +244,8 @@ func (b *BackgroundSession) ruleMaker(ctx context.Context) (ruleMaker, error) {
 	})
 }
 
-// keepRule puts a rule for the agent in force that an answer asked for. The
-// answer counts in any case; people see when the rule does not.
+// keepRule adds a rule for the agent that an answer asked for. The answer counts
+// even if the rule fails, which a note then reports.
 func (q *questions) keepRule(r Rule) {
 	err := q.hub.rules.add(r)
 	if err == nil {
@@ -305,7 +305,7 @@ func (r Rule) about() string {
 	return about + " in this session"
 }
 
-// foldRule follows the session's own rules.
+// foldRule applies events about the session's own rules.
 func (f *fold) foldRule(n event.Note) bool {
 	if n.Method != noteRuleAdded && n.Method != noteRuleRevoked {
 		return false

@@ -16,8 +16,8 @@ import (
 	"github.com/abidehub/abide/internal/disk"
 )
 
-// rulesFile keeps the rules that reach beyond one session, in the data
-// directory: {"format":1,"rules":[…]}.
+// rulesFile stores the rules of agents, which apply to several sessions, in the
+// data directory: {"format":1,"rules":[…]}.
 const rulesFile = "rules.json"
 
 // ruleBook holds the rules of agents. A session's own rules are in its log.
@@ -32,8 +32,8 @@ type ruleBookFile struct {
 	Rules  []Rule `json:"rules"`
 }
 
-// openRuleBook reads the rules of a data directory. A file that cannot be
-// understood is an error: rules that reject must not be forgotten silently.
+// openRuleBook reads the rules of a data directory. An invalid file is an error,
+// because reject rules must not be lost silently.
 func openRuleBook(dir string) (*ruleBook, error) {
 	b := &ruleBook{path: filepath.Join(dir, rulesFile)}
 	b.current.Store(&[]Rule{})
@@ -55,7 +55,7 @@ func openRuleBook(dir string) (*ruleBook, error) {
 // all lists the rules. The slice is shared and must not be changed.
 func (b *ruleBook) all() []Rule { return *b.current.Load() }
 
-// add puts a rule in force once it is on the device.
+// add adds a rule once it is on the device.
 func (b *ruleBook) add(r Rule) error {
 	return b.change(func(rules []Rule) []Rule { return append(rules, r) })
 }
@@ -85,7 +85,7 @@ func (b *ruleBook) save(rules []Rule) error {
 	return disk.Replace(disk.OS(), b.path, append(data, '\n'))
 }
 
-// newRuleID is 64 random bits in hex.
+// newRuleID returns 64 random bits in hex.
 func newRuleID() string {
 	var id [8]byte
 	_, _ = rand.Read(id[:]) // never fails

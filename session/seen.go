@@ -12,27 +12,27 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// seenInterval is how often a workspace is looked at while tools end one after the
-// other.
+// seenInterval limits how often a workspace is inspected while tools end in quick
+// succession.
 const seenInterval = 5 * time.Second
 
-// workspaceWatch records where the workspace stands when a turn begins and after
-// its tools end, so that a turn that is cut off can be compared with it.
+// workspaceWatch records the state of the workspace when a turn begins and after
+// its tools end, so that the resume of an interrupted turn can compare it.
 type workspaceWatch struct {
 	due, busy bool
 	at        time.Time
 	last      event.WorkspaceSeen
 }
 
-// workspaceWatcher does the looks of a workspaceWatch.
+// workspaceWatcher performs the inspections of a workspaceWatch.
 type workspaceWatcher struct {
 	*journal
 	turn    *turnRun
 	helpers *helpers
 }
 
-// watch looks at the workspace when that is due. Git runs beside the
-// session, and nothing waits for it.
+// watch inspects the workspace when that is due. Git runs in a helper goroutine,
+// and nothing waits for it.
 func (w *workspaceWatcher) watch(now time.Time) {
 	s := &w.turn.seen
 	if !s.due || s.busy || w.hub.inspect == nil || w.fold.recorder.Open {
@@ -56,8 +56,7 @@ func (w *workspaceWatcher) watch(now time.Time) {
 	})
 }
 
-// saw records changes of the workspace. If it cannot be written now, it is
-// tried again.
+// saw records changes of the workspace. If it cannot be written now, it is retried.
 func (w *workspaceWatcher) saw(seen event.WorkspaceSeen) {
 	s := &w.turn.seen
 	s.busy = false
@@ -78,7 +77,7 @@ func (w Workspace) seen() event.WorkspaceSeen {
 	}
 }
 
-// mismatch names the differences. Unknown values are not compared.
+// mismatch lists the differences. Unknown values are not compared.
 func mismatch(seen *event.WorkspaceSeen, w Workspace) []string {
 	switch {
 	case w.Missing:
@@ -97,7 +96,7 @@ func mismatch(seen *event.WorkspaceSeen, w Workspace) []string {
 
 func differ(was, is string) bool { return was != "" && is != "" && was != is }
 
-// writeSince describes the changes in the workspace since it was last seen.
+// writeSince describes the changes in the workspace since it was last inspected.
 func writeSince(b *strings.Builder, seen *event.WorkspaceSeen, w Workspace) {
 	if seen == nil || w.Missing {
 		return
@@ -128,7 +127,7 @@ func writeSince(b *strings.Builder, seen *event.WorkspaceSeen, w Workspace) {
 	b.WriteString("Since your last tool call ended:\n- " + strings.Join(lines, "\n- ") + "\n\n")
 }
 
-// changedWords names the files of one list that are not in the other.
+// changedWords lists the files of one list that are not in the other.
 func changedWords(head string, of, other []string) []string {
 	var names []string
 	for _, name := range of {

@@ -17,41 +17,40 @@ type AgentInfo struct {
 	Description string
 	// Command is the command line that runs it.
 	Command []string
-	// MCPServers are the names of the MCP servers that it is given.
+	// MCPServers are the names of the MCP servers that it gets.
 	MCPServers []string
-	// Resume is how its turns are resumed that were cut off.
+	// Resume says how its interrupted turns are resumed.
 	Resume ResumeSettings
-	// Delegating are the titles of its tool calls that are sub-agents.
+	// Delegating are the titles of its tool calls that run sub-agents.
 	Delegating []string
 }
 
-// ResumeSettings say how a turn is resumed that was cut off. The zero value is the
+// ResumeSettings say how an interrupted turn is resumed. The zero value is the
 // default.
 type ResumeSettings struct {
-	// StaleAfter is the age from which a resume has to be confirmed; 0 is 25
-	// minutes.
+	// StaleAfter is the age from which a resume must be confirmed; 0 is 25 minutes.
 	StaleAfter time.Duration
-	// Auto lets the hub resume by itself, where nothing changed that a person would
-	// have to confirm, and at most twice after each prompt of a person.
+	// Auto lets the hub resume by itself if there is nothing to confirm, at most
+	// twice after each prompt of a person.
 	Auto bool
-	// SegmentedFallback tells an agent without memory the whole session instead of a
-	// short account.
+	// SegmentedFallback sends the whole session to an agent that cannot resume its
+	// own, instead of a summary.
 	SegmentedFallback bool
-	// SegmentTokens is about how many tokens it is told at once; 0 is 4000.
+	// SegmentTokens is about how many tokens are sent at once; 0 is 4000.
 	SegmentTokens int
 }
 
-// QueueSettings say how prompts wait. The zero value is the default: the queue
-// is on, holds 10 prompts, delivers at once and gives them titles.
+// QueueSettings say how prompts wait. The zero value is the default: the queue is
+// on, holds 10 prompts, has no delay and gives prompts titles.
 type QueueSettings struct {
 	// Disabled refuses prompts while the agent is busy.
 	Disabled bool
-	// Delay is how long the agent stays idle before it is given the next one.
+	// Delay is how long the agent stays idle before it gets the next prompt.
 	Delay time.Duration
-	// MaxSize bounds the waiting prompts of a session; 0 means 10.
+	// MaxSize limits the waiting prompts of a session; 0 means 10.
 	MaxSize int
-	// ContinueInterrupted gives the agent the next prompt after a turn was cut off.
-	// Otherwise the queue waits until a person decides.
+	// ContinueInterrupted gives the agent the next prompt after an interrupted
+	// turn. Otherwise the queue waits until a person decides.
 	ContinueInterrupted bool
 	// Untitled leaves waiting prompts without a title.
 	Untitled bool
@@ -66,35 +65,35 @@ func (q QueueSettings) maxSize() int {
 	return q.MaxSize
 }
 
-// PermissionSettings decide about permission requests in unwatched sessions.
-// Nothing is ever allowed because time ran out.
+// PermissionSettings decide about permission requests in unwatched sessions. A
+// timeout never allows a request.
 type PermissionSettings struct {
-	// DenyUnattended rejects at once; else the request waits.
+	// DenyUnattended rejects such a request at once. Otherwise it waits.
 	DenyUnattended bool
 	// WaitLimit is how long a request waits in an unwatched session before it is
-	// rejected; 0 means for ever.
+	// rejected; 0 means forever.
 	WaitLimit time.Duration
 }
 
-// Limits bound the hub's resources. Zero fields take the default.
+// Limits limit the hub's resources. Zero fields take the default.
 type Limits struct {
-	// Sessions bounds the sessions kept open in memory: 100.
+	// Sessions limits the sessions kept open in memory: 100.
 	Sessions int
-	// Agents bounds the live agents: 16. Idle ones that can be resumed are put
-	// to sleep when another session needs one.
+	// Agents limits the running agents: 16. Idle agents that can be resumed are
+	// stopped when another session needs one.
 	Agents int
-	// AgentIdle is how long an agent that can be resumed stays up with nothing
-	// to do: 30 minutes. Negative means for ever.
+	// AgentIdle is how long an agent that can be resumed may be idle before it is
+	// stopped: 30 minutes. Negative means forever.
 	AgentIdle time.Duration
-	// AgentStart bounds the start of an agent: 3 minutes.
+	// AgentStart limits the start of an agent: 3 minutes.
 	AgentStart time.Duration
-	// PromptBytes bounds a prompt's text: 1 MiB.
+	// PromptBytes limits a prompt's text: 1 MiB.
 	PromptBytes int
-	// AttachmentBytes bounds one attachment: 25 MiB.
+	// AttachmentBytes limits one attachment: 25 MiB.
 	AttachmentBytes int
-	// SessionAttachmentBytes bounds all attachments of a session: 1 GiB.
+	// SessionAttachmentBytes limits all attachments of a session: 1 GiB.
 	SessionAttachmentBytes int64
-	// DailyAttachmentBytes bounds the uploads of one credential on a day: 200 MiB.
+	// DailyAttachmentBytes limits the uploads of one credential per day: 200 MiB.
 	DailyAttachmentBytes int64
 }
 
@@ -130,21 +129,21 @@ func (l Limits) withDefaults() Limits {
 type Settings struct {
 	// Agents are the configured agents; the first is the default.
 	Agents []AgentInfo
-	// Workspaces are the directories sessions may run in or under. Empty
+	// Workspaces are the directories in or under which sessions may run. Empty
 	// allows DefaultWorkspace only.
 	Workspaces []string
-	// DefaultWorkspace is used where a session names none.
+	// DefaultWorkspace is used if a session names none.
 	DefaultWorkspace string
 	Queue            QueueSettings
-	// WorkspaceQueues replaces Queue for sessions in these directories and
-	// below; the nearest counts.
+	// WorkspaceQueues replaces Queue for sessions in or below these directories.
+	// The nearest one applies.
 	WorkspaceQueues map[string]QueueSettings
 	Permissions     PermissionSettings
 	Limits          Limits
 }
 
-// queue returns the queue settings for a session in workspace, a path with its
-// links resolved.
+// queue returns the queue settings of a session in workspace, a path with its links
+// resolved.
 func (s *Settings) queue(workspace string) QueueSettings {
 	for dir := workspace; len(s.WorkspaceQueues) > 0; dir = filepath.Dir(dir) {
 		if q, ok := s.WorkspaceQueues[dir]; ok {
@@ -157,8 +156,8 @@ func (s *Settings) queue(workspace string) QueueSettings {
 	return s.Queue
 }
 
-// resolveQueues names the directories of WorkspaceQueues as sessions do, with
-// their links resolved. One that is not there keeps its name.
+// resolveQueues resolves the links in the paths of WorkspaceQueues, as in those of
+// sessions. A missing directory keeps its path.
 func (s *Settings) resolveQueues() {
 	resolved := make(map[string]QueueSettings, len(s.WorkspaceQueues))
 	for dir, q := range s.WorkspaceQueues {
@@ -170,7 +169,7 @@ func (s *Settings) resolveQueues() {
 	s.WorkspaceQueues = resolved
 }
 
-// agent is a configured agent; one that is not configured any more has the
+// agent returns a configured agent. An agent that is no longer configured has the
 // defaults.
 func (s *Settings) agent(name string) AgentInfo {
 	for _, a := range s.Agents {
@@ -181,8 +180,8 @@ func (s *Settings) agent(name string) AgentInfo {
 	return AgentInfo{Name: name}
 }
 
-// commandDigest is the same for the same command, and does not tell it: arguments may
-// be secret. It is empty where there is none.
+// commandDigest returns a digest of a command. It does not reveal the command,
+// whose arguments may be secret. It is empty if there is no command.
 func (a AgentInfo) commandDigest() string {
 	if len(a.Command) == 0 {
 		return ""

@@ -11,7 +11,8 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// How long a blocked agent waits before it tries to be recorded again.
+// The first and the longest pause between attempts to record while the log is
+// blocked.
 const (
 	firstRetry = 100 * time.Millisecond
 	lastRetry  = 5 * time.Second
@@ -19,10 +20,10 @@ const (
 
 var errDetached = errors.New("the session no longer listens to this agent")
 
-// sink is one agent's way into the session: an AgentSink.
+// sink is one agent's AgentSink.
 type sink struct {
 	b *BackgroundSession
-	// ctx ends when the agent is no longer wanted while it is being started.
+	// ctx ends when a starting agent is no longer wanted.
 	ctx    context.Context
 	cancel context.CancelFunc
 	closed chan struct{}
@@ -34,7 +35,7 @@ func newSink(b *BackgroundSession) *sink {
 	return &sink{b: b, ctx: ctx, cancel: cancel, closed: make(chan struct{})}
 }
 
-// close lets go of an agent that waits to be recorded.
+// close releases an agent that waits to record.
 func (s *sink) close() {
 	s.once.Do(func() {
 		s.cancel()
@@ -42,8 +43,8 @@ func (s *sink) close() {
 	})
 }
 
-// Record implements AgentSink. It encodes in the agent's goroutine, and waits
-// in it while the log is blocked: the session's goroutine never does.
+// Record implements AgentSink. It encodes in the agent's goroutine, and waits there
+// while the log is blocked. The session's goroutine never waits.
 func (s *sink) Record(ctx context.Context, payloads []event.Payload) error {
 	drafts := make([]event.Draft, len(payloads))
 	payloads = append([]event.Payload(nil), payloads...)
@@ -91,7 +92,7 @@ func (s *sink) pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// unreadable stands for something the agent said that no log can hold.
+// unreadable replaces output that no log line can hold.
 func unreadable(p event.Payload, err error) event.Payload {
 	return event.Error{
 		Code:    "unreadable",

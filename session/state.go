@@ -7,7 +7,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// TurnState is whether and how the agent is at work.
+// TurnState is the state of the agent's work.
 type TurnState string
 
 const (
@@ -18,19 +18,19 @@ const (
 	TurnBlocked    TurnState = "blocked" // the log cannot be written for now
 )
 
-// Turn is the current turn. While idle it is the zero Turn with its state.
+// Turn is the current turn. While idle, only State is set.
 type Turn struct {
 	State    TurnState
 	Number   int
 	PromptID string
 	// Since is when State began.
 	Since time.Time
-	// ForceReset says that the agent was asked to cancel long ago and does not
-	// answer: a person may free the turn by ForceReset.
+	// ForceReset means that the agent has not answered a cancel for long: a person
+	// may end the turn with ForceReset.
 	ForceReset bool
 }
 
-// AgentStatus is how a session's agent process is.
+// AgentStatus is the status of a session's agent process.
 type AgentStatus string
 
 const (
@@ -48,17 +48,16 @@ type AgentState struct {
 	Version string
 	// Message describes the problem or the wait, and the remedy.
 	Message string
-	// RestartAt is when the hub starts the agent again by itself; zero when it
-	// will not.
+	// RestartAt is when the hub restarts the agent by itself; zero if it will not.
 	RestartAt time.Time
-	// AuthMethods are the ways to log in, when the agent wants a login.
+	// AuthMethods are the login methods if the agent requires a login.
 	AuthMethods []AuthMethod
-	// PromptCapabilities are the kinds of content that prompts may hold; nil until
-	// the agent said it.
+	// PromptCapabilities are the kinds of content that prompts may contain; nil
+	// until the agent has reported them.
 	PromptCapabilities *PromptCapabilities
 }
 
-// PromptCapabilities are the attachments an agent takes as they are.
+// PromptCapabilities are the attachments that an agent takes unchanged.
 type PromptCapabilities struct {
 	Image           bool
 	Audio           bool
@@ -71,35 +70,32 @@ type Observer struct {
 	Presence
 }
 
-// State is everything about a session that is worthless once old. The latest
-// one wins. It is never changed after it was published, nor is anything it
-// points to: readers share it.
+// State is everything about a session of which only the latest value counts. A
+// published State and everything it points to never changes: readers share it.
 type State struct {
 	SessionID string
-	// AtSeq is the last event this state reflects.
+	// AtSeq is the last event that this state includes.
 	AtSeq event.Seq
 	Turn  Turn
 	// PendingPermissions are the ids of open requests, oldest first.
 	PendingPermissions []string
 	Queue              []queue.Item
-	// Mode, Config, Commands and Usage are as the agent last said them; nil
-	// while it has not.
+	// Mode, Config, Commands and Usage are the agent's last reports; nil before the
+	// first.
 	Mode     *event.Mode
 	Config   *event.Config
 	Commands *event.Commands
 	Usage    *event.Usage
 	Agent    AgentState
-	// Interruption is the turn that was cut off and is not settled; nil if there
-	// is none.
+	// Interruption is the unsettled interruption; nil if none.
 	Interruption *Interruption
-	// Restore is how far the agent was told the session; nil while it is not being
-	// told.
+	// Restore is the progress of a segmented restore; nil if none is running.
 	Restore *Restore
 	// Observers are ordered by client id.
 	Observers []Observer
 }
 
-// Status is a session in one word, for lists.
+// Status summarises a session for lists.
 type Status string
 
 const (

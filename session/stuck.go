@@ -10,8 +10,8 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// Health, an open that failed and a verb that is refused use the same words about a
-// session that cannot be written: the words are here.
+// Health, a failed opening and a refused verb describe an unwritable session with
+// the same words. The words are here.
 const (
 	goneWords      = "delete the session, or put its directory back and reopen it"
 	allGoneWords   = "put the directory `sessions` back into the data directory, or mount what it was on, then reopen the session"
@@ -20,11 +20,11 @@ const (
 	deviceWords    = "look at the device and the system's log, then reopen the session (POST /api/sessions/ID/reopen) or restart the hub: what was acknowledged is kept"
 	frozenWords    = "the log takes nothing more after an error of the device"
 	savedWords     = "look at the device, and at what lies in place of the session's metadata.json and labels.json; it goes on by itself"
-	// Of a file that was taken the hub has the last copy.
+	// After its file was removed, only the hub has the data.
 	takenWords = "reopen the session (POST /api/sessions/ID/reopen): that puts back what the hub still has of it, and keeps in the session's quarantine what stands in its place; while that fails, copy the file that the hub has open from /proc/%d/fd before the hub ends"
 )
 
-// stuckProblem is the problem of a log that cannot be written, or nil.
+// stuckProblem returns the problem of a log that cannot be written, or nil.
 func stuckProblem(id string, h store.Health) (t Problem, stuck bool) {
 	t.SessionID = id
 	switch {
@@ -49,7 +49,7 @@ func stuckProblem(id string, h store.Health) (t Problem, stuck bool) {
 	return t, true
 }
 
-// awayProblem says which directory is gone.
+// awayProblem says which directory is missing.
 func awayProblem(id string, which store.Absence) Problem {
 	if which == store.AllAway {
 		return Problem{id, ProblemUnreadable, "the directory of all sessions is gone", allGoneWords}
@@ -57,7 +57,8 @@ func awayProblem(id string, which store.Absence) Problem {
 	return Problem{id, ProblemUnreadable, "the session's directory is gone", goneWords}
 }
 
-// unsavedProblem is that of metadata that cannot be written, while the log can.
+// unsavedProblem is the problem of metadata that cannot be written while the log
+// can.
 func unsavedProblem(id, why string) Problem {
 	switch why {
 	case syscall.ENOSPC.Error(), syscall.EDQUOT.Error():
@@ -66,8 +67,8 @@ func unsavedProblem(id, why string) Problem {
 	return Problem{id, ProblemDamaged, "the session's metadata cannot be written: " + why, savedWords}
 }
 
-// stuck turns an error of the session's log into one of this package's, in the
-// words of health, which include the remedy.
+// stuck converts an error of the log into one of this package, with the words of
+// health, which include the remedy.
 func (b *BackgroundSession) stuck(err error) error {
 	if t, stuck := stuckProblem(b.id, b.log.Health()); stuck && isStuck(err) {
 		return &ProblemError{Problem: t, Err: err}
@@ -75,7 +76,7 @@ func (b *BackgroundSession) stuck(err error) error {
 	return logError(err)
 }
 
-// blobProblem describes the fault of a file of blobs.
+// blobProblem describes a damaged or missing blob file.
 func blobProblem(id string, err error) Problem {
 	what := "the file of this value cannot be read: " + whyUnsaved(err)
 	if errors.Is(err, store.ErrDamaged) {
@@ -96,8 +97,8 @@ func (b *BackgroundSession) unkept(err error) error {
 		"look at the device, and at what lies in the session's directory `blobs`: `abide check " + b.id + "` names what is wrong"}, err}
 }
 
-// ReadError is the error for a failed read of the session's log, in words for a
-// person where it is away.
+// ReadError is the error for a failed read of the session's log. It explains a
+// missing directory.
 func (b *BackgroundSession) ReadError(err error) error {
 	if errors.Is(err, store.ErrAway) {
 		return logError(err)

@@ -11,29 +11,29 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// mostKinds is how many kinds one tool call may be said to be of. No agent has
-// reason to say more than two.
+// mostKinds limits the kinds of one tool call. Agents have no reason to give more
+// than two.
 const mostKinds = 8
 
-// subject is the subject of a permission request: all facts of its tool call from
-// its announcement, its updates and the request. Each field is as it was last said;
-// for the kind, earlier values count too. Large values are kept as a digest. A
-// subject is never changed: upsert makes another.
+// subject holds all facts of a request's tool call from its announcement, its
+// updates and the request. Each field has the last value; kinds has all values.
+// Large values are kept as a digest. A subject is never changed: upsert returns
+// another.
 type subject struct {
 	title string
 	kind  event.ToolKind
-	kinds []event.ToolKind // every kind it was said to be of, sorted
-	input digest           // of the raw input: the whole command
+	kinds []event.ToolKind // all kinds given, sorted
+	input digest           // of the raw input, such as the whole command
 	diffs digest
 	paths digest
-	// lost is set when more was said than is known here.
+	// lost means that some facts are missing here.
 	lost bool
 }
 
-// digest stands for a value; the zero digest for none.
+// digest identifies a value; the zero digest means none.
 type digest [sha256.Size]byte
 
-// upsert is the subject once these fields were said, too.
+// upsert returns the subject updated with these fields.
 func (s subject) upsert(f event.ToolCallFields) subject {
 	if f.Title != "" {
 		s.title = f.Title
@@ -58,15 +58,15 @@ func (s subject) upsert(f event.ToolCallFields) subject {
 	return s
 }
 
-// equal reports whether both say the same.
+// equal reports whether both have the same facts.
 func (s subject) equal(o subject) bool {
 	return s.title == o.title && s.kind == o.kind && s.lost == o.lost && slices.Equal(s.kinds, o.kinds) &&
 		s.input == o.input && s.diffs == o.diffs && s.paths == o.paths
 }
 
-// identified reports whether it names the exact action: a command or another input,
-// a change, or the file that is read or deleted. A title does not: it is the
-// model's words.
+// identified reports whether the subject identifies the exact action: a command or
+// other input, a change, or the file that is read or deleted. A title does not: the
+// model chose it.
 func (s subject) identified() bool {
 	if s.lost {
 		return false
@@ -75,23 +75,23 @@ func (s subject) identified() bool {
 	return s.input != digest{} || s.diffs != digest{} || aboutPaths
 }
 
-// fingerprint is the same for the same thing under the same words.
+// fingerprint returns a hash of all facts.
 func (s subject) fingerprint() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %x %x %x", s.kind, s.kinds, s.title, s.input, s.diffs, s.paths))
 	return hex.EncodeToString(sum[:])
 }
 
-// surely reports whether it is of a kind whichever way one looks at it.
+// surely reports whether kind is the only kind given.
 func (s subject) surely(kind event.ToolKind) bool {
 	return !s.lost && len(s.kinds) == 1 && s.kinds[0] == kind
 }
 
-// perhaps reports whether it may be of a kind.
+// perhaps reports whether kind may be one of the kinds.
 func (s subject) perhaps(kind event.ToolKind) bool {
 	return s.lost || slices.Contains(s.kinds, kind)
 }
 
-// subjectOf is the subject of a request, as far as is known by now.
+// subjectOf returns the subject of a request, as far as known.
 func (f *fold) subjectOf(p event.PermissionRequest) subject {
 	s := f.tools.said(p.ToolCallID).upsert(fieldsAsked(p.ToolCall))
 	if s.title == "" {
@@ -100,14 +100,14 @@ func (f *fold) subjectOf(p event.PermissionRequest) subject {
 	return s
 }
 
-// fieldsAsked reads the agent's own JSON of a tool call. Names are taken by the
-// letter, as a screen takes them: one read for another would let an agent show
-// one command and have another compared.
+// fieldsAsked reads the agent's own JSON of a tool call. Names must match exactly,
+// as on a screen: with case-insensitive names, an agent could show one command and
+// have another one compared.
 func fieldsAsked(call json.RawMessage) event.ToolCallFields {
 	var said map[string]json.RawMessage
 	var f event.ToolCallFields
 	if json.Unmarshal(call, &said) != nil {
-		return f // a call that is none says nothing
+		return f // an invalid call has no facts
 	}
 	f.Title, f.Kind = word[string](said["title"]), word[event.ToolKind](said["kind"])
 	f.RawInput, f.Content = value(said["rawInput"]), value(said["content"])
@@ -122,11 +122,11 @@ func fieldsAsked(call json.RawMessage) event.ToolCallFields {
 }
 
 func word[T ~string](raw json.RawMessage) (w T) {
-	_ = json.Unmarshal(raw, &w) // of another type, it says nothing
+	_ = json.Unmarshal(raw, &w) // a value of another type has no facts
 	return w
 }
 
-// value is nil for null, which says nothing.
+// value returns nil for null, which has no facts.
 func value(raw json.RawMessage) json.RawMessage {
 	if bytes.Equal(raw, []byte("null")) {
 		return nil
@@ -134,7 +134,7 @@ func value(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// inputDigest takes an input that holds nothing for none.
+// inputDigest treats an empty input as none.
 func inputDigest(raw json.RawMessage) digest {
 	var input bytes.Buffer
 	if json.Compact(&input, raw) != nil {
@@ -147,16 +147,16 @@ func inputDigest(raw json.RawMessage) digest {
 	return sha256.Sum256(input.Bytes())
 }
 
-// diffDigest is of the changes in a tool call's content, paths and all. Its
-// other content is output and words.
+// diffDigest is the digest of the changes in a tool call's content, with their
+// paths. Other content is output and text.
 func diffDigest(content json.RawMessage) digest {
-	// The bulk of all content is output: it is not decoded.
+	// Most content is output: do not decode it.
 	if !bytes.Contains(content, []byte(`"diff"`)) && !bytes.Contains(content, []byte(`\u`)) {
 		return digest{}
 	}
 	var entries []json.RawMessage
 	if json.Unmarshal(content, &entries) != nil {
-		return sha256.Sum256(content) // stands for content too large for the log's line
+		return sha256.Sum256(content) // for content too large for the log's line
 	}
 	var diffs bytes.Buffer
 	for _, entry := range entries {

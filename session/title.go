@@ -6,15 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// Lengths of texts in lists, in runes.
+// Maximum lengths of texts in lists, in runes.
 const (
 	titleRunes    = 60
 	lastLineRunes = 120
 )
 
-// firstSentence makes a title of a prompt without asking a language model: its
-// first sentence on its first line, cut at a word. It is empty for a prompt
-// without letters.
+// firstSentence makes a title from a prompt without a language model: the first
+// sentence on its first line, cut at a word. It is empty for a prompt without
+// letters.
 func firstSentence(text string) string {
 	line := ""
 	for candidate := range strings.Lines(text) {
@@ -29,8 +29,8 @@ func firstSentence(text string) string {
 
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// sentence cuts after the first full stop, question or exclamation mark that a
-// blank follows: "v1.2" and "main.go" are no ends, nor is the dot of "e.g.".
+// sentence cuts after the first full stop, question or exclamation mark before a
+// blank. "v1.2" and "main.go" have no such mark, and "e.g." is an exception.
 func sentence(line string) string {
 	for i, r := range line {
 		if !strings.ContainsRune(".!?。！？", r) {
@@ -51,7 +51,7 @@ func sentence(line string) string {
 	return line
 }
 
-// abbreviated reports whether text ends with a word that wants a dot behind it.
+// abbreviated reports whether text ends with an abbreviation.
 func abbreviated(text string) bool {
 	word := strings.TrimLeft(text[strings.LastIndexByte(text, ' ')+1:], "([\"'")
 	if word == "vs" || word == "cf" || utf8.RuneCountInString(word) == 1 && strings.IndexFunc(word, unicode.IsLetter) == 0 {
@@ -65,8 +65,7 @@ func abbreviated(text string) bool {
 	return strings.Contains(word, ".") && strings.IndexFunc(word, unicode.IsDigit) < 0
 }
 
-// oneLine makes any text one line of printable runes, single blanks between
-// words.
+// oneLine returns text as one line of printable runes with single blanks.
 func oneLine(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
@@ -80,8 +79,8 @@ func oneLine(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// cut shortens text to at most limit runes, at a blank if there is one in the
-// last third, and marks that it did.
+// cut shortens text to at most limit runes, at a blank in the last third if there
+// is one, and appends an ellipsis.
 func cut(text string, limit int) string {
 	if utf8.RuneCountInString(text) <= limit {
 		return text

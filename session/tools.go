@@ -8,20 +8,20 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// rememberedTools is how many finished tool calls are remembered, so that a
-// late update finds the turn it belongs to.
+// rememberedTools is how many finished tool calls are kept, so that a late update
+// gets the turn of its call.
 const rememberedTools = 1024
 
-// toolCalls keeps the turn and the facts of each tool call, and the calls that have
-// not ended. It is fed by tool calls, their updates and permission requests alike,
-// because agents begin with any of the three. The zero value is empty.
+// toolCalls holds the turn and the facts of each tool call, and the unfinished
+// calls. It takes tool calls, their updates and permission requests, because agents
+// begin with any of the three. The zero value is empty.
 type toolCalls struct {
 	calls map[string]*toolCall
 	seen  int
-	// finished holds ids in the order they ended. One that was taken up again
-	// and ended again is there twice, and forgotten by the first.
+	// finished holds ids in the order in which they ended. A call that ended twice
+	// is in it twice and is removed with the first.
 	finished []string
-	// delegating are the titles of calls that are sub-agents, as configured.
+	// delegating are the titles of calls that run sub-agents, as configured.
 	delegating []string
 }
 
@@ -33,14 +33,14 @@ type toolCall struct {
 	about subject
 	// changedAt is the seq of the last event that changed about.
 	changedAt event.Seq
-	// delegates says that it is a sub-agent: other calls name it as their parent, or
-	// the configuration names a title that it had.
+	// delegates means that the call runs a sub-agent: other calls name it as their
+	// parent, or it had a configured title.
 	delegates bool
 }
 
-// turnOf is the turn an event of the agent belongs to: that of its tool call, else
-// the latest, which may be open. Turn and id together name a tool call: ids are the
-// agent's, and may come again.
+// turnOf returns the turn of an agent's event: that of its tool call, or else the
+// latest turn, which may be open. An agent may reuse an id in another turn, so turn
+// and id together identify a tool call.
 func (t *toolCalls) turnOf(p event.Payload, latest int, open bool) int {
 	id := toolCallID(p)
 	if _, announced := p.(event.ToolCall); announced && open && t.again(id, latest) {
@@ -52,7 +52,7 @@ func (t *toolCalls) turnOf(p event.Payload, latest int, open bool) int {
 	return latest
 }
 
-// turn is the turn of a known call.
+// turn returns the turn of a known call.
 func (t *toolCalls) turn(id string) (int, bool) {
 	if call, known := t.calls[id]; known {
 		return call.turn, true
@@ -60,14 +60,14 @@ func (t *toolCalls) turn(id string) (int, bool) {
 	return 0, false
 }
 
-// again reports whether a call that is announced is a new one with the id of
-// one that ended in an earlier turn: some agents count anew for each prompt.
+// again reports whether an announced call reuses the id of a call that ended in an
+// earlier turn. Some agents restart their ids with each prompt.
 func (t *toolCalls) again(id string, turn int) bool {
 	call, known := t.calls[id]
 	return known && call.done && call.turn < turn
 }
 
-// said has the facts of a call so far; nothing of an unknown one.
+// said returns the known facts of a call.
 func (t *toolCalls) said(id string) subject {
 	if call, known := t.calls[id]; known {
 		return call.about
@@ -75,8 +75,8 @@ func (t *toolCalls) said(id string) subject {
 	return subject{}
 }
 
-// changedAt is the seq of the last event that changed the facts of a call; 0 for an
-// unknown one.
+// changedAt returns the seq of the last event that changed the facts of a call; 0
+// for an unknown call.
 func (t *toolCalls) changedAt(id string) event.Seq {
 	if call, known := t.calls[id]; known {
 		return call.changedAt
@@ -84,8 +84,8 @@ func (t *toolCalls) changedAt(id string) event.Seq {
 	return 0
 }
 
-// see takes the facts of a call in the event seq. An empty status leaves a known
-// call as it is; a new one then counts as begun.
+// see records the facts of a call from the event seq. An empty status does not
+// change a known call; a new call then counts as begun.
 func (t *toolCalls) see(seq event.Seq, turn int, said event.ToolCallFields) {
 	id, status := said.ToolCallID, said.Status
 	if parent := t.calls[parentOf(said.Raw)]; parent != nil {
@@ -119,7 +119,7 @@ func (t *toolCalls) see(seq event.Seq, turn int, said event.ToolCallFields) {
 	}
 }
 
-// unfinished lists the calls that have not ended, in the order they began.
+// unfinished lists the unfinished calls in the order in which they began.
 func (t *toolCalls) unfinished() []toolCall {
 	var open []toolCall
 	for _, call := range t.calls {

@@ -11,43 +11,43 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// resetAfter is how long a cancelled turn may go on before a person is offered
-// to free it by force.
+// resetAfter is how long a cancelled turn may continue before a person is offered a
+// force reset.
 const resetAfter = 10 * time.Second
 
-// deafAfter is how long an agent may be silent after a cancel before it is
-// stopped: one that hangs would never end its turn.
+// deafAfter is how long an agent may be silent after a cancel before it is stopped,
+// because a hanging agent would never end its turn.
 const deafAfter = 20 * time.Second
 
-// turnRun is the open turn, as far as it is not in the log. The engine owns it.
+// turnRun is the part of the open turn that is not in the log. The engine owns it.
 type turnRun struct {
 	prompt    event.UserPrompt
 	since     time.Time // when it began, was given to the agent, or was cancelled
 	given     bool
 	cancelled bool // a person asked to end it
-	// stoppedBy is the actor of the cancel or of the force_reset.
+	// stoppedBy is the actor of the cancel or of the force reset.
 	stoppedBy  event.Actor
 	offerReset bool
-	// endAs is set while the turn is over and only its end could not be
+	// endAs is set while the turn is over and only its end event could not be
 	// written yet.
 	endAs   event.StopReason
 	failure *event.Failure
-	// cut is the cause that cuts the turn off; empty while nothing does, or a
+	// cut is the reason for interrupting the turn; empty if there is none, or if a
 	// person ended it.
 	cut event.InterruptReason
-	// stoppedIn is the phase in which the agent was stopped: one that is asked to end
-	// its turn closes its tools first.
+	// stoppedIn is the phase in which the agent was stopped. It is kept because the
+	// agent closes its tools when it is asked to end the turn.
 	stoppedIn event.TurnPhase
 	settingsRun
-	// restore is the account that the agent is told before the prompt.
+	// restore is the restore that precedes the prompt.
 	restore restore
-	// autoTried says that the hub tried to resume the turn that ended.
+	// autoTried means that the hub has tried to resume the last turn automatically.
 	autoTried bool
 	seen      workspaceWatch
 }
 
-// turns begins the session's turns, gives them to the agent and ends them. A turn
-// is begun by a prompt and has exactly one end.
+// turns begins the session's turns, gives them to the agent and ends them. A prompt
+// begins a turn, and each turn has exactly one end.
 type turns struct {
 	*journal
 	agent      *agentSlot
@@ -58,7 +58,7 @@ type turns struct {
 	workspaces *workspaceWatcher
 }
 
-// state is the turn as people see it.
+// state returns the turn for State.
 func (t *turns) state() Turn {
 	now := Turn{State: TurnIdle}
 	if t.fold.open {
@@ -76,14 +76,13 @@ func (t *turns) state() Turn {
 	return now
 }
 
-// begin puts a prompt into the log and the ledger. Only after that may it
-// be given to the agent. It settles the open interruption: as settled says, else
-// as superseded.
+// begin writes a prompt to the log and the ledger. Only then may the agent get it.
+// It also settles the open interruption: with settled, or else as superseded.
 func (t *turns) begin(p event.UserPrompt, hash string, settled ...event.InterruptionSettled) (event.Seq, error) {
 	now := time.Now()
 	turn := t.fold.turn + 1
-	// The prompt comes first: a crash that cuts the batch off after it still gives
-	// the agent nothing twice.
+	// The prompt comes first: if a crash cuts the batch after it, the agent still
+	// gets nothing twice.
 	list := []entry{{turn, p}}
 	if len(settled) == 0 {
 		list = append(list, t.supersede(p.PromptID, event.Actor{Name: p.Actor, ID: p.ByID})...)
@@ -103,15 +102,15 @@ func (t *turns) begin(p event.UserPrompt, hash string, settled ...event.Interrup
 	return seq, nil
 }
 
-// saved reports a ledger that could not follow the log for now. The log is the
-// truth about prompts, and every later save catches up.
+// saved logs that the ledger could not be saved. The log is authoritative about
+// prompts, and the next save catches up.
 func (j *journal) saved(doing string, err error) {
 	if err != nil {
 		j.logger.Warn("queue file could not be written", "doing", doing, "err", err)
 	}
 }
 
-// watch does the due steps for the open turn.
+// watch performs the due steps for the open turn.
 func (t *turns) watch(now time.Time) {
 	if t.turn.endAs != "" {
 		t.endOrLater(nil, t.turn.endAs, t.turn.failure)
@@ -137,8 +136,8 @@ func (t *turns) watch(now time.Time) {
 	}
 }
 
-// watchCancelled does the due steps for a cancelled turn. An agent that goes on may
-// be clearing up, so ending it is left to people.
+// watchCancelled performs the due steps for a cancelled turn. A person decides
+// about an agent that continues, because it may be cleaning up.
 func (t *turns) watchCancelled(now time.Time) {
 	if at := t.turn.since.Add(resetAfter); now.Before(at) {
 		t.wake(at)
@@ -159,11 +158,11 @@ func (t *turns) watchCancelled(now time.Time) {
 	}
 }
 
-// give hands the prompt to the agent, once.
+// give sends the prompt to the agent, once.
 func (t *turns) give(now time.Time) {
 	start := t.entries(event.TurnStart{PromptID: t.fold.promptID})
 	if _, err := t.write(append(start, t.toldResumed()...)...); err != nil {
-		return // the log is blocked or frozen; proceed comes back here when it is not
+		return // the log is blocked or frozen; proceed tries again
 	}
 	t.turn.given, t.turn.since, t.dirty = true, now, true
 	t.turn.seen.due = true
@@ -173,14 +172,14 @@ func (t *turns) give(now time.Time) {
 	}
 }
 
-// toldResumed says how the agent got its memory back, once it has the prompt that
-// resumes a turn.
+// toldResumed records how the agent continued its session, once it has the prompt
+// that resumes a turn.
 func (t *turns) toldResumed() []entry {
 	if !strings.HasPrefix(t.fold.promptID, resumePrefix) {
 		return nil
 	}
 	if t.turn.restore.step == restoreTold {
-		return nil // it says so itself
+		return nil // a note of the restore says so
 	}
 	text := "The agent began a new session and is given a short account of this one."
 	switch t.agent.resumed {
@@ -195,8 +194,8 @@ func (t *turns) toldResumed() []entry {
 	return t.entries(event.Note{Method: "abide/resumed", Text: event.Text(text)})
 }
 
-// takeNext begins the next waiting prompt's turn. The agent is brought up first,
-// so that one which does not start uses up no prompt.
+// takeNext begins the turn of the next waiting prompt. It starts the agent first,
+// so that an agent that fails to start uses up no prompt.
 func (t *turns) takeNext(now time.Time) {
 	due, waiting := t.queue.NextDue(now)
 	if !waiting || t.held() {
@@ -216,7 +215,7 @@ func (t *turns) takeNext(now time.Time) {
 			t.agent.start()
 		}
 		return
-	default: // on its way, or held until a person decides
+	default: // starting, stopping, or waiting for a person's decision
 		return
 	}
 	item, ok := t.queue.Take(now)
@@ -236,14 +235,14 @@ func (t *turns) takeNext(now time.Time) {
 	if _, err := t.begin(prompt, item.Hash); err != nil {
 		if t.health.frozen == nil {
 			t.queue.Return()
-		} // else it may be in the log: it stays in flight until that is known
+		} // it may be in the log, so it stays in flight until that is known
 		return
 	}
 	t.watch(now)
 }
 
-// recordEnd closes the turn as the agent says. A second end of a turn, or
-// one of another turn, changes nothing: every turn has exactly one.
+// recordEnd records the end of the turn reported by the agent. A second end of a
+// turn, or one of another turn, is ignored: every turn has exactly one end.
 func (t *turns) recordEnd(p event.TurnEnd) error {
 	if !t.fold.open || p.PromptID != t.fold.promptID || !t.turn.given || t.turn.endAs != "" {
 		t.logger.Warn("agent ended a turn that is not open", "prompt", p.PromptID, "stop_reason", p.StopReason)
@@ -268,10 +267,10 @@ func (t *turns) recordEnd(p event.TurnEnd) error {
 	return nil
 }
 
-// cutBy returns why a turn that its agent ended is cut off all the same: the
-// provider failed, or the agent was stopped with the hub. An agent that lost its
-// request by that may report a normal end. It is empty for an end of the agent's
-// own, and for one that a person asked for.
+// cutBy returns why a turn that its agent ended still counts as interrupted: the
+// provider failed, or the agent was stopped with the hub. An agent that lost a
+// permission request by that may report a normal end. It is empty for other ends,
+// including those that a person asked for.
 func (t *turns) cutBy(p event.TurnEnd, lostQuestion bool) event.InterruptReason {
 	switch {
 	case t.turn.cancelled:
@@ -284,10 +283,9 @@ func (t *turns) cutBy(p event.TurnEnd, lostQuestion bool) event.InterruptReason 
 	return ""
 }
 
-// end closes the open turn on the hub's account, together with the events that
-// belong before the end in the log. The agent's open calls are closed as well,
-// unless the agent was never given the cancelled turn and goes on. Without an open
-// turn it writes the rest.
+// end closes the open turn for the hub. The events in before precede the end in the
+// log. It also closes the agent's open calls, unless the turn was cancelled before
+// the agent got it. Without an open turn it writes only the other events.
 func (t *turns) end(before []entry, reason event.StopReason, failure *event.Failure) error {
 	list := before
 	if reason != event.StopCancelled || t.turn.given {
@@ -316,7 +314,7 @@ func (t *turns) end(before []entry, reason event.StopReason, failure *event.Fail
 	return nil
 }
 
-// endOrLater is end for ends that come once: a failed write is tried again.
+// endOrLater is end for an end that is reported once: a failed write is retried.
 func (t *turns) endOrLater(before []entry, reason event.StopReason, failure *event.Failure) {
 	if err := t.end(before, reason, failure); err != nil && t.fold.open {
 		t.turn.endAs, t.turn.failure = reason, failure
@@ -324,16 +322,16 @@ func (t *turns) endOrLater(before []entry, reason event.StopReason, failure *eve
 	}
 }
 
-// cutOff is the event that says that the open turn is cut off now, in the phase in
-// which its agent was stopped if it was.
+// cutOff returns the event for an interruption of the open turn now. Its phase is
+// that in which its agent was stopped, if it was.
 func (t *turns) cutOff(reason event.InterruptReason) event.TurnInterrupted {
 	p := t.fold.cutOff(reason)
 	p.Phase = cmp.Or(t.turn.stoppedIn, p.Phase)
 	return p
 }
 
-// closeAll ends every tool call and request that is open: the agent is gone or
-// about to be.
+// closeAll returns the events that end every open tool call and request, because
+// the agent is gone or about to be.
 func (j *journal) closeAll(reason string) []entry {
 	return closings(&j.fold, func(toolCall) bool { return true }, reason)
 }
@@ -348,7 +346,7 @@ func outcomesOf(list []entry) []event.PermissionOutcome {
 	return outcomes
 }
 
-// ended does the steps after the end of every turn.
+// ended performs the steps after the end of every turn.
 func (t *turns) ended(end event.TurnEnd, seq event.Seq) {
 	now := time.Now()
 	if interrupted(end.StopReason) {
@@ -357,7 +355,7 @@ func (t *turns) ended(end event.TurnEnd, seq event.Seq) {
 		t.saved("follow the log", t.queue.Advance(int64(seq)))
 	}
 	if t.turn.restore.halfway() && t.agent.up() && end.StopReason != event.StopAgentExit && end.StopReason != event.StopHubRestart {
-		t.agent.stop(stopReset) // it knows a part of the session, and may still be reading
+		t.agent.stop(stopReset) // it knows only a part of the session and may still be reading
 	}
 	*t.turn = turnRun{}
 	t.agent.idleSince = now
@@ -365,7 +363,7 @@ func (t *turns) ended(end event.TurnEnd, seq event.Seq) {
 	t.dirty = true
 }
 
-// interrupted reports whether a turn that ended so was cut off.
+// interrupted reports whether a turn with this end was interrupted.
 func interrupted(reason event.StopReason) bool {
 	switch reason {
 	case event.StopInterrupted, event.StopHubRestart, event.StopAgentExit:
@@ -374,10 +372,10 @@ func interrupted(reason event.StopReason) bool {
 	return false
 }
 
-// Cancel asks the agent to end its turn. Open permission requests are settled as
-// cancelled in the log; the agent is told of the cancel and then of them, as ACP
-// says. Everything the agent still says is recorded. A turn the agent was not given
-// yet ends at once. Without a turn nothing happens.
+// Cancel asks the agent to end its turn. It records open permission requests as
+// cancelled. As ACP requires, the agent gets the cancel first and then the
+// outcomes. Later output of the agent is recorded. A turn that the agent does not
+// have yet ends at once. Without a turn nothing happens.
 func (b *BackgroundSession) Cancel(ctx context.Context, actor event.Actor) error {
 	return tell(ctx, b, func(e *engine) error { return e.turns.cancel(actor) })
 }
@@ -419,9 +417,9 @@ func (t *turns) cancel(actor event.Actor) error {
 	return nil
 }
 
-// ForceReset frees a turn of an agent that does not answer: the turn ends as
-// interrupted, and the agent is stopped. The next prompt starts it again. Without a
-// turn nothing happens.
+// ForceReset ends a turn whose agent does not answer: the turn ends as interrupted,
+// and the agent is stopped. The next prompt starts it again. Without a turn nothing
+// happens.
 func (b *BackgroundSession) ForceReset(ctx context.Context, actor event.Actor) error {
 	return tell(ctx, b, func(e *engine) error {
 		if e.fold.recorder.Open || e.imported {
@@ -435,8 +433,8 @@ func (b *BackgroundSession) ForceReset(ctx context.Context, actor event.Actor) e
 	})
 }
 
-// reset stops the agent in any case; the turn's end follows as soon as it can
-// be written.
+// reset stops the agent in any case. The turn's end follows as soon as it can be
+// written.
 func (t *turns) reset(actor event.Actor) error {
 	t.turn.stoppedBy = actor
 	t.agent.stop(stopReset)

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// unsavedQueue is a queue file that could not be written, and when that is tried
-// again.
+// unsavedQueue is a queue file that could not be written, and the time of the next
+// attempt.
 type unsavedQueue struct {
-	why     string // empty while it can be written
+	why     string // empty if it can be written
 	probeAt time.Time
 }
 
-// probe tries a failed save again and tells health of it, so that the problem ends
-// with its cause.
+// probe retries a failed save and updates health, so that the problem ends with its
+// cause.
 func (u *unsavedQueue) probe(j *journal, now time.Time) {
 	err := j.queue.Err()
 	if err != nil && u.why != "" && !now.Before(u.probeAt) {
@@ -34,7 +34,8 @@ func (u *unsavedQueue) probe(j *journal, now time.Time) {
 	}
 }
 
-// whyUnsaved says without a path why a file could not be written; empty if it was.
+// whyUnsaved returns why a file could not be written, without its path; empty if it
+// was written.
 func whyUnsaved(err error) string {
 	if err == nil {
 		return ""
@@ -46,7 +47,7 @@ func whyUnsaved(err error) string {
 	return "the system refuses it"
 }
 
-// queueProblem puts into words that the waiting prompts of a session cannot be saved.
+// queueProblem describes a queue file that cannot be written.
 func queueProblem(id, why string) Problem {
 	switch why {
 	case syscall.ENOSPC.Error(), syscall.EDQUOT.Error():

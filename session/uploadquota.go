@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// uploadOverhead is added to the bytes of each uploaded file, in bytes: many empty
-// files cost the device, too.
+// uploadOverhead is added to the size of each uploaded file, in bytes, because many
+// empty files take space too.
 const uploadOverhead = 4 << 10
 
-// uploadDays counts the bytes that each credential uploads on a day (UTC), since
-// the hub started.
+// uploadDays counts the bytes that each credential uploads per day (UTC), since the
+// hub started.
 type uploadDays struct {
 	now func() time.Time
 
@@ -20,7 +20,7 @@ type uploadDays struct {
 	bytes map[string]int64 // by credential
 }
 
-// take counts n bytes, or says when there is space for them.
+// take counts n bytes, or returns when they will be allowed.
 func (u *uploadDays) take(credential string, n, limit int64) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -41,14 +41,14 @@ func (u *uploadDays) giveBack(credential string, n int64) {
 	u.bytes[credential] = max(0, u.bytes[credential]-n)
 }
 
-// uploadSum is the size of a session's uploads, including those under way.
+// uploadSum is the size of a session's uploads, including running ones.
 type uploadSum struct {
 	mu    sync.Mutex
 	known bool
 	bytes int64
 }
 
-// take counts n bytes; kept is asked once for the size of the existing uploads.
+// take counts n bytes. It calls kept once for the size of the existing uploads.
 func (u *uploadSum) take(n, limit int64, kept func() (int64, error)) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -67,7 +67,7 @@ func (u *uploadSum) take(n, limit int64, kept func() (int64, error)) error {
 	return nil
 }
 
-// forget has the existing uploads counted anew; nothing is under way.
+// forget makes take count the existing uploads again. No upload may be running.
 func (u *uploadSum) forget() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -80,7 +80,8 @@ func (u *uploadSum) giveBack(n int64) {
 	u.bytes = max(0, u.bytes-n)
 }
 
-// uploadQuota is one upload's share of its session's and its credential's limits.
+// uploadQuota is one upload's reservation in the limits of its session and its
+// credential.
 type uploadQuota struct {
 	b          *BackgroundSession
 	days       *uploadDays
@@ -106,7 +107,7 @@ func (q *uploadQuota) kept() (int64, error) {
 	return bytes + uploadOverhead*int64(files), err
 }
 
-// giveBack is for an upload of which nothing, or nothing new, was kept.
+// giveBack releases the reservation of an upload that stored nothing new.
 func (q *uploadQuota) giveBack() {
 	q.b.uploads.giveBack(q.taken)
 	q.days.giveBack(q.credential, q.taken)

@@ -15,13 +15,13 @@ import (
 const (
 	// uploadLife is how long an upload waits for a prompt that names it.
 	uploadLife = time.Hour
-	// sweepEvery is how often the sessions are looked through for older ones.
+	// sweepEvery is how often the sessions are searched for old uploads.
 	sweepEvery = 10 * time.Minute
 	// sweepBatch is how much of a log is searched at once, in bytes.
 	sweepBatch = 1 << 20
 )
 
-// sweepUploads removes uploads that no prompt named, at once and then now and again,
+// sweepUploads removes uploads that no prompt names, at once and then periodically,
 // until the manager is closed.
 func (m *Manager) sweepUploads(every time.Duration) {
 	tick := time.NewTicker(every)
@@ -57,10 +57,10 @@ func (m *Manager) sweepSession(id string, before time.Time) error {
 	return b.sweepUploads(m.ctx, before)
 }
 
-// sweepUploads removes the uploads, not after before, that nothing names. A prompt
-// looks whether its files are there, and gets into the log or the queue, in one job
-// of the engine; so does their removal. Most of the log is searched ahead of that
-// job.
+// sweepUploads removes uploads from before the given time that no prompt names. One
+// job of the engine checks a prompt's files and writes the prompt to the log or the
+// queue; another removes files, so the two cannot interleave. Most of the log is
+// searched before that job.
 func (b *BackgroundSession) sweepUploads(ctx context.Context, before time.Time) error {
 	stale, err := b.log.StaleUploads(before, nil)
 	if err != nil {
@@ -72,7 +72,7 @@ func (b *BackgroundSession) sweepUploads(ctx context.Context, before time.Time) 
 	}
 	_, err = ask(ctx, b, func(e *engine) (struct{}, error) {
 		if !b.uploading.TryLock() {
-			return struct{}{}, nil // the next round will do
+			return struct{}{}, nil // try again in the next round
 		}
 		defer b.uploading.Unlock()
 		return struct{}{}, e.intake.removeUploads(ctx, before, stale, named, through)
@@ -80,12 +80,13 @@ func (b *BackgroundSession) sweepUploads(ctx context.Context, before time.Time) 
 	return err
 }
 
-// removeUploads is the engine's part: named are those that the log names through a seq.
+// removeUploads is the part in the engine. named are the blobs that the log names
+// up to through.
 func (i *intake) removeUploads(ctx context.Context, before time.Time, stale, named []string, through event.Seq) error {
 	if marks := i.log.Marks(); i.log.Health().State != store.HealthOK || marks.Written != marks.Visible {
 		return nil // the log may hold a prompt that cannot be read yet
 	}
-	stale, err := i.log.StaleUploads(before, stale) // one may have been uploaded again
+	stale, err := i.log.StaleUploads(before, stale) // a file may have been uploaded again
 	if err != nil {
 		return err
 	}
@@ -111,8 +112,8 @@ func (i *intake) removeUploads(ctx context.Context, before time.Time, stale, nam
 	return err
 }
 
-// namedAfter returns which of the blobs any event after a seq names, and how far the
-// log was read. A mention of the hash is enough.
+// namedAfter returns which of the blobs the events after a seq name, and the last
+// seq read. Any occurrence of the hash counts.
 func (b *BackgroundSession) namedAfter(ctx context.Context, after event.Seq, blobs []string) (named []string, through event.Seq, err error) {
 	for {
 		batch, through, err := b.log.ReadWritten(ctx, after, sweepBatch)

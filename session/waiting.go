@@ -10,21 +10,21 @@ import (
 	"github.com/abidehub/abide/queue"
 )
 
-// QueueRevision is a change of a waiting prompt. A nil field stays unchanged.
+// QueueRevision is a change of a waiting prompt. Nil fields do not change.
 type QueueRevision struct {
-	// Text is the new one. A resend of the prompt still compares with the text
-	// it first came with.
+	// Text is the new text. A resend of the prompt is still compared with the first
+	// text.
 	Text *string
-	// Reschedule makes ScheduledAt the earliest time the prompt is given to the
-	// agent; nil means as soon as it is idle.
+	// Reschedule sets ScheduledAt, the earliest time at which the agent gets the
+	// prompt; nil means as soon as it is idle.
 	Reschedule  bool
 	ScheduledAt *time.Time
-	// Position is counted from 0; one beyond the end means the end.
+	// Position counts from 0; a position beyond the end means the end.
 	Position *int
 }
 
-// QueueRevise changes a waiting prompt: all of the revision, or nothing.
-// ErrConflict says that the prompt is being given to the agent.
+// QueueRevise changes a waiting prompt: all of the revision or nothing. ErrConflict
+// means that the agent is just getting the prompt.
 func (b *BackgroundSession) QueueRevise(ctx context.Context, promptID string, r QueueRevision) error {
 	return b.changeQueue(ctx, func(e *engine) error {
 		change := queue.Revision{Text: r.Text, Reschedule: r.Reschedule, ScheduledAt: r.ScheduledAt, Position: r.Position}
@@ -42,7 +42,7 @@ func (b *BackgroundSession) QueueRevise(ctx context.Context, promptID string, r 
 	})
 }
 
-// retitled checks the new text of a waiting prompt and makes its title.
+// retitled checks the new text of a waiting prompt and returns its title.
 func (i *intake) retitled(text string) (string, error) {
 	limit := i.hub.settings().Limits.PromptBytes
 	switch {
@@ -66,14 +66,12 @@ func (b *BackgroundSession) QueueMove(ctx context.Context, promptID string, posi
 	return b.QueueRevise(ctx, promptID, QueueRevision{Position: &position})
 }
 
-// QueueRemove takes a waiting prompt out. It will not run, also when it is sent
-// again.
+// QueueRemove removes a waiting prompt. It will not run, even if it is resent.
 func (b *BackgroundSession) QueueRemove(ctx context.Context, promptID string) error {
 	return b.changeQueue(ctx, func(e *engine) error { return queueError(e.queue.Remove(promptID, time.Now())) })
 }
 
-// QueueClear takes all waiting prompts out, but one that is being given to the
-// agent.
+// QueueClear removes all waiting prompts except one that the agent is just getting.
 func (b *BackgroundSession) QueueClear(ctx context.Context) error {
 	return b.changeQueue(ctx, func(e *engine) error {
 		_, err := e.queue.Clear(time.Now())
@@ -81,8 +79,8 @@ func (b *BackgroundSession) QueueClear(ctx context.Context) error {
 	})
 }
 
-// changeQueue runs a change of the queue. It is on the device when this returns
-// nil, and did not happen otherwise.
+// changeQueue changes the queue. If it returns nil the change is on the device;
+// otherwise it did not happen.
 func (b *BackgroundSession) changeQueue(ctx context.Context, change func(*engine) error) error {
 	return tell(ctx, b, func(e *engine) error {
 		if e.closing {

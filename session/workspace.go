@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// mostRootsTold is how many workspaces an error names.
+// mostRootsTold limits the workspaces that an error lists.
 const mostRootsTold = 5
 
 // resolveWorkspace checks that sessions may run in dir and returns it with its
@@ -27,7 +27,7 @@ func (s *Settings) resolveWorkspace(dir string) (string, error) {
 	}
 	real, err := realDir(dir)
 	if err != nil {
-		// A caller that may not run there learns nothing about the folder's
+		// A caller that may not run there must not learn about the folder's
 		// contents.
 		if !s.allows(filepath.Clean(dir)) {
 			return "", s.outside(dir)
@@ -40,7 +40,7 @@ func (s *Settings) resolveWorkspace(dir string) (string, error) {
 	return real, nil
 }
 
-// ExpandHome puts the home directory of the hub's user in place of a leading ~.
+// ExpandHome replaces a leading ~ by the home directory of the hub's user.
 func ExpandHome(dir string) string {
 	rest, ok := strings.CutPrefix(dir, "~")
 	if !ok || rest != "" && rest[0] != '/' {
@@ -53,11 +53,11 @@ func ExpandHome(dir string) string {
 	return filepath.Join(home, rest)
 }
 
-// Roots are the directories that sessions may run in or under.
+// Roots are the directories in or under which sessions may run.
 func (m *Manager) Roots() []string { return m.settings.Load().roots() }
 
-// InRoots reports whether sessions may run in a directory, now that its links are
-// resolved.
+// InRoots reports whether sessions may run in a directory, with its links resolved
+// now.
 func (m *Manager) InRoots(dir string) bool {
 	real, err := realDir(dir)
 	return err == nil && m.settings.Load().allows(real)
@@ -75,7 +75,7 @@ func recordedWorkspace(dir string) (string, error) {
 	return real, nil
 }
 
-// outside says where a session may run instead.
+// outside lists where a session may run instead.
 func (s *Settings) outside(dir string) error {
 	roots := s.roots()
 	if len(roots) == 0 {
@@ -125,7 +125,8 @@ func realDir(dir string) (string, error) {
 	return real, nil
 }
 
-// reason is an error without the path, which the sentence around it names.
+// reason returns an error without its path, because the sentence around it has the
+// path.
 func reason(err error) string {
 	switch {
 	case os.IsNotExist(err):
@@ -136,8 +137,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// projectRoot walks up from a workspace to the folder with a project's marker. It
-// is empty where nothing does.
+// projectRoot returns the nearest parent of a workspace with a project marker;
+// empty if there is none.
 func projectRoot(workspace string) string {
 	for dir := workspace; ; dir = filepath.Dir(dir) {
 		for _, mark := range []string{".git", "AGENTS.md"} {

@@ -13,17 +13,18 @@ import (
 )
 
 const (
-	// worktreeBound is how long writing out the files of a worktree may take, and
-	// undoBound removing them again.
+	// worktreeBound limits the time to write the files of a worktree, undoBound the
+	// time to remove them.
 	worktreeBound = time.Minute
 	undoBound     = 10 * time.Second
 )
 
-// worktree is a folder to be made, and the commit whose files it gets.
+// worktree is a folder to be created and the commit to check out in it.
 type worktree struct{ folder, commit string }
 
-// addWorktree makes a worktree of the workspace's repository, and returns the folder in
-// it that the workspace is in the repository. undo removes it.
+// addWorktree creates a worktree of the workspace's repository. It returns the
+// folder in the worktree that corresponds to the workspace. undo removes the
+// worktree.
 func (m *Manager) addWorktree(ctx context.Context, settings *Settings, workspace string, w worktree) (made string, undo func(), err error) {
 	folder, err := settings.newFolder(w.folder)
 	if err != nil {
@@ -61,7 +62,7 @@ func (m *Manager) addWorktree(ctx context.Context, settings *Settings, workspace
 	return made, undo, nil
 }
 
-// noWorktree says why there is none, in words for a person.
+// noWorktree is the error for a worktree that could not be created.
 func (m *Manager) noWorktree(err error, w worktree) error {
 	switch {
 	case errors.Is(err, os.ErrExist):
@@ -76,8 +77,8 @@ func (m *Manager) noWorktree(err error, w worktree) error {
 	return fmt.Errorf("%w: git could not make a worktree of commit %.12s in %q; the hub's log says why", ErrConflict, w.commit, w.folder)
 }
 
-// newFolder checks that a folder may be made for a session, and returns it with its
-// parent's links resolved.
+// newFolder checks that a folder may be created for a session. It returns the path
+// with the links of its parent resolved.
 func (s *Settings) newFolder(dir string) (string, error) {
 	dir = filepath.Clean(ExpandHome(dir))
 	parent, err := s.resolveWorkspace(filepath.Dir(dir))
