@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// uploadBound is how long an attachment may take to arrive.
+	// uploadBound limits the time of an upload.
 	uploadBound = 5 * time.Minute
-	// maxFileName bounds the client's name of a file, in bytes.
+	// maxFileName limits the client's file name, in bytes.
 	maxFileName = 1024
 )
 
-// attachRoute stores the request's body as a file that prompts of this session
-// may name. It is on the device before the answer.
+// attachRoute stores the request's body as a file for prompts of this session. The
+// file is on the device before the response.
 func attachRoute(s *Server, c *call) error {
 	name := c.r.URL.Query().Get("name")
 	if len(name) > maxFileName || !utf8.ValidString(name) {
@@ -42,8 +42,8 @@ func attachRoute(s *Server, c *call) error {
 	return c.reply(http.StatusCreated, attachment)
 }
 
-// upload stores a body of at most limit bytes as it arrives. Nothing is kept of
-// a larger one.
+// upload stores a body of at most limit bytes as it arrives. It keeps nothing of a
+// larger one.
 func (c *call) upload(to *session.BackgroundSession, name, kind string, limit int) (event.Attachment, error) {
 	control := http.NewResponseController(c.w)
 	if err := control.SetReadDeadline(time.Now().Add(uploadBound)); err != nil {
@@ -66,14 +66,15 @@ func (c *call) upload(to *session.BackgroundSession, name, kind string, limit in
 	return attachment, nil
 }
 
-// skip reads on through a refused body, up to twice the limit: a client that is
-// still writing when the connection closes sees a reset and never the answer.
+// skip reads the rest of a refused body, up to twice the limit. Otherwise a client
+// that is still writing when the connection closes would see a reset instead of the
+// response.
 func (c *call) skip(limit int) {
-	_, _ = io.CopyN(io.Discard, c.r.Body, 2*int64(limit)) // the answer is a refusal either way
+	_, _ = io.CopyN(io.Discard, c.r.Body, 2*int64(limit)) // the response is a refusal in any case
 }
 
-// mediaType is the client's Content-Type, without parameters. Nothing trusts it but
-// the agent it is passed on to: downloads are sniffed.
+// mediaType is the client's Content-Type without parameters. Only the agent gets
+// it: downloads are sniffed.
 func mediaType(header string) (string, error) {
 	if header == "" {
 		return "application/octet-stream", nil

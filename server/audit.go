@@ -13,7 +13,7 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 )
 
-// auditPage bounds the records of one answer.
+// auditPage limits the records of one response.
 const auditPage = 1000
 
 // auditAnswer is a page of the audit trail, oldest first.
@@ -36,8 +36,8 @@ func auditRoute(s *Server, c *call) error {
 	return c.reply(http.StatusOK, auditAnswer{records})
 }
 
-// note adds the change that a request of peer (its address) made to the audit
-// trail. It was done, so a trail that cannot be written fails no request.
+// note records a change that a request of peer (its address) has made. The change
+// is done, so a failed write does not fail the request.
 func (s *Server) note(peer string, g auth.Grant, what audit.Record) {
 	by := g.By()
 	what.By, what.ByID, what.Peer = by.Name, by.ID, peer
@@ -54,14 +54,14 @@ func (s *Server) note(peer string, g auth.Grant, what audit.Record) {
 
 func (c *call) note(what audit.Record) { c.server.note(c.r.RemoteAddr, c.grant, what) }
 
-// noteRefusal records a credential that was refused.
+// noteRefusal records a refused credential.
 func (s *Server) noteRefusal(r *http.Request, err error) {
 	var refusal *auth.Refusal
 	if !errors.As(err, &refusal) || refusal.Status != http.StatusUnauthorized && refusal.Status != http.StatusTooManyRequests {
 		return
 	}
 	if r.Header.Get("Authorization") == "" && r.Header.Get("Cookie") == "" && r.URL.Path != "/api/pair" {
-		return // it presented none
+		return // no credential was presented
 	}
 	skipped, ok := s.refusals.take(time.Now())
 	if !ok {
@@ -75,13 +75,13 @@ func (s *Server) noteRefusal(r *http.Request, err error) {
 }
 
 const (
-	// refusalsAtOnce failed sign-ins are recorded one by one, then one every
+	// refusalsAtOnce failed sign-ins are recorded individually, then one per
 	// refusalEvery.
 	refusalsAtOnce = 10
 	refusalEvery   = time.Minute
 )
 
-// refusalBound keeps failed sign-ins from filling the trail.
+// refusalBound keeps failed sign-ins from filling the audit trail.
 type refusalBound struct {
 	mu      sync.Mutex
 	used    int       // guarded by mu
@@ -89,7 +89,8 @@ type refusalBound struct {
 	skipped int       // guarded by mu
 }
 
-// take reports whether one more is recorded, and how many were not since the last.
+// take reports whether to record a failed sign-in, and how many were skipped since
+// the last record.
 func (b *refusalBound) take(now time.Time) (skipped int, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -2,7 +2,7 @@ package server
 
 import "github.com/abidehub/abide/session/event"
 
-// cut returns the first n events of a batch that is not merged.
+// cut returns the first n events of an unmerged batch.
 func cut(b event.Batch, n int) event.Batch {
 	if b.Count <= n {
 		return b
@@ -21,7 +21,7 @@ func cut(b event.Batch, n int) event.Batch {
 	return event.Batch{First: b.First, Last: b.First + event.Seq(n) - 1, Count: n, JSON: b.JSON[:end:end]}
 }
 
-// join returns two batches, of which the second follows the first, as one.
+// join concatenates two consecutive batches.
 func join(a, b event.Batch) event.Batch {
 	json := make([]byte, 0, len(a.JSON)+1+len(b.JSON))
 	json = append(append(append(json, a.JSON...), ','), b.JSON...)

@@ -20,8 +20,8 @@ import (
 
 var sha256Hex = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// blobRoute answers with a value that was too large for the log. Its bytes came
-// from an agent: a browser may show them only as text or as a plain image.
+// blobRoute returns a value that was too large for the log. Its bytes came from an
+// agent: a browser may show them only as text or as a plain image.
 func blobRoute(s *Server, c *call) error {
 	sum, err := c.blobHash()
 	if err != nil {
@@ -32,7 +32,7 @@ func blobRoute(s *Server, c *call) error {
 		return err
 	}
 	if !c.grant.May(auth.Act, own.ID()) && own.Attached(sum) {
-		return forbidden() // a viewer reads messages, no files
+		return forbidden() // a viewer may read messages, not files
 	}
 	blob, err := own.OpenBlob(sum)
 	if errors.Is(err, session.ErrNotFound) {
@@ -60,16 +60,16 @@ func blobRoute(s *Server, c *call) error {
 	h := c.w.Header()
 	h.Set("Content-Type", kind)
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
-	// The bytes of an address never change, but a device that is revoked must not
-	// keep them for long.
+	// The bytes of an address never change, but a revoked device must not cache
+	// them for long.
 	h.Set("Cache-Control", "private, max-age=3600")
 	h.Set("ETag", `"`+tag+`"`)
 	if !inline {
 		h.Set("Content-Disposition", `attachment; filename="`+sum[:16]+`"`)
 	}
 	c.boundAnswer()
-	// A large blob that turns out damaged fails before its last bytes: the answer
-	// is shorter than it said, and the client sees a download that failed.
+	// A large damaged blob fails before its last bytes: the response is shorter
+	// than its Content-Length, and the client sees a failed download.
 	http.ServeContent(c.w, c.r, "", time.Time{}, content)
 	return nil
 }
@@ -82,14 +82,14 @@ func (c *call) blobHash() (string, error) {
 	return sum, err
 }
 
-// signedAddress is an address that a browser may fetch by itself.
+// signedAddress is an address that a browser can fetch without headers.
 type signedAddress struct {
 	Address   string    `json:"address"`
 	ExpiresAt time.Time `json:"expires_at"`
 }
 
-// blobAddressRoute signs the address of a blob: neither an image nor a download
-// can carry a page token. It does not look whether the blob is there.
+// blobAddressRoute signs the address of a blob, because images and downloads cannot
+// send a page token. It does not check that the blob exists.
 func blobAddressRoute(s *Server, c *call) error {
 	sum, err := c.blobHash()
 	if err != nil {
@@ -100,8 +100,8 @@ func blobAddressRoute(s *Server, c *call) error {
 	return c.reply(http.StatusOK, signedAddress{address, until})
 }
 
-// sniff returns the media type of the bytes, and whether a browser may show them in
-// place. A type that could hold a script, above all SVG and HTML, is a download.
+// sniff returns the media type of the bytes, and whether a browser may show them
+// inline. A type that can contain a script, such as SVG or HTML, is a download.
 func sniff(r io.ReadSeeker) (kind string, inline bool, err error) {
 	head := make([]byte, 512)
 	n, err := io.ReadFull(r, head)
@@ -115,7 +115,8 @@ func sniff(r io.ReadSeeker) (kind string, inline bool, err error) {
 	case "image/png", "image/jpeg", "image/gif", "image/webp":
 		return kind, true, nil
 	case "text/plain; charset=utf-8":
-		// The detection does not know SVG; bytes that begin as markup are not.
+		// The detection does not know SVG, so bytes that begin like markup are a
+		// download.
 		return kind, !bytes.HasPrefix(bytes.TrimSpace(bytes.TrimPrefix(head[:n], []byte("\xef\xbb\xbf"))), []byte("<")), nil
 	}
 	return "application/octet-stream", false, nil

@@ -15,15 +15,16 @@ import (
 	"github.com/abidehub/abide/server/wire"
 )
 
-// maxBody bounds a request's body: a prompt of the largest size a socket takes, and
+// maxBody limits a request's body to the largest prompt that a socket takes, with
 // its envelope.
 const maxBody = wire.MaxClientFrame + 64<<10
 
-// read decodes a request's JSON body into to. No body leaves to as it is. A
-// form cannot be sent here: browsers do not ask before they send those.
+// read decodes a request's JSON body into to. An empty body leaves to unchanged. It
+// refuses form content types, because browsers send those cross-origin without a
+// preflight.
 func (c *call) read(to any) error { return c.readUpTo(to, maxBody) }
 
-// readUpTo is read for a body of at most that many bytes.
+// readUpTo is read with a limit of that many bytes.
 func (c *call) readUpTo(to any, bound int64) error {
 	kind, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
 	if c.r.ContentLength == 0 {
@@ -32,7 +33,8 @@ func (c *call) readUpTo(to any, bound int64) error {
 	if err != nil || kind != "application/json" {
 		return &problem{code: wire.CodeInvalid, status: http.StatusUnsupportedMediaType, message: "the body is expected as application/json"}
 	}
-	// The deadline is for this body only: the connection may carry a stream.
+	// The deadline is for the body only, because the connection may carry a stream
+	// afterwards.
 	control := http.NewResponseController(c.w)
 	if err := control.SetReadDeadline(time.Now().Add(c.server.timing.Request)); err != nil {
 		return fmt.Errorf("reading the request: %w", err)
@@ -57,7 +59,7 @@ func (c *call) readUpTo(to any, bound int64) error {
 	return nil
 }
 
-// reply answers with JSON.
+// reply sends a JSON response.
 func (c *call) reply(status int, value any) error {
 	body, err := json.Marshal(value)
 	if err != nil {
@@ -66,7 +68,7 @@ func (c *call) reply(status int, value any) error {
 	return c.replyRaw(status, body)
 }
 
-// replyRaw answers with JSON that is encoded already.
+// replyRaw sends encoded JSON.
 func (c *call) replyRaw(status int, body []byte) error {
 	c.boundAnswer()
 	c.w.Header().Set("Content-Type", "application/json")
@@ -75,20 +77,19 @@ func (c *call) replyRaw(status int, body []byte) error {
 	return nil
 }
 
-// done answers that something was done and there is nothing to say.
+// done responds without a body.
 func (c *call) done() error {
 	c.w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-// boundAnswer bounds how long the client may take to swallow the answer.
+// boundAnswer limits the time that the client takes to read the response.
 func (c *call) boundAnswer() {
-	// Not every ResponseWriter of a test can; then nothing is bounded.
+	// The ResponseWriter of a test may not support this; then there is no limit.
 	http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(c.server.timing.Request))
 }
 
-// param is a part of the path, as it was meant. The router matches paths as
-// they were sent.
+// param is an unescaped part of the path. The router matches escaped paths.
 func (c *call) param(name string) (string, error) {
 	value, err := url.PathUnescape(mux.Vars(c.r)[name])
 	if err != nil {

@@ -21,34 +21,34 @@ import (
 
 const (
 	// A client may send frameRate frames a second, and frameBurst at once, of any
-	// content; beyond that it is read more slowly.
+	// content. Beyond that it is read more slowly.
 	frameRate  = 200
 	frameBurst = 1000
-	// maxSlow bounds the requests of one client that wait for an agent.
+	// maxSlow limits the requests of one client that wait for an agent.
 	maxSlow = 8
 )
 
 // SessionWSClient is one socket and the sessions it follows. One goroutine reads
-// it, and each followed session has one with a cursor of its own; messages that
-// belong to no session have one only while there are some (see news). A goroutine
-// with something to send waits for the socket's write turn, so a slow socket delays
-// only its own client.
+// it, and each followed session has a goroutine with its own cursor. Messages that
+// belong to no session have a goroutine only while there are any (see news). A
+// goroutine with a message to send waits for the socket's write turn, so a slow
+// socket delays only its own client.
 type SessionWSClient struct {
-	// set at construction
+	// Set at construction.
 	*socket
 	server *Server
 	id     string
-	peer   string          // its address
-	own    string          // the session this socket was opened for, if it was
+	peer   string          // the client's address
+	own    string          // the session in the socket's URL, if any
 	ctx    context.Context // ends with the socket
-	wait   sync.WaitGroup  // every goroutine of this client but run's and its news'
+	wait   sync.WaitGroup  // all goroutines of this client except run's and its news'
 	slow   atomic.Int32    // requests that wait for an agent
 	news   *news
 
 	grant atomic.Pointer[auth.Grant]
 
 	mu      sync.Mutex
-	follows []*following // few, mostly one
+	follows []*following // few, usually one
 }
 
 func newClient(s *Server, on *socket, grant auth.Grant, own, peer string) *SessionWSClient {
@@ -65,8 +65,8 @@ func newClient(s *Server, on *socket, grant auth.Grant, own, peer string) *Sessi
 	return c
 }
 
-// run serves the socket until it ends. With a session of its own, that one is
-// followed from the given place before the client has said anything.
+// run serves the socket until it ends. If the URL names a session, run follows it
+// from the given place before the client has sent anything.
 func (c *SessionWSClient) run(own *session.BackgroundSession, from place) {
 	if c.send(c.ctx, c.connected()) == nil {
 		c.news.list.grants = c.sendGrants(nil)
@@ -79,7 +79,8 @@ func (c *SessionWSClient) run(own *session.BackgroundSession, from place) {
 	c.wait.Wait()
 }
 
-// leave begins to end the client's goroutines, once its socket ends; run waits.
+// leave tells the client's goroutines to end when its socket ends. run waits for
+// them.
 func (c *SessionWSClient) leave() {
 	c.wait.Go(func() {
 		c.cancelFollows()
@@ -102,7 +103,7 @@ func (c *SessionWSClient) connected() *wire.Connected {
 	}
 }
 
-// send encodes and writes one message.
+// send encodes and sends one message.
 func (c *SessionWSClient) send(ctx context.Context, m wire.Message) error {
 	frame, err := wire.Encode(m)
 	if err != nil {
@@ -111,21 +112,21 @@ func (c *SessionWSClient) send(ctx context.Context, m wire.Message) error {
 	return c.write(ctx, messageOf(frame))
 }
 
-// read handles the client's messages, one after the other, until the connection is
-// closed.
+// read handles the client's messages in order until the connection is closed.
 func (c *SessionWSClient) read() {
 	for {
-		// Ended by close: a context would cost a timer for each message.
+		// Closing the connection ends the read: a context would cost a timer for
+		// each message.
 		kind, data, err := c.conn.Read(context.Background())
 		if err != nil {
-			// The peer closed, sent too much (the library answered 1009), or
+			// The peer closed, sent too much (the library responded with 1009), or
 			// the connection broke.
 			c.end(ending{dead: true})
 			return
 		}
 		c.sign()
 		if rung(c.ended) {
-			continue // only the peer's close is of interest now
+			continue // wait only for the peer's close
 		}
 		if kind != websocket.MessageText {
 			c.end(ending{code: wire.CloseProtocol, reason: "binary frames are not part of the protocol"})
@@ -135,13 +136,13 @@ func (c *SessionWSClient) read() {
 	}
 }
 
-// pacer returns a function that waits until a client may send n more frames, while
-// its socket lives.
+// pacer returns a function that waits until a client may send n more frames, or its
+// socket ends.
 func pacer(ended <-chan struct{}) func(n int) {
 	pace := rate.NewLimiter(frameRate, frameBurst)
 	return func(n int) {
 		for ; n > 0; n -= frameBurst {
-			// Once the socket ends, input is read only to find the peer's close.
+			// After the socket ended, input is read only to find the peer's close.
 			if pace.WaitN(life(ended), min(n, frameBurst)) != nil {
 				return
 			}
@@ -149,7 +150,7 @@ func pacer(ended <-chan struct{}) func(n int) {
 	}
 }
 
-// gone stops following a session that is no more, and says so.
+// gone stops following a deleted session and tells the client.
 func (c *SessionWSClient) gone(id string) {
 	c.stopFollow(id)
 	c.sendGone("", id)
@@ -165,7 +166,7 @@ func (c *SessionWSClient) may(verb auth.Verb, sessionID string) bool {
 	return c.grant.Load().May(verb, sessionID)
 }
 
-// maxSeqs is how far each followed session is.
+// maxSeqs returns the last seq of each followed session.
 func (c *SessionWSClient) maxSeqs() map[string]event.Seq {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -178,8 +179,8 @@ func (c *SessionWSClient) maxSeqs() map[string]event.Seq {
 	return seqs
 }
 
-// regrant takes the present grant of this socket's credential from the registry, or
-// ends the socket.
+// regrant reads the current grant of this socket's credential from the registry, or
+// ends the socket if there is none.
 func (c *SessionWSClient) regrant() {
 	held := c.grant.Load()
 	now, err := c.server.registry.Grant(held.Kind, held.ID)
@@ -200,7 +201,7 @@ func (c *SessionWSClient) regrant() {
 		if !now.May(auth.Read, f.id) {
 			f.cancel()
 		} else {
-			// Its name, and whether it may answer, may have changed.
+			// The name, and the right to answer, may have changed.
 			c.presence(f.id, func(p *session.Presence) { p.Actor = now.Actor() })
 		}
 	}

@@ -12,17 +12,18 @@ import (
 
 const goingAway = websocket.StatusGoingAway
 
-// clientSet has the connected clients and bounds their number.
+// clientSet holds the connected clients and limits their number.
 type clientSet struct {
-	running sync.WaitGroup // one for each client's run
+	running sync.WaitGroup // one for each running client
 	closed  chan struct{}  // closed when no more clients are admitted
 
 	mu      sync.Mutex
 	limits  Limits
 	sockets map[*SessionWSClient]struct{}
-	came    int // sockets that ever ran
+	came    int // number of sockets that ever ran
 	places  places
-	// requests are those under way: as many as there may be sockets, and shared as they are.
+	// requests are the running ones. They have the same limit and shares as
+	// sockets.
 	requests places
 	conns    connections
 	closing  *ending // set when the server stops admitting clients
@@ -41,20 +42,20 @@ func (s *clientSet) setLimits(l Limits) {
 	s.limits = l
 }
 
-// take reserves a place for a socket or stream; give it back with leave.
+// take reserves a place for a socket or stream. leave releases it.
 func (s *clientSet) take(g auth.Grant) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closing != nil || !s.places.take(g, s.limits.Clients) {
 		return false
 	}
-	// Here, and not in run: net/http does not wait for a connection that is being
-	// upgraded, so wait may have begun by then.
+	// This must happen here and not in run: net/http does not wait for a connection
+	// that is being upgraded, so wait may have begun by then.
 	s.running.Add(1)
 	return true
 }
 
-// leave gives back a place that was taken with the grant.
+// leave releases the place that was taken with the grant.
 func (s *clientSet) leave(g auth.Grant) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,8 +63,7 @@ func (s *clientSet) leave(g auth.Grant) {
 	s.running.Done()
 }
 
-// begin reserves a place for a request that is answered and done; give it back
-// with done.
+// begin reserves a place for an ordinary request. done releases it.
 func (s *clientSet) begin(g auth.Grant) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,11 +76,11 @@ func (s *clientSet) done(g auth.Grant) {
 	s.requests.leave(g)
 }
 
-// run runs a client that took a place with the grant, in a goroutine of its own.
+// run runs a client that took a place with the grant, in a new goroutine.
 func (s *clientSet) run(g auth.Grant, c *SessionWSClient, serve func()) {
 	s.mu.Lock()
 	s.sockets[c] = struct{}{}
-	if s.closing != nil { // the hub began to end while the socket was upgraded
+	if s.closing != nil { // the server stopped while the socket was upgraded
 		c.end(*s.closing)
 	}
 	s.came++
@@ -92,7 +92,7 @@ func (s *clientSet) run(g auth.Grant, c *SessionWSClient, serve func()) {
 	}()
 }
 
-// everRun is how many sockets there ever were.
+// everRun returns the number of sockets that ever ran.
 func (s *clientSet) everRun() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,7 +105,7 @@ func (s *clientSet) remove(c *SessionWSClient) {
 	delete(s.sockets, c)
 }
 
-// each calls f for every client, without a lock.
+// each calls f for every client without holding a lock.
 func (s *clientSet) each(f func(*SessionWSClient)) {
 	s.mu.Lock()
 	list := make([]*SessionWSClient, 0, len(s.sockets))
@@ -118,7 +118,7 @@ func (s *clientSet) each(f func(*SessionWSClient)) {
 	}
 }
 
-// endAll ends every client, and every one that comes later.
+// endAll ends every client, including later ones.
 func (s *clientSet) endAll(e ending) {
 	s.mu.Lock()
 	s.closing = &e
@@ -127,7 +127,7 @@ func (s *clientSet) endAll(e ending) {
 	s.each(func(c *SessionWSClient) { c.end(e) })
 }
 
-// wait returns when every client is gone.
+// wait returns when all clients have ended.
 func (s *clientSet) wait() { s.running.Wait() }
 
 func (s *clientSet) count() int {
@@ -136,8 +136,8 @@ func (s *clientSet) count() int {
 	return s.places.all
 }
 
-// connState keeps the number of connections within bounds: at the limit one that
-// carries no request with a credential makes room for a new one.
+// connState limits the number of connections: at the limit, a connection whose last
+// request had no credential is closed for a new one.
 func (s *clientSet) connState(conn net.Conn, state http.ConnState) {
 	s.mu.Lock()
 	out := s.conns.now(conn, state, s.limits.Connections)
@@ -147,7 +147,7 @@ func (s *clientSet) connState(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// know takes that the request under way on the connection brought a credential.
+// know records that the current request on the connection has a valid credential.
 func (s *clientSet) know(conn net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

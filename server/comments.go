@@ -10,21 +10,21 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// commentList is the review comments of a session, oldest first.
+// commentList is a session's review comments, oldest first.
 type commentList struct {
 	Version  int64             `json:"version"`
 	Comments []session.Comment `json:"comments"`
 }
 
-// newComment is a comment on the events from FromSeq to ToSeq; without ToSeq on one.
-// The request's Idempotency-Key is its id.
+// newComment is a comment on the events from FromSeq to ToSeq; without ToSeq on one
+// event. The request's Idempotency-Key is its id.
 type newComment struct {
 	FromSeq event.Seq `json:"from_seq"`
 	ToSeq   event.Seq `json:"to_seq,omitempty"`
 	Text    string    `json:"text"`
 }
 
-// commentChange changes the fields of a comment that it has.
+// commentChange changes the comment's fields that are present.
 type commentChange struct {
 	Text     *string `json:"text,omitempty"`
 	Resolved *bool   `json:"resolved,omitempty"`
@@ -110,7 +110,7 @@ func commentRemoveRoute(s *Server, c *call) error {
 	return c.done()
 }
 
-// comment is the session and the comment that the path names.
+// comment returns the session and the comment id in the path.
 func (c *call) comment() (*session.BackgroundSession, string, error) {
 	id, err := c.param("comment")
 	if err != nil {
@@ -120,7 +120,7 @@ func (c *call) comment() (*session.BackgroundSession, string, error) {
 	return own, id, err
 }
 
-// tellComments sends how many comments there are, if that is news, and lets the next
+// tellComments sends the number of comments if it changed, and makes the next
 // change wake the follower.
 func (f *follow) tellComments(ctx context.Context, wake *observer.Wake) error {
 	if f.commentsChanged != nil && !rung(f.commentsChanged) {

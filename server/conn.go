@@ -16,38 +16,38 @@ import (
 	"github.com/abidehub/abide/server/wire"
 )
 
-// socketConn is the connection under a WebSocket: the frames of both its writers go
-// through here, one at a time. The library writes control frames, each with one
-// call of Write, and it alone reads; messages are written by send, without the
-// locks and buffers of the library, which every idle client would pay for.
+// socketConn is the connection under a WebSocket. The frames of both its writers
+// pass through it, one at a time. The library reads, and writes each control frame
+// with one call of Write. Messages are written by send, without the library's locks
+// and buffers, which would cost memory for every idle client.
 //
-// It bounds each write without touching a timer for each: the deadline is moved
-// only when less than the bound is left of it, so a write may take between one
-// bound and one and a half.
+// It limits the time of each write without setting a timer for each: the deadline
+// is moved only when less than the limit is left of it. So a write may take between
+// one and one and a half times the limit.
 //
-// When the client does not take a frame within the bound, the kernel is given the
-// rest of it and a close frame, and the connection is closed. A client that reads
-// on later sees why.
+// If the client does not take a frame within the limit, the kernel gets the rest of
+// the frame and a close frame, and the connection is closed. A client that
+// continues to read sees the reason.
 type socketConn struct {
 	net.Conn
 	bound time.Duration
 	turn  chan struct{} // held while a frame is in flight
-	over  atomic.Bool   // nothing more is read or written
+	over  atomic.Bool   // nothing more may be read or written
 
 	// Owned by the reading goroutine.
 	frames frameCount
 
 	// Owned by the holder of the write turn.
 	deadline time.Time
-	closing  bool // a close frame went out: no message follows it
+	closing  bool // a close frame was sent: no message may follow it
 }
 
 func newSocketConn(conn net.Conn, bound time.Duration) *socketConn {
 	return &socketConn{Conn: conn, bound: bound, turn: make(chan struct{}, 1)}
 }
 
-// Write implements net.Conn for the library: p is a control frame. It waits for
-// the turn, which a message in flight gives back within the bound.
+// Write implements net.Conn for the library: p is a control frame. It waits for the
+// turn, which a message in flight releases within the limit.
 func (c *socketConn) Write(p []byte) (int, error) {
 	c.turn <- struct{}{}
 	defer func() { <-c.turn }()
@@ -85,7 +85,7 @@ func (c *socketConn) put(frame []byte) (int, error) {
 // Read implements net.Conn.
 func (c *socketConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	if c.over.Load() { // a part of it may have been dropped
+	if c.over.Load() { // a part of the input may have been dropped
 		return 0, net.ErrClosed
 	}
 	if !c.frames.take(p[:n]) {
@@ -97,49 +97,48 @@ func (c *socketConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// giveUp closes the connection at once, as on a client that did not take a frame in
-// time, and leaves the kernel the rest of the frame and word of why. Neither a goroutine nor
-// memory of this process waits for the client to take it.
+// giveUp closes the connection at once because the client did not take a frame in
+// time. It leaves the kernel the rest of the frame and a close frame with the
+// reason. No goroutine or memory of this process waits for the client.
 func (c *socketConn) giveUp(rest []byte, code uint16, reason string) {
 	tcp, ok := c.Conn.(*net.TCPConn)
 	if !ok {
 		return
 	}
 	c.over.Store(true)
-	// What the kernel does not take is lost, and the frame stays cut.
+	// Bytes that the kernel does not take are lost, and the frame stays incomplete.
 	leaveBehind(tcp, [][]byte{rest, closeFrame(code, reason)})
 	tcp.Close()
 }
 
-// tooSlow is the reason a client is told that did not take a frame in time.
+// tooSlow is the close reason for a client that did not take a frame in time.
 const tooSlow = "too slow"
 
 // opClose is the opcode of a close frame.
 const opClose = 0x8
 
-// closeFrame is a server's close frame (RFC 6455, 5.5.1); the reason is short.
+// closeFrame is a server's close frame (RFC 6455, 5.5.1). The reason must be short.
 func closeFrame(code uint16, reason string) []byte {
 	frame := []byte{0x80 | opClose, byte(2 + len(reason))}
 	return append(binary.BigEndian.AppendUint16(frame, code), reason...)
 }
 
 const (
-	// readBuffer is the size of a WebSocket's buffer for reading, in bytes: most
-	// messages of clients fit, and of a larger frame only the start passes through
-	// it.
+	// readBuffer is the size of a WebSocket's read buffer in bytes. Most messages
+	// of clients fit. Only the start of a larger frame passes through it.
 	readBuffer = 128
 	// controlBuffer holds the largest control frame, so that the library writes
-	// each with one call (RFC 6455, 5.5: 125 bytes and the head).
+	// each with one call (RFC 6455, 5.5: 125 bytes and the header).
 	controlBuffer = 128
 )
 
-// unsentBytes bounds the bytes that the kernel holds unsent for one client: without
-// it a client that reads nothing would be given megabytes before it counts as slow.
-// Bytes in flight are not bounded, so long links are fast.
+// unsentBytes limits the unsent bytes that the kernel holds for one client. Without
+// it a client that does not read would get megabytes before it counts as slow.
+// Bytes in flight are not limited, so long links are fast.
 const unsentBytes = 64 << 10
 
-// hijacker makes the WebSocket library write through a socketConn and lets go
-// of net/http's larger buffers.
+// hijacker makes the WebSocket library write through a socketConn, and releases
+// net/http's larger buffers.
 type hijacker struct {
 	http.ResponseWriter
 	bound time.Duration
@@ -159,8 +158,8 @@ func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	}
 	own := newSocketConn(conn, h.bound)
 	h.taken = own
-	// The client may have sent frames right behind its request: they are in
-	// net/http's buffer already and must not be lost.
+	// The client may have sent frames right after its request: they are already in
+	// net/http's buffer and must not be lost.
 	early, err := buffered.Reader.Peek(buffered.Reader.Buffered())
 	if err != nil {
 		return nil, nil, fmt.Errorf("taking over the connection: %w", err)
@@ -173,7 +172,7 @@ func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return own, bufio.NewReadWriter(reader, bufio.NewWriterSize(own, controlBuffer)), nil
 }
 
-// replay reads the bytes that were read before, then the connection.
+// replay reads the buffered bytes first, then the connection.
 type replay struct {
 	early []byte
 	conn  net.Conn

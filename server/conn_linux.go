@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// boundUnsent makes writes wait while the connection holds that many bytes that
-// were not sent yet.
+// boundUnsent makes writes wait while the connection has that many unsent bytes.
 func boundUnsent(conn *net.TCPConn, bytes int) error {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -28,12 +27,12 @@ func boundUnsent(conn *net.TCPConn, bytes int) error {
 	return nil
 }
 
-// lastWords is how much the kernel may hold of a closed connection, with its own
+// lastWords is how much the kernel may hold for a closed connection, including
 // overhead: the unsent bytes, the rest of the largest page, and a close frame.
 const lastWords = 512 << 10
 
-// leaveBehind gives the kernel bytes to deliver after the connection is closed. It
-// does not wait: bytes that do not fit are lost. Unread input is dropped first,
+// leaveBehind gives the kernel bytes to send after the connection is closed. It
+// does not wait: bytes that do not fit are lost. It drops unread input first,
 // because the kernel answers a close with unread input by a reset, which would lose
 // the bytes.
 func leaveBehind(conn *net.TCPConn, bytes [][]byte) {
@@ -41,7 +40,7 @@ func leaveBehind(conn *net.TCPConn, bytes [][]byte) {
 	if err != nil {
 		return
 	}
-	// Failures are those of a connection that broke meanwhile.
+	// An error means that the connection broke meanwhile.
 	_ = raw.Control(func(handle uintptr) {
 		fd := int(handle)
 		_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, math.MaxInt32)

@@ -7,8 +7,8 @@ import (
 	"net"
 )
 
-// boundUnsent bounds the send buffer, the nearest thing every system has. Bytes in
-// flight are counted too.
+// boundUnsent limits the send buffer, which all systems support. Bytes in flight
+// count too.
 func boundUnsent(conn *net.TCPConn, bytes int) error {
 	if err := conn.SetWriteBuffer(4 * bytes); err != nil {
 		return fmt.Errorf("bounding unsent data: %w", err)
@@ -16,6 +16,6 @@ func boundUnsent(conn *net.TCPConn, bytes int) error {
 	return nil
 }
 
-// leaveBehind does nothing on systems where the buffer of a closed connection is
-// not known: the other end sees the connection break.
+// leaveBehind does nothing: on these systems the send buffer of a closed connection
+// is not known, so the other end sees the connection break.
 func leaveBehind(*net.TCPConn, [][]byte) {}

@@ -10,12 +10,11 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// maxObservers bounds the observers that a state names. A longer list is of no use
-// to a reader, and naming a thousand observers would send a thousand names to each
-// of them.
+// maxObservers limits the observers in a state. With a thousand observers, each
+// would otherwise get a thousand names.
 const maxObservers = 50
 
-// stateFrame is a session's state as clients see it.
+// stateFrame returns a session's state as clients get it.
 func stateFrame(s session.State) *wire.State {
 	frame := &wire.State{
 		SessionID: s.SessionID, AtSeq: s.AtSeq,
@@ -75,7 +74,7 @@ func itemOf(i queue.Item) wire.QueueItem {
 	return item
 }
 
-// promptFrame is the frame with the outcome of a prompt.
+// promptFrame returns the frame with the outcome of a prompt.
 func promptFrame(requestID, sessionID, promptID string, r session.PromptResult) wire.Message {
 	switch r.Outcome {
 	case queue.Queued:
@@ -95,7 +94,7 @@ func resolvedFrame(requestID, sessionID string, o event.PermissionOutcome) *wire
 	}
 }
 
-// infoFor is one line of the session list as the holder of a grant sees it.
+// infoFor returns one line of the session list for the holder of a grant.
 func (s *Server) infoFor(g auth.Grant, i session.Info) wire.SessionInfo {
 	line := wire.SessionInfo{
 		SessionID: i.SessionID, Name: i.Name, Agent: i.Agent, Workspace: i.Workspace, ProjectRoot: i.ProjectRoot,
@@ -115,8 +114,8 @@ func (s *Server) infoFor(g auth.Grant, i session.Info) wire.SessionInfo {
 	return line
 }
 
-// validID reports whether id has the form of a session id. Only such a string
-// is ever looked up.
+// validID reports whether id has the form of a session id. No other string is ever
+// looked up.
 func validID(id string) bool {
 	if len(id) < 8 || len(id) > 64 {
 		return false
@@ -129,7 +128,7 @@ func validID(id string) bool {
 	return true
 }
 
-// queueSize is how many prompts may wait in a session.
+// queueSize returns the limit of waiting prompts in a session.
 func queueSize(s *session.Settings) int {
 	if s.Queue.MaxSize > 0 {
 		return s.Queue.MaxSize

@@ -8,17 +8,17 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// doc is a route's documentation in openapi.json, beside its path and its gate.
+// doc is a route's documentation for openapi.json, besides its path and its gate.
 type doc struct {
 	summary string
 	query   []param
 	// headers the request may carry.
 	headers []param
-	// in and out are zero values of the bodies; nil is none.
+	// in and out are zero values of the bodies; nil means none.
 	in, out any
-	// status is that of success.
+	// status is the status of success.
 	status int
-	// stream is another media type the route can answer with.
+	// stream is the media type of an alternative response.
 	stream string
 }
 

@@ -18,18 +18,18 @@ import (
 	"github.com/abidehub/abide/session"
 )
 
-// problem is an error as clients see it: a code of the closed set and words for a
-// person. More about the cause is in the hub's log.
+// problem is an error as clients see it: one of a closed set of codes, and a
+// message for a person. The hub's log has more about the cause.
 type problem struct {
 	code       wire.Code
 	message    string
 	retryAfter time.Duration
 	winner     *wire.PermissionResolved
-	settled    *wire.Settled // in place of winner, of an interruption
+	settled    *wire.Settled // instead of winner, for an interruption
 	needs      []string      // the warnings to confirm
-	challenge  string        // for a page to sign, with unauthorized
-	ended      bool          // the browser's sign-in ended: its cache is cleared
-	status     int           // HTTP status where the code's own is not meant
+	challenge  string        // to be signed by the page, with unauthorized
+	ended      bool          // the browser's sign-in ended, so its cache is cleared
+	status     int           // HTTP status if it differs from the code's
 }
 
 // Error implements error.
@@ -47,15 +47,15 @@ func forbidden() *problem {
 	return &problem{code: wire.CodeForbidden, message: "your access does not cover that"}
 }
 
-// retryLater is the Retry-After of a limit or a full disk.
+// retryLater is the Retry-After for a limit or a full disk.
 const retryLater = 2 * time.Second
 
-// retryOpening is the Retry-After of a session that cannot be opened or written: a
-// person has to do something first.
+// retryOpening is the Retry-After for a session that cannot be opened or written,
+// because a person must act first.
 const retryOpening = 30 * time.Second
 
-// explain turns any error into the answer that a client may see. It reports whether
-// the error was unexpected: then its text stays here and should be logged.
+// explain converts any error into the response for the client. It reports whether
+// the error was unexpected: then its text is only logged.
 func explain(err error, sessionID string) (p *problem, unexpected bool) {
 	if errors.As(err, &p) {
 		return p, false
@@ -109,7 +109,7 @@ func explain(err error, sessionID string) (p *problem, unexpected bool) {
 	return &problem{code: wire.CodeInternal, message: "something went wrong in the hub; its log says what"}, true
 }
 
-// words is an error's text without the sentinel in front: the code says that.
+// words returns an error's text without the sentinel's, which the code expresses.
 func words(err error) string {
 	text := err.Error()
 	for _, sentinel := range []error{
@@ -123,8 +123,8 @@ func words(err error) string {
 	return text
 }
 
-// withoutFolders is the text of an error from the hub's files without their paths,
-// which are of no concern to a client.
+// withoutFolders returns the text of an error about the hub's files without their
+// paths, which clients need not know.
 func withoutFolders(text string, err error) string {
 	switch e := err.(type) {
 	case *fs.PathError:
@@ -189,7 +189,7 @@ type errorBody struct {
 	RetryAfterMS int64     `json:"retry_after_ms,omitempty"`
 	Winner       any       `json:"winner,omitempty"` // a PermissionResolved, or a Settled
 	Needs        []string  `json:"needs,omitempty"`
-	// Challenge is for the page of a paired device to sign: POST /api/page.
+	// Challenge is to be signed by the page of a paired device: POST /api/page.
 	Challenge string `json:"challenge,omitempty"`
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// eventsRoute answers with one page of events, or with a stream of them.
+// eventsRoute returns one page of events, or a stream of events.
 func eventsRoute(s *Server, c *call) error {
 	own, err := c.session()
 	if err != nil {
@@ -69,8 +69,8 @@ func wantsStream(r *http.Request) bool {
 	return r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/event-stream")
 }
 
-// streamPlace is where a stream begins: behind the last event a browser that
-// reconnects has seen, or as the URL says, or at the beginning.
+// streamPlace returns where a stream begins: after the last event of a reconnecting
+// browser, at the place in the URL, or at the beginning.
 func streamPlace(r *http.Request) (place, error) {
 	last := r.Header.Get("Last-Event-ID")
 	if last == "" {
@@ -94,13 +94,13 @@ func streamPlace(r *http.Request) (place, error) {
 }
 
 // stream sends a session's events as Server-Sent Events until the client
-// leaves: first an events_loaded with the verdict, then an event each.
+// disconnects: first an events_loaded with the verdict, then one message per event.
 func (s *Server) stream(c *call, own *session.BackgroundSession, from place) error {
 	if !s.clients.take(c.grant) {
 		return noPlace()
 	}
 	defer s.clients.leave(c.grant)
-	c.over() // a stream is no request that is under way: it has a place of its own
+	c.over() // a stream does not count as a running request: it has its own limit
 	live := &liveStream{grant: c.grant, sessionID: own.ID(), conn: connOf(c.r)}
 	if tcp, ok := live.conn.(*net.TCPConn); ok {
 		if err := boundUnsent(tcp, unsentBytes); err != nil {
@@ -123,7 +123,7 @@ func (s *Server) stream(c *call, own *session.BackgroundSession, from place) err
 		server: s, session: own, grant: c.grant,
 	}
 	if err := sink.message("events_loaded", cursor, verdict); err != nil {
-		return nil // the client has left already
+		return nil // the client has disconnected
 	}
 	ctx, cancel := c.r.Context(), context.CancelFunc(func() {})
 	if end := c.grant.ExpiresAt; !end.IsZero() {
@@ -135,10 +135,10 @@ func (s *Server) stream(c *call, own *session.BackgroundSession, from place) err
 	if ctx.Err() == nil && !errors.Is(err, errGone) && !errors.Is(err, observer.ErrEnded) {
 		c.logger().Error("stream ended", "session", own.ID(), "err", err)
 	}
-	// The last message's deadline may be over: the end of the answer needs one of
-	// its own.
+	// The deadline of the last message may be over, so the end of the response
+	// needs a new one.
 	_ = sink.control.SetWriteDeadline(time.Now().Add(s.timing.Write))
-	return nil // the answer has begun: an error can only end it
+	return nil // the response has begun, so an error can only end it
 }
 
 func stillMay(registry *auth.Registry, held auth.Grant, sessionID string) error {
@@ -158,11 +158,11 @@ type eventStream struct {
 	server  *Server
 	session *session.BackgroundSession
 	grant   auth.Grant
-	beatAt  time.Time // when the next comment is due
+	beatAt  time.Time // when the next heartbeat comment is due
 }
 
-// Attend implements observer.Attendant: it ends the stream when the hub ends or
-// the grant was revoked, and sends a comment in each heartbeat.
+// Attend implements observer.Attendant. It ends the stream when the hub stops or
+// the grant was revoked, and sends a comment at each heartbeat.
 func (e *eventStream) Attend(context.Context) (observer.Wake, error) {
 	s, regranted := e.server, e.server.registry.Changed()
 	if err := stillMay(s.registry, e.grant, e.session.ID()); err != nil || rung(s.clients.closed) {
@@ -206,8 +206,8 @@ func (e *eventStream) message(name string, seq event.Seq, data []byte) error {
 	return e.flush()
 }
 
-// write sends one message; events have no name, so that a browser's onmessage
-// gets them. The data is one line: JSON as the log keeps it.
+// write sends one message. Events have no name, so that a browser's onmessage gets
+// them. The data is one line of JSON as in the log.
 func (e *eventStream) write(name string, seq event.Seq, data []byte) error {
 	if name != "" {
 		name = "event: " + name + "\n"

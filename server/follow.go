@@ -12,17 +12,16 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// statePause is the least time between two state frames of one session to one
-// client: state is worth only its latest.
+// statePause is the minimum time between two state frames of a session to one
+// client, because only the latest state counts.
 const statePause = 50 * time.Millisecond
 
-// errOvertaken ends the following of events that were removed before the client
-// took them.
+// errOvertaken ends a follow whose next events were removed before the client got
+// them.
 var errOvertaken = errors.New("events were removed before they were sent")
 
-// follow is one session followed by one client: a cursor over its log, and its
-// state. It is the source and the sink of an observer.Follower, whose goroutine
-// owns it.
+// follow is one session followed by one client: a cursor in its log, and its state.
+// It is the source and the sink of an observer.Follower, whose goroutine owns it.
 type follow struct {
 	client    *SessionWSClient
 	session   *session.BackgroundSession
@@ -31,20 +30,20 @@ type follow struct {
 
 	frames   *frames
 	frame    *frame    // made by ReadAfter for Deliver
-	buffer   *buffer   // for frames that no other client needs; nil while there is nothing to send
+	buffer   *buffer   // for frames that no other client needs; nil while idle
 	resting  bool      // frames knows that everything was sent
-	behind   bool      // the last frame was about full: more is waiting
-	said     event.Seq // how far the client was told the log reaches
-	mergeTo  event.Seq // up to here runs of chunks are joined
-	lastSent time.Time // of the state
+	behind   bool      // the last frame was nearly full, so there is more
+	said     event.Seq // the highest max_seq sent to the client
+	mergeTo  event.Seq // chunks are merged up to this seq
+	lastSent time.Time // time of the last state frame
 
 	stateChanged    <-chan struct{} // nil before the first state
-	commentsChanged <-chan struct{} // nil before they were looked at
-	commentsSaid    int64           // the version the client was told of
+	commentsChanged <-chan struct{} // nil before the first look
+	commentsSaid    int64           // the last version sent to the client
 }
 
-// run answers the observe and then follows until ctx ends, the session is put
-// aside or the client cannot be sent to.
+// run answers the observe. Then it follows until ctx ends, the session is closed,
+// or sending fails.
 func (f *follow) run(ctx context.Context) error {
 	var cursor event.Seq
 	err := onBorrowedStack(func() (err error) {
@@ -63,9 +62,9 @@ func (f *follow) run(ctx context.Context) error {
 }
 
 // Attend implements observer.Attendant: it sends the state when it has changed,
-// with a pause between two, and how many comments there are.
+// with a minimum pause, and the number of comments.
 func (f *follow) Attend(ctx context.Context) (observer.Wake, error) {
-	wake := observer.Wake{Last: rung(f.session.Done())} // then its log goes on under another
+	wake := observer.Wake{Last: rung(f.session.Done())} // the session may be reopened with another log
 	if f.stateChanged != nil && !rung(f.stateChanged) {
 		wake.Bells[0] = f.stateChanged
 		err := f.tellComments(ctx, &wake)
@@ -84,8 +83,8 @@ func (f *follow) Attend(ctx context.Context) (observer.Wake, error) {
 	return wake, err
 }
 
-// stopped says why the following ended. Where the events after the cursor are
-// no longer kept, it can be run again from there, to tell the client.
+// stopped returns why the following ended. If the next events were removed, run can
+// be called again from the cursor to tell the client.
 func (f *follow) stopped(follower *observer.Follower, err error) error {
 	cursor, span := follower.Cursor(), spanOf(f.session)
 	if errors.Is(err, errGone) || errors.Is(err, observer.ErrEnded) || span.wrong(cursor, "") != wire.ResetBefore {
@@ -111,12 +110,12 @@ func (f *follow) begin(ctx context.Context) (event.Seq, error) {
 	if f.place.merge {
 		f.mergeTo = span.max
 	}
-	f.place, f.requestID = place{merge: f.place.merge}, "" // answered; they hold on to the request's text
+	f.place, f.requestID = place{merge: f.place.merge}, "" // answered: release the request's text
 	return cursor, f.client.write(ctx, messageOf(frame))
 }
 
-// ReadAfter implements observer.Source by the frames shared with others.
-// Without a next frame the follower is about to wait, and rests.
+// ReadAfter implements observer.Source with frames shared with other clients. If
+// there is no next frame, the follower is about to wait and rests.
 func (f *follow) ReadAfter(ctx context.Context, after event.Seq, maxBytes int) (event.Batch, error) {
 	f.wake()
 	made, err := f.frames.after(ctx, after, f.said, maxBytes, &f.buffer)
@@ -132,7 +131,7 @@ func (f *follow) ReadAfter(ctx context.Context, after event.Seq, maxBytes int) (
 	return made.batch, nil
 }
 
-// wake takes back that the follow rests.
+// wake ends the rest.
 func (f *follow) wake() {
 	if f.resting {
 		f.frames.wake()
@@ -155,14 +154,14 @@ func (f *follow) Deliver(ctx context.Context, b event.Batch) error {
 		}
 		m = messageOf(wire.AppendEvents(nil, f.session.ID(), f.session.Log().Epoch(), joined, f.frame.maxSeq))
 	}
-	f.frame = nil // a follow that waits for hours must not hold it
+	f.frame = nil // a follow that waits for hours must not hold the frame
 	if err := f.client.write(ctx, m); err != nil {
 		return err
 	}
 	if f.behind {
-		// Followers at the same cursor go on together and share the frames that
-		// are kept. A follower whose socket takes everything would use up its turn
-		// of the processor and be out of their reach.
+		// Followers at the same cursor continue together and share the cached
+		// frames. A follower whose socket takes everything at once would otherwise
+		// use up its time slice and get too far ahead of them.
 		runtime.Gosched()
 	}
 	return nil
@@ -173,16 +172,16 @@ func (f *follow) sendState(ctx context.Context) error {
 	return onBorrowedStack(func() error { return f.client.send(ctx, stateFrame(f.session.State())) })
 }
 
-// onBorrowedStack calls f in a goroutine of its own and waits for it. Encoding
-// takes more than 4 KiB of stack: a goroutine that ever needed as much keeps 8 KiB
-// while it waits for hours.
+// onBorrowedStack calls f in a new goroutine and waits for it. Encoding needs more
+// than 4 KiB of stack, and a goroutine that has needed as much keeps 8 KiB while it
+// waits for hours.
 func onBorrowedStack(f func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- f() }()
 	return <-done
 }
 
-// rung reports whether a bell has rung.
+// rung reports whether the channel is closed.
 func rung(bell <-chan struct{}) bool {
 	select {
 	case <-bell:

@@ -14,24 +14,24 @@ import (
 	"github.com/abidehub/abide/session"
 )
 
-// maxFollows bounds the sessions one socket follows.
+// maxFollows limits the sessions that one socket follows.
 const maxFollows = 64
 
-// following is a follow's goroutine as its client sees it.
+// following is the goroutine of a follow, as its client sees it.
 type following struct {
 	id       string
 	stop     chan struct{} // closed by cancel
 	stopOnce sync.Once
 	running  sync.WaitGroup
-	// session is nil until it was opened; guarded by the client's mu, as is
-	// presence, the client's last report about itself.
+	// session is nil until it is opened. The client's mu guards it and presence,
+	// the client's last report about itself.
 	session  *session.BackgroundSession
 	presence session.Presence
-	typedAt  time.Time // when the client last said that its user types
+	typedAt  time.Time // when the client last reported typing
 }
 
-// life is a context that ends when a channel is closed. A context would cost half a
-// KiB more for each client, and again for each session it follows.
+// life is a context that ends when a channel is closed. A standard context would
+// cost half a KiB more for each client and each followed session.
 type life <-chan struct{}
 
 func (l life) Deadline() (time.Time, bool) { return time.Time{}, false }
@@ -45,10 +45,10 @@ func (l life) Err() error {
 	return nil
 }
 
-// cancel asks the following to end. It does not wait.
+// cancel tells the following to end. It does not wait.
 func (f *following) cancel() { f.stopOnce.Do(func() { close(f.stop) }) }
 
-// observe starts following a session, or starts over.
+// observe starts or restarts following a session.
 func (c *SessionWSClient) observe(m *wire.Observe) error {
 	from, err := newPlace(m.AfterSeq, m.Epoch, m.Tail, m.Merge)
 	if err != nil {
@@ -65,14 +65,14 @@ func (c *SessionWSClient) observe(m *wire.Observe) error {
 	return nil
 }
 
-// startFollow follows a session that is not followed, opening it if need be.
-// Opening may have to repair a log, so it happens in the new goroutine.
+// startFollow follows a session and opens it if needed. Opening may repair a log,
+// so it happens in the new goroutine.
 func (c *SessionWSClient) startFollow(id, requestID string, from place, opened *session.BackgroundSession) {
 	f := &following{id: id, stop: make(chan struct{}), session: opened}
 	f.running.Add(1)
 	c.mu.Lock()
 	c.follows = append(c.follows, f)
-	if rung(c.ended) { // cancelFollows may have been here
+	if rung(c.ended) { // cancelFollows may already have run
 		f.cancel()
 	}
 	c.mu.Unlock()
@@ -83,7 +83,7 @@ func (c *SessionWSClient) startFollow(id, requestID string, from place, opened *
 	})
 }
 
-// cancelFollows asks every following to end, once the socket ends.
+// cancelFollows tells every following to end when the socket ends.
 func (c *SessionWSClient) cancelFollows() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,8 +92,8 @@ func (c *SessionWSClient) cancelFollows() {
 	}
 }
 
-// followUntilClosed follows a session until the client has enough of it. One
-// that the hub put aside meanwhile is opened again where the cursor was.
+// followUntilClosed follows a session until the client stops it. If the hub closes
+// the session meanwhile, it is reopened and followed from the cursor.
 func (c *SessionWSClient) followUntilClosed(ctx context.Context, id, requestID string, from place, f *following) {
 	c.mu.Lock()
 	s := f.session
@@ -119,10 +119,10 @@ func (c *SessionWSClient) followUntilClosed(ctx context.Context, id, requestID s
 	follow := &follow{client: c, session: s, requestID: requestID, place: from}
 	err := follow.run(ctx)
 	for errors.Is(err, errOvertaken) && ctx.Err() == nil {
-		err = follow.run(ctx) // the verdict names the missing thing
+		err = follow.run(ctx) // the verdict says what is missing
 	}
 	switch {
-	case ctx.Err() != nil && follow.frames == nil: // it never came to a verdict
+	case ctx.Err() != nil && follow.frames == nil: // it ended before a verdict
 		c.refuseStopped(requestID, id)
 	case ctx.Err() != nil, errors.Is(err, errGone):
 	case rung(s.Done()):
@@ -133,11 +133,11 @@ func (c *SessionWSClient) followUntilClosed(ctx context.Context, id, requestID s
 	}
 }
 
-// refuseStopped answers an observe that was stopped before its verdict: by the
-// client itself, or because its access ended.
+// refuseStopped answers an observe that was stopped before its verdict, by the
+// client or because its access ended.
 func (c *SessionWSClient) refuseStopped(requestID, id string) {
 	switch {
-	case requestID == "" || rung(c.ended): // no client waits for it
+	case requestID == "" || rung(c.ended): // no client waits for an answer
 	case !c.may(auth.Read, id):
 		c.refuse(requestID, id, forbidden())
 	default:
@@ -145,8 +145,8 @@ func (c *SessionWSClient) refuseStopped(requestID, id string) {
 	}
 }
 
-// sessionClosed tells a client why a session was closed under it. After an
-// eviction, or at the hub's end, the client can come back with its cursor.
+// sessionClosed tells a client why a session was closed. If it was closed to make
+// room, or the hub is stopping, the client can return with its cursor.
 func (c *SessionWSClient) sessionClosed(ctx context.Context, id string) {
 	_, err := c.server.manager.Session(ctx, id)
 	if !errors.Is(err, session.ErrNotFound) {
@@ -156,8 +156,8 @@ func (c *SessionWSClient) sessionClosed(ctx context.Context, id string) {
 	c.sendGone("", id)
 }
 
-// stopFollow ends the following of a session, if there is one, and returns when
-// nothing of it will be sent any more.
+// stopFollow stops following a session, if it is followed. When it returns, nothing
+// more is sent about it.
 func (c *SessionWSClient) stopFollow(id string) {
 	c.mu.Lock()
 	f := c.follow(id)
@@ -175,7 +175,7 @@ func (c *SessionWSClient) forget(f *following) {
 	c.follows = slices.DeleteFunc(c.follows, func(other *following) bool { return other == f })
 }
 
-// follow returns how a session is followed, or nil. The caller holds mu.
+// follow returns the following of a session, or nil. The caller holds mu.
 func (c *SessionWSClient) follow(id string) *following {
 	for _, f := range c.follows {
 		if f.id == id {
@@ -185,7 +185,7 @@ func (c *SessionWSClient) follow(id string) *following {
 	return nil
 }
 
-// followed returns a session this client follows, or nil.
+// followed returns a session that this client follows, or nil.
 func (c *SessionWSClient) followed(id string) *session.BackgroundSession {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// forkRequest names the event to go on from; workspace and agent are the session's
-// where they are absent. worktree is a new folder for a git worktree to work in.
+// forkRequest names the event to continue from. workspace and agent default to
+// those of the session. worktree is the path of a new git worktree to work in.
 type forkRequest struct {
 	Seq       event.Seq `json:"seq"`
 	Workspace string    `json:"workspace,omitempty"`

@@ -1,23 +1,23 @@
 package server
 
-// frameCount counts the frames in a stream of a client's bytes, also those that
-// make no message: the library reads on over them, an endless number of empty
-// continuations too (RFC 6455, 5.2).
+// frameCount counts the frames in a client's bytes, including those that complete
+// no message: the library reads over them without a limit, also over empty
+// continuations (RFC 6455, 5.2).
 type frameCount struct {
-	// pace waits until n frames more may have come; nil until the client runs.
+	// pace waits until n more frames are allowed; nil until the client runs.
 	pace func(n int)
 
-	head      []byte // of the head of the frame being read: at most 14 bytes
-	skip      uint64 // bytes of the present frame that are still to come
-	fragments int    // of the present message
+	head      []byte // header bytes of the current frame: at most 14
+	skip      uint64 // remaining bytes of the current frame
+	fragments int    // of the current message
 }
 
-// maxFragments bounds the frames of one message. Browsers send a message of the
+// maxFragments limits the frames of one message. Browsers send a message of the
 // largest size in fewer than ten.
 const maxFragments = 1000
 
 // take counts the frames in the bytes read, and waits if there were too many. It
-// reports whether the message that is being read may go on.
+// reports whether the current message may continue.
 func (f *frameCount) take(p []byte) bool {
 	frames := 0
 	for len(p) > 0 {
@@ -40,7 +40,7 @@ func (f *frameCount) take(p []byte) bool {
 	return f.fragments <= maxFragments
 }
 
-// fragment counts a frame by its first byte; control frames may come between those
+// fragment counts a frame by its first byte. Control frames may come between those
 // of a message.
 func (f *frameCount) fragment(first byte) {
 	control, final := first&0x08 != 0, first&0x80 != 0
@@ -53,7 +53,7 @@ func (f *frameCount) fragment(first byte) {
 	}
 }
 
-// frameSize reads the size of a frame's payload, if the head is whole.
+// frameSize returns the size of a frame's payload, if the header is complete.
 func frameSize(head []byte) (size uint64, whole bool) {
 	if len(head) < 2 {
 		return 0, false

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// liveBytes is how much of a log goes into one events frame. Larger frames
-	// were not faster, and a slow link has to swallow each whole.
+	// liveBytes is how much of a log goes into one events frame. Larger frames were
+	// not faster, and a slow link must take each as a whole.
 	liveBytes = 64 << 10
-	// sharedFrames and sharedBytes are how many frames, and of how many bytes in
-	// all, are kept of one session for other clients at the same cursor while any
-	// client lags. Clients that follow live are within a frame or two of each
-	// other; when the agent outruns a hundred of them, they spread: with 16 frames,
-	// half of all that were asked for had to be made again, with 64 a tenth.
+	// sharedFrames and sharedBytes limit the frames of one session that are cached
+	// for other clients at the same cursor while any client lags. Clients that
+	// follow live are within a frame or two of each other. When the agent is faster
+	// than a hundred of them, they spread: with 16 frames, half of all requested
+	// frames were made again, with 64 a tenth.
 	sharedFrames = 64
 	sharedBytes  = sharedFrames * (liveBytes + 1<<10)
 )
@@ -27,50 +27,50 @@ const (
 type frame struct {
 	// key
 	after    event.Seq
-	maxSeq   event.Seq // the end of the log then
+	maxSeq   event.Seq // end of the log when the frame was made
 	maxBytes int
 
 	batch   event.Batch // its JSON is a part of the message
 	message message
 }
 
-// full reports whether there were about as many events as a frame takes.
+// full reports whether the frame is about as large as a frame may be.
 func (f *frame) full() bool { return len(f.batch.JSON) >= f.maxBytes/2 }
 
-// making is a frame that one client makes and others wait for.
+// making is a frame that one client makes while others wait for it.
 type making struct {
 	after    event.Seq
 	maxBytes int
 
-	made *frame        // nil if it failed; readable once done is closed
-	done chan struct{} // nil while no user waits
+	made *frame        // nil if it failed; valid once done is closed
+	done chan struct{} // nil while no client waits
 }
 
-// buffer is a frame of one user alone, and the bytes it is made in.
+// buffer holds a frame of one client, and the bytes it is made in.
 type buffer struct {
 	frame frame
 	bytes []byte
 }
 
-// frames makes the events frames of one session, each once for all the clients
-// at the same cursor, without decoding an event.
+// frames makes the events frames of one session, each once for all clients at the
+// same cursor. It decodes no event.
 type frames struct {
 	session *session.BackgroundSession
 	buffers *sync.Pool
 
 	mu      sync.Mutex
 	recent  [sharedFrames]*frame
-	next    int // where in recent the next one goes, over the oldest
+	next    int // index in recent of the next entry, which replaces the oldest
 	bytes   int // of recent
 	making  []*making
 	users   int
-	resting int // users that have read everything
+	resting int // clients that have read everything
 }
 
-// after returns the frame that follows a cursor, or nil when there is none. The
-// client was told already that the log reaches said, and no frame tells it less. A
-// frame that no other client can need is made in own, which is lent where it is
-// nil; the frame is valid until own is used again.
+// after returns the frame after a cursor, or nil if there is none. The client
+// already knows that the log reaches said, and no frame may say less. A frame that
+// no other client can need is made in own, which is allocated if nil. The frame is
+// valid until own is used again.
 func (f *frames) after(ctx context.Context, after, said event.Seq, maxBytes int, own **buffer) (*frame, error) {
 	for {
 		maxSeq := f.session.Log().Marks().Visible
@@ -91,7 +91,8 @@ func (f *frames) after(ctx context.Context, after, said event.Seq, maxBytes int,
 			f.finish(mine, made)
 			return made, err
 		}
-		// Its maker reads the log and writes to no socket, so it never takes long.
+		// The client that makes it reads the log and writes to no socket, so it is
+		// never slow.
 		select {
 		case <-others.done:
 		case <-ctx.Done():
@@ -103,8 +104,8 @@ func (f *frames) after(ctx context.Context, after, said event.Seq, maxBytes int,
 	}
 }
 
-// read makes a frame in the given buffer, or none if there is nothing. It holds no
-// lock: reading may go to the disk.
+// read makes a frame in the given buffer, or returns nil if there are no events. It
+// holds no lock, because reading may access the disk.
 func (f *frames) read(ctx context.Context, after, maxSeq event.Seq, maxBytes int, in *buffer) (*frame, error) {
 	log := f.session.Log()
 	batch, err := log.ReadAfter(ctx, after, maxBytes)
@@ -115,17 +116,18 @@ func (f *frames) read(ctx context.Context, after, maxSeq event.Seq, maxBytes int
 	bytes := slices.Grow(in.bytes[:0], headroom+len(batch.JSON)+256)[:headroom]
 	bytes = wire.AppendEvents(bytes, f.session.ID(), log.Epoch(), batch, maxSeq)
 	in.bytes = bytes
-	// The batch's own memory is freed: the frame has the same bytes.
+	// The frame has a copy of the bytes, so the batch's own memory can be freed.
 	end := len(bytes) - len("]}")
 	batch.JSON = bytes[end-len(batch.JSON) : end : end]
 	in.frame = frame{after: after, maxBytes: maxBytes, maxSeq: maxSeq, batch: batch, message: seal(bytes)}
 	return &in.frame, nil
 }
 
-// find returns a frame that serves; or one that others make, to wait for; or, where
-// others may want it, one to make and to finish. While the log grows, max_seq
-// differs between callers. A nearly full frame is reused anyway: its events are the
-// same, and its max_seq is right for a client that was told no later one.
+// find returns a cached frame; or a frame that another client is making, to wait
+// for; or, if others may need it, a new frame to make and finish. max_seq differs
+// between callers while the log grows. A nearly full frame is reused anyway: its
+// events are the same, and its max_seq is valid for a client that was told no later
+// one.
 func (f *frames) find(after, said, maxSeq event.Seq, maxBytes int) (made *frame, others, mine *making) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -153,7 +155,7 @@ func (f *frames) find(after, said, maxSeq event.Seq, maxBytes int) (made *frame,
 	return nil, nil, mine
 }
 
-// finish gives the frame, if one was made, to the waiting users and to later ones.
+// finish delivers the frame, if it was made, to the waiting clients and caches it.
 func (f *frames) finish(m *making, made *frame) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -167,20 +169,20 @@ func (f *frames) finish(m *making, made *frame) {
 	}
 }
 
-// keep takes a frame in for the others, over the oldest. A frame whose events all
-// users have is dropped at the next rest. The caller holds mu.
+// keep caches a frame in place of the oldest. A frame whose events all clients have
+// is dropped at the next rest. The caller holds mu.
 func (f *frames) keep(made *frame) {
 	f.forget(f.next)
 	f.recent[f.next] = made
 	f.bytes += len(made.message)
 	f.next = (f.next + 1) % sharedFrames
-	// Of events larger than a frame, fewer are kept.
+	// If events are larger than a frame, fewer frames are cached.
 	for oldest := f.next; f.bytes > sharedBytes; oldest = (oldest + 1) % sharedFrames {
 		f.forget(oldest)
 	}
 }
 
-// forget drops the frame that is kept at a place. The caller holds mu.
+// forget drops the cached frame at an index. The caller holds mu.
 func (f *frames) forget(at int) {
 	if old := f.recent[at]; old != nil {
 		f.bytes -= len(old.message)
@@ -188,12 +190,12 @@ func (f *frames) forget(at int) {
 	}
 }
 
-// rest says that a user has read everything and sleeps until it is woken. It gives
-// back the buffer it was lent, if any. When all users sleep, the kept frames are
-// dropped: an idle session holds none.
+// rest records that a client has read everything and will sleep. It takes back the
+// client's buffer, if any. When all clients sleep, the cached frames are dropped,
+// so an idle session holds none.
 func (f *frames) rest(own **buffer) {
 	if *own != nil {
-		if cap((*own).bytes) <= 2*liveBytes { // made for a huge event, it would stay huge
+		if cap((*own).bytes) <= 2*liveBytes { // a buffer grown for a huge event is not reused
 			(*own).frame = frame{}
 			f.buffers.Put(*own)
 		}
@@ -218,8 +220,7 @@ func (f *frames) join() {
 	f.users++
 }
 
-// leave says that a user which is awake is none any more, and returns how many
-// remain.
+// leave removes a client that is awake, and returns how many clients remain.
 func (f *frames) leave() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -228,7 +229,8 @@ func (f *frames) leave() int {
 	return f.users
 }
 
-// restIfAllDo lets the frames go when every user rests. The caller holds mu.
+// restIfAllDo drops the cached frames when every client sleeps. The caller holds
+// mu.
 func (f *frames) restIfAllDo() {
 	if f.resting == f.users && f.bytes > 0 {
 		clear(f.recent[:])
@@ -236,7 +238,7 @@ func (f *frames) restIfAllDo() {
 	}
 }
 
-// frameCache holds the frames of the sessions that are being followed.
+// frameCache holds the frames of all followed sessions.
 type frameCache struct {
 	buffers sync.Pool // of *buffer, for all sessions
 
@@ -251,7 +253,7 @@ func newFrameCache() *frameCache {
 	}
 }
 
-// acquire returns the frames of a session; release them when done.
+// acquire returns the frames of a session. release them when done.
 func (c *frameCache) acquire(s *session.BackgroundSession) *frames {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,28 +7,27 @@ import (
 )
 
 const (
-	// crowd is how many upgrades leave enough behind to be given back: about
-	// 1 MiB.
+	// crowd is the number of upgrades that leave about 1 MiB of garbage.
 	crowd = 50
-	// crowdQuiet is how long no client must have come, and crowdPause the least
-	// time between two givings.
+	// crowdQuiet is how long no new client must have come. crowdPause is the
+	// minimum time between two returns of memory.
 	crowdQuiet = 2 * time.Second
 	crowdPause = time.Minute
 )
 
-// upgradeGarbage says when the memory that upgrades took is given back to the
-// system. Each leaves about 20 KiB behind, net/http's buffers and a grown stack.
-// A hub with idle clients allocates nothing, so the collector would not run for
-// two minutes, and the system has the memory back later still.
+// upgradeGarbage decides when to return the memory of upgrades to the system. Each
+// upgrade leaves about 20 KiB: net/http's buffers and a grown stack. A hub with
+// idle clients allocates nothing, so the collector would not run for two minutes,
+// and the system would get the memory even later.
 type upgradeGarbage struct {
-	seen   int // sockets that ever were
+	seen   int // number of sockets that ever ran
 	seenAt time.Time
-	given  int // of them, when memory was given back
+	given  int // that number at the last return of memory
 	last   time.Time
 }
 
-// due reports whether to give memory back now. came is how many sockets there
-// ever were.
+// due reports whether to return memory now. came is the number of sockets that ever
+// ran.
 func (g *upgradeGarbage) due(came int, now time.Time) bool {
 	if came != g.seen {
 		g.seen, g.seenAt = came, now
@@ -40,9 +39,8 @@ func (g *upgradeGarbage) due(came int, now time.Time) bool {
 	return true
 }
 
-// giveBack collects garbage and returns free memory to the system. It takes some
-// milliseconds. Each collection halves stacks of which little is used, so there
-// are two.
+// giveBack collects garbage and returns free memory to the system, in some
+// milliseconds. It collects twice, because each collection halves underused stacks.
 func giveBack() {
 	runtime.GC()
 	debug.FreeOSMemory()

@@ -10,12 +10,12 @@ import (
 	"github.com/abidehub/abide/session"
 )
 
-// handle carries out one message. The socket survives every faulty message; a type
-// this program does not know is ignored and counted.
+// handle handles one message. An invalid message does not end the socket. A message
+// of an unknown type is ignored and counted.
 func (c *SessionWSClient) handle(data []byte) {
 	head, err := wire.ReadHead(data)
 	if err != nil {
-		// Which request it was is told if that much can be read.
+		// Return the request id in the error if it can be read.
 		c.refuse(head.RequestID, "", invalid("the message cannot be read: %v", err))
 		return
 	}
@@ -24,7 +24,7 @@ func (c *SessionWSClient) handle(data []byte) {
 		c.server.ignored.Add(1)
 		return
 	}
-	// A message that is refused anyway is not decoded. A session id that is none is
+	// A message that is refused anyway is not decoded. An invalid session id is
 	// refused below.
 	if head.Type != typePing && validID(head.SessionID) && !c.may(verb, head.SessionID) {
 		c.refuse(head.RequestID, head.SessionID, forbidden())
@@ -40,7 +40,7 @@ func (c *SessionWSClient) handle(data []byte) {
 
 const typePing = "ping"
 
-// verbOf is the verb that the credential must cover for a message of that type.
+// verbOf returns the verb that the credential must have for a message of this type.
 func verbOf(messageType string) (verb auth.Verb, known bool) {
 	switch messageType {
 	case typePing, "observe", "unobserve", "load_events", "ack", "presence":
@@ -54,8 +54,8 @@ func verbOf(messageType string) (verb auth.Verb, known bool) {
 	return 0, false
 }
 
-// A decoded message can be many times as large as its bytes. Messages beyond
-// largeMessage are decoded a few at a time, over all clients.
+// A decoded message can be many times larger than its bytes. Only a few messages
+// above largeMessage are decoded at a time, over all clients.
 const (
 	largeMessage = 64 << 10
 	largeAtOnce  = 4
@@ -93,7 +93,7 @@ func (c *SessionWSClient) act(message wire.Message) {
 	}
 }
 
-// handleVerb does the verbs that are answered by the state alone.
+// handleVerb handles the verbs that only the state answers.
 func (c *SessionWSClient) handleVerb(message wire.Message) {
 	actor := c.grant.Load().By()
 	switch m := message.(type) {
@@ -139,7 +139,8 @@ func (c *SessionWSClient) handleVerb(message wire.Message) {
 	}
 }
 
-// do makes the checks of every message about a session, and answers a failure.
+// do makes the checks of every message about a session, and reports errors to the
+// client.
 func (c *SessionWSClient) do(requestID, id string, verb auth.Verb, act func() error) {
 	err := func() error {
 		switch {
@@ -155,7 +156,7 @@ func (c *SessionWSClient) do(requestID, id string, verb auth.Verb, act func() er
 	}
 }
 
-// with does something to a session, opening it if need be.
+// with calls a function with a session, which is opened if needed.
 func (c *SessionWSClient) with(requestID, id string, verb auth.Verb, act func(*session.BackgroundSession) error) {
 	c.do(requestID, id, verb, func() error {
 		s := c.followed(id)
@@ -170,8 +171,8 @@ func (c *SessionWSClient) with(requestID, id string, verb auth.Verb, act func(*s
 	})
 }
 
-// aside is with, for requests that wait for the agent: a pong must not wait behind
-// them.
+// aside is with, in another goroutine, for requests that wait for the agent: a pong
+// must not wait for them.
 func (c *SessionWSClient) aside(requestID, id string, verb auth.Verb, act func(context.Context, *session.BackgroundSession) error) {
 	c.with(requestID, id, verb, func(s *session.BackgroundSession) error {
 		if c.slow.Add(1) > maxSlow {
@@ -188,7 +189,7 @@ func (c *SessionWSClient) aside(requestID, id string, verb auth.Verb, act func(c
 	})
 }
 
-// refuse answers a message that could not be done.
+// refuse sends the error of a message.
 func (c *SessionWSClient) refuse(requestID, sessionID string, err error) {
 	p, unexpected := explain(err, sessionID)
 	if unexpected {
@@ -197,8 +198,8 @@ func (c *SessionWSClient) refuse(requestID, sessionID string, err error) {
 	c.send(c.ctx, p.frame(requestID, sessionID)) // a failure ends the socket
 }
 
-// refuseSession answers a message about a session that cannot be opened. One
-// that is not there is told as gone: the client should stop asking for it.
+// refuseSession sends the error of a session that cannot be opened. For an unknown
+// session it sends session_gone, so that the client stops asking for it.
 func (c *SessionWSClient) refuseSession(requestID, id string, err error) {
 	if errors.Is(err, session.ErrNotFound) {
 		c.sendGone(requestID, id)
@@ -252,16 +253,16 @@ func (c *SessionWSClient) answer(m *wire.PermissionAnswer, s *session.Background
 	return nil
 }
 
-// ack takes the seq that the client has applied. A seq beyond the log is an error
-// of the client, and it is told.
+// ack records the seq that the client has applied. A seq beyond the log is an
+// error.
 func (c *SessionWSClient) ack(m *wire.Ack) error {
 	s := c.followed(m.SessionID)
 	if s == nil {
-		return nil // news about a session it stopped following
+		return nil // about a session it no longer follows
 	}
 	epoch := s.Log().Epoch()
 	if m.Epoch != "" && m.Epoch != epoch {
-		return nil // it will hear of the new epoch, where that seq means nothing
+		return nil // the client will learn of the new epoch
 	}
 	if visible := s.Log().Marks().Visible; m.Seq > visible {
 		return invalid("ack of seq %d, but the session's last is %d: observe it again", m.Seq, visible)
@@ -280,7 +281,7 @@ func (c *SessionWSClient) ack(m *wire.Ack) error {
 	return nil
 }
 
-// declare takes the person's activity at this screen.
+// declare records the person's activity at this screen.
 func (c *SessionWSClient) declare(m *wire.Presence) error {
 	activity := session.Activity(m.Activity)
 	switch activity {
@@ -297,16 +298,16 @@ func (c *SessionWSClient) presence(id string, change func(*session.Presence)) {
 	defer c.mu.Unlock()
 	f := c.follow(id)
 	if f == nil || f.session == nil {
-		return // news about a session it stopped following
+		return // about a session it no longer follows
 	}
 	now, typing := time.Now(), &f.presence
 	if typing.Activity == session.Typing && now.Sub(f.typedAt) >= session.TypingLasts {
-		typing.Activity = session.Viewing // as others see it by now
+		typing.Activity = session.Viewing // others already see it as viewing
 	}
 	seq := typing.Seq
 	change(&f.presence)
 	f.presence.Viewer = !c.grant.Load().May(auth.Act, id)
-	if f.presence.Seq == seq { // not an ack, which is no word of typing
+	if f.presence.Seq == seq { // an ack with a new seq is no report of typing
 		f.typedAt = now
 	}
 	f.session.SetPresence(c.id, f.presence)

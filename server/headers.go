@@ -6,21 +6,20 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 )
 
-// policy is the Content-Security-Policy of every answer: the app is scripts,
-// styles and images of its own, and nothing else.
+// policy is the Content-Security-Policy of every response: the app's own scripts,
+// styles and images only.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
 	"connect-src 'self'; font-src 'self'; manifest-src 'self'; worker-src 'self'; frame-ancestors 'none'; " +
 	"base-uri 'none'; form-action 'self'; require-trusted-types-for 'script'; trusted-types abide-shell abide-worker svelte-trusted-html dompurify"
 
-// features are the device features that no page of the hub uses, and no script in
-// it may use.
+// features are the device features that no page and no script of the hub may use.
 const features = "camera=(), display-capture=(), geolocation=(), gyroscope=(), hid=(), microphone=(), midi=(), payment=(), serial=(), usb=()"
 
-// halfYear is how long a browser that met a public name keeps to https.
+// halfYear is how long a browser that has used a public name uses https only.
 const halfYear = "max-age=15552000"
 
-// setHeaders sets the security headers on every answer, errors too. Data is never
-// stored; static files say otherwise for themselves.
+// setHeaders sets the security headers on every response, including errors. Data is
+// not cached; static files set their own headers.
 func setHeaders(h http.Header, r *http.Request) {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -31,11 +30,11 @@ func setHeaders(h http.Header, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("Permissions-Policy", features)
 	h.Set("Origin-Agent-Cluster", "?1")
-	if auth.PublicName(r.Host) { // a browser heeds it over https only
+	if auth.PublicName(r.Host) { // browsers ignore it over http
 		h.Set("Strict-Transport-Security", halfYear)
 	}
 }
 
-// forgetCached has a browser with an ended sign-in drop its cache of the hub. Its
-// storage is the page's to clear: drafts stay.
+// forgetCached tells a browser whose sign-in has ended to clear its cache of the
+// hub. It keeps the page's storage, which holds drafts.
 func forgetCached(h http.Header) { h.Set("Clear-Site-Data", `"cache"`) }

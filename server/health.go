@@ -10,8 +10,7 @@ import (
 	"github.com/abidehub/abide/session"
 )
 
-// health is how the hub is. That it was answered says that the credential is
-// good.
+// health is the hub's health. A response also means that the credential is valid.
 type health struct {
 	Status   string    `json:"status"`
 	Protocol int       `json:"protocol"`
@@ -24,12 +23,11 @@ type health struct {
 	Clients int `json:"clients"`
 	// IgnoredMessages counts messages of types this hub does not know.
 	IgnoredMessages int64 `json:"ignored_messages"`
-	// Notifications counts the messages since the hub started.
+	// Notifications counts the notifications since the hub started.
 	Notifications notify.Counts `json:"notifications"`
-	// Interruptions counts turns that were cut off, since the hub started.
+	// Interruptions counts interrupted turns since the hub started.
 	Interruptions session.ResumeCounts `json:"interruptions"`
-	// Sessions are those with which something is wrong, of those the credential
-	// may read, the newest first.
+	// Sessions are those with a problem that the credential may read, newest first.
 	Sessions []sessionProblem `json:"sessions"`
 }
 
@@ -37,7 +35,7 @@ type health struct {
 type sessionProblem struct {
 	SessionID string              `json:"session_id"`
 	Kind      session.ProblemKind `json:"kind"`
-	// What names the problem, Do the remedy.
+	// What describes the problem, Do the remedy.
 	What string `json:"what"`
 	Do   string `json:"do"`
 }
@@ -57,7 +55,7 @@ func healthRoute(s *Server, c *call) error {
 	})
 }
 
-// readiness says no more than that the hub answers.
+// readiness only says that the hub responds.
 type readiness struct {
 	Ready bool `json:"ready"`
 }

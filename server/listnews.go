@@ -9,16 +9,16 @@ import (
 	"github.com/abidehub/abide/session"
 )
 
-// listNews is how far one client was told of the session list and of new grants,
-// and the bells of more: of the sessions, of its person's read marks, and of
-// credentials.
+// listNews is how much of the session list and of new grants one client has
+// received, and the bells for changes: of the sessions, of its person's read marks,
+// and of credentials.
 type listNews struct {
 	changed, read, granted <-chan struct{}
 	version, readVersion   uint64
 	grants                 []wire.Grant
 }
 
-// listNow is the list's news from now on.
+// listNow returns a listNews that begins now.
 func (c *SessionWSClient) listNow() listNews {
 	n := c.listen()
 	_, _, n.version = c.server.manager.ChangesSince(math.MaxUint64)
@@ -26,7 +26,7 @@ func (c *SessionWSClient) listNow() listNews {
 	return n
 }
 
-// more reports whether there is more to tell.
+// more reports whether there are changes to send.
 func (n listNews) more() bool { return rung(n.changed) || rung(n.read) || rung(n.granted) }
 
 func (c *SessionWSClient) listen() listNews {
@@ -37,8 +37,8 @@ func (c *SessionWSClient) listen() listNews {
 	return n
 }
 
-// sendList sends the lines of the session list that are other than this client
-// was told, of those it may read, then new grants, and returns where to go on from.
+// sendList sends the changed lines of the session list that the client may read,
+// then new grants. It returns the new position.
 func (c *SessionWSClient) sendList(told listNews) listNews {
 	manager, next := c.server.manager, c.listen()
 	changed, gone, version := manager.ChangesSince(told.version)
@@ -58,7 +58,7 @@ func (c *SessionWSClient) sendList(told listNews) listNews {
 	return next
 }
 
-// sendGrants sends the newest grants, if they are not the ones that were told, and
+// sendGrants sends the newest grants if they differ from those sent before, and
 // returns them.
 func (c *SessionWSClient) sendGrants(told []wire.Grant) []wire.Grant {
 	own := *c.grant.Load()
@@ -77,7 +77,7 @@ func (c *SessionWSClient) sendGrants(told []wire.Grant) []wire.Grant {
 	return grants
 }
 
-// lines are the lines of those sessions that are not among the ones sent anyway.
+// lines returns the lines of these sessions, except those that are sent anyway.
 func (c *SessionWSClient) lines(ids []string, sent []session.Info) []session.Info {
 	already := make(map[string]bool, len(sent))
 	for _, info := range sent {

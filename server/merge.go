@@ -8,8 +8,8 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// chunk is the data of a message or thought that is text and nothing else, the
-// only kind that may be joined without losing anything.
+// chunk is the data of a message or thought with text only. Other chunks would lose
+// data when merged.
 type chunk struct {
 	MessageID string `json:"message_id"`
 	Text      string `json:"text"`
@@ -17,17 +17,16 @@ type chunk struct {
 
 // run is a sequence of chunks of one message that becomes one event.
 type run struct {
-	head  event.Event // of the newest chunk, which the run's seq is
+	head  event.Event // of the newest chunk, whose seq is the run's
 	first event.Seq
 	chunk chunk
 	count int
-	raw   []byte // of a run of one, which goes out as it is
+	raw   []byte // of a run of one, which is sent unchanged
 }
 
-// merge joins consecutive chunks of one message. It decodes, so it is only for
-// backlogs of clients that asked for it. Each run covers FirstSeq..Seq of the
-// events it stands for and carries the time of the last; the batch still covers
-// First..Last.
+// merge joins consecutive chunks of one message. It decodes events, so it is used
+// only for the backlog of clients that ask for it. Each run covers FirstSeq..Seq of
+// its events and has the time of the last. The batch still covers First..Last.
 func merge(b event.Batch) (event.Batch, error) {
 	out := event.Batch{First: b.First, Last: b.Last}
 	var buf bytes.Buffer
@@ -60,7 +59,7 @@ func merge(b event.Batch) (event.Batch, error) {
 		}
 		open = next
 		if !joinable {
-			open.chunk.MessageID = "" // takes nothing
+			open.chunk.MessageID = "" // no later chunk may join
 		}
 	}
 	if err := flush(); err != nil {
@@ -82,7 +81,7 @@ func readRun(object []byte) (r *run, joinable bool, err error) {
 	dec := json.NewDecoder(bytes.NewReader(r.head.Data))
 	dec.DisallowUnknownFields()
 	if dec.Decode(&r.chunk) != nil {
-		return r, false, nil // holds more than text
+		return r, false, nil // it has more than text
 	}
 	return r, r.chunk.MessageID != "", nil
 }
@@ -99,7 +98,7 @@ func (r *run) write(buf *bytes.Buffer) error {
 	}
 	var data bytes.Buffer
 	enc := json.NewEncoder(&data)
-	enc.SetEscapeHTML(false) // text goes out as it is in the log
+	enc.SetEscapeHTML(false) // keep text as it is in the log
 	if err := enc.Encode(r.chunk); err != nil {
 		return fmt.Errorf("merging events %d to %d: %w", r.first, r.head.Seq, err)
 	}

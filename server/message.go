@@ -2,19 +2,19 @@ package server
 
 import "encoding/binary"
 
-// message is a text frame as it goes over the wire, in one piece, so that it goes
-// out with one write and many clients can share it.
+// message is a text frame as sent, in one piece, so that one write sends it and
+// many clients can share it.
 type message []byte
 
-// headroom is the largest size of a frame's head, in bytes (RFC 6455, 5.2). Frames
+// headroom is the largest size of a frame's header in bytes (RFC 6455, 5.2). Frames
 // of a server are not masked.
 const headroom = 10
 
-// seal makes a message of a payload that has headroom bytes free in front of it.
+// seal makes a message from a payload that has headroom free bytes in front of it.
 func seal(b []byte) message {
 	var head [headroom]byte
 	used := 2
-	head[0] = 0x81 // text, and all of it
+	head[0] = 0x81 // a complete text message
 	switch n := len(b) - headroom; {
 	case n < 126:
 		head[1] = byte(n)
@@ -30,7 +30,7 @@ func seal(b []byte) message {
 	return m
 }
 
-// messageOf makes a message of a copy of payload.
+// messageOf makes a message from a copy of payload.
 func messageOf(payload []byte) message {
 	b := make([]byte, headroom, headroom+len(payload))
 	return seal(append(b, payload...))

@@ -10,37 +10,37 @@ import (
 	"github.com/abidehub/abide/server/wire"
 )
 
-// listPause is the least time between two tellings of the session list to one
-// client: a stream changes its session's line all the time.
+// listPause is the minimum time between two updates of the session list to one
+// client, because a stream changes its session's line all the time.
 const listPause = 250 * time.Millisecond
 
-// news are one client's messages that belong to no followed session: the list's
-// changes and, when nothing else was sent, heartbeats. Thousands of clients mostly
-// have none, and a goroutine that waits costs its stack: so one looks after all of
-// them (watchClients), and one more sends to one client.
+// news are one client's messages that belong to no followed session: changes of the
+// list and, after a silence, heartbeats. Thousands of clients usually have none,
+// and a waiting goroutine costs its stack. So one goroutine watches all clients
+// (watchClients), and another one sends to a client.
 type news struct {
 	client *SessionWSClient
-	// saying is true while a goroutine sends one, and before the client was
-	// greeted. Meanwhile that one owns the list, else watchClients.
+	// saying is true while a goroutine sends, and before the client was greeted.
+	// Meanwhile that goroutine owns list; otherwise watchClients does.
 	saying atomic.Bool
 	list   listNews
 
-	// owned by watchClients
-	listAt  time.Time // when the list may be told of again
-	pulseAt time.Time // when a pong may be asked for again
+	// Owned by watchClients.
+	listAt  time.Time // when the list may be sent again
+	pulseAt time.Time // when a ping may be sent again
 }
 
-// newNews is for a client that knows the list as it is now.
+// newNews is for a client that has the current list.
 func newNews(c *SessionWSClient) *news {
 	n := &news{client: c, list: c.listNow()}
 	n.saying.Store(true)
 	return n
 }
 
-// begin says that the client was greeted: news may follow.
+// begin records that the client was greeted: news may follow.
 func (n *news) begin() { n.saying.Store(false) }
 
-// watchClients looks after the news of every client until the server closes.
+// watchClients sends the news of every client until the server closes.
 func (s *Server) watchClients() {
 	var saying sync.WaitGroup
 	defer saying.Wait()
@@ -60,21 +60,21 @@ func (s *Server) watchClients() {
 	}
 }
 
-// look starts to send the news, in goroutines of the given group. It does not wait.
+// look starts to send the news in goroutines of the given group. It does not wait.
 func (n *news) look(now time.Time, goroutines *sync.WaitGroup) {
 	c := n.client
 	if n.saying.Load() || rung(c.ended) {
 		return
 	}
 	if !c.writing() && !now.Before(n.pulseAt) && c.heard() >= c.server.timing.Ping {
-		// This finds connections with a vanished other end. A frame in flight has a
-		// bound of its own.
+		// This detects connections whose other end has disappeared. A frame in
+		// flight has its own limit.
 		n.pulseAt = now.Add(c.server.timing.Ping)
 		goroutines.Go(c.ping)
 	}
 	list := !now.Before(n.listAt) && n.list.more()
-	// A little early, because the frame's way to the client is part of the silence.
-	// A write that is under way breaks the silence as well.
+	// Send a little early, because the silence includes the frame's way to the
+	// client. A write in progress also ends the silence.
 	beat := !c.writing() && c.wrote() >= c.server.timing.Heartbeat*9/10
 	if !list && !beat {
 		return
@@ -89,8 +89,8 @@ func (n *news) look(now time.Time, goroutines *sync.WaitGroup) {
 	})
 }
 
-// say tells of the list if it has changed, and is a sign of life if it has not. A
-// failure ends the socket.
+// say sends the list if it has changed, or else a heartbeat. A failure ends the
+// socket.
 func (n *news) say(list bool) {
 	if list {
 		n.list = n.client.sendList(n.list)
@@ -99,9 +99,9 @@ func (n *news) say(list bool) {
 	n.client.send(n.client.ctx, &wire.Heartbeat{MaxSeq: n.client.maxSeqs()})
 }
 
-// ping asks the other end for a pong, and ends the socket if none comes. The
-// library bounds its own write of the ping, so a client that stopped reading just
-// then may be cut without the code of one too slow: it comes back either way.
+// ping sends a ping, and ends the socket if no pong comes. The library limits its
+// write of the ping, so a client that has just stopped reading may be closed
+// without the code 4008. It reconnects either way.
 func (c *SessionWSClient) ping() {
 	// The end of the socket closes the connection, and that ends the ping.
 	ctx, cancel := context.WithTimeout(context.Background(), c.server.timing.Write)
@@ -111,7 +111,8 @@ func (c *SessionWSClient) ping() {
 	case err == nil:
 		c.sign()
 	case errors.Is(err, context.DeadlineExceeded) && c.writing():
-		// Behind a frame that is not taken no pong can come: that has its bound.
+		// No pong can come while a frame is not taken, and that frame has its own
+		// limit.
 	default:
 		c.end(ending{dead: true})
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// openAPIRoute serves the document made from the routes themselves.
+// openAPIRoute serves the document generated from the routes.
 func openAPIRoute() route {
 	self := route{
 		"GET", "/api/openapi.json", auth.Credential, auth.Read, true, nil,
@@ -29,8 +29,8 @@ type object = map[string]any
 
 var pathParam = regexp.MustCompile(`\{(\w+)\}`)
 
-// openAPI describes routes in OpenAPI 3.1. Bodies are described by the Go types
-// that are decoded and encoded, so the document cannot say anything else.
+// openAPI describes routes in OpenAPI 3.1. The Go types that are decoded and
+// encoded describe the bodies, so the document cannot differ from the code.
 func openAPI(list []route) object {
 	s := schemas{named: object{}}
 	paths := object{}
@@ -90,7 +90,7 @@ func (s schemas) operation(r route) object {
 	return op
 }
 
-// leastScope is the least scope that is admitted to a route.
+// leastScope returns the lowest scope that a route admits.
 func leastScope(r route) auth.Scope {
 	switch {
 	case r.filtered || r.verb == auth.Read:
@@ -126,7 +126,7 @@ func (s schemas) responses(d doc) object {
 	}
 }
 
-// of returns a type's schema; structs are described once and referred to.
+// of returns a type's schema. Structs are described once and referenced.
 func (s schemas) of(t reflect.Type) object {
 	switch t {
 	case reflect.TypeFor[time.Time]():
@@ -163,7 +163,7 @@ func (s schemas) of(t reflect.Type) object {
 
 func (s schemas) structure(t reflect.Type) object {
 	if t.Name() == "" {
-		return object{"type": "object"} // an answer with nothing in it
+		return object{"type": "object"} // a response without content
 	}
 	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
 	ref := object{"$ref": "#/components/schemas/" + name}
@@ -171,7 +171,7 @@ func (s schemas) structure(t reflect.Type) object {
 		return ref
 	}
 	properties, required := object{}, []string{}
-	s.named[name] = object{} // so that a type that holds itself ends
+	s.named[name] = object{} // so that a recursive type ends
 	s.fields(t, properties, &required)
 	schema := object{"type": "object", "properties": properties}
 	if len(required) > 0 {

@@ -10,17 +10,17 @@ import (
 	"rsc.io/qr"
 )
 
-// pairRequest spends a pairing code.
+// pairRequest redeems a pairing code.
 type pairRequest struct {
 	Code string `json:"code"`
 	// Device is this browser's name in the list of devices.
 	Device string `json:"device,omitempty"`
-	// PageKey is the public key that the page keeps the private half of: the
-	// uncompressed point of P-256, in base64url.
+	// PageKey is the page's public key: the uncompressed point of P-256 in
+	// base64url. The page keeps the private key.
 	PageKey string `json:"page_key"`
 }
 
-// pairAnswer is the device that a page is now, and its first page token.
+// pairAnswer is the page's device and its first page token.
 type pairAnswer struct {
 	device
 	Page pageAnswer `json:"page"`
@@ -29,18 +29,19 @@ type pairAnswer struct {
 // pageRequest exchanges a signed challenge for a page token.
 type pageRequest struct {
 	Challenge string `json:"challenge"`
-	// Signature is of "abide-page\n", the origin, "\n" and the challenge, with the
-	// page's key: ECDSA with SHA-256, r and s of 32 bytes each, in base64url.
+	// Signature is the page's signature of "abide-page\n", the origin, "\n" and the
+	// challenge: ECDSA with SHA-256, r and s of 32 bytes each, in base64url.
 	Signature string `json:"signature"`
 }
 
-// pageAnswer is a page token, sent as the header Abide-Page beside the cookie.
+// pageAnswer is a page token, to be sent as the header Abide-Page beside the
+// cookie.
 type pageAnswer struct {
 	Token     string    `json:"token"`
 	ExpiresAt time.Time `json:"expires_at"`
 }
 
-// device is one browser or token that may come in.
+// device is a paired browser or a token.
 type device struct {
 	ID   string `json:"id"`
 	Kind string `json:"kind"`
@@ -60,21 +61,22 @@ type deviceList struct {
 	Devices []device `json:"devices"`
 }
 
-// pairingRequest asks for a link that pairs one more browser.
+// pairingRequest asks for a link that pairs another browser.
 type pairingRequest struct{}
 
 // pairingAnswer is a link that pairs one browser, once.
 type pairingAnswer struct {
 	URL       string    `json:"url"`
 	ExpiresAt time.Time `json:"expires_at"`
-	// Loopback says that the link opens on the hub's machine only, or through a tunnel.
+	// Loopback means that the link opens on the hub's machine only, or through a
+	// tunnel.
 	Loopback bool `json:"loopback"`
 	// QR is the link as a QR code: rows of "1" for black and "0" for white.
 	QR []string `json:"qr"`
 }
 
-// pairingRoute makes a pairing link for a paired browser of the owner. A token gets
-// none: a device made by it would outlive it.
+// pairingRoute creates a pairing link for a paired browser of the owner. A token
+// gets none, because the device would outlive the token.
 func pairingRoute(s *Server, c *call) error {
 	var in pairingRequest
 	if err := c.read(&in); err != nil {
@@ -135,7 +137,7 @@ func pairRoute(s *Server, c *call) error {
 	return c.reply(http.StatusOK, pairAnswer{deviceOf(grant, grant), pageAnswer{token, until}})
 }
 
-// pageRoute gives the page of a paired device the second half of its credential.
+// pageRoute gives the page of a paired device its page token.
 func pageRoute(s *Server, c *call) error {
 	var in pageRequest
 	if err := c.read(&in); err != nil {
@@ -156,7 +158,7 @@ func devicesRoute(s *Server, c *call) error {
 	return c.reply(http.StatusOK, answer)
 }
 
-// deviceChange gives a device or a token another name.
+// deviceChange renames a device or a token.
 type deviceChange struct {
 	Name string `json:"name"`
 }

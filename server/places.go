@@ -8,23 +8,23 @@ import (
 	"github.com/abidehub/abide/server/wire"
 )
 
-// A credential that is not an owner's has a share of the places for sockets and
-// streams, and of those for requests, and all of those together leave a quarter of them to owners.
+// A credential of a collaborator or viewer has a share of the places for sockets
+// and streams, and of those for requests. All such credentials together leave a
+// quarter of the places to owners.
 const (
 	shareOfOne = 32 // one thirty-second of the places for each such credential,
 	leastShare = 8  // but at least as many as a person has tabs
 	reserve    = 4
 )
 
-// places counts sockets and event streams, those being opened too, or requests by
-// credential.
-// The clientSet's mutex guards it.
+// places counts sockets and event streams by credential, including those being
+// opened; another one counts requests. The clientSet's mutex guards it.
 type places struct {
-	all, others int // others: of credentials that are not an owner's
+	all, others int // others: of collaborators and viewers
 	of          map[string]int
 }
 
-// take reserves a place for a credential; give it back with leave.
+// take reserves a place for a credential. leave releases it.
 func (p *places) take(g auth.Grant, limit int) bool {
 	if p.all >= limit {
 		return false
@@ -51,20 +51,22 @@ func (p *places) leave(g auth.Grant) {
 	}
 }
 
-// noPlace refuses a client for which there is no place.
+// noPlace refuses a client without a free place.
 func noPlace() *problem {
 	return &problem{code: wire.CodeBusy, message: "as many clients are connected as may be", retryAfter: retryLater}
 }
 
-// tooManyRequests refuses a request of a credential that has its share under way.
+// tooManyRequests refuses a request of a credential that has used up its share.
 func tooManyRequests() *problem {
 	return &problem{code: wire.CodeBusy, message: "too many requests of this device or token are under way", retryAfter: retryLater}
 }
 
-// maxViewerFrame bounds one message of a viewer: all that a viewer may send is short.
+// maxViewerFrame limits one message of a viewer, because all that a viewer may send
+// is short.
 const maxViewerFrame = 64 << 10
 
-// maxFrame bounds one message of a client with the grant, in bytes.
+// maxFrame returns the size limit of a message of a client with the grant, in
+// bytes.
 func maxFrame(g auth.Grant) int64 {
 	if g.Scope == auth.Viewer {
 		return maxViewerFrame
@@ -72,25 +74,25 @@ func maxFrame(g auth.Grant) int64 {
 	return wire.MaxClientFrame
 }
 
-// connections are the connections that carry requests, and which of them to close
-// for another. A connection is known while its last request brought a credential.
-// One that is not known may be closed at any time, a known one between two requests.
-// The clientSet's mutex guards it.
+// connections are the HTTP connections and the order in which to close them for
+// others. A connection is known if its last request had a credential. An unknown
+// one may be closed at any time, a known one between two requests. The clientSet's
+// mutex guards it.
 type connections struct {
 	open map[net.Conn]*waiting
-	// unknown and idle are those that may be closed, the longest waiting first.
+	// unknown and idle are those that may be closed, longest waiting first.
 	unknown, idle queueOf
 }
 
-// waiting is a connection and its place among those that may be closed.
+// waiting is a connection and its place in a queueOf.
 type waiting struct {
 	conn       net.Conn
 	known      bool
-	in         *queueOf // nil while a request with a credential is under way
+	in         *queueOf // nil while a request with a credential is running
 	prev, next *waiting
 }
 
-// queueOf is a list of waiting connections, the longest waiting first.
+// queueOf is a list of waiting connections, longest waiting first.
 type queueOf struct{ first, last *waiting }
 
 func (q *queueOf) push(w *waiting) {
@@ -121,8 +123,8 @@ func (w *waiting) leave() {
 	w.in, w.prev, w.next = nil, nil, nil
 }
 
-// now takes a connection's new state, and returns the connection to close, if
-// there are more than the limit.
+// now records a connection's new state. It returns the connection to close if there
+// are more than the limit.
 func (c *connections) now(conn net.Conn, state http.ConnState, limit int) net.Conn {
 	w := c.open[conn]
 	if w == nil && state != http.StateNew {
@@ -140,7 +142,7 @@ func (c *connections) now(conn net.Conn, state http.ConnState, limit int) net.Co
 			c.unknown.push(w)
 		}
 		return out
-	case http.StateActive: // the head of a request was read
+	case http.StateActive: // the header of a request was read
 		if w.known {
 			w.known = false
 			w.leave()
@@ -157,7 +159,8 @@ func (c *connections) now(conn net.Conn, state http.ConnState, limit int) net.Co
 	return nil
 }
 
-// know keeps a connection open: its request brought a credential.
+// know records that the connection's request has a credential, so the connection is
+// kept.
 func (c *connections) know(conn net.Conn) {
 	if w := c.open[conn]; w != nil {
 		w.known = true
@@ -165,8 +168,8 @@ func (c *connections) know(conn net.Conn) {
 	}
 }
 
-// makeRoom chooses the connection to close: the unknown one that came first, else
-// the longest idle, else the newest.
+// makeRoom returns the connection to close: the first unknown one, else the one
+// that has been idle longest, else the newest.
 func (c *connections) makeRoom(newest *waiting) net.Conn {
 	out := c.unknown.first
 	if out == nil {

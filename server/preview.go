@@ -8,15 +8,15 @@ import (
 	"github.com/abidehub/abide/internal/preview"
 )
 
-// previewBound is how long the data of one picture may take: a small file can have
+// previewBound limits the time to decode one picture: a small file can have
 // thousands of scans.
 const previewBound = 10 * time.Second
 
-// previews makes small pictures one at a time: a decoded picture may take 96 MiB.
+// previews makes previews one at a time, because a decoded picture may take 96 MiB.
 type previews chan struct{}
 
-// of waits for its turn, until ctx ends. It leaves the picture at its beginning
-// where it returns preview.ErrNone.
+// of waits for its turn until ctx ends. If it returns preview.ErrNone, the
+// picture's reader is back at the beginning.
 func (p previews) of(ctx context.Context, picture io.ReadSeeker) (data []byte, mediaType string, err error) {
 	select {
 	case p <- struct{}{}:

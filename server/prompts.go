@@ -11,25 +11,24 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// promptRequest asks the agent for something. PromptID may also come as the
-// request's Idempotency-Key.
+// promptRequest is a prompt for the agent. PromptID may also be the request's
+// Idempotency-Key.
 type promptRequest struct {
 	PromptID    string             `json:"prompt_id,omitempty"`
 	Text        string             `json:"text"`
 	Attachments []event.Attachment `json:"attachments,omitempty"`
-	// When is auto (at once when idle, else into the queue; the default) or
-	// queue.
+	// When is auto (at once if idle, else into the queue; the default) or queue.
 	When string `json:"when,omitempty"`
-	// ScheduledAt puts the prompt into the queue until then.
+	// ScheduledAt keeps the prompt in the queue until then.
 	ScheduledAt *time.Time `json:"scheduled_at,omitempty"`
 }
 
-// promptAnswer is the latest that became of a prompt.
+// promptAnswer is the latest outcome of a prompt.
 type promptAnswer struct {
 	PromptID string `json:"prompt_id"`
 	// Outcome is received, queued, removed or interrupted.
 	Outcome string `json:"outcome"`
-	// Seq is the prompt's event, when it is in the log.
+	// Seq is the prompt's event, if it is in the log.
 	Seq event.Seq `json:"seq,omitempty"`
 	// Position counts from 0, while the prompt is queued.
 	Position *int `json:"position,omitempty"`
@@ -37,8 +36,8 @@ type promptAnswer struct {
 
 func promptRoute(s *Server, c *call) error { return askAgent(c, "") }
 
-// askAgent hands over the prompt in the request's body. When is used where the
-// body says nothing.
+// askAgent sends the prompt in the request's body. when applies if the body has
+// none.
 func askAgent(c *call, when session.When) error {
 	var in promptRequest
 	if err := c.read(&in); err != nil {
@@ -96,12 +95,12 @@ func forceResetRoute(s *Server, c *call) error {
 type permissionAnswer struct {
 	// OptionID is one of the options the agent offered.
 	OptionID string `json:"option_id"`
-	// Content is the filled-in form, when the request had one.
+	// Content is the filled-in form, if the request has one.
 	Content json.RawMessage `json:"content,omitempty"`
-	// SeenSeq is the last event the person had seen when answering. The answer is
-	// refused with conflict if the tool call changed after it.
+	// SeenSeq is the last event that the person had seen. The answer is refused
+	// with conflict if the tool call changed after it.
 	SeenSeq event.Seq `json:"seen_seq,omitempty"`
-	// Remember keeps the answer as a rule.
+	// Remember makes a rule from the answer.
 	Remember session.RuleScope `json:"remember,omitempty"`
 }
 

@@ -9,26 +9,26 @@ import (
 	"github.com/abidehub/abide/server/wire"
 )
 
-// pushState has the keys that a device needs to turn its notifications on, and its
+// pushState has the data that a device needs to turn its notifications on, and its
 // subscriptions.
 type pushState struct {
-	// PublicKey is the hub's VAPID key: the applicationServerKey of a subscription.
+	// PublicKey is the hub's VAPID key, the applicationServerKey of a subscription.
 	PublicKey     string                `json:"public_key"`
 	Subscriptions []notify.Subscription `json:"subscriptions"`
 }
 
-// made is the id of something new.
+// made is the id of a new object.
 type made struct {
 	ID string `json:"id"`
 }
 
-// tokenAnswer answers the question that a notification showed.
+// tokenAnswer answers the permission request in a notification.
 type tokenAnswer struct {
 	Token    string `json:"token"`
 	OptionID string `json:"option_id"`
 }
 
-// channelList is the channels of the configuration.
+// channelList lists the configured channels.
 type channelList struct {
 	Channels []notify.ChannelState `json:"channels"`
 }
@@ -75,8 +75,9 @@ func testPushRoute(s *Server, c *call) error {
 	return c.done()
 }
 
-// tokenAnswerRoute settles a question by the token of its notification, which is the only
-// credential. An address that guesses waits for its refusals.
+// tokenAnswerRoute settles a permission request with the token of its notification,
+// which is the only credential. Wrong tokens from an address are answered with
+// growing delays.
 func tokenAnswerRoute(s *Server, c *call) error {
 	var in tokenAnswer
 	if err := c.readUpTo(&in, 4<<10); err != nil {
@@ -125,7 +126,8 @@ func testChannelRoute(s *Server, c *call) error {
 	return c.done()
 }
 
-// explainNotify makes a problem of an error of the package, and leaves others.
+// explainNotify converts an error of package notify into a problem. It returns
+// others unchanged.
 func explainNotify(err error) error {
 	switch {
 	case errors.Is(err, notify.ErrInvalid):

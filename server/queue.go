@@ -8,7 +8,7 @@ import (
 	"github.com/abidehub/abide/session"
 )
 
-// queueList is the prompts that wait, in the order the agent will be given them.
+// queueList lists the waiting prompts in the order in which the agent gets them.
 type queueList struct {
 	Queue []wire.QueueItem `json:"queue"`
 }
@@ -51,12 +51,12 @@ func queueItemRoute(s *Server, c *call) error {
 	return &problem{code: wire.CodeNotFound, message: "that prompt does not wait"}
 }
 
-// queuePatch changes the fields of a waiting prompt that it has. ScheduledAt may be
-// null: as soon as the agent is idle.
+// queuePatch changes the fields of a waiting prompt that are present. ScheduledAt
+// may be null: as soon as the agent is idle.
 type queuePatch struct {
 	Text     *string `json:"text,omitempty"`
 	Position *int    `json:"position,omitempty"`
-	// ScheduledAt tells null, which clears it, from absent, which leaves it.
+	// ScheduledAt is cleared by null and unchanged if absent.
 	ScheduledAt optionalTime `json:"scheduled_at,omitzero"`
 }
 
@@ -66,7 +66,7 @@ type optionalTime struct {
 	value   *time.Time
 }
 
-// UnmarshalJSON reads null or a time; it is not called when absent.
+// UnmarshalJSON reads null or a time. It is not called for an absent field.
 func (t *optionalTime) UnmarshalJSON(data []byte) error {
 	t.present = true
 	if string(data) == "null" {
@@ -105,7 +105,7 @@ func queueRemoveRoute(s *Server, c *call) error {
 	return c.done()
 }
 
-// queued is the session and the waiting prompt the path names.
+// queued returns the session and the id of the waiting prompt in the path.
 func (c *call) queued() (*session.BackgroundSession, string, error) {
 	id, err := c.param("prompt")
 	if err != nil {

@@ -7,10 +7,11 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// maxRecordBody bounds a recorder's batch: one event may hold the whole output of a tool.
+// maxRecordBody limits a recorder's batch, because one event may hold the whole
+// output of a tool.
 const maxRecordBody = 32 << 20
 
-// recordingMade answers a request for a session that the caller records.
+// recordingMade is the response to the creation of a recorded session.
 type recordingMade struct {
 	SessionID  string `json:"session_id"`
 	Epoch      string `json:"epoch"`
@@ -31,14 +32,14 @@ func (s *Server) createRecording(c *call, in newSession) error {
 	return c.reply(http.StatusCreated, recordingMade{made.Session.ID(), made.Session.Log().Epoch(), made.RecorderID, made.MaxSeq})
 }
 
-// recordRequest is a batch of events that follow after_seq.
+// recordRequest is a batch of events after after_seq.
 type recordRequest struct {
 	RecorderID string             `json:"recorder_id"`
 	AfterSeq   event.Seq          `json:"after_seq,omitempty"`
 	Events     []session.Recorded `json:"events,omitempty"`
 }
 
-// recordAnswer says where the log ends now.
+// recordAnswer has the last seq of the log.
 type recordAnswer struct {
 	MaxSeq event.Seq `json:"max_seq"`
 }

@@ -13,15 +13,15 @@ import (
 	"github.com/abidehub/abide/session"
 )
 
-// route is one HTTP route: its gate, its verb and its handler. The door and the
-// documentation are made from it.
+// route is one HTTP route: its gate, its verb and its handler. Authorisation and
+// documentation are derived from it.
 type route struct {
 	method, path string
 	gate         auth.Gate
-	// verb is the verb that the credential must cover, on the session in the path
-	// if there is one. Only read at gate Credential.
+	// verb is the verb that the credential must have, for the session in the path
+	// if there is one. It is used only with gate Credential.
 	verb auth.Verb
-	// filtered routes check the grant themselves, for each thing they show.
+	// filtered routes check the grant themselves, for each object they return.
 	filtered bool
 	handle   func(*Server, *call) error
 	doc      doc
@@ -34,10 +34,10 @@ func (r route) methods() []string {
 	return []string{r.method}
 }
 
-// routes lists the API. An unpaired browser may see only the app's own files (gate
-// OwnHost), whether the hub is ready (no data), and the exchange of a pairing code
-// or a signed challenge, and the answer by a notification's token (gate OwnPage).
-// Everything else needs a credential.
+// routes lists the API. Without a credential, a client may get the app's files
+// (gate OwnHost) and the hub's readiness, which contains no data. It may also
+// exchange a pairing code or a signed challenge, and answer with a notification's
+// token (gate OwnPage). Everything else needs a credential.
 func routes() []route {
 	const one = "/api/sessions/{id}"
 	return []route{
@@ -116,7 +116,7 @@ func routes() []route {
 	}
 }
 
-// unknownRoute answers for a path without a route, to clients that may know.
+// unknownRoute responds to a path without a route, if the client has a credential.
 func unknownRoute() route {
 	return route{gate: auth.Credential, filtered: true, handle: func(*Server, *call) error {
 		return &problem{code: wire.CodeNotFound, message: "there is no such route; GET /api/openapi.json lists them"}
@@ -135,10 +135,10 @@ type call struct {
 	w      http.ResponseWriter
 	r      *http.Request
 	grant  auth.Grant
-	over   func() // the request is under way no more; it may be called again
+	over   func() // the request no longer counts as running; may be called again
 }
 
-// admit puts the door and the scope in front of a route.
+// admit checks authorisation and scope before a route's handler.
 func (s *Server) admit(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := &call{server: s, w: w, r: r}
@@ -177,10 +177,10 @@ func (s *Server) serve(rt route, c *call) error {
 	return rt.handle(s, c)
 }
 
-// id is the id of the session the path names.
+// id returns the session id in the path.
 func (c *call) id() string { return mux.Vars(c.r)["id"] }
 
-// session is the session the path names.
+// session returns the session in the path.
 func (c *call) session() (*session.BackgroundSession, error) {
 	id := c.id()
 	s, err := c.server.manager.Session(c.r.Context(), id)
@@ -194,7 +194,7 @@ func (c *call) logger() *slog.Logger {
 	return c.server.logger.With("method", c.r.Method, "path", c.r.URL.Path)
 }
 
-// headers puts the headers of every answer on it.
+// headers sets the headers of every response.
 func headers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setHeaders(w.Header(), r)

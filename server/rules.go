@@ -12,14 +12,14 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// ruleList is the permission rules that answer in a session: its own, then those
-// of its agent, each oldest first.
+// ruleList lists the permission rules of a session: its own, then those of its
+// agent, each oldest first.
 type ruleList struct {
 	Rules []session.Rule `json:"rules"`
 }
 
-// newRule is a rule about a kind of tool call, or about one thing: a subject copied
-// from another rule, or that of an open permission request.
+// newRule is a rule about a kind of tool call, or about one action: a subject
+// copied from another rule, or that of an open permission request.
 type newRule struct {
 	Scope        session.RuleScope  `json:"scope"`
 	Effect       session.RuleEffect `json:"effect"`
@@ -106,7 +106,8 @@ func ruleDetail(r session.Rule) string {
 	return fmt.Sprintf("%s: %s %s %q, for the %s", r.ID, r.Effect, r.Kind, r.Title, r.Scope)
 }
 
-// noteAnswer records an answer to a permission request, and that it is remembered.
+// noteAnswer records an answer to a permission request and whether it is
+// remembered.
 func (s *Server) noteAnswer(peer string, g auth.Grant, sessionID string, o event.PermissionOutcome, remember session.RuleScope) {
 	detail := fmt.Sprintf("%s: %s %s", o.PermissionID, o.Outcome, o.OptionID)
 	s.note(peer, g, audit.Record{Verb: audit.PermissionAnswer, SessionID: sessionID, Detail: detail})
@@ -115,9 +116,9 @@ func (s *Server) noteAnswer(peer string, g auth.Grant, sessionID string, o event
 	}
 }
 
-// mayRule refuses rules that reach further than a credential: one for a session takes
-// access to manage it, one for the agent answers in every session and takes access to
-// manage them all. No scope is no rule.
+// mayRule refuses a rule with a larger scope than the credential's. A rule for one
+// session needs the right to manage it. A rule for an agent answers in every
+// session and needs the right to manage all. An empty scope makes no rule.
 func mayRule(grant auth.Grant, sessionID string, scope session.RuleScope) error {
 	switch {
 	case scope == "":

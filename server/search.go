@@ -13,20 +13,20 @@ const (
 	maxHits     = 100
 )
 
-// searchAnswer is the result of one call of a search.
+// searchAnswer is the result of one search call.
 type searchAnswer struct {
 	Hits []search.Hit `json:"hits"`
-	// NextCursor goes on where this call's time or limit ended.
+	// NextCursor continues where this call's time or limit ended.
 	NextCursor string `json:"next_cursor,omitempty"`
-	// Searched is how many bytes of events this call read.
+	// Searched is the number of bytes of events that this call read.
 	Searched int64 `json:"searched"`
-	// Sessions is how many sessions there are to search.
+	// Sessions is the number of sessions to search.
 	Sessions int `json:"sessions"`
-	// SessionsLeft is how many of them are not wholly searched yet.
+	// SessionsLeft is how many of them are not fully searched yet.
 	SessionsLeft int `json:"sessions_left"`
-	// Skipped are the sessions this call could not read, or only in part.
+	// Skipped are the sessions that this call could not read fully.
 	Skipped []string `json:"skipped,omitempty"`
-	// Done says that everything was searched.
+	// Done means that everything was searched.
 	Done bool `json:"done"`
 }
 

@@ -1,10 +1,10 @@
-// Package server is the hub's edge: the HTTP routes and the WebSocket by which
-// screens and scripts follow sessions.
+// Package server is the hub's network interface: the HTTP routes and the WebSocket
+// with which screens and scripts follow sessions.
 //
-// A request passes the door (package auth) before anything else looks at it.
-// Requests to a session go straight to package session; its events are pulled from
-// its log by a follower for each client. Nothing here holds anything of a session
-// that its log and its state do not hold.
+// A request is first authorised by package auth. Requests to a session go directly
+// to package session. A follower for each client pulls the session's events from
+// its log. The server keeps nothing of a session that its log and its state do not
+// have.
 package server
 
 import (
@@ -34,14 +34,15 @@ type Options struct {
 	Manager  *session.Manager
 	Registry *auth.Registry
 	Door     *auth.Door
-	// Audit takes grants, answers, deletions and refusals; the zero Trail keeps none.
+	// Audit records grants, answers, deletions and refusals; the zero Trail records
+	// nothing.
 	Audit audit.Trail
-	// Notify tells people of sessions that need them.
+	// Notify notifies people of sessions that need them.
 	Notify *notify.Notifier
-	// HubID and Version are told to clients.
+	// HubID and Version are sent to clients.
 	HubID, Version string
-	// App is the web app: Page is the file in it that every address of the app
-	// is answered with.
+	// App is the web app. Page is the file in it that is served for every address
+	// of the app.
 	App  fs.FS
 	Page string
 	// Files shows the files of workspaces; nil does so without git.
@@ -52,33 +53,32 @@ type Options struct {
 	Limits Limits
 }
 
-// Timing bounds waits. Zero fields take the default.
+// Timing configures time limits. Zero fields take the default.
 type Timing struct {
-	// Heartbeat is the longest silence on a socket: 10 s.
+	// Heartbeat is the maximum silence on a socket: 10 s.
 	Heartbeat time.Duration
-	// Write is how long a client may take to swallow a frame, or a pong may
-	// take to come: 10 s.
+	// Write is how long a client may take to read a frame, or a pong may take to
+	// come: 10 s.
 	Write time.Duration
-	// Ping is how long a client may be silent before it is asked for a pong:
-	// 30 s.
+	// Ping is how long a client may be silent before it gets a ping: 30 s.
 	Ping time.Duration
-	// Request bounds reading a request's head (half of it), its body, and
-	// writing its answer: 20 s each.
+	// Request limits the time to read a request's header (half of it), to read its
+	// body, and to write its response: 20 s each.
 	Request time.Duration
 }
 
-// Limits bound the resources of clients. Zero fields take the default.
+// Limits limit the resources of clients. Zero fields take the default.
 type Limits struct {
-	// Clients is how many sockets and event streams may be open: 2000.
+	// Clients is the maximum of open sockets and event streams: 2000.
 	Clients int
-	// Connections is how many connections may be open, of any kind: twice Clients
-	// and 512 more.
+	// Connections is the maximum of open connections of any kind: 2 × Clients +
+	// 512.
 	Connections int
 }
 
-// Server serves one hub. Make it with New, run it with Serve.
+// Server serves one hub. Create it with New, run it with Serve.
 type Server struct {
-	// set at construction
+	// Set at construction.
 	manager  *session.Manager
 	registry *auth.Registry
 	door     *auth.Door
@@ -92,7 +92,7 @@ type Server struct {
 	frames   *frameCache
 	clients  *clientSet
 	streams  streamSet
-	large    chan struct{} // one for each large message that is decoded
+	large    chan struct{} // holds a value for each large message being decoded
 	previews previews
 	handler  http.Handler
 	started  time.Time
@@ -104,7 +104,7 @@ type Server struct {
 	refusals refusalBound
 }
 
-// New returns a server for a hub that is ready. It starts nothing.
+// New returns a server for a hub that is ready. It starts no goroutine.
 func New(o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -154,8 +154,8 @@ func (l Limits) withDefaults() Limits {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 {
 		// net/http reads the rest of an unread body before it sends a refusal, and
-		// waits for it without end unless the connection has a bound. Not every
-		// ResponseWriter of a test can; then nothing is bounded.
+		// waits for it forever unless the connection has a deadline. The
+		// ResponseWriter of a test may not support deadlines.
 		http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.timing.Request))
 	}
 	s.handler.ServeHTTP(w, r)
@@ -164,9 +164,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // SetLimits changes the limits while the server runs. Open connections stay open.
 func (s *Server) SetLimits(l Limits) { s.clients.setLimits(l.withDefaults()) }
 
-// Serve answers on the listeners until ctx ends; then it says goodbye to the
-// sockets, lets requests in flight finish, and returns nil. Serve may be called
-// once. The listeners are closed when it returns.
+// Serve serves the listeners until ctx ends. Then it says goodbye to the sockets,
+// lets running requests finish, and returns nil. Serve may be called once. It
+// closes the listeners.
 func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	hs := &http.Server{
 		Handler:           s,
@@ -199,11 +199,11 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	return err
 }
 
-// drainTime bounds how long requests in flight may take to finish.
+// drainTime limits how long running requests may take to finish.
 const drainTime = 3 * time.Second
 
-// drain ends the open connections: no new ones are admitted, sockets are told to
-// come back, requests finish.
+// drain ends the open connections: it admits no new ones, tells sockets to
+// reconnect later, and lets requests finish.
 func (s *Server) drain(hs *http.Server) {
 	s.draining.Store(true)
 	s.clients.endAll(ending{
@@ -212,14 +212,14 @@ func (s *Server) drain(hs *http.Server) {
 	bound, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
 	if err := hs.Shutdown(bound); err != nil {
-		hs.Close() // the listeners are closed; unfinished requests are cut off
+		hs.Close() // the listeners are closed; unfinished requests are aborted
 	}
 	s.cancel()
 	s.clients.wait()
 }
 
-// watchGrants ends live sockets and streams without a valid grant: within moments
-// of a revocation, within a second of an expiry.
+// watchGrants ends sockets and streams without a valid grant: at once after a
+// revocation, within a second of an expiry.
 func (s *Server) watchGrants() {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -236,10 +236,10 @@ func (s *Server) watchGrants() {
 	}
 }
 
-// route builds the handler: the door first, then the routes.
+// route builds the handler: authorisation first, then the routes.
 func (s *Server) route(app *static) http.Handler {
 	router := mux.NewRouter()
-	// Paths are matched as they were sent: cleaning would answer a traversal with a
+	// Escaped paths are matched: cleaning would answer a path traversal with a
 	// redirect to its target.
 	router.SkipClean(true)
 	router.UseEncodedPath()
@@ -252,7 +252,7 @@ func (s *Server) route(app *static) http.Handler {
 	return headers(router)
 }
 
-// ofApp matches the addresses of the app and its files, all but the API.
+// ofApp matches the addresses of the app and its files, which are all but the API.
 func ofApp(r *http.Request, _ *mux.RouteMatch) bool {
 	return r.URL.Path != "/api" && !strings.HasPrefix(r.URL.Path, "/api/")
 }

@@ -23,7 +23,7 @@ const (
 // sessionList is a page of the session list, newest first.
 type sessionList struct {
 	Sessions []wire.SessionInfo `json:"sessions"`
-	// NextCursor asks for the next page; empty on the last.
+	// NextCursor is for the next page; empty on the last.
 	NextCursor string `json:"next_cursor,omitempty"`
 }
 
@@ -45,7 +45,7 @@ func listRoute(s *Server, c *call) error {
 	}
 	answer := sessionList{Sessions: []wire.SessionInfo{}}
 	if only := c.grant.SessionID; only != "" {
-		// A credential for one session sees a list of that one.
+		// A credential for one session gets a list of that session.
 		info, err := s.manager.Info(c.r.Context(), only)
 		if err == nil && c.grant.May(auth.Read, only) {
 			answer.Sessions = append(answer.Sessions, s.infoFor(c.grant, info))
@@ -63,18 +63,18 @@ func listRoute(s *Server, c *call) error {
 	return c.reply(http.StatusOK, answer)
 }
 
-// newSession is the request for a new session. An empty agent or workspace takes
+// newSession is the request for a new session. An empty agent or workspace means
 // the hub's default.
 type newSession struct {
 	Agent     string `json:"agent,omitempty"`
 	Workspace string `json:"workspace,omitempty"`
 	Name      string `json:"name,omitempty"`
-	// Prompt is asked at once. The request's Idempotency-Key is its id, and makes
-	// a resend of the whole request harmless; with another body it is refused.
+	// Prompt is sent at once. The request's Idempotency-Key is its id and makes a
+	// repeated request harmless; with another body it is refused.
 	Prompt string `json:"prompt,omitempty"`
-	// Recorder makes a session that the caller records. Then the agent may be any
-	// name and the workspace any directory, there is no prompt, and the answer names
-	// the recorder.
+	// Recorder creates a session that the caller records. Then the agent may have
+	// any name and the workspace may be any directory, there is no prompt, and the
+	// response names the recorder.
 	Recorder bool `json:"recorder,omitempty"`
 }
 
@@ -100,9 +100,9 @@ func createRoute(s *Server, c *call) error {
 	return c.reply(http.StatusCreated, s.infoFor(c.grant, made.Info()))
 }
 
-// promptID is the id of the prompt in a request: the body's, else the
-// Idempotency-Key, else a new one, with which a resend would be another prompt. Two
-// that differ are an error, as a resend could go by either.
+// promptID returns the id of the prompt in a request: the body's, else the
+// Idempotency-Key, else a new one, with which a repeated request is another prompt.
+// Two different ids are an error, because a repeated request could use either.
 func (c *call) promptID(inBody string) (string, error) {
 	key := c.r.Header.Get("Idempotency-Key")
 	switch {
@@ -126,7 +126,7 @@ func sessionRoute(s *Server, c *call) error {
 	return c.reply(http.StatusOK, s.infoFor(c.grant, own.Info()))
 }
 
-// reopenRoute answers with the session once it takes events again.
+// reopenRoute responds with the session once it accepts events again.
 func reopenRoute(s *Server, c *call) error {
 	id := mux.Vars(c.r)["id"]
 	if err := s.manager.Reopen(c.r.Context(), id); err != nil {
@@ -138,7 +138,7 @@ func reopenRoute(s *Server, c *call) error {
 	return sessionRoute(s, c)
 }
 
-// endRequest ends a session; the reason may be absent.
+// endRequest ends a session. The reason is optional.
 type endRequest struct {
 	Reason string `json:"reason,omitempty"`
 }
@@ -158,7 +158,7 @@ func endRoute(s *Server, c *call) error {
 	return sessionRoute(s, c)
 }
 
-// sessionPatch changes the fields that it has and leaves the rest.
+// sessionPatch changes the fields that are present.
 type sessionPatch struct {
 	Name     *string `json:"name,omitempty"`
 	Pinned   *bool   `json:"pinned,omitempty"`
@@ -185,10 +185,10 @@ func deleteRoute(s *Server, c *call) error {
 	return c.done()
 }
 
-// agentList are the agents and workspaces for a new session.
+// agentList lists the agents and workspaces for a new session.
 type agentList struct {
 	Agents []agentInfo `json:"agents"`
-	// Workspaces are the directories sessions may run in and below.
+	// Workspaces are the directories in or under which sessions may run.
 	Workspaces       []string `json:"workspaces"`
 	DefaultWorkspace string   `json:"default_workspace"`
 }

@@ -13,30 +13,30 @@ import (
 	"github.com/abidehub/abide/server/wire"
 )
 
-// farewell bounds how long a socket that ends may take to say so.
+// farewell limits the time to close a socket with its close frame.
 const farewell = time.Second
 
-// errGone says that the socket is ending and takes nothing more.
+// errGone means that the socket is closing and accepts no more messages.
 var errGone = errors.New("socket is ending")
 
-// ending is why and how a socket ends.
+// ending says why and how a socket ends.
 type ending struct {
 	code   websocket.StatusCode
 	reason string
-	// goodbye sends a goodbye frame first: a planned close.
+	// goodbye sends a goodbye frame first, for a planned close.
 	goodbye    bool
 	retryAfter time.Duration
-	// dead skips the farewell: the other end is gone.
+	// dead skips the close frame, because the other end has disappeared.
 	dead bool
 }
 
-// socket is one WebSocket connection with one writer at a time. Writers wait
-// for the turn; nothing is queued.
+// socket is one WebSocket connection with one writer at a time. Writers wait for
+// the turn. There is no queue.
 type socket struct {
-	conn  *websocket.Conn // reads, answers and asks for signs of life, closes
-	under *socketConn     // the connection below conn, which messages are written to
+	conn  *websocket.Conn // reads, handles control frames, closes
+	under *socketConn     // the connection below conn; messages are written to it
 	ended chan struct{}   // closed by end
-	leave func()          // called by end: begins to close the socket, and does not wait
+	leave func()          // called by end: starts closing the socket, does not wait
 
 	once sync.Once
 	why  ending // readable once ended is closed
@@ -46,12 +46,12 @@ type socket struct {
 	epoch     time.Time
 }
 
-// newSocket returns a socket. Its leave is still to be set.
+// newSocket returns a socket. The caller must set its leave.
 func newSocket(conn *websocket.Conn, under *socketConn) *socket {
 	return &socket{conn: conn, under: under, ended: make(chan struct{}), epoch: time.Now()}
 }
 
-// end asks the socket to end; the first reason counts. It does not wait.
+// end tells the socket to end; the first reason counts. It does not wait.
 func (s *socket) end(e ending) {
 	s.once.Do(func() {
 		s.why = e
@@ -60,9 +60,9 @@ func (s *socket) end(e ending) {
 	})
 }
 
-// write waits for the turn and writes one message. One that is not taken within
-// the bound ends the socket, and so does any other failure; then the error is
-// errGone, or ctx's if the turn did not come.
+// write waits for the turn and writes one message. A failure, or a message that is
+// not taken within the limit, ends the socket. Then the error is errGone, or ctx's
+// if the turn did not come.
 func (s *socket) write(ctx context.Context, m message) error {
 	select {
 	case s.under.turn <- struct{}{}:
@@ -72,7 +72,7 @@ func (s *socket) write(ctx context.Context, m message) error {
 		return errGone
 	}
 	defer func() { <-s.under.turn }()
-	// The turn may have come at the same moment as the end of either.
+	// The turn may have come at the same moment as the end of the socket or of ctx.
 	if rung(s.ended) {
 		return errGone
 	}
@@ -84,9 +84,9 @@ func (s *socket) write(ctx context.Context, m message) error {
 		s.lastWrite.Store(int64(time.Since(s.epoch)))
 		return nil
 	}
-	// The bytes sent may end in the middle of a frame, so nothing more can follow
-	// here. Where the bound was passed, the connection has left a close frame
-	// behind; else the client sees it break. Either way it comes back.
+	// The last frame may be incomplete, so nothing more can follow. If it was too
+	// slow, the connection has left a close frame; otherwise the client sees it
+	// break. It reconnects either way.
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		s.end(ending{code: wire.CloseTooSlow, reason: tooSlow, dead: true})
 	} else {
@@ -95,32 +95,32 @@ func (s *socket) write(ctx context.Context, m message) error {
 	return errGone
 }
 
-// writing reports whether a frame is in flight.
+// writing reports whether a frame is being written.
 func (s *socket) writing() bool { return len(s.under.turn) > 0 }
 
-// wrote is how long ago the last frame went out.
+// wrote returns the time since the last frame was sent.
 func (s *socket) wrote() time.Duration {
 	return time.Since(s.epoch) - time.Duration(s.lastWrite.Load())
 }
 
-// heard is how long ago the other end was last heard of.
+// heard returns the time since the other end last sent something.
 func (s *socket) heard() time.Duration {
 	return time.Since(s.epoch) - time.Duration(s.lastRead.Load())
 }
 
-// sign notes that the other end was heard of.
+// sign records that the other end has sent something.
 func (s *socket) sign() { s.lastRead.Store(int64(time.Since(s.epoch))) }
 
-// close says why the socket ends, as far as the other end takes it within the
-// bound, and closes the connection. A goroutine must be reading meanwhile, or the
-// other end's close is not seen.
+// close sends the reason, if the other end takes it within the limit, and closes
+// the connection. A goroutine must be reading meanwhile, or the other end's close
+// is not seen.
 func (s *socket) close() {
 	defer s.conn.CloseNow()
 	<-s.ended
 	if s.why.dead {
 		return
 	}
-	// Not CloseNow: while a Close is under way that waits for it.
+	// Not CloseNow, which waits for a running Close.
 	bound := time.AfterFunc(farewell, func() { s.under.Close() })
 	defer bound.Stop()
 	if s.why.goodbye && !s.sayGoodbye() {
@@ -129,8 +129,8 @@ func (s *socket) close() {
 	s.conn.Close(s.why.code, s.why.reason)
 }
 
-// sayGoodbye reports whether the goodbye is on its way. A writer in the middle
-// of a frame finishes first, or the bound ends both.
+// sayGoodbye reports whether the goodbye was written. A writer in the middle of a
+// frame finishes first, or the limit ends both.
 func (s *socket) sayGoodbye() bool {
 	frame, err := wire.Encode(&wire.Goodbye{Reason: s.why.reason, RetryAfterMS: s.why.retryAfter.Milliseconds()})
 	if err != nil { // a struct of a string and a number

@@ -17,11 +17,11 @@ import (
 	"github.com/abidehub/abide/server/wire"
 )
 
-// smallFile is the size below which compressing is not worth it.
+// smallFile is the size below which a file is not compressed.
 const smallFile = 1 << 10
 
-// static is the web app in memory: it is small. A file is compressed when it is
-// first asked for, and once: a hub that starts waits for none of it.
+// static is the web app in memory, because it is small. A file is compressed once,
+// at its first request, so that the start of the hub is not delayed.
 type static struct {
 	files map[string]*staticFile
 	page  *staticFile
@@ -31,8 +31,8 @@ type staticFile struct {
 	kind   string
 	tag    string
 	plain  []byte
-	zipped func() []byte // nil where it would not be smaller
-	// hashed files carry a hash of their content in their name and never change.
+	zipped func() []byte // nil if that is not smaller
+	// hashed files have a hash of their content in their name and never change.
 	hashed bool
 }
 
@@ -72,10 +72,10 @@ func newStaticFile(name string, data []byte) *staticFile {
 	}
 }
 
-// zip compresses data, and returns nil where that is no smaller.
+// zip compresses data. It returns nil if that is not smaller.
 func zip(data []byte) []byte {
 	var zipped bytes.Buffer
-	// Neither the level nor the buffer can fail.
+	// The level is valid and the buffer cannot fail.
 	w, _ := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
 	w.Write(data)
 	w.Close()
@@ -120,8 +120,8 @@ func compressible(kind string) bool {
 // views. frontend/src/ui/router.svelte.ts reads the same.
 var appPath = regexp.MustCompile(`^/(settings|s/[\w-]+(/(plain|play|review|files))?/?)?$`)
 
-// serve answers with a file of the app, with its page for each of the app's
-// addresses, or with 404, which a browser gets as the page, too.
+// serve returns a file of the app, its page for each of the app's addresses, or
+// 404, with which a browser gets the page too.
 func (s *static) serve(_ *Server, c *call) error {
 	if c.r.Method != http.MethodGet && c.r.Method != http.MethodHead {
 		return &problem{code: wire.CodeInvalid, message: "pages can only be read", status: http.StatusMethodNotAllowed}
@@ -146,7 +146,7 @@ func (f *staticFile) serve(c *call, status int) {
 	h := c.w.Header()
 	h.Set("Content-Type", f.kind)
 	h.Set("Vary", "Accept-Encoding")
-	h.Set("Cache-Control", "no-cache") // kept, but asked about
+	h.Set("Cache-Control", "no-cache") // cached, but always revalidated
 	if f.hashed {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}

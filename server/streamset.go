@@ -10,26 +10,26 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 )
 
-// liveStream is an event stream as the server sees it that holds it to its grant.
+// liveStream is an event stream and its grant.
 type liveStream struct {
 	grant     auth.Grant
 	sessionID string
-	conn      net.Conn // nil where the request did not come over a connection of Serve
+	conn      net.Conn // nil if the request did not come over a connection of Serve
 }
 
-// cut ends the stream at once. The bytes that the kernel holds for a slow reader
-// are dropped, because its access has ended.
+// cut ends the stream at once. It drops the bytes that the kernel holds for a slow
+// reader, because the access has ended.
 func (s *liveStream) cut() {
 	if s.conn == nil {
 		return
 	}
 	if tcp, ok := s.conn.(*net.TCPConn); ok {
-		tcp.SetLinger(0) // a connection that is closed already has nothing to drop
+		tcp.SetLinger(0) // a closed connection has nothing to drop
 	}
 	s.conn.Close()
 }
 
-// streamSet holds the event streams that are open.
+// streamSet holds the open event streams.
 type streamSet struct {
 	mu   sync.Mutex
 	open map[*liveStream]struct{}
@@ -53,7 +53,7 @@ func (s *streamSet) remove(l *liveStream) {
 // ownEnd is how long a stream whose grant has expired may take to end by itself.
 const ownEnd = time.Second
 
-// regrant cuts the streams whose grant the registry does not hold any more.
+// regrant cuts the streams whose grant is no longer in the registry.
 func (s *streamSet) regrant(registry *auth.Registry) {
 	s.mu.Lock()
 	list := make([]*liveStream, 0, len(s.open))
@@ -64,7 +64,7 @@ func (s *streamSet) regrant(registry *auth.Registry) {
 	for _, l := range list {
 		end := l.grant.ExpiresAt
 		if over := time.Since(end); !end.IsZero() && over >= 0 && over < ownEnd {
-			continue // it says so in order, unless its client reads too slowly
+			continue // it ends with a message unless its client reads too slowly
 		}
 		if stillMay(registry, l.grant, l.sessionID) != nil {
 			l.cut()
@@ -74,12 +74,12 @@ func (s *streamSet) regrant(registry *auth.Registry) {
 
 type connKey struct{}
 
-// withConn lets a handler find the connection that its request came over.
+// withConn lets a handler find the connection of its request.
 func withConn(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, conn)
 }
 
-// connOf is the connection a request came over; nil if Serve did not take it.
+// connOf returns the connection of a request; nil if it did not come over Serve.
 func connOf(r *http.Request) net.Conn {
 	conn, _ := r.Context().Value(connKey{}).(net.Conn)
 	return conn

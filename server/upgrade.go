@@ -13,11 +13,11 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// socketRoute upgrades to a socket that follows nothing yet.
+// socketRoute upgrades to a socket that follows no session yet.
 func socketRoute(s *Server, c *call) error { return s.upgrade(c, nil, place{}) }
 
-// sessionSocketRoute upgrades to a socket that follows one session from the
-// start, so that a wake costs one round trip.
+// sessionSocketRoute upgrades to a socket that follows one session at once, which
+// saves a waking client a round trip.
 func sessionSocketRoute(s *Server, c *call) error {
 	from, err := placeOf(c.r.URL.Query())
 	if err != nil {
@@ -30,8 +30,8 @@ func sessionSocketRoute(s *Server, c *call) error {
 	return s.upgrade(c, own, from)
 }
 
-// upgrade turns an admitted request into a socket. Everything that can be
-// refused has been by now: after the upgrade a browser could not tell why.
+// upgrade turns an admitted request into a socket. All refusals come before it:
+// after the upgrade a browser could not tell the reason.
 func (s *Server) upgrade(c *call, own *session.BackgroundSession, from place) error {
 	offered := strings.Join(c.r.Header.Values("Sec-WebSocket-Protocol"), ",")
 	if offered != "" && !slices.ContainsFunc(strings.Split(offered, ","), func(p string) bool { return strings.TrimSpace(p) == wire.Subprotocol }) {
@@ -43,13 +43,13 @@ func (s *Server) upgrade(c *call, own *session.BackgroundSession, from place) er
 	hijacked := &hijacker{ResponseWriter: c.w, bound: s.timing.Write}
 	conn, err := websocket.Accept(hijacked, c.r, &websocket.AcceptOptions{
 		Subprotocols: []string{wire.Subprotocol},
-		// The library compares Origin with Host, which a rebound name passes.
-		// The door has compared both with the hub's own names already, exactly.
+		// The library compares Origin with Host, which DNS rebinding passes.
+		// Package auth has already compared both with the hub's own names, exactly.
 		InsecureSkipVerify: true,
 		CompressionMode:    websocket.CompressionDisabled,
 	})
 	if err != nil {
-		// The library has answered.
+		// The library has sent a response.
 		s.clients.leave(c.grant)
 		c.logger().Debug("upgrade failed", "err", err)
 		return nil
@@ -60,12 +60,12 @@ func (s *Server) upgrade(c *call, own *session.BackgroundSession, from place) er
 		id = own.ID()
 	}
 	client := newClient(s, newSocket(conn, hijacked.taken), c.grant, id, c.r.RemoteAddr)
-	// Not in this goroutine: net/http keeps a stack and buffers for it.
+	// Not in this goroutine, because net/http keeps a stack and buffers for it.
 	s.clients.run(c.grant, client, func() { client.run(own, from) })
 	return nil
 }
 
-// placeOf reads where to follow from out of a URL.
+// placeOf returns the place to follow from, given in a URL.
 func placeOf(q url.Values) (place, error) {
 	after, err := seqOf(q, "after_seq")
 	if err != nil {
@@ -84,7 +84,7 @@ func placeOf(q url.Values) (place, error) {
 	return newPlace(after, q.Get("epoch"), tail, merge)
 }
 
-// seqOf reads a seq out of a URL; absent is nil.
+// seqOf returns a seq in a URL; nil if absent.
 func seqOf(q url.Values, name string) (*event.Seq, error) {
 	if !q.Has(name) {
 		return nil, nil

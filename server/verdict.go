@@ -9,8 +9,8 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// place is where a client wants to begin following: after a seq of an epoch, or
-// with the newest events.
+// place is where a client wants to begin: after a seq of an epoch, or with the
+// newest events.
 type place struct {
 	after *event.Seq
 	epoch string
@@ -18,7 +18,7 @@ type place struct {
 	merge bool
 }
 
-// newPlace checks a client's request.
+// newPlace validates a client's request.
 func newPlace(after *event.Seq, epoch string, tail *int, merge bool) (place, error) {
 	p := place{after: after, epoch: epoch, tail: wire.DefaultPage, merge: merge}
 	if after != nil && *after < 0 {
@@ -40,8 +40,8 @@ func newPlace(after *event.Seq, epoch string, tail *int, merge bool) (place, err
 	return p, nil
 }
 
-// span is the pages of one log, as the protocol answers for them. Every answer
-// comes from one look at the watermarks.
+// span is a log with one reading of its watermarks, so that all parts of an answer
+// agree. It returns the pages that the protocol defines.
 type span struct {
 	session *session.BackgroundSession
 	epoch   string
@@ -68,7 +68,7 @@ func (l span) begin(ctx context.Context, p place) (wire.EventsLoaded, event.Batc
 	return loaded, event.Batch{}, *p.after, nil
 }
 
-// wrong says why a cursor is not good, if it is not.
+// wrong returns why a cursor is invalid, or nothing.
 func (l span) wrong(after event.Seq, epoch string) wire.ResetReason {
 	switch {
 	case epoch != "" && epoch != l.epoch:
@@ -81,7 +81,7 @@ func (l span) wrong(after event.Seq, epoch string) wire.ResetReason {
 	return ""
 }
 
-// newest answers with the end of the log, the cursor behind it.
+// newest answers with the end of the log, and the cursor after it.
 func (l span) newest(ctx context.Context, verdict wire.Verdict, reason wire.ResetReason, limit int) (wire.EventsLoaded, event.Batch, event.Seq, error) {
 	batch, err := l.before(ctx, l.max+1, limit)
 	if err != nil {
@@ -108,8 +108,8 @@ func (l span) load(ctx context.Context, after, before *event.Seq, epoch string, 
 	case before != nil && *before < 1:
 		return wire.EventsLoaded{}, event.Batch{}, invalid("before_seq is below 1")
 	}
-	// A page before seq n joins on to a client that has n: the same cursor as
-	// one that goes on after n-1.
+	// A page before seq n is for a client that has n. The same cursor continues
+	// after n-1.
 	var cursor event.Seq
 	if after != nil {
 		cursor = *after
@@ -129,8 +129,7 @@ func (l span) load(ctx context.Context, after, before *event.Seq, epoch string, 
 	}
 	batch, err := l.after(ctx, cursor, limit)
 	if err != nil {
-		// Events that existed a moment ago may have been removed while they were
-		// read.
+		// Events may have been removed while they were read.
 		if now := spanOf(l.session); now.wrong(cursor, epoch) != "" {
 			return now.load(ctx, after, before, epoch, limit)
 		}
@@ -141,7 +140,7 @@ func (l span) load(ctx context.Context, after, before *event.Seq, epoch string, 
 	return loaded, batch, err
 }
 
-// after reads a page. The log may hand out less than there is at a time.
+// after reads a page. The log may return less than there is in one call.
 func (l span) after(ctx context.Context, cursor event.Seq, limit int) (event.Batch, error) {
 	var page event.Batch
 	for page.Count < limit && len(page.JSON) < wire.MaxBacklogFrame {
@@ -155,7 +154,7 @@ func (l span) after(ctx context.Context, cursor event.Seq, limit int) (event.Bat
 			return page, nil
 		case page.Empty():
 			page = more
-		case len(page.JSON)+len(more.JSON) >= wire.MaxBacklogFrame: // one large event alone
+		case len(page.JSON)+len(more.JSON) >= wire.MaxBacklogFrame: // a single large event
 			return page, nil
 		default:
 			page = join(page, more)
@@ -175,7 +174,7 @@ func (l span) before(ctx context.Context, before event.Seq, limit int) (event.Ba
 	return batch, nil
 }
 
-// answer fills in the fields of every answer. An empty one stands at the cursor.
+// answer fills in the fields of every answer. An empty page stands at the cursor.
 func (l span) answer(b event.Batch, cursor event.Seq) wire.EventsLoaded {
 	loaded := wire.EventsLoaded{
 		SessionID: l.session.ID(), Verdict: wire.VerdictOK, Epoch: l.epoch,
@@ -187,7 +186,7 @@ func (l span) answer(b event.Batch, cursor event.Seq) wire.EventsLoaded {
 	return loaded
 }
 
-// encodeLoaded writes the answer around its page, merged if asked for.
+// encodeLoaded encodes the answer with its page, merged if requested.
 func encodeLoaded(loaded wire.EventsLoaded, b event.Batch, merged bool) ([]byte, error) {
 	if merged && b.Count > 1 {
 		joined, err := merge(b)
