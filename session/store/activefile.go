@@ -13,11 +13,11 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-// activeFile is the name of a log's active file: which file has it, and how another
-// gets it. A person may remove, replace or shorten the file while a hub writes it.
-// It is checked at each sync and when an idle log wakes, never at an append:
-// unsynced events were not acknowledged. The caller holds the write lock, unless a
-// method says otherwise.
+// activeFile is a log's active file: which open file has the active name, and how
+// another file gets it. A person may remove, replace or shorten the file while a
+// hub writes it. The name is checked at each sync and when an idle log wakes, but
+// not at an append, because unsynced events were not acknowledged. The caller holds
+// the write lock, unless a method says otherwise.
 type activeFile struct {
 	id     string
 	dir    string
@@ -25,8 +25,8 @@ type activeFile struct {
 	logger *slog.Logger
 }
 
-// named reports an error if the active file's name no longer leads to the open file.
-// The caller sees to it that no file is just being sealed.
+// named returns an error if the active name no longer leads to the open file. The
+// caller ensures that no file is being sealed.
 func (a *activeFile) named(file File) error {
 	info, err := file.Stat()
 	if err != nil {
@@ -41,7 +41,7 @@ func (a *activeFile) named(file File) error {
 	return nil
 }
 
-// whyTaken says whether the file or its directory was taken.
+// whyTaken returns whether the file or its directory was removed.
 func (a *activeFile) whyTaken() error {
 	if err := away(a.fs, a.dir); errors.Is(err, ErrAway) {
 		return err
@@ -55,8 +55,8 @@ func (a *activeFile) is(open File) bool {
 	return err == nil && ok
 }
 
-// unswap takes back half of a swap, and says whether that was why the active
-// name does not mean the open file.
+// unswap undoes half of a swap. It reports whether that was why the active name did
+// not lead to the open file.
 func (a *activeFile) unswap(open File, first, last event.Seq) (bool, error) {
 	if last < first {
 		return false, nil
@@ -74,10 +74,10 @@ func (a *activeFile) unswap(open File, first, last event.Seq) (bool, error) {
 	return true, a.fs.Rename(sealed, active)
 }
 
-// swap gives the active file its final name and the one made aside its
-// place, and says whether that is so now, though it may not be durable. A crash
-// between the two leaves the file aside whole, and opening the log puts it in
-// place.
+// swap gives the active file its final name, and gives the active name to the new
+// file. It reports whether both renames were done, though they may not be durable
+// yet. After a crash between them the new file is complete, and opening the log
+// puts it in place.
 func (a *activeFile) swap(sealed string) (swapped bool, err error) {
 	active := filepath.Join(a.dir, activeName)
 	if err := a.fs.Rename(active, sealed); err != nil {
@@ -89,9 +89,9 @@ func (a *activeFile) swap(sealed string) (swapped bool, err error) {
 	return true, a.fs.SyncDir(a.dir)
 }
 
-// placeCopy puts a synced copy of the first size bytes of the open file in place of
-// the active one. The file there was copied to quarantine before. After an error
-// that comes with a file, it is in place, but its name may not be durable.
+// placeCopy replaces the active file by a synced copy of the first size bytes of
+// the open file. The file at that name was copied to quarantine before. If an error
+// comes with a file, the file is in place but its name may not be durable.
 func (a *activeFile) placeCopy(open File, size int64) (File, error) {
 	if err := a.keepStanding(open); err != nil {
 		return nil, fmt.Errorf("keep what stands in place of %s: %w", activeName, err)
@@ -112,7 +112,8 @@ func (a *activeFile) placeCopy(open File, size int64) (File, error) {
 	return fresh, a.fs.SyncDir(a.dir)
 }
 
-// keepStanding copies the file that stands in place of the open one to quarantine.
+// keepStanding copies the file that has the active name instead of the open file to
+// quarantine.
 func (a *activeFile) keepStanding(open File) error {
 	active := filepath.Join(a.dir, activeName)
 	if named, err := a.fs.Means(active, open); named || errors.Is(err, fs.ErrNotExist) {
@@ -137,8 +138,7 @@ func (a *activeFile) keepStanding(open File) error {
 	return errors.Join(err, f.Close())
 }
 
-// newLogFile makes a log file that is locked, and synced once fill has written
-// it.
+// newLogFile creates a locked log file and syncs it after fill has written it.
 func newLogFile(fsys FS, path string, fill func(File) error) (File, error) {
 	f, err := fsys.Create(path)
 	if err != nil {
@@ -160,7 +160,7 @@ func newLogFile(fsys FS, path string, fill func(File) error) (File, error) {
 	return f, nil
 }
 
-// writing fills a file with the given bytes.
+// writing returns a fill function that writes the given bytes.
 func writing(text []byte) func(File) error {
 	return func(f File) error { return disk.WriteAll(f, text, 0) }
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-// submit is the way of every append: prepare the lines, write them, publish them.
-// The write is called from here and from no deeper: each frame around a system
-// call costs a mispredicted return behind it.
+// submit performs every append: prepare the lines, write them, publish them. The
+// write is called here and no deeper: each stack frame around a system call costs a
+// mispredicted return after it.
 func (w *writer) submit(ctx context.Context, drafts []event.Draft) (first, last event.Seq, err error) {
 	if drafts, err = w.admit(ctx, drafts); err != nil {
 		return 0, 0, err
@@ -40,7 +40,7 @@ func (w *writer) submit(ctx context.Context, drafts []event.Draft) (first, last 
 	return w.acknowledge(ctx, first, last, durable, err)
 }
 
-// acknowledge returns once the caller may be told the result for its drafts.
+// acknowledge waits until the caller may be told the result for its drafts.
 func (w *writer) acknowledge(ctx context.Context, first, last event.Seq, durable bool, err error) (event.Seq, event.Seq, error) {
 	if err != nil {
 		return 0, 0, err
@@ -51,8 +51,8 @@ func (w *writer) acknowledge(ctx context.Context, first, last event.Seq, durable
 	return first, last, err
 }
 
-// admit refuses drafts that cannot be lines, and has large values become blobs. The
-// caller's drafts, which may lie on its stack, are not written to.
+// admit refuses drafts that cannot be lines and moves large values into blobs. It
+// does not write to the caller's drafts, which may be on its stack.
 func (w *writer) admit(ctx context.Context, drafts []event.Draft) ([]event.Draft, error) {
 	if len(drafts) == 0 {
 		return nil, fmt.Errorf("%w: nothing to append", ErrInvalid)
@@ -88,12 +88,12 @@ func (w *writer) shrink(ctx context.Context, data []byte) ([]byte, error) {
 	h := &w.health
 	data, err := blobs.Shrink(data, func(mediaType string, value []byte) (event.Blob, error) {
 		size := int64(len(value))
-		h.wants.Store(size) // before a full device is known, or the flusher would take less space for enough
+		h.wants.Store(size) // set before a full device is noticed, or the flusher would try to get too little space
 		blob, err := w.blobs.PutBlob(ctx, mediaType, value)
 		switch {
 		case err == nil:
 			h.fits(size)
-		case !errors.Is(err, ErrBlocked): // else its caller appends it again
+		case !errors.Is(err, ErrBlocked): // otherwise the caller repeats the append
 			h.wants.CompareAndSwap(size, 0)
 		}
 		return blob, err
@@ -104,8 +104,8 @@ func (w *writer) shrink(ctx context.Context, data []byte) ([]byte, error) {
 	return data, err
 }
 
-// checkDraft refuses a draft that would break the framing or the wire. The rest of
-// a draft's promise (compact, valid JSON) is its maker's.
+// checkDraft refuses a draft that would break the line format or the wire format.
+// That the data is compact, valid JSON is the job of its maker.
 func checkDraft(d *event.Draft) error {
 	n := len(d.Data)
 	if n < 2 || d.Data[0] != '{' || d.Data[n-1] != '}' {
@@ -120,9 +120,9 @@ func checkDraft(d *event.Draft) error {
 	return nil
 }
 
-// awaitLock returns nil once the caller holds the write lock, or the request once another
-// has written or refused it. Only here are the drafts copied: those of a call that
-// finds the write lock free stay on its stack.
+// awaitLock returns nil once the caller holds the write lock, or the request once
+// another caller has written or refused it. The drafts are copied only here: if the
+// write lock is free, they stay on the caller's stack.
 func (w *writer) awaitLock(drafts []event.Draft) *request {
 	r := &request{drafts: slices.Clone(drafts)}
 	if w.lock.acquire(r) {
@@ -131,9 +131,9 @@ func (w *writer) awaitLock(drafts []event.Draft) *request {
 	return r
 }
 
-// prepare makes the lines of the drafts, and of those of the waiting requests it
-// took along, and puts them into the tail, where no reader sees them before they
-// are published. There are none if all were refused. The caller holds the write
+// prepare makes the lines of the drafts and of the waiting requests it takes along.
+// It adds them to the tail, where readers do not see them before they are
+// published. There are no lines if all were refused. The caller holds the write
 // lock.
 func (w *writer) prepare(drafts []event.Draft) (first, last event.Seq, err error) {
 	p := &w.out
@@ -159,7 +159,7 @@ func (w *writer) prepare(drafts []event.Draft) (first, last event.Seq, err error
 	return first, last, err
 }
 
-// ready reports whether the log can be written, and makes it so where it can.
+// ready reports whether the log can be written, and tries to make it so.
 func (w *writer) ready() error {
 	p := &w.out
 	if p.closed {
@@ -188,7 +188,7 @@ func (w *writer) ready() error {
 	return nil
 }
 
-// encode adds the lines of one call to the buffer, or refuses it whole. It
+// encode adds the lines of one call to the buffer, or refuses the whole call. It
 // returns the seq after the last line.
 func (w *writer) encode(drafts []event.Draft, next event.Seq) (event.Seq, error) {
 	p := &w.out
@@ -215,7 +215,7 @@ func (w *writer) encode(drafts []event.Draft, next event.Seq) (event.Seq, error)
 	return next, nil
 }
 
-// undo takes back a write that failed, maybe half way, and returns the error for
+// undo removes the lines of a failed or partial write, and returns the error for
 // its callers.
 func (w *writer) undo(err error) error {
 	p := &w.out
@@ -236,7 +236,7 @@ func (w *writer) undo(err error) error {
 	return err
 }
 
-// publish makes the written lines known: index, marks, bell, flusher.
+// publish makes the written lines visible: index, marks, bell, flusher.
 func (w *writer) publish() {
 	p := &w.out
 	w.health.fits(int64(len(p.buf)))
@@ -256,6 +256,6 @@ func (w *writer) publish() {
 	}
 	w.poke()
 	if cap(p.buf) > mostPerWrite {
-		p.buf = nil // one huge batch must not be paid for ever after
+		p.buf = nil // do not keep the buffer of one huge batch
 	}
 }

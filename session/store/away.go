@@ -7,19 +7,20 @@ import (
 	"path/filepath"
 )
 
-// Absence says whether the directory of a log was taken away.
+// Absence says whether the directory of a log is missing.
 type Absence string
 
 const (
-	// Away says that the session's directory is gone.
+	// Away means that the session's directory is missing.
 	Away Absence = "away"
-	// AllAway says that the directory of all sessions is gone.
+	// AllAway means that the directory of all sessions is missing.
 	AllAway Absence = "all away"
-	// Returned says that the directory was gone and is back: reopening is enough.
+	// Returned means that the directory was missing and is back: reopen the log.
 	Returned Absence = "returned"
 )
 
-// away says that a session's directory is gone, if it is, or why that cannot be told.
+// away returns an error if a session's directory is missing, or if that cannot be
+// determined.
 func away(fsys FS, dir string) error {
 	_, err := fsys.Stat(dir)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -31,7 +32,7 @@ func away(fsys FS, dir string) error {
 	return gone(err)
 }
 
-// allAway says that the directory of all sessions is gone, if it is.
+// allAway returns an error if the directory of all sessions is missing.
 func allAway(fsys FS, root string) error {
 	if _, err := fsys.Stat(root); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %w", errAllAway, err)
@@ -39,7 +40,7 @@ func allAway(fsys FS, root string) error {
 	return nil
 }
 
-// AbsenceOf says which directory an ErrAway is about.
+// AbsenceOf returns which directory an ErrAway is about.
 func AbsenceOf(err error) Absence {
 	switch {
 	case errors.Is(err, errAllAway):

@@ -1,14 +1,13 @@
 package store
 
-// Beside is a file in a session's directory that another package owns, with that
-// package's functions for it.
+// Beside describes a file in a session's directory that another package owns.
 type Beside struct {
 	// File is its name.
 	File string
-	// Check says why the file in a session's directory cannot be used, and whether
-	// Repair helps; nil if it can. It changes nothing.
+	// Check returns why the file in a session's directory cannot be used, and
+	// whether Repair helps; nil if it can be used. It changes nothing.
 	Check func(dir string) (repairable bool, err error)
-	// Repair makes it usable, and reports its actions; empty is nothing.
+	// Repair makes the file usable and returns its actions, if any.
 	Repair func(dir string) (did string, err error)
 }
 

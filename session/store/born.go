@@ -1,12 +1,12 @@
 package store
 
-// dater is an FS that knows when a file was made, in a form of its own: see
-// osFS.Born. One that does not know makes no claim, and is not asked.
+// dater is an FS that returns the birth time of a file in an opaque form: see
+// osFS.Born. Without it, copies are not detected.
 type dater interface {
 	Born(name string) (string, error)
 }
 
-// bornOf says when a file was made; empty if the file system does not tell.
+// bornOf returns the birth time of a file; empty if the file system has none.
 func bornOf(fsys FS, name string) string {
 	d, ok := fsys.(dater)
 	if !ok {
@@ -19,12 +19,13 @@ func bornOf(fsys FS, name string) string {
 	return at
 }
 
-// noFile stands for when the active file was made where that is of no use, because
-// the metadata that says so may be older than it looks.
+// noFile is used as the birth time of the active file if the recorded one is
+// useless, because the metadata may be older than it looks.
 const noFile = "none"
 
-// areOthers reports whether none of the log's files is the one that was born then. That
-// is the active one, or a complete one if a crash came before the metadata of the next.
+// areOthers reports whether none of the log's files has this birth time. It checks
+// the active file, and complete files in case of a crash before the metadata of the
+// next file was written.
 func areOthers(fsys FS, was, active string, sealed []*segment) bool {
 	now := bornOf(fsys, active)
 	if was == "" || now == "" || now == was {

@@ -11,11 +11,12 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-// The files of a log form a chain: each names the checksum of the line before its
-// first. A file with the name of a complete one that does not fit the chain is
-// stray. It is never read, moved or removed; its seqs are served as placeholders.
+// The files of a log form a chain: each contains the checksum of the line before
+// its first one. A file with the name of a complete one that does not fit the chain
+// is stray. It is never read, moved or removed, and its seqs are served as
+// placeholders.
 
-// origin is that of a segment's file. A file that is gone has none.
+// origin returns the origin of a segment's file. A missing file has none.
 func (s *segment) origin() (o logfile.Origin, err error) {
 	err = s.with(func(file File, size int64) error {
 		o, err = logfile.OriginOf(file, size)
@@ -24,7 +25,8 @@ func (s *segment) origin() (o logfile.Origin, err error) {
 	return o, err
 }
 
-// lastLine is the last line of a file. It is bad if the file is gone or damaged.
+// lastLine returns the last line of a file. It is bad if the file is missing or
+// damaged.
 func (s *segment) lastLine() (p logfile.Line, err error) {
 	err = s.with(func(file File, size int64) error {
 		p, err = logfile.EndingAt(file, size)
@@ -34,7 +36,8 @@ func (s *segment) lastLine() (p logfile.Line, err error) {
 	return p, err
 }
 
-// with calls f with the open file and its size, unless the file is gone or empty.
+// with calls f with the open file and its size, unless the file is missing or
+// empty.
 func (s *segment) with(f func(file File, size int64) error) error {
 	file, err := s.acquire()
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, disk.ErrNoFile) || errors.Is(err, ErrClosed) {
@@ -55,9 +58,9 @@ func (s *segment) with(f func(file File, size int64) error) error {
 }
 
 // fits reports whether a complete file is part of the log of session id. next is
-// the file behind it, nil if there is none. One whose start line names another session
-// is not, whatever its end. If damage hides the link, the file's own start line
-// decides; if that is damaged too, the file's name is believed.
+// the file after it; nil if there is none. A file whose start line names another
+// session does not fit. If damage hides the link, the file's own start line
+// decides; if that is damaged too, the file's name is trusted.
 func (s *segment) fits(next *segment, id string) (bool, error) {
 	o, err := s.origin()
 	if err != nil || o.Session != "" && o.Session != id {
@@ -78,19 +81,19 @@ func (s *segment) fits(next *segment, id string) (bool, error) {
 			}
 		}
 	}
-	// A file that recovery began may start behind seqs that were lost.
+	// A file that recovery began may start after seqs that were lost.
 	return o.Session == "" || s.first <= o.First && o.First <= s.lastSeq(), nil
 }
 
-// errForeign says that events.jsonl is another session's. The session cannot be
-// opened, because the file cannot stay where it is and is not moved.
+// errForeign means that events.jsonl belongs to another session. The session cannot
+// be opened, because the file cannot stay there and is not moved.
 type errForeign struct{ session string }
 
 func (e *errForeign) Error() string {
 	return fmt.Sprintf("%s belongs to session %q: put this session's own file in its place", activeName, e.session)
 }
 
-// InChain reports whether a file of a session's directory is one of its log's, so
+// InChain reports whether a file in a session's directory belongs to its log, so
 // that its events may be shown. The active file is judged by its start line.
 func InChain(dir, name string) (bool, error) {
 	id := filepath.Base(dir)
@@ -117,7 +120,7 @@ func InChain(dir, name string) (bool, error) {
 	return false, nil
 }
 
-// madeBy is the origin of the session id, as the oldest of its files says.
+// madeBy returns the origin of the session according to its oldest file.
 func madeBy(files []*segment, id string) (event.Made, error) {
 	for _, seg := range files {
 		o, err := seg.origin()
@@ -131,7 +134,7 @@ func madeBy(files []*segment, id string) (event.Made, error) {
 	return event.Made{}, nil
 }
 
-// study reads the whole segment and makes its index complete.
+// study reads the whole segment and completes its index.
 func (s *segment) study(file File, end int64) (*logfile.Scan, error) {
 	sc := logfile.NewScan(s.first-1, s.lastSeq())
 	if err := sc.Run(file, 0, end); err != nil {
@@ -141,8 +144,7 @@ func (s *segment) study(file File, end int64) (*logfile.Scan, error) {
 	return sc, nil
 }
 
-// beginsLog reports whether a line may be the first of the file behind the sealed
-// ones.
+// beginsLog reports whether a line may be the first one after the sealed files.
 func beginsLog(seq event.Seq, sealed []*segment) bool {
 	if len(sealed) == 0 {
 		return seq == 1 // a copy of the file itself: see putBack

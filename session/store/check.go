@@ -17,11 +17,11 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-// Check verifies every invariant of the data directory dir, or of the one session
-// id, and changes nothing. It takes no lock, so it may run beside a hub: a log that
-// is being written is checked up to its checkpoint. The error says that the check
-// itself could not run; its findings are in the report. The other packages' files
-// beside a log are checked, too.
+// Check verifies every invariant of the data directory dir, or of one session, and
+// changes nothing. It takes no lock, so it may run beside a hub: a log that is
+// being written is checked up to its checkpoint. The error means that the check
+// could not run; findings are in the report. Files of other packages in a session's
+// directory are checked too.
 func Check(ctx context.Context, dir, id string, beside ...Beside) (Report, error) {
 	return checkDir(ctx, disk.OS(), bootID(), dir, id, beside...)
 }
@@ -87,14 +87,14 @@ func checkSession(ctx context.Context, fsys FS, boot, dir string, report *Report
 	return c.log()
 }
 
-// files looks at names and modes. Files that belong to another package are checked
-// by it.
+// files checks names and modes. Files of other packages are checked by those
+// packages.
 func (c *checking) files(beside []Beside) {
 	for _, folder := range []string{".", blobs.Dir, quarantineDir, derivedDir} {
 		path := filepath.Join(c.dir, folder)
 		names, err := c.fs.ReadDir(path)
 		if folder != "." && (errors.Is(err, fs.ErrNotExist) || disk.IsLink(c.fs, path)) {
-			continue // a link is told among the names of the session
+			continue // links are reported with the names of the session
 		}
 		if err != nil {
 			c.add(ProblemUnreadable, folder, 0, "%v", err)
@@ -108,7 +108,7 @@ func (c *checking) files(beside []Beside) {
 				c.add(ProblemStray, name, 0, noFileHere)
 			}
 			if n.IsDir() || errors.Is(err, fs.ErrNotExist) {
-				continue // a file that is gone by now was a temporary one, or is sealed
+				continue // a missing file was temporary, or has been sealed
 			}
 			modeOf(info, err, Problem{Session: c.id, File: name}, c.report)
 			if folder == "." && !slices.ContainsFunc(beside, func(b Beside) bool { return b.File == name }) {
@@ -128,13 +128,13 @@ func (c *checking) log() error {
 	c.strays(list)
 	next := c.minSeq()
 	if next == 0 && len(list) > 0 {
-		next = list[0].first // events before it, if any, are unknown
+		next = list[0].first // earlier events, if any, are unknown
 	}
 	c.forgotten(list)
 	for i, seg := range list {
 		name, end := filepath.Base(seg.currentPath()), seg.lastSeq()
 		if end != 0 && end < next {
-			continue // retention said so before it removes the file
+			continue // retention records this before it removes the file
 		}
 		if seg.first > next {
 			c.add(ProblemHole, name, next, "the file begins with seq %d, and no file has what comes before; retention did not remove it", seg.first)
@@ -177,8 +177,8 @@ func (c *checking) log() error {
 
 // segments lists the files of the log.
 func (c *checking) segments() (list []*segment, err error) {
-	// A log that is just being sealed has no active file for a moment, and one with
-	// small files may have the next before this one was read.
+	// While a log is being sealed it has no active file for a moment. A log with
+	// small files may already have the next one.
 	const mostMissing, patience = 100, 10 * time.Second
 	missing := 0
 	for began := time.Now(); missing < mostMissing && time.Since(began) < patience; {
@@ -215,8 +215,8 @@ func (c *checking) segments() (list []*segment, err error) {
 	return nil, errors.Join(fmt.Errorf("%s is replaced again and again", activeName), err)
 }
 
-// withoutActive lists the files of a log whose active file is gone: the next open
-// makes another.
+// withoutActive lists the files of a log without its active file: the next opening
+// creates one.
 func (c *checking) withoutActive() ([]*segment, error) {
 	c.readMeta()
 	list, err := sealedSegments(c.fs, c.dir)
@@ -233,9 +233,9 @@ func (c *checking) withoutActive() ([]*segment, error) {
 	return list, nil
 }
 
-// openActive opens the active file, finds out whether another process writes it,
-// and reads the metadata that goes with it. The lock is taken for a moment only, so
-// that size and metadata are of one moment; an open of the log meanwhile waits.
+// openActive opens the active file, checks whether another process writes it, and
+// reads its metadata. It takes the lock for a moment, so that size and metadata
+// belong together. An opening of the log meanwhile waits.
 func (c *checking) openActive() (*segment, error) {
 	path := filepath.Join(c.dir, activeName)
 	probe, err := c.fs.Open(path)
@@ -278,7 +278,7 @@ func (c *checking) segment(seg *segment) (event.Seq, error) {
 	name := filepath.Base(seg.currentPath())
 	switch {
 	case active && c.live && (c.meta.LogFirst != seg.first || c.meta.LogBytes == 0):
-		return seg.first - 1, nil // newer than the checkpoint, which may be given up
+		return seg.first - 1, nil // newer than the checkpoint, which may be discarded
 	case active && c.live:
 		end = min(end, c.meta.LogBytes)
 	case active:
@@ -309,8 +309,8 @@ func (c *checking) segment(seg *segment) (event.Seq, error) {
 	return seg.last, err
 }
 
-// told reports the notes of the scan. Bytes behind the last line of a complete file
-// are no loss.
+// told reports the notes of the scan. Bytes after the last line of a complete file
+// are not a loss.
 func (c *checking) told(name string, s *logfile.Scan, whole bool) {
 	for _, h := range s.Holes {
 		if h.From == h.To {

@@ -20,13 +20,13 @@ func (c *checking) begins(name string, seg *segment, s *logfile.Scan) {
 	}
 }
 
-// forgotten reports a session whose agent no file names.
+// forgotten reports a session whose files do not name the agent.
 func (c *checking) forgotten(list []*segment) {
 	made := c.meta.made()
 	if !c.hasMeta {
 		var err error
 		if made, err = madeBy(list, c.id); err != nil {
-			return // which is said of the file
+			return // already reported for the file
 		}
 	}
 	if made.Agent == "" {
@@ -40,7 +40,7 @@ func (c *checking) stray(seg, next *segment) bool {
 	if active {
 		o, err := seg.origin()
 		if err != nil || o.Session == "" || o.Session == c.id {
-			return false // an error is met again when its lines are read
+			return false // reading its lines will report the error
 		}
 		c.add(ProblemStray, name, seg.first, "it belongs to session %q: the session cannot be opened before its own file is in this place", o.Session)
 		seg.retire() // only read from
@@ -55,11 +55,11 @@ func (c *checking) stray(seg, next *segment) bool {
 	return true
 }
 
-// strays reports files of lines that are no part of the log by their names.
+// strays reports files with names of log files that are not part of the log.
 func (c *checking) strays(list []*segment) {
 	names, err := c.fs.ReadDir(c.dir)
 	if err != nil {
-		return // which was said
+		return // already reported
 	}
 	for _, n := range names {
 		name := n.Name()

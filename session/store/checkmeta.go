@@ -23,8 +23,8 @@ func (c *checking) readMeta() {
 	}
 }
 
-// minSeq is the first seq of the log by the metadata as it is now: retention may have
-// gone on since it was read. Zero if it does not say.
+// minSeq returns the first seq according to the current metadata: retention may
+// have continued since it was first read. Zero if unknown.
 func (c *checking) minSeq() event.Seq {
 	if !c.hasMeta {
 		return 0
@@ -35,8 +35,8 @@ func (c *checking) minSeq() event.Seq {
 	return c.meta.MinSeq
 }
 
-// labels verifies that both copies of the labels are the same. Of metadata from
-// before there were labels there is no second copy.
+// labels verifies that both copies of the labels are equal. Metadata from before
+// there were labels has no second copy.
 func (c *checking) labels() {
 	given, err := readLabels(c.fs, c.dir)
 	switch {
@@ -50,7 +50,7 @@ func (c *checking) labels() {
 	}
 }
 
-// checkpoint verifies that the metadata names the line it was written after.
+// checkpoint verifies that the metadata names the line after which it was written.
 func (c *checking) checkpoint(name string, s *logfile.Scan) {
 	m := &c.meta
 	c.ended = true
@@ -69,7 +69,7 @@ func (c *checking) checkpoint(name string, s *logfile.Scan) {
 	}
 }
 
-// behind notes that the metadata lags, as it may after a crash.
+// behind notes that the metadata lags, which a crash may cause.
 func (c *checking) behind(last event.Seq) {
 	c.report.Notes = append(c.report.Notes, Problem{
 		Session: c.id, Kind: ProblemMetadata, File: metadataName, Seq: c.meta.SyncedSeq, Repairable: true,
@@ -77,8 +77,8 @@ func (c *checking) behind(last event.Seq) {
 	})
 }
 
-// lost tells of events behind the end of the log that were stored once. Repair makes
-// the metadata fit, and nothing brings them back.
+// lost reports events after the end of the log that were once stored. Repair makes
+// the metadata fit; the events are lost.
 func (c *checking) lost(name string, last event.Seq) {
 	c.add(ProblemHole, name, last+1, "what was stored from it up to seq %d is lost", c.meta.SyncedSeq)
 	c.add(ProblemMetadata, metadataName, c.meta.SyncedSeq, "the log ends with seq %d", last)

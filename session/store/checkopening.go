@@ -9,15 +9,15 @@ import (
 	"github.com/abidehub/abide/session/store/blobs"
 )
 
-// opening notes the changes that the next open makes to a sound session, so that a
-// check names everything that a repair would report.
+// opening notes the changes that the next opening makes to a sound session, so that
+// a check lists everything that a repair would report.
 func (c *checking) opening(list []*segment) {
 	if c.live {
 		return
 	}
 	c.halfMade()
 	if !c.hasMeta {
-		return // which says so
+		return // already reported
 	}
 	m := &c.meta
 	if c.scan != nil {
@@ -35,12 +35,12 @@ func (c *checking) opening(list []*segment) {
 	}
 }
 
-// halfMade notes files that a crash left half made.
+// halfMade notes incomplete files that a crash left.
 func (c *checking) halfMade() {
 	for _, folder := range []string{".", blobs.Dir} {
 		names, err := c.fs.ReadDir(filepath.Join(c.dir, folder))
 		if err != nil || folder != "." && disk.IsLink(c.fs, filepath.Join(c.dir, folder)) {
-			continue // which was said
+			continue // already reported
 		}
 		for _, n := range names {
 			if name := n.Name(); isHalfMade(name) || folder == blobs.Dir && strings.HasSuffix(name, disk.TempSuffix) {
@@ -50,7 +50,8 @@ func (c *checking) halfMade() {
 	}
 }
 
-// note adds a harmless finding, or one that the next open of the session repairs.
+// note adds a finding that is harmless, or that the next opening of the session
+// repairs.
 func (c *checking) note(file, format string, args ...any) {
 	c.report.Notes = append(c.report.Notes, Problem{
 		Session: c.id, Kind: ProblemMetadata, File: file, Repairable: true, Detail: fmt.Sprintf(format, args...),

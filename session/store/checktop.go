@@ -20,12 +20,12 @@ func checkTop(fsys FS, dir string, r *Report) {
 		before := len(r.Problems)
 		checkMode(fsys, filepath.Join(dir, name), Problem{File: name}, r)
 		for i := before; i < len(r.Problems); i++ {
-			// Every run writes hub.json anew, and makes a LOCK where there is none.
+			// Every run rewrites hub.json, and creates LOCK if it is missing.
 			p := &r.Problems[i]
 			p.Repairable = name == hubName && p.Kind == ProblemMode || p.Detail == missing
 		}
 	}
-	if names, err := fsys.ReadDir(dir); err == nil { // else the mode of it said so
+	if names, err := fsys.ReadDir(dir); err == nil { // otherwise its mode was reported
 		for _, n := range names {
 			if name := n.Name(); n.IsDir() && (name == lockName || name == "hub.addr" || name == "auth.lock") {
 				r.add(Problem{Kind: ProblemStray, File: name, Detail: noFileHere})
@@ -39,7 +39,7 @@ func checkTop(fsys FS, dir string, r *Report) {
 func checkHub(fsys FS, dir string, r *Report) {
 	data, err := fsys.ReadFile(filepath.Join(dir, hubName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return // its mode said so
+		return // its mode was reported
 	}
 	var hub hubFile
 	if err == nil {
@@ -61,12 +61,12 @@ func checkHub(fsys FS, dir string, r *Report) {
 	r.add(at)
 }
 
-// checkJSON verifies that a file that calls itself JSON is that. Its contents are
-// checked by the package that writes it.
+// checkJSON verifies that a .json file is valid JSON. The package that writes it
+// checks the contents.
 func checkJSON(fsys FS, path string, at Problem, r *Report) {
 	switch name := filepath.Base(path); {
 	case !strings.HasSuffix(name, ".json"), name == hubName, name == metadataName, name == labelsName:
-		return // none, or looked into more closely
+		return // missing, or checked elsewhere
 	}
 	data, err := fsys.ReadFile(path)
 	if err == nil && json.Valid(data) || errors.Is(err, fs.ErrNotExist) {
@@ -83,7 +83,7 @@ func checkJSON(fsys FS, path string, at Problem, r *Report) {
 func checkMode(fsys FS, path string, at Problem, r *Report) {
 	info, err := fsys.Stat(path)
 	if at.File == sessionsDir && err == nil && info.Mode().Type() == fs.ModeSymlink {
-		// A person may keep the sessions on another device. A link is followed.
+		// A person may store the sessions on another device: follow a link.
 		info, err = fsys.Stat(path + string(filepath.Separator) + ".")
 	}
 	modeOf(info, err, at, r)

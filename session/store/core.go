@@ -18,7 +18,7 @@ type core struct {
 	runID string
 
 	closed  atomic.Bool
-	touched atomic.Int64 // microseconds of the newest event's time
+	touched atomic.Int64 // time of the newest event in microseconds
 	marks   marks
 	tail    tail.Tail
 	bell    bell.Bell
@@ -26,8 +26,8 @@ type core struct {
 	health  health
 }
 
-// prior is the knowledge about a log before it is opened.
+// prior is what is known about a log before it is opened.
 type prior struct {
 	crashed bool // the machine stopped while a hub had the data directory open
-	suspect bool // the device failed to sync it in this run: see reopen
+	suspect bool // a sync of it failed in this run: see reopen
 }

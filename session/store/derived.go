@@ -9,8 +9,8 @@ import (
 	"github.com/abidehub/abide/internal/disk"
 )
 
-// Derived is a directory of files that are computed from logs. Each of them may be
-// missing, old or damaged at any time: its reader checks it, and computes it again.
+// Derived is a directory of files computed from logs. Each may be missing, old or
+// damaged at any time: its reader checks it and computes it again.
 type Derived struct {
 	fs  FS
 	dir string
@@ -21,8 +21,8 @@ func (d Derived) Read(name string) ([]byte, error) {
 	return d.fs.ReadFile(filepath.Join(d.dir, name))
 }
 
-// Write replaces a file: after a crash it has the old bytes or the new ones. One
-// goroutine at a time may write a name.
+// Write replaces a file: after a crash it has the old bytes or the new ones. It is
+// not safe for concurrent use with the same name.
 func (d Derived) Write(name string, data []byte) error {
 	path := filepath.Join(d.dir, name)
 	err := disk.Replace(d.fs, path, data)

@@ -10,25 +10,25 @@ import (
 )
 
 const (
-	// flushEvery is the least time between two rounds of the flusher. Together with
-	// the duration of a sync it bounds what a power cut can cost a stream: 100 ms.
+	// flushEvery is the minimum time between two rounds of the flusher. With the
+	// duration of a sync it limits what a power cut can cost a stream: 100 ms.
 	flushEvery = 80 * time.Millisecond
-	// retryFirst and retryLast bound how often a full device is tried.
+	// retryFirst and retryLast limit the pauses between attempts on a full device.
 	retryFirst = 100 * time.Millisecond
 	retryLast  = 5 * time.Second
 )
 
-// flusher does one log's work in the background: it flushes soon after it was
-// poked, tries again after a failure, and rests after long idleness. Each log has
-// its own, so a slow device of one log delays no other log.
+// flusher does one log's background work: it flushes soon after a poke, retries
+// after a failure, and sleeps while the log is idle. Each log has its own, so a
+// slow device of one log delays no other.
 type flusher struct {
 	// Set at construction.
 	idleAfter time.Duration
 	flush     func(context.Context) error
 	rest      func()
-	failed    func(err error, again time.Duration) // again is zero if it does not try again
+	failed    func(err error, again time.Duration) // again is zero if there is no retry
 
-	dirty  atomic.Bool // there is something to do
+	dirty  atomic.Bool // there is work
 	wake   bell.Slot
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the flusher has ended

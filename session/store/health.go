@@ -14,28 +14,28 @@ import (
 type HealthState string
 
 const (
-	// HealthOK says that the log can be read and written.
+	// HealthOK: the log can be read and written.
 	HealthOK HealthState = "ok"
-	// HealthBlocked says that the device is full; the log heals by itself.
+	// HealthBlocked: the device is full. The log recovers by itself.
 	HealthBlocked HealthState = "blocked"
-	// HealthFrozen says that the device failed; the log takes nothing more
-	// until it is reopened.
+	// HealthFrozen: the device failed. The log accepts no events until it is
+	// reopened.
 	HealthFrozen HealthState = "frozen"
 )
 
 // Health says whether a log can be written, and counts its damage.
 type Health struct {
 	State HealthState `json:"state"`
-	// Reason is why, in words for a person; empty while the state is ok.
+	// Reason is the cause, for a person; empty while the state is ok.
 	Reason string `json:"reason,omitempty"`
-	// Taken says how the file of a frozen log was removed, replaced or shortened by
-	// another program; empty if it is frozen for another reason. The hub has the
-	// rest of the file open until it ends.
+	// Taken says how another program removed, replaced or shortened the file of a
+	// frozen log; empty if it is frozen for another reason. The hub keeps the rest
+	// of the file open until it ends.
 	Taken string `json:"taken,omitempty"`
-	// Absence says of a frozen log whether its directory is gone, or was.
+	// Absence says whether the directory of a frozen log is or was missing.
 	Absence Absence `json:"absence,omitempty"`
-	// Unsaved is why the metadata cannot be written, in words for a person that name
-	// no path; empty if it can.
+	// Unsaved is why the metadata cannot be written, for a person and without a
+	// path; empty if it can.
 	Unsaved string `json:"unsaved,omitempty"`
 	Damage
 }
@@ -44,8 +44,8 @@ type Health struct {
 type health struct {
 	frozen  atomic.Bool // read on every append
 	blocked atomic.Bool // read on every append
-	// wants is how many bytes the largest value takes that waits for space; zero
-	// if it is lines only.
+	// wants is the size of the largest value that waits for space; zero if only
+	// lines wait.
 	wants atomic.Int64
 
 	mu     sync.Mutex
@@ -71,7 +71,7 @@ func (h *health) get() Health {
 	return Health{State: state, Reason: h.reason, Taken: taken, Unsaved: h.unsaved, Damage: h.damage}
 }
 
-// saved notes whether the metadata could be written.
+// saved records whether the metadata could be written.
 func (h *health) saved(err error) {
 	why := ""
 	if err != nil {
@@ -82,7 +82,7 @@ func (h *health) saved(err error) {
 	h.unsaved = why
 }
 
-// whyUnsaved says without a path why metadata cannot be written.
+// whyUnsaved returns why metadata cannot be written, without a path.
 func whyUnsaved(err error) string {
 	var no syscall.Errno
 	if errors.As(err, &no) {
@@ -91,7 +91,7 @@ func whyUnsaved(err error) string {
 	return "the system refuses it"
 }
 
-// refusal is the error for an append to a frozen log.
+// refusal returns the error for an append to a frozen log.
 func (h *health) refusal() error {
 	if !h.frozen.Load() {
 		return nil
@@ -101,7 +101,7 @@ func (h *health) refusal() error {
 	return h.err
 }
 
-// block notes that the device is full.
+// block records that the device is full.
 func (h *health) block(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -112,7 +112,7 @@ func (h *health) block(err error) {
 	h.blocked.Store(true)
 }
 
-// fits notes that n bytes found space. That ends the wait of writes that are no
+// fits records that n bytes could be written, which unblocks writes that are not
 // larger.
 func (h *health) fits(n int64) {
 	wants := h.wants.Load()
@@ -125,7 +125,7 @@ func (h *health) fits(n int64) {
 	h.unblock()
 }
 
-// unblock notes that there is space again.
+// unblock records that there is space again.
 func (h *health) unblock() {
 	if !h.blocked.Load() {
 		return
@@ -138,7 +138,7 @@ func (h *health) unblock() {
 	}
 }
 
-// freeze notes that the device failed.
+// freeze records that the device failed.
 func (h *health) freeze(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -148,7 +148,7 @@ func (h *health) freeze(err error) {
 	}
 }
 
-// thaw notes that the log was reopened.
+// thaw records that the log was reopened.
 func (h *health) thaw() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -158,8 +158,8 @@ func (h *health) thaw() {
 	h.wants.Store(0)
 }
 
-// sawHoles notes holes a reader met. Readers meet the same hole many times, so
-// it only says that there are some.
+// sawHoles records that a reader met holes. Readers meet the same hole many times,
+// so holes are not counted here.
 func (h *health) sawHoles(n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -168,14 +168,15 @@ func (h *health) sawHoles(n int) {
 	}
 }
 
-// setDamage takes the damage that recovery found.
+// setDamage sets the damage that recovery found.
 func (h *health) setDamage(d Damage) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.damage = d
 }
 
-// blockedIfFull adds to an error that there is no space that the call may be repeated.
+// blockedIfFull makes an error about missing space an ErrBlocked, which may be
+// repeated.
 func blockedIfFull(err error) error {
 	if disk.IsFull(err) {
 		return fmt.Errorf("%w: %w", ErrBlocked, err)

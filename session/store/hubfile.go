@@ -17,7 +17,7 @@ import (
 type hubFile struct {
 	Format int    `json:"format"`
 	HubID  string `json:"hub_id"`
-	// LastRun is the newest run, the present one while it lasts.
+	// LastRun is the newest run; while a hub runs, its own.
 	LastRun hubRun `json:"last_run"`
 }
 
@@ -26,13 +26,13 @@ type hubRun struct {
 	RunID     string    `json:"run_id"`
 	BootID    string    `json:"boot_id"`
 	StartedAt time.Time `json:"started_at"`
-	// Clean says that the run closed every log.
+	// Clean means that the run closed every log.
 	Clean bool `json:"clean"`
 }
 
-// beginRun reads hub.json, enters a new run and returns it with the run before.
-// A hub.json that cannot be read is replaced: the logs do not depend on it. An
-// error that isFull says only that the run is not entered yet.
+// beginRun reads hub.json, records a new run and returns it with the previous one.
+// An unreadable hub.json is replaced: the logs do not depend on it. An error that
+// isFull means only that the run is not recorded yet.
 func beginRun(fsys FS, dir, boot string, at time.Time) (now hubFile, before hubRun, err error) {
 	path := filepath.Join(dir, hubName)
 	data, err := fsys.ReadFile(path)
@@ -69,9 +69,9 @@ func (h hubFile) write(fsys FS, dir string) error {
 	return nil
 }
 
-// nextRun makes the id of a run: microseconds of its start, and above the run
-// before even if the clock went back. All ids have one width, so they ascend as
-// text too. Behind one that no run can have had they begin anew.
+// nextRun returns the id of a run: its start in microseconds, but above the
+// previous run's even if the clock went back. All ids have the same length, so they
+// also ascend as text. After an impossible id they start again.
 func nextRun(before string, at time.Time) string {
 	n := at.UnixMicro()
 	if last, ok := parseRun(before); ok && last >= n {
@@ -80,7 +80,7 @@ func nextRun(before string, at time.Time) string {
 	return fmt.Sprintf("%016x", n)
 }
 
-// parseRun reads the text that nextRun wrote. No clock is beyond the year 9999.
+// parseRun parses a run id. It refuses ids beyond the year 9999.
 func parseRun(id string) (n int64, ok bool) {
 	const latest = 253402300800_000_000
 	n, err := strconv.ParseInt(id, 16, 64)

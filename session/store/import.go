@@ -16,32 +16,31 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-// ErrExists reports an import of a session that is there already.
+// ErrExists means that a session to be imported already exists.
 var ErrExists = errors.New("the session exists")
 
 const (
-	// importEvents and importBytes bound one write of an import.
+	// importEvents and importBytes limit one write of an import.
 	importEvents = 500
 	importBytes  = 1 << 20
 )
 
 // Imported is a session that comes from another data directory.
 type Imported struct {
-	// First is its session_start, which names it and gives its epoch.
+	// First is its session_start, which has its id and epoch.
 	First event.Event
 	// Next returns the event after the one before, and io.EOF after the last.
 	Next func() (event.Event, error)
-	// NextBlob returns the bytes of a large value and the hash they must have, and
-	// io.EOF after the last. Nil is none.
+	// NextBlob returns the bytes of a large value and their expected hash, and
+	// io.EOF after the last. Nil means that there are none.
 	NextBlob func() (sha256 string, data io.Reader, err error)
-	// Name is the name that a person gave it; empty if none.
+	// Name is the session's name given by a person; empty if none.
 	Name string
 }
 
-// Import makes a session of events that have their seqs, times and epochs already.
-// It is there whole or not at all. Its metadata says that it is Imported. ErrExists
-// if a session has its id, ErrInvalid if the events are not a log from its
-// beginning.
+// Import creates a session from events that have seqs, times and epochs. It creates
+// all of it or nothing. The metadata is marked Imported. ErrExists if a session has
+// the id, ErrInvalid if the events are not a log from its beginning.
 func (s *Store) Import(ctx context.Context, in Imported) (id string, err error) {
 	payload, err := in.First.Payload()
 	start, ok := payload.(event.SessionStart)
@@ -76,7 +75,7 @@ func (s *Store) Import(ctx context.Context, in Imported) (id string, err error) 
 	return id, nil
 }
 
-// importAside writes the session aside and then gives it its name.
+// importAside writes the session under a temporary name and renames it.
 func (s *Store) importAside(ctx context.Context, start event.SessionStart, in Imported) (Metadata, error) {
 	fsys, dir := s.opts.FS, filepath.Join(s.root(), start.SessionID)
 	aside := filepath.Join(s.root(), newPrefix+start.SessionID)

@@ -11,13 +11,13 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-// inspection is the result of reading the files of one session. Recovery and Check
-// share it, so that they agree. It changes nothing.
+// inspection is the result of reading the files of one session. It changes nothing.
+// Recovery and Check share it, so that they agree.
 type inspection struct {
 	fs      FS
 	dir     string
 	id      string
-	boot    string // this start of the machine; empty if it is not known
+	boot    string // boot id of the machine; empty if unknown
 	crashed bool   // the machine stopped while a hub had the data directory open
 
 	meta     Metadata
@@ -28,11 +28,11 @@ type inspection struct {
 	active  *segment
 	scan    *logfile.Scan
 	epoch   string
-	trusted bool // the checkpoint holds, so only the lines behind it were read
+	trusted bool // the checkpoint holds, so only the lines after it were read
 }
 
-// readMeta reads the metadata. With an error there is none, but for its words where
-// it is doubtful.
+// readMeta reads the metadata. After an error there is none, except for its texts
+// if it is doubtful.
 func (i *inspection) readMeta() error {
 	m, err := readMetadata(i.fs, i.dir)
 	i.hasMeta, i.doubtful = err == nil, errors.Is(err, errDoubtful)
@@ -51,8 +51,8 @@ func (i *inspection) readMeta() error {
 	return err
 }
 
-// firstSeq is the first seq that the active file is meant to hold. That is not always
-// its first line's.
+// firstSeq is the seq with which the active file should begin. Its first line may
+// have another.
 func (i *inspection) firstSeq(file File) (event.Seq, error) {
 	first := max(i.meta.MinSeq, 1)
 	if n := len(i.sealed); n > 0 {
@@ -69,8 +69,8 @@ func (i *inspection) firstSeq(file File) (event.Seq, error) {
 	return max(o.First, 1), err
 }
 
-// checkpointHolds reports whether the line the metadata calls the last synced
-// one ends where it says. If so, all before it is as it was.
+// checkpointHolds reports whether the last synced line ends where the metadata
+// says. Then everything before it is unchanged.
 func (i *inspection) checkpointHolds(file File, size int64) (bool, error) {
 	m := &i.meta
 	if !i.hasMeta || m.LogFirst != i.active.first || m.SyncedSeq < m.LogFirst || m.LogBytes > size || m.LogBytes <= 0 || !logfile.IsEpoch(m.Epoch) {
@@ -83,16 +83,16 @@ func (i *inspection) checkpointHolds(file File, size int64) (bool, error) {
 	return p.Quality != logfile.Bad && p.Seq == m.SyncedSeq && logfile.Hex(p.Sum) == m.TailCRC, nil
 }
 
-// endFits reports whether the whole log ends where the metadata says, which its
-// checkpoint alone need not tell: lines that do not count may be the last.
+// endFits reports whether the whole log ends where the metadata says. A valid
+// checkpoint is not enough, because invalid lines may follow it.
 func (i *inspection) endFits() bool {
 	m, end := &i.meta, i.scan.Good
 	return m.SyncedSeq == end.Seq && m.LogBytes == end.Offset && m.TailCRC == logfile.Hex(end.Sum)
 }
 
-// ownActive reports whether the active file has its start line. It is an *errForeign
-// if that names another session. The line is read even if the checkpoint holds,
-// because bytes before that may have been written over.
+// ownActive reports whether the active file has its start line. It returns an
+// *errForeign if that line names another session. The line is read even if the
+// checkpoint holds, because earlier bytes may have been overwritten.
 func (i *inspection) ownActive() (started bool, err error) {
 	o, err := i.active.origin()
 	if err == nil && o.Session != "" && o.Session != i.id {
@@ -101,23 +101,23 @@ func (i *inspection) ownActive() (started bool, err error) {
 	return o.Session != "", err
 }
 
-// restored reports whether the log's files, or the metadata, are copies of those
-// that a hub wrote. They may be of an earlier time: the log may have gone on since,
-// and readers may have seen the events since.
+// restored reports whether the log's files or the metadata are copies of those that
+// a hub wrote. They may be from an earlier time: the log may have continued, and
+// readers may have seen later events.
 func (i *inspection) restored() bool {
 	return areOthers(i.fs, i.meta.LogBorn, i.active.path, i.sealed)
 }
 
-// noticeCopy notes in the metadata that it was written over the old contents of its
-// file, so that the note survives a failed attempt to open the session.
+// noticeCopy records in the metadata that it was copied over its file, so that the
+// fact survives a failed attempt to open the session.
 func (i *inspection) noticeCopy() {
 	if writtenOver(i.fs, i.dir, &i.meta) {
 		i.meta.LogBorn = noFile
 	}
 }
 
-// prevOf is the checksum of the line before first, if it is the last line of the
-// newest complete file.
+// prevOf returns the checksum of the line before first, if that is the last line of
+// the newest complete file.
 func (i *inspection) prevOf(first event.Seq) string {
 	if len(i.sealed) == 0 {
 		return ""
@@ -137,7 +137,7 @@ const (
 	reasonUnknown = "the metadata or the first line of the log is damaged"
 )
 
-// epochReason says why the log needs a new epoch; empty if it needs none.
+// epochReason returns why the log needs a new epoch; empty if it needs none.
 func (i *inspection) epochReason() string {
 	m := &i.meta
 	other := i.hasMeta && !i.trusted && m.Epoch != "" && len(i.scan.Epochs) > 0 && !slices.Contains(i.scan.Epochs, m.Epoch)
@@ -156,9 +156,9 @@ func (i *inspection) epochReason() string {
 }
 
 // writtenOver reports whether metadata with a right checksum was written over the
-// old contents of its file. A store never does that; cp and rsync --inplace do so
-// to an existing file, and then the log's files keep their births too. Bytes that a
-// person edited are no copy, and have no checksum.
+// old contents of its file. A store never does that; cp and rsync --inplace do, and
+// then the log's files keep their birth times too. Metadata edited by a person has
+// no right checksum and does not count.
 func writtenOver(fsys FS, dir string, m *Metadata) bool {
 	now := bornOf(fsys, filepath.Join(dir, metadataName))
 	return m.Born != "" && now != "" && m.Born != now

@@ -8,9 +8,9 @@ import (
 	"github.com/abidehub/abide/internal/disk"
 )
 
-// labels are the settings of a session that a person made and that no event has.
-// The file is a second copy, on disk before the metadata, for the case that the
-// metadata cannot be read.
+// labels are a session's settings from people that are in no event. labels.json is
+// a second copy, written before the metadata, in case the metadata becomes
+// unreadable.
 type labels struct {
 	SessionID string `json:"session_id"`
 	// Name is empty until a person names the session.
@@ -29,19 +29,19 @@ func (m *Metadata) labels() labels {
 	return given
 }
 
-// label puts the labels on the metadata.
+// label applies the labels to the metadata.
 func (m *Metadata) label(given labels) {
 	m.Archived, m.Pinned, m.Imported = given.Archived, given.Pinned, given.Imported
 	if m.Named && given.Name == "" {
-		m.Name = "" // it names itself again
+		m.Name = "" // allow automatic names again
 	}
 	if m.Named = given.Name != ""; m.Named {
 		m.Name = given.Name
 	}
 }
 
-// readLabels reads a session's labels.json. fs.ErrNotExist says that no label was
-// set, or that metadata.json alone has them.
+// readLabels reads a session's labels.json. fs.ErrNotExist means that there are no
+// labels, or that only metadata.json has them.
 func readLabels(fsys FS, dir string) (labels, error) {
 	var given labels
 	data, err := fsys.ReadFile(filepath.Join(dir, labelsName))

@@ -8,13 +8,12 @@ import (
 	"time"
 )
 
-// List returns the metadata of every session, those with the newest events
-// first. No log is opened for it.
+// List returns the metadata of every session, newest activity first. It opens no
+// log.
 func (s *Store) List() []Metadata { return slices.Collect(s.Newest(Place{})) }
 
-// Place is where a session stands in the list: it names a place in the order and
-// not a session, so it stays good when sessions come, go and move. The zero Place
-// is before all.
+// Place is a position in the list's order, not a session, so it stays valid when
+// sessions come, go and move. The zero Place is before all.
 type Place struct {
 	UpdatedAt time.Time
 	SessionID string
@@ -25,9 +24,9 @@ func (p Place) compare(other Place) int {
 	return cmp.Or(other.UpdatedAt.Compare(p.UpdatedAt), strings.Compare(other.SessionID, p.SessionID))
 }
 
-// Newest yields the entries of List after a place. Each is made when it is taken,
-// so a page of a long list costs a page. The order is that of the moment the first
-// was taken, and so is each UpdatedAt; sessions deleted since are left out.
+// Newest yields the entries of List after a place. It computes each entry when it
+// is requested, so a page of a long list costs only the page. Order and UpdatedAt
+// are those of the start; sessions deleted meanwhile are omitted.
 func (s *Store) Newest(behind Place) iter.Seq[Metadata] {
 	return func(yield func(Metadata) bool) {
 		for _, p := range s.places(behind) {
@@ -66,8 +65,8 @@ func (s *Store) places(behind Place) []Place {
 	return places
 }
 
-// Listed returns the entry of List for one session, and whether there is one. No
-// log is opened for it.
+// Listed returns the entry of List for one session, and whether it exists. It opens
+// no log.
 func (s *Store) Listed(id string) (Metadata, bool) {
 	s.mu.Lock()
 	e := s.sessions[id]
@@ -84,6 +83,6 @@ func (s *Store) Listed(id string) (Metadata, bool) {
 }
 
 // TakeBackUpdated sets the log's updated time to one before its newest events, so
-// that these do not make it unread. After a recovery from a crash the newest event
-// counts again. There must be no append meanwhile.
+// that these do not make it unread. After a crash, recovery uses the newest event
+// again. There must be no append meanwhile.
 func (l *Log) TakeBackUpdated(at time.Time) { l.touched.Store(at.UnixMicro()) }

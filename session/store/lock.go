@@ -13,11 +13,11 @@ import (
 	"github.com/abidehub/abide/internal/disk"
 )
 
-// dirLocker is an FS that can lock a directory itself: after its LOCK file was
-// removed, the hub that holds it could not be seen otherwise.
+// dirLocker is an FS that can lock a directory itself. Without it, a hub whose LOCK
+// file was removed could not be detected.
 type dirLocker interface {
 	// LockDir takes the exclusive advisory lock of a directory until it is closed,
-	// or reports false if another has it.
+	// or returns false if another process has it.
 	LockDir(name string) (lock io.Closer, ok bool, err error)
 }
 
@@ -27,12 +27,12 @@ type dirLock struct {
 	dir io.Closer
 }
 
-// Close gives both back.
+// Close releases both.
 func (l dirLock) Close() error { return errors.Join(l.File.Close(), l.dir.Close()) }
 
 // lockDir takes the lock of a data directory. The lock belongs to the open files,
-// so it ends with the process however that ends; the file's text is for people only
-// and decides nothing. Where directories cannot be locked the file alone decides.
+// so it ends with the process. The file's text is for people and not evaluated. If
+// directories cannot be locked, only the file is.
 func lockDir(fsys FS, dir string, at time.Time) (File, error) {
 	locker, can := fsys.(dirLocker)
 	if !can {
@@ -52,8 +52,8 @@ func lockDir(fsys FS, dir string, at time.Time) (File, error) {
 	return dirLock{f, whole}, nil
 }
 
-// holderOf is the text of the LOCK file, which names its holder; empty if it has
-// none.
+// holderOf returns the text of the LOCK file, which names the process that holds
+// it; empty if there is none.
 func holderOf(fsys FS, dir string) string {
 	f, err := fsys.Open(filepath.Join(dir, lockName))
 	if err != nil {

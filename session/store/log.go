@@ -12,10 +12,10 @@ import (
 	"github.com/abidehub/abide/session/store/blobs"
 )
 
-// Log is one session's events, in order, numbered without gaps. It is safe for
+// Log is one session's events, in order and numbered without gaps. It is safe for
 // concurrent use. Reading never waits for writing, and one log never waits for
-// another. Each part of it has a type of its own; a part calls those above it in
-// this list.
+// another. Each part has its own type and calls only the parts above it in this
+// list.
 type Log struct {
 	core
 	reader
@@ -30,11 +30,11 @@ type Log struct {
 	flusher   flusher
 }
 
-// bellGap is how long news may wait in a burst. A screen cannot tell, and a
-// follower that is woken 10,000 times a second has enough to do.
+// bellGap is how long a bell may be delayed in a burst. A screen cannot tell the
+// difference, and it keeps followers from waking 10,000 times a second.
 const bellGap = 100 * time.Microsecond
 
-// newLog makes a log that knows nothing yet; recovery fills it.
+// newLog returns an empty log; recovery fills it.
 func newLog(id, dir, runID string, opts Options) *Log {
 	l := &Log{core: core{id: id, dir: dir, fs: opts.FS, opts: opts, runID: runID}}
 	c, k := &l.core, &l.flusher
@@ -65,14 +65,14 @@ func newLog(id, dir, runID string, opts Options) *Log {
 // ID is the session's id.
 func (l *Log) ID() string { return l.id }
 
-// Changed returns a channel that is closed when more becomes visible, or the
-// log closes. Take it before reading, or news in between is missed.
+// Changed returns a channel that is closed when more becomes visible, or the log
+// closes. Take it before reading, or a change in between is missed.
 func (l *Log) Changed() <-chan struct{} { return l.bell.Listen() }
 
-// Marks returns the watermarks, all of one moment.
+// Marks returns all watermarks at one moment.
 func (l *Log) Marks() Marks { return l.marks.snapshot() }
 
-// Health says whether the log can be written, and counts its damage.
+// Health returns whether the log can be written, and counts its damage.
 func (l *Log) Health() Health {
 	h := l.health.get()
 	if h.State == HealthFrozen {
@@ -81,8 +81,8 @@ func (l *Log) Health() Health {
 	return h
 }
 
-// close brings everything to the device, says so in the metadata, and lets the
-// files go. Readers and waiting appends get ErrClosed.
+// close syncs the log, records that in the metadata, and closes the files. Readers
+// and waiting appends get ErrClosed.
 func (l *Log) close() error {
 	if l.closed.Swap(true) {
 		return nil
@@ -90,18 +90,18 @@ func (l *Log) close() error {
 	var errs []error
 	errs = append(errs, l.writer.withWriteLock(func() error { l.writer.out.closed = true; return nil }))
 	l.flusher.stop()
-	if u := l.repairer.state.Load(); u != nil { // no other goroutine has the write lock any more
+	if u := l.repairer.state.Load(); u != nil { // no other goroutine can have the write lock now
 		errs = append(errs, l.saveMetadata(), u.file.Close())
 	} else {
 		errs = append(errs, l.writer.withWriteLock(l.reopener.keepLast))
 	}
 	if l.health.frozen.Load() {
-		// The next run must know not to trust the page cache.
+		// Tell the next run not to trust the page cache.
 		errs = append(errs, fmt.Errorf("close session %s: %w", l.id, l.health.refusal()), l.saveMetadata())
 	} else if !l.repairer.unrepaired() {
 		errs = append(errs, l.settle())
 		if l.health.frozen.Load() {
-			errs = append(errs, l.saveMetadata()) // it was the last sync that failed
+			errs = append(errs, l.saveMetadata()) // the last sync failed
 		}
 	}
 	errs = append(errs, l.segs.close())
@@ -111,31 +111,31 @@ func (l *Log) close() error {
 	return errors.Join(errs...)
 }
 
-// Append gives the drafts the next seqs and writes them with one write(2), in
-// order and all or none. It returns once they are written; with a draft of a
-// durable type among them, or in strict mode, once they are on the device and
-// so visible. Concurrent calls are safe and share writes and syncs. A value over
-// 256 KiB becomes a blob first. The drafts are not kept.
+// Append writes the drafts with the next seqs in one write(2), in order and all or
+// none. It returns once they are written. With a draft of a durable type, or in
+// strict mode, it returns once they are synced and visible. Concurrent calls are
+// safe and share writes and syncs. A value over 256 KiB becomes a blob first. The
+// drafts are not retained.
 //
-// ErrBlocked means nothing was written and the call may be repeated. ErrFrozen,
-// or the end of ctx while waiting for the device, leaves the drafts' fate open:
-// they are in the log, but were not acknowledged.
+// ErrBlocked means that nothing was written and the call may be repeated. After
+// ErrFrozen, or if ctx ends while waiting for the device, the result is open: the
+// drafts are in the log, but were not acknowledged.
 func (l *Log) Append(ctx context.Context, drafts ...event.Draft) (first, last event.Seq, err error) {
 	return l.writer.submit(ctx, drafts)
 }
 
-// Reopen brings a frozen log back: the active file is copied to a fresh file, which
-// is synced before it takes the place of the old one. The old one is never synced
-// again, because the kernel reports a lost page only once. Events that were not
-// acknowledged are kept and become visible. If the device fails again the log stays
-// frozen. A log that is not frozen is left alone.
+// Reopen reopens a frozen log: it copies the active file to a new file, syncs that
+// and puts it in place of the old one. The old file is never synced again, because
+// the kernel reports a lost page only once. Unacknowledged events are kept and
+// become visible. If the device fails again, the log stays frozen. On a log that is
+// not frozen, Reopen does nothing.
 func (l *Log) Reopen(ctx context.Context) error { return l.reopener.reopen(ctx) }
 
-// FlushMetadata brings the log and then its metadata to the device, and returns
-// once both are there. The session calls it at the end of a turn.
+// FlushMetadata syncs the log and then its metadata, and returns once both are on
+// the device. The session calls it at the end of a turn.
 func (l *Log) FlushMetadata(ctx context.Context) error { return l.upkeep.flushMetadata(ctx) }
 
-// refusal is why no blob may be kept any more; nil if it may.
+// refusal returns why no blob may be stored now; nil if it may.
 func (l *Log) refusal() error {
 	if l.closed.Load() {
 		return ErrClosed
@@ -143,7 +143,8 @@ func (l *Log) refusal() error {
 	return nil
 }
 
-// full notes that there was no space for a value. The flusher finds out when there is.
+// full records that there was no space for a value. The flusher finds out when
+// there is.
 func (l *Log) full(err error) error {
 	l.health.block(err)
 	l.flusher.poke()
@@ -160,11 +161,11 @@ func (l *Log) settle() error {
 	return l.saveMetadata()
 }
 
-// Present is nil where the log's directory is there, else an ErrAway, or why that
-// cannot be told.
+// Present returns nil if the log's directory exists, an ErrAway if it is missing,
+// or why that cannot be determined.
 func (l *Log) Present() error { return away(l.fs, l.dir) }
 
-// absence is that of a frozen log.
+// absence returns the Absence of a frozen log.
 func (l *Log) absence() Absence {
 	err := away(l.fs, l.dir)
 	if err == nil && errors.Is(l.health.refusal(), ErrAway) {
@@ -173,5 +174,5 @@ func (l *Log) absence() Absence {
 	return AbsenceOf(err)
 }
 
-// Derived is where files lie that are computed from this log.
+// Derived returns the directory of files computed from this log.
 func (l *Log) Derived() Derived { return Derived{l.fs, filepath.Join(l.dir, derivedDir)} }

@@ -6,13 +6,13 @@ import (
 	"io/fs"
 )
 
-// errUnmarked says that a log cannot be written because its metadata cannot.
+// errUnmarked means that a log cannot be written because its metadata cannot.
 var errUnmarked = errors.New("the session's metadata cannot be written, so nothing is written to its log")
 
-// markWriter puts on disk that this run writes the log, before its first line:
-// after an unclean stop of the machine that line may be gone although a client saw
-// it, and only the mark tells the next run. If it cannot be written, nothing else
-// is written. The caller holds the write lock.
+// markWriter records on disk that this run writes the log, before its first line.
+// After a crash of the machine that line may be lost although a client saw it, and
+// only the mark tells the next run. If the mark cannot be written, nothing else is.
+// The caller holds the write lock.
 func (w *writer) markWriter() error {
 	if err := w.active.named(w.out.file); err != nil {
 		w.freeze(fmt.Errorf("wake log: %w", err))
@@ -24,12 +24,13 @@ func (w *writer) markWriter() error {
 		return nil
 	case isNoSpace(err):
 		w.health.block(err)
-		w.poke() // it tries again, and the log goes on once that has worked
+		w.poke() // the flusher retries, and the log continues once that has worked
 		return fmt.Errorf("%w: %w", ErrBlocked, err)
 	case errors.Is(err, fs.ErrNotExist):
 		w.freeze(gone(err))
 	default:
-		// Nothing was written, so the metadata need not say that the device failed.
+		// Nothing was written, so the metadata need not record that the device
+		// failed.
 		w.health.freeze(fmt.Errorf("%w: %w", errUnmarked, err))
 		w.opts.Logger.Error("log is frozen", "session", w.id, "err", err)
 		w.poke()

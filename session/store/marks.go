@@ -10,18 +10,17 @@ import (
 // Marks are the watermarks of a log: Min <= Visible <= Written and
 // Synced <= Written.
 type Marks struct {
-	// Min is the first seq that can still be read; it is above 1 once old
-	// segments were removed.
+	// Min is the first readable seq. It is above 1 once old segments were removed.
 	Min event.Seq
-	// Visible is the last seq readers see: max_seq. Zero while there is none.
+	// Visible is the last seq that readers see: max_seq. Zero if there is none.
 	Visible event.Seq
-	// Written is the last seq that was given to the operating system.
+	// Written is the last seq that was written to the operating system.
 	Written event.Seq
 	// Synced is the last seq that is on the device.
 	Synced event.Seq
 }
 
-// position is a place between two lines: the end of the line of seq.
+// position is the end of the line of seq.
 type position struct {
 	seq    event.Seq
 	first  event.Seq // first seq of the file that holds the line
@@ -29,13 +28,13 @@ type position struct {
 	sum    uint32    // checksum of the line
 }
 
-// marks keeps the watermarks. Readers take visible without a lock; the lock is
-// held for a few instructions only, never over I/O.
+// marks holds the watermarks. Readers read visible without a lock. The lock is held
+// for a few instructions only, never during I/O.
 type marks struct {
 	visible atomic.Int64
 	min     atomic.Int64
 
-	strict bool // set at construction: nothing is visible before it is synced
+	strict bool // set at construction: events become visible once synced
 
 	mu      sync.Mutex
 	written position
@@ -43,7 +42,7 @@ type marks struct {
 	waiting []event.Seq // durable events not yet synced, ascending
 }
 
-// reset places the marks on a log whose lines up to p are on the device.
+// reset sets the marks of a log whose lines up to p are synced.
 func (m *marks) reset(min event.Seq, p position) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -53,22 +52,22 @@ func (m *marks) reset(min event.Seq, p position) {
 	m.visible.Store(int64(p.seq))
 }
 
-// remove says that all below first can no longer be read. A lower first has no
-// effect.
+// remove records that events below first are no longer readable. A lower first has
+// no effect.
 func (m *marks) remove(first event.Seq) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.min.Store(max(m.min.Load(), int64(first)))
 }
 
-// distrust takes back the synced mark; visible events stay visible.
+// distrust resets the synced mark. Visible events stay visible.
 func (m *marks) distrust(synced position) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.synced = synced
 }
 
-// raise takes over the marks of the same log as another found it.
+// raise takes the marks of another Log object of the same log.
 func (m *marks) raise(other *marks) {
 	written, synced := other.positions()
 	m.mu.Lock()
@@ -78,8 +77,8 @@ func (m *marks) raise(other *marks) {
 	m.advance()
 }
 
-// wrote says that all up to p is written, of which the durable seqs wait for
-// their sync. It reports whether readers may see more than before.
+// wrote records that everything up to p is written; the durable seqs wait for their
+// sync. It reports whether readers may see more than before.
 func (m *marks) wrote(p position, durable []event.Seq) bool {
 	m.mu.Lock()
 	m.written = p
@@ -91,7 +90,7 @@ func (m *marks) wrote(p position, durable []event.Seq) bool {
 	return more
 }
 
-// reached says that all up to p is on the device.
+// reached records that everything up to p is synced.
 func (m *marks) reached(p position) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -22,7 +22,7 @@ type Metadata struct {
 	Format    int    `json:"format"`
 	SessionID string `json:"session_id"`
 	Name      string `json:"name,omitempty"`
-	// Named says that a person gave the name.
+	// Named means that a person gave the name.
 	Named          bool   `json:"named,omitempty"`
 	Agent          string `json:"agent,omitempty"`
 	AgentSessionID string `json:"agent_session_id,omitempty"`
@@ -37,11 +37,11 @@ type Metadata struct {
 	CreatedAt time.Time `json:"created_at"`
 	// UpdatedAt is the time of the newest event; the store keeps it.
 	UpdatedAt time.Time `json:"updated_at"`
-	// Status is the session's own word for how it is.
+	// Status is the session's own status text.
 	Status   string `json:"status,omitempty"`
 	Archived bool   `json:"archived,omitempty"`
 	Pinned   bool   `json:"pinned,omitempty"`
-	// Imported says that another hub made the events: nothing is added to them.
+	// Imported means that another hub wrote the events: the log is read-only.
 	Imported bool `json:"imported,omitempty"`
 	// ForkedFrom is the place in another session that this one was forked from, and
 	// Forks are the sessions forked from this one.
@@ -51,7 +51,7 @@ type Metadata struct {
 	LastLine string `json:"last_line,omitempty"`
 	Mode     string `json:"mode,omitempty"`
 
-	// EventCount is how many events can be read, placeholders among them.
+	// EventCount is the number of readable events, including placeholders.
 	EventCount int64 `json:"event_count"`
 	// MinSeq and MaxSeq are the first and last visible seq.
 	MinSeq event.Seq `json:"min_seq"`
@@ -59,26 +59,26 @@ type Metadata struct {
 	// Epoch is the log's identity: 16 hex digits.
 	Epoch string `json:"epoch"`
 
-	// Checkpoint says how much of the log is known to be on the device.
+	// Checkpoint is how much of the log is known to be synced.
 	Checkpoint
-	// Writer is the run that has the log open and may have shown events that are
-	// not on the device; nil once it was closed cleanly or is idle.
+	// Writer is the run that has the log open and may have shown unsynced events;
+	// nil once it was closed cleanly or is idle.
 	Writer *Writer `json:"writer,omitempty"`
-	// Frozen says that the device failed to store the lines behind the checkpoint.
+	// Frozen means that the device failed to store the lines after the checkpoint.
 	Frozen bool `json:"frozen,omitempty"`
-	// FrozenSeq is the last seq that was written then, which readers may have
-	// seen; zero unless Frozen.
+	// FrozenSeq is the last seq that was written then, which readers may have seen;
+	// zero unless Frozen.
 	FrozenSeq event.Seq `json:"frozen_seq,omitempty"`
-	// Damage counts the faults found by recovery and readers that cannot be
+	// Damage counts faults that recovery and readers found and that cannot be
 	// repaired.
 	Damage *Damage `json:"damage,omitempty"`
-	// Born is when this very file was made, as the file system has it. A file that
-	// was written over with another's bytes is older or newer than they say.
+	// Born is the birth time of this very file. A file that was copied over with
+	// another's bytes has another birth time.
 	Born string `json:"born,omitempty"`
 }
 
-// Forked names a session that another goes on from, or that goes on from it, and the
-// event where they part.
+// Forked names a session that this one was forked from or into, and the event where
+// they part.
 type Forked struct {
 	SessionID string    `json:"session_id"`
 	Seq       event.Seq `json:"seq"`
@@ -93,11 +93,11 @@ type Checkpoint struct {
 	LogBytes int64 `json:"log_bytes"`
 	// TailCRC is the checksum of that line, as 8 hex digits.
 	TailCRC string `json:"tail_crc"`
-	// Irregular says that the file has repeated seqs, so that places in it are
+	// Irregular means that the file has repeated seqs, so that places in it are
 	// found by a scan only.
 	Irregular bool `json:"irregular,omitempty"`
-	// LogBorn is when the active file was made, as the file system has it; empty
-	// if it does not know. A copy of the file has another.
+	// LogBorn is the birth time of the active file; empty if unknown. A copy of the
+	// file has another.
 	LogBorn string `json:"log_born,omitempty"`
 }
 
@@ -109,22 +109,25 @@ type Writer struct {
 
 // Damage counts the faults of a log that cannot be repaired.
 type Damage struct {
-	// Holes are events that no line has.
+	// Holes are events without a line.
 	Holes int64 `json:"holes,omitempty"`
 	// Conflicts are lines whose seq, or a higher one, an earlier line has.
 	Conflicts int `json:"conflicts,omitempty"`
-	// Unverified are events whose checksum is absent or wrong.
+	// Unverified are events whose checksum is missing or wrong.
 	Unverified int `json:"unverified,omitempty"`
-	// Missing are events whose whole file is gone, though not by retention.
+	// Missing are events whose whole file is missing, though retention did not
+	// remove it.
 	Missing int64 `json:"missing,omitempty"`
 }
 
-// errDoubtful says that metadata can be read but was not written by a store. None
-// of its numbers is acted upon: by them files are removed and seqs are given out.
+// errDoubtful means that metadata can be read but was not written by a store. Its
+// numbers are not used, because they decide which files are removed and which seqs
+// are assigned.
 var errDoubtful = errors.New("its checksum is missing or wrong")
 
-// readMetadata reads a session's metadata.json. Garbage is an error, which leaves a
-// caller with a log to rebuild it from; with errDoubtful, also with its contents.
+// readMetadata reads a session's metadata.json. If it is invalid, it returns an
+// error, and a caller with a log can rebuild it. With errDoubtful it also returns
+// the contents.
 func readMetadata(fsys FS, dir string) (Metadata, error) {
 	var m Metadata
 	data, err := fsys.ReadFile(filepath.Join(dir, metadataName))
@@ -173,7 +176,7 @@ func (m *Metadata) made() event.Made {
 	return made
 }
 
-// take is made the other way round.
+// take is the inverse of made.
 func (m *Metadata) take(made event.Made) {
 	m.Agent, m.Workspace, m.ProjectRoot = made.Agent, made.Workspace, made.ProjectRoot
 	m.CreatedBy, m.CreatedByID = made.CreatedBy, made.CreatedByID
@@ -196,8 +199,8 @@ func (m Metadata) clone() Metadata {
 	return m
 }
 
-// words is the metadata without its numbers. Writer and Frozen stay: both make
-// recovery more careful.
+// words returns the metadata without its numbers. Writer and Frozen stay, because
+// both make recovery more careful.
 func (m Metadata) words() Metadata {
 	m.EventCount, m.MinSeq, m.MaxSeq, m.FrozenSeq, m.Epoch = 0, 0, 0, 0, ""
 	m.Checkpoint, m.Damage = Checkpoint{}, nil

@@ -11,26 +11,26 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-// metadataFile is a log's metadata in memory and on its way to disk, with the labels
-// in it. It is safe for concurrent use.
+// metadataFile is a log's metadata in memory with its labels, and writes it to
+// disk. It is safe for concurrent use.
 type metadataFile struct {
 	*core
-	// readOnly says that the log waits to be repaired: only labels are written.
+	// readOnly means that the log waits to be repaired: only labels are written.
 	readOnly func() bool
-	// changed asks for save to be called soon.
+	// changed requests a call of save soon.
 	changed func()
 
 	mu      sync.Mutex
-	meta    Metadata // the numbers in it are filled in when it is asked for
-	version uint64   // grows with every change of meta
+	meta    Metadata // its numbers are filled in when it is read
+	version uint64   // rises with every change of meta
 	saved   uint64   // the version that is on disk
 
 	writing sync.Mutex // held while the files are written; never by readers
 	labels  labels     // as on disk; used by the holder of writing, and before that while the log is opened
 }
 
-// Metadata returns the summary for lists, with the numbers of this moment. The
-// caller may keep and change it.
+// Metadata returns the summary for lists with the current numbers. The caller may
+// keep and change it.
 func (s *metadataFile) Metadata() Metadata {
 	s.mu.Lock()
 	m := s.meta.clone()
@@ -46,9 +46,9 @@ func (s *metadataFile) Metadata() Metadata {
 	return m
 }
 
-// UpdateMetadata changes the fields that belong to the session; changes to the
-// numbers are ignored. It takes effect in memory before it returns, and on disk
-// soon: see FlushMetadata for now. f must not call the log.
+// UpdateMetadata changes the fields that belong to the session; changes of the
+// numbers are ignored. The change is in memory when it returns, and on disk soon:
+// see FlushMetadata for now. f must not call the log.
 func (s *metadataFile) UpdateMetadata(f func(*Metadata)) {
 	s.mu.Lock()
 	now := s.meta
@@ -66,7 +66,7 @@ func (s *metadataFile) UpdateMetadata(f func(*Metadata)) {
 	s.changed()
 }
 
-// setWriter says in the metadata whether this run has the log open.
+// setWriter records in the metadata whether this run has the log open.
 func (s *metadataFile) setWriter(w *Writer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +74,7 @@ func (s *metadataFile) setWriter(w *Writer) {
 	s.version++
 }
 
-// adopt takes over that of the same log that was recovered.
+// adopt takes the metadata of the same log after another recovery.
 func (s *metadataFile) adopt(other *metadataFile) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -86,12 +86,12 @@ func (s *metadataFile) adopt(other *metadataFile) {
 	s.version++
 }
 
-// keepWords takes over the words of the old metadata when the rest was replaced.
-// The caller holds mu.
+// keepWords keeps the texts of the old metadata when the rest is replaced. The
+// caller holds mu.
 func (s *metadataFile) keepWords(before Metadata) {
 	s.meta.label(before.labels())
 	if before.Status == "" {
-		return // nothing was
+		return // nothing changed
 	}
 	s.meta.Status, s.meta.LastLine, s.meta.Mode = before.Status, before.LastLine, before.Mode
 	if !s.meta.Named {
@@ -99,7 +99,7 @@ func (s *metadataFile) keepWords(before Metadata) {
 	}
 }
 
-// setFrozen says in the metadata that the device failed behind the checkpoint, so
+// setFrozen records in the metadata that the device failed after the checkpoint, so
 // that the next run does not trust the page cache.
 func (s *metadataFile) setFrozen(frozen bool) {
 	s.mu.Lock()
@@ -108,9 +108,9 @@ func (s *metadataFile) setFrozen(frozen bool) {
 	s.version++
 }
 
-// saveMetadata writes metadata.json if it would change, and before it labels.json
-// if that would. It counts synced events only, which a power cut cannot take back.
-// Of an unrepaired log only labels.json is written.
+// saveMetadata writes labels.json and then metadata.json, if they changed. It
+// counts synced events only, which a power cut cannot lose. For an unrepaired log
+// it writes labels.json only.
 func (s *metadataFile) saveMetadata() error {
 	err := s.writeFiles()
 	s.health.saved(err)
@@ -121,12 +121,12 @@ func (s *metadataFile) writeFiles() error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	s.mu.Lock()
-	version := s.version // read before the metadata, which may be newer and is then saved again
+	version := s.version // read before the metadata, which may change meanwhile and is then saved again
 	s.mu.Unlock()
 	m := s.Metadata()
 	written, synced := s.marks.positions()
 	s.mu.Lock()
-	if synced.offset == 0 { // nothing more is known to be on the device than before
+	if synced.offset == 0 { // no more is known to be synced than before
 		synced.seq = s.meta.SyncedSeq
 		m.SyncedSeq = synced.seq
 	}
@@ -181,15 +181,14 @@ func (s *metadataFile) made() event.Made {
 	return s.meta.made()
 }
 
-// updatedAt is when the newest event was written.
+// updatedAt returns the time of the newest event.
 func (s *metadataFile) updatedAt() time.Time {
 	return logfile.Stamp(s.touched.Load()).Time()
 }
 
-// Label changes the labels of a session: Name where Named, Archived, Pinned. It
-// returns once that is on the device, where metadata.json follows; a change that
-// cannot be written has no effect. ErrBlocked if there is no space. f must not call
-// the log.
+// Label changes the labels of a session: Name where Named, Archived, Pinned. When
+// it returns they are on the device; metadata.json follows. A change that cannot be
+// written has no effect. ErrBlocked if there is no space. f must not call the log.
 func (s *metadataFile) Label(f func(*Metadata)) error {
 	if s.closed.Load() {
 		return ErrClosed
@@ -202,7 +201,7 @@ func (s *metadataFile) Label(f func(*Metadata)) error {
 	f(&m)
 	if given := m.labels(); given != s.labels {
 		if err := writeLabels(s.fs, s.dir, given); err != nil {
-			// It may have its name already.
+			// The rename may have happened.
 			if writeLabels(s.fs, s.dir, s.labels) != nil {
 				s.labels = labels{} // so that they are written with the metadata
 			}

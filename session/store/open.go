@@ -15,8 +15,8 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-// createLog makes a new session aside, on the device, and then gives it its
-// name: a session that can be found is whole.
+// createLog creates a session under a temporary name and renames it: a session that
+// can be found is complete.
 func createLog(dir, runID string, opts Options, start event.SessionStart) (*Log, error) {
 	parent := filepath.Dir(dir)
 	aside := filepath.Join(parent, newPrefix+start.SessionID)
@@ -40,8 +40,8 @@ func createLog(dir, runID string, opts Options, start event.SessionStart) (*Log,
 	return l, nil
 }
 
-// fillNew writes a new session's files into the directory aside. The log it
-// returns already speaks of dir.
+// fillNew writes a new session's files into the temporary directory. The Log it
+// returns already uses dir.
 func fillNew(aside, dir, runID string, opts Options, start event.SessionStart) (*Log, error) {
 	now := opts.Now().UTC().Truncate(time.Microsecond) // as the line has it
 	data, err := json.Marshal(start)
@@ -103,8 +103,8 @@ func openLog(ctx context.Context, dir, runID string, opts Options, before prior)
 	return r.log, r.actions, nil
 }
 
-// lockActive opens and locks the active file of a session, and makes it if a
-// crash or a person took it away.
+// lockActive opens and locks the active file of a session. It creates the file if a
+// crash or a person removed it.
 func lockActive(ctx context.Context, fsys FS, dir string) (File, error) {
 	path := filepath.Join(dir, activeName)
 	file, err := fsys.OpenRW(path)
@@ -137,8 +137,8 @@ func lockActive(ctx context.Context, fsys FS, dir string) (File, error) {
 	return file, nil
 }
 
-// lockPatiently takes the lock of a log. A check beside it holds the lock for a
-// moment, so one refusal says nothing.
+// lockPatiently takes the lock of a log. It retries, because a concurrent check
+// holds the lock for a moment.
 func lockPatiently(ctx context.Context, file File) (bool, error) {
 	const attempts, between = 10, 5 * time.Millisecond
 	for i := range attempts {
@@ -153,7 +153,7 @@ func lockPatiently(ctx context.Context, file File) (bool, error) {
 	return false, nil
 }
 
-// remakeActive makes an empty active file for a session that has lost it.
+// remakeActive creates an empty active file for a session that has lost it.
 func remakeActive(fsys FS, dir, path string) (File, error) {
 	sealed, err := sealedSegments(fsys, dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -180,9 +180,9 @@ func remakeActive(fsys FS, dir, path string) (File, error) {
 	return file, nil
 }
 
-// promoteNext puts the file in place that was made aside to follow the last sealed
-// one. It was synced before that one was renamed, and may hold events that a client
-// saw. It returns nil if there is none.
+// promoteNext renames the prepared next file, which follows the last sealed one, to
+// the active name. It was synced before the sealed one was renamed, and may have
+// events that a client saw. It returns nil if there is none.
 func promoteNext(fsys FS, dir, path string, sealed []*segment) (File, error) {
 	aside := filepath.Join(dir, nextName)
 	f, err := fsys.OpenRW(aside)
@@ -204,7 +204,7 @@ func promoteNext(fsys FS, dir, path string, sealed []*segment) (File, error) {
 	}
 	first := logfile.Parse(l.Text)
 	if first.Quality != logfile.Verified || !beginsLog(first.Seq, sealed) {
-		return nil, f.Close() // left half made; recovery removes it
+		return nil, f.Close() // incomplete; recovery removes it
 	}
 	if err := fsys.Rename(aside, path); err != nil {
 		return nil, errors.Join(err, f.Close())

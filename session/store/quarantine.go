@@ -11,9 +11,9 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-// quarantine copies a stretch of a file into the session's quarantine, on the
-// device before it returns, and says whether it was not there yet. The name
-// follows from the bytes, so the same bytes are kept once.
+// quarantine copies a span of a file to the session's quarantine and syncs it. It
+// reports whether the copy is new: the name is derived from the bytes, so equal
+// bytes are stored once.
 func quarantine(fsys FS, dir, kind string, file io.ReaderAt, part logfile.Span) (kept string, made bool, err error) {
 	folder, err := disk.MakeFolder(fsys, dir, quarantineDir)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// pageBytes bounds the result of ReadBefore, under any limit.
+	// pageBytes limits the result of ReadBefore.
 	pageBytes = 256 << 10
 	// maxPage is the most events ReadBefore returns.
 	maxPage = 10_000
@@ -23,13 +23,14 @@ const (
 // reader reads one log. It is safe for concurrent use and never waits for a writer.
 type reader struct{ *core }
 
-// ReadAfter returns events after the given seq, oldest first: at most maxBytes
-// of them, but at least one if there is one. An empty batch means there is
-// nothing newer yet. It sees visible events only, never blocks for news, and
-// shows a placeholder of type corrupt for an event that cannot be read, so a
-// batch has no holes. The batch shares memory with the log and other readers.
+// ReadAfter returns events after the given seq, oldest first: at most maxBytes of
+// them, but at least one if there is one. An empty batch means that there is no
+// newer event yet. It returns visible events only and never blocks for more. For an
+// unreadable event it returns a placeholder of type corrupt, so a batch has no
+// holes. The batch shares memory with the log and other readers.
 //
-// After below Marks.Min-1 gives ErrRemoved, a negative one ErrInvalid.
+// If after is below Marks.Min-1 it returns ErrRemoved, if it is negative
+// ErrInvalid.
 func (r *reader) ReadAfter(ctx context.Context, after event.Seq, maxBytes int) (event.Batch, error) {
 	if r.closed.Load() {
 		return event.Batch{}, ErrClosed
@@ -54,10 +55,10 @@ func (r *reader) ReadAfter(ctx context.Context, after event.Seq, maxBytes int) (
 	return c.batch(), nil
 }
 
-// ReadBefore returns the newest events below the given seq, in ascending order: at
-// most limit (and 10,000) of them, at most 256 KiB but at least one. Before 0, or
-// beyond the end, means from the end. It reads as ReadAfter does, but events that
-// retention removes meanwhile only make the page shorter.
+// ReadBefore returns the newest events below the given seq in ascending order: at
+// most limit (and 10,000) of them, at most 256 KiB but at least one. 0, or a seq
+// beyond the end, means the end. It reads like ReadAfter, but events that retention
+// removes meanwhile only make the page shorter.
 func (r *reader) ReadBefore(ctx context.Context, before event.Seq, limit int) (event.Batch, error) {
 	if r.closed.Load() {
 		return event.Batch{}, ErrClosed
@@ -73,7 +74,7 @@ func (r *reader) ReadBefore(ctx context.Context, before event.Seq, limit int) (e
 		first := max(bound-event.Seq(min(limit, maxPage))+1, event.Seq(r.marks.min.Load()))
 		b, err := r.page(ctx, first, bound)
 		if errors.Is(err, ErrRemoved) && r.removed(first) != nil {
-			continue // from the remaining events; the first seq only ever rises
+			continue // from the remaining events; the first seq only rises
 		}
 		return b, err
 	}
@@ -96,12 +97,12 @@ func (r *reader) page(ctx context.Context, first, bound event.Seq) (event.Batch,
 	return c.batch(), nil
 }
 
-// ReadWritten reads as ReadAfter does but returns no placeholders, so that missing
-// events cost nothing, however many they are. It is for folds of a log, which
-// ignore placeholders. Through is the seq up to which the log was read, and the
-// after of the next call: it is after itself if there is nothing newer yet, and
-// otherwise higher, also where the batch is empty. The batch's Last is through, and
-// its Count how many events are in it.
+// ReadWritten reads like ReadAfter but returns no placeholders, so that missing
+// events cost nothing. It is for folds of a log, which ignore placeholders. Through
+// is the seq up to which the log was read, and the after of the next call: it
+// equals after if there is no newer event yet, and is otherwise higher, even if the
+// batch is empty. The batch's Last is through, and its Count the number of events
+// in it.
 func (r *reader) ReadWritten(ctx context.Context, after event.Seq, maxBytes int) (b event.Batch, through event.Seq, err error) {
 	if r.closed.Load() {
 		return event.Batch{}, after, ErrClosed
@@ -126,7 +127,7 @@ func (r *reader) ReadWritten(ctx context.Context, after event.Seq, maxBytes int)
 	return c.batch(), c.want - 1, nil
 }
 
-// collect reads events from the segment that c wants to go on in.
+// collect reads events from the segment with the next wanted seq.
 func (r *reader) collect(ctx context.Context, c *collector) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -152,7 +153,7 @@ func (r *reader) collect(ctx context.Context, c *collector) error {
 		}
 		if next > 0 && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, disk.ErrNoFile)) {
 			if err := away(r.fs, r.dir); err != nil {
-				return err // the file need not be lost
+				return err // the file may still exist
 			}
 			r.fillLost(c, next)
 			return nil
@@ -179,8 +180,8 @@ func (r *reader) collect(ctx context.Context, c *collector) error {
 	}
 	err = c.readSegment(seg, file, end, bound)
 	if err == errUnsure {
-		// A hole, and the place came from a search that trusts the order of
-		// the file: look at the whole segment once, and read again by that.
+		// A hole, and the place came from a search that relies on ascending seqs:
+		// scan the whole segment once and read again.
 		if _, err := seg.study(file, end); err != nil {
 			return err
 		}
@@ -192,7 +193,7 @@ func (r *reader) collect(ctx context.Context, c *collector) error {
 	return err
 }
 
-// removed says that retention took seq, if it did.
+// removed returns ErrRemoved if retention removed seq.
 func (r *reader) removed(seq event.Seq) error {
 	if minSeq := event.Seq(r.marks.min.Load()); seq < minSeq {
 		return fmt.Errorf("%w: first is %d", ErrRemoved, minSeq)
@@ -200,7 +201,8 @@ func (r *reader) removed(seq event.Seq) error {
 	return nil
 }
 
-// fillLost stands in for a file that is gone: the next begins with seq next.
+// fillLost adds placeholders for a missing file: the next file begins with seq
+// next.
 func (r *reader) fillLost(c *collector, next event.Seq) {
 	c.known = false
 	c.fill(min(next-1, c.bound))
@@ -208,7 +210,7 @@ func (r *reader) fillLost(c *collector, next event.Seq) {
 }
 
 // chained reports whether a complete file fits the chain of the log. next is the
-// first seq of the file behind it. The answer is kept while the file is open.
+// first seq of the file after it. The result is cached while the file is open.
 func (r *reader) chained(seg *segment, next event.Seq) (bool, error) {
 	if seg.looked.Load() {
 		return !seg.stray.Load(), nil
@@ -235,25 +237,25 @@ func (r *reader) chained(seg *segment, next event.Seq) (bool, error) {
 }
 
 // activeEnd is the end of the readable part of the active segment, so that no
-// reader meets a line that is just being written.
+// reader meets a line being written.
 func (r *reader) activeEnd(seg *segment, file File) (int64, error) {
 	written, _ := r.marks.positions()
 	if written.first == seg.first {
 		return written.offset, nil
 	}
-	return disk.Size(file) // sealed since, or nothing written yet
+	return disk.Size(file) // sealed meanwhile, or nothing written yet
 }
 
 // errUnsure reports a hole in a segment whose index is not complete.
 var errUnsure = fmt.Errorf("hole beside an incomplete index")
 
-// collector gathers events in wire form.
+// collector gathers events as JSON.
 type collector struct {
-	want     event.Seq // the next one to take
-	bound    event.Seq // the last one that may be taken
+	want     event.Seq // next seq to take
+	bound    event.Seq // last seq that may be taken
 	maxBytes int       // most bytes, unless page is set
 	page     bool      // keep the newest pageBytes, dropping older ones
-	sparse   bool      // pass over missing events
+	sparse   bool      // skip missing events
 
 	out   []byte
 	first event.Seq // of out
@@ -277,8 +279,8 @@ func (c *collector) batch() event.Batch {
 	}
 }
 
-// take adds the event of seq want; body lacks its closing brace. It reports
-// false if the batch is full without it.
+// take adds the event of seq want; body lacks its closing brace. It returns false
+// if the event does not fit.
 func (c *collector) take(body []byte) bool {
 	if c.count == 0 {
 		c.first, c.base = c.want, len(c.out)
@@ -302,8 +304,8 @@ func (c *collector) take(body []byte) bool {
 	return true
 }
 
-// fill takes placeholders up to the given seq, or none if sparse. It reports
-// false if the batch is full before.
+// fill adds placeholders up to the given seq, or none if sparse. It returns false
+// if the batch is full before.
 func (c *collector) fill(upTo event.Seq) bool {
 	if c.sparse {
 		c.holes += int(max(upTo-c.want+1, 0))
@@ -382,7 +384,7 @@ func (c *collector) readSegment(seg *segment, file File, end int64, bound event.
 	return nil
 }
 
-// guess is how much space a batch will need, so that it is made once.
+// guess estimates the size of a batch, so that its buffer is allocated once.
 func (c *collector) guess(left int64) int64 {
 	if c.page {
 		return min(left, 32<<10)

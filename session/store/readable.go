@@ -6,9 +6,9 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-// readable makes a log of a recovery that failed with why, because the device is
-// full. It ends where the log is known to be on the device. If that is not known,
-// the error is why.
+// readable returns a log whose recovery failed with why, because the device is
+// full. The log ends where it is known to be synced. If that is unknown, the error
+// is why.
 func (r *recovery) readable(file File, why error) (*Log, error) {
 	if !r.hasMeta || r.scan == nil || r.active == nil {
 		return nil, why
@@ -30,18 +30,18 @@ func (r *recovery) readable(file File, why error) (*Log, error) {
 	l.health.block(why)
 	l.opts.Logger.Warn("no space to repair the log; it can only be read until there is", "session", l.id, "err", why)
 	l.flusher.start()
-	l.flusher.poke() // it tries again until there is space
+	l.flusher.poke() // it retries until there is space
 	return l, nil
 }
 
-// bringShown brings the log's good lines to the device and returns their end. Of a
-// device that failed before only the checkpoint is believed.
+// bringShown syncs the log's good lines and returns their end. If the device failed
+// before, only the checkpoint is trusted.
 func (r *recovery) bringShown(file File) (position, error) {
 	synced := r.syncedEnd()
 	if r.meta.Frozen || r.suspect {
 		return synced, nil
 	}
-	if r.scan.Unended { // readers take whole lines only
+	if r.scan.Unended { // readers need whole lines
 		return synced, nil
 	}
 	if err := renew(file, logfile.Span{Offset: synced.offset, Size: r.scan.Good.Offset - synced.offset}); err != nil {
@@ -53,8 +53,8 @@ func (r *recovery) bringShown(file File) (position, error) {
 	return r.scannedEnd(), nil
 }
 
-// recoverAgain recovers an unrepaired log once more, aside. taken has the log take the
-// result over.
+// recoverAgain runs the recovery of an unrepaired log again, on the side. taken
+// makes the log take the result.
 func (l *Log) recoverAgain(u *unrepaired) (taken func() error, err error) {
 	own := newLog(l.id, l.dir, l.runID, l.opts)
 	if err := newRecovery(own, u.prior).run(u.file); err != nil {
@@ -63,7 +63,7 @@ func (l *Log) recoverAgain(u *unrepaired) (taken func() error, err error) {
 	return func() error { return l.become(own) }, nil
 }
 
-// become takes over the recovered state of the same log while its readers stay. The
+// become takes the recovered state of the same log while its readers stay. The
 // caller holds the write lock.
 func (l *Log) become(own *Log) error {
 	m := &l.writer

@@ -42,9 +42,8 @@ func (r *recovery) run(file File) error {
 	return r.adopt(file, end)
 }
 
-// readMeta reads the metadata. One that is damaged or missing is rebuilt: rule 6.
-// One that the system does not give back now is neither: the session cannot be
-// opened, and may be the next time.
+// readMeta reads the metadata. If it is damaged or missing, it is rebuilt: rule 6.
+// If the system cannot read it now, the session cannot be opened now.
 func (r *recovery) readMeta() error {
 	err := r.inspection.readMeta()
 	switch {
@@ -64,8 +63,8 @@ func (r *recovery) readMeta() error {
 	return nil
 }
 
-// loseMeta replaces damaged metadata by an empty one, which rebuild fills from the log.
-// The damaged file is kept in quarantine.
+// loseMeta replaces damaged metadata by an empty one, which rebuild fills from the
+// log. The damaged file is copied to quarantine.
 func (r *recovery) loseMeta(why error) error {
 	r.did("metadata rebuilt from the log: %s", whyNoMetadata(why))
 	if errors.Is(why, fs.ErrNotExist) {
@@ -74,11 +73,11 @@ func (r *recovery) loseMeta(why error) error {
 	return r.keepMetadata()
 }
 
-// removeStale removes half-made files of a crash. Nothing refers to it.
+// removeStale removes incomplete files of a crash, which no other file refers to.
 func (r *recovery) removeStale() {
 	names, err := r.fs.ReadDir(r.dir)
 	if err != nil {
-		return // the next step says so
+		return // the next step reports it
 	}
 	for _, n := range names {
 		if name := n.Name(); isHalfMade(name) {
@@ -125,8 +124,8 @@ func (r *recovery) findSegments(file File) error {
 	return nil
 }
 
-// scanActive looks at the active file: from the checkpoint if it holds, else
-// from the start.
+// scanActive scans the active file: from the checkpoint if it holds, else from the
+// start.
 func (r *recovery) scanActive(file File) error {
 	size, err := disk.Size(file)
 	if err != nil {
@@ -171,7 +170,7 @@ func (r *recovery) scanActive(file File) error {
 	return nil
 }
 
-// reportScan reports the lasting faults that the scan found.
+// reportScan reports the permanent faults that the scan found.
 func (r *recovery) reportScan() {
 	d := Damage{Unverified: r.scan.Unverified, Conflicts: len(r.scan.Repeats)}
 	for _, h := range r.scan.Holes {
@@ -189,8 +188,8 @@ func (r *recovery) reportScan() {
 	r.log.health.setDamage(d)
 }
 
-// repairTail cuts off what lies behind the last good line, after a copy of it is on
-// the device: rule 5. The remaining lines are synced: rule 0.
+// repairTail truncates the torn tail after a copy of it is on the device: rule 5.
+// It syncs the remaining lines: rule 0.
 func (r *recovery) repairTail(file File) error {
 	s, torn := r.scan, r.scan.Torn()
 	if s.Good.Seq != r.meta.SyncedSeq || torn.Size > 0 || s.Unended {
@@ -220,7 +219,7 @@ func (r *recovery) repairTail(file File) error {
 		r.did("ended the line of seq %d, which lacked its newline", s.Good.Seq)
 	}
 	if r.meta.Frozen {
-		return nil // a sync would report success; see reopen
+		return nil // a sync would falsely report success; see reopen
 	}
 	from := int64(0)
 	if r.trusted {
@@ -256,7 +255,7 @@ func (r *recovery) adopt(file File, end position) error {
 	if r.changed {
 		l.metadataFile.version++
 		if err := l.saveMetadata(); err != nil {
-			// The log itself is sound, and the metadata can wait.
+			// The log itself is sound, and the metadata can be written later.
 			l.opts.Logger.Warn("metadata cannot be written", "session", l.id, "err", err)
 		}
 	}
@@ -277,7 +276,7 @@ func (r *recovery) newest() time.Time {
 	return r.meta.UpdatedAt
 }
 
-// sameDamage reports whether the metadata has the damage there is.
+// sameDamage reports whether the metadata records the present damage.
 func sameDamage(told *Damage, d Damage) bool {
 	if told == nil {
 		return d == Damage{}
@@ -285,7 +284,7 @@ func sameDamage(told *Damage, d Damage) bool {
 	return *told == d
 }
 
-// reportFiles tells how many events lay in files that are gone.
+// reportFiles reports the number of events in missing files.
 func (r *recovery) reportFiles(next event.Seq) {
 	d := r.log.health.get().Damage
 	before := int64(0)
@@ -297,7 +296,7 @@ func (r *recovery) reportFiles(next event.Seq) {
 		next = max(next, seg.last+1)
 	}
 	if d.Missing != before {
-		r.changed = true // and nothing is repaired by it
+		r.changed = true // and this repairs nothing
 		r.log.opts.Logger.Warn("events are missing, with the files they were in", "session", r.log.id, "events", d.Missing)
 	}
 	r.log.health.setDamage(d)
@@ -312,9 +311,9 @@ func (r *recovery) rebuild() error {
 	return err
 }
 
-// keepMetadata copies a damaged metadata.json to quarantine, as it is about to be
-// replaced. The log does not need it, so that there is no space for it stops
-// nothing; a cause that may be gone the next time is waited for.
+// keepMetadata copies a damaged metadata.json to quarantine before it is replaced.
+// The log does not need the copy, so missing space does not stop recovery; another
+// error, which may be temporary, does.
 func (r *recovery) keepMetadata() error {
 	name, err := r.copyMetadata()
 	switch {

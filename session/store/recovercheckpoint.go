@@ -5,10 +5,10 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-// forewarn records in the metadata, on the device and before the log is repaired,
-// two facts that the repaired log no longer shows: that the checkpoint does not
-// hold, which a line that is ended may make fit although its newline is not on the
-// device, and that lines at the end are damaged, which are cut off.
+// forewarn records two facts in the metadata, on the device, before the log is
+// repaired, because the repaired log no longer shows them. First, the checkpoint
+// does not hold; an added newline may make it fit although the newline is not
+// synced. Second, lines at the end are damaged and are truncated.
 func (r *recovery) forewarn() error {
 	givesUp := !r.trusted && r.meta.LogBytes > 0 && r.meta.LogFirst == r.active.first
 	if !r.hasMeta || r.doubtful || !givesUp && r.scan.Lost == 0 {
@@ -24,8 +24,9 @@ func (r *recovery) forewarn() error {
 	return writeMetadata(r.fs, r.dir, m)
 }
 
-// shown is the last seq that readers are known to have seen; one beyond the end of
-// the log, for which it gets a new epoch, if whole lines at the end are damaged.
+// shown returns the last seq that readers are known to have seen. If whole lines at
+// the end are damaged, it is a seq beyond the end of the log, which causes a new
+// epoch.
 func (r *recovery) shown() event.Seq {
 	if r.scan.Lost > 0 {
 		return r.scan.Good.Seq + 1
@@ -33,8 +34,8 @@ func (r *recovery) shown() event.Seq {
 	return r.scan.Good.Seq
 }
 
-// syncedEnd is the end of the part of the active file that is known to be on the
-// device: that of the checkpoint if it holds, else the start of the file.
+// syncedEnd is the end of the part of the active file that is known to be synced:
+// that of the checkpoint if it holds, else the start of the file.
 func (r *recovery) syncedEnd() position {
 	if !r.trusted {
 		return position{seq: r.active.first - 1, first: r.active.first}

@@ -15,11 +15,11 @@ func (r *recovery) scannedEnd() position {
 	return position{seq: good.Seq, first: r.active.first, offset: good.Offset, sum: good.Sum}
 }
 
-// settleEpoch gives the log a new identity if acknowledged or visible history
-// could have been lost, and returns the end of the log after that.
+// settleEpoch gives the log a new epoch if acknowledged or visible events may have
+// been lost, and returns the end of the log after that.
 func (r *recovery) settleEpoch(file File) (position, error) {
 	end := r.scannedEnd()
-	// Go on after every seq that a client may have seen: rule 6.
+	// Continue after every seq that a client may have seen: rule 6.
 	known := max(end.seq, r.meta.SyncedSeq, r.meta.MaxSeq, r.meta.FrozenSeq)
 	var payloads []event.Payload
 	reason := r.epochReason()
@@ -29,8 +29,8 @@ func (r *recovery) settleEpoch(file File) (position, error) {
 		r.did("new epoch after seq %d: %s", known, reason)
 	}
 	if end.seq < r.active.first && len(r.sealed) > 0 {
-		// A crash between sealing a file and beginning the next, or an older file in
-		// the place of the active one.
+		// There was a crash between sealing a file and creating the next, or an
+		// older file replaced the active one.
 		payloads = append([]event.Payload{event.SegmentStart{
 			Format: logFormat, SessionID: r.log.id, Epoch: r.epoch, FirstSeq: known + 1, Prev: r.prevOf(known + 1), Made: r.meta.made(),
 		}}, payloads...)
@@ -60,7 +60,7 @@ func (r *recovery) settleEpoch(file File) (position, error) {
 	if err := disk.WriteAll(file, lines, end.offset); err != nil {
 		return end, errors.Join(err, file.Truncate(end.offset))
 	}
-	if !r.meta.Frozen { // else it is copied: see reopen
+	if !r.meta.Frozen { // otherwise the file is copied: see reopen
 		if err := r.datasync(file); err != nil {
 			return end, err
 		}

@@ -9,17 +9,18 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-// errDistrusted says that the device failed to sync a log: it may have dropped
-// unwritten pages, and would report success the next time. The next open must know.
+// errDistrusted means that a sync of the log failed: the kernel may have dropped
+// unwritten pages, and the next sync would falsely succeed. The next opening must
+// know.
 var errDistrusted = errors.New("the device failed to store the log")
 
-// errFrozenBefore is why a log is frozen from the start.
+// errFrozenBefore is the reason of a log that is frozen when it is opened.
 var errFrozenBefore = errors.New("the device failed while the log was written or opened before")
 
-// renew writes bytes of a file that may not be on the device once more, as they
-// are. If the process was killed before it could record a failed sync, the next
-// sync covers only pages written since. A file system that wants room even for that
-// has the sync believed instead.
+// renew writes bytes of a file that may not be synced again, unchanged. If the
+// process was killed before it could record a failed sync, the next sync covers
+// only pages written since then. If the file system needs space even for that, the
+// sync is trusted instead.
 func renew(file File, part logfile.Span) error {
 	err := part.CopyTo(file, part.Offset, file)
 	if disk.IsFull(err) {
@@ -28,10 +29,10 @@ func renew(file File, part logfile.Span) error {
 	return err
 }
 
-// datasync brings the active file to the device. Where that fails the metadata
-// says so before anything else is tried, for the next run; should that fail as
-// well, or there be no metadata, this run remembers: see Store.openEntry. A second
-// sync of the file proves nothing, so the log is suspect from here on.
+// datasync syncs the active file. If that fails, it first records the failure in
+// the metadata for the next run. If that fails too, or there is no metadata, this
+// run remembers it: see Store.openEntry. A second sync of the file proves nothing,
+// so the log is suspect from here on.
 func (r *recovery) datasync(file File) error {
 	err := file.Datasync()
 	if !errors.Is(err, syscall.EIO) {
@@ -46,8 +47,7 @@ func (r *recovery) datasync(file File) error {
 	return fmt.Errorf("%w: %w", errDistrusted, err)
 }
 
-// suspectMeta records in the metadata, on the device too, that this run's sync
-// failed.
+// suspectMeta records in the metadata, and syncs it, that this run's sync failed.
 func (r *recovery) suspectMeta() {
 	if !r.suspect || r.meta.Frozen {
 		return
@@ -61,9 +61,9 @@ func (r *recovery) suspectMeta() {
 	}
 }
 
-// reopen copies the active file of a log whose device failed to a fresh file. Only
-// the part up to the checkpoint is taken to be on the device, in the metadata too,
-// until that has worked; and until then the log can be read only.
+// reopen copies the active file of a log whose device failed to a new file. Until
+// that has worked, the log is read-only, and only the part up to the checkpoint
+// counts as synced, also in the metadata.
 func (r *recovery) reopen() {
 	l := r.log
 	synced := r.syncedEnd()

@@ -9,8 +9,8 @@ import (
 	"github.com/abidehub/abide/internal/disk"
 )
 
-// readLabels puts the labels on the metadata that was read or is being rebuilt. The
-// labels are written first, so where the two differ they are newer.
+// readLabels applies the labels to the metadata. The labels are written before the
+// metadata, so if the two differ the labels are newer.
 func (r *recovery) readLabels() error {
 	given, err := readLabels(r.fs, r.dir)
 	if errors.Is(err, fs.ErrNotExist) {

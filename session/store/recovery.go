@@ -8,17 +8,17 @@ import (
 )
 
 // recovery opens one log for writing: it decides which files and lines belong to
-// it, repairs the files, and gives it a new epoch if acknowledged history could
-// have been lost. Doing it twice does nothing the second time.
+// it, repairs the files, and gives it a new epoch if acknowledged events may have
+// been lost. Running it again changes nothing.
 //
-// The order matters. Bytes are copied to quarantine before they are cut off; the
-// log is on the device before the metadata speaks of it; the metadata is written
-// last. A crash in between leaves a log that is recovered the same way again.
+// The order matters. Bytes are copied to quarantine before they are truncated. The
+// log is synced before the metadata describes it. The metadata is written last.
+// After a crash in between, the next recovery does the same again.
 type recovery struct {
 	inspection
 	log     *Log
-	suspect bool      // the device failed to sync it in this run: see reopen
-	actions []string  // the repairs made, in words for people
+	suspect bool      // a sync failed in this run: see reopen
+	actions []string  // the repairs made, for a person
 	changed bool      // the metadata on disk must be written
 	wrote   time.Time // the time of the last line that recovery appended
 }
@@ -30,15 +30,14 @@ func newRecovery(l *Log, before prior) *recovery {
 	}
 }
 
-// did notes something worth telling.
+// did records an action to report.
 func (r *recovery) did(format string, args ...any) {
 	r.actions = append(r.actions, fmt.Sprintf(format, args...))
 	r.changed = true
 }
 
-// firstSeqOf is the first seq that can be read. Events that the metadata counts
-// below the first file were not removed by retention, which records that before:
-// they are lost.
+// firstSeqOf returns the first readable seq. Events that the metadata counts below
+// the first file are lost: retention records what it removes before it does.
 func (r *recovery) firstSeqOf(list []*segment) event.Seq {
 	first := list[0].first
 	if r.hasMeta && r.meta.MinSeq > 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-// reopener gives a frozen log a fresh active file. The caller of its methods holds the
-// write lock, unless they say otherwise.
+// reopener gives a frozen log a new active file. The caller of its methods holds
+// the write lock, unless they say otherwise.
 type reopener struct {
 	*writer
 	repairer *repairer
@@ -66,7 +66,7 @@ func (r *reopener) thaw() error {
 	return nil
 }
 
-// thawed says that the log can be written again.
+// thawed records that the log can be written again.
 func (r *reopener) thawed(last event.Seq) {
 	r.meta.setFrozen(false)
 	r.health.thaw()
@@ -74,8 +74,8 @@ func (r *reopener) thawed(last event.Seq) {
 	r.opts.Logger.Info("log reopened", "session", r.id, "seq", last)
 }
 
-// copyActive puts a synced copy of the active file in its place. The caller holds the
-// write lock.
+// copyActive replaces the active file by a synced copy. The caller holds the write
+// lock.
 func (r *reopener) copyActive() error {
 	p := &r.out
 	fresh, err := r.active.placeCopy(p.file, p.offset)
@@ -100,8 +100,8 @@ func (r *reopener) copyActive() error {
 	return nil
 }
 
-// ownLinesIntact verifies that the lines which this process wrote and could not sync
-// read as they were written: the system may have dropped them.
+// ownLinesIntact verifies that the lines which this process wrote and could not
+// sync are unchanged: the system may have dropped them.
 func (r *reopener) ownLinesIntact() error {
 	p, from := &r.out, r.out.opened
 	if _, synced := r.marks.positions(); synced.first == p.seg.first && synced.offset > from.offset {
@@ -117,15 +117,15 @@ func (r *reopener) ownLinesIntact() error {
 	return nil
 }
 
-// unswap takes back half of a swap of the file that the write lock writes.
+// unswap undoes half of a swap of the active file.
 func (r *reopener) unswap() (bool, error) {
 	_, synced := r.marks.positions()
 	return r.active.unswap(r.out.file, r.out.seg.first, synced.seq)
 }
 
-// putBack gives the open file its name again if it lost that, as a copy that is
-// synced. It reports
-// whether there was anything to do. The caller holds the write lock, and nothing is synced.
+// putBack gives the open file its name again if it lost that, as a synced copy. It
+// reports whether there was anything to do. The caller holds the write lock, and no
+// sync runs.
 func (r *reopener) putBack() (done bool, err error) {
 	p := &r.out
 	active := filepath.Join(r.dir, activeName)
@@ -144,11 +144,11 @@ func (r *reopener) putBack() (done bool, err error) {
 	return true, r.copyActive()
 }
 
-// keepLast keeps the last copy of a log whose file was removed or replaced, so that
-// it outlives this process. The caller holds the write lock.
+// keepLast stores the last copy of a log whose file was removed or replaced, so
+// that it outlives this process. The caller holds the write lock.
 func (r *reopener) keepLast() error {
 	if r.out.file == nil || errors.Is(r.active.whyTaken(), ErrAway) {
-		return nil // it is not written, or all of the session was removed
+		return nil // the log was not written, or the whole session was deleted
 	}
 	_, err := r.putBack()
 	return err

@@ -9,15 +9,15 @@ import (
 )
 
 // Repair applies the rules of recovery to every session of the data directory dir,
-// or to the one session id, and reports its actions. It takes the directory as a
-// hub does, so none may run: *LockedError. Opening a session does the same; Repair
-// is for a person who does not want to wait for that. One session that cannot be
-// repaired is a problem in the report and stops no other. The other packages' files
-// beside a log are repaired, too.
+// or to one session, and reports its actions. It locks the directory like a hub, so
+// no hub may run: *LockedError. Opening a session does the same; Repair is for a
+// person who does not want to wait for that. A session that cannot be repaired is a
+// problem in the report and does not stop the others. Files of other packages in a
+// session's directory are repaired too.
 func Repair(ctx context.Context, dir, id string, o Options, beside ...Beside) (Report, error) {
 	report := Report{Problems: []Problem{}}
 	if _, err := o.withDefaults().FS.Stat(filepath.Join(dir, sessionsDir)); errors.Is(err, fs.ErrNotExist) {
-		return report, fmt.Errorf("repair data directory %s: %w", dir, ErrNotFound) // and do not make one
+		return report, fmt.Errorf("repair data directory %s: %w", dir, ErrNotFound) // do not create one
 	}
 	var before Report
 	checkTop(o.withDefaults().FS, dir, &before)
@@ -26,7 +26,7 @@ func Repair(ctx context.Context, dir, id string, o Options, beside ...Beside) (R
 		return report, err
 	}
 	for _, p := range before.Problems {
-		if p.Repairable { // which opening the directory has done
+		if p.Repairable { // opening the directory has repaired it
 			report.Actions = append(report.Actions, Action{Did: fmt.Sprintf("rebuilt %s: %s", p.File, p.Detail)})
 		}
 	}

@@ -7,15 +7,16 @@ import (
 	"syscall"
 )
 
-// unrepaired is a log that recovery could not repair for lack of space. It can be read,
-// Append gives ErrBlocked, and the flusher tries recovery again. The holder of the
-// write lock owns it.
+// unrepaired is a log that recovery could not repair for lack of space. It is
+// readable, Append returns ErrBlocked, and the flusher retries the recovery. The
+// holder of the write lock owns it.
 type unrepaired struct {
 	file  File // the active file, locked
 	prior prior
 }
 
-// repairer recovers a log that there was no space to repair when it was opened.
+// repairer recovers a log that could not be repaired for lack of space when it was
+// opened.
 type repairer struct {
 	*writer
 	// again is Log.recoverAgain, set with the first state. It is called by the holder of
@@ -46,10 +47,10 @@ func (m *repairer) repair() error {
 		if errors.Is(err, syscall.EIO) {
 			u.prior.suspect = true
 			m.meta.setFrozen(true)
-			m.health.freeze(err) // only Reopen tries again
+			m.health.freeze(err) // only Reopen retries
 		}
 		return fmt.Errorf("repair log: %w", err)
 	}
-	defer m.state.Store(nil) // after that: until then only labels.json is written
+	defer m.state.Store(nil) // not earlier: until then only labels.json may be written
 	return taken()
 }

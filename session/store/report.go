@@ -9,33 +9,33 @@ import (
 
 // Report is the result of a check or a repair.
 type Report struct {
-	// Sessions and Events are how many were looked at.
+	// Sessions and Events are the numbers that were checked.
 	Sessions int   `json:"sessions"`
 	Events   int64 `json:"events"`
-	// Problems are the invariants that do not hold, in the order of the files.
+	// Problems are the violated invariants, in the order of the files.
 	Problems []Problem `json:"problems"`
-	// Notes are traces of a crash: they are harmless, and the next open of the
-	// session repairs them.
+	// Notes are harmless traces of a crash. The next opening of the session repairs
+	// them.
 	Notes []Problem `json:"notes,omitempty"`
-	// Actions are the changes Repair made, in words for a person.
+	// Actions are the changes Repair made, for a person.
 	Actions []Action `json:"actions,omitempty"`
 }
 
 // OK reports whether every invariant holds.
 func (r Report) OK() bool { return len(r.Problems) == 0 }
 
-// Problem is one invariant that does not hold.
+// Problem is a violated invariant.
 type Problem struct {
 	// Session is empty for a problem of the data directory itself.
 	Session string `json:"session,omitempty"`
 	Kind    string `json:"kind"`
-	// Seq and File say where, as far as that can be said.
+	// Seq and File give the place, if known.
 	Seq  event.Seq `json:"seq,omitempty"`
 	File string    `json:"file,omitempty"`
 	// Detail is for a person.
 	Detail string `json:"detail"`
-	// Repairable says that Repair removes it. All other problems stay, and readers
-	// pass over them.
+	// Repairable means that Repair removes the problem. All other problems stay,
+	// and readers skip them.
 	Repairable bool `json:"repairable"`
 }
 

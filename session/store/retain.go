@@ -13,13 +13,13 @@ import (
 // retention is how much of a log is kept.
 type retention struct {
 	*writer
-	bytes  atomic.Int64 // most bytes of the log; zero is all of it
-	excess atomic.Bool  // there may be more than that
+	bytes  atomic.Int64 // limit of the log's size; zero is no limit
+	excess atomic.Bool  // the log may exceed the limit
 
-	unremoved bool // files of removed events are still there; used by the holder of the write lock
+	unremoved bool // files of removed events still exist; used by the holder of the write lock
 }
 
-// setKeep says how much of the log is kept, which takes effect soon.
+// setKeep sets the limit, which takes effect soon.
 func (r *retention) setKeep(bytes int64) {
 	r.bytes.Store(bytes)
 	if bytes > 0 {
@@ -27,14 +27,14 @@ func (r *retention) setKeep(bytes int64) {
 	}
 }
 
-// look has the limit looked at soon.
+// look schedules a check of the limit.
 func (r *retention) look() {
 	r.excess.Store(true)
 	r.poke()
 }
 
-// trim applies the size limit, if a file was completed or the limit changed since
-// the last time.
+// trim applies the limit if a file was completed or the limit changed since the
+// last time.
 func (r *retention) trim(ctx context.Context) error {
 	keep := r.bytes.Load()
 	if keep <= 0 || !r.excess.Swap(false) {
@@ -52,11 +52,11 @@ func (r *retention) trim(ctx context.Context) error {
 	return nil
 }
 
-// retain removes the oldest sealed files of the log until the rest is at most
-// maxBytes, and returns the first seq that can still be read. The active file is
-// never removed. Readers that ask for removed events get ErrRemoved; those that are
-// just reading end first. The new first seq is on the device before any file goes,
-// so a crash leaves a file too many, never a hole.
+// retain removes the oldest sealed files until the log has at most maxBytes, and
+// returns the first readable seq. It never removes the active file. Readers that
+// ask for removed events get ErrRemoved; running reads finish first. The new first
+// seq is on the device before a file is removed, so a crash leaves an extra file,
+// never a hole.
 func (r *retention) retain(ctx context.Context, maxBytes int64) (event.Seq, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -85,14 +85,14 @@ func (r *retention) retain(ctx context.Context, maxBytes int64) (event.Seq, erro
 	return minSeq, nil
 }
 
-// firstWithin is the first seq of the oldest file that may stay.
+// firstWithin returns the first seq of the oldest file that may stay.
 func (r *retention) firstWithin(maxBytes int64) (event.Seq, error) {
 	left := maxBytes - r.out.offset
 	list := r.segs.all()
 	first := list[len(list)-1].first
 	for i := len(list) - 2; i >= 0; i-- {
 		info, err := r.fs.Stat(list[i].currentPath())
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // one that is lost takes no space
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a missing file takes no space
 			return 0, err
 		}
 		if err == nil {
@@ -106,10 +106,10 @@ func (r *retention) firstWithin(maxBytes int64) (event.Seq, error) {
 	return first, nil
 }
 
-// removeBelow forgets the events below first. Files go in their order, also those
-// that could not be removed before: the files that a failure leaves must end where
-// the log begins, or the files between would look lost. The caller holds the write
-// lock.
+// removeBelow removes the files of events below first, in order, including those
+// that could not be removed before. If a removal fails, the remaining files must be
+// adjacent to the log, or the files between would count as lost. The caller holds
+// the write lock.
 func (r *retention) removeBelow(first event.Seq) error {
 	r.marks.remove(first)
 	if err := r.meta.saveMetadata(); err != nil {
@@ -137,8 +137,8 @@ func (r *retention) removeBelow(first event.Seq) error {
 	return r.fs.SyncDir(r.dir)
 }
 
-// removeOld removes a file whose events retention has let go, unless it is stray.
-// behind are the files that follow it.
+// removeOld removes a file whose events retention has removed, unless the file is
+// stray. behind are the files that follow it.
 func removeOld(seg *segment, behind []*segment, id string) (removed bool, err error) {
 	var next *segment
 	if len(behind) > 0 {

@@ -12,9 +12,9 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
-// seal closes the active file under its final name and begins a new one. The
-// new file is made and locked aside first, so that a failure costs nothing: the
-// log then goes on in the old file. The caller holds the write lock.
+// seal gives the active file its final name and starts a new one. The new file is
+// created and locked first, under a temporary name, so that after a failure the log
+// continues in the old file. The caller holds the write lock.
 func (w *writer) seal() error {
 	p := &w.out
 	if err := w.sync.syncTo(context.Background(), p.next-1); err != nil {
@@ -38,14 +38,14 @@ func (w *writer) seal() error {
 		w.opts.Logger.Warn("log cannot be sealed; it goes on in the same file", "session", w.id, "err", err)
 		return nil
 	}
-	// Events written now could go to a file whose name says it is complete, or to
-	// one whose name a power cut takes away.
+	// Events written now could go to a file whose name says that it is complete, or
+	// to one whose name a power cut removes.
 	w.freeze(fmt.Errorf("seal log: %w", err))
 	return w.health.refusal()
 }
 
-// makeSegment makes the file of a new segment aside, locked and synced. It begins with
-// a segment_start and goes on behind the line at before.
+// makeSegment creates the file of a new segment under a temporary name, locked and
+// synced. It begins with a segment_start and continues after the line at before.
 func (w *writer) makeSegment(before position) (File, firstLine, error) {
 	first := before.seq + 1
 	data, err := json.Marshal(event.SegmentStart{

@@ -17,14 +17,14 @@ import (
 )
 
 // segment is one file of a log. Its file is opened for the first reader, and closed
-// once the segment is retired and the last reader has released it.
+// once the segment is retired and its last reader has released it.
 type segment struct {
 	fs    FS            // set at construction
 	first event.Seq     // set at construction
 	index logfile.Index // locks itself
 
-	looked  atomic.Bool // it is known whether the file is stray: see Log.chained
-	looking sync.Mutex  // held while that is done
+	looked  atomic.Bool // stray is known: see Log.chained
+	looking sync.Mutex  // held while that is determined
 	stray   atomic.Bool // it does not fit the chain
 
 	mu      sync.Mutex
@@ -58,7 +58,7 @@ func (s *segment) release() {
 	defer s.mu.Unlock()
 	s.readers--
 	if s.retired && s.readers == 0 && s.file != nil {
-		s.file.Close() // nothing of it is waited for: it was synced, or is given up
+		s.file.Close() // the file was synced or is discarded
 		s.file = nil
 	}
 }
@@ -109,16 +109,16 @@ func (s *segment) currentPath() string {
 	return s.path
 }
 
-// segments are the files of one log, oldest first; the last is the active one.
-// It is safe for concurrent use.
+// segments are the files of one log, oldest first. The last one is active. It is
+// safe for concurrent use.
 type segments struct {
 	mu     sync.RWMutex
 	list   []*segment
 	closed bool
 }
 
-// at returns the segment that seq would be in, and the first seq of the one
-// after it, zero for the active one.
+// at returns the segment that should contain seq, and the first seq of the next
+// one, zero if that is the active one.
 func (s *segments) at(seq event.Seq) (seg *segment, next event.Seq, err error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -145,7 +145,7 @@ func (s *segments) push(seg *segment) {
 	s.list = append(s.list, seg)
 }
 
-// replace puts other segments in place of those there are, which it returns.
+// replace replaces all segments and returns the old ones.
 func (s *segments) replace(list []*segment) (old []*segment) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,14 +153,14 @@ func (s *segments) replace(list []*segment) (old []*segment) {
 	return old
 }
 
-// swapLast puts a copy of the active segment in its place.
+// swapLast replaces the active segment by its copy.
 func (s *segments) swapLast(seg *segment) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.list = append(append([]*segment(nil), s.list[:len(s.list)-1]...), seg)
 }
 
-// shift takes the oldest segments whose events all lie below min.
+// shift removes and returns the oldest segments whose events are all below min.
 func (s *segments) shift(min event.Seq) []*segment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,7 +173,7 @@ func (s *segments) shift(min event.Seq) []*segment {
 	return gone
 }
 
-// close retires every segment; reads that run end first.
+// close retires every segment; running reads end first.
 func (s *segments) close() error {
 	s.mu.Lock()
 	list := s.list
@@ -186,7 +186,7 @@ func (s *segments) close() error {
 	return errors.Join(errs...)
 }
 
-// sealedName is the file name of a complete segment. The numbers are padded so
+// sealedName returns the file name of a complete segment. The numbers are padded so
 // that a shell's glob lists the files in order.
 func sealedName(first, last event.Seq) string {
 	return fmt.Sprintf("%s%012d-%012d%s", sealedPrefix, first, last, sealedSuffix)
@@ -208,7 +208,7 @@ func parseSealedName(name string) (first, last event.Seq, ok bool) {
 	return event.Seq(f), event.Seq(l), true
 }
 
-// sealedSegments lists the complete segments in dir that count, oldest first.
+// sealedSegments lists the complete segments in dir, oldest first.
 func sealedSegments(fsys FS, dir string) ([]*segment, error) {
 	names, err := fsys.ReadDir(dir)
 	if err != nil {
@@ -224,8 +224,7 @@ func sealedSegments(fsys FS, dir string) ([]*segment, error) {
 	return disjoint(list), nil
 }
 
-// disjoint leaves out of the complete files, which are in order, those whose names
-// have seqs of the file before.
+// disjoint leaves out complete files whose names overlap with the file before.
 func disjoint(list []*segment) []*segment {
 	var kept []*segment
 	for _, s := range list {

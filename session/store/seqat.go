@@ -12,16 +12,16 @@ import (
 // seqAtBytes is how much of a log SeqAt reads at once.
 const seqAtBytes = 1 << 20
 
-// SeqAt is the first visible event at or after a time, by the latest time so far: where
-// the clock went back, an earlier event may already have reached it. It reports false
-// if all events are earlier. It reads the log from its beginning.
+// SeqAt returns the first visible event at or after a time. It uses the latest time
+// so far: if the clock went back, an earlier event may already have reached it. It
+// returns false if all events are earlier. It reads the log from its beginning.
 func (r *reader) SeqAt(ctx context.Context, at time.Time) (seq event.Seq, found bool, err error) {
 	after := event.Seq(r.marks.min.Load()) - 1
 	for {
 		b, through, err := r.ReadWritten(ctx, after, seqAtBytes)
 		if errors.Is(err, ErrRemoved) {
 			after = max(after, event.Seq(r.marks.min.Load())-1)
-			continue // retention was quicker; the first seq only ever rises
+			continue // retention removed events; the first seq only rises
 		}
 		if err != nil || through == after {
 			return 0, false, err

@@ -19,8 +19,7 @@ import (
 	"github.com/abidehub/abide/session/store/blobs"
 )
 
-// Store is a data directory, held by this process alone. It is safe for
-// concurrent use.
+// Store is a data directory, locked by this process. It is safe for concurrent use.
 type Store struct {
 	// Set at construction.
 	dir     string
@@ -38,15 +37,15 @@ type Store struct {
 // entryOf is the store's entry for one session.
 type entryOf struct {
 	meta    Metadata      // as on disk, while the log is not open
-	log     *Log          // nil until it is needed
+	log     *Log          // nil until it is opened
 	opening chan struct{} // closed when an attempt to open has ended
 	suspect bool          // the device failed that attempt; used while the log is opened
-	hidden  bool          // being made; not listed yet
+	hidden  bool          // being created; not listed yet
 }
 
-// Open takes the data directory dir, and makes it where it is missing. If
-// another hub has it, the error is a *LockedError. No log is opened: each is
-// recovered when it is first needed. The caller closes the store.
+// Open opens the data directory dir, and creates it if it is missing. If another
+// hub has it, the error is a *LockedError. It opens no log: each is recovered when
+// it is first needed. The caller closes the store.
 func Open(dir string, o Options) (*Store, error) {
 	o = o.withDefaults()
 	dir, err := filepath.Abs(dir)
@@ -75,8 +74,8 @@ func makeDirs(fsys FS, dir string) error {
 	return makeDir(fsys, filepath.Join(dir, sessionsDir))
 }
 
-// makeAll makes a directory and the parents it lacks. Each name is made durable: a session
-// is worth nothing in a directory that a power cut takes away.
+// makeAll creates a directory and its missing parents. It syncs each name, because
+// a power cut must not remove a directory with sessions.
 func makeAll(fsys FS, dir string) error {
 	parent := filepath.Dir(dir)
 	if _, err := fsys.Stat(parent); errors.Is(err, fs.ErrNotExist) && parent != dir {
@@ -93,14 +92,14 @@ func makeDir(fsys FS, dir string) error {
 	}
 	err := fsys.SyncDir(filepath.Dir(dir))
 	if errors.Is(err, fs.ErrPermission) {
-		// A parent may let pass and not be listed. On Linux, a journal's sync of a
-		// directory includes the directory's own name.
+		// Some systems let a directory be traversed but not listed. On Linux, a
+		// journal's sync of a directory includes the directory's own name.
 		return fsys.SyncDir(dir)
 	}
 	return err
 }
 
-// begin enters this run and reads the metadata for lists.
+// begin records this run and reads the metadata for lists.
 func (s *Store) begin() error {
 	hub, before, err := beginRun(s.opts.FS, s.dir, s.opts.BootID, s.opts.Now())
 	if err != nil && !disk.IsFull(err) {
@@ -108,7 +107,7 @@ func (s *Store) begin() error {
 	}
 	s.hub = hub
 	if err != nil {
-		// Sessions can be read on a full device. Close writes it.
+		// On a full device sessions can still be read. Close writes hub.json.
 		s.opts.Logger.Warn("this run could not be entered", "file", hubName, "err", err)
 	}
 	if before.RunID != "" && !isRun(before.RunID) {
@@ -157,13 +156,13 @@ func (s *Store) load() error {
 	return nil
 }
 
-// readListed reads one session's metadata for lists. One that cannot be read leaves
-// the session listed, so that it can be opened and so rebuilt.
+// readListed reads one session's metadata for lists. If it is unreadable, the
+// session is still listed, so that it can be opened and its metadata rebuilt.
 func (s *Store) readListed(id string) Metadata {
 	dir := filepath.Join(s.root(), id)
 	m, err := readMetadata(s.opts.FS, dir)
 	if err == nil || errors.Is(err, errDoubtful) {
-		return m // its contents are good enough for a list
+		return m // good enough for a list
 	}
 	m = Metadata{SessionID: id}
 	if given, err := readLabels(s.opts.FS, dir); err == nil {
@@ -176,10 +175,10 @@ func (s *Store) readListed(id string) Metadata {
 	return m
 }
 
-// removeAbandoned removes a session that was being made or removed when its
+// removeAbandoned removes a session that was being created or deleted when its
 // program ended.
 func (s *Store) removeAbandoned(dir string) {
-	// Its name may be known in memory only: see Delete.
+	// The rename may not be synced: see Delete.
 	err := s.opts.FS.SyncDir(s.root())
 	if err == nil {
 		err = s.opts.FS.RemoveAll(dir)
@@ -191,7 +190,7 @@ func (s *Store) removeAbandoned(dir string) {
 
 func (s *Store) root() string { return filepath.Join(s.dir, sessionsDir) }
 
-// Dir is the data directory, absolute.
+// Dir is the absolute path of the data directory.
 func (s *Store) Dir() string { return s.dir }
 
 // HubID identifies the data directory for life: 16 hex digits.
@@ -201,8 +200,8 @@ func (s *Store) HubID() string { return s.hub.HubID }
 // before.
 func (s *Store) RunID() string { return s.hub.LastRun.RunID }
 
-// Create makes a new session, on the device before it returns. It fills in
-// start's Format, SessionID and Epoch; the log begins with that event.
+// Create creates a session, which is on the device when it returns. It sets start's
+// Format, SessionID and Epoch; the log begins with that event.
 func (s *Store) Create(ctx context.Context, start event.SessionStart) (*Log, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -236,10 +235,11 @@ func (s *Store) Create(ctx context.Context, start event.SessionStart) (*Log, err
 	return l, nil
 }
 
-// Log returns a session's log. The first call opens and recovers it; others
-// wait for that, and calls for other sessions do not. A log that there is no space
-// to repair can be read, and is HealthBlocked. ErrInvalidID, ErrNotFound, or
-// why it cannot be opened; a later call tries again.
+// Log returns a session's log. The first call opens and recovers it; concurrent
+// calls wait for that, but not calls for other sessions. A log that cannot be
+// repaired for lack of space is readable and HealthBlocked. Errors are
+// ErrInvalidID, ErrNotFound, or why the log cannot be opened; a later call tries
+// again.
 func (s *Store) Log(ctx context.Context, id string) (*Log, error) {
 	if !ValidID(id) {
 		return nil, fmt.Errorf("%w: %q", ErrInvalidID, id)
@@ -288,7 +288,7 @@ func (s *Store) openEntry(ctx context.Context, id string, e *entryOf) (*Log, err
 	e.opening = nil
 	e.suspect = before.suspect
 	if err == nil {
-		e.suspect = false // the log knows
+		e.suspect = false // the Log remembers it now
 		e.log = l
 		l.retention.setKeep(s.keep)
 	}
@@ -300,10 +300,9 @@ func (s *Store) openEntry(ctx context.Context, id string, e *entryOf) (*Log, err
 	return l, nil
 }
 
-// SetKeep changes how many bytes of each log are kept: beyond that the oldest
-// complete files of a log are removed, the active one never. Zero keeps everything.
-// It takes effect soon on the logs that are open, and on each other when it is
-// opened; removed events are told by Marks.Min.
+// SetKeep changes the size limit of each log: beyond it the oldest complete files
+// are removed, never the active one. Zero is no limit. It applies soon to open
+// logs, and to each other log when it is opened. Marks.Min shows removed events.
 func (s *Store) SetKeep(bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -328,8 +327,8 @@ func (s *Store) SessionDir(id string) (string, error) {
 	return filepath.Join(s.root(), id), nil
 }
 
-// StaleUploads lists blobs of a session that were uploaded, not after before, and
-// that were not reported as named by the log. The log is not opened.
+// StaleUploads lists blobs of a session that were uploaded before a time and are
+// not known to be named by the log. It does not open the log.
 func (s *Store) StaleUploads(id string, before time.Time) ([]string, error) {
 	dir, err := s.SessionDir(id)
 	if err != nil {
@@ -338,8 +337,8 @@ func (s *Store) StaleUploads(id string, before time.Time) ([]string, error) {
 	return blobs.New(s.opts.FS, dir, nil, nil).StaleUploads(before, nil)
 }
 
-// Delete removes a session and everything of it, a damaged one too. Its log is
-// closed first: readers get ErrClosed.
+// Delete deletes a session with all its files, also a damaged one. It closes the
+// log first: readers get ErrClosed.
 func (s *Store) Delete(ctx context.Context, id string) error {
 	if err := allAway(s.opts.FS, s.root()); err != nil {
 		return fmt.Errorf("delete session %s: %w", id, err) // it would come back with them
@@ -365,7 +364,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	if err := s.opts.FS.Rename(filepath.Join(s.root(), id), gone); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("delete session %s: %w", id, err)
 	}
-	// A power cut may take the rename back, and must not leave half a session.
+	// A power cut may undo the rename, and must not leave half a session.
 	err = s.opts.FS.SyncDir(s.root())
 	if err == nil {
 		err = s.opts.FS.RemoveAll(gone)
@@ -376,9 +375,8 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	return nil
 }
 
-// Close brings every log to the device, marks the run as clean and gives the
-// data directory back. A log that cannot be brought to the device leaves the run
-// unclean.
+// Close syncs every log, marks the run as clean and releases the data directory. A
+// log that cannot be synced leaves the run unclean.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -405,7 +403,7 @@ func (s *Store) Close() error {
 	}
 	s.mu.Unlock()
 	var group errgroup.Group
-	group.SetLimit(8) // closing waits for the device; many at once share its flushes
+	group.SetLimit(8) // closing waits for the device; concurrent syncs share its flushes
 	errs := make([]error, len(logs))
 	for i, l := range logs {
 		group.Go(func() error { errs[i] = l.close(); return nil })
@@ -429,5 +427,5 @@ func createError(err error) error {
 	return fmt.Errorf("create session: %w", err)
 }
 
-// Derived is where files lie that are computed from all logs.
+// Derived returns the directory of files computed from all logs.
 func (s *Store) Derived() Derived { return Derived{s.opts.FS, filepath.Join(s.dir, derivedDir)} }

@@ -8,9 +8,9 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// syncer brings one log to the device. A goroutine that needs a sync and finds none
-// running syncs for all that wait; those that come while one runs share the next.
-// No lock is held meanwhile.
+// syncer syncs one log. A goroutine that needs a sync while none is running syncs
+// for all that wait; those that come meanwhile share the next. No lock is held
+// during a sync.
 type syncer struct {
 	*core
 	active *activeFile     // set at construction
@@ -20,16 +20,16 @@ type syncer struct {
 	running chan struct{} // closed when the running sync ends; nil if none runs
 }
 
-// syncTo returns once everything up to seq is on the device. If ctx ends first
-// the outcome is open, and the event stays in the log.
+// syncTo returns once everything up to seq is synced. If ctx ends first, the result
+// is open and the event stays in the log.
 func (s *syncer) syncTo(ctx context.Context, seq event.Seq) error {
 	for {
 		if _, synced := s.marks.positions(); synced.seq >= seq {
 			return nil
 		}
 		s.mu.Lock()
-		// Asked under the lock, behind which the sync before has ended: after a
-		// failed one there is no other.
+		// Check under the lock, after the previous sync has ended: after a failed
+		// one there must be no other.
 		if err := s.health.refusal(); err != nil {
 			s.mu.Unlock()
 			return err
@@ -55,8 +55,8 @@ func (s *syncer) syncTo(ctx context.Context, seq event.Seq) error {
 	}
 }
 
-// syncOnce syncs everything written by now. Failure freezes the log: the kernel may
-// have dropped the bytes and would report success the next time.
+// syncOnce syncs everything written so far. A failure freezes the log: the kernel
+// may have dropped the bytes, and the next sync would falsely succeed.
 func (s *syncer) syncOnce() {
 	written, synced := s.marks.positions()
 	if synced.seq >= written.seq {
@@ -70,14 +70,14 @@ func (s *syncer) syncOnce() {
 		s.failed(fmt.Errorf("sync log: %w", err))
 		return
 	}
-	// A sealed segment was synced before it was sealed, so syncing the file of
-	// the last written line is enough for all before it.
+	// A segment is synced before it is sealed, so syncing the file of the last
+	// written line is enough.
 	if s.marks.reached(written) {
 		s.bell.Ring()
 	}
 }
 
-// bring brings the active file to the device, if it is still the log's.
+// bring syncs the active file if it still has its name.
 func (s *syncer) bring(seg *segment, written, synced position) error {
 	file, err := seg.acquire()
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *syncer) bring(seg *segment, written, synced position) error {
 	return s.active.named(file)
 }
 
-// ended returns once no sync runs. Of a frozen log none begins.
+// ended returns once no sync runs. No sync starts on a frozen log.
 func (s *syncer) ended(ctx context.Context) error {
 	s.mu.Lock()
 	running := s.running

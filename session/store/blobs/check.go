@@ -11,26 +11,26 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Check verifies the blobs that a session's events name, each once. One goroutine uses
-// it.
+// Check verifies each blob that a session's events name, once. It is not safe for
+// concurrent use.
 type Check struct {
 	fs  disk.FS
 	dir string
 
-	seen map[event.Blob]bool // those looked at, and whether they are sound
+	seen map[event.Blob]bool // checked blobs, and whether they are sound
 }
 
-// NewCheck is a check of the blobs of the session in a directory.
+// NewCheck returns a check of the blobs in a session's directory.
 func NewCheck(fsys disk.FS, session string) *Check {
 	return &Check{fs: fsys, dir: filepath.Join(session, Dir)}
 }
 
-// References yields every blob that a payload names, which is decoded JSON.
+// References yields every blob that a payload, given as decoded JSON, names.
 func References(v any) iter.Seq[event.Blob] {
 	return func(yield func(event.Blob) bool) { eachReference(v, yield) }
 }
 
-// eachReference reports false once yield wants no more.
+// eachReference returns false once yield wants no more.
 func eachReference(v any, yield func(event.Blob) bool) bool {
 	switch v := v.(type) {
 	case []any:
@@ -54,7 +54,7 @@ func eachReference(v any, yield func(event.Blob) bool) bool {
 	return true
 }
 
-// Sound reports whether a blob is there with the bytes it must have.
+// Sound reports whether a blob exists with the right bytes.
 func (c *Check) Sound(b event.Blob) bool {
 	sound, known := c.seen[b]
 	if known {

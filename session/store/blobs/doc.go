@@ -1,7 +1,7 @@
-// Package blobs keeps the large values and the uploads of one session, in files that are
+// Package blobs stores the large values and the uploads of one session, in files
 // named by the SHA-256 of their bytes.
 //
-// A Folder puts, reads and verifies them. Beside an uploaded blob lies a small file for
-// each name and type it came under. Shrink moves the large values of an event into blobs.
-// The package knows nothing of logs.
+// A Folder puts, reads and verifies them. Next to an uploaded blob is a small file
+// for each name and type under which it was uploaded. Shrink moves the large values
+// of an event into blobs. The package knows nothing about logs.
 package blobs

@@ -19,9 +19,9 @@ import (
 const Dir = "blobs"
 
 var (
-	// ErrNotFound says that there is no such blob, or that it was not uploaded.
+	// ErrNotFound means that there is no such blob, or that it was not uploaded.
 	ErrNotFound = errors.New("not found")
-	// ErrDamaged says that the bytes on the device are not those that were written.
+	// ErrDamaged means that the bytes on the device differ from those written.
 	ErrDamaged = errors.New("damaged on the device")
 )
 
@@ -35,16 +35,16 @@ type Folder struct {
 	full    func(error) error
 }
 
-// New is the folder of the session in a directory. The folder is made with the first
-// blob. Refuse says why nothing may be put into it, nil if it may. Full is told that
-// there was no space, and returns the error that the caller is to see beside that. A
-// Folder that is only read from needs neither.
+// New returns the folder of the session in a directory. The first blob creates the
+// folder. refuse returns an error if no blob may be stored now. full is called when
+// there is no space, and returns the error for the caller. A Folder that is only
+// read needs neither.
 func New(fsys disk.FS, session string, refuse func() error, full func(error) error) *Folder {
 	return &Folder{fs: fsys, session: session, dir: filepath.Join(session, Dir), refuse: refuse, full: full}
 }
 
-// PutBlob keeps data, on the device before it returns, so that an event may name it. The
-// same bytes are kept once. MediaType is not looked at. Data is not kept.
+// PutBlob stores data on the device, so that an event may name it. Equal bytes are
+// stored once. mediaType is not checked. data is not retained.
 func (s *Folder) PutBlob(ctx context.Context, mediaType string, data []byte) (event.Blob, error) {
 	sum := sha256.Sum256(data)
 	b := event.Blob{SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(data)), MediaType: mediaType}
@@ -54,8 +54,8 @@ func (s *Folder) PutBlob(ctx context.Context, mediaType string, data []byte) (ev
 	return s.PutBlobFrom(ctx, mediaType, bytes.NewReader(data))
 }
 
-// PutBlobFrom is PutBlob for a reader, which it reads to its end and never holds in
-// memory. After an error of the reader nothing is kept.
+// PutBlobFrom is PutBlob for a reader, which it reads to its end without holding it
+// in memory. After an error of the reader nothing is stored.
 func (s *Folder) PutBlobFrom(ctx context.Context, mediaType string, from io.Reader) (event.Blob, error) {
 	if err := s.refuse(); err != nil {
 		return event.Blob{}, err
@@ -74,16 +74,16 @@ func (s *Folder) PutBlobFrom(ctx context.Context, mediaType string, from io.Read
 	return b, nil
 }
 
-// keeps reports whether the blob is there with the bytes it must have, on the
-// device: a crash, or an error, may have come between its name and that being
-// durable, and a damaged file would be passed on to every later event.
+// keeps reports whether the blob is on the device with the right bytes. An existing
+// name does not prove that: a crash or an error may have come before its sync, and
+// a damaged file would be used by every later event.
 func (s *Folder) keeps(b event.Blob) bool {
 	return NewCheck(s.fs, s.session).Sound(b) && s.fs.SyncDir(s.dir) == nil
 }
 
-// store makes the blob's file aside and renames it into place, so a name
-// that exists has all its bytes. Two callers may put the same bytes at once;
-// each makes its own file.
+// store writes the blob to a temporary file and renames it, so that a file with the
+// name has all bytes. Two callers may store the same bytes at once; each has its
+// own temporary file.
 func (s *Folder) store(from io.Reader) (event.Blob, error) {
 	dir, err := disk.MakeFolder(s.fs, s.session, Dir)
 	if err != nil {
@@ -106,8 +106,7 @@ func (s *Folder) store(from io.Reader) (event.Blob, error) {
 	return b, s.fs.SyncDir(dir)
 }
 
-// write writes a file and brings it to the device. After an error there is
-// no file.
+// write writes and syncs a file. After an error there is no file.
 func (s *Folder) write(path string, from io.Reader) (event.Blob, error) {
 	f, err := s.fs.Create(path)
 	if err != nil {
@@ -127,7 +126,7 @@ func (s *Folder) write(path string, from io.Reader) (event.Blob, error) {
 	return event.Blob{SHA256: hex.EncodeToString(hash.Sum(nil)), Bytes: n}, nil
 }
 
-// incoming is the name of a file that is being written, another at each call.
+// incoming returns a new name for a temporary file.
 func (s *Folder) incoming() string {
 	var random [8]byte
 	rand.Read(random[:]) // never fails: the program ends if there is no randomness

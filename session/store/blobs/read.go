@@ -15,13 +15,13 @@ import (
 )
 
 // verifiedAtOnce is the size up to which a blob is verified when it is opened.
-// Reading a larger one twice would cost more than finding out at its end.
+// Reading a larger one twice would cost more than finding the damage at its end.
 const verifiedAtOnce = 16 << 20
 
 // OpenBlob opens a blob by the SHA-256 of its bytes, 64 hex digits. The caller
-// closes it. A damaged blob is never read to its end as if it were whole: one of up
-// to 16 MiB is ErrDamaged here, a larger one fails with ErrDamaged before its last
-// bytes are read. The reader's Name is the path of the file, absolute.
+// closes it. A damaged blob cannot be read to its end: one of up to 16 MiB is
+// ErrDamaged here, and reading a larger one fails with ErrDamaged before its last
+// bytes. The reader's Name is the absolute path of the file.
 func (s *Folder) OpenBlob(sha string) (io.ReadSeekCloser, error) {
 	sum, err := hex.DecodeString(sha)
 	if err != nil || len(sum) != sha256.Size || hex.EncodeToString(sum) != sha {
@@ -49,19 +49,19 @@ func (s *Folder) OpenBlob(sha string) (io.ReadSeekCloser, error) {
 	return b, nil
 }
 
-// blobReader is an open blob. One goroutine uses it.
+// blobReader is an open blob. It is not safe for concurrent use.
 type blobReader struct {
 	file disk.File
 	part *io.SectionReader
 	path string
-	want []byte // its hash
+	want []byte // expected hash
 
 	hash   hash.Hash // of the first hashed bytes
 	hashed int64
-	sound  bool // all of it was seen to be right
+	sound  bool // all of it was verified
 }
 
-// verify reads all of the file, and leaves the place of the reader alone.
+// verify reads the whole file and does not move the reader's position.
 func (b *blobReader) verify() error {
 	whole := sha256.New()
 	n, err := io.Copy(whole, io.NewSectionReader(b.file, 0, b.part.Size()))
@@ -71,7 +71,7 @@ func (b *blobReader) verify() error {
 	return b.judge(whole, n)
 }
 
-// judge checks the whole blob after it was read.
+// judge checks the hash after the whole blob was read.
 func (b *blobReader) judge(read hash.Hash, n int64) error {
 	if n != b.part.Size() || !bytes.Equal(read.Sum(nil), b.want) {
 		return fmt.Errorf("%w: blob %x", ErrDamaged, b.want)
@@ -80,8 +80,8 @@ func (b *blobReader) judge(read hash.Hash, n int64) error {
 	return nil
 }
 
-// Read implements io.Reader. Until the blob is known to be sound its last bytes
-// are kept back.
+// Read implements io.Reader. It withholds the last bytes until the blob is
+// verified.
 func (b *blobReader) Read(p []byte) (int, error) {
 	if !b.sound {
 		if err := b.meet(); err != nil {
@@ -101,9 +101,8 @@ func (b *blobReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// meet makes the hash that of everything before the place of the reader, which
-// may have been sought. From the middle there is no hashing as it goes, so all is
-// read before.
+// meet makes the hash cover everything before the reader's position, which Seek may
+// have moved. After a seek to the middle, it reads the part before.
 func (b *blobReader) meet() error {
 	at, err := b.part.Seek(0, io.SeekCurrent)
 	if err != nil || at == b.hashed {
@@ -125,6 +124,6 @@ func (b *blobReader) Seek(offset int64, whence int) (int64, error) {
 // Close implements io.Closer.
 func (b *blobReader) Close() error { return b.file.Close() }
 
-// Name is the blob's file, absolute: an agent is pointed at it when it cannot
-// take the bytes.
+// Name returns the absolute path of the blob's file, for an agent that cannot take
+// the bytes.
 func (b *blobReader) Name() string { return b.path }

@@ -15,27 +15,30 @@ import (
 )
 
 const (
-	// MaxValue is the largest value a line holds, in bytes; a larger one becomes a blob.
+	// MaxValue is the largest value in a line, in bytes. A larger one becomes a
+	// blob.
 	MaxValue = 256 << 10
 	// headBytes is how much of such a value stays in the line as text.
 	headBytes = 4 << 10
-	// worthMoving is more than the reference that takes a value's place.
+	// worthMoving is larger than the reference that replaces a value.
 	worthMoving = headBytes + 512
-	// mostMoved is how many heads a line holds: each blob is a file of its own.
+	// mostMoved limits the values moved from one payload, because each blob is a
+	// file.
 	mostMoved = logfile.MaxLine / headBytes
 	// maxData leaves room for the envelope in a line of logfile.MaxLine bytes.
 	maxData = logfile.MaxLine - 1<<10
-	// maxDepth is how deep a payload is looked into.
+	// maxDepth limits how deep a payload is searched.
 	maxDepth = 200
 )
 
-// ErrTooLarge says that a payload is too large for a line and has no large value.
+// ErrTooLarge means that a payload is too large for a line and has no large value.
 var ErrTooLarge = errors.New("too large for a line")
 
 // Shrink moves the large values of a payload, a JSON object, into blobs: every
-// string over 256 KiB, wherever it is, and then the largest members until the line
-// fits. Its result names the blobs that put made. The payload is not changed. An
-// error is that of put, or ErrTooLarge, or the payload is no JSON.
+// string over 256 KiB at any depth, and then the largest members until the line
+// fits. It returns the new payload, which names the blobs that put stored. It does
+// not change the given payload. An error is that of put, or ErrTooLarge, or the
+// payload is invalid JSON.
 func Shrink(data []byte, put func(mediaType string, data []byte) (event.Blob, error)) ([]byte, error) {
 	w := mover{blob: put}
 	out, err := w.value(data, 0)
@@ -55,13 +58,14 @@ type mover struct {
 	blob func(mediaType string, data []byte) (event.Blob, error)
 }
 
-// member is one name of a JSON object, and its value as it is written.
+// member is a name in a JSON object and its encoded value.
 type member struct {
 	name  string
 	value []byte
 }
 
-// value returns v with its large strings replaced. Small values are not looked at.
+// value returns v with its large strings replaced. It does not look into small
+// values.
 func (w *mover) value(v []byte, depth int) ([]byte, error) {
 	if len(v) <= MaxValue || depth > maxDepth {
 		return v, nil
@@ -82,11 +86,11 @@ func (w *mover) object(v []byte, depth int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A block of binary content names its type beside its base64 data.
+	// A block of binary content has its media type next to its base64 data.
 	media := ""
 	for _, m := range members {
 		if m.name == "mimeType" || m.name == "media_type" {
-			_ = json.Unmarshal(m.value, &media) // not a string: then it is no media type
+			_ = json.Unmarshal(m.value, &media) // not a string: no media type
 		}
 	}
 	for i, m := range members {
@@ -121,8 +125,7 @@ func (w *mover) array(v []byte, depth int) ([]byte, error) {
 	return append(out, ']'), nil
 }
 
-// text moves one string. With a media type beside it, base64 is kept as the
-// bytes it stands for.
+// text moves one string. If a media type is next to it, base64 is decoded.
 func (w *mover) text(v []byte, media string) ([]byte, error) {
 	var s string
 	if err := json.Unmarshal(v, &s); err != nil {
@@ -136,7 +139,7 @@ func (w *mover) text(v []byte, media string) ([]byte, error) {
 	return w.put("text/plain; charset=utf-8", []byte(s), s)
 }
 
-// put stores a value and returns the reference that takes its place.
+// put stores a value and returns the reference that replaces it.
 func (w *mover) put(media string, data []byte, text string) ([]byte, error) {
 	blob, err := w.blob(media, data)
 	if err != nil {
@@ -144,13 +147,13 @@ func (w *mover) put(media string, data []byte, text string) ([]byte, error) {
 	}
 	head := text[:min(len(text), headBytes)]
 	for len(head) > 0 && !utf8.ValidString(head) {
-		head = head[:len(head)-1] // not in the middle of a character
+		head = head[:len(head)-1] // do not cut a character
 	}
 	return quote(event.BlobRef{Blob: blob, Head: head}), nil
 }
 
-// quote encodes v, which always can be, without making HTML safe: that is done
-// where it is shown.
+// quote encodes v, which cannot fail. It does not escape HTML, because the place
+// that shows it does.
 func quote(v any) []byte {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -185,7 +188,7 @@ func (w *mover) members(v []byte) ([]byte, error) {
 		size += len(m.value)
 	}
 	if size > logfile.MaxLine {
-		// Thousands of members, each of them small: the names alone are too much.
+		// Thousands of small members: the names alone are too much.
 		return nil, fmt.Errorf("%w: a payload of %d bytes has no large value", ErrTooLarge, size)
 	}
 	return joinObject(members), nil

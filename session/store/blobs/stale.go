@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// maxStale bounds how many uploads are listed at once.
+// maxStale limits the uploads listed at once.
 const maxStale = 1000
 
-// StaleUploads lists blobs that were uploaded, not after before, and that were not
-// reported as named by the log: at most 1,000, by their SHA-256. With only, it
-// looks at those alone.
+// StaleUploads lists blobs that were uploaded before a time and are not known to be
+// named by the log: at most 1,000, by their SHA-256. With only, it checks just
+// those.
 func (s *Folder) StaleUploads(before time.Time, only []string) ([]string, error) {
 	byBlob, err := s.uploads()
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *Folder) StaleUploads(before time.Time, only []string) ([]string, error)
 	return stale, nil
 }
 
-// NameUploads notes that the log names uploaded blobs: they are never stale again.
+// NameUploads records that the log names uploaded blobs: they never become stale.
 func (s *Folder) NameUploads(shas []string) error {
 	byBlob, err := s.uploads()
 	for _, sha := range shas {
@@ -63,7 +63,8 @@ func (s *Folder) RemoveUploads(shas []string) error {
 	}
 	dir := s.dir
 	for _, sha := range shas {
-		// A crash in between leaves records without a blob, which are stale again.
+		// A crash in between leaves records without a blob, which become stale
+		// again.
 		for _, path := range append([]string{filepath.Join(dir, sha)}, byBlob[sha]...) {
 			if err := s.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("remove upload: %w", err)
@@ -73,7 +74,7 @@ func (s *Folder) RemoveUploads(shas []string) error {
 	return s.fs.SyncDir(dir)
 }
 
-// uploads are the paths of the records of uploads, by the blob they are of.
+// uploads returns the paths of the upload records by blob.
 func (s *Folder) uploads() (map[string][]string, error) {
 	dir := s.dir
 	names, err := s.fs.ReadDir(dir)

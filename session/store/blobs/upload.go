@@ -18,23 +18,24 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// uploadRecord is the record of an upload beside its bytes: one file for each name
-// and type they came under. So two uploads of the same bytes never write the same
-// thing.
+// uploadRecord is the record of an upload, a file next to the blob for each name
+// and type. So two uploads of the same bytes under other names never write the same
+// file.
 type uploadRecord struct {
 	Name      string `json:"name"`
 	MediaType string `json:"media_type"`
-	// UploadedAt is when it last was; records of earlier versions have none.
+	// UploadedAt is the time of the last upload; records of earlier versions have
+	// none.
 	UploadedAt time.Time `json:"uploaded_at,omitzero"`
-	// Named says that an event of the log names the blob.
+	// Named means that an event of the log names the blob.
 	Named bool `json:"named,omitempty"`
 }
 
-// kept reports whether the upload stays as long as its session.
+// kept reports whether the upload is never stale.
 func (r uploadRecord) kept() bool { return r.Named || r.UploadedAt.IsZero() }
 
-// NoteUpload keeps, on the device before it returns, under which name and type
-// a blob was uploaded, and when. The blob is there already.
+// NoteUpload records on the device the name, type and time of a blob's upload. The
+// blob must exist.
 func (s *Folder) NoteUpload(ctx context.Context, a event.Attachment, at time.Time) error {
 	if err := s.refuse(); err != nil {
 		return err
@@ -44,7 +45,7 @@ func (s *Folder) NoteUpload(ctx context.Context, a event.Attachment, at time.Tim
 	}
 	path := s.uploadPath(a)
 	if r, err := s.uploadRecord(path); err == nil && r.kept() {
-		// A crash may have come between the name and its being durable.
+		// A crash may have come between creating the name and syncing it.
 		return s.fs.SyncDir(s.dir)
 	}
 	return s.keepUpload(path, uploadRecord{Name: a.Name, MediaType: a.MediaType, UploadedAt: at.UTC()})
@@ -86,10 +87,10 @@ func (s *Folder) place(path string, record []byte) error {
 	return s.fs.SyncDir(s.dir)
 }
 
-// Upload is the record of an uploaded file that a claim names. The claim's hash
-// finds it; its name and type choose where the same bytes were uploaded under
-// several. Bytes is the blob's size. A blob that was never uploaded is ErrNotFound,
-// also where the log itself made one with that hash.
+// Upload returns the record of an uploaded file. The claim's hash identifies the
+// blob; its name and type select between several uploads of the same bytes. Bytes
+// is the blob's size. A blob that was never uploaded is ErrNotFound, also if the
+// log itself stored a blob with that hash.
 func (s *Folder) Upload(claim event.Attachment) (event.Attachment, error) {
 	blob, err := s.OpenBlob(claim.SHA256)
 	if errors.Is(err, ErrDamaged) {
@@ -115,7 +116,7 @@ func (s *Folder) Upload(claim event.Attachment) (event.Attachment, error) {
 	return event.Attachment{Name: record.Name, MediaType: record.MediaType, Bytes: size, SHA256: claim.SHA256}, nil
 }
 
-// firstUpload finds any record of a blob, always the same.
+// firstUpload returns one record of a blob, always the same one.
 func (s *Folder) firstUpload(sha string) (string, error) {
 	dir := s.dir
 	names, err := s.fs.ReadDir(dir)
@@ -134,13 +135,13 @@ func (s *Folder) firstUpload(sha string) (string, error) {
 	return filepath.Join(dir, first), nil
 }
 
-// Uploaded reports whether a blob of these bytes was uploaded.
+// Uploaded reports whether a blob with this hash was uploaded.
 func (s *Folder) Uploaded(sha string) bool {
 	_, err := s.firstUpload(sha)
 	return err == nil
 }
 
-// UploadSize is how many bytes the uploaded blobs have, and how many blobs they are.
+// UploadSize returns the size and the number of the uploaded blobs.
 func (s *Folder) UploadSize() (bytes int64, files int, err error) {
 	byBlob, err := s.uploads()
 	for sha := range byBlob {

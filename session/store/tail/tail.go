@@ -1,5 +1,4 @@
-// Package tail keeps the newest events of a log in memory, in the form they go over the
-// wire.
+// Package tail keeps the newest events of a log in memory, as JSON for the wire.
 package tail
 
 import (
@@ -10,56 +9,57 @@ import (
 )
 
 const (
-	// smallChunk is the first chunk after a pause, so that an idle session
-	// costs little.
+	// smallChunk is the size of the first chunk after a pause, so that an idle
+	// session takes little memory.
 	smallChunk = 4 << 10
-	// fullChunk is the size that a chunk grows to; one batch of the live path is at
+	// fullChunk is the maximum size of a chunk. One batch of the live path is at
 	// most one chunk.
 	fullChunk = 64 << 10
-	// bytesPerEvent sizes a chunk's table; a chunk of smaller events ends early.
+	// bytesPerEvent determines the size of a chunk's table. A chunk of smaller
+	// events ends early.
 	bytesPerEvent = 64
 )
 
-// Tail keeps events as objects joined by commas, without their checksums. A reader gets
-// a slice of it, so following a log live copies nothing and takes no lock.
+// Tail keeps events as objects joined by commas, without their checksums. A reader
+// gets a slice of it, so following a log live copies nothing and takes no lock.
 //
-// One goroutine at a time adds; any number read. A reader may read up to the log's
-// visible mark, which is stored after the bytes and read before them.
+// One goroutine at a time adds; any number may read. A reader may read up to the
+// log's visible mark, which is stored after the bytes and read before them.
 //
-// An unread tail is not kept: when there was no read for as long as a whole tail
-// takes to fill, it is dropped, and begins anew after the next read. Until then
-// readers read the file, as those behind the tail do.
+// An unread tail is dropped: when a whole tail was filled without a read, it is
+// discarded, and starts again after the next read. Until then readers read the
+// file, like those that are behind the tail.
 type Tail struct {
 	// Limit is the most bytes kept. It is set before the first event.
 	Limit int
 
 	chunks atomic.Pointer[[]*chunk] // ascending, contiguous; replaced, never changed
-	asked  atomic.Bool              // there was a read since the adder looked last
+	asked  atomic.Bool              // there was a read since the last add
 
 	// Owned by the adder.
 	bytes  int  // capacity of the chunks
 	unread int  // bytes that were added since the last read
-	asleep bool // until the next read
+	asleep bool // dropped until the next read
 }
 
 // chunk is a run of events. Its bytes and ends are written once and never moved.
 type chunk struct {
 	first event.Seq
-	buf   []byte   // as long as it will ever be; filled up to used
+	buf   []byte   // at its final size; filled up to used
 	ends  []uint32 // ends[i] is where the object of first+i ends in buf
 	used  int      // owned by the adder
 	count int      // owned by the adder
 }
 
-// next is the seq the chunk would take next. Only the adder may ask.
+// next is the next seq of the chunk. Only the adder may call it.
 func (c *chunk) next() event.Seq { return c.first + event.Seq(c.count) }
 
-// Wanted reports whether events are to be added. Those in between may be left out. The
-// adder asks.
+// Wanted reports whether events should be added. If not, they may be left out. Only
+// the adder calls it.
 func (t *Tail) Wanted() bool { return !t.asleep || t.asked.Load() }
 
-// Add appends the event with the given seq; body lacks its closing brace, and is not
-// kept. A seq that does not follow the last one starts the tail over.
+// Add appends the event with the given seq; body lacks its closing brace and is not
+// retained. A seq that does not follow the last one restarts the tail.
 func (t *Tail) Add(seq event.Seq, body []byte) {
 	need := len(body) + 2 // comma and brace
 	c := t.last()
@@ -87,8 +87,8 @@ func (t *Tail) last() *chunk {
 	return nil
 }
 
-// doze drops the tail when it has filled as a whole since the last read, and wakes
-// at the next.
+// doze drops the tail when all of it was filled since the last read. The next read
+// wakes it.
 func (t *Tail) doze() {
 	if t.asked.Load() {
 		t.asked.Store(false)
@@ -100,7 +100,7 @@ func (t *Tail) doze() {
 	}
 }
 
-// grow opens a chunk for seq and drops the oldest ones beyond the limit.
+// grow adds a chunk for seq and drops the oldest ones beyond the limit.
 func (t *Tail) grow(seq event.Seq, need int) *chunk {
 	var old []*chunk
 	size := smallChunk
@@ -124,17 +124,17 @@ func (t *Tail) grow(seq event.Seq, need int) *chunk {
 	return c
 }
 
-// Drop forgets everything. The adder calls it.
+// Drop empties the tail. Only the adder calls it.
 func (t *Tail) Drop() {
 	t.chunks.Store(nil)
 	t.bytes = 0
 }
 
-// Read returns events after seq and up to visible, at most maxBytes of them but
-// at least one. It reports false if the tail does not reach back so far.
-// The batch shares memory with the tail and is not changed afterwards.
+// Read returns events after seq and up to visible, at most maxBytes of them but at
+// least one. It returns false if the tail does not reach back so far. The batch
+// shares memory with the tail and is never changed.
 func (t *Tail) Read(after, visible event.Seq, maxBytes int) (event.Batch, bool) {
-	if !t.asked.Load() { // else all readers would contend for it
+	if !t.asked.Load() { // otherwise all readers would contend for it
 		t.asked.Store(true)
 	}
 	p := t.chunks.Load()
@@ -142,8 +142,8 @@ func (t *Tail) Read(after, visible event.Seq, maxBytes int) (event.Batch, bool) 
 		return event.Batch{}, false
 	}
 	chunks := *p
-	// The chunk of after+1 is the last one that does not begin behind it; for a
-	// reader that keeps up it is the last of all.
+	// Find the last chunk that begins at or before after+1. For a reader that keeps
+	// up it is the last one.
 	k := len(chunks) - 1
 	if chunks[k].first > after+1 {
 		k = sort.Search(k, func(i int) bool { return chunks[i].first > after+1 }) - 1
@@ -167,7 +167,7 @@ func (t *Tail) Read(after, visible event.Seq, maxBytes int) (event.Batch, bool) 
 		count = max(1, sort.Search(count, func(i int) bool { return int(ends[i])-start > maxBytes }))
 	}
 	end := int(ends[count-1])
-	// The third index keeps a caller that appends off the adder's bytes.
+	// The third index protects the adder's bytes from a caller that appends.
 	return event.Batch{
 		First: after + 1,
 		Last:  after + event.Seq(count),
