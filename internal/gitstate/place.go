@@ -114,7 +114,7 @@ func (r *Repository) contained() error {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	for _, dir := range []string{r.dir, r.common} {
-		for _, below := range []string{"", "info", "refs", "objects"} {
+		for _, below := range []string{"", "info", "refs", "objects", "objects/info"} {
 			if err := r.listed(filepath.Join(dir, below)); err != nil {
 				return err
 			}

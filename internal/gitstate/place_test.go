@@ -131,7 +131,7 @@ func TestALinkedWorktreeAndASubmoduleAreTold(t *testing.T) {
 
 func TestARepositoryWithANamedPipeIsRefusedAtOnce(t *testing.T) {
 	g := newGit(t)
-	for _, name := range []string{".gitignore", ".gitattributes", ".git/info/exclude", ".git/index", ".git/config"} {
+	for _, name := range []string{".gitignore", ".gitattributes", ".git/info/exclude", ".git/objects/info/alternates", ".git/index", ".git/config"} {
 		dir := repository(t)
 		require.NoError(t, os.RemoveAll(filepath.Join(dir, name)))
 		require.NoError(t, syscall.Mkfifo(filepath.Join(dir, name), 0o600))

@@ -141,6 +141,8 @@ func (f *Files) committed(ctx context.Context, root, rel string) (*string, error
 		return nil, errLink
 	case errors.Is(err, gitstate.ErrLongFile):
 		return nil, errLarge
+	case errors.Is(err, gitstate.ErrRefused):
+		return nil, errUntold("the repository cannot be read")
 	case ctx.Err() != nil:
 		return nil, errUntold("git took too long")
 	}

@@ -271,6 +271,40 @@ func TestChangesOfARepositoryWithThousandsOfThem(t *testing.T) {
 	require.False(t, c.Repository)
 }
 
+func TestARepositoryThatLeadsElsewhereSaysThatItCannotBeRead(t *testing.T) {
+	f, other := newFiles(t), t.TempDir()
+	git(t, other, "init", "-q", "-b", "private")
+	put(t, other, "secret", "x")
+	git(t, other, "add", ".")
+	git(t, other, "commit", "-q", "-m", "first")
+	for name, spoil := range map[string]func(root string){
+		"a .git file": func(root string) {
+			require.NoError(t, os.RemoveAll(filepath.Join(root, ".git")))
+			put(t, root, ".git", "gitdir: "+other+"/.git")
+		},
+		"a link": func(root string) {
+			require.NoError(t, os.Remove(filepath.Join(root, ".git", "index")))
+			require.NoError(t, os.Symlink(filepath.Join(other, ".git", "index"), filepath.Join(root, ".git", "index")))
+		},
+	} {
+		root := t.TempDir()
+		git(t, root, "init", "-q", "-b", "own")
+		put(t, root, "a", "x")
+		git(t, root, "add", ".")
+		git(t, root, "commit", "-q", "-m", "first")
+		spoil(root)
+		c, err := f.Changes(t.Context(), root)
+		require.NoError(t, err)
+		require.True(t, c.Repository, name)
+		require.Empty(t, c.Files, name)
+		require.NotEqual(t, "private", c.Branch, name)
+		require.Equal(t, "the repository cannot be read", c.Unknown, name)
+		change, err := f.Change(t.Context(), root, "a")
+		require.NoError(t, err)
+		require.Equal(t, workspace.FileChange{Unknown: "the repository cannot be read"}, change, name)
+	}
+}
+
 func TestFoldersAreThoseSessionsMayRunIn(t *testing.T) {
 	top := t.TempDir()
 	root := filepath.Join(top, "src")
