@@ -60,6 +60,8 @@ it('an agent’s message that the hub does not know is explained, with the agent
   expect(note({ raw: 3 })).toContain('“session/update”')
   expect(note({ text: 'said', raw: {} })).toBe('said')
   // Known methods that are turned off.
-  expect(note({ method: 'fs/write_text_file', raw: {} })).toContain('is off: “fs: true” in its configuration')
+  expect(note({ method: 'fs/write_text_file', raw: {} })).toBe(
+    'The agent was told that “fs/write_text_file” is off. Some agents then do it by themselves. “fs: true” in the agent’s configuration turns it on.',
+  )
   expect(note({ method: 'terminal/create', raw: {} })).toContain('“terminal: true”')
 })

@@ -52,7 +52,7 @@ export function describe(event: AbideEvent): Said {
       const { method } = event.data
       const [part] = /^(fs|terminal)(?=\/)/.exec(method) ?? []
       const unknown = part
-        ? t`The agent asked for “${method}”, which is off: “${part}: true” in its configuration turns it on. It is kept as it came.`
+        ? t`The agent was told that “${method}” is off. Some agents then do it by themselves. “${part}: true” in the agent’s configuration turns it on.`
         : t`The agent sent “${kindIn(event.data.raw) ?? method}”, which is new to abide. It is kept as it came.`
       return {
         tone: 'quiet',
